@@ -1,0 +1,71 @@
+# Everything happens in .venv/ at the root. `make help` lists the targets.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+
+# One thread per process: the last digits of BLAS results depend on the thread count.
+export OPENBLAS_NUM_THREADS = 1
+export OMP_NUM_THREADS = 1
+export PYTHONHASHSEED = 0
+
+# the interpreter that .venv is made with (make book PYTHON=python3.12); else the first fit one on the PATH
+PYTHON ?=
+PAGE ?=
+PYTEST_ARGS ?=
+WORKERS ?= auto
+VENV := .venv
+PY := $(VENV)/bin/python
+LOCKED := $(VENV)/.locked
+READY := $(VENV)/.ready
+
+.PHONY: help setup book test bench execute results lock lint clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+
+setup: $(READY)  ## make .venv/ and install the lock and the package into it
+
+$(PY):
+	@tools/make_venv.sh "$(VENV)" "$(PYTHON)"
+
+# uv installs the lock in a few seconds where pip needs a minute; where uv cannot be had or fails, pip does it.
+$(LOCKED): requirements.txt | $(PY)
+	@echo "set-up: installing the locked packages"
+	@$(PY) -m pip install -q --disable-pip-version-check "$$(grep '^uv==' requirements.txt | cut -d' ' -f1)" \
+	  && $(PY) -m uv pip install -q --python $(PY) -r requirements.txt \
+	  || $(PY) -m pip install -q --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+# No build isolation: hatchling comes from the lock as well.
+$(READY): $(LOCKED) pyproject.toml
+	@$(PY) -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@touch $@
+
+book: $(READY)  ## build the HTML book: _build/html/index.html
+	$(PY) tools/build_book.py
+	@echo "open $(CURDIR)/_build/html/index.html"
+
+test: $(READY)  ## run all checks: make test PYTEST_ARGS="-k twins"
+	$(PY) -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+
+bench: $(READY)  ## write the benchmark table; fails below the promised ratios
+	$(PY) -m benchmarks
+
+execute: $(READY)  ## execute every notebook again, or one: make execute PAGE=chapters/dmfa_srq
+	$(PY) tools/execute.py $(PAGE)
+
+results: $(READY)  ## recompute the stored full-effort results; goes on where it stopped
+	$(PY) -m fairbook.cli results --full
+
+lock: $(READY)  ## resolve requirements.txt again from pyproject.toml
+	$(PY) -m uv pip compile pyproject.toml -q --universal --python-version 3.11 --fork-strategy fewest --all-extras --upgrade \
+	  --no-emit-index-url --custom-compile-command "make lock" -o requirements.txt
+
+lint: $(READY)  ## ruff and mypy
+	$(PY) -m ruff check .
+	$(PY) -m mypy
+
+clean:  ## remove builds and caches; keeps .venv/ and the stored results
+	rm -rf _build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -print0 | xargs -0 rm -rf

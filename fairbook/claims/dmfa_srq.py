@@ -1,0 +1,595 @@
+"""The claims of the DMFA-SRQ paper (Zhang, Liu, Li, Zhang 2016), each with its check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from itertools import islice, product
+from typing import Any
+
+import numpy as np
+
+from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
+from fairbook.mechanisms.dmfa_srq import (
+    REPAIRS,
+    algorithm_1,
+    algorithm_1_printed,
+    dmfa_srq,
+    static_optimum,
+)
+from fairbook.mechanisms.drf import drf
+from fairbook.model import DynamicAllocation, FloatArray
+from fairbook.oracles import dmfa_srq as oracle
+from fairbook.properties.dynamic import (
+    dynamic_envy_freeness,
+    dynamic_pareto_optimality,
+    dynamic_sharing_incentive,
+    lemma_1,
+    lemma_2,
+    lemma_3,
+)
+from fairbook.properties.mutants import MUTANTS
+from fairbook.properties.search import Search, minimise_margin, search_instance
+from fairbook.smt.dmfa_srq import settle
+from fairbook.studies import dmfa_srq as study
+from fairbook.studies.runs import stream
+
+DMFA_SRQ = Mechanism("dmfa_srq", dmfa_srq, smt="dmfa_srq")
+WITH_ZEROS = replace(DMFA_SRQ, zeros=True)
+
+
+def _mutant(name: str, smt: str | None = None) -> Mechanism:
+    return Mechanism(name, MUTANTS[name], smt=smt or name)
+
+
+# ----------------------------------------------------------------------------------------------- ways of looking
+
+
+def _fractions(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_fractions(v)}" for key, v in value.items() if v is not None and v != {})
+    if isinstance(value, (tuple, list)):
+        return "(" + ", ".join(_fractions(v) for v in value) + ")"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _settled(statement: str, effort: Effort, subject: Mechanism) -> Part:
+    """Ask the solver for all real instances of the sizes of this effort."""
+    if subject.smt is None:
+        return Part(None, "smt", "The solver does not know this mechanism.")
+    answers = []
+    for n, m in effort.sizes:
+        answer = settle(statement, n, m, demands="nonnegative" if subject.zeros else "positive", mechanism=subject.smt)
+        answers.append(answer)
+        if answer.witness is not None:
+            return Part(False, "witness", f"Counterexample in exact fractions: {_fractions(answer.witness)}.", answer.cases)
+    last = answers[-1]
+    if all(answer.status == "holds" and answer.premises_satisfiable for answer in answers):
+        return Part(True, "smt", f"No counterexample among all real instances with up to {last.n} users and {last.m} resources "
+                    f"(z3: {sum(a.unsat for a in answers)} cases, all unsatisfiable).", sum(a.cases for a in answers))
+    return Part(None, "smt", f"The solver left {sum(a.unknown for a in answers)} cases open at n = {last.n}, m = {last.m}.")
+
+
+def _searched(found: Search) -> Part:
+    if found.found:
+        return Part(False, "search", f"Violated, margin {float(found.margin):.3g}: {found.instance} {_fractions(found.details)}.",
+                    found.evaluations)
+    return Part(True, "search", f"Local search over instances{' and lies' if found.details else ''} "
+                f"({found.evaluations} runs, {found.restarts} restarts) found nothing; smallest margin "
+                f"{float(found.margin) + 0.0:.1g}.", found.evaluations)
+
+
+def _attacked(check: Callable[[Any], Any], effort: Effort, subject: Mechanism) -> Part:
+    """Drive the margin of a property down by local search over instances."""
+    return _searched(minimise_margin(lambda i: check(subject.run(i.demands, i.weights)), seed=effort.seed, zeros=subject.zeros,
+                                     evaluations=effort.evaluations, restarts=max(5, effort.evaluations // 1000)))
+
+
+def _lied_to(effort: Effort, subject: Mechanism) -> Part:
+    """Search for an instance and a lie that pays on it."""
+    return _searched(search_instance(subject.run, seed=effort.seed, zeros=subject.zeros, evaluations=2 * effort.evaluations,
+                                     restarts=max(5, effort.evaluations // 1000)))
+
+
+def _small_instances(n: int, entries: tuple[Fraction, ...], amounts: tuple[int, ...]) -> Iterator[tuple[Any, Any]]:
+    """All instances with n users and two resources whose normalised demands and weights come from short lists."""
+    rows = [(Fraction(1), e) for e in entries] + [(e, Fraction(1)) for e in entries if e != 1]
+    for weights in product(amounts, repeat=n):
+        for demands in product(rows, repeat=n):
+            yield demands, weights
+
+
+FIGURE_1 = (((Fraction(1), Fraction(1, 2)), (Fraction(1, 2), Fraction(1)), (Fraction(1, 2), Fraction(1))),
+            (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)))
+
+
+def _instances(effort: Effort) -> Iterator[tuple[Any, Any]]:
+    """The paper's example, then small ones in a fixed order; ``effort.evaluations`` of them at most."""
+    yield FIGURE_1
+    small = (_small_instances(n, (Fraction(1), Fraction(1, 2), Fraction(1, 4)), (1, 2, 3)) for n in (2, 3, 4))
+    for some in small:
+        yield from islice(some, effort.evaluations)
+
+
+def _floats(demands: Any, weights: Any) -> tuple[FloatArray, FloatArray]:
+    return np.array([[float(x) for x in row] for row in demands]), np.array([float(w) for w in weights])
+
+
+def _computes_the_mechanism(subject: Mechanism, effort: Effort, decades: int = 0) -> Part:
+    """Compare M^1, ..., M^n with exact oracles until they differ; large contributions spread over some decades."""
+    count = 0
+    for demands, weights in _instances(effort):
+        count += 1
+        run = subject.run(*_floats(demands, weights))
+        exact = oracle.exact_levels(demands, weights)
+        off = np.abs(run.levels / np.array([float(x) for x in exact]) - 1)
+        if off.max() > 1e-9:
+            k = int(off.argmax()) + 1
+            found = Fraction(float(run.levels[k - 1])).limit_denominator(1000)
+            use = [Fraction(float(u)).limit_denominator(1000) for u in run.use_at(k)]
+            capacity = sum(weights[:k])
+            return Part(False, "witness", f"Users {_fractions(demands)} with contributions {_fractions(weights)}: M^{k} = {found} "
+                        f"instead of {exact[k - 1]}; in use {_fractions(use)} of {capacity}.", count)
+    rng = stream(effort.seed, 1)
+    worst = 0.0
+    large = 2 if effort.name == "quick" else 20
+    for _ in range(large):
+        demands = rng.random((200, 3)) + 1e-3
+        weights = 10.0 ** rng.uniform(-decades, 0, 200) * (rng.random(200) + 0.1)
+        exact_levels = np.array([float(x) for x in oracle.decimal_levels(demands, weights)])
+        worst = max(worst, float(np.abs(subject.run(demands, weights).levels / exact_levels - 1).max()))
+    return Part(worst < 1e-9, "search", f"{count} small instances agree with exact fractions; {large} of 200 users and 3 resources, "
+                f"contributions spread over {decades} more decades than one, agree with 60-digit arithmetic to 1e-9.", count + large)
+
+
+# ------------------------------------------------------------------------------------------- lemmas and theorems
+
+
+def _register(name: str, locator: str, statement: str, check: Callable[[Any], Any] | None, *, kind: str, proof: str | None,
+              mutant: str, mutant_smt: str | None = None, variant: str = "as stated", mechanism: Mechanism = DMFA_SRQ,
+              solver: str | None = None) -> None:
+    """Register a statement that the solver settles and, where it has a check, the search attacks."""
+    known = solver or name.split(".")[0]
+
+    @claim(id=f"dmfa_srq.{name}", locator=locator, kind=kind, statement=statement, proof=proof, variant=variant,
+           mechanism=mechanism, mutant=replace(_mutant(mutant, mutant_smt), zeros=mechanism.zeros))
+    def _check(effort: Effort, subject: Mechanism) -> Evidence:
+        parts = [_settled(known, effort, subject)]
+        if parts[0].holds and check is not None:
+            parts.append(_attacked(check, effort, subject))
+        return Evidence(tuple(parts))
+
+
+def _refuted(name: str, locator: str, statement: str, solver: str, *, kind: str, variant: str, mended: Mechanism | str,
+             mechanism: Mechanism = DMFA_SRQ) -> None:
+    """Register a statement that the solver refutes; ``mended`` is the mechanism or the statement for which it is true."""
+    reading = mended if isinstance(mended, str) else solver
+    mutant = replace(DMFA_SRQ, name=f"statement {mended}") if isinstance(mended, str) else mended
+
+    @claim(id=f"dmfa_srq.{name}", locator=locator, kind=kind, statement=statement, variant=variant, mechanism=mechanism,
+           mutant=mutant)
+    def _check(effort: Effort, subject: Mechanism) -> Evidence:
+        return Evidence.of(_settled(reading if subject is mutant else solver, effort, subject))
+
+
+STATIC = Mechanism("static_optimum", static_optimum, smt="may_shrink")
+ZEROS = "zero demands allowed"
+
+_register("lemma_1.positive", "Lemma 1", "Every optimum of (4) has x_i^k = max(M^k w_i, x_i^{k-1}).", lemma_1, kind="lemma",
+          proof="lem-dmfa_srq-1", mutant="may_shrink")
+_refuted("lemma_1.zeros", "Lemma 1", "Every optimum of (4) has x_i^k = max(M^k w_i, x_i^{k-1}).", "lemma_1", kind="lemma",
+         variant=ZEROS, mechanism=WITH_ZEROS, mended=DMFA_SRQ)
+_register("lemma_2", "Lemma 2", "Who came earlier has at least the level of who came later.", lemma_2, kind="lemma",
+          proof="lem-dmfa_srq-2", mutant="weights_ignored")
+_register("lemma_3", "Lemma 3", "Who has more than i per contribution came before i and has gained nothing since i came.", lemma_3,
+          kind="lemma", proof="lem-dmfa_srq-3", mutant="weights_ignored")
+_refuted("lemma_4.any", "Lemma 4", "If a lie raises the liar's claimed share at t, nobody present has less at t.", "lemma_4_any",
+         kind="lemma", variant="any t, as stated", mended=STATIC)
+_register("lemma_4.first", "Lemma 4", "When a lie first raises the liar's claimed share, nobody present has less.", None, kind="lemma",
+          variant="the first such t", proof="lem-dmfa_srq-4", mutant="level_by_sum", mutant_smt="claims_rewarded",
+          solver="lemma_4_first")
+_register("theorem_1.positive", "Theorem 1", "Within W_k nobody can gain without another losing.", dynamic_pareto_optimality,
+          kind="theorem", variant="within W_k", proof="thm-dmfa_srq-1", mutant="capacity_wasted")
+_refuted("theorem_1.whole_pool", "Theorem 1", "Within the whole pool nobody can gain without another losing.", "theorem_1_whole_pool",
+         kind="theorem", variant="within W_n, before the last arrival",
+         mended="theorem_1")
+_refuted("theorem_1.zeros", "Theorem 1", "Within W_k nobody can gain without another losing.", "theorem_1", kind="theorem",
+         variant=ZEROS, mechanism=WITH_ZEROS, mended=DMFA_SRQ)
+_register("theorem_2.positive", "Theorem 2", "Nobody has less than with what it brought.", dynamic_sharing_incentive, kind="theorem",
+          proof="thm-dmfa_srq-2", mutant="weights_ignored")
+_register("theorem_2.zeros", "Theorem 2", "Nobody has less than with what it brought.", dynamic_sharing_incentive, kind="theorem",
+          variant=ZEROS, proof="thm-dmfa_srq-2", mutant="weights_ignored", mechanism=WITH_ZEROS)
+_register("theorem_3.positive", "Theorem 3", "Envy only towards earlier users who have gained nothing since.", dynamic_envy_freeness,
+          kind="theorem", proof="thm-dmfa_srq-3", mutant="newest_favoured")
+_register("theorem_3.zeros", "Theorem 3", "Envy only towards earlier users who have gained nothing since.", dynamic_envy_freeness,
+          kind="theorem", variant=ZEROS, proof="thm-dmfa_srq-3", mutant="newest_favoured", mechanism=WITH_ZEROS)
+_refuted("theorem_3.printed", "Section 4, property 3", "Envy, as defined in print, is only towards earlier users who have gained nothing "
+         "since.", "theorem_3_printed", kind="theorem", variant="definition as printed",
+         mended="theorem_3")
+
+
+for _zeros in (False, True):
+    @claim(
+        id=f"dmfa_srq.theorem_4.{'zeros' if _zeros else 'positive'}", locator="Theorem 4", kind="theorem",
+        variant=ZEROS if _zeros else "as stated", statement="No lie about its demand gives a user more true tasks at any time.",
+        proof="thm-dmfa_srq-4", mechanism=WITH_ZEROS if _zeros else DMFA_SRQ,
+        mutant=replace(_mutant("level_by_sum", "claims_rewarded"), zeros=_zeros),
+    )
+    def _theorem_4(effort: Effort, subject: Mechanism) -> Evidence:
+        return Evidence.of(_settled("theorem_4", effort, subject), _lied_to(effort, subject))
+
+
+@claim(
+    id="dmfa_srq.equation_5.positive", locator="Equation (5)", kind="equation",
+    statement="W_k / max_j sum_i w_i d_ij is the static optimum, the level of weighted DRF, and at least M^k.",
+    proof="prop-dmfa_srq-static", mechanism=replace(STATIC, smt="dmfa_srq"), mutant=_mutant("capacity_wasted"),
+)
+def _equation_5(effort: Effort, subject: Mechanism) -> Evidence:
+    rng = stream(effort.seed, 4)
+    worst, count = 0.0, effort.evaluations // 20
+    for _ in range(count):
+        n, m = int(rng.integers(1, 9)), int(rng.integers(1, 5))
+        demands, weights = rng.random((n, m)) + 1e-3, 10.0 ** rng.uniform(-3, 0, n)
+        pool = np.full(m, weights.sum())
+        # drf measures shares of the pool and scales weights to 1, which cancels
+        worst = max(worst, float(np.abs(subject.run(demands, weights).levels_at(n) / drf(demands, weights, pool).levels - 1).max()))
+    return Evidence.of(
+        _settled("equation_5", effort, subject), _settled("dynamic_below_static", effort, subject),
+        Part(worst < 1e-9, "numbers", f"Equal to the exact progressive filling on {count} random instances (1e-9).", count),
+    )
+
+
+_refuted("equation_5.zeros", "Equation (5)", "The level of (5), given to all, is weighted DRF.", "equation_5", kind="equation",
+         variant=ZEROS, mechanism=WITH_ZEROS, mended=DMFA_SRQ)
+
+
+# What we asked beyond the paper. The solver finds no counterexample, we have no proof, so the verdict stays open.
+_register("late_arrival", "beyond the paper", "A user who comes later, the others in the same order, never ends with more.", None,
+          kind="extension", proof=None, mutant="newest_favoured")
+_register("coalition", "beyond the paper", "Two users never both run more true tasks by lying together.", None, kind="extension",
+          proof=None, mutant="level_by_sum", mutant_smt="claims_rewarded", solver="coalition_both_gain")
+
+
+# ------------------------------------------------------------------------------------------------- the algorithms
+
+_PRINTED = {
+    "position": "as printed; line 6 pairs the i-th largest value with user i",
+    "own": "as printed; line 6 read as the users' own previous amounts",
+    "largest": "as printed; line 6 read as the largest value for everyone",
+}
+
+for _reading, _variant in _PRINTED.items():
+    @claim(
+        id=f"dmfa_srq.algorithm_1.{_reading}", locator="Algorithm 1", kind="algorithm", variant=_variant,
+        statement="Algorithm 1 computes the optimum of (4).",
+        mechanism=Mechanism("algorithm_1_printed", partial(algorithm_1_printed, line_6=_reading)),
+        mutant=Mechanism("repaired", partial(algorithm_1_printed, repairs=REPAIRS)),
+    )
+    def _algorithm_printed(effort: Effort, subject: Mechanism) -> Evidence:
+        return Evidence.of(_computes_the_mechanism(subject, effort))
+
+
+@claim(
+    id="dmfa_srq.algorithm_1.repaired", locator="Algorithm 1", kind="algorithm", variant="with the three repairs",
+    statement="Algorithm 1 computes the optimum of (4).", proof="thm-dmfa_srq-algorithm",
+    mechanism=Mechanism("algorithm_1", algorithm_1),
+    mutant=Mechanism("without_the_last_repair", partial(algorithm_1_printed, repairs=("levels", "line_6"))),
+)
+def _algorithm_repaired(effort: Effort, subject: Mechanism) -> Evidence:
+    return Evidence.of(_computes_the_mechanism(subject, effort))
+
+
+@claim(
+    id="dmfa_srq.stack", locator="beyond the paper", kind="extension",
+    statement="The stack of groups computes the optimum of (4) with at most n - 1 merges for n arrivals.",
+    proof="thm-dmfa_srq-stack", mechanism=DMFA_SRQ, mutant=_mutant("capacity_overshot"),
+)
+def _stack(effort: Effort, subject: Mechanism) -> Evidence:
+    rng = stream(effort.seed, 2)
+    sizes = (10, 100, 1000, 10_000) if subject.run is dmfa_srq else (10,)
+    merges = {n: sum(_merges(subject.run(rng.random((n, 2)) + 1e-3, rng.random(n) + 1e-3).levels)) for n in sizes}
+    return Evidence.of(
+        _computes_the_mechanism(subject, effort, decades=6),
+        Part(all(count < n for n, count in merges.items()), "numbers",
+             "Merges: " + ", ".join(f"{count} for {n} arrivals" for n, count in merges.items()) + ".", len(merges)),
+    )
+
+
+def _merges(levels: FloatArray) -> list[int]:
+    """Merges at each arrival, from M^1, ..., M^n alone: groups below that the newcomer reached."""
+    stack: list[float] = []
+    merges = []
+    for level in levels:
+        count = 0
+        while stack and stack[-1] <= level:
+            stack.pop()
+            count += 1
+        stack.append(float(level))
+        merges.append(count)
+    return merges
+
+
+def _no_bisection(demands: FloatArray, weights: FloatArray, *, work: list[int]) -> None:
+    """Algorithm 1 without its bisection: every place is tried from the top, each with fresh sums."""
+    run = dmfa_srq(demands, weights)
+    m = demands.shape[1]
+    for k in range(1, len(run) + 1):
+        kept = int((run.levels_at(k)[: k - 1] > run.levels[k - 1]).sum())
+        work.append(m * k * (kept + 1))
+
+
+@claim(
+    id="dmfa_srq.complexity", locator="Section 5", kind="complexity", variant="m fixed, repaired algorithm",
+    statement="n arrivals cost O(n^2 log n).", proof="thm-dmfa_srq-algorithm",
+    mechanism=Mechanism("algorithm_1", algorithm_1), mutant=Mechanism("no_bisection", _no_bisection),
+)
+def _complexity(effort: Effort, subject: Mechanism) -> Evidence:
+    ratios = []
+    sizes = (64, 128, 256, 512) if effort.name == "quick" else (64, 128, 256, 512, 1024, 2048)
+    for n in sizes:
+        demands, weights = _falling_levels(n)
+        work: list[int] = []
+        subject.run(demands, weights, work=work)
+        ratios.append(sum(work) / (n * n * np.log2(n)))
+    falls = all(b <= a for a, b in zip(ratios, ratios[1:], strict=False))
+    return Evidence.of(Part(falls, "numbers", "Entries read, divided by n^2 log2 n, at n = "
+                            + ", ".join(f"{n}: {r:.2f}" for n, r in zip(sizes, ratios, strict=True))
+                            + " on instances whose levels fall at every arrival.", len(sizes)))
+
+
+def _falling_levels(n: int) -> tuple[FloatArray, FloatArray]:
+    """n users whose levels fall from arrival 2 on, so that nothing merges any more: the worst case of a scan.
+
+    The first two leave much of resource 2; each later one is stopped by resource 1, a little earlier than the one before.
+    """
+    falling = 1 + np.arange(n, 0, -1) / (3 * (n + 1))
+    demands = np.column_stack([1 / falling, np.ones(n)])
+    demands[0], demands[1] = [1, 0.25], [0.25, 1]
+    weights = np.ones(n)
+    weights[0], weights[1] = n, n / 2
+    return demands, weights
+
+
+def _finer_steps(demands: FloatArray, weights: FloatArray, *, work: list[int]) -> None:
+    """Water filling again, in steps ten times as small."""
+    for k, level in enumerate(dmfa_srq(demands, weights).levels):
+        work.append(demands.shape[1] * (k + 1) * int(np.ceil(level / 0.001)))
+
+
+@claim(
+    id="dmfa_srq.water_filling.small_steps", locator="Sections 1, 5", kind="number",
+    variant="water filling in small equal steps",
+    statement="Algorithm 1 takes less time than water filling.",
+    mechanism=Mechanism("algorithm_1", algorithm_1), mutant=Mechanism("finer_steps", _finer_steps),
+)
+def _water_small(effort: Effort, subject: Mechanism) -> Evidence:
+    rows, ok = [], True
+    for n in study.SIZES[: 2 if effort.name == "quick" else 3]:
+        demands, weights = study.instance(stream(effort.seed, n, 0), n)
+        work: list[int] = []
+        subject.run(demands, weights, work=work)
+        levels = dmfa_srq(demands, weights).levels
+        # a step of 1/100 of what was brought, every user and resource looked at in each step
+        steps = sum(2 * (k + 1) * int(np.ceil(level / 0.01)) for k, level in enumerate(levels))
+        ok &= sum(work) < steps
+        rows.append(f"n = {n}: {sum(work)} against {steps}")
+    return Evidence.of(Part(ok, "numbers", "Entries read, Algorithm 1 (repaired) against steps of a hundredth of a level: "
+                            + "; ".join(rows) + ".", len(rows)))
+
+
+@claim(
+    id="dmfa_srq.water_filling.groups", locator="Sections 1, 5", kind="number",
+    variant="water filling from group to group",
+    statement="Algorithm 1 takes less time than water filling.",
+    mechanism=Mechanism("algorithm_1", algorithm_1),
+    mutant=Mechanism("free_of_charge", lambda demands, weights, work: work.append(0)),
+)
+def _water_groups(effort: Effort, subject: Mechanism) -> Evidence:
+    rows, ok = [], True
+    for n in study.SIZES[: 2 if effort.name == "quick" else 3]:
+        demands, weights = study.instance(stream(effort.seed, n, 0), n)
+        work: list[int] = []
+        subject.run(demands, weights, work=work)
+        steps = sum(2 * (merges + 2) for merges in _merges(dmfa_srq(demands, weights).levels))
+        ok &= sum(work) < steps
+        rows.append(f"n = {n}: {sum(work)} against {steps}")
+    return Evidence.of(Part(ok, "numbers", "Entries read, Algorithm 1 (repaired) against the stack of groups: "
+                            + "; ".join(rows) + ".", len(rows)))
+
+
+# ------------------------------------------------------------------------------------------------------- figures
+
+
+@claim(
+    id="dmfa_srq.figure_1", locator="Figure 1", kind="figure", mechanism=DMFA_SRQ, mutant=_mutant("weights_ignored"),
+    statement="Three users get 1/4; then 1/3, 1/3; then 1/3, 1/3, 1/2.",
+)
+def _figure_1(effort: Effort, subject: Mechanism) -> Evidence:
+    run = subject.run(*_floats(*FIGURE_1))
+    printed = ([1 / 4], [1 / 3, 1 / 3], [1 / 3, 1 / 3, 1 / 2])
+    shares = [run.tasks_at(k) * run.demands[:k].max(axis=1) for k in (1, 2, 3)]
+    same = all(np.allclose(a, b, rtol=1e-12) for a, b in zip(shares, printed, strict=True))
+    text = "; then ".join(", ".join(str(Fraction(float(x)).limit_denominator(100)) for x in a) for a in shares)
+    return Evidence.of(Part(same, "numbers", f"Computed: {text}.", 3))
+
+
+def _from_the_square(rng: np.random.Generator, n: int) -> FloatArray:
+    return rng.random((n, 2))
+
+
+def _from_the_trace(rng: np.random.Generator, n: int) -> FloatArray:
+    return study.instance(rng, n)[0]
+
+
+@claim(
+    id="dmfa_srq.figure_2", locator="Figure 2", kind="figure",
+    statement="The demands of 100 and of 500 users drawn at random from the trace, in the plane of CPU and memory.",
+    mechanism=Mechanism("from_the_trace", _from_the_trace), mutant=Mechanism("from_the_square", _from_the_square),
+)
+def _figure_2(effort: Effort, subject: Mechanism) -> Evidence:
+    rows = study.trace_requests()
+    distances = []
+    for n in (100, 500):
+        sample = subject.run(stream(effort.seed, n, 0), n)
+        for j, name in enumerate(("cpu", "memory")):
+            grid = np.unique(rows[name])
+            trace = np.array([rows["tasks"][rows[name] <= g].sum() for g in grid]) / rows["tasks"].sum()
+            ours = np.searchsorted(np.sort(sample[:, j]), grid, side="right") / n
+            distances.append(float(np.abs(trace - ours).max() * np.sqrt(n)))
+    return Evidence.of(
+        # 1.95 is exceeded by chance once in a thousand draws (Kolmogorov's distribution)
+        Part(max(distances) < 1.95, "numbers", "Both samples follow the requests in the trace: largest Kolmogorov distance "
+             f"{max(distances):.2f} / sqrt(n).", 2),
+        Part(None, "numbers", "The paper states nothing about its picture that could be compared."),
+    )
+
+
+def _same_for_all(demands: FloatArray, weights: FloatArray) -> DynamicAllocation:
+    """Contributions ignored: everyone is treated as bringing the mean."""
+    return dmfa_srq(demands, np.full(len(weights), weights.mean()))
+
+
+def _rises(frame_of: int) -> Callable[[Effort, Mechanism], Evidence]:
+    def check(effort: Effort, subject: Mechanism) -> Evidence:
+        frame = study.shares_by_weight(frame_of, effort.runs, effort.seed, mechanism=subject.run)
+        mean, one = np.diff(frame["share"]), np.diff(frame["first_share"])
+        return Evidence.of(
+            Part(bool((mean > 0).all()), "numbers", f"Mean over {effort.runs} runs: the share rises at {int((mean > 0).sum())} of "
+                 f"{len(mean)} steps from one sampled rank to the next.", effort.runs),
+            Part(bool((one >= 0).all()), "numbers", f"First run alone: it falls at {int((one < 0).sum())} of them.", 1),
+        )
+
+    return check
+
+
+for _figure, _n in ((3, 100), (4, 500)):
+    claim(
+        id=f"dmfa_srq.figure_{_figure}", locator=f"Figure {_figure}", kind="figure",
+        statement=f"Among {_n} users the share does not fall as the contribution rises (20 users, in one run and on average).",
+        mechanism=DMFA_SRQ, mutant=Mechanism("contributions_ignored", _same_for_all),
+    )(_rises(_n))
+
+
+@claim(
+    id="dmfa_srq.contribution.across_users", locator="Sections 4, 6", kind="statement", variant="two users of one run",
+    statement="Who brings more gets more.", mechanism=DMFA_SRQ, mutant=Mechanism("static_optimum", static_optimum, smt="may_shrink"),
+)
+def _contribution_across(effort: Effort, subject: Mechanism) -> Evidence:
+    return Evidence.of(_settled("weight_order", effort, subject))
+
+
+@claim(
+    id="dmfa_srq.contribution.own", locator="Section 4", kind="statement", variant="one user brings more, all else equal",
+    statement="Who brings more gets no less.", proof="ex-dmfa_srq-contribution",
+    mechanism=DMFA_SRQ, mutant=Mechanism("inverse_weights", lambda demands, weights: dmfa_srq(demands, 1 / weights)),
+)
+def _contribution_own(effort: Effort, subject: Mechanism) -> Evidence:
+    rng = stream(effort.seed, 3)
+    worst, tried = np.inf, 0
+    for _ in range(effort.evaluations // 4):
+        n, m = int(rng.integers(2, 8)), int(rng.integers(1, 4))
+        demands, weights = 2.0 ** -rng.integers(0, 4, (n, m)).astype(float), rng.integers(1, 5, n).astype(float)
+        i, k = int(rng.integers(n)), n
+        more = weights.copy()
+        more[i] *= 1 + float(rng.choice([0.01, 0.1, 1.0, 10.0]))
+        before = subject.run(demands, weights).tasks_at(k)[i]
+        worst = min(worst, subject.run(demands, more).tasks_at(k)[i] / before - 1)
+        tried += 1
+    return Evidence.of(Part(bool(worst > -1e-9), "search", f"{tried} random pairs of runs, the smallest relative change of the share "
+                            f"{worst + 0.0:.1g}.", tried))
+
+
+@claim(
+    id="dmfa_srq.figure_5", locator="Figure 5", kind="figure", mechanism=DMFA_SRQ,
+    mutant=Mechanism("static_optimum", static_optimum),
+    statement="The minimum dominant share lies below that of static weighted DRF and never below 1.",
+)
+def _figure_5(effort: Effort, subject: Mechanism) -> Evidence:
+    frame = study.curves(effort.runs, effort.seed, mechanism=subject.run)
+    rows = frame[frame["measure"] == "min_level"]
+    ends = study.end_points(rows)
+    gap = ends[ends["mechanism"] == "difference"]
+    lowest = float(rows[rows["mechanism"] == "dynamic"]["mean"].min())
+    return Evidence.of(
+        Part(bool((gap["high"] < 0).all()), "numbers", f"Mean difference after the last arrival ({effort.runs} runs): "
+             + ", ".join(f"{r['mean']:.3f} at n = {r['n']}" for _, r in gap.iterrows()) + ".", effort.runs),
+        Part(bool((rows[rows["mechanism"] == "difference"]["high"] <= 1e-9).all()), "numbers",
+             "At no number of users present is the mean above the static one.", len(rows) // 3),
+        Part(lowest >= 1 - 1e-9, "numbers", f"Smallest mean: {lowest:.3f}.", effort.runs),
+    )
+
+
+def _no_sharing(demands: FloatArray, weights: FloatArray) -> DynamicAllocation:
+    """Everyone keeps what it brought."""
+    run = dmfa_srq(demands, weights)
+    return replace(run, levels=np.ones(len(run)))
+
+
+NO_SHARING = Mechanism("no_sharing", _no_sharing)
+
+
+def _relative_gap(effort: Effort, subject: Mechanism, measure: str) -> dict[int, float]:
+    frame = study.end_points(study.curves(effort.runs, effort.seed, points=1, mechanism=subject.run))
+    wide = frame[frame["measure"] == measure].pivot(index="n", columns="mechanism", values="mean")
+    return {int(n): float(gap) for n, gap in (wide["difference"] / wide["static"]).items()}
+
+
+@claim(
+    id="dmfa_srq.figure_6", locator="Figure 6", kind="figure", mechanism=DMFA_SRQ, mutant=NO_SHARING,
+    statement="The sums of dominant-share units are close (within 5 %, our limit).",
+)
+def _figure_6(effort: Effort, subject: Mechanism) -> Evidence:
+    gaps = _relative_gap(effort, subject, "sum_shares")
+    return Evidence.of(Part(all(abs(g) < 0.05 for g in gaps.values()), "numbers", f"Relative difference of the means ({effort.runs} runs): "
+                            + ", ".join(f"{100 * g:.2f} % at n = {n}" for n, g in gaps.items()) + ".", effort.runs))
+
+
+for _figure, _measure, _name in ((7, "cpu", "CPU"), (8, "memory", "Memory")):
+    @claim(
+        id=f"dmfa_srq.figure_{_figure}", locator=f"Figure {_figure}", kind="figure", mechanism=DMFA_SRQ, mutant=NO_SHARING,
+        statement=f"{_name} utilisation is close to the static one (within 0.05, our limit), and closer the more users there are.",
+    )
+    def _utilisation_figure(effort: Effort, subject: Mechanism, measure: str = _measure) -> Evidence:
+        frame = study.end_points(study.curves(effort.runs, effort.seed, points=1, mechanism=subject.run))
+        rows = frame[(frame["measure"] == measure) & (frame["mechanism"] == "difference")].sort_values("n")
+        gaps = rows["mean"].abs().tolist()
+        text = ", ".join(f"{mean:+.4f} at n = {n}" for n, mean in zip(rows["n"], rows["mean"], strict=True))
+        return Evidence.of(
+            Part(max(gaps) < 0.05, "numbers", f"Mean difference ({effort.runs} runs): {text}.", effort.runs),
+            Part(all(b <= a + 1e-9 for a, b in zip(gaps, gaps[1:], strict=False)), "numbers",
+                 "Sizes: " + ", ".join(f"{gap:.5f}" for gap in gaps) + ".", len(gaps)),
+        )
+
+
+@claim(
+    id="dmfa_srq.utilisation.on_average", locator="Section 6", kind="number", variant="means over the runs",
+    statement="Utilisation is not lower than that of the static optimum.", mechanism=DMFA_SRQ, mutant=NO_SHARING,
+)
+def _utilisation_average(effort: Effort, subject: Mechanism) -> Evidence:
+    frame = study.end_points(study.curves(effort.runs, effort.seed, points=1, mechanism=subject.run))
+    rows = frame[frame["measure"].isin(["cpu", "memory"]) & (frame["mechanism"] == "difference")]
+    lowest = rows.loc[rows["high"].idxmin()]
+    return Evidence.of(Part(bool((rows["high"] > -1e-9).all()), "numbers", f"No interval of the mean difference lies below 0 "
+                            f"({effort.runs} runs, two resources, three sizes); lowest upper end {lowest['high']:+.5f} "
+                            f"({lowest['measure']}, n = {lowest['n']}).", effort.runs))
+
+
+@claim(
+    id="dmfa_srq.utilisation.always", locator="Section 6", kind="statement", variant="each instance, every resource",
+    statement="Utilisation is not lower than that of the static optimum.",
+    mechanism=DMFA_SRQ, mutant=Mechanism("static_optimum", static_optimum),
+)
+def _utilisation_always(effort: Effort, subject: Mechanism) -> Evidence:
+    count = 0
+    for demands, weights in _instances(effort):
+        count += 1
+        run, static = subject.run(*_floats(demands, weights)), static_optimum(*_floats(demands, weights))
+        lost = (static.use_at() - run.use_at()) / static.weights.sum()
+        if lost.max() > 1e-9:
+            j = int(lost.argmax())
+            both = [str(Fraction(float(r.utilisation_at()[j])).limit_denominator(1000)) for r in (run, static)]
+            return Evidence.of(Part(False, "witness", f"Users {_fractions(demands)} with contributions {_fractions(weights)}: resource "
+                                    f"{j + 1} is used to {both[0]}, statically to {both[1]}.", count))
+    return Evidence.of(Part(True, "search", f"{count} small instances.", count))

@@ -1,0 +1,97 @@
+"""One look for the whole book: colours, markers and line styles by mechanism, and files that do not change by themselves.
+
+Colours are those of Okabe and Ito, which readers with any colour vision can tell apart; a mechanism has the same
+colour, marker and line style in every chapter.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+__all__ = ["COLOURS", "LOOKS", "Look", "axes", "svg"]
+
+#: Okabe-Ito.
+COLOURS = {
+    "black": "#000000", "orange": "#E69F00", "sky": "#56B4E9", "green": "#009E73", "yellow": "#F0E442", "blue": "#0072B2",
+    "vermilion": "#D55E00", "purple": "#CC79A7", "grey": "#666666",
+}
+
+
+class Look(NamedTuple):
+    """How one mechanism is drawn in every figure of the book."""
+
+    label: str
+    colour: str
+    marker: str
+    line: str
+
+
+LOOKS = {
+    "dmfa_srq": Look("DMFA-SRQ", COLOURS["blue"], "o", "-"),
+    "static": Look("static weighted DRF", COLOURS["vermilion"], "s", "--"),
+    "difference": Look("difference", COLOURS["black"], "D", "-"),
+}
+
+_SETTINGS = {
+    "figure.facecolor": "white", "axes.facecolor": "white", "savefig.facecolor": "white", "figure.constrained_layout.use": True,
+    "font.size": 10, "axes.labelsize": 10, "legend.fontsize": 9, "legend.frameon": False, "axes.spines.top": False,
+    "axes.spines.right": False, "axes.grid": True, "grid.color": "#DDDDDD", "grid.linewidth": 0.6, "axes.axisbelow": True,
+    "lines.linewidth": 1.6, "lines.markersize": 4.5, "svg.hashsalt": "fairbook", "svg.fonttype": "none",
+    "axes.formatter.useoffset": False,
+}
+
+
+def axes(rows: int = 1, columns: int = 1, *, width: float = 6.4, height: float = 3.4, share_y: bool = False) -> tuple[Figure, list]:
+    """Make an empty figure in the book's style.
+
+    Parameters
+    ----------
+    rows, columns : int
+        Panels.
+    width, height : float
+        Of the whole figure, in inches.
+    share_y : bool
+        Whether panels of a row share their y axis.
+
+    Returns
+    -------
+    Figure, list of Axes
+        Not registered with pyplot, so that nothing is kept alive or shown twice.
+    """
+    with _styled():
+        figure = Figure(figsize=(width, height))
+        panels = figure.subplots(rows, columns, squeeze=False, sharey=share_y)
+    return figure, list(panels.flat)
+
+
+@contextmanager
+def _styled() -> Iterator[None]:
+    with mpl.rc_context({**mpl.rcParamsDefault, **_SETTINGS, "backend": mpl.rcParams["backend"]}):
+        yield
+
+
+class svg:
+    """Wrap a figure so that a notebook shows it as SVG with the same bytes on every machine and run.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    """
+
+    def __init__(self, figure: Figure) -> None:
+        self.figure = figure
+
+    def _repr_svg_(self) -> str:
+        text = io.StringIO()
+        with _styled():
+            self.figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+        return text.getvalue()
+
+    def __repr__(self) -> str:
+        return "<figure>"

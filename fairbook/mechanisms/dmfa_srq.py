@@ -1,0 +1,746 @@
+"""DMFA-SRQ: dynamic weighted dominant resource fairness (Zhang, Liu, Li, Zhang 2016).
+
+Users arrive one at a time, bring w_i of every resource and never get less than they once had. At each arrival
+the lowest level (dominant share / weight) is raised as far as the pool allows, model (4) of the paper.
+
+* :func:`dmfa_srq` is the engine: a stack of groups of equal level, O(n m) for n arrivals together.
+* :func:`exact_levels` runs the same steps in exact fractions.
+* :func:`algorithm_1` is the paper's Algorithm 1 with its errors repaired, O(n^2 m).
+* :func:`algorithm_1_printed` is Algorithm 1 line by line as printed, with each repair as a switch.
+* :func:`static_optimum` is equation (5): everything shared out anew at each arrival.
+* :class:`DmfaSrq` takes one arrival or departure at a time and can be saved and restored.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Hashable, Iterable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+import numba
+import numpy as np
+from numba.cpython.unsafe.tuple import tuple_setitem
+from numba.extending import overload
+
+from fairbook.errors import InvalidInput
+from fairbook.model import (
+    LARGEST, SMALLEST, Allocation, DynamicAllocation, FloatArray, Named, as_demands, as_weights, demand_matrix,
+    per_user, position, refuse,
+)
+
+__all__ = [
+    "REPAIRS", "DmfaSrq", "algorithm_1", "algorithm_1_printed", "dmfa_srq", "exact_levels", "static_optimum",
+]
+
+# -------------------------------------------------------------------------------------------------- the engine
+
+
+#: Up to this many resources the state of the engine is held in tuples, which compiled code keeps in registers (a
+#: quarter faster at m = 2); beyond, in arrays.
+_IN_REGISTERS = 8
+
+
+def _put(values, j, value):
+    """Give ``values`` with entry j replaced: a new tuple for a tuple, the same array for an array."""
+    return values[:j] + (value,) + values[j + 1 :]
+
+
+@overload(_put, inline="always")
+def _compiled_put(values, j, value):
+    if isinstance(values, numba.types.BaseTuple):
+        return lambda values, j, value: tuple_setitem(values, j, value)
+
+    def put_in_place(values, j, value):
+        values[j] = value
+        return values
+
+    return put_in_place
+
+
+def _state(m: int) -> Any:
+    """Give m zeros in the container that suits the compiled engine."""
+    return (0.0,) * m if m <= _IN_REGISTERS else np.zeros(m)
+
+
+@numba.njit(cache=True, error_model="numpy", forceinline=True)
+def _rise(top, height, rates, below, rates_below, level, rate, slack, zero):
+    """Raise a group until a resource ends, merging it with each group of the stack that it reaches; push the result.
+
+    The stack holds groups of users with equal level, the highest at the bottom (Lemma 2). ``level[g]`` is the
+    level of group g, ``rate[g, j]`` what it takes of resource j per unit of level, ``slack[j]`` what is left.
+    ``height`` and ``rates`` are level and rates of the group that rises, which is not on the stack; ``below`` and
+    ``rates_below`` repeat those of group ``top``, if there is one: what was computed a moment ago is at hand sooner
+    than what was stored. Returns the new top, its level and rates, the resource that stopped the rise, and the slack.
+
+    The slack is the state, never "capacity minus use": with weights 10^6 apart that difference loses nine digits.
+    Written with + - * / and comparisons only, so that it also runs on fractions, whose zero the caller passes.
+    """
+    m = len(slack)
+    while top >= 0:
+        step = below - height
+        reaches = True
+        for j in range(m):
+            if rates[j] * step > slack[j]:
+                reaches = False
+        if not reaches:
+            break
+        for j in range(m):
+            slack = _put(slack, j, slack[j] - rates[j] * step)
+            rates = _put(rates, j, rates[j] + rates_below[j])
+        height = below
+        top -= 1
+        if top >= 0:
+            below = level[top]
+            for j in range(m):
+                rates_below = _put(rates_below, j, rate[top, j])
+    stop = 0
+    step = np.inf
+    for j in range(m):
+        if rates[j] > 0:
+            room = slack[j] / rates[j]
+            if room < step:
+                step = room
+                stop = j
+    for j in range(m):
+        slack = _put(slack, j, max(slack[j] - rates[j] * step, zero))
+    slack = _put(slack, stop, zero)  # used up by definition, not up to rounding
+    top += 1
+    height += step
+    level[top] = height
+    for j in range(m):
+        rate[top, j] = rates[j]
+    return top, height, rates, stop, slack
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _run(demands, weights, levels, binding, level, rate, rates, rates_below, slack):
+    """All arrivals, from a state of zeros. Returns False at the first entry that is not valid input."""
+    n, m = len(weights), len(slack)
+    top = -1
+    height = 0.0
+    for k in range(n):
+        weight = weights[k]
+        valid = weight >= SMALLEST and weight <= LARGEST  # false for NaN, too
+        largest = 0.0
+        for j in range(m):
+            d = demands[k, j]
+            valid &= d == 0.0 or (d >= SMALLEST and d <= LARGEST)
+            largest = max(largest, d)
+        if not valid or largest == 0.0:
+            return False
+        scale = weight / largest
+        for j in range(m):
+            rates = _put(rates, j, demands[k, j] * scale)
+            slack = _put(slack, j, slack[j] + weight)
+        top, height, rates, binding[k], slack = _rise(top, 0.0, rates, height, rates_below, level, rate, slack, 0.0)
+        levels[k] = height
+        rates, rates_below = rates_below, rates  # for the next arrival this group is the one below
+    return True
+
+
+def _checked_shapes(demands: Any, weights: Any) -> tuple[Named, FloatArray]:
+    named = demand_matrix(demands)
+    return named, per_user(weights, len(named.values), named.users, "weights")
+
+
+def dmfa_srq(demands: Any, weights: Any) -> DynamicAllocation:
+    """Allocate at each arrival by DMFA-SRQ, model (4) of Zhang et al. 2016, with the group stack.
+
+    Parameters
+    ----------
+    demands : array_like or DataFrame, shape (n, m)
+        Resource per task, users in order of arrival. The paper asks for positive entries; zeros are
+        accepted, and then Pareto optimality is no longer promised.
+    weights : array_like or Series, shape (n,)
+        Amount of *every* resource that each user brings, in the unit of the demands, positive. The pool after
+        k arrivals is the sum of the first k. (The paper scales the sum to 1; nothing here needs that.)
+
+    Returns
+    -------
+    DynamicAllocation
+        ``levels`` (n,) = M^1, ..., M^n; ``tasks`` (n,) after the last arrival, with ``tasks @ demands`` the use;
+        ``tasks_at(k)`` after arrival k, counted from 1.
+
+    Raises
+    ------
+    InvalidInput
+        Naming argument, rule and value.
+
+    Notes
+    -----
+    Cost O(n m) for all arrivals together: each arrival pushes one group, each merge removes one. Memory
+    O(n m). ``tasks_at`` costs O(k m) a call. After 10^6 arrivals the constraints hold to about 1e-13.
+
+    References
+    ----------
+    Zhang, Liu, Li, Zhang, Journal on Communications 37(7), 2016, model (4) and Lemmas 1-3. The stack is ours.
+
+    Examples
+    --------
+    Figure 1 of the paper: three users, the third brings half of the pool.
+
+    >>> r = dmfa_srq([[1, 1/2], [1/2, 1], [1/2, 1]], weights=[1/4, 1/4, 1/2])
+    >>> [r.tasks_at(k).round(4).tolist() for k in (1, 2, 3)]
+    [[0.25], [0.3333, 0.3333], [0.3333, 0.3333, 0.5]]
+    >>> r.levels.round(4)
+    array([1.    , 1.3333, 1.    ])
+    """
+    named, amounts = _checked_shapes(demands, weights)
+    values = named.values
+    n, m = values.shape
+    levels = np.empty(n)
+    binding = np.empty(n, dtype=np.int32)
+    if not _run(values, amounts, levels, binding, np.empty(n), np.empty((n, m)), _state(m), _state(m), _state(m)):
+        refuse(values, amounts)
+    return DynamicAllocation(levels, binding, values, amounts, named.users, named.resources)
+
+
+def exact_levels(demands: Sequence[Sequence[Any]], weights: Sequence[Any]) -> list[Fraction]:
+    """Run the engine in exact fractions: M^1, ..., M^n for small instances and witnesses.
+
+    Parameters
+    ----------
+    demands, weights
+        As for :func:`dmfa_srq`; anything that ``fractions.Fraction`` takes (floats count at face value).
+
+    Raises
+    ------
+    InvalidInput
+        Naming argument, rule and value.
+
+    Notes
+    -----
+    Cost O(n m) operations on fractions whose digits grow with n.
+
+    Examples
+    --------
+    >>> [str(M) for M in exact_levels([["1", "1/2"], ["1/2", "1"]], ["1/4", "1/4"])]
+    ['1', '4/3']
+    """
+    rows, amounts, _, _ = exact_instance(demands, weights)
+    n, m = len(rows), len(rows[0])
+    level, rate = np.full(n, Fraction(0)), np.full((n, m), Fraction(0))
+    zero = Fraction(0)
+    slack = rates = (zero,) * m
+    top, height, levels = -1, zero, []
+    for row, amount in zip(rows, amounts, strict=True):
+        slack = tuple(left + amount for left in slack)
+        own = tuple(d * amount / max(row) for d in row)
+        top, height, rates, _, slack = _rise.py_func(top, zero, own, height, rates, level, rate, slack, zero)
+        levels.append(height)
+    return levels
+
+
+def static_optimum(demands: Any, weights: Any) -> DynamicAllocation:
+    """Share out everything anew at each arrival: the static optimum, equation (5) of Zhang et al. 2016.
+
+    M^k = W_k / max_j sum_{i<=k} w_i d_ij is the level of all of the first k users, and the allocation is
+    weighted DRF on the pool of that moment. With zero demands it is the first round of DRF only.
+
+    Parameters
+    ----------
+    demands, weights
+        As for :func:`dmfa_srq`.
+
+    Notes
+    -----
+    Cost O(n m).
+
+    Examples
+    --------
+    >>> static_optimum([[1, 1/2], [1/2, 1], [1/2, 1]], [1/4, 1/4, 1/2]).levels.round(4)
+    array([1.    , 1.3333, 1.1429])
+    """
+    named = as_demands(demands)
+    values = named.values
+    amounts = as_weights(weights, len(values), named.users, contributed=True)
+    need = np.cumsum(values * (amounts / values.max(axis=1))[:, None], axis=0)
+    binding = need.argmax(axis=1)
+    levels = np.cumsum(amounts) / need[np.arange(len(need)), binding]
+    return DynamicAllocation(levels, binding.astype(np.int32), values, amounts, named.users, named.resources,
+                             irrevocable=False, mechanism="static_optimum")
+
+
+# ------------------------------------------------------------------------------------------ Algorithm 1, twice
+
+
+def algorithm_1(demands: Any, weights: Any, *, work: list[int] | None = None) -> DynamicAllocation:
+    """Allocate by the paper's Algorithm 1, repaired: bisection over the sorted previous levels.
+
+    At arrival k the users who keep what they have are the first tau - 1 in order of arrival (Lemma 2 sorts the levels
+    for free). The largest feasible level among the previous ones is found by bisection on prefix sums, and
+    equation (10) gives M^k. See the chapter for the three repairs.
+
+    Parameters
+    ----------
+    demands, weights
+        As for :func:`dmfa_srq`.
+    work : list, optional
+        Receives for each arrival the number of entries read, for counting cost without a clock.
+
+    Notes
+    -----
+    Cost O(k m) at arrival k for the prefix sums and O(m log k) for the bisection, O(n^2 m) in all.
+
+    References
+    ----------
+    Zhang et al. 2016, Algorithm 1, equations (8)-(10).
+    """
+    named, amounts = as_demands(demands), None
+    values = named.values
+    n, m = values.shape
+    amounts = as_weights(weights, n, named.users, contributed=True)
+    rate = values * (amounts / values.max(axis=1))[:, None]  # w_i d_ij
+    capacity = np.cumsum(amounts)
+    below = np.zeros((n + 1, m))  # below[t] = sum of the first t rates
+    np.cumsum(rate, axis=0, out=below[1:])
+    level = np.zeros(n)
+    levels, binding = np.empty(n), np.empty(n, dtype=np.int32)
+    kept = np.zeros((n + 1, m))  # kept[t] = what the first t users hold
+    for k in range(1, n + 1):
+        np.cumsum(rate[: k - 1] * level[: k - 1, None], axis=0, out=kept[1:k])
+        infeasible, feasible = 0, k  # places in the order; place k is the newcomer's level 0, always feasible
+        steps = 0
+        while feasible - infeasible > 1:
+            steps += 1
+            middle = (infeasible + feasible) // 2
+            use = kept[middle - 1] + (below[k] - below[middle - 1]) * level[middle - 1]
+            if (use <= capacity[k - 1]).all():
+                feasible = middle
+            else:
+                infeasible = middle
+        rising = below[k] - below[feasible - 1]
+        with np.errstate(divide="ignore"):
+            room = np.where(rising > 0, (capacity[k - 1] - kept[feasible - 1]) / rising, np.inf)
+        j = int(room.argmin())
+        levels[k - 1], binding[k - 1] = room[j], j
+        np.maximum(level[:k], room[j], out=level[:k])
+        if work is not None:
+            work.append(m * (k + steps + 1))
+    return DynamicAllocation(levels, binding, values, amounts, named.users, named.resources, mechanism="algorithm_1")
+
+
+#: The repairs of Algorithm 1, each of which :func:`algorithm_1_printed` can make by itself.
+REPAIRS = ("levels", "line_6", "end")
+
+
+def algorithm_1_printed(demands: Any, weights: Any, *, repairs: Iterable[str] = (),
+                        line_6: Literal["position", "own", "largest"] = "position") -> DynamicAllocation:
+    """Allocate by Algorithm 1 as printed, line by line; each repair is a switch.
+
+    Parameters
+    ----------
+    demands, weights
+        As for :func:`dmfa_srq`.
+    repairs : iterable of {"levels", "line_6", "end"}
+        ``"levels"``: sort and compare x_i / w_i where the text sorts x_i (equations (8)-(10), lines 10 and 12).
+        ``"line_6"``: ask whether *everyone* can be raised to the largest previous value, as line 12 asks it for the
+        others. ``"end"``: let the search reach the place of the newcomer (value 0), and finish with the place that
+        passed the test (UB) instead of the one that failed it (LB).
+    line_6 : {"position", "own", "largest"}
+        How to read the unrepaired line 6, sum_{i<=k} v_i d_ij <= W_k, where v is sorted and has k - 1 entries.
+        ``"position"``: literally, v_i goes with user i, v_k = 0. ``"own"``: v_i is what user i itself had.
+        ``"largest"``: v_i is v_1 for everyone.
+
+    Returns
+    -------
+    DynamicAllocation
+        What the printed lines give; it may overdraw the pool, which ``violations`` lists.
+
+    Notes
+    -----
+    Cost O(n^2 m log n), as the lines are written. Line numbers of the paper stand beside the code.
+
+    References
+    ----------
+    Zhang et al. 2016, Algorithm 1.
+    """
+    repaired = frozenset(repairs)
+    if not repaired <= set(REPAIRS):
+        raise InvalidInput("repairs", f"must be among {REPAIRS}", sorted(repaired - set(REPAIRS)))
+    if line_6 not in ("position", "own", "largest"):
+        raise InvalidInput("line_6", "must be 'position', 'own' or 'largest'", line_6)
+    named = as_demands(demands)
+    raw = named.values
+    n, m = raw.shape
+    w = as_weights(weights, n, named.users, contributed=True)
+    d = raw / raw.max(axis=1, keepdims=True)
+    x = np.zeros(n)
+    levels, binding = np.empty(n), np.empty(n, dtype=np.int32)
+    x[0] = w[0]  # line 3
+    levels[0], binding[0] = 1.0, int(d[0].argmax())
+    for k in range(2, n + 1):  # lines 4, 5, 24
+        capacity = w[:k].sum()
+        value = x[:k] / w[:k] if "levels" in repaired else x[:k]  # of user i before arrival k; 0 for the newcomer
+        v = np.sort(value[: k - 1])[::-1]  # equation (8)
+        if "end" in repaired:
+            v = np.append(v, 0.0)
+        everyone = (w[:k, None] * d[:k]).sum(axis=0)
+
+        def split(tau, value=value, v=v, k=k):  # line 10, tau from 1
+            stays = value > v[tau - 1]
+            return (x[:k, None] * d[:k])[stays].sum(axis=0), (w[:k, None] * d[:k])[~stays].sum(axis=0)
+
+        if "line_6" in repaired:
+            claimed = everyone * v[0]
+        elif line_6 == "position":
+            claimed = (np.append(v[: k - 1], 0.0)[:, None] * d[:k]).sum(axis=0)
+        elif line_6 == "own":
+            claimed = (x[:k, None] * d[:k]).sum(axis=0)
+        else:
+            claimed = v[0] * d[:k].sum(axis=0)
+        if (claimed <= capacity).all():  # line 6
+            alpha, beta = np.zeros(m), everyone  # line 7
+        else:
+            low, high = 1, len(v)  # line 9
+            tau = (low + high) // 2
+            alpha, beta = split(tau)
+            while high - low > 1:  # line 11
+                if (alpha + beta * v[tau - 1] <= capacity).all():  # line 12
+                    high = tau  # line 13
+                else:
+                    low = tau  # line 16
+                tau = (low + high) // 2
+                alpha, beta = split(tau)  # "goto 10"
+            if "end" in repaired:
+                alpha, beta = split(high)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(beta > 0, (capacity - alpha) / beta, np.inf)
+        j = int(room.argmin())
+        levels[k - 1], binding[k - 1] = room[j], j  # line 21
+        x[:k] = np.maximum(room[j] * w[:k], x[:k])  # line 22
+    return DynamicAllocation(levels, binding, raw, w, named.users, named.resources,
+                             mechanism="algorithm_1_printed")
+
+
+# ------------------------------------------------------------------------------------------------- online use
+
+
+class DmfaSrq:
+    """DMFA-SRQ one arrival at a time, with departures, saved and restored as JSON.
+
+    Parameters
+    ----------
+    resources : int or sequence of str
+        The pool's resources: their number or their names.
+
+    Notes
+    -----
+    :meth:`arrive` costs O(m) amortised over a run, :meth:`depart` O(n m). Departures are ours, not the paper's.
+    With ``contribution="stays"`` all four theorems survive. With ``contribution="leaves"`` allocations must be
+    able to shrink: irrevocability is lost, and with it strategy-proofness; the chapter gives proof and witness.
+
+    Examples
+    --------
+    >>> pool = DmfaSrq(["cpu", "memory"])
+    >>> pool.arrive([1, 1/2], weight=1/4, user="ann")
+    1.0
+    >>> round(pool.arrive([1/2, 1], weight=1/4, user="bob"), 4)
+    1.3333
+    >>> pool.tasks.round(4)
+    array([0.3333, 0.3333])
+    >>> copy = DmfaSrq.from_json(pool.to_json())
+    >>> copy.arrive([1/2, 1], 1/2) == pool.arrive([1/2, 1], 1/2)
+    True
+    """
+
+    FORMAT = "fairbook.DmfaSrq/1"
+
+    def __init__(self, resources: int | Sequence[str]) -> None:
+        if isinstance(resources, numbers.Integral) and not isinstance(resources, bool) and resources >= 1:
+            names: tuple[Hashable, ...] = tuple(range(int(resources)))
+        elif isinstance(resources, (list, tuple, pd.Index)):
+            names = tuple(resources)
+        else:
+            raise InvalidInput("resources", "must be a whole number of at least 1 or a list of names", resources)
+        if not names or not all(isinstance(name, Hashable) for name in names) or len(set(names)) != len(names):
+            raise InvalidInput("resources", "must be at least one name, none of them twice", list(names))
+        self.resources: tuple[Hashable, ...] = names
+        m = len(names)
+        self._users: list[Hashable] = []  # in order of arrival
+        self._present: set[Hashable] = set()  # the same, to look up
+        self._demands = np.empty((8, m))
+        self._weights = np.empty(8)
+        self._start = np.zeros(8, dtype=np.int64)  # first user of each group on the stack
+        self._level = np.zeros(8)
+        self._rate = np.zeros((8, m))
+        self._slack = np.zeros(m)
+        self._left_behind = 0.0  # brought by users who have gone
+        self._top = -1
+        self._arrivals = 0  # ever, so that default names are never reused
+
+    def __len__(self) -> int:
+        return len(self._users)
+
+    def __repr__(self) -> str:
+        return f"DmfaSrq({len(self)} users, {self._top + 1} levels, capacity {self.capacity:.6g})"
+
+    @property
+    def users(self) -> tuple[Hashable, ...]:
+        """Users present, in order of arrival."""
+        return tuple(self._users)
+
+    @property
+    def capacity(self) -> float:
+        """Amount of every resource in the pool. Cost O(n)."""
+        return math.fsum(self._weights[: len(self)]) + self._left_behind
+
+    @property
+    def level(self) -> float:
+        """The lowest level, M^k."""
+        if self._top < 0:
+            raise InvalidInput("level", "needs at least one user in the pool", 0)
+        return float(self._level[self._top])
+
+    @property
+    def levels(self) -> FloatArray:
+        """Level of each user present, shape (n,)."""
+        sizes = np.diff(np.append(self._start[: self._top + 1], len(self)))
+        return np.repeat(self._level[: self._top + 1], sizes)
+
+    @property
+    def tasks(self) -> FloatArray:
+        """Tasks of each user present, shape (n,)."""
+        n = len(self)
+        if n == 0:
+            return np.zeros(0)
+        return self.levels * self._weights[:n] / self._demands[:n].max(axis=1)
+
+    @property
+    def slack(self) -> FloatArray:
+        """Amount of each resource that is left, shape (m,)."""
+        return self._slack.copy()
+
+    def arrive(self, demand: Any, weight: float, user: Hashable | None = None) -> float:
+        """Let a user in and allocate; returns the new lowest level M^k.
+
+        Parameters
+        ----------
+        demand : array_like, shape (m,)
+            Resource per task.
+        weight : float
+            Amount of every resource that the user brings, positive.
+        user : hashable, optional
+            A name not present yet; by default the number of arrivals before.
+
+        Raises
+        ------
+        InvalidInput
+            Before anything changes.
+        """
+        if user is None:
+            user = self._arrivals
+            while user in self._present:
+                user += 1
+        m = len(self.resources)
+        if isinstance(demand, pd.Series):
+            demand = as_ordered(demand, self.resources, "demand", "resources")
+        row = as_vector(demand, m, "demand", "resources")
+        check_demands(row, "demand")
+        if number_of_dimensions(weight) != 0:
+            raise InvalidInput("weight", "must be one number", weight)
+        amount = as_vector([weight], 1, "weight", "users")
+        check_positive(amount[0], "weight")
+        try:
+            present = user in self._present
+        except TypeError:
+            raise InvalidInput("user", "must be hashable", user) from None
+        if present:
+            raise InvalidInput("user", "must not be present already", user)
+        n = len(self)
+        if n == len(self._weights):
+            self._grow()
+        self._demands[n], self._weights[n] = row, amount
+        self._users.append(user)
+        self._arrivals += 1
+        self._slack += amount
+        self._top += 1
+        self._start[self._top], self._level[self._top] = n, 0.0
+        self._rate[self._top] = row * (amount / row.max())
+        return self._raise_lowest()
+
+    def depart(self, user: Hashable, contribution: Literal["leaves", "stays"] = "leaves") -> None:
+        """Let a user go, together with what it brought or without.
+
+        Parameters
+        ----------
+        user : hashable
+            A user present.
+        contribution : {"leaves", "stays"}
+            ``"stays"``: the pool keeps what the user brought; nobody loses, the lowest rise. ``"leaves"``: it goes with the
+            user; where the rest no longer fits, the highest levels are lowered to a common one, which is
+            never under 1, and then the lowest rise.
+
+        Notes
+        -----
+        Cost O(n m).
+        """
+        if contribution not in ("leaves", "stays"):
+            raise InvalidInput("contribution", "must be 'leaves' or 'stays'", contribution)
+        i = position(user, self._users)
+        n = len(self)
+        group = int(np.searchsorted(self._start[: self._top + 1], i, side="right")) - 1
+        if contribution == "stays":
+            self._left_behind += float(self._weights[i])
+        self._demands[i : n - 1] = self._demands[i + 1 : n].copy()
+        self._weights[i : n - 1] = self._weights[i + 1 : n].copy()
+        del self._users[i]
+        self._start[group + 1 : self._top + 1] -= 1
+        first, last = int(self._start[group]), self._end(group)
+        if first == last:
+            for array in (self._start, self._level, self._rate):
+                array[group : self._top] = array[group + 1 : self._top + 1].copy()
+            self._top -= 1
+        else:  # add up anew: subtraction would leave the rounding error of the larger sum
+            self._rate[group] = self._own_rates(first, last).sum(axis=0)
+        capacity = self.capacity
+        self._slack = capacity - self.tasks @ self._demands[: n - 1]  # anew, for the same reason
+        if self._top < 0:
+            return
+        self._slack[np.abs(self._slack) < 1e-14 * capacity] = 0.0
+        self._lower_highest()
+        self._raise_lowest()
+
+    def _end(self, group: int) -> int:
+        return int(self._start[group + 1]) if group < self._top else len(self._users)
+
+    def _own_rates(self, first: int, last: int) -> FloatArray:
+        rows = self._demands[first:last]
+        return rows * (self._weights[first:last] / rows.max(axis=1))[:, None]
+
+    def _raise_lowest(self) -> float:
+        top, level, rate = self._top - 1, self._level, self._rate
+        held = tuple if len(self._slack) <= _IN_REGISTERS else np.array
+        self._top, lowest, _, _, slack = _rise(
+            top, level[top + 1], held(rate[top + 1]), level[max(top, 0)], held(rate[max(top, 0)]), level, rate,
+            held(self._slack), 0.0)
+        self._slack = np.array(slack)
+        return float(lowest)
+
+    def _lower_highest(self) -> None:
+        """Lower the highest group, merging it with each group it comes down to, until nothing is overdrawn."""
+        while (self._slack < 0).any():
+            rate = self._rate[0]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                drop = np.where(self._slack < 0, -self._slack / rate, 0.0).max()
+            floor = self._level[1] if self._top > 0 else 0.0
+            if self._level[0] - drop >= floor:
+                self._slack = np.where(self._slack < 0, np.maximum(self._slack + rate * drop, 0.0),
+                                       self._slack + rate * drop)
+                self._level[0] -= drop
+                break
+            self._slack += rate * (self._level[0] - floor)
+            self._level[0] = floor
+            self._rate[0] += self._rate[1]
+            for array in (self._level, self._rate, self._start):
+                array[1 : self._top] = array[2 : self._top + 1].copy()
+            self._start[0] = 0
+            self._top -= 1
+
+    def _grow(self) -> None:
+        for name in ("_demands", "_weights", "_start", "_level", "_rate"):
+            old = getattr(self, name)
+            new = np.zeros((2 * len(old), *old.shape[1:]), dtype=old.dtype)
+            new[: len(old)] = old
+            setattr(self, name, new)
+
+    def allocation(self) -> Allocation:
+        """Give the present allocation as an :class:`~fairbook.model.Allocation`; its bottleneck is the scarcest resource."""
+        n = len(self)
+        if n == 0:
+            raise InvalidInput("allocation", "needs at least one user in the pool", 0)
+        scarcest = int(np.argmin(self._slack))
+        return Allocation(self.tasks, self._demands[:n].copy(), self._weights[:n].copy(),
+                          np.full(len(self.resources), self.capacity), np.full(n, np.inf),
+                          np.full(n, scarcest, dtype=np.int64), self.users, self.resources, mechanism="dmfa_srq")
+
+    # ---- saving and restoring
+
+    def to_json(self) -> str:
+        """Give the whole state; floats survive the round trip bit for bit."""
+        if not all(isinstance(u, (str, int)) and not isinstance(u, bool) for u in (*self._users, *self.resources)):
+            raise InvalidInput("users", "must be named by strings or whole numbers to be saved", list(self._users))
+        n, g = len(self), self._top + 1
+        state = {
+            "format": self.FORMAT, "resources": list(self.resources), "users": list(self._users),
+            "demands": self._demands[:n].tolist(), "weights": self._weights[:n].tolist(),
+            "start": self._start[:g].tolist(), "level": self._level[:g].tolist(), "rate": self._rate[:g].tolist(),
+            "slack": self._slack.tolist(), "left_behind": self._left_behind, "arrivals": self._arrivals,
+        }
+        return json.dumps(state, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> DmfaSrq:
+        """Restore what :meth:`to_json` gave.
+
+        Raises
+        ------
+        InvalidInput
+            Where the text is not such a state, or one that contradicts itself.
+        """
+        try:
+            state = json.loads(text)
+            if state["format"] != cls.FORMAT:
+                raise InvalidInput("format", f"must be {cls.FORMAT}", state["format"])
+            self = cls(list(state["resources"]))
+            users, starts = list(state["users"]), [int(s) for s in state["start"]]
+            n, m, g = len(users), len(self.resources), len(starts)
+            demands = np.reshape(np.asarray(state["demands"], dtype=float), (n, m))
+            weights = np.reshape(np.asarray(state["weights"], dtype=float), (n,))
+            level = np.reshape(np.asarray(state["level"], dtype=float), (g,))
+            rate = np.reshape(np.asarray(state["rate"], dtype=float), (g, m))
+            slack = np.reshape(np.asarray(state["slack"], dtype=float), (m,))
+            left_behind, arrivals = float(state["left_behind"]), int(state["arrivals"])
+        except InvalidInput:
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise InvalidInput("text", f"must be a saved {cls.FORMAT} state ({error})", text) from None
+        if n:
+            as_demands(demands)
+            as_weights(weights, n, contributed=True)
+        if len(set(users)) != n:
+            raise InvalidInput("users", "must not repeat a name", users)
+        if not all(isinstance(u, (str, int)) for u in users):
+            raise InvalidInput("users", "must be strings or whole numbers", users)
+        if (g > 0) != (n > 0) or (n and (starts[0] != 0 or (np.diff([*starts, n]) <= 0).any())):
+            raise InvalidInput("start", "must give the first user of each group in order", starts)
+        if not (np.isfinite(slack).all() and (slack >= 0).all() and math.isfinite(left_behind) and left_behind >= 0):
+            raise InvalidInput("slack", "must be finite and not negative", slack.tolist())
+        if not (np.isfinite(level).all() and (level > 0).all() and (np.diff(level) <= 0).all()):
+            raise InvalidInput("level", "must be positive and not increase", level.tolist())
+        size = max(8, n)
+        self._users = users
+        self._demands, self._weights = np.empty((size, m)), np.empty(size)
+        self._start, self._level, self._rate = np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros((size, m))
+        self._demands[:n], self._weights[:n] = demands, weights
+        self._start[:g], self._level[:g], self._rate[:g] = starts, level, rate
+        self._slack, self._left_behind, self._top, self._arrivals = slack, left_behind, g - 1, arrivals
+        own = [self._own_rates(s, self._end(i)).sum(axis=0) for i, s in enumerate(starts)]
+        if g and not np.allclose(own, rate, rtol=1e-9):
+            raise InvalidInput("rate", "must be the sum over the users of each group", rate.tolist())
+        if n and not np.allclose(self.tasks @ demands + slack, self.capacity, rtol=1e-9):
+            raise InvalidInput("slack", "must be capacity minus use", slack.tolist())
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to a file; a reader sees the old file or the new one, never a part."""
+        target = Path(path)
+        text = self.to_json()
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(temporary, target)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> DmfaSrq:
+        """Read a state that :meth:`save` wrote."""
+        return cls.from_json(Path(path).read_text(encoding="utf-8"))

@@ -1,0 +1,528 @@
+"""Fairness of a sequence of allocations x^1, ..., x^n while users arrive: the properties and lemmas of DMFA-SRQ.
+
+Each check takes any :class:`~fairbook.metrics.Run` (a :class:`~fairbook.model.DynamicAllocation`, a
+:class:`~fairbook.properties.Trajectory`, or any object with ``demands``, ``weights``, ``len`` and ``tasks_at``), looks
+at the allocations only and assumes nothing about the mechanism. y_i^k = x_i^k / w_i is the *level* of user i after
+arrival k; the pool then holds W_k = w_1 + ... + w_k of every resource. In a run of fractions the checks are exact.
+
+Costs are stated for s steps out of n, by default all of them.
+
+References
+----------
+Zhang, Liu, Li, Zhang, Journal on Communications 37(7), 2016, section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbook.errors import InvalidInput
+from fairbook.metrics import Run, _rows, _units, check_steps, exchange_rates, level_blocks
+from fairbook.model import Allocation, labels_or_positions
+from fairbook.properties.finding import Finding, default_tolerance, ratio, show
+
+__all__ = [
+    "dynamic_envy_freeness",
+    "dynamic_feasibility",
+    "dynamic_pareto_optimality",
+    "dynamic_sharing_incentive",
+    "irrevocability",
+    "lemma_1",
+    "lemma_2",
+    "lemma_3",
+    "lemma_4",
+    "lowest_level_optimality",
+]
+
+Array = NDArray[Any]
+Steps = Iterable[int] | None
+
+
+def _require(run: Any, instead: str) -> None:
+    if isinstance(run, Allocation) or not isinstance(run, Run):
+        raise InvalidInput("run", f"must be a sequence of allocations (for one Allocation there is {instead})",
+                           type(run).__name__)
+
+
+def _names(run: Run) -> tuple[Hashable, ...]:
+    return labels_or_positions(getattr(run, "named_users", None), len(run))
+
+
+def _instance(run: Run, k: int, levels: Array) -> dict[str, Any]:
+    """What a reader needs to check a step by hand, shortened to the users present."""
+    found: dict[str, Any] = {"step": k, "demands": run.demands[:k], "weights": run.weights[:k],
+                             "levels": levels[:k], "shares": (levels * run.weights)[:k]}
+    if getattr(run, "named_users", None) is not None:
+        found["users"] = list(_names(run)[:k])
+    return found
+
+
+class _Checker:
+    """Collects margins step by step and keeps the tightest case."""
+
+    def __init__(self, name: str, run: Run, rtol: float | None) -> None:
+        self.name, self.run = name, run
+        self.tolerance = default_tolerance(run.weights, rtol)
+        self.margins: list[Any] = []
+        self.checked = 0
+        self.worst: Any = np.inf
+        self.case: tuple[int, tuple[int, ...], Array] | None = None
+
+    def add(self, ks: NDArray[np.int64], levels: Array, margins: Array, checked: int) -> None:
+        """Take margins of shape (steps, ...) with inf where there is no case."""
+        flat = margins.reshape(len(ks), -1)
+        if not flat.shape[1]:
+            self.margins.extend([np.inf] * len(ks))
+            return
+        place = flat.argmin(axis=1)
+        lowest = flat[np.arange(len(ks)), place]
+        self.margins.extend(lowest.tolist())
+        self.checked += checked
+        row = int(lowest.argmin())
+        if self.case is None or lowest[row] < self.worst:
+            index = tuple(int(i) for i in np.unravel_index(place[row], margins.shape[1:]))
+            self.worst, self.case = lowest[row], (int(ks[row]), index, levels[row])
+
+    def finding(self, says: Callable[[int, tuple[int, ...], Array], dict[str, Any]],
+                certificate: dict[str, Any] | None = None) -> Finding:
+        holds = bool(self.worst >= -self.tolerance)
+        witness = None
+        if not holds and self.case is not None:
+            k, index, levels = self.case
+            witness = {**says(k, index, levels), **_instance(self.run, k, levels)}
+        margins = np.array(self.margins, dtype=np.result_type(self.run.weights, np.float64))
+        return Finding(self.name, holds, self.worst, witness, certificate if holds else None, self.checked,
+                       self.tolerance, margins)
+
+
+def _absent(ks: NDArray[np.int64], n: int) -> NDArray[np.bool_]:
+    return np.arange(n) >= ks[:, None]
+
+
+def _before(run: Run, ks: NDArray[np.int64], levels: Array) -> Array:
+    """Levels one arrival before each step, shape (s, n)."""
+    if len(ks) > 1 and ks[-1] - ks[0] == len(ks) - 1:
+        first = _rows(run, ks[:1] - 1) if ks[0] > 1 else np.zeros_like(levels[:1])
+        return np.concatenate([first, levels[:-1]])
+    return np.concatenate([_rows(run, np.array([k - 1])) if k > 1 else np.zeros_like(levels[:1]) for k in ks.tolist()])
+
+
+# ------------------------------------------------------------------------------------------------ the properties
+
+
+def dynamic_sharing_incentive(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
+    """Check that every user present runs at least what it could run on what it brought (Theorem 2): y_i^k >= 1.
+
+    Parameters
+    ----------
+    run : Run
+    steps : iterable of int, optional
+        Arrivals to look at, from 1; default all.
+    rtol : float, optional
+        Default 1e-9, and 0 for fractions.
+
+    Returns
+    -------
+    Finding
+        Margin: min y_i^k - 1.
+
+    Notes
+    -----
+    Cost O(s n).
+
+    Examples
+    --------
+    >>> import fairbook as fb
+    >>> r = fb.dmfa_srq([[1, 1/2], [1/2, 1], [1/2, 1]], [1/4, 1/4, 1/2])
+    >>> print(dynamic_sharing_incentive(r))
+    dynamic sharing incentive: holds in 6 cases, smallest margin 0
+    """
+    _require(run, "sharing_incentive")
+    checker = _Checker("dynamic sharing incentive", run, rtol)
+    for ks, levels in level_blocks(run, check_steps(run, steps), len(run)):
+        checker.add(ks, levels, np.where(_absent(ks, len(run)), np.inf, levels - 1), int(ks.sum()))
+    users = _names(run)
+    return checker.finding(lambda k, index, levels: {
+        "says": f"after arrival {k} user {users[index[0]]} has {show(levels[index[0]])} of what it brought",
+        "user": users[index[0]]})
+
+
+def _slack(run: Run, ks: NDArray[np.int64], levels: Array) -> Array:
+    """Free part of each resource after each step, shape (s, m)."""
+    rates = run.demands * (run.weights / _units(run))[:, None]
+    return 1 - levels @ rates / np.cumsum(run.weights)[ks - 1][:, None]
+
+
+def dynamic_feasibility(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
+    """Check that no resource is overdrawn, equation (2) of the paper: use <= W_k.
+
+    Returns
+    -------
+    Finding
+        Margin: min over steps and resources of 1 - use / W_k.
+
+    Notes
+    -----
+    Cost O(s n m).
+    """
+    _require(run, "feasibility")
+    checker = _Checker("dynamic feasibility", run, rtol)
+    for ks, levels in level_blocks(run, check_steps(run, steps), len(run)):
+        slack = _slack(run, ks, levels)
+        checker.add(ks, levels, slack, slack.size)
+
+    def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
+        free = _slack(run, np.array([k]), levels[None, :])[0, index[0]]
+        return {"says": f"after arrival {k} resource {index[0]} is used {show(1 - free)} times its capacity",
+                "resource": index[0], "used": 1 - free}
+
+    return checker.finding(says)
+
+
+def dynamic_pareto_optimality(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
+    """Check that after arrival k nobody can have more, within W_k, without another having less (Theorem 1).
+
+    What is feasible stays feasible when someone has less, so it is enough that each user alone needs a resource that
+    is used up. With positive demands one used-up resource does for all.
+
+    Parameters
+    ----------
+    run, steps, rtol
+        As for :func:`dynamic_sharing_incentive`.
+
+    Returns
+    -------
+    Finding
+        Margin: minus the largest part of the pool by which all that one user needs could grow, or minus the part
+        that is overdrawn. Certificate: ``"used_up"`` (s, m), the resources used up after each step.
+
+    Notes
+    -----
+    Cost O(s n m).
+
+    Examples
+    --------
+    With zero demands the theorem fails: user 0 could have more once user 1 has stopped at resource 1.
+
+    >>> import fairbook as fb
+    >>> print(dynamic_pareto_optimality(fb.dmfa_srq([[1, 0], [0, 1]], [1, 1])))
+    dynamic Pareto optimality: holds in 3 cases, smallest margin 0
+    >>> bool(dynamic_pareto_optimality(fb.dmfa_srq([[1, 0], [1, 1], [0, 1], [0, 1]], [1, 1, 1, 1])))
+    False
+    """
+    _require(run, "pareto_optimality")
+    checker = _Checker("dynamic Pareto optimality", run, rtol)
+    n, m = run.demands.shape
+    needs = run.demands > 0
+    used_up: list[Array] = []
+    chosen = check_steps(run, steps)
+    for ks, levels in level_blocks(run, chosen, n * (1 if needs.all() else m)):
+        slack = _slack(run, ks, levels)
+        used_up.append(slack <= checker.tolerance)
+        if needs.all():
+            room = np.broadcast_to(slack.min(axis=1)[:, None], levels.shape)
+        else:
+            room = np.where(needs, slack[:, None, :], np.inf).min(axis=2)
+        margins = np.where(_absent(ks, n), np.inf, -np.maximum(room, 0) + 0)
+        overdrawn = np.where(slack < -checker.tolerance, slack, np.inf).min(axis=1)
+        checker.add(ks, levels, np.minimum(margins, overdrawn[:, None]), int(ks.sum()))
+    users = _names(run)
+
+    def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
+        free = _slack(run, np.array([k]), levels[None, :])[0]
+        if free.min() < -checker.tolerance:
+            text = f"after arrival {k} resource {int(free.argmin())} is used {show(1 - free.min())} times its capacity"
+            return {"says": text, "free": free}
+        room = free[needs[index[0]]].min()
+        return {"says": f"after arrival {k} user {users[index[0]]} could have more: {show(room)} of its needs is free",
+                "user": users[index[0]], "free": free}
+
+    return checker.finding(says, {"steps": chosen, "used_up": np.concatenate(used_up)})
+
+
+def _at_arrivals(run: Run) -> Array:
+    """P[h, i] = level of user h just before user i arrives (h < i), shape (n, n)."""
+    n = len(run)
+    table = _rows(run, np.arange(1, n + 1))  # table[k - 1] = levels after arrival k
+    before = np.zeros_like(table)
+    before[:, 1:] = table[:-1].T
+    return before
+
+
+def _excused(name: str, run: Run, steps: Steps, rtol: float | None, rates: Array | None, verb: str) -> Finding:
+    """Check that i stands below h (times a rate) only if h came earlier and has not gained since before i came."""
+    n = len(run)
+    checker = _Checker(name, run, rtol)
+    before = _at_arrivals(run)
+    earlier = np.tri(n, k=-1, dtype=bool)  # earlier[i, h]: h < i
+    itself = np.eye(n, dtype=bool)
+    fallback = np.where(earlier, before.T, 1)
+    for ks, levels in level_blocks(run, check_steps(run, steps), n * n):
+        absent = _absent(ks, n)
+        other = levels[:, None, :] if rates is None else levels[:, None, :] * rates
+        margins = 1 - ratio(other, np.where(absent, 1, levels)[:, :, None])
+        change = -abs(ratio(np.broadcast_to(levels[:, None, :], margins.shape), fallback) - 1)
+        margins = np.where(earlier, np.maximum(margins, change), margins)
+        skip = absent[:, :, None] | absent[:, None, :] | itself
+        checker.add(ks, levels, np.where(skip, np.inf, margins), int((ks * (ks - 1)).sum()))
+    users = _names(run)
+
+    def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
+        i, h = index
+        rate = 1 if rates is None else rates[i, h]
+        why = "came later" if h > i else f"rose from level {show(before[h, i])} after {users[i]} had come"
+        return {"says": f"after arrival {k} user {users[i]} at level {show(levels[i])} {verb} user {users[h]}"
+                        f" ({show(levels[h] * rate)}), who {why}",
+                "user": users[i], "other": users[h], "level": levels[i], "would_have": levels[h] * rate,
+                "level_of_other_before": before[h, i] if h < i else None}
+
+    return checker.finding(says)
+
+
+def dynamic_envy_freeness(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
+    """Check that i envies h only if h came before i and has had the same allocation ever since (Theorem 3).
+
+    User i envies h after arrival k if N_i(A_h^k) / w_h > N_i(A_i^k) / w_i, where N_i counts the tasks of i that a
+    bundle runs.
+
+    Parameters
+    ----------
+    run, steps, rtol
+        As for :func:`dynamic_sharing_incentive`.
+
+    Returns
+    -------
+    Finding
+        Margin of a pair: 1 - (i's value of h's bundle) / (i's own); where h came earlier, at least minus the
+        relative change of h since before i came, so that an excused envy has margin 0.
+
+    Notes
+    -----
+    Cost O(n^2 m + s n^2) time, O(n^2) memory.
+
+    Examples
+    --------
+    >>> import fairbook as fb
+    >>> r = fb.dmfa_srq([[1, 1/2], [1/2, 1], [1/2, 1]], [1/4, 1/4, 1/2])
+    >>> print(dynamic_envy_freeness(r))
+    dynamic envy-freeness: holds in 8 cases, smallest margin 0
+    """
+    _require(run, "envy_freeness")
+    # in levels: N_i(A_h) / w_h over N_i(A_i) / w_i = y_h R_ih u_i / (u_h y_i), u the largest demands
+    units = _units(run)
+    rates = exchange_rates(run.demands) * units[:, None] / units[None, :]
+    return _excused("dynamic envy-freeness", run, steps, rtol, rates, "envies")
+
+
+def irrevocability(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
+    """Check that nobody has less after an arrival than before: x_i^k >= x_i^{k-1}.
+
+    Returns
+    -------
+    Finding
+        Margin: min of x_i^k / x_i^{k-1} - 1; inf for one user.
+
+    Notes
+    -----
+    Cost O(s n).
+    """
+    _require(run, "irrevocability, a property of sequences")
+    checker = _Checker("irrevocability", run, rtol)
+    for ks, levels in level_blocks(run, check_steps(run, steps), len(run)):
+        before = _before(run, ks, levels)
+        margins = np.where(_absent(ks - 1, len(run)), np.inf, ratio(levels, before) - 1)
+        checker.add(ks, levels, margins, int((ks - 1).sum()))
+    users = _names(run)
+
+    def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
+        held = _rows(run, np.array([k - 1]))[0]
+        return {"says": f"arrival {k} takes user {users[index[0]]} from level {show(held[index[0]])} to "
+                        f"{show(levels[index[0]])}", "user": users[index[0]], "levels_before": held[: k - 1]}
+
+    return checker.finding(says)
+
+
+# ----------------------------------------------------------------------------------------------------- the lemmas
+
+
+def lemma_1(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
+    """Check Lemma 1: every user stands at the lowest level or where it stood before, y_i^k = max(M^k, y_i^{k-1}).
+
+    M^k is read off the allocation, as the lowest level of the users present.
+
+    Returns
+    -------
+    Finding
+        Margin: minus the largest relative deviation of a level from max(M^k, y_i^{k-1}).
+
+    Notes
+    -----
+    Cost O(s n).
+    """
+    _require(run, "lemma_1, about sequences")
+    checker = _Checker("Lemma 1", run, rtol)
+    for ks, levels in level_blocks(run, check_steps(run, steps), len(run)):
+        absent = _absent(ks, len(run))
+        lowest = np.where(absent, np.inf, levels).min(axis=1)
+        expected = np.maximum(_before(run, ks, levels), lowest[:, None])
+        margins = np.where(absent, np.inf, -abs(ratio(levels, expected) - 1))
+        checker.add(ks, levels, margins, int(ks.sum()))
+    users = _names(run)
+
+    def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
+        held = _rows(run, np.array([k - 1]))[0] if k > 1 else np.zeros_like(levels)
+        i = index[0]
+        return {"says": f"after arrival {k} user {users[i]} stands at {show(levels[i])}, neither at the lowest level "
+                        f"{show(levels[:k].min())} nor where it stood before, {show(held[i])}",
+                "user": users[i], "levels_before": held[: k - 1]}
+
+    return checker.finding(says)
+
+
+def lemma_2(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
+    """Check Lemma 2: who came earlier stands at least as high, i < h implies y_i^k >= y_h^k.
+
+    Returns
+    -------
+    Finding
+        Margin: min over pairs of y_i^k / y_h^k - 1; inf for one user.
+
+    Notes
+    -----
+    Cost O(s n).
+    """
+    _require(run, "lemma_2, about sequences")
+    checker = _Checker("Lemma 2", run, rtol)
+    for ks, levels in level_blocks(run, check_steps(run, steps), len(run)):
+        lowest = np.minimum.accumulate(levels[:, :-1], axis=1)
+        margins = np.where(_absent(ks, len(run))[:, 1:], np.inf, ratio(lowest, levels[:, 1:]) - 1)
+        checker.add(ks, levels, margins, int((ks * (ks - 1)).sum()) // 2)
+    users = _names(run)
+
+    def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
+        h = index[0] + 1
+        i = int(levels[:h].argmin())
+        return {"says": f"after arrival {k} user {users[h]} stands at {show(levels[h])}, above the earlier "
+                        f"user {users[i]} at {show(levels[i])}", "user": users[i], "other": users[h]}
+
+    return checker.finding(says)
+
+
+def lemma_3(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
+    """Check Lemma 3: y_h^k > y_i^k only if h came before i and has not gained since, x_h^k = x_h^{i-1}.
+
+    Returns
+    -------
+    Finding
+        Margin of a pair: 1 - y_h^k / y_i^k; where h came earlier, at least minus the relative change of h.
+
+    Notes
+    -----
+    Cost O(s n^2) time, O(n^2) memory.
+    """
+    _require(run, "lemma_3, about sequences")
+    return _excused("Lemma 3", run, steps, rtol, None, "stands below")
+
+
+def lemma_4(honest: Run, lying: Run, user: int, *, at: Literal["raised", "all"] = "raised",
+            rtol: float | None = None) -> Finding:
+    """Check Lemma 4: where a lie gives user i more, every user present has at least what it has honestly.
+
+    "More" is meant in shares, as in the paper: x_i^t with the lie (in the units of the claimed demand) exceeds the
+    honest x_i^t. In tasks the lemma has no case, as nobody gains (Theorem 4).
+
+    Parameters
+    ----------
+    honest, lying : Run
+        The same instance without and with the lie.
+    user : int
+        Position of the liar.
+    at : {"raised", "all"}
+        Which t count: those at which the liar has more and has just risen (what the paper's proof needs), or all
+        at which it has more.
+
+    Returns
+    -------
+    Finding
+        Margin: min over those t and over h <= t of x_h^t with the lie / honest x_h^t - 1; inf without a case.
+
+    Notes
+    -----
+    Cost O(n^2).
+    """
+    _require(honest, "lemma_4, about sequences")
+    _require(lying, "lemma_4, about sequences")
+    n = len(honest)
+    if len(lying) != n or not 0 <= user < n:
+        raise InvalidInput("user", f"must be a position from 0 to {n - 1} in two runs of the same length", user)
+    if at not in ("raised", "all"):
+        raise InvalidInput("at", "must be 'raised' or 'all'", at)
+    checker = _Checker("Lemma 4", lying, rtol)
+    ks = np.arange(1, n + 1)
+    before, levels = _rows(honest, ks), _rows(lying, ks)
+    more = levels[:, user] > before[:, user] * (1 + checker.tolerance)
+    if at == "raised":
+        had = np.concatenate([[0], levels[:-1, user]])
+        more &= levels[:, user] > had
+    margins = np.where(_absent(ks, n) | ~more[:, None], np.inf, ratio(levels, before) - 1)
+    checker.add(ks, levels, margins, int(np.where(more, ks, 0).sum()))
+    users = _names(honest)
+
+    def says(k: int, index: tuple[int, ...], lied: Array) -> dict[str, Any]:
+        h = index[0]
+        return {"says": f"after arrival {k} the lie lifts user {users[user]} from {show(before[k - 1, user])} to "
+                        f"{show(lied[user])}, and user {users[h]} falls from {show(before[k - 1, h])} "
+                        f"to {show(lied[h])}",
+                "user": users[user], "other": users[h], "honest_demands": honest.demands[:k],
+                "honest_levels": before[k - 1, :k]}
+
+    return checker.finding(says)
+
+
+def lowest_level_optimality(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
+    """Check that M^k, the lowest level, is the optimum of model (4), given the allocation one arrival before.
+
+    M^k is optimal exactly if raising all who stand at it, while the others keep what they had, overdraws some
+    resource at once: some resource is used up by the levels max(M^k, y^{k-1}), and one who stands there needs it.
+
+    Returns
+    -------
+    Finding
+        Margin: minus the relative amount by which M^k could still rise before the next resource ends or the next
+        user joins (or minus what is overdrawn). Free capacity below the rounding error of its own sum counts as none.
+        Certificate: ``"used_up"`` (s,), the resource that stops the rise.
+
+    Notes
+    -----
+    Cost O(s n m).
+    """
+    _require(run, "lowest_level_optimality, about sequences")
+    checker = _Checker("optimality of the lowest level", run, rtol)
+    n = len(run)
+    rates = run.demands * (run.weights / _units(run))[:, None]
+    chosen = check_steps(run, steps)
+    pool = np.cumsum(run.weights)
+    noise = 0.0 if run.weights.dtype == object else 4 * np.finfo(float).eps
+    stops: list[Array] = []
+    for ks, levels in level_blocks(run, chosen, n):
+        absent = _absent(ks, n)
+        lowest = np.where(absent, np.inf, levels).min(axis=1)
+        before = _before(run, ks, levels)
+        least = np.where(absent, 0, np.maximum(before, lowest[:, None]))
+        free = pool[ks - 1][:, None] - least @ rates
+        free = np.where(abs(free) <= noise * (ks * pool[ks - 1])[:, None], 0, free)
+        rising = np.where(absent | (least > lowest[:, None] * (1 + checker.tolerance)), 0, lowest[:, None]) @ rates
+        rise = np.where(rising > 0, ratio(free, np.where(rising > 0, rising, 1)), np.inf)
+        stops.append(rise.argmin(axis=1))
+        margins = np.where(rise.min(axis=1) < 0, rise.min(axis=1), -rise.min(axis=1))
+        checker.add(ks, levels, margins[:, None], len(ks))
+
+    def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
+        return {"says": f"after arrival {k} the lowest level {show(levels[:k].min())} is not the optimum of model (4)",
+                "levels_before": (_rows(run, np.array([k - 1]))[0] if k > 1 else levels)[: k - 1]}
+
+    return checker.finding(says, {"steps": chosen, "used_up": np.concatenate(stops)})

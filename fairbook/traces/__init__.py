@@ -1,0 +1,5 @@
+"""Readers of public cluster traces, their digests, and the sampling of users from them.
+
+One module per trace. Each reads the files as published, writes a small digest with its provenance, and loads the
+digest that ships with the package, so that everything else runs without the raw files.
+"""

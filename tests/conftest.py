@@ -1,0 +1,103 @@
+"""What all checks share: one environment, one built book, one browser, and which checks run on the same worker."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+import pytest
+import yaml
+from xdist.scheduler import LoadScopeScheduling
+
+from tests.chromium import Chromium, find_chromium
+from tools import execute
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# Notebooks are compared under the very environment that they were executed in.
+os.environ.update(execute.ENVIRONMENT)
+matplotlib.use("Agg")
+
+NEED_THE_BOOK = {"test_book_build.py", "test_pages_in_browser.py"}
+
+# Compiled kernels start from nothing: a cached caller does not notice that a kernel in another file has changed.
+_NUMBA_CACHE = None
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    _NUMBA_CACHE = tempfile.mkdtemp(prefix="fairbook-numba-")
+    os.environ["NUMBA_CACHE_DIR"] = _NUMBA_CACHE
+
+
+def pytest_unconfigure() -> None:
+    """Remove the caches of this run."""
+    if _NUMBA_CACHE:
+        shutil.rmtree(_NUMBA_CACHE, ignore_errors=True)
+
+
+class KeepTogether(LoadScopeScheduling):
+    """Deal out checks one by one, but keep on one worker the cells of a notebook, and all that needs the built book."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::", 1)[0]
+        return file if file.endswith(".ipynb") else "the built book" if Path(file).name in NEED_THE_BOOK else nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> KeepTogether:
+    """Use the scheduler above, whatever ``--dist`` says. (xdist's own groups do not take effect under pytest 9.2.)"""
+    return KeepTogether(config, log)
+
+
+@dataclass(frozen=True)
+class Book:
+    """The book as built for this run: its pages, what the build printed, and how it ended."""
+
+    html: Path
+    output: str
+    code: int
+
+
+def build(source: Path, folder: Path) -> Book:
+    """Build a book in a process of its own, warnings being errors."""
+    script = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from pathlib import Path; from tools.build_book import build\n"
+    )
+    script += f"build(Path({str(source)!r}), Path({str(folder)!r}))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=source, capture_output=True, text=True, timeout=600)
+    return Book(folder / "_build" / "html", done.stdout + done.stderr, done.returncode)
+
+
+def toc_files(root: Path = ROOT) -> list[str]:
+    """Return the pages that the table of contents names, the root first."""
+
+    def files(node: object) -> Iterator[str]:
+        if isinstance(node, dict):
+            yield from (node[key] for key in ("root", "file") if key in node)
+            for value in node.values():
+                yield from files(value)
+        elif isinstance(node, list):
+            for entry in node:
+                yield from files(entry)
+
+    return list(files(yaml.safe_load((root / "_toc.yml").read_text("utf8"))))
+
+
+@pytest.fixture(scope="session")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
+    """Return the book, built once from the present sources."""
+    return build(ROOT, tmp_path_factory.mktemp("book"))
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Chromium]:
+    """Yield a headless browser without a network; skip where there is none."""
+    program = find_chromium()
+    if program is None:
+        pytest.skip("no Chromium on the PATH, and CHROMIUM names none: pages were NOT opened in a browser")
+    with Chromium(program) as browser:
+        yield browser

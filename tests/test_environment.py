@@ -1,0 +1,163 @@
+"""The lock, pyproject.toml, environment.yml and what is installed say the same."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import SpecifierSet
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]
+LOCK = (ROOT / "requirements.txt").read_text("utf8")
+CONDA = (ROOT / "environment.yml").read_text("utf8")
+VERSIONS = ("3.11", "3.12", "3.13")
+
+
+def locked(text: str) -> dict[str, list[Requirement]]:
+    """Return the pins of a lock by normalised name."""
+    found: dict[str, list[Requirement]] = {}
+    for line in text.splitlines():
+        if line.strip() and not line.lstrip().startswith("#"):
+            pin = Requirement(line)
+            found.setdefault(re.sub(r"[-_.]+", "-", pin.name).lower(), []).append(pin)
+    return found
+
+
+def lock_faults(text: str) -> list[str]:
+    """Say what is wrong with a lock: anything but exact pins, a host, a path."""
+    found: list[str] = []
+    if re.search(r"https?://|^--(?:index|extra|find|trusted)|file:|--hash", text):
+        found.append("the lock names a host, a place or a hash")
+    try:
+        pinned = locked(text)
+    except InvalidRequirement as error:
+        return [*found, f"the lock has a line that is no pin: {error}"]
+    found += [] if pinned else ["the lock is empty"]
+    for name, pins in pinned.items():
+        if any([s.operator for s in pin.specifier] != ["=="] or "*" in str(pin.specifier) for pin in pins):
+            found.append(f"{name} is not pinned exactly")
+    return found
+
+
+def direct_requirements() -> list[Requirement]:
+    """Return what pyproject.toml asks for, extras included."""
+    lines = list(PROJECT["dependencies"])
+    for extra in PROJECT["optional-dependencies"].values():
+        lines += extra
+    return [Requirement(line) for line in lines]
+
+
+def unmet(requirements: list[Requirement], text: str) -> list[str]:
+    """Return the requirements that a lock does not meet on some Python that the project supports."""
+    pins, found = locked(text), []
+    for need in requirements:
+        candidates = pins.get(re.sub(r"[-_.]+", "-", need.name).lower(), [])
+        for python in VERSIONS:
+            environment = {"python_version": python, "python_full_version": f"{python}.9"}
+            fit = [pin for pin in candidates if pin.marker is None or pin.marker.evaluate(environment)]
+            version = str(fit[0].specifier).removeprefix("==") if len(fit) == 1 else None
+            if version is None or not need.specifier.contains(version, prereleases=True):
+                found.append(f"{need} on Python {python}: {[str(pin) for pin in fit]}")
+    return found
+
+
+def conda_faults(text: str) -> list[str]:
+    """Say what is wrong with an environment file: its specs, its Python, its agreement with the lock."""
+    match_spec = pytest.importorskip("rattler").MatchSpec
+    environment, found = yaml.safe_load(text), []
+    specs = [entry for entry in environment["dependencies"] if isinstance(entry, str)]
+    pip = [entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict)]
+    names = {}
+    for spec in specs:
+        try:
+            parsed = match_spec(spec, strict=True)
+        except Exception as error:
+            found.append(f"{spec!r} is no valid spec: {error}")
+        else:
+            names[getattr(parsed.name, "normalized", str(parsed.name))] = str(parsed.version)
+    if set(names) != {"python", "pip"}:
+        found.append(f"conda brings {sorted(names)}; python and pip only, the rest comes from the lock")
+    elif SpecifierSet(names["python"]) != SpecifierSet(PROJECT["requires-python"]):
+        found.append(f"python is {names['python']} here, {PROJECT['requires-python']} in pyproject.toml")
+    if pip != [["-r requirements.txt", "-e ."]]:
+        found.append(f"the pip part is {pip}, not exactly the lock and the package")
+    if environment.get("name") != PROJECT["name"] or environment.get("channels") != ["conda-forge"]:
+        found.append("name or channels")
+    return found
+
+
+def test_lock_has_exact_pins_and_no_hosts() -> None:
+    assert lock_faults(LOCK) == []
+
+
+def test_lock_meets_what_the_project_asks_for() -> None:
+    assert unmet(direct_requirements(), LOCK) == []
+
+
+def test_one_version_of_everything_on_every_python() -> None:
+    """Pages show the same numbers on 3.11 and 3.13 only if the same libraries computed them."""
+    assert [name for name, pins in locked(LOCK).items() if len(pins) > 1] == []
+
+
+def test_what_is_installed_is_what_is_locked() -> None:
+    wrong = []
+    for name, pins in locked(LOCK).items():
+        for pin in pins:
+            if pin.marker is None or pin.marker.evaluate():
+                try:
+                    version = importlib.metadata.version(name)
+                except importlib.metadata.PackageNotFoundError:
+                    version = "missing"
+                if not pin.specifier.contains(version, prereleases=True):
+                    wrong.append(f"{pin}: {version}")
+    assert wrong == [], "`make setup` installs the lock"
+
+
+def test_python_is_one_that_the_project_supports() -> None:
+    supported = SpecifierSet(PROJECT["requires-python"])
+    assert supported.contains("{}.{}.{}".format(*sys.version_info[:3]))
+    assert all(supported.contains(f"{version}.0") for version in VERSIONS)
+    assert not supported.contains("3.10.13")
+    assert not supported.contains("3.14.0")
+    classified = {c.rsplit(" ", 1)[1] for c in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", c)}
+    assert classified == set(VERSIONS)
+
+
+def test_conda_environment_agrees() -> None:
+    assert conda_faults(CONDA) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word"),
+    [
+        ("python >=3.11,<3.14", "python >=3.10,<3.14", "in pyproject.toml"),
+        ("python >=3.11,<3.14", "python >=>3.11", "no valid spec"),
+        ("  - pip\n", "  - pip\n  - numpy\n", "python and pip only"),
+        ("-r requirements.txt", "numpy", "not exactly the lock"),
+        ("      - -e .\n", "      - -e .\n      - numpy\n", "not exactly the lock"),
+        ("name: fairbook", "name: other", "name or channels"),
+    ],
+)
+def test_a_conda_environment_that_disagrees_is_noticed(old: str, new: str, word: str) -> None:
+    assert old in CONDA
+    assert any(word in fault for fault in conda_faults(CONDA.replace(old, new)))
+
+
+@pytest.mark.parametrize(
+    "line", ["numpy>=2", "numpy", "--index-url https://example.org/simple", "numpy==2.*", "./b", "a @ file:///b"]
+)
+def test_a_loose_lock_is_noticed(line: str) -> None:
+    assert lock_faults(line + "\n")
+
+
+def test_an_unmet_requirement_is_noticed() -> None:
+    assert unmet([Requirement("numpy>=99")], LOCK)
+    assert unmet([Requirement("no-such-package")], LOCK)
+    assert unmet([Requirement("numpy")], "numpy==2.0 ; python_version < '3.13'\n")

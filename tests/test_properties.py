@@ -1,0 +1,365 @@
+"""Checks on allocations: against definitions in plain loops of fractions, on the right mechanisms and on the mutants."""
+
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairbook as fb
+from fairbook import properties as p
+from fairbook.properties.mutants import reference
+
+STATIC = [p.sharing_incentive, p.envy_freeness, p.pareto_optimality, p.feasibility]
+DYNAMIC = [p.dynamic_sharing_incentive, p.dynamic_feasibility, p.dynamic_pareto_optimality, p.dynamic_envy_freeness,
+           p.irrevocability, p.lemma_1, p.lemma_2, p.lemma_3, p.lowest_level_optimality]
+SHORT = {"dynamic_sharing_incentive": "SI", "dynamic_feasibility": "feasible", "dynamic_pareto_optimality": "DPO",
+         "dynamic_envy_freeness": "DEF", "irrevocability": "irrevocable", "lemma_1": "L1", "lemma_2": "L2",
+         "lemma_3": "L3", "lowest_level_optimality": "optimal", "sharing_incentive": "SI", "envy_freeness": "EF",
+         "pareto_optimality": "PO", "feasibility": "feasible"}
+FIGURE_1 = ([[F(1), F(1, 2)], [F(1, 2), F(1)], [F(1, 2), F(1)]], [F(1, 4), F(1, 4), F(1, 2)])
+
+
+def instances(count=12, seed=0, **options):
+    draw, rng = p.sampler(**options), np.random.default_rng(seed)
+    return [draw(rng) for _ in range(count)]
+
+
+# ---------------------------------------------------------------------------------- the definitions, written anew
+
+
+def judge(tasks, demands, weights):
+    """Say by the definitions, in loops, which properties a sequence of exact task vectors has."""
+    n, m = len(demands), len(demands[0])
+    x = [[t * max(demands[i]) for i, t in enumerate(row)] for row in tasks]  # dominant-share units
+    y = [[v / weights[i] for i, v in enumerate(row)] for row in x]
+
+    def count(i, bundle):
+        return min(bundle[j] / demands[i][j] for j in range(m) if demands[i][j] > 0)
+
+    held = {name: True for name in SHORT.values()}
+    for k in range(1, n + 1):
+        pool, row, level = sum(weights[:k]), tasks[k - 1], y[k - 1]
+        left = [pool - sum(row[i] * demands[i][j] for i in range(k)) for j in range(m)]
+        held["feasible"] &= min(left) >= 0
+        held["SI"] &= all(row[i] >= count(i, [weights[i]] * m) for i in range(k))
+        held["DPO"] &= min(left) >= 0 and all(
+            any(demands[i][j] > 0 and left[j] == 0 for j in range(m)) for i in range(k))
+        lowest = min(level)
+        before = [*y[k - 2], F(0)] if k > 1 else [F(0)]
+        held["irrevocable"] &= all(level[i] >= before[i] for i in range(k - 1))
+        held["L1"] &= all(level[i] == max(lowest, before[i]) for i in range(k))
+        # optimal: the levels max(M, before) fit, and for no larger M do they
+        def fits(M, k=k, before=before, pool=pool):
+            return all(sum(weights[i] * demands[i][j] / max(demands[i]) * max(M, before[i]) for i in range(k)) <= pool
+                       for j in range(m))
+        held["optimal"] &= fits(lowest) and not fits(lowest * (1 + F(1, 10**30)))
+        for i in range(k):
+            for h in range(k):
+                held["L2"] &= not (i < h and level[i] < level[h])
+                held["L3"] &= level[h] <= level[i] or unchanged_since(x, h, i, k)
+                envies = count(i, [row[h] * d for d in demands[h]]) / weights[h] > row[i] / weights[i]
+                held["DEF"] &= not envies or unchanged_since(x, h, i, k)
+    return held
+
+
+def unchanged_since(x, h, i, k):
+    """Whether h came before i and has after arrival k what it had just before i came (positions from 0)."""
+    return h < i and x[k - 1][h] == x[i - 1][h]  # x[i - 1] is the allocation among the i users before i
+
+
+@pytest.mark.parametrize("name", ["dmfa_srq", *p.MUTANTS])
+def test_exact_findings_equal_the_definitions(name):
+    mechanism = p.exact_dmfa_srq if name == "dmfa_srq" else p.MUTANTS[name]
+    rng = np.random.default_rng(7)
+    seen = set()
+    for trial in range(25):
+        n, m = int(rng.integers(1, 5)), int(rng.integers(1, 4))
+        demands = [[F(int(v), 4) for v in row] for row in rng.integers(trial % 2, 5, (n, m))]
+        demands = [row if max(row) > 0 else [F(1)] * m for row in demands]
+        weights = [F(int(v)) for v in rng.integers(1, 4, n)]
+        run = mechanism(demands, weights)
+        expected = judge([list(run.tasks_at(k)) for k in range(1, n + 1)], demands, weights)
+        for check in DYNAMIC:
+            finding = check(run)
+            assert bool(finding) == expected[SHORT[check.__name__]], (check.__name__, demands, weights, str(finding))
+            assert finding.tolerance == 0
+            seen.add((check.__name__, bool(finding)))
+    if name != "dmfa_srq":
+        assert any(not held for _, held in seen)
+
+
+# -------------------------------------------------------------------------------------------- what holds, what breaks
+
+
+@pytest.mark.parametrize("check", DYNAMIC, ids=lambda c: c.__name__)
+def test_dmfa_srq_passes(check):
+    for instance in instances(40, seed=1):
+        finding = check(fb.dmfa_srq(instance.demands, instance.weights))
+        assert finding, str(finding)
+        assert finding.witness is None
+        assert len(finding.margins) == len(instance.weights)
+
+
+@pytest.mark.parametrize("check", STATIC, ids=lambda c: c.__name__)
+def test_drf_passes(check):
+    for instance in instances(40, seed=2, zeros=True):
+        if check is p.sharing_incentive and (instance.demands == 0).any():
+            continue
+        finding = check(fb.drf(instance.demands, instance.weights))
+        assert finding, str(finding)
+
+
+#: Exactly what each mutant breaks: a check that finds more, or less, is wrong about it.
+BREAKS = {
+    "weights_ignored": "SI DEF L1 L2 L3 optimal",
+    "first_user_favoured": "SI DEF L1 L3 optimal",
+    "newest_favoured": "DEF L1 L2 L3 optimal",
+    "capacity_overshot": "feasible DPO optimal",
+    "capacity_wasted": "SI DPO optimal",
+    "may_shrink": "irrevocable L1 optimal",
+    "level_by_sum": "SI L1 L2 L3 optimal",
+    "first_resource": "SI L1 L2 L3 optimal",
+    "scarcest_resource": "SI L1 L2 L3 optimal",
+    "need_favoured": "SI DEF L1 L2 L3 optimal",
+    "no_sharing": "DPO optimal",
+    "rest_to_newest": "DEF L1 L2 L3 optimal",
+    "rest_to_first": "DEF L1 L3 optimal",
+}
+
+
+def found_broken(mechanism, checks, seed):
+    broken = set()
+    for instance in instances(60, seed=seed, users=(2, 6), resources=(2, 3)):
+        result = mechanism(instance.demands, instance.weights)
+        for check in checks:
+            finding = check(result)
+            if not finding:
+                broken.add(SHORT[check.__name__])
+                assert finding.witness
+                assert finding.witness["says"] in str(finding)
+    return broken
+
+
+@pytest.mark.parametrize("name", p.MUTANTS)
+def test_each_mutant_breaks_what_it_says(name):
+    assert found_broken(p.MUTANTS[name], DYNAMIC, seed=3) == set(BREAKS[name].split())
+
+
+STATIC_BREAKS = {
+    "weights_ignored": "SI EF", "first_user_favoured": "SI EF", "capacity_overshot": "feasible PO",
+    "capacity_wasted": "SI PO", "level_by_sum": "SI", "first_resource": "SI", "scarcest_resource": "SI",
+    "need_favoured": "SI EF",
+}
+
+
+@pytest.mark.parametrize("name", p.STATIC_MUTANTS)
+def test_each_static_mutant_breaks_what_it_says(name):
+    assert found_broken(p.STATIC_MUTANTS[name], STATIC, seed=4) == set(STATIC_BREAKS[name].split())
+
+
+def test_the_mutants_code_without_a_defect_is_dmfa_srq():
+    for instance in instances(30, seed=5, zeros=True):
+        ours, theirs = reference(instance.demands, instance.weights), fb.dmfa_srq(instance.demands, instance.weights)
+        assert ours.levels == pytest.approx(theirs.levels, rel=1e-9)
+    exact = reference(*FIGURE_1)
+    assert [list(exact.tasks_at(k)) for k in (1, 2, 3)] == [
+        [F(1, 4)], [F(1, 3), F(1, 3)], [F(1, 3), F(1, 3), F(1, 2)]]
+    assert list(exact.levels) == list(p.exact_dmfa_srq(*FIGURE_1).levels)
+
+
+def test_static_optimum_loses_irrevocability_only_as_a_sequence():
+    run = fb.static_optimum(*[np.array(v, dtype=float) for v in FIGURE_1])
+    assert p.dynamic_sharing_incentive(run)
+    assert p.dynamic_pareto_optimality(run)
+    finding = p.irrevocability(run)
+    assert not finding
+    assert finding.witness["step"] == 3
+    assert finding.margin == pytest.approx(8 / 7 / (4 / 3) - 1)
+
+
+# ------------------------------------------------------------------------------------------------- zero demands
+
+
+def test_zero_demands_cost_dynamic_pareto_optimality():
+    demands, weights = [[F(1), F(0)], [F(0), F(1)]], [F(2), F(1)]
+    run = p.exact_dmfa_srq(demands, weights)
+    finding = p.dynamic_pareto_optimality(run)
+    assert not finding
+    assert (finding.witness["step"], finding.witness["user"]) == (2, 1)
+    assert finding.margin == F(-1, 2)  # half of resource 1 lies idle, and user 1 needs nothing else
+    assert all(check(run) for check in DYNAMIC if check is not p.dynamic_pareto_optimality)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(0, 10**6))
+def test_pareto_optimality_by_hand_and_by_linear_program(seed):
+    rng = np.random.default_rng(seed)
+    instance = p.sampler(users=(1, 6), zeros=True)(rng)
+    n = len(instance.weights)
+    bounds = np.where(rng.random(n) < 0.4, rng.uniform(0, 0.5, n) / instance.demands.max(axis=1), np.inf)
+    best = fb.drf(instance.demands, instance.weights, max_tasks=bounds)
+    assert p.pareto_optimality(best)
+    assert p.pareto_slack_lp(best) < 1e-7
+    stops = p.pareto_optimality(best).certificate["stopped_by"]
+    for i, j in enumerate(stops):
+        if j >= 0:
+            assert instance.demands[i, j] > 0
+            assert best.utilisation[j] > 1 - 1e-9
+        else:
+            assert best.tasks[i] == pytest.approx(bounds[i])
+    i = int(rng.integers(n))
+    if best.tasks[i] * instance.demands[i].max() > 1e-3:
+        worse = type(best)(**{**vars(best), "tasks": np.where(np.arange(n) == i, best.tasks * 0.9, best.tasks)})
+        assert not p.pareto_optimality(worse)
+        assert p.pareto_slack_lp(worse) > 1e-5
+
+
+def test_first_round_of_drf_is_not_pareto_optimal_with_zeros():
+    half = fb.drf([[1, 0], [0, 1]])
+    short = type(half)(**{**vars(half), "tasks": np.array([1.0, 0.5])})
+    finding = p.pareto_optimality(short)
+    assert not finding
+    assert finding.witness["user"] == 1
+    assert finding.margin == pytest.approx(-0.5)
+    assert p.pareto_slack_lp(short) == pytest.approx(0.5)
+
+
+# --------------------------------------------------------------------------------------------------- static, exact
+
+
+def test_static_checks_are_exact_on_fractions():
+    a = p.exact_drf(*FIGURE_1)
+    assert p.sharing_incentive(a).margin == F(1, 7)
+    assert p.envy_freeness(a).margin == 0
+    assert p.pareto_optimality(a).margin == 0
+    assert all(check(a).tolerance == 0 for check in STATIC)
+    overdrawn = p.STATIC_MUTANTS["capacity_overshot"](*FIGURE_1)
+    assert p.feasibility(overdrawn).margin == F(-1, 100)
+
+
+def test_bounds_limit_entitlement_and_envy():
+    a = fb.drf([[1.0], [1.0]], max_tasks=[0.1, np.inf])
+    assert p.sharing_incentive(a).certificate["alone"].tolist() == [0.1, 0.5]
+    assert p.sharing_incentive(a)
+    assert p.envy_freeness(a)  # user 0 could use no more of what user 1 has
+    assert not p.envy_freeness(type(a)(**{**vars(a), "max_tasks": np.array([0.2, np.inf])}))
+
+
+def test_weights_by_resource():
+    weights = np.array([[0.9, 0.5], [0.1, 0.5]])
+    a = fb.drf([[1, 0.5], [0.5, 1]], weights)
+    share = np.array([[1, 0.5], [0.5, 1]])
+    alone = [min(weights[i] / share[i]) for i in range(2)]
+    assert p.sharing_incentive(a).certificate["alone"] == pytest.approx(alone)
+    assert p.sharing_incentive(a)
+    assert p.envy_freeness(a)
+    swapped = type(a)(**{**vars(a), "tasks": a.tasks[::-1].copy()})
+    assert not p.sharing_incentive(swapped)
+
+
+def test_entitlements_of_a_pool_with_a_gift():
+    pool = fb.DmfaSrq(1)
+    pool.arrive([1], 1.0)
+    pool.arrive([1], 1.0)
+    pool.depart(1, "stays")
+    a = pool.allocation()
+    assert a.tasks == pytest.approx([2])
+    assert p.sharing_incentive(a, entitlements=[1.0]).margin == pytest.approx(1)
+
+
+# ------------------------------------------------------------------------------------------------------- findings
+
+
+def test_finding_of_a_known_violation_can_be_checked_by_hand():
+    finding = p.dynamic_sharing_incentive(p.MUTANTS["weights_ignored"](*FIGURE_1))
+    assert not finding
+    assert finding.margin == F(-1, 5)
+    w = finding.witness
+    assert (w["step"], w["user"]) == (3, 2)
+    shares = w["shares"]
+    assert shares[2] == F(2, 5) < w["weights"][2] == F(1, 2)
+    use = [sum(x * d[j] / max(d) for x, d in zip(shares, w["demands"], strict=True)) for j in range(2)]
+    assert max(use) == sum(w["weights"]) == 1
+    assert "user 2 has 4/5 of what it brought" in str(finding)
+
+
+def test_names_are_carried_into_witnesses():
+    run = fb.dmfa_srq([[1, 0.5], [0.5, 1]], [1, 1])
+    bad = p.Trajectory.of_levels([[1.0], [1.0, 0.5]], run.demands, run.weights, users=("ann", "bob"))
+    finding = p.dynamic_sharing_incentive(bad)
+    assert finding.witness["user"] == "bob"
+    assert finding.witness["users"] == ["ann", "bob"]
+
+
+def test_steps_can_be_sampled():
+    instance = instances(1, seed=6, users=(8, 8), corners=["uniform"])[0]
+    for name, mechanism in {"dmfa_srq": fb.dmfa_srq, **p.MUTANTS}.items():
+        run = mechanism(instance.demands, instance.weights)
+        for check in DYNAMIC:
+            whole = check(run)
+            for steps in ([3], [2, 3, 4], [8, 1, 5]):
+                part = check(run, steps)
+                assert part.margins == pytest.approx(whole.margins[np.array(sorted(steps)) - 1]), (name, check.__name__)
+
+
+def test_trajectory_agrees_with_the_allocation_it_copies():
+    for instance in instances(8, seed=8, users=(2, 6)):
+        run = fb.dmfa_srq(instance.demands, instance.weights)
+        n = len(run)
+        copy = p.Trajectory.of_tasks([run.tasks_at(k) for k in range(1, n + 1)], run.demands, run.weights)
+        assert copy.levels == pytest.approx(run.levels)
+        assert copy.use_at(n) == pytest.approx(run.use_at(n))
+        for check in DYNAMIC:
+            assert check(copy).margins == pytest.approx(check(run).margins, abs=1e-9)
+    exact = p.exact_dmfa_srq(*FIGURE_1)
+    assert exact.raised_at(3).tolist() == [2, 2, 3]
+
+
+def test_lemma_4_in_the_sense_of_its_proof_and_in_the_literal_one():
+    demands, weights = [[F(1, 2), F(1)], [F(1), F(1)], [F(1), F(1, 2)]], [F(1)] * 3
+    honest = p.exact_dmfa_srq(demands, weights)
+    lying = p.exact_dmfa_srq([demands[0], [F(1), F(1, 2)], demands[2]], weights)
+    assert p.lemma_4(honest, lying, 1)
+    finding = p.lemma_4(honest, lying, 1, at="all")
+    assert not finding
+    assert (finding.witness["step"], finding.witness["other"], finding.margin) == (3, 2, F(-1, 6))
+    assert list(honest.levels_at(3)) == [F(6, 5)] * 3
+    assert list(lying.levels_at(3)) == [F(4, 3), F(4, 3), 1]  # x_1 is up from 6/5, x_2 down from 6/5
+    assert p.lemma_4(honest, honest, 0).checked == 0
+
+
+def test_large_runs_are_judged():
+    rng = np.random.default_rng(9)
+    run = fb.dmfa_srq(rng.uniform(0.01, 1, (300, 2)), 10 ** rng.uniform(-3, 3, 300))
+    for check in DYNAMIC:
+        finding = check(run)
+        assert finding, str(finding)
+        assert len(finding.margins) == 300
+
+
+@pytest.mark.parametrize(("call", "argument"), [
+    (lambda: p.sharing_incentive(fb.dmfa_srq([[1]], [1])), "allocation"),
+    (lambda: p.dynamic_sharing_incentive(fb.drf([[1]])), "run"),
+    (lambda: p.lemma_1([[1.0]]), "run"),
+    (lambda: p.lemma_2(fb.dmfa_srq([[1]], [1]), [2]), "steps"),
+    (lambda: p.lemma_3(fb.dmfa_srq([[1]], [1]), rtol=-1), "rtol"),
+    (lambda: p.lemma_4(fb.dmfa_srq([[1]], [1]), fb.dmfa_srq([[1]], [1]), 1), "user"),
+    (lambda: p.lemma_4(fb.dmfa_srq([[1]], [1]), fb.dmfa_srq([[1]], [1]), 0, at="never"), "at"),
+    (lambda: p.Trajectory.of_levels([[1], [1]], [[1], [1]], [1, 1]), "steps"),
+    (lambda: p.Trajectory.of_levels([[1]], [1], [1]), "demands"),
+    (lambda: p.sampler(users=(0, 2)), "users"),
+    (lambda: p.sampler(corners=["nowhere"]), "corners"),
+    (lambda: p.with_departures([0, 2], "stays"), "events"),
+    (lambda: p.with_departures([0, 1], "stays")([[1]], [1]), "demands"),
+    (lambda: p.search_lie(fb.drf, [[1, 1]], [1], 1), "user"),
+    (lambda: p.search_lie(fb.drf, [[1, 1]], [1], 0, gain="none"), "gain"),
+    (lambda: p.search_instance(fb.drf, evaluations=0), "evaluations"),
+    (lambda: p.minimise_margin(lambda i: 1.0, evaluations=0), "evaluations"),
+    (lambda: p.minimise_margin(lambda i: float("nan"), evaluations=5), "statement"),
+])
+def test_bad_input_is_named(call, argument):
+    with pytest.raises(fb.InvalidInput) as caught:
+        call()
+    assert caught.value.argument == argument

@@ -1,0 +1,271 @@
+"""Statements settled by the solver: the statuses, the witnesses, and that every encoding can fail."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from fractions import Fraction
+
+import pytest
+
+from fairbook.errors import InvalidInput, MissingDependency
+
+z3 = pytest.importorskip("z3")
+
+from fairbook import smt  # noqa: E402
+from fairbook.smt import dmfa_srq  # noqa: E402
+from fairbook.smt.dmfa_srq import STATEMENTS, is_violated, settle, simplest_witness  # noqa: E402
+
+HOLD = (
+    "feasibility",
+    "irrevocability",
+    "optimality",
+    "lemma_1",
+    "lemma_2",
+    "lemma_3",
+    "lemma_4_first",
+    "theorem_1",
+    "theorem_2",
+    "theorem_3",
+    "theorem_4",
+    "equation_5",
+    "dynamic_below_static",
+    "late_arrival",
+    "coalition_both_gain",
+)
+CAUGHT = [(name, mutant, n) for name, entry in STATEMENTS.items() for mutant, n in entry.caught.items()]
+
+
+def levels_by_search(weights, demands):
+    """Levels by trying every candidate for M: another algorithm than the package's, in exact fractions.
+
+    Returns the list of levels after each step. M is where some resource runs out for some set of raised users; of all
+    such candidates the feasible ones are compared.
+    """
+    steps, y = [], []
+    for k in range(1, len(weights) + 1):
+        before = [*y, Fraction(0)]
+        total = sum(weights[:k])
+        candidates = []
+        for j in range(len(demands[0])):
+            for size in range(1, k + 1):
+                for raised in itertools.combinations(range(k), size):
+                    rest = sum(weights[i] * demands[i][j] * before[i] for i in range(k) if i not in raised)
+                    slope = sum(weights[i] * demands[i][j] for i in raised)
+                    if slope > 0:
+                        candidates.append((total - rest) / slope)
+
+        def fits(top, before=before, total=total, k=k):
+            return all(
+                sum(weights[i] * demands[i][j] * max(top, before[i]) for i in range(k)) <= total
+                for j in range(len(demands[0]))
+            )
+
+        top = max(c for c in candidates if c >= 0 and fits(c))
+        y = [max(top, floor) for floor in before]
+        steps.append(tuple(y))
+    return tuple(steps)
+
+
+@pytest.mark.parametrize("statement", HOLD)
+def test_holds_with_three_users_and_says_something(statement):
+    result = settle(statement, 3, 2)
+    assert result.status == "holds"
+    assert result.premises_satisfiable
+    assert result.unsat == result.cases > result.vacuous
+    assert result.witness is None
+
+
+@pytest.mark.parametrize("statement", ["theorem_2", "theorem_3", "theorem_4", "lemma_2", "late_arrival"])
+def test_survives_zero_demands(statement):
+    result = settle(statement, 3, 2, demands="nonnegative", tries=50)
+    assert (result.status, result.premises_satisfiable) == ("holds", True)
+
+
+@pytest.mark.parametrize("statement", ["lemma_1", "theorem_1", "equation_5"])
+def test_falls_with_zero_demands(statement):
+    result = settle(statement, 2, 2, demands="nonnegative")
+    assert result.status == "refuted"
+    witness = result.witness
+    assert any(x == 0 for row in witness["demands"] for x in row)
+    # One user's resource is left over at the end, though the user has a use for it and for nothing else.
+    y = levels_by_search(witness["weights"], witness["demands"])[-1]
+    used = [
+        sum(w * d[j] * level for w, d, level in zip(witness["weights"], witness["demands"], y, strict=True))
+        for j in (0, 1)
+    ]
+    assert any(
+        all(use < sum(witness["weights"]) for use, x in zip(used, row, strict=True) if x > 0)
+        for row in witness["demands"]
+    )
+
+
+def test_lemma_4_is_refuted_at_a_later_t_by_a_witness_checked_by_hand():
+    result = settle("lemma_4_any", 3, 2)
+    witness = result.witness
+    assert result.status == "refuted"
+    assert witness["weights"] == (1, 1, 1)
+    assert witness["demands"] == ((1, 1), (1, Fraction(1, 2)), (Fraction(1, 2), 1))
+    assert witness["claims"] == {1: (Fraction(1, 2), 1)}
+    assert (witness["t"], witness["i"]) == (3, 1)
+    told = (witness["claims"][1], *witness["demands"][1:])
+    assert levels_by_search(witness["weights"], witness["demands"]) == witness["levels"]
+    assert levels_by_search(witness["weights"], told) == witness["levels_under_lie"]
+    assert witness["levels"] == ((1,), (1, 1), (Fraction(6, 5),) * 3)
+    assert witness["levels_under_lie"] == ((1,), (Fraction(4, 3),) * 2, (Fraction(4, 3), Fraction(4, 3), 1))
+    assert settle("lemma_4_any", 2, 2).status == "holds"
+
+
+def test_lemma_4_about_true_tasks_is_vacuous():
+    result = settle("lemma_4_true_tasks", 2, 2)
+    assert (result.status, result.premises_satisfiable) == ("vacuous", False)
+    assert result.vacuous == result.cases
+
+
+@pytest.mark.parametrize(
+    ("statement", "n"),
+    [("theorem_1_whole_pool", 2), ("theorem_2_proof", 2), ("theorem_3_printed", 2), ("weight_order", 3)],
+)
+def test_refuted_readings_have_witnesses_that_plain_arithmetic_confirms(statement, n):
+    result = settle(statement, n, 2)
+    assert result.status == "refuted"
+    assert is_violated(statement, result.witness)
+    assert levels_by_search(result.witness["weights"], result.witness["demands"]) == result.witness["levels"]
+
+
+def test_a_lie_that_costs_nothing_can_help_another_from_four_users_on():
+    witness = {
+        "weights": (1, 1, 1, 1),
+        "demands": ((1, Fraction(1, 2)), (Fraction(1, 4), 1), (1, Fraction(3, 4)), (Fraction(3, 4), 1)),
+        "claims": {2: (Fraction(1, 2), 1)},
+        "t": 4,
+        "i": 2,
+        "h": 4,
+    }
+    assert is_violated("harmless_lie", witness)
+    told = (witness["demands"][0], witness["claims"][2], *witness["demands"][2:])
+    assert levels_by_search(witness["weights"], witness["demands"])[-1] == (
+        Fraction(4, 3),
+        Fraction(4, 3),
+        Fraction(4, 3),
+        1,
+    )
+    assert levels_by_search(witness["weights"], told)[-1] == (
+        Fraction(4, 3),
+        Fraction(4, 3),
+        Fraction(8, 7),
+        Fraction(8, 7),
+    )
+    assert settle("harmless_lie", 3, 2).status == "holds"
+
+
+@pytest.mark.parametrize(("statement", "mutant", "n"), CAUGHT)
+def test_every_encoding_fails_on_a_mutant(statement, mutant, n):
+    result = settle(statement, n, 2, mechanism=mutant)
+    assert result.status == "refuted"
+    assert is_violated(statement, result.witness, mechanism=mutant)
+
+
+def test_every_statement_can_fail():
+    never = {"feasibility", *HOLD, "lemma_4_true_tasks"} - {name for name, _, _ in CAUGHT}
+    assert not never
+
+
+@pytest.mark.parametrize("statement", ["lemma_1", "lemma_4_first", "theorem_1", "theorem_4", "equation_5"])
+def test_true_products_and_relaxation_agree(statement):
+    direct, relaxed = (settle(statement, 2, 2, method=how) for how in ("nonlinear", "linear"))
+    assert direct.status == relaxed.status == "holds"
+    assert direct.cases > relaxed.cases
+
+
+def test_true_products_find_a_counterexample_by_themselves():
+    result = settle("lemma_4_any", 3, 2, method="nonlinear")
+    assert result.status == "refuted"
+    assert is_violated("lemma_4_any", result.witness)
+
+
+def test_relaxation_never_refutes():
+    assert settle("theorem_2_proof", 2, 2, method="linear").status == "unknown"
+
+
+def test_a_limit_that_is_too_low_gives_unknown_not_a_verdict():
+    assert settle("theorem_4", 2, 2, method="nonlinear", rlimit=100).status == "unknown"
+
+
+def test_an_answer_does_not_depend_on_what_was_asked_before():
+    first = settle("theorem_4", 2, 2)
+    settle("theorem_2", 3, 2)
+    assert settle("theorem_4", 2, 2) == first
+
+
+def test_the_rule_of_the_relaxation_is_true_of_products():
+    b, r, s = z3.Reals("b r s")
+    rules = smt.monotone(b, r, b * r, s, b * s)
+    answer = smt.ask([b >= 0, r >= 0, s >= 0, z3.Not(z3.And(rules))], linear=False, rlimit=10**6)
+    assert answer.result == "unsat"
+    # And it says something: without it the products are free.
+    assert smt.ask([b >= 0, r >= 0, s >= 0, z3.And(rules)], linear=False, rlimit=10**6).result == "sat"
+
+
+def test_irrational_models_are_named():
+    x = z3.Real("x")
+    answer = smt.ask([x * x == 2, x > 0], linear=False, rlimit=10**6)
+    assert answer.irrational == {"x"}
+    assert abs(answer.values["x"] ** 2 - 2) < Fraction(1, 10**15)
+
+
+def test_levels_agree_with_the_search_and_with_the_paper_example():
+    half, quarter = Fraction(1, 2), Fraction(1, 4)
+    demands = ((1, half), (half, 1), (half, 1))
+    weights = (quarter, quarter, half)
+    world = dmfa_srq._World(weights, tuple(tuple(map(Fraction, row)) for row in demands), {}, "dmfa_srq")
+    x = [tuple(w * world.truth[i, k] for i, w in enumerate(weights[:k])) for k in (1, 2, 3)]
+    assert x == [(quarter,), (Fraction(1, 3), Fraction(1, 3)), (Fraction(1, 3), Fraction(1, 3), half)]
+    assert levels_by_search(weights, demands)[-1] == tuple(world.truth[i, 3] for i in range(3))
+
+
+def test_simplest_witness_is_smallest():
+    witness = simplest_witness("theorem_1", 3, 2, demands="nonnegative")
+    assert witness["weights"] == (1, 2)
+    assert witness["demands"] == ((1, 0), (0, 1))
+    assert simplest_witness("theorem_2", 2, 2, largest=2) is None
+
+
+def test_questions_can_be_put_to_other_solvers():
+    script = dmfa_srq.question("theorem_2", (2, 1), 2, linear=False)
+    solver = z3.Solver()
+    solver.from_string(script)
+    assert solver.check() == z3.unsat
+
+
+@pytest.mark.parametrize(
+    ("change", "argument"),
+    [
+        ({"statement": "theorem_9"}, "statement"),
+        ({"n": 0}, "n"),
+        ({"m": True}, "m"),
+        ({"demands": "any"}, "demands"),
+        ({"mechanism": "x"}, "mechanism"),
+        ({"mechanism": "first_resource", "demands": "nonnegative"}, "mechanism"),
+        ({"method": "x"}, "method"),
+        ({"rlimit": 0}, "rlimit"),
+    ],
+)
+def test_bad_arguments_are_named(change, argument):
+    with pytest.raises(InvalidInput) as caught:
+        settle(**{"statement": "theorem_2", "n": 2, "m": 2} | change)
+    assert caught.value.argument == argument
+
+
+def test_plans_name_statements_and_cover_all():
+    for plan in dmfa_srq.PLANS.values():
+        assert {row[0] for row in plan} <= set(STATEMENTS)
+    assert {row[0] for row in dmfa_srq.PLANS["full"]} == set(STATEMENTS)
+    with pytest.raises(InvalidInput, match="effort"):
+        dmfa_srq.run_plan("none")
+
+
+def test_without_the_solver_the_message_names_the_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "z3", None)
+    with pytest.raises(MissingDependency, match="z3-solver"):
+        settle("theorem_2", 2, 2)

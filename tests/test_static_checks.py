@@ -1,0 +1,42 @@
+"""Types and style: mypy and ruff find nothing, and would find something."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+UNTYPED = "def f(x):\n    return x\n\n\ny: int = 'a'\n"
+UNTIDY = "import os\nl=[1,2 ]\nassert (l, 'always true')\n"
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=600)
+
+
+@pytest.mark.slow
+def test_types() -> None:
+    done = run("mypy")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_types_that_are_wrong_are_noticed(tmp_path: Path) -> None:
+    (tmp_path / "wrong.py").write_text(UNTYPED)
+    done = run("mypy", "--cache-dir", str(tmp_path / "cache"), str(tmp_path / "wrong.py"))
+    assert "no-untyped-def" in done.stdout
+    assert "Incompatible types" in done.stdout
+
+
+def test_style() -> None:
+    done = run("ruff", "check", "--no-cache", ".")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_style_that_is_wrong_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "wrong.py").write_text(UNTIDY)
+    done = run("ruff", "check", "--no-cache", "--config", str(ROOT / "pyproject.toml"), str(tmp_path / "wrong.py"))
+    assert all(code in done.stdout for code in ("F401", "F631")), done.stdout

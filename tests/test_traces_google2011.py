@@ -1,0 +1,958 @@
+"""The Google 2011 reader, digest and sampling, each number reached a second way.
+
+The reference here shares no code with the package: it reads whole files with the standard library, checks lines with
+its own grammar and counts with pandas.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import math
+import os
+import re
+import threading
+import time
+import warnings
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fairbook.errors import InvalidInput, TraceError
+from fairbook.traces import _files, _google2011_scan, _paths, google2011
+from fairbook.traces.google2011 import (
+    Digest,
+    MissingPartsWarning,
+    digest,
+    load_digest,
+    machine_mix,
+    read_machine_events,
+    read_task_events,
+    verify_digest,
+)
+
+HASH = "70s3v5qRyCO/1PCdI6fVXnrW8FU/w+5CKRSa72xgcIo="
+COLUMNS = ["user", "cpu", "memory", "tasks", "jobs"]
+fuzzed = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def raw_folder() -> Path:
+    """Return the folder with the genuine trace, or skip."""
+    root = os.environ.get("FAIRBOOK_TRACES")
+    if not root:
+        pytest.skip("FAIRBOOK_TRACES is not set: the digest was NOT recomputed from the raw trace")
+    folder = Path(root) / "google2011"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} does not exist: the digest was NOT recomputed from the raw trace")
+    return folder
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The reference
+
+
+def line(
+    t: int | str = 0,
+    job: int | str = 7,
+    task: int | str = 0,
+    cpu: str = "0.5",
+    memory: str = "0.25",
+    user: str = HASH,
+    event: int | str = 0,
+) -> str:
+    return f"{t},,{job},{task},,{event},{user},2,9,{cpu},{memory},0.0004,0\n"
+
+
+NUMBER = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+LINE = re.compile(
+    rf"[0-9]+,[0-9]*,[0-9]+,[0-9]+,[0-9]*,[0-8],[^\x00-\x20\x7f-\xff,\"]{{0,64}},[0-9]*,[0-9]+,"
+    rf"(?:{NUMBER})?,(?:{NUMBER})?,(?:{NUMBER})?,[0-9]*\r?"
+)
+
+
+def reference_rows(texts: Sequence[bytes]) -> list[list[str]] | None:
+    """Split the lines of a trace, or None if any is not in the published format."""
+    rows = []
+    for text in texts:
+        if not text.endswith(b"\n"):
+            return None
+        for one in text[:-1].decode("latin-1").split("\n"):
+            fields = one.rstrip("\r").split(",")
+            if not LINE.fullmatch(one):
+                return None
+            if any(int(fields[k] or 0) >= 2**63 for k in (0, 1, 2, 4, 7, 8, 12)) or int(fields[3]) >= 2**31:
+                return None
+            if not all(math.isfinite(float(fields[k] or 0)) for k in (9, 10, 11)):
+                return None
+            rows.append(fields)
+    return rows
+
+
+def reference(rows: Sequence[Sequence[str]]) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Digest the split lines of a trace."""
+    frame = pd.DataFrame(
+        {
+            "time": [int(r[0]) for r in rows],
+            "job": [int(r[2]) for r in rows],
+            "task": [int(r[3]) for r in rows],
+            "event": [int(r[5]) for r in rows],
+            "user": pd.Series([r[6] for r in rows], dtype=object),
+            "cpu": [float(r[9]) if r[9] else np.nan for r in rows],
+            "memory": [float(r[10]) if r[10] else np.nan for r in rows],
+        }
+    )
+    return reference_of_frame(frame)
+
+
+def reference_of_frame(frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Digest by pandas: sort by time (stably), keep the first submission with both requests, count."""
+    submit = frame[frame.event == 0]
+    known = submit.dropna(subset=["cpu", "memory"]).sort_values("time", kind="stable")
+    first = known.drop_duplicates(["job", "task"])
+    variants = known.drop_duplicates(["job", "task", "cpu", "memory"]).groupby(["job", "task"]).size()
+    table = first.groupby(["user", "cpu", "memory"]).agg(tasks=("job", "size"), jobs=("job", "nunique")).reset_index()
+    table["user"] = table["user"].map({name: k for k, name in enumerate(sorted(set(table["user"])))})
+    table = table.sort_values(["user", "cpu", "memory"]).reset_index(drop=True).astype({"user": "int64"})
+    distinct = len(submit.drop_duplicates(["job", "task"]))
+    counts = {
+        "events": len(frame),
+        "submit_events": len(submit),
+        "submit_events_without_request": int(submit[["cpu", "memory"]].isna().any(axis=1).sum()),
+        "distinct_tasks": distinct,
+        "tasks_without_request": distinct - len(first),
+        "tasks": len(first),
+        "tasks_changing_request": int((variants > 1).sum()),
+        "tasks_zero_cpu": int((first.cpu == 0).sum()),
+        "tasks_zero_memory": int((first.memory == 0).sum()),
+        "tasks_zero_both": int(((first.cpu == 0) & (first.memory == 0)).sum()),
+        "jobs": first.job.nunique(),
+        "users": first.user.nunique(),
+        "distinct_requests": len(first.drop_duplicates(["cpu", "memory"])),
+        "rows": len(table),
+    }
+    return table[COLUMNS], counts
+
+
+def assert_like_reference(out: Path, report: google2011.DigestReport, rows: Sequence[Sequence[str]]) -> None:
+    table, counts = reference(rows)
+    assert report.counts == counts
+    pd.testing.assert_frame_equal(load_digest(out).frame, table, check_exact=True)
+
+
+def write(folder: Path, *texts: str | bytes, suffix: str = ".csv") -> list[Path]:
+    """Write one part per text and return the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for number, text in enumerate(texts):
+        data = text.encode() if isinstance(text, str) else text
+        path = folder / f"part-{number:05d}-of-00500{suffix}"
+        path.write_bytes(gzip.compress(data) if suffix.endswith(".gz") else data)
+        paths.append(path)
+    return paths
+
+
+def random_trace(seed: int, parts: int = 3, lines: int = 300) -> list[str]:
+    """Make parts with resubmissions, changed, lacking and zero requests, and times out of order across parts."""
+    rng = np.random.default_rng(seed)
+    texts = []
+    for _ in range(parts):
+        text = ""
+        for _ in range(lines):
+            job = int(rng.integers(12)) + 6_250_000_000
+            user = f"{HASH[:-3]}{job % 5:02d}=" if job % 3 else f"u{job % 5}"
+            cpu, memory = (rng.choice(["0", "", "0.0625", "0.125", "6.25e-2", "3.815e-05", "1"]) for _ in "ab")
+            event = 0 if rng.random() < 0.7 else int(rng.integers(9))
+            text += line(int(rng.integers(50)), job, int(rng.integers(30)), str(cpu), str(memory), user, event)
+        texts.append(text)
+    return texts
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What the digest counts
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
+@pytest.mark.parametrize("seed", range(4))
+def test_digest_equals_the_reference(tmp_path: Path, seed: int, suffix: str) -> None:
+    texts = random_trace(seed)
+    write(tmp_path / "in", *texts, suffix=suffix)
+    report = digest(tmp_path / "in", tmp_path / "out", progress=False)
+    rows = reference_rows([text.encode() for text in texts])
+    assert rows is not None
+    assert report.counts["tasks_changing_request"] > 10
+    assert report.counts["tasks_zero_cpu"] > 0
+    assert_like_reference(tmp_path / "out", report, rows)
+
+
+def test_same_bytes_again_and_whatever_the_order_of_the_files(tmp_path: Path) -> None:
+    paths = write(tmp_path / "in", *random_trace(9), suffix=".csv.gz")
+    digest(paths, tmp_path / "a", progress=False)
+    digest(paths[::-1], tmp_path / "b", progress=False)
+    digest(tmp_path / "in", tmp_path / "b", progress=False)
+    names = sorted(p.name for p in (tmp_path / "a").iterdir())
+    assert names == ["google2011.json", "google2011_requests.csv"]
+    for name in names:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected", "changed"),
+    [
+        pytest.param([line(1, cpu="0.1") + line(2, cpu="0.2")], [0.1], 1, id="the-first"),
+        pytest.param([line(2, cpu="0.2") + line(1, cpu="0.1")], [0.1], 1, id="by-time-not-by-place"),
+        pytest.param([line(5, cpu="0.2"), line(4, cpu="0.1")], [0.1], 1, id="by-time-across-parts"),
+        pytest.param([line(5, cpu="0.2"), line(5, cpu="0.1")], [0.2], 1, id="a-tie-goes-to-the-lower-part"),
+        pytest.param([line(1, cpu="") + line(2, cpu="0.2")], [0.2], 0, id="the-first-with-a-request"),
+        pytest.param([line(9, cpu="0.2") + line(1, memory="")], [0.2], 0, id="half-a-request-is-none"),
+        pytest.param([line(1, cpu="0.2") + line(2, cpu="2e-1")], [0.2], 0, id="the-same-number-written-twice"),
+        pytest.param([line(1, cpu="0") + line(2, cpu="0.2")], [0.0], 1, id="zero-is-a-request"),
+        pytest.param([line(1, cpu="0.1") + line(2, cpu="0.3", event=8)], [0.1], 0, id="only-submit-events"),
+    ],
+)
+def test_which_request_a_task_keeps(tmp_path: Path, texts: list[str], expected: list[float], changed: int) -> None:
+    write(tmp_path / "in", *texts)
+    report = digest(tmp_path / "in", tmp_path / "out", progress=False)
+    held = load_digest(tmp_path / "out")
+    assert held.cpu.tolist() == expected
+    assert held.tasks.tolist() == [1]
+    assert report.counts["tasks_changing_request"] == changed
+
+
+def test_a_user_left_without_tasks_has_no_code(tmp_path: Path) -> None:
+    write(tmp_path / "in", line(5, user="a") + line(4, user="b"))
+    report = digest(tmp_path / "in", tmp_path / "out", progress=False)
+    assert report.counts["users"] == 1
+    assert load_digest(tmp_path / "out").user.tolist() == [0]
+
+
+def test_tasks_without_requests_are_counted_and_left_out(tmp_path: Path) -> None:
+    write(tmp_path / "in", line(cpu="") + line(task=1) + line(task=2, memory="") + line(task=2, memory=""))
+    counts = digest(tmp_path / "in", tmp_path / "out", progress=False).counts
+    assert (counts["submit_events"], counts["submit_events_without_request"]) == (4, 3)
+    assert (counts["distinct_tasks"], counts["tasks_without_request"], counts["tasks"]) == (3, 2, 1)
+
+
+def test_jobs_and_task_indices_are_not_confused(tmp_path: Path) -> None:
+    big = 2**31 - 1
+    ids = [(0, 0), (0, 1), (1, 0), (0, big), (2**32, 0), (2**62, big), (1, 2**16), (2**16, 1)]
+    write(tmp_path / "in", "".join(line(job=j, task=i) for j, i in ids) * 2)
+    counts = digest(tmp_path / "in", tmp_path / "out", progress=False).counts
+    assert (counts["distinct_tasks"], counts["jobs"]) == (len(ids), len({j for j, _ in ids}))
+
+
+def test_tables_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = random_trace(3, lines=2000)
+    write(tmp_path / "in", *texts)
+    digest(tmp_path / "in", tmp_path / "roomy", progress=False)
+    tiny = _google2011_scan.new_tables(1, 1, 1, 1)
+    monkeypatch.setattr(_google2011_scan, "new_tables", lambda *_: tiny)
+    digest(tmp_path / "in", tmp_path / "tight", progress=False)
+    roomy, tight = ((tmp_path / name / "google2011.json").read_bytes() for name in ("roomy", "tight"))
+    assert roomy == tight
+
+
+def test_lines_split_over_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = write(tmp_path / "in", *random_trace(5), suffix=".csv.gz")
+    want = digest(paths, tmp_path / "a", progress=False).outputs
+    monkeypatch.setattr(_files, "_READ_BYTES", 7)
+    monkeypatch.setattr(_files, "_BLOCK_BYTES", 11)
+    assert digest(paths, tmp_path / "b", progress=False).outputs == want
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Numbers and odd but valid forms
+
+
+@fuzzed
+@given(
+    st.lists(
+        st.one_of(
+            st.floats(0, 1e9).map(repr),
+            st.from_regex(r"[0-9]{0,20}\.?[0-9]{1,20}([eE][-+]?[0-9]{1,2})?", fullmatch=True),
+            st.from_regex(r"0\.[0-9]{1,9}", fullmatch=True),
+        ),
+        min_size=1,
+        max_size=20,
+    )
+)
+def test_requests_are_the_nearest_double(tmp_path: Path, texts: list[str]) -> None:
+    texts = [t for t in texts if re.fullmatch(NUMBER, t, flags=re.ASCII)] or ["0"]
+    write(tmp_path / "in", "".join(line(job=k, cpu=t, memory=t) for k, t in enumerate(texts)))
+    digest(tmp_path / "in", tmp_path / "out", progress=False)
+    assert sorted(set(load_digest(tmp_path / "out").cpu.tolist())) == sorted({float(t) for t in texts})
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        line(t=2**63 - 1),
+        line(job=2**63 - 1),
+        line(cpu="0.50000000000000000000"),
+        line(cpu="0000000000000000000000.5"),
+        line(cpu="5e-1", memory="25E-2"),
+        line(cpu="500000000000000000000000000e-27"),
+        line(cpu="+0.5".lstrip("+"), memory=".25"),
+        line().replace("\n", "\r\n"),
+        line(user="alice"),
+        line(user=HASH + "x" * 20),
+        line(user=""),
+        "0,2,7,0,4155527081,0," + HASH + ",,9,0.5,0.25,,\n",
+    ],
+)
+def test_odd_but_valid_lines(tmp_path: Path, odd: str) -> None:
+    write(tmp_path / "in", line(job=1) + odd + line(job=1, task=1))
+    report = digest(tmp_path / "in", tmp_path / "out", progress=False)
+    rows = reference_rows([(tmp_path / "in" / "part-00000-of-00500.csv").read_bytes()])
+    assert rows is not None
+    assert_like_reference(tmp_path / "out", report, rows)
+    assert set(load_digest(tmp_path / "out").cpu.tolist()) == {0.5}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bad files
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ("", "line 3: expected 13 columns, found 1"),
+        (line()[:-1].rsplit(",", 1)[0], "line 3: expected 13 columns, found 12"),
+        (line()[:-1] + ",0", "line 3: expected 13 columns, found 14"),
+        (line(t="")[:-1], r"line 3: column 1 \(time\) is empty but mandatory"),
+        (line(t="x")[:-1], r"line 3: column 1 \(time\) is not a non-negative"),
+        (line(t=-1)[:-1], r"line 3: column 1 \(time\)"),
+        (line(t="1.5")[:-1], r"line 3: column 1 \(time\)"),
+        (line(t=2**63)[:-1], r"line 3: column 1 \(time\)"),
+        (line(t="9" * 5000)[:-1], r"line 3: column 1 \(time\)"),
+        (line(job="7 ")[:-1], r"line 3: column 3 \(job_id\)"),
+        (line(task=2**31)[:-1], r"line 3: column 4 \(task_index\) is out of range"),
+        (line(event=9)[:-1], r"line 3: column 6 \(event_type\) is out of range"),
+        (line(user="a b")[:-1], r"line 3: column 7 \(user\)"),
+        (line(user='"a"')[:-1], r"line 3: column 7 \(user\)"),
+        (line(user=HASH[:20] + "\x00" + HASH[21:])[:-1], r"line 3: column 7 \(user\)"),
+        (line(user="u" * 65)[:-1], r"line 3: column 7 \(user\)"),
+        (line(cpu="nan")[:-1], r"line 3: column 10 \(cpu_request\)"),
+        (line(cpu="inf")[:-1], r"line 3: column 10 \(cpu_request\)"),
+        (line(cpu="1e999")[:-1], r"line 3: column 10 \(cpu_request\)"),
+        (line(cpu="-0.5")[:-1], r"line 3: column 10 \(cpu_request\)"),
+        (line(cpu="0.5.5")[:-1], r"line 3: column 10 \(cpu_request\)"),
+        (line(cpu=".")[:-1], r"line 3: column 10 \(cpu_request\)"),
+        (line(cpu="e5")[:-1], r"line 3: column 10 \(cpu_request\)"),
+        (line(memory="5e")[:-1], r"line 3: column 11 \(memory_request\)"),
+        (line(memory="1_0")[:-1], r"line 3: column 11 \(memory_request\)"),
+        (line()[:-1] + "\rx", r"line 3: column 13 \(different_machines\)"),
+        ("time,missing,job,task,machine,event,user,class,priority,cpu,memory,disk,d", r"line 3: column 1 \(time\)"),
+    ],
+)
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
+def test_a_bad_line_is_named(tmp_path: Path, bad: str, message: str, suffix: str) -> None:
+    write(tmp_path / "in", line(), line() + line(task=1) + bad + "\n" + line(), suffix=suffix)
+    where = rf"part-00001-of-00500{re.escape(suffix)}, {message}"
+    with pytest.raises(TraceError, match=where):
+        digest(tmp_path / "in", tmp_path / "out", progress=False)
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(TraceError, match=where):
+        list(read_task_events(tmp_path / "in"))
+
+
+def test_truncated_gzip_at_every_byte(tmp_path: Path) -> None:
+    whole = gzip.compress("".join(random_trace(1, parts=1, lines=6)).encode(), mtime=0)
+    path = tmp_path / "part-00000-of-00001.csv.gz"
+    for size in range(len(whole)):
+        path.write_bytes(whole[:size])
+        with pytest.raises(TraceError, match=r"part-00000-of-00001.csv.gz, line \d+: the (gzip|file is empty)"):
+            digest([path], tmp_path / "out", progress=False)
+    path.write_bytes(whole)
+    assert digest([path], tmp_path / "out", progress=False).counts["events"] == 6
+
+
+def test_truncated_csv_is_never_a_silent_wrong_count(tmp_path: Path) -> None:
+    whole = "".join(random_trace(1, parts=1, lines=4)).encode()
+    path = tmp_path / "part-00000-of-00001.csv"
+    for size in range(len(whole)):
+        path.write_bytes(whole[:size])
+        if size and whole[:size].endswith(b"\n"):
+            continue  # whole lines: nothing in the file can tell
+        with pytest.raises(TraceError, match=r"csv, line \d+: "):
+            digest([path], tmp_path / "out", progress=False)
+
+
+def test_gzip_members_and_padding(tmp_path: Path) -> None:
+    path = tmp_path / "part-00000-of-00001.csv.gz"
+    one, two = gzip.compress(line().encode()), gzip.compress(line(task=1).encode())
+    for stored in (one + two, one + two + bytes(512)):
+        path.write_bytes(stored)
+        assert digest([path], tmp_path / "out", progress=False).counts["distinct_tasks"] == 2
+    for stored in (one + b"junk", one + bytes(9) + two, one + two[:9], one + b"\x1f\x8b"):
+        path.write_bytes(stored)
+        with pytest.raises(TraceError, match=r"line 2: "):
+            digest([path], tmp_path / "out", progress=False)
+
+
+def test_a_line_without_end(tmp_path: Path) -> None:
+    path = write(tmp_path, line().encode() + b"7" * (1 << 22))[0]
+    with pytest.raises(TraceError, match=r"line 2: the line is longer than"):
+        digest([path], tmp_path / "out", progress=False)
+
+
+def _spoil(data: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
+    for at, cut, new in edits:
+        at %= len(data) + 1
+        data = data[:at] + new + data[at + cut :]
+    return data
+
+
+EDITS = st.lists(
+    st.tuples(
+        st.integers(0, 10_000),
+        st.integers(0, 3),
+        st.one_of(st.binary(max_size=3), st.sampled_from([b",", b"\n", b"\r", b"0", b".", b"e", b"-", b"9" * 20])),
+    ),
+    min_size=1,
+    max_size=3,
+)
+GENUINE = "".join(random_trace(2, parts=1, lines=12)).encode()
+
+
+@settings(fuzzed, max_examples=100)
+@given(EDITS)
+def test_fuzzed_text_gives_an_error_or_the_right_counts(tmp_path: Path, edits: list[tuple[int, int, bytes]]) -> None:
+    data = _spoil(GENUINE, edits)
+    path = write(tmp_path / "in", data)[0]
+    rows = reference_rows([data])
+    accepted = rows is not None and any(r[5] == "0" and r[9] and r[10] for r in rows)
+    if accepted:
+        assert rows is not None
+        assert_like_reference(tmp_path / "out", digest([path], tmp_path / "out", progress=False), rows)
+        assert sum(map(len, read_task_events([path]))) == len(rows)
+    else:
+        with pytest.raises(TraceError, match=re.escape(str(path))):
+            digest([path], tmp_path / "out", progress=False)
+
+
+@fuzzed
+@given(EDITS)
+def test_fuzzed_gzip_gives_an_error_or_the_same_text(tmp_path: Path, edits: list[tuple[int, int, bytes]]) -> None:
+    data = _spoil(gzip.compress(GENUINE, mtime=0), edits)
+    path = tmp_path / "part-00000-of-00500.csv.gz"
+    path.write_bytes(data)
+    try:
+        text = gzip.decompress(data)
+    except (OSError, EOFError, zlib.error):
+        text = b""
+    rows = reference_rows([text]) if text else None
+    if rows is None:
+        with pytest.raises(TraceError, match=re.escape(str(path))):
+            digest([path], tmp_path / "out", progress=False)
+    else:
+        assert_like_reference(tmp_path / "out", digest([path], tmp_path / "out", progress=False), rows)
+
+
+@fuzzed
+@given(st.binary(max_size=400), st.sampled_from([".csv", ".csv.gz"]))
+def test_random_bytes_are_an_error(tmp_path: Path, data: bytes, suffix: str) -> None:
+    path = tmp_path / f"part-00000-of-00500{suffix}"
+    path.write_bytes(data)
+    with pytest.raises(TraceError, match=re.escape(str(path))):
+        digest([path], tmp_path / "out", progress=False)
+    with pytest.raises(TraceError, match=re.escape(str(path))):
+        read_machine_events([path])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Finding the files
+
+
+def test_layouts(tmp_path: Path) -> None:
+    text = line()
+    flat = tmp_path / "flat"
+    flat.mkdir()
+    (flat / "task_events_part-00000-of-00500.csv").write_text(text)
+    (flat / "machine_events_part-00000-of-00001.csv").write_text("0,5,0,P,0.5,0.25\n")
+    (flat / "schema.csv").write_text("not,a,part\n")
+    write(tmp_path / "published" / "task_events", text)
+    machines = tmp_path / "published" / "machine_events"
+    machines.mkdir()
+    (machines / "part-00000-of-00001.csv").write_text("0,5,0,P,0.5,0.25\n")
+    wanted = {"google2011_requests.csv", "google2011_machines.csv"}
+    files = [flat / "machine_events_part-00000-of-00001.csv", flat / "task_events_part-00000-of-00500.csv"]
+    for source in (flat, tmp_path / "published", files):
+        assert set(digest(source, tmp_path / "out", progress=False).outputs) == wanted
+    only_tasks = digest(tmp_path / "published" / "task_events", tmp_path / "less", progress=False)
+    assert set(only_tasks.outputs) == {"google2011_requests.csv"}
+    with pytest.raises(InvalidInput, match="machine_events"):
+        load_digest(tmp_path / "less").pool()
+    with pytest.raises(TraceError, match="of another digest"):
+        digest(tmp_path / "published" / "task_events", tmp_path / "out", progress=False)
+
+
+def test_missing_parts_are_reported(tmp_path: Path) -> None:
+    paths = write(tmp_path / "in", *random_trace(4, parts=6, lines=5))
+    for k in (0, 3, 4):
+        paths[k].unlink()
+    with pytest.warns(MissingPartsWarning, match="3 part.s. of task_events missing below part 5: 0, 3, 4") as caught:
+        report = digest(tmp_path / "in", tmp_path / "out", progress=False)
+    assert caught[0].filename == __file__
+    assert (report.parts, report.missing_parts, report.parts_total) == ([1, 2, 5], [0, 3, 4], 500)
+    assert load_digest(tmp_path / "out").provenance["missing_parts"] == [0, 3, 4]
+    assert "missing parts: 0, 3, 4" in str(report)
+    with pytest.warns(MissingPartsWarning) as caught:
+        events = read_task_events(tmp_path / "in")
+    assert caught[0].filename == __file__
+    assert events.missing_parts == [0, 3, 4]
+
+
+def test_no_warning_when_nothing_is_missing(tmp_path: Path) -> None:
+    write(tmp_path / "in", line(), line(task=1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert digest(tmp_path / "in", tmp_path / "out", progress=False).missing_parts == []
+
+
+def test_sources_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match="no such file or folder"):
+        digest(tmp_path / "nowhere", tmp_path / "out")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(TraceError, match=r"empty: no task_events file"):
+        digest(tmp_path / "empty", tmp_path / "out")
+    (tmp_path / "in").mkdir()
+    part = tmp_path / "in" / "part-00000-of-00500.csv"
+    part.write_text("")
+    with pytest.raises(TraceError, match="line 1: the file is empty"):
+        digest([part], tmp_path / "out", progress=False)
+    packed = tmp_path / "in" / "part-00000-of-00500.csv.gz"
+    packed.write_bytes(gzip.compress(b""))
+    with pytest.raises(TraceError, match="line 1: the file holds no event"):
+        digest([packed], tmp_path / "out", progress=False)
+    part.write_text(line(event=1))
+    with pytest.raises(TraceError, match="no SUBMIT event carries"):
+        digest([part], tmp_path / "out", progress=False)
+    for given_twice in ([part, part], [part, packed]):
+        with pytest.raises(TraceError, match="the same part"):
+            digest(given_twice, tmp_path / "out")
+    other = tmp_path / "in" / "part-00001-of-00007.csv"
+    other.write_text(line())
+    with pytest.raises(TraceError, match="disagree on the number of parts"):
+        digest([part, other], tmp_path / "out")
+    beyond = tmp_path / "in" / "part-00500-of-00500.csv"
+    beyond.write_text(line())
+    with pytest.raises(TraceError, match="part 500 of 500 cannot exist"):
+        digest([beyond], tmp_path / "out")
+    odd = tmp_path / "in" / "events.txt"
+    odd.write_text(line())
+    with pytest.raises(TraceError, match=r"must end in \.csv"):
+        digest(odd, tmp_path / "out")
+    for source in ([], 7, [7], {"a": 1}):
+        with pytest.raises(InvalidInput, match="source"):
+            digest(source, tmp_path / "out")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="output_folder"):
+        digest([part], 7)  # type: ignore[arg-type]
+    with pytest.raises(TraceError, match="is not a folder"):
+        digest([part], part)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The readers
+
+
+def test_events_as_frames(tmp_path: Path) -> None:
+    texts = random_trace(8)
+    paths = write(tmp_path / "in", *texts, suffix=".csv.gz")
+    events = read_task_events(paths[::-1])
+    assert events.files == paths
+    assert events.parts == [0, 1, 2]
+    for _ in range(2):  # iterable more than once
+        frame = pd.concat(events, ignore_index=True)
+        rows = reference_rows([t.encode() for t in texts])
+        assert rows is not None
+        assert frame["time"].tolist() == [int(r[0]) for r in rows]
+        assert frame["user"].tolist() == [r[6] for r in rows]
+        assert frame["machine_id"].isna().all()
+        wanted = np.array([float(r[9] or "nan") for r in rows])
+        np.testing.assert_array_equal(frame["cpu_request"].to_numpy(), wanted)
+    assert str(frame["job_id"].dtype) == "int64"
+    assert str(frame["missing_info"].dtype) == "Int64"
+
+
+def test_words_that_pandas_would_take_for_missing(tmp_path: Path) -> None:
+    paths = write(tmp_path / "in", line(user="NA") + line(user="") + line(user="nan"))
+    (frame,) = read_task_events(paths)
+    assert frame["user"].tolist() == ["NA", "", "nan"]
+
+
+def test_leaving_early_stops_the_thread(tmp_path: Path) -> None:
+    paths = write(tmp_path / "in", *["".join(line(task=k) for k in range(40_000))] * 4)
+    for _ in zip(range(1), read_task_events(paths), strict=False):
+        break
+    deadline = time.monotonic() + 20
+    while any(t.name == "fairbook-read" for t in threading.enumerate()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not any(t.name == "fairbook-read" for t in threading.enumerate())
+
+
+MACHINES = "0,5,0,P,0.5,0.25\n0,6,0,Q,1,1\n9,7,0,P,0.5,0.25\n12,6,1,Q,1,1\n11,5,2,P,0.5,0.75\n13,5,0,R,,\n"
+
+
+def test_machines(tmp_path: Path) -> None:
+    path = tmp_path / "machine_events_part-00000-of-00001.csv.gz"
+    path.write_bytes(gzip.compress(MACHINES.encode()))
+    events = read_machine_events(path)
+    assert events["time"].tolist() == [0, 0, 9, 11, 12, 13]
+    assert events["cpu"].isna().tolist() == [False] * 5 + [True]
+    mix = machine_mix(events)
+    assert mix.to_numpy().tolist() == [["P", 0.5, 0.25, 1, 1], ["P", 0.5, 0.75, 0, 1], ["Q", 1.0, 1.0, 1, 1]]
+    (tmp_path / "task_events_part-00000-of-00500.csv").write_text(line())
+    digest(tmp_path, tmp_path / "out", progress=False)
+    held = load_digest(tmp_path / "out")
+    for column in ("cpu", "memory", "at_start", "last_known"):
+        assert held.machines[column].tolist() == mix[column].tolist()
+    assert held.machines["platform"].tolist() == [0, 0, 1]
+    assert held.pool().tolist() == [1.5, 1.25]
+    assert held.pool("last_known").tolist() == [2.0, 2.0]
+    with pytest.raises(InvalidInput, match="when"):
+        held.pool("now")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="events"):
+        machine_mix(events[["time"]])
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ("0,5,0,P,0.5", "line 2: expected 6 columns, found 5"),
+        ("", "line 2: expected 6 columns, found 1"),
+        ("x,5,0,P,0.5,0.25", r"line 2: column 1 \(time\)"),
+        ("0,,0,P,0.5,0.25", r"line 2: column 2 \(machine_id\) is empty"),
+        ("0,5,3,P,0.5,0.25", r"line 2: column 3 \(event_type\) is out of range"),
+        ("0,5,0,P,half,0.25", r"line 2: column 5 \(cpu\)"),
+        ("0,5,0,P,0.5,-1", r"line 2: column 6 \(memory\)"),
+    ],
+)
+def test_bad_machines(tmp_path: Path, bad: str, message: str) -> None:
+    path = tmp_path / "machine_events.csv"
+    path.write_text(f"0,5,0,P,0.5,0.25\n{bad}\n")
+    with pytest.raises(TraceError, match=f"machine_events.csv, {message}"):
+        read_machine_events(path)
+    path.write_text("0,5,0,P,0.5,0.25")
+    with pytest.raises(TraceError, match="line 1: the last line does not end in a newline"):
+        read_machine_events(path)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Writing
+
+
+def _fail_on_second(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    real, calls = os.replace, []
+
+    def replace(a: Any, b: Any) -> None:
+        calls.append(b)
+        if len(calls) == 2:
+            raise error
+        real(a, b)
+
+    monkeypatch.setattr(os, "replace", replace)
+
+
+def _stop_after_first_block(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    real, calls = google2011._Scanner.take, []
+
+    def take(self: Any, block: Any) -> None:
+        calls.append(block)
+        if len(calls) == 2:
+            raise error
+        real(self, block)
+
+    monkeypatch.setattr(google2011._Scanner, "take", take)
+
+
+@pytest.mark.parametrize("interrupt", [_fail_on_second, _stop_after_first_block])
+def test_an_interruption_leaves_whole_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupt: Callable[[pytest.MonkeyPatch, BaseException], None]
+) -> None:
+    digest(write(tmp_path / "old", line()), tmp_path / "out", progress=False)
+    before = {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir()}
+    newer = write(tmp_path / "new", *random_trace(6))
+    complete = digest(newer, tmp_path / "reference", progress=False)
+    interrupt(monkeypatch, KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        digest(newer, tmp_path / "out", progress=False)
+    monkeypatch.undo()
+    after = {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir()}
+    assert set(after) == set(before)
+    assert all(after[n] in (before[n], (tmp_path / "reference" / n).read_bytes()) for n in before)
+    assert not any(t.name == "fairbook-read" for t in threading.enumerate())
+    assert digest(newer, tmp_path / "out", progress=False).outputs == complete.outputs
+
+
+def test_a_mixture_of_two_digests_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    digest(write(tmp_path / "old", line()), tmp_path / "out", progress=False)
+    _fail_on_second(monkeypatch, OSError(28, "No space left on device"))
+    with pytest.raises(TraceError, match=r"cannot write the digest \(No space"):
+        digest(write(tmp_path / "new", line(cpu="0.75")), tmp_path / "out", progress=False)
+    with pytest.raises(TraceError, match=r"requests.csv: its SHA-256 is not the recorded"):
+        load_digest(tmp_path / "out")
+
+
+def test_progress_goes_to_stderr_only_and_can_be_switched_off(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = write(tmp_path / "in", line())
+    digest(paths, tmp_path / "out", progress=False)
+    assert capsys.readouterr() == ("", "")
+    digest(paths, tmp_path / "out", progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "task_events" in err
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Loading and verifying
+
+
+def test_damaged_digests(tmp_path: Path) -> None:
+    digest(write(tmp_path / "in", *random_trace(7)), tmp_path / "out", progress=False)
+    requests, provenance = tmp_path / "out" / "google2011_requests.csv", tmp_path / "out" / "google2011.json"
+    good = requests.read_bytes()
+    requests.write_bytes(good.replace(b"1", b"2", 1))
+    with pytest.raises(TraceError, match="its SHA-256 is not the recorded"):
+        load_digest(tmp_path / "out")
+    held = json.loads(provenance.read_text())
+    for spoiled, message in ((b"a,b\n1,2\n", "line 1: expected the header"), (good + b"x,0,0,1,1\n", "not a table")):
+        requests.write_bytes(spoiled)
+        held["outputs"]["google2011_requests.csv"]["sha256"] = hashlib.sha256(spoiled).hexdigest()
+        provenance.write_text(json.dumps(held))
+        with pytest.raises(TraceError, match=message):
+            load_digest(tmp_path / "out")
+    requests.unlink()
+    with pytest.raises(TraceError, match="cannot be read"):
+        load_digest(tmp_path / "out")
+    for text in ("", "{}", "[1]", '{"outputs": 3}'):
+        provenance.write_text(text)
+        with pytest.raises(TraceError, match="is not the provenance"):
+            load_digest(tmp_path / "out")
+    with pytest.raises(TraceError, match="cannot be read"):
+        load_digest(tmp_path / "nowhere")
+    with pytest.raises(InvalidInput, match="folder"):
+        load_digest(7)  # type: ignore[arg-type]
+
+
+def test_verify(tmp_path: Path) -> None:
+    texts = random_trace(11)
+    paths = write(tmp_path / "in", *texts, suffix=".csv.gz")
+    digest(tmp_path / "in", tmp_path / "out", progress=False)
+    (tmp_path / "in" / "part-00007-of-00500.csv.gz").write_bytes(b"not covered, not read")
+    counts = verify_digest(tmp_path / "in", tmp_path / "out").counts
+    assert counts == load_digest(tmp_path / "out").provenance["counts"]
+
+    requests, provenance = tmp_path / "out" / "google2011_requests.csv", tmp_path / "out" / "google2011.json"
+    kept = requests.read_bytes(), provenance.read_text()
+    rows = kept[0].split(b"\n")
+    rows[4] = rows[4][:-1] + b"9"
+    requests.write_bytes(b"\n".join(rows))
+    held = json.loads(kept[1])
+    held["outputs"]["google2011_requests.csv"]["sha256"] = hashlib.sha256(b"\n".join(rows)).hexdigest()
+    provenance.write_text(json.dumps(held))
+    with pytest.raises(TraceError, match=r"requests.csv, line 5: differs"):
+        verify_digest(tmp_path / "in", tmp_path / "out")
+    requests.write_bytes(kept[0])
+    held = json.loads(kept[1])
+    held["counts"]["events"] += 1
+    provenance.write_text(json.dumps(held))
+    with pytest.raises(TraceError, match="counts of the committed digest differ"):
+        verify_digest(tmp_path / "in", tmp_path / "out")
+    provenance.write_text(kept[1])
+
+    paths[1].write_bytes(gzip.compress(texts[1].encode(), compresslevel=1, mtime=5))
+    with pytest.raises(TraceError, match=r"part-00001-of-00500.csv.gz: is not the file"):
+        verify_digest(tmp_path / "in", tmp_path / "out")
+    paths[1].unlink()
+    with pytest.raises(TraceError, match=r"part-00001-of-00500.csv.gz of the committed digest is missing"):
+        verify_digest(tmp_path / "in", tmp_path / "out")
+    with pytest.raises(InvalidInput, match="folder"):
+        verify_digest(7)  # type: ignore[arg-type]
+
+
+def test_data_path_in_a_wheel_and_in_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "site" / "fairbook"
+    for folder in (package / "_data", package.parent / "data"):
+        folder.mkdir(parents=True)
+        (folder / "x.csv").write_text("")
+    monkeypatch.setattr(_paths, "_PACKAGE", package)
+    assert _paths.data_path("x.csv") == package / "_data" / "x.csv"
+    (package / "_data" / "x.csv").unlink()
+    assert _paths.data_path("x.csv") == package.parent / "data" / "x.csv"
+    with pytest.raises(TraceError, match=r"y\.csv is missing from this installation"):
+        _paths.data_path("y.csv")
+
+
+def test_the_shipped_digest_states_the_known_facts() -> None:
+    held = load_digest()
+    counts = held.provenance["counts"]
+    assert held.provenance["parts"] == list(range(14))
+    assert held.provenance["missing_parts"] == []
+    assert (counts["submit_events"], counts["distinct_tasks"]) == (936_182, 614_019)
+    assert int(held.tasks.sum()) == counts["tasks"] == 614_019 - counts["tasks_without_request"]
+    assert len(held) == counts["rows"]
+    assert held.user[-1] + 1 == counts["users"]
+    assert int(held.jobs.sum()) == 19_512
+    assert int(held.tasks[held.cpu == 0].sum()) == counts["tasks_zero_cpu"]
+    assert ((held.cpu >= 0) & (held.cpu <= 1) & (held.memory >= 0) & (held.memory <= 1)).all()
+    assert ((held.jobs >= 1) & (held.jobs <= held.tasks)).all()
+    assert not held.frame.duplicated(["user", "cpu", "memory"]).any()
+    assert held.machines["at_start"].sum() == 12_477
+    assert sorted(held.machines["last_known"], reverse=True) == [6732, 3863, 1001, 795, 126, 52, 5, 5, 3, 1]
+    assert held.pool().round(2).tolist() == [6603.25, 5862.75]
+
+
+def test_the_readme_of_the_data_agrees_with_the_provenance() -> None:
+    text = _paths.data_path("README.md").read_text()
+    held = load_digest().provenance
+    for output in held["outputs"].values():
+        assert output["sha256"] in text
+    for name in ("events", "submit_events", "distinct_tasks", "tasks", "jobs", "users", "rows", "tasks_zero_cpu"):
+        assert f"{held['counts'][name]:,}".replace(",", " ") in text, name
+    assert f"{held['counts']['tasks_changing_request']:,}".replace(",", " ") + " tasks are submitted again" in text
+    assert "CC-BY 4.0" in text
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sampling
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Digest:
+    """Return three users: one with 6 + 2 tasks, one with 1 task and 1 of zero CPU, one with zeros only."""
+    text = "".join(line(job=k // 3, task=k, cpu="0.5", user="a") for k in range(6))
+    text += "".join(line(job=50, task=k, cpu="0.25", user="a") for k in range(2))
+    text += line(job=60, cpu="0.125", user="b") + line(job=61, cpu="0", user="b")
+    text += line(job=70, cpu="0", user="c") + line(job=71, cpu="0", memory="0", user="c")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "task_events.csv").write_text(text)
+    (tmp_path / "in" / "machine_events.csv").write_text("0,1,0,P,0.5,0.25\n0,2,0,P,0.5,1\n")
+    digest(tmp_path / "in", tmp_path / "out", progress=False)
+    return load_digest(tmp_path / "out")
+
+
+# probability of each (user, cpu) row, by hand
+LAWS = {
+    ("task", "drop"): {(0, 0.5): 6 / 9, (0, 0.25): 2 / 9, (1, 0.125): 1 / 9},
+    ("task", "keep"): {(0, 0.5): 6 / 11, (0, 0.25): 2 / 11, (1, 0.125): 1 / 11, (1, 0): 1 / 11, (2, 0): 1 / 11},
+    ("job", "drop"): {(0, 0.5): 2 / 4, (0, 0.25): 1 / 4, (1, 0.125): 1 / 4},
+    ("job", "keep"): {(0, 0.5): 2 / 6, (0, 0.25): 1 / 6, (1, 0.125): 1 / 6, (1, 0): 1 / 6, (2, 0): 1 / 6},
+    ("user", "drop"): {(0, 0.5): 3 / 8, (0, 0.25): 1 / 8, (1, 0.125): 1 / 2},
+    ("user", "keep"): {(0, 0.5): 1 / 4, (0, 0.25): 1 / 12, (1, 0.125): 1 / 6, (1, 0): 1 / 6, (2, 0): 1 / 3},
+}
+
+
+@pytest.mark.parametrize(("unit", "zeros"), LAWS)
+def test_the_law_of_the_sample(small: Digest, unit: Any, zeros: Any) -> None:
+    n = 40_000
+    rows = small.sample_rows(n, np.random.default_rng(5), unit=unit, zeros=zeros)
+    drawn: dict[tuple[int, float], int] = {}
+    for row, times in zip(*np.unique(rows, return_counts=True), strict=True):
+        drawn[int(small.user[row]), float(small.cpu[row])] = int(times)
+    law = LAWS[unit, zeros]
+    assert set(drawn) == set(law)
+    for key, p in law.items():
+        assert abs(drawn[key] - n * p) < 5 * math.sqrt(n * p * (1 - p)), key
+
+
+def test_sample_follows_its_rows_and_its_generator(small: Digest) -> None:
+    for unit in ("task", "job", "user"):
+        draw = small.sample(50, np.random.default_rng(3), unit=unit)
+        rows = small.sample_rows(50, np.random.default_rng(3), unit=unit)
+        assert draw.shape == (50, 2)
+        assert draw.dtype == np.float64
+        assert draw.tolist() == [[small.cpu[r], small.memory[r]] for r in rows]
+        pool = small.sample(50, np.random.default_rng(3), unit=unit, scale="pool")
+        np.testing.assert_allclose(pool, draw / [1.0, 1.25], rtol=1e-15)
+        assert small.sample(50, np.random.default_rng(4), unit=unit).tolist() != draw.tolist()
+
+
+def test_a_digest_cannot_be_changed_by_accident(small: Digest) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        small.cpu[0] = 1
+    draw = small.sample(3, np.random.default_rng(1))
+    draw[0] = 7  # the draw is the caller's own
+    assert small.cpu.max() == 0.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "name"),
+    [
+        ((0, np.random.default_rng()), {}, "n"),
+        ((-3, np.random.default_rng()), {}, "n"),
+        ((2.5, np.random.default_rng()), {}, "n"),
+        ((True, np.random.default_rng()), {}, "n"),
+        ((5, 7), {}, "rng"),
+        ((5, np.random.default_rng()), {"unit": "Task"}, "unit"),
+        ((5, np.random.default_rng()), {"zeros": True}, "zeros"),
+        ((5, np.random.default_rng()), {"scale": "cluster"}, "scale"),
+    ],
+)
+def test_sampling_refuses(small: Digest, arguments: Any, options: Any, name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{name} "):
+        small.sample(*arguments, **options)
+
+
+def test_nothing_to_draw(tmp_path: Path) -> None:
+    digest(write(tmp_path / "in", line(cpu="0")), tmp_path / "out", progress=False)
+    held = load_digest(tmp_path / "out")
+    assert held.sample(2, np.random.default_rng(1), zeros="keep").tolist() == [[0, 0.25]] * 2
+    with pytest.raises(InvalidInput, match="zeros leaves no row"):
+        held.sample(2, np.random.default_rng(1))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The genuine trace
+
+
+@pytest.mark.traces
+def test_the_shipped_digest_is_that_of_the_raw_files() -> None:
+    counts = verify_digest(raw_folder()).counts
+    assert counts == load_digest().provenance["counts"]
+
+
+@pytest.mark.traces
+@pytest.mark.slow
+def test_the_shipped_digest_equals_the_reference_on_the_raw_files() -> None:
+    names = {0: "time", 2: "job", 3: "task", 5: "event", 6: "user", 9: "cpu", 10: "memory"}
+    frame = pd.concat(
+        [
+            pd.read_csv(path, header=None, usecols=list(names)).rename(columns=names)
+            for path in sorted(raw_folder().glob("task_events_part-*.csv.gz"))
+        ]
+    )
+    table, counts = reference_of_frame(frame)
+    held = load_digest()
+    assert held.provenance["counts"] == counts
+    pd.testing.assert_frame_equal(held.frame, table, check_exact=True)
+
+
+@pytest.mark.traces
+def test_the_raw_machines() -> None:
+    mix = machine_mix(read_machine_events(raw_folder()))
+    assert mix["last_known"].sum() == 12_583
+    assert sorted(mix["last_known"], reverse=True) == [6732, 3863, 1001, 795, 126, 52, 5, 5, 3, 1]
+    assert mix["at_start"].sum() == 12_477
+    assert (mix["cpu"] * mix["at_start"]).sum() == 6603.25
+    assert round((mix["memory"] * mix["at_start"]).sum(), 2) == 5862.75
+
+
+@pytest.mark.traces
+def test_raw_events_as_frames() -> None:
+    part = raw_folder() / "task_events_part-00001-of-00500.csv.gz"
+    with pytest.warns(MissingPartsWarning):
+        frame = pd.concat(read_task_events([part]), ignore_index=True)
+    plain = pd.read_csv(part, header=None)
+    assert len(frame) == len(plain)
+    np.testing.assert_array_equal(frame["cpu_request"].to_numpy(), plain[9].to_numpy())
+    assert (frame["job_id"].to_numpy() == plain[2].to_numpy()).all()

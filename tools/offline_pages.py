@@ -1,0 +1,51 @@
+"""Sphinx extension: pages that can be opened from disk, with no network and without a word in the console.
+
+Formulas are typeset by files beside the pages. The package sphinx-mathjax-offline ships all of MathJax (24 MB); pages
+need the combined TeX component, its fonts and the small extensions that it loads on demand (2 MB). Only those are
+copied. The theme asks the browser to preload its icon fonts in a way that browsers refuse for pages on disk; the
+style sheets load the same fonts anyway, so the hints are taken out.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+NEEDED = ("tex-chtml.js", "output/chtml/fonts/woff-v2/*.woff", "input/tex/extensions/*.js")
+UNNEEDED = {"all-packages.js", "mhchem.js", "physics.js"}
+FONT_HINT = re.compile(r'\s*<link rel="preload" as="font"[^>]*>')
+
+
+def mathjax_folder() -> Path:
+    """Return the folder with MathJax inside the installed sphinx-mathjax-offline."""
+    spec = importlib.util.find_spec("sphinx-mathjax-offline")
+    if spec is None or spec.origin is None:
+        raise RuntimeError("sphinx-mathjax-offline is not installed: `make setup` installs it")
+    return Path(spec.origin).parent / "static" / "mathjax"
+
+
+def finish(app: Any, failure: Exception | None) -> None:
+    """Copy what the pages need into the built book, and take the font hints out of the pages."""
+    if failure is not None or app.builder.format != "html":
+        return
+    output, source = Path(app.outdir), mathjax_folder()
+    for pattern in NEEDED:
+        for path in sorted(source.glob(pattern)):
+            copied = output / "_static" / "mathjax" / path.relative_to(source)
+            if path.name not in UNNEEDED and not copied.exists():
+                copied.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, copied)
+    for page in sorted(output.rglob("*.html")):
+        text = page.read_text("utf8")
+        if FONT_HINT.search(text):
+            page.write_text(FONT_HINT.sub("", text), encoding="utf8")
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.config.mathjax_path = "mathjax/tex-chtml.js"
+    app.connect("build-finished", finish)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
