@@ -207,7 +207,7 @@ def envy_matrix(tasks: Any, demands: Any, weights: Any = None) -> FloatArray:
 # ------------------------------------------------------------------------------------------------- over time
 
 
-def _units(run: Run) -> FloatArray:
+def largest_demands(run: Run) -> FloatArray:
     """Largest demand of each user, shape (n,)."""
     largest = run.demands[:, 0].copy()
     for j in range(1, run.demands.shape[1]):
@@ -252,10 +252,11 @@ def levels_by_step(run: Run, steps: Iterable[int] | None = None) -> FloatArray:
            [1.3333, 1.3333, 0.    ],
            [1.3333, 1.3333, 1.    ]])
     """
-    return _rows(run, check_steps(run, steps))
+    return level_rows(run, check_steps(run, steps))
 
 
-def _rows(run: Run, ks: NDArray[np.int64]) -> FloatArray:
+def level_rows(run: Run, ks: NDArray[np.int64]) -> FloatArray:
+    """Do the work of :func:`levels_by_step` for steps already checked."""
     n = len(run)
     if type(run) is DynamicAllocation and (len(ks) == 1 or ks[-1] - ks[0] == len(ks) - 1):
         # the level of user i after arrival k is max(M^i, ..., M^k): a running maximum down the columns
@@ -265,7 +266,7 @@ def _rows(run: Run, ks: NDArray[np.int64]) -> FloatArray:
             np.maximum.accumulate(rows, axis=0, out=rows)
         return rows
     table = np.zeros((len(ks), n), dtype=np.result_type(run.weights, np.float64))
-    units = _units(run)
+    units = largest_demands(run)
     for row, k in zip(table, ks.tolist()):
         row[:k] = run.levels_at(k) if isinstance(run, DynamicAllocation) else \
             run.tasks_at(k) * units[:k] / run.weights[:k]
@@ -277,7 +278,7 @@ def level_blocks(run: Run, ks: NDArray[np.int64], width: int) -> Iterator[tuple[
     size = max(1, 2_000_000 // max(width, 1))
     for start in range(0, len(ks), size):
         block = ks[start : start + size]
-        yield block, _rows(run, block)
+        yield block, level_rows(run, block)
 
 
 def by_arrival(run: Run, steps: Iterable[int] | None = None) -> pd.DataFrame:
@@ -312,7 +313,7 @@ def by_arrival(run: Run, steps: Iterable[int] | None = None) -> pd.DataFrame:
     3                 1.0000      1.1667           0.75            1.0
     """
     ks = check_steps(run, steps)
-    units, weights = _units(run), run.weights
+    units, weights = largest_demands(run), run.weights
     pool = np.cumsum(weights)
     frames = []
     for block, levels in level_blocks(run, ks, len(run)):

@@ -57,14 +57,14 @@ def _as_floats(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: st
         raise InvalidInput(argument, f"must hold numbers, {shape_rule}", values)
     if isinstance(values, (pd.DataFrame, pd.Series)):
         kinds = values.dtypes if isinstance(values, pd.DataFrame) else [values.dtype]
-        if any(isinstance(kind, (pd.CategoricalDtype, pd.BooleanDtype)) or kind == bool for kind in kinds):
+        if any(isinstance(kind, (pd.CategoricalDtype, pd.BooleanDtype)) or kind == np.dtype(bool) for kind in kinds):
             raise InvalidInput(argument, "must hold numbers, neither categories nor truth values", values)
         array = values.to_numpy()
     elif isinstance(values, np.ma.MaskedArray):
         if np.ma.is_masked(values):
             raise InvalidInput(argument, "must not be masked anywhere", values)
         array = values.data
-    elif number_of_dimensions(values) == 0 and not isinstance(values, (numbers.Real, np.ndarray)):
+    elif number_of_dimensions(values) == 0 and not isinstance(values, (numbers.Real, Decimal, np.ndarray)):
         raise InvalidInput(argument, f"must hold numbers, {shape_rule}", values)
     else:
         if isinstance(values, (list, tuple)):  # numpy would read True as 1 and look through a mask
@@ -175,6 +175,16 @@ def per_user(values: Any, n: int, users: Names | None, argument: str) -> FloatAr
     return array
 
 
+def per_resource(values: Any, m: int, resources: Names | None, argument: str) -> FloatArray:
+    """Give one number a resource as a float array of shape (m,), matched by name where both sides have names."""
+    if isinstance(values, pd.Series):
+        values = _reordered(values, resources, argument, "resources")
+    array = _numbers(values, argument, (1,), f"must have shape ({m},), one entry a resource")
+    if array.shape[0] != m:
+        raise InvalidInput(argument, f"must have one entry for each of the {m} resources", array.tolist())
+    return array
+
+
 # -------------------------------------------------------------------------------------------- checked input
 
 
@@ -274,13 +284,16 @@ def as_capacities(capacities: Any, m: int, resources: Names | None = None,
     """Check the pool's capacities, shape (m,), positive, in the unit of the demands; None means ones."""
     if capacities is None:
         return np.ones(m)
-    if isinstance(capacities, pd.Series):
-        capacities = _reordered(capacities, resources, argument, "resources")
-    values = _numbers(capacities, argument, (1,), f"must have shape ({m},), one entry a resource")
-    if values.shape[0] != m:
-        raise InvalidInput(argument, f"must have one entry for each of the {m} resources", values.tolist())
+    values = per_resource(capacities, m, resources, argument)
     check_positive(values, argument)
     return values
+
+
+def as_positive(value: Any, argument: str) -> float:
+    """Check one positive number in range."""
+    number = _numbers(value, argument, (0,), "must be one number")
+    check_positive(number.reshape(()), argument)
+    return float(number.item())
 
 
 def as_max_tasks(max_tasks: Any, n: int, users: Names | None = None, argument: str = "max_tasks") -> FloatArray:
@@ -290,7 +303,8 @@ def as_max_tasks(max_tasks: Any, n: int, users: Names | None = None, argument: s
     values = per_user(max_tasks, n, users, argument)
     _raise_at_first(np.isnan(values), argument, "must be a number", values)
     _raise_at_first(values < 0, argument, "must not be negative", values)
-    _raise_at_first(np.isfinite(values) & (values > LARGEST), argument, f"must be at most {LARGEST:g} or infinite", values)
+    too_large = np.isfinite(values) & (values > LARGEST)
+    _raise_at_first(too_large, argument, f"must be at most {LARGEST:g} or infinite", values)
     return values
 
 
@@ -463,7 +477,8 @@ class Pool:
             number = floats.astype(np.int64)
         pool = cls(values, number)
         if not (pool.totals > 0).all():
-            raise InvalidInput("capacities", "must be positive on some machine for every resource", pool.totals.tolist())
+            raise InvalidInput("capacities", "must be positive on some machine for every resource",
+                               pool.totals.tolist())
         return pool
 
     @property

@@ -34,7 +34,9 @@ _DIGITS = "%.10g"  # more would tie the stored bytes to one processor
 
 
 def _module_file(module: str) -> Path | None:
-    parts = module.split(".")[1:]
+    root, *parts = module.split(".")
+    if root != "fairbook":
+        return None
     base = _PACKAGE.joinpath(*parts)
     for candidate in (base.with_suffix(".py"), base / "__init__.py"):
         if parts and candidate.is_file():
@@ -43,37 +45,60 @@ def _module_file(module: str) -> Path | None:
 
 
 def _bare_source(path: Path) -> str:
-    """Source without comments, docstrings and white space."""
+    """Tokens of a source without comments, docstrings and layout; indentation counts as far as Python reads it.
+
+    The same for every Python that fairbook runs on: newer ones split an f-string into several tokens, which are joined again here.
+    """
     text = path.read_text(encoding="utf-8")
-    lines = text.splitlines(keepends=True)
-    cuts: list[tuple[int, int, int, int]] = []
+    lines = [*text.splitlines(keepends=True), ""]
+    docstrings = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.body:
             first = node.body[0]
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
-                assert first.end_lineno is not None
-                assert first.end_col_offset is not None
-                cuts.append((first.lineno, first.col_offset, first.end_lineno, first.end_col_offset))
+                docstrings.append(((first.lineno, first.col_offset), (first.end_lineno, first.end_col_offset)))
+    kept: list[str] = []
+    opened: list[tuple[int, int]] = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT:
-            cuts.append((*token.start, *token.end))
-    kept = [list(line) for line in lines]
-    for row, column, end_row, end_column in cuts:
-        for r in range(row - 1, end_row):
-            low = column if r == row - 1 else 0
-            high = end_column if r == end_row - 1 else len(kept[r])
-            kept[r][low:high] = " " * (high - low)
-    return "".join("".join("".join(line).split()) for line in kept)
+        kind = tokenize.tok_name[token.type]
+        (row, column), string = token.start, token.string
+        if kind == "FSTRING_START":
+            opened.append(token.start)
+        elif kind == "FSTRING_END":
+            row, column = opened.pop()
+            end_row, end_column = token.end
+            whole = [*lines[row - 1 : end_row - 1], lines[end_row - 1][:end_column]]
+            string = "".join(whole)[column:]
+        # ast counts columns in bytes
+        place = row, len(lines[row - 1][:column].encode())
+        if opened or kind in ("COMMENT", "NL", "ENDMARKER") or any(start <= place < end for start, end in docstrings):
+            continue
+        if kind == "NEWLINE":
+            if kept and kept[-1] != "\n":  # a docstring leaves an empty line
+                kept.append("\n")
+        else:
+            kept.append({"INDENT": "\1", "DEDENT": "\2"}.get(kind, string))
+    return "\0".join(kept)
 
 
-def _imports(path: Path) -> set[str]:
+def _imports(module: str) -> set[str]:
+    """Modules of fairbook that a module takes something from.
+
+    ``from package import module`` depends on the module, not on all that the package's ``__init__`` gathers.
+    """
+    path = _module_file(module)
+    assert path is not None
+    package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names if alias.name.startswith("fairbook."))
-        elif isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("fairbook"):
-            found.add(node.module)
-            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            source = ".".join([*above, *([node.module] if node.module else [])])
+            for alias in node.names:
+                inner = f"{source}.{alias.name}"
+                found.add(inner if _module_file(inner) else source)
     return {name for name in found if _module_file(name)}
 
 
@@ -85,9 +110,9 @@ def _closure(modules: Iterable[str]) -> list[str]:
         if name in seen or path is None:
             continue
         seen.add(name)
-        waiting.extend(_imports(path))
-    # this file stores and compares; it does not compute
-    return sorted(seen - {"fairbook.results", "fairbook.errors"})
+        waiting.extend(_imports(name))
+    # these store, compare, render and complain; they do not compute
+    return sorted(seen - {"fairbook.results", "fairbook.errors", "fairbook.tables"})
 
 
 @cache

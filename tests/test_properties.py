@@ -1,6 +1,6 @@
-"""Checks on allocations: against definitions in plain loops of fractions, on the right mechanisms and on the mutants."""
+"""Checks on allocations: against definitions in plain loops of fractions, on right mechanisms and on mutants."""
 
-from fractions import Fraction as F
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ import fairbook as fb
 from fairbook import properties as p
 from fairbook.properties.mutants import reference
 
+F = Fraction
 STATIC = [p.sharing_incentive, p.envy_freeness, p.pareto_optimality, p.feasibility]
 DYNAMIC = [p.dynamic_sharing_incentive, p.dynamic_feasibility, p.dynamic_pareto_optimality, p.dynamic_envy_freeness,
            p.irrevocability, p.lemma_1, p.lemma_2, p.lemma_3, p.lowest_level_optimality]
@@ -38,7 +39,7 @@ def judge(tasks, demands, weights):
     def count(i, bundle):
         return min(bundle[j] / demands[i][j] for j in range(m) if demands[i][j] > 0)
 
-    held = {name: True for name in SHORT.values()}
+    held = dict.fromkeys(SHORT.values(), True)
     for k in range(1, n + 1):
         pool, row, level = sum(weights[:k]), tasks[k - 1], y[k - 1]
         left = [pool - sum(row[i] * demands[i][j] for i in range(k)) for j in range(m)]

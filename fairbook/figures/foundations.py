@@ -38,8 +38,8 @@ def pools(frame: pd.DataFrame) -> svg:
         panel.set_xlim(0, 1.02)
         panel.set_xlabel("share of the capacity")
         panel.grid(visible=False, axis="y")
-        panel.invert_yaxis()
         _note(panel, rule)
+    panels[0].invert_yaxis()  # shared: the first resource on top in every panel
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(users))
     return svg(figure)

@@ -19,18 +19,35 @@ import os
 import tempfile
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
 import numba
 import numpy as np
+import pandas as pd
 from numba.cpython.unsafe.tuple import tuple_setitem
 from numba.extending import overload
 
 from fairbook.errors import InvalidInput
 from fairbook.model import (
-    LARGEST, SMALLEST, Allocation, DynamicAllocation, FloatArray, Named, as_demands, as_weights, demand_matrix,
-    per_user, position, refuse,
+    LARGEST,
+    SMALLEST,
+    Allocation,
+    DynamicAllocation,
+    FloatArray,
+    Named,
+    as_demands,
+    as_positive,
+    as_weights,
+    check_demands,
+    check_positive,
+    demand_matrix,
+    exact_instance,
+    per_resource,
+    per_user,
+    position,
+    refuse,
 )
 
 __all__ = [
@@ -45,17 +62,17 @@ __all__ = [
 _IN_REGISTERS = 8
 
 
-def _put(values, j, value):
+def _put(values: Any, j: int, value: Any) -> Any:
     """Give ``values`` with entry j replaced: a new tuple for a tuple, the same array for an array."""
     return values[:j] + (value,) + values[j + 1 :]
 
 
 @overload(_put, inline="always")
-def _compiled_put(values, j, value):
+def _compiled_put(values: Any, j: Any, value: Any) -> Any:
     if isinstance(values, numba.types.BaseTuple):
         return lambda values, j, value: tuple_setitem(values, j, value)
 
-    def put_in_place(values, j, value):
+    def put_in_place(values: Any, j: int, value: Any) -> Any:
         values[j] = value
         return values
 
@@ -68,7 +85,8 @@ def _state(m: int) -> Any:
 
 
 @numba.njit(cache=True, error_model="numpy", forceinline=True)
-def _rise(top, height, rates, below, rates_below, level, rate, slack, zero):
+def _rise(top: int, height: Any, rates: Any, below: Any, rates_below: Any, level: Any, rate: Any, slack: Any,
+          zero: Any) -> Any:
     """Raise a group until a resource ends, merging it with each group of the stack that it reaches; push the result.
 
     The stack holds groups of users with equal level, the highest at the bottom (Lemma 2). ``level[g]`` is the
@@ -118,7 +136,8 @@ def _rise(top, height, rates, below, rates_below, level, rate, slack, zero):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _run(demands, weights, levels, binding, level, rate, rates, rates_below, slack):
+def _run(demands: Any, weights: Any, levels: Any, binding: Any, level: Any, rate: Any, rates: Any, rates_below: Any,
+         slack: Any) -> Any:
     """All arrivals, from a state of zeros. Returns False at the first entry that is not valid input."""
     n, m = len(weights), len(slack)
     top = -1
@@ -382,7 +401,8 @@ def algorithm_1_printed(demands: Any, weights: Any, *, repairs: Iterable[str] = 
             v = np.append(v, 0.0)
         everyone = (w[:k, None] * d[:k]).sum(axis=0)
 
-        def split(tau, value=value, v=v, k=k):  # line 10, tau from 1
+        def split(tau: int, value: FloatArray = value, v: FloatArray = v, k: int = k) -> tuple[FloatArray, FloatArray]:
+            # line 10, tau from 1
             stays = value > v[tau - 1]
             return (x[:k, None] * d[:k])[stays].sum(axis=0), (w[:k, None] * d[:k])[~stays].sum(axis=0)
 
@@ -421,6 +441,25 @@ def algorithm_1_printed(demands: Any, weights: Any, *, repairs: Iterable[str] = 
 # ------------------------------------------------------------------------------------------------- online use
 
 
+def _has_name_type(name: Any) -> bool:
+    return isinstance(name, (str, int)) and not isinstance(name, bool)
+
+
+def _floats(values: Any, argument: str, shape: tuple[int, ...]) -> FloatArray:
+    """Read numbers of a saved state; nothing but numbers in lists of the right lengths passes."""
+    flat = [values]
+    for length in shape:
+        if not all(isinstance(part, list) and len(part) == length for part in flat):
+            raise InvalidInput(argument, f"must have shape {shape}", values)
+        flat = [entry for part in flat for entry in part]
+    try:
+        if not all(type(entry) in (int, float) for entry in flat):
+            raise TypeError
+        return np.array(flat, dtype=np.float64).reshape(shape)
+    except (TypeError, OverflowError):
+        raise InvalidInput(argument, "must be numbers", values) from None
+
+
 class DmfaSrq:
     """DMFA-SRQ one arrival at a time, with departures, saved and restored as JSON.
 
@@ -452,7 +491,7 @@ class DmfaSrq:
     FORMAT = "fairbook.DmfaSrq/1"
 
     def __init__(self, resources: int | Sequence[str]) -> None:
-        if isinstance(resources, numbers.Integral) and not isinstance(resources, bool) and resources >= 1:
+        if isinstance(resources, (int, np.integer)) and not isinstance(resources, bool) and resources >= 1:
             names: tuple[Hashable, ...] = tuple(range(int(resources)))
         elif isinstance(resources, (list, tuple, pd.Index)):
             names = tuple(resources)
@@ -538,14 +577,9 @@ class DmfaSrq:
             while user in self._present:
                 user += 1
         m = len(self.resources)
-        if isinstance(demand, pd.Series):
-            demand = as_ordered(demand, self.resources, "demand", "resources")
-        row = as_vector(demand, m, "demand", "resources")
+        row = per_resource(demand, m, None if self.resources == tuple(range(m)) else self.resources, "demand")
         check_demands(row, "demand")
-        if number_of_dimensions(weight) != 0:
-            raise InvalidInput("weight", "must be one number", weight)
-        amount = as_vector([weight], 1, "weight", "users")
-        check_positive(amount[0], "weight")
+        amount = as_positive(weight, "weight")
         try:
             present = user in self._present
         except TypeError:
@@ -557,6 +591,7 @@ class DmfaSrq:
             self._grow()
         self._demands[n], self._weights[n] = row, amount
         self._users.append(user)
+        self._present.add(user)
         self._arrivals += 1
         self._slack += amount
         self._top += 1
@@ -572,8 +607,8 @@ class DmfaSrq:
         user : hashable
             A user present.
         contribution : {"leaves", "stays"}
-            ``"stays"``: the pool keeps what the user brought; nobody loses, the lowest rise. ``"leaves"``: it goes with the
-            user; where the rest no longer fits, the highest levels are lowered to a common one, which is
+            ``"stays"``: the pool keeps what the user brought; nobody loses, the lowest rise. ``"leaves"``: it goes
+            with the user; where the rest no longer fits, the highest levels are lowered to a common one, which is
             never under 1, and then the lowest rise.
 
         Notes
@@ -583,6 +618,7 @@ class DmfaSrq:
         if contribution not in ("leaves", "stays"):
             raise InvalidInput("contribution", "must be 'leaves' or 'stays'", contribution)
         i = position(user, self._users)
+        user = self._users[i]
         n = len(self)
         group = int(np.searchsorted(self._start[: self._top + 1], i, side="right")) - 1
         if contribution == "stays":
@@ -590,6 +626,7 @@ class DmfaSrq:
         self._demands[i : n - 1] = self._demands[i + 1 : n].copy()
         self._weights[i : n - 1] = self._weights[i + 1 : n].copy()
         del self._users[i]
+        self._present.remove(user)
         self._start[group + 1 : self._top + 1] -= 1
         first, last = int(self._start[group]), self._end(group)
         if first == last:
@@ -603,6 +640,8 @@ class DmfaSrq:
         if self._top < 0:
             return
         self._slack[np.abs(self._slack) < 1e-14 * capacity] = 0.0
+        if contribution == "stays":  # then only rounding can be below zero, and nobody is to lose for that
+            np.maximum(self._slack, 0.0, out=self._slack)
         self._lower_highest()
         self._raise_lowest()
 
@@ -650,7 +689,7 @@ class DmfaSrq:
             setattr(self, name, new)
 
     def allocation(self) -> Allocation:
-        """Give the present allocation as an :class:`~fairbook.model.Allocation`; its bottleneck is the scarcest resource."""
+        """Give the present allocation; the bottleneck it names for everyone is the scarcest resource."""
         n = len(self)
         if n == 0:
             raise InvalidInput("allocation", "needs at least one user in the pool", 0)
@@ -663,8 +702,9 @@ class DmfaSrq:
 
     def to_json(self) -> str:
         """Give the whole state; floats survive the round trip bit for bit."""
-        if not all(isinstance(u, (str, int)) and not isinstance(u, bool) for u in (*self._users, *self.resources)):
-            raise InvalidInput("users", "must be named by strings or whole numbers to be saved", list(self._users))
+        for argument, names in (("users", self._users), ("resources", list(self.resources))):
+            if not all(map(_has_name_type, names)):
+                raise InvalidInput(argument, "must be named by strings or whole numbers to be saved", names)
         n, g = len(self), self._top + 1
         state = {
             "format": self.FORMAT, "resources": list(self.resources), "users": list(self._users),
@@ -675,7 +715,7 @@ class DmfaSrq:
         return json.dumps(state, allow_nan=False)
 
     @classmethod
-    def from_json(cls, text: str) -> DmfaSrq:
+    def from_json(cls, text: str | bytes) -> DmfaSrq:
         """Restore what :meth:`to_json` gave.
 
         Raises
@@ -685,45 +725,54 @@ class DmfaSrq:
         """
         try:
             state = json.loads(text)
-            if state["format"] != cls.FORMAT:
-                raise InvalidInput("format", f"must be {cls.FORMAT}", state["format"])
-            self = cls(list(state["resources"]))
-            users, starts = list(state["users"]), [int(s) for s in state["start"]]
-            n, m, g = len(users), len(self.resources), len(starts)
-            demands = np.reshape(np.asarray(state["demands"], dtype=float), (n, m))
-            weights = np.reshape(np.asarray(state["weights"], dtype=float), (n,))
-            level = np.reshape(np.asarray(state["level"], dtype=float), (g,))
-            rate = np.reshape(np.asarray(state["rate"], dtype=float), (g, m))
-            slack = np.reshape(np.asarray(state["slack"], dtype=float), (m,))
-            left_behind, arrivals = float(state["left_behind"]), int(state["arrivals"])
-        except InvalidInput:
-            raise
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise InvalidInput("text", f"must be a saved {cls.FORMAT} state ({error})", text) from None
-        if n:
-            as_demands(demands)
-            as_weights(weights, n, contributed=True)
-        if len(set(users)) != n:
+        keys = {"format", "resources", "users", "demands", "weights", "start", "level", "rate", "slack", "left_behind",
+                "arrivals"}
+        if not isinstance(state, dict) or set(state) != keys:
+            raise InvalidInput("text", f"must be a saved {cls.FORMAT} state with the keys {sorted(keys)}", text)
+        if state["format"] != cls.FORMAT:
+            raise InvalidInput("format", f"must be {cls.FORMAT}", state["format"])
+        for key in ("resources", "users"):
+            if not isinstance(state[key], list) or not all(_has_name_type(name) for name in state[key]):
+                raise InvalidInput(key, "must be strings or whole numbers", state[key])
+        self = cls(state["resources"])
+        users, starts = state["users"], state["start"]
+        if len(set(users)) != len(users):
             raise InvalidInput("users", "must not repeat a name", users)
-        if not all(isinstance(u, (str, int)) for u in users):
-            raise InvalidInput("users", "must be strings or whole numbers", users)
-        if (g > 0) != (n > 0) or (n and (starts[0] != 0 or (np.diff([*starts, n]) <= 0).any())):
+        if not isinstance(starts, list) or not all(type(s) is int for s in starts):
+            raise InvalidInput("start", "must be whole numbers", starts)
+        n, m, g = len(users), len(self.resources), len(starts)
+        if (g > 0) != (n > 0) or (n and (starts[0] != 0 or any(a >= b for a, b in pairwise([*starts, n])))):
             raise InvalidInput("start", "must give the first user of each group in order", starts)
-        if not (np.isfinite(slack).all() and (slack >= 0).all() and math.isfinite(left_behind) and left_behind >= 0):
+        if type(state["arrivals"]) is not int or not n <= state["arrivals"] < 2**63:
+            raise InvalidInput("arrivals", "must be a whole number not below the number of users", state["arrivals"])
+        if type(state["left_behind"]) not in (int, float):
+            raise InvalidInput("left_behind", "must be a number", state["left_behind"])
+        demands = np.zeros((0, m)) if state["demands"] == [] else as_demands(state["demands"]).values
+        weights = _floats(state["weights"], "weights", (n,))
+        level, rate = _floats(state["level"], "level", (g,)), _floats(state["rate"], "rate", (g, m))
+        slack, left_behind = _floats(state["slack"], "slack", (m,)), float(state["left_behind"])
+        if demands.shape != (n, m):
+            raise InvalidInput("demands", f"must have shape ({n}, {m})", demands.shape)
+        check_positive(weights, "weights")
+        if not (math.isfinite(left_behind) and left_behind >= 0):
+            raise InvalidInput("left_behind", "must be finite and not negative", left_behind)
+        if not (np.isfinite(slack).all() and (slack >= 0).all()):
             raise InvalidInput("slack", "must be finite and not negative", slack.tolist())
         if not (np.isfinite(level).all() and (level > 0).all() and (np.diff(level) <= 0).all()):
             raise InvalidInput("level", "must be positive and not increase", level.tolist())
         size = max(8, n)
-        self._users = users
+        self._users, self._present = users, set(users)
         self._demands, self._weights = np.empty((size, m)), np.empty(size)
         self._start, self._level, self._rate = np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros((size, m))
         self._demands[:n], self._weights[:n] = demands, weights
         self._start[:g], self._level[:g], self._rate[:g] = starts, level, rate
-        self._slack, self._left_behind, self._top, self._arrivals = slack, left_behind, g - 1, arrivals
+        self._slack, self._left_behind, self._top, self._arrivals = slack, left_behind, g - 1, state["arrivals"]
         own = [self._own_rates(s, self._end(i)).sum(axis=0) for i, s in enumerate(starts)]
-        if g and not np.allclose(own, rate, rtol=1e-9):
+        if g and not np.allclose(own, rate, rtol=1e-9, atol=0):
             raise InvalidInput("rate", "must be the sum over the users of each group", rate.tolist())
-        if n and not np.allclose(self.tasks @ demands + slack, self.capacity, rtol=1e-9):
+        if not np.allclose(self.tasks @ demands + slack, self.capacity, rtol=1e-9, atol=0):
             raise InvalidInput("slack", "must be capacity minus use", slack.tolist())
         return self
 
@@ -735,6 +784,8 @@ class DmfaSrq:
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
             os.replace(temporary, target)
         except BaseException:
             os.unlink(temporary)
@@ -743,4 +794,4 @@ class DmfaSrq:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> DmfaSrq:
         """Read a state that :meth:`save` wrote."""
-        return cls.from_json(Path(path).read_text(encoding="utf-8"))
+        return cls.from_json(Path(path).read_bytes())

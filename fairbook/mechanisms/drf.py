@@ -19,8 +19,18 @@ import numpy as np
 
 from fairbook.errors import InvalidInput
 from fairbook.model import (
-    LARGEST, SMALLEST, Allocation, FloatArray, as_capacities, as_demands, as_max_tasks, as_weights,
-    check_demands, demand_matrix, number_of_dimensions, per_user, refuse,
+    LARGEST,
+    SMALLEST,
+    Allocation,
+    as_capacities,
+    as_demands,
+    as_max_tasks,
+    as_weights,
+    check_demands,
+    demand_matrix,
+    number_of_dimensions,
+    per_user,
+    refuse,
 )
 
 __all__ = ["drf", "drf_by_task"]
@@ -93,7 +103,6 @@ def _fill_bounded(demands, rate, capacities, cap, order, levels, bottlenecks):
     """
     n, m = demands.shape
     slope = np.zeros((n + 1, m))
-    frozen = np.zeros(m)
     slack = capacities.copy()
     for i in range(n):
         bottlenecks[i] = _UNSET

@@ -21,7 +21,7 @@ from fairbook.properties.dynamic import (
     lemma_4,
     lowest_level_optimality,
 )
-from fairbook.properties.finding import Finding, Trajectory
+from fairbook.properties.finding import Finding, Trajectory, show
 from fairbook.properties.instances import CORNERS, Instance, Sampler, sampler
 from fairbook.properties.mutants import MUTANTS, STATIC_MUTANTS, exact_dmfa_srq, exact_drf
 from fairbook.properties.search import (
@@ -50,6 +50,6 @@ __all__ = [
     "claimed_tasks", "dynamic_envy_freeness", "dynamic_feasibility", "dynamic_pareto_optimality",
     "dynamic_sharing_incentive", "envy_freeness", "exact_dmfa_srq", "exact_drf", "feasibility", "irrevocability",
     "lemma_1", "lemma_2", "lemma_3", "lemma_4", "lie_gain", "lowest_level_optimality", "minimise_margin",
-    "pareto_optimality", "pareto_slack_lp", "sampler", "search_instance", "search_lie", "sharing_incentive", "shrink",
-    "strategy_proofness", "structured_lies", "true_tasks", "with_departures",
+    "pareto_optimality", "pareto_slack_lp", "sampler", "search_instance", "search_lie", "sharing_incentive", "show",
+    "shrink", "strategy_proofness", "structured_lies", "true_tasks", "with_departures",
 ]

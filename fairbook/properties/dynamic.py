@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.metrics import Run, _rows, _units, check_steps, exchange_rates, level_blocks
+from fairbook.metrics import Run, check_steps, exchange_rates, largest_demands, level_blocks, level_rows
 from fairbook.model import Allocation, labels_or_positions
 from fairbook.properties.finding import Finding, default_tolerance, ratio, show
 
@@ -106,9 +106,10 @@ def _absent(ks: NDArray[np.int64], n: int) -> NDArray[np.bool_]:
 def _before(run: Run, ks: NDArray[np.int64], levels: Array) -> Array:
     """Levels one arrival before each step, shape (s, n)."""
     if len(ks) > 1 and ks[-1] - ks[0] == len(ks) - 1:
-        first = _rows(run, ks[:1] - 1) if ks[0] > 1 else np.zeros_like(levels[:1])
+        first = level_rows(run, ks[:1] - 1) if ks[0] > 1 else np.zeros_like(levels[:1])
         return np.concatenate([first, levels[:-1]])
-    return np.concatenate([_rows(run, np.array([k - 1])) if k > 1 else np.zeros_like(levels[:1]) for k in ks.tolist()])
+    none = np.zeros_like(levels[:1])
+    return np.concatenate([level_rows(run, np.array([k - 1])) if k > 1 else none for k in ks.tolist()])
 
 
 # ------------------------------------------------------------------------------------------------ the properties
@@ -153,7 +154,7 @@ def dynamic_sharing_incentive(run: Run, steps: Steps = None, rtol: float | None 
 
 def _slack(run: Run, ks: NDArray[np.int64], levels: Array) -> Array:
     """Free part of each resource after each step, shape (s, m)."""
-    rates = run.demands * (run.weights / _units(run))[:, None]
+    rates = run.demands * (run.weights / largest_demands(run))[:, None]
     return 1 - levels @ rates / np.cumsum(run.weights)[ks - 1][:, None]
 
 
@@ -247,7 +248,7 @@ def dynamic_pareto_optimality(run: Run, steps: Steps = None, rtol: float | None 
 def _at_arrivals(run: Run) -> Array:
     """P[h, i] = level of user h just before user i arrives (h < i), shape (n, n)."""
     n = len(run)
-    table = _rows(run, np.arange(1, n + 1))  # table[k - 1] = levels after arrival k
+    table = level_rows(run, np.arange(1, n + 1))  # table[k - 1] = levels after arrival k
     before = np.zeros_like(table)
     before[:, 1:] = table[:-1].T
     return before
@@ -313,7 +314,7 @@ def dynamic_envy_freeness(run: Run, steps: Steps = None, rtol: float | None = No
     """
     _require(run, "envy_freeness")
     # in levels: N_i(A_h) / w_h over N_i(A_i) / w_i = y_h R_ih u_i / (u_h y_i), u the largest demands
-    units = _units(run)
+    units = largest_demands(run)
     rates = exchange_rates(run.demands) * units[:, None] / units[None, :]
     return _excused("dynamic envy-freeness", run, steps, rtol, rates, "envies")
 
@@ -339,7 +340,7 @@ def irrevocability(run: Run, steps: Steps = None, rtol: float | None = None) -> 
     users = _names(run)
 
     def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
-        held = _rows(run, np.array([k - 1]))[0]
+        held = level_rows(run, np.array([k - 1]))[0]
         return {"says": f"arrival {k} takes user {users[index[0]]} from level {show(held[index[0]])} to "
                         f"{show(levels[index[0]])}", "user": users[index[0]], "levels_before": held[: k - 1]}
 
@@ -374,7 +375,7 @@ def lemma_1(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding
     users = _names(run)
 
     def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
-        held = _rows(run, np.array([k - 1]))[0] if k > 1 else np.zeros_like(levels)
+        held = level_rows(run, np.array([k - 1]))[0] if k > 1 else np.zeros_like(levels)
         i = index[0]
         return {"says": f"after arrival {k} user {users[i]} stands at {show(levels[i])}, neither at the lowest level "
                         f"{show(levels[:k].min())} nor where it stood before, {show(held[i])}",
@@ -463,7 +464,7 @@ def lemma_4(honest: Run, lying: Run, user: int, *, at: Literal["raised", "all"] 
         raise InvalidInput("at", "must be 'raised' or 'all'", at)
     checker = _Checker("Lemma 4", lying, rtol)
     ks = np.arange(1, n + 1)
-    before, levels = _rows(honest, ks), _rows(lying, ks)
+    before, levels = level_rows(honest, ks), level_rows(lying, ks)
     more = levels[:, user] > before[:, user] * (1 + checker.tolerance)
     if at == "raised":
         had = np.concatenate([[0], levels[:-1, user]])
@@ -503,7 +504,7 @@ def lowest_level_optimality(run: Run, steps: Steps = None, rtol: float | None = 
     _require(run, "lowest_level_optimality, about sequences")
     checker = _Checker("optimality of the lowest level", run, rtol)
     n = len(run)
-    rates = run.demands * (run.weights / _units(run))[:, None]
+    rates = run.demands * (run.weights / largest_demands(run))[:, None]
     chosen = check_steps(run, steps)
     pool = np.cumsum(run.weights)
     noise = 0.0 if run.weights.dtype == object else 4 * np.finfo(float).eps
@@ -523,6 +524,6 @@ def lowest_level_optimality(run: Run, steps: Steps = None, rtol: float | None = 
 
     def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
         return {"says": f"after arrival {k} the lowest level {show(levels[:k].min())} is not the optimum of model (4)",
-                "levels_before": (_rows(run, np.array([k - 1]))[0] if k > 1 else levels)[: k - 1]}
+                "levels_before": (level_rows(run, np.array([k - 1]))[0] if k > 1 else levels)[: k - 1]}
 
     return checker.finding(says, {"steps": chosen, "used_up": np.concatenate(stops)})

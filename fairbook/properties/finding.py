@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Finding", "Trajectory"]
-
 from fairbook.errors import InvalidInput
 from fairbook.model import DynamicAllocation, FloatArray, Names
+
+__all__ = ["Finding", "Trajectory", "show"]
 
 #: Relative tolerance of every check on floats. Checks on fractions are exact.
 RTOL = 1e-9

@@ -243,7 +243,7 @@ def move(rng: Generator, instance: Instance, size: float, *, resize: bool = True
     size : float
         Standard deviation of the logarithm of a change.
     resize : bool
-        Whether users may come and go.
+        Whether users may come (up to ten) and go.
     zeros : bool
         Whether entries may become zero and zeros positive.
 
@@ -305,7 +305,7 @@ def move(rng: Generator, instance: Instance, size: float, *, resize: bool = True
             demands[i, j] = rng.uniform(0.05, 1) * demands[i].max()
         elif (demands[i] > 0).sum() > 1:
             demands[i, j] = 0
-    elif resize and rng.random() < 0.5 and n < 50:
+    elif resize and rng.random() < 0.5 and n < 10:
         at = int(rng.integers(n + 1))
         newcomer = demands[rng.integers(n)] if rng.random() < 0.3 else rng.uniform(0.02, 1, m)
         demands = np.insert(demands, at, newcomer, axis=0)

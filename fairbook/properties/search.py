@@ -228,8 +228,8 @@ class Lie:
             before = claimed_tasks(self.honest(instance), user)
             after = true_tasks(claimed_tasks(lying, user), instance.demands[user], claim)
             at = step if len(users) == 1 else len(before) - len(gains) + step
-            honest.append(before[at])
-            lied.append(after[at])
+            honest.append(before.tolist()[at])
+            lied.append(after.tolist()[at])
         return {"users": users, "step": step, "honest": honest, "lying": lied}
 
 

@@ -832,12 +832,12 @@ STATEMENTS: dict[str, Statement] = {
     ),
     "coalition_one_gains": Statement(
         "ours", "Two liars: one never runs more true tasks at t while the other runs no fewer.", "t i h",
-        _step_pair, _coalition(False), _coalition_judge(False), {"claims_rewarded": 3}, liars=_both_liars,
+        _step_pair, _coalition(False), _coalition_judge(False), liars=_both_liars,
         suggestions=(_HARMLESS,),
     ),
     "harmless_lie": Statement(
         "ours", "A lie of i that costs i no true tasks at t gives no other user h more at t.", "t i h", _step_pair,
-        _harmless_lie, _harmless_lie_judge, {"claims_rewarded": 3}, liars=_first_liar, suggestions=(_HARMLESS,),
+        _harmless_lie, _harmless_lie_judge, liars=_first_liar, suggestions=(_HARMLESS,),
     ),
 }  # fmt: skip
 
@@ -980,9 +980,12 @@ def _suggested(case: _Case) -> Iterator[_World]:
     """Instances known to be worth a try; they are judged like any other."""
     for weights, demands, claims in case.entry.suggestions:
         liars = case.entry.liars(case.index)
-        if len(weights) == case.users and len(demands[0]) == case.m and set(claims) <= set(liars):
-            rows = [tuple(Fraction(x) for x in row) for row in demands]
-            told = {i: tuple(Fraction(x) for x in claims.get(i, demands[i])) for i in liars}
+        if len(weights) == case.users and len(demands[0]) <= case.m and set(claims) <= set(liars):
+            # A further resource that is a copy of the last one changes nothing.
+            copies = case.m - len(demands[0])
+            rows = [tuple(Fraction(x) for x in [*row, *[row[-1]] * copies]) for row in demands]
+            lies = {i: tuple(Fraction(x) for x in [*row, *[row[-1]] * copies]) for i, row in claims.items()}
+            told = {i: lies.get(i, rows[i]) for i in liars}
             yield _World([Fraction(w) for w in weights], rows, told, case.mechanism)
 
 

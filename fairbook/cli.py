@@ -1,0 +1,903 @@
+"""The command line: ``fairbook allocate | claims | figures | results | traces``.
+
+Every command reads its arguments, calls the library and prints; whatever can be wrong lives there. What a user can get wrong
+ends in one line ``fairbook: error: ...`` on stderr. The exit code is 0 where all went well, 1 where a check that was asked for
+came out negative, 2 after an error, 130 after Ctrl-C and 141 where the reader of a pipe went away.
+
+Only the standard library is imported at the head, so that ``fairbook --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import codecs
+import csv
+import gzip
+import io
+import json
+import math
+import os
+import re
+import shutil
+import sys
+import tempfile
+import warnings
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import fairbook
+from fairbook.errors import FairbookError, InvalidInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fairbook.claims import Claim
+
+__all__ = ["main"]
+
+_LONGEST_LINE = 1 << 20  # characters; a longer line is no table of users
+_LONGEST_NAME = 200
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_MISSING = {"", "na", "n/a", "nan", "+nan", "-nan", "null", "none"}
+_INFINITE = {"inf", "+inf", "infinity", "+infinity"}
+_VERDICTS = ("holds", "partly", "refuted", "undetermined", "reproduced", "not reproduced")
+
+
+class _Refused(FairbookError):
+    """What the user asked for cannot be done; the message says why."""
+
+
+# --------------------------------------------------------------------------------------------- the table of users
+
+
+class _Table(NamedTuple):
+    """A CSV file of users: text by column, and the line on which each user stands."""
+
+    source: str
+    columns: dict[str, list[str]]
+    lines: list[int]
+
+    def at(self, row: int, column: str) -> str:
+        return f"{self.source}, line {self.lines[row]}, column {column!r}"
+
+    def numbers(self, column: str, *, unbounded: bool = False) -> list[float]:
+        """Give a column as floats; with ``unbounded`` an empty cell or ``inf`` means no bound."""
+        found = []
+        for row, text in enumerate(self.columns[column]):
+            if unbounded and (not text or text.lower() in _INFINITE):
+                found.append(math.inf)
+            elif text.lower() in _MISSING:
+                raise _Refused(f"{self.at(row, column)}: the number is missing, got {text!r}")
+            elif not _NUMBER.fullmatch(text):
+                raise _Refused(f"{self.at(row, column)}: {_shown(text)} is not a number")
+            else:
+                found.append(float(text))
+        return found
+
+    def is_text(self, column: str) -> bool:
+        """Tell whether a column is plainly not meant as numbers: it has entries, and none begins like a number.
+
+        ``4 GB`` and ``1,5`` begin like one, and are errors rather than left out.
+        """
+        filled = [text for text in self.columns[column] if text.lower() not in _MISSING]
+        return bool(filled) and not any(re.match(r"[+-]?\.?\d|[+-]?inf", text, re.ASCII | re.I) for text in filled)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+@contextmanager
+def _bytes_of(source: str) -> Iterator[io.BufferedIOBase]:
+    """Open a file, or stdin for ``-``, and unpack it where it begins like gzip."""
+    try:
+        raw: Any = sys.stdin.buffer if source == "-" else open(source, "rb")  # noqa: SIM115
+    except ValueError:  # a name with a null byte
+        raise _Refused(f"{_shown(source)} is not the name of a file") from None
+    try:
+        buffered = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
+        yield gzip.GzipFile(fileobj=buffered) if buffered.peek(2)[:2] == b"\x1f\x8b" else buffered
+    finally:
+        if source != "-":
+            raw.close()
+
+
+def _text_lines(stream: io.BufferedIOBase, name: str) -> Iterator[str]:
+    """Yield decoded lines, refusing what is no text before it fills the memory."""
+    decode = codecs.getincrementaldecoder("utf-8-sig")().decode
+    number = 0
+    while line := stream.readline(_LONGEST_LINE + 1):
+        number += 1
+        if len(line) > _LONGEST_LINE:
+            raise _Refused(f"{name}, line {number}: the line is longer than {_LONGEST_LINE} bytes")
+        try:
+            text = decode(line)
+        except UnicodeDecodeError:
+            raise _Refused(f"{name}, line {number}: is not UTF-8 text") from None
+        if "\0" in text:
+            raise _Refused(f"{name}, line {number}: holds a null byte, so this is not a CSV file")
+        yield text
+
+
+def _read_table(source: str) -> _Table:
+    """Read a CSV file of users: a header, then a line for each."""
+    name = "stdin" if source == "-" else source
+    try:
+        with _bytes_of(source) as stream:
+            reader = csv.reader(_text_lines(stream, name), strict=True)
+            header = [cell.strip() for cell in next(reader, [])]
+            _check_header(header, name)
+            rows, lines = [], []
+            for row in reader:
+                if not any(cell.strip() for cell in row):
+                    continue  # a blank line
+                if len(row) != len(header):
+                    raise _Refused(f"{name}, line {reader.line_num}: {len(row)} columns where the header has {len(header)}")
+                rows.append([cell.strip() for cell in row])
+                lines.append(reader.line_num)
+    except csv.Error as error:
+        raise _Refused(f"{name}, line {reader.line_num}: is not CSV ({error})") from None
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise _Refused(f"{name}: the gzip stream is damaged ({error})") from None
+    if not rows:
+        raise _Refused(f"{name}: holds no user, only a header")
+    return _Table(name, {column: [row[j] for row in rows] for j, column in enumerate(header)}, lines)
+
+
+def _check_header(header: list[str], name: str) -> None:
+    if not any(header):
+        raise _Refused(f"{name}: is empty; the first line must name the columns")
+    for column in header:
+        if not column or len(column) > _LONGEST_NAME or not column.isprintable():
+            raise _Refused(f"{name}, line 1: {_shown(column)} is not the name of a column")
+        if header.count(column) > 1:
+            raise _Refused(f"{name}, line 1: two columns are named {column!r}")
+
+
+class _Instance(NamedTuple):
+    """What a CSV file of users says, checked as far as the file goes; entries are checked by the mechanisms."""
+
+    table: _Table
+    demands: pd.DataFrame
+    weights: list[float] | None
+    max_tasks: list[float] | None
+    weight_column: str
+    bound_column: str
+
+    def in_the_file(self, error: InvalidInput) -> str:
+        """Say where in the file an entry stands that the library refused."""
+        found = re.fullmatch(r"(demands|weights|max_tasks)\[(\d+)(?:, (\d+))?\]", error.argument)
+        if found is None:
+            return str(error)
+        row = int(found[2])
+        if found[1] == "demands" and found[3] is None:
+            place = f"{self.table.source}, line {self.table.lines[row]}: the demands"
+        else:
+            column = {"weights": self.weight_column, "max_tasks": self.bound_column}.get(found[1])
+            place = self.table.at(row, column or str(self.demands.columns[int(found[3] or 0)])) + ":"
+        return f"{place} {str(error).removeprefix(error.argument).strip()}"
+
+
+def _user_names(table: _Table) -> list[str]:
+    if "user" not in table.columns:
+        return [str(i + 1) for i in range(len(table.lines))]
+    first: dict[str, int] = {}
+    for row, user in enumerate(table.columns["user"]):
+        if not user or len(user) > _LONGEST_NAME or not user.isprintable():
+            raise _Refused(f"{table.at(row, 'user')}: {_shown(user)} is not a name")
+        if user in first:
+            raise _Refused(f"{table.at(row, 'user')}: {user!r} is on line {first[user]} already")
+        first[user] = table.lines[row]
+    return list(first)
+
+
+def _read_users(options: argparse.Namespace) -> _Instance:
+    import pandas as pd
+
+    table = _read_table(options.users)
+    weight, bound = options.weights or "weight", options.max_tasks or "max_tasks"
+    for column, given in ((weight, options.weights), (bound, options.max_tasks)):
+        if given is not None and column not in table.columns:
+            raise _Refused(f"{table.source}: has no column {column!r}, only {', '.join(table.columns)}")
+    if weight == bound or "user" in (weight, bound):
+        raise _Refused(f"{table.source}: column {weight if weight == bound else 'user'!r} cannot serve twice")
+    rest = [column for column in table.columns if column not in ("user", "weight", "max_tasks", weight, bound)]
+    words = [column for column in rest if table.is_text(column)]
+    resources = [column for column in rest if column not in words]
+    if not resources:
+        hint = "; columns are separated by commas" if re.search("[;\t|]", "".join(table.columns)) else ""
+        raise _Refused(f"{table.source}: has no column of demands (numbers), only {', '.join(map(_shown, table.columns))}{hint}")
+    users = _user_names(table)
+    demands = pd.DataFrame({column: table.numbers(column) for column in resources}, index=pd.Index(users, dtype=object))
+    if words:
+        _note(f"{table.source}: no numbers in column {', '.join(map(repr, words))}, which is left out")
+    return _Instance(
+        table, demands,
+        table.numbers(weight) if weight in table.columns else None,
+        table.numbers(bound, unbounded=True) if bound in table.columns else None,
+        weight, bound,
+    )
+
+
+# -------------------------------------------------------------------------------------------------- allocate
+
+
+class _Rule(NamedTuple):
+    """A mechanism as the command line knows it: its name in fairbook, which arguments it takes, and one line of help."""
+
+    name: str
+    takes: frozenset[str]
+    about: str
+    arrivals: bool = False
+    certified: bool = True
+
+
+_STATIC = frozenset({"weights", "capacities", "max_tasks"})
+
+#: One line a mechanism.
+_RULES = {
+    rule.name: rule
+    for rule in (
+        _Rule("drf", _STATIC, "weighted dominant resource fairness, divisible tasks"),
+        _Rule("drf_by_task", _STATIC | {"stuck"}, "the same in whole tasks, one at a time", certified=False),
+        _Rule("dmfa_srq", frozenset({"weights"}), "users arrive in the order of the file, bring their weight, lose nothing", True),
+        _Rule("dynamic_drf", frozenset(), "the same with an equal part for everyone", True),
+        _Rule("static_optimum", frozenset({"weights"}), "everything shared out anew at each arrival", True),
+    )
+}
+
+
+def _capacities(pairs: list[str], resources: list[str]) -> list[float] | None:
+    """Read ``name=number`` for every resource."""
+    if not pairs:
+        return None
+    given: dict[str, float] = {}
+    for pair in pairs:
+        name, sign, text = pair.rpartition("=")
+        if not sign or not _NUMBER.fullmatch(text):
+            raise _Refused(f"--capacity must be given as name=number, got {_shown(pair)}")
+        if name not in resources:
+            raise _Refused(f"--capacity names {_shown(name)}, which is none of the resources {', '.join(resources)}")
+        if name in given:
+            raise _Refused(f"--capacity names {name!r} twice")
+        given[name] = float(text)
+        if not given[name] > 0 or math.isinf(given[name]):
+            raise _Refused(f"--capacity {name} must be positive and finite, got {text}")
+    if len(given) < len(resources):
+        raise _Refused(f"--capacity must be given for every resource, also for {', '.join(r for r in resources if r not in given)}")
+    return [given[name] for name in resources]
+
+
+@dataclass
+class _Report:
+    """An allocation as it is printed and written: users, resources, and what was asked about them."""
+
+    users: pd.DataFrame
+    resources: pd.DataFrame
+    sentences: dict[str, str] = field(default_factory=dict)
+    violations: list[str] | None = None
+
+
+def _allocate(options: argparse.Namespace) -> int:
+    rule = _RULES[options.mechanism]
+    _check_output(options)
+    if options.after is not None and not rule.arrivals:
+        raise _Refused(f"--after needs a mechanism with arrivals; {rule.name} has none")
+    if options.stuck is not None and "stuck" not in rule.takes:
+        raise _Refused(f"--stuck belongs to drf_by_task, not to {rule.name}")
+    if options.weights is not None and "weights" not in rule.takes:
+        raise _Refused(f"--weights does not apply: {rule.name} gives every user an equal part")
+    if options.max_tasks is not None and "max_tasks" not in rule.takes:
+        raise _Refused(f"--max-tasks does not apply: {rule.name} knows no bounds")
+    if options.verify and not rule.certified:
+        raise _Refused(f"--verify does not apply: {rule.name} deals in whole tasks, the certificate in divisible ones")
+    instance = _read_users(options)
+    try:
+        report = _run(rule, instance, options)
+    except InvalidInput as error:
+        raise _Refused(instance.in_the_file(error)) from None
+    _deliver(rule, report, options)
+    return 1 if report.violations else 0
+
+
+def _run(rule: _Rule, instance: _Instance, options: argparse.Namespace) -> _Report:
+    import numpy as np
+    import pandas as pd
+
+    capacities = _capacities(options.capacity, list(instance.demands.columns))
+    pool = np.ones(instance.demands.shape[1]) if capacities is None else np.array(capacities)
+    weights: Any = instance.weights
+    if rule.arrivals and "weights" in rule.takes:
+        weights = np.ones(len(instance.demands)) if weights is None else np.array(weights)
+        if capacities is not None and np.isfinite(weights).all() and (weights > 0).all():
+            weights = weights / weights.sum()  # parts of the pool that --capacity describes once all have arrived
+    offered = {"weights": weights, "capacities": capacities, "max_tasks": instance.max_tasks, "stuck": options.stuck}
+    arguments = {name: value for name, value in offered.items() if name in rule.takes and value is not None}
+    for name, column in (("weights", instance.weight_column), ("max_tasks", instance.bound_column)):
+        if offered[name] is not None and name not in rule.takes:
+            _note(f"{rule.name} does not use column {column!r}")
+    demands = instance.demands
+    if rule.arrivals and capacities is not None:
+        fairbook.model.as_capacities(capacities, len(capacities))
+        fairbook.model.as_demands(demands)  # before division, so that what is refused is what the file says
+        demands = demands / pool
+    allocation = getattr(fairbook, rule.name)(demands, **arguments)
+    steps = {} if not rule.arrivals else {"k": len(demands) if options.after is None else options.after}
+    users = allocation.to_frame(**steps)
+    present = len(users)
+    if rule.arrivals:
+        pool = pool * allocation.weights[:present].sum()
+    use = users["tasks"].to_numpy() @ instance.demands.to_numpy()[:present]
+    resources = pd.DataFrame({"capacity": pool, "use": use, "utilisation": use / pool},
+                             index=pd.Index(demands.columns, name="resource"))
+    if not np.isfinite(users.select_dtypes("number")).all(axis=None):
+        raise _Refused("the numbers lie too far apart: a result does not fit a double")
+    report = _Report(users, resources)
+    if options.explain is not None:
+        report.sentences = {name: allocation.explain(name, **steps) for name in options.explain or users.index}
+    if options.verify:
+        report.violations = _violations(allocation, steps, options)
+    return report
+
+
+def _violations(allocation: Any, steps: dict[str, int], options: argparse.Namespace) -> list[str]:
+    """Run the certificate; where users arrive, the certificate of every step up to the one shown."""
+    if not steps:
+        return list(allocation.violations())
+    from tqdm import tqdm
+
+    numbers = tqdm(range(1, steps["k"] + 1), desc="arrivals", leave=False, disable=not _progress(options))
+    return [f"after arrival {k}: {text}" for k in numbers for text in allocation.violations(k)]
+
+
+def _check_output(options: argparse.Namespace) -> None:
+    if options.output in (None, "-"):
+        return
+    if not options.output.endswith((".csv", ".json")):
+        raise _Refused(f"--output must end in .csv or .json, or be -, got {_shown(options.output)}")
+    try:
+        same = options.users != "-" and os.path.samefile(options.users, options.output)
+    except (OSError, ValueError):  # one of them is not there
+        same = False
+    if same:
+        raise _Refused(f"--output would overwrite the input {options.users}")
+
+
+def _deliver(rule: _Rule, report: _Report, options: argparse.Namespace) -> None:
+    frame = report.users
+    if report.sentences:
+        frame = frame.assign(explanation=[report.sentences.get(name, "") for name in frame.index])
+    if options.output == "-":
+        print(frame.to_csv(lineterminator="\n"), end="")
+    else:
+        if options.output is not None:
+            _write(Path(options.output), _file_of(rule, report, frame, options))
+        print(report.users.to_string(float_format=_six))
+        print()
+        print(report.resources.to_string(float_format=_six))
+        if report.sentences:
+            print("\n" + "\n".join(report.sentences.values()))
+    for text in report.violations or ():
+        print(f"fairbook: violated: {_line(text)}", file=sys.stderr)
+    if report.violations == []:
+        _note("verified: nobody can have more without someone at the same level or below losing")
+
+
+def _file_of(rule: _Rule, report: _Report, frame: pd.DataFrame, options: argparse.Namespace) -> bytes:
+    if options.output.endswith(".csv"):
+        return frame.to_csv(lineterminator="\n").encode()
+    content = {
+        "fairbook": fairbook.__version__, "mechanism": rule.name, "after": options.after,
+        "users": frame.reset_index().to_dict("records"), "resources": report.resources.reset_index().to_dict("records"),
+        "violations": report.violations,
+    }
+    return (json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False, default=lambda x: x.item()) + "\n").encode()
+
+
+# ---------------------------------------------------------------------------------------------------- claims
+
+
+def _chosen_claims(options: argparse.Namespace) -> dict[str, Claim]:
+    from fairbook import claims
+
+    registered = claims.claims()
+    _check_paper(options.paper, {one.paper for one in registered.values()})
+    found = {key: one for key, one in registered.items() if options.paper in (None, one.paper)}
+    if not options.id:
+        return found
+    for wanted in options.id:
+        if not any(key == wanted or key.startswith(wanted + ".") for key in found):
+            raise _Refused(f"--id {_shown(wanted)} is no claim; `fairbook claims` lists them")
+    return {key: one for key, one in found.items()
+            if any(key == wanted or key.startswith(wanted + ".") for wanted in options.id)}
+
+
+def _claims(options: argparse.Namespace) -> int:
+    from fairbook import claims
+
+    chosen = _chosen_claims(options)
+    effort = claims.FULL if options.effort == "full" else claims.QUICK
+    if options.mutants:
+        return _mutants(chosen, options)
+    if options.effort and not options.recompute:
+        raise _Refused("--effort goes with --recompute or --mutants; stored results are of full effort")
+    if options.recompute:
+        import pandas as pd
+
+        rows = [claims.compute(one, effort) for one in _counted(chosen, "claims", options)]
+        frame = pd.DataFrame(rows, columns=list(claims.registry.COLUMNS))
+    else:
+        try:
+            frame = claims.ledger(paper=options.paper)
+        except fairbook.StaleResult as error:
+            raise _Refused(f"{error}; or `fairbook claims --recompute` checks the claims now, with less effort") from None
+        frame = frame[frame["id"].isin(list(chosen))]
+    if options.verdict:
+        frame = frame[frame["verdict"].isin(options.verdict)]
+    _print_claims(frame.reset_index(drop=True), options)
+    return 0
+
+
+def _print_claims(frame: pd.DataFrame, options: argparse.Namespace) -> None:
+    if options.format == "csv":
+        print(frame.to_csv(index=False, lineterminator="\n"), end="")
+    elif options.format == "json":
+        print(frame.to_json(orient="records", indent=1, force_ascii=False))
+    elif frame.empty:
+        print("no claim with this verdict")
+    elif options.format == "markdown":
+        from fairbook.tables import myst
+
+        print(myst(frame))
+    elif options.id:
+        print("\n\n".join(
+            f"{row['id']} ({row['locator']}, {row['variant']}): {row['verdict']}\n  claimed:  {row['statement']}\n"
+            f"  evidence: {row['evidence']}\n  grade:    {row['grade']}; {row['effort']} effort, {row['seconds']} s"
+            for _, row in frame.iterrows()))
+    else:
+        width = shutil.get_terminal_size((10_000, 24)).columns if sys.stdout.isatty() else 10_000
+        shown = frame[["id", "locator", "verdict", "grade"]]
+        left = width - len(shown.to_string(index=False, justify="left").split("\n")[0]) - 2
+        if left >= 20:
+            shown = shown.assign(statement=[s if len(s) <= left else s[: left - 3] + "..." for s in frame["statement"]])
+        print(_left(shown))
+        print(f"\n{len(frame)} claims: " + ", ".join(f"{n} {v}" for v, n in frame["verdict"].value_counts(sort=False).items()))
+
+
+def _mutants(chosen: dict[str, Claim], options: argparse.Namespace) -> int:
+    from fairbook import claims
+
+    effort = claims.FULL if options.effort == "full" else claims.QUICK
+    passed = []
+    for one in _counted(chosen, "mutants", options):
+        caught = claims.check_mutant(one, effort)
+        print(f"{one.id}: the check {'tells' if caught else 'DOES NOT TELL'} {one.mechanism.name} from {one.mutant.name}", flush=True)
+        passed += [] if caught else [one.id]
+    print(f"{len(chosen) - len(passed)} of {len(chosen)} mutants caught")
+    return 1 if passed else 0
+
+
+# --------------------------------------------------------------------------------------------------- figures
+
+
+def _figure_names(paper: str) -> list[str]:
+    """List the figures that have both a frame and a drawing, by number."""
+    import importlib
+
+    study, drawing = (importlib.import_module(f"fairbook.{room}.{paper}") for room in ("studies", "figures"))
+    both = set(dir(study)) & set(dir(drawing))
+    return sorted((name for name in both if re.fullmatch(r"(fig|table)\d+[a-z]?", name)), key=lambda s: (len(s), s))
+
+
+def _papers() -> list[str]:
+    """List the papers that have a room in both studies and figures, with at least one figure in it."""
+    import pkgutil
+
+    from fairbook import figures, studies
+
+    both = {m.name for m in pkgutil.iter_modules(studies.__path__)} & {m.name for m in pkgutil.iter_modules(figures.__path__)}
+    return [key for key in sorted(both) if _figure_names(key)]
+
+
+def _check_paper(paper: str | None, known: set[str]) -> None:
+    if paper is not None and paper not in known:
+        raise _Refused(f"--paper must be one of {', '.join(sorted(known))}, got {_shown(paper)}")
+
+
+def _figures(options: argparse.Namespace) -> int:
+    import importlib
+
+    papers = _papers()
+    _check_paper(options.paper, set(papers))
+    wanted = [(key, name) for key in papers if options.paper in (None, key) for name in _figure_names(key)]
+    for name in options.only or ():
+        if name not in {figure for _, figure in wanted}:
+            raise _Refused(f"--only {_shown(name)} is none of the figures {', '.join(dict.fromkeys(f for _, f in wanted))}")
+    folder = Path(options.output)
+    if folder.exists() and not folder.is_dir():
+        raise _Refused(f"--output {folder} is not a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    chosen = [(key, name) for key, name in wanted if not options.only or name in options.only]
+    for key, name in _counted({f"{key}/{name}": (key, name) for key, name in chosen}, "figures", options):
+        frame = _frame(key, name, options)
+        written = {"csv": frame.to_csv(index=False, lineterminator="\n").encode()}
+        if options.format != "csv":
+            drawn = getattr(importlib.import_module(f"fairbook.figures.{key}"), name)(frame)
+            written[options.format] = drawn._repr_svg_().encode() if options.format == "svg" else _png(drawn)
+        for suffix, content in written.items():
+            target = folder / f"{key}_{name}.{suffix}"
+            _write(target, content)
+            print(target, flush=True)
+    return 0
+
+
+def _frame(key: str, name: str, options: argparse.Namespace) -> pd.DataFrame:
+    """Give the frame behind a figure: stored, unless other runs were asked for or what is stored is not fresh."""
+    import importlib
+    import inspect
+
+    from fairbook import results
+
+    module = importlib.import_module(f"fairbook.studies.{key}")
+    stored = f"{key}/{name}"
+    is_stored = stored in getattr(module, "STORED", {})
+    if is_stored and options.runs is None and options.seed is None:
+        if results.state(stored) == "fresh":
+            return results.load(stored)
+        _note(f"{stored} is {results.state(stored)} in the store and is computed now")
+    asked = {"runs": options.runs, "seed": options.seed, "progress": _progress(options)}
+    takes = inspect.signature(getattr(module, name)).parameters
+    frame: pd.DataFrame = getattr(module, name)(**{k: v for k, v in asked.items() if k in takes and v is not None})
+    return frame
+
+
+def _png(drawn: Any) -> bytes:
+    picture = io.BytesIO()
+    drawn.figure.savefig(picture, format="png", dpi=200, metadata={"Software": None})
+    return picture.getvalue()
+
+
+# --------------------------------------------------------------------------------------------------- results
+
+
+def _results(options: argparse.Namespace) -> int:
+    from fairbook import results
+
+    if options.force and not options.full:
+        raise _Refused("--force goes with --full")
+    known = results.stored_results(progress=_progress(options))
+    for name in options.only or ():
+        if name not in known:
+            raise _Refused(f"--only {_shown(name)} is none of the stored results {', '.join(known)}")
+    chosen = {name: compute for name, compute in known.items() if not options.only or name in options.only}
+    if options.full:
+        waiting = {name: name for name in chosen if options.force or results.state(name) != "fresh"}
+        for name in _counted(waiting, "results", options):
+            with _bars(options):
+                chosen[name]()
+            print(f"{name}: computed", flush=True)
+    states = {name: results.state(name) for name in chosen}
+    for name, state in states.items():
+        print(f"{name}: {state}")
+    return 1 if (options.check or options.full) and set(states.values()) - {"fresh"} else 0
+
+
+@contextmanager
+def _bars(options: argparse.Namespace) -> Iterator[None]:
+    """Keep progress bars that cannot be switched off out of a log; what else is said on stderr follows afterwards."""
+    if _progress(options):
+        yield
+        return
+    said = io.StringIO()
+    try:
+        with redirect_stderr(said):
+            yield
+    finally:
+        for line in said.getvalue().split("\n"):
+            if line.strip() and "\r" not in line:
+                print(line, file=sys.stderr)
+
+
+# ---------------------------------------------------------------------------------------------------- traces
+
+
+def _traces_digest(options: argparse.Namespace) -> int:
+    from fairbook.traces import google2011
+
+    report = google2011.digest(options.folder, options.output, progress=_progress(options))
+    print(f"{report}\nwritten to {report.folder}")
+    return 0
+
+
+def _traces_verify(options: argparse.Namespace) -> int:
+    from fairbook.traces import google2011
+
+    report = google2011.verify_digest(options.folder, options.digest, progress=_progress(options))
+    print(f"{report}\nequal to the digest {'that ships with fairbook' if options.digest is None else 'in ' + options.digest}")
+    return 0
+
+
+def _traces_show(options: argparse.Namespace) -> int:
+    from fairbook.traces import google2011
+
+    facts = google2011.load_digest(options.digest).provenance
+    parts = facts["parts"]
+    rows: dict[str, Any] = {
+        "trace": facts["trace"], "licence": facts["licence"], "attribution": facts["attribution"],
+        "parts": f"{len(parts)} of {facts['parts_total']}" + (f" ({min(parts)} to {max(parts)})" if parts else "")
+                 + (f", missing {facts['missing_parts']}" if facts["missing_parts"] else ""),
+        "last event": f"{facts['last_time_us'] / 3.6e9:.2f} h",
+        **{name.replace("_", " "): value for name, value in facts["counts"].items()},
+    }
+    for when in ("at_start", "last_known"):
+        if facts["machines"]:
+            m = facts["machines"][when]
+            rows[f"machines {when.replace('_', ' ')}"] = f"{m['machines']} with CPU {m['cpu']:g}, memory {m['memory']:g}"
+    rows |= {f"sha256 of {name}": output["sha256"] for name, output in facts["outputs"].items()}
+    width = max(map(len, rows))
+    print("\n".join(f"{name:<{width}}  {value}" for name, value in rows.items()))
+    return 0
+
+
+# ---------------------------------------------------------------------------------------------- common pieces
+
+
+def _six(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _left(frame: pd.DataFrame) -> str:
+    """Align a table of words to the left."""
+    cells = [list(map(str, frame.columns)), *([str(v) for v in row] for row in frame.itertuples(index=False))]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join("  ".join(v.ljust(w) for v, w in zip(row, widths, strict=True)).rstrip() for row in cells)
+
+
+def _line(text: str) -> str:
+    """Make one printable line of a message, whatever names it quotes."""
+    return "".join(c if c.isprintable() else " " if c.isspace() else c.encode("unicode_escape").decode() for c in text).strip()
+
+
+def _note(text: str) -> None:
+    print(f"fairbook: {_line(text)}", file=sys.stderr)
+
+
+def _progress(options: argparse.Namespace) -> bool:
+    """Tell whether bars are drawn: on request, or where stderr is a terminal."""
+    return bool(options.progress or sys.stderr.isatty())
+
+
+def _counted(items: dict[str, Any], label: str, options: argparse.Namespace) -> Iterator[Any]:
+    """Yield the values under a bar that names the one at work."""
+    from tqdm import tqdm
+
+    bar = tqdm(items.items(), desc=label, leave=False, disable=not _progress(options))
+    for name, value in bar:
+        bar.set_postfix_str(name)
+        yield value
+
+
+def _write(target: Path, content: bytes) -> None:
+    """Write a file whole or not at all: beside its place first, then renamed."""
+    target = Path(os.path.realpath(target))  # a link stays a link
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:50]}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+# ---------------------------------------------------------------------------------------------------- parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that complains in one line."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **kwargs)
+
+    def error(self, message: str) -> NoReturn:
+        raise _Refused(f"{message} (`{self.prog} --help` helps)")
+
+
+def _whole(least: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\d{1,18}", text, re.ASCII) or int(text) < least:
+            raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, got {_shown(text)}")
+        return int(text)
+
+    return read
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="fairbook", description="Fair allocation of several resources: the mechanisms of five papers, and what their claims are worth.",
+        epilog="""examples:
+  fairbook allocate users.csv --capacity cpu=9 memory=18 --explain
+  fairbook allocate users.csv --mechanism dmfa_srq --verify --output allocation.csv
+  fairbook claims --verdict refuted
+  fairbook figures --only fig5 --output drawings
+  fairbook results --check
+
+exit codes: 0 fine; 1 a check came out negative; 2 error, in one line on stderr; 130 Ctrl-C""")
+    parser.add_argument("--version", action="version", version=f"fairbook {fairbook.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
+    for add in (_add_allocate, _add_claims, _add_figures, _add_results, _add_traces):
+        add(commands)
+    return parser
+
+
+def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int], about: str, details: str = "",
+             examples: str = "") -> argparse.ArgumentParser:
+    epilog = "examples:\n" + "\n".join(f"  {line}" for line in examples.splitlines()) if examples else None
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.{details}", epilog=epilog)
+    parser.add_argument("--progress", action="store_true", help="draw progress bars on stderr even where it is no terminal")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _add_allocate(commands: Any) -> None:
+    rules = "\n".join(f"  {rule.name:<15} {rule.about}" for rule in _RULES.values())
+    parser = _command(commands, "allocate", _allocate, "allocate resources to the users of a CSV file", f"""
+
+The file has a header and a line for each user:
+  user        name (else users are numbered from 1)
+  weight      entitlement, or with arrivals the amount of every resource that the user brings (else equal)
+  max_tasks   bound on the user's tasks, empty for none (column optional)
+  others      resource per task, one column a resource; columns without numbers are left out
+Without --capacity the pool is 1 of each resource; with arrivals it is what the users bring.
+With arrivals and --capacity the pool is that once all are there, and weights are parts of it.
+
+mechanisms:
+{rules}""", """fairbook allocate users.csv
+fairbook allocate users.csv --capacity cpu=9 memory=18 --explain team-a
+fairbook allocate users.csv --mechanism dmfa_srq --after 3 --verify
+zcat users.csv.gz | fairbook allocate - --output - > allocation.csv""")
+    parser.add_argument("users", metavar="users.csv", help="CSV file, .csv.gz, or - for stdin")
+    parser.add_argument("--mechanism", choices=list(_RULES), default="drf", help="default: %(default)s")
+    parser.add_argument("--capacity", nargs="+", action="extend", default=[], metavar="NAME=NUMBER", help="the pool, in the unit of the demands")
+    parser.add_argument("--weights", metavar="COLUMN", help="column of weights (default: weight, if there is one)")
+    parser.add_argument("--max-tasks", metavar="COLUMN", help="column of bounds (default: max_tasks, if there is one)")
+    parser.add_argument("--stuck", choices=("skip", "stop"), help="drf_by_task: pass over who does not fit, or end there (default: skip)")
+    parser.add_argument("--after", type=_whole(1), metavar="K", help="show the allocation after arrival K (default: the last)")
+    parser.add_argument("--explain", nargs="*", metavar="USER", help="say why these users (default: all) have what they have")
+    parser.add_argument("--output", metavar="FILE", help="also write the users' rows to .csv or everything to .json; - prints only CSV")
+    parser.add_argument("--verify", action="store_true", help="check the certificate of fairness, at every arrival; exit code 1 if it fails")
+
+
+def _add_claims(commands: Any) -> None:
+    parser = _command(commands, "claims", _claims, "print the verdict on every claim of the papers", examples="""fairbook claims --verdict refuted "not reproduced"
+fairbook claims --id dmfa_srq.figure_1 --recompute
+fairbook claims --format csv > ledger.csv
+fairbook claims --mutants""")
+    parser.add_argument("--paper", metavar="KEY", help="only this paper")
+    parser.add_argument("--id", nargs="+", action="extend", default=[], metavar="ID", help="only these claims, with all their variants and the evidence")
+    parser.add_argument("--verdict", nargs="+", action="extend", choices=_VERDICTS, help="only claims with one of these verdicts")
+    parser.add_argument("--recompute", action="store_true", help="check the claims now instead of reading stored verdicts")
+    parser.add_argument("--effort", choices=("quick", "full"), help="for --recompute and --mutants (default: quick)")
+    parser.add_argument("--mutants", action="store_true", help="run each check on a mechanism broken on purpose; exit code 1 if one passes")
+    parser.add_argument("--format", choices=("table", "csv", "json", "markdown"), default="table", help="default: %(default)s")
+
+
+def _add_figures(commands: Any) -> None:
+    parser = _command(commands, "figures", _figures, "write the figures and the frames behind them",
+                      " Stored frames of full effort are used where they are fresh and neither --runs nor --seed is given.",
+                      "fairbook figures --output drawings\nfairbook figures --only fig5 fig6 --runs 50 --format png --output drawings")
+    parser.add_argument("--paper", metavar="KEY", help="only this paper")
+    parser.add_argument("--only", nargs="+", action="extend", metavar="FIGURE", help="only these, such as fig5")
+    parser.add_argument("--runs", type=_whole(1), metavar="N", help="repetitions (default: as in the paper)")
+    parser.add_argument("--seed", type=_whole(0), metavar="S", help="root seed (default: that of the book)")
+    parser.add_argument("--output", required=True, metavar="DIR", help="folder, made if absent")
+    parser.add_argument("--format", choices=("svg", "png", "csv"), default="svg", help="of the drawings; csv writes frames only (default: %(default)s)")
+
+
+def _add_results(commands: Any) -> None:
+    parser = _command(commands, "results", _results, "list or refresh the stored results of full effort",
+                      " A result is stale where the sources or data that made it have changed.",
+                      "fairbook results\nfairbook results --full\nfairbook results --full --force --only dmfa_srq/fig5")
+    parser.add_argument("--check", action="store_true", help="exit code 1 unless all are fresh")
+    parser.add_argument("--full", action="store_true", help="compute what is missing or stale; go on after an interruption by calling it again")
+    parser.add_argument("--only", nargs="+", action="extend", metavar="NAME", help="only these results")
+    parser.add_argument("--force", action="store_true", help="with --full: compute also what is fresh")
+
+
+def _add_traces(commands: Any) -> None:
+    about = "digest public traces and check the digests"
+    traces = commands.add_parser("traces", help=about, description=f"{about[0].upper()}{about[1:]} (Google ClusterData2011_2).")
+    actions = traces.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=_Parser)
+    digest = _command(actions, "digest", _traces_digest, "digest the trace's files into small tables",
+                      examples="fairbook traces digest clusterdata-2011-2 --output digest")
+    digest.add_argument("folder", metavar="FOLDER", help="folder of the trace as published: task_events, machine_events")
+    digest.add_argument("--output", required=True, metavar="DIR", help="folder, made if absent")
+    verify = _command(actions, "verify", _traces_verify, "compute a digest again and hold it equal to a recorded one",
+                      examples="fairbook traces verify clusterdata-2011-2")
+    verify.add_argument("folder", metavar="FOLDER", help="folder of the trace as published")
+    show = _command(actions, "show", _traces_show, "print what a digest was made of and what it holds")
+    for parser in (verify, show):
+        parser.add_argument("--digest", metavar="DIR", help="folder of a digest (default: the one that ships with fairbook)")
+
+
+# ------------------------------------------------------------------------------------------------------ main
+
+
+def _leave_stdout() -> None:
+    """Point stdout at nothing, so that the interpreter's own flush at the end has nothing to complain about."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # not a file, as in a notebook
+        pass
+
+
+def _say_error(text: str) -> int:
+    print(f"fairbook: error: {_line(text)}", file=sys.stderr)
+    return 2
+
+
+def _os_error(error: OSError) -> str:
+    place = f"{error.filename}: " if isinstance(error.filename, str) else ""
+    return f"{place}{error.strerror or error}"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; by default those of the process.
+
+    Returns
+    -------
+    int
+        0 fine; 1 a check came out negative; 2 an error, said in one line on stderr; 130 Ctrl-C; 141 broken pipe.
+
+    Examples
+    --------
+    >>> main(["--version"])
+    fairbook 0.1.0
+    0
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to fail
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: _note(f"warning: {message}")
+        try:
+            options = _parser().parse_args(argv)
+            code: int = options.run(options)
+            sys.stdout.flush()
+            return code
+        except SystemExit as stop:  # --help and --version
+            return int(stop.code or 0)
+        except BrokenPipeError:
+            _leave_stdout()
+            return 141
+        except KeyboardInterrupt:
+            print("fairbook: interrupted", file=sys.stderr)
+            return 130
+        except FairbookError as error:
+            return _say_error(str(error))
+        except OSError as error:
+            _leave_stdout()
+            return _say_error(_os_error(error))
+        except MemoryError:
+            return _say_error("not enough memory")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,411 @@
+"""The search finds planted defects, finds nothing where there is a proof, and shrinks what it finds to fractions."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import fairbook as fb
+from fairbook import properties as p
+from fairbook.properties.departures import EventRun
+from fairbook.properties.instances import APART, move
+
+F = Fraction
+MANIPULABLE = ["newest_favoured", "scarcest_resource", "need_favoured"]
+
+
+# -------------------------------------------------------------------------------------------- one instance, one lie
+
+
+@pytest.mark.parametrize("name", MANIPULABLE)
+def test_search_lie_is_at_least_as_good_as_a_dense_grid(name):
+    """With two resources a lie is one number, the ratio: try 400 of them."""
+    mechanism, rng, better = p.MUTANTS[name], np.random.default_rng(0), 0
+    for _ in range(8):
+        demands, weights = rng.uniform(0.1, 1, (3, 2)), rng.uniform(0.3, 1, 3)
+        user = int(rng.integers(3))
+        found = p.search_lie(mechanism, demands, weights, user, evaluations=500)
+        ratios = np.exp(np.linspace(-4, 4, 400))
+        grid = max(p.lie_gain(mechanism, p.Instance(demands, weights, {user: np.array([r, 1.0])})) for r in ratios)
+        assert found.gain >= grid - 0.02 * abs(grid) - 1e-9, (demands, weights, user)
+        better += grid > 1e-6
+        # the reported tasks, recomputed from scratch
+        step, lie = found.details["step"], found.instance.lies[user]
+        honest = mechanism(demands, weights).tasks_at(user + 1 + step)[user]
+        claimed = mechanism(found.instance.claimed, weights).tasks_at(user + 1 + step)[user]
+        assert found.details["honest"] == [pytest.approx(honest)]
+        assert found.details["lying"] == [pytest.approx(claimed * min(lie / demands[user]))]
+        assert found.gain == pytest.approx(found.details["lying"][0] / honest - 1, abs=1e-12)
+    assert better or name == "newest_favoured"
+
+
+@pytest.mark.parametrize("mechanism", [fb.dmfa_srq, fb.drf, fb.static_optimum, fb.dynamic_drf],
+                         ids=lambda m: m.__name__)
+def test_nobody_gains_by_a_lie_where_there_is_a_proof(mechanism):
+    if mechanism is fb.dynamic_drf:
+        def run(demands, weights):
+            return fb.dynamic_drf(demands)
+    else:
+        run = mechanism
+    found = p.search_instance(run, evaluations=4000, restarts=16, seed=1)
+    assert not found.found, str(found)
+    assert found.witness is None
+    assert 3900 < found.evaluations <= 4000
+    assert found.finding().certificate["evaluations"] == found.evaluations
+
+
+def test_dmfa_srq_and_drf_with_zero_demands():
+    for mechanism in (fb.dmfa_srq, fb.drf):
+        assert not p.search_instance(mechanism, evaluations=3000, restarts=12, seed=2, zeros=True).found
+
+
+def test_strategy_proofness_of_one_instance():
+    demands, weights = [[1, 0.5], [0.5, 1], [0.5, 1]], [0.25, 0.25, 0.5]
+    honest = p.strategy_proofness(fb.dmfa_srq, demands, weights, evaluations=200)
+    assert honest
+    assert len(honest.margins) == 3
+    broken = p.strategy_proofness(p.MUTANTS["scarcest_resource"], demands, weights, evaluations=200)
+    assert not broken
+    assert broken.margin == min(broken.margins)
+    assert broken.witness["users"] == [0]
+    assert broken.witness["lies"]
+
+
+# --------------------------------------------------------------------------------------------- planted defects
+
+
+@pytest.mark.parametrize("name", MANIPULABLE)
+def test_search_instance_finds_planted_manipulability(name):
+    found = p.search_instance(p.MUTANTS[name], evaluations=12_000, restarts=40, seed=0)
+    assert found.found, str(found)
+    small = p.shrink(found.instance, lambda i: -p.lie_gain(p.MUTANTS[name], i))
+    assert p.lie_gain(p.MUTANTS[name], small) > 0
+    assert small.demands.dtype == object
+    assert small.demands.size <= found.instance.demands.size
+    assert len(str(small)) < 200
+
+
+@pytest.mark.parametrize("name", ["scarcest_resource", "need_favoured"])
+def test_search_instance_finds_planted_manipulability_of_static_mechanisms(name):
+    found = p.search_instance(p.STATIC_MUTANTS[name], evaluations=6000, restarts=20, seed=0)
+    assert found.found, str(found)
+    small = p.shrink(found.instance, lambda i: -p.lie_gain(p.STATIC_MUTANTS[name], i))
+    assert p.lie_gain(p.STATIC_MUTANTS[name], small) > 0
+
+
+STATEMENTS = {
+    "weights_ignored": p.dynamic_sharing_incentive, "first_user_favoured": p.dynamic_envy_freeness,
+    "newest_favoured": p.lemma_2, "capacity_overshot": p.dynamic_feasibility,
+    "capacity_wasted": p.dynamic_pareto_optimality, "may_shrink": p.irrevocability, "level_by_sum": p.lemma_1,
+    "first_resource": p.dynamic_sharing_incentive, "scarcest_resource": p.lemma_3, "need_favoured": p.lemma_1,
+    "no_sharing": p.lowest_level_optimality, "rest_to_newest": p.dynamic_envy_freeness, "rest_to_first": p.lemma_3,
+}
+
+
+@pytest.mark.parametrize("name", p.MUTANTS)
+def test_minimise_margin_refutes_every_mutant_and_shrinks_the_witness(name):
+    mutant, check = p.MUTANTS[name], STATEMENTS[name]
+
+    def statement(instance):
+        return check(mutant(instance.demands, instance.weights))
+
+    found = p.minimise_margin(statement, evaluations=400, restarts=8, name=name)
+    assert found.found, str(found)
+    small = p.shrink(found.instance, statement)
+    finding = statement(small)
+    assert finding.margin < 0
+    assert isinstance(finding.margin, Fraction) or finding.margin == -np.inf
+    assert len(small.weights) <= 3
+    assert all(x.denominator <= 12 for x in small.demands.ravel())
+
+
+def test_minimise_margin_climbs_where_sampling_fails():
+    """A violation in a corner of 1e-6 of the volume: levels of five users within 1 % of a target."""
+    def statement(instance):
+        weights = instance.weights / instance.weights.sum()
+        return float(np.abs(np.log(weights / (np.arange(1, 6) / 15))).max()) - 0.01
+
+    sample = p.sampler(users=(5, 5), resources=(2, 2), corners=["uniform"])
+    rng = np.random.default_rng(0)
+    assert min(statement(sample(rng)) for _ in range(4000)) > 0
+    assert p.minimise_margin(statement, sample, evaluations=4000, restarts=2, resize=False).found
+
+
+@pytest.mark.parametrize("check", [
+    p.dynamic_sharing_incentive, p.dynamic_feasibility, p.dynamic_pareto_optimality, p.dynamic_envy_freeness,
+    p.irrevocability, p.lemma_1, p.lemma_2, p.lemma_3, p.lowest_level_optimality], ids=lambda c: c.__name__)
+def test_attacks_on_dmfa_srq_fail(check):
+    found = p.minimise_margin(lambda i: check(fb.dmfa_srq(i.demands, i.weights)), evaluations=1500, restarts=10,
+                              name=check.__name__)
+    assert not found.found, str(found)
+
+
+def test_zero_demands_break_pareto_optimality_and_the_witness_is_two_users():
+    def statement(mechanism):
+        return lambda i: p.dynamic_pareto_optimality(mechanism(i.demands, i.weights))
+
+    found = p.minimise_margin(statement(fb.dmfa_srq), evaluations=500, zeros=True)
+    assert found.found
+    small = p.shrink(found.instance, statement(p.exact_dmfa_srq))
+    assert small.demands.tolist() == [[1, 0], [0, 1]]
+    assert sorted(small.weights.tolist()) == [1, 2]
+
+
+# ------------------------------------------------------------------------------------------------------- Lemma 4
+
+
+def lemma_4(mechanism, at):
+    def statement(instance):
+        honest, lying = (mechanism(d, instance.weights) for d in (instance.demands, instance.claimed))
+        return p.lemma_4(honest, lying, next(iter(instance.lies)), at=at)
+
+    return statement
+
+
+def liars(rng):
+    honest = p.sampler(users=(2, 5), resources=(2, 3), corners=["uniform", "small_integers", "two_kinds"])(rng)
+    user = int(rng.integers(len(honest.demands)))
+    lie = honest.demands[user] * np.exp(rng.standard_normal(honest.demands.shape[1]))
+    return p.Instance(honest.demands, honest.weights, {user: lie})
+
+
+def test_lemma_4_holds_where_its_proof_needs_it_and_not_wherever_it_claims():
+    raised = p.minimise_margin(lemma_4(fb.dmfa_srq, "raised"), liars, evaluations=3000)
+    assert not raised.found, str(raised)
+    literal = p.minimise_margin(lemma_4(fb.dmfa_srq, "all"), liars, evaluations=3000)
+    assert literal.found
+    small = p.shrink(literal.instance, lemma_4(p.exact_dmfa_srq, "all"))
+    assert lemma_4(p.exact_dmfa_srq, "all")(small).margin < 0
+    assert lemma_4(p.exact_dmfa_srq, "raised")(small)
+
+
+# ---------------------------------------------------------------------------------------------------- coalitions
+
+
+def test_no_two_users_gain_together():
+    for mechanism in (fb.dmfa_srq, fb.drf):
+        assert not p.search_instance(mechanism, evaluations=3000, restarts=12, seed=3, coalition=2).found
+
+
+def test_a_planted_coalition_is_found():
+    found = p.search_instance(p.MUTANTS["need_favoured"], evaluations=4000, seed=3, coalition=2)
+    assert found.found
+    assert len(found.details["users"]) == 2
+    assert all(lied > honest for lied, honest in zip(found.details["lying"], found.details["honest"], strict=True))
+
+
+def test_one_user_can_help_another_at_no_cost_of_its_own():
+    """DMFA-SRQ is not proof against pairs of whom one gains and one does not lose (beyond the paper)."""
+    demands = np.array([[F(1), F(1, 4)], [F(1, 4), F(1)], [F(1, 2), F(1)], [F(1), F(1, 2)]])
+    weights = np.array([F(2), F(1), F(3), F(4)])
+    helper = np.array([F(1), F(1, 2)])
+    honest = p.exact_dmfa_srq(demands, weights)
+    lying = p.exact_dmfa_srq([helper, *demands[1:]], weights)
+    before, after = p.claimed_tasks(honest, 0), p.true_tasks(p.claimed_tasks(lying, 0), demands[0], helper)
+    assert list(before) == list(after) == [2, F(8, 3), F(8, 3), F(8, 3)]  # the helper loses at no moment
+    assert (honest.tasks_at(4)[3], lying.tasks_at(4)[3]) == (5, F(56, 11))  # and user 3 gains 1/55
+    pair = p.Instance(demands, weights, {0: helper, 3: demands[3]})
+    assert p.lie_gain(p.exact_dmfa_srq, pair, gain="weak") == F(1, 55)
+    assert p.lie_gain(p.exact_dmfa_srq, pair) == 0
+
+
+def test_with_zero_demands_the_same_is_true_of_drf():
+    """User 0, stopped by resource 0, claims resource 1 in vain: user 2 stops earlier and user 3 has more."""
+    demands = np.array([[F(1), F(0), F(0)], [F(1), F(0), F(0)], [F(0), F(1), F(1, 2)], [F(0), F(0), F(1)]])
+    weights = np.array([F(1)] * 4)
+    pair = p.Instance(demands, weights, {0: np.array([F(1), F(1), F(0)]), 3: demands[3]})
+    honest, lying = p.exact_drf(demands, weights), p.exact_drf(pair.claimed, weights)
+    assert list(honest.tasks) == [F(1, 2), F(1, 2), F(2, 3), F(2, 3)]
+    assert list(lying.tasks) == [F(1, 2), F(1, 2), F(1, 2), F(3, 4)]
+    assert p.lie_gain(p.exact_drf, pair, gain="weak") == F(1, 8)
+
+
+# ---------------------------------------------------------------------------------------------------- departures
+
+
+def exact_departures(events, contribution):
+    """Departures from their definition, in fractions: cap the highest levels if need be, then raise the lowest."""
+
+    def fits(need, levels, pool):
+        return all(sum(need[i][j] * y for i, y in levels.items()) <= pool for j in range(len(need[0])))
+
+    def largest(shape, corners, need, levels, pool):
+        """Largest L for which the levels shape(L, y) fit, shape piecewise linear in L with the given corners."""
+        corners = sorted(set(corners))
+        low = max((c for c in corners if fits(need, {i: shape(c, y) for i, y in levels.items()}, pool)), default=F(0))
+        best = None
+        for j in range(len(need[0])):
+            at = [sum(need[i][j] * shape(low + e, y) for i, y in levels.items()) for e in (F(0), F(1, 10**12))]
+            slope = (at[1] - at[0]) * 10**12
+            if slope > 0:
+                reach = low + (pool - at[0]) / slope
+                best = reach if best is None else min(best, reach)
+        return best
+
+    def run(demands, weights):
+        rows = [[F(x) for x in row] for row in np.asarray(demands).tolist()]
+        amounts = [F(w) for w in np.asarray(weights).tolist()]
+        need = {i: [w * x / max(row) for x in row] for i, (row, w) in enumerate(zip(rows, amounts, strict=True))}
+        levels, pool, table = {}, F(0), np.full((len(events), len(rows)), F(0))
+        for number, user in enumerate(events):
+            if user in levels:
+                del levels[user]
+                pool -= amounts[user] if contribution == "leaves" else 0
+            else:
+                levels[user] = F(0)
+                pool += amounts[user]
+            if levels and not fits(need, levels, pool):
+                cap = largest(min, levels.values(), need, levels, pool)
+                levels = {i: min(y, cap) for i, y in levels.items()}
+            if levels:
+                lowest = largest(max, levels.values(), need, levels, pool)
+                levels = {i: max(y, lowest) for i, y in levels.items()}
+            for i, y in levels.items():
+                table[number, i] = y * amounts[i] / max(rows[i])
+        return EventRun(table)
+
+    return run
+
+
+def events_of(rng, n):
+    events, present, coming = [], [], list(range(n))
+    while coming or (present and rng.random() < 0.5):
+        if coming and (len(present) < 2 or rng.random() < 0.6):
+            present.append(coming.pop(0))
+            events.append(present[-1])
+        else:
+            events.append(present.pop(int(rng.integers(len(present)))))
+    return events
+
+
+def test_departures_equal_their_definition_in_fractions():
+    rng = np.random.default_rng(4)
+    departed = 0
+    for _ in range(40):
+        n = int(rng.integers(2, 6))
+        events = events_of(rng, n)
+        departed += len(events) > n
+        demands = rng.integers(1, 5, (n, int(rng.integers(1, 4)))).astype(float)
+        weights = rng.integers(1, 4, n).astype(float)
+        for contribution in ("stays", "leaves"):
+            ours = p.with_departures(events, contribution)(demands, weights).table
+            exact = exact_departures(events, contribution)(demands, weights).table
+            assert ours == pytest.approx(exact.astype(float), rel=1e-9, abs=1e-12), (events, contribution)
+    assert departed > 20
+
+
+def test_departures_that_leave_their_contribution_behind_keep_strategy_proofness():
+    rng = np.random.default_rng(5)
+    for seed in range(6):
+        n = int(rng.integers(3, 5))
+        draw = p.sampler(users=(n, n), resources=(2, 3))
+        found = p.search_instance(p.with_departures(events_of(rng, n), "stays"), draw, evaluations=600, restarts=3,
+                                  seed=seed, resize=False)
+        assert not found.found, str(found)
+
+
+def test_departures_that_take_their_contribution_cost_strategy_proofness():
+    events = [0, 1, 2, 0]
+    draw = p.sampler(users=(3, 3), resources=(2, 2))
+    found = p.search_instance(p.with_departures(events, "leaves"), draw, evaluations=6000, restarts=20, resize=False)
+    assert found.found
+    exact = exact_departures(events, "leaves")
+    small = p.shrink(found.instance, lambda i: -p.lie_gain(exact, i), resize=False)
+    assert p.lie_gain(exact, small) > 0
+    assert small.demands.shape == (3, 2)
+
+
+def test_the_smallest_witness_for_departures_by_hand():
+    """Three users bring 1 each; user 1 claims (1/2, 1) for (1/3, 1); after user 0 has left it has 1/9 more."""
+    events, exact = [0, 1, 2, 0], exact_departures([0, 1, 2, 0], "leaves")
+    demands = [[F(1), F(1, 2)], [F(1, 3), F(1)], [F(1), F(2, 3)]]
+    claimed = [demands[0], [F(1, 2), F(1)], demands[2]]
+    honest, lying = exact(demands, [F(1)] * 3).tasks_of(1), exact(claimed, [F(1)] * 3).tasks_of(1)
+    instance = p.Instance(np.array(demands), np.array([F(1)] * 3), {1: np.array(claimed[1])})
+    assert p.lie_gain(exact, instance) == F(1, 9)
+    assert list(honest) == [0, F(4, 3), F(4, 3), F(6, 5)]
+    assert list(lying) == [0, F(4, 3), F(4, 3), F(4, 3)]
+    floats = p.with_departures(events, "leaves")(np.array(demands, dtype=float), np.ones(3))
+    assert floats.tasks_of(1) == pytest.approx([float(x) for x in honest])
+
+
+# ------------------------------------------------------------------------------------------------ the machinery
+
+
+def test_searches_depend_on_seed_and_counts_only():
+    def once():
+        found = p.search_instance(p.MUTANTS["need_favoured"], evaluations=800, seed=7, stop=False)
+        return found.gain, found.evaluations, str(found.instance)
+
+    assert once() == once()
+    margins = {p.minimise_margin(lambda i: float(i.weights.min()), evaluations=200, seed=s).margin for s in (0, 0, 1)}
+    assert len(margins) == 2
+
+
+def test_counts_are_limits():
+    calls = []
+
+    def counted(demands, weights):
+        calls.append(1)
+        return fb.dmfa_srq(demands, weights)
+
+    found = p.search_instance(counted, evaluations=500, restarts=5)
+    assert found.evaluations <= 500
+    assert len(calls) <= found.evaluations + 4  # the details of the best lie are worked out once more
+    calls.clear()
+    p.search_lie(counted, [[1, 0.5], [0.5, 1]], [1, 1], 0, evaluations=100)
+    assert len(calls) <= 104
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+def test_samples_and_moves_stay_valid(zeros):
+    rng = np.random.default_rng(8)
+    draw = p.sampler(zeros=zeros)
+    kinds = set()
+    for _ in range(150):
+        instance = draw(rng)
+        n, m = instance.demands.shape
+        kinds |= {(n == 1), ("m", m == 1), ("n", n == 50), ("0", bool((instance.demands == 0).any()))}
+        lies = {0: instance.demands[0] * np.exp(rng.standard_normal(m))} if rng.random() < 0.5 else {}
+        instance = p.Instance(instance.demands, instance.weights, lies)
+        for _ in range(20):
+            instance = move(rng, instance, 2.0, zeros=zeros)
+            fb.dmfa_srq(instance.claimed, instance.weights)  # refuses what is not valid
+            assert len(instance.lies) == len(lies)
+            assert instance.weights.max() / instance.weights.min() < APART * 1.01
+            assert all(0 <= i < len(instance.weights) for i in instance.lies)
+    assert {True, ("m", True), ("n", True), ("0", zeros)} <= kinds
+    assert (("0", True) in kinds) == zeros
+
+
+def test_every_corner_gives_valid_instances():
+    for name in p.CORNERS:
+        for seed in range(5):
+            instance = p.sampler(users=(1, 8), corners=[name])(np.random.default_rng(seed))
+            run = fb.dmfa_srq(instance.demands, instance.weights)
+            assert not run.violations(), name
+
+
+def test_shrink_refuses_what_is_only_rounding():
+    instance = p.Instance(np.array([[0.1, 0.2]]), np.array([0.3]))
+    assert p.shrink(instance, lambda i: F(1)) is None
+
+
+def test_shrink_keeps_the_asked_margin():
+    found = p.minimise_margin(lambda i: p.dynamic_sharing_incentive(
+        p.MUTANTS["weights_ignored"](i.demands, i.weights)), evaluations=300, stop=False)
+
+    def statement(instance):
+        return p.dynamic_sharing_incentive(p.MUTANTS["weights_ignored"](instance.demands, instance.weights))
+
+    small = p.shrink(found.instance, statement, keep=F(1, 2))
+    assert statement(small).margin < F(-1, 2)
+    assert len(small.weights) <= 3
+
+
+def test_search_result_reads_well():
+    found = p.search_instance(p.MUTANTS["need_favoured"], evaluations=400)
+    assert "violated" in str(found)
+    assert "lies = " in str(found)
+    assert set(found.witness) >= {"margin", "demands", "weights", "lies", "users", "step", "honest", "lying"}
+    assert "nothing found (" in str(p.search_instance(fb.drf, evaluations=100, restarts=2))
