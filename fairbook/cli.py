@@ -25,7 +25,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -308,6 +308,8 @@ def _run(rule: _Rule, instance: _Instance, options: argparse.Namespace) -> _Repo
     import numpy as np
     import pandas as pd
 
+    from fairbook.model import as_capacities, as_demands
+
     capacities = _capacities(options.capacity, list(instance.demands.columns))
     pool = np.ones(instance.demands.shape[1]) if capacities is None else np.array(capacities)
     weights: Any = instance.weights
@@ -322,8 +324,8 @@ def _run(rule: _Rule, instance: _Instance, options: argparse.Namespace) -> _Repo
             _note(f"{rule.name} does not use column {column!r}")
     demands = instance.demands
     if rule.arrivals and capacities is not None:
-        fairbook.model.as_capacities(capacities, len(capacities))
-        fairbook.model.as_demands(demands)  # before division, so that what is refused is what the file says
+        as_capacities(capacities, len(capacities))
+        as_demands(demands)  # before division, so that what is refused is what the file says
         demands = demands / pool
     allocation = getattr(fairbook, rule.name)(demands, **arguments)
     steps = {} if not rule.arrivals else {"k": len(demands) if options.after is None else options.after}
@@ -546,9 +548,9 @@ def _frame(key: str, name: str, options: argparse.Namespace) -> pd.DataFrame:
     stored = f"{key}/{name}"
     is_stored = stored in getattr(module, "STORED", {})
     if is_stored and options.runs is None and options.seed is None:
-        if results.state(stored) == "fresh":
+        if _state(stored) == "fresh":
             return results.load(stored)
-        _note(f"{stored} is {results.state(stored)} in the store and is computed now")
+        _note(f"{stored} is {_state(stored)} in the store and is computed now")
     asked = {"runs": options.runs, "seed": options.seed, "progress": _progress(options)}
     takes = inspect.signature(getattr(module, name)).parameters
     frame: pd.DataFrame = getattr(module, name)(**{k: v for k, v in asked.items() if k in takes and v is not None})
@@ -564,6 +566,21 @@ def _png(drawn: Any) -> bytes:
 # --------------------------------------------------------------------------------------------------- results
 
 
+def _state(name: str) -> str:
+    """Tell whether a stored result is fresh, stale or missing."""
+    from fairbook import results
+
+    try:
+        if results.is_fresh(name):
+            return "fresh"
+        results.load_facts(name, check=False)
+    except fairbook.StaleResult:
+        return "missing"
+    except (ValueError, KeyError, TypeError):  # a record that someone damaged
+        pass
+    return "stale"
+
+
 def _results(options: argparse.Namespace) -> int:
     from fairbook import results
 
@@ -575,12 +592,12 @@ def _results(options: argparse.Namespace) -> int:
             raise _Refused(f"--only {_shown(name)} is none of the stored results {', '.join(known)}")
     chosen = {name: compute for name, compute in known.items() if not options.only or name in options.only}
     if options.full:
-        waiting = {name: name for name in chosen if options.force or results.state(name) != "fresh"}
+        waiting = {name: name for name in chosen if options.force or _state(name) != "fresh"}
         for name in _counted(waiting, "results", options):
             with _bars(options):
                 chosen[name]()
             print(f"{name}: computed", flush=True)
-    states = {name: results.state(name) for name in chosen}
+    states = {name: _state(name) for name in chosen}
     for name, state in states.items():
         print(f"{name}: {state}")
     return 1 if (options.check or options.full) and set(states.values()) - {"fresh"} else 0

@@ -149,7 +149,8 @@ def _reordered(values: pd.Series, wanted: Names | None, argument: str, what: str
         if isinstance(values.index, pd.RangeIndex):  # positions, not names
             return values
         raise InvalidInput(f"{argument}.index", f"must name the same {what} as demands", list(labels))
-    return values.loc[list(wanted)]
+    place = {label: i for i, label in enumerate(labels)}
+    return values.iloc[[place[name] for name in wanted]]
 
 
 def demand_matrix(demands: Any, argument: str = "demands") -> Named:
@@ -359,11 +360,11 @@ def exact_instance(demands: Any, weights: Any, capacities: Any = None,
     if not isinstance(rows[0], list):
         raise InvalidInput("demands", "must have shape (n users, m resources)", demands)
     n, m = len(rows), len(rows[0])
-    vectors = []
+    vectors: list[list[Any]] = []
     for values, count, default, argument in ((weights, n, Fraction(1), "weights"),
                                              (capacities, m, Fraction(1), "capacities"),
                                              (max_tasks, n, None, "max_tasks")):
-        vector = [default] * count if values is None else as_fractions(values, argument)
+        vector: list[Any] = [default] * count if values is None else as_fractions(values, argument)
         if len(vector) != count or isinstance(vector[0], list):
             raise InvalidInput(argument, f"must have shape ({count},)", values)
         if argument != "max_tasks" and None in vector:
@@ -594,13 +595,13 @@ class Allocation:
         found: list[str] = []
         share = self.demands / self.capacities
         levels = self.levels
-        for j in np.flatnonzero(self.tasks @ share > 1 + rtol):
+        for j in np.flatnonzero(self.tasks @ share > 1 + rtol).tolist():
             found.append(f"{self.resources[j]} is used {(self.tasks @ share)[j]:.12g} times its capacity")
-        for i in np.flatnonzero((self.tasks < 0) | (self.tasks > self.max_tasks * (1 + rtol))):
+        for i in np.flatnonzero((self.tasks < 0) | (self.tasks > self.max_tasks * (1 + rtol))).tolist():
             found.append(f"{self.users[i]} has {self.tasks[i]:.12g} tasks, outside 0 and its bound")
         full = self.tasks @ share >= 1 - rtol
         highest = np.where(self.demands > 0, levels[:, None], 0.0).max(axis=0)
-        for i, j in enumerate(self.bottlenecks):
+        for i, j in enumerate(self.bottlenecks.tolist()):
             if j == -2:
                 found.append(f"nothing stops {self.users[i]}")
             elif j == -1:
@@ -764,7 +765,7 @@ class DynamicAllocation:
         found = []
         tasks, levels, capacity = self.tasks_at(k), self.levels_at(k), float(self.weights[:k].sum())
         use = tasks @ self.demands[:k]
-        for j in np.flatnonzero(use > capacity * (1 + rtol)):
+        for j in np.flatnonzero(use > capacity * (1 + rtol)).tolist():
             found.append(f"{self.resources[j]}: {use[j]:.12g} in use of {capacity:.12g}")
         if not (np.isfinite(tasks).all() and (tasks > 0).all()):
             found.append("tasks are not all positive and finite")

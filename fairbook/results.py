@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import importlib
 import io
 import json
 import os
+import pkgutil
 import platform
 import tempfile
 import tokenize
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,7 @@ import pandas as pd
 from fairbook.errors import InvalidInput, StaleResult
 from fairbook.traces._paths import data_path
 
-__all__ = ["is_fresh", "load", "load_facts", "save", "source_hash"]
+__all__ = ["is_fresh", "load", "load_facts", "save", "source_hash", "stored_results"]
 
 _PACKAGE = Path(__file__).resolve().parent
 _DIGITS = "%.10g"  # more would tie the stored bytes to one processor
@@ -240,3 +242,26 @@ def refresh(stored: dict[str, Callable[[], None]], *, force: bool = False) -> li
             compute()
             done.append(name)
     return done
+
+
+def stored_results(*, progress: bool = True) -> dict[str, Callable[[], None]]:
+    """List everything that is stored, each with the call that computes it: the tables of every study, then the ledgers.
+
+    Parameters
+    ----------
+    progress : bool
+        Whether the ledgers draw a bar on stderr.
+
+    Examples
+    --------
+    >>> list(stored_results())[-1].endswith("/ledger")
+    True
+    """
+    # By name: an import statement here would make every stored result depend on every study and claim.
+    studies, claims = (importlib.import_module(f"fairbook.{room}") for room in ("studies", "claims"))
+    found: dict[str, Callable[[], None]] = {}
+    for key in sorted(module.name for module in pkgutil.iter_modules(studies.__path__)):
+        found.update(getattr(importlib.import_module(f"fairbook.studies.{key}"), "STORED", {}))
+    for paper in dict.fromkeys(one.paper for one in claims.claims().values()):
+        found[f"{paper}/ledger"] = partial(claims.store_ledger, paper, progress=progress)
+    return found

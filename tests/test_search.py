@@ -7,6 +7,7 @@ import pytest
 
 import fairbook as fb
 from fairbook import properties as p
+from fairbook.oracles import dmfa_srq as oracle
 from fairbook.properties.departures import EventRun
 from fairbook.properties.instances import APART, move
 
@@ -224,45 +225,11 @@ def test_with_zero_demands_the_same_is_true_of_drf():
 
 
 def exact_departures(events, contribution):
-    """Departures from their definition, in fractions: cap the highest levels if need be, then raise the lowest."""
-
-    def fits(need, levels, pool):
-        return all(sum(need[i][j] * y for i, y in levels.items()) <= pool for j in range(len(need[0])))
-
-    def largest(shape, corners, need, levels, pool):
-        """Largest L for which the levels shape(L, y) fit, shape piecewise linear in L with the given corners."""
-        corners = sorted(set(corners))
-        low = max((c for c in corners if fits(need, {i: shape(c, y) for i, y in levels.items()}, pool)), default=F(0))
-        best = None
-        for j in range(len(need[0])):
-            at = [sum(need[i][j] * shape(low + e, y) for i, y in levels.items()) for e in (F(0), F(1, 10**12))]
-            slope = (at[1] - at[0]) * 10**12
-            if slope > 0:
-                reach = low + (pool - at[0]) / slope
-                best = reach if best is None else min(best, reach)
-        return best
+    """The oracle in the form that the search takes."""
 
     def run(demands, weights):
-        rows = [[F(x) for x in row] for row in np.asarray(demands).tolist()]
-        amounts = [F(w) for w in np.asarray(weights).tolist()]
-        need = {i: [w * x / max(row) for x in row] for i, (row, w) in enumerate(zip(rows, amounts, strict=True))}
-        levels, pool, table = {}, F(0), np.full((len(events), len(rows)), F(0))
-        for number, user in enumerate(events):
-            if user in levels:
-                del levels[user]
-                pool -= amounts[user] if contribution == "leaves" else 0
-            else:
-                levels[user] = F(0)
-                pool += amounts[user]
-            if levels and not fits(need, levels, pool):
-                cap = largest(min, levels.values(), need, levels, pool)
-                levels = {i: min(y, cap) for i, y in levels.items()}
-            if levels:
-                lowest = largest(max, levels.values(), need, levels, pool)
-                levels = {i: max(y, lowest) for i, y in levels.items()}
-            for i, y in levels.items():
-                table[number, i] = y * amounts[i] / max(rows[i])
-        return EventRun(table)
+        rows, amounts = np.asarray(demands).tolist(), np.asarray(weights).tolist()
+        return EventRun(np.array(oracle.exact_departures(events, rows, amounts, contribution), dtype=object))
 
     return run
 

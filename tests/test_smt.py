@@ -269,3 +269,28 @@ def test_without_the_solver_the_message_names_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "z3", None)
     with pytest.raises(MissingDependency, match="z3-solver"):
         settle("theorem_2", 2, 2)
+
+
+@pytest.mark.parametrize("mechanism", list(dmfa_srq.MECHANISMS))
+@pytest.mark.parametrize("demands", ["positive", "nonnegative"])
+def test_encoding_and_plain_arithmetic_define_the_same_levels(mechanism, demands):
+    if mechanism == "first_resource" and demands == "nonnegative":
+        pytest.skip("divides by demands that may be zero")
+    least = 0 if demands == "nonnegative" else Fraction(1, 3)
+    rows = ((1, least), (Fraction(1, 2), 1), (1, Fraction(2, 3)))
+    claims = {1: (1, Fraction(1, 4))}
+    case = dmfa_srq._Case(STATEMENTS["theorem_4"], (3, 2), 3, 2, mechanism, demands == "nonnegative")
+    exact = [tuple(map(Fraction, row)) for row in rows]
+    told = {i: tuple(map(Fraction, row)) for i, row in claims.items()}
+    world = dmfa_srq._World([Fraction(w) for w in (1, 2, 1)], exact, told, mechanism)
+    premises = case.fixed(world, negate=False)
+    same = []
+    for name, levels in (("y", world.truth), ("z", world.run(lying=True))):
+        # Before the liar arrives both runs share their variables.
+        same += [
+            z3.Real(f"{name}{i + 1}_{k}") == z3.RealVal(str(level))
+            for (i, k), level in levels.items()
+            if name == "y" or k >= 2
+        ]
+    assert smt.ask([*premises, *same], linear=False, rlimit=10**6).result == "sat"
+    assert smt.ask([*premises, z3.Not(z3.And(same))], linear=False, rlimit=10**6).result == "unsat"

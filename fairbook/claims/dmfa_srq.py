@@ -30,6 +30,8 @@ from fairbook.properties.dynamic import (
     lemma_2,
     lemma_3,
 )
+from fairbook.properties.departures import with_departures
+from fairbook.properties.instances import sampler
 from fairbook.properties.mutants import MUTANTS
 from fairbook.properties.search import Search, minimise_margin, search_instance
 from fairbook.smt.dmfa_srq import settle
@@ -188,7 +190,7 @@ _register("lemma_3", "Lemma 3", "Who has more than i per contribution came befor
 _refuted("lemma_4.any", "Lemma 4", "If a lie raises the liar's claimed share at t, nobody present has less at t.", "lemma_4_any",
          kind="lemma", variant="any t, as stated", mended=STATIC)
 _register("lemma_4.first", "Lemma 4", "When a lie first raises the liar's claimed share, nobody present has less.", None, kind="lemma",
-          variant="the first such t", proof="lem-dmfa_srq-4", mutant="level_by_sum", mutant_smt="claims_rewarded",
+          variant="the first such t", proof="lem-dmfa_srq-4", mutant="need_favoured", mutant_smt="claims_rewarded",
           solver="lemma_4_first")
 _register("theorem_1.positive", "Theorem 1", "Within W_k nobody can gain without another losing.", dynamic_pareto_optimality,
           kind="theorem", variant="within W_k", proof="thm-dmfa_srq-1", mutant="capacity_wasted")
@@ -215,7 +217,7 @@ for _zeros in (False, True):
         id=f"dmfa_srq.theorem_4.{'zeros' if _zeros else 'positive'}", locator="Theorem 4", kind="theorem",
         variant=ZEROS if _zeros else "as stated", statement="No lie about its demand gives a user more true tasks at any time.",
         proof="thm-dmfa_srq-4", mechanism=WITH_ZEROS if _zeros else DMFA_SRQ,
-        mutant=replace(_mutant("level_by_sum", "claims_rewarded"), zeros=_zeros),
+        mutant=replace(_mutant("need_favoured", "claims_rewarded"), zeros=_zeros),
     )
     def _theorem_4(effort: Effort, subject: Mechanism) -> Evidence:
         return Evidence.of(_settled("theorem_4", effort, subject), _lied_to(effort, subject))
@@ -245,11 +247,65 @@ _refuted("equation_5.zeros", "Equation (5)", "The level of (5), given to all, is
          variant=ZEROS, mechanism=WITH_ZEROS, mended=DMFA_SRQ)
 
 
+_LEAVES = Mechanism("leaves", partial(with_departures, contribution="leaves"))
+_STAYS = Mechanism("stays", partial(with_departures, contribution="stays"))
+#: Users 1, 2, 3 arrive, user 1 departs; user 2 lies.
+_SCHEDULE, _TRUTH = [0, 1, 2, 0], [["1", "1/2"], ["1/3", "1"], ["1", "2/3"]]
+_LIE = ["1/2", "1"]
+
+
+def _schedule(rng: np.random.Generator, n: int) -> list[int]:
+    """Draw n arrivals in order and some departures between them."""
+    events, present, coming = [], [], list(range(n))
+    while coming or (present and rng.random() < 0.5):
+        if coming and (len(present) < 2 or rng.random() < 0.6):
+            present.append(coming.pop(0))
+            events.append(present[-1])
+        else:
+            events.append(present.pop(int(rng.integers(len(present)))))
+    return events
+
+
+@claim(
+    id="dmfa_srq.departures.stays", locator="beyond the paper", kind="extension", variant="the contribution stays",
+    statement="With departures, no lie about its demand gives a user more true tasks.", proof="prop-dmfa_srq-stays",
+    mechanism=_STAYS, mutant=_LEAVES,
+)
+def _departures_stay(effort: Effort, subject: Mechanism) -> Evidence:
+    rng = stream(effort.seed, 5)
+    # the first schedule is one on which lies pay when contributions leave
+    schedules = [_SCHEDULE] + [_schedule(rng, int(rng.integers(3, 6))) for _ in range(5 if effort.name == "quick" else 40)]
+    spent, worst = 0, np.inf
+    for number, events in enumerate(schedules):
+        n = max(events) + 1
+        found = search_instance(subject.run(events), sampler(users=(n, n), resources=(2, 3)), resize=False,
+                                evaluations=effort.evaluations // (2 if number == 0 else 10), restarts=8, seed=effort.seed)
+        spent, worst = spent + found.evaluations, min(worst, float(found.margin))
+        if found.found:
+            return Evidence.of(Part(False, "search", f"A lie pays on the schedule {events}: {found.instance}.", spent))
+    return Evidence.of(Part(True, "search", f"Search over instances and lies on {len(schedules)} schedules of arrivals and "
+                            f"departures ({spent} runs) found nothing; smallest margin {worst + 0.0:.1g}.", spent))
+
+
+@claim(
+    id="dmfa_srq.departures.leaves", locator="beyond the paper", kind="extension", variant="the contribution leaves",
+    statement="With departures, no lie about its demand gives a user more true tasks.", mechanism=_LEAVES, mutant=_STAYS,
+)
+def _departures_leave(effort: Effort, subject: Mechanism) -> Evidence:
+    honest = oracle.exact_departures(_SCHEDULE, _TRUTH, [1, 1, 1], subject.name)  # type: ignore[arg-type]
+    lying = oracle.exact_departures(_SCHEDULE, [_TRUTH[0], _LIE, _TRUTH[2]], [1, 1, 1], subject.name)  # type: ignore[arg-type]
+    true = [row[1] * min(Fraction(c) / Fraction(d) for c, d in zip(_LIE, _TRUTH[1], strict=True)) for row in lying]
+    gains = [t - row[1] for t, row in zip(true, honest, strict=True)]
+    text = (f"Users {_fractions(_TRUTH)} bring 1 each; the first departs. The second claims {_fractions(_LIE)}: after the departure it "
+            f"has {true[-1]} true tasks, honestly {honest[-1][1]}.")
+    return Evidence.of(Part(max(gains) <= 0, "witness", text, 1))
+
+
 # What we asked beyond the paper. The solver finds no counterexample, we have no proof, so the verdict stays open.
 _register("late_arrival", "beyond the paper", "A user who comes later, the others in the same order, never ends with more.", None,
           kind="extension", proof=None, mutant="newest_favoured")
 _register("coalition", "beyond the paper", "Two users never both run more true tasks by lying together.", None, kind="extension",
-          proof=None, mutant="level_by_sum", mutant_smt="claims_rewarded", solver="coalition_both_gain")
+          proof=None, mutant="need_favoured", mutant_smt="claims_rewarded", solver="coalition_both_gain")
 
 
 # ------------------------------------------------------------------------------------------------- the algorithms

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 
-from fairbook.figures.style import COLOURS, LOOKS, Look, axes, svg
+from fairbook.figures.style import COLOURS, LOOKS, axes, svg
 
 __all__ = ["course", "plane", "pools"]
 
-_DRF = LOOKS.get("drf", Look("DRF", COLOURS["green"], "^", "-."))
+_DRF = LOOKS["drf"]
 _COLOURS = [COLOURS[name] for name in ("blue", "orange", "green", "purple", "sky", "vermilion")]
 _HATCHES = ["", "//", "..", "xx", "--", "++"]
 _MARKERS = ["o", "s", "^", "D", "v", "P"]

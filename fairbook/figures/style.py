@@ -34,6 +34,7 @@ class Look(NamedTuple):
 
 LOOKS = {
     "dmfa_srq": Look("DMFA-SRQ", COLOURS["blue"], "o", "-"),
+    "drf": Look("DRF", COLOURS["green"], "^", "-."),
     "static": Look("static weighted DRF", COLOURS["vermilion"], "s", "--"),
     "difference": Look("difference", COLOURS["black"], "D", "-"),
 }

@@ -68,11 +68,11 @@ def _put(values: Any, j: int, value: Any) -> Any:
 
 
 @overload(_put, inline="always")
-def _compiled_put(values: Any, j: Any, value: Any) -> Any:
+def _compiled_put(values, j, value):  # type: ignore[no-untyped-def]  # numba compares the signatures
     if isinstance(values, numba.types.BaseTuple):
         return lambda values, j, value: tuple_setitem(values, j, value)
 
-    def put_in_place(values: Any, j: int, value: Any) -> Any:
+    def put_in_place(values, j, value):  # type: ignore[no-untyped-def]
         values[j] = value
         return values
 

@@ -16,12 +16,14 @@ from typing import Any, Literal
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.model import (
     LARGEST,
     SMALLEST,
     Allocation,
+    FloatArray,
     as_capacities,
     as_demands,
     as_max_tasks,
@@ -39,7 +41,8 @@ _UNSET = -2  # marks a user who is still rising
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _rates(demands, weights, capacities, scaled, rate):
+def _rates(demands: FloatArray, weights: FloatArray, capacities: FloatArray, scaled: FloatArray,
+           rate: FloatArray) -> bool:
     """Tasks per unit of level, into ``rate``; False where a demand or a raw weight is not valid. Cost O(n m)."""
     n, m = demands.shape
     for i in range(n):
@@ -57,7 +60,8 @@ def _rates(demands, weights, capacities, scaled, rate):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _fill(demands, rate, capacities, levels, bottlenecks):
+def _fill(demands: FloatArray, rate: FloatArray, capacities: FloatArray, levels: FloatArray,
+          bottlenecks: NDArray[np.int64]) -> None:
     """Progressive filling without bounds: at most m rounds of O(n m) each."""
     n, m = demands.shape
     slack = capacities.copy()
@@ -93,11 +97,12 @@ def _fill(demands, rate, capacities, levels, bottlenecks):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _fill_bounded(demands, rate, capacities, cap, order, levels, bottlenecks):
+def _fill_bounded(demands: FloatArray, rate: FloatArray, capacities: FloatArray, cap: FloatArray,
+                  order: NDArray[np.int64], levels: FloatArray, bottlenecks: NDArray[np.int64]) -> None:
     """Progressive filling where user i stops at level ``cap[i]``; ``order`` sorts ``cap``.
 
     Between two moments at which a resource runs out, the use of resource j at level L is
-    frozen + sum of min(L, cap) * rate * demand, linear between sorted caps. Its slope is a sum over a suffix
+    a constant + sum of min(L, cap) * rate * demand, linear between sorted caps. Its slope is a sum over a suffix
     of the order, added up from the far end rather than by subtraction: users with large weights that
     have already stopped leave no rounding error behind.
     """
@@ -299,7 +304,7 @@ def drf_by_task(demands: Any, weights: Any = None, capacities: Any = None, max_t
         tasks[i] += 1
         heapq.heapreplace(queue, (tasks[i] * per_task[i], i))
     if stuck == "stop":  # say for the others, too, what would stop them
-        for i in np.flatnonzero(bottlenecks == _UNSET):
+        for i in np.flatnonzero(bottlenecks == _UNSET).tolist():
             over = np.flatnonzero(share[i] > left + 1e-12)
             bottlenecks[i] = -1 if tasks[i] >= bounds[i] else (over[0] if over.size else _UNSET)
     return Allocation(tasks, values, scaled, pool, bounds, bottlenecks, named.users, named.resources,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import linprog
@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from fairbook.errors import FairbookError
 from fairbook.model import FloatArray, as_demands, as_weights
 
-__all__ = ["decimal_levels", "exact_levels", "lp_levels", "lp_step"]
+__all__ = ["decimal_levels", "exact_departures", "exact_levels", "lp_levels", "lp_step"]
 
 
 def lp_step(rate: FloatArray, before: FloatArray, capacity: float) -> tuple[float, FloatArray]:
@@ -160,3 +160,71 @@ def decimal_levels(demands: Any, weights: Any, digits: int = 60) -> list[Decimal
         context.prec = digits
         return _levels([[Decimal(d) for d in row] for row in values.tolist()],
                        [Decimal(w) for w in amounts.tolist()], Decimal)
+
+
+def exact_departures(events: Sequence[int], demands: Sequence[Sequence[Any]], weights: Sequence[Any],
+                     contribution: Literal["stays", "leaves"]) -> list[list[Fraction]]:
+    """Give the tasks of every user after every event in exact fractions: DMFA-SRQ where users also leave.
+
+    After each event the highest levels are lowered to the largest common level that fits, if need be, and then the lowest
+    are raised to the largest common level that fits.
+
+    Parameters
+    ----------
+    events : sequence of int
+        A user's first mention is its arrival, the second its departure.
+    demands, weights
+        As for :func:`exact_levels`.
+    contribution : {"stays", "leaves"}
+        What happens to what a departing user brought.
+
+    Returns
+    -------
+    list of lists, shape (events, n)
+        0 before arrival and after departure.
+
+    Notes
+    -----
+    Cost O(n^2 m) operations on fractions an event.
+
+    Examples
+    --------
+    >>> [[str(x) for x in row] for row in exact_departures([0, 1, 1], [[1, "1/2"], ["1/2", 1]], [1, 1], "leaves")]
+    [['1', '0'], ['4/3', '4/3'], ['1', '0']]
+    """
+    rows = [[Fraction(d) for d in row] for row in demands]
+    amounts = [Fraction(w) for w in weights]
+    rates = [[w * d / max(row) for d in row] for row, w in zip(rows, amounts, strict=True)]
+    levels: dict[int, Fraction] = {}
+    pool = Fraction(0)
+    table = []
+
+    def common(raise_lowest: bool) -> Fraction:
+        """Largest L at which max(L, y), or min(L, y), fits; the use is linear between the levels present."""
+        shape = max if raise_lowest else min
+
+        def use(height: Fraction, j: int) -> Fraction:
+            return sum((rates[i][j] * shape(height, y) for i, y in levels.items()), Fraction(0))
+
+        m = len(rows[0])
+        fitting = [y for y in {*levels.values(), Fraction(0)} if all(use(y, j) <= pool for j in range(m))]
+        low = max(fitting)
+        moving = [i for i, y in levels.items() if (y <= low if raise_lowest else y > low)]
+        slopes = [sum((rates[i][j] for i in moving), Fraction(0)) for j in range(m)]
+        return min(low + (pool - use(low, j)) / slope for j, slope in enumerate(slopes) if slope > 0)
+
+    for user in events:
+        if user in levels:
+            del levels[user]
+            pool -= amounts[user] if contribution == "leaves" else 0
+        else:
+            levels[user] = Fraction(0)
+            pool += amounts[user]
+        if any(sum(rates[i][j] * y for i, y in levels.items()) > pool for j in range(len(rows[0]))):
+            cap = common(raise_lowest=False)
+            levels = {i: min(y, cap) for i, y in levels.items()}
+        if levels:
+            lowest = common(raise_lowest=True)
+            levels = {i: max(y, lowest) for i, y in levels.items()}
+        table.append([levels.get(i, Fraction(0)) * amounts[i] / max(rows[i]) for i in range(len(rows))])
+    return table
