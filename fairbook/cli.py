@@ -1,8 +1,8 @@
 """The command line: ``fairbook allocate | claims | figures | results | traces``.
 
-Every command reads its arguments, calls the library and prints; whatever can be wrong lives there. What a user can get wrong
-ends in one line ``fairbook: error: ...`` on stderr. The exit code is 0 where all went well, 1 where a check that was asked for
-came out negative, 2 after an error, 130 after Ctrl-C and 141 where the reader of a pipe went away.
+Every command reads its arguments, calls the library and prints. What a user can get wrong ends in one line
+``fairbook: error: ...`` on stderr. The exit code is 0 where all went well, 1 where a check that was asked for came out
+negative, 2 after an error, 130 after Ctrl-C and 141 where the reader of a pipe went away.
 
 Only the standard library is imported at the head, so that ``fairbook --help`` answers at once.
 """
@@ -24,7 +24,7 @@ import tempfile
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr
+from contextlib import contextmanager, redirect_stderr, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -136,7 +136,9 @@ def _read_table(source: str) -> _Table:
                 if not any(cell.strip() for cell in row):
                     continue  # a blank line
                 if len(row) != len(header):
-                    raise _Refused(f"{name}, line {reader.line_num}: {len(row)} columns where the header has {len(header)}")
+                    raise _Refused(
+                        f"{name}, line {reader.line_num}: {len(row)} columns where the header has {len(header)}"
+                    )
                 rows.append([cell.strip() for cell in row])
                 lines.append(reader.line_num)
     except csv.Error as error:
@@ -210,16 +212,20 @@ def _read_users(options: argparse.Namespace) -> _Instance:
     resources = [column for column in rest if column not in words]
     if not resources:
         hint = "; columns are separated by commas" if re.search("[;\t|]", "".join(table.columns)) else ""
-        raise _Refused(f"{table.source}: has no column of demands (numbers), only {', '.join(map(_shown, table.columns))}{hint}")
+        raise _Refused(
+            f"{table.source}: has no column of demands (numbers), only {', '.join(map(_shown, table.columns))}{hint}"
+        )
     users = _user_names(table)
     demands = pd.DataFrame({column: table.numbers(column) for column in resources}, index=pd.Index(users, dtype=object))
     if words:
         _note(f"{table.source}: no numbers in column {', '.join(map(repr, words))}, which is left out")
     return _Instance(
-        table, demands,
+        table,
+        demands,
         table.numbers(weight) if weight in table.columns else None,
         table.numbers(bound, unbounded=True) if bound in table.columns else None,
-        weight, bound,
+        weight,
+        bound,
     )
 
 
@@ -227,7 +233,7 @@ def _read_users(options: argparse.Namespace) -> _Instance:
 
 
 class _Rule(NamedTuple):
-    """A mechanism as the command line knows it: its name in fairbook, which arguments it takes, and one line of help."""
+    """A mechanism as the command line knows it: its name in fairbook, the arguments it takes, one line of help."""
 
     name: str
     takes: frozenset[str]
@@ -244,7 +250,12 @@ _RULES = {
     for rule in (
         _Rule("drf", _STATIC, "weighted dominant resource fairness, divisible tasks"),
         _Rule("drf_by_task", _STATIC | {"stuck"}, "the same in whole tasks, one at a time", certified=False),
-        _Rule("dmfa_srq", frozenset({"weights"}), "users arrive in the order of the file, bring their weight, lose nothing", True),
+        _Rule(
+            "dmfa_srq",
+            frozenset({"weights"}),
+            "users arrive in the order of the file, bring their weight, lose nothing",
+            True,
+        ),
         _Rule("dynamic_drf", frozenset(), "the same with an equal part for everyone", True),
         _Rule("static_optimum", frozenset({"weights"}), "everything shared out anew at each arrival", True),
     )
@@ -268,7 +279,9 @@ def _capacities(pairs: list[str], resources: list[str]) -> list[float] | None:
         if not given[name] > 0 or math.isinf(given[name]):
             raise _Refused(f"--capacity {name} must be positive and finite, got {text}")
     if len(given) < len(resources):
-        raise _Refused(f"--capacity must be given for every resource, also for {', '.join(r for r in resources if r not in given)}")
+        raise _Refused(
+            f"--capacity must be given for every resource, also for {', '.join(r for r in resources if r not in given)}"
+        )
     return [given[name] for name in resources]
 
 
@@ -322,7 +335,7 @@ def _run(rule: _Rule, instance: _Instance, options: argparse.Namespace) -> _Repo
     for name, column in (("weights", instance.weight_column), ("max_tasks", instance.bound_column)):
         if offered[name] is not None and name not in rule.takes:
             _note(f"{rule.name} does not use column {column!r}")
-    demands = instance.demands
+    demands: Any = instance.demands
     if rule.arrivals and capacities is not None:
         as_capacities(capacities, len(capacities))
         as_demands(demands)  # before division, so that what is refused is what the file says
@@ -334,8 +347,9 @@ def _run(rule: _Rule, instance: _Instance, options: argparse.Namespace) -> _Repo
     if rule.arrivals:
         pool = pool * allocation.weights[:present].sum()
     use = users["tasks"].to_numpy() @ instance.demands.to_numpy()[:present]
-    resources = pd.DataFrame({"capacity": pool, "use": use, "utilisation": use / pool},
-                             index=pd.Index(demands.columns, name="resource"))
+    resources = pd.DataFrame(
+        {"capacity": pool, "use": use, "utilisation": use / pool}, index=pd.Index(demands.columns, name="resource")
+    )
     if not np.isfinite(users.select_dtypes("number")).all(axis=None):
         raise _Refused("the numbers lie too far apart: a result does not fit a double")
     report = _Report(users, resources)
@@ -386,18 +400,24 @@ def _deliver(rule: _Rule, report: _Report, options: argparse.Namespace) -> None:
     for text in report.violations or ():
         print(f"fairbook: violated: {_line(text)}", file=sys.stderr)
     if report.violations == []:
-        _note("verified: nobody can have more without someone at the same level or below losing")
+        what = "no arrival left room to raise the lowest level" if rule.arrivals else "each user's bottleneck stops it"
+        _note(f"verified: no constraint is violated, and {what}")
 
 
 def _file_of(rule: _Rule, report: _Report, frame: pd.DataFrame, options: argparse.Namespace) -> bytes:
     if options.output.endswith(".csv"):
         return frame.to_csv(lineterminator="\n").encode()
     content = {
-        "fairbook": fairbook.__version__, "mechanism": rule.name, "after": options.after,
-        "users": frame.reset_index().to_dict("records"), "resources": report.resources.reset_index().to_dict("records"),
+        "fairbook": fairbook.__version__,
+        "mechanism": rule.name,
+        "after": options.after,
+        "users": frame.reset_index().to_dict("records"),
+        "resources": report.resources.reset_index().to_dict("records"),
         "violations": report.violations,
     }
-    return (json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False, default=lambda x: x.item()) + "\n").encode()
+    return (
+        json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False, default=lambda x: x.item()) + "\n"
+    ).encode()
 
 
 # ---------------------------------------------------------------------------------------------------- claims
@@ -414,8 +434,11 @@ def _chosen_claims(options: argparse.Namespace) -> dict[str, Claim]:
     for wanted in options.id:
         if not any(key == wanted or key.startswith(wanted + ".") for key in found):
             raise _Refused(f"--id {_shown(wanted)} is no claim; `fairbook claims` lists them")
-    return {key: one for key, one in found.items()
-            if any(key == wanted or key.startswith(wanted + ".") for wanted in options.id)}
+    return {
+        key: one
+        for key, one in found.items()
+        if any(key == wanted or key.startswith(wanted + ".") for wanted in options.id)
+    }
 
 
 def _claims(options: argparse.Namespace) -> int:
@@ -436,7 +459,9 @@ def _claims(options: argparse.Namespace) -> int:
         try:
             frame = claims.ledger(paper=options.paper)
         except fairbook.StaleResult as error:
-            raise _Refused(f"{error}; or `fairbook claims --recompute` checks the claims now, with less effort") from None
+            raise _Refused(
+                f"{error}; or `fairbook claims --recompute` checks the claims now, with less effort"
+            ) from None
         frame = frame[frame["id"].isin(list(chosen))]
     if options.verdict:
         frame = frame[frame["verdict"].isin(options.verdict)]
@@ -456,10 +481,13 @@ def _print_claims(frame: pd.DataFrame, options: argparse.Namespace) -> None:
 
         print(myst(frame))
     elif options.id:
-        print("\n\n".join(
-            f"{row['id']} ({row['locator']}, {row['variant']}): {row['verdict']}\n  claimed:  {row['statement']}\n"
-            f"  evidence: {row['evidence']}\n  grade:    {row['grade']}; {row['effort']} effort, {row['seconds']} s"
-            for _, row in frame.iterrows()))
+        print(
+            "\n\n".join(
+                f"{row['id']} ({row['locator']}, {row['variant']}): {row['verdict']}\n  claimed:  {row['statement']}\n"
+                f"  evidence: {row['evidence']}\n  grade:    {row['grade']}; {row['effort']} effort, {row['seconds']} s"
+                for _, row in frame.iterrows()
+            )
+        )
     else:
         width = shutil.get_terminal_size((10_000, 24)).columns if sys.stdout.isatty() else 10_000
         shown = frame[["id", "locator", "verdict", "grade"]]
@@ -467,7 +495,10 @@ def _print_claims(frame: pd.DataFrame, options: argparse.Namespace) -> None:
         if left >= 20:
             shown = shown.assign(statement=[s if len(s) <= left else s[: left - 3] + "..." for s in frame["statement"]])
         print(_left(shown))
-        print(f"\n{len(frame)} claims: " + ", ".join(f"{n} {v}" for v, n in frame["verdict"].value_counts(sort=False).items()))
+        print(
+            f"\n{len(frame)} claims: "
+            + ", ".join(f"{n} {v}" for v, n in frame["verdict"].value_counts(sort=False).items())
+        )
 
 
 def _mutants(chosen: dict[str, Claim], options: argparse.Namespace) -> int:
@@ -477,7 +508,10 @@ def _mutants(chosen: dict[str, Claim], options: argparse.Namespace) -> int:
     passed = []
     for one in _counted(chosen, "mutants", options):
         caught = claims.check_mutant(one, effort)
-        print(f"{one.id}: the check {'tells' if caught else 'DOES NOT TELL'} {one.mechanism.name} from {one.mutant.name}", flush=True)
+        print(
+            f"{one.id}: the check {'tells' if caught else 'DOES NOT TELL'} {one.mechanism.name} from {one.mutant.name}",
+            flush=True,
+        )
         passed += [] if caught else [one.id]
     print(f"{len(chosen) - len(passed)} of {len(chosen)} mutants caught")
     return 1 if passed else 0
@@ -501,7 +535,9 @@ def _papers() -> list[str]:
 
     from fairbook import figures, studies
 
-    both = {m.name for m in pkgutil.iter_modules(studies.__path__)} & {m.name for m in pkgutil.iter_modules(figures.__path__)}
+    both = {m.name for m in pkgutil.iter_modules(studies.__path__)} & {
+        m.name for m in pkgutil.iter_modules(figures.__path__)
+    }
     return [key for key in sorted(both) if _figure_names(key)]
 
 
@@ -518,7 +554,9 @@ def _figures(options: argparse.Namespace) -> int:
     wanted = [(key, name) for key in papers if options.paper in (None, key) for name in _figure_names(key)]
     for name in options.only or ():
         if name not in {figure for _, figure in wanted}:
-            raise _Refused(f"--only {_shown(name)} is none of the figures {', '.join(dict.fromkeys(f for _, f in wanted))}")
+            raise _Refused(
+                f"--only {_shown(name)} is none of the figures {', '.join(dict.fromkeys(f for _, f in wanted))}"
+            )
     folder = Path(options.output)
     if folder.exists() and not folder.is_dir():
         raise _Refused(f"--output {folder} is not a folder")
@@ -571,14 +609,10 @@ def _state(name: str) -> str:
     from fairbook import results
 
     try:
-        if results.is_fresh(name):
-            return "fresh"
-        results.load_facts(name, check=False)
-    except fairbook.StaleResult:
-        return "missing"
-    except (ValueError, KeyError, TypeError):  # a record that someone damaged
-        pass
-    return "stale"
+        results.load_facts(name)
+    except fairbook.StaleResult as error:
+        return "missing" if "is not stored" in str(error) else "stale"
+    return "fresh"
 
 
 def _results(options: argparse.Namespace) -> int:
@@ -625,6 +659,7 @@ def _bars(options: argparse.Namespace) -> Iterator[None]:
 def _traces_digest(options: argparse.Namespace) -> int:
     from fairbook.traces import google2011
 
+    warnings.simplefilter("always", google2011.MissingPartsWarning)  # main() restores the filters
     report = google2011.digest(options.folder, options.output, progress=_progress(options))
     print(f"{report}\nwritten to {report.folder}")
     return 0
@@ -634,7 +669,7 @@ def _traces_verify(options: argparse.Namespace) -> int:
     from fairbook.traces import google2011
 
     report = google2011.verify_digest(options.folder, options.digest, progress=_progress(options))
-    print(f"{report}\nequal to the digest {'that ships with fairbook' if options.digest is None else 'in ' + options.digest}")
+    print(f"{report}\nequal to the digest {'of this release' if options.digest is None else 'in ' + options.digest}")
     return 0
 
 
@@ -644,16 +679,21 @@ def _traces_show(options: argparse.Namespace) -> int:
     facts = google2011.load_digest(options.digest).provenance
     parts = facts["parts"]
     rows: dict[str, Any] = {
-        "trace": facts["trace"], "licence": facts["licence"], "attribution": facts["attribution"],
-        "parts": f"{len(parts)} of {facts['parts_total']}" + (f" ({min(parts)} to {max(parts)})" if parts else "")
-                 + (f", missing {facts['missing_parts']}" if facts["missing_parts"] else ""),
+        "trace": facts["trace"],
+        "licence": facts["licence"],
+        "attribution": facts["attribution"],
+        "parts": f"{len(parts)} of {facts['parts_total']}"
+        + (f" ({min(parts)} to {max(parts)})" if parts else "")
+        + (f", missing {facts['missing_parts']}" if facts["missing_parts"] else ""),
         "last event": f"{facts['last_time_us'] / 3.6e9:.2f} h",
         **{name.replace("_", " "): value for name, value in facts["counts"].items()},
     }
     for when in ("at_start", "last_known"):
         if facts["machines"]:
             m = facts["machines"][when]
-            rows[f"machines {when.replace('_', ' ')}"] = f"{m['machines']} with CPU {m['cpu']:g}, memory {m['memory']:g}"
+            rows[f"machines {when.replace('_', ' ')}"] = (
+                f"{m['machines']} with CPU {m['cpu']:g}, memory {m['memory']:g}"
+            )
     rows |= {f"sha256 of {name}": output["sha256"] for name, output in facts["outputs"].items()}
     width = max(map(len, rows))
     print("\n".join(f"{name:<{width}}  {value}" for name, value in rows.items()))
@@ -676,7 +716,9 @@ def _left(frame: pd.DataFrame) -> str:
 
 def _line(text: str) -> str:
     """Make one printable line of a message, whatever names it quotes."""
-    return "".join(c if c.isprintable() else " " if c.isspace() else c.encode("unicode_escape").decode() for c in text).strip()
+    return "".join(
+        c if c.isprintable() else " " if c.isspace() else c.encode("unicode_escape").decode() for c in text
+    ).strip()
 
 
 def _note(text: str) -> None:
@@ -726,8 +768,9 @@ def _umask() -> int:
 class _Parser(argparse.ArgumentParser):
     """A parser that complains in one line."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **kwargs)
+    def __init__(self, **arguments: Any) -> None:
+        arguments |= {"allow_abbrev": False, "formatter_class": argparse.RawDescriptionHelpFormatter}
+        super().__init__(**arguments)
 
     def error(self, message: str) -> NoReturn:
         raise _Refused(f"{message} (`{self.prog} --help` helps)")
@@ -744,7 +787,8 @@ def _whole(least: int) -> Callable[[str], int]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
-        prog="fairbook", description="Fair allocation of several resources: the mechanisms of five papers, and what their claims are worth.",
+        prog="fairbook",
+        description="Fair allocation of several resources: mechanisms of five papers, and verdicts on their claims.",
         epilog="""examples:
   fairbook allocate users.csv --capacity cpu=9 memory=18 --explain
   fairbook allocate users.csv --mechanism dmfa_srq --verify --output allocation.csv
@@ -752,7 +796,8 @@ def _parser() -> argparse.ArgumentParser:
   fairbook figures --only fig5 --output drawings
   fairbook results --check
 
-exit codes: 0 fine; 1 a check came out negative; 2 error, in one line on stderr; 130 Ctrl-C""")
+exit codes: 0 fine; 1 a check came out negative; 2 error, in one line on stderr; 130 Ctrl-C""",
+    )
     parser.add_argument("--version", action="version", version=f"fairbook {fairbook.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
     for add in (_add_allocate, _add_claims, _add_figures, _add_results, _add_traces):
@@ -760,18 +805,33 @@ exit codes: 0 fine; 1 a check came out negative; 2 error, in one line on stderr;
     return parser
 
 
-def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int], about: str, details: str = "",
-             examples: str = "") -> argparse.ArgumentParser:
+def _command(
+    commands: Any,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    about: str,
+    details: str = "",
+    examples: str = "",
+) -> argparse.ArgumentParser:
     epilog = "examples:\n" + "\n".join(f"  {line}" for line in examples.splitlines()) if examples else None
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.{details}", epilog=epilog)
-    parser.add_argument("--progress", action="store_true", help="draw progress bars on stderr even where it is no terminal")
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=about, description=f"{about[0].upper()}{about[1:]}.{details}", epilog=epilog
+    )
+    parser.add_argument(
+        "--progress", action="store_true", help="draw progress bars on stderr even where it is no terminal"
+    )
     parser.set_defaults(run=run)
     return parser
 
 
 def _add_allocate(commands: Any) -> None:
     rules = "\n".join(f"  {rule.name:<15} {rule.about}" for rule in _RULES.values())
-    parser = _command(commands, "allocate", _allocate, "allocate resources to the users of a CSV file", f"""
+    parser = _command(
+        commands,
+        "allocate",
+        _allocate,
+        "allocate resources to the users of a CSV file",
+        f"""
 
 The file has a header and a line for each user:
   user        name (else users are numbered from 1)
@@ -782,72 +842,154 @@ Without --capacity the pool is 1 of each resource; with arrivals it is what the 
 With arrivals and --capacity the pool is that once all are there, and weights are parts of it.
 
 mechanisms:
-{rules}""", """fairbook allocate users.csv
+{rules}""",
+        """fairbook allocate users.csv
 fairbook allocate users.csv --capacity cpu=9 memory=18 --explain team-a
 fairbook allocate users.csv --mechanism dmfa_srq --after 3 --verify
-zcat users.csv.gz | fairbook allocate - --output - > allocation.csv""")
+zcat users.csv.gz | fairbook allocate - --output - > allocation.csv""",
+    )
     parser.add_argument("users", metavar="users.csv", help="CSV file, .csv.gz, or - for stdin")
     parser.add_argument("--mechanism", choices=list(_RULES), default="drf", help="default: %(default)s")
-    parser.add_argument("--capacity", nargs="+", action="extend", default=[], metavar="NAME=NUMBER", help="the pool, in the unit of the demands")
+    parser.add_argument(
+        "--capacity",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="the pool, in the unit of the demands",
+    )
     parser.add_argument("--weights", metavar="COLUMN", help="column of weights (default: weight, if there is one)")
     parser.add_argument("--max-tasks", metavar="COLUMN", help="column of bounds (default: max_tasks, if there is one)")
-    parser.add_argument("--stuck", choices=("skip", "stop"), help="drf_by_task: pass over who does not fit, or end there (default: skip)")
-    parser.add_argument("--after", type=_whole(1), metavar="K", help="show the allocation after arrival K (default: the last)")
-    parser.add_argument("--explain", nargs="*", metavar="USER", help="say why these users (default: all) have what they have")
-    parser.add_argument("--output", metavar="FILE", help="also write the users' rows to .csv or everything to .json; - prints only CSV")
-    parser.add_argument("--verify", action="store_true", help="check the certificate of fairness, at every arrival; exit code 1 if it fails")
+    parser.add_argument(
+        "--stuck",
+        choices=("skip", "stop"),
+        help="drf_by_task: pass over who does not fit, or end there (default: skip)",
+    )
+    parser.add_argument(
+        "--after", type=_whole(1), metavar="K", help="show the allocation after arrival K (default: the last)"
+    )
+    parser.add_argument(
+        "--explain", nargs="*", metavar="USER", help="say why these users (default: all) have what they have"
+    )
+    parser.add_argument(
+        "--output", metavar="FILE", help="also write the users' rows to .csv or everything to .json; - prints only CSV"
+    )
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="check the certificate of fairness, at every arrival; exit code 1 if it fails",
+    )
 
 
 def _add_claims(commands: Any) -> None:
-    parser = _command(commands, "claims", _claims, "print the verdict on every claim of the papers", examples="""fairbook claims --verdict refuted "not reproduced"
+    parser = _command(
+        commands,
+        "claims",
+        _claims,
+        "print the verdict on every claim of the papers",
+        examples="""fairbook claims --verdict refuted "not reproduced"
 fairbook claims --id dmfa_srq.figure_1 --recompute
 fairbook claims --format csv > ledger.csv
-fairbook claims --mutants""")
+fairbook claims --mutants""",
+    )
     parser.add_argument("--paper", metavar="KEY", help="only this paper")
-    parser.add_argument("--id", nargs="+", action="extend", default=[], metavar="ID", help="only these claims, with all their variants and the evidence")
-    parser.add_argument("--verdict", nargs="+", action="extend", choices=_VERDICTS, help="only claims with one of these verdicts")
-    parser.add_argument("--recompute", action="store_true", help="check the claims now instead of reading stored verdicts")
+    parser.add_argument(
+        "--id",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="ID",
+        help="only these claims, with all their variants and the evidence",
+    )
+    parser.add_argument(
+        "--verdict", nargs="+", action="extend", choices=_VERDICTS, help="only claims with one of these verdicts"
+    )
+    parser.add_argument(
+        "--recompute", action="store_true", help="check the claims now instead of reading stored verdicts"
+    )
     parser.add_argument("--effort", choices=("quick", "full"), help="for --recompute and --mutants (default: quick)")
-    parser.add_argument("--mutants", action="store_true", help="run each check on a mechanism broken on purpose; exit code 1 if one passes")
-    parser.add_argument("--format", choices=("table", "csv", "json", "markdown"), default="table", help="default: %(default)s")
+    parser.add_argument(
+        "--mutants",
+        action="store_true",
+        help="run each check on a mechanism broken on purpose; exit code 1 if one passes",
+    )
+    parser.add_argument(
+        "--format", choices=("table", "csv", "json", "markdown"), default="table", help="default: %(default)s"
+    )
 
 
 def _add_figures(commands: Any) -> None:
-    parser = _command(commands, "figures", _figures, "write the figures and the frames behind them",
-                      " Stored frames of full effort are used where they are fresh and neither --runs nor --seed is given.",
-                      "fairbook figures --output drawings\nfairbook figures --only fig5 fig6 --runs 50 --format png --output drawings")
+    parser = _command(
+        commands,
+        "figures",
+        _figures,
+        "write the figures and the frames behind them",
+        " Stored frames of full effort are used where they are fresh and neither --runs nor --seed is given.",
+        "fairbook figures --output drawings\n"
+        "fairbook figures --only fig5 fig6 --runs 50 --format png --output drawings",
+    )
     parser.add_argument("--paper", metavar="KEY", help="only this paper")
     parser.add_argument("--only", nargs="+", action="extend", metavar="FIGURE", help="only these, such as fig5")
     parser.add_argument("--runs", type=_whole(1), metavar="N", help="repetitions (default: as in the paper)")
     parser.add_argument("--seed", type=_whole(0), metavar="S", help="root seed (default: that of the book)")
     parser.add_argument("--output", required=True, metavar="DIR", help="folder, made if absent")
-    parser.add_argument("--format", choices=("svg", "png", "csv"), default="svg", help="of the drawings; csv writes frames only (default: %(default)s)")
+    parser.add_argument(
+        "--format",
+        choices=("svg", "png", "csv"),
+        default="svg",
+        help="of the drawings; csv writes frames only (default: %(default)s)",
+    )
 
 
 def _add_results(commands: Any) -> None:
-    parser = _command(commands, "results", _results, "list or refresh the stored results of full effort",
-                      " A result is stale where the sources or data that made it have changed.",
-                      "fairbook results\nfairbook results --full\nfairbook results --full --force --only dmfa_srq/fig5")
+    parser = _command(
+        commands,
+        "results",
+        _results,
+        "list or refresh the stored results of full effort",
+        " A result is stale where the sources or data that made it have changed.",
+        "fairbook results\nfairbook results --full\nfairbook results --full --force --only dmfa_srq/fig5",
+    )
     parser.add_argument("--check", action="store_true", help="exit code 1 unless all are fresh")
-    parser.add_argument("--full", action="store_true", help="compute what is missing or stale; go on after an interruption by calling it again")
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="compute what is missing or stale; go on after an interruption by calling it again",
+    )
     parser.add_argument("--only", nargs="+", action="extend", metavar="NAME", help="only these results")
     parser.add_argument("--force", action="store_true", help="with --full: compute also what is fresh")
 
 
 def _add_traces(commands: Any) -> None:
     about = "digest public traces and check the digests"
-    traces = commands.add_parser("traces", help=about, description=f"{about[0].upper()}{about[1:]} (Google ClusterData2011_2).")
+    traces = commands.add_parser(
+        "traces", help=about, description=f"{about[0].upper()}{about[1:]} (Google ClusterData2011_2)."
+    )
     actions = traces.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=_Parser)
-    digest = _command(actions, "digest", _traces_digest, "digest the trace's files into small tables",
-                      examples="fairbook traces digest clusterdata-2011-2 --output digest")
-    digest.add_argument("folder", metavar="FOLDER", help="folder of the trace as published: task_events, machine_events")
+    digest = _command(
+        actions,
+        "digest",
+        _traces_digest,
+        "digest the trace's files into small tables",
+        examples="fairbook traces digest clusterdata-2011-2 --output digest",
+    )
+    digest.add_argument(
+        "folder", metavar="FOLDER", help="folder of the trace as published: task_events, machine_events"
+    )
     digest.add_argument("--output", required=True, metavar="DIR", help="folder, made if absent")
-    verify = _command(actions, "verify", _traces_verify, "compute a digest again and hold it equal to a recorded one",
-                      examples="fairbook traces verify clusterdata-2011-2")
+    verify = _command(
+        actions,
+        "verify",
+        _traces_verify,
+        "compute a digest again and hold it equal to a recorded one",
+        examples="fairbook traces verify clusterdata-2011-2",
+    )
     verify.add_argument("folder", metavar="FOLDER", help="folder of the trace as published")
     show = _command(actions, "show", _traces_show, "print what a digest was made of and what it holds")
     for parser in (verify, show):
-        parser.add_argument("--digest", metavar="DIR", help="folder of a digest (default: the one that ships with fairbook)")
+        parser.add_argument(
+            "--digest", metavar="DIR", help="folder of a digest (default: the one that ships with fairbook)"
+        )
 
 
 # ------------------------------------------------------------------------------------------------------ main
@@ -855,10 +997,8 @@ def _add_traces(commands: Any) -> None:
 
 def _leave_stdout() -> None:
     """Point stdout at nothing, so that the interpreter's own flush at the end has nothing to complain about."""
-    try:
+    with suppress(OSError, ValueError):  # not a file, as in a notebook
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):  # not a file, as in a notebook
-        pass
 
 
 def _say_error(text: str) -> int:

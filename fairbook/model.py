@@ -322,19 +322,21 @@ def as_fractions(values: Any, argument: str) -> list[Any]:
     >>> as_fractions([["1/3", 0.5]], "demands")
     [[Fraction(1, 3), Fraction(1, 2)]]
     """
-    if isinstance(values, (str, bytes, dict)) or not hasattr(values, "__len__"):
+    if isinstance(values, (str, bytes)) or number_of_dimensions(values) == 0:
         raise InvalidInput(argument, "must be a sequence of numbers", values)
+    if np.ma.is_masked(values):
+        raise InvalidInput(argument, "must not be masked anywhere", values)
     rows = values.to_numpy().tolist() if isinstance(values, (pd.DataFrame, pd.Series)) else list(values)
     if not rows:
         raise InvalidInput(argument, "must not be empty", values)
     found: list[Any] = []
     for i, entry in enumerate(rows):
         at = f"{argument}[{i}]"
-        if isinstance(entry, (list, tuple, np.ndarray, pd.Series)) and np.ndim(entry) > 0:
+        if isinstance(entry, (list, tuple, np.ndarray, pd.Series)) and number_of_dimensions(entry) != 0:
             found.append(as_fractions(entry, at))
             continue
         try:
-            if isinstance(entry, (bool, np.bool_)):
+            if isinstance(entry, (bool, np.bool_)) or np.ma.is_masked(entry):
                 raise TypeError
             if isinstance(entry, numbers.Integral):
                 entry = int(entry)  # a numpy integer inside of a fraction would overflow
@@ -357,7 +359,7 @@ def exact_instance(demands: Any, weights: Any, capacities: Any = None,
         Under the same rules as for floats.
     """
     rows = as_fractions(demands, "demands")
-    if not isinstance(rows[0], list):
+    if not isinstance(rows[0], list) or isinstance(rows[0][0], list):
         raise InvalidInput("demands", "must have shape (n users, m resources)", demands)
     n, m = len(rows), len(rows[0])
     vectors: list[list[Any]] = []
@@ -372,10 +374,13 @@ def exact_instance(demands: Any, weights: Any, capacities: Any = None,
         vectors.append(vector)
     if any(None in row for row in rows):
         raise InvalidInput("demands", "must be numbers", demands)
-    as_demands([[float(d) for d in row] for row in rows])
-    as_weights([float(w) for w in vectors[0]], n, contributed=True)
-    as_capacities([float(c) for c in vectors[1]], m)
-    as_max_tasks([np.inf if b is None else float(b) for b in vectors[2]], n)
+    try:
+        as_demands([[float(d) for d in row] for row in rows])
+        as_weights([float(w) for w in vectors[0]], n, contributed=True)
+        as_capacities([float(c) for c in vectors[1]], m)
+        as_max_tasks([np.inf if b is None else float(b) for b in vectors[2]], n)
+    except OverflowError:
+        raise InvalidInput("demands, weights, capacities, max_tasks", "must fit a double", demands) from None
     return rows, vectors[0], vectors[1], vectors[2]
 
 

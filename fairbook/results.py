@@ -2,8 +2,8 @@
 
 Each result ``<paper>/<name>`` is a CSV file with a JSON file beside it that records the seed, the effort, the
 versions, and two checksums: one of the table, one of the sources and data the table was computed from. A
-result whose sources have changed since is *stale*: loading it raises :class:`~fairbook.errors.StaleResult`, so that no page
-can show a number that the present code did not make. Comments, docstrings and white space do not count.
+result whose sources have changed since is *stale*: loading it raises :class:`~fairbook.errors.StaleResult`, so that
+no page can show a number that the present code did not make. Comments, docstrings and white space do not count.
 """
 
 from __future__ import annotations
@@ -29,10 +29,12 @@ import pandas as pd
 from fairbook.errors import InvalidInput, StaleResult
 from fairbook.traces._paths import data_path
 
-__all__ = ["is_fresh", "load", "load_facts", "save", "source_hash", "stored_results"]
+__all__ = ["is_fresh", "load", "load_facts", "refresh", "save", "source_hash", "stored_results"]
 
 _PACKAGE = Path(__file__).resolve().parent
 _DIGITS = "%.10g"  # more would tie the stored bytes to one processor
+_KINDS = {"f": "float64", "i": "int64", "u": "int64", "b": "bool"}
+_RECORDED = {"columns", "data", "facts", "module", "name", "sha256", "sources"}
 
 
 def _module_file(module: str) -> Path | None:
@@ -49,7 +51,8 @@ def _module_file(module: str) -> Path | None:
 def _bare_source(path: Path) -> str:
     """Tokens of a source without comments, docstrings and layout; indentation counts as far as Python reads it.
 
-    The same for every Python that fairbook runs on: newer ones split an f-string into several tokens, which are joined again here.
+    The same for every Python that fairbook runs on: newer ones split an f-string into several tokens, which are
+    joined again here.
     """
     text = path.read_text(encoding="utf-8")
     lines = [*text.splitlines(keepends=True), ""]
@@ -57,7 +60,11 @@ def _bare_source(path: Path) -> str:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.body:
             first = node.body[0]
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+            if (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            ):
                 docstrings.append(((first.lineno, first.col_offset), (first.end_lineno, first.end_col_offset)))
     kept: list[str] = []
     opened: list[tuple[int, int]] = []
@@ -76,7 +83,7 @@ def _bare_source(path: Path) -> str:
         if opened or kind in ("COMMENT", "NL", "ENDMARKER") or any(start <= place < end for start, end in docstrings):
             continue
         if kind == "NEWLINE":
-            if kept and kept[-1] != "\n":  # a docstring leaves an empty line
+            if kept and kept[-1] not in ("\n", "\1", "\2"):  # a docstring leaves an empty line
                 kept.append("\n")
         else:
             kept.append({"INDENT": "\1", "DEDENT": "\2"}.get(kind, string))
@@ -152,11 +159,10 @@ def _write(path: Path, text: str) -> None:
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
-        os.chmod(temporary, 0o644)
+        os.chmod(temporary, 0o644)  # mkstemp makes private files; these are to be shared
         os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    finally:
+        Path(temporary).unlink(missing_ok=True)
 
 
 def save(name: str, frame: pd.DataFrame, *, module: str, data: tuple[str, ...] = (), **facts: Any) -> None:
@@ -167,18 +173,34 @@ def save(name: str, frame: pd.DataFrame, *, module: str, data: tuple[str, ...] =
     name : str
         ``"dmfa_srq/curves"``, say.
     frame : DataFrame
-        Tidy; the index is not kept. Floats are rounded to ten digits.
+        Tidy; the index is not kept. Floats are rounded to ten digits and may be missing; text may not.
     module, data
         What the table depends on, as for :func:`source_hash`.
     **facts
         Seed, runs, effort ... anything JSON can hold.
+
+    Raises
+    ------
+    InvalidInput
+        Where the name is not of that form, or the table cannot be read back as it is.
     """
     table, record = _files(name)
-    text = frame.to_csv(index=False, float_format=_DIGITS, lineterminator="\n")
+    kinds = {str(column): _KINDS.get(kind.kind, "str") for column, kind in frame.dtypes.items()}
+    if len(kinds) != frame.shape[1] or frame[[c for c, kind in kinds.items() if kind == "str"]].isna().any(axis=None):
+        raise InvalidInput("frame", "must have columns of different names, and no missing text", list(frame.columns))
+    text = frame.to_csv(index=False, float_format=_DIGITS, lineterminator="\n", na_rep="nan")
     versions = {package: version(package) for package in ("numpy", "scipy", "pandas", "numba")}
-    meta = {"name": name, "module": module, "data": sorted(data), "sources": source_hash(module, data), "rows": len(frame),
-            "sha256": hashlib.sha256(text.encode()).hexdigest(), "facts": facts,
-            "versions": {"python": platform.python_version(), **versions}}
+    meta = {
+        "name": name,
+        "module": module,
+        "data": sorted(data),
+        "sources": source_hash(module, data),
+        "rows": len(frame),
+        "columns": kinds,
+        "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "facts": facts,
+        "versions": {"python": platform.python_version(), **versions},
+    }
     _write(table, text)
     _write(record, json.dumps(meta, indent=2, sort_keys=True) + "\n")
 
@@ -194,7 +216,13 @@ def load_facts(name: str, *, check: bool = True) -> dict[str, Any]:
     table, record = _files(name)
     if not table.is_file() or not record.is_file():
         raise StaleResult(f"{name} is not stored; `fairbook results --full` computes it")
-    meta: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
+    try:
+        meta: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
+        fits = meta.keys() >= _RECORDED and meta["name"] == name
+    except (ValueError, AttributeError):
+        fits = False
+    if not fits:
+        raise StaleResult(f"{record.name} is not the record of {name}; `fairbook results --full` writes it again")
     if check:
         if hashlib.sha256(table.read_bytes()).hexdigest() != meta["sha256"]:
             raise StaleResult(f"{table.name} is not the table that {record.name} describes")
@@ -218,8 +246,9 @@ def load(name: str, *, check: bool = True) -> pd.DataFrame:
     StaleResult
         See :func:`load_facts`.
     """
-    load_facts(name, check=check)
-    return pd.read_csv(_files(name)[0], keep_default_na=False, na_values=["nan", "NaN"])
+    kinds = load_facts(name, check=check)["columns"]
+    missing = {column: ["nan"] for column, kind in kinds.items() if kind == "float64"}
+    return pd.read_csv(_files(name)[0], dtype=kinds, keep_default_na=False, na_values=missing)
 
 
 def is_fresh(name: str) -> bool:

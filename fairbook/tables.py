@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numbers
-
+import numpy as np
 import pandas as pd
 
 from fairbook.errors import InvalidInput
@@ -24,17 +23,23 @@ class Markdown:
         return self.text
 
 
-def _cell(value: object, digits: int) -> str:
-    if isinstance(value, bool):
+def _cell(value: object, digits: int, decimals: int | None) -> str:
+    if isinstance(value, (bool, np.bool_)):
         text = "yes" if value else "no"
-    elif isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
-        text = f"{float(value):.{digits}g}" if abs(float(value)) < 10**digits else f"{float(value):.0f}"
+    elif isinstance(value, (float, np.floating)):
+        number = float(value)
+        if decimals is not None:
+            text = f"{number:z.{decimals}f}"  # z: no minus before a zero
+        else:
+            text = f"{number:z.{digits}g}" if abs(number) < 10**digits - 0.5 else f"{number:.0f}"
     else:
         text = str(value)
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def myst(frame: pd.DataFrame, *, caption: str = "", name: str = "", digits: int = 4) -> Markdown:
+def myst(
+    frame: pd.DataFrame, *, caption: str = "", name: str = "", digits: int = 4, decimals: int | None = None
+) -> Markdown:
     """Render a frame as a MyST table, numbered where it has a name.
 
     Parameters
@@ -45,6 +50,8 @@ def myst(frame: pd.DataFrame, *, caption: str = "", name: str = "", digits: int 
         Caption and label (``tab-...``); give both or none.
     digits : int
         Significant digits of floats.
+    decimals : int, optional
+        Digits after the point instead, so that a column lines up.
 
     Examples
     --------
@@ -57,7 +64,14 @@ def myst(frame: pd.DataFrame, *, caption: str = "", name: str = "", digits: int 
         raise InvalidInput("name", "must be given together with caption", name)
     if frame.empty:
         raise InvalidInput("frame", "must have at least one row", frame.shape)
-    head = "| " + " | ".join(map(str, frame.columns)) + " |\n|" + "---|" * frame.shape[1]
-    body = "\n".join("| " + " | ".join(_cell(v, digits) for v in row) + " |" for row in frame.itertuples(index=False))
+    head = (
+        "| "
+        + " | ".join(_cell(str(column), digits, decimals) for column in frame.columns)
+        + " |\n|"
+        + "---|" * frame.shape[1]
+    )
+    body = "\n".join(
+        "| " + " | ".join(_cell(v, digits, decimals) for v in row) + " |" for row in frame.itertuples(index=False)
+    )
     table = f"{head}\n{body}"
     return Markdown(f":::{{table}} {caption}\n:name: {name}\n\n{table}\n:::" if name else table)

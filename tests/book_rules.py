@@ -245,7 +245,7 @@ def unique_labels(texts: dict[str, str]) -> list[str]:
 
 
 def chapter_labels(text: str, key: str) -> list[str]:
-    """Check that a chapter's labels are <kind>-<key>-<rest> (of sections: <key>-<rest>), so that chapters never meet."""
+    """Check that a chapter's labels are <kind>-<key>-<rest> (of sections: <key>-<rest>), so that none meet."""
     pattern = re.compile(rf"(?:{'|'.join(PREFIXES)})-{re.escape(key)}-[a-z0-9_-]+|{re.escape(key)}(?:-[a-z0-9_-]+)?")
     return [
         f"the label {label} is not of the form kind-{key}-rest"

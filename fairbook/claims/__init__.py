@@ -21,6 +21,21 @@ from fairbook.claims.registry import (
 )
 
 __all__ = [
-    "FULL", "QUICK", "Claim", "Effort", "Evidence", "Mechanism", "Part", "card", "check_mutant", "claim", "claims", "compute",
-    "dmfa_srq", "ledger", "missing_proofs", "store_ledger", "table",
+    "FULL",
+    "QUICK",
+    "Claim",
+    "Effort",
+    "Evidence",
+    "Mechanism",
+    "Part",
+    "card",
+    "check_mutant",
+    "claim",
+    "claims",
+    "compute",
+    "dmfa_srq",
+    "ledger",
+    "missing_proofs",
+    "store_ledger",
+    "table",
 ]

@@ -1,6 +1,7 @@
 """Claims, how they are checked, and how a verdict follows from what a check found.
 
-A claim is a function, registered with :func:`claim`, that takes an :class:`Effort` and the mechanism to judge and returns
+A claim is a function, registered with :func:`claim`, that takes an :class:`Effort` and the mechanism to judge and
+returns
 an :class:`Evidence`: the parts of the claim, each true, false or open, with the grade of what says so. The verdict is
 computed from the parts, never written down:
 
@@ -15,12 +16,13 @@ all false                      ``refuted``, each with a witness        ``not rep
 otherwise (some open)          ``undetermined``                        ``undetermined``
 =============================  ======================================  ================================
 
-Each claim names a *mutant*: a broken mechanism (for a refuted claim, a mended one) on which some part of the same check must get
-another answer. :func:`check_mutant` runs it.
+Each claim names a *mutant*: a broken mechanism (for a refuted claim, a mended one) on which some part of the same
+check must get another answer. :func:`check_mutant` runs it.
 """
 
 from __future__ import annotations
 
+import importlib
 import re
 import time
 from collections.abc import Callable
@@ -36,14 +38,41 @@ from fairbook.errors import InvalidInput, StaleResult
 from fairbook.tables import Markdown, myst
 
 __all__ = [
-    "COLUMNS", "FULL", "QUICK", "Claim", "Effort", "Evidence", "Mechanism", "Part", "card", "check_mutant", "claim",
-    "claims", "compute", "ledger", "missing_proofs", "store_ledger", "table",
+    "COLUMNS",
+    "FULL",
+    "QUICK",
+    "Claim",
+    "Effort",
+    "Evidence",
+    "Mechanism",
+    "Part",
+    "card",
+    "check_mutant",
+    "claim",
+    "claims",
+    "compute",
+    "ledger",
+    "missing_proofs",
+    "store_ledger",
+    "table",
 ]
 
 Grade = Literal["proof", "smt", "search", "witness", "numbers"]
 Kind = Literal["lemma", "theorem", "algorithm", "complexity", "equation", "statement", "extension", "figure", "number"]
 
-COLUMNS = ["id", "paper", "locator", "kind", "variant", "statement", "verdict", "grade", "effort", "evidence", "seconds"]
+COLUMNS = [
+    "id",
+    "paper",
+    "locator",
+    "kind",
+    "variant",
+    "statement",
+    "verdict",
+    "grade",
+    "effort",
+    "evidence",
+    "seconds",
+]
 _FIGURE_KINDS = {"figure", "number"}
 
 
@@ -71,7 +100,7 @@ class Effort:
 
 
 QUICK = Effort("quick", runs=60, evaluations=2_000, sizes=((3, 2),))
-FULL = Effort("full", runs=1000, evaluations=100_000, sizes=((3, 2), (4, 3)))
+FULL = Effort("full", runs=1000, evaluations=100_000, sizes=((3, 2), (5, 3)))
 
 
 @dataclass(frozen=True)
@@ -160,7 +189,7 @@ def _verdict(kind: Kind, evidence: Evidence, proof: str | None) -> str:
         return good if proof is not None and worked else "undetermined"
     if any(answers):
         return "partly"
-    if kind not in _FIGURE_KINDS and not all(part.grade in ("witness", "smt", "numbers") for part in evidence.parts):
+    if kind not in _FIGURE_KINDS and not all(part.grade == "witness" for part in evidence.parts):
         return "undetermined"  # a statement is refuted by a witness, not by a failed search
     return bad
 
@@ -175,9 +204,17 @@ def _grades(claim: Claim, evidence: Evidence, verdict: str) -> str:
 _CLAIMS: dict[str, Claim] = {}
 
 
-def claim(*, id: str, locator: str, kind: Kind, statement: str, mechanism: Mechanism, mutant: Mechanism,
-          variant: str = "as stated", proof: str | None = None) -> Callable[[Callable[[Effort, Mechanism], Evidence]],
-                                                                        Callable[[Effort, Mechanism], Evidence]]:
+def claim(
+    *,
+    id: str,
+    locator: str,
+    kind: Kind,
+    statement: str,
+    mechanism: Mechanism,
+    mutant: Mechanism,
+    variant: str = "as stated",
+    proof: str | None = None,
+) -> Callable[[Callable[[Effort, Mechanism], Evidence]], Callable[[Effort, Mechanism], Evidence]]:
     """Register a claim of a paper.
 
     Parameters
@@ -212,8 +249,9 @@ def claim(*, id: str, locator: str, kind: Kind, statement: str, mechanism: Mecha
 
 def claims(paper: str | None = None) -> dict[str, Claim]:
     """Give the registered claims, of one paper or of all, in the order in which they were registered."""
-    import fairbook.claims  # noqa: F401  (registers them)
-
+    importlib.import_module(
+        "fairbook.claims"
+    )  # registers them; by name, so that no ledger depends on all papers' claims
     return {key: value for key, value in _CLAIMS.items() if paper in (None, value.paper)}
 
 
@@ -223,17 +261,28 @@ def compute(one: Claim, effort: Effort = QUICK) -> dict[str, Any]:
     evidence = one.check(effort, one.mechanism)
     verdict = one.verdict(evidence)
     return {
-        "id": one.id, "paper": one.paper, "locator": one.locator, "kind": one.kind, "variant": one.variant,
-        "statement": one.statement, "verdict": verdict, "grade": _grades(one, evidence, verdict), "effort": effort.name,
-        "evidence": " ".join(part.found for part in evidence.parts), "seconds": round(time.perf_counter() - started, 1),
+        "id": one.id,
+        "paper": one.paper,
+        "locator": one.locator,
+        "kind": one.kind,
+        "variant": one.variant,
+        "statement": one.statement,
+        "verdict": verdict,
+        "grade": _grades(one, evidence, verdict),
+        "effort": effort.name,
+        "evidence": " ".join(part.found for part in evidence.parts),
+        "seconds": round(time.perf_counter() - started, 1),
     }
 
 
 def check_mutant(one: Claim, effort: Effort = QUICK) -> bool:
-    """Run a claim's check on its mechanism and on its mutant; tell whether some part gets another answer."""
+    """Run a claim's check on its mechanism and on its mutant; tell whether some part turns from true to false or back.
+
+    A part that is open on either side, or missing, shows nothing.
+    """
     honest = [part.holds for part in one.check(effort, one.mechanism).parts]
     broken = [part.holds for part in one.check(effort, one.mutant).parts]
-    return honest != broken
+    return any({a, b} == {True, False} for a, b in zip(honest, broken, strict=False))
 
 
 def _stored_name(paper: str) -> str:
@@ -252,18 +301,28 @@ def _rows(chosen: dict[str, Claim], effort: Effort, progress: bool) -> pd.DataFr
 def store_ledger(paper: str, *, effort: Effort = FULL, progress: bool = True) -> None:
     """Check all claims of a paper at full effort and store the rows."""
     frame = _rows(claims(paper), effort, progress)
-    results.save(_stored_name(paper), frame, module=f"fairbook.claims.{paper}", data=_data(paper), seed=effort.seed,
-                 runs=effort.runs, evaluations=effort.evaluations)
+    results.save(
+        _stored_name(paper),
+        frame,
+        module=f"fairbook.claims.{paper}",
+        data=_data(paper),
+        seed=effort.seed,
+        runs=effort.runs,
+        evaluations=effort.evaluations,
+    )
 
 
 def _data(paper: str) -> tuple[str, ...]:
-    import importlib
-
     return tuple(importlib.import_module(f"fairbook.studies.{paper}").DATA)
 
 
-def ledger(recompute: bool = False, *, paper: str | None = None, effort: Literal["quick", "full"] = "quick",
-           progress: bool = False) -> pd.DataFrame:
+def ledger(
+    recompute: bool = False,
+    *,
+    paper: str | None = None,
+    effort: Literal["quick", "full"] = "quick",
+    progress: bool = False,
+) -> pd.DataFrame:
     """Give the verdict on every claim.
 
     Parameters
@@ -300,10 +359,13 @@ def ledger(recompute: bool = False, *, paper: str | None = None, effort: Literal
         raise InvalidInput("effort", "must be 'quick' or 'full'", effort)
     if recompute:
         return _rows(chosen, FULL if effort == "full" else QUICK, progress)
-    stored = pd.concat([results.load(_stored_name(key)) for key in dict.fromkeys(c.paper for c in chosen.values())],
-                       ignore_index=True)
+    stored = pd.concat(
+        [results.load(_stored_name(key)) for key in dict.fromkeys(c.paper for c in chosen.values())], ignore_index=True
+    )
     if stored["id"].tolist() != list(chosen):
-        raise StaleResult("the stored ledger does not have the registered claims; `fairbook results --full` refreshes it")
+        raise StaleResult(
+            "the stored ledger does not have the registered claims; `fairbook results --full` refreshes it"
+        )
     return stored
 
 
@@ -332,6 +394,8 @@ def card(*ids: str) -> Markdown:
     InvalidInput
         Where no claim has that id.
     """
+    if not ids:
+        raise InvalidInput("ids", "must name at least one claim", ids)
     frames = []
     for key in ids:
         rows = ledger(paper=key.split(".")[0])
@@ -343,5 +407,8 @@ def card(*ids: str) -> Markdown:
     lines = []
     for _, row in shown.iterrows():
         variant = "" if row["variant"] == "as stated" else f", {row['variant']}"
-        lines.append(f"**{row['locator']}{variant}.** {row['statement']}\n: **{row['verdict']}** ({row['grade']}). {row['evidence']}\n")
+        lines.append(
+            f"**{row['locator']}{variant}.** {row['statement']}\n"
+            f": **{row['verdict']}** ({row['grade']}). {row['evidence']}\n"
+        )
     return Markdown(":::{div} verdicts\n" + "\n".join(lines) + ":::")

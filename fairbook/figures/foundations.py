@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 
-from fairbook.figures.style import COLOURS, LOOKS, axes, svg
+from fairbook.figures.style import COLOURS, LOOKS, Svg, axes
 
 __all__ = ["course", "plane", "pools"]
 
@@ -21,7 +21,7 @@ def _note(panel: Axes, text: str) -> None:
     panel.annotate(text, (0.0, 1.03), xycoords="axes fraction", fontsize=9, color=COLOURS["grey"])
 
 
-def pools(frame: pd.DataFrame) -> svg:
+def pools(frame: pd.DataFrame) -> Svg:
     """Draw how much of each resource each user holds under several rules (frame of ``shares``)."""
     rules = list(dict.fromkeys(frame["rule"]))
     users, resources = list(dict.fromkeys(frame["user"])), list(dict.fromkeys(frame["resource"]))
@@ -31,8 +31,16 @@ def pools(frame: pd.DataFrame) -> svg:
         held = part.pivot(index="resource", columns="user", values="share").loc[resources, users]
         left = [0.0] * len(resources)
         for i, user in enumerate(users):
-            panel.barh(resources, held[user], left=left, color=_COLOURS[i], hatch=_HATCHES[i], edgecolor="white",
-                       height=0.6, label=str(user))
+            panel.barh(
+                resources,
+                held[user],
+                left=left,
+                color=_COLOURS[i],
+                hatch=_HATCHES[i],
+                edgecolor="white",
+                height=0.6,
+                label=str(user),
+            )
             left = [a + b for a, b in zip(left, held[user], strict=True)]
         panel.axvline(1, color=COLOURS["grey"], linewidth=1)
         panel.set_xlim(0, 1.02)
@@ -42,10 +50,10 @@ def pools(frame: pd.DataFrame) -> svg:
     panels[0].invert_yaxis()  # shared: the first resource on top in every panel
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(users))
-    return svg(figure)
+    return Svg(figure)
 
 
-def plane(frame: pd.DataFrame) -> svg:
+def plane(frame: pd.DataFrame) -> Svg:
     """Draw what two users can run together, and the path of progressive filling (frame of ``plane``)."""
     figure, (panel,) = axes(width=5.2, height=3.6)
     lines = frame[frame["kind"] == "capacity"]
@@ -63,10 +71,10 @@ def plane(frame: pd.DataFrame) -> svg:
     panel.set_xlabel("tasks of ann")
     panel.set_ylabel("tasks of bob")
     panel.legend(loc="upper right")
-    return svg(figure)
+    return Svg(figure)
 
 
-def course(frame: pd.DataFrame) -> svg:
+def course(frame: pd.DataFrame) -> Svg:
     """Draw users' levels and the use of resources while the water rises (frame of ``course``)."""
     figure, panels = axes(1, 2, width=7.6, height=3.2)
     labels = {"user": "level", "resource": "use (fraction of the capacity)"}
@@ -74,11 +82,17 @@ def course(frame: pd.DataFrame) -> svg:
         part = frame[frame["kind"] == kind]
         for i, name in enumerate(dict.fromkeys(part["name"])):
             line = part[part["name"] == name]
-            panel.plot(line["water"], line["value"], color=_COLOURS[i], linestyle=_LINES[i], marker=_MARKERS[i],
-                       label=str(name))
+            panel.plot(
+                line["water"],
+                line["value"],
+                color=_COLOURS[i],
+                linestyle=_LINES[i],
+                marker=_MARKERS[i],
+                label=str(name),
+            )
         panel.set_xlabel("water level")
         panel.set_ylabel(label)
         panel.set_xlim(0, None)
         panel.set_ylim(0, None)
         panel.legend(loc="upper left" if kind == "user" else "lower right")
-    return svg(figure)
+    return Svg(figure)

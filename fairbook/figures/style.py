@@ -1,4 +1,4 @@
-"""One look for the whole book: colours, markers and line styles by mechanism, and files that do not change by themselves.
+"""One look for the whole book: colours, markers and line styles by mechanism, in files that stay the same.
 
 Colours are those of Okabe and Ito, which readers with any colour vision can tell apart; a mechanism has the same
 colour, marker and line style in every chapter.
@@ -9,17 +9,24 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "LOOKS", "Look", "axes", "svg"]
+__all__ = ["COLOURS", "LOOKS", "Look", "Svg", "axes"]
 
 #: Okabe-Ito.
 COLOURS = {
-    "black": "#000000", "orange": "#E69F00", "sky": "#56B4E9", "green": "#009E73", "yellow": "#F0E442", "blue": "#0072B2",
-    "vermilion": "#D55E00", "purple": "#CC79A7", "grey": "#666666",
+    "black": "#000000",
+    "orange": "#E69F00",
+    "sky": "#56B4E9",
+    "green": "#009E73",
+    "yellow": "#F0E442",
+    "blue": "#0072B2",
+    "vermilion": "#D55E00",
+    "purple": "#CC79A7",
+    "grey": "#666666",
 }
 
 
@@ -39,16 +46,32 @@ LOOKS = {
     "difference": Look("difference", COLOURS["black"], "D", "-"),
 }
 
-_SETTINGS = {
-    "figure.facecolor": "white", "axes.facecolor": "white", "savefig.facecolor": "white", "figure.constrained_layout.use": True,
-    "font.size": 10, "axes.labelsize": 10, "legend.fontsize": 9, "legend.frameon": False, "axes.spines.top": False,
-    "axes.spines.right": False, "axes.grid": True, "grid.color": "#DDDDDD", "grid.linewidth": 0.6, "axes.axisbelow": True,
-    "lines.linewidth": 1.6, "lines.markersize": 4.5, "svg.hashsalt": "fairbook", "svg.fonttype": "none",
+_SETTINGS: dict[Any, Any] = {
+    "figure.facecolor": "white",
+    "axes.facecolor": "white",
+    "savefig.facecolor": "white",
+    "figure.constrained_layout.use": True,
+    "font.size": 10,
+    "axes.labelsize": 10,
+    "legend.fontsize": 9,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 4.5,
+    "svg.hashsalt": "fairbook",
+    "svg.fonttype": "none",
     "axes.formatter.useoffset": False,
 }
 
 
-def axes(rows: int = 1, columns: int = 1, *, width: float = 6.4, height: float = 3.4, share_y: bool = False) -> tuple[Figure, list]:
+def axes(
+    rows: int = 1, columns: int = 1, *, width: float = 6.4, height: float = 3.4, share_y: bool = False
+) -> tuple[Figure, list]:
     """Make an empty figure in the book's style.
 
     Parameters
@@ -77,7 +100,7 @@ def _styled() -> Iterator[None]:
         yield
 
 
-class svg:
+class Svg:
     """Wrap a figure so that a notebook shows it as SVG with the same bytes on every machine and run.
 
     Parameters

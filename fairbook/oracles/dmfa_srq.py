@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from fairbook.errors import FairbookError
-from fairbook.model import FloatArray, as_demands, as_weights
+from fairbook.model import FloatArray, as_demands, as_weights, exact_instance
 
 __all__ = ["decimal_levels", "exact_departures", "exact_levels", "lp_levels", "lp_step"]
 
@@ -144,7 +144,8 @@ def exact_levels(demands: Sequence[Sequence[Any]], weights: Sequence[Any]) -> li
     >>> [str(M) for M in exact_levels([["1", "1/2"], ["1/2", "1"]], ["1/4", "1/4"])]
     ['1', '4/3']
     """
-    return _levels([[Fraction(d) for d in row] for row in demands], [Fraction(w) for w in weights], Fraction)
+    rows, amounts, _, _ = exact_instance(demands, weights)
+    return _levels(rows, amounts, Fraction)
 
 
 def decimal_levels(demands: Any, weights: Any, digits: int = 60) -> list[Decimal]:
@@ -166,8 +167,8 @@ def exact_departures(events: Sequence[int], demands: Sequence[Sequence[Any]], we
                      contribution: Literal["stays", "leaves"]) -> list[list[Fraction]]:
     """Give the tasks of every user after every event in exact fractions: DMFA-SRQ where users also leave.
 
-    After each event the highest levels are lowered to the largest common level that fits, if need be, and then the lowest
-    are raised to the largest common level that fits.
+    After each event the highest levels are lowered to the largest common level that fits, if need be, and then the
+    lowest are raised to the largest common level that fits.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from fairbook.errors import FairbookError
-from fairbook.model import FloatArray, as_capacities, as_demands, as_max_tasks, as_weights
+from fairbook.model import FloatArray, as_capacities, as_demands, as_max_tasks, as_weights, exact_instance
 
 __all__ = ["exact_tasks", "leximin_tasks"]
 
@@ -95,12 +95,11 @@ def exact_tasks(demands: Sequence[Sequence[Any]], weights: Sequence[Any] | None 
     >>> [str(x) for x in exact_tasks([[1, 4], [3, 1]], capacities=[9, 18])]
     ['3', '2']
     """
-    n, m = len(demands), len(demands[0])
-    size = [Fraction(c) for c in capacities] if capacities is not None else [Fraction(1)] * m
-    amount = [Fraction(w) for w in weights] if weights is not None else [Fraction(1)] * n
-    share = [[Fraction(d) / size[j] for j, d in enumerate(row)] for row in demands]
+    rows, amount, size, bounds = exact_instance(demands, weights, capacities, max_tasks)
+    n, m = len(rows), len(size)
+    share = [[d / size[j] for j, d in enumerate(row)] for row in rows]
     rate = [amount[i] / max(share[i]) for i in range(n)]
-    cap = [None if max_tasks is None or max_tasks[i] is None else Fraction(max_tasks[i]) / rate[i] for i in range(n)]
+    cap = [None if bound is None else bound / rate[i] for i, bound in enumerate(bounds)]
     level: list[Fraction | None] = [None] * n
     while None in level:
         free = [i for i in range(n) if level[i] is None]

@@ -11,22 +11,41 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product
+from itertools import combinations, product
 from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
+from tqdm import tqdm
 
 from fairbook import results
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.dmfa_srq import dmfa_srq, exact_levels, static_optimum
+from fairbook.mechanisms.dmfa_srq import REPAIRS, algorithm_1_printed, dmfa_srq, exact_levels, static_optimum
 from fairbook.model import DynamicAllocation, FloatArray
 from fairbook.studies.runs import interval, repeat, stream
 from fairbook.traces.google2011 import Digest, load_digest
 
 __all__ = [
-    "MEASURES", "SEED", "SIZES", "STORED", "curves", "end_points", "fig1", "fig2", "fig3", "fig4", "fig5", "fig6",
-    "fig7", "fig8", "instance", "reading_effects", "readings", "shares_by_weight", "stored_end_points",
+    "MEASURES",
+    "SEED",
+    "SIZES",
+    "STORED",
+    "algorithm_repairs",
+    "curves",
+    "end_points",
+    "fig1",
+    "fig2",
+    "fig3",
+    "fig4",
+    "fig5",
+    "fig6",
+    "fig7",
+    "fig8",
+    "instance",
+    "reading_effects",
+    "readings",
+    "shares_by_weight",
+    "stored_end_points",
     "trace_requests",
 ]
 
@@ -59,8 +78,15 @@ def _one_of(value: str, allowed: Any, argument: str) -> None:
         raise InvalidInput(argument, f"must be one of {', '.join(get_args(allowed))}", value)
 
 
-def instance(rng: np.random.Generator, n: int, *, unit: UserUnit = "task", contribution: Contribution = "uniform",
-             order: Order = "random", scale: Scale = "machine") -> tuple[FloatArray, FloatArray]:
+def instance(
+    rng: np.random.Generator,
+    n: int,
+    *,
+    unit: UserUnit = "task",
+    contribution: Contribution = "uniform",
+    order: Order = "random",
+    scale: Scale = "machine",
+) -> tuple[FloatArray, FloatArray]:
     """Draw n users from the Google trace with random contributions, in order of arrival.
 
     Parameters
@@ -69,7 +95,8 @@ def instance(rng: np.random.Generator, n: int, *, unit: UserUnit = "task", contr
     n : int
         Users.
     unit : {"task", "job", "user"}
-        What a "user" of the paper is: a random task, a random job's request, or a random trace user with one of its tasks.
+        What a "user" of the paper is: a random task, a random job's request, or a random trace user with one of its
+        tasks.
     contribution : {"uniform", "simplex", "equal"}
         w_i uniform in (0, 1) and scaled to sum to 1; uniform on the simplex (Dirichlet with ones); or all 1/n.
     order : {"random", "big_first", "small_first"}
@@ -97,6 +124,11 @@ def instance(rng: np.random.Generator, n: int, *, unit: UserUnit = "task", contr
     return demands, weights / weights.sum()
 
 
+def _whole_users(n: int) -> None:
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+        raise InvalidInput("n", "must be a whole number of at least 1", n)
+
+
 def _grid(n: int, points: int = 25) -> np.ndarray:
     """Arrivals at which curves are evaluated: at most ``points``, from 1 to n."""
     return np.unique(np.linspace(n, 1, min(n, points)).round().astype(int))
@@ -109,15 +141,22 @@ def _measures(run: DynamicAllocation, k: int) -> tuple[float, float, float, floa
     return run.levels_at(k).min(), run.shares_at(k).sum(), cpu, memory
 
 
-def _one_run(rng: np.random.Generator, n: int, grid: Sequence[int], mechanism: Mechanism,
-             **how: Any) -> np.ndarray:
+def _one_run(rng: np.random.Generator, n: int, grid: Sequence[int], mechanism: Mechanism, **how: Any) -> np.ndarray:
     demands, weights = instance(rng, n, **how)
     both = (mechanism(demands, weights), static_optimum(demands, weights))
     return np.array([[_measures(run, int(k)) for k in grid] for run in both])
 
 
-def curves(runs: int = RUNS, seed: int = SEED, *, sizes: Sequence[int] = SIZES, points: int = 25,
-           mechanism: Mechanism = dmfa_srq, progress: bool = False, **how: Any) -> pd.DataFrame:
+def curves(
+    runs: int = RUNS,
+    seed: int = SEED,
+    *,
+    sizes: Sequence[int] = SIZES,
+    points: int = 25,
+    mechanism: Mechanism = dmfa_srq,
+    progress: bool = False,
+    **how: Any,
+) -> pd.DataFrame:
     """Run the experiment behind Figures 5 to 8: four measures after k arrivals, both mechanisms.
 
     Parameters
@@ -136,18 +175,35 @@ def curves(runs: int = RUNS, seed: int = SEED, *, sizes: Sequence[int] = SIZES, 
     Returns
     -------
     DataFrame
-        One row per n, k, mechanism ("dynamic", "static" or "difference" = dynamic - static, run by run) and measure, with
-        ``mean``, ``low``, ``high`` (95 % interval of the mean) and ``runs``.
+        One row per n, k, mechanism ("dynamic", "static" or "difference" = dynamic - static, run by run) and measure,
+        with ``mean``, ``low``, ``high`` (95 % interval of the mean) and ``runs``.
 
     Notes
     -----
     Cost O(runs * points * n m) a size; about ten seconds for the paper's 1000 runs.
     """
+    if not len(sizes):
+        raise InvalidInput("sizes", "must name at least one number of users", sizes)
+    if isinstance(points, bool) or not isinstance(points, (int, np.integer)) or points < 1:
+        raise InvalidInput("points", "must be a whole number of at least 1", points)
     parts = []
     for n in sizes:
+        _whole_users(n)
         grid = _grid(n, points)
-        values = np.stack(repeat(_one_run, runs, seed=seed, key=(n,), progress=progress, label=f"n = {n}", n=n, grid=grid,
-                                 mechanism=mechanism, **how))
+        values = np.stack(
+            repeat(
+                _one_run,
+                runs,
+                seed=seed,
+                key=(n,),
+                progress=progress,
+                label=f"n = {n}",
+                n=n,
+                grid=grid,
+                mechanism=mechanism,
+                **how,
+            )
+        )
         values = np.concatenate([values, values[:, :1] - values[:, 1:]], axis=1)
         values = values.round(12)  # differences of equal numbers differ from processor to processor below that
         for c, name in enumerate(("dynamic", "static", "difference")):
@@ -222,20 +278,34 @@ def _ranked(rng: np.random.Generator, n: int, picked: np.ndarray, mechanism: Mec
     return np.stack([weights[order], mechanism(demands, weights).shares_at()[order]])
 
 
-def shares_by_weight(n: int, runs: int = RUNS, seed: int = SEED, *, mechanism: Mechanism = dmfa_srq,
-                     progress: bool = False, **how: Any) -> pd.DataFrame:
+def shares_by_weight(
+    n: int, runs: int = RUNS, seed: int = SEED, *, mechanism: Mechanism = dmfa_srq, progress: bool = False, **how: Any
+) -> pd.DataFrame:
     """Relate x_i to w_i: 20 users evenly spaced in the order of w, ascending (Figures 3 and 4).
 
     Returns
     -------
     DataFrame
         One row a sampled rank: ``rank``, ``weight`` and ``share`` averaged over runs with ``low``, ``high``, and
-        ``first_weight``, ``first_share`` of the first run alone. ``falls`` is the part of the runs in which the share falls
-        from the rank before to this one.
+        ``first_weight``, ``first_share`` of the first run alone. ``falls`` is the part of the runs in which the
+        share falls from the rank before to this one.
     """
+    _whole_users(n)
     picked = np.linspace(0, n - 1, min(n, 20)).round().astype(int)
-    values = np.stack(repeat(_ranked, runs, seed=seed, key=(n,), progress=progress, label=f"n = {n}", n=n, picked=picked,
-                             mechanism=mechanism, **how))
+    values = np.stack(
+        repeat(
+            _ranked,
+            runs,
+            seed=seed,
+            key=(n,),
+            progress=progress,
+            label=f"n = {n}",
+            n=n,
+            picked=picked,
+            mechanism=mechanism,
+            **how,
+        )
+    )
     frame = interval(values[:, 1]).rename(columns={"mean": "share"})
     frame.insert(0, "weight", values[:, 0].mean(axis=0))
     frame.insert(0, "rank", picked + 1)
@@ -277,7 +347,10 @@ def fig8(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.Da
 
 #: The readings of what the paper leaves open: the first of each is the one that the figures use.
 READINGS: dict[str, tuple[str, ...]] = {
-    "unit": get_args(UserUnit), "contribution": get_args(Contribution), "order": get_args(Order), "scale": get_args(Scale),
+    "unit": get_args(UserUnit),
+    "contribution": get_args(Contribution),
+    "order": get_args(Order),
+    "scale": get_args(Scale),
 }
 
 
@@ -287,20 +360,69 @@ def readings(runs: int = 200, seed: int = SEED, *, n: int = 100, progress: bool 
     Returns
     -------
     DataFrame
-        One row per combination and measure: the readings, ``measure``, ``dynamic``, ``static`` (means after the last arrival),
-        ``difference`` with ``low``, ``high``, ``runs``.
+        One row per combination and measure: the readings, ``measure``, ``dynamic``, ``static`` (means after the last
+        arrival), ``difference`` with ``low``, ``high``, ``runs``.
     """
     rows = []
     for values in product(*READINGS.values()):
-        how = dict(zip(READINGS, values, strict=True))
+        how: dict[str, Any] = dict(zip(READINGS, values, strict=True))
         frame = curves(runs, seed, sizes=(n,), points=1, progress=progress, **how)
         wide = frame.pivot(index="measure", columns="mechanism", values=["mean", "low", "high"])
         for measure in MEASURES:
             row = wide.loc[measure]
-            rows.append({**how, "measure": measure, "dynamic": row["mean", "dynamic"], "static": row["mean", "static"],
-                         "difference": row["mean", "difference"], "low": row["low", "difference"],
-                         "high": row["high", "difference"]})
+            rows.append(
+                {
+                    **how,
+                    "measure": measure,
+                    "dynamic": row["mean", "dynamic"],
+                    "static": row["mean", "static"],
+                    "difference": row["mean", "difference"],
+                    "low": row["low", "difference"],
+                    "high": row["high", "difference"],
+                }
+            )
     return pd.DataFrame(rows).assign(n=n, runs=runs)
+
+
+def algorithm_repairs(instances: int = 500, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
+    """Run Algorithm 1 under every combination of its repairs on random instances of five users and two resources.
+
+    Returns
+    -------
+    DataFrame
+        One row per combination (and per reading of line 6 where that is not repaired): ``repairs``, ``line 6``,
+        ``wrong`` (instances
+        where some M^k differs from the optimum by more than 1e-9), ``overdrawn`` (instances where more than the pool
+        is handed out), ``instances``.
+
+    Notes
+    -----
+    Cost O(instances) runs of 16 variants, about a millisecond each.
+    """
+    rows = []
+    draws = []
+    for number in tqdm(range(instances), desc="repairs", disable=not progress, leave=False):
+        rng = stream(seed, 5, number)
+        draws.append((rng.integers(1, 6, (5, 2)).astype(float), rng.integers(1, 6, 5).astype(float)))
+    for count in range(len(REPAIRS) + 1):
+        for repairs in combinations(REPAIRS, count):
+            for line_6 in ("repaired",) if "line_6" in repairs else ("position", "own", "largest"):
+                wrong = overdrawn = 0
+                for demands, weights in draws:
+                    reading = {} if line_6 == "repaired" else {"line_6": line_6}
+                    run = algorithm_1_printed(demands, weights, repairs=repairs, **reading)  # type: ignore[arg-type]
+                    wrong += not np.allclose(run.levels, dmfa_srq(demands, weights).levels, rtol=1e-9)
+                    overdrawn += bool((run.use_at() > weights.sum() * (1 + 1e-9)).any())
+                rows.append(
+                    {
+                        "repairs": ", ".join(repairs) or "none",
+                        "line 6": line_6,
+                        "wrong": wrong,
+                        "overdrawn": overdrawn,
+                        "instances": instances,
+                    }
+                )
+    return pd.DataFrame(rows)
 
 
 def reading_effects(frame: pd.DataFrame) -> pd.DataFrame:
@@ -326,8 +448,10 @@ def reading_effects(frame: pd.DataFrame) -> pd.DataFrame:
 def stored_end_points() -> pd.DataFrame:
     """Give the stored rows after the last arrival, of Figures 5 to 8 together, with a column ``measure``."""
     figures = dict(zip(("fig5", "fig6", "fig7", "fig8"), MEASURES, strict=True))
-    return pd.concat([end_points(results.load(f"dmfa_srq/{figure}")).assign(measure=measure)
-                      for figure, measure in figures.items()], ignore_index=True)
+    return pd.concat(
+        [end_points(results.load(f"dmfa_srq/{figure}")).assign(measure=measure) for figure, measure in figures.items()],
+        ignore_index=True,
+    )
 
 
 def _store(name: str, compute: Callable[..., pd.DataFrame], **arguments: Any) -> Callable[[], None]:
@@ -340,7 +464,10 @@ def _store(name: str, compute: Callable[..., pd.DataFrame], **arguments: Any) ->
 
 #: Full-effort tables kept in data/results, each with the call that computes it.
 STORED: dict[str, Callable[[], None]] = {
-    **{f"dmfa_srq/{figure.__name__}": _store(figure.__name__, figure, runs=RUNS)
-       for figure in (fig3, fig4, fig5, fig6, fig7, fig8)},
+    **{
+        f"dmfa_srq/{figure.__name__}": _store(figure.__name__, figure, runs=RUNS)
+        for figure in (fig3, fig4, fig5, fig6, fig7, fig8)
+    },
     "dmfa_srq/readings": _store("readings", readings, runs=200),
+    "dmfa_srq/algorithm_repairs": _store("algorithm_repairs", algorithm_repairs, instances=500),
 }

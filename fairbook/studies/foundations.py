@@ -161,8 +161,12 @@ def instances(runs: int, *, seed: int, users: int = 6, resources: int = 3) -> It
         values[empty, rng.integers(m, size=int(empty.sum()))] = 1.0
         weights = np.ones(n) if r % 4 == 1 else 10.0 ** rng.uniform(-2, 2, n)
         bounds = np.where(rng.random(n) < 0.5, np.inf, rng.integers(0, 9, n) / 4)
-        yield {"demands": values, "weights": weights, "capacities": rng.integers(1, 9, m).astype(float),
-               "max_tasks": bounds}
+        yield {
+            "demands": values,
+            "weights": weights,
+            "capacities": rng.integers(1, 9, m).astype(float),
+            "max_tasks": bounds,
+        }
 
 
 def agreement(runs: int, *, seed: int) -> pd.DataFrame:
@@ -189,13 +193,19 @@ def agreement(runs: int, *, seed: int) -> pd.DataFrame:
         exact = max(exact, float((np.abs(a.tasks - np.array([float(x) for x in fractions])) / scale).max()))
         lp = max(lp, float((np.abs(a.tasks - programs) / scale).max()))
         refused += bool(a.violations())
-    return pd.DataFrame({"held against": ["exact fractions", "linear programs", "certificate"], "instances": runs,
-                         "within": [exact < 1e-12, lp < 1e-5, refused == 0],
-                         "tolerance": ["1e-12", "1e-5", "1e-9"]})
+    return pd.DataFrame(
+        {
+            "held against": ["exact fractions", "linear programs", "certificate"],
+            "instances": runs,
+            "within": [exact < 1e-12, lp < 1e-5, refused == 0],
+            "tolerance": ["1e-12", "1e-5", "1e-9"],
+        }
+    )
 
 
-def sweep(checks: dict[str, Callable[[Allocation], Finding]], runs: int, *, seed: int,
-          rule: Callable[..., Allocation] = drf) -> pd.DataFrame:
+def sweep(
+    checks: dict[str, Callable[[Allocation], Finding]], runs: int, *, seed: int, rule: Callable[..., Allocation] = drf
+) -> pd.DataFrame:
     """Run checks of a property on the allocations of many random instances.
 
     Parameters
@@ -222,6 +232,13 @@ def sweep(checks: dict[str, Callable[[Allocation], Finding]], runs: int, *, seed
     rows = []
     for name, check in checks.items():
         found = [check(a) for a in allocations]
-        rows.append((name, runs, sum(f.checked for f in found), sum(not f for f in found),
-                     round(float(min(f.margin for f in found)), 9) + 0.0))  # rounding may leave -1e-16, and -0.0
+        rows.append(
+            (
+                name,
+                runs,
+                sum(f.checked for f in found),
+                sum(not f for f in found),
+                round(float(min(f.margin for f in found)), 9) + 0.0,
+            )
+        )  # rounding may leave -1e-16, and -0.0
     return pd.DataFrame(rows, columns=["property", "instances", "cases", "violations", "smallest margin"])

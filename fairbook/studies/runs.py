@@ -26,11 +26,22 @@ def stream(seed: int, *key: int) -> np.random.Generator:
     >>> stream(2016, 100, 3).integers(100) == stream(2016, 100, 3).integers(100)
     True
     """
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InvalidInput("seed", "must be a whole number of at least 0", seed)
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
-def repeat(run: Callable[..., Result], runs: int, *, seed: int, key: Sequence[int] = (), workers: int = 1,
-           progress: bool = False, label: str = "runs", **arguments: Any) -> list[Result]:
+def repeat(
+    run: Callable[..., Result],
+    runs: int,
+    *,
+    seed: int,
+    key: Sequence[int] = (),
+    workers: int = 1,
+    progress: bool = False,
+    label: str = "runs",
+    **arguments: Any,
+) -> list[Result]:
     """Call ``run(rng, **arguments)`` once per run, each with a stream of its own, and list the results in order.
 
     Parameters
@@ -48,6 +59,8 @@ def repeat(run: Callable[..., Result], runs: int, *, seed: int, key: Sequence[in
     """
     if isinstance(runs, bool) or not isinstance(runs, (int, np.integer)) or runs < 1:
         raise InvalidInput("runs", "must be a whole number of at least 1", runs)
+    if isinstance(workers, bool) or not isinstance(workers, (int, np.integer)) or workers < 1:
+        raise InvalidInput("workers", "must be a whole number of at least 1", workers)
     numbers = tqdm(range(runs), desc=label, disable=not progress, leave=False)
     if workers == 1:
         return [run(stream(seed, *key, r), **arguments) for r in numbers]
@@ -68,6 +81,8 @@ def interval(values: np.ndarray, level: float = 0.95) -> pd.DataFrame:
     DataFrame
         One row a point: ``mean``, ``low``, ``high`` (equal to the mean for a single run).
     """
+    if not 0 < level < 1:
+        raise InvalidInput("level", "must lie between 0 and 1", level)
     runs = len(values)
     mean = values.mean(axis=0)
     half = np.zeros_like(mean)
