@@ -17,7 +17,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -91,6 +91,8 @@ def _as_floats(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: st
 def _refuse_hidden(values: Sequence[Any], argument: str, index: tuple[int, ...] = ()) -> None:
     """Refuse what numpy would turn into numbers without a word: truth values and masked entries inside of lists."""
     for i, entry in enumerate(values):
+        if type(entry) is float or type(entry) is int:
+            continue
         if isinstance(entry, (bool, np.bool_)):
             raise InvalidInput(_at(argument, (*index, i)), "must be a number", entry)
         if np.ma.is_masked(entry):
@@ -102,11 +104,14 @@ def _refuse_hidden(values: Sequence[Any], argument: str, index: tuple[int, ...] 
 
 
 def number_of_dimensions(values: Any) -> int:
-    """Give ``np.ndim``, and -1 for what numpy cannot make an array of, such as ragged rows."""
-    try:
-        return int(np.ndim(values))
-    except (TypeError, ValueError):
-        return -1
+    """Give ``np.ndim``, of lists without converting them: ragged rows count as their first one does."""
+    depth = 0
+    while isinstance(values, (list, tuple)) and depth < 64:  # a list may hold itself
+        depth += 1
+        if not values:
+            return depth
+        values = values[0]
+    return depth + int(np.ndim(values))
 
 
 def _numbers(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: str) -> FloatArray:
@@ -132,7 +137,11 @@ def _raise_at_first(bad: NDArray[np.bool_], argument: str, rule: str, values: Fl
 
 def _labels(index: pd.Index, argument: str) -> Names:
     try:
-        if index.hasnans or index.has_duplicates:
+        if isinstance(index, pd.MultiIndex):
+            missing = any((code == -1).any() for code in index.codes)
+        else:
+            missing = index.hasnans
+        if missing or index.has_duplicates:
             repeated = index[index.duplicated()].unique().tolist()
             raise InvalidInput(argument, "must be unique and not missing", repeated or list(index))
     except TypeError:  # labels that cannot be compared
@@ -322,7 +331,7 @@ def as_fractions(values: Any, argument: str) -> list[Any]:
     >>> as_fractions([["1/3", 0.5]], "demands")
     [[Fraction(1, 3), Fraction(1, 2)]]
     """
-    if isinstance(values, (str, bytes)) or number_of_dimensions(values) == 0:
+    if isinstance(values, (str, bytes)) or not 0 < number_of_dimensions(values) < 64:
         raise InvalidInput(argument, "must be a sequence of numbers", values)
     if np.ma.is_masked(values):
         raise InvalidInput(argument, "must not be masked anywhere", values)
@@ -336,12 +345,13 @@ def as_fractions(values: Any, argument: str) -> list[Any]:
             found.append(as_fractions(entry, at))
             continue
         try:
-            if isinstance(entry, (bool, np.bool_)) or np.ma.is_masked(entry):
+            if not isinstance(entry, (str, numbers.Real, Decimal, type(None))) or isinstance(entry, bool):
                 raise TypeError
             if isinstance(entry, numbers.Integral):
                 entry = int(entry)  # a numpy integer inside of a fraction would overflow
-            exact = entry if isinstance(entry, (str, int, Fraction, Decimal)) else float(entry or 0)
-            found.append(None if entry is None else Fraction(exact))
+            elif not isinstance(entry, (str, Fraction, Decimal, type(None))):
+                entry = float(entry)
+            found.append(None if entry is None else Fraction(entry))
         except (TypeError, ValueError, OverflowError, ZeroDivisionError):
             raise InvalidInput(at, "must be a finite number", entry) from None
     if len({len(row) if isinstance(row, list) else -1 for row in found}) > 1:
@@ -513,6 +523,10 @@ class Allocation:
     users, resources : tuple
         Labels.
     mechanism : str
+    rule : {"max_min", "whole_tasks", "full"}
+        What the mechanism promises, which is what :meth:`explain` says and :meth:`violations` checks.
+        ``"max_min"``: levels are lexicographically max-min fair. ``"whole_tasks"``: tasks are whole, and one more task of a
+        user would overdraw its bottleneck. ``"full"``: every bottleneck is used up and needed.
     """
 
     tasks: FloatArray
@@ -524,6 +538,7 @@ class Allocation:
     named_users: Names | None = None
     named_resources: Names | None = None
     mechanism: str = "drf"
+    rule: Literal["max_min", "whole_tasks", "full"] = "max_min"
 
     @property
     def users(self) -> Names:
@@ -581,17 +596,24 @@ class Allocation:
             return f"{user} runs {tasks:.6g} tasks: its own bound stops it."
         if j == -2:
             return f"{user} runs {tasks:.6g} tasks: nothing stops it, but the allocation ended early."
+        if self.rule == "whole_tasks":
+            return (f"{user} runs {tasks:.6g} tasks at level {level:.6g}: another would need {self.demands[i, j]:.6g} of "
+                    f"{self.resources[j]}, and {max(self.slack[j], 0.0):.6g} of {self.capacities[j]:.6g} is left.")
+        if self.rule == "full":
+            return (f"{user} runs {tasks:.6g} tasks at level {level:.6g}: {self.utilisation[j]:.2%} of "
+                    f"{self.resources[j]} is in use, and what others hold is not taken back.")
         needs = self.demands[:, j] > 0
         return (f"{user} runs {tasks:.6g} tasks at level {level:.6g}: {self.resources[j]} stops it. "
                 f"{self.utilisation[j]:.2%} of it is in use, {user} needs it, and none of the {int(needs.sum())} users "
                 f"who need it stands at a higher level (the highest: {self.levels[needs].max():.6g}).")
 
     def violations(self, rtol: float = 1e-9) -> list[str]:
-        """List every way in which this allocation fails to be weighted max-min fair; empty means certified.
+        """List every way in which this allocation breaks what its rule promises; empty means certified.
 
         Uses nothing but the numbers stored here, so it judges any code that made them. An allocation is
         lexicographically max-min fair exactly if it is feasible and every user is at its own bound or has a
-        resource that is used up, that it needs, and that no user needing it has at a higher level.
+        resource that is used up, that it needs, and that no user needing it has at a higher level. For the other
+        rules the certificate says that nobody can be given more as things stand, not that the levels are fair.
 
         Notes
         -----
@@ -605,6 +627,10 @@ class Allocation:
         for i in np.flatnonzero((self.tasks < 0) | (self.tasks > self.max_tasks * (1 + rtol))).tolist():
             found.append(f"{self.users[i]} has {self.tasks[i]:.12g} tasks, outside 0 and its bound")
         full = self.tasks @ share >= 1 - rtol
+        over = self.tasks @ share + share > 1 + 1e-12  # one more task
+        whole = self.rule == "whole_tasks"
+        if whole and (self.tasks != np.floor(self.tasks)).any():
+            found.append("some tasks are not whole")
         highest = np.where(self.demands > 0, levels[:, None], 0.0).max(axis=0)
         for i, j in enumerate(self.bottlenecks.tolist()):
             if j == -2:
@@ -612,7 +638,8 @@ class Allocation:
             elif j == -1:
                 if not self.tasks[i] >= self.max_tasks[i] * (1 - rtol):
                     found.append(f"{self.users[i]} is below its own bound")
-            elif not (full[j] and self.demands[i, j] > 0 and levels[i] >= highest[j] * (1 - rtol)):
+            elif not (over[i, j] if whole else full[j] and self.demands[i, j] > 0) or (
+                    self.rule == "max_min" and not levels[i] >= highest[j] * (1 - rtol)):
                 found.append(f"{self.resources[j]} does not stop {self.users[i]}")
         return found
 

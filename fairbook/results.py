@@ -17,6 +17,7 @@ import os
 import pkgutil
 import platform
 import tempfile
+import time
 import tokenize
 from collections.abc import Callable, Iterable
 from functools import cache, partial
@@ -33,6 +34,7 @@ __all__ = ["is_fresh", "load", "load_facts", "refresh", "save", "source_hash", "
 
 _PACKAGE = Path(__file__).resolve().parent
 _DIGITS = "%.10g"  # more would tie the stored bytes to one processor
+_STARTED = time.time()
 _KINDS = {"f": "float64", "i": "int64", "u": "int64", "b": "bool"}
 _RECORDED = {"columns", "data", "facts", "module", "name", "sha256", "sources"}
 
@@ -183,8 +185,14 @@ def save(name: str, frame: pd.DataFrame, *, module: str, data: tuple[str, ...] =
     ------
     InvalidInput
         Where the name is not of that form, or the table cannot be read back as it is.
+    StaleResult
+        Where a source was edited after this process started: the table may not belong to what is there now.
     """
     table, record = _files(name)
+    # The process computes with the sources as it loaded them; the hash below is of the sources as they are now.
+    changed = [one for one in _closure([module]) if (path := _module_file(one)) and path.stat().st_mtime > _STARTED]
+    if changed:
+        raise StaleResult(f"{', '.join(changed)} changed while {name} was computed; compute it again")
     kinds = {str(column): _KINDS.get(kind.kind, "str") for column, kind in frame.dtypes.items()}
     if len(kinds) != frame.shape[1] or frame[[c for c, kind in kinds.items() if kind == "str"]].isna().any(axis=None):
         raise InvalidInput("frame", "must have columns of different names, and no missing text", list(frame.columns))

@@ -210,3 +210,12 @@ def test_wheel_ships_the_package_its_types_its_data_and_its_licences(wheel: list
         for name in wheel
         if name.startswith(("tests", "tools", "book/", "data/")) or name.endswith((".nbi", ".nbc", ".pyc"))
     ]
+
+
+def test_the_picture_in_the_readme_is_what_the_code_draws() -> None:
+    import fairbook as fb
+
+    run = fb.dmfa_srq(*fb.studies.dmfa_srq.instance(fb.studies.runs.stream(fb.studies.dmfa_srq.SEED, 30, 0), 30))
+    drawn = fb.figures.dmfa_srq.levels(run)._repr_svg_()
+    assert (ROOT / "book/assets/levels.svg").read_text("utf8") == drawn
+    assert "book/assets/levels.svg" in (ROOT / "README.md").read_text("utf8")

@@ -249,9 +249,8 @@ def claim(
 
 def claims(paper: str | None = None) -> dict[str, Claim]:
     """Give the registered claims, of one paper or of all, in the order in which they were registered."""
-    importlib.import_module(
-        "fairbook.claims"
-    )  # registers them; by name, so that no ledger depends on all papers' claims
+    # Registers them; by name, so that the ledger of one paper does not depend on the claims of all.
+    importlib.import_module("fairbook.claims")
     return {key: value for key, value in _CLAIMS.items() if paper in (None, value.paper)}
 
 
@@ -275,12 +274,13 @@ def compute(one: Claim, effort: Effort = QUICK) -> dict[str, Any]:
     }
 
 
-def check_mutant(one: Claim, effort: Effort = QUICK) -> bool:
+def check_mutant(one: Claim, effort: Effort = QUICK, *, evidence: Evidence | None = None) -> bool:
     """Run a claim's check on its mechanism and on its mutant; tell whether some part turns from true to false or back.
 
-    A part that is open on either side, or missing, shows nothing.
+    A part that is open on either side, or missing, shows nothing. Pass ``evidence`` of the same effort where the check
+    has been run on the mechanism already.
     """
-    honest = [part.holds for part in one.check(effort, one.mechanism).parts]
+    honest = [part.holds for part in (evidence or one.check(effort, one.mechanism)).parts]
     broken = [part.holds for part in one.check(effort, one.mutant).parts]
     return any({a, b} == {True, False} for a, b in zip(honest, broken, strict=False))
 

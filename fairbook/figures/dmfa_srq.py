@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from fairbook.figures.style import COLOURS, LOOKS, Look, Svg, axes
+from fairbook.figures.style import COLOURS, LOOKS, Look, Svg, axes, drawing
 from fairbook.model import DynamicAllocation
 
 __all__ = ["fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8", "gap", "levels", "water"]
@@ -23,6 +23,7 @@ def _note(panel: Axes, text: str) -> None:
     panel.annotate(text, (0.0, 1.02), xycoords="axes fraction", fontsize=9, color=COLOURS["grey"])
 
 
+@drawing
 def fig1(frame: pd.DataFrame) -> Svg:
     """Draw Figure 1: the shares of three users after each of their arrivals."""
     figure, (panel,) = axes(width=5.6, height=3.0)
@@ -47,10 +48,11 @@ def fig1(frame: pd.DataFrame) -> Svg:
     return Svg(figure)
 
 
+@drawing
 def fig2(frame: pd.DataFrame) -> Svg:
     """Draw Figure 2: demands of 100 and of 500 users in the plane of CPU and memory."""
     sizes = sorted(frame["n"].unique())
-    figure, panels = axes(1, len(sizes), width=7.2, height=3.3, share_y=True)
+    figure, panels = axes(1, len(sizes), width=7.2, height=3.3, share_x=True, share_y=True)
     for panel, n in zip(panels, sizes, strict=True):
         part = frame[frame["n"] == n]
         panel.plot(part["cpu"], part["memory"], "o", color=COLOURS["blue"], alpha=0.35, markeredgewidth=0)
@@ -65,30 +67,34 @@ def _by_weight(frame: pd.DataFrame) -> Svg:
     look = LOOKS["dmfa_srq"]
     runs = int(frame["runs"].iloc[0])
     panel.fill_between(frame["weight"], frame["low"], frame["high"], color=look.colour, alpha=0.25, linewidth=0)
-    panel.plot(frame["weight"], frame["share"], color=look.colour, marker=look.marker, label=f"mean of {runs} runs")
+    mean = f"{look.label}, mean of {runs} runs"
+    panel.plot(frame["weight"], frame["share"], color=look.colour, marker=look.marker, label=mean)
     panel.plot(
         frame["first_weight"],
         frame["first_share"],
         color=COLOURS["orange"],
         marker="^",
         linestyle=":",
-        label="first run alone",
+        label=f"{look.label}, first run alone",
     )
-    top = float(frame["weight"].max())
+    top = float(frame[["weight", "first_weight"]].to_numpy().max())
     panel.plot([0, top], [0, top], color=COLOURS["grey"], linewidth=1, label="contribution, $x = w$")
     panel.set_xlabel("contribution $w_i$ (part of the pool)")
     panel.set_ylabel("dominant-share units $x_i$")
     panel.set_xlim(0, None)
     panel.set_ylim(0, None)
+    panel.locator_params(nbins=6)
     panel.legend(loc="upper left")
     return Svg(figure)
 
 
+@drawing
 def fig3(frame: pd.DataFrame) -> Svg:
     """Draw Figure 3: shares against contributions, 20 of 100 users."""
     return _by_weight(frame)
 
 
+@drawing
 def fig4(frame: pd.DataFrame) -> Svg:
     """Draw Figure 4: shares against contributions, 20 of 500 users."""
     return _by_weight(frame)
@@ -109,40 +115,45 @@ def _line(panel: Axes, frame: pd.DataFrame, look: Look) -> None:
 
 def _curves(frame: pd.DataFrame, label: str, one: float | None = None) -> Svg:
     sizes = sorted(frame["n"].unique())
-    figure, panels = axes(1, len(sizes), width=7.6, height=3.1, share_y=True)
+    figure, panels = axes(1, len(sizes), width=7.6, height=3.3, share_y=True)
     for panel, n in zip(panels, sizes, strict=True):
         part = frame[frame["n"] == n]
         for mechanism, look in _LOOK.items():
             _line(panel, part[part["mechanism"] == mechanism], look)
         if one is not None:
-            panel.axhline(one, color=COLOURS["grey"], linewidth=1)
+            panel.axhline(one, color=COLOURS["grey"], linewidth=1, label="what was brought")
         panel.set_xlabel("users present $k$")
         _note(panel, f"$n = {n}$")
     panels[0].set_ylabel(label)
-    panels[0].legend(loc="best")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)  # covers no curve
     return Svg(figure)
 
 
+@drawing
 def fig5(frame: pd.DataFrame) -> Svg:
     """Draw Figure 5: the minimum dominant share; the line at 1 is what each user brought."""
     return _curves(frame, "minimum of $x_i^k/w_i$", one=1.0)
 
 
+@drawing
 def fig6(frame: pd.DataFrame) -> Svg:
     """Draw Figure 6: the sum of dominant-share units."""
     return _curves(frame, "sum of $x_i^k$")
 
 
+@drawing
 def fig7(frame: pd.DataFrame) -> Svg:
     """Draw Figure 7: CPU utilisation."""
     return _curves(frame, "CPU in use / $W_k$")
 
 
+@drawing
 def fig8(frame: pd.DataFrame) -> Svg:
     """Draw Figure 8: memory utilisation."""
     return _curves(frame, "memory in use / $W_k$")
 
 
+@drawing
 def gap(frame: pd.DataFrame) -> Svg:
     """Draw dynamic minus static after the last arrival against the number of users (frame of ``end_points``)."""
     names = {
@@ -175,6 +186,7 @@ def gap(frame: pd.DataFrame) -> Svg:
     return Svg(figure)
 
 
+@drawing
 def levels(run: DynamicAllocation) -> Svg:
     """Draw the level of every user after every arrival: sorted by arrival, never falling."""
     n = len(run)
@@ -205,12 +217,13 @@ def levels(run: DynamicAllocation) -> Svg:
     return Svg(figure)
 
 
+@drawing
 def water(run: DynamicAllocation, steps: Sequence[int], resource: int) -> Svg:
     """Draw the pool as water in columns after some arrivals.
 
     Each column is a user: its width is what the user takes of the resource per unit of level, its height the level,
-    so the area
-    is the resource in use. The dashed line is the lowest level; capacity is an area too and is named above the panel.
+    so the area is the resource in use. The dashed line is the lowest level; capacity is an area too and is named above
+    the panel.
     """
     figure, panels = axes(1, len(steps), width=7.6, height=3.0, share_y=True)
     rate = run.demands[:, resource] * run.weights / run.demands.max(axis=1)
@@ -220,7 +233,8 @@ def water(run: DynamicAllocation, steps: Sequence[int], resource: int) -> Svg:
         lowest = heights <= heights.min() * (1 + 1e-9)
         colours = np.where(lowest, COLOURS["blue"], COLOURS["sky"])
         panel.bar(left, heights, width=rate[:k], align="edge", color=colours, edgecolor="white", linewidth=1)
-        panel.axhline(float(heights.min()), color=COLOURS["black"], linestyle="--", linewidth=1)
+        bottom = float(heights.min())
+        panel.axhline(bottom, color=COLOURS["black"], linestyle="--", linewidth=1, label="lowest level $M^k$")
         for i in range(k):
             panel.annotate(
                 str(i + 1),
@@ -228,10 +242,11 @@ def water(run: DynamicAllocation, steps: Sequence[int], resource: int) -> Svg:
                 xytext=(0, 3),
                 textcoords="offset points",
                 ha="center",
-                color="white",
+                color="white" if lowest[i] else "black",
                 fontsize=9,
             )
         panel.set_xlabel("taken per unit of level")
         _note(panel, f"after arrival {k}: use {float(rate[:k] @ heights):.3g} of {run.weights[:k].sum():.3g}")
     panels[0].set_ylabel("level $x_i^k/w_i$")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center")
     return Svg(figure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 
-from fairbook.figures.style import COLOURS, LOOKS, Svg, axes
+from fairbook.figures.style import COLOURS, LOOKS, Svg, axes, drawing
 
 __all__ = ["course", "plane", "pools"]
 
@@ -21,6 +21,7 @@ def _note(panel: Axes, text: str) -> None:
     panel.annotate(text, (0.0, 1.03), xycoords="axes fraction", fontsize=9, color=COLOURS["grey"])
 
 
+@drawing
 def pools(frame: pd.DataFrame) -> Svg:
     """Draw how much of each resource each user holds under several rules (frame of ``shares``)."""
     rules = list(dict.fromkeys(frame["rule"]))
@@ -53,6 +54,7 @@ def pools(frame: pd.DataFrame) -> Svg:
     return Svg(figure)
 
 
+@drawing
 def plane(frame: pd.DataFrame) -> Svg:
     """Draw what two users can run together, and the path of progressive filling (frame of ``plane``)."""
     figure, (panel,) = axes(width=5.2, height=3.6)
@@ -74,6 +76,7 @@ def plane(frame: pd.DataFrame) -> Svg:
     return Svg(figure)
 
 
+@drawing
 def course(frame: pd.DataFrame) -> Svg:
     """Draw users' levels and the use of resources while the water rises (frame of ``course``)."""
     figure, panels = axes(1, 2, width=7.6, height=3.2)

@@ -7,14 +7,18 @@ colour, marker and line style in every chapter.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from functools import wraps
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "LOOKS", "Look", "Svg", "axes"]
+__all__ = ["COLOURS", "LOOKS", "Look", "Svg", "axes", "drawing"]
+
+Arguments = ParamSpec("Arguments")
+Drawn = TypeVar("Drawn")
 
 #: Okabe-Ito.
 COLOURS = {
@@ -70,7 +74,13 @@ _SETTINGS: dict[Any, Any] = {
 
 
 def axes(
-    rows: int = 1, columns: int = 1, *, width: float = 6.4, height: float = 3.4, share_y: bool = False
+    rows: int = 1,
+    columns: int = 1,
+    *,
+    width: float = 6.4,
+    height: float = 3.4,
+    share_x: bool = False,
+    share_y: bool = False,
 ) -> tuple[Figure, list]:
     """Make an empty figure in the book's style.
 
@@ -80,8 +90,8 @@ def axes(
         Panels.
     width, height : float
         Of the whole figure, in inches.
-    share_y : bool
-        Whether panels of a row share their y axis.
+    share_x, share_y : bool
+        Whether the panels share an axis.
 
     Returns
     -------
@@ -90,7 +100,7 @@ def axes(
     """
     with _styled():
         figure = Figure(figsize=(width, height))
-        panels = figure.subplots(rows, columns, squeeze=False, sharey=share_y)
+        panels = figure.subplots(rows, columns, squeeze=False, sharex=share_x, sharey=share_y)
     return figure, list(panels.flat)
 
 
@@ -98,6 +108,17 @@ def axes(
 def _styled() -> Iterator[None]:
     with mpl.rc_context({**mpl.rcParamsDefault, **_SETTINGS, "backend": mpl.rcParams["backend"]}):
         yield
+
+
+def drawing(draw: Callable[Arguments, Drawn]) -> Callable[Arguments, Drawn]:
+    """Let a function draw in the book's style, whatever matplotlib's settings are where it is called."""
+
+    @wraps(draw)
+    def styled(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Drawn:
+        with _styled():
+            return draw(*args, **kwargs)
+
+    return styled
 
 
 class Svg:

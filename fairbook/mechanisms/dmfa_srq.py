@@ -39,7 +39,6 @@ from fairbook.model import (
     Named,
     as_demands,
     as_positive,
-    as_weights,
     check_demands,
     check_positive,
     demand_matrix,
@@ -167,6 +166,13 @@ def _checked_shapes(demands: Any, weights: Any) -> tuple[Named, FloatArray]:
     return named, per_user(weights, len(named.values), named.users, "weights")
 
 
+def _checked(demands: Any, weights: Any) -> tuple[Named, FloatArray]:
+    named, amounts = _checked_shapes(demands, weights)
+    check_demands(named.values)
+    check_positive(amounts, "weights")
+    return named, amounts
+
+
 def dmfa_srq(demands: Any, weights: Any) -> DynamicAllocation:
     """Allocate at each arrival by DMFA-SRQ, model (4) of Zhang et al. 2016, with the group stack.
 
@@ -241,6 +247,8 @@ def exact_levels(demands: Sequence[Sequence[Any]], weights: Sequence[Any]) -> li
     >>> [str(M) for M in exact_levels([["1", "1/2"], ["1/2", "1"]], ["1/4", "1/4"])]
     ['1', '4/3']
     """
+    if weights is None:
+        raise InvalidInput("weights", "must be given", weights)
     rows, amounts, _, _ = exact_instance(demands, weights)
     n, m = len(rows), len(rows[0])
     level, rate = np.full(n, Fraction(0)), np.full((n, m), Fraction(0))
@@ -275,9 +283,8 @@ def static_optimum(demands: Any, weights: Any) -> DynamicAllocation:
     >>> static_optimum([[1, 1/2], [1/2, 1], [1/2, 1]], [1/4, 1/4, 1/2]).levels.round(4)
     array([1.    , 1.3333, 1.1429])
     """
-    named = as_demands(demands)
+    named, amounts = _checked(demands, weights)
     values = named.values
-    amounts = as_weights(weights, len(values), named.users, contributed=True)
     need = np.cumsum(values * (amounts / values.max(axis=1))[:, None], axis=0)
     binding = need.argmax(axis=1)
     levels = np.cumsum(amounts) / need[np.arange(len(need)), binding]
@@ -310,10 +317,9 @@ def algorithm_1(demands: Any, weights: Any, *, work: list[int] | None = None) ->
     ----------
     Zhang et al. 2016, Algorithm 1, equations (8)-(10).
     """
-    named, amounts = as_demands(demands), None
+    named, amounts = _checked(demands, weights)
     values = named.values
     n, m = values.shape
-    amounts = as_weights(weights, n, named.users, contributed=True)
     rate = values * (amounts / values.max(axis=1))[:, None]  # w_i d_ij
     capacity = np.cumsum(amounts)
     below = np.zeros((n + 1, m))  # below[t] = sum of the first t rates
@@ -379,15 +385,16 @@ def algorithm_1_printed(demands: Any, weights: Any, *, repairs: Iterable[str] = 
     ----------
     Zhang et al. 2016, Algorithm 1.
     """
-    repaired = frozenset(repairs)
-    if not repaired <= set(REPAIRS):
-        raise InvalidInput("repairs", f"must be among {REPAIRS}", sorted(repaired - set(REPAIRS)))
+    if isinstance(repairs, str) or not isinstance(repairs, Iterable):
+        raise InvalidInput("repairs", f"must be several of {REPAIRS}", repairs)
+    repaired = list(repairs)
+    if not all(repair in REPAIRS for repair in repaired):
+        raise InvalidInput("repairs", f"must be among {REPAIRS}", repaired)
     if line_6 not in ("position", "own", "largest"):
         raise InvalidInput("line_6", "must be 'position', 'own' or 'largest'", line_6)
-    named = as_demands(demands)
+    named, w = _checked(demands, weights)
     raw = named.values
     n, m = raw.shape
-    w = as_weights(weights, n, named.users, contributed=True)
     d = raw / raw.max(axis=1, keepdims=True)
     x = np.zeros(n)
     levels, binding = np.empty(n), np.empty(n, dtype=np.int32)
@@ -694,9 +701,10 @@ class DmfaSrq:
         if n == 0:
             raise InvalidInput("allocation", "needs at least one user in the pool", 0)
         scarcest = int(np.argmin(self._slack))
-        return Allocation(self.tasks, self._demands[:n].copy(), self._weights[:n].copy(),
+        return Allocation(self.tasks, self._demands[:n].copy(), self._weights[:n] / self.capacity,
                           np.full(len(self.resources), self.capacity), np.full(n, np.inf),
-                          np.full(n, scarcest, dtype=np.int64), self.users, self.resources, mechanism="dmfa_srq")
+                          np.full(n, scarcest, dtype=np.int64), self.users, self.resources, mechanism="dmfa_srq",
+                          rule="full")
 
     # ---- saving and restoring
 

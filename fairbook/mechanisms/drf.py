@@ -308,4 +308,4 @@ def drf_by_task(demands: Any, weights: Any = None, capacities: Any = None, max_t
             over = np.flatnonzero(share[i] > left + 1e-12)
             bottlenecks[i] = -1 if tasks[i] >= bounds[i] else (over[0] if over.size else _UNSET)
     return Allocation(tasks, values, scaled, pool, bounds, bottlenecks, named.users, named.resources,
-                      mechanism="drf_by_task")
+                      mechanism="drf_by_task", rule="whole_tasks")

@@ -37,7 +37,7 @@ def require_z3() -> ModuleType:
     try:
         return importlib.import_module("z3")
     except ImportError as error:
-        raise MissingDependency("settling statements needs the package z3-solver (extra 'smt')") from error
+        raise MissingDependency("settling statements needs the package z3-solver (extra 'proofs')") from error
 
 
 @dataclass(frozen=True)

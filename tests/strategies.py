@@ -1,0 +1,66 @@
+"""Instances that several test modules draw: small and exact with many ties, or in floats with weights far apart."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+#: The same examples on every machine, and no limit in seconds: the first call compiles.
+REPEATABLE = settings(deadline=None, derandomize=True, database=None, max_examples=60)
+FEW = settings(REPEATABLE, max_examples=20)
+
+SIZES = st.integers(min_value=1, max_value=7)
+
+
+class Instance(NamedTuple):
+    """Demands (n, m), weights (n,), capacities (m,), bounds (n,) with None for no bound; all exact."""
+
+    demands: list[list[Fraction]]
+    weights: list[Fraction]
+    capacities: list[Fraction]
+    max_tasks: list[Fraction | None]
+
+    @property
+    def floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """The same as float arrays, ``inf`` for no bound."""
+        return (np.array(self.demands, dtype=float), np.array(self.weights, dtype=float),
+                np.array(self.capacities, dtype=float),
+                np.array([np.inf if bound is None else float(bound) for bound in self.max_tasks]))
+
+
+def ratios(largest: int = 6) -> st.SearchStrategy[Fraction]:
+    """Positive fractions of small whole numbers."""
+    whole = st.integers(min_value=1, max_value=largest)
+    return st.builds(Fraction, whole, whole)
+
+
+def far_apart() -> st.SearchStrategy[Fraction]:
+    """Weights up to 10^6 apart."""
+    return st.builds(lambda part, power: part * Fraction(10) ** power, ratios(3), st.integers(-3, 3))
+
+
+@st.composite
+def instances(draw: st.DrawFn, zeros: bool = True, max_n: int = 7, max_m: int = 4) -> Instance:
+    """Draw an exact instance; few distinct numbers, so that ties and equal demands are common."""
+    n, m = draw(st.integers(1, max_n)), draw(st.integers(1, max_m))
+    entry = st.one_of(st.just(Fraction(0)), ratios(4)) if zeros else ratios(4)
+    row = st.lists(entry, min_size=m, max_size=m).filter(any)
+    demands = draw(st.lists(row, min_size=n, max_size=n))
+    weights = draw(st.lists(st.one_of(st.just(Fraction(1)), ratios(), far_apart()), min_size=n, max_size=n))
+    capacities = draw(st.lists(st.one_of(st.just(Fraction(1)), ratios()), min_size=m, max_size=m))
+    bound = st.one_of(st.none(), st.just(Fraction(0)), ratios(8))
+    return Instance(demands, weights, capacities, draw(st.lists(bound, min_size=n, max_size=n)))
+
+
+def random_arrivals(rng: np.random.Generator, n: int, m: int, decades: float = 0.0,
+                    zeros: float = 0.0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give demands (n, m) and weights (n,) spread over ``decades`` powers of ten; a part ``zeros`` of entries is 0."""
+    demands = rng.uniform(0.01, 1.0, (n, m))
+    demands[rng.random((n, m)) < zeros] = 0.0
+    demands[np.arange(n), rng.integers(m, size=n)] = rng.uniform(0.01, 1.0, n)
+    return demands, 10.0 ** rng.uniform(-decades / 2, decades / 2, n)

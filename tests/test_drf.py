@@ -1,0 +1,425 @@
+"""drf and drf_by_task against exact fractions, linear programs, certificates and what the DRF paper prints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import fairbook as fb
+from fairbook.oracles.drf import exact_tasks, leximin_tasks
+from tests.strategies import FEW, REPEATABLE, Instance, instances, random_arrivals
+
+TINY = 1e-12  # relative, for what is computed in a few dozen float operations
+
+
+def close(a: Any, b: Any, rtol: float = TINY) -> bool:
+    return np.allclose(np.asarray(a, dtype=float), np.asarray(b, dtype=float), rtol=rtol, atol=0)
+
+
+# ----------------------------------------------------------------------------------------- divisible, exact
+
+
+@REPEATABLE
+@given(instances())
+def test_equals_exact_fractions(case: Instance) -> None:
+    demands, weights, capacities, _ = case.floats
+    exact = exact_tasks(case.demands, case.weights, case.capacities)
+    allocation = fb.drf(demands, weights, capacities)
+    assert close(allocation.tasks, exact)
+    assert allocation.violations() == []
+
+
+@REPEATABLE
+@given(instances())
+def test_equals_exact_fractions_with_bounds(case: Instance) -> None:
+    demands, weights, capacities, bounds = case.floats
+    exact = exact_tasks(case.demands, case.weights, case.capacities, case.max_tasks)
+    allocation = fb.drf(demands, weights, capacities, bounds)
+    assert close(allocation.tasks, exact)
+    assert (allocation.tasks <= bounds).all()
+    assert allocation.violations() == []
+
+
+@FEW
+@given(instances(max_n=5, max_m=3))
+def test_equals_leximin_programs(case: Instance) -> None:
+    demands, _, capacities, bounds = case.floats
+    weights = np.arange(1.0, len(demands) + 1)  # HiGHS cannot judge weights far apart
+    allocation = fb.drf(demands, weights, capacities, bounds)
+    assert np.allclose(allocation.tasks, leximin_tasks(demands, weights, capacities, bounds), rtol=1e-6, atol=1e-7)
+
+
+def test_infinite_bounds_are_no_bounds() -> None:
+    demands, weights = random_arrivals(np.random.default_rng(0), 60, 3, decades=6, zeros=0.4)
+    free, bounded = fb.drf(demands, weights), fb.drf(demands, weights, max_tasks=np.full(60, np.inf))
+    assert close(free.tasks, bounded.tasks)
+    assert (free.bottlenecks == bounded.bottlenecks).all()
+
+
+def test_bound_of_zero_leaves_the_rest_to_the_others() -> None:
+    allocation = fb.drf([[1, 1], [1, 2]], max_tasks=[0, np.inf])
+    assert allocation.tasks.tolist() == [0, 0.5]
+    assert allocation.bottlenecks.tolist() == [-1, 1]
+    assert fb.drf([[1.0]], max_tasks=[0]).tasks.tolist() == [0]
+
+
+def test_bound_wins_a_tie_with_a_resource() -> None:
+    allocation = fb.drf([[1, 0], [1, 0]], max_tasks=[0.5, np.inf])
+    assert allocation.tasks.tolist() == [0.5, 0.5]
+    assert allocation.bottlenecks.tolist() == [-1, 0]
+
+
+def test_smaller_index_wins_a_tie_of_resources() -> None:
+    assert fb.drf([[1, 1], [1, 1]]).bottlenecks.tolist() == [0, 0]
+
+
+# ------------------------------------------------------------------------------------ what the paper prints
+
+
+def test_example_of_the_paper() -> None:
+    allocation = fb.drf([[1, 4], [3, 1]], capacities=[9, 18])
+    assert allocation.tasks.tolist() == [3, 2]
+    assert allocation.dominant_shares.tolist() == pytest.approx([2 / 3, 2 / 3])
+    assert allocation.use.tolist() == [9, 14]
+    assert allocation.slack.tolist() == [0, 4]
+
+
+def test_progressive_filling_goes_on_without_a_stopped_user() -> None:
+    # A and B fill the first resource; C, who does not need it, goes on until the second is used up
+    allocation = fb.drf([[1, 0], [1, 1], [0, 1]])
+    assert allocation.tasks.tolist() == [0.5, 0.5, 0.5]
+    assert fb.drf([[1, 0], [1, 0], [0, 1]]).tasks.tolist() == [0.5, 0.5, 1]
+
+
+def test_weights_per_resource() -> None:
+    # section 4.3: with weights of its own on each resource, a user's level is max_j share_ij / w_ij
+    demands = np.array([[1.0, 0.5], [0.5, 1.0]])
+    weights = np.array([[3.0, 1.0], [1.0, 1.0]])
+    allocation = fb.drf(demands, weights)
+    scaled = weights / weights.sum(axis=0)
+    assert close(allocation.weights, scaled)
+    rate = 1 / (demands / scaled).max(axis=1)
+    level = 1 / (rate @ demands).max()
+    assert close(allocation.tasks, rate * level)
+    assert close(allocation.levels, [level, level])
+    assert allocation.violations() == []
+
+
+@FEW
+@given(instances(), st.integers(0, 2**31))
+def test_weights_per_resource_that_agree_are_weights(case: Instance, seed: int) -> None:
+    demands, weights, capacities, bounds = case.floats
+    wide = np.repeat(weights[:, None], demands.shape[1], axis=1)
+    wide *= np.random.default_rng(seed).uniform(0.5, 2, demands.shape[1])  # columns are scaled by themselves
+    assert close(fb.drf(demands, wide, capacities, bounds).tasks, fb.drf(demands, weights, capacities, bounds).tasks)
+    different = wide * np.random.default_rng(seed).uniform(0.5, 2, wide.shape)
+    assert fb.drf(demands, different, capacities, bounds).violations() == []
+
+
+# ------------------------------------------------------------------------------------- where others break
+
+
+def test_one_user_gets_everything() -> None:
+    assert fb.drf([[2.0, 8.0]], capacities=[10, 10]).tasks.tolist() == [1.25]
+
+
+def test_one_resource_is_weighted_max_min() -> None:
+    allocation = fb.drf(np.ones((4, 1)), weights=[1, 2, 3, 4], max_tasks=[0.05, np.inf, np.inf, 0.1])
+    assert close(allocation.tasks, [0.05, 0.85 * 2 / 5, 0.85 * 3 / 5, 0.1])
+
+
+def test_equal_demands_share_by_weight() -> None:
+    allocation = fb.drf(np.tile([0.25, 1.0], (500, 1)), weights=np.arange(1, 501))
+    assert close(allocation.tasks, np.arange(1, 501) / 125250)
+    assert (allocation.bottlenecks == 1).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("bounded", [False, True])
+def test_many_users_and_weights_far_apart(seed: int, bounded: bool) -> None:
+    rng = np.random.default_rng(seed)
+    demands, weights = random_arrivals(rng, 500, 3, decades=6, zeros=0.4)
+    bounds = np.where(rng.random(500) < 0.5, 10.0 ** rng.uniform(-6, 0, 500), np.inf) if bounded else None
+    allocation = fb.drf(demands, weights, capacities=[1, 5, 0.3], max_tasks=bounds)
+    assert allocation.violations() == []
+    assert len(set(allocation.bottlenecks.tolist())) > 1
+
+
+def test_many_users_equal_exact_fractions() -> None:
+    rng = np.random.default_rng(1)
+    demands, weights = random_arrivals(rng, 60, 3, decades=6, zeros=0.4)
+    bounds = np.where(rng.random(60) < 0.5, rng.uniform(0, 0.02, 60), np.inf)
+    exact = exact_tasks(demands.tolist(), weights.tolist(), None, [None if b == np.inf else b for b in bounds.tolist()])
+    assert close(fb.drf(demands, weights, max_tasks=bounds).tasks, exact, rtol=1e-11)
+
+
+def test_inputs_at_the_ends_of_the_range() -> None:
+    # a rate is weight / (demand / capacity): four factors at the ends once made it zero, and the filling endless
+    ends = [[1e-75, 0], [0, 1e75]]
+    allocation = fb.drf(ends, weights=[1e75, 1e-75], capacities=[1e75, 1e-75])
+    assert close(allocation.tasks, [1e150, 1e-150])
+    assert allocation.violations() == []
+
+
+@REPEATABLE
+@given(instances(), st.randoms(use_true_random=False))
+def test_order_of_users_and_resources_does_not_matter(case: Instance, random: Any) -> None:
+    demands, weights, capacities, bounds = case.floats
+    n, m = demands.shape
+    users, resources = random.sample(range(n), n), random.sample(range(m), m)
+    plain = fb.drf(demands, weights, capacities, bounds)
+    mixed = fb.drf(demands[users][:, resources], weights[users], capacities[resources], bounds[users])
+    assert close(mixed.tasks, plain.tasks[users])
+
+
+@REPEATABLE
+@given(instances(), st.integers(-20, 20), st.integers(-20, 20))
+def test_units_do_not_matter(case: Instance, unit: int, scale: int) -> None:
+    demands, weights, capacities, bounds = case.floats
+    plain = fb.drf(demands, weights, capacities, bounds)
+    other = fb.drf(demands * 2.0**unit, weights * 2.0**scale, capacities * 2.0**unit, bounds)
+    assert (other.tasks == plain.tasks).all()  # powers of two change no digit
+    tenfold = fb.drf(demands * 10, weights * 3, capacities, bounds / 10)
+    assert close(tenfold.tasks * 10, plain.tasks)
+
+
+@REPEATABLE
+@given(instances())
+def test_more_weight_never_means_fewer_tasks(case: Instance) -> None:
+    demands, weights, capacities, _ = case.floats
+    more = weights.copy()
+    more[0] *= 2
+    before = fb.drf(demands, weights, capacities).tasks[0]
+    assert fb.drf(demands, more, capacities).tasks[0] >= before * (1 - TINY)
+
+
+# ---------------------------------------------------------------------------------------------- certificates
+
+
+def tampered(allocation: fb.Allocation) -> list[fb.Allocation]:
+    tasks = allocation.tasks
+    up, down = tasks.copy(), tasks.copy()
+    up[0] *= 1.01
+    down[-1] *= 0.99
+    wrong = allocation.bottlenecks.copy()
+    wrong[0] = -1
+    return [replace(allocation, tasks=up), replace(allocation, tasks=down), replace(allocation, tasks=tasks * 1.01),
+            replace(allocation, tasks=tasks * 0.99), replace(allocation, tasks=tasks * np.nan),
+            replace(allocation, bottlenecks=wrong), replace(allocation, bottlenecks=np.full(len(tasks), -2))]
+
+
+@REPEATABLE
+@given(instances())
+def test_certificate_notices_tampering(case: Instance) -> None:
+    demands, weights, capacities, _ = case.floats
+    for changed in tampered(fb.drf(demands, weights, capacities)):
+        assert changed.violations() != []
+
+
+def test_certificate_names_what_is_wrong() -> None:
+    allocation = fb.drf(pd.DataFrame([[1, 4], [3, 1]], ["ann", "bob"], ["cpu", "memory"]), capacities=[9, 18])
+    over = replace(allocation, tasks=np.array([3.0, 3.0])).violations()
+    assert any("cpu is used 1.33333333333 times" in text for text in over)
+    swapped = replace(allocation, bottlenecks=np.array([1, 0])).violations()
+    assert swapped == ["memory does not stop ann"]
+
+
+def test_user_who_stands_higher_elsewhere_is_no_bottleneck() -> None:
+    allocation = fb.drf([[1, 0], [1, 1], [0, 1]])
+    unfair = replace(allocation, tasks=np.array([0.4, 0.6, 0.4]))  # feasible and nothing is left, but unequal
+    assert unfair.violations() != []
+
+
+# ----------------------------------------------------------------------------------- names and kinds of input
+
+
+def named() -> tuple[pd.DataFrame, pd.Series, pd.Series, pd.Series]:
+    users, resources = ["ann", "bob", "cyd"], ["cpu", "memory"]
+    demands = pd.DataFrame([[1.0, 4.0], [3.0, 1.0], [2.0, 2.0]], users, resources)
+    return (demands, pd.Series([1.0, 2.0, 3.0], users), pd.Series([9.0, 18.0], resources),
+            pd.Series([np.inf, 1.0, 2.0], users))
+
+
+def test_names_are_carried() -> None:
+    allocation = fb.drf(*named())
+    assert allocation.users == ("ann", "bob", "cyd")
+    assert allocation.resources == ("cpu", "memory")
+    frame = allocation.to_frame()
+    assert frame.index.tolist() == ["ann", "bob", "cyd"]
+    assert set(frame["bottleneck"]) <= {"cpu", "memory", "own bound"}
+    assert "stops it" in allocation.explain("ann")
+    with pytest.raises(fb.InvalidInput, match="user must be one of the users"):
+        allocation.explain("zoe")
+
+
+def test_series_are_matched_by_name() -> None:
+    demands, weights, capacities, bounds = named()
+    plain = fb.drf(demands, weights, capacities, bounds)
+    assert (fb.drf(demands, weights[::-1], capacities[::-1], bounds[::-1]).tasks == plain.tasks).all()
+    assert (fb.drf(demands, weights.to_numpy(), capacities.tolist(), bounds.to_numpy()).tasks == plain.tasks).all()
+
+
+def test_weights_per_resource_are_matched_by_name() -> None:
+    demands, *_ = named()
+    weights = pd.DataFrame([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]], demands.index, demands.columns)
+    plain = fb.drf(demands, weights)
+    assert (fb.drf(demands, weights.iloc[::-1, ::-1]).tasks == plain.tasks).all()
+    assert (fb.drf(demands, weights.to_numpy()).tasks == plain.tasks).all()
+    with pytest.raises(fb.InvalidInput, match=r"weights.index must name the same users"):
+        fb.drf(demands, weights.set_axis(["ann", "bob", "zoe"]))
+
+
+def test_series_with_other_names_are_refused() -> None:
+    demands, weights, capacities, bounds = named()
+    with pytest.raises(fb.InvalidInput, match=r"weights.index must name the same users"):
+        fb.drf(demands, weights.rename({"ann": "zoe"}))
+    with pytest.raises(fb.InvalidInput, match=r"capacities.index must name the same resources"):
+        fb.drf(demands, weights, capacities.rename({"cpu": "gpu"}))
+    with pytest.raises(fb.InvalidInput, match=r"max_tasks.index must name the same users"):
+        fb.drf(demands, weights, capacities, bounds.rename({"ann": "zoe"}))
+    with pytest.raises(fb.InvalidInput, match=r"weights.index must be unique"):
+        fb.drf(demands, pd.Series([1.0, 2.0, 3.0], ["ann", "ann", "bob"]))
+
+
+def test_series_without_names_are_taken_in_order() -> None:
+    demands, weights, capacities, bounds = named()
+    plain = fb.drf(demands, weights, capacities, bounds)
+    positions = [part.reset_index(drop=True) for part in (weights, capacities, bounds)]
+    assert (fb.drf(demands, *positions).tasks == plain.tasks).all()
+
+
+@pytest.mark.parametrize("kind", [
+    lambda a: a.tolist(), lambda a: tuple(map(tuple, a.tolist())), lambda a: a.astype(int), lambda a: a.astype(np.float32),
+    lambda a: a.astype(np.float16), lambda a: a.astype(np.longdouble), lambda a: a.astype(np.uint8), np.asfortranarray,
+    lambda a: np.repeat(a, 2, axis=0)[::2], lambda a: a.astype(object), lambda a: a.astype(">f8"), np.ma.masked_array,
+    lambda a: [[Fraction(x) for x in row] for row in a.tolist()], lambda a: [[Decimal(x) for x in row] for row in a.tolist()],
+    pd.DataFrame, lambda a: pd.DataFrame(a).astype("Int64"), lambda a: [np.array(row) for row in a],
+])
+def test_kinds_of_numbers(kind: Any) -> None:
+    demands = np.array([[1.0, 4.0], [3.0, 1.0]])
+    assert fb.drf(kind(demands), capacities=[9, 18]).tasks.tolist() == [3, 2]
+    assert fb.drf_by_task(kind(demands), capacities=[9, 18]).tasks.tolist() == [3, 2]
+
+
+# --------------------------------------------------------------------------------------------- whole tasks
+
+
+def naive_by_task(demands: Any, weights: Any, capacities: Any, bounds: Any, stuck: str) -> list[int]:
+    """Algorithm 1 of the DRF paper in fractions: scan everyone before every task."""
+    n, m = len(demands), len(capacities)
+    dominant = [max(d / c for d, c in zip(row, capacities, strict=True)) for row in demands]
+    tasks, left, active = [0] * n, list(capacities), set(range(n))
+    while active:
+        i = min(active, key=lambda i: (tasks[i] * dominant[i] / weights[i], i))
+        if bounds[i] is not None and tasks[i] + 1 > bounds[i]:
+            active.remove(i)
+        elif any(demands[i][j] > left[j] for j in range(m)):
+            if stuck == "stop":
+                break
+            active.remove(i)
+        else:
+            tasks[i] += 1
+            left = [have - need for have, need in zip(left, demands[i], strict=True)]
+    return tasks
+
+
+def dyadic(case: Instance) -> Instance:
+    """The same with numbers that floats hold exactly and add exactly, so that ties stay ties."""
+    def near(x: Fraction) -> Fraction:
+        return Fraction(max(1, round(x * 16)), 16) if x else x
+    return Instance([[near(d) / 16 for d in row] for row in case.demands], [Fraction(1)] * len(case.weights),
+                    [Fraction(1)] * len(case.capacities), case.max_tasks)
+
+
+@pytest.mark.parametrize("stuck", ["skip", "stop"])
+@REPEATABLE
+@given(case=instances().map(dyadic))
+def test_by_task_equals_a_naive_loop(stuck: Any, case: Instance) -> None:
+    demands, weights, capacities, bounds = case.floats
+    allocation = fb.drf_by_task(demands, weights, capacities, bounds, stuck=stuck)
+    assert allocation.tasks.tolist() == naive_by_task(*case, stuck)
+
+
+@FEW
+@given(instances(zeros=False, max_n=5))
+def test_by_task_with_weights_and_small_tasks_is_close_to_drf(case: Instance) -> None:
+    demands, weights, _, _ = case.floats
+    weights = np.clip(weights, 0.5, 2)
+    demands = demands / demands.max() / 400
+    whole, divisible = fb.drf_by_task(demands, weights, stuck="stop"), fb.drf(demands, weights)
+    # until the first task that does not fit all levels are within one task of each other
+    one_task = (demands.max(axis=1) / (weights / weights.sum()))
+    assert np.ptp(whole.levels) <= one_task.max() * (1 + 1e-9)
+    assert (np.abs(whole.levels - divisible.levels) <= 2 * one_task.max()).all()
+
+
+def test_by_task_is_within_one_task_of_drf_on_the_paper() -> None:
+    demands, capacities = [[1, 4], [3, 1]], [9.5, 18.5]
+    whole, divisible = fb.drf_by_task(demands, capacities=capacities), fb.drf(demands, capacities=capacities)
+    assert (np.abs(whole.tasks - divisible.tasks) <= 1).all()
+    assert not (whole.tasks == divisible.tasks).all()
+
+
+def test_by_task_skips_or_stops() -> None:
+    demands = [[0.6, 0.1], [0.1, 0.1]]
+    skip, stop = fb.drf_by_task(demands), fb.drf_by_task(demands, stuck="stop")
+    assert skip.tasks.tolist() == [1, 4]
+    assert skip.bottlenecks.tolist() == [0, 0]
+    assert stop.tasks.tolist() == [1, 4]
+    big = fb.drf_by_task([[0.6, 0.1], [0.5, 0.1], [0.1, 0.1]], weights=[1, 1, 1], stuck="stop")
+    assert big.tasks.tolist() == [1, 0, 0]
+    assert big.bottlenecks.tolist() == [0, 0, -2]
+    assert big.to_frame()["bottleneck"].tolist() == [0, 0, "nothing"]
+    assert "ended early" in big.explain(2)
+    assert any("nothing stops 2" in text for text in big.violations())
+    with pytest.raises(fb.InvalidInput, match="stuck must be 'skip' or 'stop', got 'wait'"):
+        fb.drf_by_task(demands, stuck="wait")  # type: ignore[arg-type]
+
+
+def test_by_task_ended_early_with_one_resource() -> None:
+    allocation = fb.drf_by_task([[0.9], [0.8], [0.05]], stuck="stop")
+    assert allocation.bottlenecks.tolist() == [0, 0, -2]
+    assert allocation.violations() != []  # once an IndexError
+
+
+def test_by_task_fills_a_unit_with_ten_tenths() -> None:
+    assert fb.drf_by_task([[0.1]]).tasks.tolist() == [10]
+
+
+def test_by_task_rounds_bounds_down() -> None:
+    allocation = fb.drf_by_task([[0.1], [0.1]], max_tasks=[2.9, np.inf])
+    assert allocation.tasks.tolist() == [2, 8]
+    assert allocation.bottlenecks.tolist() == [-1, 0]
+
+
+def test_by_task_refuses_what_would_not_end() -> None:
+    with pytest.raises(fb.InvalidInput, match="1e9 whole tasks"):
+        fb.drf_by_task([[1e-10]])
+    assert fb.drf_by_task([[1e-10]], max_tasks=[5]).tasks.tolist() == [5]  # the bound ends it
+
+
+def assert_untouched(arrays: list[NDArray[Any]], before: list[NDArray[Any]]) -> None:
+    for array, copy in zip(arrays, before, strict=True):
+        assert array.tobytes() == copy.tobytes()
+
+
+def test_inputs_are_not_changed() -> None:
+    rng = np.random.default_rng(3)
+    demands, weights = random_arrivals(rng, 20, 3, zeros=0.4)
+    arrays = [demands, weights, rng.uniform(1, 2, 3), rng.uniform(1, 9, 20)]
+    before = [array.copy() for array in arrays]
+    for array in arrays:
+        array.flags.writeable = False
+    fb.drf(*arrays).violations()
+    fb.drf(*arrays[:3]).to_frame()
+    fb.drf_by_task(*arrays).to_frame()
+    assert_untouched(arrays, before)

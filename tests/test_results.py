@@ -1,0 +1,402 @@
+"""The store of full-effort results: what goes in comes out, and nothing stale, tampered or orphaned is read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairbook import results
+from fairbook.errors import InvalidInput, StaleResult
+
+ROOT = Path(__file__).resolve().parents[1]
+REFRESH = "`fairbook results --full`"
+
+FRAME = pd.DataFrame(
+    {"n": [20, 100], "mean": [1 / 3, 2.0], "gap": [np.nan, -1e-13], "all": [1.0, 2.0], "good": [True, False],
+     "text": ["a, \"b\"\nc", "nan"], "exact": ["1", "2"]}
+)
+
+STUDY = '''
+"""A study."""
+
+from __future__ import annotations
+
+from fairbook import rooms
+from fairbook.rooms import helper as used
+from fairbook.rooms.deep import g
+from . import sibling
+
+
+def f(x):
+    """Say something."""
+    if x:
+        a = used.h(x)  # why
+        b = f"{a!r} {g(a):>{x}} it's"
+    return a, b, sibling
+'''
+
+
+class House:
+    """A package and a data folder of its own for one test."""
+
+    def __init__(self, root: Path) -> None:
+        self.package, self.data = root / "fairbook", root / "data"
+        self.write("studies/one.py", STUDY)
+        self.write("studies/__init__.py", "from fairbook.studies import one, sibling\n")
+        self.write("studies/sibling.py", "import numpy\nVALUE = 1\n")
+        self.write("studies/stranger.py", "VALUE = 1\n")
+        self.write("rooms/__init__.py", "from fairbook.rooms import unused\n")
+        self.write("rooms/helper.py", "import fairbook.rooms.plain\n\n\ndef h(x):\n    return x\n")
+        self.write("rooms/plain.py", "VALUE = 1\n")
+        self.write("rooms/deep.py", "def g(x):\n    from fairbook.rooms.hidden import VALUE\n    return VALUE\n")
+        self.write("rooms/hidden.py", "VALUE = 1\n")
+        self.write("rooms/unused.py", "VALUE = 1\n")
+        self.data.mkdir()
+        (self.data / "README.md").write_text("data")
+        (self.data / "digest.csv").write_text("1,2\n")
+
+    def write(self, name: str, text: str) -> None:
+        path = self.package / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+        os.utime(path, (1, 1))  # long before this process began
+
+    def find(self, name: str) -> Path:
+        path = self.data / name
+        assert path.is_file()
+        return path
+
+    def hash(self) -> str:
+        results.source_hash.cache_clear()
+        return results.source_hash("fairbook.studies.one", ("digest.csv",))
+
+    def save(self, frame: pd.DataFrame = FRAME, name: str = "paper/one", **facts: object) -> None:
+        results.source_hash.cache_clear()
+        results.save(name, frame, module="fairbook.studies.one", data=("digest.csv",), **facts)
+
+    def stored(self, suffix: str = "csv", name: str = "one") -> Path:
+        return self.data / "results" / "paper" / f"{name}.{suffix}"
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+    made = House(tmp_path)
+    monkeypatch.setattr(results, "_PACKAGE", made.package)
+    monkeypatch.setattr(results, "data_path", made.find)
+    results.source_hash.cache_clear()
+    yield made
+    results.source_hash.cache_clear()
+
+
+# ------------------------------------------------------------------------------------------------ round trip
+
+
+def test_what_goes_in_comes_out(house: House) -> None:
+    house.save(seed=2016, runs=3)
+    back = results.load("paper/one")
+    pd.testing.assert_frame_equal(back, FRAME, rtol=1e-10, check_dtype=False)
+    kinds = {name: kind.kind for name, kind in back.dtypes.items()}
+    assert {name: kinds[name] for name in ("n", "mean", "gap", "all", "good")} == {
+        "n": "i", "mean": "f", "gap": "f", "all": "f", "good": "b"
+    }
+    assert all(isinstance(x, str) for name in ("text", "exact") for x in back[name])
+    facts = results.load_facts("paper/one")
+    assert facts["facts"] == {"seed": 2016, "runs": 3}
+    assert facts["rows"] == 2
+    assert {"python", "numpy", "scipy", "pandas", "numba"} == set(facts["versions"])
+
+
+def test_floats_have_ten_digits_and_lines_end_alike(house: House) -> None:
+    house.save(pd.DataFrame({"x": [1 / 3, 1e-300, 123456789.123456, 1.0], "y": [0.1 + 0.2, np.nan, -0.0, 1e22]}))
+    assert house.stored().read_bytes() == b"x,y\n0.3333333333,0.3\n1e-300,nan\n123456789.1,-0\n1,1e+22\n"
+
+
+def test_the_same_table_gives_the_same_bytes(house: House) -> None:
+    house.save(seed=1)
+    first = [house.stored(suffix).read_bytes() for suffix in ("csv", "json")]
+    house.save(FRAME.copy(), seed=1)
+    assert [house.stored(suffix).read_bytes() for suffix in ("csv", "json")] == first
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes are those of POSIX")
+def test_files_can_be_read_by_others(house: House) -> None:
+    house.save()
+    assert {stat.S_IMODE(house.stored(suffix).stat().st_mode) for suffix in ("csv", "json")} == {0o644}
+
+
+@pytest.mark.parametrize("name", ["one", "paper/", "/one", "a/b/c", "../one", "paper/..", "paper/o ne", "paper/one.csv", ""])
+def test_bad_names(house: House, name: str) -> None:
+    for call in (results.load, results.load_facts, results.is_fresh, lambda name: house.save(name=name)):
+        with pytest.raises(InvalidInput, match="name must look like"):
+            call(name)
+    assert not (house.data / "results").exists()
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"text": ["a", None]}),
+        pd.DataFrame({"text": pd.Series([np.nan, "a"], dtype=object)}),
+        pd.DataFrame([[1, 2]], columns=["x", "x"]),
+    ],
+)
+def test_refuses_what_would_come_back_as_something_else(house: House, frame: pd.DataFrame) -> None:
+    with pytest.raises(InvalidInput, match="frame"):
+        house.save(frame)
+
+
+# -------------------------------------------------------------------------------------------------- staleness
+
+
+def test_fresh_until_something_changes(house: House) -> None:
+    assert not results.is_fresh("paper/one")
+    with pytest.raises(StaleResult, match="not stored.*fairbook results --full"):
+        results.load("paper/one")
+    house.save()
+    assert results.is_fresh("paper/one")
+
+
+SAME = {
+    "a comment": ("# why", "# because\n        # of this"),
+    "no comment": ("  # why", ""),
+    "a docstring": ('"""Say something."""', '"""Say\n\n    another thing # \'.\n    """'),
+    "no docstring": ('    """Say something."""\n', ""),
+    "a longer docstring of the module": ('"""A study."""', '"""A\nstudy."""\n\n\n'),
+    "empty lines": ("    return a", "\n\n    return a"),
+    "spaces": ("used.h(x)", "used.h( x )"),
+    "line breaks in brackets": ("g(a)", "g(a)"),
+    "wider indentation": ("    if x:\n        a = used.h(x)  # why\n        b =", "    if x:\n          a = used.h(x)\n          b ="),
+    "line ends": ("\n", "\r\n"),
+}
+
+CHANGED = {
+    "a number": ("if x", "if x + 1"),
+    "a name": ("def f(x)", "def f2(x)"),
+    "a string": ("it's", "it 's"),
+    "white space in a string": (":>{x}} it's", ":>{x}}  it's"),
+    "indentation that counts": ("        b = ", "    b = "),
+    "a string that is no docstring": ("    return", "    b = 'Say something.'\n    return"),
+    "two words in one": ("return a, b", "returna, b"),
+    "an import less": ("from . import sibling", "sibling = 1"),
+}
+
+
+@pytest.mark.parametrize("change", SAME)
+def test_comments_docstrings_and_layout_do_not_count(house: House, change: str) -> None:
+    before, (old, new) = house.hash(), SAME[change]
+    assert old in STUDY
+    house.write("studies/one.py", STUDY.replace(old, new))
+    assert house.hash() == before
+
+
+@pytest.mark.parametrize("change", CHANGED)
+def test_code_counts(house: House, change: str) -> None:
+    house.save()
+    before, (old, new) = house.hash(), CHANGED[change]
+    assert old in STUDY
+    house.write("studies/one.py", STUDY.replace(old, new))
+    assert house.hash() != before
+    assert not results.is_fresh("paper/one")
+    with pytest.raises(StaleResult, match="other sources or data.*fairbook results --full"):
+        results.load("paper/one")
+    assert len(results.load("paper/one", check=False)) == 2
+
+
+@pytest.mark.parametrize(
+    "module", ["studies/sibling", "rooms/__init__", "rooms/helper", "rooms/plain", "rooms/deep", "rooms/hidden", "rooms/unused"]
+)
+def test_what_is_imported_counts(house: House, module: str) -> None:
+    before = house.hash()
+    path = house.package / f"{module}.py"
+    house.write(f"{module}.py", path.read_text() + "\nANOTHER = 2\n")
+    assert house.hash() != before
+
+
+@pytest.mark.parametrize("module", ["studies/stranger", "studies/__init__"])
+def test_what_is_not_imported_does_not_count(house: House, module: str) -> None:
+    # The package's __init__ gathers all papers: one more must not make the results of the others stale.
+    before = house.hash()
+    house.write(f"{module}.py", "from fairbook.studies import stranger\n")
+    assert house.hash() == before
+
+
+def test_data_count(house: House) -> None:
+    house.save()
+    (house.data / "digest.csv").write_text("1,3\n")
+    results.source_hash.cache_clear()
+    assert not results.is_fresh("paper/one")
+
+
+def test_a_module_that_moves_counts(house: House) -> None:
+    before = house.hash()
+    (house.package / "rooms/plain.py").rename(house.package / "rooms/flat.py")
+    house.write("rooms/helper.py", "import fairbook.rooms.flat\n\n\ndef h(x):\n    return x\n")
+    assert house.hash() != before
+
+
+def test_sources_edited_while_a_result_is_computed_are_noticed(house: House) -> None:
+    os.utime(house.package / "rooms/hidden.py")  # now: after this process began
+    with pytest.raises(StaleResult, match=r"fairbook\.rooms\.hidden changed while paper/one was computed"):
+        house.save()
+    assert not house.stored().exists()
+
+
+def test_the_bare_source_is_the_same_for_every_python(tmp_path: Path) -> None:
+    # Newer tokenizers take f-strings apart; stored hashes must not depend on who made them.
+    path = tmp_path / "module.py"
+    path.write_text(
+        '"""Doc."""\nx = f"a {b!r:>{c}} {{}}" rf\'{d}\' \'\'  # e\n\n\nclass A:\n    """D\n    E"""\n'
+        "    def f(self):\n        'F'\n        return (\n            f'''g\n{h}  i''')\n\n\ny = 'not a docstring'\n"
+    )
+    words = [
+        "x", "=", 'f"a {b!r:>{c}} {{}}"', "rf'{d}'", "''", "\n", "class", "A", ":", "\n", "\1", "def", "f", "(", "self", ")",
+        ":", "\n", "\1", "return", "(", "f'''g\n{h}  i'''", ")", "\n", "\2", "\2", "y", "=", "'not a docstring'", "\n",
+    ]
+    assert results._bare_source(path).split("\0") == words
+
+
+def test_the_papers_studies_and_claims_depend_on_what_they_use() -> None:
+    study = set(results._closure(["fairbook.studies.dmfa_srq"]))
+    assert study > {"fairbook.mechanisms.dmfa_srq", "fairbook.model", "fairbook.studies.runs", "fairbook.traces.google2011"}
+    ledger = set(results._closure(["fairbook.claims.dmfa_srq"]))
+    assert ledger > study | {"fairbook.smt", "fairbook.smt.dmfa_srq", "fairbook.oracles.dmfa_srq", "fairbook.properties.search"}
+    assert not {name for name in ledger if name.startswith(("fairbook.figures", "fairbook.cli"))}
+    # packages only gather; of those that also compute, their modules import from by name
+    assert "fairbook.claims" not in ledger
+    assert "fairbook.studies" not in ledger
+
+
+# ------------------------------------------------------------------------------------------ tampering, interruption
+
+
+def test_a_table_changed_by_hand_is_noticed(house: House) -> None:
+    house.save()
+    house.stored().write_text(house.stored().read_text().replace("20,", "21,"))
+    with pytest.raises(StaleResult, match="not the table"):
+        results.load("paper/one")
+
+
+def test_a_record_for_another_result_is_noticed(house: House) -> None:
+    house.save()
+    for suffix in ("csv", "json"):
+        house.stored(suffix, "two").write_bytes(house.stored(suffix).read_bytes())
+    with pytest.raises(StaleResult, match="not the record of paper/two"):
+        results.load("paper/two")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"name": "paper/one"}', '"x"'])
+def test_a_damaged_record_is_noticed(house: House, text: str) -> None:
+    house.save()
+    house.stored("json").write_text(text)
+    assert not results.is_fresh("paper/one")
+    with pytest.raises(StaleResult, match="not the record"):
+        results.load("paper/one", check=False)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json"])
+def test_half_a_result_is_none(house: House, suffix: str) -> None:
+    house.save()
+    house.stored(suffix).unlink()
+    assert not results.is_fresh("paper/one")
+
+
+@pytest.mark.parametrize("calls_until_it_fails", [0, 1])
+def test_an_interruption_leaves_whole_files_and_no_rubbish(
+    house: House, monkeypatch: pytest.MonkeyPatch, calls_until_it_fails: int
+) -> None:
+    house.save()
+    before = house.stored().read_bytes()
+    replace, calls = os.replace, []
+
+    def interrupted(source: str, target: Path) -> None:
+        if len(calls) == calls_until_it_fails:
+            raise KeyboardInterrupt
+        calls.append(target)
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    other = FRAME.assign(n=[1, 2])
+    with pytest.raises(KeyboardInterrupt):
+        house.save(other)
+    monkeypatch.undo()
+    monkeypatch.setattr(results, "_PACKAGE", house.package)
+    monkeypatch.setattr(results, "data_path", house.find)
+    assert sorted(path.name for path in house.stored().parent.iterdir()) == ["one.csv", "one.json"]
+    if calls_until_it_fails == 0:
+        assert house.stored().read_bytes() == before
+        assert results.is_fresh("paper/one")
+    else:  # a new table beside an old record is not taken for a result
+        assert house.stored().read_bytes() != before
+        assert not results.is_fresh("paper/one")
+
+
+# ---------------------------------------------------------------------------------------------------- refreshing
+
+
+def stored_by(house: House, log: list[str], fails: str = "") -> dict[str, Callable[[], None]]:
+    def compute(name: str) -> Callable[[], None]:
+        def run() -> None:
+            if name == fails:
+                raise KeyboardInterrupt
+            log.append(name)
+            house.save(name=name)
+
+        return run
+
+    return {name: compute(name) for name in ("paper/a", "paper/b", "paper/c")}
+
+
+def test_refreshing_goes_on_where_it_stopped(house: House) -> None:
+    log: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        results.refresh(stored_by(house, log, fails="paper/b"))
+    assert log == ["paper/a"]
+    assert results.refresh(stored_by(house, log)) == ["paper/b", "paper/c"]
+    assert results.refresh(stored_by(house, log)) == []
+    assert results.refresh(stored_by(house, log), force=True) == ["paper/a", "paper/b", "paper/c"]
+
+
+def test_refreshing_replaces_what_is_stale(house: House) -> None:
+    log: list[str] = []
+    results.refresh(stored_by(house, log))
+    house.stored(name="b").write_text("n\n1\n")
+    assert results.refresh(stored_by(house, log)) == ["paper/b"]
+    house.write("rooms/hidden.py", "VALUE = 2\n")
+    results.source_hash.cache_clear()
+    assert results.refresh(stored_by(house, log)) == ["paper/a", "paper/b", "paper/c"]
+
+
+# ----------------------------------------------------------------------------------------- what the repository holds
+
+
+def test_the_repository_holds_what_is_registered_and_nothing_else() -> None:
+    folder = ROOT / "data" / "results"
+    held = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    wanted = {f"{name}.{suffix}" for name in results.stored_results() for suffix in ("csv", "json")}
+    assert held - wanted == set(), "orphans: nothing registered computes them; delete them"
+    assert wanted - held == set(), f"not stored: {REFRESH} computes them"
+
+
+@pytest.mark.parametrize("name", list(results.stored_results(progress=False)))
+def test_every_stored_result_is_fresh(name: str) -> None:
+    try:
+        facts = results.load_facts(name)
+    except StaleResult as stale:
+        pytest.fail(f"{stale} ({REFRESH})")
+    table = results._files(name)[0]
+    assert facts["sha256"] == hashlib.sha256(table.read_bytes()).hexdigest()
+    frame = results.load(name)
+    assert len(frame) == facts["rows"] > 0
+    assert list(frame.columns) == list(facts["columns"])
+    record = table.with_suffix(".json").read_text()
+    assert record == json.dumps(json.loads(record), indent=2, sort_keys=True) + "\n"
+    assert facts["facts"]["seed"] == 2016
