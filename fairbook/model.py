@@ -106,9 +106,9 @@ def _refuse_hidden(values: Sequence[Any], argument: str, index: tuple[int, ...] 
 def number_of_dimensions(values: Any) -> int:
     """Give ``np.ndim``, of lists without converting them: ragged rows count as their first one does."""
     depth = 0
-    while isinstance(values, (list, tuple)) and depth < 64:  # a list may hold itself
+    while isinstance(values, (list, tuple)):
         depth += 1
-        if not values:
+        if not values or depth == 64:  # a list may hold itself
             return depth
         values = values[0]
     return depth + int(np.ndim(values))
@@ -525,8 +525,8 @@ class Allocation:
     mechanism : str
     rule : {"max_min", "whole_tasks", "full"}
         What the mechanism promises, which is what :meth:`explain` says and :meth:`violations` checks.
-        ``"max_min"``: levels are lexicographically max-min fair. ``"whole_tasks"``: tasks are whole, and one more task of a
-        user would overdraw its bottleneck. ``"full"``: every bottleneck is used up and needed.
+        ``"max_min"``: levels are lexicographically max-min fair. ``"whole_tasks"``: tasks are whole, and one more task
+        of a user would overdraw its bottleneck. ``"full"``: every bottleneck is used up and needed.
     """
 
     tasks: FloatArray
@@ -597,8 +597,8 @@ class Allocation:
         if j == -2:
             return f"{user} runs {tasks:.6g} tasks: nothing stops it, but the allocation ended early."
         if self.rule == "whole_tasks":
-            return (f"{user} runs {tasks:.6g} tasks at level {level:.6g}: another would need {self.demands[i, j]:.6g} of "
-                    f"{self.resources[j]}, and {max(self.slack[j], 0.0):.6g} of {self.capacities[j]:.6g} is left.")
+            return (f"{user} runs {tasks:.6g} tasks at level {level:.6g}: another would need {self.demands[i, j]:.6g} "
+                    f"of {self.resources[j]}, and {max(self.slack[j], 0.0):.6g} of {self.capacities[j]:.6g} is left.")
         if self.rule == "full":
             return (f"{user} runs {tasks:.6g} tasks at level {level:.6g}: {self.utilisation[j]:.2%} of "
                     f"{self.resources[j]} is in use, and what others hold is not taken back.")

@@ -298,10 +298,12 @@ def test_series_without_names_are_taken_in_order() -> None:
 
 
 @pytest.mark.parametrize("kind", [
-    lambda a: a.tolist(), lambda a: tuple(map(tuple, a.tolist())), lambda a: a.astype(int), lambda a: a.astype(np.float32),
-    lambda a: a.astype(np.float16), lambda a: a.astype(np.longdouble), lambda a: a.astype(np.uint8), np.asfortranarray,
+    lambda a: a.tolist(), lambda a: tuple(map(tuple, a.tolist())), lambda a: a.astype(int),
+    lambda a: a.astype(np.float32), lambda a: a.astype(np.float16),
+    lambda a: a.astype(np.longdouble), lambda a: a.astype(np.uint8), np.asfortranarray,
     lambda a: np.repeat(a, 2, axis=0)[::2], lambda a: a.astype(object), lambda a: a.astype(">f8"), np.ma.masked_array,
-    lambda a: [[Fraction(x) for x in row] for row in a.tolist()], lambda a: [[Decimal(x) for x in row] for row in a.tolist()],
+    lambda a: [[Fraction(x) for x in row] for row in a.tolist()],
+    lambda a: [[Decimal(x) for x in row] for row in a.tolist()],
     pd.DataFrame, lambda a: pd.DataFrame(a).astype("Int64"), lambda a: [np.array(row) for row in a],
 ])
 def test_kinds_of_numbers(kind: Any) -> None:
@@ -347,6 +349,11 @@ def test_by_task_equals_a_naive_loop(stuck: Any, case: Instance) -> None:
     demands, weights, capacities, bounds = case.floats
     allocation = fb.drf_by_task(demands, weights, capacities, bounds, stuck=stuck)
     assert allocation.tasks.tolist() == naive_by_task(*case, stuck)
+    if stuck == "skip":
+        assert allocation.violations() == []
+        assert replace(allocation, tasks=allocation.tasks + 1).violations() != []
+        assert replace(allocation, tasks=allocation.tasks - 1).violations() != []
+        assert replace(allocation, tasks=allocation.tasks + 0.25).violations() != []
 
 
 @FEW

@@ -21,8 +21,15 @@ ROOT = Path(__file__).resolve().parents[1]
 REFRESH = "`fairbook results --full`"
 
 FRAME = pd.DataFrame(
-    {"n": [20, 100], "mean": [1 / 3, 2.0], "gap": [np.nan, -1e-13], "all": [1.0, 2.0], "good": [True, False],
-     "text": ["a, \"b\"\nc", "nan"], "exact": ["1", "2"]}
+    {
+        "n": [20, 100],
+        "mean": [1 / 3, 2.0],
+        "gap": [np.nan, -1e-13],
+        "all": [1.0, 2.0],
+        "good": [True, False],
+        "text": ['a, "b"\nc', "nan"],
+        "exact": ["1", "2"],
+    }
 )
 
 STUDY = '''
@@ -106,7 +113,11 @@ def test_what_goes_in_comes_out(house: House) -> None:
     pd.testing.assert_frame_equal(back, FRAME, rtol=1e-10, check_dtype=False)
     kinds = {name: kind.kind for name, kind in back.dtypes.items()}
     assert {name: kinds[name] for name in ("n", "mean", "gap", "all", "good")} == {
-        "n": "i", "mean": "f", "gap": "f", "all": "f", "good": "b"
+        "n": "i",
+        "mean": "f",
+        "gap": "f",
+        "all": "f",
+        "good": "b",
     }
     assert all(isinstance(x, str) for name in ("text", "exact") for x in back[name])
     facts = results.load_facts("paper/one")
@@ -133,7 +144,9 @@ def test_files_can_be_read_by_others(house: House) -> None:
     assert {stat.S_IMODE(house.stored(suffix).stat().st_mode) for suffix in ("csv", "json")} == {0o644}
 
 
-@pytest.mark.parametrize("name", ["one", "paper/", "/one", "a/b/c", "../one", "paper/..", "paper/o ne", "paper/one.csv", ""])
+@pytest.mark.parametrize(
+    "name", ["one", "paper/", "/one", "a/b/c", "../one", "paper/..", "paper/o ne", "paper/one.csv", ""]
+)
 def test_bad_names(house: House, name: str) -> None:
     for call in (results.load, results.load_facts, results.is_fresh, lambda name: house.save(name=name)):
         with pytest.raises(InvalidInput, match="name must look like"):
@@ -159,7 +172,7 @@ def test_refuses_what_would_come_back_as_something_else(house: House, frame: pd.
 
 def test_fresh_until_something_changes(house: House) -> None:
     assert not results.is_fresh("paper/one")
-    with pytest.raises(StaleResult, match="not stored.*fairbook results --full"):
+    with pytest.raises(StaleResult, match=r"not stored.*fairbook results --full"):
         results.load("paper/one")
     house.save()
     assert results.is_fresh("paper/one")
@@ -173,8 +186,11 @@ SAME = {
     "a longer docstring of the module": ('"""A study."""', '"""A\nstudy."""\n\n\n'),
     "empty lines": ("    return a", "\n\n    return a"),
     "spaces": ("used.h(x)", "used.h( x )"),
-    "line breaks in brackets": ("g(a)", "g(a)"),
-    "wider indentation": ("    if x:\n        a = used.h(x)  # why\n        b =", "    if x:\n          a = used.h(x)\n          b ="),
+    "line breaks in brackets": ("used.h(x)", "used.h(\n            x\n        )"),
+    "wider indentation": (
+        "    if x:\n        a = used.h(x)  # why\n        b =",
+        "    if x:\n          a = used.h(x)\n          b =",
+    ),
     "line ends": ("\n", "\r\n"),
 }
 
@@ -206,13 +222,14 @@ def test_code_counts(house: House, change: str) -> None:
     house.write("studies/one.py", STUDY.replace(old, new))
     assert house.hash() != before
     assert not results.is_fresh("paper/one")
-    with pytest.raises(StaleResult, match="other sources or data.*fairbook results --full"):
+    with pytest.raises(StaleResult, match=r"other sources or data.*fairbook results --full"):
         results.load("paper/one")
     assert len(results.load("paper/one", check=False)) == 2
 
 
 @pytest.mark.parametrize(
-    "module", ["studies/sibling", "rooms/__init__", "rooms/helper", "rooms/plain", "rooms/deep", "rooms/hidden", "rooms/unused"]
+    "module",
+    ["studies/sibling", "rooms/__init__", "rooms/helper", "rooms/plain", "rooms/deep", "rooms/hidden", "rooms/unused"],
 )
 def test_what_is_imported_counts(house: House, module: str) -> None:
     before = house.hash()
@@ -258,17 +275,55 @@ def test_the_bare_source_is_the_same_for_every_python(tmp_path: Path) -> None:
         "    def f(self):\n        'F'\n        return (\n            f'''g\n{h}  i''')\n\n\ny = 'not a docstring'\n"
     )
     words = [
-        "x", "=", 'f"a {b!r:>{c}} {{}}"', "rf'{d}'", "''", "\n", "class", "A", ":", "\n", "\1", "def", "f", "(", "self", ")",
-        ":", "\n", "\1", "return", "(", "f'''g\n{h}  i'''", ")", "\n", "\2", "\2", "y", "=", "'not a docstring'", "\n",
+        "x",
+        "=",
+        'f"a {b!r:>{c}} {{}}"',
+        "rf'{d}'",
+        "''",
+        "\n",
+        "class",
+        "A",
+        ":",
+        "\n",
+        "\1",
+        "def",
+        "f",
+        "(",
+        "self",
+        ")",
+        ":",
+        "\n",
+        "\1",
+        "return",
+        "(",
+        "f'''g\n{h}  i'''",
+        ")",
+        "\n",
+        "\2",
+        "\2",
+        "y",
+        "=",
+        "'not a docstring'",
+        "\n",
     ]
     assert results._bare_source(path).split("\0") == words
 
 
 def test_the_papers_studies_and_claims_depend_on_what_they_use() -> None:
     study = set(results._closure(["fairbook.studies.dmfa_srq"]))
-    assert study > {"fairbook.mechanisms.dmfa_srq", "fairbook.model", "fairbook.studies.runs", "fairbook.traces.google2011"}
+    assert study > {
+        "fairbook.mechanisms.dmfa_srq",
+        "fairbook.model",
+        "fairbook.studies.runs",
+        "fairbook.traces.google2011",
+    }
     ledger = set(results._closure(["fairbook.claims.dmfa_srq"]))
-    assert ledger > study | {"fairbook.smt", "fairbook.smt.dmfa_srq", "fairbook.oracles.dmfa_srq", "fairbook.properties.search"}
+    assert ledger > study | {
+        "fairbook.smt",
+        "fairbook.smt.dmfa_srq",
+        "fairbook.oracles.dmfa_srq",
+        "fairbook.properties.search",
+    }
     assert not {name for name in ledger if name.startswith(("fairbook.figures", "fairbook.cli"))}
     # packages only gather; of those that also compute, their modules import from by name
     assert "fairbook.claims" not in ledger
@@ -391,7 +446,7 @@ def test_every_stored_result_is_fresh(name: str) -> None:
     try:
         facts = results.load_facts(name)
     except StaleResult as stale:
-        pytest.fail(f"{stale} ({REFRESH})")
+        pytest.fail(str(stale))
     table = results._files(name)[0]
     assert facts["sha256"] == hashlib.sha256(table.read_bytes()).hexdigest()
     frame = results.load(name)

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from docutils import nodes
 from docutils.frontend import get_default_settings
+from docutils.parsers.rst.directives import register_directive
+from docutils.parsers.rst.directives.body import Container
 from docutils.utils import new_document
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +17,8 @@ from myst_parser.parsers.docutils_ import Parser
 
 from fairbook.errors import InvalidInput
 from fairbook.tables import Markdown, myst
+
+register_directive("div", Container)  # sphinx-design's, as the book has it, needs all of Sphinx
 
 
 def rendered(text: str) -> nodes.document:
@@ -61,7 +65,9 @@ def test_decimals_line_up() -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.text(st.characters(codec="ascii", exclude_categories=["C", "Z"]), max_size=8), min_size=1, max_size=3))
+@given(
+    st.lists(st.text(st.characters(codec="ascii", exclude_categories=["C", "Z"]), max_size=8), min_size=1, max_size=3)
+)
 def test_cells_stay_in_their_columns(texts: list[str]) -> None:
     # Backslashes and backquotes have a meaning of their own before a pipe; no text of the book ends a cell so.
     texts = [text.replace("\\", "").replace("`", "") for text in texts]

@@ -1,18 +1,18 @@
 """Claims, how they are checked, and how a verdict follows from what a check found.
 
 A claim is a function, registered with :func:`claim`, that takes an :class:`Effort` and the mechanism to judge and
-returns
-an :class:`Evidence`: the parts of the claim, each true, false or open, with the grade of what says so. The verdict is
-computed from the parts, never written down:
+returns an :class:`Evidence`: the parts of the claim, each true, false or open, with the grade of what says so. The
+verdict is computed from the parts, never written down:
 
 =============================  ======================================  ================================
 parts                          theorems and other statements           figures and numbers
 =============================  ======================================  ================================
 all true                       ``holds``, if a proof is in the text    ``reproduced``
-                               and a search or solver was at work;
+                               and a solver, a search or a
+                               computation was at work;
                                without a proof ``undetermined``
 some true, some false          ``partly``                              ``partly``
-all false                      ``refuted``, each with a witness        ``not reproduced``
+all false                      ``refuted``, if each has a witness      ``not reproduced``
 otherwise (some open)          ``undetermined``                        ``undetermined``
 =============================  ======================================  ================================
 

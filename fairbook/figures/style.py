@@ -70,6 +70,7 @@ _SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "fairbook",
     "svg.fonttype": "none",
     "axes.formatter.useoffset": False,
+    "axes.formatter.limits": (-6, 6),  # a factor above the axis would lie on the panel's name
 }
 
 
@@ -136,6 +137,8 @@ class Svg:
         text = io.StringIO()
         with _styled():
             self.figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+        # Each layout starts from the one before and would move things by some 0.001 points.
+        self.figure.set_layout_engine("none")
         return text.getvalue()
 
     def __repr__(self) -> str:

@@ -78,9 +78,9 @@ def _compiled_put(values, j, value):  # type: ignore[no-untyped-def]  # numba co
     return put_in_place
 
 
-def _state(m: int) -> Any:
-    """Give m zeros in the container that suits the compiled engine."""
-    return (0.0,) * m if m <= _IN_REGISTERS else np.zeros(m)
+def _zeros(m: int) -> Any:
+    """Give three times m zeros in the containers that suit the compiled engine."""
+    return ((0.0,) * m,) * 3 if m <= _IN_REGISTERS else np.zeros((3, m))
 
 
 @numba.njit(cache=True, error_model="numpy", forceinline=True)
@@ -135,10 +135,10 @@ def _rise(top: int, height: Any, rates: Any, below: Any, rates_below: Any, level
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _run(demands: Any, weights: Any, levels: Any, binding: Any, level: Any, rate: Any, rates: Any, rates_below: Any,
-         slack: Any) -> Any:
+def _run(demands: Any, weights: Any, levels: Any, binding: Any, rates: Any, rates_below: Any, slack: Any) -> Any:
     """All arrivals, from a state of zeros. Returns False at the first entry that is not valid input."""
     n, m = len(weights), len(slack)
+    level, rate = np.empty(n), np.empty((n, m))
     top = -1
     height = 0.0
     for k in range(n):
@@ -220,7 +220,7 @@ def dmfa_srq(demands: Any, weights: Any) -> DynamicAllocation:
     n, m = values.shape
     levels = np.empty(n)
     binding = np.empty(n, dtype=np.int32)
-    if not _run(values, amounts, levels, binding, np.empty(n), np.empty((n, m)), _state(m), _state(m), _state(m)):
+    if not _run(values, amounts, levels, binding, *_zeros(m)):
         refuse(values, amounts)
     return DynamicAllocation(levels, binding, values, amounts, named.users, named.resources)
 
@@ -755,12 +755,11 @@ class DmfaSrq:
             raise InvalidInput("start", "must give the first user of each group in order", starts)
         if type(state["arrivals"]) is not int or not n <= state["arrivals"] < 2**63:
             raise InvalidInput("arrivals", "must be a whole number not below the number of users", state["arrivals"])
-        if type(state["left_behind"]) not in (int, float):
-            raise InvalidInput("left_behind", "must be a number", state["left_behind"])
         demands = np.zeros((0, m)) if state["demands"] == [] else as_demands(state["demands"]).values
         weights = _floats(state["weights"], "weights", (n,))
         level, rate = _floats(state["level"], "level", (g,)), _floats(state["rate"], "rate", (g, m))
-        slack, left_behind = _floats(state["slack"], "slack", (m,)), float(state["left_behind"])
+        slack = _floats(state["slack"], "slack", (m,))
+        left_behind = float(_floats(state["left_behind"], "left_behind", ()))
         if demands.shape != (n, m):
             raise InvalidInput("demands", f"must have shape ({n}, {m})", demands.shape)
         check_positive(weights, "weights")

@@ -1,0 +1,296 @@
+"""Measure every promised ratio and the cost of each engine as its input grows; write RESULTS.md.
+
+    python -m benchmarks            all; exit status 1 if a promise is not kept
+    python -m benchmarks --quick    fewer repetitions, RESULTS.md is left alone
+
+A and B are timed in turn, A B A B ..., and the ratio is the median of the ratios of neighbours, so that a machine
+whose speed drifts does not decide. What runs in this process is timed in processor time (all threads, system calls
+included), which other work on the machine changes little; whole processes are timed by the clock on the wall. Inputs
+are fresh for each repetition: a branch predictor learns nothing. Results are dropped at once, as numpy's are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+import fairbook as fb
+from fairbook.mechanisms.dmfa_srq import algorithm_1
+from fairbook.oracles.dmfa_srq import lp_levels
+
+RESULTS = Path(__file__).with_name("RESULTS.md")
+PEAK_MB = 600  # promised for the digest
+
+
+@dataclass(frozen=True)
+class Row:
+    """One promised ratio: slow / fast must be at least, or time / reference at most, the limit."""
+
+    what: str
+    ratio: float
+    spread: tuple[float, float]
+    limit: float
+    at_least: bool
+    seconds: tuple[float, float]
+
+    @property
+    def kept(self) -> bool:
+        """Whether the promise is kept."""
+        return self.ratio >= self.limit if self.at_least else self.ratio <= self.limit
+
+
+def _time(call: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> float:
+    started = clock()
+    call()
+    return clock() - started
+
+
+def compare(
+    what: str,
+    pairs: Iterator[tuple[Callable[[], Any], Callable[[], Any]]],
+    limit: float,
+    *,
+    at_least: bool,
+    clock: Callable[[], float] = time.process_time,
+) -> Row:
+    """Time pairs of calls in turn; the ratio is first / second."""
+    first, second = zip(*((_time(a, clock), _time(b, clock)) for a, b in pairs), strict=True)
+    ratios = sorted(a / b for a, b in zip(first, second, strict=True))
+    return Row(what, median(ratios), (ratios[0], ratios[-1]), limit, at_least, (median(first), median(second)))
+
+
+def _users(rng: np.random.Generator, n: int, m: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    return rng.random((n, m)) + 1e-3, rng.random(n) + 1e-3
+
+
+def _each(instances: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    for demands, weights in instances:
+        fb.dmfa_srq(demands, weights)
+
+
+def _dmfa_srq(rng: np.random.Generator, scale: int) -> Iterator[Row]:
+    fb.dmfa_srq(*_users(rng, 10))  # compile
+
+    def million() -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
+        for _ in range(9 * scale):
+            demands, weights = _users(rng, 10**6)
+            yield (lambda d=demands, w=weights: fb.dmfa_srq(d, w)), (lambda d=demands: d / d.max(axis=1, keepdims=True))
+
+    yield compare(
+        "`dmfa_srq`, 10^6 arrivals, against `D / D.max(axis=1, keepdims=True)`", million(), 2, at_least=False
+    )
+
+    def per_arrival() -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
+        for _ in range(7 * scale):
+            small = [_users(rng, 10**4) for _ in range(100)]
+            large = _users(rng, 10**6)
+            yield (lambda u=large: fb.dmfa_srq(*u)), (lambda u=small: _each(u))
+
+    yield compare("cost per arrival at 10^6 against 10^4 (100 fresh instances)", per_arrival(), 1.5, at_least=False)
+
+    def against(n: int, slow: Callable[..., Any], runs: int) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
+        fast = 200
+        for _ in range(runs):
+            many = [_users(rng, n) for _ in range(fast)]
+            yield (lambda u=many[0]: slow(*u)), (lambda u=many: _each(u))
+
+    for n, slow, name, limit, runs in (
+        (500, algorithm_1, "Algorithm 1 in numpy", 1000, 15),
+        (10_000, algorithm_1, "Algorithm 1 in numpy", 4000, 3),
+        (500, lp_levels, "a fresh HiGHS program per arrival", 5000, 3),
+    ):
+        row = compare(f"{name} against `dmfa_srq`, n = {n}", against(n, slow, runs * scale), limit, at_least=True)
+        yield Row(
+            row.what,
+            200 * row.ratio,
+            (200 * row.spread[0], 200 * row.spread[1]),
+            limit,
+            True,
+            (row.seconds[0], row.seconds[1] / 200),
+        )
+
+
+def _drf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
+    def pairs() -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
+        for _ in range(50 * scale):
+            demands, weights = _users(rng, 10_000)
+            zero = rng.random((10_000, 2)) < 1 / 3
+            zero[zero.all(axis=1), 0] = False
+            demands[zero] = 0.0
+            yield (lambda d=demands, w=weights: fb.drf(d, w)), (lambda d=demands, w=weights: (d * w[:, None]).sum(0))
+
+    fb.drf(*_users(rng, 10))
+    yield compare(
+        "`drf`, n = 10 000, a third of the demands zero, against `(D * w[:, None]).sum(0)`", pairs(), 2, at_least=False
+    )
+
+
+def _digest(runs: int) -> tuple[Row | None, str]:
+    folder = os.environ.get("FAIRBOOK_TRACES")
+    if not folder or not (Path(folder) / "google2011").is_dir():
+        return None, "The Google digest was not measured: FAIRBOOK_TRACES does not name the raw traces."
+    parts = sorted(map(str, (Path(folder) / "google2011").glob("task_events-*.gz"))) or sorted(
+        map(str, (Path(folder) / "google2011").glob("task_events*.gz"))
+    )
+    machines = sorted(map(str, (Path(folder) / "google2011").glob("machine_events*.gz")))
+    with tempfile.TemporaryDirectory() as output:
+        code = (
+            f"from fairbook.traces.google2011 import digest; digest({parts!r} + "
+            f"{machines!r}, {output!r}, progress=False)"
+        )
+
+        # as on any machine: the warm-up below leaves compiled bytecode and kernels behind
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+
+        def ours() -> None:
+            subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+        def gzip() -> None:
+            subprocess.run(["gzip", "-dc", *parts], check=True, stdout=subprocess.DEVNULL)
+
+        ours()
+        row = compare(
+            f"digest of {len(parts)} Google parts against `gzip -dc`, whole processes",
+            ((ours, gzip) for _ in range(runs)),
+            2,
+            at_least=False,
+            clock=time.perf_counter,
+        )
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
+    if peak >= PEAK_MB:
+        row = replace(row, what=f"{row.what} (needs {peak:.0f} MB)", limit=0.0)  # a promise not kept
+    return row, f"Largest memory of a child process, the digest's included: {peak:.0f} MB (promised: under {PEAK_MB})."
+
+
+def _growth(rng: np.random.Generator) -> str:
+    lines = [
+        "| engine | " + " | ".join(f"n = {n}" for n in (1000, 10_000, 100_000, 1_000_000)) + " |",
+        "|---|" + "---|" * 4,
+    ]
+
+    def cost(call: Callable[[int], Callable[[], Any]], sizes: tuple[int, ...]) -> str:
+        cells = []
+        for n in (1000, 10_000, 100_000, 1_000_000):
+            if n not in sizes:
+                cells.append("")
+                continue
+            seconds = median(_time(call(n)) for _ in range(5))
+            cells.append(f"{1e9 * seconds / n:.0f}")
+        return " | ".join(cells)
+
+    sizes = (1000, 10_000, 100_000, 1_000_000)
+    for m in (2, 4, 8, 12):
+        fb.dmfa_srq(*_users(rng, 10, m))
+
+        def one(n: int, m: int = m) -> Callable[[], Any]:
+            users = _users(rng, n, m)
+            return lambda: fb.dmfa_srq(*users)
+
+        lines.append(f"| `dmfa_srq`, m = {m} | {cost(one, sizes)} |")
+
+    def tasks(n: int) -> Callable[[], Any]:
+        users = _users(rng, n)
+        return lambda: fb.dmfa_srq(*users).tasks
+
+    def bounded(n: int) -> Callable[[], Any]:
+        demands, weights = _users(rng, n)
+        bounds = fb.drf(demands, weights).tasks * 2 * rng.random(n)
+        return lambda: fb.drf(demands, weights, max_tasks=bounds)
+
+    def online(n: int) -> Callable[[], Any]:
+        demands, weights = _users(rng, n)
+
+        def run() -> None:
+            pool = fb.DmfaSrq(2)
+            for row, weight in zip(demands, weights, strict=True):
+                pool.arrive(row, float(weight))
+
+        return run
+
+    def whole(n: int) -> Callable[[], Any]:
+        demands, weights = _users(rng, 100)
+        return lambda: fb.drf_by_task(demands * 100 / n, weights)
+
+    bounded(10)()
+    lines.append(f"| `dmfa_srq(...).tasks`, m = 2 | {cost(tasks, sizes)} |")
+    lines.append(f"| `drf` with bounds, m = 2 | {cost(bounded, sizes)} |")
+    lines.append(f"| `DmfaSrq.arrive`, m = 2 | {cost(online, (1000, 10_000))} |")
+    lines.append(f"| `drf_by_task`, 100 users, about n tasks | {cost(whole, (1000, 10_000, 100_000))} |")
+    return "\n".join(lines)
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.2f}"
+
+
+def main() -> int:
+    """Measure, print, write; return 1 where a promise is not kept."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__.splitlines()[0] if __doc__ else None
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions; RESULTS.md is left alone")
+    quick = parser.parse_args().quick
+    rng = np.random.default_rng(2016)
+    rows: list[Row] = []
+    for group in (_dmfa_srq(rng, 1 if quick else 2), _drf(rng, 1 if quick else 4)):
+        for row in group:
+            rows.append(row)
+            print(f"{'ok  ' if row.kept else 'FAIL'} {row.what}: {_number(row.ratio)}", file=sys.stderr, flush=True)
+    digest, note = _digest(7)
+    if digest is not None:
+        rows.append(digest)
+        print(f"{'ok  ' if digest.kept else 'FAIL'} {digest.what}: {_number(digest.ratio)}", file=sys.stderr)
+    table = [
+        "| what | ratio (median) | smallest to largest | promised | first, second (median) |",
+        "|---|---|---|---|---|",
+    ]
+    for row in rows:
+        sign = "at least" if row.at_least else "at most"
+        table.append(
+            f"| {row.what} | {_number(row.ratio)} | {_number(row.spread[0])} to {_number(row.spread[1])} | "
+            f"{sign} {_number(row.limit)} | {1e3 * row.seconds[0]:.3g} ms, {1e3 * row.seconds[1]:.3g} ms |"
+        )
+    facts = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "scipy"))
+    text = "\n".join(
+        [
+            "# Measured speeds",
+            "",
+            "Written by `make bench`, which fails where a promise is not kept. Ratios are medians of neighbouring "
+            "pairs in one run, on fresh inputs, in processor time (whole processes: by the clock on the wall).",
+            "",
+            f"{os.cpu_count()} cores, Python {platform.python_version()}, {facts}.",
+            "",
+            *table,
+            "",
+            note,
+            "",
+            "## Cost as the input grows",
+            "",
+            "Nanoseconds per user (per task in the last row), checks of the input included.",
+            "",
+            _growth(rng),
+            "",
+        ]
+    )
+    print(text)
+    if not quick:
+        RESULTS.write_text(text, encoding="utf-8")
+    return 0 if all(row.kept for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,390 @@
+"""The ledger: every claim gets its verdict again, every check can fail, and a verdict follows from what was found."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from docutils import nodes
+
+import fairbook as fb
+from fairbook import results
+from fairbook.claims import registry
+from fairbook.claims.registry import COLUMNS, QUICK, Claim, Effort, Evidence, Mechanism, Part, check_mutant, claim
+from fairbook.errors import InvalidInput, StaleResult
+from tests.test_tables import rendered
+
+BOOK = Path(__file__).resolve().parents[1] / "book"
+REFRESH = "`fairbook results --full` computes it"
+CLAIMS = fb.claims.claims()
+STATEMENTS = {"holds", "partly", "refuted", "undetermined"}
+FIGURES = {"reproduced", "partly", "not reproduced", "undetermined"}
+GRADES = {"proof", "smt", "search", "witness", "numbers"}
+
+
+def stored_rows() -> pd.DataFrame:
+    """Give the stored ledger as it is; that it is fresh is a check of its own."""
+    try:
+        return results.load("dmfa_srq/ledger", check=False)
+    except StaleResult as stale:
+        pytest.fail(f"no ledger: {stale}")
+
+
+# ------------------------------------------------------------------------------------------------ the real claims
+
+
+@pytest.mark.parametrize("key", CLAIMS)
+def test_the_check_gives_the_stored_verdict_and_can_fail(key: str) -> None:
+    pytest.importorskip("z3", reason="z3-solver is not installed: the claims were NOT checked")
+    one = CLAIMS[key]
+    evidence = one.check(QUICK, one.mechanism)
+    assert check_mutant(one, evidence=evidence), (
+        f"the check of {key} does not tell {one.mechanism.name} from {one.mutant.name}"
+    )
+    assert all(part.found.strip() and part.grade in GRADES and part.size >= 0 for part in evidence.parts)
+    rows = stored_rows()
+    row = rows[rows["id"] == key]
+    assert len(row) == 1, f"{key} is not in the stored ledger: {REFRESH}"
+    assert one.verdict(evidence) == row["verdict"].item()
+
+
+def test_the_stored_ledger_is_fresh_and_says_what_is_registered() -> None:
+    try:
+        frame = fb.claims.ledger()
+    except StaleResult as stale:
+        pytest.fail(str(stale))
+    assert (frame["effort"] == "full").all()
+    for column in ("id", "paper", "locator", "kind", "variant", "statement"):
+        assert frame[column].tolist() == [getattr(one, column) for one in CLAIMS.values()]
+
+
+def test_columns_and_vocabulary() -> None:
+    frame = stored_rows()
+    assert list(frame.columns) == COLUMNS
+    assert COLUMNS == [
+        "id", "paper", "locator", "kind", "variant", "statement", "verdict", "grade", "effort", "evidence", "seconds",
+    ]  # fmt: skip
+    assert frame["seconds"].dtype.kind == "f"
+    assert (frame["seconds"] >= 0).all()
+    for _, row in frame.iterrows():
+        assert all(isinstance(row[column], str) and row[column].strip() for column in COLUMNS[:-1])
+        assert row["verdict"] in (FIGURES if row["kind"] in ("figure", "number") else STATEMENTS)
+        grades = row["grade"].split(", ")
+        assert set(grades) <= GRADES
+        assert len(set(grades)) == len(grades)
+        if row["verdict"] == "holds":
+            assert grades[0] == "proof"
+            assert len(grades) > 1
+        if row["verdict"] == "refuted":
+            assert "witness" in grades
+
+
+def test_identifiers() -> None:
+    for key, one in CLAIMS.items():
+        assert key == one.id
+        assert re.fullmatch(r"dmfa_srq\.[a-z0-9_]+(\.[a-z0-9_]+)?", key)
+        assert one.paper == "dmfa_srq"
+        # a claim with variants has a variant for each: "paper.claim" asks for all of them
+        assert not any(other.startswith(key + ".") for other in CLAIMS)
+    assert list(fb.claims.claims("dmfa_srq")) == list(CLAIMS)
+    assert fb.claims.claims("nothing") == {}
+
+
+@pytest.mark.parametrize(
+    "locator",
+    [*(f"Lemma {i}" for i in range(1, 5)), *(f"Theorem {i}" for i in range(1, 5)), "Algorithm 1", "Equation (5)",
+     *(f"Figure {i}" for i in range(1, 9))],
+)  # fmt: skip
+def test_everything_the_paper_asserts_has_a_claim(locator: str) -> None:
+    assert [one.id for one in CLAIMS.values() if one.locator == locator]
+
+
+@pytest.mark.parametrize("name", ["complexity", "water_filling", "utilisation"])
+def test_what_the_paper_asserts_without_a_number_has_a_claim(name: str) -> None:
+    assert [key for key in CLAIMS if key.split(".")[1] == name]
+
+
+def test_every_label_of_a_proof_is_in_the_book_once_and_a_proof_follows() -> None:
+    assert registry.missing_proofs(BOOK) == []
+    text = (BOOK / "chapters" / "dmfa_srq.md").read_text()
+    for label in {one.proof for one in CLAIMS.values() if one.proof is not None}:
+        assert len(re.findall(rf"^:label: {label}$", text, re.MULTILINE)) == 1
+        if label.startswith("ex-"):
+            assert re.search(rf"^:+\{{solution\}} {label}$", text, re.MULTILINE), (
+                f"the exercise {label} has no solution"
+            )
+        else:
+            proof = re.search(
+                rf"Proof of \{{prf:ref\}}`{label}`\n:+\{{prf:proof\}}\n(.+?)^:::", text, re.MULTILINE | re.DOTALL
+            )
+            assert proof, f"{label} is stated but not proved"
+            assert len(proof[1]) > 100
+
+
+def test_missing_proofs_are_found(tmp_path: Path) -> None:
+    (tmp_path / "chapters").mkdir()
+    (tmp_path / "chapters" / "page.md").write_text(":::{prf:lemma}\n:label: lem-dmfa_srq-2\n:::\nlem-dmfa_srq-1\n")
+    missing = registry.missing_proofs(tmp_path)
+    assert "dmfa_srq.lemma_2" not in missing
+    assert "dmfa_srq.lemma_1.positive" in missing
+    assert "dmfa_srq.figure_1" not in missing
+
+
+# ---------------------------------------------------------------------------------------------------- the verdict
+
+
+def parts(text: str) -> Evidence:
+    """Read parts: T, F or ? and the first letter of a grade, a capital one for a part that looked at nothing."""
+    grades = {grade[:2]: grade for grade in GRADES}
+    answers = {"T": True, "F": False, "?": None}
+    return Evidence.of(
+        *(
+            Part(answers[word[0]], grades[word[1:3].lower()], "found", 0 if word[1].isupper() else 5)
+            for word in text.split()
+        )  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize("kind", ["lemma", "theorem", "algorithm", "complexity", "equation", "statement", "extension"])
+@pytest.mark.parametrize(
+    ("found", "proof", "verdict"),
+    [
+        ("Tsm", "label", "holds"),
+        ("Tse", "label", "holds"),
+        ("Tnu", "label", "holds"),
+        ("Tsm Tse", "label", "holds"),
+        ("Tsm", None, "undetermined"),  # nothing holds without a proof
+        ("Tsm Tse Tnu", None, "undetermined"),
+        ("TSe", "label", "undetermined"),  # nor without a search that looked at something
+        ("TSm TNu", "label", "undetermined"),
+        ("Twi", "label", "undetermined"),  # an instance where it is true is no search
+        ("Tpr", "label", "undetermined"),
+        ("Fwi", None, "refuted"),
+        ("Fwi", "label", "refuted"),
+        ("Fwi Fwi", None, "refuted"),
+        ("Fse", None, "undetermined"),  # refuted needs a witness
+        ("Fsm", None, "undetermined"),
+        ("Fnu", "label", "undetermined"),
+        ("Fwi Fse", None, "undetermined"),
+        ("Tse Fwi", "label", "partly"),
+        ("Fwi Tse", None, "partly"),
+        ("?sm", "label", "undetermined"),
+        ("Tse ?sm", "label", "undetermined"),
+        ("Fwi ?sm", None, "undetermined"),
+        ("Tse Fwi ?sm", "label", "undetermined"),
+        ("", "label", "undetermined"),
+        ("", None, "undetermined"),
+    ],
+)
+def test_verdicts_on_statements(kind: Any, found: str, proof: str | None, verdict: str) -> None:
+    assert planted(kind=kind, proof=proof).verdict(parts(found)) == verdict
+
+
+@pytest.mark.parametrize("kind", ["figure", "number"])
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        ("Tnu", "reproduced"),
+        ("Tnu Tnu", "reproduced"),
+        ("Tnu Fnu", "partly"),
+        ("Fnu", "not reproduced"),
+        ("Fnu Fnu", "not reproduced"),
+        ("?nu", "undetermined"),
+        ("Tnu ?nu", "undetermined"),
+        ("Fnu ?nu", "undetermined"),
+        ("", "undetermined"),
+    ],
+)
+@pytest.mark.parametrize("proof", [None, "label"])
+def test_verdicts_on_figures(kind: Any, found: str, proof: str | None, verdict: str) -> None:
+    assert planted(kind=kind, proof=proof).verdict(parts(found)) == verdict
+
+
+# ---------------------------------------------------------------------------------------------------- planted claims
+
+GOOD, BAD = Mechanism("good", lambda: True), Mechanism("bad", lambda: False)
+
+
+def planted(kind: Any = "lemma", proof: str | None = None, check: Any = None, **fields: Any) -> Claim:
+    return Claim("toy.one", "toy", "Lemma 9", kind, "as stated", "True.", check, GOOD, BAD, proof, **fields)
+
+
+def answers(honest: list[bool | None], broken: list[bool | None]) -> Claim:
+    def check(effort: Effort, subject: Mechanism) -> Evidence:
+        return Evidence(tuple(Part(x, "search", "found", 1) for x in (honest if subject is GOOD else broken)))
+
+    return planted(check=check)
+
+
+@pytest.mark.parametrize(
+    ("honest", "broken", "caught"),
+    [
+        ([True], [False], True),
+        ([False], [True], True),  # a refuted claim, and a mended mechanism
+        ([True, True], [True, False], True),
+        ([True, True], [False], True),
+        ([True], [True], False),  # a check that cannot fail
+        ([False], [False], False),
+        ([True], [None], False),  # an open answer refutes nothing
+        ([None], [False], False),
+        ([True, True], [True], False),  # nor does a missing one
+        ([True], [], False),
+        ([True, False], [True, False], False),
+    ],
+)
+def test_checks_that_cannot_fail_are_noticed(
+    honest: list[bool | None], broken: list[bool | None], caught: bool
+) -> None:
+    one = answers(honest, broken)
+    assert check_mutant(one) is caught
+    assert check_mutant(one, evidence=one.check(QUICK, GOOD)) is caught
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> dict[str, Claim]:
+    """Let a test register claims that are forgotten afterwards."""
+    held: dict[str, Claim] = {}
+    monkeypatch.setattr(registry, "_CLAIMS", held)
+    return held
+
+
+def register(id: str = "toy.one", **fields: Any) -> None:
+    @claim(
+        **(
+            {"id": id, "locator": "Lemma 9", "kind": "lemma", "statement": "a | b", "mechanism": GOOD, "mutant": BAD}
+            | fields
+        )
+    )
+    def _check(effort: Effort, subject: Mechanism) -> Evidence:
+        return Evidence.of(
+            Part(subject.run(), "search", f"looked at {effort.runs} | 3 things", 3), Part(True, "smt", "all", 1)
+        )
+
+
+def test_an_id_is_given_once(registered: dict[str, Claim]) -> None:
+    register("toy.one")
+    with pytest.raises(InvalidInput, match="id must not be registered already"):
+        register("toy.one")
+    assert list(registered) == ["toy.one"]
+
+
+@pytest.mark.parametrize(
+    "id", ["toy", "", "toy.", ".one", "toy.One", "toy one", "toy..one", "toy.one-two", "toy.one\n"]
+)
+def test_ids_that_are_none(registered: dict[str, Claim], id: str) -> None:
+    with pytest.raises(InvalidInput, match="must look like"):
+        register(id)
+    assert registered == {}
+
+
+def test_a_row_of_the_ledger_is_computed(registered: dict[str, Claim]) -> None:
+    register(proof="lem-toy-1")
+    row = registry.compute(registered["toy.one"])
+    assert row.pop("seconds") >= 0
+    assert row == {
+        "id": "toy.one",
+        "paper": "toy",
+        "locator": "Lemma 9",
+        "kind": "lemma",
+        "variant": "as stated",
+        "statement": "a | b",
+        "verdict": "holds",
+        "grade": "proof, search, smt",
+        "effort": "quick",
+        "evidence": f"looked at {QUICK.runs} | 3 things all",
+    }
+    without = registry.compute(replace(registered["toy.one"], proof=None))
+    assert (without["verdict"], without["grade"]) == ("undetermined", "search, smt")
+
+
+def test_the_ledger_is_recomputed_on_request(registered: dict[str, Claim], capfd: pytest.CaptureFixture[str]) -> None:
+    register("toy.one", proof="lem-toy-1")
+    register("toy.two")
+    frame = fb.claims.ledger(recompute=True)
+    assert list(frame.columns) == COLUMNS
+    assert frame["verdict"].tolist() == ["holds", "undetermined"]
+    assert set(frame["effort"]) == {"quick"}
+    full = fb.claims.ledger(recompute=True, paper="toy", effort="full")
+    assert set(full["effort"]) == {"full"}
+    assert "looked at 1000" in full["evidence"][0]
+    assert capfd.readouterr() == ("", "")
+    fb.claims.ledger(recompute=True, progress=True)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "claims, quick" in err
+
+
+def test_a_ledger_with_other_claims_is_stale(registered: dict[str, Claim], monkeypatch: pytest.MonkeyPatch) -> None:
+    register("toy.one")
+    frame = fb.claims.ledger(recompute=True)
+    monkeypatch.setattr(results, "load", lambda name: frame)
+    assert fb.claims.ledger().equals(frame)
+    register("toy.two")
+    with pytest.raises(StaleResult, match="does not have the registered claims"):
+        fb.claims.ledger()
+
+
+@pytest.mark.parametrize("options", [{"paper": "nothing"}, {"effort": "much"}, {"effort": "much", "recompute": True}])
+def test_the_ledger_refuses(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        fb.claims.ledger(**options)
+    assert caught.value.argument == next(iter(options))
+
+
+# ------------------------------------------------------------------------------------------------ cards and tables
+
+
+@pytest.fixture
+def toy(registered: dict[str, Claim], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Store a ledger of three claims in memory."""
+    register("toy.one.plain", proof="lem-toy-1")
+    register("toy.one.odd", variant="zeros", locator="Lemma <9>")
+    register("toy.oneself")
+    frame = fb.claims.ledger(recompute=True)
+    monkeypatch.setattr(results, "load", lambda name: frame)
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_card_shows_a_claim_with_its_variants_and_no_other() -> None:
+    text = fb.claims.card("toy.one").text
+    assert text.count("**holds** (proof, search, smt).") == 1
+    assert text.count("**undetermined** (search, smt).") == 1
+    (box,) = rendered(text).findall(nodes.container)
+    assert "verdicts" in box["classes"]
+    terms = [term.astext() for term in box.findall(nodes.term)]
+    assert terms == ["Lemma 9. a | b", "Lemma <9>, zeros. a | b"]
+    found = [definition.astext() for definition in box.findall(nodes.definition)]
+    assert found[0] == f"holds (proof, search, smt). looked at {QUICK.runs} | 3 things all"
+    assert len(list(rendered(fb.claims.card("toy").text).findall(nodes.term))) == 3
+    assert len(list(rendered(fb.claims.card("toy.one.odd", "toy.oneself").text).findall(nodes.term))) == 2
+
+
+@pytest.mark.usefixtures("toy")
+@pytest.mark.parametrize("ids", [("toy.on",), ("toy.one.plain.x",), ("nothing",), ("",), (), ("toy.one", "toy.two")])
+def test_a_card_refuses_what_is_not_registered(ids: tuple[str, ...]) -> None:
+    with pytest.raises(InvalidInput):
+        fb.claims.card(*ids)
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_table_has_a_row_for_each_claim() -> None:
+    (shown,) = rendered(fb.claims.table(fb.claims.ledger(), caption="Claims", name="tab-toy").text).findall(nodes.table)
+    rows = [[entry.astext() for entry in row.findall(nodes.entry)] for row in shown.findall(nodes.row)]
+    assert rows[0] == ["locator", "variant", "statement", "verdict", "grade"]
+    assert rows[1] == ["Lemma 9", "as stated", "a | b", "holds", "proof, search, smt"]
+    assert len(rows) == 4
+
+
+def test_the_real_cards_and_table_render() -> None:
+    try:
+        frame = fb.claims.ledger()
+    except StaleResult as stale:
+        pytest.fail(str(stale))
+    card = rendered(fb.claims.card("dmfa_srq").text)
+    assert len(list(card.findall(nodes.definition))) == len(CLAIMS)
+    (shown,) = rendered(fb.claims.table(frame, caption="All", name="tab-all").text).findall(nodes.table)
+    assert len(list(shown.findall(nodes.row))) == len(CLAIMS) + 1

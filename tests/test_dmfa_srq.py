@@ -1,0 +1,369 @@
+"""The engine of DMFA-SRQ against Algorithm 1, the linear program, exact and many-digit arithmetic, and certificates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import fairbook as fb
+from fairbook.mechanisms.dmfa_srq import REPAIRS, algorithm_1, algorithm_1_printed, exact_levels
+from fairbook.oracles import dmfa_srq as oracle
+from tests.strategies import FEW, REPEATABLE, Instance, instances, random_arrivals
+
+FIGURE_1 = ([[1, 1 / 2], [1 / 2, 1], [1 / 2, 1]], [1 / 4, 1 / 4, 1 / 2])
+RTOL = 1e-12  # relative, for what is computed in a few hundred float operations
+
+
+def close(a: Any, b: Any, rtol: float = RTOL) -> bool:
+    return np.allclose(np.asarray(a, dtype=float), np.asarray(b, dtype=float), rtol=rtol, atol=0)
+
+
+def relative_error(found: NDArray[np.float64], exact: list[Any]) -> float:
+    return max(abs(float(type(b)(a) / b - 1)) for a, b in zip(found.tolist(), exact, strict=True))
+
+
+# ------------------------------------------------------------------------------------------ one answer, many ways
+
+
+@REPEATABLE
+@given(instances())
+def test_all_ways_agree(case: Instance) -> None:
+    demands, weights, _, _ = case.floats
+    exact = oracle.exact_levels(case.demands, case.weights)
+    assert exact_levels(case.demands, case.weights) == exact
+    result = fb.dmfa_srq(demands, weights)
+    assert close(result.levels, exact)
+    assert close(algorithm_1(demands, weights).levels, exact, rtol=1e-9)  # these subtract use from capacity
+    assert close(algorithm_1_printed(demands, weights, repairs=REPAIRS).levels, exact, rtol=1e-9)
+    assert close(oracle.decimal_levels(demands, weights), exact)
+
+
+@FEW
+@given(instances())
+def test_agrees_with_the_linear_program(case: Instance) -> None:
+    demands = case.floats[0]
+    weights = np.arange(1.0, len(demands) + 1)  # HiGHS cannot judge weights far apart
+    assert close(fb.dmfa_srq(demands, weights).levels, oracle.lp_levels(demands, weights), rtol=1e-7)
+
+
+def test_agrees_with_the_linear_program_at_100_arrivals() -> None:
+    for seed in range(2):
+        demands, weights = random_arrivals(np.random.default_rng(seed), 100, 3, decades=1)
+        assert close(fb.dmfa_srq(demands, weights).levels, oracle.lp_levels(demands, weights), rtol=1e-7)
+
+
+@pytest.mark.parametrize(("seed", "zeros"), [(0, 0.0), (1, 0.3)])
+def test_agrees_with_60_digits_at_500_arrivals_and_weights_far_apart(seed: int, zeros: float) -> None:
+    demands, weights = random_arrivals(np.random.default_rng(seed), 500, 2, decades=6, zeros=zeros)
+    exact = oracle.decimal_levels(demands, weights)
+    assert relative_error(fb.dmfa_srq(demands, weights).levels, exact) < 1e-11
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 8, 9, 12])
+def test_agrees_with_algorithm_1_for_any_number_of_resources(m: int) -> None:
+    # 8 is the last number of resources whose state is held in registers
+    demands, weights = random_arrivals(np.random.default_rng(m), 300, m, decades=1, zeros=0.2)
+    found, repaired = fb.dmfa_srq(demands, weights), algorithm_1(demands, weights)
+    assert close(found.levels, repaired.levels, rtol=1e-9)
+    assert close(found.tasks, repaired.tasks, rtol=1e-9)
+
+
+@pytest.mark.parametrize("m", [2, 9])
+def test_agrees_with_itself_in_fractions(m: int) -> None:
+    demands, weights = random_arrivals(np.random.default_rng(m), 40, m, decades=6, zeros=0.3)
+    exact = oracle.exact_levels(demands.tolist(), weights.tolist())
+    assert exact_levels(demands.tolist(), weights.tolist()) == exact
+    assert relative_error(fb.dmfa_srq(demands, weights).levels, exact) < RTOL
+
+
+def test_figure_1() -> None:
+    result = fb.dmfa_srq(*FIGURE_1)
+    assert [result.tasks_at(k).tolist() for k in (1, 2)] == [[0.25], [1 / 3, 1 / 3]]
+    assert close(result.tasks, [1 / 3, 1 / 3, 1 / 2])
+    assert close(result.levels, [1, 4 / 3, 1])
+    assert exact_levels([["1", "1/2"], ["1/2", "1"], ["1/2", "1"]], ["1/4", "1/4", "1/2"]) == [1, Fraction(4, 3), 1]
+    assert [result.raised_at(k).tolist() for k in (1, 2, 3)] == [[1], [2, 2], [2, 2, 3]]
+    assert result.bottlenecks.tolist() == [0, 0, 1]
+
+
+def test_one_resource_gives_everyone_what_it_brought() -> None:
+    result = fb.dmfa_srq(np.arange(1.0, 51)[:, None], np.arange(50.0, 0, -1))
+    assert close(result.levels, np.ones(50))
+    assert close(result.shares_at(), result.weights)
+
+
+def test_equal_demands_give_everyone_what_it_brought() -> None:
+    result = fb.dmfa_srq(np.tile([0.3, 0.7, 0.0], (200, 1)), 10.0 ** np.linspace(-3, 3, 200))
+    assert close(result.levels, np.ones(200))
+    assert (result.binding == 1).all()
+
+
+def test_one_user() -> None:
+    result = fb.dmfa_srq([[2.0, 8.0]], [4.0])
+    assert (result.levels.tolist(), result.tasks.tolist(), result.bottlenecks.tolist()) == ([1], [0.5], [1])
+    assert result.utilisation_at().tolist() == [0.25, 1]
+
+
+# ----------------------------------------------------------------------------- what the printed algorithm lacks
+
+
+def test_algorithm_1_as_printed_overdraws_the_pool() -> None:
+    for reading in ("position", "own", "largest"):
+        outcomes = []
+        for seed in range(20):
+            demands, weights = random_arrivals(np.random.default_rng(seed), 8, 2, decades=1)
+            outcomes.append(algorithm_1_printed(demands, weights, line_6=reading).violations())  # type: ignore[arg-type]
+        assert any(outcomes)
+
+
+@pytest.mark.parametrize("left_out", REPAIRS)
+def test_no_repair_can_be_left_out(left_out: str) -> None:
+    others = [repair for repair in REPAIRS if repair != left_out]
+    wrong = 0
+    for seed in range(40):
+        demands, weights = random_arrivals(np.random.default_rng(seed), 8, 2, decades=1)
+        right = fb.dmfa_srq(demands, weights).levels
+        wrong += not close(algorithm_1_printed(demands, weights, repairs=others).levels, right, rtol=1e-9)
+    assert wrong
+
+
+def test_algorithm_1_counts_its_work() -> None:
+    work: list[int] = []
+    demands, weights = random_arrivals(np.random.default_rng(0), 64, 2)
+    algorithm_1(demands, weights, work=work)
+    assert len(work) == 64
+    assert all(2 * k <= entries <= 2 * (k + 8) for k, entries in enumerate(work, start=1))
+
+
+# --------------------------------------------------------------------------------------- hard on the arithmetic
+
+
+def test_a_million_arrivals_keep_every_constraint() -> None:
+    demands, weights = random_arrivals(np.random.default_rng(0), 1_000_000, 2, decades=2)
+    result = fb.dmfa_srq(demands, weights)
+    assert (result.levels >= 1 - 1e-12).all()  # sharing incentive
+    for k in (1, 2, 3, 1000, 123_456, 654_321, 999_999, 1_000_000):
+        assert result.violations(k, rtol=1e-9) == []
+    assert (result.utilisation_at() <= 1 + 1e-9).all()
+    assert close(result.utilisation_at().max(), 1, rtol=1e-9)
+
+
+@pytest.mark.parametrize("weights_of", [
+    pytest.param(lambda rng, n: np.where(np.arange(n) % 2, 1e-6, 1.0), id="1 and 1e-6 in turn"),
+    pytest.param(lambda rng, n: 10.0 ** rng.uniform(-6, 6, n), id="spread over 1e12"),
+    pytest.param(lambda rng, n: 10.0 ** np.linspace(6, -6, n), id="falling over 1e12"),
+    pytest.param(lambda rng, n: 10.0 ** np.linspace(-6, 6, n), id="rising over 1e12"),
+    pytest.param(lambda rng, n: np.where(np.arange(n) == n // 2, 1e12, 1.0), id="one giant in the middle"),
+])
+def test_weights_far_apart(weights_of: Any) -> None:
+    rng = np.random.default_rng(0)
+    demands, _ = random_arrivals(rng, 200_000, 2)
+    weights = weights_of(rng, 200_000)
+    result = fb.dmfa_srq(demands, weights)
+    assert (result.levels >= 1 - 1e-12).all()
+    for k in (10, 1000, 50_000, 199_999, 200_000):
+        assert result.violations(k) == []
+    short = weights_of(rng, 250)
+    exact = oracle.decimal_levels(demands[:250], short)
+    assert relative_error(fb.dmfa_srq(demands[:250], short).levels, exact) < 1e-9
+
+
+def deep_stack(n: int, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """An instance of n + 3 arrivals whose stack grows to n + 1 groups: no arrival but the second reaches the one below.
+
+    Two giants reach level 5/3 with resource 0 used up and much of resource 1 left. Then each newcomer needs resource 0
+    a little more than the one before it, so that it stops a little lower. The last one brings plenty of both.
+    """
+    giant = 10 * weights.sum()
+    need = np.geomspace(0.65, 0.999, n)
+    demands = np.concatenate([[[1.0, 1e-9], [0.2, 1.0]], np.column_stack([need, np.ones(n)]), [[1e-9, 1.0]]])
+    return demands, np.concatenate([[giant, giant], weights, [100 * giant]])
+
+
+@pytest.mark.parametrize("powers", [0, 6])
+def test_deep_stacks(powers: int) -> None:
+    n = 20_000
+    demands, weights = deep_stack(n, np.geomspace(1, 10.0**-powers, n))
+    result = fb.dmfa_srq(demands, weights)
+    waiting = result.levels[1 : n + 2]
+    assert (np.diff(waiting) < 0).all()  # not one merge: the stack is n + 1 deep
+    assert close(waiting[1:], 1 / demands[2 : n + 2, 0], rtol=1e-9)
+    assert len(np.unique(result.levels_at(n + 2))) == n + 1
+    for k in (2, 3, n // 2, n + 2, n + 3):
+        assert result.violations(k) == []
+
+
+def test_deep_stack_that_falls_together_at_once() -> None:
+    n = 300
+    demands, weights = deep_stack(n, np.geomspace(1, 1e-6, n))
+    balance = np.array([[1.0, 1e-9], [1e-9, 1.0]])  # two more giants, who need different things, lift everyone
+    demands = np.concatenate([demands[:-1], balance])
+    weights = np.concatenate([weights[:-1], 1e4 * weights[:2]])
+    result = fb.dmfa_srq(demands, weights)
+    assert len(np.unique(result.levels_at(n + 2))) == n + 1
+    assert len(np.unique(result.levels)) < len(result.levels)
+    assert len(np.unique(result.levels_at())) == 1
+    assert relative_error(result.levels, oracle.decimal_levels(demands, weights)) < 1e-9
+    assert result.violations() == []
+
+
+def test_input_at_the_ends_of_the_range() -> None:
+    ends = np.array([[1e-75, 1e75], [1e75, 1e-75], [1e-75, 1e-75], [0, 1e75], [1e75, 1e75]])
+    for weights in (np.array([1e-75, 1e75, 1, 1e-75, 1e75]), np.full(5, 1e75), np.full(5, 1e-75)):
+        exact = oracle.decimal_levels(ends, weights, digits=400)
+        assert relative_error(fb.dmfa_srq(ends, weights).levels, exact) < 1e-9
+        assert relative_error(algorithm_1(ends, weights).levels, exact) < 1e-9
+
+
+# ------------------------------------------------------------------------------------------ symmetries, baselines
+
+
+@REPEATABLE
+@given(instances(), st.integers(-30, 30), st.integers(-30, 30))
+def test_units_do_not_matter(case: Instance, unit: int, scale: int) -> None:
+    demands, weights, _, _ = case.floats
+    plain = fb.dmfa_srq(demands, weights)
+    other = fb.dmfa_srq(demands * 2.0**unit, weights * 2.0**scale)
+    assert (other.levels == plain.levels).all()  # powers of two change no digit
+    assert (other.tasks * 2.0**unit == plain.tasks * 2.0**scale).all()
+    task_sizes = np.arange(1.0, len(demands) + 1)[:, None]
+    assert close(fb.dmfa_srq(demands * task_sizes, weights).levels, plain.levels)
+
+
+@REPEATABLE
+@given(instances(), st.randoms(use_true_random=False))
+def test_order_of_resources_does_not_matter(case: Instance, random: Any) -> None:
+    demands, weights, _, _ = case.floats
+    order = random.sample(range(demands.shape[1]), demands.shape[1])
+    assert close(fb.dmfa_srq(demands[:, order], weights).levels, fb.dmfa_srq(demands, weights).levels)
+
+
+@REPEATABLE
+@given(instances())
+def test_later_arrivals_do_not_change_earlier_levels(case: Instance) -> None:
+    demands, weights, _, _ = case.floats
+    whole = fb.dmfa_srq(demands, weights)
+    for k in range(1, len(weights) + 1):
+        prefix = fb.dmfa_srq(demands[:k], weights[:k])
+        assert (prefix.levels == whole.levels[:k]).all()
+        assert (prefix.tasks == whole.tasks_at(k)).all()
+
+
+@REPEATABLE
+@given(instances(zeros=False))
+def test_static_optimum_is_drf_on_every_prefix(case: Instance) -> None:
+    demands, weights, _, _ = case.floats
+    static = fb.static_optimum(demands, weights)
+    for k in range(1, len(weights) + 1):
+        pool = np.full(demands.shape[1], weights[:k].sum())
+        assert close(static.tasks_at(k), fb.drf(demands[:k], weights[:k], pool).tasks)
+        assert static.violations(k) == []
+        assert static.raised_at(k).tolist() == [k] * k
+        assert close(static.levels_at(k), np.full(k, static.levels[k - 1]))
+    assert (static.levels >= fb.dmfa_srq(demands, weights).levels * (1 - RTOL)).all()
+
+
+@REPEATABLE
+@given(instances())
+def test_dynamic_drf_is_the_case_of_equal_weights(case: Instance) -> None:
+    demands = case.floats[0]
+    found = fb.dynamic_drf(demands)
+    assert found.mechanism == "dynamic_drf"
+    assert close(found.levels, fb.dmfa_srq(demands, np.ones(len(demands))).levels)
+    assert close(found.weights, np.full(len(demands), 1 / len(demands)))
+
+
+# ------------------------------------------------------------------------- what a result says, against plain loops
+
+
+@REPEATABLE
+@given(instances())
+def test_allocations_equal_a_plain_recomputation(case: Instance) -> None:
+    demands, weights, _, _ = case.floats
+    result = fb.dmfa_srq(demands, weights)
+    level: list[float] = []
+    raised: list[int] = []
+    for k, lowest in enumerate(result.levels.tolist(), start=1):
+        level.append(0.0)
+        raised.append(k)
+        for i in range(k):
+            if lowest > level[i]:
+                level[i], raised[i] = lowest, k
+        assert result.levels_at(k).tolist() == level
+        assert result.raised_at(k).tolist() == raised
+        assert result.bottlenecks_at(k).tolist() == [result.binding[t - 1] for t in raised]
+        assert close(result.shares_at(k), np.array(level) * weights[:k])
+        tasks = [y * w / max(row) for y, w, row in zip(level, weights, demands.tolist(), strict=False)]
+        assert close(result.tasks_at(k), tasks)
+        assert close(result.use_at(k) + 1, np.array(tasks) @ demands[:k] + 1)
+        assert close(result.utilisation_at(k) + 1, np.array(tasks) @ demands[:k] / weights[:k].sum() + 1)
+    assert (result.tasks == result.tasks_at()).all()
+    assert (result.bottlenecks == result.bottlenecks_at(len(weights))).all()
+    assert len(result) == len(weights)
+    assert close(result.capacities, np.full(demands.shape[1], weights.sum()))
+
+
+@FEW
+@given(instances())
+def test_certificate_holds_and_notices_tampering(case: Instance) -> None:
+    demands, weights, _, _ = case.floats
+    result = fb.dmfa_srq(demands, weights)
+    n = len(weights)
+    for k in range(1, n + 1):
+        assert result.violations(k) == []
+        for factor in (1.001, 0.999):
+            levels = result.levels.copy()
+            levels[k - 1] *= factor
+            assert replace(result, levels=levels).violations(k) != []
+        unneeded = np.flatnonzero(result.use_at(k) < weights[:k].sum() * (1 - 1e-6))
+        for j in unneeded:
+            binding = result.binding.copy()
+            binding[k - 1] = j
+            assert replace(result, binding=binding).violations(k) != []
+    assert replace(result, levels=result.levels * np.nan).violations() != []
+
+
+def test_names_are_carried() -> None:
+    frame = pd.DataFrame(FIGURE_1[0], ["ann", "bob", "cyd"], ["cpu", "memory"])
+    shuffled = pd.Series(FIGURE_1[1], ["ann", "bob", "cyd"]).loc[["cyd", "ann", "bob"]]
+    result = fb.dmfa_srq(frame, shuffled)
+    assert (result.levels == fb.dmfa_srq(*FIGURE_1).levels).all()
+    assert result.users == ("ann", "bob", "cyd")
+    assert result.resources == ("cpu", "memory")
+    table = result.to_frame()
+    assert table.index.tolist() == ["ann", "bob", "cyd"]
+    assert table["bottleneck"].tolist() == ["cpu", "cpu", "memory"]
+    assert table["raised_at"].tolist() == [2, 2, 3]
+    assert close(table["tasks"], [1 / 3, 1 / 3, 1 / 2])
+    assert len(result.to_frame(2)) == 2
+    assert "Arrival 2 raised it" in result.explain("ann")
+    assert "Since then" in result.explain("ann")
+    assert "Since then" not in result.explain("cyd")
+    with pytest.raises(fb.InvalidInput, match="user must be one of the users, got 'cyd'"):
+        result.explain("cyd", k=2)
+
+
+def test_inputs_are_not_changed() -> None:
+    demands, weights = random_arrivals(np.random.default_rng(0), 50, 3, decades=6, zeros=0.3)
+    before = demands.tobytes(), weights.tobytes()
+    for array in (demands, weights):
+        array.flags.writeable = False
+    for mechanism in (fb.dmfa_srq, fb.static_optimum, algorithm_1, algorithm_1_printed):
+        result = mechanism(demands, weights)
+        result.to_frame()
+        result.violations()
+    assert (demands.tobytes(), weights.tobytes()) == before
+
+
+@pytest.mark.parametrize("layout", [np.asfortranarray, lambda a: np.repeat(a, 2, axis=0)[::2], lambda a: a[::-1][::-1]])
+def test_layout_of_arrays_does_not_matter(layout: Any) -> None:
+    demands, weights = random_arrivals(np.random.default_rng(0), 50, 3)
+    assert (fb.dmfa_srq(layout(demands), layout(weights)).levels == fb.dmfa_srq(demands, weights).levels).all()

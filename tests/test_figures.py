@@ -1,0 +1,364 @@
+"""The drawings: in the book's style wherever they are called, the same bytes each time, and fit to print."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
+import fairbook as fb
+from fairbook.figures import dmfa_srq as draw
+from fairbook.figures import foundations, style
+from fairbook.studies import dmfa_srq as study
+from fairbook.studies import foundations as groundwork
+from fairbook.studies.runs import stream
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@cache
+def curves() -> pd.DataFrame:
+    return study.curves(12)
+
+
+def measured(measure: str) -> pd.DataFrame:
+    frame = curves()
+    return frame[frame["measure"] == measure].drop(columns="measure")
+
+
+def thirty() -> fb.DynamicAllocation:
+    return fb.dmfa_srq(*study.instance(stream(2016, 30, 0), 30))
+
+
+def two() -> fb.Allocation:
+    demands = pd.DataFrame([[1, 4], [3, 1]], index=["ann", "bob"], columns=["cpu", "memory"])
+    return fb.drf(demands, capacities=[9, 18])
+
+
+#: Every drawing, as the pages call it.
+DRAWINGS: dict[str, Callable[[], style.Svg]] = {
+    "fig1": lambda: draw.fig1(study.fig1()),
+    "fig2": lambda: draw.fig2(study.fig2()),
+    "fig3": lambda: draw.fig3(study.fig3(12)),
+    "fig4": lambda: draw.fig4(study.fig4(12)),
+    "fig5": lambda: draw.fig5(measured("min_level")),
+    "fig6": lambda: draw.fig6(measured("sum_shares")),
+    "fig7": lambda: draw.fig7(measured("cpu")),
+    "fig8": lambda: draw.fig8(measured("memory")),
+    "gap": lambda: draw.gap(study.end_points(curves())),
+    "levels": lambda: draw.levels(thirty()),
+    "water": lambda: draw.water(fb.dmfa_srq([[1, 0.5], [0.5, 1], [0.5, 1]], [3, 3, 6]), steps=[1, 2, 3], resource=1),
+    "pools": lambda: foundations.pools(groundwork.shares({"DRF": two(), "again": two()})),
+    "plane": lambda: foundations.plane(groundwork.plane(two())),
+    "course": lambda: foundations.course(groundwork.course(two())),
+}
+PAPER = [name for name in DRAWINGS if name in draw.__all__]
+each = pytest.mark.parametrize("name", DRAWINGS)
+
+
+def svg(name: str) -> str:
+    return DRAWINGS[name]()._repr_svg_()
+
+
+def ready(name: str) -> mpl.figure.Figure:
+    """Give a drawing with everything in its place."""
+    shown = DRAWINGS[name]()
+    shown._repr_svg_()
+    with style._styled():
+        FigureCanvasAgg(shown.figure).draw()
+    return shown.figure
+
+
+def box(artist: Text) -> Bbox:
+    return artist.get_window_extent()
+
+
+def luminance(colour: str) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+    return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+
+def contrast(a: str, b: str) -> float:
+    """Contrast of two colours by WCAG 2, from 1 to 21."""
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def overlap(a: Bbox, b: Bbox) -> bool:
+    return min(a.x1, b.x1) - max(a.x0, b.x0) > 0.5 and min(a.y1, b.y1) - max(a.y0, b.y0) > 0.5
+
+
+# --------------------------------------------------------------------------------------------------------- bytes
+
+
+def test_every_drawing_is_checked() -> None:
+    assert set(DRAWINGS) == {*draw.__all__, *foundations.__all__}
+    for module in (draw, foundations):
+        public = {
+            n
+            for n, f in inspect.getmembers(module, inspect.isfunction)
+            if f.__module__ == module.__name__ and n[0] != "_"
+        }
+        assert public == set(module.__all__)
+
+
+@each
+def test_the_same_bytes_each_time(name: str) -> None:
+    shown = DRAWINGS[name]()
+    first = shown._repr_svg_()
+    assert shown._repr_svg_() == first
+    assert svg(name) == first
+    assert "<dc:date>" not in first
+    assert not re.search(r"\b20\d\d-\d\d-\d\d", first)
+    assert "Matplotlib v" not in first
+    assert repr(shown) == "<figure>"
+
+
+def test_the_same_bytes_in_another_process_with_other_settings() -> None:
+    names = ["fig1", "fig3", "fig5", "gap", "levels", "water", "pools", "course"]
+    script = (
+        "import sys, hashlib, matplotlib as mpl\n"
+        "mpl.use('svg')\n"
+        "mpl.rcParams.update({'lines.linewidth': 9, 'font.size': 20, 'legend.frameon': True, 'axes.grid': False,\n"
+        "    'svg.hashsalt': 'x', 'axes.facecolor': 'black', 'axes.labelsize': 30, 'patch.linewidth': 5})\n"
+        "from tests.test_figures import svg\n"
+        "for name in sys.argv[1:]:\n"
+        "    print(name, hashlib.sha256(svg(name).encode()).hexdigest())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, *names], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = dict(line.split() for line in done.stdout.splitlines())
+    assert found == {name: hashlib.sha256(svg(name).encode()).hexdigest() for name in names}
+
+
+def test_settings_of_the_caller_neither_count_nor_change() -> None:
+    plain = {name: svg(name) for name in ("fig1", "fig3", "fig5", "course")}
+    with mpl.rc_context({"legend.frameon": True, "legend.fontsize": 20, "lines.linewidth": 7, "xtick.labelsize": 3}):
+        before = dict(mpl.rcParams)
+        assert {name: svg(name) for name in plain} == plain
+        assert dict(mpl.rcParams) == before
+
+
+@each
+def test_pyplot_knows_nothing_of_it(name: str) -> None:
+    plt.close("all")
+    svg(name)
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize("name", ["fig1", "fig2", "fig3", "fig5", "gap"])
+def test_the_frame_is_left_as_it_was(name: str) -> None:
+    frames = {"fig1": study.fig1, "fig2": study.fig2, "fig3": lambda: study.fig3(2), "gap": curves}
+    frame = frames.get(name, lambda: measured("min_level"))()
+    before = frame.copy()
+    getattr(draw, name)(frame)
+    pd.testing.assert_frame_equal(frame, before)
+
+
+# --------------------------------------------------------------------------------------------------------- words
+
+
+@each
+def test_titles_are_outside_and_axes_are_labelled(name: str) -> None:
+    figure = DRAWINGS[name]().figure
+    assert figure.get_suptitle() == ""
+    for panel in figure.axes:
+        assert [panel.get_title(loc=where) for where in ("left", "center", "right")] == ["", "", ""]
+        assert panel.get_xlabel()
+    assert any(panel.get_ylabel() for panel in figure.axes) or name == "pools"
+    for panel in figure.axes:
+        for label in filter(None, (panel.get_xlabel(), panel.get_ylabel())):
+            words = re.sub(r"\$[^$]*\$", "", label).split()
+            assert all(word == word.lower() or word in ("CPU", "DMFA-SRQ") for word in words), label
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_labels_carry_a_symbol_or_a_unit(name: str) -> None:
+    for panel in DRAWINGS[name]().figure.axes:
+        for label in filter(None, (panel.get_xlabel(), panel.get_ylabel())):
+            assert re.search(r"\$.+\$|\(.+\)|per unit|minus", label), label
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("fig1", ["user 1", "user 2", "user 3"]),
+        ("fig3", ["DMFA-SRQ, mean of 12 runs", "DMFA-SRQ, first run alone", "contribution, $x = w$"]),
+        ("fig5", ["DMFA-SRQ", "static weighted DRF", "what was brought"]),
+        *((name, ["DMFA-SRQ", "static weighted DRF"]) for name in ("fig6", "fig7", "fig8")),
+        ("levels", ["lowest level $M^k$"]),
+        ("water", ["lowest level $M^k$"]),
+    ],
+)
+def test_legends_name_what_is_drawn(name: str, labels: list[str]) -> None:
+    figure = DRAWINGS[name]().figure
+    legends = [*figure.legends, *(panel.get_legend() for panel in figure.axes if panel.get_legend())]
+    assert [text.get_text() for legend in legends for text in legend.get_texts()] == labels
+
+
+def test_panels_are_named() -> None:
+    for name in ("fig5", "fig6", "fig7", "fig8"):
+        notes = [panel.texts[0].get_text() for panel in DRAWINGS[name]().figure.axes]
+        assert notes == ["$n = 20$", "$n = 100$", "$n = 500$"]
+
+
+# ------------------------------------------------------------------------------------------------- what is drawn
+
+
+def test_figure_1_shows_the_shares() -> None:
+    (panel,) = DRAWINGS["fig1"]().figure.axes
+    bars = sorted((round(bar.get_x() + bar.get_width() / 2), bar.get_x(), bar.get_height()) for bar in panel.patches)
+    np.testing.assert_allclose([height for _, _, height in bars], [1 / 4, 1 / 3, 1 / 3, 1 / 3, 1 / 3, 1 / 2])
+    assert sorted(text.get_text() for text in panel.texts) == ["1/2", "1/3", "1/3", "1/3", "1/3", "1/4"]
+
+
+def test_figure_2_shows_every_user_on_one_scale() -> None:
+    left, right = DRAWINGS["fig2"]().figure.axes
+    assert [len(panel.lines[0].get_xdata()) for panel in (left, right)] == [100, 500]
+    assert left.get_xlim() == right.get_xlim()
+    assert left.get_ylim() == right.get_ylim()
+
+
+@pytest.mark.parametrize(("name", "measure"), list(zip(("fig5", "fig6", "fig7", "fig8"), study.MEASURES, strict=True)))
+def test_curves_show_means_and_intervals(name: str, measure: str) -> None:
+    frame = measured(measure)
+    for panel, n in zip(DRAWINGS[name]().figure.axes, study.SIZES, strict=True):
+        for line, band, mechanism in zip(panel.lines[:2], panel.collections, ("dynamic", "static"), strict=True):
+            part = frame[(frame["n"] == n) & (frame["mechanism"] == mechanism)]
+            np.testing.assert_array_equal(line.get_xydata(), part[["k", "mean"]])
+            heights = band.get_paths()[0].vertices[:, 1]
+            assert heights.min() == part["low"].min()
+            assert heights.max() == part["high"].max()
+
+
+def test_gap_shows_the_differences() -> None:
+    ends = study.end_points(curves()).query("mechanism == 'difference'")
+    for panel, measure in zip(DRAWINGS["gap"]().figure.axes, study.MEASURES, strict=True):
+        part = ends[ends["measure"] == measure].sort_values("n")
+        np.testing.assert_array_equal(panel.lines[0].get_ydata(), part["mean"])
+        assert [tick.get_text() for tick in panel.get_xticklabels()] == ["20", "100", "500"]
+
+
+def test_water_is_what_is_in_use() -> None:
+    run = fb.dmfa_srq([[1, 0.5], [0.5, 1], [0.5, 1]], [3, 3, 6])
+    for panel, k in zip(draw.water(run, [1, 2, 3], 1).figure.axes, (1, 2, 3), strict=True):
+        area = sum(bar.get_width() * bar.get_height() for bar in panel.patches)
+        assert area == pytest.approx(run.use_at(k)[1])
+        assert [bar.get_height() for bar in panel.patches] == pytest.approx(run.levels_at(k))
+
+
+def test_levels_never_fall() -> None:
+    (panel,) = DRAWINGS["levels"]().figure.axes
+    for line in panel.lines:
+        if line.get_drawstyle() != "default":
+            drawn = np.asarray(line.get_ydata(), dtype=float)
+            assert (np.diff(drawn[~np.isnan(drawn)]) >= 0).all()
+    np.testing.assert_array_equal(panel.lines[-1].get_ydata(), thirty().levels)
+
+
+# ------------------------------------------------------------------------------------------------ fit to be printed
+
+
+@each
+def test_no_text_is_cut_off_or_lies_on_another(name: str) -> None:
+    figure = ready(name)
+    page = figure.bbox
+    texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+    legends = [*figure.legends, *(panel.get_legend() for panel in figure.axes if panel.get_legend())]
+    ticks = set()
+    for panel in figure.axes:
+        for axis, (low, high) in ((panel.xaxis, sorted(panel.get_xlim())), (panel.yaxis, sorted(panel.get_ylim()))):
+            for tick in axis.get_major_ticks():
+                ticks.add(tick.label1)
+                if not low - 1e-9 <= tick.get_loc() <= high + 1e-9:  # outside the axis: not drawn
+                    texts = [text for text in texts if text is not tick.label1]
+    assert ticks
+    for text in texts:
+        inside = box(text)
+        assert page.x0 - 1 <= inside.x0, text
+        assert inside.x1 <= page.x1 + 1, text
+        assert page.y0 - 1 <= inside.y0, text
+        assert inside.y1 <= page.y1 + 1, text
+        assert text.get_fontsize() >= 8, text
+    for a, b in combinations(texts, 2):
+        assert not overlap(box(a), box(b)), (a, b)
+    for legend, text in ((legend, text) for legend in legends for text in texts):
+        if text not in legend.get_texts():
+            assert not overlap(legend.get_window_extent(), box(text)), text
+
+
+@each
+def test_no_legend_covers_data(name: str) -> None:
+    figure = ready(name)
+    legends = [*figure.legends, *(panel.get_legend() for panel in figure.axes if panel.get_legend())]
+    for legend in legends:
+        area = legend.get_window_extent()
+        for panel in figure.axes:
+            if legend in figure.legends:
+                assert not overlap(area, panel.get_window_extent())
+            for line in panel.lines:
+                points = line.get_transform().transform(
+                    np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
+                )
+                for a, b in zip(points[:-1], points[1:], strict=True):
+                    course = a + np.linspace(0, 1, 50)[:, None] * (b - a)
+                    assert not any(area.contains(x, y) for x, y in course if np.isfinite([x, y]).all()), line
+            for bar in panel.patches:
+                assert not overlap(area, bar.get_window_extent())
+
+
+def test_colours_are_those_of_okabe_and_ito() -> None:
+    published = {
+        "black": (0, 0, 0), "orange": (230, 159, 0), "sky": (86, 180, 233), "green": (0, 158, 115),
+        "yellow": (240, 228, 66), "blue": (0, 114, 178), "vermilion": (213, 94, 0), "purple": (204, 121, 167),
+    }  # fmt: skip
+    assert {name: style.COLOURS[name] for name in published} == {
+        name: to_hex([c / 255 for c in rgb]).upper() for name, rgb in published.items()
+    }
+    assert set(style.COLOURS) == {*published, "grey"}
+
+
+def test_mechanisms_look_different_in_every_way() -> None:
+    looks = style.LOOKS
+    assert {"dmfa_srq", "static"} <= set(looks)
+    for field in ("label", "colour", "marker"):
+        assert len({getattr(look, field) for look in looks.values()}) == len(looks)
+    lines = [look.line for key, look in looks.items() if key != "difference"]
+    assert len(set(lines)) == len(lines)
+    for look in looks.values():
+        assert look.colour in style.COLOURS.values()
+        assert contrast(look.colour, "white") >= 3, look
+
+
+@each
+def test_text_can_be_read(name: str) -> None:
+    figure = ready(name)
+    assert to_hex(figure.get_facecolor()) == "#ffffff"
+    for panel in figure.axes:
+        assert to_hex(panel.get_facecolor()) == "#ffffff"
+    for text in figure.findobj(Text):
+        if not text.get_text().strip():
+            continue
+        ground = "#ffffff"
+        middle = box(text)
+        for panel in figure.axes:
+            for bar in panel.patches:
+                if bar.get_window_extent().contains((middle.x0 + middle.x1) / 2, (middle.y0 + middle.y1) / 2):
+                    ground = to_hex(bar.get_facecolor())
+        assert contrast(to_hex(text.get_color()), ground) >= 4.5, (text, ground)

@@ -1,0 +1,128 @@
+"""The oracles against the definition of the optimum, against each other, and free of the mechanisms they judge."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fairbook as fb
+from fairbook.oracles import dmfa_srq as srq
+from fairbook.oracles import drf
+from tests.strategies import FEW, REPEATABLE, Instance, instances, random_arrivals
+
+
+def test_oracles_do_without_the_mechanisms() -> None:
+    code = ("import sys, fairbook.oracles.dmfa_srq, fairbook.oracles.drf; "
+            "sys.exit(any(name.startswith(('fairbook.mechanisms', 'numba')) for name in sys.modules))")
+    assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
+
+
+# --------------------------------------------------------------------------------------------------- model (4)
+
+
+@REPEATABLE
+@given(instances())
+def test_exact_levels_are_the_largest_feasible_ones(case: Instance) -> None:
+    demands, weights = case.demands, case.weights
+    m = len(demands[0])
+    rates = [[w * d / max(row) for d in row] for row, w in zip(demands, weights, strict=True)]
+    before: list[Fraction] = []
+    for k, level in enumerate(srq.exact_levels(demands, weights), start=1):
+        before.append(Fraction(0))
+        pool = sum(weights[:k], Fraction(0))
+
+        def fits(height: Fraction, before: list[Fraction] = before, k: int = k, pool: Fraction = pool) -> bool:
+            held = [max(height, y) for y in before]
+            return all(sum((rates[i][j] * held[i] for i in range(k)), Fraction(0)) <= pool for j in range(m))
+
+        assert fits(level)
+        assert not fits(level * Fraction(10**9 + 1, 10**9))
+        before[:] = [max(level, y) for y in before]
+
+
+@FEW
+@given(instances(max_m=3))
+def test_linear_program_is_near_the_exact_levels(case: Instance) -> None:
+    weights = list(range(1, len(case.demands) + 1))  # HiGHS cannot judge weights far apart
+    exact = srq.exact_levels(case.demands, weights)
+    found = srq.lp_levels(case.floats[0], weights)
+    assert np.allclose(found, np.array(exact, dtype=float), rtol=1e-7, atol=0)
+
+
+def test_linear_program_of_one_step_gives_feasible_levels() -> None:
+    demands, weights = random_arrivals(np.random.default_rng(0), 12, 3)
+    rate = demands * (weights / demands.max(axis=1))[:, None]
+    before = np.append(srq.lp_levels(demands[:11], weights[:11]).max(keepdims=True).repeat(11) * 0.5, 0.0)
+    level, heights = srq.lp_step(rate, before, float(weights.sum()))
+    assert (heights >= level * (1 - 1e-8)).all()
+    assert (heights >= before * (1 - 1e-8)).all()
+    assert (heights @ rate <= weights.sum() * (1 + 1e-8)).all()
+
+
+def test_decimal_levels_have_the_digits_asked_for() -> None:
+    demands, weights = random_arrivals(np.random.default_rng(1), 25, 2, decades=6, zeros=0.3)
+    exact = srq.exact_levels(demands.tolist(), weights.tolist())
+    for digits, error in ((30, 1e-24), (60, 1e-54)):
+        for found, level in zip(srq.decimal_levels(demands, weights, digits=digits), exact, strict=True):
+            assert abs(Fraction(found) / level - 1) < error
+
+
+def test_exact_levels_take_texts_and_whole_numbers() -> None:
+    assert srq.exact_levels([["1", "1/2"], [1, 2]], [1, "1"]) == [1, Fraction(4, 3)]
+    big = srq.exact_levels(np.array([[2**62, 2**61], [2**61, 2**62]]), np.array([2**62, 2**62]))
+    assert big == [1, Fraction(4, 3)]
+
+
+def test_program_that_is_not_solved_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unsolved(*_: Any, **__: Any) -> SimpleNamespace:
+        return SimpleNamespace(status=4, message="numerical difficulties")
+
+    monkeypatch.setattr(srq, "linprog", unsolved)
+    monkeypatch.setattr(drf, "linprog", unsolved)
+    with pytest.raises(fb.FairbookError, match="numerical difficulties"):
+        srq.lp_levels([[1.0]], [1.0])
+    with pytest.raises(fb.FairbookError, match="numerical difficulties"):
+        drf.leximin_tasks([[1.0]])
+
+
+# --------------------------------------------------------------------------------------------------------- drf
+
+
+@REPEATABLE
+@given(instances(), st.data())
+def test_exact_tasks_cannot_be_improved_for_anyone(case: Instance, data: st.DataObject) -> None:
+    tasks = drf.exact_tasks(*case)
+    demands, weights, capacities, bounds = case
+    n, m = len(demands), len(capacities)
+    use = [sum((tasks[i] * demands[i][j] for i in range(n)), Fraction(0)) for j in range(m)]
+    assert all(u <= c for u, c in zip(use, capacities, strict=True))
+    assert all(x >= 0 and (b is None or x <= b) for x, b in zip(tasks, bounds, strict=True))
+    level = [tasks[i] / weights[i] * max(d / c for d, c in zip(demands[i], capacities, strict=True)) for i in range(n)]
+    i = data.draw(st.integers(0, n - 1))
+    at_bound = bounds[i] is not None and tasks[i] == bounds[i]
+    stopped = any(use[j] == capacities[j] and demands[i][j] > 0
+                  and all(level[h] <= level[i] for h in range(n) if demands[h][j] > 0) for j in range(m))
+    assert at_bound or stopped
+
+
+def test_exact_tasks_of_the_paper() -> None:
+    assert drf.exact_tasks([[1, 4], [3, 1]], capacities=[9, 18]) == [3, 2]
+    assert drf.exact_tasks([["1", "1/3"]], max_tasks=[None]) == [1]
+    assert drf.exact_tasks([[1]], max_tasks=["1/7"]) == [Fraction(1, 7)]
+
+
+@FEW
+@given(instances(max_n=4, max_m=3))
+def test_leximin_programs_are_near_the_exact_tasks(case: Instance) -> None:
+    demands, _, capacities, bounds = case.floats
+    exact = drf.exact_tasks(case.demands, None, case.capacities, case.max_tasks)
+    found = drf.leximin_tasks(demands, None, capacities, bounds)
+    assert np.allclose(found, np.array(exact, dtype=float), rtol=1e-6, atol=1e-7)
