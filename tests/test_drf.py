@@ -78,6 +78,17 @@ def test_bound_wins_a_tie_with_a_resource() -> None:
     assert allocation.bottlenecks.tolist() == [-1, 0]
 
 
+def test_bounds_are_kept_to_the_last_digit() -> None:
+    # where bound and resource end together, rounding once gave a user a digit more than its bound
+    rng = np.random.default_rng(0)
+    for _ in range(5000):
+        n, m = rng.integers(2, 5), rng.integers(1, 3)
+        demands, weights = rng.integers(1, 5, (n, m)) / rng.integers(1, 8, (n, m)), rng.integers(1, 8, n).astype(float)
+        near = fb.drf(demands, weights).tasks * (1 + rng.choice([0, 2.3e-16, -1.2e-16], n))
+        bounds = np.where(rng.random(n) < 0.5, near, np.inf)
+        assert (fb.drf(demands, weights, max_tasks=bounds).tasks <= bounds).all()
+
+
 def test_smaller_index_wins_a_tie_of_resources() -> None:
     assert fb.drf([[1, 1], [1, 1]]).bottlenecks.tolist() == [0, 0]
 

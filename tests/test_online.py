@@ -44,7 +44,7 @@ def check(pool: fb.DmfaSrq, rtol: float = 1e-9) -> None:
         assert (levels >= 1 - rtol).all()
         assert (np.diff(levels) <= 0).all()
         assert pool.level == levels[-1] == levels.min()
-        assert (pool.slack <= capacity * 1e-12).any()  # the rise went on until some resource was used up
+        assert (pool.slack == 0).any()  # the rise went on until some resource was used up: exactly, not up to rounding
 
 
 # ----------------------------------------------------------------------------------------------------- arrivals
@@ -265,13 +265,13 @@ def test_restored_pool_goes_on_digit_for_digit(seed: int, m: int, n: int, depart
 def test_equal_demands_can_be_saved_and_restored() -> None:
     # two resources that end together: rounding once left one of them below zero, which restoring refused
     rng = np.random.default_rng(0)
-    for _ in range(40):
+    for _ in range(300):
         pool = fb.DmfaSrq(2)
-        for _ in range(20):
+        for _ in range(30):
             need = rng.uniform(0.1, 1)
             pool.arrive([need, need], rng.uniform(0.1, 1))
             assert (pool.slack >= 0).all()
-            fb.DmfaSrq.from_json(pool.to_json())
+        fb.DmfaSrq.from_json(pool.to_json())
 
 
 def test_small_units_are_checked_as_strictly() -> None:
