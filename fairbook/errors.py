@@ -39,6 +39,10 @@ class InvalidInput(FairbookError, ValueError):
             shown = shown[:117] + "..."
         super().__init__(f"{argument} {rule}, got {shown}")
 
+    def __reduce__(self) -> tuple[type[InvalidInput], tuple[str, str, object]]:
+        """Survive the way back from a worker process."""
+        return type(self), (self.argument, self.rule, self.value)
+
 
 class TraceError(FairbookError):
     """A trace file is missing, truncated or not in the published format.

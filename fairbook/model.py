@@ -595,7 +595,7 @@ class Allocation:
         if j == -1:
             return f"{user} runs {tasks:.6g} tasks: its own bound stops it."
         if j == -2:
-            return f"{user} runs {tasks:.6g} tasks: nothing stops it, but the allocation ended early."
+            return f"{user} runs {tasks:.6g} tasks: nothing stops it, but the mechanism gave it no more."
         if self.rule == "whole_tasks":
             return (f"{user} runs {tasks:.6g} tasks at level {level:.6g}: another would need {self.demands[i, j]:.6g} "
                     f"of {self.resources[j]}, and {max(self.slack[j], 0.0):.6g} of {self.capacities[j]:.6g} is left.")
@@ -719,6 +719,16 @@ class DynamicAllocation:
         k = self._step(k)
         return self.levels_at(k) * self.weights[:k]
 
+    def dominant_shares_at(self, k: int | None = None) -> FloatArray:
+        """Largest part of the pool W_k that each of the first k users holds, shape (k,). Cost O(k)."""
+        k = self._step(k)
+        return self.shares_at(k) / self.weights[:k].sum()
+
+    @property
+    def dominant_shares(self) -> FloatArray:
+        """:meth:`dominant_shares_at` after the last arrival, shape (n,)."""
+        return self.dominant_shares_at()
+
     def tasks_at(self, k: int | None = None) -> FloatArray:
         """Tasks of each of the first k users after arrival k (from 1), shape (k,). Cost O(k m)."""
         k = self._step(k)
@@ -764,7 +774,7 @@ class DynamicAllocation:
         """Give one row a user: weight, tasks, dominant share, level, the arrival that set it, the bottleneck."""
         k = self._step(k)
         return pd.DataFrame(
-            {"weight": self.weights[:k], "tasks": self.tasks_at(k), "dominant_share": self.shares_at(k),
+            {"weight": self.weights[:k], "tasks": self.tasks_at(k), "dominant_share": self.dominant_shares_at(k),
              "level": self.levels_at(k), "raised_at": self.raised_at(k),
              "bottleneck": [self.resources[j] for j in self.bottlenecks_at(k)]},
             index=pd.Index(self.users[:k], name="user"),
@@ -775,8 +785,11 @@ class DynamicAllocation:
         k = self._step(k)
         i = position(user, self.users[:k])
         level, t = self.levels_at(k)[i], int(self.raised_at(k)[i])
-        text = (f"{user} runs {self.tasks_at(k)[i]:.6g} tasks at level {level:.6g} (1 is what it brought). "
-                f"Arrival {t} raised it to there: then {self.resources[self.binding[t - 1]]} was used up.")
+        text = f"{user} runs {self.tasks_at(k)[i]:.6g} tasks at level {level:.6g} (1 is what it brought). "
+        if not self.irrevocable:
+            return text + (f"After arrival {k} all was shared out anew, with everyone at this level: "
+                           f"then {self.resources[self.binding[k - 1]]} was used up.")
+        text += f"Arrival {t} raised it to there: then {self.resources[self.binding[t - 1]]} was used up."
         if t < k:
             text += (f" Since then newcomers have been raised no higher than {self.levels[t:k].max():.6g}, and what is "
                      "once allocated is not taken back.")

@@ -198,8 +198,9 @@ def dmfa_srq(demands: Any, weights: Any) -> DynamicAllocation:
 
     Notes
     -----
-    Cost O(n m) for all arrivals together: each arrival pushes one group, each merge removes one. Memory
-    O(n m). ``tasks_at`` costs O(k m) a call. After 10^6 arrivals the constraints hold to about 1e-13.
+    Cost O(n m) for all arrivals together: each arrival pushes one group, each merge removes one. Memory O(n m).
+    A float array is kept, not copied: change it afterwards and ``tasks`` changes with it. ``tasks_at`` costs
+    O(k m) a call. After 10^6 arrivals the constraints hold to about 1e-13.
 
     References
     ----------
@@ -696,15 +697,18 @@ class DmfaSrq:
             setattr(self, name, new)
 
     def allocation(self) -> Allocation:
-        """Give the present allocation; the bottleneck it names for everyone is the scarcest resource."""
+        """Give the present allocation; a user's bottleneck is the scarcest resource that it needs.
+
+        With zero demands there may be users whom no resource stops (bottleneck -2): only the lowest level is raised.
+        """
         n = len(self)
         if n == 0:
             raise InvalidInput("allocation", "needs at least one user in the pool", 0)
-        scarcest = int(np.argmin(self._slack))
+        left = np.where(self._demands[:n] > 0, self._slack, np.inf)
+        bottlenecks = np.where(left.min(axis=1) <= 1e-9 * self.capacity, left.argmin(axis=1), -2)
         return Allocation(self.tasks, self._demands[:n].copy(), self._weights[:n] / self.capacity,
-                          np.full(len(self.resources), self.capacity), np.full(n, np.inf),
-                          np.full(n, scarcest, dtype=np.int64), self.users, self.resources, mechanism="dmfa_srq",
-                          rule="full")
+                          np.full(len(self.resources), self.capacity), np.full(n, np.inf), bottlenecks, self.users,
+                          self.resources, mechanism="dmfa_srq", rule="full")
 
     # ---- saving and restoring
 

@@ -280,8 +280,8 @@ def drf_by_task(demands: Any, weights: Any = None, capacities: Any = None, max_t
     share = values / pool
     per_task = share.max(axis=1) / scaled
     possible = np.minimum(bounds, 1.0 / share.max(axis=1))
-    if possible.sum() > 1e9:
-        raise InvalidInput("demands", "must be large enough that fewer than 1e9 whole tasks fit the pool",
+    if possible.sum() > 1e8:
+        raise InvalidInput("demands", "must be large enough that fewer than 1e8 whole tasks fit the pool",
                            f"about {possible.max():.3g} tasks of one user")
     tasks = np.zeros(n)
     left = np.ones(m)
@@ -294,6 +294,9 @@ def drf_by_task(demands: Any, weights: Any = None, capacities: Any = None, max_t
             heapq.heappop(queue)
             continue
         over = np.flatnonzero(share[i] > left + 1e-12)
+        if over.size:  # a million subtractions drift: look again from scratch before saying no
+            left = 1.0 - tasks @ share
+            over = np.flatnonzero(share[i] > left + 1e-12)
         if over.size:
             bottlenecks[i] = over[0]
             if stuck == "stop":
