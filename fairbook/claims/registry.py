@@ -100,7 +100,7 @@ class Effort:
 
 
 QUICK = Effort("quick", runs=60, evaluations=2_000, sizes=((3, 2),))
-FULL = Effort("full", runs=1000, evaluations=100_000, sizes=((3, 2), (5, 3)))
+FULL = Effort("full", runs=1000, evaluations=40_000, sizes=((3, 2), (5, 3)))
 
 
 @dataclass(frozen=True)

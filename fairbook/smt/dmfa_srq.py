@@ -508,6 +508,8 @@ def _lemma_4(when: str) -> Callable[[_Encoding, Index], tuple[Any, Any]]:
         rises = [lied[i, t] > e.truth[i, t]]
         if when == "first":
             rises += [lied[i, s] <= e.truth[i, s] for s in range(liar, t)]
+        elif when == "rises" and t > liar:
+            rises += [lied[i, t] > lied[i, t - 1]]
         elif when == "tasks":
             rises = [e.gains(i, lied[i, t], e.truth[i, t])]
         return e.z3.And(rises), e.z3.And([lied[h, t] >= e.truth[h, t] for h in range(t)])
@@ -523,6 +525,8 @@ def _lemma_4_judge(when: str) -> Callable[[_World, Index], tuple[bool, bool]]:
         rises = lied[i, t] > v.truth[i, t]
         if when == "first":
             rises = rises and all(lied[i, s] <= v.truth[i, s] for s in range(liar, t))
+        elif when == "rises" and t > liar:
+            rises = rises and lied[i, t] > lied[i, t - 1]
         elif when == "tasks":
             rises = v.true_tasks(i, lied[i, t]) > v.truth[i, t]
         return rises, all(lied[h, t] >= v.truth[h, t] for h in range(t))
@@ -774,6 +778,11 @@ STATEMENTS: dict[str, Statement] = {
         "Lemma 4, at the first t", "When a lie of i first raises its claimed dominant share, no user has less.",
         "t i", _step_user, _lemma_4("first"), _lemma_4_judge("first"),
         {"claims_rewarded": 2, "first_resource": 2}, liars=_first_liar,
+    ),
+    "lemma_4_rises": Statement(
+        "Lemma 4, where the share rises",
+        "When t raises the liar's claimed dominant share above the honest one, no user has less.",
+        "t i", _step_user, _lemma_4("rises"), _lemma_4_judge("rises"), {"claims_rewarded": 2}, liars=_first_liar,
     ),
     "lemma_4_true_tasks": Statement(
         "Lemma 4, true tasks", "If a lie of i raises the true tasks it can run at t, no user has less at t.",
