@@ -1059,7 +1059,7 @@ for _figure, _measure, _name in ((7, "cpu", "CPU"), (8, "memory", "Memory")):
         kind="figure",
         mechanism=DMFA_SRQ,
         mutant=NO_SHARING,
-        statement=f"{_name} utilisation is within 0.05 (ours) of the static one at the last arrival, closer for larger n.",
+        statement=f"{_name} utilisation is within 0.05 of the static one at the last arrival, closer for larger n.",
     )
     def _utilisation_figure(effort: Effort, subject: Mechanism, measure: str = _measure) -> Evidence:
         frame = study.end_points(study.curves(effort.runs, effort.seed, points=1, mechanism=subject.run))
