@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from docutils import nodes
 
 import fairbook as fb
+from fairbook import properties as checks
 from fairbook import results
+from fairbook.claims import dmfa_srq as paper
 from fairbook.claims import registry
 from fairbook.claims.registry import COLUMNS, QUICK, Claim, Effort, Evidence, Mechanism, Part, check_mutant, claim
 from fairbook.errors import InvalidInput, StaleResult
+from fairbook.properties import Trajectory
 from tests.test_tables import rendered
 
 BOOK = Path(__file__).resolve().parents[1] / "book"
@@ -388,3 +393,29 @@ def test_the_real_cards_and_table_render() -> None:
     assert len(list(card.findall(nodes.definition))) == len(CLAIMS)
     (shown,) = rendered(fb.claims.table(frame, caption="All", name="tab-all").text).findall(nodes.table)
     assert len(list(shown.findall(nodes.row))) == len(CLAIMS) + 1
+
+
+# ---------------------------------------------------------------------------- attacks look at explicit allocations
+
+
+def _nonsense(demands: object, weights: object) -> Trajectory:
+    """Levels that no rule made: each step draws new ones."""
+    rows, amounts = np.asarray(demands), np.asarray(weights)
+    rng = np.random.default_rng(int(1e6 * float(rows.sum())) % 2**32)
+    return Trajectory.of_levels([0.5 + rng.random(k + 1) for k in range(len(rows))], rows, amounts)
+
+
+@pytest.mark.parametrize("check", [
+    checks.lemma_1, checks.lemma_2, checks.lemma_3, checks.dynamic_pareto_optimality, checks.dynamic_sharing_incentive,
+    checks.dynamic_envy_freeness,
+])
+def test_an_attack_notices_allocations_that_no_rule_made(check: Callable[[object], object]) -> None:
+    assert paper._attacked(check, QUICK, Mechanism("nonsense", _nonsense)).holds is False
+
+
+def test_what_is_attacked_are_the_allocations_of_the_engine() -> None:
+    rng = np.random.default_rng(3)
+    demands, weights = rng.random((9, 3)) + 0.01, rng.random(9) + 0.01
+    one, other = paper._arrival_by_arrival(demands, weights), fb.dmfa_srq(demands, weights)
+    for k in range(1, 10):
+        assert one.tasks_at(k) == pytest.approx(other.tasks_at(k), rel=1e-12)
