@@ -14,17 +14,21 @@ from fairbook.errors import FairbookError, InvalidInput, MissingDependency, Stal
 
 if TYPE_CHECKING:
     from fairbook import claims, figures, metrics, oracles, properties, results, smt, studies, tables, traces
+    from fairbook.mechanisms.cbdrf import CbDrf, CreditRule, CreditRun, NodeView, cbdrf, grant_tasks
     from fairbook.mechanisms.dmfa_srq import DmfaSrq, dmfa_srq, static_optimum
     from fairbook.mechanisms.drf import drf, drf_by_task
     from fairbook.mechanisms.dynamic_drf import dynamic_drf
+    from fairbook.mechanisms.karma import Karma, karma, karma_phase, karma_slices
     from fairbook.model import Allocation, DynamicAllocation, Pool, Users
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Allocation", "DmfaSrq", "DynamicAllocation", "FairbookError", "InvalidInput", "MissingDependency", "Pool",
-    "StaleResult", "TraceError", "Users", "__version__", "claims", "dmfa_srq", "drf", "drf_by_task", "dynamic_drf",
-    "figures", "metrics", "oracles", "properties", "results", "smt", "static_optimum", "studies", "tables", "traces",
+    "Allocation", "CbDrf", "CreditRule", "CreditRun", "DmfaSrq", "DynamicAllocation", "FairbookError", "InvalidInput",
+    "Karma", "MissingDependency", "NodeView", "Pool", "StaleResult", "TraceError", "Users", "__version__", "cbdrf",
+    "claims", "dmfa_srq", "drf", "drf_by_task", "dynamic_drf", "figures", "grant_tasks", "karma", "karma_phase",
+    "karma_slices", "metrics", "oracles", "properties", "results", "smt", "static_optimum", "studies", "tables",
+    "traces",
 ]
 
 _ROOMS = ("claims", "figures", "metrics", "oracles", "properties", "results", "smt", "studies", "tables", "traces")
@@ -32,6 +36,10 @@ _ROOMS = ("claims", "figures", "metrics", "oracles", "properties", "results", "s
 
 _HOMES = {
     "Allocation": "model", "DynamicAllocation": "model", "Pool": "model", "Users": "model",
+    "CbDrf": "mechanisms.cbdrf", "CreditRule": "mechanisms.cbdrf", "CreditRun": "mechanisms.cbdrf",
+    "NodeView": "mechanisms.cbdrf", "cbdrf": "mechanisms.cbdrf", "grant_tasks": "mechanisms.cbdrf",
+    "Karma": "mechanisms.karma", "karma": "mechanisms.karma", "karma_phase": "mechanisms.karma",
+    "karma_slices": "mechanisms.karma",
     "DmfaSrq": "mechanisms.dmfa_srq", "dmfa_srq": "mechanisms.dmfa_srq", "static_optimum": "mechanisms.dmfa_srq",
     "drf": "mechanisms.drf", "drf_by_task": "mechanisms.drf", "dynamic_drf": "mechanisms.dynamic_drf",
 }

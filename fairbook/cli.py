@@ -1,4 +1,4 @@
-"""The command line: ``fairbook allocate | claims | figures | results | traces``.
+"""The command line: ``fairbook allocate | phases | claims | figures | results | traces``.
 
 Every command reads its arguments, calls the library and prints. What a user can get wrong ends in one line
 ``fairbook: error: ...`` on stderr. The exit code is 0 where all went well, 1 where a check that was asked for came out
@@ -20,16 +20,16 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import fairbook
+from fairbook._files import write_whole
 from fairbook.errors import FairbookError, InvalidInput
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ __all__ = ["main"]
 
 _LONGEST_LINE = 1 << 20  # characters; a longer line is no table of users
 _LONGEST_NAME = 200
+_MOST_ROWS = 2000  # of phases times users that are printed
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _MISSING = {"", "na", "n/a", "nan", "+nan", "-nan", "null", "none"}
 _INFINITE = {"inf", "+inf", "infinity", "+infinity"}
@@ -184,17 +185,37 @@ class _Instance(NamedTuple):
         return f"{place} {str(error).removeprefix(error.argument).strip()}"
 
 
+def _check_user(table: _Table, row: int) -> str:
+    user = table.columns["user"][row]
+    if not user or len(user) > _LONGEST_NAME or not user.isprintable():
+        raise _Refused(f"{table.at(row, 'user')}: {_shown(user)} is not a name")
+    return user
+
+
 def _user_names(table: _Table) -> list[str]:
     if "user" not in table.columns:
         return [str(i + 1) for i in range(len(table.lines))]
     first: dict[str, int] = {}
-    for row, user in enumerate(table.columns["user"]):
-        if not user or len(user) > _LONGEST_NAME or not user.isprintable():
-            raise _Refused(f"{table.at(row, 'user')}: {_shown(user)} is not a name")
+    for row in range(len(table.lines)):
+        user = _check_user(table, row)
         if user in first:
             raise _Refused(f"{table.at(row, 'user')}: {user!r} is on line {first[user]} already")
         first[user] = table.lines[row]
     return list(first)
+
+
+def _resources(table: _Table, others: set[str]) -> list[str]:
+    """List the columns of demands: all but the others, and those that are plainly words."""
+    rest = [column for column in table.columns if column not in others]
+    words = [column for column in rest if table.is_text(column)]
+    if len(words) == len(rest):
+        hint = "; columns are separated by commas" if re.search("[;\t|]", "".join(table.columns)) else ""
+        raise _Refused(
+            f"{table.source}: has no column of demands (numbers), only {', '.join(map(_shown, table.columns))}{hint}"
+        )
+    if words:
+        _note(f"{table.source}: no numbers in column {', '.join(map(repr, words))}, which is left out")
+    return [column for column in rest if column not in words]
 
 
 def _read_users(options: argparse.Namespace) -> _Instance:
@@ -207,18 +228,9 @@ def _read_users(options: argparse.Namespace) -> _Instance:
             raise _Refused(f"{table.source}: has no column {column!r}, only {', '.join(table.columns)}")
     if weight == bound or "user" in (weight, bound):
         raise _Refused(f"{table.source}: column {weight if weight == bound else 'user'!r} cannot serve twice")
-    rest = [column for column in table.columns if column not in ("user", "weight", "max_tasks", weight, bound)]
-    words = [column for column in rest if table.is_text(column)]
-    resources = [column for column in rest if column not in words]
-    if not resources:
-        hint = "; columns are separated by commas" if re.search("[;\t|]", "".join(table.columns)) else ""
-        raise _Refused(
-            f"{table.source}: has no column of demands (numbers), only {', '.join(map(_shown, table.columns))}{hint}"
-        )
+    resources = _resources(table, {"user", "weight", "max_tasks", weight, bound})
     users = _user_names(table)
     demands = pd.DataFrame({column: table.numbers(column) for column in resources}, index=pd.Index(users, dtype=object))
-    if words:
-        _note(f"{table.source}: no numbers in column {', '.join(map(repr, words))}, which is left out")
     return _Instance(
         table,
         demands,
@@ -287,17 +299,24 @@ def _capacities(pairs: list[str], resources: list[str]) -> list[float] | None:
 
 @dataclass
 class _Report:
-    """An allocation as it is printed and written: users, resources, and what was asked about them."""
+    """An allocation as it is printed and written: rows, resources, and what was asked about them.
 
-    users: pd.DataFrame
+    ``head`` goes into a JSON file before the rows, which stand there under ``name``; ``promise`` is what an empty list
+    of violations certifies.
+    """
+
+    rows: pd.DataFrame
     resources: pd.DataFrame
-    sentences: dict[str, str] = field(default_factory=dict)
+    head: dict[str, Any]
+    name: str
+    promise: str
+    sentences: dict[Any, str] = field(default_factory=dict)
     violations: list[str] | None = None
 
 
 def _allocate(options: argparse.Namespace) -> int:
     rule = _RULES[options.mechanism]
-    _check_output(options)
+    _check_output(options.users, options.output)
     if options.after is not None and not rule.arrivals:
         raise _Refused(f"--after needs a mechanism with arrivals; {rule.name} has none")
     if options.stuck is not None and "stuck" not in rule.takes:
@@ -313,7 +332,7 @@ def _allocate(options: argparse.Namespace) -> int:
         report = _run(rule, instance, options)
     except InvalidInput as error:
         raise _Refused(instance.in_the_file(error)) from None
-    _deliver(rule, report, options)
+    _deliver(report, options)
     return 1 if report.violations else 0
 
 
@@ -352,7 +371,13 @@ def _run(rule: _Rule, instance: _Instance, options: argparse.Namespace) -> _Repo
     )
     if not np.isfinite(users.select_dtypes("number")).all(axis=None):
         raise _Refused("the numbers lie too far apart: a result does not fit a double")
-    report = _Report(users, resources)
+    report = _Report(
+        users,
+        resources,
+        {"mechanism": rule.name, "after": options.after},
+        "users",
+        "no arrival left room to raise the lowest level" if rule.arrivals else "each user's bottleneck stops it",
+    )
     if options.explain is not None:
         report.sentences = {name: allocation.explain(name, **steps) for name in options.explain or users.index}
     if options.verify:
@@ -370,29 +395,32 @@ def _violations(allocation: Any, steps: dict[str, int], options: argparse.Namesp
     return [f"after arrival {k}: {text}" for k in numbers for text in allocation.violations(k)]
 
 
-def _check_output(options: argparse.Namespace) -> None:
-    if options.output in (None, "-"):
+def _check_output(source: str, output: str | None) -> None:
+    if output in (None, "-"):
         return
-    if not options.output.endswith((".csv", ".json")):
-        raise _Refused(f"--output must end in .csv or .json, or be -, got {_shown(options.output)}")
+    if not output.endswith((".csv", ".json")):
+        raise _Refused(f"--output must end in .csv or .json, or be -, got {_shown(output)}")
     try:
-        same = options.users != "-" and os.path.samefile(options.users, options.output)
+        same = source != "-" and os.path.samefile(source, output)
     except (OSError, ValueError):  # one of them is not there
         same = False
     if same:
-        raise _Refused(f"--output would overwrite the input {options.users}")
+        raise _Refused(f"--output would overwrite the input {source}")
 
 
-def _deliver(rule: _Rule, report: _Report, options: argparse.Namespace) -> None:
-    frame = report.users
+def _deliver(report: _Report, options: argparse.Namespace) -> None:
+    frame = report.rows
     if report.sentences:
         frame = frame.assign(explanation=[report.sentences.get(name, "") for name in frame.index])
     if options.output == "-":
         print(frame.to_csv(lineterminator="\n"), end="")
     else:
         if options.output is not None:
-            _write(Path(options.output), _file_of(rule, report, frame, options))
-        print(report.users.to_string(float_format=_six))
+            write_whole({Path(options.output): _file_of(report, frame, options)})
+        most = _MOST_ROWS if report.name == "phases" else None
+        print(report.rows.to_string(float_format=_six, max_rows=most, sparsify=False))
+        if most is not None and len(report.rows) > most:
+            print(f"({len(report.rows)} rows; --output writes all)")
         print()
         print(report.resources.to_string(float_format=_six))
         if report.sentences:
@@ -400,24 +428,173 @@ def _deliver(rule: _Rule, report: _Report, options: argparse.Namespace) -> None:
     for text in report.violations or ():
         print(f"fairbook: violated: {_line(text)}", file=sys.stderr)
     if report.violations == []:
-        what = "no arrival left room to raise the lowest level" if rule.arrivals else "each user's bottleneck stops it"
-        _note(f"verified: no constraint is violated, and {what}")
+        _note(f"verified: no constraint is violated, and {report.promise}")
 
 
-def _file_of(rule: _Rule, report: _Report, frame: pd.DataFrame, options: argparse.Namespace) -> bytes:
+def _file_of(report: _Report, frame: pd.DataFrame, options: argparse.Namespace) -> bytes:
     if options.output.endswith(".csv"):
         return frame.to_csv(lineterminator="\n").encode()
     content = {
         "fairbook": fairbook.__version__,
-        "mechanism": rule.name,
-        "after": options.after,
-        "users": frame.reset_index().to_dict("records"),
+        **report.head,
+        report.name: frame.reset_index().to_dict("records"),
         "resources": report.resources.reset_index().to_dict("records"),
         "violations": report.violations,
     }
     return (
         json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False, default=lambda x: x.item()) + "\n"
     ).encode()
+
+
+# ---------------------------------------------------------------------------------------------------- phases
+
+#: The options that each rule over phases takes, under their names in fairbook, and one line of help.
+_PHASE_RULES = {
+    "cbdrf": (
+        ("rho", "step_up", "step_down", "initial_credit", "credit_cap", "credit_floor", "held", "grant", "penalty"),
+        "DRF scaled by a credit that falls where a user does not release what it was granted",
+    ),
+    "karma": (("alpha", "initial_credit"), "who takes less than its guarantee earns credit, and borrows with it later"),
+}
+
+
+class _Phases(NamedTuple):
+    """A CSV file of phases: one line for each phase and user that is present in it."""
+
+    table: _Table
+    phases: list[int]
+    users: list[str]
+    resources: list[str]
+    cells: list[tuple[int, int]]  # phase and user of each line, by position
+
+    def spread(self, column: str, default: float, *, unbounded: bool = False) -> Any:
+        """Give a column as an array of shape (T, n); default where no line is."""
+        import numpy as np
+
+        found = np.full((len(self.phases), len(self.users)), default)
+        found[tuple(zip(*self.cells, strict=True))] = self.table.numbers(column, unbounded=unbounded)
+        return found
+
+    def in_the_file(self, error: InvalidInput) -> str:
+        """Say where in the file an entry stands, or which option it is, that the library refused."""
+        rest = str(error).removeprefix(error.argument).strip()
+        found = re.fullmatch(r"(demands|released|max_tasks)\[(\d+)(?:, |\]\[)(\d+)(?:, (\d+))?\]", error.argument)
+        if found is not None:
+            column = found[1] if found[4] is None else self.resources[int(found[4])]
+            return f"{self.table.at(self.cells.index((int(found[2]), int(found[3]))), column)}: {rest}"
+        if any(error.argument in takes for takes, _ in _PHASE_RULES.values()):
+            return f"--{error.argument.replace('_', '-')} {rest}"
+        return str(error)
+
+    def named(self, text: str) -> str:
+        """Put the phase's number in the file at the end of a sentence of the library, which counts from 0."""
+        return re.sub(r"(?<=in phase )\d+$", lambda found: str(self.phases[int(found[0])]), text)
+
+
+def _read_phases(source: str) -> _Phases:
+    table = _read_table(source)
+    for column in ("phase", "user"):
+        if column not in table.columns:
+            raise _Refused(f"{table.source}: has no column {column!r}, only {', '.join(map(_shown, table.columns))}")
+    resources = _resources(table, {"phase", "user", "released", "max_tasks", "weight"})
+    if "weight" in table.columns:
+        _note(f"{table.source}: phases know no weights, so that column 'weight' is left out")
+    first: dict[tuple[int, str], int] = {}
+    for row, text in enumerate(table.columns["phase"]):
+        if not re.fullmatch(r"\d{1,18}", text, re.ASCII):
+            raise _Refused(f"{table.at(row, 'phase')}: {_shown(text)} is not the whole number of a phase")
+        key = int(text), _check_user(table, row)
+        if key in first:
+            raise _Refused(f"{table.at(row, 'user')}: {key[1]!r} has phase {key[0]} on line {first[key]} already")
+        first[key] = table.lines[row]
+    phases, users = sorted({phase for phase, _ in first}), list(dict.fromkeys(user for _, user in first))
+    missing = phases[-1] - phases[0] + 1 - len(phases)
+    if missing:
+        _note(f"{table.source}: {missing} phase(s) between {phases[0]} and {phases[-1]} have no line and are not run")
+    at_phase, at_user = ({name: i for i, name in enumerate(names)} for names in (phases, users))
+    return _Phases(table, phases, users, resources, [(at_phase[phase], at_user[user]) for phase, user in first])
+
+
+def _phases(options: argparse.Namespace) -> int:
+    _check_output(options.phases, options.output)
+    takes = _PHASE_RULES[options.rule][0]
+    terms = {}
+    for other, (names, _) in _PHASE_RULES.items():
+        for name in names:
+            if getattr(options, name) is not None:
+                if name not in takes:
+                    raise _Refused(f"--{name.replace('_', '-')} belongs to {other}, not to {options.rule}")
+                terms[name] = getattr(options, name)
+    read = _read_phases(options.phases)
+    try:
+        report = _run_phases(read, terms, options)
+    except InvalidInput as error:
+        raise _Refused(read.in_the_file(error)) from None
+    _deliver(report, options)
+    return 1 if report.violations else 0
+
+
+def _run_phases(read: _Phases, terms: dict[str, Any], options: argparse.Namespace) -> _Report:
+    from dataclasses import asdict, replace
+
+    import numpy as np
+    import pandas as pd
+
+    capacities = _capacities(options.capacity, read.resources)
+    demands = np.stack([read.spread(name, 0.0) for name in read.resources], axis=2)
+    given: dict[str, Any] = {}
+    for column, rule, default in (("released", "cbdrf", 1.0), ("max_tasks", "karma", 0.0)):
+        if column in read.table.columns:
+            if options.rule == rule:
+                given[column] = read.spread(column, default, unbounded=column == "max_tasks")
+            else:
+                _note(f"{options.rule} does not use column {column!r}")
+    run = getattr(fairbook, options.rule)(demands, capacities, **given, **terms)
+    run = replace(run, named_users=tuple(read.users), named_resources=tuple(read.resources))
+    rows = run.to_frame()
+    rows.index = pd.MultiIndex.from_product([read.phases, read.users], names=["phase", "user"])
+    if not np.isfinite(rows.select_dtypes("number")).all(axis=None):
+        raise _Refused("the numbers lie too far apart: a result does not fit a double")
+    use = run.use.mean(axis=0)
+    resources = pd.DataFrame(
+        {"capacity": run.capacities, "mean_use": use, "utilisation": use / run.capacities},
+        index=pd.Index(read.resources, name="resource"),
+    )
+    promise = "pools, grants and credits follow from phase to phase"
+    if options.rule == "cbdrf":
+        terms = asdict(run.rule)
+    else:
+        terms = {"alpha": run.alpha, "initial_credit": float(run.credit[0, 0])}
+    report = _Report(rows, resources, {"rule": options.rule, "terms": terms}, "phases", promise)
+    if options.explain is not None:
+        for t, user in _asked(read, options.explain):
+            text = run.explain(user, t) if options.rule == "cbdrf" else run.at(t).explain(user)
+            report.sentences[read.phases[t], user] = _in_phase(text, user, t, read.phases[t])
+    if options.verify:
+        report.violations = [read.named(text) for text in run.violations()]
+    return report
+
+
+def _in_phase(text: str, user: str, t: int, phase: int) -> str:
+    """Put the phase's number in the file into a sentence that counts from 0, or before one that tells no phase."""
+    told = text[len(user) :]
+    if f" in phase {t}" not in told:
+        return f"Phase {phase}: {text}"
+    return user + told.replace(f" in phase {t}", f" in phase {phase}", 1)
+
+
+def _asked(read: _Phases, wanted: list[str]) -> Iterator[tuple[int, str]]:
+    """Read USER:PHASE, or USER for all its phases; none of them: everyone in the last phase."""
+    if not wanted:
+        yield from ((len(read.phases) - 1, user) for user in read.users)
+    for text in wanted:
+        user, colon, phase = text.rpartition(":")
+        if text in read.users:
+            yield from ((t, text) for t in range(len(read.phases)))
+        elif colon and user in read.users and phase in map(str, read.phases):
+            yield read.phases.index(int(phase)), user
+        else:
+            raise _Refused(f"--explain {_shown(text)} is no user of {read.table.source}, or USER:PHASE of one")
 
 
 # ---------------------------------------------------------------------------------------------------- claims
@@ -570,7 +747,7 @@ def _figures(options: argparse.Namespace) -> int:
             written[options.format] = drawn._repr_svg_().encode() if options.format == "svg" else _png(drawn)
         for suffix, content in written.items():
             target = folder / f"{key}_{name}.{suffix}"
-            _write(target, content)
+            write_whole({target: content})
             print(target, flush=True)
     return 0
 
@@ -628,29 +805,12 @@ def _results(options: argparse.Namespace) -> int:
     if options.full:
         waiting = {name: name for name in chosen if options.force or _state(name) != "fresh"}
         for name in _counted(waiting, "results", options):
-            with _bars(options):
-                chosen[name]()
+            chosen[name]()
             print(f"{name}: computed", flush=True)
     states = {name: _state(name) for name in chosen}
     for name, state in states.items():
         print(f"{name}: {state}")
     return 1 if (options.check or options.full) and set(states.values()) - {"fresh"} else 0
-
-
-@contextmanager
-def _bars(options: argparse.Namespace) -> Iterator[None]:
-    """Keep progress bars that cannot be switched off out of a log; what else is said on stderr follows afterwards."""
-    if _progress(options):
-        yield
-        return
-    said = io.StringIO()
-    try:
-        with redirect_stderr(said):
-            yield
-    finally:
-        for line in said.getvalue().split("\n"):
-            if line.strip() and "\r" not in line:
-                print(line, file=sys.stderr)
 
 
 # ---------------------------------------------------------------------------------------------------- traces
@@ -740,28 +900,6 @@ def _counted(items: dict[str, Any], label: str, options: argparse.Namespace) -> 
         yield value
 
 
-def _write(target: Path, content: bytes) -> None:
-    """Write a file whole or not at all: beside its place first, then renamed."""
-    target = Path(os.path.realpath(target))  # a link stays a link
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:50]}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
-
-
 # ---------------------------------------------------------------------------------------------------- parser
 
 
@@ -792,6 +930,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="""examples:
   fairbook allocate users.csv --capacity cpu=9 memory=18 --explain
   fairbook allocate users.csv --mechanism dmfa_srq --verify --output allocation.csv
+  fairbook phases phases.csv --grant capped --credit-cap 1 --explain team-a:3
   fairbook claims --verdict refuted
   fairbook figures --only fig5 --output drawings
   fairbook results --check
@@ -800,7 +939,7 @@ exit codes: 0 fine; 1 a check came out negative; 2 error, in one line on stderr;
     )
     parser.add_argument("--version", action="version", version=f"fairbook {fairbook.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
-    for add in (_add_allocate, _add_claims, _add_figures, _add_results, _add_traces):
+    for add in (_add_allocate, _add_phases, _add_claims, _add_figures, _add_results, _add_traces):
         add(commands)
     return parser
 
@@ -822,6 +961,23 @@ def _command(
     )
     parser.set_defaults(run=run)
     return parser
+
+
+def _add_capacity(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--capacity",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="the pool, in the unit of the demands",
+    )
+
+
+def _add_output(parser: argparse.ArgumentParser, rows: str) -> None:
+    parser.add_argument(
+        "--output", metavar="FILE", help=f"also write {rows} to .csv or everything to .json; - prints only CSV"
+    )
 
 
 def _add_allocate(commands: Any) -> None:
@@ -850,14 +1006,7 @@ zcat users.csv.gz | fairbook allocate - --output - > allocation.csv""",
     )
     parser.add_argument("users", metavar="users.csv", help="CSV file, .csv.gz, or - for stdin")
     parser.add_argument("--mechanism", choices=list(_RULES), default="drf", help="default: %(default)s")
-    parser.add_argument(
-        "--capacity",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME=NUMBER",
-        help="the pool, in the unit of the demands",
-    )
+    _add_capacity(parser)
     parser.add_argument("--weights", metavar="COLUMN", help="column of weights (default: weight, if there is one)")
     parser.add_argument("--max-tasks", metavar="COLUMN", help="column of bounds (default: max_tasks, if there is one)")
     parser.add_argument(
@@ -871,13 +1020,71 @@ zcat users.csv.gz | fairbook allocate - --output - > allocation.csv""",
     parser.add_argument(
         "--explain", nargs="*", metavar="USER", help="say why these users (default: all) have what they have"
     )
-    parser.add_argument(
-        "--output", metavar="FILE", help="also write the users' rows to .csv or everything to .json; - prints only CSV"
-    )
+    _add_output(parser, "the users' rows")
     parser.add_argument(
         "--verify",
         action="store_true",
         help="check the certificate of fairness, at every arrival; exit code 1 if it fails",
+    )
+
+
+def _number(text: str) -> float:
+    if not _NUMBER.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"must be a number, got {_shown(text)}")
+    return float(text)
+
+
+def _add_phases(commands: Any) -> None:
+    rules = "\n".join(f"  {name:<15} {about}" for name, (_, about) in _PHASE_RULES.items())
+    parser = _command(
+        commands,
+        "phases",
+        _phases,
+        "allocate from phase to phase, with credits that follow what users do",
+        f"""
+
+The file has a header and a line for each phase and user that is present in it, in any order:
+  phase       whole number; phases run in the order of their numbers, and those without a line not at all
+  user        name
+  released    cbdrf: part of its grant that the user releases at the end of the phase (no column: 1)
+  max_tasks   karma: bound on the user's tasks, empty for none (no column: no bounds)
+  others      resource per task, one column a resource; columns without numbers are left out
+Without --capacity the pool is 1 of each resource.
+
+rules:
+{rules}""",
+        """fairbook phases phases.csv --capacity cpu=500 memory=50000
+fairbook phases phases.csv --held stays --grant capped --explain team-a:3 --verify
+fairbook phases phases.csv --rule karma --alpha 0.5 --output - > phases-out.csv""",
+    )
+    parser.add_argument("phases", metavar="phases.csv", help="CSV file, .csv.gz, or - for stdin")
+    parser.add_argument("--rule", choices=list(_PHASE_RULES), default="cbdrf", help="default: %(default)s")
+    _add_capacity(parser)
+    for flag, about in (
+        ("--rho", "cbdrf: part of its grant that a user must release to comply (default: 0.75)"),
+        ("--step-up", "cbdrf: credit gained by complying (default: 0.1)"),
+        ("--step-down", "cbdrf: credit lost by not complying (default: 0.1)"),
+        ("--initial-credit", "credit at the start (default: cbdrf 1; karma the number of phases)"),
+        ("--credit-cap", "cbdrf: highest credit (default: none)"),
+        ("--credit-floor", "cbdrf: lowest credit (default: 0)"),
+        ("--alpha", "karma: part of the pool that is guaranteed (default: 0.5)"),
+    ):
+        parser.add_argument(flag, type=_number, metavar="NUMBER", help=about)
+    for flag, choices, about in (
+        ("--held", ("returns", "stays"), "cbdrf: whether what is held is back in the next phase, or missing there"),
+        ("--grant", ("scaled", "weighted", "capped"), "cbdrf: the paper's rule, or one of its two repairs"),
+        ("--penalty", ("step", "graded"), "cbdrf: whether the step down shrinks with what is released"),
+    ):
+        parser.add_argument(flag, choices=choices, help=f"{about} (default: {choices[0]})")
+    parser.add_argument(
+        "--explain",
+        nargs="*",
+        metavar="USER:PHASE",
+        help="say why; USER for all its phases, nothing for everyone in the last one",
+    )
+    _add_output(parser, "the rows")
+    parser.add_argument(
+        "--verify", action="store_true", help="check the certificate of every phase; exit code 1 if it fails"
     )
 
 

@@ -36,6 +36,8 @@ SMALLEST, LARGEST = 1e-75, 1e75
 RANGE_RULE = f"must be zero or between {SMALLEST:g} and {LARGEST:g}"
 POSITIVE_RULE = f"must be between {SMALLEST:g} and {LARGEST:g}"
 
+_MOST = 10**9  # users or resources that are only counted, not named
+
 FloatArray = NDArray[np.float64]
 Names = tuple[Hashable, ...]
 
@@ -85,7 +87,7 @@ def _as_floats(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: st
     if array.ndim not in ndim:
         raise InvalidInput(argument, shape_rule, f"an array of shape {array.shape}")
     with np.errstate(over="ignore"):  # a long double beyond the range becomes infinite, which is refused later
-        return np.ascontiguousarray(array, dtype=np.float64)
+        return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)  # numpy makes one number a vector
 
 
 def _refuse_hidden(values: Sequence[Any], argument: str, index: tuple[int, ...] = ()) -> None:
@@ -116,7 +118,7 @@ def number_of_dimensions(values: Any) -> int:
 
 def _numbers(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: str) -> FloatArray:
     if type(values) is np.ndarray and values.dtype == np.float64 and values.ndim in ndim:
-        return np.ascontiguousarray(values)  # the common case costs a microsecond
+        return np.ascontiguousarray(values).reshape(values.shape)  # the common case costs a microsecond
     try:
         return _as_floats(values, argument, ndim, shape_rule)
     except InvalidInput:
@@ -149,17 +151,49 @@ def _labels(index: pd.Index, argument: str) -> Names:
     return tuple(index)
 
 
+def order_of(labels: Names | None, wanted: Names | None, argument: str, what: str) -> list[int] | None:
+    """Give the places at which labels hold the names wanted, in their order.
+
+    None where nothing moves: one side has no names, they agree already, or the labels are mere positions.
+    """
+    if labels is None or wanted is None or labels == wanted:
+        return None
+    place = {label: i for i, label in enumerate(labels)}
+    if place.keys() != set(wanted):
+        if labels == tuple(range(len(labels))):
+            return None
+        raise InvalidInput(argument, f"must name the same {what}, no more and no fewer",
+                           {"missing": [name for name in wanted if name not in place],
+                            "unknown": list(place.keys() - set(wanted))})
+    return [place[name] for name in wanted]
+
+
 def _reordered(values: pd.Series, wanted: Names | None, argument: str, what: str) -> pd.Series:
     """Put a Series in the order of the names of ``what``; positions count where either side has no names."""
-    labels = _labels(values.index, f"{argument}.index")
-    if wanted is None or labels == wanted:
-        return values
-    if set(labels) != set(wanted):
-        if isinstance(values.index, pd.RangeIndex):  # positions, not names
-            return values
-        raise InvalidInput(f"{argument}.index", f"must name the same {what} as demands", list(labels))
-    place = {label: i for i, label in enumerate(labels)}
-    return values.iloc[[place[name] for name in wanted]]
+    rows = order_of(_labels(values.index, f"{argument}.index"), wanted, f"{argument}.index", what)
+    return values if rows is None else values.iloc[rows]
+
+
+def as_names(names: Any, argument: str) -> Names:
+    """Check a list of at least one name, none missing and none repeated."""
+    if not isinstance(names, (list, tuple, pd.Index)) or not len(names):
+        raise InvalidInput(argument, "must be a list of at least one name", names)
+    try:
+        for name in names:
+            hash(name)  # isinstance(name, Hashable) believes a tuple that holds a list
+    except TypeError:
+        raise InvalidInput(argument, "must be hashable", list(names)) from None
+    return _labels(pd.Index(list(names), dtype=object, tupleize_cols=False), argument)
+
+
+def names_or_number(given: Any, argument: str) -> tuple[int, Names | None]:
+    """Take names, as :func:`as_names` does, or just their number; give the number, and the names or None."""
+    if isinstance(given, (int, np.integer)) and not isinstance(given, bool) and 1 <= given <= _MOST:
+        return int(given), None
+    if isinstance(given, (list, tuple, pd.Index)):
+        names = as_names(given, argument)
+        return len(names), names
+    raise InvalidInput(argument, f"must be a whole number from 1 to {_MOST:g} or a list of names", given)
 
 
 def demand_matrix(demands: Any, argument: str = "demands") -> Named:
@@ -200,13 +234,66 @@ def per_resource(values: Any, m: int, resources: Names | None, argument: str) ->
 
 def check_demands(values: FloatArray, argument: str = "demands") -> None:
     """Raise InvalidInput at the first entry that is not a valid demand. Cost O(n m)."""
-    _raise_at_first(~np.isfinite(values), argument, "must be finite", values)
-    _raise_at_first(values < 0, argument, "must not be negative", values)
-    _raise_at_first((values > LARGEST) | ((values > 0) & (values < SMALLEST)), argument, RANGE_RULE, values)
+    check_amounts(values, argument)
     empty = ~(values > 0).any(axis=-1)
     if empty.any():
         index = tuple(int(i) for i in np.argwhere(empty)[0])
         raise InvalidInput(_at(argument, index), "must have at least one positive entry", values[index].tolist())
+
+
+def phased_demands(demands: Any) -> Named:
+    """Check demands that change from phase to phase; a node may sit a phase out.
+
+    Parameters
+    ----------
+    demands : array_like, shape (T, n, m), or sequence of DataFrames with the same labels
+        Resource per task, under the rules of :func:`as_demands`, but that a row of zeros means: not present.
+
+    Returns
+    -------
+    Named
+        ``values`` float (T, n, m), the callee's own; ``users`` and ``resources`` the labels or None.
+    """
+    users = resources = None
+    if isinstance(demands, (list, tuple)) and any(isinstance(one, pd.DataFrame) for one in demands):
+        phases = [demand_matrix(one, f"demands[{t}]") for t, one in enumerate(demands)]
+        users, resources = phases[0].users, phases[0].resources
+        for t, one in enumerate(phases):
+            if (one.users, one.resources) != (users, resources):
+                raise InvalidInput(f"demands[{t}]", "must have the labels of the first phase, in the same order",
+                                   [one.users, one.resources])
+        values = np.stack([one.values for one in phases])
+    else:
+        values = _numbers(demands, "demands", (3,), "must have shape (T phases, n users, m resources)").copy()
+    if 0 in values.shape:
+        raise InvalidInput("demands", "must have at least one phase, user and resource", values.shape)
+    check_amounts(values, "demands")
+    return Named(values, users, resources)
+
+
+def check_amounts(values: FloatArray, argument: str) -> None:
+    """Raise InvalidInput at the first entry that is not zero or a positive number in range."""
+    _raise_at_first(~np.isfinite(values), argument, "must be finite", values)
+    _raise_at_first(values < 0, argument, "must not be negative", values)
+    _raise_at_first((values > LARGEST) | ((values > 0) & (values < SMALLEST)), argument, RANGE_RULE, values)
+
+
+def as_number(value: Any, argument: str, low: float = 0.0, high: float = np.inf) -> float:
+    """Check one finite number between two bounds."""
+    number = float(_numbers(value, argument, (0,), "must be one number").item())
+    if not (np.isfinite(number) and low <= number <= high):
+        rule = f"must be finite and at least {low:g}" if high == np.inf else f"must be between {low:g} and {high:g}"
+        raise InvalidInput(argument, rule, number)
+    return number
+
+
+def as_whole(value: Any, argument: str, low: int, high: int | None = None) -> int:
+    """Check one whole number between two bounds; a float is none, even if it is whole."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or (
+            not low <= value or (high is not None and value > high)):
+        bounds = f"of at least {low}" if high is None else f"from {low} to {high}"
+        raise InvalidInput(argument, f"must be a whole number {bounds}", value)
+    return int(value)
 
 
 def check_positive(values: FloatArray, argument: str) -> None:
@@ -518,15 +605,16 @@ class Allocation:
     capacities : ndarray, shape (m,)
     max_tasks : ndarray, shape (n,)
     bottlenecks : ndarray of int, shape (n,)
-        The resource that stops each user; -1 where the user's own task bound does, -2 where nothing does
-        (only where a mechanism in whole tasks ended early).
+        The resource that stops each user; -1 where the user's own bound does, -2 where nothing does (where a mechanism
+        in whole tasks ended early, or credit withholds what is free), -3 where the user is not present.
     users, resources : tuple
         Labels.
     mechanism : str
-    rule : {"max_min", "whole_tasks", "full"}
+    rule : {"max_min", "whole_tasks", "full", "credit"}
         What the mechanism promises, which is what :meth:`explain` says and :meth:`violations` checks.
         ``"max_min"``: levels are lexicographically max-min fair. ``"whole_tasks"``: tasks are whole, and one more task
-        of a user would overdraw its bottleneck. ``"full"``: every bottleneck is used up and needed.
+        of a user would overdraw its bottleneck. ``"full"``: every bottleneck is used up and needed. ``"credit"``: the
+        same, but that credit may hold a user back, or a user may not be there.
     """
 
     tasks: FloatArray
@@ -538,7 +626,7 @@ class Allocation:
     named_users: Names | None = None
     named_resources: Names | None = None
     mechanism: str = "drf"
-    rule: Literal["max_min", "whole_tasks", "full"] = "max_min"
+    rule: Literal["max_min", "whole_tasks", "full", "credit"] = "max_min"
 
     @property
     def users(self) -> Names:
@@ -576,7 +664,8 @@ class Allocation:
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row a user: tasks, dominant share, level, bottleneck by name."""
-        stops = [{-1: "own bound", -2: "nothing"}.get(int(j)) or self.resources[j] for j in self.bottlenecks]
+        reasons = {-1: "own bound", -2: "nothing", -3: "not present"}
+        stops = [reasons.get(int(j)) or self.resources[j] for j in self.bottlenecks]
         return pd.DataFrame(
             {"tasks": self.tasks, "dominant_share": self.dominant_shares, "level": self.levels, "bottleneck": stops},
             index=pd.Index(self.users, name="user"),
@@ -592,6 +681,8 @@ class Allocation:
         """
         i = position(user, self.users)
         tasks, level, j = self.tasks[i], self.levels[i], int(self.bottlenecks[i])
+        if j == -3:
+            return f"{user} is not present."
         if j == -1:
             return f"{user} runs {tasks:.6g} tasks: its own bound stops it."
         if j == -2:
@@ -599,6 +690,9 @@ class Allocation:
         if self.rule == "whole_tasks":
             return (f"{user} runs {tasks:.6g} tasks at level {level:.6g}: another would need {self.demands[i, j]:.6g} "
                     f"of {self.resources[j]}, and {max(self.slack[j], 0.0):.6g} of {self.capacities[j]:.6g} is left.")
+        if self.rule == "credit":
+            return (f"{user} runs {tasks:.6g} tasks at level {level:.6g}: {self.resources[j]}, which it needs, "
+                    "is used up.")
         if self.rule == "full":
             return (f"{user} runs {tasks:.6g} tasks at level {level:.6g}: {self.utilisation[j]:.2%} of "
                     f"{self.resources[j]} is in use, and what others hold is not taken back.")
@@ -633,7 +727,10 @@ class Allocation:
             found.append("some tasks are not whole")
         highest = np.where(self.demands > 0, levels[:, None], 0.0).max(axis=0)
         for i, j in enumerate(self.bottlenecks.tolist()):
-            if j == -2:
+            if self.rule == "credit" and j < 0:
+                if j == -3 and (self.tasks[i] != 0 or self.demands[i].any()):
+                    found.append(f"{self.users[i]} is said not to be present")
+            elif j == -2:
                 found.append(f"nothing stops {self.users[i]}")
             elif j == -1:
                 if not self.tasks[i] >= self.max_tasks[i] * (1 - rtol):
@@ -701,11 +798,7 @@ class DynamicAllocation:
 
     def _step(self, k: int | None) -> int:
         n = len(self.levels)
-        if k is None:
-            return n
-        if isinstance(k, (bool, float)) or not isinstance(k, numbers.Integral) or not 1 <= k <= n:
-            raise InvalidInput("k", f"must be a whole number from 1 to {n}", k)
-        return int(k)
+        return n if k is None else as_whole(k, "k", 1, n)
 
     def levels_at(self, k: int | None = None) -> FloatArray:
         """Level x_i^k / w_i of each of the first k users after arrival k, shape (k,). Cost O(k)."""

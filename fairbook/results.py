@@ -13,10 +13,8 @@ import hashlib
 import importlib
 import io
 import json
-import os
 import pkgutil
 import platform
-import tempfile
 import time
 import tokenize
 from collections.abc import Callable, Iterable
@@ -27,6 +25,7 @@ from typing import Any
 
 import pandas as pd
 
+from fairbook._files import write_whole
 from fairbook.errors import InvalidInput, StaleResult
 from fairbook.traces._paths import data_path
 
@@ -123,7 +122,7 @@ def _closure(modules: Iterable[str]) -> list[str]:
         seen.add(name)
         waiting.extend(_imports(name))
     # these store, compare, render and complain; they do not compute
-    return sorted(seen - {"fairbook.results", "fairbook.errors", "fairbook.tables"})
+    return sorted(seen - {"fairbook.results", "fairbook.errors", "fairbook.tables", "fairbook._files"})
 
 
 @cache
@@ -153,18 +152,6 @@ def _files(name: str) -> tuple[Path, Path]:
         raise InvalidInput("name", "must look like 'paper/result'", name)
     base = data_path("README.md").parent / "results" / parts[0]
     return base / f"{parts[1]}.csv", base / f"{parts[1]}.json"
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)  # mkstemp makes private files; these are to be shared
-        os.replace(temporary, path)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
 
 
 def save(name: str, frame: pd.DataFrame, *, module: str, data: tuple[str, ...] = (), **facts: Any) -> None:
@@ -209,8 +196,9 @@ def save(name: str, frame: pd.DataFrame, *, module: str, data: tuple[str, ...] =
         "facts": facts,
         "versions": {"python": platform.python_version(), **versions},
     }
-    _write(table, text)
-    _write(record, json.dumps(meta, indent=2, sort_keys=True) + "\n")
+    table.parent.mkdir(parents=True, exist_ok=True)
+    written = json.dumps(meta, indent=2, sort_keys=True) + "\n"
+    write_whole({table: text.encode(), record: written.encode()}, mode=0o644)  # to be shared, whatever the umask
 
 
 def load_facts(name: str, *, check: bool = True) -> dict[str, Any]:
@@ -287,7 +275,7 @@ def stored_results(*, progress: bool = True) -> dict[str, Callable[[], None]]:
     Parameters
     ----------
     progress : bool
-        Whether the ledgers draw a bar on stderr.
+        Whether the calls draw bars on stderr.
 
     Examples
     --------
@@ -298,7 +286,8 @@ def stored_results(*, progress: bool = True) -> dict[str, Callable[[], None]]:
     studies, claims = (importlib.import_module(f"fairbook.{room}") for room in ("studies", "claims"))
     found: dict[str, Callable[[], None]] = {}
     for key in sorted(module.name for module in pkgutil.iter_modules(studies.__path__)):
-        found.update(getattr(importlib.import_module(f"fairbook.studies.{key}"), "STORED", {}))
+        tables = getattr(importlib.import_module(f"fairbook.studies.{key}"), "STORED", {})
+        found.update({name: partial(compute, progress=progress) for name, compute in tables.items()})
     for paper in dict.fromkeys(one.paper for one in claims.claims().values()):
         found[f"{paper}/ledger"] = partial(claims.store_ledger, paper, progress=progress)
     return found

@@ -31,10 +31,13 @@ FIGURES = {"reproduced", "partly", "not reproduced", "undetermined"}
 GRADES = {"proof", "smt", "search", "witness", "numbers"}
 
 
+PAPERS = sorted({one.paper for one in CLAIMS.values()})
+
+
 def stored_rows() -> pd.DataFrame:
-    """Give the stored ledger as it is; that it is fresh is a check of its own."""
+    """Give the stored ledgers as they are; that they are fresh is a check of its own."""
     try:
-        return results.load("dmfa_srq/ledger", check=False)
+        return pd.concat([results.load(f"{key}/ledger", check=False) for key in PAPERS], ignore_index=True)
     except StaleResult as stale:
         pytest.fail(f"no ledger: {stale}")
 
@@ -91,31 +94,56 @@ def test_columns_and_vocabulary() -> None:
 def test_identifiers() -> None:
     for key, one in CLAIMS.items():
         assert key == one.id
-        assert re.fullmatch(r"dmfa_srq\.[a-z0-9_]+(\.[a-z0-9_]+)?", key)
-        assert one.paper == "dmfa_srq"
+        assert re.fullmatch(rf"{one.paper}(\.[a-z0-9_]+){{1,3}}", key)
         # a claim with variants has a variant for each: "paper.claim" asks for all of them
         assert not any(other.startswith(key + ".") for other in CLAIMS)
-    assert list(fb.claims.claims("dmfa_srq")) == list(CLAIMS)
+    for paper_key in PAPERS:
+        assert list(fb.claims.claims(paper_key)) == [key for key, one in CLAIMS.items() if one.paper == paper_key]
     assert fb.claims.claims("nothing") == {}
 
 
+ASSERTED = {
+    "dmfa_srq": [*(f"Lemma {i}" for i in range(1, 5)), *(f"Theorem {i}" for i in range(1, 5)), "Algorithm 1",
+                 "Equation (5)", *(f"Figure {i}" for i in range(1, 9))],
+    "cbdrf": [*(f"Theorem {i}" for i in range(1, 7)), "Corollary 1", "Corollary 2", "Table 1",
+              *(f"Figure {i}" for i in range(1, 6))],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "locator"), [(key, one) for key, found in ASSERTED.items() for one in found])
+def test_everything_the_paper_asserts_has_a_claim(key: str, locator: str) -> None:
+    assert [one.id for one in CLAIMS.values() if one.paper == key and one.locator == locator]
+
+
+def test_no_paper_is_left_out_of_these_checks() -> None:
+    assert set(ASSERTED) == set(PAPERS)
+
+
 @pytest.mark.parametrize(
-    "locator",
-    [*(f"Lemma {i}" for i in range(1, 5)), *(f"Theorem {i}" for i in range(1, 5)), "Algorithm 1", "Equation (5)",
-     *(f"Figure {i}" for i in range(1, 9))],
-)  # fmt: skip
-def test_everything_the_paper_asserts_has_a_claim(locator: str) -> None:
-    assert [one.id for one in CLAIMS.values() if one.locator == locator]
-
-
-@pytest.mark.parametrize("name", ["complexity", "water_filling", "utilisation"])
+    "name",
+    ["dmfa_srq.complexity", "dmfa_srq.water_filling", "dmfa_srq.utilisation", "cbdrf.utilisation", "cbdrf.penalty"],
+)
 def test_what_the_paper_asserts_without_a_number_has_a_claim(name: str) -> None:
-    assert [key for key in CLAIMS if key.split(".")[1] == name]
+    assert [key for key in CLAIMS if key == name or key.startswith(f"{name}.")]
+
+
+def test_the_cells_of_table_1_are_those_of_the_ledger() -> None:
+    table, senses = fb.claims.cbdrf.table_1(), fb.claims.cbdrf.table_senses()
+    cells = [key for key in CLAIMS if key.startswith("cbdrf.table_1.")]
+    assert len(cells) == 6 * 5
+    assert table.shape == (6, 2 + 5)
+    words = {"holds": "yes", "refuted": "no", "undetermined": "open", "partly": "partly"}
+    assert set(table.iloc[:, 2:].to_numpy().ravel()) <= set(words.values())
+    assert senses.shape == (5, 1 + 4)
+    rows = stored_rows().set_index("id")["verdict"]
+    assert table.loc[2, "Karma"] == words[rows["cbdrf.table_1.strategy_proofness.karma"]]
+    assert senses.loc[4, "cbDRF as printed"] == words[rows["cbdrf.sense.release.scaled"]]
+    assert senses.loc[1, "Karma"] == "-"
 
 
 def test_every_label_of_a_proof_is_in_the_book_once_and_a_proof_follows() -> None:
     assert registry.missing_proofs(BOOK) == []
-    text = (BOOK / "chapters" / "dmfa_srq.md").read_text()
+    text = "\n".join(page.read_text() for page in [BOOK / "foundations.md", *sorted((BOOK / "chapters").glob("*.md"))])
     for label in {one.proof for one in CLAIMS.values() if one.proof is not None}:
         assert len(re.findall(rf"^:label: {label}$", text, re.MULTILINE)) == 1
         if label.startswith("ex-"):

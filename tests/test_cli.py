@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import inspect
 import io
 import json
 import os
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +90,7 @@ def test_version_and_help_of_every_command(run: Run) -> None:
         ["claims"],
         ["figures"],
         ["results"],
+        ["phases"],
         ["traces", "digest"],
         ["traces", "verify"],
         ["traces", "show"],
@@ -865,9 +868,9 @@ def work(monkeypatch: pytest.MonkeyPatch, store: Path) -> list[str]:
 
     done: list[str] = []
 
-    def compute(name: str) -> Callable[[], None]:
+    def compute(name: str, progress: bool) -> Callable[[], None]:
         def now() -> None:
-            for _ in tqdm(range(3), desc="a bar that cannot be switched off"):
+            for _ in tqdm(range(3), desc="a bar of its own", disable=not progress):
                 pass
             print("said on the way", file=sys.stderr)
             done.append(name)
@@ -877,8 +880,8 @@ def work(monkeypatch: pytest.MonkeyPatch, store: Path) -> list[str]:
 
         return now
 
-    known = {name: compute(name) for name in ("p/a", "p/b", "q/ledger")}
-    monkeypatch.setattr(results, "stored_results", lambda progress: known)
+    names = ("p/a", "p/b", "q/ledger")
+    monkeypatch.setattr(results, "stored_results", lambda progress: {name: compute(name, progress) for name in names})
     return done
 
 
@@ -913,7 +916,7 @@ def test_bars_stay_out_of_logs(run: Run, work: list[str]) -> None:
     assert err == "said on the way\n" * 3
     assert out.startswith("p/a: computed\n")
     _, _, err = run("results", "--full", "--force", "--progress")
-    assert "a bar that cannot be switched off" in err
+    assert "a bar of its own" in err
 
 
 def test_wrong_results(run: Run, work: list[str]) -> None:
@@ -927,6 +930,10 @@ def test_everything_that_is_stored_is_known() -> None:
     assert {"dmfa_srq/fig5", "dmfa_srq/ledger"} <= set(names)
     assert names.index("dmfa_srq/fig5") < names.index("dmfa_srq/ledger")
     assert set(fb.studies.dmfa_srq.STORED) <= set(names)
+    for wanted in (True, False):
+        for compute in results.stored_results(progress=wanted).values():
+            assert isinstance(compute, partial)
+            assert inspect.signature(compute.func).bind(*compute.args, **compute.keywords).kwargs["progress"] is wanted
     assert all(results._files(name) for name in names)
     # listing what is stored must not tie every result to every study and claim
     assert "fairbook.claims" not in results._closure(["fairbook.studies.dmfa_srq"])

@@ -331,7 +331,7 @@ def test_colours_are_those_of_okabe_and_ito() -> None:
     assert {name: style.COLOURS[name] for name in published} == {
         name: to_hex([c / 255 for c in rgb]).upper() for name, rgb in published.items()
     }
-    assert set(style.COLOURS) == {*published, "grey"}
+    assert set(style.COLOURS) == {*published, "grey", "wine", "indigo", "ochre"}
 
 
 def test_mechanisms_look_different_in_every_way() -> None:

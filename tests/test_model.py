@@ -409,3 +409,53 @@ def test_fractions_of_all_kinds() -> None:
     assert sum(huge) == 2**63  # numpy integers inside of fractions would overflow
     for bad in (["x"], [math.inf], [math.nan], [True], [[1], [1, 2]], [], "12", {1, 2}, {1: 2}, 3, np.array(3.0)):
         refused(lambda x: model.as_fractions(x, "x"), lambda bad=bad: bad, "x")
+
+
+# ------------------------------------------------------------------------------------------------ names and phases
+
+
+@pytest.mark.parametrize("names", [
+    [], (), "ab", 3, None, {"a"}, {"a": 1}, ["a", "a"], [True, 1], [["a"]], [("a", [1])], [None, "a"], ["a", math.nan],
+    [pd.NA], pd.Series(["a", "b"]), pd.Index(["a", "a"]),
+])
+def test_bad_names(names: Any) -> None:
+    with pytest.raises(fb.InvalidInput, match=r"^resources "):
+        model.as_names(names, "resources")
+
+
+def test_names_or_their_number() -> None:
+    assert model.as_names(pd.Index([3, 1]), "users") == (3, 1)
+    assert model.as_names([("a", 1), ("a", 2)], "users") == (("a", 1), ("a", 2))
+    assert model.names_or_number(np.int64(2), "users") == (2, None)
+    assert model.names_or_number(["a", 1], "users") == (2, ("a", 1))
+    for bad in (0, -1, 10**10, True, 2.0, "2", None):
+        with pytest.raises(fb.InvalidInput, match=r"^users must be a whole number from 1 to 1e\+09 or a list of names"):
+            model.names_or_number(bad, "users")
+
+
+def test_order_of_names() -> None:
+    assert model.order_of(("b", "c", "a"), ("a", "b", "c"), "x", "users") == [2, 0, 1]
+    for labels, wanted in ((None, ("a",)), (("a",), None), (("a",), ("a",)), ((0, 1), ("a", "b"))):
+        assert model.order_of(labels, wanted, "x", "users") is None
+    with pytest.raises(fb.InvalidInput) as caught:
+        model.order_of(("a", "d"), ("a", "b"), "x.index", "users")
+    assert (caught.value.argument, caught.value.value) == ("x.index", {"missing": ["b"], "unknown": ["d"]})
+
+
+def test_whole_numbers() -> None:
+    assert model.as_whole(np.int32(3), "k", 1, 3) == model.as_whole(3, "k", 0) == 3
+    for bad in (0, 4, 1.0, True, "1", None, np.float64(2), np.bool_(True)):
+        with pytest.raises(fb.InvalidInput, match=r"^k must be a whole number from 1 to 3"):
+            model.as_whole(bad, "k", 1, 3)
+
+
+def test_phases_are_the_callee_s_own() -> None:
+    values = np.ones((3, 2, 1))
+    found = model.phased_demands(values)
+    values *= 2
+    assert (found.values == 1).all()
+    frame = pd.DataFrame([[1.0, 2.0]], ["a"], ["cpu", "memory"])
+    assert model.phased_demands([frame, frame])[1:] == (("a",), ("cpu", "memory"))
+    for bad in ([frame, frame.iloc[:, ::-1]], [frame, [[1.0, 2.0]]], [[[1.0, 2.0]], frame]):
+        with pytest.raises(fb.InvalidInput, match=r"^demands\[[01]\] must have the labels of the first phase"):
+            model.phased_demands(bad)

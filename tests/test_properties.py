@@ -1,5 +1,6 @@
 """Checks on allocations: against definitions in plain loops of fractions, on right mechanisms and on mutants."""
 
+import dataclasses
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 import fairbook as fb
 from fairbook import properties as p
-from fairbook.properties.mutants import reference
+from fairbook.properties.dmfa_srq import reference
 
 F = Fraction
 STATIC = [p.sharing_incentive, p.envy_freeness, p.pareto_optimality, p.feasibility]
@@ -364,3 +365,16 @@ def test_bad_input_is_named(call, argument):
     with pytest.raises(fb.InvalidInput) as caught:
         call()
     assert caught.value.argument == argument
+
+
+def test_users_that_need_nothing_are_left_out() -> None:
+    with_idle = fb.grant_tasks([[1.0, 0.5], [0.0, 0.0], [0.5, 1.0]], [1, 1, 1])
+    without = fb.grant_tasks([[1.0, 0.5], [0.5, 1.0]], [1, 1])
+    for check in (p.sharing_incentive, p.envy_freeness, p.pareto_optimality, p.feasibility):
+        assert check(with_idle)
+        assert check(with_idle).margin == check(without).margin
+    assert p.pareto_slack_lp(with_idle) == pytest.approx(0, abs=1e-9)
+    assert not p.sharing_incentive(with_idle, entitlements=[1.0, 5.0, 0.1])
+    assert p.sharing_incentive(with_idle, entitlements=[0.1, 5.0, 0.1])
+    with pytest.raises(fb.InvalidInput, match="at least one user that needs something"):
+        p.sharing_incentive(dataclasses.replace(with_idle, demands=np.zeros((3, 2))))

@@ -8,7 +8,7 @@ import pytest
 import fairbook as fb
 from fairbook import properties as p
 from fairbook.oracles import dmfa_srq as oracle
-from fairbook.properties.departures import EventRun
+from fairbook.properties.dmfa_srq import EventRun, schedule
 from fairbook.properties.instances import APART, move
 
 F = Fraction
@@ -234,23 +234,12 @@ def exact_departures(events, contribution):
     return run
 
 
-def events_of(rng, n):
-    events, present, coming = [], [], list(range(n))
-    while coming or (present and rng.random() < 0.5):
-        if coming and (len(present) < 2 or rng.random() < 0.6):
-            present.append(coming.pop(0))
-            events.append(present[-1])
-        else:
-            events.append(present.pop(int(rng.integers(len(present)))))
-    return events
-
-
 def test_departures_equal_their_definition_in_fractions():
     rng = np.random.default_rng(4)
     departed = 0
     for _ in range(40):
         n = int(rng.integers(2, 6))
-        events = events_of(rng, n)
+        events = schedule(rng, n)
         departed += len(events) > n
         demands = rng.integers(1, 5, (n, int(rng.integers(1, 4)))).astype(float)
         weights = rng.integers(1, 4, n).astype(float)
@@ -266,7 +255,7 @@ def test_departures_that_leave_their_contribution_behind_keep_strategy_proofness
     for seed in range(6):
         n = int(rng.integers(3, 5))
         draw = p.sampler(users=(n, n), resources=(2, 3))
-        found = p.search_instance(p.with_departures(events_of(rng, n), "stays"), draw, evaluations=600, restarts=3,
+        found = p.search_instance(p.with_departures(schedule(rng, n), "stays"), draw, evaluations=600, restarts=3,
                                   seed=seed, resize=False)
         assert not found.found, str(found)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fairbook.claims.evidence import in_words, margin_in_words, searched, settled
 from fairbook.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
 from fairbook.mechanisms.dmfa_srq import (
     REPAIRS,
@@ -23,20 +24,11 @@ from fairbook.mechanisms.dmfa_srq import (
 from fairbook.mechanisms.drf import drf
 from fairbook.model import DynamicAllocation, FloatArray
 from fairbook.oracles import dmfa_srq as oracle
-from fairbook.properties.departures import with_departures
-from fairbook.properties.dynamic import (
-    dynamic_envy_freeness,
-    dynamic_pareto_optimality,
-    dynamic_sharing_incentive,
-    lemma_1,
-    lemma_2,
-    lemma_3,
-    lemma_4,
-)
+from fairbook.properties.dmfa_srq import MUTANTS, lemma_1, lemma_2, lemma_3, lemma_4, schedule, with_departures
+from fairbook.properties.dynamic import dynamic_envy_freeness, dynamic_pareto_optimality, dynamic_sharing_incentive
 from fairbook.properties.finding import Trajectory
 from fairbook.properties.instances import Instance, sampler
-from fairbook.properties.mutants import MUTANTS
-from fairbook.properties.search import Search, minimise_margin, search_instance
+from fairbook.properties.search import minimise_margin, search_instance
 from fairbook.smt.dmfa_srq import is_violated, settle
 from fairbook.studies import dmfa_srq as study
 from fairbook.studies.runs import stream
@@ -52,61 +44,12 @@ def _mutant(name: str, smt: str | None = None) -> Mechanism:
 # ----------------------------------------------------------------------------------------------- ways of looking
 
 
-def _fractions(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {_fractions(v)}" for key, v in value.items() if v is not None and v != {})
-    if isinstance(value, (tuple, list)):
-        return "(" + ", ".join(_fractions(v) for v in value) + ")"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
 def _settled(statement: str, effort: Effort, subject: Mechanism) -> Part:
     """Ask the solver for all real instances of the sizes of this effort."""
     if subject.smt is None:
         return Part(None, "smt", "The solver does not know this mechanism.")
-    answers = []
-    for n, m in effort.sizes:
-        answer = settle(statement, n, m, demands="nonnegative" if subject.zeros else "positive", mechanism=subject.smt)
-        answers.append(answer)
-        if answer.witness is not None:
-            return Part(
-                False, "witness", f"Counterexample in exact fractions: {_fractions(answer.witness)}.", answer.cases
-            )
-    last = answers[-1]
-    if all(answer.status == "holds" and answer.premises_satisfiable for answer in answers):
-        return Part(
-            True,
-            "smt",
-            f"No counterexample among all real instances with up to {last.n} users and {last.m} resources "
-            f"(z3: {sum(a.unsat for a in answers)} cases, all unsatisfiable).",
-            sum(a.cases for a in answers),
-        )
-    return Part(
-        None, "smt", f"The solver left {sum(a.unknown for a in answers)} cases open at n = {last.n}, m = {last.m}."
-    )
-
-
-def _margin(value: float) -> str:
-    """A margin in words: the last digits differ from processor to processor."""
-    return "0 up to rounding" if abs(value) < 1e-9 else f"{value:.3g}"
-
-
-def _searched(found: Search) -> Part:
-    if found.found:
-        return Part(
-            False,
-            "search",
-            f"Violated, margin {float(found.margin):.3g}: {found.instance} {_fractions(found.details)}.",
-            found.evaluations,
-        )
-    return Part(
-        True,
-        "search",
-        f"Local search over instances{' and lies' if found.details else ''} "
-        f"({found.evaluations} runs, {found.restarts} restarts) found nothing; smallest margin "
-        f"{_margin(float(found.margin))}.",
-        found.evaluations,
-    )
+    domain = "nonnegative" if subject.zeros else "positive"
+    return settled(settle(statement, n, m, demands=domain, mechanism=subject.smt or "") for n, m in effort.sizes)
 
 
 def _arrival_by_arrival(demands: Any, weights: Any) -> Trajectory:
@@ -126,7 +69,7 @@ def _arrival_by_arrival(demands: Any, weights: Any) -> Trajectory:
 def _attacked(check: Callable[[Any], Any], effort: Effort, subject: Mechanism) -> Part:
     """Drive the margin of a property down by local search over instances."""
     run = _arrival_by_arrival if subject.run is dmfa_srq else subject.run
-    return _searched(
+    return searched(
         minimise_margin(
             lambda i: check(run(i.demands, i.weights)),
             seed=effort.seed,
@@ -139,7 +82,7 @@ def _attacked(check: Callable[[Any], Any], effort: Effort, subject: Mechanism) -
 
 def _lied_to(effort: Effort, subject: Mechanism, liars: int = 1) -> Part:
     """Search for an instance and lies that pay for every liar on it."""
-    return _searched(
+    return searched(
         search_instance(
             subject.run,
             seed=effort.seed,
@@ -164,7 +107,7 @@ def _lied_to_others(effort: Effort, subject: Mechanism) -> Part:
             margins.append(lemma_4(honest, subject.run(claimed, weights), i).margin)
         return float(min(margins))
 
-    return _searched(
+    return searched(
         minimise_margin(
             margin,
             sampler(users=(3, 8), resources=(2, 4), corners=["uniform", "small_integers", "two_kinds", "staircase"]),
@@ -218,8 +161,8 @@ def _computes_the_mechanism(subject: Mechanism, effort: Effort, decades: int = 0
             return Part(
                 False,
                 "witness",
-                f"Users {_fractions(demands)} with contributions {_fractions(weights)}: M^{k} = {found} "
-                f"instead of {exact[k - 1]}; in use {_fractions(use)} of {capacity}.",
+                f"Users {in_words(demands)} with contributions {in_words(weights)}: M^{k} = {found} "
+                f"instead of {exact[k - 1]}; in use {in_words(use)} of {capacity}.",
                 count,
             )
     rng = stream(effort.seed, 1)
@@ -517,20 +460,6 @@ _SCHEDULE, _TRUTH = [0, 1, 2, 0], [["1", "1/2"], ["1/3", "1"], ["1", "2/3"]]
 _LIE = ["1/2", "1"]
 
 
-def _schedule(rng: np.random.Generator, n: int) -> list[int]:
-    """Draw n arrivals in order and some departures between them."""
-    events: list[int] = []
-    present: list[int] = []
-    coming = list(range(n))
-    while coming or (present and rng.random() < 0.5):
-        if coming and (len(present) < 2 or rng.random() < 0.6):
-            present.append(coming.pop(0))
-            events.append(present[-1])
-        else:
-            events.append(present.pop(int(rng.integers(len(present)))))
-    return events
-
-
 @claim(
     id="dmfa_srq.departures.stays",
     locator="beyond the paper",
@@ -545,7 +474,7 @@ def _departures_stay(effort: Effort, subject: Mechanism) -> Evidence:
     rng = stream(effort.seed, 5)
     # the first schedule is one on which lies pay when contributions leave
     schedules = [_SCHEDULE] + [
-        _schedule(rng, int(rng.integers(3, 6))) for _ in range(5 if effort.name == "quick" else 40)
+        schedule(rng, int(rng.integers(3, 6))) for _ in range(5 if effort.name == "quick" else 40)
     ]
     spent, worst = 0, np.inf
     for number, events in enumerate(schedules):
@@ -566,7 +495,7 @@ def _departures_stay(effort: Effort, subject: Mechanism) -> Evidence:
             True,
             "search",
             f"Search over instances and lies on {len(schedules)} schedules of arrivals and "
-            f"departures ({spent} runs) found nothing; smallest margin {_margin(worst)}.",
+            f"departures ({spent} runs) found nothing; smallest margin {margin_in_words(worst)}.",
             spent,
         )
     )
@@ -587,7 +516,7 @@ def _departures_leave(effort: Effort, subject: Mechanism) -> Evidence:
     true = [row[1] * min(Fraction(c) / Fraction(d) for c, d in zip(_LIE, _TRUTH[1], strict=True)) for row in lying]
     gains = [t - row[1] for t, row in zip(true, honest, strict=True)]
     text = (
-        f"Users {_fractions(_TRUTH)} bring 1 each; the first departs. The second claims {_fractions(_LIE)}: then it "
+        f"Users {in_words(_TRUTH)} bring 1 each; the first departs. The second claims {in_words(_LIE)}: then it "
         f"has {true[-1]} true tasks, honestly {honest[-1][1]}."
     )
     return Evidence.of(Part(max(gains) <= 0, "witness", text, 1))
@@ -615,7 +544,7 @@ def _harmless_lie(effort: Effort, subject: Mechanism) -> Evidence:
         Part(
             not is_violated("harmless_lie", witness, str(subject.smt)),
             "witness",
-            f"{_fractions(witness)}: user 2 keeps its true tasks, user 4 gains at the expense of user 3.",
+            f"{in_words(witness)}: user 2 keeps its true tasks, user 4 gains at the expense of user 3.",
             1,
         )
     )
@@ -965,7 +894,7 @@ def _contribution_own(effort: Effort, subject: Mechanism) -> Evidence:
         return float(min(changes))
 
     return Evidence.of(
-        _searched(
+        searched(
             minimise_margin(
                 smallest_change,
                 sampler(users=(1, 6)),
@@ -1123,7 +1052,7 @@ def _utilisation_always(effort: Effort, subject: Mechanism) -> Evidence:
                 Part(
                     False,
                     "witness",
-                    f"Users {_fractions(demands)} with contributions {_fractions(weights)}: resource "
+                    f"Users {in_words(demands)} with contributions {in_words(weights)}: resource "
                     f"{j + 1} is used to {both[0]}, statically to {both[1]}.",
                     count,
                 )

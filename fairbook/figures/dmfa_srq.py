@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from fairbook.figures.style import COLOURS, LOOKS, Look, Svg, axes, drawing
+from fairbook.figures.style import COLOURS, LOOKS, Look, Svg, axes, drawing, note
 from fairbook.model import DynamicAllocation
 
 __all__ = ["fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8", "gap", "levels", "water"]
@@ -16,11 +16,6 @@ __all__ = ["fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8", "gap"
 _LOOK = {"dynamic": LOOKS["dmfa_srq"], "static": LOOKS["static"]}
 _USERS = (COLOURS["blue"], COLOURS["orange"], COLOURS["green"])
 _HATCHES = ("", "//", "..")
-
-
-def _note(panel: Axes, text: str) -> None:
-    """Name a panel above its frame, not inside it."""
-    panel.annotate(text, (0.0, 1.02), xycoords="axes fraction", fontsize=9, color=COLOURS["grey"])
 
 
 @drawing
@@ -57,7 +52,7 @@ def fig2(frame: pd.DataFrame) -> Svg:
         part = frame[frame["n"] == n]
         panel.plot(part["cpu"], part["memory"], "o", color=COLOURS["blue"], alpha=0.35, markeredgewidth=0)
         panel.set_xlabel("CPU request (largest machine = 1)")
-        _note(panel, f"{n} users")
+        note(panel, f"{n} users")
     panels[0].set_ylabel("memory request (largest machine = 1)")
     return Svg(figure)
 
@@ -123,7 +118,7 @@ def _curves(frame: pd.DataFrame, label: str, one: float | None = None) -> Svg:
         if one is not None:
             panel.axhline(one, color=COLOURS["grey"], linewidth=1, label="what was brought")
         panel.set_xlabel("users present $k$")
-        _note(panel, f"$n = {n}$")
+        note(panel, f"$n = {n}$")
     panels[0].set_ylabel(label)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)  # covers no curve
     return Svg(figure)
@@ -181,7 +176,7 @@ def gap(frame: pd.DataFrame) -> Svg:
         panel.set_xticks(place, rows["n"].astype(str))
         panel.set_xlim(-0.5, len(rows) - 0.5)
         panel.set_xlabel("users $n$")
-        _note(panel, name)
+        note(panel, name)
     panels[0].set_ylabel("DMFA-SRQ minus static")
     return Svg(figure)
 
@@ -246,7 +241,7 @@ def water(run: DynamicAllocation, steps: Sequence[int], resource: int) -> Svg:
                 fontsize=9,
             )
         panel.set_xlabel("taken per unit of level")
-        _note(panel, f"after arrival {k}: use {float(rate[:k] @ heights):.3g} of {run.weights[:k].sum():.3g}")
+        note(panel, f"after arrival {k}: use {float(rate[:k] @ heights):.3g} of {run.weights[:k].sum():.3g}")
     panels[0].set_ylabel("level $x_i^k/w_i$")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center")
     return Svg(figure)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pandas as pd
-from matplotlib.axes import Axes
 
-from fairbook.figures.style import COLOURS, LOOKS, Svg, axes, drawing
+from fairbook.figures.style import COLOURS, LOOKS, Svg, axes, drawing, note
 
 __all__ = ["course", "plane", "pools"]
 
@@ -14,11 +13,6 @@ _COLOURS = [COLOURS[name] for name in ("blue", "orange", "green", "purple", "sky
 _HATCHES = ["", "//", "..", "xx", "--", "++"]
 _MARKERS = ["o", "s", "^", "D", "v", "P"]
 _LINES = ["-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1))]
-
-
-def _note(panel: Axes, text: str) -> None:
-    """Name a panel above its frame, not inside it."""
-    panel.annotate(text, (0.0, 1.03), xycoords="axes fraction", fontsize=9, color=COLOURS["grey"])
 
 
 @drawing
@@ -47,7 +41,7 @@ def pools(frame: pd.DataFrame) -> Svg:
         panel.set_xlim(0, 1.02)
         panel.set_xlabel("share of the capacity")
         panel.grid(visible=False, axis="y")
-        _note(panel, rule)
+        note(panel, rule, height=1.03)
     panels[0].invert_yaxis()  # shared: the first resource on top in every panel
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(users))

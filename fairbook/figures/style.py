@@ -1,7 +1,7 @@
 """One look for the whole book: colours, markers and line styles by mechanism, in files that stay the same.
 
-Colours are those of Okabe and Ito, which readers with any colour vision can tell apart; a mechanism has the same
-colour, marker and line style in every chapter.
+Colours are those of Okabe and Ito, which readers with any colour vision can tell apart, and a few darker ones that keep
+apart from them; a mechanism has the same colour, marker and line style in every chapter.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "LOOKS", "Look", "Svg", "axes", "drawing"]
+__all__ = ["COLOURS", "LOOKS", "Look", "Svg", "axes", "drawing", "note"]
 
 Arguments = ParamSpec("Arguments")
 Drawn = TypeVar("Drawn")
 
-#: Okabe-Ito.
+#: Okabe-Ito, grey, and further mechanisms' colours: two of Paul Tol's muted scheme, and the orange darkened until lines
+#: in it can be seen on white.
 COLOURS = {
     "black": "#000000",
     "orange": "#E69F00",
@@ -31,7 +33,13 @@ COLOURS = {
     "vermilion": "#D55E00",
     "purple": "#CC79A7",
     "grey": "#666666",
+    "wine": "#882255",
+    "indigo": "#332288",
+    "ochre": "#B07D00",
 }
+
+#: A line style by name, or as (offset, lengths of dashes and gaps).
+Line = str | tuple[float, tuple[float, ...]]
 
 
 class Look(NamedTuple):
@@ -40,13 +48,17 @@ class Look(NamedTuple):
     label: str
     colour: str
     marker: str
-    line: str
+    line: Line
 
 
 LOOKS = {
     "dmfa_srq": Look("DMFA-SRQ", COLOURS["blue"], "o", "-"),
     "drf": Look("DRF", COLOURS["green"], "^", "-."),
     "static": Look("static weighted DRF", COLOURS["vermilion"], "s", "--"),
+    "cbdrf": Look("cbDRF", COLOURS["wine"], "v", (0, (6, 1))),
+    "weighted": Look("cbDRF, weighted", COLOURS["purple"], "P", (0, (3, 1, 1, 1, 1, 1))),
+    "capped": Look("cbDRF, capped", COLOURS["ochre"], "X", (0, (1, 1))),
+    "karma": Look("Karma", COLOURS["indigo"], "*", (0, (8, 1.5, 1, 1.5))),
     "difference": Look("difference", COLOURS["black"], "D", "-"),
 }
 
@@ -120,6 +132,11 @@ def drawing(draw: Callable[Arguments, Drawn]) -> Callable[Arguments, Drawn]:
             return draw(*args, **kwargs)
 
     return styled
+
+
+def note(panel: Axes, text: str, height: float = 1.02) -> None:
+    """Name a panel above its frame, not inside it; the height is a part of the panel's own."""
+    panel.annotate(text, (0.0, height), xycoords="axes fraction", fontsize=9, color=COLOURS["grey"])
 
 
 class Svg:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -29,7 +28,9 @@ import pandas as pd
 from numba.cpython.unsafe.tuple import tuple_setitem
 from numba.extending import overload
 
+from fairbook._files import write_whole
 from fairbook.errors import InvalidInput
+from fairbook.mechanisms._saved import check_names, parsed
 from fairbook.model import (
     LARGEST,
     SMALLEST,
@@ -449,10 +450,6 @@ def algorithm_1_printed(demands: Any, weights: Any, *, repairs: Iterable[str] = 
 # ------------------------------------------------------------------------------------------------- online use
 
 
-def _has_name_type(name: Any) -> bool:
-    return isinstance(name, (str, int)) and not isinstance(name, bool)
-
-
 def _floats(values: Any, argument: str, shape: tuple[int, ...]) -> FloatArray:
     """Read numbers of a saved state; nothing but numbers in lists of the right lengths passes."""
     flat = [values]
@@ -715,8 +712,7 @@ class DmfaSrq:
     def to_json(self) -> str:
         """Give the whole state; floats survive the round trip bit for bit."""
         for argument, names in (("users", self._users), ("resources", list(self.resources))):
-            if not all(map(_has_name_type, names)):
-                raise InvalidInput(argument, "must be named by strings or whole numbers to be saved", names)
+            check_names(names, argument)
         n, g = len(self), self._top + 1
         state = {
             "format": self.FORMAT, "resources": list(self.resources), "users": list(self._users),
@@ -735,19 +731,13 @@ class DmfaSrq:
         InvalidInput
             Where the text is not such a state, or one that contradicts itself.
         """
-        try:
-            state = json.loads(text)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise InvalidInput("text", f"must be a saved {cls.FORMAT} state ({error})", text) from None
         keys = {"format", "resources", "users", "demands", "weights", "start", "level", "rate", "slack", "left_behind",
                 "arrivals"}
-        if not isinstance(state, dict) or set(state) != keys:
-            raise InvalidInput("text", f"must be a saved {cls.FORMAT} state with the keys {sorted(keys)}", text)
-        if state["format"] != cls.FORMAT:
-            raise InvalidInput("format", f"must be {cls.FORMAT}", state["format"])
+        state = parsed(text, cls.FORMAT, keys)
         for key in ("resources", "users"):
-            if not isinstance(state[key], list) or not all(_has_name_type(name) for name in state[key]):
+            if not isinstance(state[key], list):
                 raise InvalidInput(key, "must be strings or whole numbers", state[key])
+            check_names(state[key], key)
         self = cls(state["resources"])
         users, starts = state["users"], state["start"]
         if len(set(users)) != len(users):
@@ -789,18 +779,7 @@ class DmfaSrq:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file; a reader sees the old file or the new one, never a part."""
-        target = Path(path)
-        text = self.to_json()
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        write_whole({Path(path): self.to_json().encode()})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> DmfaSrq:

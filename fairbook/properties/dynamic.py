@@ -1,11 +1,11 @@
-"""Fairness of a sequence of allocations x^1, ..., x^n while users arrive: the properties and lemmas of DMFA-SRQ.
+"""Fairness of a sequence of allocations x^1, ..., x^n while users arrive, for any mechanism over arrivals.
 
 Each check takes any :class:`~fairbook.metrics.Run` (a :class:`~fairbook.model.DynamicAllocation`, a
 :class:`~fairbook.properties.Trajectory`, or any object with ``demands``, ``weights``, ``len`` and ``tasks_at``), looks
 at the allocations only and assumes nothing about the mechanism. y_i^k = x_i^k / w_i is the *level* of user i after
 arrival k; the pool then holds W_k = w_1 + ... + w_k of every resource. In a run of fractions the checks are exact.
 
-Costs are stated for s steps out of n, by default all of them.
+Costs are stated for s steps out of n, by default all of them. Theorems and equations are numbered as in the reference.
 
 References
 ----------
@@ -15,7 +15,7 @@ Zhang, Liu, Li, Zhang, Journal on Communications 37(7), 2016, section 4.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +31,6 @@ __all__ = [
     "dynamic_pareto_optimality",
     "dynamic_sharing_incentive",
     "irrevocability",
-    "lemma_1",
-    "lemma_2",
-    "lemma_3",
-    "lemma_4",
-    "lowest_level_optimality",
 ]
 
 Array = NDArray[Any]
@@ -345,185 +340,3 @@ def irrevocability(run: Run, steps: Steps = None, rtol: float | None = None) -> 
                         f"{show(levels[index[0]])}", "user": users[index[0]], "levels_before": held[: k - 1]}
 
     return checker.finding(says)
-
-
-# ----------------------------------------------------------------------------------------------------- the lemmas
-
-
-def lemma_1(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
-    """Check Lemma 1: every user stands at the lowest level or where it stood before, y_i^k = max(M^k, y_i^{k-1}).
-
-    M^k is read off the allocation, as the lowest level of the users present.
-
-    Returns
-    -------
-    Finding
-        Margin: minus the largest relative deviation of a level from max(M^k, y_i^{k-1}).
-
-    Notes
-    -----
-    Cost O(s n).
-    """
-    _require(run, "lemma_1, about sequences")
-    checker = _Checker("Lemma 1", run, rtol)
-    for ks, levels in level_blocks(run, check_steps(run, steps), len(run)):
-        absent = _absent(ks, len(run))
-        lowest = np.where(absent, np.inf, levels).min(axis=1)
-        expected = np.maximum(_before(run, ks, levels), lowest[:, None])
-        margins = np.where(absent, np.inf, -abs(ratio(levels, expected) - 1))
-        checker.add(ks, levels, margins, int(ks.sum()))
-    users = _names(run)
-
-    def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
-        held = level_rows(run, np.array([k - 1]))[0] if k > 1 else np.zeros_like(levels)
-        i = index[0]
-        return {"says": f"after arrival {k} user {users[i]} stands at {show(levels[i])}, neither at the lowest level "
-                        f"{show(levels[:k].min())} nor where it stood before, {show(held[i])}",
-                "user": users[i], "levels_before": held[: k - 1]}
-
-    return checker.finding(says)
-
-
-def lemma_2(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
-    """Check Lemma 2: who came earlier stands at least as high, i < h implies y_i^k >= y_h^k.
-
-    Returns
-    -------
-    Finding
-        Margin: min over pairs of y_i^k / y_h^k - 1; inf for one user.
-
-    Notes
-    -----
-    Cost O(s n).
-    """
-    _require(run, "lemma_2, about sequences")
-    checker = _Checker("Lemma 2", run, rtol)
-    for ks, levels in level_blocks(run, check_steps(run, steps), len(run)):
-        lowest = np.minimum.accumulate(levels[:, :-1], axis=1)
-        margins = np.where(_absent(ks, len(run))[:, 1:], np.inf, ratio(lowest, levels[:, 1:]) - 1)
-        checker.add(ks, levels, margins, int((ks * (ks - 1)).sum()) // 2)
-    users = _names(run)
-
-    def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
-        h = index[0] + 1
-        i = int(levels[:h].argmin())
-        return {"says": f"after arrival {k} user {users[h]} stands at {show(levels[h])}, above the earlier "
-                        f"user {users[i]} at {show(levels[i])}", "user": users[i], "other": users[h]}
-
-    return checker.finding(says)
-
-
-def lemma_3(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
-    """Check Lemma 3: y_h^k > y_i^k only if h came before i and has not gained since, x_h^k = x_h^{i-1}.
-
-    Returns
-    -------
-    Finding
-        Margin of a pair: 1 - y_h^k / y_i^k; where h came earlier, at least minus the relative change of h.
-
-    Notes
-    -----
-    Cost O(s n^2) time, O(n^2) memory.
-    """
-    _require(run, "lemma_3, about sequences")
-    return _excused("Lemma 3", run, steps, rtol, None, "stands below")
-
-
-def lemma_4(honest: Run, lying: Run, user: int, *, at: Literal["raised", "all"] = "raised",
-            rtol: float | None = None) -> Finding:
-    """Check Lemma 4: where a lie gives user i more, every user present has at least what it has honestly.
-
-    "More" is meant in shares, as in the paper: x_i^t with the lie (in the units of the claimed demand) exceeds the
-    honest x_i^t. In tasks the lemma has no case, as nobody gains (Theorem 4).
-
-    Parameters
-    ----------
-    honest, lying : Run
-        The same instance without and with the lie.
-    user : int
-        Position of the liar.
-    at : {"raised", "all"}
-        Which t count: those at which the liar has more and has just risen (what the paper's proof needs), or all
-        at which it has more.
-
-    Returns
-    -------
-    Finding
-        Margin: min over those t and over h <= t of x_h^t with the lie / honest x_h^t - 1; inf without a case.
-
-    Notes
-    -----
-    Cost O(n^2).
-    """
-    _require(honest, "lemma_4, about sequences")
-    _require(lying, "lemma_4, about sequences")
-    n = len(honest)
-    if len(lying) != n or not 0 <= user < n:
-        raise InvalidInput("user", f"must be a position from 0 to {n - 1} in two runs of the same length", user)
-    if at not in ("raised", "all"):
-        raise InvalidInput("at", "must be 'raised' or 'all'", at)
-    checker = _Checker("Lemma 4", lying, rtol)
-    ks = np.arange(1, n + 1)
-    before, levels = level_rows(honest, ks), level_rows(lying, ks)
-    more = levels[:, user] > before[:, user] * (1 + checker.tolerance)
-    if at == "raised":
-        had = np.concatenate([[0], levels[:-1, user]])
-        more &= levels[:, user] > had
-    margins = np.where(_absent(ks, n) | ~more[:, None], np.inf, ratio(levels, before) - 1)
-    checker.add(ks, levels, margins, int(np.where(more, ks, 0).sum()))
-    users = _names(honest)
-
-    def says(k: int, index: tuple[int, ...], lied: Array) -> dict[str, Any]:
-        h = index[0]
-        return {"says": f"after arrival {k} the lie lifts user {users[user]} from {show(before[k - 1, user])} to "
-                        f"{show(lied[user])}, and user {users[h]} falls from {show(before[k - 1, h])} "
-                        f"to {show(lied[h])}",
-                "user": users[user], "other": users[h], "honest_demands": honest.demands[:k],
-                "honest_levels": before[k - 1, :k]}
-
-    return checker.finding(says)
-
-
-def lowest_level_optimality(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
-    """Check that M^k, the lowest level, is the optimum of model (4), given the allocation one arrival before.
-
-    M^k is optimal exactly if raising all who stand at it, while the others keep what they had, overdraws some
-    resource at once: some resource is used up by the levels max(M^k, y^{k-1}), and one who stands there needs it.
-
-    Returns
-    -------
-    Finding
-        Margin: minus the relative amount by which M^k could still rise before the next resource ends or the next
-        user joins (or minus what is overdrawn). Free capacity below the rounding error of its own sum counts as none.
-        Certificate: ``"used_up"`` (s,), the resource that stops the rise.
-
-    Notes
-    -----
-    Cost O(s n m).
-    """
-    _require(run, "lowest_level_optimality, about sequences")
-    checker = _Checker("optimality of the lowest level", run, rtol)
-    n = len(run)
-    rates = run.demands * (run.weights / largest_demands(run))[:, None]
-    chosen = check_steps(run, steps)
-    pool = np.cumsum(run.weights)
-    noise = 0.0 if run.weights.dtype == object else 4 * np.finfo(float).eps
-    stops: list[Array] = []
-    for ks, levels in level_blocks(run, chosen, n):
-        absent = _absent(ks, n)
-        lowest = np.where(absent, np.inf, levels).min(axis=1)
-        before = _before(run, ks, levels)
-        least = np.where(absent, 0, np.maximum(before, lowest[:, None]))
-        free = pool[ks - 1][:, None] - least @ rates
-        free = np.where(abs(free) <= noise * (ks * pool[ks - 1])[:, None], 0, free)
-        rising = np.where(absent | (least > lowest[:, None] * (1 + checker.tolerance)), 0, lowest[:, None]) @ rates
-        rise = np.where(rising > 0, ratio(free, np.where(rising > 0, rising, 1)), np.inf)
-        stops.append(rise.argmin(axis=1))
-        margins = np.where(rise.min(axis=1) < 0, rise.min(axis=1), -rise.min(axis=1))
-        checker.add(ks, levels, margins[:, None], len(ks))
-
-    def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
-        return {"says": f"after arrival {k} the lowest level {show(levels[:k].min())} is not the optimum of model (4)",
-                "levels_before": (level_rows(run, np.array([k - 1]))[0] if k > 1 else levels)[: k - 1]}
-
-    return checker.finding(says, {"steps": chosen, "used_up": np.concatenate(stops)})

@@ -241,7 +241,7 @@ def lie_gain(mechanism: Mechanism, instance: Instance, **options: Any) -> Any:
     Where the share of the scarcest resource counts, user 0 exaggerates until its own is no longer the scarcest.
 
     >>> from fractions import Fraction as F
-    >>> from fairbook.properties.mutants import MUTANTS
+    >>> from fairbook.properties.dmfa_srq import MUTANTS
     >>> truth, weights = np.array([[F(1), F(1, 2)], [F(1, 2), F(1)]]), np.array([F(1), F(1)])
     >>> print(lie_gain(MUTANTS["scarcest_resource"], Instance(truth, weights, {0: np.array([F(1), F(2, 3)])})))
     1/2
@@ -286,6 +286,8 @@ def structured_lies(instance: Instance, user: int, result: Any = None) -> Iterat
         yield np.where(truth > 0, others.mean(axis=0), 0) + 1e-3 * truth
         yield np.maximum(truth, others.max(axis=0))
     for left, own in _leftovers(instance, user, result):
+        if not own > 0:  # a mechanism may give a user nothing
+            continue
         usable = np.maximum(left, 0)
         if (usable[truth > 0] > 0).all():
             yield usable
@@ -352,7 +354,7 @@ def search_lie(mechanism: Mechanism, demands: Any, weights: Any, user: int | Seq
     Examples
     --------
     >>> import fairbook as fb
-    >>> from fairbook.properties.mutants import MUTANTS
+    >>> from fairbook.properties.dmfa_srq import MUTANTS
     >>> demands, weights = [[1, 1/2], [1/2, 1], [1/2, 1]], [1/4, 1/4, 1/2]
     >>> search_lie(fb.dmfa_srq, demands, weights, user=0).found
     False
@@ -544,7 +546,7 @@ def minimise_margin(statement: Statement, sample: Sampler | None = None, *, name
     Examples
     --------
     >>> from fairbook.properties import dynamic_sharing_incentive
-    >>> from fairbook.properties.mutants import MUTANTS
+    >>> from fairbook.properties.dmfa_srq import MUTANTS
     >>> broken = MUTANTS["weights_ignored"]
     >>> minimise_margin(lambda i: dynamic_sharing_incentive(broken(i.demands, i.weights)), evaluations=200).found
     True
@@ -628,7 +630,7 @@ def search_instance(mechanism: Mechanism, sample: Sampler | None = None, *, eval
 
     Examples
     --------
-    >>> from fairbook.properties.mutants import MUTANTS
+    >>> from fairbook.properties.dmfa_srq import MUTANTS
     >>> search_instance(MUTANTS["need_favoured"], evaluations=500).found
     True
     """
@@ -755,7 +757,7 @@ def shrink(instance: Instance, margin: Statement, *, max_denominator: int = 12, 
 
     Examples
     --------
-    >>> from fairbook.properties.mutants import MUTANTS
+    >>> from fairbook.properties.dmfa_srq import MUTANTS
     >>> from fairbook.properties import dynamic_sharing_incentive
     >>> statement = lambda i: dynamic_sharing_incentive(MUTANTS["weights_ignored"](i.demands, i.weights))
     >>> print(shrink(minimise_margin(statement, evaluations=200).instance, statement))

@@ -1,7 +1,8 @@
 """Fairness of one allocation: sharing incentive, envy-freeness, Pareto optimality, feasibility.
 
 Each check takes an :class:`~fairbook.model.Allocation` and returns a :class:`~fairbook.properties.Finding`.
-Tasks are divisible; zero demands, weights that differ by resource and task bounds are taken into account.
+Tasks are divisible; zero demands, weights that differ by resource and task bounds are taken into account. Users that
+need nothing at all are left out.
 Strategy-proofness is a property of a mechanism and not of an allocation: see :mod:`fairbook.properties.search`.
 
 Where demands, weights, tasks, capacities and bounds hold fractions, the checks are exact.
@@ -9,6 +10,7 @@ Where demands, weights, tasks, capacities and bounds hold fractions, the checks 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,10 +24,28 @@ from fairbook.properties.finding import Finding, default_tolerance, ratio, show
 __all__ = ["envy_freeness", "feasibility", "pareto_optimality", "pareto_slack_lp", "sharing_incentive"]
 
 
-def _require(allocation: Any, instead: str) -> None:
+def present(allocation: Any, instead: str) -> tuple[Allocation, NDArray[np.bool_]]:
+    """Check the type, and leave out users that need nothing: nothing is owed to them, and they envy nobody.
+
+    Returns
+    -------
+    Allocation
+        Of the users that are left.
+    ndarray of bool, shape (n,)
+        Who they are.
+    """
     if not isinstance(allocation, Allocation):
         raise InvalidInput("allocation", f"must be an Allocation (for sequences there is {instead})",
                            type(allocation).__name__)
+    here: NDArray[np.bool_] = np.asarray((allocation.demands > 0).any(axis=1), dtype=bool)
+    if here.all():
+        return allocation, here
+    if not here.any():
+        raise InvalidInput("allocation", "must have at least one user that needs something", allocation.demands)
+    users = tuple(name for name, there in zip(allocation.users, here, strict=True) if there)
+    return replace(allocation, tasks=allocation.tasks[here], demands=allocation.demands[here],
+                   weights=allocation.weights[here], max_tasks=allocation.max_tasks[here],
+                   bottlenecks=allocation.bottlenecks[here], named_users=users), here
 
 
 def _weights(allocation: Allocation) -> NDArray[Any]:
@@ -81,12 +101,13 @@ def sharing_incentive(allocation: Allocation, entitlements: Any = None, rtol: fl
     >>> print(sharing_incentive(fb.drf([[1, 4], [3, 1]], capacities=[9, 18])))
     sharing incentive: holds in 2 cases, smallest margin 0.333333
     """
-    _require(allocation, "dynamic_sharing_incentive")
+    names = allocation.named_users if isinstance(allocation, Allocation) else None
+    allocation, here = present(allocation, "dynamic_sharing_incentive")
     tasks, share = allocation.tasks, allocation.demands / allocation.capacities
     if entitlements is None:
         alone = np.minimum(1 / (share / _weights(allocation)).max(axis=1), allocation.max_tasks)
     else:
-        alone = per_user(entitlements, len(tasks), allocation.named_users, "entitlements")
+        alone = per_user(entitlements, len(here), names, "entitlements")[here]
     margins = np.where(alone > 0, ratio(tasks, alone) - 1, np.inf)
     i = int(margins.argmin())
     witness = {"says": f"user {allocation.users[i]} runs {show(tasks[i])} tasks and could run {show(alone[i])} alone",
@@ -126,7 +147,7 @@ def envy_freeness(allocation: Allocation, rtol: float | None = None) -> Finding:
     >>> print(envy_freeness(fb.drf([[1, 4], [3, 1]], capacities=[9, 18])))
     envy-freeness: holds in 2 cases, smallest margin 0.5
     """
-    _require(allocation, "dynamic_envy_freeness")
+    allocation, _ = present(allocation, "dynamic_envy_freeness")
     tasks, demands, weights = allocation.tasks, allocation.demands, _weights(allocation)
     n, m = demands.shape
     value: Any = np.full((n, n), np.inf, dtype=np.result_type(tasks, np.float64))
@@ -160,7 +181,7 @@ def feasibility(allocation: Allocation, rtol: float | None = None) -> Finding:
     -----
     Cost O(n m).
     """
-    _require(allocation, "dynamic_feasibility")
+    allocation, _ = present(allocation, "dynamic_feasibility")
     tasks = allocation.tasks
     left = 1 - tasks @ allocation.demands / allocation.capacities
     j = int(left.argmin())
@@ -205,6 +226,7 @@ def pareto_optimality(allocation: Allocation, rtol: float | None = None) -> Find
     >>> print(pareto_optimality(fb.drf([[1, 0], [1, 1], [1, 1]])))
     Pareto optimality: holds in 3 cases, smallest margin 0
     """
+    allocation, _ = present(allocation, "dynamic_pareto_optimality")
     feasible = feasibility(allocation, rtol)
     tasks, tolerance = allocation.tasks, feasible.tolerance
     left = 1 - tasks @ allocation.demands / allocation.capacities
@@ -239,7 +261,7 @@ def pareto_slack_lp(allocation: Allocation) -> float:
     -----
     Cost: one linear program with n variables and m rows. Accurate to about 1e-9.
     """
-    _require(allocation, "dynamic_pareto_optimality")
+    allocation, _ = present(allocation, "dynamic_pareto_optimality")
     share = np.asarray(allocation.demands / allocation.capacities, dtype=np.float64)
     largest = share.max(axis=1)
     tasks = np.asarray(allocation.tasks, dtype=np.float64)

@@ -454,16 +454,16 @@ def stored_end_points() -> pd.DataFrame:
     )
 
 
-def _store(name: str, compute: Callable[..., pd.DataFrame], **arguments: Any) -> Callable[[], None]:
-    def run() -> None:
-        frame = compute(seed=SEED, progress=True, **arguments)
+def _store(name: str, compute: Callable[..., pd.DataFrame], **arguments: Any) -> Callable[..., None]:
+    def run(*, progress: bool = True) -> None:
+        frame = compute(seed=SEED, progress=progress, **arguments)
         results.save(f"dmfa_srq/{name}", frame, module=__name__, data=DATA, seed=SEED, **arguments)
 
     return run
 
 
-#: Full-effort tables kept in data/results, each with the call that computes it.
-STORED: dict[str, Callable[[], None]] = {
+#: Full-effort tables kept in data/results, each with the call that computes it (with a bar on stderr or without).
+STORED: dict[str, Callable[..., None]] = {
     **{
         f"dmfa_srq/{figure.__name__}": _store(figure.__name__, figure, runs=RUNS)
         for figure in (fig3, fig4, fig5, fig6, fig7, fig8)

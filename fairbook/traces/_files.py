@@ -6,7 +6,6 @@ import hashlib
 import os
 import queue
 import re
-import tempfile
 import threading
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from fairbook._files import write_whole
 from fairbook.errors import InvalidInput, TraceError
 
 __all__ = ["Block", "BlockReader", "Part", "Source", "file_sha256", "find_parts", "missing_numbers", "write_atomically"]
@@ -287,33 +287,16 @@ class BlockReader:
 
 
 def write_atomically(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files so that each is either the old one or the whole new one, whatever interrupts.
-
-    All are written beside their targets first and then renamed in the order given: put last the file that vouches for
-    the others.
+    """Write the files of a folder, made where it is missing, as :func:`fairbook._files.write_whole` does.
 
     Raises
     ------
     TraceError
         If the folder cannot be made or written to.
     """
-    temporary: list[tuple[str, Path]] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, content in files.items():
-            handle, path = tempfile.mkstemp(prefix=f".{name}.", suffix=".tmp", dir=folder)
-            temporary.append((path, folder / name))
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.chmod(path, 0o644)  # mkstemp makes private files; these are to be shared
-        while temporary:
-            path, target = temporary[0]
-            os.replace(path, target)
-            temporary.pop(0)
+        # to be shared, whatever the umask
+        write_whole({folder / name: content for name, content in files.items()}, mode=0o644)
     except OSError as error:
         raise TraceError(f"{folder}: cannot write the digest ({error.strerror or error})") from error
-    finally:
-        for path, _ in temporary:
-            Path(path).unlink(missing_ok=True)

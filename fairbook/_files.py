@@ -1,0 +1,62 @@
+"""Writing files so that nobody ever sees a part of one. Knows nothing of the rest of the package."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+__all__ = ["write_whole"]
+
+
+def write_whole(files: Mapping[Path, bytes], *, mode: int | None = None) -> None:
+    """Write files so that each is either the old one or the whole new one, whatever interrupts.
+
+    All are written beside their targets first and then renamed in the order given: put last the file that vouches for
+    the others. What was not renamed is removed again. A target that is a link stays one.
+
+    Parameters
+    ----------
+    files : mapping of path to bytes
+        The folders must exist.
+    mode : int, optional
+        Permissions. Default: those of the file that is there, else what the umask leaves.
+
+    Raises
+    ------
+    OSError
+        Where a file cannot be written.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_whole({Path(folder, "a"): b"1", Path(folder, "b"): b"2"})
+    ...     sorted(os.listdir(folder))
+    ['a', 'b']
+    """
+    waiting: list[tuple[str, Path]] = []
+    try:
+        for name, content in files.items():
+            target = Path(os.path.realpath(name))
+            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:50]}.", suffix=".part")
+            waiting.append((temporary, target))
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, _permissions(target) if mode is None else mode)  # mkstemp makes private files
+        while waiting:
+            os.replace(*waiting[0])
+            waiting.pop(0)
+    finally:
+        for temporary, _ in waiting:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def _permissions(target: Path) -> int:
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0o077)  # it can only be read by setting it
+    os.umask(mask)
+    return 0o666 & ~mask

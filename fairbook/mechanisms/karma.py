@@ -1,0 +1,842 @@
+"""Karma (Vuppalapati et al., OSDI 2023), as published for one resource and generalised to dominant shares.
+
+Credits carry fairness over time: who takes less than its guaranteed share earns them, who takes more pays them, and
+the richest borrows first.
+
+* :func:`karma_slices` is the paper's Algorithm 1: one resource in whole slices.
+* :func:`karma_phase` is one phase of the generalisation, with the credits given: divisible tasks, several resources.
+* :func:`karma` runs phases and keeps the credits; :class:`Karma` takes one phase at a time and can be saved.
+
+The generalisation counts dominant shares: one credit buys a dominant share of 1. Of n users each is guaranteed
+g = alpha / n and gets (1 - alpha) / n credits before each phase. What a user claims, b, is its bound on tasks in
+dominant share. It holds min(g, b) for nothing; if b < g it *donates* g - b, if b > g and it has credit it *borrows*.
+Borrowing lets the paper's slices shrink to nothing: a level lambda falls from the largest credit to 0, and who has more
+credit c than lambda has borrowed c - lambda, until its bound, the end of its credit (lambda = 0) or a resource that it
+needs and that is used up stops it; the others go on. Donors earn one credit for each unit of dominant share borrowed,
+up to what they donate, the poorest first: a level rises from the least credit among them. Dominant shares of different
+resources do not add up, so more may be borrowed than is donated and shared; then every donor earns in full.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairbook.errors import InvalidInput
+from fairbook.mechanisms._saved import check_names, parsed
+from fairbook.model import (
+    LARGEST,
+    Allocation,
+    FloatArray,
+    Names,
+    as_capacities,
+    as_max_tasks,
+    as_number,
+    as_whole,
+    check_amounts,
+    demand_matrix,
+    labels_or_positions,
+    names_or_number,
+    number_of_dimensions,
+    order_of,
+    per_resource,
+    per_user,
+    phased_demands,
+)
+
+__all__ = ["Karma", "KarmaRun", "karma", "karma_phase", "karma_slices"]
+
+_UNSET = -2  # marks a user whom nothing has stopped yet
+_OWN = -1  # marks a user whom its own bound or the end of its credit stops
+
+# -------------------------------------------------------------------------------------------------- the engine
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _fill_late(need: Any, begin: Any, room: Any, rising: Any, ending: Any, slack: Any, tree: Any, gained: Any,
+               stops: Any) -> None:
+    """Progressive filling in which each user sets out at a moment of its own, exactly and from event to event.
+
+    From the moment ``begin[i]`` on user i gains 1 per unit of time, and with it takes ``need[i, j]`` of resource j,
+    until it has gained ``room[i]`` or a resource that it needs is used up. ``rising`` and ``ending`` list those with
+    room, sorted by the moment at which they set out and by that at which they would be done. Where nobody rises, time
+    runs on. ``gained``, ``stops`` (all _UNSET before) and ``slack`` receive the result.
+
+    ``tree`` (zeros, shape (2 n, m)) adds up the needs of those who rise in pairs, pairs of pairs and so on, user i at
+    n + i and the sum at 1: a user who stops is not subtracted but left out, and no rounding error stays behind.
+    Written with + - * / and comparisons only, so that it also runs on fractions. Cost O(n m (log n + m)).
+    """
+    n, m = need.shape
+    clock = begin[rising[0]]
+    up = 0
+    down = 0
+    while down < len(ending):
+        i = ending[down]
+        if stops[i] != _UNSET:
+            down += 1
+            continue
+        target = begin[i] + room[i]
+        starts = up < len(rising) and begin[rising[up]] <= target
+        if starts:
+            i = rising[up]
+            if stops[i] != _UNSET:
+                up += 1
+                continue
+            target = begin[i]
+        step = target - clock
+        short = False
+        for j in range(m):
+            if tree[1, j] * step > slack[j]:
+                short = True
+        if not short:  # nothing runs out before this user sets out or is done
+            for j in range(m):
+                slack[j] -= tree[1, j] * step
+            clock = target
+            place = n + i
+            for j in range(m):
+                tree[place, j] = need[i, j] if starts else need[i, j] * 0
+            while place > 1:
+                place //= 2
+                for j in range(m):
+                    tree[place, j] = tree[2 * place, j] + tree[2 * place + 1, j]
+            if starts:
+                up += 1
+            else:
+                down += 1
+                gained[i] = room[i]
+                stops[i] = _OWN
+            continue
+        step = np.inf
+        for j in range(m):
+            if tree[1, j] > 0:
+                left = slack[j] / tree[1, j]
+                if left < step:
+                    step = left
+        clock += step
+        for j in range(m):
+            if tree[1, j] > 0:
+                # the resource that sets the step is empty by definition, not up to rounding
+                left = slack[j] - tree[1, j] * step
+                slack[j] = left if slack[j] / tree[1, j] > step and left > 0 else slack[j] * 0
+        for place in range(down, len(ending)):  # who needs an empty resource stops, or does not even set out
+            i = ending[place]
+            if stops[i] == _UNSET:
+                for j in range(m):
+                    if need[i, j] > 0 and slack[j] == 0:
+                        stops[i] = j
+                        if clock > begin[i]:
+                            gained[i] = min(clock - begin[i], room[i])
+                        for k in range(m):
+                            tree[n + i, k] = need[i, k] * 0
+                        break
+        for place in range(n - 1, 0, -1):
+            for j in range(m):
+                tree[place, j] = tree[2 * place, j] + tree[2 * place + 1, j]
+
+
+def _moments(heights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Say when a level that falls from the top reaches each height, and in which order; long waits are cut short.
+
+    Nobody rises for longer than 1, as a dominant share is at most 1. So where no height lies within 2 below
+    another, all is over before the level gets to the next, and the wait may be any length of at least 2. Cutting it to
+    2 keeps the digits: credits may be 10^9 apart, shares are not. Within a group heights are subtracted directly.
+    """
+    order = np.argsort(-heights, kind="stable")
+    falling = heights[order]
+    far = falling[:-1] - falling[1:] > 2
+    group = np.concatenate(([0], np.cumsum(far)))
+    first = np.concatenate(([0], np.flatnonzero(far) + 1))
+    last = np.append(first[1:], len(falling)) - 1
+    waits = np.cumsum(falling[first] - falling[last] + 2)
+    offset = np.concatenate((waits[:1] * 0, waits[:-1]))
+    begin = np.empty_like(heights)
+    begin[order] = falling[first][group] - falling + offset[group]
+    return begin, order
+
+
+def _fill_from_top(need: NDArray[Any], heights: NDArray[Any], room: NDArray[Any],
+                   slack: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Let a level fall from the largest height; give what each gains (below its height) and what stops it.
+
+    Works on floats and, slowly, on fractions (arrays of objects). ``slack`` is overwritten.
+    """
+    gained = room * 0
+    stops = np.full(len(room), _OWN, dtype=np.int64)
+    some = np.flatnonzero(room > 0)
+    if not len(some):
+        return gained, stops
+    fill = _fill_late if need.dtype != object else _fill_late.py_func
+    begin, rising = _moments(heights[some])
+    width = room[some]
+    part, ends = gained[some], np.full(len(some), _UNSET, dtype=np.int64)
+    tree = np.zeros((2 * len(some), need.shape[1]), dtype=need.dtype)
+    fill(need[some], begin, width, rising, np.argsort(begin + width, kind="stable"), slack, tree, part, ends)
+    gained[some], stops[some] = part, ends
+    return gained, stops
+
+
+class _Settled(NamedTuple):
+    """What one phase comes to, in dominant shares; each of shape (n,)."""
+
+    guaranteed: NDArray[Any]
+    borrowed: NDArray[Any]
+    donated: NDArray[Any]
+    earned: NDArray[Any]
+    stops: NDArray[np.int64]
+
+
+def _settle(need: NDArray[Any], claimed: NDArray[Any], credit: NDArray[Any], alpha: Any) -> _Settled:
+    """Run one phase on normalised demands (n, m), claims in dominant share and credits to spend.
+
+    Cost O(n m (log n + m)).
+    """
+    n = len(need)
+    entitled = alpha / n
+    guaranteed = np.minimum(claimed, entitled)
+    # what is left of a resource, added up from parts that are not negative: 1 minus the use would keep rounding errors
+    kept = alpha - np.minimum(claimed * n, alpha)[:, None] * need
+    slack = (kept + (1 - alpha)).sum(axis=0) / n
+    over = claimed > entitled
+    borrowed, stops = _fill_from_top(need, credit, np.where(over, np.minimum(claimed - guaranteed, credit), 0 * credit),
+                                     slack)
+    donated = entitled - guaranteed
+    supply, sold = donated.sum(), borrowed.sum()
+    if sold >= supply:
+        earned = donated
+    else:
+        earned, _ = _fill_from_top(np.ones_like(donated)[:, None], -credit, donated, np.array([sold]))
+    return _Settled(guaranteed, borrowed, donated, earned, stops)
+
+
+def _normalised(demands: FloatArray, capacities: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Give demands per unit of dominant share, and the dominant share of one task (1 for who demands nothing)."""
+    share = demands / capacities
+    largest = share.max(axis=-1)
+    largest = np.where(largest > 0, largest, 1.0)
+    return share / largest[..., None], largest
+
+
+def _affordable(max_tasks: FloatArray, largest: FloatArray, credit: FloatArray, alpha: float) -> FloatArray:
+    """Bounds on tasks: what the user claims, and what its guaranteed share and its credit pay for."""
+    paid: FloatArray = (alpha / credit.shape[-1] + credit) / largest
+    return np.minimum(max_tasks, paid)
+
+
+def _tasks(settled: _Settled, bounds: FloatArray, largest: FloatArray) -> FloatArray:
+    tasks = np.minimum((settled.guaranteed + settled.borrowed) / largest, bounds)
+    return np.where(settled.stops == _OWN, bounds, tasks)
+
+
+# ---------------------------------------------------------------------------------------------------- the input
+
+
+def _as_credit(credit: Any, n: int, users: Names | None, argument: str) -> FloatArray:
+    """Check credits, one for everybody or one a user."""
+    if number_of_dimensions(credit) == 0:
+        return np.full(n, as_number(credit, argument, 0.0, LARGEST))
+    values = per_user(credit, n, users, argument).copy()
+    for i in np.flatnonzero(~((values >= 0) & (values <= LARGEST)))[:1].tolist():
+        raise InvalidInput(f"{argument}[{i}]", f"must be between 0 and {LARGEST:g}", float(values[i]))
+    return values
+
+
+def _as_bounds(max_tasks: Any, demands: FloatArray, users: Names | None) -> FloatArray:
+    """Check bounds and give them as (T, n); who demands nothing is bounded at 0."""
+    count, n, _ = demands.shape
+    if max_tasks is not None and number_of_dimensions(max_tasks) == 2:
+        named = demand_matrix(max_tasks, "max_tasks")
+        if named.values.shape != (count, n):
+            raise InvalidInput("max_tasks", f"must have shape ({count} phases, {n} users) or ({n},)",
+                               named.values.shape)
+        columns = order_of(named.resources, users, "max_tasks.columns", "users")
+        values = named.values if columns is None else named.values[:, columns]
+        bounds = np.stack([as_max_tasks(row, n, None, f"max_tasks[{t}]") for t, row in enumerate(values)])
+    else:
+        bounds = np.broadcast_to(as_max_tasks(max_tasks, n, users), (count, n))
+    return np.where((demands > 0).any(axis=2), bounds, 0.0)
+
+
+# -------------------------------------------------------------------------------------------------- one phase
+
+
+def karma_phase(demands: Any, credit: Any, capacities: Any = None, max_tasks: Any = None,
+                alpha: float = 0.5) -> Allocation:
+    """Allocate one phase by Karma in dominant shares, the credits given (after Vuppalapati et al. 2023).
+
+    Parameters
+    ----------
+    demands : array_like or DataFrame, shape (n, m)
+        Resource per task, in the unit of ``capacities``. A row of zeros: this user needs nothing in this phase.
+    credit : float or array_like or Series, shape (n,)
+        What each may spend in this phase, its free credits included; one credit buys a dominant share of 1.
+        Between 0 and 1e75.
+    capacities : array_like or Series, shape (m,), optional
+        Positive. Default: ones.
+    max_tasks : array_like or Series, shape (n,), optional
+        What each claims to be able to run, ``inf`` for no bound, 0 for nothing. Default: no bounds.
+    alpha : float, in [0, 1]
+        Part of the pool that is guaranteed: alpha / n of dominant share each.
+
+    Returns
+    -------
+    Allocation
+        ``max_tasks`` of it is what was claimed or, if less, what guaranteed share and credit pay for. ``bottlenecks``:
+        the resource that stops each user, -1 where this bound does. ``violations()`` checks that nobody with credit
+        and unmet need could have more.
+
+    Raises
+    ------
+    InvalidInput
+        Naming argument, rule and value.
+
+    Notes
+    -----
+    The dominant share of a borrower is alpha / n + max(0, credit - lambda) at the level lambda where it stops. With
+    equal credits that nobody exhausts and no bounds this is DRF, whatever alpha. As soon as a resource stops a
+    borrower, all that was donated and shared has been borrowed: with d <= 1 the use per unit of dominant share, the
+    resource had at least so much left, and it is gone. So donors earn less than they donate only where nothing is
+    scarce.
+    Ties: a user whose bound and resource end at the same level is stopped by the bound; of two resources that end
+    together, the one with the smaller index is named. Cost O(n m (log n + m)).
+
+    References
+    ----------
+    Vuppalapati, Fikioris, Agarwal, Cidon, Khandelwal, Tardos, "Karma: Resource Allocation for Dynamic Demands", OSDI
+    2023, Algorithm 1. Several resources and divisible tasks are ours.
+
+    Examples
+    --------
+    Each is guaranteed a quarter. The first, richer by 1/4, borrows a quarter before the other borrows anything.
+
+    >>> a = karma_phase([[1, 1/2], [1/2, 1]], credit=[1, 3/4])
+    >>> a.dominant_shares.round(6)
+    array([0.75, 0.5 ])
+    >>> karma_phase([[1, 1/2], [1/2, 1]], credit=[1, 1]).dominant_shares.round(6)
+    array([0.666667, 0.666667])
+    """
+    named = demand_matrix(demands)
+    check_amounts(named.values, "demands")
+    n, m = named.values.shape
+    pool = as_capacities(capacities, m, named.resources)
+    spend = _as_credit(credit, n, named.users, "credit")
+    bounds = as_max_tasks(max_tasks, n, named.users)
+    return _phase(named.values, pool, bounds, spend, as_number(alpha, "alpha", 0.0, 1.0), named.users,
+                  named.resources)[0]
+
+
+def _phase(demands: FloatArray, pool: FloatArray, max_tasks: FloatArray, spend: FloatArray, alpha: float,
+           users: Names | None, resources: Names | None) -> tuple[Allocation, _Settled]:
+    n = len(demands)
+    need, largest = _normalised(demands, pool)
+    max_tasks = np.where((demands > 0).any(axis=1), max_tasks, 0.0)
+    settled = _settle(need, max_tasks * largest, spend, alpha)
+    bounds = _affordable(max_tasks, largest, spend, alpha)
+    return Allocation(_tasks(settled, bounds, largest), demands, np.full(n, 1.0 / n), pool, bounds, settled.stops,
+                      users, resources, mechanism="karma", rule="full"), settled
+
+
+# ------------------------------------------------------------------------------------------------- many phases
+
+
+@dataclass(frozen=True, eq=False)
+class KarmaRun:
+    """Phases of Karma with the credits between them.
+
+    Attributes
+    ----------
+    tasks : ndarray, shape (T, n)
+    credit : ndarray, shape (T, n)
+        Credit at the start of each phase, *before* the free credits of that phase; row 0 is the initial credit.
+    final_credit : ndarray, shape (n,)
+        Credit after the last phase.
+    guaranteed, borrowed : ndarray, shape (T, n)
+        The two parts of the dominant share: taken for nothing, and paid for at 1 credit a unit.
+    donated : ndarray, shape (T, n)
+        What each left of its guaranteed dominant share.
+    earned : ndarray, shape (T, n)
+        Credits for what was borrowed of that, at most ``donated``.
+    bottlenecks : ndarray of int, shape (T, n)
+        The resource that stops each user; -1 where its own bound or the end of its credit does.
+    demands : ndarray, shape (T, n, m)
+        Resource per task, as given.
+    max_tasks : ndarray, shape (T, n)
+        As claimed; 0 for who demands nothing.
+    capacities : ndarray, shape (m,)
+    alpha : float
+    named_users, named_resources : tuple or None
+
+    Notes
+    -----
+    ``credit[t + 1] = credit[t] + free_credit - borrowed[t] + earned[t]``.
+    """
+
+    tasks: FloatArray
+    credit: FloatArray
+    final_credit: FloatArray
+    guaranteed: FloatArray
+    borrowed: FloatArray
+    donated: FloatArray
+    earned: FloatArray
+    bottlenecks: NDArray[np.int64]
+    demands: FloatArray
+    max_tasks: FloatArray
+    capacities: FloatArray
+    alpha: float
+    named_users: Names | None = None
+    named_resources: Names | None = None
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    @property
+    def users(self) -> Names:
+        return labels_or_positions(self.named_users, self.tasks.shape[1])
+
+    @property
+    def resources(self) -> Names:
+        return labels_or_positions(self.named_resources, len(self.capacities))
+
+    @property
+    def free_credit(self) -> float:
+        """Credits that each user gets before each phase, (1 - alpha) / n."""
+        return (1.0 - self.alpha) / self.tasks.shape[1]
+
+    @property
+    def dominant_shares(self) -> FloatArray:
+        """Dominant share in each phase, shape (T, n)."""
+        return self.guaranteed + self.borrowed
+
+    @property
+    def use(self) -> FloatArray:
+        """Resource in use in each phase, shape (T, m), in the unit of the capacities."""
+        return np.einsum("ti,tij->tj", self.tasks, self.demands)
+
+    @property
+    def utilisation(self) -> FloatArray:
+        """Use divided by capacity, shape (T, m)."""
+        return self.use / self.capacities
+
+    @property
+    def _bounds(self) -> FloatArray:
+        _, largest = _normalised(self.demands, self.capacities)
+        return _affordable(self.max_tasks, largest, self.credit + self.free_credit, self.alpha)
+
+    def at(self, phase: int) -> Allocation:
+        """Give one phase (from 0) as :func:`karma_phase` does, with what credit pays for among the bounds."""
+        t, n = as_whole(phase, "phase", 0, len(self) - 1), self.tasks.shape[1]
+        _, largest = _normalised(self.demands[t], self.capacities)
+        bounds = _affordable(self.max_tasks[t], largest, self.credit[t] + self.free_credit, self.alpha)
+        return Allocation(self.tasks[t], self.demands[t], np.full(n, 1.0 / n), self.capacities, bounds,
+                          self.bottlenecks[t], self.named_users, self.named_resources, mechanism="karma", rule="full")
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give one row a phase and user: tasks, shares, credit at the start of the phase, what stops the user."""
+        names = np.empty(len(self.resources) + 2, dtype=object)
+        names[:-2] = self.resources
+        names[-2:] = ["credit", "own bound"]
+        # -1 is the last name, own bound; where credit ends first it is the last but one
+        stops = np.where((self.bottlenecks == _OWN) & (self._bounds < self.max_tasks), -2, self.bottlenecks)
+        index = pd.MultiIndex.from_product([range(len(self)), self.users], names=["phase", "user"])
+        columns = ("tasks", "dominant_shares", "guaranteed", "borrowed", "donated", "earned", "credit")
+        return pd.DataFrame({**{name: getattr(self, name).ravel() for name in columns},
+                             "bottleneck": names[stops.ravel()]}, index=index)
+
+    def violations(self, rtol: float = 1e-9) -> list[str]:
+        """List every way in which the stored numbers break the rule; empty means certified.
+
+        One phase is right exactly if everyone holds min(guarantee, claim) for nothing, and every borrower is at its
+        bound, at the end of its credit, or needs a resource that is used up and of which nobody holds borrowed shares
+        who has less credit left; and if the donors' earnings add up and no donor that has unpaid donations
+        left ends poorer than one that earned. Credits must follow from one phase to the next.
+
+        Notes
+        -----
+        Cost O(T n m).
+        """
+        found: list[str] = []
+        need, largest = _normalised(self.demands, self.capacities)
+        claimed = self.max_tasks * largest
+        spend = self.credit + self.free_credit
+        left, after = spend - self.borrowed, spend - self.borrowed + self.earned
+        near = rtol * (1 + spend.max(axis=1))
+
+        def check(wrong: NDArray[np.bool_], text: str) -> None:
+            found.extend(f"{text} in phase {t}" for t in np.flatnonzero(wrong.any(axis=1)).tolist())
+
+        def off(a: FloatArray, b: FloatArray) -> NDArray[np.bool_]:
+            return ~(np.abs(a - b) <= near[:, None])
+
+        given = np.minimum(claimed, self.alpha / self.tasks.shape[1])
+        check(off(np.vstack([self.credit[1:], self.final_credit]), after), "credits do not follow from what was paid")
+        check(off(self.guaranteed, given), "what is held for nothing is not min(guarantee, claim)")
+        check(off(self.donated, self.alpha / self.tasks.shape[1] - given), "donations are told wrongly")
+        check(off(self.tasks * largest, self.dominant_shares), "tasks are not what the shares pay for")
+        check((self.borrowed < 0) | (left < -near[:, None]), "someone borrows what its credit does not pay for")
+        check((self.earned < 0) | (self.earned > self.donated + near[:, None]), "someone earns more than it donates")
+        sums = self.earned.sum(axis=1), np.minimum(self.donated.sum(axis=1), self.borrowed.sum(axis=1))
+        check(off(sums[0][:, None], sums[1][:, None]), "donors do not earn what is borrowed from them")
+        richest = np.where(self.earned > near[:, None], after, -np.inf).max(axis=1)
+        unpaid = self.earned < self.donated - near[:, None]
+        check(unpaid & (after < (richest - near)[:, None]), "a donor earns before a poorer one")
+        for j, name in enumerate(self.resources):
+            holds = (need[:, :, j] > 0) & (self.borrowed > near[:, None])
+            least = np.where(holds, left, np.inf).min(axis=1)
+            check((self.bottlenecks == j) & (left > (least + near)[:, None]), f"a richer user is denied {name}")
+        for t in range(len(self)):
+            found += [f"{text} in phase {t}" for text in self.at(t).violations(rtol)]
+        return found
+
+
+def karma(demands: Any, capacities: Any = None, max_tasks: Any = None, alpha: float = 0.5,
+          initial_credit: Any = None) -> KarmaRun:
+    """Run Karma in dominant shares over phases, divisible tasks (after Vuppalapati et al. 2023).
+
+    Parameters
+    ----------
+    demands : array_like, shape (T, n, m), or sequence of T DataFrames with the same labels
+        Resource per task in each phase. A row of zeros: this user sits the phase out, and donates all its guarantee.
+    capacities : array_like or Series, shape (m,), optional
+        Positive, the same in every phase. Default: ones.
+    max_tasks : array_like, Series or DataFrame, shape (T, n) or (n,), optional
+        What each claims to be able to run, ``inf`` for no bound, 0 for nothing. Default: no bounds. A Series, and the
+        columns of a DataFrame, are matched by name with the users.
+    alpha : float, in [0, 1]
+        Part of the pool that is guaranteed: alpha / n of dominant share each.
+    initial_credit : float or array_like or Series, shape (n,), optional
+        One credit buys a dominant share of 1. Default: T each, which nobody can exhaust, since a phase costs at
+        most 1; any larger amount gives the same allocations.
+
+    Returns
+    -------
+    KarmaRun
+        ``tasks``, ``credit``, ``borrowed``, ``donated``, ``earned``, ... of shape (T, n); ``at(t)`` gives one phase as
+        an Allocation.
+
+    Raises
+    ------
+    InvalidInput
+        Naming argument, rule and value.
+
+    Notes
+    -----
+    Cost O(T n m (log n + m)); 1000 phases of 500 users and 2 resources take a fraction of a second. Credits are kept in
+    doubles, so they are as exact as the largest of them: 1e-16 of it.
+
+    References
+    ----------
+    Vuppalapati et al., OSDI 2023, Algorithm 1. Several resources and divisible tasks are ours.
+
+    Examples
+    --------
+    Of one resource half is guaranteed, a quarter each. The second user sits out the first phase: the first borrows
+    3/4, and the second earns a credit of 1/4. Richer by 1 now, it borrows all that is shared.
+
+    >>> run = karma([[[1], [1]], [[1], [1]]], max_tasks=[[1, 0], [1, 1]])
+    >>> run.dominant_shares
+    array([[1.  , 0.  ],
+           [0.25, 0.75]])
+    >>> run.credit
+    array([[2. , 2. ],
+           [1.5, 2.5]])
+    """
+    values, users, resources = phased_demands(demands)
+    count, n, m = values.shape
+    claims = _as_bounds(max_tasks, values, users)
+    pool = as_capacities(capacities, m, resources).copy()
+    part = as_number(alpha, "alpha", 0.0, 1.0)
+    credit = _as_credit(float(count) if initial_credit is None else initial_credit, n, users, "initial_credit")
+    need, largest = _normalised(values, pool)
+    claimed = claims * largest
+    free = (1.0 - part) / n
+    kept = {name: np.empty((count, n)) for name in ("tasks", "credit", "guaranteed", "borrowed", "donated", "earned")}
+    stops = np.empty((count, n), dtype=np.int64)
+    for t in range(count):
+        kept["credit"][t] = credit
+        spend = credit + free
+        settled = _settle(need[t], claimed[t], spend, part)
+        kept["tasks"][t] = _tasks(settled, _affordable(claims[t], largest[t], spend, part), largest[t])
+        kept["guaranteed"][t], kept["borrowed"][t] = settled.guaranteed, settled.borrowed
+        kept["donated"][t], kept["earned"][t], stops[t] = settled.donated, settled.earned, settled.stops
+        credit = spend - settled.borrowed + settled.earned
+    return KarmaRun(**kept, final_credit=credit, bottlenecks=stops, demands=values, max_tasks=claims, capacities=pool,
+                    alpha=part, named_users=users, named_resources=resources)
+
+
+class Karma:
+    """Karma in dominant shares one phase at a time, saved and restored as JSON.
+
+    Parameters
+    ----------
+    users : int or sequence of hashable
+        Number of users, or their names.
+    capacities : array_like or Series, shape (m,)
+        Positive. A Series names the resources.
+    alpha : float, in [0, 1]
+        Part of the pool that is guaranteed.
+    initial_credit : float or array_like or Series, shape (n,)
+        One credit buys a dominant share of 1. The default, 1000, lasts for 1000 phases whatever happens.
+
+    Attributes
+    ----------
+    credit : ndarray, shape (n,)
+        Credit now, before the free credits of the next phase.
+    phase : int
+        Phases settled so far.
+
+    Notes
+    -----
+    :meth:`allocate` costs O(n m (log n + m)) and gives digit for digit what :func:`karma` does.
+
+    Examples
+    --------
+    >>> pool = Karma(["ann", "bob"], capacities=[10], initial_credit=2)
+    >>> pool.allocate([[1], [1]], max_tasks=[10, 0]).tasks
+    array([10.,  0.])
+    >>> pool.credit
+    array([1.5, 2.5])
+    >>> Karma.from_json(pool.to_json()).allocate([[1], [1]]).tasks
+    array([2.5, 7.5])
+    """
+
+    FORMAT = "fairbook.Karma/1"
+
+    def __init__(self, users: int | Sequence[Hashable], capacities: Any, alpha: float = 0.5,
+                 initial_credit: Any = 1000.0) -> None:
+        n, self._users = names_or_number(users, "users")
+        self._resources: Names | None = None
+        if isinstance(capacities, pd.Series):
+            frame = demand_matrix(capacities.to_frame().T, "capacities")
+            self._resources, amounts = frame.resources, frame.values[0]
+        else:
+            if number_of_dimensions(capacities) != 1 or not len(capacities):
+                raise InvalidInput("capacities", "must have shape (m,), one entry a resource", capacities)
+            amounts = per_resource(capacities, len(capacities), None, "capacities")
+        self._capacities = as_capacities(amounts, len(amounts)).copy()
+        self._alpha = as_number(alpha, "alpha", 0.0, 1.0)
+        self._credit = _as_credit(initial_credit, n, self._users, "initial_credit")
+        self.phase = 0
+
+    def __len__(self) -> int:
+        return len(self._credit)
+
+    def __repr__(self) -> str:
+        return f"Karma({len(self)} users, {len(self._capacities)} resources, phase {self.phase})"
+
+    @property
+    def users(self) -> Names:
+        return labels_or_positions(self._users, len(self))
+
+    @property
+    def resources(self) -> Names:
+        return labels_or_positions(self._resources, len(self._capacities))
+
+    @property
+    def capacities(self) -> FloatArray:
+        return self._capacities.copy()
+
+    @property
+    def alpha(self) -> float:
+        return self._alpha
+
+    @property
+    def credit(self) -> FloatArray:
+        """Credit of each user now, shape (n,)."""
+        return self._credit.copy()
+
+    @property
+    def free_credit(self) -> float:
+        """Credits that each user gets before each phase, (1 - alpha) / n."""
+        return (1.0 - self._alpha) / len(self)
+
+    def allocate(self, demands: Any, max_tasks: Any = None) -> Allocation:
+        """Hand out the free credits, allocate one phase, and settle what was borrowed and donated.
+
+        Parameters
+        ----------
+        demands : array_like or DataFrame, shape (n, m)
+            Resource per task, a row of zeros for who needs nothing. A DataFrame is matched by name with the users and
+            resources, where these have names.
+        max_tasks : array_like or Series, shape (n,), optional
+            What each claims to be able to run. Default: no bounds.
+
+        Returns
+        -------
+        Allocation
+            As from :func:`karma_phase`.
+
+        Raises
+        ------
+        InvalidInput
+            Before anything changes.
+        """
+        named = demand_matrix(demands)
+        check_amounts(named.values, "demands")
+        values, n, m = named.values, len(self), len(self._capacities)
+        if values.shape != (n, m):
+            raise InvalidInput("demands", f"must have shape ({n} users, {m} resources)", values.shape)
+        users, resources = named.users, named.resources
+        rows = order_of(users, self._users, "demands.index", "users")
+        columns = order_of(resources, self._resources, "demands.columns", "resources")
+        values = values if rows is None else values[rows]
+        values = values if columns is None else values[:, columns]
+        users, resources = self._users or users, self._resources or resources
+        bounds = as_max_tasks(max_tasks, n, users)
+        spend = self._credit + self.free_credit
+        allocation, settled = _phase(np.ascontiguousarray(values), self.capacities, bounds, spend, self._alpha, users,
+                                     resources)
+        self._credit = spend - settled.borrowed + settled.earned
+        self.phase += 1
+        return allocation
+
+    # ---- saving and restoring
+
+    def to_json(self) -> str:
+        """Give the whole state; floats survive the round trip bit for bit."""
+        for argument, names in (("users", self._users), ("resources", self._resources)):
+            check_names(names or (), argument)
+        state = {
+            "format": self.FORMAT, "users": len(self) if self._users is None else list(self._users),
+            "resources": None if self._resources is None else list(self._resources),
+            "capacities": self._capacities.tolist(), "alpha": self._alpha, "credit": self._credit.tolist(),
+            "phase": self.phase,
+        }
+        return json.dumps(state, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Karma:
+        """Restore what :meth:`to_json` gave.
+
+        Raises
+        ------
+        InvalidInput
+            Where the text is not such a state, or one that contradicts itself.
+        """
+        state = parsed(text, cls.FORMAT, {"format", "users", "resources", "capacities", "alpha", "credit", "phase"})
+        users, resources, capacities, credit = (state[key] for key in ("users", "resources", "capacities", "credit"))
+        for key, names in (("users", users), ("resources", resources)):
+            if isinstance(names, list):
+                check_names(names, key)
+        for key, values in (("capacities", capacities), ("credit", credit)):
+            if not isinstance(values, list) or not all(type(entry) in (int, float) for entry in values):
+                raise InvalidInput(key, "must be a list of numbers", values)
+        if resources is not None:
+            if not isinstance(resources, list) or len(resources) != len(capacities):
+                raise InvalidInput("resources", "must name each of the capacities, or be null", resources)
+            if len(set(resources)) != len(resources):
+                raise InvalidInput("resources", "must not repeat a name", resources)
+        if type(state["phase"]) is not int or not 0 <= state["phase"] < 2**63:
+            raise InvalidInput("phase", "must be a whole number that is not negative", state["phase"])
+        if isinstance(users, int) and not isinstance(users, bool) and users != len(credit):
+            raise InvalidInput("credit", "must have one entry for each user", credit)  # before room is made for them
+        self = cls(users, capacities, state["alpha"], 0.0)
+        self._credit = _as_credit(credit, len(self), None, "credit")
+        self._resources = None if resources is None else tuple(resources)
+        self.phase = state["phase"]
+        return self
+
+
+# ------------------------------------------------------------------------------------------------- as published
+
+
+def karma_slices(demands: Any, fair_share: int, alpha: float,
+                 initial_credits: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Run Algorithm 1 of the Karma paper: one resource in whole slices.
+
+    Parameters
+    ----------
+    demands : array_like, shape (T, n)
+        Slices that each user demands in each quantum: whole numbers, not negative.
+    fair_share : int
+        f, slices a user; the pool holds n f.
+    alpha : float, in [0, 1]
+        Guaranteed part of the fair share; alpha f must be whole.
+    initial_credits : int or array_like, shape (n,)
+        Whole numbers, not negative; one credit buys one slice.
+
+    Returns
+    -------
+    alloc : ndarray of int, shape (T, n)
+        Slices of each user in each quantum.
+    credits : ndarray of int, shape (T, n)
+        Credits at the *end* of each quantum, everything settled.
+
+    Notes
+    -----
+    Each quantum gives everyone (1 - alpha) f credits, and min(demand, alpha f) slices for nothing. Then, while there is
+    a borrower (demand unmet, credits left) and a slice donated or shared, the borrower with the most credits takes
+    one for a credit, from the donor with the least credits if there is a donor, who earns one.
+    Ties go to the smaller index. Cost O(n + s log n) a quantum for s slices borrowed.
+
+    References
+    ----------
+    Vuppalapati et al., OSDI 2023, Algorithm 1.
+
+    Examples
+    --------
+    Two users, four slices, half of them guaranteed. The second sits out the first quantum.
+
+    >>> alloc, credits = karma_slices([[4, 0], [4, 4]], fair_share=2, alpha=0.5, initial_credits=10)
+    >>> alloc.tolist(), credits.tolist()
+    ([[4, 0], [1, 3]], [[8, 12], [9, 11]])
+    """
+    if number_of_dimensions(demands) != 2:
+        raise InvalidInput("demands", "must have shape (T quanta, n users)",
+                           f"{number_of_dimensions(demands)} dimensions")
+    wanted = _as_whole(demand_matrix(demands).values, "demands")
+    count, n = wanted.shape
+    amount = as_number(fair_share, "fair_share", 1.0, 2.0**53)
+    share = int(amount)
+    if share != amount:
+        raise InvalidInput("fair_share", "must be whole", amount)
+    part = as_number(alpha, "alpha", 0.0, 1.0)
+    guaranteed = round(part * share)
+    if abs(part * share - guaranteed) > 1e-9 * share:
+        raise InvalidInput("alpha", f"must guarantee whole slices of the fair share of {share}", alpha)
+    credit = _as_whole(_as_credit(initial_credits, n, None, "initial_credits"), "initial_credits").tolist()
+    alloc, credits = np.empty((count, n), dtype=np.int64), np.empty((count, n), dtype=np.int64)
+    for t, row in enumerate(wanted.tolist()):
+        credit = [have + share - guaranteed for have in credit]
+        got = [min(want, guaranteed) for want in row]
+        donated = [guaranteed - have for have in got]
+        shared = n * (share - guaranteed)
+        donors = [(credit[i], i) for i in range(n) if donated[i] > 0]
+        borrowers = [(-credit[i], i) for i in range(n) if row[i] > got[i] and credit[i] > 0]
+        heapq.heapify(donors)
+        heapq.heapify(borrowers)
+        while borrowers and (donors or shared > 0):
+            _, b = borrowers[0]
+            if donors:
+                _, d = donors[0]
+                credit[d] += 1
+                donated[d] -= 1
+                if donated[d] > 0:
+                    heapq.heapreplace(donors, (credit[d], d))
+                else:
+                    heapq.heappop(donors)
+            else:
+                shared -= 1
+            got[b] += 1
+            credit[b] -= 1
+            if got[b] < row[b] and credit[b] > 0:
+                heapq.heapreplace(borrowers, (-credit[b], b))
+            else:
+                heapq.heappop(borrowers)
+        alloc[t], credits[t] = got, credit
+    return alloc, credits
+
+
+def _as_whole(values: FloatArray, argument: str) -> NDArray[np.int64]:
+    bad = ~((values >= 0) & (values <= 2**53) & (values == np.floor(values)))
+    if bad.any():
+        index = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise InvalidInput(f"{argument}[{', '.join(map(str, index))}]", "must be a whole number from 0 to 2**53",
+                           float(values[index]))
+    return values.astype(np.int64)

@@ -1,0 +1,389 @@
+"""Is releasing a best response? What a node gains by holding on to what it was granted.
+
+A node values what it is granted in a phase, and what it goes on holding after the phase, at ``worth`` per task held;
+a phase later counts ``discount`` times as much. :func:`best_response` solves its problem by dynamic programming over
+its own credit, where held resources return to the pool: then its credit is all that its past changes.
+:func:`search_release` tries every sequence of release ratios on the mechanism itself, in either kind of pool.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from fairbook.errors import InvalidInput
+from fairbook.mechanisms.cbdrf import CbDrf, CreditRule, grant_tasks
+from fairbook.model import (
+    LARGEST,
+    FloatArray,
+    _numbers,
+    as_capacities,
+    as_demands,
+    as_number,
+    as_whole,
+    number_of_dimensions,
+    phased_demands,
+)
+
+__all__ = ["Response", "best_response", "largest_worth", "search_release", "worth_threshold"]
+
+_STATES = 5_000
+_LEAST_STEP = 1e-9  # in parts of C_0: credits that agree to 12 digits are one, so that rounding makes no new ones
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """The best that a node can do by its release ratios, beside releasing just enough in every phase.
+
+    Attributes
+    ----------
+    value, complying : float
+        Discounted value of the best strategy, and of releasing exactly rho in every phase, from full credit; in units
+        of one phase's grant in good standing.
+    granted, held : float
+        The two sums of which the best value is made: ``value = granted + worth * held``.
+    ratios : ndarray
+        Release ratios of the best strategy in the first phases.
+    credits, policy : ndarray, shape (S,)
+        For dynamic programming: the reachable credits, and the best release ratio at each (over an endless horizon).
+    looked_at : int
+        Credits (dynamic programming) or phases played (search).
+    """
+
+    value: float
+    complying: float
+    granted: float
+    held: float
+    ratios: FloatArray
+    credits: FloatArray
+    policy: FloatArray
+    looked_at: int
+
+    @property
+    def gain(self) -> float:
+        """Value of the best strategy over that of complying, minus 1; never below 0 up to rounding."""
+        return self.value / self.complying - 1
+
+    @property
+    def releases(self) -> bool:
+        """Whether complying, releasing exactly rho, in every phase is a best response, to 1e-9.
+
+        Where held resources stay, releasing more can be better still; then this is False, too.
+        """
+        return self.gain <= 1e-9
+
+
+def _own_grants(rule: CreditRule, demands: Any, node: int, capacities: Any) -> Callable[[float], float]:
+    """Give the node's grant as a function of psi, the others in good standing, in units of its grant at psi = 1."""
+    rows = as_demands(demands).values
+    as_whole(node, "node", 0, len(rows) - 1)
+
+    def tasks(psi: float) -> float:
+        factor = np.ones(len(rows))
+        factor[node] = psi
+        return float(grant_tasks(rows, factor, capacities, rule.grant).tasks[node])
+
+    full = tasks(1.0)
+    return lambda psi: tasks(psi) / full
+
+
+def _one_threshold(rule: CreditRule) -> float:
+    if not isinstance(rule, CreditRule):
+        raise InvalidInput("rule", "must be a CreditRule", rule)
+    if np.ndim(rule.rho) != 0:
+        raise InvalidInput("rule", "must have one threshold rho", np.asarray(rule.rho).tolist())
+    return float(rule.rho)
+
+
+def _ratios_worth_trying(rule: CreditRule, grades: int) -> list[float]:
+    """Release ratios of which one is a best choice at any credit, complying first.
+
+    Between two ratios with the same consequence for the credit the node holds as much as it can: of the complying
+    ones rho, and with the step penalty of all others 0. With the graded penalty a grid stands for those in between.
+    """
+    rho = _one_threshold(rule)
+    if rho == 0:
+        return [0.0]
+    return [rho, 0.0] if rule.penalty == "step" else [rho, *(rho * k / grades for k in range(grades))]
+
+
+def best_response(rule: CreditRule, *, worth: float, discount: float = 0.99, phases: int | None = None,
+                  demands: Any = ((1.0,), (1.0,)), node: int = 0, capacities: Any = None,
+                  grades: int = 8) -> Response:
+    """Find the best strategy of one node by dynamic programming over its credit.
+
+    Parameters
+    ----------
+    rule : CreditRule
+        With ``held="returns"`` and one threshold. Without a credit cap ``phases`` must be given.
+    worth : float
+        Value of a task held past its phase, in units of a task granted; at least 0.
+    discount : float
+        In [0, 1), or up to 1 where ``phases`` is given.
+    phases : int, optional
+        Length of the horizon, known to the node. Default: endless.
+    demands, node, capacities
+        The instance, the same in each phase, shape (n, m); all others comply. Default: two equal nodes.
+    grades : int
+        For the graded penalty: ratios below rho on a grid of so many.
+
+    Returns
+    -------
+    Response
+
+    Notes
+    -----
+    Cost: S credits can be reached (at most 5 000), and each of up to log(1e-13) / log(discount) rounds costs O(S). The
+    grant at each psi comes from :func:`fairbook.grant_tasks`, so the result holds for any ``grant``.
+
+    Examples
+    --------
+    With the paper's steps a node to whom holding is worth half of a grant does better by not releasing; with a
+    loss of half its credit, regained over ten phases, it releases.
+
+    >>> paper = CreditRule(credit_cap=1.0)
+    >>> best_response(paper, worth=0.5).releases
+    False
+    >>> best_response(CreditRule(credit_cap=1.0, step_down=0.5, step_up=0.05), worth=0.5).releases
+    True
+    """
+    ratios = _ratios_worth_trying(rule, as_whole(grades, "grades", 1))
+    if rule.held != "returns":
+        raise InvalidInput("rule", "must have held='returns': else others' pools remember, too", rule.held)
+    worth = as_number(worth, "worth", 0.0, LARGEST)
+    discount = as_number(discount, "discount", 0.0, 1.0)
+    if phases is not None:
+        as_whole(phases, "phases", 1)
+    if phases is None and (discount == 1 or rule.credit_cap is None):
+        raise InvalidInput("phases", "must be given where discount is 1 or credit has no cap", phases)
+    moves, credits = _reachable(rule, ratios, phases)
+    own = _own_grants(rule, demands, node, capacities)
+    factor = rule.factor(credits)
+    grants = {psi: own(psi) for psi in np.unique(factor).tolist()}
+    grant = np.array([grants[psi] for psi in factor.tolist()])
+    now = grant[:, None] * (1.0 + worth * (1.0 - np.array(ratios)))[None, :]
+    value = np.zeros(len(credits))
+    rounds = count() if phases is None else range(phases)
+    policies = []
+    for _ in rounds:
+        choices = now + discount * value[moves]
+        best = choices.max(axis=1)
+        # complying, which comes first, wins ties and near-ties
+        picked = (choices >= best[:, None] * (1 - 1e-13)).argmax(axis=1)
+        if phases is not None:
+            policies.append(picked)
+        done = phases is None and np.abs(best - value).max() <= 1e-13 * max(best.max(), 1e-300)
+        value = best
+        if done:
+            break
+    length = phases if phases is not None else (1 if discount == 0 else int(np.ceil(np.log(1e-15) / np.log(discount))))
+
+    def follow(choose: Callable[[int, int], int]) -> tuple[float, float, list[float]]:
+        at, granted, held, weight = 0, 0.0, 0.0, 1.0  # C_0 is the first credit of all
+        chosen = []
+        for t in range(length):
+            a = choose(at, t)
+            granted += weight * grant[at]
+            held += weight * grant[at] * (1 - ratios[a])
+            chosen.append(ratios[a])
+            at, weight = int(moves[at, a]), weight * discount
+        return float(granted), float(held), chosen
+
+    granted, held, chosen = follow(lambda at, t: int((policies[phases - 1 - t] if phases is not None else picked)[at]))
+    honest = follow(lambda at, t: 0)
+    return Response(granted + worth * held, honest[0] + worth * honest[1], granted, held, np.array(chosen[:200]),
+                    credits, np.array(ratios)[picked], len(credits))
+
+
+def _reachable(rule: CreditRule, ratios: Sequence[float], phases: int | None) -> tuple[Any, FloatArray]:
+    """Give for each reachable credit and ratio the place of the next credit, shape (S, ratios), and the credits."""
+    if any(0 < step < _LEAST_STEP * rule.initial_credit for step in (rule.step_up, rule.step_down)):
+        raise InvalidInput("rule", f"must have steps of 0 or at least {_LEAST_STEP:g} of initial_credit",
+                           [rule.step_up, rule.step_down])
+    known: dict[float, int] = {rule.initial_credit: 0}
+    order = [rule.initial_credit]
+    moves: list[list[int]] = []
+    released = np.array(ratios)
+    starts_round, rounds = 0, 0
+    while len(moves) < len(order):
+        if len(moves) == starts_round:  # everything reachable in so many phases has been listed
+            starts_round, rounds = len(order), rounds + 1
+        credit = order[len(moves)]
+        row = []
+        for after in rule.settle(np.full(len(ratios), credit), released, rule.rho)[0].tolist():
+            after = round(after / rule.initial_credit, 12) * rule.initial_credit
+            if after not in known:
+                if phases is not None and rounds > phases:  # beyond the horizon: never looked at
+                    row.append(0)
+                    continue
+                known[after] = len(order)
+                order.append(after)
+            row.append(known[after])
+        moves.append(row)
+        if len(order) > _STATES:
+            raise InvalidInput("rule", f"must lead to at most {_STATES} different credits (steps of a common unit)",
+                               [rule.step_up, rule.step_down])
+    return np.array(moves), np.array(order)
+
+
+def largest_worth(rule: CreditRule, *, discount: float = 0.99, demands: Any = ((1.0,), (1.0,)), node: int = 0,
+                  capacities: Any = None) -> float:
+    """Give the largest worth of holding for which releasing in every phase is a best response; ``inf`` if always.
+
+    Found exactly (with the graded penalty: for the ratios on the grid). What a strategy gains over complying is linear in ``worth``, so each strategy that pays gives the
+    worth at which it stops paying, and the next is looked for there.
+
+    Parameters
+    ----------
+    rule, discount, demands, node, capacities
+        As for :func:`best_response`.
+
+    Notes
+    -----
+    Cost: a few :func:`best_response`.
+
+    Examples
+    --------
+    >>> rule = CreditRule(credit_cap=1.0)
+    >>> round(largest_worth(rule), 4), round(worth_threshold(rule, discount=0.99), 4)
+    (0.1365, 0.1365)
+    """
+    rho = _one_threshold(rule)
+    if rule.credit_cap is None or as_number(discount, "discount", 0.0, 1.0) == 1:
+        raise InvalidInput("rule, discount", "must have a credit cap and discount < 1", [rule.credit_cap, discount])
+    worth = 1e6
+    for _ in range(200):
+        found = best_response(rule, worth=worth, discount=discount, demands=demands, node=node, capacities=capacities)
+        if found.releases:
+            return np.inf if worth == 1e6 else worth
+        # complying gives a grant in full each phase, and 1 - rho of it to hold
+        total = found.complying / (1 + worth * (1 - rho))
+        worth = max(0.0, float((total - found.granted) / (found.held - (1 - rho) * total)))
+    raise InvalidInput("rule", "must let the search for the largest worth end within 200 strategies", rule)
+
+
+def _relevant(discount: float) -> float:
+    """Give the number of phases after which what follows changes no digit of a discounted sum."""
+    return 1.0 if discount == 0 else float(np.ceil(np.log(1e-17 * (1 - discount)) / np.log(discount)))
+
+
+def worth_threshold(rule: CreditRule, *, discount: float = 0.99) -> float:
+    """Give the closed form of :func:`largest_worth` for the paper's grant (theorem of the chapter).
+
+    With s and u the steps down and up in parts of C_0 and P = sum over j >= 1 of discount^j max(0, s - (j - 1) u), a
+    node releases while worth <= P / (rho - (1 - rho) P).
+
+    Parameters
+    ----------
+    rule : CreditRule
+        With ``grant="scaled"``, ``penalty="step"``, cap C_0, floor 0 and step_down <= C_0.
+    discount : float
+        In [0, 1).
+
+    Notes
+    -----
+    Cost O(min(s / u, log(1 - discount) / log(discount))), or one geometric sum where u = 0.
+    """
+    rho = _one_threshold(rule)
+    if (rule.grant, rule.penalty, rule.credit_cap, rule.credit_floor) != ("scaled", "step", rule.initial_credit, 0.0):
+        raise InvalidInput("rule", "must have grant 'scaled', the step penalty, cap C_0 and floor 0", rule)
+    discount = as_number(discount, "discount", 0.0, 1.0)
+    s, u = rule.step_down / rule.initial_credit, rule.step_up / rule.initial_credit
+    if s > 1 or discount == 1:
+        raise InvalidInput("rule, discount", "must have step_down <= initial_credit and discount < 1", [s, discount])
+    if u == 0:
+        penalty = s * discount / (1 - discount)
+    else:
+        last = min(s / u + 1, _relevant(discount))
+        j = np.arange(1, int(np.ceil(last)) + 1)
+        penalty = float((discount**j * np.maximum(0.0, s - (j - 1) * u)).sum())
+    room = rho - (1 - rho) * penalty
+    return np.inf if room <= 0 else penalty / room
+
+
+def search_release(rule: CreditRule, demands: Any, *, worth: float, node: int = 0, others: Any = 1.0,
+                   capacities: Any = None, discount: float = 0.99, phases: int = 6, tail: int = 60,
+                   ratios: Sequence[float] | None = None) -> Response:
+    """Try every sequence of release ratios of one node on the mechanism itself.
+
+    Parameters
+    ----------
+    rule : CreditRule
+        Any, with one threshold; ``held="stays"`` included.
+    demands : array_like, shape (n, m) or (T, n, m)
+        The same in every phase, or cyclic with period T. The node's grant in the first phase is the unit of values.
+    worth, node, capacities, discount
+        As for :func:`best_response`.
+    others : float or array_like, shape (n,)
+        Release ratio of the other nodes in every phase.
+    phases, tail : int
+        The node chooses freely in so many phases and then releases exactly rho in so many more.
+    ratios : sequence of float, optional
+        To choose from. Default: 1, rho and 0.
+
+    Returns
+    -------
+    Response
+        ``ratios`` is the best sequence; ``complying`` the value of releasing exactly rho throughout.
+
+    Notes
+    -----
+    Cost len(ratios)^phases * (1 + tail) phases at most; prefixes are shared.
+    """
+    rho = _one_threshold(rule)
+    values, _, resources = phased_demands([demands] if number_of_dimensions(demands) == 2 else demands)
+    n, m = values.shape[1:]
+    worth, discount = as_number(worth, "worth", 0.0, LARGEST), as_number(discount, "discount", 0.0, 1.0)
+    as_whole(node, "node", 0, n - 1)
+    as_whole(phases, "phases", 1)
+    as_whole(tail, "tail", 0)
+    tried = np.array([1.0, rho, 0.0]) if ratios is None else _numbers(ratios, "ratios", (1,), "must be a list")
+    if not (len(tried) and ((tried >= 0) & (tried <= 1)).all()):
+        raise InvalidInput("ratios", "must be at least one number, each between 0 and 1", tried.tolist())
+    options = sorted(set(tried.tolist()), reverse=True)
+    behaviour = _numbers(others, "others", (0, 1), f"must be one ratio or have shape ({n},)")
+    if behaviour.shape not in ((), (n,)) or not ((behaviour >= 0) & (behaviour <= 1)).all():
+        raise InvalidInput("others", f"must be one ratio between 0 and 1, or {n} of them", behaviour.tolist())
+    behaviour = np.broadcast_to(behaviour, (n,))
+    start = CbDrf(n, as_capacities(capacities, m, resources), rule=rule)
+    unit = float(copy.deepcopy(start).allocate(values[0]).tasks[node])
+    if not unit > 0:
+        raise InvalidInput("demands[0]", "must have the node present: its first grant is the unit", values[0].tolist())
+    played = 0
+
+    def play(state: CbDrf, t: int, ratio: float) -> tuple[CbDrf, float, float]:
+        nonlocal played
+        played += 1
+        state = copy.deepcopy(state)
+        tasks = float(state.allocate(values[t % len(values)]).tasks[node]) / unit * discount**t
+        given = behaviour.copy()
+        given[node] = ratio
+        state.release(given)
+        return state, tasks, tasks * (1 - ratio)
+
+    def finish(state: CbDrf, t: int, last: int) -> tuple[float, float]:
+        granted = held = 0.0
+        for step in range(t, last):
+            state, one, more = play(state, step, rho)
+            granted, held = granted + one, held + more
+        return granted, held
+
+    def explore(state: CbDrf, t: int) -> tuple[float, float, list[float]]:
+        if t == phases:
+            return *finish(state, t, phases + tail), []
+        found = []
+        for ratio in options:
+            after, one, more = play(state, t, ratio)
+            granted, held, rest = explore(after, t + 1)
+            found.append((granted + one, held + more, [ratio, *rest]))
+        return max(found, key=lambda item: item[0] + worth * item[1])
+
+    granted, held, chosen = explore(start, 0)
+    honest = finish(start, 0, phases + tail)
+    return Response(granted + worth * held, honest[0] + worth * honest[1], granted, held, np.array(chosen),
+                    np.zeros(0), np.zeros(0), played)

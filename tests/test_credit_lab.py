@@ -1,0 +1,382 @@
+"""The credit laboratory: its numbers are those of the rule, its controls work, and without it a picture is there."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+import fairbook as fb
+from tests.chromium import Chromium
+from tests.conftest import ROOT
+
+pytestmark = pytest.mark.browser
+
+ASSETS = ROOT / "book" / "assets"
+SCRIPT, STYLE = (ASSETS / "credit-lab.js").read_text("utf8"), (ASSETS / "credit-lab.css").read_text("utf8")
+PICTURE = "<svg xmlns='http://www.w3.org/2000/svg' width='600' height='300'><rect width='600' height='300'/></svg>"
+FIGURE = f"""<figure id="fig"><img alt="The fallback." src="data:image/svg+xml,{PICTURE}">
+<figcaption><p>A caption.</p></figcaption></figure>"""
+# what MyST-NB makes of a cell with the tag credit-lab
+CELL = f"""<div class="cell tag_credit-lab docutils container">
+<div class="cell_input docutils container"><pre>draw</pre></div>
+<div class="cell_output docutils container">{FIGURE}</div></div>"""
+PLAIN = f'<div class="credit-lab docutils">{FIGURE}</div>'
+
+Settings = dict[str, Any]
+Rows = list[tuple[float, float, str]]
+
+SET = """(settings => {
+  const form = document.querySelector(".credit-lab-form"), fields = form.elements;
+  const change = () => form.dispatchEvent(new Event("input"));
+  fields.phases.value = settings.phases;
+  change();  // a slider cannot be moved past the number of phases
+  for (const [name, value] of Object.entries(settings))
+    if (name === "capped") fields.capped.checked = value;
+    else fields[name].value = value;
+  change();
+  return (READ)();
+})"""
+READ = """(() => {
+  const cells = [...document.querySelectorAll(".credit-lab-numbers tbody tr")].map(row => [...row.cells].slice(1));
+  const number = cell => Number(cell.querySelector("data").value);
+  return [0, 3].map(i => cells.map(row => [number(row[i]), number(row[i + 1]), row[i + 2].textContent]));
+})"""
+
+
+def page(folder: Path, body: str, script: str = SCRIPT) -> str:
+    """Write a page with the laboratory's script and style, and return its address."""
+    path = folder / "page.html"
+    path.write_text(
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>A page</title><style>{STYLE}</style><script>{script}</script>{body}</html>",
+        encoding="utf8",
+    )
+    return path.as_uri()
+
+
+@pytest.fixture
+def lab(chromium: Chromium, tmp_path: Path) -> Iterator[Chromium]:
+    """Yield a browser that shows a laboratory."""
+    chromium.look(1000)
+    seen = chromium.open(page(tmp_path, CELL))
+    assert (seen.errors, seen.failed) == ([], [])
+    yield chromium
+    chromium.look()
+    assert chromium.seen().errors == []
+
+
+def releases(pattern: str, k: int) -> Callable[[int], bool]:
+    return {
+        "always": lambda t: True,
+        "never": lambda t: False,
+        "from": lambda t: t >= k,
+        "second": lambda t: t % 2 == 0,
+    }[pattern]
+
+
+def expected(settings: Settings, node: str) -> list[tuple[Fraction, Fraction, str]]:
+    """Follow one node through the rule in exact fractions; credit is in units of the initial credit."""
+    down, up, floor = (Fraction(settings[name]) for name in ("down", "up", "floor"))
+    released = releases(settings[f"pattern-{node}"], settings[f"from-{node}"])
+    credit, rows = Fraction(1), []
+    for phase in range(1, settings["phases"] + 1):
+        factor = min(credit, Fraction(1))
+        rows.append((credit, factor, "has nothing" if not factor else "yes" if released(phase) else "no"))
+        if not factor or released(phase):
+            credit += up
+            if settings["capped"]:
+                credit = min(credit, Fraction(1))
+        else:
+            credit = max(credit - down, floor)
+    return rows
+
+
+def drawn(rng: random.Random) -> Settings:
+    """Draw settings that the controls allow, decimals as text."""
+    phases = rng.choice((10, 20, 40))
+    settings: Settings = {
+        "phases": phases,
+        "capped": rng.random() < 0.5,
+        "down": f"{rng.randint(1, 50) / 100:.2f}",
+        "up": f"{rng.randint(0, 50) / 100:.2f}",
+        "floor": f"{rng.choice((0, 0, rng.randint(0, 50))) / 100:.2f}",
+    }
+    for node in "ab":
+        settings[f"pattern-{node}"] = rng.choice(("always", "never", "from", "second"))
+        settings[f"from-{node}"] = rng.randint(1, phases)
+    return settings
+
+
+def put(browser: Chromium, settings: Settings) -> list[Rows]:
+    """Set the controls and return the rows of both nodes."""
+    return browser.evaluate(f"{SET.replace('READ', READ)}({json.dumps(settings)})")
+
+
+def differences(browser: Chromium, count: int) -> list[str]:
+    """Compare the page's numbers with the exact ones under `count` random settings."""
+    rng, found = random.Random(2014), []
+    for _ in range(count):
+        settings = drawn(rng)
+        for node, rows in zip("ab", put(browser, settings)):
+            exact = expected(settings, node)
+            same = len(rows) == len(exact) and all(
+                abs(c - e) < 1e-9 and abs(f - g) < 1e-9 and word == said
+                for (c, f, word), (e, g, said) in zip(rows, exact)
+            )
+            if not same:
+                found.append(f"node {node} under {settings}")
+    return found
+
+
+def press(browser: Chromium, name: str) -> list[Rows]:
+    """Press a button and return the rows of both nodes."""
+    browser.evaluate(f"document.querySelector('.credit-lab-form button[value=\"{name}\"]').click()")
+    return browser.evaluate(f"{READ}()")
+
+
+def factors(rows: Rows) -> list[float]:
+    return [factor for _, factor, _ in rows]
+
+
+def told(browser: Chromium) -> str:
+    return browser.evaluate("document.querySelector('.credit-lab-outcome').textContent").replace("\u00a0", " ")
+
+
+def key(browser: Chromium, name: str, code: int, text: str = "") -> None:
+    for kind in ("keyDown", "keyUp"):
+        typed = {"text": text} if text and kind == "keyDown" else {}
+        browser.send("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=code, **typed)
+
+
+def test_the_pages_load_it() -> None:
+    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf8"))["sphinx"]["config"]
+    assert "credit-lab.js" in config["html_js_files"]
+    assert "credit-lab.css" in config["html_css_files"]
+
+
+def test_the_rule_in_fractions_by_hand() -> None:
+    settings = {"phases": 5, "capped": False, "down": "0.5", "up": "0.2", "floor": "0"}
+    settings |= {"pattern-a": "never", "from-a": 1}
+    assert [str(factor) for _, factor, _ in expected(settings, "a")] == ["1", "1/2", "0", "1/5", "0"]
+    settings |= {"pattern-a": "second", "floor": "0.7", "capped": True, "up": "0.4"}
+    assert [str(credit) for credit, _, _ in expected(settings, "a")] == ["1", "7/10", "1", "7/10", "1"]
+
+
+def test_the_rule_in_fractions_is_the_library_s() -> None:
+    rng, demands = random.Random(5), [[2.0, 1.0], [1.0, 3.0]]
+    for settings in (drawn(rng) for _ in range(100)):
+        phases = range(1, settings["phases"] + 1)
+        patterns = [releases(settings[f"pattern-{node}"], settings[f"from-{node}"]) for node in "ab"]
+        run = fb.cbdrf(
+            np.array([demands for _ in phases]),
+            [10.0, 10.0],
+            np.array([[float(pattern(phase)) for pattern in patterns] for phase in phases]),
+            step_up=float(settings["up"]),
+            step_down=float(settings["down"]),
+            credit_cap=1.0 if settings["capped"] else None,
+            credit_floor=float(settings["floor"]),
+        )
+        exact = np.array([[float(factor) for _, factor, _ in expected(settings, node)] for node in "ab"]).T
+        np.testing.assert_allclose(run.credit_factor, exact, atol=1e-9)
+        np.testing.assert_allclose(run.tasks, exact * run.drf_tasks, atol=1e-9)
+
+
+def test_numbers_are_those_of_the_rule(lab: Chromium) -> None:
+    assert differences(lab, 300) == []
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("NEAR = 1e-9", "NEAR = 0"),
+        ("factor === 0 || releases", "releases"),
+        ("rule.capped ? Math.min(1, next) : next", "Math.min(1, next)"),
+        ("Math.max(rule.floor, credit - rule.down)", "Math.max(0, credit - rule.down)"),
+        ("phase >= k", "phase > k"),
+        ("phase % 2 === 0", "phase % 2 === 1"),
+    ],
+)
+def test_a_wrong_rule_is_noticed(right: str, wrong: str, chromium: Chromium, tmp_path: Path) -> None:
+    assert SCRIPT.count(right) == 1
+    chromium.look(1000)
+    chromium.open(page(tmp_path, CELL, SCRIPT.replace(right, wrong)))
+    assert differences(chromium, 60)
+
+
+def test_settings_of_the_paper(lab: Chromium) -> None:
+    decline = [1 - t / 10 for t in range(10)]
+
+    a, b = press(lab, "Figure 2")
+    assert factors(a) == pytest.approx(decline)
+    assert factors(b) == [1] * 10
+    assert "node A loses 4.5 phases' worth of its DRF amount and ends at 10 %" in told(lab)
+
+    a, _ = press(lab, "Figure 3")
+    assert factors(a) == pytest.approx([1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.6, 0.7, 0.8, 0.9])
+    assert [word for _, _, word in a] == ["no"] * 5 + ["yes"] * 5
+
+    a, b = press(lab, "Figure 4")
+    assert factors(a) == factors(b) == pytest.approx(decline)
+
+    a, b = press(lab, "Figure 5")
+    assert factors(a) == [1] * 10
+    assert factors(b) == pytest.approx(decline)
+    assert "node A loses nothing and ends at 100 %, with 1.9 times the initial credit;" in told(lab)
+
+
+def test_a_button_is_pressed_as_long_as_its_settings_hold(lab: Chromium) -> None:
+    pressed = "[...document.querySelectorAll('.credit-lab-form button[aria-pressed=true]')].map(b => b.value)"
+    assert lab.evaluate(pressed) == ["Figure 5"], "the page starts with the setting of its picture"
+    for name in ("Figure 2", "Figure 3", "Figure 4", "Figure 5"):
+        press(lab, name)
+        assert lab.evaluate(pressed) == [name]
+    put(lab, {"phases": 10, "down": "0.11"})
+    assert lab.evaluate(pressed) == []
+
+
+def test_the_chart_shows_the_numbers(lab: Chromium) -> None:
+    lines = """[...document.querySelectorAll(".credit-lab-plot polyline")].map(line =>
+      [...line.points].map(point => [point.x, point.y]))"""
+    full, _ = lab.evaluate(lines)  # of Figure 5: node A at 100 %, node B from there down to 10 %
+    top, low = full[0][1], lab.evaluate(lines)[1][-1][1]
+    for settings in map(drawn, [random.Random(seed) for seed in range(10)]):
+        rows = put(lab, settings)
+        for points, values in zip(lab.evaluate(lines), map(factors, rows), strict=True):
+            steps = [right[0] - left[0] for left, right in zip(points, points[1:])]
+            assert len(points) == settings["phases"]
+            assert min(steps) == pytest.approx(max(steps), abs=0.03)
+            assert min(steps) > 3
+            heights = [top + (1 - value) / 0.9 * (low - top) for value in values]
+            assert [y for _, y in points] == pytest.approx(heights, abs=0.03)
+
+
+def test_keyboard_and_names(lab: Chromium) -> None:
+    nameless = """[...document.querySelectorAll(".credit-lab-form :is(input, select)")].filter(field =>
+      !field.labels.length || !field.labels[0].textContent.trim()).map(field => field.name)"""
+    assert lab.evaluate(nameless) == []
+    assert lab.evaluate("document.querySelector('.credit-lab-outcome').getAttribute('aria-live')") == "polite"
+    assert lab.evaluate("document.querySelector('.credit-lab-plot svg').getAttribute('aria-label')").endswith(
+        lab.evaluate("document.querySelector('.credit-lab-outcome').textContent")
+    )
+    focused = "(e => e.name || e.value || e.localName)(document.activeElement)"
+    order = []
+    lab.evaluate("document.querySelector('.credit-lab-form button').focus()")
+    for _ in range(12):
+        order.append(lab.evaluate(focused))
+        key(lab, "Tab", 9)
+    figures = [f"Figure {i}" for i in range(2, 6)]
+    assert order == [*figures, "down", "up", "floor", "capped", "phases", "pattern-a", "pattern-b", "summary"]
+
+    lab.evaluate("document.querySelector('.credit-lab-form button').focus()")
+    key(lab, "Enter", 13, "\r")
+    assert "node A loses 4.5" in told(lab)
+    lab.evaluate("document.querySelector('.credit-lab-form [name=down]').focus()")
+    key(lab, "ArrowLeft", 37)
+    assert lab.evaluate("document.querySelector('[name=down]').value") == "0.09"
+    assert "node A loses 4.05" in told(lab)
+
+
+def test_k_counts_only_where_it_is_asked_for(lab: Chromium) -> None:
+    disabled = "document.querySelector('.credit-lab-form [name=from-a]').disabled"
+    assert lab.evaluate(disabled)
+    press(lab, "Figure 3")
+    assert not lab.evaluate(disabled)
+    put(lab, {"phases": 40, "from-a": 33})
+    rows, _ = put(lab, {"phases": 10})
+    assert [word for _, _, word in rows] == ["no"] * 9 + ["yes"], "k is at most the number of phases"
+
+
+@pytest.mark.parametrize("width", [360, 380, 1200])
+@pytest.mark.parametrize("body", [CELL, PLAIN], ids=["cell", "div"])
+def test_it_takes_the_place_of_the_picture(body: str, width: int, chromium: Chromium, tmp_path: Path) -> None:
+    chromium.look(width)
+    seen = chromium.open(page(tmp_path, body))
+    put(chromium, {"phases": 40, "capped": True})
+    found = chromium.evaluate("""(() => {
+      const height = selector => document.querySelector(selector).getBoundingClientRect().height;
+      const svg = document.querySelector(".credit-lab-plot svg");
+      return {
+        picture: height("figure img"),
+        caption: height("figcaption"),
+        labs: document.querySelectorAll("form").length,
+        inside: document.querySelector("form").parentElement.id,
+        overflow: document.documentElement.scrollWidth - innerWidth,
+        scale: svg.getBoundingClientRect().width / svg.viewBox.baseVal.width,
+        letters: parseFloat(getComputedStyle(svg).fontSize),
+        face: getComputedStyle(svg.parentElement).backgroundColor,
+      };
+    })()""")
+    chromium.look()
+    assert (seen.errors, seen.failed) == ([], [])
+    assert [url for url in seen.requests if not url.startswith(("file:", "data:"))] == []
+    assert found["picture"] == 0
+    assert found["caption"] > 0
+    assert (found["labs"], found["inside"]) == (1, "fig")
+    assert found["overflow"] <= 0
+    assert found["letters"] * found["scale"] > 11
+    assert found["face"] == "rgb(255, 255, 255)"
+
+
+def test_the_chart_follows_the_width(lab: Chromium) -> None:
+    drawn_for = "document.querySelector('.credit-lab-plot svg').viewBox.baseVal.width"
+    wide = lab.evaluate(drawn_for)
+    lab.look(500)
+    deadline = time.monotonic() + 20
+    while lab.evaluate(drawn_for) == wide and time.monotonic() < deadline:
+        lab.evaluate("new Promise(done => requestAnimationFrame(done))")
+    assert lab.evaluate(drawn_for) < 500 < wide
+
+
+def test_a_print_has_the_chart_and_its_settings_but_no_controls(lab: Chromium) -> None:
+    shown = """["presets", "controls", "numbers", "plot", "settings", "outcome"].filter(name =>
+      document.querySelector(`.credit-lab-${name}`).getBoundingClientRect().height > 0)"""
+    lab.evaluate("document.querySelector('.credit-lab-form details').open = true")
+    assert lab.evaluate(shown) == ["presets", "controls", "numbers", "plot", "outcome"]
+    lab.send("Emulation.setEmulatedMedia", media="print")
+    printed = lab.evaluate(shown)
+    lab.send("Emulation.setEmulatedMedia", media="")
+    assert printed == ["plot", "settings", "outcome"]
+    put(lab, {"phases": 20, "pattern-b": "from", "from-b": 7, "floor": "0.2"})
+    assert lab.evaluate("document.querySelector('.credit-lab-settings').textContent") == (
+        "Step down 0.1 C\u2080, step up 0.1 C\u2080, least credit 0.2 C\u2080, no cap. "
+        "Node A always releases. Node B releases from phase 7 on."
+    )
+
+
+def test_without_javascript_the_picture_stays(chromium: Chromium, tmp_path: Path) -> None:
+    chromium.look(1000)
+    address = page(tmp_path, CELL)
+    state = "[document.readyState, location.href, document.querySelectorAll('form').length]"
+    chromium.send("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        chromium.send("Page.navigate", url=address)
+        deadline = time.monotonic() + 20
+        while chromium.evaluate(state)[:2] != ["complete", address] and time.monotonic() < deadline:
+            time.sleep(0.02)
+        found = chromium.evaluate(state)
+        size = chromium.evaluate("document.querySelector('figure img').getBoundingClientRect().height")
+    finally:
+        chromium.send("Emulation.setScriptExecutionDisabled", value=False)
+    assert found == ["complete", address, 0]
+    assert size > 100
+
+
+def test_other_pages_are_left_alone(chromium: Chromium, tmp_path: Path) -> None:
+    chromium.look(1000)
+    names = "Object.getOwnPropertyNames(window).sort()"
+    chromium.open(page(tmp_path, FIGURE, ""))
+    before, html = chromium.evaluate(names), chromium.evaluate("document.body.innerHTML")
+    seen = chromium.open(page(tmp_path, FIGURE))
+    assert seen.errors == []
+    assert chromium.evaluate("document.body.innerHTML") == html
+    chromium.open(page(tmp_path, CELL))
+    assert chromium.evaluate(names) == before, "nothing is put into the global scope"

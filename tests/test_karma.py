@@ -1,0 +1,696 @@
+"""Karma: fluid phases against exact fractions, against Algorithm 1 in whole slices, certified, and in special cases."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import fairbook as fb
+from fairbook.mechanisms.karma import Karma, KarmaRun, _settle, karma, karma_phase, karma_slices
+from fairbook.oracles.drf import exact_tasks
+from fairbook.oracles.karma import exact_phase, exact_run
+from fairbook.properties import feasibility, lie_gain, pareto_optimality, sampler, search_instance, shrink
+from tests.strategies import FEW, REPEATABLE, Instance, instances, random_arrivals, ratios
+
+F = Fraction
+ALPHAS = st.sampled_from([F(0), F(1, 4), F(1, 2), F(2, 3), F(1)])
+CREDITS = st.one_of(st.just(F(0)), ratios(4), st.builds(lambda r: r / 16, ratios(4)), st.just(F(1000)))
+
+
+@st.composite
+def phases(draw: st.DrawFn) -> tuple[Instance, list[Fraction], Fraction]:
+    """One phase: an instance (its weights unused), credits, alpha."""
+    case = draw(instances(max_n=6, max_m=3))
+    n = len(case.demands)
+    return case, draw(st.lists(CREDITS, min_size=n, max_size=n)), draw(ALPHAS)
+
+
+class Runs:
+    """Several phases with the same users, and initial credits."""
+
+    def __init__(self, demands: list[Any], max_tasks: list[Any], credit: list[Fraction], alpha: Fraction) -> None:
+        self.demands, self.max_tasks, self.credit, self.alpha = demands, max_tasks, credit, alpha
+
+    def fluid(self) -> KarmaRun:
+        bounds = [[math.inf if b is None else float(b) for b in row] for row in self.max_tasks]
+        return karma(np.array(self.demands, dtype=float), None, bounds, float(self.alpha), floats(self.credit))
+
+
+@st.composite
+def runs(draw: st.DrawFn, max_n: int = 4, max_T: int = 4) -> Runs:
+    n, m, T = draw(st.integers(1, max_n)), draw(st.integers(1, 3)), draw(st.integers(1, max_T))
+    entry = st.one_of(st.just(F(0)), ratios(3))
+    row = st.lists(entry, min_size=m, max_size=m).filter(any)
+    bound = st.one_of(st.none(), st.just(F(0)), st.builds(lambda r: r / 4, ratios(4)))
+    return Runs(draw(st.lists(st.lists(row, min_size=n, max_size=n), min_size=T, max_size=T)),
+                draw(st.lists(st.lists(bound, min_size=n, max_size=n), min_size=T, max_size=T)),
+                draw(st.lists(CREDITS, min_size=n, max_size=n)), draw(ALPHAS))
+
+
+def floats(values: Any) -> NDArray[np.float64]:
+    return np.array(values, dtype=float)
+
+
+def close(a: Any, b: Any, scale: float = 1.0) -> bool:
+    return np.allclose(floats(a), floats(b), rtol=1e-12, atol=1e-13 * scale)
+
+
+# -------------------------------------------------------------------------------------------- against fractions
+
+
+@REPEATABLE
+@given(phases())
+def test_phase_equals_exact_fractions(case: tuple[Instance, list[Fraction], Fraction]) -> None:
+    instance, credit, alpha = case
+    demands, _, capacities, bounds = instance.floats
+    exact = exact_phase(instance.demands, credit, instance.capacities, instance.max_tasks, alpha)
+    allocation = karma_phase(demands, floats(credit), capacities, bounds, float(alpha))
+    assert close(allocation.tasks, exact.tasks)
+    assert allocation.violations() == []
+    assert (allocation.tasks <= bounds).all()
+
+
+def in_fractions(values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    array = np.empty(shape, dtype=object)
+    array[...] = values
+    return array
+
+
+@REPEATABLE
+@given(phases())
+def test_engine_on_fractions_equals_the_oracle_exactly(case: tuple[Instance, list[Fraction], Fraction]) -> None:
+    instance, credit, alpha = case
+    n, m = len(instance.demands), len(instance.capacities)
+    share = [[d / c for d, c in zip(row, instance.capacities, strict=True)] for row in instance.demands]
+    need = in_fractions([[s / max(row) for s in row] for row in share], (n, m))
+    claimed = [math.inf if b is None else b * max(row) for b, row in zip(instance.max_tasks, share, strict=True)]
+    settled = _settle(need, in_fractions(claimed, (n,)), in_fractions(credit, (n,)), alpha)
+    exact = exact_phase(instance.demands, credit, instance.capacities, instance.max_tasks, alpha)
+    assert settled.guaranteed.tolist() == exact.guaranteed
+    assert settled.borrowed.tolist() == exact.borrowed
+    assert settled.donated.tolist() == exact.donated
+    assert settled.earned.tolist() == exact.earned
+
+
+@REPEATABLE
+@given(runs())
+def test_run_equals_exact_fractions(case: Runs) -> None:
+    run, exact = case.fluid(), exact_run(case.demands, case.credit, None, case.max_tasks, case.alpha)
+    scale = float(1 + max(case.credit))
+    assert close(np.vstack([run.credit, run.final_credit]), exact.credit, scale)
+    for name in ("tasks", "guaranteed", "borrowed", "donated", "earned"):
+        assert close(getattr(run, name), [getattr(phase, name) for phase in exact.phases], 10 * scale), name
+    assert run.violations() == []
+
+
+@REPEATABLE
+@given(runs(max_n=3, max_T=3))
+def test_credits_are_conserved(case: Runs) -> None:
+    exact = exact_run(case.demands, case.credit, None, case.max_tasks, case.alpha)
+    for before, after, phase in zip(exact.credit, exact.credit[1:], exact.phases, strict=False):
+        earned = min(sum(phase.donated), sum(phase.borrowed))
+        assert sum(after) == sum(before) + (1 - case.alpha) + earned - sum(phase.borrowed)
+        assert min(after) >= 0
+    run = case.fluid()
+    change = run.free_credit * run.tasks.shape[1] + run.earned.sum(axis=1) - run.borrowed.sum(axis=1)
+    total = np.append(run.credit.sum(axis=1), run.final_credit.sum())
+    assert np.allclose(np.diff(total), change, rtol=0, atol=1e-12 * (1 + total[0]))
+
+
+def test_several_hand_numbers() -> None:
+    # three users, one resource, half guaranteed: a sixth each. The first needs nothing, so its sixth is for sale, too:
+    # 2/3 in all. Credits 1 and 3/4: the second borrows 1/4 alone, then both share the other 5/12.
+    run = karma(np.ones((1, 3, 1)), max_tasks=[[0, 1, 1]], initial_credit=[F(1, 2), F(1), F(3, 4)])
+    third = F(1, 6)
+    borrowed = [F(0), F(1, 4) + F(5, 24), F(5, 24)]
+    assert close(run.borrowed, [borrowed])
+    assert close(run.dominant_shares, [[0, third + borrowed[1], third + borrowed[2]]])
+    assert close(run.earned, [[third, 0, 0]])
+    assert close(run.final_credit, [F(1, 2) + 2 * third, 1 + third - borrowed[1], F(3, 4) + third - borrowed[2]])
+
+
+def test_poorest_donor_earns_first() -> None:
+    # alpha 1, four users: two donate a quarter each, one borrows 3/10. The poorer donor, behind by 1/10, earns 1/10
+    # before the other earns anything; the other 2/10 are halved.
+    run = karma(np.ones((1, 4, 1)), max_tasks=[0, 0, 0.55, 0.25], alpha=1, initial_credit=[1, 1.1, 5, 5])
+    assert close(run.borrowed, [[0, 0, 0.3, 0]])
+    assert close(run.earned, [[0.2, 0.1, 0, 0]])
+    assert close(run.final_credit, [1.2, 1.2, 4.7, 5])
+
+
+# ------------------------------------------------------------------------------------------- in whole slices
+
+
+def naive_slices(demands: Any, share: int, alpha: Fraction, credits: list[int]) -> tuple[list[Any], list[Any]]:
+    """Algorithm 1 line by line, looking at everyone before every slice."""
+    n, own = len(credits), int(alpha * share)
+    credits, allocs, balances = list(credits), [], []
+    for demand in demands:
+        credits = [c + share - own for c in credits]
+        alloc = [min(d, own) for d in demand]
+        donated, shared = [max(0, own - d) for d in demand], n * (share - own)
+        while True:
+            borrowers = [u for u in range(n) if alloc[u] < demand[u] and credits[u] > 0]
+            donors = [u for u in range(n) if donated[u] > 0]
+            if not borrowers or not (donors or shared):
+                break
+            b = max(borrowers, key=lambda u: (credits[u], -u))
+            if donors:
+                d = min(donors, key=lambda u: (credits[u], u))
+                credits[d] += 1
+                donated[d] -= 1
+            else:
+                shared -= 1
+            alloc[b] += 1
+            credits[b] -= 1
+        allocs.append(alloc)
+        balances.append(list(credits))
+    return allocs, balances
+
+
+@REPEATABLE
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 4), st.integers(0, 6), st.data())
+def test_slices_equal_a_naive_loop(n: int, T: int, guaranteed: int, initial: int, data: st.DataObject) -> None:
+    demands = data.draw(st.lists(st.lists(st.integers(0, 12), min_size=n, max_size=n), min_size=T, max_size=T))
+    credits = data.draw(st.lists(st.integers(0, initial), min_size=n, max_size=n))
+    alloc, balances = karma_slices(demands, 4, guaranteed / 4, credits)
+    assert (alloc.tolist(), balances.tolist()) == naive_slices(demands, 4, F(guaranteed, 4), credits)
+
+
+@FEW
+@given(st.integers(1, 4), st.integers(1, 5), st.integers(0, 4), st.integers(0, 2**31))
+def test_fine_slices_come_close_to_the_fluid(n: int, T: int, guaranteed: int, seed: int) -> None:
+    # With credits that nobody exhausts, levelling from the top (and from below) lets no difference in credits grow, so
+    # each phase adds at most the one slice (and, for donors, the one credit) by which the levels are uneven.
+    rng = np.random.default_rng(seed)
+    alpha, coarse = guaranteed / 4, rng.integers(0, 13, (T, n)) / (4 * n)  # demands as parts of the pool
+    run = karma(np.ones((T, n, 1)), max_tasks=coarse, alpha=alpha, initial_credit=float(T))
+    for share in (8, 200):
+        pool = n * share
+        alloc, balances = karma_slices(np.round(coarse * pool), share, alpha, T * pool)
+        within = (2 * np.arange(1, T + 1) + 1)[:, None] / pool + 1e-9
+        assert (np.abs(alloc / pool - run.dominant_shares) <= within).all()
+        assert (np.abs(balances / pool - np.vstack([run.credit[1:], run.final_credit])) <= within).all()
+
+
+def test_slices_with_scarce_credits_come_close_to_the_fluid() -> None:
+    demands = np.array([[1, 0.5, 0.1, 0], [0.3, 0.2, 0.9, 0.9], [1, 1, 1, 1], [0, 0.1, 1, 0.4]])
+    run = karma(np.ones((4, 4, 1)), max_tasks=demands, initial_credit=[0.05, 0.2, 0, 0.1])
+    assert (np.min(run.final_credit) < 1e-9) or (run.credit < 1e-9).any()  # the case that the test is about
+    share = 5000
+    alloc, _ = karma_slices(np.round(demands * 4 * share), share, 0.5, np.round(np.array([0.05, 0.2, 0, 0.1]) * 20_000))
+    assert np.allclose(alloc / (4 * share), run.dominant_shares, atol=20 / (4 * share))
+    assert not np.allclose(alloc / (4 * share), run.dominant_shares[::-1], atol=20 / (4 * share))
+
+
+# ------------------------------------------------------------------------------------------------- reductions
+
+
+@REPEATABLE
+@given(instances(max_n=5, max_m=3), ALPHAS)
+def test_equal_credits_and_no_bounds_are_drf_whatever_alpha(case: Instance, alpha: Fraction) -> None:
+    n = len(case.demands)
+    exact = exact_phase(case.demands, [F(2)] * n, case.capacities, None, alpha)
+    assert exact.tasks == exact_tasks(case.demands, None, case.capacities)
+    demands, _, capacities, _ = case.floats
+    allocation = karma_phase(demands, 2, capacities, alpha=float(alpha))
+    drf = fb.drf(demands, capacities=capacities)
+    assert close(allocation.tasks, drf.tasks)
+    run = karma(np.repeat(demands[None], 3, axis=0), capacities, alpha=float(alpha))
+    assert close(run.tasks, np.repeat(drf.tasks[None], 3, axis=0))
+    if (demands > 0).all():
+        assert np.ptp(run.final_credit) < 1e-9
+
+
+def test_alpha_one_is_an_equal_split_where_dominant_resources_agree() -> None:
+    for credit in (0.0, [3.0, 1.0, 2.0]):
+        one = karma_phase(np.ones((3, 1)), credit, alpha=1)
+        assert one.tasks.tolist() == [1 / 3] * 3
+        same = karma_phase([[1, 0.2], [1, 0.9], [1, 0]], credit, alpha=1)
+        assert same.dominant_shares.tolist() == [1 / 3] * 3
+    # elsewhere something is left over after the guaranteed shares, and credit buys it
+    left = karma_phase([[1, 0.5], [0.5, 1]], [1, 0.75], alpha=1)
+    assert left.dominant_shares.tolist() == [0.75, 0.5]
+    assert karma_phase([[1, 0.5], [0.5, 1]], 0, alpha=1).dominant_shares.tolist() == [0.5, 0.5]
+
+
+@REPEATABLE
+@given(instances(max_n=5, max_m=3), ALPHAS)
+def test_without_credit_everyone_keeps_its_guarantee(case: Instance, alpha: Fraction) -> None:
+    demands, _, capacities, bounds = case.floats
+    n = len(demands)
+    allocation = karma_phase(demands, 0, capacities, bounds, float(alpha))
+    alone = float(alpha) / n / (demands / capacities).max(axis=1)
+    assert close(allocation.tasks, np.minimum(bounds, alone))
+    assert (allocation.bottlenecks == -1).all()
+
+
+@REPEATABLE
+@given(instances(max_n=6, max_m=3, zeros=False), st.lists(CREDITS, min_size=6, max_size=6), ALPHAS)
+def test_positive_demands_stop_at_one_level(case: Instance, credits: list[Fraction], alpha: Fraction) -> None:
+    n = len(case.demands)
+    exact = exact_phase(case.demands, credits[:n], case.capacities, None, alpha)
+    level = max((c - y for c, y in zip(credits, exact.borrowed, strict=False) if y > 0), default=F(0))
+    assert exact.borrowed == [max(F(0), c - level) for c in credits[:n]] or not any(exact.borrowed)
+
+
+def test_richer_borrows_first() -> None:
+    demands = [[1.0], [1.0], [1.0]]
+    far = karma_phase(demands, [3, 1, 2])
+    assert close(far.dominant_shares, [1 / 6 + 1 / 2, 1 / 6, 1 / 6])
+    near = karma_phase(demands, [1.1, 1, 1.05])
+    assert close(near.dominant_shares - near.dominant_shares[1], [0.1, 0, 0.05])
+
+
+@REPEATABLE
+@given(phases(), st.integers(0, 5), ratios(4))
+def test_more_credit_never_means_fewer_tasks(case: tuple[Instance, list[Fraction], Fraction], user: int,
+                                             more: Fraction) -> None:
+    instance, credit, alpha = case
+    i = user % len(credit)
+    richer = [c + more if h == i else c for h, c in enumerate(credit)]
+    arguments = (instance.capacities, instance.max_tasks, alpha)
+    before = exact_phase(instance.demands, credit, *arguments).tasks[i]
+    assert exact_phase(instance.demands, richer, *arguments).tasks[i] >= before
+
+
+@REPEATABLE
+@given(phases())
+def test_donors_earn_in_full_as_soon_as_a_resource_stops_somebody(
+        case: tuple[Instance, list[Fraction], Fraction]) -> None:
+    instance, credit, alpha = case
+    exact = exact_phase(instance.demands, credit, instance.capacities, instance.max_tasks, alpha)
+    demands, _, capacities, bounds = instance.floats
+    allocation = karma_phase(demands, floats(credit), capacities, bounds, float(alpha))
+    assume((allocation.bottlenecks >= 0).any())
+    assert sum(exact.borrowed) >= sum(exact.donated) + 1 - alpha
+    assert exact.earned == exact.donated
+
+
+def test_more_may_be_borrowed_than_is_donated_and_shared() -> None:
+    run = karma([[[1, 0.1], [0.1, 1], [1, 1]]], max_tasks=[np.inf, np.inf, 0])
+    assert run.borrowed.sum() > 1.3 > run.donated.sum() + 0.5
+    assert run.earned.tolist() == run.donated.tolist()
+
+
+def test_default_credit_is_never_exhausted_and_more_changes_nothing() -> None:
+    rng = np.random.default_rng(3)
+    demands = rng.uniform(0.05, 1, (30, 5, 2))
+    bounds = np.where(rng.random((30, 5)) < 0.4, 0, np.inf)
+    bounds[:, 0] = np.inf
+    run, rich = karma(demands, max_tasks=bounds), karma(demands, max_tasks=bounds, initial_credit=300)
+    assert (run.credit[0] == 30).all()
+    assert (run.final_credit > 0).all()
+    assert np.allclose(run.tasks, rich.tasks, rtol=1e-9, atol=1e-11)
+    poor = karma(demands, max_tasks=bounds, initial_credit=0)
+    assert not np.allclose(run.tasks, poor.tasks, rtol=1e-2)
+
+
+def test_over_time_who_waited_catches_up() -> None:
+    # one resource, two users; the second sits out the first four of eight phases, then both want everything
+    bounds = [[1, 0]] * 4 + [[1, 1]] * 4
+    run = karma(np.ones((8, 2, 1)), max_tasks=bounds, alpha=0.5)
+    assert run.dominant_shares[4:, 1].sum() == 3  # all that is not guaranteed to the other
+    assert fb.drf(np.ones((2, 1))).tasks.tolist() == [0.5, 0.5]
+
+
+# ---------------------------------------------------------------------------------- feasible, Pareto, certified
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("spread", [0.1, 5.0, 1e9])
+def test_many_users_are_certified(seed: int, spread: float) -> None:
+    rng = np.random.default_rng(seed)
+    demands, _ = random_arrivals(rng, 300, 3, zeros=0.4)
+    demands *= 10.0 ** rng.uniform(-3, 3, (300, 1))
+    bounds = np.where(rng.random(300) < 0.6, rng.exponential(0.01, 300) / demands.max(axis=1), np.inf)
+    credit = rng.random(300) ** 3 * spread
+    allocation = karma_phase(demands, credit, [1, 5, 0.3], bounds, 0.6)
+    assert allocation.violations() == []
+    assert pareto_optimality(allocation)
+    assert feasibility(allocation).margin >= -1e-12
+    assert len(set(allocation.bottlenecks.tolist())) > 1
+
+
+def test_pareto_check_would_notice() -> None:
+    allocation = karma_phase([[1, 0.5], [0.5, 1]], [1, 0.9], max_tasks=[0.4, 1])
+    assert pareto_optimality(allocation)
+    assert not pareto_optimality(replace(allocation, tasks=allocation.tasks * 0.99))
+    assert not feasibility(replace(allocation, tasks=allocation.tasks * 1.5))
+
+
+def test_many_phases_are_certified() -> None:
+    rng = np.random.default_rng(0)
+    demands = rng.uniform(0.01, 1, (200, 40, 2))
+    demands[rng.random(demands.shape) < 0.3] = 0
+    bounds = rng.exponential(2 / 40, (200, 40)) / np.maximum(demands.max(axis=2), 0.01)
+    for initial in (0.0, 0.02, None):
+        run = karma(demands, [3, 0.5], bounds * 4, 0.5, initial)
+        assert run.violations() == []
+        assert (run.utilisation <= 1 + 1e-12).all()
+        assert (run.credit >= -1e-12).all()
+        assert not run.tasks[~(demands > 0).any(axis=2)].any()
+        assert run.donated[~(demands > 0).any(axis=2)].min() == 0.5 / 40
+
+
+def tampered(run: KarmaRun) -> list[KarmaRun]:
+    def other(name: str, t: int, i: int, by: float) -> KarmaRun:
+        values = getattr(run, name).copy()
+        values[t, i] += by
+        return replace(run, **{name: values})
+
+    swapped = replace(run, borrowed=run.borrowed[:, ::-1], guaranteed=run.guaranteed[:, ::-1])
+    return [*(other(name, 1, 0, by) for name in ("tasks", "credit", "guaranteed", "borrowed", "donated", "earned")
+              for by in (0.01, -0.01)), replace(run, final_credit=run.final_credit + 0.01), swapped,
+            replace(run, bottlenecks=np.full(run.tasks.shape, -1)), replace(run, alpha=0.4)]
+
+
+def test_certificate_notices_tampering() -> None:
+    rng = np.random.default_rng(1)
+    run = karma(rng.uniform(0.1, 1, (4, 5, 2)), max_tasks=rng.uniform(0, 0.6, (4, 5)))
+    assert run.violations() == []
+    for changed in tampered(run):
+        assert changed.violations() != []
+
+
+def test_certificate_notices_who_borrows_out_of_turn() -> None:
+    run = karma(np.ones((1, 2, 1)), initial_credit=[2, 1])
+    assert run.borrowed.tolist() == [[0.5, 0]]
+    even = replace(run, borrowed=np.full((1, 2), 0.25), tasks=np.full((1, 2), 0.5),
+                   final_credit=np.array([2.0, 1.0]), bottlenecks=np.zeros((1, 2), dtype=np.int64))
+    assert even.violations() == ["a richer user is denied 0 in phase 0"]
+    earned = karma(np.ones((1, 3, 1)), max_tasks=[0, 0, 0.5], alpha=1, initial_credit=[1, 2, 3])
+    assert close(earned.earned, [[1 / 6, 0, 0]])
+    wrong = replace(earned, earned=earned.earned[:, [1, 0, 2]], final_credit=np.array([1, 2 + 1 / 6, 3 - 1 / 6]))
+    assert wrong.violations() == ["a donor earns before a poorer one in phase 0"]
+
+
+# ------------------------------------------------------------------------------------------ strategy-proofness
+
+
+def exact_mechanism(alpha: str) -> Any:
+    def mechanism(demands: Any, credit: Any) -> fb.Allocation:
+        rows, have = np.asarray(demands), np.asarray(credit)
+        if rows.dtype != object and have.dtype != object:
+            return karma_phase(rows, have, alpha=float(F(alpha)))
+        tasks = exact_phase(rows.tolist(), have.tolist(), alpha=alpha).tasks
+        n, m = rows.shape
+        return fb.Allocation(np.array(tasks, dtype=object), rows, have, np.ones(m), np.full(n, np.inf), np.zeros(n))
+    return mechanism
+
+
+@pytest.mark.parametrize("alpha", ["1/100", "1/2", "1"])
+@pytest.mark.parametrize("zeros", [False, True])
+def test_no_lie_about_demands_pays_within_a_phase(alpha: str, zeros: bool) -> None:
+    search = search_instance(exact_mechanism(alpha), evaluations=3000, restarts=10, seed=5, zeros=zeros)
+    assert not search.found, search
+
+
+def test_the_search_for_lies_would_find_one() -> None:
+    # a broken Karma whose credits grow with what is claimed beside the dominant demand
+    def mechanism(demands: Any, credit: Any) -> fb.Allocation:
+        return exact_mechanism("1/2")(demands, credit * (demands / demands.max(axis=1, keepdims=True)).sum(axis=1))
+
+    search = search_instance(mechanism, sampler(users=(2, 4), resources=(2, 2)), evaluations=2000, seed=5)
+    assert search.found
+    small = shrink(search.instance, lambda instance: -lie_gain(mechanism, instance))
+    assert small is not None
+    assert lie_gain(mechanism, small) > 0
+
+
+@FEW
+@given(runs(max_n=4, max_T=1), st.data())
+def test_no_lie_gains_tasks_nor_credits_at_the_same_tasks(case: Runs, data: st.DataObject) -> None:
+    # about demands and bounds together; tasks first, then the credit that is left
+    demands, bounds = case.demands[0], case.max_tasks[0]
+    truth, claim = demands[0], data.draw(st.lists(st.one_of(st.just(F(0)), ratios(3)), min_size=len(demands[0]),
+                                                  max_size=len(demands[0])).filter(any))
+    bound = data.draw(st.one_of(st.none(), st.just(bounds[0]), ratios(4)))
+    honest = exact_run([demands], case.credit, None, [bounds], case.alpha)
+    lying = exact_run([[claim, *demands[1:]]], case.credit, None, [[bound, *bounds[1:]]], case.alpha)
+    before, after = honest.phases[0].tasks[0], lying.phases[0].tasks[0]
+    runs_now = after * min(c / d for c, d in zip(claim, truth, strict=True) if d > 0)
+    runs_now = runs_now if bounds[0] is None else min(runs_now, bounds[0])
+    assert runs_now <= before
+    assert runs_now < before or lying.credit[1][0] <= honest.credit[1][0]
+
+
+# -------------------------------------------------------------------------------------------- one at a time
+
+
+def test_one_at_a_time_is_the_same_digit_for_digit() -> None:
+    rng = np.random.default_rng(2)
+    demands, bounds = rng.uniform(0.1, 1, (20, 6, 2)), rng.uniform(0, 0.5, (20, 6))
+    run = karma(demands, [1, 2], bounds, 0.3, 1.5)
+    pool = Karma(6, [1, 2], 0.3, 1.5)
+    for t in range(20):
+        assert (pool.credit == run.credit[t]).all()
+        allocation = pool.allocate(demands[t], bounds[t])
+        again = karma_phase(demands[t], run.credit[t] + run.free_credit, [1, 2], bounds[t], 0.3)
+        for one in (allocation, again):
+            assert (one.tasks == run.tasks[t]).all()
+            assert (one.max_tasks == run.at(t).max_tasks).all()
+            assert (one.bottlenecks == run.at(t).bottlenecks).all()
+        assert run.at(t).violations() == []
+        pool = Karma.from_json(pool.to_json())
+    assert (pool.credit == run.final_credit).all()
+    assert pool.phase == 20
+    assert repr(pool) == "Karma(6 users, 2 resources, phase 20)"
+
+
+def named_pool() -> Karma:
+    return Karma(["ann", "bob", "cyd"], pd.Series([9.0, 18.0], ["cpu", "memory"]), initial_credit=2)
+
+
+def test_names_one_at_a_time() -> None:
+    frame = pd.DataFrame([[1.0, 4.0], [3.0, 1.0], [2.0, 2.0]], ["ann", "bob", "cyd"], ["cpu", "memory"])
+    bounds = pd.Series([2.0, np.inf, 1.0], frame.index)
+    plain, mixed, restored = named_pool(), named_pool(), Karma.from_json(named_pool().to_json())
+    expected = plain.allocate(frame, bounds)
+    assert expected.users == ("ann", "bob", "cyd")
+    assert expected.resources == ("cpu", "memory")
+    assert (mixed.allocate(frame.iloc[::-1, ::-1], bounds[::-1]).tasks == expected.tasks).all()
+    assert (restored.allocate(frame, bounds).tasks == expected.tasks).all()
+    assert (named_pool().allocate(frame.to_numpy(), bounds).tasks == expected.tasks).all()
+    assert (named_pool().allocate(frame.reset_index(drop=True), bounds).tasks == expected.tasks).all()
+    unnamed = Karma(3, [9, 18], initial_credit=2).allocate(frame, bounds)
+    assert (unnamed.tasks == expected.tasks).all()
+    assert unnamed.users == expected.users
+    for wrong in (frame.rename({"ann": "zoe"}), frame.rename(columns={"cpu": "gpu"})):
+        before = plain.to_json()
+        with pytest.raises(fb.InvalidInput, match=r"^demands\.(index|columns) must name the"):
+            plain.allocate(wrong)
+        assert plain.to_json() == before
+
+
+def test_bad_phases_change_nothing() -> None:
+    pool = Karma(2, [1, 1])
+    before = pool.to_json()
+    good = [[1, 0.5], [0.5, 1]]
+    bad: list[tuple[Any, Any, str]] = [
+        ([[1, 1]], None, "demands"), ([[1], [1]], None, "demands"), ([[1, math.nan], [1, 1]], None, "demands"),
+        ([[1, -1], [1, 1]], None, "demands"), ("no", None, "demands"), (np.ones((1, 2, 2)), None, "demands"),
+        (good, [1], "max_tasks"), (good, [-1, 1], "max_tasks"), (good, [math.nan, 1], "max_tasks"),
+        (good, np.ones((2, 2)), "max_tasks"),
+    ]
+    for demands, bounds, argument in bad:
+        with pytest.raises(fb.InvalidInput) as caught:
+            pool.allocate(demands, bounds)
+        assert caught.value.argument.startswith(argument), caught.value
+    assert pool.to_json() == before
+
+
+def test_restoring_refuses_what_was_not_saved() -> None:
+    pool = named_pool()
+    pool.allocate(np.ones((3, 2)))
+    state = json.loads(pool.to_json())
+    assert Karma.from_json(json.dumps(state).encode()).to_json() == pool.to_json()
+    bad: list[tuple[str, list[Any]]] = [
+        ("format", ["fairbook.Karma/2", None]),
+        ("users", [0, 2, 10**12, True, [], ["a"], ["a", "a", "b"], [["a"], "b", "c"], None, "abc", 1.0]),
+        ("resources", [["cpu"], ["cpu", "cpu"], [["cpu"], "b"], "ab", 2, [True, "b"]]),
+        ("capacities", [[], [1], [0, 1], [-1, 1], ["1", 1], [math.nan, 1], [math.inf, 1], 1, None, [True, 1],
+                        [[1], 1]]),
+        ("alpha", [-0.1, 1.1, "1", None, math.nan, True, []]),
+        ("credit", [[], [1, 2], [1, 2, -1], [1, 2, math.nan], [1, 2, math.inf], [1, 2, "3"], 3, None, [10**400, 1, 1]]),
+        ("phase", [-1, 1.0, True, None, 2**63]),
+    ]
+    for key, values in bad:
+        for value in values:
+            with pytest.raises(fb.InvalidInput):
+                Karma.from_json(json.dumps({**state, key: value}))
+    for text in ("", "[]", "{}", "null", "{", json.dumps({**state, "more": 1}), "[" * 100_000, b"\xff"):
+        with pytest.raises(fb.InvalidInput):
+            Karma.from_json(text)
+    with pytest.raises(fb.InvalidInput, match="to be saved"):
+        Karma([("a", 1), ("b", 2)], [1]).to_json()
+
+
+def test_bad_pools() -> None:
+    for users in (0, -1, True, 1.5, None, "ab", [], ["a", "a"], [["a"]], {"a"}, 10**10, [("a", [])]):
+        with pytest.raises(fb.InvalidInput, match=r"^users "):
+            Karma(users, [1])  # type: ignore[arg-type]
+    for capacities in ([], 1, None, "1", [0], [-1], [math.nan], [[1]], ["1"], pd.Series([1.0, 2.0], ["a", "a"])):
+        with pytest.raises(fb.InvalidInput, match=r"^capacities"):
+            Karma(2, capacities)
+    for credit in (-1, math.nan, math.inf, [1], [1, -1], "1", None, True):
+        with pytest.raises(fb.InvalidInput, match=r"^initial_credit"):
+            Karma(2, [1], initial_credit=credit)
+    assert Karma(np.int64(2), [1, 2]).resources == (0, 1)  # type: ignore[arg-type]
+    assert Karma(("a", "b"), [1]).users == ("a", "b")
+    assert len(Karma(3, [1])) == 3
+    assert (Karma(3, [1]).alpha, Karma(3, [4]).capacities.tolist()) == (0.5, [4])
+
+
+# ---------------------------------------------------------------------------------------------- names and input
+
+
+def test_frames_keep_names() -> None:
+    users, resources = ["ann", "bob"], ["cpu", "memory"]
+    frames = [pd.DataFrame([[1.0, 4.0], [3.0, 1.0]], users, resources), pd.DataFrame(np.ones((2, 2)), users, resources)]
+    bounds = pd.DataFrame([[np.inf, 0.0], [1.0, 1.0]], columns=users)
+    capacities, credit = pd.Series([9.0, 18.0], resources), pd.Series([1.0, 2.0], users)
+    run = karma(frames, capacities, bounds, initial_credit=credit)
+    plain = karma(np.stack([frame.to_numpy() for frame in frames]), [9, 18], bounds.to_numpy(), initial_credit=[1, 2])
+    mixed = karma(frames, capacities[::-1], bounds.iloc[:, ::-1], initial_credit=credit[::-1])
+    assert (run.tasks == plain.tasks).all()
+    assert (run.tasks == mixed.tasks).all()
+    assert (run.users, run.resources) == (("ann", "bob"), ("cpu", "memory"))
+    assert (plain.users, plain.resources) == ((0, 1), (0, 1))
+    one = run.at(1)
+    assert (one.users, one.resources, one.rule, one.mechanism) == (run.users, run.resources, "full", "karma")
+    assert one.weights.tolist() == [0.5, 0.5]
+    series = karma(frames, capacities, pd.Series([1.0, 2.0], users)[::-1])
+    assert series.max_tasks.tolist() == [[1, 2], [1, 2]]
+    with pytest.raises(fb.InvalidInput, match=r"^max_tasks\.columns must name the same users"):
+        karma(frames, max_tasks=bounds.rename(columns={"ann": "zoe"}))
+
+
+def test_long_frame() -> None:
+    users = ["ann", "bob", "cyd"]
+    run = karma([pd.DataFrame(np.ones((3, 1)), users, ["cpu"])] * 2, max_tasks=[[0.2, 0.3, 1], [1, 1, 1]],
+                initial_credit=[5, 5, 0])
+    frame = run.to_frame()
+    assert frame.index.names == ["phase", "user"]
+    assert frame.shape == (6, 8)
+    assert frame.loc[(0, "ann"), "bottleneck"] == "own bound"
+    assert frame.loc[(0, "cyd"), "bottleneck"] == "credit"
+    assert frame.loc[(1, "bob"), "bottleneck"] == "cpu"
+    assert close(frame["credit"].to_numpy(), run.credit.ravel())
+    assert close(frame["dominant_shares"].unstack().to_numpy(), run.dominant_shares)
+    for phase in (-1, 2, 0.0, True, "0", None):
+        with pytest.raises(fb.InvalidInput, match=r"^phase must be a whole number from 0 to 1"):
+            run.at(phase)  # type: ignore[arg-type]
+
+
+def test_a_row_of_zeros_is_a_bound_of_zero() -> None:
+    absent = karma([[[1, 1], [0, 0]], [[1, 1], [1, 0]]])
+    bounded = karma([[[1, 1], [1, 0]], [[1, 1], [1, 0]]], max_tasks=[[np.inf, 0], [np.inf, np.inf]])
+    assert (absent.tasks == bounded.tasks).all()
+    assert (absent.final_credit == bounded.final_credit).all()
+    assert absent.max_tasks.tolist() == bounded.max_tasks.tolist()
+    assert absent.violations() == []
+    assert karma_phase([[0, 0], [0, 0]], 1).tasks.tolist() == [0, 0]
+    assert Karma(2, [1, 1]).allocate([[1, 1], [0, 0]]).tasks.tolist() == [1, 0]
+    assert absent.at(0).bottlenecks.tolist() == [0, -1]
+
+
+BAD_PHASE: list[tuple[dict[str, Any], str]] = [
+    ({"demands": [[1, -1], [1, 1]]}, "demands[0, 1]"), ({"demands": [[1, math.nan], [1, 1]]}, "demands[0, 1]"),
+    ({"demands": [1, 2]}, "demands"), ({"demands": np.ones((2, 2, 2))}, "demands"), ({"demands": "12"}, "demands"),
+    ({"demands": [[1, 1e80], [1, 1]]}, "demands[0, 1]"), ({"demands": [[1], [1, 1]]}, "demands"),
+    ({"credit": [1]}, "credit"), ({"credit": [1, -1]}, "credit[1]"), ({"credit": [math.nan, 1]}, "credit[0]"),
+    ({"credit": [math.inf, 1]}, "credit[0]"), ({"credit": "12"}, "credit"), ({"credit": None}, "credit"),
+    ({"credit": -1}, "credit"), ({"credit": math.nan}, "credit"), ({"credit": True}, "credit"),
+    ({"credit": [[1, 1]]}, "credit"), ({"credit": 1e80}, "credit"),
+    ({"capacities": [1, 0]}, "capacities[1]"), ({"capacities": [1]}, "capacities"),
+    ({"capacities": [1, -1]}, "capacities[1]"), ({"capacities": [1, math.nan]}, "capacities[1]"),
+    ({"max_tasks": [1, -1]}, "max_tasks[1]"), ({"max_tasks": [1, math.nan]}, "max_tasks[1]"),
+    ({"max_tasks": [1]}, "max_tasks"), ({"max_tasks": 1}, "max_tasks"), ({"alpha": -0.1}, "alpha"),
+    ({"alpha": 1.1}, "alpha"), ({"alpha": math.nan}, "alpha"), ({"alpha": "1"}, "alpha"), ({"alpha": None}, "alpha"),
+    ({"alpha": True}, "alpha"), ({"alpha": [0.5]}, "alpha"),
+]
+
+
+@pytest.mark.parametrize(("changed", "argument"), BAD_PHASE)
+def test_bad_input_to_one_phase(changed: dict[str, Any], argument: str) -> None:
+    with pytest.raises(fb.InvalidInput) as caught:
+        karma_phase(**{"demands": [[1, 0.5], [0.5, 1]], "credit": [1, 1], **changed})
+    assert caught.value.argument == argument, caught.value
+
+
+@pytest.mark.parametrize(("changed", "argument"), [
+    ({"demands": [[1, 0.5], [0.5, 1]]}, "demands"), ({"demands": []}, "demands"), ({"demands": "abc"}, "demands"),
+    ({"demands": np.ones((0, 2, 2))}, "demands"), ({"demands": np.ones((2, 0, 2))}, "demands"),
+    ({"demands": [[[1, math.nan]]]}, "demands[0, 0, 1]"), ({"demands": [[[1, -1]]]}, "demands[0, 0, 1]"),
+    ({"demands": [pd.DataFrame([[1.0]], ["a"]), pd.DataFrame([[1.0]], ["b"])]}, "demands[1]"),
+    ({"demands": pd.DataFrame([[1.0]])}, "demands"), ({"capacities": [1, 0]}, "capacities[1]"),
+    ({"max_tasks": [[1, 1]]}, "max_tasks"), ({"max_tasks": [[1], [1], [1]]}, "max_tasks"),
+    ({"max_tasks": [1]}, "max_tasks"),
+    ({"max_tasks": [[1, 1], [1, -1], [1, 1]]}, "max_tasks[1][1]"), ({"max_tasks": np.ones((3, 2, 1))}, "max_tasks"),
+    ({"alpha": 2}, "alpha"), ({"initial_credit": -1}, "initial_credit"),
+    ({"initial_credit": [1, -1]}, "initial_credit[1]"),
+    ({"initial_credit": "1"}, "initial_credit"), ({"initial_credit": [1, 2, 3]}, "initial_credit"),
+])
+def test_bad_input_to_a_run(changed: dict[str, Any], argument: str) -> None:
+    with pytest.raises(fb.InvalidInput) as caught:
+        karma(**{"demands": np.ones((3, 2, 2)), **changed})
+    assert caught.value.argument == argument, caught.value
+
+
+@pytest.mark.parametrize(("changed", "argument"), [
+    ({"demands": [1, 2]}, "demands"), ({"demands": [[1.5, 1]]}, "demands[0, 0]"),
+    ({"demands": [[1, -1]]}, "demands[0, 1]"),
+    ({"demands": [[1, math.nan]]}, "demands[0, 1]"), ({"demands": [[math.inf, 1]]}, "demands[0, 0]"),
+    ({"demands": "12"}, "demands"), ({"fair_share": 0}, "fair_share"), ({"fair_share": 1.5}, "fair_share"),
+    ({"fair_share": [2]}, "fair_share"), ({"fair_share": "2"}, "fair_share"), ({"alpha": 0.3}, "alpha"),
+    ({"alpha": 1.5}, "alpha"), ({"alpha": math.nan}, "alpha"), ({"initial_credits": -1}, "initial_credits"),
+    ({"initial_credits": 0.5}, "initial_credits[0]"), ({"initial_credits": [1]}, "initial_credits"),
+    ({"initial_credits": [1, 0.5]}, "initial_credits[1]"), ({"initial_credits": math.inf}, "initial_credits"),
+])
+def test_bad_input_to_slices(changed: dict[str, Any], argument: str) -> None:
+    with pytest.raises(fb.InvalidInput) as caught:
+        karma_slices(**{"demands": [[4, 0], [4, 4]], "fair_share": 2, "alpha": 0.5, "initial_credits": 10, **changed})
+    assert caught.value.argument == argument, caught.value
+
+
+def test_bad_input_to_the_oracle() -> None:
+    good: Any = [["1", "1/2"], ["1/2", "1"]]
+    for credit in ([1, -1], [1, None], "12", [1, [2]]):
+        with pytest.raises(fb.InvalidInput, match=r"^credit"):
+            exact_phase(good, credit)
+        with pytest.raises(fb.InvalidInput, match=r"^initial_credit"):
+            exact_run([good], credit)
+    for short in (lambda: exact_phase(good, [1]), lambda: exact_run([good], [1])):
+        with pytest.raises(fb.InvalidInput, match="must be 2 numbers"):
+            short()
+    for demands in (None, 1, good, [1]):
+        with pytest.raises(fb.InvalidInput, match=r"^demands must have shape"):
+            exact_run(demands, [1, 1])
+    for bounds in (1, [], {}, [None, None]):
+        with pytest.raises(fb.InvalidInput, match=r"^max_tasks must have a row"):
+            exact_run([good], [1, 1], max_tasks=bounds)
+    for alpha in ("2", -1, None, "x", [1]):
+        with pytest.raises(fb.InvalidInput, match=r"^alpha"):
+            exact_phase(good, [1, 1], alpha=alpha)
+        with pytest.raises(fb.InvalidInput, match=r"^alpha"):
+            exact_run([good], [1, 1], alpha=alpha)
+
+
+def test_inputs_at_the_ends_of_the_range() -> None:
+    ends = karma_phase([[1e-75, 0], [0, 1e75]], [1e75, 1e-75], [1e75, 1e-75])
+    assert ends.violations() == []
+    assert close(ends.dominant_shares, [1, 0.25])
+    apart = karma_phase(np.ones((4, 1)), [2e9, 1e9, 1e9, 0], max_tasks=[0.3, 0.2, np.inf, 1])
+    assert close(apart.tasks, [0.3, 0.2, 0.375, 0.125])
+    assert apart.violations() == []

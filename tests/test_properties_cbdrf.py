@@ -1,0 +1,138 @@
+"""Fairness up to a record: the phase rules in floats and in fractions, the checks on small cases, and the mutants."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairbook.errors import InvalidInput
+from fairbook.mechanisms.cbdrf import grant_tasks
+from fairbook.properties import envy_freeness, feasibility, pareto_optimality
+from fairbook.properties.cbdrf import (
+    EXACT_PHASES,
+    PHASE_MUTANTS,
+    PHASES,
+    gain_from_record,
+    justified_envy_freeness,
+    pareto_optimality_within_caps,
+    sharing_incentive_by_record,
+    sharing_incentive_in_good_standing,
+)
+from fairbook.properties.search import search_instance
+
+TENTHS = st.integers(1, 10).map(lambda k: Fraction(k, 10))
+
+
+@st.composite
+def phases(draw: Any) -> tuple[Any, Any]:
+    n, m = draw(st.integers(1, 5)), draw(st.integers(1, 3))
+    rows = draw(st.lists(st.lists(TENTHS, min_size=m, max_size=m), min_size=n, max_size=n))
+    return np.array(rows, dtype=object), np.array(draw(st.lists(TENTHS, min_size=n, max_size=n)), dtype=object)
+
+
+@settings(max_examples=60, deadline=None)
+@given(case=phases(), name=st.sampled_from(sorted(PHASES)))
+def test_floats_and_fractions_agree(case: Any, name: str) -> None:
+    demands, psi = case
+    exact = EXACT_PHASES[name](demands, psi)
+    ours = PHASES[name](demands.astype(float), psi.astype(float))
+    np.testing.assert_allclose(ours.tasks, exact.tasks.astype(float), rtol=1e-9)
+    assert feasibility(exact)
+
+
+@settings(max_examples=40, deadline=None)
+@given(case=phases(), name=st.sampled_from(["scaled", "weighted", "capped"]))
+def test_what_the_three_grants_promise_exactly(case: Any, name: str) -> None:
+    demands, psi = case
+    exact = EXACT_PHASES[name](demands, psi)
+    for check in (justified_envy_freeness, sharing_incentive_in_good_standing, sharing_incentive_by_record):
+        assert check(exact, psi), check(exact, psi)
+    if name == "weighted" or (name == "capped" and (psi == 1).any()):
+        assert pareto_optimality(exact)
+    if name == "capped":
+        assert pareto_optimality_within_caps(exact, psi)
+
+
+def test_envy_is_justified_or_not() -> None:
+    same = np.array([[Fraction(1), Fraction(1, 2)]] * 2)
+    found = PHASES["scaled"](same.astype(float), np.array([0.5, 1.0]))
+    assert not envy_freeness(found)
+    assert justified_envy_freeness(found, [0.5, 1.0])
+    told = justified_envy_freeness(found, [1.0, 1.0])
+    assert told.witness is not None
+    assert told.margin == pytest.approx(-1)
+    assert "node 0 runs 0.25 tasks and could run 0.5 on the bundle of node 1" in told.witness["says"]
+
+
+def test_the_gain_from_a_better_record() -> None:
+    demands, psi = np.array([[1.0], [1.0]]), np.array([0.5, 1.0])
+    rules = ("drf", "scaled", "weighted", "capped")
+    gains = {name: gain_from_record(PHASES[name], demands, psi, 0, 1.0) for name in rules}
+    assert gains == pytest.approx({"drf": 0, "scaled": 1, "weighted": 0.5, "capped": 1})
+    assert gain_from_record(PHASES["scaled"], demands, np.array([0.0, 1.0]), 0, 1.0) == 1
+    assert psi.tolist() == [0.5, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "check"),
+    [
+        ("inverse", justified_envy_freeness),
+        ("inverse", sharing_incentive_in_good_standing),
+        ("by_tasks", justified_envy_freeness),
+        ("by_sum", sharing_incentive_by_record),
+        ("overshot", lambda a, psi: feasibility(a)),
+        ("wasted", lambda a, psi: pareto_optimality(a)),
+    ],
+)
+def test_each_mutant_breaks_what_it_says(name: str, check: Any) -> None:
+    rng = np.random.default_rng(4)
+    broken = 0
+    for _ in range(40):
+        psi = rng.choice([0.25, 0.5, 1.0], 4)
+        broken += not check(PHASE_MUTANTS[name](rng.uniform(0.05, 1, (4, 2)), psi), psi)
+    assert broken
+
+
+@pytest.mark.parametrize("name", ["capped_at_drf", "by_tasks"])
+def test_lies_pay_under_these_mutants(name: str) -> None:
+    found = search_instance(lambda d, w: PHASE_MUTANTS[name](d, np.minimum(w, 1)), evaluations=3000, seed=1)
+    assert found.found
+
+
+def test_the_tempting_cap_by_hand() -> None:
+    truth, psi = [[Fraction(1), Fraction(1, 2)], [Fraction(1, 2), Fraction(1)]], [Fraction(1), Fraction(1, 2)]
+    honest = EXACT_PHASES["capped_at_drf"](truth, psi).tasks[0]
+    lying = EXACT_PHASES["capped_at_drf"]([[Fraction(1), Fraction(3, 5)], truth[1]], psi).tasks[0]
+    assert (honest, lying) == (Fraction(5, 6), Fraction(27, 32))
+    capped = [EXACT_PHASES["capped"](d, psi).tasks[0] for d in (truth, [[Fraction(1), Fraction(3, 5)], truth[1]])]
+    assert capped == [Fraction(7, 8), Fraction(7, 8)]
+
+
+CHECKS = [sharing_incentive_in_good_standing, sharing_incentive_by_record, justified_envy_freeness,
+          pareto_optimality_within_caps]
+
+
+@pytest.mark.parametrize("grant", ["scaled", "weighted", "capped"])
+def test_who_is_not_present_is_left_out(grant: Any) -> None:
+    demands, psi = [[1, 1 / 2], [0, 0], [1 / 2, 1]], [1, 1, 1 / 2]
+    whole = grant_tasks(demands, psi, grant=grant)
+    present = grant_tasks([demands[0], demands[2]], [1, 1 / 2], grant=grant)
+    for check in CHECKS:
+        found, expected = check(whole, psi), check(present, [1, 1 / 2])
+        assert (found.holds, found.margin) == (expected.holds, expected.margin)
+        assert np.isfinite(found.margin)
+    with pytest.raises(InvalidInput, match=r"^allocation must have"):
+        justified_envy_freeness(grant_tasks([[0.0]], [1.0]), [1.0])
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("bad", [[1], [1, 1, 1], [[1, 1]], 1, "ab", ["a", "b"], None, [None, 1], [np.nan, 1], [-1, 1],
+                                 [True, False]])
+def test_bad_records_are_named(check: Any, bad: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"^factor must be 2 numbers"):
+        check(grant_tasks([[1.0], [1.0]], [1, 1]), bad)

@@ -1,0 +1,486 @@
+"""The experiments of the cbDRF chapter: by hand, against exact fractions and DRF itself, and the tables again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairbook import results
+from fairbook.errors import InvalidInput, StaleResult
+from fairbook.mechanisms.drf import drf
+from fairbook.mechanisms.karma import Karma
+from fairbook.oracles.cbdrf import exact_grant, exact_run
+from fairbook.studies import cbdrf as study
+from fairbook.studies.runs import interval, stream
+
+POOL = np.array([500.0, 50_000.0])
+FALL = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]
+VALLEY = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.6, 0.7, 0.8, 0.9]
+
+
+def table(frame: pd.DataFrame, column: str, resource: str = "CPU") -> np.ndarray:
+    """Give one row a node."""
+    return frame[frame["resource"] == resource].pivot(index="node", columns="phase", values=column).to_numpy()
+
+
+# ----------------------------------------------------------------------------------------------- the paper's figures
+
+
+def test_demands_lie_in_the_ranges_of_the_paper() -> None:
+    demands = study.instance(stream(1, 2), 300, 20)
+    assert demands.shape == (20, 300, 2)
+    for values, (low, high) in zip(demands.reshape(-1, 2).T, ((20, 100), (300, 1000)), strict=True):
+        assert values.min() >= low
+        assert values.max() <= high
+        # uniform: mean in the middle, and as much in each quarter
+        assert np.histogram(values, 4, (low, high))[0] == pytest.approx([1500] * 4, rel=0.1)
+    assert ((demands / POOL).argmax(axis=2) == 0).all()
+
+
+def test_figure_1_by_hand() -> None:
+    # Phase 1: 250 CPU each (memory is plenty), 25 a task: 10 tasks; half released, so credit falls by 0.1.
+    # Phase 2: 250 CPU, 50 a task: 5 tasks, of which 0.9; all released.
+    frame = study.fig1()
+    assert frame["phase"].tolist() == [1, 2]
+    for column, values in {"drf_tasks": [10, 5], "credit_factor": [1, 0.9], "tasks": [10, 4.5], "released": [0.5, 1],
+                           "credit": [1, 0.9], "next_credit": [0.9, 1], "rho": [0.75, 0.75]}.items():
+        assert frame[column].tolist() == pytest.approx(values, abs=1e-12)
+    assert frame["complied"].tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("figure", "expected"),
+    [(study.fig2, [FALL]), (study.fig3, [VALLEY]), (study.fig4, [FALL, FALL]), (study.fig5, [[1.0] * 10, FALL])],
+)
+def test_ratios_of_the_figures_by_hand(figure: Callable[..., pd.DataFrame], expected: list[list[float]]) -> None:
+    frame = figure(20)
+    for resource in study.RESOURCES:
+        np.testing.assert_allclose(table(frame, "ratio", resource), expected, rtol=0, atol=1e-12)
+    assert (frame["low"] == frame["high"]).all()
+    assert (frame["runs"] == 20).all()
+    # amounts: every node gets an equal part of CPU, and the memory that goes with it
+    n = len(expected)
+    demands = study.instance(stream(study.SEED, 10, n, 0), n)
+    np.testing.assert_allclose(table(frame, "drf"), 500 / n, rtol=1e-12)
+    memory = 500 / n * demands[:, :, 1] / demands[:, :, 0]
+    np.testing.assert_allclose(table(frame, "drf", "memory"), memory.T, rtol=1e-12)
+    np.testing.assert_allclose(table(frame, "granted", "memory"), np.array(expected) * memory.T, rtol=1e-12)
+
+
+def test_who_complies_in_figure_5_gets_its_drf_amount_to_the_bit() -> None:
+    first = study.fig5(3).query("node == 1")
+    assert (first["granted"] == first["drf"]).all()
+
+
+def test_courses_of_other_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(study, "RANGES", ((20.0, 100.0), (1000.0, 9000.0)))  # either resource may be the dominant one
+    released = np.ones((6, 3))
+    released[:, 0] = 0.5
+    frame = study.course(released, 4, 7, grant="capped", credit_cap=1.0, held="stays")
+    ratios = []
+    for r in range(4):
+        demands = study.instance(stream(7, 6, 3, r), 3, 6).tolist()
+        run = exact_run(demands, [500, 50_000], released.tolist(), credit_cap=1, held="stays", grant="capped")
+        ratios.append([[float(a / b) for a, b in zip(*pair, strict=True)]
+                       for pair in zip(run.tasks, run.drf_tasks, strict=True)])
+        if r == 0:
+            amounts = [[float(x) * d[0] for x, d in zip(*pair, strict=True)]
+                       for pair in zip(run.tasks, demands, strict=True)]
+            np.testing.assert_allclose(table(frame, "granted"), np.transpose(amounts), rtol=1e-9)
+    found = np.array(ratios)
+    for column, expected in (("ratio", found.mean(axis=0)), ("low", found.min(axis=0)), ("high", found.max(axis=0))):
+        np.testing.assert_allclose(table(frame, column), expected.T, rtol=1e-9)
+    assert (frame["high"] - frame["low"]).max() > 0.01  # with this grant what a node gets depends on the others
+
+
+# ------------------------------------------------------------------------------------------ what the paper leaves out
+
+
+def psi(pattern: str, down: float, up: float, cap: float | None, floor: float, phases: int) -> list[Fraction]:
+    """Follow the credit in fractions; a node that was granted nothing complies."""
+    step_down, step_up, bottom = (Fraction(str(value)) for value in (down, up, floor))
+    credit, found = Fraction(1), []
+    for t in range(1, phases + 1):
+        found.append(min(Fraction(1), credit))
+        if found[-1] == 0 or study.PATTERNS[pattern](t):
+            credit += step_up
+            credit = credit if cap is None else min(credit, Fraction(str(cap)))
+        else:
+            credit = max(bottom, credit - step_down)
+    return found
+
+
+def test_patterns() -> None:
+    conduct = {name: [t for t in range(1, 13) if complies(t)] for name, complies in study.PATTERNS.items()}
+    assert conduct == {"never": [], "from phase 6 on": [6, 7, 8, 9, 10, 11, 12],
+                       "not in phases 6 to 10": [1, 2, 3, 4, 5, 11, 12], "every second phase": [2, 4, 6, 8, 10, 12]}
+
+
+def test_parameters_against_fractions() -> None:
+    frame = study.parameters()
+    keys = ["pattern", "step_down", "step_up", "cap", "floor"]
+    assert len(frame) == 4 * 4 * 3 * 2 * 2
+    assert not frame.duplicated(keys).any()
+    for row in frame.itertuples():
+        cap = None if row.cap == "none" else 1.0
+        one = psi(row.pattern, row.step_down, row.step_up, cap, row.floor, 40)
+        failed = [t for t in range(40) if one[t] > 0 and not study.PATTERNS[row.pattern](t + 1)]
+        back = [t - failed[-1] for t in range(failed[-1] + 1, 40) if one[t] == 1]
+        assert row.at_10 == pytest.approx(float(one[9]), abs=1e-9)
+        assert row.least == pytest.approx(float(min(one)), abs=1e-9)
+        assert row.lost == pytest.approx(float(sum(1 - p for p in one)), abs=1e-9)
+        assert row.recovery == (back[0] if back else pytest.approx(np.nan, nan_ok=True))
+    assert frame["recovery"].isna().any()
+    assert frame["recovery"].notna().any()
+
+
+def test_the_papers_readings_are_among_the_parameters() -> None:
+    frame = study.parameters(step_down=[0.1], step_up=[0.1], floors=[0.0])
+    rows = frame.set_index(["pattern", "cap"])
+    for cap in ("none", "1 C_0"):
+        assert rows.loc[("never", cap), "at_10"] == pytest.approx(0.1)
+        assert rows.loc[("from phase 6 on", cap), "at_10"] == pytest.approx(0.9)
+        assert rows.loc[("from phase 6 on", cap), "lost"] == pytest.approx(2.5)  # 0.1 + ... + 0.5 + ... + 0.1
+        assert rows.loc[("from phase 6 on", cap), "recovery"] == 6  # phase 11
+    # credit banked in five phases pays for five failures
+    assert rows.loc[("not in phases 6 to 10", "none"), "lost"] == 0
+    assert rows.loc[("not in phases 6 to 10", "1 C_0"), "lost"] == pytest.approx(2.5)
+
+
+def test_a_node_without_failures_has_nothing_to_recover_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(study.PATTERNS, "always", lambda t: True)
+    frame = study.parameters(patterns=["always"], floors=[0.0])
+    assert frame["recovery"].isna().all()
+    assert (frame["lost"] == 0).all()
+
+
+def test_blanks_change_one_thing_at_a_time() -> None:
+    frame = study.blanks(20)
+    assert list(dict.fromkeys(frame["blank"])) == ["step down", "step up", "cap", "floor"]
+    usual: dict[str, Any] = {"down": 0.1, "up": 0.1, "cap": None, "floor": 0.0}
+    names = {"step down": "down", "step up": "up", "cap": "cap", "floor": "floor"}
+    for (blank, value, pattern), part in frame.groupby(["blank", "value", "pattern"]):
+        number = None if value == "none" else float(value)
+        expected = psi(pattern, **{**usual, names[blank]: number}, phases=20)
+        np.testing.assert_allclose(part["ratio"], [float(p) for p in expected], rtol=0, atol=1e-9)
+        assert part["phase"].tolist() == list(range(1, 21))
+        assert (part["paper"] == (number == usual[names[blank]])).all()
+    assert (frame.groupby("blank")["pattern"].nunique() == 1).all()
+    assert (frame.drop_duplicates(["blank", "value"]).groupby("blank")["paper"].sum() == 1).all()
+
+
+# ------------------------------------------------------------------------------------------------- what it all costs
+
+
+def simulate(demands: np.ndarray, released: np.ndarray, grant: str, held: str) -> np.ndarray:
+    """Run credits by hand and each phase by :func:`drf` alone: tasks, shape (T, n). Zero rows are absent."""
+    T, n, m = demands.shape
+    credit, away = np.full(n, 10), np.zeros(m)  # in tenths of C_0
+    found = np.zeros((T, n))
+    for t in range(T):
+        pool = 1 - away if held == "stays" else np.ones(m)
+        here = np.flatnonzero(demands[t].any(axis=1))
+        factor = np.ones(n) if grant == "drf" else credit / 10
+        some = here[factor[here] > 0] if grant == "weighted" else here
+        if len(some) and (pool > 1e-9).all():
+            rows = demands[t][some]
+            if grant == "capped":
+                bound = np.where(factor[some] < 1, factor[some] / (len(here) * (rows / pool).max(axis=1)), np.inf)
+                found[t, some] = drf(rows, capacities=pool, max_tasks=bound).tasks
+            elif grant == "weighted":
+                found[t, some] = drf(rows, weights=factor[some], capacities=pool).tasks
+            else:
+                found[t, some] = drf(rows, capacities=pool).tasks * factor[some]
+        away = (found[t] * (1 - released[t])) @ demands[t]
+        fine = (released[t] >= 0.75) | (found[t] == 0)
+        credit = np.where(fine, np.minimum(credit + 1, 10), np.maximum(credit - 1, 0))
+    return found
+
+
+def rows_of(frame: pd.DataFrame, count: str, number: int, held: str, mechanism: str) -> pd.Series:
+    part = frame[(frame[count] == number) & (frame["held"] == held) & (frame["mechanism"] == mechanism)]
+    return part.set_index("measure")["mean"]
+
+
+def test_comparison_against_drf_phase_by_phase() -> None:
+    n, phases = 5, 14
+    frame = study.comparison(1, 3, n=n, phases=phases, defectors=(0, 2, 4), kept=0.6)
+    demands = stream(3, n, 1, 0).uniform(0.1, 1.0, (phases, n, 2))
+    usual = simulate(demands, np.ones((phases, n)), "drf", "returns") * demands.max(axis=2)
+    for held, grant, count in product(("returns", "stays"), ("drf", "cbdrf", "weighted", "capped"), (0, 2, 4)):
+        released = np.ones((phases, n))
+        released[:, :count] = 0.4
+        tasks = simulate(demands, released, grant, held)
+        shares = tasks * demands.max(axis=2)
+        part = shares.mean(axis=0) / usual.mean(axis=0)
+        row = rows_of(frame, "defectors", count, held, grant)
+        expected = {"utilisation": np.einsum("ti,tij->tj", tasks, demands).max(axis=1).mean(),
+                    "complying": part[count:].mean(), "worst": n * shares[:, count:].min()}
+        if count:
+            expected["defecting"] = part[:count].mean()
+        assert set(row.index) == set(expected)
+        for measure, value in expected.items():
+            assert row[measure] == pytest.approx(value, abs=1e-9), (held, grant, count, measure)
+
+
+def test_comparison_shows_what_the_theorems_say() -> None:
+    frame = study.comparison(3, 5, phases=30, defectors=(0, 3, 8))
+    wide = frame.pivot(index=["held", "mechanism", "defectors"], columns="measure", values="mean")
+    # nobody gets the slack of a punished node where the grant is scaled
+    for mechanism in ("drf", "cbdrf"):
+        np.testing.assert_allclose(wide.loc[("returns", mechanism), "complying"], 1, atol=1e-12)
+    for mechanism in ("drf", "weighted", "capped"):
+        np.testing.assert_allclose(wide.loc[("returns", mechanism), "utilisation"], 1, atol=1e-9)
+    assert wide.loc[("returns", "cbdrf", 8), "utilisation"] < 0.5
+    # an equal part of the pool is there for all who comply, unless it is held back
+    assert (frame[(frame["measure"] == "worst") & (frame["held"] == "returns")]["least"] >= 1 - 1e-9).all()
+    assert (wide.loc["stays"]["worst"].loc[["drf", "cbdrf"], 8] < 0.5).all()
+    # credit does protect those who comply where what is held stays away
+    assert wide.loc[("stays", "cbdrf", 8), "complying"] > wide.loc[("stays", "drf", 8), "complying"] + 0.1
+
+
+def test_what_is_kept_matters_only_where_it_stays() -> None:
+    some, all_of_it = (study.comparison(2, 1, n=4, phases=12, defectors=(2,), kept=kept) for kept in (0.5, 1.0))
+    differs = (some["mean"] - all_of_it["mean"]).abs() > 1e-6
+    assert set(some.loc[differs, "held"]) == {"stays"}
+
+
+#: What hoarders do at the end of an idle phase, and whether what they hold returns or stays.
+HOARDERS = (("holds", "returns"), ("holds", "stays"), ("releases", "returns"))
+
+
+def useful(demands: np.ndarray, busy: np.ndarray, hoarders: int, mechanism: str, conduct: str, held: str) -> np.ndarray:
+    T, n = busy.shape
+    claims = busy | (np.arange(n) < hoarders)
+    if mechanism == "karma":
+        pool = Karma(n, np.ones(2), initial_credit=T)
+        return np.stack([pool.allocate(demands, max_tasks=np.where(row, np.inf, 0.0)).tasks for row in claims]) * busy
+    released = np.where(claims & ~busy, 0.0 if conduct == "holds" else 1.0, 1.0)
+    tasks = simulate(demands * claims[..., None], released, mechanism, held)
+    extra = np.zeros_like(tasks)
+    if held == "stays":
+        extra[1:] = (tasks * (1 - released))[:-1]
+    return (tasks + extra) * busy
+
+
+def test_hoarding_against_drf_phase_by_phase() -> None:
+    n, phases = 5, 24
+    frame = study.hoarding(1, 3, n=n, phases=phases, hoarders=(0, 3))
+    rng = stream(3, n, 2, 0)
+    demands = rng.uniform(0.1, 1.0, (n, 2))
+    busy = rng.random((phases, n)) < 0.5
+    usual = useful(demands, busy, 0, "drf", "holds", "returns").sum(axis=0)
+    assert list(frame[["conduct", "held"]].drop_duplicates().itertuples(index=False, name=None)) == list(HOARDERS)
+    for case, mechanism in product(HOARDERS, ("drf", "cbdrf", "weighted", "capped", "karma")):
+        none, two, three = (useful(demands, busy, k, mechanism, *case) for k in (0, 2, 3))
+        rows = frame[frame["conduct"] == case[0]]
+        found = rows_of(rows, "hoarders", 0, case[1], mechanism)
+        assert set(found.index) == {"useful", "honest"}
+        assert found["useful"] == pytest.approx((none @ demands).max(axis=1).mean(), abs=1e-9)
+        assert found["honest"] == pytest.approx((none.sum(axis=0) / usual).mean(), abs=1e-9)
+        part = three.sum(axis=0) / usual
+        found = rows_of(rows, "hoarders", 3, case[1], mechanism)
+        for measure, value in {"useful": (three @ demands).max(axis=1).mean(), "honest": part[3:].mean(),
+                               "hoarder": part[:3].mean(), "gain": part[:3].mean() / part[3:].mean() - 1,
+                               "switch": three[:, 2].sum() / two[:, 2].sum() - 1}.items():
+            assert found[measure] == pytest.approx(value, abs=1e-9), (*case, mechanism, measure)
+
+
+def test_means_intervals_and_least_values_are_over_runs() -> None:
+    singles = []
+    for r in range(3):
+        rng = stream(4, 4, 2, r)
+        demands, busy = rng.uniform(0.1, 1.0, (4, 2)), rng.random((20, 4)) < 0.5
+        singles.append((useful(demands, busy, 2, "capped", "holds", "stays") @ demands).max(axis=1).mean())
+    frame = study.hoarding(3, 4, n=4, phases=20, hoarders=(2,))
+    row = frame.query("mechanism == 'capped' and held == 'stays' and measure == 'useful'").iloc[0]
+    expected = interval(np.array(singles)[:, None]).iloc[0]
+    for column in ("mean", "low", "high"):
+        assert row[column] == pytest.approx(expected[column], abs=1e-9)
+    assert row["least"] == pytest.approx(min(singles), abs=1e-9)
+    assert row["runs"] == 3
+
+
+def test_hoarding_is_free_under_drf_unless_it_pays() -> None:
+    frame = study.hoarding(2, 6, hoarders=(1, 5))
+    temptation = frame[frame["measure"] == "switch"].pivot(
+        index=["conduct", "held", "hoarders"], columns="mechanism", values="mean")
+    assert (temptation.loc[("holds", "returns"), "drf"].abs() < 1e-9).all()
+    assert (temptation.loc[("holds", "stays"), "drf"] > 0.2).all()
+    assert (temptation.loc[("holds", "returns"), ["cbdrf", "weighted", "capped"]] < -0.1).all(axis=None)
+    assert (temptation["karma"] < -0.3).all()
+
+
+def test_only_karma_sees_a_hoarder_that_releases_all() -> None:
+    frame = study.hoarding(2, 6, hoarders=(1, 5, 9))
+    values = ["mean", "low", "high", "least"]
+
+    def rows(mechanism: str, conduct: str, held: str) -> pd.DataFrame:
+        part = frame[(frame["mechanism"] == mechanism) & (frame["conduct"] == conduct) & (frame["held"] == held)]
+        assert len(part) == 3 * 5
+        return part.set_index(["measure", "hoarders"])[values]
+
+    free = rows("drf", "holds", "returns")
+    for mechanism in ("drf", "cbdrf", "weighted", "capped"):
+        clean = rows(mechanism, "releases", "returns")
+        np.testing.assert_allclose(clean, free, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(clean.loc["switch"], 0, atol=1e-9)
+        assert (clean.loc["honest"]["mean"].diff().dropna() < -0.05).all()
+    for case in HOARDERS:
+        np.testing.assert_array_equal(rows("karma", *case), rows("karma", *HOARDERS[0]))
+    assert (rows("karma", *HOARDERS[2]).loc["honest"]["mean"] > free.loc["honest"]["mean"] + 0.05).all()
+
+
+def test_the_page_reads_the_stored_hoarders_rightly() -> None:
+    frame, _ = stored("hoarding")
+    wide = frame.pivot(index=["measure", "conduct", "held", "mechanism"], columns="hoarders", values="mean")
+    switch, honest = wide.loc["switch"].loc[:, 1:], wide.loc["honest"]
+    third, half = pytest.approx(1 / 3, abs=0.05), pytest.approx(1 / 2, abs=0.05)
+    karma = ("releases", "returns", "karma")
+    assert all(-value == half for value in switch.loc[karma])  # loses about half
+    assert (honest.loc[karma] - 1).abs().max() < 0.01  # whole
+    assert all(-value == third for value in switch.loc[("holds", "returns", "cbdrf")])
+    assert (honest.loc[("holds", "returns", "cbdrf")] == honest.loc[("holds", "returns", "drf")]).all()
+    assert honest.loc[("holds", "returns", "capped"), [1, 2, 3]].min() > 0.97  # nearly whole while few hoard
+    assert honest.loc[("holds", "returns", "capped"), [7, 8, 9]].min() > 1.1
+    for mechanism in ("cbdrf", "weighted", "capped"):
+        clean = ("releases", "returns", mechanism)
+        assert switch.loc[clean].abs().max() < 1e-9
+        assert 1 - honest.loc[clean, 3] == pytest.approx(1 / 4, abs=0.02)
+        assert 1 - honest.loc[clean, 9] == pytest.approx(1 / 2, abs=0.02)
+    stays = switch.loc["holds", "stays"]
+    assert stays.loc["drf"].min() > 0.3
+    assert stays.loc[["cbdrf", "weighted"]].abs().max(axis=None) < 0.15
+    assert stays.loc["capped"].max() < -0.15
+
+
+# ----------------------------------------------------------------------------------------------- what an operator sets
+
+
+def bound(rho: float, delta: float, s: float, u: float) -> float:
+    """Give h* as the theorem states it, term by term."""
+    penalty, j = 0.0, 1
+    while s - (j - 1) * u > 1e-12:
+        penalty += delta**j * (s - (j - 1) * u)
+        j += 1
+    return penalty / (rho - (1 - rho) * penalty) if rho > (1 - rho) * penalty else np.inf
+
+
+def test_the_paper_by_hand() -> None:
+    # one term: P = 0.99 * 0.1, so h* = 0.099 / (0.75 - 0.25 * 0.099)
+    frame = study.operator(steps=[0.1], ratios=[1], settings=[(0.75, 0.99)], grants=[])
+    assert frame["source"].tolist() == ["closed form", "dynamic programme"]
+    np.testing.assert_allclose(frame["worth"], 0.099 / 0.72525, rtol=1e-9)
+
+
+def test_closed_form_and_dynamic_programme_agree() -> None:
+    frame = study.operator(steps=[0.1, 0.6, 1.0], ratios=[2, 10])
+    wide = frame[frame["grant"] == "scaled"].pivot(
+        index=["rho", "discount", "ratio", "step_down"], columns="source", values="worth")
+    both = wide.dropna()
+    assert len(both) == 3 * (2 + 3)
+    for (rho, delta, ratio, step), row in wide.iterrows():
+        expected = bound(rho, delta, step, step / ratio)
+        for source in wide.columns:
+            if not np.isnan(row[source]):
+                assert row[source] == pytest.approx(expected, rel=1e-6), (rho, delta, ratio, step, source)
+    assert np.isinf(both).any(axis=None)
+    assert not np.isinf(both).all(axis=None)
+
+
+def test_repaired_grants_are_solved_by_the_programme_alone() -> None:
+    frame = study.operator(steps=[0.05, 0.2], ratios=[1], settings=[(0.75, 0.99)])
+    wide = frame[frame["source"] == "dynamic programme"].pivot(index="step_down", columns="grant", values="worth")
+    assert set(frame.loc[frame["source"] == "closed form", "grant"]) == {"scaled"}
+    # among nodes of two kinds who loses its standing falls to its part of an equal split at once
+    assert (wide["capped"] > wide["scaled"] + 0.2).all()
+    # at most one step below full credit pays: h (rho + (1 - rho) p) = p (1 + h (1 - rho)) ... for one lost phase
+    for step, row in wide.iterrows():
+        alone = Fraction(3, 4)  # an equal split over DRF: (1/10) / (1 / (5 + 2.5))
+        lost = 1 - (1 - float(step)) * float(alone)
+        p = 0.99 * lost
+        assert row["capped"] == pytest.approx(p / (0.75 - 0.25 * p), rel=1e-9)
+        weighted = exact_grant(study.MIXED, [1 - Fraction(str(step))] + [1] * 9, None, "weighted")[0]
+        p = 0.99 * (1 - float(weighted / exact_grant(study.MIXED, [1] * 10, None, "weighted")[0]))
+        assert row["weighted"] == pytest.approx(p / (0.75 - 0.25 * p), rel=1e-9)
+
+
+# ---------------------------------------------------------------------------------------------------------- edges
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda: study.instance(1), "rng"),  # type: ignore[arg-type]
+        (lambda: study.instance(stream(1), 0), "n"),
+        (lambda: study.instance(stream(1), 2, 1.5), "phases"),  # type: ignore[arg-type]
+        (lambda: study.fig2(0), "runs"),
+        (lambda: study.fig2(1, -1), "seed"),
+        (lambda: study.course([1.0, 0.5]), "released"),
+        (lambda: study.course([[2.0]]), "released"),
+        (lambda: study.course([[0.5]], 1, held="leaves"), "held"),
+        (lambda: study.parameters(phases=9), "phases"),
+        (lambda: study.parameters(patterns=["rarely"]), "patterns"),
+        (lambda: study.parameters(caps=[0.5]), "credit_cap"),
+        (lambda: study.blanks(0), "phases"),
+        (lambda: study.comparison(0), "runs"),
+        (lambda: study.comparison(1, n=1), "n"),
+        (lambda: study.comparison(1, phases=0), "phases"),
+        (lambda: study.comparison(1, defectors=(10,)), "defectors"),
+        (lambda: study.comparison(1, defectors=(-1,)), "defectors"),
+        (lambda: study.comparison(1, defectors=()), "defectors"),
+        (lambda: study.comparison(1, kept=0.25), "kept"),
+        (lambda: study.comparison(1, kept=1.5), "kept"),
+        (lambda: study.hoarding(1, hoarders=(10,)), "hoarders"),
+        (lambda: study.hoarding(1, phases=5), "phases"),
+        (lambda: study.hoarding(1, n=True), "n"),
+        (lambda: study.operator(steps=[]), "steps"),
+        (lambda: study.operator(settings=[]), "settings"),
+        (lambda: study.operator(steps=[0.1], settings=[(1.5, 0.99)]), "rho"),
+    ],
+)
+def test_bad_arguments_are_named(call: Callable[[], object], argument: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        call()
+    assert caught.value.argument.split("[")[0] == argument
+
+
+# ------------------------------------------------------------------------------------------------- stored tables
+
+
+def stored(name: str) -> tuple[pd.DataFrame, dict[str, Any]]:
+    try:
+        return results.load(f"cbdrf/{name}"), results.load_facts(f"cbdrf/{name}")["facts"]
+    except StaleResult as stale:
+        pytest.fail(str(stale))
+
+
+@pytest.mark.parametrize(("name", "count", "numbers"), [("comparison", "defectors", (7,)),
+                                                        ("hoarding", "hoarders", (4,))])
+def test_stored_tables_computed_again(name: str, count: str, numbers: tuple[int, ...]) -> None:
+    # all numbers take some ten seconds a table; one is computed again
+    frame, facts = stored(name)
+    assert facts == {"runs": 40, "seed": study.SEED}
+    again = getattr(study, name)(**facts, **{count: numbers})
+    part = frame[frame[count].isin(numbers)].reset_index(drop=True)
+    assert set(frame[count]) == set(range(10))
+    pd.testing.assert_frame_equal(part, again, rtol=1e-8, atol=1e-8, check_dtype=False)
+
+
+def test_the_stored_thresholds_computed_again() -> None:
+    frame, facts = stored("operator")
+    assert facts == {}
+    again = study.operator(steps=(0.1, 0.5), ratios=(1, 10))
+    key = ["grant", "rho", "discount", "ratio", "step_down", "source"]
+    both = again.merge(frame, on=key, suffixes=("", "_stored"))
+    assert len(both) >= 2 * 7
+    np.testing.assert_allclose(both["worth"], both["worth_stored"], rtol=1e-8)
+    for row in frame[frame["grant"] == "scaled"].itertuples():
+        assert row.worth == pytest.approx(bound(row.rho, row.discount, row.step_down, row.step_down / row.ratio),
+                                          rel=1e-6)
