@@ -496,7 +496,13 @@ def _read_phases(source: str) -> _Phases:
     for column in ("phase", "user"):
         if column not in table.columns:
             raise _Refused(f"{table.source}: has no column {column!r}, only {', '.join(map(_shown, table.columns))}")
-    resources = _resources(table, {"phase", "user", "released", "max_tasks", "weight"})
+    known = {"phase", "user", "released", "max_tasks", "weight"}
+    told = {"credit", "credit_factor", "tasks", "drf_tasks", "complied"}  # what this command writes itself
+    for column in table.columns:
+        if column not in known and column.strip().lower() in known | told:
+            raise _Refused(f"{table.source}: column {_shown(column)} would be taken for a resource; is it meant as "
+                           f"{column.strip().lower()!r}? Rename it or leave it out")
+    resources = _resources(table, known)
     if "weight" in table.columns:
         _note(f"{table.source}: phases know no weights, so that column 'weight' is left out")
     first: dict[tuple[int, str], int] = {}
@@ -568,7 +574,7 @@ def _run_phases(read: _Phases, terms: dict[str, Any], options: argparse.Namespac
     report = _Report(rows, resources, {"rule": options.rule, "terms": terms}, "phases", promise)
     if options.explain is not None:
         for t, user in _asked(read, options.explain):
-            text = run.explain(user, t) if options.rule == "cbdrf" else run.at(t).explain(user)
+            text = run.explain(user, t)
             report.sentences[read.phases[t], user] = _in_phase(text, user, t, read.phases[t])
     if options.verify:
         report.violations = [read.named(text) for text in run.violations()]
@@ -594,6 +600,8 @@ def _asked(read: _Phases, wanted: list[str]) -> Iterator[tuple[int, str]]:
         elif colon and user in read.users and phase in map(str, read.phases):
             yield read.phases.index(int(phase)), user
         else:
+            if colon and user in read.users:
+                raise _Refused(f"--explain {_shown(text)}: {read.table.source} has no phase {_shown(phase)}")
             raise _Refused(f"--explain {_shown(text)} is no user of {read.table.source}, or USER:PHASE of one")
 
 

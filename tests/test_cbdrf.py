@@ -644,15 +644,19 @@ def test_explain() -> None:
     assert run.explain(0, 0) == ("0 runs 3 tasks in phase 0; DRF would give it 3. It is in good standing, and so is "
                                  "everyone who is present.")
     assert run.explain(0, 2) == ("0 runs 3 tasks in phase 2; DRF would give it 3. It is in good standing: what is "
-                                 "withheld from others is free.")
+                                 "withheld from others lies idle.")
+    assert run.explain(0) == run.explain(0, 2)
     assert run.explain(1, 2) == ("1 runs 1.6 tasks in phase 2; DRF would give it 2. It failed to release enough in 2 "
-                                 "of 2 phases before, and stands at 80.00% of its credit, the part of its DRF amount "
-                                 "that it gets.")
+                                 "of 2 phases before, and stands at 80.00% of the initial credit, the part of its DRF "
+                                 "amount that it gets.")
     assert run.explain(2, 1) == "2 is not present in phase 1."
     assert texts["weighted"].explain(0, 1).endswith("what is withheld from others goes to it and its like.")
     assert texts["weighted"].explain(1, 1).endswith("which is its weight.")
     assert texts["capped"].explain(0, 1).endswith("goes to it and its like.")
     assert texts["capped"].explain(1, 1).endswith("the part of an equal split that it gets.")
+    three = fb.cbdrf([[[1, 0], [1, 0.5], [0, 1]]] * 2, None, [0.0, 1.0, 1.0], grant="capped")  # with zero demands
+    assert three.tasks[1, 2] < three.drf_tasks[1, 2]
+    assert three.explain(2).endswith("others in good standing took what was withheld, and more.")
     away = fb.cbdrf([[[1], [1]], [[1], [0]]], None, [1.0, 0.0])  # the punished one has left for this phase
     assert away.explain(0, 1).endswith("and so is everyone who is present.")
     empty = fb.cbdrf(np.ones((2, 1, 2)), [1, 2], 0.0, held="stays")

@@ -417,8 +417,9 @@ def test_the_real_cards_and_table_render() -> None:
         frame = fb.claims.ledger()
     except StaleResult as stale:
         pytest.fail(str(stale))
-    card = rendered(fb.claims.card("dmfa_srq").text)
-    assert len(list(card.findall(nodes.definition))) == len(CLAIMS)
+    for key in PAPERS:
+        card = rendered(fb.claims.card(key).text)
+        assert len(list(card.findall(nodes.definition))) == len(fb.claims.claims(key))
     (shown,) = rendered(fb.claims.table(frame, caption="All", name="tab-all").text).findall(nodes.table)
     assert len(list(shown.findall(nodes.row))) == len(CLAIMS) + 1
 

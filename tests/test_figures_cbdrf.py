@@ -158,7 +158,7 @@ def test_titles_are_outside_and_axes_are_labelled(name: str) -> None:
         ("blanks", ["0.1", "0.05", "0.2", "0.5", "0.1", "0.02", "0.05", "0.3", "none", "1.2", "1", "0", "0.3", "0.6"]),
         ("comparison", ["DRF", "cbDRF", "cbDRF, weighted", "cbDRF, capped"]),
         ("hoarding", ["DRF", "cbDRF", "cbDRF, weighted", "cbDRF, capped", "Karma"]),
-        ("operator", [*(rf"$\varepsilon'/\varepsilon={k}$" for k in (1, 2, 5, 10)),
+        ("operator", [*(rf"$\varepsilon^{{\prime}}\,/\,\varepsilon={k}$" for k in (1, 2, 5, 10)),
                       *(rf"$\rho={rho}$, $\delta={delta}$" for rho, delta in
                         ((0.75, 0.99), (0.5, 0.99), (0.9, 0.99), (0.75, 0.9))),
                       "cbDRF", "cbDRF, weighted", "cbDRF, capped"]),

@@ -705,30 +705,37 @@ def _sitting_out(effort: Effort, subject: Mechanism) -> Evidence:
     )
 
 
-@claim(
-    id="cbdrf.ratio_reading.mean",
-    locator="beyond the paper (equation (5))",
-    kind="theorem",
-    variant="the ratio is the mean over resources",
-    statement="A node that holds all it needs of every resource that it needs counts as failing to release.",
-    mechanism=_rule(ratio="mean", credit_cap=1.0),
-    mutant=_rule(ratio="least", credit_cap=1.0),
-)
-def _ratio_reading(effort: Effort, subject: Mechanism) -> Evidence:
-    sliver = Fraction(1, 100)
-    demands = [[["1", sliver, sliver, sliver]]] * 3
-    ratios = [[["0", "1", "1", "1"]]] * 3
-    psi = [row[0] for row in _exactly(subject, demands, ratios).credit_factor]
-    fails = psi[1] < 1
-    return Evidence.of(
-        Part(
-            fails,
-            "numbers" if fails else "witness",
-            "A node that needs only the first of four resources claims 1/100 of each other, releases those and holds "
-            f"the first: psi is {in_words(psi)} in phases 1 to 3.",
-            1,
-        )
+def _ratio_reading(reading: str, words: str, claimed: list[Any], released: list[str], told: str) -> None:
+    @claim(
+        id=f"cbdrf.ratio_reading.{reading}",
+        locator="beyond the paper (equation (5))",
+        kind="theorem",
+        variant=words,
+        statement="A node that holds all it got of a resource that it needs counts as failing to release.",
+        mechanism=_rule(ratio=reading, credit_cap=1.0),
+        mutant=_rule(ratio="least", credit_cap=1.0),
     )
+    def _check(effort: Effort, subject: Mechanism) -> Evidence:
+        psi = [row[0] for row in _exactly(subject, [[claimed]] * 3, [[released]] * 3).credit_factor]
+        fails = psi[1] < 1
+        text = f"{told}: psi is {in_words(psi)} in phases 1 to 3."
+        return Evidence.of(Part(fails, "numbers" if fails else "witness", text, 1))
+
+
+_ratio_reading(
+    "mean",
+    "the ratio is the mean over resources",
+    ["1", Fraction(1, 100), Fraction(1, 100), Fraction(1, 100)],
+    ["0", "1", "1", "1"],
+    "A node that needs only the first of four resources claims 1/100 of each other, releases those and holds the first",
+)
+_ratio_reading(
+    "dominant",
+    "the ratio is that of the dominant resource",
+    ["1", Fraction(101, 100)],
+    ["0", "1"],
+    "A node that needs (1, 99/100) claims (1, 101/100), releases the second resource and holds the first",
+)
 
 
 _about_a_phase(
@@ -762,6 +769,14 @@ HEADS = {
     "weighted": "cbDRF, weighted",
     "capped": "cbDRF, capped",
     "karma": "Karma",
+}
+ROWS = {
+    "sharing_incentive": "sharing incentive",
+    "envy_freeness": "envy-freeness",
+    "strategy_proofness": "strategy-proofness",
+    "pareto_efficiency": "Pareto efficiency",
+    "punitive_allocation": "punitive allocation",
+    "release_incentive": "release incentive",
 }
 #: What the paper's text implies for Table 1, whose cells are lost: row to (DRF, cbDRF).
 PRINTED_TABLE = {
@@ -1070,7 +1085,7 @@ def table_1() -> pd.DataFrame:
     for row, said in PRINTED_TABLE.items():
         cells = {HEADS[c]: _words(verdicts, f"cbdrf.table_1.{row}.{c}") for c in COLUMNS}
         printed = ", ".join("yes" if yes else "no" for yes in said)
-        rows.append({"property": row.replace("_", " "), "paper: DRF, cbDRF": printed, **cells})
+        rows.append({"property": ROWS[row], "paper: DRF, cbDRF": printed, **cells})
     return pd.DataFrame(rows)
 
 

@@ -211,7 +211,7 @@ def nodes(frame: pd.DataFrame) -> Svg:
 
 # ------------------------------------------------------------------------------------------ what the paper leaves out
 
-_SIGNS = {"step down": r"$\varepsilon'/C_0$", "step up": r"$\varepsilon/C_0$", "cap": "cap$/C_0$",
+_SIGNS = {"step down": r"$\varepsilon^{\prime}\,/\,C_0$", "step up": r"$\varepsilon/C_0$", "cap": "cap$/C_0$",
           "floor": "floor$/C_0$"}
 _CONDUCT = {"never": "never complies", "from phase 6 on": "complies from phase 6 on",
             "not in phases 6 to 10": "fails in phases 6 to 10", "every second phase": "complies every second phase"}
@@ -331,7 +331,8 @@ def operator(frame: pd.DataFrame) -> Svg:
     main, one = frame[usual & scaled], frame["ratio"] == first["ratio"]
     tints = (1.0, 0.88, 0.76, 0.66)
     for k, (ratio, part) in enumerate(main.groupby("ratio")):
-        _worths(panels[0], part, rf"$\varepsilon'/\varepsilon={_number(float(ratio))}$", _tint(_CBDRF.colour, tints[k]),
+        label = rf"$\varepsilon^{{\prime}}\,/\,\varepsilon={_number(float(ratio))}$"
+        _worths(panels[0], part, label, _tint(_CBDRF.colour, tints[k]),
                 _MARKERS[k], _LINES[k])
     for k, ((rho, discount), part) in enumerate(frame[one & scaled].groupby(["rho", "discount"], sort=False)):
         _worths(panels[1], part, rf"$\rho={_number(rho)}$, $\delta={_number(discount)}$",
@@ -348,7 +349,7 @@ def operator(frame: pd.DataFrame) -> Svg:
         panel.set_xticks([0.02, 0.05, 0.1, 0.2, 0.5, 1], ["0.02", "0.05", "0.1", "0.2", "0.5", "1"])
         panel.set_xticks([], minor=True)
         panel.set_ylim(0, 1)
-        panel.set_xlabel(r"step down $\varepsilon'/C_0$")
+        panel.set_xlabel(r"step down $\varepsilon^{\prime}\,/\,C_0$")
         note(panel, name)
         panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), handlelength=2.6)
     panels[0].set_ylabel("largest worth of holding $v^*$\n(granted = 1)")

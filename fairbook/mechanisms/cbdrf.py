@@ -408,27 +408,30 @@ class CreditRun:
         index = pd.MultiIndex.from_product([range(T), self.users], names=["phase", "user"])
         return pd.DataFrame({name: getattr(self, name).ravel() for name in columns}, index=index)
 
-    def explain(self, user: Hashable, phase: int) -> str:
-        """Say in one or two sentences why this node has this amount in this phase (from 0)."""
-        i, t = position(user, self.users), self._phase(phase)
+    def explain(self, user: Hashable, phase: int | None = None) -> str:
+        """Say in one or two sentences why this node has this amount in this phase (from 0; default: the last)."""
+        i, t = position(user, self.users), self._phase(len(self) - 1 if phase is None else phase)
         x, drf, psi = self.tasks[t, i], self.drf_tasks[t, i], self.credit_factor[t, i]
         if self.bottlenecks[t, i] == _IDLE:
             return f"{user} is not present in phase {t}."
         if self.bottlenecks[t, i] >= 0 and self.pool[t, self.bottlenecks[t, i]] == 0:
             return (f"{user} runs 0 tasks in phase {t}: it needs {self.resources[self.bottlenecks[t, i]]}, "
                     "all of which is still held from the phase before.")
-        text = f"{user} runs {x:.6g} tasks in phase {t}; DRF would give it {drf:.6g}. "
-        broken = int((~self.complied[:t, i]).sum())
-        history = f"It failed to release enough in {broken} of {t} phases before, and stands at {psi:.2%} of its credit"
+        left = " from what is left" if (self.pool[t] < self.capacities).any() else ""
+        text = f"{user} runs {x:.6g} tasks in phase {t}; DRF would give it {drf:.6g}{left}. "
         if psi == 1:
-            text += "It is in good standing"
             there = self.bottlenecks[t] != _IDLE
-            return text + (", and so is everyone who is present." if (self.credit_factor[t, there] == 1).all() else
-                           ": what is withheld from others is free." if self.rule.grant == "scaled" else
-                           ": what is withheld from others goes to it and its like.")
-        return text + history + {"scaled": ", the part of its DRF amount that it gets.",
-                                 "weighted": ", which is its weight.",
-                                 "capped": ", the part of an equal split that it gets."}[self.rule.grant]
+            if (self.credit_factor[t, there] == 1).all():
+                return text + "It is in good standing, and so is everyone who is present."
+            return text + "It is in good standing: " + (
+                "what is withheld from others lies idle." if self.rule.grant == "scaled" else
+                "others in good standing took what was withheld, and more." if x < drf else
+                "what is withheld from others goes to it and its like.")
+        broken = int((~self.complied[:t, i]).sum())
+        return text + (f"It failed to release enough in {broken} of {t} phases before, and stands at {psi:.2%} of the "
+                       "initial credit, ") + {"scaled": "the part of its DRF amount that it gets.",
+                                              "weighted": "which is its weight.",
+                                              "capped": "the part of an equal split that it gets."}[self.rule.grant]
 
     def violations(self, rtol: float = 1e-9) -> list[str]:
         """List every way in which the stored numbers break the rule; empty means certified.

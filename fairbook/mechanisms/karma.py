@@ -50,6 +50,7 @@ from fairbook.model import (
     per_resource,
     per_user,
     phased_demands,
+    position,
 )
 
 __all__ = ["Karma", "KarmaRun", "karma", "karma_phase", "karma_slices"]
@@ -436,6 +437,24 @@ class KarmaRun:
         bounds = _affordable(self.max_tasks[t], largest, self.credit[t] + self.free_credit, self.alpha)
         return Allocation(self.tasks[t], self.demands[t], np.full(n, 1.0 / n), self.capacities, bounds,
                           self.bottlenecks[t], self.named_users, self.named_resources, mechanism="karma", rule="full")
+
+    def explain(self, user: Hashable, phase: int | None = None) -> str:
+        """Say in a few sentences why this user has this amount in this phase (from 0; default: the last)."""
+        i = position(user, self.users)
+        t = as_whole(len(self) - 1 if phase is None else phase, "phase", 0, len(self) - 1)
+        spend, borrowed = self.credit[t] + self.free_credit, self.borrowed[t]
+        text = (f"{user} runs {self.tasks[t, i]:.6g} tasks in phase {t}, a dominant share of "
+                f"{self.dominant_shares[t, i]:.6g}: {self.guaranteed[t, i]:.6g} for nothing and {borrowed[i]:.6g} "
+                f"borrowed, with a credit of {spend[i]:.6g}. ")
+        if self.donated[t, i] > 0:
+            return text + (f"It claims less than its guarantee, donates {self.donated[t, i]:.6g} of it and earns "
+                           f"{self.earned[t, i]:.6g}.")
+        j, richer = int(self.bottlenecks[t, i]), int((spend > spend[i]).sum())
+        if j == _OWN:
+            spent = self._bounds[t, i] < self.max_tasks[t, i]
+            return text + ("Its credit is spent." if spent else "That is its claim.")
+        return text + (f"{self.resources[j]} is used up; the {richer} with more credit borrowed first." if richer else
+                       f"{self.resources[j]} is used up; nobody has more credit.")
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row a phase and user: tasks, shares, credit at the start of the phase, what stops the user."""

@@ -235,8 +235,8 @@ def largest_worth(rule: CreditRule, *, discount: float = 0.99, demands: Any = ((
                   capacities: Any = None) -> float:
     """Give the largest worth of holding for which releasing in every phase is a best response; ``inf`` if always.
 
-    Found exactly (with the graded penalty: for the ratios on the grid). What a strategy gains over complying is linear in ``worth``, so each strategy that pays gives the
-    worth at which it stops paying, and the next is looked for there.
+    Found exactly (with the graded penalty: for the ratios on the grid). What a strategy gains over complying is linear
+    in ``worth``, so each strategy that pays gives the worth at which it stops paying, and the next is looked for there.
 
     Parameters
     ----------
