@@ -19,16 +19,17 @@ if TYPE_CHECKING:
     from fairbook.mechanisms.drf import drf, drf_by_task
     from fairbook.mechanisms.dynamic_drf import dynamic_drf
     from fairbook.mechanisms.karma import Karma, karma, karma_phase, karma_slices
+    from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
     from fairbook.model import Allocation, DynamicAllocation, Pool, Users
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Allocation", "CbDrf", "CreditRule", "CreditRun", "DmfaSrq", "DynamicAllocation", "FairbookError", "InvalidInput",
-    "Karma", "MissingDependency", "NodeView", "Pool", "StaleResult", "TraceError", "Users", "__version__", "cbdrf",
-    "claims", "dmfa_srq", "drf", "drf_by_task", "dynamic_drf", "figures", "grant_tasks", "karma", "karma_phase",
-    "karma_slices", "metrics", "oracles", "properties", "results", "smt", "static_optimum", "studies", "tables",
-    "traces",
+    "Karma", "MissingDependency", "NodeView", "Pool", "StaleResult", "TraceError", "TvDrfRun", "Users", "__version__",
+    "cbdrf", "claims", "dmfa_srq", "drf", "drf_by_task", "dynamic_drf", "figures", "grant_tasks", "karma",
+    "karma_phase", "karma_slices", "metrics", "oracles", "properties", "results", "smt", "static_optimum", "studies",
+    "tables", "traces", "tv_drf",
 ]
 
 _ROOMS = ("claims", "figures", "metrics", "oracles", "properties", "results", "smt", "studies", "tables", "traces")
@@ -40,6 +41,7 @@ _HOMES = {
     "NodeView": "mechanisms.cbdrf", "cbdrf": "mechanisms.cbdrf", "grant_tasks": "mechanisms.cbdrf",
     "Karma": "mechanisms.karma", "karma": "mechanisms.karma", "karma_phase": "mechanisms.karma",
     "karma_slices": "mechanisms.karma",
+    "TvDrfRun": "mechanisms.tv_drf", "tv_drf": "mechanisms.tv_drf",
     "DmfaSrq": "mechanisms.dmfa_srq", "dmfa_srq": "mechanisms.dmfa_srq", "static_optimum": "mechanisms.dmfa_srq",
     "drf": "mechanisms.drf", "drf_by_task": "mechanisms.drf", "dynamic_drf": "mechanisms.dynamic_drf",
 }

@@ -825,43 +825,60 @@ def _results(options: argparse.Namespace) -> int:
 
 
 def _traces_digest(options: argparse.Namespace) -> int:
-    from fairbook.traces import google2011
+    from fairbook.traces import alibaba2017, google2011
 
-    warnings.simplefilter("always", google2011.MissingPartsWarning)  # main() restores the filters
-    report = google2011.digest(options.folder, options.output, progress=_progress(options))
+    report: Any
+    if options.trace == "alibaba2017":
+        digits = None if options.exact else alibaba2017.SHIPPED_DIGITS
+        report = alibaba2017.digest(options.folder, options.output, memory_digits=digits, instance_digits=digits)
+    elif options.exact:
+        raise InvalidInput("--exact", "must not be given with a trace whose digest is never rounded", options.trace)
+    else:
+        warnings.simplefilter("always", google2011.MissingPartsWarning)  # main() restores the filters
+        report = google2011.digest(options.folder, options.output, progress=_progress(options))
     print(f"{report}\nwritten to {report.folder}")
     return 0
 
 
 def _traces_verify(options: argparse.Namespace) -> int:
-    from fairbook.traces import google2011
+    from fairbook.traces import alibaba2017, google2011
 
-    report = google2011.verify_digest(options.folder, options.digest, progress=_progress(options))
+    report: Any
+    if options.trace == "alibaba2017":
+        report = alibaba2017.verify_digest(options.folder, options.digest)
+    else:
+        report = google2011.verify_digest(options.folder, options.digest, progress=_progress(options))
     print(f"{report}\nequal to the digest {'of this release' if options.digest is None else 'in ' + options.digest}")
     return 0
 
 
 def _traces_show(options: argparse.Namespace) -> int:
-    from fairbook.traces import google2011
+    from fairbook.traces import alibaba2017, google2011
 
-    facts = google2011.load_digest(options.digest).provenance
-    parts = facts["parts"]
-    rows: dict[str, Any] = {
-        "trace": facts["trace"],
-        "licence": facts["licence"],
-        "attribution": facts["attribution"],
-        "parts": f"{len(parts)} of {facts['parts_total']}"
-        + (f" ({min(parts)} to {max(parts)})" if parts else "")
-        + (f", missing {facts['missing_parts']}" if facts["missing_parts"] else ""),
-        "last event": f"{facts['last_time_us'] / 3.6e9:.2f} h",
-        **{name.replace("_", " "): value for name, value in facts["counts"].items()},
-    }
+    module: Any = alibaba2017 if options.trace == "alibaba2017" else google2011
+    facts = module.load_digest(options.digest).provenance
+    rows: dict[str, Any] = {name: facts[name] for name in ("trace", "licence", "attribution")}
+    if "parts" in facts:
+        parts = facts["parts"]
+        rows["parts"] = (
+            f"{len(parts)} of {facts['parts_total']}"
+            + (f" ({min(parts)} to {max(parts)})" if parts else "")
+            + (f", missing {facts['missing_parts']}" if facts["missing_parts"] else "")
+        )
+        rows["last event"] = f"{facts['last_time_us'] / 3.6e9:.2f} h"
+    for name in ("memory_digits", "instance_digits"):
+        if name in facts:
+            rows[name.replace("_", " ")] = "all" if facts[name] is None else f"{facts[name]} significant"
+    rows |= {name.replace("_", " "): value for name, value in facts["counts"].items()}
+    machines = facts["machines"] or {}
     for when in ("at_start", "last_known"):
-        if facts["machines"]:
-            m = facts["machines"][when]
+        if when in machines:
+            m = machines[when]
             rows[f"machines {when.replace('_', ' ')}"] = (
                 f"{m['machines']} with CPU {m['cpu']:g}, memory {m['memory']:g}"
             )
+    if "machines" in machines:
+        rows["machines"] = f"{machines['machines']} with {machines['cpu']} cores, memory {machines['memory']:g}"
     rows |= {f"sha256 of {name}": output["sha256"] for name, output in facts["outputs"].items()}
     width = max(map(len, rows))
     print("\n".join(f"{name:<{width}}  {value}" for name, value in rows.items()))
@@ -1178,7 +1195,7 @@ def _add_results(commands: Any) -> None:
 def _add_traces(commands: Any) -> None:
     about = "digest public traces and check the digests"
     traces = commands.add_parser(
-        "traces", help=about, description=f"{about[0].upper()}{about[1:]} (Google ClusterData2011_2)."
+        "traces", help=about, description=f"{about[0].upper()}{about[1:]} (Google ClusterData2011_2, Alibaba v2017)."
     )
     actions = traces.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=_Parser)
     digest = _command(
@@ -1186,12 +1203,20 @@ def _add_traces(commands: Any) -> None:
         "digest",
         _traces_digest,
         "digest the trace's files into small tables",
-        examples="fairbook traces digest clusterdata-2011-2 --output digest",
+        examples="fairbook traces digest clusterdata-2011-2 --output digest\n"
+        "fairbook traces digest cluster-trace-v2017 --trace alibaba2017 --output digest",
     )
     digest.add_argument(
-        "folder", metavar="FOLDER", help="folder of the trace as published: task_events, machine_events"
+        "folder",
+        metavar="FOLDER",
+        help="folder of the trace as published: task_events, machine_events (Alibaba: batch_task, server_event)",
     )
     digest.add_argument("--output", required=True, metavar="DIR", help="folder, made if absent")
+    digest.add_argument(
+        "--exact",
+        action="store_true",
+        help="Alibaba: keep memory and instance counts exact (default: 3 significant digits, as the shipped digest)",
+    )
     verify = _command(
         actions,
         "verify",
@@ -1201,6 +1226,13 @@ def _add_traces(commands: Any) -> None:
     )
     verify.add_argument("folder", metavar="FOLDER", help="folder of the trace as published")
     show = _command(actions, "show", _traces_show, "print what a digest was made of and what it holds")
+    for parser in (digest, verify, show):
+        parser.add_argument(
+            "--trace",
+            choices=("google2011", "alibaba2017"),
+            default="google2011",
+            help="which trace (default: google2011)",
+        )
     for parser in (verify, show):
         parser.add_argument(
             "--digest", metavar="DIR", help="folder of a digest (default: the one that ships with fairbook)"

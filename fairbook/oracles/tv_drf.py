@@ -1,0 +1,512 @@
+"""TV-DRF judged: the optimum of (9) by linear programs with certificates, and in exact fractions.
+
+:func:`lexicographic_run` takes machines of any shapes. Each round of a period is one linear program that raises the
+smallest value (first of min(beta, 1), then of G) among the users not yet fixed. Its dual prices say who is stuck, and
+on what: by complementary slackness a user whose price is positive stands at the smallest value in every optimum.
+
+:func:`exact_run` is the same for one pool in fractions, queues included, worked out from what everyone would use at a
+trial level, not from event to event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from fairbook.errors import FairbookError, InvalidInput
+from fairbook.model import (
+    FloatArray,
+    as_fractions,
+    as_weights,
+    check_amounts,
+    check_demands,
+    demand_matrix,
+    phased_demands,
+)
+
+__all__ = ["ExactTvRun", "LpRun", "Round", "exact_run", "lexicographic_run"]
+
+ZERO = Fraction(0)
+
+# --------------------------------------------------------------------------------------------- linear programs
+
+
+@dataclass(frozen=True)
+class Round:
+    """One linear program of a period, and why its value cannot be higher.
+
+    Attributes
+    ----------
+    kind : {"coefficient", "share"}
+        Whether min(beta, 1) or G was raised.
+    value : float
+        The smallest value of the users not fixed before.
+    fixed : tuple of int
+        Users found stuck at it.
+    user_prices : ndarray, shape (n,)
+        Not negative, sum 1: how much each user's row holds the value down.
+    prices : ndarray, shape (K, m)
+        Not negative, per part of the pool's total: which resource of which machine does.
+    bound : float
+        The dual objective: an upper bound on the value that follows from the prices alone.
+    """
+
+    kind: str
+    value: float
+    fixed: tuple[int, ...]
+    user_prices: FloatArray
+    prices: FloatArray
+    bound: float
+
+
+class LpRun(NamedTuple):
+    """What happened over T periods.
+
+    Attributes
+    ----------
+    tasks, sharing_coefficients, cumulative_shares : ndarray, shape (T, n)
+    alone : ndarray, shape (T, n, m)
+    on_machines : ndarray, shape (T, n, K)
+        Tasks on each machine.
+    rounds : list of T lists of Round
+    """
+
+    tasks: FloatArray
+    sharing_coefficients: FloatArray
+    cumulative_shares: FloatArray
+    alone: FloatArray
+    on_machines: FloatArray
+    rounds: list[list[Round]]
+
+
+def _solve(cost: FloatArray, rows: FloatArray, right: FloatArray, bounds: FloatArray) -> Any:
+    result = linprog(cost, A_ub=rows, b_ub=right, bounds=bounds, method="highs",
+                     options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10})
+    if result.status != 0:
+        raise FairbookError(f"HiGHS did not solve a program of TV-DRF: {result.message}")
+    return result
+
+
+class _Programs:
+    """The programs of one period. Variables: y_ik >= 0, what user i runs on machine k in dominant share of the pool."""
+
+    def __init__(self, need: FloatArray, most: FloatArray, room: FloatArray, able: NDArray[np.bool_]) -> None:
+        self.need, self.most, self.room, self.able = need, most, room, able
+        self.n, self.m = need.shape
+        self.K = len(room)
+        self.rounds: list[Round] = []
+
+    def use_rows(self) -> FloatArray:
+        rows = np.zeros((self.K, self.m, self.n, self.K))
+        for k in range(self.K):
+            rows[k, :, :, k] = self.need.T
+        return rows.reshape(self.K * self.m, -1)
+
+    def leximin(self, kind: str, rates: FloatArray, starts: FloatArray, cap: float, floors: FloatArray) -> FloatArray:
+        """Maximise the sorted values v_i = min over r of starts[i, r] + rates[i, r] * y_i, none counted beyond ``cap``.
+
+        ``floors`` (n,) are values of y_i to keep. Give y_i per machine, (n, K).
+        """
+        n, K = self.n, self.K
+        base = np.hstack([self.use_rows(), np.zeros((self.K * self.m, 1))])
+        each = np.kron(np.eye(n), np.ones(K))
+        per_user = np.hstack([each, np.zeros((n, 1))])
+        fixed = np.full(n, np.nan)
+        shift = min(starts.min(), 0.0) if kind == "coefficient" else starts.min()
+        lower = floors.copy()
+        while True:
+            free = np.flatnonzero(np.isnan(fixed))
+            if not len(free):
+                break
+            pairs = [(i, r) for i in free for r in range(starts.shape[1]) if np.isfinite(starts[i, r])]
+            above = np.zeros((len(pairs), n * K + 1))
+            for p, (i, r) in enumerate(pairs):
+                above[p, i * K:(i + 1) * K] = -rates[i, r]
+                above[p, -1] = 1.0
+            right_above = np.array([starts[i, r] - shift for i, r in pairs])
+            low, high = lower, np.maximum(self.most, lower)
+            rows = np.vstack([base, above, per_user, -per_user])
+            right = np.concatenate([self.room.ravel(), right_above, high, -low])
+            bounds = np.array([[0.0, np.inf if self.able[i, k] else 0.0] for i in range(n) for k in range(K)]
+                              + [[0.0, cap - shift if np.isfinite(cap) else np.inf]])
+            cost = np.zeros(n * K + 1)
+            cost[-1] = -1.0
+            result = _solve(cost, rows, right, bounds)
+            value = float(result.x[-1])
+            price = -result.ineqlin.marginals
+            a, b = self.K * self.m, self.K * self.m + len(pairs)
+            user_prices = np.zeros(n)
+            for (i, _), weight in zip(pairs, price[a:b], strict=True):
+                user_prices[i] += weight
+            dual = float(price @ right)
+            if np.isfinite(cap):
+                dual += (cap - shift) * max(0.0, 1.0 - float(price[a:b].sum()))
+            stuck = free if value >= cap - shift - 1e-9 else free[user_prices[free] > 1e-7]
+            if not len(stuck):
+                raise FairbookError("a program of TV-DRF fixed nobody: tolerances too tight for this input")
+            self.rounds.append(Round(kind, value + shift, tuple(stuck.tolist()), user_prices,
+                                     price[:a].reshape(self.K, self.m), dual + shift))
+            for i in free:  # the least that gives this value (nobody falls below it again)
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    wanted = np.where(np.isfinite(starts[i]) & (value + shift > starts[i]),
+                                      (value + shift - starts[i]) / rates[i], 0.0).max()
+                lower[i] = min(max(lower[i], wanted * (1 - 1e-9) - 1e-10), self.most[i])
+            fixed[stuck] = value
+        result = _solve(np.zeros(n * K), np.vstack([self.use_rows(), -each, each]),
+                        np.concatenate([self.room.ravel(), -lower * (1 - 1e-9), lower]), bounds[:-1])
+        self.placed = result.x.reshape(n, K)
+        return lower
+
+
+def _own(demands: FloatArray, bounds: FloatArray, machines: FloatArray, parts: FloatArray, alone: str) -> FloatArray:
+    """What each would have in use without sharing, (n, m), one period."""
+    if alone == "resources":
+        with np.errstate(invalid="ignore"):
+            return np.minimum(np.where(demands > 0, demands * bounds[:, None], 0.0), parts @ machines)
+    own = np.zeros_like(demands)
+    for i, row in enumerate(demands):
+        if bounds[i] > 0:
+            needs = row > 0
+            runs = sum(float((parts[i, k] * machines[k][needs] / row[needs]).min()) for k in range(len(machines)))
+            own[i] = row * min(bounds[i], runs)
+    return own
+
+
+def lexicographic_run(demands: Any, tasks: Any, machines: Any, contributions: Any, alone: str = "bundles",
+                      weights: Any = None) -> LpRun:
+    """Run the lexicographic mechanism (9), fluid, on machines of any shapes; unserved tasks expire.
+
+    Parameters
+    ----------
+    demands, tasks, machines, contributions, alone, weights
+        As for ``fairbook.mechanisms.tv_drf.tv_drf``; contributions of shape (n, K), ``alone`` "bundles" or "resources".
+
+    Returns
+    -------
+    LpRun
+
+    Notes
+    -----
+    Variables are dominant shares of the pool, capacities parts of its totals. Cost: at most 2 n programs of n K + 1
+    variables and K m + n (m + 2) rows a period; for n and K up to about 20. Accurate to about 1e-7.
+
+    Examples
+    --------
+    >>> run = lexicographic_run([[[2, 1], [1, 1]], [[5, 5], [20, 10]]], [[15, 70], [12, 4]], [[50, 50], [50, 50]],
+    ...                         [[1, 0], [0, 1]], alone="resources")
+    >>> run.tasks.round(6)
+    array([[15., 70.],
+           [12.,  2.]])
+    """
+    values = phased_demands(demands).values
+    T, n, m = values.shape
+    pool = demand_matrix(machines, "machines").values
+    check_demands(pool, "machines")
+    parts = demand_matrix(contributions, "contributions").values
+    check_amounts(parts, "contributions")
+    counts = demand_matrix(tasks, "tasks").values
+    if pool.shape[1] != m or parts.shape != (n, len(pool)) or counts.shape != (T, n):
+        raise InvalidInput("machines, contributions, tasks", f"must have shapes (K, {m}), ({n}, K), ({T}, {n})",
+                           [pool.shape, parts.shape, counts.shape])
+    if alone not in ("bundles", "resources"):
+        raise InvalidInput("alone", "must be 'bundles' or 'resources'", alone)
+    total = pool.sum(axis=0)
+    weight = (parts @ pool / total).mean(axis=1) if weights is None else as_weights(weights, n)
+    run = LpRun(np.zeros((T, n)), np.zeros((T, n)), np.zeros((T, n)), np.zeros_like(values),
+                np.zeros((T, n, len(pool))), [])
+    used, owned, level = np.zeros((n, m)), np.zeros((n, m)), np.zeros(n)
+    for t in range(T):
+        share = values[t] / total
+        dominant = share.max(axis=1)
+        some = dominant > 0
+        need = share / np.where(some, dominant, 1.0)[:, None]
+        most = np.minimum(np.where(some, counts[t], 0.0) * np.where(some, dominant, 1.0), 2.0)
+        run.alone[t] = _own(values[t], np.where(some, counts[t], 0.0), pool, parts, alone)
+        owned += run.alone[t] / total
+        able = np.array([[bool((machine[row > 0] > 0).all()) for machine in pool] for row in values[t]])
+        programs = _Programs(need, most, pool / total, able)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            starts = np.where(owned > 0, used / owned, np.inf)
+            rates = np.where(owned > 0, need / owned, 0.0)
+        starts[~np.isfinite(starts).any(axis=1)] = 1.0  # nothing owned: nothing to make good
+        floors = programs.leximin("coefficient", rates, starts, 1.0, np.zeros(n))
+        y = programs.leximin("share", 1.0 / weight[:, None], level[:, None].copy(), np.inf, floors)
+        run.tasks[t] = y / np.where(some, dominant, 1.0)
+        run.on_machines[t] = programs.placed / np.where(some, dominant, 1.0)[:, None]
+        used += y[:, None] * need
+        level += y / weight
+        with np.errstate(divide="ignore", invalid="ignore"):
+            beta = np.where(owned > 0, used / owned, np.inf).min(axis=1)
+        run.sharing_coefficients[t] = np.where(np.isinf(beta) & ~(used > 0).any(axis=1), 1.0, beta)
+        run.cumulative_shares[t] = level
+        run.rounds.append(programs.rounds)
+    return run
+
+
+# -------------------------------------------------------------------------------------------- exact fractions
+
+
+class ExactTvRun(NamedTuple):
+    """What happened over T periods, in fractions; names as in the float result.
+
+    Attributes
+    ----------
+    tasks, sharing_coefficients, cumulative_shares : list of T lists of n
+        A coefficient is None where it is infinite.
+    amounts, alone : list of T lists of n lists of m
+    below_one : list of T bools
+        Whether beta >= 1 was out of reach for some user.
+    """
+
+    tasks: list[list[Fraction]]
+    sharing_coefficients: list[list[Fraction | None]]
+    cumulative_shares: list[list[Fraction]]
+    amounts: list[list[list[Fraction]]]
+    alone: list[list[list[Fraction]]]
+    below_one: list[bool]
+
+
+Queue = list[tuple[list[Fraction], Fraction]]  # (demand vector in parts of the pool, tasks)
+
+
+def _add(a: Sequence[Fraction], b: Sequence[Fraction], times: Fraction = Fraction(1)) -> list[Fraction]:
+    return [x + times * y for x, y in zip(a, b, strict=True)]
+
+
+def _cut(queue: Queue, some: Fraction) -> tuple[list[Fraction], Fraction, Queue]:
+    """Run so many tasks of a queue: what they use, their dominant shares added up, what is left."""
+    use, share = [ZERO] * (len(queue[0][0]) if queue else 0), ZERO
+    for place, (row, count) in enumerate(queue):
+        now = min(some, count)
+        use, share, some = _add(use, row, now), share + now * max(row), some - now
+        if now < count:
+            return use, share, [(row, count - now), *queue[place + 1:]]
+    return use, share, []
+
+
+def _position(queue: Queue, wanted: Callable[[int, Fraction], Fraction | None]) -> Fraction:
+    """Add up the tasks that ``wanted`` (group, tasks in it) takes of each group; None ends it."""
+    done = ZERO
+    for place, (_, count) in enumerate(queue):
+        some = wanted(place, count)
+        if some is None:
+            return done
+        done += some
+        if some < count:
+            return done
+    return done
+
+
+def _tasks_for_share(queue: Queue, share: Fraction) -> Fraction:
+    """Tasks of a queue that add up to a dominant share (or all of them)."""
+    left = [max(share, ZERO)]
+
+    def wanted(place: int, count: Fraction) -> Fraction:
+        some = min(count, left[0] / max(queue[place][0]))
+        left[0] -= some * max(queue[place][0])
+        return some
+    return _position(queue, wanted)
+
+
+def _tasks_for_coefficient(queue: Queue, used: list[Fraction], owned: list[Fraction],
+                           value: Fraction) -> Fraction | None:
+    """Give the least number of tasks that brings beta to a value, None where all of them do not."""
+    lack = [value * o - u for u, o in zip(used, owned, strict=True)]
+    done = ZERO
+    for row, count in queue:
+        if max(lack) <= 0:
+            return done
+        full = all(x <= count * r for x, r in zip(lack, row, strict=True) if x > 0)
+        some = max((x / r for x, r in zip(lack, row, strict=True) if x > 0), default=ZERO) if full else count
+        lack, done = _add(lack, row, -some), done + some
+        if full:
+            return done
+    return done if max(lack) <= 0 else None
+
+
+def _leximin(queues: list[Queue], tasks_at: Callable[[int, Fraction], Fraction],
+             corners: Callable[[int], list[Fraction]], top: Fraction | None) -> list[Fraction]:
+    """Raise a common value for all; whoever needs next what is used up stays. Give the tasks of each user.
+
+    ``tasks_at(i, value)`` must be piecewise linear in the value between ``corners(i)``, and not fall.
+    """
+    n = len(queues)
+    m = max((len(queue[0][0]) for queue in queues if queue), default=0)
+    fixed: dict[int, Fraction] = {i: ZERO for i in range(n) if not queues[i]}
+    total = [sum((count for _, count in queue), ZERO) for queue in queues]
+    while len(fixed) < n:
+        free = [i for i in range(n) if i not in fixed]
+
+        def use(value: Fraction, free: list[int] = free) -> list[Fraction]:
+            found = [ZERO] * m
+            for i in range(n):
+                x = fixed[i] if i in fixed else tasks_at(i, value)
+                if queues[i]:
+                    found = _add(found, _cut(queues[i], x)[0])
+            return found
+        marks = sorted({c for i in free for c in corners(i) if top is None or c <= top} | ({top} if top is not None
+                                                                                          else set()))
+        level = marks[0]
+        for low, high in pairwise(marks):
+            below, above = use(low), use(high)
+            ends = [(1 - a) / (b - a) for a, b in zip(below, above, strict=True) if b > 1]
+            level = low + (high - low) * min(ends) if ends else high
+            if ends:
+                break
+        now = use(level)
+        held = {i: tasks_at(i, level) for i in free}
+        stuck = []
+        for i in free:
+            rest = _cut(queues[i], held[i])[2]
+            next_row = rest[0][0] if held[i] < total[i] else None
+            if next_row is None or level == top or any(u == 1 and r > 0 for u, r in zip(now, next_row, strict=True)):
+                stuck.append(i)
+        if not stuck:
+            stuck = [i for i in free if max(corners(i)) <= level]
+        for i in stuck:
+            fixed[i] = held[i]
+    return [fixed[i] for i in range(n)]
+
+
+def _floors(queues: list[Queue], used: list[list[Fraction]],
+            owned: list[list[Fraction]]) -> tuple[list[Fraction], bool]:
+    """Tasks that everyone is sure of because of beta >= 1, and whether that is out of reach."""
+    n = len(queues)
+    wanted = [_tasks_for_coefficient(queues[i], used[i], owned[i], Fraction(1)) for i in range(n)]
+    if None not in wanted:
+        needed = [x for x in wanted if x is not None]
+        use = [_cut(queue, x)[0] for queue, x in zip(queues, needed, strict=True) if queue]
+        if not use or max(sum(column, ZERO) for column in zip(*use, strict=True)) <= 1:
+            return needed, False
+    # out of reach: make min(beta, 1) lexicographically max-min; a user rises until a task does not raise its beta
+    corner: list[list[Fraction]] = []
+    for i in range(n):
+        marks, (u, rest) = [], (used[i], queues[i])
+        o = owned[i]
+        while rest:
+            ratios = [(a / b, r / b) for a, b, r in zip(u, o, rest[0][0], strict=True) if b > 0]
+            if not ratios or min(ratios)[0] >= 1:
+                break
+            low, rate = min(ratios)  # among equal ratios the slowest
+            marks.append(low)
+            if rate == 0:
+                break
+            steps = [(v - low) / (rate - g) for v, g in ratios if g < rate and v > low]
+            width = min([rest[0][1], (1 - low) / rate, *steps])
+            u, rest = _add(u, rest[0][0], width), _cut(rest, width)[2]
+            marks.append(low + rate * width)
+        corner.append(marks or [Fraction(1)])
+
+    def tasks_at(i: int, value: Fraction) -> Fraction:
+        x = _tasks_for_coefficient(queues[i], used[i], owned[i], min(value, max(corner[i])))
+        if x is None:
+            raise FairbookError("a coefficient that was reached is out of reach: a defect of fairbook")
+        return x
+    return _leximin(queues, tasks_at, lambda i: [*corner[i], Fraction(1)], Fraction(1)), True
+
+
+def _period(queues: list[Queue], used: list[list[Fraction]], owned: list[list[Fraction]], level: list[Fraction],
+            weights: list[Fraction]) -> tuple[list[Fraction], bool]:
+    floors, below = _floors(queues, used, owned)
+
+    def tasks_at(i: int, value: Fraction) -> Fraction:
+        return max(floors[i], _tasks_for_share(queues[i], (value - level[i]) * weights[i]))
+
+    def corners(i: int) -> list[Fraction]:
+        marks = [level[i]]
+        for row, count in queues[i]:
+            marks.append(marks[-1] + count * max(row) / weights[i])
+        return [*marks, level[i] + _cut(queues[i], floors[i])[1] / weights[i]]
+    return _leximin(queues, tasks_at, corners, None), below
+
+
+def exact_run(demands: Sequence[Any], tasks: Sequence[Any], capacities: Sequence[Any], parts: Sequence[Any],
+              alone: str = "bundles", unserved: str = "expires", weights: Sequence[Any] | None = None) -> ExactTvRun:
+    """Run the lexicographic mechanism in one pool in exact fractions.
+
+    Parameters
+    ----------
+    demands : nested sequences, shape (T, n, m)
+        A row of zeros: no tasks.
+    tasks : nested sequences, shape (T, n)
+        Finite.
+    capacities : sequence, shape (m,)
+        Of the pool.
+    parts : sequence, shape (n,)
+        The part of the pool (of each resource) that each user brought; positive, sums to 1. Weights unless given.
+    alone, unserved
+        As for ``fairbook.mechanisms.tv_drf.tv_drf``, "whole_bundles" excepted.
+
+    Notes
+    -----
+    Cost O(T n^3 m q) operations on fractions, q the length of a queue: for small instances.
+
+    Examples
+    --------
+    >>> run = exact_run([[[2, 1], [1, 1]], [[5, 5], [20, 10]]], [[15, 70], [12, 4]], [100, 100], ["1/2", "1/2"],
+    ...                 alone="resources")
+    >>> [str(beta) for beta in run.sharing_coefficients[1]]
+    ['9/8', '1']
+    """
+    rows, counts = as_fractions(demands, "demands"), as_fractions(tasks, "tasks")
+    size, part = as_fractions(capacities, "capacities"), as_fractions(parts, "parts")
+    T, n, m = len(rows), len(part), len(size)
+    if len(counts) != T or {len(row) for row in counts} != {n} or {len(row) for row in rows} != {n} or (
+            {len(row) for period in rows for row in period} != {m}):
+        raise InvalidInput("demands, tasks", f"must have shapes (T, {n}, {m}) and (T, {n})", [demands, tasks])
+    if alone not in ("bundles", "resources") or unserved not in ("expires", "waits"):
+        raise InvalidInput("alone, unserved", "must be known", [alone, unserved])
+    weight = part if weights is None else as_fractions(weights, "weights")
+    weight = [w / sum(weight, ZERO) for w in weight]
+    run = ExactTvRun([], [], [], [], [], [])
+    used, owned = [[ZERO] * m for _ in range(n)], [[ZERO] * m for _ in range(n)]
+    level = [ZERO] * n
+    queues: list[Queue] = [[] for _ in range(n)]
+    at_home: list[Queue] = [[] for _ in range(n)]
+    lacking = [[ZERO] * m for _ in range(n)]
+    for t in range(T):
+        own = []
+        for i in range(n):
+            row = [d / c for d, c in zip(rows[t][i], size, strict=True)]
+            new: Queue = [(row, counts[t][i])] if any(row) and counts[t][i] > 0 else []
+            queues[i] = (queues[i] if unserved == "waits" else []) + new
+            at_home[i] = (at_home[i] if unserved == "waits" else []) + new
+            if alone == "resources":
+                asked = _add(lacking[i], row, counts[t][i])
+                own.append([min(a, part[i]) for a in asked])
+                if unserved == "waits":
+                    lacking[i] = _add(asked, own[i], Fraction(-1))
+            else:
+                left, room = [part[i]] * m, True
+                while at_home[i] and room:
+                    task, count = at_home[i][0]
+                    fit = min(c / d for c, d in zip(left, task, strict=True) if d > 0)
+                    room = fit >= count
+                    left = _add(left, task, -min(fit, count))
+                    at_home[i] = _cut(at_home[i], min(fit, count))[2] if min(fit, count) > 0 else at_home[i]
+                own.append([part[i] - c for c in left])
+            owned[i] = _add(owned[i], own[i])
+        found, below = _period(queues, used, owned, level, weight)
+        amounts, beta = [], []
+        for i in range(n):
+            use, share, rest = _cut(queues[i], found[i])
+            use = use or [ZERO] * m
+            queues[i] = rest
+            used[i], level[i] = _add(used[i], use), level[i] + share / weight[i]
+            amounts.append([u * c for u, c in zip(use, size, strict=True)])
+            ratios = [u / o for u, o in zip(used[i], owned[i], strict=True) if o > 0]
+            beta.append(min(ratios) if ratios else None if any(used[i]) else Fraction(1))
+        run.tasks.append(found)
+        run.sharing_coefficients.append(beta)
+        run.cumulative_shares.append(list(level))
+        run.amounts.append(amounts)
+        run.alone.append([[o * c for o, c in zip(row, size, strict=True)] for row in own])
+        run.below_one.append(below)
+    return run

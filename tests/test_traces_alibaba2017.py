@@ -1,0 +1,972 @@
+"""The Alibaba 2017 reader, digest and samplings, each number reached a second way.
+
+The reference here shares no code with the package: it reads whole files with pandas and the csv module, and groups,
+sorts and counts with pandas or plain loops.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import json
+import math
+import os
+import re
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from decimal import ROUND_HALF_EVEN, Context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fairbook import cli
+from fairbook.errors import InvalidInput, TraceError
+from fairbook.traces import _paths, alibaba2017
+from fairbook.traces.alibaba2017 import (
+    Jobs,
+    compare_quantisations,
+    deal_jobs,
+    digest,
+    load_digest,
+    machine_mix,
+    read_batch_task,
+    read_jobs,
+    read_server_event,
+    sample_jobs,
+    verify_digest,
+)
+
+NAMES = ["created", "modified", "job", "task", "instances", "status", "plan_cpu", "memory"]
+HEADER = (
+    "task_create_time, task_end_time, job_id, task_id,number_of_instances, status, "
+    "number_of_cpus_requested_per_instance_in_the_task,normalized_memory_requested_per_instance_in_the_task\r\n"
+)
+fuzzed = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def raw_folder() -> Path:
+    """Return the folder with the genuine trace, or skip."""
+    root = os.environ.get("FAIRBOOK_TRACES")
+    if not root:
+        pytest.skip("FAIRBOOK_TRACES is not set: the digest was NOT recomputed from the raw trace")
+    folder = Path(root) / "alibaba2017"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} does not exist: the digest was NOT recomputed from the raw trace")
+    return folder
+
+
+def line(
+    created: int | str = 5,
+    job: int | str = 1,
+    task: int | str = 1,
+    instances: int | str = 3,
+    cpu: int | str = 50,
+    memory: str = "0.25",
+    status: str = "Terminated",
+    modified: int | str = 9,
+) -> str:
+    return f"{created},{modified},{job},{task},{instances},{status},{cpu},{memory}\n"
+
+
+def write(folder: Path, text: str | bytes, name: str = "batch_task.csv") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    data = text.encode() if isinstance(text, str) else text
+    (folder / name).write_bytes(gzip.compress(data, mtime=0) if name.endswith(".gz") else data)
+    return folder / name
+
+
+def random_trace(seed: int, jobs: int = 40) -> list[str]:
+    """Make lines with repeated shapes, lacking and zero requests, negative times and many ties."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    task = 0
+    for job in range(1, jobs + 1):
+        start = int(rng.integers(-30, 200))
+        for _ in range(int(rng.integers(1, 6))):
+            task += 1
+            lines.append(
+                line(
+                    start + int(rng.choice([0, 0, 0, 1, 25])),
+                    job * 7919 % 1009,
+                    task,
+                    int(rng.choice([1, 1, 2, 17, 64486])),
+                    str(rng.choice(["50", "100", "50", "", "0"], p=[0.4, 0.3, 0.1, 0.15, 0.05])),
+                    str(rng.choice(["0.25", "0.00540470582", "5.5e-3", "", "0"], p=[0.4, 0.3, 0.1, 0.15, 0.05])),
+                    str(rng.choice(["Terminated", "Waiting", "Failed"])),
+                )
+            )
+    return [lines[k] for k in rng.permutation(len(lines))]
+
+
+def reference(texts: Sequence[str]) -> list[tuple[tuple[int, int, int, float], ...]]:
+    """Gather lines into jobs by the csv module and loops: each job its groups (created, instances, cpu, memory)."""
+    jobs: dict[int, list[tuple[int, int, int, int, float]]] = {}
+    for text in texts:
+        for row in csv.reader(io.StringIO(text)):
+            if row[6] and row[7]:
+                group = (int(row[0]), int(row[3]), int(row[4]), int(row[6]), float(f"{float(row[7]):.9f}"))
+                jobs.setdefault(int(row[2]), []).append(group)
+    return sorted(tuple((g[0], *g[2:]) for g in sorted(groups)) for groups in jobs.values())
+
+
+def listed(jobs: Jobs) -> list[tuple[tuple[int, int, int, float], ...]]:
+    """Take Jobs apart into what `reference` gives."""
+    rows = list(zip(*(a.tolist() for a in (jobs.created, jobs.instances, jobs.plan_cpu, jobs.memory)), strict=True))
+    return sorted(tuple(rows[a:b]) for a, b in zip(jobs.first[:-1], jobs.first[1:], strict=True))
+
+
+def rounded_to(
+    jobs: Sequence[tuple[tuple[int, int, int, float], ...]], digits: int
+) -> list[tuple[tuple[int, int, int, float], ...]]:
+    """Round what `reference` gives: instances and memory by the decimal module, from their exact values."""
+    near = Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal_from_float
+    return sorted(tuple((t, int(near(k)), cpu, float(near(m))) for t, k, cpu, m in groups) for groups in jobs)
+
+
+def assert_same(a: Jobs, b: Jobs) -> None:
+    for name in ("first", "created", "instances", "plan_cpu", "memory", "machine_classes"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What the digest holds
+
+
+@pytest.mark.parametrize("name", ["batch_task.csv", "batch_task.csv.gz"])
+@pytest.mark.parametrize("seed", range(4))
+def test_digest_equals_the_reference(tmp_path: Path, seed: int, name: str) -> None:
+    texts = random_trace(seed)
+    write(tmp_path / "in", "".join(texts), name)
+    report = digest(tmp_path / "in", tmp_path / "out")
+    held, expected = load_digest(tmp_path / "out"), reference(texts)
+    assert listed(held) == expected
+    assert_same(held, read_jobs(tmp_path / "in"))
+    assert [groups[0][0] for groups in expected] == held.created[held.first[:-1]].tolist()
+
+    frame = pd.read_csv(io.StringIO("".join(texts)), header=None, names=NAMES)
+    lacking = frame[["plan_cpu", "memory"]].isna()
+    known = frame[~lacking.any(axis=1)]
+    span = known.groupby("job")["created"].agg(lambda times: times.max() - times.min())
+    assert report.counts == {
+        "rows": len(frame),
+        "jobs_in_trace": frame["job"].nunique(),
+        "instances_in_trace": frame["instances"].sum(),
+        "rows_without_request": lacking.any(axis=1).sum(),
+        "rows_with_half_a_request": (lacking.sum(axis=1) == 1).sum(),
+        "instances_without_request": frame["instances"].sum() - known["instances"].sum(),
+        "jobs_without_request": frame["job"].nunique() - known["job"].nunique(),
+        "jobs": known["job"].nunique(),
+        "groups": len(known),
+        "instances": known["instances"].sum(),
+        "groups_zero_cpu": (known["plan_cpu"] == 0).sum(),
+        "groups_zero_memory": (known["memory"] == 0).sum(),
+        "jobs_before_trace": (known.groupby("job")["created"].min() < 0).sum(),
+        "jobs_within_a_second": (span <= 1).sum(),
+        **{
+            f"rows_{s}": (frame["status"].str.lower() == s).sum()
+            for s in ("ready", "waiting", "running", "terminated", "failed", "cancelled")
+        },
+        "instances_stored": known["instances"].sum(),
+        "distinct_requests": len(known.assign(memory=known["memory"].round(9)).drop_duplicates(NAMES[-2:])),
+        "distinct_shapes": len({tuple((g[0] - job[0][0], *g[1:]) for g in job) for job in expected}),
+    }
+    assert min(report.counts[k] for k in ("rows_with_half_a_request", "groups_zero_cpu", "jobs_before_trace")) > 0
+    assert report.counts["distinct_shapes"] < report.counts["jobs"]
+
+
+def test_same_bytes_whatever_the_order_the_parts_and_the_dress(tmp_path: Path) -> None:
+    texts = random_trace(9)
+    write(tmp_path / "a", "".join(texts))
+    whole = digest(tmp_path / "a", tmp_path / "out").outputs
+    write(tmp_path / "b", HEADER + "".join(texts[::-1]).replace("\n", "\r\n"), "batch_task.csv.gz")
+    dressed = digest(tmp_path / "b", tmp_path / "out")
+    assert dressed.provenance["inputs"]["batch_task"][0]["header"] is True
+    parts = [write(tmp_path / "c", "".join(texts[k::3]), f"batch_task_part-{k:05d}-of-00003.csv") for k in (2, 0, 1)]
+    assert whole == dressed.outputs
+    for source in (tmp_path / "c", parts, parts[::-1]):
+        cut = digest(source, tmp_path / "out")
+        assert whole == cut.outputs
+        assert [entry["part"] for entry in cut.provenance["inputs"]["batch_task"]] == [0, 1, 2]
+    names = sorted(p.name for p in (tmp_path / "out").iterdir())
+    assert names == ["alibaba2017.json", "alibaba2017_jobs.csv", "alibaba2017_requests.csv"]
+
+
+def test_the_tables_of_a_trace_done_by_hand(tmp_path: Path) -> None:
+    text = line(7, 1, 12, 1) + line(6, 1, 13, 20, 100, "0.5") + line(6, 1, 11, 4)  # by creation, then by task
+    text += line(-3, 2, 1, 20, 100, "0.5") + line(-3, 2, 2, 4) + line(-2, 2, 3, 1)
+    text += line(50, 3, 4, 4) + line(50, 4, 5, 4) + line(50, 4, 6, 9, "", "")
+    write(tmp_path / "in", text)
+    write(tmp_path / "in", "0,1,add,,64,0.69,1\n0,2,add,,64,1,1\n9,2,softerror,disk_full,0,0,0\n", "server_event.csv")
+    report = digest(tmp_path / "in", tmp_path / "out")
+    assert (tmp_path / "out" / "alibaba2017_requests.csv").read_text() == (
+        "request,plan_cpu,plan_mem,groups,instances\n0,50,0.25,6,18\n1,100,0.5,2,40\n"
+    )
+    assert (tmp_path / "out" / "alibaba2017_jobs.csv").read_text() == (
+        "created,groups\n-3,1*20 0*4 0+1\n6,0*4 1*20 0+1\n50 50,0*4\n"
+    )
+    assert (tmp_path / "out" / "alibaba2017_machines.csv").read_text() == "cpu,memory,machines\n64,0.69,1\n64,1,1\n"
+    held = load_digest(tmp_path / "out")
+    assert held.frame.to_numpy().tolist() == [
+        [0, 0, -3, 20, 100, 0.5],
+        [0, 1, -3, 4, 50, 0.25],
+        [0, 2, -2, 1, 50, 0.25],
+        [1, 0, 6, 4, 50, 0.25],
+        [1, 1, 6, 20, 100, 0.5],
+        [1, 2, 7, 1, 50, 0.25],
+        [2, 0, 50, 4, 50, 0.25],
+        [3, 0, 50, 4, 50, 0.25],
+    ]
+    assert held.groups_per_job.tolist() == [3, 3, 1, 1]
+    assert held.cores.tolist() == [1, 0.5, 0.5, 0.5, 1, 0.5, 0.5, 0.5]
+    assert held.machines.to_numpy().tolist() == [[64, 0.69, 1], [64, 1, 1]]
+    assert repr(held) == "Jobs(4 jobs, 8 task groups, 58 instances)"
+    assert report.provenance["machines"] == {
+        "events": 3,
+        "add_events": 2,
+        "softerror_events": 1,
+        "harderror_events": 0,
+        "machines": 2,
+        "cpu": 128,
+        "memory": 1.69,
+    }
+    assert "8 groups of 4 jobs with 58 instances in 3 shapes of 2 requests" in str(report)
+    assert "1 groups without a request left out (9 instances), and 0 jobs" in str(report)
+    with pytest.raises(ValueError, match="read-only"):
+        held.memory[0] = 1
+
+
+def test_memory_is_kept_to_nine_decimals(tmp_path: Path) -> None:
+    write(tmp_path / "in", line(memory="0.005404705821447985"))
+    digest(tmp_path / "in", tmp_path / "out")
+    assert load_digest(tmp_path / "out").memory.tolist() == [0.005404706]
+    assert read_batch_task(tmp_path / "in")["plan_mem"].tolist() == [0.005404705821447985]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Good and bad files
+
+
+def test_frames_as_published(tmp_path: Path) -> None:
+    write(tmp_path, HEADER + line(-1078) + line(6, 2, 2, 1, "", "", "Waiting"))
+    frame = read_batch_task(tmp_path)
+    assert frame.columns.tolist()[:5] == ["create_timestamp", "modify_timestamp", "job_id", "task_id", "instance_num"]
+    assert frame["create_timestamp"].tolist() == [-1078, 6]
+    assert frame["status"].tolist() == ["Terminated", "Waiting"]
+    assert frame["plan_cpu"].isna().tolist() == frame["plan_mem"].isna().tolist() == [False, True]
+    assert str(frame["plan_cpu"].dtype) == "Int64"
+    write(tmp_path, "8,3,harderror,x,0,0,0\n0,3,add,,64,0.5,1\n0,1,add,,32,,\n", "server_event.csv")
+    events = read_server_event(tmp_path)
+    assert events["timestamp"].tolist() == [0, 0, 8]
+    assert events["machine_id"].tolist() == [3, 1, 3]
+    assert events["event_detail"].tolist() == ["", "", "x"]
+    assert machine_mix(events).to_numpy().tolist() == [[64, 0.5, 1]]  # an event without a capacity tells none
+    with pytest.raises(InvalidInput, match=r"^events "):
+        machine_mix(frame)
+
+
+BAD_TASKS = [
+    ("", "line 3: expected 8 columns, found 1"),
+    (line()[:-1].rsplit(",", 1)[0], "line 3: expected 8 columns, found 7"),
+    (line()[:-1] + ",0", "line 3: expected 8 columns, found 9"),
+    (HEADER[:-2], r"line 3: column 1 \(create_timestamp\) is not an integer"),
+    (line("")[:-1], r"line 3: column 1 \(create_timestamp\) is empty but mandatory"),
+    (line("+5")[:-1], r"line 3: column 1 \(create_timestamp\)"),
+    (line("5.0")[:-1], r"line 3: column 1 \(create_timestamp\)"),
+    (line("9" * 19)[:-1], r"line 3: column 1 \(create_timestamp\)"),
+    (line(modified=" 9")[:-1], r"line 3: column 2 \(modify_timestamp\)"),
+    (line(job="")[:-1], r"line 3: column 3 \(job_id\) is empty"),
+    (line(job="-1")[:-1], r"line 3: column 3 \(job_id\)"),
+    (line(task="1_0")[:-1], r"line 3: column 4 \(task_id\)"),
+    (line(instances=0)[:-1], r"line 3: column 5 \(instance_num\) is less than 1"),
+    (line(instances="")[:-1], r"line 3: column 5 \(instance_num\) is empty"),
+    (line(status="")[:-1], r"line 3: column 6 \(status\) is empty"),
+    (line(status="terminated")[:-1], r"line 3: column 6 \(status\) is none of Ready, Waiting"),
+    (line(status='"Failed"')[:-1], r"line 3: column 6 \(status\) is not a plain word"),
+    (line(cpu="0.5")[:-1], r"line 3: column 7 \(plan_cpu\) is not a non-negative integer"),
+    (line(cpu="-50")[:-1], r"line 3: column 7 \(plan_cpu\)"),
+    (line(memory="nan")[:-1], r"line 3: column 8 \(plan_mem\)"),
+    (line(memory="1e999")[:-1], r"line 3: column 8 \(plan_mem\)"),
+    (line(memory="-0.1")[:-1], r"line 3: column 8 \(plan_mem\)"),
+    (line(memory=".")[:-1], r"line 3: column 8 \(plan_mem\)"),
+    (line(memory="0.1\r")[:-1] + "\r", r"line 3: column 8 \(plan_mem\)"),
+    (line()[:-1] + "\x00", r"line 3: column 8 \(plan_mem\)"),
+    (line(9, 4, 1)[:-1], r"line 3: task 1 of job 4 is there already \(.*batch_task\.csv(\.gz)?, line 1\)"),
+]
+
+
+@pytest.mark.parametrize(("bad", "message"), BAD_TASKS)
+@pytest.mark.parametrize("name", ["batch_task.csv", "batch_task.csv.gz"])
+def test_a_bad_line_is_named(tmp_path: Path, bad: str, message: str, name: str) -> None:
+    write(tmp_path / "in", line(job=4) + line(job=4, task=2) + bad + "\n" + line(job=4, task=3), name)
+    for action in (
+        lambda: digest(tmp_path / "in", tmp_path / "out"),
+        lambda: read_batch_task(tmp_path / "in"),
+        lambda: read_jobs(tmp_path / "in"),
+    ):
+        with pytest.raises(TraceError, match=rf"{re.escape(name)}, {message}"):
+            action()
+    assert not (tmp_path / "out").exists()
+    assert not any(t.name == "fairbook-read" for t in threading.enumerate())
+
+
+def test_a_header_counts_as_a_line_and_only_the_known_one_is_taken(tmp_path: Path) -> None:
+    write(tmp_path, HEADER + line() + "x\n")
+    with pytest.raises(TraceError, match="line 3: expected 8"):
+        read_batch_task(tmp_path)
+    write(tmp_path, HEADER + line() + line())
+    with pytest.raises(TraceError, match=r"line 3: task 1 of job 1 is there already \(.*line 2\)"):
+        read_batch_task(tmp_path)
+    for other in (
+        HEADER.replace("job_id", "job_ids"),
+        "create_time,end_time,job_id,task_id,instances,status,cpu,mem\n",
+    ):
+        write(tmp_path, other + line())
+        with pytest.raises(TraceError, match=r"line 1: column 1 \(create_timestamp\)"):
+            read_batch_task(tmp_path)
+    write(tmp_path, HEADER)
+    with pytest.raises(TraceError, match="line 2: the file holds no row"):
+        read_batch_task(tmp_path)
+
+
+def test_a_duplicate_in_another_part_is_named_with_both_places(tmp_path: Path) -> None:
+    write(tmp_path, line(task=1) + line(task=2), "batch_task_part-00000-of-00002.csv")
+    write(tmp_path, line(task=3) + line(task=2), "batch_task_part-00001-of-00002.csv")
+    where = r"part-00001-of-00002.csv, line 2: task 2 of job 1 is there already \(.*part-00000-of-00002.csv, line 2\)"
+    with pytest.raises(TraceError, match=where):
+        read_jobs(tmp_path)
+    write(tmp_path / "x", line())
+    write(tmp_path / "x", line(), "batch_task.csv.gz")  # packed and unpacked side by side
+    with pytest.raises(TraceError, match="is there already"):
+        read_jobs(tmp_path / "x")
+
+
+def test_missing_parts(tmp_path: Path) -> None:
+    for k in (0, 2):
+        write(tmp_path, line(task=k), f"batch_task_part-{k:05d}-of-00005.csv")
+    with pytest.raises(TraceError, match=r"3 part\(s\) of batch_task missing: 1, 3, 4"):
+        read_jobs(tmp_path)
+    with pytest.raises(TraceError, match=r"4 part\(s\)"):
+        digest(tmp_path / "batch_task_part-00002-of-00005.csv", tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ("0,1,add,,64,0.5\n", "line 2: expected 7 columns, found 6"),
+        ("0,1,remove,,64,0.5,1\n", r"line 2: column 3 \(event_type\) is none of add, softerror, harderror"),
+        ("0,,add,,64,0.5,1\n", r"line 2: column 2 \(machine_id\) is empty"),
+        ("0,1,add,a b,64,0.5,1\n", r"line 2: column 4 \(event_detail\)"),
+        ("0,1,add,,64.5,0.5,1\n", r"line 2: column 5 \(cpu\)"),
+        ("0,1,add,,64,inf,1\n", r"line 2: column 6 \(memory\)"),
+    ],
+)
+def test_bad_machines(tmp_path: Path, bad: str, message: str) -> None:
+    write(tmp_path, line())
+    write(tmp_path, "0,9,add,,64,0.5,1\n" + bad, "server_event.csv")
+    for action in (
+        lambda: read_server_event(tmp_path),
+        lambda: digest(tmp_path, tmp_path / "out"),
+        lambda: read_jobs([tmp_path / "batch_task.csv", tmp_path / "server_event.csv"]),
+    ):
+        with pytest.raises(TraceError, match=f"server_event.csv, {message}"):
+            action()
+
+
+def test_truncated_gzip_at_every_byte(tmp_path: Path) -> None:
+    text = "".join(random_trace(1, jobs=3))
+    path = write(tmp_path, text, "batch_task.csv.gz")
+    whole = path.read_bytes()
+    for size in range(len(whole)):
+        path.write_bytes(whole[:size])
+        with pytest.raises(TraceError, match=r"batch_task.csv.gz, line \d+: the (gzip|file is empty)"):
+            read_jobs(tmp_path)
+    path.write_bytes(whole)
+    assert listed(read_jobs(tmp_path)) == reference([text])
+
+
+def test_truncated_csv_is_never_a_silent_wrong_count(tmp_path: Path) -> None:
+    path = write(tmp_path, "".join(random_trace(1, jobs=3)))
+    whole = path.read_bytes()
+    for size in range(len(whole)):
+        if size and whole[:size].endswith(b"\n"):
+            continue  # whole lines: nothing in the file can tell
+        path.write_bytes(whole[:size])
+        at = whole[:size].count(b"\n") + 1
+        with pytest.raises(TraceError, match=rf"csv, line {at}: (the last line does not end|the file is empty)"):
+            read_jobs(tmp_path)
+
+
+@fuzzed
+@given(
+    at=st.integers(0, 10_000),
+    cut=st.integers(0, 3),
+    new=st.one_of(st.binary(max_size=3), st.sampled_from([b",", b"\n", b"-", b"e", b".", b"0", b"9" * 20])),
+)
+def test_a_spoilt_file_is_refused_or_read_as_the_reference_reads_it(
+    tmp_path: Path, at: int, cut: int, new: bytes
+) -> None:
+    data = "".join(random_trace(3, jobs=4)).encode()
+    at %= len(data)
+    data = data[:at] + new + data[at + cut :]
+    path = write(tmp_path, data)
+    try:
+        held: Jobs | None = read_jobs(path)
+    except TraceError as error:
+        held, message = None, str(error)
+    if held is None:
+        assert re.search(r"batch_task\.csv(, line \d+)?: ", message)
+    else:
+        assert listed(held) == reference([data.decode()])
+
+
+def test_nothing_there(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match="no such file or folder"):
+        read_jobs(tmp_path / "x")
+    with pytest.raises(TraceError, match="no batch_task file"):
+        read_jobs(tmp_path)
+    write(tmp_path, line(cpu="") + line(task=2, memory=""))
+    with pytest.raises(TraceError, match=r"batch_task\.csv: no row carries a request"):
+        digest(tmp_path, tmp_path / "out")
+    for source in (7, [], [3]):
+        with pytest.raises(InvalidInput, match=r"^source "):
+            read_jobs(source)  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Writing, loading and verifying
+
+
+def test_output_folders(tmp_path: Path) -> None:
+    path = write(tmp_path / "in", line())
+    write(tmp_path / "in", "0,9,add,,64,0.5,1\n", "server_event.csv")
+    digest([path, tmp_path / "in" / "server_event.csv"], tmp_path / "out")
+    with pytest.raises(TraceError, match=r"holds alibaba2017_machines.csv of another digest"):
+        digest(path, tmp_path / "out")
+    with pytest.raises(TraceError, match="is not a folder"):
+        digest(path, path)
+    with pytest.raises(InvalidInput, match=r"^output_folder "):
+        digest(path, 3)  # type: ignore[arg-type]
+    for digits in (0, 16, 2.0, True):
+        with pytest.raises(InvalidInput, match=r"^memory_digits "):
+            digest(path, tmp_path / "new", memory_digits=digits)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match=r"^instance_digits "):
+            digest(path, tmp_path / "new", instance_digits=digits)  # type: ignore[arg-type]
+    assert not (tmp_path / "new").exists()
+
+
+def _pretend(folder: Path, name: str, content: bytes) -> None:
+    """Replace a table of a digest and make the record agree."""
+    (folder / name).write_bytes(content)
+    held = json.loads((folder / "alibaba2017.json").read_text())
+    held["outputs"][name]["sha256"] = hashlib.sha256(content).hexdigest()
+    (folder / "alibaba2017.json").write_text(json.dumps(held))
+
+
+def test_damaged_digests(tmp_path: Path) -> None:
+    write(tmp_path / "in", "".join(random_trace(7)))
+    out = tmp_path / "out"
+    digest(tmp_path / "in", out)
+    jobs, requests = ((out / f"alibaba2017_{name}.csv").read_bytes() for name in ("jobs", "requests"))
+    (out / "alibaba2017_jobs.csv").write_bytes(jobs.replace(b"1", b"2", 1))
+    with pytest.raises(TraceError, match=r"alibaba2017_jobs.csv: its SHA-256 is not the recorded"):
+        load_digest(out)
+    for spoiled, message in (
+        (b"a,b\n1,2\n", "line 1: expected the header"),
+        (jobs + b"5,0*2+x\n", r"line \d+: is not a job of the digest"),
+        (jobs + b"5,99999\n", r"line \d+: is not a job of the digest"),
+        (jobs + b"5,0,1\n", r"line \d+: is not a job of the digest"),
+        (jobs + b"x,0\n", r"line \d+: is not a job of the digest"),
+        (jobs + b"5,0\n", "do not add up to those of alibaba2017_requests.csv"),
+        (b"created,groups\n", "do not add up"),
+        (b"\xff\n", "cannot be read"),
+    ):
+        _pretend(out, "alibaba2017_jobs.csv", spoiled)
+        with pytest.raises(TraceError, match=message):
+            load_digest(out)
+    _pretend(out, "alibaba2017_jobs.csv", jobs)
+    assert listed(load_digest(out)) == reference(random_trace(7))
+    for spoiled in (requests + b"a,1,1,1,1\n", requests + b"1,1\n", requests + b"nan,nan,nan,nan,nan\n"):
+        _pretend(out, "alibaba2017_requests.csv", spoiled)
+        with pytest.raises(TraceError, match=r"alibaba2017_requests.csv: is not a table of"):
+            load_digest(out)
+    (out / "alibaba2017_jobs.csv").unlink()
+    with pytest.raises(TraceError, match="cannot be read"):
+        load_digest(out)
+    for text in ("", "{}", "[1]", '{"outputs": 3}', '{"outputs": {}}'):
+        (out / "alibaba2017.json").write_text(text)
+        with pytest.raises(TraceError, match="is not the provenance"):
+            load_digest(out)
+    with pytest.raises(TraceError, match="cannot be read"):
+        load_digest(tmp_path / "nowhere")
+    with pytest.raises(InvalidInput, match=r"^folder "):
+        load_digest(7)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("digits", [(None, None), (3, 3), (2, 1)])
+def test_verify(tmp_path: Path, digits: tuple[int | None, int | None]) -> None:
+    texts = random_trace(11)
+    source, out = tmp_path / "in", tmp_path / "out"
+    write(source, "".join(texts))
+    write(source, "0,9,add,,64,0.5,1\n", "server_event.csv")
+    digest(source, out, memory_digits=digits[0], instance_digits=digits[1])
+    write(source, HEADER + "".join(texts[::-1]))  # another dress
+    assert verify_digest(source, out).counts == load_digest(out).provenance["counts"]
+
+    jobs = (out / "alibaba2017_jobs.csv").read_bytes()
+    rows = jobs.split(b"\n")
+    rows[3], rows[4] = rows[4], rows[3]
+    _pretend(out, "alibaba2017_jobs.csv", b"\n".join(rows))
+    with pytest.raises(TraceError, match=r"jobs.csv, line 4: differs"):
+        verify_digest(source, out)
+    _pretend(out, "alibaba2017_jobs.csv", jobs)
+    held = json.loads((out / "alibaba2017.json").read_text())
+    held["counts"]["rows"] += 1
+    (out / "alibaba2017.json").write_text(json.dumps(held))
+    with pytest.raises(TraceError, match="counts of the committed digest differ"):
+        verify_digest(source, out)
+    held["counts"]["rows"] -= 1
+    (out / "alibaba2017.json").write_text(json.dumps(held))
+    (source / "server_event.csv").unlink()
+    with pytest.raises(TraceError, match="was made with server_event, which is missing"):
+        verify_digest(source, out)
+    with pytest.raises(InvalidInput, match=r"^folder "):
+        verify_digest(7)  # type: ignore[arg-type]
+
+
+def test_the_shipped_digest_states_the_known_facts() -> None:
+    held = load_digest()
+    counts = held.provenance["counts"]
+    assert (counts["rows"], counts["jobs_in_trace"], counts["rows_without_request"]) == (80_553, 12_951, 9_017)
+    assert counts["instances_in_trace"] - counts["instances_without_request"] == 11_059_704
+    assert counts["instances"] == 11_059_704
+    assert (held.provenance["memory_digits"], held.provenance["instance_digits"]) == (3, 3)
+    assert int(held.instances.sum()) == counts["instances_stored"] == 11_057_692
+    assert counts["instances_stored"] / counts["instances"] - 1 == pytest.approx(-0.00018, abs=5e-6)
+    assert_same(held.quantised(memory_digits=3, instance_digits=3), held)
+    assert all(float(f"{x:.3g}") == x for x in held.memory.tolist() + held.instances.tolist())
+    assert len(held) == counts["jobs"] == 12_951 - counts["jobs_without_request"] == 12_014
+    assert len(held.created) == counts["groups"] == 80_553 - 9_017
+    assert counts["rows_with_half_a_request"] == counts["groups_zero_cpu"] == counts["groups_zero_memory"] == 0
+    assert (held.instances.min(), held.instances.max()) == (1, 64_500)
+    assert set((held.plan_cpu % 5).tolist()) == {0}
+    assert (held.cores.min(), held.cores.max()) == (0.4, 8.0)
+    assert 0.0027 < held.memory.min() < held.memory.max() < 0.128
+    assert (held.created.min(), held.created.max()) == (-1078, 60_181)
+    assert counts["jobs_within_a_second"] / counts["jobs"] == pytest.approx(0.99, abs=0.005)
+    groups = held.groups_per_job
+    assert [int((groups >= k).sum()) for k in (2, 5, 10, 20)] == [12_014 - 3_055, 6_066, 2_526, 335]
+    assert groups.max() == 156
+    assert (np.diff(held.created[held.first[:-1]]) >= 0).all()
+    assert held.machines["machines"].sum() == 1_313
+    assert held.machines["cpu"].unique().tolist() == [64]
+    assert held.machines["memory"].max() == 1
+    size = sum(_paths.data_path(name).stat().st_size for name in held.provenance["outputs"])
+    assert 100_000 < size < 400_000
+
+
+def test_the_readme_of_the_data_agrees_with_the_provenance() -> None:
+    text = _paths.data_path("README.md").read_text(encoding="utf-8")
+    section = text.split("## Alibaba cluster-trace-v2017", 1)[1].split("\n## ", 1)[0]
+    held = load_digest().provenance
+    for output in held["outputs"].values():
+        assert output["sha256"] in section
+    for name, count in held["counts"].items():
+        if count > 900 and name not in ("rows_running", "rows_terminated", "rows_failed", "jobs_within_a_second"):
+            assert f"{count:,}".replace(",", " ") in section, name
+    assert "research or study purpose" in section
+    table = compare_quantisations(digits=[(None, None)])
+    assert all(f"{size:,}".replace(",", " ") in section for size in table["bytes"].tolist())
+    assert f", {held['outputs']['alibaba2017_requests.csv']['rows']} rows, the most frequent first" in section
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The command line
+
+
+def test_the_command_rounds_unless_told_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = line(1, 1, 1, 1_004, 100, "0.0123456") + line(1, 2, 2, 1_006, 100, "0.0123444") + line(1, 3, 3, 999)
+    source = tmp_path / "in"
+    write(source, text)
+    write(source, "0,9,add,,64,0.5,1\n", "server_event.csv")
+    exact = read_jobs(source)
+    for name, option, expected, said in (
+        ("rounded", [], exact.quantised(memory_digits=3, instance_digits=3), "3 significant\n"),
+        ("exact", ["--exact"], exact, "all\n"),
+    ):
+        out = str(tmp_path / name)
+        assert cli.main(["traces", "digest", str(source), "--trace", "alibaba2017", "--output", out, *option]) == 0
+        printed = capsys.readouterr().out
+        assert ("significant digits: 3009 instances stored" in printed) == (not option)
+        assert printed.endswith(f"written to {out}\n")
+        assert listed(load_digest(out)) == listed(expected)
+        assert cli.main(["traces", "verify", str(source), "--trace", "alibaba2017", "--digest", out]) == 0
+        assert capsys.readouterr().out.endswith(f"equal to the digest in {out}\n")
+        assert cli.main(["traces", "show", "--trace", "alibaba2017", "--digest", out]) == 0
+        shown = capsys.readouterr().out
+        assert re.search(rf"^memory digits +{said}instance digits +{said}", shown, re.M)
+        assert "1 with 64 cores, memory 0.5\n" in shown
+    assert sorted(load_digest(tmp_path / "rounded").instances.tolist()) == [999, 1_000, 1_010]
+    assert cli.main(["traces", "digest", str(source), "--exact", "--output", str(tmp_path / "none")]) == 2
+    assert "--exact must not be given with a trace" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_command_shows_the_shipped_digest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["traces", "show", "--trace", "alibaba2017"]) == 0
+    shown = capsys.readouterr().out
+    facts = load_digest().provenance
+    assert "for research or study purpose\n" in shown
+    assert "1313 with 84032 cores, memory 909.554\n" in shown
+    assert all(entry["sha256"] in shown for entry in facts["outputs"].values())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rounding
+
+
+@fuzzed
+@given(st.floats(1e-6, 1e6), st.integers(1, 6))
+def test_significant_digits(value: float, digits: int) -> None:
+    rounded = float(alibaba2017._significant(np.array([value]), digits)[0])
+    assert rounded == float(f"{value:.{digits}g}")
+    assert abs(rounded - value) <= 0.5 * 10 ** (math.floor(math.log10(value)) + 1 - digits) * (1 + 1e-9)
+
+
+def test_rounding_keeps_the_order_and_is_written_as_such(tmp_path: Path) -> None:
+    write(tmp_path / "in", "".join(random_trace(5)))
+    digest(tmp_path / "in", tmp_path / "out", memory_digits=1, instance_digits=1)
+    exact = read_jobs(tmp_path / "in")
+    rounded = exact.quantised(memory_digits=1, instance_digits=1)
+    assert set(exact.instances.tolist()) == {1, 2, 17, 64_486}
+    assert rounded.instances.tolist() == [{1: 1, 2: 2, 17: 20, 64_486: 60_000}[k] for k in exact.instances.tolist()]
+    assert set(rounded.memory.tolist()) <= {0, 0.2, 0.005, 0.006}
+    np.testing.assert_array_equal(rounded.created, exact.created)
+    assert listed(load_digest(tmp_path / "out")) == listed(rounded)
+    assert_same(exact.quantised(), exact)
+
+
+def test_comparing_quantisations(tmp_path: Path) -> None:
+    text = line(1, 1, 1, 14, 100, "0.016") + line(1, 2, 2, 15, 50, "0.024") + line(1, 3, 3, 14, 100, "0.016")
+    write(tmp_path, text)
+    table = compare_quantisations(read_jobs(tmp_path), [(None, None), (1, None), (None, 1)])
+    assert table["memory_digits"].tolist() == [0, 1, 0]
+    assert table["instance_digits"].tolist() == [0, 0, 1]
+    exact, memory, count = (dict(row) for _, row in table.iterrows())
+    assert all(exact[name] == 0 for name in table.columns[7:])
+    assert (exact["requests"], exact["shapes"], exact["shape_groups"]) == (2, 2, 2)
+    assert exact["bytes"] == len(
+        "request,plan_cpu,plan_mem,groups,instances\n0,100,0.016,2,28\n1,50,0.024,1,15\n"
+        "created,groups\n1 1,0*14\n1,1*15\n"
+    )
+    assert (memory["cpu"], memory["instances"]) == (0, 0)  # 0.016 and 0.024 both become 0.02
+    assert memory["memory"] == pytest.approx(43 * 0.02 / (28 * 0.016 + 15 * 0.024) - 1)
+    assert memory["worst_memory"] == pytest.approx(0.25)
+    assert memory["ks_memory"] == pytest.approx(28 / 43)
+    assert memory["w1_memory"] == pytest.approx(0.004 * 43 / (28 * 0.016 + 15 * 0.024))
+    assert memory["w1_instances"] == 0
+    assert count["instances"] == pytest.approx(40 / 43 - 1)  # 15 becomes 20 (its even neighbour), 14 becomes 10
+    assert count["cpu"] == pytest.approx((20 * 100 + 20 * 50) / (28 * 100 + 15 * 50) - 1)
+    assert count["worst_instances"] == pytest.approx(1 / 3)
+    assert count["w1_instances"] == pytest.approx((4 + 4 + 5) / 43)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Jobs as users
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Jobs:
+    return load_digest()
+
+
+@fuzzed
+@given(
+    seed=st.integers(0, 2**32),
+    n=st.integers(1, 30),
+    periods=st.one_of(st.none(), st.integers(1, 40)),
+    least=st.integers(1, 12),
+    after=st.sampled_from(["idle", "cycle"]),
+    unit=st.sampled_from([1.0, 96.0]),
+)
+def test_sampled_jobs_are_those_jobs(
+    shipped: Jobs, seed: int, n: int, periods: int | None, least: int, after: Any, unit: float
+) -> None:
+    draw = sample_jobs(
+        np.random.default_rng(seed), n, periods=periods, min_groups=least, after=after, memory_unit=unit, jobs=shipped
+    )
+    frame = shipped.frame
+    sizes = frame.groupby("job").size()
+    assert len(set(draw.jobs.tolist())) == n
+    assert (sizes[draw.jobs] >= least).all()
+    T = periods or int(sizes[draw.jobs].max())
+    assert draw.demands.shape == (T, n, 2)
+    assert draw.tasks.shape == (T, n)
+    assert (draw.demands > 0).all()
+    for i, job in enumerate(draw.jobs.tolist()):
+        groups = frame[frame["job"] == job].to_numpy().tolist()
+        for t in range(T):
+            here = t < len(groups) or after == "cycle"
+            *_, instances, cpu, memory = groups[t % len(groups)] if here else groups[-1]
+            assert draw.tasks[t, i] == (instances if here else 0)
+            assert draw.demands[t, i].tolist() == [cpu / 100, memory * unit]
+
+
+def test_the_law_of_the_sample(tmp_path: Path) -> None:
+    text = "".join(line(k, job, 100 * k + job, job) for job in range(1, 6) for k in range(job))
+    write(tmp_path, text)
+    jobs = read_jobs(tmp_path)
+    rng = np.random.default_rng(8)
+    drawn: Counter[int] = Counter()
+    for _ in range(6_000):
+        drawn.update(sample_jobs(rng, 2, min_groups=3, jobs=jobs).tasks[0].tolist())
+    assert set(drawn) == {3, 4, 5}  # instances tell the job: each is in the draw with probability 2/3
+    assert all(abs(times - 4_000) < 5 * math.sqrt(6_000 * 2 / 9) for times in drawn.values())
+    assert sorted(sample_jobs(rng, 5, jobs=jobs).jobs.tolist()) == [0, 1, 2, 3, 4]  # without replacement
+
+
+def test_the_same_generator_draws_the_same(shipped: Jobs) -> None:
+    a, b, c = (sample_jobs(np.random.default_rng(seed), 20, jobs=shipped) for seed in (3, 3, 4))
+    assert a.jobs.tolist() == b.jobs.tolist() != c.jobs.tolist()
+    np.testing.assert_array_equal(a.demands, b.demands)
+    default = sample_jobs(np.random.default_rng(3), 20)
+    np.testing.assert_array_equal(a.tasks, default.tasks)
+    d, e, f = (deal_jobs(np.random.default_rng(seed), 20, 600, jobs=shipped) for seed in (3, 3, 4))
+    assert d.users.tolist() == e.users.tolist() != f.users.tolist()
+    np.testing.assert_array_equal(d.demands, deal_jobs(np.random.default_rng(3), 20, 600).demands)
+    np.testing.assert_array_equal(d.tasks, e.tasks)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Jobs dealt out
+
+
+@fuzzed
+@given(
+    trace=st.integers(0, 50),
+    seed=st.integers(0, 2**32),
+    n=st.integers(1, 12),
+    period=st.sampled_from([1, 7, 60, 2.5, np.int64(300), 10_000.0]),
+    merge=st.sampled_from(["mean", "queue"]),
+    unit=st.sampled_from([1.0, 88.0]),
+)
+def test_dealt_jobs_against_a_loop(
+    tmp_path: Path, trace: int, seed: int, n: int, period: float, merge: Any, unit: float
+) -> None:
+    write(tmp_path, "".join(random_trace(trace, jobs=12)).replace(",0\n", ",0.125\n").replace(",0,0", ",50,0"))
+    jobs = read_jobs(tmp_path)
+    if n > len(jobs):
+        with pytest.raises(InvalidInput, match=r"^n must be at most"):
+            deal_jobs(np.random.default_rng(seed), n, period, jobs=jobs)
+        return
+    deal = deal_jobs(np.random.default_rng(seed), n, period, merge=merge, memory_unit=unit, jobs=jobs)
+    T = len(deal.tasks)
+    assert deal.demands.shape == (T, n, 2)
+    assert deal.tasks.shape == (T, n)
+    assert sorted(Counter(deal.users.tolist())) == list(range(n))
+    assert max(Counter(deal.users.tolist()).values()) - min(Counter(deal.users.tolist()).values()) <= 1
+    assert deal.start <= jobs.created.min() < deal.start + period
+    assert deal.start / period == round(deal.start / period)
+
+    cells: dict[tuple[int, int], list[tuple[int, float, float]]] = {}
+    free = dict.fromkeys(range(n), -1)
+    rows = jobs.frame.sort_values(["created", "job", "s"]).to_numpy().tolist()
+    for job, _, created, instances, cpu, memory in rows:
+        user = int(deal.users[int(job)])
+        t = int((created - deal.start) // period)
+        if merge == "queue":
+            t = max(t, free[user] + 1)
+            free[user] = t
+        cells.setdefault((t, user), []).append((int(instances), cpu / 100, memory * unit))
+    assert max(t for t, _ in cells) == T - 1
+    for user in range(n):
+        last = min(t for t, i in cells if i == user)
+        for t in range(T):
+            groups = cells.get((t, user), [])
+            last = t if groups else last
+            shown = groups or cells[last, user]
+            total = sum(k for k, *_ in shown)
+            assert deal.tasks[t, user] == (total if groups else 0)
+            for j in (0, 1):
+                requests = {g[1 + j] for g in shown}
+                mean = sum(g[0] * g[1 + j] for g in shown) / total
+                assert deal.demands[t, user, j] == pytest.approx(mean, rel=1e-12)
+                if len(requests) == 1:
+                    assert deal.demands[t, user, j] == requests.pop()
+    assert int(deal.tasks.sum()) == int(jobs.instances.sum())
+
+
+@pytest.mark.parametrize("merge", ["mean", "queue"])
+@pytest.mark.parametrize("n", [5, 100])
+def test_nothing_of_the_trace_is_lost_in_the_deal(shipped: Jobs, n: int, merge: Any) -> None:
+    deal = deal_jobs(np.random.default_rng(2), n, 300, merge=merge, jobs=shipped)
+    assert deal.start == -1200
+    assert int(deal.tasks.sum()) == 11_057_692
+    used = np.einsum("tn,tnr->r", deal.tasks, deal.demands)
+    whole = (shipped.instances * shipped.cores).sum(), (shipped.instances * shipped.memory).sum()
+    np.testing.assert_allclose(used, whole, rtol=1e-12)
+    assert (deal.demands > 0).all()
+    owner = np.repeat(deal.users, shipped.groups_per_job)
+    per_user = np.bincount(owner, shipped.instances, n)
+    np.testing.assert_array_equal(deal.tasks.sum(axis=0), per_user)
+    if merge == "mean":
+        per_period = np.bincount((shipped.created + 1200) // 300, shipped.instances, len(deal.tasks))
+        np.testing.assert_array_equal(deal.tasks.sum(axis=1), per_period)
+    else:
+        assert int((deal.tasks > 0).sum()) == len(shipped.created)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Refusals
+
+
+RNG = np.random.default_rng(1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "name"),
+    [
+        ((7, 5), {}, "rng"),
+        ((RNG, 0), {}, "n"),
+        ((RNG, 2.0), {}, "n"),
+        ((RNG, True), {}, "n"),
+        ((RNG, 12_015), {}, "n"),
+        ((RNG, 5), {"min_groups": 157}, "n"),
+        ((RNG, 5), {"min_groups": 0}, "min_groups"),
+        ((RNG, 5), {"periods": 0}, "periods"),
+        ((RNG, 5), {"periods": 2**27}, "periods"),
+        ((RNG, 5), {"after": "stop"}, "after"),
+        ((RNG, 5), {"memory_unit": 0}, "memory_unit"),
+        ((RNG, 5), {"memory_unit": math.nan}, "memory_unit"),
+        ((RNG, 5), {"memory_unit": "GB"}, "memory_unit"),
+        ((RNG, 5), {"jobs": 3}, "jobs"),
+    ],
+)
+def test_sampling_refuses(shipped: Jobs, arguments: Any, options: Any, name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{name} "):
+        sample_jobs(*arguments, **{"jobs": shipped, **options})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "name"),
+    [
+        ((7, 5, 60), {}, "rng"),
+        ((RNG, -1, 60), {}, "n"),
+        ((RNG, 12_015, 60), {}, "n"),
+        ((RNG, 5, 0), {}, "period"),
+        ((RNG, 5, 0.5), {}, "period"),
+        ((RNG, 5, math.inf), {}, "period"),
+        ((RNG, 5, math.nan), {}, "period"),
+        ((RNG, 5, None), {}, "period"),
+        ((RNG, 12_000, 1), {}, "period"),
+        ((RNG, 5, 60), {"merge": "max"}, "merge"),
+        ((RNG, 5, 60), {"memory_unit": -1}, "memory_unit"),
+        ((RNG, 5, 60), {"jobs": "digest"}, "jobs"),
+    ],
+)
+def test_dealing_refuses(shipped: Jobs, arguments: Any, options: Any, name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{name} "):
+        deal_jobs(*arguments, **{"jobs": shipped, **options})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The genuine trace
+
+
+@pytest.mark.traces
+def test_the_shipped_digest_is_that_of_the_raw_files() -> None:
+    folder = raw_folder()
+    report = verify_digest(folder)
+    held = load_digest()
+    assert report.counts == held.provenance["counts"]
+    raw = read_jobs(folder)
+    assert int(raw.instances.sum()) == 11_059_704
+    assert (raw.instances.min(), raw.instances.max()) == (1, 64_486)
+    rounded = raw.quantised(memory_digits=3, instance_digits=3)
+    assert_same(held, rounded)
+    for deal in (
+        lambda jobs: sample_jobs(np.random.default_rng(6), 100, jobs=jobs),
+        lambda jobs: deal_jobs(np.random.default_rng(6), 100, 300, jobs=jobs),
+    ):
+        for a, b in zip(deal(held), deal(rounded), strict=True):
+            np.testing.assert_array_equal(a, b)
+    ours, theirs = (sample_jobs(np.random.default_rng(6), 100, jobs=jobs) for jobs in (held, raw))
+    np.testing.assert_array_equal(ours.jobs, theirs.jobs)
+    np.testing.assert_array_equal(ours.demands[..., 0], theirs.demands[..., 0])
+    np.testing.assert_allclose(ours.demands, theirs.demands, rtol=0.00485)
+    np.testing.assert_allclose(ours.tasks, theirs.tasks, rtol=0.00493)
+    dealt, whole = (deal_jobs(np.random.default_rng(6), 100, 300, jobs=jobs) for jobs in (held, raw))
+    np.testing.assert_array_equal(dealt.users, whole.users)
+    np.testing.assert_allclose(dealt.tasks, whole.tasks, rtol=0.00493)
+    assert int(whole.tasks.sum()) == 11_059_704
+    used = np.einsum("tn,tnr->r", whole.tasks, whole.demands)
+    np.testing.assert_allclose(used, [raw.instances @ raw.cores, raw.instances @ raw.memory], rtol=1e-12)
+
+
+@pytest.mark.traces
+def test_what_rounding_does_to_the_genuine_trace() -> None:
+    raw, held = read_jobs(raw_folder()), load_digest()
+    for name in ("first", "created", "plan_cpu", "machine_classes"):
+        np.testing.assert_array_equal(getattr(held, name), getattr(raw, name))
+    small = raw.instances < 1000
+    np.testing.assert_array_equal(held.instances[small], raw.instances[small])
+    assert int((held.instances != raw.instances).sum()) == 1_717
+    assert (held.memory != raw.memory).mean() > 0.99
+    # Half a unit of the third digit: at most 1 part in 200, of the least mantissa.
+    assert (np.abs(held.memory - raw.memory) <= raw.memory / 200).all()
+    assert (np.abs(held.instances - raw.instances) <= raw.instances / 200).all()
+
+    table = compare_quantisations(raw, [(None, None), (3, 3), (2, 2)])
+    exact, three, two = (dict(row) for _, row in table.iterrows())
+    n, k = raw.instances, held.instances
+    assert three["instances"] == pytest.approx(k.sum() / n.sum() - 1, rel=1e-9)
+    assert three["cpu"] == pytest.approx((k @ held.cores) / (n @ raw.cores) - 1, rel=1e-9)
+    assert three["memory"] == pytest.approx((k @ held.memory) / (n @ raw.memory) - 1, rel=1e-9)
+    text = _paths.data_path("README.md").read_text(encoding="utf-8")
+    section = text.split("## Alibaba cluster-trace-v2017", 1)[1].split("\n## ", 1)[0]
+    assert "1 717 of the" in section
+    for label, column in (("instances in all", "instances"), ("CPU in all", "cpu"), ("memory in all", "memory")):
+        row = next(line for line in section.splitlines() if line.startswith(f"| {label}"))
+        assert row.endswith(f"| {100 * three[column]:.2f} % | {100 * two[column]:.2f} % |")
+    for label, column in (("group's instances", "worst_instances"), ("group's memory", "worst_memory")):
+        assert f"{label} | {100 * three[column]:.2f} % | {100 * two[column]:.2f} % |" in section
+    for label, column in (("requests", "requests"), ("shapes of jobs", "shapes")):
+        whole, a, b = (f"{int(which[column]):,}".replace(",", " ") for which in (exact, three, two))
+        assert f"| distinct {label}, {whole} in the trace | {a} | {b} |" in section
+    whole, a, b = (f"{int(which['bytes']):,}".replace(",", " ") for which in (exact, three, two))
+    assert f"| bytes of both tables, {whole} exact | {a} | {b} |" in section
+
+
+@pytest.mark.traces
+def test_the_shipped_digest_equals_the_reference_on_the_raw_files() -> None:
+    folder = raw_folder()
+    path = next(p for p in sorted(folder.iterdir()) if p.name.startswith("batch_task"))
+    text = (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()).decode()
+    if text.startswith("task_create_time"):
+        text = text.split("\n", 1)[1]
+    held = load_digest()
+    exact = reference([text])
+    assert listed(read_jobs(folder)) == exact
+    assert listed(held) == rounded_to(exact, 3)
+    frame = pd.read_csv(io.StringIO(text), header=None, names=NAMES)
+    counts = held.provenance["counts"]
+    assert (len(frame), frame["job"].nunique()) == (counts["rows"], counts["jobs_in_trace"])
+    assert frame["instances"].sum() == counts["instances_in_trace"]
+    assert frame.dropna()["instances"].sum() == counts["instances"]
+    assert {f"rows_{k.lower()}": v for k, v in frame["status"].value_counts().items()}.items() <= counts.items()
+
+
+@pytest.mark.traces
+def test_the_raw_machines() -> None:
+    folder = raw_folder()
+    mix = machine_mix(read_server_event(folder))
+    frame = pd.read_csv(folder / "server_event.csv", header=None)
+    assert mix["machines"].sum() == frame[frame[2] == "add"][1].nunique() == 1_313
+    pd.testing.assert_frame_equal(load_digest().machines, mix, check_exact=True)

@@ -1,0 +1,571 @@
+"""TV-DRF: fluid against exact fractions and linear programs, whole tasks against a plain loop, the paper's example."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import fairbook as fb
+from fairbook.mechanisms.tv_drf import TvDrfRun, _alone, _alone_resources, _Fluid, tv_drf
+from fairbook.oracles.drf import exact_tasks
+from fairbook.oracles.tv_drf import exact_run, lexicographic_run
+from tests.strategies import FEW, REPEATABLE, ratios
+
+F = Fraction
+READINGS = st.sampled_from(["bundles", "resources"])
+FATES = st.sampled_from(["expires", "waits"])
+
+
+class Case(NamedTuple):
+    """Several periods in one pool of ones, in fractions."""
+
+    demands: list[Any]
+    tasks: list[Any]
+    parts: list[Fraction]
+
+    @property
+    def floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        return floats(self.demands), floats(self.tasks), floats(self.parts)
+
+    @property
+    def m(self) -> int:
+        return len(self.demands[0][0])
+
+
+def floats(values: Any) -> NDArray[np.float64]:
+    return np.array(values, dtype=float)
+
+
+@st.composite
+def cases(draw: st.DrawFn, max_n: int = 4, max_T: int = 3, zeros: bool = True, whole: bool = False) -> Case:
+    n, m, T = draw(st.integers(1, max_n)), draw(st.integers(1, 3)), draw(st.integers(1, max_T))
+    entry = st.one_of(st.just(F(0)), ratios(4)) if zeros else ratios(4)
+    row = st.lists(entry, min_size=m, max_size=m).filter(any)
+    part = st.builds(lambda r: r / 8, ratios(4))
+    count = st.integers(0, 8).map(F) if whole else st.one_of(st.just(F(0)), ratios(4), part)
+    if whole:
+        row = st.builds(lambda r: [x / 16 for x in r], row)
+    amounts = draw(st.lists(ratios(3), min_size=n, max_size=n))
+    return Case(draw(st.lists(st.lists(row, min_size=n, max_size=n), min_size=T, max_size=T)),
+                draw(st.lists(st.lists(count, min_size=n, max_size=n), min_size=T, max_size=T)),
+                [a / sum(amounts) for a in amounts])
+
+
+def fluid(case: Case, alone: Any, unserved: Any) -> TvDrfRun:
+    demands, tasks, parts = case.floats
+    return tv_drf(demands, tasks, np.ones((1, case.m)), parts, "lexicographic", alone, unserved)
+
+
+def in_fractions(values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    array = np.empty(shape, dtype=object)
+    array[...] = values
+    return array
+
+
+def engine_in_fractions(case: Case, alone: str, waits: bool) -> tuple[_Fluid, NDArray[Any]]:
+    T, n, m = len(case.demands), len(case.parts), case.m
+    demands, tasks = in_fractions(case.demands, (T, n, m)), in_fractions(case.tasks, (T, n))
+    parts, pool = in_fractions([[p] for p in case.parts], (n, 1)), in_fractions(F(1), (1, m))
+    own = in_fractions(F(0), (T, n, m))
+    if alone == "resources":
+        own = _alone_resources(demands, tasks, parts @ pool, waits)
+    else:
+        _alone.py_func(demands, tasks, pool, parts, waits, False, F(0), own)
+    return _Fluid(demands, tasks, pool[0], own, parts[:, 0], waits), own
+
+
+# ------------------------------------------------------------------------------------- fluid against its judges
+
+
+@REPEATABLE
+@given(cases(), READINGS, FATES)
+def test_engine_on_fractions_equals_the_oracle_exactly(case: Case, alone: str, unserved: str) -> None:
+    exact = exact_run(case.demands, case.tasks, [1] * case.m, case.parts, alone, unserved)
+    engine, own = engine_in_fractions(case, alone, unserved == "waits")
+    assert own.tolist() == exact.alone
+    assert engine.tasks.tolist() == exact.tasks
+    assert engine.cumulative.tolist() == exact.cumulative_shares
+    assert engine.amounts.tolist() == exact.amounts
+    assert engine.below.tolist() == exact.below_one
+
+
+@REPEATABLE
+@given(cases(), READINGS, FATES)
+def test_fluid_equals_exact_fractions(case: Case, alone: str, unserved: str) -> None:
+    exact = exact_run(case.demands, case.tasks, [1] * case.m, case.parts, alone, unserved)
+    run = fluid(case, alone, unserved)
+    assert np.allclose(run.tasks, floats(exact.tasks), rtol=1e-9, atol=1e-10)
+    assert np.allclose(run.cumulative_shares, floats(exact.cumulative_shares), rtol=1e-9, atol=1e-10)
+    assert np.allclose(run.alone, floats(exact.alone), rtol=1e-9, atol=1e-12)
+    beta = [[math.inf if b is None else float(b) for b in row] for row in exact.sharing_coefficients]
+    assert np.allclose(run.sharing_coefficients, beta, rtol=1e-8)
+    assert run.violations(1e-8) == []
+
+
+@REPEATABLE
+@given(cases(), FATES)
+def test_in_bundles_beta_of_one_is_always_in_reach(case: Case, unserved: str) -> None:
+    exact = exact_run(case.demands, case.tasks, [1] * case.m, case.parts, "bundles", unserved)
+    assert not any(exact.below_one)
+    assert all(b is None or b >= 1 for row in exact.sharing_coefficients for b in row)
+
+
+@FEW
+@given(cases(max_n=4, max_T=2), READINGS)
+def test_fluid_equals_linear_programs(case: Case, alone: str) -> None:
+    demands, tasks, parts = case.floats
+    run = fluid(case, alone, "expires")
+    oracle = lexicographic_run(demands, tasks, np.ones((1, case.m)), parts[:, None], alone)
+    positive = bool((demands > 0).all())
+    assert np.allclose(run.alone, oracle.alone)
+    if positive or not run.below_one.any():  # with zeros and beta out of reach the two rise differently
+        assert np.allclose(run.tasks * demands.max(axis=2), oracle.tasks * demands.max(axis=2), atol=1e-5)
+
+
+@FEW
+@given(st.integers(0, 2**31), st.integers(1, 4), st.integers(1, 3), READINGS)
+def test_programs_certify_their_rounds_on_machines_of_any_shape(seed: int, n: int, K: int, alone: str) -> None:
+    rng = np.random.default_rng(seed)
+    demands, machines = rng.uniform(0.1, 1, (2, n, 2)), rng.uniform(0.2, 1, (K, 2))
+    parts = rng.dirichlet(np.ones(n), K).T
+    oracle = lexicographic_run(demands, rng.uniform(0, 1.5, (2, n)), machines, parts, alone)
+    for rounds in oracle.rounds:
+        for one in rounds:
+            assert one.bound == pytest.approx(one.value, abs=1e-6)
+            assert one.prices.min() >= -1e-9
+            assert one.user_prices.min() >= -1e-9
+            assert len(one.fixed) > 0
+    use = np.einsum("tik,tij->tkj", oracle.on_machines, demands)
+    assert (use <= machines * (1 + 1e-6)).all()
+    assert np.allclose(oracle.on_machines.sum(axis=2), oracle.tasks, atol=1e-6)
+    if alone == "bundles":
+        assert (oracle.sharing_coefficients >= 1 - 1e-6).all()
+
+
+def test_machines_of_one_shape_are_one_pool() -> None:
+    rng = np.random.default_rng(3)
+    demands, tasks = rng.uniform(0.1, 1, (3, 4, 2)), rng.uniform(0, 2, (3, 4))
+    machines, parts = np.array([[1.0, 2.0], [0.5, 1.0], [3.0, 6.0]]), rng.dirichlet(np.ones(4), 3).T
+    run = tv_drf(demands, tasks, machines, parts, "lexicographic")
+    oracle = lexicographic_run(demands, tasks, machines, parts)
+    assert np.allclose(run.tasks, oracle.tasks, atol=1e-6)
+    merged = tv_drf(demands, tasks, machines.sum(axis=0)[None], run.weights, "lexicographic")
+    assert np.allclose(run.tasks, merged.tasks, rtol=1e-9)
+
+
+# --------------------------------------------------------------------------------------- the example of the paper
+
+
+def example(alone: Any, first: int = 70, count_a: int = 12, count_b: int = 4, method: Any = "heuristic") -> TvDrfRun:
+    demands = [[[2, 1], [1, 1]], [[5, 5], [20, 10]]]
+    return tv_drf(demands, [[15, first], [count_a, count_b]], [[50, 50], [50, 50]], [[1, 0], [0, 1]], method, alone,
+                  placement=method == "heuristic")
+
+
+def printed(run: TvDrfRun) -> list[bool]:
+    """Which printed numbers come out: after t1; at the start of t2; both 1 at (50, 50), (40, 20); at the end."""
+    used, own = run.amounts[0], run.alone.sum(axis=0)
+
+    def beta(more: Any) -> list[float]:
+        return [float(x) for x in ((used + np.array(more)) / own).min(axis=1).round(12)]
+    start = beta(np.zeros((2, 2)))
+    return [run.sharing_coefficients[0].round(12).tolist() == [1, 1.4],
+            [round(x, 2) for x in start] == [0.23, 0.7], beta([[50, 50], [40, 20]]) == [1, 1],
+            run.sharing_coefficients[1].round(12).tolist() == [1.125, 1]]
+
+
+def test_the_printed_numbers_need_the_reading_resources_and_four_tasks_of_b() -> None:
+    for alone in ("bundles", "whole_bundles", "resources"):
+        fits = [(a, b) for a, b in product(range(1, 16), range(1, 9)) if all(printed(example(alone, 80, a, b)))]
+        assert fits == ([(a, 4) for a in range(12, 16)] if alone == "resources" else []), alone
+    bundles = {(a, b): printed(example("bundles", 70, a, b)) for a, b in product(range(1, 16), range(1, 9))}
+    assert all(fit[0] for fit in bundles.values())
+    assert {key for key, fit in bundles.items() if fit[1]} == set(product(range(10, 16), range(3, 9)))
+    assert not any(fit[2] or fit[3] for fit in bundles.values())
+
+
+def test_the_path_of_the_example() -> None:
+    run = example("resources")
+    assert run.tasks.tolist() == [[15, 70], [12, 2]]
+    assert run.use.tolist() == [[100, 85], [100, 80]]
+    assert run.placement is not None
+    assert (run.placement.sum(axis=2) == run.tasks).all()
+    assert run.violations() == []
+    # with room for seven tasks of A only, A has (35, 35) and is at B's 0.7 or above for the first time
+    own, used = run.alone.sum(axis=0), run.amounts[0]
+    beta = [min((used[0] + 5 * k) / own[0]) for k in range(8)]
+    assert [k for k in range(8) if beta[k] >= 0.7] == [7]
+    fluid_run = example("resources", method="lexicographic")
+    assert np.allclose(fluid_run.tasks, [[15, 70], [12, 2]])
+    assert np.allclose(fluid_run.sharing_coefficients, run.sharing_coefficients)
+
+
+# ------------------------------------------------------------------------------------------------- whole tasks
+
+
+def plain_loop(demands: Any, tasks: Any, machines: Any, parts: list[float], own: Any,
+               waits: bool) -> tuple[list[Any], list[Any]]:
+    """Algorithm 1, looking at every user and every machine before every task."""
+    T, n, m = len(demands), len(parts), len(machines[0])
+    total = [sum(machine[j] for machine in machines) for j in range(m)]
+    used, owned, level = [[0.0] * m for _ in range(n)], [[0.0] * m for _ in range(n)], [0.0] * n
+    queues: list[list[tuple[Any, int]]] = [[] for _ in range(n)]
+    ran, placed = [], []
+    for t in range(T):
+        left = [list(machine) for machine in machines]
+        now, where = [0] * n, [[0] * len(machines) for _ in range(n)]
+        for i in range(n):
+            new = [(demands[t][i], 1)] * int(tasks[t][i])
+            queues[i] = (queues[i] if waits else []) + new
+            owned[i] = [a + b for a, b in zip(owned[i], own[t][i], strict=True)]
+        stuck: set[int] = set()
+
+        def beta(i: int) -> Any:
+            ratio = [u / o for u, o in zip(used[i], owned[i], strict=True) if o > 0]
+            return min(ratio) if ratio else 1.0
+        while active := [i for i in range(n) if queues[i] and i not in stuck]:
+            worst = min(active, key=lambda i: (beta(i), i))
+            i = worst if beta(worst) < 1 - 1e-12 else min(active, key=lambda i: (level[i], i))
+            task = queues[i][0][0]
+            first = next(j for j in range(m) if task[j] > 0)
+            fits = [k for k in range(len(left)) if all(a <= b for a, b in zip(task, left[k], strict=True))]
+            if not fits:
+                stuck.add(i)
+                continue
+
+            def distance(k: int, task: Any = task, first: int = first, left: Any = left) -> float:
+                return sum(abs(task[j] / task[first] - left[k][j] / left[k][first]) * (total[first] / total[j])
+                           for j in range(m))
+            k = min(fits, key=lambda k: (distance(k), k))
+            left[k] = [b - a for a, b in zip(task, left[k], strict=True)]
+            used[i] = [a + b for a, b in zip(task, used[i], strict=True)]
+            level[i] += max(a / c for a, c in zip(task, total, strict=True)) / parts[i]
+            now[i], where[i][k] = now[i] + 1, where[i][k] + 1
+            queues[i].pop(0)
+        ran.append(now)
+        placed.append(where)
+    return ran, placed
+
+
+@FEW
+@given(st.data(), st.sampled_from(["bundles", "whole_bundles", "resources"]), FATES)
+def test_heuristic_equals_a_plain_loop(data: st.DataObject, alone: Any, unserved: Any) -> None:
+    # powers of two, totals too, so that sums make no error and every tie is a tie
+    n, m, K, T = data.draw(st.sampled_from([1, 2, 4])), *(data.draw(st.integers(1, most)) for most in (2, 5, 3))
+    power = st.sampled_from([0.25, 0.5, 1.0, 2.0])
+    demands = [[[data.draw(power) for _ in range(m)] for _ in range(n)] for _ in range(T)]
+    tasks = [[data.draw(st.integers(0, 12)) for _ in range(n)] for _ in range(T)]
+    sizes = {1: [4.0], 2: [4.0, 4.0], 3: [2.0, 2.0, 4.0], 4: [2.0, 2.0, 4.0, 8.0], 5: [2.0, 2.0, 4.0, 4.0, 4.0]}[K]
+    machines = [list(row) for row in zip(*(data.draw(st.permutations(sizes)) for _ in range(m)), strict=True)]
+    parts = [1 / n] * n
+    run = tv_drf(demands, tasks, machines, parts, "heuristic", alone, unserved, placement=True)
+    ran, placed = plain_loop(demands, tasks, machines, parts, run.alone.tolist(), unserved == "waits")
+    assert run.placement is not None
+    assert run.tasks.tolist() == ran
+    assert run.placement.tolist() == placed
+    assert run.violations() == []
+
+
+@REPEATABLE
+@given(cases(max_n=5, whole=True, zeros=False), READINGS, FATES, st.integers(1, 4))
+def test_heuristic_keeps_machines_queues_and_amounts(case: Case, alone: Any, unserved: Any, K: int) -> None:
+    demands, tasks, parts = case.floats
+    machines = np.linspace(0.5, 1, K)[:, None] * np.ones((1, case.m))
+    run = tv_drf(demands, tasks, machines, parts, "heuristic", alone, unserved, placement=True)
+    assert run.violations() == []
+    assert run.machine_use is not None
+    assert (run.machine_use <= machines * (1 + 1e-9)).all()
+    for t, i in np.argwhere(run.bottlenecks == -1):
+        assert run.unserved[t, i] == 0
+    again = tv_drf(demands, tasks, machines, parts, "heuristic", alone, unserved)
+    assert (again.tasks == run.tasks).all()
+    assert again.placement is None
+
+
+@REPEATABLE
+@given(cases(max_n=5, max_T=3, whole=True, zeros=False), READINGS, FATES)
+def test_lemma_2_up_to_tasks_with_one_resource(case: Case, alone: Any, unserved: Any) -> None:
+    # Who is refused a task stands as high as all others, up to one task of theirs, what beta >= 1 gave them, where they
+    # stood before, and what was left when it was refused, which is less than its task.
+    demands, tasks, parts = (array[..., :1] if array.ndim == 3 else array for array in case.floats)
+    run = tv_drf(demands, tasks, [[1]], parts, "heuristic", alone, unserved)
+    biggest = demands[:, :, 0].max(axis=0) if unserved == "waits" else None
+    own, used = np.cumsum(run.alone, axis=0)[:, :, 0] / run.weights, np.cumsum(run.amounts, axis=0)[:, :, 0]
+    assert np.allclose(used / run.weights, run.cumulative_shares)
+    for t, i in np.argwhere(run.bottlenecks >= 0):
+        task = demands[t, :, 0] if biggest is None else biggest
+        before = run.cumulative_shares[t - 1] if t else np.zeros(len(parts))
+        floor = np.maximum(np.maximum(before, own[t]), run.cumulative_shares[t, i])
+        assert (run.cumulative_shares[t] <= floor + (task + task[i]) / run.weights + 1e-9).all()
+
+
+def test_ample_small_tasks_come_close_to_the_fluid() -> None:
+    rng = np.random.default_rng(5)
+    demands, tasks = rng.uniform(0.5, 1, (4, 6, 2)), rng.uniform(0, 1, (4, 6))
+    flat = tv_drf(demands, tasks, [[1, 1]], np.full(6, 1 / 6), "lexicographic")
+    for grain in (100, 10_000):
+        run = tv_drf(demands / grain, np.floor(tasks * grain), [[1, 1]], np.full(6, 1 / 6))
+        assert np.abs(run.tasks / grain - flat.tasks).max() <= 20 / grain
+        assert run.violations() == []
+
+
+def test_ten_tenths_fill_a_machine() -> None:
+    run = tv_drf([[[0.1, 0.1]]], [[11]], [[1, 1]], [[1]])
+    assert run.tasks.tolist() == [[10]]
+    assert run.bottlenecks.tolist() == [[0]]
+    many = tv_drf([[[1e-5]]], [[10**6]], [[1]], [[1]])
+    assert many.tasks.tolist() == [[10**5]]
+
+
+def test_best_fit_takes_the_machine_of_the_same_shape() -> None:
+    machines = [[1, 4], [4, 1], [2, 2]]
+    run = tv_drf([[[0.25, 1], [1, 0.25], [1, 1]]], [[1, 1, 1]], machines, [1 / 3] * 3, placement=True)
+    assert run.placement is not None
+    assert run.placement[0].tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    alike = tv_drf([[[1, 1]]], [[3]], np.full((4, 2), 1.5), [1], placement=True)
+    assert alike.placement is not None
+    assert alike.placement[0].tolist() == [[1, 1, 1, 0]]
+
+
+def test_waiting_tasks_keep_their_demand_and_their_turn() -> None:
+    demands, tasks = [[[0.5, 0.25]], [[0.25, 0.5]]], [[3], [2]]
+    waits = tv_drf(demands, tasks, [[1, 1]], [1], unserved="waits")
+    assert waits.tasks.tolist() == [[2], [2]]  # the old one, then one of the new: (3/4, 3/4)
+    assert waits.amounts.tolist() == [[[1, 0.5]], [[0.75, 0.75]]]
+    assert waits.unserved.tolist() == [[1], [1]]
+    expires = tv_drf(demands, tasks, [[1, 1]], [1])
+    assert expires.tasks.tolist() == [[2], [2]]
+    assert expires.amounts.tolist() == [[[1, 0.5]], [[0.5, 1]]]
+    assert expires.unserved.tolist() == [[1], [0]]
+    for unserved in ("expires", "waits"):
+        once = tv_drf(demands, tasks, [[1, 1]], [1], "lexicographic", unserved=unserved)
+        assert once.sharing_coefficients.tolist() == [[1], [1]]
+
+
+def test_long_queues_of_large_and_tiny_groups_lose_nothing() -> None:
+    rng = np.random.default_rng(0)
+    demands, tasks = rng.uniform(0.1, 1, (60, 8, 2)), rng.uniform(0, 4, (60, 8))
+    demands *= 10.0 ** rng.integers(-5, 1, (60, 8, 1))
+    run = tv_drf(demands, tasks, [[1, 1]], np.full(8, 1 / 8), "lexicographic", unserved="waits")
+    assert run.violations() == []
+    assert run.sharing_coefficients.min() >= 1 - 1e-9
+    assert np.allclose(run.tasks.sum(axis=0) + run.unserved[-1], tasks.sum(axis=0), rtol=1e-12)
+
+
+# --------------------------------------------------------------------------------------------------- reductions
+
+
+@REPEATABLE
+@given(cases(max_n=5, max_T=1))
+def test_one_period_with_bounds_is_drf_with_bounds(case: Case) -> None:
+    demands, tasks, parts = case.floats
+    run = fluid(case, "bundles", "expires")
+    some = (demands[0] > 0).any(axis=1)
+    expected = fb.drf(demands[0][some], parts[some], np.ones(case.m), tasks[0][some])
+    exact = exact_tasks(case.demands[0], case.parts, None, case.tasks[0])
+    assert np.allclose(run.tasks[0], floats(exact), rtol=1e-9, atol=1e-10)
+    assert np.allclose(run.tasks[0][some], expected.tasks, rtol=1e-9, atol=1e-10)
+    assert run.at(0).violations() == []
+
+
+@pytest.mark.parametrize(("method", "alone"), [("lexicographic", "bundles"), ("heuristic", "whole_bundles")])
+def test_ample_tasks_equal_parts_are_drf(method: Any, alone: Any) -> None:
+    run = tv_drf([[[1, 4], [3, 1]]], [[math.inf, math.inf]], [[9, 18]], [0.5, 0.5], method, alone)
+    assert np.allclose(run.tasks, [[3, 2]])
+    assert run.unserved.tolist() == [[math.inf, math.inf]]
+    assert run.violations() == []
+    rng = np.random.default_rng(1)
+    demands = rng.uniform(0.1, 1, (5, 3))
+    fluid_run = tv_drf(demands[None], np.full((1, 5), np.inf), np.ones((1, 3)), np.full(5, 0.2), "lexicographic")
+    assert np.allclose(fluid_run.tasks[0], fb.drf(demands).tasks)
+    assert fluid_run.at(0).bottlenecks.tolist() == fb.drf(demands).bottlenecks.tolist()
+
+
+# ------------------------------------------------------------------------------------------- beta and its 0/0
+
+
+def test_beta_without_anything_to_compare() -> None:
+    run = tv_drf([[[1, 0], [1, 1]], [[1, 1], [1, 1]]], [[0, 1], [1, 1]], [[2, 2]], [0.5, 0.5], "lexicographic")
+    assert run.sharing_coefficients[0].tolist() == [1, 1]
+    assert run.bottlenecks[0].tolist() == [-3, -1]
+    guest = tv_drf([[[1], [1]]], [[1, 1]], [[2]], [1, 0], "lexicographic", weights=[1, 1])
+    assert guest.sharing_coefficients.tolist() == [[1, math.inf]]
+    assert tv_drf([[[1], [1]]], [[1, 0]], [[2]], [1, 0], weights=[1, 1]).sharing_coefficients.tolist() == [[1, 1]]
+
+
+def test_resources_can_ask_for_more_than_the_pool() -> None:
+    # one user, one period: alone it could run one task, (1, 1/2); of memory by itself it "would have had" 1
+    run = tv_drf([[[1, 0.5]]], [[2]], [[1, 1]], [1], "lexicographic", "resources")
+    assert run.below_one.tolist() == [True]
+    assert run.sharing_coefficients.tolist() == [[0.5]]
+    assert tv_drf([[[1, 0.5]]], [[2]], [[1, 1]], [1], "lexicographic").sharing_coefficients.tolist() == [[1]]
+
+
+def test_below_one_the_worst_off_come_first() -> None:
+    # both lack memory; the first can have at most 1/2 of what it lacks per CPU, the second more
+    exact = exact_run([[["1", "1/2"], ["1", "1/4"]]], [[2, 2]], [1, 1], ["1/2", "1/2"], "resources")
+    run = tv_drf([[[1, 0.5], [1, 0.25]]], [[2, 2]], [[1, 1]], [0.5, 0.5], "lexicographic", "resources")
+    assert np.allclose(run.tasks, floats(exact.tasks))
+    assert np.allclose(run.tasks, [[1 / 3, 2 / 3]])
+    assert np.allclose(run.sharing_coefficients, 1 / 3)
+
+
+def test_whole_tasks_can_break_sharing_incentive_in_bundles() -> None:
+    run = tv_drf([[[2], [2]]], [[1, 1]], [[3]], [0.5, 0.5], "heuristic", "bundles")
+    assert run.tasks.tolist() == [[1, 0]]  # alone each could run 3/4 of a task
+    assert run.below_one.tolist() == [True]
+    assert tv_drf([[[2], [2]]], [[1, 1]], [[3]], [0.5, 0.5], "heuristic", "whole_bundles").below_one.tolist() == [False]
+
+
+# ---------------------------------------------------------------------------------------------------- witnesses
+
+
+def test_lies_that_pay_in_the_fluid_mechanism() -> None:
+    half = ["1/2", "1/2"]
+
+    def first(demands: Any, tasks: Any, alone: str = "bundles") -> Fraction:
+        run = exact_run(demands, tasks, [1] * len(demands[0][0]), half, alone)
+        return sum((row[0] for row in run.tasks), F(0))
+    # large tasks forgone, small ones gained: one resource, claims to have no task in the first period
+    demands = [[[1], [1]], [["1/4"], [1]]]
+    assert (first(demands, [[1, 0], [2, 1]]), first(demands, [[0, 0], [2, 1]])) == (1, 2)
+    # the same demands in both periods: 3 tasks claimed for 1 in the second raise what beta >= 1 asks for
+    demands = [[["1/3", "1/3"], [2, "1/2"]]] * 2
+    assert first(demands, [[2, 0], [1, 1]]) == F(5, 2)
+    lying = exact_run(demands, [[2, 0], [3, 1]], [1, 1], half)
+    assert [row[0] for row in lying.tasks] == [2, 1]  # of which 2 + 1 are true ones
+    # one period, resources: claims 1 task for 1/2
+    demands = [[["1/2", 1], ["1/2", 1]]]
+    assert (first(demands, [["1/2", 1]], "resources"), first(demands, [[1, 1]], "resources")) == (F(1, 3), F(1, 2))
+
+
+@REPEATABLE
+@given(cases(max_n=3, max_T=1), st.data())
+def test_in_one_period_in_bundles_no_lie_pays(case: Case, data: st.DataObject) -> None:
+    truth, bound = case.demands[0][0], case.tasks[0][0]
+    claim = data.draw(st.lists(st.one_of(st.just(F(0)), ratios(4)), min_size=case.m, max_size=case.m).filter(any))
+    count = data.draw(st.one_of(st.just(bound), ratios(4)))
+    honest = exact_run(case.demands, case.tasks, [1] * case.m, case.parts)
+    lying = exact_run([[claim, *case.demands[0][1:]]], [[count, *case.tasks[0][1:]]], [1] * case.m, case.parts)
+    runs = min(a / d for a, d in zip(lying.amounts[0][0], truth, strict=True) if d > 0)
+    assert min(runs, bound) <= honest.tasks[0][0]
+
+
+def test_a_lie_about_the_demand_pays_in_whole_tasks() -> None:
+    honest = tv_drf([[[1, 1], [2, 1]]], [[3, 1]], [[3, 3]], [0.5, 0.5], alone="whole_bundles")
+    lying = tv_drf([[[2, 2], [2, 1]]], [[3, 1]], [[3, 3]], [0.5, 0.5], alone="whole_bundles")
+    assert honest.tasks.tolist() == [[1, 1]]
+    assert lying.amounts[0, 0].tolist() == [2, 2]  # room for two true tasks
+
+
+def test_whole_tasks_can_be_more_than_a_task_from_the_fluid() -> None:
+    # the first user's task leaves no room, and the second goes on with what the first cannot use
+    demands, tasks = [[[1, 3], [1, 1]]], [[5, 5]]
+    assert tv_drf(demands, tasks, [[3, 3]], [0.5, 0.5], alone="whole_bundles").tasks.tolist() == [[0, 3]]
+    assert np.allclose(tv_drf(demands, tasks, [[3, 3]], [0.5, 0.5], "lexicographic").tasks, [[0.5, 1.5]])
+
+
+def test_machines_can_split_what_a_user_could_run_alone() -> None:
+    run = tv_drf([[[3], [2]]], [[2, 3]], [[6], [6]], [[1, 0], [0, 1]], alone="whole_bundles", placement=True)
+    assert run.placement is not None
+    assert run.placement[0].tolist() == [[1, 1], [1, 1]]
+    assert run.sharing_coefficients.round(6).tolist() == [[1, 0.666667]]
+    assert run.bottlenecks.tolist() == [[-1, -2]]  # 2 units are left, one on each machine
+    assert run.at(0).violations() == []
+    assert "fits on no machine" in run.explain(1, 0)
+
+
+# ------------------------------------------------------------------------------------------------ names and input
+
+
+def test_names_are_kept_and_matched() -> None:
+    users, resources = ["ann", "bob"], ["cpu", "memory"]
+    frames = [pd.DataFrame([[2.0, 1.0], [1.0, 1.0]], users, resources),
+              pd.DataFrame([[5.0, 5.0], [20.0, 10.0]], users, resources)]
+    tasks = pd.DataFrame([[15, 70], [12, 4]], columns=users)
+    machines, parts = pd.DataFrame([[50.0, 50.0]] * 2, columns=resources), pd.DataFrame([[1, 0], [0, 1]], users)
+    run = tv_drf(frames, tasks, machines, parts, alone="resources")
+    mixed = tv_drf(frames, tasks[users[::-1]], machines[resources[::-1]], parts.loc[users[::-1]], alone="resources")
+    assert (run.tasks == mixed.tasks).all()
+    assert (run.tasks == example("resources").tasks).all()
+    assert (run.users, run.resources) == (("ann", "bob"), ("cpu", "memory"))
+    frame = run.to_frame()
+    assert frame.loc[(1, "ann"), "bottleneck"] == "own bound"
+    assert frame.loc[(1, "bob"), "bottleneck"] == "cpu"
+    assert frame.loc[(1, "ann"), "sharing_coefficient"] == pytest.approx(1.125)
+    assert "cpu is used up" in run.explain("bob", 1)
+    assert "no more" in run.explain("ann", 1)
+    assert run.at(1).users == run.users
+    with pytest.raises(fb.InvalidInput, match=r"^user "):
+        run.explain("zoe", 0)
+    with pytest.raises(fb.InvalidInput, match=r"^tasks\.columns"):
+        tv_drf(frames, tasks.rename(columns={"ann": "zoe"}), machines, parts)
+    for period in (-1, 2, 0.0, True, None):
+        with pytest.raises(fb.InvalidInput, match=r"^period "):
+            run.at(period)  # type: ignore[arg-type]
+
+
+GOOD: dict[str, Any] = {"demands": np.ones((2, 2, 2)), "tasks": np.ones((2, 2)), "machines": [[4, 4]],
+                        "contributions": [[0.5], [0.5]]}
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"demands": np.ones((2, 2))}, "demands"), ({"demands": [[[1, math.nan], [1, 1]]]}, "demands[0, 0, 1]"),
+    ({"demands": -np.ones((2, 2, 2))}, "demands[0, 0, 0]"), ({"demands": "x"}, "demands"),
+    ({"tasks": np.ones((1, 2))}, "tasks"), ({"tasks": np.ones(2)}, "tasks"),
+    ({"tasks": [[1, -1], [1, 1]]}, "tasks[0, 1]"),
+    ({"tasks": [[1, 1], [0.5, 1]]}, "tasks[1, 0]"), ({"tasks": [[1, math.nan], [1, 1]]}, "tasks[0, 1]"),
+    ({"tasks": [[1, math.inf], [1, 1]], "unserved": "waits"}, "tasks[0, 1]"),
+    ({"tasks": [[1, 1e80], [1, 1]]}, "tasks[0, 1]"),
+    ({"machines": [[4]]}, "machines"), ({"machines": [4, 4]}, "machines"), ({"machines": [[4, -1]]}, "machines[0, 1]"),
+    ({"machines": [[0, 0], [1, 1]], "contributions": [0.5, 0.5]}, "machines[0]"), ({"machines": [[1, 0]]}, "machines"),
+    ({"contributions": [[0.5, 0.5]]}, "contributions"), ({"contributions": [[0.5], [0.4]]}, "contributions"),
+    ({"contributions": [[1.5], [-0.5]]}, "contributions[1, 0]"), ({"contributions": [0.5]}, "contributions"),
+    ({"contributions": [[1], [0]]}, "contributions[1]"), ({"weights": [1, 0]}, "weights[1]"),
+    ({"weights": [1]}, "weights"),
+    ({"method": "greedy"}, "method"), ({"alone": "tasks"}, "alone"), ({"alone": None}, "alone"),
+    ({"unserved": True}, "unserved"), ({"placement": 1}, "placement"),
+    ({"method": "lexicographic", "machines": [[1, 2], [2, 1]], "contributions": [0.5, 0.5]}, "machines"),
+]
+
+
+@pytest.mark.parametrize(("changed", "argument"), BAD)
+def test_bad_input_is_named(changed: dict[str, Any], argument: str) -> None:
+    assert tv_drf(**GOOD).tasks.tolist() == [[1, 1], [1, 1]]
+    with pytest.raises(fb.InvalidInput) as caught:
+        tv_drf(**{**GOOD, **changed})
+    assert caught.value.argument == argument, caught.value
+
+
+def test_bad_input_to_the_oracles() -> None:
+    good: dict[str, Any] = {"demands": [[[1, 1], [1, 1]]], "tasks": [[1, 1]], "capacities": [1, 1],
+                            "parts": ["1/2"] * 2}
+    for changed in ({"tasks": [[1]]}, {"demands": [[[1], [1]]]}, {"alone": "x"}, {"unserved": "x"}, {"parts": None}):
+        with pytest.raises(fb.InvalidInput):
+            exact_run(**{**good, **changed})
+    lp: dict[str, Any] = {**GOOD}
+    for changed in ({"tasks": [[1]]}, {"contributions": [[1]]}, {"alone": "x"}, {"machines": [[1]]}):
+        with pytest.raises(fb.InvalidInput):
+            lexicographic_run(**{**lp, **changed})
+
+
+def test_violations_can_fail() -> None:
+    run = example("resources")
+    changes: list[dict[str, Any]] = [
+        {"tasks": run.tasks + 1}, {"sharing_coefficients": run.sharing_coefficients * 1.01},
+        {"cumulative_shares": run.cumulative_shares + 0.1}, {"machines": run.machines * 0.9},
+        {"amounts": run.amounts * 1.01}, {"unserved": run.unserved + 1},
+    ]
+    for changed in changes:
+        assert replace(run, **changed).violations() != [], changed
+    flat = example("resources", method="lexicographic")
+    assert flat.violations() == []
+    assert replace(flat, bottlenecks=np.ones_like(flat.bottlenecks)).violations() != []
