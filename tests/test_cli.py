@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 import fairbook as fb
 from fairbook import cli, results
 from fairbook.claims.registry import COLUMNS, Claim, Evidence, Mechanism, Part
+from tests.commands import refused
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "data" / "example_users.csv"
@@ -57,18 +58,6 @@ def users(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
-
-
-def refused(outcome: tuple[int, str, str]) -> str:
-    """Check that a command ended in one line of error and nothing else, and give the line."""
-    code, out, err = outcome
-    assert code == 2
-    assert out == ""
-    lines = [line for line in err.splitlines() if line.startswith("fairbook: error: ")]
-    assert len(lines) == 1
-    assert err.endswith(lines[0] + "\n")
-    assert "Traceback" not in err
-    return lines[0]
 
 
 # ------------------------------------------------------------------------------------------------ the program

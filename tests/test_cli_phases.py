@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import fairbook as fb
 from fairbook import cli
+from tests.commands import refused
 
 LONG = """phase,user,cpu,memory,released
 1,ann,1,4,1
@@ -57,16 +58,6 @@ def table(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
-
-
-def refused(outcome: tuple[int, str, str]) -> str:
-    """Check that the command ended in one line of error and printed nothing, and give the line."""
-    code, out, err = outcome
-    assert (code, out) == (2, "")
-    lines = [line for line in err.splitlines() if line.startswith("fairbook: error: ")]
-    assert len(lines) == 1
-    assert err.endswith(lines[0] + "\n")
-    return lines[0]
 
 
 def read(text: str) -> pd.DataFrame:

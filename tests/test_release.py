@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import fairbook as fb
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.cbdrf import CreditRule
 from fairbook.properties.release import best_response, largest_worth, search_release, worth_threshold
@@ -139,3 +140,16 @@ def test_search_matches_names() -> None:
         (demands, pd.Series([18.0, 9.0], ["memory", "cpu"])), (demands.to_numpy(), [9, 18]),
         ([demands, demands], [9, 18]))]
     assert found[0].value == found[1].value == found[2].value
+
+
+def test_the_numbers_that_the_chapter_says_in_words() -> None:
+    slow = worth_threshold(CreditRule(credit_cap=1.0, step_up=0.01))
+    assert worth_threshold(CreditRule(credit_cap=1.0), discount=1 - 1e-9) == pytest.approx(4 / 29)
+    assert 0.85 < slow < 0.86
+    lost = fb.studies.cbdrf.parameters(
+        step_down=(0.05, 0.1, 0.2), step_up=(0.05, 0.1), floors=(0.0,), patterns=("not in phases 6 to 10",)
+    )["lost"]
+    assert lost.min() == pytest.approx(0)
+    assert 12 <= lost.max() < 13
+    shown = worth_threshold(CreditRule(rho=0.9, step_down=0.155, step_up=0.0155, credit_cap=1.0))
+    assert 1 < shown < 1.01

@@ -20,6 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
+from fairbook.mechanisms._phased import PhasedRun
 from fairbook.mechanisms._saved import check_names, parsed
 from fairbook.mechanisms.drf import _fill, _fill_bounded
 from fairbook.model import (
@@ -312,7 +313,7 @@ def _allocation(named: Named, pool: FloatArray, factor: FloatArray, grant: str) 
 
 
 @dataclass(frozen=True, eq=False)
-class CreditRun:
+class CreditRun(PhasedRun):
     """What happened in each of T phases to each of n nodes.
 
     Attributes
@@ -357,17 +358,6 @@ class CreditRun:
     named_resources: Names | None = None
 
     @property
-    def users(self) -> Names:
-        return labels_or_positions(self.named_users, self.tasks.shape[1])
-
-    @property
-    def resources(self) -> Names:
-        return labels_or_positions(self.named_resources, len(self.capacities))
-
-    def __len__(self) -> int:
-        return len(self.tasks)
-
-    @property
     def granted_ratio(self) -> FloatArray:
         """Tasks granted over DRF tasks, shape (T, n): the paper's xi; NaN where DRF grants nothing."""
         granted = self.drf_tasks > 0
@@ -377,11 +367,6 @@ class CreditRun:
     def dominant_shares(self) -> FloatArray:
         """Largest part of a capacity that each node was granted, shape (T, n)."""
         return self.tasks * (self.demands / self.capacities).max(axis=2)
-
-    @property
-    def use(self) -> FloatArray:
-        """Resource granted in each phase, shape (T, m), without what is still held from the phase before."""
-        return np.einsum("ti,tij->tj", self.tasks, self.demands)
 
     @property
     def utilisation(self) -> FloatArray:

@@ -31,6 +31,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
+from fairbook.mechanisms._phased import PhasedRun
 from fairbook.mechanisms._saved import check_names, parsed
 from fairbook.model import (
     LARGEST,
@@ -348,7 +349,7 @@ def _phase(demands: FloatArray, pool: FloatArray, max_tasks: FloatArray, spend: 
 
 
 @dataclass(frozen=True, eq=False)
-class KarmaRun:
+class KarmaRun(PhasedRun):
     """Phases of Karma with the credits between them.
 
     Attributes
@@ -394,17 +395,6 @@ class KarmaRun:
     named_users: Names | None = None
     named_resources: Names | None = None
 
-    def __len__(self) -> int:
-        return len(self.tasks)
-
-    @property
-    def users(self) -> Names:
-        return labels_or_positions(self.named_users, self.tasks.shape[1])
-
-    @property
-    def resources(self) -> Names:
-        return labels_or_positions(self.named_resources, len(self.capacities))
-
     @property
     def free_credit(self) -> float:
         """Credits that each user gets before each phase, (1 - alpha) / n."""
@@ -414,11 +404,6 @@ class KarmaRun:
     def dominant_shares(self) -> FloatArray:
         """Dominant share in each phase, shape (T, n)."""
         return self.guaranteed + self.borrowed
-
-    @property
-    def use(self) -> FloatArray:
-        """Resource in use in each phase, shape (T, m), in the unit of the capacities."""
-        return np.einsum("ti,tij->tj", self.tasks, self.demands)
 
     @property
     def utilisation(self) -> FloatArray:

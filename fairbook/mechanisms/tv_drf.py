@@ -39,6 +39,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
+from fairbook.mechanisms._phased import PhasedRun
 from fairbook.model import (
     LARGEST,
     Allocation,
@@ -49,7 +50,6 @@ from fairbook.model import (
     check_amounts,
     check_demands,
     demand_matrix,
-    labels_or_positions,
     number_of_dimensions,
     order_of,
     per_user,
@@ -671,7 +671,7 @@ class _Fluid:
 
 
 @dataclass(frozen=True, eq=False)
-class TvDrfRun:
+class TvDrfRun(PhasedRun):
     """What happened in each of T periods to each of n users.
 
     Attributes
@@ -727,17 +727,6 @@ class TvDrfRun:
     waits: bool
     named_users: Names | None = None
     named_resources: Names | None = None
-
-    def __len__(self) -> int:
-        return len(self.tasks)
-
-    @property
-    def users(self) -> Names:
-        return labels_or_positions(self.named_users, self.tasks.shape[1])
-
-    @property
-    def resources(self) -> Names:
-        return labels_or_positions(self.named_resources, self.machines.shape[1])
 
     @property
     def capacities(self) -> FloatArray:
