@@ -59,7 +59,7 @@ results: $(READY)  ## recompute the stored full-effort results; goes on where it
 	$(PY) -m fairbook.cli results --full
 
 lock: $(READY)  ## resolve requirements.txt again from pyproject.toml
-	$(PY) -m uv pip compile pyproject.toml -q --universal --python-version 3.11 --fork-strategy fewest --all-extras --upgrade \
+	$(PY) -m uv pip compile pyproject.toml -q --universal --python-version 3.11 --fork-strategy fewest --extra proofs --extra book --extra test --upgrade \
 	  --no-emit-index-url --custom-compile-command "make lock" -o requirements.txt
 
 lint: $(READY)  ## ruff and mypy

@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -33,6 +34,8 @@ from scipy.sparse import csr_array, diags_array, hstack
 import fairbook as fb
 from fairbook.mechanisms.dmfa_srq import algorithm_1
 from fairbook.oracles.dmfa_srq import lp_levels
+from fairbook.oracles.tv_drf import lexicographic_run
+from fairbook.traces.alibaba2017 import deal_jobs
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 PEAK_MB = 600  # promised for the digest
@@ -116,14 +119,7 @@ def _dmfa_srq(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         (500, lp_levels, "a fresh HiGHS program per arrival", 5000, 3),
     ):
         row = compare(f"{name} against `dmfa_srq`, n = {n}", against(n, slow, runs * scale), limit, at_least=True)
-        yield Row(
-            row.what,
-            200 * row.ratio,
-            (200 * row.spread[0], 200 * row.spread[1]),
-            limit,
-            True,
-            (row.seconds[0], row.seconds[1] / 200),
-        )
+        yield _times(200, row)
 
 
 def _drf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
@@ -200,6 +196,177 @@ def _cbdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
             yield (lambda u=short: _highs_drf(u[0])), (lambda u=short: ours(*u))
 
     yield compare("a fresh HiGHS program per phase against `cbdrf`, 300 nodes", highs(), 10, at_least=True)
+
+
+def _plain_tv_drf(demands: np.ndarray, tasks: np.ndarray, machines: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """TV-DRF's Algorithm 1 as printed, in numpy, equal parts, what is not run expires; the tasks.
+
+    Before every task all coefficients, all G and the distances of one task to all machines are worked out.
+    """
+    T, n, _ = demands.shape
+    total = machines.sum(axis=0)
+    before, owned, level = np.zeros(demands.shape[1:]), np.zeros(demands.shape[1:]), np.zeros(n)
+    ran = np.zeros((T, n))
+    for t, need in enumerate(demands):
+        left, rest = machines.copy(), tasks[t].copy()
+        owned += own[t]
+        dominant = n * (need / total).max(axis=1)
+        while (rest > 0).any():
+            used = before + ran[t, :, None] * need  # multiplied, not added up, as in tv_drf: many betas tie
+            beta = np.where(rest > 0, (used / owned).min(axis=1), np.inf)
+            i = beta.argmin() if beta.min() < 1 - 1e-12 else np.where(rest > 0, level, np.inf).argmin()
+            ratios = np.abs(need[i] / need[i, 0] - left / left[:, :1]) * (total[0] / total)
+            distance = np.where((need[i] <= left).all(axis=1), ratios.sum(axis=1), np.inf)
+            k = distance.argmin()
+            if distance[k] == np.inf:
+                rest[i] = 0
+                continue
+            left[k] -= need[i]
+            level[i] += dominant[i]
+            rest[i] -= 1
+            ran[t, i] += 1
+        before = before + ran[t, :, None] * need
+    return ran
+
+
+def _by_cvxpy_leximin(demands: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """DRF with bounds and equal weights by the package's default method; the tasks."""
+    import cvxpy
+    from cvxpy_leximin import Leximin, Problem
+
+    tasks = cvxpy.Variable(len(demands))
+    shares = [one * tasks[i] for i, one in enumerate(demands.max(axis=1))]
+    Problem(Leximin(shares), [tasks >= 0, tasks <= bounds, demands.T @ tasks <= 1]).solve()
+    return tasks.value
+
+
+def _tv_drf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
+    users = machines = 100
+    parts = np.full(users, 1 / users)
+    pool = np.tile([64.0, 1.0], (machines, 1))
+    runs = 1 + scale
+
+    def drained(demands: np.ndarray, tasks: np.ndarray) -> fb.TvDrfRun:
+        return fb.tv_drf(demands, tasks, pool, parts, unserved="waits")
+
+    def several(instances: list[tuple[np.ndarray, np.ndarray]]) -> None:
+        for one in instances:
+            drained(*one)
+
+    def trace(extra: int = 1200) -> tuple[np.ndarray, np.ndarray]:
+        """All jobs, and empty periods behind them in which the queues run dry."""
+        dealt = deal_jobs(rng, users, 300.0)
+        rest = np.broadcast_to(dealt.demands[-1], (extra, users, 2))
+        return np.concatenate([dealt.demands, rest]), np.concatenate([dealt.tasks, np.zeros((extra, users))])
+
+    whole = trace()
+    drained(whole[0][:2], np.minimum(whole[1][:2], 1))  # compile
+    started = time.perf_counter()
+    run = drained(*whole)
+    seconds = time.perf_counter() - started
+    last = int(np.flatnonzero(run.tasks.sum(axis=1))[-1])
+    if run.unserved[-1].any() or run.tasks.sum() != whole[1].sum() or run.violations():
+        raise SystemExit("the queues of the whole trace did not run dry")
+    yield Row(
+        f"all {int(run.tasks.sum())} tasks of the Alibaba trace by `tv_drf`, {users} users, {machines} machines, "
+        f"{last + 1} periods: part of a minute",
+        seconds / 60, (seconds / 60, seconds / 60), 1, False, (seconds, 60.0),
+    )
+
+    def thinned() -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
+        for _ in range(runs):
+            demands, tasks = trace()
+            rest, small = tasks[:205].astype(np.int64), []
+            for copies in range(100, 0, -1):  # deal out all instances among a hundred traces
+                part = rng.binomial(rest, 1 / copies)
+                rest = rest - part
+                small.append((demands[:225], np.concatenate([part, np.zeros((20, users))])))
+            if any(drained(*one).unserved[-1].any() for one in small[:1]):
+                raise SystemExit("the queues of a thinned trace did not run dry")
+            yield (lambda u=(demands, tasks): drained(*u)), (lambda u=small: several(u))
+
+    yield compare("cost per task of the whole trace against 1 % of its tasks (100 times)", thinned(), 1.5,
+                  at_least=False)
+
+    def crowd(grain: int, periods: int) -> Callable[[], fb.TvDrfRun]:
+        """All want more than there is, all the time; ``grain`` tasks in place of one."""
+        demands = whole[0][rng.integers(0, 205, periods)] / grain
+        return lambda: fb.tv_drf(demands, np.full(demands.shape[:2], 1e9), pool, parts)
+
+    ratios, times = [], []
+    for _ in range(runs):
+        pair = crowd(100, 5), crowd(1, 500)
+        placed = [float(call().tasks.sum()) for call in pair]
+        taken = [_time(call) for call in pair]
+        ratios.append(taken[0] / placed[0] / (taken[1] / placed[1]))
+        times.append(taken)
+    yield Row(
+        "cost per task in a crowd (all users always queue) with tasks of 1/100 the size", median(ratios),
+        (min(ratios), max(ratios)), 1.5, False, (median(a for a, _ in times), median(b for _, b in times)),
+    )
+
+    def moderate() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        demands, tasks = rng.uniform(0.005, 0.03, (2, 100, 2)), rng.integers(1, 100, (2, 100)).astype(float)
+        return demands, tasks, rng.uniform(0.5, 1, (100, 2))
+
+    def ours(demands: np.ndarray, tasks: np.ndarray, sizes: np.ndarray) -> fb.TvDrfRun:
+        return fb.tv_drf(demands, tasks, sizes, parts)
+
+    def plain() -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
+        for _ in range(runs):
+            one, fast = moderate(), [moderate() for _ in range(20)]
+            own = ours(*one).alone
+            if (_plain_tv_drf(*one, own) != ours(*one).tasks).any():
+                raise SystemExit("Algorithm 1 as printed and tv_drf do not run the same tasks")
+            yield (lambda u=(*one, own): _plain_tv_drf(*u)), (lambda u=fast: [ours(*each).tasks for each in u])
+
+    yield _times(20, compare("TV-DRF's Algorithm 1 as printed, in numpy, against `tv_drf`, n = K = 100", plain(), 50,
+                             at_least=True))
+
+    n, fast = 20, 200
+
+    def bounded() -> tuple[np.ndarray, np.ndarray]:
+        demands, _ = _users(rng, n)
+        return demands, fb.drf(demands).tasks * 2 * rng.random(n)
+
+    def fluid(demands: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+        return fb.tv_drf(demands[None], bounds[None], np.ones((1, 2)), np.full(n, 1 / n), "lexicographic").tasks[0]
+
+    def drf(demands: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+        return fb.drf(demands, max_tasks=bounds).tasks
+
+    def programs(demands: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+        return lexicographic_run(demands[None], bounds[None], np.ones((1, 2)), np.full((n, 1), 1 / n)).tasks[0]
+
+    def against(
+        slow: Callable[..., np.ndarray], quick: Callable[..., np.ndarray], count: int
+    ) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
+        for _ in range(count):
+            one, many, found = bounded(), [bounded() for _ in range(fast)], []
+            yield (
+                (lambda u=one, f=found: f.append(slow(*u))),
+                (lambda u=many: [quick(*each) for each in u]),
+            )
+            if not np.allclose(found[0], quick(*one), atol=1e-4):
+                raise SystemExit("what is compared does not compute the same")
+
+    bounded()
+    fluid(*bounded())
+    yield _times(fast, compare("fresh HiGHS programs against fluid `tv_drf`, one period, n = 20",
+                               against(programs, fluid, 3 * runs), 100, at_least=True))
+    if find_spec("cvxpy_leximin") is None:
+        print("cvxpy_leximin was not measured: it is not installed", file=sys.stderr)
+        return
+    for name, quick in (("fluid `tv_drf`", fluid), ("`drf` with bounds", drf)):
+        yield _times(fast, compare(f"`cvxpy_leximin` {version('cvxpy-leximin')} against {name}, one period, n = 20",
+                                   against(_by_cvxpy_leximin, quick, 1 + 2 * scale), 50_000, at_least=True))
+
+
+def _times(many: int, row: Row) -> Row:
+    """Account for the second call of each pair having done its work ``many`` times."""
+    low, high = row.spread
+    return replace(row, ratio=many * row.ratio, spread=(many * low, many * high),
+                   seconds=(row.seconds[0], row.seconds[1] / many))
 
 
 def _digest(runs: int) -> tuple[Row | None, str]:
@@ -309,7 +476,8 @@ def main() -> int:
     quick = parser.parse_args().quick
     rng = np.random.default_rng(2016)
     rows: list[Row] = []
-    for group in (_dmfa_srq(rng, 1 if quick else 2), _drf(rng, 1 if quick else 4), _cbdrf(rng, 1 if quick else 2)):
+    scale = 1 if quick else 2
+    for group in (_dmfa_srq(rng, scale), _drf(rng, scale**2), _cbdrf(rng, scale), _tv_drf(rng, scale)):
         for row in group:
             rows.append(row)
             print(f"{'ok  ' if row.kept else 'FAIL'} {row.what}: {_number(row.ratio)}", file=sys.stderr, flush=True)

@@ -26,7 +26,7 @@ from typing import Any
 import pandas as pd
 
 from fairbook._files import write_whole
-from fairbook.errors import InvalidInput, StaleResult
+from fairbook.errors import InvalidInput, MissingDependency, StaleResult
 from fairbook.traces._paths import data_path
 
 __all__ = ["is_fresh", "load", "load_facts", "refresh", "save", "source_hash", "stored_results"]
@@ -256,16 +256,51 @@ def is_fresh(name: str) -> bool:
     return True
 
 
-def refresh(stored: dict[str, Callable[[], None]], *, force: bool = False) -> list[str]:
+def refresh(
+    stored: dict[str, Callable[[], None]],
+    *,
+    force: bool = False,
+    over: Callable[[list[str]], Iterable[str]] = iter,
+    computed: Callable[[str], None] | None = None,
+) -> list[str]:
     """Compute every stored result that is missing or stale, one after the other; what is fresh is left alone.
 
-    An interrupted call keeps the results it had finished.
+    An interrupted call keeps the results it had finished. What needs a package that is missing is left out, and said
+    at the end.
+
+    Parameters
+    ----------
+    stored : dict
+        Names, each with the call that computes the result, as :func:`stored_results` gives them.
+    force : bool
+        Whether to compute also what is fresh.
+    over : callable
+        Takes the names that are to be computed and yields them one by one: a place for a bar.
+    computed : callable, optional
+        Told the name of each result once it is stored.
+
+    Returns
+    -------
+    list of str
+        What was computed.
+
+    Raises
+    ------
+    MissingDependency
+        After everything else has been computed.
     """
-    done = []
-    for name, compute in stored.items():
-        if force or not is_fresh(name):
-            compute()
-            done.append(name)
+    done, missing = [], []
+    for name in over([name for name in stored if force or not is_fresh(name)]):
+        try:
+            stored[name]()
+        except MissingDependency as error:
+            missing.append(f"{name}: {error}")
+            continue
+        done.append(name)
+        if computed is not None:
+            computed(name)
+    if missing:
+        raise MissingDependency("; ".join(missing))
     return done
 
 

@@ -107,6 +107,8 @@ ASSERTED = {
                  "Equation (5)", *(f"Figure {i}" for i in range(1, 9))],
     "cbdrf": [*(f"Theorem {i}" for i in range(1, 7)), "Corollary 1", "Corollary 2", "Table 1",
               *(f"Figure {i}" for i in range(1, 6))],
+    "tv_drf": [*(f"Lemma {i}" for i in range(1, 4)), *(f"Theorem {i}" for i in range(1, 5)), "worked example",
+               *(f"Figure {i}" for i in range(1, 8))],
 }  # fmt: skip
 
 
@@ -121,7 +123,8 @@ def test_no_paper_is_left_out_of_these_checks() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["dmfa_srq.complexity", "dmfa_srq.water_filling", "dmfa_srq.utilisation", "cbdrf.utilisation", "cbdrf.penalty"],
+    ["dmfa_srq.complexity", "dmfa_srq.water_filling", "dmfa_srq.utilisation", "cbdrf.utilisation", "cbdrf.penalty",
+     "tv_drf.coefficient", "tv_drf.heuristic_optimal"],
 )
 def test_what_the_paper_asserts_without_a_number_has_a_claim(name: str) -> None:
     assert [key for key in CLAIMS if key == name or key.startswith(f"{name}.")]

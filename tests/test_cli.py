@@ -26,38 +26,24 @@ from hypothesis import strategies as st
 import fairbook as fb
 from fairbook import cli, results
 from fairbook.claims.registry import COLUMNS, Claim, Evidence, Mechanism, Part
-from tests.commands import refused
+from fairbook.cli._allocate import RULES
+from tests.commands import Run, refused, runner, writer
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "data" / "example_users.csv"
 DRF_PAPER = "user,cpu,memory\nA,1,4\nB,3,1\n"
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command line in this process and give exit code, stdout and stderr."""
-
-    def call(*arguments: Any) -> tuple[int, str, str]:
-        capsys.readouterr()
-        code = cli.main([str(a) for a in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
+    """Run the command line."""
+    return runner(capsys)
 
 
 @pytest.fixture
 def users(tmp_path: Path) -> Callable[..., Path]:
-    """Write a CSV file of users."""
-
-    def write(content: str | bytes = DRF_PAPER, name: str = "users.csv") -> Path:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
+    """Write a table of users."""
+    return writer(tmp_path, DRF_PAPER, "users.csv")
 
 
 # ------------------------------------------------------------------------------------------------ the program
@@ -80,6 +66,7 @@ def test_version_and_help_of_every_command(run: Run) -> None:
         ["figures"],
         ["results"],
         ["phases"],
+        ["periods"],
         ["traces", "digest"],
         ["traces", "verify"],
         ["traces", "show"],
@@ -88,7 +75,7 @@ def test_version_and_help_of_every_command(run: Run) -> None:
         code, text, err = run(*command, "--help")
         assert (code, err) == (0, "")
         assert command == ["traces", "show"] or "examples:" in text
-    assert all(rule.about in run("allocate", "--help")[1] for rule in cli._RULES.values())
+    assert all(rule.about in run("allocate", "--help")[1] for rule in RULES.values())
 
 
 def test_examples_of_the_help_are_understood() -> None:
@@ -251,7 +238,7 @@ def library(mechanism: str, frame: pd.DataFrame) -> pd.DataFrame:
     return allocated
 
 
-@pytest.mark.parametrize("mechanism", list(cli._RULES))
+@pytest.mark.parametrize("mechanism", list(RULES))
 def test_every_mechanism_gives_what_the_library_gives(run: Run, mechanism: str) -> None:
     expected = library(mechanism, pd.read_csv(EXAMPLE, index_col="user"))
     code, out, _ = run("allocate", EXAMPLE, "--mechanism", mechanism, "--output", "-")
@@ -259,7 +246,7 @@ def test_every_mechanism_gives_what_the_library_gives(run: Run, mechanism: str) 
     pd.testing.assert_frame_equal(
         pd.read_csv(io.StringIO(out), index_col="user"), expected, rtol=1e-12, check_dtype=False
     )
-    if cli._RULES[mechanism].certified:
+    if RULES[mechanism].certified:
         assert run("allocate", EXAMPLE, "--mechanism", mechanism, "--verify")[0] == 0
 
 
@@ -826,7 +813,7 @@ def test_figures_and_frames(run: Run, store: Path, tmp_path: Path) -> None:
 def test_a_fresh_stored_frame_is_used(run: Run, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = importlib.import_module("fairbook.studies.dmfa_srq")
     monkeypatch.setattr(study, "fig3", lambda runs=5, seed=1: pd.DataFrame({"computed": [runs]}))
-    arguments = ("figures", "--only", "fig3", "--format", "csv", "--output", tmp_path)
+    arguments = ("figures", "--paper", "dmfa_srq", "--only", "fig3", "--format", "csv", "--output", tmp_path)
     assert "is missing" in run(*arguments)[2]
     assert (tmp_path / "dmfa_srq_fig3.csv").read_text() == "computed\n5\n"
     results.save("dmfa_srq/fig3", pd.DataFrame({"stored": [1]}), module="fairbook.errors")
@@ -837,6 +824,29 @@ def test_a_fresh_stored_frame_is_used(run: Run, store: Path, tmp_path: Path, mon
     (store / "dmfa_srq" / "fig3.csv").write_text("stored\n2\n")
     assert "is stale" in run(*arguments)[2]
     assert (tmp_path / "dmfa_srq_fig3.csv").read_text() == "computed\n5\n"
+
+
+def test_a_figure_may_be_rows_of_a_stored_table(
+    run: Run, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = importlib.import_module("fairbook.studies.tv_drf")
+    assert set(study.STORED_FIGURES) == {"fig3", "fig4", "fig5", "fig6", "fig7"}
+    assert {table for table, _ in study.STORED_FIGURES.values()} <= set(study.STORED)
+    figures = ("fig3", "fig4", "fig5", "fig6", "fig7")
+    frames = {name: getattr(study, name)(runs=2) for name in figures}
+    for n in study.SIZES:
+        table = study.curves(2, n=n, unserved=["expires", "waits"])
+        results.save(f"tv_drf/curves_{n}", table, module="fairbook.errors")
+
+    def computed(*_: Any, **__: Any) -> pd.DataFrame:
+        raise AssertionError("it is stored")
+
+    monkeypatch.setattr(study, "curves", computed)
+    monkeypatch.setattr(study, "_curves", computed)
+    arguments = ("figures", "--paper", "tv_drf", "--only", *figures, "--format", "csv", "--output", tmp_path)
+    assert run(*arguments)[::2] == (0, "")
+    for name, frame in frames.items():
+        pd.testing.assert_frame_equal(pd.read_csv(tmp_path / f"tv_drf_{name}.csv"), frame, rtol=1e-8)
 
 
 def test_wrong_figures(run: Run, tmp_path: Path) -> None:
@@ -898,6 +908,24 @@ def test_results_go_on_after_an_interruption(run: Run, work: list[str]) -> None:
     assert work == ["p/a", "p/b", "p/b", "q/ledger"]
     assert run("results", "--full", "--force", "--only", "p/a")[0] == 0
     assert work[-1] == "p/a"
+
+
+def test_results_go_on_without_a_missing_package(run: Run, work: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    known = results.stored_results(progress=False)
+
+    def needy() -> None:
+        raise fb.MissingDependency("the extra 'workloads' is not installed")
+
+    monkeypatch.setattr(results, "stored_results", lambda progress: {"p/needy": needy, **known})
+    code, out, err = run("results", "--full")
+    assert code == 2
+    assert work == ["p/a", "p/b", "q/ledger"]
+    assert out == (
+        "p/a: computed\np/b: computed\nq/ledger: computed\n"
+        "p/needy: missing\np/a: fresh\np/b: fresh\nq/ledger: fresh\n"
+    )
+    assert err.splitlines()[-1] == "fairbook: error: p/needy: the extra 'workloads' is not installed"
+    assert run("results", "--full", "--only", "p/a")[0] == 0
 
 
 def test_bars_stay_out_of_logs(run: Run, work: list[str]) -> None:

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 import fairbook as fb
 from fairbook import cli
-from tests.commands import refused
+from fairbook.cli._phases import PHASE_RULES
+from tests.commands import Run, Write, refused, runner, writer
 
 LONG = """phase,user,cpu,memory,released
 1,ann,1,4,1
@@ -32,32 +33,17 @@ POOL = ("--capacity", "cpu=9", "memory=18")
 DEMANDS = np.array([[[1, 4], [3, 1], [0, 0]], [[1, 4], [3, 1], [0, 0]], [[0, 0], [3, 1], [1, 1]]], dtype=float)
 RELEASED = [[1, 0.5, 1], [1, 0.5, 1], [1, 1, 0]]
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run ``fairbook phases`` in this process and give exit code, stdout and stderr."""
-
-    def call(*arguments: Any) -> tuple[int, str, str]:
-        capsys.readouterr()
-        code = cli.main(["phases", *map(str, arguments)])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
+    """Run ``fairbook phases``."""
+    return runner(capsys, "phases")
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Callable[..., Path]:
-    """Write a CSV file of phases."""
-
-    def write(content: str | bytes = LONG, name: str = "phases.csv") -> Path:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
+def table(tmp_path: Path) -> Write:
+    """Write a table of phases."""
+    return writer(tmp_path, LONG, "phases.csv")
 
 
 def read(text: str) -> pd.DataFrame:
@@ -340,8 +326,8 @@ def test_help(run: Run) -> None:
     code, text, err = run("--help")
     assert (code, err) == (0, "")
     assert "examples:" in text
-    assert all(f"  {name} " in text and about in text for name, (_, about) in cli._PHASE_RULES.items())
-    for names, _ in cli._PHASE_RULES.values():
+    assert all(f"  {name} " in text and about in text for name, (_, about) in PHASE_RULES.items())
+    for names, _ in PHASE_RULES.values():
         assert all(f"--{name.replace('_', '-')}" in text for name in names)
 
 

@@ -47,10 +47,10 @@ def lock_faults(text: str) -> list[str]:
 
 
 def direct_requirements() -> list[Requirement]:
-    """Return what pyproject.toml asks for, extras included."""
+    """Return what pyproject.toml asks for, with all extras but those that set-up leaves to who wants them."""
     lines = list(PROJECT["dependencies"])
-    for extra in PROJECT["optional-dependencies"].values():
-        lines += extra
+    for name, extra in PROJECT["optional-dependencies"].items():
+        lines += extra if name not in ("workloads", "bench") else []
     return [Requirement(line) for line in lines]
 
 

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import cache
 from itertools import combinations
-from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import to_hex, to_rgb
+from matplotlib.colors import to_hex
 from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 
 import fairbook as fb
 from fairbook.figures import dmfa_srq as draw
@@ -28,8 +22,7 @@ from fairbook.figures import foundations, style
 from fairbook.studies import dmfa_srq as study
 from fairbook.studies import foundations as groundwork
 from fairbook.studies.runs import stream
-
-ROOT = Path(__file__).resolve().parents[1]
+from tests.drawings import Drawings, box, contrast, overlap
 
 
 @cache
@@ -70,38 +63,8 @@ DRAWINGS: dict[str, Callable[[], style.Svg]] = {
 }
 PAPER = [name for name in DRAWINGS if name in draw.__all__]
 each = pytest.mark.parametrize("name", DRAWINGS)
-
-
-def svg(name: str) -> str:
-    return DRAWINGS[name]()._repr_svg_()
-
-
-def ready(name: str) -> mpl.figure.Figure:
-    """Give a drawing with everything in its place."""
-    shown = DRAWINGS[name]()
-    shown._repr_svg_()
-    with style._styled():
-        FigureCanvasAgg(shown.figure).draw()
-    return shown.figure
-
-
-def box(artist: Text) -> Bbox:
-    return artist.get_window_extent()
-
-
-def luminance(colour: str) -> float:
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
-    return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
-
-
-def contrast(a: str, b: str) -> float:
-    """Contrast of two colours by WCAG 2, from 1 to 21."""
-    low, high = sorted((luminance(a), luminance(b)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def overlap(a: Bbox, b: Bbox) -> bool:
-    return min(a.x1, b.x1) - max(a.x0, b.x0) > 0.5 and min(a.y1, b.y1) - max(a.y0, b.y0) > 0.5
+held = Drawings(DRAWINGS)
+svg, ready = held.svg, held.ready
 
 
 # --------------------------------------------------------------------------------------------------------- bytes
@@ -132,19 +95,7 @@ def test_the_same_bytes_each_time(name: str) -> None:
 
 def test_the_same_bytes_in_another_process_with_other_settings() -> None:
     names = ["fig1", "fig3", "fig5", "gap", "levels", "water", "pools", "course"]
-    script = (
-        "import sys, hashlib, matplotlib as mpl\n"
-        "mpl.use('svg')\n"
-        "mpl.rcParams.update({'lines.linewidth': 9, 'font.size': 20, 'legend.frameon': True, 'axes.grid': False,\n"
-        "    'svg.hashsalt': 'x', 'axes.facecolor': 'black', 'axes.labelsize': 30, 'patch.linewidth': 5})\n"
-        "from tests.test_figures import svg\n"
-        "for name in sys.argv[1:]:\n"
-        "    print(name, hashlib.sha256(svg(name).encode()).hexdigest())\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script, *names], cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    found = dict(line.split() for line in done.stdout.splitlines())
-    assert found == {name: hashlib.sha256(svg(name).encode()).hexdigest() for name in names}
+    held.same_elsewhere(__name__, names)
 
 
 def test_settings_of_the_caller_neither_count_nor_change() -> None:
@@ -331,7 +282,8 @@ def test_colours_are_those_of_okabe_and_ito() -> None:
     assert {name: style.COLOURS[name] for name in published} == {
         name: to_hex([c / 255 for c in rgb]).upper() for name, rgb in published.items()
     }
-    assert set(style.COLOURS) == {*published, "grey", "wine", "indigo", "ochre"}
+    further = {"grey", "wine", "indigo", "ochre", "cobalt", "rose", "lilac", "brown"}
+    assert set(style.COLOURS) == {*published, *further}
 
 
 def test_mechanisms_look_different_in_every_way() -> None:

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import cache
 from itertools import combinations
-from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.text import Text
 
 from fairbook.figures import cbdrf as draw
 from fairbook.figures import style
 from fairbook.studies import cbdrf as study
-from tests.test_figures import box, contrast, overlap
+from tests.drawings import Drawings, box, contrast, legends, notes, overlap
 
-ROOT = Path(__file__).resolve().parents[1]
 COUNTS = (0, 1, 5, 9)
 
 
@@ -61,25 +55,8 @@ DRAWINGS: dict[str, Callable[[], style.Svg]] = {
 CHARTS = [name for name in DRAWINGS if name != "fig1"]
 each = pytest.mark.parametrize("name", DRAWINGS)
 chart = pytest.mark.parametrize("name", CHARTS)
-
-
-@cache
-def svg(name: str) -> str:
-    return DRAWINGS[name]()._repr_svg_()
-
-
-@cache
-def ready(name: str) -> mpl.figure.Figure:
-    """Give a drawing with everything in its place."""
-    shown = DRAWINGS[name]()
-    shown._repr_svg_()
-    with style._styled():
-        FigureCanvasAgg(shown.figure).draw()
-    return shown.figure
-
-
-def legends(figure: mpl.figure.Figure) -> list[mpl.legend.Legend]:
-    return [*figure.legends, *(panel.get_legend() for panel in figure.axes if panel.get_legend())]
+held = Drawings(DRAWINGS)
+svg, ready = held.svg, held.ready
 
 
 # --------------------------------------------------------------------------------------------------------- bytes
@@ -101,19 +78,7 @@ def test_the_same_bytes_each_time(name: str) -> None:
 
 def test_the_same_bytes_in_another_process_with_other_settings() -> None:
     names = ["fig1", "fig3", "fig5", "nodes", "blanks", "comparison", "hoarding"]
-    script = (
-        "import sys, hashlib, matplotlib as mpl\n"
-        "mpl.rcParams.update({'lines.linewidth': 9, 'font.size': 20, 'legend.frameon': True, 'axes.grid': False,\n"
-        "    'svg.hashsalt': 'x', 'axes.facecolor': 'black', 'axes.labelsize': 30, 'patch.linewidth': 5})\n"
-        "from tests.test_figures_cbdrf import svg\n"
-        "for name in sys.argv[1:]:\n"
-        "    print(name, hashlib.sha256(svg(name).encode()).hexdigest())\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script, *names], cwd=ROOT, capture_output=True, text=True,
-                          timeout=300)
-    assert done.returncode == 0, done.stderr
-    found = dict(line.split() for line in done.stdout.splitlines())
-    assert found == {name: hashlib.sha256(svg(name).encode()).hexdigest() for name in names}
+    held.same_elsewhere(__name__, names)
 
 
 def test_nothing_else_is_touched() -> None:
@@ -169,16 +134,15 @@ def test_legends_name_what_is_drawn(name: str, labels: list[str]) -> None:
 
 
 def test_panels_are_named() -> None:
-    def notes(name: str) -> list[str]:
-        return [text.get_text() for panel in DRAWINGS[name]().figure.axes for text in panel.texts
-                if text.get_position() == (0.0, 1.02)]
+    def told(name: str) -> list[str]:
+        return notes(DRAWINGS[name]().figure)
 
-    assert notes("fig5") == ["node 1, which complies"] * 2 + ["node 2, which never releases enough"] * 2
-    assert notes("fig4") == [f"node {k}, which never releases enough" for k in (1, 1, 2, 2)]
-    assert notes("comparison") == ["what is held returns", "what is held stays"]
-    assert notes("hoarding") == ["what hoarders hold returns", "what hoarders hold stays", "hoarders release all"]
-    assert [note.split(";")[0] for note in notes("blanks")] == ["step down", "step up", "cap", "floor"]
-    assert notes("operator") == ["steps", "threshold and patience", "grant"]
+    assert told("fig5") == ["node 1, which complies"] * 2 + ["node 2, which never releases enough"] * 2
+    assert told("fig4") == [f"node {k}, which never releases enough" for k in (1, 1, 2, 2)]
+    assert told("comparison") == ["what is held returns", "what is held stays"]
+    assert told("hoarding") == ["what hoarders hold returns", "what hoarders hold stays", "hoarders release all"]
+    assert [note.split(";")[0] for note in told("blanks")] == ["step down", "step up", "cap", "floor"]
+    assert told("operator") == ["steps", "threshold and patience", "grant"]
 
 
 # ------------------------------------------------------------------------------------------------- what is drawn

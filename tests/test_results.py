@@ -422,6 +422,18 @@ def test_refreshing_goes_on_where_it_stopped(house: House) -> None:
     assert results.refresh(stored_by(house, log), force=True) == ["paper/a", "paper/b", "paper/c"]
 
 
+def test_refreshing_leaves_what_needs_a_missing_package_to_the_end(house: House) -> None:
+    log: list[str] = []
+    stored = stored_by(house, log)
+
+    def needy() -> None:
+        raise fb.MissingDependency("the extra 'workloads' is not installed")
+
+    with pytest.raises(fb.MissingDependency, match="paper/needy: the extra 'workloads' is not installed"):
+        results.refresh({"paper/needy": needy, **stored})
+    assert results.refresh(stored) == []
+
+
 def test_refreshing_replaces_what_is_stale(house: House) -> None:
     log: list[str] = []
     results.refresh(stored_by(house, log))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import fairbook as fb
-from fairbook.mechanisms.tv_drf import TvDrfRun, _alone, _alone_resources, _Fluid, tv_drf
+from fairbook.mechanisms.tv_drf import TvDrfRun, _alone, _alone_resources, _enough, tv_drf
 from fairbook.oracles.drf import exact_tasks
 from fairbook.oracles.tv_drf import exact_run, lexicographic_run
+from tests.fluid_tv_drf import Fluid
 from tests.strategies import FEW, REPEATABLE, ratios
 
 F = Fraction
@@ -72,7 +73,7 @@ def in_fractions(values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     return array
 
 
-def engine_in_fractions(case: Case, alone: str, waits: bool) -> tuple[_Fluid, NDArray[Any]]:
+def engine_in_fractions(case: Case, alone: str, waits: bool) -> tuple[Fluid, NDArray[Any]]:
     T, n, m = len(case.demands), len(case.parts), case.m
     demands, tasks = in_fractions(case.demands, (T, n, m)), in_fractions(case.tasks, (T, n))
     parts, pool = in_fractions([[p] for p in case.parts], (n, 1)), in_fractions(F(1), (1, m))
@@ -81,7 +82,7 @@ def engine_in_fractions(case: Case, alone: str, waits: bool) -> tuple[_Fluid, ND
         own = _alone_resources(demands, tasks, parts @ pool, waits)
     else:
         _alone.py_func(demands, tasks, pool, parts, waits, False, F(0), own)
-    return _Fluid(demands, tasks, pool[0], own, parts[:, 0], waits), own
+    return Fluid(demands, tasks, pool[0], own, parts[:, 0], waits), own
 
 
 # ------------------------------------------------------------------------------------- fluid against its judges
@@ -118,6 +119,25 @@ def test_in_bundles_beta_of_one_is_always_in_reach(case: Case, unserved: str) ->
     exact = exact_run(case.demands, case.tasks, [1] * case.m, case.parts, "bundles", unserved)
     assert not any(exact.below_one)
     assert all(b is None or b >= 1 for row in exact.sharing_coefficients for b in row)
+
+
+@REPEATABLE
+@given(cases(max_n=6, max_T=5), st.sampled_from(["bundles", "whole_bundles", "resources"]), FATES, st.booleans())
+def test_the_compiled_fluid_is_the_general_one_to_the_last_bit(case: Case, alone: Any, unserved: Any,
+                                                               memory: bool) -> None:
+    demands, tasks, parts = case.floats
+    run = tv_drf(demands, tasks, np.ones((1, case.m)), parts, "lexicographic", alone, unserved, memory=memory)
+    bounds = np.where((demands > 0).any(axis=2), tasks, 0.0)
+    if unserved == "expires":
+        bounds = np.minimum(bounds, _enough(demands, np.ones(case.m)))
+    general = Fluid(demands, bounds, np.ones(case.m), run.alone, run.weights, unserved == "waits", memory)
+    assert run.tasks.tolist() == general.tasks.tolist()
+    assert run.amounts.tolist() == general.amounts.tolist()
+    assert run.cumulative_shares.tolist() == general.cumulative.tolist()
+    assert run.bottlenecks.tolist() == general.stops.tolist()
+    assert run.below_one.tolist() == general.below.tolist()
+    if unserved == "waits":
+        assert run.unserved.tolist() == general.unserved.tolist()
 
 
 @FEW
@@ -319,6 +339,60 @@ def test_ample_small_tasks_come_close_to_the_fluid() -> None:
         assert run.violations() == []
 
 
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_many_machines_stand_in_blocks_and_nothing_changes(m: int) -> None:
+    # more machines than a block holds; powers of two; tasks that do not need the first resource, too
+    rng = np.random.default_rng(m)
+    n, T = 4, 2
+    demands = rng.choice([0.25, 0.5, 1.0, 2.0], (T, n, m)) * (rng.random((T, n, m)) < 0.8)
+    demands[..., -1] = np.where((demands > 0).any(axis=2), demands[..., -1], 1.0)
+    tasks = rng.integers(100, 300, (T, n))
+    machines = np.array([rng.permutation([2.0] * 192 + [10.0] * 64) for _ in range(m)]).T
+    for unserved in ("expires", "waits"):
+        run = tv_drf(demands, tasks, machines, np.full(n, 0.25), unserved=unserved, placement=True)
+        ran, placed = plain_loop(demands.tolist(), tasks.tolist(), machines.tolist(), [0.25] * n, run.alone.tolist(),
+                                 unserved == "waits")
+        assert run.placement is not None
+        assert run.tasks.tolist() == ran
+        assert run.placement.tolist() == placed
+        assert (run.placement.sum(axis=(0, 1))[128:] > 0).any()
+
+
+def test_empty_periods_let_a_queue_run_dry() -> None:
+    rng = np.random.default_rng(8)
+    demands, tasks = rng.uniform(0.1, 0.5, (3, 5, 2)), rng.integers(20, 40, (3, 5))
+    demands, tasks = np.concatenate([demands, demands[[2] * 60]]), np.concatenate([tasks, np.zeros((60, 5))])
+    run = tv_drf(demands, tasks, np.ones((4, 2)), np.full(5, 0.2), unserved="waits")
+    assert run.tasks[0].sum() < tasks[0].sum()
+    assert (run.tasks.sum(axis=0) == tasks.sum(axis=0)).all()
+    assert (run.unserved[-1] == 0).all()
+    assert run.violations() == []
+
+
+def test_more_tasks_than_anyone_could_run() -> None:
+    assert tv_drf([[[2, 1]]], [[10**9]], [[1, 1]], [1]).bottlenecks.tolist() == [[0]]
+    waits = tv_drf([[[1, 1]]] * 3, [[10**9]] * 3, [[1, 1]], [1], unserved="waits")
+    assert waits.tasks.tolist() == [[1]] * 3
+    assert waits.unserved.tolist() == [[10**9 - 1], [2 * 10**9 - 2], [3 * 10**9 - 3]]
+    wide = tv_drf(np.full((2, 3, 8), 0.125), np.full((2, 3), 10**9), np.ones((5, 8)), np.full(3, 1 / 3))
+    assert (wide.tasks.sum(axis=1) == 40).all()
+    for method in ("heuristic", "lexicographic"):
+        nothing = tv_drf([[[1.0]]], [[0]], [[1]], [1], method)  # type: ignore[arg-type]
+        assert (nothing.tasks.tolist(), nothing.bottlenecks.tolist()) == ([[0]], [[-3]])
+        assert nothing.sharing_coefficients.tolist() == [[1]]
+
+
+def test_machines_alike_count_as_one() -> None:
+    rng = np.random.default_rng(4)
+    demands, tasks = rng.uniform(0.1, 1, (3, 3, 2)), rng.integers(1, 9, (3, 3))
+    few, some = rng.uniform(0.5, 1, (2, 2)), rng.dirichlet(np.ones(3), 2).T
+    pick = [1, 0, 1, 1, 0]
+    run = tv_drf(demands, tasks, few[pick], some[:, pick], "heuristic")
+    own = np.zeros_like(demands)
+    _alone(demands, tasks.astype(float), few[pick], np.ascontiguousarray(some[:, pick]), False, False, 0.0, own)
+    assert np.allclose(run.alone, own, rtol=1e-12)
+
+
 def test_ten_tenths_fill_a_machine() -> None:
     run = tv_drf([[[0.1, 0.1]]], [[11]], [[1, 1]], [[1]])
     assert run.tasks.tolist() == [[10]]
@@ -496,6 +570,26 @@ def test_names_are_kept_and_matched() -> None:
     machines, parts = pd.DataFrame([[50.0, 50.0]] * 2, columns=resources), pd.DataFrame([[1, 0], [0, 1]], users)
     run = tv_drf(frames, tasks, machines, parts, alone="resources")
     mixed = tv_drf(frames, tasks[users[::-1]], machines[resources[::-1]], parts.loc[users[::-1]], alone="resources")
+    assert run.named_machines == (0, 1)
+    hosts = ["left", "right"]
+    machines.index, parts.columns = pd.Index(hosts), pd.Index(hosts)
+    crossed = tv_drf(frames, tasks, machines.mul([1, 2], axis=0), parts[hosts[::-1]], alone="resources", placement=True)
+    straight = tv_drf(frames, tasks, machines.mul([1, 2], axis=0), parts, alone="resources", placement=True)
+    assert crossed.contributions.tolist() == straight.contributions.tolist() == [[1, 0], [0, 1]]
+    assert crossed.named_machines == ("left", "right")
+    assert tv_drf(frames, tasks, machines.to_numpy(), parts).named_machines == ("left", "right")
+    assert tv_drf(frames, tasks, machines.reset_index(drop=True), parts).named_machines == ("left", "right")
+    with pytest.raises(fb.InvalidInput, match=r"^contributions\.columns must name the same machines"):
+        tv_drf(frames, tasks, machines, parts.rename(columns={"left": "middle"}))
+    placed = crossed.placement_frame()
+    assert placed.index.names == ["period", "user", "machine"]
+    assert (placed["tasks"] > 0).all()
+    assert placed["tasks"].groupby(["period", "user"]).sum().to_dict() == {
+        (t, user): crossed.tasks[t, i] for t in range(2) for i, user in enumerate(users)}
+    assert crossed.placement is not None
+    assert placed.loc[(0, "bob", "right"), "tasks"] == crossed.placement[0, 1, 1]
+    with pytest.raises(fb.InvalidInput, match=r"^placement must be True"):
+        run.placement_frame()
     assert (run.tasks == mixed.tasks).all()
     assert (run.tasks == example("resources").tasks).all()
     assert (run.users, run.resources) == (("ann", "bob"), ("cpu", "memory"))
@@ -503,7 +597,7 @@ def test_names_are_kept_and_matched() -> None:
     assert frame.loc[(1, "ann"), "bottleneck"] == "own bound"
     assert frame.loc[(1, "bob"), "bottleneck"] == "cpu"
     assert frame.loc[(1, "ann"), "sharing_coefficient"] == pytest.approx(1.125)
-    assert "cpu is used up" in run.explain("bob", 1)
+    assert "the next needs more cpu than is left" in run.explain("bob", 1)
     assert "no more" in run.explain("ann", 1)
     assert run.at(1).users == run.users
     with pytest.raises(fb.InvalidInput, match=r"^user "):
@@ -513,6 +607,17 @@ def test_names_are_kept_and_matched() -> None:
     for period in (-1, 2, 0.0, True, None):
         with pytest.raises(fb.InvalidInput, match=r"^period "):
             run.at(period)  # type: ignore[arg-type]
+
+
+def test_whole_tasks_stop_before_a_resource_is_used_up() -> None:
+    run = tv_drf([[[2, 1], [2, 1]]], [[1, 1]], [[3, 10]], [0.5, 0.5], alone="whole_bundles")
+    assert (run.tasks.tolist(), run.use.tolist(), run.bottlenecks.tolist()) == ([[1, 0]], [[2, 1]], [[-1, 0]])
+    assert "0 tasks in period 0: the next needs more resource 0 than is left." in run.explain(1, 0)
+    assert run.at(0).explain(1) == "1 runs 0 tasks: there is no room for its next task."
+    assert run.at(0).explain(0) == "0 runs 1 tasks: its own bound stops it."
+    flat = tv_drf([[[2, 1], [2, 1]]], [[1, 1]], [[3, 10]], [0.5, 0.5], "lexicographic")
+    assert "resource 0 is used up" in flat.explain(1, 0)
+    assert "0, which it needs, is used up" in flat.at(0).explain(1)
 
 
 GOOD: dict[str, Any] = {"demands": np.ones((2, 2, 2)), "tasks": np.ones((2, 2)), "machines": [[4, 4]],
@@ -525,6 +630,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"tasks": [[1, 1], [0.5, 1]]}, "tasks[1, 0]"), ({"tasks": [[1, math.nan], [1, 1]]}, "tasks[0, 1]"),
     ({"tasks": [[1, math.inf], [1, 1]], "unserved": "waits"}, "tasks[0, 1]"),
     ({"tasks": [[1, 1e80], [1, 1]]}, "tasks[0, 1]"),
+    ({"demands": [[[0, 0], [1, 1]], [[1, 1], [1, 1]]]}, "tasks[0, 0]"),
+    ({"demands": [[[0, 0], [1, 1]], [[1, 1], [1, 1]]], "tasks": [[math.inf, 1], [1, 1]]}, "tasks[0, 0]"),
     ({"machines": [[4]]}, "machines"), ({"machines": [4, 4]}, "machines"), ({"machines": [[4, -1]]}, "machines[0, 1]"),
     ({"machines": [[0, 0], [1, 1]], "contributions": [0.5, 0.5]}, "machines[0]"), ({"machines": [[1, 0]]}, "machines"),
     ({"contributions": [[0.5, 0.5]]}, "contributions"), ({"contributions": [[0.5], [0.4]]}, "contributions"),
@@ -545,6 +652,24 @@ def test_bad_input_is_named(changed: dict[str, Any], argument: str) -> None:
     assert caught.value.argument == argument, caught.value
 
 
+@pytest.mark.parametrize(("changed", "rule"), [
+    ({"demands": np.ones((2, 2))}, "must have shape (T periods, n users, m resources)"),
+    ({"demands": np.ones((0, 2, 2))}, "must have at least one period, user and resource"),
+    ({"demands": [pd.DataFrame([[1]]), pd.DataFrame([[1]], index=["a"])]},
+     "must have the labels of the first period, in the same order"),
+    ({"tasks": np.ones(2)}, "must have shape (T periods, n users)"),
+    ({"tasks": np.ones((0, 2))}, "must have at least one period and one user"),
+    ({"tasks": [[1, 1], [1]]}, "must have shape (T periods, n users), without ragged rows"),
+    ({"machines": [4, 4]}, "must have shape (K machines, m resources)"),
+    ({"machines": np.ones((0, 2))}, "must have at least one machine and one resource"),
+    ({"contributions": np.ones((1, 1, 1))}, "must have shape (n users, K machines)"),
+])
+def test_shapes_are_named_as_they_are(changed: dict[str, Any], rule: str) -> None:
+    with pytest.raises(fb.InvalidInput) as caught:
+        tv_drf(**{**GOOD, **changed})
+    assert caught.value.rule == rule
+
+
 def test_bad_input_to_the_oracles() -> None:
     good: dict[str, Any] = {"demands": [[[1, 1], [1, 1]]], "tasks": [[1, 1]], "capacities": [1, 1],
                             "parts": ["1/2"] * 2}
@@ -557,15 +682,99 @@ def test_bad_input_to_the_oracles() -> None:
             lexicographic_run(**{**lp, **changed})
 
 
-def test_violations_can_fail() -> None:
-    run = example("resources")
-    changes: list[dict[str, Any]] = [
-        {"tasks": run.tasks + 1}, {"sharing_coefficients": run.sharing_coefficients * 1.01},
-        {"cumulative_shares": run.cumulative_shares + 0.1}, {"machines": run.machines * 0.9},
-        {"amounts": run.amounts * 1.01}, {"unserved": run.unserved + 1},
-    ]
+ARRAYS = [f.name for f in fields(TvDrfRun) if "ndarray" in str(f.type).lower() or "Array" in str(f.type)]
+
+
+def overloaded(method: Any, unserved: Any, memory: bool = True) -> TvDrfRun:
+    """Three periods with queues, two resources, users of unlike parts, of whom one has no tasks once."""
+    demands = [[[2, 1], [1, 2], [1, 1]], [[1, 3], [2, 2], [1, 1]], [[1, 1], [2, 1], [3, 1]]]
+    run = tv_drf(demands, [[9, 4, 2], [5, 5, 0], [2, 3, 4]], [[8, 8], [6, 6]], [0.5, 0.25, 0.25], method,
+                 unserved=unserved, memory=memory, placement=method == "heuristic")
+    assert (run.unserved > 0).any()
+    assert run.violations() == []
+    return run
+
+
+@pytest.mark.parametrize("field", ARRAYS)
+@pytest.mark.parametrize("unserved", ["expires", "waits"])
+@pytest.mark.parametrize("method", ["heuristic", "lexicographic"])
+def test_violations_can_fail(method: str, unserved: str, field: str) -> None:
+    run = overloaded(method, unserved)
+    values = getattr(run, field)
+    if values is None:
+        assert method == "lexicographic"
+        return
+    if values.dtype.kind == "f":
+        changes = [values * 1.01, values * math.nan, -values]
+    elif values.dtype == bool:
+        changes = [np.where(np.arange(len(values)) == t, ~values, values) for t in range(len(values))]
+    else:
+        changes = [values + 1, values - 1]
     for changed in changes:
-        assert replace(run, **changed).violations() != [], changed
-    flat = example("resources", method="lexicographic")
-    assert flat.violations() == []
-    assert replace(flat, bottlenecks=np.ones_like(flat.bottlenecks)).violations() != []
+        assert replace(run, **{field: changed}).violations() != [], changed
+    if values.dtype.kind == "f":
+        for place in np.ndindex(values.shape):
+            changed = values.copy()
+            changed[place] = math.nan
+            assert replace(run, **{field: changed}).violations() != [], place
+
+
+@pytest.mark.parametrize("stop", [-4, -3, -2, -1, 0, 1, 2])
+@pytest.mark.parametrize("method", ["heuristic", "lexicographic"])
+def test_violations_see_wrong_reasons(method: str, stop: int) -> None:
+    run = overloaded(method, "waits")
+    assert replace(run, bottlenecks=np.full_like(run.bottlenecks, stop)).violations() != []
+
+
+def test_violations_see_tasks_out_of_order() -> None:
+    # the task of period 2, in period 2, while one of period 1 waits
+    run = tv_drf([[[0.5, 0.25]], [[0.25, 0.5]]], [[3], [2]], [[1, 1]], [1], unserved="waits")
+    amounts = run.amounts.copy()
+    amounts[1] = [[0.5, 1]]
+    assert run.machine_use is not None
+    other = replace(run, amounts=amounts, machine_use=amounts.copy())
+    assert "amounts do not follow from the tasks in period 1" in other.violations()
+
+
+def test_violations_see_room_for_another_task() -> None:
+    run = tv_drf([[[1], [2]]], [[3, 1]], [[3]], [0.5, 0.5], alone="whole_bundles")
+    lazy = tv_drf([[[1], [2]]], [[1, 1]], [[5]], [0.5, 0.5], alone="whole_bundles")
+    assert run.violations() == lazy.violations() == []
+    lazy = replace(lazy, max_tasks=lazy.max_tasks + 1, unserved=lazy.unserved + 1,
+                   bottlenecks=np.zeros((1, 2), dtype=np.int64))
+    assert any("fits on a machine" in text for text in lazy.violations())
+    assert any("suffices" in text for text in lazy.violations())
+
+
+@pytest.mark.parametrize("method", ["heuristic", "lexicographic"])
+@pytest.mark.parametrize("unserved", ["expires", "waits"])
+@pytest.mark.parametrize("memory", [True, False])
+def test_periods_that_are_run_stay_as_they_are(method: Any, unserved: Any, memory: bool) -> None:
+    run = overloaded(method, unserved, memory)
+    for t in (1, 2):
+        start = tv_drf(run.demands[:t], run.max_tasks[:t], run.machines, run.contributions, method, unserved=unserved,
+                       memory=memory)
+        for name in ("tasks", "sharing_coefficients", "cumulative_shares", "amounts", "alone", "unserved",
+                     "bottlenecks", "below_one"):
+            assert getattr(start, name).tolist() == getattr(run, name)[:t].tolist(), name
+
+
+@pytest.mark.parametrize("method", ["heuristic", "lexicographic"])
+def test_the_run_shares_no_memory_with_what_was_passed(method: Any) -> None:
+    given: dict[str, Any] = {"demands": np.full((2, 2, 2), 0.5), "tasks": np.ones((2, 2)), "machines": np.ones((1, 2)),
+                             "contributions": np.full((2, 1), 0.5), "weights": np.array([0.5, 0.5])}
+    run = tv_drf(**given, method=method)
+    for field, name in product(ARRAYS, given):
+        values = getattr(run, field)
+        assert values is None or not np.shares_memory(values, given[name]), (field, name)
+
+
+def test_more_whole_tasks_than_can_be_handed_out_one_by_one() -> None:
+    for unserved in ("expires", "waits"):
+        with pytest.raises(fb.InvalidInput, match=r"^tasks .*lexicographic.*3e\+09"):
+            tv_drf([[[1e-9, 1e-10]]] * 3, [[10**10]] * 3, [[1, 0.1]], [1], unserved=unserved)  # type: ignore[arg-type]
+    # many users who each could fill the pool together run no more than one could
+    many = tv_drf(np.full((1, 2000, 1), 1e-6), np.full((1, 2000), math.inf), [[0.01]], np.full(2000, 1 / 2000))
+    assert many.tasks.sum() == 10_000
+    with pytest.raises(fb.InvalidInput, match=r"^placement must be False"):
+        tv_drf(np.ones((10_000, 1, 1)), np.ones((10_000, 1)), np.ones((100_001, 1)), [1], placement=True)

@@ -21,8 +21,8 @@ __all__ = ["COLOURS", "LOOKS", "Look", "Svg", "axes", "drawing", "note"]
 Arguments = ParamSpec("Arguments")
 Drawn = TypeVar("Drawn")
 
-#: Okabe-Ito, grey, and further mechanisms' colours: two of Paul Tol's muted scheme, and the orange darkened until lines
-#: in it can be seen on white.
+#: Okabe-Ito, grey, and further mechanisms' colours: two of Paul Tol's muted scheme, the orange darkened until lines in
+#: it can be seen on white, and four chosen to keep apart, for any colour vision, in the one chapter that has them all.
 COLOURS = {
     "black": "#000000",
     "orange": "#E69F00",
@@ -36,6 +36,10 @@ COLOURS = {
     "wine": "#882255",
     "indigo": "#332288",
     "ochre": "#B07D00",
+    "cobalt": "#1235DE",
+    "rose": "#FF437D",
+    "lilac": "#AB6FD2",
+    "brown": "#6B2305",
 }
 
 #: A line style by name, or as (offset, lengths of dashes and gaps).
@@ -59,6 +63,10 @@ LOOKS = {
     "weighted": Look("cbDRF, weighted", COLOURS["purple"], "P", (0, (3, 1, 1, 1, 1, 1))),
     "capped": Look("cbDRF, capped", COLOURS["ochre"], "X", (0, (1, 1))),
     "karma": Look("Karma", COLOURS["indigo"], "*", (0, (8, 1.5, 1, 1.5))),
+    "tv_drf": Look("TV-DRF", COLOURS["cobalt"], ">", (0, (12, 1))),
+    "optimum": Look("exact optimum", COLOURS["lilac"], "h", (0, (2, 1))),
+    "memoryless": Look("DRF per period", COLOURS["rose"], "d", (0, (5, 1, 1, 1))),
+    "alone": Look("no sharing", COLOURS["brown"], "<", (0, (4, 2))),
     "difference": Look("difference", COLOURS["black"], "D", "-"),
 }
 

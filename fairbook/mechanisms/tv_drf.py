@@ -14,7 +14,8 @@ fluid.
 Readings, since most formulas of the paper are lost:
 
 * **alone**. ``"bundles"``: the amounts of the tasks that i could run on its own parts of the machines, fractions of
-  tasks allowed. ``"whole_bundles"``: the same, rounded down to whole tasks. ``"resources"``: of each resource by itself
+  tasks allowed. ``"whole_bundles"``: the same, rounded down to whole tasks after adding up over machines (on several of
+  them the sum may hold tasks that no single part does). ``"resources"``: of each resource by itself
   the smaller of what all submitted tasks need and what i brought; what no task vector can use counts, too.
 * **unserved**. ``"expires"``: tasks not run in their period are gone, in the pool and alone. ``"waits"``: they queue,
   in the pool and, by what would have been left over there, alone. A queue is served in the order of submission: tasks
@@ -29,6 +30,7 @@ Readings, since most formulas of the paper are lost:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -44,12 +46,14 @@ from fairbook.model import (
     LARGEST,
     Allocation,
     FloatArray,
+    Named,
     Names,
     as_weights,
     as_whole,
     check_amounts,
     check_demands,
     demand_matrix,
+    labels_or_positions,
     number_of_dimensions,
     order_of,
     per_user,
@@ -66,6 +70,12 @@ _IDLE, _SPLIT, _DONE = -3, -2, -1
 
 #: A task fits if it leaves no resource of the machine below minus this part of its capacity: ten tenths fill a unit.
 FITS = 1e-12
+
+#: The heuristic hands out no more whole tasks than about this, and keeps no more numbers on their machines.
+MOST = 1e9
+
+#: Fluid: a coefficient above 1 minus this is 1.
+NEAR = 1e-13
 
 # ------------------------------------------------------------------------------------------------------- alone
 
@@ -138,9 +148,6 @@ def _alone_resources(demands: Any, bounds: Any, brought: Any, waits: bool) -> An
     return own
 
 
-# --------------------------------------------------------------------------------------------------- heuristic
-
-
 @numba.njit(cache=True, error_model="numpy")
 def _ratio(used: FloatArray, owned: FloatArray) -> float:
     """Sharing coefficient of one user."""
@@ -150,6 +157,23 @@ def _ratio(used: FloatArray, owned: FloatArray) -> float:
             least = min(least, used[j] / owned[j])
         some |= used[j] > 0.0
     return 1.0 if least == np.inf and not some else least
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _coefficients(amounts: FloatArray, own: FloatArray) -> FloatArray:
+    """Sharing coefficients after each period, (T, n)."""
+    T, n, m = amounts.shape
+    used, owned, beta = np.zeros((n, m)), np.zeros((n, m)), np.empty((T, n))
+    for t in range(T):
+        for i in range(n):
+            for j in range(m):
+                used[i, j] += amounts[t, i, j]
+                owned[i, j] += own[t, i, j]
+            beta[t, i] = _ratio(used[i], owned[i])
+    return beta
+
+
+# --------------------------------------------------------------------------------------------------- heuristic
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -176,60 +200,53 @@ def _lift(tree: NDArray[np.int32], keys: FloatArray, place: int) -> None:
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _distance(need: FloatArray, shape: FloatArray, scale: FloatArray, first: int, state: FloatArray, k: int) -> float:
-    """Best-fit distance (17) of a task to machine k, infinite where it does not fit; see :func:`_measure`.
+def _nearest(want: FloatArray, form: FloatArray, unit: FloatArray, lead: int, limit: FloatArray, ratio: FloatArray,
+             begin: int, end: int, distance: FloatArray) -> int:
+    """Place of the least best-fit distance (17) of a task to machines ``begin`` to ``end``, the first among equals.
 
-    Ratios are of amounts as given, so that machines whose remainders are in proportion tie exactly.
+    Write the distances to ``distance``, infinite where the task does not fit. Ratios are of amounts as given, so that
+    machines whose remainders are in proportion tie exactly. One plain loop a resource, for a compiler to make vectors
+    of.
     """
-    m = len(need)
-    base = (m + m * m) * k
-    for j in range(m):
-        if need[j] > state[base + j]:
-            return np.inf
-    row = base + m + m * first
-    if state[row + first] == 0.0:
-        return np.inf
-    total = 0.0
-    for j in range(m):
-        total += abs(shape[j] - state[row + j]) * (scale[j] / scale[first])
-    return total
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _nearest(distance: FloatArray, i: int, block: int, width: int) -> int:
-    """Place of the least distance in one block of machines, the first one among equals."""
-    best = block * width
-    for k in range(best + 1, best + width):
-        if distance[i, k] < distance[i, best]:
-            best = k
+    some, row = ratio[lead, lead, begin:end], distance[:end - begin]
+    for k in range(len(row)):
+        row[k] = 0.0 if some[k] > 0.0 else np.inf
+    for j in range(len(want)):
+        have, most, task, side, scale = ratio[lead, j, begin:end], limit[j, begin:end], want[j], form[j], unit[j]
+        for k in range(len(row)):
+            row[k] = row[k] + abs(side - have[k]) * scale if task <= most[k] else np.inf
+    best, least = 0, row[0]
+    for k in range(1, len(row)):
+        if row[k] < least:
+            best, least = k, row[k]
     return best
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _measure(k: int, left: FloatArray, low: FloatArray, allow: FloatArray, state: FloatArray) -> None:
+def _measure(k: int, left: FloatArray, low: FloatArray, allow: FloatArray, leads: NDArray[np.bool_], limit: FloatArray,
+             ratio: FloatArray) -> None:
     """Write down of machine k: of each resource the largest task that fits; what is left of j per what is left of f."""
-    m = left.shape[1]
-    base = (m + m * m) * k
+    m = len(leads)
     for j in range(m):
-        state[base + j] = left[k, j] + low[k, j] + allow[k, j]
+        limit[j, k] = left[k, j] + low[k, j] + allow[k, j]
     for f in range(m):
-        free = left[k, f] + low[k, f]
-        for j in range(m):
-            state[base + m + m * f + j] = (left[k, j] + low[k, j]) / free if free > 0.0 else 0.0
+        if leads[f]:
+            free = left[k, f] + low[k, f]
+            for j in range(m):
+                ratio[f, j, k] = (left[k, j] + low[k, j]) / free if free > 0.0 else 0.0
 
 
 @numba.njit(cache=True, error_model="numpy")
 def _heuristic(demands: FloatArray, bounds: FloatArray, machines: FloatArray, weights: FloatArray, own: FloatArray,
-               waits: bool, tasks: FloatArray, amounts: FloatArray, machine_use: FloatArray, beta: FloatArray,
-               cumulative: FloatArray, unserved: FloatArray, stops: NDArray[np.int64],
+               waits: bool, memory: bool, tasks: FloatArray, amounts: FloatArray, machine_use: FloatArray,
+               beta: FloatArray, cumulative: FloatArray, unserved: FloatArray, stops: NDArray[np.int64],
                placement: NDArray[np.int32]) -> None:
     """Run Algorithm 1 over all periods.
 
-    Users stand in a tournament keyed by beta until everyone who can still run a task has beta >= 1, then by G. Each
-    user keeps its distance to every machine and, for blocks of some sqrt(K) machines, the nearest one in each; on its
-    turn it looks again only at the machines that changed since its last turn, which a list of all machines, the last
-    changed first, tells. What is left of a machine is a sum of two doubles, so that a million subtractions leave no
-    error.
+    Users stand in a tournament keyed by beta until everyone who can still run a task has beta >= 1, then by G. Machines
+    stand in blocks. Each user keeps the nearest machine of every block; on its turn it looks again only at the blocks
+    where something was placed since its last turn and where its task still fits. What is left of a machine is a sum of
+    two doubles, so that a million subtractions leave no error.
     """
     T, n, m = demands.shape
     K = len(machines)
@@ -238,32 +255,36 @@ def _heuristic(demands: FloatArray, bounds: FloatArray, machines: FloatArray, we
         total += machines[k]
     scale = 1.0 / total
     allow = machines * FITS
-    width, seats, shift = 1, 1, 0
+    width, seats = 128, 1
     while width * width < K:
         width *= 2
-        shift += 1
     while seats < n:
         seats *= 2
     blocks = (K + width - 1) // width
-    distance = np.full((n, blocks * width), np.inf)
-    nearest = np.zeros((n, blocks), dtype=np.int32)
-    dirty = np.zeros(blocks, dtype=np.bool_)
+    nearest, least = np.zeros((n, blocks), dtype=np.int32), np.full((n, blocks), np.inf)
+    distance = np.empty(width)
     user_tree = np.empty(2 * seats, dtype=np.int32)
     key = np.full(seats, np.inf)
     for i in range(seats):
         user_tree[seats + i] = i
-    left, low, state = machines.copy(), machines * 0.0, np.empty((m + m * m) * K)
-    alike = np.zeros(K, dtype=np.bool_)  # of the size of the machine before
-    for k in range(1, K):
-        alike[k] = (machines[k] == machines[k - 1]).all()
-    before, after = np.empty(K + 1, dtype=np.int64), np.empty(K + 1, dtype=np.int64)  # K: both ends of the list
-    changed = np.empty(K, dtype=np.int64)
+    leads = np.zeros(m, dtype=np.bool_)  # the first resource of some task
+    for t in range(T):
+        for i in range(n):
+            for j in range(m):
+                if demands[t, i, j] > 0.0:
+                    leads[j] = True
+                    break
+    left, low = machines.copy(), machines * 0.0
+    limit, ratio = np.zeros((m, K)), np.zeros((m, m, K))
+    free, known = np.zeros(m), -1  # what is left in the pool, and when that was
+    changed = np.empty(blocks, dtype=np.int64)
     seen = np.empty(n, dtype=np.int64)  # -1: this user's distances are not those of its head task
     head = np.zeros(n, dtype=np.int64)
     rest = np.zeros(n)
     run = np.zeros(n)  # tasks of the head group run in this period
     used, owned, level = np.zeros((n, m)), np.zeros((n, m)), np.zeros(n)
-    need, shape = np.zeros((n, m)), np.zeros((n, m))
+    past = np.zeros(n)  # G of what is no longer counted
+    need, shape, unit = np.zeros((n, m)), np.zeros((n, m)), np.zeros((n, m))
     first = np.zeros(n, dtype=np.int64)
     weight = np.zeros(n)  # what one task of the head group adds to G
     now, held = np.empty(m), np.zeros(n)
@@ -272,13 +293,16 @@ def _heuristic(demands: FloatArray, bounds: FloatArray, machines: FloatArray, we
             for j in range(m):
                 left[k, j] = machines[k, j]
                 low[k, j] = 0.0
-            _measure(k, left, low, allow, state)
-            changed[k] = 0
-            before[k], after[k] = k - 1, k + 1
-        before[0], after[K], before[K] = K, 0, K - 1
-        stamp = 0
+            _measure(k, left, low, allow, leads, limit, ratio)
+        changed[:] = 0
+        stamp, known = 0, -1
         for i in range(n):
             stops[t, i] = _UNSET
+            if not memory:
+                past[i] += level[i]
+                level[i] = 0.0
+                used[i] = 0.0
+                owned[i] = 0.0
             for j in range(m):
                 owned[i, j] += own[t, i, j]
             if not waits:
@@ -294,11 +318,12 @@ def _heuristic(demands: FloatArray, bounds: FloatArray, machines: FloatArray, we
             for i in range(n):
                 key[i] = np.inf
                 if stops[t, i] == _UNSET:
-                    ratio = _ratio(used[i], owned[i])
                     if phase == 1:
                         key[i] = level[i]
-                    elif ratio < 1.0 - FITS:
-                        key[i] = ratio
+                    else:
+                        coefficient = _ratio(used[i], owned[i])
+                        if coefficient < 1.0 - FITS:
+                            key[i] = coefficient
                     run[i] = 0.0
                     seen[i] = -1
             _build(user_tree, key)
@@ -324,38 +349,29 @@ def _heuristic(demands: FloatArray, bounds: FloatArray, machines: FloatArray, we
                             first[i] = j
                     for j in range(m):
                         shape[i, j] = need[i, j] / need[i, first[i]]
+                        unit[i, j] = scale[j] / scale[first[i]]
                     weight[i] = dominant / weights[i]
-                    for k in range(K):
-                        if alike[k] and changed[k] == 0 and changed[k - 1] == 0:
-                            distance[i, k] = distance[i, k - 1]
-                        else:
-                            distance[i, k] = _distance(need[i], shape[i], scale, first[i], state, k)
-                    for block in range(blocks):
-                        nearest[i, block] = _nearest(distance, i, block, width)
-                else:
-                    k = after[K]
-                    want, form, lead = need[i], shape[i], first[i]
-                    while k != K and changed[k] > seen[i]:
-                        if distance[i, k] < np.inf:  # what does not fit now will not fit in this period
-                            distance[i, k] = _distance(want, form, scale, lead, state, k)
-                            dirty[k >> shift] = True
-                        k = after[k]
-                    for block in range(blocks):
-                        if dirty[block]:
-                            dirty[block] = False
-                            nearest[i, block] = _nearest(distance, i, block, width)
+                    least[i] = -1.0
+                best = 0
+                for block in range(blocks):
+                    if changed[block] > seen[i] and least[i, block] < np.inf:
+                        begin = block * width
+                        k = _nearest(need[i], shape[i], unit[i], first[i], limit, ratio, begin,
+                                     min(begin + width, K), distance)
+                        least[i, block], nearest[i, block] = distance[k], begin + k
+                    if least[i, block] < least[i, best]:
+                        best = block
                 seen[i] = stamp
-                k = nearest[i, 0]
-                for block in range(1, blocks):
-                    if distance[i, nearest[i, block]] < distance[i, k]:
-                        k = nearest[i, block]
-                if distance[i, k] == np.inf:
+                if least[i, best] == np.inf:
+                    if known != stamp:
+                        for j in range(m):
+                            free[j] = 0.0
+                            for g in range(K):
+                                free[j] += left[g, j]
+                        known = stamp
                     stops[t, i] = _SPLIT
                     for j in range(m):
-                        free = 0.0
-                        for g in range(K):
-                            free += left[g, j]
-                        if free < need[i, j] - total[j] * FITS and stops[t, i] == _SPLIT:
+                        if free[j] < need[i, j] - total[j] * FITS and stops[t, i] == _SPLIT:
                             stops[t, i] = j
                     key[i] = np.inf
                     _lift(user_tree, key, i)
@@ -365,31 +381,30 @@ def _heuristic(demands: FloatArray, bounds: FloatArray, machines: FloatArray, we
                     level[i] += run[i] * weight[i]
                     run[i] = 0.0
                     continue
+                k = nearest[i, best]
                 stamp += 1
-                changed[k] = stamp
-                after[before[k]], before[after[k]] = after[k], before[k]
-                before[k], after[k] = K, after[K]
-                before[after[K]] = k
-                after[K] = k
+                changed[best] = stamp
                 for j in range(m):  # Knuth's exact difference
                     difference = left[k, j] - need[i, j]
                     back = difference - left[k, j]
                     low[k, j] += (left[k, j] - (difference - back)) - (need[i, j] + back)
                     left[k, j] = difference
-                _measure(k, left, low, allow, state)
+                _measure(k, left, low, allow, leads, limit, ratio)
                 if placement.shape[0] > 0:
                     placement[t, i, k] += 1
                 run[i] += 1.0
                 rest[i] -= 1.0
                 held[i] -= 1.0
                 tasks[t, i] += 1.0
-                for j in range(m):
-                    now[j] = used[i, j] + run[i] * need[i, j]
-                ratio = _ratio(now, owned[i])
-                leaves = phase == 0 and ratio >= 1.0 - FITS
+                leaves, coefficient = False, 0.0
+                if phase == 0:
+                    for j in range(m):
+                        now[j] = used[i, j] + run[i] * need[i, j]
+                    coefficient = _ratio(now, owned[i])
+                    leaves = coefficient >= 1.0 - FITS
                 if rest[i] <= 0.0 or leaves:  # write down what was run of this group
                     for j in range(m):
-                        used[i, j] = now[j]
+                        used[i, j] += run[i] * need[i, j]
                         amounts[t, i, j] += run[i] * need[i, j]
                     level[i] += run[i] * weight[i]
                     run[i] = 0.0
@@ -400,11 +415,11 @@ def _heuristic(demands: FloatArray, bounds: FloatArray, machines: FloatArray, we
                 elif leaves:
                     key[i] = np.inf
                 else:
-                    key[i] = ratio if phase == 0 else level[i] + run[i] * weight[i]
+                    key[i] = coefficient if phase == 0 else level[i] + run[i] * weight[i]
                 _lift(user_tree, key, i)
         for i in range(n):
             beta[t, i] = _ratio(used[i], owned[i])
-            cumulative[t, i] = level[i]
+            cumulative[t, i] = past[i] + level[i]
             unserved[t, i] = held[i]
         for k in range(K):
             for j in range(m):
@@ -498,176 +513,220 @@ def _rise(need: Any, begin: Any, end: Any, owner: Any, rising: Any, ending: Any,
                 tree[place, j] = tree[2 * place, j] + tree[2 * place + 1, j]
 
 
-#: Clock at the begin and the end, needs per unit of the clock, the clock per task, whether it ends a group of tasks.
-_Piece = tuple[Any, Any, Any, Any, bool]
+@numba.njit(cache=True, error_model="numpy")
+def _left(i: int, t: int, bounds: FloatArray, head: NDArray[np.int64], rest: FloatArray, place: NDArray[np.int64],
+          run: FloatArray) -> float:
+    """Tasks left of the group that user i is served from, 0.0 where its queue has ended; moves on past empty groups."""
+    while place[i] <= t:
+        count = rest[i] if place[i] == head[i] else bounds[place[i], i]
+        if count > 0.0:
+            return count - run[i]
+        place[i] += 1
+    return 0.0
 
 
-class _Path:
-    """One user's tasks of one period in the order of service: groups of (period submitted, tasks left)."""
-
-    def __init__(self, groups: list[tuple[int, Any]]) -> None:
-        self.groups = groups
-        self.place = 0  # the group being served
-        self.run: Any = 0  # tasks of it that are run already
-        self.done: list[tuple[int, Any]] = []
-
-    def rest(self) -> Any:
-        return self.groups[self.place][1] - self.run
-
-    def take(self, some: Any, whole: bool) -> None:
-        """Run some tasks of the group being served, or all that are left of it."""
-        self.run += some
-        if whole:
-            self.done.append(self.groups[self.place])
-            self.place, self.run = self.place + 1, 0
-
-    def ended(self) -> bool:
-        return self.place == len(self.groups)
-
-    def tally(self) -> list[tuple[int, Any]]:
-        return [*self.done, (self.groups[self.place][0], self.run)] if self.run else self.done
+@numba.njit(cache=True, error_model="numpy")
+def _height(i: int, dominant: FloatArray, weights: FloatArray, bounds: FloatArray, head: NDArray[np.int64],
+            rest: FloatArray, place: NDArray[np.int64], run: FloatArray, level: FloatArray) -> float:
+    """G of user i with what it has run so far in this period."""
+    total = 0.0
+    for s in range(head[i], place[i]):
+        total += (rest[i] if s == head[i] else bounds[s, i]) * dominant[s, i] / weights[i]
+    return level[i] + (total + run[i] * dominant[place[i], i] / weights[i] if run[i] > 0.0 else total)
 
 
-class _Fluid:
-    """The lexicographic mechanism in one pool, period by period, in floats or in fractions."""
+@numba.njit(cache=True, error_model="numpy")
+def _flow_floors(t: int, share: FloatArray, bounds: FloatArray, used: FloatArray, owned: FloatArray, near: float,
+                 head: NDArray[np.int64], rest: FloatArray, place: NDArray[np.int64], run: FloatArray,
+                 slack: FloatArray) -> bool:
+    """Give everyone the least that makes beta at least 1.
 
-    def __init__(self, demands: Any, bounds: Any, total: Any, own: Any, weights: Any, waits: bool) -> None:
-        self.exact = demands.dtype == object
-        self.fill = _rise.py_func if self.exact else _rise
-        self.near = 0 if self.exact else 1e-13
-        self.bounds, self.own, self.weights, self.waits = bounds, own, weights, waits
-        self.share = demands / total
-        self.own_share = own / total
-        self.dominant = self.share.max(axis=2)
-        T, n, _ = demands.shape
-        zero = demands[0] * 0
-        self.demands, self.used, self.owned, self.level = demands, zero.copy(), zero.copy(), zero[:, 0].copy()
-        self.tasks, self.amounts = demands[:, :, 0] * 0, demands * 0
-        self.cumulative, self.unserved = demands[:, :, 0] * 0, demands[:, :, 0] * 0
-        self.stops = np.full((T, n), _IDLE, dtype=np.int64)
-        self.below = np.zeros(T, dtype=bool)
-        queues: list[list[tuple[int, Any]]] = [[] for _ in range(n)]
-        for t in range(T):
-            queues = self._period(t, queues)
+    Move ``place`` and ``run`` on, and write to ``slack`` what is left of the pool.
+    False, with ``slack`` undefined, where the tasks or the pool do not suffice for it.
+    """
+    n, m = used.shape
+    lack, taken = np.empty(m), np.zeros(m)
+    for i in range(n):
+        some = 0.0
+        for j in range(m):
+            lack[j] = owned[i, j] - used[i, j]
+            if not lack[j] > near * owned[i, j]:
+                lack[j] = 0.0
+        while lack.max() > 0.0:
+            left = _left(i, t, bounds, head, rest, place, run)
+            if place[i] > t:
+                return False
+            some, whole = 0.0, False
+            for j in range(m):
+                if lack[j] > 0.0:
+                    want = lack[j] / share[place[i], i, j]
+                    whole |= not want < left * (1.0 - near)
+                    some = max(some, want)
+            some = left if whole else some
+            for j in range(m):
+                taken[j] += some * share[place[i], i, j]
+                lack[j] -= some * share[place[i], i, j]
+                if not (whole and lack[j] > near * owned[i, j]):
+                    lack[j] = 0.0
+            place[i], run[i] = (place[i] + 1, 0.0) if whole else (place[i], run[i] + some)
+    for j in range(m):
+        if taken[j] > 1.0 + 10.0 * near:
+            return False
+        slack[j] = 1.0 - taken[j] if taken[j] < 1.0 else 0.0
+    return True
 
-    def _period(self, t: int, queues: list[list[tuple[int, Any]]]) -> list[list[tuple[int, Any]]]:
-        n = len(self.weights)
-        new = [[(t, self.bounds[t, i])] if self.bounds[t, i] > 0 else [] for i in range(n)]
-        groups = [old + more if self.waits else more for old, more in zip(queues, new, strict=True)]
-        self.owned = self.owned + self.own_share[t]
-        paths = [_Path(group) for group in groups]
-        slack = self._floors(paths)
-        if slack is None:  # beta >= 1 is out of reach: as many as possible, the worst off first
-            self.below[t] = True
-            paths = [_Path(group) for group in groups]
-            slack = self.share[0, 0] * 0 + 1
-            self._run(paths, [self._coefficients(i, path) for i, path in enumerate(paths)], slack)
-        chains = []
-        levels = [self._height(i, path) for i, path in enumerate(paths)]
-        base = min(levels)
-        for i, path in enumerate(paths):
-            chain, clock = [], levels[i] - base
-            for place in range(path.place, len(path.groups)):
-                s, count = path.groups[place]
-                rate = self.dominant[s, i] / self.weights[i]
-                some = path.rest() if place == path.place else count
-                chain.append((clock, clock + some * rate, self.share[s, i] / rate, rate, True))
-                clock = chain[-1][1]
-            chains.append(chain)
-        stops = self._run(paths, chains, slack)
-        left = []
-        for i, path in enumerate(paths):
-            for s, count in path.tally():
-                self.tasks[t, i] += count
-                self.amounts[t, i] += count * self.demands[s, i]
-                self.used[i] = self.used[i] + count * self.share[s, i]
-            self.level[i] = self._height(i, path, settled=True)
-            self.cumulative[t, i] = self.level[i]
-            if path.groups:
-                self.stops[t, i] = _DONE if path.ended() else stops[i]
-            left.append([(s, count) for s, count in [(path.groups[path.place][0], path.rest()),
-                                                     *path.groups[path.place + 1:]] if count > 0]
-                        if not path.ended() else [])
-            self.unserved[t, i] = sum((count for _, count in left[i]), self.bounds[t, i] * 0)
-        return left
 
-    def _height(self, i: int, path: _Path, settled: bool = False) -> Any:
-        return self.level[i] + sum((count * self.dominant[s, i] / self.weights[i] for s, count in path.tally()),
-                                   self.level[i] * 0)
+@numba.njit(cache=True, error_model="numpy")
+def _flow_coefficients(i: int, t: int, share: FloatArray, bounds: FloatArray, used: FloatArray, owned: FloatArray,
+                       near: float, head: NDArray[np.int64], rest: FloatArray, pieces: Any) -> None:
+    """Append the pieces of a user's path while its coefficient rises to 1; they end where a task would not raise it.
 
-    def _floors(self, paths: list[_Path]) -> Any:
-        """Give everyone the least that makes beta at least 1; what is left then, or None where that is too much."""
-        taken = self.share[0, 0] * 0
-        for i, path in enumerate(paths):
-            lack = self.owned[i] - self.used[i]
-            lack = np.where(lack > self.near * self.owned[i], lack, lack * 0)
-            while (lack > 0).any():
-                if path.ended():
-                    return None
-                s, _ = path.groups[path.place]
-                need = self.share[s, i]
-                rest = path.rest()
-                wants: list[Any] = [lack[j] / need[j] if need[j] > 0 else None for j in np.flatnonzero(lack > 0)]
-                whole = any(w is None or not w < rest * (1 - self.near) for w in wants)
-                some = rest if whole else max(wants)
-                taken = taken + some * need
-                lack = lack - some * need
-                lack = np.where(lack > self.near * self.owned[i], lack, lack * 0) if whole else lack * 0
-                path.take(some, whole)
-        if (taken > 1 + 10 * self.near).any():
-            return None
-        return np.where(taken < 1, 1 - taken, taken * 0)
+    The clock is the coefficient. A piece: begin, end, clock per task, user, group, whether it ends the group.
+    """
+    m = used.shape[1]
+    values, clock, started = used[i] / owned[i], 0.0, False
+    for s in range(head[i], t + 1):
+        left = rest[i] if s == head[i] else bounds[s, i]
+        while left > 0.0:
+            low, rate = np.inf, np.inf
+            for j in range(m):
+                if owned[i, j] > 0.0:
+                    low = min(low, values[j])
+            if not low < 1.0 - near:
+                return
+            for j in range(m):
+                if owned[i, j] > 0.0 and values[j] <= low + low * near:
+                    rate = min(rate, share[s, i, j] / owned[i, j])
+            if not rate > 0.0:
+                return
+            width = min(left, (1.0 - low) / rate)
+            for j in range(m):
+                if owned[i, j] > 0.0:
+                    slope = share[s, i, j] / owned[i, j]
+                    if slope < rate and (values[j] - low) / (rate - slope) < width:
+                        width = (values[j] - low) / (rate - slope)
+            clock, started = clock if started else low, True
+            pieces.append((clock, clock + width * rate, rate, i, s, width == left))
+            clock += width * rate
+            for j in range(m):
+                values[j] += width * (share[s, i, j] / owned[i, j])
+            left = 0.0 if width == left else left - width
 
-    def _coefficients(self, i: int, path: _Path) -> list[_Piece]:
-        """Pieces of a user's path while its coefficient rises to 1; they end where a task would not raise it."""
-        chain: list[_Piece] = []
-        some = np.flatnonzero(self.owned[i] > 0)
-        values = self.used[i][some] / self.owned[i][some] if len(some) else None
-        for s, count in path.groups:
-            rest = count
-            while values is not None and rest > 0:
-                slope = self.share[s, i][some] / self.owned[i][some]
-                low = values.min()
-                if not low < 1 - self.near:
-                    return chain
-                rate = slope[values <= low + low * self.near].min()
-                if not rate > 0:
-                    return chain
-                width = min(rest, (1 - low) / rate)
-                for v, g in zip(values, slope, strict=True):
-                    if g < rate and (v - low) / (rate - g) < width:
-                        width = (v - low) / (rate - g)
-                begin = chain[-1][1] if chain else low
-                chain.append((begin, begin + width * rate, self.share[s, i] / rate, rate, width == rest))
-                values = values + width * slope
-                rest = rest * 0 if width == rest else rest - width
-        return chain
 
-    def _run(self, paths: list[_Path], chains: list[list[_Piece]], slack: Any) -> NDArray[np.int64]:
-        """Let a clock run along the chains and move the paths on; ``slack`` is overwritten."""
-        stops = np.full(len(paths), _UNSET, dtype=np.int64)
-        owner = np.array([i for i, chain in enumerate(chains) for _ in chain], dtype=np.int64)
-        pieces = [piece for chain in chains for piece in chain]
-        if not pieces:
-            return stops
-        kind = object if self.exact else np.float64
-        begin, end = (np.array([piece[c] for piece in pieces], dtype=kind) for c in (0, 1))
-        need = np.stack([piece[2] for piece in pieces]).astype(kind)
-        gained, tree = begin * 0, np.zeros((2 * len(pieces), need.shape[1]), dtype=kind)
-        whole = np.zeros(len(pieces), dtype=bool)
-        self.fill(need, begin, end, owner, np.argsort(begin, kind="stable"), np.argsort(end, kind="stable"), slack,
-                  tree, gained, whole, stops)
-        for p, i in enumerate(owner.tolist()):
-            path = paths[i]
-            if path.ended():
-                continue
-            rest = path.rest()
-            through = bool(whole[p]) and pieces[p][4]
-            path.take(rest if through else min(gained[p] / pieces[p][3], rest), through)
-        return stops
+@numba.njit(cache=True, error_model="numpy")
+def _flow_run(t: int, pieces: Any, share: FloatArray, bounds: FloatArray, head: NDArray[np.int64], rest: FloatArray,
+              place: NDArray[np.int64], run: FloatArray, slack: FloatArray, stopped: NDArray[np.int64]) -> None:
+    """Let a clock run along the pieces and move ``place`` and ``run`` on; ``slack`` and ``stopped`` are overwritten."""
+    m, count = len(slack), len(pieces)
+    stopped[:] = _UNSET
+    if count == 0:
+        return
+    begin, end, owner = np.empty(count), np.empty(count), np.empty(count, dtype=np.int64)
+    need, gained, tree = np.empty((count, m)), np.zeros(count), np.zeros((2 * count, m))
+    whole = np.zeros(count, dtype=np.bool_)
+    for p in range(count):
+        begin[p], end[p], rate, owner[p], s, _ = pieces[p]
+        for j in range(m):
+            need[p, j] = share[s, owner[p], j] / rate
+    _rise(need, begin, end, owner, np.argsort(begin, kind="mergesort"), np.argsort(end, kind="mergesort"), slack, tree,
+          gained, whole, stopped)
+    for p in range(count):
+        _, _, rate, i, _, ends = pieces[p]
+        left = _left(i, t, bounds, head, rest, place, run)
+        if place[i] > t:
+            continue
+        if whole[p] and ends:
+            place[i], run[i] = place[i] + 1, 0.0
+        else:
+            run[i] += min(gained[p] / rate, left)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _flow(demands: FloatArray, bounds: FloatArray, total: FloatArray, own: FloatArray, weights: FloatArray, waits: bool,
+          memory: bool, near: float, tasks: FloatArray, amounts: FloatArray, cumulative: FloatArray,
+          unserved: FloatArray, stops: NDArray[np.int64], below: NDArray[np.bool_]) -> None:
+    """Run the lexicographic mechanism in one pool over all periods.
+
+    In each period everyone first gets the least that makes beta at least 1, or, where that is out of reach, beta rises
+    from the lowest one up (:func:`_flow_coefficients`). Then G does. A queue is a place in ``bounds``: the first group
+    left (``head``), and how much of it (``rest``).
+    """
+    T, n, m = demands.shape
+    share = demands / total
+    used, owned, level, past = np.zeros((n, m)), np.zeros((n, m)), np.zeros(n), np.zeros(n)
+    head, place = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)  # first group left; the one being served
+    rest, run = np.zeros(n), np.zeros(n)  # tasks left of the first; tasks run of the one being served
+    slack, stopped, dominant = np.empty(m), np.empty(n, dtype=np.int64), np.empty((T, n))
+    pieces = [(0.0, 0.0, 0.0, 0, 0, True)]  # begin, end, clock per task, user, group, whether it ends the group
+    for t in range(T):
+        for i in range(n):
+            dominant[t, i] = share[t, i].max()
+            if not memory:
+                past[i] += level[i]
+                level[i] = 0.0
+                used[i] = 0.0
+                owned[i] = 0.0
+            for j in range(m):
+                owned[i, j] += own[t, i, j] / total[j]
+            if not waits:
+                head[i] = t
+            if head[i] == t:
+                rest[i] = bounds[t, i]
+            place[i], run[i] = head[i], 0.0
+        if not _flow_floors(t, share, bounds, used, owned, near, head, rest, place, run, slack):
+            below[t] = True
+            pieces.clear()
+            for i in range(n):
+                place[i], run[i] = head[i], 0.0
+                _flow_coefficients(i, t, share, bounds, used, owned, near, head, rest, pieces)
+            slack[:] = 1.0
+            _flow_run(t, pieces, share, bounds, head, rest, place, run, slack, stopped)
+        pieces.clear()
+        base = np.inf
+        for i in range(n):
+            base = min(base, _height(i, dominant, weights, bounds, head, rest, place, run, level))
+        for i in range(n):
+            clock = _height(i, dominant, weights, bounds, head, rest, place, run, level) - base
+            left = _left(i, t, bounds, head, rest, place, run)
+            for s in range(place[i], t + 1):
+                left = left if s == place[i] else bounds[s, i]
+                if s == place[i] or left > 0.0:
+                    rate = dominant[s, i] / weights[i]
+                    pieces.append((clock, clock + left * rate, rate, i, s, True))
+                    clock += left * rate
+        _flow_run(t, pieces, share, bounds, head, rest, place, run, slack, stopped)
+        for i in range(n):
+            level[i] = _height(i, dominant, weights, bounds, head, rest, place, run, level)
+            cumulative[t, i] = past[i] + level[i]
+            held = False
+            for s in range(head[i], min(place[i], t) + 1):
+                count = rest[i] if s == head[i] else bounds[s, i]
+                held |= count > 0.0
+                count = run[i] if s == place[i] else count
+                tasks[t, i] += count
+                for j in range(m):
+                    amounts[t, i, j] += count * demands[s, i, j]
+                    used[i, j] += count * share[s, i, j]
+            left = _left(i, t, bounds, head, rest, place, run)
+            if held:
+                stops[t, i] = stopped[i] if place[i] <= t else _DONE
+            head[i], rest[i] = place[i], left
+            unserved[t, i] = left
+            for s in range(place[i] + 1, t + 1):
+                unserved[t, i] += bounds[s, i]
 
 
 # ------------------------------------------------------------------------------------------------------ results
+
+
+class _Period(Allocation):
+    """One period of a run; what nothing stops here is stopped by its next task."""
+
+    def explain(self, user: Hashable) -> str:
+        i = position(user, self.users)
+        if self.bottlenecks[i] == _SPLIT:
+            return f"{user} runs {self.tasks[i]:.6g} tasks: there is no room for its next task."
+        return super().explain(user)
 
 
 @dataclass(frozen=True, eq=False)
@@ -689,8 +748,9 @@ class TvDrfRun(PhasedRun):
     unserved : ndarray, shape (T, n)
         Tasks left over at the end of each period: expired in it, or in the queue.
     bottlenecks : ndarray of int, shape (T, n)
-        The resource that is used up in the whole pool and stops the user; -1 where all its tasks are run; -2 where its
-        next task fits on no machine though the pool has room for it; -3 where it has no tasks.
+        The resource that stops the user. Fluid: it is used up. Whole tasks: the pool as a whole has less left of it
+        than the next task needs. -1 where all its tasks are run; -2 where its next task fits on no machine though the
+        pool has room for it; -3 where it has no tasks.
     below_one : ndarray of bool, shape (T,)
         Fluid: the periods in which beta >= 1 was out of reach. Heuristic: those at whose end some beta is below 1.
     machine_use : ndarray, shape (T, K, m), or None
@@ -703,8 +763,14 @@ class TvDrfRun(PhasedRun):
     contributions : ndarray, shape (n, K)
     weights : ndarray, shape (n,)
         w, summing to 1.
-    method, reading, waits
-        As given.
+    method : {"heuristic", "lexicographic"}
+    reading : {"bundles", "whole_bundles", "resources"}
+        ``alone`` as given.
+    waits : bool
+        Whether ``unserved`` was given as ``"waits"``.
+    memory : bool
+    named_users, named_resources, named_machines : tuple or None
+        Labels, where some were given.
     """
 
     tasks: FloatArray
@@ -725,8 +791,10 @@ class TvDrfRun(PhasedRun):
     method: str
     reading: str
     waits: bool
+    memory: bool = True
     named_users: Names | None = None
     named_resources: Names | None = None
+    named_machines: Names | None = None
 
     @property
     def capacities(self) -> FloatArray:
@@ -755,7 +823,8 @@ class TvDrfRun(PhasedRun):
         """Give one period (from 0) as an Allocation of the merged pool.
 
         Where tasks wait, its demands are those of the mean task that a user ran, and its bounds what a user could
-        have run, queue included.
+        have run, queue included. The bottleneck of whoever has tasks left is -2 unless a resource is used up to the
+        last bit: whole tasks leave something of it over. ``explain`` then says that there is no room for the next task.
         """
         t = as_whole(period, "period", 0, len(self) - 1)
         demands, bounds, stops = self.demands[t], self.tasks[t] + self.unserved[t], self.bottlenecks[t]
@@ -766,8 +835,8 @@ class TvDrfRun(PhasedRun):
         stops = np.where((stops == _IDLE) & (demands > 0).any(axis=1), _DONE, stops)
         full = (self.use[t] >= self.capacities * (1 - FITS))[np.maximum(stops, 0)]
         stops = np.where((stops >= 0) & ~(needs & full), _SPLIT, stops)  # in whole tasks nothing need be full
-        return Allocation(self.tasks[t], demands, self.weights, self.capacities, bounds, stops, self.named_users,
-                          self.named_resources, mechanism=f"tv_drf, {self.method}", rule="credit")
+        return _Period(self.tasks[t], demands, self.weights, self.capacities, bounds, stops, self.named_users,
+                       self.named_resources, mechanism=f"tv_drf, {self.method}", rule="credit")
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row a period and user: tasks, G, beta, tasks left over, what stops the user."""
@@ -780,79 +849,235 @@ class TvDrfRun(PhasedRun):
                              "unserved": self.unserved.ravel(), "bottleneck": names[self.bottlenecks.ravel()]},
                             index=index)
 
+    def placement_frame(self) -> pd.DataFrame:
+        """Give one row a period, user and machine with tasks of that user on it: how many.
+
+        Raises
+        ------
+        InvalidInput
+            Where the run was made without ``placement=True``.
+        """
+        if self.placement is None:
+            raise InvalidInput("placement", "must be True where the run is made (method='heuristic')", None)
+        where = np.argwhere(self.placement > 0)
+        machines = labels_or_positions(self.named_machines, len(self.machines))
+        index = pd.MultiIndex.from_arrays(
+            [where[:, 0], *([names[k] for k in where[:, c]] for c, names in ((1, self.users), (2, machines)))],
+            names=["period", "user", "machine"])
+        return pd.DataFrame({"tasks": self.placement[tuple(where.T)]}, index=index)
+
+    def _resource(self, j: int) -> str:
+        return f"resource {j}" if self.named_resources is None else str(self.named_resources[j])
+
     def explain(self, user: Hashable, period: int) -> str:
         """Say in a few words why this user has what it has after a period (from 0)."""
         t, i = as_whole(period, "period", 0, len(self) - 1), position(user, self.users)
         stop = int(self.bottlenecks[t, i])
         if stop == _IDLE:
             return f"{user} has no tasks in period {t}."
-        why = {_DONE: "it has no more", _SPLIT: "the next fits on no machine, though the pool as a whole has room"}
-        return (f"{user} runs {self.tasks[t, i]:.6g} tasks in period {t}: "
-                f"{why.get(stop) or f'{self.resources[stop]} is used up'}. So far it has "
+        if stop == _DONE:
+            why = "it has no more"
+        elif stop == _SPLIT:
+            why = "the next fits on no machine, though the pool as a whole has room"
+        elif self.machine_use is None:
+            why = f"{self._resource(stop)} is used up"
+        else:
+            why = f"the next needs more {self._resource(stop)} than is left"
+        return (f"{user} runs {self.tasks[t, i]:.6g} tasks in period {t}: {why}. So far it has "
                 f"{self.sharing_coefficients[t, i]:.6g} times what it would have had alone (its scarcest resource), "
                 f"and stands at G = {self.cumulative_shares[t, i]:.6g}.")
 
     def violations(self, rtol: float = 1e-9) -> list[str]:
         """List every way in which the stored numbers contradict the model; empty means that they do not.
 
-        Capacity of each machine (of the pool, where fluid), bounds, queues, whole tasks, amounts, G and beta from the
-        amounts, and that a resource said to stop a user is used up. Not whether the choice was fair.
+        Capacity of each machine (of the pool, where fluid), bounds, queues, whole tasks, amounts and G from the tasks
+        in the order of submission, beta from the amounts, parts and weights that sum to 1, and what stops a user:
+        fluid, a resource that is used up; whole tasks, a next task that fits on no machine and needs more than is left
+        of the resource named. Not whether the choice was fair, nor whether ``alone`` is right.
 
         Notes
         -----
-        Cost O(T (n + K) m).
+        Cost O(T (n + K) m), for whole tasks O(K m) for each user and period with tasks left over.
         """
         found: list[str] = []
 
-        def check(wrong: NDArray[np.bool_], text: str) -> None:
-            found.extend(f"{text} in period {t}" for t in np.flatnonzero(wrong.reshape(len(self), -1).any(axis=1)))
+        def check(right: NDArray[np.bool_], text: str) -> None:
+            """Comparisons say what is right, so that NaN is wrong."""
+            found.extend(f"{text} in period {t}" for t in np.flatnonzero(~right.reshape(len(self), -1).all(axis=1)))
 
-        def off(a: FloatArray, b: FloatArray) -> NDArray[np.bool_]:
-            return ~np.isclose(a, b, rtol=rtol, atol=rtol)
+        def near(a: FloatArray, b: FloatArray, slop: Any = 0.0) -> NDArray[np.bool_]:
+            with np.errstate(invalid="ignore"):  # infinite less infinite
+                close: NDArray[np.bool_] = np.isfinite(b) & (np.abs(a - b) <= rtol * (1 + np.abs(b)) + slop)
+            return close | (a == b)
 
-        total = self.capacities
-        share = self.amounts / total
+        if not (near(self.weights.sum(), np.array(1.0)) and (self.weights > 0).all()):
+            found.append("weights are not positive or do not sum to 1")
+        if not (near(self.contributions.sum(axis=0), np.array(1.0), 1e-9).all() and (self.contributions >= 0).all()):
+            found.append("contributions are negative or do not sum to 1")
+        if not ((self.machines >= 0) & np.isfinite(self.machines)).all():
+            found.append("machines are not numbers")
+        total, whole = self.capacities, self.machine_use is not None
+        share, rate = self.amounts / total, self.demands / total
         if self.machine_use is not None:
-            check(self.machine_use > self.machines * (1 + rtol), "a machine is overdrawn")
-            check(self.tasks != np.floor(self.tasks), "some tasks are not whole")
-            check(off(self.machine_use.sum(axis=1) / total, share.sum(axis=1)), "machines and users do not add up")
+            check(self.machine_use <= self.machines * (1 + rtol), "a machine is overdrawn")
+            check(self.tasks == np.floor(self.tasks), "some tasks are not whole")
+            check(near(self.machine_use.sum(axis=1) / total, share.sum(axis=1)), "machines and users do not add up")
         if self.placement is not None:
-            check(self.placement.sum(axis=2) != self.tasks, "placements and tasks do not add up")
-        check(share.sum(axis=1) > 1 + rtol, "the pool is overdrawn")
+            check(self.placement.sum(axis=2) == self.tasks, "placements and tasks do not add up")
+            if self.machine_use is not None and not self.waits:
+                placed = np.einsum("tik,tij->tkj", self.placement.astype(float), rate)
+                check(near(placed, self.machine_use / total), "placements and machines do not add up")
+        check(share.sum(axis=1) <= 1 + rtol, "the pool is overdrawn")
         waited = np.zeros_like(self.tasks)
         if self.waits:
             waited[1:] = self.unserved[:-1]
         finite = np.isfinite(self.max_tasks)
         most = np.where(finite, self.max_tasks, 0.0) + waited
-        check((self.tasks < 0) | (self.unserved < -rtol * (1 + most)), "tasks or tasks left over are negative")
-        left = np.where(finite, self.unserved, most - self.tasks)
-        check(np.abs(self.tasks + left - most) > rtol * (1 + most), "tasks do not add up")
-        if not self.waits:
-            check(off(share, self.tasks[:, :, None] * self.demands / total), "amounts are not tasks times demands")
-            gained = self.tasks * (self.demands / total).max(axis=2) / self.weights
-            check(off(self.cumulative_shares, np.cumsum(gained, axis=0)), "G does not follow from the tasks")
-        check(off(self.sharing_coefficients, _coefficients(np.cumsum(self.amounts, axis=0),
-                                                           np.cumsum(self.alone, axis=0))), "beta is wrong")
-        full = share.sum(axis=1) >= 1 - rtol
-        for j, name in enumerate(self.resources):
-            here = self.bottlenecks == j
-            if self.machine_use is None:
-                check(here & ~full[:, j, None], f"{name} is said to stop someone and is not used up")
-        check((self.bottlenecks == _DONE) & (left > rtol * (1 + most)), "someone has tasks left after all")
+        slight = rtol * (1 + most)
+        check((self.tasks >= 0) & (self.unserved >= -slight), "tasks or tasks left over are negative")
+        check(self.max_tasks >= 0, "bounds are not numbers")
+        check((self.demands >= 0) & np.isfinite(self.demands), "demands are not numbers")
+        left = np.where(finite, self.unserved, np.inf)
+        check(np.where(finite, np.abs(self.tasks + self.unserved - most) <= slight,
+                       np.isfinite(self.tasks) & (self.unserved == np.inf)), "tasks do not add up")
+        amounts, gained, slop, following = _replay(rate, self.max_tasks, self.tasks, self.weights, self.waits,
+                                                   0.0 if whole else NEAR)
+        check(near(share, amounts, slop), "amounts do not follow from the tasks")
+        slop = np.cumsum(slop.max(axis=2) / self.weights, axis=0)
+        check(near(self.cumulative_shares, np.cumsum(gained, axis=0), slop), "G does not follow from the tasks")
+        check(self.alone >= 0, "amounts alone are not numbers")
+        beta = _coefficients(self.amounts, self.alone)
+        check(near(self.sharing_coefficients, beta), "beta is wrong")
+        if not whole and not self.memory:
+            for t in range(len(self)):  # what was decided on: each period by itself
+                beta[t] = _coefficients(self.amounts[t:t + 1], self.alone[t:t + 1])[0]
+        least = np.asarray((self.sharing_coefficients if whole else beta).min(axis=1))
+        if whole:
+            check(self.below_one == (least < 1 - FITS), "below_one is wrong")
+        else:
+            check(np.where(self.below_one, least < 1 - NEAR / 10, least >= 1 - rtol), "below_one is wrong")
+        stops = self.bottlenecks
+        check((stops >= _IDLE) & (stops < len(total)), "some bottleneck does not exist")
+        check((stops == _IDLE) == (finite & (most <= 0)), "someone is wrongly said to have no tasks, or to have some")
+        check((stops != _DONE) | (left <= slight), "someone has tasks left after all")
+        if self.machine_use is None:
+            full = share.sum(axis=1) >= 1 - rtol
+            for j in range(len(total)):
+                check((stops != j) | full[:, j, None],
+                      f"{self._resource(j)} is said to stop someone and is not used up")
+            check(stops != _SPLIT, "no machine is said to have room, and there is one pool")
+        else:
+            check((stops == _IDLE) | (stops == _DONE) | (left > 0), "someone is stopped without tasks left")
+            free = (total - self.use) / total
+            held, room = _refused(rate, following, stops, free, (self.machines - self.machine_use) / total,
+                                  self.machines / total, rtol)
+            check(held, "a resource is said to stop someone and suffices")
+            check(room, "someone's next task fits on a machine")
         return found
 
 
-def _coefficients(used: FloatArray, owned: FloatArray) -> FloatArray:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        least = np.where(owned > 0, used / owned, np.inf).min(axis=-1)
-    return np.where(np.isinf(least) & ~(used > 0).any(axis=-1), 1.0, least)
+@numba.njit(cache=True, error_model="numpy")
+def _replay(rate: FloatArray, bounds: FloatArray, tasks: FloatArray, weights: FloatArray, waits: bool,
+            near: float) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.int64]]:
+    """Give what given tasks take when they are served in the order of submission.
+
+    Returns amounts as parts of the pool (T, n, m); what they add to G (T, n); how far amounts may be off because a
+    group may have ended a rounding error earlier or later (T, n, m), where ``near`` is that error; the period that
+    submitted the next task (T, n). Cost O(T n m).
+    """
+    T, n, m = rate.shape
+    amounts, gained, slop = np.zeros((T, n, m)), np.zeros((T, n)), np.zeros((T, n, m))
+    following = np.zeros((T, n), dtype=np.int64)
+    for i in range(n):
+        head, rest = 0, bounds[0, i]
+        for t in range(T):
+            want = tasks[t, i]
+            if not waits:
+                head, rest = t, bounds[t, i]
+            while True:
+                error = near * (tasks[t, i] + bounds[head, i]) if near > 0.0 else 0.0
+                some = want if want < rest - error else rest
+                if not waits:
+                    some = want
+                if some > 0.0 and want > 0.0:
+                    largest = 0.0
+                    for j in range(m):
+                        amounts[t, i, j] += some * rate[head, i, j]
+                        largest = max(largest, rate[head, i, j])
+                    gained[t, i] += some * largest / weights[i]
+                if waits:
+                    for j in range(m):
+                        slop[t, i, j] += error * rate[head, i, j]
+                if not waits or want < rest - error:
+                    rest -= max(some, 0.0)
+                    break
+                want -= rest
+                if head == t:
+                    rest = 0.0
+                    break
+                head += 1
+                rest = bounds[head, i]
+                if not want > error:
+                    break
+            while head < t and not rest > 0.0:  # nothing was submitted then
+                head += 1
+                rest = bounds[head, i]
+            following[t, i] = head
+            if waits and rest <= 0.0 and head == t and t + 1 < T:
+                head, rest = t + 1, bounds[t + 1, i]
+    return amounts, gained, slop, following
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _refused(rate: FloatArray, following: NDArray[np.int64], stops: NDArray[np.int64], free: FloatArray,
+             left: FloatArray, sizes: FloatArray, rtol: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Say of each user with tasks left whether the resource named falls short, and whether no machine has room.
+
+    All as parts of the pool: tasks (T, n, m), what is left of it (T, m) and of each machine (T, K, m), sizes (K, m).
+    """
+    T, n, m = rate.shape
+    short, none = np.ones((T, n), dtype=np.bool_), np.ones((T, n), dtype=np.bool_)
+    for t in range(T):
+        for i in range(n):
+            j = stops[t, i]
+            if j < 0 and j != -2:
+                continue
+            task = rate[following[t, i], i]
+            if j >= 0:
+                short[t, i] = task[j] > free[t, j] - rtol
+            for k in range(len(sizes)):
+                fits = True
+                for f in range(m):
+                    fits &= task[f] <= left[t, k, f] - rtol * sizes[k, f]
+                if fits:
+                    none[t, i] = False
+    return short, none
 
 
 # ---------------------------------------------------------------------------------------------------- the input
 
 
-def _as_machines(machines: Any, m: int, resources: Names | None) -> tuple[FloatArray, Names | None]:
-    named = demand_matrix(machines, "machines")
+def _matrix(values: Any, argument: str, rows: str, columns: str) -> Named:
+    """Read a matrix of two kinds of things, with copies of its numbers."""
+    try:
+        named = demand_matrix(values, argument)
+    except InvalidInput as error:
+        rule = error.rule.replace("n users, m resources", f"{rows}, {columns}")
+        rule = rule.replace("one user and one resource", f"one {rows[2:-1]} and one {columns[2:-1]}")
+        raise InvalidInput(error.argument, rule, error.value) from None
+    return named._replace(values=named.values.copy())
+
+
+def _as_demands(demands: Any) -> Named:
+    try:
+        return phased_demands(demands)
+    except InvalidInput as error:
+        raise InvalidInput(error.argument, error.rule.replace("phase", "period"), error.value) from None
+
+
+def _as_machines(machines: Any, m: int, resources: Names | None) -> tuple[FloatArray, Names | None, Names | None]:
+    """Give capacities, names of resources, names of machines."""
+    named = _matrix(machines, "machines", "K machines", "m resources")
     values = named.values
     if values.shape[1] != m:
         raise InvalidInput("machines", f"must have one column for each of the {m} resources", values.shape)
@@ -862,43 +1087,81 @@ def _as_machines(machines: Any, m: int, resources: Names | None) -> tuple[FloatA
     check_demands(values, "machines")
     for j in np.flatnonzero(~(values > 0).any(axis=0))[:1].tolist():
         raise InvalidInput("machines", f"must have some of resource {j}", values[:, j].tolist())
-    return values, resources if resources is not None else named.resources
+    return values, resources if resources is not None else named.resources, named.users
 
 
-def _as_contributions(contributions: Any, n: int, K: int, users: Names | None) -> FloatArray:
+def _as_contributions(contributions: Any, n: int, K: int, users: Names | None,
+                      machines: Names | None) -> tuple[FloatArray, Names | None]:
+    """Give the parts, (n, K), and names of machines."""
     if number_of_dimensions(contributions) == 1:
         values = np.repeat(per_user(contributions, n, users, "contributions")[:, None], K, axis=1)
     else:
-        named = demand_matrix(contributions, "contributions")
+        named = _matrix(contributions, "contributions", "n users", "K machines")
         values = named.values
         if values.shape != (n, K):
             raise InvalidInput("contributions", f"must have shape ({n} users, {K} machines) or ({n},)", values.shape)
         rows = order_of(named.users, users, "contributions.index", "users")
+        if machines == tuple(range(K)) and named.resources is not None and set(named.resources) != set(machines):
+            machines = None  # mere positions, not names
+        columns = order_of(named.resources, machines, "contributions.columns", "machines")
+        machines = machines if machines is not None else named.resources
         if rows is not None:
             values = np.ascontiguousarray(values[rows])
+        if columns is not None:
+            values = np.ascontiguousarray(values[:, columns])
     check_amounts(values, "contributions")
     sums = values.sum(axis=0)
     for k in np.flatnonzero(~(np.abs(sums - 1) <= 1e-9))[:1].tolist():
         raise InvalidInput("contributions", f"must sum to 1 over the users for each machine (machine {k})",
                            float(sums[k]))
-    return values
+    return values, machines
 
 
 def _as_tasks(tasks: Any, demands: FloatArray, users: Names | None, whole: bool, waits: bool) -> FloatArray:
     T, n, _ = demands.shape
-    named = demand_matrix(tasks, "tasks")
+    named = _matrix(tasks, "tasks", "T periods", "n users")
     if named.values.shape != (T, n):
         raise InvalidInput("tasks", f"must have shape ({T} periods, {n} users)", named.values.shape)
     columns = order_of(named.resources, users, "tasks.columns", "users")
-    values = named.values if columns is None else named.values[:, columns]
+    values = named.values if columns is None else np.ascontiguousarray(named.values[:, columns])
     finite = np.isfinite(values)
-    for bad, rule in ((np.isnan(values), "must be a number"), (values < 0, "must not be negative"),
-                      (finite & (values > LARGEST), f"must be at most {LARGEST:g} or infinite"),
-                      (~finite & waits, "must be finite where unserved tasks wait"),
-                      (finite & whole & (values != np.floor(values)), "must be whole for method='heuristic'")):
-        for t, i in np.argwhere(bad)[:1].tolist():
-            raise InvalidInput(f"tasks[{t}, {i}]", rule, float(values[t, i]))
-    return np.where((demands > 0).any(axis=2), values, 0.0)
+    empty = ~(demands > 0).any(axis=2) & (values != 0)
+    if not (finite & (values >= 0) & (values <= LARGEST) & ~empty
+            & ((not whole) | (values == np.floor(values)))).all():
+        for bad, rule in ((np.isnan(values), "must be a number"), (values < 0, "must not be negative"),
+                          (finite & (values > LARGEST), f"must be at most {LARGEST:g} or infinite"),
+                          (~finite & waits, "must be finite where unserved tasks wait"),
+                          (finite & whole & (values != np.floor(values)), "must be whole for method='heuristic'"),
+                          (empty, "must be 0 where the demand vector is zero")):
+            for t, i in np.argwhere(bad)[:1].tolist():
+                raise InvalidInput(f"tasks[{t}, {i}]", rule, float(values[t, i]))
+    return values
+
+
+def _most_handed_out(demands: FloatArray, bounds: FloatArray, total: FloatArray, waits: bool) -> float:
+    """Bound the number of whole tasks from above: the smallest ones first, by their mean share, until the pool is full.
+
+    Cost O(T n (m + log n)).
+    """
+    size = (demands / total).mean(axis=2)
+    periods = 1.0
+    if waits:  # any period from then on may serve them
+        size, bounds, periods = size.reshape(1, -1), bounds.reshape(1, -1), float(len(bounds))
+    some = bounds > 0
+    size = np.where(some, size, 1.0)
+    count = np.where(some, np.minimum(bounds, periods / size), 0.0)
+    order = np.argsort(size, axis=1)
+    size, count = np.take_along_axis(size, order, axis=1), np.take_along_axis(count, order, axis=1)
+    before = np.cumsum(count * size, axis=1) - count * size
+    return float(np.minimum(count, np.maximum(periods - before, 0.0) / size).sum())
+
+
+def _kinds(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Distinct rows of numbers >= 0 in order, and how often each occurs. Byte strings: faster than np.unique."""
+    found = Counter(row.tobytes() for row in (rows + 0.0).astype(">f8"))  # of equal order, big end first
+    distinct = sorted(found)
+    values = np.frombuffer(b"".join(distinct), ">f8").astype(np.float64).reshape(len(distinct), -1)
+    return values, np.array([found[one] for one in distinct], dtype=np.float64)
 
 
 def _chosen(value: Any, argument: str, allowed: tuple[str, ...]) -> None:
@@ -909,7 +1172,7 @@ def _chosen(value: Any, argument: str, allowed: tuple[str, ...]) -> None:
 def tv_drf(demands: Any, tasks: Any, machines: Any, contributions: Any,
            method: Literal["heuristic", "lexicographic"] = "heuristic", alone: Alone = "bundles",
            unserved: Literal["expires", "waits"] = "expires", weights: Any = None, *,
-           placement: bool = False) -> TvDrfRun:
+           memory: bool = True, placement: bool = False) -> TvDrfRun:
     """Allocate over periods by TV-DRF (Li et al. 2019).
 
     Parameters
@@ -918,12 +1181,13 @@ def tv_drf(demands: Any, tasks: Any, machines: Any, contributions: Any,
         Resource per task in each period, in the unit of ``machines``. A row of zeros: no tasks.
     tasks : array_like or DataFrame, shape (T, n)
         Tasks that each submits in each period, an upper bound: whole for the heuristic, ``inf`` allowed where unserved
-        tasks expire.
+        tasks expire, 0 where the demands are zero. The columns of a DataFrame are matched with the users by name; its
+        index is not read: row t is period t.
     machines : array_like or DataFrame, shape (K, m)
         Capacity of each machine.
     contributions : array_like or DataFrame, shape (n, K), or (n,)
         The part of each machine that each user brought, in [0, 1]; sums to 1 over the users. Shape (n,): the same part
-        of every machine.
+        of every machine. The columns of a DataFrame are matched with the index of ``machines`` by name.
     method : {"heuristic", "lexicographic"}
         ``"heuristic"``: whole tasks one by one (Algorithm 1): as long as someone who can still run a task has beta
         below 1, to the one among them with the least beta, else to the one with the least G; to the machine that fits
@@ -935,8 +1199,11 @@ def tv_drf(demands: Any, tasks: Any, machines: Any, contributions: Any,
     weights : array_like or Series, shape (n,), optional
         w, scaled to sum to 1. Default: the mean over the resources of the part of the pool's total that the user
         brought.
+    memory : bool
+        Whether the past counts. Without it every period is shared as if it were the first, by beta and G of that period
+        alone; the run still reports beta and G over all periods.
     placement : bool
-        Whether to keep for every task its machine, (T, n, K).
+        Whether to keep how many tasks of each user are on each machine: T n K numbers of 4 bytes, at most 1e9 of them.
 
     Returns
     -------
@@ -954,13 +1221,24 @@ def tv_drf(demands: Any, tasks: Any, machines: Any, contributions: Any,
     fair (``below_one`` tells), then G. This is what Algorithm 1 does in whole tasks. With ``alone="bundles"`` it can
     always be had, with ``"resources"`` it fails with one user, one period: tasks of (1, 1/2), capacities (1, 1).
 
-    Ties of the heuristic: the user with the smaller index, the machine with the smaller index. A task fits if it leaves
+    Ties of the heuristic: the user with the smaller index, the machine with the smaller index, among numbers that are
+    equal as computed. Where two accounts are equal in exact arithmetic and not in doubles, either user may come first,
+    and a run can differ by some tasks from one in fractions. A task fits if it leaves
     no resource of the machine below -1e-12 of its capacity. A coefficient within 1e-12 of 1 is 1.
 
-    Cost of the heuristic, per task handed out: O(log n), and for the c machines changed since that user's last turn
-    O(c m + min(c sqrt(K), K)); c is at most K and at most the tasks handed out in between. Besides O(K m) per user with
-    tasks and period, and for the amounts alone per distinct machine.
-    Cost of the lexicographic mechanism: O(n m log n + n m^2) a period where nothing waits.
+    Cost of the heuristic, per task handed out: O(log n + K / b), and O(b m) for each block of b = 128 machines (2^k >=
+    sqrt(K) of them, where K is above 128^2) in which something was placed since that user's last turn, unless its task
+    fits there no more: at most O(K m), by plain loops over neighbouring numbers. Besides O(K m) per user with tasks and
+    period, and for the amounts alone per distinct machine.
+    The compiled loop covers all periods, so that an interrupt (Ctrl-C) is seen only at its end; input for which the
+    pool could hold more than about 1e9 tasks in all is refused.
+
+    Cost of the lexicographic mechanism: O(n m log n + n m^2) a period where nothing waits. Where tasks wait, each
+    period goes through all groups that are still in a queue: in a pool that is always overloaded the time grows with
+    the square of T (measured with few users: below a second for 4000 periods, 6 seconds for 16000).
+
+    The run of a period depends on that period and the ones before: with more periods appended, what is already run
+    comes out the same. To go on from day to day, append and run again.
 
     References
     ----------
@@ -983,15 +1261,16 @@ def tv_drf(demands: Any, tasks: Any, machines: Any, contributions: Any,
     _chosen(method, "method", ("heuristic", "lexicographic"))
     _chosen(alone, "alone", ("bundles", "whole_bundles", "resources"))
     _chosen(unserved, "unserved", ("expires", "waits"))
-    if not isinstance(placement, bool):
-        raise InvalidInput("placement", "must be True or False", placement)
-    values, users, resources = phased_demands(demands)
+    for name, switch in (("placement", placement), ("memory", memory)):
+        if not isinstance(switch, bool):
+            raise InvalidInput(name, "must be True or False", switch)
+    values, users, resources = _as_demands(demands)
     T, n, m = values.shape
     waits, whole = unserved == "waits", method == "heuristic"
     bounds = _as_tasks(tasks, values, users, whole, waits)
-    pool, resources = _as_machines(machines, m, resources)
+    pool, resources, names = _as_machines(machines, m, resources)
     K, total = len(pool), pool.sum(axis=0)
-    parts = _as_contributions(contributions, n, K, users)
+    parts, names = _as_contributions(contributions, n, K, users, names)
     brought = parts @ pool
     if weights is None:
         weight = (brought / total).mean(axis=1)
@@ -1000,16 +1279,22 @@ def tv_drf(demands: Any, tasks: Any, machines: Any, contributions: Any,
                                parts[i].tolist())
     else:
         weight = as_weights(weights, n, users)
-    if not whole and not (np.abs(pool / total / (pool / total).max(axis=1, keepdims=True) - 1) <= 1e-9).all():
+    if not whole and K > 1 and not (np.abs(pool / total / (pool / total).max(axis=1, keepdims=True) - 1) <= 1e-9).all():
         raise InvalidInput("machines", "must have one shape for method='lexicographic', so that they are one pool",
                            pool.tolist())
+    if whole and bounds.sum() > MOST and (count := _most_handed_out(values, bounds, total, waits)) > MOST:
+        raise InvalidInput("tasks", "must be fewer for method='heuristic', which hands out whole tasks one by one; use "
+                           "larger tasks or method='lexicographic'", f"room for about {count:.2g}")
+    if whole and placement and T * n * K > MOST:
+        raise InvalidInput("placement", f"must be False where it would hold more than {MOST:.0g} numbers", T * n * K)
     own = np.zeros_like(values)
     enough = _enough(values, total)
     if alone == "resources":
-        own[:] = _alone_resources(values, bounds if waits else np.minimum(bounds, enough), brought, waits)
+        # as good as infinite, and times zero it is zero
+        own[:] = _alone_resources(values, np.minimum(bounds, LARGEST**2), brought, waits)
     else:
         # machines of one size and one ownership count as one
-        kinds, alike = np.unique(np.hstack([pool, parts.T]), axis=0, return_counts=True)
+        kinds, alike = _kinds(np.hstack([pool, parts.T])) if K > 1 else (np.hstack([pool, parts.T]), np.ones(1))
         _alone(values, bounds, kinds[:, :m] * alike[:, None], np.ascontiguousarray(kinds[:, m:].T), waits,
                alone == "whole_bundles", FITS, own)
     shape = (T, n)
@@ -1017,21 +1302,34 @@ def tv_drf(demands: Any, tasks: Any, machines: Any, contributions: Any,
         kept = [np.zeros(size) for size in (shape, values.shape, (T, K, m), shape, shape, shape)]
         stops = np.empty(shape, dtype=np.int64)
         placed = np.zeros((T, n, K) if placement else (0, 0, 0), dtype=np.int32)
-        _heuristic(values, bounds, pool, weight, own, waits, *kept, stops, placed)
+        _heuristic(values, bounds, pool, weight, own, waits, memory, *kept, stops, placed)
         ran, amounts, machine_use, beta, cumulative, left = kept
+        if not memory:
+            beta = _coefficients(amounts, own)
         below = np.asarray((beta < 1 - FITS).any(axis=1))
         return TvDrfRun(ran, beta, cumulative, amounts, own, left, stops, below, machine_use,
                         placed if placement else None, values, bounds, pool, parts, weight, method, alone, waits,
-                        users, resources)
-    found = _Fluid(values, bounds if waits else np.minimum(bounds, enough), total, own, weight, waits)
-    beta = _coefficients(np.cumsum(found.amounts, axis=0), np.cumsum(own, axis=0))
-    left = found.unserved if waits else bounds - found.tasks
-    return TvDrfRun(found.tasks, beta, found.cumulative, found.amounts, own, left, found.stops, found.below, None, None,
-                    values, bounds, pool, parts, weight, method, alone, waits, users, resources)
+                        memory, users, resources, names)
+    kept = [np.zeros(size) for size in (shape, values.shape, shape, shape)]
+    stops, below = np.full(shape, _IDLE), np.zeros(T, dtype=np.bool_)
+    _flow(values, bounds if waits else np.minimum(bounds, enough), total, own, weight, waits, memory, NEAR, *kept,
+          stops, below)
+    ran, amounts, cumulative, left = kept
+    beta = _coefficients(amounts, own)
+    return TvDrfRun(ran, beta, cumulative, amounts, own, left if waits else bounds - ran, stops, below, None, None,
+                    values, bounds, pool, parts, weight, method, alone, waits, memory, users, resources, names)
 
 
+@numba.njit(cache=True, error_model="numpy")
 def _enough(demands: FloatArray, total: FloatArray) -> FloatArray:
     """Twice the tasks that the empty pool could run: as good as no bound."""
-    with np.errstate(divide="ignore", over="ignore"):
-        most: FloatArray = 2.0 * np.where(demands > 0, total / demands, np.inf).min(axis=2)
-    return np.where(np.isinf(most), 0.0, most)
+    T, n, m = demands.shape
+    most = np.zeros((T, n))
+    for t in range(T):
+        for i in range(n):
+            least = np.inf
+            for j in range(m):
+                if demands[t, i, j] > 0.0:
+                    least = min(least, total[j] / demands[t, i, j])
+            most[t, i] = 2.0 * least if least < np.inf else 0.0
+    return most

@@ -6,6 +6,9 @@ on what: by complementary slackness a user whose price is positive stands at the
 
 :func:`exact_run` is the same for one pool in fractions, queues included, worked out from what everyone would use at a
 trial level, not from event to event.
+
+:func:`exact_whole_run` is Algorithm 1 in whole tasks, in fractions: every user and every machine looked at anew before
+every task.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from fairbook.model import (
     phased_demands,
 )
 
-__all__ = ["ExactTvRun", "LpRun", "Round", "exact_run", "lexicographic_run"]
+__all__ = ["ExactTvRun", "LpRun", "Round", "exact_run", "exact_whole_run", "lexicographic_run"]
 
 ZERO = Fraction(0)
 
@@ -192,6 +195,11 @@ def lexicographic_run(demands: Any, tasks: Any, machines: Any, contributions: An
     -------
     LpRun
 
+    Raises
+    ------
+    InvalidInput, FairbookError
+        The latter where HiGHS does not solve a program.
+
     Notes
     -----
     Variables are dominant shares of the pool, capacities parts of its totals. Cost: at most 2 n programs of n K + 1
@@ -217,7 +225,13 @@ def lexicographic_run(demands: Any, tasks: Any, machines: Any, contributions: An
                            [pool.shape, parts.shape, counts.shape])
     if alone not in ("bundles", "resources"):
         raise InvalidInput("alone", "must be 'bundles' or 'resources'", alone)
+    if not (counts >= 0).all():
+        raise InvalidInput("tasks", "must not be negative", counts)
+    if not (np.abs(parts.sum(axis=0) - 1) <= 1e-9).all():
+        raise InvalidInput("contributions", "must sum to 1 over the users for each machine", parts.sum(axis=0))
     total = pool.sum(axis=0)
+    if not (total > 0).all():
+        raise InvalidInput("machines", "must have some of each resource", total)
     weight = (parts @ pool / total).mean(axis=1) if weights is None else as_weights(weights, n)
     run = LpRun(np.zeros((T, n)), np.zeros((T, n)), np.zeros((T, n)), np.zeros_like(values),
                 np.zeros((T, n, len(pool))), [])
@@ -262,7 +276,11 @@ class ExactTvRun(NamedTuple):
         A coefficient is None where it is infinite.
     amounts, alone : list of T lists of n lists of m
     below_one : list of T bools
-        Whether beta >= 1 was out of reach for some user.
+        Whether beta >= 1 was out of reach for some user; in whole tasks, whether some beta is below 1 in the end.
+    placement : list of T lists of n lists of K
+        Tasks on each machine; empty for the fluid mechanism.
+    order : list of T lists
+        Users in the order in which they were given tasks; empty for the fluid mechanism.
     """
 
     tasks: list[list[Fraction]]
@@ -271,6 +289,8 @@ class ExactTvRun(NamedTuple):
     amounts: list[list[list[Fraction]]]
     alone: list[list[list[Fraction]]]
     below_one: list[bool]
+    placement: list[list[list[int]]]
+    order: list[list[int]]
 
 
 Queue = list[tuple[list[Fraction], Fraction]]  # (demand vector in parts of the pool, tasks)
@@ -278,6 +298,12 @@ Queue = list[tuple[list[Fraction], Fraction]]  # (demand vector in parts of the 
 
 def _add(a: Sequence[Fraction], b: Sequence[Fraction], times: Fraction = Fraction(1)) -> list[Fraction]:
     return [x + times * y for x, y in zip(a, b, strict=True)]
+
+
+def _least_ratio(used: Sequence[Fraction], owned: Sequence[Fraction]) -> Fraction | None:
+    """Sharing coefficient; None where it is infinite."""
+    ratios = [u / o for u, o in zip(used, owned, strict=True) if o > 0]
+    return min(ratios) if ratios else None if any(used) else Fraction(1)
 
 
 def _cut(queue: Queue, some: Fraction) -> tuple[list[Fraction], Fraction, Queue]:
@@ -440,9 +466,13 @@ def exact_run(demands: Sequence[Any], tasks: Sequence[Any], capacities: Sequence
     capacities : sequence, shape (m,)
         Of the pool.
     parts : sequence, shape (n,)
-        The part of the pool (of each resource) that each user brought; positive, sums to 1. Weights unless given.
+        The part of the pool (of each resource) that each user brought; sums to 1. Weights unless given.
     alone, unserved
         As for ``fairbook.mechanisms.tv_drf.tv_drf``, "whole_bundles" excepted.
+
+    Raises
+    ------
+    InvalidInput
 
     Notes
     -----
@@ -455,17 +485,16 @@ def exact_run(demands: Sequence[Any], tasks: Sequence[Any], capacities: Sequence
     >>> [str(beta) for beta in run.sharing_coefficients[1]]
     ['9/8', '1']
     """
-    rows, counts = as_fractions(demands, "demands"), as_fractions(tasks, "tasks")
-    size, part = as_fractions(capacities, "capacities"), as_fractions(parts, "parts")
+    rows, counts, (size,), column = _checked(
+        demands, tasks, [as_fractions(capacities, "capacities")],
+        [[part] for part in as_fractions(parts, "parts")], "capacities", "parts")
+    part = [row[0] for row in column]
     T, n, m = len(rows), len(part), len(size)
-    if len(counts) != T or {len(row) for row in counts} != {n} or {len(row) for row in rows} != {n} or (
-            {len(row) for period in rows for row in period} != {m}):
-        raise InvalidInput("demands, tasks", f"must have shapes (T, {n}, {m}) and (T, {n})", [demands, tasks])
     if alone not in ("bundles", "resources") or unserved not in ("expires", "waits"):
         raise InvalidInput("alone, unserved", "must be known", [alone, unserved])
     weight = part if weights is None else as_fractions(weights, "weights")
     weight = [w / sum(weight, ZERO) for w in weight]
-    run = ExactTvRun([], [], [], [], [], [])
+    run = ExactTvRun([], [], [], [], [], [], [], [])
     used, owned = [[ZERO] * m for _ in range(n)], [[ZERO] * m for _ in range(n)]
     level = [ZERO] * n
     queues: list[Queue] = [[] for _ in range(n)]
@@ -501,12 +530,150 @@ def exact_run(demands: Sequence[Any], tasks: Sequence[Any], capacities: Sequence
             queues[i] = rest
             used[i], level[i] = _add(used[i], use), level[i] + share / weight[i]
             amounts.append([u * c for u, c in zip(use, size, strict=True)])
-            ratios = [u / o for u, o in zip(used[i], owned[i], strict=True) if o > 0]
-            beta.append(min(ratios) if ratios else None if any(used[i]) else Fraction(1))
+            beta.append(_least_ratio(used[i], owned[i]))
         run.tasks.append(found)
         run.sharing_coefficients.append(beta)
         run.cumulative_shares.append(list(level))
         run.amounts.append(amounts)
         run.alone.append([[o * c for o, c in zip(row, size, strict=True)] for row in own])
         run.below_one.append(below)
+    return run
+
+
+def _checked(demands: Sequence[Any], tasks: Sequence[Any], capacities: Sequence[Any], shares: Sequence[Any],
+             capacity_name: str, share_name: str) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+    """Turn the input of the exact oracles into fractions; (T, n, m), (T, n), (K, m), (n, K), nothing negative."""
+    rows, counts = as_fractions(demands, "demands"), as_fractions(tasks, "tasks")
+    size, parts = as_fractions(capacities, capacity_name), as_fractions(shares, share_name)
+    for values, name, shape in ((size, capacity_name, (len(size), len(size[0]))),
+                                (parts, share_name, (len(parts), len(size))),
+                                (rows, "demands", (len(rows), len(parts), len(size[0]))),
+                                (counts, "tasks", (len(rows), len(parts)))):
+        array = np.array(values, dtype=object)
+        if array.shape != shape:
+            raise InvalidInput(name, f"must have shape {shape}", array.shape)
+        if any(value is None or value < 0 for value in array.ravel()):
+            raise InvalidInput(name, "must be given and not negative", values)
+    if not all(any(machine[j] > 0 for machine in size) for j in range(len(size[0]))):
+        raise InvalidInput(capacity_name, "must have some of each resource", size)
+    if any(sum((part[k] for part in parts), ZERO) != 1 for k in range(len(size))):
+        raise InvalidInput(share_name, "must sum to 1 over the users", parts)
+    return rows, counts, size, parts
+
+
+def _alone_on_machines(groups: list[tuple[list[Fraction], Fraction]], room: list[list[Fraction]],
+                       whole: bool) -> tuple[list[Fraction], list[tuple[list[Fraction], Fraction]]]:
+    """Run a queue on own parts of machines: what it uses, and what is left of it."""
+    use = [ZERO] * len(room[0])
+    while groups:
+        task, count = groups[0]
+        fit = [min(c / d for c, d in zip(part, task, strict=True) if d > 0) for part in room]
+        some = min(sum(fit, ZERO), count)
+        if whole:
+            some = Fraction(some.numerator // some.denominator)
+        if some > 0:
+            use = _add(use, task, some)
+            room = [_add(part, task, -some * one / sum(fit, ZERO)) for part, one in zip(room, fit, strict=True)]
+        if some < count:
+            return use, [(task, count - some), *groups[1:]]
+        groups = groups[1:]
+    return use, []
+
+
+def exact_whole_run(demands: Sequence[Any], tasks: Sequence[Any], machines: Sequence[Any], contributions: Sequence[Any],
+                    alone: str = "bundles", unserved: str = "expires",
+                    weights: Sequence[Any] | None = None) -> ExactTvRun:
+    """Run Algorithm 1 in whole tasks in exact fractions.
+
+    Parameters
+    ----------
+    demands : nested sequences, shape (T, n, m)
+        A row of zeros: no tasks.
+    tasks : nested sequences, shape (T, n)
+        Whole.
+    machines : nested sequences, shape (K, m)
+        Positive.
+    contributions : nested sequences, shape (n, K)
+        Each column sums to 1.
+    alone, unserved, weights
+        As for ``fairbook.mechanisms.tv_drf.tv_drf``.
+
+    Raises
+    ------
+    InvalidInput
+
+    Notes
+    -----
+    Cost O((n + K) m) operations on fractions per task handed out.
+
+    Examples
+    --------
+    >>> exact_whole_run([[[2], [2]]], [[1, 1]], [[3]], [["1/2"], ["1/2"]]).placement
+    [[[1], [0]]]
+    """
+    rows, counts, size, parts = _checked(demands, tasks, machines, contributions, "machines", "contributions")
+    n, m, K = len(parts), len(size[0]), len(size)
+    if alone not in ("bundles", "whole_bundles", "resources") or unserved not in ("expires", "waits"):
+        raise InvalidInput("alone, unserved", "must be known", [alone, unserved])
+    if any(count.denominator != 1 for period in counts for count in period):
+        raise InvalidInput("tasks", "must be whole", tasks)
+    total = [sum((c[j] for c in size), ZERO) for j in range(m)]
+    brought = [[sum((p[k] * size[k][j] for k in range(K)), ZERO) for j in range(m)] for p in parts]
+    weight = as_fractions(weights, "weights") if weights is not None else [
+        sum((b / c for b, c in zip(row, total, strict=True)), ZERO) / m for row in brought]
+    weight = [w / sum(weight, ZERO) for w in weight]
+    run = ExactTvRun([], [], [], [], [], [], [], [])
+    used, owned = [[ZERO] * m for _ in range(n)], [[ZERO] * m for _ in range(n)]
+    level = [ZERO] * n
+    queues: list[list[tuple[list[Fraction], Fraction]]] = [[] for _ in range(n)]
+    at_home: list[list[tuple[list[Fraction], Fraction]]] = [[] for _ in range(n)]
+    lacking = [[ZERO] * m for _ in range(n)]
+    for period, submitted in zip(rows, counts, strict=True):
+        own = []
+        for i in range(n):
+            new = [(list(period[i]), submitted[i])] if any(period[i]) and submitted[i] > 0 else []
+            queues[i] = (queues[i] if unserved == "waits" else []) + new
+            at_home[i] = (at_home[i] if unserved == "waits" else []) + new
+            if alone == "resources":
+                asked = _add(lacking[i], period[i], submitted[i])
+                own.append([min(a, b) for a, b in zip(asked, brought[i], strict=True)])
+                lacking[i] = _add(asked, own[i], Fraction(-1)) if unserved == "waits" else lacking[i]
+            else:
+                room = [[parts[i][k] * c for c in size[k]] for k in range(K)]
+                use, at_home[i] = _alone_on_machines(at_home[i], room, alone == "whole_bundles")
+                own.append(use)
+            owned[i] = _add(owned[i], own[i])
+        left = [list(machine) for machine in size]
+        ran, amounts = [0] * n, [[ZERO] * m for _ in range(n)]
+        placed = [[0] * K for _ in range(n)]
+        turns: list[int] = []
+        stuck: set[int] = set()
+        while active := [i for i in range(n) if queues[i] and i not in stuck]:
+            beta = {i: _least_ratio(used[i], owned[i]) for i in active}
+            behind = [i for i in active if beta[i] is not None and beta[i] < 1]  # type: ignore[operator]
+            i = min(behind, key=lambda h: (beta[h], h)) if behind else min(active, key=lambda h: (level[h], h))
+            task, count = queues[i][0]
+            lead = next(j for j in range(m) if task[j] > 0)
+            fits = [(sum((abs(task[j] / task[lead] - machine[j] / machine[lead]) * total[lead] / total[j]
+                          for j in range(m)), ZERO), k) for k, machine in enumerate(left)
+                    if all(a <= b for a, b in zip(task, machine, strict=True))]
+            if not fits:
+                stuck.add(i)
+                continue
+            k = min(fits)[1]
+            left[k] = _add(left[k], task, Fraction(-1))
+            used[i], amounts[i] = _add(used[i], task), _add(amounts[i], task)
+            level[i] += max(a / c for a, c in zip(task, total, strict=True)) / weight[i]
+            ran[i], placed[i][k] = ran[i] + 1, placed[i][k] + 1
+            turns.append(i)
+            queues[i] = [(task, count - 1), *queues[i][1:]] if count > 1 else queues[i][1:]
+        run.tasks.append([Fraction(x) for x in ran])
+        ratios = [_least_ratio(u, o) for u, o in zip(used, owned, strict=True)]
+        run.sharing_coefficients.append(ratios)
+        run.cumulative_shares.append(list(level))
+        run.amounts.append(amounts)
+        run.alone.append(own)
+        run.below_one.append(any(ratio is not None and ratio < 1 for ratio in ratios))
+        run.placement.append(placed)
+        run.order.append(turns)
     return run

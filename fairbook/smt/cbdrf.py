@@ -34,14 +34,29 @@ from __future__ import annotations
 
 import itertools
 import math
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from ..errors import InvalidInput
-from . import Answer, Products, Settled, Status, ask, require_z3, smtlib
+from . import Answer, Settled, smtlib
+from ._settle import (
+    BaseCase,
+    BaseEncoding,
+    BaseStatement,
+    Index,
+    Row,
+    check_name,
+    check_sizes,
+    demand_rows,
+    each_k,
+    each_k_i,
+    each_k_i_h,
+    planned,
+    settle_cases,
+    widened,
+)
 
 __all__ = [
     "CREDITS",
@@ -56,9 +71,6 @@ __all__ = [
     "run_plan",
     "settle",
 ]
-
-Index = tuple[int, ...]
-Row = tuple[Fraction, ...]
 
 #: Ways to turn credit factors into shares.
 GRANTS: dict[str, str] = {
@@ -181,7 +193,7 @@ class _World:
 # ---------------------------------------------------------------------------------------------------------------
 
 
-class _Encoding:
+class _Encoding(BaseEncoding):
     """Variables and constraints of one case; nodes from 0, as in `_World`."""
 
     def __init__(
@@ -195,25 +207,15 @@ class _Encoding:
         linear: bool,
         dominant: Sequence[int] | None = None,
     ) -> None:
-        self.z3 = require_z3()
-        self.n, self.m, self.liars = n, m, tuple(liars)
+        super().__init__(m, [("d", i) for i in range(n)] + [("claim", i) for i in liars], linear, dominant)
+        self.n, self.liars = n, tuple(liars)
         self.grant, self.mechanism = grant, mechanism
-        self.products = Products(linear)
-        self.premises: list[Any] = []
-        rows = [("d", i) for i in range(n)] + [("claim", i) for i in self.liars]
-        self._dominant = dict(zip(rows, dominant, strict=True)) if dominant is not None else {}
-        self.d = [self._row("d", i) for i in range(n)]
-        self.claim = {i: self._row("claim", i) for i in self.liars}
+        self.d = [self.row("d", i) for i in range(n)]
+        self.claim = {i: self.row("claim", i) for i in self.liars}
         self.psi = [self.real(f"psi{i + 1}") for i in range(n)]
         for psi in self.psi:
             self.premises += [psi > 0 if credit == "positive" else psi >= 0, psi <= 1]
         self.share = self.granted("s", self.psi, self.d)
-
-    def real(self, name: str) -> Any:
-        return self.z3.Real(name)
-
-    def number(self, value: Fraction | int) -> Any:
-        return self.z3.RealVal(str(value))
 
     def mul(self, left: Any, right: Any) -> Any:
         """Return the product of two nonnegative variables, products or constants."""
@@ -221,14 +223,6 @@ class _Encoding:
             if self.z3.is_rational_value(one) and one.as_fraction() == 1:
                 return other
         return self.products(left, right)
-
-    def _row(self, kind: str, i: int) -> list[Any]:
-        where = self._dominant.get((kind, i))
-        row = [self.number(1) if j == where else self.real(f"{kind}{i + 1}_{j + 1}") for j in range(self.m)]
-        self.premises += [bound for j, x in enumerate(row) if j != where for bound in (x > 0, x <= 1)]
-        if where is None:
-            self.premises.append(self.z3.Or([x == 1 for x in row]))
-        return row
 
     def uses(self, rows: Sequence[Sequence[Any]], shares: Sequence[Any]) -> list[Any]:
         """Use of each resource."""
@@ -340,22 +334,13 @@ class _Encoding:
 
 
 @dataclass(frozen=True)
-class Statement:
+class Statement(BaseStatement[_Encoding, _World]):
     """One statement about what a phase grants, given the credit factors.
 
     Attributes
     ----------
-    locator : str
-        Where the paper makes it; "ours" where it does not.
-    text : str
-    index : str
-        Names of the entries of a case's index, counted from 1: k is the number of nodes.
-    indices : callable
-        All cases with up to n nodes.
-    encode : callable
-        Hypothesis and conclusion over an encoding.
-    judge : callable
-        The same over an instance in fractions.
+    locator, text, index, indices, encode, judge
+        As in :class:`fairbook.smt._settle.BaseStatement`; the first entry k of an index is the number of nodes.
     caught : dict of str to int
         Mutants that must refute the statement under every grant for which it holds, each with the number of nodes at
         which they do (two resources).
@@ -365,27 +350,8 @@ class Statement:
         Instances (demands, credit factors, claims of nodes counted from 0) to try first.
     """
 
-    locator: str
-    text: str
-    index: str
-    indices: Callable[[int], Iterator[Index]]
-    encode: Callable[[_Encoding, Index], tuple[Any, Any]]
-    judge: Callable[[_World, Index], tuple[bool, bool]]
-    caught: Mapping[str, int] = field(default_factory=dict)
     lies: bool = False
     suggestions: tuple[tuple[Sequence[Sequence[str]], Sequence[str], Mapping[int, Sequence[str]]], ...] = ()
-
-
-def _sizes(n: int) -> Iterator[Index]:
-    yield from ((k,) for k in range(1, n + 1))
-
-
-def _nodes(n: int) -> Iterator[Index]:
-    yield from ((k, i) for k in range(1, n + 1) for i in range(1, k + 1))
-
-
-def _pairs(n: int) -> Iterator[Index]:
-    yield from ((k, i, h) for k in range(2, n + 1) for i in range(1, k + 1) for h in range(1, k + 1) if i != h)
 
 
 # Each pair of functions below is one statement: over the encoding, then over an instance in fractions.
@@ -598,92 +564,92 @@ _LOWERS_THE_BOUND = ((("1", "1/3"), ("1/3", "1")), ("1", "1/2"), {0: ("1", "2/3"
 #: Every statement that can be settled, by name.
 STATEMENTS: dict[str, Statement] = {
     "feasibility": Statement(
-        "(1)", "No more of any resource is granted than there is.", "k", _sizes,
+        "(1)", "No more of any resource is granted than there is.", "k", each_k,
         _feasibility, _feasibility_judge, {"capacity_overshot": 1},
     ),
     "sharing_incentive": Statement(
         "Corollary 2, literally", "Every node gets at least what it could run alone on 1/n of the pool.", "k i",
-        _nodes, _sharing(False), _sharing_judge(False), _WASTED,
+        each_k_i, _sharing(False), _sharing_judge(False), _WASTED,
     ),
     "sharing_incentive_good_standing": Statement(
-        "ours", "Every node with psi_i = 1 gets at least what it could run alone.", "k i", _nodes,
+        "ours", "Every node with psi_i = 1 gets at least what it could run alone.", "k i", each_k_i,
         _sharing(True), _sharing_judge(True), _WASTED,
     ),
     "sharing_incentive_scaled_by_record": Statement(
-        "ours", "Every node gets at least psi_i times what it could run alone.", "k i", _nodes,
+        "ours", "Every node gets at least psi_i times what it could run alone.", "k i", each_k_i,
         _sharing_by_record, _sharing_by_record_judge, _WASTED,
     ),
     "sharing_incentive_weighted_by_record": Statement(
         "ours", "Every node gets a dominant share of at least psi_i / sum_h psi_h (some psi is positive).", "k i",
-        _nodes, _sharing_by_weight, _sharing_by_weight_judge, _WASTED,
+        each_k_i, _sharing_by_weight, _sharing_by_weight_judge, _WASTED,
     ),
     "at_most_scaled_by_record": Statement(
-        "ours", "A node with psi_i < 1 gets at most psi_i times what it could run alone.", "k i", _nodes,
+        "ours", "A node with psi_i < 1 gets at most psi_i times what it could run alone.", "k i", each_k_i,
         _at_most_by_record, _at_most_by_record_judge, {"credit_ignored": 1},
     ),
     "envy_freeness": Statement(
-        "Theorem 4, literally", "No node could run more tasks on another's bundle than on its own.", "k i h", _pairs,
-        _envy(False), _envy_judge(False), {"first_favoured": 2},
+        "Theorem 4, literally", "No node could run more tasks on another's bundle than on its own.", "k i h",
+        each_k_i_h, _envy(False), _envy_judge(False), {"first_favoured": 2},
     ),
     "justified_envy_freeness": Statement(
         "ours", "No node could run more tasks on the bundle of a node whose record is no better, psi_h <= psi_i.",
-        "k i h", _pairs, _envy(True), _envy_judge(True), {"first_favoured": 2},
+        "k i h", each_k_i_h, _envy(True), _envy_judge(True), {"first_favoured": 2},
     ),
     "pareto_optimality": Statement(
-        "Theorem 6, literally", "No allocation of the pool gives one node more and none less.", "k", _sizes,
+        "Theorem 6, literally", "No allocation of the pool gives one node more and none less.", "k", each_k,
         _pareto("any"), _pareto_judge("any"), _WASTED,
     ),
     "pareto_optimality_someone_with_credit": Statement(
-        "ours", "The same where psi > 0 for some node.", "k", _sizes,
+        "ours", "The same where psi > 0 for some node.", "k", each_k,
         _pareto("someone with credit"), _pareto_judge("someone with credit"), _WASTED,
     ),
     "pareto_optimality_someone_in_good_standing": Statement(
-        "ours", "The same where psi = 1 for some node.", "k", _sizes,
+        "ours", "The same where psi = 1 for some node.", "k", each_k,
         _pareto("someone"), _pareto_judge("someone"), _WASTED,
     ),
     "pareto_optimality_all_in_good_standing": Statement(
-        "ours", "The same where psi = 1 for all nodes.", "k", _sizes, _pareto("all"), _pareto_judge("all"), _WASTED,
+        "ours", "The same where psi = 1 for all nodes.", "k", each_k, _pareto("all"), _pareto_judge("all"), _WASTED,
     ),
     "pareto_optimality_within_bounds": Statement(
         "ours",
         "No allocation that bounds each node with psi_i < 1 at psi_i times what it could run alone gives one node more "
         "and none less.",
-        "k", _sizes, _pareto("within bounds"), _pareto_judge("within bounds"), _WASTED,
+        "k", each_k, _pareto("within bounds"), _pareto_judge("within bounds"), _WASTED,
     ),
     "wasteful_when_someone_is_punished": Statement(
         "ours", "Where psi_i < 1 for some node i, some of every resource is left, so that all could get more.", "k i",
-        _nodes, _wasteful, _wasteful_judge, {"credit_ignored": 1},
+        each_k_i, _wasteful, _wasteful_judge, {"credit_ignored": 1},
     ),
     "strategy_proofness": Statement(
         "Theorem 5", "Credit factors given, no claim lets a node run more true tasks than the truth does.", "k i",
-        _nodes, _strategy, _strategy_judge, {"claims_rewarded": 2}, lies=True, suggestions=(_LOWERS_THE_BOUND,),
+        each_k_i, _strategy, _strategy_judge, {"claims_rewarded": 2}, lies=True, suggestions=(_LOWERS_THE_BOUND,),
     ),
     "punitive": Statement(
-        "Theorem 3", "A node with psi_i < 1 gets fewer tasks than with psi_i = 1, all else equal.", "k i", _nodes,
+        "Theorem 3", "A node with psi_i < 1 gets fewer tasks than with psi_i = 1, all else equal.", "k i", each_k_i,
         _punitive(False), _punitive_judge(False), {"credit_ignored": 1, "credit_inverted": 1},
     ),
     "punitive_in_company": Statement(
-        "Theorem 3", "The same where psi > 0 for some other node.", "k i", _nodes,
+        "Theorem 3", "The same where psi > 0 for some other node.", "k i", each_k_i,
         _punitive(True), _punitive_judge(True), {"credit_ignored": 2, "credit_inverted": 2},
     ),
     "never_below_drf_in_good_standing": Statement(
-        "ours", "A node with psi_i = 1 gets at least what DRF gives it.", "k i", _nodes,
+        "ours", "A node with psi_i = 1 gets at least what DRF gives it.", "k i", each_k_i,
         _never_below_drf, _never_below_drf_judge, _WASTED,
     ),
     "punished_below_drf": Statement(
-        "ours", "A node with psi_i < 1 gets less than DRF gives it.", "k i", _nodes,
+        "ours", "A node with psi_i < 1 gets less than DRF gives it.", "k i", each_k_i,
         _punished_below_drf(False), _punished_below_drf_judge(False), {"credit_ignored": 1},
     ),
     "punished_below_drf_someone_in_good_standing": Statement(
-        "ours", "The same where psi = 1 for some node.", "k i", _nodes,
+        "ours", "The same where psi = 1 for some node.", "k i", each_k_i,
         _punished_below_drf(True), _punished_below_drf_judge(True), {"credit_ignored": 2},
     ),
     "clean_records_as_drf": Statement(
-        "(7)", "Where psi = 1 for all nodes, all get what DRF gives them.", "k", _sizes,
+        "(7)", "Where psi = 1 for all nodes, all get what DRF gives them.", "k", each_k,
         _same_as_drf("clean"), _same_as_drf_judge("clean"), _WASTED,
     ),
     "equal_records_as_drf": Statement(
-        "ours", "Where all nodes have the same psi > 0, all get what DRF gives them.", "k", _sizes,
+        "ours", "Where all nodes have the same psi > 0, all get what DRF gives them.", "k", each_k,
         _same_as_drf("equal"), _same_as_drf_judge("equal"), _WASTED,
     ),
 }  # fmt: skip
@@ -692,10 +658,6 @@ STATEMENTS: dict[str, Statement] = {
 # ---------------------------------------------------------------------------------------------------------------
 # Questions and answers
 # ---------------------------------------------------------------------------------------------------------------
-
-
-#: How much more a linear question may use than a polynomial one.
-_LINEAR_FACTOR = 50
 
 
 @dataclass(frozen=True)
@@ -729,37 +691,16 @@ class SettledGrant(Settled):
 
 
 def _check_arguments(statement: str, n: int, m: int, grant: str, mechanism: str, credit: str) -> Statement:
-    for name, value, names in (
-        ("statement", statement, STATEMENTS),
-        ("grant", grant, GRANTS),
-        ("mechanism", mechanism, MECHANISMS),
-        ("credit", credit, CREDITS),
-    ):
-        if value not in names:
-            raise InvalidInput(name, f"must be one of {sorted(names)}", value)
-    for name, size in (("n", n), ("m", m)):
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise InvalidInput(name, "must be an integer, at least 1", size)
+    check_name("statement", statement, STATEMENTS)
+    check_name("grant", grant, GRANTS)
+    check_name("mechanism", mechanism, MECHANISMS)
+    check_name("credit", credit, CREDITS)
+    check_sizes(n=n, m=m)
     return STATEMENTS[statement]
 
 
-def _patterns(rows: int, m: int) -> Iterator[tuple[int, ...]]:
-    """Dominant resource of each row, one pattern for each class under renaming of the resources."""
-
-    def extend(prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        if len(prefix) == rows:
-            yield prefix
-            return
-        for resource in range(min(max(prefix, default=-1) + 2, m)):
-            yield from extend((*prefix, resource))
-
-    yield from extend(())
-
-
 @dataclass(frozen=True)
-class _Case:
-    """One case of a statement."""
-
+class _Case(BaseCase[_Encoding, _World]):
     entry: Statement
     index: Index
     m: int
@@ -775,29 +716,22 @@ class _Case:
     def liars(self) -> tuple[int, ...]:
         return (self.index[1] - 1,) if self.entry.lies else ()
 
-    def assertions(
-        self, linear: bool, dominant: Sequence[int] | None = None, negate: bool = True
-    ) -> tuple[list[Any], _Encoding]:
-        e = _Encoding(self.n, self.m, self.liars, self.grant, self.mechanism, self.credit, linear, dominant)
-        hypothesis, conclusion = self.entry.encode(e, self.index)
-        formulas = [*e.premises, hypothesis] + ([e.z3.Not(conclusion)] if negate else [])
-        formulas += e.products.axioms()
-        return [e.z3.BoolVal(f) if isinstance(f, bool) else f for f in formulas], e
+    @property
+    def rows(self) -> int:
+        return self.n + len(self.liars)
 
-    def fixed(self, world: _World, negate: bool) -> list[Any]:
-        """Constraints with every input fixed to that of an instance."""
-        formulas, e = self.assertions(linear=False, negate=negate)
-        pairs = list(zip(e.psi, world.psi, strict=True))
+    def encoding(self, linear: bool, dominant: Sequence[int] | None) -> _Encoding:
+        return _Encoding(self.n, self.m, self.liars, self.grant, self.mechanism, self.credit, linear, dominant)
+
+    def inputs(self, e: _Encoding, world: _World) -> Iterator[tuple[Any, Fraction]]:
+        yield from zip(e.psi, world.psi, strict=True)
         for row, values in [*zip(e.d, world.d, strict=True), *((e.claim[i], world.claims[i]) for i in self.liars)]:
-            pairs += zip(row, values, strict=True)
-        return formulas + [variable == e.number(value) for variable, value in pairs]
+            yield from zip(row, values, strict=True)
 
     def instance(self, demands: Sequence[Row], credit: Sequence[Fraction], claims: Mapping[int, Row]) -> _World:
         return _World(demands, credit, claims, self.grant, self.mechanism)
 
     def near(self, answer: Answer, precision: int) -> _World | None:
-        """Instance of a model, with inputs rounded to a largest denominator; None if that is no instance."""
-
         def value(name: str) -> Fraction:
             # An entry without a variable of its own is the dominant one; what no constraint mentions is free.
             exact = answer.values.get(name, Fraction(1))
@@ -816,43 +750,29 @@ class _Case:
         return self.instance(demands, credit, claims)
 
     def suggested(self) -> Iterator[_World]:
-        """Instances known to be worth a try; they are judged like any other."""
         for demands, credit, claims in self.entry.suggestions:
             if len(demands) == self.n and len(demands[0]) <= self.m and tuple(claims) == self.liars:
-                # A further resource that is a copy of the last one changes nothing.
-                rows = [
-                    tuple(Fraction(row[min(j, len(row) - 1)]) for j in range(self.m))
-                    for row in (*demands, *claims.values())
-                ]
-                told = dict(zip(self.liars, rows[self.n :], strict=True))
-                yield self.instance(rows[: self.n], [Fraction(psi) for psi in credit], told)
+                told = {i: widened(row, self.m) for i, row in claims.items()}
+                yield self.instance([widened(row, self.m) for row in demands], [Fraction(psi) for psi in credit], told)
 
     def instances(self, largest: int) -> Iterator[_World]:
         """All instances ordered by (common denominator of the demands) + (that of the credit factors).
 
         A credit factor of 0 counts as a half would: it is a special case and shows less.
         """
-        count = self.n + len(self.liars)
         for size in range(2, 2 * largest + 1):
             for q in range(max(1, size - largest), min(size - 1, largest) + 1):
                 p = size - q
-                entries = [Fraction(x, q) for x in range(q, 0, -1)]
-                rows = [row for row in itertools.product(entries, repeat=self.m) if max(row) == 1]
                 factors = [Fraction(x, p) for x in range(p, 0 if self.credit == "positive" else -1, -1)]
                 credits = [
                     credit
                     for credit in itertools.product(factors, repeat=self.n)
-                    if math.lcm(_denominator(credit), 2 if min(credit) == 0 else 1) == p
+                    if math.lcm(*(psi.denominator for psi in credit), 2 if min(credit) == 0 else 1) == p
                 ]
-                for chosen in itertools.product(rows, repeat=count):
-                    if _denominator(itertools.chain(*chosen)) == q:
-                        for credit in credits:
-                            claims = dict(zip(self.liars, chosen[self.n :], strict=True))
-                            yield self.instance(chosen[: self.n], credit, claims)
-
-    def breaks(self, world: _World) -> bool:
-        hypothesis, conclusion = self.entry.judge(world, self.index)
-        return hypothesis and not conclusion
+                for chosen in demand_rows(self.rows, self.m, q):
+                    for credit in credits:
+                        claims = dict(zip(self.liars, chosen[self.n :], strict=True))
+                        yield self.instance(chosen[: self.n], credit, claims)
 
     def describe(self, world: _World) -> dict[str, Any]:
         witness: dict[str, Any] = {
@@ -869,10 +789,6 @@ class _Case:
         if self.entry.locator == "Theorem 3":
             witness["tasks_with_clean_record"] = tuple(world.granted(clean=self.index[1] - 1))
         return witness
-
-
-def _denominator(values: Sequence[Fraction] | Iterator[Fraction]) -> int:
-    return math.lcm(*(value.denominator for value in values))
 
 
 def is_violated(statement: str, witness: Mapping[str, Any], grant: str = "scaled", mechanism: str = "cbdrf") -> bool:
@@ -919,8 +835,7 @@ def is_violated(statement: str, witness: Mapping[str, Any], grant: str = "scaled
     index = tuple(witness[name] for name in entry.index.split())
     if index[0] != len(demands) or not all(1 <= i <= len(demands) for i in index[1:]):
         raise InvalidInput("witness", f"must have {entry.index!r} within its {len(demands)} nodes", index)
-    hypothesis, conclusion = entry.judge(_World(demands, credit, claims, grant, mechanism), index)
-    return hypothesis and not conclusion
+    return entry.broken(_World(demands, credit, claims, grant, mechanism), index)
 
 
 def question(
@@ -946,93 +861,6 @@ def question(
     """
     entry = _check_arguments(statement, index[0], m, grant, mechanism, credit)
     return smtlib(_Case(entry, index, m, grant, mechanism, credit).assertions(linear)[0])
-
-
-class _Tally:
-    """Counts of one settling."""
-
-    def __init__(self) -> None:
-        self.cases = self.unsat = self.sat = self.unknown = self.vacuous = self.units = 0
-        self.premises = False
-        self.methods: set[str] = set()
-        self.witness: dict[str, Any] | None = None
-
-    def ask(self, assertions: Sequence[Any], linear: bool, rlimit: int) -> Answer:
-        answer = ask(assertions, linear=linear, rlimit=_LINEAR_FACTOR * rlimit if linear else rlimit)
-        self.units += answer.resource_units
-        return answer
-
-    def count(self, result: str, impossible: bool = False) -> None:
-        self.cases += 1
-        self.unsat += result == "unsat"
-        self.sat += result == "sat"
-        self.unknown += result == "unknown"
-        self.vacuous += result == "unsat" and impossible
-
-    def confirm(self, case: _Case, world: _World, rlimit: int, negate: bool) -> str:
-        """Ask the solver about an instance that plain arithmetic accepts."""
-        result = self.ask(case.fixed(world, negate), False, rlimit).result
-        if result == "unsat":
-            raise AssertionError(f"encoding and plain arithmetic disagree at {case.describe(world)}")
-        return result
-
-    def refuted_by(self, case: _Case, world: _World, rlimit: int) -> bool:
-        """Whether plain arithmetic and the encoding both say that an instance breaks the statement."""
-        if not case.breaks(world) or self.confirm(case, world, rlimit, negate=True) != "sat":
-            return False
-        self.witness = case.describe(world)
-        return True
-
-
-def _premises(case: _Case, tally: _Tally, rlimit: int, tries: int) -> str:
-    """Whether premises and hypothesis can be satisfied: the solver confirms an instance found by plain arithmetic."""
-    worlds = itertools.islice(case.instances(3), tries)
-
-    def next_instance(among: Iterator[_World]) -> _World | None:
-        return next((world for world in among if case.entry.judge(world, case.index)[0]), None)
-
-    instance = next_instance(itertools.islice(worlds, 20))
-    if instance is None:
-        if tally.ask(case.assertions(True, negate=False)[0], True, rlimit).result == "unsat":
-            return "unsat"
-        instance = next_instance(worlds)
-    if instance is None:
-        return tally.ask(case.assertions(False, negate=False)[0], False, rlimit).result
-    return tally.confirm(case, instance, rlimit, negate=False)
-
-
-def _relaxed(case: _Case, tally: _Tally, rlimit: int, impossible: bool) -> bool:
-    """Whether the relaxation settles one case."""
-    if tally.ask(case.assertions(linear=True)[0], True, rlimit).result != "unsat":
-        return False
-    tally.methods.add("linear relaxation")
-    tally.count("unsat", impossible)
-    return True
-
-
-def _tried(case: _Case, tally: _Tally, rlimit: int, tries: int) -> bool:
-    """Whether a small instance breaks one case."""
-    for world in itertools.chain(case.suggested(), itertools.islice(case.instances(4), tries)):
-        if tally.refuted_by(case, world, rlimit):
-            tally.methods.add("witness")
-            tally.count("sat")
-            return True
-    return False
-
-
-def _attack(case: _Case, tally: _Tally, rlimit: int, impossible: bool) -> bool:
-    """Ask one case with true products, split by dominant resources; return whether there is a counterexample."""
-    tally.methods.add("nonlinear")
-    for dominant in _patterns(case.n + len(case.liars), case.m):
-        answer = tally.ask(case.assertions(False, dominant)[0], False, rlimit)
-        if answer.result == "sat":
-            # The coarsest rational instance that both judges confirm is kept.
-            worlds = (case.near(answer, precision) for precision in (4, 10, 100, 10**4, 10**8, 10**16))
-            if any(world is not None and tally.refuted_by(case, world, rlimit) for world in worlds):
-                tally.count("sat")
-                return True
-        tally.count("unsat" if answer.result == "unsat" else "unknown", impossible)
-    return False
 
 
 def settle(
@@ -1100,46 +928,15 @@ def settle(
     ('refuted', '7/8', '9/10')
     """
     entry = _check_arguments(statement, n, m, grant, mechanism, credit)
-    if method not in ("auto", "linear", "nonlinear"):
-        raise InvalidInput("method", "must be 'auto', 'linear' or 'nonlinear'", method)
-    cases = [_Case(entry, index, m, grant, mechanism, credit) for index in entry.indices(n)]
-    tally = _Tally()
-    still_open = []
-    for case in _with_progress(cases, f"{statement} n={n} m={m}", progress):
-        premises = _premises(case, tally, rlimit, tries)
-        tally.premises |= premises == "sat"
-        impossible = premises == "unsat"
-        if method != "nonlinear" and _relaxed(case, tally, rlimit, impossible):
-            continue
-        if method == "auto" and _tried(case, tally, rlimit, tries):
-            break
-        still_open.append((case, impossible))
-    if method == "linear":
-        for _ in still_open:
-            tally.count("unknown")
-    elif tally.witness is None:
-        for case, impossible in _with_progress(still_open, f"{statement} n={n} m={m}, true products", progress):
-            if _attack(case, tally, rlimit, impossible):
-                break
-    status: Status = "holds" if tally.premises else "vacuous"
-    if tally.witness is not None:
-        status = "refuted"
-    elif tally.unknown:
-        status = "unknown"
-    return SettledGrant(
-        statement=statement, n=n, m=m, demands="positive", mechanism=mechanism, status=status,
-        method=" and ".join(sorted(tally.methods)), cases=tally.cases, unsat=tally.unsat, sat=tally.sat,
-        unknown=tally.unknown, vacuous=tally.vacuous, premises_satisfiable=tally.premises, witness=tally.witness,
-        resource_units=tally.units, grant=grant, credit=credit,
+    settling = settle_cases(
+        [_Case(entry, index, m, grant, mechanism, credit) for index in entry.indices(n)],
+        method=method, rlimit=rlimit, tries=tries, largest=4, at_once=True,
+        label=f"{statement} n={n} m={m}", progress=progress,
     )  # fmt: skip
-
-
-def _with_progress(items: Sequence[Any], label: str, progress: bool) -> Any:
-    if not progress:
-        return items
-    from tqdm import tqdm
-
-    return tqdm(items, desc=label, file=sys.stderr)
+    return SettledGrant(
+        statement=statement, n=n, m=m, demands="positive", mechanism=mechanism, status=settling.status,
+        **settling.counts(), grant=grant, credit=credit,
+    )  # fmt: skip
 
 
 _MAIN = ("scaled", "weighted", "capped")
@@ -1200,9 +997,7 @@ def run_plan(effort: str = "quick", *, progress: bool = False) -> list[SettledGr
     InvalidInput
         If there is no such plan.
     """
-    if effort not in PLANS:
-        raise InvalidInput("effort", f"must be one of {sorted(PLANS)}", effort)
     return [
         settle(statement, n, m, grant=grant, credit=credit, method=method)
-        for statement, grant, n, m, credit, method in _with_progress(PLANS[effort], f"{effort} plan", progress)
+        for statement, grant, n, m, credit, method in planned(PLANS, effort, progress)
     ]

@@ -28,14 +28,29 @@ from __future__ import annotations
 
 import itertools
 import math
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from ..errors import InvalidInput
-from . import Answer, Products, Settled, Status, ask, require_z3, smtlib
+from . import Answer, Settled, smtlib
+from ._settle import (
+    BaseCase,
+    BaseEncoding,
+    BaseStatement,
+    Index,
+    Row,
+    check_name,
+    check_sizes,
+    demand_rows,
+    each_k,
+    each_k_i,
+    each_k_i_h,
+    planned,
+    settle_cases,
+    widened,
+)
 
 __all__ = [
     "MECHANISMS",
@@ -48,9 +63,6 @@ __all__ = [
     "settle",
     "simplest_witness",
 ]
-
-Index = tuple[int, ...]
-Row = tuple[Fraction, ...]
 
 #: The mechanism and its mutants, each a broken variant that some statement must refute.
 MECHANISMS: dict[str, str] = {
@@ -176,7 +188,7 @@ class _World:
 # ---------------------------------------------------------------------------------------------------------------
 
 
-class _Encoding:
+class _Encoding(BaseEncoding):
     """Variables and constraints of one case; users from 0, steps from 1, as in `_World`."""
 
     def __init__(
@@ -189,40 +201,24 @@ class _Encoding:
         linear: bool,
         dominant: Sequence[int] | None = None,
     ) -> None:
-        self.z3 = require_z3()
-        self.users, self.m, self.liars = users, m, tuple(liars)
+        super().__init__(m, [("a", i) for i in range(users)] + [("claim", i) for i in liars], linear, dominant)
+        self.users, self.liars = users, tuple(liars)
         self.mechanism, self.nonnegative = mechanism, nonnegative
-        self.mul = Products(linear)
-        self.premises: list[Any] = []
+        self.mul = self.products
         self.w = [self.real(f"w{i + 1}") for i in range(users)]
         # The model is homogeneous in the weights, so one of them may be fixed.
         self.premises += [self.w[0] == 1] + [w > 0 for w in self.w[1:]]
-        rows = [("a", i) for i in range(users)] + [("claim", i) for i in self.liars]
-        self._dominant = dict(zip(rows, dominant, strict=True)) if dominant is not None else {}
-        self.a = [self._row("a", i) for i in range(users)]
-        self.claim = {i: self._row("claim", i) for i in self.liars}
+        self.a = [self.row("a", i, self.w[i], nonnegative) for i in range(users)]
+        self.claim = {i: self.row("claim", i, self.w[i], nonnegative) for i in self.liars}
         self._d: dict[tuple[int, int], Any] = {}
         self.truth: dict[tuple[int, int], Any] = {}
         self.run("y", self.truth)
 
-    def real(self, name: str) -> Any:
-        return self.z3.Real(name)
-
-    def _row(self, kind: str, i: int) -> list[Any]:
-        where = self._dominant.get((kind, i))
-        row = [self.w[i] if j == where else self.real(f"{kind}{i + 1}_{j + 1}") for j in range(self.m)]
-        for j, entry in enumerate(row):
-            if j != where:
-                self.premises += [entry >= 0 if self.nonnegative else entry > 0, entry <= self.w[i]]
-        if where is None:
-            self.premises.append(self.z3.Or([entry == self.w[i] for entry in row]))
-        return row
-
     def d(self, i: int, j: int) -> Any:
         """Normalised demand a_ij / w_i."""
         if (i, j) not in self._d:
-            if self._dominant.get(("a", i)) == j:
-                self._d[i, j] = self.z3.RealVal(1)
+            if self.dominant.get(("a", i)) == j:
+                self._d[i, j] = self.number(1)
             else:
                 self._d[i, j] = self.real(f"d{i + 1}_{j + 1}")
                 self.premises += [self.mul(self.w[i], self._d[i, j]) == self.a[i][j], self._d[i, j] >= 0]
@@ -324,51 +320,25 @@ _OWN_M = frozenset({"weights_ignored", "newest_favoured", "first_resource", "cla
 
 
 @dataclass(frozen=True)
-class Statement:
+class Statement(BaseStatement[_Encoding, _World]):
     """One statement about the mechanism.
 
     Attributes
     ----------
-    locator : str
-        Where the paper makes it; "ours" where it does not.
-    text : str
-    index : str
-        Names of the entries of a case's index, counted from 1 as in the paper.
-    indices : callable
-        All cases with up to n users.
+    locator, text, index, indices, encode, judge, caught
+        As in :class:`fairbook.smt._settle.BaseStatement`.
     size : callable
         Number of users that a case needs; `whole` overrides it by n.
     liars : callable
         Liars of a case, counted from 0.
-    encode : callable
-        Hypothesis and conclusion over an encoding.
-    judge : callable
-        The same over an instance in fractions.
-    caught : dict of str to int
-        Mutants that must refute the statement, each with the number of users at which it does (two resources).
     suggestions : tuple
         Instances (weights, demands, claims of users counted from 0) to try first.
     """
 
-    locator: str
-    text: str
-    index: str
-    indices: Callable[[int], Iterator[Index]]
-    encode: Callable[[_Encoding, Index], tuple[Any, Any]]
-    judge: Callable[[_World, Index], tuple[bool, bool]]
-    caught: Mapping[str, int] = field(default_factory=dict)
     size: Callable[[Index], int] = lambda index: index[0]
     liars: Callable[[Index], tuple[int, ...]] = lambda index: ()
     whole: bool = False
     suggestions: tuple[tuple[Sequence[int], Sequence[Sequence[str]], Mapping[int, Sequence[str]]], ...] = ()
-
-
-def _steps(n: int) -> Iterator[Index]:
-    yield from ((k,) for k in range(1, n + 1))
-
-
-def _step_user(n: int) -> Iterator[Index]:
-    yield from ((k, i) for k in range(1, n + 1) for i in range(1, k + 1))
 
 
 def _step_user_before_last(n: int) -> Iterator[Index]:
@@ -381,10 +351,6 @@ def _step_old_user(n: int) -> Iterator[Index]:
 
 def _step_sorted_pair(n: int) -> Iterator[Index]:
     yield from ((k, i, h) for k in range(2, n + 1) for i in range(1, k) for h in range(i + 1, k + 1))
-
-
-def _step_pair(n: int) -> Iterator[Index]:
-    yield from ((k, i, h) for k in range(2, n + 1) for i in range(1, k + 1) for h in range(1, k + 1) if i != h)
 
 
 def _moves(n: int) -> Iterator[Index]:
@@ -746,7 +712,7 @@ _HARMLESS = (
 #: Every statement that can be settled, by name.
 STATEMENTS: dict[str, Statement] = {
     "feasibility": Statement(
-        "(2)", "The k users present use at most W_k of each resource.", "k", _steps,
+        "(2)", "The k users present use at most W_k of each resource.", "k", each_k,
         _feasibility, _feasibility_judge, {"capacity_overshot": 2},
     ),
     "irrevocability": Statement(
@@ -754,11 +720,11 @@ STATEMENTS: dict[str, Statement] = {
         _irrevocability, _irrevocability_judge, {"may_shrink": 3},
     ),
     "optimality": Statement(
-        "(4)", "No feasible solution of (4) has a larger M than the mechanism's least level.", "k", _steps,
+        "(4)", "No feasible solution of (4) has a larger M than the mechanism's least level.", "k", each_k,
         _optimality, _optimality_judge, _ANY_SHARE | {"capacity_wasted": 2},
     ),
     "lemma_1": Statement(
-        "Lemma 1", "Every optimal solution of (4) has x_i^k = max(M^k w_i, x_i^{k-1}).", "k i", _step_user,
+        "Lemma 1", "Every optimal solution of (4) has x_i^k = max(M^k w_i, x_i^{k-1}).", "k i", each_k_i,
         _lemma_1, _lemma_1_judge,
         _ANY_SHARE | {"capacity_wasted": 2, "capacity_overshot": 2, "may_shrink": 3},
     ),
@@ -768,28 +734,28 @@ STATEMENTS: dict[str, Statement] = {
     ),
     "lemma_3": Statement(
         "Lemma 3", "If h has a higher level than i at k, then h came before i and got nothing since i came.",
-        "k i h", _step_pair, _lemma_3, _lemma_3_judge, _ANY_SHARE,
+        "k i h", each_k_i_h, _lemma_3, _lemma_3_judge, _ANY_SHARE,
     ),
     "lemma_4_any": Statement(
         "Lemma 4, at any t", "If a lie of i raises its claimed dominant share at t, no user has less at t.",
-        "t i", _step_user, _lemma_4("any"), _lemma_4_judge("any"), liars=_first_liar,
+        "t i", each_k_i, _lemma_4("any"), _lemma_4_judge("any"), liars=_first_liar,
     ),
     "lemma_4_first": Statement(
         "Lemma 4, at the first t", "When a lie of i first raises its claimed dominant share, no user has less.",
-        "t i", _step_user, _lemma_4("first"), _lemma_4_judge("first"),
+        "t i", each_k_i, _lemma_4("first"), _lemma_4_judge("first"),
         {"claims_rewarded": 2, "first_resource": 2}, liars=_first_liar,
     ),
     "lemma_4_rises": Statement(
         "Lemma 4, where the share rises",
         "When t raises the liar's claimed dominant share above the honest one, no user has less.",
-        "t i", _step_user, _lemma_4("rises"), _lemma_4_judge("rises"), {"claims_rewarded": 2}, liars=_first_liar,
+        "t i", each_k_i, _lemma_4("rises"), _lemma_4_judge("rises"), {"claims_rewarded": 2}, liars=_first_liar,
     ),
     "lemma_4_true_tasks": Statement(
         "Lemma 4, true tasks", "If a lie of i raises the true tasks it can run at t, no user has less at t.",
-        "t i", _step_user, _lemma_4("tasks"), _lemma_4_judge("tasks"), {"claims_rewarded": 2}, liars=_first_liar,
+        "t i", each_k_i, _lemma_4("tasks"), _lemma_4_judge("tasks"), {"claims_rewarded": 2}, liars=_first_liar,
     ),
     "theorem_1": Statement(
-        "Theorem 1", "Within W_k, an allocation that gives one user more gives another less.", "k i", _step_user,
+        "Theorem 1", "Within W_k, an allocation that gives one user more gives another less.", "k i", each_k_i,
         _theorem_1, _theorem_1_judge, {"capacity_wasted": 2},
     ),
     "theorem_1_whole_pool": Statement(
@@ -797,38 +763,38 @@ STATEMENTS: dict[str, Statement] = {
         "k i", _step_user_before_last, _theorem_1_whole_pool, _theorem_1_whole_pool_judge, whole=True,
     ),
     "theorem_2": Statement(
-        "Theorem 2", "Every user gets at least what it could run on its own contribution.", "k i", _step_user,
+        "Theorem 2", "Every user gets at least what it could run on its own contribution.", "k i", each_k_i,
         _theorem_2, _theorem_2_judge,
         {"capacity_wasted": 2, "weights_ignored": 2, "first_resource": 2, "claims_rewarded": 2},
     ),
     "theorem_2_proof": Statement(
         "Theorem 2, proof", "M^k = 1 is optimal at every step (the proof calls this feasible point optimal).", "k",
-        _steps, _theorem_2_proof, _theorem_2_proof_judge,
+        each_k, _theorem_2_proof, _theorem_2_proof_judge,
     ),
     "theorem_3": Statement(
-        "Theorem 3", "If i envies h at k, then h came before i and got nothing since i came.", "k i h", _step_pair,
+        "Theorem 3", "If i envies h at k, then h came before i and got nothing since i came.", "k i h", each_k_i_h,
         _theorem_3, _theorem_3_judge, {"weights_ignored": 2},
     ),
     "theorem_3_printed": Statement(
         "Section 4, property 3, as printed", "The same with envy as printed, N_i(A_i)/w_h > N_i(A_i)/w_i.",
-        "k i h", _step_pair, _theorem_3_printed, _theorem_3_printed_judge,
+        "k i h", each_k_i_h, _theorem_3_printed, _theorem_3_printed_judge,
     ),
     "theorem_4": Statement(
-        "Theorem 4", "A lie about its demands never lets a user run more true tasks, at any t.", "t i", _step_user,
+        "Theorem 4", "A lie about its demands never lets a user run more true tasks, at any t.", "t i", each_k_i,
         _theorem_4, _theorem_4_judge, {"claims_rewarded": 2}, liars=_first_liar,
     ),
     "equation_5": Statement(
         "(5)",
         "W_k / max_j sum w_i d_ij is the static optimum, and giving it to all is the one max-min fair allocation.",
-        "k", _steps, _equation_5, _equation_5_judge,
+        "k", each_k, _equation_5, _equation_5_judge,
         _ANY_SHARE | {"capacity_wasted": 2, "capacity_overshot": 2},
     ),
     "dynamic_below_static": Statement(
-        "Figure 5", "The least level is at most the static optimum (5).", "k", _steps,
+        "Figure 5", "The least level is at most the static optimum (5).", "k", each_k,
         _dynamic_below_static, _dynamic_below_static_judge, {"capacity_overshot": 2},
     ),
     "weight_order": Statement(
-        "Figures 3 and 4", "Who contributes at least as much gets at least as much.", "k i h", _step_pair,
+        "Figures 3 and 4", "Who contributes at least as much gets at least as much.", "k i h", each_k_i_h,
         _weight_order, _weight_order_judge,
     ),
     "late_arrival": Statement(
@@ -841,11 +807,11 @@ STATEMENTS: dict[str, Statement] = {
     ),
     "coalition_one_gains": Statement(
         "ours", "Two liars: one never runs more true tasks at t while the other runs no fewer.", "t i h",
-        _step_pair, _coalition(False), _coalition_judge(False), liars=_both_liars,
+        each_k_i_h, _coalition(False), _coalition_judge(False), liars=_both_liars,
         suggestions=(_HARMLESS,),
     ),
     "harmless_lie": Statement(
-        "ours", "A lie of i that costs i no true tasks at t gives no other user h more at t.", "t i h", _step_pair,
+        "ours", "A lie of i that costs i no true tasks at t gives no other user h more at t.", "t i h", each_k_i_h,
         _harmless_lie, _harmless_lie_judge, liars=_first_liar, suggestions=(_HARMLESS,),
     ),
 }  # fmt: skip
@@ -856,43 +822,19 @@ STATEMENTS: dict[str, Statement] = {
 # ---------------------------------------------------------------------------------------------------------------
 
 
-#: How much more a linear question may use than a polynomial one.
-_LINEAR_FACTOR = 50
-
-
 def _check_arguments(statement: str, n: int, m: int, demands: str, mechanism: str) -> Statement:
-    if statement not in STATEMENTS:
-        raise InvalidInput("statement", f"must be one of {sorted(STATEMENTS)}", statement)
-    if mechanism not in MECHANISMS:
-        raise InvalidInput("mechanism", f"must be one of {sorted(MECHANISMS)}", mechanism)
+    check_name("statement", statement, STATEMENTS)
+    check_name("mechanism", mechanism, MECHANISMS)
     if demands not in ("positive", "nonnegative"):
         raise InvalidInput("demands", "must be 'positive' or 'nonnegative'", demands)
     if mechanism == "first_resource" and demands == "nonnegative":
         raise InvalidInput("mechanism", "must not divide by demands that may be zero", mechanism)
-    for name, value in (("n", n), ("m", m)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise InvalidInput(name, "must be an integer, at least 1", value)
+    check_sizes(n=n, m=m)
     return STATEMENTS[statement]
 
 
-def _patterns(rows: int, m: int) -> Iterator[tuple[int, ...]]:
-    """Dominant resource of each row, one pattern for each class under renaming of the resources."""
-
-    def extend(prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        if len(prefix) == rows:
-            yield prefix
-            return
-        used = max(prefix, default=-1) + 1
-        for resource in range(min(used + 1, m)):
-            yield from extend((*prefix, resource))
-
-    yield from extend(())
-
-
 @dataclass(frozen=True)
-class _Case:
-    """One case of a statement: its index and how large an encoding it needs."""
-
+class _Case(BaseCase[_Encoding, _World]):
     entry: Statement
     index: Index
     users: int
@@ -900,42 +842,26 @@ class _Case:
     mechanism: str
     nonnegative: bool
 
-    def assertions(
-        self, linear: bool, dominant: Sequence[int] | None = None, negate: bool = True
-    ) -> tuple[list[Any], _Encoding]:
-        e = _Encoding(
-            self.users,
-            self.m,
-            self.entry.liars(self.index),
-            self.mechanism,
-            self.nonnegative,
-            linear,
-            dominant,
-        )
-        hypothesis, conclusion = self.entry.encode(e, self.index)
-        formulas = [*e.premises, hypothesis] + ([e.z3.Not(conclusion)] if negate else [])
-        formulas += e.mul.axioms()
-        return [e.z3.BoolVal(f) if isinstance(f, bool) else f for f in formulas], e
+    @property
+    def liars(self) -> tuple[int, ...]:
+        return self.entry.liars(self.index)
 
-    def fixed(self, world: _World, negate: bool) -> list[Any]:
-        """Constraints with every input fixed to that of an instance."""
-        formulas, e = self.assertions(linear=False, negate=negate)
-        scale = world.w[0]
+    @property
+    def rows(self) -> int:
+        return self.users + len(self.liars)
 
-        def same(variable: Any, value: Fraction) -> Any:
-            return variable == e.z3.RealVal(str(value))
+    def encoding(self, linear: bool, dominant: Sequence[int] | None) -> _Encoding:
+        return _Encoding(self.users, self.m, self.liars, self.mechanism, self.nonnegative, linear, dominant)
 
-        for i in range(self.users):
-            w = world.w[i] / scale
-            formulas.append(same(e.w[i], w))
-            formulas += [same(e.a[i][j], w * world.d[i][j]) for j in range(self.m)]
+    def inputs(self, e: _Encoding, world: _World) -> Iterator[tuple[Any, Fraction]]:
+        weights = [w / world.w[0] for w in world.w]
+        for i, w in enumerate(weights):
+            yield e.w[i], w
+            yield from ((e.a[i][j], w * world.d[i][j]) for j in range(self.m))
         for i, row in e.claim.items():
-            formulas += [same(row[j], world.w[i] / scale * world.claims[i][j]) for j in range(self.m)]
-        return formulas
+            yield from ((row[j], weights[i] * world.claims[i][j]) for j in range(self.m))
 
-    def world(self, answer: Answer, precision: int) -> _World | None:
-        """Instance of a model, with inputs rounded to a largest denominator; None if that is no instance."""
-        liars = self.entry.liars(self.index)
+    def near(self, answer: Answer, precision: int) -> _World | None:
         values = answer.values
 
         def rounded(x: Fraction) -> Fraction:
@@ -949,7 +875,7 @@ class _Case:
             return tuple(Fraction(1) if x >= 1 else rounded(x) for x in exact)
 
         demands = [row("a", i) for i in range(self.users)]
-        claims = {i: row("claim", i) for i in liars}
+        claims = {i: row("claim", i) for i in self.liars}
         weights = [rounded(w) for w in weights]
         rows = [*demands, *claims.values()]
         positive = all(x > 0 for r in rows for x in r) or self.nonnegative
@@ -957,72 +883,51 @@ class _Case:
             return None
         return _World(weights, demands, claims, self.mechanism)
 
+    def suggested(self) -> Iterator[_World]:
+        for weights, demands, claims in self.entry.suggestions:
+            if len(weights) == self.users and len(demands[0]) <= self.m and set(claims) <= set(self.liars):
+                rows = [widened(row, self.m) for row in demands]
+                told = {i: widened(claims[i], self.m) if i in claims else rows[i] for i in self.liars}
+                yield _World([Fraction(w) for w in weights], rows, told, self.mechanism)
 
-def _cases(entry: Statement, n: int, m: int, mechanism: str, nonnegative: bool) -> Iterator[_Case]:
-    for index in entry.indices(n):
-        yield _Case(entry, index, n if entry.whole else entry.size(index), m, mechanism, nonnegative)
+    def instances(self, largest: int) -> Iterator[_World]:
+        """All instances with integer weights, ordered by (common denominator of the demands) + (largest weight)."""
+        for size in range(2, 2 * largest + 1):
+            for top in range(max(1, size - largest), min(size - 1, largest) + 1):
+                for integers in itertools.product(range(1, top + 1), repeat=self.users):
+                    if max(integers) != top or math.gcd(*integers) != 1:
+                        continue
+                    weights = [Fraction(w) for w in integers]
+                    for chosen in demand_rows(self.rows, self.m, size - top, self.nonnegative):
+                        claims = dict(zip(self.liars, chosen[self.users :], strict=True))
+                        yield _World(weights, chosen[: self.users], claims, self.mechanism)
 
+    def describe(self, world: _World) -> dict[str, Any]:
+        return {
+            "weights": world.w,
+            "demands": world.d,
+            "claims": {i + 1: row for i, row in world.claims.items()},
+            **dict(zip(self.entry.index.split(), self.index, strict=True)),
+            "levels": tuple(tuple(world.truth[i, k] for i in range(k)) for k in range(1, world.users + 1)),
+        } | self._second_run(world)
 
-def _rows(m: int, denominator: int, nonnegative: bool) -> list[Row]:
-    lowest = 0 if nonnegative else 1
-    entries = [Fraction(p, denominator) for p in range(denominator, lowest - 1, -1)]
-    return [row for row in itertools.product(entries, repeat=m) if max(row) == 1]
-
-
-def _instances(case: _Case, largest: int) -> Iterator[_World]:
-    """All instances of a case with integer weights, ordered by (largest denominator of a demand) + (largest weight)."""
-    liars = case.entry.liars(case.index)
-    count = case.users + len(liars)
-    for size in range(2, 2 * largest + 1):
-        for top in range(1, min(size - 1, largest) + 1):
-            denominator = size - top
-            if denominator > largest:
-                continue
-            rows = _rows(case.m, denominator, case.nonnegative)
-            for integers in itertools.product(range(1, top + 1), repeat=case.users):
-                if max(integers) != top or math.gcd(*integers) != 1:
-                    continue
-                weights = [Fraction(w) for w in integers]
-                for chosen in itertools.product(rows, repeat=count):
-                    if math.lcm(*(x.denominator for row in chosen for x in row)) == denominator:
-                        claims = dict(zip(liars, chosen[case.users :], strict=True))
-                        yield _World(weights, chosen[: case.users], claims, case.mechanism)
-
-
-def _suggested(case: _Case) -> Iterator[_World]:
-    """Instances known to be worth a try; they are judged like any other."""
-    for weights, demands, claims in case.entry.suggestions:
-        liars = case.entry.liars(case.index)
-        if len(weights) == case.users and len(demands[0]) <= case.m and set(claims) <= set(liars):
-            # A further resource that is a copy of the last one changes nothing.
-            copies = case.m - len(demands[0])
-            rows = [tuple(Fraction(x) for x in [*row, *[row[-1]] * copies]) for row in demands]
-            lies = {i: tuple(Fraction(x) for x in [*row, *[row[-1]] * copies]) for i, row in claims.items()}
-            told = {i: lies.get(i, rows[i]) for i in liars}
-            yield _World([Fraction(w) for w in weights], rows, told, case.mechanism)
+    def _second_run(self, world: _World) -> dict[str, Any]:
+        if world.claims:
+            name, order, levels = "levels_under_lie", list(range(world.users)), world.run(lying=True)
+        elif self.entry.encode is _late_arrival:
+            order = _moved(*self.index)
+            name, levels = "levels_when_late", world.run(order=order)
+        else:
+            return {}
+        steps = range(1, world.users + 1)
+        return {name: tuple(tuple(levels[i, k] for i in sorted(order[:k])) for k in steps)}
 
 
-def _describe(case: _Case, world: _World) -> dict[str, Any]:
-    names = case.entry.index.split()
-    return {
-        "weights": world.w,
-        "demands": world.d,
-        "claims": {i + 1: row for i, row in world.claims.items()},
-        **dict(zip(names, case.index, strict=True)),
-        "levels": tuple(tuple(world.truth[i, k] for i in range(k)) for k in range(1, world.users + 1)),
-    } | _second_run(case, world)
-
-
-def _second_run(case: _Case, world: _World) -> dict[str, Any]:
-    if world.claims:
-        name, order, levels = "levels_under_lie", list(range(world.users)), world.run(lying=True)
-    elif case.entry.encode is _late_arrival:
-        order = _moved(*case.index)
-        name, levels = "levels_when_late", world.run(order=order)
-    else:
-        return {}
-    steps = range(1, world.users + 1)
-    return {name: tuple(tuple(levels[i, k] for i in sorted(order[:k])) for k in steps)}
+def _cases(entry: Statement, n: int, m: int, mechanism: str, nonnegative: bool) -> list[_Case]:
+    return [
+        _Case(entry, index, n if entry.whole else entry.size(index), m, mechanism, nonnegative)
+        for index in entry.indices(n)
+    ]
 
 
 def is_violated(statement: str, witness: Mapping[str, Any], mechanism: str = "dmfa_srq") -> bool:
@@ -1050,8 +955,7 @@ def is_violated(statement: str, witness: Mapping[str, Any], mechanism: str = "dm
     >>> is_violated("theorem_3_printed", {"weights": (2, 1), "demands": ((1,), (1,)), "k": 2, "i": 1, "h": 2})
     True
     """
-    if statement not in STATEMENTS:
-        raise InvalidInput("statement", f"must be one of {sorted(STATEMENTS)}", statement)
+    check_name("statement", statement, STATEMENTS)
     entry = STATEMENTS[statement]
     world = _World(
         [Fraction(w) for w in witness["weights"]],
@@ -1059,8 +963,7 @@ def is_violated(statement: str, witness: Mapping[str, Any], mechanism: str = "dm
         {i - 1: tuple(Fraction(x) for x in row) for i, row in witness.get("claims", {}).items()},
         mechanism,
     )
-    hypothesis, conclusion = entry.judge(world, tuple(witness[name] for name in entry.index.split()))
-    return hypothesis and not conclusion
+    return entry.broken(world, tuple(witness[name] for name in entry.index.split()))
 
 
 def simplest_witness(
@@ -1101,30 +1004,20 @@ def simplest_witness(
     (['2', '1'], 1, 2)
     """
     entry = _check_arguments(statement, n, m, demands, mechanism)
-    cases = list(_cases(entry, n, m, mechanism, demands == "nonnegative"))
+    cases = _cases(entry, n, m, mechanism, demands == "nonnegative")
     for users in sorted({case.users for case in cases}):
         same = [case for case in cases if case.users == users]
-        groups = {case.entry.liars(case.index) for case in same}
-        searches = [
-            (
-                [c for c in same if c.entry.liars(c.index) == liars],
-                itertools.islice(_instances(next(c for c in same if c.entry.liars(c.index) == liars), largest), limit),
-            )
-            for liars in sorted(groups)
-        ]
         found: list[tuple[tuple[int, ...], dict[str, Any]]] = []
-        for members, worlds in searches:
-            hit = next(((case, world) for world in worlds for case in members if _breaks(case, world)), None)
+        for liars in sorted({case.liars for case in same}):
+            members = [case for case in same if case.liars == liars]
+            worlds = itertools.islice(members[0].instances(largest), limit)
+            hit = next(((case, world) for world in worlds for case in members if case.breaks(world)), None)
             if hit is not None:
-                found.append((_complexity(hit[1]), _describe(*hit)))
+                case, world = hit
+                found.append((_complexity(world), case.describe(world)))
         if found:
             return min(found, key=lambda pair: pair[0])[1]
     return None
-
-
-def _breaks(case: _Case, world: _World) -> bool:
-    hypothesis, conclusion = case.entry.judge(world, case.index)
-    return hypothesis and not conclusion
 
 
 def _complexity(world: _World) -> tuple[int, ...]:
@@ -1161,78 +1054,6 @@ def question(
     entry = _check_arguments(statement, 1, m, demands, mechanism)
     case = _Case(entry, index, users or entry.size(index), m, mechanism, demands == "nonnegative")
     return smtlib(case.assertions(linear)[0])
-
-
-class _Tally:
-    """Counts of one settling."""
-
-    def __init__(self) -> None:
-        self.cases = self.unsat = self.sat = self.unknown = self.vacuous = self.units = 0
-        self.premises = False
-        self.methods: set[str] = set()
-        self.witness: dict[str, Any] | None = None
-
-    def asked(self, answer: Answer) -> Answer:
-        self.units += answer.resource_units
-        return answer
-
-
-def _premises(case: _Case, tally: _Tally, rlimit: int, tries: int) -> str:
-    """Whether premises and hypothesis can be satisfied: the solver confirms an instance found by plain arithmetic."""
-    worlds = itertools.chain(_suggested(case), itertools.islice(_instances(case, 3), tries))
-
-    def next_instance(among: Iterator[_World]) -> _World | None:
-        return next((world for world in among if case.entry.judge(world, case.index)[0]), None)
-
-    instance = next_instance(itertools.islice(worlds, 20))
-    if instance is None:
-        relaxed = case.assertions(linear=True, negate=False)[0]
-        if tally.asked(ask(relaxed, linear=True, rlimit=_LINEAR_FACTOR * rlimit)).result == "unsat":
-            return "unsat"
-        instance = next_instance(worlds)
-    if instance is None:
-        true_products = case.assertions(linear=False, negate=False)[0]
-        return tally.asked(ask(true_products, linear=False, rlimit=rlimit)).result
-    answer = tally.asked(ask(case.fixed(instance, negate=False), linear=False, rlimit=rlimit))
-    if answer.result == "unsat":
-        raise AssertionError(f"encoding and plain arithmetic disagree at {_describe(case, instance)}")
-    return answer.result
-
-
-def _confirmed(case: _Case, world: _World, tally: _Tally, rlimit: int) -> bool:
-    """Whether an instance breaks the statement by plain arithmetic and by the encoding."""
-    if not _breaks(case, world):
-        return False
-    answer = tally.asked(ask(case.fixed(world, negate=True), linear=False, rlimit=rlimit))
-    if answer.result == "unsat":
-        raise AssertionError(f"encoding and plain arithmetic disagree at {_describe(case, world)}")
-    return answer.result == "sat"
-
-
-def _attack(case: _Case, tally: _Tally, rlimit: int) -> bool:
-    """Ask one case with true products, split by dominant resources; return whether there is a counterexample."""
-    rows = case.users + len(case.entry.liars(case.index))
-    for dominant in _patterns(rows, case.m):
-        answer = tally.asked(ask(case.assertions(False, dominant)[0], linear=False, rlimit=rlimit))
-        tally.cases += 1
-        if answer.result == "unsat":
-            tally.unsat += 1
-        elif answer.result == "sat" and _near(case, answer, tally, rlimit):
-            tally.sat += 1
-            return True
-        else:
-            tally.unknown += 1
-    return False
-
-
-def _near(case: _Case, answer: Answer, tally: _Tally, rlimit: int) -> bool:
-    """Look for a rational counterexample near a model; the coarsest one that both judges confirm is kept."""
-    for precision in (4, 10, 100, 10**4, 10**8, 10**16):
-        world = case.world(answer, precision)
-        if world is not None and _confirmed(case, world, tally, rlimit):
-            tally.witness = _describe(case, world)
-            return True
-    return False
 
 
 def settle(
@@ -1296,73 +1117,15 @@ def settle(
     'refuted'
     """
     entry = _check_arguments(statement, n, m, demands, mechanism)
-    if method not in ("auto", "linear", "nonlinear"):
-        raise InvalidInput("method", "must be 'auto', 'linear' or 'nonlinear'", method)
-    cases = list(_cases(entry, n, m, mechanism, demands == "nonnegative"))
-    tally = _Tally()
-    impossible: set[Index] = set()
-    still_open = []
-    for case in _with_progress(cases, f"{statement} n={n} m={m}", progress):
-        premises = _premises(case, tally, rlimit, tries)
-        tally.premises |= premises == "sat"
-        if premises == "unsat":
-            impossible.add(case.index)
-        if method == "nonlinear" or not _relaxed(case, tally, rlimit, premises == "unsat"):
-            still_open.append(case)
-    if method == "linear":
-        tally.cases += len(still_open)
-        tally.unknown += len(still_open)
-    elif method == "nonlinear" or not any(_tried(case, tally, rlimit, tries) for case in still_open):
-        for case in _with_progress(still_open, f"{statement} n={n} m={m}, true products", progress):
-            tally.methods.add("nonlinear")
-            before = tally.unsat
-            if _attack(case, tally, rlimit):
-                break
-            if case.index in impossible:
-                tally.vacuous += tally.unsat - before
-    status: Status = "holds" if tally.premises else "vacuous"
-    if tally.witness is not None:
-        status = "refuted"
-    elif tally.unknown or not cases:
-        status = "unknown"
-    return Settled(
-        statement=statement, n=n, m=m, demands=demands, mechanism=mechanism, status=status,
-        method=" and ".join(sorted(tally.methods)), cases=tally.cases, unsat=tally.unsat, sat=tally.sat,
-        unknown=tally.unknown, vacuous=tally.vacuous, premises_satisfiable=tally.premises, witness=tally.witness,
-        resource_units=tally.units,
+    cases = _cases(entry, n, m, mechanism, demands == "nonnegative")
+    settling = settle_cases(
+        cases, method=method, rlimit=rlimit, tries=tries, largest=3, at_once=False,
+        label=f"{statement} n={n} m={m}", progress=progress,
     )  # fmt: skip
-
-
-def _relaxed(case: _Case, tally: _Tally, rlimit: int, impossible: bool) -> bool:
-    """Whether the relaxation settles one case."""
-    answer = tally.asked(ask(case.assertions(linear=True)[0], linear=True, rlimit=_LINEAR_FACTOR * rlimit))
-    if answer.result != "unsat":
-        return False
-    tally.methods.add("linear relaxation")
-    tally.cases += 1
-    tally.unsat += 1
-    tally.vacuous += impossible
-    return True
-
-
-def _tried(case: _Case, tally: _Tally, rlimit: int, tries: int) -> bool:
-    """Whether one of the suggested or small instances breaks one case."""
-    for world in itertools.chain(_suggested(case), itertools.islice(_instances(case, 3), tries)):
-        if _breaks(case, world) and _confirmed(case, world, tally, rlimit):
-            tally.methods.add("witness")
-            tally.cases += 1
-            tally.sat += 1
-            tally.witness = _describe(case, world)
-            return True
-    return False
-
-
-def _with_progress(items: Sequence[Any], label: str, progress: bool) -> Any:
-    if not progress:
-        return items
-    from tqdm import tqdm
-
-    return tqdm(items, desc=label, file=sys.stderr)
+    return Settled(
+        statement=statement, n=n, m=m, demands=demands, mechanism=mechanism,
+        status=settling.status if cases else "unknown", **settling.counts(),
+    )  # fmt: skip
 
 
 _ALL = tuple(STATEMENTS)
@@ -1413,10 +1176,7 @@ def run_plan(effort: str = "quick", *, progress: bool = False) -> list[Settled]:
     list of Settled
         In the order of :data:`PLANS`.
     """
-    if effort not in PLANS:
-        raise InvalidInput("effort", f"must be one of {sorted(PLANS)}", effort)
-    plan = PLANS[effort]
     return [
         settle(statement, n, m, demands=demands, method=method)
-        for statement, n, m, demands, method in _with_progress(plan, f"{effort} plan", progress)
+        for statement, n, m, demands, method in planned(PLANS, effort, progress)
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import queue
 import re
@@ -11,12 +12,22 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from fairbook._files import write_whole
 from fairbook.errors import InvalidInput, TraceError
 
-__all__ = ["Block", "BlockReader", "Part", "Source", "file_sha256", "find_parts", "missing_numbers", "write_atomically"]
+__all__ = [
+    "Block",
+    "BlockReader",
+    "Part",
+    "Source",
+    "file_sha256",
+    "find_parts",
+    "missing_numbers",
+    "read_provenance",
+    "write_atomically",
+]
 
 Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """A folder, a file, or a sequence of files."""
@@ -154,6 +165,19 @@ def file_sha256(path: Path) -> str:
             return hashlib.file_digest(handle, "sha256").hexdigest()
     except OSError as error:
         raise TraceError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def read_provenance(path: Path, needed: Sequence[str]) -> dict[str, Any]:
+    """Read the record of what a digest was made of; its outputs must name the files that are ``needed``."""
+    try:
+        loaded = json.loads(path.read_text(encoding="ascii"))
+        if not isinstance(loaded["outputs"], dict) or not set(needed) <= set(loaded["outputs"]):
+            raise KeyError(needed[0])
+    except OSError as error:
+        raise TraceError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise TraceError(f"{path}: is not the provenance of a digest ({error})") from error
+    return dict(loaded)
 
 
 class _BrokenFileError(Exception):

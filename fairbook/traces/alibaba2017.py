@@ -30,18 +30,20 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 import fairbook
 from fairbook.errors import InvalidInput, TraceError
-from fairbook.traces._files import BlockReader, Part, Source, file_sha256, find_parts, write_atomically
+from fairbook.traces._files import Part, Source, file_sha256, find_parts, read_provenance, write_atomically
 from fairbook.traces._paths import data_path
+from fairbook.traces._rows import Column, Table
+from fairbook.traces.jobs import After, BatchJobs, DealtJobs, Merge, SampledJobs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,10 +76,7 @@ _MACHINE_HEADER: Final = "cpu,memory,machines"
 _MEMORY_DECIMALS: Final = 9
 SHIPPED_DIGITS: Final = 3
 """Significant digits of memory and of instance counts in the digest that ships."""
-_MOST_CELLS: Final = 2**27
 
-Merge = Literal["mean", "queue"]
-After = Literal["idle", "cycle"]
 _Group = tuple[int, int, int, float]
 """Seconds after the job's first group, instances, 1/100 cores, memory."""
 _Job = tuple[int, tuple[_Group, ...]]
@@ -87,41 +86,27 @@ _Job = tuple[int, tuple[_Group, ...]]
 # One line
 
 
-class _Column(NamedTuple):
-    name: str
-    kind: Literal["time", "count", "decimal", "word"]
-    least: int = 0
-    optional: bool = False
-    words: tuple[str, ...] = ()
-
-
 _STATUS: Final = ("Ready", "Waiting", "Running", "Terminated", "Failed", "Cancelled")
 _EVENTS: Final = ("add", "softerror", "harderror")
 _TASK_COLUMNS: Final = (
-    _Column("create_timestamp", "time"),
-    _Column("modify_timestamp", "time"),
-    _Column("job_id", "count"),
-    _Column("task_id", "count"),
-    _Column("instance_num", "count", least=1),
-    _Column("status", "word", words=_STATUS),
-    _Column("plan_cpu", "count", optional=True),
-    _Column("plan_mem", "decimal", optional=True),
+    Column("create_timestamp", "time"),
+    Column("modify_timestamp", "time"),
+    Column("job_id", "count"),
+    Column("task_id", "count"),
+    Column("instance_num", "count", least=1),
+    Column("status", "word", words=_STATUS),
+    Column("plan_cpu", "count", optional=True),
+    Column("plan_mem", "decimal", optional=True),
 )
 _SERVER_COLUMNS: Final = (
-    _Column("timestamp", "time"),
-    _Column("machine_id", "count"),
-    _Column("event_type", "word", words=_EVENTS),
-    _Column("event_detail", "word", optional=True),
-    _Column("cpu", "count", optional=True),
-    _Column("memory", "decimal", optional=True),
-    _Column("disk", "decimal", optional=True),
+    Column("timestamp", "time"),
+    Column("machine_id", "count"),
+    Column("event_type", "word", words=_EVENTS),
+    Column("event_detail", "word", optional=True),
+    Column("cpu", "count", optional=True),
+    Column("memory", "decimal", optional=True),
+    Column("disk", "decimal", optional=True),
 )
-_FORMS: Final = {
-    "time": (re.compile(rb"-?\d{1,18}"), "an integer of at most 18 digits"),
-    "count": (re.compile(rb"\d{1,18}"), "a non-negative integer of at most 18 digits"),
-    "decimal": (re.compile(rb"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?"), "a non-negative finite number"),
-    "word": (re.compile(rb"[A-Za-z0-9_.:-]{1,64}"), "a plain word of at most 64 characters"),
-}
 # Copies of the trace are about that begin with the schema's own wording; anything else on line 1 is an error.
 _TASK_TITLES: Final = (
     b"task_create_time",
@@ -135,114 +120,8 @@ _TASK_TITLES: Final = (
 )
 
 
-def _parse_line(line: bytes, columns: tuple[_Column, ...], where: Callable[[], str]) -> list[Any]:
-    """Parse one line of a published table; None stands for an empty field.
-
-    Parameters
-    ----------
-    line : bytes
-        Without its newline; one carriage return at the end is ignored.
-    columns : tuple of _Column
-        The table.
-    where : callable
-        Gives file and line, for the message.
-
-    Raises
-    ------
-    TraceError
-        If the number of columns, a mandatory field or a field's form is wrong.
-    """
-    fields = line.removesuffix(b"\r").split(b",")
-    if len(fields) != len(columns):
-        raise TraceError(f"{where()}: expected {len(columns)} columns, found {len(fields)}")
-    values: list[Any] = []
-    for number, (column, text) in enumerate(zip(columns, fields, strict=True), start=1):
-        if not text:
-            if not column.optional:
-                raise TraceError(f"{where()}: column {number} ({column.name}) is empty but mandatory")
-            values.append(None)
-            continue
-        form, wanted = _FORMS[column.kind]
-        value: Any = None
-        if form.fullmatch(text):
-            value = text.decode() if column.kind == "word" else float(text) if column.kind == "decimal" else int(text)
-        if value is None or value == math.inf:
-            raise TraceError(f"{where()}: column {number} ({column.name}) is not {wanted}: {text[:80]!r}")
-        if column.words and value not in column.words:
-            known = ", ".join(column.words)
-            raise TraceError(f"{where()}: column {number} ({column.name}) is none of {known}: {value}")
-        if column.kind == "count" and value < column.least:
-            raise TraceError(f"{where()}: column {number} ({column.name}) is less than {column.least}: {value}")
-        values.append(value)
-    return values
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # All lines
-
-
-@dataclass
-class _File:
-    """One file as read: its lines (with a header, if it has one) and its checksum."""
-
-    part: Part
-    lines: int = 0
-    header: bool = False
-    sha256: str = ""
-
-
-class _Table:
-    """Rows of a table in file order, with the file and line of each."""
-
-    def __init__(self, parts: Sequence[Part], columns: tuple[_Column, ...], titles: tuple[bytes, ...] = ()) -> None:
-        self.files = [_File(part) for part in parts]
-        self.rows: list[list[Any]] = []
-        with BlockReader([part.path for part in parts]) as reader:
-            for block in reader:
-                file = self.files[block.part]
-
-                def where(file: _File = file) -> str:
-                    return f"{file.part.path}, line {file.lines}"
-
-                if block.error is not None:
-                    raise TraceError(f"{file.part.path}, line {file.lines + 1}: {block.error}")
-                if block.last:
-                    file.sha256 = block.sha256
-                    if file.lines == file.header:
-                        raise TraceError(f"{file.part.path}, line {file.lines + 1}: the file holds no row")
-                elif block.stop:
-                    for line in block.data[: block.stop - 1].split(b"\n"):
-                        file.lines += 1
-                        if file.lines == 1 and titles and self._is_header(line, titles):
-                            file.header = True
-                        else:
-                            self.rows.append(_parse_line(line, columns, where))
-
-    @staticmethod
-    def _is_header(line: bytes, titles: tuple[bytes, ...]) -> bool:
-        return tuple(field.strip() for field in line.split(b",")) == titles
-
-    def where(self, row: int) -> str:
-        """Return the file and line of a row."""
-        for file in self.files:
-            rows = file.lines - file.header
-            if row < rows:
-                return f"{file.part.path}, line {row + 1 + file.header}"
-            row -= rows
-        raise AssertionError("no such row")  # a bug here, not in the file
-
-    def described(self) -> list[dict[str, Any]]:
-        """Describe the files for the provenance."""
-        return [
-            {
-                "file": f.part.path.name,
-                "part": f.part.number,
-                "rows": f.lines - f.header,
-                "header": f.header,
-                "sha256": f.sha256,
-            }
-            for f in self.files
-        ]
 
 
 def _split(source: Source) -> tuple[list[Part], list[Part]]:
@@ -273,9 +152,9 @@ def _split(source: Source) -> tuple[list[Part], list[Part]]:
     return tasks, machines
 
 
-def _task_table(parts: Sequence[Part]) -> _Table:
+def _task_table(parts: Sequence[Part]) -> Table:
     """Read batch_task whole and refuse a group that is there twice."""
-    table = _Table(parts, _TASK_COLUMNS, _TASK_TITLES)
+    table = Table(parts, _TASK_COLUMNS, _TASK_TITLES)
     seen: dict[tuple[int, int], int] = {}
     for number, row in enumerate(table.rows):
         before = seen.setdefault((row[2], row[3]), number)
@@ -333,8 +212,8 @@ def read_batch_task(source: Source) -> pd.DataFrame:
     return frame.astype(types | {"status": "str", "plan_cpu": "Int64", "plan_mem": "float64"})
 
 
-def _server_table(parts: Sequence[Part]) -> _Table:
-    return _Table(parts, _SERVER_COLUMNS)
+def _server_table(parts: Sequence[Part]) -> Table:
+    return Table(parts, _SERVER_COLUMNS)
 
 
 def read_server_event(source: Source) -> pd.DataFrame:
@@ -426,82 +305,8 @@ def _check_digits(digits: int | None, argument: str) -> None:
         raise InvalidInput(argument, "must be None or an integer from 1 to 15", digits)
 
 
-def _check_rng(rng: object) -> None:
-    if not isinstance(rng, np.random.Generator):
-        raise InvalidInput("rng", "must be a numpy.random.Generator", rng)
-
-
-def _check_whole(value: object, argument: str, least: int = 1) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InvalidInput(argument, "must be a positive integer" if least == 1 else f"must be at least {least}", value)
-    return int(value)
-
-
-def _check_number(value: Any, argument: str, least: float, rule: str) -> float:
-    """Check that a number is positive, finite and at least `least`."""
-    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not number or not (value > 0 and least <= value < 1e300):
-        raise InvalidInput(argument, rule, value)
-    return float(value)
-
-
-def _check_cells(periods: int, n: int, argument: str, value: object) -> None:
-    if periods * n > _MOST_CELLS:
-        rule = f"must leave at most {_MOST_CELLS} pairs of period and user (here {periods} x {n})"
-        raise InvalidInput(argument, rule, value)
-
-
-class SampledJobs(NamedTuple):
-    """Users drawn by :func:`sample_jobs`.
-
-    Attributes
-    ----------
-    demands : (T, n, 2) float array, positive as the trace's requests are
-        CPU in cores and memory that one instance of user i asks for in period t.
-    tasks : (T, n) int array
-        Number of instances; 0 where the user has none.
-    jobs : (n,) int array
-        Row of each user's job in :class:`Jobs`.
-    """
-
-    demands: NDArray[np.float64]
-    tasks: NDArray[np.int64]
-    jobs: NDArray[np.int64]
-
-
-class DealtJobs(NamedTuple):
-    """Users dealt their jobs by :func:`deal_jobs`.
-
-    Attributes
-    ----------
-    demands : (T, n, 2) float array, positive as the trace's requests are
-        CPU in cores and memory per instance of user i in period t; with ``merge="mean"`` the mean over its instances.
-    tasks : (T, n) int array
-        Number of instances; 0 where the user has none.
-    users : (J,) int array
-        To whom each job was dealt.
-    start : float
-        Second at which period 0 begins; a multiple of the period.
-    """
-
-    demands: NDArray[np.float64]
-    tasks: NDArray[np.int64]
-    users: NDArray[np.int64]
-    start: float
-
-
-def _fill_idle(demands: NDArray[np.float64], tasks: NDArray[np.int64]) -> None:
-    """Give idle periods the user's last demand before (else its first one), so that no demand vector is empty."""
-    T = len(tasks)
-    at = np.where(tasks > 0, np.arange(T)[:, None], -1)
-    np.maximum.accumulate(at, axis=0, out=at)
-    first = np.argmax(tasks > 0, axis=0)
-    at = np.where(at < 0, first, at)
-    demands[:] = np.take_along_axis(demands, at[:, :, None], axis=0)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Jobs:
+class Jobs(BatchJobs):
     """The batch jobs of the trace with their task groups, in order of creation.
 
     From :func:`load_digest` (the digest that ships: memory and instance counts to 3 significant digits) or
@@ -545,31 +350,6 @@ class Jobs:
         for array in (self.first, self.created, self.instances, self.plan_cpu, self.memory, self.machine_classes):
             array.flags.writeable = False
 
-    def __len__(self) -> int:
-        return len(self.first) - 1
-
-    def __repr__(self) -> str:
-        return f"Jobs({len(self)} jobs, {len(self.created)} task groups, {int(self.instances.sum())} instances)"
-
-    @property
-    def cores(self) -> NDArray[np.float64]:
-        """Cores per instance of each group, (G,)."""
-        return self.plan_cpu / 100.0
-
-    @property
-    def groups_per_job(self) -> NDArray[np.int64]:
-        """Number of task groups of each job, (J,), at least 1."""
-        return np.diff(self.first)
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """One row per task group: job, s (place in the job, from 0), created, instances, plan_cpu, memory."""
-        import pandas as pd
-
-        job = np.repeat(np.arange(len(self)), self.groups_per_job)
-        s = np.arange(len(self.created)) - self.first[job]
-        columns = {"job": job, "s": s, "created": self.created, "instances": self.instances}
-        return pd.DataFrame(columns | {"plan_cpu": self.plan_cpu, "memory": self.memory})
 
     @property
     def machines(self) -> pd.DataFrame:
@@ -606,93 +386,6 @@ class Jobs:
             instances = _significant(instances.astype(np.float64), int(instance_digits)).astype(np.int64)
         arrays = (self.first.copy(), self.created.copy(), instances.copy(), self.plan_cpu.copy(), memory.copy())
         return Jobs(*arrays, self.machine_classes.copy())
-
-    def sample(
-        self,
-        rng: np.random.Generator,
-        n: int,
-        *,
-        periods: int | None = None,
-        min_groups: int = 1,
-        after: After = "idle",
-        memory_unit: float = 1.0,
-    ) -> SampledJobs:
-        """Draw n jobs as users; see :func:`sample_jobs`."""
-        _check_rng(rng)
-        n = _check_whole(n, "n")
-        least = _check_whole(min_groups, "min_groups")
-        if periods is not None:
-            periods = _check_whole(periods, "periods")
-        if after not in ("idle", "cycle"):
-            raise InvalidInput("after", "must be 'idle' or 'cycle'", after)
-        unit = _check_number(memory_unit, "memory_unit", 0.0, "must be a positive finite number")
-        groups = self.groups_per_job
-        able = np.flatnonzero(groups >= least)
-        if len(able) < n:
-            raise InvalidInput("n", f"must be at most {len(able)}, the jobs with {least} or more task groups", n)
-        drawn = rng.choice(able, n, replace=False)
-        T = int(groups[drawn].max()) if periods is None else periods
-        _check_cells(T, n, "n" if periods is None else "periods", n if periods is None else periods)
-        s = np.arange(T)[:, None]
-        has = s < groups[drawn]
-        place = np.minimum(s, groups[drawn] - 1) if after == "idle" else s % groups[drawn]
-        at = self.first[drawn] + place
-        tasks = np.where(has | (after == "cycle"), self.instances[at], 0)
-        demands = np.stack((self.cores[at], self.memory[at] * unit), axis=-1)
-        return SampledJobs(demands, tasks, drawn)
-
-    def deal(
-        self,
-        rng: np.random.Generator,
-        n: int,
-        period: float,
-        *,
-        merge: Merge = "mean",
-        memory_unit: float = 1.0,
-    ) -> DealtJobs:
-        """Deal all jobs out to n users; see :func:`deal_jobs`."""
-        _check_rng(rng)
-        n = _check_whole(n, "n")
-        if n > len(self):
-            raise InvalidInput("n", f"must be at most {len(self)}, the number of jobs", n)
-        length = _check_number(period, "period", 1.0, "must be a finite number of seconds, at least 1")
-        if merge not in ("mean", "queue"):
-            raise InvalidInput("merge", "must be 'mean' or 'queue'", merge)
-        unit = _check_number(memory_unit, "memory_unit", 0.0, "must be a positive finite number")
-        users = rng.permutation(np.arange(len(self)) % n)
-        owner = np.repeat(users, self.groups_per_job)
-        begin = math.floor(int(self.created.min()) / length)
-        grid = np.floor(self.created / length) - begin
-        when = grid.astype(np.int64)
-        if merge == "queue":
-            when = _queue(when, owner, np.lexsort((np.arange(len(owner)), self.created, owner)))
-        T = int(when.max()) + 1
-        _check_cells(T, n, "period", period)
-        cell = when * n + owner
-        order = np.argsort(cell, kind="stable")
-        cells, starts = np.unique(cell[order], return_index=True)
-        count = self.instances[order].astype(np.float64)
-        tasks = np.zeros(T * n, np.int64)
-        tasks[cells] = np.add.reduceat(self.instances[order], starts)
-        demands = np.zeros((T * n, 2))
-        for k, request in enumerate((self.plan_cpu[order] / 100.0, self.memory[order] * unit)):
-            mean = np.add.reduceat(request * count, starts) / tasks[cells]
-            # The bounds make the mean of equal requests that request itself, to the last bit.
-            low, high = np.minimum.reduceat(request, starts), np.maximum.reduceat(request, starts)
-            demands[cells, k] = np.clip(mean, low, high)
-        shaped, counts = demands.reshape(T, n, 2), tasks.reshape(T, n)
-        _fill_idle(shaped, counts)
-        return DealtJobs(shaped, counts, users, begin * length)
-
-
-def _queue(when: NDArray[np.int64], owner: NDArray[np.int64], order: NDArray[np.intp]) -> NDArray[np.int64]:
-    """Give each group, in `order` (by owner, then time), the first period, from its own on, that its owner has free."""
-    slot = np.empty_like(when)
-    bounds = np.flatnonzero(np.diff(owner[order])) + 1
-    for groups in np.split(order, bounds):
-        rank = np.arange(len(groups))
-        slot[groups] = np.maximum.accumulate(when[groups] - rank) + rank
-    return slot
 
 
 def sample_jobs(
@@ -832,7 +525,7 @@ def _in_order(listed: list[_Job], machine_classes: NDArray[np.float64], provenan
     )
 
 
-def _gather(table: _Table) -> tuple[list[_Job], dict[str, int]]:
+def _gather(table: Table) -> tuple[list[_Job], dict[str, int]]:
     """Gather the groups that carry a request into jobs, and count all."""
     groups_of: dict[int, list[tuple[int, int, int, int, float]]] = {}
     status = Counter(row[5] for row in table.rows)
@@ -876,11 +569,11 @@ def _classes(mix: Sequence[tuple[int, float, int]]) -> NDArray[np.float64]:
     return np.array(mix, np.float64).reshape(-1, 3)
 
 
-def _machine_table(parts: Sequence[Part]) -> _Table | None:
+def _machine_table(parts: Sequence[Part]) -> Table | None:
     return _server_table(parts) if parts else None
 
 
-def _machine_rows(table: _Table | None) -> list[list[Any]]:
+def _machine_rows(table: Table | None) -> list[list[Any]]:
     return sorted(table.rows, key=lambda row: row[0]) if table else []
 
 
@@ -1167,18 +860,6 @@ def _decode(requests_path: Path, jobs_path: Path) -> list[_Job]:
     return listed
 
 
-def _provenance(path: Path) -> dict[str, Any]:
-    try:
-        loaded = json.loads(path.read_text(encoding="ascii"))
-        if not isinstance(loaded["outputs"], dict) or not {REQUESTS, JOBS} <= set(loaded["outputs"]):
-            raise KeyError(REQUESTS)
-    except OSError as error:
-        raise TraceError(f"{path}: cannot be read ({error.strerror or error})") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise TraceError(f"{path}: is not the provenance of a digest ({error})") from error
-    return dict(loaded)
-
-
 def load_digest(folder: str | Path | None = None) -> Jobs:
     """Load the digest that ships with the package, or one made by :func:`digest`, and verify its checksums.
 
@@ -1211,7 +892,7 @@ def load_digest(folder: str | Path | None = None) -> Jobs:
     def find(name: str) -> Path:
         return data_path(name) if folder is None else Path(folder) / name
 
-    provenance = _provenance(find(PROVENANCE))
+    provenance = read_provenance(find(PROVENANCE), (REQUESTS, JOBS))
     outputs = provenance["outputs"]
     paths = {name: find(name) for name in (REQUESTS, JOBS, MACHINES) if name in outputs}
     for name, path in paths.items():

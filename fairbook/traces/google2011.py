@@ -42,6 +42,7 @@ from fairbook.traces._files import (
     file_sha256,
     find_parts,
     missing_numbers,
+    read_provenance,
     write_atomically,
 )
 from fairbook.traces._paths import data_path
@@ -955,18 +956,6 @@ def _table(path: Path, header: str) -> NDArray[np.float64]:
         raise TraceError(f"{path}: is not a table of numbers ({error})") from error
 
 
-def _provenance(path: Path) -> dict[str, Any]:
-    try:
-        loaded = json.loads(path.read_text(encoding="ascii"))
-        if not isinstance(loaded["outputs"], dict) or REQUESTS not in loaded["outputs"]:
-            raise KeyError(REQUESTS)
-    except OSError as error:
-        raise TraceError(f"{path}: cannot be read ({error.strerror or error})") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise TraceError(f"{path}: is not the provenance of a digest ({error})") from error
-    return dict(loaded)
-
-
 def load_digest(folder: str | Path | None = None) -> Digest:
     """Load the digest that ships with the package, or one made by :func:`digest`, and verify its checksums.
 
@@ -995,7 +984,7 @@ def load_digest(folder: str | Path | None = None) -> Digest:
     def find(name: str) -> Path:
         return data_path(name) if folder is None else Path(folder) / name
 
-    provenance = _provenance(find(PROVENANCE))
+    provenance = read_provenance(find(PROVENANCE), (REQUESTS,))
     tables: dict[str, NDArray[np.float64]] = {MACHINES: np.empty((0, 5))}
     for name, header in ((REQUESTS, _REQUEST_HEADER), (MACHINES, _MACHINE_HEADER)):
         if name not in provenance["outputs"]:

@@ -1,0 +1,123 @@
+"""What all commands share: how they refuse, print, and declare their options."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from fairbook.errors import FairbookError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+class Refused(FairbookError):
+    """What the user asked for cannot be done; the message says why."""
+
+
+def shown(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def six(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def left_aligned(frame: pd.DataFrame) -> str:
+    """Align a table of words to the left."""
+    cells = [list(map(str, frame.columns)), *([str(v) for v in row] for row in frame.itertuples(index=False))]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join("  ".join(v.ljust(w) for v, w in zip(row, widths, strict=True)).rstrip() for row in cells)
+
+
+def one_line(text: str) -> str:
+    """Make one printable line of a message, whatever names it quotes."""
+    return "".join(
+        c if c.isprintable() else " " if c.isspace() else c.encode("unicode_escape").decode() for c in text
+    ).strip()
+
+
+def note(text: str) -> None:
+    print(f"fairbook: {one_line(text)}", file=sys.stderr)
+
+
+def progress(options: argparse.Namespace) -> bool:
+    """Tell whether bars are drawn: on request, or where stderr is a terminal."""
+    return bool(options.progress or sys.stderr.isatty())
+
+
+def counted(items: dict[str, Any], label: str, options: argparse.Namespace) -> Iterator[Any]:
+    """Yield the values under a bar that names the one at work."""
+    from tqdm import tqdm
+
+    bar = tqdm(items.items(), desc=label, leave=False, disable=not progress(options))
+    for name, value in bar:
+        bar.set_postfix_str(name)
+        yield value
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that complains in one line."""
+
+    def __init__(self, **arguments: Any) -> None:
+        arguments |= {"allow_abbrev": False, "formatter_class": argparse.RawDescriptionHelpFormatter}
+        super().__init__(**arguments)
+
+    def error(self, message: str) -> NoReturn:
+        raise Refused(f"{message} (`{self.prog} --help` helps)")
+
+
+def whole(least: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\d{1,18}", text, re.ASCII) or int(text) < least:
+            raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, got {shown(text)}")
+        return int(text)
+
+    return read
+
+
+def number(text: str) -> float:
+    if not NUMBER.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"must be a number, got {shown(text)}")
+    return float(text)
+
+
+def add_command(
+    commands: Any,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    about: str,
+    details: str = "",
+    examples: str = "",
+) -> argparse.ArgumentParser:
+    epilog = "examples:\n" + "\n".join(f"  {line}" for line in examples.splitlines()) if examples else None
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=about, description=f"{about[0].upper()}{about[1:]}.{details}", epilog=epilog
+    )
+    parser.add_argument(
+        "--progress", action="store_true", help="draw progress bars on stderr even where it is no terminal"
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_capacity(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--capacity",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="the pool, in the unit of the demands",
+    )
+
+
+def add_output(parser: argparse.ArgumentParser, rows: str) -> None:
+    parser.add_argument(
+        "--output", metavar="FILE", help=f"also write {rows} to .csv or everything to .json; - prints only CSV"
+    )

@@ -1,0 +1,305 @@
+"""An hour of batch tasks of Alibaba's cluster-trace-v2018: a second workload, from a package that anyone can install.
+
+The trace itself (8 days of some 4 000 machines; Alibaba, "for research or study purpose") is 48 GB. The package
+``spar`` 0.0.7 (MIT; Tian, Zheng and Wang's generator of such workloads) carries one hour of its jobs as a CSV file
+without header: 67 634 tasks of 16 749 jobs, 3 056 536 instances. Nothing of it is in fairbook: install the extra
+``workloads``, or give the path of the file. Only this file of the package is opened; none of its code is imported.
+
+As in :mod:`fairbook.traces.alibaba2017` a job consists of groups of instances, all of a group with the same request,
+and what the papers call a task is an instance; the trace calls a group a task. Each line has: the second at which the
+job arrived, the job's name, the task's name, seconds it took, CPU per instance in 1/100 core, memory per instance in
+1/100 of the largest machine's, number of instances.
+
+**Order.** All tasks of a job carry the job's arrival. Their names tell which waits for which: ``R3_1_2`` is number 3
+and starts when 1 and 2 are done (``task_...`` waits for none). Within a job, groups are in the order of their *level*,
+the length of the longest chain of tasks before it, and then of their number. (3 336 dependencies point to a higher
+number, so that numbers alone would not do.)
+
+References
+----------
+Alibaba Group. *Alibaba cluster trace program, cluster-trace-v2018*, ``trace_2018.md``: units, and how to read names.
+H. Tian, Y. Zheng, W. Wang, "Characterizing and synthesizing task dependencies of data-parallel jobs in Alibaba cloud",
+SoCC 2019.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbook.errors import InvalidInput, MissingDependency, TraceError
+from fairbook.traces._files import Source, find_parts
+from fairbook.traces._rows import Column, Table
+from fairbook.traces.jobs import After, BatchJobs, DealtJobs, Merge, SampledJobs
+
+__all__ = ["DealtJobs", "Jobs", "SampledJobs", "deal_tasks", "read_tasks", "sample_tasks"]
+
+PACKAGE: Final = "spar"
+SHA256: Final = "3635e21b9b7e7755cf24112ce8ff802ac086fe1a89eccdd20f39ee0f4f37fe1b"
+"""Of the file in version 0.0.7 of the package."""
+
+_FILE: Final = "spar/data/samples/sample_tasks.csv"
+_COLUMNS: Final = (
+    Column("arrival", "count"),
+    Column("job", "name"),
+    Column("task", "name"),
+    Column("seconds", "count"),
+    Column("plan_cpu", "decimal"),
+    Column("plan_mem", "decimal"),
+    Column("instances", "count", least=1),
+)
+_MOST_INSTANCES: Final = 2**53  # sums of them are exact as floats too
+_ORDERED = re.compile(r"[A-Za-z]+(\d{1,6})((?:_\d{1,6})*)")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Jobs(BatchJobs):
+    """Jobs in order of arrival with their tasks, as groups of instances; from :func:`read_tasks`.
+
+    Attributes
+    ----------
+    first : (J + 1,) int array
+        Job j has the groups first[j], ..., first[j + 1] - 1, at least one.
+    created : (G,) int array
+        Second at which the group's job arrived, from the start of the sample.
+    instances : (G,) int array, positive
+        Tasks, in the papers' sense, of the group.
+    plan_cpu : (G,) float array, positive
+        1/100 cores per instance.
+    memory : (G,) float array, positive
+        Fraction of the largest machine's memory per instance.
+    seconds : (G,) int array
+        How long the group took.
+    level : (G,) int array
+        Length of the longest chain of groups of the job that must end before this one starts; 0 for none.
+    """
+
+    first: NDArray[np.int64]
+    created: NDArray[np.int64]
+    instances: NDArray[np.int64]
+    plan_cpu: NDArray[np.float64]
+    memory: NDArray[np.float64]
+    seconds: NDArray[np.int64]
+    level: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        for array in (self.first, self.created, self.instances, self.plan_cpu, self.memory, self.seconds, self.level):
+            array.flags.writeable = False
+
+
+def _in_the_package() -> Path:
+    """Find the file in the installed package, without importing the package."""
+    try:
+        path = Path(str(importlib.metadata.distribution(PACKAGE).locate_file(_FILE)))
+    except importlib.metadata.PackageNotFoundError as error:
+        raise MissingDependency(
+            f"the sample of cluster-trace-v2018 comes with the package {PACKAGE} (extra 'workloads'), which is not "
+            "installed; or give the path of its sample_tasks.csv"
+        ) from error
+    if not path.is_file():
+        raise TraceError(f"{path}: is missing from the installed package {PACKAGE}; is it another one of this name?")
+    return path
+
+
+def _levels(names: Sequence[str], where: Sequence[str]) -> list[tuple[int, int]]:
+    """Give level and number of each task of a job from their names."""
+    waits_for: dict[int, list[int]] = {}
+    place: dict[int, int] = {}
+    numbers: list[int | None] = []
+    for name, line in zip(names, where, strict=True):
+        found = _ORDERED.fullmatch(name)
+        numbers.append(None if found is None else int(found[1]))
+        if found is not None:
+            if int(found[1]) in place:
+                raise TraceError(f"{line}: the job has a task with the number {found[1]} already")
+            place[int(found[1])] = len(numbers) - 1
+            waits_for[int(found[1])] = [int(text) for text in found[2].split("_")[1:]]
+    level: dict[int, int] = {}
+    while len(level) < len(waits_for):
+        ready = {}
+        for number, others in waits_for.items():
+            if number not in level and all(other in level for other in others):
+                ready[number] = 1 + max((level[other] for other in others), default=-1)
+        if not ready:
+            stuck = next(number for number in waits_for if number not in level)
+            name = names[place[stuck]]
+            raise TraceError(f"{where[place[stuck]]}: {name} waits for a task that is not there, or for itself")
+        level |= ready
+    return [(0, 0) if number is None else (level[number], number) for number in numbers]
+
+
+def read_tasks(source: Source | None = None) -> Jobs:
+    r"""Read the tasks of the sample.
+
+    Parameters
+    ----------
+    source : path or sequence of paths, optional
+        The file ``sample_tasks.csv`` (or ``.csv.gz``), the folder that holds it, or its parts. By default the file of
+        the installed package ``spar`` (extra ``workloads``), whose SHA-256 must be the known one.
+
+    Returns
+    -------
+    Jobs
+
+    Raises
+    ------
+    MissingDependency
+        If no source is given and the package is not installed.
+    TraceError
+        If there is nothing to read, a file is damaged or cut short, a line is not in the format or asks for nothing of
+        one resource, a task is there twice, tasks wait for each other in a circle, or there are more than 2**53
+        instances; the message names file and line. Without a source also if the file
+        is not the known one.
+
+    Notes
+    -----
+    Every field of every line is checked. Linear time, about a second, and some 60 MB for the 67 634 lines. Jobs are in
+    order of arrival, those of the same second in the order of the file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> file = pathlib.Path(folder.name) / "sample_tasks.csv"
+    >>> _ = file.write_text("7,j_1,R2_1,30,50.0,0.3,4\n7,j_1,M1,12,100.0,0.5,9\n")
+    >>> jobs = read_tasks(file)
+    >>> jobs, jobs.instances.tolist(), jobs.level.tolist()
+    (Jobs(1 jobs, 2 task groups, 13 instances), [9, 4], [0, 1])
+    >>> folder.cleanup()
+    """
+    parts = find_parts(_in_the_package() if source is None else source, "sample_tasks", any_name=False)
+    table = Table(parts, _COLUMNS)
+    if source is None and table.files[0].sha256 != SHA256:
+        raise TraceError(f"{parts[0].path}: its SHA-256 is not {SHA256}, that of {PACKAGE} 0.0.7")
+    lines_of: dict[str, list[int]] = {}
+    seen: dict[tuple[str, str], int] = {}
+    total = 0
+    for number, (arrival, job, task, _, cpu, memory, instances) in enumerate(table.rows):
+        before = seen.setdefault((job, task), number)
+        if before != number:
+            raise TraceError(f"{table.where(number)}: {task} of {job} is there already ({table.where(before)})")
+        mine = lines_of.setdefault(job, [])
+        mine.append(number)
+        if arrival != table.rows[mine[0]][0]:
+            raise TraceError(f"{table.where(number)}: {job} arrived at {table.rows[mine[0]][0]} and at {arrival}")
+        for place, name, request in ((5, "plan_cpu", cpu), (6, "plan_mem", memory)):
+            if not request / 100 > 0:  # nor so little that no double holds it
+                raise TraceError(f"{table.where(number)}: column {place} ({name}) asks for nothing")
+        total += instances
+        if total > _MOST_INSTANCES:
+            raise TraceError(f"{table.where(number)}: up to here there are {total} instances, more than 2**53")
+        if memory > 100:
+            raise TraceError(f"{table.where(number)}: column 6 (plan_mem) is more than 100, a whole machine: {memory}")
+    order: list[tuple[int, int]] = []
+    counts: list[int] = []
+    for numbers in sorted(lines_of.values(), key=lambda numbers: table.rows[numbers[0]][0]):
+        places = _levels([table.rows[k][2] for k in numbers], [table.where(k) for k in numbers])
+        counts.append(len(numbers))
+        order += [(k, level) for (level, _), k in sorted(zip(places, numbers, strict=True))]
+    rows = [table.rows[k] for k, _ in order]
+    arrival, _, _, seconds, cpu, memory, instances = zip(*rows, strict=True)
+    return Jobs(
+        np.cumsum([0, *counts]).astype(np.int64),
+        np.array(arrival, np.int64),
+        np.array(instances, np.int64),
+        np.array(cpu, np.float64),
+        np.array(memory, np.float64) / 100.0,
+        np.array(seconds, np.int64),
+        np.array([level for _, level in order], np.int64),
+    )
+
+
+def _held(jobs: Any) -> Jobs:
+    if jobs is None:
+        return read_tasks()
+    if not isinstance(jobs, Jobs):
+        raise InvalidInput("jobs", "must be None or Jobs, from read_tasks", jobs)
+    return jobs
+
+
+def sample_tasks(
+    rng: np.random.Generator,
+    n: int,
+    *,
+    periods: int | None = None,
+    min_groups: int = 1,
+    after: After = "idle",
+    memory_unit: float = 1.0,
+    jobs: Jobs | None = None,
+) -> SampledJobs:
+    """Draw n jobs as users, a job's s-th task being its demand in period s.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of randomness; the same state gives the same draw.
+    n : int
+        Number of users, positive.
+    periods, min_groups, after, memory_unit
+        As in :func:`fairbook.traces.alibaba2017.sample_jobs`. Of the 16 749 jobs 3 937 have one task, 1 407 have 10 or
+        more and 275 have 20 or more; the most is 91.
+    jobs : Jobs, optional
+        By default :func:`read_tasks`, which takes a second: read once and pass it on.
+
+    Returns
+    -------
+    SampledJobs
+        demands (T, n, 2) in cores and memory, tasks (T, n), and the drawn jobs (n,).
+
+    Raises
+    ------
+    InvalidInput
+        If an argument is none of the above, or fewer than n jobs have `min_groups` tasks.
+    MissingDependency, TraceError
+        As in :func:`read_tasks`, where no jobs are given.
+    """
+    held = _held(jobs)
+    return held.sample(rng, n, periods=periods, min_groups=min_groups, after=after, memory_unit=memory_unit)
+
+
+def deal_tasks(
+    rng: np.random.Generator,
+    n: int,
+    period: float,
+    *,
+    merge: Merge = "mean",
+    memory_unit: float = 1.0,
+    jobs: Jobs | None = None,
+) -> DealtJobs:
+    """Deal all jobs of the sample out to n users at their true arrivals.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of randomness; the same state gives the same deal.
+    n : int
+        Number of users, positive, at most the number of jobs.
+    period : float
+        Length of a period in seconds, at least 1; the sample lasts an hour (arrivals from 0 to 3 600 s).
+    merge, memory_unit
+        As in :func:`fairbook.traces.alibaba2017.deal_jobs`. All tasks of a job arrive at once, so that with
+        ``merge="mean"`` a job is one demand vector.
+    jobs : Jobs, optional
+        By default :func:`read_tasks`.
+
+    Returns
+    -------
+    DealtJobs
+        demands (T, n, 2) in cores and memory, tasks (T, n), whose job is whose, and the second at which period 0
+        begins: what :func:`fairbook.tv_drf` takes.
+
+    Raises
+    ------
+    InvalidInput
+        If an argument is none of the above.
+    MissingDependency, TraceError
+        As in :func:`read_tasks`, where no jobs are given.
+    """
+    return _held(jobs).deal(rng, n, period, merge=merge, memory_unit=memory_unit)

@@ -1,0 +1,221 @@
+"""Batch jobs with their groups of tasks, as more than one trace has them, and the two samplings of users from them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbook.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["After", "BatchJobs", "DealtJobs", "Merge", "SampledJobs"]
+
+_MOST_CELLS: Final = 2**27
+Merge = Literal["mean", "queue"]
+After = Literal["idle", "cycle"]
+
+
+def _check_rng(rng: object) -> None:
+    if not isinstance(rng, np.random.Generator):
+        raise InvalidInput("rng", "must be a numpy.random.Generator", rng)
+
+
+def _check_whole(value: object, argument: str, least: int = 1) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InvalidInput(argument, "must be a positive integer" if least == 1 else f"must be at least {least}", value)
+    return int(value)
+
+
+def _check_number(value: Any, argument: str, least: float, rule: str) -> float:
+    """Check that a number is positive, finite and at least `least`."""
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not number or not (value > 0 and least <= value < 1e300):
+        raise InvalidInput(argument, rule, value)
+    return float(value)
+
+
+def _check_cells(periods: int, n: int, argument: str, value: object) -> None:
+    if periods * n > _MOST_CELLS:
+        rule = f"must leave at most {_MOST_CELLS} pairs of period and user (here {periods} x {n})"
+        raise InvalidInput(argument, rule, value)
+
+
+class SampledJobs(NamedTuple):
+    """Users drawn by :func:`fairbook.traces.alibaba2017.sample_jobs`.
+
+    Attributes
+    ----------
+    demands : (T, n, 2) float array, positive as the trace's requests are
+        CPU in cores and memory that one instance of user i asks for in period t.
+    tasks : (T, n) int array
+        Number of instances; 0 where the user has none.
+    jobs : (n,) int array
+        Row of each user's job.
+    """
+
+    demands: NDArray[np.float64]
+    tasks: NDArray[np.int64]
+    jobs: NDArray[np.int64]
+
+
+class DealtJobs(NamedTuple):
+    """Users dealt their jobs by :func:`fairbook.traces.alibaba2017.deal_jobs`.
+
+    Attributes
+    ----------
+    demands : (T, n, 2) float array, positive as the trace's requests are
+        CPU in cores and memory per instance of user i in period t; with ``merge="mean"`` the mean over its instances.
+    tasks : (T, n) int array
+        Number of instances; 0 where the user has none.
+    users : (J,) int array
+        To whom each job was dealt.
+    start : float
+        Second at which period 0 begins; a multiple of the period.
+    """
+
+    demands: NDArray[np.float64]
+    tasks: NDArray[np.int64]
+    users: NDArray[np.int64]
+    start: float
+
+
+def _fill_idle(demands: NDArray[np.float64], tasks: NDArray[np.int64]) -> None:
+    """Give idle periods the user's last demand before (else its first one), so that no demand vector is empty."""
+    T = len(tasks)
+    at = np.where(tasks > 0, np.arange(T)[:, None], -1)
+    np.maximum.accumulate(at, axis=0, out=at)
+    first = np.argmax(tasks > 0, axis=0)
+    at = np.where(at < 0, first, at)
+    demands[:] = np.take_along_axis(demands, at[:, :, None], axis=0)
+
+
+def _queue(when: NDArray[np.int64], owner: NDArray[np.int64], order: NDArray[np.intp]) -> NDArray[np.int64]:
+    """Give each group, in `order` (by owner, then time), the first period, from its own on, that its owner has free."""
+    slot = np.empty_like(when)
+    bounds = np.flatnonzero(np.diff(owner[order])) + 1
+    for groups in np.split(order, bounds):
+        rank = np.arange(len(groups))
+        slot[groups] = np.maximum.accumulate(when[groups] - rank) + rank
+    return slot
+
+
+class BatchJobs:
+    """Jobs in order of creation, each with its groups of tasks; what :class:`fairbook.traces.alibaba2017.Jobs` says.
+
+    A class of one trace has the attributes first (J + 1,), created, instances, plan_cpu and memory (G,).
+    """
+
+    if TYPE_CHECKING:
+        first: NDArray[np.int64]
+        created: NDArray[np.int64]
+        instances: NDArray[np.int64]
+        plan_cpu: NDArray[Any]
+        memory: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.first) - 1
+
+    def __repr__(self) -> str:
+        return f"Jobs({len(self)} jobs, {len(self.created)} task groups, {int(self.instances.sum())} instances)"
+
+    @property
+    def cores(self) -> NDArray[np.float64]:
+        """Cores per instance of each group, (G,)."""
+        return self.plan_cpu / 100.0
+
+    @property
+    def groups_per_job(self) -> NDArray[np.int64]:
+        """Number of task groups of each job, (J,), at least 1."""
+        return np.diff(self.first)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One row per task group: job, s (place in the job, from 0), created, instances, plan_cpu, memory."""
+        import pandas as pd
+
+        job = np.repeat(np.arange(len(self)), self.groups_per_job)
+        s = np.arange(len(self.created)) - self.first[job]
+        columns = {"job": job, "s": s, "created": self.created, "instances": self.instances}
+        return pd.DataFrame(columns | {"plan_cpu": self.plan_cpu, "memory": self.memory})
+
+    def sample(
+        self,
+        rng: np.random.Generator,
+        n: int,
+        *,
+        periods: int | None = None,
+        min_groups: int = 1,
+        after: After = "idle",
+        memory_unit: float = 1.0,
+    ) -> SampledJobs:
+        """Draw n jobs as users; see :func:`fairbook.traces.alibaba2017.sample_jobs`."""
+        _check_rng(rng)
+        n = _check_whole(n, "n")
+        least = _check_whole(min_groups, "min_groups")
+        if periods is not None:
+            periods = _check_whole(periods, "periods")
+        if after not in ("idle", "cycle"):
+            raise InvalidInput("after", "must be 'idle' or 'cycle'", after)
+        unit = _check_number(memory_unit, "memory_unit", 0.0, "must be a positive finite number")
+        groups = self.groups_per_job
+        able = np.flatnonzero(groups >= least)
+        if len(able) < n:
+            raise InvalidInput("n", f"must be at most {len(able)}, the jobs with {least} or more task groups", n)
+        drawn = rng.choice(able, n, replace=False)
+        T = int(groups[drawn].max()) if periods is None else periods
+        _check_cells(T, n, "n" if periods is None else "periods", n if periods is None else periods)
+        s = np.arange(T)[:, None]
+        has = s < groups[drawn]
+        place = np.minimum(s, groups[drawn] - 1) if after == "idle" else s % groups[drawn]
+        at = self.first[drawn] + place
+        tasks = np.where(has | (after == "cycle"), self.instances[at], 0)
+        demands = np.stack((self.cores[at], self.memory[at] * unit), axis=-1)
+        return SampledJobs(demands, tasks, drawn)
+
+    def deal(
+        self,
+        rng: np.random.Generator,
+        n: int,
+        period: float,
+        *,
+        merge: Merge = "mean",
+        memory_unit: float = 1.0,
+    ) -> DealtJobs:
+        """Deal all jobs out to n users; see :func:`fairbook.traces.alibaba2017.deal_jobs`."""
+        _check_rng(rng)
+        n = _check_whole(n, "n")
+        if n > len(self):
+            raise InvalidInput("n", f"must be at most {len(self)}, the number of jobs", n)
+        length = _check_number(period, "period", 1.0, "must be a finite number of seconds, at least 1")
+        if merge not in ("mean", "queue"):
+            raise InvalidInput("merge", "must be 'mean' or 'queue'", merge)
+        unit = _check_number(memory_unit, "memory_unit", 0.0, "must be a positive finite number")
+        users = rng.permutation(np.arange(len(self)) % n)
+        owner = np.repeat(users, self.groups_per_job)
+        begin = math.floor(int(self.created.min()) / length)
+        grid = np.floor(self.created / length) - begin
+        when = grid.astype(np.int64)
+        if merge == "queue":
+            when = _queue(when, owner, np.lexsort((np.arange(len(owner)), self.created, owner)))
+        T = int(when.max()) + 1
+        _check_cells(T, n, "period", period)
+        cell = when * n + owner
+        order = np.argsort(cell, kind="stable")
+        cells, starts = np.unique(cell[order], return_index=True)
+        count = self.instances[order].astype(np.float64)
+        tasks = np.zeros(T * n, np.int64)
+        tasks[cells] = np.add.reduceat(self.instances[order], starts)
+        demands = np.zeros((T * n, 2))
+        for k, request in enumerate((self.plan_cpu[order] / 100.0, self.memory[order] * unit)):
+            mean = np.add.reduceat(request * count, starts) / tasks[cells]
+            # The bounds make the mean of equal requests that request itself, to the last bit.
+            low, high = np.minimum.reduceat(request, starts), np.maximum.reduceat(request, starts)
+            demands[cells, k] = np.clip(mean, low, high)
+        shaped, counts = demands.reshape(T, n, 2), tasks.reshape(T, n)
+        _fill_idle(shaped, counts)
+        return DealtJobs(shaped, counts, users, begin * length)
