@@ -334,7 +334,8 @@ fairbook periods demands.csv --machines machines.csv --contributions parts.csv -
         (
             "--alone",
             ("bundles", "whole_bundles", "resources"),
-            "what a user would have had alone: its tasks in fractions, whole tasks, or each resource by itself",
+            "what a user would have had alone: its tasks in fractions, whole tasks (a coefficient below 1 in "
+            "fractions may only mean that a part of a task cannot run), or each resource by itself",
         ),
     ):
         parser.add_argument(flag, choices=choices, default=choices[0], help=f"{about} (default: %(default)s)")
