@@ -17,19 +17,25 @@ if TYPE_CHECKING:
     from fairbook.mechanisms.cbdrf import CbDrf, CreditRule, CreditRun, NodeView, cbdrf, grant_tasks
     from fairbook.mechanisms.dmfa_srq import DmfaSrq, dmfa_srq, static_optimum
     from fairbook.mechanisms.drf import drf, drf_by_task
+    from fairbook.mechanisms.drfh import drfh
     from fairbook.mechanisms.dynamic_drf import dynamic_drf
+    from fairbook.mechanisms.gdrf import gdrf
     from fairbook.mechanisms.karma import Karma, karma, karma_phase, karma_slices
+    from fairbook.mechanisms.mdrf import mdrf
+    from fairbook.mechanisms.per_server_drf import per_server_drf
     from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
     from fairbook.model import Allocation, DynamicAllocation, Pool, Users
+    from fairbook.placement import FluidPlacement, Placement
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Allocation", "CbDrf", "CreditRule", "CreditRun", "DmfaSrq", "DynamicAllocation", "FairbookError", "InvalidInput",
-    "Karma", "MissingDependency", "NodeView", "Pool", "StaleResult", "TraceError", "TvDrfRun", "Users", "__version__",
-    "cbdrf", "claims", "dmfa_srq", "drf", "drf_by_task", "dynamic_drf", "figures", "grant_tasks", "karma",
-    "karma_phase", "karma_slices", "metrics", "oracles", "properties", "results", "smt", "static_optimum", "studies",
-    "tables", "traces", "tv_drf",
+    "Allocation", "CbDrf", "CreditRule", "CreditRun", "DmfaSrq", "DynamicAllocation", "FairbookError",
+    "FluidPlacement", "InvalidInput", "Karma", "MissingDependency", "NodeView", "Placement", "Pool", "StaleResult",
+    "TraceError", "TvDrfRun", "Users", "__version__", "cbdrf", "claims", "dmfa_srq", "drf", "drf_by_task", "drfh",
+    "dynamic_drf", "figures", "gdrf", "grant_tasks", "karma", "karma_phase", "karma_slices", "mdrf", "metrics",
+    "oracles", "per_server_drf", "properties", "results", "smt", "static_optimum", "studies", "tables", "traces",
+    "tv_drf",
 ]
 
 _ROOMS = ("claims", "figures", "metrics", "oracles", "properties", "results", "smt", "studies", "tables", "traces")
@@ -44,6 +50,9 @@ _HOMES = {
     "TvDrfRun": "mechanisms.tv_drf", "tv_drf": "mechanisms.tv_drf",
     "DmfaSrq": "mechanisms.dmfa_srq", "dmfa_srq": "mechanisms.dmfa_srq", "static_optimum": "mechanisms.dmfa_srq",
     "drf": "mechanisms.drf", "drf_by_task": "mechanisms.drf", "dynamic_drf": "mechanisms.dynamic_drf",
+    "drfh": "mechanisms.drfh", "gdrf": "mechanisms.gdrf", "mdrf": "mechanisms.mdrf",
+    "per_server_drf": "mechanisms.per_server_drf",
+    "FluidPlacement": "placement", "Placement": "placement",
 }
 
 

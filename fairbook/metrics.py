@@ -1,4 +1,4 @@
-"""Numbers that sum up an allocation: dominant shares, utilisation, Jain's index, envy, and their course over time.
+"""Numbers that sum up an allocation: dominant shares, utilisation, fairness measures, envy, their course over time.
 
 Everything works on plain arrays, so that any code's allocation can be measured. Where an array holds
 ``fractions.Fraction`` (dtype object) the result is exact.
@@ -7,7 +7,7 @@ Everything works on plain arrays, so that any code's allocation can be measured.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -15,25 +15,47 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.model import (
+    LARGEST,
     DynamicAllocation,
     FloatArray,
+    Named,
+    Names,
+    _numbers,
+    _raise_at_first,
+    _reordered,
     as_capacities,
     as_demands,
+    as_number,
     as_weights,
+    check_amounts,
+    check_demands,
+    demand_matrix,
     labels_or_positions,
+    order_of,
     per_user,
 )
 
 __all__ = [
     "Run",
     "by_arrival",
+    "demand_weights",
     "dominant_shares",
     "envy_matrix",
     "exchange_rates",
+    "global_shares",
     "jain_index",
+    "joe_wong_fairness",
+    "lan_fairness",
     "levels_by_step",
+    "machine_utilisation",
+    "placement_fairness",
+    "relative_utilisation",
     "utilisation",
 ]
+
+_MOST_MACHINES = 10**9
+_NEAR_ZERO = 0.1  # below this |beta| the sum of powers is near 1, and its logarithm is taken of the difference to 1
+_AS_ZERO = 1e-30  # below this |beta| the logarithm of Lan's measure is its limit at 0 to all digits of a double
 
 
 @runtime_checkable
@@ -202,6 +224,440 @@ def envy_matrix(tasks: Any, demands: Any, weights: Any = None) -> FloatArray:
     np.divide(other, own, out=envy, where=own > 0)
     np.fill_diagonal(envy, 1.0)
     return envy
+
+
+# -------------------------------------------------------------------------------------------- families of measures
+
+
+class _Logarithm(NamedTuple):
+    """A measure as sign and logarithm, with the values it is of; at beta = 1 the limit from below."""
+
+    values: FloatArray
+    sign: float
+    log: float
+    above: float | None = None  # at beta = 1 the limit from above
+
+
+def _log_lan(values: Any, beta: Any, argument: str) -> _Logarithm:
+    """Check the values and beta, and compute Lan's measure."""
+    array = _non_negative(values, np.size(values), argument)
+    if array.size == 0:
+        raise InvalidInput(argument, "must have at least one entry", array.tolist())
+    b = float(_numbers(beta, "beta", (0,), "must be one number").item())
+    if np.isnan(b):
+        raise InvalidInput("beta", "must be a number or infinite", b)
+    used = array[array > 0] if array.any() else np.ones_like(array)
+    if b == 1:
+        return _Logarithm(array, 1.0, float(np.log(used.size)), -np.inf if used.size < array.size else -used.size)
+    if b > 1 and used.size < array.size:
+        return _Logarithm(array, -1.0, np.inf)
+    largest = used.max()
+    scaled = used / largest
+    # A quotient that is subnormal has lost digits; the difference of the logarithms has not.
+    logs = np.where(scaled > 1e-290, np.log(np.maximum(scaled, 1e-290)), np.log(used) - np.log(largest))
+    total = scaled.sum()
+    logs -= np.log(total)
+    shares = scaled / total
+    if np.isinf(b):
+        log = -logs.max() if b < 0 else -logs.min()
+    elif abs(b) < _AS_ZERO:
+        log = -(shares @ logs)
+    elif abs(b) < _NEAR_ZERO:  # sum p^(1-b) = 1 + sum p (exp(-b log p) - 1), since the shares sum to 1
+        log = np.log1p(shares @ np.expm1(-b * logs)) / b
+    else:
+        top = logs.max() if b < 1 else logs.min()
+        with np.errstate(over="ignore", under="ignore"):  # a power that is far below the largest one counts as 0
+            log = (1 - b) / b * top + np.log(np.exp((1 - b) * (logs - top)).sum()) / b
+    return _Logarithm(array, -1.0 if b > 1 else 1.0, float(log))
+
+
+def _measure(found: _Logarithm, log_factor: float = 0.0) -> float:
+    """Leave the logarithms, or say what the limits at beta = 1 are."""
+    with np.errstate(over="ignore", under="ignore"):
+        value = found.sign * float(np.exp(found.log + log_factor))
+        if found.above is None:
+            return value
+        above = found.above * float(np.exp(log_factor))
+    raise InvalidInput("beta", f"must not be 1: from below the limit is {value:g}, from above {above:g}", 1.0)
+
+
+def lan_fairness(values: Any, beta: float) -> float:
+    """Give the fairness measure of Lan et al., sgn(1 - beta) (sum_i p_i^(1 - beta))^(1 / beta) with p_i = x_i / sum x.
+
+    At every beta it is largest where all are equal: n for beta < 1 and -n for beta > 1.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        Not negative, in any unit: only their ratios matter. A zero adds nothing for beta < 1 and makes the measure
+        minus infinite for beta > 1. All zero counts as all equal.
+    beta : float
+        Any real number but 1, or an infinity. The larger beta, the more the worst off count. Limits stand in where
+        the formula has none: at 0 the exponential of the entropy of p, at inf -1 / min p, at -inf 1 / max p.
+
+    Returns
+    -------
+    float
+        From 1 to n for beta < 1, at most -n for beta > 1.
+
+    Raises
+    ------
+    InvalidInput
+        At beta = 1 as well. There the measure jumps, from n to -n where all values are positive: just below 1 it
+        counts the positive values, just above it is minus their number, or minus infinity if some value is zero. The
+        message has both limits. (The formula as printed, with sgn(0), gives 0.)
+
+    Notes
+    -----
+    Cost O(n). Computed in logarithms, so that neither tiny shares nor a beta near 0, near 1 or far away do harm.
+    At beta = -1 it is n times :func:`jain_index`.
+
+    References
+    ----------
+    Lan, Kao, Chiang, Sabharwal, "An axiomatic theory of fairness in network resource allocation", INFOCOM 2010.
+
+    Examples
+    --------
+    >>> round(lan_fairness([3, 1], -1), 6), round(2 * jain_index([3, 1]), 6)
+    (1.6, 1.6)
+    >>> [round(lan_fairness([3, 1], beta), 4) for beta in (-np.inf, 0, 0.5, 2, np.inf)]
+    [1.3333, 1.7548, 1.866, -2.3094, -4.0]
+    >>> lan_fairness([3, 1], 1)
+    Traceback (most recent call last):
+        ...
+    fairbook.errors.InvalidInput: beta must not be 1: from below the limit is 2, from above -2, got 1.0
+    """
+    return _measure(_log_lan(values, beta, "values"))
+
+
+def joe_wong_fairness(dominant_shares: Any, beta: float, lam: float) -> float:
+    """Give the measure of fairness and efficiency of Joe-Wong et al.: Lan's measure times (sum of the shares)^lam.
+
+    GDRF (gdrf), equation 7, with dominant_shares[j] = mu_j x_j.
+
+    Parameters
+    ----------
+    dominant_shares : array_like, shape (n,)
+        Dominant share of each user with all its tasks, not negative; see :func:`lan_fairness` for zeros.
+    beta : float
+        Kind of fairness: any real number but 1, or an infinity.
+    lam : float
+        Weight of efficiency, finite, at most 1e75 either way. 0 leaves :func:`lan_fairness`.
+
+    Returns
+    -------
+    float
+        Negative for beta > 1.
+
+    Raises
+    ------
+    InvalidInput
+        At beta = 1 as well: see :func:`lan_fairness`; the message has the two limits.
+
+    Notes
+    -----
+    Cost O(n). For beta > 0 and lam = (1 - beta) / beta it orders allocations as the alpha-fair utility with
+    alpha = beta does, since its absolute value is then (sum_j (mu_j x_j)^(1 - beta))^(1 / beta). With lam fixed its
+    limits at beta = 1 depend, among positive shares, on nothing but their number and their sum. Where nobody has
+    anything the factor is 0 for lam > 0, 1 for lam = 0 and infinite for lam < 0.
+
+    References
+    ----------
+    Joe-Wong, Sen, Lan, Chiang, "Multi-resource allocation: fairness-efficiency tradeoffs in a unifying framework",
+    INFOCOM 2012; GDRF paper, equation 7.
+
+    Examples
+    --------
+    >>> round(joe_wong_fairness([0.3, 0.1], beta=2, lam=-0.5), 4), round(-(1 / 0.3 + 1 / 0.1) ** (1 / 2), 4)
+    (-3.6515, -3.6515)
+    """
+    power = as_number(lam, "lam", -LARGEST, LARGEST)
+    found = _log_lan(dominant_shares, beta, "dominant_shares")
+    if not power:
+        return _measure(found)
+    largest = found.values.max()
+    if not largest:
+        return _measure(found, -np.inf if power > 0 else np.inf)
+    log_sum = np.log(largest) + np.log((found.values / largest).sum())  # the sum itself may be beyond a double
+    return _measure(found, float(power * log_sum))
+
+
+# ------------------------------------------------------------------------------------------------- over machines
+
+
+def _matrix(values: Any, argument: str, rows: str) -> Named:
+    """Read a matrix of ``rows`` (such as "K machines") by resources; entries are not checked here."""
+    try:
+        return demand_matrix(values, argument)
+    except InvalidInput as error:
+        rule = error.rule.replace("n users", rows).replace("one user", f"one {rows[2:-1]}")
+        raise InvalidInput(error.argument, rule, error.value) from None
+
+
+def _pool_of(machines: Any, machine_counts: Any, m: int, resources: Names | None) -> FloatArray:
+    """Check classes of machines and their counts; give the total of each resource, shape (m,)."""
+    named = _matrix(machines, "machines", "K machines")
+    values, K = named.values, len(named.values)
+    if values.shape[1] != m:
+        raise InvalidInput("machines", f"must have one column for each of the {m} resources", values.shape)
+    check_demands(values, "machines")
+    columns = order_of(named.resources, resources, "machines.columns", "resources")
+    if columns is not None:
+        values = values[:, columns]
+    if machine_counts is None:
+        total: FloatArray = values.sum(axis=0)
+        return total
+    if isinstance(machine_counts, pd.Series):
+        machine_counts = _reordered(machine_counts, named.users, "machine_counts", "classes of machines")
+    counts = _numbers(machine_counts, "machine_counts", (1,), f"must have shape ({K},), one entry a class of machines")
+    if len(counts) != K:
+        raise InvalidInput("machine_counts", f"must have one entry for each of the {K} classes of machines",
+                           counts.tolist())
+    whole = np.isfinite(counts) & (counts >= 0) & (counts <= _MOST_MACHINES) & (counts == np.floor(counts))
+    _raise_at_first(~whole, "machine_counts", f"must be a whole number from 0 to {_MOST_MACHINES:g}", counts)
+    if not counts.any():
+        raise InvalidInput("machine_counts", "must count at least one machine", counts.tolist())
+    total = counts @ values
+    return total
+
+
+def global_shares(demands: Any, machines: Any, machine_counts: Any = None) -> FloatArray:
+    """Give the part of all machines' resources that one task of each user takes, mu_ir = d_ir / S_r, shape (n, m).
+
+    GDRF (gdrf), equations 1 and 2. The largest entry of a row is the user's global dominant resource share (GDRS), of
+    one task.
+
+    Parameters
+    ----------
+    demands : array_like or DataFrame, shape (n, m)
+        Resource per task, in the unit of ``machines``.
+    machines : array_like or DataFrame, shape (K, m)
+        Capacity of a machine of each class: not negative, some of at least one resource each. Columns of a DataFrame
+        are matched by name where the demands have names.
+    machine_counts : array_like, shape (K,), optional
+        Machines of each class: whole numbers from 0, not all 0. Default: one of each.
+
+    Returns
+    -------
+    ndarray, shape (n, m)
+        0 for a resource that no machine has and nobody needs.
+
+    Raises
+    ------
+    InvalidInput
+        Also where a user needs a resource that no machine has.
+
+    Notes
+    -----
+    Cost O(n m + K m).
+
+    References
+    ----------
+    GDRF paper, equations 1 and 2.
+
+    Examples
+    --------
+    >>> global_shares([[1, 4], [3, 1]], [[4, 8], [1, 2]], machine_counts=[2, 1]).round(4)
+    array([[0.1111, 0.2222],
+           [0.3333, 0.0556]])
+    """
+    named = as_demands(demands)
+    values = named.values
+    total = _pool_of(machines, machine_counts, values.shape[1], named.resources)
+    missing = (values > 0) & (total == 0)
+    _raise_at_first(missing, "demands", "must be 0 for a resource that no machine has", values)
+    return values / np.where(total > 0, total, 1.0)
+
+
+def demand_weights(demands: Any, machines: Any = None, machine_counts: Any = None) -> FloatArray:
+    """Give the global dominant resource weight (GDRW) of each user, omega_i = sum_r mu_ir / max_r mu_ir, shape (n,).
+
+    GDRF (gdrf), equation 6. It says how evenly a user needs the resources, not how much it needs: it is the same for
+    demands twice as large.
+
+    Parameters
+    ----------
+    demands : array_like or DataFrame, shape (n, m)
+        Resource per task; without ``machines``, the shares mu_ir themselves, as :func:`global_shares` gives them.
+    machines, machine_counts
+        As for :func:`global_shares`.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        From 1 (one resource alone is needed) to m (the same share of each).
+
+    Notes
+    -----
+    Cost O(n m + K m).
+
+    References
+    ----------
+    GDRF paper, equation 6.
+
+    Examples
+    --------
+    >>> demand_weights([[1, 1], [4, 1]], machines=[[50, 50]])
+    array([2.  , 1.25])
+    >>> demand_weights(global_shares([[1, 4], [3, 1]], [[9, 18]])).round(4)
+    array([1.5   , 1.1667])
+    """
+    if machines is not None:
+        shares = global_shares(demands, machines, machine_counts)
+    elif machine_counts is not None:
+        raise InvalidInput("machine_counts", "must not be given without machines", machine_counts)
+    else:
+        shares = demand_matrix(demands).values
+        _raise_at_first(~np.isfinite(shares) | (shares < 0), "demands", "must be finite and not negative", shares)
+        for i in np.flatnonzero(~shares.any(axis=1))[:1].tolist():
+            raise InvalidInput(f"demands[{i}]", "must have at least one positive entry", shares[i].tolist())
+    ratios: FloatArray = (shares / shares.max(axis=1, keepdims=True)).sum(axis=1)
+    return ratios
+
+
+def _use_and_room(used: Any, capacities: Any) -> tuple[FloatArray, FloatArray]:
+    """Check what machines hold and have, both of shape (N, m), matched by name where both have names."""
+    room, use = _matrix(capacities, "capacities", "N machines"), _matrix(used, "used", "N machines")
+    if use.values.shape != room.values.shape:
+        raise InvalidInput("used", f"must have the shape of capacities, {room.values.shape}", use.values.shape)
+    check_demands(room.values, "capacities")
+    check_amounts(use.values, "used")
+    values = use.values
+    for axis, (mine, wanted, what) in enumerate(((use.users, room.users, "machines"),
+                                                 (use.resources, room.resources, "resources"))):
+        order = order_of(mine, wanted, "used.columns" if axis else "used.index", what)
+        if order is not None:
+            values = values.take(order, axis=axis)
+    _raise_at_first((values > 0) & (room.values == 0), "used", "must be 0 where the machine has none of the resource",
+                    values)
+    return values, room.values
+
+
+def machine_utilisation(used: Any, capacities: Any) -> FloatArray:
+    """Give the utilisation of each resource of each machine, eta_jr = O_jr / C_jr, shape (N, m).
+
+    GDRF (gdrf), equation 3.
+
+    Parameters
+    ----------
+    used : array_like or DataFrame, shape (N, m)
+        Resource in use on each machine, in the unit of ``capacities``; not negative. It may exceed the capacity: an
+        overdrawn machine has a utilisation above 1.
+    capacities : array_like or DataFrame, shape (N, m)
+        Not negative, some of at least one resource each.
+
+    Returns
+    -------
+    ndarray, shape (N, m)
+        nan where the machine has none of the resource: what does not exist is neither idle nor full, and a 0 there
+        would pull the mean over machines down. ``np.nanmean(..., axis=0)`` is the mean over the machines that have it.
+
+    Raises
+    ------
+    InvalidInput
+        Also where a machine uses what it does not have at all.
+
+    Notes
+    -----
+    Cost O(N m).
+
+    References
+    ----------
+    GDRF paper, equation 3.
+
+    Examples
+    --------
+    >>> machine_utilisation([[2, 4], [1, 0]], [[4, 8], [2, 0]])
+    array([[0.5, 0.5],
+           [0.5, nan]])
+    """
+    use, room = _use_and_room(used, capacities)
+    eta = np.full(use.shape, np.nan)
+    np.divide(use, room, out=eta, where=room > 0)
+    return eta
+
+
+def relative_utilisation(used: Any, capacities: Any) -> FloatArray:
+    """Give the relative utilisation of each machine, w_j = sum_r (C_jr / |C_j|) eta_jr, |C_j| = sum_r C_jr, shape (N,).
+
+    GDRF (gdrf), equations 4 and 5: the exponent in :func:`placement_fairness`. The paper adds up amounts of different
+    resources, so the value depends on their units. It equals |O_j| / |C_j|, all that is in use over all there is.
+
+    Parameters
+    ----------
+    used, capacities
+        As for :func:`machine_utilisation`. A resource that the machine has none of adds nothing.
+
+    Returns
+    -------
+    ndarray, shape (N,)
+        In [0, 1] unless the machine is overdrawn.
+
+    Notes
+    -----
+    Cost O(N m).
+
+    References
+    ----------
+    GDRF paper, equations 4 and 5.
+
+    Examples
+    --------
+    >>> relative_utilisation([[2, 4], [1, 0]], [[4, 12], [2, 0]])
+    array([0.375, 0.5  ])
+    """
+    use, room = _use_and_room(used, capacities)
+    parts = room / room.sum(axis=1, keepdims=True)
+    w: FloatArray = (parts * use / np.where(room > 0, room, 1.0)).sum(axis=1)
+    return w
+
+
+def placement_fairness(shares_placed: Any, w: Any, k: Any = 1.0) -> Any:
+    """Give the placement fairness of machines, f = k s^w, entry by entry.
+
+    GDRF (gdrf), equation 8, with s = sum_i mu_i* v_i: the dominant shares, in the whole pool, of all that is placed on
+    the machine. An empty machine has s = w = 0 and by 0 ** 0 = 1 the value k, which for s <= 1 is the largest there is.
+
+    Parameters
+    ----------
+    shares_placed : array_like, up to two dimensions
+        s of each machine; not negative.
+    w : array_like
+        Utilisation of each machine, as :func:`relative_utilisation` gives it; not negative.
+    k : array_like, default 1
+        The constant of the paper, which it leaves open; or one number a machine, such as the number of users on it.
+
+    Returns
+    -------
+    float or ndarray
+        In the shape to which the three broadcast.
+
+    Notes
+    -----
+    Cost O(N).
+
+    References
+    ----------
+    GDRF paper, equation 8.
+
+    Examples
+    --------
+    >>> placement_fairness([0, 0.01, 0.25], [0, 0.25, 0.5]).round(4)
+    array([1.    , 0.3162, 0.5   ])
+    """
+    rule = "must hold numbers, in at most two dimensions"
+    s, exponent, factor = (_numbers(values, argument, (0, 1, 2), rule)
+                           for values, argument in ((shares_placed, "shares_placed"), (w, "w"), (k, "k")))
+    for values, argument in ((s, "shares_placed"), (exponent, "w")):
+        _raise_at_first(~np.isfinite(values) | (values < 0), argument, "must be finite and not negative", values)
+    _raise_at_first(~np.isfinite(factor), "k", "must be finite", factor)
+    try:
+        shape = np.broadcast_shapes(s.shape, exponent.shape, factor.shape)
+    except ValueError:
+        raise InvalidInput("shares_placed, w, k", "must broadcast together", [s.shape, exponent.shape, factor.shape]) \
+            from None
+    f = factor * s**exponent  # numpy's 0.0 ** 0.0 is 1
+    return f if shape else float(f)
 
 
 # ------------------------------------------------------------------------------------------------- over time

@@ -109,6 +109,8 @@ ASSERTED = {
               *(f"Figure {i}" for i in range(1, 6))],
     "tv_drf": [*(f"Lemma {i}" for i in range(1, 4)), *(f"Theorem {i}" for i in range(1, 5)), "worked example",
                *(f"Figure {i}" for i in range(1, 8))],
+    "gdrf": ["Equations (4), (5)", "Section 1.2", "Section 1.3", "Section 2.2, Algorithm 2", "Algorithm 3",
+             "Section 2.4", *(f"Figure {i}" for i in range(1, 5)), "Table 3"],
 }  # fmt: skip
 
 

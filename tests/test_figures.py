@@ -282,7 +282,8 @@ def test_colours_are_those_of_okabe_and_ito() -> None:
     assert {name: style.COLOURS[name] for name in published} == {
         name: to_hex([c / 255 for c in rgb]).upper() for name, rgb in published.items()
     }
-    further = {"grey", "wine", "indigo", "ochre", "cobalt", "rose", "lilac", "brown"}
+    further = {"grey", "wine", "indigo", "ochre", "cobalt", "rose", "lilac", "brown", "flame", "pine", "azure", "plum",
+               "violet", "clay", "royal"}
     assert set(style.COLOURS) == {*published, *further}
 
 

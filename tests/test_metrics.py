@@ -1,8 +1,10 @@
 """Metrics against their definitions, written out in loops or in exact fractions."""
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fairbook as fb
@@ -92,7 +94,256 @@ def test_by_arrival_of_runs_that_shrink():
     assert isinstance(other, Trajectory)
 
 
+# ------------------------------------------------------------------------------------------- Lan and Joe-Wong
+
+
+def direct_lan(values, beta):
+    """The formula as printed, in 60 digits."""
+    with localcontext() as context:
+        context.prec, context.Emax, context.Emin = 60, 10**12, -(10**12)
+        numbers, b = [Decimal(float(v)) for v in values], Decimal(float(beta))
+        total = sum(numbers)
+        inner = sum((v / total) ** (1 - b) for v in numbers if v > 0)
+        return float((1 if b < 1 else -1) * inner ** (1 / b))
+
+
+BETAS = [-1000.5, -30, -2, -1, -0.3, -0.1, -0.099, -0.01, -1e-6, -1e-12, 1e-25, 1e-12, 1e-5, 0.02, 0.0999, 0.1, 0.5,
+         0.99, 1 - 1e-9, 1 - 2**-53, 1 + 2**-52, 1 + 1e-9, 1.3, 2, 7, 40, 300.25]
+
+
+@pytest.mark.parametrize("beta", BETAS)
+@pytest.mark.parametrize("values", [
+    [3, 1], [1, 1, 1, 1, 1], [0.1], [1e-6, 1, 0.25, 3], [1e-200, 1e-200, 3e-200], [1e-150, 1, 1e-3], [5e-324, 1e-322],
+    np.random.default_rng(7).lognormal(size=50),
+])
+def test_lan_fairness_against_the_formula_in_many_digits(values, beta):
+    expected = direct_lan(values, beta)
+    assert metrics.lan_fairness(values, beta) == pytest.approx(expected, rel=2e-12)
+    if beta < 1:
+        assert 1 - 1e-12 <= expected <= len(values) * (1 + 1e-12)
+    else:
+        assert expected <= -len(values) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("beta", [beta for beta in BETAS if beta < 1])
+def test_a_zero_adds_nothing_to_lan_fairness_below_1(beta):
+    assert metrics.lan_fairness([0, 3, 0, 1], beta) == metrics.lan_fairness([3, 1], beta)
+
+
+@pytest.mark.parametrize("beta", [1 + 2**-52, 1.5, 2, 900, np.inf])
+def test_a_zero_makes_lan_fairness_infinitely_bad_above_1(beta):
+    assert metrics.lan_fairness([0, 3, 1], beta) == -np.inf
+    assert metrics.lan_fairness([1e-9, 3, 1], beta) > -np.inf
+    assert metrics.joe_wong_fairness([0, 0.3, 0.1], beta, -5) == -np.inf
+
+
+def test_lan_fairness_in_exact_cases():
+    values = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]
+    squares, inverses = sum(v * v for v in values), sum(1 / v for v in values)
+    floats = [float(v) for v in values]
+    assert metrics.lan_fairness(floats, -1) == pytest.approx(float(1 / squares), rel=1e-14)
+    assert metrics.lan_fairness(floats, 2) == pytest.approx(-float(inverses) ** 0.5, rel=1e-14)
+    assert metrics.lan_fairness(floats, 0.5) == pytest.approx(sum(v**0.5 for v in floats) ** 2, rel=1e-14)
+    assert metrics.lan_fairness([0.25] * 4, 3.7) == pytest.approx(-4, rel=1e-14)
+    assert metrics.lan_fairness([0, 0, 0], -2) == metrics.lan_fairness([1, 1, 1], -2) == pytest.approx(3)
+    assert metrics.lan_fairness([0, 0, 0], 2) == pytest.approx(-3)
+
+
+def test_lan_fairness_at_minus_1_is_n_times_jain():
+    for n in (1, 2, 30):
+        values = RNG.uniform(0, 1, n) * (RNG.uniform(0, 1, n) < 0.7)
+        assert metrics.lan_fairness(values, -1) == pytest.approx(n * metrics.jain_index(values) if values.any() else n)
+    assert metrics.lan_fairness([0, 0], -1) == pytest.approx(2 * metrics.jain_index([0, 0]))
+
+
+def test_lan_fairness_does_not_see_the_scale():
+    values = RNG.uniform(0.1, 1, 6)
+    for beta in (-3, 0, 1e-7, 0.5, 2, np.inf):
+        expected = pytest.approx(metrics.lan_fairness(values, beta), rel=1e-12)
+        assert [metrics.lan_fairness(values * scale, beta) for scale in (1e-250, 1e250)] == [expected, expected]
+
+
+def test_limits_of_lan_fairness_at_0_from_both_sides():
+    values = [0.5, 0.3, 0.15, 0.05, 0]
+    entropy = -sum(p * np.log(p) for p in values if p)
+    assert metrics.lan_fairness(values, 0) == pytest.approx(np.exp(entropy), rel=1e-14)
+    for beta in (1e-3, 1e-6, 1e-9, 1e-29, 1e-31, 5e-324):
+        for signed in (beta, -beta):
+            assert metrics.lan_fairness(values, signed) == pytest.approx(np.exp(entropy), rel=2 * beta + 1e-14)
+    assert metrics.lan_fairness(values, -1e-6) < np.exp(entropy) < metrics.lan_fairness(values, 1e-6)
+
+
+def test_limits_of_lan_fairness_at_1_from_both_sides():
+    values = [0.5, 0.3, 0.15, 0.05]
+    for distance in (1e-3, 1e-6, 1e-12, 2**-52):
+        assert metrics.lan_fairness(values, 1 - distance) == pytest.approx(4, rel=4 * distance + 1e-14)
+        assert metrics.lan_fairness(values, 1 + distance) == pytest.approx(-4, rel=4 * distance + 1e-14)
+    assert metrics.lan_fairness([*values, 0], 1 - 1e-12) == pytest.approx(4)
+    for given, limits in (([3, 1, 2], "below the limit is 3, from above -3"), ([3, 0], "limit is 1, from above -inf")):
+        with pytest.raises(fb.InvalidInput, match=limits) as caught:
+            metrics.lan_fairness(given, 1)
+        assert caught.value.argument == "beta"
+    with pytest.raises(fb.InvalidInput, match=r"below the limit is 0\.5, from above -0\.5"):
+        metrics.joe_wong_fairness([0.2, 0.3], 1, 2)
+
+
+def test_limits_of_lan_fairness_far_away():
+    values = [0.5, 0.3, 0.15, 0.05]
+    assert metrics.lan_fairness(values, -np.inf) == pytest.approx(2, rel=1e-14)
+    assert metrics.lan_fairness(values, np.inf) == pytest.approx(-20, rel=1e-14)
+    for beta in (1e4, 1e8, 1e300, 1.7e308):
+        assert metrics.lan_fairness(values, -beta) == pytest.approx(2, rel=3 / beta + 1e-14)
+        assert metrics.lan_fairness(values, beta) == pytest.approx(-20, rel=9 / beta + 1e-14)
+
+
+@pytest.mark.parametrize("lam", [-3, -0.5, 0, 0.25, 1, 6])
+@pytest.mark.parametrize("beta", [-2, 0, 0.3, 2, 5, np.inf])
+def test_joe_wong_fairness_is_lan_times_a_power_of_the_sum(beta, lam):
+    shares = RNG.uniform(0.01, 0.2, 5)
+    expected = metrics.lan_fairness(shares, beta) * shares.sum() ** lam
+    assert metrics.joe_wong_fairness(shares, beta, lam) == pytest.approx(expected, rel=1e-12)
+
+
+def test_joe_wong_fairness_with_the_lambda_of_alpha_fairness():
+    shares = RNG.uniform(0.01, 0.2, 5)
+    for alpha in (0.25, 0.9, 1.1, 3.0):
+        value = metrics.joe_wong_fairness(shares, alpha, (1 - alpha) / alpha)
+        assert abs(value) ** alpha == pytest.approx((shares ** (1 - alpha)).sum(), rel=1e-12)
+        assert (value > 0) == (alpha < 1)
+
+
+def test_joe_wong_fairness_of_nothing_and_of_very_much():
+    assert [metrics.joe_wong_fairness([0, 0], 0.5, lam) for lam in (1, 0, -1)] == [0, pytest.approx(2), np.inf]
+    assert metrics.joe_wong_fairness([0, 0], 2, -1) == -np.inf
+    assert metrics.joe_wong_fairness([1.5e308, 1.5e308], 0.5, -1) == pytest.approx(1 / 1.5e308)
+    assert metrics.joe_wong_fairness([1.5e308, 1.5e308], 0.5, 1) == np.inf
+
+
+# ---------------------------------------------------------------------------------------------- over machines
+
+
+def test_global_shares_against_loops_in_fractions():
+    demands, machines, counts = [[1, 4, 0], [3, 1, 2]], [[4, 8, 0], [1, 0, 5]], [3, 2]
+    total = [sum(Fraction(c[r]) * k for c, k in zip(machines, counts)) for r in range(3)]
+    shares = metrics.global_shares(demands, machines, counts)
+    for i in range(2):
+        for r in range(3):
+            assert shares[i, r] == float(Fraction(demands[i][r]) / total[r])
+    one_each = metrics.global_shares(demands, [machines[0]] * 3 + [machines[1]] * 2)
+    assert one_each == pytest.approx(shares, rel=1e-15)
+    assert metrics.global_shares(demands, machines, [3.0, 2.0]).tolist() == shares.tolist()
+
+
+def test_global_shares_of_what_nobody_needs_and_no_machine_has():
+    assert metrics.global_shares([[1, 0]], [[4, 0]]).tolist() == [[0.25, 0]]
+    assert metrics.global_shares([[1, 0]], [[4, 0], [1, 1]], [1, 0]).tolist() == [[0.25, 0]]
+
+
+def test_global_shares_match_names():
+    demands = pd.DataFrame([[1, 4]], ["a"], ["cpu", "memory"])
+    machines = pd.DataFrame([[8, 4], [2, 1]], ["large", "small"], ["memory", "cpu"])
+    counts = pd.Series({"small": 1, "large": 2})
+    assert metrics.global_shares(demands, machines, counts).tolist() == [[1 / 9, 4 / 18]]
+    with pytest.raises(fb.InvalidInput, match=r"machines\.columns"):
+        metrics.global_shares(demands, machines.rename(columns={"cpu": "disk"}))
+
+
+def test_demand_weights_against_the_definition():
+    demands, machines = RNG.uniform(0, 1, (6, 3)), RNG.uniform(0.5, 1, (4, 3))
+    demands[0] = [0.3, 0, 0]
+    weights = metrics.demand_weights(demands, machines, [1, 2, 3, 4])
+    pool = sum(k * c for k, c in zip([1, 2, 3, 4], machines))
+    for i in range(6):
+        mu = [demands[i, r] / pool[r] for r in range(3)]
+        assert weights[i] == pytest.approx(sum(one / max(mu) for one in mu), rel=1e-14)
+    assert weights[0] == 1
+    assert ((weights >= 1) & (weights <= 3)).all()
+    assert metrics.demand_weights(metrics.global_shares(demands, machines, [1, 2, 3, 4])).tolist() == weights.tolist()
+    # the same mixture in another size: the weight does not say how much is asked for
+    assert metrics.demand_weights(4 * demands, machines, [1, 2, 3, 4]).tolist() == weights.tolist()
+    assert metrics.demand_weights([[1e-200, 1e-200]]).tolist() == [2]
+
+
+def test_machine_utilisation_and_its_mean_where_a_machine_lacks_a_resource():
+    eta = metrics.machine_utilisation([[2, 4], [1, 0], [0, 0]], [[4, 8], [2, 0], [1, 1]])
+    assert eta[[0, 2]].tolist() == [[0.5, 0.5], [0, 0]]
+    assert eta[1, 0] == 0.5
+    assert np.isnan(eta[1, 1])
+    assert np.nanmean(eta, axis=0) == pytest.approx([1 / 3, 1 / 4])
+    assert metrics.machine_utilisation([[6, 1]], [[4, 8]]).tolist() == [[1.5, 0.125]]
+
+
+def test_relative_utilisation_by_its_equations_and_by_amounts():
+    capacities = RNG.uniform(0, 1, (20, 3)) * (RNG.uniform(0, 1, (20, 3)) < 0.7)
+    capacities[:, 1] += 0.1
+    used = capacities * RNG.uniform(0, 1, (20, 3))
+    w, eta = metrics.relative_utilisation(used, capacities), metrics.machine_utilisation(used, capacities)
+    for j in range(20):
+        total = sum(capacities[j])
+        assert w[j] == pytest.approx(sum(capacities[j, r] / total * eta[j, r] for r in range(3) if capacities[j, r]))
+        assert w[j] == pytest.approx(sum(used[j]) / total, rel=1e-13)
+    assert metrics.relative_utilisation(capacities, capacities) == pytest.approx(np.ones(20), rel=1e-15)
+    assert metrics.relative_utilisation([[0, 0]], [[1, 0]]).tolist() == [0]
+
+
+def test_use_and_capacities_match_names():
+    capacities = pd.DataFrame([[4, 8], [2, 1]], ["a", "b"], ["cpu", "memory"])
+    used = pd.DataFrame([[1, 0.5], [2, 1]], ["b", "a"], ["memory", "cpu"])
+    assert metrics.machine_utilisation(used, capacities).tolist() == [[0.25, 0.25], [0.25, 1]]
+
+
+def test_placement_fairness_entry_by_entry():
+    shares, w = RNG.uniform(0, 2, 5), RNG.uniform(0, 1, 5)
+    assert metrics.placement_fairness(shares, w, 3) == pytest.approx([3 * s**u for s, u in zip(shares, w)], rel=1e-14)
+    users = [1, 2, 0, 4, 5]
+    assert metrics.placement_fairness(shares, w, users) == pytest.approx(
+        [k * s**u for k, s, u in zip(users, shares, w)], rel=1e-14)
+    assert metrics.placement_fairness(0, 0) == 1
+    assert metrics.placement_fairness(0, 0.5) == 0
+    assert metrics.placement_fairness(0.25, 0.5, -2) == -1
+    assert isinstance(metrics.placement_fairness(0.25, 0.5), float)
+    assert metrics.placement_fairness([[0.25], [0.0]], [0.5, 0]).tolist() == [[0.5, 1], [0, 1]]
+
+
 @pytest.mark.parametrize(("call", "argument"), [
+    (lambda: metrics.lan_fairness([], 2), "values"),
+    (lambda: metrics.lan_fairness([1, -1], 2), "values"),
+    (lambda: metrics.lan_fairness([1, np.inf], 2), "values"),
+    (lambda: metrics.lan_fairness([[1, 2]], 2), "values"),
+    (lambda: metrics.lan_fairness([1, 2], np.nan), "beta"),
+    (lambda: metrics.lan_fairness([1, 2], "2"), "beta"),
+    (lambda: metrics.lan_fairness([1, 2], [2]), "beta"),
+    (lambda: metrics.lan_fairness([1, 2], 1), "beta"),
+    (lambda: metrics.joe_wong_fairness([1, 2], 1, 0), "beta"),
+    (lambda: metrics.joe_wong_fairness([1, 2], 2, np.inf), "lam"),
+    (lambda: metrics.joe_wong_fairness([1, 2], 2, 1e80), "lam"),
+    (lambda: metrics.joe_wong_fairness([1, -2], 2, 1), "dominant_shares"),
+    (lambda: metrics.global_shares([[1, 4]], [4, 8]), "machines"),
+    (lambda: metrics.global_shares([[1, 4]], [[4, 8, 1]]), "machines"),
+    (lambda: metrics.global_shares([[1, 4]], [[4, -8]]), "machines[0, 1]"),
+    (lambda: metrics.global_shares([[1, 4]], [[4, 8], [0, 0]]), "machines[1]"),
+    (lambda: metrics.global_shares([[1, 4]], [[4, 0], [1, 0]]), "demands[0, 1]"),
+    (lambda: metrics.global_shares([[1, 4]], [[4, 0], [1, 1]], [1, 0]), "demands[0, 1]"),
+    (lambda: metrics.global_shares([[0, 0]], [[4, 8]]), "demands[0]"),
+    (lambda: metrics.global_shares([[1, 4]], [[4, 8]], [1, 2]), "machine_counts"),
+    (lambda: metrics.global_shares([[1, 4]], [[4, 8]], [1.5]), "machine_counts[0]"),
+    (lambda: metrics.global_shares([[1, 4]], [[4, 8]], [-1]), "machine_counts[0]"),
+    (lambda: metrics.global_shares([[1, 4]], [[4, 8]], [np.inf]), "machine_counts[0]"),
+    (lambda: metrics.global_shares([[1, 4]], [[4, 8]], [0]), "machine_counts"),
+    (lambda: metrics.demand_weights([[1, 4]], machine_counts=[1]), "machine_counts"),
+    (lambda: metrics.demand_weights([[0, 0]]), "demands[0]"),
+    (lambda: metrics.demand_weights([[1, -1]]), "demands[0, 1]"),
+    (lambda: metrics.demand_weights([[1, 1]], [[1, 0]]), "demands[0, 1]"),
+    (lambda: metrics.machine_utilisation([[1, 1]], [[2, 2], [2, 2]]), "used"),
+    (lambda: metrics.machine_utilisation([[1, -1]], [[2, 2]]), "used[0, 1]"),
+    (lambda: metrics.machine_utilisation([[1, 1]], [[2, 0]]), "used[0, 1]"),
+    (lambda: metrics.machine_utilisation([[1, 1]], [[2, np.nan]]), "capacities[0, 1]"),
+    (lambda: metrics.relative_utilisation([[0, 0]], [[0, 0]]), "capacities[0]"),
+    (lambda: metrics.relative_utilisation([1, 1], [2, 2]), "capacities"),
+    (lambda: metrics.placement_fairness([0.5, -1], 1), "shares_placed[1]"),
+    (lambda: metrics.placement_fairness(0.5, np.nan), "w"),
+    (lambda: metrics.placement_fairness(0.5, 1, np.inf), "k"),
+    (lambda: metrics.placement_fairness([0.5, 1], [1, 1, 1]), "shares_placed, w, k"),
     (lambda: metrics.jain_index([]), "values"),
     (lambda: metrics.jain_index([1, -1]), "values"),
     (lambda: metrics.jain_index([1, np.nan]), "values"),

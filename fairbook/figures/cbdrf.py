@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.patches import FancyBboxPatch
 
-from fairbook.figures.style import COLOURS, LOOKS, Line, Look, Svg, axes, drawing, note
+from fairbook.figures.style import COLOURS, LOOKS, Line, Look, Marker, Svg, axes, drawing, note
 
 __all__ = ["blanks", "comparison", "fig1", "fig2", "fig3", "fig4", "fig5", "hoarding", "nodes", "operator"]
 
@@ -308,7 +308,7 @@ def hoarding(frame: pd.DataFrame) -> Svg:
 # ----------------------------------------------------------------------------------------------- what an operator sets
 
 
-def _worths(panel: Axes, part: pd.DataFrame, label: str, colour: Any, marker: str, style: Line) -> None:
+def _worths(panel: Axes, part: pd.DataFrame, label: str, colour: Any, marker: Marker, style: Line) -> None:
     line = part[part["source"] == "closed form"].sort_values("step_down")
     dots = part[(part["source"] == "dynamic programme") & (part["worth"] < 2)].sort_values("step_down")
     if len(line):

@@ -22,7 +22,8 @@ Arguments = ParamSpec("Arguments")
 Drawn = TypeVar("Drawn")
 
 #: Okabe-Ito, grey, and further mechanisms' colours: two of Paul Tol's muted scheme, the orange darkened until lines in
-#: it can be seen on white, and four chosen to keep apart, for any colour vision, in the one chapter that has them all.
+#: it can be seen on white, and two sets, of four and of seven, chosen to keep apart, for any colour vision, in the one
+#: chapter that has them all.
 COLOURS = {
     "black": "#000000",
     "orange": "#E69F00",
@@ -40,8 +41,17 @@ COLOURS = {
     "rose": "#FF437D",
     "lilac": "#AB6FD2",
     "brown": "#6B2305",
+    "flame": "#FF4B0F",
+    "pine": "#003C00",
+    "azure": "#4B87FF",
+    "plum": "#5A0F5A",
+    "violet": "#5A1EFF",
+    "clay": "#D2785A",
+    "royal": "#4B0096",
 }
 
+#: A marker by name, or as (points, 1 for a star, angle).
+Marker = str | tuple[int, int, int]
 #: A line style by name, or as (offset, lengths of dashes and gaps).
 Line = str | tuple[float, tuple[float, ...]]
 
@@ -51,7 +61,7 @@ class Look(NamedTuple):
 
     label: str
     colour: str
-    marker: str
+    marker: Marker
     line: Line
 
 
@@ -67,6 +77,14 @@ LOOKS = {
     "optimum": Look("exact optimum", COLOURS["lilac"], "h", (0, (2, 1))),
     "memoryless": Look("DRF per period", COLOURS["rose"], "d", (0, (5, 1, 1, 1))),
     "alone": Look("no sharing", COLOURS["brown"], "<", (0, (4, 2))),
+    "gdrf": Look("GDRF", COLOURS["flame"], "p", (0, (16, 1))),
+    "mdrf_entropy": Look("MDRF stand-in, entropy", COLOURS["plum"], (4, 1, 0), (0, (9, 2, 2, 2))),
+    "mdrf_type": Look("MDRF stand-in, type", COLOURS["violet"], "1", ":"),
+    "drfh_best_fit": Look("DRFH, Best-Fit", COLOURS["pine"], "H", (0, (7, 2))),
+    "drfh_first_fit": Look("DRFH, First-Fit", COLOURS["azure"], "x", (0, (2, 2))),
+    "per_server_drf": Look("DRF per server", COLOURS["clay"], "+", (0, (3, 3))),
+    "drfh_fluid": Look("DRFH, fluid", COLOURS["royal"], "|", (0, (6, 2, 1, 2, 1, 2))),
+    "bound": Look("upper bound", COLOURS["grey"], "_", (0, (1, 2))),
     "difference": Look("difference", COLOURS["black"], "D", "-"),
 }
 

@@ -1,0 +1,933 @@
+"""The claims of the GDRF paper (2016): its measures and algorithms, what section 2.4 says of fairness, its figures.
+
+Statements about rules are asked in whole numbers, where every comparison can be decided exactly; a refuted statement
+has a witness of a few numbers that was judged in fractions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import lru_cache, partial
+from math import comb
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairbook import metrics
+from fairbook.claims.evidence import in_words, margin_in_words
+from fairbook.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
+from fairbook.mechanisms.drfh import drfh
+from fairbook.oracles.drfh import fluid_share
+from fairbook.oracles.gdrf import sign_of_product
+from fairbook.properties.gdrf import (
+    BROKEN,
+    RULES,
+    Case,
+    Outcome,
+    Queue,
+    cases,
+    envy_in_queue,
+    envy_up_to_one,
+    first_round,
+    gain_of_lie,
+    least_used_first,
+    level_within_one,
+    maximality,
+    pareto_optimality,
+    queue_rounds,
+    rounds_of_one,
+    search_case,
+    search_lie_in,
+    sharing_incentive,
+)
+from fairbook.studies import gdrf as study
+from fairbook.studies.runs import stream
+
+Vector = Sequence[Any]
+
+
+def _own_parts(case: Case, exact: bool) -> Outcome:
+    """Everybody alone on its n-th part of every machine, in whole tasks."""
+    n = len(case.demands)
+    placed = []
+    for i, need in enumerate(case.demands):
+        for j, machine in enumerate(case.machines):
+            runs = min(int(Fraction(c) / n // d) for c, d in zip(machine, need, strict=True) if d)
+            placed += [(i, j)] * runs
+    return Outcome.of(case, placed)
+
+
+def _rule(name: str) -> Mechanism:
+    return Mechanism(name, (RULES | BROKEN | {"each on its part": _own_parts})[name])
+
+
+# ------------------------------------------------------------------------------------------- measures, (4) to (8)
+
+
+def _sum_of_four(used: Vector, capacity: Vector) -> Any:
+    """(4) as printed, term by term."""
+    size = sum(capacity)
+    return sum(Fraction(c) / size * (Fraction(u) / c) for u, c in zip(used, capacity, strict=True) if c)
+
+
+def _plain_mean(used: Vector, capacity: Vector) -> Any:
+    """Mean of the utilisations, without weights."""
+    return sum(Fraction(u) / c for u, c in zip(used, capacity, strict=True) if c) / sum(1 for c in capacity if c)
+
+
+@claim(
+    id="gdrf.utilisation_weight",
+    locator="Equations (4), (5)",
+    kind="equation",
+    statement="The weighted utilisation w of a machine is the amount in use as a part of the amount that there is.",
+    proof="lem-gdrf-utilisation",
+    mechanism=Mechanism("equation (4)", _sum_of_four),
+    mutant=Mechanism("plain mean", _plain_mean),
+)
+def _utilisation(effort: Effort, judged: Mechanism) -> Evidence:
+    rng, count = stream(effort.seed, 11), effort.evaluations // 10
+    agree = True
+    for _ in range(count):
+        capacity = rng.integers(0, 9, int(rng.integers(1, 5)))
+        capacity[0] = max(capacity[0], 1)
+        used = [int(rng.integers(0, c + 1)) for c in capacity.tolist()]
+        agree = agree and judged.run(used, capacity.tolist()) == Fraction(sum(used), int(capacity.sum()))
+    return Evidence.of(Part(agree, "numbers", f"Compared in fractions on {count} random machines.", count))
+
+
+def _weight(demand: Vector, pool: Vector) -> Fraction:
+    shares = [Fraction(d) / s for d, s in zip(demand, pool, strict=True)]
+    return sum(shares, Fraction(0)) / max(shares)
+
+
+def _total_share(demand: Vector, pool: Vector) -> Fraction:
+    return sum((Fraction(d) / s for d, s in zip(demand, pool, strict=True)), Fraction(0))
+
+
+@claim(
+    id="gdrf.weight_scale",
+    locator="Section 1.2",
+    kind="statement",
+    statement="The higher the weight (6) of a user, the larger is the amount of resources of one of its machines.",
+    mechanism=Mechanism("GDRW (6)", _weight),
+    mutant=Mechanism("sum of shares", _total_share),
+)
+def _weight_scale(effort: Effort, judged: Mechanism) -> Evidence:
+    pool, small, large = (10, 10), (1, 1), (4, 1)
+    a, b = judged.run(small, pool), judged.run(large, pool)
+    return Evidence.of(
+        Part(
+            not a > b,
+            "witness",
+            f"In a cell of {pool}, {small} has {a} and {large} has {b}; "
+            "the second is larger in both resources or equal.",
+            1,
+        )
+    )
+
+
+def _seven(y: Vector, beta: float, lam: float) -> float:
+    return metrics.joe_wong_fairness(list(y), beta, lam)
+
+
+def _seven_tied(y: Vector, beta: float, lam: float) -> float:
+    return metrics.joe_wong_fairness(list(y), beta, (1 - beta) / beta)
+
+
+def _positive(rng: np.random.Generator) -> Any:
+    return rng.uniform(0.01, 0.5, int(rng.integers(2, 7)))
+
+
+@claim(
+    id="gdrf.limit.left",
+    locator="Section 1.3",
+    kind="equation",
+    variant="lambda = w fixed, from the left, k the number of users",
+    statement="(8) is the limit of (7) as beta tends to 1.",
+    proof="prop-gdrf-limit",
+    mechanism=Mechanism("(7), lambda fixed", _seven),
+    mutant=Mechanism("(7), lambda = (1 - beta)/beta", _seven_tied),
+)
+def _left(effort: Effort, judged: Mechanism) -> Evidence:
+    rng, count, worst = stream(effort.seed, 12), effort.evaluations // 10, 0.0
+    for _ in range(count):
+        y, w = _positive(rng), float(rng.uniform(0.1, 1))
+        limit = metrics.placement_fairness(y.sum(), w, k=len(y))
+        worst = max(worst, abs(judged.run(y, 1 - 1e-9, w) / float(limit) - 1))
+    return Evidence.of(
+        Part(
+            worst < 1e-6,
+            "numbers",
+            f"At beta = 1 - 1e-9 the largest relative difference on {count} random allocations is {worst:.1g}.",
+            count,
+        )
+    )
+
+
+def _ordered_as_proportional(judged: Mechanism, pairs: Sequence[tuple[Any, Any]]) -> int:
+    """Pairs that (7) orders near beta = 1 otherwise than the sum of logarithms does."""
+    wrong = 0
+    for y, z in pairs:
+        better = np.log(y).sum() > np.log(z).sum()
+        for beta in (1 - 1e-7, 1 + 1e-7):
+            wrong += (judged.run(y, beta, 0.5) > judged.run(z, beta, 0.5)) != better
+    return wrong
+
+
+@claim(
+    id="gdrf.limit.proportional",
+    locator="Section 1.3",
+    kind="statement",
+    variant="lambda fixed",
+    statement="As beta tends to 1, (7) judges by proportional fairness.",
+    mechanism=Mechanism("(7), lambda fixed", _seven),
+    mutant=Mechanism("(7), lambda = (1 - beta)/beta", _seven_tied),
+)
+def _proportional(effort: Effort, judged: Mechanism) -> Evidence:
+    y, z = (0.5, 0.5), (0.98, 0.04)
+    wrong = _ordered_as_proportional(judged, [(y, z)])
+    return Evidence.of(
+        Part(
+            wrong == 0,
+            "witness",
+            f"{y} has the larger sum of logarithms (product 1/4 against 0.0392) and the smaller total "
+            f"(1 against 1.02); near beta = 1, from the left and the right, {wrong} of 2 comparisons "
+            "of (7) go the other way.",
+            1,
+        )
+    )
+
+
+@claim(
+    id="gdrf.limit.tied",
+    locator="beyond the paper (section 1.3 restated)",
+    kind="extension",
+    variant="lambda = (1 - beta)/beta",
+    statement="As beta tends to 1, (7) judges by proportional fairness if lambda is tied to beta.",
+    proof="prop-gdrf-limit",
+    mechanism=Mechanism("(7), lambda = (1 - beta)/beta", _seven_tied),
+    mutant=Mechanism("(7), lambda fixed", _seven),
+)
+def _tied(effort: Effort, judged: Mechanism) -> Evidence:
+    rng, count = stream(effort.seed, 13), effort.evaluations // 10
+    pairs: list[tuple[Any, Any]] = []
+    while len(pairs) < count:
+        y = _positive(rng)
+        z = rng.uniform(0.01, 0.5, len(y))
+        if abs(np.log(y).sum() - np.log(z).sum()) > 1e-3:  # nearer ones need a beta still nearer to 1
+            pairs.append((y, z))
+    wrong = _ordered_as_proportional(judged, pairs)
+    return Evidence.of(
+        Part(
+            wrong == 0,
+            "numbers",
+            f"Compared on {count} random pairs of allocations, on both sides of beta = 1; {wrong} comparisons differ.",
+            count,
+        )
+    )
+
+
+def _eight(y: Vector, w: Fraction) -> list[tuple[Fraction, Fraction]]:
+    """Give f as factors (base, exponent)."""
+    return [(sum(y, Fraction(0)), w)]
+
+
+def _product(y: Vector, w: Fraction) -> list[tuple[Fraction, Fraction]]:
+    return [(Fraction(x), Fraction(1)) for x in y]
+
+
+def _larger(a: Sequence[tuple[Fraction, Fraction]], b: Sequence[tuple[Fraction, Fraction]]) -> int:
+    """Sign of the difference of two products of powers."""
+    return sign_of_product([*a, *((base, -exponent) for base, exponent in b)])
+
+
+@claim(
+    id="gdrf.f.blind",
+    locator="Section 1.3",
+    kind="statement",
+    statement="The larger f (8), the fairer is the division of a machine.",
+    mechanism=Mechanism("f (8)", _eight),
+    mutant=Mechanism("product of shares", _product),
+)
+def _blind(effort: Effort, judged: Mechanism) -> Evidence:
+    even, uneven, w = [Fraction(1, 2)] * 2, [Fraction(99, 100), Fraction(1, 100)], Fraction(1, 2)
+    sign = _larger(judged.run(even, w), judged.run(uneven, w))
+    return Evidence.of(
+        Part(
+            sign > 0,
+            "witness",
+            "Two users with (1/2, 1/2) on a machine and with (99/100, 1/100) have "
+            + ("the same value." if sign == 0 else "different values."),
+            1,
+        )
+    )
+
+
+def _f_after(shares: Fraction, used: Fraction) -> list[tuple[Fraction, Fraction]]:
+    return [(shares, used)]
+
+
+def _share_after(shares: Fraction, used: Fraction) -> list[tuple[Fraction, Fraction]]:
+    return [(shares, Fraction(1))]
+
+
+@claim(
+    id="gdrf.f.empty",
+    locator="beyond the paper (section 1.3)",
+    kind="extension",
+    statement="On a machine that is a small part of the cell (all its shares together at most exp(-|S|/min S)) every "
+    "task lowers f, so an idle cell has the largest mean of f.",
+    proof="prop-gdrf-empty",
+    mechanism=Mechanism("f (8)", _f_after),
+    mutant=Mechanism("sum of shares", _share_after),
+)
+def _empty(effort: Effort, judged: Mechanism) -> Evidence:
+    rng, count, falls = stream(effort.seed, 14), effort.evaluations // 20, True
+    for _ in range(count):
+        m = int(rng.integers(1, 4))
+        capacity = [Fraction(int(c)) for c in rng.integers(4, 20, m)]
+        pool = [Fraction(int(x)) for x in rng.integers(400, 500, m)]
+        bound = Fraction(np.exp(-float(sum(pool)) / float(min(pool)))) * Fraction(999, 1000)
+        while sum((c / s for c, s in zip(capacity, pool, strict=True)), Fraction(0)) > bound:
+            pool = [2 * s for s in pool]
+        free, shares, used = list(capacity), Fraction(0), Fraction(0)
+        while True:
+            need = [Fraction(int(d)) for d in rng.integers(1, 4, m)]
+            if any(d > f for d, f in zip(need, free, strict=True)):
+                break
+            free = [f - d for f, d in zip(free, need, strict=True)]
+            top = max(d / s for d, s in zip(need, pool, strict=True))
+            step = sum(need, Fraction(0)) / sum(capacity)
+            before = judged.run(shares, used) if used else [(Fraction(1), Fraction(1))]
+            if not used and judged.run is _share_after:
+                before = [(Fraction(1, 10**9), Fraction(1))]
+            shares, used = shares + top, used + step
+            falls = falls and _larger(judged.run(shares, used), before) < 0
+    return Evidence.of(Part(falls, "numbers", f"{count} random machines filled task by task, compared exactly.", count))
+
+
+# ----------------------------------------------------------------------------------------------- the queue, 2.2 and 2.4
+
+
+def _queue(demands: Any, rounds: int, exact: bool, skips: int | None = None) -> Queue:
+    return queue_rounds(demands, rounds, exact=exact, skips=skips)
+
+
+def _about_the_queue(
+    name: str,
+    locator: str,
+    statement: str,
+    check: Callable[..., Any],
+    proof: str,
+    *,
+    kind: Kind = "statement",
+    largest: int = 9,
+) -> None:
+    """Register a statement about Algorithm 2 where nothing ever fails to fit."""
+
+    @claim(
+        id=f"gdrf.{name}",
+        locator=locator,
+        kind=kind,
+        statement=statement,
+        proof=proof,
+        mechanism=Mechanism("queue of GDRF", _queue),
+        mutant=Mechanism("queue that passes one user over", partial(_queue, skips=0)),
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        rng, count, least = stream(effort.seed, 15), effort.evaluations // 20, np.inf
+        for at in range(count):
+            n, m = int(rng.integers(2, 7)), int(rng.integers(1, 4))
+            low = 1 if at % 2 else largest - 1  # similar users in every other case
+            demands = tuple(map(tuple, rng.integers(low, largest + 1, (n, m)).tolist()))
+            queue = judged.run(demands, 12, at % 10 == 0)
+            margin = check(demands, queue) if check is envy_in_queue else check(queue)
+            if margin < 0:
+                return Evidence.of(Part(False, "witness", f"Users {demands}: margin {margin}.", at + 1))
+            least = min(least, float(margin))
+        return Evidence.of(
+            Part(
+                True,
+                "numbers",
+                f"{count} random sets of 2 to 6 users through 12 rounds, counted in whole "
+                f"numbers (every tenth placed in fractions): smallest margin {margin_in_words(least)}.",
+                count,
+            )
+        )
+
+
+_about_the_queue(
+    "round_one", "Section 2.4", "The first round gives every user a slot.", first_round, "thm-gdrf-first-round"
+)
+_about_the_queue(
+    "rounds.similar",
+    "Section 2.4",
+    "Where amounts lie within a factor 1 + eps, every round before round 1 + 1/eps gives everybody one slot.",
+    rounds_of_one,
+    "prop-gdrf-rounds",
+)
+_about_the_queue(
+    "queue",
+    "Section 2.2, Algorithm 2",
+    "At the end of a round that all are in, nobody has more resource than another by more than its own last task.",
+    level_within_one,
+    "thm-gdrf-queue",
+    kind="algorithm",
+)
+_about_the_queue(
+    "envy.one",
+    "Section 2.4 restated",
+    "At the end of a round that all are in, nobody could run more tasks than it has on what another holds, "
+    "less one task of the other.",
+    envy_in_queue,
+    "thm-gdrf-envy",
+)
+
+
+# ------------------------------------------------------------------------------------------------ Algorithm 3 and 2.4
+
+
+def _about_outcomes(
+    name: str,
+    locator: str,
+    statement: str,
+    check: Callable[[Case, Outcome], Any],
+    rule: str,
+    mutant: str,
+    *,
+    variant: str = "as stated",
+    kind: Kind = "statement",
+    proof: str | None = None,
+    witness: Case | None = None,
+    share: int = 4,
+) -> None:
+    """Register a statement about what a rule has placed at the end; one with a witness is refuted by it."""
+
+    @claim(
+        id=f"gdrf.{name}",
+        locator=locator,
+        kind=kind,
+        variant=variant,
+        statement=statement,
+        proof=proof,
+        mechanism=_rule(rule),
+        mutant=_rule(mutant),
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        if witness is not None:
+            outcome = judged.run(witness, True)
+            margin = check(witness, outcome)
+            if margin < 0:
+                return Evidence.of(
+                    Part(False, "witness", f"{witness}: tasks {in_words(outcome.tasks)}, margin {margin}.", 1)
+                )
+        margin, where, done = search_case(
+            lambda c: check(c, judged.run(c, False)),
+            evaluations=effort.evaluations // share,
+            rng=stream(effort.seed, 16),
+        )
+        if margin < 0:
+            exact = check(where, judged.run(where, True))
+            return Evidence.of(Part(exact >= 0, "witness", f"{where}: margin {exact}.", done))
+        return Evidence.of(
+            Part(
+                True,
+                "search",
+                f"Local search over cases of 2 to 4 users and 1 to 4 machines ({done} runs) "
+                f"found nothing; smallest margin {in_words(margin)}.",
+                done,
+            )
+        )
+
+
+_about_outcomes(
+    "f.least_used",
+    "Section 1.3",
+    "The machine with the largest f is the least used one of those with room.",
+    least_used_first,
+    "gdrf",
+    "least used machine",
+    witness=Case(((1, 1),), ((2, 2), (6, 6))),
+)
+_about_outcomes(
+    "maximal.nearest",
+    "Section 2.4",
+    "At the end nobody who wants more could get one more task while all stay where they are.",
+    maximality,
+    "gdrf",
+    "last task taken back",
+    variant="nearest type",
+    proof="thm-gdrf-maximal",
+)
+_about_outcomes(
+    "maximal.printed",
+    "Section 2.4",
+    "At the end nobody who wants more could get one more task while all stay where they are.",
+    maximality,
+    "gdrf_same",
+    "gdrf",
+    variant="Algorithm 3 as printed",
+    witness=Case(((2, 1),), ((4, 2), (2, 4))),
+)
+_about_outcomes(
+    "pareto",
+    "Section 2.4",
+    "At the end nobody could get more and all others keep the number of their tasks, wherever tasks are put.",
+    pareto_optimality,
+    "gdrf",
+    "largest packing",
+    variant="tasks may move",
+    witness=Case(((2,), (3,)), ((4,), (3,))),
+    share=40,
+)
+_about_outcomes(
+    "envy.end",
+    "Section 2.4 restated",
+    "At the end nobody could run more tasks than it has on what another holds, less one task of the other.",
+    envy_up_to_one,
+    "gdrf",
+    "nothing placed",
+    witness=Case(((1, 1), (2, 2)), ((5, 5),)),
+)
+_about_outcomes(
+    "sharing",
+    "Section 2.4",
+    "Nobody runs fewer tasks than on its n-th part of every machine.",
+    sharing_incentive,
+    "gdrf",
+    "each on its part",
+    witness=Case(((1, 1), (2, 3)), ((4, 4),)),
+    share=40,
+)
+
+
+def _about_lies(name: str, variant: str, rule: str, case: Case, said: tuple[int, ...]) -> None:
+    @claim(
+        id=f"gdrf.lie.{name}",
+        locator="Section 2.4",
+        kind="statement",
+        variant=variant,
+        statement="A user gains nothing by stating a larger demand than it has.",
+        mechanism=_rule(rule),
+        mutant=_rule("nothing placed"),
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        gain = gain_of_lie(judged.run, case, 0, said, True)
+        if gain > 0:
+            honest = judged.run(case, True).tasks[0]
+            return Evidence.of(
+                Part(
+                    False,
+                    "witness",
+                    f"{case}. The first user says {in_words(said)}: {honest + gain} true tasks instead of {honest}.",
+                    1,
+                )
+            )
+        best, where, lie, done = search_lie_in(
+            judged.run, evaluations=effort.evaluations // 4, rng=stream(effort.seed, 17)
+        )
+        if best > 0:
+            exact = gain_of_lie(judged.run, where, 0, lie, True)
+            return Evidence.of(Part(exact <= 0, "witness", f"{where}: saying {lie} gains {exact}.", done))
+        return Evidence.of(Part(True, "search", f"None of {done} lies pays.", done))
+
+
+_about_lies("nearest", "nearest type", "gdrf", Case(((1, 1), (3, 1)), ((7, 3),)), (2, 1))
+_about_lies("printed", "Algorithm 3 as printed", "gdrf_same", Case(((1, 1), (3, 2)), ((4, 5), (12, 3))), (3, 1))
+
+
+# ------------------------------------------------------------------------------ Algorithm 3 to the letter, engine
+
+
+def _first_is_chosen(zero_to_zero: int) -> bool:
+    """Whether "if fmax < f", from fmax = 0, ever takes a machine of a cell that is empty."""
+    return zero_to_zero > 0
+
+
+@claim(
+    id="gdrf.printed.stuck",
+    locator="Algorithm 3",
+    kind="algorithm",
+    variant="0^0 = 0",
+    statement="The printed comparison, fmax < f from fmax = 0, finds a machine for the first task.",
+    mechanism=Mechanism("0^0 = 0", partial(_first_is_chosen, 0)),
+    mutant=Mechanism("0^0 = 1", partial(_first_is_chosen, 1)),
+)
+def _stuck(effort: Effort, judged: Mechanism) -> Evidence:
+    return Evidence.of(
+        Part(judged.run(), "witness", "On an empty machine S = 0 and w = 0. If f = 0^0 is 0, it is not above 0.", 1)
+    )
+
+
+def _all_rules(case: Case, exact: bool) -> list[Outcome]:
+    return [rule(case, exact) for rule in RULES.values()]
+
+
+def _all_short(case: Case, exact: bool) -> list[Outcome]:
+    found = _all_rules(case, exact)
+    return found if exact else [Outcome.of(case, one.placed[:-1]) for one in found]
+
+
+@claim(
+    id="gdrf.engine",
+    locator="beyond the paper (engine)",
+    kind="number",
+    statement="Tournaments in floats place every task where a scan of all machines in fractions places it.",
+    mechanism=Mechanism("engine", _all_rules),
+    mutant=Mechanism("last task taken back", _all_short),
+)
+def _engine(effort: Effort, judged: Mechanism) -> Evidence:
+    rng, count, other = stream(effort.seed, 18), effort.evaluations // 20, 0
+    for _ in range(count):
+        case = cases(rng)
+        other += sum(a != b for a, b in zip(judged.run(case, False), judged.run(case, True), strict=True))
+    runs = count * len(RULES)
+    return Evidence.of(
+        Part(
+            other <= runs // 200,
+            "numbers",
+            f"{count} random cases, {len(RULES)} rules: {other} of {runs} placements differ (allowed are 0.5 %: "
+            "different powers S^w can be equal, which floats do not see).",
+            runs,
+        )
+    )
+
+
+# --------------------------------------------------------------------------------------------------------- DRFH, fluid
+
+
+def _fluid(demands: Any, machines: Any) -> Any:
+    return drfh(demands, machines, method="fluid").by_class
+
+
+def _fluid_of_one(demands: Any, machines: Any) -> Any:
+    """Give the machines to the first user."""
+    alone = np.min(np.asarray(machines)[:, None] / np.asarray(demands)[None, :1], axis=2)[:, 0]
+    by_class = np.zeros((len(machines), len(demands)))
+    by_class[:, 0] = alone
+    return by_class
+
+
+def _half(demands: Any, machines: Any) -> Any:
+    return _fluid(demands, machines) / 2
+
+
+def _about_fluid(
+    name: str, statement: str, mutant: Mechanism, margin: Callable[[Any, Any, Any], float], words: str
+) -> None:
+    @claim(
+        id=f"gdrf.drfh.{name}",
+        locator="beyond the paper (DRFH)",
+        kind="extension",
+        statement=statement,
+        proof="thm-gdrf-drfh",
+        mechanism=Mechanism("drfh, fluid", _fluid),
+        mutant=mutant,
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        rng, count, worst = stream(effort.seed, 19), min(effort.evaluations // 50, 200), np.inf
+        for _ in range(count):
+            n, K, m = (int(rng.integers(1, 5)) for _ in range(3))
+            demands, machines = rng.uniform(0.1, 1, (n, m)), rng.uniform(0.5, 4, (K, m))
+            worst = min(worst, margin(demands, machines, judged.run(demands, machines)))
+        return Evidence.of(
+            Part(worst > -1e-6, "numbers", f"{count} random cells: {words} {margin_in_words(min(worst, 0.0))}.", count)
+        )
+
+
+def _shares(demands: Any, machines: Any, by_class: Any) -> Any:
+    return by_class.sum(axis=0) * (demands / machines.sum(axis=0)).max(axis=1)
+
+
+def _equal(demands: Any, machines: Any, by_class: Any) -> float:
+    """All at the level that the certificate in fractions allows at most."""
+    shares = _shares(demands, machines, by_class) * len(demands)
+    upper = float(fluid_share(demands.tolist(), machines.tolist()).upper)
+    return float(min(shares.min() - shares.max(), shares.min() - upper))
+
+
+def _no_envy(demands: Any, machines: Any, by_class: Any) -> float:
+    return -float((metrics.envy_matrix(by_class.sum(axis=0), demands) - 1).max())
+
+
+def _no_room(demands: Any, machines: Any, by_class: Any) -> float:
+    """No price-free improvement: the level cannot be raised, by the certificate."""
+    upper = float(fluid_share(demands.tolist(), machines.tolist()).upper)
+    return float((_shares(demands, machines, by_class) * len(demands)).min() - upper)
+
+
+_about_fluid(
+    "level",
+    "Without bounds and zero demands all dominant shares are equal, as high as prices allow.",
+    Mechanism("all to the first user", _fluid_of_one),
+    _equal,
+    "largest distance between levels, and from the certified bound,",
+)
+_about_fluid(
+    "envy",
+    "Nobody could run more tasks on what another holds.",
+    Mechanism("all to the first user", _fluid_of_one),
+    _no_envy,
+    "largest envy above 1",
+)
+_about_fluid(
+    "pareto",
+    "Nobody can have more unless somebody has less, even if everything may be moved.",
+    Mechanism("half of everything", _half),
+    _no_room,
+    "distance of the lowest level from the certified bound",
+)
+
+
+# ------------------------------------------------------------------------------------------------------------- figures
+
+_MDRF = ("mdrf_entropy", "mdrf_type")
+_MIXES = 40  # at either effort: some verdicts hang on single mixes
+Frames = dict[str, pd.DataFrame]
+
+
+@lru_cache(maxsize=4)
+def _studied(runs: int) -> Frames:
+    return {"curves": study.curves(runs), "mixes": study.mixes(runs), "balance": study.balance(runs)}
+
+
+def _as_printed(runs: int) -> Frames:
+    """Gains as the paper states them, and a lead in f that grows with the machines."""
+    frames = dict(_studied(runs))
+    gains, curves = frames["mixes"].copy(), frames["curves"].copy()
+    for measure, gain in (("tasks", 0.12), ("memory_gap", -0.01)):
+        gains.loc[gains["measure"] == measure, ["mean", "low", "high"]] = gain
+    others = ["cpu", "cpu_mean", "memory", "fairness", "fairness_whole"]
+    gains.loc[gains["measure"].isin(others), ["mean", "low", "high"]] = 0.15
+    rows = curves["measure"].isin(["fairness", "fairness_mean"]) & (curves["mechanism"] == "gdrf")
+    curves.loc[rows, "mean"] = 100.0 + curves.loc[rows, "machines"]
+    return frames | {"mixes": gains, "curves": curves}
+
+
+def _bent(runs: int) -> Frames:
+    """Tasks growing with the root of the number of machines, utilisation by a step at each size, memory below CPU."""
+    frames = dict(_studied(runs))
+    curves, balance = frames["curves"].copy(), frames["balance"].copy()
+    curves["mean"] /= np.sqrt(curves["machines"])
+    balance["mean_above_total"] = 1 - balance["mean_above_total"]
+    balance["memory_less_cpu"] *= -1
+    return frames | {"curves": curves, "balance": balance}
+
+
+def _about_figures(
+    name: str,
+    locator: str,
+    statement: str,
+    parts: Callable[[Frames], Sequence[Part]],
+    mutant: Mechanism,
+    kind: Kind = "figure",
+) -> None:
+    @claim(
+        id=f"gdrf.{name}",
+        locator=locator,
+        kind=kind,
+        variant="stand-ins for MDRF, random mixes",
+        statement=statement,
+        mechanism=Mechanism("studies of GDRF", _studied),
+        mutant=mutant,
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        return Evidence(tuple(parts(judged.run(_MIXES))))
+
+
+def _ahead(measure: str, sign: int = 1) -> Callable[[Frames], list[Part]]:
+    """Whether the interval of the mean gain is on one side of 0 at every number of machines."""
+
+    def parts(frames: Frames) -> list[Part]:
+        found = []
+        for against in _MDRF:
+            rows = frames["mixes"].query("measure == @measure and against == @against")
+            edge = (rows["low"] if sign > 0 else -rows["high"]).min()
+            found.append(
+                Part(
+                    bool(edge > 0),
+                    "numbers",
+                    f"{measure} against {against}: mean gain {rows['mean'].min():+.3f} to {rows['mean'].max():+.3f} "
+                    f"over {int(rows['runs'].min())} mixes and more.",
+                    int(rows["runs"].sum()),
+                )
+            )
+        return found
+
+    return parts
+
+
+def _about(measure: str, gain: float) -> Callable[[Frames], list[Part]]:
+    """Whether the mean gain over all numbers of machines is the one stated, within 3 points."""
+
+    def parts(frames: Frames) -> list[Part]:
+        found = []
+        for against in _MDRF:
+            rows = frames["mixes"].query("measure == @measure and against == @against")
+            mean = float(rows["mean"].mean())
+            found.append(
+                Part(abs(mean - gain) <= 0.03, "numbers", f"{measure} against {against}: {mean:+.3f}.", len(rows))
+            )
+        return found
+
+    return parts
+
+
+def _both(*some: Callable[[Frames], list[Part]]) -> Callable[[Frames], list[Part]]:
+    return lambda frames: [part for one in some for part in one(frames)]
+
+
+def _curve(frames: Frames, measure: str, mechanism: str) -> Any:
+    rows = frames["curves"].query("mix == 'random' and measure == @measure and mechanism == @mechanism")
+    return rows.sort_values("machines").set_index("machines")["mean"]
+
+
+def _steady(frames: Frames) -> list[Part]:
+    found = []
+    for mechanism in ("gdrf", *_MDRF):
+        per_machine = _curve(frames, "tasks", mechanism)
+        per_machine = per_machine / per_machine.index
+        spread = float(per_machine.max() / per_machine.min() - 1)
+        found.append(
+            Part(spread < 0.02, "numbers", f"{mechanism}: tasks a machine vary by {spread:.2%}.", len(per_machine))
+        )
+    return found
+
+
+def _level(frames: Frames) -> list[Part]:
+    found = []
+    for mechanism in ("gdrf", *_MDRF):
+        steps = _curve(frames, "cpu", mechanism).diff().abs()
+        found.append(
+            Part(
+                bool(steps.iloc[-1] < 0.005),
+                "numbers",
+                f"{mechanism}: the last step changes the CPU utilisation by {steps.iloc[-1]:.4f}.",
+                len(steps),
+            )
+        )
+    return found
+
+
+def _mean_above(frames: Frames) -> list[Part]:
+    found = []
+    for mechanism in ("gdrf", *_MDRF):
+        often = float(frames["balance"].query("mechanism == @mechanism")["mean_above_total"].mean())
+        found.append(Part(often > 0.5, "numbers", f"{mechanism}: in {often:.0%} of the mixes.", 5))
+    return found
+
+
+def _above_cpu(frames: Frames) -> list[Part]:
+    rows = frames["balance"].query("mechanism in ('gdrf', @_MDRF[0], @_MDRF[1])")
+    lead, often = rows["memory_less_cpu"], rows["memory_above_cpu"]
+    return [
+        Part(
+            bool((lead > 0.05).all()),
+            "numbers",
+            f"Mean lead of memory {lead.min():.3f} to {lead.max():.3f}.",
+            len(rows),
+        ),
+        Part(
+            bool((often == 1).all()),
+            "numbers",
+            f"Memory is ahead in {often.min():.0%} of the mixes at least.",
+            len(rows),
+        ),
+    ]
+
+
+def _gap(frames: Frames) -> list[Part]:
+    found = []
+    for measure in ("fairness", "fairness_mean"):
+        for against in _MDRF:
+            gap = _curve(frames, measure, "gdrf") - _curve(frames, measure, against)
+            found.append(
+                Part(
+                    bool((gap > 0).all() and (gap.diff().iloc[1:] > 0).all()),
+                    "numbers",
+                    f"{measure} less that of {against}: {gap.iloc[0]:+.3g} at {gap.index[0]} machines, "
+                    f"{gap.iloc[-1]:+.3g} at {gap.index[-1]}.",
+                    len(gap),
+                )
+            )
+    return found
+
+
+_PRINTED, _BENT = (
+    Mechanism("gains as printed", _as_printed),
+    Mechanism("bent curves", _bent),
+)
+_about_figures("figure1.more", "Figure 1", "GDRF places more tasks than MDRF.", _ahead("tasks"), _PRINTED)
+_about_figures(
+    "figure1.percent",
+    "Figure 1",
+    "GDRF places about 12 % more tasks than MDRF.",
+    _about("tasks", 0.12),
+    _PRINTED,
+    "number",
+)
+_about_figures("figure1.steady", "Figure 1", "The number of tasks grows steadily with the machines.", _steady, _BENT)
+_about_figures("figure2.total", "Figure 2", "GDRF's total CPU utilisation is above MDRF's.", _ahead("cpu"), _PRINTED)
+_about_figures(
+    "figure2.mean", "Figure 2", "GDRF's machine-average of CPU is above MDRF's.", _ahead("cpu_mean"), _PRINTED
+)
+_about_figures("figure2.level", "Figure 2", "CPU utilisation levels off as machines are added.", _level, _BENT)
+_about_figures(
+    "figure3.total", "Figure 3", "GDRF's total memory utilisation is above MDRF's.", _ahead("memory"), _PRINTED
+)
+_about_figures(
+    "figure3.mean_above", "Figure 3", "Memory's machine-average exceeds its total under both.", _mean_above, _BENT
+)
+_about_figures(
+    "figure3.close",
+    "Figure 3",
+    "GDRF's total and machine-average of memory are closer together than MDRF's.",
+    _ahead("memory_gap", -1),
+    _PRINTED,
+)
+_about_figures("figure3.above_cpu", "Figures 2 and 3", "Memory utilisation is far above CPU's.", _above_cpu, _BENT)
+_about_figures(
+    "figure4.higher",
+    "Figure 4",
+    "GDRF's fairness value is above MDRF's (summed over machines; the cell as one machine).",
+    _both(_ahead("fairness"), _ahead("fairness_whole")),
+    _PRINTED,
+)
+_about_figures(
+    "figure4.percent",
+    "Figure 4",
+    "GDRF's fairness value is about 15 % above MDRF's (summed over machines; the cell as one machine).",
+    _both(_about("fairness", 0.15), _about("fairness_whole", 0.15)),
+    _PRINTED,
+    "number",
+)
+_about_figures(
+    "figure4.gap", "Figure 4", "The lead in the fairness value grows with the number of machines.", _gap, _PRINTED
+)
+
+
+def _covered(users: int) -> Fraction:
+    """Probability that so many even draws from 16 combinations meet at least 14 of them."""
+    # P(exactly c of 16 seen) = C(16, c) * sum_s (-1)^(c-s) C(c, s) (s/16)^users
+    total = Fraction(0)
+    for c in (14, 15, 16):
+        total += comb(16, c) * sum((-1) ** (c - s) * comb(c, s) * Fraction(s, 16) ** users for s in range(c + 1))
+    return total
+
+
+@claim(
+    id="gdrf.users.cover",
+    locator="Table 3",
+    kind="number",
+    variant="nearly all: at least 14 of 16",
+    statement="20 users drawn evenly from 1..4 by 1..4 cover nearly all combinations, in more than half of the draws.",
+    mechanism=Mechanism("20 users", partial(_covered, 20)),
+    mutant=Mechanism("60 users", partial(_covered, 60)),
+)
+def _cover(effort: Effort, judged: Mechanism) -> Evidence:
+    chance = judged.run()
+    return Evidence.of(
+        Part(chance > Fraction(1, 2), "numbers", f"Counted exactly: in {float(chance):.2%} of the draws.", 1)
+    )

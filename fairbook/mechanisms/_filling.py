@@ -1,0 +1,450 @@
+"""Fill machines with whole tasks one by one: who comes next, and which machine takes the task.
+
+The engine of GDRF, of DRFH's heuristics and of the stand-in for MDRF. They differ in two rules only.
+
+*Who*: the user with the least of something so far (amounts, dominant share), ties by a fixed rank; one at a time, or a
+queue of several slots that is then served in order of rank. A user whose task fits nowhere leaves for good: machines
+only fill up.
+
+*Where*: among the machines with room, those of the user's best level (levels say how well types match), and of these
+the one with the largest key, ties by the lowest number. Two cases:
+
+* The key belongs to the machine alone (f of GDRF, first fit). Machines are the leaves of a tournament whose nodes keep,
+  for each distinct demand (beyond 64, for each set of similar ones), the largest key below of a machine with room. A
+  placement changes one leaf and what is above it.
+* The key depends on the user, too (best fit). Each user has a tournament of its own over the machines; a placement
+  changes one leaf in each of them, which is caught up with when that user's turn comes.
+
+Sums on a machine are kept so that whole-number demands give exact amounts and the same key in whatever order tasks
+came: ties are then ties, not accidents of rounding.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from fairbook.errors import InvalidInput
+from fairbook.model import FloatArray
+from fairbook.placement import FITS, MOST_TASKS, Cell, Placement
+
+Key = Literal["first", "fairness", "fairness_empty_last", "fairness_after", "best_fit", "entropy"]
+
+_SHARED = {"first": 0, "fairness": 1, "fairness_empty_last": 2}
+_OWN = {"fairness_after": 0, "best_fit": 1, "entropy": 2}
+_BLOCK = 1 << 17  # placements between two looks at the keyboard, about a tenth of a second
+_KINDS = 64
+_MOST_SHARED, _MOST_OWN = 2**27, 3 * 10**8  # of 8 and of 16 bytes each
+_LAST = -1e300  # a key below all others that still counts
+
+# where the running numbers are: tasks placed, users in the heap, place in the order of the round, tasks to pause at
+_PLACED, _WAITING, _AT, _STOP = 0, 1, 2, 3
+_NOBODY, _PAUSE = -1, -2
+
+
+# ------------------------------------------------------------------------------------------------ who comes next
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _sink(heap: Any, size: int, at: int, held: Any, rank: Any) -> None:
+    """Restore the heap of users below one place: least held first, then rank."""
+    user = heap[at]
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size:
+            a, b = heap[child], heap[child + 1]
+            if held[b] < held[a] or (held[b] == held[a] and rank[b] < rank[a]):
+                child += 1
+        other = heap[child]
+        if held[user] < held[other] or (held[user] == held[other] and rank[user] < rank[other]):
+            break
+        heap[at] = other
+        at = child
+    heap[at] = user
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _next(numbers: Any, bounds: Any, unit: Any, per: Any, rank: Any, heap: Any, slots: Any, held: Any,
+          gone: Any) -> int:
+    """Give a slot to the user with the least and return it, or _NOBODY."""
+    while numbers[_WAITING] > 0:
+        i = heap[0]
+        done = gone[i] or slots[i] >= bounds[i]
+        if done:
+            numbers[_WAITING] -= 1
+            heap[0] = heap[numbers[_WAITING]]
+        else:
+            slots[i] += 1
+            held[i] = slots[i] * unit[i] / per[i]  # of whole numbers this is rounded once: equal amounts are equal
+        _sink(heap, numbers[_WAITING], 0, held, rank)
+        if not done:
+            return i
+    return _NOBODY
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _turn(numbers: Any, bounds: Any, unit: Any, per: Any, rank: Any, order: Any, per_round: int, heap: Any,
+          slots: Any, held: Any, gone: Any, grants: Any) -> int:
+    """Give the user whose task is placed next, _NOBODY at the end, or _PAUSE where it is time for a break."""
+    if numbers[_PLACED] == numbers[_STOP]:
+        return _PAUSE
+    if per_round == 1:
+        return _next(numbers, bounds, unit, per, rank, heap, slots, held, gone)
+    while True:
+        while numbers[_AT] < len(order):
+            i = order[numbers[_AT]]
+            if grants[i] > 0 and not gone[i]:
+                grants[i] -= 1
+                return i
+            grants[i] = 0
+            numbers[_AT] += 1
+        for _ in range(per_round):  # a new round
+            i = _next(numbers, bounds, unit, per, rank, heap, slots, held, gone)
+            if i < 0:
+                break
+            grants[i] += 1
+            numbers[_AT] = 0
+        if numbers[_AT] > 0:
+            return _NOBODY
+
+
+# ------------------------------------------------------------------------------------------------ which machine
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _log_fairness(used: Any, stakes: Any, size: float, totals: Any, empty: float) -> float:
+    """Logarithm of (8) on one machine: w log S."""
+    w, s = 0.0, 0.0
+    for r in range(len(totals)):
+        w += used[r]
+        if stakes[r] > 0.0:
+            s += stakes[r] / totals[r]
+    if s == 0.0:
+        return empty
+    return w / size * np.log(s)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _renew(tree: Any, base: int, node: int, key: float, needs: Any, limit: Any, used: Any) -> None:
+    """Give a leaf its new key, for the needs that still fit there, and bring the nodes above it up to date."""
+    for b in range(len(needs)):
+        if tree[base + node, b] > -np.inf:  # once too full, always too full
+            tree[base + node, b] = key
+            for r in range(len(used)):
+                if limit[r] - used[r] < needs[b, r]:
+                    tree[base + node, b] = -np.inf
+                    break
+    node >>= 1
+    while node:
+        left, right, here = tree[base + 2 * node], tree[base + 2 * node + 1], tree[base + node]
+        changed = False
+        for b in range(len(needs)):
+            larger = max(left[b], right[b])
+            changed |= larger != here[b]
+            here[b] = larger
+        if not changed:
+            break
+        node >>= 1
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _search(tree: Any, lowest: Any, base: int, kind: int, need: Any, limit: Any, used: Any, best: float,
+            machine: int, stack: Any) -> Any:
+    """Find the machine with room and the largest key, ties by the lowest number; better than the one given, or that."""
+    leaves = lowest[base]  # the place of a node that does not exist keeps their number
+    stack[0] = 1
+    top = 1
+    while top:
+        top -= 1
+        node = stack[top]
+        here = base + node
+        key = tree[here, kind]
+        if key == -np.inf or key < best or (key == best and lowest[here] >= machine):
+            continue
+        if node >= leaves:
+            j = lowest[here]
+            fits = True
+            for r in range(len(need)):  # one of several similar needs may be larger than what the tree knows
+                fits = fits and limit[j, r] - used[j, r] >= need[r]
+            if fits:
+                best, machine = key, j
+        else:  # the better branch is looked at first, the one put down last
+            better = 2 * node if tree[base + 2 * node, kind] >= tree[base + 2 * node + 1, kind] else 2 * node + 1
+            stack[top] = better ^ 1
+            stack[top + 1] = better
+            top += 2
+    return best, machine
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _fill_shared(numbers: Any, log_user: Any, log_machine: Any, demands: Any, bounds: Any, unit: Any, per: Any,
+                 rank: Any, order: Any, per_round: int, heap: Any, slots: Any, held: Any, gone: Any, grants: Any,
+                 totals: Any, dominant: Any, limit: Any, size: Any, used: Any, stakes: Any, group: Any, level: Any,
+                 levels: int, leaf: Any, bases: Any, tree: Any, lowest: Any, needs: Any, kinds: Any, kind: int) -> bool:
+    """Place tasks, keys shared by all users, until a break is due (False) or nobody can have more (True)."""
+    m = demands.shape[1]
+    stack = np.empty(130, np.int64)
+    none = np.iinfo(np.int32).max
+    empty = _LAST if kind == 2 else 0.0
+    while True:
+        i = _turn(numbers, bounds, unit, per, rank, order, per_round, heap, slots, held, gone, grants)
+        if i < 0:
+            return i == _NOBODY
+        machine = none
+        wanted = 0
+        while machine == none and wanted < levels:
+            best = -np.inf
+            for g in range(len(bases)):
+                if level[i, g] == wanted:
+                    best, machine = _search(tree, lowest, bases[g], kinds[i], demands[i], limit, used, best, machine,
+                                            stack)
+            wanted += 1
+        if machine == none:
+            gone[i] = True
+            continue
+        log_user[numbers[_PLACED]] = i
+        log_machine[numbers[_PLACED]] = machine
+        numbers[_PLACED] += 1
+        for r in range(m):
+            used[machine, r] += demands[i, r]
+        key = 0.0
+        if kind:
+            stakes[machine, dominant[i]] += demands[i, dominant[i]]
+            key = _log_fairness(used[machine], stakes[machine], size[machine], totals, empty)
+        _renew(tree, bases[group[machine]], leaf[machine], key, needs, limit[machine], used[machine])
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _own_key(kind: int, i: int, j: int, demands: Any, dominant: Any, firsts: Any, mixes: Any, used: Any, stakes: Any,
+             capacity: Any, limit: Any, size: Any, totals: Any) -> float:
+    """Give the key of machine j for user i, -inf where the task does not fit."""
+    m = len(totals)
+    for r in range(m):
+        if limit[j, r] - used[j, r] < demands[i, r]:
+            return -np.inf
+    key = 0.0
+    if kind == 0:  # as in _log_fairness, with the task on the machine
+        w, s = 0.0, 0.0
+        for r in range(m):
+            w += used[j, r] + demands[i, r]
+            stake = stakes[j, r] + (demands[i, r] if r == dominant[i] else 0.0)
+            if stake > 0.0:
+                s += stake / totals[r]
+        return w / size[j] * np.log(s)
+    # what is free is at least what fits, whatever rounding says
+    first = firsts[i]
+    ahead = max(capacity[j, first] - used[j, first], demands[i, first])
+    if kind == 1:
+        for r in range(m):
+            if totals[r] > 0.0:
+                free = max(capacity[j, r] - used[j, r], demands[i, r]) / ahead
+                key -= abs(demands[i, r] / demands[i, first] - free) * (totals[first] / totals[r])
+        return key
+    whole = 0.0
+    for r in range(m):
+        if totals[r] > 0.0:
+            whole += max(capacity[j, r] - used[j, r], demands[i, r]) / ahead * (totals[first] / totals[r])
+    for r in range(m):
+        if demands[i, r] > 0.0:
+            free = max(capacity[j, r] - used[j, r], demands[i, r]) / ahead
+            key += mixes[i, r] * np.log(free * (totals[first] / totals[r]) / whole)
+    return key
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _beats(a: int, b: int, keys: Any, level: Any, group: Any, levels: int) -> bool:
+    """Tell whether machine a comes before machine b for one user."""
+    if levels > 1 and keys[a] > -np.inf and keys[b] > -np.inf and level[group[a]] != level[group[b]]:
+        return level[group[a]] < level[group[b]]
+    return keys[a] > keys[b] or (keys[a] == keys[b] and a < b)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _fill_own(numbers: Any, log_user: Any, log_machine: Any, demands: Any, bounds: Any, unit: Any, per: Any,
+              rank: Any, order: Any, per_round: int, heap: Any, slots: Any, held: Any, gone: Any, grants: Any,
+              totals: Any, dominant: Any, limit: Any, size: Any, used: Any, stakes: Any, group: Any, level: Any,
+              levels: int, capacity: Any, mixes: Any, firsts: Any, seen: Any, last: Any, keys: Any,
+              winners: Any, kind: int) -> bool:
+    """Place tasks, each user with keys of its own, until a break is due (False) or nobody can have more (True)."""
+    N, m = used.shape
+    while True:
+        i = _turn(numbers, bounds, unit, per, rank, order, per_round, heap, slots, held, gone, grants)
+        if i < 0:
+            return i == _NOBODY
+        mine, top = keys[i], winners[i]
+        if seen[i] < 0 or numbers[_PLACED] - seen[i] > N:  # cheaper to build anew than to catch up
+            for j in range(N):
+                top[N + j] = j
+                mine[j] = -np.inf
+                if level[i, group[j]] < levels:
+                    mine[j] = _own_key(kind, i, j, demands, dominant, firsts, mixes, used, stakes, capacity, limit,
+                                       size, totals)
+            for node in range(N - 1, 0, -1):
+                a, b = top[2 * node], top[2 * node + 1]
+                top[node] = a if _beats(a, b, mine, level[i], group, levels) else b
+        else:
+            for t in range(seen[i], numbers[_PLACED]):
+                j = log_machine[t]
+                if last[j] != t or mine[j] == -np.inf:  # it comes again below; once too full, always too full
+                    continue
+                mine[j] = _own_key(kind, i, j, demands, dominant, firsts, mixes, used, stakes, capacity, limit, size,
+                                   totals)
+                node = (N + j) >> 1
+                while node:
+                    a, b = top[2 * node], top[2 * node + 1]
+                    winner = a if _beats(a, b, mine, level[i], group, levels) else b
+                    if top[node] == winner and winner != j:
+                        break
+                    top[node] = winner
+                    node >>= 1
+        seen[i] = numbers[_PLACED]
+        machine = top[1]
+        if mine[machine] == -np.inf:
+            gone[i] = True
+            continue
+        log_user[numbers[_PLACED]] = i
+        log_machine[numbers[_PLACED]] = machine
+        last[machine] = numbers[_PLACED]
+        numbers[_PLACED] += 1
+        for r in range(m):
+            used[machine, r] += demands[i, r]
+        stakes[machine, dominant[i]] += demands[i, dominant[i]]
+
+
+# ------------------------------------------------------------------------------------------------- the whole run
+
+
+def _representatives(demands: FloatArray, most: int) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Sort users into at most so many kinds: what the least demanding of each needs, and the kind of each user.
+
+    A machine that has no room for the needs of a kind has none for any user of it.
+    """
+    rows, which = np.unique(demands, axis=0, return_inverse=True)
+    parts = [np.arange(len(rows))]
+    while len(parts) < most and max(map(len, parts)) > 1:
+        part = parts.pop(max(range(len(parts)), key=lambda p: len(parts[p])))
+        spread = np.ptp(np.log(np.where(rows[part] > 0, rows[part], rows[part].max() * 1e-9)), axis=0)
+        part = part[np.argsort(rows[part, spread.argmax()], kind="stable")]
+        parts += [part[: len(part) // 2], part[len(part) // 2 :]]
+    kind = np.empty(len(rows), np.int64)
+    for number, part in enumerate(parts):
+        kind[part] = number
+    return np.array([rows[part].min(axis=0) for part in parts]), kind[which.reshape(-1)]
+
+
+def _tournaments(group: NDArray[np.int64], empty: float, classes: NDArray[np.int64],
+                 fits: NDArray[np.bool_]) -> tuple[Any, ...]:
+    """Build the tournament of each group of machines, all of them empty; ``fits`` (K, kinds) by class of machines."""
+    bases, lows = [], []
+    leaf = np.empty(len(group), np.int64)
+    members = [np.flatnonzero(group == g) for g in range(int(group.max()) + 1)]
+    sizes = [1 << (len(one) - 1).bit_length() for one in members]
+    tree = np.full((2 * sum(sizes), fits.shape[1]), -np.inf)
+    offset = 0
+    for one, leaves in zip(members, sizes, strict=True):
+        leaf[one] = leaves + np.arange(len(one))
+        part, low = tree[offset : offset + 2 * leaves], np.full(2 * leaves, np.iinfo(np.int32).max, np.int64)
+        part[leaves : leaves + len(one)][fits[classes[one]]] = empty
+        low[leaves : leaves + len(one)] = one
+        width = leaves
+        while width > 1:  # level by level upwards
+            half = width // 2
+            part[half:width] = part[width : 2 * width].reshape(half, 2, -1).max(axis=1)
+            low[half:width] = low[width : 2 * width].reshape(half, 2).min(axis=1)
+            width = half
+        low[0] = leaves
+        bases.append(offset)
+        lows.append(low)
+        offset += 2 * leaves
+    return leaf, np.array(bases), tree, np.concatenate(lows)
+
+
+def refuse_too_many(cell: Cell) -> None:
+    """Raise InvalidInput where more whole tasks may fit the machines than can be placed one by one. Cost O(n K m)."""
+    needs = np.where(cell.demands > 0, cell.demands, np.inf)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        runs = np.where(np.isfinite(needs), cell.machines / needs, np.inf).min(axis=2) @ cell.machine_counts
+    asked = np.minimum(runs, cell.max_tasks)
+    if min(asked.sum(), runs.max()) > MOST_TASKS:
+        raise InvalidInput("demands", f"must be large enough that at most {MOST_TASKS:g} whole tasks fit the machines",
+                           f"up to {asked.max():.3g} tasks of one user")
+
+
+def fill(cell: Cell, *, unit: FloatArray, per: FloatArray, rank: NDArray[np.int64], per_round: int, key: Key,
+         dominant: NDArray[np.int64], group: NDArray[np.int64], level: NDArray[np.int64], levels: int,
+         mechanism: str, full: bool, progress: bool) -> Placement:
+    """Place tasks until nobody can have more.
+
+    Parameters
+    ----------
+    cell : Cell
+    unit, per : ndarray, shape (n,)
+        A user with s slots holds s * unit / per; the least comes first.
+    rank : ndarray of int, shape (n,)
+        Place of each user where ties are broken and in which a round is served.
+    per_round : int
+        Slots of a round.
+    key : str
+        Which machine is best.
+    dominant : ndarray of int, shape (n,)
+        Dominant resource of each user, for (8).
+    group : ndarray of int, shape (N,)
+        Group of each machine: machines of one type.
+    level : ndarray of int, shape (n, groups)
+        How well a group suits a user, 0 best; ``levels`` or more: not at all.
+
+    Notes
+    -----
+    Cost, P placements: shared keys O(N b + P (log n + b (m + log N))) and O(N b) memory for b different demands, up to
+    64 of them (and N b up to 3 10^7; more are sorted into so many kinds, and some machines are then looked at in vain);
+    own keys O(n N m + P n (m + log N)) and O(n N) memory.
+    """
+    n, m = cell.demands.shape
+    k = cell.machine_class
+    N = len(k)
+    refuse_too_many(cell)
+    if key in _OWN and n * N > _MOST_OWN:
+        raise InvalidInput("machine_counts", f"must be fewer where each user ranks the machines by itself: users times "
+                           f"machines at most {_MOST_OWN:g}", f"{n} times {N}")
+    # one layout for all callers: each other one would be compiled anew
+    unit, per = np.ascontiguousarray(unit), np.ascontiguousarray(per)
+    rank, dominant, level = (np.ascontiguousarray(one) for one in (rank, dominant, level))
+    demands, totals, capacity = cell.demands.copy(), cell.totals, cell.machines[k]
+    bounds = np.minimum(cell.max_tasks, 2.0**62).astype(np.int64)
+    order = np.argsort(rank)  # of users who hold nothing yet this is a heap, too
+    limit = capacity * (1 + FITS)
+    used, stakes = np.zeros((N, m)), np.zeros((N, m))
+    numbers = np.array([0, n, n, 0], dtype=np.int64)
+    queue = (order.copy(), np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_), np.zeros(n, np.int64))
+    common = (demands, bounds, unit, per, rank, order, per_round, *queue, totals, dominant, limit,
+              capacity.sum(axis=1), used, stakes, group, level, levels)
+    rest: tuple[Any, ...]
+    if key in _SHARED:
+        needs, kinds = _representatives(demands, int(np.clip(_MOST_SHARED // (4 * N), 1, _KINDS)))
+        empty = _LAST if key == "fairness_empty_last" else 0.0
+        fits = np.all(needs <= (cell.machines * (1 + FITS))[:, None], axis=2)
+        rest = (*_tournaments(group, empty, k, fits), needs, kinds, _SHARED[key])
+        step = _fill_shared
+    else:
+        mixes = cell.shares / cell.shares.sum(axis=1, keepdims=True)
+        rest = (capacity, mixes, (demands > 0).argmax(axis=1), np.full(n, -1, np.int64),
+                np.full(N, -1, np.int64), np.empty((n, N)), np.empty((n, 2 * N), np.int32), _OWN[key])
+        step = _fill_own
+    users, machines = np.empty(_BLOCK, np.int32), np.empty(_BLOCK, np.int32)
+    with tqdm(unit=" tasks", disable=not progress, desc=mechanism) as bar:
+        while True:
+            numbers[_STOP] += _BLOCK
+            if numbers[_STOP] > len(users):
+                users, machines = np.concatenate([users, users]), np.concatenate([machines, machines])
+            done = step(numbers, users, machines, *common, *rest)
+            bar.update(int(numbers[_PLACED]) - bar.n)
+            if done:
+                break
+    placed = int(numbers[_PLACED])
+    return Placement(cell, users[:placed].copy(), machines[:placed].copy(), mechanism, full)

@@ -1,0 +1,146 @@
+"""DRFH (Wang, Liang, Li 2015): dominant resource fairness over a whole cell of machines of many shapes.
+
+A user's dominant share is its largest part of the whole cell. Divisible tasks: the lowest level (dominant share by
+weight) is made as large as the machines allow, then the next, a linear programme over classes of machines. Whole tasks:
+progressive filling, the user with the lowest level next, with a rule for the machine: Best-Fit takes the one whose free
+resources have the shape of the task, First-Fit the first with room.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, overload
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linprog
+
+from fairbook.errors import FairbookError
+from fairbook.mechanisms._filling import fill
+from fairbook.mechanisms.gdrf import choose
+from fairbook.model import FloatArray, as_weights
+from fairbook.placement import Cell, FluidPlacement, Placement, as_cell
+
+__all__ = ["drfh"]
+
+Method = Literal["best_fit", "first_fit", "fluid"]
+
+_NEAR = 1e-9  # levels and prices this close count as equal
+
+
+@overload
+def drfh(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, weights: Any = None, *,
+         method: Literal["best_fit", "first_fit"] = "best_fit", progress: bool = False) -> Placement: ...
+@overload
+def drfh(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, weights: Any = None, *,
+         method: Literal["fluid"], progress: bool = False) -> FluidPlacement: ...
+def drfh(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, weights: Any = None, *,
+         method: Method = "best_fit", progress: bool = False) -> Placement | FluidPlacement:
+    """Place tasks by dominant resource fairness over all machines (DRFH, Wang et al. 2015).
+
+    Parameters
+    ----------
+    demands : array_like or DataFrame, shape (n, m)
+        Resource per task; zeros allowed, at least one positive entry a row.
+    machines : array_like or DataFrame, shape (K, m)
+        Capacity of one machine of each class, in the unit of the demands.
+    machine_counts : array_like, shape (K,), optional
+        Machines of each class. Default: one each.
+    max_tasks : array_like, shape (n,), optional
+        Bounds, rounded down; ``inf`` for none. Default: no bounds.
+    weights : array_like, shape (n,), optional
+        Positive, scaled to sum to 1. Default: equal.
+    method : {"best_fit", "first_fit", "fluid"}
+        Whole tasks with one of the two heuristics, or the optimum in fractions of tasks.
+    progress : bool
+        Show a progress bar on stderr (heuristics).
+
+    Returns
+    -------
+    Placement or, for ``"fluid"``, FluidPlacement
+        ``tasks`` (n,), ``dominant_shares`` (n,), ``utilisation`` (m,), ``violations()``; fluid: ``level``.
+
+    Raises
+    ------
+    InvalidInput
+        Naming argument, rule and value.
+
+    Notes
+    -----
+    Best-Fit takes the machine with the smallest sum over r of abs(d_r / d_1 - c_r / c_1), where d and the free c
+    are parts of the cell's totals and 1 stands for the first resource that the task needs. Ties: lowest number of
+    user and machine. A user whose task fits nowhere leaves, the others go on.
+
+    Cost for P tasks on N machines: First-Fit O(N m + P (log n + m log N)); Best-Fit O(P n (m + log N)) and O(n N)
+    memory; fluid a linear programme with K n variables per level at which users stop, at most n of them.
+
+    References
+    ----------
+    Wang, Liang, Li, "Multi-resource fair allocation in heterogeneous cloud computing systems", IEEE TPDS 26(10),
+    2015: the programme of DRFH and the Best-Fit heuristic.
+
+    Examples
+    --------
+    One machine of (2 CPU, 12 GB) and one of (12 CPU, 2 GB); tasks of (0.2, 1) and (1, 0.2), as in the DRFH paper:
+
+    >>> drfh([[0.2, 1], [1, 0.2]], machines=[[2, 12], [12, 2]]).tasks
+    array([10, 10])
+    >>> drfh([[0.2, 1], [1, 0.2]], machines=[[2, 12], [12, 2]], method="first_fit").tasks
+    array([6, 6])
+    """
+    choose(method, "method", ("best_fit", "first_fit", "fluid"))
+    cell = as_cell(demands, machines, machine_counts, max_tasks)
+    n = len(cell.demands)
+    given = as_weights(weights, n, cell.named_users, contributed=True)  # not scaled: equal levels stay equal
+    if method == "fluid":
+        scaled = given / given.sum()
+        return FluidPlacement(cell, _fluid(cell, scaled), scaled, "drfh_fluid")
+    dominant = cell.shares.argmax(axis=1)
+    return fill(cell, unit=cell.demands[np.arange(n), dominant], per=cell.totals[dominant] * given,
+                rank=np.arange(n), per_round=1, key="best_fit" if method == "best_fit" else "first",
+                dominant=dominant, group=np.zeros(len(cell.machine_class), np.int64),
+                level=np.zeros((n, 1), np.int64), levels=1, mechanism=f"drfh_{method}", full=True, progress=progress)
+
+
+def _fluid(cell: Cell, weights: FloatArray) -> FloatArray:
+    """Solve for tasks by class, shape (K, n), lexicographically max-min in dominant share by weight.
+
+    Identical machines are one large machine here: what the large one holds can be dealt out in equal parts.
+    """
+    n, m = cell.demands.shape
+    K = len(cell.machines)
+    capacity = cell.machine_counts[:, None] * cell.machines / np.where(cell.totals > 0, cell.totals, 1)
+    # a unit of y is a level of one: a user's share of its dominant resource equal to its weight
+    per_level = weights / cell.shares.max(axis=1)
+    load = cell.shares * per_level[:, None]
+    bounds = cell.max_tasks / per_level
+    has = capacity > 0
+    able = ((cell.demands == 0) | has[:, None]).all(axis=2)  # whether a class has all that a user needs, (K, n)
+    # rows (k, r), columns (k, i), each row as a part of what the class has, so that tolerances are such parts, too
+    scale = sparse.diags_array(np.divide(1.0, capacity, out=np.zeros_like(capacity), where=has).ravel())
+    use = scale @ sparse.kron(sparse.eye_array(K), load.T, format="csr")
+    add = sparse.kron(np.ones((1, K)), sparse.eye_array(n), format="csr")
+    highest = np.where(able, np.inf, 0.0).ravel()
+    frozen = np.full(n, np.nan)
+    y = np.zeros(K * n)
+    while np.isnan(frozen).any():
+        rising = np.isnan(frozen)
+        # maximise g: sum_k y_ki >= g for who rises, >= its level for who has stopped; no bound may lie below g
+        A = sparse.vstack([sparse.hstack([use, sparse.csr_array((K * m, 1))]),
+                           sparse.hstack([-add, sparse.csr_array(rising[:, None].astype(float))])], format="csr")
+        b = np.concatenate([has.ravel().astype(float), -np.nan_to_num(frozen) * (1 - _NEAR)])
+        least = bounds[rising].min()
+        found = linprog(np.append(np.zeros(K * n), -1.0), A_ub=A, b_ub=b, method="highs",
+                        bounds=np.column_stack([np.zeros(K * n + 1), np.append(highest, least)]))
+        if found.status != 0:
+            raise FairbookError(f"the linear programme of DRFH was not solved: {found.message}")
+        y, g = found.x[:-1], float(found.x[-1])
+        # A price on a user's row: in every optimum its level is g (complementary slackness). The prices and that of
+        # the bound on g add up to one. Some of the users that cannot rise may have none; they stop in a later turn.
+        stop = rising & ((bounds <= g * (1 + _NEAR)) | (-found.ineqlin.marginals[K * m :] > _NEAR))
+        if not stop.any():
+            raise FairbookError("the linear programme of DRFH stopped nobody: its numbers are too far apart")
+        frozen[stop] = np.minimum(g, bounds[stop])
+    by_level = np.maximum(y, 0.0).reshape(K, n)
+    # at the last optimum some may stand above their level, where it costs nobody anything: DRFH equalises
+    have = by_level.sum(axis=0)
+    return by_level * np.divide(np.minimum(frozen, have), have, out=np.zeros(n), where=have > 0) * per_level

@@ -1,0 +1,187 @@
+"""GDRF (global dominant resource fairness, 2016): whole virtual machines on machines of many shapes, round by round.
+
+A user's virtual machines are all alike and count as its tasks. Shares are parts of the whole cell: the global dominant
+resource share (GDRS) of a user is the largest part of a resource that one task needs, its weight (GDRW) the sum of all
+those parts divided by the largest. A round has as many slots as there are users; each goes to the user with the least
+resource so far (Algorithm 2). The users of the round are then served in order of GDRS and GDRW, each task going to the
+machine with the largest fairness value f = S^w among those whose type is the user's (Algorithm 3), where w is the used
+part of the machine and S the sum of the dominant shares on it. It ends when nothing fits or nothing is asked for.
+
+The text leaves open, and arguments choose: what "least resource" measures; what the type of a machine is and what
+happens if none of the user's type has room; whether f counts the task at hand, and what 0^0 is on an empty machine.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbook.errors import InvalidInput
+from fairbook.mechanisms._filling import fill
+from fairbook.model import FloatArray, as_whole
+from fairbook.placement import Cell, Placement, as_cell
+
+__all__ = ["gdrf"]
+
+Match = Literal["nearest", "same", "any"]
+Least = Literal["amount", "dominant_share", "shares"]
+MachineType = Literal["share", "amount"]
+Choice = Literal["fairness", "fairness_empty_last", "fairness_after", "first"]
+Queue = Literal["rounds", "one_by_one"]
+
+
+def choose(value: Any, argument: str, allowed: tuple[str, ...]) -> None:
+    """Raise InvalidInput unless the value is one of those allowed."""
+    if not isinstance(value, str) or value not in allowed:
+        raise InvalidInput(argument, f"must be one of {', '.join(allowed)}", value)
+
+
+def lots(cell: Cell, seed: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Draw the order of the users and of the resources that settles what is left tied."""
+    rng = np.random.default_rng(as_whole(seed, "seed", 0))
+    n, m = cell.demands.shape
+    return rng.permutation(n), rng.permutation(m)
+
+
+def preferences(cell: Cell, lot: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Order the resources of each user: larger share, then larger amount, then lot, shape (n, m).
+
+    The first is the dominant resource (Algorithm 1).
+    """
+    keys = (np.broadcast_to(lot, cell.demands.shape), -cell.demands, -cell.shares)
+    return np.lexsort(keys, axis=1)
+
+
+def ranks(cell: Cell, lot: NDArray[np.int64], *, by_share: bool = True) -> NDArray[np.int64]:
+    """Rank the users by GDRS (if asked for) and GDRW (6), largest first, then lot, shape (n,)."""
+    largest, first = cell.shares.max(axis=1), cell.shares.argmax(axis=1)
+    # each part is rounded once, and the small ones are added first: of whole numbers equal weights come out equal
+    above = cell.demands * cell.totals[first][:, None]
+    below = cell.demands[np.arange(len(first)), first][:, None] * cell.totals
+    parts = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+    weight = np.sort(parts, axis=1).sum(axis=1)
+    order = np.lexsort((lot, -weight, -largest) if by_share else (lot, -weight))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return rank
+
+
+def groups(cell: Cell, by: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Group machines by their types: group of each machine (N,), and which resources are types of a group (G, m).
+
+    A machine's type is the resource of which it has most, by amount or as a part of the whole cell; a machine
+    with a tie has all of the tied types.
+    """
+    choose(by, "machine_type", ("share", "amount"))
+    size = cell.machines if by == "amount" else \
+        np.divide(cell.machines, cell.totals, out=np.zeros_like(cell.machines), where=cell.totals > 0)
+    types, group = np.unique(size == size.max(axis=1, keepdims=True), axis=0, return_inverse=True)
+    return group.reshape(-1)[cell.machine_class], types
+
+
+def levels_of(types: NDArray[np.bool_], preference: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Give the place, in a user's order of resources, of the best type of each group, shape (n, G)."""
+    return types[:, preference].argmax(axis=2).T
+
+
+def gdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, seed: int = 0, *,
+         match: Match = "nearest", least: Least = "amount", machine_type: MachineType = "share",
+         choice: Choice = "fairness", queue: Queue = "rounds", progress: bool = False) -> Placement:
+    """Place whole tasks by global dominant resource fairness (GDRF, 2016, Algorithms 1 to 3).
+
+    Parameters
+    ----------
+    demands : array_like or DataFrame, shape (n, m)
+        Resource per task (virtual machine); zeros allowed, at least one positive entry a row.
+    machines : array_like or DataFrame, shape (K, m)
+        Capacity of one machine of each class, in the unit of the demands.
+    machine_counts : array_like, shape (K,), optional
+        Machines of each class. Default: one each.
+    max_tasks : array_like, shape (n,), optional
+        Tasks requested, ``inf`` for as many as fit. Default: no bounds.
+    seed : int
+        Settles ties that the paper settles at random: one lot for the users and one for the resources.
+    match : {"nearest", "same", "any"}
+        Machines that a user may have. ``"nearest"`` (the prose): those whose type is its dominant resource; where none
+        of them has room, those of its second resource, and so on. ``"same"`` (Algorithm 3 as printed): the former
+        only. ``"any"``: all alike.
+    least : {"amount", "dominant_share", "shares"}
+        What is least in Algorithm 2: the sum of all amounts (a unit of CPU counts like a unit of memory, as in
+        equation 5), the dominant share, or the sum of all shares.
+    machine_type : {"share", "amount"}
+        Whether a machine's type is the resource of which it has most as a part of the whole cell, or by amount. Ties
+        give a machine several types.
+    choice : {"fairness", "fairness_empty_last", "fairness_after", "first"}
+        Among those with room: the largest f as the machine stands, 0^0 = 1 (an empty machine comes first while S < 1);
+        the same with 0^0 = 0 (an empty machine comes last); the largest f with the task counted in; or the lowest
+        number, without f.
+    queue : {"rounds", "one_by_one"}
+        Rounds of as many slots as users, each served in order of GDRS and GDRW; or one slot at a time, which is
+        progressive filling.
+    progress : bool
+        Show a progress bar on stderr.
+
+    Returns
+    -------
+    Placement
+        ``tasks`` (n,), ``states`` (machines grouped by contents), ``explain(user)``, ``violations()``.
+
+    Raises
+    ------
+    InvalidInput
+        Naming argument, rule and value.
+
+    Notes
+    -----
+    Cost O(N m + P (log n + m log N)) for P tasks placed on N machines, plus what is searched in vain near the end,
+    when branches of machines seem to have room and have none; ``"fairness_after"`` costs O(P n (m + log N)) and
+    O(n N) memory. A task fits if it overdraws no resource by more than 1e-12 of the machine. Ties between machines go
+    to the lowest number; f ties where it is equal as computed (equal amounts and equal shares on machines of equal size
+    do; powers that agree by chance, like (1/16)^(1/2) and (1/8)^(2/3), may not). It can be interrupted; what was placed
+    is then lost.
+
+    References
+    ----------
+    "GDRF", Journal of Computer Applications (Chinese) 36(10), 2016, equations (1) to (8), Algorithms 1 to 3.
+
+    Examples
+    --------
+    Two machines of (4, 4), tasks of (1, 2) and (2, 1):
+
+    >>> gdrf([[1, 2], [2, 1]], machines=[[4, 4]], machine_counts=[2]).tasks
+    array([2, 2])
+    """
+    choose(match, "match", ("nearest", "same", "any"))
+    choose(least, "least", ("amount", "dominant_share", "shares"))
+    choose(choice, "choice", ("fairness", "fairness_empty_last", "fairness_after", "first"))
+    choose(queue, "queue", ("rounds", "one_by_one"))
+    cell = as_cell(demands, machines, machine_counts, max_tasks)
+    n, m = cell.demands.shape
+    lot_users, lot_resources = lots(cell, seed)
+    preference = preferences(cell, lot_resources)
+    dominant = preference[:, 0]
+    unit, per = measure(cell, least, dominant)
+    group, types = groups(cell, machine_type)
+    level = levels_of(types, preference)
+    if match == "any":
+        group, level = np.zeros_like(group), np.zeros((n, 1), np.int64)
+    return fill(cell, unit=unit, per=per, rank=ranks(cell, lot_users), per_round=n if queue == "rounds" else 1,
+                key=choice, dominant=dominant, group=group, level=level, levels=m if match == "nearest" else 1,
+                mechanism="gdrf", full=match != "same", progress=progress)
+
+
+def measure(cell: Cell, least: Any, dominant: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
+    """Give numerator and denominator of what one task adds to "resource so far", (n,) each."""
+    n = len(cell.demands)
+    if least == "amount":
+        return cell.demands.sum(axis=1), np.ones(n)
+    if least == "shares":
+        present = cell.totals[cell.totals > 0]
+        common = present.prod()
+        if common < 2.0**53 and (present == np.floor(present)).all():  # one denominator: equal sums are equal
+            factors = np.divide(common, cell.totals, out=np.zeros_like(cell.totals), where=cell.totals > 0)
+            return cell.demands @ factors, np.full(n, common)
+        return cell.shares.sum(axis=1), np.ones(n)
+    return cell.demands[np.arange(n), dominant], cell.totals[dominant]

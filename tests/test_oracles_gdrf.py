@@ -1,0 +1,626 @@
+"""The judges of placements: rules in fractions against cases by hand, bounds against certificates and brute force."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from fractions import Fraction
+from itertools import product
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+import fairbook as fb
+from fairbook.oracles import drfh, gdrf
+from fairbook.oracles.drf import exact_tasks
+from fairbook.oracles.drfh import fluid_share, whole_share
+from fairbook.oracles.gdrf import (
+    exact_drfh,
+    exact_gdrf,
+    exact_mdrf,
+    exact_per_server,
+    most_tasks,
+    most_tasks_whole,
+    same_mix,
+    sign_of_product,
+)
+from tests.strategies import FEW, REPEATABLE, ratios
+
+F = Fraction
+READINGS = [dict(zip(("match", "least", "machine_type", "choice", "queue"), values, strict=True)) for values in product(
+    ("nearest", "same", "any"), ("amount", "dominant_share", "shares"), ("share", "amount"),
+    ("fairness", "fairness_empty_last", "fairness_after", "first"), ("rounds", "one_by_one"))]
+INF = float("inf")
+
+
+class Case(NamedTuple):
+    """Whole numbers: demands (n, m), machines (K, m), counts (K,), bounds (n,) with inf for none."""
+
+    demands: list[list[int]]
+    machines: list[list[int]]
+    counts: list[int]
+    max_tasks: list[float]
+
+    @property
+    def each(self) -> list[list[int]]:
+        """Machines one by one."""
+        return [row for row, count in zip(self.machines, self.counts, strict=True) for _ in range(count)]
+
+    @property
+    def pool(self) -> list[int]:
+        return [sum(column) for column in zip(*self.each, strict=True)]
+
+    @property
+    def dominant(self) -> list[Fraction]:
+        return [max(F(d, s) for d, s in zip(row, self.pool, strict=True) if d) for row in self.demands]
+
+
+@st.composite
+def cases(draw: st.DrawFn, max_n: int = 4, max_K: int = 3, max_m: int = 3, largest: int = 4, bounds: bool = True,
+          binary: bool = False) -> Case:
+    """Draw a small case with zeros and ties; ``binary``: one machine more makes all totals powers of two."""
+    n, m, K = draw(st.integers(1, max_n)), draw(st.integers(1, max_m)), draw(st.integers(1, max_K))
+    row = st.lists(st.integers(0, largest), min_size=m, max_size=m).filter(any)
+    size = st.lists(st.integers(0, 2 * largest), min_size=m, max_size=m).filter(any)
+    demands = draw(st.lists(row, min_size=n, max_size=n))
+    machines = draw(st.lists(size, min_size=K, max_size=K))
+    counts = draw(st.lists(st.integers(1, 2), min_size=K, max_size=K))
+    limit = st.one_of(st.just(INF), st.integers(0, 4).map(float)) if bounds else st.just(INF)
+    totals = [sum(c * row[r] for row, c in zip(machines, counts, strict=True)) for r in range(m)]
+    if binary:
+        machines.append([2 ** t.bit_length() - t for t in totals])
+    elif not all(totals):
+        machines.append([1 + (t == 0) for t in totals])
+    counts += [1] * (len(machines) - K)
+    return Case(demands, machines, counts, draw(st.lists(limit, min_size=n, max_size=n)))
+
+
+def reachable(case: Case) -> set[tuple[int, ...]]:
+    """All tasks (n,) that some placement of whole tasks has, within bounds: machine by machine, everything tried."""
+    n = len(case.demands)
+    found = {(0,) * n}
+    for machine in case.each:
+        fill = {(0,) * n}
+        while True:
+            more = {(*x[:i], x[i] + 1, *x[i + 1:]) for x in fill for i in range(n)}
+            more = {x for x in more if all(a <= b for a, b in zip(x, case.max_tasks, strict=True)) and all(
+                sum(v * d[r] for v, d in zip(x, case.demands, strict=True)) <= c for r, c in enumerate(machine))}
+            if more <= fill:
+                break
+            fill |= more
+        found = {tuple(a + b for a, b in zip(x, y, strict=True)) for x in found for y in fill}
+        found = {x for x in found if all(a <= b for a, b in zip(x, case.max_tasks, strict=True))}
+    return found
+
+
+def test_oracles_do_without_the_mechanisms() -> None:
+    code = ("import sys, fairbook.oracles.gdrf, fairbook.oracles.drfh; "
+            "sys.exit(any(name.startswith(('fairbook.mechanisms', 'numba')) for name in sys.modules))")
+    assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
+
+
+# ------------------------------------------------------------------------------------------------------- powers
+
+
+@REPEATABLE
+@given(st.lists(st.tuples(ratios(9), st.integers(-6, 6), st.integers(1, 4)), min_size=1, max_size=4))
+def test_sign_of_a_product_is_that_of_whole_powers(terms: list[tuple[Fraction, int, int]]) -> None:
+    product_ = F(1)
+    for x, a, b in terms:  # x^(a/b): all to the 12th power
+        product_ *= x ** (12 * a // b)
+    assert sign_of_product([(x, F(a, b)) for x, a, b in terms]) == (product_ > 1) - (product_ < 1)
+
+
+def test_sign_of_a_product_sees_ties_and_what_is_nearly_one() -> None:
+    assert sign_of_product([(F(1, 8), F(1, 3)), (F(1, 4), F(-1, 2))]) == 0  # both are 1/2; in floats they differ
+    assert sign_of_product([(F(1, 8), F(1, 3) + F(1, 10**30)), (F(1, 4), F(-1, 2))]) == -1
+    assert sign_of_product([(F(10**60 + 1, 10**60), F(1)), (F(10**60, 10**60 - 1), F(-1))]) == -1
+    assert sign_of_product([(F(6), F(10**9)), (F(2), F(-(10**9))), (F(3), F(-(10**9)))]) == 0
+    assert sign_of_product([(F(1), F(5)), (F(7), F(0))]) == 0
+
+
+# ----------------------------------------------------------------------------------------------- worked by hand
+
+
+def test_rounds_by_hand() -> None:
+    # One resource, 20 of it on one machine; A needs 1, B 3, C 4, so rank is C, B, A. Least amounts so far:
+    # round 1: C B A (all 0), now A1 B3 C4. Round 2: A (to 2), A (to 3), B (tie at 3, the higher rank), now A3 B6 C4;
+    # served B A A. Round 3: A (4), C (tie at 4), A (5); served C A A; 19 in use. Round 4: A (6), B (tie), A (7); B does
+    # not fit and leaves, A fits once and leaves. Round 5: all to C, which does not fit.
+    demands, machines = [[1], [3], [4]], [[20]]
+    run = exact_gdrf(demands, machines)
+    assert [i for i, _ in run.placed] == [2, 1, 0, 1, 0, 0, 2, 0, 0, 0]
+    assert run.tasks == [6, 2, 2]
+    # One by one: C B A, A A (to 3), B, A (to 4), C, A A: 20 in use.
+    run = exact_gdrf(demands, machines, queue="one_by_one")
+    assert [i for i, _ in run.placed] == [2, 1, 0, 0, 0, 1, 0, 2, 0, 0]
+
+
+@pytest.mark.parametrize(("choice", "placed"), [
+    # A needs 1, B 2; machines of 4 and 8, so S counts twelfths and w quarters or eighths. Slots: B A, B A, A A, B A.
+    # f as it stands, empty 1: B on 0, A on the empty 1; then 1 has (1/12)^(1/8) = .73 against (1/6)^(1/2) = .41, and
+    # .59, .58, .58, .59 as it fills, always more. B then has no room on 0, A takes what is left there.
+    ("fairness", [(1, 0), (0, 1), (1, 1), (0, 1), (0, 1), (0, 1), (1, 1), (0, 0), (0, 0)]),
+    # f of an empty machine 0: A joins B on 0 (3 of 4); B does not fit there; then 1 has (1/6)^(1/4) = .64 against
+    # (1/4)^(3/4) = .35 and stays above .57.
+    ("fairness_empty_last", [(1, 0), (0, 0), (1, 1), (0, 1), (0, 1), (0, 1), (1, 1), (0, 1), (0, 0)]),
+    # f with the task: B (1/6)^(1/2) = .41 or (1/6)^(1/4) = .64; A (1/12)^(1/4) = .54 or (1/4)^(3/8) = .59; B .41 or
+    # (5/12)^(5/8) = .58; A .54 or .59, .62, .67: machine 1 is full after six tasks.
+    ("fairness_after", [(1, 1), (0, 1), (1, 1), (0, 1), (0, 1), (0, 1), (1, 0), (0, 0), (0, 0)]),
+    ("first", [(1, 0), (0, 0), (1, 1), (0, 0), (0, 1), (0, 1), (1, 1), (0, 1), (0, 1)]),
+])
+def test_choice_by_hand(choice: Any, placed: list[tuple[int, int]]) -> None:
+    assert exact_gdrf([[1], [2]], [[4], [8]], choice=choice) == ([6, 3], placed)
+
+
+def test_match_by_hand() -> None:
+    # Pool (8, 10); A (2, 1) has shares (1/4, 1/10), B (1, 2) has (1/8, 1/5). Machine 0 = (4, 2) has parts (1/2, 1/5),
+    # machine 1 = (4, 8) has (1/2, 4/5). A wants machine 0 and fits there twice; beside a B machine 1 has room for an A.
+    given_ = ([[2, 1], [1, 2]], [[4, 2], [4, 8]], None, [None, 1])
+    assert exact_gdrf(*given_, match="nearest").placed == [(0, 0), (1, 1), (0, 0), (0, 1)]
+    assert exact_gdrf(*given_, match="same").placed == [(0, 0), (1, 1), (0, 0)]
+    # Without types A has (1/4)^(1/2) = .5 on machine 0 against (1/5)^(1/4) = .67.
+    assert exact_gdrf(*given_, match="any").placed == [(0, 0), (1, 1), (0, 1), (0, 0)]
+
+
+def test_machine_type_by_hand() -> None:
+    # Pool (12, 6): (2, 1) is 1/6 of both, and the larger amount makes the first resource dominant. By part of the pool
+    # machine 0 = (4, 4) is of the second type (1/3, 2/3), by amount it is of both.
+    given_ = ([[2, 1]], [[4, 4], [8, 2]])
+    assert exact_gdrf(*given_, choice="first").placed == [(0, 1), (0, 1), (0, 0), (0, 0)]
+    assert exact_gdrf(*given_, choice="first", machine_type="amount").placed == [(0, 0), (0, 0), (0, 1), (0, 1)]
+
+
+@pytest.mark.parametrize(("least", "users"), [
+    # A (2, 1) and B (1, 4) on (10, 40): amounts 3, 5, dominant shares .2, .1, shares .225, .2; A comes first at ties.
+    ("amount", [0, 1, 0, 1, 0, 0]),  # held before each: 0 0, 3 0, 3 5, 6 5, 6 10, 9 10
+    ("dominant_share", [0, 1, 1, 0, 1, 1, 0]),  # 0 0, .2 0, .2 .1, .2 .2, .4 .2, .4 .3, .4 .4
+    ("shares", [0, 1, 1, 0, 1, 0, 1]),  # 0 0, .225 0, .225 .2, .225 .4, .45 .4, .45 .6, .675 .6
+])
+def test_least_by_hand(least: Any, users: list[int]) -> None:
+    run = exact_gdrf([["2", "1"], ["1", "4"]], [[10, 40]], queue="one_by_one", least=least)
+    assert [i for i, _ in run.placed] == users
+
+
+def test_lots_settle_what_is_left() -> None:
+    firsts = set()
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        users, resources = rng.permutation(2).tolist(), rng.permutation(2).tolist()
+        run = exact_gdrf([[1, 1], [1, 1]], [[2, 1], [1, 2]], max_tasks=[1, 1], seed=seed)
+        first_machine = resources.index(0)  # machine r is of type r
+        assert run.placed == [(users.index(0), first_machine), (users.index(1), 1 - first_machine)]
+        mdrf = exact_mdrf([[1, 1], [1, 1]], [[2, 1], [1, 2]], seed=seed, reading="type")
+        assert mdrf.placed == run.placed
+        firsts.add(run.placed[0])
+    assert len(firsts) > 2
+
+
+def test_drfh_by_hand() -> None:
+    # The example of the DRFH paper. First-Fit: one task each on machine 0 leaves (4/5, 54/5): no second (1, 1/5), but
+    # four more (1/5, 1). Machine 1 takes four (1, 1/5), then the sixth (1/5, 1), and a fifth: its memory is full.
+    given_ = ([["1/5", 1], [1, "1/5"]], [[2, 12], [12, 2]])
+    assert exact_drfh(*given_, method="first_fit").tasks == [6, 6]
+    assert exact_drfh(*given_).placed == [(0, 0), (1, 1)] * 10
+    assert exact_per_server(*given_).tasks == [6, 6]  # 5 and 1 on the first machine, 1 and 5 on the second
+    # Totals (10, 10, 100); (1, 1, 1) is .1, .1, .01 of them, and machine 2 lacks the first resource. Differences:
+    # machine 0 = (5, 1, 40): .8 + .7; machine 1 = (5, 5, 50): 0 + .9. In units instead of parts it would be 7.8 and 9.
+    assert exact_drfh([[1, 1, 1]], [[5, 1, 40], [5, 5, 50], [0, 4, 10]], max_tasks=[1]).placed == [(0, 1)]
+    # Weights 2 and 1 of 6: levels rise by 1/12 and 1/6 (times 3), ties to the lower number.
+    run = exact_drfh([[1], [1]], [[6]], weights=[2, 1], method="first_fit")
+    assert [i for i, _ in run.placed] == [0, 1, 0, 0, 1, 0]
+
+
+def test_mdrf_by_hand() -> None:
+    # Pool (12, 12): A (2, 1) and B (2, 2) both have 1/6, B the larger weight 2. Entropy: B, with the mix (1/2, 1/2),
+    # takes (4, 4), not (8, 4) with the mix (2/3, 1/3); A's mix is (2/3, 1/3), so machine 0 is its own. Then ties anew:
+    # B on machine 1, now full; A on 0, now (4, 2); B there: (2, 0) is left, and nobody fits.
+    given_ = ([[2, 1], [2, 2]], [[8, 4], [4, 4], [0, 4]])
+    assert exact_mdrf(*given_).placed == [(1, 1), (0, 0), (1, 1), (0, 0), (1, 0)]
+    # Types: A's resource is the first, of which machine 0 has 2/3 (its second 1/3), machine 1 1/3 of both. B is tied in
+    # all, so the lot of resources decides where it looks first: at machine 0 or at machine 1.
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        rng.permutation(2)
+        first = rng.permutation(2).tolist().index(0)
+        assert exact_mdrf(*given_, reading="type", seed=seed).placed[0] == (1, 0 if first == 0 else 1)
+
+
+# ----------------------------------------------------------------------------------------------- what must hold
+
+
+@REPEATABLE
+@given(cases(), st.sampled_from(READINGS), st.integers(0, 9))
+def test_placements_are_feasible_and_leave_no_room(case: Case, reading: dict[str, Any], seed: int) -> None:
+    for run, full in ((exact_gdrf(*case, seed, **reading), reading["match"] != "same"),
+                      (exact_drfh(*case), True), (exact_drfh(*case, method="first_fit"), True),
+                      (exact_mdrf(*case, seed=seed), True), (exact_mdrf(*case, seed=seed, reading="type"), True),
+                      (exact_per_server(*case), True)):
+        left = [list(row) for row in case.each]
+        tasks = [0] * len(case.demands)
+        for i, j in run.placed:
+            left[j] = [c - d for c, d in zip(left[j], case.demands[i], strict=True)]
+            tasks[i] += 1
+        assert all(c >= 0 for row in left for c in row)
+        assert run.tasks == tasks
+        for x, bound, row in zip(tasks, case.max_tasks, case.demands, strict=True):
+            assert x <= bound
+            fits = any(all(d <= c for d, c in zip(row, machine, strict=True)) for machine in left)
+            assert not full or x == bound or not fits
+
+
+def test_ties_between_machines_follow_a_placement_where_told() -> None:
+    # Tasks of 1 on machines of 8, 6 and 2, pool 16. The empty ones first: 0 1 2. Then f = .71 .63 .25: 0; .59 .63: 1;
+    # .59 .50: 0; .53 .50: 0, and now (4/16)^(4/8) = (2/16)^(2/6) = 1/2: a tie.
+    plain = exact_gdrf([[1]], [[8], [6], [2]]).placed
+    assert [j for _, j in plain[:8]] == [0, 1, 2, 0, 1, 0, 0, 0]
+    for t in range(8):
+        for j in range(3):
+            run = exact_gdrf([[1]], [[8], [6], [2]], prefer=[*plain[:t], (0, j)])
+            tied = {0, 1, 2} - {machine for _, machine in plain[:t]} if t < 3 else {0, 1} if t == 7 else {plain[t][1]}
+            assert run.placed[t] == ((0, j) if j in tied else plain[t])
+    # Machines that are alike are no choice.
+    assert exact_gdrf([[1]], [[8]], [2], prefer=[(0, 1)]).placed[0] == (0, 0)
+
+
+# ------------------------------------------------------------------------------------------------------ engines
+
+
+def pairs(placement: Any) -> list[tuple[int, int]]:
+    return list(zip(placement.placed_user.tolist(), placement.placed_machine.tolist(), strict=True))
+
+
+@REPEATABLE
+@given(cases(binary=True), st.data(), st.integers(0, 9))
+def test_gdrf_engine_does_what_the_rules_say(case: Case, data: st.DataObject, seed: int) -> None:
+    for _ in range(6):  # totals are powers of two: amounts and shares are exact in floats, only logarithms are not
+        reading = data.draw(st.sampled_from(READINGS))
+        placed = pairs(fb.gdrf(*case, seed, **reading))
+        assert placed == exact_gdrf(*case, seed, **reading, prefer=placed).placed
+
+
+@REPEATABLE
+@given(cases(binary=True), st.integers(0, 9), st.data())
+def test_engines_of_the_others_do_what_their_rules_say(case: Case, seed: int, data: st.DataObject) -> None:
+    weights = data.draw(st.sampled_from([None, [1, 2, 1, 4][:len(case.demands)]]))
+    if weights is not None:
+        weights[-1] += 8 - sum(weights)  # scaled to sum 1 they are exact
+    for method in ("best_fit", "first_fit"):
+        placed = pairs(fb.drfh(*case, weights, method=method))  # type: ignore[call-overload]
+        assert placed == exact_drfh(*case, weights, method=method, prefer=placed).placed  # type: ignore[arg-type]
+    for reading in ("entropy", "type"):
+        placed = pairs(fb.mdrf(*case, seed, reading=reading))  # type: ignore[arg-type]
+        assert placed == exact_mdrf(*case, seed=seed, reading=reading, prefer=placed).placed  # type: ignore[arg-type]
+
+
+@REPEATABLE
+@given(cases(), st.data(), st.integers(0, 9))
+def test_engines_on_any_totals(case: Case, data: st.DataObject, seed: int) -> None:
+    for _ in range(3):
+        reading = data.draw(st.sampled_from(READINGS))
+        placed = pairs(fb.gdrf(*case, seed, **reading))
+        assert placed == exact_gdrf(*case, seed, **reading, prefer=placed).placed
+    weights = data.draw(st.lists(st.integers(1, 4), min_size=len(case.demands), max_size=len(case.demands)))
+    placed = pairs(fb.drfh(*case, weights))
+    assert placed == exact_drfh(*case, weights, prefer=placed).placed
+
+
+@FEW
+@given(cases(), st.sampled_from([[16], [16, 32], [8, 64, 32]]))
+def test_per_server_engine_does_what_its_rules_say(case: Case, size: list[int]) -> None:
+    demands = [(row * 3)[:len(size)] for row in case.demands]
+    if all(any(row) for row in demands):
+        found = fb.per_server_drf(demands, [size], [3], case.max_tasks)
+        assert sorted(pairs(found)) == sorted(exact_per_server(demands, [size], [3], case.max_tasks).placed)
+
+
+@FEW
+@given(cases(max_n=5, max_K=4), st.lists(st.integers(1, 4), min_size=5, max_size=5))
+def test_fluid_engine_reaches_the_levels(case: Case, weights: list[int]) -> None:
+    own = weights[:len(case.demands)]
+    assert np.allclose(fb.drfh(*case, own, method="fluid").levels, fluid_share(*case, own).levels, rtol=1e-6, atol=1e-8)
+
+
+# -------------------------------------------------------------------------------------------------- LP and duals
+
+
+def price_of_all(case: Case, prices: list[list[Fraction]]) -> Fraction:
+    return sum((c * p for row, count, price in zip(case.machines, case.counts, prices, strict=True)
+                for c, p in zip([count * c for c in row], price, strict=True)), F(0))
+
+
+def cheapest(case: Case, prices: list[list[Fraction]], i: int) -> Fraction | None:
+    """Price of a task of user i on the cheapest class that has some of all it needs."""
+    need = case.demands[i]
+    found = [sum((d * p for d, p in zip(need, price, strict=True)), F(0))
+             for row, price in zip(case.machines, prices, strict=True)
+             if all(c > 0 for c, d in zip(row, need, strict=True) if d)]
+    return min(found) if found else None
+
+
+def check_fluid(case: Case, by_class: Any, tasks: Any) -> None:
+    capacity = np.array(case.counts)[:, None] * np.array(case.machines)
+    assert (by_class >= 0).all()
+    assert (by_class @ np.array(case.demands) <= capacity * (1 + 1e-7) + 1e-7).all()
+    assert np.allclose(by_class.sum(axis=0), tasks)
+    assert (tasks <= np.array(case.max_tasks) * (1 + 1e-7) + 1e-9).all()
+
+
+@REPEATABLE
+@given(cases(max_n=5, max_K=4, max_m=4))
+def test_most_tasks_is_proved_by_its_prices(case: Case) -> None:
+    found = most_tasks(*case)
+    check_fluid(case, found.by_class, found.tasks)
+    assert all(p >= 0 for row in found.prices for p in row)
+    proved = price_of_all(case, found.prices)
+    for i, bound in enumerate(case.max_tasks):
+        price = cheapest(case, found.prices, i)
+        if price is None:
+            continue
+        if bound == INF:
+            assert price >= 1
+        else:
+            proved += F(bound) * max(F(0), 1 - price)
+    assert proved == found.upper
+    assert found.value * (1 - 1e-9) <= found.upper <= found.value * (1 + 1e-7) + 1e-9
+    assert found.upper.denominator < 10**9  # small numbers: the dual optimum itself, not one near it
+
+
+@FEW
+@given(cases(max_n=3, max_K=2, max_m=2, largest=3))
+def test_bounds_hold_for_all_whole_placements(case: Case) -> None:
+    everything = reachable(case)
+    most = most_tasks(*case).upper
+    share = fluid_share(*case)
+    rate = [x * len(case.demands) for x in case.dominant]  # level of a task, weights being 1/n
+    assert max(map(sum, everything)) <= most
+    for tasks in everything:
+        assert min(x * r for x, r in zip(tasks, rate, strict=True)) <= share.upper
+        if share.open_upper is not None:
+            assert any(x * r <= share.open_upper and x < b
+                       for x, r, b in zip(tasks, rate, case.max_tasks, strict=True)) or all(
+                x == b for x, b in zip(tasks, case.max_tasks, strict=True))
+        if any(tasks):
+            assert same_mix(tasks, case.demands, case.machines, case.counts).upper >= 1
+
+
+@FEW
+@given(cases(), st.lists(st.integers(0, 5), min_size=4, max_size=4))
+def test_same_mix_is_proved_by_its_prices(case: Case, mix: list[int]) -> None:
+    tasks = mix[:len(case.demands)]
+    if not any(tasks):
+        return
+    found = same_mix(tasks, case.demands, case.machines, case.counts)
+    check_fluid(case._replace(max_tasks=[INF] * len(tasks)), found.by_class, found.tasks)
+    assert np.allclose(found.tasks, found.value * np.array(tasks), atol=1e-6) or (
+        found.tasks >= found.value * np.array(tasks) - 1e-7).all()
+    priced = [(x, cheapest(case, found.prices, i)) for i, x in enumerate(tasks) if x]
+    if any(price is None for _, price in priced):
+        assert found.upper == 0
+    else:
+        assert found.upper * sum(x * price for x, price in priced if price) == price_of_all(case, found.prices)
+    assert found.value * (1 - 1e-9) - 1e-12 <= found.upper <= found.value * (1 + 1e-7) + 1e-9
+
+
+@FEW
+@given(cases(max_n=5, max_K=1, max_m=3), st.lists(st.integers(1, 4), min_size=5, max_size=5))
+def test_one_class_is_the_pool_of_drf(case: Case, weights: list[int]) -> None:
+    if len(case.machines) > 1:
+        return
+    own = weights[:len(case.demands)]
+    share = fluid_share(*case, own)
+    exact = exact_tasks(case.demands, own, case.pool, [None if b == INF else b for b in case.max_tasks])
+    assert np.allclose(share.tasks, np.array(exact, dtype=float), rtol=1e-6, atol=1e-8)
+    levels = [x * top * sum(own) / w for x, top, w in zip(exact, case.dominant, own, strict=True)]
+    assert share.upper == min(levels)
+    waiting = [level for level, x, b in zip(levels, exact, case.max_tasks, strict=True) if x < b]
+    assert share.open_upper == (min(waiting) if waiting else share.open_upper)
+    assert share.open_level == pytest.approx(float(min(waiting)) if waiting else INF)
+
+
+@FEW
+@given(cases(max_n=4, max_K=3), st.lists(st.integers(1, 3), min_size=4, max_size=4))
+def test_nobody_can_rise_without_one_no_higher_falling(case: Case, weights: list[int]) -> None:
+    own = np.array(weights[:len(case.demands)], dtype=float)
+    share = fluid_share(*case, own.tolist())
+    check_fluid(case, share.by_class, share.tasks)
+    assert share.level == share.levels.min()
+    assert float(share.upper) == pytest.approx(share.level, rel=1e-7, abs=1e-9)
+    if np.isfinite(share.open_level):
+        assert share.open_upper is not None
+        assert float(share.open_upper) == pytest.approx(share.open_level, rel=1e-7, abs=1e-9)
+    n, K = len(case.demands), len(case.machines)
+    rows, right = [], []
+    for k, r in product(range(K), range(len(case.pool))):
+        row = np.zeros((n, K))
+        row[:, k] = [d[r] for d in case.demands]
+        rows.append(row.ravel())
+        right.append(case.counts[k] * case.machines[k][r])
+    each = np.kron(np.eye(n), np.ones(K))
+    for i in range(n):
+        keep = [h for h in range(n) if h != i and share.levels[h] <= share.levels[i] * (1 + 1e-6)]
+        result = linprog(-each[i], A_ub=np.vstack([rows, -each[keep]]),
+                         b_ub=np.concatenate([right, -share.tasks[keep] * (1 - 1e-9) + 1e-9]))
+        assert result.status == 0
+        top = min(-result.fun, case.max_tasks[i])
+        assert top == pytest.approx(share.tasks[i], rel=1e-5, abs=1e-6)
+
+
+def test_paper_example_of_drfh_in_fractions() -> None:
+    share = fluid_share([["1/5", 1], [1, "1/5"]], [[2, 12], [12, 2]])
+    assert share.upper == share.open_upper == F(10, 7)  # 10 tasks of 1 out of 14, by the weight 1/2
+    assert np.allclose(share.tasks, 10)
+    assert np.allclose(share.by_class, [[10, 0], [0, 10]], atol=1e-6)
+
+
+def test_classes_count_like_machines_one_by_one() -> None:
+    demands, machines = [[2, 1], [1, 3], [1, 1]], [[7, 5], [3, 11]]
+    by_class = most_tasks(demands, machines, [3, 2], [5, 2, 4])
+    assert by_class.upper == most_tasks(demands, [machines[0]] * 3 + [machines[1]] * 2, None, [5, 2, 4]).upper
+    assert fluid_share(demands, machines, [3, 2]).upper == fluid_share(
+        demands, [machines[0]] * 3 + [machines[1]] * 2).upper
+    assert most_tasks(demands, machines, [10**9, 10**9]).upper > 10**9  # no list of machines is made
+
+
+def test_users_that_no_machine_runs() -> None:
+    demands, machines = [[1, 1], [1, 0]], [[4, 0], [0, 4]]
+    share = fluid_share(demands, machines)
+    assert (share.upper, share.open_upper, share.level) == (0, 0, 0.0)
+    assert np.allclose(share.tasks, [0, 4])
+    assert most_tasks(demands, machines).upper == 4
+    assert same_mix([1, 1], demands, machines).upper == 0
+    assert same_mix([0, 2], demands, machines).upper == 2
+    assert whole_share(demands, machines)[:3] == (0, 4, [0, 4])
+    assert fluid_share(demands, machines, max_tasks=[0, 3]).open_upper is None
+    assert fluid_share(demands, machines, max_tasks=[0, 3]).open_level == INF
+
+
+def test_bounds_hold_for_numbers_far_apart() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        demands = 10.0 ** rng.uniform(-6, 0, (8, 2))
+        machines = 10.0 ** rng.uniform(0, 3, (4, 2))
+        counts = rng.integers(1, 1000, 4)
+        found = most_tasks(demands, machines, counts)
+        assert found.value * (1 - 1e-6) <= found.upper <= found.value * (1 + 1e-4)
+        # one of the users alone is a placement, in fractions
+        alone = ((machines[None] / demands[:, None]).min(axis=2) @ counts).max()
+        assert float(found.upper) >= alone * (1 - 1e-12)
+        share = fluid_share(demands, machines, counts)
+        assert share.level * (1 - 1e-6) <= share.upper <= share.level * (1 + 1e-6)
+
+
+# --------------------------------------------------------------------------------------------- integer programs
+
+
+@FEW
+@given(cases(max_n=3, max_K=2, max_m=2, largest=3), st.lists(st.integers(1, 3), min_size=3, max_size=3))
+def test_integer_programs_find_what_trying_everything_finds(case: Case, weights: list[int]) -> None:
+    everything = reachable(case)
+    most = most_tasks_whole(*case)
+    assert most.total == max(map(sum, everything))
+    own = [F(w, sum(weights[:len(case.demands)])) for w in weights[:len(case.demands)]]
+
+    def value(tasks: tuple[int, ...]) -> tuple[Fraction, int]:
+        return min(x * top / w for x, top, w in zip(tasks, case.dominant, own, strict=True)), sum(tasks)
+
+    best = whole_share(*case, own)
+    assert (best.level, best.total) == max(map(value, everything))
+    assert value(tuple(best.tasks)) == (best.level, best.total)
+    for found in (most, best):
+        assert found.by_machine.sum(axis=0).tolist() == found.tasks
+        assert (found.by_machine @ np.array(case.demands) <= np.array(case.each)).all()
+
+
+def test_integer_programs_take_tenths_exactly() -> None:
+    # ten tenths fill a unit; the float .1 is a little more than a tenth, so only nine of it do
+    assert most_tasks_whole([["1/10"]], [[1]]).total == exact_gdrf([["1/10"]], [[1]]).tasks[0] == 10
+    assert exact_gdrf([[0.1]], [[1.0]]).tasks == [9]
+
+
+# --------------------------------------------------------------------------------------------------- bad inputs
+
+
+@pytest.mark.parametrize("judge", [exact_gdrf, exact_drfh, exact_mdrf, exact_per_server, most_tasks, most_tasks_whole,
+                                   fluid_share, whole_share])
+@pytest.mark.parametrize(("change", "argument"), [
+    ({"demands": [[1, 1], [0, 0]]}, "demands[1]"),
+    ({"demands": [[1, -1], [1, 1]]}, "demands[0, 1]"),
+    ({"demands": [1, 1]}, "demands"),
+    ({"demands": [[1, INF], [1, 1]]}, "demands[0][1]"),
+    ({"machines": [[1, 1, 1]]}, "machines"),
+    ({"machines": [[[1, 1]]]}, "machines"),
+    ({"machines": [[4, 4], [0, 0]]}, "machines[1]"),
+    ({"machines": [[4, 4], [4, -1]]}, "machines[1, 1]"),
+    ({"machines": [[4, 4], [4, None]]}, "machines"),
+    ({"machines": [[4, 4], [4, "1e90"]]}, "machines[1, 1]"),
+    ({"machines": [[4, 4], [4, "1e999"]]}, "machines"),
+    ({"machines": [[4, 0], [4, 0]]}, "machines"),
+    ({"machine_counts": [1]}, "machine_counts"),
+    ({"machine_counts": [1, 0]}, "machine_counts[1]"),
+    ({"machine_counts": [1, 1.5]}, "machine_counts[1]"),
+    ({"machine_counts": [[1], [1]]}, "machine_counts"),
+    ({"machine_counts": [1, True]}, "machine_counts[1]"),
+    ({"max_tasks": [1]}, "max_tasks"),
+    ({"max_tasks": [1, -1]}, "max_tasks[1]"),
+    ({"max_tasks": [1, float("nan")]}, "max_tasks[1]"),
+    ({"max_tasks": "12"}, "max_tasks"),
+])
+def test_bad_instances_are_refused(judge: Any, change: dict[str, Any], argument: str) -> None:
+    good: dict[str, Any] = {"demands": [[1, 1], [1, 2]], "machines": [[4, 4], [4, 8]], "machine_counts": [1, 2],
+                            "max_tasks": [3, INF]}
+    judge(**good)
+    with pytest.raises(fb.InvalidInput) as caught:
+        judge(**{**good, **change})
+    assert caught.value.argument == argument
+
+
+@pytest.mark.parametrize(("call", "argument"), [
+    (lambda: exact_gdrf([[1]], [[1]], match="near"), "match"),  # type: ignore[arg-type]
+    (lambda: exact_gdrf([[1]], [[1]], least="least"), "least"),  # type: ignore[arg-type]
+    (lambda: exact_gdrf([[1]], [[1]], machine_type="cpu"), "machine_type"),  # type: ignore[arg-type]
+    (lambda: exact_gdrf([[1]], [[1]], choice="best"), "choice"),  # type: ignore[arg-type]
+    (lambda: exact_gdrf([[1]], [[1]], queue="round"), "queue"),  # type: ignore[arg-type]
+    (lambda: exact_gdrf([[1]], [[1]], seed=-1), "seed"),
+    (lambda: exact_gdrf([[1]], [[1]], [10**6]), "machine_counts"),
+    (lambda: most_tasks_whole([[1]], [[1]], [10**6]), "machine_counts"),
+    (lambda: most_tasks([[1]], [[1]], [10**10]), "machine_counts[0]"),
+    (lambda: exact_drfh([[1]], [[1]], method="worst_fit"), "method"),  # type: ignore[arg-type]
+    (lambda: exact_drfh([[1]], [[1]], weights=[0]), "weights"),
+    (lambda: exact_mdrf([[1]], [[1]], reading="mix"), "reading"),  # type: ignore[arg-type]
+    (lambda: exact_mdrf([[1]], [[1]], seed=1.5), "seed"),  # type: ignore[arg-type]
+    (lambda: fluid_share([[1]], [[1]], weights=[1, 2]), "weights"),
+    (lambda: same_mix([1, 2], [[1]], [[1]]), "tasks"),
+    (lambda: same_mix([[1]], [[1]], [[1]]), "tasks"),
+    (lambda: same_mix([0], [[1]], [[1]]), "tasks"),
+    (lambda: same_mix([-1], [[1]], [[1]]), "tasks"),
+])
+def test_bad_arguments_are_refused(call: Any, argument: str) -> None:
+    with pytest.raises(fb.InvalidInput) as caught:
+        call()
+    assert caught.value.argument.split("[")[0] == argument.split("[")[0]
+
+
+def test_programs_that_are_not_solved_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unsolved(*_: Any, **__: Any) -> SimpleNamespace:
+        return SimpleNamespace(status=4, message="numerical difficulties")
+
+    monkeypatch.setattr(gdrf, "linprog", unsolved)
+    monkeypatch.setattr(gdrf, "milp", unsolved)
+    for judge in (most_tasks, fluid_share, most_tasks_whole, whole_share):
+        with pytest.raises(fb.FairbookError, match="numerical difficulties"):
+            judge([[1]], [[1]])
+
+
+@pytest.mark.parametrize(("x", "message"), [([3.0, 0.0], "overfilled a machine"), ([2.0, 0.0], "broke a bound")])
+def test_wrong_answers_of_the_integer_program_are_errors(monkeypatch: pytest.MonkeyPatch, x: list[float],
+                                                         message: str) -> None:
+    monkeypatch.setattr(gdrf, "milp", lambda *_, **__: SimpleNamespace(status=0, x=np.array(x)))
+    with pytest.raises(fb.FairbookError, match=message):
+        most_tasks_whole([[1]], [[2]], max_tasks=[1])
+
+
+def test_whatever_prices_the_solver_gives_the_bound_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = gdrf.linprog
+    factors = np.random.default_rng(3)
+
+    def spoiled(*args: Any, **kwargs: Any) -> Any:
+        result = plain(*args, **kwargs)
+        marginals = result.ineqlin.marginals
+        result.ineqlin.marginals = marginals * factors.uniform(0.5, 1.5, len(marginals))
+        return result
+
+    given_: Any = ([[2, 1], [1, 2], [3, 3]], [[8, 4], [4, 9]], [2, 3], [4, INF, 5])
+    best, share, mix = most_tasks(*given_), fluid_share(*given_), same_mix([1, 2, 1], *given_[:3])
+    assert share.open_upper is not None
+    monkeypatch.setattr(gdrf, "linprog", spoiled)
+    for _ in range(10):
+        assert most_tasks(*given_).upper > best.upper
+        spoiled_bound = drfh.fluid_share(*given_).open_upper
+        assert spoiled_bound is None or spoiled_bound > share.open_upper
+        assert same_mix([1, 2, 1], *given_[:3]).upper > mix.upper
