@@ -296,6 +296,7 @@ def instance(
 
     Examples
     --------
+    >>> from fairbook.studies.runs import stream
     >>> instance(stream(1), 60).counts.tolist()
     [32, 18, 5, 4, 1]
     """
