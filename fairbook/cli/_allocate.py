@@ -46,7 +46,7 @@ RULES = {
 }
 
 
-class _Instance(NamedTuple):
+class Instance(NamedTuple):
     """What a CSV file of users says, checked as far as the file goes; entries are checked by the mechanisms."""
 
     table: Table
@@ -82,7 +82,7 @@ def _user_names(table: Table) -> list[str]:
     return list(first)
 
 
-def _read_users(options: argparse.Namespace) -> _Instance:
+def read_users(options: argparse.Namespace) -> Instance:
     import pandas as pd
 
     table = read_table(options.users)
@@ -95,7 +95,7 @@ def _read_users(options: argparse.Namespace) -> _Instance:
     resources = resource_columns(table, {"user", "weight", "max_tasks", weight, bound})
     users = _user_names(table)
     demands = pd.DataFrame({column: table.numbers(column) for column in resources}, index=pd.Index(users, dtype=object))
-    return _Instance(
+    return Instance(
         table,
         demands,
         table.numbers(weight) if weight in table.columns else None,
@@ -118,7 +118,7 @@ def _allocate(options: argparse.Namespace) -> int:
         raise Refused(f"--max-tasks does not apply: {rule.name} knows no bounds")
     if options.verify and not rule.certified:
         raise Refused(f"--verify does not apply: {rule.name} deals in whole tasks, the certificate in divisible ones")
-    instance = _read_users(options)
+    instance = read_users(options)
     try:
         report = _run(rule, instance, options)
     except InvalidInput as error:
@@ -127,7 +127,7 @@ def _allocate(options: argparse.Namespace) -> int:
     return 1 if report.violations else 0
 
 
-def _run(rule: _Rule, instance: _Instance, options: argparse.Namespace) -> Report:
+def _run(rule: _Rule, instance: Instance, options: argparse.Namespace) -> Report:
     import numpy as np
     import pandas as pd
 

@@ -12,7 +12,7 @@ import fairbook
 from fairbook._files import write_whole
 from fairbook.cli._common import Refused, add_command, add_output, note, shown
 from fairbook.cli._reports import Report, check_output, deliver, keep
-from fairbook.cli._tables import Table, checked_name, checked_user, need_columns, read_table
+from fairbook.cli._tables import Table, checked_user, machine_lines, need_columns, read_table
 from fairbook.cli._timed import Timed, answer, read_timed
 from fairbook.errors import InvalidInput
 
@@ -64,22 +64,8 @@ def _read_machines(source: str, resources: list[str]) -> _Machines:
     for column in resources:
         if not any(table.numbers(column)):
             raise Refused(f"{table.source}, column {column!r}: no machine has any")
-    names = [str(row + 1) for row in range(len(table.lines))]
-    if "machine" in table.columns:
-        first: dict[str, int] = {}
-        for row, line in enumerate(table.lines):
-            name = checked_name(table, row, "machine")
-            if first.setdefault(name, line) != line:
-                raise Refused(f"{table.at(row, 'machine')}: {name!r} is on line {first[name]} already")
-        names = list(first)
-    kind: list[int] = []
-    for row in range(len(table.lines)):
-        text = table.columns["count"][row] if "count" in table.columns else "1"
-        if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or int(text) == 0:
-            raise Refused(f"{table.at(row, 'count')}: {shown(text)} is not a number of machines")
-        if len(kind) + int(text) > _MOST_MACHINES:
-            raise Refused(f"{table.at(row, 'count')}: more than {_MOST_MACHINES} machines")
-        kind += [row] * int(text)
+    names, counts = machine_lines(table, _MOST_MACHINES)
+    kind = [row for row, count in enumerate(counts) for _ in range(count)]
     return _Machines(table, names, kind, resources)
 
 

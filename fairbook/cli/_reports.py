@@ -36,6 +36,7 @@ class Report:
     promise: str
     sentences: dict[Any, str] = field(default_factory=dict)
     violations: list[str] | None = None
+    beside: dict[str, pd.DataFrame] = field(default_factory=dict)  # more tables, in a JSON file only
 
 
 def check_output(source: str, output: str | None) -> None:
@@ -79,17 +80,22 @@ def deliver(report: Report, options: argparse.Namespace) -> None:
         note(f"verified: no constraint is violated, and {report.promise}")
 
 
+def _records(frame: pd.DataFrame) -> list[dict[Any, Any]]:
+    """Give the rows as JSON holds them, which has no infinity and no nan."""
+    return [
+        {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()}
+        for row in frame.reset_index().to_dict("records")
+    ]
+
+
 def _file_of(report: Report, frame: pd.DataFrame, options: argparse.Namespace) -> bytes:
     if options.output.endswith(".csv"):
         return frame.to_csv(lineterminator="\n").encode()
     content = {
         "fairbook": fairbook.__version__,
         **report.head,
-        report.name: [
-            {name: None if value in (math.inf, -math.inf) else value for name, value in row.items()}  # JSON has none
-            for row in frame.reset_index().to_dict("records")
-        ],
-        "resources": report.resources.reset_index().to_dict("records"),
+        **{name: _records(table) for name, table in {report.name: frame, **report.beside}.items()},
+        "resources": _records(report.resources),
         "violations": report.violations,
     }
     return (

@@ -141,6 +141,27 @@ def checked_name(table: Table, row: int, column: str) -> str:
     return name
 
 
+def machine_lines(table: Table, most: int) -> tuple[list[str], list[int]]:
+    """Read the name and the number of machines of each line of a table of machines; at most so many in all."""
+    names = [str(row + 1) for row in range(len(table.lines))]
+    if "machine" in table.columns:
+        first: dict[str, int] = {}
+        for row, line in enumerate(table.lines):
+            name = checked_name(table, row, "machine")
+            if first.setdefault(name, line) != line:
+                raise Refused(f"{table.at(row, 'machine')}: {name!r} is on line {first[name]} already")
+        names = list(first)
+    counts: list[int] = []
+    for row in range(len(table.lines)):
+        text = table.columns["count"][row] if "count" in table.columns else "1"
+        if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or int(text) == 0:
+            raise Refused(f"{table.at(row, 'count')}: {shown(text)} is not a number of machines")
+        counts.append(int(text))
+        if sum(counts) > most:
+            raise Refused(f"{table.at(row, 'count')}: more than {most} machines")
+    return names, counts
+
+
 def checked_user(table: Table, row: int) -> str:
     """Read the name of a user."""
     return checked_name(table, row, "user")
