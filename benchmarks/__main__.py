@@ -29,8 +29,8 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csr_array, diags_array, hstack
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.sparse import block_array, csr_array, diags_array, eye_array, hstack, kron
 
 import fairbook as fb
 from fairbook.mechanisms.dmfa_srq import algorithm_1
@@ -503,6 +503,128 @@ def _gdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
     yield per_task("cost per task of `gdrf` where no two machines are alike, against 10 classes", shapes, 1.5)
 
 
+def _requests(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw what the paper's users ask: normal with mean 30 and variance 10, tolerating up to 0.9."""
+    return np.maximum(np.rint(rng.normal(30, math.sqrt(10), n)), 1), rng.uniform(0, 0.9, n)
+
+
+def _sizes(rng: np.random.Generator, count: int, total: int, least: int) -> np.ndarray:
+    """Cut what is above the least sizes at uniform points."""
+    cuts = np.sort(rng.integers(0, total - count * least + 1, count - 1))
+    return least + np.diff(cuts, prepend=0, append=total - count * least)
+
+
+def _highs_clusters(max_vms: np.ndarray, tolerance: np.ndarray, capacities: np.ndarray, nodes: int) -> Any:
+    """Equations (1) to (5) in whole VMs as one writes them down: VMs, who is where, the least fraction."""
+    n, H = len(max_vms), len(capacities)
+    N = n * H
+    of_user, of_cluster = kron(eye_array(n), np.ones((1, H))), kron(np.ones((1, n)), eye_array(H))
+    rows = block_array([
+        [of_user, None, None], [of_user, None, -max_vms[:, None]], [of_cluster, None, None],
+        [eye_array(N), diags_array(-np.repeat(max_vms, H)), None], [None, of_user, None],
+    ])
+    low = [np.ceil((1 - tolerance) * max_vms - 1e-9), np.zeros(n), np.full(H + N, -np.inf), np.ones(n)]
+    high = [max_vms, np.full(n, np.inf), capacities, np.zeros(N), np.ones(n)]
+    bounds = Bounds(0, np.concatenate([np.repeat(max_vms, H), np.ones(N + 1)]))
+    return milp(-np.eye(2 * N + 1)[-1], integrality=np.arange(2 * N + 1) < 2 * N, bounds=bounds,
+                constraints=LinearConstraint(csr_array(rows), np.concatenate(low), np.concatenate(high)),
+                options={"node_limit": nodes, "mip_rel_gap": 0})
+
+
+_METHODS = ("relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packing", "exact", "spanning")
+
+
+def _virtual_cluster(rng: np.random.Generator, scale: int) -> Iterator[Row]:
+    def small() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return *_requests(rng, 14), _sizes(rng, 5, 320, 50)
+
+    def large() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return *_requests(rng, int(rng.integers(30, 41))), _sizes(rng, 8, 1000, 90)
+
+    def timed(asked: tuple[np.ndarray, ...], **arguments: Any) -> tuple[fb.VirtualClusters, float]:
+        held: list[fb.VirtualClusters] = []
+        taken = _time(lambda: held.append(fb.virtual_cluster(*asked, **arguments)))
+        if held[0].violations():
+            raise SystemExit("virtual_cluster breaks its constraints")
+        return held[0], taken
+
+    for whole in (True, False):  # compile
+        for method in _METHODS:
+            for limit in (1, 300_000):
+                timed(small(), method=method, whole=whole, node_limit=limit)
+    for whole, kind in ((True, "whole VMs"), (False, "VMs not whole")):
+        found = [timed(small(), whole=whole) for _ in range(100 * scale)]
+        seconds = [taken for _, taken in found]
+        shown = (median(seconds), 0.1)
+        proved = sum(one.optimal for one, _ in found) / len(found)
+        what = f"`virtual_cluster`, exact, 5 clusters, 14 users, {kind}, {len(found)} instances"
+        yield Row(f"{what}: part proved optimal", proved, (proved, proved), 1, True, shown)
+        yield Row(f"{what}: median time, part of a tenth of a second", 10 * median(seconds),
+                  (10 * min(seconds), 10 * max(seconds)), 1, False, shown)
+
+    cap, many = 2000, 100
+
+    def programs() -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
+        for _ in range(3 * scale):
+            one, fast, held = small(), [small() for _ in range(many)], []
+            while not fb.virtual_cluster(*one).min_fraction:  # where not everybody can be served there is no optimum
+                one = small()
+            yield (lambda u=one, h=held: h.append(_highs_clusters(*u, cap))), (
+                lambda u=fast: [fb.virtual_cluster(*each) for each in u])
+            best, theirs = fb.virtual_cluster(*one), held[0]
+            reached = -theirs.fun if theirs.x is not None else 0.0
+            if not reached - 1e-6 <= best.min_fraction <= 1e-6 - theirs.mip_dual_bound:
+                raise SystemExit("virtual_cluster and HiGHS do not agree")
+
+    yield _times(many, compare(f"HiGHS on the plain integer program, given up after {cap} nodes, against exact "
+                               "`virtual_cluster`, 5 clusters, 14 users", programs(), 100, at_least=True))
+
+    for draw, runs, limit, judge, size in (
+        (small, 100 * scale, 1, "the optimum", "5 clusters, 14 users"),
+        (large, 40 * scale, 2, "the best bound", "8 clusters, 30 to 40 users"),
+    ):
+        rows = []
+        while len(rows) < runs:
+            asked = draw()
+            bound = timed(asked)[0].bound
+            if bound > 0:  # else not everybody can be served, and all have 0
+                few, hvp = timed(asked, node_limit=1000), timed(asked, method="vector_packing")
+                rows.append((few[0].min_fraction, bound, hvp[0].min_fraction, few[1], hvp[1]))
+        reached, bounds, packed, first, second = np.array(rows).T
+        short, above = 100 * (1 - reached / bounds), 100 * (reached - packed) / bounds
+        pair = median(first), median(second)
+        yield Row(f"exact `virtual_cluster` stopped after 1000 nodes, {size}, {runs} instances: % by which its mean "
+                  f"least fraction falls short of {judge} (second: vector packing)",
+                  100 * float(1 - reached.mean() / bounds.mean()), (float(short.min()), float(short.max())), limit,
+                  False, pair)
+        yield Row(f"the same: % by which it lies above that of vector packing (METAHVP), {size}",
+                  100 * float(reached.mean() / packed.mean() - 1), (float(above.min()), float(above.max())), 0, True,
+                  pair)
+
+    def wide(n: int, H: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As many VMs as five sixths of those wanted."""
+        return *_requests(rng, n), _sizes(rng, H, 25 * n, 25 * n // (2 * H))
+
+    for whole, kind in ((True, "whole VMs"), (False, "VMs not whole")):
+        times = {}
+        for method in _METHODS:
+            times[method] = median(timed(wide(10_000, 200), method=method, whole=whole)[1] for _ in range(1 + scale))
+        slowest, fastest = max(times, key=times.__getitem__), min(times.values())
+        yield Row(f"`virtual_cluster`, 10 000 users, 200 clusters, {kind}: the slowest method ({slowest}), "
+                  "part of 10 seconds (smallest: the fastest)",
+                  times[slowest] / 10, (fastest / 10, times[slowest] / 10), 1, False, (times[slowest], 10.0))
+
+    def growth(method: Any) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
+        for _ in range(3 * scale):
+            one, ten = wide(10_000, 20), [wide(1000, 20) for _ in range(10)]
+            yield (lambda u=one: fb.virtual_cluster(*u, method=method)), (
+                lambda u=ten: [fb.virtual_cluster(*each, method=method) for each in u])
+
+    for method in _METHODS:
+        yield compare(f"cost per user of `virtual_cluster`, {method}, 20 clusters, 10 000 users against 1000",
+                      growth(method), 2, at_least=False)
+
+
 def _digest(runs: int) -> tuple[Row | None, str]:
     folder = os.environ.get("FAIRBOOK_TRACES")
     if not folder or not (Path(folder) / "google2011").is_dir():
@@ -575,6 +697,13 @@ def _growth(rng: np.random.Generator) -> str:
         bounds = fb.drf(demands, weights).tasks * 2 * rng.random(n)
         return lambda: fb.drf(demands, weights, max_tasks=bounds)
 
+    def virtual(method: Any) -> Callable[[int], Callable[[], Any]]:
+        def one(n: int) -> Callable[[], Any]:
+            asked = *_requests(rng, n), _sizes(rng, 20, 25 * n, 25 * n // 40)
+            return lambda: fb.virtual_cluster(*asked, method=method)
+
+        return one
+
     def online(n: int) -> Callable[[], Any]:
         demands, weights = _users(rng, n)
 
@@ -593,6 +722,10 @@ def _growth(rng: np.random.Generator) -> str:
     lines.append(f"| `dmfa_srq(...).tasks`, m = 2 | {cost(tasks, sizes)} |")
     lines.append(f"| `drf` with bounds, m = 2 | {cost(bounded, sizes)} |")
     lines.append(f"| `DmfaSrq.arrive`, m = 2 | {cost(online, (1000, 10_000))} |")
+    for method in _METHODS:
+        largest = () if method in ("metagreedy", "vector_packing", "exact") else (1_000_000,)
+        lines.append(f"| `virtual_cluster`, {method}, 20 clusters | "
+                     f"{cost(virtual(method), (1000, 10_000, 100_000, *largest))} |")
     lines.append(f"| `drf_by_task`, 100 users, about n tasks | {cost(whole, (1000, 10_000, 100_000))} |")
     return "\n".join(lines)
 
@@ -612,7 +745,7 @@ def main() -> int:
     rows: list[Row] = []
     scale = 1 if quick else 2
     for group in (_dmfa_srq(rng, scale), _drf(rng, scale**2), _cbdrf(rng, scale), _tv_drf(rng, scale),
-                  _gdrf(rng, scale)):
+                  _gdrf(rng, scale), _virtual_cluster(rng, scale)):
         for row in group:
             rows.append(row)
             print(f"{'ok  ' if row.kept else 'FAIL'} {row.what}: {_number(row.ratio)}", file=sys.stderr, flush=True)

@@ -14,6 +14,7 @@ from fairbook.errors import FairbookError, InvalidInput, MissingDependency, Stal
 
 if TYPE_CHECKING:
     from fairbook import claims, figures, metrics, oracles, properties, results, smt, studies, tables, traces
+    from fairbook.clusters import VirtualClusters
     from fairbook.mechanisms.cbdrf import CbDrf, CreditRule, CreditRun, NodeView, cbdrf, grant_tasks
     from fairbook.mechanisms.dmfa_srq import DmfaSrq, dmfa_srq, static_optimum
     from fairbook.mechanisms.drf import drf, drf_by_task
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from fairbook.mechanisms.mdrf import mdrf
     from fairbook.mechanisms.per_server_drf import per_server_drf
     from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
+    from fairbook.mechanisms.virtual_cluster import scarcity_rounds, virtual_cluster
+    from fairbook.mechanisms.virtual_cluster_pool import VirtualClusterPool
     from fairbook.model import Allocation, DynamicAllocation, Pool, Users
     from fairbook.placement import FluidPlacement, Placement
 
@@ -32,10 +35,10 @@ __version__ = "0.1.0"
 __all__ = [
     "Allocation", "CbDrf", "CreditRule", "CreditRun", "DmfaSrq", "DynamicAllocation", "FairbookError",
     "FluidPlacement", "InvalidInput", "Karma", "MissingDependency", "NodeView", "Placement", "Pool", "StaleResult",
-    "TraceError", "TvDrfRun", "Users", "__version__", "cbdrf", "claims", "dmfa_srq", "drf", "drf_by_task", "drfh",
-    "dynamic_drf", "figures", "gdrf", "grant_tasks", "karma", "karma_phase", "karma_slices", "mdrf", "metrics",
-    "oracles", "per_server_drf", "properties", "results", "smt", "static_optimum", "studies", "tables", "traces",
-    "tv_drf",
+    "TraceError", "TvDrfRun", "Users", "VirtualClusterPool", "VirtualClusters", "__version__", "cbdrf", "claims",
+    "dmfa_srq", "drf", "drf_by_task", "drfh", "dynamic_drf", "figures", "gdrf", "grant_tasks", "karma",
+    "karma_phase", "karma_slices", "mdrf", "metrics", "oracles", "per_server_drf", "properties", "results",
+    "scarcity_rounds", "smt", "static_optimum", "studies", "tables", "traces", "tv_drf", "virtual_cluster",
 ]
 
 _ROOMS = ("claims", "figures", "metrics", "oracles", "properties", "results", "smt", "studies", "tables", "traces")
@@ -52,6 +55,8 @@ _HOMES = {
     "drf": "mechanisms.drf", "drf_by_task": "mechanisms.drf", "dynamic_drf": "mechanisms.dynamic_drf",
     "drfh": "mechanisms.drfh", "gdrf": "mechanisms.gdrf", "mdrf": "mechanisms.mdrf",
     "per_server_drf": "mechanisms.per_server_drf",
+    "VirtualClusterPool": "mechanisms.virtual_cluster_pool", "VirtualClusters": "clusters",
+    "scarcity_rounds": "mechanisms.virtual_cluster", "virtual_cluster": "mechanisms.virtual_cluster",
     "FluidPlacement": "placement", "Placement": "placement",
 }
 

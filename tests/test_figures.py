@@ -283,7 +283,7 @@ def test_colours_are_those_of_okabe_and_ito() -> None:
         name: to_hex([c / 255 for c in rgb]).upper() for name, rgb in published.items()
     }
     further = {"grey", "wine", "indigo", "ochre", "cobalt", "rose", "lilac", "brown", "flame", "pine", "azure", "plum",
-               "violet", "clay", "royal"}
+               "violet", "clay", "royal", "rust", "leaf", "marine", "orchid", "grape", "ink", "soot"}
     assert set(style.COLOURS) == {*published, *further}
 
 

@@ -1,4 +1,4 @@
-"""The command line: ``fairbook allocate | phases | periods | place | claims | figures | results | traces``.
+"""The command line: ``fairbook allocate | phases | periods | place | cluster | claims | figures | results | traces``.
 
 Every command reads its arguments, calls the library and prints. What a user can get wrong ends in one line
 ``fairbook: error: ...`` on stderr. The exit code is 0 where all went well, 1 where a check that was asked for came out
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import fairbook
 from fairbook._files import write_whole
 from fairbook.cli._allocate import add_allocate
+from fairbook.cli._cluster import add_cluster
 from fairbook.cli._common import (
     Parser,
     Refused,
@@ -359,6 +360,7 @@ def _parser() -> argparse.ArgumentParser:
   fairbook phases phases.csv --grant capped --credit-cap 1 --explain team-a:3
   fairbook periods demands.csv --machines machines.csv --unserved waits --explain
   fairbook place users.csv --machines machines.csv --rule gdrf --explain
+  fairbook cluster requests.csv --capacity north=120 south=80 --explain
   fairbook claims --verdict refuted
   fairbook figures --only fig5 --output drawings
   fairbook results --check
@@ -367,7 +369,8 @@ exit codes: 0 fine; 1 a check came out negative; 2 error, in one line on stderr;
     )
     parser.add_argument("--version", action="version", version=f"fairbook {fairbook.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
-    for add in (add_allocate, add_phases, add_periods, add_place, _add_claims, _add_figures, _add_results, _add_traces):
+    for add in (add_allocate, add_phases, add_periods, add_place, add_cluster, _add_claims, _add_figures, _add_results,
+                _add_traces):
         add(commands)
     return parser
 

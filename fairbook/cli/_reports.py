@@ -26,7 +26,7 @@ class Report:
     """An allocation as it is printed and written: rows, resources, and what was asked about them.
 
     ``head`` goes into a JSON file before the rows, which stand there under ``name``; ``promise`` is what an empty list
-    of violations certifies.
+    of violations certifies. Where there are no resources, another table stands in their place, named ``second``.
     """
 
     rows: pd.DataFrame
@@ -37,6 +37,7 @@ class Report:
     sentences: dict[Any, str] = field(default_factory=dict)
     violations: list[str] | None = None
     beside: dict[str, pd.DataFrame] = field(default_factory=dict)  # more tables, in a JSON file only
+    second: str = "resources"
 
 
 def check_output(source: str, output: str | None) -> None:
@@ -95,7 +96,7 @@ def _file_of(report: Report, frame: pd.DataFrame, options: argparse.Namespace) -
         "fairbook": fairbook.__version__,
         **report.head,
         **{name: _records(table) for name, table in {report.name: frame, **report.beside}.items()},
-        "resources": _records(report.resources),
+        report.second: _records(report.resources),
         "violations": report.violations,
     }
     return (

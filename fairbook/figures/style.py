@@ -22,7 +22,7 @@ Arguments = ParamSpec("Arguments")
 Drawn = TypeVar("Drawn")
 
 #: Okabe-Ito, grey, and further mechanisms' colours: two of Paul Tol's muted scheme, the orange darkened until lines in
-#: it can be seen on white, and two sets, of four and of seven, chosen to keep apart, for any colour vision, in the one
+#: it can be seen on white, and three sets, of four and twice seven, chosen to keep apart, for any colour vision, in the one
 #: chapter that has them all.
 COLOURS = {
     "black": "#000000",
@@ -48,6 +48,13 @@ COLOURS = {
     "violet": "#5A1EFF",
     "clay": "#D2785A",
     "royal": "#4B0096",
+    "rust": "#82371A",
+    "leaf": "#38A900",
+    "marine": "#2C1CFE",
+    "orchid": "#D464CA",
+    "grape": "#7F01AA",
+    "ink": "#00003E",
+    "soot": "#320007",
 }
 
 #: A marker by name, or as (points, 1 for a star, angle).
@@ -84,6 +91,13 @@ LOOKS = {
     "drfh_first_fit": Look("DRFH, First-Fit", COLOURS["azure"], "x", (0, (2, 2))),
     "per_server_drf": Look("DRF per server", COLOURS["clay"], "+", (0, (3, 3))),
     "drfh_fluid": Look("DRFH, fluid", COLOURS["royal"], "|", (0, (6, 2, 1, 2, 1, 2))),
+    "relaxation": Look("relaxation", COLOURS["rust"], "8", (0, (3, 1.5))),
+    "greedy": Look("greedy", COLOURS["leaf"], (3, 0, 45), (0, (6, 1.5, 1, 1.5))),
+    "mixed_knapsack": Look("mixed knapsack", COLOURS["marine"], (4, 1, 45), (0, (10, 1.5))),
+    "metagreedy": Look("MetaGreedy", COLOURS["orchid"], "2", (0, (4, 1, 1, 1))),
+    "vector_packing": Look("vector packing", COLOURS["grape"], (5, 1, 180), (0, (2, 1, 4, 1))),
+    "exact": Look("exact", COLOURS["ink"], (6, 1, 0), (0, (20, 1))),
+    "spanning": Look("spanning clusters", COLOURS["soot"], (8, 2, 0), (0, (1, 1.5, 4, 1.5))),
     "bound": Look("upper bound", COLOURS["grey"], "_", (0, (1, 2))),
     "difference": Look("difference", COLOURS["black"], "D", "-"),
 }

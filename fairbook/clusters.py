@@ -1,0 +1,455 @@
+"""Virtual clusters on physical ones: requests with a tolerated slowdown, and who gets how many virtual machines where.
+
+A user asks for a number of equal virtual machines (VMs), tolerates that a part of them is missing, and lives on one
+physical cluster. What it has, as a part of what it asked for, is its *fraction*; the paper calls it the degree of
+slowdown, though more of it is better. The *minimum* is what the user must have. A user whose minimum fits nowhere is
+turned away: it has no cluster and no VM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numba
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairbook.errors import InvalidInput
+from fairbook.model import (
+    FloatArray,
+    Names,
+    _labels,
+    _numbers,
+    _raise_at_first,
+    as_number,
+    check_amounts,
+    check_positive,
+    labels_or_positions,
+    number_of_dimensions,
+    per_user,
+    position,
+)
+
+__all__ = ["SPANS", "TURNED_AWAY", "Requests", "VirtualClusters", "as_requests", "share_out"]
+
+IntArray = NDArray[np.int64]
+
+#: In place of a cluster: the user is on none, or on several.
+TURNED_AWAY, SPANS = -1, -2
+
+#: VMs are whole up to this part of one: (1 - 0.9) 30 is 3, though floats make it a little more.
+WHOLE = 1e-9
+
+#: Fractions and capacities are compared with this tolerance where VMs are not whole.
+RTOL = 1e-9
+
+MOST_VMS = 10**9
+
+
+@dataclass(frozen=True, eq=False)
+class Requests:
+    """What n users ask of H physical clusters; checked. Build one with :func:`as_requests`.
+
+    Attributes
+    ----------
+    max_vms : ndarray, shape (n,)
+        VMs that each user wants: alpha.
+    tolerance : ndarray, shape (n,)
+        Part of them that may be missing, in [0, 1]: k.
+    capacities : ndarray, shape (H,)
+        VMs that each cluster holds: C.
+    whole : bool
+        Whether VMs are whole; all three arrays of numbers of VMs are int64 then, float64 otherwise.
+    named_users, named_clusters : tuple or None
+        Labels, where the caller gave some.
+    """
+
+    max_vms: NDArray[Any]
+    tolerance: FloatArray
+    capacities: NDArray[Any]
+    whole: bool = True
+    named_users: Names | None = None
+    named_clusters: Names | None = None
+
+    def __len__(self) -> int:
+        return len(self.max_vms)
+
+    @property
+    def users(self) -> Names:
+        return labels_or_positions(self.named_users, len(self))
+
+    @property
+    def clusters(self) -> Names:
+        return labels_or_positions(self.named_clusters, len(self.capacities))
+
+    @cached_property
+    def minimum(self) -> NDArray[Any]:
+        """VMs that each user must have, shape (n,): (1 - k) alpha, rounded up where VMs are whole."""
+        return self.sizes(0.0)
+
+    @property
+    def scarcity(self) -> float:
+        """Capacity of all clusters divided by all that is wanted: tau of section 2.2."""
+        return float(self.capacities.sum() / self.max_vms.sum())
+
+    def fits(self, vms: Any, room: Any) -> Any:
+        """Whether so many VMs fit into this room, one by one where they are arrays."""
+        return vms <= (room if self.whole else room * (1 + RTOL))
+
+    def sizes(self, fraction: float) -> NDArray[Any]:
+        """VMs that give everybody this fraction of its request and at least its minimum, shape (n,)."""
+        least = np.maximum(1.0 - self.tolerance, fraction) * self.max_vms
+        return _up(least, self.max_vms) if self.whole else np.minimum(least, self.max_vms)
+
+    @cached_property
+    def pooled(self) -> NDArray[Any]:
+        """Max-min fair VMs if all clusters were one, shape (n,); zeros where the minima do not fit even so."""
+        if not self.fits(self.minimum.sum(), self.capacities.sum()):
+            return np.zeros_like(self.max_vms)
+        return share_out(self.minimum, self.max_vms, self.capacities.sum())
+
+    @cached_property
+    def bound(self) -> float:
+        """No allocation with one cluster a user has a larger least fraction than this. Cost O(n log n).
+
+        The lesser of what a single cluster of the same total capacity would give (the optimum of the linear
+        relaxation of (1) to (5)) and of what the largest cluster could give each user alone. 0 where some minimum
+        cannot be met.
+        """
+        largest = self.capacities.max()
+        if not self.fits(self.minimum.max(), largest):
+            return 0.0
+        alone = np.minimum(1.0, largest / self.max_vms)
+        return float(min((self.pooled / self.max_vms).min(), alone.min()))
+
+    def only(self, chosen: Any, capacities: NDArray[Any] | None = None) -> Requests:
+        """Give the same for some of the users, by mask or positions, and maybe for other capacities. Names go."""
+        return Requests(self.max_vms[chosen], self.tolerance[chosen],
+                        self.capacities if capacities is None else capacities, self.whole)
+
+
+def _up(values: FloatArray, most: NDArray[Any]) -> IntArray:
+    return np.ceil(values - np.maximum(WHOLE, 1e-15 * most)).astype(np.int64)  # rounding errors grow with the request
+
+
+def as_requests(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True) -> Requests:
+    """Check requests and clusters.
+
+    Parameters
+    ----------
+    max_vms : array_like or Series, shape (n,)
+        VMs wanted, positive; whole numbers up to 10^9 unless ``whole=False``. A Series' index names the users.
+    tolerance : array_like or Series, shape (n,), or one number
+        Part of the VMs that may be missing, from 0 (none) to 1 (all: the user may be suspended).
+    capacities : array_like or Series, shape (H,)
+        VMs that each physical cluster holds, not negative, not all zero. Rounded down to whole VMs unless
+        ``whole=False``. A Series' index names the clusters.
+    whole : bool
+        Whether VMs are whole.
+
+    Raises
+    ------
+    InvalidInput
+        Naming argument, rule and value.
+
+    Examples
+    --------
+    >>> asked = as_requests([10, 20], [0.5, 0.25], [12, 20])
+    >>> asked.minimum, round(asked.scarcity, 3)
+    (array([ 5, 15]), 1.067)
+    """
+    if not isinstance(whole, (bool, np.bool_)):
+        raise InvalidInput("whole", "must be True or False", whole)
+    users = _labels(max_vms.index, "max_vms.index") if isinstance(max_vms, pd.Series) else None
+    clusters = _labels(capacities.index, "capacities.index") if isinstance(capacities, pd.Series) else None
+    if users is None and isinstance(tolerance, pd.Series):
+        users = _labels(tolerance.index, "tolerance.index")
+    wanted = _numbers(max_vms, "max_vms", (1,), "must have shape (n,), one number of VMs a user").copy()
+    if not len(wanted):
+        raise InvalidInput("max_vms", "must have at least one user", [])
+    check_positive(wanted, "max_vms")
+    room = _numbers(capacities, "capacities", (1,), "must have shape (H,), one number of VMs a cluster").copy()
+    if not len(room):
+        raise InvalidInput("capacities", "must have at least one cluster", [])
+    check_amounts(room, "capacities")
+    if number_of_dimensions(tolerance) == 0:
+        part = np.full(len(wanted), as_number(tolerance, "tolerance", 0.0, 1.0))
+    else:
+        part = per_user(tolerance, len(wanted), users, "tolerance").copy()
+        _raise_at_first(~((part >= 0) & (part <= 1)), "tolerance", "must be between 0 and 1", part)
+    if whole:
+        _raise_at_first(wanted != np.floor(wanted), "max_vms", "must be whole unless whole=False", wanted)
+        _raise_at_first(wanted > MOST_VMS, "max_vms", f"must be at most {MOST_VMS:g}", wanted)
+        _raise_at_first(room > MOST_VMS, "capacities", f"must be at most {MOST_VMS:g}", room)
+        wanted, room = wanted.astype(np.int64), np.floor(room + WHOLE).astype(np.int64)
+    if not (room > 0).any():
+        raise InvalidInput("capacities", "must hold at least one VM somewhere", np.asarray(room).tolist())
+    return Requests(wanted, part, room, bool(whole), users, clusters)
+
+
+# -------------------------------------------------------------------------------------- one cluster among its users
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _share_whole(least: Any, most: Any, capacity: int) -> Any:
+    """Hand out VMs one by one to the user with the least fraction; most of them at one go, by bisection.
+
+    The level found is taken a hair lower: whoever stands there has, in exact numbers too, no VM too many.
+    """
+    n = len(least)
+    vms = least.copy()
+    if most.sum() <= capacity:
+        return most.copy()
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        level = 0.5 * (low + high)
+        total = 0
+        for i in range(n):
+            total += max(least[i], np.int64(np.ceil(level * most[i])))
+        if total <= capacity:
+            low = level
+        else:
+            high = level
+    free = capacity
+    for i in range(n):
+        vms[i] = max(least[i], np.int64(np.ceil((low - 1e-9) * most[i])))
+        free -= vms[i]
+    while free > 0:
+        poorest = -1
+        for i in range(n):
+            if vms[i] < most[i]:
+                ahead = -1 if poorest < 0 else vms[i] * most[poorest] - vms[poorest] * most[i]
+                if ahead < 0 or (ahead == 0 and most[i] < most[poorest]):
+                    poorest = i
+        if poorest < 0:
+            break
+        vms[poorest] += 1
+        free -= 1
+    return vms
+
+
+def _share_fluid(least: FloatArray, most: FloatArray, capacity: float) -> FloatArray:
+    """Raise everybody to one level; find it among the points where somebody joins."""
+    if most.sum() <= capacity:
+        return most.copy()
+    floor = least / most
+    order = np.argsort(floor, kind="stable")
+    # below level floor[order[t]] the users order[:t] stand at the level, the others at their minimum
+    joined = np.concatenate([[0.0], np.cumsum(most[order])])
+    waiting = np.concatenate([np.cumsum(least[order][::-1])[::-1], [0.0]])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        levels = (capacity - waiting) / joined
+    ends = np.concatenate([floor[order], [1.0]])
+    reached = (levels <= ends) & (joined > 0)
+    t = int(np.argmax(reached)) if reached.any() else len(most)  # sums in different orders differ by a rounding
+    return np.clip(levels[t] * most, least, most)
+
+
+def share_out(least: NDArray[Any], most: NDArray[Any], capacity: Any) -> NDArray[Any]:
+    """Share one cluster max-min fairly among its users: least <= vms <= most, fractions vms / most as equal as can be.
+
+    Whole VMs go one by one to the user with the least fraction (ties: who asked for fewer, whom a VM lifts more, then
+    the first), which makes the sorted fractions lexicographically largest; amounts that are not whole are poured to one level. The minima must fit.
+
+    Cost O(60 n + n r) for r VMs that the bisection leaves (at most some n), O(n log n) where VMs are not whole.
+
+    Examples
+    --------
+    >>> share_out(np.array([1, 6, 0]), np.array([10, 10, 20]), 15)
+    array([3, 6, 6])
+    """
+    if least.dtype.kind == "i":
+        return _share_whole(least, most, int(capacity))
+    return _share_fluid(least, most, float(capacity))
+
+
+# ------------------------------------------------------------------------------------------------------ the result
+
+
+@dataclass(frozen=True, eq=False)
+class VirtualClusters:
+    """VMs of n users on H clusters.
+
+    Attributes
+    ----------
+    requests : Requests
+    vms : ndarray, shape (n,)
+        VMs of each user, int64 where VMs are whole.
+    cluster : ndarray of int64, shape (n,)
+        Cluster of each user; -1 where it was turned away, -2 where it is on several.
+    method : str
+    bound : float
+        No allocation under the same rules (one cluster a user, unless the method spans) has a larger ``min_fraction``,
+        as far as the method has proved.
+    nodes : int
+        Places tried by the searches of the exact method.
+    pieces : ndarray of shape (p, 3), or None
+        User, cluster and VMs of each piece, where users may be on several clusters.
+
+    Examples
+    --------
+    >>> import fairbook as fb
+    >>> r = fb.virtual_cluster([4, 4, 4], 0.5, [6, 5])
+    >>> r.vms, r.cluster, r.min_fraction, r.optimal
+    (array([3, 4, 3]), array([0, 1, 0]), 0.75, True)
+    """
+
+    requests: Requests
+    vms: NDArray[Any]
+    cluster: IntArray
+    method: str
+    bound: float
+    nodes: int = 0
+    pieces: NDArray[Any] | None = None
+
+    @property
+    def users(self) -> Names:
+        return self.requests.users
+
+    @property
+    def clusters(self) -> Names:
+        return self.requests.clusters
+
+    @property
+    def served(self) -> NDArray[np.bool_]:
+        """Who was not turned away, shape (n,)."""
+        return self.cluster != TURNED_AWAY
+
+    @property
+    def fraction(self) -> FloatArray:
+        """VMs divided by VMs wanted, shape (n,): 1 is no slowdown."""
+        return self.vms / self.requests.max_vms
+
+    @property
+    def min_fraction(self) -> float:
+        """The least fraction, Y of (5); 0 where somebody was turned away."""
+        return float(self.fraction.min())
+
+    @property
+    def served_fraction(self) -> float:
+        """The least fraction of those that were served; nan where nobody was."""
+        return float(self.fraction[self.served].min()) if self.served.any() else float("nan")
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no allocation under the same rules has a larger least fraction, as far as was proved."""
+        return self.min_fraction >= self.bound * (1 - RTOL)
+
+    @property
+    def gap(self) -> float:
+        """Part of the bound that is missing: 0 where optimal."""
+        return 0.0 if self.optimal else 1.0 - self.min_fraction / self.bound
+
+    @cached_property
+    def by_cluster(self) -> NDArray[Any]:
+        """VMs of each user on each cluster, shape (n, H): a_ij."""
+        table = np.zeros((len(self.vms), len(self.requests.capacities)), self.vms.dtype)
+        if self.pieces is not None:
+            users, clusters = self.pieces[:, 0].astype(np.int64), self.pieces[:, 1].astype(np.int64)
+            np.add.at(table, (users, clusters), self.pieces[:, 2].astype(table.dtype))
+        else:
+            on = np.flatnonzero(self.served)
+            table[on, self.cluster[on]] = self.vms[on]
+        return table
+
+    @property
+    def used(self) -> NDArray[Any]:
+        """VMs in use on each cluster, shape (H,)."""
+        if self.pieces is not None:
+            return self.by_cluster.sum(axis=0)
+        total = np.bincount(self.cluster[self.served], self.vms[self.served], minlength=len(self.requests.capacities))
+        return total.astype(self.vms.dtype)
+
+    @property
+    def remaining(self) -> NDArray[Any]:
+        """VMs free on each cluster, shape (H,)."""
+        left = self.requests.capacities - self.used
+        return left if self.requests.whole else np.maximum(left, 0.0)
+
+    def cost(self, high: float = 2.0, low: float = 1.0) -> FloatArray:
+        """What each user pays a unit of time, shape (n,): (1 - k) alpha VMs at the high tariff, more at the low.
+
+        Section 1.2; a user that was turned away pays nothing. Whole or not, the guaranteed part is (1 - k) alpha.
+        """
+        high = as_number(high, "high", 0.0)
+        low = as_number(low, "low", 0.0, high)
+        guaranteed = np.minimum((1.0 - self.requests.tolerance) * self.requests.max_vms, self.vms)
+        return high * guaranteed + low * (self.vms - guaranteed)
+
+    def revenue(self, high: float = 2.0, low: float = 1.0) -> float:
+        """What all users pay a unit of time; see :meth:`cost`."""
+        return float(self.cost(high, low).sum())
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give one row a user: VMs wanted, minimum, VMs, fraction, cluster (by name; empty where turned away)."""
+        names = {TURNED_AWAY: "", SPANS: "several", **dict(enumerate(self.clusters))}
+        return pd.DataFrame(
+            {"max_vms": self.requests.max_vms, "minimum": self.requests.minimum, "vms": self.vms,
+             "fraction": self.fraction, "cluster": [names[j] for j in self.cluster.tolist()]},
+            index=pd.Index(self.users, name="user"),
+        )
+
+    def cluster_frame(self) -> pd.DataFrame:
+        """Give one row a cluster: capacity, users on it, VMs in use and free, least fraction on it (nan if nobody)."""
+        H = len(self.requests.capacities)
+        user, on = np.nonzero(self.by_cluster) if self.pieces is not None else (
+            np.flatnonzero(self.served), self.cluster[self.served])
+        least = np.full(H, np.inf)
+        np.minimum.at(least, on, self.fraction[user])
+        return pd.DataFrame(
+            {"capacity": self.requests.capacities, "users": np.bincount(on, minlength=H), "used": self.used,
+             "remaining": self.remaining, "min_fraction": np.where(np.isinf(least), np.nan, least)},
+            index=pd.Index(self.clusters, name="cluster"),
+        )
+
+    def explain(self, user: Hashable) -> str:
+        """Say in a sentence why this user has no more VMs.
+
+        Raises
+        ------
+        InvalidInput
+            Where no user has that name.
+        """
+        i = position(user, self.users)
+        wanted, minimum, j = self.requests.max_vms[i], self.requests.minimum[i], int(self.cluster[i])
+        if j == TURNED_AWAY and self.pieces is not None:
+            return (f"{user} was turned away: it needs at least {minimum:g} VMs, and all clusters together have fewer "
+                    f"to give, after the minima of the users that were served.")
+        if j == TURNED_AWAY:
+            return (f"{user} was turned away: it needs at least {minimum:g} VMs on one cluster, "
+                    f"and no cluster has as many to give, after the minima of the users that were served.")
+        has = f"{user} has {self.vms[i]:g} of {wanted:g} VMs ({self.fraction[i]:.1%})"
+        if self.vms[i] >= wanted:
+            return f"{has}: all that it asked for."
+        if j == SPANS:
+            return f"{has} on several clusters, which are used up."
+        name, free = self.clusters[j], self.remaining[j]
+        if free > (0 if self.requests.whole else RTOL * self.requests.capacities[j]):
+            return f"{has} on {name}, where {free:g} VMs are free that {self.method} does not hand out."
+        others = np.flatnonzero((self.cluster == j) & (np.arange(len(self.vms)) != i))
+        if self.vms[i] <= minimum * (1 + RTOL) and len(others) and (self.fraction[others] < self.fraction[i]).any():
+            return f"{has} on {name}, its minimum: others there have a smaller fraction, and {name} is used up."
+        return f"{has} on {name}, which is used up."
+
+    def violations(self, rtol: float = RTOL) -> list[str]:
+        """List every way in which this breaks (1) to (4), where users that were turned away have nothing; O(n + H)."""
+        found: list[str] = []
+        asked, whole = self.requests, self.requests.whole
+        slack = 0.0 if whole else rtol
+        for j in np.flatnonzero(~(self.used <= asked.capacities * (1 + slack))).tolist():
+            found.append(f"{self.clusters[j]} holds {self.used[j]:g} VMs, more than its {asked.capacities[j]:g}")
+        for i in np.flatnonzero(~(self.vms <= asked.max_vms * (1 + slack))).tolist():
+            found.append(f"{self.users[i]} has {self.vms[i]:g} VMs, more than the {asked.max_vms[i]:g} it wants")
+        for i in np.flatnonzero(self.served & ~(self.vms >= asked.minimum * (1 - slack))).tolist():
+            found.append(f"{self.users[i]} has {self.vms[i]:g} VMs, fewer than its minimum {asked.minimum[i]:g}")
+        for i in np.flatnonzero(~self.served & (self.vms != 0)).tolist():
+            found.append(f"{self.users[i]} was turned away and has {self.vms[i]:g} VMs")
+        if self.pieces is not None:
+            apart = np.abs(self.by_cluster.sum(axis=1) - self.vms)
+            for i in np.flatnonzero(~(apart <= slack * asked.max_vms)).tolist():
+                found.append(f"the pieces of {self.users[i]} do not add up to its {self.vms[i]:g} VMs")
+        return found

@@ -1,0 +1,350 @@
+"""Pack sizes into bins of different capacities: what virtual clusters at a given fraction come down to.
+
+Everything works on whole numbers and on floats; a float bin is a hair larger than it is, see :data:`FITS`.
+
+Four searches, each of which settles the question or leaves it to the next:
+
+* *List heuristics*, the vector packing of Stillwell et al. (2010, 2012) in one dimension: first fit and best fit over
+  sorted items and sorted bins, and permutation pack, which fills bin after bin.
+* *A complete search* that puts the items, largest first, into the bins, remembers what it has seen to fail, and so
+  proves that there is no packing when it ends before its limit.
+* *All subsets*, for few items: which of them the first bins can hold, and how little of the next bin that takes.
+* *Random tight fills*: all bins but a few are filled one by one with subsets that leave almost nothing, the last ones
+  by the complete search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["FITS", "LISTS", "Packing", "list_pack", "pack"]
+
+#: A float bin takes this part of its capacity more: thirds fill a unit.
+FITS = 1e-12
+
+#: The list heuristics: how items are sorted, how bins are, and who is matched with whom.
+LISTS = tuple((item, bin_, fit) for item in ("down", "given", "up") for bin_ in ("up", "given", "down")
+              for fit in ("first", "best", "fill") if fit != "best" or bin_ == "up")
+
+_FIRST, _BEST, _FILL = 0, 1, 2
+_FITS_OF = {"first": _FIRST, "best": _BEST, "fill": _FILL}
+_MEMORY = 1 << 16  # states that the complete search remembers, 8 bytes each; a later one overwrites
+_REST = 3  # bins left to the complete search after random fills
+_TRIES_PER_BIN = 400  # nodes of one subset search
+_SHORT = 20_000  # nodes after which the complete search gives way
+_FEW = 20  # items whose subsets are gone through: 2^20 of 16 bytes
+
+
+class Packing(NamedTuple):
+    """What a search for a packing came to."""
+
+    bins: NDArray[np.int64] | None
+    """Bin of each item, shape (n,); None where none was found."""
+    settled: bool
+    """Whether "none was found" means that there is none."""
+    nodes: int
+    """Places tried by the searches."""
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _list(sizes: Any, items: Any, free: Any, bins: Any, fit: int, where: Any) -> bool:
+    """Pack items in this order into bins in this order; free is used up. Cost O(n H)."""
+    where[:] = -1
+    if fit == _FILL:
+        left = len(items)
+        for b in bins:
+            for i in items:
+                if where[i] < 0 and sizes[i] <= free[b]:
+                    where[i] = b
+                    free[b] -= sizes[i]
+                    left -= 1
+        return left == 0
+    for i in items:
+        chosen = -1
+        for b in bins:
+            if sizes[i] <= free[b]:
+                if fit == _FIRST:
+                    chosen = b
+                    break
+                if chosen < 0 or free[b] < free[chosen]:
+                    chosen = b
+        if chosen < 0:
+            return False
+        where[i] = chosen
+        free[chosen] -= sizes[i]
+    return True
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _mixed(value: Any) -> Any:
+    x = np.uint64(value) * np.uint64(0x9E3779B97F4A7C15)
+    x ^= x >> np.uint64(29)
+    x *= np.uint64(0xBF58476D1CE4E5B9)
+    x ^= x >> np.uint64(32)
+    x *= np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _complete(sizes: Any, free: Any, limit: int, seen: Any, bits: Any) -> Any:
+    """Put sizes (falling) into bins; give 1 packed, 0 impossible, -1 limit reached, then the bins and the nodes.
+
+    Three things cut the search. Room that no item can use any more is lost, and the rest must hold what is left. A bin
+    that an item fills to the brim takes it: nothing else could use that room better. Bins with equal room are the same,
+    and a set of rooms that failed for the items from here on, whatever the order of the bins, fails again.
+    """
+    n, H = len(sizes), len(free)
+    where = np.full(n, -1, np.int64)
+    if n == 0:
+        return 1, where, 0
+    after = np.zeros(n + 1, sizes.dtype)
+    for i in range(n - 1, -1, -1):
+        after[i] = after[i + 1] + sizes[i]
+    choice = np.zeros((n, H), np.int32)
+    choices, at = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    smallest = sizes[n - 1]
+    nodes, i, entering = 0, 0, True
+    seen[:] = 0
+    while True:
+        if entering:
+            nodes += 1
+            if nodes > limit:
+                return -1, where, nodes
+            room = after[0] - after[0]
+            key = np.uint64(0)
+            for b in range(H):
+                if free[b] >= smallest:
+                    room += free[b]
+                    key += _mixed(bits[b])
+            count = 0
+            if room >= after[i]:
+                key = _mixed(key + np.uint64(i + 1)) | np.uint64(1)
+                slot = np.int64(key >> np.uint64(40)) % len(seen)
+                if seen[slot] != key:
+                    seen[slot] = key
+                    size = sizes[i]
+                    for b in range(H):
+                        if free[b] == size:
+                            choice[i, 0] = b
+                            count = 1
+                    if count == 0:
+                        for b in range(H):  # best fit first
+                            if free[b] >= size:
+                                t = count
+                                while t > 0 and free[choice[i, t - 1]] > free[b]:
+                                    t -= 1
+                                if t == 0 or free[choice[i, t - 1]] != free[b]:
+                                    for s in range(count, t, -1):
+                                        choice[i, s] = choice[i, s - 1]
+                                    choice[i, t] = b
+                                    count += 1
+            choices[i], at[i] = count, 0
+            entering = False
+        if at[i] < choices[i]:
+            b = choice[i, at[i]]
+            at[i] += 1
+            where[i] = b
+            free[b] -= sizes[i]
+            i += 1
+            if i == n:
+                return 1, where, nodes
+            entering = True
+        else:
+            i -= 1
+            if i < 0:
+                return 0, where, nodes
+            free[where[i]] += sizes[i]
+            where[i] = -1
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _subsets(sizes: Any, room: Any) -> Any:
+    """Go through all subsets of the items; give 1 packed or 0 impossible, the bins, and the subsets. Cost O(n 2^n).
+
+    For each subset: the least number of bins, in the order given, that hold it, and with these the least use of the
+    last one. Less of that is never worse, so the last item's subset needs only the best of its predecessors.
+    """
+    n, H = len(sizes), len(room)
+    count = 1 << n
+    bin_of = np.full(count, H, np.int32)
+    used = np.zeros(count, sizes.dtype)
+    last = np.full(count, -1, np.int8)
+    bin_of[0] = 0
+    for s in range(1, count):
+        best_bin, best_used, best_item = H, used[0], -1
+        for i in range(n):
+            if s >> i & 1:
+                b = bin_of[s ^ (1 << i)]
+                if b > best_bin or b == H:
+                    continue
+                u = used[s ^ (1 << i)] + sizes[i]
+                while b < H and u > room[b]:
+                    b += 1
+                    u = sizes[i]
+                if b < best_bin or (b == best_bin and b < H and u < best_used):
+                    best_bin, best_used, best_item = b, u, i
+        bin_of[s], used[s], last[s] = best_bin, best_used, best_item
+    where = np.full(n, -1, np.int64)
+    s = count - 1
+    if bin_of[s] == H:
+        return 0, where, count
+    while s:
+        i = last[s]
+        where[i] = bin_of[s]
+        s ^= 1 << i
+    return 1, where, count
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _tight(sizes: Any, items: Any, count: int, room: Any, spare: Any, tries: int, chosen: Any) -> Any:
+    """Choose among the first items a subset that leaves at most ``spare`` of the room, or as little as is found.
+
+    ``chosen`` gets the places in ``items``; the number of them and the nodes are returned.
+    """
+    stack = np.empty(count, np.int64)
+    depth, at, nodes, best, length = 0, 0, 0, room, 0
+    left = room
+    if room <= spare:
+        return 0, 0
+    while True:
+        while at < count and sizes[items[at]] > left:
+            at += 1
+        if at < count:
+            stack[depth] = at
+            depth += 1
+            left -= sizes[items[at]]
+            at += 1
+            nodes += 1
+            if left < best:
+                best, length = left, depth
+                chosen[:depth] = stack[:depth]
+                if best <= spare:
+                    return length, nodes
+            if nodes >= tries:
+                return length, nodes
+        else:
+            if depth == 0:
+                return length, nodes
+            depth -= 1
+            at = stack[depth]
+            left += sizes[items[at]]
+            at += 1
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _random_fills(sizes: Any, free: Any, limit: int, seen: Any, rng: Any) -> Any:
+    """Fill all bins but a few tightly in a random order, the rest by the complete search; again until the limit."""
+    n, H = len(sizes), len(free)
+    spare = free.sum() - sizes.sum()
+    where = np.full(n, -1, np.int64)
+    items, chosen = np.empty(n, np.int64), np.empty(n, np.int64)
+    nodes = 0
+    while nodes < limit:
+        where[:] = -1
+        order = rng.permutation(H)
+        ranked = np.argsort(-(sizes * (0.7 + 0.6 * rng.random(n))))
+        count, budget = n, spare
+        items[:] = ranked
+        nodes += n  # what sorting costs
+        first = min(_REST, H)
+        for t in range(H - 1, first - 1, -1):
+            b = order[t]
+            taken, work = _tight(sizes, items, count, free[b], budget / (t + 1), _TRIES_PER_BIN, chosen)
+            nodes += work + 1
+            lost = free[b]
+            for s in range(taken):
+                i = items[chosen[s]]
+                where[i] = b
+                lost -= sizes[i]
+                items[chosen[s]] = -1
+            budget -= lost
+            kept = 0
+            for s in range(count):
+                if items[s] >= 0:
+                    items[kept] = items[s]
+                    kept += 1
+            count = kept
+            if budget < 0:
+                break
+        if budget < 0:
+            continue
+        rest = items[:count].copy()
+        rest = rest[np.argsort(-sizes[rest])]
+        room = free[order[:first]].copy()
+        status, found, work = _complete(sizes[rest], room, 5000, seen, room.view(np.int64))
+        nodes += work
+        if status == 1:
+            where[rest] = order[found]
+            return 1, where, nodes
+    return -1, where, nodes
+
+
+def _room(capacities: NDArray[Any]) -> NDArray[Any]:
+    return capacities.copy() if capacities.dtype.kind == "i" else capacities * (1 + FITS)
+
+
+def list_pack(sizes: NDArray[Any], capacities: NDArray[Any], order: NDArray[np.int64], heuristic: tuple[str, str, str],
+              ) -> NDArray[np.int64] | None:
+    """Pack by one of :data:`LISTS`, given the order of falling size; None where it fails. Cost O(n H)."""
+    item, bin_, fit = heuristic
+    items = {"down": order, "up": order[::-1], "given": np.arange(len(sizes))}[item]
+    rising = np.argsort(capacities, kind="stable")
+    bins = {"up": rising, "down": rising[::-1], "given": np.arange(len(capacities))}[bin_]
+    where = np.empty(len(sizes), np.int64)
+    return where if _list(sizes, items, _room(capacities), bins, _FITS_OF[fit], where) else None
+
+
+def pack(sizes: NDArray[Any], capacities: NDArray[Any], node_limit: int = 0, seed: int = 0) -> Packing:
+    """Look for bins that hold all items: lists first, then, up to the limit of nodes, the two searches.
+
+    Parameters
+    ----------
+    sizes : ndarray of int64 or float64, shape (n,)
+    capacities : ndarray, shape (H,), of the same type
+    node_limit : int
+        Nodes of the complete search, and again of the random fills; subsets are gone through if they are fewer. 0:
+        lists only.
+    seed : int
+        Of the random fills.
+
+    Notes
+    -----
+    Cost O(n H) a list, O(H^2) a node, O(n) a subset. Whether bins hold all items is NP-complete.
+    """
+    order = np.argsort(-sizes, kind="stable")
+    if len(sizes) and (sizes.sum() > _room(capacities).sum() or sizes[order[0]] > _room(capacities).max()):
+        return Packing(None, True, 0)
+    for heuristic in LISTS:
+        bins = list_pack(sizes, capacities, order, heuristic)
+        if bins is not None:
+            return Packing(bins, True, 0)
+    if node_limit == 0:
+        return Packing(None, False, 0)
+    falling, seen, total = np.ascontiguousarray(sizes[order]), np.zeros(_MEMORY, np.uint64), 0
+
+    def complete(limit: int) -> Any:
+        limit = limit * 8 // max(8, len(capacities))  # a node costs more where there are many bins
+        room = _room(capacities)
+        return _complete(falling, room, limit, seen, room.view(np.int64))
+
+    searches: list[Callable[[], Any]] = [lambda: complete(min(node_limit, _SHORT))]
+    if len(sizes) <= _FEW and node_limit >= 1 << len(sizes):
+        searches += [lambda: _subsets(falling, _room(capacities))]
+    else:
+        searches += [lambda: _random_fills(falling, _room(capacities), node_limit, seen, np.random.default_rng(seed))]
+        searches += [lambda: complete(node_limit)] if node_limit > _SHORT else []
+    for search in searches:
+        status, found, nodes = search()
+        total += nodes
+        if status == 1:
+            bins = np.empty(len(sizes), np.int64)
+            bins[order] = found
+            return Packing(bins, True, total)
+        if status == 0:
+            return Packing(None, True, total)
+    return Packing(None, False, total)

@@ -1,0 +1,466 @@
+"""Virtual clusters with a bounded slowdown (Liu, Dong, Tian, 2011): users on clusters, fractions max-min fair.
+
+Once it is settled who lives where, each cluster is shared by :func:`fairbook.clusters.share_out`, and nothing else is
+better. So the methods differ in one thing, the choice of the cluster:
+
+* ``"relaxation"`` and ``"greedy"`` (section 2.1) and ``"mixed_knapsack"`` (Figure 1) are the paper's.
+* ``"metagreedy"`` and ``"vector_packing"`` are the field's (Stillwell et al. 2010, 2012), in one dimension.
+* ``"exact"`` searches for the largest fraction at which all sizes pack, and proves it where it can.
+* ``"spanning"`` lets a virtual cluster live on several physical ones: condition (4) is dropped.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbook.clusters import (
+    RTOL,
+    SPANS,
+    TURNED_AWAY,
+    WHOLE,
+    IntArray,
+    Requests,
+    VirtualClusters,
+    as_requests,
+    share_out,
+)
+from fairbook.errors import InvalidInput
+from fairbook.mechanisms._packing import FITS, pack
+from fairbook.mechanisms.gdrf import choose
+from fairbook.model import as_whole
+
+__all__ = ["METHODS", "scarcity_rounds", "virtual_cluster"]
+
+Method = Literal["relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packing", "exact", "spanning"]
+METHODS = ("relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packing", "exact", "spanning")
+
+_EXACTLY, _ROUGHLY = 1e-10, 1e-5  # parts of the bound to which a fraction is found, and if searches give up
+_MANY = 2_000_000  # fractions that whole VMs can have, more of which are not listed
+
+
+# ------------------------------------------------------------------------------------------------ one user at a time
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _one_by_one(order: Any, least: Any, most: Any, capacities: Any, slack: Any, rule: int, where: Any) -> None:
+    """Give the users in this order their clusters by one rule, the first cluster at ties. Cost O(n H)."""
+    H = len(capacities)
+    room, wanted, guaranteed = capacities.copy(), np.zeros_like(capacities), np.zeros_like(capacities)
+    for i in order:
+        chosen, best, full = -1, 0.0, False
+        for j in range(H):
+            if not least[i] <= room[j] + slack[j]:
+                continue
+            # all that is wanted on this cluster, with the newcomer, fits: nobody has to give anything back
+            fits = wanted[j] + most[i] <= capacities[j] + slack[j]
+            # of a cluster without VMs everything is a larger part than of any other
+            part = (wanted[j] + most[i]) / capacities[j] if capacities[j] > 0 else np.inf
+            if rule == 0:  # least loaded: minima as a part of the cluster
+                value = guaranteed[j] / capacities[j] if capacities[j] > 0 else np.inf
+            elif rule == 1:  # most free
+                value = -room[j] * 1.0
+            elif rule == 2:  # least wanted, newcomer included, as a part of the cluster
+                value = part
+            elif rule == 3:  # best fit: least free after placing
+                value = room[j] * 1.0
+            elif rule == 4:  # elastic VMs wanted, newcomer included, a VM left for them
+                left = room[j] - least[i]
+                above = wanted[j] - guaranteed[j] + most[i] - least[i]
+                value = above / left if left > 0 else (np.inf if above > 0 else 0.0)
+            elif rule == 5:  # first that has room
+                value = 1.0 * j
+            elif rule == 6:  # all that is wanted fits: the fullest of these; else the least wanted a VM
+                value = (capacities[j] - wanted[j]) * 1.0 if fits else part
+            else:  # all that is wanted fits: the first of these; else the least wanted a VM
+                value = 1.0 * j if fits else part
+            first_class = fits if rule >= 6 else False
+            if chosen < 0 or (first_class and not full) or (first_class == full and value < best):
+                chosen, best, full = j, value, first_class
+        if chosen >= 0:
+            where[i] = chosen
+            room[chosen] -= least[i]
+            guaranteed[chosen] += least[i]
+            wanted[chosen] += most[i]
+
+
+_LOADS = {"relative": 0, "free": 1}
+_FITS = {"least_wanted": 2, "best_fit": 6, "first_fit": 7}
+_PICKS = {"worst_fit": 1, "fluid_load": 4, "best_fit": 3, "first_fit": 5}  # P1 = P5 = P6, P2, P3 = P4, P7
+
+
+def _list_users(asked: Requests, room: NDArray[Any], rule: int, order: IntArray | None = None) -> IntArray:
+    """Choose clusters by one rule, user by user; -1 where the minimum fits nowhere."""
+    where = np.full(len(asked), TURNED_AWAY, np.int64)
+    slack = np.zeros_like(room) if asked.whole else room * FITS
+    _one_by_one(np.arange(len(asked)) if order is None else order, asked.minimum, asked.max_vms, room, slack, rule, where)
+    return where
+
+
+def _shared(asked: Requests, where: IntArray, room: NDArray[Any] | None = None) -> NDArray[Any]:
+    """Share every cluster among the users that live there, shape (n,)."""
+    vms = np.zeros_like(asked.max_vms)
+    capacities = asked.capacities if room is None else room
+    order = np.argsort(where, kind="stable")
+    cuts = np.searchsorted(where[order], np.arange(len(capacities) + 1))
+    for j in np.flatnonzero(np.diff(cuts)).tolist():
+        here = order[cuts[j]:cuts[j + 1]]
+        vms[here] = share_out(asked.minimum[here], asked.max_vms[here], capacities[j])
+    return vms
+
+
+class _Found(NamedTuple):
+    where: IntArray
+    vms: NDArray[Any]
+    bound: float
+    nodes: int = 0
+
+
+def _rank(asked: Requests, where: IntArray, vms: NDArray[Any]) -> tuple[int, float, float]:
+    """Order allocations: users served, least fraction among them, VMs handed out."""
+    served = where >= 0
+    least = float((vms[served] / asked.max_vms[served]).min()) if served.any() else 0.0
+    return int(served.sum()), least, float(vms.sum())
+
+
+# --------------------------------------------------------------------------------------------------- the paper's three
+
+
+def _relaxation(asked: Requests, load: str) -> _Found:
+    where = _list_users(asked, asked.capacities, _LOADS[load])
+    return _Found(where, _shared(asked, where), asked.bound)
+
+
+def _greedy(asked: Requests, fit: str) -> _Found:
+    where = _list_users(asked, asked.capacities, _FITS[fit])
+    return _Found(where, _shared(asked, where), asked.bound)
+
+
+def _mixed_knapsack(asked: Requests, small: int, general: str, fit: str, load: str, top_up: bool) -> _Found:
+    """Figure 1; where queue A is empty, its step 7b would not get smaller, and the general algorithm takes over."""
+    where, vms = np.full(len(asked), TURNED_AWAY, np.int64), np.zeros_like(asked.max_vms)
+    room, left = asked.capacities.copy(), np.arange(len(asked))
+    while len(left):
+        part = asked.only(left, room)
+        in_a = part.tolerance <= 1.0 - part.scarcity + RTOL
+        if not in_a.any() or len(left) <= small:
+            found = _list_users(part, room, _FITS[fit] if general == "greedy" else _LOADS[load])
+            where[left] = found
+            vms[left] = _shared(part, found)
+            break
+        queue = left[in_a][np.argsort(-asked.minimum[left[in_a]], kind="stable")]
+        found = _list_users(asked.only(queue), room, _PICKS["best_fit"])
+        where[queue] = found
+        vms[queue] = np.where(found >= 0, asked.minimum[queue], 0)
+        on = found >= 0
+        taken = np.bincount(found[on], asked.minimum[queue[on]], minlength=len(room)).astype(room.dtype)
+        room = np.maximum(room - taken, 0)
+        left = left[~in_a]
+    if top_up:
+        vms = _shared(asked, where)
+    return _Found(where, vms, asked.bound)
+
+
+def scarcity_rounds(max_vms: Any, tolerance: Any, capacity: float) -> list[tuple[float, NDArray[np.bool_]]]:
+    """Run steps 2 to 7 of Figure 1 on one cluster, VMs not whole: tau and queue A of each round, till A is empty.
+
+    On one cluster the recursion is a way to find the level of max-min fairness: the last tau, or 1 if that is larger
+    (the chapter proves it). Cost O(n) a round, at most n rounds.
+
+    Returns
+    -------
+    list of (float, ndarray of bool, shape (n,))
+
+    Examples
+    --------
+    >>> [round(tau, 4) for tau, _ in scarcity_rounds([10, 10, 10], [0.1, 0.5, 0.9], 15)]
+    [0.5, 0.1]
+    """
+    asked = as_requests(max_vms, tolerance, [capacity], whole=False)
+    left, room = np.ones(len(asked), bool), float(asked.capacities[0])
+    rounds = []
+    while left.any():
+        tau = room / float(asked.max_vms[left].sum())
+        queue = left & (asked.tolerance <= 1.0 - tau + RTOL)
+        rounds.append((tau, queue))
+        if not queue.any():
+            break
+        room -= float(asked.minimum[queue].sum())
+        left = left & ~queue
+    return rounds
+
+
+# -------------------------------------------------------------------------------------------------- the field's two
+
+
+def _metagreedy(asked: Requests) -> _Found:
+    """The best of all sort orders S1 to S7 with all picks P1 to P7 that differ in one dimension."""
+    keys = (np.zeros(len(asked)), asked.max_vms - asked.minimum, asked.minimum, asked.max_vms)  # S1, S2-3, S4-5, S6-7
+    best: tuple[tuple[int, float, float], IntArray, NDArray[Any]] | None = None
+    for key in keys:
+        order = np.argsort(-np.asarray(key), kind="stable")
+        for rule in _PICKS.values():
+            where = _list_users(asked, asked.capacities, rule, order)
+            vms = _shared(asked, where)
+            rank = _rank(asked, where, vms)
+            if best is None or rank > best[0]:
+                best = rank, where, vms
+    assert best is not None
+    return _Found(best[1], best[2], asked.bound)
+
+
+def _fractions_between(asked: Requests, low: float, high: float) -> NDArray[np.float64] | None:
+    """All values p / alpha in (low, high], the only least fractions that whole VMs can have; None if they are many."""
+    alpha = np.unique(asked.max_vms)
+    first = np.floor(low * alpha + WHOLE).astype(np.int64) + 1
+    last = np.floor(high * alpha + WHOLE).astype(np.int64)
+    if np.maximum(last - first + 1, 0).sum() > _MANY:
+        return None
+    values = [np.arange(a, b + 1) / c for a, b, c in zip(first, last, alpha, strict=True) if b >= a]
+    return np.unique(np.concatenate(values)) if values else np.zeros(0)
+
+
+class _Search:
+    """Asks whether sizes pack, and keeps the best allocation and what was proved.
+
+    With a limit of 0 only lists are tried, and nothing is proved.
+    """
+
+    def __init__(self, asked: Requests, start: _Found, node_limit: int, seed: int) -> None:
+        self.asked, self.node_limit, self.seed = asked, node_limit, seed
+        self.where, self.vms, self.nodes = start.where, start.vms, start.nodes
+        self.bound, self.out, self.complete = asked.bound, np.inf, True
+
+    @property
+    def reached(self) -> float:
+        return float((self.vms / self.asked.max_vms).min())
+
+    def ask(self, fraction: float) -> bool:
+        """Whether a packing was found; if so, ``reached`` grows; if it was proved that there is none, ``out`` falls."""
+        packing = pack(self.asked.sizes(fraction), self.asked.capacities, self.node_limit, self.seed)
+        self.nodes += packing.nodes
+        if packing.bins is not None:
+            self.where, self.vms = packing.bins, _shared(self.asked, packing.bins)
+        elif packing.settled:
+            self.out = min(self.out, fraction)
+            self.bound = min(self.bound, fraction)
+        else:
+            self.complete = False
+        return packing.bins is not None
+
+    def among(self, values: NDArray[np.float64], high: float) -> None:
+        """Bisect the values that the least fraction can take, up to ``high``."""
+        below, above = -1, len(values)
+        while above - below > 1:
+            middle = (below + above) // 2
+            if self.ask(float(values[middle])):
+                below = max(middle, int(np.searchsorted(values, self.reached, side="right")) - 1)
+            else:
+                above = middle
+        first_out = int(np.searchsorted(values, self.out))
+        if first_out < len(values) or (not len(values) and high == self.bound):
+            self.bound = float(values[first_out - 1]) if first_out else self.reached
+
+    def halve(self) -> None:
+        """Bisect the interval up to the bound, until it is tiny or holds few values that whole VMs can have."""
+        high, halve, tried = self.bound, True, -1.0
+        while high - self.reached > (_EXACTLY if self.complete else _ROUGHLY) * self.asked.bound:
+            if self.asked.whole:
+                values = _fractions_between(self.asked, self.reached, high)
+                if values is not None:
+                    self.among(values, high)
+                    return
+            low = self.reached
+            just_above = not halve and tried != low  # often the last question: is there anything above what is reached?
+            middle = low * (1 + 0.5 * _EXACTLY) if just_above else 0.5 * (low + high)
+            halve, tried = not halve, low if just_above else tried
+            if not self.ask(middle) and (self.out == middle or not just_above):
+                high = middle
+
+
+def _search(asked: Requests, start: _Found | None, node_limit: int, seed: int) -> _Found:
+    """Find a large fraction at which the sizes pack, from an allocation or, without one, from packed minima.
+
+    No users are placed where not even the minima were packed; the bound is 0 then if that was proved.
+    """
+    if start is None:
+        packing = pack(asked.minimum, asked.capacities, node_limit, seed)
+        if packing.bins is None:
+            return _Found(np.zeros(0, np.int64), np.zeros(0), 0.0 if packing.settled else asked.bound, packing.nodes)
+        start = _Found(packing.bins, _shared(asked, packing.bins), asked.bound, packing.nodes)
+    search = _Search(asked, start, node_limit, seed)
+    search.halve()
+    return _Found(search.where, search.vms, max(search.bound, search.reached), search.nodes)
+
+
+def _most_minima(asked: Requests, node_limit: int, seed: int) -> tuple[IntArray, bool, int]:
+    """Give the largest set of smallest minima that packs, whether a larger set was proved out of reach, and nodes.
+
+    If m users can be served at all, then the m with the smallest minima can: they fit where others were.
+    """
+    order = np.argsort(asked.minimum, kind="stable")
+    below, above, proved, nodes = 0, len(asked) + 1, True, 0
+    while above - below > 1:
+        middle = (below + above) // 2
+        packing = pack(asked.minimum[order[:middle]], asked.capacities, node_limit, seed)
+        nodes += packing.nodes
+        if packing.bins is None:
+            above, proved = middle, packing.settled
+        else:
+            below = middle
+    return np.sort(order[:below]), proved, nodes
+
+
+def _packed(asked: Requests, node_limit: int, seed: int) -> _Found:
+    """Search all users together; where the minima do not pack, serve as many as can be, the smallest minima."""
+    start = None
+    if node_limit:  # the best of the cheap ones saves most of the search
+        for found in (_greedy(asked, "least_wanted"), _metagreedy(asked), _packed(asked, 0, seed)):
+            if (found.where >= 0).all() and (start is None or _rank(asked, *found[:2]) > _rank(asked, *start[:2])):
+                start = found
+        if start is not None and float((start.vms / asked.max_vms).min()) >= asked.bound * (1 - RTOL):
+            return start
+    found_all = _search(asked, start, node_limit, seed)
+    if len(found_all.where):
+        return found_all
+    served, _, nodes = _most_minima(asked, node_limit, seed)
+    where, vms = np.full(len(asked), TURNED_AWAY, np.int64), np.zeros_like(asked.max_vms)
+    nodes += found_all.nodes
+    if len(served):
+        part = _search(asked.only(served), None, node_limit, seed)
+        where[served], vms[served] = part.where, part.vms
+        nodes += part.nodes
+    return _Found(where, vms, found_all.bound, nodes)
+
+
+# --------------------------------------------------------------------------------------------------------- the wish
+
+
+def _spanning(asked: Requests) -> tuple[_Found, NDArray[Any]]:
+    """Share the pool as one cluster and cut it: user after user into cluster after cluster, at most H - 1 cuts."""
+    vms = asked.pooled.copy()
+    served = np.ones(len(asked), bool)
+    if not asked.fits(asked.minimum.sum(), asked.capacities.sum()):  # as many as can be: the smallest minima
+        order = np.argsort(asked.minimum, kind="stable")
+        fits = asked.fits(np.cumsum(asked.minimum[order]), asked.capacities.sum())
+        served = np.zeros(len(asked), bool)
+        served[order[fits]] = True
+        if served.any():
+            vms[served] = share_out(asked.minimum[served], asked.max_vms[served], asked.capacities.sum())
+    ends = np.cumsum(asked.capacities)
+    stops = np.cumsum(vms)
+    cuts = np.unique(np.concatenate([[0], ends, stops]))
+    cuts = cuts[cuts <= stops[-1]]
+    middle = cuts[:-1] + 0.5 * np.diff(cuts)
+    user, cluster = np.searchsorted(stops, middle), np.minimum(np.searchsorted(ends, middle), len(ends) - 1)
+    amount = np.diff(cuts)
+    kept = amount > (0 if asked.whole else 1e-13 * ends[-1])  # what two sums in different orders differ by is no piece
+    pieces = np.stack([user, cluster, amount], axis=1)[kept] if len(amount) else np.zeros((0, 3))
+    where = np.where(served, 0, TURNED_AWAY)
+    count = np.bincount(pieces[:, 0].astype(np.int64), minlength=len(asked))
+    single = pieces[count[pieces[:, 0].astype(np.int64)] == 1]
+    where[single[:, 0].astype(np.int64)] = single[:, 1].astype(np.int64)
+    where[count > 1] = SPANS
+    bound = float((vms / asked.max_vms).min()) if served.all() else 0.0
+    return _Found(where, vms, bound), pieces
+
+
+def virtual_cluster(max_vms: Any, tolerance: Any, capacities: Any, method: Method = "exact", *, whole: bool = True,
+                    node_limit: int = 300_000, seed: int = 0,
+                    load: Literal["relative", "free"] = "relative",
+                    fit: Literal["least_wanted", "best_fit", "first_fit"] = "least_wanted",
+                    general: Literal["greedy", "relaxation"] = "greedy", small: int = 8,
+                    top_up: bool = False) -> VirtualClusters:
+    """Give n users virtual clusters on H physical ones so that the least fraction is large (equations 1 to 5).
+
+    Parameters
+    ----------
+    max_vms : array_like or Series, shape (n,)
+        VMs that each user wants, positive whole numbers (any positive numbers with ``whole=False``): alpha.
+    tolerance : array_like or Series, shape (n,), or one number
+        Part of them that may be missing, from 0 to 1: k. A user gets at least (1 - k) alpha VMs or is turned away.
+    capacities : array_like or Series, shape (H,)
+        VMs that each physical cluster holds: C.
+    method : str
+        ``"relaxation"``: minima first, each on the least loaded cluster, users in the order given (section 2.1).
+        ``"greedy"``: all that is wanted first; what was given is taken back when a newcomer does not fit (section 2.1).
+        ``"mixed_knapsack"``: Figure 1. ``"metagreedy"``: the best of 16 list rules. ``"vector_packing"``: bisection on
+        the fraction with 21 packing rules. ``"exact"``: the optimum, or as far as ``node_limit`` goes, with what was
+        proved in ``bound``. ``"spanning"``: the optimum where users may be on several clusters.
+    whole : bool
+        Whether VMs are whole.
+    node_limit : int
+        For ``"exact"``: places tried by each of two searches for each fraction looked at.
+    seed : int
+        For ``"exact"``: of its random fills, which find packings but prove nothing.
+    load : {"relative", "free"}
+        For ``"relaxation"``: least loaded is the smallest part in use, or the most VMs free.
+    fit : {"least_wanted", "best_fit", "first_fit"}
+        For ``"greedy"``: where a newcomer goes. ``"least_wanted"``: where all that is wanted, with the newcomer, is the
+        smallest part of the cluster. ``"best_fit"``, ``"first_fit"``: into the fullest, or the first, of the clusters
+        where nobody has to give back; where there is none, as before.
+    general, small : {"greedy", "relaxation"}, int
+        For ``"mixed_knapsack"``: the algorithm of step 7a, and the number of users from which on it is used.
+    top_up : bool
+        For ``"mixed_knapsack"``: whether queue A, too, gets what is left in the end. As printed it does not.
+
+    Returns
+    -------
+    VirtualClusters
+        ``vms`` (n,), ``cluster`` (n,), ``min_fraction`` (Y), ``remaining`` (H,), ``optimal``, ``bound``,
+        ``explain(user)``, ``violations()``.
+
+    Raises
+    ------
+    InvalidInput
+        Naming argument, rule and value.
+
+    Notes
+    -----
+    Where not all minima can be met, the list methods turn away whom they cannot place; ``"exact"``,
+    ``"vector_packing"`` and ``"spanning"`` serve as many as they can, those with the smallest minima, and share
+    max-min fairly among these.
+
+    Cost: O(n H) and the sharing out for the first three, O(n H log n) for ``"vector_packing"``, O(n log n + H) for
+    ``"spanning"``. The exact problem is strongly NP-hard; up to some 20 users on 5 clusters, or 50 on 8, it is mostly
+    settled in milliseconds. Where VMs are not whole, the least fraction is found to 1e-10 of the bound.
+
+    References
+    ----------
+    Liu Feifei, Dong Xiaoshe, Tian Hongbo, "Research on resource allocation of virtual cluster based on QoS", High
+    Technology Letters (Chinese); Stillwell, Schanzenbach, Vivien, Casanova, "Resource allocation algorithms for
+    virtualized service hosting platforms", JPDC 70(9), 2010; Stillwell, Vivien, Casanova, "Virtual machine resource
+    allocation for service hosting on heterogeneous distributed platforms", IPDPS 2012.
+
+    Examples
+    --------
+    >>> virtual_cluster([10, 10, 10], [0.5, 0.5, 0.5], [16, 10]).vms
+    array([ 8, 10,  8])
+    """
+    choose(method, "method", METHODS)
+    choose(load, "load", tuple(_LOADS))
+    choose(fit, "fit", tuple(_FITS))
+    choose(general, "general", ("greedy", "relaxation"))
+    small = as_whole(small, "small", 0)
+    node_limit = as_whole(node_limit, "node_limit", 1)
+    seed = as_whole(seed, "seed", 0, 2**32 - 1)
+    if not isinstance(top_up, (bool, np.bool_)):
+        raise InvalidInput("top_up", "must be True or False", top_up)
+    asked = as_requests(max_vms, tolerance, capacities, whole)
+    pieces = None
+    if method == "spanning":
+        found, pieces = _spanning(asked)
+    elif method == "relaxation":
+        found = _relaxation(asked, load)
+    elif method == "greedy":
+        found = _greedy(asked, fit)
+    elif method == "mixed_knapsack":
+        found = _mixed_knapsack(asked, small, general, fit, load, bool(top_up))
+    elif method == "metagreedy":
+        found = _metagreedy(asked)
+    else:
+        found = _packed(asked, node_limit if method == "exact" else 0, seed)
+    return VirtualClusters(asked, found.vms, found.where, method, found.bound, found.nodes, pieces)

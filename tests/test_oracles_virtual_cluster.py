@@ -1,0 +1,393 @@
+"""The judges of virtual clusters: against brute force, cases by hand, certificates and each other."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import OptimizeResult
+
+from fairbook.errors import FairbookError, InvalidInput
+from fairbook.oracles import virtual_cluster as oracle
+from fairbook.oracles.virtual_cluster import (
+    as_case,
+    exact_optimum,
+    greedy,
+    lp_bound,
+    milp,
+    mixed_knapsack,
+    most_served,
+    packs,
+    relaxation,
+    rounds,
+    share,
+)
+from tests.strategies import FEW, REPEATABLE
+from tests.vm_cases import QUARTERS, Asked, asked, random_asked
+
+F = Fraction
+
+
+def ints(values: Any) -> list[int]:
+    assert all(v == int(v) for v in values)
+    return [int(v) for v in values]
+
+
+def test_oracles_do_without_the_mechanisms() -> None:
+    code = ("import sys, fairbook.oracles.virtual_cluster; "
+            "sys.exit(any(name.startswith(('fairbook.mechanisms', 'fairbook.clusters', 'numba')) "
+            "for name in sys.modules))")
+    assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
+
+
+# ------------------------------------------------------------------------------------------------- one cluster
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> tuple[list[int], list[int], int]:
+    """Least, most, capacity, in whole numbers."""
+    n = draw(st.integers(1, 4))
+    most = draw(st.lists(st.integers(1, 5), min_size=n, max_size=n))
+    least = [draw(st.integers(0, b)) for b in most]
+    return least, most, sum(least) + draw(st.integers(0, 8))
+
+
+@REPEATABLE
+@given(clusters())
+def test_whole_shares_are_lexicographically_largest(given_: tuple[list[int], list[int], int]) -> None:
+    least, most, capacity = given_
+    vms = share(least, most, capacity)
+    best = max(sorted(F(v, b) for v, b in zip(one, most, strict=True))
+               for one in product(*(range(a, b + 1) for a, b in zip(least, most, strict=True))) if sum(one) <= capacity)
+    assert sorted(v / b for v, b in zip(vms, most, strict=True)) == best
+    assert sum(vms) <= capacity
+    assert all(a <= v <= b for a, v, b in zip(least, vms, most, strict=True))
+    assert len(ints(vms)) == len(least)
+
+
+@REPEATABLE
+@given(clusters(), st.integers(1, 7))
+def test_poured_shares_stand_at_one_level(given_: tuple[list[int], list[int], int], part: int) -> None:
+    least, most, capacity = ([F(x, part) for x in given_[0]], [F(x, part) for x in given_[1]], F(given_[2], part))
+    vms = share(least, most, capacity, whole=False)
+    assert sum(vms) == min(capacity, sum(most))
+    level = max((v / b for a, v, b in zip(least, vms, most, strict=True) if v > a), default=F(0))
+    # whoever has more than it must stands at the level, whoever has no more stands there or above
+    assert all(v == b * level if v > a else v == a >= b * level for a, v, b in zip(least, vms, most, strict=True))
+
+
+def test_ties_go_to_the_smaller_request_then_to_the_first() -> None:
+    assert ints(share([6, 2], [12, 4], 9)) == [6, 3]
+    assert ints(share([0, 0, 0], [3, 3, 3], 4)) == [2, 1, 1]
+    assert share([F(1, 3)], ["1/2"], 1, whole=False) == [F(1, 2)]
+
+
+# ------------------------------------------------------------------------------------------------- the optimum
+
+
+def by_all_assignments(case: Any) -> Fraction | None:
+    best = None
+    for where in product(range(case.H), repeat=case.n):
+        level: Any = F(1)
+        for j, C in enumerate(case.capacities):
+            here = [i for i in range(case.n) if where[i] == j]
+            vms = case.share(here, C)
+            if vms is None:
+                break
+            level = min([level, *(v / case.wanted[i] for v, i in zip(vms, here, strict=True))])
+        else:
+            best = level if best is None else max(best, level)
+    return best
+
+
+@REPEATABLE
+@given(asked(max_n=4), st.booleans())
+def test_all_subsets_find_what_all_assignments_find(one: Asked, whole: bool) -> None:
+    found = exact_optimum(*one, whole)
+    assert (None if found is None else found.level) == by_all_assignments(as_case(*one, whole))
+    if found is not None:
+        case = as_case(*one, whole)
+        assert found.cluster is not None
+        assert [sum(column) <= C for column, C in zip(zip(*found.by_cluster, strict=True), case.capacities,
+                                                      strict=True)] == [True] * case.H
+        for i, j in enumerate(found.cluster):
+            assert found.by_cluster[i][j] == found.vms[i] == sum(found.by_cluster[i])
+            assert case.minimum[i] <= found.vms[i] <= case.wanted[i]
+        assert found.level == min(v / a for v, a in zip(found.vms, case.wanted, strict=True))
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_program_of_the_paper_agrees(whole: bool) -> None:
+    feasible = 0
+    for seed in range(60):
+        one = random_asked(np.random.default_rng(seed), max_n=5, max_H=3)
+        found, solved = exact_optimum(*one, whole), milp(*one, whole)
+        assert (found is None) == (solved is None), seed
+        if found is not None and solved is not None:
+            assert solved.proved
+            assert float(found.level) == pytest.approx(solved.bound, abs=2e-6)
+            assert float(solved.level or 0) == pytest.approx(float(found.level), abs=2e-6)
+            assert solved.level is not None
+            assert solved.level <= found.level
+            assert solved.gap < 1e-5
+            if whole:
+                assert solved.level == found.level
+            feasible += 1
+    assert 20 < feasible < 55
+
+
+@REPEATABLE
+@given(asked(), st.booleans())
+def test_spanning_is_one_pool(one: Asked, whole: bool) -> None:
+    found = exact_optimum(*one, whole, spanning=True)
+    case = as_case(*one, whole)
+    assert (found is None) == (sum(case.minimum) > sum(case.capacities))
+    apart = exact_optimum(*one, whole)
+    if found is None:
+        assert apart is None
+        return
+    assert found.cluster is None
+    assert apart is None or apart.level <= found.level
+    assert [sum(row) for row in found.by_cluster] == found.vms
+    assert all(sum(column) <= C for column, C in zip(zip(*found.by_cluster, strict=True), case.capacities, strict=True))
+    assert sum(sum(x > 0 for x in row) - 1 for row in found.by_cluster if any(row)) <= case.H - 1  # the cuts
+    bound = lp_bound(*one, whole)
+    assert bound is not None
+    assert found.level == bound.upper if not whole else found.level <= bound.upper
+
+
+def test_highs_finds_the_spanning_optimum() -> None:
+    for seed in range(30):
+        one = random_asked(np.random.default_rng(seed), max_n=5, max_H=3)
+        for whole in (True, False):
+            found, solved = exact_optimum(*one, whole, spanning=True), milp(*one, whole, spanning=True)
+            assert (found is None) == (solved is None)
+            if found is not None and solved is not None:
+                assert float(found.level) == pytest.approx(solved.bound, abs=2e-6)
+
+
+def test_a_limit_leaves_a_gap_that_is_told() -> None:
+    rng = np.random.default_rng(5)
+    alpha, k, C = rng.integers(20, 40, 12).tolist(), rng.integers(3, 10, 12).tolist(), [50, 60, 70, 65, 75]
+    solved = milp(alpha, [F(x, 10) for x in k], C, nodes=1)
+    bound = lp_bound(alpha, [F(x, 10) for x in k], C)
+    assert solved is not None
+    assert bound is not None
+    assert not solved.proved
+    assert solved.bound <= float(bound.upper) + 1e-6
+    if solved.level is not None:
+        assert float(solved.level) <= solved.bound + 1e-6
+        assert solved.gap == pytest.approx(1 - float(solved.level) / solved.bound)
+    none = milp(alpha, [F(x, 10) for x in k], C, seconds=0.0)
+    assert none is not None
+    assert not none.proved
+    assert none.level is None or none.cluster is not None
+    assert none.bound <= 1
+
+
+# ------------------------------------------------------------------------------------------------- the relaxation
+
+
+@REPEATABLE
+@given(asked(), st.booleans())
+def test_prices_prove_the_bound(one: Asked, whole: bool) -> None:
+    bound, case = lp_bound(*one, whole), as_case(*one, whole)
+    if bound is None:
+        assert sum(case.minimum) > sum(case.capacities)
+        return
+    assert bound.level == pytest.approx(float(bound.upper), abs=1e-7)
+    best = exact_optimum(*one, whole)
+    assert best is None or best.level <= bound.upper
+    # nobody can pay for more: at a level above, what all must have costs more than all that there is
+    above = bound.upper + F(1, 10**9)
+    cost = min(bound.prices) * sum(max(above * a, m) for a, m in zip(case.wanted, case.minimum, strict=True))
+    worth = sum(p * C for p, C in zip(bound.prices, case.capacities, strict=True))
+    assert bound.upper == 1 or cost > worth
+
+
+@FEW
+@given(asked(), st.lists(st.integers(0, 3), min_size=3, max_size=3))
+def test_any_prices_give_a_true_bound(one: Asked, prices: list[int]) -> None:
+    case = as_case(*one)
+    found = oracle._highest(case, [F(p) for p in prices[:case.H]])
+    best = exact_optimum(*one)
+    if best is not None:
+        assert found is not None
+        assert best.level <= found
+
+
+# ------------------------------------------------------------------------------------------------- packing
+
+
+@REPEATABLE
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=5), st.lists(st.integers(0, 7), min_size=1, max_size=3))
+def test_packs_and_most_served_try_everything(sizes: list[int], room: list[int]) -> None:
+    def holds(where: Any) -> bool:
+        return all(sum(s for s, j in zip(sizes, where, strict=True) if j == b) <= C for b, C in enumerate(room))
+
+    found = packs(sizes, room)
+    assert (found is not None) == any(holds(where) for where in product(range(len(room)), repeat=len(sizes)))
+    assert found is None or holds(found)
+    everywhere = product(range(-1, len(room)), repeat=len(sizes))
+    assert most_served(sizes, room) == max(sum(j >= 0 for j in where) for where in everywhere if holds(where))
+
+
+# ------------------------------------------------------------------------------------- algorithms by hand
+
+
+def test_relaxation_by_hand() -> None:
+    # minima 5, 5, 3, 1 on 20 and 10. Relative: 0 0 -> first; .25 0 -> second; .25 .5 -> first; .4 .5 -> first.
+    placed = relaxation([10, 10, 6, 2], "1/2", [20, 10])
+    assert placed.cluster == [0, 1, 0, 0]
+    assert ints(placed.vms) == [10, 10, 6, 2]
+    # free: 20 10 -> first; 15 10 -> first; 10 10 -> first, a tie; 7 10 -> second.
+    assert relaxation([10, 10, 6, 2], "1/2", [20, 10], load="free").cluster == [0, 0, 0, 1]
+    # 16 + 2 on 8 and 10: 4 and 4 go first and second, 8 nowhere; what is left goes where a VM is missing most.
+    placed = relaxation([8, 8, 16, 8], ["1/2", "1/2", "1/2", 1], [8, 10])
+    assert placed.cluster == [0, 1, -1, 1]
+    assert ints(placed.vms) == [8, 5, 0, 5]
+
+
+def test_a_cluster_without_vms_comes_last() -> None:
+    for found in (relaxation([4, 4], 1, [0, 2, 3]), greedy([4, 4], 1, [0, 2, 3]),
+                  mixed_knapsack([4, 4], 1, [0, 2, 3]), greedy([4, 4], 1, [0, 2, 3], fit="first_fit")):
+        assert sorted(found.cluster) == [1, 2]
+    assert relaxation([4], 0, [0, 3]).cluster == [-1]
+
+
+def test_greedy_by_hand() -> None:
+    # wanted parts with the newcomer: 4/10 4/12 -> second; 10/10 (6 on the first) 10/12 -> second: 6 and 4 share 12;
+    # 8/10 18/12 -> first.
+    given_ = ([4, 6, 8], "1/2", [10, 12])
+    assert greedy(*given_).cluster == [1, 1, 0]
+    # best fit: 4 into the tighter; then 6 fits there to the brim; 8 into the other.
+    assert greedy(*given_, fit="best_fit").cluster == [0, 0, 1]
+    assert greedy(*given_, fit="first_fit").cluster == [0, 0, 1]
+    assert greedy([4, 7, 6], "1/2", [12, 10], fit="first_fit").cluster == [0, 0, 1]
+    assert greedy([4, 7, 6], "1/2", [12, 10], fit="best_fit").cluster == [1, 0, 1]
+    # nobody has room for 8 more: 18/10 against 12/8 -> second, where 4 and 8 then share 8
+    placed = greedy([10, 4, 8], "1/2", [10, 8], fit="best_fit")
+    assert placed.cluster == [0, 1, 1]
+    assert ints(placed.vms) == [10, 3, 5]
+
+
+def test_mixed_knapsack_by_hand() -> None:
+    # tau = 24/40: A = {k <= .4} is the first two at 9 and 6: 9 into 12 (12 is tighter than nothing else: 12 12, a tie,
+    # the first), 6 into the second (into the first it does not fit). Left: 3 and 6; wanted 20, tau = 9/20: A = {k <= .55}
+    # is nobody. Greedy: 10/3 against 10/6 -> second; 10/3 against 20/6, a tie -> the first.
+    given_ = ([10, 10, 10, 10], ["1/10", "2/5", "9/10", "9/10"], [12, 12])
+    placed = mixed_knapsack(*given_, small=0)
+    assert placed.cluster == [0, 1, 1, 0]
+    assert ints(placed.vms) == [9, 6, 6, 3]
+    # shared anew, the second cluster gives 6 and 6, the first 9 and 3: the same; four users at once are the greedy way
+    assert ints(mixed_knapsack(*given_, small=0, top_up=True).vms) == [9, 6, 6, 3]
+    assert mixed_knapsack(*given_, small=4) == greedy(*given_)
+    assert mixed_knapsack(*given_, small=4, general="relaxation") == relaxation(*given_)
+    # more than enough: A is empty; scarce for one round, then not: A keeps its minimum, unless topped up
+    assert mixed_knapsack([2, 2], 0, [9], small=0) == greedy([2, 2], 0, [9])
+    # tau = 16/20: A = {k <= 1/5}: 9 at its minimum, of 10 left 7 for the other; top up: 9 and 7 are max-min already
+    placed = mixed_knapsack([10, 10], ["1/5", 1], [18], small=0)
+    assert ints(placed.vms) == [9, 9]
+    # best fit: 5 and 4 into 9 and 4: 5 to 9, 4 to 4 (nothing left), not beside the 5
+    assert mixed_knapsack([4, 5, 20], [0, 0, 1], [9, 4], small=0).cluster == [1, 0, 0]
+
+
+def test_what_queue_a_does_not_get() -> None:
+    # tau = 13/14 (> 9/10): A = {k = 0}: 4; B gets its 8 of 10 wanted at most and 1 VM stays free, if capped below
+    placed = mixed_knapsack([4, 10], ["1/4", "3/4"], [9], small=0)  # tau = 9/14, A = {1/4}: 3, B: 6
+    assert ints(placed.vms) == [3, 6]
+    assert ints(mixed_knapsack([4, 2], ["1/2", "3/4"], [6, 2], small=0).vms) == [4, 2]  # tau = 8/6: A empty
+    # tau = 9/12: A = {k <= 1/4}: user 0 at 6 into the first; B: tau = 3/4 anew, 4 wanted, onto the second: 2 of 4
+    low, high = (mixed_knapsack([8, 4], ["1/4", "1/2"], [7, 2], small=0, top_up=t) for t in (False, True))
+    assert (ints(low.vms), ints(high.vms)) == ([6, 2], [7, 2])
+
+
+def test_rounds_end_at_the_level() -> None:
+    for seed in range(200):
+        one = random_asked(np.random.default_rng(seed))
+        capacity = sum(one.capacities)
+        found = rounds(one.max_vms, one.tolerance, capacity)
+        taus = [tau for tau, _ in found]
+        pool = exact_optimum(*one, whole=False, spanning=True)
+        if pool is not None:
+            assert taus == sorted(taus, reverse=True)
+            if not found[-1][1]:
+                assert min(F(1), taus[-1]) == pool.level
+            # every user is in one queue, at its minimum, or stands at the last level
+            queued = [i for _, queue in found for i in queue]
+            assert len(queued) == len(set(queued)) <= len(one.max_vms)
+
+
+# ------------------------------------------------------------------------------------------------- input
+
+
+def test_floats_count_as_the_decimals_they_print() -> None:
+    assert as_case([10], 0.7, [3]).minimum == [3]  # 1 - 0.7 in floats is a little more than 3/10
+    assert as_case(np.array([10, 20]), np.array([0.7, 0.9]), pd.Series([3.9])).capacities == [3]
+    assert as_case(["1/3"], "1/2", ["2/3"], whole=False).minimum == [F(1, 6)]
+    assert exact_optimum([10], 0.7, [3]) is not None
+    assert exact_optimum([10], F(0.7), [3]) is None
+
+
+GOOD: dict[str, Any] = {"max_vms": [1, 2], "tolerance": [0, 0], "capacities": [3]}
+
+
+@pytest.mark.parametrize("judge", [exact_optimum, milp, lp_bound, relaxation, greedy, mixed_knapsack])
+@pytest.mark.parametrize(("given_", "argument"), [
+    ({"max_vms": [0, 1]}, "max_vms[0]"), ({"max_vms": [1, "1/2"]}, "max_vms[1]"), ({"max_vms": [1, None]}, "max_vms[1]"),
+    ({"max_vms": 3}, "max_vms"), ({"max_vms": [[1, 2]]}, "max_vms[0]"), ({"tolerance": [0]}, "tolerance"),
+    ({"tolerance": [0, 1.1]}, "tolerance[1]"), ({"tolerance": -1}, "tolerance[0]"), ({"capacities": [-1]}, "capacities[0]"),
+    ({"capacities": [0]}, "capacities"), ({"capacities": ["1/2"]}, "capacities"), ({"whole": 1}, "whole"),
+    ({"capacities": [np.inf]}, "capacities[0]"),
+])
+def test_bad_input(judge: Any, given_: dict[str, Any], argument: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        judge(**{**GOOD, **given_})
+    assert caught.value.argument == argument
+
+
+@pytest.mark.parametrize(("call", "argument"), [
+    (lambda: relaxation(**GOOD, load="least"), "load"), (lambda: greedy(**GOOD, fit="best"), "fit"),
+    (lambda: mixed_knapsack(**GOOD, general="exact"), "general"), (lambda: mixed_knapsack(**GOOD, fit=1), "fit"),
+    (lambda: mixed_knapsack(**GOOD, load=None), "load"), (lambda: mixed_knapsack(**GOOD, small=-1), "small"),
+    (lambda: exact_optimum([1] * 15, 0, [20]), "max_vms"), (lambda: milp(**GOOD, nodes=0), "nodes"),
+    (lambda: share([1], [1, 2], 3), "most"), (lambda: share([2], [1], 3), "least[0]"),
+    (lambda: share([0], [0], 3), "least[0]"), (lambda: share(["1/2"], [1], 3), "least[0]"),
+    (lambda: share([2], [3], 1), "capacity"), (lambda: rounds([1], 0, -1), "capacities[0]"),
+])
+def test_bad_input_of_one(call: Any, argument: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        call()
+    assert caught.value.argument == argument
+
+
+def test_programs_that_are_not_solved_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    unsolved = OptimizeResult(status=4, message="numbers")
+    monkeypatch.setattr(oracle, "linprog", lambda *_, **__: unsolved)
+    monkeypatch.setattr(oracle, "solve_milp", lambda *_, **__: unsolved)
+    for judge in (milp, lp_bound):
+        with pytest.raises(FairbookError, match="not solved: numbers"):
+            judge([1], 0, [2])
+
+
+def test_an_assignment_that_overfills_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = OptimizeResult(status=0, message="", x=np.array([2, 0, 2, 0, 1, 0, 1, 0, 1.0]), fun=-1.0, mip_dual_bound=-1.0)
+    monkeypatch.setattr(oracle, "solve_milp", lambda *_, **__: wrong)
+    with pytest.raises(FairbookError, match="do not fit"):
+        milp([2, 2], 0, [2, 2])
+
+
+@FEW
+@given(asked(parts=QUARTERS), st.permutations(range(3)))
+def test_the_order_of_clusters_does_not_matter(one: Asked, order: list[int]) -> None:
+    turned = [one.capacities[j] for j in order if j < len(one.capacities)]
+    here, there = exact_optimum(*one), exact_optimum(one.max_vms, one.tolerance, turned)
+    assert (None if here is None else here.level) == (None if there is None else there.level)
