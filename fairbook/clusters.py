@@ -227,8 +227,11 @@ def _share_whole(least: Any, most: Any, capacity: int) -> Any:
                     poorest = i
         if poorest < 0:
             break
-        vms[poorest] += 1
-        free -= 1
+        held = vms[poorest]
+        for i in range(poorest, n):  # all who stand where the poorest does and want as much, at one go
+            if free > 0 and most[i] == most[poorest] and vms[i] == held:
+                vms[i] += 1
+                free -= 1
     return vms
 
 
@@ -253,9 +256,11 @@ def share_out(least: NDArray[Any], most: NDArray[Any], capacity: Any) -> NDArray
     """Share one cluster max-min fairly among its users: least <= vms <= most, fractions vms / most as equal as can be.
 
     Whole VMs go one by one to the user with the least fraction (ties: who asked for fewer, whom a VM lifts more, then
-    the first), which makes the sorted fractions lexicographically largest; amounts that are not whole are poured to one level. The minima must fit.
+    the first), which makes the sorted fractions lexicographically largest; amounts that are not whole are poured to one
+    level. The minima must fit.
 
-    Cost O(60 n + n r) for r VMs that the bisection leaves (at most some n), O(n log n) where VMs are not whole.
+    Cost O(60 n), and O(n) more for each distinct request among those who share the last VMs; O(n log n) where VMs are
+    not whole.
 
     Examples
     --------

@@ -22,8 +22,8 @@ Arguments = ParamSpec("Arguments")
 Drawn = TypeVar("Drawn")
 
 #: Okabe-Ito, grey, and further mechanisms' colours: two of Paul Tol's muted scheme, the orange darkened until lines in
-#: it can be seen on white, and three sets, of four and twice seven, chosen to keep apart, for any colour vision, in the one
-#: chapter that has them all.
+#: it can be seen on white, and three sets, of four and twice seven, chosen to keep apart, for any colour vision, in the
+#: one chapter that has them all.
 COLOURS = {
     "black": "#000000",
     "orange": "#E69F00",

@@ -254,7 +254,7 @@ def packing(frame: pd.DataFrame) -> Svg:
             bottom = 0.0
             for line in rows[rows["cluster"] == j].to_dict("records"):
                 poorest = line["fraction"] == least
-                colour = "#E0401B" if poorest else COLOURS["marine"]
+                colour = COLOURS["flame"] if poorest else COLOURS["marine"]
                 for height, tint in ((line["minimum"], 1.0), (line["vms"] - line["minimum"], 0.38)):
                     if height > 0:
                         panel.add_patch(Rectangle((j - 0.4, bottom), 0.8, height, facecolor=_pale(colour, tint),
@@ -282,7 +282,7 @@ def packing(frame: pd.DataFrame) -> Svg:
     blue = COLOURS["marine"]
     figure.legend(handles=[Patch(facecolor=blue, label="what a user must have"),
                            Patch(facecolor=_pale(blue, 0.38), label="what it has above that"),
-                           Patch(facecolor="#E0401B", label="the least fraction (percent in boxes)"),
+                           Patch(facecolor=COLOURS["flame"], label="the least fraction (percent in boxes)"),
                            Patch(facecolor="white", edgecolor=COLOURS["black"], label="free")],
                   loc="outside lower center", ncols=4, columnspacing=1.2)
     return Svg(figure)
@@ -348,7 +348,7 @@ _POLICIES: dict[str, tuple[str, str, Any]] = {
     "tolerance, surplus": ("leaf", "^", "-."), "tolerance, printed": ("rust", "v", ":"),
     "reshare": ("orchid", "P", (0, (6, 1))), "maxima only": ("flame", "X", (0, (3, 1, 1, 1))),
     "optimum, free moves": ("soot", "*", (0, (10, 1)))}
-_DYNAMIC = {"admitted": "let in\n(percent)", "users": "users present\n(number)",
+_DYNAMIC = {"admitted": "let in\n(percent)", "slowdown": "slowdown\n(mean, times)",
             "fraction": "VMs a user\n(percent of wanted)",
             "min_fraction": "least fraction\n(percent)", "revenue": "revenue\n(a VM and time)",
             "taken": "taken back\n(VMs a newcomer)"}

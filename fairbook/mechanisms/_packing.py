@@ -237,21 +237,35 @@ def _tight(sizes: Any, items: Any, count: int, room: Any, spare: Any, tries: int
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _random_fills(sizes: Any, free: Any, limit: int, seen: Any, rng: Any) -> Any:
+def _random(state: Any) -> Any:
+    """Give a number in [0, 1) and count on: a numpy generator would take half a minute to compile."""
+    state[0] += np.uint64(1)
+    return np.float64(_mixed(state[0]) >> np.uint64(11)) * 2.0**-53
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _random_fills(sizes: Any, free: Any, limit: int, seen: Any, seed: int) -> Any:
     """Fill all bins but a few tightly in a random order, the rest by the complete search; again until the limit."""
+    state = np.full(1, np.uint64(seed) << np.uint64(32), np.uint64)
     n, H = len(sizes), len(free)
     spare = free.sum() - sizes.sum()
     where = np.full(n, -1, np.int64)
     items, chosen = np.empty(n, np.int64), np.empty(n, np.int64)
+    order, key = np.arange(H), np.empty(n)
+    first = min(_REST, H)
+    left_over, room = np.empty_like(sizes), np.empty_like(free[:first])
     nodes = 0
     while nodes < limit:
         where[:] = -1
-        order = rng.permutation(H)
-        ranked = np.argsort(-(sizes * (0.7 + 0.6 * rng.random(n))))
+        for b in range(H - 1, 0, -1):
+            other = np.int64(_random(state) * (b + 1))
+            order[b], order[other] = order[other], order[b]
+        for i in range(n):
+            key[i] = -sizes[i] * (0.7 + 0.6 * _random(state))
+        ranked = np.argsort(key)
         count, budget = n, spare
         items[:] = ranked
         nodes += n  # what sorting costs
-        first = min(_REST, H)
         for t in range(H - 1, first - 1, -1):
             b = order[t]
             taken, work = _tight(sizes, items, count, free[b], budget / (t + 1), _TRIES_PER_BIN, chosen)
@@ -273,13 +287,18 @@ def _random_fills(sizes: Any, free: Any, limit: int, seen: Any, rng: Any) -> Any
                 break
         if budget < 0:
             continue
-        rest = items[:count].copy()
-        rest = rest[np.argsort(-sizes[rest])]
-        room = free[order[:first]].copy()
-        status, found, work = _complete(sizes[rest], room, 5000, seen, room.view(np.int64))
+        count = 0
+        for i in range(n):  # falling, as all sizes are
+            if where[i] < 0:
+                items[count], left_over[count] = i, sizes[i]
+                count += 1
+        for b in range(first):
+            room[b] = free[order[b]]
+        status, found, work = _complete(left_over[:count], room, 5000, seen, room.view(np.int64))
         nodes += work
         if status == 1:
-            where[rest] = order[found]
+            for s in range(count):
+                where[items[s]] = order[found[s]]
             return 1, where, nodes
     return -1, where, nodes
 
@@ -336,7 +355,7 @@ def pack(sizes: NDArray[Any], capacities: NDArray[Any], node_limit: int = 0, see
     if len(sizes) <= _FEW and node_limit >= 1 << len(sizes):
         searches += [lambda: _subsets(falling, _room(capacities))]
     else:
-        searches += [lambda: _random_fills(falling, _room(capacities), node_limit, seen, np.random.default_rng(seed))]
+        searches += [lambda: _random_fills(falling, _room(capacities), node_limit, seen, seed)]
         searches += [lambda: complete(node_limit)] if node_limit > _SHORT else []
     for search in searches:
         status, found, nodes = search()

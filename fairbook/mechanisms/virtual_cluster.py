@@ -96,7 +96,8 @@ def _list_users(asked: Requests, room: NDArray[Any], rule: int, order: IntArray 
     """Choose clusters by one rule, user by user; -1 where the minimum fits nowhere."""
     where = np.full(len(asked), TURNED_AWAY, np.int64)
     slack = np.zeros_like(room) if asked.whole else room * FITS
-    _one_by_one(np.arange(len(asked)) if order is None else order, asked.minimum, asked.max_vms, room, slack, rule, where)
+    users = np.arange(len(asked)) if order is None else order
+    _one_by_one(users, asked.minimum, asked.max_vms, room, slack, rule, where)
     return where
 
 

@@ -80,7 +80,8 @@ class VirtualClusterPool:
 
     Notes
     -----
-    Ties go to the user that has been there longest and to the first cluster. An arrival costs O(H + v t) and a
+    Ties go to the first cluster and to the user that has been there longest (where a cluster is shared anew, to who
+    asked for fewer VMs before that). An arrival costs O(H + v t) and a
     departure O(v t), for v VMs that change hands on a cluster with t users.
 
     Examples
@@ -174,8 +175,11 @@ class VirtualClusterPool:
         InvalidInput
             Where no user has that name.
         """
-        if not isinstance(user, Hashable) or user not in self._tenants:
-            raise InvalidInput("user", "must be one of the users", user)
+        try:
+            if user not in self._tenants:
+                raise InvalidInput("user", "must be one of the users", user)
+        except TypeError:
+            raise InvalidInput("user", "must be hashable", user) from None
         self._rearrange(self._tenants.pop(user).cluster)
 
     def _on(self, cluster: int) -> list[_Tenant]:
@@ -267,6 +271,8 @@ class VirtualClusterPool:
             if not all(whole) or not 0 <= cluster < len(pool._capacities):
                 raise InvalidInput("users", "must have a cluster and a whole number of VMs", [user, cluster, vms])
             asked = as_requests([max_vms], [tolerance], pool._capacities)
+            if not asked.minimum[0] <= vms <= asked.max_vms[0]:
+                raise InvalidInput("users", "must have between their minimum and what they want", [user, vms])
             pool._tenants[user] = _Tenant(int(asked.max_vms[0]), float(asked.tolerance[0]), int(asked.minimum[0]),
                                           cluster, vms)
         if pool._tenants and (wrong := pool.state.violations()):

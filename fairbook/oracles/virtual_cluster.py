@@ -469,9 +469,11 @@ def milp(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True, span
         constraints=[LinearConstraint(sparse.csr_array(A), low, high) for A, low, high in rows], options=options)
     if result.status == 2:
         return None
-    if result.status not in (0, 1):
+    if result.status not in (0, 1) and "limit reached" not in result.message:
         raise FairbookError(f"the program was not solved: {result.message}")
-    bound = 1.0 if result.mip_dual_bound is None else min(1.0, -float(result.mip_dual_bound))
+    # a program without whole numbers has no bound but its optimum
+    dual = result.fun if spanning and not whole else result.mip_dual_bound
+    bound = 1.0 if dual is None else min(1.0, -float(dual))
     if result.x is None:
         return Solved(None, bound, 1.0, False, None, None)
     cluster: list[int] | None = None

@@ -22,7 +22,7 @@ from fairbook.oracles.virtual_cluster import exact_optimum, greedy, mixed_knapsa
 from fairbook.properties.finding import Finding
 
 __all__ = ["BROKEN", "RULES", "Case", "Outcome", "Rule", "Tariff", "allocations", "cases", "findings", "hand_out",
-           "mean_fraction", "mean_slowdown", "meets_minima", "pour", "search_case", "total_cost", "within"]
+           "mean_fraction", "mean_slowdown", "pour", "search_case", "total_cost"]
 
 Number = Any  # whole numbers or fractions
 
@@ -231,24 +231,6 @@ def hand_out(case: Case, key: str) -> tuple[int, ...]:
         vms[max(waiting, key=rank)] += 1
         free -= 1
     return tuple(vms)
-
-
-# ------------------------------------------------------------------------------------------------------- predicates
-
-
-def meets_minima(case: Case, outcome: Outcome) -> Number:
-    """Least surplus over the minimum of those who were served."""
-    return min((v - m for v, m, j in zip(outcome.vms, case.minimum, outcome.cluster, strict=True)
-                if j != TURNED_AWAY), default=0)
-
-
-def within(case: Case, outcome: Outcome) -> Number:
-    """Least capacity left, over the clusters, or of the pool."""
-    if -2 in outcome.cluster:
-        return sum(case.capacities) - sum(outcome.vms)
-    use = [sum(v for v, i in zip(outcome.vms, outcome.cluster, strict=True) if i == j)
-           for j in range(len(case.capacities))]
-    return min(c - u for c, u in zip(case.capacities, use, strict=True))
 
 
 # ---------------------------------------------------------------------------------------------------------- searches

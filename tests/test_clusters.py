@@ -1,0 +1,413 @@
+"""Requests, the sharing of one cluster, and allocations: against the judges, by hand, and what is wrong is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fairbook as fb
+from fairbook.clusters import SPANS, TURNED_AWAY, as_requests, share_out
+from fairbook.oracles.virtual_cluster import as_case, lp_bound, share
+from tests.strategies import REPEATABLE
+from tests.vm_cases import QUARTERS, TENTHS, asked, floats, random_asked
+
+# ------------------------------------------------------------------------------------------------- one cluster
+
+
+@st.composite
+def tenants(draw: st.DrawFn, largest: int = 9) -> tuple[Any, Any, int]:
+    """Least, most, capacity of one cluster."""
+    n = draw(st.integers(1, 6))
+    most = draw(st.lists(st.integers(1, largest), min_size=n, max_size=n))
+    least = [draw(st.integers(0, b)) for b in most]
+    return np.array(least), np.array(most), sum(least) + draw(st.integers(0, 3 * largest))
+
+
+@REPEATABLE
+@given(tenants())
+def test_sharing_against_one_vm_at_a_time(given_: tuple[Any, Any, int]) -> None:
+    least, most, capacity = given_
+    vms = share_out(least, most, capacity)
+    assert vms.dtype == np.int64
+    assert vms.tolist() == share(least, most, capacity)
+    poured = share_out(least.astype(float), most.astype(float), capacity)
+    assert poured == pytest.approx(floats(share(least, most, capacity, whole=False)), abs=1e-12)
+
+
+@pytest.mark.parametrize("largest", [12, 60, 1000])
+def test_sharing_of_many(largest: int) -> None:
+    """Fractions such as 1/2 that several users can have: who gets the next VM there is settled by exact comparison."""
+    for seed in range(150):
+        rng = np.random.default_rng([largest, seed])
+        n = int(rng.integers(2, 12))
+        most = rng.integers(1, largest, n) // 6 * 6 + 6 if seed % 2 else rng.integers(1, largest, n)
+        least = (most * rng.choice([0, 0, 0.5, 1, rng.random()], n)).astype(int)
+        capacity = int(rng.integers(least.sum(), most.sum() + 1)) if seed % 3 else int(least.sum())
+        assert share_out(least, most, capacity).tolist() == share(least, most, capacity), seed
+
+
+@pytest.mark.parametrize("most", [[10**9, 10**9, 999_999_999, 3], [10**9] * 4, [123_456_789, 10**9, 5, 7]])
+def test_sharing_of_a_billion(most: list[int]) -> None:
+    """What differs between two users is less than a VM of either, though floats cannot tell such fractions apart."""
+    for part in (0.1, 1 / 3, 0.5, 0.999):
+        capacity = int(sum(most) * part)
+        vms = share_out(np.zeros(len(most), int), np.array(most), capacity).tolist()
+        assert sum(vms) == capacity
+        level = min(Fraction(v, b) for v, b in zip(vms, most))
+        assert all(Fraction(v - 1, b) <= level for v, b in zip(vms, most))
+
+
+def test_sharing_where_sums_in_two_orders_differ() -> None:
+    """All that is wanted fits by one sum and not by the other."""
+    for seed in range(3000):
+        rng = np.random.default_rng(seed)
+        most = rng.random(int(rng.integers(9, 60)))
+        least = most * (rng.integers(0, 2, len(most)) if seed % 2 else 1)
+        for capacity in (np.cumsum(most)[-1], np.cumsum(most[::-1])[-1], most.sum(), np.nextafter(most.sum(), 0)):
+            vms = share_out(least, most, capacity)
+            assert vms.sum() == pytest.approx(capacity, rel=1e-12)
+            assert (vms >= least).all()
+
+
+def test_minima_that_do_not_fit_by_a_rounding() -> None:
+    least, most = np.array([0.1, 0.2, 0.3]), np.array([1.0, 1.0, 1.0])
+    assert share_out(least, most, 0.6) == pytest.approx(least)
+    assert share_out(least, most, 0.6 * (1 - 1e-10)) == pytest.approx(least)
+
+
+# ------------------------------------------------------------------------------------------------- requests
+
+
+@REPEATABLE
+@given(asked(), st.booleans())
+def test_requests_against_the_judge(one: Any, whole: bool) -> None:
+    requests, case = as_requests(*one.floats, whole), as_case(*one, whole)
+    assert requests.minimum == pytest.approx(floats(case.minimum), abs=0 if whole else 1e-12)
+    assert requests.scarcity == pytest.approx(float(sum(case.capacities) / sum(case.wanted)))
+    fits = sum(case.minimum) <= sum(case.capacities)
+    pool = case.share(range(case.n), sum(case.capacities)) if fits else [0] * case.n
+    assert requests.pooled == pytest.approx(floats(pool), abs=1e-9)
+    largest, bound = max(case.capacities), 0.0
+    if fits and max(case.minimum) <= largest:
+        relaxed = lp_bound(*one, whole)
+        assert relaxed is not None
+        alone = min(largest / a for a in case.wanted)
+        bound = float(min(*(v / a for v, a in zip(pool, case.wanted)), alone, 1, 1))
+        assert requests.bound <= min(float(relaxed.upper), alone) + 1e-9
+    assert requests.bound == pytest.approx(bound, abs=1e-12)
+
+
+def test_nobody_gets_more_than_the_largest_cluster() -> None:
+    for whole in (True, False):
+        assert as_requests([8, 2], [0.5, 0], [5, 5, 5], whole).bound == 5 / 8
+        assert as_requests([8, 2], [0.25, 0], [5, 5, 5], whole).bound == 0  # no cluster holds 6
+        assert as_requests([8, 8], [0.5, 0.5], [5, 4], whole).bound == (0.5 if whole else 9 / 16)
+
+
+@pytest.mark.parametrize("alpha", [1, 10, 30, 10**4, 10**9])
+def test_minima_are_rounded_up_but_not_for_a_rounding_error(alpha: int) -> None:
+    for parts in (10, 100, 64):
+        k = np.arange(parts + 1) / parts
+        minimum = as_requests(np.full(len(k), alpha), k, [alpha]).minimum
+        assert minimum.tolist() == [-(-(parts - a) * alpha // parts) for a in range(parts + 1)]
+
+
+def test_sizes() -> None:
+    requests = as_requests([10, 7], [0.25, 1], [9])
+    assert requests.sizes(0.5).tolist() == [8, 4]
+    assert requests.sizes(0.8).tolist() == [8, 6]
+    assert requests.sizes(1.0).tolist() == [10, 7]
+    assert as_requests([10, 7], [0.25, 1], [9], whole=False).sizes(0.5).tolist() == [7.5, 3.5]
+    assert len(requests) == 2
+    for p in range(1, 31):  # a fraction that whole VMs have asks for exactly these
+        assert as_requests([30], 1, [9]).sizes(p / 30).tolist() == [p]
+
+
+def test_only_some() -> None:
+    requests = as_requests(pd.Series({"a": 4, "b": 5}), [0.5, 0.2], pd.Series({"x": 9}), whole=False)
+    part = requests.only([1], np.array([3.0]))
+    assert (part.max_vms.tolist(), part.tolerance.tolist(), part.capacities.tolist()) == ([5], [0.2], [3])
+    assert (part.users, part.clusters, part.whole) == ((0,), (0,), False)
+    assert requests.only(np.array([True, False])).capacities.tolist() == [9]
+
+
+def test_minima_of_billions_that_do_not_fit_by_one_vm() -> None:
+    requests = as_requests([10**9] * 3 + [1], 0, [10**9] * 3)
+    assert requests.pooled.tolist() == [0, 0, 0, 0]
+    assert requests.bound == 0
+    assert requests.fits(np.array([3, 4]), 3).tolist() == [True, False]
+    assert as_requests([1.0], 0, [1], whole=False).fits(1 + 1e-12, 1.0)
+    assert not as_requests([1.0], 0, [1], whole=False).fits(1 + 1e-8, 1.0)
+
+
+def test_names() -> None:
+    max_vms, k = pd.Series({"ann": 4, "bob": 6}), pd.Series({"bob": 0.5, "ann": 0.25})
+    requests = as_requests(max_vms, k, pd.Series({"north": 5.5, "south": 3}))
+    assert requests.users == ("ann", "bob")
+    assert requests.clusters == ("north", "south")
+    assert requests.tolerance.tolist() == [0.25, 0.5]  # matched by name
+    assert requests.capacities.tolist() == [5, 3]
+    assert as_requests([4, 6], k, [5]).users == ("bob", "ann")  # who else could name them?
+    assert as_requests([4, 6], 0.5, [5]).users == (0, 1)
+    assert as_requests([4, 6], 0.5, [5]).tolerance.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_the_caller_holds_is_neither_changed_nor_kept(whole: bool) -> None:
+    given_ = np.array([4.0, 6, 5]), np.array([0.5, 0.25, 1]), np.array([7.0, 4])
+    before = [one.copy() for one in given_]
+    for method in ("exact", "greedy", "mixed_knapsack", "spanning", "vector_packing"):
+        found = fb.virtual_cluster(*given_, method, whole=whole)
+        found.requests.max_vms[:] = found.requests.tolerance[:] = found.requests.capacities[:] = found.vms[:] = 0
+        assert all((one == was).all() for one, was in zip(given_, before))
+    for one in given_:
+        one.setflags(write=False)
+    found = fb.virtual_cluster(*given_, whole=whole)
+    vms = found.vms.copy()
+    for one in given_:
+        one.setflags(write=True)
+        one[:] = 1
+    assert found.vms.tolist() == vms.tolist()
+    assert found.violations() == []
+    assert found.remaining.tolist() == (before[2] - found.used).tolist()
+
+
+GOOD: dict[str, Any] = {"max_vms": [4, 6], "tolerance": [0.5, 0.25], "capacities": [7, 4]}
+
+
+@pytest.mark.parametrize(("given_", "argument", "rule"), [
+    ({"max_vms": []}, "max_vms", "at least one user"),
+    ({"max_vms": [[4, 6]]}, "max_vms", "shape"),
+    ({"max_vms": "4"}, "max_vms", "numbers"),
+    ({"max_vms": None}, "max_vms", "numbers"),
+    ({"max_vms": [4, 0]}, "max_vms[1]", "positive"),
+    ({"max_vms": [-4, 6]}, "max_vms[0]", "positive"),
+    ({"max_vms": [4, np.nan]}, "max_vms[1]", "finite"),
+    ({"max_vms": [4, 6.5]}, "max_vms[1]", "whole"),
+    ({"max_vms": [4, 2e9]}, "max_vms[1]", "at most 1e+09"),
+    ({"max_vms": [4, True]}, "max_vms[1]", "number"),
+    ({"max_vms": pd.Series([4, 6], index=["a", "a"])}, "max_vms.index", "unique"),
+    ({"tolerance": [0.5]}, "tolerance", "2 users"),
+    ({"tolerance": [0.5, 1.01]}, "tolerance[1]", "between 0 and 1"),
+    ({"tolerance": [-0.1, 1]}, "tolerance[0]", "between 0 and 1"),
+    ({"tolerance": [np.nan, 1]}, "tolerance[0]", "between 0 and 1"),
+    ({"tolerance": 1.5}, "tolerance", "between 0 and 1"),
+    ({"tolerance": np.nan}, "tolerance", "between 0 and 1"),
+    ({"tolerance": "half"}, "tolerance", "number"),
+    ({"tolerance": None}, "tolerance", "number"),
+    ({"tolerance": [[0.5], [0.5, 1]]}, "tolerance", "ragged"),
+    ({"tolerance": pd.Series({"a": 0.5, "b": 1}), "max_vms": pd.Series({"a": 4, "c": 6})}, "tolerance.index", "users"),
+    ({"capacities": []}, "capacities", "at least one cluster"),
+    ({"capacities": [[7, 4]]}, "capacities", "shape"),
+    ({"capacities": [7, -1]}, "capacities[1]", "negative"),
+    ({"capacities": [np.inf]}, "capacities[0]", "finite"),
+    ({"capacities": [0, 0]}, "capacities", "at least one VM"),
+    ({"capacities": [0.5]}, "capacities", "at least one VM"),
+    ({"capacities": [1e10]}, "capacities[0]", "at most 1e+09"),
+    ({"capacities": pd.Series([7, 4], index=[None, "b"])}, "capacities.index", "unique"),
+    ({"whole": 1}, "whole", "True or False"),
+    ({"whole": None}, "whole", "True or False"),
+])
+def test_bad_input(given_: dict[str, Any], argument: str, rule: str) -> None:
+    with pytest.raises(fb.InvalidInput) as caught:
+        as_requests(**{**GOOD, **given_})
+    assert caught.value.argument == argument
+    assert rule in caught.value.rule
+
+
+def test_what_only_whole_vms_forbid() -> None:
+    requests = as_requests([2e9, 6.5], 0.5, [1e10, 0.5], whole=False)
+    assert requests.max_vms.tolist() == [2e9, 6.5]
+    assert requests.capacities.tolist() == [1e10, 0.5]
+
+
+# ------------------------------------------------------------------------------------------------- allocations
+
+
+def named(method: Any = "exact", **options: Any) -> fb.VirtualClusters:
+    return fb.virtual_cluster(pd.Series({"ann": 8, "bob": 6, "cat": 4, "dan": 9}), [0.5, 0.5, 1, 0],
+                              pd.Series({"north": 8, "south": 5, "west": 0}), method, **options)
+
+
+def test_frames() -> None:
+    found = named("relaxation")
+    # minima 4 -> north (0, a tie), 3 -> south, 0 -> north (4/8 < 3/5), 9 -> nowhere; north shares 8: 5 of 8, 3 of 4
+    frame = found.to_frame()
+    assert frame.index.name == "user"
+    assert frame.index.to_list() == ["ann", "bob", "cat", "dan"]
+    assert frame["max_vms"].to_list() == [8, 6, 4, 9]
+    assert frame["minimum"].to_list() == [4, 3, 0, 9]
+    assert frame["vms"].to_list() == [5, 5, 3, 0]
+    assert frame["fraction"].to_list() == [5 / 8, 5 / 6, 3 / 4, 0]
+    assert frame["cluster"].to_list() == ["north", "south", "north", ""]
+    clusters = found.cluster_frame()
+    assert clusters.index.name == "cluster"
+    assert clusters.index.to_list() == ["north", "south", "west"]
+    assert clusters["capacity"].to_list() == [8, 5, 0]
+    assert clusters["users"].to_list() == [2, 1, 0]
+    assert clusters["used"].to_list() == [8, 5, 0]
+    assert clusters["remaining"].to_list() == [0, 0, 0]
+    assert clusters["min_fraction"].to_list()[:2] == [5 / 8, 5 / 6]
+    assert np.isnan(clusters["min_fraction"].iloc[2])
+    assert found.by_cluster.tolist() == [[5, 0, 0], [0, 5, 0], [3, 0, 0], [0, 0, 0]]
+    assert (found.min_fraction, found.served_fraction) == (0, 5 / 8)
+    assert found.served.tolist() == [True, True, True, False]
+    assert (found.optimal, found.gap, found.bound) == (True, 0, 0)  # nothing holds dan
+
+
+def test_frames_where_users_span() -> None:
+    found = fb.virtual_cluster([4, 4, 2], 0.5, [5, 4], "spanning")
+    assert found.vms.tolist() == [4, 3, 2]
+    assert found.cluster.tolist() == [0, SPANS, 1]
+    assert found.to_frame()["cluster"].to_list() == [0, "several", 1]
+    assert found.by_cluster.tolist() == [[4, 0], [1, 2], [0, 2]]
+    assert found.cluster_frame()["users"].to_list() == [2, 2]
+    assert found.cluster_frame()["min_fraction"].to_list() == [0.75, 0.75]
+    assert found.used.tolist() == [5, 4]
+    assert found.violations() == []
+
+
+def test_nobody_is_served() -> None:
+    for method in ("exact", "spanning", "relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packing"):
+        found = fb.virtual_cluster([9, 8], 0, [7], method)  # type: ignore[arg-type]
+        assert found.cluster.tolist() == [TURNED_AWAY, TURNED_AWAY]
+        assert found.min_fraction == 0
+        assert np.isnan(found.served_fraction)
+        assert found.remaining.tolist() == [7]
+        assert found.revenue() == 0
+        assert found.cluster_frame()["min_fraction"].isna().all()
+
+
+def test_gap() -> None:
+    found = named("greedy")
+    assert replace(found, bound=0.5, vms=np.array([4, 4, 3, 9])).gap == 0
+    half = replace(found, bound=0.75, vms=np.array([4, 6, 4, 9]))
+    assert not half.optimal
+    assert half.gap == pytest.approx(1 / 3)
+    assert replace(found, bound=0.5 * (1 + 1e-8), vms=half.vms).gap > 0
+    assert replace(found, bound=0.5 * (1 + 1e-10), vms=half.vms).optimal
+
+
+def test_cost_and_revenue() -> None:
+    found = named("relaxation")
+    assert found.cost().tolist() == [2 * 4 + 1, 2 * 3 + 2, 3, 0]
+    assert found.cost(5, 0.5).tolist() == [20.5, 16, 1.5, 0]
+    assert found.cost(3, 3).tolist() == [15, 15, 9, 0]
+    assert found.revenue(5, 0.5) == 38
+    # the guaranteed part is (1 - k) alpha though the minimum is rounded up
+    odd = fb.virtual_cluster([5, 5], 0.5, [6])
+    assert odd.vms.tolist() == [3, 3]
+    assert odd.cost(4, 1).tolist() == [2.5 * 4 + 0.5] * 2
+    for given_, argument in (((-1, 0), "high"), ((1, 2), "low"), ((1, -1), "low"), ((np.nan, 0), "high"),
+                             (("2", 1), "high")):
+        with pytest.raises(fb.InvalidInput) as caught:
+            found.cost(*given_)
+        assert caught.value.argument == argument
+        with pytest.raises(fb.InvalidInput):
+            found.revenue(*given_)
+
+
+def test_explanations() -> None:
+    found = named("relaxation")
+    assert found.explain("ann") == "ann has 5 of 8 VMs (62.5%) on north, which is used up."
+    assert found.explain("dan") == (
+        "dan was turned away: it needs at least 9 VMs on one cluster, and no cluster has as many to give, after the "
+        "minima of the users that were served.")
+    with pytest.raises(fb.InvalidInput, match="user must be one of the users, got 'eve'"):
+        found.explain("eve")
+    at_minimum = fb.virtual_cluster([10, 10], [0.1, 1], [12])
+    assert at_minimum.explain(0) == (
+        "0 has 9 of 10 VMs (90.0%) on 0, its minimum: others there have a smaller fraction, and 0 is used up.")
+    assert at_minimum.explain(1) == "1 has 3 of 10 VMs (30.0%) on 0, which is used up."
+    assert fb.virtual_cluster([2], 0, [3]).explain(0) == "0 has 2 of 2 VMs (100.0%): all that it asked for."
+    left = fb.virtual_cluster([8, 4], [0.25, 0.5], [7, 2], "mixed_knapsack", small=0)
+    assert left.explain(0) == (
+        "0 has 6 of 8 VMs (75.0%) on 0, where 1 VMs are free that mixed_knapsack does not hand out.")
+    spread = fb.virtual_cluster([4, 4, 2], 0.5, [5, 4], "spanning")
+    assert spread.explain(1) == "1 has 3 of 4 VMs (75.0%) on several clusters, which are used up."
+    away = fb.virtual_cluster([5, 6], 0, [4, 4], "spanning")
+    assert away.explain(1) == (
+        "1 was turned away: it needs at least 6 VMs, and all clusters together have fewer to give, after the minima of "
+        "the users that were served.")
+
+
+@pytest.mark.parametrize("parts", [TENTHS, QUARTERS])
+def test_explanations_are_true(parts: tuple[int, ...]) -> None:
+    """Of methods that hand out all they can: whoever lacks VMs lives where none is free; a minimum is one."""
+    seen = set()
+    for seed in range(200):
+        one = random_asked(np.random.default_rng(seed), parts)
+        for method in ("relaxation", "greedy", "metagreedy", "vector_packing", "exact", "spanning"):
+            found = fb.virtual_cluster(*one.floats, method)  # type: ignore[arg-type]
+            for i in range(len(one.max_vms)):
+                text = found.explain(i)
+                assert "does not hand out" not in text
+                kind = next(word for word in ("turned away", "all that", "several", "its minimum", "used up")
+                            if word in text)
+                seen.add(kind)
+                assert (kind == "all that") == (found.vms[i] == one.max_vms[i])
+                j = found.cluster[i]
+                if kind in ("its minimum", "used up"):
+                    assert found.remaining[j] == 0
+                if kind == "its minimum":
+                    assert found.vms[i] == found.requests.minimum[i]
+                if kind == "turned away":
+                    held = [found.requests.minimum[found.cluster == c].sum() for c in range(len(one.capacities))]
+                    room = np.array(one.capacities) - held
+                    if method == "spanning":
+                        room = np.array([sum(one.capacities) - found.requests.minimum[found.served].sum()])
+                    assert (room < found.requests.minimum[i]).all()
+    assert seen == {"turned away", "all that", "several", "its minimum", "used up"}
+
+
+# ------------------------------------------------------------------------------------------------- violations
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(("change", "expected"), [
+    ({"vms": [6, 5, 3, 0]}, ["north holds 9 VMs, more than its 8"]),
+    ({"cluster": [0, 0, 0, -1]}, ["north holds 13 VMs, more than its 8"]),
+    ({"vms": [3, 5, 5, 0]}, ["cat has 5 VMs, more than the 4 it wants", "ann has 3 VMs, fewer than its minimum 4"]),
+    ({"vms": [4, 2, 4, 0]}, ["bob has 2 VMs, fewer than its minimum 3"]),
+    ({"vms": [5, 5, -1, 0]}, ["cat has -1 VMs, fewer than its minimum 0"]),
+    ({"vms": [5, 5, 3, 2]}, ["dan was turned away and has 2 VMs"]),
+    ({"cluster": [0, 1, 2, -1]}, ["west holds 3 VMs, more than its 0"]),
+])
+def test_violations_are_found(whole: bool, change: dict[str, Any], expected: list[str]) -> None:
+    found = named("relaxation", whole=whole)
+    sound = replace(found, vms=np.array([5, 5, 3, 0]).astype(found.vms.dtype))
+    assert sound.violations() == found.violations() == []
+    changed = replace(sound, **{name: np.array(value).astype(getattr(found, name).dtype)
+                                for name, value in change.items()})
+    assert changed.violations() == expected
+
+
+def test_violations_of_pieces_are_found() -> None:
+    found = fb.virtual_cluster([4, 4, 2], 0.5, [5, 4], "spanning")
+    assert found.pieces is not None
+    short = replace(found, pieces=found.pieces[1:])
+    assert short.violations() == ["the pieces of 0 do not add up to its 4 VMs"]
+    moved = found.pieces.copy()
+    moved[moved[:, 1] == 1, 1] = 0
+    assert replace(found, pieces=moved).violations() == ["0 holds 9 VMs, more than its 5"]
+    fluid = fb.virtual_cluster([4, 4, 2], 0.5, [5, 4], "spanning", whole=False)
+    assert fluid.pieces is not None
+    assert fluid.violations() == []
+    assert len(replace(fluid, pieces=fluid.pieces * [1, 1, 1 - 1e-6]).violations()) == 3
+
+
+def test_a_rounding_is_no_violation_and_a_part_of_a_vm_is() -> None:
+    fluid = fb.virtual_cluster([10.0, 10], 0.5, [15], whole=False)
+    assert replace(fluid, vms=fluid.vms * (1 + 1e-12)).violations() == []
+    assert replace(fluid, vms=fluid.vms * (1 + 1e-7)).violations() != []
+    assert replace(fluid, vms=fluid.vms * (1 + 1e-7)).violations(rtol=1e-6) == []
+    assert replace(fluid, vms=np.array([np.nan, 1])).violations() != []
+    billions = fb.virtual_cluster([10**9], 0, [10**9])
+    assert replace(billions, vms=np.array([10**9 - 1])).violations(rtol=1e-3) != []  # whole VMs are counted

@@ -1,0 +1,274 @@
+"""Packing of sizes into bins: every search against all assignments, floats that fill to the brim, limits."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairbook.mechanisms import _packing
+from fairbook.mechanisms._packing import LISTS, Packing, list_pack, pack
+from fairbook.oracles.virtual_cluster import packs
+from tests.strategies import REPEATABLE
+
+
+def holds(bins: Any, sizes: Any, capacities: Any) -> bool:
+    """Whether everything is in a bin and no bin too full."""
+    load = np.bincount(bins, sizes, minlength=len(capacities))
+    return len(load) == len(capacities) and bool((load <= capacities * (1 + 1e-9)).all())
+
+
+def puzzle(rng: np.random.Generator, n: int, H: int, spare: int) -> tuple[Any, Any]:
+    """Sizes that fill bins with so much to spare: cut the bins at random and shuffle."""
+    sizes, where = rng.integers(5, 40, n), rng.integers(0, H, n)
+    where[:H] = np.arange(H)
+    room = np.bincount(where, sizes, minlength=H).astype(np.int64)
+    room[rng.integers(0, H)] += spare
+    return sizes, room
+
+
+def tight_case(rng: np.random.Generator) -> tuple[Any, Any]:
+    """Draw few sizes that take most of the room, so that both answers are common."""
+    n, H = int(rng.integers(1, 9)), int(rng.integers(1, 5))
+    sizes, room = puzzle(rng, max(n, H), H, 0)
+    sizes[rng.integers(0, len(sizes))] += rng.integers(0, 2)
+    return sizes[rng.permutation(len(sizes))], room + rng.integers(-1, 3, H)
+
+
+def complete(falling: Any, room: Any, limit: int, memory: int = 64) -> Any:
+    left = room.copy()
+    return _packing._complete(falling, left, limit, np.zeros(memory, np.uint64), left.view(np.int64))
+
+
+SEARCHES = {
+    "complete": lambda sizes, room: complete(sizes, room, 10**6),
+    "subsets": _packing._subsets,
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("kind", [np.int64, np.float64])
+def test_each_complete_search_against_all_assignments(name: str, kind: Any) -> None:
+    answers = []
+    for seed in range(250):
+        sizes, room = tight_case(np.random.default_rng(seed))
+        falling, free = np.sort(sizes)[::-1].astype(kind), np.maximum(room, 0).astype(kind)
+        status, bins, nodes = SEARCHES[name](falling, free.copy())
+        answers.append(status)
+        assert (status == 1) == (packs(sizes.tolist(), np.maximum(room, 0).tolist()) is not None), seed
+        assert status in (0, 1)
+        assert nodes > 0 or not len(sizes)
+        if status == 1:
+            assert holds(bins, falling, free)
+    assert 50 < sum(answers) < 200
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float64])
+@pytest.mark.parametrize("limit", [0, 1, 30, 100_000])
+def test_pack_against_all_assignments(kind: Any, limit: int) -> None:
+    seen = {"packed": 0, "impossible": 0, "unsettled": 0}
+    for seed in range(200):
+        sizes, room = tight_case(np.random.default_rng(seed))
+        sizes, room = sizes.astype(kind), np.maximum(room, 0).astype(kind)
+        before = sizes.copy(), room.copy()
+        found = pack(sizes, room, limit, seed)
+        assert (sizes == before[0]).all()
+        assert (room == before[1]).all()
+        possible = packs(sizes.tolist(), room.tolist()) is not None
+        if found.bins is not None:
+            assert found.bins.dtype == np.int64
+            assert holds(found.bins, sizes, room)
+            assert found.settled
+            seen["packed"] += 1
+        else:
+            seen["impossible" if found.settled else "unsettled"] += 1
+            assert not (found.settled and possible), seed
+        if limit == 0:
+            assert found.nodes == 0
+        if limit > 10**4:
+            assert found.settled
+            assert (found.bins is not None) == possible
+    assert seen["packed"] > 50
+    assert seen["impossible"] > (50 if limit > 1000 else 20)
+    assert limit > 1 or seen["unsettled"] > 10
+
+
+@REPEATABLE
+@given(st.lists(st.integers(0, 6), max_size=7), st.lists(st.integers(0, 9), min_size=1, max_size=4),
+       st.sampled_from([1, 3, 7]))
+def test_small_cases_with_zeros_and_ties(sizes: list[int], room: list[int], unit: int) -> None:
+    possible = packs(sizes, room) is not None if sizes else True
+    whole = pack(np.array(sizes, np.int64), np.array(room), 10**5)
+    fluid = pack(np.array(sizes, float) / unit, np.array(room) / unit, 10**5)  # thirds and sevenths that fill a bin
+    for found in (whole, fluid):
+        assert found.settled
+        assert (found.bins is not None) == possible
+        assert found.bins is None or holds(found.bins, np.array(sizes, float), np.array(room))
+
+
+# ------------------------------------------------------------------------------------------------- lists
+
+
+def test_there_are_21_lists() -> None:
+    assert len(set(LISTS)) == len(LISTS) == 21
+    assert sorted(sum(fit == name for _, _, fit in LISTS) for name in ("first", "best", "fill")) == [3, 9, 9]
+
+
+def by_list(sizes: list[int], room: list[int], heuristic: tuple[str, str, str]) -> list[int] | None:
+    """One list plainly: who is next, and where it goes."""
+    item, bin_, fit = heuristic
+
+    def in_order(values: list[int], how: str) -> list[int]:
+        return {"given": list(range(len(values))), "up": sorted(range(len(values)), key=lambda i: (values[i], -i)),
+                "down": sorted(range(len(values)), key=lambda i: (-values[i], i))}[how]
+
+    rising = sorted(range(len(room)), key=lambda b: (room[b], b))
+    bins = {"given": list(range(len(room))), "up": rising, "down": rising[::-1]}[bin_]
+    free, where = list(room), [-1] * len(sizes)
+    items = in_order(sizes, item)
+    if fit == "fill":
+        for b in bins:
+            for i in items:
+                if where[i] < 0 and sizes[i] <= free[b]:
+                    where[i], free[b] = b, free[b] - sizes[i]
+    else:
+        for i in items:
+            options = [b for b in bins if sizes[i] <= free[b]]
+            if options:
+                b = options[0] if fit == "first" else min(options, key=lambda b: free[b])
+                where[i], free[b] = b, free[b] - sizes[i]
+    return where if -1 not in where else None
+
+
+@pytest.mark.parametrize("heuristic", LISTS, ids="-".join)
+def test_lists(heuristic: tuple[str, str, str]) -> None:
+    outcomes = []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        sizes, room = rng.integers(1, 9, int(rng.integers(1, 10))), rng.integers(1, 20, int(rng.integers(1, 5)))
+        found = list_pack(sizes, room, np.argsort(-sizes, kind="stable"), heuristic)
+        expected = by_list(sizes.tolist(), room.tolist(), heuristic)
+        assert (None if found is None else found.tolist()) == expected, seed
+        outcomes.append(found is None)
+    assert 20 < sum(outcomes) < 130
+
+
+# ------------------------------------------------------------------------------------------------- larger
+
+
+@pytest.mark.parametrize(("n", "H", "spare"), [(18, 4, 0), (30, 5, 4), (60, 8, 10), (200, 20, 20)])
+def test_puzzles_that_have_an_answer(n: int, H: int, spare: int) -> None:
+    found = 0
+    for seed in range(8):
+        sizes, room = puzzle(np.random.default_rng([n, seed]), n, H, spare)
+        packing = pack(sizes, room, 200_000, seed)
+        if packing.bins is None:
+            assert not packing.settled  # there is one
+        else:
+            assert holds(packing.bins, sizes, room)
+            found += 1
+    assert found >= 7
+
+
+def test_random_fills_alone() -> None:
+    found = 0
+    for seed in range(20):
+        sizes, room = puzzle(np.random.default_rng(seed), 24, 6, 6)
+        falling = np.sort(sizes)[::-1].copy()
+        status, bins, nodes = _packing._random_fills(falling, room.copy(), 100_000, np.zeros(1 << 10, np.uint64), seed)
+        assert status in (1, -1)
+        assert nodes > 0
+        if status == 1:
+            assert holds(bins, falling, room)
+            found += 1
+    assert found > 15
+    # what has no answer stays open: three of 4 in two bins of 6
+    status, _, nodes = _packing._random_fills(np.array([4, 4, 4]), np.array([6, 6]), 500, np.zeros(64, np.uint64), 0)
+    assert status == -1
+    assert 500 <= nodes < 6000
+
+
+def test_the_seed_settles_everything() -> None:
+    sizes, room = puzzle(np.random.default_rng(3), 40, 8, 3)
+    runs = [pack(sizes, room, 50_000, 7) for _ in range(2)]
+    assert runs[0].nodes == runs[1].nodes
+    assert (runs[0].bins is None) == (runs[1].bins is None)
+    if runs[0].bins is not None and runs[1].bins is not None:
+        assert runs[0].bins.tolist() == runs[1].bins.tolist()
+
+
+@pytest.mark.parametrize("H", [100, 127, 128, 200, 300])
+def test_more_bins_than_a_byte_counts(H: int) -> None:
+    room = np.full(H, 5)
+    room[H - 1] = 12
+    falling = np.array([6, 6])
+    status, bins, _ = _packing._subsets(falling, room.copy())
+    assert (status, bins.tolist()) == (1, [H - 1, H - 1])
+    status, _, _ = _packing._subsets(np.array([7, 6]), room.copy())
+    assert status == 0
+
+
+def test_the_memory_of_the_complete_search_does_not_change_its_answer() -> None:
+    for seed in range(60):
+        sizes, room = tight_case(np.random.default_rng(seed))
+        falling, free = np.sort(sizes)[::-1].copy(), np.maximum(room, 0)
+        answers = set()
+        for memory in (1, 7, 1 << 16):
+            answers.add(complete(falling, free, 10**6, memory)[0])
+        assert len(answers) == 1, seed
+
+
+def test_limits_are_kept() -> None:
+    rng = np.random.default_rng(0)
+    sizes = 2 * rng.integers(10, 30, 30)
+    room = np.full(6, 2 * (sizes.sum() // 12) + 1)
+    room[0] = sizes.sum() + 4 - room[1:].sum()  # even items leave one in each odd bin: all fits by sum, not in truth
+    assert (room % 2 == 1).all()
+    for limit in (1, 10, 100):
+        found = pack(sizes, room, limit)
+        assert found.bins is None
+        assert found.nodes <= 2 * (limit + 7000)
+    sizes, room = puzzle(rng, 40, 6, 0)
+    status, _, nodes = complete(np.sort(sizes)[::-1].copy(), room, 10)
+    assert (status, nodes) == (-1, 11)
+
+
+def test_what_sums_and_sizes_settle_needs_no_search() -> None:
+    assert pack(np.array([3, 3]), np.array([5]), 0) == Packing(None, True, 0)
+    assert pack(np.array([4]), np.array([3, 3]), 0) == Packing(None, True, 0)
+    assert pack(np.zeros(0, np.int64), np.array([3])).bins is not None
+    # two of 4 and 5 in 4, 5 and nothing: each item has one place
+    found = pack(np.array([4, 5]), np.array([5, 4, 0]))
+    assert found.bins is not None
+    assert found.bins.tolist() == [1, 0]
+
+
+def test_a_hair_too_large_fits_and_more_does_not() -> None:
+    thirds = np.array([0.1 + 0.2, 0.3, 0.4])
+    assert pack(thirds, np.array([1.0]), 100).bins is not None
+    assert pack(np.array([1 / 3] * 3), np.array([1 - 1e-16]), 100).bins is not None
+    assert pack(np.array([0.5, 0.5 + 1e-10]), np.array([1.0]), 100) == Packing(None, True, 0)
+
+
+@pytest.mark.parametrize("few", [0, 20])
+def test_lists_that_fail_leave_the_searches(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each search in turn, by cutting the others off; what is impossible is only said where it was proved."""
+    monkeypatch.setattr(_packing, "_FEW", few)
+    monkeypatch.setattr(_packing, "LISTS", ())
+    for short, limit in product((1, 20_000), (1, 50, 5000)):
+        monkeypatch.setattr(_packing, "_SHORT", short)
+        packed = 0
+        for seed in range(60):
+            sizes, room = tight_case(np.random.default_rng(seed))
+            room = np.maximum(room, 0)
+            found = pack(sizes, room, limit, seed)
+            possible = packs(sizes.tolist(), room.tolist()) is not None
+            assert possible or found.bins is None
+            assert not (possible and found.bins is None and found.settled)
+            assert found.bins is None or holds(found.bins, sizes, room)
+            packed += found.bins is not None
+        assert packed > 10 or limit == 1

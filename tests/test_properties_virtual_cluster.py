@@ -1,0 +1,87 @@
+"""Properties of virtual clusters: engine against judge, rules that break them, and cases worked by hand."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import fairbook as fb
+from fairbook.properties import virtual_cluster as props
+from fairbook.properties.virtual_cluster import BROKEN, RULES, Case, Outcome, Tariff
+
+HALF = Fraction(1, 2)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_engine_and_judge_agree(name: str) -> None:
+    rng = np.random.default_rng(41)
+    for _ in range(60):
+        case = props.cases(rng)
+        engine, judge = RULES[name](case, False), RULES[name](case, True)
+        assert engine.all_served == judge.all_served
+        if name in ("pool", "exact"):  # several allocations may be best
+            assert float(engine.level(case)) == pytest.approx(float(judge.level(case)), abs=1e-9)
+        else:
+            assert engine.cluster == judge.cluster
+            assert [float(v) for v in engine.vms] == pytest.approx([float(v) for v in judge.vms], abs=1e-9)
+
+
+def test_broken_rules_are_broken() -> None:
+    case = Case((4, 4), (Fraction(0), Fraction(1)), (5,), whole=False)
+    assert RULES["pool"](case, True).vms == (4, 1)
+    assert BROKEN["in proportion"](case, True).vms == (Fraction(5, 2), Fraction(5, 2))  # below the first's minimum
+    assert BROKEN["minima only"](case, True).vms == (4, 0)
+    assert BROKEN["equal numbers"](Case((1, 9), (HALF, HALF), (5,)), True).vms == (1, 4)
+
+
+def test_what_users_say_and_pay() -> None:
+    case = Case((4, 6), (HALF, Fraction(0)), (9,))
+    assert case.minimum == (2, 6)
+    assert case.saying(0, tolerance=Fraction(1)).minimum == (0, 6)
+    assert case.saying(1, max_vms=5).minimum == (2, 5)
+    outcome = Outcome((0, 0), (3, 6))
+    assert props.total_cost(case, outcome, Tariff()) == (2 * 2 + 1) + 12
+    assert Tariff(Fraction(3), Fraction(0)).cost(4, HALF, 3) == 6
+    assert str(case) == "users who want (4, 6) VMs and tolerate (1/2, 0) on clusters of (9)"
+
+
+def test_all_allocations_of_a_small_case() -> None:
+    case = Case((2, 2), (HALF, HALF), (3,))
+    assert {outcome.vms for outcome in props.allocations(case)} == {(1, 1), (1, 2), (2, 1)}
+    assert max(outcome.level(case) for outcome in props.allocations(case)) == RULES["exact"](case, True).level(case)
+
+
+@pytest.mark.parametrize(
+    ("key", "vms"), [("tolerance", (2, 1)), ("gap", (2, 1)), ("small", (1, 2))]
+)
+def test_free_vms_are_handed_out(key: str, vms: tuple[int, ...]) -> None:
+    case = Case((10, 2), (Fraction(9, 10), HALF), (3,))
+    assert props.hand_out(case, key) == vms
+    assert props.mean_fraction(case, (1, 2)) == Fraction(11, 20)
+    assert props.mean_slowdown(case, (1, 2)) == Fraction(11, 2)
+
+
+def test_a_search_finds_what_is_there_and_counts() -> None:
+    rng = np.random.default_rng(3)
+    value, where, done, spoken = props.search_case(lambda case: 1 - len(case.capacities), evaluations=50, rng=rng)
+    assert value < 0 < done <= 50
+    assert len(where.capacities) > 1
+    assert 0 < spoken <= done
+    value, _, done, spoken = props.search_case(lambda case: None, evaluations=50, rng=rng)
+    assert (value, done, spoken) == (np.inf, 50, 0)
+
+
+def test_findings_name_what_is_wrong() -> None:
+    full = props.findings(fb.virtual_cluster([4, 4, 4], 0.5, [6, 5]))
+    assert all(full)
+    away = props.findings(fb.virtual_cluster([1, 1, 2], 0.0, [2, 2], method="relaxation"))
+    assert [bool(one) for one in away] == [True, False, False, True]
+    assert "2 was turned away" in away[1].witness["says"]
+    printed = props.findings(fb.virtual_cluster([10, 2], [0.0, 0.9], [11], method="mixed_knapsack", small=0))
+    assert all(printed)
+    wasteful = fb.virtual_cluster([5, 5], [0.2, 0.6], [5, 2], method="mixed_knapsack", small=0)
+    assert not props.findings(wasteful)[3]
+    broken = fb.VirtualClusters(wasteful.requests, wasteful.vms + 9, wasteful.cluster, "by hand", 1.0)
+    assert not props.findings(broken)[0]

@@ -1,0 +1,572 @@
+"""The experiments of the chapter on virtual clusters: by hand, and with their own arithmetic undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from math import isclose
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairbook as fb
+from fairbook.errors import InvalidInput
+from fairbook.mechanisms.virtual_cluster import virtual_cluster
+from fairbook.studies import virtual_cluster as study
+from fairbook.studies.runs import interval, stream
+from fairbook.traces.google2011 import load_digest
+
+
+def by_hand(case: study.Instance, method: str, **how: Any) -> dict[str, float]:
+    """Measure an allocation user by user."""
+    found = virtual_cluster(*case, method=method, **how)  # type: ignore[arg-type]
+    there = [i for i, j in enumerate(found.cluster.tolist()) if j >= 0]
+    fractions = [int(found.vms[i]) / int(case.max_vms[i]) for i in range(len(case.max_vms))]
+    return {"y": min(fractions) if len(there) == len(fractions) else 0.0,
+            "y_served": min((fractions[i] for i in there), default=0.0),
+            "everybody": float(len(there) == len(fractions)), "served": len(there) / len(fractions),
+            "remaining": float(case.capacities.sum() - sum(int(v) for v in found.vms))}
+
+
+def close(row: pd.Series, values: list[float]) -> None:
+    wanted = interval(np.array(values, dtype=float)[:, None]).iloc[0]
+    for column in ("mean", "low", "high"):
+        assert isclose(row[column], wanted[column], rel_tol=1e-9, abs_tol=1e-9), column
+    assert row["runs"] == len(values)
+
+
+# ------------------------------------------------------------------------------------------------------ the settings
+
+
+def test_instances_are_as_the_text_says() -> None:
+    for size, (clusters, total, least) in {"small": (5, 320, 50), "large": (8, 1000, 90)}.items():
+        drawn = [study.instance(stream(3, r), size, 20) for r in range(300)]
+        rooms = np.array([case.capacities for case in drawn])
+        assert rooms.shape == (300, clusters)
+        assert (rooms.sum(axis=1) == total).all()
+        assert rooms.min() == least
+        np.testing.assert_allclose(rooms.mean(axis=0), total / clusters, rtol=0.07)  # no cluster is favoured
+        wanted = np.concatenate([case.max_vms for case in drawn])
+        assert abs(wanted.mean() - 30) < 0.2
+        assert abs(wanted.std() - 10**0.5) < 0.1
+        tolerance = np.concatenate([case.tolerance for case in drawn])
+        assert 0 <= tolerance.min() < 0.01 < 0.89 < tolerance.max() <= 0.9
+        assert abs(tolerance.mean() - 0.45) < 0.01
+    wide = np.concatenate([study.instance(stream(3, r), users=100, variance="deviation").max_vms for r in range(60)])
+    assert abs(wide.std() - 10) < 0.3
+    assert wide.min() >= 1
+
+
+def test_users_are_added_one_by_one() -> None:
+    few, many = (study.instance(stream(4), "large", n) for n in (30, 60))
+    np.testing.assert_array_equal(few.max_vms, many.max_vms[:30])
+    np.testing.assert_array_equal(few.tolerance, many.tolerance[:30])
+    np.testing.assert_array_equal(few.capacities, many.capacities)
+
+
+# ------------------------------------------------------------------------------------------------------- the figures
+
+
+@pytest.fixture(scope="module")
+def curves() -> pd.DataFrame:
+    return study.curves(12, 5, sizes="small", users=(9, 15))
+
+
+@pytest.mark.parametrize(("users", "variance"), [(9, "variance"), (15, "variance"), (15, "deviation")])
+def test_curves_by_hand(users: int, variance: str, curves: pd.DataFrame) -> None:
+    part = curves[(curves["users"] == users) & (curves["variance"] == variance)]
+    rows = part.set_index(["method", "measure"])
+    assert set(part["load"]) == {30 * users / 320}
+    cases = [study.instance(stream(5, r), "small", users, variance=variance) for r in range(12)]
+    runs = [{method: by_hand(case, method) for method in study.METHODS} for case in cases]
+    bounds = [virtual_cluster(*case).bound for case in cases]
+    pools = [virtual_cluster(*case).requests.bound for case in cases]
+    common = [r for r, run in enumerate(runs) if all(one["everybody"] == 1 for one in run.values())]
+    assert len(common) < 12 or users == 9
+    for method in study.METHODS:
+        for measure in ("y", "y_served", "everybody", "served", "remaining"):
+            close(rows.loc[(method, measure)], [run[method][measure] for run in runs])
+        close(rows.loc[(method, "y_common")], [runs[r][method]["y"] for r in common])
+        close(rows.loc[(method, "remaining_common")], [runs[r][method]["remaining"] for r in common])
+        close(rows.loc[(method, "gain")], [runs[r][method]["y"] / runs[r]["relaxation"]["y"] - 1 for r in common])
+        close(rows.loc[(method, "ratio")], [runs[r][method]["y"] / bounds[r] for r in common])
+    close(rows.loc[("bound", "y")], pools)
+    close(rows.loc[("bound", "ratio")], [pools[r] / bounds[r] for r in common])
+    assert set(part["measure"]) == set(study.MEASURES)
+    # nobody is above the optimum, which is not above the bound
+    least = rows.xs("y", level="measure")["mean"]
+    assert (least <= least["exact"] + 1e-12).drop("bound").all()
+    assert least["bound"] >= least["exact"]
+
+
+@pytest.mark.parametrize(("figure", "size", "measures"), [
+    (study.fig2, "small", {"y", "y_common", "everybody"}), (study.fig3, "small", {"remaining", "remaining_common"}),
+    (study.fig4, "large", {"y", "y_common", "everybody"}), (study.fig5, "large", {"remaining", "remaining_common"})])
+def test_figures_take_their_part(figure: Callable[..., pd.DataFrame], size: str, measures: set[str]) -> None:
+    frame = figure(1, 4)
+    assert set(frame["measure"]) == measures
+    assert set(frame["size"]) == {size}
+    assert set(frame["users"]) == set(study.USERS[size])
+    assert set(frame["variance"]) == set(study.VARIANCES)
+
+
+def test_spread_by_hand() -> None:
+    frame = study.spread(40, 5, sizes="small", variances="variance", users=12).set_index("method")
+    cases = [study.instance(stream(5, r), "small", 12) for r in range(40)]
+    runs = [{method: by_hand(case, method) for method in study.METHODS} for case in cases]
+    common = [r for r, run in enumerate(runs) if all(one["everybody"] == 1 for one in run.values())]
+    assert len(common) >= 10
+    for method in study.METHODS:
+        ratios = np.array([runs[r][method]["y"] / virtual_cluster(*cases[r]).bound for r in common])
+        row = frame.loc[method]
+        assert row["runs"] == len(common)
+        assert isclose(row["mean"], ratios.mean(), rel_tol=1e-9)
+        assert isclose(row["sd"], ratios.std(ddof=1), rel_tol=1e-9, abs_tol=1e-12)
+        assert isclose(row["p05"], np.quantile(ratios, 0.05), rel_tol=1e-9)
+        assert row["sd_low"] <= row["sd"] <= row["sd_high"]
+    assert frame.loc["relaxation", "sd_low"] < frame.loc["relaxation", "sd_high"]
+    few = study.spread(3, 5, sizes="small", variances="variance", users=12)
+    assert few["sd"].isna().all()
+
+
+# ------------------------------------------------------------------------------------------------------ all readings
+
+
+@pytest.fixture(scope="module")
+def readings() -> pd.DataFrame:
+    return study.readings(6, 8)
+
+
+def test_readings_by_hand(readings: pd.DataFrame) -> None:
+    assert len(readings) == 2 * 432
+    assert len(readings.drop_duplicates(["size", *study.READINGS])) == 864
+    for row in readings[readings["size"] == "small"].sample(18, random_state=2).to_dict("records"):
+        lists: dict[str, list[list[dict[str, float]]]] = {"relaxation": [], "greedy": [], "mixed": []}
+        bounds = []
+        for users in (10, 12, 14, 16):
+            cases = [study.instance(stream(8, r), "small", users, variance=row["variance"]) for r in range(6)]
+            bounds.append([virtual_cluster(*case).bound for case in cases])
+            lists["relaxation"].append([by_hand(case, "relaxation", load=row["load"]) for case in cases])
+            lists["greedy"].append([by_hand(case, "greedy", fit=row["fit"]) for case in cases])
+            lists["mixed"].append([by_hand(case, "mixed_knapsack", **{
+                name: row[name] for name in ("load", "fit", "general", "small", "top_up")}) for case in cases])
+        kept = [[r for r in range(6) if row["counting"] != "common" or all(
+            part[at][r]["everybody"] == 1 for part in lists.values())] for at in range(4)]
+        column = "y_served" if row["counting"] == "served" else "y"
+        means = {name: [np.mean([part[at][r][column] for r in kept[at]]) for at in range(4) if kept[at]]
+                 for name, part in lists.items()}
+        for name in ("greedy", "mixed"):
+            gains = [a / b - 1 for a, b in zip(means[name], means["relaxation"], strict=True)]
+            assert isclose(row[f"gain_{name}"], np.mean(gains), abs_tol=2e-6)
+            assert isclose(row[f"gain_{name}_least"], min(gains), abs_tol=2e-6)
+            assert isclose(row[f"gain_{name}_most"], max(gains), abs_tol=2e-6)
+        for name, part in lists.items():
+            free = [np.mean([part[at][r]["remaining"] for r in kept[at]]) for at in range(4) if kept[at]]
+            assert isclose(row[f"remaining_{name}"], np.mean(free), abs_tol=2e-6)
+            ratios = [[part[at][r][column] / bounds[at][r] for r in kept[at] if bounds[at][r] > 0] for at in range(4)]
+            assert isclose(row[f"near_{name}"], np.mean([np.mean(some) for some in ratios if some]), abs_tol=2e-6)
+            assert isclose(row[f"sd_{name}"], np.mean([np.std(some) for some in ratios if some]), abs_tol=2e-6)
+        assert isclose(row["kept"], sum(map(len, kept)) / 24, abs_tol=2e-6)
+        ahead = [np.mean(some) for r in range(6) if (some := [
+            lists["greedy"][at][r][column] - lists["mixed"][at][r][column] for at in range(4) if r in kept[at]])]
+        assert isclose(row["ahead"], np.mean(ahead), abs_tol=2e-6)
+        assert row["ahead_low"] <= row["ahead"] <= row["ahead_high"]
+
+
+def test_conclusions_by_hand() -> None:
+    keys = list(study.READINGS)
+    columns = [f"{a}_{b}" for a in ("remaining", "sd", "near") for b in ("relaxation", "greedy", "mixed")]
+    rows = []
+    for size, reading in product(("small", "large"), (0, 1)):
+        row: dict[str, Any] = {"size": size, **{key: study.READINGS[key][0] for key in keys},
+                               "counting": ("common", "zero")[reading], **dict.fromkeys(columns, 1.0)}
+        row |= {"gain_greedy": (0.3, 0.5)[reading], "gain_greedy_least": 0.25, "gain_greedy_most": 0.35,
+                "gain_mixed": 0.1, "gain_mixed_least": 0.0, "gain_mixed_most": 0.2, "ahead": (0.1, -0.1)[reading],
+                "ahead_low": 0.05, "ahead_high": 0.2, "remaining_relaxation": 5.0,
+                "sd_greedy": 0.1, "sd_mixed": 0.2 if size == "small" else 0.05}
+        rows.append(row)
+    found = study.conclusions(pd.DataFrame(rows)).set_index("statement")
+    assert list(found.index) == list(study.STATEMENTS)
+    assert found.loc["greedy_small", ["readings", "holds", "surely", "verdict"]].tolist() == [2, 1, 2, "depends"]
+    assert found.loc["greedy_large", ["holds", "median", "verdict"]].tolist() == [2, 0.4, "holds"]
+    assert found.loc["mixed_small", "verdict"] == "fails"
+    assert found.loc["mixed_above", ["holds", "surely"]].tolist() == [2, 0]
+    assert found.loc["remaining_large", ["holds", "surely", "least"]].tolist() == [2, 2, 4.0]
+    assert found.loc["small_greedy", ["holds", "surely"]].tolist() == [1, 2]
+    assert found.loc["large_mixed", ["holds", "surely"]].tolist() == [1, 0]
+    assert found.loc["crossing", ["holds", "surely", "most"]].tolist() == [0, 0, -0.1]
+    assert found.loc["less_steady", ["holds", "least"]].tolist() == [2, 1.0]
+    assert found.loc["steadier", ["holds", "least"]].tolist() == [0, 0.0]
+    assert found.loc["near_small", "verdict"] == "holds"
+    assert found.loc["greedy_small", "hinges_on"] == "counting: common 100 %, zero 0 %"
+    assert found.loc["near_small", "hinges_on"] == ""
+
+
+def test_conclusions_take_all_readings(readings: pd.DataFrame) -> None:
+    found = study.conclusions(readings)
+    assert set(found["readings"]) == {432}
+    assert set(found["verdict"]) <= {"holds", "fails", "depends"}
+    with pytest.raises(InvalidInput, match="frame"):
+        study.conclusions(readings[readings["size"] == "small"])
+
+
+# ---------------------------------------------------------------------------------------------------- to the optimum
+
+
+def test_gaps_by_hand() -> None:
+    frame = study.gaps(8, 6, cases=[("small", 15)], whole=True).set_index("method")
+    cases = [study.instance(stream(6, r), "small", 15) for r in range(8)]
+    best = [virtual_cluster(*case) for case in cases]
+    cases = [case for case, one in zip(cases, best, strict=True) if one.bound > 0]
+    bounds = [one.bound for one in best if one.bound > 0]
+    runs = [{method: by_hand(case, method) for method in study.METHODS} for case in cases]
+    common = [r for r, run in enumerate(runs) if all(one["everybody"] == 1 for one in run.values())]
+    assert 0 < len(common) < len(cases)
+    for method in study.METHODS:
+        ratios = [run[method]["y"] / bound for run, bound in zip(runs, bounds, strict=True)]
+        row = frame.loc[method]
+        close(row, ratios)
+        assert isclose(row["common"], np.mean([ratios[r] for r in common]))
+        assert isclose(row["worst"], min(ratios[r] for r in common))
+        assert isclose(row["everybody"], np.mean([run[method]["everybody"] for run in runs]))
+        assert isclose(row["at_bound"], np.mean([ratio >= 1 - 1e-9 for ratio in ratios]))
+    assert frame.loc["exact", "at_bound"] == frame.loc["exact", "solved"] == 1
+
+
+def test_gaps_of_both_kinds() -> None:
+    frame = study.gaps(2, 6, cases=[("small", 10)])
+    assert frame.groupby("whole")["runs"].max().to_dict() == {False: 2, True: 2}
+    assert (frame[frame["method"] == "exact"]["mean"] > 0.999).all()
+
+
+# ----------------------------------------------------------------------------------------------------- one or several
+
+
+def test_spanning_by_hand() -> None:
+    rows = study.spanning_gain(6, 5, sizes="small", users=12).set_index("measure")
+    ones, several, cut = [], [], []
+    for r in range(6):
+        case = study.instance(stream(5, r), "small", 12)
+        ones.append(by_hand(case, "exact")["y"])
+        found = fb.virtual_cluster(*case, method="spanning")
+        several.append(found.min_fraction)
+        cut.append(int((np.count_nonzero(found.by_cluster, axis=1) > 1).sum()))
+    close(rows.loc["exact"], ones)
+    close(rows.loc["spanning"], several)
+    close(rows.loc["cut"], cut)
+    close(rows.loc["gain"], [b / a - 1 for a, b in zip(ones, several, strict=True)])
+    assert max(cut) <= 4
+    assert rows.loc["gain", "low"] >= -1e-12 or rows.loc["gain", "mean"] > 0
+
+
+def test_the_promise_is_kept() -> None:
+    for r in range(12):
+        case = study.instance(stream(7, r), "large", 36)
+        sure = study._sure(case)
+        assert 0 < sure <= by_hand(case, "exact")["y"] + 1e-12
+        minimum = fb.virtual_cluster(*case).requests.minimum
+
+        def holds(level: float, case: study.Instance = case, minimum: np.ndarray = minimum) -> bool:
+            sizes = np.maximum(minimum, np.ceil(level * case.max_vms - 1e-9))
+            return bool(sizes.sum() <= 1000 - 8 * (sizes.max() - 1))
+
+        assert holds(sure)
+        assert not holds(sure + 0.1)
+    nothing = study.Instance(np.array([10, 10]), np.zeros(2), np.array([5, 5]))
+    assert study._sure(nothing) == 0
+
+
+def test_price_falls_with_users() -> None:
+    frame = study.price(6, 5, per_cluster=(2, 5, 12)).pivot(index="per_cluster", columns="method", values="mean")
+    assert (frame["guaranteed"].diff().dropna() > 0).all()
+    assert (frame[["vector_packing", "greedy", "mixed_knapsack", "guaranteed"]].le(frame["exact"] + 1e-9, axis=0)).all(
+        axis=None)
+    assert frame.loc[12, "exact"] > 0.999 > frame.loc[2, "exact"]
+    rng = stream(5, 0)
+    total = round(30 * 10 / 1.25)
+    cuts = np.sort(rng.integers(0, total - 5 * 37 + 1, 4))
+    capacities = 37 + np.diff([0, *cuts, total - 5 * 37])
+    wanted = np.rint(rng.normal(30, 10**0.5, 100)).astype(int)[:10]
+    case = study.Instance(wanted, rng.uniform(0, 0.9, 100)[:10], capacities)
+    level = fb.virtual_cluster(case.max_vms, case.tolerance, [total]).min_fraction
+    one = study.price(1, 5, per_cluster=2).set_index("method")["mean"]
+    assert isclose(one["greedy"], by_hand(case, "greedy")["y"] / level)
+
+
+def test_packing_shows_one_run() -> None:
+    frame = study.packing()
+    assert list(dict.fromkeys(frame["method"])) == ["relaxation", "mixed_knapsack", "exact"]
+    least = frame.groupby("method")["fraction"].min()
+    assert least["relaxation"] < least["mixed_knapsack"] < least["exact"]
+    for method, part in frame.groupby("method"):
+        used = part.groupby("cluster")["vms"].sum()
+        assert (used <= part.groupby("cluster")["capacity"].first()).all()
+        found = fb.virtual_cluster(*study.instance(stream(study.SEED, 16), users=13), method=method)  # type: ignore[arg-type]
+        assert found.vms.tolist() == part["vms"].tolist()
+    assert sum(map(int, frame["all_clusters"].iloc[0].split())) == 320
+    crowd = study.packing(users=24, methods="relaxation")
+    assert (crowd.loc[crowd["cluster"] < 0, ["capacity", "vms"]] == 0).all(axis=None)
+    assert (crowd["cluster"] < 0).any()
+
+
+# ------------------------------------------------------------------------------------------------- coming and going
+
+
+def test_traffic_has_its_load() -> None:
+    work = 0.0
+    for r in range(40):
+        traffic = study._traffic(stream(2, r), 1.5, 10.0)
+        assert traffic.capacities.sum() == 320
+        assert (np.diff(traffic.times) >= 0).all()
+        assert traffic.times.max() <= 10
+        work += (traffic.stays * traffic.wanted).sum() / (320 * 10 * 40)
+    assert abs(work - 1.5) < 0.08
+
+
+def test_maxima_only_by_hand() -> None:
+    traffic = study._traffic(stream(5, 0), 1.3, 7.0)
+    free, inside = traffic.capacities.copy(), []
+    vm_time = user_time = counted = admitted = paid = 0.0
+    for i, time in enumerate(traffic.times):
+        for row in [row for row in inside if row[0] <= time]:
+            free[row[1]] += row[2]
+            inside.remove(row)
+        wanted, end = int(traffic.wanted[i]), time + traffic.stays[i]
+        counted += time >= 2
+        fits = [j for j in range(5) if free[j] >= wanted]
+        if fits:
+            j = min(fits, key=lambda j: free[j])
+            free[j] -= wanted
+            inside.append((end, j, wanted))
+            span = max(0.0, min(end, 7.0) - max(time, 2.0))
+            vm_time, user_time, admitted = vm_time + span * wanted, user_time + span, admitted + (time >= 2)
+            paid += span * wanted * (2 - traffic.tolerance[i])
+    row = study.dynamic(1, 5, loads=1.3, stays=7.0, policies="maxima only").set_index("measure")["mean"]
+    assert 0 < admitted < counted
+    assert isclose(row["admitted"], admitted / counted)
+    assert isclose(row["used"], vm_time / 320 / 5)
+    assert isclose(row["users"], user_time / 5)
+    assert isclose(row["revenue"], paid / 320 / 5)
+    assert isclose(row["fraction"], 1)
+    assert isclose(row["slowdown"], 1)
+    assert row["taken"] == row["moved"] == 0
+
+
+@pytest.mark.parametrize("policy", ["gap, surplus", "tolerance, printed", "reshare"])
+def test_rules_by_hand(policy: str) -> None:
+    traffic = study._traffic(stream(5, 0), 1.6, 5.0)
+    give, take = policy.split(", ") if ", " in policy else ("gap", "reshare")
+    pool = fb.VirtualClusterPool(traffic.capacities, give=give, take=take)  # type: ignore[arg-type]
+    events = [(time, 1, i) for i, time in enumerate(traffic.times.tolist())]
+    events += [(time + traffic.stays[i], 0, i) for time, _, i in events]
+    events = sorted(event for event in events if event[0] <= 5) + [(5.0, 2, -1)]
+    wanted, k = traffic.wanted, traffic.tolerance
+    last, sums, admitted, counted, taken = 0.0, np.zeros(6), 0, 0, 0
+    for time, kind, i in events:
+        span = max(0.0, time - max(last, 2.0))
+        if len(pool) and span:
+            state = pool.state
+            users = list(state.users)
+            fraction = state.vms / wanted[users]
+            money = sum(2 * min((1 - k[u]) * wanted[u], v) + (v - min((1 - k[u]) * wanted[u], v))
+                        for u, v in zip(users, state.vms.tolist(), strict=True))
+            sums += span * np.array([len(users), fraction.sum(), (1 / fraction).sum(), fraction.min(),
+                                     state.vms.sum() / 320, money / 320])
+        last = time
+        before = pool.taken_back
+        if kind == 1:
+            got = pool.arrive(i, int(wanted[i]), float(k[i]))
+            counted, admitted = counted + (time >= 2), admitted + (got and time >= 2)
+        elif kind == 0 and i in pool.users:
+            pool.depart(i)
+        taken += (pool.taken_back - before) * (time >= 2)
+    row = study.dynamic(1, 5, loads=1.6, stays=5.0, policies=policy).set_index("measure")["mean"]
+    assert 0 < admitted < counted
+    assert isclose(row["admitted"], admitted / counted)
+    assert isclose(row["users"], sums[0] / 3)
+    assert isclose(row["fraction"], sums[1] / sums[0])
+    assert isclose(row["slowdown"], sums[2] / sums[0])
+    assert isclose(row["min_fraction"], sums[3] / 3)
+    assert isclose(row["used"], sums[4] / 3)
+    assert isclose(row["revenue"], sums[5] / 3)
+    assert isclose(row["taken"], taken / counted)
+
+
+def test_policies_differ_where_they_should() -> None:
+    frame = study.dynamic(2, 5, loads=1.5, stays=5.0).pivot(index="policy", columns="measure", values="mean")
+    assert set(frame.index) == set(study.POLICIES)
+    rules = frame.loc[[name for name in study.POLICIES if ", " in name and "moves" not in name]]
+    # who is let in hangs on the minima alone, and so do the VMs in use
+    for name in ("admitted", "used", "users"):
+        assert rules[name].max() - rules[name].min() < 1e-9
+    best, full = frame.loc["optimum, free moves"], frame.loc["maxima only"]
+    assert best["min_fraction"] > rules["min_fraction"].max()
+    assert best["moved"] > 0
+    assert (rules["moved"] == 0).all()
+    assert full["admitted"] < rules["admitted"].min()
+    assert full["revenue"] < rules["revenue"].min()
+
+
+def test_the_optimum_at_each_moment() -> None:
+    traffic = study._traffic(stream(5, 0), 1.6, 3.0)
+    there: list[int] = []
+    frame = study.course(5, load=1.6, stays=3.0, policies="optimum, free moves")
+    events = sorted([(time, 1, i) for i, time in enumerate(traffic.times.tolist())]
+                    + [(traffic.times[i] + traffic.stays[i], 0, i) for i in range(len(traffic.times))])
+    seen = 0
+    for time, kind, i in events:
+        if kind == 0 and i not in there:
+            continue
+        if kind == 0:
+            there.remove(i)
+        elif fb.virtual_cluster(traffic.wanted[[*there, i]], traffic.tolerance[[*there, i]],
+                                traffic.capacities).served.all():
+            there.append(i)
+        if time > 3.0:
+            break
+        row = frame.iloc[seen]
+        seen += 1
+        assert isclose(row["time"], time)
+        assert row["users"] == len(there)
+        if there and seen % 7 == 0:
+            best = fb.virtual_cluster(traffic.wanted[there], traffic.tolerance[there], traffic.capacities)
+            assert isclose(row["min_fraction"], best.min_fraction, abs_tol=0.02)
+            assert isclose(row["revenue"], best.revenue() / 320, abs_tol=0.02)
+    assert seen == len(frame)
+    assert set(frame["event"]) <= {"in", "out", "turned away"}
+
+
+# ------------------------------------------------------------------------------------------------------------ prices
+
+
+def test_tariffs_by_hand() -> None:
+    frame = study.tariffs(5, 6, users=13).set_index(["method", "statement", "measure"])
+    for method in ("exact", "spanning"):
+        found: dict[tuple[str, str], list[float]] = {}
+        for r in range(5):
+            case = study.instance(stream(6, r), "small", 13)
+            honest = fb.virtual_cluster(*case, method=method)  # type: ignore[arg-type]
+            assert honest.served.all()
+            floors = np.ceil((1 - case.tolerance) * case.max_vms - 1e-9)
+            lied = np.array([1 if 1 - t <= honest.min_fraction else t for t in case.tolerance])
+            for statement, k in {"truth": case.tolerance, "all 0.9": np.full(13, 0.9), "equilibrium": lied}.items():
+                vms = fb.virtual_cluster(case.max_vms, k, case.capacities, method=method).vms  # type: ignore[arg-type]
+                sure = (1 - k) * case.max_vms
+                high, low = 2 * sure.sum(), (vms - sure).sum()
+                for name, value in {"revenue": (high + low) / 320, "high_part": high / (high + low),
+                                    "price": (high + low) / vms.sum(), "hurt": (vms < floors).mean(),
+                                    "fraction": (vms / case.max_vms).mean()}.items():
+                    found.setdefault((statement, name), []).append(value)
+        for (statement, name), values in found.items():
+            close(frame.loc[(method, statement, name)], values)
+    revenue = frame.xs("revenue", level="measure")["mean"]
+    for method in ("exact", "spanning"):
+        assert revenue[method, "truth"] > revenue[method, "equilibrium"]
+        assert frame.loc[(method, "equilibrium", "hurt"), "mean"] < frame.loc[(method, "all 0.9", "hurt"), "mean"]
+
+
+def test_lies_by_hand() -> None:
+    frame = study.lies(1, 9, users=13).set_index("group")
+    case = study.instance(stream(9, 0), "small", 13)
+    honest = fb.virtual_cluster(*case)
+    groups: dict[str, list[bool]] = {"below": [], "above": []}
+    for i in range(13):
+        k = case.tolerance.copy()
+        k[i] = 1
+        vms = int(fb.virtual_cluster(case.max_vms, k, case.capacities).vms[i])
+        sure = (1 - case.tolerance[i]) * case.max_vms[i]
+        worth = 2 * vms - vms  # at the low tariff all of it
+        before = 2 * honest.vms[i] - (2 * sure + honest.vms[i] - sure)
+        pays = vms >= np.ceil(sure - 1e-9) and worth > before + 1e-9
+        groups["below" if 1 - case.tolerance[i] <= honest.min_fraction else "above"].append(bool(pays))
+    for name, pays in groups.items():
+        assert frame.loc[name, "asked"] == len(pays)
+        assert isclose(frame.loc[name, "pays"], np.mean(pays))
+    assert all(groups["below"])
+    assert len(groups["above"]) > 0
+    assert frame.loc["below", "cost"] < 0
+
+
+def test_tolerance_and_price() -> None:
+    frame = study.tolerance_price(20, 5, users=(2, 17))
+    idle = frame[frame["users"] == 2].pivot(index="tenth", columns="measure", values="mean")
+    assert (idle["fraction"] == 1).all()
+    drawn = np.concatenate([study.instance(stream(5, r), users=2).tolerance for r in range(20)])
+    for tenth, row in idle.iterrows():
+        own = drawn[np.floor(drawn / 0.09) == tenth]
+        assert isclose(row["cost"], (2 - own).mean())
+        assert isclose(row["price"], (2 - own).mean())
+    busy = frame[frame["users"] == 17].pivot(index="tenth", columns="measure", values="mean")
+    assert busy.loc[9, "fraction"] < busy.loc[1, "fraction"] - 0.2
+    assert busy.loc[9, "cost"] < busy.loc[1, "cost"]
+    assert frame.groupby("users")["runs"].sum()[2] == 2 * 20 * 4
+
+
+def test_trace_takes_jobs() -> None:
+    frame = load_digest().frame
+    jobs = study._jobs()
+    own = frame[frame["cpu"] > 0]
+    assert len(jobs) == own["user"].nunique()
+    user = sorted(own["user"].unique())[7]
+    rows = own[own["user"] == user]
+    assert isclose(jobs[7], (rows["cpu"] * rows["tasks"]).sum() / rows["jobs"].sum())
+    found = study.trace(4, 5, loads=(1.0, 1.4), users=25)
+    least = found[found["measure"] == "y"].pivot(index="load", columns="method", values="mean")
+    assert (least.le(least["exact"] + 1e-12, axis=0)).all(axis=None)
+    wanted = found[found["method"] == "wanted"].pivot(index="load", columns="measure", values="mean")
+    assert (wanted["largest"] <= 125).all()
+    assert (wanted["median"] >= 1).all()
+
+
+# ------------------------------------------------------------------------------------------------------------- edges
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda: study.instance(1), "rng"),  # type: ignore[arg-type]
+        (lambda: study.instance(stream(1), "medium"), "size"),
+        (lambda: study.instance(stream(1), users=0), "users"),
+        (lambda: study.instance(stream(1), users=101), "users"),
+        (lambda: study.instance(stream(1), variance="10"), "variance"),
+        (lambda: study.curves(0), "runs"),
+        (lambda: study.curves(1, -1, sizes="small", users=3), "seed"),
+        (lambda: study.curves(1, sizes=()), "sizes"),
+        (lambda: study.curves(1, sizes="tiny"), "sizes"),
+        (lambda: study.curves(1, variances="both"), "variances"),
+        (lambda: study.curves(1, users=()), "users"),
+        (lambda: study.spread(1, users=2.5), "users"),  # type: ignore[arg-type]
+        (lambda: study.readings(4), "runs"),
+        (lambda: study.gaps(1, cases=["small"]), "cases"),  # type: ignore[list-item]
+        (lambda: study.gaps(1, cases=[("tiny", 3)]), "cases"),
+        (lambda: study.gaps(1, whole=2), "whole"),  # type: ignore[arg-type]
+        (lambda: study.spanning_gain(1, sizes="all"), "sizes"),
+        (lambda: study.price(1, per_cluster=0), "per_cluster"),
+        (lambda: study.price(1, load=0), "load"),
+        (lambda: study.packing(run=-1), "run"),
+        (lambda: study.packing(methods="best"), "methods"),
+        (lambda: study.dynamic(1, loads=-1), "loads"),
+        (lambda: study.dynamic(1, stays=2), "stays"),
+        (lambda: study.dynamic(1, policies="first come"), "policies"),
+        (lambda: study.course(load=np.nan), "load"),
+        (lambda: study.course(run=0.5), "run"),  # type: ignore[arg-type]
+        (lambda: study.tariffs(True), "runs"),
+        (lambda: study.lies(1, users=0), "users"),
+        (lambda: study.tolerance_price(1, users="12"), "users"),  # type: ignore[arg-type]
+        (lambda: study.trace(1, size="both"), "size"),
+        (lambda: study.trace(1, users=301), "users"),
+        (lambda: study.trace(1, loads=()), "loads"),
+    ],
+)
+def test_bad_arguments_are_named(call: Callable[[], object], argument: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        call()
+    assert caught.value.argument.split("[")[0] == argument
+
+
+def test_stored_figures_lie_in_stored_tables() -> None:
+    assert {table for table, _ in study.STORED_FIGURES.values()} <= set(study.STORED)
+    assert all(callable(getattr(study, name)) for name in study.STORED_FIGURES)
+    assert {name.split("/")[1] for name in study.STORED} <= set(study.__all__)

@@ -1,0 +1,476 @@
+"""Virtual clusters: every method against its judge, what is promised of bounds and proofs, and bad input."""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fairbook as fb
+from fairbook.clusters import SPANS
+from fairbook.mechanisms._packing import Packing, pack
+from fairbook.oracles import virtual_cluster as oracle
+from tests.strategies import REPEATABLE
+from tests.vm_cases import QUARTERS, TENTHS, Asked, asked, floats, random_asked
+
+#: By its path: the function hides the module of the same name.
+engine = sys.modules[fb.virtual_cluster.__module__]
+METHODS: tuple[Any, ...] = engine.METHODS
+LOADS, FITS = ("relative", "free"), ("least_wanted", "best_fit", "first_fit")
+
+# ------------------------------------------------------------------------------------------------- the paper's three
+
+
+def same(found: fb.VirtualClusters, judge: oracle.Placed) -> None:
+    assert found.cluster.tolist() == judge.cluster
+    assert found.vms == pytest.approx(floats(judge.vms), abs=0 if found.requests.whole else 1e-9)
+    assert found.violations() == []
+
+
+@pytest.mark.parametrize(("whole", "parts"), [(True, TENTHS), (False, QUARTERS)])
+@pytest.mark.parametrize("block", range(3))
+def test_list_methods_against_their_judges(whole: bool, parts: tuple[int, ...], block: int) -> None:
+    for seed in range(300 * block, 300 * block + 300):
+        rng = np.random.default_rng(seed)
+        one = random_asked(rng, parts)
+        load, fit = LOADS[seed % 2], FITS[seed % 3]
+        same(fb.virtual_cluster(*one.floats, "relaxation", whole=whole, load=load),
+             oracle.relaxation(*one, whole, load=load))
+        same(fb.virtual_cluster(*one.floats, "greedy", whole=whole, fit=fit), oracle.greedy(*one, whole, fit=fit))
+        options: dict[str, Any] = {"general": ("greedy", "relaxation")[seed // 2 % 2], "small": int(rng.integers(0, 4)),
+                                   "top_up": bool(rng.random() < 0.4), "fit": fit, "load": load}
+        same(fb.virtual_cluster(*one.floats, "mixed_knapsack", whole=whole, **options),
+             oracle.mixed_knapsack(*one, whole, **options))
+
+
+@REPEATABLE
+@given(asked(max_n=7), st.sampled_from(LOADS), st.sampled_from(FITS), st.sampled_from(["greedy", "relaxation"]),
+       st.integers(0, 8), st.booleans())
+def test_list_methods_on_drawn_cases(one: Asked, load: Any, fit: Any, general: Any, small: int, top_up: bool) -> None:
+    same(fb.virtual_cluster(*one.floats, "relaxation", load=load), oracle.relaxation(*one, load=load))
+    same(fb.virtual_cluster(*one.floats, "greedy", fit=fit), oracle.greedy(*one, fit=fit))
+    options: dict[str, Any] = {"general": general, "small": small, "top_up": top_up, "fit": fit, "load": load}
+    same(fb.virtual_cluster(*one.floats, "mixed_knapsack", **options), oracle.mixed_knapsack(*one, **options))
+
+
+@pytest.mark.parametrize(("whole", "parts"), [(True, TENTHS), (False, QUARTERS)])
+def test_list_methods_with_more_users(whole: bool, parts: tuple[int, ...]) -> None:
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n, part = int(rng.integers(10, 40)), int(rng.choice(parts))
+        one = Asked(rng.integers(1, 30, n).tolist(), [Fraction(int(a), part) for a in rng.integers(0, part + 1, n)],
+                    rng.integers(0, 10 * n, int(rng.integers(1, 9))).tolist() + [9])
+        for load in LOADS:
+            same(fb.virtual_cluster(*one.floats, "relaxation", whole=whole, load=load),  # type: ignore[arg-type]
+                 oracle.relaxation(*one, whole, load=load))  # type: ignore[arg-type]
+        for fit in FITS:
+            same(fb.virtual_cluster(*one.floats, "greedy", whole=whole, fit=fit),  # type: ignore[arg-type]
+                 oracle.greedy(*one, whole, fit=fit))  # type: ignore[arg-type]
+        same(fb.virtual_cluster(*one.floats, "mixed_knapsack", whole=whole), oracle.mixed_knapsack(*one, whole))
+
+
+def test_defaults_are_those_of_the_judge() -> None:
+    differ = dict.fromkeys(("load", "fit", "general", "small", "top_up"), 0)
+    other: dict[str, Any] = {"load": "free", "fit": "best_fit", "general": "relaxation", "small": 0, "top_up": True}
+    for seed in range(200):
+        one = random_asked(np.random.default_rng(seed), max_n=12)
+        plain = {m: fb.virtual_cluster(*one.floats, m) for m in ("relaxation", "greedy", "mixed_knapsack")}
+        same(plain["relaxation"], oracle.relaxation(*one))
+        same(plain["greedy"], oracle.greedy(*one))
+        same(plain["mixed_knapsack"], oracle.mixed_knapsack(*one))
+        for option in differ:
+            method = {"load": "relaxation", "fit": "greedy"}.get(option, "mixed_knapsack")
+            given_ = {"small": 0, option: other[option]} if option == "top_up" else {option: other[option]}
+            changed = fb.virtual_cluster(*one.floats, method, **given_)  # type: ignore[arg-type]
+            differ[option] += changed.vms.tolist() != plain[method].vms.tolist()
+    assert all(times > 5 for times in differ.values()), differ  # every option does something
+
+
+def test_a_tie_with_the_scarcity_counts_though_floats_miss_it() -> None:
+    """1 - 18/20 in floats is less than 0.1: who tolerates a tenth is in queue A all the same, and is placed first."""
+    for whole in (True, False):
+        found = fb.virtual_cluster([10, 10], [1, 0.1], [10, 8], "mixed_knapsack", small=0, whole=whole)
+        assert found.cluster.tolist() == [1, 0]
+        assert found.vms == pytest.approx([8, 9])
+
+
+@pytest.mark.parametrize(("name", "max_n"), [("whole", 6), ("tenths", 6), ("one", 1)])
+def test_rounds_against_the_judge(name: str, max_n: int) -> None:
+    for seed in range(300):
+        one = random_asked(np.random.default_rng(seed), TENTHS if name == "tenths" else QUARTERS, max_n)
+        capacity = sum(one.capacities)
+        found = fb.scarcity_rounds(one.max_vms, floats(one.tolerance), capacity)
+        judge = oracle.rounds(one.max_vms, one.tolerance, capacity)
+        assert [np.flatnonzero(queue).tolist() for _, queue in found] == [queue for _, queue in judge]
+        assert [tau for tau, _ in found] == pytest.approx([float(tau) for tau, _ in judge])
+
+
+# ------------------------------------------------------------------------------------------------- the optimum
+
+
+def check_exact(one: Asked, whole: bool) -> str:
+    """Compare the exact method with the judge; say what kind of case it was."""
+    found, best = fb.virtual_cluster(*one.floats, whole=whole), oracle.exact_optimum(*one, whole)
+    assert found.violations() == []
+    if best is not None:
+        assert found.served.all()
+        assert found.min_fraction == pytest.approx(float(best.level), rel=1e-9)
+        assert found.optimal
+        assert found.gap == 0
+        assert found.bound >= float(best.level) * (1 - 1e-12)
+        return "served"
+    assert found.min_fraction == found.bound == 0
+    assert found.optimal
+    minima = oracle.as_case(*one, whole).minimum
+    served = np.flatnonzero(found.served).tolist()
+    assert len(served) == oracle.most_served(minima, one.capacities)
+    if not served:
+        return "nobody"
+    assert sum(minima[i] for i in served) == sum(sorted(minima)[:len(served)])  # the smallest
+    part = oracle.exact_optimum([one.max_vms[i] for i in served], [one.tolerance[i] for i in served], one.capacities,
+                                whole)
+    assert part is not None
+    assert found.served_fraction == pytest.approx(float(part.level), rel=1e-9)
+    return "some"
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("block", range(2))
+def test_exact_against_all_subsets(whole: bool, block: int) -> None:
+    seeds = range(250 * block, 250 * block + 250)
+    kinds = [check_exact(random_asked(np.random.default_rng(seed)), whole) for seed in seeds]
+    assert kinds.count("served") > 60
+    assert kinds.count("some") > 40
+    assert kinds.count("nobody") > 3
+
+
+@REPEATABLE
+@given(asked(max_n=6, largest=12), st.booleans())
+def test_exact_on_drawn_cases(one: Asked, whole: bool) -> None:
+    check_exact(one, whole)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_exact_on_larger_numbers(whole: bool) -> None:
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        alpha = np.maximum(1, np.round(rng.normal(30, 10, 8))).astype(int)
+        one = Asked(alpha.tolist(), [Fraction(int(a), 1000) for a in rng.integers(0, 900, 8)],
+                    rng.integers(40, 80, 3).tolist())
+        check_exact(one, whole)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_bounds_and_proofs_of_every_method(whole: bool) -> None:
+    proved = dict.fromkeys(METHODS, 0)
+    for seed in range(150):
+        one = random_asked(np.random.default_rng(1000 + seed))
+        best, pool = (oracle.exact_optimum(*one, whole, spanning=spanning) for spanning in (False, True))
+        level, pooled = (0.0 if found is None else float(found.level) for found in (best, pool))
+        for method in METHODS:
+            found = fb.virtual_cluster(*one.floats, method, whole=whole)
+            top = pooled if method == "spanning" else level
+            assert found.violations() == []
+            assert found.method == method
+            assert found.bound >= top * (1 - 1e-9)
+            assert found.min_fraction <= top * (1 + 1e-9)
+            if found.optimal:
+                assert found.min_fraction == pytest.approx(top, rel=1e-8, abs=1e-12)
+                assert found.gap == 0
+            else:
+                assert found.gap == pytest.approx(1 - found.min_fraction / found.bound)
+            proved[method] += found.optimal
+            if found.served.all():
+                assert (found.vms >= found.requests.minimum * (1 - 1e-9)).all()
+    assert proved["exact"] == proved["spanning"] == 150
+    assert all(0 < proved[method] < 150 for method in METHODS if method not in ("exact", "spanning"))
+
+
+def test_exact_is_never_worse_than_the_others() -> None:
+    better = dict.fromkeys(METHODS, 0)
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        alpha, k = np.maximum(1, np.round(rng.normal(30, 10, 14))).astype(int), rng.uniform(0, 0.9, 14)
+        C = 50 + np.diff(np.sort(np.concatenate([[0, 70], rng.integers(0, 71, 4)])))
+        found = {method: fb.virtual_cluster(alpha, k, C, method) for method in METHODS}
+        assert found["exact"].min_fraction <= found["spanning"].min_fraction <= found["exact"].requests.bound + 1e-12
+        for method in METHODS:
+            if method != "spanning":
+                assert found[method].min_fraction <= found["exact"].min_fraction
+                assert found["exact"].bound <= found[method].bound
+                assert found[method].served.sum() <= found["exact"].served.sum()
+                better[method] += found[method].min_fraction < found["exact"].min_fraction
+    assert better["relaxation"] > better["vector_packing"] > 0
+
+
+# ------------------------------------------------------------------------------------------------- limits
+
+
+@pytest.mark.parametrize("many", [0, 3, 1_000_000])
+@pytest.mark.parametrize("part", [0.4, 1.0])
+def test_searches_that_give_up_prove_nothing(many: int, part: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part of all questions stays open: what is said to be optimal must be so all the same."""
+    settled = 0
+
+    def lazy(sizes: Any, capacities: Any, node_limit: int = 0, seed: int = 0) -> Packing:
+        found = pack(sizes, capacities, node_limit, seed)
+        word = [int(s * 1000) for s in np.sort(sizes)]
+        open_ = sizes.sum() <= capacities.sum() and np.random.default_rng(word).random() < part
+        return Packing(None, False, found.nodes) if open_ else found
+
+    monkeypatch.setattr(engine, "pack", lazy)
+    monkeypatch.setattr(engine, "_MANY", many)
+    for seed in range(120):
+        one, whole = random_asked(np.random.default_rng(seed)), seed % 3 > 0
+        best = oracle.exact_optimum(*one, whole)
+        level = 0.0 if best is None else float(best.level)
+        for method in ("exact", "vector_packing"):
+            found = fb.virtual_cluster(*one.floats, method, whole=whole)  # type: ignore[arg-type]
+            assert found.violations() == []
+            assert found.bound >= level * (1 - 1e-9), seed
+            assert not found.optimal or found.min_fraction >= level * (1 - 1e-8), seed
+            settled += found.optimal
+    assert 20 < settled < 240
+
+
+def test_a_small_limit_is_kept_and_told() -> None:
+    rng = np.random.default_rng(0)
+    open_ones, nodes = 0, np.zeros(2)
+    for _ in range(6):
+        alpha, k, C = rng.integers(20, 41, 13), rng.uniform(0, 0.9, 13), rng.integers(50, 80, 5)
+        low, high = (fb.virtual_cluster(alpha, k, C, node_limit=limit, whole=False) for limit in (1, 100_000))
+        field = fb.virtual_cluster(alpha, k, C, "vector_packing", whole=False)
+        assert high.optimal
+        assert low.violations() == high.violations() == []
+        assert field.min_fraction <= low.min_fraction <= high.bound
+        assert high.min_fraction <= low.bound
+        nodes += [low.nodes, high.nodes]
+        open_ones += not low.optimal
+        assert (low.gap > 0) == (not low.optimal)
+    assert open_ones > 3
+    assert nodes[0] < nodes[1]
+
+
+def test_many_values_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(60):
+        one = random_asked(np.random.default_rng(seed))
+        plain = fb.virtual_cluster(*one.floats)
+        for many in (0, 2, 10):
+            with monkeypatch.context() as patch:
+                patch.setattr(engine, "_MANY", many)
+                found = fb.virtual_cluster(*one.floats)
+            assert found.min_fraction == plain.min_fraction
+            assert found.optimal
+
+
+def test_requests_of_a_billion() -> None:
+    found = fb.virtual_cluster([10**9, 10**9 - 1, 10**9 - 3, 7], 0.9, [10**9, 6 * 10**8])
+    assert found.violations() == []
+    assert found.optimal
+    # two on the larger, one and the small one on the smaller; or the two on the smaller
+    assert found.min_fraction == pytest.approx(0.5, abs=1e-8)
+    full = fb.virtual_cluster([10**9] * 3 + [1], 0, [10**9] * 3, "spanning")  # one VM too many
+    assert full.violations() == []
+    assert full.served.tolist() == [True, True, False, True]
+
+
+# ------------------------------------------------------------------------------------------------- the field's two
+
+
+def test_metagreedy_is_the_best_of_its_lists() -> None:
+    """Order by nothing, need, minimum, both; pick the most free, the least fluid load, the tightest, the first."""
+    def one_list(case: oracle.Case, order: list[int], pick: str) -> tuple[int, float, float]:
+        lives: list[list[int]] = [[] for _ in case.capacities]
+        for i in order:
+            marks = []
+            for j, C in enumerate(case.capacities):
+                left = C - sum(case.minimum[h] for h in lives[j])
+                if case.minimum[i] > left:
+                    continue
+                above = sum(case.wanted[h] - case.minimum[h] for h in [*lives[j], i])
+                after = left - case.minimum[i]
+                load = (False, above / after) if after else (above > 0, Fraction(0))
+                marks.append(({"most": -left, "load": load, "tight": left, "first": j}[pick], j))
+            if marks:
+                lives[min(marks)[1]].append(i)
+        vms = {}
+        for here, C in zip(lives, case.capacities):
+            vms.update(zip(sorted(here), case.share(sorted(here), C) or [], strict=True))
+        least = min((v / case.wanted[i] for i, v in vms.items()), default=Fraction(0))
+        return len(vms), float(least), float(sum(vms.values()))
+
+    for seed in range(150):
+        one = random_asked(np.random.default_rng(seed), max_n=8)
+        case = oracle.as_case(*one)
+        keys = ([0] * case.n, [a - m for a, m in zip(case.wanted, case.minimum)], case.minimum, case.wanted)
+        best = max(one_list(case, sorted(range(case.n), key=lambda i: -key[i]), pick)
+                   for key in keys for pick in ("most", "load", "tight", "first"))
+        found = fb.virtual_cluster(*one.floats, "metagreedy")
+        served = found.served_fraction if found.served.any() else 0
+        assert (found.served.sum(), served, found.vms.sum()) == pytest.approx(best), seed
+
+
+def test_vector_packing_reaches_what_its_lists_reach() -> None:
+    """No fraction above is packed by any list, at the places that the bisection looks at; the next value is one."""
+    for seed in range(100):
+        one = random_asked(np.random.default_rng(seed), max_n=9)
+        found = fb.virtual_cluster(*one.floats, "vector_packing")
+        assert found.nodes == 0
+        asked_ = found.requests
+        if found.served.all() and found.min_fraction < asked_.bound:
+            values = sorted({p / a for a in one.max_vms for p in range(a + 1) if p / a > found.min_fraction + 1e-12})
+            assert pack(asked_.sizes(values[0]), asked_.capacities).bins is None
+        if not found.served.all():
+            assert pack(asked_.minimum, asked_.capacities).bins is None
+
+
+# ------------------------------------------------------------------------------------------------- spanning
+
+
+@pytest.mark.parametrize(("whole", "parts"), [(True, TENTHS), (False, QUARTERS)])
+def test_spanning_against_the_pool(whole: bool, parts: tuple[int, ...]) -> None:
+    cut = 0
+    for seed in range(300):
+        one = random_asked(np.random.default_rng(seed), parts)
+        found, best = fb.virtual_cluster(*one.floats, "spanning", whole=whole), oracle.exact_optimum(*one, whole, True)
+        assert found.violations() == []
+        assert found.optimal
+        case = oracle.as_case(*one, whole)
+        if best is None:
+            smallest = sorted(case.minimum)
+            most = max(m for m in range(case.n) if sum(smallest[:m]) <= sum(case.capacities))
+            served = np.flatnonzero(found.served)
+            assert len(served) == most
+            vms = case.share(served, sum(case.capacities)) if most else []
+            assert found.vms[served] == pytest.approx(floats(vms), abs=1e-9)
+            assert found.min_fraction == 0
+        else:
+            assert found.vms == pytest.approx(floats(best.vms), abs=1e-9)
+            assert found.bound == pytest.approx(float(best.level))
+        pieces = (found.by_cluster > 0).sum(axis=1)
+        assert np.maximum(pieces - 1, 0).sum() <= case.H - 1
+        assert ((found.cluster == SPANS) == (pieces > 1)).all()
+        for i in np.flatnonzero(pieces == 1):
+            assert found.by_cluster[i, found.cluster[i]] > 0
+        cut += (pieces > 1).any()
+    assert cut > 60
+
+
+def test_spanning_of_sizes_far_apart() -> None:
+    found = fb.virtual_cluster([1000 - 5e-7, 1], 1, [1000, 1000], "spanning", whole=False)
+    assert found.by_cluster[1] == pytest.approx([5e-7, 1 - 5e-7], rel=1e-6)  # a small piece is one
+    assert found.violations() == []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        alpha, C = 10.0 ** rng.uniform(-1.5, 1.5, 12), 10.0 ** rng.uniform(-1, 1.5, 6)
+        found = fb.virtual_cluster(alpha, 1, C, "spanning", whole=False)
+        assert found.violations() == []
+        assert found.used.sum() == pytest.approx(min(alpha.sum(), C.sum()))
+
+
+# ------------------------------------------------------------------------------------------------- edges
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("whole", [True, False])
+def test_edges(method: Any, whole: bool) -> None:
+    def run(*given_: Any) -> fb.VirtualClusters:
+        found = fb.virtual_cluster(*given_, method, whole=whole)
+        assert found.violations() == []
+        return found
+
+    assert run([3], 0, [5]).vms.tolist() == [3]
+    assert run([3], 1, [2]).vms.tolist() == [2]
+    assert run([3], 0.5, [0, 2, 0]).cluster.tolist() == [1]
+    assert run([4], 0.5, [1, 1.5]).served.tolist() == [method == "spanning"]
+    assert run([4, 4], 1, [0, 4]).vms.tolist() == [2, 2]
+    assert run([2, 2, 2], 0, [2, 2, 2]).min_fraction == 1
+    assert run([5, 5], [0, 1], [5, 0]).min_fraction == 0  # the second has nothing, and that is enough
+    assert run([5, 5], [0, 1], [5, 0]).served.all()
+    many = run(np.full(500, 7), 0.5, np.full(60, 50))
+    assert many.served.all()
+
+
+def test_a_cluster_without_vms_is_the_last_choice() -> None:
+    for method in ("relaxation", "greedy", "mixed_knapsack"):
+        for options in ({}, {"load": "free"}, {"fit": "first_fit"}, {"fit": "best_fit"}):
+            found = fb.virtual_cluster([9, 9, 9], 1, [0, 3, 0], method, **options)  # type: ignore[arg-type]
+            assert found.cluster.tolist() == [1, 1, 1], (method, options)
+
+
+def test_names_reach_the_result() -> None:
+    found = fb.virtual_cluster(pd.Series({"ann": 4, "bob": 4}), pd.Series({"bob": 0.0, "ann": 1.0}),
+                               pd.Series({"north": 4, "south": 3}))
+    assert found.users == ("ann", "bob")
+    assert found.clusters == ("north", "south")
+    assert found.vms.tolist() == [3, 4]
+    assert found.to_frame().loc["bob", "cluster"] == "north"
+    assert fb.virtual_cluster([4, 4], 0.5, [4, 3]).users == (0, 1)
+
+
+def test_runs_repeat() -> None:
+    rng = np.random.default_rng(0)
+    alpha, k, C = rng.integers(20, 41, 30), rng.uniform(0, 0.9, 30), rng.integers(95, 140, 7)
+    first, again = (fb.virtual_cluster(alpha, k, C, seed=5, node_limit=5000) for _ in range(2))
+    assert first.vms.tolist() == again.vms.tolist()
+    assert (first.nodes, first.bound) == (again.nodes, again.bound)
+    other = fb.virtual_cluster(alpha, k, C, seed=6, node_limit=5000)
+    assert other.violations() == []
+
+
+def test_large() -> None:
+    rng = np.random.default_rng(0)
+    alpha, k = rng.integers(20, 41, 3000), rng.uniform(0, 0.9, 3000)
+    C = rng.integers(300, 600, 150)
+    for method in METHODS:
+        found = fb.virtual_cluster(alpha, k, C, method)
+        assert found.violations() == []
+        assert found.served.all()
+        assert found.min_fraction <= found.bound + 1e-12
+    assert fb.virtual_cluster(alpha, k, C).gap < 0.02
+
+
+GOOD: dict[str, Any] = {"max_vms": [4, 6], "tolerance": [0.5, 0.25], "capacities": [7, 4]}
+
+
+@pytest.mark.parametrize(("given_", "argument", "rule"), [
+    ({"method": "best"}, "method", "metagreedy"),
+    ({"method": None}, "method", "exact"),
+    ({"load": "least"}, "load", "relative, free"),
+    ({"fit": "worst_fit"}, "fit", "least_wanted, best_fit, first_fit"),
+    ({"general": "exact"}, "general", "greedy, relaxation"),
+    ({"small": -1}, "small", "whole number"),
+    ({"small": 2.0}, "small", "whole number"),
+    ({"top_up": 1}, "top_up", "True or False"),
+    ({"node_limit": 0}, "node_limit", "at least 1"),
+    ({"node_limit": 1e6}, "node_limit", "whole number"),
+    ({"seed": -1}, "seed", "whole number"),
+    ({"seed": 2**32}, "seed", "4294967295"),
+    ({"whole": "yes"}, "whole", "True or False"),
+    ({"max_vms": [4, 6.5]}, "max_vms[1]", "whole"),
+    ({"tolerance": 2}, "tolerance", "between 0 and 1"),
+    ({"tolerance": [0.5]}, "tolerance", "2 users"),
+    ({"capacities": []}, "capacities", "at least one cluster"),
+])
+def test_bad_input(given_: dict[str, Any], argument: str, rule: str) -> None:
+    with pytest.raises(fb.InvalidInput) as caught:
+        fb.virtual_cluster(**{**GOOD, **given_})
+    assert caught.value.argument == argument
+    assert rule in caught.value.rule
+
+
+@pytest.mark.parametrize(("given_", "argument"), [
+    (([0], 0.5, 3), "max_vms[0]"), (([1], -1, 3), "tolerance"), (([1], 0, -3), "capacities[0]"),
+    (([1], 0, [3, 4]), "capacities"), (([1], 0, "3"), "capacities"), (([1], 0, np.nan), "capacities[0]"),
+    (([1], 0, 0), "capacities"),
+])
+def test_bad_input_of_rounds(given_: Any, argument: str) -> None:
+    with pytest.raises(fb.InvalidInput) as caught:
+        fb.scarcity_rounds(*given_)
+    assert caught.value.argument.startswith(argument)

@@ -1,0 +1,257 @@
+"""Virtual clusters that come and go: the rules against a plain simulation in fractions, by hand, saved states."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairbook as fb
+from fairbook.oracles.virtual_cluster import as_case, share
+
+RULES = [{"give": give, "take": take, "pick": pick} for give in ("gap", "tolerance")
+         for take in ("surplus", "printed", "reshare") for pick in ("least_wanted", "free")]
+
+
+class Plain:
+    """The rules, one VM at a time, in fractions."""
+
+    def __init__(self, capacities: list[int], give: str, take: str, pick: str) -> None:
+        self.capacities, self.give, self.take, self.pick = capacities, give, take, pick
+        self.there: dict[int, dict[str, Any]] = {}
+        self.taken_back = self.turned_away = 0
+
+    def on(self, j: int) -> list[dict[str, Any]]:
+        return [one for one in self.there.values() if one["cluster"] == j]
+
+    def arrive(self, user: int, alpha: int, k: Fraction) -> bool:
+        minimum = int(as_case([alpha], [k], [1]).minimum[0])
+        options = []
+        for j, C in enumerate(self.capacities):
+            if C and sum(one["min"] for one in self.on(j)) + minimum <= C:
+                wanted = Fraction(sum(one["alpha"] for one in self.on(j)) + alpha, C)
+                free = C - sum(one["vms"] for one in self.on(j))
+                options.append((wanted if self.pick == "least_wanted" else -free, j))
+        if not options:
+            self.turned_away += 1
+            return False
+        j = min(options)[1]
+        others, C = self.on(j), self.capacities[j]
+        new = {"alpha": alpha, "k": k, "min": minimum, "cluster": j, "vms": minimum}
+        self.there[user] = new
+        if self.take == "reshare":
+            self.share(j)
+            return True
+        while sum(one["vms"] for one in others) + minimum > C:
+            marks = [Fraction(one["vms"] - one["min"], one["alpha"]) if self.take == "surplus"
+                     else Fraction(one["vms"], one["alpha"]) - one["k"] if one["vms"] > one["min"] else Fraction(-9)
+                     for one in others]
+            others[marks.index(max(marks))]["vms"] -= 1
+            self.taken_back += 1
+        self.hand_out(j)
+        return True
+
+    def depart(self, user: int) -> None:
+        j = self.there.pop(user)["cluster"]
+        if self.take == "reshare":
+            self.share(j)
+        else:
+            self.hand_out(j)
+
+    def share(self, j: int) -> None:
+        here = self.on(j)
+        if here:
+            vms = share([one["min"] for one in here], [one["alpha"] for one in here], self.capacities[j])
+            for one, number in zip(here, vms, strict=True):
+                self.taken_back += max(0, one["vms"] - int(number))
+                one["vms"] = int(number)
+
+    def hand_out(self, j: int) -> None:
+        here = self.on(j)
+        for _ in range(self.capacities[j] - sum(one["vms"] for one in here)):
+            waiting = [one for one in here if one["vms"] < one["alpha"]]
+            if not waiting:
+                return
+            marks = [one["k"] if self.give == "tolerance" else -Fraction(one["vms"], one["alpha"]) for one in waiting]
+            waiting[marks.index(max(marks))]["vms"] += 1
+
+
+@pytest.mark.parametrize("rules", RULES, ids=lambda rules: "-".join(rules.values()))
+def test_the_rules_against_a_plain_simulation(rules: dict[str, Any]) -> None:
+    back = away = 0
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        C = rng.integers(0, 15, int(rng.integers(1, 4))).tolist() + [8]
+        pool, plain = fb.VirtualClusterPool(C, **rules), Plain(C, **rules)
+        for user in range(25):
+            if plain.there and rng.random() < 0.35:
+                gone = int(rng.choice(list(plain.there)))
+                pool.depart(gone)
+                plain.depart(gone)
+            else:  # powers of two: differences of fractions and tolerances are exact in floats
+                alpha, k = int(2 ** rng.integers(0, 4)), Fraction(int(rng.integers(0, 5)), 4)
+                assert pool.arrive(user, alpha, float(k)) == plain.arrive(user, alpha, k)
+            assert pool.users == tuple(plain.there)
+            assert (pool.taken_back, pool.turned_away) == (plain.taken_back, plain.turned_away)
+            assert len(pool) == len(plain.there)
+            if plain.there:
+                state = pool.state
+                assert state.vms.tolist() == [one["vms"] for one in plain.there.values()], (seed, user)
+                assert state.cluster.tolist() == [one["cluster"] for one in plain.there.values()]
+                assert state.violations() == []
+                assert state.served.all()
+        back, away = back + pool.taken_back, away + pool.turned_away
+    assert back > 20
+    assert away > 10
+
+
+def test_rule_a() -> None:
+    pool = fb.VirtualClusterPool([10, 6])
+    assert pool.arrive("ann", 10, 0.5)  # 10/10 against 10/6
+    assert pool.arrive("bob", 6, 0)  # 16/10 against 6/6
+    assert not pool.arrive("cat", 6, 0)  # 5 and 0 left
+    assert pool.arrive("dan", 5, 0)
+    assert pool.state.to_frame()["vms"].to_dict() == {"ann": 5, "bob": 6, "dan": 5}
+    assert (pool.taken_back, pool.turned_away) == (5, 1)
+
+
+def test_rule_b() -> None:
+    # calm has 8, of which 2 are free beside tense's minimum and 2 are taken back; brief takes 2 more from calm: 4, 4
+    pool = fb.VirtualClusterPool([10], give="gap")
+    pool.arrive("calm", 8, 1)
+    pool.arrive("tense", 8, 0.5)
+    pool.arrive("brief", 2, 0)
+    assert pool.state.vms.tolist() == [4, 4, 2]
+    pool.depart("brief")
+    assert pool.state.vms.tolist() == [5, 5]
+    pool = fb.VirtualClusterPool([10], give="tolerance")
+    pool.arrive("calm", 8, 1)
+    pool.arrive("tense", 8, 0.5)
+    assert pool.state.vms.tolist() == [6, 4]
+    pool.arrive("brief", 2, 0)
+    pool.depart("brief")
+    assert pool.state.vms.tolist() == [6, 4]  # calm gave, and calm gets
+
+
+def test_rule_c() -> None:
+    # surplus 4/8 and 2/4 (a tie: the first), then 3/8 < 2/4, 3/8 > 1/4: 3 VMs: calm 6, brisk 3
+    pool = fb.VirtualClusterPool([12], give="gap")
+    pool.arrive("calm", 8, 0.5)
+    pool.arrive("brisk", 4, 0.5)
+    assert pool.state.vms.tolist() == [8, 4]
+    assert pool.arrive("new", 3, 0)
+    assert pool.state.vms.tolist() == [6, 3, 3]
+    assert pool.taken_back == 3
+    # as printed: 1 - 0.25 against 1 - 0.75: the one that tolerates least gives first, down to its minimum
+    printed = fb.VirtualClusterPool([16], take="printed")
+    printed.arrive("tense", 8, 0.25)
+    printed.arrive("calm", 8, 0.75)
+    assert printed.arrive("new", 3, 0)
+    assert printed.state.vms.tolist() == [6, 7, 3]
+
+
+def test_names_and_views() -> None:
+    capacities = pd.Series({"north": 8, "south": 4})
+    pool = fb.VirtualClusterPool(capacities)
+    assert repr(pool) == "VirtualClusterPool(0 users, 0 of 12 VMs)"
+    pool.arrive("ann", 3, 0)
+    assert repr(pool) == "VirtualClusterPool(1 users, 3 of 12 VMs)"
+    assert pool.state.to_frame()["cluster"].to_list() == ["north"]
+    view, state = pool.capacities, pool.state
+    view[:] = 0
+    state.vms[:] = 0
+    state.requests.capacities[:] = 0
+    assert pool.state.vms.tolist() == [3]
+    assert pool.state.requests.capacities.tolist() == [8, 4]
+    assert pool.state.bound == 1
+    given_ = np.array([5, 5])
+    other = fb.VirtualClusterPool(given_)
+    given_[:] = 0
+    assert other.arrive(1, 5, 0)
+
+
+def filled(**rules: Any) -> fb.VirtualClusterPool:
+    pool = fb.VirtualClusterPool(pd.Series({"north": 8, "south": 4}), **rules)
+    for user, alpha, k in (("ann", 8, 0.5), (2, 4, 0.25), ("bob", 6, 1.0), ("no", 9, 0.0)):
+        pool.arrive(user, alpha, k)
+    return pool
+
+
+@pytest.mark.parametrize("rules", RULES, ids=lambda rules: "-".join(rules.values()))
+def test_a_saved_pool_goes_on_as_if_nothing_had_been(rules: dict[str, Any]) -> None:
+    pool = filled(**rules)
+    again = fb.VirtualClusterPool.from_json(pool.to_json())
+    assert again.to_json() == pool.to_json()
+    for one in (pool, again):
+        one.depart("ann")
+        one.arrive("eve", 5, 0.4)
+        one.arrive("fay", 5, 0.4)
+    assert again.to_json() == pool.to_json()
+    pd.testing.assert_frame_equal(again.state.to_frame(), pool.state.to_frame())
+    assert (again.taken_back, again.turned_away) == (pool.taken_back, pool.turned_away)
+    empty = fb.VirtualClusterPool([3], **rules)
+    assert fb.VirtualClusterPool.from_json(empty.to_json()).to_json() == empty.to_json()
+
+
+@pytest.mark.parametrize(("change", "argument"), [
+    ({"format": "fairbook.VirtualClusterPool/0"}, "format"), ({"give": "first"}, "give"), ({"take": None}, "take"),
+    ({"pick": ["free"]}, "pick"), ({"capacities": [], "clusters": None}, "capacities"),
+    ({"capacities": "8", "clusters": None}, "capacities"), ({"capacities": [8]}, "clusters"),
+    ({"clusters": ["north"]}, "clusters"), ({"clusters": 3}, "clusters"),
+    ({"clusters": ["north", "north"]}, "capacities.index"),
+    ({"taken_back": -1}, "taken_back"), ({"turned_away": 1.5}, "turned_away"), ({"turned_away": True}, "turned_away"),
+    ({"users": {}}, "users"), ({"users": [["ann", 8, 0.5, 0]]}, "users"), ({"users": [["ann", 8, 0.5, 2, 4]]}, "users"),
+    ({"users": [["ann", 8, 0.5, 0, 4.5]]}, "users"), ({"users": [["ann", 8, 0.5, True, 4]]}, "users"),
+    ({"users": [[None, 8, 0.5, 0, 4]]}, "users"), ({"users": [["a", 8, 0.5, 0, 4], ["a", 1, 0.5, 0, 1]]}, "users"),
+    ({"users": [["ann", 8, 1.5, 0, 4]]}, "tolerance[0]"), ({"users": [["ann", 0, 0.5, 0, 0]]}, "max_vms[0]"),
+    ({"users": [["ann", 8, 0.5, 0, 3]]}, "users"), ({"users": [["ann", 8, 0.5, 0, 9]]}, "users"),
+    ({"users": [["ann", 8, 0.5, 0, 8], ["bob", 3, 0.5, 0, 2]]}, "users"),
+    ({"users": [["ann", 8, 0.5, 0, 10**30]]}, "users"), ({"users": [["ann", 8, 0.5, 0, -(10**30)]]}, "users"),
+])
+def test_a_state_that_cannot_be_is_refused(change: dict[str, Any], argument: str) -> None:
+    text = json.dumps({**json.loads(filled().to_json()), **change})
+    with pytest.raises(fb.InvalidInput) as caught:
+        fb.VirtualClusterPool.from_json(text)
+    assert caught.value.argument == argument
+
+
+def test_a_text_that_is_no_state_is_refused() -> None:
+    for text in ("", "[]", "{}", None, filled().to_json()[:-5]):
+        with pytest.raises(fb.InvalidInput, match="text must be a saved"):
+            fb.VirtualClusterPool.from_json(text)  # type: ignore[arg-type]
+
+
+def test_names_that_json_would_change_are_not_saved() -> None:
+    for user in (1.5, ("a", "b"), None, True):
+        pool = fb.VirtualClusterPool([5])
+        pool.arrive(user, 1, 0)
+        with pytest.raises(fb.InvalidInput) as caught:
+            pool.to_json()
+        assert caught.value.argument == "users"
+    with pytest.raises(fb.InvalidInput) as caught:
+        fb.VirtualClusterPool(pd.Series({1.5: 4})).to_json()
+    assert caught.value.argument == "capacities.index"
+
+
+@pytest.mark.parametrize(("call", "argument"), [
+    (lambda pool: pool.arrive("ann", 1, 0), "user"), (lambda pool: pool.arrive(["new"], 1, 0), "user"),
+    (lambda pool: pool.arrive("new", 0, 0), "max_vms[0]"), (lambda pool: pool.arrive("new", 1.5, 0), "max_vms[0]"),
+    (lambda pool: pool.arrive("new", 1, 2), "tolerance[0]"), (lambda pool: pool.arrive("new", "1", 0), "max_vms"),
+    (lambda pool: pool.arrive("new", 1, None), "tolerance[0]"),
+    (lambda pool: pool.depart("eve"), "user"), (lambda pool: pool.depart(["ann"]), "user"),
+    (lambda pool: pool.depart((["ann"],)), "user"),
+    (lambda pool: pool.state.explain("eve"), "user"), (lambda _: fb.VirtualClusterPool([]), "capacities"),
+    (lambda _: fb.VirtualClusterPool([3], give="all"), "give"), (lambda _: fb.VirtualClusterPool([3], take=1), "take"),
+    (lambda _: fb.VirtualClusterPool([3], pick="first"), "pick"), (lambda _: fb.VirtualClusterPool([3]).state, "pool"),
+])
+def test_bad_input_changes_nothing(call: Any, argument: str) -> None:
+    pool = filled()
+    before = pool.to_json()
+    with pytest.raises(fb.InvalidInput) as caught:
+        call(pool)
+    assert caught.value.argument == argument
+    assert pool.to_json() == before
