@@ -96,9 +96,10 @@ class Cell:
         return np.divide(self.demands, self.totals, out=np.zeros_like(self.demands), where=self.totals > 0)
 
 
-def _of_classes(error: InvalidInput) -> InvalidInput:
-    """Say of classes of machines what a check of users found."""
-    rule = error.rule.replace("n users", "K classes").replace("users", "classes").replace("user", "class")
+def _of_classes(error: InvalidInput, m: int) -> InvalidInput:
+    """Say of classes of machines, with m resources, what a check of users found."""
+    rule = error.rule.replace("n users, m resources", f"K classes, {m} resources")
+    rule = rule.replace("users", "classes").replace("user", "class")
     return InvalidInput(error.argument, rule, error.value)
 
 
@@ -137,7 +138,7 @@ def as_cell(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: 
     try:
         given = demand_matrix(machines, "machines")
     except InvalidInput as error:
-        raise _of_classes(error) from None
+        raise _of_classes(error, m) from None
     capacities, classes = given.values, given.users
     if capacities.shape[1] != m:
         raise InvalidInput("machines", f"must have {m} columns, one a resource of the demands", capacities.shape)
@@ -152,7 +153,7 @@ def as_cell(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: 
         try:
             floats = per_user(machine_counts, K, classes, "machine_counts")
         except InvalidInput as error:
-            raise _of_classes(error) from None
+            raise _of_classes(error, m) from None
         for k in np.flatnonzero(~((floats >= 1) & (floats == np.floor(floats)) & (floats < np.inf)))[:1].tolist():
             raise InvalidInput(f"machine_counts[{k}]", "must be a whole number of at least 1", float(floats[k]))
         if floats.sum() > MOST_MACHINES:

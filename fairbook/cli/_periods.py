@@ -12,7 +12,7 @@ import fairbook
 from fairbook._files import write_whole
 from fairbook.cli._common import Refused, add_command, add_output, note, shown
 from fairbook.cli._reports import Report, check_output, deliver, keep
-from fairbook.cli._tables import Table, checked_user, machine_lines, need_columns, read_table
+from fairbook.cli._tables import Table, checked_user, machine_lines, need_columns, read_machines, read_table
 from fairbook.cli._timed import Timed, answer, read_timed
 from fairbook.errors import InvalidInput
 
@@ -55,12 +55,7 @@ def _read_demands(source: str) -> Timed:
 
 
 def _read_machines(source: str, resources: list[str]) -> _Machines:
-    table = read_table(source, "machine")
-    need_columns(table, tuple(resources))
-    known = {"machine", "user", "count"}
-    for column in table.columns:
-        if column not in known and column not in resources:
-            note(f"{table.source}: no task needs column {column!r}, which is left out")
+    table = read_machines(source, resources)
     for column in resources:
         if not any(table.numbers(column)):
             raise Refused(f"{table.source}, column {column!r}: no machine has any")
