@@ -154,21 +154,17 @@ def _check_placement(sources: list[str | None], options: argparse.Namespace) -> 
             keep(source, target, "--placement")
 
 
-def _placement_frame(placed: np.ndarray[Any, Any], read: Timed, machines: _Machines) -> pd.DataFrame:
-    """Give a row for each period, user and machine on which the user runs tasks."""
+def _placement_frame(run: Any, read: Timed, machines: _Machines) -> pd.DataFrame:
+    """Give a row for each period, user and machine on which the user runs tasks, in the words of the files."""
     import numpy as np
-    import pandas as pd
 
-    t, i, k = np.nonzero(placed)
-    line = np.array(machines.kind)
-    columns = {
-        "period": np.array(read.steps)[t],
-        "user": np.array(read.users, dtype=object)[i],
-        "machine": np.array(machines.names, dtype=object)[line[k]],
-    }
+    frame: pd.DataFrame = run.placement_frame().reset_index()
+    k, line = frame["machine"].to_numpy(dtype=int), np.array(machines.kind)
+    frame["period"] += read.steps[0]
+    frame["machine"] = np.array(machines.names, dtype=object)[line[k]]
     if "count" in machines.table.columns:  # which of those that are alike, from 1
-        columns["number"] = k - np.searchsorted(line, line[k]) + 1
-    return pd.DataFrame(columns | {"tasks": placed[t, i, k]})
+        frame.insert(3, "number", k - np.searchsorted(line, line[k]) + 1)
+    return frame
 
 
 def _periods(options: argparse.Namespace) -> int:
@@ -256,7 +252,7 @@ def _run_periods(read: Timed, machines: _Machines, parts: np.ndarray[Any, Any], 
     report = Report(rows, resources, head, "periods", "queues, shares and coefficients follow from the tasks")
     answer(report, read, run, options)
     if run.placement is not None:
-        content = _placement_frame(run.placement, read, machines).to_csv(index=False, lineterminator="\n")
+        content = _placement_frame(run, read, machines).to_csv(index=False, lineterminator="\n")
         write_whole({Path(options.placement): content.encode()})
     return report
 
