@@ -74,7 +74,7 @@ __all__ = [
 
 SEED = 2016
 SIZES = (60, 120, 180, 240, 300)
-RUNS = (500, 500, 100, 100, 100)
+RUNS = (200, 200, 200, 200, 200)
 DATA = ("google2011.json", "google2011_machines.csv", "google2011_requests.csv")
 
 #: Table 1: CPU and memory of a machine as parts of the largest, and how many there are (Reiss et al., SoCC 2012).
