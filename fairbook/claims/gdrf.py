@@ -110,7 +110,7 @@ def _total_share(demand: Vector, pool: Vector) -> Fraction:
     id="gdrf.weight_scale",
     locator="Section 1.2",
     kind="statement",
-    statement="The higher the weight (6) of a user, the larger is the amount of resources of one of its VMs.",
+    statement="The higher the weight (6) of a user, the larger is the amount of resources of one of its machines.",
     mechanism=Mechanism("GDRW (6)", _weight),
     mutant=Mechanism("sum of shares", _total_share),
 )
@@ -557,7 +557,7 @@ def _first_is_chosen(zero_to_zero: int) -> bool:
 )
 def _stuck(effort: Effort, judged: Mechanism) -> Evidence:
     return Evidence.of(
-        Part(judged.run(), "witness", "On an empty machine T = 0 and w = 0. If f = 0^0 is 0, it is not above 0.", 1)
+        Part(judged.run(), "witness", "On an empty machine S = 0 and w = 0. If f = 0^0 is 0, it is not above 0.", 1)
     )
 
 
@@ -589,7 +589,7 @@ def _engine(effort: Effort, judged: Mechanism) -> Evidence:
             other <= runs // 200,
             "numbers",
             f"{count} random cases, {len(RULES)} rules: {other} of {runs} placements differ (allowed are 0.5 %: "
-            "different powers T^w can be equal, which floats do not see).",
+            "different powers S^w can be equal, which floats do not see).",
             runs,
         )
     )
@@ -684,17 +684,6 @@ _about_fluid(
 # ------------------------------------------------------------------------------------------------------------- figures
 
 _MDRF = ("mdrf_entropy", "mdrf_type")
-_NAMES = {"gdrf": "GDRF", "mdrf_entropy": "MDRF by entropy", "mdrf_type": "MDRF by type"}
-_WORDS = {
-    "tasks": "Tasks",
-    "cpu": "Total use of CPU",
-    "cpu_mean": "Mean use of CPU",
-    "memory": "Total use of memory",
-    "memory_gap": "Distance of total and mean",
-    "fairness": "Sum of f",
-    "fairness_mean": "Mean of f",
-    "fairness_whole": "The f of the cell",
-}
 _MIXES = 40  # at either effort: some verdicts hang on single mixes
 Frames = dict[str, pd.DataFrame]
 
@@ -748,10 +737,6 @@ def _about_figures(
         return Evidence(tuple(parts(judged.run(_MIXES))))
 
 
-def _gain_of(measure: str) -> str:
-    return "difference" if measure == "memory_gap" else "gain"
-
-
 def _ahead(measure: str, sign: int = 1) -> Callable[[Frames], list[Part]]:
     """Whether the interval of the mean gain is on one side of 0 at every number of machines."""
 
@@ -764,9 +749,8 @@ def _ahead(measure: str, sign: int = 1) -> Callable[[Frames], list[Part]]:
                 Part(
                     bool(edge > 0),
                     "numbers",
-                    f"{_WORDS[measure]}, against {_NAMES[against]}: {_gain_of(measure)} "
-                    f"{rows['mean'].min():+.3f} to {rows['mean'].max():+.3f} in the mean over "
-                    f"{int(rows['runs'].min())} mixes.",
+                    f"{measure} against {against}: mean gain {rows['mean'].min():+.3f} to {rows['mean'].max():+.3f} "
+                    f"over {int(rows['runs'].min())} mixes and more.",
                     int(rows["runs"].sum()),
                 )
             )
@@ -783,8 +767,9 @@ def _about(measure: str, gain: float) -> Callable[[Frames], list[Part]]:
         for against in _MDRF:
             rows = frames["mixes"].query("measure == @measure and against == @against")
             mean = float(rows["mean"].mean())
-            text = f"{_WORDS[measure]}, against {_NAMES[against]}: gain {mean:+.3f}."
-            found.append(Part(abs(mean - gain) <= 0.03, "numbers", text, len(rows)))
+            found.append(
+                Part(abs(mean - gain) <= 0.03, "numbers", f"{measure} against {against}: {mean:+.3f}.", len(rows))
+            )
         return found
 
     return parts
@@ -806,12 +791,7 @@ def _steady(frames: Frames) -> list[Part]:
         per_machine = per_machine / per_machine.index
         spread = float(per_machine.max() / per_machine.min() - 1)
         found.append(
-            Part(
-                spread < 0.02,
-                "numbers",
-                f"{_NAMES[mechanism]}: tasks a machine vary by {spread:.2%}.",
-                len(per_machine),
-            )
+            Part(spread < 0.02, "numbers", f"{mechanism}: tasks a machine vary by {spread:.2%}.", len(per_machine))
         )
     return found
 
@@ -824,7 +804,7 @@ def _level(frames: Frames) -> list[Part]:
             Part(
                 bool(steps.iloc[-1] < 0.005),
                 "numbers",
-                f"{_NAMES[mechanism]}: the last step changes the CPU utilisation by {steps.iloc[-1]:.4f}.",
+                f"{mechanism}: the last step changes the CPU utilisation by {steps.iloc[-1]:.4f}.",
                 len(steps),
             )
         )
@@ -835,7 +815,7 @@ def _mean_above(frames: Frames) -> list[Part]:
     found = []
     for mechanism in ("gdrf", *_MDRF):
         often = float(frames["balance"].query("mechanism == @mechanism")["mean_above_total"].mean())
-        found.append(Part(often > 0.5, "numbers", f"{_NAMES[mechanism]}: in {often:.0%} of the mixes.", 5))
+        found.append(Part(often > 0.5, "numbers", f"{mechanism}: in {often:.0%} of the mixes.", 5))
     return found
 
 
@@ -867,8 +847,8 @@ def _gap(frames: Frames) -> list[Part]:
                 Part(
                     bool((gap > 0).all() and (gap.diff().iloc[1:] > 0).all()),
                     "numbers",
-                    f"{_WORDS[measure]}, less that of {_NAMES[against]}: {gap.iloc[0]:+.3g} at {gap.index[0]} "
-                    f"machines, {gap.iloc[-1]:+.3g} at {gap.index[-1]}.",
+                    f"{measure} less that of {against}: {gap.iloc[0]:+.3g} at {gap.index[0]} machines, "
+                    f"{gap.iloc[-1]:+.3g} at {gap.index[-1]}.",
                     len(gap),
                 )
             )
