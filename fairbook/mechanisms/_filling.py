@@ -21,7 +21,7 @@ came: ties are then ties, not accidents of rounding.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numba
 import numpy as np
@@ -363,6 +363,13 @@ def _tournaments(group: NDArray[np.int64], empty: float, classes: NDArray[np.int
         lows.append(low)
         offset += 2 * leaves
     return leaf, np.array(bases), tree, np.concatenate(lows)
+
+
+def check_choice(value: Any, argument: str, kind: Any) -> None:
+    """Raise InvalidInput unless the value is one of those of a Literal type."""
+    allowed = get_args(kind)
+    if not isinstance(value, str) or value not in allowed:
+        raise InvalidInput(argument, f"must be one of {', '.join(allowed)}", value)
 
 
 def refuse_too_many(cell: Cell) -> None:

@@ -18,8 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbook.errors import InvalidInput
-from fairbook.mechanisms._filling import fill
+from fairbook.mechanisms._filling import check_choice, fill
 from fairbook.model import FloatArray, as_whole
 from fairbook.placement import Cell, Placement, as_cell
 
@@ -30,12 +29,6 @@ Least = Literal["amount", "dominant_share", "shares"]
 MachineType = Literal["share", "amount"]
 Choice = Literal["fairness", "fairness_empty_last", "fairness_after", "first"]
 Queue = Literal["rounds", "one_by_one"]
-
-
-def choose(value: Any, argument: str, allowed: tuple[str, ...]) -> None:
-    """Raise InvalidInput unless the value is one of those allowed."""
-    if not isinstance(value, str) or value not in allowed:
-        raise InvalidInput(argument, f"must be one of {', '.join(allowed)}", value)
 
 
 def lots(cell: Cell, seed: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -74,7 +67,7 @@ def groups(cell: Cell, by: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     A machine's type is the resource of which it has most, by amount or as a part of the whole cell; a machine
     with a tie has all of the tied types.
     """
-    choose(by, "machine_type", ("share", "amount"))
+    check_choice(by, "machine_type", MachineType)
     size = cell.machines if by == "amount" else \
         np.divide(cell.machines, cell.totals, out=np.zeros_like(cell.machines), where=cell.totals > 0)
     types, group = np.unique(size == size.max(axis=1, keepdims=True), axis=0, return_inverse=True)
@@ -135,12 +128,14 @@ def gdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any
 
     Notes
     -----
-    Cost O(N m + P (log n + m log N)) for P tasks placed on N machines, plus what is searched in vain near the end,
-    when branches of machines seem to have room and have none; ``"fairness_after"`` costs O(P n (m + log N)) and
-    O(n N) memory. A task fits if it overdraws no resource by more than 1e-12 of the machine. Ties between machines go
-    to the lowest number; f ties where it is equal as computed (equal amounts and equal shares on machines of equal size
-    do; powers that agree by chance, like (1/16)^(1/2) and (1/8)^(2/3), may not). It can be interrupted; what was placed
-    is then lost.
+    Cost O(N (m + b) + P (log n + b (m + log N))) for P tasks placed on N machines, b the number of different demands
+    (64 at most); with more of them some machines are looked at in vain near the end. ``"fairness_after"`` costs
+    O(n N m + P n (m + log N)) and O(n N) memory.
+
+    A task fits if it overdraws no resource by more than 1e-12 of the machine. Ties between machines go to the lowest
+    number; f ties where it is equal as computed (equal amounts and equal shares on machines of equal size do; powers
+    that agree by chance, like (1/16)^(1/2) and (1/8)^(2/3), may not). It can be interrupted; what was placed is then
+    lost.
 
     References
     ----------
@@ -153,10 +148,10 @@ def gdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any
     >>> gdrf([[1, 2], [2, 1]], machines=[[4, 4]], machine_counts=[2]).tasks
     array([2, 2])
     """
-    choose(match, "match", ("nearest", "same", "any"))
-    choose(least, "least", ("amount", "dominant_share", "shares"))
-    choose(choice, "choice", ("fairness", "fairness_empty_last", "fairness_after", "first"))
-    choose(queue, "queue", ("rounds", "one_by_one"))
+    check_choice(match, "match", Match)
+    check_choice(least, "least", Least)
+    check_choice(choice, "choice", Choice)
+    check_choice(queue, "queue", Queue)
     cell = as_cell(demands, machines, machine_counts, max_tasks)
     n, m = cell.demands.shape
     lot_users, lot_resources = lots(cell, seed)

@@ -610,10 +610,8 @@ def readings(runs: int = 100, seed: int = SEED, *, number: int = 60, progress: b
 
     Parameters
     ----------
-    runs, seed
-        Random mixes and their root seed.
-    number : int
-        Machines.
+    runs, seed, number
+        As in :func:`cells`.
 
     Returns
     -------
@@ -711,10 +709,8 @@ def ablation(runs: int = 200, seed: int = SEED, *, number: int = 120, progress: 
 
     Parameters
     ----------
-    runs, seed
-        Random mixes and their root seed.
-    number : int
-        Machines.
+    runs, seed, number
+        As in :func:`cells`.
 
     Returns
     -------
