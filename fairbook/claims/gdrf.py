@@ -673,7 +673,7 @@ def _engine(effort: Effort, judged: Mechanism) -> Evidence:
         found = [compare_with_judge(judged.run(rule), case) for case in drawn]
         ties += [name] * found.count("tie")
         other += found.count("other")
-    where = f", all of {in_words(sorted(set(ties)))}" if ties else ""
+    where = f" ({', '.join(sorted(set(ties)))})" if ties else ""
     return Evidence.of(
         Part(
             other == 0,
@@ -762,7 +762,7 @@ _about_fluid(
     "Nobody could run more tasks on what another holds.",
     Mechanism("all to the first user", _fluid_of_one),
     _no_envy,
-    "on what another holds somebody could run more than its own by a part of at most",
+    "what anybody could run on what another holds is above its own by a part of",
 )
 _about_fluid(
     "pareto",
@@ -987,6 +987,7 @@ def _unsure(rows: pd.DataFrame) -> str:
 
 def _ahead(measure: str, sign: int = 1) -> Callable[[Frames], list[Part]]:
     """Whether the interval of the mean gain is on one side of 0 at every number of machines."""
+    gain = "difference" if measure == "memory_gap" else "gain"
 
     def parts(frames: Frames) -> list[Part]:
         found = []
@@ -997,7 +998,7 @@ def _ahead(measure: str, sign: int = 1) -> Callable[[Frames], list[Part]]:
                 Part(
                     bool(edge > 0),
                     "numbers",
-                    f"{_NAMES[measure]}, mean gain over {_NAMES[against]}: {rows['mean'].min():+.3f} to "
+                    f"{_NAMES[measure]}, mean {gain} over {_NAMES[against]}: {rows['mean'].min():+.3f} to "
                     f"{rows['mean'].max():+.3f}{_unsure(rows)}.",
                     int(rows["runs"].sum()),
                 )
