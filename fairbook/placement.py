@@ -164,7 +164,7 @@ def as_cell(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: 
     missing = (cell.totals == 0) & (cell.demands > 0).any(axis=0)
     if missing.any():
         j = int(np.flatnonzero(missing)[0])
-        raise InvalidInput("machines", f"must hold some of each resource that is needed, also of {cell.resources[j]!r}",
+        raise InvalidInput("machines", f"must hold all resources that are needed; none holds {cell.resources[j]!r}",
                            cell.totals.tolist())
     return cell
 

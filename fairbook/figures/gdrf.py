@@ -44,9 +44,10 @@ __all__ = [
 ]
 
 _MIXES = {"paper": "one mix", "random": "mean over random mixes"}
-_SHORT = {"mdrf_entropy": "MDRF, entropy", "mdrf_type": "MDRF, type", "drfh_best_fit": "Best-Fit",
-          "drfh_first_fit": "First-Fit", "per_server_drf": "DRF per server", "gdrf": "GDRF",
-          "drfh_fluid": "DRFH, fluid"}
+#: How figures and tables call the mechanisms.
+NAMES = {"mdrf_entropy": "MDRF, entropy", "mdrf_type": "MDRF, type", "drfh_best_fit": "Best-Fit",
+         "drfh_first_fit": "First-Fit", "per_server_drf": "DRF per server", "gdrf": "GDRF",
+         "drfh_fluid": "DRFH, fluid"}
 
 
 # ------------------------------------------------------------------------------------------------ the paper's figures
@@ -133,7 +134,7 @@ def utilisation(frame: pd.DataFrame) -> Svg:
                                elinewidth=1)
                 ends.append(line["mean"])
             panel.plot(ends, [place, place], color=LOOKS[mechanism].colour, linewidth=2.2, zorder=2)
-        _rows(panel, [_SHORT[name] for name in names], k == 0)
+        _rows(panel, [NAMES[name] for name in names], k == 0)
         panel.set_xlabel(f"{'CPU' if k == 0 else 'memory'} in use (percent)")
         panel.xaxis.set_major_formatter(percent)
     figure.legend(handles=[
@@ -245,7 +246,7 @@ def mixes(frame: pd.DataFrame) -> Svg:
                            markerfacecolor="white" if place else colour, linestyle="")
                 panel.plot([line["paper"]], [y], color=COLOURS["black"], marker="|", markersize=9, markeredgewidth=1.8,
                            linestyle="", zorder=4)
-        _rows(panel, [f"over {_SHORT[name]}" for name in names], k == 0)
+        _rows(panel, [f"over {NAMES[name]}" for name in names], k == 0)
         _zero(panel, printed)
         panel.set_xlabel(label)
     grey = COLOURS["grey"]
@@ -258,8 +259,11 @@ def mixes(frame: pd.DataFrame) -> Svg:
     return Svg(figure)
 
 
-_CHOICES = {"fairness": ("largest $f$", "o", "flame"), "fairness_after": ("$f$ with the VM", "s", "plum"),
-            "fairness_empty_last": ("empty last", "x", "azure"), "first": ("first with room", "+", "black")}
+#: How types are treated, which moves the points most: match, machine_type.
+_TYPES = {("nearest", "share"): ("nearest, by share", "o", "flame"),
+          ("nearest", "amount"): ("nearest, by amount", "s", "plum"),
+          ("same", "share"): ("as printed, by share", "x", "azure"),
+          ("same", "amount"): ("as printed, by amount", "+", "black"), ("any", "either"): ("no types", "^", "pine")}
 
 
 @drawing
@@ -271,8 +275,9 @@ def readings(frame: pd.DataFrame) -> Svg:
         if k >= len(names):
             panel.set_visible(False)
             continue
-        for choice, (label, marker, colour) in _CHOICES.items():
-            part = frame[(frame["against"] == names[k]) & (frame["choice"] == choice)]
+        for (match, machine_type), (label, marker, colour) in _TYPES.items():
+            part = frame[(frame["against"] == names[k]) & (frame["match"] == match)
+                         & (frame["machine_type"] == machine_type)]
             panel.plot(part["tasks"], part["fairness"], linestyle="", marker=marker, markersize=4.5, label=label,
                        color=COLOURS[colour], markerfacecolor="none", markeredgewidth=1)
         _zero(panel, 0.12)
@@ -285,9 +290,9 @@ def readings(frame: pd.DataFrame) -> Svg:
         if k + columns >= len(names):
             panel.set_xlabel("VMs (gain, percent)")
             panel.tick_params(labelbottom=True)
-        note(panel, f"over {_SHORT[names[k]]}")
-    figure.legend(handles=[*panels[0].get_legend_handles_labels()[0], _PRINTED], loc="outside lower center", ncols=5,
-                  columnspacing=1.1)
+        note(panel, f"over {NAMES[names[k]]}")
+    figure.legend(handles=[*panels[0].get_legend_handles_labels()[0], _PRINTED], loc="outside lower center", ncols=3,
+                  columnspacing=1.6)
     return Svg(figure)
 
 
@@ -344,7 +349,7 @@ def bounds(frame: pd.DataFrame) -> Svg:
                                markerfacecolor="white" if place else colour, elinewidth=1.4)
         if measure != "of_most":
             panel.axvline(1, color=COLOURS["grey"], linewidth=1, zorder=1)
-        _rows(panel, [_SHORT[name] for name in names], k == 0)
+        _rows(panel, [NAMES[name] for name in names], k == 0)
         panel.set_xlabel(label)
         panel.xaxis.set_major_formatter(percent)
     figure.legend(handles=[

@@ -4,8 +4,8 @@ A user's virtual machines are all alike and count as its tasks. Shares are parts
 resource share (GDRS) of a user is the largest part of a resource that one task needs, its weight (GDRW) the sum of all
 those parts divided by the largest. A round has as many slots as there are users; each goes to the user with the least
 resource so far (Algorithm 2). The users of the round are then served in order of GDRS and GDRW, each task going to the
-machine with the largest fairness value f = S^w among those whose type is the user's (Algorithm 3), where w is the used
-part of the machine and S the sum of the dominant shares on it. It ends when nothing fits or nothing is asked for.
+machine with the largest fairness value f = T^w among those whose type is the user's (Algorithm 3), where w is the used
+part of the machine and T the sum of the dominant shares on it. It ends when nothing fits or nothing is asked for.
 
 The text leaves open, and arguments choose: what "least resource" measures; what the type of a machine is and what
 happens if none of the user's type has room; whether f counts the task at hand, and what 0^0 is on an empty machine.
@@ -94,7 +94,7 @@ def gdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any
     machine_counts : array_like, shape (K,), optional
         Machines of each class. Default: one each.
     max_tasks : array_like, shape (n,), optional
-        Tasks requested, ``inf`` for as many as fit. Default: no bounds.
+        Tasks requested (rounded down), ``inf`` for as many as fit. Default: no bounds.
     seed : int
         Settles ties that the paper settles at random: one lot for the users and one for the resources.
     match : {"nearest", "same", "any"}
@@ -108,7 +108,7 @@ def gdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any
         Whether a machine's type is the resource of which it has most as a part of the whole cell, or by amount. Ties
         give a machine several types.
     choice : {"fairness", "fairness_empty_last", "fairness_after", "first"}
-        Among those with room: the largest f as the machine stands, 0^0 = 1 (an empty machine comes first while S < 1);
+        Among those with room: the largest f as the machine stands, 0^0 = 1 (an empty machine comes first while T < 1);
         the same with 0^0 = 0 (an empty machine comes last); the largest f with the task counted in; or the lowest
         number, without f.
     queue : {"rounds", "one_by_one"}
