@@ -36,6 +36,7 @@ import fairbook as fb
 from fairbook.mechanisms.dmfa_srq import algorithm_1
 from fairbook.oracles.dmfa_srq import lp_levels
 from fairbook.oracles.tv_drf import lexicographic_run
+from fairbook.studies.gdrf import MACHINES
 from fairbook.traces.alibaba2017 import deal_jobs
 from fairbook.traces.google2011 import load_digest
 
@@ -78,6 +79,18 @@ def compare(
     first, second = zip(*((_time(a, clock), _time(b, clock)) for a, b in pairs), strict=True)
     ratios = sorted(a / b for a, b in zip(first, second, strict=True))
     return Row(what, median(ratios), (ratios[0], ratios[-1]), limit, at_least, (median(first), median(second)))
+
+
+def per_task(what: str, pairs: Iterator[tuple[Callable[[], float], Callable[[], float]]], limit: float) -> Row:
+    """Compare calls that return the number of tasks they placed: cost per task of the first / of the second."""
+    ratios, times = [], []
+    for pair in pairs:
+        placed: list[float] = []
+        taken = [_time(lambda c=call, into=placed: into.append(float(c()))) for call in pair]
+        ratios.append(taken[0] / placed[0] / (taken[1] / placed[1]))
+        times.append(taken)
+    return Row(what, median(ratios), (min(ratios), max(ratios)), limit, False,
+               (median(a for a, _ in times), median(b for _, b in times)))
 
 
 def _users(rng: np.random.Generator, n: int, m: int = 2) -> tuple[np.ndarray, np.ndarray]:
@@ -290,22 +303,13 @@ def _tv_drf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
     yield compare("cost per task of the whole trace against 1 % of its tasks (100 times)", thinned(), 1.5,
                   at_least=False)
 
-    def crowd(grain: int, periods: int) -> Callable[[], fb.TvDrfRun]:
+    def crowd(grain: int, periods: int) -> Callable[[], float]:
         """All want more than there is, all the time; ``grain`` tasks in place of one."""
         demands = whole[0][rng.integers(0, 205, periods)] / grain
-        return lambda: fb.tv_drf(demands, np.full(demands.shape[:2], 1e9), pool, parts)
+        return lambda: fb.tv_drf(demands, np.full(demands.shape[:2], 1e9), pool, parts).tasks.sum()
 
-    ratios, times = [], []
-    for _ in range(runs):
-        pair = crowd(100, 5), crowd(1, 500)
-        placed = [float(call().tasks.sum()) for call in pair]
-        taken = [_time(call) for call in pair]
-        ratios.append(taken[0] / placed[0] / (taken[1] / placed[1]))
-        times.append(taken)
-    yield Row(
-        "cost per task in a crowd (all users always queue) with tasks of 1/100 the size", median(ratios),
-        (min(ratios), max(ratios)), 1.5, False, (median(a for a, _ in times), median(b for _, b in times)),
-    )
+    yield per_task("cost per task in a crowd (all users always queue) with tasks of 1/100 the size",
+                   ((crowd(100, 5), crowd(1, 500)) for _ in range(runs)), 1.5)
 
     def moderate() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         demands, tasks = rng.uniform(0.005, 0.03, (2, 100, 2)), rng.integers(1, 100, (2, 100)).astype(float)
@@ -419,15 +423,13 @@ def _plain_gdrf(demands: np.ndarray, machines: np.ndarray, counts: np.ndarray) -
 
 
 def _gdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
-    # DRFH's Table 1: the machines of the Google trace, here in hundredths of the largest
-    table = np.array([[50, 50, 6732], [50, 25, 3863], [50, 75, 1001], [100, 100, 795], [25, 25, 126], [50, 12, 52],
-                      [50, 3, 5], [50, 97, 5], [100, 50, 3], [50, 6, 1]])
-    machines, counts = table[:, :2].astype(float), table[:, 2]
+    table = np.array(MACHINES)
+    machines, counts = np.rint(100 * table[:, :2]), table[:, 2].astype(int)
     digest = load_digest()
 
-    def mixes(n: int = 20) -> np.ndarray:
-        """Different ones: then no lot is drawn."""
-        pairs = rng.permutation(16)[: min(n, 16)]
+    def mixes(n: int) -> np.ndarray:
+        """Draw users that differ, 16 at most: then no lot is drawn."""
+        pairs = rng.permutation(16)[:n]
         return np.column_stack([pairs // 4, pairs % 4]) + 1.0
 
     def crowd(n: int = 20) -> np.ndarray:
@@ -437,8 +439,8 @@ def _gdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         rows = np.unique(digest.sample(10 * n, rng) * 100, axis=0)
         return rows[rng.permutation(len(rows))[:n]]
 
-    def place(demands: np.ndarray, sizes: np.ndarray = machines, many: np.ndarray | None = None) -> fb.Placement:
-        return fb.gdrf(demands, sizes, counts if many is None else many)
+    def place(demands: np.ndarray, sizes: np.ndarray = machines, many: np.ndarray = counts) -> fb.Placement:
+        return fb.gdrf(demands, sizes, many)
 
     place(crowd(), machines[:1], np.array([2]))  # compile
     seconds, tasks = [], 0
@@ -452,55 +454,42 @@ def _gdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         "part of a second", median(seconds), (min(seconds), max(seconds)), 1, False, (median(seconds), 1.0),
     )
 
-    def check(demands: np.ndarray, many: np.ndarray) -> None:
-        found, (users, places) = place(demands, many=many), _plain_gdrf(demands, machines, many)
-        if found.placed_user.tolist() != users or found.placed_machine.tolist() != places:
-            raise SystemExit("gdrf and the scan of all machines do not place the same tasks on the same machines")
+    fast = 5
 
-    # the scan needs a minute for all tasks; a tenth of the machines makes it cheaper still, and tells less of a gain
-    tenth = np.maximum(counts // 10, 1)
+    def scans(draw: Callable[[int], np.ndarray], n: int, runs: int) -> Iterator[tuple[Callable[[], Any],
+                                                                                      Callable[[], Any]]]:
+        for _ in range(runs):
+            one, several, found = draw(n), [draw(n) for _ in range(fast)], []
+            yield (
+                (lambda u=one, f=found: f.append(_plain_gdrf(u, machines, counts))),
+                (lambda u=several: [len(place(each)) for each in u]),
+            )
+            placed, (users, places) = place(one), found[0]
+            if placed.placed_user.tolist() != users or placed.placed_machine.tolist() != places:
+                raise SystemExit("gdrf and the scan of all machines do not place the same tasks on the same machines")
 
-    def scans(draw: Callable[[int], np.ndarray], n: int) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
-        for _ in range(1 + scale):
-            one, fast = draw(n), [draw(n) for _ in range(10)]
-            check(one, tenth)
-            yield (lambda u=one: _plain_gdrf(u, machines, tenth)), (lambda u=fast: [place(x, many=tenth) for x in u])
+    # a scan takes one to two minutes
+    for draw, n, runs, limit, name in ((mixes, 16, scale, 20, "16 users, whole-number demands"),
+                                       (of_trace, 300, 1, 5, "300 users, demands of the trace")):
+        yield _times(fast, compare(f"a numpy scan of all {counts.sum()} machines per task, f kept, against `gdrf`, "
+                                   f"{name}", scans(draw, n, runs), limit, at_least=True))
 
-    for draw, n, limit, name in ((mixes, 16, 20, "16 users, whole-number demands"),
-                                 (of_trace, 300, 5, "300 users, demands of the trace")):
-        yield _times(10, compare(f"a numpy scan of all machines per task, f kept, against `gdrf`, {tenth.sum()} "
-                                 f"machines, {name}", scans(draw, n), limit, at_least=True))
+    def number(demands: np.ndarray, sizes: np.ndarray = machines, many: np.ndarray = counts) -> Callable[[], int]:
+        return lambda: len(place(demands, sizes, many))
 
-    def per_task(what: str, pair: Callable[[], tuple[fb.Placement, fb.Placement]], limit: float) -> Row:
-        """Cost per task of a first call over that of a second."""
-        ratios, times = [], []
-        for _ in range(1 + scale):
-            calls, taken, placed = pair(), [], []
-            for call in calls:
-                held: list[int] = []
-                taken.append(_time(lambda c=call, h=held: h.append(len(c()))))
-                placed.append(held[0])
-            ratios.append(taken[0] / placed[0] / (taken[1] / placed[1]))
-            times.append(taken)
-        return Row(what, median(ratios), (min(ratios), max(ratios)), limit, False,
-                   (median(a for a, _ in times), median(b for _, b in times)))
+    def each_of_its_own() -> np.ndarray:
+        return np.repeat(machines, counts, axis=0) * rng.uniform(0.9, 1.1, (counts.sum(), 2))
 
-    def ten_times() -> Any:
-        users = crowd()
-        return (lambda: place(users, many=10 * counts)), (lambda: place(users))
+    def crowds() -> Iterator[np.ndarray]:
+        return (crowd() for _ in range(1 + scale))
 
-    def smaller() -> Any:
-        users = crowd()
-        return (lambda: place(users / 10)), (lambda: place(users))
-
-    def shapes() -> Any:
-        users = crowd()
-        each = np.repeat(machines, counts, axis=0) * rng.uniform(0.9, 1.1, (counts.sum(), 2))
-        return (lambda: place(users, each, np.ones(len(each)))), (lambda: place(users))
-
-    yield per_task("cost per task of `gdrf` on 10 times the machines (the tree no longer fits the cache)", ten_times, 3)
-    yield per_task("cost per task of `gdrf` with tasks of 1/10 the size", smaller, 2)
-    yield per_task("cost per task of `gdrf` where no two machines are alike, against 10 classes", shapes, 1.5)
+    yield per_task("cost per task of `gdrf` on 10 times the machines (the tree no longer fits the cache)",
+                   ((number(users, many=10 * counts), number(users)) for users in crowds()), 3)
+    yield per_task("cost per task of `gdrf` with tasks of 1/10 the size",
+                   ((number(users / 10), number(users)) for users in crowds()), 2)
+    yield per_task("cost per task of `gdrf` where no two machines are alike, against 10 classes",
+                   ((number(users, each_of_its_own(), np.ones(counts.sum())), number(users)) for users in crowds()),
+                   1.5)
 
 
 def _requests(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:

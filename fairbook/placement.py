@@ -96,6 +96,13 @@ class Cell:
         return np.divide(self.demands, self.totals, out=np.zeros_like(self.demands), where=self.totals > 0)
 
 
+def _of_classes(error: InvalidInput, m: int) -> InvalidInput:
+    """Say of classes of machines, with m resources, what a check of users found."""
+    rule = error.rule.replace("n users, m resources", f"K classes, {m} resources")
+    rule = rule.replace("users", "classes").replace("user", "class")
+    return InvalidInput(error.argument, rule, error.value)
+
+
 def as_cell(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None) -> Cell:
     """Check users and machines.
 
@@ -130,9 +137,8 @@ def as_cell(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: 
         raise InvalidInput("machines", f"must have shape (K classes, {m} resources)", machines)
     try:
         given = demand_matrix(machines, "machines")
-    except InvalidInput as error:  # said there of users and their demands
-        rule = error.rule.replace("n users, m resources", f"K classes, {m} resources")
-        raise InvalidInput(error.argument, rule.replace("one user and", "one class and"), error.value) from None
+    except InvalidInput as error:
+        raise _of_classes(error, m) from None
     capacities, classes = given.values, given.users
     if capacities.shape[1] != m:
         raise InvalidInput("machines", f"must have {m} columns, one a resource of the demands", capacities.shape)
@@ -146,9 +152,8 @@ def as_cell(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: 
     else:
         try:
             floats = per_user(machine_counts, K, classes, "machine_counts")
-        except InvalidInput as error:  # said there of users
-            raise InvalidInput(error.argument, error.rule.replace("user", "class").replace("classs", "classes"),
-                               error.value) from None
+        except InvalidInput as error:
+            raise _of_classes(error, m) from None
         for k in np.flatnonzero(~((floats >= 1) & (floats == np.floor(floats)) & (floats < np.inf)))[:1].tolist():
             raise InvalidInput(f"machine_counts[{k}]", "must be a whole number of at least 1", float(floats[k]))
         if floats.sum() > MOST_MACHINES:
@@ -159,7 +164,7 @@ def as_cell(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: 
     missing = (cell.totals == 0) & (cell.demands > 0).any(axis=0)
     if missing.any():
         j = int(np.flatnonzero(missing)[0])
-        raise InvalidInput("machines", f"must hold some of each resource that is needed, also of {cell.resources[j]!r}",
+        raise InvalidInput("machines", f"must hold all resources that are needed; none holds {cell.resources[j]!r}",
                            cell.totals.tolist())
     return cell
 

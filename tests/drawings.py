@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
+import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from itertools import combinations
 from pathlib import Path
+from types import ModuleType
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
@@ -21,10 +27,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class Drawings:
-    """Drawings by name, each made once to be read and once to be measured."""
+    """Drawings of some modules by name, each made once to be read and once to be measured."""
 
-    def __init__(self, calls: dict[str, Callable[[], style.Svg]]) -> None:
+    def __init__(self, calls: dict[str, Callable[[], style.Svg]], *modules: ModuleType) -> None:
         self.calls = calls
+        self.modules = modules
         self._bytes: dict[str, str] = {}
         self._figures: dict[str, mpl.figure.Figure] = {}
 
@@ -43,6 +50,36 @@ class Drawings:
             self._figures[name] = shown.figure
         return self._figures[name]
 
+    def are_all(self) -> None:
+        """Check that every public function of the modules is a drawing here."""
+        listed = []
+        for module in self.modules:
+            public = {name for name, f in inspect.getmembers(module, inspect.isfunction)
+                      if f.__module__ == module.__name__ and name[0] != "_"}
+            assert public == set(module.__all__)
+            listed += module.__all__
+        assert sorted(listed) == sorted(self.calls)
+
+    def same_each_time(self, name: str, most: int = 300_000) -> None:
+        """Check that a drawing has the same bytes whenever it is made and shown, not too many, and no date."""
+        shown = self.calls[name]()
+        first = shown._repr_svg_()
+        assert shown._repr_svg_() == first == self.svg(name)
+        assert not re.search(r"<dc:date>|\b20\d\d-\d\d-\d\d|Matplotlib v", first)
+        assert len(first) < most
+
+    def touch_nothing(self, frames: dict[str, pd.DataFrame]) -> None:
+        """Check that drawing leaves frames, settings and pyplot as they were."""
+        (module,) = self.modules
+        plt.close("all")
+        before = dict(mpl.rcParams)
+        for name, frame in frames.items():
+            copy = frame.copy()
+            getattr(module, name)(frame)._repr_svg_()
+            pd.testing.assert_frame_equal(frame, copy)
+        assert plt.get_fignums() == []
+        assert dict(mpl.rcParams) == before
+
     def same_elsewhere(self, module: str, names: Sequence[str]) -> None:
         """Check that another process with other settings draws the same bytes by ``svg`` of a module of checks."""
         script = (
@@ -60,6 +97,55 @@ class Drawings:
         assert done.returncode == 0, done.stderr
         found = dict(line.split() for line in done.stdout.splitlines())
         assert found == {name: hashlib.sha256(self.svg(name).encode()).hexdigest() for name in names}
+
+
+    def words_fit(self, name: str, texts: Collection[Text] | None = None) -> None:
+        """Check that no text is cut off, small, on another or under a legend; of ``texts`` if not of all."""
+        figure = self.ready(name)
+        page, hidden = figure.bbox, set()
+        for panel in figure.axes:
+            for axis, (low, high) in ((panel.xaxis, sorted(panel.get_xlim())), (panel.yaxis, sorted(panel.get_ylim()))):
+                for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
+                    drawn = panel.get_visible() and tick.label1.get_visible()
+                    if not drawn or not low - 1e-9 <= tick.get_loc() <= high + 1e-9:
+                        hidden.add(tick.label1)
+        among = figure.findobj(Text) if texts is None else texts
+        words = [text for text in among if text.get_visible() and text.get_text().strip() and text not in hidden]
+        assert len(words) > 5
+        for text in words:
+            inside = box(text)
+            assert page.x0 - 1 <= inside.x0, text
+            assert inside.x1 <= page.x1 + 1, text
+            assert page.y0 - 1 <= inside.y0, text
+            assert inside.y1 <= page.y1 + 1, text
+            assert text.get_fontsize() >= 8, text
+        for a, b in combinations(words, 2):
+            assert not overlap(box(a), box(b)), (a, b)
+        for legend in legends(figure):
+            for text in words:
+                if text not in (*legend.get_texts(), legend.get_title()):
+                    assert not overlap(legend.get_window_extent(), box(text)), text
+
+    def panels_apart(self, name: str) -> None:
+        """Check that no legend and no other panel covers a panel."""
+        figure = self.ready(name)
+        areas = [panel.get_window_extent() for panel in figure.axes if panel.get_visible()]
+        for legend in legends(figure):
+            assert not any(overlap(legend.get_window_extent(), area) for area in areas)
+        for a, b in combinations(areas, 2):
+            assert not overlap(a, b)
+
+    def seen_on_white(self, name: str, on_colour: Collection[str] = ()) -> None:
+        """Check that lines and words can be seen on white; the words ``on_colour`` are not on white."""
+        figure = self.ready(name)
+        assert to_hex(figure.get_facecolor()) == "#ffffff"
+        for panel in figure.axes:
+            assert to_hex(panel.get_facecolor()) == "#ffffff"
+            for line in panel.lines:
+                assert contrast(to_hex(line.get_color()), "white") >= 3, line
+        for text in figure.findobj(Text):
+            if text.get_text().strip() and text.get_text() not in on_colour:
+                assert contrast(to_hex(text.get_color()), "white") >= 4.5, text
 
 
 def legends(figure: mpl.figure.Figure) -> list[mpl.legend.Legend]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import io
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 import pytest
@@ -172,6 +174,18 @@ def test_the_shipped_example(run: Run) -> None:
     code, out, _ = run(ROOT / "data/example_tasks.csv", "--machines", ROOT / "data/example_machines.csv", "--verify")
     assert code == 0
     assert "utilisation" in out
+
+
+def test_the_choices_are_those_of_the_library() -> None:
+    for name, (choices, _) in _place._READINGS.items():
+        (rule,) = (rule for rule, takes in _place._TAKES.items() if name in takes)
+        argument = inspect.signature(getattr(fb, rule)).parameters[name]
+        kind = getattr(importlib.import_module(f"fairbook.mechanisms.{rule}"), argument.annotation)
+        assert choices == get_args(kind)
+        assert choices[0] == argument.default
+    for rule, takes in _place._TAKES.items():
+        instance = {"demands", "machines", "machine_counts", "max_tasks", "progress"}
+        assert set(takes) == set(inspect.signature(getattr(fb, rule)).parameters) - instance
 
 
 # ------------------------------------------------------------------------------------------------------- refusals

@@ -133,7 +133,7 @@ def test_a_program_that_is_not_solved_is_told(monkeypatch: pytest.MonkeyPatch) -
     ({"weights": [1]}, "weights", "2 users"),
     ({"weights": [1, 0]}, "weights[1]", "positive"),
     ({"weights": [1, np.inf]}, "weights[1]", "finite"),
-    ({"machines": [[1, 0]]}, "machines", "some of each resource"),
+    ({"machines": [[1, 0]]}, "machines", "all resources that are needed"),
     ({"machine_counts": [0.5]}, "machine_counts[0]", "whole number"),
     ({"max_tasks": [-1, 1]}, "max_tasks[0]", "negative"),
 ])

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable
 from functools import cache
-from itertools import combinations
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
-from matplotlib.text import Text
 
 from fairbook.figures import cbdrf as draw
 from fairbook.figures import style
 from fairbook.studies import cbdrf as study
-from tests.drawings import Drawings, box, contrast, legends, notes, overlap
+from tests.drawings import Drawings, box, legends, notes, overlap
 
 COUNTS = (0, 1, 5, 9)
 
@@ -55,7 +51,7 @@ DRAWINGS: dict[str, Callable[[], style.Svg]] = {
 CHARTS = [name for name in DRAWINGS if name != "fig1"]
 each = pytest.mark.parametrize("name", DRAWINGS)
 chart = pytest.mark.parametrize("name", CHARTS)
-held = Drawings(DRAWINGS)
+held = Drawings(DRAWINGS, draw)
 svg, ready = held.svg, held.ready
 
 
@@ -63,17 +59,12 @@ svg, ready = held.svg, held.ready
 
 
 def test_every_drawing_is_checked() -> None:
-    public = {name for name, f in inspect.getmembers(draw, inspect.isfunction)
-              if f.__module__ == draw.__name__ and name[0] != "_"}
-    assert set(DRAWINGS) == set(draw.__all__) == public
+    held.are_all()
 
 
 @each
 def test_the_same_bytes_each_time(name: str) -> None:
-    shown = DRAWINGS[name]()
-    first = shown._repr_svg_()
-    assert shown._repr_svg_() == first == svg(name)
-    assert not re.search(r"\b20\d\d-\d\d-\d\d", first)
+    held.same_each_time(name)
 
 
 def test_the_same_bytes_in_another_process_with_other_settings() -> None:
@@ -82,16 +73,9 @@ def test_the_same_bytes_in_another_process_with_other_settings() -> None:
 
 
 def test_nothing_else_is_touched() -> None:
-    plt.close("all")
-    before = dict(mpl.rcParams)
     frames = {"fig1": study.fig1(), "fig3": study.fig3(2), "fig5": study.fig5(2), "nodes": study.fig5(2),
               "blanks": study.blanks(), "comparison": comparison(), "hoarding": hoarding(), "operator": operator()}
-    for name, frame in frames.items():
-        copy = frame.copy()
-        getattr(draw, name)(frame)._repr_svg_()
-        pd.testing.assert_frame_equal(frame, copy)
-    assert plt.get_fignums() == []
-    assert dict(mpl.rcParams) == before
+    held.touch_nothing(frames)
 
 
 # --------------------------------------------------------------------------------------------------------- words
@@ -254,31 +238,7 @@ def test_operator_marks_the_paper_and_draws_both_sources() -> None:
 
 @each
 def test_no_text_is_cut_off_or_lies_on_another(name: str) -> None:
-    figure = ready(name)
-    page = figure.bbox
-    texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
-    if name == "fig1":  # its axes are off
-        texts = list(figure.axes[0].texts)
-        texts = [text for text in texts if text.get_text()]
-    for panel in figure.axes:
-        for axis, (low, high) in ((panel.xaxis, sorted(panel.get_xlim())), (panel.yaxis, sorted(panel.get_ylim()))):
-            for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
-                shown = tick.label1.get_visible() and low - 1e-9 <= tick.get_loc() <= high + 1e-9
-                if not shown:
-                    texts = [text for text in texts if text is not tick.label1]
-    assert len(texts) > 5
-    for text in texts:
-        inside = box(text)
-        assert page.x0 - 1 <= inside.x0, text
-        assert inside.x1 <= page.x1 + 1, text
-        assert page.y0 - 1 <= inside.y0, text
-        assert inside.y1 <= page.y1 + 1, text
-        assert text.get_fontsize() >= 8, text
-    for a, b in combinations(texts, 2):
-        assert not overlap(box(a), box(b)), (a, b)
-    for legend, text in ((legend, text) for legend in legends(figure) for text in texts):
-        if text not in (*legend.get_texts(), legend.get_title()):
-            assert not overlap(legend.get_window_extent(), box(text)), text
+    held.words_fit(name, ready(name).axes[0].texts if name == "fig1" else None)  # the axes of fig1 are off
 
 
 def test_the_boxes_of_figure_1_hold_their_words() -> None:
@@ -315,12 +275,4 @@ def test_no_legend_covers_data(name: str) -> None:
 
 @each
 def test_everything_can_be_seen_on_white(name: str) -> None:
-    figure = ready(name)
-    assert to_hex(figure.get_facecolor()) == "#ffffff"
-    for panel in figure.axes:
-        assert to_hex(panel.get_facecolor()) == "#ffffff"
-        for line in panel.lines:
-            assert contrast(to_hex(line.get_color()), "white") >= 3, line
-    for text in figure.findobj(Text):
-        if text.get_text().strip() and not (name == "fig1" and text.get_text() == "DRF"):
-            assert contrast(to_hex(text.get_color()), "white") >= 4.5, text
+    held.seen_on_white(name, ["DRF"] if name == "fig1" else ())

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable
 from functools import cache
-from itertools import combinations
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_hex
-from matplotlib.text import Text
 
 from fairbook.errors import InvalidInput
 from fairbook.figures import style
 from fairbook.figures import tv_drf as draw
 from fairbook.studies import tv_drf as study
-from tests.drawings import Drawings, box, contrast, legends, notes, overlap
-
-MINUS = "\N{MINUS SIGN}"
+from tests.drawings import Drawings, legends, notes
 
 
 @cache
@@ -69,7 +61,7 @@ DRAWINGS: dict[str, Callable[[], style.Svg]] = {
 }
 DOTS = ("losses", "gaps", "readings")
 each = pytest.mark.parametrize("name", DRAWINGS)
-held = Drawings(DRAWINGS)
+held = Drawings(DRAWINGS, draw)
 svg, ready = held.svg, held.ready
 
 
@@ -77,18 +69,12 @@ svg, ready = held.svg, held.ready
 
 
 def test_every_drawing_is_checked() -> None:
-    public = {name for name, f in inspect.getmembers(draw, inspect.isfunction)
-              if f.__module__ == draw.__name__ and name[0] != "_"}
-    assert set(DRAWINGS) == set(draw.__all__) == public
+    held.are_all()
 
 
 @each
 def test_the_same_bytes_each_time(name: str) -> None:
-    shown = DRAWINGS[name]()
-    first = shown._repr_svg_()
-    assert shown._repr_svg_() == first == svg(name)
-    assert not re.search(r"\b20\d\d-\d\d-\d\d", first)
-    assert len(first) < 300_000
+    held.same_each_time(name)
 
 
 def test_the_same_bytes_in_another_process_with_other_settings() -> None:
@@ -97,17 +83,10 @@ def test_the_same_bytes_in_another_process_with_other_settings() -> None:
 
 
 def test_nothing_else_is_touched() -> None:
-    plt.close("all")
-    before = dict(mpl.rcParams)
     frames = {"fig1": study.fig1(), "fig3": curves(), "utilisation": sizes(), "comparison": curves(),
               "example": study.example(), "memory_course": study.memory_course(), "losses": losses(), "gaps": gaps(),
               "readings": readings()}
-    for name, frame in frames.items():
-        copy = frame.copy()
-        getattr(draw, name)(frame)._repr_svg_()
-        pd.testing.assert_frame_equal(frame, copy)
-    assert plt.get_fignums() == []
-    assert dict(mpl.rcParams) == before
+    held.touch_nothing(frames)
 
 
 # --------------------------------------------------------------------------------------------------------- words
@@ -308,51 +287,14 @@ def test_readings_are_those_of_the_frame() -> None:
 
 @each
 def test_no_text_is_cut_off_or_lies_on_another(name: str) -> None:
-    figure = ready(name)
-    page = figure.bbox
-    texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
-    for panel in figure.axes:
-        for axis, (low, high) in ((panel.xaxis, sorted(panel.get_xlim())), (panel.yaxis, sorted(panel.get_ylim()))):
-            for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
-                shown = tick.label1.get_visible() and low - 1e-9 <= tick.get_loc() <= high + 1e-9
-                if not shown:
-                    texts = [text for text in texts if text is not tick.label1]
-    assert len(texts) > 5
-    for text in texts:
-        inside = box(text)
-        assert page.x0 - 1 <= inside.x0, text
-        assert inside.x1 <= page.x1 + 1, text
-        assert page.y0 - 1 <= inside.y0, text
-        assert inside.y1 <= page.y1 + 1, text
-        assert text.get_fontsize() >= 8, text
-    for a, b in combinations(texts, 2):
-        assert not overlap(box(a), box(b)), (a, b)
-    for legend, text in ((legend, text) for legend in legends(figure) for text in texts):
-        if text not in (*legend.get_texts(), legend.get_title()):
-            assert not overlap(legend.get_window_extent(), box(text)), text
+    held.words_fit(name)
 
 
 @each
 def test_no_legend_covers_a_panel(name: str) -> None:
-    figure = ready(name)
-    for legend in legends(figure):
-        for panel in figure.axes:
-            assert not overlap(legend.get_window_extent(), panel.get_window_extent())
+    held.panels_apart(name)
 
 
 @each
 def test_everything_can_be_seen_on_white(name: str) -> None:
-    figure = ready(name)
-    assert to_hex(figure.get_facecolor()) == "#ffffff"
-    for panel in figure.axes:
-        assert to_hex(panel.get_facecolor()) == "#ffffff"
-        for line in panel.lines:
-            assert contrast(to_hex(line.get_color()), "white") >= 3, line
-    for text in figure.findobj(Text):
-        if text.get_text().strip():
-            assert contrast(to_hex(text.get_color()), "white") >= 4.5, text
-
-
-def test_percent_signs_of_negative_leads() -> None:
-    assert draw._percent(-0.025, 0) == f"{MINUS}2.5"
-    assert draw._percent(0.3, 0) == "30"
+    held.seen_on_white(name)

@@ -178,7 +178,7 @@ GOOD: dict[str, Any] = {"demands": [[1, 2], [2, 1]], "machines": [[4, 4]]}
     ({"machines": None}, "machines", "K classes"),
     ({"machines": [[-1, 2]]}, "machines[0, 0]", "negative"),
     ({"machines": [[1, 1], [0, 0]]}, "machines[1]", "positive"),
-    ({"machines": [[1, 0]]}, "machines", "some of each resource"),
+    ({"machines": [[1, 0]]}, "machines", "all resources that are needed"),
     ({"machines": [[np.nan, 1]]}, "machines[0, 0]", "finite"),
     ({"machine_counts": [0]}, "machine_counts[0]", "at least 1"),
     ({"machine_counts": [1.5]}, "machine_counts[0]", "whole number"),

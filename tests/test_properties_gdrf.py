@@ -71,3 +71,53 @@ def test_findings_name_who_is_short() -> None:
     stuck = props.findings(fb.gdrf([[2, 1]], [[4, 2], [2, 4]], match="same"))
     assert not stuck[1]
     assert "machine 1" in stuck[1].witness["says"]
+
+
+def test_the_printed_loop_by_hand() -> None:
+    case = Case(((2, 1), (1, 2)), ((8, 4), (4, 8)))
+    assert props.printed_algorithm(case, 0).placed == ()
+    assert props.printed_algorithm(case, 1).placed == ((0, 0), (1, 1))  # the same GDRS and GDRW; each to its own type
+    # one type only: the first takes the empty machine with the lowest number, the second prefers the other, f = 1
+    alike = Case(((2, 1), (2, 1)), ((8, 4), (8, 4)))
+    assert props.printed_algorithm(alike, 1).placed == ((0, 0), (1, 1))
+
+
+def test_exact_ties_are_told_from_mistakes() -> None:
+    # distances of best fit that are equal as fractions and not as floats, found by a search
+    tied = Case(((1, 1), (1, 4)), ((12, 9), (7, 12)))
+    rule = RULES["drfh_best_fit"]
+    assert rule(tied, False) != rule(tied, True)
+    assert props.compare_with_judge(rule, tied) == "tie"
+    plain = Case(((1, 1),), ((2, 2), (6, 6)))
+    assert props.compare_with_judge(RULES["gdrf"], plain) == "same"
+
+    def wrong(case: Case, exact: bool, *how: object) -> props.Outcome:
+        return rule(case, exact, *how) if exact else props.Outcome.of(case, [*rule(case, False).placed[:-1]])
+
+    assert props.compare_with_judge(wrong, tied) == "other"
+
+
+def test_slack_of_divisible_tasks_by_hand() -> None:
+    demands, machines = [[1, 2], [2, 1]], [[4, 4]]
+    full = [4 / 3, 4 / 3]  # four units of each resource are in use
+    assert props.fluid_slack(demands, machines, full) == pytest.approx(0, abs=1e-7)
+    # with one task each there is one unit left of each resource: a third of a task for both, half a share each
+    assert props.fluid_slack(demands, machines, [1, 1]) == pytest.approx(2 * (1 / 3) * (2 / 4), abs=1e-7)
+
+
+def test_shares_and_lies_in_the_queue_by_hand() -> None:
+    demands, room = ((1, 0), (1, 2)), (300, 600)
+    queue = props.queue_rounds(demands, 12, exact=True, room=room)
+    assert props.held_after(queue)[-1] == (18, 6)  # amounts 18 and 18, shares 18/300 and 6/300
+    assert props.shares_in_queue(demands, room, queue) >= 0
+    skipping = props.queue_rounds(demands, 12, exact=True, room=room, skips=0)
+    assert props.shares_in_queue(demands, room, skipping) < 0
+    assert props.roomy_machine(demands, 2, (1, 3)) == (4, 24)
+
+    def run(least: str) -> object:
+        return lambda d, rounds, room: props.queue_rounds(d, rounds, exact=True, room=room, least=least)
+
+    # with dominant shares the lie leaves the share and wins the tie for the last slot of a round
+    tied, said = ((4, 1), (4, 2), (2, 2)), (4, 3)
+    assert props.slots_lost_by_lie(tied, said, 12, run("dominant_share")) < 0  # type: ignore[arg-type]
+    assert props.slots_lost_by_lie(tied, said, 12, run("amount")) >= 0  # type: ignore[arg-type]

@@ -394,6 +394,8 @@ def test_integers_on_the_whole_cell_by_hand(whole: tuple[pd.DataFrame, pd.DataFr
         (lambda: study.cells(1, number=0), "number"),
         (lambda: study.readings(0), "runs"),
         (lambda: study.ablation(1, number=True), "number"),
+        (lambda: study.lies(0), "runs"),
+        (lambda: study.arrivals(1, number=0), "number"),
         (lambda: study.bounds(1, sizes=(0,)), "sizes"),
         (lambda: study.cell(cases="floats"), "cases"),
         (lambda: study.cell(mechanisms=("drf",)), "mechanisms"),
@@ -405,6 +407,60 @@ def test_bad_arguments_are_named(call: Callable[[], object], argument: str) -> N
     with pytest.raises(InvalidInput) as caught:
         call()
     assert caught.value.argument.split("[")[0] == argument
+
+
+def test_lies_by_hand() -> None:
+    # one user alone fills what there is: no lie pays, and twice the size is half as many, of two tasks each
+    alone = study.Instance(np.array([[1.0, 1.0]]), np.array([[4.0, 4.0]]), np.array([1]))
+    tasks, single = study._lies_of(alone, 0, 0).T
+    lies = [(a, b) for a in study.FACTORS for b in study.FACTORS]
+    found = dict(zip(lies, tasks.tolist(), strict=True))
+    assert (found[1.0, 1.0], found[2.0, 2.0], found[2.0, 1.0], found[3.0, 3.0], found[1.5, 1.5]) == (4, 4, 2, 3, 2)
+    assert [bool(x) for x in single] == [min(lie) < 2 for lie in lies]
+
+
+def test_lies_against_honest_runs() -> None:
+    frame = study.lies(1, number=12).set_index(["mix", "reading"])
+    assert set(frame.index) == {(mix, reading) for mix in ("paper", "random") for reading in study.LIED_TO}
+    assert (frame["gain"] >= frame["gain_single"]).all()
+    assert frame["users"].tolist() == [20] * 6
+    case, lot = first_run(study.SEED, 0, 12)
+    for at, how in enumerate(study.LIED_TO.values()):
+        honest = gdrf(*case, seed=lot, **how).tasks  # type: ignore[arg-type]
+        best, paying = 0, 0
+        for user, d in enumerate(case.demands):
+            for a in study.FACTORS:
+                for b in study.FACTORS:
+                    lied = case.demands.copy()
+                    lied[user] = d * (a, b)
+                    runs = gdrf(lied, case.machines, case.counts, seed=lot, **how).tasks[user]  # type: ignore[arg-type]
+                    gain = int(runs) * int(min(lied[user] / d + 1e-9)) - int(honest[user])
+                    best, paying = max(best, gain), paying + (gain > 0)
+        row = frame.loc[("random", list(study.LIED_TO)[at])]
+        assert row["most"] == best
+        assert isclose(row["paying"], paying / 20 / (len(study.FACTORS) ** 2 - 1), abs_tol=1e-8)
+
+
+def test_what_can_stay_is_counted_up_to_numbering() -> None:
+    before = np.array([[2, 0], [0, 3], [1, 1]])
+    assert study._kept(before, before[[1, 0, 2]], np.array([0, 0, 1])) == 7  # two alike have changed names
+    assert study._kept(before, before[[1, 0, 2]], np.array([0, 1, 2])) == 2  # three classes: only the last stays
+    assert study._kept(before, np.array([[1, 1], [1, 2], [0, 5]]), np.array([0, 0, 1])) == 1 + 2 + 1
+
+
+def test_arrivals_add_up() -> None:
+    frame = study.arrivals(2, number=12)
+    assert frame["users"].tolist() == list(range(2, 21))
+    rows = []
+    for r in range(2):
+        case, lot = first_run(study.SEED, r, 12)
+        tasks = [gdrf(case.demands[:k], case.machines, case.counts, seed=lot).tasks for k in range(1, 21)]
+        for old, new in zip(tasks, tasks[1:], strict=False):
+            rows.append([old.sum(), new[-1], np.maximum(old - new[:-1], 0).sum()])
+    expected = np.array(rows, dtype=float).reshape(2, 19, 3).mean(axis=0)
+    np.testing.assert_allclose(frame[["running", "own", "stopped"]], expected)
+    assert (frame["moved"] >= 0).all()
+    assert ((frame["touched"] > 0) & (frame["touched"] < 1)).all()
 
 
 def test_stored_figures_lie_in_stored_tables() -> None:

@@ -92,7 +92,8 @@ def _searched(check: Check, effort: Effort, judged: Mechanism, *, periods: tuple
     ]
 
 
-def _told(w: Workload, outcome: Outcome, what: str, margin: Any) -> str:
+def _told(w: Workload, outcome: Outcome, what: str | Callable[[Workload, Outcome], str], margin: Any) -> str:
+    what = what if isinstance(what, str) else what(w, outcome)
     return f"{w}. Tasks run {in_words(outcome.tasks.tolist())}, G {in_words(outcome.shares.tolist())}; {what} {margin}."
 
 
@@ -108,7 +109,7 @@ def _about_runs(
     variant: str = "as stated",
     periods: tuple[int, int] = (1, 4),
     witness: Workload | None = None,
-    what: str = "margin",
+    what: str | Callable[[Workload, Outcome], str] = "margin",
     proof: str | None = None,
 ) -> None:
     """Register a statement about what a mechanism does with a workload; one with a witness is refuted by it."""
@@ -1158,6 +1159,16 @@ for _name, _rule_name, _mutant, _variant, _periods in (
         periods=_periods,
         proof="prop-tv_drf-tasks",
     )
+
+
+def _beta_and_tasks(w: Workload, outcome: Outcome) -> str:
+    """What the first user has at the end, by beta and in tasks."""
+    used, alone = (np.sum(amounts[:, 0], axis=0) for amounts in (outcome.amounts, outcome.alone))
+    beta = min(u / a for u, a in zip(used, alone, strict=True))
+    tasks = [row[0] / d[0] for row, d in zip(outcome.alone[:, 0], w.demands[:, 0], strict=True)]
+    return f"in the end beta of the first user is {beta}, and alone it runs {in_words(tasks)}; -1 where they disagree:"
+
+
 _about_runs(
     "coefficient.expires",
     "section 1.2",
@@ -1168,7 +1179,7 @@ _about_runs(
     kind="statement",
     variant=_FLUID["expires"],
     witness=CHEAP,
-    what="beta_A is 1 after period 2, and alone A runs 1/2 and 2 tasks; -1 where they disagree:",
+    what=_beta_and_tasks,
 )
 
 
@@ -1335,7 +1346,8 @@ for _fate in ("waits", "expires"):
     id="tv_drf.trace_size",
     locator="section 4",
     kind="number",
-    statement="The trace has 12 951 tasks, in the paper's sense of a task: a group with one request, or one instance.",
+    statement="12 951, the text's number of tasks, is in the trace: of tasks in the paper's sense, a group with one "
+    "request or one instance; of jobs.",
     mechanism=Mechanism("the digest's counts", lambda: load_digest().provenance["counts"]),
     mutant=Mechanism("jobs as groups", lambda: {"jobs_in_trace": 0, "rows": 12_951, "instances_in_trace": 12_951}),
 )
@@ -1344,7 +1356,7 @@ def _trace_size(effort: Effort, judged: Mechanism) -> Evidence:
     jobs, groups, instances = (int(counts[name]) for name in ("jobs_in_trace", "rows", "instances_in_trace"))
     return Evidence.of(
         Part(12_951 in (groups, instances), "numbers", f"It has {groups} groups and {instances} instances.", 1),
-        Part(jobs == 12_951, "numbers", f"It has {jobs} jobs, which the paper takes for users.", 1),
+        Part(jobs == 12_951, "numbers", f"It has {jobs} jobs; the paper takes a job for a user.", 1),
     )
 
 

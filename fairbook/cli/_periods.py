@@ -12,7 +12,7 @@ import fairbook
 from fairbook._files import write_whole
 from fairbook.cli._common import Refused, add_command, add_output, note, shown
 from fairbook.cli._reports import Report, check_output, deliver, keep
-from fairbook.cli._tables import Table, checked_user, machine_lines, need_columns, read_table
+from fairbook.cli._tables import Table, checked_user, machine_lines, need_columns, read_machines, read_table
 from fairbook.cli._timed import Timed, answer, read_timed
 from fairbook.errors import InvalidInput
 
@@ -55,12 +55,7 @@ def _read_demands(source: str) -> Timed:
 
 
 def _read_machines(source: str, resources: list[str]) -> _Machines:
-    table = read_table(source, "machine")
-    need_columns(table, tuple(resources))
-    known = {"machine", "user", "count"}
-    for column in table.columns:
-        if column not in known and column not in resources:
-            note(f"{table.source}: no task needs column {column!r}, which is left out")
+    table = read_machines(source, resources)
     for column in resources:
         if not any(table.numbers(column)):
             raise Refused(f"{table.source}, column {column!r}: no machine has any")
@@ -159,21 +154,17 @@ def _check_placement(sources: list[str | None], options: argparse.Namespace) -> 
             keep(source, target, "--placement")
 
 
-def _placement_frame(placed: np.ndarray[Any, Any], read: Timed, machines: _Machines) -> pd.DataFrame:
-    """Give a row for each period, user and machine on which the user runs tasks."""
+def _placement_frame(run: Any, read: Timed, machines: _Machines) -> pd.DataFrame:
+    """Give a row for each period, user and machine on which the user runs tasks, in the words of the files."""
     import numpy as np
-    import pandas as pd
 
-    t, i, k = np.nonzero(placed)
-    line = np.array(machines.kind)
-    columns = {
-        "period": np.array(read.steps)[t],
-        "user": np.array(read.users, dtype=object)[i],
-        "machine": np.array(machines.names, dtype=object)[line[k]],
-    }
+    frame: pd.DataFrame = run.placement_frame().reset_index()
+    k, line = frame["machine"].to_numpy(dtype=int), np.array(machines.kind)
+    frame["period"] += read.steps[0]
+    frame["machine"] = np.array(machines.names, dtype=object)[line[k]]
     if "count" in machines.table.columns:  # which of those that are alike, from 1
-        columns["number"] = k - np.searchsorted(line, line[k]) + 1
-    return pd.DataFrame(columns | {"tasks": placed[t, i, k]})
+        frame.insert(3, "number", k - np.searchsorted(line, line[k]) + 1)
+    return frame
 
 
 def _periods(options: argparse.Namespace) -> int:
@@ -261,7 +252,7 @@ def _run_periods(read: Timed, machines: _Machines, parts: np.ndarray[Any, Any], 
     report = Report(rows, resources, head, "periods", "queues, shares and coefficients follow from the tasks")
     answer(report, read, run, options)
     if run.placement is not None:
-        content = _placement_frame(run.placement, read, machines).to_csv(index=False, lineterminator="\n")
+        content = _placement_frame(run, read, machines).to_csv(index=False, lineterminator="\n")
         write_whole({Path(options.placement): content.encode()})
     return report
 

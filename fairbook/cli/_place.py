@@ -10,15 +10,13 @@ import fairbook
 from fairbook.cli._allocate import Instance, read_users
 from fairbook.cli._common import Refused, add_command, add_output, note, progress, whole
 from fairbook.cli._reports import Report, check_output, deliver
-from fairbook.cli._tables import Table, machine_lines, need_columns, read_table
+from fairbook.cli._tables import Table, machine_lines, read_machines
 from fairbook.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["add_place"]
-
-_MOST_MACHINES = 10_000_000
 
 #: Options of each rule, by the name of the argument in fairbook.
 _TAKES = {
@@ -57,12 +55,10 @@ class _Classes(NamedTuple):
 def _read_classes(source: str, resources: list[str]) -> _Classes:
     import pandas as pd
 
-    table = read_table(source, "machine")
-    need_columns(table, tuple(resources))
-    for column in table.columns:
-        if column not in {"machine", "count", "user"} and column not in resources:
-            note(f"{table.source}: no task needs column {column!r}, which is left out")
-    names, counts = machine_lines(table, _MOST_MACHINES)
+    from fairbook.placement import MOST_MACHINES
+
+    table = read_machines(source, resources)
+    names, counts = machine_lines(table, MOST_MACHINES)
     columns = {column: table.numbers(column) for column in resources}
     return _Classes(table, names, counts, pd.DataFrame(columns, index=pd.Index(names, dtype=object)))
 
@@ -197,15 +193,16 @@ users.csv has a header and a line for each user:
 machines.csv has a header and a line for each class of machines:
   machine     name of the class (column optional)
   count       number of such machines (no column: 1)
+  user        who brought them: read by `fairbook periods`, of no account here
   others      capacity of one, in the unit of the tasks, one column for each resource
 
 rules:
 {rules}
 
-tables (--table; a JSON file holds all of them):
+tables (--table; a JSON file holds all that there are):
   users       tasks, part of the dominant resource of all machines, what stops the user, machines that it is on
   machines    a row for each class: machines, tasks on them, use as a part of capacity
-  states      a row for machines of one class with the same contents""",
+  states      a row for machines of one class with the same contents (not with --method fluid)""",
         """fairbook place users.csv --machines machines.csv
 fairbook place users.csv --machines machines.csv --match same --explain team-a
 fairbook place users.csv --machines machines.csv --rule drfh --method first_fit --table states
@@ -230,5 +227,6 @@ fairbook place users.csv --machines machines.csv --rule per_server_drf --verify 
     parser.add_argument(
         "--verify",
         action="store_true",
-        help="check capacities, bounds and that no room is left that somebody wants; exit code 1 if not",
+        help="check capacities, bounds and, where the rule promises it, that no room is left that somebody wants; "
+        "exit code 1 if not",
     )

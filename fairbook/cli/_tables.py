@@ -141,6 +141,16 @@ def checked_name(table: Table, row: int, column: str) -> str:
     return name
 
 
+def read_machines(source: str, resources: list[str]) -> Table:
+    """Read a CSV file of machines that must have these resources; what no task needs is left out, and told."""
+    table = read_table(source, "machine")
+    need_columns(table, tuple(resources))
+    for column in table.columns:
+        if column not in {"machine", "user", "count"} and column not in resources:
+            note(f"{table.source}: no task needs column {column!r}, which is left out")
+    return table
+
+
 def machine_lines(table: Table, most: int) -> tuple[list[str], list[int]]:
     """Read the name and the number of machines of each line of a table of machines; at most so many in all."""
     names = [str(row + 1) for row in range(len(table.lines))]

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.patches import FancyBboxPatch
 
-from fairbook.figures.style import COLOURS, LOOKS, Line, Look, Marker, Svg, axes, drawing, note
+from fairbook.figures.style import COLOURS, LOOKS, Line, Look, Marker, Svg, axes, drawing, note, number, percent
 
 __all__ = ["blanks", "comparison", "fig1", "fig2", "fig3", "fig4", "fig5", "hoarding", "nodes", "operator"]
 
@@ -30,14 +30,6 @@ def _phases(panel: Axes, last: int) -> None:
     panel.set_xlabel("phase $t$")
     panel.set_xlim(0.5, last + 0.5)
     panel.set_xticks([t for t in range(1, last + 1) if last <= 10 or t % 5 == 0 or t == 1])
-
-
-def _percent(value: float, _: float) -> str:
-    return f"{100 * value:.0f}"
-
-
-def _number(value: float) -> str:
-    return f"{value:,.10g}".replace(",", " ")
 
 
 # ------------------------------------------------------------------------------------------------ the paper's figures
@@ -64,15 +56,15 @@ def fig1(frame: pd.DataFrame) -> Svg:
     for row, line in enumerate(frame.itertuples()):
         y = -1.55 * row
         sign = r"\geq" if line.complied else "<"
-        step = f"{'+' if line.complied else '-'}{_number(round(abs(line.next_credit - line.credit), 9))}"
+        step = f"{'+' if line.complied else '-'}{number(round(abs(line.next_credit - line.credit), 9))}"
         texts = [
-            f"{_number(line.cpu)} CPU,\n{_number(line.memory)} memory\nper task",
-            f"{_number(line.drf_tasks)} tasks",
-            rf"${_number(line.credit_factor)}\times {_number(line.drf_tasks)}$" + f"\n= {_number(line.tasks)} tasks",
-            f"{_number(line.released * line.tasks)} of {_number(line.tasks)}\ntasks released:\n"
-            f"{_number(line.released)}",
-            rf"${_number(line.released)}{sign}{_number(line.rho)}$:" + f"\n{'yes' if line.complied else 'no'}",
-            rf"${_number(line.credit)}{step}$" + f"\n= {_number(line.next_credit)}",
+            f"{number(line.cpu)} CPU,\n{number(line.memory)} memory\nper task",
+            f"{number(line.drf_tasks)} tasks",
+            rf"${number(line.credit_factor)}\times {number(line.drf_tasks)}$" + f"\n= {number(line.tasks)} tasks",
+            f"{number(line.released * line.tasks)} of {number(line.tasks)}\ntasks released:\n"
+            f"{number(line.released)}",
+            rf"${number(line.released)}{sign}{number(line.rho)}$:" + f"\n{'yes' if line.complied else 'no'}",
+            rf"${number(line.credit)}{step}$" + f"\n= {number(line.next_credit)}",
         ]
         for k, (text, colour) in enumerate(zip(texts, colours, strict=True)):
             x = _STEP * k
@@ -89,12 +81,12 @@ def fig1(frame: pd.DataFrame) -> Svg:
         grant, credit = 2 * _STEP + middle, 5 * _STEP + middle
         if row == 0:
             _arrow(panel, [(grant, y + _HEIGHT + 0.32), (grant, y + _HEIGHT)])
-            panel.text(grant + 0.08, y + _HEIGHT + 0.17, rf"$\psi_i={_number(line.credit_factor)}$", va="center",
+            panel.text(grant + 0.08, y + _HEIGHT + 0.17, rf"$\psi_i={number(line.credit_factor)}$", va="center",
                        fontsize=9, color=COLOURS["wine"])
         lane = y - 0.38
         _arrow(panel, [(credit, y), (credit, lane), (grant, lane), (grant, y - 1.55 + _HEIGHT)])
         panel.text((grant + credit) / 2, lane + 0.05,
-                   rf"next phase: $\psi_i=\min(1,\,C_i/C_0)={_number(min(1.0, line.next_credit))}$", ha="center",
+                   rf"next phase: $\psi_i=\min(1,\,C_i/C_0)={number(min(1.0, line.next_credit))}$", ha="center",
                    va="bottom", fontsize=9, color=COLOURS["wine"])
     panel.text(grant + 0.1, lane - 0.37, f"phase {len(frame) + 1}", va="center", fontsize=9.5, color=COLOURS["grey"])
     panel.set_xlim(-0.3, 5 * _STEP + _WIDTH + 0.02)
@@ -116,7 +108,7 @@ def _xi(panel: Axes, frame: pd.DataFrame) -> None:
     panel.axhline(1, color=_DRF.colour, linestyle=_DRF.line, label=_DRF.label)
     _phases(panel, int(frame["phase"].max()))
     panel.set_ylim(0, 1.08)
-    panel.yaxis.set_major_formatter(_percent)
+    panel.yaxis.set_major_formatter(percent)
 
 
 #: Unit and size of the paper's pool, by resource.
@@ -203,7 +195,7 @@ def nodes(frame: pd.DataFrame) -> Svg:
                    label=f"node {'AB'[int(node) - 1]}")
     _phases(panel, int(frame["phase"].max()))
     panel.set_ylim(0, 1.08)
-    panel.yaxis.set_major_formatter(_percent)
+    panel.yaxis.set_major_formatter(percent)
     panel.set_ylabel(r"granted / DRF, $\xi$ (percent)")
     panel.legend(loc="lower left")
     return Svg(figure)
@@ -232,7 +224,7 @@ def blanks(frame: pd.DataFrame) -> Svg:
                        linewidth=2.2 if paper else 1.3, markersize=4, zorder=3 if paper else 2, label=str(value))
         _phases(panel, int(part["phase"].max()))
         panel.set_ylim(-0.03, 1.06)
-        panel.yaxis.set_major_formatter(_percent)
+        panel.yaxis.set_major_formatter(percent)
         note(panel, f"{name}; the node {_CONDUCT[part['pattern'].iloc[0]]}")
         panel.legend(title=_SIGNS[name], title_fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5),
                      handlelength=2.4, borderaxespad=0.3)
@@ -297,7 +289,7 @@ def hoarding(frame: pd.DataFrame) -> Svg:
         if place % 3 == 2:
             panel.axhline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
             panel.set_ylim(-0.75, 0.75)
-            panel.yaxis.set_major_formatter(_percent)
+            panel.yaxis.set_major_formatter(percent)
         else:
             panel.set_ylim(0, 1.55 if place % 3 else 1.06)
     for panel, height in zip(shown.figure.axes[-3:], (0.46, 0.27, 0.56), strict=True):
@@ -331,11 +323,11 @@ def operator(frame: pd.DataFrame) -> Svg:
     main, one = frame[usual & scaled], frame["ratio"] == first["ratio"]
     tints = (1.0, 0.88, 0.76, 0.66)
     for k, (ratio, part) in enumerate(main.groupby("ratio")):
-        label = rf"$\varepsilon^{{\prime}}\,/\,\varepsilon={_number(float(ratio))}$"
+        label = rf"$\varepsilon^{{\prime}}\,/\,\varepsilon={number(float(ratio))}$"
         _worths(panels[0], part, label, _tint(_CBDRF.colour, tints[k]),
                 _MARKERS[k], _LINES[k])
     for k, ((rho, discount), part) in enumerate(frame[one & scaled].groupby(["rho", "discount"], sort=False)):
-        _worths(panels[1], part, rf"$\rho={_number(rho)}$, $\delta={_number(discount)}$",
+        _worths(panels[1], part, rf"$\rho={number(rho)}$, $\delta={number(discount)}$",
                 _CBDRF.colour if k == 0 else _tint(COLOURS["black"], (1.0, 0.9, 0.7, 0.55)[k]), _MARKERS[k], _LINES[k])
     for grant, part in frame[one & usual].groupby("grant", sort=False):
         look = LOOKS["cbdrf" if grant == "scaled" else grant]

@@ -15,7 +15,19 @@ from matplotlib.patches import Patch, Rectangle
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.figures.style import COLOURS, LOOKS, Look, Svg, axes, drawing, note
+from fairbook.figures.style import (
+    COLOURS,
+    LOOKS,
+    Look,
+    Svg,
+    axes,
+    drawing,
+    legend_below,
+    note,
+    number,
+    of_measure,
+    percent,
+)
 
 __all__ = [
     "ablation",
@@ -32,34 +44,10 @@ __all__ = [
 ]
 
 _MIXES = {"paper": "one mix", "random": "mean over random mixes"}
-_SHORT = {"mdrf_entropy": "MDRF, entropy", "mdrf_type": "MDRF, type", "drfh_best_fit": "Best-Fit",
-          "drfh_first_fit": "First-Fit", "per_server_drf": "DRF per server", "gdrf": "GDRF",
-          "drfh_fluid": "DRFH, fluid"}
-
-
-def _percent(value: float, _: float) -> str:
-    return f"{100 * value:.10g}".replace("-", "\N{MINUS SIGN}")
-
-
-def _number(value: float, _: float) -> str:
-    return f"{value:,.10g}".replace(",", " ").replace("-", "\N{MINUS SIGN}")
-
-
-def _one(frame: pd.DataFrame, measure: str) -> pd.DataFrame:
-    part = frame[frame["measure"] == measure]
-    if not len(part):
-        raise InvalidInput("frame", f"must hold the measure {measure}", sorted(set(frame["measure"])))
-    return part
-
-
-def _below(figure: Figure, panels: Sequence[Axes], columns: int = 3) -> None:
-    """Put one legend for all panels below them."""
-    found: dict[str, Any] = {}
-    for panel in panels:
-        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=columns, columnspacing=1.6,
-                  handlelength=3.4)
+#: How figures and tables call the mechanisms.
+NAMES = {"mdrf_entropy": "MDRF, entropy", "mdrf_type": "MDRF, type", "drfh_best_fit": "Best-Fit",
+         "drfh_first_fit": "First-Fit", "per_server_drf": "DRF per server", "gdrf": "GDRF",
+         "drfh_fluid": "DRFH, fluid"}
 
 
 # ------------------------------------------------------------------------------------------------ the paper's figures
@@ -82,14 +70,14 @@ def _lines(panel: Axes, part: pd.DataFrame, per: bool = False) -> None:
 
 
 def _grid(frame: pd.DataFrame, rows: Sequence[tuple[str, str]], *, per: Sequence[bool] | None = None,
-          percent: bool = False, height: float = 2.3, share: bool = True) -> Svg:
+          in_percent: bool = False, height: float = 2.3) -> Svg:
     """Draw a row for each measure and a column for each mix."""
     shown = [mix for mix in _MIXES if mix in set(frame["mix"])]
     figure, panels = axes(len(rows), len(shown), width=7.4, height=0.9 + height * len(rows))
     for place, panel in enumerate(panels):
         row, mix = divmod(place, len(shown))
         measure, label = rows[row]
-        part = _one(frame, measure)
+        part = of_measure(frame, measure)
         _lines(panel, part[part["mix"] == shown[mix]], bool(per and per[row]))
         if row == 0:
             note(panel, _MIXES[shown[mix]])
@@ -97,21 +85,20 @@ def _grid(frame: pd.DataFrame, rows: Sequence[tuple[str, str]], *, per: Sequence
             panel.set_xlabel("")
         if mix == 0:
             panel.set_ylabel(label)
-        panel.yaxis.set_major_formatter(_percent if percent else _number)
-    if share:
-        for row in range(len(rows)):
-            line = panels[row * len(shown) : (row + 1) * len(shown)]
-            low, high = (pick(panel.get_ylim()[k] for panel in line) for k, pick in enumerate((min, max)))
-            for panel in line:
-                panel.set_ylim(low, high)
-    _below(figure, panels[:1])
+        panel.yaxis.set_major_formatter(percent if in_percent else number)
+    for row in range(len(rows)):  # one scale for a measure
+        line = panels[row * len(shown) : (row + 1) * len(shown)]
+        low, high = (pick(panel.get_ylim()[k] for panel in line) for k, pick in enumerate((min, max)))
+        for panel in line:
+            panel.set_ylim(low, high)
+    legend_below(figure, panels[:1], 3, columnspacing=1.6, handlelength=3.4)
     return Svg(figure)
 
 
 @drawing
 def fig1(frame: pd.DataFrame) -> Svg:
     """Draw Figure 1: VMs by the number of machines, and VMs per machine, where the mechanisms can be told apart."""
-    return _grid(pd.concat([_one(frame, "tasks"), _one(frame, "tasks").assign(measure="each")]),
+    return _grid(pd.concat([of_measure(frame, "tasks"), of_measure(frame, "tasks").assign(measure="each")]),
                  [("tasks", "VMs (number)"), ("each", "VMs per machine (number)")], per=(False, True))
 
 
@@ -119,14 +106,14 @@ def fig1(frame: pd.DataFrame) -> Svg:
 def fig2(frame: pd.DataFrame) -> Svg:
     """Draw Figure 2: CPU utilisation, of all machines together and in the mean over machines."""
     return _grid(frame, [("cpu", "CPU, total\n(percent)"), ("cpu_mean", "CPU, mean over\nmachines (percent)")],
-                 percent=True)
+                 in_percent=True)
 
 
 @drawing
 def fig3(frame: pd.DataFrame) -> Svg:
     """Draw Figure 3: memory utilisation, of all machines together and in the mean over machines."""
     return _grid(frame, [("memory", "memory, total\n(percent)"),
-                         ("memory_mean", "memory, mean over\nmachines (percent)")], percent=True)
+                         ("memory_mean", "memory, mean over\nmachines (percent)")], in_percent=True)
 
 
 @drawing
@@ -139,7 +126,7 @@ def utilisation(frame: pd.DataFrame) -> Svg:
         for place, mechanism in enumerate(names):
             ends = []
             for measure, face in ((resource, None), (f"{resource}_mean", "white")):
-                line = _one(part, measure)
+                line = of_measure(part, measure)
                 line = line[line["mechanism"] == mechanism].iloc[0]
                 colour = LOOKS[mechanism].colour
                 panel.errorbar(line["mean"], place, xerr=[[line["mean"] - line["low"]], [line["high"] - line["mean"]]],
@@ -147,9 +134,9 @@ def utilisation(frame: pd.DataFrame) -> Svg:
                                elinewidth=1)
                 ends.append(line["mean"])
             panel.plot(ends, [place, place], color=LOOKS[mechanism].colour, linewidth=2.2, zorder=2)
-        _rows(panel, [_SHORT[name] for name in names], k == 0)
+        _rows(panel, [NAMES[name] for name in names], k == 0)
         panel.set_xlabel(f"{'CPU' if k == 0 else 'memory'} in use (percent)")
-        panel.xaxis.set_major_formatter(_percent)
+        panel.xaxis.set_major_formatter(percent)
     figure.legend(handles=[
         Line2D([], [], linestyle="", marker="o", color=COLOURS["grey"], label="of all machines together"),
         Line2D([], [], linestyle="", marker="o", color=COLOURS["grey"], markerfacecolor="white",
@@ -233,7 +220,7 @@ def _zero(panel: Axes, printed: float | None = None) -> None:
     panel.axvline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
     if printed is not None:
         panel.axvline(printed, color=COLOURS["black"], linewidth=1.2, linestyle=(0, (4, 2)), zorder=1)
-    panel.xaxis.set_major_formatter(_percent)
+    panel.xaxis.set_major_formatter(percent)
 
 
 _PRINTED = Line2D([], [], color=COLOURS["black"], linewidth=1.2, linestyle=(0, (4, 2)), label="printed in the paper")
@@ -248,7 +235,7 @@ def mixes(frame: pd.DataFrame) -> Svg:
     sizes = [sizes[0], sizes[-1]] if len(sizes) > 1 else sizes
     figure, panels = axes(1, 2, width=7.4, height=3.9)
     for k, (panel, (measure, (label, printed))) in enumerate(zip(panels, measures.items(), strict=True)):
-        part = _one(frame, measure)
+        part = of_measure(frame, measure)
         for row, name in enumerate(names):
             colour = LOOKS[name].colour
             for place, size in enumerate(sizes):
@@ -259,7 +246,7 @@ def mixes(frame: pd.DataFrame) -> Svg:
                            markerfacecolor="white" if place else colour, linestyle="")
                 panel.plot([line["paper"]], [y], color=COLOURS["black"], marker="|", markersize=9, markeredgewidth=1.8,
                            linestyle="", zorder=4)
-        _rows(panel, [f"over {_SHORT[name]}" for name in names], k == 0)
+        _rows(panel, [f"over {NAMES[name]}" for name in names], k == 0)
         _zero(panel, printed)
         panel.set_xlabel(label)
     grey = COLOURS["grey"]
@@ -272,8 +259,11 @@ def mixes(frame: pd.DataFrame) -> Svg:
     return Svg(figure)
 
 
-_CHOICES = {"fairness": ("largest $f$", "o", "flame"), "fairness_after": ("$f$ with the VM", "s", "plum"),
-            "fairness_empty_last": ("empty last", "x", "azure"), "first": ("first with room", "+", "black")}
+#: How types are treated, which moves the points most: match, machine_type.
+_TYPES = {("nearest", "share"): ("nearest, by share", "o", "flame"),
+          ("nearest", "amount"): ("nearest, by amount", "s", "plum"),
+          ("same", "share"): ("as printed, by share", "x", "azure"),
+          ("same", "amount"): ("as printed, by amount", "+", "black"), ("any", "either"): ("no types", "^", "pine")}
 
 
 @drawing
@@ -285,23 +275,24 @@ def readings(frame: pd.DataFrame) -> Svg:
         if k >= len(names):
             panel.set_visible(False)
             continue
-        for choice, (label, marker, colour) in _CHOICES.items():
-            part = frame[(frame["against"] == names[k]) & (frame["choice"] == choice)]
+        for (match, machine_type), (label, marker, colour) in _TYPES.items():
+            part = frame[(frame["against"] == names[k]) & (frame["match"] == match)
+                         & (frame["machine_type"] == machine_type)]
             panel.plot(part["tasks"], part["fairness"], linestyle="", marker=marker, markersize=4.5, label=label,
                        color=COLOURS[colour], markerfacecolor="none", markeredgewidth=1)
         _zero(panel, 0.12)
         panel.axhline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
         panel.axhline(0.15, color=COLOURS["black"], linewidth=1.2, linestyle=(0, (4, 2)), zorder=1)
-        panel.yaxis.set_major_formatter(_percent)
+        panel.yaxis.set_major_formatter(percent)
         columns = len(panels) // 2
         if k % columns == 0:
             panel.set_ylabel("$\\Sigma_j f_j$ (gain, percent)")
         if k + columns >= len(names):
             panel.set_xlabel("VMs (gain, percent)")
             panel.tick_params(labelbottom=True)
-        note(panel, f"over {_SHORT[names[k]]}")
-    figure.legend(handles=[*panels[0].get_legend_handles_labels()[0], _PRINTED], loc="outside lower center", ncols=5,
-                  columnspacing=1.1)
+        note(panel, f"over {NAMES[names[k]]}")
+    figure.legend(handles=[*panels[0].get_legend_handles_labels()[0], _PRINTED], loc="outside lower center", ncols=3,
+                  columnspacing=1.6)
     return Svg(figure)
 
 
@@ -316,7 +307,7 @@ def ablation(frame: pd.DataFrame) -> Svg:
     kinds = frame.drop_duplicates("variant")["kind"].tolist()
     figure, panels = axes(1, len(measures), width=7.6, height=4.7)
     for k, (panel, (measure, label)) in enumerate(zip(panels, measures.items(), strict=True)):
-        part = _one(frame, measure)
+        part = of_measure(frame, measure)
         panel.axvline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
         for kind, line in part.groupby("kind", sort=False):
             places = [names.index(variant) for variant in line["variant"]]
@@ -328,7 +319,7 @@ def ablation(frame: pd.DataFrame) -> Svg:
         panel.set_xlabel(f"{label}\n(change, percent)")
         panel.margins(x=0.12)
         panel.locator_params(axis="x", nbins=4)
-        panel.xaxis.set_major_formatter(_percent)
+        panel.xaxis.set_major_formatter(percent)
         for row in range(1, len(kinds)):
             if kinds[row] != kinds[row - 1]:
                 panel.axhline(row - 0.5, color=COLOURS["grey"], linewidth=0.6)
@@ -347,7 +338,7 @@ def bounds(frame: pd.DataFrame) -> Svg:
     names, sizes = list(dict.fromkeys(part["mechanism"])), sorted(set(part["machines"]))
     figure, panels = axes(1, len(measures), width=7.4, height=3.5)
     for k, (panel, (measure, label)) in enumerate(zip(panels, measures.items(), strict=True)):
-        rows = _one(part, measure)
+        rows = of_measure(part, measure)
         for row, name in enumerate(names):
             colour = LOOKS[name].colour
             for place, size in enumerate(sizes):
@@ -358,9 +349,9 @@ def bounds(frame: pd.DataFrame) -> Svg:
                                markerfacecolor="white" if place else colour, elinewidth=1.4)
         if measure != "of_most":
             panel.axvline(1, color=COLOURS["grey"], linewidth=1, zorder=1)
-        _rows(panel, [_SHORT[name] for name in names], k == 0)
+        _rows(panel, [NAMES[name] for name in names], k == 0)
         panel.set_xlabel(label)
-        panel.xaxis.set_major_formatter(_percent)
+        panel.xaxis.set_major_formatter(percent)
     figure.legend(handles=[
         Line2D([], [], linestyle="", marker="os"[place % 2], color=COLOURS["grey"],
                markerfacecolor="white" if place else COLOURS["grey"], label=f"{size} machines")

@@ -7,16 +7,20 @@ apart from them; a mechanism has the same colour, marker and line style in every
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import matplotlib as mpl
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "LOOKS", "Look", "Svg", "axes", "drawing", "note"]
+from fairbook.errors import InvalidInput
+
+__all__ = ["COLOURS", "LOOKS", "Look", "Svg", "axes", "drawing", "legend_below", "note", "number", "of_measure",
+           "percent"]
 
 Arguments = ParamSpec("Arguments")
 Drawn = TypeVar("Drawn")
@@ -177,6 +181,34 @@ def drawing(draw: Callable[Arguments, Drawn]) -> Callable[Arguments, Drawn]:
 def note(panel: Axes, text: str, height: float = 1.02) -> None:
     """Name a panel above its frame, not inside it; the height is a part of the panel's own."""
     panel.annotate(text, (0.0, height), xycoords="axes fraction", fontsize=9, color=COLOURS["grey"])
+
+
+def number(value: float, _: float = 0.0) -> str:
+    """Write a number, also as the label of a tick: thousands set apart by spaces, a true minus sign."""
+    return f"{value:,.10g}".replace(",", " ").replace("-", "\N{MINUS SIGN}")
+
+
+def percent(value: float, _: float = 0.0) -> str:
+    """Write a part of one in percent, also as the label of a tick."""
+    return f"{100 * value:.10g}".replace("-", "\N{MINUS SIGN}")
+
+
+def of_measure(frame: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Give the rows of a frame that hold one measure; InvalidInput where there are none."""
+    part = frame[frame["measure"] == measure]
+    if not len(part):
+        raise InvalidInput("frame", f"must hold the measure {measure}", sorted(set(frame["measure"])))
+    return part
+
+
+def legend_below(figure: Figure, panels: Sequence[Axes], columns: int, **spacing: float) -> None:
+    """Put one legend for all panels below them; what was drawn last, on top, comes first."""
+    found: dict[str, Any] = {}
+    for panel in panels:
+        handles, labels = panel.get_legend_handles_labels()
+        for handle, label in reversed(list(zip(handles, labels, strict=True))):
+            found.setdefault(label, handle)
+    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=columns, **spacing)
 
 
 class Svg:

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from fairbook.errors import InvalidInput
-from fairbook.figures.style import COLOURS, LOOKS, Look, Svg, axes, drawing, note
+from fairbook.figures.style import COLOURS, LOOKS, Look, Svg, axes, drawing, legend_below, note, of_measure, percent
 
 __all__ = [
     "comparison",
@@ -45,10 +45,6 @@ _LABELS = {
     "served": "tasks run (percent)",
 }
 _PERCENT = ("cpu", "memory", "served")
-
-
-def _percent(value: float, _: float) -> str:
-    return f"{100 * value:.10g}".replace("-", "\N{MINUS SIGN}")
 
 
 def _periods(panel: Axes, last: int) -> None:
@@ -98,13 +94,6 @@ def fig2(frame: pd.DataFrame) -> Svg:
     return _bubbles(frame)
 
 
-def _one(frame: pd.DataFrame, measure: str) -> pd.DataFrame:
-    part = frame[frame["measure"] == measure]
-    if not len(part):
-        raise InvalidInput("frame", f"must hold the measure {measure}", sorted(set(frame["measure"])))
-    return part
-
-
 def _courses(panel: Axes, part: pd.DataFrame, measure: str) -> None:
     """Draw mean and interval of each mechanism; those that coincide show around each other."""
     present = [name for name in dict.fromkeys(part["mechanism"]) if name != "difference"]
@@ -118,7 +107,7 @@ def _courses(panel: Axes, part: pd.DataFrame, measure: str) -> None:
     panel.set_ylabel(_LABELS[measure])
     panel.set_ylim(bottom=0)
     if measure in _PERCENT:
-        panel.yaxis.set_major_formatter(_percent)
+        panel.yaxis.set_major_formatter(percent)
 
 
 def _lead(panel: Axes, part: pd.DataFrame, measure: str) -> None:
@@ -130,23 +119,12 @@ def _lead(panel: Axes, part: pd.DataFrame, measure: str) -> None:
     _periods(panel, int(part["period"].max()))
     panel.set_ylabel("lead in $G_i$" if measure == "min_share" else "lead (percentage points)")
     if measure in _PERCENT:
-        panel.yaxis.set_major_formatter(_percent)
-
-
-def _below(figure: Any, panels: Sequence[Axes]) -> None:
-    """Put one legend for all panels below them."""
-    found: dict[str, Any] = {}
-    for panel in panels:
-        handles, labels = panel.get_legend_handles_labels()
-        for handle, label in reversed(list(zip(handles, labels, strict=True))):
-            found.setdefault(label, handle)
-    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=4, columnspacing=1.3,
-                  handlelength=3.2)
+        panel.yaxis.set_major_formatter(percent)
 
 
 def _with_lead(frame: pd.DataFrame, measure: str) -> Svg:
     """Draw a row for each way with unserved tasks: all mechanisms, and the lead of sharing with its own interval."""
-    part = _one(frame, measure)
+    part = of_measure(frame, measure)
     if part["n"].nunique() > 1:
         raise InvalidInput("frame", "must hold one number of users", sorted(set(part["n"])))
     queues = list(dict.fromkeys(part["unserved"]))
@@ -161,7 +139,7 @@ def _with_lead(frame: pd.DataFrame, measure: str) -> Svg:
         if row < len(queues) - 1:
             left.set_xlabel("")
             right.set_xlabel("")
-    _below(figure, panels)
+    legend_below(figure, panels, 4, columnspacing=1.3, handlelength=3.2)
     return Svg(figure)
 
 
@@ -203,13 +181,13 @@ def _grid(frame: pd.DataFrame, measures: Sequence[str], height: float) -> Svg:
     figure, panels = axes(len(cases), len(measures), width=width, height=0.7 + height * len(cases))
     for place, panel in enumerate(panels):
         (n, queue), measure = cases[place // len(measures)], measures[place % len(measures)]
-        part = _one(frame, measure)
+        part = of_measure(frame, measure)
         _courses(panel, part[(part["n"] == n) & (part["unserved"] == queue)], measure)
         if place % len(measures) == 0:
             note(panel, f"{n} users; {_QUEUE[queue]}")
         if place < len(panels) - len(measures):
             panel.set_xlabel("")
-    _below(figure, panels)
+    legend_below(figure, panels, 4, columnspacing=1.3, handlelength=3.2)
     return Svg(figure)
 
 
@@ -326,7 +304,7 @@ def losses(frame: pd.DataFrame) -> Svg:
         _rows(panel, [f"{LOOKS[mechanism].label}, {_READING[alone]}" for mechanism, alone in cases], column == 0)
         most = float(frame["below"].max()) or 1.0
         panel.set_xlim(-0.06 * most, 1.08 * most)
-        panel.xaxis.set_major_formatter(_percent)
+        panel.xaxis.set_major_formatter(percent)
         note(panel, f"{n} users")
         panel.set_xlabel(r"$\beta_i<1$ (percent)")
     figure.legend(handles=[
@@ -364,7 +342,7 @@ def gaps(frame: pd.DataFrame) -> Svg:
     panels[0].axvline(1, color=COLOURS["grey"], linewidth=1, zorder=1)
     panels[0].set_xlabel(r"distance from optimum (tasks, $|\Delta G_i|\,w_i/r_i$)")
     panels[1].set_xlabel(r"share $\Sigma\,w_i\,G_i$ lost (percent)")
-    panels[1].xaxis.set_major_formatter(_percent)
+    panels[1].xaxis.set_major_formatter(percent)
     panels[1].set_xlim(left=-0.0003)
     handles = [Line2D([], [], linestyle="", marker=marker, color=COLOURS["grey"], label=label)
                for label, marker in _STEPS.values()]
@@ -400,6 +378,6 @@ def readings(frame: pd.DataFrame) -> Svg:
         _rows(panel, [f"{point}: {value}" for point, value in cases], column == 0)
         panel.grid(axis="y", visible=False)
         panel.set_xlabel(label)
-        panel.xaxis.set_major_formatter(_percent)
+        panel.xaxis.set_major_formatter(percent)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(sizes))
     return Svg(figure)

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from fairbook.errors import InvalidInput
-from fairbook.figures.style import COLOURS, LOOKS, Svg, axes, drawing, note
+from fairbook.figures.style import COLOURS, LOOKS, Svg, axes, drawing, legend_below, note, of_measure, percent
 
 __all__ = [
     "conclusions",
@@ -37,28 +37,8 @@ __all__ = [
 _VARIANCES = {"variance": "variance 10", "deviation": "standard deviation 10"}
 _CLUSTERS = {"small": "5 clusters, 320 VMs", "large": "8 clusters, 1000 VMs"}
 _LOAD = "VMs wanted (part of all)"
+_WIDE = {"columnspacing": 1.6, "handlelength": 3.4}  # of legends
 _FEW = 10  # runs from which on a mean over some of them is drawn
-
-
-def _percent(value: float, _: float) -> str:
-    return f"{100 * value:.10g}".replace("-", "\N{MINUS SIGN}")
-
-
-def _one(frame: pd.DataFrame, measure: str) -> pd.DataFrame:
-    part = frame[frame["measure"] == measure]
-    if not len(part):
-        raise InvalidInput("frame", f"must hold the measure {measure}", sorted(set(frame["measure"])))
-    return part
-
-
-def _legend(figure: Figure, panels: Sequence[Axes], columns: int = 4) -> None:
-    """Put one legend for all panels below them."""
-    found: dict[str, Any] = {}
-    for panel in panels:
-        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=columns, columnspacing=1.6,
-                  handlelength=3.4)
 
 
 def _line(panel: Axes, part: pd.DataFrame, method: str, x: str = "load") -> None:
@@ -84,7 +64,7 @@ def _grid(frame: pd.DataFrame, rows: dict[str, str], percent: tuple[str, ...] = 
     for place, panel in enumerate(panels):
         row, column = divmod(place, len(shown))
         measure, label = list(rows.items())[row]
-        part = _one(frame, measure)
+        part = of_measure(frame, measure)
         part = part[(part["variance"] == shown[column]) & (part["runs"] >= min(_FEW, frame["runs"].max()))]
         if measure == "everybody":
             part = part.assign(low=part["low"].clip(0, 1), high=part["high"].clip(0, 1))
@@ -93,14 +73,14 @@ def _grid(frame: pd.DataFrame, rows: dict[str, str], percent: tuple[str, ...] = 
             panel.set_ylim(0, 1.05)
         _lines(panel, part)
         if measure in percent:
-            panel.yaxis.set_major_formatter(_percent)
+            panel.yaxis.set_major_formatter(percent)
         if column == 0:
             panel.set_ylabel(label)
         if row == 0:
             note(panel, _VARIANCES[shown[column]])
         if row == len(rows) - 1:
             panel.set_xlabel(_LOAD)
-    _legend(figure, panels)
+    legend_below(figure, panels, 4, **_WIDE)
     return Svg(figure)
 
 
@@ -139,7 +119,7 @@ _PRINTED = {"small": (0.2, 0.4), "large": (0.2, 0.5)}
 @drawing
 def gains(frame: pd.DataFrame, variance: str = "variance") -> Svg:
     """Draw by how much each method is above relaxation, with what the paper prints shaded (frame of curves)."""
-    part = _one(frame, "gain")
+    part = of_measure(frame, "gain")
     part = part[(part["variance"] == variance) & (part["method"] != "relaxation") & (part["method"] != "bound")]
     if not len(part):
         raise InvalidInput("variance", f"must be one of {', '.join(dict.fromkeys(frame['variance']))}", variance)
@@ -150,12 +130,12 @@ def gains(frame: pd.DataFrame, variance: str = "variance") -> Svg:
         panel.axhspan(*_PRINTED[size], color="#E3E3E3", linewidth=0, zorder=0, label="printed in the paper")
         _lines(panel, rows)
         panel.axhline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
-        panel.yaxis.set_major_formatter(_percent)
+        panel.yaxis.set_major_formatter(percent)
         panel.set_xlabel(_LOAD)
         if k == 0:
             panel.set_ylabel("$Y$ over relaxation (gain, percent)")
         note(panel, _CLUSTERS[size])
-    _legend(figure, panels, 3)
+    legend_below(figure, panels, 3, **_WIDE)
     return Svg(figure)
 
 
@@ -177,7 +157,7 @@ def spread(frame: pd.DataFrame, variance: str = "variance") -> Svg:
             panel.set_ylabel("$Y$ over the bound\n(standard deviation)")
             panel.set_ylim(bottom=0)
         note(panel, _CLUSTERS[size])
-    _legend(figure, panels, 3)
+    legend_below(figure, panels, 3, **_WIDE)
     return Svg(figure)
 
 
@@ -201,7 +181,7 @@ def conclusions(frame: pd.DataFrame) -> Svg:
     panel.barh(places, np.minimum(part, surely), 0.62, color=COLOURS["marine"], label="beyond doubt, or at every load")
     _rows(panel, frame["text"].tolist(), True)
     panel.set_xlim(0, 1)
-    panel.xaxis.set_major_formatter(_percent)
+    panel.xaxis.set_major_formatter(percent)
     panel.set_xlabel("holds (percent of readings)")
     panel.grid(axis="y", visible=False)
     figure.legend(loc="outside lower center", ncols=2)
@@ -226,7 +206,7 @@ def gaps(frame: pd.DataFrame) -> Svg:
             panel.plot([line["common"]], [place], color=look.colour, marker="o", markersize=6, linestyle="")
         _rows(panel, [LOOKS[method].label for method in rows["method"]], k == 0)
         panel.axvline(1, color=COLOURS["grey"], linewidth=1, zorder=1)
-        panel.xaxis.set_major_formatter(_percent)
+        panel.xaxis.set_major_formatter(percent)
         panel.set_xlabel("$Y$ (percent of\nbest bound)")
         note(panel, f"{5 if size == 'small' else 8} clusters, {users} users")
     grey = COLOURS["grey"]
@@ -308,10 +288,10 @@ def price(frame: pd.DataFrame) -> Svg:
     panel.set_xticks(steps, [str(step) for step in steps])
     panel.set_xticks([], minor=True)
     panel.set_ylim(0, 1.05)
-    panel.yaxis.set_major_formatter(_percent)
+    panel.yaxis.set_major_formatter(percent)
     panel.set_xlabel("users (a cluster)")
     panel.set_ylabel("$Y$ (percent of one pool)")
-    _legend(figure, [panel], 3)
+    legend_below(figure, [panel], 3, **_WIDE)
     return Svg(figure)
 
 
@@ -324,19 +304,19 @@ def spanning_gain(frame: pd.DataFrame) -> Svg:
         part = frame[frame["size"] == size]
         upper, lower = panels[k], panels[k + len(sizes)]
         for name in ("exact", "spanning"):
-            _line(upper, _one(part, name), name)
-        gain = _one(part, "gain")
+            _line(upper, of_measure(part, name), name)
+        gain = of_measure(part, "gain")
         gain = gain[gain["runs"] >= min(_FEW, gain["runs"].max())]
         lower.fill_between(gain["load"], gain["low"], gain["high"], color=COLOURS["black"], alpha=0.15, linewidth=0)
         lower.plot(gain["load"], gain["mean"], color=COLOURS["black"], marker="D")
-        lower.yaxis.set_major_formatter(_percent)
+        lower.yaxis.set_major_formatter(percent)
         lower.set_ylim(bottom=min(0.0, gain["low"].min()))
         lower.set_xlabel(_LOAD)
         if k == 0:
             upper.set_ylabel("$Y$")
             lower.set_ylabel("$Y$ (gain, percent)")
         note(upper, _CLUSTERS[size])
-    _legend(figure, panels, 2)
+    legend_below(figure, panels, 2, **_WIDE)
     return Svg(figure)
 
 
@@ -371,7 +351,7 @@ def dynamic(frame: pd.DataFrame, policies: Sequence[str] | None = None) -> Svg:
             raise InvalidInput("policies", f"must be some of {'; '.join(known)}", name)
     figure, panels = axes(2, 3, width=7.4, height=5.0, share_x=True)
     for k, (panel, (measure, label)) in enumerate(zip(panels, _DYNAMIC.items(), strict=True)):
-        part = _one(frame, measure)
+        part = of_measure(frame, measure)
         for name in shown:
             colour, marker, line = _POLICIES[name]
             rows = part[part["policy"] == name]
@@ -379,10 +359,10 @@ def dynamic(frame: pd.DataFrame, policies: Sequence[str] | None = None) -> Svg:
             panel.plot(rows["load"], rows["mean"], color=COLOURS[colour], marker=marker, linestyle=line, label=name)
         panel.set_ylabel(label)
         if measure in ("admitted", "fraction", "min_fraction"):
-            panel.yaxis.set_major_formatter(_percent)
+            panel.yaxis.set_major_formatter(percent)
         if k >= 3:
             panel.set_xlabel("load (part of all VMs)")
-    _legend(figure, panels, 3)
+    legend_below(figure, panels, 3, **_WIDE)
     return Svg(figure)
 
 
@@ -398,11 +378,11 @@ def course(frame: pd.DataFrame) -> Svg:
             panel.step(part["time"], part[column], where="post", color=colour, label=name, linewidth=1.3)
         panel.set_ylabel(label)
         if column in ("min_fraction", "used"):
-            panel.yaxis.set_major_formatter(_percent)
+            panel.yaxis.set_major_formatter(percent)
             panel.set_ylim(0, 1.06)
         panel.margins(x=0.01)
     panels[-1].set_xlabel("time (mean stays)")
-    _legend(figure, panels, 3)
+    legend_below(figure, panels, 3, **_WIDE)
     return Svg(figure)
 
 
@@ -422,7 +402,7 @@ def tariffs(frame: pd.DataFrame, method: str = "exact") -> Svg:
             "hurt": "below true minimum\n(percent of users)"}
     figure, panels = axes(1, len(rows), width=7.4, height=3.1)
     for panel, (measure, label) in zip(panels, rows.items(), strict=True):
-        of = _one(part, measure)
+        of = of_measure(part, measure)
         of = of[of["runs"] >= min(_FEW, of["runs"].max())]
         for name in dict.fromkeys(of["statement"]):
             text, colour, marker, line = _STATED[str(name)]
@@ -433,8 +413,8 @@ def tariffs(frame: pd.DataFrame, method: str = "exact") -> Svg:
         panel.set_xlabel(_LOAD)
         panel.set_ylim(bottom=0)
         if measure != "revenue":
-            panel.yaxis.set_major_formatter(_percent)
-    _legend(figure, panels, 3)
+            panel.yaxis.set_major_formatter(percent)
+    legend_below(figure, panels, 3, **_WIDE)
     return Svg(figure)
 
 
@@ -458,7 +438,7 @@ def tolerance_price(frame: pd.DataFrame, users: Sequence[int] = (10, 12, 14, 16)
     figure, panels = axes(1, 2, width=7.2, height=3.4)
     for k, (panel, (measure, label)) in enumerate(zip(panels, {
             "fraction": "VMs (percent of wanted)", "price": "price (a VM)"}.items(), strict=True)):
-        part = _one(frame, measure)
+        part = of_measure(frame, measure)
         for place, number in enumerate(chosen):
             rows = part[part["users"] == number]
             colour = COLOURS[_SHADES[place]]
@@ -471,8 +451,8 @@ def tolerance_price(frame: pd.DataFrame, users: Sequence[int] = (10, 12, 14, 16)
             floor = np.array([0.0, 0.9])
             panel.plot(floor, 1 - floor, color=COLOURS["grey"], linestyle="--", label="minimum, $1-k$")
             panel.set_ylim(0, 1.05)
-            panel.yaxis.set_major_formatter(_percent)
-    _legend(figure, panels, 5)
+            panel.yaxis.set_major_formatter(percent)
+    legend_below(figure, panels, 5, **_WIDE)
     return Svg(figure)
 
 
@@ -484,13 +464,13 @@ def trace(frame: pd.DataFrame) -> Svg:
     part = frame[frame["method"] != "wanted"]
     figure, panels = axes(1, len(rows), width=7.4, height=3.4)
     for panel, (measure, label) in zip(panels, rows.items(), strict=True):
-        of = _one(part, measure)
+        of = of_measure(part, measure)
         if measure == "everybody":
             of = of.assign(low=of["low"].clip(0, 1), high=of["high"].clip(0, 1))
         _lines(panel, of)
         panel.set_ylabel(label)
         panel.set_xlabel(_LOAD)
         if measure == "everybody":
-            panel.yaxis.set_major_formatter(_percent)
-    _legend(figure, panels, 3)
+            panel.yaxis.set_major_formatter(percent)
+    legend_below(figure, panels, 3, **_WIDE)
     return Svg(figure)

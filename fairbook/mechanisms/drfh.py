@@ -15,8 +15,8 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from fairbook.errors import FairbookError
+from fairbook.mechanisms._choices import check_choice
 from fairbook.mechanisms._filling import fill
-from fairbook.mechanisms.gdrf import choose
 from fairbook.model import FloatArray, as_weights
 from fairbook.placement import Cell, FluidPlacement, Placement, as_cell
 
@@ -70,7 +70,7 @@ def drfh(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any
     are parts of the cell's totals and 1 stands for the first resource that the task needs. Ties: lowest number of
     user and machine. A user whose task fits nowhere leaves, the others go on.
 
-    Cost for P tasks on N machines: First-Fit O(N m + P (log n + m log N)); Best-Fit O(P n (m + log N)) and O(n N)
+    Cost for P tasks on N machines: First-Fit as :func:`fairbook.gdrf`; Best-Fit O(n N m + P n (m + log N)) and O(n N)
     memory; fluid a linear programme with K n variables per level at which users stop, at most n of them.
 
     References
@@ -87,7 +87,7 @@ def drfh(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any
     >>> drfh([[0.2, 1], [1, 0.2]], machines=[[2, 12], [12, 2]], method="first_fit").tasks
     array([6, 6])
     """
-    choose(method, "method", ("best_fit", "first_fit", "fluid"))
+    check_choice(method, "method", Method)
     cell = as_cell(demands, machines, machine_counts, max_tasks)
     n = len(cell.demands)
     given = as_weights(weights, n, cell.named_users, contributed=True)  # not scaled: equal levels stay equal

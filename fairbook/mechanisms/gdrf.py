@@ -4,8 +4,8 @@ A user's virtual machines are all alike and count as its tasks. Shares are parts
 resource share (GDRS) of a user is the largest part of a resource that one task needs, its weight (GDRW) the sum of all
 those parts divided by the largest. A round has as many slots as there are users; each goes to the user with the least
 resource so far (Algorithm 2). The users of the round are then served in order of GDRS and GDRW, each task going to the
-machine with the largest fairness value f = S^w among those whose type is the user's (Algorithm 3), where w is the used
-part of the machine and S the sum of the dominant shares on it. It ends when nothing fits or nothing is asked for.
+machine with the largest fairness value f = T^w among those whose type is the user's (Algorithm 3), where w is the used
+part of the machine and T the sum of the dominant shares on it. It ends when nothing fits or nothing is asked for.
 
 The text leaves open, and arguments choose: what "least resource" measures; what the type of a machine is and what
 happens if none of the user's type has room; whether f counts the task at hand, and what 0^0 is on an empty machine.
@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbook.errors import InvalidInput
+from fairbook.mechanisms._choices import check_choice
 from fairbook.mechanisms._filling import fill
 from fairbook.model import FloatArray, as_whole
 from fairbook.placement import Cell, Placement, as_cell
@@ -30,12 +30,6 @@ Least = Literal["amount", "dominant_share", "shares"]
 MachineType = Literal["share", "amount"]
 Choice = Literal["fairness", "fairness_empty_last", "fairness_after", "first"]
 Queue = Literal["rounds", "one_by_one"]
-
-
-def choose(value: Any, argument: str, allowed: tuple[str, ...]) -> None:
-    """Raise InvalidInput unless the value is one of those allowed."""
-    if not isinstance(value, str) or value not in allowed:
-        raise InvalidInput(argument, f"must be one of {', '.join(allowed)}", value)
 
 
 def lots(cell: Cell, seed: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -74,7 +68,7 @@ def groups(cell: Cell, by: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     A machine's type is the resource of which it has most, by amount or as a part of the whole cell; a machine
     with a tie has all of the tied types.
     """
-    choose(by, "machine_type", ("share", "amount"))
+    check_choice(by, "machine_type", MachineType)
     size = cell.machines if by == "amount" else \
         np.divide(cell.machines, cell.totals, out=np.zeros_like(cell.machines), where=cell.totals > 0)
     types, group = np.unique(size == size.max(axis=1, keepdims=True), axis=0, return_inverse=True)
@@ -100,7 +94,7 @@ def gdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any
     machine_counts : array_like, shape (K,), optional
         Machines of each class. Default: one each.
     max_tasks : array_like, shape (n,), optional
-        Tasks requested, ``inf`` for as many as fit. Default: no bounds.
+        Tasks requested (rounded down), ``inf`` for as many as fit. Default: no bounds.
     seed : int
         Settles ties that the paper settles at random: one lot for the users and one for the resources.
     match : {"nearest", "same", "any"}
@@ -114,7 +108,7 @@ def gdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any
         Whether a machine's type is the resource of which it has most as a part of the whole cell, or by amount. Ties
         give a machine several types.
     choice : {"fairness", "fairness_empty_last", "fairness_after", "first"}
-        Among those with room: the largest f as the machine stands, 0^0 = 1 (an empty machine comes first while S < 1);
+        Among those with room: the largest f as the machine stands, 0^0 = 1 (an empty machine comes first while T < 1);
         the same with 0^0 = 0 (an empty machine comes last); the largest f with the task counted in; or the lowest
         number, without f.
     queue : {"rounds", "one_by_one"}
@@ -135,12 +129,14 @@ def gdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any
 
     Notes
     -----
-    Cost O(N m + P (log n + m log N)) for P tasks placed on N machines, plus what is searched in vain near the end,
-    when branches of machines seem to have room and have none; ``"fairness_after"`` costs O(P n (m + log N)) and
-    O(n N) memory. A task fits if it overdraws no resource by more than 1e-12 of the machine. Ties between machines go
-    to the lowest number; f ties where it is equal as computed (equal amounts and equal shares on machines of equal size
-    do; powers that agree by chance, like (1/16)^(1/2) and (1/8)^(2/3), may not). It can be interrupted; what was placed
-    is then lost.
+    Cost O(N (m + b) + P (log n + b (m + log N))) for P tasks placed on N machines, b the number of different demands
+    (64 at most); with more of them some machines are looked at in vain near the end. ``"fairness_after"`` costs
+    O(n N m + P n (m + log N)) and O(n N) memory.
+
+    A task fits if it overdraws no resource by more than 1e-12 of the machine. Ties between machines go to the lowest
+    number; f ties where it is equal as computed (equal amounts and equal shares on machines of equal size do; powers
+    that agree by chance, like (1/16)^(1/2) and (1/8)^(2/3), may not). It can be interrupted; what was placed is then
+    lost.
 
     References
     ----------
@@ -153,10 +149,10 @@ def gdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any
     >>> gdrf([[1, 2], [2, 1]], machines=[[4, 4]], machine_counts=[2]).tasks
     array([2, 2])
     """
-    choose(match, "match", ("nearest", "same", "any"))
-    choose(least, "least", ("amount", "dominant_share", "shares"))
-    choose(choice, "choice", ("fairness", "fairness_empty_last", "fairness_after", "first"))
-    choose(queue, "queue", ("rounds", "one_by_one"))
+    check_choice(match, "match", Match)
+    check_choice(least, "least", Least)
+    check_choice(choice, "choice", Choice)
+    check_choice(queue, "queue", Queue)
     cell = as_cell(demands, machines, machine_counts, max_tasks)
     n, m = cell.demands.shape
     lot_users, lot_resources = lots(cell, seed)

@@ -13,15 +13,18 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fairbook.mechanisms._choices import check_choice
 from fairbook.mechanisms._filling import fill
-from fairbook.mechanisms.gdrf import choose, groups, levels_of, lots, measure, preferences, ranks
+from fairbook.mechanisms.gdrf import groups, levels_of, lots, measure, preferences, ranks
 from fairbook.placement import Placement, as_cell
 
 __all__ = ["mdrf"]
 
+Reading = Literal["entropy", "type"]
+
 
 def mdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, seed: int = 0, *,
-         reading: Literal["entropy", "type"] = "entropy", progress: bool = False) -> Placement:
+         reading: Reading = "entropy", progress: bool = False) -> Placement:
     """Place whole tasks by a stand-in for MDRF (after the abstract of Wang Jinhai et al. 2015).
 
     Parameters
@@ -45,8 +48,8 @@ def mdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any
 
     Notes
     -----
-    Cost for P tasks on N machines: ``"entropy"`` O(P n (m + log N)) and O(n N) memory, ``"type"``
-    O(N m + P (log n + m log N)). Ties between machines go to the lowest number.
+    Cost for P tasks on N machines: ``"entropy"`` O(n N m + P n (m + log N)) and O(n N) memory, ``"type"`` as
+    :func:`fairbook.gdrf`. Ties between machines go to the lowest number.
 
     References
     ----------
@@ -58,7 +61,7 @@ def mdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any
     >>> mdrf([[1, 2], [2, 1]], machines=[[4, 4]], machine_counts=[2]).tasks
     array([2, 2])
     """
-    choose(reading, "reading", ("entropy", "type"))
+    check_choice(reading, "reading", Reading)
     cell = as_cell(demands, machines, machine_counts, max_tasks)
     n, m = cell.demands.shape
     lot_users, lot_resources = lots(cell, seed)

@@ -11,7 +11,7 @@ better. So the methods differ in one thing, the choice of the cluster:
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numba
 import numpy as np
@@ -29,14 +29,17 @@ from fairbook.clusters import (
     share_out,
 )
 from fairbook.errors import InvalidInput
+from fairbook.mechanisms._choices import check_choice
 from fairbook.mechanisms._packing import FITS, pack
-from fairbook.mechanisms.gdrf import choose
 from fairbook.model import as_whole
 
 __all__ = ["METHODS", "scarcity_rounds", "virtual_cluster"]
 
 Method = Literal["relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packing", "exact", "spanning"]
-METHODS = ("relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packing", "exact", "spanning")
+Load = Literal["relative", "free"]
+Fit = Literal["least_wanted", "best_fit", "first_fit"]
+General = Literal["greedy", "relaxation"]
+METHODS: tuple[str, ...] = get_args(Method)
 
 _EXACTLY, _ROUGHLY = 1e-10, 1e-5  # parts of the bound to which a fraction is found, and if searches give up
 _MANY = 2_000_000  # fractions that whole VMs can have, more of which are not listed
@@ -371,9 +374,9 @@ def _spanning(asked: Requests) -> tuple[_Found, NDArray[Any]]:
 
 def virtual_cluster(max_vms: Any, tolerance: Any, capacities: Any, method: Method = "exact", *, whole: bool = True,
                     node_limit: int = 300_000, seed: int = 0,
-                    load: Literal["relative", "free"] = "relative",
-                    fit: Literal["least_wanted", "best_fit", "first_fit"] = "least_wanted",
-                    general: Literal["greedy", "relaxation"] = "greedy", small: int = 8,
+                    load: Load = "relative",
+                    fit: Fit = "least_wanted",
+                    general: General = "greedy", small: int = 8,
                     top_up: bool = False) -> VirtualClusters:
     """Give n users virtual clusters on H physical ones so that the least fraction is large (equations 1 to 5).
 
@@ -441,10 +444,10 @@ def virtual_cluster(max_vms: Any, tolerance: Any, capacities: Any, method: Metho
     >>> virtual_cluster([10, 10, 10], [0.5, 0.5, 0.5], [16, 10]).vms
     array([ 8, 10,  8])
     """
-    choose(method, "method", METHODS)
-    choose(load, "load", tuple(_LOADS))
-    choose(fit, "fit", tuple(_FITS))
-    choose(general, "general", ("greedy", "relaxation"))
+    check_choice(method, "method", Method)
+    check_choice(load, "load", Load)
+    check_choice(fit, "fit", Fit)
+    check_choice(general, "general", General)
     small = as_whole(small, "small", 0)
     node_limit = as_whole(node_limit, "node_limit", 1)
     seed = as_whole(seed, "seed", 0, 2**32 - 1)

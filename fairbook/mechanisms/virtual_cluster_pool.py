@@ -21,15 +21,14 @@ import pandas as pd
 
 from fairbook.clusters import IntArray, Requests, VirtualClusters, as_requests, share_out
 from fairbook.errors import InvalidInput
+from fairbook.mechanisms._choices import check_choice
 from fairbook.mechanisms._saved import check_names, parsed
-from fairbook.mechanisms.gdrf import choose
 
 __all__ = ["VirtualClusterPool"]
 
 Give = Literal["gap", "tolerance"]
 Take = Literal["surplus", "printed", "reshare"]
 Pick = Literal["least_wanted", "free"]
-GIVES, TAKES, PICKS = ("gap", "tolerance"), ("surplus", "printed", "reshare"), ("least_wanted", "free")
 
 
 @dataclass
@@ -100,9 +99,9 @@ class VirtualClusterPool:
 
     def __init__(self, capacities: Any, *, give: Give = "gap", take: Take = "surplus",
                  pick: Pick = "least_wanted") -> None:
-        choose(give, "give", GIVES)
-        choose(take, "take", TAKES)
-        choose(pick, "pick", PICKS)
+        check_choice(give, "give", Give)
+        check_choice(take, "take", Take)
+        check_choice(pick, "pick", Pick)
         asked = as_requests([1], 0.0, capacities)
         self._capacities: IntArray = asked.capacities
         self._clusters = asked.named_clusters

@@ -1,7 +1,7 @@
 """GDRF and its opponents judged: the rules machine by machine in exact fractions, and bounds by linear programs.
 
 The functions ``exact_*`` look at every machine anew before every task. All numbers are fractions. The placement
-fairness f = S^w is compared by logarithms of whole numbers, and where these are close by coprime factors of the numbers
+fairness f = T^w is compared by logarithms of whole numbers, and where these are close by coprime factors of the numbers
 themselves, so that a tie is a tie and nothing else is.
 
 :func:`most_tasks` and :func:`same_mix` bound what any placement can reach. Their programs have one block a machine

@@ -17,20 +17,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
+from scipy import sparse
 
 from fairbook.mechanisms.drfh import drfh
 from fairbook.mechanisms.gdrf import gdrf
 from fairbook.mechanisms.mdrf import mdrf
-from fairbook.oracles.gdrf import exact_drfh, exact_gdrf, exact_mdrf
+from fairbook.oracles.gdrf import Fluid, exact_cell, exact_drfh, exact_gdrf, exact_mdrf
 from fairbook.placement import Placement
 from fairbook.properties.finding import Finding
 from fairbook.properties.tv_drf import _packs as packs
 
-__all__ = ["BROKEN", "READINGS", "RULES", "Case", "Outcome", "Queue", "cases", "envy_up_to_one", "findings",
-           "gain_of_lie",
-           "envy_in_queue", "first_round", "least_used_first", "level_within_one", "lies", "maximality",
-           "pareto_optimality", "queue_rounds", "rounds_of_one", "search_case", "search_lie_in", "sharing_incentive",
-           "true_tasks"]
+__all__ = ["BROKEN", "READINGS", "RULES", "Case", "Outcome", "Queue", "cases", "compare_with_judge", "envy_in_queue",
+           "envy_up_to_one", "findings", "first_round", "fluid_slack", "gain_of_lie", "held_after", "least_used_first",
+           "level_within_one", "lies", "maximality", "pareto_optimality", "printed_algorithm", "queue_rounds",
+           "roomy_machine", "rounds_of_one", "search_case", "search_lie_in", "shares_in_queue", "sharing_incentive",
+           "slots_lost_by_lie", "true_tasks"]
 
 Number = Any  # whole numbers or fractions
 Vector = tuple[Number, ...]
@@ -92,16 +93,16 @@ class Outcome(NamedTuple):
         return cls(tuple(placed), tuple(tasks))
 
 
-Rule = Callable[[Case, bool], Outcome]
+Rule = Callable[..., Outcome]
 
 
 def _by(engine: Callable[..., Placement], judge: Callable[..., Any], seeded: bool, **reading: Any) -> Rule:
     seed = {"seed": 0} if seeded else {}
 
-    def run(case: Case, exact: bool) -> Outcome:
+    def run(case: Case, exact: bool, prefer: Sequence[tuple[int, int]] = ()) -> Outcome:
         if exact:
             bounds = None if case.max_tasks is None else list(case.max_tasks)
-            found = judge(case.demands, case.machines, max_tasks=bounds, **seed, **reading)
+            found = judge(case.demands, case.machines, max_tasks=bounds, prefer=prefer, **seed, **reading)
             return Outcome.of(case, found.placed)
         bounds = None if case.max_tasks is None else [np.inf if b is None else float(b) for b in case.max_tasks]
         floats = [[[float(x) for x in row] for row in rows] for rows in (case.demands, case.machines)]
@@ -217,14 +218,16 @@ class Queue(NamedTuple):
     """Slots of each user in each round."""
 
 
-def queue_rounds(demands: tuple[Vector, ...], rounds: int, *, exact: bool, skips: int | None = None) -> Queue:
+def queue_rounds(demands: tuple[Vector, ...], rounds: int, *, exact: bool, skips: int | None = None,
+                 room: Vector | None = None, least: str = "amount") -> Queue:
     """Read the queue off a run on one machine that is large enough for all of it.
 
     ``skips`` names a user whom a broken queue leaves out of every round but the last, for checks that must notice.
+    ``room`` is the machine, if not the smallest that will do, and ``least`` what is least.
     """
-    n, m = len(demands), len(demands[0])
-    roomy = Case(demands, (tuple(rounds * n * max(row[r] for row in demands) for r in range(m)),))
-    placed = RULES["gdrf_any"](roomy, exact).placed[: rounds * n]
+    n = len(demands)
+    roomy = Case(demands, (room or roomy_machine(demands, rounds),))
+    placed = _gdrf(match="any", least=least)(roomy, exact).placed[: rounds * n]
     table = []
     for t in range(rounds):
         row = [0] * n
@@ -232,6 +235,17 @@ def queue_rounds(demands: tuple[Vector, ...], rounds: int, *, exact: bool, skips
             row[(user + 1) % n if user == skips and t < rounds - 1 else user] += 1
         table.append(tuple(row))
     return Queue(tuple(sum(row) for row in demands), tuple(table))
+
+
+def roomy_machine(demands: Sequence[Vector], rounds: int, many: Sequence[int] | None = None) -> Vector:
+    """Give a machine with room for so many rounds, and ``many`` times (each at least 1) as much of each resource."""
+    most = [rounds * len(demands) * max(column) for column in zip(*demands, strict=True)]
+    return tuple(most if many is None else (k * x for k, x in zip(many, most, strict=True)))
+
+
+def held_after(queue: Queue) -> list[tuple[int, ...]]:
+    """Slots of each user at the end of each round."""
+    return [tuple(map(sum, zip(*queue.rounds[:t], strict=True))) for t in range(1, len(queue.rounds) + 1)]
 
 
 def first_round(queue: Queue) -> Number:
@@ -265,6 +279,22 @@ def envy_in_queue(demands: tuple[Vector, ...], queue: Queue) -> Number:
         worst += [own - _runs(demands[i], [(held[h] - 1) * d for d in demands[h]])
                   for i, own in enumerate(held) for h in range(len(held)) if h != i and held[h] > 0]
     return min(worst, default=0)
+
+
+def shares_in_queue(demands: tuple[Vector, ...], room: Vector, queue: Queue) -> Number:
+    """At the end of each round no dominant share, less one task, is above sum(S) / min(S) times another. Margin."""
+    top = [max(Fraction(d) / s for d, s in zip(row, room, strict=True)) for row in demands]
+    apart, pairs = Fraction(sum(room)) / min(room), list(itertools.permutations(range(len(demands)), 2))
+    return min(apart * held[i] * top[i] - (held[h] - 1) * top[h] for held in held_after(queue) for i, h in pairs)
+
+
+def slots_lost_by_lie(demands: tuple[Vector, ...], said: Vector, rounds: int,
+                      run: Callable[[tuple[Vector, ...], int, Vector], Queue]) -> int:
+    """Slots that the first user has less, at the end of the round where these are fewest, if it states more."""
+    lied = (said, *demands[1:])
+    room = roomy_machine((*lied, demands[0]), rounds)
+    pairs = zip(held_after(run(demands, rounds, room)), held_after(run(lied, rounds, room)), strict=True)
+    return min(honest[0] - claimed[0] for honest, claimed in pairs)
 
 
 def _runs(need: Vector, held: Sequence[Number]) -> Number:
@@ -336,6 +366,60 @@ def least_used_first(case: Case, outcome: Outcome) -> Number:
                 margin = min(margin, part[k] - part[machine])
         used[machine] = [u + d for u, d in zip(used[machine], need, strict=True)]
     return margin
+
+
+# ------------------------------------------------------------------------------------- Algorithm 3 to the letter
+
+
+def printed_algorithm(case: Case, zero_to_zero: int) -> Outcome:
+    """Serve the first round as Algorithm 3 prints it: "if fmax < f", from fmax = 0; no task without a machine.
+
+    Types must be equal and room is not looked at, as in the print. ``zero_to_zero`` is f on an empty machine.
+    """
+    shares = [[Fraction(d) / s for d, s in zip(row, case.pool, strict=True)] for row in case.demands]
+    parts = [[Fraction(c) / s for c, s in zip(row, case.pool, strict=True)] for row in case.machines]
+    stakes, used = [Fraction(0)] * len(parts), [0] * len(parts)
+    placed = []
+    for i in sorted(range(len(shares)), key=lambda h: (-max(shares[h]), -sum(shares[h]) / max(shares[h]))):
+        best, machine = 0.0, None
+        for j, part in enumerate(parts):
+            if any(mu == max(shares[i]) and c == max(part) for mu, c in zip(shares[i], part, strict=True)):
+                f = float(stakes[j]) ** (used[j] / sum(case.machines[j])) if used[j] else float(zero_to_zero)
+                if best < f:
+                    best, machine = f, j
+        if machine is not None:
+            placed.append((i, machine))
+            stakes[machine] += max(shares[i])
+            used[machine] += sum(case.demands[i])
+    return Outcome.of(case, placed)
+
+
+# ------------------------------------------------------------------------------------------------- engine and judge
+
+
+def compare_with_judge(rule: Rule, case: Case) -> str:
+    """Say how the engine's placement compares with the judge's: "same", "tie" or "other".
+
+    "tie": the judge places the same if, where machines are exactly equal in what they are chosen by, it takes the one
+    that the engine took and not the one with the lowest number. Floats may see such an equality as a difference.
+    """
+    engine = rule(case, False)
+    if engine == rule(case, True):
+        return "same"
+    return "tie" if engine == rule(case, True, engine.placed) else "other"
+
+
+# ------------------------------------------------------------------------------------------------------- divisible
+
+
+def fluid_slack(demands: Any, machines: Any, tasks: Any) -> float:
+    """Most that dominant shares could gain in all, fractions of tasks, if nobody has less: 0 at a Pareto optimum."""
+    fluid = Fluid(exact_cell(demands, machines))
+    shares = np.asarray(tasks, dtype=float) * fluid.dominant
+    rows = sparse.vstack([fluid.use, -fluid.each], format="csr")
+    right = np.concatenate([fluid.room.ravel(), -shares * (1 - 1e-9)])
+    result = fluid.solve(-np.ones(rows.shape[1]), rows, right, fluid.highest)
+    return float(-result.fun - shares.sum())
 
 
 # -------------------------------------------------------------------------------------------------------------- lies

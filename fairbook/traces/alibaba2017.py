@@ -402,20 +402,9 @@ def sample_jobs(
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Source of randomness; the same state gives the same draw.
-    n : int
-        Number of users, positive.
-    periods : int, optional
-        Number T of periods; by default that of the drawn job with the most task groups. Later groups are cut off.
-    min_groups : int
-        Draw among the jobs with at least so many task groups. Of the 12 014 jobs, 3 055 have one group, half have 5 or
+    rng, n, periods, min_groups, after, memory_unit
+        As for :meth:`fairbook.traces.jobs.BatchJobs.sample`. Of the 12 014 jobs, 3 055 have one group, half have 5 or
         more, 2 526 have 10 or more and 335 have 20 or more; the most is 156.
-    after : {"idle", "cycle"}
-        What a job with fewer groups than periods does afterwards: nothing (0 tasks; the demand vector, which then has
-        no meaning, stays the last one, so that it is positive), or begin again with its first group.
-    memory_unit : float
-        Memory of the largest machine in the unit wanted, positive; 1 leaves fractions of it.
     jobs : Jobs, optional
         By default :func:`load_digest`.
 
@@ -431,8 +420,8 @@ def sample_jobs(
 
     Notes
     -----
-    Jobs are drawn uniformly without replacement. In 99 % of the jobs all groups are created within one second: the
-    order of the groups (by creation, then by task number) stands for time, their timestamps do not. O(T n + J).
+    In 99 % of the jobs all groups are created within one second: the order of the groups (by creation, then by task
+    number) stands for time, their timestamps do not.
 
     Examples
     --------
@@ -457,28 +446,15 @@ def deal_jobs(
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Source of randomness; the same state gives the same deal.
-    n : int
-        Number of users, positive, at most the number of jobs. Users' numbers of jobs differ by one at most.
-    period : float
-        Length of a period in seconds, at least 1. Period 0 begins at the last multiple of it that is not after the
-        first creation (1 078 s before the trace's start); a group belongs to the period it was created in.
-    merge : {"mean", "queue"}
-        A user has one demand vector per period. If more groups fall into it: ``"mean"`` joins them, with all their
-        instances and the mean of their requests, weighted by instances, so that the total of each resource is kept
-        while shapes are averaged; ``"queue"`` lets a group wait, in order of creation, until the first period that
-        its user has free, so that every request is kept while time is not, and there are more periods.
-    memory_unit : float
-        Memory of the largest machine in the unit wanted, positive; 1 leaves fractions of it.
+    rng, n, period, merge, memory_unit
+        As for :meth:`fairbook.traces.jobs.BatchJobs.deal`. The first creation is 1 078 s before the trace's start.
     jobs : Jobs, optional
         By default :func:`load_digest`.
 
     Returns
     -------
     DealtJobs
-        demands (T, n, 2), tasks (T, n), whose job is whose (J,) and the second at which period 0 begins. An idle period
-        has 0 tasks and the user's last demand vector before (or, before all, its first), so that it is positive.
+        demands (T, n, 2), tasks (T, n), whose job is whose (J,) and the second at which period 0 begins.
 
     Raises
     ------
@@ -487,9 +463,8 @@ def deal_jobs(
 
     Notes
     -----
-    O(G log G + T n) for G task groups; 24 T n bytes of results and about twice that on the way. All instances are
-    dealt, whatever the arguments: 11 057 692 of the digest that ships, whose counts are rounded, for 11 059 704 of the
-    trace.
+    All instances are dealt, whatever the arguments: 11 057 692 of the digest that ships, whose counts are rounded, for
+    11 059 704 of the trace.
 
     Examples
     --------

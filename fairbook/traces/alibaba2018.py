@@ -238,12 +238,8 @@ def sample_tasks(
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Source of randomness; the same state gives the same draw.
-    n : int
-        Number of users, positive.
-    periods, min_groups, after, memory_unit
-        As in :func:`fairbook.traces.alibaba2017.sample_jobs`. Of the 16 749 jobs 3 937 have one task, 1 407 have 10 or
+    rng, n, periods, min_groups, after, memory_unit
+        As for :meth:`fairbook.traces.jobs.BatchJobs.sample`. Of the 16 749 jobs 3 937 have one task, 1 407 have 10 or
         more and 275 have 20 or more; the most is 91.
     jobs : Jobs, optional
         By default :func:`read_tasks`, which takes a second: read once and pass it on.
@@ -277,15 +273,9 @@ def deal_tasks(
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Source of randomness; the same state gives the same deal.
-    n : int
-        Number of users, positive, at most the number of jobs.
-    period : float
-        Length of a period in seconds, at least 1; the sample lasts an hour (arrivals from 0 to 3 600 s).
-    merge, memory_unit
-        As in :func:`fairbook.traces.alibaba2017.deal_jobs`. All tasks of a job arrive at once, so that with
-        ``merge="mean"`` a job is one demand vector.
+    rng, n, period, merge, memory_unit
+        As for :meth:`fairbook.traces.jobs.BatchJobs.deal`. The sample lasts an hour (arrivals from 0 to 3 600 s). All
+        tasks of a job arrive at once, so that with ``merge="mean"`` a job is one demand vector.
     jobs : Jobs, optional
         By default :func:`read_tasks`.
 

@@ -46,7 +46,7 @@ def _check_cells(periods: int, n: int, argument: str, value: object) -> None:
 
 
 class SampledJobs(NamedTuple):
-    """Users drawn by :func:`fairbook.traces.alibaba2017.sample_jobs`.
+    """Users drawn by :meth:`BatchJobs.sample`.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class SampledJobs(NamedTuple):
 
 
 class DealtJobs(NamedTuple):
-    """Users dealt their jobs by :func:`fairbook.traces.alibaba2017.deal_jobs`.
+    """Users dealt their jobs by :meth:`BatchJobs.deal`.
 
     Attributes
     ----------
@@ -105,9 +105,10 @@ def _queue(when: NDArray[np.int64], owner: NDArray[np.int64], order: NDArray[np.
 
 
 class BatchJobs:
-    """Jobs in order of creation, each with its groups of tasks; what :class:`fairbook.traces.alibaba2017.Jobs` says.
+    """Jobs in order of creation, each with its groups of tasks.
 
-    A class of one trace has the attributes first (J + 1,), created, instances, plan_cpu and memory (G,).
+    The class of a trace has the attributes first (J + 1,), created, instances, plan_cpu and memory (G,): job j has the
+    groups first[j], ..., first[j + 1] - 1.
     """
 
     if TYPE_CHECKING:
@@ -153,7 +154,37 @@ class BatchJobs:
         after: After = "idle",
         memory_unit: float = 1.0,
     ) -> SampledJobs:
-        """Draw n jobs as users; see :func:`fairbook.traces.alibaba2017.sample_jobs`."""
+        """Draw n jobs as users, a job's s-th group of tasks being its demand in period s.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of randomness; the same state gives the same draw.
+        n : int
+            Number of users, positive.
+        periods : int, optional
+            Number T of periods; by default that of the drawn job with the most groups. Later groups are cut off.
+        min_groups : int
+            Draw among the jobs with at least so many groups.
+        after : {"idle", "cycle"}
+            What a job with fewer groups than periods does afterwards: nothing (0 tasks; the demand vector, which then
+            has no meaning, stays the last one, so that it is positive), or begin again with its first group.
+        memory_unit : float
+            Memory of the largest machine in the unit wanted, positive; 1 leaves fractions of it.
+
+        Returns
+        -------
+        SampledJobs
+
+        Raises
+        ------
+        InvalidInput
+            If an argument is none of the above, or fewer than n jobs have `min_groups` groups.
+
+        Notes
+        -----
+        Jobs are drawn uniformly without replacement. O(T n + J).
+        """
         _check_rng(rng)
         n = _check_whole(n, "n")
         least = _check_whole(min_groups, "min_groups")
@@ -186,7 +217,40 @@ class BatchJobs:
         merge: Merge = "mean",
         memory_unit: float = 1.0,
     ) -> DealtJobs:
-        """Deal all jobs out to n users; see :func:`fairbook.traces.alibaba2017.deal_jobs`."""
+        """Deal all jobs out to n users, like cards, at their true times.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of randomness; the same state gives the same deal.
+        n : int
+            Number of users, positive, at most the number of jobs. Users' numbers of jobs differ by one at most.
+        period : float
+            Length of a period in seconds, at least 1. Period 0 begins at the last multiple of it that is not after the
+            first creation; a group belongs to the period it was created in.
+        merge : {"mean", "queue"}
+            A user has one demand vector per period. If more groups fall into it: ``"mean"`` joins them, with all their
+            instances and the mean of their requests, weighted by instances, so that the total of each resource is kept
+            while shapes are averaged; ``"queue"`` lets a group wait, in order of creation, until the first period that
+            its user has free, so that every request is kept while time is not, and there are more periods.
+        memory_unit : float
+            Memory of the largest machine in the unit wanted, positive; 1 leaves fractions of it.
+
+        Returns
+        -------
+        DealtJobs
+            An idle period has 0 tasks and the user's last demand vector before (or, before all, its first), so that it
+            is positive.
+
+        Raises
+        ------
+        InvalidInput
+            If an argument is none of the above, or T n would pass 2**27.
+
+        Notes
+        -----
+        O(G log G + T n) for G groups; 24 T n bytes of results and about twice that on the way.
+        """
         _check_rng(rng)
         n = _check_whole(n, "n")
         if n > len(self):

@@ -1,0 +1,16 @@
+"""Arguments that are one of a few names."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from fairbook.errors import InvalidInput
+
+__all__ = ["check_choice"]
+
+
+def check_choice(value: Any, argument: str, kind: Any) -> None:
+    """Raise InvalidInput unless the value is one of those of a Literal type."""
+    allowed = get_args(kind)
+    if not isinstance(value, str) or value not in allowed:
+        raise InvalidInput(argument, f"must be one of {', '.join(allowed)}", value)
