@@ -446,7 +446,7 @@ class VirtualClusters:
         asked, whole = self.requests, self.requests.whole
         slack = 0.0 if whole else rtol
         for j in np.flatnonzero(~(self.used <= asked.capacities * (1 + slack))).tolist():
-            found.append(f"{self.clusters[j]} holds {self.used[j]:g} VMs, more than its {asked.capacities[j]:g}")
+            found.append(f"cluster {self.clusters[j]} holds {self.used[j]:g} of {asked.capacities[j]:g} VMs")
         for i in np.flatnonzero(~(self.vms <= asked.max_vms * (1 + slack))).tolist():
             found.append(f"{self.users[i]} has {self.vms[i]:g} VMs, more than the {asked.max_vms[i]:g} it wants")
         for i in np.flatnonzero(self.served & ~(self.vms >= asked.minimum * (1 - slack))).tolist():

@@ -372,13 +372,13 @@ def test_explanations_are_true(parts: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize(("change", "expected"), [
-    ({"vms": [6, 5, 3, 0]}, ["north holds 9 VMs, more than its 8"]),
-    ({"cluster": [0, 0, 0, -1]}, ["north holds 13 VMs, more than its 8"]),
+    ({"vms": [6, 5, 3, 0]}, ["cluster north holds 9 of 8 VMs"]),
+    ({"cluster": [0, 0, 0, -1]}, ["cluster north holds 13 of 8 VMs"]),
     ({"vms": [3, 5, 5, 0]}, ["cat has 5 VMs, more than the 4 it wants", "ann has 3 VMs, fewer than its minimum 4"]),
     ({"vms": [4, 2, 4, 0]}, ["bob has 2 VMs, fewer than its minimum 3"]),
     ({"vms": [5, 5, -1, 0]}, ["cat has -1 VMs, fewer than its minimum 0"]),
     ({"vms": [5, 5, 3, 2]}, ["dan was turned away and has 2 VMs"]),
-    ({"cluster": [0, 1, 2, -1]}, ["west holds 3 VMs, more than its 0"]),
+    ({"cluster": [0, 1, 2, -1]}, ["cluster west holds 3 of 0 VMs"]),
 ])
 def test_violations_are_found(whole: bool, change: dict[str, Any], expected: list[str]) -> None:
     found = named("relaxation", whole=whole)
@@ -396,7 +396,7 @@ def test_violations_of_pieces_are_found() -> None:
     assert short.violations() == ["the pieces of 0 do not add up to its 4 VMs"]
     moved = found.pieces.copy()
     moved[moved[:, 1] == 1, 1] = 0
-    assert replace(found, pieces=moved).violations() == ["0 holds 9 VMs, more than its 5"]
+    assert replace(found, pieces=moved).violations() == ["cluster 0 holds 9 of 5 VMs"]
     fluid = fb.virtual_cluster([4, 4, 2], 0.5, [5, 4], "spanning", whole=False)
     assert fluid.pieces is not None
     assert fluid.violations() == []
