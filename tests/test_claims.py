@@ -113,8 +113,9 @@ ASSERTED = {
              "Section 2.4", *(f"Figure {i}" for i in range(1, 5)), "Table 3"],
     "virtual_cluster": ["Abstract", "Definition 3", "Section 1.2, what a low k does", "Section 1.3", "Section 2",
                         "Section 2.1", "Corollary 1", "Corollary 2", "Section 2.2, tau > 1",
-                        "Section 2.2, all k < 1 - tau", "Section 2.3", "Section 3, tau > 1", *(f"Section 1.2, rule {rule}" for rule in "abc"),
-                        *(f"Figure {i}" for i in range(1, 6)), "Section 3.2", "Section 3.3"],
+                        "Section 2.2, all k < 1 - tau", "Section 2.3", "Section 3, tau > 1",
+                        *(f"Section 1.2, rule {rule}" for rule in "abc"), *(f"Figure {i}" for i in range(1, 6)),
+                        "Section 3.2", "Section 3.3"],
 }  # fmt: skip
 
 

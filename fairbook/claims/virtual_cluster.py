@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from fairbook.claims.evidence import margin_in_words
-from fairbook.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
+from fairbook.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Part, claim
 from fairbook.clusters import VirtualClusters
 from fairbook.mechanisms._packing import pack
 from fairbook.mechanisms.virtual_cluster import scarcity_rounds, virtual_cluster
@@ -1350,7 +1350,11 @@ def _tolerant(effort: Effort, judged: Mechanism) -> Evidence:
 
 # ------------------------------------------------------------------------------------------------------- the figures
 
-_RUNS = 20
+_FEW, _ALL = 20, 100  # runs at quick effort, and those of the stored frame, so that page and ledger show the same
+
+
+def _runs(effort: Effort) -> int:
+    return _FEW if effort.evaluations < FULL.evaluations else _ALL
 
 
 @lru_cache(maxsize=2)
@@ -1389,7 +1393,7 @@ def _about_figures(name: str, locator: str, statement: str, rows: Sequence[str],
         mutant=Mechanism("as printed", _printed_frame),
     )
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
-        frame = judged.run(_RUNS)
+        frame = judged.run(_runs(effort))
         parts = []
         for row in rows:
             one = frame.loc[row]
@@ -1465,22 +1469,22 @@ def _falls(name: str, locator: str, size: str, users: tuple[int, ...]) -> None:
         mutant=Mechanism("VMs handed out", _out),
     )
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
-        parts = []
+        parts, runs = [], _runs(effort)
         for k, variance in enumerate(("variance", "deviation")):
             rows = []
             for number in users:
                 rng = stream(effort.seed, 50 + k)
-                cases = [study.instance(rng, size, number, variance=variance) for _ in range(_RUNS)]
+                cases = [study.instance(rng, size, number, variance=variance) for _ in range(runs)]
                 rows.append([np.mean([judged.run(virtual_cluster(*case, method=m)) for case in cases]) for m in _THREE])
             steps = np.diff(np.array(rows), axis=0)
             parts.append(
                 Part(
                     bool((steps < 0).all()),
                     "numbers",
-                    f"{'Variance' if variance == 'variance' else 'Standard deviation'} 10, {_RUNS} runs: from "
+                    f"{'Variance' if variance == 'variance' else 'Standard deviation'} 10, {runs} runs: from "
                     f"{users[0]} to {users[-1]} users from {', '.join(f'{y:.2f}' for y in rows[0])} to "
                     f"{', '.join(f'{y:.2f}' for y in rows[-1])}.",
-                    _RUNS * len(users),
+                    runs * len(users),
                 )
             )
         return Evidence(tuple(parts))
