@@ -270,12 +270,15 @@ def test_the_promise_is_kept() -> None:
 
         def holds(level: float, case: study.Instance = case, minimum: np.ndarray = minimum) -> bool:
             sizes = np.maximum(minimum, np.ceil(level * case.max_vms - 1e-9))
-            return bool(sizes.sum() <= 1000 - 8 * (sizes.max() - 1))
+            return bool(sizes.sum() <= 1000 - 7 * (sizes.max() - 1))
 
         assert holds(sure)
         assert not holds(sure + 0.1)
     nothing = study.Instance(np.array([10, 10]), np.zeros(2), np.array([5, 5]))
     assert study._sure(nothing) == 0
+    three = np.array([4, 4, 4]), np.zeros(3)  # (H - 1)(largest - 1) = 3 VMs must be free, and no fewer will do
+    assert study._sure(study.Instance(*three, np.array([8, 7]))) == 1
+    assert study._sure(study.Instance(*three, np.array([7, 7]))) == 0
 
 
 def test_price_falls_with_users() -> None:
