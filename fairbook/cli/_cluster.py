@@ -210,14 +210,14 @@ requests.csv has a header and a line for each user:
 clusters.csv has a header and a line for each physical cluster:
   cluster     name (else clusters are numbered from 1)
   capacity    VMs that it holds
-The least fraction (VMs held of those wanted) is made large. A user pays the high tariff for the VMs that it must
-have and the low one for those above.
+The least fraction (VMs held of those wanted) is made large. A user pays the high tariff for the part that may not be
+missing, max_vms (1 - tolerance), not rounded up, and the low one for what it has above that.
 
 methods:
 {methods}
 
-The summary says how large the least fraction is, what bound was proved on it (optimal: it is reached), the same
-among those served, how many were turned away, VMs that remain, and what all pay.""",
+The summary says how large the least fraction is (0 if a user is turned away), what bound was proved on it (optimal:
+it is reached), the least fraction among those served, how many were turned away, VMs that remain, and what all pay.""",
         """fairbook cluster requests.csv --clusters clusters.csv
 fairbook cluster requests.csv --capacity north=120 south=80 --explain team-a
 fairbook cluster requests.csv --clusters clusters.csv --method greedy --by-cluster

@@ -35,7 +35,7 @@ __all__ = [
 
 _VARIANCES = {"variance": "variance 10", "deviation": "standard deviation 10"}
 _CLUSTERS = {"small": "5 clusters, 320 VMs", "large": "8 clusters, 1000 VMs"}
-_LOAD = "VMs wanted (part of all)"
+_LOAD = "load (part of all VMs)"
 _WIDE = {"columnspacing": 1.6, "handlelength": 3.4}  # of legends
 _FEW = 10  # runs from which on a mean over some of them is drawn
 
@@ -360,7 +360,7 @@ def dynamic(frame: pd.DataFrame, policies: Sequence[str] | None = None) -> Svg:
         if measure in ("admitted", "fraction", "min_fraction"):
             panel.yaxis.set_major_formatter(percent)
         if k >= 3:
-            panel.set_xlabel("load (part of all VMs)")
+            panel.set_xlabel(_LOAD)
     legend_below(figure, panels, 3, **_WIDE)
     return Svg(figure)
 

@@ -407,7 +407,7 @@ def virtual_cluster(max_vms: Any, tolerance: Any, capacities: Any, method: Metho
         smallest part of the cluster. ``"best_fit"``, ``"first_fit"``: into the fullest, or the first, of the clusters
         where nobody has to give back; where there is none, as before.
     general, small : {"greedy", "relaxation"}, int
-        For ``"mixed_knapsack"``: the algorithm of step 7a, and the number of users from which on it is used.
+        For ``"mixed_knapsack"``: the algorithm of step 7a, and up to how many users it is used.
     top_up : bool
         For ``"mixed_knapsack"``: whether queue A, too, gets what is left in the end. As printed it does not.
 
