@@ -373,7 +373,7 @@ def _cut(vms: Any, capacities: Any, rounding: float) -> Any:
     """
     n, H = len(vms), len(capacities)
     user, cluster, amount = np.empty(n + H, np.int64), np.empty(n + H, np.int64), np.empty(n + H, vms.dtype)
-    largest, count, j, left = np.argmax(capacities), 0, 0, capacities[0]
+    largest, count, j, left = int(np.argmax(capacities)), 0, 0, capacities[0]
     for i in range(n):
         need = vms[i]
         while need > rounding * vms[i]:
