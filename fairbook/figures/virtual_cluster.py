@@ -56,7 +56,7 @@ def _lines(panel: Axes, part: pd.DataFrame, x: str = "load") -> None:
 # ------------------------------------------------------------------------------------------------ the paper's figures
 
 
-def _grid(frame: pd.DataFrame, rows: dict[str, str], percent: tuple[str, ...] = ()) -> Svg:
+def _grid(frame: pd.DataFrame, rows: dict[str, str], parts: tuple[str, ...] = ()) -> Svg:
     """Draw a row for each measure and a column for each reading of the variance."""
     shown = [name for name in _VARIANCES if name in set(frame["variance"])]
     figure, panels = axes(len(rows), len(shown), width=7.2, height=1.1 + 2.1 * len(rows), share_x=True)
@@ -71,7 +71,7 @@ def _grid(frame: pd.DataFrame, rows: dict[str, str], percent: tuple[str, ...] = 
         elif measure in ("y", "y_common"):
             panel.set_ylim(0, 1.05)
         _lines(panel, part)
-        if measure in percent:
+        if measure in parts:
             panel.yaxis.set_major_formatter(percent)
         if column == 0:
             panel.set_ylabel(label)
