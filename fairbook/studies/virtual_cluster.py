@@ -693,13 +693,13 @@ PER_CLUSTER = (2, 3, 4, 6, 8, 12, 16, 24)
 
 
 def _sure(case: Instance) -> float:
-    """Give the largest fraction that the chapter's theorem on lists promises: sizes leave H (largest - 1) VMs free."""
+    """Give the largest fraction that the chapter's theorem on lists promises: (H - 1) (largest - 1) VMs stay free."""
     asked = as_requests(*case)
     values = np.unique(np.concatenate([np.arange(1, a + 1) / a for a in np.unique(asked.max_vms)]))
 
     def promised(fraction: float) -> bool:
         sizes = asked.sizes(fraction)
-        return bool(sizes.sum() <= asked.capacities.sum() - len(asked.capacities) * (sizes.max() - 1))
+        return bool(sizes.sum() + (len(asked.capacities) - 1) * (sizes.max() - 1) <= asked.capacities.sum())
 
     low, high = -1, len(values)
     while high - low > 1:
