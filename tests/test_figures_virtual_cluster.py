@@ -223,6 +223,7 @@ def test_gains_have_the_printed_band() -> None:
 
 def test_spread_is_that_of_the_frame() -> None:
     for panel, size in zip(DRAWINGS["spread"]().figure.axes, ("small", "large"), strict=True):
+        assert len(panel.lines) == 3
         for line in panel.lines:
             part = pick(spread(), size=size, method=LABELS[line.get_label()])
             np.testing.assert_allclose(line.get_ydata(), part["sd"])
@@ -294,6 +295,7 @@ def test_prices_are_those_of_the_frame() -> None:
 def test_policies_are_those_of_the_frame() -> None:
     measures = ("admitted", "slowdown", "fraction", "min_fraction", "revenue", "taken")
     for panel, measure in zip(DRAWINGS["dynamic"]().figure.axes, measures, strict=True):
+        assert len(panel.lines) == len(study.POLICIES)
         for line in panel.lines:
             part = pick(dynamic(), policy=line.get_label(), measure=measure)
             np.testing.assert_allclose(line.get_ydata(), part["mean"])
@@ -301,6 +303,7 @@ def test_policies_are_those_of_the_frame() -> None:
     assert [line.get_label() for line in few.axes[0].lines] == ["reshare", "maxima only"]
     columns = ("users", "min_fraction", "used", "revenue")
     for panel, column in zip(DRAWINGS["course"]().figure.axes, columns, strict=True):
+        assert len(panel.lines) == 3
         for line in panel.lines:
             part = course()[course()["policy"] == line.get_label()]
             np.testing.assert_array_equal(line.get_xdata(), part["time"])
@@ -310,6 +313,7 @@ def test_policies_are_those_of_the_frame() -> None:
 def test_money_is_that_of_the_frame() -> None:
     names = {"all tell the truth": "truth", "equilibrium": "equilibrium", "all say 0.9": "all 0.9"}
     for panel, measure in zip(DRAWINGS["tariffs"]().figure.axes, ("revenue", "min_fraction", "hurt"), strict=True):
+        assert len(panel.lines) == 3
         for line in panel.lines:
             part = pick(tariffs(), 3, method="exact", measure=measure)
             part = part[part["statement"] == names[line.get_label()]]
@@ -320,6 +324,7 @@ def test_money_is_that_of_the_frame() -> None:
             part = pick(tolerance_price(), users=users, measure=measure)
             np.testing.assert_allclose(line.get_ydata(), part["mean"])
     for panel, measure in zip(DRAWINGS["trace"]().figure.axes, ("y_served", "everybody", "remaining"), strict=True):
+        assert len(panel.lines) == len(study.METHODS)
         for line in panel.lines:
             part = pick(trace(), measure=measure, method=LABELS[line.get_label()])
             np.testing.assert_allclose(line.get_ydata(), part["mean"])
