@@ -34,6 +34,7 @@ from scipy.sparse import block_array, csr_array, diags_array, eye_array, hstack,
 
 import fairbook as fb
 from fairbook.mechanisms.dmfa_srq import algorithm_1
+from fairbook.mechanisms.virtual_cluster import METHODS
 from fairbook.oracles.dmfa_srq import lp_levels
 from fairbook.oracles.tv_drf import lexicographic_run
 from fairbook.studies.gdrf import MACHINES
@@ -520,9 +521,6 @@ def _highs_clusters(max_vms: np.ndarray, tolerance: np.ndarray, capacities: np.n
                 options={"node_limit": nodes, "mip_rel_gap": 0})
 
 
-_METHODS = ("relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packing", "exact", "spanning")
-
-
 def _virtual_cluster(rng: np.random.Generator, scale: int) -> Iterator[Row]:
     def small() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return *_requests(rng, 14), _sizes(rng, 5, 320, 50)
@@ -538,7 +536,7 @@ def _virtual_cluster(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         return held[0], taken
 
     for whole in (True, False):  # compile
-        for method in _METHODS:
+        for method in METHODS:
             timed(small(), method=method, whole=whole)
         for _ in range(50):  # some searches come late and seldom
             timed(small(), whole=whole)
@@ -597,7 +595,7 @@ def _virtual_cluster(rng: np.random.Generator, scale: int) -> Iterator[Row]:
 
     for whole, kind in ((True, "whole VMs"), (False, "VMs not whole")):
         times = {}
-        for method in _METHODS:
+        for method in METHODS:
             times[method] = median(timed(wide(10_000, 200), method=method, whole=whole)[1] for _ in range(1 + scale))
         slowest, fastest = max(times, key=times.__getitem__), min(times.values())
         yield Row(f"`virtual_cluster`, 10 000 users, 200 clusters, {kind}: the slowest method ({slowest}), "
@@ -610,7 +608,7 @@ def _virtual_cluster(rng: np.random.Generator, scale: int) -> Iterator[Row]:
             yield (lambda u=one: fb.virtual_cluster(*u, method=method)), (
                 lambda u=ten: [fb.virtual_cluster(*each, method=method) for each in u])
 
-    for method in _METHODS:
+    for method in METHODS:
         yield compare(f"cost per user of `virtual_cluster`, {method}, 20 clusters, 10 000 users against 1000",
                       growth(method), 2, at_least=False)
 
@@ -712,7 +710,7 @@ def _growth(rng: np.random.Generator) -> str:
     lines.append(f"| `dmfa_srq(...).tasks`, m = 2 | {cost(tasks, sizes)} |")
     lines.append(f"| `drf` with bounds, m = 2 | {cost(bounded, sizes)} |")
     lines.append(f"| `DmfaSrq.arrive`, m = 2 | {cost(online, (1000, 10_000))} |")
-    for method in _METHODS:
+    for method in METHODS:
         lines.append(f"| `virtual_cluster`, {method}, 20 clusters | {cost(virtual(method), sizes)} |")
     lines.append(f"| `drf_by_task`, 100 users, about n tasks | {cost(whole, (1000, 10_000, 100_000))} |")
     return "\n".join(lines)

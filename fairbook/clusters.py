@@ -364,9 +364,11 @@ class VirtualClusters:
     @property
     def used(self) -> NDArray[Any]:
         """VMs in use on each cluster, shape (H,)."""
+        H = len(self.requests.capacities)
         if self.pieces is not None:
-            return self.by_cluster.sum(axis=0)
-        total = np.bincount(self.cluster[self.served], self.vms[self.served], minlength=len(self.requests.capacities))
+            total = np.bincount(self.pieces[:, 1].astype(np.int64), self.pieces[:, 2], minlength=H)
+        else:
+            total = np.bincount(self.cluster[self.served], self.vms[self.served], minlength=H)
         return total.astype(self.vms.dtype)
 
     @property
@@ -401,7 +403,7 @@ class VirtualClusters:
     def cluster_frame(self) -> pd.DataFrame:
         """Give one row a cluster: capacity, users on it, VMs in use and free, least fraction on it (nan if nobody)."""
         H = len(self.requests.capacities)
-        user, on = np.nonzero(self.by_cluster) if self.pieces is not None else (
+        user, on = self.pieces[:, :2].astype(np.int64).T if self.pieces is not None else (
             np.flatnonzero(self.served), self.cluster[self.served])
         least = np.full(H, np.inf)
         np.minimum.at(least, on, self.fraction[user])
@@ -454,7 +456,8 @@ class VirtualClusters:
         for i in np.flatnonzero(~self.served & (self.vms != 0)).tolist():
             found.append(f"{self.users[i]} was turned away and has {self.vms[i]:g} VMs")
         if self.pieces is not None:
-            apart = np.abs(self.by_cluster.sum(axis=1) - self.vms)
+            total = np.bincount(self.pieces[:, 0].astype(np.int64), self.pieces[:, 2], minlength=len(self.vms))
+            apart = np.abs(total - self.vms)
             for i in np.flatnonzero(~(apart <= slack * asked.max_vms)).tolist():
                 found.append(f"the pieces of {self.users[i]} do not add up to its {self.vms[i]:g} VMs")
         return found

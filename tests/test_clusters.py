@@ -271,6 +271,7 @@ def test_frames_where_users_span() -> None:
     assert found.cluster_frame()["users"].to_list() == [2, 2]
     assert found.cluster_frame()["min_fraction"].to_list() == [0.75, 0.75]
     assert found.used.tolist() == [5, 4]
+    assert found.used.dtype == np.int64
     assert found.violations() == []
 
 

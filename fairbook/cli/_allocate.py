@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import fairbook
 from fairbook.cli._common import Refused, add_capacity, add_command, add_output, note, progress, whole
 from fairbook.cli._reports import Report, check_output, deliver
-from fairbook.cli._tables import Table, checked_user, given_capacities, read_table, resource_columns
+from fairbook.cli._tables import Table, given_capacities, read_table, resource_columns, row_names
 from fairbook.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -70,18 +70,6 @@ class Instance(NamedTuple):
         return f"{place} {str(error).removeprefix(error.argument).strip()}"
 
 
-def _user_names(table: Table) -> list[str]:
-    if "user" not in table.columns:
-        return [str(i + 1) for i in range(len(table.lines))]
-    first: dict[str, int] = {}
-    for row in range(len(table.lines)):
-        user = checked_user(table, row)
-        if user in first:
-            raise Refused(f"{table.at(row, 'user')}: {user!r} is on line {first[user]} already")
-        first[user] = table.lines[row]
-    return list(first)
-
-
 def read_users(options: argparse.Namespace) -> Instance:
     import pandas as pd
 
@@ -93,7 +81,7 @@ def read_users(options: argparse.Namespace) -> Instance:
     if weight == bound or "user" in (weight, bound):
         raise Refused(f"{table.source}: column {weight if weight == bound else 'user'!r} cannot serve twice")
     resources = resource_columns(table, {"user", "weight", "max_tasks", weight, bound})
-    users = _user_names(table)
+    users = row_names(table, "user")
     demands = pd.DataFrame({column: table.numbers(column) for column in resources}, index=pd.Index(users, dtype=object))
     return Instance(
         table,

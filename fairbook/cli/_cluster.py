@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import fairbook
 from fairbook.cli._common import NUMBER, Refused, add_command, add_output, note, number, shown, whole
 from fairbook.cli._reports import Report, check_output, deliver, keep
-from fairbook.cli._tables import Table, checked_name, need_columns, read_table
+from fairbook.cli._tables import Table, need_columns, read_table, row_names
 from fairbook.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -60,18 +60,6 @@ class _Clusters(NamedTuple):
                 note(f"cluster {name!r} holds {math.floor(size)} whole VMs, not {size:g}; --fractions uses all")
 
 
-def _names(table: Table, column: str) -> list[str]:
-    """Read names, each once; without such a column rows are numbered from 1."""
-    if column not in table.columns:
-        return [str(row + 1) for row in range(len(table.lines))]
-    first: dict[str, int] = {}
-    for row, line in enumerate(table.lines):
-        name = checked_name(table, row, column)
-        if first.setdefault(name, line) != line:
-            raise Refused(f"{table.at(row, column)}: {name!r} is on line {first[name]} already")
-    return list(first)
-
-
 def _read(source: str, of: str, columns: tuple[str, ...]) -> tuple[Table, pd.DataFrame]:
     """Read a table of named rows with these columns of numbers."""
     import pandas as pd
@@ -81,7 +69,7 @@ def _read(source: str, of: str, columns: tuple[str, ...]) -> tuple[Table, pd.Dat
     for column in table.columns:
         if column not in (of, *columns):
             note(f"{table.source}: column {column!r} is left out")
-    names = pd.Index(_names(table, of), dtype=object)
+    names = pd.Index(row_names(table, of), dtype=object)
     return table, pd.DataFrame({column: table.numbers(column) for column in columns}, index=names)
 
 

@@ -141,6 +141,18 @@ def checked_name(table: Table, row: int, column: str) -> str:
     return name
 
 
+def row_names(table: Table, column: str) -> list[str]:
+    """Read the name of each row, no two alike; without such a column rows are numbered from 1."""
+    if column not in table.columns:
+        return [str(row + 1) for row in range(len(table.lines))]
+    first: dict[str, int] = {}
+    for row, line in enumerate(table.lines):
+        name = checked_name(table, row, column)
+        if first.setdefault(name, line) != line:
+            raise Refused(f"{table.at(row, column)}: {name!r} is on line {first[name]} already")
+    return list(first)
+
+
 def read_machines(source: str, resources: list[str]) -> Table:
     """Read a CSV file of machines that must have these resources; what no task needs is left out, and told."""
     table = read_table(source, "machine")
@@ -153,14 +165,7 @@ def read_machines(source: str, resources: list[str]) -> Table:
 
 def machine_lines(table: Table, most: int) -> tuple[list[str], list[int]]:
     """Read the name and the number of machines of each line of a table of machines; at most so many in all."""
-    names = [str(row + 1) for row in range(len(table.lines))]
-    if "machine" in table.columns:
-        first: dict[str, int] = {}
-        for row, line in enumerate(table.lines):
-            name = checked_name(table, row, "machine")
-            if first.setdefault(name, line) != line:
-                raise Refused(f"{table.at(row, 'machine')}: {name!r} is on line {first[name]} already")
-        names = list(first)
+    names = row_names(table, "machine")
     counts: list[int] = []
     for row in range(len(table.lines)):
         text = table.columns["count"][row] if "count" in table.columns else "1"

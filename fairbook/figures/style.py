@@ -201,12 +201,13 @@ def of_measure(frame: pd.DataFrame, measure: str) -> pd.DataFrame:
     return part
 
 
-def legend_below(figure: Figure, panels: Sequence[Axes], columns: int, **spacing: float) -> None:
-    """Put one legend for all panels below them; what was drawn last, on top, comes first."""
+def legend_below(figure: Figure, panels: Sequence[Axes], columns: int, top_first: bool = True,
+                 **spacing: float) -> None:
+    """Put one legend for all panels below them: what was drawn last, on top, comes first, or what was drawn first."""
     found: dict[str, Any] = {}
     for panel in panels:
         handles, labels = panel.get_legend_handles_labels()
-        for handle, label in reversed(list(zip(handles, labels, strict=True))):
+        for handle, label in list(zip(handles, labels, strict=True))[::-1 if top_first else 1]:
             found.setdefault(label, handle)
     figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=columns, **spacing)
 

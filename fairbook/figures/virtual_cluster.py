@@ -36,7 +36,7 @@ __all__ = [
 _VARIANCES = {"variance": "variance 10", "deviation": "standard deviation 10"}
 _CLUSTERS = {"small": "5 clusters, 320 VMs", "large": "8 clusters, 1000 VMs"}
 _LOAD = "load (part of all VMs)"
-_WIDE = {"columnspacing": 1.6, "handlelength": 3.4}  # of legends
+_WIDE: dict[str, Any] = {"top_first": False, "columnspacing": 1.6, "handlelength": 3.4}  # of legends
 _FEW = 10  # runs from which on a mean over some of them is drawn
 
 

@@ -36,8 +36,9 @@ _FITS_OF = {"first": _FIRST, "best": _BEST, "fill": _FILL}
 _MEMORY = 1 << 16  # states that the complete search remembers, 8 bytes each; a later one overwrites
 _REST = 3  # bins left to the complete search after random fills
 _TRIES_PER_BIN = 400  # nodes of one subset search
+_AFTER_FILLS = 5000  # nodes of the complete search after one round of random fills
 _SHORT = 20_000  # nodes after which the complete search gives way
-_FEW = 20  # items whose subsets are gone through: 2^20 of 16 bytes
+_FEW = 20  # items whose subsets are gone through: 2^20 of 13 bytes
 
 
 class Packing(NamedTuple):
@@ -261,7 +262,7 @@ def _random_fills(sizes: Any, free: Any, limit: int, seen: Any, seed: int) -> An
             other = np.int64(_random(state) * (b + 1))
             order[b], order[other] = order[other], order[b]
         for i in range(n):
-            key[i] = -sizes[i] * (0.7 + 0.6 * _random(state))
+            key[i] = -sizes[i] * (0.7 + 0.6 * _random(state))  # largest first, more or less
         ranked = np.argsort(key)
         count, budget = n, spare
         items[:] = ranked
@@ -294,7 +295,7 @@ def _random_fills(sizes: Any, free: Any, limit: int, seen: Any, seed: int) -> An
                 count += 1
         for b in range(first):
             room[b] = free[order[b]]
-        status, found, work = _complete(left_over[:count], room, 5000, seen, room.view(np.int64))
+        status, found, work = _complete(left_over[:count], room, _AFTER_FILLS, seen, room.view(np.int64))
         nodes += work
         if status == 1:
             for s in range(count):
@@ -333,7 +334,8 @@ def pack(sizes: NDArray[Any], capacities: NDArray[Any], node_limit: int = 0, see
 
     Notes
     -----
-    Cost O(n H) a list, O(H^2) a node, O(n) a subset. Whether bins hold all items is NP-complete.
+    Cost O(n H) a list, O(H^2) a node, O(n) a subset; 4 n H bytes for the complete search. Whether bins hold all items
+    is NP-complete.
     """
     order = np.argsort(-sizes, kind="stable")
     if len(sizes) and (sizes.sum() > _room(capacities).sum() or sizes[order[0]] > _room(capacities).max()):

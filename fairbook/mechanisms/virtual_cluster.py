@@ -31,7 +31,7 @@ from fairbook.clusters import (
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms._choices import check_choice
 from fairbook.mechanisms._packing import FITS, pack
-from fairbook.model import as_whole
+from fairbook.model import LARGEST, SMALLEST, as_number, as_whole
 
 __all__ = ["METHODS", "scarcity_rounds", "virtual_cluster"]
 
@@ -42,10 +42,16 @@ General = Literal["greedy", "relaxation"]
 METHODS: tuple[str, ...] = get_args(Method)
 
 _EXACTLY, _ROUGHLY = 1e-10, 1e-5  # parts of the bound to which a fraction is found, and if searches give up
+_ROUNDING = 1e-13  # part of a cluster or of a user that is nothing, where VMs are not whole
 _MANY = 2_000_000  # fractions that whole VMs can have, more of which are not listed
 
 
 # ------------------------------------------------------------------------------------------------ one user at a time
+
+#: Rules by which a user gets its cluster, among those that can hold its minimum. The last two prefer those that can
+#: hold all that is wanted there, with the newcomer: the fullest, or the first, of these; else they are _LEAST_WANTED.
+(_LEAST_LOADED, _MOST_FREE, _LEAST_WANTED, _TIGHTEST, _LEAST_FLUID, _FIRST, _FULLEST_THAT_HOLDS_ALL,
+ _FIRST_THAT_HOLDS_ALL) = range(8)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -62,25 +68,25 @@ def _one_by_one(order: Any, least: Any, most: Any, capacities: Any, slack: Any, 
             fits = wanted[j] + most[i] <= capacities[j] + slack[j]
             # of a cluster without VMs everything is a larger part than of any other
             part = (wanted[j] + most[i]) / capacities[j] if capacities[j] > 0 else np.inf
-            if rule == 0:  # least loaded: minima as a part of the cluster
+            if rule == _LEAST_LOADED:  # minima as a part of the cluster
                 value = guaranteed[j] / capacities[j] if capacities[j] > 0 else np.inf
-            elif rule == 1:  # most free
+            elif rule == _MOST_FREE:
                 value = -room[j] * 1.0
-            elif rule == 2:  # least wanted, newcomer included, as a part of the cluster
+            elif rule == _LEAST_WANTED:  # newcomer included, as a part of the cluster
                 value = part
-            elif rule == 3:  # best fit: least free after placing
+            elif rule == _TIGHTEST:  # least free after placing
                 value = room[j] * 1.0
-            elif rule == 4:  # elastic VMs wanted, newcomer included, a VM left for them
+            elif rule == _LEAST_FLUID:  # elastic VMs wanted, newcomer included, a VM left for them
                 left = room[j] - least[i]
                 above = wanted[j] - guaranteed[j] + most[i] - least[i]
                 value = above / left if left > 0 else (np.inf if above > 0 else 0.0)
-            elif rule == 5:  # first that has room
+            elif rule == _FIRST:
                 value = 1.0 * j
-            elif rule == 6:  # all that is wanted fits: the fullest of these; else the least wanted a VM
+            elif rule == _FULLEST_THAT_HOLDS_ALL:
                 value = (capacities[j] - wanted[j]) * 1.0 if fits else part
-            else:  # all that is wanted fits: the first of these; else the least wanted a VM
+            else:  # _FIRST_THAT_HOLDS_ALL
                 value = 1.0 * j if fits else part
-            first_class = fits if rule >= 6 else False
+            first_class = fits and rule >= _FULLEST_THAT_HOLDS_ALL
             if chosen < 0 or (first_class and not full) or (first_class == full and value < best):
                 chosen, best, full = j, value, first_class
         if chosen >= 0:
@@ -90,9 +96,9 @@ def _one_by_one(order: Any, least: Any, most: Any, capacities: Any, slack: Any, 
             wanted[chosen] += most[i]
 
 
-_LOADS = {"relative": 0, "free": 1}
-_FITS = {"least_wanted": 2, "best_fit": 6, "first_fit": 7}
-_PICKS = {"worst_fit": 1, "fluid_load": 4, "best_fit": 3, "first_fit": 5}  # P1 = P5 = P6, P2, P3 = P4, P7
+_LOADS = {"relative": _LEAST_LOADED, "free": _MOST_FREE}
+_FITS = {"least_wanted": _LEAST_WANTED, "best_fit": _FULLEST_THAT_HOLDS_ALL, "first_fit": _FIRST_THAT_HOLDS_ALL}
+_PICKS = (_MOST_FREE, _LEAST_FLUID, _TIGHTEST, _FIRST)  # P1 = P5 = P6, P2, P3 = P4, P7
 
 
 def _list_users(asked: Requests, room: NDArray[Any], rule: int, order: IntArray | None = None) -> IntArray:
@@ -156,7 +162,7 @@ def _mixed_knapsack(asked: Requests, small: int, general: str, fit: str, load: s
             vms[left] = _shared(part, found)
             break
         queue = left[in_a][np.argsort(-asked.minimum[left[in_a]], kind="stable")]
-        found = _list_users(asked.only(queue), room, _PICKS["best_fit"])
+        found = _list_users(asked.only(queue), room, _TIGHTEST)
         where[queue] = found
         vms[queue] = np.where(found >= 0, asked.minimum[queue], 0)
         on = found >= 0
@@ -174,16 +180,31 @@ def scarcity_rounds(max_vms: Any, tolerance: Any, capacity: float) -> list[tuple
     On one cluster the recursion is a way to find the level of max-min fairness: the last tau, or 1 if that is larger
     (the chapter proves it). Cost O(n) a round, at most n rounds.
 
+    Parameters
+    ----------
+    max_vms : array_like or Series, shape (n,)
+        VMs that each user wants, positive: alpha.
+    tolerance : array_like or Series, shape (n,), or one number
+        Part of them that may be missing, from 0 to 1: k.
+    capacity : float
+        VMs that the cluster holds, positive.
+
     Returns
     -------
     list of (float, ndarray of bool, shape (n,))
+        tau of the round, and who is in queue A.
+
+    Raises
+    ------
+    InvalidInput
+        Naming argument, rule and value.
 
     Examples
     --------
     >>> [round(tau, 4) for tau, _ in scarcity_rounds([10, 10, 10], [0.1, 0.5, 0.9], 15)]
     [0.5, 0.1]
     """
-    asked = as_requests(max_vms, tolerance, [capacity], whole=False)
+    asked = as_requests(max_vms, tolerance, [as_number(capacity, "capacity", SMALLEST, LARGEST)], whole=False)
     left, room = np.ones(len(asked), bool), float(asked.capacities[0])
     rounds = []
     while left.any():
@@ -206,7 +227,7 @@ def _metagreedy(asked: Requests) -> _Found:
     best: tuple[tuple[int, float, float], IntArray, NDArray[Any]] | None = None
     for key in keys:
         order = np.argsort(-np.asarray(key), kind="stable")
-        for rule in _PICKS.values():
+        for rule in _PICKS:
             where = _list_users(asked, asked.capacities, rule, order)
             vms = _shared(asked, where)
             rank = _rank(asked, where, vms)
@@ -343,6 +364,38 @@ def _packed(asked: Requests, node_limit: int, seed: int) -> _Found:
 # --------------------------------------------------------------------------------------------------------- the wish
 
 
+@numba.njit(cache=True, error_model="numpy")
+def _cut(vms: Any, capacities: Any, rounding: float) -> Any:
+    """Put user after user into cluster after cluster; give user, cluster and VMs of each piece. Cost O(n + H).
+
+    What is less than ``rounding`` of a cluster or of a user is nothing. What is left over in the end, since the sums of
+    VMs and of capacities differ by a rounding, goes to the largest cluster, where it is least.
+    """
+    n, H = len(vms), len(capacities)
+    user, cluster, amount = np.empty(n + H, np.int64), np.empty(n + H, np.int64), np.empty(n + H, vms.dtype)
+    largest, count, j, left = int(np.argmax(capacities)), 0, 0, capacities[0]
+    for i in range(n):
+        need = vms[i]
+        while need > rounding * vms[i]:
+            while j < H and left <= rounding * capacities[j]:
+                j += 1
+                if j < H:
+                    left = capacities[j]
+            here, part = largest, need
+            if j < H:
+                here = j
+                if need > left + rounding * capacities[j]:
+                    part = left
+                left -= part
+            need -= part
+            if count and user[count - 1] == i and cluster[count - 1] == here:
+                amount[count - 1] += part
+            else:
+                user[count], cluster[count], amount[count] = i, here, part
+                count += 1
+    return user[:count], cluster[:count], amount[:count]
+
+
 def _spanning(asked: Requests) -> tuple[_Found, NDArray[Any]]:
     """Share the pool as one cluster and cut it: user after user into cluster after cluster, at most H - 1 cuts."""
     vms = asked.pooled.copy()
@@ -354,15 +407,7 @@ def _spanning(asked: Requests) -> tuple[_Found, NDArray[Any]]:
         served[order[fits]] = True
         if served.any():
             vms[served] = share_out(asked.minimum[served], asked.max_vms[served], asked.capacities.sum())
-    ends = np.cumsum(asked.capacities)
-    stops = np.cumsum(vms)
-    cuts = np.unique(np.concatenate([[0], ends, stops]))
-    cuts = cuts[cuts <= stops[-1]]
-    middle = cuts[:-1] + 0.5 * np.diff(cuts)
-    user, cluster = np.searchsorted(stops, middle), np.minimum(np.searchsorted(ends, middle), len(ends) - 1)
-    amount = np.diff(cuts)
-    kept = amount > (0 if asked.whole else 1e-13 * ends[-1])  # what two sums in different orders differ by is no piece
-    pieces = np.stack([user, cluster, amount], axis=1)[kept] if len(amount) else np.zeros((0, 3))
+    pieces = np.stack(_cut(vms, asked.capacities, 0.0 if asked.whole else _ROUNDING), axis=1)
     where = np.where(served, 0, TURNED_AWAY)
     count = np.bincount(pieces[:, 0].astype(np.int64), minlength=len(asked))
     single = pieces[count[pieces[:, 0].astype(np.int64)] == 1]
@@ -397,9 +442,11 @@ def virtual_cluster(max_vms: Any, tolerance: Any, capacities: Any, method: Metho
     whole : bool
         Whether VMs are whole.
     node_limit : int
-        For ``"exact"``: places tried by each of two searches for each fraction looked at.
+        For ``"exact"``: places tried by each of two searches for each fraction looked at, at least 1. An interruption
+        (Ctrl-C) waits for the search that runs: less than half a second at the default with 10 000 users on 200
+        clusters, and longer in proportion to the limit.
     seed : int
-        For ``"exact"``: of its random fills, which find packings but prove nothing.
+        For ``"exact"``: of its random fills, which find packings but prove nothing. From 0 to 2^32 - 1.
     load : {"relative", "free"}
         For ``"relaxation"``: least loaded is the smallest part in use, or the most VMs free.
     fit : {"least_wanted", "best_fit", "first_fit"}
@@ -407,7 +454,8 @@ def virtual_cluster(max_vms: Any, tolerance: Any, capacities: Any, method: Metho
         smallest part of the cluster. ``"best_fit"``, ``"first_fit"``: into the fullest, or the first, of the clusters
         where nobody has to give back; where there is none, as before.
     general, small : {"greedy", "relaxation"}, int
-        For ``"mixed_knapsack"``: the algorithm of step 7a, and up to how many users it is used.
+        For ``"mixed_knapsack"``: the algorithm of step 7a, and the number of users (0 or more) up to which it is used.
+        Its ``load`` or ``fit`` is as above.
     top_up : bool
         For ``"mixed_knapsack"``: whether queue A, too, gets what is left in the end. As printed it does not.
 
@@ -430,7 +478,9 @@ def virtual_cluster(max_vms: Any, tolerance: Any, capacities: Any, method: Metho
 
     Cost: O(n H) and the sharing out for the first three, O(n H log n) for ``"vector_packing"``, O(n log n + H) for
     ``"spanning"``. The exact problem is strongly NP-hard; up to some 20 users on 5 clusters, or 50 on 8, it is mostly
-    settled in milliseconds. Where VMs are not whole, the least fraction is found to 1e-10 of the bound.
+    settled in milliseconds. Where VMs are not whole, the least fraction is found to 1e-10 of the bound, or to 1e-5
+    once a search has given up. The first call ever compiles some 5 s, the first that needs the searches 10 s more, and
+    about as much again where VMs are not whole; what was compiled is kept on disk.
 
     References
     ----------
