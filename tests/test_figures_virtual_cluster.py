@@ -163,8 +163,8 @@ def test_titles_are_outside_and_axes_are_labelled(name: str) -> None:
 
 
 def test_legends_and_panels_are_named() -> None:
-    def words(name: str) -> list[str]:  # a legend starts with what was drawn last
-        return [text.get_text() for legend in legends(DRAWINGS[name]().figure) for text in legend.get_texts()][::-1]
+    def words(name: str) -> list[str]:
+        return [text.get_text() for legend in legends(DRAWINGS[name]().figure) for text in legend.get_texts()]
 
     six = [style.LOOKS[key].label for key in study.METHODS]
     assert words("fig2") == words("fig4") == [*six, "upper bound"]
