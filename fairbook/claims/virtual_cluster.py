@@ -1456,6 +1456,12 @@ _about_figures("figure5", "Figure 5", "The relaxation leaves most capacity unuse
 _about_figures("order.small", "Section 3.3", "Greedy is better on the small clusters.", ("small_greedy",))
 _about_figures("order.large", "Section 3.3", "Mixed knapsack is better on the large clusters.", ("large_mixed",))
 _about_figures(
+    "order.both",
+    "Section 3.3",
+    "Greedy is better on the small clusters and mixed knapsack on the large ones, in one reading.",
+    ("crossing",),
+)
+_about_figures(
     "steady.small", "Section 3.3", "Mixed knapsack is less steady than greedy on the small clusters.", ("less_steady",)
 )
 _about_figures("steady.large", "Section 3.2", "All three are steadier on the large clusters.", ("steadier",))
