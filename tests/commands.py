@@ -47,3 +47,12 @@ def refused(outcome: tuple[int, str, str]) -> str:
     assert err.endswith(lines[0] + "\n")
     assert "Traceback" not in err
     return lines[0]
+
+
+def inputs_are_kept(run: Run, arguments: list[Any], places: tuple[int, ...], option: str = "--output") -> None:
+    """Check that a command does not write over the files that it reads, at these places of its arguments."""
+    for path in (arguments[place] for place in places):
+        before = path.read_bytes()
+        line = refused(run(*arguments, option, path))
+        assert f"{option} would overwrite the input" in line
+        assert path.read_bytes() == before

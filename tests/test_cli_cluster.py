@@ -19,7 +19,7 @@ from fairbook import cli
 from fairbook.cli import _cluster
 from fairbook.clusters import SPANS
 from fairbook.mechanisms.virtual_cluster import METHODS
-from tests.commands import Run, refused, runner
+from tests.commands import Run, inputs_are_kept, refused, runner
 
 ROOT = Path(__file__).resolve().parents[1]
 REQUESTS = "user,max_vms,tolerance\nann,10,0.5\nbob,8,0.25\ncyd,6,1\ndan,5,0\n"
@@ -343,11 +343,7 @@ def test_a_price_beyond_measure(run: Run, files: Callable[..., list[Any]]) -> No
 
 
 def test_inputs_are_not_overwritten(run: Run, files: Callable[..., list[Any]]) -> None:
-    arguments = files()
-    for path in (arguments[0], arguments[2]):
-        before = path.read_bytes()
-        assert "would overwrite the input" in refused(run(*arguments, "--output", path))
-        assert path.read_bytes() == before
+    inputs_are_kept(run, files(), (0, 2))
 
 
 def test_unused_columns_are_told(run: Run, files: Callable[..., list[Any]]) -> None:

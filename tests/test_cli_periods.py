@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import fairbook as fb
 from fairbook import cli
 from fairbook.cli import _periods
-from tests.commands import Run, Write, refused, runner, writer
+from tests.commands import Run, Write, inputs_are_kept, refused, runner, writer
 
 ROOT = Path(__file__).resolve().parents[1]
 # the instance of the paper's worked example, and a third period in which nobody submits anything
@@ -237,10 +237,7 @@ def test_output_as_csv_and_json(run: Run, files: Callable[..., list[Any]], tmp_p
     assert content["violations"] == []
     assert [row["resource"] for row in content["resources"]] == ["cpu", "memory"]
     assert [(row["period"], row["user"]) for row in content["periods"]][:3] == [(1, "A"), (1, "B"), (2, "A")]
-    for path in (arguments[0], arguments[2]):
-        before = path.read_bytes()
-        assert "overwrite the input" in refused(run(*arguments, "--output", path))
-        assert path.read_bytes() == before
+    inputs_are_kept(run, arguments, (0, 2))
     assert ".csv or .json" in refused(run(*arguments, "--output", "out.txt"))
 
 
@@ -279,10 +276,7 @@ def test_wrong_placements(
     for other in ("placement.txt", "-"):
         assert "--placement must end in .csv" in refused(run(*arguments, "--placement", other))
     assert "must not be the same file" in refused(run(*arguments, "--placement", target, "--output", target))
-    for path in (arguments[0], arguments[2]):
-        before = path.read_bytes()
-        assert "--placement would overwrite the input" in refused(run(*arguments, "--placement", path))
-        assert path.read_bytes() == before
+    inputs_are_kept(run, arguments, (0, 2), "--placement")
     monkeypatch.setattr(_periods, "_MOST_PLACES", 11)
     line = refused(run(*arguments, "--placement", target))
     assert "3 periods times 2 users times 2 machines must not pass 11" in line

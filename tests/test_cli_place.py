@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import fairbook as fb
 from fairbook import cli
 from fairbook.cli import _place
-from tests.commands import Run, refused, runner
+from tests.commands import Run, inputs_are_kept, refused, runner
 
 ROOT = Path(__file__).resolve().parents[1]
 USERS = "user,cpu,memory,max_tasks\nann,1,4,6\nbob,3,1,\n"
@@ -252,11 +252,7 @@ def test_missing_columns(run: Run, files: Callable[..., list[Any]]) -> None:
 
 
 def test_inputs_are_not_overwritten(run: Run, files: Callable[..., list[Any]]) -> None:
-    arguments = files()
-    for path in (arguments[0], arguments[2]):
-        before = path.read_bytes()
-        assert "would overwrite the input" in refused(run(*arguments, "--output", path))
-        assert path.read_bytes() == before
+    inputs_are_kept(run, files(), (0, 2))
 
 
 def test_unused_columns_are_told(run: Run, files: Callable[..., list[Any]]) -> None:
