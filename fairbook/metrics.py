@@ -578,10 +578,10 @@ def machine_utilisation(used: Any, capacities: Any) -> FloatArray:
 
 
 def relative_utilisation(used: Any, capacities: Any) -> FloatArray:
-    """Give the relative utilisation of each machine, w_j = sum_r (C_jr / |C_j|) eta_jr, |C_j| = sum_r C_jr, shape (N,).
+    """Give the relative utilisation of each machine, ``w_j = sum_r C_jr eta_jr / sum_r C_jr``, shape (N,).
 
     GDRF (gdrf), equations 4 and 5: the exponent in :func:`placement_fairness`. The paper adds up amounts of different
-    resources, so the value depends on their units. It equals |O_j| / |C_j|, all that is in use over all there is.
+    resources, so the value depends on their units. It equals ``sum_r O_jr / sum_r C_jr``: all in use over all there is.
 
     Parameters
     ----------

@@ -60,6 +60,7 @@ __all__ = [
 Grade = Literal["proof", "smt", "search", "witness", "numbers"]
 Kind = Literal["lemma", "theorem", "algorithm", "complexity", "equation", "statement", "extension", "figure", "number"]
 
+#: Columns of a row of the ledger.
 COLUMNS = [
     "id",
     "paper",
@@ -99,7 +100,9 @@ class Effort:
     seed: int = 2016
 
 
+#: Seconds a claim: for notebooks and for every run of the checks.
 QUICK = Effort("quick", runs=60, evaluations=2_000, sizes=((3, 2),))
+#: The repetitions of the papers and deep searches: what the stored ledger is computed with.
 FULL = Effort("full", runs=1000, evaluations=40_000, sizes=((3, 2), (5, 3)))
 
 

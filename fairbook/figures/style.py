@@ -76,6 +76,7 @@ class Look(NamedTuple):
     line: Line
 
 
+#: Colour, marker and line style of each mechanism, the same in the whole book.
 LOOKS = {
     "dmfa_srq": Look("DMFA-SRQ", COLOURS["blue"], "o", "-"),
     "drf": Look("DRF", COLOURS["green"], "^", "-."),

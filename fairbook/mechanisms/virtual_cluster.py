@@ -39,6 +39,7 @@ Method = Literal["relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector
 Load = Literal["relative", "free"]
 Fit = Literal["least_wanted", "best_fit", "first_fit"]
 General = Literal["greedy", "relaxation"]
+#: Ways to choose a cluster for each user.
 METHODS: tuple[str, ...] = get_args(Method)
 
 _EXACTLY, _ROUGHLY = 1e-10, 1e-5  # parts of the bound to which a fraction is found, and if searches give up

@@ -120,6 +120,7 @@ READINGS: tuple[dict[str, str], ...] = tuple(
 
 _gdrf = partial(_by, gdrf, exact_gdrf, True)
 
+#: The rules of the chapter, by name.
 RULES: dict[str, Rule] = {
     "gdrf": _gdrf(),
     "gdrf_same": _gdrf(match="same"),

@@ -166,6 +166,7 @@ CORNERS: dict[str, Corner] = {
         _sorted, _one_user, _one_resource, _many_users)
 }
 
+#: Draws an instance from a random generator.
 Sampler = Callable[[Generator], Instance]
 
 

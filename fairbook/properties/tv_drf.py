@@ -376,6 +376,7 @@ RULES: dict[str, Rule] = {
     "alone, whole, waits": _alone(True, True),
 }
 
+#: Rules that break in one named way.
 BROKEN: dict[str, Rule] = {
     **{f"nine tenths of {name}, {fate}": _short(RULES[f"{name}, {fate}"])
        for name in ("fluid", "whole") for fate in ("expires", "waits")},

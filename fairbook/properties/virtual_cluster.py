@@ -87,6 +87,7 @@ class Outcome(NamedTuple):
         return min(self.fractions(case))
 
 
+#: A rule: takes a case and whether machines stay whole, gives what came of it.
 Rule = Callable[[Case, bool], Outcome]
 
 
@@ -130,6 +131,7 @@ def _by(method: str, judge: Callable[..., Any], **reading: Any) -> Rule:
     return run
 
 
+#: The rules of the chapter, by name.
 RULES: dict[str, Rule] = {
     "pool": pour,
     "exact": _best,
@@ -165,6 +167,7 @@ def _equal_numbers(case: Case, exact: bool) -> Outcome:
     return Outcome((-2,) * len(vms), tuple(vms))
 
 
+#: Rules that break in one named way.
 BROKEN: dict[str, Rule] = {
     "in proportion": _proportional,
     "minima only": _minima_only,
@@ -206,6 +209,7 @@ def total_cost(case: Case, outcome: Outcome, tariff: Tariff) -> Fraction:
 
 
 def mean_fraction(case: Case, vms: Sequence[Number]) -> Fraction:
+    """Mean of given / wanted."""
     return sum((Fraction(v, a) for v, a in zip(vms, case.max_vms, strict=True)), Fraction(0)) / len(vms)
 
 

@@ -339,8 +339,17 @@ class Statement(BaseStatement[_Encoding, _World]):
 
     Attributes
     ----------
-    locator, text, index, indices, encode, judge
-        As in :class:`fairbook.smt._settle.BaseStatement`; the first entry k of an index is the number of nodes.
+    locator : str
+        Where the paper makes it; "ours" where it does not.
+    text : str
+    index : str
+        Names of the entries of a case's index, counted from 1 as in the paper; the first, k, is the number of nodes.
+    indices : callable
+        All cases with up to n users.
+    encode : callable
+        Hypothesis and conclusion over an encoding.
+    judge : callable
+        The same over an instance in fractions.
     caught : dict of str to int
         Mutants that must refute the statement under every grant for which it holds, each with the number of nodes at
         which they do (two resources).

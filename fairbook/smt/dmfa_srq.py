@@ -325,8 +325,19 @@ class Statement(BaseStatement[_Encoding, _World]):
 
     Attributes
     ----------
-    locator, text, index, indices, encode, judge, caught
-        As in :class:`fairbook.smt._settle.BaseStatement`.
+    locator : str
+        Where the paper makes it; "ours" where it does not.
+    text : str
+    index : str
+        Names of the entries of a case's index, counted from 1 as in the paper.
+    indices : callable
+        All cases with up to n users.
+    encode : callable
+        Hypothesis and conclusion over an encoding.
+    judge : callable
+        The same over an instance in fractions.
+    caught : dict of str to int
+        Mutants that must refute the statement, each with the number of users at which it does (two resources).
     size : callable
         Number of users that a case needs; `whole` overrides it by n.
     liars : callable

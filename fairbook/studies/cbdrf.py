@@ -46,14 +46,18 @@ __all__ = [
     "parameters",
 ]
 
+#: Root of every random stream.
 SEED = 2014
 RUNS = 200
+#: Data files, below ``data/``, on which the stored results depend.
 DATA = ()
 
 #: The paper's pool, the ranges of its demands, its threshold, and how many phases it runs.
 POOL = (500.0, 50_000.0)
+#: Names of the resources of the paper's pool.
 RESOURCES = ("CPU", "memory")
 RANGES = ((20.0, 100.0), (300.0, 1000.0))
+#: The paper's threshold: who releases less than this part of what it was granted loses credit.
 RHO = 0.75
 PHASES = 10
 

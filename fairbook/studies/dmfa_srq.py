@@ -49,9 +49,12 @@ __all__ = [
     "trace_requests",
 ]
 
+#: Root of every random stream.
 SEED = 2016
+#: Numbers of users.
 SIZES = (20, 100, 500)
 RUNS = 1000
+#: What is measured after each arrival.
 MEASURES = ("min_level", "sum_shares", "cpu", "memory")
 DATA = ("google2011.json",)
 

@@ -77,9 +77,13 @@ __all__ = [
     "readings",
 ]
 
+#: Root of every random stream.
 SEED = 2016
+#: Numbers of users.
 SIZES = (60, 120, 180, 240, 300)
+#: Repetitions of each size.
 RUNS = (200, 200, 200, 200, 200)
+#: Data files, below ``data/``, on which the stored results depend.
 DATA = ("google2011.json", "google2011_machines.csv", "google2011_requests.csv")
 
 #: Table 1: CPU and memory of a machine as parts of the largest, and how many there are (Reiss et al., SoCC 2012).
@@ -91,7 +95,9 @@ MACHINES: tuple[tuple[float, float, int], ...] = (
 USERS: tuple[tuple[int, int], ...] = (*((c, m) for c in range(1, 5) for m in range(1, 5)), (2, 3), (3, 2), (2, 2),
                                       (3, 3))
 
+#: Rules that are compared.
 MECHANISMS = ("gdrf", "mdrf_entropy", "mdrf_type", "drfh_best_fit", "drfh_first_fit", "per_server_drf")
+#: Those that GDRF is compared with.
 BASELINES = MECHANISMS[1:]
 
 #: What is measured on a placement, see :func:`curves`.
@@ -151,6 +157,7 @@ class Example(NamedTuple):
     counts: tuple[int, ...]
 
 
+#: A worked example: three users on two machines.
 EXAMPLE = Example(("A", "B", "C"), ((2, 1), (1, 2), (2, 2)), ((8, 4), (4, 8)), (1, 2))
 
 _Pair = tuple[Fraction, Fraction]
@@ -677,6 +684,7 @@ def conclusions(frame: pd.DataFrame) -> pd.DataFrame:
 #: Readings of GDRF in which lies are tried, and the factors by which a liar overstates each resource.
 LIED_TO: dict[str, Settings] = {
     "GDRF": {}, "types as printed": {"match": "same"}, "least share": {"least": "dominant_share"}}
+#: What a lie multiplies demands by.
 FACTORS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0)
 
 

@@ -65,11 +65,15 @@ __all__ = [
     "second_workload",
 ]
 
+#: Root of every random stream.
 SEED = 2019
 RUNS = 100
+#: Numbers of users.
 SIZES = (5, 20, 100)
+#: Periods of a run.
 PERIODS = 20
 MEMORY_GB = 40.0
+#: Data files, below ``data/``, on which the stored results depend.
 DATA = ("alibaba2017.json",)
 
 #: Machines of one user, (number, cores, GB): below 100 users and from 100 on. Table 1 has lost its separators; "table"
@@ -85,7 +89,9 @@ ALONE: tuple[Alone, ...] = ("bundles", "whole_bundles", "resources")
 Unserved = Literal["waits", "expires"]
 UNSERVED: tuple[Unserved, ...] = ("waits", "expires")
 
+#: Rules that are compared.
 MECHANISMS = ("tv_drf", "optimum", "memoryless", "alone")
+#: What is measured in each period.
 MEASURES = ("min_share", "cpu", "memory", "total_share", "min_beta", "min_ratio", "behind", "served")
 
 #: Below this a difference is rounding.
@@ -134,6 +140,7 @@ class Example(NamedTuple):
     first: tuple[int, int]
 
 
+#: The paper's worked example.
 EXAMPLE = Example(((50, 50), (50, 50)), (((2, 1), (1, 1)), ((5, 5), (20, 10))), (15, 70))
 
 #: Moments of the second period: what the paper says that A and B have of it, and their coefficients.
@@ -845,9 +852,9 @@ def gaps(
     -------
     DataFrame
         One row per ``n``, ``unserved`` and ``packing`` ("machines": as they are; "merged": one machine that has all
-        they have, so that whole tasks are the only difference). Of |G - optimum's G| in units of the user's largest
-        step r / w so far, over users, periods and runs: ``mean``, ``median``, ``p95`` (95 %), ``worst``, ``beyond``
-        (part that is more than one step); ``end_mean``, ``end_worst`` after the last period. Parts of what the optimum
+        they have, so that whole tasks are the only difference). Of ``abs(G - G of the optimum)`` in units of the
+        user's largest step r / w so far, over users, periods and runs: ``mean``, ``median``, ``p95`` (95 %),
+        ``worst``, ``beyond`` (part that is more than one step); ``end_mean``, ``end_worst`` after the last period. Parts of what the optimum
         has, mean and least over periods and runs: ``min_share``, ``min_share_least`` (least G of any user),
         ``total_share``, ``total_share_least`` (sum of w G). ``runs``.
     """

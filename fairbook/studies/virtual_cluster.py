@@ -69,8 +69,11 @@ __all__ = [
     "trace",
 ]
 
+#: Root of every random stream.
 SEED = 2011
+#: Repetitions.
 RUNS = 200
+#: Data files, below ``data/``, on which the stored results depend.
 DATA = ("google2011.json", "google2011_requests.csv")
 
 
@@ -82,6 +85,7 @@ class Size(NamedTuple):
     least: int
 
 
+#: Sizes of instances, by name.
 SIZES: dict[str, Size] = {"small": Size(5, 320, 50), "large": Size(8, 1000, 90)}
 
 #: What "variance 10" may mean, as a standard deviation in VMs.
@@ -791,6 +795,7 @@ def packing(seed: int = SEED, *, run: int = 16, users: int = 13, size: str = "sm
 #: have all that they want, who keep it; the best static allocation at each moment, with users moved at will.
 POLICIES = ("gap, surplus", "gap, printed", "tolerance, surplus", "tolerance, printed", "reshare", "maxima only",
             "optimum, free moves")
+#: Loads: all that is wanted over all there is.
 LOADS = (0.8, 1.2, 1.6, 2.0)
 _WARM = 2.0  # stays before anything is measured
 

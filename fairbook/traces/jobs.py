@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["After", "BatchJobs", "DealtJobs", "Merge", "SampledJobs"]
 
 _MOST_CELLS: Final = 2**27
+#: How groups of one job with different requests are merged: into their mean, or queued one after the other.
 Merge = Literal["mean", "queue"]
+#: What a user does once its job has ended: nothing, or the job again.
 After = Literal["idle", "cycle"]
 
 

@@ -1,0 +1,109 @@
+"""The API reference describes every public name once, and the page on the command line every option."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+import fairbook
+from fairbook.cli import _parser
+from tests.conftest import Book
+from tools import api_pages
+
+BOOK = api_pages.PAGES.parent
+TEXTS = {path.name: path.read_text("utf8") for path in sorted(api_pages.PAGES.glob("*.md"))}
+
+
+def wanted() -> set[str]:
+    return {entry.name for entry in api_pages.entries().values()}
+
+
+def faults(texts: dict[str, str]) -> list[str]:
+    """List public names that the pages do not describe, or describe twice."""
+    counted = Counter(name for text in texts.values() for name in api_pages.described(text))
+    missing = [f"{name} is described on no page below book/api/" for name in sorted(wanted() - set(counted))]
+    return missing + [f"{name} is described {n} times" for name, n in counted.items() if n > 1]
+
+
+def test_every_public_name_is_described_once() -> None:
+    assert faults(TEXTS) == []
+    names = {f"fairbook.{name}" for name in fairbook.__all__}
+    rooms = {f"fairbook.{name}" for name in ("claims", "figures", "metrics", "oracles", "properties", "results", "smt",
+                                             "studies", "tables", "traces")}
+    assert names - rooms <= wanted()
+    for room in rooms:  # a room whose names all live in its modules has those described
+        assert any(name.startswith(room + ".") for name in wanted()), room
+
+
+def test_a_name_left_out_or_described_twice_is_noticed() -> None:
+    fewer = TEXTS | {"metrics.md": TEXTS["metrics.md"].replace("{api} fairbook.metrics", "{note}")}
+    assert "fairbook.metrics.jain_index is described on no page below book/api/" in faults(fewer)
+    twice = TEXTS | {"more.md": "```{api}\nfairbook.drf\n```\n"}
+    assert faults(twice) == ["fairbook.drf is described 2 times"]
+    with pytest.raises(KeyError):
+        list(api_pages.described("```{api}\nfairbook.no_such_name\n```\n"))
+    with pytest.raises(ValueError, match="no public module"):
+        list(api_pages.described("```{api} fairbook.no_such_module\n```\n"))
+
+
+def test_every_public_name_says_what_it_is() -> None:
+    silent = [name for name in sorted(wanted()) if not api_pages.first_sentence(api_pages.entries()[name])]
+    assert silent == ["fairbook.__version__"]
+
+
+def test_names_lead_to_where_a_thing_is_described() -> None:
+    entries = api_pages.entries()
+    assert entries["fairbook.mechanisms.drf.drf"].name == "fairbook.drf"
+    assert entries["fairbook.traces.alibaba2017.DealtJobs"].name == "fairbook.traces.jobs.DealtJobs"
+    # equal numbers of different studies are different constants; one that a package hands on is one
+    assert entries["fairbook.studies.gdrf.SEED"] is not entries["fairbook.studies.dmfa_srq.SEED"]
+    assert entries["fairbook.properties.dmfa_srq.MUTANTS"].name == "fairbook.properties.MUTANTS"
+
+
+def test_orders_of_growth_are_typeset_and_code_is_left_alone() -> None:
+    lines = ["Cost O(n log n + n m^2); ``O(1)`` stays.", ">>> O(n)", "O((n + t) (m + log n)) for t tasks"]
+    api_pages.typeset_costs(None, "function", "", None, None, lines)
+    assert lines == [r"Cost :math:`O(n \log n + n m^2)`; ``O(1)`` stays.", ">>> O(n)",
+                     r":math:`O((n + t) (m + \log n))` for t tasks"]  # fmt: skip
+
+
+def test_a_first_sentence_does_not_end_at_an_abbreviation() -> None:
+    assert api_pages.first_sentence(api_pages.entries()["fairbook.drf"]).endswith("(Ghodsi et al. 2011).")
+
+
+# --------------------------------------------------------------------------------------------- the command line
+
+
+def options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    for action in parser._actions:
+        if not isinstance(action, argparse._SubParsersAction):
+            yield from (name for name in action.option_strings if name not in ("-h", "--help"))
+
+
+def test_every_command_and_option_is_on_the_page() -> None:
+    page = api_pages.expand(TEXTS["commands.md"])
+    sections = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", page, flags=re.DOTALL | re.MULTILINE))
+    parsers = {parser.prog: parser for parser in (_parser(), *api_pages.parsers(_parser()))}
+    assert set(sections) == set(parsers)
+    assert {"fairbook allocate", "fairbook traces digest"} <= set(parsers)
+    for prog, parser in parsers.items():
+        for name in options(parser):
+            assert re.search(rf"^`[^\n]*{name}[ `][^\n]*\n: \S", sections[prog], flags=re.MULTILINE), (prog, name)
+
+
+def test_help_is_not_read_as_markup() -> None:
+    assert api_pages._words("a_b *c* `d_e` with --f-g") == r"a\_b \*c\* `d_e` with `--f-g`"
+
+
+@pytest.mark.book
+def test_the_built_pages_hold_every_name(book: Book) -> None:
+    pages = {path.name: path.read_text("utf8") for path in (book.html / "book" / "api").glob("*.html")}
+    anchors = {found for text in pages.values() for found in re.findall(r'id="(fairbook\.[\w.]+)"', text)}
+    assert wanted() <= anchors
+    assert "{api}" not in "".join(pages.values())
+    assert ":math:" not in pages["mechanisms.html"]
+    assert "&gt;&gt;&gt;" in pages["mechanisms.html"]  # doctests are shown

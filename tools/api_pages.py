@@ -1,0 +1,379 @@
+"""Sphinx extension: the API reference and the page on the command line, made from the code while the book is built.
+
+A page asks for them by a block that holds nothing else:
+
+    ```{api} fairbook.metrics        every name in ``__all__`` of the module, a table first
+    ```
+    ```{api}                         these names, one a line
+    fairbook.drf
+    fairbook.drf_by_task
+    ```
+    ```{commands}                    every command of the command line, with its options
+    ```
+
+Each object is described once, under the shortest name that a caller can use (``fairbook.drf``, not
+``fairbook.mechanisms.drf.drf``); references by any of its other names lead there. What the text says comes from
+docstrings, ``#:`` comments and the parsers themselves, so that it cannot go stale.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import pkgutil
+import re
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import fairbook
+
+BLOCK = re.compile(r"^```\{(api|commands)\}[ \t]*(\S*)[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+PAGES = Path(__file__).resolve().parents[1] / "book" / "api"
+#: The command line has a page of its own, made from its parsers.
+LEFT_OUT = ("fairbook.cli",)
+WIDTH = 78
+#: Longest value of a constant that is shown; longer ones are described by their comment.
+LONGEST_VALUE = 40
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One public object: the name under which it is described, where it is defined, and its other names."""
+
+    name: str
+    home: str
+    kind: str
+    value: Any
+    aliases: tuple[str, ...]
+
+
+@cache
+def rooms() -> dict[str, tuple[str, ...]]:
+    """Give every public module with an ``__all__``, and the names there that are not modules themselves."""
+    found = {}
+    for info in [None, *pkgutil.walk_packages(fairbook.__path__, "fairbook.")]:
+        name = info.name if info else "fairbook"
+        if any(part.startswith("_") for part in name.split(".")) or name.startswith(LEFT_OUT):
+            continue
+        module = importlib.import_module(name)
+        names = tuple(n for n in getattr(module, "__all__", ()) if not isinstance(getattr(module, n), types.ModuleType))
+        if names:
+            found[name] = names
+    return found
+
+
+@cache
+def entries() -> dict[str, Entry]:
+    """Give every public object by each of its names."""
+    names: dict[tuple[int, str], list[str]] = {}
+    for module, members in rooms().items():
+        for member in members:
+            value = getattr(importlib.import_module(module), member)
+            # constants may be equal by accident: they are the same only if they also share their name
+            names.setdefault((id(value), member), []).append(f"{module}.{member}")
+    found: dict[str, Entry] = {}
+    for same in names.values():
+        for group in _groups(same):
+            module, member = group[0].rsplit(".", 1)
+            value = getattr(importlib.import_module(module), member)
+            kind = "class" if inspect.isclass(value) else "function" if inspect.isroutine(value) else "data"
+            if kind == "class" and issubclass(value, BaseException):
+                kind = "exception"
+            home = f"{value.__module__}.{value.__qualname__}" if kind != "data" else max(group, key=len)
+            entry = Entry(group[0], home, kind, value, tuple(dict.fromkeys([*group[1:], home])))
+            found |= dict.fromkeys([entry.name, *entry.aliases], entry)
+    return found
+
+
+def _groups(names: list[str]) -> list[list[str]]:
+    """Split names of one value: constants of two modules are two constants unless a package hands one on."""
+    ordered = sorted(names, key=lambda name: (name.count("."), name))
+    first = importlib.import_module(ordered[0].rsplit(".", 1)[0])
+    value = getattr(first, ordered[0].rsplit(".", 1)[1])
+    if inspect.isclass(value) or inspect.isroutine(value):
+        home = f"{value.__module__}.{value.__qualname__}"
+        # of names equally short the one where the thing is defined
+        return [sorted(ordered, key=lambda name: (name.count("."), name != home, name))]
+    groups: list[list[str]] = []
+    for name in ordered:
+        package = next((g for g in groups if name.startswith(g[0].rsplit(".", 1)[0] + ".")), None)
+        if package is None:
+            groups.append([name])
+        else:
+            package.append(name)
+    return groups
+
+
+def asked(argument: str, body: str) -> tuple[list[Entry], list[Entry]]:
+    """Give what an ``api`` block describes, and what it only points to since it is described elsewhere."""
+    if not argument:
+        return [entries()[name] for name in body.split()], []
+    if argument not in rooms():
+        raise ValueError(f"{argument} is no public module with an __all__")
+    own = [entries()[f"{argument}.{name}"] for name in rooms()[argument]]
+    here = [entry for entry in own if entry.name.rsplit(".", 1)[0] == argument]
+    order = {"exception": 0, "function": 1, "class": 2, "data": 3}
+    here.sort(key=lambda entry: order[entry.kind])
+    return here, [entry for entry in own if entry not in here]
+
+
+def described(text: str) -> Iterator[str]:
+    """Yield the names that the ``api`` blocks of a page describe."""
+    for kind, argument, body in BLOCK.findall(text):
+        if kind == "api":
+            yield from (entry.name for entry in asked(argument, body)[0])
+
+
+# ------------------------------------------------------------------------------------------------- the reference
+
+
+def comments(module: str) -> dict[str, list[str]]:
+    """Give the ``#:`` comments of a module's constants."""
+    from sphinx.pycode import ModuleAnalyzer
+
+    analyzer = ModuleAnalyzer.for_module(module)
+    analyzer.analyze()
+    return {name: lines for (owner, name), lines in analyzer.attr_docs.items() if not owner}
+
+
+def first_sentence(entry: Entry) -> str:
+    """Give what a table says of an object: the first sentence of its docstring or comment."""
+    if entry.kind == "data":
+        text = " ".join(comment_of(entry))
+    else:
+        text = " ".join((inspect.getdoc(entry.value) or "").split("\n\n")[0].split())
+    matched = re.match(r"(.+?)[.:](?=\s+[A-Z`]|\s*$)", text)  # not at the full stop of "et al. 2011"
+    return f"{matched[1]}." if matched else text
+
+
+def comment_of(entry: Entry) -> list[str]:
+    """Give the comment on a constant, from whichever module makes it."""
+    for name in reversed([entry.name, *entry.aliases]):
+        module, member = name.rsplit(".", 1)
+        if found := comments(module).get(member):
+            return found
+    return []
+
+
+def shown_value(value: Any) -> str | None:
+    """Give the value of a constant where it is short and says the same on every machine."""
+    if isinstance(value, (str, int, float, tuple)) and len(repr(value)) <= LONGEST_VALUE:
+        return repr(value)
+    return None
+
+
+def _private_base(value: type) -> bool:
+    return any(base.__module__.startswith("fairbook") and "._" in base.__module__ for base in value.__mro__[1:])
+
+
+def rst(entry: Entry) -> list[str]:
+    """Write the directive that describes one object."""
+    if entry.kind == "data":
+        value = shown_value(entry.value)
+        module, _, member = entry.name.rpartition(".")
+        lines = [f".. py:data:: {member}", f"   :module: {module}"] + ([f"   :value: {value}"] if value else [])
+        return [*lines, "", *(f"   {line}" for line in comment_of(entry)), ""]
+    lines = [f".. auto{entry.kind}:: {entry.name}"]
+    if entry.kind == "class":
+        lines += ["   :members:"]
+        if _private_base(entry.value):  # what a private base offers would be described nowhere else
+            others = [b.__name__ for b in entry.value.__mro__[1:] if "._" not in b.__module__]
+            lines += [f"   :inherited-members: {', '.join(others)}"]
+    return [*lines, ""]
+
+
+ROLES = {"class": "class", "exception": "exc", "function": "func", "data": "data"}
+
+
+def reference(argument: str, body: str) -> str:
+    """Write what replaces an ``api`` block: a table of the names, then each of them."""
+    here, elsewhere = asked(argument, body)
+    lines = ["````{eval-rst}"]
+    lines += [f".. automodule:: {argument}", ""] if argument else [".. py:currentmodule:: fairbook", ""]
+    if len(here) > 1:
+        lines += [".. list-table::", "   :widths: auto", "   :class: api-names", ""]
+        for entry in here:
+            link = f":py:{ROLES[entry.kind]}:`~{entry.name}`"
+            lines += [f"   * - {link}", f"     - {first_sentence(entry) or '-'}"]
+        lines += [""]
+    if elsewhere:
+        links = (f":py:{ROLES[entry.kind]}:`{entry.name}`" for entry in elsewhere)
+        lines += [f"``{argument}`` also offers {', '.join(links)}.", ""]
+    for entry in here:
+        lines += rst(entry)
+    return "\n".join([*lines, "````"])
+
+
+# ----------------------------------------------------------------------------------------------- the command line
+
+
+def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yield the parsers of all commands below one, in the order in which ``--help`` lists them."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in dict.fromkeys(action.choices.values()):
+                yield below
+                yield from parsers(below)
+
+
+def _plain(text: str) -> str:
+    """Escape what Markdown would read as markup."""
+    return re.sub(r"([\\`*_{}\[\]<>|$])", r"\\\1", text)
+
+
+def _words(text: str) -> str:
+    """Write help text as Markdown: what it puts between backquotes stays code, and so do options."""
+    parts = re.split(r"(`[^`]+`|(?<![\w-])--[a-z][a-z-]*)", text)
+    return "".join(p if p.startswith("`") else f"`{p}`" if p.startswith("--") else _plain(p) for p in parts)
+
+
+def _description(text: str) -> Iterator[str]:
+    """Write a parser's description: what it aligns in two columns becomes a list of terms."""
+    for line in text.splitlines():
+        aligned = re.match(r"\s+(\S+(?: \S+)*?)\s{2,}(\S.*)", line)
+        if aligned:
+            yield from (f"`{aligned[1]}`", f": {_words(aligned[2])}", "")
+        else:
+            yield from (_words(line.strip()[:1].upper() + line.strip()[1:]), "")
+
+
+def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    formatter = argparse.HelpFormatter(parser.prog, width=WIDTH)
+    for action in sorted(parser._actions, key=lambda action: bool(action.option_strings)):
+        if isinstance(action, (argparse._HelpAction, argparse._SubParsersAction)) or action.help == argparse.SUPPRESS:
+            continue
+        if action.option_strings:
+            takes = "" if action.nargs == 0 else " " + formatter._format_args(action, action.dest.upper())
+            term = ", ".join(f"`{name}{takes}`" for name in action.option_strings)
+        else:
+            term = f"`{formatter._format_args(action, action.dest)}`"
+        yield f"{term}{' (required)' if action.option_strings and action.required else ''}"
+        yield f": {_words(formatter._expand_help(action)) if action.help else ''}"
+        yield ""
+
+
+def commands() -> str:
+    """Write what replaces a ``commands`` block: each command's description, usage, options and examples."""
+    from fairbook.cli import _parser
+
+    top, lines = _parser(), []
+    for parser in (top, *parsers(top)):
+        parser.formatter_class = lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=WIDTH)
+        lines += [f"## {parser.prog}", "", *_description(parser.description or "")]
+        lines += ["```text", parser.format_usage().removeprefix("usage: ").rstrip(), "```", "", *_options(parser)]
+        for paragraph in (parser.epilog or "").split("\n\n"):
+            head, _, rest = paragraph.partition("\n")
+            if rest:
+                lines += [f"{_words(head.removesuffix(':').capitalize())}:", "", "```bash", inspect.cleandoc(rest),
+                          "```", ""]
+            elif head:
+                lines += [f"{_words(head[0].upper() + head[1:])}.", ""]
+    return "\n".join(lines)
+
+
+# --------------------------------------------------------------------------------------------------------- Sphinx
+
+
+def expand(text: str) -> str:
+    """Replace the blocks of a page by what they ask for."""
+    return BLOCK.sub(lambda block: commands() if block[1] == "commands" else reference(block[2], block[3]), text)
+
+
+def read_source(app: Any, docname: str, source: list[str]) -> None:
+    """Expand the pages of the reference before they are parsed."""
+    if docname.startswith("book/api/"):
+        source[0] = expand(source[0])
+
+
+def shown_signature(app: Any, what: str, name: str, obj: Any, *_: Any) -> tuple[str, str] | None:
+    """Leave out signatures that say nothing: those of exceptions without their own, and of protocols."""
+    if what in ("class", "exception") and (
+        getattr(obj, "_is_protocol", False) or (what == "exception" and "__init__" not in vars(obj))
+    ):
+        return "", ""
+    return None
+
+
+def skipped(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out the fields of named tuples, whose docstrings say only that they are fields."""
+    return True if type(obj).__name__ == "_tuplegetter" else None
+
+
+COLON = "\ue000"
+
+
+def keep_colons(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Hide the colons of a property's first line from napoleon, which takes what stands before one for a type."""
+    if what in ("property", "attribute", "data") and lines:
+        lines[0] = re.sub(r"(?<!:):(?!:)(?=\s|$)", COLON, lines[0])
+
+
+def finish_fields(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Undo :func:`keep_colons` once napoleon is through, and make links of the types that are returned."""
+    for i, line in enumerate(lines):
+        line = line.replace(COLON, ":")
+        if found := re.match(r"\s*:returns: \*(\w+)\*", line):
+            home = getattr(obj, "__module__", "")
+            entry = entries().get(f"fairbook.{found[1]}") or entries().get(f"{home}.{found[1]}")
+            if entry is not None:
+                line = line.replace(f"*{found[1]}*", f":py:class:`~{entry.name}`", 1)
+        lines[i] = line
+
+
+def typeset_costs(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Typeset orders of growth, which docstrings write as O(n m^2)."""
+    for i, line in enumerate(lines):
+        if ">>>" in line or "O(" not in line or "math:" in line:
+            continue
+        parts = re.split(r"(``[^`]*``)", line)
+        lines[i] = "".join(p if p.startswith("``") else _typeset(p) for p in parts)
+
+
+def _typeset(text: str) -> str:
+    def tex(found: re.Match[str]) -> str:
+        inner = re.sub(r"\blog\b", r"\\log", found[1])
+        inner = re.sub(r"(?<![\\\w])[A-Za-z]{2,}\b", lambda word: rf"\text{{ {word[0]} }}", inner)
+        return rf":math:`O({inner.replace(' * ', ' ')})`"
+
+    return re.sub(r"\bO\(((?:[^()]|\([^()]*\))+)\)", tex, text)
+
+
+def resolve(app: Any, env: Any, node: Any, content: Any) -> Any:
+    """Lead a reference by another name of an object to the place where it is described."""
+    if node.get("refdomain") != "py":
+        return None
+    target, known = node["reftarget"], entries()
+    entry = known.get(target)
+    if entry is None and node.get("reftype") == "mod":  # a module without a block of its own: its first object
+        entry = next((e for e in known.values() if e.home.rpartition(".")[0] == target), None)
+    if entry is None:
+        owner, _, member = target.rpartition(".")
+        if owner in known:  # a method, by another name of its class
+            return _link(app, env, node, content, f"{known[owner].name}.{member}")
+        alike = {e.name: e for name, e in known.items() if name.endswith(f".{target}")}
+        near = [e for e in alike.values() if e.home.startswith(("fairbook.mechanisms", "fairbook.model"))]
+        entry = next(iter(alike.values())) if len(alike) == 1 else near[0] if len(near) == 1 else None
+    return None if entry is None else _link(app, env, node, content, entry.name)
+
+
+def _link(app: Any, env: Any, node: Any, content: Any, name: str) -> Any:
+    return env.get_domain("py").resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, content)
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Register with Sphinx."""
+    for extension in ("sphinx.ext.autodoc", "sphinx.ext.napoleon"):
+        app.setup_extension(extension)
+    app.connect("source-read", read_source)
+    app.connect("autodoc-process-signature", shown_signature)
+    app.connect("autodoc-skip-member", skipped)
+    app.connect("autodoc-process-docstring", keep_colons, priority=400)  # napoleon comes at 500
+    app.connect("autodoc-process-docstring", typeset_costs, priority=400)
+    app.connect("autodoc-process-docstring", finish_fields, priority=600)
+    app.connect("missing-reference", resolve)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
