@@ -854,9 +854,9 @@ def gaps(
         One row per ``n``, ``unserved`` and ``packing`` ("machines": as they are; "merged": one machine that has all
         they have, so that whole tasks are the only difference). Of ``abs(G - G of the optimum)`` in units of the
         user's largest step r / w so far, over users, periods and runs: ``mean``, ``median``, ``p95`` (95 %),
-        ``worst``, ``beyond`` (part that is more than one step); ``end_mean``, ``end_worst`` after the last period. Parts of what the optimum
-        has, mean and least over periods and runs: ``min_share``, ``min_share_least`` (least G of any user),
-        ``total_share``, ``total_share_least`` (sum of w G). ``runs``.
+        ``worst``, ``beyond`` (part that is more than one step); ``end_mean``, ``end_worst`` after the last period.
+        Parts of what the optimum has, mean and least over periods and runs: ``min_share``, ``min_share_least`` (least
+        G of any user), ``total_share``, ``total_share_least`` (sum of w G). ``runs``.
     """
     parts = []
     for n, queue in product(_sizes(sizes, "sizes"), _chosen(unserved, "unserved", UNSERVED)):
