@@ -64,11 +64,17 @@ def test_names_lead_to_where_a_thing_is_described() -> None:
     assert entries["fairbook.properties.dmfa_srq.MUTANTS"].name == "fairbook.properties.MUTANTS"
 
 
-def test_orders_of_growth_are_typeset_and_code_is_left_alone() -> None:
-    lines = ["Cost O(n log n + n m^2); ``O(1)`` stays.", ">>> O(n)", "O((n + t) (m + log n)) for t tasks"]
-    api_pages.typeset_costs(None, "function", "", None, None, lines)
-    assert lines == [r"Cost :math:`O(n \log n + n m^2)`; ``O(1)`` stays.", ">>> O(n)",
-                     r":math:`O((n + t) (m + \log n))` for t tasks"]  # fmt: skip
+def test_formulas_are_typeset_and_code_is_left_alone() -> None:
+    lines = ["Cost O(n log n + n m^2); ``O(1)`` stays.", ">>> w_i, O(n)", "w_i stays", "", "O((n + t) (m + log n))",
+             "y_i^k = max(M^k, y_i^{k-1}), not max_tasks, ``x_i`` or *y_i*; 10^6 of w_ij."]  # fmt: skip
+    api_pages.typeset(None, "function", "", None, None, lines)
+    assert lines == [
+        r"Cost :math:`O(n \log n + n m^2)`; ``O(1)`` stays.", ">>> w_i, O(n)", "w_i stays", "",
+        r":math:`O((n + t) (m + \log n))`",
+        "y_i^k = max(M^k, y_i^{k-1}), not max_tasks, ``x_i`` or *y_i*; 10^6 of w_ij.".replace(
+            "y_i^k =", ":math:`y_{i}^{k}` =").replace("M^k", ":math:`M^{k}`").replace("y_i^{k-1}", ":math:`y_{i}^{k-1}`")
+        .replace("10^6", ":math:`10^{6}`").replace("w_ij", ":math:`w_{ij}`"),
+    ]  # fmt: skip
 
 
 def test_a_first_sentence_does_not_end_at_an_abbreviation() -> None:

@@ -177,7 +177,7 @@ def rst(entry: Entry) -> list[str]:
         value = shown_value(entry.value)
         module, _, member = entry.name.rpartition(".")
         lines = [f".. py:data:: {member}", f"   :module: {module}"] + ([f"   :value: {value}"] if value else [])
-        return [*lines, "", *(f"   {line}" for line in comment_of(entry)), ""]
+        return [*lines, "", *(f"   {typeset_text(line)}" for line in comment_of(entry)), ""]
     lines = [f".. auto{entry.kind}:: {entry.name}"]
     if entry.kind == "class":
         lines += ["   :members:"]
@@ -199,7 +199,7 @@ def reference(argument: str, body: str) -> str:
         lines += [".. list-table::", "   :widths: auto", "   :class: api-names", ""]
         for entry in here:
             link = f":py:{ROLES[entry.kind]}:`~{entry.name}`"
-            lines += [f"   * - {link}", f"     - {first_sentence(entry) or '-'}"]
+            lines += [f"   * - {link}", f"     - {typeset_text(first_sentence(entry)) or '-'}"]
         lines += [""]
     if elsewhere:
         links = (f":py:{ROLES[entry.kind]}:`{entry.name}`" for entry in elsewhere)
@@ -325,22 +325,45 @@ def finish_fields(app: Any, what: str, name: str, obj: Any, options: Any, lines:
         lines[i] = line
 
 
-def typeset_costs(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Typeset orders of growth, which docstrings write as O(n m^2)."""
+#: What no formula is looked for in: code, roles and references, bold and italic words.
+MARKUP = re.compile(r"(``[^`]*``|(?::[\w:]+:)?`[^`]*`_{0,2}|\*\*?[^*]+\*\*?)")
+ORDER = re.compile(r"\bO\(((?:[^()]|\([^()]*\))+)\)")
+#: A letter with an index or an exponent, as docstrings write them: x_i^k, W_k, y_i^{k-1}, n^2; also 10^6.
+SYMBOL = re.compile(
+    r"(?<![^\s(\[{<\"'/|-])([A-Za-z]|\d+(?=\^))(?:_(\w{1,3}|\{[^{}]+\}))?(?:\^(-?\w{1,2}|\{[^{}]+\}))?"
+    r"(?![^\s)\]}>\"'/.,:;!?-])"
+)
+
+
+def typeset(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Typeset orders of growth and indexed letters, which docstrings write as O(n m^2) and x_i^k; leave code alone."""
+    in_code = False
     for i, line in enumerate(lines):
-        if ">>>" in line or "O(" not in line or "math:" in line:
-            continue
-        parts = re.split(r"(``[^`]*``)", line)
-        lines[i] = "".join(p if p.startswith("``") else _typeset(p) for p in parts)
+        in_code = line.lstrip().startswith(">>>") or (in_code and bool(line.strip()))
+        if not in_code:
+            lines[i] = typeset_text(line)
 
 
-def _typeset(text: str) -> str:
-    def tex(found: re.Match[str]) -> str:
-        inner = re.sub(r"\blog\b", r"\\log", found[1])
-        inner = re.sub(r"(?<![\\\w])[A-Za-z]{2,}\b", lambda word: rf"\text{{ {word[0]} }}", inner)
-        return rf":math:`O({inner.replace(' * ', ' ')})`"
+def typeset_text(text: str) -> str:
+    """Typeset one line."""
+    for pattern, tex in ((ORDER, _order), (SYMBOL, _symbol)):
+        parts = MARKUP.split(text)
+        text = "".join(part if i % 2 else pattern.sub(tex, part) for i, part in enumerate(parts))
+    return text
 
-    return re.sub(r"\bO\(((?:[^()]|\([^()]*\))+)\)", tex, text)
+
+def _order(found: re.Match[str]) -> str:
+    inner = re.sub(r"\blog\b", r"\\log", found[1])
+    inner = re.sub(r"(?<![\\\w])[A-Za-z]{2,}\b", lambda word: rf"\text{{ {word[0]} }}", inner)
+    return rf":math:`O({inner.replace(' * ', ' ')})`"
+
+
+def _symbol(found: re.Match[str]) -> str:
+    base, below, above = found.groups()
+    if not (below or above):
+        return found[0]
+    index = f"_{{{below.strip('{}')}}}" if below else ""
+    return f":math:`{base}{index}" + (f"^{{{above.strip('{}')}}}`" if above else "`")
 
 
 def resolve(app: Any, env: Any, node: Any, content: Any) -> Any:
@@ -373,7 +396,7 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("autodoc-process-signature", shown_signature)
     app.connect("autodoc-skip-member", skipped)
     app.connect("autodoc-process-docstring", keep_colons, priority=400)  # napoleon comes at 500
-    app.connect("autodoc-process-docstring", typeset_costs, priority=400)
     app.connect("autodoc-process-docstring", finish_fields, priority=600)
+    app.connect("autodoc-process-docstring", typeset, priority=700)
     app.connect("missing-reference", resolve)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
