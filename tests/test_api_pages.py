@@ -71,9 +71,8 @@ def test_formulas_are_typeset_and_code_is_left_alone() -> None:
     assert lines == [
         r"Cost :math:`O(n \log n + n m^2)`; ``O(1)`` stays.", ">>> w_i, O(n)", "w_i stays", "",
         r":math:`O((n + t) (m + \log n))`",
-        "y_i^k = max(M^k, y_i^{k-1}), not max_tasks, ``x_i`` or *y_i*; 10^6 of w_ij.".replace(
-            "y_i^k =", ":math:`y_{i}^{k}` =").replace("M^k", ":math:`M^{k}`").replace("y_i^{k-1}", ":math:`y_{i}^{k-1}`")
-        .replace("10^6", ":math:`10^{6}`").replace("w_ij", ":math:`w_{ij}`"),
+        ":math:`y_{i}^{k}` = max(:math:`M^{k}`, :math:`y_{i}^{k-1}`), not max_tasks, ``x_i`` or *y_i*; "
+        ":math:`10^{6}` of :math:`w_{ij}`.",
     ]  # fmt: skip
 
 

@@ -147,8 +147,8 @@ def first_sentence(entry: Entry) -> str:
         text = " ".join(comment_of(entry))
     else:
         text = " ".join((inspect.getdoc(entry.value) or "").split("\n\n")[0].split())
-    matched = re.match(r"(.+?)[.:](?=\s+[A-Z`]|\s*$)", text)  # not at the full stop of "et al. 2011"
-    return f"{matched[1]}." if matched else text
+    matched = re.match(r"(.+?)\.(?=\s+[A-Z`]|\s*$)", text)  # not at the full stop of "et al. 2011"
+    return f"{matched[1]}." if matched else text.removesuffix(":")
 
 
 def comment_of(entry: Entry) -> list[str]:
