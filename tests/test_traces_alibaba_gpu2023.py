@@ -745,6 +745,7 @@ def test_the_facts_of_the_raw_files(shipped: Pods) -> None:
     assert facts["requested_in_trace"] == total
     assert facts["counts"]["distinct_requests_in_trace"] == len(frame.drop_duplicates(list(frame.columns[1:5])))
     assert (len(frame), len(nodes), nodes["gpu"].sum()) == (8_152, 1_523, 6_212)
+    assert frame["deletion_time"].min() < frame["creation_time"].max()  # never there all at once, says the book
     # how the two columns of GPUs relate
     assert set(frame["num_gpu"]) == {0, 1, 2, 4, 8}
     assert (frame["gpu_milli"][frame["num_gpu"] == 0] == 0).all()
