@@ -616,7 +616,7 @@ def test_rounding_joins_what_becomes_equal(tmp_path: Path) -> None:
 
 def test_comparing_quantisations(tmp_path: Path) -> None:
     pods = pod("a", 1_600, 16 * 1024, 0, 0) + pod("b", 1_600, 16 * 1024, 0, 0) + pod("c", 1_000, 24 * 1024, 1, 500)
-    write_both(tmp_path, pods, node("x", 16_000, 160 * 1024, 0, "") + node("y", 4_000, 96 * 1024, 1))
+    write_both(tmp_path, pods, node("x", 16_000, 160 * 1024, 0, "") + node("y", 8_000, 44 * 1024, 1))
     table = compare_quantisations(read_pods(tmp_path), [None, 2, 1])
     exact, two, one = (dict(row) for _, row in table.iterrows())
     assert exact == two | {"digits": 0}
@@ -626,8 +626,8 @@ def test_comparing_quantisations(tmp_path: Path) -> None:
     assert (one["changed"], one["worst_cpu"], one["worst_memory"]) == (1, pytest.approx(0.25), pytest.approx(0.25))
     assert one["cpu"] == pytest.approx(5 / 4.2 - 1)
     assert one["memory"] == pytest.approx(60 / 56 - 1)
-    # a, b: 10 and 2 fit the machines, then 8 and 2; c: 0 and 2, then 0 and 2
-    assert one["fits"] == pytest.approx(2 / 6)
+    # a, b: 10 fit x, then 8, and 2 fit y by memory, as before; c: x has no GPU, 1 fits y by memory, then 2
+    assert one["fits"] == pytest.approx(3 / 6)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
