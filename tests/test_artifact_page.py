@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import shlex
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
 import yaml
 
+import fairbook
 from fairbook import FairbookError, claims, cli
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -145,6 +148,21 @@ def test_the_first_commands_print_what_the_page_shows(
     assert cli.main(shlex.split(first)[1:]) == 0
     shown = capsys.readouterr().out
     assert [line.rstrip() for line in shown.splitlines()] == [line.rstrip() for line in block[2].splitlines()]
+
+
+def undocumented(functions: dict[str, Callable[..., object]]) -> list[str]:
+    """Return the functions whose documentation lacks parameters, result or an example that is run."""
+    wanted = ("Parameters\n---", "Returns\n---", ">>> ")
+    return [name for name, one in functions.items() if not all(word in (inspect.getdoc(one) or "") for word in wanted)]
+
+
+def test_every_public_function_is_documented_with_an_example() -> None:
+    public = {name: getattr(fairbook, name) for name in fairbook.__all__}
+    functions = {name: one for name, one in public.items() if inspect.isfunction(one)}
+    assert len(functions) > 10
+    assert undocumented(functions) == []
+    assert undocumented({"f": lambda: None}) == ["f"]
+    assert [name for name, one in public.items() if inspect.isclass(one) and not inspect.getdoc(one)] == []
 
 
 def paper_faults(text: str) -> list[str]:
