@@ -151,13 +151,21 @@ def test_one_command_writes_the_version_everywhere(copy: Path) -> None:
         return version_faults(version, citation, changelog)
 
     present = fairbook.__version__
-    before = (copy / "CHANGELOG.md").read_text("utf8")
-    bump.bump(copy, present, "2027-01-31")
-    assert faults(present) == []
+    # from a version not yet released, whatever the project's own is by now
+    latest = re.compile(r"^(## \[[^\]]+\]) - \S+$", flags=re.MULTILINE)
+    before = latest.sub(r"\1 - unreleased", (copy / "CHANGELOG.md").read_text("utf8"), count=1)
+    (copy / "CHANGELOG.md").write_text(before)
+    bump.bump(copy, "97.0")
+    assert faults("97.0") == []
+    renamed = before.replace(f"## [{present}] - unreleased", "## [97.0] - unreleased")
+    assert (copy / "CHANGELOG.md").read_text("utf8") == renamed
+    bump.bump(copy, "97.0", "2027-01-31")
+    assert faults("97.0") == []
     assert "date-released: 2027-01-31" in (copy / "CITATION.cff").read_text("utf8")
     assert citation_faults((copy / "CITATION.cff").read_text("utf8")) == []
     bump.bump(copy, "98.7.6")
     assert faults("98.7.6") == []
+    assert "## [98.7.6] - unreleased\n\n## [97.0] - 2027-01-31\n" in (copy / "CHANGELOG.md").read_text("utf8")
     assert "date-released" not in (copy / "CITATION.cff").read_text("utf8")
     assert before.split("\n## [")[1].split("\n", 1)[1] in (copy / "CHANGELOG.md").read_text("utf8")
     bump.bump(copy, "98.7.6", "2027-02-28")

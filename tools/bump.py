@@ -71,9 +71,10 @@ def bump(root: Path, version: str, date: str | None = None) -> None:
     texts = {}
     for name, (pattern, form) in PLACES.items():
         new = form.format(version=version, released=released, state=date or "unreleased")
-        if name == "CHANGELOG.md" and version != present:
-            new += "\n\n\\g<0>"  # the entries of the version before stay where they are
         text = (root / name).read_text(encoding="utf-8")
+        # Entries of a version that was released stay under it; those of one that was not belong to the new one.
+        if name == "CHANGELOG.md" and version != present and f"## [{present}] - unreleased\n" not in text:
+            new += "\n\n\\g<0>"
         texts[name] = re.sub(pattern, new, text, count=1, flags=re.MULTILINE)
     for name, text in texts.items():
         (root / name).write_text(text, encoding="utf-8")
