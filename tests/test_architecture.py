@@ -27,7 +27,7 @@ MAY: dict[str, set[str]] = {
     "traces": {"_files", "errors"},
     "properties": {"clusters", "errors", "mechanisms", "metrics", "model", "oracles", "placement"},
     "results": {"_files", "errors", "traces"},
-    "sweeps": {"_files", "errors", "results"},
+    "sweeps": {"errors", "results", "traces"},
     "studies": {"clusters", "errors", "mechanisms", "metrics", "model", "oracles", "placement", "properties", "results",
                 "sweeps", "traces"},
     "claims": {"clusters", "errors", "mechanisms", "metrics", "model", "oracles", "placement", "properties", "results",
