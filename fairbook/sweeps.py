@@ -126,7 +126,7 @@ def _packed(value: Any) -> Any:
     if kind is bytes:
         return {"bytes": _base64(value)}
     if isinstance(value, np.generic) and _is_plain(value.dtype):
-        return {"scalar": [value.dtype.str, _base64(value.tobytes())]}
+        return {"scalar": [value.dtype.str, _base64(value.tobytes()[: value.dtype.itemsize])]}
     if kind is np.ndarray and _is_plain(value.dtype):
         # the order decides in which order sums are taken later
         order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
@@ -193,9 +193,11 @@ def _unpacked(value: Any) -> Any:
     head, index, body = content
     rows = _unpacked_index(index)
     if kind == "series":
-        return pd.Series(_unpacked_column(body[0]), index=rows, name=_unpacked(head))
+        values, dtype = _unpacked_column(body[0])
+        return pd.Series(values, rows, dtype, name=_unpacked(head))
     if kind == "frame":
-        frame = pd.DataFrame({at: pd.Series(_unpacked_column(one), index=rows) for at, one in enumerate(body)}, rows)
+        columns = [_unpacked_column(one) for one in body]
+        frame = pd.DataFrame({at: pd.Series(one, rows, dtype) for at, (one, dtype) in enumerate(columns)}, rows)
         frame.columns = _unpacked_index(head)
         return frame
     raise ValueError(kind)
@@ -218,17 +220,17 @@ def _unpacked_index(value: Any) -> pd.Index:
     name, content = value
     if isinstance(content, list):
         return pd.RangeIndex(*content, name=_unpacked(name))
-    return pd.Index(_unpacked_column(content), name=_unpacked(name))
+    values, dtype = _unpacked_column(content)
+    return pd.Index(values, dtype, name=_unpacked(name))
 
 
-def _unpacked_column(value: Any) -> Any:
+def _unpacked_column(value: Any) -> tuple[Any, Any]:
+    """Give values and their dtype, which pandas would guess otherwise."""
     ((kind, content),) = value.items()
     if kind == "array":
-        return _array(*content)
-    plain = [_unpacked(one) for one in content]
-    if kind == "object":
-        return pd.Series(plain, dtype=object).array
-    return pd.array(plain, dtype=pd.StringDtype(kind, na_value=np.nan))
+        found = _array(*content)
+        return found, found.dtype
+    return [_unpacked(one) for one in content], object if kind == "object" else pd.StringDtype(kind, na_value=np.nan)
 
 
 # ------------------------------------------------------------------------------------------------------- identity
@@ -244,12 +246,16 @@ def _hash_of_files(folder: str, pattern: str) -> str:
     return found.hexdigest()[:16]
 
 
-def _conditions(modules: Iterable[str]) -> dict[str, str]:
+@cache
+def _conditions(modules: tuple[str, ...]) -> dict[str, str]:
     """Name all that a result depends on besides the function and its arguments.
 
     Modules of fairbook count as :func:`fairbook.results.source_hash` sees them. What else there is may import anything:
-    with it all of fairbook counts, byte by byte.
+    with it all of fairbook counts, byte by byte. Looked at once: what is edited later, this process does not run.
     """
+    edited = sorted({one for name in modules for one in edited_sources(name)})
+    if edited:
+        raise StaleResult(f"{', '.join(edited)} changed after this process had started; start it again")
     own = {name for name in modules if name.split(".")[0] == "fairbook"}
     found = {f"source of {name}": source_hash(name) for name in sorted(own)}
     if own != set(modules) or not own:
@@ -260,18 +266,17 @@ def _conditions(modules: Iterable[str]) -> dict[str, str]:
     return found | {"machine": platform.machine()}
 
 
-def _check_unedited(modules: Iterable[str]) -> None:
-    edited = sorted({one for name in modules for one in edited_sources(name)})
-    if edited:
-        raise StaleResult(f"{', '.join(edited)} changed after this process had started; start it again")
-
-
 class _Fingerprint:
     """A hash of a function and its arguments that is the same in another process, and the modules they come from."""
 
     def __init__(self) -> None:
         self.hash = hashlib.sha256()
-        self.modules: set[str] = set()
+        self._modules: set[str] = set()
+        self._within: set[int] = set()
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        return tuple(sorted(self._modules))
 
     def add(self, value: Any, where: str) -> None:
         """Add a value of any kind, as long as it is data or a function."""
@@ -319,7 +324,10 @@ class _Fingerprint:
     def _code(self, value: Any, where: str) -> None:
         module = value.__module__ or ""
         self._head("code", module, value.__qualname__)
-        self.modules.add(module)
+        if id(value) in self._within:  # it calls itself
+            return
+        self._within.add(id(value))
+        self._modules.add(module)
         if module.split(".")[0] == "fairbook" or inspect.isbuiltin(value):
             pass  # its module counts as a whole, or the version of Python
         elif (file := getattr(sys.modules.get(module), "__file__", None)) and Path(file).is_file():
@@ -334,6 +342,7 @@ class _Fingerprint:
             self._head(value.__code__.co_firstlineno)
             held = [cell.cell_contents for cell in value.__closure__ or ()]
             self.add([held, value.__defaults__, value.__kwdefaults__], f"what {where} holds")
+        self._within.discard(id(value))
 
     def _fields(self, value: Any, where: str) -> None:
         kind = type(value)
@@ -347,7 +356,7 @@ class _Fingerprint:
         else:
             raise InvalidInput(where, "must be plain data, a function or a dataclass where there is a checkpoint", kind)
         self._head("object", kind.__module__, kind.__qualname__)
-        self.modules.add(kind.__module__)
+        self._modules.add(kind.__module__)
         for name, one in fields.items():
             self._head(name)
             self.add(one, f"{where}.{name}")
@@ -474,7 +483,6 @@ class Checkpoint:
     @contextmanager
     def _journal(self, call: Callable[..., Any], about: Mapping[str, Any] | None) -> Iterator[_Journal]:
         identified = _identified(call, about)
-        _check_unedited(identified.modules)
         conditions = _conditions(identified.modules)
         identified.add(conditions, "conditions")
         key = identified.hash.hexdigest()[:32]
@@ -559,7 +567,7 @@ def checkpoint(folder: str | os.PathLike[str]) -> Iterator[Checkpoint]:
     [0, 2, 4, 6]
     """
     place = Path(folder)
-    if place.exists() and not place.is_dir():
+    if not os.fspath(folder) or (place.exists() and not place.is_dir()):
         raise InvalidInput("folder", "must be a folder", str(folder))
     try:
         import fcntl
@@ -607,7 +615,6 @@ def _elsewhere(call: Callable[[Any], Any], at: int, job: Any, expected: Any) -> 
         differ = _differences(modules, conditions)
         if differ:
             raise StaleResult(f"a worker on {socket.gethostname()} differs from who sent it the job in {differ}")
-        _check_unedited(modules)
     return at, call(job)
 
 
@@ -621,8 +628,7 @@ def _arrivals(
         return
     expected = None
     if _is_dask(backend):
-        modules = tuple(sorted(_identified(call, about).modules))
-        _check_unedited(modules)
+        modules = _identified(call, about).modules
         expected = modules, tuple(_conditions(modules).items())
     # a few backends only tell when all is done
     how = "generator_unordered" if getattr(backend, "supports_return_generator", False) else "list"

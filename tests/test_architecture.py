@@ -33,8 +33,8 @@ MAY: dict[str, set[str]] = {
     "claims": {"clusters", "errors", "mechanisms", "metrics", "model", "oracles", "placement", "properties", "results",
                "smt", "studies", "tables", "traces"},
     "figures": {"errors", "model"},
-    "cli": {"_files", "claims", "clusters", "errors", "figures", "model", "placement", "results", "studies", "tables",
-            "traces"},
+    "cli": {"_files", "claims", "clusters", "errors", "figures", "model", "placement", "results", "studies", "sweeps",
+            "tables", "traces"},
     "__main__": {"cli"},
 }
 #: Rooms that look others up by name at run time, which no table can follow; what they compute is hashed elsewhere.
