@@ -551,7 +551,7 @@ def checkpoint(folder: str | os.PathLike[str]) -> Iterator[Checkpoint]:
     A result is handed to the system as it comes in, so that it survives the death of the process (SIGKILL included);
     the disk is told to keep it at most a second later, and at the end of the sweep: a power failure may cost that
     second. An interruption costs the runs in flight, no more. Lines that a disk has damaged are left out with a
-    warning, and their jobs run again. Measured with results of 100 floats: some 50 us a result to write, 25 us to read.
+    warning, and their jobs run again. Measured with results of 100 floats: some 20 us a result to write, 15 us to read.
 
     The journal belongs to the function (with all modules of fairbook that it imports; of a function of your own the
     file it stands in), its arguments, the data of fairbook, the versions of Python, numpy, scipy, pandas and numba and
@@ -680,9 +680,9 @@ def sweep(
 
     Notes
     -----
-    Overhead a job, measured on one core: under 1 us in this process, 30 us in others (loky, in batches that joblib
-    makes), some 0.3 ms with Dask. The journal adds 50 us, see :func:`checkpoint`; all of it is nothing beside a run of
-    10 ms.
+    Overhead a job, measured on two cores: 2 us in this process, 10 to 40 us in others (loky, in batches that joblib
+    makes), 0.2 to 0.5 ms with Dask. The journal adds some 20 us, see :func:`checkpoint`. All of it is nothing beside a
+    run of 10 ms.
 
     Examples
     --------
