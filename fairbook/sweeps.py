@@ -609,7 +609,7 @@ def _differences(modules: tuple[str, ...], expected: tuple[tuple[str, str], ...]
 
 
 def _elsewhere(call: Callable[[Any], Any], at: int, job: Any, expected: Any) -> tuple[int, Any]:
-    """Run a job where it was sent; on another machine only if that would compute the same."""
+    """Run a job where it was sent, but only if what is there would compute the same."""
     if expected is not None:
         modules, conditions = expected
         differ = _differences(modules, conditions)
@@ -627,7 +627,8 @@ def _arrivals(
         yield from ((at, call(job)) for at, job in todo)
         return
     expected = None
-    if _is_dask(backend):
+    # a process that starts now may load sources that were edited since this one started
+    if _is_dask(backend) or _CHECKPOINT.get() is not None:
         modules = _identified(call, about).modules
         expected = modules, tuple(_conditions(modules).items())
     # a few backends only tell when all is done
@@ -674,7 +675,7 @@ def sweep(
     InvalidInput
         For bad arguments; inside a checkpoint also where something cannot be written down.
     StaleResult
-        On a Dask cluster where a worker has other sources, data or versions.
+        On a Dask cluster, and with a checkpoint, where a worker has other sources, data or versions.
     Exception
         Whatever ``call`` raises; a checkpoint keeps what came in before.
 
