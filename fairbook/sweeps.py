@@ -757,7 +757,7 @@ def cluster(scheduler: str | os.PathLike[str]) -> Iterator[Any]:
     InvalidInput
         Where this is no address and no such file.
     OSError
-        Where nobody answers there within ten seconds.
+        Where nobody answers there within thirty seconds.
 
     Notes
     -----
@@ -775,5 +775,5 @@ def cluster(scheduler: str | os.PathLike[str]) -> Iterator[Any]:
         how = {"address": named}
     else:
         raise InvalidInput("scheduler", "must be an address such as tcp://10.0.0.1:8786, or a scheduler file", named)
-    with Client(timeout=10, **how) as client, parallel_config(backend="dask", client=client):
+    with Client(timeout=30, **how) as client, parallel_config(backend="dask", client=client):
         yield client

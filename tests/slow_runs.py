@@ -29,6 +29,12 @@ def counted(counts: str, seconds: float, job: int) -> tuple[int, np.ndarray]:
     return job, np.random.default_rng([7, job]).normal(size=3)
 
 
+def process(seconds: float, job: int) -> int:
+    """Tell which process computes."""
+    time.sleep(seconds)
+    return os.getpid()
+
+
 def computed(counts: Path) -> list[int]:
     """List the jobs that were computed, in order."""
     return [int(line) for line in counts.read_text().split()] if counts.exists() else []

@@ -34,7 +34,7 @@ from fairbook.errors import InvalidInput, MissingDependency, StaleResult
 from fairbook.studies import dmfa_srq, gdrf
 from fairbook.sweeps import checkpoint, decode, encode, sweep
 from tests.commands import refused, runner
-from tests.slow_runs import computed, counted, table
+from tests.slow_runs import computed, counted, process, table
 from tests.strategies import FEW, REPEATABLE
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -502,6 +502,7 @@ def test_processes_compute_the_same(plain_tables: list[bytes], tmp_path: Path) -
         assert small_tables() == plain_tables
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # from Python 3.12 on, where there are threads
 @pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
 def test_other_backends_compute_the_same(backend: str) -> None:
     with parallel_config(backend, n_jobs=2):
@@ -540,7 +541,7 @@ def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @pytest.mark.slow
 def test_a_cluster_computes_the_same(dask: Cluster, plain_tables: list[bytes], tmp_path: Path, counts: Path) -> None:
     with sweeps.cluster(dask.scheduler_file) as client:
-        client.wait_for_workers(2, timeout=120)
+        client.wait_for_workers(2, timeout=600)
         assert small_tables() == plain_tables
         kept = tmp_path / "kept"
         with checkpoint(kept):
@@ -549,15 +550,10 @@ def test_a_cluster_computes_the_same(dask: Cluster, plain_tables: list[bytes], t
             assert same(quick(counts, 20), quick(tmp_path / "elsewhere", 20))
         assert sorted(computed(counts)) == list(range(20))
         assert sweep(counted, [], workers=2) == []
-        pids = set(sweep(partial(_process, 0.02), range(40)))
-        assert pids == {process.pid for process in dask.workers}
-        assert set(sweep(partial(_process, 0), range(3), workers=1)) == {os.getpid()}
-    assert sweep(partial(_process, 0), [0]) == [os.getpid()]
-
-
-def _process(seconds: float, job: int) -> int:
-    time.sleep(seconds)
-    return os.getpid()
+        pids = set(sweep(partial(process, 0.02), range(40)))
+        assert pids == {worker.pid for worker in dask.workers}
+        assert set(sweep(partial(process, 0), range(3), workers=1)) == {os.getpid()}
+    assert sweep(partial(process, 0), [0]) == [os.getpid()]
 
 
 @pytest.mark.slow
