@@ -55,11 +55,11 @@ bench: $(READY)  ## write the benchmark table; fails below the promised ratios
 execute: $(READY)  ## execute every notebook again, or one: make execute PAGE=chapters/dmfa_srq
 	$(PY) tools/execute.py $(PAGE)
 
-results: $(READY)  ## recompute the stored full-effort results; goes on where it stopped
-	$(PY) -m fairbook.cli results --full
+results: $(READY)  ## recompute the stored full-effort results, going on where it stopped: make results WORKERS=4
+	$(PY) -m fairbook.cli results --full --checkpoint .sweeps $(if $(filter-out auto,$(WORKERS)),--workers $(WORKERS))
 
 lock: $(READY)  ## resolve requirements.txt again from pyproject.toml
-	$(PY) -m uv pip compile pyproject.toml -q --universal --python-version 3.11 --fork-strategy fewest --extra proofs --extra book --extra test --upgrade \
+	$(PY) -m uv pip compile pyproject.toml -q --universal --python-version 3.11 --fork-strategy fewest --extra proofs --extra cluster --extra book --extra test --upgrade \
 	  --no-emit-index-url --custom-compile-command "make lock" -o requirements.txt
 
 lint: $(READY)  ## ruff and mypy

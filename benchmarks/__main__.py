@@ -38,6 +38,7 @@ from fairbook.mechanisms.virtual_cluster import METHODS
 from fairbook.oracles.dmfa_srq import lp_levels
 from fairbook.oracles.tv_drf import lexicographic_run
 from fairbook.studies.gdrf import MACHINES
+from fairbook.sweeps import checkpoint, sweep
 from fairbook.traces.alibaba2017 import deal_jobs
 from fairbook.traces.google2011 import load_digest
 
@@ -613,6 +614,33 @@ def _virtual_cluster(rng: np.random.Generator, scale: int) -> Iterator[Row]:
                       growth(method), 2, at_least=False)
 
 
+def _a_millisecond(job: int) -> np.ndarray:
+    rng = np.random.default_rng(job)
+    return np.sort(rng.random((200, 1000)), axis=1)[:20, ::200].ravel()
+
+
+def _sweeps(scale: int) -> Iterator[Row]:
+    jobs = range(300)
+
+    def each(resumed: bool) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
+        def plain() -> None:
+            sweep(_a_millisecond, jobs)
+
+        def kept() -> None:
+            with checkpoint(folder):
+                sweep(_a_millisecond, jobs)
+
+        for _ in range(5 * scale):
+            with tempfile.TemporaryDirectory() as folder:
+                if resumed:
+                    kept()
+                yield (plain, kept) if resumed else (kept, plain)
+
+    kind = f"`sweep` of {len(jobs)} runs of some 1 ms"
+    yield compare(f"{kind} with a checkpoint against without", each(False), 1.2, at_least=False)
+    yield compare(f"{kind}: computed against read from the journal", each(True), 10, at_least=True)
+
+
 def _digest(runs: int) -> tuple[Row | None, str]:
     folder = os.environ.get("FAIRBOOK_TRACES")
     if not folder or not (Path(folder) / "google2011").is_dir():
@@ -731,7 +759,7 @@ def main() -> int:
     rows: list[Row] = []
     scale = 1 if quick else 2
     for group in (_dmfa_srq(rng, scale), _drf(rng, scale**2), _cbdrf(rng, scale), _tv_drf(rng, scale),
-                  _gdrf(rng, scale), _virtual_cluster(rng, scale)):
+                  _gdrf(rng, scale), _virtual_cluster(rng, scale), _sweeps(scale)):
         for row in group:
             rows.append(row)
             print(f"{'ok  ' if row.kept else 'FAIL'} {row.what}: {_number(row.ratio)}", file=sys.stderr, flush=True)

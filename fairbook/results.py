@@ -29,7 +29,7 @@ from fairbook._files import write_whole
 from fairbook.errors import InvalidInput, MissingDependency, StaleResult
 from fairbook.traces._paths import data_path
 
-__all__ = ["is_fresh", "load", "load_facts", "refresh", "save", "source_hash", "stored_results"]
+__all__ = ["edited_sources", "is_fresh", "load", "load_facts", "refresh", "save", "source_hash", "stored_results"]
 
 _PACKAGE = Path(__file__).resolve().parent
 _DIGITS = "%.10g"  # more would tie the stored bytes to one processor
@@ -147,6 +147,11 @@ def source_hash(module: str, data: tuple[str, ...] = ()) -> str:
     return digest.hexdigest()[:16]
 
 
+def edited_sources(module: str) -> list[str]:
+    """List what of a module, and of all that it imports from fairbook, was edited after this process started."""
+    return [one for one in _closure([module]) if (path := _module_file(one)) and path.stat().st_mtime > _STARTED]
+
+
 def _files(name: str) -> tuple[Path, Path]:
     parts = name.split("/")
     if len(parts) != 2 or not all(part.isidentifier() for part in parts):
@@ -178,7 +183,7 @@ def save(name: str, frame: pd.DataFrame, *, module: str, data: tuple[str, ...] =
     """
     table, record = _files(name)
     # The process computes with the sources as it loaded them; the hash below is of the sources as they are now.
-    changed = [one for one in _closure([module]) if (path := _module_file(one)) and path.stat().st_mtime > _STARTED]
+    changed = edited_sources(module)
     if changed:
         raise StaleResult(f"{', '.join(changed)} changed while {name} was computed; compute it again")
     kinds = {str(column): _KINDS.get(kind.kind, "str") for column, kind in frame.dtypes.items()}

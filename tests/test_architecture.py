@@ -27,14 +27,14 @@ MAY: dict[str, set[str]] = {
     "traces": {"_files", "errors"},
     "properties": {"clusters", "errors", "mechanisms", "metrics", "model", "oracles", "placement"},
     "results": {"_files", "errors", "traces"},
-    "sweeps": {"_files", "errors", "results"},
+    "sweeps": {"errors", "results", "traces"},
     "studies": {"clusters", "errors", "mechanisms", "metrics", "model", "oracles", "placement", "properties", "results",
                 "sweeps", "traces"},
     "claims": {"clusters", "errors", "mechanisms", "metrics", "model", "oracles", "placement", "properties", "results",
                "smt", "studies", "tables", "traces"},
     "figures": {"errors", "model"},
-    "cli": {"_files", "claims", "clusters", "errors", "figures", "model", "placement", "results", "studies", "tables",
-            "traces"},
+    "cli": {"_files", "claims", "clusters", "errors", "figures", "model", "placement", "results", "studies", "sweeps",
+            "tables", "traces"},
     "__main__": {"cli"},
 }
 #: Rooms that look others up by name at run time, which no table can follow; what they compute is hashed elsewhere.

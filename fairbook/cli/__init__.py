@@ -29,11 +29,13 @@ from fairbook.cli._common import (
     Parser,
     Refused,
     add_command,
+    add_runs,
     counted,
     left_aligned,
     note,
     one_line,
     progress,
+    running,
     shown,
     whole,
 )
@@ -194,16 +196,17 @@ def _figures(options: argparse.Namespace) -> int:
         raise Refused(f"--output {folder} is not a folder")
     folder.mkdir(parents=True, exist_ok=True)
     chosen = [(key, name) for key, name in wanted if not options.only or name in options.only]
-    for key, name in counted({f"{key}/{name}": (key, name) for key, name in chosen}, "figures", options):
-        frame = _frame(key, name, options)
-        written = {"csv": frame.to_csv(index=False, lineterminator="\n").encode()}
-        if options.format != "csv":
-            drawn = getattr(importlib.import_module(f"fairbook.figures.{key}"), name)(frame)
-            written[options.format] = drawn._repr_svg_().encode() if options.format == "svg" else _png(drawn)
-        for suffix, content in written.items():
-            target = folder / f"{key}_{name}.{suffix}"
-            write_whole({target: content})
-            print(target, flush=True)
+    with running(options):
+        for key, name in counted({f"{key}/{name}": (key, name) for key, name in chosen}, "figures", options):
+            frame = _frame(key, name, options)
+            written = {"csv": frame.to_csv(index=False, lineterminator="\n").encode()}
+            if options.format != "csv":
+                drawn = getattr(importlib.import_module(f"fairbook.figures.{key}"), name)(frame)
+                written[options.format] = drawn._repr_svg_().encode() if options.format == "svg" else _png(drawn)
+            for suffix, content in written.items():
+                target = folder / f"{key}_{name}.{suffix}"
+                write_whole({target: content})
+                print(target, flush=True)
     return 0
 
 
@@ -257,25 +260,35 @@ def _state(name: str) -> str:
 def _results(options: argparse.Namespace) -> int:
     from fairbook import results
 
-    if options.force and not options.full:
-        raise Refused("--force goes with --full")
+    for flag in ("force", "workers", "scheduler", "checkpoint"):
+        if getattr(options, flag) not in (None, False) and not options.full:
+            raise Refused(f"--{flag} goes with --full")
     known = results.stored_results(progress=progress(options))
     for name in options.only or ():
         if name not in known:
             raise Refused(f"--only {shown(name)} is none of the stored results {', '.join(known)}")
     chosen = {name: compute for name, compute in known.items() if not options.only or name in options.only}
     missing = None
-    if options.full:
-        try:
-            results.refresh(
-                chosen,
-                force=options.force,
-                over=lambda names: counted({name: name for name in names}, "results", options),
-                computed=lambda name: print(f"{name}: computed", flush=True),
-            )
-        except MissingDependency as error:
-            missing = error  # said last, after what has become of the others
-    states = {name: _state(name) for name in chosen}
+    with running(options) as kept:
+
+        def computed(name: str) -> None:
+            print(f"{name}: computed", flush=True)
+            if kept:
+                kept.forget()  # the table holds them now
+
+        if options.full:
+            try:
+                results.refresh(
+                    chosen,
+                    force=options.force,
+                    over=lambda names: counted({name: name for name in names}, "results", options),
+                    computed=computed,
+                )
+            except MissingDependency as error:
+                missing = error  # said last, after what has become of the others
+        states = {name: _state(name) for name in chosen}
+        if kept and set(states) == set(known) and set(states.values()) == {"fresh"}:
+            kept.clear()  # what is left belongs to sources that are gone
     for name, state in states.items():
         print(f"{name}: {state}")
     if missing is not None:
@@ -450,6 +463,7 @@ def _add_figures(commands: Any) -> None:
         default="svg",
         help="of the drawings; csv writes frames only (default: %(default)s)",
     )
+    add_runs(parser)
 
 
 def _add_results(commands: Any) -> None:
@@ -459,16 +473,18 @@ def _add_results(commands: Any) -> None:
         _results,
         "list or refresh the stored results of full effort",
         " A result is stale where the sources or data that made it have changed.",
-        "fairbook results\nfairbook results --full\nfairbook results --full --force --only dmfa_srq/fig5",
+        "fairbook results\nfairbook results --full --workers 4 --checkpoint unfinished\n"
+        "fairbook results --full --force --only dmfa_srq/fig5",
     )
     parser.add_argument("--check", action="store_true", help="exit code 1 unless all are fresh")
     parser.add_argument(
         "--full",
         action="store_true",
-        help="compute what is missing or stale; go on after an interruption by calling it again",
+        help="compute what is missing or stale; go on after an interruption by calling it again (see --checkpoint)",
     )
     parser.add_argument("--only", nargs="+", action="extend", metavar="NAME", help="only these results")
     parser.add_argument("--force", action="store_true", help="with --full: compute also what is fresh")
+    add_runs(parser)
 
 
 def _add_traces(commands: Any) -> None:

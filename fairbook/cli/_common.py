@@ -6,12 +6,15 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fairbook.errors import FairbookError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from fairbook.sweeps import Checkpoint
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -104,6 +107,44 @@ def add_command(
     )
     parser.set_defaults(run=run)
     return parser
+
+
+def add_runs(parser: argparse.ArgumentParser) -> None:
+    """Declare where repeated runs are computed, and where they are kept."""
+    parser.add_argument(
+        "--workers", type=whole(1), metavar="N", help="processes that share the repeated runs (default: this one alone)"
+    )
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="send the runs to the workers of a Dask scheduler: its address, or the file it wrote; only one you trust",
+    )
+    parser.add_argument(
+        "--checkpoint",
+        metavar="DIR",
+        help="keep every finished run in this folder, and take from there what an interrupted call had computed",
+    )
+
+
+@contextmanager
+def running(options: argparse.Namespace) -> Iterator[Checkpoint | None]:
+    """Let the runs of a block be computed where the options say; give the checkpoint if there is one."""
+    if options.workers and options.scheduler is not None:
+        raise Refused("--workers and --scheduler exclude each other")
+    with ExitStack() as stack:
+        kept = None
+        if options.workers or options.scheduler is not None or options.checkpoint is not None:
+            from joblib import parallel_config
+
+            from fairbook import sweeps
+
+            if options.checkpoint is not None:
+                kept = stack.enter_context(sweeps.checkpoint(options.checkpoint))
+            if options.scheduler is not None:
+                stack.enter_context(sweeps.cluster(options.scheduler))
+            elif options.workers:
+                stack.enter_context(parallel_config("loky", n_jobs=options.workers, inner_max_num_threads=1))
+        yield kept
 
 
 def add_capacity(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,56 @@
+"""Runs that say in a file that they were computed, for the checks of sweeps; also the process that is killed amid them.
+
+    python -m tests.slow_runs FOLDER COUNTS JOBS WORKERS
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from joblib import parallel_config
+
+from fairbook import sweeps
+
+SECONDS = 0.02
+
+
+def counted(counts: str, seconds: float, job: int) -> tuple[int, np.ndarray]:
+    """Draw three numbers of the job's own stream, slowly, and say so."""
+    time.sleep(seconds)
+    handle = os.open(counts, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.write(handle, b"%d\n" % job)
+    os.close(handle)
+    return job, np.random.default_rng([7, job]).normal(size=3)
+
+
+def process(seconds: float, job: int) -> int:
+    """Tell which process computes."""
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def computed(counts: Path) -> list[int]:
+    """List the jobs that were computed, in order."""
+    return [int(line) for line in counts.read_text().split()] if counts.exists() else []
+
+
+def table(counts: Path, jobs: int, seconds: float = SECONDS) -> bytes:
+    """Make a table of runs, as a study does, and write it out to the last digit."""
+    found = sweeps.sweep(partial(counted, str(counts), seconds), range(jobs))
+    frame = pd.DataFrame([[job, *values] for job, values in found], columns=["job", "a", "b", "c"])
+    frame["mean"] = frame[["a", "b", "c"]].mean(axis=1)
+    return frame.to_csv(index=False, float_format="%r").encode()
+
+
+if __name__ == "__main__":
+    folder, counts, jobs, workers = sys.argv[1:]
+    from tests.slow_runs import table as same  # under the name that those who go on see
+
+    with sweeps.checkpoint(folder), parallel_config("loky", n_jobs=int(workers)):
+        same(Path(counts), int(jobs))
