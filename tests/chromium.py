@@ -143,12 +143,13 @@ class Chromium:
             raise RuntimeError(answer["exceptionDetails"].get("exception", {}).get("description", expression))
         return answer["result"].get("value")
 
-    def look(self, width: int = 1400, height: int = 1000, scheme: str = "light") -> None:
-        """Set the window's size and the colour scheme that the reader prefers."""
+    def look(self, width: int = 1400, height: int = 1000, scheme: str = "light", still: bool = False) -> None:
+        """Set the window's size, the colour scheme that the reader prefers, and whether nothing should move."""
         self.send(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
-        self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        features = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce" if still else "no-preference"}
+        self.send("Emulation.setEmulatedMedia", features=[{"name": k, "value": v} for k, v in features.items()])
 
     def open(self, url: str) -> Page:
         """Open a page, wait until it is loaded and typeset, and return what happened on the way."""
