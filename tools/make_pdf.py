@@ -45,6 +45,9 @@ STYLE = """
   .pst-scrollable-table-container { overflow: visible !important; container-type: normal !important; }
   .pst-scrollable-table-container caption { max-width: none !important; }
   .bd-article table.table, .bd-article table.dataframe { font-size: .78rem; }
+  table.dataframe { border: 0; border-collapse: collapse; margin: .5rem auto; }
+  table.dataframe :is(th, td) { border: 0; padding: .15rem .6rem; text-align: right; }
+  table.dataframe thead { border-bottom: 1px solid #666; }
   .bd-article table td code, .bd-article table td a { overflow-wrap: anywhere; }
   table { break-inside: auto !important; }
   thead { display: table-header-group; }
