@@ -84,3 +84,9 @@ def test_what_cannot_be_printed_is_said(book: Book, tmp_path: Path, capsys: pyte
         assert make_pdf.main(["--html", str(tmp_path), "--output", str(tmp_path / "x.pdf")]) == 1
         assert "make book" in capsys.readouterr().err
     assert not list(tmp_path.glob("*.pdf"))
+
+
+@pytest.mark.browser
+def test_a_missing_font_is_noticed(chromium: Chromium) -> None:
+    assert chromium.evaluate(make_pdf.CHINESE.replace("0x4efd, 0x989d", "0x41, 0x42"))
+    assert not chromium.evaluate(make_pdf.CHINESE.replace("0x4efd, 0x989d", "0x41, 0x41"))

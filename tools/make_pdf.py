@@ -73,6 +73,16 @@ FIT = """(() => {
   }
   return small;
 })()"""
+# Whether the machine has a font for Chinese: without one, two different signs are drawn as the same box.
+CHINESE = """(() => {
+  const drawn = [0x4efd, 0x989d].map(sign => {
+    const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
+    pen.font = "40px sans-serif";
+    pen.fillText(String.fromCodePoint(sign), 10, 60);
+    return canvas.toDataURL();
+  });
+  return drawn[0] !== drawn[1];
+})()"""
 
 
 class CannotPrint(Exception):
@@ -172,6 +182,8 @@ def print_pdf(page: Path, output: Path, program: str, seconds: float = 600.0) ->
         if seen.failed or seen.errors:
             raise CannotPrint(f"the page did not load whole: {(seen.failed + seen.errors)[:3]}")
         browser.evaluate(FIT)
+        if not browser.evaluate(CHINESE):
+            print("make_pdf: no font for Chinese is installed; the Chinese terms will be boxes", file=sys.stderr)
         printed = browser.send(
             "Page.printToPDF", paperWidth=PAPER[0], paperHeight=PAPER[1], marginLeft=MARGIN, marginRight=MARGIN,
             marginTop=MARGIN, marginBottom=MARGIN, printBackground=True, displayHeaderFooter=True,
