@@ -11,6 +11,7 @@ import yaml
 import fairbook
 from tests.book_rules import all_directives
 from tests.conftest import ROOT, toc_files
+from tools import book_tables
 
 BOOK = ROOT / "book"
 CHAPTERS = sorted((BOOK / "chapters").glob("*.md"))
@@ -121,10 +122,17 @@ def bare(text: str) -> str:
     return re.sub(r"[{}]", "", text)
 
 
-def test_versions_agree_with_the_citation_file() -> None:
+def test_the_version_is_stated_once_and_put_into_every_entry() -> None:
+    """The package has it, CITATION.cff agrees, and the page gets it when it is built."""
     assert CITATION["version"] == fairbook.__version__
-    assert set(re.findall(r"version\s*(?:= )?\{?(\d+\.\d+\.\d+)", CITE)) == {CITATION["version"]}
-    assert "VERSION" not in CITE
+    assert len(re.findall(r"version(?:\s*=)? \{?VERSION\}", CITE)) == len(re.findall("@software|@incollection", CITE))
+    assert not re.search(r"version\W+\d+\.\d", CITE)
+    source, other = [CITE], ["VERSION"]
+    book_tables.state_version(None, "book/cite", source)
+    book_tables.state_version(None, "book/other", other)
+    assert other == ["VERSION"]
+    assert "VERSION" not in source[0]
+    assert source[0].count(CITATION["version"]) == CITE.count("VERSION")
 
 
 def test_the_book_and_every_chapter_can_be_cited() -> None:

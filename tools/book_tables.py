@@ -3,12 +3,14 @@
 ``{executed-pages}`` and ``{execution-environment}`` read ``book/execution.json``, which ``tools/execute.py`` keeps;
 ``{stored-results}`` and ``{results-environment}`` read the records beside the tables in ``data/results/``. They are
 directives and no cells: a table of times in a compared cell would have to change whenever a page is executed.
+The page that says how to cite gets the version of the package.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -139,8 +141,15 @@ def directive(make: Callable[[dict[str, dict[str, Any]]], str], read: Callable[[
     return Table
 
 
+def state_version(app: Any, docname: str, source: list[str]) -> None:
+    """Put the version for the word VERSION on the page that says how to cite: it stands in one place, the package."""
+    if docname == "book/cite":
+        source[0] = source[0].replace("VERSION", version("fairbook"))
+
+
 def setup(app: Any) -> dict[str, Any]:
     """Register with Sphinx."""
+    app.connect("source-read", state_version)
     app.add_directive("executed-pages", directive(executed_pages, executed))
     app.add_directive("execution-environment", directive(execution_environment, executed))
     app.add_directive("stored-results", directive(stored_results, stored))
