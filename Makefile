@@ -19,7 +19,7 @@ PY := $(VENV)/bin/python
 LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 
-.PHONY: help setup book test bench execute results lock lint package bump clean
+.PHONY: help setup book pdf test bench execute results lock lint package bump clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -45,6 +45,9 @@ $(READY): $(LOCKED) pyproject.toml
 book: $(READY)  ## build the HTML book: _build/html/index.html
 	$(PY) tools/build_book.py
 	@echo "open $(CURDIR)/_build/html/index.html"
+
+pdf: book  ## print the book as a PDF, with Chromium: _build/pdf/fairbook.pdf
+	$(PY) tools/make_pdf.py
 
 test: $(READY)  ## run all checks: make test PYTEST_ARGS="-k twins"
 	$(PY) -m pytest -n $(WORKERS) $(PYTEST_ARGS)

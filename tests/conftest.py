@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ import yaml
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.chromium import Chromium, find_chromium
+from tests.visits import Visit, visit
 from tools import execute
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,7 +26,13 @@ ROOT = Path(__file__).resolve().parents[1]
 os.environ.update(execute.ENVIRONMENT)
 matplotlib.use("Agg")
 
-NEED_THE_BOOK = {"test_book_build.py", "test_pages_in_browser.py"}
+NEED_THE_BOOK = {
+    "test_accessibility.py",
+    "test_book_build.py",
+    "test_claims_page.py",
+    "test_pages_in_browser.py",
+    "test_pdf.py",
+}
 
 # Compiled kernels start from nothing: a cached caller does not notice that a kernel in another file has changed.
 _NUMBA_CACHE = None
@@ -101,3 +108,17 @@ def chromium() -> Iterator[Chromium]:
         pytest.skip("no Chromium on the PATH, and CHROMIUM names none: pages were NOT opened in a browser")
     with Chromium(program) as browser:
         yield browser
+
+
+@pytest.fixture(scope="session")
+def visited(book: Book, chromium: Chromium) -> Callable[[str], Visit]:
+    """Return a function that gives what was seen on a page of the book; each page is opened once."""
+    seen: dict[str, Visit] = {}
+
+    def look_at(name: str) -> Visit:
+        if name not in seen:
+            seen[name] = visit(chromium, (book.html / name).as_uri())
+            chromium.look()
+        return seen[name]
+
+    return look_at

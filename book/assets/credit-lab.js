@@ -137,7 +137,7 @@
     const columns = ["credit / C<sub>0</sub>", "granted / DRF amount", "releases"];
     const heads = columns.map((column) => `<th scope="col">${column}</th>`);
     return (
-      `<table class="table"><thead><tr><th scope="col" rowspan="2">Phase</th>${group}</tr>` +
+      `<table class="table" aria-label="Credit and grants by phase"><thead><tr><th scope="col" rowspan="2">Phase</th>${group}</tr>` +
       `<tr>${NODES.map(() => heads.join("")).join("")}</tr></thead><tbody>${runs[0].map(line).join("")}</tbody></table>`
     );
   }

@@ -1,13 +1,66 @@
-/* A link into a folded proof or solution opens it; printing opens them all. */
+/* Links into folds, printing, and boxes that scroll. Pages can be read without any of it. */
 (function () {
+  /* A link into a folded proof or solution opens it; printing opens them all. */
   function reveal() {
-    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    let id = location.hash.slice(1);
+    try { id = decodeURIComponent(id); } catch { /* a stray percent sign: take it as it stands */ }
+    const target = id && document.getElementById(id);
     let closed = target && target.closest("details:not([open])");
     if (!closed) return;
     for (; closed; closed = closed.parentElement.closest("details:not([open])")) closed.open = true;
     target.scrollIntoView();
   }
-  addEventListener("DOMContentLoaded", reveal);
+
+  /* A box that scrolls can be reached by keyboard and says what it is; one that does not is no stop on the way. */
+  const BOXES = ".pst-scrollable-table-container, .text_html, pre, div.math, div.proof, figure, .cell_output, " +
+    ".credit-lab-numbers, mjx-container";
+  const squeezed = (element) => (element ? element.textContent.replace(/\s+/g, " ").trim() : "");
+  function nameOf(box) {
+    const table = box.querySelector("table"), caption = table && squeezed(table.caption);
+    if (table) return caption || table.getAttribute("aria-label") || "Table";
+    if (box.matches("figure")) return squeezed(box.querySelector(".caption-number")) || "Figure";
+    if (box.matches("div.proof")) return squeezed(box.querySelector(".admonition-title")) || "Statement";
+    if (box.matches("div.math, mjx-container")) return "Formula";
+    return box.closest(".cell_output") ? "Output" : "Code";
+  }
+  function reach() {
+    for (const box of document.querySelectorAll(BOXES)) {
+      const over = box.scrollWidth > box.clientWidth + 1 && box.clientWidth > 0;
+      if (over && ["auto", "scroll"].includes(getComputedStyle(box).overflowX)) {
+        box.tabIndex = 0;
+        box.setAttribute("role", box.querySelector("table") ? "region" : "group");
+        box.setAttribute("aria-label", nameOf(box));
+        box.dataset.reached = "";
+      } else if ("reached" in box.dataset) {
+        for (const name of ["tabindex", "role", "aria-label", "data-reached"]) box.removeAttribute(name);
+      }
+    }
+  }
+  let waiting = 0;
+  const later = () => { clearTimeout(waiting); waiting = setTimeout(reach, 60); };
+
+  /* The folds of solutions are built by another script: their buttons say what they fold, and the sign is for the eye. */
+  function solutions() {
+    for (const button of document.querySelectorAll("button.toggle-button")) {
+      const title = squeezed(button.closest(".admonition-title"));
+      if (title) button.setAttribute("aria-label", `Show or hide: ${title}`);
+      for (const sign of button.querySelectorAll("svg")) sign.setAttribute("aria-hidden", "true");
+    }
+  }
+
+  const ready = (action) => {
+    if (document.readyState === "loading") addEventListener("DOMContentLoaded", action);
+    else action();
+  };
+  ready(reveal);
   addEventListener("hashchange", reveal);
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((fold) => { fold.open = true; }));
+  addEventListener("load", () => {
+    solutions();
+    reach();
+    if (window.MathJax && MathJax.startup && MathJax.startup.promise) MathJax.startup.promise.then(reach);
+  });
+  addEventListener("resize", later);
+  addEventListener("click", later); // solutions and tabs unfold
+  document.addEventListener("toggle", later, true);
 })();

@@ -1,0 +1,100 @@
+"""What is recorded of how pages were executed is whole, is of the stored pages, and agrees with the lock."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.specifiers import SpecifierSet
+
+from tests.test_environment import LOCK, PROJECT, locked
+from tools import book_tables, execute
+
+RECORD = book_tables.executed()
+PAGES = {path.relative_to(execute.BOOK).with_suffix("").as_posix(): path for path in execute.pages()}
+
+
+def faults(record: dict[str, Any], pages: dict[str, Path]) -> Iterator[str]:
+    """Yield what is wrong with a record: pages without an entry, entries of other bytes, versions not of the lock."""
+    pins = locked(LOCK)
+    yield from (f"{name}: no entry" for name in sorted(pages.keys() - record.keys()))
+    yield from (f"{name}: no such page" for name in sorted(record.keys() - pages.keys()))
+    for name in sorted(pages.keys() & record.keys()):
+        one, notebook = record[name], pages[name].with_suffix(".ipynb").read_bytes()
+        if one["sha256"] != hashlib.sha256(notebook).hexdigest():
+            yield f"{name}: the entry is of other bytes"
+        if not (one["processor_seconds"] > 0 and one["seconds"] > 0 and one["cells"] > 0):
+            yield f"{name}: times or cells"
+        if not SpecifierSet(PROJECT["requires-python"]).contains(one["python"]):
+            yield f"{name}: Python {one['python']}"
+        if set(one["packages"]) != {"fairbook", *execute.RECORDED}:
+            yield f"{name}: the packages recorded are {sorted(one['packages'])}"
+        for package, version in one["packages"].items():
+            wanted = [pin.specifier for pin in pins.get(package, [])]
+            if package != "fairbook" and not any(specifier.contains(version) for specifier in wanted):
+                yield f"{name}: {package} {version} is not the locked one"
+
+
+def test_every_page_has_its_entry() -> None:
+    assert list(faults(RECORD, PAGES)) == [], "`make execute PAGE=...` writes it"
+
+
+def test_the_record_is_stored_as_it_would_be_written_again() -> None:
+    assert execute.RECORD.read_text("utf8") == json.dumps(dict(sorted(RECORD.items())), indent=1) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("sha256",), "0", "other bytes"),
+        (("processor_seconds",), 0, "times or cells"),
+        (("cells",), 0, "times or cells"),
+        (("python",), "3.9.1", "Python 3.9.1"),
+        (("packages", "numpy"), "1.0", "numpy 1.0 is not the locked one"),
+        (("packages",), {}, "the packages recorded"),
+    ],
+    ids=str,
+)
+def test_a_wrong_entry_is_noticed(path: tuple[str, ...], value: object, words: str) -> None:
+    record = copy.deepcopy(RECORD)
+    inner = record["claims"]
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    assert [one for one in faults(record, PAGES) if words in one and one.startswith("claims")]
+
+
+def test_missing_and_surplus_entries_are_noticed() -> None:
+    some = {name: one for name, one in RECORD.items() if name != "claims"} | {"nowhere": RECORD["claims"]}
+    assert set(faults(some, PAGES)) == {"claims: no entry", "nowhere: no such page"}
+
+
+def test_an_entry_stays_while_bytes_and_packages_are_the_same() -> None:
+    notebook = PAGES["claims"].with_suffix(".ipynb").read_text("utf8")
+    one = execute.entry(notebook, 1.26, 0.51)
+    assert (one["seconds"], one["processor_seconds"]) == (1.3, 0.5)
+    assert execute.is_described(notebook, one)
+    assert not execute.is_described(notebook + " ", one)
+    assert not execute.is_described(notebook, None)
+    assert not execute.is_described(notebook, one | {"packages": one["packages"] | {"numpy": "1.0"}})
+    assert execute.is_described(notebook, one | {"packages": one["packages"] | {"fairbook": "0.0.1"}})
+
+
+def test_the_tables_say_what_is_recorded() -> None:
+    pages = book_tables.executed_pages(RECORD)
+    assert all(f"{{doc}}`{name}` | {one['cells']} | {one['seconds']:.1f} |" in pages for name, one in RECORD.items())
+    environment = book_tables.execution_environment(RECORD)
+    assert all(f"| `{name}` |" in environment for name in execute.RECORDED)
+    stored = book_tables.stored()
+    results = book_tables.stored_results(stored)
+    assert all(f"| `{name}` | {one['rows']} |" in results for name, one in stored.items())
+    assert len(stored) > 40
+    assert "| `numpy` |" in book_tables.results_environment(stored)
+    other = copy.deepcopy(RECORD)
+    other["claims"]["python"] = "3.12.1"
+    assert "3.12.1 (pages: claims)" in book_tables.execution_environment(other)

@@ -1,0 +1,156 @@
+"""The pages to look things up in are complete: glossary, notation, how to cite."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+import fairbook
+from tests.book_rules import all_directives
+from tests.conftest import ROOT, toc_files
+from tools import book_tables
+
+BOOK = ROOT / "book"
+CHAPTERS = sorted((BOOK / "chapters").glob("*.md"))
+NUMBERED = [ROOT / name for name in toc_files() if name.endswith(".ipynb")]
+IN_ORDER = [path.with_suffix(".md") for path in NUMBERED if path.parent.name == "chapters"]
+PAPERS = [path.stem for path in IN_ORDER]
+GLOSSARY, NOTATION, CITE = ((BOOK / f"{name}.md").read_text("utf8") for name in ("glossary", "notation", "cite"))
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf8"))
+CHINESE = re.compile(r"[\u3400-\u9fff]")
+#: terms of this book, and those that have no settled Chinese word
+NO_CHINESE = {
+    "DRF machine by machine", "cell", "claim", "digest", "effort", "justified envy-freeness", "level", "machine class",
+    "mutant", "pool level", "stand-in", "verdict",
+}  # fmt: skip
+
+
+def entries(text: str) -> dict[str, str]:
+    """Return the terms of a glossary, each with what is said of it."""
+    found = {}
+    for block in all_directives(text):
+        if block.name == "glossary":
+            for term, said in re.findall(r"^(\S[^\n]*)\n((?:  [^\n]+\n?)+)", "\n".join(block.body), flags=re.MULTILINE):
+                if not term.startswith(":"):
+                    found[term] = said.strip()
+    return found
+
+
+def glossary_faults(text: str) -> Iterator[str]:
+    """Yield what is wrong with a glossary: unsorted, a term twice, without Chinese, definition or a way on."""
+    blocks = [block for block in all_directives(text) if block.name == "glossary"]
+    yield from (f"line {block.line}: not sorted" for block in blocks if "sorted" not in block.options)
+    for term, said in entries(text).items():
+        definition, arrow, link = said.partition(" \u2192 ")
+        if len(re.findall(rf"^{re.escape(term)}$", text, flags=re.MULTILINE)) != 1:
+            yield f"{term}: there twice"
+        if bool(CHINESE.search(definition)) == (term in NO_CHINESE):
+            yield f"{term}: Chinese"
+        if len(re.findall(r"[A-Za-z]+", definition)) < 5:
+            yield f"{term}: no definition"
+        if not arrow or not re.match(r"\{(?:doc|ref|prf:ref)\}`", link):
+            yield f"{term}: no link to where it is defined"
+        for key in re.findall(r"\(([a-z_]+)[:)]|; ([a-z]+_[a-z_]+):", definition):
+            if "_" in "".join(key) and "".join(key) not in PAPERS:
+                yield f"{term}: no paper has the key {''.join(key)}"
+
+
+def test_the_glossary_is_whole() -> None:
+    assert len(entries(GLOSSARY)) > 80
+    assert list(glossary_faults(GLOSSARY)) == []
+
+
+def test_faults_of_a_glossary_are_noticed() -> None:
+    block = "```{{glossary}}\n:sorted:\n\nshare\n  {}\n```\n"
+    good = "\u4efd\u989d. What a user holds of a resource. \u2192 {doc}`foundations`"
+    assert list(glossary_faults(block.format(good))) == []
+    for old, new, words in (
+        ("\u4efd\u989d. ", "", "Chinese"),
+        ("What a user holds of a resource", "Part", "no definition"),
+        (" \u2192 {doc}`foundations`", "", "no link"),
+        ("\u4efd\u989d.", "\u4efd\u989d (no_paper).", "no_paper"),
+    ):
+        assert any(words in fault for fault in glossary_faults(block.format(good.replace(old, new))))
+    assert any("not sorted" in fault for fault in glossary_faults(block.format(good).replace(":sorted:", "")))
+    assert any("twice" in fault for fault in glossary_faults(block.format(good) * 2))
+
+
+def test_every_paper_has_its_table_of_symbols() -> None:
+    tables = {block.options.get("name"): block for block in all_directives(NOTATION) if block.name == "table"}
+    assert {f"tab-notation-{key}" for key in (*PAPERS, "book", "drf", "letters")} == set(tables)
+    for name, block in tables.items():
+        rows = [line for line in block.body if line.startswith("|")]
+        assert len({row.replace(r"\|", "").count("|") for row in rows}) == 1, name
+        assert len(rows) > 6, name
+
+
+def letters(notation: str) -> dict[str, list[str]]:
+    """Return the table of letters with more than one meaning, without its heads."""
+    block = next(b for b in all_directives(notation) if b.options.get("name") == "tab-notation-letters")
+    rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in block.body if line.startswith("| $")]
+    return {row[0]: row[1:] for row in rows}
+
+
+def test_letters_have_several_meanings_and_are_used_where_the_table_says() -> None:
+    texts = [path.read_text("utf8") for path in (BOOK / "foundations.md", *IN_ORDER)]
+    assert list(letters(NOTATION)) == sorted(letters(NOTATION), key=spelled)
+    for letter, meanings in letters(NOTATION).items():
+        assert len(meanings) == 1 + len(PAPERS), letter
+        assert len({one for one in meanings if one not in ("-", "the same", "the same;")}) > 1, letter
+        for meaning, text in zip(meanings, texts):
+            if meaning != "-" and "paper" not in meaning:
+                first = re.escape(letter.split(",")[0].strip("$ "))
+                assert re.search(rf"(?<![a-zA-Z\\]){first}(?![a-zA-Z])", text), (letter, meaning)
+
+
+def spelled(letter: str) -> tuple[str, str]:
+    """Sort Greek letters by their English name, and a capital before its small letter."""
+    name = letter.split(",")[0].strip("$ ").lstrip("\\")
+    return name.lower(), name
+
+
+def title(path: Path) -> str:
+    found = re.search(r"^# (.+)$", path.read_text("utf8"), flags=re.MULTILINE)
+    assert found
+    return found[1]
+
+
+def bare(text: str) -> str:
+    return re.sub(r"[{}]", "", text)
+
+
+def test_the_version_is_stated_once_and_put_into_every_entry() -> None:
+    """The package has it, CITATION.cff agrees, and the page gets it when it is built."""
+    assert CITATION["version"] == fairbook.__version__
+    assert len(re.findall(r"version(?:\s*=)? \{?VERSION\}", CITE)) == len(re.findall("@software|@incollection", CITE))
+    assert not re.search(r"version\W+\d+\.\d", CITE)
+    source, other = [CITE], ["VERSION"]
+    book_tables.state_version(None, "book/cite", source)
+    book_tables.state_version(None, "book/other", other)
+    assert other == ["VERSION"]
+    assert "VERSION" not in source[0]
+    assert source[0].count(CITATION["version"]) == CITE.count("VERSION")
+
+
+def test_the_book_and_every_chapter_can_be_cited() -> None:
+    book, subtitle = CITATION["title"].split(": ")
+    assert f"{book}: {subtitle}" in re.sub(r"\s+", " ", CITE)
+    for path in [BOOK / "foundations.md", *IN_ORDER, *(p for p in [BOOK / "compare.md"] if p.is_file())]:
+        entry = re.search(rf"@incollection\{{fairbook_{path.stem},.*?\n\}}", CITE, flags=re.DOTALL)
+        assert entry, path.stem
+        assert f"title     = {title(path)}," in bare(entry[0])
+        assert f"Chapter {path.stem.replace('_', chr(92) + '_')}, version" in entry[0]
+    assert set(IN_ORDER) == set(CHAPTERS)
+
+
+def test_every_paper_of_the_citation_file_can_be_cited() -> None:
+    assert len(CITATION["references"]) == len(PAPERS)
+    text = re.sub(r"\s+", " ", bare(CITE))
+    for paper in CITATION["references"]:
+        assert paper["title"] in text
+        assert f"journal = {paper['journal']}," in text
+        assert f"year = {paper['year']}" in text
+        assert paper["authors"][0]["family-names"] in text

@@ -1,0 +1,157 @@
+"""Sphinx extension: how pages were executed and results computed, as tables made when the book is built.
+
+``{executed-pages}`` and ``{execution-environment}`` read ``book/execution.json``, which ``tools/execute.py`` keeps;
+``{stored-results}`` and ``{results-environment}`` read the records beside the tables in ``data/results/``. They are
+directives and no cells: a table of times in a compared cell would have to change whenever a page is executed.
+The page that says how to cite gets the version of the package.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.util.docutils import SphinxDirective
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORD = ROOT / "book" / "execution.json"
+
+
+def executed() -> dict[str, dict[str, Any]]:
+    """Return the record of every page with code."""
+    return dict(json.loads(RECORD.read_text("utf8")))
+
+
+def stored() -> dict[str, dict[str, Any]]:
+    """Return the record of every stored result."""
+    from fairbook import results  # here, since it takes a second that other pages need not wait for
+
+    folder = ROOT / "data" / "results"
+    names = sorted(path.relative_to(folder).with_suffix("").as_posix() for path in folder.glob("*/*.json"))
+    return {name: results.load_facts(name, check=False) for name in names}
+
+
+def table(caption: str, name: str, rows: list[list[str]]) -> str:
+    """Write a numbered table in MyST; the first row is its head.
+
+    Examples
+    --------
+    >>> print(table("Sizes", "tab-sizes", [["what", "size"], ["a", "1"]]))
+    :::{table} Sizes
+    :name: tab-sizes
+    <BLANKLINE>
+    | what | size |
+    |---|---|
+    | a | 1 |
+    :::
+    """
+    head, *body = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([f":::{{table}} {caption}", f":name: {name}", "", head, "|---" * len(rows[0]) + "|", *body, ":::"])
+
+
+def spread(values: dict[str, str], what: str) -> str:
+    """Say a value that all have, or each value with how many have it.
+
+    Examples
+    --------
+    >>> spread({"a": "2.4", "b": "2.4"}, "pages")
+    '2.4'
+    >>> spread({"a": "2.4", "b": "2.5", "c": "2.5"}, "pages")
+    '2.4 (pages: a); 2.5 (pages: b, c)'
+    """
+    groups: dict[str, list[str]] = {}
+    for name, value in values.items():
+        groups.setdefault(value, []).append(name)
+    if len(groups) == 1:
+        return next(iter(groups))
+    return "; ".join(f"{value} ({what}: {', '.join(names)})" for value, names in groups.items())
+
+
+def executed_pages(record: dict[str, dict[str, Any]]) -> str:
+    """Tell for each page how many cells it has and how long they took."""
+    rows = [["page", "cells", "seconds", "of these at work"]]
+    for name, one in record.items():
+        rows.append([f"{{doc}}`{name}`", str(one["cells"]), f"{one['seconds']:.1f}", f"{one['processor_seconds']:.1f}"])
+    sums = [f"{sum(one[key] for one in record.values()):.1f}" for key in ("seconds", "processor_seconds")]
+    rows.append(["all", str(sum(one["cells"] for one in record.values())), *sums])
+    return table("Pages with code and their execution", "tab-execution-pages", rows)
+
+
+def execution_environment(record: dict[str, dict[str, Any]]) -> str:
+    """Tell on what machine and with which versions the pages were executed."""
+    machines = {name: one["machine"] for name, one in record.items()}
+    units = {"processor": "", "cores": "", "memory": " GB", "system": ""}
+    rows = [["what", "value"]]
+    for part, unit in units.items():
+        values = {name: "unknown" if one[part] is None else f"{one[part]}{unit}" for name, one in machines.items()}
+        rows.append([part, spread(values, "pages")])
+    rows.append(["Python", spread({name: one["python"] for name, one in record.items()}, "pages")])
+    packages = sorted({package for one in record.values() for package in one["packages"]})
+    for package in packages:
+        values = {name: one["packages"].get(package, "-") for name, one in record.items()}
+        rows.append([f"`{package}`", spread(values, "pages")])
+    return table("Machine and versions of the execution", "tab-execution-environment", rows)
+
+
+def stored_results(record: dict[str, dict[str, Any]]) -> str:
+    """Tell for each stored result its rows, its seed, its repetitions and what else bounds its effort."""
+    rows = [["result", "rows", "seed", "runs", "further"]]
+
+    def said(value: Any) -> str:
+        if not isinstance(value, list):
+            return str(value)
+        return str(value[0]) if len(set(value)) == 1 else ", ".join(str(one) for one in value)
+
+    for name, one in record.items():
+        facts = dict(one["facts"])
+        seed, runs = said(facts.pop("seed", "-")), said(facts.pop("runs", "-"))
+        further = "; ".join(f"{key} {said(value)}" for key, value in facts.items())
+        rows.append([f"`{name}`", str(one["rows"]), seed, runs, further or "-"])
+    return table("Stored results of full effort", "tab-execution-results", rows)
+
+
+def results_environment(record: dict[str, dict[str, Any]]) -> str:
+    """Tell with which versions the stored results were computed."""
+    packages = sorted({package for one in record.values() for package in one["versions"]})
+    rows = [["what", "version"]]
+    for package in packages:
+        values = {name: one["versions"].get(package, "-") for name, one in record.items()}
+        rows.append(["Python" if package == "python" else f"`{package}`", spread(values, "results")])
+    return table("Versions with which the stored results were computed", "tab-execution-results-environment", rows)
+
+
+def directive(make: Callable[[dict[str, dict[str, Any]]], str], read: Callable[[], dict[str, Any]]) -> type:
+    """Return the directive that shows a table made from a record."""
+
+    class Table(SphinxDirective):
+        has_content = False
+
+        def run(self) -> list[nodes.Node]:
+            self.env.note_dependency(str(RECORD))
+            container = nodes.container()
+            lines = make(read()).splitlines()
+            self.state.nested_parse(StringList(lines, source=self.env.docname), self.content_offset, container)
+            return container.children
+
+    return Table
+
+
+def state_version(app: Any, docname: str, source: list[str]) -> None:
+    """Put the version for the word VERSION on the page that says how to cite: it stands in one place, the package."""
+    if docname == "book/cite":
+        source[0] = source[0].replace("VERSION", version("fairbook"))
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.connect("source-read", state_version)
+    app.add_directive("executed-pages", directive(executed_pages, executed))
+    app.add_directive("execution-environment", directive(execution_environment, executed))
+    app.add_directive("stored-results", directive(stored_results, stored))
+    app.add_directive("results-environment", directive(results_environment, stored))
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
