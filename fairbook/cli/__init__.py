@@ -319,6 +319,17 @@ def _traces_show(options: argparse.Namespace) -> int:
 
     module: Any = alibaba2017 if options.trace == "alibaba2017" else google2011
     facts = module.load_digest(options.digest).provenance
+    try:
+        rows = _digest_rows(facts)
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise Refused(f"{options.digest}: its record is not that of a digest of {options.trace} ({error!r})") from None
+    width = max(map(len, rows))
+    print("\n".join(f"{one_line(name):<{width}}  {one_line(str(value))}" for name, value in rows.items()))
+    return 0
+
+
+def _digest_rows(facts: dict[str, Any]) -> dict[str, Any]:
+    """Give what is shown of a digest's record."""
     rows: dict[str, Any] = {name: facts[name] for name in ("trace", "licence", "attribution")}
     if "parts" in facts:
         parts = facts["parts"]
@@ -341,10 +352,7 @@ def _traces_show(options: argparse.Namespace) -> int:
             )
     if "machines" in machines:
         rows["machines"] = f"{machines['machines']} with {machines['cpu']} cores, memory {machines['memory']:g}"
-    rows |= {f"sha256 of {name}": output["sha256"] for name, output in facts["outputs"].items()}
-    width = max(map(len, rows))
-    print("\n".join(f"{name:<{width}}  {value}" for name, value in rows.items()))
-    return 0
+    return rows | {f"sha256 of {name}": output["sha256"] for name, output in facts["outputs"].items()}
 
 
 # ---------------------------------------------------------------------------------------------------- parser
@@ -511,7 +519,7 @@ def _leave_stdout() -> None:
 
 
 def _say_error(text: str) -> int:
-    print(f"fairbook: error: {one_line(text)}", file=sys.stderr)
+    note(f"error: {text}")
     return 2
 
 
@@ -546,7 +554,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             options = _parser().parse_args(argv)
             code: int = options.run(options)
-            sys.stdout.flush()
+            if sys.stdout is not None:  # closed
+                sys.stdout.flush()
             return code
         except SystemExit as stop:  # --help and --version
             return int(stop.code or 0)
@@ -554,7 +563,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             _leave_stdout()
             return 141
         except KeyboardInterrupt:
-            print("fairbook: interrupted", file=sys.stderr)
+            note("interrupted")
             return 130
         except FairbookError as error:
             return _say_error(str(error))
