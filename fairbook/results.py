@@ -121,8 +121,9 @@ def _closure(modules: Iterable[str]) -> list[str]:
             continue
         seen.add(name)
         waiting.extend(_imports(name))
-    # these store, compare, render and complain; they do not compute
-    return sorted(seen - {"fairbook.results", "fairbook.errors", "fairbook.tables", "fairbook._files"})
+    # these dispatch, store, compare, render and complain; they do not compute
+    apart = {"fairbook.results", "fairbook.errors", "fairbook.sweeps", "fairbook.tables", "fairbook._files"}
+    return sorted(seen - apart)
 
 
 @cache

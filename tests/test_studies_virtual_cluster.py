@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import fairbook as fb
+from fairbook.clusters import as_requests
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.studies import virtual_cluster as study
@@ -296,6 +297,19 @@ def test_price_falls_with_users() -> None:
     level = fb.virtual_cluster(case.max_vms, case.tolerance, [total]).min_fraction
     one = study.price(1, 5, per_cluster=2).set_index("method")["mean"]
     assert isclose(one["greedy"], by_hand(case, "greedy")["y"] / level)
+
+
+def test_more_orders_never_lose_and_never_beat_the_optimum() -> None:
+    frame = study.keys(runs=20).set_index(["variance", "lists"])
+    for variance in study.VARIANCES:
+        few, more = frame.loc[(variance, "21")], frame.loc[(variance, "with four more orders")]
+        assert few["runs"] == more["runs"] >= 15
+        assert few["mean"] < more["mean"] <= 1 + 1e-12
+        assert few["at_optimum"] <= more["at_optimum"] < 1
+    # one cluster: every list packs whatever fits, so that nothing is left to gain
+    asked = as_requests([4, 6, 8], [0.5, 0.5, 0.5], [12])
+    assert study._fits(asked, 0.5)
+    assert not study._fits(asked, 0.9)
 
 
 def test_packing_shows_one_run() -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from fairbook.claims.registry import Part
+from fairbook.claims.registry import Evidence, Mechanism, Part
 from fairbook.properties.search import Search
 from fairbook.smt import Settled
 
-__all__ = ["in_words", "margin_in_words", "searched", "settled"]
+__all__ = ["in_words", "margin_in_words", "searched", "settled", "witnessed"]
 
 
 def in_words(value: Any) -> str:
@@ -68,3 +68,17 @@ def searched(found: Search) -> Part:
         f"{margin_in_words(float(found.margin))}.",
         found.evaluations,
     )
+
+
+def witnessed(
+    judged: Mechanism,
+    witness: Any,
+    check: Callable[[Any, Any], Any],
+    told: Callable[[Any, Any, Any], str],
+) -> Evidence | None:
+    """Decide a statement on one instance in exact fractions; None where it holds there or there is no instance."""
+    if witness is None:
+        return None
+    outcome = judged.run(witness, True)
+    margin = check(witness, outcome)
+    return Evidence.of(Part(False, "witness", told(witness, outcome, margin), 1)) if margin < 0 else None

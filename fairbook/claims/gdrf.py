@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from fairbook import metrics
-from fairbook.claims.evidence import in_words, margin_in_words
+from fairbook.claims.evidence import in_words, margin_in_words, witnessed
 from fairbook.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
 from fairbook.mechanisms.drfh import drfh
 from fairbook.oracles.drfh import fluid_share
@@ -467,6 +467,10 @@ def _slots(effort: Effort, judged: Mechanism) -> Evidence:
 # ------------------------------------------------------------------------------------------------ Algorithm 3 and 2.4
 
 
+def _told(case: Case, outcome: Outcome, margin: Any) -> str:
+    return f"{case}: tasks {in_words(outcome.tasks)}, margin {margin}."
+
+
 def _about_outcomes(
     name: str,
     locator: str,
@@ -494,13 +498,8 @@ def _about_outcomes(
         mutant=_rule(mutant),
     )
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
-        if witness is not None:
-            outcome = judged.run(witness, True)
-            margin = check(witness, outcome)
-            if margin < 0:
-                return Evidence.of(
-                    Part(False, "witness", f"{witness}: tasks {in_words(outcome.tasks)}, margin {margin}.", 1)
-                )
+        if against := witnessed(judged, witness, check, _told):
+            return against
         margin, where, done = search_case(
             lambda c: check(c, judged.run(c, False)),
             evaluations=effort.evaluations // share,

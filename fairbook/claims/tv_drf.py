@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairbook.claims.evidence import in_words, margin_in_words
+from fairbook.claims.evidence import in_words, margin_in_words, witnessed
 from fairbook.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim, ledger
 from fairbook.oracles.tv_drf import LpRun, exact_whole_run, lexicographic_run
 from fairbook.properties.tv_drf import (
@@ -125,11 +125,8 @@ def _about_runs(
         mutant=_rule(mutant),
     )
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
-        if witness is not None:
-            outcome = judged.run(witness, True)
-            margin = check(witness, outcome)
-            if margin < 0:
-                return Evidence.of(Part(False, "witness", _told(witness, outcome, what, margin), 1))
+        if against := witnessed(judged, witness, check, lambda w, outcome, margin: _told(w, outcome, what, margin)):
+            return against
         return Evidence(tuple(_searched(check, effort, judged, periods=periods, whole=rule.startswith("whole"))))
 
 

@@ -23,9 +23,9 @@ from fairbook.mechanisms.drfh import drfh
 from fairbook.mechanisms.gdrf import gdrf
 from fairbook.mechanisms.mdrf import mdrf
 from fairbook.oracles.gdrf import Fluid, exact_cell, exact_drfh, exact_gdrf, exact_mdrf
+from fairbook.oracles.packing import packs
 from fairbook.placement import Placement
 from fairbook.properties.finding import Finding
-from fairbook.properties.tv_drf import _packs as packs
 
 __all__ = ["BROKEN", "READINGS", "RULES", "Case", "Outcome", "Queue", "cases", "compare_with_judge", "envy_in_queue",
            "envy_up_to_one", "findings", "first_round", "fluid_slack", "gain_of_lie", "held_after", "least_used_first",

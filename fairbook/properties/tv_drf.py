@@ -23,6 +23,7 @@ from scipy.optimize import linprog
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
 from fairbook.model import as_fractions
+from fairbook.oracles.packing import packs
 from fairbook.oracles.tv_drf import ExactTvRun, exact_run, exact_whole_run
 from fairbook.properties.finding import Finding
 
@@ -574,21 +575,6 @@ def envy_of_the_constant(w: Workload, outcome: Outcome) -> Any:
 
 
 @lru_cache(maxsize=50_000)
-def _packs(rooms: tuple[Any, ...], rows: tuple[Any, ...], counts: tuple[int, ...]) -> bool:
-    """Tell whether whole tasks fit on machines: one after the other, on each machine that is different."""
-    first = next((i for i, count in enumerate(counts) if count), None)
-    if first is None:
-        return True
-    rest = (*counts[:first], counts[first] - 1, *counts[first + 1 :])
-    for room in set(rooms):
-        if all(a >= b for a, b in zip(room, rows[first], strict=True)):
-            k = rooms.index(room)
-            less = tuple(a - b for a, b in zip(room, rows[first], strict=True))
-            if _packs(tuple(sorted([*rooms[:k], less, *rooms[k + 1 :]])), rows, rest):
-                return True
-    return False
-
-
 def pareto_in_period(w: Workload, outcome: Outcome) -> Any:
     """Theorem 2, the past given: in no period could someone run more tasks and nobody fewer (fluid: tasks that expire).
 
@@ -603,7 +589,7 @@ def pareto_in_period(w: Workload, outcome: Outcome) -> Any:
         for t, i in np.argwhere(outcome.left(w) > 0):
             rows = [(tuple(w.demands[s, h].tolist()), int(count)) for h, s, count in _groups(w, outcome, int(t))]
             rows.append((tuple(after[t, i].tolist()), 1))
-            if _packs(rooms, tuple(row for row, _ in rows), tuple(count for _, count in rows)):
+            if packs(rooms, tuple(row for row, _ in rows), tuple(count for _, count in rows)):
                 worst = -1
         return worst
     if outcome.exact:

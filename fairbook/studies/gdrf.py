@@ -34,7 +34,7 @@ from fairbook.model import FloatArray, as_whole
 from fairbook.oracles.drfh import fluid_share
 from fairbook.oracles.gdrf import most_tasks, same_mix
 from fairbook.placement import Placement
-from fairbook.studies.runs import interval, repeat
+from fairbook.studies.runs import choices, interval, repeat
 from fairbook.traces.google2011 import load_digest
 
 __all__ = [
@@ -119,15 +119,6 @@ def _runs_of(runs: Any, sizes: tuple[int, ...]) -> tuple[int, ...]:
     if len(found) not in (1, len(sizes)):
         raise InvalidInput("runs", f"must be one number or one for each of the {len(sizes)} sizes", runs)
     return found * len(sizes) if len(found) == 1 else found
-
-
-def _chosen(values: Any, argument: str, allowed: Sequence[str]) -> tuple[str, ...]:
-    """Give one name or several as a tuple; each must be allowed."""
-    names = (values,) if isinstance(values, str) else tuple(values)
-    for name in names or (values,):
-        if name not in allowed:
-            raise InvalidInput(argument, f"must be one or more of {', '.join(allowed)}", name)
-    return names
 
 
 # ------------------------------------------------------------------------------------------------- worked example
@@ -308,10 +299,10 @@ def instance(
     if not isinstance(rng, np.random.Generator):
         raise InvalidInput("rng", "must be a numpy.random.Generator", rng)
     number = as_whole(number, "number", 1)
-    _chosen((users,), "users", ("drawn", "covering", "paper"))
-    _chosen((machines,), "machines", ("proportional", "drawn"))
-    _chosen((capacities,), "capacities", ("published", "trace"))
-    _chosen((order,), "order", ("table", "reversed", "shuffled"))
+    choices((users,), "users", ("drawn", "covering", "paper"))
+    choices((machines,), "machines", ("proportional", "drawn"))
+    choices((capacities,), "capacities", ("published", "trace"))
+    choices((order,), "order", ("table", "reversed", "shuffled"))
     demands = np.array(USERS, dtype=float)
     if users == "drawn":
         demands = rng.integers(1, 5, demands.shape).astype(float)
@@ -1008,10 +999,10 @@ def cell(
     -----
     Cost: two seconds a case for GDRF, half a minute or less for ``mdrf_entropy`` and for ``drfh_best_fit``.
     """
-    chosen = _chosen(mechanisms, "mechanisms", MECHANISMS)
+    chosen = choices(mechanisms, "mechanisms", MECHANISMS)
     trace_users = as_whole(trace_users, "trace_users", 1)
     rows: list[dict[str, Any]] = []
-    for case in _chosen(cases, "cases", CASES):
+    for case in choices(cases, "cases", CASES):
         whole = _whole(case, trace_users)
         bar = tqdm(chosen, desc=f"whole cell, {case}", disable=not progress, leave=False)
         placed = {mechanism: _filled(case, mechanism, seed, trace_users) for mechanism in bar}
@@ -1060,10 +1051,10 @@ def cell_machines(
         machine), ``cpu`` and ``memory`` (utilisation, rounded to 2 digits): ``machines``. Classes in the order of Table
         1, fuller machines first.
     """
-    chosen = _chosen(mechanisms, "mechanisms", MECHANISMS)
+    chosen = choices(mechanisms, "mechanisms", MECHANISMS)
     trace_users = as_whole(trace_users, "trace_users", 1)
     parts = []
-    for case in _chosen(cases, "cases", CASES):
+    for case in choices(cases, "cases", CASES):
         for mechanism in tqdm(chosen, desc=f"machines, {case}", disable=not progress, leave=False):
             placed = _filled(case, mechanism, seed, trace_users)
             kind = placed.cell.machine_class

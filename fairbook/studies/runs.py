@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from scipy import stats
-from tqdm import tqdm
 
 from fairbook.errors import InvalidInput
+from fairbook.sweeps import sweep
 
-__all__ = ["interval", "repeat", "stream"]
+__all__ = ["choices", "interval", "repeat", "stream"]
 
 Result = TypeVar("Result")
+
+
+def choices(values: Any, argument: str, allowed: Sequence[Any]) -> tuple[Any, ...]:
+    """Give one choice or several as a tuple.
+
+    Parameters
+    ----------
+    values : str, bool or sequence of them
+    argument : str
+        Its name, for the error.
+    allowed : sequence
+        What may be chosen.
+
+    Raises
+    ------
+    InvalidInput
+        Where a choice is none of these.
+
+    Examples
+    --------
+    >>> choices("drf", "mechanisms", ("drf", "karma")), choices([True, False], "whole", (True, False))
+    (('drf',), (True, False))
+    """
+    names = (values,) if isinstance(values, (str, bool)) or not isinstance(values, (Sequence, Mapping)) \
+        else tuple(values)
+    for name in names or (values,):
+        if isinstance(name, (list, dict)) or name not in allowed:
+            raise InvalidInput(argument, f"must be one or more of {', '.join(map(str, allowed))}", name)
+    return names
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:
@@ -31,13 +60,17 @@ def stream(seed: int, *key: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
+def _one(run: Callable[..., Result], seed: int, key: tuple[int, ...], arguments: dict[str, Any], r: int) -> Result:
+    return run(stream(seed, *key, r), **arguments)
+
+
 def repeat(
     run: Callable[..., Result],
     runs: int,
     *,
     seed: int,
     key: Sequence[int] = (),
-    workers: int = 1,
+    workers: int | None = None,
     progress: bool = False,
     label: str = "runs",
     **arguments: Any,
@@ -47,24 +80,26 @@ def repeat(
     Parameters
     ----------
     run : callable
-        Takes a ``numpy.random.Generator`` first. Must be importable by name where ``workers`` exceeds 1.
+        Takes a ``numpy.random.Generator`` first. Must be importable by name where runs leave this process.
     runs : int
         At least 1.
     seed, key
         The stream of run r is ``stream(seed, *key, r)``: the first r runs do not change when more are asked for.
-    workers : int
-        Processes for joblib; 1 stays in this process.
+    workers : int, optional
+        Processes. Default: what ``joblib.parallel_config`` says around the call, and without it this process alone.
     progress : bool
         Whether to draw a bar on stderr.
+
+    Notes
+    -----
+    Where and in which order runs are computed, and whether some were computed before an interruption, is up to
+    :func:`fairbook.sweeps.sweep`; what they give is not.
     """
     if isinstance(runs, bool) or not isinstance(runs, (int, np.integer)) or runs < 1:
         raise InvalidInput("runs", "must be a whole number of at least 1", runs)
-    if isinstance(workers, bool) or not isinstance(workers, (int, np.integer)) or workers < 1:
-        raise InvalidInput("workers", "must be a whole number of at least 1", workers)
-    numbers = tqdm(range(runs), desc=label, disable=not progress, leave=False)
-    if workers == 1:
-        return [run(stream(seed, *key, r), **arguments) for r in numbers]
-    return list(Parallel(n_jobs=workers)(delayed(run)(stream(seed, *key, r), **arguments) for r in numbers))
+    about = {"run": run, "seed": seed, "key": tuple(key), "arguments": arguments}
+    return sweep(partial(_one, run, seed, tuple(key), arguments), range(runs), about=about, workers=workers,
+                 progress=progress, label=label)
 
 
 def interval(values: np.ndarray, level: float = 0.95) -> pd.DataFrame:

@@ -26,7 +26,7 @@ from fairbook import results
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
 from fairbook.model import FloatArray
-from fairbook.studies.runs import interval, repeat, stream
+from fairbook.studies.runs import choices, interval, repeat, stream
 from fairbook.traces.alibaba2017 import Jobs, deal_jobs, load_digest
 from fairbook.traces.alibaba2018 import read_tasks
 from fairbook.traces.jobs import BatchJobs
@@ -96,15 +96,6 @@ def _whole(value: Any, argument: str, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise InvalidInput(argument, f"must be a whole number of at least {least}", value)
     return int(value)
-
-
-def _chosen(values: Any, argument: str, allowed: Sequence[str]) -> tuple[str, ...]:
-    """Give one name or several as a tuple; each must be allowed."""
-    names = (values,) if isinstance(values, str) else tuple(values)
-    for name in names or (values,):
-        if name not in allowed:
-            raise InvalidInput(argument, f"must be one or more of {', '.join(allowed)}", name)
-    return names
 
 
 def _sizes(values: Any, argument: str) -> tuple[int, ...]:
@@ -241,7 +232,7 @@ def example(counts: tuple[int, int] = (12, 4), alone: Alone = "resources") -> pd
     True
     """
     counts = _counts(counts, "counts")
-    _chosen(alone, "alone", ALONE)
+    choices(alone, "alone", ALONE)
     hand, run = _ByHand(counts, alone), _example_run(counts, alone)
     rows: list[dict[str, Any]] = []
     for moment, printed in _PRINTED.items():
@@ -618,13 +609,13 @@ def curves(
     -----
     Cost per run and 20 periods on one core: 0.02 s for 5 users, 0.05 s for 20, 0.4 s for 100.
     """
-    mechanisms = _chosen(mechanisms, "mechanisms", MECHANISMS)
+    mechanisms = choices(mechanisms, "mechanisms", MECHANISMS)
     if not mechanisms:
         raise InvalidInput("mechanisms", "must name at least one", mechanisms)
     names = list(mechanisms)
     paired = {"tv_drf", "alone"} <= set(names)
     parts = []
-    for size, queue in product(_sizes(n, "n"), _chosen(unserved, "unserved", UNSERVED)):
+    for size, queue in product(_sizes(n, "n"), choices(unserved, "unserved", UNSERVED)):
         values = np.stack(repeat(_served, runs, seed=seed, key=(size,), progress=progress, label=f"n = {size}, {queue}",
                                  n=size, unserved=queue, mechanisms=mechanisms, **how))
         if paired:
@@ -792,7 +783,7 @@ def losses(
     Cost per run: six runs of the mechanism; 0.7 s for 100 users.
     """
     parts = []
-    for n, queue in product(_sizes(sizes, "sizes"), _chosen(unserved, "unserved", UNSERVED)):
+    for n, queue in product(_sizes(sizes, "sizes"), choices(unserved, "unserved", UNSERVED)):
         values = np.stack(repeat(_lost, runs, seed=seed, key=(n,), progress=progress, label=f"losses, n = {n}",
                                  n=n, unserved=queue, **how))
         mean = values.mean(axis=0).round(12)
@@ -852,7 +843,7 @@ def gaps(
         ``total_share``, ``total_share_least`` (sum of w G). ``runs``.
     """
     parts = []
-    for n, queue in product(_sizes(sizes, "sizes"), _chosen(unserved, "unserved", UNSERVED)):
+    for n, queue in product(_sizes(sizes, "sizes"), choices(unserved, "unserved", UNSERVED)):
         found = repeat(_gap, runs, seed=seed, key=(n,), progress=progress, label=f"gaps, n = {n}", n=n, unserved=queue,
                        **how)
         for k, packing in enumerate(_PACKINGS):
@@ -938,7 +929,7 @@ def readings(
     Cost for 20 users: some 0.03 s a run and reading, more where periods are many.
     """
     rows = []
-    points = _chosen(points, "points", tuple(READINGS))
+    points = choices(points, "points", tuple(READINGS))
     cases = [(n, point, value, how) for n in _sizes(sizes, "sizes") for point in points
              for value, how in READINGS[point].items()]
     known: dict[str, FloatArray] = {}

@@ -10,6 +10,7 @@ that the clusters hold.
 from __future__ import annotations
 
 import heapq
+from bisect import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
@@ -21,12 +22,13 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from fairbook import results
-from fairbook.clusters import SPANS, VirtualClusters, as_requests
+from fairbook.clusters import SPANS, Requests, VirtualClusters, as_requests
 from fairbook.errors import InvalidInput
+from fairbook.mechanisms._packing import LISTS, list_pack
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.mechanisms.virtual_cluster_pool import VirtualClusterPool
 from fairbook.model import FloatArray, as_number, as_whole
-from fairbook.studies.runs import interval, repeat, stream
+from fairbook.studies.runs import choices, interval, repeat, stream
 from fairbook.traces.google2011 import load_digest
 
 __all__ = [
@@ -58,6 +60,7 @@ __all__ = [
     "fig5",
     "gaps",
     "instance",
+    "keys",
     "lies",
     "packing",
     "price",
@@ -100,16 +103,6 @@ MEASURES = ("y", "y_served", "everybody", "served", "remaining", "y_common", "re
 _MEAN = 30.0  # VMs that a user wants
 _DRAWN = 100  # users drawn in each run, of whom the first are taken
 _HIGH, _LOW = 2.0, 1.0  # tariffs
-
-
-def _chosen(values: Any, argument: str, allowed: Sequence[Any]) -> tuple[Any, ...]:
-    """Give one name or several as a tuple; each must be allowed."""
-    names = (values,) if isinstance(values, (str, bool)) or not isinstance(values, (Sequence, Mapping)) \
-        else tuple(values)
-    for name in names or (values,):
-        if isinstance(name, (list, dict)) or name not in allowed:
-            raise InvalidInput(argument, f"must be one or more of {', '.join(map(str, allowed))}", name)
-    return names
 
 
 def _counts(values: Any, argument: str, most: int = _DRAWN) -> tuple[int, ...]:
@@ -179,8 +172,8 @@ def instance(rng: np.random.Generator, size: str = "small", users: int = 14, *,
     """
     if not isinstance(rng, np.random.Generator):
         raise InvalidInput("rng", "must be a numpy.random.Generator", rng)
-    _chosen((size,), "size", tuple(SIZES))
-    _chosen((variance,), "variance", tuple(VARIANCES))
+    choices((size,), "size", tuple(SIZES))
+    choices((variance,), "variance", tuple(VARIANCES))
     users = as_whole(users, "users", 1, _DRAWN)
     capacities = _cut(rng, SIZES[size])
     return Instance(*_requests(rng, users, variance), capacities)
@@ -226,8 +219,8 @@ def _load(size: str, users: int) -> float:
 
 
 def _grid(sizes: Any, variances: Any, users: Any) -> Iterator[tuple[str, str, int]]:
-    chosen_sizes = _chosen(sizes, "sizes", tuple(SIZES))
-    chosen_variances = _chosen(variances, "variances", tuple(VARIANCES))
+    chosen_sizes = choices(sizes, "sizes", tuple(SIZES))
+    chosen_variances = choices(variances, "variances", tuple(VARIANCES))
     numbers = None if users is None else _counts(users, "users")
     for size, variance in product(chosen_sizes, chosen_variances):
         for number in USERS[size] if numbers is None else numbers:
@@ -631,9 +624,9 @@ def gaps(runs: int = 500, seed: int = SEED, *, cases: Sequence[tuple[str, int]] 
     for case in cases:
         if not isinstance(case, (tuple, list)) or len(case) != 2:
             raise InvalidInput("cases", "must be pairs of size and users", case)
-        pairs.append((_chosen((case[0],), "cases", tuple(SIZES))[0], as_whole(case[1], "cases", 1, _DRAWN)))
+        pairs.append((choices((case[0],), "cases", tuple(SIZES))[0], as_whole(case[1], "cases", 1, _DRAWN)))
     rows: list[dict[str, Any]] = []
-    for exactly, (size, users) in product(_chosen(whole, "whole", (True, False)), pairs):
+    for exactly, (size, users) in product(choices(whole, "whole", (True, False)), pairs):
         number = runs if exactly or size == "small" else max(1, runs // 30)
         values = np.stack(repeat(_gap, number, seed=seed, progress=progress, label=f"gaps, {size}, {users} users",
                                  size=size, users=users, whole=bool(exactly)))
@@ -647,6 +640,54 @@ def gaps(runs: int = 500, seed: int = SEED, *, cases: Sequence[tuple[str, int]] 
                 "worst": ratio[common].min() if common.any() else np.nan, "at_bound": values[:, k, 2].mean(),
                 "everybody": values[:, k, 1].mean(), "solved": values[:, -1, 2].mean(),
                 "common_runs": int(common.sum())})
+    return pd.DataFrame(rows)
+
+
+# --------------------------------------------------------------------------------------------------- more orders
+
+
+def _fits(asked: Requests, y: float) -> bool:
+    """Tell whether some list rule packs the sizes at a value, users in the order of one of four more numbers."""
+    keys = asked.max_vms, asked.minimum, asked.max_vms - asked.minimum, asked.minimum / asked.max_vms
+    orders = [np.argsort(-key, kind="stable") for key in keys]
+    return any(list_pack(asked.sizes(y), asked.capacities, order, rule) is not None for order in orders
+               for rule in LISTS)
+
+
+def _reached(rng: np.random.Generator, size: str, users: int, variance: str) -> FloatArray:
+    case = instance(rng, size, users, variance=variance)
+    best, lists = (virtual_cluster(*case, method=method) for method in ("exact", "vector_packing"))
+    levels = np.unique(np.concatenate([np.arange(1, most + 1) / most for most in case.max_vms]))
+    more = np.r_[0, levels][bisect(levels, False, key=lambda y: not _fits(best.requests, y))]
+    return np.array([best.min_fraction, lists.min_fraction, max(more, lists.min_fraction)])
+
+
+def keys(runs: int = RUNS, seed: int = SEED, *, size: str = "small", users: int = 14,
+         progress: bool = False) -> pd.DataFrame:
+    """Ask what the list rules of ``vector_packing`` gain by sorting users by four more numbers.
+
+    The numbers: VMs wanted, VMs that must be there, what is wanted beyond that, and the least fraction. With them the
+    rules search by bisection among the values that some user's whole VMs can give, as METAHVP does.
+
+    Returns
+    -------
+    DataFrame
+        One row per ``variance`` (reading of "variance 10") and ``lists`` ("21" of them, or "with four more orders"):
+        ``mean``, ``low``, ``high`` (95 %) of the least fraction as a part of the optimum, ``at_optimum`` (part of the
+        runs that reach it), ``runs`` (those in which the optimum serves everybody).
+    """
+    runs = as_whole(runs, "runs", 1)
+    choices((size,), "size", tuple(SIZES))
+    users = as_whole(users, "users", 1, _DRAWN)
+    rows: list[dict[str, Any]] = []
+    for variance in VARIANCES:
+        values = np.stack(repeat(_reached, runs, seed=seed, progress=progress, label=f"orders, {variance}", size=size,
+                                 users=users, variance=variance))
+        values = values[values[:, 0] > 0]
+        for k, name in enumerate(("21", "with four more orders"), 1):
+            ratio = values[:, k] / values[:, 0]
+            rows.append({"variance": variance, "lists": name, **_summary(ratio),
+                         "at_optimum": float((ratio >= 1 - 1e-12).mean())})
     return pd.DataFrame(rows)
 
 
@@ -774,7 +815,7 @@ def packing(seed: int = SEED, *, run: int = 16, users: int = 13, size: str = "sm
     """
     case = instance(stream(seed, as_whole(run, "run", 0)), size, users)
     parts = []
-    for method in _chosen(methods, "methods", METHODS):
+    for method in choices(methods, "methods", METHODS):
         found = virtual_cluster(*case, method=method)
         on = np.where(found.served, case.capacities[found.cluster], 0)
         parts.append(pd.DataFrame({
@@ -1004,7 +1045,7 @@ def dynamic(runs: int = 20, seed: int = SEED, *, loads: float | Sequence[float] 
     """
     runs = as_whole(runs, "runs", 1)
     stays = as_number(stays, "stays", _WARM + 0.5, 1e4)
-    chosen = _chosen(policies, "policies", POLICIES)
+    chosen = choices(policies, "policies", POLICIES)
     rows: list[dict[str, Any]] = []
     for load in _levels(loads, "loads"):
         values = np.stack(repeat(_course_of_all, runs, seed=seed, progress=progress, label=f"dynamic, load {load:g}",
@@ -1030,7 +1071,7 @@ def course(seed: int = SEED, *, run: int = 0, load: float = 1.4, stays: float = 
     load, stays = as_number(load, "load", 0.05, 20.0), as_number(stays, "stays", 0.5, 1e4)
     traffic = _traffic(stream(seed, as_whole(run, "run", 0)), load, stays)
     rows: list[dict[str, Any]] = []
-    for policy in tqdm(_chosen(policies, "policies", POLICIES), desc="course", disable=not progress, leave=False):
+    for policy in tqdm(choices(policies, "policies", POLICIES), desc="course", disable=not progress, leave=False):
         for time, came, now, manager in _events(traffic, policy):
             if time > stays:
                 break
@@ -1254,7 +1295,7 @@ def trace(runs: int = 100, seed: int = SEED, *, size: str = "large", users: int 
     of a job ran at the same time.
     """
     runs = as_whole(runs, "runs", 1)
-    _chosen((size,), "size", tuple(SIZES))
+    choices((size,), "size", tuple(SIZES))
     users = as_whole(users, "users", 1, 300)
     rows: list[dict[str, Any]] = []
     for load in _levels(loads, "loads"):
@@ -1289,6 +1330,7 @@ STORED: dict[str, Callable[..., None]] = {
     "virtual_cluster/spread": _store("spread", spread, runs=RUNS),
     "virtual_cluster/readings": _store("readings", readings, runs=100),
     "virtual_cluster/gaps": _store("gaps", gaps, runs=500),
+    "virtual_cluster/keys": _store("keys", keys, runs=RUNS),
     "virtual_cluster/spanning_gain": _store("spanning_gain", spanning_gain, runs=RUNS),
     "virtual_cluster/price": _store("price", price, runs=100),
     "virtual_cluster/dynamic": _store("dynamic", dynamic, runs=20),
