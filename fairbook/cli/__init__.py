@@ -335,7 +335,7 @@ def _traces_verify(options: argparse.Namespace) -> int:
 def _traces_show(options: argparse.Namespace) -> int:
     facts = _trace_module(options).load_digest(options.digest).provenance
     try:
-        rows = _digest_rows(facts)
+        rows = _digest_rows(facts, _TRACES[options.trace].rounded)
     except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise Refused(f"{options.digest}: its record is not that of a digest of {options.trace} ({error!r})") from None
     width = max(map(len, rows))
@@ -343,7 +343,7 @@ def _traces_show(options: argparse.Namespace) -> int:
     return 0
 
 
-def _digest_rows(facts: dict[str, Any]) -> dict[str, Any]:
+def _digest_rows(facts: dict[str, Any], rounded: tuple[str, ...]) -> dict[str, Any]:
     """Give what is shown of a digest's record."""
     rows: dict[str, Any] = {name: facts[name] for name in ("trace", "licence", "attribution")}
     if "parts" in facts:
@@ -354,7 +354,7 @@ def _digest_rows(facts: dict[str, Any]) -> dict[str, Any]:
             + (f", missing {facts['missing_parts']}" if facts["missing_parts"] else "")
         )
         rows["last event"] = f"{facts['last_time_us'] / 3.6e9:.2f} h"
-    for name in _TRACES[options.trace].rounded:
+    for name in rounded:
         if name in facts:
             rows[name.replace("_", " ")] = "all" if facts[name] is None else f"{facts[name]} significant"
     rows |= {name.replace("_", " "): value for name, value in facts["counts"].items()}
