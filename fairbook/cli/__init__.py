@@ -546,6 +546,17 @@ def _os_error(error: OSError) -> str:
     return f"{place}{error.strerror or error}"
 
 
+def _check_arguments(argv: Sequence[str]) -> None:
+    """Refuse what no shell hands over and no file can be called."""
+    for text in argv:
+        try:
+            os.fsencode(text)
+        except UnicodeEncodeError:
+            raise Refused(f"the argument {shown(text)} is no text") from None
+        if "\0" in text:
+            raise Refused(f"the argument {shown(text)} holds a null byte")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line.
 
@@ -566,10 +577,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to fail
+        with suppress(OSError):  # it flushes; what cannot be written is told when something is
+            sys.stdout.reconfigure(errors="backslashreplace")  # a name the terminal cannot show is no reason to fail
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: note(f"warning: {message}")
         try:
+            _check_arguments(sys.argv[1:] if argv is None else argv)
             options = _parser().parse_args(argv)
             code: int = options.run(options)
             if sys.stdout is not None:  # closed
