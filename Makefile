@@ -19,7 +19,7 @@ PY := $(VENV)/bin/python
 LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 
-.PHONY: help setup book test bench execute results lock lint clean
+.PHONY: help setup book test bench execute results lock lint package bump clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -65,6 +65,13 @@ lock: $(READY)  ## resolve requirements.txt again from pyproject.toml
 lint: $(READY)  ## ruff and mypy
 	$(PY) -m ruff check .
 	$(PY) -m mypy
+
+package: $(READY)  ## build dist/: the source archive and the wheel
+	$(PY) -m hatchling build -t sdist -t wheel
+
+bump: $(READY)  ## write a new version everywhere: make bump VERSION=0.2.0 [RELEASED=2027-01-31]
+	$(PY) tools/bump.py "$(VERSION)" $(RELEASED)
+	@rm -f $(READY)
 
 clean:  ## remove builds and caches; keeps .venv/ and the stored results
 	rm -rf _build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import re
 import sys
 import tomllib
@@ -68,6 +69,12 @@ def unmet(requirements: list[Requirement], text: str) -> list[str]:
     return found
 
 
+def binder_python(specs: list[str]) -> str | None:
+    """Return the Python that Binder takes: repo2docker looks for ``python=X.Y`` and from a range takes its own."""
+    stated = [match[1] for spec in specs if (match := re.match(r"python\s*=+\s*([\d.]*)", spec))]
+    return ".".join(stated[0].split(".")[:2]) if stated else None
+
+
 def conda_faults(text: str) -> list[str]:
     """Say what is wrong with an environment file: its specs, its Python, its agreement with the lock."""
     match_spec = pytest.importorskip("rattler").MatchSpec
@@ -84,8 +91,8 @@ def conda_faults(text: str) -> list[str]:
             names[getattr(parsed.name, "normalized", str(parsed.name))] = str(parsed.version)
     if set(names) != {"python", "pip"}:
         found.append(f"conda brings {sorted(names)}; python and pip only, the rest comes from the lock")
-    elif SpecifierSet(names["python"]) != SpecifierSet(PROJECT["requires-python"]):
-        found.append(f"python is {names['python']} here, {PROJECT['requires-python']} in pyproject.toml")
+    elif binder_python(specs) not in VERSIONS:
+        found.append(f"Binder reads no Python of {VERSIONS} from {specs}")
     if pip != [["-r requirements.txt", "-e ."]]:
         found.append(f"the pip part is {pip}, not exactly the lock and the package")
     if environment.get("name") != PROJECT["name"] or environment.get("channels") != ["conda-forge"]:
@@ -137,8 +144,10 @@ def test_conda_environment_agrees() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "word"),
     [
-        ("python >=3.11,<3.14", "python >=3.10,<3.14", "in pyproject.toml"),
-        ("python >=3.11,<3.14", "python >=>3.11", "no valid spec"),
+        ("python=3.11", "python >=3.11,<3.14", "Binder reads no Python"),
+        ("python=3.11", "python=3.10", "Binder reads no Python"),
+        ("python=3.11", "python", "Binder reads no Python"),
+        ("python=3.11", "python >=>3.11", "no valid spec"),
         ("  - pip\n", "  - pip\n  - numpy\n", "python and pip only"),
         ("-r requirements.txt", "numpy", "not exactly the lock"),
         ("      - -e .\n", "      - -e .\n      - numpy\n", "not exactly the lock"),
@@ -148,6 +157,15 @@ def test_conda_environment_agrees() -> None:
 def test_a_conda_environment_that_disagrees_is_noticed(old: str, new: str, word: str) -> None:
     assert old in CONDA
     assert any(word in fault for fault in conda_faults(CONDA.replace(old, new)))
+
+
+def test_binder_finds_one_environment_and_a_kernel_for_every_notebook() -> None:
+    """repo2docker looks for any of these first, and then no further; its kernel is called python3."""
+    others = ("binder", ".binder", "Dockerfile", "runtime.txt", "Pipfile", "setup.py", "postBuild", "start", "apt.txt")
+    assert [name for name in others if (ROOT / name).exists()] == []
+    notebooks = sorted((ROOT / "book").rglob("*.ipynb"))
+    assert len(notebooks) > 5
+    assert {json.loads(path.read_text("utf8"))["metadata"]["kernelspec"]["name"] for path in notebooks} == {"python3"}
 
 
 @pytest.mark.parametrize(

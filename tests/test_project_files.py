@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import datetime
 import importlib.metadata
 import re
 import shutil
 import subprocess
-import sys
 import tomllib
-import zipfile
 from pathlib import Path
 
 import pytest
 import yaml
+from check_jsonschema.builtin_schemas import get_builtin_schema
+from jsonschema import Draft7Validator
 
 import fairbook
+from tools import bump
 
 ROOT = Path(__file__).resolve().parents[1]
 KEYS = ("dmfa_srq", "cbdrf", "tv_drf", "gdrf", "virtual_cluster")
@@ -61,12 +63,15 @@ def project_files() -> list[Path]:
     return [path for path in paths if path.is_file() and path.suffix in TEXT and ".venv" not in path.parts]
 
 
+#: The schema of the format 1.2.0, by its authors, as a package brings it.
+SCHEMA = Draft7Validator(get_builtin_schema("vendor.citation-file-format"))
+
+
 def citation_faults(text: str) -> list[str]:
-    """Say what a citation file lacks of the format 1.2.0 and of what the project promises."""
-    cff, found = yaml.safe_load(text), []
-    found += [f"no {key}" for key in ("cff-version", "message", "title", "authors") if not cff.get(key)]
-    if cff.get("cff-version") != "1.2.0":
-        found.append("the format is 1.2.0")
+    """Say what a citation file breaks of the format's official schema, and of what the project promises."""
+    cff = yaml.safe_load(text)
+    asjson = {key: value.isoformat() if isinstance(value, datetime.date) else value for key, value in cff.items()}
+    found = [f"{error.json_path}: {error.message}" for error in SCHEMA.iter_errors(asjson)]
     if cff.get("authors") != [{"name": "The fairbook developers"}]:
         found.append("the author is The fairbook developers")
     references = cff.get("references", [])
@@ -87,13 +92,20 @@ def citation_faults(text: str) -> list[str]:
 
 
 def version_faults(version: str, citation: str, changelog: str) -> list[str]:
-    """Say where the version differs from the package's."""
-    cited = str(yaml.safe_load(citation).get("version"))
-    found = [] if cited == version else [f"CITATION.cff says {cited}"]
+    """Say where the version, or the date of its release, differs from the package's."""
+    cff = yaml.safe_load(citation)
+    found = [] if str(cff.get("version")) == version else [f"CITATION.cff says {cff.get('version')}"]
     latest = re.search(r"^## \[([^\]]+)\] - (\d{4}-\d{2}-\d{2}|unreleased)$", changelog, flags=re.MULTILINE)
     if latest is None or latest[1] != version:
         found.append(f"the first entry of CHANGELOG.md is {latest and latest[1]}")
+    elif str(cff.get("date-released", "unreleased")) != latest[2]:
+        found.append(f"CITATION.cff was released {cff.get('date-released')}, CHANGELOG.md says {latest[2]}")
     return found
+
+
+def stated_versions(text: str) -> list[str]:
+    """Return where a text states a version of the package, which only the files of the bump may do."""
+    return re.findall(r"fairbook(?:==|-| v?)\d+\.\d+\.\d+", text)
 
 
 def words_that_do_not_belong(text: str) -> list[str]:
@@ -112,9 +124,78 @@ def test_versions_agree() -> None:
     assert version_faults(fairbook.__version__, citation, changelog) == []
     assert importlib.metadata.version("fairbook") == fairbook.__version__, "`make setup` installs the package again"
     assert version_faults("9.9.9", citation, changelog) == [
-        "CITATION.cff says 0.1.0",
-        "the first entry of CHANGELOG.md is 0.1.0",
+        f"CITATION.cff says {fairbook.__version__}",
+        f"the first entry of CHANGELOG.md is {fairbook.__version__}",
     ]
+
+
+def test_no_other_file_states_a_version() -> None:
+    """The records in data/ say which version made them, which stays true."""
+    texts = {path.relative_to(ROOT).as_posix(): path.read_text("utf8") for path in project_files()}
+    assert {name: found for name, text in texts.items() if (found := stated_versions(text))} == {}
+    assert stated_versions("pip install fairbook" + "==0.1.0 and fairbook" + " 0.1.0")
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    for name in bump.PLACES:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def test_one_command_writes_the_version_everywhere(copy: Path) -> None:
+    def faults(version: str) -> list[str]:
+        assert set(bump.versions(copy).values()) == {version}
+        citation, changelog = (copy / "CITATION.cff").read_text("utf8"), (copy / "CHANGELOG.md").read_text("utf8")
+        return version_faults(version, citation, changelog)
+
+    present = fairbook.__version__
+    # from a version not yet released, whatever the project's own is by now
+    latest = re.compile(r"^(## \[[^\]]+\]) - \S+$", flags=re.MULTILINE)
+    before = latest.sub(r"\1 - unreleased", (copy / "CHANGELOG.md").read_text("utf8"), count=1)
+    (copy / "CHANGELOG.md").write_text(before)
+    bump.bump(copy, "97.0")
+    assert faults("97.0") == []
+    renamed = before.replace(f"## [{present}] - unreleased", "## [97.0] - unreleased")
+    assert (copy / "CHANGELOG.md").read_text("utf8") == renamed
+    bump.bump(copy, "97.0", "2027-01-31")
+    assert faults("97.0") == []
+    assert "date-released: 2027-01-31" in (copy / "CITATION.cff").read_text("utf8")
+    assert citation_faults((copy / "CITATION.cff").read_text("utf8")) == []
+    bump.bump(copy, "98.7.6")
+    assert faults("98.7.6") == []
+    assert "## [98.7.6] - unreleased\n\n## [97.0] - 2027-01-31\n" in (copy / "CHANGELOG.md").read_text("utf8")
+    assert "date-released" not in (copy / "CITATION.cff").read_text("utf8")
+    assert before.split("\n## [")[1].split("\n", 1)[1] in (copy / "CHANGELOG.md").read_text("utf8")
+    bump.bump(copy, "98.7.6", "2027-02-28")
+    assert faults("98.7.6") == []
+    (copy / "CITATION.cff").write_text((copy / "CITATION.cff").read_text("utf8").replace("2027-02-28", "2027-03-01"))
+    assert faults("98.7.6") == ["CITATION.cff was released 2027-03-01, CHANGELOG.md says 2027-02-28"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["0.0.1"], "not below"),
+        (["1.0"], "disagree"),
+        (["01.0"], "canonical"),
+        (["next"], "no version"),
+        (["9.0", "31.1.2027"], "YYYY-MM-DD"),
+        (["9.0", "2027-02-30"], "day"),
+        ([], "usage"),
+    ],
+)
+def test_a_bump_that_cannot_be_right_changes_nothing(
+    arguments: list[str], word: str, copy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bump, "ROOT", copy)
+    if word == "disagree":
+        (copy / "CHANGELOG.md").write_text("## [0.0.7] - unreleased\n")
+    before = [(copy / name).read_bytes() for name in bump.PLACES]
+    assert bump.main(arguments) == 2
+    assert word in capsys.readouterr().err
+    assert [(copy / name).read_bytes() for name in bump.PLACES] == before
 
 
 def test_citation() -> None:
@@ -125,6 +206,10 @@ def test_citation() -> None:
         ("year: 2019", "year: soon"),
         ("given-names: Jie ", "name: Jie "),
         ("1.2.0", "1.0.0"),
+        ("type: software", "type: program"),
+        ("license: BSD-3-Clause", "license: BSD"),
+        ("journal: \"Journal on Communications\"", "journal: 7"),
+        ("message:", "massage:"),
     ):
         assert old in text
         assert citation_faults(text.replace(old, new)), old
@@ -138,7 +223,13 @@ def test_licences() -> None:
     assert "https://creativecommons.org/licenses/by/4.0/legalcode" in words
     assert all(f"Section {number}" in words for number in range(1, 9))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]
-    assert project["license"] == "BSD-3-Clause" == yaml.safe_load((ROOT / "CITATION.cff").read_text("utf8"))["license"]
+    # A package states all that is in it, joined by AND. A list in CITATION.cff would mean OR, so it names the code's.
+    terms = project["license"].split(" AND ")
+    assert terms == ["BSD-3-Clause", "CC-BY-4.0", "LicenseRef-Alibaba-Research-Use"]
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text("utf8"))["license"] == terms[0]
+    data = (ROOT / "data/README.md").read_text("utf8")
+    assert terms[2] in data
+    assert "https://creativecommons.org/licenses/by/4.0/" in data
     assert project["authors"] == [{"name": "The fairbook developers"}]
 
 
@@ -150,7 +241,7 @@ def test_targets_of_make_are_documented() -> None:
     assert (
         documented
         == set(phony[1].split())
-        >= {"setup", "book", "test", "bench", "execute", "results", "lock", "lint", "clean"}
+        >= {"setup", "book", "test", "bench", "execute", "results", "lock", "lint", "package", "bump", "clean"}
     )
 
 
@@ -186,30 +277,6 @@ def test_nothing_generated_is_tracked() -> None:
         r"(^|/)(\.venv|_build|__pycache__|\.mypy_cache|\.ipynb_checkpoints|\.hypothesis)/|\.egg-info/|task_events_part-"
     )
     assert [name for name in listed if generated.search(name)][:5] == []
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    (built,) = folder.glob("*.whl")
-    return zipfile.ZipFile(built).namelist()
-
-
-def test_wheel_ships_the_package_its_types_its_data_and_its_licences(wheel: list[str]) -> None:
-    modules = [path.relative_to(ROOT).as_posix() for path in (ROOT / "fairbook").rglob("*.py")]
-    data = [p.relative_to(ROOT / "data").as_posix() for p in project_files() if p.is_relative_to(ROOT / "data")]
-    assert set(modules) <= set(wheel)
-    assert {f"fairbook/_data/{name}" for name in data} <= set(wheel)
-    assert "fairbook/py.typed" in wheel
-    assert {name.rsplit("/", 1)[1] for name in wheel if "/licenses/" in name} == {"LICENSE", "LICENSE-TEXT"}
-    assert not [
-        name
-        for name in wheel
-        if name.startswith(("tests", "tools", "book/", "data/")) or name.endswith((".nbi", ".nbc", ".pyc"))
-    ]
 
 
 def test_the_picture_in_the_readme_is_what_the_code_draws() -> None:

@@ -573,7 +573,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Examples
     --------
     >>> main(["--version"])
-    fairbook 0.1.0
+    fairbook ...
     0
     """
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -278,6 +278,16 @@ def static_optimum(demands: Any, weights: Any) -> DynamicAllocation:
     demands, weights
         As for :func:`dmfa_srq`.
 
+    Returns
+    -------
+    DynamicAllocation
+        As of :func:`dmfa_srq`, but the levels may fall: nobody keeps what was given before.
+
+    Raises
+    ------
+    InvalidInput
+        As :func:`dmfa_srq` does.
+
     Notes
     -----
     Cost O(n m).

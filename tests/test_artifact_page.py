@@ -1,0 +1,184 @@
+"""The page on the artifact: every line of its checklists has a verdict, and the evidence that it names exists."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import shlex
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+import fairbook
+from fairbook import FairbookError, claims, cli
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "book" / "artifact.md").read_text("utf8")
+PAPER = (ROOT / "paper" / "paper.md").read_text("utf8")
+BIB = (ROOT / "book" / "references.bib").read_text("utf8")
+SECTIONS = ["Summary", "Statement of need", "State of the field", "Software design", "Research impact statement",
+            "AI usage disclosure", "Acknowledgements", "References"]  # fmt: skip
+#: Words in code that are no evidence: verdicts of the ledger, and what stands for a name.
+WORDS = {"holds", "reproduced", "not reproduced", "partly", "refuted", "undetermined", "gdrf", "dmfa_srq", "cbdrf",
+         "tv_drf", "virtual_cluster", "venv", ".zenodo.json", "python=3.11", "dist/",
+         "_build/html/index.html"}  # fmt: skip
+
+
+@cache
+def functions(path: str) -> set[str]:
+    return {n.name for n in ast.parse((ROOT / path).read_text("utf8")).body if isinstance(n, ast.FunctionDef)}
+
+
+def evidence_fault(named: str) -> str | None:
+    """Say why something named in code on the page is not there; None if it is, or is no evidence."""
+    if named in WORDS or named.startswith("conda env create -f environment.yml"):
+        return None
+    if "::" in named:
+        path, test = named.split("::")
+        there = (ROOT / path).is_file() and test in functions(path)
+        return None if there else f"{named}: no such check"
+    if named.startswith("make "):
+        target, *options = named.split()[1:]
+        makefile = (ROOT / "Makefile").read_text("utf8")
+        pages = [option.removeprefix("PAGE=") for option in options if option.startswith("PAGE=")]
+        if not re.search(rf"^{target}:.*## ", makefile, flags=re.MULTILINE):
+            return f"{named}: no such target"
+        return None if all((ROOT / "book" / f"{page}.md").is_file() for page in pages) else f"{named}: no such page"
+    if named.startswith("fairbook "):
+        return command_fault(named)
+    return None if (ROOT / named).is_file() else f"{named}: no such file"
+
+
+def command_fault(named: str) -> str | None:
+    """Say why the command line would refuse a command, or what it names does not exist."""
+    words = shlex.split(named)[1:]
+    try:
+        options = cli._parser().parse_args(words)
+    except (SystemExit, FairbookError) as error:
+        return None if getattr(error, "code", 2) == 0 else f"{named}: no such command"
+    if any(word.startswith("data/") and not (ROOT / word).is_file() for word in words):
+        return f"{named}: no such file"
+    if getattr(options, "paper", None) not in {None, *(one.split(".")[0] for one in claims.claims())}:
+        return f"{named}: no such paper"
+    known = claims.claims()
+    for wanted in getattr(options, "id", None) or []:
+        if not any(f"{one}.".startswith(f"{wanted}.") for one in known):
+            return f"{named}: no such claim"
+    return None
+
+
+def prose(page: str) -> str:
+    """Return a page without its fenced blocks of code."""
+    return re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
+
+
+def in_code(text: str) -> list[str]:
+    """Return what stands in code, roles of references apart."""
+    return re.findall(r"`([^`\n]+)`", re.sub(r"\{[\w:]+\}`[^`\n]*`", "", text))
+
+
+def checklists(page: str) -> list[list[str]]:
+    """Return the lines of the checklists: what is asked, verdict, evidence."""
+    found = []
+    for table in re.findall(r"(?:^\|.*\n)+", page, flags=re.MULTILINE):
+        head, _, *rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in table.splitlines()]
+        found += rows if head == ["line", "verdict", "evidence"] else []
+    return found
+
+
+def page_faults(page: str) -> list[str]:
+    """Say which lines of the page have no verdict or no evidence, and which evidence does not exist."""
+    found = [fault for named in in_code(prose(page)) if (fault := evidence_fault(named))]
+    found += [f"{name}: no such page" for name in re.findall(r"\{doc\}`([^`]+)`", page)
+              if not (ROOT / "book" / f"{name}.md").is_file()]  # fmt: skip
+    for row in checklists(page):
+        if len(row) != 3 or row[1] not in ("met", "partly", "unmet"):
+            found.append(f"{row}: no verdict")
+        elif row[1] == "unmet" and len(row[2].split()) < 3:
+            found.append(f"{row[0]}: unmet without a reason")
+        elif row[1] != "unmet" and not [e for e in in_code(row[2]) if e not in WORDS] + re.findall(r"\{doc\}", row[2]):
+            found.append(f"{row[0]}: no evidence")
+    return found
+
+
+def test_every_line_has_a_verdict_and_evidence_that_exists() -> None:
+    assert page_faults(PAGE) == []
+    lines = checklists(PAGE)
+    assert len(lines) > 35
+    assert {row[1] for row in lines} == {"met", "partly", "unmet"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word"),
+    [
+        ("::test_types`", "::test_tipes`", "no such check"),
+        ("`tests/test_oracles.py::", "`tests/test_oracle.py::", "no such check"),
+        ("`LICENSE`", "`COPYING`", "no such file"),
+        ("`make bench`", "`make benches`", "no such target"),
+        ("PAGE=chapters/gdrf", "PAGE=chapters/gdfr", "no such page"),
+        ("{doc}`foundations`", "{doc}`foundation`", "no such page"),
+        ("--paper gdrf --mutants", "--paper gdfr --mutants", "no such"),
+        ("`fairbook claims --mutants`", "`fairbook claims --mutant-ninja`", "no such command"),
+        ("--id dmfa_srq.theorem_1 ", "--id dmfa_srq.theorem_ ", "no such claim"),
+        ("data/example_tasks.csv", "data/example_task.csv", "no such file"),
+        ("| met | `make bench`; `benchmarks/RESULTS.md` |", "| met | We did |", "no evidence"),
+        ("| Automated tests | met |", "| Automated tests | yes |", "no verdict"),
+        ("| unmet | Needs an archive |", "| unmet | No |", "without a reason"),
+    ],
+)
+def test_a_line_without_verdict_or_evidence_is_noticed(old: str, new: str, word: str) -> None:
+    assert old in PAGE
+    assert any(word in fault for fault in page_faults(PAGE.replace(old, new)))
+
+
+def test_the_first_commands_print_what_the_page_shows(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    block = re.search(r"^```bash\n(.*?)^```.*?^```text\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
+    assert block
+    setup, first, second = block[1].splitlines()
+    assert evidence_fault(setup) is None
+    assert command_fault(second.removeprefix(".venv/bin/")) is None
+    monkeypatch.chdir(ROOT)
+    capsys.readouterr()
+    assert cli.main(shlex.split(first)[1:]) == 0
+    shown = capsys.readouterr().out
+    assert [line.rstrip() for line in shown.splitlines()] == [line.rstrip() for line in block[2].splitlines()]
+
+
+def undocumented(functions: dict[str, Callable[..., object]]) -> list[str]:
+    """Return the functions whose documentation lacks parameters, result or an example that is run."""
+    wanted = ("Parameters\n---", "Returns\n---", ">>> ")
+    return [name for name, one in functions.items() if not all(word in (inspect.getdoc(one) or "") for word in wanted)]
+
+
+def test_every_public_function_is_documented_with_an_example() -> None:
+    public = {name: getattr(fairbook, name) for name in fairbook.__all__}
+    functions = {name: one for name, one in public.items() if inspect.isfunction(one)}
+    assert len(functions) > 10
+    assert undocumented(functions) == []
+    assert undocumented({"f": lambda: None}) == ["f"]
+    assert [name for name, one in public.items() if inspect.isclass(one) and not inspect.getdoc(one)] == []
+
+
+def paper_faults(text: str) -> list[str]:
+    """Say what a paper lacks of what the journal asks for: sections in order, length, references, authors."""
+    _, front, body = text.split("---\n", 2)
+    head = yaml.safe_load(front)
+    found = [] if re.findall(r"^# (.+)$", body, flags=re.MULTILINE) == SECTIONS else ["sections"]
+    found += [] if 750 <= len(body.split()) <= 1750 else [f"{len(body.split())} words"]
+    keys = set(re.findall(r"^@\w+\{([^,]+),", BIB, flags=re.MULTILINE))
+    found += [f"{key} is not in the bibliography" for key in re.findall(r"@([\w]+)", body) if key not in keys]
+    found += [] if (ROOT / "paper" / head["bibliography"]).is_file() else ["bibliography"]
+    return found + ([] if [one["name"] for one in head["authors"]] == ["The fairbook developers"] else ["authors"])
+
+
+def test_the_paper_has_what_the_journal_asks_for() -> None:
+    assert paper_faults(PAPER) == []
+    assert paper_faults(PAPER.replace("# State of the field", "# Related work")) == ["sections"]
+    assert paper_faults(PAPER.replace("@kash2014", "@kash2041")) == ["kash2041agent is not in the bibliography"]
+    assert paper_faults(PAPER + "word " * 1000)

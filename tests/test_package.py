@@ -1,0 +1,174 @@
+"""The package that others install: both archives, and the wheel at work where nothing but its requirements is."""
+
+from __future__ import annotations
+
+import email
+import importlib.metadata
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import venv
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+import fairbook
+
+ROOT = Path(__file__).resolve().parents[1]
+NAME = f"fairbook-{fairbook.__version__}"
+
+#: Run by the Python of the empty environment in an empty folder; its last line is what the check below reads.
+IN_THE_EMPTY_ENVIRONMENT = """
+import importlib, importlib.util, json, pkgutil, re, shlex, sys
+from pathlib import Path
+import fairbook
+from fairbook import cli
+
+others = ("pytest", "yaml", "z3", "jupyter_core", "IPython", "tests", "tools")
+said = {"home": fairbook.__file__, "others": [name for name in others if importlib.util.find_spec(name)]}
+for module in pkgutil.walk_packages(fairbook.__path__, "fairbook."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+try:
+    fairbook.smt.require_z3()
+except fairbook.MissingDependency as error:
+    said["without the solver"] = str(error)
+readme = Path(sys.argv[1]).read_text(encoding="utf-8")
+blocks = re.findall(r"^```(python|bash)\\n(.*?)^```", readme, flags=re.MULTILINE | re.DOTALL)
+python = [text for language, text in blocks if language == "python"]
+shell = "".join(text for language, text in blocks if language == "bash")
+for text in python:
+    exec(text, {})
+commands = re.findall(r"^(?:\\.venv/bin/)?fairbook (.+)$", shell, flags=re.MULTILINE)
+said["codes"] = [cli.main(shlex.split(line)) for line in (*commands, "claims --paper dmfa_srq")]
+print("\\n" + json.dumps(said | {"blocks": len(python), "commands": len(commands)}))
+"""
+
+
+@dataclass(frozen=True)
+class Built:
+    """The archives built from the checkout, and those built from the unpacked source archive."""
+
+    sdist: Path
+    wheel: Path
+    unpacked: Path
+    again: Path
+
+
+def build(source: Path, folder: Path) -> None:
+    """Build both archives without a network and without an environment of their own."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-t", "wheel", "-d", str(folder)]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    folder = tmp_path_factory.mktemp("archives")
+    build(ROOT, folder / "first")
+    with tarfile.open(folder / "first" / f"{NAME}.tar.gz") as archive:
+        archive.extractall(folder, filter="data")
+    build(folder / NAME, folder / "second")
+    wheel = folder / "first" / f"{NAME}-py3-none-any.whl"
+    return Built(folder / "first" / f"{NAME}.tar.gz", wheel, folder / NAME, folder / "second")
+
+
+def kept() -> set[str]:
+    """Return the files of the checkout that version control keeps, or would once they are added."""
+    if not (shutil.which("git") and (ROOT / ".git").exists()):
+        pytest.skip("not a git checkout")
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    return {name for name in listed if (ROOT / name).is_file()}
+
+
+def test_source_archive_holds_all_that_is_kept(built: Built) -> None:
+    unpacked = {p.relative_to(built.unpacked).as_posix() for p in built.unpacked.rglob("*") if p.is_file()}
+    assert unpacked - {"PKG-INFO"} == kept()
+
+
+def test_the_same_sources_give_the_same_bytes(built: Built) -> None:
+    """Once from the checkout, once from the source archive: other folder, other times of change."""
+    for path in (built.sdist, built.wheel):
+        assert path.read_bytes() == (built.again / path.name).read_bytes(), path.name
+
+
+def test_wheel_ships_the_package_its_data_and_its_licences_and_nothing_else(built: Built) -> None:
+    names = {name for name in zipfile.ZipFile(built.wheel).namelist() if not name.startswith(f"{NAME}.dist-info/")}
+    wanted = {name.replace("data/", "fairbook/_data/", 1) if name.startswith("data/") else name for name in kept()}
+    assert names == {name for name in wanted if name.startswith("fairbook/")}
+    assert {"fairbook/py.typed", "fairbook/_data/README.md"} <= names
+
+
+def test_wheel_says_who_what_and_under_which_terms(built: Built) -> None:
+    archive, info = zipfile.ZipFile(built.wheel), f"{NAME}.dist-info/"
+    head = email.message_from_bytes(archive.read(info + "METADATA"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]
+    assert head["Version"] == fairbook.__version__
+    assert head["Author"] == "The fairbook developers"
+    assert head["License-Expression"] == project["license"]
+    assert head.get_all("License-File") == project["license-files"]
+    for name in project["license-files"]:
+        assert archive.read(f"{info}licenses/{name}") == (ROOT / name).read_bytes()
+    core = [line for line in head.get_all("Requires-Dist", []) if "extra ==" not in line]
+    assert sorted(core) == sorted(project["dependencies"])
+
+
+def requirements(wheel: Path) -> set[str]:
+    """Return all that a wheel requires, and what that requires in turn, by normalised names."""
+    head = email.message_from_bytes(zipfile.ZipFile(wheel).read(f"{NAME}.dist-info/METADATA"))
+    todo, found = list(head.get_all("Requires-Dist", [])), set()
+    while todo:
+        need = Requirement(todo.pop())
+        name = re.sub(r"[-_.]+", "-", need.name).lower()
+        if name not in found and (need.marker is None or need.marker.evaluate({"extra": ""})):
+            found.add(name)
+            todo += importlib.metadata.distribution(name).requires or []
+    return found
+
+
+def empty_environment(folder: Path, wheel: Path) -> Path:
+    """Make an environment with a wheel and what it requires, by links, so that nothing is fetched or copied."""
+    venv.create(folder, with_pip=False, symlinks=True)
+    (site,) = folder.glob("lib/python3*/site-packages")
+    for name in requirements(wheel):
+        installed = importlib.metadata.distribution(name)
+        for top in {file.parts[0] for file in installed.files or [] if file.parts[0] not in ("..", "__pycache__")}:
+            (site / top).symlink_to(Path(str(installed.locate_file(top))).resolve())
+    python = folder / "bin" / "python"
+    command = [sys.executable, "-m", "uv", "pip", "install", "--offline", "--no-index", "--no-deps", "--python"]
+    done = subprocess.run([*command, str(python), str(wheel)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return python
+
+
+def test_wheel_works_where_only_its_requirements_are(built: Built, tmp_path: Path) -> None:
+    """Every module loads, and every line of the README runs, on the data that the wheel brings."""
+    python, empty = empty_environment(tmp_path / "venv", built.wheel), tmp_path / "empty"
+    (site,) = (tmp_path / "venv").glob("lib/python3*/site-packages")
+    empty.mkdir()
+    (empty / "data").symlink_to(site / "fairbook" / "_data")
+    # Compiling all kernels would take most of the time, and is no question of packaging.
+    ours = ("PYTHON", "FAIRBOOK", "NUMBA")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    environment |= {"NUMBA_DISABLE_JIT": "1", "MPLBACKEND": "Agg"}
+    command = [str(python), "-c", IN_THE_EMPTY_ENVIRONMENT, str(ROOT / "README.md")]
+    done = subprocess.run(command, cwd=empty, env=environment, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert Path(said["home"]).is_relative_to(site)
+    assert said["others"] == []
+    assert "extra 'proofs'" in said["without the solver"]
+    assert said["blocks"] >= 1
+    assert said["commands"] >= 5
+    assert set(said["codes"]) == {0}
+    shown = subprocess.run([str(python.with_name("fairbook")), "--version"], cwd=empty, capture_output=True, text=True)
+    assert shown.stdout == f"fairbook {fairbook.__version__}\n"

@@ -1,0 +1,98 @@
+"""Write a new version wherever one stands: ``python tools/bump.py VERSION [DATE]``, the date being that of the release.
+
+The places are :data:`PLACES`; tests/test_project_files.py checks that they agree and that there is no other.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import sys
+from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
+
+ROOT = Path(__file__).resolve().parents[1]
+
+#: File, what stands there (the version being the only group), and what takes its place.
+PLACES = {
+    "fairbook/__init__.py": (r'^__version__ = "([^"]+)"$', '__version__ = "{version}"'),
+    "CITATION.cff": (r"^version: (\S+)$(?:\ndate-released: \S+$)?", "version: {version}{released}"),
+    "CHANGELOG.md": (r"^## \[([^\]]+)\] - \S+$", "## [{version}] - {state}"),
+}
+
+
+def versions(root: Path) -> dict[str, str]:
+    """Return the version that each file states.
+
+    Raises
+    ------
+    ValueError
+        If a file states none.
+    """
+    found = {}
+    for name, (pattern, _) in PLACES.items():
+        match = re.search(pattern, (root / name).read_text(encoding="utf-8"), flags=re.MULTILINE)
+        if match is None:
+            raise ValueError(f"{name} states no version")
+        found[name] = match[1]
+    return found
+
+
+def bump(root: Path, version: str, date: str | None = None) -> None:
+    """Write a version, and the date of its release if it is released, into every file; or change nothing.
+
+    Parameters
+    ----------
+    root : Path
+        Folder of the project.
+    version : str
+        In its canonical form, and not below the present one. The present one may be given to set its date.
+    date : str, optional
+        As YYYY-MM-DD. Without it the version counts as unreleased.
+
+    Raises
+    ------
+    ValueError
+        If a file states no version, the files disagree, or version or date are not of that form.
+    """
+    old = versions(root)
+    if len(set(old.values())) != 1:
+        raise ValueError(f"the files disagree already: {old}")
+    present = next(iter(old.values()))
+    try:
+        if str(Version(version)) != version or Version(version) < Version(present):
+            raise ValueError(f"the version must be canonical and not below {present}, not {version!r}")
+    except InvalidVersion:
+        raise ValueError(f"{version!r} is no version, such as 0.2.0 or 1.0.0rc1") from None
+    if date is not None and (not re.fullmatch(r"\d{4}-\d{2}-\d{2}", date) or not datetime.date.fromisoformat(date)):
+        raise ValueError(f"the date must be YYYY-MM-DD, not {date!r}")
+    released = f"\ndate-released: {date}" if date else ""
+    texts = {}
+    for name, (pattern, form) in PLACES.items():
+        new = form.format(version=version, released=released, state=date or "unreleased")
+        text = (root / name).read_text(encoding="utf-8")
+        # Entries of a version that was released stay under it; those of one that was not belong to the new one.
+        if name == "CHANGELOG.md" and version != present and f"## [{present}] - unreleased\n" not in text:
+            new += "\n\n\\g<0>"
+        texts[name] = re.sub(pattern, new, text, count=1, flags=re.MULTILINE)
+    for name, text in texts.items():
+        (root / name).write_text(text, encoding="utf-8")
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; return 0, or 2 after one line of error."""
+    if len(arguments) not in (1, 2):
+        print("usage: bump.py VERSION [DATE]", file=sys.stderr)
+        return 2
+    try:
+        bump(ROOT, *arguments)
+    except ValueError as error:
+        print(f"bump: error: {error}", file=sys.stderr)
+        return 2
+    print(f"{arguments[0]} in {', '.join(PLACES)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
