@@ -13,13 +13,14 @@ export PYTHONHASHSEED = 0
 PYTHON ?=
 PAGE ?=
 PYTEST_ARGS ?=
+TRIES ?= 1000
 WORKERS ?= auto
 VENV := .venv
 PY := $(VENV)/bin/python
 LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 
-.PHONY: help setup book test bench execute results lock lint package bump clean
+.PHONY: help setup book test fuzz bench execute results lock lint package bump clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -48,6 +49,9 @@ book: $(READY)  ## build the HTML book: _build/html/index.html
 
 test: $(READY)  ## run all checks: make test PYTEST_ARGS="-k twins"
 	$(PY) -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+
+fuzz: $(READY)  ## damage inputs at random, many times: make fuzz TRIES=20000
+	FAIRBOOK_FUZZ=$(TRIES) $(PY) -m pytest -q -s tests/test_fuzz.py
 
 bench: $(READY)  ## write the benchmark table; fails below the promised ratios
 	$(PY) -m benchmarks
