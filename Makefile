@@ -13,13 +13,14 @@ export PYTHONHASHSEED = 0
 PYTHON ?=
 PAGE ?=
 PYTEST_ARGS ?=
+TRIES ?= 1000
 WORKERS ?= auto
 VENV := .venv
 PY := $(VENV)/bin/python
 LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 
-.PHONY: help setup book pdf test bench execute results lock lint package bump clean
+.PHONY: help setup book pdf test fuzz bench execute results lock lint package bump clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -51,6 +52,9 @@ pdf: book  ## print the book as a PDF, with Chromium: _build/pdf/fairbook.pdf
 
 test: $(READY)  ## run all checks: make test PYTEST_ARGS="-k twins"
 	$(PY) -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+
+fuzz: $(READY)  ## damage inputs at random, many times: make fuzz TRIES=20000
+	FAIRBOOK_FUZZ=$(TRIES) $(PY) -m pytest -q -s tests/test_fuzz.py
 
 bench: $(READY)  ## write the benchmark table; fails below the promised ratios
 	$(PY) -m benchmarks

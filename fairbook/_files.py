@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,7 +28,7 @@ def write_whole(files: Mapping[Path, bytes], *, mode: int | None = None) -> None
     Raises
     ------
     OSError
-        Where a file cannot be written.
+        Where a file cannot be written, or there is something else than a file in its place, or one that is read-only.
 
     Examples
     --------
@@ -39,6 +41,7 @@ def write_whole(files: Mapping[Path, bytes], *, mode: int | None = None) -> None
     try:
         for name, content in files.items():
             target = Path(os.path.realpath(name))
+            _check_target(target)
             handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:50]}.", suffix=".part")
             waiting.append((temporary, target))
             with os.fdopen(handle, "wb") as file:
@@ -52,6 +55,25 @@ def write_whole(files: Mapping[Path, bytes], *, mode: int | None = None) -> None
     finally:
         for temporary, _ in waiting:
             Path(temporary).unlink(missing_ok=True)
+
+
+def _check_target(target: Path) -> None:
+    """Refuse what a file must not take the place of: a folder, a device, a pipe, a chain of links without an end.
+
+    A file that its owner made read-only stays as it is, though its folder would let it be replaced.
+    """
+    try:
+        kind = target.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(kind):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(target))
+    if stat.S_ISDIR(kind):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+    if not stat.S_ISREG(kind):
+        raise OSError(errno.EINVAL, "Not a regular file", str(target))
+    if not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
 
 
 def _permissions(target: Path) -> int:

@@ -153,7 +153,7 @@ def edited_sources(module: str) -> list[str]:
 
 
 def _files(name: str) -> tuple[Path, Path]:
-    parts = name.split("/")
+    parts = name.split("/") if isinstance(name, str) else []
     if len(parts) != 2 or not all(part.isidentifier() for part in parts):
         raise InvalidInput("name", "must look like 'paper/result'", name)
     base = data_path("README.md").parent / "results" / parts[0]
@@ -220,8 +220,14 @@ def load_facts(name: str, *, check: bool = True) -> dict[str, Any]:
         raise StaleResult(f"{name} is not stored; `fairbook results --full` computes it")
     try:
         meta: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
-        fits = meta.keys() >= _RECORDED and meta["name"] == name
-    except (ValueError, AttributeError):
+        fits = (
+            meta.keys() >= _RECORDED
+            and meta["name"] == name
+            and isinstance(meta["columns"], dict)
+            and set(meta["columns"].values()) <= {"str", *_KINDS.values()}
+            and all(isinstance(text, str) for text in (meta["module"], *meta["data"]))
+        )
+    except (ValueError, AttributeError, TypeError, RecursionError):
         fits = False
     if not fits:
         raise StaleResult(f"{record.name} is not the record of {name}; `fairbook results --full` writes it again")

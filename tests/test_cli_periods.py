@@ -479,7 +479,7 @@ def test_good_tables_hold_together(
 def test_what_is_too_large_is_refused_before_it_is_made(
     run: Run, files: Callable[..., list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_periods, "_MOST_CELLS", 12)
+    monkeypatch.setattr(_periods, "MOST_CELLS", 12)
     assert run(*files())[0] == 0  # 3 periods, 2 users, 2 resources
-    monkeypatch.setattr(_periods, "_MOST_CELLS", 11)
+    monkeypatch.setattr(_periods, "MOST_CELLS", 11)
     assert "must not pass 11" in refused(run(*files()))

@@ -347,6 +347,17 @@ def _traces_verify(options: argparse.Namespace) -> int:
 
 def _traces_show(options: argparse.Namespace) -> int:
     facts = _trace_module(options).load_digest(options.digest).provenance
+    try:
+        rows = _digest_rows(facts, _TRACES[options.trace].rounded)
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise Refused(f"{options.digest}: its record is not that of a digest of {options.trace} ({error!r})") from None
+    width = max(map(len, rows))
+    print("\n".join(f"{one_line(name):<{width}}  {one_line(str(value))}" for name, value in rows.items()))
+    return 0
+
+
+def _digest_rows(facts: dict[str, Any], rounded: tuple[str, ...]) -> dict[str, Any]:
+    """Give what is shown of a digest's record."""
     rows: dict[str, Any] = {name: facts[name] for name in ("trace", "licence", "attribution")}
     if "parts" in facts:
         parts = facts["parts"]
@@ -356,7 +367,7 @@ def _traces_show(options: argparse.Namespace) -> int:
             + (f", missing {facts['missing_parts']}" if facts["missing_parts"] else "")
         )
         rows["last event"] = f"{facts['last_time_us'] / 3.6e9:.2f} h"
-    for name in _TRACES[options.trace].rounded:
+    for name in rounded:
         if name in facts:
             rows[name.replace("_", " ")] = "all" if facts[name] is None else f"{facts[name]} significant"
     rows |= {name.replace("_", " "): value for name, value in facts["counts"].items()}
@@ -371,10 +382,7 @@ def _traces_show(options: argparse.Namespace) -> int:
         rows["machines"] = f"{machines['machines']} with {machines['cpu']} cores, memory {machines['memory']:g}" + (
             f" GiB, {machines['gpu']} GPUs" if "gpu" in machines else ""
         )
-    rows |= {f"sha256 of {name}": output["sha256"] for name, output in facts["outputs"].items()}
-    width = max(map(len, rows))
-    print("\n".join(f"{name:<{width}}  {value}" for name, value in rows.items()))
-    return 0
+    return rows | {f"sha256 of {name}": output["sha256"] for name, output in facts["outputs"].items()}
 
 
 # ---------------------------------------------------------------------------------------------------- parser
@@ -545,13 +553,24 @@ def _leave_stdout() -> None:
 
 
 def _say_error(text: str) -> int:
-    print(f"fairbook: error: {one_line(text)}", file=sys.stderr)
+    note(f"error: {text}")
     return 2
 
 
 def _os_error(error: OSError) -> str:
     place = f"{error.filename}: " if isinstance(error.filename, str) else ""
     return f"{place}{error.strerror or error}"
+
+
+def _check_arguments(argv: Sequence[str]) -> None:
+    """Refuse what no shell hands over and no file can be called."""
+    for text in argv:
+        try:
+            os.fsencode(text)
+        except UnicodeEncodeError:
+            raise Refused(f"the argument {shown(text)} is no text") from None
+        if "\0" in text:
+            raise Refused(f"the argument {shown(text)} holds a null byte")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -574,13 +593,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to fail
+        with suppress(OSError):  # it flushes; what cannot be written is told when something is
+            sys.stdout.reconfigure(errors="backslashreplace")  # a name the terminal cannot show is no reason to fail
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: note(f"warning: {message}")
         try:
+            _check_arguments(sys.argv[1:] if argv is None else argv)
             options = _parser().parse_args(argv)
             code: int = options.run(options)
-            sys.stdout.flush()
+            if sys.stdout is not None:  # closed
+                sys.stdout.flush()
             return code
         except SystemExit as stop:  # --help and --version
             return int(stop.code or 0)
@@ -588,7 +610,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             _leave_stdout()
             return 141
         except KeyboardInterrupt:
-            print("fairbook: interrupted", file=sys.stderr)
+            note("interrupted")
             return 130
         except FairbookError as error:
             return _say_error(str(error))

@@ -6,7 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fairbook.errors import FairbookError
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from fairbook.sweeps import Checkpoint
 
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+# No two ways to read the same digits, so that a cell of a hundred thousand of them is refused at once.
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 class Refused(FairbookError):
@@ -46,12 +47,15 @@ def one_line(text: str) -> str:
 
 
 def note(text: str) -> None:
-    print(f"fairbook: {one_line(text)}", file=sys.stderr)
+    """Say one line on stderr; where that is closed or full nobody hears it, and the exit code must do."""
+    if sys.stderr is not None:  # print() would take stdout then
+        with suppress(OSError):
+            print(f"fairbook: {one_line(text)}", file=sys.stderr, flush=True)
 
 
 def progress(options: argparse.Namespace) -> bool:
     """Tell whether bars are drawn: on request, or where stderr is a terminal."""
-    return bool(options.progress or sys.stderr.isatty())
+    return sys.stderr is not None and bool(options.progress or sys.stderr.isatty())
 
 
 def counted(items: dict[str, Any], label: str, options: argparse.Namespace) -> Iterator[Any]:

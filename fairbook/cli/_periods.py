@@ -13,7 +13,7 @@ from fairbook._files import write_whole
 from fairbook.cli._common import Refused, add_command, add_output, note, shown
 from fairbook.cli._reports import Report, check_output, deliver, keep
 from fairbook.cli._tables import Table, checked_user, machine_lines, need_columns, read_machines, read_table
-from fairbook.cli._timed import Timed, answer, read_timed
+from fairbook.cli._timed import MOST_CELLS, Timed, answer, read_timed
 from fairbook.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["add_periods"]
 
 _MOST_MACHINES = 100_000
-_MOST_CELLS = 10_000_000  # periods times users, or machines, times resources
 _MOST_PLACES = 100_000_000  # periods times users times machines, where placements are kept
 
 
@@ -49,7 +48,7 @@ def _read_demands(source: str) -> Timed:
     # a period without a line is one in which nobody submits anything; a queue is served in it
     begin = read.steps[0]
     cells = [(read.steps[t] - begin, i) for t, i in read.cells]
-    if read.steps[-1] - begin >= _MOST_CELLS:
+    if read.steps[-1] - begin >= MOST_CELLS:
         raise Refused(f"{read.table.source}: periods {begin} to {read.steps[-1]} are too many to run one by one")
     return read._replace(steps=list(range(begin, read.steps[-1] + 1)), cells=cells)
 
@@ -195,11 +194,11 @@ def _run_periods(read: Timed, machines: _Machines, parts: np.ndarray[Any, Any], 
     import pandas as pd
 
     T, n, m = len(read.steps), len(read.users), len(read.resources)
-    if T * max(n, len(machines.kind)) * m > _MOST_CELLS:
+    if T * max(n, len(machines.kind)) * m > MOST_CELLS:
         raise Refused(
             f"{T} periods (every one from {read.steps[0]} to {read.steps[-1]}) of {n} users on {len(machines.kind)} "
             f"machines are too many: the number of periods times that of users, or machines, times that of resources "
-            f"must not pass {_MOST_CELLS}"
+            f"must not pass {MOST_CELLS}"
         )
     if options.placement is not None and T * n * len(machines.kind) > _MOST_PLACES:
         raise Refused(

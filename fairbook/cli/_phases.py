@@ -9,7 +9,7 @@ import fairbook
 from fairbook.cli._common import Refused, add_capacity, add_command, add_output, note, number
 from fairbook.cli._reports import Report, check_output, deliver
 from fairbook.cli._tables import given_capacities
-from fairbook.cli._timed import Timed, answer, read_timed
+from fairbook.cli._timed import MOST_CELLS, Timed, answer, read_timed
 from fairbook.errors import InvalidInput
 
 #: The options that each rule over phases takes, under their names in fairbook, and one line of help.
@@ -71,6 +71,11 @@ def _run_phases(read: Timed, terms: dict[str, Any], options: argparse.Namespace)
     import pandas as pd
 
     capacities = given_capacities(options.capacity, read.resources)
+    if len(read.steps) * len(read.users) * len(read.resources) > MOST_CELLS:
+        raise Refused(
+            f"{read.table.source}: {len(read.steps)} phases of {len(read.users)} users are too many: the number of "
+            f"phases times that of users times that of resources must not pass {MOST_CELLS}"
+        )
     demands = read.demands()
     given: dict[str, Any] = {}
     for column, rule, default in (("released", "cbdrf", 1.0), ("max_tasks", "karma", 0.0)):

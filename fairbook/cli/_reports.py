@@ -6,14 +6,13 @@ import argparse
 import json
 import math
 import os
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import fairbook
 from fairbook._files import write_whole
-from fairbook.cli._common import Refused, note, one_line, shown, six
+from fairbook.cli._common import Refused, note, shown, six
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +75,7 @@ def deliver(report: Report, options: argparse.Namespace) -> None:
         if report.sentences:
             print("\n" + "\n".join(report.sentences.values()))
     for text in report.violations or ():
-        print(f"fairbook: violated: {one_line(text)}", file=sys.stderr)
+        note(f"violated: {text}")
     if report.violations == []:
         note(f"verified: no constraint is violated, and {report.promise}")
 

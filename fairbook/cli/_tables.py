@@ -18,6 +18,8 @@ from fairbook.cli._common import NUMBER, Refused, note, shown
 
 _LONGEST_LINE = 1 << 20  # characters; a longer line is no table of users
 _LONGEST_NAME = 200
+_MOST_CELLS = 10_000_000  # of a table, a few GB; a small file that unpacks to more is refused, not read
+_MOST_LINES = 10_000_000
 _MISSING = {"", "na", "n/a", "nan", "+nan", "-nan", "null", "none"}
 _INFINITE = {"inf", "+inf", "infinity", "+infinity"}
 
@@ -60,6 +62,8 @@ class Table(NamedTuple):
 @contextmanager
 def _bytes_of(source: str) -> Iterator[io.BufferedIOBase]:
     """Open a file, or stdin for ``-``, and unpack it where it begins like gzip."""
+    if source == "-" and sys.stdin is None:
+        raise Refused("stdin is closed")
     try:
         raw: Any = sys.stdin.buffer if source == "-" else open(source, "rb")  # noqa: SIM115
     except ValueError:  # a name with a null byte
@@ -78,6 +82,8 @@ def _text_lines(stream: io.BufferedIOBase, name: str) -> Iterator[str]:
     number = 0
     while line := stream.readline(_LONGEST_LINE + 1):
         number += 1
+        if number > _MOST_LINES:
+            raise Refused(f"{name}: has more than {_MOST_LINES} lines")
         if len(line) > _LONGEST_LINE:
             raise Refused(f"{name}, line {number}: the line is longer than {_LONGEST_LINE} bytes")
         try:
@@ -107,6 +113,8 @@ def read_table(source: str, of: str = "user") -> Table:
                     )
                 rows.append([cell.strip() for cell in row])
                 lines.append(reader.line_num)
+                if len(rows) * len(header) > _MOST_CELLS:
+                    raise Refused(f"{name}, line {reader.line_num}: holds more than {_MOST_CELLS} cells")
     except csv.Error as error:
         raise Refused(f"{name}, line {reader.line_num}: is not CSV ({error})") from None
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -119,11 +127,13 @@ def read_table(source: str, of: str = "user") -> Table:
 def _check_header(header: list[str], name: str) -> None:
     if not any(header):
         raise Refused(f"{name}: is empty; the first line must name the columns")
+    seen: set[str] = set()
     for column in header:
         if not column or len(column) > _LONGEST_NAME or not column.isprintable():
             raise Refused(f"{name}, line 1: {shown(column)} is not the name of a column")
-        if header.count(column) > 1:
+        if column in seen:
             raise Refused(f"{name}, line 1: two columns are named {column!r}")
+        seen.add(column)
 
 
 def need_columns(table: Table, names: tuple[str, ...]) -> None:
@@ -185,7 +195,7 @@ def checked_user(table: Table, row: int) -> str:
 def resource_columns(table: Table, others: set[str]) -> list[str]:
     """List the columns of demands: all but the others, and those that are plainly words."""
     rest = [column for column in table.columns if column not in others]
-    words = [column for column in rest if table.is_text(column)]
+    words = {column: None for column in rest if table.is_text(column)}
     if len(words) == len(rest):
         hint = "; columns are separated by commas" if re.search("[;\t|]", "".join(table.columns)) else ""
         raise Refused(

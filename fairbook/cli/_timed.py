@@ -11,7 +11,9 @@ from fairbook.cli._common import Refused, shown
 from fairbook.cli._reports import Report
 from fairbook.cli._tables import Table, checked_user, need_columns, read_table, resource_columns
 
-__all__ = ["Timed", "answer", "asked", "read_timed"]
+__all__ = ["MOST_CELLS", "Timed", "answer", "asked", "read_timed"]
+
+MOST_CELLS = 10_000_000  # steps times users times resources
 
 
 class Timed(NamedTuple):

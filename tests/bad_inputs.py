@@ -1,0 +1,581 @@
+"""One table of bad inputs: every public entry point x each of its arguments x every kind of bad value that applies.
+
+An :class:`Entry` says how to call it well, and of what *sort* each argument is. ``BAD`` holds for each sort the kinds
+of values that must be refused by name, ``SAME`` those that look odd and mean the same. ``EXEMPT`` lists, with a reason,
+where a kind has another right outcome.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+import fairbook as fb
+from fairbook import metrics, results, tables
+
+D = [[1.0, 4.0], [3.0, 1.0], [2.0, 2.0]]
+SHARES = [[0.1, 0.4], [0.3, 0.1], [0.2, 0.2]]
+NAMES = ["ann", "bob", "cyd"]
+MACHINES = [[8.0, 32.0], [32.0, 64.0]]
+LONG = "x" * 100_000
+
+
+def _frame(values: Any) -> pd.DataFrame:
+    return pd.DataFrame(values, index=NAMES[: len(values)], columns=["cpu", "memory"][: len(values[0])])
+
+
+class _Loud:
+    """An object that has no business in a computation and shouts if anything but its repr is used."""
+
+    def __repr__(self) -> str:
+        return "<something else>"
+
+
+def _with(value: Any) -> Callable[[Any], Any]:
+    """Put a value into the last place of nested lists."""
+
+    def make(good: Any) -> Any:
+        made = copy.deepcopy(good)
+        inner = made
+        while isinstance(inner[-1], list):
+            inner = inner[-1]
+        inner[-1] = value
+        return made
+
+    return make
+
+
+def _always(value: Any) -> Callable[[Any], Any]:
+    return lambda good: value
+
+
+def _self_holding(good: Any) -> Any:
+    made: list[Any] = []
+    made.append(made)
+    return made
+
+
+def _as(kind: Any) -> Callable[[Any], Any]:
+    return lambda good: np.array(good, dtype=kind)
+
+
+def _nullable(good: Any) -> Any:
+    holder = pd.DataFrame if isinstance(good[0], list) else pd.Series
+    made = holder(np.array(good)).astype("Float64")
+    made.iloc[(-1,) * np.ndim(good)] = pd.NA
+    return made
+
+
+def _sparse(good: Any) -> Any:
+    return (pd.DataFrame if isinstance(good[0], list) else pd.Series)(np.array(good)).astype(pd.SparseDtype(float, 0.0))
+
+
+def _masked(good: Any) -> Any:
+    made = np.ma.array(good, dtype=float)
+    made[(-1,) * made.ndim] = np.ma.masked
+    return made
+
+
+def _repeated(good: Any) -> Any:
+    return (pd.DataFrame if np.ndim(good) == 2 else pd.Series)(np.array(good), index=["ann"] * len(good))
+
+
+def _missing_name(good: Any) -> Any:
+    names = [None, *range(len(good) - 1)]
+    return (pd.DataFrame if np.ndim(good) == 2 else pd.Series)(np.array(good), index=pd.Index(names, dtype=object))
+
+
+def _read_only(good: Any) -> Any:
+    made = np.array(good, dtype=float)
+    made.flags.writeable = False
+    return made
+
+
+NEVER_NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "a text": _always("1"),
+    "bytes": _always(b"\x01\x02"),
+    "an object": _always(_Loud()),
+    "a dict": _always({"a": 1}),
+    "a set": _always({1.0, 2.0}),
+    "a generator": lambda good: (x for x in good),
+    "a list that holds itself": _self_holding,
+    "empty": _always([]),
+    "NaN": _with(float("nan")),
+    "negative": _with(-1.0),
+    "minus infinity": _with(-np.inf),
+    "text inside": _with("1"),
+    "None inside": _with(None),
+    "a truth value inside": _with(True),
+    "an object inside": _with(_Loud()),
+    "complex inside": _with(1j),
+    "a huge whole number inside": _with(10**400),
+    "a huge float inside": _with(1e308),
+    "a date inside": _with(np.datetime64("2026-01-01")),
+    "ragged": lambda good: [*good, [1.0] * 7],
+    "one dimension more": lambda good: [good, good],
+    "truth values": lambda good: np.ones(np.shape(good), dtype=bool),
+    "complex": _as(complex),
+    "texts": lambda good: np.array(good).astype(str),
+    "masked": _masked,
+    "missing in a pandas dtype": _nullable,
+    "records": lambda good: np.zeros(len(good), dtype=[("a", float)]),
+}
+
+POSITIVE = {"zero inside": _with(0.0), "infinite inside": _with(np.inf), "subnormal inside": _with(5e-324)}
+
+ONE_ENTRY_MORE = {"one entry too many": lambda good: [*good, good[-1]], "one entry too few": lambda good: good[:-1]}
+
+ONE_NUMBER: dict[str, Callable[[Any], Any]] = {
+    "a text": _always("1"),
+    "an object": _always(_Loud()),
+    "None": _always(None),
+    "NaN": _always(float("nan")),
+    "negative": _always(-1.0),
+    "infinite": _always(np.inf),
+    "a truth value": _always(True),
+    "complex": _always(1j),
+    "a huge whole number": _always(10**400),
+    "a list": _always([1.0, 2.0]),
+    "a missing value": _always(pd.NA),
+}
+
+BAD: dict[str, dict[str, Callable[[Any], Any]]] = {
+    # demands (n, m): at least one positive entry a row
+    "demands": NEVER_NUMBERS
+    | {
+        "None": _always(None),
+        "infinite inside": _with(np.inf),
+        "subnormal inside": _with(5e-324),
+        "a row of zeros": lambda good: [*good[:-1], [0.0] * len(good[0])],
+        "no rows": lambda good: np.zeros((0, 2)),
+        "no columns": lambda good: np.zeros((2, 0)),
+        "names twice": _repeated,
+        "a name missing": _missing_name,
+    },
+    # capacities of machines (K, m), where a row of zeros means as little
+    "machines": NEVER_NUMBERS
+    | {
+        "None": _always(None),
+        "infinite inside": _with(np.inf),
+        "subnormal inside": _with(5e-324),
+        "a resource that no machine has": lambda good: [[row[0], 0.0] for row in good],
+        "no rows": lambda good: np.zeros((0, 2)),
+        "one column too many": lambda good: [[*row, 1.0] for row in good],
+    },
+    "positive": NEVER_NUMBERS | POSITIVE | ONE_ENTRY_MORE | {"names twice": _repeated, "a name missing": _missing_name},
+    "contributed": NEVER_NUMBERS | POSITIVE | ONE_ENTRY_MORE,
+    "amounts": NEVER_NUMBERS | {"infinite inside": _with(np.inf)} | ONE_ENTRY_MORE,
+    "bounds": NEVER_NUMBERS | ONE_ENTRY_MORE | {"names twice": _repeated},
+    "counts": NEVER_NUMBERS | ONE_ENTRY_MORE | {"infinite inside": _with(np.inf), "a fraction inside": _with(1.5)},
+    "a bounded number": ONE_NUMBER,
+    "a count": ONE_NUMBER | {"a fraction": _always(1.5), "a whole float": _always(2.0)},
+    "a choice": {
+        "another word": _always("no such thing"),
+        "empty": _always(""),
+        "None": _always(None),
+        "a number": _always(1),
+        "a list": _always(["a"]),
+        "an array": lambda good: np.array(["a", "b"]),
+        "very long": _always(LONG),
+    },
+    "a user": {
+        "unknown": _always("nobody"),
+        "control characters": _always("\x1b[2J\n"),
+        "unhashable": _always(["ann"]),
+        "a negative position": _always(-1),
+        "a position too far": _always(10**30),
+        "NaN": _always(float("nan")),
+        "an array": lambda good: np.array([0, 1]),
+    },
+    "a flag": {"a text": _always("yes"), "None": _always(None), "a number": _always(2), "a list": _always([])},
+    "a saved state": {
+        "no text": _always(None),
+        "a number": _always(5),
+        "empty": _always(""),
+        "not JSON": _always("{"),
+        "another thing": _always("[1, 2]"),
+        "a number as JSON": _always("1e999"),
+        "deep": _always("[" * 100_000),
+        "a null byte": _always("\0"),
+        "bytes that are no UTF-8": _always(b"\xff\xfe\x00"),
+        "a huge number": _always("1" * 10_000),
+        "cut short": lambda good: good[: len(good) // 2],
+        "more keys": lambda good: good[:-1] + ', "more": 1}',
+        "another format": lambda good: good.replace("fairbook", "farebook"),
+    },
+}
+
+#: Odd, and with the same meaning.
+SAME: dict[str, dict[str, Callable[[Any], Any]]] = {
+    "an array": {
+        "read-only": _read_only,
+        "Fortran order": lambda good: np.asfortranarray(np.array(good, dtype=float)),
+        "every second entry": lambda good: np.repeat(np.array(good, dtype=float), 2, axis=0)[::2],
+        "tuples": lambda good: tuple(tuple(x) if isinstance(x, list) else x for x in good),
+        "objects": _as(object),
+        "decimals": lambda good: [[Decimal(x) for x in r] if isinstance(r, list) else Decimal(r) for r in good],
+        "long doubles": _as(np.longdouble),
+        "big-endian": _as(">f8"),
+        "nothing masked": lambda good: np.ma.array(good, dtype=float),
+        "sparse": _sparse,
+    },
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A public callable, arguments with which it works, and the sort of each argument that is tried."""
+
+    name: str
+    call: Callable[..., Any]
+    good: dict[str, Any]
+    sorts: dict[str, str]
+    named: dict[str, str] = field(default_factory=dict)  # how the error calls an argument, where it is another name
+
+
+class Row(NamedTuple):
+    """One line of the table."""
+
+    entry: Entry
+    argument: str
+    kind: str
+    make: Callable[[Any], Any]
+    refused: bool
+
+
+def rows(entry: Entry) -> Iterator[Row]:
+    """List the rows of an entry point."""
+    for argument, sort in entry.sorts.items():
+        for kind, make in BAD[sort].items():
+            yield Row(entry, argument, kind, make, True)
+        for kind, make in SAME.get(sort, {}).items():
+            yield Row(entry, argument, kind, make, False)
+
+
+def _but(sort: str, *kinds: str) -> dict[str, Callable[[Any], Any]]:
+    return {kind: make for kind, make in BAD[sort].items() if kind not in kinds}
+
+
+_NAMES: dict[str, Callable[[Any], Any]] = {
+    "zero": _always(0), "negative": _always(-1), "a huge whole number": _always(10**30), "a truth value": _always(True),
+    "None": _always(None), "a text": _always("ab"), "twice": _always(["a", "a"]), "unhashable": _always([["a"]]),
+    "a missing name": _always([None, "a"]), "NaN": _always([float("nan"), "b"]), "empty": _always([]),
+    "a float": _always(2.0), "an object": _always(_Loud()),
+}
+
+BAD |= {
+    "phases": _but("demands", "a row of zeros", "names twice", "a name missing", "missing in a pandas dtype"),
+    "amounts of users": _but("demands", "a row of zeros"),
+    "positive or zero": BAD["amounts"],
+    "own positive": _but("positive", *ONE_ENTRY_MORE),  # nothing says how many there must be
+    "own amounts": _but("amounts", *ONE_ENTRY_MORE),
+    "an optional number": _but("a bounded number", "None"),
+    "any number": _but("a bounded number", "negative", "infinite"),
+    "an optional count": _but("a count", "None"),
+    "names": _NAMES,
+    "optional names": {kind: make for kind, make in _NAMES.items() if kind != "None"},
+    "a new user": {"unhashable": _always(["x"]), "there already": _always("ann"), "NaN": _always(float("nan")),
+                   "NA": _always(pd.NA), "an array": _always(np.array([1, 2]))},
+    "steps": {"a text": _always("1"), "an object": _always(_Loud()), "empty": _always([]), "zero": _always([0]),
+              "too far": _always([4]), "a float": _always([1.0]), "a truth value": _always([True]),
+              "nested": _always([[1]]), "NaN": _always([float("nan")]), "complex": _always([1j])},
+    "a table": {"None": _always(None), "a list": _always([[1]]), "no rows": lambda good: good.iloc[:0]},
+    "a name of a result": _but("a choice") | {"another folder": _always("../x"), "hostile": _always("a/$(touch x)"),
+                                              "a null byte": _always("a/b\0")},
+}
+SAME |= dict.fromkeys(
+    ("demands", "machines", "positive", "contributed", "amounts", "bounds", "counts", "amounts of users",
+     "positive or zero", "own positive", "own amounts"), SAME["an array"])
+SAME["phases"] = {kind: make for kind, make in SAME["an array"].items() if kind not in ("sparse", "decimals")}
+
+
+# ------------------------------------------------------------------------------------------------ entry points
+
+
+def _dynamic() -> fb.DynamicAllocation:
+    return fb.dmfa_srq(_frame(SHARES), [1.0, 1.0, 1.0])
+
+
+def _srq() -> fb.DmfaSrq:
+    run = fb.DmfaSrq(["cpu", "memory"])
+    run.arrive([0.5, 1.0], 1.0, "ann")
+    return run
+
+
+def _cbdrf() -> fb.CbDrf:
+    run = fb.CbDrf(NAMES, [9.0, 18.0])
+    run.allocate(D)
+    return run
+
+
+def _karma() -> fb.Karma:
+    run = fb.Karma(NAMES, [9.0, 18.0])
+    run.allocate(D)
+    return run
+
+
+def _pool() -> fb.VirtualClusterPool:
+    pool = fb.VirtualClusterPool([60.0, 45.0])
+    pool.arrive("ann", 40, 0.5)
+    return pool
+
+
+def _tv() -> fb.TvDrfRun:
+    return fb.tv_drf(**TV)
+
+
+DRF = {"demands": D, "weights": [1.0, 2.0, 3.0], "capacities": [9.0, 18.0], "max_tasks": [5.0, 6.0, 7.0]}
+DRF_SORTS = {"demands": "demands", "weights": "positive", "capacities": "positive", "max_tasks": "bounds"}
+PLACED = {"demands": D, "machines": MACHINES, "machine_counts": [2, 1], "max_tasks": [5.0, 6.0, 7.0]}
+PLACED_SORTS = {"demands": "demands", "machines": "machines", "machine_counts": "counts", "max_tasks": "bounds"}
+TV = {
+    "demands": [SHARES, SHARES],
+    "tasks": [[2.0, 3.0, 1.0], [1.0, 2.0, 2.0]],
+    "machines": [[1.0, 2.0], [2.0, 1.0]],
+    "contributions": [[0.5, 0.5], [0.25, 0.25], [0.25, 0.25]],
+}
+PHASED = {"demands": [D, D], "capacities": [9.0, 18.0]}
+VMS = {"max_vms": [40.0, 30.0, 25.0], "tolerance": [0.5, 0.1, 0.6], "capacities": [60.0, 45.0]}
+SEEDED = {"seed": "a count"}
+TASKS = [1.0, 2.0, 0.5]
+MEASURED = {"tasks": TASKS, "demands": D, "capacities": [9.0, 18.0]}
+MEASURED_SORTS = {"tasks": "amounts", "demands": "demands", "capacities": "positive"}
+CELL = {"demands": D, "machines": MACHINES, "machine_counts": [2, 1]}
+CELL_SORTS = {"demands": "demands", "machines": "machines", "machine_counts": "counts"}
+
+ENTRIES = [
+    Entry("drf", fb.drf, DRF, DRF_SORTS),
+    Entry("drf_by_task", fb.drf_by_task, DRF | {"stuck": "skip"}, DRF_SORTS | {"stuck": "a choice"}),
+    Entry("dmfa_srq", fb.dmfa_srq, {"demands": SHARES, "weights": [1.0, 2.0, 3.0]},
+          {"demands": "demands", "weights": "contributed"}),
+    Entry("static_optimum", fb.static_optimum, {"demands": SHARES, "weights": [1.0, 2.0, 3.0]},
+          {"demands": "demands", "weights": "contributed"}),
+    Entry("dynamic_drf", fb.dynamic_drf, {"demands": SHARES}, {"demands": "demands"}),
+    Entry("drfh", fb.drfh, PLACED | {"weights": [1.0, 2.0, 3.0], "method": "best_fit", "progress": False},
+          PLACED_SORTS | {"weights": "positive", "method": "a choice"}),
+    Entry("drfh (fluid)", lambda **given: fb.drfh(**given, method="fluid"), PLACED | {"weights": [1.0, 2.0, 3.0]},
+          PLACED_SORTS | {"weights": "positive"}),
+    Entry("per_server_drf", fb.per_server_drf, PLACED | {"weights": [1.0, 2.0, 3.0]},
+          PLACED_SORTS | {"weights": "positive"}),
+    Entry("gdrf", fb.gdrf,
+          PLACED | {"seed": 1, "match": "nearest", "least": "amount", "machine_type": "share", "choice": "fairness",
+                    "queue": "rounds"},
+          PLACED_SORTS | SEEDED | dict.fromkeys(("match", "least", "machine_type", "choice", "queue"), "a choice")),
+    Entry("mdrf", fb.mdrf, PLACED | {"seed": 1, "reading": "entropy"}, PLACED_SORTS | SEEDED | {"reading": "a choice"}),
+    Entry("cbdrf", fb.cbdrf,
+          PHASED | {"released": [[1.0, 0.5, 0.2], [1.0, 1.0, 0.0]], "rho": 0.75, "step_up": 0.1, "step_down": 0.1,
+                    "initial_credit": 1.0, "credit_cap": 2.0, "credit_floor": 0.0, "held": "returns",
+                    "grant": "scaled", "penalty": "step", "ratio": "least"},
+          {"demands": "phases", "capacities": "positive", "released": "amounts",
+           **dict.fromkeys(("rho", "step_up", "step_down", "initial_credit", "credit_floor"), "a bounded number"),
+           "credit_cap": "an optional number",
+           **dict.fromkeys(("held", "grant", "penalty", "ratio"), "a choice")}),
+    Entry("grant_tasks", fb.grant_tasks,
+          {"demands": D, "credit_factor": [0.2, 0.3, 0.5], "capacities": [9.0, 18.0], "grant": "scaled"},
+          {"demands": "demands", "credit_factor": "amounts", "capacities": "positive", "grant": "a choice"}),
+    Entry("CreditRule", fb.CreditRule,
+          {"rho": 0.75, "step_up": 0.1, "step_down": 0.1, "initial_credit": 1.0, "credit_cap": 2.0,
+           "credit_floor": 0.0, "held": "returns", "grant": "scaled", "penalty": "step", "ratio": "least"},
+          {**dict.fromkeys(("rho", "step_up", "step_down", "initial_credit", "credit_floor"), "a bounded number"),
+           "credit_cap": "an optional number",
+           **dict.fromkeys(("held", "grant", "penalty", "ratio"), "a choice")}),
+    Entry("CbDrf", fb.CbDrf, {"nodes": NAMES, "capacities": [9.0, 18.0], "resources": ["cpu", "memory"]},
+          {"nodes": "names", "capacities": "own positive", "resources": "optional names"}),
+    Entry("CbDrf.allocate", lambda demands: fb.CbDrf(NAMES, [9.0, 18.0]).allocate(demands), {"demands": D},
+          {"demands": "amounts of users"}),
+    Entry("CbDrf.release", lambda ratios, rho: _cbdrf().release(ratios, rho),
+          {"ratios": [1.0, 0.5, 0.2], "rho": [0.75, 0.5, 0.5]}, {"ratios": "amounts", "rho": "amounts"}),
+    Entry("CbDrf.from_json", fb.CbDrf.from_json, {"text": _cbdrf().to_json()}, {"text": "a saved state"}),
+    Entry("karma", fb.karma,
+          PHASED | {"max_tasks": [[5.0, 6.0, 7.0]] * 2, "alpha": 0.5, "initial_credit": 2.0},
+          {"demands": "phases", "capacities": "positive", "max_tasks": "bounds", "alpha": "a bounded number",
+           "initial_credit": "an optional number"}),
+    Entry("karma_phase", fb.karma_phase,
+          {"demands": D, "credit": [1.0, 2.0, 3.0], "capacities": [9.0, 18.0], "max_tasks": [5.0, 6.0, 7.0],
+           "alpha": 0.5},
+          {"demands": "amounts of users", "credit": "amounts", "capacities": "positive", "max_tasks": "bounds",
+           "alpha": "a bounded number"}),
+    Entry("karma_slices", fb.karma_slices,
+          {"demands": [[4, 0], [4, 4]], "fair_share": 2, "alpha": 0.5, "initial_credits": [10, 10]},
+          {"demands": "counts", "fair_share": "a count", "alpha": "a bounded number", "initial_credits": "counts"}),
+    Entry("Karma", fb.Karma,
+          {"users": NAMES, "capacities": [9.0, 18.0], "alpha": 0.5, "initial_credit": 1000.0},
+          {"users": "names", "capacities": "own positive", "alpha": "a bounded number",
+           "initial_credit": "a bounded number"}),
+    Entry("Karma.allocate", lambda **given: fb.Karma(NAMES, [9.0, 18.0]).allocate(**given),
+          {"demands": D, "max_tasks": [5.0, 6.0, 7.0]}, {"demands": "amounts of users", "max_tasks": "bounds"}),
+    Entry("Karma.from_json", fb.Karma.from_json, {"text": _karma().to_json()}, {"text": "a saved state"}),
+    Entry("DmfaSrq", fb.DmfaSrq, {"resources": ["cpu", "memory"]}, {"resources": "names"}),
+    Entry("DmfaSrq.arrive", lambda demand, weight, user: _srq().arrive(demand, weight, user),
+          {"demand": [0.5, 0.25], "weight": 1.0, "user": "bob"},
+          {"demand": "positive or zero", "weight": "a bounded number", "user": "a new user"}),
+    Entry("DmfaSrq.depart", lambda user, contribution: _srq().depart(user, contribution),
+          {"user": "ann", "contribution": "leaves"}, {"user": "a user", "contribution": "a choice"}),
+    Entry("DmfaSrq.from_json", fb.DmfaSrq.from_json, {"text": _srq().to_json()}, {"text": "a saved state"}),
+    Entry("tv_drf", fb.tv_drf,
+          TV | {"method": "heuristic", "alone": "bundles", "unserved": "expires", "weights": [1.0, 2.0, 3.0],
+                "memory": True, "placement": False},
+          {"demands": "phases", "tasks": "bounds", "machines": "machines", "contributions": "amounts",
+           "weights": "positive", "memory": "a flag", "placement": "a flag",
+           **dict.fromkeys(("method", "alone", "unserved"), "a choice")}),
+    Entry("virtual_cluster", fb.virtual_cluster,
+          VMS | {"method": "exact", "whole": True, "node_limit": 1000, "seed": 0, "load": "relative",
+                 "fit": "least_wanted", "general": "greedy", "small": 8, "top_up": False},
+          {"max_vms": "positive", "tolerance": "amounts", "capacities": "own positive", "whole": "a flag",
+           "node_limit": "a count", "seed": "a count", "small": "a count", "top_up": "a flag",
+           **dict.fromkeys(("method", "load", "fit", "general"), "a choice")}),
+    Entry("scarcity_rounds", fb.scarcity_rounds,
+          {"max_vms": [40.0, 30.0, 25.0], "tolerance": [0.5, 0.1, 0.6], "capacity": 60.0},
+          {"max_vms": "positive", "tolerance": "amounts", "capacity": "a bounded number"}),
+    Entry("VirtualClusterPool", fb.VirtualClusterPool,
+          {"capacities": [60.0, 45.0], "give": "gap", "take": "surplus", "pick": "least_wanted"},
+          {"capacities": "own positive", **dict.fromkeys(("give", "take", "pick"), "a choice")}),
+    Entry("VirtualClusterPool.arrive", lambda user, max_vms, tolerance: _pool().arrive(user, max_vms, tolerance),
+          {"user": "bob", "max_vms": 30, "tolerance": 0.5},
+          {"user": "a new user", "max_vms": "a count", "tolerance": "a bounded number"}),
+    Entry("VirtualClusterPool.depart", lambda user: _pool().depart(user), {"user": "ann"}, {"user": "a user"}),
+    Entry("VirtualClusterPool.from_json", fb.VirtualClusterPool.from_json, {"text": _pool().to_json()},
+          {"text": "a saved state"}),
+    Entry("Users.of", fb.Users.of, {"demands": D, "weights": [1.0, 2.0, 3.0], "max_tasks": [5.0, 6.0, 7.0]},
+          {"demands": "demands", "weights": "positive", "max_tasks": "bounds"}),
+    Entry("Pool.of", fb.Pool.of, {"capacities": MACHINES, "counts": [2, 1]},
+          {"capacities": "machines", "counts": "counts"}),
+    # what the results can be asked
+    Entry("Allocation.explain", lambda user: fb.drf(_frame(D)).explain(user), {"user": "ann"}, {"user": "a user"}),
+    Entry("Allocation.violations", lambda rtol: fb.drf(D).violations(rtol), {"rtol": 1e-9},
+          {"rtol": "a bounded number"}),
+    Entry("DynamicAllocation.explain", lambda user, k: _dynamic().explain(user, k), {"user": "ann", "k": 2},
+          {"user": "a user", "k": "an optional count"}),
+    *(Entry(f"DynamicAllocation.{name}", lambda k, name=name: getattr(_dynamic(), name)(k), {"k": 2},
+            {"k": "an optional count"})
+      for name in ("bottlenecks_at", "dominant_shares_at", "levels_at", "raised_at", "shares_at", "tasks_at",
+                   "to_frame", "use_at", "utilisation_at")),
+    Entry("DynamicAllocation.violations", lambda k, rtol: _dynamic().violations(k, rtol), {"k": 2, "rtol": 1e-9},
+          {"k": "an optional count", "rtol": "a bounded number"}),
+    Entry("CreditRun.at", lambda phase: fb.cbdrf(**PHASED).at(phase), {"phase": 1}, {"phase": "a count"}),
+    Entry("CreditRun.explain", lambda user, phase: fb.cbdrf(**PHASED).explain(user, phase), {"user": 1, "phase": 1},
+          {"user": "a user", "phase": "an optional count"}),
+    Entry("CreditRun.violations", lambda rtol: fb.cbdrf(**PHASED).violations(rtol), {"rtol": 1e-9},
+          {"rtol": "a bounded number"}),
+    Entry("TvDrfRun.at", lambda period: _tv().at(period), {"period": 1}, {"period": "a count"}),
+    Entry("TvDrfRun.explain", lambda user, period: _tv().explain(user, period), {"user": 1, "period": 1},
+          {"user": "a user", "period": "a count"}),
+    Entry("TvDrfRun.violations", lambda rtol: _tv().violations(rtol), {"rtol": 1e-9}, {"rtol": "a bounded number"}),
+    Entry("Placement.explain", lambda user: fb.gdrf(_frame(D), MACHINES).explain(user), {"user": "ann"},
+          {"user": "a user"}),
+    Entry("Placement.room", lambda user: fb.gdrf(_frame(D), MACHINES).room(user), {"user": "ann"}, {"user": "a user"}),
+    Entry("FluidPlacement.violations", lambda rtol: fb.drfh(D, MACHINES, method="fluid").violations(rtol),
+          {"rtol": 1e-7}, {"rtol": "a bounded number"}),
+    Entry("VirtualClusters.explain", lambda user: fb.virtual_cluster(**VMS).explain(user), {"user": 1},
+          {"user": "a user"}),
+    Entry("VirtualClusters.violations", lambda rtol: fb.virtual_cluster(**VMS).violations(rtol), {"rtol": 1e-9},
+          {"rtol": "a bounded number"}),
+    Entry("VirtualClusters.cost", lambda high, low: fb.virtual_cluster(**VMS).cost(high, low),
+          {"high": 2.0, "low": 1.0}, {"high": "a bounded number", "low": "a bounded number"}),
+    Entry("VirtualClusters.revenue", lambda high, low: fb.virtual_cluster(**VMS).revenue(high, low),
+          {"high": 2.0, "low": 1.0}, {"high": "a bounded number", "low": "a bounded number"}),
+    Entry("KarmaRun.violations", lambda rtol: fb.karma(**PHASED).violations(rtol), {"rtol": 1e-9},
+          {"rtol": "a bounded number"}),
+    # measures
+    Entry("metrics.dominant_shares", metrics.dominant_shares, MEASURED, MEASURED_SORTS),
+    Entry("metrics.utilisation", metrics.utilisation, MEASURED, MEASURED_SORTS),
+    Entry("metrics.jain_index", metrics.jain_index, {"values": TASKS}, {"values": "own amounts"}),
+    Entry("metrics.envy_matrix", metrics.envy_matrix, {"tasks": TASKS, "demands": D, "weights": [1.0, 2.0, 3.0]},
+          {"tasks": "amounts", "demands": "demands", "weights": "positive"}),
+    Entry("metrics.lan_fairness", metrics.lan_fairness, {"values": TASKS, "beta": 0.5},
+          {"values": "own amounts", "beta": "any number"}),
+    Entry("metrics.joe_wong_fairness", metrics.joe_wong_fairness, {"dominant_shares": TASKS, "beta": 0.5, "lam": 1.0},
+          {"dominant_shares": "own amounts", "beta": "any number", "lam": "any number"}),
+    Entry("metrics.global_shares", metrics.global_shares, CELL, CELL_SORTS),
+    Entry("metrics.demand_weights", metrics.demand_weights, CELL, CELL_SORTS),
+    Entry("metrics.machine_utilisation", metrics.machine_utilisation, {"used": D[:2], "capacities": MACHINES},
+          {"used": "amounts of users", "capacities": "machines"}),
+    Entry("metrics.relative_utilisation", metrics.relative_utilisation, {"used": D[:2], "capacities": MACHINES},
+          {"used": "amounts of users", "capacities": "machines"}),
+    Entry("metrics.levels_by_step", lambda steps: metrics.levels_by_step(_dynamic(), steps), {"steps": [1, 2]},
+          {"steps": "steps"}),
+    Entry("metrics.by_arrival", lambda steps: metrics.by_arrival(_dynamic(), steps), {"steps": [1, 2]},
+          {"steps": "steps"}),
+    Entry("metrics.placement_fairness", metrics.placement_fairness,
+          {"shares_placed": [0.1, 0.2, 0.3], "w": [0.1, 0.2, 0.3], "k": 1.0},
+          {"shares_placed": "own amounts", "w": "own amounts"}),
+    # tables and stored results
+    Entry("tables.myst", tables.myst,
+          {"frame": _frame(D), "caption": "a", "name": "tab-a", "digits": 4, "decimals": 2},
+          {"frame": "a table", "digits": "a count", "decimals": "an optional count"}),
+    Entry("results.load", results.load, {"name": "dmfa_srq/ledger", "check": False}, {"name": "a name of a result"}),
+    Entry("results.load_facts", results.load_facts, {"name": "dmfa_srq/ledger", "check": False},
+          {"name": "a name of a result"}),
+    Entry("results.is_fresh", results.is_fresh, {"name": "dmfa_srq/ledger"}, {"name": "a name of a result"}),
+]
+
+#: Public names of fairbook that take no input to be checked here, with the reason.
+NO_ENTRY = {
+    **dict.fromkeys(
+        ("Allocation", "CreditRun", "DynamicAllocation", "FluidPlacement", "Placement", "TvDrfRun", "VirtualClusters"),
+        "a result: built by mechanisms, as what was measured; violations() is what judges it"),
+    **dict.fromkeys(("Users", "Pool"), "built by of(), which checks"),
+    "NodeView": "a record that is handed out",
+    **dict.fromkeys(("FairbookError", "InvalidInput", "MissingDependency", "StaleResult", "TraceError"), "an error"),
+    "CreditRule.factor": "of checked credits, inside of the mechanism",
+    "CreditRule.settle": "of checked credits, inside of the mechanism",
+    "NodeView.count": "of tuple", "NodeView.index": "of tuple",
+    "DmfaSrq.save": "a path: see the tests of files", "DmfaSrq.load": "a path: see the tests of files",
+    "metrics.Run": "a protocol", "metrics.exchange_rates": "of checked arrays",
+    "tables.Markdown": "any text",
+    "results.save": "of fairbook's own tables; its errors are in test_results", "results.refresh": "the same",
+    "results.stored_results": "one flag of a progress bar", "results.source_hash": "names of fairbook's own modules",
+}
+
+#: Where a kind has another right outcome: (entry, argument, kind), * for any. The call must go well, or be refused
+#: under the name of another argument, and never end otherwise.
+EXEMPT = {
+    ("gdrf", "seed", "a huge whole number"): "a seed may have any number of digits",
+    ("mdrf", "seed", "a huge whole number"): "a seed may have any number of digits",
+    ("virtual_cluster", "seed", "a huge whole number"): "a seed may have any number of digits",
+    ("virtual_cluster", "node_limit", "a huge whole number"): "no limit",
+    ("virtual_cluster", "small", "a huge whole number"): "all users are few then",
+    ("virtual_cluster", "max_vms", "one entry too many"): "whichever is shorter is to blame",
+    ("virtual_cluster", "max_vms", "one entry too few"): "whichever is shorter is to blame",
+    ("scarcity_rounds", "max_vms", "one entry too many"): "whichever is shorter is to blame",
+    ("scarcity_rounds", "max_vms", "one entry too few"): "whichever is shorter is to blame",
+    ("virtual_cluster", "capacities", "zero inside"): "a cluster may be down",
+    ("VirtualClusterPool", "capacities", "zero inside"): "a cluster may be down",
+    ("VirtualClusterPool.arrive", "max_vms", "a whole float"): "virtual_cluster takes floats that are whole",
+    ("grant_tasks", "demands", "a row of zeros"): "a node may sit out",
+    ("karma_slices", "demands", "one entry too many"): "one quantum more",
+    ("karma_slices", "demands", "one entry too few"): "one quantum less",
+    ("karma_slices", "fair_share", "a whole float"): "a whole number",
+    ("Users.of", "demands", "one dimension more"): "demands that change with time",
+    ("Pool.of", "capacities", "one column too many"): "nothing says how many resources there are",
+    ("*", "text", "another format"): "names the key that is wrong",
+    ("metrics.dominant_shares", "tasks", "a huge float inside"): "a share that fits",
+    ("metrics.jain_index", "values", "a huge float inside"): "scaled first, so that nothing overflows",
+    ("metrics.lan_fairness", "values", "a huge float inside"): "computed in logarithms",
+    ("metrics.joe_wong_fairness", "dominant_shares", "a huge float inside"): "computed in logarithms",
+    ("metrics.placement_fairness", "*", "a huge float inside"): "a power that fits",
+    ("metrics.placement_fairness", "*", "one dimension more"): "entry by entry",
+    ("metrics.placement_fairness", "*", "empty"): "entry by entry",
+    ("metrics.global_shares", "machines", "a resource that no machine has"): "nobody must need it: demands are named",
+    ("metrics.demand_weights", "machines", "a resource that no machine has"): "nobody must need it: demands are named",
+    ("metrics.demand_weights", "machines", "None"): "then there must be no machine_counts either",
+    ("metrics.machine_utilisation", "capacities", "*"): "used and capacities go together",
+    ("metrics.relative_utilisation", "capacities", "*"): "used and capacities go together",
+}
+
+
+def exempt(row: Row) -> str | None:
+    """Give the reason why a row has another outcome, or None."""
+    entry, argument, kind = row.entry.name, row.argument, row.kind
+    for name in (entry, "*"):
+        for one in (argument, "*"):
+            for what in (kind, "*"):
+                if (name, one, what) in EXEMPT:
+                    return EXEMPT[name, one, what]
+    return None

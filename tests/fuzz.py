@@ -1,0 +1,356 @@
+"""Damaged files and odd arguments for every reader and command, and what must hold whatever they are."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import fairbook as fb
+from fairbook import cli
+from fairbook.traces import alibaba2017, alibaba2018, alibaba_gpu2023, google2011
+from tests import bad_inputs
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# ------------------------------------------------------------------------------------------------ material
+
+_USER = "70s3v5qRyCO/1PCdI6fVXnrW8FU/w+5CKRSa72xgcIo="
+_POD = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
+
+#: Whole files, small, by table of a trace.
+TRACE_FILES = {
+    "task_events": "".join(
+        f"{k},,34{k // 2},{k},3938719206,{k % 4},{_USER},3,9,0.{k}25,0.07{k},0.0004,0\n" for k in range(6)),
+    "machine_events": "".join(f"{k},{k % 3},{k // 3},HofLGzk1Or/8Ildj2+Lqv0UGGvY82NLo,0.5,0.2493\n" for k in range(5)),
+    "batch_task": "".join(f"{100 + k},{200 + k},{k // 2},{k},{k + 1},Terminated,50,0.00{k + 1}\n" for k in range(6)),
+    "server_event": "".join(f"0,{k},add,,64,0.69000{k}\n" for k in range(4)),
+    "sample_tasks": "7,j_1,R2_1,30,50.0,0.3,4\n7,j_1,M1,12,100.0,0.5,9\n9,j_2,task_x,5,50,1,1\n9,j_2,M3,5,50,1,1\n",
+    "openb_pod_list_default": _POD + "".join(
+        f"p{k},{1000 * k + 1},2048,{k % 2},{1000 * (k % 2)},,LS,Running,{k},90{k},{k}\n" for k in range(5)),
+    "openb_node_list_all_node": "sn,cpu_milli,memory_mib,gpu,model\nn0,32000,262144,0,\nn1,96000,393216,8,V100M32\n",
+}
+
+#: Each reader with the tables it takes; the first one must be there.
+READERS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
+    "google2011.read_task_events": (google2011.read_task_events, ("task_events",)),
+    "google2011.read_machine_events": (google2011.read_machine_events, ("machine_events",)),
+    "alibaba2017.read_batch_task": (alibaba2017.read_batch_task, ("batch_task",)),
+    "alibaba2017.read_server_event": (alibaba2017.read_server_event, ("server_event",)),
+    "alibaba2017.read_jobs": (alibaba2017.read_jobs, ("batch_task", "server_event")),
+    "alibaba2018.read_tasks": (alibaba2018.read_tasks, ("sample_tasks",)),
+    "alibaba_gpu2023.read_pod_list": (alibaba_gpu2023.read_pod_list, ("openb_pod_list_default",)),
+    "alibaba_gpu2023.read_node_list": (alibaba_gpu2023.read_node_list, ("openb_node_list_all_node",)),
+    "alibaba_gpu2023.read_pods": (alibaba_gpu2023.read_pods, ("openb_pod_list_default", "openb_node_list_all_node")),
+}
+
+#: Files of each command, by the place where they go.
+TABLES = {
+    name: (ROOT / "data" / f"example_{name}.csv").read_text("utf8")
+    for name in ("users", "tasks", "machines", "phases", "periods", "requests", "clusters")
+} | {"contributions": "user,part\nann,0.5\nbob,0.5\n"}
+
+HOSTILE = (
+    "", " ", "0", "-1", "nan", "inf", "-inf", "1e999", "1e75", "1e-75", "1e76", "5e-324", "9" * 30, "1" * 4000, "0x10",
+    "1_000", "1,5", "4 GB", "true", "None", "=1+1", "+cmd|' /C calc'!A0", "@x", "-x", "$(touch pwned)", "`touch pwned`",
+    "%s%n", "\0", "\x1b[2J", "\u00e4\u4e2d", "\u202e", '"', '"a', "'", ";", "\t", "|", "\\", "../../x", "x" * 300,
+    "user", "weight", "ann", "\ufeff", "\r", "\u0661", "1\u00a0", "__import__('os')", "{0}", "1e5", "2.5", "007",
+)
+
+CELLS = (*HOSTILE, *(str(k) for k in range(4)))
+
+
+def damaged(rng: Random, text: str) -> bytes:
+    """Change a table here and there: cells, rows, columns, line ends, bytes; and perhaps pack it, and damage that."""
+    rows = [line.split(",") for line in text.splitlines()]
+    for _ in range(rng.choice((0, 1, 1, 1, 2, 4))):
+        kind = rng.randrange(8)
+        k = rng.randrange(len(rows)) if rows else 0
+        if not rows or kind == 0:
+            rows.insert(k, rng.choice(([], [""], [rng.choice(CELLS)], list(rows[k]) if rows else [])))
+        elif kind == 1:
+            del rows[k]
+        elif kind == 2 and rows[k]:
+            del rows[k][rng.randrange(len(rows[k]))]
+        elif kind == 3:
+            rows[k].insert(rng.randrange(len(rows[k]) + 1), rng.choice(CELLS))
+        elif kind == 4:  # a column more, or one twice
+            name, value = rng.choice(CELLS), rng.choice(CELLS)
+            rows = [[*row, name if not i else value] for i, row in enumerate(rows)]
+        elif rows[k]:
+            rows[k][rng.randrange(len(rows[k]))] = rng.choice(CELLS)
+    end = rng.choice(("\n", "\n", "\n", "\n", "\r\n", "\r", "\n\n"))
+    data = end.join(",".join(row) for row in rows).encode("utf8", "surrogatepass")
+    data += rng.choice((end.encode(),) * 8 + (b"",))
+    data = rng.choice((b"",) * 20 + (b"\xef\xbb\xbf", b"\xff\xfe", b"\x1f\x8b", b"PK\x03\x04")) + data
+    if rng.random() < 0.2:
+        data = scratched(rng, data)
+    if rng.random() < 0.15:
+        data = gzip.compress(data, 1)
+        if rng.random() < 0.6:
+            data = scratched(rng, data)
+    return data
+
+
+def scratched(rng: Random, data: bytes) -> bytes:
+    """Cut, flip, insert or repeat bytes."""
+    held = bytearray(data)
+    for _ in range(rng.randint(1, 3)):
+        at = rng.randrange(len(held) + 1)
+        kind = rng.randrange(5)
+        if kind == 0:
+            del held[at:]
+        elif kind == 1:
+            held[at:at] = rng.choice((b"\0", b"\xff", b"\n", b'"', b",", b"\x80", b"\r", b"9" * 50))
+        elif kind == 2 and at < len(held):
+            held[at] ^= 1 << rng.randrange(8)
+        elif kind == 3:
+            del held[at : at + rng.randint(1, 9)]
+        else:
+            held[at:at] = held[: rng.randrange(40)]
+    return bytes(held)
+
+
+# ------------------------------------------------------------------------------------------------ readers
+
+
+def try_reader(name: str, rng: Random, folder: Path) -> str:
+    """Read damaged files of a trace; give the outcome, or raise AssertionError."""
+    read, names = READERS[name]
+    files = {}
+    for table in names:
+        data = damaged(rng, TRACE_FILES[table]) if rng.random() < 0.9 else TRACE_FILES[table].encode()
+        files[folder / f"{table}{rng.choice(('.csv', '.csv', '.csv.gz')) if data[:2] != GZIP else '.csv.gz'}"] = data
+    for path, data in files.items():
+        path.write_bytes(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", google2011.MissingPartsWarning)
+        try:
+            read(folder if rng.random() < 0.5 else sorted(files))
+            outcome = "read"
+        except (fb.TraceError, fb.InvalidInput) as error:
+            text = str(error)
+            assert any(path.name in text for path in files) or str(folder) in text or "source" in text, text
+            assert len(text) < 2000, text
+            outcome = "refused"
+    assert {path: path.read_bytes() for path in sorted(folder.iterdir())} == files
+    return outcome
+
+
+GZIP = b"\x1f\x8b"
+
+
+# ------------------------------------------------------------------------------------------------ commands
+
+_NUMBERS = ("0", "1", "2", "0.5", "-1", "nan", "1e999", "1e75", "x", "", "9" * 25, "1e-300")
+_WHOLE = ("0", "1", "2", "3", "-1", "1.5", "x", "", "9" * 25)
+_NAMES = ("ann", "bob", "team-a", "nobody", "", "=1", "\x1b[2J", "ann:1", "ann:9", "cpu", "user")
+_CAPACITY = ("cpu=9", "memory=18", "gpu=1", "north=40", "cpu=0", "cpu=x", "=3", "12", "cpu=1e999", "cpu", "a=b=3", "30")
+
+#: What each command may be given: its first file, then options with the values to try (None: a flag).
+COMMANDS: dict[str, tuple[tuple[str, ...], dict[str, tuple[str, ...] | None]]] = {
+    "allocate": (("users",), {
+        "--mechanism": ("drf", "drf", "drf_by_task", "dmfa_srq", "dynamic_drf", "static_optimum", "x"),
+        "--capacity": _CAPACITY, "--weights": ("weight", "cpu", "x", "user"), "--max-tasks": ("max_tasks", "memory"),
+        "--stuck": ("skip", "stop", "x"), "--after": _WHOLE, "--explain": _NAMES, "--verify": None}),
+    "phases": (("phases",), {
+        "--rule": ("cbdrf", "karma", "x"), "--capacity": _CAPACITY, "--rho": _NUMBERS, "--step-up": _NUMBERS,
+        "--step-down": _NUMBERS, "--initial-credit": _NUMBERS, "--credit-cap": _NUMBERS, "--credit-floor": _NUMBERS,
+        "--alpha": _NUMBERS, "--held": ("returns", "stays"), "--grant": ("scaled", "weighted", "capped"),
+        "--penalty": ("step", "graded"), "--explain": _NAMES, "--verify": None}),
+    "periods": (("periods", "machines"), {
+        "--contributions": ("@contributions",), "--method": ("heuristic", "lexicographic"),
+        "--unserved": ("expires", "waits"), "--alone": ("bundles", "whole_bundles", "resources"), "--no-memory": None,
+        "--explain": _NAMES, "--verify": None}),
+    "place": (("tasks", "machines"), {
+        "--rule": ("gdrf", "drfh", "mdrf", "per_server_drf"), "--match": ("nearest", "same", "any"),
+        "--least": ("amount", "dominant_share", "shares"), "--machine-type": ("share", "amount"),
+        "--choice": ("fairness", "fairness_empty_last", "fairness_after", "first"), "--queue": ("rounds", "one_by_one"),
+        "--method": ("best_fit", "first_fit", "fluid"), "--reading": ("entropy", "type"), "--seed": _WHOLE,
+        "--weights": ("weight", "cpu"), "--table": ("users", "machines", "states"), "--explain": _NAMES,
+        "--verify": None}),
+    "cluster": (("requests", "clusters"), {
+        "--capacity": _CAPACITY, "--fractions": None, "--node-limit": ("1", "100", "x"), "--seed": _WHOLE,
+        "--method": ("exact", "spanning", "relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packing"),
+        "--load": ("relative", "free"), "--fit": ("least_wanted", "best_fit", "first_fit"),
+        "--general": ("greedy", "relaxation"), "--small": _WHOLE, "--top-up": None, "--high": _NUMBERS,
+        "--low": _NUMBERS, "--by-cluster": None, "--explain": _NAMES, "--verify": None}),
+    "traces digest": ((), {"--exact": None}),
+    "claims": ((), {"--paper": ("dmfa_srq", "x", ""), "--id": ("dmfa_srq.figure_1", "x"), "--verdict": ("holds", "x"),
+                    "--format": ("table", "csv", "json", "markdown")}),
+    "results": ((), {"--check": None, "--force": None, "--only": ("dmfa_srq/fig5", "x", "../x")}),
+    "figures": ((), {"--only": ("x", "fig99"), "--runs": ("0", "x"), "--seed": ("-1",)}),
+}
+_SECOND = {"machines": "--machines", "clusters": "--clusters"}
+_TRACES = {"google2011": ("task_events", "machine_events"), "alibaba2017": ("batch_task", "server_event"),
+           "alibaba_gpu2023": ("openb_pod_list_default", "openb_node_list_all_node")}
+
+
+def command_line(name: str, rng: Random, folder: Path) -> tuple[list[str], str]:
+    """Write the files of a command, some damaged, and give its arguments and the place of its output."""
+    tables, options = COMMANDS[name]
+    argv = name.split()
+    given = folder / "in"
+    given.mkdir()
+
+    def file(table: str) -> str:
+        odd = (f"-{table}", f"{table}\n.csv", f"$(x){table}", f"{table}%d.gz")
+        path = given / rng.choice((f"{table}.csv",) * 5 + odd)
+        whole = TABLES[table] if rng.random() < 0.95 else rng.choice(list(TABLES.values()))
+        path.write_bytes(damaged(rng, whole) if rng.random() < 0.6 else whole.encode())
+        return str(path)
+
+    for table in tables:
+        if table not in _SECOND:
+            argv.append(file(table))
+        elif table != "clusters" or rng.random() < 0.7:
+            argv += [_SECOND[table], file(table)]
+    out = str(folder / rng.choice(("out.csv", "out.csv", "out.json", "out.json", "out.txt", "no/out.csv", "in")))
+    if name == "traces digest":
+        trace = rng.choice(list(_TRACES))
+        for table in _TRACES[trace]:
+            if rng.random() < 0.9:
+                whole = TRACE_FILES[table]
+                (given / f"{table}.csv").write_bytes(damaged(rng, whole) if rng.random() < 0.6 else whole.encode())
+        argv += [str(given), "--trace", trace]
+        out = str(folder / rng.choice(("out", "out", "no/out", "in/machine_events.csv")))
+    if name == "figures":  # not all of them, which takes minutes
+        argv += ["--only", "fig99"]
+    if name in ("traces digest", "figures") or (tables and rng.random() < 0.7):
+        argv += ["--output", out]
+    if name == "periods" and rng.random() < 0.3:
+        argv += ["--placement", str(folder / rng.choice(("placed.csv", "placed.txt", "no/placed.csv", "out.csv")))]
+    for option in rng.sample(sorted(options), k=min(len(options), rng.choice((0, 0, 1, 1, 2, 3)))):
+        values = options[option]
+        argv.append(option)
+        if values is not None:
+            value = rng.choice(values)
+            argv.append(file(value[1:]) if value.startswith("@") else value)
+            if option in ("--capacity", "--explain", "--id", "--only") and rng.random() < 0.5:
+                argv += rng.sample(values, k=2)
+    if rng.random() < 0.05:
+        odd = ("--nosuch", "-", "--", "--help", "\0", "\ud800", "x" * 5000)
+        argv.insert(rng.randrange(len(argv) + 1), rng.choice(odd))
+    return argv, out
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Give every file below a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def run(argv: list[str]) -> tuple[int, str, str]:
+    """Run a command in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = cli.main(argv)
+    return code, out.getvalue(), err.getvalue()
+
+
+def check_command(argv: list[str], folder: Path) -> str:
+    """Run a command twice and hold it against what the command line promises; give the outcome."""
+    before = contents(folder)
+    code, out, err = run(argv)
+    after = contents(folder)
+    assert code in (0, 1, 2), code
+    lines = err.splitlines()
+    assert all(line.startswith("fairbook: ") for line in lines), err
+    assert not any("warning: " in line and "MissingParts" not in line and "missing" not in line for line in lines), err
+    errors = [line for line in lines if line.startswith("fairbook: error: ")]
+    assert len(errors) == (code == 2), err
+    if errors:
+        assert lines[-1] == errors[0]
+        assert out == "", out
+    assert {name: after.get(name) for name in before} == before  # nothing that was there has changed
+    new = sorted(after.keys() - before.keys())
+    assert not any(name.endswith(".part") or "/." in name or name.startswith(".") for name in new), new
+    if code == 2:
+        assert all(name.startswith("placed") for name in new), new  # written first, whole, and told apart
+    assert run(argv)[:2] == (code, out) or code == 2
+    assert contents(folder) == after  # the same again
+    for name in new:
+        if name.endswith(".json"):
+            json.loads(after[name])
+    return ("fine", "negative", "refused")[code]
+
+
+def try_command(name: str, rng: Random, folder: Path) -> str:
+    """Run a command on files and options drawn at random."""
+    argv, _ = command_line(name, rng, folder)
+    try:
+        return check_command(argv, folder)
+    except AssertionError as error:
+        raise AssertionError(f"{argv}: {error}") from error
+
+
+# -------------------------------------------------------------------------------------------- states and records
+
+STATES = {entry.name: entry for entry in bad_inputs.ENTRIES if entry.name.endswith(".from_json")}
+
+
+def try_state(name: str, rng: Random, folder: Path) -> str:
+    """Restore a damaged state: refused, or a state that saves and restores itself."""
+    entry = STATES[name]
+    text = scratched(rng, entry.good["text"].encode()).decode("utf8", "replace")
+    try:
+        found = entry.call(text)
+    except fb.InvalidInput:
+        return "refused"
+    assert type(found).from_json(found.to_json()).to_json() == found.to_json()
+    return "restored"
+
+
+def try_record(name: str, rng: Random, folder: Path) -> str:
+    """Show a digest whose record and tables are damaged."""
+    for path in (ROOT / "data").glob(f"{name}*"):
+        data = path.read_bytes()
+        if path.suffix == ".json":
+            record = json.loads(data)
+            for _ in range(rng.randint(0, 2)):
+                inner = record
+                while isinstance(inner, (dict, list)) and inner:
+                    key = rng.choice(list(inner) if isinstance(inner, dict) else range(len(inner)))
+                    if rng.random() < 0.4 or not isinstance(inner[key], (dict, list)):
+                        wrong = (None, 1, -1.5, "x", [], {}, [1], {"a": 1}, 10**400, float("nan"), "\x1b")
+                        inner[key] = rng.choice(wrong)
+                        break
+                    inner = inner[key]
+            data = json.dumps(record).encode()
+            data = scratched(rng, data) if rng.random() < 0.2 else data
+        elif rng.random() < 0.1:
+            data = scratched(rng, data)
+        (folder / path.name).write_bytes(data)
+    return check_command(["traces", "show", "--trace", name, "--digest", str(folder)], folder)
+
+
+TARGETS: dict[str, tuple[Callable[[str, Random, Path], str], tuple[str, ...]]] = {
+    "readers": (try_reader, tuple(READERS)),
+    "commands": (try_command, tuple(COMMANDS)),
+    "states": (try_state, tuple(STATES)),
+    "records": (try_record, ("google2011", "alibaba2017", "alibaba_gpu2023")),
+}
+
+
+def targets() -> Iterator[tuple[str, str]]:
+    """List every target by group and name."""
+    for group, (_, names) in TARGETS.items():
+        yield from ((group, name) for name in names)
+
+
+def attempt(group: str, name: str, rng: Random, folder: Path) -> str:
+    """Try a target once in an empty folder."""
+    place = os.getcwd()
+    os.chdir(folder)  # what a name such as -users or ../x means depends on where one is
+    try:
+        (folder / "work").mkdir()
+        return TARGETS[group][0](name, rng, folder / "work")
+    finally:
+        os.chdir(place)

@@ -1,0 +1,309 @@
+"""Files that are not what they should be, places where nothing can be written, and inputs that want to be more."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import io
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from fairbook import _files, cli
+from fairbook._files import write_whole
+from fairbook.cli import _common, _phases, _tables
+from fairbook.traces import alibaba2018
+from tests.commands import refused, runner
+
+ROOT = Path(__file__).resolve().parents[1]
+USERS = "user,cpu\nann,1\nbob,2\n"
+
+
+def _kept(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+# ---------------------------------------------------------------------------------------------------- writing
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device", "links without an end", "read-only"])
+def test_what_is_no_file_is_not_replaced(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "out.csv"
+    if kind == "folder":
+        target.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(target)
+    elif kind == "device":
+        target.symlink_to("/dev/full")
+    elif kind == "read-only":
+        target.write_bytes(b"old")
+        monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)  # nothing is read-only to root
+    else:
+        target.symlink_to("two.csv")
+        (tmp_path / "two.csv").symlink_to("out.csv")
+    before, mode = _kept(tmp_path), os.lstat(target).st_mode
+    with pytest.raises(OSError, match=r"out\.csv|/dev/full|two\.csv"):
+        write_whole({tmp_path / "first.csv": b"new", target: b"new"})
+    assert _kept(tmp_path) == before  # not the first one either
+    assert os.lstat(target).st_mode == mode
+    if kind == "device":
+        assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
+    if kind == "read-only":
+        assert target.read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("fails", ["fsync", "chmod", "replace", "fdopen"])
+def test_a_write_that_fails_leaves_nothing_behind(fails: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "b.csv").write_bytes(b"old")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(_files.os, fails, full)
+    with pytest.raises(OSError, match="No space left"):
+        write_whole({tmp_path / "a.csv": b"new", tmp_path / "b.csv": b"new"})
+    assert _kept(tmp_path) == ["b.csv"]
+    assert (tmp_path / "b.csv").read_bytes() == b"old"
+
+
+def test_a_process_killed_before_the_rename_leaves_the_old_file(tmp_path: Path) -> None:
+    target = tmp_path / "out.csv"
+    target.write_bytes(b"old")
+    script = (
+        "import os, signal, sys; from pathlib import Path; from fairbook._files import write_whole\n"
+        "os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "write_whole({Path(sys.argv[1]): b'new'})"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(target)], cwd=ROOT, timeout=60, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert target.read_bytes() == b"old"
+    left = [name for name in _kept(tmp_path) if name != "out.csv"]
+    assert len(left) == 1  # hidden, and named so that one sees what it is
+    assert left[0].startswith(".out.csv.")
+    assert left[0].endswith(".part")
+    write_whole({target: b"new"})
+    assert target.read_bytes() == b"new"
+
+
+# ---------------------------------------------------------------------------------------------------- reading
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
+    return runner(capsys)
+
+
+def test_digits_without_end_and_headers_without_end_are_refused_at_once(run, tmp_path: Path) -> None:
+    """Both took minutes: one way to read a number, one look at each name."""
+    path = tmp_path / "users.csv"
+    path.write_text(f"user,cpu\nann,{'1' * 100_000}x\n")
+    assert "line 2, column 'cpu'" in refused(run("allocate", path))
+    assert _common.NUMBER.fullmatch("1" * 100_000)
+    path.write_text(",".join(f"c{i}" for i in range(60_000)) + ",c0\n")
+    assert "two columns are named 'c0'" in refused(run("allocate", path))
+
+
+def test_small_files_that_unpack_to_large_ones_are_refused(run, tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "users.csv.gz"
+    path.write_bytes(gzip.compress(bytes(1 << 22)))  # 4 MB of zeros in 4 KB
+    assert "longer than" in refused(run("allocate", path))
+    monkeypatch.setattr(_tables, "_MOST_CELLS", 1000)
+    path.write_bytes(gzip.compress(b"user,cpu\n" + b"".join(b"%d,1\n" % k for k in range(501))))
+    assert "line 502: holds more than 1000 cells" in refused(run("allocate", path))
+    monkeypatch.setattr(_tables, "_MOST_LINES", 1000)
+    path.write_bytes(gzip.compress(b"user,cpu\nann,1\n" + b"\n" * 1000))
+    assert "more than 1000 lines" in refused(run("allocate", path))
+    path.write_bytes(gzip.compress(b"user,cpu\nann,1\n" + b"\n" * 998))
+    assert run("allocate", path)[0] == 0
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no /dev/zero here")
+def test_endless_files_end(run) -> None:
+    assert "longer than" in refused(run("allocate", "/dev/zero"))
+
+
+def test_a_pipe_is_read_like_a_file(run, tmp_path: Path) -> None:
+    path = tmp_path / "users.csv"
+    os.mkfifo(path)
+    writer = threading.Thread(target=lambda: path.write_bytes(gzip.compress(USERS.encode())))
+    writer.start()
+    code, out, _ = run("allocate", path)
+    writer.join()
+    assert code == 0
+    assert "ann" in out
+
+
+@pytest.mark.parametrize("name", ["-users.csv", "users\n.csv", "$(touch pwned).csv", "`touch pwned`.csv",
+                                  "|touch pwned", "%s%n.csv", "\u4e2d.csv", "a" * 200, ";touch pwned"])
+def test_a_name_is_a_name(name: str, run, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text(USERS)
+    code, _, err = run("allocate", f"./{name}", "--output", f"./{name}.json")
+    assert (code, err) == (0, "")
+    assert _kept(tmp_path) == sorted([name, f"{name}.json"])
+    Path(name).write_text("user,cpu\nann,1x\n")
+    assert "line 2" in refused(run("allocate", f"./{name}"))
+
+
+@pytest.mark.parametrize("place", ["missing.csv", "a" * 5000, "\0", "loop.csv", "folder", "\ud800.csv", "users.csv/x"])
+def test_a_place_without_a_file_is_an_error(place: str, run, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("loop.csv").symlink_to("loop.csv")
+    Path("folder").mkdir()
+    Path("users.csv").write_text(USERS)
+    refused(run("allocate", place))
+    for command in ("digest", "verify"):
+        extra = ["--output", "out"] if command == "digest" else []
+        if place not in ("folder", "users.csv"):
+            refused(run("traces", command, place, *extra))
+    before = _kept(tmp_path)
+    if place != "missing.csv":
+        refused(run("allocate", "users.csv", "--output", place if place.endswith(".csv") else f"{place}/no/x.csv"))
+    assert _kept(tmp_path) == before
+
+
+def test_closed_and_full_streams(run, tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "users.csv"
+    path.write_text(USERS)
+    monkeypatch.setattr(sys, "stdin", None)
+    assert "stdin is closed" in refused(run("allocate", "-"))
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", None)
+        assert cli.main(["allocate", str(path)]) == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", None)
+        assert cli.main(["allocate", "missing"]) == 2
+
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", Full())
+        assert cli.main(["allocate", "missing"]) == 2
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", said := io.StringIO())
+        patch.setattr(sys, "stdout", Full())
+        assert cli.main(["allocate", str(path)]) == 2
+        assert said.getvalue() == "fairbook: error: No space left on device\n"
+
+
+def test_phases_and_users_far_more_than_lines_are_refused(run, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(_phases, "MOST_CELLS", 99)
+    path = tmp_path / "phases.csv"
+    path.write_text("phase,user,cpu\n" + "".join(f"{k},u{k},1\n" for k in range(10)))
+    assert "10 phases of 10 users are too many" in refused(run("phases", path))
+
+
+def test_cells_that_a_spreadsheet_would_compute_come_back_as_they_were(run, tmp_path: Path) -> None:
+    """A name is data: it is neither computed nor changed, so that what is read back is what was written."""
+    names = ["=1+1", "+cmd|' /C calc'!A0", "@SUM(A1)", "-2"]
+    path, out = tmp_path / "users.csv", tmp_path / "out.csv"
+    path.write_text("user,cpu\n" + "".join(f"{name},1\n" for name in names))
+    assert run("allocate", path, "--output", out)[0] == 0
+    assert [line.split(",")[0] for line in out.read_text().splitlines()[1:]] == names
+
+
+# --------------------------------------------------------------------------------------------- records, states
+
+
+def _digest(folder: Path, change) -> Path:  # type: ignore[no-untyped-def]
+    for path in (ROOT / "data").glob("google2011*"):
+        (folder / path.name).write_bytes(path.read_bytes())
+    record = folder / "google2011.json"
+    changed = change(json.loads(record.read_text()))
+    record.write_text(changed if isinstance(changed, str) else json.dumps(changed))
+    return folder
+
+
+@pytest.mark.parametrize("change", [
+    pytest.param(lambda record: "[" * 100_000, id="deep"),
+    pytest.param(lambda record: {k: v for k, v in record.items() if k != "licence"}, id="a key missing"),
+    pytest.param(lambda record: record | {"counts": 5}, id="another type"),
+    pytest.param(lambda record: record | {"machines": {"at_start": []}}, id="another type inside"),
+    pytest.param(lambda record: record | {"last_time_us": "\x1b"}, id="a text for a number"),
+    pytest.param(lambda record: record | {"outputs": {name: {} for name in record["outputs"]}}, id="no checksum"),
+    pytest.param(lambda record: record | {"outputs": record["outputs"] | {"../x": {"sha256": "0"}}}, id="elsewhere"),
+])
+def test_a_record_that_is_none_is_refused(change, run, tmp_path: Path) -> None:
+    refused(run("traces", "show", "--digest", _digest(tmp_path, change)))
+
+
+def test_a_record_cannot_write_to_the_terminal(run, tmp_path: Path) -> None:
+    folder = _digest(tmp_path, lambda record: record | {"licence": "free\x1b[2J\nlast event  0 h"})
+    code, out, _ = run("traces", "show", "--digest", folder)
+    assert code == 0
+    assert "\x1b" not in out
+    assert "free\\x1b[2J last event" in out
+
+
+def test_a_long_chain_of_tasks_is_read_in_one_go(tmp_path: Path) -> None:
+    """Tasks that wait for each other in a chain, the last one first: once a look at all of them for each."""
+    n = 3000
+    lines = [f"0,j,M{k}_{k + 1},1,1,1,1\n" for k in range(1, n)] + [f"0,j,M{n},1,1,1,1\n"]
+    path = tmp_path / "sample_tasks.csv"
+    path.write_text("".join(lines))
+    assert alibaba2018.read_tasks(path).level.tolist() == list(range(n))
+
+
+# ------------------------------------------------------------------------------------------ nothing is executed
+
+_WATCH = """
+import sys, tempfile, pathlib, random
+sys.path.insert(0, sys.argv[1])
+from tests import fuzz
+from fairbook.traces import alibaba2018, google2011, alibaba2017, alibaba_gpu2023
+
+FORBIDDEN = ("os.system", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.startfile", "pty.",
+             "socket.", "urllib.", "http.", "ftplib.", "smtplib.", "webbrowser.", "pickle.", "marshal.",
+             "ctypes.dlopen", "exec", "compile", "import", "code.__new__", "shutil.", "os.link", "os.symlink")
+seen, watching = [], [False]
+
+def hook(event, arguments):
+    if watching[0] and event.startswith(FORBIDDEN):
+        seen.append((event, repr(arguments)[:200]))
+
+sys.addaudithook(hook)
+
+def everything():
+    for group, name in fuzz.targets():
+        if group == "records" and name != "google2011":
+            continue
+        for seed in range({"commands": 6, "readers": 4, "states": 2, "records": 1}[group]):
+            with tempfile.TemporaryDirectory() as folder:
+                was = watching[0]
+                watching[0] = was
+                fuzz.attempt(group, name, random.Random(seed), pathlib.Path(folder))
+                watching[0] = False
+            watching[0] = was
+
+everything()  # loads and compiles what the commands need
+watching[0] = True
+everything()
+watching[0] = False
+assert not [p for p in pathlib.Path.cwd().rglob("pwned")]
+print(len(seen), seen[:20])
+watching[0] = True
+eval("1")
+__import__("os").system("true")
+watching[0] = False
+print(sorted({event for event, _ in seen}))
+"""
+
+
+def test_no_input_is_executed_fetched_or_unpickled(tmp_path: Path) -> None:
+    """The interpreter reports whatever is run, imported, compiled, loaded or connected to; it has nothing to report."""
+    done = subprocess.run([sys.executable, "-c", _WATCH, str(ROOT)], cwd=tmp_path, capture_output=True, text=True,
+                          timeout=600, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    first, last = done.stdout.splitlines()[-2:]
+    assert first == "0 []"
+    assert last == "['compile', 'exec', 'os.system']"  # the hook does hear
+    assert _kept(tmp_path) == []

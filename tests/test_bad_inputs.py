@@ -1,0 +1,274 @@
+"""Every public entry point against every kind of bad value: a clear refusal or a right answer, and nothing else."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import pickle
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairbook as fb
+from fairbook import metrics, results, tables
+from tests import bad_inputs
+from tests.bad_inputs import ENTRIES, EXEMPT, NO_ENTRY, Entry, Row, exempt, rows
+
+BY_NAME = {entry.name: entry for entry in ENTRIES}
+
+
+def _said(answer: Any) -> str:
+    """Give an answer as text, all digits of it."""
+    return str(answer.to_frame().to_csv() if hasattr(answer, "to_frame") and callable(answer.to_frame) else answer)
+
+
+def _outcome(entry: Entry, arguments: dict[str, Any]) -> tuple[str, Any]:
+    """Call, warnings being errors; anything but fairbook's own refusal is told by its type."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return "answered", entry.call(**arguments)
+        except fb.InvalidInput as error:
+            return "refused", error
+        except Exception as error:
+            return type(error).__name__, error
+
+
+def _complaint(row: Row, usual: str) -> str | None:
+    """Say what is wrong with what became of a row, or None."""
+    given = row.make(row.entry.good[row.argument])
+    outcome, found = _outcome(row.entry, {**row.entry.good, row.argument: given})
+    if outcome not in ("answered", "refused"):
+        return f"{outcome}: {found}"
+    if not row.refused:
+        if outcome == "refused":
+            return f"refused: {found}"
+        return None if _said(found) == usual else "another answer"
+    if exempt(row):
+        return None
+    if outcome == "answered":
+        return f"accepted: {_said(found)[:80]}"
+    if not found.argument.startswith(row.argument):
+        return f"names {found.argument}, not {row.argument}"
+    if not found.rule or not hasattr(found, "value") or len(str(found)) > 1000:
+        return f"says too little, or too much: {str(found)[:80]}"
+    return None
+
+
+@pytest.mark.parametrize("name", list(BY_NAME))
+def test_bad_values_are_refused_by_name_and_odd_ones_understood(name: str) -> None:
+    entry = BY_NAME[name]
+    before = pickle.dumps(entry.good)
+    outcome, answer = _outcome(entry, entry.good)
+    assert outcome == "answered", answer
+    usual = _said(answer)
+    complaints = {(row.argument, row.kind): found for row in rows(entry) if (found := _complaint(row, usual))}
+    assert complaints == {}
+    assert pickle.dumps(entry.good) == before  # nobody wrote into what was given
+
+
+def test_the_table_tells_good_from_bad() -> None:
+    """A callable that checks nothing, one that checks under another name, and one that changes its input."""
+    free = Entry("free", lambda demands: "fine", {"demands": bad_inputs.D}, {"demands": "demands"})
+    found = [_complaint(row, "fine") for row in rows(free)]
+    assert Counter(one is None for one in found) == {False: len(bad_inputs.BAD["demands"]),
+                                                     True: len(bad_inputs.SAME["demands"])}
+
+    def other(demands: Any) -> None:
+        raise fb.InvalidInput("weights", "must be something", demands)
+
+    found = [_complaint(row, "") for row in rows(Entry("other", other, free.good, free.sorts))]
+    assert all(one and one.startswith(("names weights", "refused")) for one in found)
+
+    def loud(demands: Any) -> None:
+        raise ZeroDivisionError("oh")
+
+    found = [_complaint(row, "") for row in rows(Entry("loud", loud, free.good, free.sorts))]
+    assert set(found) == {"ZeroDivisionError: oh"}
+
+
+def test_every_exemption_is_of_a_row() -> None:
+    for entry, argument, kind in EXEMPT:
+        assert any(entry in (row.entry.name, "*") and argument in (row.argument, "*") and kind in (row.kind, "*")
+                   for one in ENTRIES for row in rows(one)), (entry, argument, kind)
+
+
+# ------------------------------------------------------------------------------------------------ completeness
+
+
+def _public() -> Iterator[tuple[str, Any]]:
+    """List what can be called: functions, classes, their public methods with arguments, and the rooms of measures."""
+    for name in fb.__all__:
+        thing = getattr(fb, name)
+        if inspect.isclass(thing):
+            yield name, thing
+            for method, function in inspect.getmembers(thing, callable):
+                if not method.startswith("_") and not issubclass(thing, BaseException):
+                    parameters = set(inspect.signature(function).parameters) - {"self"}
+                    if parameters:
+                        yield f"{name}.{method}", function
+        elif callable(thing):
+            yield name, thing
+    for room in (metrics, tables, results):
+        for name in room.__all__:
+            yield f"{room.__name__.removeprefix('fairbook.')}.{name}", getattr(room, name)
+
+
+def test_every_public_callable_has_its_rows() -> None:
+    known = set(BY_NAME) | set(NO_ENTRY)
+    names = [name for name, _ in _public()]
+    assert [name for name in names if name not in known] == []
+    assert [name for name in NO_ENTRY if name not in names] == []
+    assert len(names) > 80
+
+
+def test_every_argument_has_its_rows() -> None:
+    """But flags of progress bars, which are not looked at, and the names of arguments that go on to a checked one."""
+    passed_on = {("CbDrf", "rule"), ("CbDrf", "terms"), ("results.load", "check"), ("results.load_facts", "check"),
+                 ("tables.myst", "caption"), ("tables.myst", "name"), ("Users.of", "contributed"),
+                 ("metrics.placement_fairness", "k"), ("metrics.levels_by_step", "run"),
+                 ("metrics.by_arrival", "run")}
+    missing = [
+        (name, argument)
+        for name, function in _public()
+        if name in BY_NAME
+        for argument in inspect.signature(function).parameters
+        if argument not in ("self", "progress") and argument not in BY_NAME[name].sorts
+        and (name, argument) not in passed_on
+    ]
+    assert missing == []
+
+
+# ------------------------------------------------------------------------------------------- names, and the rest
+
+ODD_NAMES = {
+    "levels": pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)]),
+    "tuples": pd.Index([("a", 1), ("b", 2), ("c", 3)], tupleize_cols=False),
+    "control characters": ["\x1b[2J", "a\nb", "\0"],
+    "very long": ["x" * 100_000, "y", "z"],
+    "not ASCII": ["\u00e4", "\u4e2d", "\ud800"],
+    "formulas": ["=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0"],
+    "numbers and texts": [1, "1", 1.5],
+    "dates": pd.date_range("2020", periods=3),
+    "categories": pd.CategoricalIndex(["a", "b", "c"]),
+    "intervals": pd.IntervalIndex.from_breaks([0, 1, 2, 3]),
+}
+NAMED = [name for name, entry in BY_NAME.items() if entry.sorts.get("demands") == "demands"]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_any_names_will_do_and_come_back(name: str) -> None:
+    entry = BY_NAME[name]
+    for kind, names in ODD_NAMES.items():
+        frame = pd.DataFrame(entry.good["demands"], index=names, columns=["cpu", "memory"])
+        outcome, answer = _outcome(entry, {**entry.good, "demands": frame})
+        assert outcome == "answered", (kind, answer)
+        if hasattr(answer, "to_frame"):
+            assert list(answer.to_frame().index) == list(frame.index), kind
+            if hasattr(answer, "explain"):
+                assert str(frame.index[0]) in answer.explain(frame.index[0])
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_names_that_do_not_match_are_refused(name: str) -> None:
+    entry = BY_NAME[name]
+    frame = pd.DataFrame(entry.good["demands"], index=bad_inputs.NAMES, columns=["cpu", "memory"])
+    for argument, sort in entry.sorts.items():
+        value = entry.good[argument]
+        if sort in ("positive", "contributed", "bounds", "amounts") and argument != "tasks":
+            other: Any = pd.Series(value, index=["p", "q", "r"][: len(value)])
+        elif sort == "machines":
+            other = pd.DataFrame(value, columns=["cpu", "disk"])
+        else:
+            continue
+        outcome, error = _outcome(entry, {**entry.good, "demands": frame, argument: other})
+        if name.startswith("metrics.") and outcome == "answered":
+            continue  # measures work on plain arrays
+        assert outcome == "refused", (argument, error)
+        assert error.argument.startswith(argument)
+
+
+def test_unknown_keywords_are_refused() -> None:
+    for name, function in _public():
+        if name in BY_NAME and "." not in name:
+            with pytest.raises((TypeError, fb.InvalidInput), match="nosuch"):
+                function(**BY_NAME[name].good, nosuch=1)
+
+
+def test_nullable_whole_numbers_without_a_gap_are_numbers() -> None:
+    for name in NAMED:
+        entry = BY_NAME[name]
+        if entry.good["demands"] == bad_inputs.D:
+            frame = pd.DataFrame(entry.good["demands"]).astype("Int64")
+            outcome, answer = _outcome(entry, {**entry.good, "demands": frame})
+            assert outcome == "answered", answer
+
+
+@pytest.mark.parametrize("name", [name for name in BY_NAME if name != "metrics.placement_fairness"])  # takes any power
+def test_numbers_far_apart_are_refused_or_computed(name: str) -> None:
+    """No warning, no foreign error, no NaN, whatever fits the stated range."""
+    entry = BY_NAME[name]
+    rng = np.random.default_rng(7)
+    pools = ([1e75, 1e-75], [1e-75], [1e75], [1.0, 1e75], [1.0, 1e-75], [1.0, 2.0**53, 2.0**60], [0.0, 1.0, 1e75])
+
+    def drawn(value: Any, pool: list[float]) -> Any:
+        return [drawn(one, pool) for one in value] if isinstance(value, list) else float(rng.choice(pool))
+
+    for pool in pools:
+        given = dict(entry.good)
+        for argument, sort in entry.sorts.items():
+            if sort in bad_inputs.SAME and rng.random() < 0.6:
+                given[argument] = drawn(given[argument], pool)
+        outcome, found = _outcome(entry, given)
+        assert outcome in ("answered", "refused", "FairbookError"), found
+        if outcome == "answered" and hasattr(found, "to_frame"):
+            assert not found.to_frame().isna().any(axis=None)
+
+
+# ------------------------------------------------------------------------------------------------ saved states
+
+VALUES = [None, True, -1, 10**30, 10**400, 1.5, 1e308, 1e-320, float("nan"), float("inf"), "", "ann", "1", "\0", [],
+          [1], [[1]], {}, {"a": 1}, [None], 0]
+
+
+def _places(state: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if path:
+        yield path
+    for key in state if isinstance(state, dict) else range(len(state)) if isinstance(state, list) else ():
+        yield from _places(state[key], (*path, key))
+
+
+@pytest.mark.parametrize("name", [name for name in BY_NAME if name.endswith(".from_json")])
+def test_a_state_with_one_wrong_entry_is_refused_or_works(name: str) -> None:
+    entry = BY_NAME[name]
+    text = entry.good["text"]
+    counted: Counter[str] = Counter()
+    for place in _places(json.loads(text)):
+        for value in VALUES:
+            state = json.loads(text)
+            inner = state
+            for key in place[:-1]:
+                inner = inner[key]
+            inner[place[-1]] = value
+            outcome, found = _outcome(entry, {"text": json.dumps(state)})
+            assert outcome in ("answered", "refused"), (place, value, found)
+            counted[outcome] += 1
+            if outcome == "answered":
+                repr(found)
+                again = type(found).from_json(found.to_json())  # what was taken in is a state like any other
+                assert again.to_json() == found.to_json()
+    assert counted["refused"] > 10 * counted["answered"] / 2 > 0
+
+
+@pytest.mark.parametrize("name", [name for name in BY_NAME if name.endswith(".from_json")])
+def test_a_key_that_is_there_twice_counts_as_json_says(name: str) -> None:
+    """The last one counts, as everywhere in Python; what it holds is checked like any other."""
+    text = BY_NAME[name].good["text"]
+    with pytest.raises(fb.InvalidInput):
+        BY_NAME[name].call(text[:-1] + ', "format": "another"}')
+    assert BY_NAME[name].call('{"format": "another", ' + text[1:]).to_json() == text

@@ -1,0 +1,69 @@
+"""Damaged files and odd arguments at random: every reader, command, state and record.
+
+A few dozen of each by default; ``FAIRBOOK_FUZZ=20000`` (or ``make fuzz``) says how many to try of each.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests import fuzz
+
+EXAMPLES = int(os.environ.get("FAIRBOOK_FUZZ", "0"))
+USUAL = {"readers": 25, "commands": 12, "states": 60, "records": 5}
+
+
+@pytest.mark.parametrize(("group", "name"), list(fuzz.targets()))
+def test_nothing_ends_badly(group: str, name: str) -> None:
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=EXAMPLES or USUAL[group], deadline=None, database=None, derandomize=not EXAMPLES,
+              suppress_health_check=list(HealthCheck))
+    @given(seed=st.integers(0, 2**63 - 1))
+    def check(seed: int) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            seen[fuzz.attempt(group, name, Random(seed), Path(folder))] += 1
+
+    check()
+    if EXAMPLES:
+        print(group, name, dict(seen), file=sys.stderr)
+    if group in ("readers", "states"):
+        assert len(seen) == 2, seen  # some are refused, and some are not
+
+
+def test_the_checks_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that leaves a part behind, writes over its input, or dies, is found out."""
+    (tmp_path / "a.csv").write_text("user,cpu\nann,1\n")
+    argv = ["allocate", str(tmp_path / "a.csv")]
+    assert fuzz.check_command(argv, tmp_path) == "fine"
+
+    def broken(what: str) -> None:
+        def main(arguments: list[str]) -> int:
+            if what == "a part":
+                (tmp_path / ".a.part").write_text("x")
+            elif what == "its input":
+                (tmp_path / "a.csv").write_text("x")
+            elif what == "two lines":
+                print("fairbook: error: a\nmore", file=sys.stderr)
+                return 2
+            elif what == "no line":
+                return 2
+            elif what == "code":
+                return 3
+            return 0
+
+        monkeypatch.setattr(fuzz.cli, "main", main)
+
+    for what in ("code", "no line", "two lines", "a part", "its input"):
+        broken(what)
+        with pytest.raises(AssertionError):
+            fuzz.check_command(argv, tmp_path)
