@@ -532,10 +532,10 @@ def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         assert scheduler.poll() is None
         time.sleep(0.05)
     yield Cluster(file, workers)
-    for process in (*workers, scheduler):
-        process.terminate()
-    for process in (*workers, scheduler):
-        process.wait()
+    for one in (*workers, scheduler):
+        one.terminate()
+    for one in (*workers, scheduler):
+        one.wait()
 
 
 @pytest.mark.slow
