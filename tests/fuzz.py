@@ -31,7 +31,7 @@ TRACE_FILES = {
         f"{k},,34{k // 2},{k},3938719206,{k % 4},{_USER},3,9,0.{k}25,0.07{k},0.0004,0\n" for k in range(6)),
     "machine_events": "".join(f"{k},{k % 3},{k // 3},HofLGzk1Or/8Ildj2+Lqv0UGGvY82NLo,0.5,0.2493\n" for k in range(5)),
     "batch_task": "".join(f"{100 + k},{200 + k},{k // 2},{k},{k + 1},Terminated,50,0.00{k + 1}\n" for k in range(6)),
-    "server_event": "".join(f"0,{k},add,,64,0.69000{k}\n" for k in range(4)),
+    "server_event": "".join(f"0,{k},add,,64,0.69000{k},1\n" for k in range(4)),
     "sample_tasks": "7,j_1,R2_1,30,50.0,0.3,4\n7,j_1,M1,12,100.0,0.5,9\n9,j_2,task_x,5,50,1,1\n9,j_2,M3,5,50,1,1\n",
     "openb_pod_list_default": _POD + "".join(
         f"p{k},{1000 * k + 1},2048,{k % 2},{1000 * (k % 2)},,LS,Running,{k},90{k},{k}\n" for k in range(5)),
@@ -40,7 +40,7 @@ TRACE_FILES = {
 
 #: Each reader with the tables it takes; the first one must be there.
 READERS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
-    "google2011.read_task_events": (google2011.read_task_events, ("task_events",)),
+    "google2011.read_task_events": (lambda source: list(google2011.read_task_events(source)), ("task_events",)),
     "google2011.read_machine_events": (google2011.read_machine_events, ("machine_events",)),
     "alibaba2017.read_batch_task": (alibaba2017.read_batch_task, ("batch_task",)),
     "alibaba2017.read_server_event": (alibaba2017.read_server_event, ("server_event",)),
