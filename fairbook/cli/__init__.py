@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import fairbook
 from fairbook._files import write_whole
@@ -286,39 +286,52 @@ def _results(options: argparse.Namespace) -> int:
 # ---------------------------------------------------------------------------------------------------- traces
 
 
-def _traces_digest(options: argparse.Namespace) -> int:
-    from fairbook.traces import alibaba2017, google2011
+class _Trace(NamedTuple):
+    """What sets the commands on one trace apart."""
 
-    report: Any
-    if options.trace == "alibaba2017":
-        digits = None if options.exact else alibaba2017.SHIPPED_DIGITS
-        report = alibaba2017.digest(options.folder, options.output, memory_digits=digits, instance_digits=digits)
-    elif options.exact:
+    title: str
+    tables: str
+    rounded: tuple[str, ...] = ()
+    """Arguments of ``digest`` that say to how many digits; none if the digest is never rounded."""
+    in_parts: bool = False
+    """Comes in many parts, of which some may be missing, and takes long enough to show how far it is."""
+
+
+_TRACES: Final = {
+    "google2011": _Trace("Google ClusterData2011_2", "task_events, machine_events", in_parts=True),
+    "alibaba2017": _Trace("Alibaba v2017", "batch_task, server_event", ("memory_digits", "instance_digits")),
+    "alibaba_gpu2023": _Trace("Alibaba gpu-v2023", "openb_pod_list_default, openb_node_list_all_node", ("digits",)),
+}
+
+
+def _trace_module(options: argparse.Namespace) -> Any:
+    import importlib
+
+    return importlib.import_module(f"fairbook.traces.{options.trace}")
+
+
+def _traces_digest(options: argparse.Namespace) -> int:
+    trace, module = _TRACES[options.trace], _trace_module(options)
+    if options.exact and not trace.rounded:
         raise InvalidInput("--exact", "must not be given with a trace whose digest is never rounded", options.trace)
-    else:
-        warnings.simplefilter("always", google2011.MissingPartsWarning)  # main() restores the filters
-        report = google2011.digest(options.folder, options.output, progress=progress(options))
+    keywords: dict[str, Any] = dict.fromkeys(trace.rounded, None if options.exact else module.SHIPPED_DIGITS)
+    if trace.in_parts:
+        warnings.simplefilter("always", module.MissingPartsWarning)  # main() restores the filters
+        keywords["progress"] = progress(options)
+    report = module.digest(options.folder, options.output, **keywords)
     print(f"{report}\nwritten to {report.folder}")
     return 0
 
 
 def _traces_verify(options: argparse.Namespace) -> int:
-    from fairbook.traces import alibaba2017, google2011
-
-    report: Any
-    if options.trace == "alibaba2017":
-        report = alibaba2017.verify_digest(options.folder, options.digest)
-    else:
-        report = google2011.verify_digest(options.folder, options.digest, progress=progress(options))
+    keywords = {"progress": progress(options)} if _TRACES[options.trace].in_parts else {}
+    report = _trace_module(options).verify_digest(options.folder, options.digest, **keywords)
     print(f"{report}\nequal to the digest {'of this release' if options.digest is None else 'in ' + options.digest}")
     return 0
 
 
 def _traces_show(options: argparse.Namespace) -> int:
-    from fairbook.traces import alibaba2017, google2011
-
-    module: Any = alibaba2017 if options.trace == "alibaba2017" else google2011
-    facts = module.load_digest(options.digest).provenance
+    facts = _trace_module(options).load_digest(options.digest).provenance
     rows: dict[str, Any] = {name: facts[name] for name in ("trace", "licence", "attribution")}
     if "parts" in facts:
         parts = facts["parts"]
@@ -328,7 +341,7 @@ def _traces_show(options: argparse.Namespace) -> int:
             + (f", missing {facts['missing_parts']}" if facts["missing_parts"] else "")
         )
         rows["last event"] = f"{facts['last_time_us'] / 3.6e9:.2f} h"
-    for name in ("memory_digits", "instance_digits"):
+    for name in _TRACES[options.trace].rounded:
         if name in facts:
             rows[name.replace("_", " ")] = "all" if facts[name] is None else f"{facts[name]} significant"
     rows |= {name.replace("_", " "): value for name, value in facts["counts"].items()}
@@ -340,7 +353,9 @@ def _traces_show(options: argparse.Namespace) -> int:
                 f"{m['machines']} with CPU {m['cpu']:g}, memory {m['memory']:g}"
             )
     if "machines" in machines:
-        rows["machines"] = f"{machines['machines']} with {machines['cpu']} cores, memory {machines['memory']:g}"
+        rows["machines"] = f"{machines['machines']} with {machines['cpu']} cores, memory {machines['memory']:g}" + (
+            f" GiB, {machines['gpu']} GPUs" if "gpu" in machines else ""
+        )
     rows |= {f"sha256 of {name}": output["sha256"] for name, output in facts["outputs"].items()}
     width = max(map(len, rows))
     print("\n".join(f"{name:<{width}}  {value}" for name, value in rows.items()))
@@ -456,9 +471,8 @@ def _add_results(commands: Any) -> None:
 
 def _add_traces(commands: Any) -> None:
     about = "digest public traces and check the digests"
-    traces = commands.add_parser(
-        "traces", help=about, description=f"{about[0].upper()}{about[1:]} (Google ClusterData2011_2, Alibaba v2017)."
-    )
+    titles = ", ".join(trace.title for trace in _TRACES.values())
+    traces = commands.add_parser("traces", help=about, description=f"{about[0].upper()}{about[1:]} ({titles}).")
     actions = traces.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=Parser)
     digest = add_command(
         actions,
@@ -466,18 +480,20 @@ def _add_traces(commands: Any) -> None:
         _traces_digest,
         "digest the trace's files into small tables",
         examples="fairbook traces digest clusterdata-2011-2 --output digest\n"
-        "fairbook traces digest cluster-trace-v2017 --trace alibaba2017 --output digest",
+        "fairbook traces digest cluster-trace-v2017 --trace alibaba2017 --output digest\n"
+        "fairbook traces digest cluster-trace-gpu-v2023/csv --trace alibaba_gpu2023 --output digest",
     )
     digest.add_argument(
         "folder",
         metavar="FOLDER",
-        help="folder of the trace as published: task_events, machine_events (Alibaba: batch_task, server_event)",
+        help="folder of the trace as published: "
+        + "; ".join(f"{trace.tables} ({name})" for name, trace in _TRACES.items()),
     )
     digest.add_argument("--output", required=True, metavar="DIR", help="folder, made if absent")
     digest.add_argument(
         "--exact",
         action="store_true",
-        help="Alibaba: keep memory and instance counts exact (default: 3 significant digits, as the shipped digest)",
+        help="Alibaba: keep every digit (default: 3 significant ones where the shipped digest rounds)",
     )
     verify = add_command(
         actions,
@@ -491,7 +507,7 @@ def _add_traces(commands: Any) -> None:
     for parser in (digest, verify, show):
         parser.add_argument(
             "--trace",
-            choices=("google2011", "alibaba2017"),
+            choices=tuple(_TRACES),
             default="google2011",
             help="which trace (default: google2011)",
         )
