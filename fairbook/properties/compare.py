@@ -416,7 +416,8 @@ def _lies(case: Shared, entrant: Entrant) -> str | None:
             if (case.demands[:, i] * factors > case.machines.max(axis=0)).any():
                 continue  # nobody believes a task that fits nowhere
             lied = after_lie(case, entrant, i, factors)
-            if _less(honest[:, i] @ case.unit[:, i], lied @ case.unit[:, i], _slack(case, entrant)):
+            truth, gained = float(honest[:, i] @ case.unit[:, i]), float(lied @ case.unit[:, i])
+            if _less(truth, gained, _slack(case, entrant)):
                 return (f"user {i} runs {_told(honest[:, i])} tasks, and {_told(lied)} by claiming its demand times "
                         f"({', '.join(f'{f:g}' for f in factors)})")
     return None

@@ -116,7 +116,7 @@ def instance(rng: np.random.Generator, trace: str, *, users: int = _USERS, block
     values, weights, kinds, counts = _requests(trace)
     while True:
         machines = kinds[rng.choice(len(kinds), block, p=counts / counts.sum())]
-        fits = (values[:, None, :] <= machines[None] * (1 + FITS)).all(axis=2).any(axis=1)
+        fits = np.any([(values <= machine * (1 + FITS)).all(axis=1) for machine in machines], axis=0)
         if (machines.sum(axis=0) > 0).all() and fits.any():
             break
     drawn = rng.choice(len(values), (periods, users), p=weights * fits / (weights * fits).sum())
