@@ -10,7 +10,7 @@ traces'.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +35,7 @@ from fairbook.properties.compare import (
     worth,
 )
 from fairbook.studies.runs import choices, interval, repeat
+from fairbook.sweeps import sweep
 from fairbook.traces import alibaba2017, alibaba_gpu2023, google2011
 
 __all__ = ["DATA", "DAY", "EVIDENCE", "MECHANISMS", "MOMENT", "NEEDS", "RUNS", "SEED", "STORED", "TRACES", "Need",
@@ -333,8 +334,8 @@ def lying(runs: int = 30, seed: int = SEED, *, traces: str | Sequence[str] = TRA
 # ------------------------------------------------------------------------------------------------- property matrix
 
 
-def _looked(_: np.random.Generator, mechanism: str, name: str, tries: int, seed: int) -> tuple[str, str, int]:
-    found, number = look(ENTRANTS[mechanism], name, tries, seed)
+def _looked(tries: int, seed: int, cell: tuple[str, str]) -> tuple[str, str, int]:
+    found, number = look(ENTRANTS[cell[0]], cell[1], tries, seed)
     return ("", "", number) if found is None else (found.what, str(found.case), number)
 
 
@@ -360,14 +361,12 @@ def matrix(tries: int = 1000, seed: int = SEED, *, progress: bool = False) -> pd
     Cost: 150 cells; with linear programs some 0.1 s an instance for the fluid DRFH, else some milliseconds.
     """
     tries = as_whole(tries, "tries", 1)
-    rows: list[dict[str, Any]] = []
-    for mechanism in MECHANISMS:
-        for name in PROPERTIES:
-            what, case, number = repeat(_looked, 1, seed=seed, progress=progress, label=f"{mechanism}, {name}",
-                                        mechanism=mechanism, name=name, tries=tries)[0]
-            rows.append({"mechanism": mechanism, "property": name, "found": bool(what), "tried": number,
-                         "witness": what, "case": case})
-    return pd.DataFrame(rows)
+    asked = [(mechanism, name) for mechanism in MECHANISMS for name in PROPERTIES]
+    found = sweep(partial(_looked, tries, seed), asked, about={"run": _looked, "tries": tries, "seed": seed},
+                  progress=progress, label="cells of the matrix")
+    return pd.DataFrame([
+        {"mechanism": mechanism, "property": name, "found": bool(what), "tried": number, "witness": what, "case": case}
+        for (mechanism, name), (what, case, number) in zip(asked, found)])
 
 
 #: Claims of the chapters that say of a mechanism what a property says here, at one moment and in the same sense.
