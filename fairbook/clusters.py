@@ -26,8 +26,10 @@ from fairbook.model import (
     _numbers,
     _raise_at_first,
     as_number,
+    as_tolerance,
     check_amounts,
     check_positive,
+    labelled,
     labels_or_positions,
     number_of_dimensions,
     per_user,
@@ -397,7 +399,7 @@ class VirtualClusters:
         return pd.DataFrame(
             {"max_vms": self.requests.max_vms, "minimum": self.requests.minimum, "vms": self.vms,
              "fraction": self.fraction, "cluster": [names[j] for j in self.cluster.tolist()]},
-            index=pd.Index(self.users, name="user"),
+            index=labelled(self.users, "user"),
         )
 
     def cluster_frame(self) -> pd.DataFrame:
@@ -410,7 +412,7 @@ class VirtualClusters:
         return pd.DataFrame(
             {"capacity": self.requests.capacities, "users": np.bincount(on, minlength=H), "used": self.used,
              "remaining": self.remaining, "min_fraction": np.where(np.isinf(least), np.nan, least)},
-            index=pd.Index(self.clusters, name="cluster"),
+            index=labelled(self.clusters, "cluster"),
         )
 
     def explain(self, user: Hashable) -> str:
@@ -444,6 +446,7 @@ class VirtualClusters:
 
     def violations(self, rtol: float = RTOL) -> list[str]:
         """List every way in which this breaks (1) to (4), where users that were turned away have nothing; O(n + H)."""
+        rtol = as_tolerance(rtol)
         found: list[str] = []
         asked, whole = self.requests, self.requests.whole
         slack = 0.0 if whole else rtol

@@ -36,7 +36,7 @@ SMALLEST, LARGEST = 1e-75, 1e75
 RANGE_RULE = f"must be zero or between {SMALLEST:g} and {LARGEST:g}"
 POSITIVE_RULE = f"must be between {SMALLEST:g} and {LARGEST:g}"
 
-_MOST = 10**9  # users or resources that are only counted, not named
+_MOST = 10**7  # users or resources that are only counted, not named
 
 FloatArray = NDArray[np.float64]
 Names = tuple[Hashable, ...]
@@ -55,8 +55,9 @@ class Named(NamedTuple):
 
 def _as_floats(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: str) -> FloatArray:
     """Convert to a C-contiguous float array without ever reading a string as a number."""
+    rule = shape_rule if ndim == (0,) else f"must hold numbers, {shape_rule}"
     if isinstance(values, (str, bytes)):
-        raise InvalidInput(argument, f"must hold numbers, {shape_rule}", values)
+        raise InvalidInput(argument, rule, values)
     if isinstance(values, (pd.DataFrame, pd.Series)):
         kinds = values.dtypes if isinstance(values, pd.DataFrame) else [values.dtype]
         if any(isinstance(kind, (pd.CategoricalDtype, pd.BooleanDtype)) or kind == np.dtype(bool) for kind in kinds):
@@ -67,7 +68,7 @@ def _as_floats(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: st
             raise InvalidInput(argument, "must not be masked anywhere", values)
         array = values.data
     elif number_of_dimensions(values) == 0 and not isinstance(values, (numbers.Real, Decimal, np.ndarray)):
-        raise InvalidInput(argument, f"must hold numbers, {shape_rule}", values)
+        raise InvalidInput(argument, rule, values)
     else:
         if isinstance(values, (list, tuple)):  # numpy would read True as 1 and look through a mask
             _refuse_hidden(values, argument)
@@ -294,6 +295,22 @@ def as_whole(value: Any, argument: str, low: int, high: int | None = None) -> in
         bounds = f"of at least {low}" if high is None else f"from {low} to {high}"
         raise InvalidInput(argument, f"must be a whole number {bounds}", value)
     return int(value)
+
+
+def as_tolerance(rtol: Any) -> float:
+    """Check the relative tolerance of a certificate: one that is infinite would certify anything."""
+    return as_number(rtol, "rtol", 0.0, 1.0)
+
+
+def check_name(name: Any, argument: str) -> None:
+    """Raise InvalidInput at a name that is missing: None, or what is not even equal to itself, as NaN and NaT."""
+    if name is None or name is pd.NA or bool(name != name):
+        raise InvalidInput(argument, "must not be missing", name)
+
+
+def labelled(names: Sequence[Hashable], title: str) -> pd.Index:
+    """Give an index of these names; those that are tuples stay one level."""
+    return pd.Index(names, name=title, tupleize_cols=False)
 
 
 def check_positive(values: FloatArray, argument: str) -> None:
@@ -668,7 +685,7 @@ class Allocation:
         stops = [reasons.get(int(j)) or self.resources[j] for j in self.bottlenecks]
         return pd.DataFrame(
             {"tasks": self.tasks, "dominant_share": self.dominant_shares, "level": self.levels, "bottleneck": stops},
-            index=pd.Index(self.users, name="user"),
+            index=labelled(self.users, "user"),
         )
 
     def explain(self, user: Hashable) -> str:
@@ -713,6 +730,7 @@ class Allocation:
         -----
         Cost O(n m).
         """
+        rtol = as_tolerance(rtol)
         found: list[str] = []
         share = self.demands / self.capacities
         levels = self.levels
@@ -870,7 +888,7 @@ class DynamicAllocation:
             {"weight": self.weights[:k], "tasks": self.tasks_at(k), "dominant_share": self.dominant_shares_at(k),
              "level": self.levels_at(k), "raised_at": self.raised_at(k),
              "bottleneck": [self.resources[j] for j in self.bottlenecks_at(k)]},
-            index=pd.Index(self.users[:k], name="user"),
+            index=labelled(self.users[:k], "user"),
         )
 
     def explain(self, user: Hashable, k: int | None = None) -> str:
@@ -900,6 +918,7 @@ class DynamicAllocation:
         Cost O(k m).
         """
         k = self._step(k)
+        rtol = as_tolerance(rtol)
         found = []
         tasks, levels, capacity = self.tasks_at(k), self.levels_at(k), float(self.weights[:k].sum())
         use = tasks @ self.demands[:k]

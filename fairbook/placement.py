@@ -22,8 +22,10 @@ from fairbook.model import (
     Names,
     as_demands,
     as_max_tasks,
+    as_tolerance,
     check_demands,
     demand_matrix,
+    labelled,
     labels_or_positions,
     number_of_dimensions,
     order_of,
@@ -297,7 +299,7 @@ class Placement:
             {"tasks": self.tasks, "dominant_share": self.dominant_shares,
              "stopped_by": np.where(done, "own bound", "no room" if self.full else "no room where it may go"),
              "machines": np.bincount(pairs, minlength=len(self.users))},
-            index=pd.Index(self.users, name="user"),
+            index=labelled(self.users, "user"),
         )
 
     def machine_frame(self) -> pd.DataFrame:
@@ -305,7 +307,7 @@ class Placement:
         k, K = self.cell.machine_class, len(self.cell.machines)
         frame = pd.DataFrame({"machines": self.cell.machine_counts,
                               "tasks": np.bincount(k[self.placed_machine], minlength=K)},
-                             index=pd.Index(self.cell.classes, name="class"))
+                             index=labelled(self.cell.classes, "class"))
         for j, name in enumerate(self.resources):
             capacity = self.cell.machine_counts * self.cell.machines[:, j]
             use = np.bincount(k, self.used[:, j], minlength=K)
@@ -407,10 +409,11 @@ class FluidPlacement:
     def to_frame(self) -> pd.DataFrame:
         """Give one row a user: tasks, dominant share, level."""
         return pd.DataFrame({"tasks": self.tasks, "dominant_share": self.dominant_shares, "level": self.levels},
-                            index=pd.Index(self.cell.users, name="user"))
+                            index=labelled(self.cell.users, "user"))
 
     def violations(self, rtol: float = 1e-7) -> list[str]:
         """List where more is used than a class of machines has, or a bound is broken. Cost O(K n m)."""
+        rtol = as_tolerance(rtol)
         found: list[str] = []
         capacity = self.cell.machine_counts[:, None] * self.cell.machines
         for k, r in np.argwhere(self.by_class @ self.cell.demands > capacity * (1 + rtol)).tolist():

@@ -429,7 +429,7 @@ def test_names_or_their_number() -> None:
     assert model.names_or_number(np.int64(2), "users") == (2, None)
     assert model.names_or_number(["a", 1], "users") == (2, ("a", 1))
     for bad in (0, -1, 10**10, True, 2.0, "2", None):
-        with pytest.raises(fb.InvalidInput, match=r"^users must be a whole number from 1 to 1e\+09 or a list of names"):
+        with pytest.raises(fb.InvalidInput, match=r"^users must be a whole number from 1 to 1e\+07 or a list of names"):
             model.names_or_number(bad, "users")
 
 

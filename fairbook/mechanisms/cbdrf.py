@@ -38,6 +38,7 @@ from fairbook.model import (
     as_names,
     as_number,
     as_positive,
+    as_tolerance,
     as_whole,
     check_amounts,
     demand_matrix,
@@ -430,6 +431,7 @@ class CreditRun(PhasedRun):
         -----
         Cost O(T n m).
         """
+        rtol = as_tolerance(rtol)
         found: list[str] = []
         rule = self.rule
         T, n = self.tasks.shape

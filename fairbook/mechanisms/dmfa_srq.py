@@ -24,7 +24,6 @@ from typing import Any, Literal
 
 import numba
 import numpy as np
-import pandas as pd
 from numba.cpython.unsafe.tuple import tuple_setitem
 from numba.extending import overload
 
@@ -41,9 +40,12 @@ from fairbook.model import (
     as_demands,
     as_positive,
     check_demands,
+    check_name,
     check_positive,
     demand_matrix,
     exact_instance,
+    labels_or_positions,
+    names_or_number,
     per_resource,
     per_user,
     position,
@@ -496,14 +498,8 @@ class DmfaSrq:
     FORMAT = "fairbook.DmfaSrq/1"
 
     def __init__(self, resources: int | Sequence[str]) -> None:
-        if isinstance(resources, (int, np.integer)) and not isinstance(resources, bool) and resources >= 1:
-            names: tuple[Hashable, ...] = tuple(range(int(resources)))
-        elif isinstance(resources, (list, tuple, pd.Index)):
-            names = tuple(resources)
-        else:
-            raise InvalidInput("resources", "must be a whole number of at least 1 or a list of names", resources)
-        if not names or not all(isinstance(name, Hashable) for name in names) or len(set(names)) != len(names):
-            raise InvalidInput("resources", "must be at least one name, none of them twice", list(names))
+        number, given = names_or_number(resources, "resources")
+        names = labels_or_positions(given, number)
         self.resources: tuple[Hashable, ...] = names
         m = len(names)
         self._users: list[Hashable] = []  # in order of arrival
@@ -589,6 +585,7 @@ class DmfaSrq:
             present = user in self._present
         except TypeError:
             raise InvalidInput("user", "must be hashable", user) from None
+        check_name(user, "user")
         if present:
             raise InvalidInput("user", "must not be present already", user)
         n = len(self)
@@ -620,7 +617,7 @@ class DmfaSrq:
         -----
         Cost O(n m).
         """
-        if contribution not in ("leaves", "stays"):
+        if not isinstance(contribution, str) or contribution not in ("leaves", "stays"):
             raise InvalidInput("contribution", "must be 'leaves' or 'stays'", contribution)
         i = position(user, self._users)
         user = self._users[i]

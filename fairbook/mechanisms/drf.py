@@ -269,7 +269,7 @@ def drf_by_task(demands: Any, weights: Any = None, capacities: Any = None, max_t
     >>> drf_by_task([[1, 4], [3, 1]], capacities=[9, 18]).tasks
     array([3., 2.])
     """
-    if stuck not in ("skip", "stop"):
+    if not isinstance(stuck, str) or stuck not in ("skip", "stop"):
         raise InvalidInput("stuck", "must be 'skip' or 'stop'", stuck)
     named = as_demands(demands)
     values = named.values

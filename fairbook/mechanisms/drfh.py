@@ -112,7 +112,8 @@ def _fluid(cell: Cell, weights: FloatArray) -> FloatArray:
     # a unit of y is a level of one: a user's share of its dominant resource equal to its weight
     per_level = weights / cell.shares.max(axis=1)
     load = cell.shares * per_level[:, None]
-    bounds = cell.max_tasks / per_level
+    with np.errstate(over="ignore"):  # a bound beyond the range is none
+        bounds = cell.max_tasks / per_level
     has = capacity > 0
     able = ((cell.demands == 0) | has[:, None]).all(axis=2)  # whether a class has all that a user needs, (K, n)
     # rows (k, r), columns (k, i), each row as a part of what the class has, so that tolerances are such parts, too

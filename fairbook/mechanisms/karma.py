@@ -41,6 +41,7 @@ from fairbook.model import (
     as_capacities,
     as_max_tasks,
     as_number,
+    as_tolerance,
     as_whole,
     check_amounts,
     demand_matrix,
@@ -465,6 +466,7 @@ class KarmaRun(PhasedRun):
         -----
         Cost O(T n m).
         """
+        rtol = as_tolerance(rtol)
         found: list[str] = []
         need, largest = _normalised(self.demands, self.capacities)
         claimed = self.max_tasks * largest

@@ -48,6 +48,7 @@ from fairbook.model import (
     FloatArray,
     Named,
     Names,
+    as_tolerance,
     as_weights,
     as_whole,
     check_amounts,
@@ -899,6 +900,7 @@ class TvDrfRun(PhasedRun):
         -----
         Cost O(T (n + K) m), for whole tasks O(K m) for each user and period with tasks left over.
         """
+        rtol = as_tolerance(rtol)
         found: list[str] = []
 
         def check(right: NDArray[np.bool_], text: str) -> None:

@@ -23,6 +23,7 @@ from fairbook.clusters import IntArray, Requests, VirtualClusters, as_requests, 
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms._choices import check_choice
 from fairbook.mechanisms._saved import check_names, parsed
+from fairbook.model import check_name
 
 __all__ = ["VirtualClusterPool"]
 
@@ -174,6 +175,7 @@ class VirtualClusterPool:
                 raise InvalidInput("user", "must not be there already", user)
         except TypeError:
             raise InvalidInput("user", "must be hashable", user) from None
+        check_name(user, "user")
         asked = as_requests([max_vms], [tolerance], self._capacities)
         new = _Tenant(int(asked.max_vms[0]), float(asked.tolerance[0]), int(asked.minimum[0]), -1)
         new.cluster = self._cluster_for(new)

@@ -173,9 +173,12 @@ def read_provenance(path: Path, needed: Sequence[str]) -> dict[str, Any]:
         loaded = json.loads(path.read_text(encoding="ascii"))
         if not isinstance(loaded["outputs"], dict) or not set(needed) <= set(loaded["outputs"]):
             raise KeyError(needed[0])
+        for name, output in loaded["outputs"].items():
+            if Path(name).name != name or not isinstance(output["sha256"], str):
+                raise ValueError(f"{name!r} among its outputs")
     except OSError as error:
         raise TraceError(f"{path}: cannot be read ({error.strerror or error})") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise TraceError(f"{path}: is not the provenance of a digest ({error})") from error
     return dict(loaded)
 

@@ -906,6 +906,9 @@ def verify_digest(folder: str | Path, committed: str | Path | None = None) -> Di
     if not isinstance(folder, str | Path):
         raise InvalidInput("folder", "must be a path", folder)
     held = load_digest(committed).provenance
+    for key in ("counts", "machines"):
+        if key not in held:
+            raise TraceError(f"{PROVENANCE}: is not the provenance of a digest of this trace: it has no {key!r}")
     files, report = _compute(folder, held.get("memory_digits"), held.get("instance_digits"))
     for name in held["outputs"]:
         path = data_path(name) if committed is None else Path(committed) / name

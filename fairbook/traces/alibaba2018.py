@@ -121,17 +121,23 @@ def _levels(names: Sequence[str], where: Sequence[str]) -> list[tuple[int, int]]
                 raise TraceError(f"{line}: the job has a task with the number {found[1]} already")
             place[int(found[1])] = len(numbers) - 1
             waits_for[int(found[1])] = [int(text) for text in found[2].split("_")[1:]]
-    level: dict[int, int] = {}
-    while len(level) < len(waits_for):
-        ready = {}
-        for number, others in waits_for.items():
-            if number not in level and all(other in level for other in others):
-                ready[number] = 1 + max((level[other] for other in others), default=-1)
-        if not ready:
-            stuck = next(number for number in waits_for if number not in level)
-            name = names[place[stuck]]
-            raise TraceError(f"{where[place[stuck]]}: {name} waits for a task that is not there, or for itself")
-        level |= ready
+    left = {number: len(set(others)) for number, others in waits_for.items()}
+    after: dict[int, list[int]] = {}
+    for number, others in waits_for.items():
+        for other in set(others):
+            after.setdefault(other, []).append(number)
+    level = {number: 0 for number, count in left.items() if count == 0}
+    ready = list(level)
+    for done in ready:  # grows while it is walked: each task and each wait is looked at once
+        for number in after.get(done, ()):
+            left[number] -= 1
+            if not left[number]:
+                level[number] = 1 + max(level[other] for other in waits_for[number])
+                ready.append(number)
+    stuck = next((number for number in waits_for if number not in level), None)
+    if stuck is not None:
+        name = names[place[stuck]]
+        raise TraceError(f"{where[place[stuck]]}: {name} waits for a task that is not there, or for itself")
     return [(0, 0) if number is None else (level[number], number) for number in numbers]
 
 

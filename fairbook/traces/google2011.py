@@ -947,13 +947,17 @@ class Digest:
 
 def _table(path: Path, header: str) -> NDArray[np.float64]:
     """Read one of the digest's own CSV files as floats (counts are far below 2**53)."""
-    lines = path.read_text(encoding="ascii").splitlines()
-    if not lines or lines[0] != header:
-        raise TraceError(f"{path}, line 1: expected the header {header!r}")
     try:
-        return np.array([[float(x) for x in line.split(",")] for line in lines[1:]]).reshape(-1, header.count(",") + 1)
-    except ValueError as error:
+        lines = path.read_text(encoding="ascii").splitlines()
+        if not lines or lines[0] != header:
+            raise TraceError(f"{path}, line 1: expected the header {header!r}")
+        rows = [[float(x) for x in line.split(",")] for line in lines[1:]]
+        table = np.array(rows, np.float64).reshape(-1, header.count(",") + 1)
+    except (OSError, ValueError) as error:
         raise TraceError(f"{path}: is not a table of numbers ({error})") from error
+    if not (np.isfinite(table) & (table >= 0)).all():
+        raise TraceError(f"{path}: holds a number that is not finite, or negative")
+    return table
 
 
 def load_digest(folder: str | Path | None = None) -> Digest:
@@ -995,6 +999,8 @@ def load_digest(folder: str | Path | None = None) -> Digest:
             raise TraceError(f"{path}: its SHA-256 is not the recorded {recorded}; make the digest again")
         tables[name] = _table(path, header)
     user, cpu, memory, tasks, jobs = tables[REQUESTS].T.copy()
+    if not (tables[REQUESTS][:, [0, 3, 4]] <= 2**53).all():
+        raise TraceError(f"{find(REQUESTS)}: holds a count of more than 2**53")
     return Digest(
         user.astype(np.int64),
         cpu,
@@ -1034,6 +1040,18 @@ def verify_digest(
     if not isinstance(folder, str | Path):
         raise InvalidInput("folder", "must be a path", folder)
     held = load_digest(committed).provenance
+    for key in ("counts", "inputs", "last_time_us", "machines", "missing_parts"):
+        if key not in held:
+            raise TraceError(f"{PROVENANCE}: is not the provenance of a digest of this trace: it has no {key!r}")
+    try:
+        return _verified(folder, committed, held, progress)
+    except (AttributeError, KeyError, TypeError) as error:  # not where something should be that digest() writes
+        raise TraceError(f"{PROVENANCE}: is not the provenance of a digest of this trace ({error!r})") from error
+
+
+def _verified(
+    folder: str | Path, committed: str | Path | None, held: dict[str, Any], progress: bool
+) -> DigestReport:
     recorded_inputs: Mapping[str, list[dict[str, Any]]] = held["inputs"]
     wanted: dict[str, list[Part]] = {"task_events": [], "machine_events": []}
     for table, recorded in recorded_inputs.items():
