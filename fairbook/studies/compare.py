@@ -9,7 +9,8 @@ traces'.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from fairbook import results
 from fairbook.mechanisms.drfh import drfh
+from fairbook.mechanisms.gdrf import gdrf
 from fairbook.model import FloatArray, as_number, as_whole
 from fairbook.placement import FITS
 from fairbook.properties.compare import (
@@ -27,10 +29,12 @@ from fairbook.properties.compare import (
     Entrant,
     Outcome,
     Shared,
-    after_lie,
     alone,
-    lies,
+    best_lie,
+    each_period,
+    less,
     look,
+    slack,
     usable,
     worth,
 )
@@ -38,8 +42,9 @@ from fairbook.studies.runs import choices, interval, repeat
 from fairbook.sweeps import sweep
 from fairbook.traces import alibaba2017, alibaba_gpu2023, google2011
 
-__all__ = ["DATA", "DAY", "EVIDENCE", "MECHANISMS", "MOMENT", "NEEDS", "RUNS", "SEED", "STORED", "TRACES", "Need",
-           "cells", "day", "guide", "instance", "lying", "matrix", "moment"]
+__all__ = ["DATA", "DAY", "EVIDENCE", "HEADS", "MECHANISMS", "MOMENT", "NEEDS", "READINGS", "RUNS", "SEED", "STORED",
+           "TRACES", "Need", "accounts", "cells", "day", "guide", "instance", "lying", "matrix", "moment", "readings",
+           "sheet"]
 
 SEED = 2026
 RUNS = 100
@@ -50,7 +55,7 @@ DATA = ("alibaba2017.json", "alibaba2017_jobs.csv", "alibaba2017_machines.csv", 
 TRACES = ("google2011", "alibaba2017", "alibaba_gpu2023")
 MECHANISMS = tuple(ENTRANTS)
 #: What :func:`moment` measures.
-MOMENT = ("min_share", "sum_share", "utilisation", "envious", "losers", "loss", "placed", "taken")
+MOMENT = ("min_share", "sum_share", "utilisation", "envious", "losers", "loss", "placed", "min_placed", "taken")
 #: What :func:`day` measures.
 DAY = ("min_share", "sum_share", "utilisation", "losers", "loss", "done")
 
@@ -78,14 +83,14 @@ def _requests(trace: str) -> tuple[FloatArray, FloatArray, FloatArray, FloatArra
     return pods.requests, pods.pods.astype(float), pods.capacities, pods.counts.astype(float)
 
 
-@lru_cache(maxsize=4)
-def _slot(trace: str) -> FloatArray:
-    """Give what a slot holds: in each resource as much as three of four requests need."""
+@lru_cache(maxsize=16)
+def _slot(trace: str, part: float = _SLOT) -> FloatArray:
+    """Give what a slot holds: in each resource as much as a part of the requests, three of four, need at most."""
     values, weights, _, _ = _requests(trace)
     found = []
     for column in values.T:
         order = np.argsort(column)
-        found.append(column[order][np.searchsorted(np.cumsum(weights[order]), _SLOT * weights.sum())])
+        found.append(column[order][np.searchsorted(np.cumsum(weights[order]), part * weights.sum())])
     return np.array(found)
 
 
@@ -144,25 +149,26 @@ def _envious(case: Shared, given: Outcome, entrant: Entrant) -> float:
 
 
 def _losses(case: Shared, given: Outcome, entrant: Entrant) -> tuple[float, float]:
-    """Give the part of the users worse off than alone (whole tasks: by more than one), and the largest loss."""
+    """Give the part of the users worse off than alone (whole tasks: by more than one of anybody), the largest loss."""
     has = worth(case, given.tasks)
     own = worth(case, alone(case, whole=entrant.whole, places=entrant.places))
-    slack = case.unit.max(axis=1).sum() if entrant.whole else 0.0
-    worse = has < own * (1 - 1e-6) - slack * (1 + 1e-6)
+    worse = np.array([less(x, y, slack(case, entrant)) for x, y in zip(has, own)])
     lost = np.divide(own - has, own, out=np.zeros_like(own), where=own > 0)
     return float(worse.mean()), float(np.where(worse, lost, 0).max())
 
 
-def _placed(case: Shared, given: Outcome, entrant: Entrant) -> float:
-    """Give the part of what was handed out, by dominant share, that runs on machines as whole tasks."""
-    if given.placed is not None:
-        runs = np.floor(given.placed * (1 + FITS)).sum(axis=1)
-    else:
+def _placed(case: Shared, given: Outcome, entrant: Entrant) -> list[float]:
+    """Give the part of what was handed out that runs on machines as whole tasks, and the smallest share that runs.
+
+    What is handed out in fractions, or without saying where, is rounded down and placed by Best-Fit.
+    """
+    runs = given.tasks
+    if not (entrant.whole and entrant.places):
         kinds, counts = np.unique(case.machines, axis=0, return_counts=True)
         promised = np.floor(given.tasks * (1 + FITS))
         runs = np.stack([drfh(rows, kinds, counts, most).tasks for rows, most in zip(case.demands, promised)])
-    handed = worth(case, given.tasks).sum()
-    return float(worth(case, runs).sum() / handed) if handed > 0 else np.nan
+    handed, run = worth(case, given.tasks).sum(), worth(case, runs)
+    return [float(run.sum() / handed) if handed > 0 else np.nan, float(run.min())]
 
 
 def _taken(case: Shared, entrant: Entrant, last: Outcome) -> float:
@@ -190,7 +196,7 @@ def _one_moment(rng: np.random.Generator, trace: str) -> FloatArray:
     for entrant in ENTRANTS.values():
         given = entrant.call(case)
         rows.append([*_shared_by(case, given), _envious(case, given, entrant), *_losses(case, given, entrant),
-                     _placed(case, given, entrant), _taken(case, entrant, given)])
+                     *_placed(case, given, entrant), _taken(case, entrant, given)])
     return np.array(rows)
 
 
@@ -208,16 +214,14 @@ def _one_lying(rng: np.random.Generator, trace: str, liars: int) -> FloatArray:
     """Let some users lie one at a time, shape (mechanisms, liars): the best lie's gain as a part of the truth."""
     case = instance(rng, trace)
     who = rng.choice(case.demands.shape[1], liars, replace=False)
-    largest = case.machines.max(axis=0)
     rows = []
     for entrant in ENTRANTS.values():
         honest = entrant.call(case).tasks[0]
         gains = []
         for i in who.tolist():
-            claims = [claim for claim in lies(case.demands.shape[2]) if (case.demands[0, i] * claim <= largest).all()]
-            best = max((after_lie(case, entrant, i, claim)[0] for claim in claims), default=honest[i])
-            slack = 1.0 if entrant.whole else 1e-6 * honest[i]
-            gains.append((best - honest[i]) / max(honest[i], 1.0) if best > honest[i] + slack else 0.0)
+            unit = float(case.unit[0, i])
+            truth, gained = honest[i] * unit, float(best_lie(case, entrant, i, honest[i:i + 1])[0][0]) * unit
+            gains.append((gained - truth) / max(truth, unit) if less(truth, gained, slack(case, entrant)) else 0.0)
         rows.append(gains)
     return np.array(rows)
 
@@ -253,8 +257,9 @@ def moment(runs: int = RUNS, seed: int = SEED, *, traces: str | Sequence[str] = 
         resources), ``envious`` (part of the users who could run more on what another holds; whole tasks: less one of
         the other's), ``losers`` (part worse off than with their own block; whole tasks: by more than one task of
         anybody), ``loss`` (the largest of these losses, as a part), ``placed`` (part of what is handed out that runs
-        on the machines in whole tasks; what a pool hands out is placed by Best-Fit), ``taken`` (part of what runs that
-        is taken away when one more user comes with its block, in the mean over arrivals).
+        on the machines in whole tasks; what is handed out in fractions, or without saying where, is rounded down and
+        placed by Best-Fit), ``min_placed`` (the smallest dominant share that runs so), ``taken`` (part of what runs
+        that is taken away when one more user comes with its block, in the mean over arrivals).
 
     Notes
     -----
@@ -314,7 +319,8 @@ def lying(runs: int = 30, seed: int = SEED, *, traces: str | Sequence[str] = TRA
     -------
     DataFrame
         As :func:`moment`; measures ``paying`` (part of those who tried who found a lie that pays; whole tasks: by more
-        than one) and ``gain`` (what the best lie brings, as a part of the tasks with the truth, 0 where none pays).
+        than one of anybody) and ``gain`` (what the best lie brings, as a part of the tasks with the truth, 0 where none
+        pays).
 
     Notes
     -----
@@ -328,6 +334,56 @@ def lying(runs: int = 30, seed: int = SEED, *, traces: str | Sequence[str] = TRA
                                 label=f"lies, {trace}", trace=trace, liars=liars))
         values = np.stack([(gains > 0).mean(axis=2), gains.mean(axis=2)], axis=2)
         rows += _rows(trace, ("paying", "gain"), values)
+    return pd.DataFrame(rows)
+
+
+def _one_reading(rng: np.random.Generator, trace: str) -> FloatArray:
+    case = instance(rng, trace)
+    rows = []
+    for _, _, entrant, part in READINGS:
+        seen = replace(case, slot=_slot(trace, part))
+        given = entrant.call(seen)
+        rows.append([*_shared_by(seen, given), *_losses(seen, given, entrant)])
+    return np.array(rows)
+
+
+#: What :func:`readings` compares: name, reading, mechanism, part of the requests that fit in a slot by each resource.
+READINGS: tuple[tuple[str, str, Entrant, float], ...] = (
+    ("gdrf", "amounts in mean machines", ENTRANTS["gdrf"], _SLOT),
+    ("gdrf", "amounts in the trace's units", replace(ENTRANTS["gdrf"], call=each_period(gdrf)), _SLOT),
+    *(("slots", f"a slot holds {part:.0%} of the requests", ENTRANTS["slots"], part)
+      for part in (0.25, 0.5, 0.75, 0.9)),
+)
+
+
+def readings(runs: int = 30, seed: int = SEED, *, traces: str | Sequence[str] = TRACES,
+             progress: bool = False) -> pd.DataFrame:
+    """Show how much two choices of ours move a mechanism: the units that GDRF adds up, and the size of a slot.
+
+    Parameters
+    ----------
+    runs, seed, traces, progress
+        As for :func:`moment`, on the same instances.
+
+    Returns
+    -------
+    DataFrame
+        One row per ``trace``, ``mechanism``, ``reading``, ``measure``: ``mean``, ``low``, ``high``, ``runs``.
+
+    Notes
+    -----
+    Cost of a run: 10 ms.
+    """
+    runs = as_whole(runs, "runs", 1)
+    rows: list[dict[str, Any]] = []
+    for trace in choices(traces, "traces", TRACES):
+        values = np.stack(repeat(_one_reading, runs, seed=seed, key=(0, TRACES.index(trace)), progress=progress,
+                                 label=f"readings, {trace}", trace=trace))
+        for k, (mechanism, reading, _, _) in enumerate(READINGS):
+            for j, measure in enumerate(("min_share", "sum_share", "utilisation", "losers", "loss")):
+                row = interval(values[:, k, j].round(12)[:, None]).iloc[0]
+                rows.append({"trace": trace, "mechanism": mechanism, "reading": reading, "measure": measure,
+                             **row, "runs": runs})
     return pd.DataFrame(rows)
 
 
@@ -378,7 +434,7 @@ EVIDENCE: dict[tuple[str, str], str] = {
     ("dmfa_srq", "sharing"): "dmfa_srq.theorem_2.zeros",
     ("dmfa_srq", "lies"): "dmfa_srq.theorem_4.zeros",
     ("dmfa_srq", "keeps"): "dmfa_srq.lemma_1.positive",
-    ("dmfa_srq", "waste"): "dmfa_srq.theorem_1.whole_pool",
+    ("dmfa_srq", "waste"): "dmfa_srq.theorem_1.zeros",
     ("cbdrf", "sharing"): "cbdrf.corollary_2.good_standing",
     ("cbdrf", "envy"): "cbdrf.theorem_4.equal_records",
     ("cbdrf", "lies"): "cbdrf.theorem_5.phase",
@@ -411,9 +467,10 @@ def cells(frame: pd.DataFrame, ledger: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``frame`` with ``claim`` (id, or empty) and ``verdict``: ``fails`` (a witness, here or in the chapter),
-        ``holds`` (proved in the chapter under the conditions of its claim, and not broken here), ``not broken``
-        (searched only); for ``remembers``: ``seen``, ``not seen``. ``contradicts``: whether search and claim disagree.
+        ``frame`` with ``claim`` (id, or empty), ``said`` (its verdict there) and ``verdict``: ``fails`` (a witness,
+        here or in the chapter), ``holds`` (proved in the chapter under the conditions of its claim, and not broken
+        here), ``not broken`` (searched only); for ``remembers``: ``seen``, ``not seen``. ``contradicts``: whether
+        search and claim disagree.
     """
     verdicts = dict(zip(ledger["id"], ledger["verdict"]))
     rows = []
@@ -424,17 +481,63 @@ def cells(frame: pd.DataFrame, ledger: pd.DataFrame) -> pd.DataFrame:
             verdict = "seen" if found else "not seen"
         else:
             verdict = "fails" if found or says == "refuted" else "holds" if says == "holds" else "not broken"
-        rows.append({"claim": known, "verdict": verdict, "contradicts": bool(found) and says == "holds"})
+        rows.append({"claim": known, "said": says, "verdict": verdict,
+                     "contradicts": bool(found) and says == "holds"})
     return pd.concat([frame.reset_index(drop=True), pd.DataFrame(rows)], axis=1)
 
 
+#: Heads of the columns of :func:`sheet`, by property.
+HEADS = {"sharing": "own machines", "sharing_periods": "two periods", "envy": "envy", "lies": "lies",
+         "keeps": "arrivals", "more": "more machines", "order": "order", "waste": "waste", "places": "fits",
+         "remembers": "memory"}
+
+
+def sheet(cells: pd.DataFrame, proofs: Mapping[str, str]) -> pd.DataFrame:
+    """Write the matrix as a table in which each word leads to its evidence.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        From :func:`cells`.
+    proofs : mapping
+        The label of the proof of each claim in :data:`EVIDENCE` that holds.
+
+    Returns
+    -------
+    DataFrame
+        One row a mechanism, one column a property; roles of MyST that lead to proofs, or to what :func:`accounts`
+        writes.
+    """
+    rows: dict[str, dict[str, str]] = {}
+    for one in cells.itertuples():
+        known = proofs.get(one.claim, "") if one.verdict == "holds" else ""
+        led = f"{{prf:ref}}`proved <{known}>`" if known else f"{{ref}}`{one.verdict} <witness-{one.mechanism}>`"
+        rows.setdefault(one.mechanism, {"mechanism": ENTRANTS[one.mechanism].label})[HEADS[one.property]] = led
+    return pd.DataFrame(rows.values())
+
+
+def accounts(cells: pd.DataFrame) -> str:
+    """Write down in MyST, one dropdown a mechanism, what was found on each property, witnesses included."""
+    written = []
+    for mechanism, part in cells.groupby("mechanism", sort=False):
+        lines = [f":::{{dropdown}} {ENTRANTS[mechanism].label}", f":name: witness-{mechanism}", ""]
+        for one in part.itertuples():
+            known = f" Claim `{one.claim}`: {one.said}." if one.claim else ""
+            found = f"Instance {one.tried}: {one.witness}. There: {one.case}." if one.found else \
+                f"None of {one.tried} instances."
+            lines += [PROPERTIES[one.property].label, f": **{one.verdict}**. {found}{known}", ""]
+        written.append("\n".join([*lines, ":::"]))
+    return "\n\n".join(written)
+
+
 class Need(NamedTuple):
-    """A situation: what must not be given up, and what is to be large among what is left."""
+    """A situation: what must not be given up, and what is to be large, or small, among what is left."""
 
     situation: str
     must: tuple[str, ...]
     table: str
     measure: str
+    least: bool = False
 
 
 #: What :func:`guide` answers.
@@ -446,16 +549,19 @@ NEEDS: tuple[Need, ...] = (
     Need("the same, in whole tasks on machines", ("remembers", "places"), "day", "min_share"),
     Need("whole tasks on machines, nobody below its own machines", ("places", "sharing"), "moment", "min_share"),
     Need("whole tasks on machines, nothing idle", ("places", "waste"), "moment", "sum_share"),
-    Need("whole tasks on machines, users may lie", ("places", "lies"), "moment", "min_share"),
+    Need("whole tasks on machines, nothing idle, arrivals are to take little back", ("places", "waste"), "moment",
+         "taken", True),
+    Need("whole tasks on machines, nothing idle, lies are to bring little", ("places", "waste"), "lying", "gain", True),
 )
 
 
-def guide(cells: pd.DataFrame, moment: pd.DataFrame, day: pd.DataFrame, *, near: float = 0.01) -> pd.DataFrame:
+def guide(cells: pd.DataFrame, moment: pd.DataFrame, day: pd.DataFrame, lying: pd.DataFrame, *,
+          near: float = 0.01) -> pd.DataFrame:
     """Choose mechanisms by what must hold and what they measured: first the matrix, then the means over the traces.
 
     Parameters
     ----------
-    cells, moment, day : DataFrame
+    cells, moment, day, lying : DataFrame
         From the functions of these names.
     near : float
         How far, as a part, a mechanism may be from the best and still be named.
@@ -463,20 +569,24 @@ def guide(cells: pd.DataFrame, moment: pd.DataFrame, day: pd.DataFrame, *, near:
     Returns
     -------
     DataFrame
-        One row a need of :data:`NEEDS`: ``situation``, ``must``, ``measure``, ``left`` (mechanisms that nothing is
-        known against), ``best`` (those of them within ``near`` of the largest mean of the measure over the traces, the
-        best first; empty where none is left), ``value`` (that mean).
+        One row a need of :data:`NEEDS`: ``situation``, ``must``, ``measure``, ``least`` (whether it is to be small),
+        ``left`` (number of mechanisms that nothing is known against), ``best`` (those of them within ``near`` of the
+        largest, or smallest, mean of the measure over the traces, the best first; empty where none is left), ``value``
+        (that mean).
     """
     kept = cells[cells["verdict"].isin(["holds", "not broken", "seen"])]
     good = set(zip(kept["mechanism"], kept["property"]))
+    tables = {"moment": moment, "day": day, "lying": lying}
     rows = []
     for need in NEEDS:
         left = [name for name in MECHANISMS if all((name, one) in good for one in need.must)]
-        frame = moment if need.table == "moment" else day
+        frame = tables[need.table]
         values = frame[frame["measure"] == need.measure].groupby("mechanism")["mean"].mean().loc[left]
-        best = values[values >= values.max() * (1 - near)].sort_values(ascending=False, kind="stable")
+        top = values.min() if need.least else values.max()
+        close = values <= top * (1 + near) if need.least else values >= top * (1 - near)
+        best = values[close].sort_values(ascending=need.least, kind="stable")
         rows.append({"situation": need.situation, "must": ", ".join(need.must), "measure": need.measure,
-                     "left": len(left), "best": ", ".join(best.index), "value": values.max()})
+                     "least": need.least, "left": len(left), "best": ", ".join(best.index), "value": top})
     return pd.DataFrame(rows)
 
 
