@@ -45,7 +45,8 @@ def test_every_mechanism_and_measure_has_a_row(name: str, measures: tuple[str, .
     assert (some["low"] <= some["mean"]).all()
     assert (some["mean"] <= some["high"]).all()
     assert (some["mean"] >= 0).all()
-    parts = some[some["measure"].isin(["utilisation", "envious", "losers", "loss", "placed", "taken", "done", "paying"])]
+    of_one = ["utilisation", "envious", "losers", "loss", "placed", "taken", "done", "paying"]
+    parts = some[some["measure"].isin(of_one)]
     assert (parts["mean"] <= 1 + 1e-9).all()
 
 
@@ -215,7 +216,7 @@ def test_search_and_claims_do_not_contradict_each_other() -> None:
 
 def test_the_sheet_leads_to_proofs_and_witnesses() -> None:
     told = study.cells(matrix(), ledger())
-    sheet = study.sheet(told, {one: "thm-x" for one in study.EVIDENCE.values()})
+    sheet = study.sheet(told, dict.fromkeys(study.EVIDENCE.values(), "thm-x"))
     assert list(sheet.columns) == ["mechanism", *study.HEADS.values()]
     assert list(sheet["mechanism"]) == [one.label for one in ENTRANTS.values()]
     assert sheet.loc[0, "fits"] == "{ref}`fails <witness-drf>`"
