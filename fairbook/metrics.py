@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fairbook.errors import InvalidInput
 from fairbook.model import (
     LARGEST,
+    SMALLEST,
     DynamicAllocation,
     FloatArray,
     Named,
@@ -86,6 +87,20 @@ def _non_negative(values: Any, n: int, argument: str) -> FloatArray:
     return array
 
 
+def _vector(values: Any, argument: str) -> FloatArray:
+    count = len(_numbers(values, argument, (1,), "must have shape (n,)"))
+    if not count:
+        raise InvalidInput(argument, "must have at least one entry", [])
+    return _non_negative(values, count, argument)
+
+
+def _tasks(tasks: Any, n: int) -> FloatArray:
+    array = _non_negative(tasks, n, "tasks")
+    most = LARGEST / SMALLEST  # no mechanism gives more, and what more would use may not fit a double
+    _raise_at_first(array > most, "tasks", f"must be at most {most:g}", array)
+    return array
+
+
 def dominant_shares(tasks: Any, demands: Any, capacities: Any = None) -> FloatArray:
     """Give the largest share of each user over the resources, shape (n,), without weights.
 
@@ -112,7 +127,7 @@ def dominant_shares(tasks: Any, demands: Any, capacities: Any = None) -> FloatAr
     """
     values = as_demands(demands).values
     pool = as_capacities(capacities, values.shape[1])
-    return _non_negative(tasks, len(values), "tasks") * (values / pool).max(axis=1)
+    return _tasks(tasks, len(values)) * (values / pool).max(axis=1)
 
 
 def utilisation(tasks: Any, demands: Any, capacities: Any = None) -> FloatArray:
@@ -134,7 +149,7 @@ def utilisation(tasks: Any, demands: Any, capacities: Any = None) -> FloatArray:
     """
     values = as_demands(demands).values
     pool = as_capacities(capacities, values.shape[1])
-    return (_non_negative(tasks, len(values), "tasks") @ values) / pool
+    return (_tasks(tasks, len(values)) @ values) / pool
 
 
 def jain_index(values: Any) -> float:
@@ -158,9 +173,7 @@ def jain_index(values: Any) -> float:
     >>> jain_index([1, 1, 1, 1]), jain_index([1, 0, 0, 0])
     (1.0, 0.25)
     """
-    array = _non_negative(values, np.size(values), "values")
-    if array.size == 0:
-        raise InvalidInput("values", "must have at least one entry", array.tolist())
+    array = _vector(values, "values")
     largest = array.max()
     if largest == 0:
         return 1.0
@@ -217,7 +230,7 @@ def envy_matrix(tasks: Any, demands: Any, weights: Any = None) -> FloatArray:
     """
     values = as_demands(demands).values
     n = len(values)
-    per_weight = _non_negative(tasks, n, "tasks") / as_weights(weights, n)
+    per_weight = _tasks(tasks, n) / as_weights(weights, n)
     other = exchange_rates(values) * per_weight
     own = np.broadcast_to(per_weight[:, None], (n, n))
     envy = np.where(other > 0, np.inf, 1.0)
@@ -240,9 +253,7 @@ class _Logarithm(NamedTuple):
 
 def _log_lan(values: Any, beta: Any, argument: str) -> _Logarithm:
     """Check the values and beta, and compute Lan's measure."""
-    array = _non_negative(values, np.size(values), argument)
-    if array.size == 0:
-        raise InvalidInput(argument, "must have at least one entry", array.tolist())
+    array = _vector(values, argument)
     b = float(_numbers(beta, "beta", (0,), "must be one number").item())
     if np.isnan(b):
         raise InvalidInput("beta", "must be a number or infinite", b)
@@ -676,9 +687,12 @@ def check_steps(run: Run, steps: Iterable[int] | None) -> NDArray[np.int64]:
     n = len(run)
     if steps is None:
         return np.arange(1, n + 1)
-    chosen = list(steps)
+    try:
+        chosen = list(steps)
+    except TypeError:
+        raise InvalidInput("steps", f"must be whole numbers from 1 to {n}", steps) from None
     for k in chosen:
-        if isinstance(k, (bool, float)) or not 1 <= k <= n:
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= n:
             raise InvalidInput("steps", f"must be whole numbers from 1 to {n}", k)
     if not chosen:
         raise InvalidInput("steps", "must name at least one arrival", chosen)

@@ -314,7 +314,9 @@ def _traces_digest(options: argparse.Namespace) -> int:
     trace, module = _TRACES[options.trace], _trace_module(options)
     if options.exact and not trace.rounded:
         raise InvalidInput("--exact", "must not be given with a trace whose digest is never rounded", options.trace)
-    keywords: dict[str, Any] = dict.fromkeys(trace.rounded, None if options.exact else module.SHIPPED_DIGITS)
+    keywords: dict[str, Any] = {}
+    if trace.rounded:
+        keywords = dict.fromkeys(trace.rounded, None if options.exact else module.SHIPPED_DIGITS)
     if trace.in_parts:
         warnings.simplefilter("always", module.MissingPartsWarning)  # main() restores the filters
         keywords["progress"] = progress(options)

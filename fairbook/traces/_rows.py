@@ -18,7 +18,7 @@ class Column(NamedTuple):
     """One column of a table as published: its form, the least value of a count, and the words that may stand there."""
 
     name: str
-    kind: Literal["time", "count", "decimal", "word", "name"]
+    kind: Literal["time", "count", "decimal", "word", "words", "name"]
     least: int = 0
     optional: bool = False
     words: tuple[str, ...] = ()
@@ -29,9 +29,11 @@ _FORMS: Final = {
     "count": (re.compile(rb"\d{1,18}"), "a non-negative integer of at most 18 digits"),
     "decimal": (re.compile(rb"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?"), "a non-negative finite number"),
     "word": (re.compile(rb"[A-Za-z0-9_.:-]{1,64}"), "a plain word of at most 64 characters"),
+    "words": (re.compile(rb"[A-Za-z0-9_.:-]{1,64}(?:\|[A-Za-z0-9_.:-]{1,64}){0,99}"), "plain words separated by |"),
     "name": (re.compile(rb"[A-Za-z0-9_.:+/=-]{1,1000}"), "a plain name of at most 1000 characters"),
 }
-_READ: Final[dict[str, Callable[[bytes], Any]]] = {"decimal": float, "word": bytes.decode, "name": bytes.decode}
+_READ: Final[dict[str, Callable[[bytes], Any]]] = {"decimal": float, "word": bytes.decode, "words": bytes.decode,
+                                                   "name": bytes.decode}
 
 
 def _parse_line(line: bytes, columns: tuple[Column, ...], where: Callable[[], str]) -> list[Any]:

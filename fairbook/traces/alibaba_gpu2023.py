@@ -31,7 +31,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,7 +43,6 @@ from numpy.typing import NDArray
 import fairbook
 from fairbook.errors import InvalidInput, TraceError
 from fairbook.traces._files import (
-    BlockReader,
     Part,
     Source,
     file_sha256,
@@ -53,7 +51,7 @@ from fairbook.traces._files import (
     write_atomically,
 )
 from fairbook.traces._paths import data_path
-from fairbook.traces._rows import Column, Table, _File, _parse_line
+from fairbook.traces._rows import Column, Table
 from fairbook.traces.alibaba2017 import _check_digits, _lines, _number, _significant, _text, _worst
 from fairbook.traces.jobs import _check_rng, _check_whole
 
@@ -109,7 +107,7 @@ _POD_COLUMNS: Final = (
     Column("memory_mib", "count"),
     Column("num_gpu", "count"),
     Column("gpu_milli", "count"),
-    Column("gpu_spec", "word", optional=True),  # read by _PodTable
+    Column("gpu_spec", "words", optional=True),
     Column("qos", "word", words=_QOS),
     Column("pod_phase", "word", words=_PHASES),
     Column("creation_time", "time"),
@@ -123,53 +121,9 @@ _NODE_COLUMNS: Final = (
     Column("gpu", "count"),
     Column("model", "word", optional=True),
 )
-_SPEC: Final = 5
-_SPECS: Final = re.compile(rb"[A-Za-z0-9_.:-]{1,64}(?:\|[A-Za-z0-9_.:-]{1,64}){0,99}")
-
 
 def _titles(columns: tuple[Column, ...]) -> tuple[bytes, ...]:
     return tuple(column.name.encode() for column in columns)
-
-
-class _PodTable(Table):
-    """A pod list: `gpu_spec` holds words separated by bars, a form that :class:`Table` does not know."""
-
-    def __init__(self, parts: Sequence[Part]) -> None:
-        self.files = [_File(part) for part in parts]
-        self.rows: list[list[Any]] = []
-        with BlockReader([part.path for part in parts]) as reader:
-            for block in reader:
-                file = self.files[block.part]
-                if block.error is not None:
-                    raise TraceError(f"{file.part.path}, line {file.lines + 1}: {block.error}")
-                if block.last:
-                    file.sha256 = block.sha256
-                    if file.lines == file.header:
-                        raise TraceError(f"{file.part.path}, line {file.lines + 1}: the file holds no row")
-                elif block.stop:
-                    for line in block.data[: block.stop - 1].split(b"\n"):
-                        self._take(file, line)
-
-    def _take(self, file: _File, line: bytes) -> None:
-        file.lines += 1
-        if file.lines == 1 and self._is_header(line, _titles(_POD_COLUMNS)):
-            file.header = True
-            return
-
-        def where() -> str:
-            return f"{file.part.path}, line {file.lines}"
-
-        fields = line.split(b",")
-        spec = fields[_SPEC] if len(fields) == len(_POD_COLUMNS) else b""
-        if spec:
-            if not _SPECS.fullmatch(spec):
-                wanted = "plain words separated by |"
-                raise TraceError(f"{where()}: column {_SPEC + 1} (gpu_spec) is not {wanted}: {spec[:80]!r}")
-            fields[_SPEC] = b""
-            line = b",".join(fields)
-        row = _parse_line(line, _POD_COLUMNS, where)
-        row[_SPEC] = spec.decode()
-        self.rows.append(row)
 
 
 def _refuse_doubles(table: Table, what: str) -> None:
@@ -183,7 +137,7 @@ def _refuse_doubles(table: Table, what: str) -> None:
 
 def _pod_table(parts: Sequence[Part]) -> Table:
     """Read a pod list whole; hold the two columns of GPUs against each other."""
-    table = _PodTable(parts)
+    table = Table(parts, _POD_COLUMNS, _titles(_POD_COLUMNS))
     _refuse_doubles(table, "pod")
     for number, (_, _, _, gpus, milli, *_) in enumerate(table.rows):
         if not (milli == 0 if gpus == 0 else 1 <= milli <= 1000 if gpus == 1 else milli == 1000):
@@ -268,6 +222,7 @@ def read_pod_list(source: Source) -> pd.DataFrame:
 
     names = [column.name for column in _POD_COLUMNS]
     frame = pd.DataFrame(_pod_table(_one_list(source, _POD_FILE)).rows, columns=names, dtype=object)
+    frame["gpu_spec"] = frame["gpu_spec"].fillna("")
     types = {column.name: "int64" if column.kind in ("count", "time") else "str" for column in _POD_COLUMNS}
     return frame.astype(types | {"scheduled_time": "Int64"})
 

@@ -1,0 +1,788 @@
+"""The reader, digest and samplings of Alibaba's GPU trace, each number reached a second way.
+
+The reference here shares no code with the package: it reads whole files with pandas or the csv module, and counts with
+pandas or plain loops.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import json
+import math
+import os
+import re
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from decimal import ROUND_HALF_EVEN, Context
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fairbook import cli
+from fairbook.errors import InvalidInput, TraceError
+from fairbook.traces import _paths
+from fairbook.traces.alibaba_gpu2023 import (
+    RESOURCES,
+    Pods,
+    compare_quantisations,
+    digest,
+    load_digest,
+    read_node_list,
+    read_pod_list,
+    read_pods,
+    sample_machines,
+    sample_users,
+    verify_digest,
+)
+
+POD_TITLES = (
+    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
+)
+NODE_TITLES = "sn,cpu_milli,memory_mib,gpu,model\n"
+POD_FILE = "openb_pod_list_default.csv"
+NODE_FILE = "openb_node_list_all_node.csv"
+REQUESTS, MACHINES = "alibaba_gpu2023_requests.csv", "alibaba_gpu2023_machines.csv"
+fuzzed = settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def raw_folder() -> Path:
+    """Return the folder with the genuine trace, or skip."""
+    root = os.environ.get("FAIRBOOK_TRACES")
+    if not root:
+        pytest.skip("FAIRBOOK_TRACES is not set: the digest was NOT recomputed from the raw trace")
+    folder = Path(root) / "alibaba_gpu2023"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} does not exist: the digest was NOT recomputed from the raw trace")
+    return folder
+
+
+def pod(
+    name: str = "p",
+    cpu: int | str = 3152,
+    memory: int | str = 5600,
+    gpus: int | str = 1,
+    milli: int | str = 470,
+    spec: str = "",
+    qos: str = "LS",
+    phase: str = "Running",
+    created: int | str = 5,
+    deleted: int | str = 9,
+    scheduled: int | str = 6,
+) -> str:
+    return f"{name},{cpu},{memory},{gpus},{milli},{spec},{qos},{phase},{created},{deleted},{scheduled}\n"
+
+
+def node(name: str = "n", cpu: int | str = 96000, memory: int | str = 393216, gpus: int | str = 8, model="G2") -> str:
+    return f"{name},{cpu},{memory},{gpus},{model}\n"
+
+
+def write(folder: Path, text: str | bytes, name: str = POD_FILE) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    data = text.encode() if isinstance(text, str) else text
+    (folder / name).write_bytes(gzip.compress(data, mtime=0) if name.endswith(".gz") else data)
+    return folder / name
+
+
+def write_both(folder: Path, pods: str, nodes: str = node(), suffix: str = "") -> Path:
+    write(folder, pods, POD_FILE + suffix)
+    write(folder, nodes, NODE_FILE + suffix)
+    return folder
+
+
+def random_pods(seed: int, size: int = 60) -> list[str]:
+    """Make pods with repeated requests, all kinds of GPU shares, zeros and pods that ask for nothing."""
+    rng = np.random.default_rng(seed)
+    kinds = [(0, 0), (0, 0), (1, 470), (1, 1000), (1, 1), (8, 1000)]
+    lines = []
+    for k in range(size):
+        gpus, milli = kinds[int(rng.integers(len(kinds)))]
+        lines.append(
+            pod(
+                f"openb-pod-{k:04d}",
+                int(rng.choice([0, 4000, 11908, 12000])),
+                int(rng.choice([0, 15258, 49152, 56320])),
+                gpus,
+                milli,
+                str(rng.choice(["", "T4", "V100M16|V100M32"])),
+                str(rng.choice(["LS", "BE", "Burstable", "Guaranteed"])),
+                str(rng.choice(["Running", "Failed", "Pending", "Succeeded"])),
+                k,
+                k + 1,
+                str(rng.choice(["", "7"])),
+            )
+        )
+    return lines
+
+
+def random_nodes(seed: int, size: int = 20) -> list[str]:
+    rng = np.random.default_rng(seed)
+    kinds = [(32000, 262144, 0, ""), (96000, 393216, 8, "G2"), (96000, 393216, 8, "T4"), (104000, 524288, 2, "T4")]
+    return [node(f"openb-node-{k}", *kinds[int(rng.integers(4))]) for k in range(size)]
+
+
+def reference(text: str, digits: int | None = None) -> Counter[tuple[float, float, float]]:
+    """Count requests by the csv module, in cores, GiB and GPUs; rounded by the decimal module, from exact values."""
+    near = Context(prec=digits or 60, rounding=ROUND_HALF_EVEN).create_decimal_from_float
+    found: Counter[tuple[float, float, float]] = Counter()
+    for row in csv.DictReader(io.StringIO(text)):
+        cpu, memory, gpus, milli = (int(row[k]) for k in ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli"))
+        if cpu or memory or gpus:
+            request = (float(Fraction(cpu, 1000)), float(Fraction(memory, 1024)))
+            found[*(float(near(x)) for x in request), float(Fraction(gpus * milli, 1000))] += 1
+    return found
+
+
+def listed(held: Pods) -> dict[tuple[float, ...], int]:
+    """Take the requests of Pods apart into what `reference` gives."""
+    rows = [tuple(row) for row in held.requests.tolist()]
+    assert len(set(rows)) == len(rows)
+    return dict(zip(rows, held.pods.tolist(), strict=True))
+
+
+def assert_same(a: Pods, b: Pods) -> None:
+    for name in ("requests", "pods", "capacities", "counts", "models"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What the digest holds
+
+
+@pytest.mark.parametrize("digits", [None, 3, 1])
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_digest_equals_the_reference(tmp_path: Path, seed: int, suffix: str, digits: int | None) -> None:
+    text, nodes = POD_TITLES + "".join(random_pods(seed)), NODE_TITLES + "".join(random_nodes(seed))
+    write_both(tmp_path / "in", text, nodes, suffix)
+    report = digest(tmp_path / "in", tmp_path / "out", digits=digits)
+    held = load_digest(tmp_path / "out")
+    assert listed(held) == reference(text, digits)
+    assert_same(held, read_pods(tmp_path / "in").quantised(digits))
+
+    frame = pd.read_csv(io.StringIO(text))
+    asks = (frame[["cpu_milli", "memory_mib", "num_gpu"]] > 0).any(axis=1)
+    assert report.counts == {
+        "rows": len(frame),
+        "pods_without_request": (~asks).sum(),
+        "pods": asks.sum(),
+        "pods_without_gpu": (frame["gpu_milli"] == 0).sum(),
+        "pods_sharing_a_gpu": frame["gpu_milli"].between(1, 999).sum(),
+        "pods_with_one_gpu": (frame["num_gpu"] * frame["gpu_milli"] == 1000).sum(),
+        "pods_with_more_gpus": (frame["num_gpu"] == 8).sum(),
+        "pods_zero_cpu": (frame["cpu_milli"] == 0).sum(),
+        "pods_zero_memory": (frame["memory_mib"] == 0).sum(),
+        "pods_never_scheduled": frame["scheduled_time"].isna().sum(),
+        **{f"pods_{k.lower()}": v for k, v in frame["qos"].value_counts().items()},
+        **{f"pods_{k.lower()}": v for k, v in frame["pod_phase"].value_counts().items()},
+        "distinct_requests_in_trace": len(reference(text)),
+        "distinct_requests": len(reference(text, digits)),
+    }
+    assert min(report.counts.values()) > 0
+    machines = pd.read_csv(io.StringIO(nodes), keep_default_na=False).groupby(NODE_TITLES.strip().split(",")[1:]).size()
+    assert [*zip(*held.capacities.T.tolist(), held.models, held.counts, strict=True)] == [
+        (cpu / 1000, memory / 1024, gpu, model, n) for (cpu, memory, gpu, model), n in machines.items()
+    ]
+
+
+def test_same_bytes_whatever_the_order_and_the_dress(tmp_path: Path) -> None:
+    pods, nodes = random_pods(9), random_nodes(9)
+    whole = digest(write_both(tmp_path / "a", "".join(pods), "".join(nodes)), tmp_path / "out")
+    assert whole.provenance["inputs"]["pods"][0]["header"] is False
+    other = POD_TITLES + "".join(pods[::-1])
+    write_both(
+        tmp_path / "b", other.replace("\n", "\r\n"), (NODE_TITLES + "".join(nodes[::-1])).replace("\n", "\r\n"), ".gz"
+    )
+    assert digest(tmp_path / "b", tmp_path / "out").outputs == whole.outputs
+    spec = write(tmp_path / "c", other, "openb_pod_list_gpuspec33.csv")  # another name, and files in any order
+    for source in ([spec, tmp_path / "a" / NODE_FILE], (tmp_path / "a" / NODE_FILE, str(spec))):
+        assert digest(source, tmp_path / "out").outputs == whole.outputs
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["alibaba_gpu2023.json", MACHINES, REQUESTS]
+
+
+def test_the_tables_of_a_trace_done_by_hand(tmp_path: Path) -> None:
+    pods = pod("a") + pod("b", 12000, 49152, 0, 0) + pod("c") + pod("d", 0, 0, 2, 1000) + pod("e", 0, 0, 0, 0)
+    write_both(tmp_path, pods, node("x") + node("y", 32000, 65536, 0, "") + node("z"))
+    report = digest(tmp_path, tmp_path / "out")
+    assert (tmp_path / "out" / REQUESTS).read_text() == (
+        "cpu,memory,gpu,pods\n3.152,5.46875,0.47,2\n0,0,2,1\n12,48,0,1\n"
+    )
+    assert (tmp_path / "out" / MACHINES).read_text() == "cpu,memory,gpu,model,machines\n32,64,0,,1\n96,384,8,G2,2\n"
+    held = load_digest(tmp_path / "out")
+    assert held.frame.to_numpy().tolist() == [[3.152, 5.46875, 0.47, 2], [0, 0, 2, 1], [12, 48, 0, 1]]
+    assert held.machines.to_numpy().tolist() == [[32, 64, 0, "", 1], [96, 384, 8, "G2", 2]]
+    assert held.pool().tolist() == [224, 832, 16]
+    assert (repr(held), len(held)) == ("Pods(4 pods of 3 requests, 3 machines of 2 kinds)", 4)
+    facts = report.provenance
+    assert facts["requested_in_trace"] == {"cpu_milli": 18304, "memory_mib": 60352, "gpu_milli": 2940}
+    machines = {"machines": 3, "kinds": 2, "machines_without_gpu": 1, "cpu": 224, "memory": 832, "gpu": 16}
+    assert facts["machines"] == machines
+    assert facts["inputs"]["pods"][0]["sha256"] == hashlib.sha256((tmp_path / POD_FILE).read_bytes()).hexdigest()
+    assert "5 pods, 2 without a GPU, 2 with part of one\n1 pods that ask for nothing left out\n" in str(report)
+    assert "3 machines of 2 kinds with 224 cores, 832 GiB, 16 GPUs" in str(report)
+    for array in (held.requests, held.pods, held.capacities, held.counts):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+counts_st = st.integers(0, 10**6)
+
+
+@settings(fuzzed, max_examples=15)
+@given(
+    rows=st.lists(st.tuples(counts_st, counts_st, st.sampled_from([(0, 0), (1, 10), (1, 999), (4, 1000)])), max_size=9),
+    digits=st.sampled_from([None, 2, 3]),
+)
+def test_what_is_written_is_read_back(tmp_path: Path, rows: Sequence[Any], digits: int | None) -> None:
+    text = POD_TITLES + pod("p") + "".join(pod(f"p{k}", a, b, *g) for k, (a, b, g) in enumerate(rows))
+    write_both(tmp_path, text)
+    report = digest(tmp_path, tmp_path / "out", digits=digits)
+    held = load_digest(tmp_path / "out")
+    assert listed(held) == reference(text, digits)
+    assert_same(held, read_pods(tmp_path).quantised(digits))
+    assert_same(held, held.quantised(digits))
+    assert (np.diff(held.pods) <= 0).all()
+    assert verify_digest(tmp_path, tmp_path / "out").outputs == report.outputs
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Good and bad files
+
+
+def test_frames_as_published(tmp_path: Path) -> None:
+    lines = pod("a", spec="V100M16|V100M32", scheduled="") + pod("b", gpus=2, milli=1000)
+    write_both(tmp_path, POD_TITLES + lines, NODE_TITLES + node() + node("m", 32000, 65536, 0, ""))
+    frame = read_pod_list(tmp_path)
+    assert ",".join(frame.columns) + "\n" == POD_TITLES
+    assert frame["gpu_spec"].tolist() == ["V100M16|V100M32", ""]
+    assert frame["scheduled_time"].isna().tolist() == [True, False]
+    assert frame[["num_gpu", "gpu_milli"]].to_numpy().tolist() == [[1, 470], [2, 1000]]
+    assert str(frame["scheduled_time"].dtype) == "Int64"
+    nodes = read_node_list(tmp_path / NODE_FILE)
+    assert ",".join(nodes.columns) + "\n" == NODE_TITLES
+    assert nodes["model"].tolist() == ["G2", ""]
+    assert nodes[["cpu_milli", "memory_mib", "gpu"]].to_numpy().tolist() == [[96000, 393216, 8], [32000, 65536, 0]]
+
+
+BAD_PODS = [
+    ("", "line 3: expected 11 columns, found 1"),
+    (pod().rsplit(",", 1)[0], "line 3: expected 11 columns, found 10"),
+    (pod()[:-1] + ",0", "line 3: expected 11 columns, found 12"),
+    (POD_TITLES[:-1], r"line 3: column 2 \(cpu_milli\) is not a non-negative integer"),
+    (pod("")[:-1], r"line 3: column 1 \(name\) is empty but mandatory"),
+    (pod('"p"')[:-1], r"line 3: column 1 \(name\) is not a plain name"),
+    (pod(cpu="")[:-1], r"line 3: column 2 \(cpu_milli\) is empty"),
+    (pod(cpu="1e3")[:-1], r"line 3: column 2 \(cpu_milli\)"),
+    (pod(cpu="nan")[:-1], r"line 3: column 2 \(cpu_milli\)"),
+    (pod(memory="-1")[:-1], r"line 3: column 3 \(memory_mib\)"),
+    (pod(memory="9" * 19)[:-1], r"line 3: column 3 \(memory_mib\)"),
+    (pod(gpus="0.5")[:-1], r"line 3: column 4 \(num_gpu\)"),
+    (pod(milli="")[:-1], r"line 3: column 5 \(gpu_milli\) is empty"),
+    (pod(gpus=0)[:-1], r"line 3: column 5 \(gpu_milli\) must be 0 without a GPU, .* more: 470 with 0"),
+    (pod(milli=0)[:-1], r"line 3: column 5 \(gpu_milli\) must be .* 0 with 1"),
+    (pod(milli=1001)[:-1], r"line 3: column 5 \(gpu_milli\) must be .* 1001 with 1"),
+    (pod(gpus=2, milli=500)[:-1], r"line 3: column 5 \(gpu_milli\) must be .* 500 with 2"),
+    (pod(spec="T4|")[:-1], r"line 3: column 6 \(gpu_spec\) is not plain words separated by \|: b'T4\|'"),
+    (pod(spec="T 4")[:-1], r"line 3: column 6 \(gpu_spec\)"),
+    (pod(spec="T4|" * 200 + "T4")[:-1], r"line 3: column 6 \(gpu_spec\)"),
+    (pod(qos="ls")[:-1], r"line 3: column 7 \(qos\) is none of LS, BE, Burstable, Guaranteed: ls"),
+    (pod(phase="Lost")[:-1], r"line 3: column 8 \(pod_phase\) is none of Running"),
+    (pod(created="")[:-1], r"line 3: column 9 \(creation_time\) is empty"),
+    (pod(deleted="5.0")[:-1], r"line 3: column 10 \(deletion_time\) is not an integer"),
+    (pod(scheduled="x")[:-1], r"line 3: column 11 \(scheduled_time\)"),
+    (pod("a")[:-1], r"line 3: pod a is there already \(.*openb_pod_list_default\.csv(\.gz)?, line 2\)"),
+]
+BAD_NODES = [
+    ("x", "line 3: expected 5 columns, found 1"),
+    (node(cpu=0)[:-1], r"line 3: column 2 \(cpu_milli\) is less than 1"),
+    (node(memory="")[:-1], r"line 3: column 3 \(memory_mib\) is empty"),
+    (node(gpus="")[:-1], r"line 3: column 4 \(gpu\) is empty"),
+    (node(gpus=-1)[:-1], r"line 3: column 4 \(gpu\)"),
+    (node(model="V 100")[:-1], r"line 3: column 5 \(model\) is not a plain word"),
+    (node("a")[:-1], r"line 3: node a is there already \(.*openb_node_list_all_node\.csv(\.gz)?, line 2\)"),
+]
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize(
+    ("file", "bad", "message"), [(POD_FILE, *b) for b in BAD_PODS] + [(NODE_FILE, *b) for b in BAD_NODES]
+)
+def test_a_bad_line_is_named(tmp_path: Path, file: str, bad: str, message: str, suffix: str) -> None:
+    source, out = tmp_path / "in", tmp_path / "out"
+    pods, nodes = POD_TITLES + pod("a"), NODE_TITLES + node("a")
+    if file == POD_FILE:
+        pods += bad + "\n" + pod("z")
+        alone: Any = read_pod_list
+    else:
+        nodes += bad + "\n" + node("z")
+        alone = read_node_list
+    write_both(source, pods, nodes, suffix)
+    for action in (lambda: digest(source, out), lambda: alone(source / (file + suffix)), lambda: read_pods(source)):
+        with pytest.raises(TraceError, match=rf"{re.escape(file + suffix)}, {message}"):
+            action()
+    assert not out.exists()
+    assert not any(t.name == "fairbook-read" for t in threading.enumerate())
+
+
+def test_only_the_known_header_is_taken(tmp_path: Path) -> None:
+    for titles, column in ((POD_TITLES.replace("num_gpu", "gpus"), "cpu_milli"), ("a,b\n", "11 columns")):
+        write_both(tmp_path, titles + pod())
+        with pytest.raises(TraceError, match=f"default.csv, line 1: .*{column}"):
+            read_pods(tmp_path)
+    for pods, nodes, message in (
+        (POD_TITLES, node(), "default.csv, line 2: the file holds no row"),
+        (pod(), NODE_TITLES, "all_node.csv, line 2: the file holds no row"),
+        ("", node(), "default.csv, line 1: the file is empty"),
+        (pod(cpu=0, memory=0, gpus=0, milli=0), node(), "default.csv: no pod asks for anything"),
+    ):
+        write_both(tmp_path, pods, nodes)
+        with pytest.raises(TraceError, match=message):
+            digest(tmp_path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", [POD_FILE + ".gz", NODE_FILE + ".gz"])
+def test_truncated_gzip(tmp_path: Path, name: str) -> None:
+    write_both(tmp_path, pod("a") + pod("b"), node(), ".gz")
+    whole = (tmp_path / name).read_bytes()
+    for size in {*range(0, len(whole), 5), len(whole) - 1}:
+        (tmp_path / name).write_bytes(whole[:size])
+        with pytest.raises(TraceError, match=rf"{name}, line \d+: the (gzip|file is empty)"):
+            read_pods(tmp_path)
+    (tmp_path / name).write_bytes(whole)
+    assert len(read_pods(tmp_path)) == 2
+
+
+def test_truncated_csv_is_never_a_silent_wrong_count(tmp_path: Path) -> None:
+    write_both(tmp_path, pod("a") + pod("b"))
+    whole = (tmp_path / POD_FILE).read_bytes()
+    for size in range(len(whole)):
+        if size and whole[:size].endswith(b"\n"):
+            continue  # whole lines: nothing in the file can tell
+        (tmp_path / POD_FILE).write_bytes(whole[:size])
+        at = whole[:size].count(b"\n") + 1
+        with pytest.raises(TraceError, match=rf"csv, line {at}: (the last line does not end|the file is empty)"):
+            read_pods(tmp_path)
+
+
+@fuzzed
+@given(
+    at=st.integers(0, 10_000),
+    cut=st.integers(0, 3),
+    new=st.one_of(st.binary(max_size=3), st.sampled_from([b",", b"\n", b"-", b"|", b".", b"0", b"9" * 20])),
+)
+def test_a_spoilt_file_is_refused_or_read_as_the_reference_reads_it(
+    tmp_path: Path, at: int, cut: int, new: bytes
+) -> None:
+    data = "".join(random_pods(3, 6)).encode()
+    at %= len(data)
+    data = data[:at] + new + data[at + cut :]
+    write_both(tmp_path, "", node())
+    (tmp_path / POD_FILE).write_bytes(data)
+    try:
+        held: Pods | None = read_pods(tmp_path)
+    except TraceError as error:
+        held, message = None, str(error)
+    if held is None:
+        assert re.search(r"openb_pod_list_default\.csv(, line \d+)?: ", message)
+    else:
+        assert listed(held) == reference(POD_TITLES + data.decode())
+
+
+def test_nothing_there(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match="no such file or folder"):
+        read_pods(tmp_path / "x")
+    with pytest.raises(TraceError, match="no openb_pod_list_default file"):
+        read_pods(tmp_path)
+    path = write(tmp_path, pod())
+    with pytest.raises(TraceError, match="no openb_node_list_all_node file"):
+        read_pods(tmp_path)
+    with pytest.raises(InvalidInput, match=r"^source must be the folder of both lists"):
+        read_pods(path)
+    with pytest.raises(InvalidInput, match=r"^source must name a pod list and a node list"):
+        read_pods([path])
+    for source in (7, [3], None):
+        with pytest.raises(InvalidInput, match=r"^source "):
+            read_pods(source)  # type: ignore[arg-type]
+    write_both(tmp_path / "twice", pod())
+    write_both(tmp_path / "twice", pod(), suffix=".gz")  # packed and unpacked side by side
+    with pytest.raises(TraceError, match="is there already"):
+        read_pods(tmp_path / "twice")
+    part = write(tmp_path, pod(), "openb_pod_list_default_part-00000-of-00002.csv")
+    with pytest.raises(TraceError, match="is a part of a list"):
+        read_pod_list(part)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Writing, loading and verifying
+
+
+def test_output_folders(tmp_path: Path) -> None:
+    source = write_both(tmp_path / "in", pod())
+    with pytest.raises(TraceError, match="is not a folder"):
+        digest(source, source / POD_FILE)
+    with pytest.raises(InvalidInput, match=r"^output_folder "):
+        digest(source, 3)  # type: ignore[arg-type]
+    for digits in (0, 16, 2.0, True):
+        with pytest.raises(InvalidInput, match=r"^digits "):
+            digest(source, tmp_path / "new", digits=digits)  # type: ignore[arg-type]
+    assert not (tmp_path / "new").exists()
+
+
+def pretend(folder: Path, name: str, content: bytes) -> None:
+    """Replace a table of a digest and make the record agree."""
+    (folder / name).write_bytes(content)
+    held = json.loads((folder / "alibaba_gpu2023.json").read_text())
+    held["outputs"][name]["sha256"] = hashlib.sha256(content).hexdigest()
+    (folder / "alibaba_gpu2023.json").write_text(json.dumps(held))
+
+
+def test_damaged_digests(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    digest(write_both(tmp_path / "in", pod("a") + pod("b", cpu=1)), out)
+    for name, kind in ((REQUESTS, b"1,1,1,"), (MACHINES, b"1,1,1,T4,")):
+        whole = (out / name).read_bytes()
+        (out / name).write_bytes(whole.replace(b"1", b"2"))
+        if whole != (out / name).read_bytes():
+            with pytest.raises(TraceError, match=f"{name}: its SHA-256 is not the recorded"):
+                load_digest(out)
+        head = whole.split(b"\n", 1)[0] + b"\n"
+        for spoiled, message in (
+            (b"a,b\n1,2\n", "line 1: expected the header"),
+            (head, "line 2: the table holds no row"),
+            (whole + b"\n", r"line \d: is not a row of the digest"),
+            (whole + kind + b"0\n", r"line \d: is not a row of the digest"),
+            (whole + kind + b"1.5\n", r"line \d: is not a row of the digest"),
+            (whole + kind + b"nan\n", r"line \d: is not a row of the digest"),
+            (whole + kind + b"inf\n", r"line \d: is not a row of the digest"),
+            (whole + kind + b"1,1\n", r"line \d: is not a row of the digest"),
+            (whole + b"-" + kind + b"1\n", r"line \d: is not a row of the digest"),
+            (whole + kind.replace(b"1", b"x", 1) + b"1\n", r"line \d: is not a row of the digest"),
+            (b"\xff\n", "cannot be read"),
+        ):
+            pretend(out, name, spoiled)
+            with pytest.raises(TraceError, match=f"{name}.*{message}"):
+                load_digest(out)
+        pretend(out, name, whole)
+        assert len(load_digest(out)) == 2
+    (out / MACHINES).unlink()
+    with pytest.raises(TraceError, match="cannot be read"):
+        load_digest(out)
+    for text in ("", "{}", "[1]", '{"outputs": 3}', json.dumps({"outputs": {REQUESTS: {}}})):
+        (out / "alibaba_gpu2023.json").write_text(text)
+        with pytest.raises(TraceError, match="is not the provenance"):
+            load_digest(out)
+    with pytest.raises(TraceError, match="cannot be read"):
+        load_digest(tmp_path / "nowhere")
+    with pytest.raises(InvalidInput, match=r"^folder "):
+        load_digest(7)  # type: ignore[arg-type]
+
+
+def test_verify_tells_what_differs(tmp_path: Path) -> None:
+    source, out = tmp_path / "in", tmp_path / "out"
+    texts = random_pods(11)
+    digest(write_both(source, "".join(texts)), out, digits=2)
+    assert verify_digest(source, out).counts == load_digest(out).provenance["counts"]
+    rows = (out / REQUESTS).read_bytes().split(b"\n")
+    rows[3], rows[4] = rows[4], rows[3]
+    whole = (out / REQUESTS).read_bytes()
+    pretend(out, REQUESTS, b"\n".join(rows))
+    with pytest.raises(TraceError, match=r"requests.csv, line 4: differs"):
+        verify_digest(source, out)
+    pretend(out, REQUESTS, whole)
+    write_both(source, "".join(texts), node(model="G3"))
+    with pytest.raises(TraceError, match=r"machines.csv, line 2: differs"):
+        verify_digest(source, out)
+    write_both(source, "".join(texts).replace(",LS,", ",BE,"))
+    with pytest.raises(TraceError, match=r"counts of the committed digest differ"):
+        verify_digest(source, out)
+    write_both(source, "".join(texts).replace(",11908,", ",11911,"))  # the same once rounded
+    with pytest.raises(TraceError, match=r"requested_in_trace of the committed digest differ"):
+        verify_digest(source, out)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The digest that ships
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Pods:
+    return load_digest()
+
+
+def test_the_shipped_digest_states_the_known_facts(shipped: Pods) -> None:
+    facts = shipped.provenance
+    counts = facts["counts"]
+    assert counts["rows"] == counts["pods"] == len(shipped) == 8_152  # README of the trace
+    assert int(shipped.counts.sum()) == facts["machines"]["machines"] == 1_523  # README of the trace
+    assert shipped.pool().tolist() == [125_514, 597_684, 6_212]  # "more than 6,200 GPUs", abstract of the paper
+    kinds = ("without_gpu", "sharing_a_gpu", "with_one_gpu", "with_more_gpus")
+    assert [counts[f"pods_{kind}"] for kind in kinds] == [1_088, 3_078, 3_911, 75]
+    gpu = shipped.requests[:, 2]
+    assert [int(shipped.pods[which].sum()) for which in (gpu == 0, (gpu > 0) & (gpu < 1), gpu == 1, gpu > 1)] == [
+        counts[f"pods_{kind}"] for kind in kinds
+    ]
+    assert set(gpu[gpu >= 1].tolist()) == {1, 2, 4, 8}
+    assert int(shipped.pods[(shipped.requests == 0)[:, 1]].sum()) == counts["pods_zero_memory"] == 1
+    assert counts["pods_never_scheduled"] == counts["pods_pending"] == 897
+    assert facts["digits"] == 3
+    assert all(float(f"{x:.3g}") == x for x in shipped.requests.ravel().tolist())
+    assert_same(shipped.quantised(3), shipped)
+    assert math.fsum(shipped.requests[:, 2] * shipped.pods) == pytest.approx(
+        facts["requested_in_trace"]["gpu_milli"] / 1000, rel=1e-12
+    )
+    half = np.cumsum(shipped.pods)
+    assert half[6] < len(shipped) / 2 <= half[7]  # as sample_users says
+    assert (shipped.capacities[:, 2] == 0).tolist() == [model == "" for model in shipped.models]
+    size = sum(_paths.data_path(name).stat().st_size for name in (*facts["outputs"], "alibaba_gpu2023.json"))
+    assert 3_000 < size < 10_000
+
+
+def test_the_readme_of_the_data_agrees_with_the_provenance(shipped: Pods) -> None:
+    text = _paths.data_path("README.md").read_text(encoding="utf-8")
+    section = text.split("## Alibaba cluster-trace-gpu-v2023", 1)[1].split("\n## ", 1)[0]
+    held = shipped.provenance
+    for output in held["outputs"].values():
+        assert output["sha256"] in section
+    told = held["counts"] | held["machines"]
+    for name in ("rows", "pods_without_gpu", "pods_sharing_a_gpu", "pods_with_one_gpu", "pods_with_more_gpus",
+                 "pods_never_scheduled", "distinct_requests", "machines", "machines_without_gpu", "cpu", "gpu"):
+        assert re.search(rf"(?<!\d)(?<!\d ){told[name]:,}(?!\d)".replace(",", " "), section), name
+    assert "research or study purpose" in section
+    for name in (REQUESTS, MACHINES):
+        assert f"`{name}`, {held['outputs'][name]['rows']} rows" in section
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The command line
+
+
+def test_the_command_rounds_unless_told_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = write_both(tmp_path / "in", pod("a", 11_908, 15_258) + pod("b", 0, 1))
+    exact = read_pods(source)
+    for name, option, expected, said in (
+        ("rounded", [], exact.quantised(3), "3 significant\n"),
+        ("exact", ["--exact"], exact, "all\n"),
+    ):
+        out, trace = str(tmp_path / name), ["--trace", "alibaba_gpu2023"]
+        assert cli.main(["traces", "digest", str(source), *trace, "--output", out, *option]) == 0
+        printed = capsys.readouterr().out
+        assert ("rounded to 3 significant digits" in printed) == (not option)
+        assert printed.endswith(f"written to {out}\n")
+        assert_same(load_digest(out), expected)
+        assert cli.main(["traces", "verify", str(source), *trace, "--digest", out]) == 0
+        assert capsys.readouterr().out.endswith(f"equal to the digest in {out}\n")
+        assert cli.main(["traces", "show", *trace, "--digest", out]) == 0
+        shown = capsys.readouterr().out
+        assert re.search(rf"^digits +{said}", shown, re.M)
+        assert "1 with 96 cores, memory 384 GiB, 8 GPUs\n" in shown
+    assert load_digest(tmp_path / "rounded").requests[1].tolist() == [11.9, 14.9, 0.47]
+    write(source, pod("a", "x"))
+    assert cli.main(["traces", "verify", str(source), "--trace", "alibaba_gpu2023"]) == 2
+    assert "openb_pod_list_default.csv, line 1: column 2" in capsys.readouterr().err
+
+
+def test_the_command_shows_the_shipped_digest(capsys: pytest.CaptureFixture[str], shipped: Pods) -> None:
+    assert cli.main(["traces", "show", "--trace", "alibaba_gpu2023"]) == 0
+    shown = capsys.readouterr().out
+    assert "for research or study purpose\n" in shown
+    assert "1523 with 125514 cores, memory 597684 GiB, 6212 GPUs\n" in shown
+    assert all(entry["sha256"] in shown for entry in shipped.provenance["outputs"].values())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rounding
+
+
+def test_rounding_joins_what_becomes_equal(tmp_path: Path) -> None:
+    write_both(tmp_path, pod("a", 11_908) + pod("b", 11_931) + pod("c", 12_049) + pod("d", 11_931, gpus=0, milli=0))
+    exact = read_pods(tmp_path)
+    rounded = exact.quantised(2)
+    assert listed(rounded) == {(12.0, 5.5, 0.47): 3, (12.0, 5.5, 0.0): 1}
+    assert_same(exact.quantised(), exact)
+    for digits in (0, 16, 2.0, "3"):
+        with pytest.raises(InvalidInput, match=r"^digits "):
+            exact.quantised(digits)  # type: ignore[arg-type]
+
+
+def test_comparing_quantisations(tmp_path: Path) -> None:
+    pods = pod("a", 1_600, 16 * 1024, 0, 0) + pod("b", 1_600, 16 * 1024, 0, 0) + pod("c", 1_000, 24 * 1024, 1, 500)
+    write_both(tmp_path, pods, node("x", 16_000, 160 * 1024, 0, "") + node("y", 8_000, 44 * 1024, 1))
+    table = compare_quantisations(read_pods(tmp_path), [None, 2, 1])
+    exact, two, one = (dict(row) for _, row in table.iterrows())
+    assert exact == two | {"digits": 0}
+    assert [exact[k] for k in ("requests", "changed", "cpu", "memory", "worst_cpu", "fits")] == [2, 0, 0, 0, 0, 0]
+    assert exact["bytes"] == len("cpu,memory,gpu,pods\n1.6,16,0,2\n1,24,0.5,1\n")
+    # 1.6 cores become 2, 16 GiB and 24 GiB become 20
+    assert (one["changed"], one["worst_cpu"], one["worst_memory"]) == (1, pytest.approx(0.25), pytest.approx(0.25))
+    assert one["cpu"] == pytest.approx(5 / 4.2 - 1)
+    assert one["memory"] == pytest.approx(60 / 56 - 1)
+    # a, b: 10 fit x, then 8, and 2 fit y by memory, as before; c: x has no GPU, 1 fits y by memory, then 2
+    assert one["fits"] == pytest.approx(3 / 6)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Users and machines
+
+
+def test_the_law_of_the_sample(tmp_path: Path) -> None:
+    pods = "".join(pod(f"p{k}-{i}", 1000 * k, 1024, 0 if k == 1 else 1, 0 if k == 1 else 500)
+                   for k in range(1, 5) for i in range(k))
+    held = read_pods(write_both(tmp_path, pods + pod("z", 9000, 0), node("a") + node("b", 8000, 1024, 0, "") + node()))
+    rng, n = np.random.default_rng(8), 6_000
+    for unit, zeros, weights in (
+        ("pod", "keep", {1: 1, 2: 2, 3: 3, 4: 4, 9: 1}),
+        ("pod", "drop", {2: 2, 3: 3, 4: 4}),
+        ("request", "keep", {1: 1, 2: 1, 3: 1, 4: 1, 9: 1}),
+        ("request", "drop", {2: 1, 3: 1, 4: 1}),
+    ):
+        drawn = Counter(sample_users(rng, n, unit=unit, zeros=zeros, pods=held)[:, 0].tolist())  # type: ignore[arg-type]
+        assert set(drawn) == set(weights)
+        for cores, weight in weights.items():
+            p = weight / sum(weights.values())
+            assert abs(drawn[cores] - n * p) < 5 * math.sqrt(n * p * (1 - p))
+    machines = Counter(sample_machines(rng, n, pods=held)[:, 2].tolist())
+    assert set(machines) == {0, 8}
+    assert abs(machines[8] - n * 2 / 3) < 5 * math.sqrt(n * 2 / 9)
+
+
+@pytest.mark.parametrize("unit", ["pod", "request"])
+@pytest.mark.parametrize("zeros", ["keep", "drop"])
+def test_users_of_the_shipped_digest(shipped: Pods, unit: Any, zeros: Any) -> None:
+    a, b, c = (sample_users(np.random.default_rng(k), 2_000, unit=unit, zeros=zeros, pods=shipped) for k in (3, 3, 4))
+    np.testing.assert_array_equal(a, b)
+    assert not np.array_equal(a, c)
+    np.testing.assert_array_equal(a, sample_users(np.random.default_rng(3), 2_000, unit=unit, zeros=zeros))
+    assert a.shape == (2_000, len(RESOURCES))
+    assert {tuple(row) for row in a.tolist()} <= set(listed(shipped))
+    assert (a > 0).all() == (zeros == "drop")
+    assert (a.sum(axis=1) > 0).all()
+    a[0] = 7  # a copy: the digest does not notice
+    assert shipped.requests.max() > 7
+
+
+def test_machines_of_the_shipped_digest(shipped: Pods) -> None:
+    a, b = (sample_machines(np.random.default_rng(k), 500, pods=shipped) for k in (3, 3))
+    np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(a, sample_machines(np.random.default_rng(3), 500))
+    assert {tuple(row) for row in a.tolist()} <= {tuple(row) for row in shipped.capacities.tolist()}
+    assert sample_machines(np.random.default_rng(3), 1).shape == (1, 3)
+
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "name"),
+    [
+        ((0, 5), {}, "rng"),
+        ((RNG, 0), {}, "n"),
+        ((RNG, 2.0), {}, "n"),
+        ((RNG, True), {}, "n"),
+        ((RNG, 5), {"unit": "job"}, "unit"),
+        ((RNG, 5), {"zeros": "some"}, "zeros"),
+        ((RNG, 5), {"pods": "digest"}, "pods"),
+    ],
+)
+def test_sampling_refuses(shipped: Pods, arguments: Any, options: Any, name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{name} "):
+        sample_users(*arguments, **{"pods": shipped, **options})
+    if name not in ("unit", "zeros"):
+        with pytest.raises(InvalidInput, match=f"^{'m' if name == 'n' else name} "):
+            sample_machines(*arguments, **{"pods": shipped, **options})
+
+
+def test_nobody_is_left(tmp_path: Path) -> None:
+    held = read_pods(write_both(tmp_path, pod(gpus=0, milli=0)))
+    assert sample_users(RNG, 2, pods=held).tolist() == [[3.152, 5.46875, 0]] * 2
+    with pytest.raises(InvalidInput, match=r"^zeros leaves no pod"):
+        sample_users(RNG, 2, zeros="drop", pods=held)
+    with pytest.raises(InvalidInput, match=r"^pods must be None or Pods"):
+        compare_quantisations("digest")  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The genuine trace
+
+
+@pytest.mark.traces
+def test_the_shipped_digest_is_that_of_the_raw_files(shipped: Pods) -> None:
+    folder = raw_folder()
+    assert verify_digest(folder).counts == shipped.provenance["counts"]
+    spec = [folder / "openb_pod_list_gpuspec33.csv", folder / NODE_FILE]
+    assert verify_digest(spec).outputs == verify_digest(folder).outputs  # which says of models is left out
+    raw = read_pods(folder)
+    assert_same(shipped, raw.quantised(3))
+    text = (folder / POD_FILE).read_text()
+    assert listed(raw) == reference(text)
+    assert listed(shipped) == reference(text, 3)
+    # the same generator draws the same pods
+    for unit in ("pod", "request"):
+        ours, theirs = (sample_users(np.random.default_rng(6), 5_000, unit=unit, pods=p) for p in (shipped, raw))
+        np.testing.assert_allclose(ours, theirs, rtol=0.005)
+        np.testing.assert_array_equal(ours[:, 2], theirs[:, 2])
+
+
+@pytest.mark.traces
+def test_the_facts_of_the_raw_files(shipped: Pods) -> None:
+    folder = raw_folder()
+    frame, nodes = pd.read_csv(folder / POD_FILE), pd.read_csv(folder / NODE_FILE)
+    facts = shipped.provenance
+    total = {
+        "cpu_milli": frame["cpu_milli"].sum(),
+        "memory_mib": frame["memory_mib"].sum(),
+        "gpu_milli": (frame["num_gpu"] * frame["gpu_milli"]).sum(),
+    }
+    assert facts["requested_in_trace"] == total
+    assert facts["counts"]["distinct_requests_in_trace"] == len(frame.drop_duplicates(list(frame.columns[1:5])))
+    assert (len(frame), len(nodes), nodes["gpu"].sum()) == (8_152, 1_523, 6_212)
+    assert frame["deletion_time"].min() < frame["creation_time"].max()  # never there all at once, says the book
+    # how the two columns of GPUs relate
+    assert set(frame["num_gpu"]) == {0, 1, 2, 4, 8}
+    assert (frame["gpu_milli"][frame["num_gpu"] == 0] == 0).all()
+    assert frame["gpu_milli"][frame["num_gpu"] == 1].between(1, 1000).all()
+    assert (frame["gpu_milli"][frame["num_gpu"] > 1] == 1000).all()
+    assert nodes["model"].isna().equals(nodes["gpu"] == 0)
+    published = nodes.groupby(["cpu_milli", "memory_mib", "gpu", "model"], dropna=False).size()
+    assert sorted(published.tolist()) == sorted(shipped.counts.tolist())
+    pool = nodes[["cpu_milli", "memory_mib", "gpu"]].sum() / [1000, 1024, 1]
+    assert pool.tolist() == shipped.pool().tolist()
+    spec = pd.read_csv(folder / "openb_pod_list_gpuspec33.csv")
+    pd.testing.assert_frame_equal(frame.drop(columns="gpu_spec"), spec.drop(columns="gpu_spec"))
+    ours = read_pod_list(folder / "openb_pod_list_gpuspec33.csv")
+    assert ours["gpu_spec"].tolist() == spec["gpu_spec"].fillna("").tolist()
+
+
+@pytest.mark.traces
+def test_what_rounding_does_to_the_genuine_trace(shipped: Pods) -> None:
+    raw = read_pods(raw_folder())
+    exact, three, two = (dict(row) for _, row in compare_quantisations(raw, [None, 3, 2]).iterrows())
+    now, before = shipped.pods @ shipped.requests, raw.pods @ raw.requests
+    assert three["cpu"] == pytest.approx(now[0] / before[0] - 1, rel=1e-9)
+    assert three["memory"] == pytest.approx(now[1] / before[1] - 1, rel=1e-9)
+    assert now[2] == before[2]
+    assert three["fits"] == 0
+    whole = raw.requests[:, 1] % 1 == 0
+    np.testing.assert_array_equal(np.sort(raw.requests[whole, 1]), np.sort(shipped.requests[whole, 1]))
+    text = _paths.data_path("README.md").read_text(encoding="utf-8")
+    section = text.split("## Alibaba cluster-trace-gpu-v2023", 1)[1].split("\n## ", 1)[0]
+    for label, column in (
+        ("CPU in all", "cpu"),
+        ("memory in all", "memory"),
+        ("largest error of one pod's CPU", "worst_cpu"),
+        ("largest error of one pod's memory", "worst_memory"),
+        ("pods whose request changes", "changed"),
+        ("pods and machines of which another number fits", "fits"),
+    ):
+        assert f"| {label} | {100 * three[column]:.2f} % | {100 * two[column]:.2f} % |" in section, label
+    requests = [int(which["requests"]) for which in (exact, three, two)]
+    assert "| distinct requests, {} in the trace | {} | {} |".format(*requests) in section
