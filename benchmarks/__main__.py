@@ -736,8 +736,9 @@ def _all_mechanisms(runs: int) -> str:
         "|---|" + "---|" * (len(sizes) + 1),
     ]
     for name, seconds in rows.items():
-        cells = [f"{1e3 * own:.3g} ms ({own / drf:.3g})" for own, drf in zip(seconds, rows["drf"], strict=True)]
-        lines.append(f"| {ENTRANTS[name].label} | {' | '.join(cells)} | {seconds[-1] / seconds[0]:.3g} |")
+        cells = [f"{1e3 * own:.2g} ms ({own / drf:,.1f})" if own < 0.1 else f"{1e3 * own:.0f} ms ({own / drf:,.0f})"
+                 for own, drf in zip(seconds, rows["drf"], strict=True)]
+        lines.append(f"| {ENTRANTS[name].label} | {' | '.join(cells)} | {seconds[-1] / seconds[0]:.1f} |")
     return "\n".join([
         f"Users and machines of the Alibaba trace of 2017, one moment, everybody asks for more than fits; median of "
         f"{runs} instances. In brackets: times as long as DRF on the same instances. The last column compares "
