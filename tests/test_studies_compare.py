@@ -222,7 +222,7 @@ def test_the_sheet_leads_to_proofs_and_witnesses() -> None:
     sheet = study.sheet(told, dict.fromkeys(study.EVIDENCE.values(), "thm-x"))
     assert list(sheet.columns) == ["mechanism", *study.HEADS.values()]
     assert list(sheet["mechanism"]) == [one.label for one in ENTRANTS.values()]
-    assert sheet.loc[0, "fits"] == "{ref}`fails <witness-drf>`"
+    assert sheet.loc[5, "fits"] == "{ref}`fails <witness-drf_by_task>`"
     assert sheet.loc[0, "envy"] == "{prf:ref}`proved <thm-x>`"
     assert sheet.loc[0, "memory"] == "{ref}`not seen <witness-drf>`"
     assert study.sheet(told, {}).loc[0, "envy"] == "{ref}`holds <witness-drf>`"
