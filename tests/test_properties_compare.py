@@ -412,6 +412,18 @@ def test_tv_drf_in_whole_tasks_may_leave_a_user_below_its_own_machines() -> None
     assert PROPERTIES["sharing"].check(case, ENTRANTS["tv_drf"]) == "user 2 runs 12 tasks, alone 14"
 
 
+def test_tv_drf_in_whole_tasks_may_leave_a_user_below_its_own_machines_over_two_periods() -> None:
+    """Rarer than in one period: the usual search does not come across it."""
+    demands = np.array([[[3.0, 1, 1], [1, 3, 1], [2, 1, 3], [3, 1, 1]], [[1, 1, 1], [2, 2, 1], [1, 1, 3], [1, 1, 1]]])
+    block = np.array([[64.0, 32, 0], [0, 40, 0], [56, 16, 64], [8, 48, 32]])
+    case = Shared(demands, np.array([[171.0, 182, 129, 51], [385, 257, 129, 385]]), block, np.array([3.0, 3, 3]),
+                  np.zeros((0, 3)))
+    # alone: of (2, 1, 3) on the third machine 16 and on the fourth 4, of (1, 1, 3) 16 and 8; 3 of 384 is a task of both
+    assert (16 + 4 - 17) * 3 / 384 > 3 / 384 + 3 / 384
+    said = PROPERTIES["sharing_periods"].check(case, ENTRANTS["tv_drf"])
+    assert said == "user 2 runs 17 then 24 tasks, alone 20 then 24"
+
+
 @pytest.mark.parametrize(("call", "argument"), [
     (lambda: props.look(ENTRANTS["drf"], "beauty", 3), "property_name"),
     (lambda: props.look(ENTRANTS["drf"], "envy", 0), "tries"),
