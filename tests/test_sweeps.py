@@ -571,14 +571,15 @@ def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     scheduler = subprocess.Popen([*modules[0], "--port", "0"], **how)
     single = ["--nthreads", "1", "--no-nanny", "--local-directory", str(folder)]
     workers = [subprocess.Popen([*modules[1], *single], **how) for _ in range(2)]
-    while not file.is_file():
-        assert scheduler.poll() is None
-        time.sleep(0.05)
-    yield Cluster(file, workers)
-    for one in (*workers, scheduler):
-        one.terminate()
-    for one in (*workers, scheduler):
-        one.wait()
+    try:
+        while not file.is_file():
+            assert scheduler.poll() is None
+            time.sleep(0.05)
+        yield Cluster(file, workers)
+    finally:
+        for one in (*workers, scheduler):
+            one.kill()  # a worker that is asked to end looks for its scheduler for half a minute
+            one.wait()
 
 
 @pytest.mark.slow
