@@ -2,6 +2,7 @@
 
     python -m benchmarks            all; exit status 1 if a promise is not kept
     python -m benchmarks --quick    fewer repetitions, RESULTS.md is left alone
+    python -m benchmarks --mechanisms   only all mechanisms on one instance; the rest of RESULTS.md stays
 
 A and B are timed in turn, A B A B ..., and the ratio is the median of the ratios of neighbours, so that a machine
 whose speed drifts does not decide. What runs in this process is timed in processor time (all threads, system calls
@@ -22,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -37,12 +39,15 @@ from fairbook.mechanisms.dmfa_srq import algorithm_1
 from fairbook.mechanisms.virtual_cluster import METHODS
 from fairbook.oracles.dmfa_srq import lp_levels
 from fairbook.oracles.tv_drf import lexicographic_run
+from fairbook.properties.compare import ENTRANTS
+from fairbook.studies.compare import instance
 from fairbook.studies.gdrf import MACHINES
 from fairbook.sweeps import checkpoint, sweep
 from fairbook.traces.alibaba2017 import deal_jobs
 from fairbook.traces.google2011 import load_digest
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
+_BEGIN, _END = "<!-- all mechanisms: begin -->", "<!-- all mechanisms: end -->"
 PEAK_MB = 600  # promised for the digest
 
 
@@ -744,6 +749,45 @@ def _growth(rng: np.random.Generator) -> str:
     return "\n".join(lines)
 
 
+def _all_mechanisms(runs: int) -> str:
+    """Give every mechanism of the comparison the same instances, small and large; times beside those of DRF there."""
+    sizes = (12, 96)
+    rows: dict[str, list[float]] = {}
+    for users in sizes:
+        cases = [instance(np.random.default_rng([2026, users, k]), "alibaba2017", users=users) for k in range(runs)]
+        for entrant in ENTRANTS.values():
+            entrant.call(cases[0])  # compiled, and read from disk
+            calls = [partial(entrant.call, case) for case in cases]
+            often = 40 if _time(calls[0]) < 2e-3 else 2  # short calls are measured while all is warm
+            best = [min(_time(call) for _ in range(often)) for call in calls]
+            rows.setdefault(entrant.name, []).append(median(best))
+    machines = len(cases[0].machines) // sizes[-1]
+    lines = [
+        "| mechanism | " + " | ".join(f"{n} users, {machines * n} machines" for n in sizes) + " | grows by |",
+        "|---|" + "---|" * (len(sizes) + 1),
+    ]
+    for name, seconds in rows.items():
+        cells = [f"{1e3 * own:.2g} ms ({own / drf:,.1f})" if own < 0.1 else f"{1e3 * own:.0f} ms ({own / drf:,.0f})"
+                 for own, drf in zip(seconds, rows["drf"], strict=True)]
+        lines.append(f"| {ENTRANTS[name].label} | {' | '.join(cells)} | {seconds[-1] / seconds[0]:.1f} |")
+    return "\n".join([
+        f"Users and machines of the Alibaba trace of 2017, one moment, everybody asks for more than fits; median of "
+        f"{runs} instances, the best of several calls on each. In brackets: times as long as DRF on the same "
+        "instances. The last column compares "
+        f"{sizes[-1]} users with {sizes[0]}, {sizes[-1] // sizes[0]} times as many; machines grow alike.",
+        "",
+        *lines,
+    ])
+
+
+def _with_section(text: str, section: str) -> str:
+    """Put the part on all mechanisms into the text between its marks, at the end where it has none yet."""
+    if _BEGIN not in text:
+        text = f"{text.rstrip()}\n\n## All mechanisms on one instance\n\n{_BEGIN}\n{_END}\n"
+    before, rest = text.split(_BEGIN)
+    return f"{before}{_BEGIN}\n\n{section}\n\n{_END}{rest.split(_END)[1]}"
+
+
 def _number(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.2f}"
 
@@ -754,7 +798,15 @@ def main() -> int:
         prog="python -m benchmarks", description=__doc__.splitlines()[0] if __doc__ else None
     )
     parser.add_argument("--quick", action="store_true", help="fewer repetitions; RESULTS.md is left alone")
-    quick = parser.parse_args().quick
+    parser.add_argument("--mechanisms", action="store_true", help="only all mechanisms on one instance")
+    asked = parser.parse_args()
+    quick = asked.quick
+    if asked.mechanisms:
+        section = _all_mechanisms(2 if quick else 7)
+        print(section)
+        if not quick:
+            RESULTS.write_text(_with_section(RESULTS.read_text(encoding="utf-8"), section), encoding="utf-8")
+        return 0
     rng = np.random.default_rng(2016)
     rows: list[Row] = []
     scale = 1 if quick else 2
@@ -799,6 +851,7 @@ def main() -> int:
             "",
         ]
     )
+    text = _with_section(text, _all_mechanisms(2 if quick else 7))
     print(text)
     if not quick:
         RESULTS.write_text(text, encoding="utf-8")

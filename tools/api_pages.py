@@ -196,7 +196,8 @@ def reference(argument: str, body: str) -> str:
     lines = ["````{eval-rst}"]
     lines += [f".. automodule:: {argument}", ""] if argument else [".. py:currentmodule:: fairbook", ""]
     if len(here) > 1:
-        lines += [".. list-table::", "   :widths: auto", "   :class: api-names", ""]
+        lines += [".. list-table::", "   :widths: auto", "   :header-rows: 1", "   :class: api-names", ""]
+        lines += ["   * - name", "     - what it is"]
         for entry in here:
             link = f":py:{ROLES[entry.kind]}:`~{entry.name}`"
             lines += [f"   * - {link}", f"     - {typeset_text(first_sentence(entry)) or '-'}"]

@@ -97,9 +97,15 @@ def contents(toc: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
     >>> list(contents({"root": "a", "parts": [{"caption": "B", "chapters": [{"file": "c.ipynb"}]}]}))
     [('', ['a']), ('B', ['c'])]
     """
+
+    def pages(entries: list[dict[str, Any]]) -> Iterator[str]:
+        for one in entries:
+            yield one["file"].removesuffix(".ipynb")
+            yield from pages(one.get("sections", []))
+
     yield "", [toc["root"]]
     for part in toc.get("parts", []):
-        yield part.get("caption", ""), [one["file"].removesuffix(".ipynb") for one in part.get("chapters", [])]
+        yield part.get("caption", ""), list(pages(part.get("chapters", [])))
 
 
 def article(html: Path, page: str, pages: list[str]) -> tuple[str, str]:

@@ -1,0 +1,405 @@
+"""One instance for all mechanisms: adapters against direct calls, measures against brute force, properties against
+mechanisms that were broken on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+import fairbook as fb
+from fairbook.errors import InvalidInput
+from fairbook.properties import compare as props
+from fairbook.properties.compare import ENTRANTS, PROPERTIES, Entrant, Outcome, Shared
+from fairbook.studies.compare import instance
+
+LOOSE = 1e-9
+
+
+def shared(demands: list, block: list, tasks: list | None = None, extra: list | None = None) -> Shared:
+    """Write a case down: periods of users' demands; without bounds where no tasks are given."""
+    rows = np.array(demands, dtype=float)
+    rows = rows[None] if rows.ndim == 2 else rows
+    most = np.full(rows.shape[:2], 99.0) if tasks is None else np.array(tasks, dtype=float).reshape(rows.shape[:2])
+    nobody = np.array(extra or [], dtype=float).reshape(-1, rows.shape[2])
+    return Shared(rows, most, np.array(block, dtype=float), rows.max(axis=(0, 1)), nobody)
+
+
+#: Two users with a machine each: the example of the page.
+PAIR = shared([[2, 1], [1, 3]], [[5, 8]])
+
+
+def drawn(count: int, periods: int = 1, size: int = 5) -> list[Shared]:
+    return [props.random_shared(np.random.default_rng([5, k]), size, periods) for k in range(count)]
+
+
+# ------------------------------------------------------------------------------------------------------- entrants
+
+
+def per_period(case: Shared, rule: Callable[..., object]) -> np.ndarray:
+    return np.array([rule(rows, most) for rows, most in zip(case.demands, case.tasks)])
+
+
+def kinds(case: Shared) -> tuple[np.ndarray, np.ndarray]:
+    return np.unique(case.machines, axis=0, return_counts=True)
+
+
+#: What a mechanism gives when it is called directly, by another way through the library where there is one.
+DIRECT: dict[str, Callable[[Shared], np.ndarray]] = {
+    "drf": lambda c: per_period(c, lambda d, most: fb.drf(d / c.total, max_tasks=most).tasks),
+    "drf_by_task": lambda c: per_period(c, lambda d, most: fb.drf_by_task(d / c.total, max_tasks=most).tasks),
+    "dmfa_srq": lambda c: per_period(
+        c, lambda d, most: np.minimum(fb.dynamic_drf(d / c.total).tasks_at(len(d)), most)),
+    # nobody holds anything, so every phase is DRF without bounds
+    "cbdrf": lambda c: per_period(c, lambda d, most: np.minimum(fb.drf(d, capacities=c.total).tasks, most)),
+    "karma": lambda c: fb.karma(list(c.demands / c.total), max_tasks=c.tasks).tasks,
+    "tv_drf_fluid": lambda c: fb.tv_drf(
+        c.demands / c.total, c.tasks, np.ones((1, c.demands.shape[2])),
+        np.full((c.demands.shape[1], 1), 1 / c.demands.shape[1]), method="lexicographic").tasks,
+    "drfh": lambda c: per_period(c, lambda d, most: fb.drfh(d, *kinds(c), most).tasks),
+    "drfh_first_fit": lambda c: per_period(c, lambda d, most: fb.drfh(d, *kinds(c), most, method="first_fit").tasks),
+    "drfh_fluid": lambda c: per_period(c, lambda d, most: fb.drfh(d, c.machines, None, most, method="fluid").tasks),
+    "gdrf": lambda c: per_period(c, lambda d, most: fb.gdrf(
+        d / c.block.mean(axis=0), kinds(c)[0] / c.block.mean(axis=0), kinds(c)[1], most).tasks),
+    "mdrf": lambda c: per_period(c, lambda d, most: fb.mdrf(d, *kinds(c), most).tasks),
+    "per_server_drf": lambda c: per_period(c, lambda d, most: fb.per_server_drf(d, *kinds(c), most).tasks),
+    "tv_drf": lambda c: fb.tv_drf(
+        c.demands, c.tasks, c.machines, np.repeat(np.eye(c.demands.shape[1]), len(c.block), axis=1)).tasks,
+}
+
+
+@pytest.mark.parametrize("trace", ["google2011", "alibaba_gpu2023"])
+@pytest.mark.parametrize("name", DIRECT)
+def test_an_entrant_is_a_direct_call(name: str, trace: str) -> None:
+    case = instance(np.random.default_rng(3), trace, users=4, block=2, periods=2, load=1.5)
+    given = ENTRANTS[name].call(case)
+    assert given.tasks == pytest.approx(DIRECT[name](case), rel=1e-6, abs=1e-8)
+    assert given.tasks.sum() > 0
+
+
+def test_every_entrant_is_here() -> None:
+    assert [*DIRECT, "slots", "slots_racks"] == sorted(ENTRANTS, key=[*DIRECT, "slots", "slots_racks"].index)
+
+
+@pytest.mark.parametrize("name", ENTRANTS)
+def test_what_is_given_exists_fits_and_is_wanted(name: str) -> None:
+    entrant = ENTRANTS[name]
+    cases = [*drawn(6, 2), instance(np.random.default_rng(4), "alibaba_gpu2023", users=3, periods=2, load=1.5)]
+    for case in cases:
+        given = entrant.call(case)
+        assert given.tasks.shape == case.tasks.shape
+        assert (given.tasks >= -LOOSE).all()
+        assert (given.tasks <= case.tasks + LOOSE).all()
+        used = np.einsum("tn,tnm->tm", given.tasks, case.demands)
+        assert (used <= case.total * (1 + LOOSE) + LOOSE).all()
+        assert (given.placed is not None) == entrant.places
+        if given.placed is not None:
+            assert given.placed.sum(axis=1) == pytest.approx(given.tasks, abs=1e-7)
+            assert (given.placed @ case.demands <= case.machines * (1 + LOOSE) + LOOSE).all()
+        if entrant.whole:
+            assert (given.tasks == np.round(given.tasks)).all()
+
+
+@pytest.mark.parametrize("name", ENTRANTS)
+def test_one_user_and_none_who_asks(name: str) -> None:
+    entrant = ENTRANTS[name]
+    one = PAIR.among(1)
+    most = props.alone(one, whole=entrant.whole, places=entrant.places)
+    assert entrant.call(one).tasks == pytest.approx(most)
+    idle = replace(PAIR, tasks=np.zeros_like(PAIR.tasks))
+    assert (entrant.call(idle).tasks == 0).all()
+
+
+@pytest.mark.parametrize("name", ENTRANTS)
+def test_zero_demands_are_taken(name: str) -> None:
+    case = shared([[1, 0], [0, 1]], [[4, 6]])
+    given = ENTRANTS[name].call(case).tasks[0]
+    # by slots of (1, 1) each has half of what it needs; all others give everybody the whole of it
+    assert given == pytest.approx([4, 4] if name.startswith("slots") else [8, 12])
+
+
+def test_gdrf_does_not_hear_in_which_units_we_count() -> None:
+    for case in drawn(5):
+        scale = np.array([1.0, 1024.0])[: case.demands.shape[2]]
+        same = replace(case, demands=case.demands * scale, block=case.block * scale, extra=case.extra * scale,
+                       slot=case.slot * scale)
+        for name in ENTRANTS:
+            assert ENTRANTS[name].call(same).tasks == pytest.approx(ENTRANTS[name].call(case).tasks), name
+
+
+def test_the_example_by_hand() -> None:
+    """Dominant shares: 1/5 and 3/16 a task; both equal s: CPU is full where s + 8/15 s = 1."""
+    s = Fraction(15, 23)
+    expected = {
+        "drf": (float(5 * s), float(s * 16 / 3)), "drf_by_task": (3, 4), "drfh": (3, 3), "tv_drf": (3, 3),
+        "per_server_drf": (2, 4), "slots": (2, 2),
+    }
+    for name, tasks in expected.items():
+        assert ENTRANTS[name].call(PAIR).tasks[0] == pytest.approx(tasks), name
+
+
+def test_slots_on_machines_that_hold_none() -> None:
+    assert (ENTRANTS["slots"].call(replace(PAIR, slot=np.array([6.0, 1.0]))).tasks == 0).all()
+
+
+def test_virtual_clusters_live_on_one_rack() -> None:
+    case = instance(np.random.default_rng(5), "google2011", users=6)
+    given = ENTRANTS["slots_racks"].call(case)
+    assert given.placed is not None
+    rack = np.arange(len(case.machines)) * 4 // len(case.machines)
+    homes = [set(rack[given.placed[0, :, i] > 0]) for i in range(6)]
+    assert all(len(home) <= 1 for home in homes)
+    assert len(set.union(*homes)) > 1
+
+
+# ------------------------------------------------------------------------------------------------------- measures
+
+
+def fill(room: np.ndarray, need: np.ndarray) -> int:
+    """Count tasks that fit in a room by putting them in one by one."""
+    free, count = [Fraction(x) for x in room], 0
+    while all(f >= Fraction(d) for f, d in zip(free, need)):
+        free = [f - Fraction(d) for f, d in zip(free, need)]
+        count += 1
+    return count
+
+
+def test_alone_by_putting_tasks_in() -> None:
+    for case in drawn(8, 2):
+        for places in (False, True):
+            rooms = case.block if places else case.block.sum(axis=0)[None]
+            counted = [[min(sum(fill(room, need) for room in rooms), most) for need, most in zip(rows, mosts)]
+                       for rows, mosts in zip(case.demands, case.tasks)]
+            assert (props.alone(case, whole=True, places=places) == counted).all()
+            fluid = props.alone(case, whole=False, places=places)
+            assert (fluid >= np.array(counted)).all()
+            assert (fluid < np.array(counted) + len(rooms) + LOOSE).all()
+
+
+@pytest.mark.parametrize("name", ["drf_by_task", "drfh", "per_server_drf"])
+def test_what_one_could_run_on_what_another_holds(name: str) -> None:
+    for case in drawn(8):
+        given = ENTRANTS[name].call(case)
+        held = given.tasks if given.placed is None else given.placed[0]
+        for i, h in product(range(case.demands.shape[1]), repeat=2):
+            runs = []
+            for less_one in range(len(held)):  # one task of h's taken from this machine, if it has one there
+                counts = held[:, h].copy()
+                counts[less_one] = max(counts[less_one] - 1, 0)
+                runs.append(sum(fill(c * case.demands[0, h], case.demands[0, i]) for c in counts))
+            most = case.tasks[0, i]
+            assert props.usable(case, given, True, 0, i, h, but=1) == min(min(runs), most)
+            whole = sum(fill(c * case.demands[0, h], case.demands[0, i]) for c in held[:, h])
+            assert props.usable(case, given, True, 0, i, h) == min(whole, most)
+
+
+def test_worth_is_the_dominant_share_over_periods() -> None:
+    for case in drawn(5, 2):
+        tasks = ENTRANTS["drfh"].call(case).tasks
+        unit = [[max(Fraction(d) / Fraction(c) for d, c in zip(need, case.total)) for need in rows]
+                for rows in case.demands]
+        by_hand = [sum(Fraction(tasks[t, i]) * unit[t][i] for t in range(2)) for i in range(tasks.shape[1])]
+        assert props.worth(case, tasks) == pytest.approx([float(x) for x in by_hand])
+
+
+def test_lies_are_all_but_the_truth() -> None:
+    assert len(props.lies(2)) == 8
+    assert len(props.lies(3)) == 26
+    assert not any((claim == 1).all() for claim in props.lies(2))
+
+
+def test_a_lie_must_fit_on_one_machine() -> None:
+    case = shared([[2, 2]], [[4, 2], [2, 4]])
+    assert props.believable(case, 0, np.array([2.0, 1.0]))
+    assert props.believable(case, 0, np.array([1.0, 2.0]))
+    assert not props.believable(case, 0, np.array([2.0, 2.0]))  # each part fits on some machine, both on none
+
+
+def test_a_liar_runs_true_tasks_on_what_it_was_given() -> None:
+    equal = broken(lambda c: np.full(c.tasks.shape, (c.total / c.demands[0].sum(axis=0)).min()))
+    case = shared([[1], [1]], [[6]])
+    assert equal.call(case).tasks.tolist() == [[6, 6]]
+    assert props.after_lie(case, equal, 0, np.array([2.0])) == pytest.approx([8])  # 4 tasks of 2
+    assert props.after_lie(case, equal, 0, np.array([0.5])) == pytest.approx([4])  # 8 tasks of 1/2
+    tasks, claim = props.best_lie(case, equal, 0, np.array([6.0]))
+    assert (tasks.tolist(), None if claim is None else claim.tolist()) == ([8], [2])
+    drf = ENTRANTS["drf"]
+    honest = drf.call(case).tasks[:, 0]
+    assert props.best_lie(case, drf, 0, honest) == (honest, None)
+
+
+def test_a_user_asks_for_more_of_smaller_tasks() -> None:
+    lied = PAIR.with_claim(0, np.array([0.5, 1.0]))
+    assert lied.demands[0].tolist() == [[1, 1], [1, 3]]
+    assert lied.tasks.tolist() == [[198, 99]]
+    assert PAIR.demands[0].tolist() == [[2, 1], [1, 3]]
+
+
+# ------------------------------------------------------------------------------------------------------ properties
+
+
+def broken(tasks: Callable[[Shared], np.ndarray], whole: bool = False) -> Entrant:
+    return Entrant("broken", "broken", whole, False, lambda case: Outcome(np.asarray(tasks(case), dtype=float)))
+
+
+def in_turn(case: Shared, backwards: bool = False) -> np.ndarray:
+    """Let users take all they can, one after the other."""
+    order = list(range(case.demands.shape[1]))[:: -1 if backwards else 1]
+    given = np.zeros_like(case.tasks)
+    for t, rows in enumerate(case.demands):
+        free = case.total.copy()
+        for i in order:
+            need = rows[i] > 0
+            given[t, i] = min(max(0.0, (free[need] / rows[i, need]).min()), case.tasks[t, i])
+            free -= given[t, i] * rows[i]
+    return given
+
+
+def drf(case: Shared) -> np.ndarray:
+    return ENTRANTS["drf"].call(case).tasks
+
+
+def favoured(case: Shared) -> np.ndarray:
+    weights = np.where(np.arange(case.demands.shape[1]) == 0, 3.0, 1.0)
+    return np.array([fb.drf(d, weights, capacities=case.total, max_tasks=most).tasks
+                     for d, most in zip(case.demands, case.tasks)])
+
+
+def equal_counts(case: Shared) -> np.ndarray:
+    level = [(case.total / rows.sum(axis=0).clip(1e-9)).min() for rows in case.demands]
+    return np.minimum(np.array(level)[:, None], case.tasks)
+
+
+def shy(case: Shared) -> np.ndarray:
+    """Give half of it away where there is more than users brought."""
+    return drf(case) * (0.5 if len(case.extra) else 1.0)
+
+
+def credulous(case: Shared) -> np.ndarray:
+    """Give those who were idle before all that there is."""
+    given = drf(case)
+    for t in range(1, len(given)):
+        for i in np.flatnonzero(case.tasks[t - 1] == 0)[:1]:
+            given[t] = 0
+            given[t, i] = in_turn(case.permuted(np.argsort(np.arange(len(given[t])) != i, kind="stable")))[t, 0]
+    return given
+
+
+MUTANTS: dict[str, tuple[Entrant, set[str]]] = {
+    "nothing for anybody": (broken(lambda c: np.zeros_like(c.tasks)), {"sharing", "sharing_periods", "waste"}),
+    "one per cent too much": (broken(lambda c: np.minimum(drf(c) * 1.01, c.tasks)), {"places"}),
+    "one per cent is kept": (broken(lambda c: drf(c) * 0.99), {"sharing", "waste"}),
+    "the first is favoured": (broken(favoured), {"sharing", "envy", "order"}),
+    "first come, first served": (broken(in_turn), {"sharing", "envy", "order"}),
+    "last come, first served": (broken(lambda c: in_turn(c, True)), {"sharing", "envy", "order", "keeps"}),
+    "equal numbers of tasks": (broken(equal_counts), {"sharing", "envy", "lies"}),
+    "more is less": (broken(shy), {"more"}),
+    "the idle are rewarded": (broken(credulous), {"remembers"}),
+}
+
+
+@pytest.mark.parametrize(("name", "caught"),
+                         [(name, one) for name, (_, hits) in MUTANTS.items() for one in sorted(hits)])
+def test_a_broken_mechanism_is_caught(name: str, caught: str) -> None:
+    found, tried = props.look(MUTANTS[name][0], caught, 300)
+    assert found is not None
+    assert 1 <= tried <= 300
+    assert PROPERTIES[caught].check(found.case, MUTANTS[name][0]) == found.what
+
+
+def test_every_property_has_a_mutant() -> None:
+    assert set.union(*(hits for _, hits in MUTANTS.values())) == set(PROPERTIES)
+
+
+#: A mechanism that has the property, on all that is looked at.
+HAS = {name: ENTRANTS[one] for name, one in {
+    "sharing": "drf", "sharing_periods": "tv_drf_fluid", "envy": "drf", "lies": "drf", "keeps": "dmfa_srq",
+    "order": "drf", "waste": "drf", "places": "drfh", "remembers": "drf"}.items()}
+HAS["more"] = broken(lambda case: props.alone(case, whole=False, places=False))  # nobody shares, nobody's is left
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_a_mechanism_that_has_it_is_not_accused(name: str) -> None:
+    assert props.look(HAS[name], name, 60) == (None, 60)
+
+
+def test_a_pool_promises_what_machines_cannot_run() -> None:
+    assert "3 and 4 whole tasks are given out" in str(PROPERTIES["places"].check(PAIR, ENTRANTS["drf_by_task"]))
+    found, _ = props.look(ENTRANTS["drf"], "places", 60)
+    assert found is not None
+    assert PROPERTIES["places"].check(PAIR, ENTRANTS["drfh"]) is None
+
+
+def test_an_overdrawn_machine_is_named() -> None:
+    table = np.zeros((1, 2, 2))
+    table[0, 1] = [2, 2]  # 6 of 5 CPU
+    over = Entrant("over", "over", True, True, lambda case: Outcome(table.sum(axis=1), table))
+    assert PROPERTIES["places"].check(PAIR, over) == "machine 1 is overdrawn"
+
+
+def test_whole_tasks_may_miss_by_one() -> None:
+    """Two alike, room for three tasks: one has one less, and nobody is blamed; two less are too many."""
+    case = shared([[1], [1]], [[1.5]])
+    uneven = broken(lambda c: np.array([[1.0, 2.0]]), whole=True)
+    for name in ("sharing", "envy", "order", "lies"):
+        assert PROPERTIES[name].check(case, uneven) is None, name
+    worse = broken(lambda c: np.array([[0.0, 3.0]]), whole=True)
+    assert "on what user 1 holds less one task it could run 2" in str(PROPERTIES["envy"].check(case, worse))
+    assert "in reverse order" in str(PROPERTIES["order"].check(case, worse))
+    assert props.slack(case, uneven) == pytest.approx(1 / 3)
+    assert props.slack(case, ENTRANTS["drf"]) == 0
+
+
+def test_looking_is_repeatable_and_starts_small() -> None:
+    first, tried = props.look(ENTRANTS["per_server_drf"], "envy", 200, seed=1)
+    second, again = props.look(ENTRANTS["per_server_drf"], "envy", 200, seed=1)
+    assert first is not None
+    assert second is not None
+    assert (first.what, str(first.case), tried) == (second.what, str(second.case), again)
+    other, _ = props.look(ENTRANTS["per_server_drf"], "envy", 200, seed=2)
+    assert other is not None
+    assert str(other.case) != str(first.case)
+
+
+def test_cases_are_written_out() -> None:
+    case = shared([[2, 1], [1, 3]], [[5, 8]], [[4, 6]], [[1, 0]])
+    assert str(case) == "users 4 x (2, 1) 6 x (1, 3); each brings (5, 8), nobody's (1, 0)"
+
+
+def test_in_larger_machines_a_task_is_worth_less() -> None:
+    """Found only where one task of anybody does not forgive everything."""
+    found, _ = props.look(ENTRANTS["drf_by_task"], "keeps", 200)
+    assert found is not None
+    assert found.case.unit.max() < 0.05
+    rng = np.random.default_rng
+    small, large = props.random_shared(rng(1), 3), props.random_shared(rng(1), 3, grain=4)
+    assert (large.block == 4 * small.block).all()
+    assert (large.demands == small.demands).all()
+
+
+def test_random_cases_are_what_they_say() -> None:
+    for case in drawn(40, 2, 6):
+        T, n, m = case.demands.shape
+        assert T == 2
+        assert 2 <= n <= 4
+        assert 1 <= m <= 2
+        assert case.demands.any(axis=2).all()
+        assert (case.block.sum(axis=0) > 0).all()
+        assert len(case.machines) == n * len(case.block) + 1
+        assert (case.tasks == np.round(case.tasks)).all()
+
+
+@pytest.mark.parametrize(("call", "argument"), [
+    (lambda: props.look(ENTRANTS["drf"], "beauty", 3), "property_name"),
+    (lambda: props.look(ENTRANTS["drf"], "envy", 0), "tries"),
+    (lambda: props.random_shared(np.random.default_rng(1), 7), "size"),
+    (lambda: props.random_shared(np.random.default_rng(1), 3, grain=0), "grain"),
+])
+def test_what_cannot_be_asked(call: Callable[[], object], argument: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        call()
+    assert caught.value.argument == argument

@@ -1,0 +1,304 @@
+"""The comparison: what its frames hold, that they are what was measured, and that the guide follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairbook as fb
+from fairbook.claims import claims
+from fairbook.errors import InvalidInput
+from fairbook.properties.compare import ENTRANTS, PROPERTIES, Outcome, Shared
+from fairbook.studies import compare as study
+from fairbook.studies.runs import stream
+
+ONE = "alibaba2017"
+
+
+@cache
+def frame(name: str) -> pd.DataFrame:
+    arguments = {"liars": 2} if name == "lying" else {}
+    return getattr(study, name)(2, traces=ONE, **arguments)
+
+
+def value(table: pd.DataFrame, mechanism: str, measure: str) -> float:
+    found = table[(table["mechanism"] == mechanism) & (table["measure"] == measure)]["mean"]
+    assert len(found) == 1
+    return float(found.iloc[0])
+
+
+# --------------------------------------------------------------------------------------------------------- frames
+
+
+@pytest.mark.parametrize(("name", "measures"), [
+    ("moment", study.MOMENT), ("day", study.DAY), ("lying", ("paying", "gain"))])
+def test_every_mechanism_and_measure_has_a_row(name: str, measures: tuple[str, ...]) -> None:
+    table = frame(name)
+    assert list(table.columns) == ["trace", "mechanism", "measure", "mean", "low", "high", "runs"]
+    keys = list(zip(table["trace"], table["mechanism"], table["measure"]))
+    assert keys == [(ONE, mechanism, measure) for mechanism in study.MECHANISMS for measure in measures]
+    some = table.dropna()
+    assert (some["low"] <= some["mean"]).all()
+    assert (some["mean"] <= some["high"]).all()
+    assert (some["mean"] >= 0).all()
+    of_one = ["utilisation", "envious", "losers", "loss", "placed", "taken", "done", "paying"]
+    parts = some[some["measure"].isin(of_one)]
+    assert (parts["mean"] <= 1 + 1e-9).all()
+
+
+def test_a_run_does_not_change_when_more_are_asked_for() -> None:
+    pd.testing.assert_frame_equal(frame("day"), study.day(2, traces=ONE))
+    first = study.day(1, traces=ONE)
+    assert not first["mean"].equals(frame("day")["mean"])
+    assert not first["mean"].equals(study.day(1, 7, traces=ONE)["mean"])
+
+
+def test_measures_of_one_moment_by_another_way() -> None:
+    """Compute the first run again, by the classes of the chapters and plain sums."""
+    table = study.moment(1, traces=ONE)
+    case = study.instance(stream(study.SEED, 0, study.TRACES.index(ONE), 0), ONE)
+    pool = fb.drf(case.demands[0], capacities=case.total)
+    assert value(table, "drf", "min_share") == pytest.approx(pool.dominant_shares.min())
+    assert value(table, "drf", "sum_share") == pytest.approx(pool.dominant_shares.sum())
+    assert value(table, "drf", "utilisation") == pytest.approx(pool.utilisation.mean())
+    kinds, counts = np.unique(case.machines, axis=0, return_counts=True)
+    placed = fb.drfh(case.demands[0], kinds, counts)
+    for measure in ("min_share", "min_placed"):
+        assert value(table, "drfh", measure) == pytest.approx(placed.dominant_shares.min())
+    rounded = fb.drfh(case.demands[0], kinds, counts, np.floor(pool.tasks))
+    assert value(table, "drf", "placed") == pytest.approx(rounded.dominant_shares.sum() / pool.dominant_shares.sum())
+    assert value(table, "drf", "min_placed") == pytest.approx(rounded.dominant_shares.min())
+    growing = fb.dynamic_drf(case.demands[0] / case.total)
+    assert value(table, "dmfa_srq", "sum_share") == pytest.approx(
+        (growing.tasks_at(12) * (case.demands[0] / case.total).max(axis=1)).sum())
+
+
+def test_what_must_be_so_is_so() -> None:
+    now, day, lies = frame("moment"), frame("day"), frame("lying")
+    same = ["drf", "cbdrf", "karma", "tv_drf_fluid"]  # at one moment, with no past
+    for measure in study.MOMENT:
+        assert [value(now, name, measure) for name in same] == pytest.approx([value(now, "drf", measure)] * 4)
+    for name in same:
+        assert value(now, name, "envious") == value(now, name, "losers") == value(now, name, "loss") == 0
+        assert value(lies, name, "paying") == value(lies, name, "gain") == 0
+    assert value(now, "dmfa_srq", "taken") == 0
+    for name in study.MECHANISMS:
+        if ENTRANTS[name].whole and ENTRANTS[name].places:
+            assert value(now, name, "placed") == 1
+            assert value(now, name, "min_placed") == value(now, name, "min_share")
+        assert value(now, name, "placed") <= 1 + 1e-9
+    assert value(day, "drf", "done") > value(day, "cbdrf", "done")  # what cbDRF gives beyond the need is lost
+
+
+def case_of_two() -> Shared:
+    return Shared(np.array([[[1.0], [2.0]]]), np.array([[9.0, 9.0]]), np.array([[4.0]]), np.array([2.0]),
+                  np.zeros((0, 1)))
+
+
+def test_envy_and_losses_by_hand() -> None:
+    """Each brings 4; A needs 1 and B needs 2, so that alone they run 4 and 2."""
+    case, drf, whole = case_of_two(), ENTRANTS["drf"], ENTRANTS["drf_by_task"]
+    given = Outcome(np.array([[2.0, 3.0]]))
+    assert study._envious(case, given, drf) == 0.5  # A could run 6
+    assert study._losses(case, given, drf) == (0.5, pytest.approx(0.5))
+    assert study._envious(case, given, whole) == 0.5  # less one of B's, 4
+    assert study._losses(case, given, whole) == (0, 0)  # less by two tasks of 1, and one of anybody may be 2
+    worse = Outcome(np.array([[1.0, 3.0]]))
+    assert study._losses(case, worse, whole) == (0.5, pytest.approx(0.75))
+
+
+def test_what_is_placed_by_hand() -> None:
+    case = case_of_two()
+    share, least = study._placed(case, Outcome(np.array([[3.5, 1.5]])), ENTRANTS["drf"])
+    assert share == pytest.approx((3 + 2) / (3.5 + 3))  # rounded down, all of it fits
+    assert least == pytest.approx(2 / 8)
+    assert np.isnan(study._placed(case, Outcome(np.zeros((1, 2))), ENTRANTS["drf"])[0])
+    narrow = Shared(np.array([[[3.0], [3.0]]]), case.tasks, case.block, case.slot, case.extra)
+    share, _ = study._placed(narrow, Outcome(np.array([[1.0, 5 / 3]])), ENTRANTS["drf"])
+    assert share == pytest.approx(2 / (1 + 5 / 3))  # one of 3 on each machine of 4
+
+
+def test_what_is_taken_by_hand() -> None:
+    def halves(case: Shared) -> Outcome:
+        n = case.demands.shape[1]
+        return Outcome(np.full((1, n), 6.0 / n) / case.demands[:, :, 0])
+
+    entrant = study.replace(ENTRANTS["drf"], call=halves)
+    case = case_of_two()
+    assert study._taken(case, entrant, halves(case)) == pytest.approx(0.5)
+
+
+def test_readings_hold_the_comparison_and_its_alternatives() -> None:
+    table = study.readings(3, traces="alibaba_gpu2023")
+    assert set(zip(table["mechanism"], table["reading"])) == {(one[0], one[1]) for one in study.READINGS}
+    now = table[table["measure"] == "min_share"].set_index("reading")["mean"]
+    assert now["amounts in mean machines"] != now["amounts in the trace's units"]
+    assert now.filter(like="a slot").nunique() > 1
+
+
+@pytest.mark.parametrize("trace", study.TRACES)
+def test_instances_are_of_the_trace(trace: str) -> None:
+    case = study.instance(np.random.default_rng(2), trace, users=3, block=2, periods=2, load=1.0)
+    assert case.demands.shape == (2, 3, 3 if trace == "alibaba_gpu2023" else 2)
+    fits = (case.demands[:, :, None] <= case.block * (1 + 1e-9)).all(axis=3).any(axis=2)
+    assert fits.all()
+    assert (case.machines[:2] == case.machines[2:4]).all()
+    full = study.instance(np.random.default_rng(2), trace, users=3, block=2)
+    assert (full.tasks[0, :, None] * full.demands[0] > full.total).any(axis=1).all()  # more than fits
+
+
+def test_the_load_is_what_is_asked_for() -> None:
+    asked = [float((case.tasks * case.unit).sum(axis=1).mean())
+             for case in (study.instance(np.random.default_rng(k), ONE, periods=20, load=0.5) for k in range(8))]
+    assert np.mean(asked) == pytest.approx(0.5, rel=0.15)
+
+
+# --------------------------------------------------------------------------------------------------------- matrix
+
+
+@cache
+def matrix() -> pd.DataFrame:
+    return study.matrix(4)
+
+
+def ledger(**verdicts: str) -> pd.DataFrame:
+    return pd.DataFrame([{"id": one, "verdict": verdicts.get(one.replace(".", "__"), "holds")}
+                         for one in sorted(set(study.EVIDENCE.values()))])
+
+
+def test_every_cell_is_computed() -> None:
+    table = matrix()
+    assert list(zip(table["mechanism"], table["property"])) == [
+        (mechanism, name) for mechanism in study.MECHANISMS for name in PROPERTIES]
+    assert (table["witness"].ne("") == table["found"]).all()
+    assert (table.loc[~table["found"], "tried"] == 4).all()
+    assert table["found"].any()
+
+
+def test_evidence_names_registered_claims_that_are_proved_or_refuted() -> None:
+    known = claims()
+    assert set(study.EVIDENCE.values()) <= set(known)
+    for (mechanism, name), one in study.EVIDENCE.items():
+        assert mechanism in ENTRANTS
+        assert name in PROPERTIES
+        assert name != "remembers"
+        assert known[one].proof or known[one].kind != "figure", one
+
+
+def test_verdicts_of_cells() -> None:
+    table = matrix().assign(found=False)
+    some = {("drf", "envy"): True, ("drf", "remembers"): True}
+    table["found"] = [some.get(key, False) for key in zip(table["mechanism"], table["property"])]
+    refuted = study.EVIDENCE["dmfa_srq", "sharing"].replace(".", "__")
+    told = study.cells(table, ledger(**{refuted: "refuted"})).set_index(["mechanism", "property"])
+    assert told.loc[("drf", "envy"), ["verdict", "contradicts"]].tolist() == ["fails", True]
+    assert told.loc[("dmfa_srq", "sharing"), ["verdict", "contradicts"]].tolist() == ["fails", False]
+    assert told.loc[("drf", "lies"), ["verdict", "contradicts"]].tolist() == ["holds", False]
+    assert told.loc[("tv_drf", "envy"), "verdict"] == "not broken"
+    assert told.loc[("drf", "remembers"), "verdict"] == "seen"
+    assert told.loc[("karma", "remembers"), "verdict"] == "not seen"
+    assert told["contradicts"].sum() == 1
+    undecided = study.EVIDENCE["drf", "lies"].replace(".", "__")
+    told = study.cells(table, ledger(**{undecided: "undetermined"})).set_index(["mechanism", "property"])
+    assert told.loc[("drf", "lies"), "verdict"] == "not broken"
+
+
+def test_search_and_claims_do_not_contradict_each_other() -> None:
+    """Whatever verdicts are stored now, though sources may have changed since."""
+    known = pd.concat([fb.results.load(f"{paper}/ledger", check=False)
+                       for paper in sorted({one.split(".")[0] for one in study.EVIDENCE.values()})])
+    table = fb.results.load("compare/matrix", check=False)
+    told = study.cells(table, known)
+    assert len(told) == len(ENTRANTS) * len(PROPERTIES)
+    assert not told["contradicts"].any()
+
+
+def test_the_sheet_leads_to_proofs_and_witnesses() -> None:
+    told = study.cells(matrix(), ledger())
+    sheet = study.sheet(told, dict.fromkeys(study.EVIDENCE.values(), "thm-x"))
+    assert list(sheet.columns) == ["mechanism", *study.HEADS.values()]
+    assert list(sheet["mechanism"]) == [one.label for one in ENTRANTS.values()]
+    assert sheet.loc[5, "fits"] == "{ref}`fails <witness-drf_by_task>`"
+    assert sheet.loc[0, "envy"] == "{prf:ref}`proved <thm-x>`"
+    assert sheet.loc[0, "memory"] == "{ref}`not seen <witness-drf>`"
+    assert study.sheet(told, {}).loc[0, "envy"] == "{ref}`holds <witness-drf>`"
+    text = study.accounts(told)
+    assert text.count(":::{dropdown}") == len(ENTRANTS)
+    assert all(f":name: witness-{name}\n" in text for name in ENTRANTS)
+    for one in told[told["found"]].itertuples():
+        assert f"Instance {one.tried}: {one.witness}. There: {one.case}." in text
+
+
+# ---------------------------------------------------------------------------------------------------------- guide
+
+
+def told(found: set[tuple[str, str]]) -> pd.DataFrame:
+    rows = [{"mechanism": mechanism, "property": name, "found": (mechanism, name) in found}
+            for mechanism in study.MECHANISMS for name in PROPERTIES]
+    return study.cells(pd.DataFrame(rows), ledger())
+
+
+def measured(**values: float) -> pd.DataFrame:
+    """Make up means: 0.5 but for those given as mechanism__measure."""
+    names = {*study.MOMENT, *study.DAY, "paying", "gain"}
+    return pd.DataFrame([{"trace": trace, "mechanism": mechanism, "measure": measure,
+                          "mean": values.get(f"{mechanism}__{measure}", 0.5)}
+                         for trace in study.TRACES for mechanism in study.MECHANISMS for measure in sorted(names)])
+
+
+def guided(found: set[tuple[str, str]], **values: float) -> pd.DataFrame:
+    table = measured(**values)
+    return study.guide(told(found), table, table, table)
+
+
+def test_the_guide_follows_the_numbers() -> None:
+    broken = {(name, "places") for name in study.MECHANISMS if not name.startswith(("gdrf", "mdrf", "tv_drf"))}
+    broken |= {("tv_drf_fluid", "places")}
+    row = next(k for k, need in enumerate(study.NEEDS) if need.must == ("places", "sharing"))
+    assert guided(broken).loc[row, ["left", "best"]].tolist() == [3, "gdrf, mdrf, tv_drf"]
+    assert guided(broken, mdrf__min_share=0.6).loc[row, ["best", "value"]].tolist() == ["mdrf", pytest.approx(0.6)]
+    assert guided(broken, mdrf__min_share=0.504).loc[row, "best"] == "mdrf, gdrf, tv_drf"
+    assert guided(broken, mdrf__min_share=0.4).loc[row, "best"] == "gdrf, tv_drf"
+    # a witness counts for more than a number
+    assert guided(broken | {("mdrf", "sharing")}, mdrf__min_share=0.6).loc[row, "best"] == "gdrf, tv_drf"
+
+
+def test_the_guide_takes_the_least_where_little_is_wanted() -> None:
+    row = next(k for k, need in enumerate(study.NEEDS) if need.measure == "gain")
+    assert guided(set(), drfh__gain=0.2, gdrf__gain=0.201).loc[row, ["best", "value"]].tolist() == [
+        "drfh, gdrf", pytest.approx(0.2)]
+
+
+def test_the_guide_says_when_nothing_is_left() -> None:
+    none = guided({(name, "places") for name in study.MECHANISMS})
+    rows = [k for k, need in enumerate(study.NEEDS) if "places" in need.must]
+    assert (none.loc[rows, "left"] == 0).all()
+    assert (none.loc[rows, "best"] == "").all()
+    memory = next(k for k, need in enumerate(study.NEEDS) if need.must == ("remembers",))
+    assert guided(set()).loc[memory, "left"] == 0
+    assert guided({("karma", "remembers")}).loc[memory, "best"] == "karma"
+
+
+def test_needs_ask_for_what_is_computed() -> None:
+    for need in study.NEEDS:
+        assert set(need.must) <= set(PROPERTIES)
+        assert need.measure in {"moment": study.MOMENT, "day": study.DAY, "lying": ("paying", "gain")}[need.table]
+
+
+@pytest.mark.parametrize(("call", "argument"), [
+    (lambda: study.moment(0), "runs"),
+    (lambda: study.day(1, traces="azure"), "traces"),
+    (lambda: study.lying(1, liars=13), "liars"),
+    (lambda: study.instance(np.random.default_rng(1), ONE, users=0), "users"),
+    (lambda: study.instance(np.random.default_rng(1), ONE, load=-1.0), "load"),
+    (lambda: study.matrix(0), "tries"),
+    (lambda: study.readings(0), "runs"),
+])
+def test_what_cannot_be_asked(call: Callable[[], object], argument: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        call()
+    assert caught.value.argument == argument
