@@ -35,7 +35,7 @@ from fairbook.errors import InvalidInput, MissingDependency, StaleResult
 from fairbook.studies import dmfa_srq, gdrf
 from fairbook.sweeps import checkpoint, decode, encode, sweep
 from tests.commands import refused, runner
-from tests.slow_runs import computed, counted, process, table
+from tests.slow_runs import computed, counted, go_on, process, table
 from tests.strategies import FEW, REPEATABLE
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -401,6 +401,7 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path, counts: Path) -> No
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     before = len(computed(counts))
+    go_on(counts)
     with checkpoint(kept):  # the lock died with the process
         held = journal(kept).read_bytes()
         resumed = table(counts, 60)
@@ -422,6 +423,7 @@ def test_an_interrupted_sweep_over_processes_goes_on(tmp_path: Path, counts: Pat
     held = journal(kept).read_bytes()
     assert held.endswith(b"\n")
     before = len(computed(counts))
+    go_on(counts)
     with checkpoint(kept):
         resumed = table(counts, 60)
     assert len(computed(counts)) == before + 60 - (held.count(b"\n") - 1)
@@ -617,6 +619,7 @@ def test_a_worker_that_dies_costs_nothing(dask: Cluster, tmp_path: Path, counts:
             while len(computed(counts)) < 10:
                 time.sleep(0.01)
             dask.workers[0].kill()
+            go_on(counts)
 
         killer = Thread(target=kill)
         killer.start()
