@@ -76,6 +76,8 @@ def test_version_and_help_of_every_command(run: Run) -> None:
         assert (code, err) == (0, "")
         assert command == ["traces", "show"] or "examples:" in text
     assert all(rule.about in run("allocate", "--help")[1] for rule in RULES.values())
+    for command in (["cluster"], ["phases"], ["periods"], ["traces", "show"]):
+        assert "--progress" not in run(*command, "--help")[1]  # they draw no bars
 
 
 def test_examples_of_the_help_are_understood() -> None:
