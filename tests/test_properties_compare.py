@@ -391,12 +391,31 @@ def test_random_cases_are_what_they_say() -> None:
         assert (case.block.sum(axis=0) > 0).all()
         assert len(case.machines) == n * len(case.block) + 1
         assert (case.tasks == np.round(case.tasks)).all()
+    large = drawn(40, 2, 7)
+    assert max(case.demands.shape[1] for case in large) == 6
+    assert max(case.demands.shape[2] for case in large) == 3
+    assert max(len(case.block) for case in large) == 4
+
+
+def test_tv_drf_in_whole_tasks_may_leave_a_user_below_its_own_machines() -> None:
+    """Found with three users and two machines each; all numbers by hand."""
+    demands = np.array([[[5.0, 5], [6, 1], [5, 6]]])
+    case = Shared(demands, np.array([[59.0, 49, 59]]), np.array([[35.0, 70], [35, 45]]), np.array([6.0, 6]),
+                  np.zeros((0, 2)))
+    given = ENTRANTS["tv_drf"].call(case)
+    assert given.placed is not None
+    assert (given.placed[0] @ demands[0] <= case.machines).all()
+    alone = 35 // 5 + min(35 // 5, 45 // 6)  # of (5, 6) on (35, 70), and on (35, 45)
+    assert alone == 14
+    lost = (alone - given.tasks[0, 2]) * 5 / 210  # three blocks hold 210 of the first resource
+    assert lost > 6 / 210  # more than the largest task of anybody
+    assert PROPERTIES["sharing"].check(case, ENTRANTS["tv_drf"]) == "user 2 runs 12 tasks, alone 14"
 
 
 @pytest.mark.parametrize(("call", "argument"), [
     (lambda: props.look(ENTRANTS["drf"], "beauty", 3), "property_name"),
     (lambda: props.look(ENTRANTS["drf"], "envy", 0), "tries"),
-    (lambda: props.random_shared(np.random.default_rng(1), 7), "size"),
+    (lambda: props.random_shared(np.random.default_rng(1), 8), "size"),
     (lambda: props.random_shared(np.random.default_rng(1), 3, grain=0), "grain"),
 ])
 def test_what_cannot_be_asked(call: Callable[[], object], argument: str) -> None:

@@ -271,6 +271,15 @@ def test_the_guide_takes_the_least_where_little_is_wanted() -> None:
     row = next(k for k, need in enumerate(study.NEEDS) if need.measure == "gain")
     assert guided(set(), drfh__gain=0.2, gdrf__gain=0.201).loc[row, ["best", "value"]].tolist() == [
         "drfh, gdrf", pytest.approx(0.2)]
+    # no part of nothing is near it, a thousandth is
+    assert guided(set(), drfh__gain=0, gdrf__gain=0.0009, mdrf__gain=0.0011).loc[row, "best"] == "drfh, gdrf"
+
+
+def test_a_gain_counts_however_little_it_is() -> None:
+    """Lies that pay by more than one task of anybody are few, and most of what lies bring lies below that."""
+    table = frame("lying")
+    assert any(value(table, name, "gain") > 0 == value(table, name, "paying") for name in study.MECHANISMS
+               if ENTRANTS[name].whole)
 
 
 def test_the_guide_says_when_nothing_is_left() -> None:

@@ -548,13 +548,17 @@ def random_shared(rng: np.random.Generator, size: int, periods: int = 1, grain: 
     Parameters
     ----------
     size : int
-        1 to 6: how large its numbers may get; 2 users, up to 4 where it is larger.
+        1 to 7: how large its numbers may get; 2 users with one or two machines and one or two resources, up to 4 users
+        where it is larger, and with 7 up to 6 users, 4 machines each and 3 resources: what goes wrong between machines
+        or racks needs some of them.
     periods : int
     grain : int
         How many times larger machines are: the larger, the less one task is worth.
     """
-    size, grain = as_whole(size, "size", 1, 6), as_whole(grain, "grain", 1)
-    n, m, b = int(rng.integers(2, 3 + size // 3)), int(rng.integers(1, 3)), int(rng.integers(1, 2 + (size > 1)))
+    size, grain = as_whole(size, "size", 1, 7), as_whole(grain, "grain", 1)
+    most_users, most_resources, most_machines = (6, 3, 4) if size == 7 else (2 + size // 3, 2, 1 + (size > 1))
+    n, m = int(rng.integers(2, most_users + 1)), int(rng.integers(1, most_resources + 1))
+    b = int(rng.integers(1, most_machines + 1))
     while True:
         demands = rng.integers(0, 2 + size, size=(periods, n, m)).astype(float)
         block = rng.integers(0, 4 * size + 1, size=(b, m)).astype(float)
@@ -606,5 +610,6 @@ def _cases(tries: int, asked: Property, seed: int, whole: bool) -> Iterator[Shar
         rng = np.random.default_rng([seed, number])
         # where a task is a large part of all, "up to one task" forgives everything
         grain = 1 + number % 8 if whole and asked.name != "places" else 1
-        case = random_shared(rng, 1 + 6 * number // tries, asked.periods, grain)
+        # the first half grows step by step, the second is as large as it gets
+        case = random_shared(rng, min(1 + 12 * number // tries, 7), asked.periods, grain)
         yield case if asked.name == "more" else replace(case, extra=case.extra[:0])

@@ -215,7 +215,7 @@ def _one_day(rng: np.random.Generator, trace: str, load: float) -> FloatArray:
 
 
 def _one_lying(rng: np.random.Generator, trace: str, liars: int) -> FloatArray:
-    """Let some users lie one at a time, shape (mechanisms, liars): the best lie's gain as a part of the truth."""
+    """Let some users lie one at a time, shape (mechanisms, liars, 2): whether it pays, and what the best lie brings."""
     case = instance(rng, trace)
     who = rng.choice(case.demands.shape[1], liars, replace=False)
     rows = []
@@ -225,7 +225,8 @@ def _one_lying(rng: np.random.Generator, trace: str, liars: int) -> FloatArray:
         for i in who.tolist():
             unit = float(case.unit[0, i])
             truth, gained = honest[i] * unit, float(best_lie(case, entrant, i, honest[i:i + 1])[0][0]) * unit
-            gains.append((gained - truth) / max(truth, unit) if less(truth, gained, slack(case, entrant)) else 0.0)
+            pays = less(truth, gained, slack(case, entrant))
+            gains.append([float(pays), (gained - truth) / max(truth, unit) if less(truth, gained) else 0.0])
         rows.append(gains)
     return np.array(rows)
 
@@ -323,8 +324,8 @@ def lying(runs: int = 30, seed: int = SEED, *, traces: str | Sequence[str] = TRA
     -------
     DataFrame
         As :func:`moment`; measures ``paying`` (part of those who tried who found a lie that pays; whole tasks: by more
-        than one of anybody) and ``gain`` (what the best lie brings, as a part of the tasks with the truth, 0 where none
-        pays).
+        than one of anybody) and ``gain`` (what the best lie brings, however little, as a part of the tasks with the
+        truth, 0 where none brings anything).
 
     Notes
     -----
@@ -334,10 +335,9 @@ def lying(runs: int = 30, seed: int = SEED, *, traces: str | Sequence[str] = TRA
     runs, liars = as_whole(runs, "runs", 1), as_whole(liars, "liars", 1, _USERS)
     rows: list[dict[str, Any]] = []
     for trace in choices(traces, "traces", TRACES):
-        gains = np.stack(repeat(_one_lying, runs, seed=seed, key=(2, TRACES.index(trace)), progress=progress,
+        found = np.stack(repeat(_one_lying, runs, seed=seed, key=(2, TRACES.index(trace)), progress=progress,
                                 label=f"lies, {trace}", trace=trace, liars=liars))
-        values = np.stack([(gains > 0).mean(axis=2), gains.mean(axis=2)], axis=2)
-        rows += _rows(trace, ("paying", "gain"), values)
+        rows += _rows(trace, ("paying", "gain"), found.mean(axis=2))
     return pd.DataFrame(rows)
 
 
@@ -552,6 +552,8 @@ NEEDS: tuple[Need, ...] = (
     Need("demands change, who was idle is to have more later", ("remembers",), "day", "min_share"),
     Need("the same, in whole tasks on machines", ("remembers", "places"), "day", "min_share"),
     Need("whole tasks on machines, nobody below its own machines", ("places", "sharing"), "moment", "min_share"),
+    Need("whole tasks on machines, nothing idle, losses against the own machines are to be small",
+         ("places", "waste"), "moment", "loss", True),
     Need("whole tasks on machines, nothing idle", ("places", "waste"), "moment", "sum_share"),
     Need("whole tasks on machines, nothing idle, arrivals are to take little back", ("places", "waste"), "moment",
          "taken", True),
@@ -560,7 +562,7 @@ NEEDS: tuple[Need, ...] = (
 
 
 def guide(cells: pd.DataFrame, moment: pd.DataFrame, day: pd.DataFrame, lying: pd.DataFrame, *,
-          near: float = 0.01) -> pd.DataFrame:
+          near: float = 0.01, hair: float = 0.001) -> pd.DataFrame:
     """Choose mechanisms by what must hold and what they measured: first the matrix, then the means over the traces.
 
     Parameters
@@ -569,14 +571,16 @@ def guide(cells: pd.DataFrame, moment: pd.DataFrame, day: pd.DataFrame, lying: p
         From the functions of these names.
     near : float
         How far, as a part, a mechanism may be from the best and still be named.
+    hair : float
+        How far it may be besides, whatever the best is, where the measure is to be small.
 
     Returns
     -------
     DataFrame
         One row a need of :data:`NEEDS`: ``situation``, ``must``, ``measure``, ``least`` (whether it is to be small),
         ``left`` (number of mechanisms that nothing is known against), ``best`` (those of them within ``near`` of the
-        largest, or smallest, mean of the measure over the traces, the best first; empty where none is left), ``value``
-        (that mean).
+        largest, or within ``near`` and ``hair`` of the smallest, mean of the measure over the traces, the best first;
+        empty where none is left), ``value`` (that mean).
     """
     kept = cells[cells["verdict"].isin(["holds", "not broken", "seen"])]
     good = set(zip(kept["mechanism"], kept["property"]))
@@ -587,7 +591,7 @@ def guide(cells: pd.DataFrame, moment: pd.DataFrame, day: pd.DataFrame, lying: p
         frame = tables[need.table]
         values = frame[frame["measure"] == need.measure].groupby("mechanism")["mean"].mean().loc[left]
         top = values.min() if need.least else values.max()
-        close = values <= top * (1 + near) if need.least else values >= top * (1 - near)
+        close = values <= top * (1 + near) + hair if need.least else values >= top * (1 - near)
         best = values[close].sort_values(ascending=need.least, kind="stable")
         rows.append({"situation": need.situation, "must": ", ".join(need.must), "measure": need.measure,
                      "least": need.least, "left": len(left), "best": ", ".join(best.index), "value": top})
