@@ -31,8 +31,10 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache, cached_property, partial
+from importlib.machinery import SourceFileLoader
 from importlib.metadata import version
 from pathlib import Path
+from types import CellType, CodeType, ModuleType
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -41,6 +43,7 @@ from joblib import Parallel, delayed, parallel_config
 from joblib.parallel import get_active_backend
 from tqdm import tqdm
 
+from fairbook import results
 from fairbook.errors import InvalidInput, MissingDependency, StaleResult
 from fairbook.results import edited_sources, source_hash
 from fairbook.traces._paths import data_path
@@ -253,17 +256,57 @@ def _conditions(modules: tuple[str, ...]) -> dict[str, str]:
     Modules of fairbook count as :func:`fairbook.results.source_hash` sees them. What else there is may import anything:
     with it all of fairbook counts, byte by byte. Looked at once: what is edited later, this process does not run.
     """
-    edited = sorted({one for name in modules for one in edited_sources(name)})
+    own = {name for name in modules if name.split(".")[0] == "fairbook"}
+    whole = own != set(modules) or not own
+    edited = sorted({one for name in own for one in edited_sources(name)})
+    if whole:
+        edited = [str(path.relative_to(_PACKAGE.parent)) for path in sorted(_PACKAGE.glob("**/*.py"))
+                  if path.stat().st_mtime > results._STARTED]
     if edited:
         raise StaleResult(f"{', '.join(edited)} changed after this process had started; start it again")
-    own = {name for name in modules if name.split(".")[0] == "fairbook"}
     found = {f"source of {name}": source_hash(name) for name in sorted(own)}
-    if own != set(modules) or not own:
+    if whole:
         found["source of fairbook"] = _hash_of_files(str(_PACKAGE), "**/*.py")
     found["data"] = _hash_of_files(str(data_path("README.md").parent), "*.[cj]s*")
     found |= {package: version(package) for package in _COMPUTING}
     found["python"] = ".".join(platform.python_version_tuple()[:2])
     return found | {"machine": platform.machine()}
+
+
+def _other_sources(modules: tuple[str, ...]) -> dict[str, str]:
+    """Hash the files of modules that are none of fairbook's. Not looked at once: such a module may be reloaded."""
+    found = {}
+    for name in modules:
+        module = sys.modules.get(name)
+        file = getattr(module, "__file__", None)
+        if module is not None and file and name.split(".")[0] != "fairbook" and Path(file).is_file():
+            source = Path(file).read_bytes()
+            _check_loaded(module, name, source)
+            found[f"source of {name}"] = hashlib.sha256(source).hexdigest()[:16]
+    return found
+
+
+def _check_loaded(module: ModuleType, name: str, source: bytes) -> None:
+    """Refuse a file that was edited after this process had read it: the process runs what is no longer there."""
+    if type(getattr(module, "__loader__", None)) is not SourceFileLoader:
+        return
+    waiting: list[Any] = []
+    with suppress(SyntaxError, ValueError):  # half an edit is one as well
+        waiting.append(compile(source, name, "exec", dont_inherit=True))
+    written: set[CodeType] = set()
+    while waiting:
+        code = waiting.pop()
+        if isinstance(code, CodeType):
+            written.add(code)
+            waiting += code.co_consts
+    values = list(vars(module).values())
+    values += [one for kind in values if inspect.isclass(kind) and kind.__module__ == name
+               for one in vars(kind).values()]
+    for value in values:
+        code = getattr(getattr(value, "__wrapped__", value), "__code__", None)
+        if isinstance(code, CodeType) and getattr(value, "__module__", None) == name and code not in written \
+                and Path(code.co_filename).name == Path(str(module.__file__)).name:
+            raise StaleResult(f"{module.__file__} changed after this process had read it; start it again")
 
 
 class _Fingerprint:
@@ -294,18 +337,24 @@ class _Fingerprint:
                 self.add(one, f"{where}[{name!r}]")
         elif kind in (set, frozenset):
             self._head(kind.__name__, *sorted(encode(one) for one in value))
-        elif isinstance(value, np.ndarray) and _is_plain(value.dtype):
-            self._head("array", value.dtype.str, value.shape)  # also where joblib maps a large one into memory
+        elif kind in (np.ndarray, np.memmap) and _is_plain(value.dtype):
+            # joblib maps a large one into memory; the order decides in which order sums are taken
+            order = value.flags.f_contiguous and not value.flags.c_contiguous
+            self._head("array", value.dtype.str, value.shape, order)
             self.hash.update(np.ascontiguousarray(value).tobytes())
         elif isinstance(value, partial):
             self._head("partial")
             self.add([value.func, value.args, value.keywords], where)
-        elif inspect.ismethod(value):
+        elif inspect.ismethod(value) or (
+            inspect.isbuiltin(value) and not isinstance(value.__self__, ModuleType | None)
+        ):
             self._head("method", value.__name__)
             self.add(value.__self__, where)
         elif inspect.isfunction(value) or inspect.isbuiltin(value) or isinstance(value, type):
             self._code(value, where)
-        elif isinstance(value, np.ufunc):
+        elif isinstance(value, np.ufunc) and any(
+            getattr(sys.modules.get(room), value.__name__, None) is value for room in ("numpy", "scipy.special")
+        ):
             self._head("ufunc", value.__name__)
         elif isinstance(value, np.random.Generator):
             self._head("generator")
@@ -328,21 +377,35 @@ class _Fingerprint:
             return
         self._within.add(id(value))
         self._modules.add(module)
-        if module.split(".")[0] == "fairbook" or inspect.isbuiltin(value):
-            pass  # its module counts as a whole, or the version of Python
-        elif (file := getattr(sys.modules.get(module), "__file__", None)) and Path(file).is_file():
-            self.hash.update(Path(file).read_bytes())
+        if inspect.isbuiltin(value) or module in sys.builtin_module_names or _has_file(module):
+            pass  # the file counts as a whole, or the version of Python
         else:  # typed into a notebook
             try:
                 self._head(inspect.getsource(value))
             except (OSError, TypeError):
                 raise InvalidInput(where, "must be a function whose source can be read", value) from None
+            self._called(value, where)
         if inspect.isfunction(value):
-            # functions made by one line of code differ in what they hold
-            self._head(value.__code__.co_firstlineno)
-            held = [cell.cell_contents for cell in value.__closure__ or ()]
+            # functions made by one line of code differ in their place on it, or in what they hold
+            self._head(value.__code__.co_firstlineno, list(value.__code__.co_positions()))
+            held = [cell.cell_contents for cell in value.__closure__ or () if cell != CellType()]
             self.add([held, value.__defaults__, value.__kwdefaults__], f"what {where} holds")
         self._within.discard(id(value))
+
+    def _called(self, value: Any, where: str) -> None:
+        """Add the other functions of a notebook that one of its functions names."""
+        names: set[str] = set()
+        waiting = [getattr(value, "__code__", None)]
+        while waiting:
+            code = waiting.pop()
+            if isinstance(code, CodeType):
+                names.update(code.co_names)
+                waiting += code.co_consts
+        for name in sorted(names):
+            other = getattr(value, "__globals__", {}).get(name)
+            if inspect.isfunction(other) and other.__module__ == value.__module__:
+                self._head(name)
+                self._code(other, f"{name} in {where}")
 
     def _fields(self, value: Any, where: str) -> None:
         kind = type(value)
@@ -357,9 +420,18 @@ class _Fingerprint:
             raise InvalidInput(where, "must be plain data, a function or a dataclass where there is a checkpoint", kind)
         self._head("object", kind.__module__, kind.__qualname__)
         self._modules.add(kind.__module__)
+        if not _has_file(kind.__module__):  # typed into a notebook; what dataclass() wrote has no source
+            for one in vars(kind).values():
+                if inspect.isfunction(one) and one.__code__.co_filename != "<string>":
+                    self._code(one, where)
         for name, one in fields.items():
             self._head(name)
             self.add(one, f"{where}.{name}")
+
+
+def _has_file(module: str) -> bool:
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return file is not None and Path(file).is_file()
 
 
 def _identified(call: Callable[..., Any], about: Mapping[str, Any] | None) -> _Fingerprint:
@@ -475,7 +547,7 @@ class Checkpoint:
     """A folder of journals that this process alone writes; made by :func:`checkpoint`."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder, self.process = folder, os.getpid()
         self._open: dict[str, _Journal] = {}
         self._used: set[Path] = set()
         self._lock = threading.Lock()
@@ -483,7 +555,7 @@ class Checkpoint:
     @contextmanager
     def _journal(self, call: Callable[..., Any], about: Mapping[str, Any] | None) -> Iterator[_Journal]:
         identified = _identified(call, about)
-        conditions = _conditions(identified.modules)
+        conditions = _conditions(identified.modules) | _other_sources(identified.modules)
         identified.add(conditions, "conditions")
         key = identified.hash.hexdigest()[:32]
         path = self.folder / f"{key}.journal"
@@ -554,8 +626,9 @@ def checkpoint(folder: str | os.PathLike[str]) -> Iterator[Checkpoint]:
     warning, and their jobs run again. Measured with results of 100 floats: some 20 us a result to write, 15 us to read.
 
     The journal belongs to the function (with all modules of fairbook that it imports; of a function of your own the
-    file it stands in), its arguments, the data of fairbook, the versions of Python, numpy, scipy, pandas and numba and
-    the kind of processor. What else your own function depends on, name in ``about``.
+    file it stands in; typed into a notebook, the functions there that it calls), its arguments, the data of fairbook,
+    the versions of Python, numpy, scipy, pandas and numba and the kind of processor. What else your own function
+    depends on, name in ``about``. A process that is forked from this one writes no journal.
 
     Examples
     --------
@@ -603,16 +676,20 @@ def _is_dask(backend: Any) -> bool:
 
 
 @cache
-def _differences(modules: tuple[str, ...], expected: tuple[tuple[str, str], ...]) -> str:
+def _differences(
+    modules: tuple[str, ...], expected: tuple[tuple[str, str], ...], sources: tuple[tuple[str, str], ...]
+) -> str:
     here = _conditions(modules)
-    return ", ".join(f"{name} ({here.get(name)}, not {there})" for name, there in expected if here.get(name) != there)
+    found = [(name, here.get(name), there) for name, there in expected]
+    others = _other_sources(modules)  # where a module is not loaded, its function came with its source
+    found += [(name, others.get(name, there), there) for name, there in sources]
+    return ", ".join(f"{name} ({one}, not {there})" for name, one, there in found if one != there)
 
 
 def _elsewhere(call: Callable[[Any], Any], at: int, job: Any, expected: Any) -> tuple[int, Any]:
     """Run a job where it was sent, but only if what is there would compute the same."""
     if expected is not None:
-        modules, conditions = expected
-        differ = _differences(modules, conditions)
+        differ = _differences(*expected)
         if differ:
             raise StaleResult(f"a worker on {socket.gethostname()} differs from who sent it the job in {differ}")
     return at, call(job)
@@ -629,8 +706,9 @@ def _arrivals(
     expected = None
     # a process that starts now may load sources that were edited since this one started
     if _is_dask(backend) or _CHECKPOINT.get() is not None:
-        modules = _identified(call, about).modules
-        expected = modules, tuple(_conditions(modules).items())
+        # what a script defines is sent along with its source
+        modules = tuple(name for name in _identified(call, about).modules if name != "__main__")
+        expected = modules, tuple(_conditions(modules).items()), tuple(_other_sources(modules).items())
     # a few backends only tell when all is done
     how = "generator_unordered" if getattr(backend, "supports_return_generator", False) else "list"
     arrived = Parallel(n_jobs=workers, return_as=how)(delayed(_elsewhere)(call, at, job, expected) for at, job in todo)
@@ -698,7 +776,7 @@ def sweep(
         raise InvalidInput("workers", "must be a whole number of at least 1, or None", workers)
     listed = list(jobs)
     place = _CHECKPOINT.get()
-    if place is None:
+    if place is None or place.process != os.getpid():  # a forked child does not write into its parent's journals
         return _collected(call, listed, None, [], about, workers, progress, label)
     names: list[Hashable] = []
     for at, job in enumerate(listed):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import matplotlib
@@ -26,13 +28,12 @@ ROOT = Path(__file__).resolve().parents[1]
 os.environ.update(execute.ENVIRONMENT)
 matplotlib.use("Agg")
 
-NEED_THE_BOOK = {
-    "test_accessibility.py",
-    "test_book_build.py",
-    "test_claims_page.py",
-    "test_pages_in_browser.py",
-    "test_pdf.py",
-}
+#: Files whose checks share what is dear to make: archives, a cluster, tables, drawings. Two workers would make two.
+SHARE = {
+    "test_figures.py", "test_figures_cbdrf.py", "test_figures_compare.py", "test_figures_gdrf.py",
+    "test_figures_tv_drf.py", "test_figures_virtual_cluster.py", "test_notebooks_guard.py", "test_package.py",
+    "test_studies_compare.py", "test_studies_gdrf.py", "test_studies_virtual_cluster.py", "test_sweeps.py",
+}  # fmt: skip
 
 # Compiled kernels start from nothing: a cached caller does not notice that a kernel in another file has changed.
 _NUMBA_CACHE = None
@@ -47,12 +48,23 @@ def pytest_unconfigure() -> None:
         shutil.rmtree(_NUMBA_CACHE, ignore_errors=True)
 
 
+@cache
+def needs_the_book(file: str) -> bool:
+    """Tell whether a file has a check that asks for the built book, which takes a minute to build."""
+    path = ROOT / file
+    return path.parent == Path(__file__).parent and bool(
+        re.search(r"\b(book: Book|visited: )", path.read_text(encoding="utf8"))
+    )
+
+
 class KeepTogether(LoadScopeScheduling):
-    """Deal out checks one by one, but keep on one worker the cells of a notebook, and all that needs the built book."""
+    """Deal out checks one by one, but keep on one worker what shares something that takes long to make."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
-        return file if file.endswith(".ipynb") else "the built book" if Path(file).name in NEED_THE_BOOK else nodeid
+        if needs_the_book(file):
+            return "the built book"
+        return file if file.endswith(".ipynb") or Path(file).name in SHARE else nodeid
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> KeepTogether:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import os
 import re
 import subprocess
 import sys
@@ -24,6 +25,9 @@ from matplotlib.transforms import Bbox
 from fairbook.figures import style
 
 ROOT = Path(__file__).resolve().parents[1]
+#: What a caller may have set, and no drawing may show.
+ODD = {"lines.linewidth": 9, "font.size": 20, "legend.frameon": True, "axes.grid": False, "svg.hashsalt": "x",
+       "axes.facecolor": "black", "axes.labelsize": 30, "patch.linewidth": 5, "xtick.labelsize": 3}
 
 
 class Drawings:
@@ -80,24 +84,30 @@ class Drawings:
         assert plt.get_fignums() == []
         assert dict(mpl.rcParams) == before
 
+    def same_with_other_settings(self, names: Sequence[str]) -> None:
+        """Check that the settings of the caller neither count nor change."""
+        plain = {name: self.svg(name) for name in names}
+        with mpl.rc_context(ODD):
+            before = dict(mpl.rcParams)
+            assert {name: self.calls[name]()._repr_svg_() for name in names} == plain
+            assert dict(mpl.rcParams) == before
+
     def same_elsewhere(self, module: str, names: Sequence[str]) -> None:
-        """Check that another process with other settings draws the same bytes by ``svg`` of a module of checks."""
+        """Check that another process, whose sets have another order, draws the same bytes by ``svg`` of a module."""
         script = (
             "import sys, hashlib, matplotlib as mpl\n"
             "mpl.use('svg')\n"
-            "mpl.rcParams.update({'lines.linewidth': 9, 'font.size': 20, 'legend.frameon': True, 'axes.grid': False,\n"
-            "    'svg.hashsalt': 'x', 'axes.facecolor': 'black', 'axes.labelsize': 30, 'patch.linewidth': 5})\n"
             f"from {module} import svg\n"
             "for name in sys.argv[1:]:\n"
             "    print(name, hashlib.sha256(svg(name).encode()).hexdigest())\n"
         )
         done = subprocess.run(
-            [sys.executable, "-c", script, *names], cwd=ROOT, capture_output=True, text=True, timeout=300
-        )
+            [sys.executable, "-c", script, *names],
+            cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": "1"}, capture_output=True, text=True, timeout=300,
+        )  # fmt: skip
         assert done.returncode == 0, done.stderr
         found = dict(line.split() for line in done.stdout.splitlines())
         assert found == {name: hashlib.sha256(self.svg(name).encode()).hexdigest() for name in names}
-
 
     def words_fit(self, name: str, texts: Collection[Text] | None = None) -> None:
         """Check that no text is cut off, small, on another or under a legend; of ``texts`` if not of all."""

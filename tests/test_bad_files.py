@@ -274,8 +274,8 @@ sys.addaudithook(hook)
 
 def everything():
     for group, name in fuzz.targets():
-        if group == "records" and name != "google2011":
-            continue
+        if (group == "records" and name != "google2011") or name in ("claims", "results"):
+            continue  # these two read no input, and take ten seconds to load what they list
         for seed in range({"commands": 6, "readers": 4, "states": 2, "records": 1}[group]):
             with tempfile.TemporaryDirectory() as folder:
                 was = watching[0]

@@ -67,9 +67,9 @@ def test_the_same_bytes_each_time(name: str) -> None:
     held.same_each_time(name)
 
 
-def test_the_same_bytes_in_another_process_with_other_settings() -> None:
+def test_settings_of_the_caller_neither_count_nor_change() -> None:
     names = ["fig1", "fig3", "fig5", "nodes", "blanks", "comparison", "hoarding"]
-    held.same_elsewhere(__name__, names)
+    held.same_with_other_settings(names)
 
 
 def test_nothing_else_is_touched() -> None:

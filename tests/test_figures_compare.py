@@ -53,8 +53,8 @@ def test_same_bytes_each_time(name: str) -> None:
     held.same_each_time(name)
 
 
-def test_same_bytes_in_another_process() -> None:
-    held.same_elsewhere("tests.test_figures_compare", ["shares"])
+def test_settings_of_the_caller_neither_count_nor_change() -> None:
+    held.same_with_other_settings(["shares", "day"])
 
 
 def test_drawing_touches_nothing() -> None:

@@ -133,8 +133,8 @@ def test_the_same_bytes_each_time(name: str) -> None:
     held.same_each_time(name, most=200_000)
 
 
-def test_the_same_bytes_in_another_process_with_other_settings() -> None:
-    held.same_elsewhere(__name__, ["gaps", "packing", "price", "course", "tariffs"])
+def test_settings_of_the_caller_neither_count_nor_change() -> None:
+    held.same_with_other_settings(["gaps", "packing", "price", "course", "tariffs"])
 
 
 def test_nothing_else_is_touched() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from fractions import Fraction
 from itertools import product
 from types import SimpleNamespace
@@ -96,12 +94,6 @@ def reachable(case: Case) -> set[tuple[int, ...]]:
         found = {tuple(a + b for a, b in zip(x, y, strict=True)) for x in found for y in fill}
         found = {x for x in found if all(a <= b for a, b in zip(x, case.max_tasks, strict=True))}
     return found
-
-
-def test_oracles_do_without_the_mechanisms() -> None:
-    code = ("import sys, fairbook.oracles.gdrf, fairbook.oracles.drfh; "
-            "sys.exit(any(name.startswith(('fairbook.mechanisms', 'numba')) for name in sys.modules))")
-    assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
 
 
 # ------------------------------------------------------------------------------------------------------- powers

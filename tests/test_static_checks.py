@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import SHARE, KeepTogether
+
 ROOT = Path(__file__).resolve().parents[1]
 UNTYPED = "def f(x):\n    return x\n\n\ny: int = 'a'\n"
 UNTIDY = "import os\nl=[1,2 ]\nassert (l, 'always true')\n"
@@ -40,3 +42,17 @@ def test_style_that_is_wrong_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "wrong.py").write_text(UNTIDY)
     done = run("ruff", "check", "--no-cache", "--config", str(ROOT / "pyproject.toml"), str(tmp_path / "wrong.py"))
     assert all(code in done.stdout for code in ("F401", "F631")), done.stdout
+
+
+def test_what_is_dear_is_made_by_one_worker() -> None:
+    """The book, of which one check in a file of others may have need, and what the checks of some files share."""
+    def scope(nodeid: str) -> str:
+        return KeepTogether._split_scope(None, nodeid)  # type: ignore[arg-type]
+
+    with_book = ("api_pages", "accessibility", "book_build", "claims_page", "pages_in_browser", "pdf")
+    assert {scope(f"tests/test_{name}.py::test_x") for name in with_book} == {"the built book"}
+    assert scope("book/intro.ipynb::Cell 1") == "book/intro.ipynb"
+    for name in SHARE:
+        assert (ROOT / "tests" / name).is_file()
+        assert scope(f"tests/{name}::test_x") == f"tests/{name}"
+    assert scope("tests/test_drf.py::test_x") == "tests/test_drf.py::test_x"

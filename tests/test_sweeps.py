@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import linecache
 import math
 import operator
 import os
@@ -34,7 +35,7 @@ from fairbook.errors import InvalidInput, MissingDependency, StaleResult
 from fairbook.studies import dmfa_srq, gdrf
 from fairbook.sweeps import checkpoint, decode, encode, sweep
 from tests.commands import refused, runner
-from tests.slow_runs import computed, counted, process, table
+from tests.slow_runs import computed, counted, go_on, process, table
 from tests.strategies import FEW, REPEATABLE
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -215,6 +216,9 @@ def test_a_journal_is_for_one_question(tmp_path: Path, monkeypatch: pytest.Monke
     assert keys((abs, {"seed": 1}), (abs, {"seed": 2}), (abs, {"seed": 1.0}), (abs, {"seed": (1,)}), (abs, None)) == 5
     assert keys(*((lambda job, held=held: held, {}) for held in (1, 2))) == 2
     assert keys(*((partial(max, held), {}) for held in (1, 2)), (partial(min, 1), {})) == 3
+    assert keys((lambda job: job, {}), (lambda job: -job, {})) == 2  # on one line
+    assert keys(*((held.__getitem__, {}) for held in ([1, 2], [1, 3], {1: 2}))) == 3
+    assert keys(*((partial(np.dot, held), {}) for held in (np.eye(2), np.asfortranarray(np.eye(2))))) == 2
     rng = np.random.default_rng(1)
     assert keys((abs, {"rng": rng})) == 1
     rng.random()
@@ -242,7 +246,8 @@ def test_arguments_that_are_no_plain_data_count_by_what_they_hold(tmp_path: Path
         for rate in (1.0, 2.0, 1.0):
             sweep(abs, [1], about={"setting": Setting(rate), "named": Named(3), "set": {"b", "a"}})
         assert len(list(tmp_path.glob("*.journal"))) == 2
-        for bad in (object(), iter([1]), [[print, {"x": object()}]]):
+        masked = np.ma.masked_array([1, 2], [True, False])
+        for bad in (object(), iter([1]), [[print, {"x": object()}]], masked, np.frompyfunc(abs, 1, 1)):
             with pytest.raises(InvalidInput, match=r"about.*must be plain data, a function or a dataclass"):
                 sweep(abs, [1], about={"bad": bad})
         loop: list[Any] = []
@@ -259,15 +264,53 @@ def test_an_edited_function_is_run_again(tmp_path: Path, monkeypatch: pytest.Mon
     with checkpoint(tmp_path / "kept"):
         assert sweep(module.run, [1]) == [2]
         source.write_text("def run(job):\n    return job + 100\n")
+        with pytest.raises(StaleResult, match=r"my_runs\.py changed after this process had read it"):
+            sweep(module.run, [1])
         assert sweep(importlib.reload(module).run, [1]) == [101]
 
 
 def test_sources_edited_under_a_running_process_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sweeps._conditions.cache_clear()
     monkeypatch.setattr(results, "_STARTED", 0.0)
-    with checkpoint(tmp_path), pytest.raises(StaleResult, match=r"fairbook\.studies\.dmfa_srq.* start it again"):
-        sweep(partial(dmfa_srq._grid, points=2), [5])
+    with checkpoint(tmp_path):
+        with pytest.raises(StaleResult, match=r"fairbook\.studies\.dmfa_srq.* start it again"):
+            sweep(partial(dmfa_srq._grid, points=2), [5])
+        with pytest.raises(StaleResult, match=r"fairbook/model\.py.* start it again"):
+            sweep(lambda job: job, [5])  # which may call anything
     sweeps._conditions.cache_clear()
+
+
+def test_a_function_of_a_notebook_counts_with_those_it_calls(tmp_path: Path) -> None:
+    def typed(*cells: str) -> Callable[[int], int]:
+        space: dict[str, Any] = {"__name__": "a_notebook"}
+        for text in cells:
+            name = f"<cell {hash(text)}>"
+            linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+            exec(compile(text, name, "exec"), space)
+        run: Callable[[int], int] = space["run"]
+        return run
+
+    run, rate = "def run(job):\n    return [job * f() for f in (rate,)][0]\n", "def rate():\n    return %d\n"
+    with checkpoint(tmp_path):
+        assert [sweep(typed(run, rate % n), [5]) for n in (2, 3, 2)] == [[10], [15], [10]]
+    assert len(list(tmp_path.glob("*.journal"))) == 2
+
+
+def test_a_worker_compares_the_files_of_other_functions() -> None:
+    sources = sweeps._other_sources(("tests.slow_runs", "fairbook.model", "nowhere"))
+    assert list(sources) == ["source of tests.slow_runs"]
+    modules = ("tests.slow_runs", "nowhere")
+    held = (*sources.items(), ("source of nowhere", "0"))  # what is not loaded there came with its source
+    assert sweeps._elsewhere(abs, 3, -1, (modules, (), held)) == (3, 1)
+    with pytest.raises(StaleResult, match=r"differs .* in source of tests\.slow_runs"):
+        sweeps._elsewhere(abs, 3, -1, (modules, (), (("source of tests.slow_runs", "0"),)))
+
+
+def test_a_forked_child_keeps_out_of_the_journals(tmp_path: Path) -> None:
+    with checkpoint(tmp_path) as kept:
+        kept.process += 1
+        assert sweep(abs, [-1]) == [1]
+        assert not list(tmp_path.glob("*.journal"))
 
 
 # --------------------------------------------------------------------------------------------- damage and full disks
@@ -358,6 +401,7 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path, counts: Path) -> No
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     before = len(computed(counts))
+    go_on(counts)
     with checkpoint(kept):  # the lock died with the process
         held = journal(kept).read_bytes()
         resumed = table(counts, 60)
@@ -379,6 +423,7 @@ def test_an_interrupted_sweep_over_processes_goes_on(tmp_path: Path, counts: Pat
     held = journal(kept).read_bytes()
     assert held.endswith(b"\n")
     before = len(computed(counts))
+    go_on(counts)
     with checkpoint(kept):
         resumed = table(counts, 60)
     assert len(computed(counts)) == before + 60 - (held.count(b"\n") - 1)
@@ -475,10 +520,10 @@ def test_the_bar_moves_as_results_come_in(monkeypatch: pytest.MonkeyPatch, tmp_p
 
     monkeypatch.setattr(sweeps, "tqdm", Bar)
     with checkpoint(tmp_path):
-        sweep(seen.append, [1], label="x")
-        sweep(seen.append, [1, 2], label="x", progress=True)
+        sweep(abs, [1], label="x")
+        sweep(abs, [1, 2], label="x", progress=True)
     first, second = ({"total": n, "initial": n - 1, "desc": "x", "disable": n == 1, "leave": False} for n in (1, 2))
-    assert seen == [first, 1, "moved", second, 2, "moved"]
+    assert seen == [first, "moved", second, "moved"]
 
 
 # ------------------------------------------------------------------------------------------- processes and clusters
@@ -528,14 +573,15 @@ def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     scheduler = subprocess.Popen([*modules[0], "--port", "0"], **how)
     single = ["--nthreads", "1", "--no-nanny", "--local-directory", str(folder)]
     workers = [subprocess.Popen([*modules[1], *single], **how) for _ in range(2)]
-    while not file.is_file():
-        assert scheduler.poll() is None
-        time.sleep(0.05)
-    yield Cluster(file, workers)
-    for one in (*workers, scheduler):
-        one.terminate()
-    for one in (*workers, scheduler):
-        one.wait()
+    try:
+        while not file.is_file():
+            assert scheduler.poll() is None
+            time.sleep(0.05)
+        yield Cluster(file, workers)
+    finally:
+        for one in (*workers, scheduler):
+            one.kill()  # a worker that is asked to end looks for its scheduler for half a minute
+            one.wait()
 
 
 @pytest.mark.slow
@@ -573,6 +619,7 @@ def test_a_worker_that_dies_costs_nothing(dask: Cluster, tmp_path: Path, counts:
             while len(computed(counts)) < 10:
                 time.sleep(0.01)
             dask.workers[0].kill()
+            go_on(counts)
 
         killer = Thread(target=kill)
         killer.start()

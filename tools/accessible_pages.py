@@ -18,7 +18,9 @@ from docutils import nodes
 CHINESE = re.compile(r"[\u3400-\u9fff][\u3000-\u303f\u3400-\u9fff\uff00-\uffef]*")
 TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
 HEAD = re.compile(r"<h([1-6])\b[^>]*>(.*?)</h\1>", re.DOTALL)
-FOLD = re.compile(r'(<a class="reference internal" href="[^"]*">(?:(?!</a>).)*</a><details[^>]*>)<summary>', re.DOTALL)
+FOLD = re.compile(
+    r'(<a class="[^"]*reference internal" href="[^"]*">(?:(?!</a>).)*</a><details[^>]*>)<summary>', re.DOTALL
+)
 ID = re.compile(r'(<[a-zA-Z][^<>]*?)\s+id="([^"]*)"')
 # the inner sections of every statement, exercise and solution have the same id, and nothing refers to it
 NOBODYS = {"proof-content", "exercise-content", "solution-content"}

@@ -529,7 +529,7 @@ def _add_traces(commands: Any) -> None:
         examples="fairbook traces verify clusterdata-2011-2",
     )
     verify.add_argument("folder", metavar="FOLDER", help="folder of the trace as published")
-    show = add_command(actions, "show", _traces_show, "print what a digest was made of and what it holds")
+    show = add_command(actions, "show", _traces_show, "print what a digest was made of and what it holds", bars=False)
     for parser in (digest, verify, show):
         parser.add_argument(
             "--trace",

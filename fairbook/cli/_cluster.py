@@ -210,6 +210,7 @@ it is reached), the least fraction among those served, how many were turned away
 fairbook cluster requests.csv --capacity north=120 south=80 --explain team-a
 fairbook cluster requests.csv --clusters clusters.csv --method greedy --by-cluster
 fairbook cluster requests.csv --capacity 120 80 --fractions --high 3 --low 0.5 --output shared.json""",
+        bars=False,
     )
     parser.add_argument("requests", metavar="requests.csv", help="CSV file, .csv.gz, or - for stdin")
     pool = parser.add_mutually_exclusive_group(required=True)

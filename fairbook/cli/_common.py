@@ -101,14 +101,17 @@ def add_command(
     about: str,
     details: str = "",
     examples: str = "",
+    *,
+    bars: bool = True,
 ) -> argparse.ArgumentParser:
     epilog = "examples:\n" + "\n".join(f"  {line}" for line in examples.splitlines()) if examples else None
     parser: argparse.ArgumentParser = commands.add_parser(
         name, help=about, description=f"{about[0].upper()}{about[1:]}.{details}", epilog=epilog
     )
-    parser.add_argument(
-        "--progress", action="store_true", help="draw progress bars on stderr even where it is no terminal"
-    )
+    if bars:  # else it draws none
+        parser.add_argument(
+            "--progress", action="store_true", help="draw progress bars on stderr even where it is no terminal"
+        )
     parser.set_defaults(run=run)
     return parser
 

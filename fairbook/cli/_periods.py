@@ -296,6 +296,7 @@ of the resources:
 fairbook periods demands.csv --machines machines.csv --unserved waits --explain team-a:3 --verify
 fairbook periods demands.csv --machines machines.csv --placement placement.csv
 fairbook periods demands.csv --machines machines.csv --contributions parts.csv --output - > shared.csv""",
+        bars=False,
     )
     parser.add_argument("demands", metavar="demands.csv", help="CSV file, .csv.gz, or - for stdin")
     parser.add_argument("--machines", required=True, metavar="FILE", help="CSV file of machines")

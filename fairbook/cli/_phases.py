@@ -127,6 +127,7 @@ rules:
         """fairbook phases phases.csv --capacity cpu=500 memory=50000
 fairbook phases phases.csv --held stays --grant capped --explain team-a:3 --verify
 fairbook phases phases.csv --rule karma --alpha 0.5 --output - > phases-out.csv""",
+        bars=False,
     )
     parser.add_argument("phases", metavar="phases.csv", help="CSV file, .csv.gz, or - for stdin")
     parser.add_argument("--rule", choices=list(PHASE_RULES), default="cbdrf", help="default: %(default)s")

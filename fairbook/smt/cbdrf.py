@@ -8,6 +8,8 @@ scaled to :math:`\max_j d_{ij} = 1` with a pool of ones; the tasks of node :math
 A grant turns :math:`\psi` into shares. Each is encoded by what defines it, a level at which some resource is used up:
 
 =================  ===================================================================================================
+grant              share
+=================  ===================================================================================================
 ``drf``            :math:`s_i = L`, and L uses some resource up; the credit factor plays no role
 ``scaled``         :math:`s_i = \psi_i L` with the same L: equation (7) of the paper
 ``weighted``       :math:`s_i = \psi_i \lambda`, and these shares use some resource up (all :math:`\psi = 0`: nothing)

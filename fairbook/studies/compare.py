@@ -46,13 +46,17 @@ __all__ = ["DATA", "DAY", "EVIDENCE", "HEADS", "MECHANISMS", "MOMENT", "NEEDS", 
            "TRACES", "Need", "accounts", "cells", "day", "guide", "instance", "lying", "matrix", "moment", "readings",
            "sheet"]
 
+#: Root of every random stream.
 SEED = 2026
+#: Instances of each trace.
 RUNS = 100
+#: Data files, below ``data/``, on which the stored results depend.
 DATA = ("alibaba2017.json", "alibaba2017_jobs.csv", "alibaba2017_machines.csv", "alibaba2017_requests.csv",
         "alibaba_gpu2023.json", "alibaba_gpu2023_machines.csv", "alibaba_gpu2023_requests.csv", "google2011.json",
         "google2011_machines.csv", "google2011_requests.csv")
 #: The three workloads: two of CPU and memory, and one of CPU, memory and GPUs.
 TRACES = ("google2011", "alibaba2017", "alibaba_gpu2023")
+#: Names of the mechanisms, in the order of every table.
 MECHANISMS = tuple(ENTRANTS)
 #: What :func:`moment` measures.
 MOMENT = ("min_share", "sum_share", "utilisation", "envious", "losers", "loss", "placed", "min_placed", "taken")
