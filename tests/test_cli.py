@@ -380,7 +380,11 @@ BAD_FILES = {
     "no demands": ("user,weight\na,1\n", "no column of demands"),
     "words only": ("user,cpu\na,much\n", "no column of demands"),
     "semicolons": ("user;cpu\na;1\n", "separated by commas"),
-    "tabs": ("user\tcpu\na\t1\n", "line 1"),
+    "semicolons, decimal comma": ("user;cpu\na;1,5\n", "separated by commas"),
+    "tabs": ("user\tcpu\na\t1\n", "separated by commas"),
+    "weight with a capital": ("user,cpu,Weight\na,1,2\n", "column 'Weight' would be taken for a resource"),
+    "bound with a blank": ("user,cpu,max tasks\na,1,2\n", "is it meant as 'max_tasks'?"),
+    "users": ("Users,cpu\na,1\n", "is it meant as 'user'?"),
     "short row": ("user,cpu,memory\na,1\n", "line 2: 2 columns where the header has 3"),
     "long row": ("user,cpu\na,1\nb,1,2\n", "line 3: 3 columns where the header has 2"),
     "column twice": ("user,cpu,cpu\na,1,2\n", "two columns are named 'cpu'"),
@@ -392,7 +396,8 @@ BAD_FILES = {
     "endless name": (f"user,cpu\n{'a' * 300},1\n", "is not a name"),
     "word among numbers": ("user,cpu\na,1\nb,two\n", "line 3, column 'cpu': 'two' is not a number"),
     "unit": ("user,cpu\na,4 GB\nb,2 GB\n", "line 2, column 'cpu': '4 GB' is not a number"),
-    "decimal comma": ('user,cpu\na,"1,5"\n', "'1,5' is not a number"),
+    "decimal comma": ('user,cpu\na,"1,5"\n', "'1,5' is not a number; write it with a decimal point"),
+    "thousands": ("user,cpu\na,1.000.000\n", "'1.000.000' is not a number; write it with a decimal point"),
     "underscore": ("user,cpu\na,1_000\n", "'1_000' is not a number"),
     "hexadecimal": ("user,cpu\na,0x10\n", "'0x10' is not a number"),
     "other digits": ("user,cpu,gpu\na,1,1\nb,\u0661,1\n", "is not a number"),
@@ -439,7 +444,7 @@ def test_bad_files(run: Run, users: Callable[..., Path], name: str) -> None:
 def test_files_that_cannot_be_read(run: Run, tmp_path: Path) -> None:
     assert "none.csv: No such file" in refused(run("allocate", tmp_path / "none.csv"))
     assert "Is a directory" in refused(run("allocate", tmp_path))
-    assert "not the name of a file" in refused(run("allocate", "a\0b"))
+    assert "holds a null byte" in refused(run("allocate", "a\0b"))
     assert "name" in refused(run("allocate", tmp_path / ("x" * 5000)))
 
 

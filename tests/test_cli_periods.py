@@ -356,7 +356,7 @@ BAD_DEMANDS = {
     "tasks that overflow": ("period,user,tasks,cpu\n1,a,1,1\n1,b,1e400,1\n", "line 3, column 'tasks': must be finite"),
     "demand that overflows": ("period,user,tasks,cpu\n1,a,1,1e400\n", "line 2, column 'cpu': must be finite"),
     "column in capitals": ("period,user,tasks,Tasks,cpu\n1,a,1,1,1\n", "'Tasks' would be taken for a resource"),
-    "semicolons": ("period;user;tasks;cpu\n1;a;1;1\n", "has no column 'period'"),
+    "semicolons": ("period;user;tasks;cpu\n1;a;1;1\n", "columns are separated by commas"),
 }
 
 

@@ -298,7 +298,7 @@ BAD_FILES = {
     "released in words": ("phase,user,cpu,released\n1,a,1,all\n", "line 2, column 'released': 'all' is not a number"),
     "short row": ("phase,user,cpu\n1,a\n", "line 2: 2 columns where the header has 3"),
     "column twice": ("phase,user,cpu,cpu\n1,a,1,1\n", "two columns are named 'cpu'"),
-    "semicolons": ("phase;user;cpu\n1;a;1\n", "has no column 'phase'"),
+    "semicolons": ("phase;user;cpu\n1;a;1\n", "columns are separated by commas"),
     "null bytes": (b"phase,user,cpu\n1,a,1\0\n", "line 2: holds a null byte"),
     "binary": (bytes(range(256)) * 8, "line 1"),
 }

@@ -10,7 +10,7 @@ import math
 import re
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -43,7 +43,9 @@ class Table(NamedTuple):
             elif text.lower() in _MISSING:
                 raise Refused(f"{self.at(row, column)}: the number is missing, got {text!r}")
             elif not NUMBER.fullmatch(text):
-                raise Refused(f"{self.at(row, column)}: {shown(text)} is not a number")
+                marks = re.fullmatch(r"[+-]?\d[\d.,']*", text, re.ASCII)  # 1,5 and 1.000,5 and 1'000
+                hint = "; write it with a decimal point and no other mark" if marks else ""
+                raise Refused(f"{self.at(row, column)}: {shown(text)} is not a number{hint}")
             elif math.isinf(float(text)):
                 raise Refused(f"{self.at(row, column)}: must be finite, got {shown(text)}")
             else:
@@ -127,6 +129,8 @@ def read_table(source: str, of: str = "user") -> Table:
 def _check_header(header: list[str], name: str) -> None:
     if not any(header):
         raise Refused(f"{name}: is empty; the first line must name the columns")
+    if len(header) == 1 and re.search("[;\t|]", header[0]):
+        raise Refused(f"{name}, line 1: {shown(header[0])} is one column; columns are separated by commas")
     seen: set[str] = set()
     for column in header:
         if not column or len(column) > _LONGEST_NAME or not column.isprintable():
@@ -192,17 +196,32 @@ def checked_user(table: Table, row: int) -> str:
     return checked_name(table, row, "user")
 
 
-def resource_columns(table: Table, others: set[str]) -> list[str]:
-    """List the columns of demands: all but the others, and those that are plainly words."""
+def _bare(column: str) -> str:
+    """Strip what slips in a heading: capitals, blanks and strokes, the s of a plural."""
+    return re.sub(r"[\s_-]", "", column).lower().removesuffix("s")
+
+
+def resource_columns(table: Table, others: Set[str]) -> list[str]:
+    """List the columns of demands: all but the others, and those that are plainly words.
+
+    A heading that is nearly one of the others, such as ``Weight`` or ``max tasks``, is refused: as a resource it would
+    give numbers that look right.
+    """
     rest = [column for column in table.columns if column not in others]
+    meant = {_bare(other): other for other in sorted(others)}
+    for column in rest:
+        if _bare(column) in meant:
+            raise Refused(
+                f"{table.source}: column {shown(column)} would be taken for a resource; is it meant as "
+                f"{meant[_bare(column)]!r}? Rename it or leave it out"
+            )
     words = {column: None for column in rest if table.is_text(column)}
     if len(words) == len(rest):
-        hint = "; columns are separated by commas" if re.search("[;\t|]", "".join(table.columns)) else ""
-        raise Refused(
-            f"{table.source}: has no column of demands (numbers), only {', '.join(map(shown, table.columns))}{hint}"
-        )
+        found = ", ".join(map(shown, table.columns))
+        raise Refused(f"{table.source}: has no column of demands (numbers), only {found}")
     if words:
-        note(f"{table.source}: no numbers in column {', '.join(map(repr, words))}, which is left out")
+        names = "" if "user" in table.columns else "; names of users are read from the column 'user'"
+        note(f"{table.source}: no numbers in column {', '.join(map(repr, words))}, which is left out{names}")
     return [column for column in rest if column not in words]
 
 
