@@ -586,9 +586,40 @@ class Checkpoint:
     def clear(self) -> None:
         """Remove all journals in the folder, those of earlier sources and arguments too."""
         self.forget()
-        for path in self.folder.glob("*.journal"):
-            if re.fullmatch(r"[0-9a-f]{32}", path.stem) and path.stem not in self._open:
+        for path in self._journals():
+            path.unlink(missing_ok=True)
+
+    def prune(self) -> None:
+        """Remove the journals of earlier sources, data or versions, which nobody can take up any more."""
+        for path in self._journals():
+            if not _is_usable(path):
                 path.unlink(missing_ok=True)
+
+    def _journals(self) -> list[Path]:
+        """List the journals in the folder that no sweep is using; other files are somebody else's."""
+        return [path for path in sorted(self.folder.glob("*.journal"))
+                if re.fullmatch(r"[0-9a-f]{32}", path.stem) and path.stem not in self._open]
+
+
+def _is_usable(path: Path) -> bool:
+    """Tell whether a sweep of the present sources, data and versions may still take up a journal."""
+    with path.open("rb") as file:
+        line = file.readline()
+    if not line.endswith(b"\n"):
+        return False  # nothing was ever kept in it
+    try:
+        head = json.loads(line.split(b" ", 2)[2])
+        here = _conditions(())
+        for name, there in head.items():
+            module = name.removeprefix("source of ")
+            if module != name and module.startswith("fairbook."):
+                if source_hash(module) != there:
+                    return False
+            elif here.get(name, there) != there:  # of a file of somebody's own nothing is known
+                return False
+    except (*_DAMAGE, StaleResult):
+        pass
+    return True
 
 
 _CHECKPOINT: ContextVar[Checkpoint | None] = ContextVar("checkpoint", default=None)

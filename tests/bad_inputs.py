@@ -531,7 +531,7 @@ NO_ENTRY = {
     "tables.Markdown": "any text",
     "results.save": "of fairbook's own tables; its errors are in test_results", "results.refresh": "the same",
     "results.stored_results": "one flag of a progress bar", "results.source_hash": "names of fairbook's own modules",
-    "results.edited_sources": "names of fairbook's own modules",
+    "results.edited_sources": "the same",
 }
 
 #: Where a kind has another right outcome: (entry, argument, kind), * for any. The call must go well, or be refused

@@ -55,4 +55,6 @@ def test_what_is_dear_is_made_by_one_worker() -> None:
     for name in SHARE:
         assert (ROOT / "tests" / name).is_file()
         assert scope(f"tests/{name}::test_x") == f"tests/{name}"
+    check = "tests/test_claims.py::test_the_check_gives_the_stored_verdict_and_can_fail"
+    assert {scope(f"{check}[gdrf.figure1.{name}]") for name in ("more", "steady")} == {"claims of gdrf"}
     assert scope("tests/test_drf.py::test_x") == "tests/test_drf.py::test_x"

@@ -688,10 +688,14 @@ def test_stored_results_are_kept_once(
     assert run("results", "--full", "--checkpoint", kept)[0] == 130
     assert len(list(kept.glob("*.journal"))) == 1  # that of the table which is not stored
     (tmp_path / "stop").unlink()
-    (kept / f"{'0' * 32}.journal").touch()  # of sources that are gone
+    heads = [{}, {"numpy": "0.1"}, {"source of fairbook.model": "0" * 16}, {"source of fairbook.gone": "0" * 16}]
+    heads.append({"source of fairbook.model": results.source_hash("fairbook.model"), "source of my_runs": "0"})
+    for n, head in enumerate(heads):
+        sweeps._Journal(kept / f"{n:032x}.journal", f"{n:032x}", head).close()
+    (kept / f"{0:032x}.journal").write_bytes(b"")  # the others are of sources that are gone, but for the last one
     assert run("results", "--full", "--checkpoint", kept) == (0, "b: computed\na: fresh\nb: fresh\n", "")
     assert len(computed(counts)) == 8
-    assert [path.name for path in kept.iterdir()] == ["lock"]
+    assert sorted(path.name for path in kept.iterdir()) == [f"{4:032x}.journal", "lock"]
 
 
 def test_wrong_ways_to_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -288,7 +288,7 @@ def _results(options: argparse.Namespace) -> int:
                 missing = error  # said last, after what has become of the others
         states = {name: _state(name) for name in chosen}
         if kept and set(states) == set(known) and set(states.values()) == {"fresh"}:
-            kept.clear()  # what is left belongs to sources that are gone
+            kept.prune()  # of sources that are gone; what a figure has left there stays
     for name, state in states.items():
         print(f"{name}: {state}")
     if missing is not None:
