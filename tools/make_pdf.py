@@ -169,7 +169,7 @@ def joined(html: Path, chosen: list[str] | None = None) -> str:
         f"<style>{STYLE}</style><script>window.MathJax = {mathjax_options}</script>",
         f'<script defer src="{mathjax}"></script></head><body>',
         f'<main class="bd-article"><section class="title"><h1>{title}</h1>',
-        "<p>Fair allocation of several resources:<br>papers as an executable book</p>",
+        "<p>Fair allocation of several resources:<br>five papers as an executable book</p>",
         f'<p>{config["author"]}</p><p>Version {version[1] if version else "unknown"}, {config["copyright"]}</p>',
         '<p class="small">Text and figures: CC-BY 4.0. Code: BSD 3-Clause.<br>'
         "The same pages as notebooks that run, and the library, are in the repository.</p></section>",
