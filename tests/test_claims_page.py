@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -50,7 +51,8 @@ def wanted(frame: pd.DataFrame, **chosen: str) -> list[str]:
             frame = frame[[value in grades.split(", ") for grades in frame["grade"]]]
         elif name == "q":
             words = frame["locator"] + " " + frame["statement"] + " " + frame["evidence"] + " " + frame["id"]
-            frame = frame[[all(word in text.lower() for word in value.lower().split()) for text in words]]
+            parts = [part.strip('"') for part in re.findall(r'"[^"]+"|[^\s"]+', value.lower())]
+            frame = frame[[all(part in text.lower() for part in parts) for text in words]]
         else:
             frame = frame[frame[name] == value]
     return frame["id"].tolist()
@@ -67,6 +69,8 @@ def choices() -> Iterator[dict[str, str]]:
     yield {"q": "counterexample fractions"}
     yield {"q": "envy", "verdict": "holds"}
     yield {"q": "100%", "kind": "lemma"}
+    yield {"q": '"theorem 1" users'}
+    yield {"q": 'theorem 1 users'}
 
 
 def shown(page: Chromium, hash_: str) -> dict[str, Any]:

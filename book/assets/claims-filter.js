@@ -36,7 +36,7 @@
       selects[name] = select;
     }
     form.insertAdjacentHTML("beforeend",
-      '<label class="claims-filter-words">Words <input type="search" name="q" spellcheck="false"></label>' +
+      '<label class="claims-filter-words">Words, or a "phrase" <input type="search" name="q" spellcheck="false"></label>' +
       '<button type="reset">Show all</button><output name="found" aria-live="polite"></output>');
     const words = form.elements.q, found = form.elements.found;
     claims[0].section.before(form);
@@ -46,7 +46,7 @@
       Object.keys(FACETS).every((name) => name === besides || !chosen[name] || claim[name].includes(chosen[name]));
 
     function show() {
-      const chosen = { q: words.value.toLowerCase().split(/\s+/).filter(Boolean) };
+      const chosen = { q: (words.value.toLowerCase().match(/"[^"]+"|[^\s"]+/g) || []).map((w) => w.replaceAll('"', "")) };
       for (const name in selects) chosen[name] = selects[name].value;
       const sections = new Map();
       let count = 0;
