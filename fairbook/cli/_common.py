@@ -34,7 +34,8 @@ def six(value: float) -> str:
 
 def left_aligned(frame: pd.DataFrame) -> str:
     """Align a table of words to the left."""
-    cells = [list(map(str, frame.columns)), *([str(v) for v in row] for row in frame.itertuples(index=False, name=None))]
+    rows = frame.itertuples(index=False, name=None)
+    cells = [list(map(str, frame.columns)), *([str(v) for v in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join("  ".join(v.ljust(w) for v, w in zip(row, widths, strict=True)).rstrip() for row in cells)
 
