@@ -25,7 +25,7 @@ SECTIONS = ["Summary", "Statement of need", "State of the field", "Software desi
 #: Words in code that are no evidence: verdicts of the ledger, and what stands for a name.
 WORDS = {"holds", "reproduced", "not reproduced", "partly", "refuted", "undetermined", "gdrf", "dmfa_srq", "cbdrf",
          "tv_drf", "virtual_cluster", "venv", ".zenodo.json", "python=3.11", "dist/",
-         "_build/html/index.html"}  # fmt: skip
+         "_build/html/index.html", "_build/pdf/fairbook.pdf", "fairbook"}  # fmt: skip
 
 
 @cache

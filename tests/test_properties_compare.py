@@ -329,7 +329,7 @@ def test_a_mechanism_that_has_it_is_not_accused(name: str) -> None:
 
 def test_a_pool_promises_what_machines_cannot_run() -> None:
     assert "3 and 4 whole tasks are given out" in str(PROPERTIES["places"].check(PAIR, ENTRANTS["drf_by_task"]))
-    found, _ = props.look(ENTRANTS["drf"], "places", 60)
+    found, _ = props.look(ENTRANTS["drf"], "places", 36)
     assert found is not None
     assert PROPERTIES["places"].check(PAIR, ENTRANTS["drfh"]) is None
 
