@@ -50,7 +50,8 @@ def wanted(frame: pd.DataFrame, **chosen: str) -> list[str]:
         if name == "grade":
             frame = frame[[value in grades.split(", ") for grades in frame["grade"]]]
         elif name == "q":
-            words = frame["locator"] + " " + frame["statement"] + " " + frame["evidence"] + " " + frame["id"]
+            shown = ["locator", "variant", "statement", "verdict", "kind", "grade", "evidence", "id"]
+            words = [" ".join(row) for row in frame[shown].astype(str).itertuples(index=False, name=None)]
             parts = [part.strip('"') for part in re.findall(r'"[^"]+"|[^\s"]+', value.lower())]
             frame = frame[[all(part in text.lower() for part in parts) for text in words]]
         else:
