@@ -324,7 +324,7 @@ HAS["more"] = broken(lambda case: props.alone(case, whole=False, places=False)) 
 
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_a_mechanism_that_has_it_is_not_accused(name: str) -> None:
-    assert props.look(HAS[name], name, 60) == (None, 60)
+    assert props.look(HAS[name], name, 60) == (None, 60 + len(props.KEPT.get(name, ())))
 
 
 def test_a_pool_promises_what_machines_cannot_run() -> None:
@@ -413,11 +413,10 @@ def test_tv_drf_in_whole_tasks_may_leave_a_user_below_its_own_machines() -> None
 
 
 def test_tv_drf_in_whole_tasks_may_leave_a_user_below_its_own_machines_over_two_periods() -> None:
-    """Rarer than in one period: the usual search does not come across it."""
-    demands = np.array([[[3.0, 1, 1], [1, 3, 1], [2, 1, 3], [3, 1, 1]], [[1, 1, 1], [2, 2, 1], [1, 1, 3], [1, 1, 1]]])
-    block = np.array([[64.0, 32, 0], [0, 40, 0], [56, 16, 64], [8, 48, 32]])
-    case = Shared(demands, np.array([[171.0, 182, 129, 51], [385, 257, 129, 385]]), block, np.array([3.0, 3, 3]),
-                  np.zeros((0, 3)))
+    """Rarer than in one period: the usual search does not come across it, so it is kept and asked last."""
+    (case,) = props.KEPT["sharing_periods"]
+    assert props.look(ENTRANTS["tv_drf"], "sharing_periods", 2) == (
+        (case, "user 2 runs 17 then 24 tasks, alone 20 then 24"), 3)
     # alone: of (2, 1, 3) on the third machine 16 and on the fourth 4, of (1, 1, 3) 16 and 8; 3 of 384 is a task of both
     assert (16 + 4 - 17) * 3 / 384 > 3 / 384 + 3 / 384
     said = PROPERTIES["sharing_periods"].check(case, ENTRANTS["tv_drf"])

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +36,7 @@ from fairbook.model import FloatArray, as_whole
 from fairbook.oracles.packing import packs
 from fairbook.placement import FITS, Placement
 
-__all__ = ["ENTRANTS", "PROPERTIES", "Entrant", "Outcome", "Property", "Shared", "Witness", "after_lie", "alone",
+__all__ = ["ENTRANTS", "KEPT", "PROPERTIES", "Entrant", "Outcome", "Property", "Shared", "Witness", "after_lie", "alone",
            "believable", "best_lie", "each_period", "less", "lies", "look", "random_shared", "slack", "usable", "worth"]
 
 #: Relative difference below which two numbers of tasks count as equal: far above rounding, far below any finding.
@@ -542,6 +542,13 @@ PROPERTIES: dict[str, Property] = {one.name: one for one in (
 )}
 
 
+#: Instances that other, longer searches came across, by the property that one of the mechanisms lacks there.
+KEPT: dict[str, tuple[Shared, ...]] = {"sharing_periods": (Shared(
+    np.array([[[3.0, 1, 1], [1, 3, 1], [2, 1, 3], [3, 1, 1]], [[1, 1, 1], [2, 2, 1], [1, 1, 3], [1, 1, 1]]]),
+    np.array([[171.0, 182, 129, 51], [385, 257, 129, 385]]),
+    np.array([[64.0, 32, 0], [0, 40, 0], [56, 16, 64], [8, 48, 32]]), np.array([3.0, 3, 3]), np.zeros((0, 3))),)}
+
+
 def random_shared(rng: np.random.Generator, size: int, periods: int = 1, grain: int = 1) -> Shared:
     """Draw a small instance in whole numbers.
 
@@ -583,7 +590,7 @@ def look(entrant: Entrant, property_name: str, tries: int, seed: int = 0) -> tup
     property_name : str
         Key of :data:`PROPERTIES`.
     tries : int
-        Instances to look at, at most.
+        Random instances to look at, at most; those of :data:`KEPT` come after them.
     seed : int
 
     Returns
@@ -599,10 +606,11 @@ def look(entrant: Entrant, property_name: str, tries: int, seed: int = 0) -> tup
     if property_name not in PROPERTIES:
         raise InvalidInput("property_name", f"must be one of {', '.join(PROPERTIES)}", property_name)
     asked = PROPERTIES[property_name]
-    for number, case in enumerate(_cases(tries, asked, seed, entrant.whole), 1):
+    number = 0
+    for number, case in enumerate(chain(_cases(tries, asked, seed, entrant.whole), KEPT.get(property_name, ())), 1):
         if (what := asked.check(case, entrant)) is not None:
             return Witness(case, what), number
-    return None, tries
+    return None, number
 
 
 def _cases(tries: int, asked: Property, seed: int, whole: bool) -> Iterator[Shared]:
