@@ -36,8 +36,9 @@ from fairbook.model import FloatArray, as_whole
 from fairbook.oracles.packing import packs
 from fairbook.placement import FITS, Placement
 
-__all__ = ["ENTRANTS", "KEPT", "PROPERTIES", "Entrant", "Outcome", "Property", "Shared", "Witness", "after_lie", "alone",
-           "believable", "best_lie", "each_period", "less", "lies", "look", "random_shared", "slack", "usable", "worth"]
+__all__ = ["ENTRANTS", "KEPT", "PROPERTIES", "Entrant", "Outcome", "Property", "Shared", "Witness", "after_lie",
+           "alone", "believable", "best_lie", "each_period", "less", "lies", "look", "random_shared", "slack", "usable",
+           "worth"]
 
 #: Relative difference below which two numbers of tasks count as equal: far above rounding, far below any finding.
 TOLERANCE = 1e-6
