@@ -14,13 +14,14 @@ PYTHON ?=
 PAGE ?=
 PYTEST_ARGS ?=
 TRIES ?= 1000
+OLD ?= HEAD
 WORKERS ?= auto
 VENV := .venv
 PY := $(VENV)/bin/python
 LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 
-.PHONY: help setup book pdf test fuzz bench execute results lock lint package bump clean
+.PHONY: help setup book pdf test fuzz bench execute results compare lock lint package bump clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -64,6 +65,9 @@ execute: $(READY)  ## execute every notebook again, or one: make execute PAGE=ch
 
 results: $(READY)  ## recompute the stored full-effort results, going on where it stopped: make results WORKERS=4
 	$(PY) -m fairbook.cli results --full --checkpoint .sweeps $(if $(filter-out auto,$(WORKERS)),--workers $(WORKERS))
+
+compare: $(READY)  ## say how the stored results differ from those of a revision: make compare OLD=HEAD~3
+	$(PY) tools/compare_results.py $(OLD)
 
 lock: $(READY)  ## resolve requirements.txt again from pyproject.toml
 	$(PY) -m uv pip compile pyproject.toml -q --universal --python-version 3.11 --fork-strategy fewest --extra proofs --extra cluster --extra book --extra test --upgrade \
