@@ -27,7 +27,7 @@ BOOK = Path(__file__).resolve().parents[1] / "book"
 REFRESH = "`fairbook results --full` computes it"
 CLAIMS = fb.claims.claims()
 STATEMENTS = {"holds", "partly", "refuted", "undetermined"}
-FIGURES = {"reproduced", "partly", "not reproduced", "undetermined"}
+FIGURES = {"reproduced", "partly", "not reproduced", "nothing to compare", "undetermined"}
 GRADES = {"proof", "smt", "search", "witness", "numbers"}
 
 
@@ -236,9 +236,10 @@ def test_verdicts_on_statements(kind: Any, found: str, proof: str | None, verdic
         ("Tnu Fnu", "partly"),
         ("Fnu", "not reproduced"),
         ("Fnu Fnu", "not reproduced"),
-        ("?nu", "undetermined"),
-        ("Tnu ?nu", "undetermined"),
-        ("Fnu ?nu", "undetermined"),
+        ("?nu", "nothing to compare"),
+        ("Tnu ?nu", "nothing to compare"),
+        ("Fnu ?nu", "undetermined"),  # what fails is not hidden behind what cannot be compared
+        ("Tnu Fnu ?nu", "undetermined"),
         ("", "undetermined"),
     ],
 )

@@ -13,7 +13,8 @@ all true                       ``holds``, if a proof is in the text    ``reprodu
                                without a proof ``undetermined``
 some true, some false          ``partly``                              ``partly``
 all false                      ``refuted``, if each has a witness      ``not reproduced``
-otherwise (some open)          ``undetermined``                        ``undetermined``
+otherwise (some open)          ``undetermined``                        ``nothing to compare``, but
+                                                                       ``undetermined`` if one is false
 =============================  ======================================  ================================
 
 Each claim names a *mutant*: a broken mechanism (for a refuted claim, a mended one) on which some part of the same
@@ -183,7 +184,9 @@ class Claim:
 def _verdict(kind: Kind, evidence: Evidence, proof: str | None) -> str:
     answers = [part.holds for part in evidence.parts]
     if not answers or None in answers:
-        return "undetermined"
+        # a part of a picture is open only where the paper states nothing about it; a part that fails is never hidden
+        compared = kind not in _FIGURE_KINDS or not answers or False in answers
+        return "undetermined" if compared else "nothing to compare"
     good, bad = ("reproduced", "not reproduced") if kind in _FIGURE_KINDS else ("holds", "refuted")
     if all(answers):
         if kind in _FIGURE_KINDS:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_VERDICTS = ("holds", "partly", "refuted", "undetermined", "reproduced", "not reproduced")
+_VERDICTS = ("holds", "partly", "refuted", "undetermined", "reproduced", "not reproduced", "nothing to compare")
 
 
 # ---------------------------------------------------------------------------------------------------- claims
