@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from itertools import islice, product
+from itertools import combinations, islice, product
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from fairbook.properties.dmfa_srq import MUTANTS, lemma_1, lemma_2, lemma_3, lem
 from fairbook.properties.dynamic import dynamic_envy_freeness, dynamic_pareto_optimality, dynamic_sharing_incentive
 from fairbook.properties.finding import Trajectory
 from fairbook.properties.instances import Instance, sampler
-from fairbook.properties.search import minimise_margin, search_instance
+from fairbook.properties.search import claimed_tasks, minimise_margin, search_instance, true_tasks
 from fairbook.smt.dmfa_srq import is_violated, settle
 from fairbook.studies import dmfa_srq as study
 from fairbook.studies.runs import stream
@@ -119,6 +120,49 @@ def _lied_to_others(effort: Effort, subject: Mechanism) -> Part:
     )
 
 
+def _deceived(effort: Effort, subject: Mechanism, liars: int, late: bool = False) -> Part:
+    """Search for lies, smaller contributions and perhaps a later arrival that pay for all the liars at one time.
+
+    The last rows of demands are the claims, the last weights what the liars bring at most. Every group of users is
+    tried as the liars, and a late one at every later place, with its claim and with the truth.
+    """
+
+    def margins(instance: Instance) -> FloatArray:
+        n = len(instance.demands) - liars
+        truth, weights = instance.demands[:n], instance.weights[:n]
+        honest = subject.run(truth, weights)
+        found = []
+        for users in map(list, combinations(range(n), liars)):
+            claimed, brought = truth.copy(), weights.copy()
+            claimed[users] = instance.demands[n:]
+            brought[users] = np.minimum(weights[users], instance.weights[n:])
+            for place in range(users[0] + 1, n) if late else users[:1]:
+                order = list(range(n))
+                order.insert(place, order.pop(users[0]))
+                for stated in (claimed, truth) if late else (claimed,):
+                    lying = subject.run(stated[order], brought[order])
+                    after = [true_tasks(claimed_tasks(lying, order.index(u)), truth[u], stated[u]) for u in users]
+                    span = min(len(row) for row in after)
+                    gains = [
+                        row[-span:] / claimed_tasks(honest, u)[-span:] for row, u in zip(after, users, strict=True)
+                    ]
+                    found.append(1 - float(np.min(gains, axis=0).max()))
+        return np.array(found)
+
+    return searched(
+        minimise_margin(
+            margins,
+            sampler(users=(2 * liars + 1, 4 + liars), resources=(2, 4), zeros=subject.zeros),
+            name="lies and smaller contributions",
+            seed=effort.seed,
+            zeros=subject.zeros,
+            evaluations=effort.evaluations // 4,
+            restarts=max(5, effort.evaluations // 4000),
+            resize=False,
+        )
+    )
+
+
 def _small_instances(n: int, entries: tuple[Fraction, ...], amounts: tuple[int, ...]) -> Iterator[tuple[Any, Any]]:
     """All instances with n users and two resources whose normalised demands and weights come from short lists."""
     rows = [(Fraction(1), e) for e in entries] + [(e, Fraction(1)) for e in entries if e != 1]
@@ -192,7 +236,7 @@ def _register(
     check: Callable[[Any], Any] | None,
     *,
     kind: Kind,
-    proof: str | None,
+    proof: str,
     mutant: str,
     mutant_smt: str | None = None,
     variant: str = "as stated",
@@ -550,28 +594,40 @@ def _harmless_lie(effort: Effort, subject: Mechanism) -> Evidence:
     )
 
 
-# What we asked beyond the paper. The solver finds no counterexample, we have no proof, so the verdict stays open.
-_register(
-    "late_arrival",
-    "beyond the paper",
-    "A user who comes later, the others in the same order, never ends with more.",
-    None,
+@claim(
+    id="dmfa_srq.late_arrival",
+    locator="beyond the paper",
     kind="extension",
-    proof=None,
-    mutant="newest_favoured",
+    statement="Who comes later (the others in the same order), may lie and may bring less never runs more true tasks.",
+    proof="thm-dmfa_srq-late",
+    mechanism=WITH_ZEROS,
+    mutant=replace(_mutant("newest_favoured"), zeros=True),
 )
-_register(
-    "coalition",
-    "beyond the paper",
-    "Two users never both run more true tasks by lying together.",
-    None,
+def _late_arrival(effort: Effort, subject: Mechanism) -> Evidence:
+    return Evidence.of(_settled("late_arrival", effort, subject), _deceived(effort, subject, 1, late=True))
+
+
+@claim(
+    id="dmfa_srq.coalition",
+    locator="beyond the paper",
     kind="extension",
-    proof=None,
-    mutant="need_favoured",
-    mutant_smt="claims_rewarded",
-    solver="coalition_both_gain",
-    attack=partial(_lied_to, liars=2),
+    statement="Users who lie together, and may bring less, never all run more true tasks at one time.",
+    proof="thm-dmfa_srq-coalition",
+    mechanism=WITH_ZEROS,
+    mutant=replace(_mutant("need_favoured", "claims_rewarded"), zeros=True),
 )
+def _coalition(effort: Effort, subject: Mechanism) -> Evidence:
+    return Evidence.of(
+        _settled("coalition_both_gain", effort, subject),
+        *(
+            replace(part, found=f"{liars} users{more}: {part.found}")
+            for liars in (2, 3)
+            for more, part in (
+                ("", _lied_to(effort, subject, liars)),
+                (" who may bring less", _deceived(effort, subject, liars)),
+            )
+        ),
+    )
 
 
 # ------------------------------------------------------------------------------------------------- the algorithms
@@ -743,22 +799,73 @@ def _water_small(effort: Effort, subject: Mechanism) -> Evidence:
     mutant=Mechanism("free_of_charge", lambda demands, weights, work: work.append(0)),
 )
 def _water_groups(effort: Effort, subject: Mechanism) -> Evidence:
-    rows, ok = [], True
+    # what the uses and rates cost before the first rise: summed up afresh over all users, or for the newcomer alone
+    ways = {"with all sums made afresh at each arrival": lambda k: k, "with the groups kept": lambda k: 1}
+    rows: dict[str, list[str]] = {way: [] for way in ways}
+    ok = dict.fromkeys(ways, True)
     for n in study.SIZES[: 2 if effort.name == "quick" else 3]:
         demands, weights = study.instance(stream(effort.seed, n, 0), n)
         work: list[int] = []
         subject.run(demands, weights, work=work)
-        steps = sum(2 * (merges + 2) for merges in _merges(dmfa_srq(demands, weights).levels))
-        ok &= sum(work) < steps
-        rows.append(f"n = {n}: {sum(work)} against {steps}")
+        merges = _merges(dmfa_srq(demands, weights).levels)
+        for way, read in ways.items():
+            steps = sum(2 * (read(k) + count + 1) for k, count in enumerate(merges, 1))
+            ok[way] &= sum(work) < steps
+            rows[way].append(f"n = {n}: {sum(work)} against {steps}")
     return Evidence.of(
-        Part(
-            ok,
-            "numbers",
-            "Entries read, Algorithm 1 (repaired) against the stack of groups: " + "; ".join(rows) + ".",
-            len(rows),
+        *(
+            Part(
+                ok[way],
+                "numbers",
+                f"Entries read, Algorithm 1 (repaired) against water filling {way}: " + "; ".join(rows[way]) + ".",
+                len(rows[way]),
+            )
+            for way in ways
         )
     )
+
+
+def _equal_steps(levels: list[Fraction]) -> int:
+    """Steps of water filling when all are equal and as long as the exact levels allow."""
+    return int(sum(levels) * lcm(*(level.denominator for level in levels)))
+
+
+def _rises_to_groups(levels: list[Fraction]) -> int:
+    """Steps of water filling when each goes to the next group or to the end of a resource."""
+    return sum(count + 1 for count in _merges(np.array([float(level) for level in levels])))
+
+
+_EQUAL = Mechanism("equal_steps", _equal_steps)
+_GROUPS = Mechanism("rises_to_groups", _rises_to_groups)
+
+for _name, _how, _way, _other in (
+    ("small_steps", "in equal steps that meet the levels exactly", _EQUAL, _GROUPS),
+    ("groups", "from group to group", _GROUPS, _EQUAL),
+):
+
+    @claim(
+        id=f"dmfa_srq.water_filling.pseudo_polynomial.{_name}",
+        locator="Section 1",
+        kind="complexity",
+        variant=f"water filling {_how}",
+        statement="The time of water filling is not bounded by a polynomial in the length of the input.",
+        proof="prop-dmfa_srq-water" if _way is _EQUAL else None,
+        mechanism=_way,
+        mutant=_other,
+    )
+    def _pseudo_polynomial(effort: Effort, subject: Mechanism) -> Evidence:
+        sizes = (10, 1000, 100_000)
+        counts = [subject.run(oracle.exact_levels([[1, Fraction(1, q)], [Fraction(1, q), 1]], [1, 1])) for q in sizes]
+        found = "Two users with d = (1, 1/q), (1/q, 1) who bring 1 each: " + ", ".join(
+            f"{count} steps at q = {q}" for q, count in zip(sizes, counts, strict=True)
+        )
+        if all(count > q for q, count in zip(sizes, counts, strict=True)):
+            return Evidence.of(Part(True, "numbers", f"{found}: more than q, which has log q digits.", len(sizes)))
+        if max(counts) <= 3:
+            return Evidence.of(
+                Part(False, "witness", f"{found}. A bound for all inputs: 2n - 1 steps of O(m) operations.", len(sizes))
+            )
+        return Evidence.of(Part(None, "numbers", f"{found}."))
 
 
 # ------------------------------------------------------------------------------------------------------- figures
@@ -816,7 +923,7 @@ def _figure_2(effort: Effort, subject: Mechanism) -> Evidence:
             f"{max(distances):.2f} / sqrt(n).",
             2,
         ),
-        Part(None, "numbers", "The paper states nothing about its picture that could be compared."),
+        Part(None, "numbers", "Nothing to compare: the paper states nothing about its picture."),
     )
 
 
