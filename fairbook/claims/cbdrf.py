@@ -603,12 +603,10 @@ def _larger_penalty(penalty: str, proof: str | None, mutant: Mechanism) -> None:
             run = _opened(more, judged).run(
                 np.ones((len(before) + 1, 2, 1)), None, [*([r, r] for r in before), [low, high]]
             )
-            less, more_credit = run.final_credit
-            floor = run.rule.credit_floor
-            if run.complied[-1].any():  # at zero nothing is held
-                continue
-            clipped += less == more_credit == floor
-            wrong += not (less < more_credit or less == more_credit == floor)
+            worse, better = run.final_credit
+            floored = worse == better == run.rule.credit_floor
+            if not run.complied[-1].any():  # at zero nothing is held
+                clipped, wrong = clipped + floored, wrong + (not floored and not worse < better)
         text = f"psi after one phase with ratios {in_words(ratios)}: {in_words(psi)}."
         if not grows:
             return Evidence.of(Part(False, "witness", text, count))
@@ -643,7 +641,7 @@ def _penalty_by_phases(effort: Effort, subject: Mechanism) -> Evidence:
 
 
 def _more_in_a_row(subject: Mechanism, demands: Any, released: Any) -> str | None:
-    """Node i complies as it did, if at all, until it fails in each of the last phases, from good standing."""
+    """Compare what failures in all of the last phases, begun in good standing, leave of credits."""
     run: CreditRun = subject.run(demands, None, released)
     T, n = run.tasks.shape
     rows = []
@@ -980,17 +978,17 @@ def _two_credits(row: str, credit: Any) -> tuple[Any, Any]:
     return low, high if row == "release_incentive" else min(1, high)
 
 
-def _rewarded(row: str, subject: Mechanism) -> Check:
-    """Margin: how much more each node gets with the better of two credits."""
+def _rewarded(row: str, subject: Mechanism, company: bool) -> Check:
+    """Margin: how much more each node gets with the better of two credits; ``company``: beside others with credit."""
 
     def check(allocation: Allocation, credit: Any) -> Any:
         exact = allocation.tasks.dtype == object
         rule = exact_rule(subject) if exact else subject.run
         assert rule is not None
         margins = []
-        for i in range(len(credit) if len(credit) > 1 else 0):
+        for i in range(len(credit)):
             low, high = _two_credits(row, credit[i])
-            if low < high and np.delete(credit, i).max() > 0:
+            if low < high and (not company or np.delete(credit, i).any()):
                 psi = np.minimum(credit, 1)
                 psi[i] = min(low, 1)
                 margins.append(_strictly(gain_from_record(rule, allocation.demands, psi, i, min(high, 1))))
@@ -1001,13 +999,15 @@ def _rewarded(row: str, subject: Mechanism) -> Check:
 
 def _credit_cell(row: str, column: str, statement: str, proof: str | None, terms: str = "") -> None:
     """Register a cell about what a better credit brings; ``row`` says which two credits are compared."""
+    company = column == "weighted"  # alone, or where nobody needs the same, a weight decides nothing
+    where = " (two nodes or more, another with credit, positive demands)." if company else "."
 
     @claim(
         id=f"cbdrf.table_1.{row}.{column}",
         locator=_where(column),
         kind="statement",
         variant=HEADS[column] + terms,
-        statement=f"{statement} (two nodes or more, another with credit, positive demands).",
+        statement=statement + where,
         proof=proof,
         mechanism=COLUMNS[column],
         mutant=replace(COLUMNS[column], name=f"{column}, with a cap") if row == "release_incentive" else DRF,
@@ -1015,7 +1015,7 @@ def _credit_cell(row: str, column: str, statement: str, proof: str | None, terms
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
         compared = "release_incentive_cap" if judged.name.endswith("with a cap") else row
         records = _as_it_is if compared == "release_incentive" else any_record
-        test = _rewarded(compared, judged)
+        test = _rewarded(compared, judged, company)
 
         def run(demands: Any, credit: Any) -> Allocation:
             return judged.run(demands, np.minimum(credit, 1))
@@ -1034,8 +1034,10 @@ def _credit_cell(row: str, column: str, statement: str, proof: str | None, terms
                     return f"node {node + 1} gets {tasks[0]} with credit {low} and {tasks[1]} with {high}"
             return "no node gains"
 
-        small = sampler(users=(2, 4), resources=(1, 3))  # two allocations a node
-        parts = [attacked(test, effort, replace(judged, run=run), records, strict=True, sample=small, explain=told)]
+        zeros = not company
+        small = sampler(users=(2 if company else 1, 4), resources=(1, 3), zeros=zeros)  # two allocations a node
+        tried = replace(judged, run=run, zeros=zeros)
+        parts = [attacked(test, effort, tried, records, strict=True, sample=small, explain=told)]
         if row == "punitive_allocation":
             parts += solved("punitive_in_company", effort, judged)
         return Evidence(tuple(parts))
