@@ -140,14 +140,15 @@ def test_what_the_paper_asserts_without_a_number_has_a_claim(name: str) -> None:
 def test_the_cells_of_table_1_are_those_of_the_ledger() -> None:
     table, senses = fb.claims.cbdrf.table_1(), fb.claims.cbdrf.table_senses()
     cells = [key for key in CLAIMS if key.startswith("cbdrf.table_1.")]
-    assert len(cells) == 6 * 5
-    assert table.shape == (6, 2 + 5)
+    assert len(cells) == 6 * 5 + 3  # release incentive under credit: without a cap and with one
+    assert table.shape == (7, 2 + 5)
     words = {"holds": "yes", "refuted": "no", "undetermined": "open", "partly": "partly"}
     assert set(table.iloc[:, 2:].to_numpy().ravel()) <= set(words.values())
-    assert senses.shape == (5, 1 + 4)
+    assert senses.shape == (4, 1 + 4)
     rows = stored_rows().set_index("id")["verdict"]
     assert table.loc[2, "Karma"] == words[rows["cbdrf.table_1.strategy_proofness.karma"]]
-    assert senses.loc[4, "cbDRF as printed"] == words[rows["cbdrf.sense.release.scaled"]]
+    assert table.loc[6, "cbDRF as printed"] == words[rows["cbdrf.table_1.release_incentive_cap.scaled"]]
+    assert table.loc[6, "DRF"] == table.loc[5, "DRF"]
     assert senses.loc[1, "Karma"] == "-"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairbook.claims import claims
+from fairbook.claims.cbdrf import WITH_CAP, _lying_pays, _rule, _watched
+from fairbook.claims.registry import QUICK, Mechanism
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.cbdrf import grant_tasks
+from fairbook.mechanisms.cbdrf import GRANTS, grant_tasks
 from fairbook.properties import envy_freeness, feasibility, pareto_optimality
 from fairbook.properties.cbdrf import (
     EXACT_PHASES,
@@ -43,6 +47,16 @@ def test_floats_and_fractions_agree(case: Any, name: str) -> None:
     ours = PHASES[name](demands.astype(float), psi.astype(float))
     np.testing.assert_allclose(ours.tasks, exact.tasks.astype(float), rtol=1e-9)
     assert feasibility(exact)
+
+
+@settings(max_examples=60, deadline=None)
+@given(case=phases(), zeros=st.integers(0, 2**15 - 1), name=st.sampled_from(GRANTS), better=TENTHS)
+def test_a_better_record_never_costs_tasks(case: Any, zeros: int, name: str, better: Fraction) -> None:
+    demands, psi = case
+    for place in range(demands.size):
+        if zeros >> place & 1 and np.count_nonzero(demands[place // demands.shape[1]]) > 1:
+            demands.flat[place] = Fraction(0)
+    assert gain_from_record(EXACT_PHASES[name], demands, psi, 0, max(better, psi[0])) >= 0
 
 
 @settings(max_examples=40, deadline=None)
@@ -136,3 +150,36 @@ def test_who_is_not_present_is_left_out(grant: Any) -> None:
 def test_bad_records_are_named(check: Any, bad: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^factor must be 2 numbers"):
         check(grant_tasks([[1.0], [1.0]], [1, 1]), bad)
+
+
+@pytest.mark.parametrize("grant", GRANTS)
+def test_lies_over_phases_are_looked_for_where_nothing_is_needed(grant: str) -> None:
+    def found(needless: bool, floor: float) -> bool | None:
+        rule = _rule(grant=grant, credit_cap=1.0, credit_floor=floor)
+        return _watched(partial(_lying_pays, np.random.default_rng(1), needless), QUICK, rule, "").holds
+
+    assert found(True, 0.0) is False  # claims something whenever it needs something, and in other phases, too
+    assert found(True, 0.05) is True
+    assert found(False, 0.0) is True
+
+
+def _every_failure_costs(subject: Mechanism, demands: Any, released: Any) -> str | None:
+    ratio, complied = (run := subject.run(demands, None, released)).granted_ratio, run.complied
+    return "a failure costs nothing" if (~complied[:-1] & (ratio[1:] >= ratio[:-1])).any() else None
+
+
+def _more_in_a_row_cost_more(subject: Mechanism, demands: Any, released: Any) -> str | None:
+    run = subject.run(demands, None, released)
+    rows = np.cumprod(~run.complied[::-1], axis=0).sum(axis=0)
+    return "more cost less" if (np.diff(rows) * np.diff(run.final_credit) > 0).any() else None
+
+
+@pytest.mark.parametrize("too_strong", [_every_failure_costs, _more_in_a_row_cost_more])
+def test_random_histories_meet_the_floor_and_mended_records(too_strong: Any) -> None:
+    assert _watched(too_strong, QUICK, WITH_CAP, "").holds is False
+
+
+def test_graded_steps_are_looked_at_on_the_floor() -> None:
+    one = claims("cbdrf")["cbdrf.penalty.graded"]
+    told = one.check(QUICK, one.mechanism).parts[0].found.split(" exceptions, ")[1]
+    assert int(told.split()[0]) > 0

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,12 +123,19 @@ def _history(rng: np.random.Generator, T: int = 8, n: int = 4, m: int = 2) -> tu
 def _watched(
     test: Callable[[Mechanism, Any, Any], str | None], effort: Effort, subject: Mechanism, what: str, share: int = 40
 ) -> Part:
-    """Run random histories until ``test`` says what is wrong with one."""
-    rng = stream(effort.seed, 5)
+    """Run random histories until ``test`` says what is wrong with one.
+
+    Every second one draws what the subject leaves open, and zero demands where it allows them.
+    """
+    rng, more = stream(effort.seed, 5), stream(effort.seed, 6)
     count = max(50, effort.evaluations // share)
     for done in range(count):
         T, n, m = int(rng.integers(2, 13)), int(rng.integers(1, 6)), int(rng.integers(1, 4))
-        wrong = test(subject, *_history(rng, T, n, m))
+        demands, released = _history(rng, T, n, m)
+        judged = _opened(more, subject) if done % 2 else subject
+        if done % 2 and subject.zeros:  # of one resource, or of all: then the node is not present
+            demands = demands * (more.random((T, n, m)) < 0.7) * (more.random((T, n, 1)) < 0.8)
+        wrong = test(judged, demands, released)
         if wrong is not None:
             return Part(False, "search", f"History {done + 1}: {wrong}.", done + 1)
     return Part(True, "search", f"{what} in {count} random histories of up to 12 phases and 5 nodes.", count)
@@ -135,12 +143,20 @@ def _watched(
 
 def _rule(**terms: Any) -> Mechanism:
     name = ", ".join(f"{key} {value}" for key, value in terms.items()) or "as printed"
-    return Mechanism(name, partial(cbdrf, **terms))
+    return Mechanism(name, partial(cbdrf, **terms), zeros=True)
 
 
 def _terms(subject: Mechanism) -> dict[str, Any]:
     """The terms with which a mechanism made by :func:`_rule` runs."""
     return getattr(subject.run, "keywords", {})
+
+
+def _opened(rng: np.random.Generator, subject: Mechanism) -> Mechanism:
+    """Draw the steps and the floor that a rule leaves open, in sixteenths of C_0: so credits meet the clips exactly."""
+    if not isinstance(subject.run, partial):
+        return subject
+    drawn = {"step_up": rng.integers(1, 17), "step_down": rng.integers(1, 17), "credit_floor": rng.integers(0, 4)}
+    return _rule(**{key: int(value) / 16 for key, value in drawn.items()} | _terms(subject))
 
 
 PRINTED = _rule()
@@ -263,10 +279,9 @@ for _grant in ("scaled", "weighted", "capped"):
         locator="Corollary 1" if _grant == "scaled" else "beyond the paper (Corollary 1)",
         kind="theorem",
         variant=f"{_grant}, what is held returns, floor above 0",
-        statement="A node that releases enough in a phase where it did not is granted no less in any later phase "
-        "(positive demands).",
+        statement="A node that releases enough in a phase where it did not is granted no less in any later phase.",
         proof="prop-cbdrf-monotone",
-        mechanism=_rule(grant=_grant, credit_cap=1.0, credit_floor=0.05, step_down=0.15),
+        mechanism=_rule(grant=_grant, credit_cap=1.0, credit_floor=0.05),
         mutant=Mechanism(
             "credit inverted",
             lambda d, c, r, g=_grant: cbdrf(
@@ -416,7 +431,10 @@ def _protected(whole: bool) -> Callable[[Mechanism, Any, Any], str | None]:
         released[:, 0] = 1.0
         run: CreditRun = subject.run(demands, None, released)
         there = np.ones_like(run.pool) if whole else run.pool
-        alone = (there / (run.demands.shape[1] * run.demands[:, 0])).min(axis=1)
+        need = run.demands[:, 0]
+        present = np.maximum((run.demands > 0).any(axis=2).sum(axis=1), 1)[:, None]
+        most = np.where(need > 0, there / (present * np.where(need > 0, need, 1)), np.inf).min(axis=1)
+        alone = np.where(np.isinf(most), 0, most)  # nothing is owed to a node that needs nothing
         short = np.flatnonzero(run.tasks[:, 0] < alone * (1 - 1e-9))
         return f"node 0 complies and has {run.tasks[short[0], 0]:.4g} of {alone[short[0]]:.4g}" if short.size else None
 
@@ -457,6 +475,41 @@ _theirs_is_safe("of_the_moment", "stays", "of what is there in the phase", "prop
                                                                 tasks=run.tasks / 2)))  # fmt: skip
 
 
+def _less_than_drf(subject: Mechanism, demands: Any, released: Any) -> str | None:
+    """A node that always complied has at least what DRF would give it, others' conduct being the same."""
+    released = released.copy()
+    released[:, 0] = 1.0
+    run, plain = (one.run(demands, None, released) for one in (subject, _rule(**_terms(subject) | {"step_down": 0.0})))
+    short = np.flatnonzero(run.tasks[:, 0] < plain.tasks[:, 0] * (1 - 1e-9))
+    return f"node 0 complies and has less than under DRF in phase {short[0]}" if short.size else None
+
+
+@claim(
+    id="cbdrf.corollary_2.than_drf",
+    locator="beyond the paper (Corollary 2)",
+    kind="extension",
+    variant="what is held stays, credit never above C_0",
+    statement="A node that always releases enough is granted no less in any phase than under DRF, the conduct of all "
+    "nodes being the same.",
+    mechanism=_rule(credit_cap=1.0, held="stays"),
+    mutant=WITH_CAP,
+)
+def _than_drf(effort: Effort, subject: Mechanism) -> Evidence:
+    found = _watched(_less_than_drf, effort, subject, "It has no less than under DRF")
+    if found.holds is False:
+        demands, ratios = [[["1"]] * 3] * 4, [["1", "0", "1"], ["1", "0", "1"], ["1", "1", "0"], ["1", "1", "1"]]
+        plain = _rule(**_terms(subject) | {"step_down": 0.0})
+        tasks = [_exactly(one, demands, ratios).tasks[3][0] for one in (subject, plain)]
+        found = Part(
+            tasks[0] >= tasks[1],
+            "witness",
+            "Three nodes share one resource; the second holds all it got after phases 1 and 2, the third after phase "
+            f"3: in phase 4 the first, which released all, gets {tasks[0]} instead of {tasks[1]}.",
+            found.size,
+        )
+    return Evidence.of(found)
+
+
 def _strictly(gain: Any) -> Any:
     """Margin of a strict gain: itself where positive beyond the last bits of a float, else -1."""
     return gain if gain > (0 if isinstance(gain, Fraction) else 1e-14) else -1
@@ -487,8 +540,8 @@ _about_a_phase(
 def _each_failure_costs(subject: Mechanism, demands: Any, released: Any) -> str | None:
     run: CreditRun = subject.run(demands, None, released)
     ratio = run.granted_ratio
-    for t, i in np.argwhere(~run.complied[:-1]):
-        if ratio[t, i] > 0 and not ratio[t + 1, i] < ratio[t, i]:
+    for t, i in np.argwhere(~run.complied[:-1] & (run.credit[:-1] > run.rule.credit_floor)):
+        if ratio[t + 1, i] >= ratio[t, i]:  # no number where the node is not present
             return f"node {i} fails in phase {t} and keeps {ratio[t + 1, i]:.3g} of its DRF amount"
     return None
 
@@ -502,7 +555,8 @@ def _theorem_3(variant: str, subject: Mechanism, mutant: Mechanism, proof: str |
         proof=proof,
         mechanism=subject,
         mutant=mutant,
-        statement="After each phase in which a node fails to release enough, its part of the DRF amount is smaller.",
+        statement="After each phase in which a node above the floor fails to release enough, its part of the DRF "
+        "amount is smaller.",
     )
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
         found = _watched(_each_failure_costs, effort, judged, "Each failure costs something")
@@ -532,24 +586,32 @@ def _larger_penalty(penalty: str, proof: str | None, mutant: Mechanism) -> None:
         proof=proof,
         mechanism=_rule(credit_cap=1.0, penalty=penalty),
         mutant=mutant,
-        statement="Among nodes that release too little, the one that holds more is punished more.",
+        statement="Among nodes with the same credit that release too little, the one that holds more is punished more, "
+        "unless both then stand at the floor.",
     )
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
         ratios = ("0", "1/4", "1/2", "37/50")
         runs = [_exactly(judged, [[["1"]]] * 2, [[r]] * 2) for r in ratios]
         psi = [run.credit_factor[1][0] for run in runs]
         grows = all(a < b for a, b in zip(psi, psi[1:], strict=False))
-        rng = stream(effort.seed, 7)
+        rng, more = stream(effort.seed, 7), stream(effort.seed, 8)
         count = max(50, effort.evaluations // 40)
-        wrong = 0
+        wrong = clipped = 0
         for _ in range(count):
             low, high = np.sort(rng.uniform(0, 0.74, 2))
-            run = judged.run(np.ones((2, 2, 1)), None, [low, high])
-            wrong += not run.credit_factor[1, 0] < run.credit_factor[1, 1]
+            before = more.integers(0, 5, int(more.integers(0, 4))) / 4  # ratios of phases that bring down the credit
+            run = _opened(more, judged).run(
+                np.ones((len(before) + 1, 2, 1)), None, [*([r, r] for r in before), [low, high]]
+            )
+            worse, better = run.final_credit
+            floored = worse == better == run.rule.credit_floor
+            if not run.complied[-1].any():  # at zero nothing is held
+                clipped, wrong = clipped + floored, wrong + (not floored and not worse < better)
         text = f"psi after one phase with ratios {in_words(ratios)}: {in_words(psi)}."
         if not grows:
             return Evidence.of(Part(False, "witness", text, count))
-        text += f" {count} random pairs of ratios: {wrong} exceptions."
+        text += (f" {count} random pairs of ratios, after random phases under random steps and floors: {wrong} "
+                 f"exceptions, {clipped} pairs with both at the floor.")
         return Evidence.of(Part(wrong == 0, "numbers", text, count))
 
 
@@ -561,8 +623,8 @@ _larger_penalty("graded", "prop-cbdrf-graded", _rule(credit_cap=1.0, penalty="st
     locator="Section 3.1",
     kind="statement",
     variant="the number of phases in a row, credit never above C_0",
-    statement="Among nodes that fail in phases up to now, the one that has failed in more of them in a row is punished "
-    "more (above the floor).",
+    statement="Among nodes that were in good standing before they began to fail and have failed in every phase since, "
+    "the one that has failed in more of them is punished more, unless both stand at the floor.",
     proof="thm-cbdrf-2",
     mechanism=WITH_CAP,
     mutant=MEMORYLESS,
@@ -574,7 +636,25 @@ def _penalty_by_phases(effort: Effort, subject: Mechanism) -> Evidence:
         psi.append(_exactly(subject, [[["1"]]] * 7, [*released, ["1"]]).credit_factor[6][0])
     falls = all(b < a for a, b in zip(psi, psi[1:], strict=False))
     text = f"psi in phase 7 after 0 to 5 failures in a row: {in_words(psi)}."
-    return Evidence.of(Part(falls, "numbers" if falls else "witness", text, 6))
+    rows = Part(falls, "numbers" if falls else "witness", text, 6)
+    return Evidence.of(rows, _watched(_more_in_a_row, effort, subject, "More failures in a row leave less"))
+
+
+def _more_in_a_row(subject: Mechanism, demands: Any, released: Any) -> str | None:
+    """Compare what failures in all of the last phases, begun in good standing, leave of credits."""
+    run: CreditRun = subject.run(demands, None, released)
+    T, n = run.tasks.shape
+    rows = []
+    for i in range(n):
+        failures = 0
+        while failures < T and not run.complied[T - 1 - failures, i]:
+            failures += 1
+        if run.credit_factor[T - failures, i] == 1 if failures else run.final_credit[i] >= 1:
+            rows.append((failures, run.final_credit[i]))
+    for (few, higher), (many, lower) in product(rows, rows):
+        if few < many and not (lower < higher or higher <= run.rule.credit_floor):
+            return f"{few} failures in a row leave the credit {higher:.3g}, {many} leave {lower:.3g}"
+    return None
 
 
 _about_a_phase(
@@ -621,61 +701,110 @@ _about_a_phase(
 )
 
 
-def _lying_pays(subject: Mechanism, demands: Any, released: Any) -> str | None:
-    """Let node 0 claim something else in phase 0, and count its true tasks over all phases, each phase's by itself."""
-    m = demands.shape[2]
+def _lying_pays(
+    rng: np.random.Generator, needless: bool, subject: Mechanism, demands: Any, released: Any
+) -> str | None:
+    """Let node 0 lie in some phases and look for one in which it runs more true tasks.
+
+    It claims something in each phase in which it needs something; ``needless``: now and then in others, too.
+    """
+    truth = demands[:, 0]
     honest: CreditRun = subject.run(demands, None, released)
-    for k in range(4):
+    needs = truth.any(axis=1)
+    for _ in range(4):
+        lies = (needs | needless) & (rng.random(len(truth)) < rng.choice([0.2, 0.5, 1.0]))
+        claims = rng.integers(0, 9, truth.shape) / 8
+        claims[~claims.any(axis=1)] = 1
         claimed = demands.copy()
-        claimed[0, 0] = [(1, 2, 4, 8)[(k * (j + 1)) % 4] / 8 for j in range(m)]
+        claimed[lies, 0] = claims[lies]
         lying: CreditRun = subject.run(claimed, None, released)
-        true = lying.tasks[:, 0].copy()
-        true[0] *= float((claimed[0, 0] / demands[0, 0]).min())
-        if true.sum() > honest.tasks[:, 0].sum() * (1 + 1e-9):
-            return f"a lie raises the true tasks of node 0 from {honest.tasks[:, 0].sum():.4g} to {true.sum():.4g}"
+        bundle = lying.tasks[:, [0]] * claimed[:, 0]
+        true = np.where(truth > 0, bundle / np.where(truth > 0, truth, 1), np.inf).min(axis=1)
+        more = np.flatnonzero(needs & (true > honest.tasks[:, 0] * (1 + 1e-9)))
+        if more.size:
+            return f"a lie raises the true tasks of node 0 in phase {more[0]} to {true[more[0]]:.4g}"
     return None
 
 
-def _over_phases(held: str, proof: str | None, mutant: Mechanism) -> None:
+class _Lie(NamedTuple):
+    """A lie of the first of two nodes over some phases, by hand: who needs what, what it claims, who releases what."""
+
+    demands: list[Any]
+    claimed: list[Any]
+    released: list[str]
+    terms: dict[str, Any]
+    told: str
+
+
+_WAITING = _Lie(
+    [[["1", "1/4"], ["1/4", "1"]], [["1/4", "1/4"], ["1", "1/4"]]],
+    [["1/4", "1/4"], ["1/4", "1/4"]],
+    ["1", "0"],
+    {},
+    "the second holds all it got. The first claims (1/4, 1/4) in phase 1",
+)
+_AT_ZERO = _Lie(
+    [[["0"], ["1"]], [["1"], ["1"]], [["1/100"], ["1"]]],
+    [["1"], ["1"], ["1/100"]],
+    ["0", "1"],
+    {"step_down": 1.0},
+    "step down C_0; the first never releases. It claims 1 in phase 1, fails and stands at zero in phase 2, so that it "
+    "holds nothing there and complies,",
+)
+
+
+def _over_phases(
+    name: str, variant: str, claims: str, subject: Mechanism, mutant: Mechanism, *, lie: _Lie | None = None
+) -> None:
+    """Register a statement about lies in any phases: a ``lie`` that pays by hand, or a proof."""
+
     @claim(
-        id=f"cbdrf.theorem_5.phases.{held}",
-        locator="Theorem 5",
-        kind="theorem",
-        variant=f"tasks over several phases, what is held {held}",
-        proof=proof,
-        mechanism=_rule(held=held, credit_cap=1.0),
+        id=f"cbdrf.theorem_5.phases.{name}",
+        locator="beyond the paper (Theorem 5)",
+        kind="extension",
+        variant=f"tasks over several phases, {variant}",
+        proof="thm-cbdrf-5" if lie is None else None,
+        mechanism=subject,
         mutant=mutant,
-        statement="Release ratios given, no claim of a demand other than nothing lets a node run more of its true "
-        "tasks in all.",
+        statement=f"Release ratios given, no claims let a node that claims something {claims} in which it needs "
+        f"something run more of its true tasks {'in any phase' if lie is None else 'in all'}.",
     )
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
-        found = _watched(_lying_pays, effort, judged, "No lie in the first phase pays")
-        if found.holds is False and _terms(judged).get("held") == "stays":
-            truth = [[["1", "1/4"], ["1/4", "1"]], [["1/4", "1/4"], ["1", "1/4"]]]
-            lie = [[["1/4", "1/4"], truth[0][1]], truth[1]]
-            ratios = [["1", "0"], ["1", "0"]]
-            honest, lying = (_exactly(judged, d, ratios) for d in (truth, lie))
-            before = [row[0] for row in honest.tasks]
-            after = [lying.tasks[0][0] / 4, lying.tasks[1][0]]
+        test = partial(_lying_pays, stream(effort.seed, 10), claims == _AT_LEAST)
+        found = _watched(test, effort, judged, "No lies pay")
+        if lie is not None and found.holds is False:
+            claimed = [[mine, *theirs] for mine, (_, *theirs) in zip(lie.claimed, lie.demands, strict=True)]
+            terms = replace(judged, run=partial(judged.run, **lie.terms))
+            ratios = [lie.released] * len(lie.demands)
+            before, after = (
+                [row[0] for row in _exactly(terms, demands, ratios).tasks] for demands in (lie.demands, claimed)
+            )
+            for t, (mine, told) in enumerate(zip(lie.demands, lie.claimed, strict=True)):
+                needs = [(Fraction(c), Fraction(d)) for c, d in zip(told, mine[0], strict=True) if Fraction(d) > 0]
+                after[t] *= min((c / d for c, d in needs), default=Fraction(0))
             found = Part(
                 sum(after) <= sum(before),
                 "witness",
-                f"Two nodes, two phases, demands {in_words(truth)}; the second holds all it got. The first claims "
-                f"(1/4, 1/4) in phase 1 and runs {in_words(after)} = {sum(after)} true tasks instead of "
-                f"{in_words(before)} = {sum(before)}.",
+                f"Two nodes, demands {in_words(lie.demands)} phase by phase; {lie.told} and runs {in_words(after)} = "
+                f"{sum(after)} true tasks instead of {in_words(before)} = {sum(before)}.",
                 found.size,
             )
         return Evidence.of(found)
 
 
-_over_phases("returns", "thm-cbdrf-5", _rule(held="stays", credit_cap=1.0))
-_over_phases("stays", None, _rule(held="returns", credit_cap=1.0))
+_EXACTLY, _AT_LEAST = "in exactly the phases", "at least in the phases"
+_FLOOR, _NO_FLOOR = (_rule(credit_cap=1.0, credit_floor=floor) for floor in (0.05, 0.0))
+_STAYS = _rule(held="stays", credit_cap=1.0)
+_over_phases("returns", "what is held returns", _EXACTLY, WITH_CAP, _STAYS)
+_over_phases("floor", "what is held returns, floor above 0", _AT_LEAST, _FLOOR, _NO_FLOOR)
+_over_phases("needless", "what is held returns, floor 0", _AT_LEAST, _NO_FLOOR, _FLOOR, lie=_AT_ZERO)
+_over_phases("stays", "what is held stays", _EXACTLY, _STAYS, WITH_CAP, lie=_WAITING)
 
 
 @claim(
     id="cbdrf.theorem_5.sitting_out",
     locator="beyond the paper (Theorem 5)",
-    kind="theorem",
+    kind="extension",
     variant="tasks over several phases, claims of nothing, what is held returns",
     statement="Release ratios given, no claim about its demand lets a node run more of its true tasks in all.",
     mechanism=WITH_CAP,
@@ -772,7 +901,8 @@ ROWS = {
     "strategy_proofness": "strategy-proofness",
     "pareto_efficiency": "Pareto efficiency",
     "punitive_allocation": "punitive allocation",
-    "release_incentive": "release incentive",
+    "release_incentive": "release incentive, credit without a cap",
+    "release_incentive_cap": "release incentive, credit never above C_0",
 }
 #: What the paper's text implies for Table 1, whose cells are lost: row to (DRF, cbDRF).
 PRINTED_TABLE = {
@@ -782,6 +912,7 @@ PRINTED_TABLE = {
     "pareto_efficiency": (True, True),
     "punitive_allocation": (False, True),
     "release_incentive": (False, True),
+    "release_incentive_cap": (False, True),
 }
 def _where(column: str) -> str:
     return "Table 1" if column in ("drf", "scaled") else "beyond the paper (Table 1)"
@@ -844,20 +975,20 @@ def _two_credits(row: str, credit: Any) -> tuple[Any, Any]:
     if row == "punitive_allocation":
         return credit, max(credit, credit * 0 + 1)
     low, high = max(credit * 0, credit - _tenth(credit)), credit + _tenth(credit)
-    return low, high if row == "no_cap" else min(1, high)
+    return low, high if row == "release_incentive" else min(1, high)
 
 
-def _rewarded(row: str, subject: Mechanism) -> Check:
-    """Margin: how much more each node gets with the better of two credits."""
+def _rewarded(row: str, subject: Mechanism, company: bool) -> Check:
+    """Margin: how much more each node gets with the better of two credits; ``company``: beside others with credit."""
 
     def check(allocation: Allocation, credit: Any) -> Any:
         exact = allocation.tasks.dtype == object
         rule = exact_rule(subject) if exact else subject.run
         assert rule is not None
         margins = []
-        for i in range(len(credit) if len(credit) > 1 else 0):
+        for i in range(len(credit)):
             low, high = _two_credits(row, credit[i])
-            if low < high and np.delete(credit, i).max() > 0:
+            if low < high and (not company or np.delete(credit, i).any()):
                 psi = np.minimum(credit, 1)
                 psi[i] = min(low, 1)
                 margins.append(_strictly(gain_from_record(rule, allocation.demands, psi, i, min(high, 1))))
@@ -866,23 +997,25 @@ def _rewarded(row: str, subject: Mechanism) -> Check:
     return check
 
 
-def _credit_cell(name: str, row: str, column: str, locator: str, statement: str, proof: str | None) -> None:
+def _credit_cell(row: str, column: str, statement: str, proof: str | None, terms: str = "") -> None:
     """Register a cell about what a better credit brings; ``row`` says which two credits are compared."""
+    company = column == "weighted"  # alone, or where nobody needs the same, a weight decides nothing
+    where = " (two nodes or more, another with credit, positive demands)." if company else "."
 
     @claim(
-        id=f"cbdrf.{name}.{column}",
-        locator=locator,
-        kind="statement" if name.startswith("table_1") else "extension",
-        variant=HEADS[column],
-        statement=statement,
+        id=f"cbdrf.table_1.{row}.{column}",
+        locator=_where(column),
+        kind="statement",
+        variant=HEADS[column] + terms,
+        statement=statement + where,
         proof=proof,
         mechanism=COLUMNS[column],
-        mutant=replace(COLUMNS[column], name=f"{column}, with a cap") if row == "no_cap" else DRF,
+        mutant=replace(COLUMNS[column], name=f"{column}, with a cap") if row == "release_incentive" else DRF,
     )
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
-        compared = "release" if judged.name.endswith("with a cap") else row
-        records = _as_it_is if compared == "no_cap" else any_record
-        test = _rewarded(compared, judged)
+        compared = "release_incentive_cap" if judged.name.endswith("with a cap") else row
+        records = _as_it_is if compared == "release_incentive" else any_record
+        test = _rewarded(compared, judged, company)
 
         def run(demands: Any, credit: Any) -> Allocation:
             return judged.run(demands, np.minimum(credit, 1))
@@ -901,8 +1034,10 @@ def _credit_cell(name: str, row: str, column: str, locator: str, statement: str,
                     return f"node {node + 1} gets {tasks[0]} with credit {low} and {tasks[1]} with {high}"
             return "no node gains"
 
-        small = sampler(users=(2, 4), resources=(1, 3))  # two allocations a node
-        parts = [attacked(test, effort, replace(judged, run=run), records, strict=True, sample=small, explain=told)]
+        zeros = not company
+        small = sampler(users=(2 if company else 1, 4), resources=(1, 3), zeros=zeros)  # two allocations a node
+        tried = replace(judged, run=run, zeros=zeros)
+        parts = [attacked(test, effort, tried, records, strict=True, sample=small, explain=told)]
         if row == "punitive_allocation":
             parts += solved("punitive_in_company", effort, judged)
         return Evidence(tuple(parts))
@@ -912,9 +1047,8 @@ def _as_it_is(weights: Any) -> Any:
     return weights
 
 
-_PUNITIVE = "A node that failed to release gets fewer tasks than with a clean record, all else equal"
+_PUNITIVE = "gets fewer tasks than with a clean record, all else equal"
 _RELEASE = "A node that releases enough in a phase gets more tasks in the next than if it had not, all else equal"
-_COMPANY = " (two nodes or more, another with credit, positive demands)."
 
 
 def _blind_cell(row: str, column: str, statement: str) -> None:
@@ -951,12 +1085,12 @@ _second_phase: dict[str, Callable[[float], float]] = {
     "scaled": lambda ratio: float(cbdrf(_ONES, None, [ratio, 1.0]).tasks[1, 0]),
 }
 for _column in ("scaled", "weighted", "capped"):
-    _credit_cell("table_1.punitive_allocation", "punitive_allocation", _column, _where(_column), _PUNITIVE + _COMPANY,
+    _credit_cell("punitive_allocation", _column, f"A node with psi < 1 {_PUNITIVE}",
                  "prop-cbdrf-weighted-punitive" if _column == "weighted" else "thm-cbdrf-3")  # fmt: skip
-    _credit_cell("table_1.release_incentive", "no_cap", _column, _where(_column),
-                 _RELEASE + " and credit without a cap" + _COMPANY, None)  # fmt: skip
+    _credit_cell("release_incentive", _column, _RELEASE, None, ", credit without a cap")
+    _credit_cell("release_incentive_cap", _column, _RELEASE, "prop-cbdrf-monotone", ", credit never above C_0")
 for _column in ("drf", "karma"):
-    _blind_cell("punitive_allocation", _column, _PUNITIVE)
+    _blind_cell("punitive_allocation", _column, f"A node that failed to release {_PUNITIVE}")
     _blind_cell("release_incentive", _column, _RELEASE)
 
 
@@ -967,7 +1101,6 @@ SENSES: dict[str, str] = {
     "by_record": "sharing incentive times psi",
     "justified": "envy-freeness towards nodes with no better record",
     "pareto": "Pareto efficiency where someone is in good standing",
-    "release": "release incentive with a cap on credit at C_0",
 }
 
 
@@ -1022,9 +1155,6 @@ for _column in ("scaled", "weighted", "capped", "karma"):
     _sense("pareto", _column, f"Where {_where_some}, no allocation of the pool gives one node more and none less.",
            _LITERAL_PE, "pareto_optimality_someone_in_good_standing", _broken("wasted") if _column != "scaled" else
            WEIGHTED, _PROOFS[_column].get("pareto"), someone_good)  # fmt: skip
-for _column in ("scaled", "weighted", "capped"):
-    _credit_cell("sense.release", "release", _column, "beyond the paper (Table 1)",
-                 _RELEASE + " and credit never above C_0" + _COMPANY, "prop-cbdrf-monotone")  # fmt: skip
 
 
 def _asks_for_nothing(subject: Mechanism, demands: Any, released: Any) -> str | None:
@@ -1067,6 +1197,11 @@ def _words(verdicts: pd.Series, key: str) -> str:
     return _WORDS.get(verdicts[key], verdicts[key]) if key in verdicts.index else "-"
 
 
+def _asked(row: str, column: str) -> str:
+    """Give the row whose claim answers a cell: what has no credit has no cap on it."""
+    return row.removesuffix("_cap") if column in ("drf", "karma") else row
+
+
 def table_1() -> pd.DataFrame:
     """Give Table 1 as computed: one row a property, one column a mechanism, from the stored ledger.
 
@@ -1079,7 +1214,7 @@ def table_1() -> pd.DataFrame:
     verdicts = ledger(paper="cbdrf").set_index("id")["verdict"]
     rows = []
     for row, said in PRINTED_TABLE.items():
-        cells = {HEADS[c]: _words(verdicts, f"cbdrf.table_1.{row}.{c}") for c in COLUMNS}
+        cells = {HEADS[c]: _words(verdicts, f"cbdrf.table_1.{_asked(row, c)}.{c}") for c in COLUMNS}
         printed = ", ".join("yes" if yes else "no" for yes in said)
         rows.append({"property": ROWS[row], "paper: DRF, cbDRF": printed, **cells})
     return pd.DataFrame(rows)
@@ -1218,9 +1353,9 @@ _about_a_phase(
     id="cbdrf.release.threshold",
     locator="beyond the paper (Corollary 1)",
     kind="extension",
-    variant="as printed, credit never above C_0",
-    statement="Releasing rho in every phase is a best response exactly while the worth of holding is at most "
-    "P / (rho - (1 - rho) P).",
+    variant="as printed, credit never above C_0, floor 0, step down at most C_0",
+    statement="Releasing rho > 0 in every phase is a best response exactly while the worth of holding is at most "
+    "P / (rho - (1 - rho) P), and always where rho <= (1 - rho) P.",
     proof="thm-cbdrf-release",
     mechanism=Mechanism("scaled", worth_threshold),
     mutant=Mechanism(

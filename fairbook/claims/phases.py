@@ -106,7 +106,7 @@ def attacked(
     exact = exact_rule(subject)
     if not found.found:
         demands = "zero demands among them" if subject.zeros else "demands within a factor of a million"
-        size = "2 to 4 nodes and 1 to 3" if sample is not None else "1 to 8 nodes, now and then 50, and 1 to 4"
+        size = "up to 4 nodes and 3" if sample is not None else "1 to 8 nodes, now and then 50, and 1 to 4"
         margin = f"smallest gain {float(found.margin):.1e}" if strict else (
             f"smallest margin {margin_in_words(float(found.margin))}")
         return Part(
