@@ -51,6 +51,7 @@ def test_every_statement_that_fails_is_on_the_page(monkeypatch: pytest.MonkeyPat
         its = ROWS[ROWS["paper"] == paper]
         text, gathered = errata.errata(paper).text, errata.wrong(its)
         assert text.count("*Instead:*") == len(gathered)
+        assert "Counterexample in exact" not in text  # each witness is one
         for rows in gathered.values():
             bad = rows[rows["verdict"] == "refuted"]
             assert any(f">{one}</a>" in text and said in text for one, said in zip(bad["id"], bad["statement"]))

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from fairbook.claims.evidence import EXACT
 from fairbook.claims.listing import anchor, papers
 from fairbook.claims.registry import FIGURE_KINDS, claims, ledger
 from fairbook.tables import Markdown, myst
@@ -18,7 +19,6 @@ from fairbook.tables import Markdown, myst
 __all__ = ["counts", "errata", "faults", "misses", "wrong"]
 
 _WRONG = ("refuted", "partly", "not reproduced")
-_EXACT = "Counterexample in exact fractions: "
 _LONG = 300  # of evidence: about two lines
 
 
@@ -95,7 +95,7 @@ def _where(see: list[str]) -> str:
 
 def _short(evidence: str) -> str:
     """Keep one counterexample, and of what is said of it the first sentences."""
-    evidence = evidence.removeprefix(_EXACT).split(f" {_EXACT}")[0]
+    evidence = evidence.removeprefix(EXACT).split(f" {EXACT}")[0]
     kept, *rest = re.split(r"(?<=\.) (?=[A-Z])", evidence)
     for sentence in rest:
         if len(kept) + len(sentence) > _LONG:
