@@ -30,7 +30,7 @@ def test_corrected_forms_fit_the_ledger() -> None:
         assert [one for one in form["see"] if one not in known and one not in claims()] == [], key
 
 
-def test_what_does_not_fit_is_noticed() -> None:
+def test_what_does_not_fit_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def faults(verdict: str, one: str) -> list[str]:
         return list(errata.faults(ROWS.assign(verdict=ROWS["verdict"].where(ROWS["id"] != one, verdict))))
 
@@ -43,6 +43,8 @@ def test_what_does_not_fit_is_noticed() -> None:
         assert any(words in fault for fault in faults(verdict, claim)), words
     kinds = ROWS.assign(kind=ROWS["kind"].where(ROWS["id"] != "cbdrf.penalty.step", "extension"))
     assert any("cbdrf.penalty: a corrected form" in one for one in errata.faults(kinds))
+    monkeypatch.setitem(listing.papers()["errata"]["cbdrf.penalty"], "also", ["cbdrf.penal"])
+    assert any("also cbdrf.penal, with which no claim begins" in one for one in errata.faults(ROWS))
 
 
 def test_every_statement_that_fails_is_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:

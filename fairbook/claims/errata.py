@@ -42,10 +42,11 @@ def wrong(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     dict of str to DataFrame
         Keys as in ``papers.toml``; of a statement that is not there, paper and first word of the id.
     """
-    keys = sorted(papers()["errata"], key=len, reverse=True)
+    keys = {k: key for key, form in papers()["errata"].items() for k in (key, *form.get("also", ()))}
+    longest = sorted(keys, key=len, reverse=True)
 
     def key(one: str) -> str:
-        return next((k for k in keys if f"{one}.".startswith(f"{k}.")), ".".join(one.split(".")[:2]))
+        return next((keys[k] for k in longest if f"{one}.".startswith(f"{k}.")), ".".join(one.split(".")[:2]))
 
     own = _own(frame)
     own = own[~own["kind"].isin(FIGURE_KINDS)]
@@ -71,6 +72,9 @@ def faults(frame: pd.DataFrame) -> Iterator[str]:
         for one in form["see"]:
             if "." in one and verdicts.get(one) not in ("holds", "reproduced"):
                 yield f"{key}: rests on {one}, which is {verdicts.get(one, 'no claim')}"
+        for one in form.get("also", ()):
+            if not any(f"{name}.".startswith(f"{one}.") for name in verdicts):
+                yield f"{key}: also {one}, with which no claim begins"
     yield from (f"{one}: denied by its paper, and not refuted" for one in papers()["denied"]
                 if verdicts.get(one) != "refuted")  # fmt: skip
 
@@ -125,12 +129,13 @@ def errata(paper: str) -> Markdown:
     lines = []
     for key, rows in wrong(ledger(paper=paper)).items():
         failing = rows[rows["verdict"].isin(_WRONG)]
+        where = ", ".join(failing["locator"].unique())
         failing = failing[failing["statement"] == failing["statement"].iloc[0]]
         shown = failing.loc[failing["evidence"].str.len().idxmin()]
         same, form = rows[rows["statement"] == shown["statement"]], papers()["errata"][key]
         reading = f" ({shown['variant']})" if len(same) > 1 else ""
         lines.append(
-            f"[**{shown['locator']}.**]{{#{anchor(key).replace('claim', 'erratum')}}} {shown['statement']}\n"
+            f"[**{where}.**]{{#{anchor(key).replace('claim', 'erratum')}}} {shown['statement']}\n"
             f": {_readings(same)} *Instead:* {form['instead']} {_where(form['see'])}. "
             f"*Witness{reading}:* {_short(shown['evidence'])} {_link(shown['id'])}\n"
         )
