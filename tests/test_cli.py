@@ -748,6 +748,20 @@ def test_stored_ledger(run: Run, registered: dict[str, Claim]) -> None:
     assert "one.second" not in out
 
 
+def test_the_ledger_as_a_file(run: Run, registered: dict[str, Claim], tmp_path: Path) -> None:
+    from fairbook.claims import ledger
+    from fairbook.claims.listing import document
+
+    keep_ledgers(registered)
+    file = str(tmp_path / "ledger.json")
+    assert run("claims", "--output", file)[1] == run("claims")[1]
+    assert Path(file).read_text("utf8") == document(ledger())
+    run("claims", "--verdict", "holds", "--output", file)
+    assert [row["id"] for row in json.loads(Path(file).read_text("utf8"))["rows"]] == ["one.first"]
+    assert "a .json file" in refused(run("claims", "--output", str(tmp_path / "ledger.csv")))
+    assert "--mutants" in refused(run("claims", "--mutants", "--output", file))
+
+
 def test_claims_are_stale_when_the_registry_has_changed(run: Run, registered: dict[str, Claim]) -> None:
     keep_ledgers(registered)
     registered["two.new"] = fake_claim("two.new", False)

@@ -3,13 +3,15 @@
 ``{executed-pages}`` and ``{execution-environment}`` read ``book/execution.json``, which ``tools/execute.py`` keeps;
 ``{stored-results}`` and ``{results-environment}`` read the records beside the tables in ``data/results/``. They are
 directives and no cells: a table of times in a compared cell would have to change whenever a page is executed.
-The page that says how to cite gets the version of the package.
+The page that says how to cite gets the version of the package. Beside the page of claims lies the ledger as a file.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -147,9 +149,25 @@ def state_version(app: Any, docname: str, source: list[str]) -> None:
         source[0] = source[0].replace("VERSION", version("fairbook"))
 
 
+def write_ledger(app: Any, failure: Exception | None) -> None:
+    """Put the ledger and its schema beside the page that offers them; a ledger that is stale is not offered."""
+    if failure is not None or app.builder.format != "html":
+        return
+    from fairbook import claims
+    from fairbook.claims.listing import document
+    from fairbook.errors import StaleResult
+
+    folder = Path(app.outdir) / "book"
+    shutil.copyfile(Path(claims.__path__[0], "ledger.schema.json"), folder / "ledger.schema.json")
+    (folder / "ledger.json").unlink(missing_ok=True)
+    with suppress(StaleResult):
+        (folder / "ledger.json").write_text(document(claims.ledger()), encoding="utf8")
+
+
 def setup(app: Any) -> dict[str, Any]:
     """Register with Sphinx."""
     app.connect("source-read", state_version)
+    app.connect("build-finished", write_ledger)
     app.add_directive("executed-pages", directive(executed_pages, executed))
     app.add_directive("execution-environment", directive(execution_environment, executed))
     app.add_directive("stored-results", directive(stored_results, stored))

@@ -9,13 +9,18 @@ from fairbook.claims.registry import Evidence, Mechanism, Part
 from fairbook.properties.search import Search
 from fairbook.smt import Settled
 
-__all__ = ["in_words", "margin_in_words", "searched", "settled", "witnessed"]
+__all__ = ["EXACT", "in_words", "margin_in_words", "searched", "settled", "witnessed"]
+
+#: What a solver's counterexample begins with.
+EXACT = "Counterexample in exact fractions: "
 
 
 def in_words(value: Any) -> str:
     """Write numbers, fractions and lists of them, leaving out what is empty."""
     if isinstance(value, dict):
-        return ", ".join(f"{key} {in_words(v)}" for key, v in value.items() if v is not None and v != {})
+        return ", ".join(
+            f"{str(key).replace('_', ' ')} {in_words(v)}" for key, v in value.items() if v is not None and v != {}
+        )
     if isinstance(value, (tuple, list)):
         return "(" + ", ".join(in_words(v) for v in value) + ")"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
@@ -32,9 +37,7 @@ def settled(asked: Iterable[Settled]) -> Part:
     for answer in asked:
         answers.append(answer)
         if answer.witness is not None:
-            return Part(
-                False, "witness", f"Counterexample in exact fractions: {in_words(answer.witness)}.", answer.cases
-            )
+            return Part(False, "witness", f"{EXACT}{in_words(answer.witness)}.", answer.cases)
     last = answers[-1]
     if all(answer.status == "holds" and answer.premises_satisfiable for answer in answers):
         vacuous = sum(answer.vacuous for answer in answers)

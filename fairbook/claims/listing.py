@@ -6,14 +6,25 @@ without the script of the filter, on paper too.
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from fairbook.claims.registry import ledger
+from fairbook.claims.registry import claims, ledger
 from fairbook.tables import Markdown, myst
 
-__all__ = ["anchor", "counts", "listing"]
+__all__ = ["anchor", "counts", "document", "listing", "papers"]
+
+
+@cache
+def papers() -> dict[str, Any]:
+    """Read what is written, and not computed, about the papers: ``papers.toml`` beside this module."""
+    return tomllib.loads(Path(__file__).with_name("papers.toml").read_text(encoding="utf-8"))
 
 
 def anchor(claim: str) -> str:
@@ -75,3 +86,37 @@ def listing(paper: str) -> Markdown:
             f'<a class="claim-id" href="#{anchor(row["id"])}">{row["id"]}</a>\n'
         )
     return Markdown(f"::::{{div}} verdicts claims-of-{paper.replace('_', '-')}\n" + "\n".join(lines) + "::::")
+
+
+def document(frame: pd.DataFrame) -> str:
+    """Write rows of the ledger as a JSON document to cite, which ``ledger.schema.json`` describes.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows of the ledger.
+
+    Returns
+    -------
+    str
+        The same for the same ledger.
+    """
+    written, registered = papers(), claims()
+    copied = ["id", "paper", "locator", "kind", "variant", "statement", "verdict", "effort", "evidence"]
+    found = {
+        "title": "The ledger of fairbook: every claim of five papers on fair allocation, with its verdict",
+        "version": written["version"],
+        "date": written["released"],
+        "licence": "CC-BY-4.0",
+        "papers": [{"key": key} | one for key, one in written["papers"].items() if key in set(frame["paper"])],
+        "rows": [
+            {name: row[name] for name in copied}
+            | {
+                "grades": row["grade"].split(", "),
+                "proof": registered[row["id"]].proof,
+                "page": f"book/claims.html#{anchor(row['id'])}",
+            }
+            for row in frame.to_dict("records")
+        ],
+    }
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"

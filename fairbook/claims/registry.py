@@ -75,7 +75,7 @@ COLUMNS = [
     "evidence",
     "seconds",
 ]
-_FIGURE_KINDS = {"figure", "number"}
+FIGURE_KINDS = {"figure", "number"}
 
 
 @dataclass(frozen=True)
@@ -185,17 +185,17 @@ def _verdict(kind: Kind, evidence: Evidence, proof: str | None) -> str:
     answers = [part.holds for part in evidence.parts]
     if not answers or None in answers:
         # a part of a picture is open only where the paper states nothing about it; a part that fails is never hidden
-        compared = kind not in _FIGURE_KINDS or not answers or False in answers
+        compared = kind not in FIGURE_KINDS or not answers or False in answers
         return "undetermined" if compared else "nothing to compare"
-    good, bad = ("reproduced", "not reproduced") if kind in _FIGURE_KINDS else ("holds", "refuted")
+    good, bad = ("reproduced", "not reproduced") if kind in FIGURE_KINDS else ("holds", "refuted")
     if all(answers):
-        if kind in _FIGURE_KINDS:
+        if kind in FIGURE_KINDS:
             return good
         worked = any(part.grade in ("smt", "search", "numbers") and part.size > 0 for part in evidence.parts)
         return good if proof is not None and worked else "undetermined"
     if any(answers):
         return "partly"
-    if kind not in _FIGURE_KINDS and not all(part.grade == "witness" for part in evidence.parts):
+    if kind not in FIGURE_KINDS and not all(part.grade == "witness" for part in evidence.parts):
         return "undetermined"  # a statement is refuted by a witness, not by a failed search
     return bad
 

@@ -80,6 +80,8 @@ def _claims(options: argparse.Namespace) -> int:
 
     chosen = _chosen_claims(options)
     effort = claims.FULL if options.effort == "full" else claims.QUICK
+    if options.output and (options.mutants or not options.output.endswith(".json")):
+        raise Refused("--output takes a .json file, and does not go with --mutants")
     if options.mutants:
         return _mutants(chosen, options)
     if options.effort and not options.recompute:
@@ -99,6 +101,10 @@ def _claims(options: argparse.Namespace) -> int:
         frame = frame[frame["id"].isin(list(chosen))]
     if options.verdict:
         frame = frame[frame["verdict"].isin(options.verdict)]
+    if options.output:
+        from fairbook.claims.listing import document
+
+        write_whole({Path(options.output): document(frame).encode()})
     _print_claims(frame.reset_index(drop=True), options)
     return 0
 
@@ -422,6 +428,7 @@ def _add_claims(commands: Any) -> None:
         examples="""fairbook claims --verdict refuted "not reproduced"
 fairbook claims --id dmfa_srq.figure_1 --recompute
 fairbook claims --format csv > ledger.csv
+fairbook claims --output ledger.json
 fairbook claims --mutants""",
     )
     parser.add_argument("--paper", metavar="KEY", help="only this paper")
@@ -447,6 +454,9 @@ fairbook claims --mutants""",
     )
     parser.add_argument(
         "--format", choices=("table", "csv", "json", "markdown"), default="table", help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--output", metavar="FILE", help="also write them to a .json file to cite, with version, licence and papers"
     )
 
 

@@ -1,0 +1,111 @@
+"""What is written about the papers fits the ledger: the errata, and the ledger as a file to cite."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from fairbook.claims import claims, errata, listing
+from tests.conftest import ROOT, Book
+from tests.test_claims import stored_rows
+
+ROWS = stored_rows()
+SCHEMA = json.loads(Path(listing.__file__).with_name("ledger.schema.json").read_text("utf8"))
+
+
+def test_corrected_forms_fit_the_ledger() -> None:
+    assert sorted(errata.faults(ROWS)) == []
+    text = "\n".join(page.read_text("utf8") for page in sorted((ROOT / "book").rglob("*.md")))
+    known = set(re.findall(r"^:label: (\S+)$", text, re.MULTILINE))
+    for key, form in listing.papers()["errata"].items():
+        assert form["see"], key
+        assert form["instead"].endswith("."), key
+        assert [one for one in form["see"] if one not in known and one not in claims()] == [], key
+
+
+def test_what_does_not_fit_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def faults(verdict: str, one: str) -> list[str]:
+        return list(errata.faults(ROWS.assign(verdict=ROWS["verdict"].where(ROWS["id"] != one, verdict))))
+
+    for verdict, claim, words in (
+        ("partly", "dmfa_srq.lemma_2", "lemma_2: wrong (dmfa_srq.lemma_2), and no corrected form"),
+        ("holds", "cbdrf.penalty.step", "no claim of the paper that fails"),
+        ("undetermined", "cbdrf.penalty.phases", "rests on cbdrf.penalty.phases, which is undetermined"),
+        ("holds", listing.papers()["denied"][0], "denied by its paper"),
+    ):
+        assert any(words in fault for fault in faults(verdict, claim)), words
+    kinds = ROWS.assign(kind=ROWS["kind"].where(ROWS["id"] != "cbdrf.penalty.step", "extension"))
+    assert any("cbdrf.penalty: a corrected form" in one for one in errata.faults(kinds))
+    monkeypatch.setitem(listing.papers()["errata"]["cbdrf.penalty"], "also", ["cbdrf.penal"])
+    assert any("also cbdrf.penal, with which no claim begins" in one for one in errata.faults(ROWS))
+
+
+def test_every_statement_that_fails_is_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(errata, "ledger", lambda paper: ROWS[ROWS["paper"] == paper])
+    for paper in ROWS["paper"].unique():
+        its = ROWS[ROWS["paper"] == paper]
+        text, gathered = errata.errata(paper).text, errata.wrong(its)
+        assert text.count("*Instead:*") == len(gathered)
+        assert "Counterexample in exact" not in text  # each witness is one
+        for rows in gathered.values():
+            bad = rows[rows["verdict"] == "refuted"]
+            assert any(f">{one}</a>" in text and said in text for one, said in zip(bad["id"], bad["statement"]))
+    page, refuted = errata.counts(ROWS, caption="c", name="tab-c").text, ROWS[ROWS["verdict"] == "refuted"]
+    own = refuted[(refuted["kind"] != "extension") & ~refuted["locator"].str.startswith("beyond")]
+    assert f"| {len(own) - len(listing.papers()['denied'])} |" in page.splitlines()[-2]
+
+
+def test_a_number_that_some_reading_reproduces_is_not_listed() -> None:
+    text = errata.misses(ROWS, caption="c", name="tab-c").text
+    assert "cbdrf-figure-5" in text
+    assert "tv-drf-example" not in text
+    missed = ROWS.assign(verdict=ROWS["verdict"].replace("reproduced", "not reproduced"))
+    assert "tv-drf-example" in errata.misses(missed, caption="c", name="tab-c").text
+
+
+def test_the_ledger_to_cite() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    schema, text = Draft202012Validator(SCHEMA), listing.document(ROWS)
+    found: dict[str, Any] = json.loads(text)
+    assert [error.message for error in schema.iter_errors(found)] == []
+    assert listing.document(ROWS.copy()) == text
+    assert [row["id"] for row in found["rows"]] == list(claims())
+    assert {row["paper"] for row in found["rows"]} == {paper["key"] for paper in found["papers"]}
+    for row in found["rows"]:
+        assert row["id"].split(".")[0] == row["paper"]
+        assert "proof" not in row["grades"] or row["proof"]
+        assert ", ".join(row["grades"]) == ROWS.set_index("id").loc[row["id"], "grade"]
+    for change in ({"id": "One"}, {"verdict": "true"}, {"grades": ["luck"]}, {"kind": None}, {"seconds": 1.5}):
+        other = copy.deepcopy(found)
+        other["rows"][0] |= change
+        assert not schema.is_valid(other), change
+
+
+def test_the_papers_are_those_of_the_citation_file() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf8"))["references"]
+    expected = {
+        re.search(r"Key (\w+)\.", one["notes"])[1]: {  # type: ignore[index]
+            "title": one["title"],
+            "authors": [f"{person['given-names']} {person['family-names']}" for person in one["authors"]],
+            "year": one["year"],
+        }
+        | ({"doi": one["doi"]} if "doi" in one else {})
+        for one in cited
+    }
+    assert listing.papers()["papers"] == expected
+
+
+@pytest.mark.book
+def test_the_book_offers_the_ledger_and_its_schema(book: Book) -> None:
+    folder = book.html / "book"
+    assert (folder / "ledger.json").read_text("utf8") == listing.document(ROWS)
+    assert json.loads((folder / "ledger.schema.json").read_text("utf8")) == SCHEMA
+    offered = set(re.findall(r'href="([\w.]+)" download', (folder / "claims.html").read_text("utf8")))
+    assert offered == {"ledger.json", "ledger.schema.json"}
