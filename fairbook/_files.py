@@ -42,7 +42,10 @@ def write_whole(files: Mapping[Path, bytes], *, mode: int | None = None) -> None
         for name, content in files.items():
             target = Path(os.path.realpath(name))
             _check_target(target)
-            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:50]}.", suffix=".part")
+            try:
+                handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:50]}.", suffix=".part")
+            except OSError as error:  # it names the temporary file, which nobody has asked for
+                raise OSError(error.errno, error.strerror, str(name)) from None
             waiting.append((temporary, target))
             with os.fdopen(handle, "wb") as file:
                 file.write(content)

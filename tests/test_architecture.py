@@ -15,12 +15,13 @@ PACKAGE = ROOT / "fairbook"
 #: Each room (a module or a folder of the package) with the other rooms that it may import.
 MAY: dict[str, set[str]] = {
     "errors": set(),
+    "_decimals": set(),
     "_files": set(),
     "tables": {"errors"},
-    "model": {"errors"},
+    "model": {"_decimals", "errors"},
     "placement": {"errors", "model"},
     "clusters": {"errors", "model"},
-    "mechanisms": {"_files", "clusters", "errors", "model", "placement"},
+    "mechanisms": {"_decimals", "_files", "clusters", "errors", "model", "placement"},
     "oracles": {"clusters", "errors", "model", "placement"},
     "smt": {"errors", "model"},
     "metrics": {"errors", "model"},

@@ -202,13 +202,16 @@ def test_phases_and_users_far_more_than_lines_are_refused(run, tmp_path: Path, m
     assert "10 phases of 10 users are too many" in refused(run("phases", path))
 
 
-def test_cells_that_a_spreadsheet_would_compute_come_back_as_they_were(run, tmp_path: Path) -> None:
-    """A name is data: it is neither computed nor changed, so that what is read back is what was written."""
-    names = ["=1+1", "+cmd|' /C calc'!A0", "@SUM(A1)", "-2"]
+def test_no_cell_is_a_formula_to_a_spreadsheet(run, tmp_path: Path) -> None:
+    names = ["=1+1", "+cmd|' /C calc'!A0", "@SUM(A1)", "-x", "-2", "a=1"]
     path, out = tmp_path / "users.csv", tmp_path / "out.csv"
     path.write_text("user,cpu\n" + "".join(f"{name},1\n" for name in names))
     assert run("allocate", path, "--output", out)[0] == 0
-    assert [line.split(",")[0] for line in out.read_text().splitlines()[1:]] == names
+    expected = [f"'{name}" for name in names[:4]] + names[4:]
+    assert [line.split(",")[0] for line in out.read_text().splitlines()[1:]] == expected
+    assert run("allocate", path, "--output", "-")[1] == out.read_text()
+    assert run("allocate", path, "--output", out.with_suffix(".json"))[0] == 0
+    assert [row["user"] for row in json.loads(out.with_suffix(".json").read_text())["users"]] == names
 
 
 # --------------------------------------------------------------------------------------------- records, states

@@ -1071,3 +1071,13 @@ def test_one_strategy_for_all_and_a_mapping_by_name() -> None:
     assert seen[8:] == ["bob"] * 4
     with pytest.raises(fb.InvalidInput, match="released must name nodes, got \\['cy'\\]"):
         fb.cbdrf(named, released={"cy": 0.5})
+
+
+def test_a_saved_state_with_tasks_beyond_reason_is_refused_without_a_warning() -> None:
+    pool = fb.CbDrf(2, [9.0, 18.0])
+    pool.allocate([[1, 4], [3, 1]])
+    pool.release(1.0)
+    state = json.loads(pool.to_json())
+    state["tasks"][0] = 1e308
+    with pytest.raises(fb.InvalidInput, match="tasks"):
+        fb.CbDrf.from_json(json.dumps(state))

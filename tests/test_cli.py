@@ -516,7 +516,8 @@ def test_a_file_is_written_whole_or_not_at_all(
 
 
 def test_where_nothing_can_be_written(run: Run, tmp_path: Path) -> None:
-    assert "No such file" in refused(run("allocate", EXAMPLE, "--output", tmp_path / "none" / "out.csv"))
+    text = refused(run("allocate", EXAMPLE, "--output", tmp_path / "none" / "out.csv"))
+    assert text == f"fairbook: error: {tmp_path / 'none' / 'out.csv'}: No such file or directory"
     (tmp_path / "folder.csv").mkdir()
     assert "folder.csv" in refused(run("allocate", EXAMPLE, "--output", tmp_path / "folder.csv"))
     assert [p.name for p in tmp_path.iterdir()] == ["folder.csv"]

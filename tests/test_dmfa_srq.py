@@ -215,6 +215,30 @@ def test_deep_stack_that_falls_together_at_once() -> None:
     assert result.violations() == []
 
 
+@REPEATABLE
+@given(instances(), st.integers(0, 75), st.integers(0, 2**20))
+def test_light_users_beside_heavy_ones(case: Instance, decades: int, seed: int) -> None:
+    """Each level is right to 1e-9, and the certificate sees what is not, also of the lightest."""
+    demands = np.vstack([case.floats[0], case.floats[0][:, ::-1]])  # pairs that often end two resources together
+    n = len(demands)
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 4, n) * 10.0 ** rng.choice([-decades, 0, decades], n)
+    weights = weights.clip(1e-75, 1e75)
+    result = fb.dmfa_srq(demands, weights)
+    assert relative_error(result.levels, oracle.exact_levels(demands.tolist(), weights.tolist())) < 1e-10
+    for k in range(1, n + 1):
+        assert result.violations(k) == []
+        levels = result.levels.copy()
+        levels[k - 1] *= 1 + rng.choice([-1e-8, 1e-8])
+        assert replace(result, levels=levels).violations(k) != []
+
+
+@pytest.mark.parametrize("heavy", [1e8, 1e12, 1e15, 1e75])
+def test_two_resources_that_end_together_leave_nothing(heavy: float) -> None:
+    for last in ([1, 0], [1, 0.5]):
+        assert close(fb.dmfa_srq([[2, 3], [3, 2], last], [heavy, heavy, 1]).levels, [1, 1.2, 1])
+
+
 def test_input_at_the_ends_of_the_range() -> None:
     ends = np.array([[1e-75, 1e75], [1e75, 1e-75], [1e-75, 1e-75], [0, 1e75], [1e75, 1e75]])
     for weights in (np.array([1e-75, 1e75, 1, 1e-75, 1e75]), np.full(5, 1e75), np.full(5, 1e-75)):

@@ -173,6 +173,47 @@ def test_many_users_equal_exact_fractions() -> None:
     assert close(fb.drf(demands, weights, max_tasks=bounds).tasks, exact, rtol=1e-11)
 
 
+W = 1e12
+
+
+@pytest.mark.parametrize("case", [
+    ([[1, 0], [1, 2], [2, 2], [0, 2]], [1, 1, W, 1], [1, 1], None),
+    ([[2, 2], [0, 2], [1, 0], [0, 1], [1, 0], [3, 1]], [1e-12] * 5 + [1e6], [3, 1], None),
+    ([[2, 3, 0], [3, 2, 0], [0, 1, 0], [0, 0.1, 1]], [W, 3 * W, 1, 1], [3, 4, 1], None),  # two resources end together
+    ([[1], [1], [1]], [W, 1, 2], [1], [1 - 2**-40, None, None]),  # a bound leaves little
+    ([[1, 1], [1, 0], [0, 1]], [1e75, 1e-75, 1], [1, 1], [None, 1e-75, None]),
+])
+def test_light_users_beside_heavy_ones(case: Any) -> None:
+    """Each user's tasks are right to 1e-9, and the certificate sees what is not, also of the lightest."""
+    exact = exact_tasks(*case)
+    bounds = case[3] and [np.inf if bound is None else bound for bound in case[3]]
+    allocation = fb.drf(*case[:3], bounds)
+    assert close(allocation.tasks, exact)
+    assert allocation.violations() == []
+    for i in range(len(exact)):
+        for factor in (1 - 1e-8, 1 + 1e-8):
+            tasks = allocation.tasks.copy()
+            tasks[i] *= factor
+            assert replace(allocation, tasks=tasks).violations() != []
+
+
+@REPEATABLE
+@given(instances(), st.integers(0, 75), st.integers(0, 2**20))
+def test_certificate_sees_every_user(case: Instance, decades: int, seed: int) -> None:
+    demands, _, capacities, bounds = case.floats
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 4, len(demands)) * 10.0 ** rng.integers(-decades, decades, len(demands), endpoint=True)
+    weights = weights.clip(1e-75, 1e75)
+    allocation = fb.drf(demands, weights, capacities, bounds)
+    most = [None if bound == np.inf else bound for bound in bounds.tolist()]
+    assert close(allocation.tasks, exact_tasks(demands.tolist(), weights.tolist(), capacities.tolist(), most), 1e-10)
+    assert allocation.violations() == []
+    for i in np.flatnonzero(allocation.tasks).tolist():
+        tasks = allocation.tasks.copy()
+        tasks[i] *= 1 + rng.choice([-1e-8, 1e-8])
+        assert replace(allocation, tasks=tasks).violations() != []
+
+
 def test_inputs_at_the_ends_of_the_range() -> None:
     # a rate is weight / (demand / capacity): four factors at the ends once made it zero, and the filling endless
     ends = [[1e-75, 0], [0, 1e75]]

@@ -40,6 +40,22 @@ def left_aligned(frame: pd.DataFrame) -> str:
     return "\n".join("  ".join(v.ljust(w) for v, w in zip(row, widths, strict=True)).rstrip() for row in cells)
 
 
+def csv_of(frame: pd.DataFrame, *, index: bool = True) -> str:
+    """Give a table as CSV. A text that a spreadsheet would run as a formula gets an apostrophe before it.
+
+    A table may come from a stranger and be opened with a double click. JSON keeps every text as it is.
+    """
+
+    def plain(value: Any) -> Any:
+        formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@")) and not NUMBER.fullmatch(value)
+        return f"'{value}" if formula else value
+
+    whole = frame.reset_index() if index else frame
+    numbers = whole.select_dtypes("number").columns
+    whole = whole.apply(lambda column: column if column.name in numbers else column.map(plain)).rename(columns=plain)
+    return str(whole.to_csv(index=False, lineterminator="\n"))
+
+
 def one_line(text: str) -> str:
     """Make one printable line of a message, whatever names it quotes."""
     return "".join(

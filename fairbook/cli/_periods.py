@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fairbook
 from fairbook._files import write_whole
-from fairbook.cli._common import Refused, add_command, add_output, note, shown
+from fairbook.cli._common import Refused, add_command, add_output, csv_of, note, shown
 from fairbook.cli._reports import Report, check_output, deliver, keep
 from fairbook.cli._tables import Table, checked_user, machine_lines, need_columns, read_machines, read_table
 from fairbook.cli._timed import MOST_CELLS, Timed, answer, read_timed
@@ -251,7 +251,7 @@ def _run_periods(read: Timed, machines: _Machines, parts: np.ndarray[Any, Any], 
     report = Report(rows, resources, head, "periods", "queues, shares and coefficients follow from the tasks")
     answer(report, read, run, options)
     if run.placement is not None:
-        content = _placement_frame(run, read, machines).to_csv(index=False, lineterminator="\n")
+        content = csv_of(_placement_frame(run, read, machines), index=False)
         write_whole({Path(options.placement): content.encode()})
     return report
 

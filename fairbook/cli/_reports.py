@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import fairbook
 from fairbook._files import write_whole
-from fairbook.cli._common import Refused, note, shown, six
+from fairbook.cli._common import Refused, csv_of, note, shown, six
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +62,7 @@ def deliver(report: Report, options: argparse.Namespace) -> None:
     if report.sentences:
         frame = frame.assign(explanation=[report.sentences.get(name, "") for name in frame.index])
     if options.output == "-":
-        print(frame.to_csv(lineterminator="\n"), end="")
+        print(csv_of(frame), end="")
     else:
         if options.output is not None:
             write_whole({Path(options.output): _file_of(report, frame, options)})
@@ -90,7 +90,7 @@ def _records(frame: pd.DataFrame) -> list[dict[Any, Any]]:
 
 def _file_of(report: Report, frame: pd.DataFrame, options: argparse.Namespace) -> bytes:
     if options.output.endswith(".csv"):
-        return frame.to_csv(lineterminator="\n").encode()
+        return csv_of(frame).encode()
     content = {
         "fairbook": fairbook.__version__,
         **report.head,

@@ -19,10 +19,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairbook import _decimals
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms._phased import PhasedRun
 from fairbook.mechanisms._saved import check_names, parsed
-from fairbook.mechanisms.drf import _fill, _fill_bounded
+from fairbook.mechanisms.drf import _fill_bounded, fill
 from fairbook.model import (
     LARGEST,
     SMALLEST,
@@ -200,12 +201,6 @@ class _Granted(NamedTuple):
     bottlenecks: NDArray[np.int64]
 
 
-def _fill_for(demands: FloatArray, rate: FloatArray, pool: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
-    levels, bottlenecks = np.empty(len(rate)), np.empty(len(rate), dtype=np.int64)
-    _fill(demands, rate, pool, levels, bottlenecks)
-    return levels * rate, bottlenecks
-
-
 def _share_out(demands: FloatArray, factor: FloatArray, pool: FloatArray, grant: str) -> _Granted:
     """Grant one phase; input is checked already, up to empty rows and empty resources."""
     n = len(demands)
@@ -224,7 +219,7 @@ def _share_out(demands: FloatArray, factor: FloatArray, pool: FloatArray, grant:
     kept = np.flatnonzero(some)
     largest = (rows / left).max(axis=1)
     per_share = 1.0 / largest  # tasks per unit of dominant share
-    drf, stops = _fill_for(rows, 1.0 / len(rows) / largest, left)  # the digits of fairbook.drf
+    drf, stops = fill(rows, 1.0 / len(rows) / largest, left, np.ones(len(rows)))  # the digits of fairbook.drf
     if grant == "scaled":
         found = psi * drf
         used_up = (found @ rows) >= left * (1 - 1e-12)
@@ -234,7 +229,7 @@ def _share_out(demands: FloatArray, factor: FloatArray, pool: FloatArray, grant:
         weights = psi / psi.max() if psi.max() > 0 else psi
         weighed = np.flatnonzero(weights >= SMALLEST)  # with less than that beside 1, nothing that a double can tell
         if weighed.size:
-            found[weighed], stops[weighed] = _fill_for(rows[weighed], (weights * per_share)[weighed], left)
+            found[weighed], stops[weighed] = fill(rows[weighed], (weights * per_share)[weighed], left, psi[weighed])
     else:
         found, stops = _capped(rows, psi, left, per_share, 1.0 / present.sum())
     tasks[active], drf_tasks[active] = found, drf
@@ -246,9 +241,12 @@ def _capped(rows: FloatArray, psi: FloatArray, left: FloatArray, per_share: Floa
             equal: float) -> tuple[FloatArray, NDArray[np.int64]]:
     cap = np.where(psi < 1, psi * equal, np.inf)
     levels, stops = np.empty(len(psi)), np.empty(len(psi), dtype=np.int64)
-    _fill_bounded(rows, per_share, left, cap, np.argsort(cap, kind="stable"), levels, stops)
+    doubt = _fill_bounded(rows, per_share, left, cap, np.argsort(cap, kind="stable"), levels, stops)
+    tasks = levels * per_share
+    if not doubt <= _decimals.DOUBTFUL and len(psi) <= _decimals.MOST:
+        tasks, stops = _decimals.fill(rows, np.ones(len(psi)), left, cap * per_share)
     # a cap never lies above what DRF gives, so that rounding alone could let a resource stop a punished node first
-    return np.where(psi < 1, cap, levels) * per_share, np.where(psi < 1, _OWN, stops)
+    return np.where(psi < 1, cap * per_share, tasks), np.where(psi < 1, _OWN, stops)
 
 
 def grant_tasks(demands: Any, credit_factor: Any, capacities: Any = None, grant: Grant = "scaled") -> Allocation:
@@ -425,11 +423,11 @@ class CreditRun(PhasedRun):
         Looks at the release ratios, at the credits (each follows from the one before), at the pools, and at the DRF
         amounts and the grants: each node has a resource that is used up, that it needs, and that no node who needs it
         has at a higher level, or else the amount that its credit alone sets. Uses nothing but the numbers stored here
-        and the rule.
+        and the rule. Amounts are compared with what they are in decimals for up to 50 nodes.
 
         Notes
         -----
-        Cost O(T n m).
+        Cost O(T n m), with decimals O(T n m^2) and about a microsecond each.
         """
         rtol = as_tolerance(rtol)
         found: list[str] = []
@@ -465,14 +463,26 @@ class CreditRun(PhasedRun):
         return found
 
 
-def _is_max_min(tasks: FloatArray, share: FloatArray, weights: FloatArray, rtol: float) -> bool:
-    """Tell whether tasks are the lexicographic max-min optimum, by each node's resource; weight inf: not looked at."""
+def _is_max_min(tasks: FloatArray, demands: FloatArray, pool: FloatArray, weights: FloatArray, rtol: float) -> bool:
+    """Tell whether tasks are the lexicographic max-min optimum, by each node's resource; weight inf: not looked at.
+
+    For up to 50 nodes also by working it out anew in decimals: what a node with little credit has too much or too
+    little is no more than rounding beside what others hold.
+    """
+    if not np.isfinite(tasks).all():
+        return False
+    share = demands / pool
+    free = np.isinf(weights)
+    if len(tasks) <= 50:  # a run has many phases
+        exact, _ = _decimals.fill(demands, np.where(free, 1.0, weights), pool, np.where(free, tasks, np.inf))
+        if not (np.abs(tasks - exact) <= rtol * exact).all():
+            return False
     use = tasks @ share
     levels = tasks * share.max(axis=1) / weights
     needed = share > 0
     highest = np.where(needed, levels[:, None], 0.0).max(axis=0)
     stopped = (needed & (use >= 1 - rtol) & (levels[:, None] >= highest * (1 - rtol))).any(axis=1)
-    return bool((use <= 1 + rtol).all() and (stopped | np.isinf(weights)).all())
+    return bool((use <= 1 + rtol).all() and (stopped | free).all())
 
 
 def _grant_violations(tasks: FloatArray, drf_tasks: FloatArray, demands: FloatArray, pool: FloatArray, psi: FloatArray,
@@ -491,9 +501,9 @@ def _grant_violations(tasks: FloatArray, drf_tasks: FloatArray, demands: FloatAr
         found.append("a resource that stops a node is not used up, or not needed")
     if idle.all():
         return found
-    share, x, drf, psi = demands[~idle][:, some] / pool[some], tasks[~idle], drf_tasks[~idle], psi[~idle]
-    alone = 1.0 / share.max(axis=1)
-    if not _is_max_min(drf, share, np.ones(len(x)), rtol):
+    rows, left, x, drf, psi = demands[~idle][:, some], pool[some], tasks[~idle], drf_tasks[~idle], psi[~idle]
+    alone = 1.0 / (rows / left).max(axis=1)
+    if not _is_max_min(drf, rows, left, np.ones(len(x)), rtol):
         found.append("the DRF amounts are not max-min fair")
     bound = {"scaled": psi * drf, "capped": psi * alone / present.sum(), "weighted": np.zeros(len(x))}[grant]
     good = {"scaled": np.zeros(len(x), dtype=bool), "capped": psi == 1,
@@ -502,7 +512,7 @@ def _grant_violations(tasks: FloatArray, drf_tasks: FloatArray, demands: FloatAr
         found.append("a grant is not what the credit factor makes of it")
     # the punished of "capped" stand below all others, so that an infinite weight, level zero, changes no verdict
     weights = np.where(good, psi if grant == "weighted" else 1.0, np.inf)
-    if good.any() and not _is_max_min(x, share, weights, rtol):
+    if good.any() and not _is_max_min(x, rows, left, weights, rtol):
         found.append("the grants of the nodes that no bound stops are not max-min fair")
     return found
 
@@ -914,14 +924,16 @@ class CbDrf:
             raise InvalidInput("credit", "must lie between floor and cap, within reach of the phases", credit.tolist())
         if not (np.isfinite(tasks) & (tasks >= 0)).all():
             raise InvalidInput("tasks", "must be finite and not negative", tasks.tolist())
-        most = self._capacities if granted and phase else tasks @ demands if phase else np.zeros(m)
+        with np.errstate(over="ignore"):  # what is infinite is refused below
+            use = tasks @ demands
+        most = self._capacities if granted and phase else use if phase else np.zeros(m)
         if not ((held >= 0) & (held <= most * (1 + 1e-9)) & (held <= self._capacities * (1 + 1e-9))).all():
             raise InvalidInput("held", "must lie between zero and what was granted", held.tolist())
         self._credit, self._held = credit, held
         if granted:
             expected = self._grant(demands).tasks
         else:
-            expected = tasks if phase and not (tasks @ demands > self._capacities * (1 + 1e-9)).any() else np.zeros(n)
+            expected = tasks if phase and not (use > self._capacities * (1 + 1e-9)).any() else np.zeros(n)
         if not (np.abs(tasks - expected) <= 1e-9 * expected).all():
             raise InvalidInput("tasks", "must be what demands, credit and pool make of them", tasks.tolist())
         self._tasks, self._demands, self._granted, self.phase = tasks, demands, granted, phase

@@ -68,7 +68,7 @@ def drfh(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any
     -----
     Best-Fit takes the machine with the smallest sum over r of abs(d_r / d_1 - c_r / c_1), where d and the free c
     are parts of the cell's totals and 1 stands for the first resource that the task needs. Ties: lowest number of
-    user and machine. A user whose task fits nowhere leaves, the others go on.
+    user and machine, among sums that are equal as computed. A user whose task fits nowhere leaves, the others go on.
 
     Cost for P tasks on N machines: First-Fit as :func:`fairbook.gdrf`; Best-Fit O(n N m + P n (m + log N)) and O(n N)
     memory; fluid a linear programme with K n variables per level at which users stop, at most n of them.

@@ -49,7 +49,7 @@ def mdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any
     Notes
     -----
     Cost for P tasks on N machines: ``"entropy"`` O(n N m + P n (m + log N)) and O(n N) memory, ``"type"`` as
-    :func:`fairbook.gdrf`. Ties between machines go to the lowest number.
+    :func:`fairbook.gdrf`. Ties between machines go to the lowest number, among entropies that are equal as computed.
 
     References
     ----------
