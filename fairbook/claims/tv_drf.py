@@ -1001,15 +1001,37 @@ def _cheap(eps: Fraction) -> Workload:
     return Workload.of([[[1], [1]], [[eps], [1]]], [[1, eps], [1 / (2 * eps), 1]], [[1]], HALF)
 
 
-def _unbounded(name: str, rule: str, variant: str, with_lie: Callable[[Fraction], Fraction]) -> None:
+def _queued(eps: Fraction) -> Workload:
+    """Where tasks wait: the first user comes just to the end of its tasks of period 1, small ones are next."""
+    small = [3 * eps, 2 * eps]
+    return Workload.of([[[3, 2], [2, 2]], [small, [1, 3]]], [["11/10", 1], [2 / eps, 2]], [[3, 3]], HALF)
+
+
+#: Rule, workload for a size of small tasks, what its first user claims in period 1, tasks with that lie.
+UNBOUNDED: dict[str, tuple[str, Callable[[Fraction], Workload], str, Callable[[Fraction], Fraction]]] = {
+    "expires": ("fluid, expires", _cheap, "1/2", lambda eps: (1 + 1 / eps) / 2),
+    "waits": ("fluid, waits", _queued, "1/3", lambda eps: Fraction(11, 10) + 1 / (30 * eps)),
+    "no_constraint_expires": ("fluid, no constraint", _cheap, "1/2", lambda eps: 1 + 1 / (4 * eps)),
+    "no_constraint_waits": (
+        "fluid, no constraint, waits",
+        _queued,
+        "1/3",
+        lambda eps: Fraction(11, 10) + 1 / (30 * eps),
+    ),
+}
+
+
+def _unbounded(name: str) -> None:
+    rule, workload, claimed, lying = UNBOUNDED[name]
+    constraint = "without the constraint beta >= 1, " if "no constraint" in rule else "fluid, "
+
     @claim(
         id=f"tv_drf.theorem_4.unbounded.{name}",
         locator="beyond the paper: how much a lie pays",
         kind="extension",
-        variant=variant,
-        statement="No factor bounds what a lie about the number of tasks gains: for each 0 < e <= 1/4 there are two "
-        "users with one resource and two periods, of whom one runs 2 - e tasks, and more than 1/(4 e) with a lie"
-        + POSITIVE,
+        variant=f"{constraint}two periods, tasks {'wait' if workload is _queued else 'expire'}",
+        statement="No factor bounds what claiming fewer tasks in the first of two periods gains: for each 0 < e <= 1/4 "
+        "there are two users of whom one runs fewer than 2 tasks, and more than 1/(30 e) with such a lie" + POSITIVE,
         proof="prop-tv_drf-unbounded",
         mechanism=_rule(rule),
         mutant=_rule("fluid, no memory"),
@@ -1018,23 +1040,20 @@ def _unbounded(name: str, rule: str, variant: str, with_lie: Callable[[Fraction]
         sizes = [Fraction(1, k) for k in (4, 10, 100, 1000)]
         right = True
         for eps in sizes:
-            w = _cheap(eps)
+            w = workload(eps)
             honest = judged.run(w, True).tasks[:, 0].sum()
-            lying = honest + gain_of_lie(judged.run, w, 0, w.demands[:, 0], _fractions(np.array([0.5, 1 / (2 * eps)])))
-            right &= honest == 2 - eps and lying == with_lie(eps)
-        text = f"With e = {sizes[-1]} in fractions: {honest} true tasks, and {lying} with the lie."
-        return Evidence.of(Part(bool(right), "numbers", f"As computed for e = {in_words(sizes)}. {text}", len(sizes)))
+            tasks = w.tasks[:, 0].copy()
+            tasks[0] = Fraction(claimed)
+            with_lie = honest + gain_of_lie(judged.run, w, 0, w.demands[:, 0], tasks, honest)
+            right &= honest < 2 and with_lie == lying(eps)
+        text = f"With e = {sizes[-1]}: {honest} true tasks, and {with_lie} with the lie."
+        return Evidence.of(
+            Part(bool(right), "numbers", f"As proved, in fractions, for e = {in_words(sizes)}. {text}", len(sizes))
+        )
 
 
-_unbounded(
-    "constraint", "fluid, expires", "fluid, two periods, tasks expire", lambda eps: (1 + 1 / eps) / 2
-)
-_unbounded(
-    "no_constraint",
-    "fluid, no constraint",
-    "without the constraint beta >= 1, two periods, tasks expire",
-    lambda eps: 1 + 1 / (4 * eps),
-)
+for _name in UNBOUNDED:
+    _unbounded(_name)
 
 SIZES = Workload.of([[[1], [1]]], [[2, 2]], [[3]], HALF)
 _about_lies(

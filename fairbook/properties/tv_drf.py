@@ -365,6 +365,7 @@ RULES: dict[str, Rule] = {
     "fluid, resources": _fluid("resources", "expires"),
     "fluid, no memory": _fluid("bundles", "expires", memory=False),
     "fluid, no constraint": _without_constraint("expires"),
+    "fluid, no constraint, waits": _without_constraint("waits"),
     "any course, expires": _any_course(False),
     "any course, waits": _any_course(True),
     "whole, expires": _whole("whole_bundles", "expires"),
