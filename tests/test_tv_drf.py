@@ -458,15 +458,15 @@ def test_what_only_rounding_leaves_over_holds_up_no_queue() -> None:
 
 
 def random_integers(seed: int, K: int) -> Iterator[tuple[Any, Any, Any, list[list[Fraction]], Any]]:
-    """Small whole numbers, zeros among them, and parts in small fractions: groups end where resources do."""
+    """Small whole numbers, zeros and thirds: groups of tasks end where resources do, and the next need others."""
     rng = np.random.default_rng(seed)
     for _ in range(250):
-        T, n, m = (int(rng.integers(1, high)) for high in (6, 4, 4))
-        demands = rng.integers(0, 4, (T, n, m))
-        tasks = rng.integers(0, 5, (T, n)) * demands.any(axis=2)
+        T, n = int(rng.integers(2, 6)), int(rng.integers(1, 4))
+        demands = rng.choice([0, 1, 3], (T, n, 2))
+        tasks = rng.integers(0, 3, (T, n)) * demands.any(axis=2)
         brought = rng.integers(1, 4, n).tolist()
         parts = [[F(b, sum(brought))] * K for b in brought]
-        yield demands, tasks, rng.integers(1, 6, (K, m)), parts, rng.choice(["waits", "waits", "expires"])
+        yield demands, tasks, rng.integers(1, 3, (K, 2)), parts, rng.choice(["waits", "waits", "expires"])
 
 
 @pytest.mark.parametrize("alone", ["bundles", "resources"])
