@@ -1321,6 +1321,9 @@ def tv_drf(demands: Any, tasks: Any, machines: Any, contributions: Any,
     may come first, and a run can differ by some tasks from one in fractions. A task fits if it leaves
     no resource of the machine below -1e-12 of its capacity. A coefficient within 1e-12 of 1 is 1.
 
+    What rounding leaves over holds up no queue: up to 1e-12 of a group of tasks or of an own part (alone), and up to
+    1e-13 of a resource of the pool (fluid), count as nothing.
+
     Cost of the heuristic, per task handed out: O(log n + K / b), and O(b m) for each block of b = 128 machines (2^k >=
     sqrt(K) of them, where K is above 128^2) in which something was placed since that user's last turn, unless its task
     fits there no more: at most O(K m), by plain loops over neighbouring numbers. Besides O(K m) per user with tasks and
