@@ -149,12 +149,13 @@ class Fluid:
                 low = values.min()
                 if not low < 1 - self.near:
                     return chain
-                rate = slope[values <= low + low * self.near].min()
+                rate = slope[values <= low + self.near].min()
                 if not rate > 0:
                     return chain
-                width = min(rest, (1 - low) / rate)
+                width = (1 - low) / rate
+                width = width if width < rest * (1 - self.near) else rest
                 for v, g in zip(values, slope, strict=True):
-                    if g < rate and (v - low) / (rate - g) < width:
+                    if g < rate and (v - low) / (rate - g) < width * (1 - self.near):
                         width = (v - low) / (rate - g)
                 begin = chain[-1][1] if chain else low
                 chain.append((begin, begin + width * rate, self.share[s, i] / rate, rate, width == rest))
@@ -175,7 +176,7 @@ class Fluid:
         gained, tree = begin * 0, np.zeros((2 * len(pieces), need.shape[1]), dtype=kind)
         whole = np.zeros(len(pieces), dtype=bool)
         self.fill(need, begin, end, owner, np.argsort(begin, kind="stable"), np.argsort(end, kind="stable"), slack,
-                  tree, gained, whole, stops)
+                  tree, gained, whole, stops, self.near)
         for p, i in enumerate(owner.tolist()):
             path = paths[i]
             if path.ended():

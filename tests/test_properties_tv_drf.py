@@ -305,6 +305,33 @@ def test_samples_stay_in_the_domain_of_the_paper() -> None:
             assert (tasks > 0).all()
 
 
+def test_who_has_no_tasks_may_claim_some() -> None:
+    rng, claimed = stream(5, 6), 0
+    for _ in range(60):
+        w = judge.workloads(rng, idle=True)
+        assert (w.tasks[:, -1] > 0).all()
+        idle = w.tasks[:, 0] == 0
+        claimed += int((judge.lies(rng, w, 0, whole=False)[1][idle] > 0).sum())
+    assert claimed > 10
+
+
+def test_envy_of_every_resource_asks_for_more() -> None:
+    w = Workload.of([[[2, 1], [1, 2]]], [[1, 1]], [[2, 2]], HALF)
+    got = RULES["fluid, expires"](w, True)
+    assert judge.envy_freeness(w, got) == 0  # against itself
+    assert judge.envy_freeness(w, got, every=True) == F(-2, 3)
+
+
+@pytest.mark.parametrize("tasks_a", [1, 3])
+def test_a_coefficient_that_starts_at_zero_comes_first(tasks_a: int) -> None:
+    # alone A could run no task of 3, and B both of its own
+    w = Workload.of([[[3], [1]]], [[tasks_a, 2]], [[4]], HALF)
+    assert RULES["whole, expires"](w, True).tasks.tolist() == [[0, 2]]
+    assert RULES["whole, beta from 0"](w, True).tasks.tolist() == [[1, 1]]
+    flat = RULES["whole, beta from 0"](w.in_floats(), False)
+    assert judge.sharing_incentive_so_far(w, flat) == F(-1, 2)
+
+
 def test_the_grid_of_verdicts_has_a_row_for_each_theorem() -> None:
     verdicts = claims.grid()
     assert verdicts.shape == (4, 1 + 6)

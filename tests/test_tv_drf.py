@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from fractions import Fraction
 from itertools import product
@@ -16,9 +17,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import fairbook as fb
-from fairbook.mechanisms.tv_drf import TvDrfRun, _alone, _alone_resources, _enough, tv_drf
+from fairbook.mechanisms.tv_drf import TvDrfRun, _alone, _alone_resources, _coefficients, _enough, tv_drf
 from fairbook.oracles.drf import exact_tasks
-from fairbook.oracles.tv_drf import exact_run, lexicographic_run
+from fairbook.oracles.tv_drf import exact_run, exact_whole_run, lexicographic_run
 from tests.fluid_tv_drf import Fluid
 from tests.strategies import FEW, REPEATABLE, ratios
 
@@ -434,6 +435,66 @@ def test_long_queues_of_large_and_tiny_groups_lose_nothing() -> None:
     assert run.violations() == []
     assert run.sharing_coefficients.min() >= 1 - 1e-9
     assert np.allclose(run.tasks.sum(axis=0) + run.unserved[-1], tasks.sum(axis=0), rtol=1e-12)
+
+
+def test_what_only_rounding_leaves_over_holds_up_no_queue() -> None:
+    # three times a third is one: the task of period 3 must start in period 3, alone and in the pool
+    methods: tuple[Any, ...] = ("heuristic", "lexicographic")
+    for method in methods:
+        run = tv_drf([[[3, 0]], [[3, 0]], [[0, 1]]], [[1], [0], [1]], [[1, 1]], [[1]], method, unserved="waits")
+        assert np.allclose(run.alone[:, 0], [[1, 0], [1, 0], [1, 1]])
+        assert run.violations() == []
+        late = replace(run, alone=np.array([[[1.0, 0]], [[1, 0]], [[1, 0]]]))
+        assert "amounts alone do not follow from the queue and the own parts in period 2" in late.violations()
+    run = tv_drf([[[3, 0], [1, 1]]] * 2 + [[[0, 1], [1, 2]]], [[1, 0], [0, 0], [1, 9]], [[2, 2]], [0.5, 0.5],
+                 "lexicographic", unserved="waits")
+    assert np.allclose(run.tasks[2], [1, 0.5])
+    # in the pool: the whole of the first resource in three periods, and of the second from the third one on
+    run = tv_drf([[[3, 0]], [[0, 2]], [[0, 0]]], [[1], [2], [0]], [[1, 1]], [1], "lexicographic", "resources", "waits")
+    assert np.allclose(run.tasks[:, 0], [1 / 3, 1 / 3, 1 / 3 + 1 / 2])
+    held_up = replace(run, tasks=np.full((3, 1), 1 / 3), unserved=np.array([[2 / 3], [7 / 3], [2]]),
+                      amounts=np.array([[[1.0, 0]]] * 3), bottlenecks=np.zeros((3, 1), dtype=np.int64))
+    assert any("next task does not need it" in text for text in held_up.violations())
+
+
+def random_integers(seed: int, K: int) -> Iterator[tuple[Any, Any, Any, list[list[Fraction]], Any]]:
+    """Small whole numbers, zeros and thirds: groups of tasks end where resources do, and the next need others."""
+    rng = np.random.default_rng(seed)
+    for _ in range(250):
+        T, n = int(rng.integers(2, 6)), int(rng.integers(1, 4))
+        demands = rng.choice([0, 1, 3], (T, n, 2))
+        tasks = rng.integers(0, 3, (T, n)) * demands.any(axis=2)
+        brought = rng.integers(1, 4, n).tolist()
+        parts = [[F(b, sum(brought))] * K for b in brought]
+        yield demands, tasks, rng.integers(1, 3, (K, 2)), parts, rng.choice(["waits", "waits", "expires"])
+
+
+@pytest.mark.parametrize("alone", ["bundles", "resources"])
+def test_fluid_on_whole_numbers_equals_fractions(alone: Any) -> None:
+    for demands, tasks, machines, parts, unserved in random_integers(1, 1):
+        exact = exact_run(demands.tolist(), tasks.tolist(), machines[0].tolist(), [p for p, in parts], alone, unserved)
+        run = tv_drf(demands, tasks, machines, floats(parts), "lexicographic", alone, unserved)
+        assert np.allclose(run.alone, floats(exact.alone), rtol=0, atol=1e-10)
+        assert np.allclose(run.tasks, floats(exact.tasks), rtol=0, atol=1e-10)
+        assert run.violations() == []
+
+
+@pytest.mark.parametrize("alone", ["bundles", "whole_bundles", "resources"])
+def test_alone_on_several_machines_equals_fractions(alone: Any) -> None:
+    rng = np.random.default_rng(2)
+    for demands, tasks, machines, parts, unserved in random_integers(3, 3):
+        exact = exact_whole_run(demands.tolist(), tasks.tolist(), machines.tolist(), parts, alone, unserved)
+        run = tv_drf(demands, tasks, machines, floats(parts), "heuristic", alone, unserved)
+        assert np.allclose(run.alone, floats(exact.alone), rtol=0, atol=1e-10)
+        assert run.violations() == []
+        # half a task or a whole one more or less, and beta with it, does not go unnoticed
+        t, i = (int(rng.integers(size)) for size in tasks.shape)
+        other = run.alone.copy()
+        other[t, i] = np.maximum(other[t, i] + rng.choice([-1, -0.5, 0.5, 1]) * demands[t, i], 0)
+        if (np.abs(other - run.alone) > 1e-6).any():
+            beta = _coefficients(run.amounts, other)
+            told = replace(run, alone=other, sharing_coefficients=beta, below_one=(beta < 1 - 1e-12).any(axis=1))
+            assert told.violations() != []
 
 
 # --------------------------------------------------------------------------------------------------- reductions

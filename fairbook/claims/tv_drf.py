@@ -185,16 +185,23 @@ def _about_lies(
         if gain > 1e-7:
             return Evidence.of(Part(False, "search", f"A lie gains {gain:.3g} (relative): {words}.", done))
         most = "one period" if periods[1] == 1 else f"up to {periods[1]} periods"
-        rng, count = stream(effort.seed, 5), effort.evaluations // 100
-        for at in range(count):
-            w = workloads(rng, periods=periods, whole=whole).in_fractions()
-            told = lies(rng, w, 0, whole=whole, about=about, last_only=last_only)
-            demands, tasks = _fractions(told[0]), _fractions(told[1])
-            gain_exact = gain_of_lie(judged.run, w, 0, demands, tasks)
-            if gain_exact > 0:
-                return Evidence.of(Part(False, "witness", f"A lie gains {gain_exact}: {w}.", at + 1))
+        count = effort.evaluations // 100
+        for idle, rng in ((False, stream(effort.seed, 5)), (True, stream(effort.seed, 8))):
+            for at in range(count):
+                w = workloads(rng, periods=periods, whole=whole, idle=idle).in_fractions()
+                told = lies(rng, w, 0, whole=whole, about=about, last_only=last_only)
+                demands, tasks = _fractions(told[0]), _fractions(told[1])
+                gain_exact = gain_of_lie(judged.run, w, 0, demands, tasks)
+                if gain_exact > 0:
+                    return Evidence.of(Part(False, "witness", f"A lie gains {gain_exact}: {w}.", at + 1))
         return Evidence.of(
-            Part(True, "numbers", f"None of {count} random lies pays in fractions.", count),
+            Part(
+                True,
+                "numbers",
+                f"None of {count} random lies pays in fractions, and none of {count} where users have no tasks in some "
+                "periods and may claim some.",
+                2 * count,
+            ),
             Part(
                 True,
                 "search",
@@ -519,6 +526,23 @@ for _fate in _FLUID:
     )
 
 
+@claim(
+    id="tv_drf.order_example",
+    locator="section 2",
+    kind="number",
+    statement="Of the printed vectors G = (1.0, 0.2, 0.6) and G' = (0.6, 0.3, 0.4) the second is the larger one in the "
+    "order of (9).",
+    variant="the conclusion is lost, this one presumed",
+    mechanism=Mechanism("in increasing order", sorted),
+    mutant=Mechanism("by the sum", lambda values: [sum(values)]),
+)
+def _order_example(effort: Effort, judged: Mechanism) -> Evidence:
+    one, other = ([Fraction(x) for x in values] for values in (("1.0", "0.2", "0.6"), ("0.6", "0.3", "0.4")))
+    first, second = judged.run(one), judged.run(other)
+    text = f"Compared are {in_words(first)} and {in_words(second)}."
+    return Evidence.of(Part(first < second, "numbers", text, 1))
+
+
 # ---------------------------------------------------------------------------------------------------------- theorems
 
 _T1 = "beta_i(t) >= 1 for every user and period"
@@ -608,6 +632,20 @@ for _cell, (_when, _fate, _periods) in _CELLS.items():
         what="largest of (held of j per weight by the unfinished, less by the other):",
     )
 
+_about_runs(
+    "theorem_3.every_resource",
+    "introduction",
+    "Whoever has run fewer tasks than submitted so far holds, against every h, of every resource at least as much so "
+    "far per weight" + POSITIVE,
+    partial(envy_freeness, every=True),
+    "fluid, expires",
+    "nothing, expires",
+    kind="statement",
+    variant="fluid, one period: nobody envies another any resource",
+    periods=(1, 1),
+    witness=Workload.of([[[2, 1], [1, 2]]], [[1, 1]], [[2, 2]], HALF),
+    what="least of (held of j per weight by the unfinished, less by the other):",
+)
 for _fate in ("expires", "waits"):
     _about_runs(
         f"theorem_1.one_machine.{_fate}",
@@ -638,6 +676,17 @@ _about_runs(
     "whole, expires",
     variant="Algorithm 1 on one machine, alone in fractions of tasks",
     witness=Workload.of([[[2], [2]]], [[1, 1]], [[3]], HALF),
+    what="least beta less 1:",
+)
+_about_runs(
+    "theorem_1.beta_from_zero",
+    "Theorem 1",
+    _T1 + POSITIVE,
+    sharing_incentive_so_far,
+    "whole, beta from 0",
+    "whole, expires",
+    variant="Algorithm 1 on one machine, beta 0 as printed until a user has used something",
+    witness=Workload.of([[[3], [1]]], [[1, 2]], [[4]], HALF),
     what="least beta less 1:",
 )
 _about_runs(
@@ -775,6 +824,54 @@ def _shapes(effort: Effort, judged: Mechanism) -> Evidence:
     return Evidence.of(Part(not envy if agree else None, "witness" if envy else "numbers", text, 1))
 
 
+def _runs_alone(machines: Any, parts: Any, demands: Any) -> Any:
+    """Tasks that each could run alone, bounds apart, shape (n,); one period."""
+    fits = parts[:, :, None] * machines / demands[:, None, :]
+    return fits.min(axis=2).sum(axis=1)
+
+
+@claim(
+    id="tv_drf.theorem_3.weights",
+    locator="beyond the paper: weights on machines of different shapes",
+    kind="extension",
+    variant="fluid, one period, machines of different shapes",
+    statement="With weights in proportion to the dominant share of what each could run alone, where everyone could run "
+    "something, beta >= 1 for everyone, and whoever has tasks left holds, against every h, of some resource at least "
+    "as much per weight" + POSITIVE,
+    proof="prop-tv_drf-weights",
+    mechanism=Mechanism("by what each could run", lambda alone, share, mean: alone * share),
+    mutant=Mechanism("mean of the parts", lambda alone, share, mean: mean),
+)
+def _weights_on_shapes(effort: Effort, judged: Mechanism) -> Evidence:
+    rng, count = stream(effort.seed, 9), effort.evaluations // 80
+    for done in range(count):
+        if done == 0:
+            demands, tasks, parts = np.array([[2, 1]] * 2), np.full(2, 2.0), np.eye(2)
+            machines = np.array(SHAPES["two shapes"])
+        else:
+            n, m, K = (int(rng.integers(low, 4)) for low in (2, 1, 2))
+            demands, tasks = rng.integers(1, 5, (n, m)), rng.integers(1, 17, n) / 4
+            machines, parts = rng.integers(2, 9, (K, m)), rng.dirichlet(np.ones(n), K).T
+        w = Workload(demands[None] * 1.0, tasks[None], machines * 1.0, parts)
+        share = (demands / w.capacities).max(axis=1)
+        weights = judged.run(_runs_alone(w.machines, parts, demands), share, w.weights)
+        run = lexicographic_run(w.demands, w.tasks, w.machines, parts, weights=weights)
+        held = run.tasks[0][:, None] * demands / w.capacities / weights[:, None]
+        behind = np.flatnonzero(run.tasks[0] < tasks - 1e-5)
+        lead = [(held[i] - held).max(axis=1).min() for i in behind]
+        margin = min(run.sharing_coefficients.min() - 1, min(lead, default=np.inf) / np.abs(held).max())
+        if margin < -1e-5:
+            return Evidence.of(Part(False, "search", f"Violated, margin {margin:.3g}: {w}.", done + 1))
+    return Evidence.of(
+        Part(
+            True,
+            "search",
+            f"{count} workloads on machines of different shapes, by linear programs: it holds up to 1e-5.",
+            count,
+        )
+    )
+
+
 # -------------------------------------------------------------------------------------------------- Theorem 4: lies
 
 _about_lies(
@@ -896,6 +993,67 @@ _about_lies(
     locator="beyond the paper: no memory",
     proof="prop-tv_drf-memoryless",
 )
+
+
+
+def _cheap(eps: Fraction) -> Workload:
+    """CHEAP with small tasks of size ``eps``, as many as fill half the pool."""
+    return Workload.of([[[1], [1]], [[eps], [1]]], [[1, eps], [1 / (2 * eps), 1]], [[1]], HALF)
+
+
+def _queued(eps: Fraction) -> Workload:
+    """Where tasks wait: the first user comes just to the end of its tasks of period 1, small ones are next."""
+    small = [3 * eps, 2 * eps]
+    return Workload.of([[[3, 2], [2, 2]], [small, [1, 3]]], [["11/10", 1], [2 / eps, 2]], [[3, 3]], HALF)
+
+
+#: Rule, workload for a size of small tasks, what its first user claims in period 1, tasks with that lie.
+UNBOUNDED: dict[str, tuple[str, Callable[[Fraction], Workload], str, Callable[[Fraction], Fraction]]] = {
+    "expires": ("fluid, expires", _cheap, "1/2", lambda eps: (1 + 1 / eps) / 2),
+    "waits": ("fluid, waits", _queued, "1/3", lambda eps: Fraction(11, 10) + 1 / (30 * eps)),
+    "no_constraint_expires": ("fluid, no constraint", _cheap, "1/2", lambda eps: 1 + 1 / (4 * eps)),
+    "no_constraint_waits": (
+        "fluid, no constraint, waits",
+        _queued,
+        "1/3",
+        lambda eps: Fraction(11, 10) + 1 / (30 * eps),
+    ),
+}
+
+
+def _unbounded(name: str) -> None:
+    rule, workload, claimed, lying = UNBOUNDED[name]
+    constraint = "without the constraint beta >= 1, " if "no constraint" in rule else "fluid, "
+
+    @claim(
+        id=f"tv_drf.theorem_4.unbounded.{name}",
+        locator="beyond the paper: how much a lie pays",
+        kind="extension",
+        variant=f"{constraint}two periods, tasks {'wait' if workload is _queued else 'expire'}",
+        statement="No factor bounds what claiming fewer tasks in the first of two periods gains: for each 0 < e <= 1/4 "
+        "there are two users of whom one runs fewer than 2 tasks, and more than 1/(30 e) with such a lie" + POSITIVE,
+        proof="prop-tv_drf-unbounded",
+        mechanism=_rule(rule),
+        mutant=_rule("fluid, no memory"),
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        sizes = [Fraction(1, k) for k in (4, 10, 100, 1000)]
+        right = True
+        for eps in sizes:
+            w = workload(eps)
+            honest = judged.run(w, True).tasks[:, 0].sum()
+            tasks = w.tasks[:, 0].copy()
+            tasks[0] = Fraction(claimed)
+            with_lie = honest + gain_of_lie(judged.run, w, 0, w.demands[:, 0], tasks, honest)
+            right &= honest < 2 and with_lie == lying(eps)
+        text = f"With e = {sizes[-1]}: {honest} true tasks, and {with_lie} with the lie."
+        return Evidence.of(
+            Part(bool(right), "numbers", f"As proved, in fractions, for e = {in_words(sizes)}. {text}", len(sizes))
+        )
+
+
+for _name in UNBOUNDED:
+    _unbounded(_name)
 
 SIZES = Workload.of([[[1], [1]]], [[2, 2]], [[3]], HALF)
 _about_lies(
@@ -1212,7 +1370,7 @@ def _figure_of_demands(number: int, n: int) -> None:
                 f"{len(asked & known)} of {len(asked)} different requests of {n} users are requests of the trace.",
                 len(asked),
             ),
-            Part(None, "numbers", "The paper states nothing about its picture that could be compared."),
+            Part(None, "numbers", "Nothing to compare: the text says nothing about this picture."),
         )
 
 
@@ -1241,6 +1399,21 @@ def _runs(effort: Effort, n: int) -> int:
     return 100 if n == 5 else min(100, effort.runs // (8 if n == 100 and effort.name == "quick" else 1))
 
 
+def _lead_and_growth(mean: Any) -> list[Part]:
+    """Whether a lead is there in every period, larger in the end, and larger from period to period."""
+    ahead, grows = int((mean > NOTHING).sum()), int((np.diff(mean) > NOTHING).sum())
+    return [
+        Part(ahead == len(mean), "numbers", f"The mean lead is positive in {ahead} of {len(mean)} periods.", 1),
+        Part(
+            bool(mean[-1] > mean[0] + NOTHING),
+            "numbers",
+            f"It is {mean[0]:.4f} in the first period and {mean[-1]:.4f} in the last.",
+            1,
+        ),
+        Part(grows == len(mean) - 1, "numbers", f"It grows in {grows} of {len(mean) - 1} steps.", 1),
+    ]
+
+
 def _figure_3(unserved: str) -> None:
     @claim(
         id=f"tv_drf.figure_3.{unserved}",
@@ -1254,18 +1427,7 @@ def _figure_3(unserved: str) -> None:
     )
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
         leads = judged.run(study.fig3, _runs(effort, 5), study.SEED, unserved)
-        mean = leads["mean"].to_numpy()
-        ahead, grows = int((mean > NOTHING).sum()), int((np.diff(mean) > NOTHING).sum())
-        return Evidence.of(
-            Part(ahead == len(mean), "numbers", f"The mean lead is positive in {ahead} of {len(mean)} periods.", 1),
-            Part(
-                bool(mean[-1] > mean[0] + NOTHING),
-                "numbers",
-                f"It is {mean[0]:.4f} in the first period and {mean[-1]:.4f} in the last.",
-                1,
-            ),
-            Part(grows == len(mean) - 1, "numbers", f"It grows in {grows} of {len(mean) - 1} steps.", 1),
-        )
+        return Evidence(tuple(_lead_and_growth(leads["mean"].to_numpy())))
 
 
 for _fate in ("waits", "expires"):
@@ -1301,6 +1463,49 @@ def _figure_of_use(number: int, n: int, what: str, unserved: str) -> None:
 for _figure, _n, _what in ((4, 20, "CPU"), (5, 20, "memory"), (6, 100, "CPU"), (7, 100, "memory")):
     for _fate in ("waits", "expires"):
         _figure_of_use(_figure, _n, _what, _fate)
+
+
+@lru_cache(maxsize=8)
+def _created(n: int, runs: int, seconds: float) -> pd.DataFrame:
+    """TV-DRF less no sharing where tasks are submitted when they were created; CPU and memory from one experiment."""
+    frame = study.curves(runs, study.SEED, n, mechanisms=("tv_drf", "alone"), seconds=seconds)
+    return frame[frame["mechanism"] == "difference"].sort_values("period")
+
+
+def _figure_of_created(number: int, n: int, measure: str, what: str) -> None:
+    @claim(
+        id=f"tv_drf.figure_{number}.created",
+        locator=f"Figure {number}",
+        kind="figure",
+        variant=f"{n} users, tasks wait, submitted at create_timestamp (section 4, 3)); periods of 900 and of 300 s",
+        statement=f"Averaged over the runs, {what} under TV-DRF is above that without sharing at every moment"
+        + (", and the gap grows from period to period." if number == 3 else "."),
+        mechanism=Mechanism("TV-DRF", lambda frame: frame["mean"].to_numpy()),
+        mutant=Mechanism("one more than nothing, growing", lambda frame: np.arange(1.0, 1 + len(frame))),
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        parts, runs = [], min(_runs(effort, n), 25 if n == 100 else 100)
+        for seconds in (900.0, 300.0):
+            leads = _created(n, runs, seconds)
+            mean = judged.run(leads[leads["measure"] == measure])
+            ahead, behind = int((mean > NOTHING).sum()), int((mean < -NOTHING).sum())
+            found = (
+                f"Periods of {seconds:.0f} s: the mean lead over {runs} runs is positive in {ahead} of {len(mean)} "
+                f"and negative in {behind}; {mean.mean():.3f} in the mean, {mean.min():.3f} at least."
+            )
+            parts.append(Part(ahead == len(mean), "numbers", found, len(mean)))
+            parts += _lead_and_growth(mean)[1:] if number == 3 else []
+        return Evidence(tuple(parts))
+
+
+for _figure, _n, _measure, _what in (
+    (3, 5, "min_share", "the least cumulative dominant share"),
+    (4, 20, "cpu", "CPU utilisation"),
+    (5, 20, "memory", "memory utilisation"),
+    (6, 100, "cpu", "CPU utilisation"),
+    (7, 100, "memory", "memory utilisation"),
+):
+    _figure_of_created(_figure, _n, _measure, _what)
 
 
 def _served(n: int, runs: int, seed: int, unserved: str) -> pd.DataFrame:

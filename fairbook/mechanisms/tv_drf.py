@@ -75,7 +75,7 @@ FITS = 1e-12
 #: The heuristic hands out no more whole tasks than about this, and keeps no more numbers on their machines.
 MOST = 1e9
 
-#: Fluid: a coefficient above 1 minus this is 1.
+#: Fluid: a coefficient above 1 minus this is 1; what is left of a resource of the pool is none up to this part of it.
 NEAR = 1e-13
 
 # ------------------------------------------------------------------------------------------------------- alone
@@ -88,7 +88,9 @@ def _alone(demands: Any, bounds: Any, machines: Any, parts: Any, waits: bool, wh
 
     A group of tasks is spread over the own parts in proportion to what each of them could still run of it. Where
     all machines have the same shape this is the same as one merged part. ``parts`` has shape (n, K).
-    Also runs on fractions. Cost O(T n K m) where nothing waits.
+    What is left of a part or of a group is none where it is at most ``rounding`` of all of it: a queue must not wait
+    for what only rounding has left over. Also runs on fractions, with ``rounding`` 0. Cost O(T n K m) where nothing
+    waits.
     """
     T, n, m = demands.shape
     K = len(machines)
@@ -116,21 +118,23 @@ def _alone(demands: Any, bounds: Any, machines: Any, parts: Any, waits: bool, wh
                         for j in range(m):
                             if demands[head, i, j] > 0:
                                 fit = room[k, j] / demands[head, i, j]
+                                if whole:
+                                    fit += rounding * machines[k, j] * parts[i, k] / demands[head, i, j]
                                 if first or fit < runs[k]:
                                     runs[k] = fit
                                 first = False
                         possible += runs[k]
-                    some = possible if possible < left else left
+                    some = possible if possible < left * (1 - rounding) else left
                     if whole:
-                        some = (some * (1 + rounding)) // 1
+                        some = some // 1
                     if some > 0:
                         for j in range(m):
                             own[t, i, j] += some * demands[head, i, j]
                             for k in range(K):
                                 rest = room[k, j] - some * runs[k] / possible * demands[head, i, j]
-                                room[k, j] = rest if rest > 0 else rest * 0
-                    if some < left:
-                        left -= some
+                                room[k, j] = rest if rest > rounding * machines[k, j] * parts[i, k] else zero
+                    left -= some
+                    if left > rounding * bounds[head, i]:
                         break
                 head += 1
                 if head <= t:
@@ -432,7 +436,7 @@ def _heuristic(demands: FloatArray, bounds: FloatArray, machines: FloatArray, we
 
 @numba.njit(cache=True, error_model="numpy")
 def _rise(need: Any, begin: Any, end: Any, owner: Any, rising: Any, ending: Any, slack: Any, tree: Any, gained: Any,
-          whole: Any, stops: Any) -> None:
+          whole: Any, stops: Any, near: Any) -> None:
     """Progressive filling along paths: exactly, from event to event.
 
     A path is a chain of pieces. While the clock runs from ``begin[p]`` to ``end[p]`` the owner of piece p takes
@@ -440,7 +444,9 @@ def _rise(need: Any, begin: Any, end: Any, owner: Any, rising: Any, ending: Any,
     for good. Pieces of one owner follow each other without a gap. ``rising`` and ``ending`` sort the pieces by begin
     and end (stable, an owner's pieces in their order). ``gained`` (clock units), ``whole`` (pieces gone through),
     ``stops`` (by owner, _UNSET before) and ``slack`` receive the result. ``tree`` (zeros, (2 p, m)) adds up needs in
-    pairs, so that who stops is left out rather than subtracted. Written so that it also runs on fractions.
+    pairs, so that who stops is left out rather than subtracted. A piece that ends as a resource is used up has ended,
+    and its owner goes on to the next one; in doubles the two may come apart, so a resource is used up where at most
+    ``near`` of the pool is left of it, and may be overdrawn by that. Also runs on fractions, with ``near`` 0.
     Cost O(p m log p + n m^2 + p m^2) for p pieces.
     """
     count, m = need.shape
@@ -462,17 +468,16 @@ def _rise(need: Any, begin: Any, end: Any, owner: Any, rising: Any, ending: Any,
         step = target - clock
         short = False
         for j in range(m):
-            if tree[1, j] * step > slack[j]:
+            if tree[1, j] * step > slack[j] + near:
                 short = True
         if not short:
             for j in range(m):
-                left = slack[j] - tree[1, j] * step
-                slack[j] = left
+                slack[j] -= tree[1, j] * step
             clock = target
             if starts:
                 up += 1
                 for j in range(m):
-                    if need[p, j] > 0 and slack[j] == 0 and stops[owner[p]] == _UNSET:
+                    if need[p, j] > 0 and slack[j] <= near and stops[owner[p]] == _UNSET:
                         stops[owner[p]] = j
                 starts = stops[owner[p]] == _UNSET
             else:
@@ -490,7 +495,7 @@ def _rise(need: Any, begin: Any, end: Any, owner: Any, rising: Any, ending: Any,
         step = np.inf
         for j in range(m):
             if tree[1, j] > 0:
-                left = slack[j] / tree[1, j]
+                left = slack[j] / tree[1, j] if slack[j] > 0 else slack[j] * 0
                 if left < step:
                     step = left
         clock += step
@@ -503,7 +508,7 @@ def _rise(need: Any, begin: Any, end: Any, owner: Any, rising: Any, ending: Any,
             p = rising[q]
             if not whole[p] and stops[owner[p]] == _UNSET:
                 for j in range(m):
-                    if need[p, j] > 0 and slack[j] == 0:
+                    if need[p, j] > 0 and slack[j] <= near:
                         stops[owner[p]] = j
                         gained[p] = min(clock - begin[p], end[p] - begin[p])
                         for k in range(m):
@@ -596,15 +601,16 @@ def _flow_coefficients(i: int, t: int, share: FloatArray, bounds: FloatArray, us
             if not low < 1.0 - near:
                 return
             for j in range(m):
-                if owned[i, j] > 0.0 and values[j] <= low + low * near:
+                if owned[i, j] > 0.0 and values[j] <= low + near:
                     rate = min(rate, share[s, i, j] / owned[i, j])
             if not rate > 0.0:
                 return
-            width = min(left, (1.0 - low) / rate)
+            width = (1.0 - low) / rate
+            width = width if width < left * (1.0 - near) else left
             for j in range(m):
                 if owned[i, j] > 0.0:
                     slope = share[s, i, j] / owned[i, j]
-                    if slope < rate and (values[j] - low) / (rate - slope) < width:
+                    if slope < rate and (values[j] - low) / (rate - slope) < width * (1.0 - near):
                         width = (values[j] - low) / (rate - slope)
             clock, started = clock if started else low, True
             pieces.append((clock, clock + width * rate, rate, i, s, width == left))
@@ -616,7 +622,8 @@ def _flow_coefficients(i: int, t: int, share: FloatArray, bounds: FloatArray, us
 
 @numba.njit(cache=True, error_model="numpy")
 def _flow_run(t: int, pieces: Any, share: FloatArray, bounds: FloatArray, head: NDArray[np.int64], rest: FloatArray,
-              place: NDArray[np.int64], run: FloatArray, slack: FloatArray, stopped: NDArray[np.int64]) -> None:
+              place: NDArray[np.int64], run: FloatArray, slack: FloatArray, stopped: NDArray[np.int64],
+              near: float) -> None:
     """Let a clock run along the pieces and move ``place`` and ``run`` on; ``slack`` and ``stopped`` are overwritten."""
     m, count = len(slack), len(pieces)
     stopped[:] = _UNSET
@@ -630,7 +637,7 @@ def _flow_run(t: int, pieces: Any, share: FloatArray, bounds: FloatArray, head: 
         for j in range(m):
             need[p, j] = share[s, owner[p], j] / rate
     _rise(need, begin, end, owner, np.argsort(begin, kind="mergesort"), np.argsort(end, kind="mergesort"), slack, tree,
-          gained, whole, stopped)
+          gained, whole, stopped, near)
     for p in range(count):
         _, _, rate, i, _, ends = pieces[p]
         left = _left(i, t, bounds, head, rest, place, run)
@@ -681,7 +688,7 @@ def _flow(demands: FloatArray, bounds: FloatArray, total: FloatArray, own: Float
                 place[i], run[i] = head[i], 0.0
                 _flow_coefficients(i, t, share, bounds, used, owned, near, head, rest, pieces)
             slack[:] = 1.0
-            _flow_run(t, pieces, share, bounds, head, rest, place, run, slack, stopped)
+            _flow_run(t, pieces, share, bounds, head, rest, place, run, slack, stopped, near)
         pieces.clear()
         base = np.inf
         for i in range(n):
@@ -695,7 +702,7 @@ def _flow(demands: FloatArray, bounds: FloatArray, total: FloatArray, own: Float
                     rate = dominant[s, i] / weights[i]
                     pieces.append((clock, clock + left * rate, rate, i, s, True))
                     clock += left * rate
-        _flow_run(t, pieces, share, bounds, head, rest, place, run, slack, stopped)
+        _flow_run(t, pieces, share, bounds, head, rest, place, run, slack, stopped, near)
         for i in range(n):
             level[i] = _height(i, dominant, weights, bounds, head, rest, place, run, level)
             cumulative[t, i] = past[i] + level[i]
@@ -894,11 +901,12 @@ class TvDrfRun(PhasedRun):
         Capacity of each machine (of the pool, where fluid), bounds, queues, whole tasks, amounts and G from the tasks
         in the order of submission, beta from the amounts, parts and weights that sum to 1, and what stops a user:
         fluid, a resource that is used up; whole tasks, a next task that fits on no machine and needs more than is left
-        of the resource named. Not whether the choice was fair, nor whether ``alone`` is right.
+        of the resource named. Of ``alone`` that it is made of tasks in that order, that they fit on the own parts, and
+        that the next one does not. Not whether the choice was fair.
 
         Notes
         -----
-        Cost O(T (n + K) m), for whole tasks O(K m) for each user and period with tasks left over.
+        Cost O(T n K m).
         """
         rtol = as_tolerance(rtol)
         found: list[str] = []
@@ -948,6 +956,7 @@ class TvDrfRun(PhasedRun):
         slop = np.cumsum(slop.max(axis=2) / self.weights, axis=0)
         check(near(self.cumulative_shares, np.cumsum(gained, axis=0), slop), "G does not follow from the tasks")
         check(self.alone >= 0, "amounts alone are not numbers")
+        check(self._alone_stands(rtol), "amounts alone do not follow from the queue and the own parts")
         beta = _coefficients(self.amounts, self.alone)
         check(near(self.sharing_coefficients, beta), "beta is wrong")
         if not whole and not self.memory:
@@ -968,6 +977,9 @@ class TvDrfRun(PhasedRun):
                 check((stops != j) | full[:, j, None],
                       f"{self._resource(j)} is said to stop someone and is not used up")
             check(stops != _SPLIT, "no machine is said to have room, and there is one pool")
+            after = rate[following, np.arange(len(self.weights))]  # of whoever has tasks left: the next one
+            needed = np.take_along_axis(after, np.clip(stops, 0, len(total) - 1)[:, :, None], axis=2)[:, :, 0] > 0
+            check((stops < 0) | needed, "a resource is said to stop someone whose next task does not need it")
         else:
             check((stops == _IDLE) | (stops == _DONE) | (left > 0), "someone is stopped without tasks left")
             free = (total - self.use) / total
@@ -976,6 +988,80 @@ class TvDrfRun(PhasedRun):
             check(held, "a resource is said to stop someone and suffices")
             check(room, "someone's next task fits on a machine")
         return found
+
+
+    def _alone_stands(self, rtol: float) -> NDArray[np.bool_]:
+        """Whether ``alone`` is right, shape (T, n), from the stored amounts themselves."""
+        total = self.capacities
+        if self.reading != "resources":
+            own = _alike(self.machines / total, self.contributions)
+            return _replay_alone(self.demands / total, self.max_tasks, *own, self.alone / total, self.waits,
+                                 self.reading == "whole_bundles", rtol)
+        with np.errstate(invalid="ignore"):  # infinitely many tasks of nothing, and infinite less infinite
+            asked = np.where(self.demands > 0, self.demands * self.max_tasks[:, :, None], 0.0)
+            if self.waits:
+                asked[1:] += np.cumsum(asked - self.alone, axis=0)[:-1]
+            right = np.minimum(asked, self.contributions @ self.machines)
+            return np.asarray((np.abs(self.alone - right) <= rtol * total).all(axis=2))
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _replay_alone(rate: FloatArray, bounds: FloatArray, machines: FloatArray, parts: FloatArray, own: FloatArray,
+                  waits: bool, whole: bool, rtol: float) -> NDArray[np.bool_]:
+    """Say of each period and user whether ``own`` is what its queue runs on its own parts, up to ``rtol`` of the pool.
+
+    All as parts of the pool. How far a queue has come follows from the amounts added up over resources: each task adds
+    to them. Cost O(T n K m).
+    """
+    T, n, m = rate.shape
+    K = len(machines)
+    right = np.zeros((T, n), dtype=np.bool_)
+    room, made, fits = np.empty((K, m)), np.empty(m), np.empty(K)
+    for i in range(n):
+        head, rest = 0, bounds[0, i]
+        for t in range(T):
+            if not waits:
+                head, rest = t, bounds[t, i]
+            for k in range(K):
+                for j in range(m):
+                    room[k, j] = machines[k, j] * parts[i, k]
+            want, stands = own[t, i].sum(), True
+            made[:] = 0.0
+            while head <= t:
+                size = rate[head, i].sum()
+                if rest > 0.0 and size > 0.0:
+                    for k in range(K):
+                        fits[k] = np.inf
+                        for j in range(m):
+                            if rate[head, i, j] > 0.0:
+                                # half of what the run allows: less than that was refused, a tie is more
+                                spare = FITS / 2.0 * machines[k, j] * parts[i, k] if whole else 0.0
+                                fits[k] = min(fits[k], (room[k, j] + spare) / rate[head, i, j])
+                    most = fits.sum()
+                    some = min(max(want, 0.0) / size, rest)
+                    if whole:
+                        some = np.floor(some + 0.5)
+                    stands &= (some - most) * size <= rtol
+                    for j in range(m):
+                        made[j] += some * rate[head, i, j]
+                        if most > 0.0:
+                            for k in range(K):
+                                room[k, j] = max(room[k, j] - some * fits[k] / most * rate[head, i, j], 0.0)
+                    want -= some * size
+                    rest -= some
+                    if rest * size > rtol:  # it stops here, as there is no room
+                        more = min(most - some, rest)
+                        stands &= more < 1.0 if whole else more * size <= rtol
+                        break
+                head += 1
+                if head <= t:
+                    rest = bounds[head, i]
+            for j in range(m):
+                stands &= abs(made[j] - own[t, i, j]) <= rtol
+            right[t, i] = stands
+            if head > t and t + 1 < T:
+                head, rest = t + 1, bounds[t + 1, i]
+    return right
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -1166,6 +1252,13 @@ def _kinds(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
     return values, np.array([found[one] for one in distinct], dtype=np.float64)
 
 
+def _alike(pool: FloatArray, parts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Capacities and parts where machines of one size and one ownership count as one."""
+    m = pool.shape[1]
+    kinds, alike = _kinds(np.hstack([pool, parts.T])) if len(pool) > 1 else (np.hstack([pool, parts.T]), np.ones(1))
+    return kinds[:, :m] * alike[:, None], np.ascontiguousarray(kinds[:, m:].T)
+
+
 def _chosen(value: Any, argument: str, allowed: tuple[str, ...]) -> None:
     if not isinstance(value, str) or value not in allowed:
         raise InvalidInput(argument, f"must be one of {', '.join(map(repr, allowed))}", value)
@@ -1224,9 +1317,12 @@ def tv_drf(demands: Any, tasks: Any, machines: Any, contributions: Any,
     always be had, with ``"resources"`` it fails with one user, one period: tasks of (1, 1/2), capacities (1, 1).
 
     Ties of the heuristic: the user with the smaller index, the machine with the smaller index, among numbers that are
-    equal as computed. Where two accounts are equal in exact arithmetic and not in doubles, either user may come first,
-    and a run can differ by some tasks from one in fractions. A task fits if it leaves
+    equal as computed. Where two accounts, or two distances, are equal in exact arithmetic and not in doubles, either
+    may come first, and a run can differ by some tasks from one in fractions. A task fits if it leaves
     no resource of the machine below -1e-12 of its capacity. A coefficient within 1e-12 of 1 is 1.
+
+    What rounding leaves over holds up no queue: up to 1e-12 of a group of tasks or of an own part (alone), and up to
+    1e-13 of a resource of the pool (fluid), count as nothing.
 
     Cost of the heuristic, per task handed out: O(log n + K / b), and O(b m) for each block of b = 128 machines (2^k >=
     sqrt(K) of them, where K is above 128^2) in which something was placed since that user's last turn, unless its task
@@ -1295,10 +1391,7 @@ def tv_drf(demands: Any, tasks: Any, machines: Any, contributions: Any,
         # as good as infinite, and times zero it is zero
         own[:] = _alone_resources(values, np.minimum(bounds, LARGEST**2), brought, waits)
     else:
-        # machines of one size and one ownership count as one
-        kinds, alike = _kinds(np.hstack([pool, parts.T])) if K > 1 else (np.hstack([pool, parts.T]), np.ones(1))
-        _alone(values, bounds, kinds[:, :m] * alike[:, None], np.ascontiguousarray(kinds[:, m:].T), waits,
-               alone == "whole_bundles", FITS, own)
+        _alone(values, bounds, *_alike(pool, parts), waits, alone == "whole_bundles", FITS, own)
     shape = (T, n)
     if whole:
         kept = [np.zeros(size) for size in (shape, values.shape, (T, K, m), shape, shape, shape)]

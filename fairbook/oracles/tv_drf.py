@@ -581,8 +581,8 @@ def _alone_on_machines(groups: list[tuple[list[Fraction], Fraction]], room: list
 
 
 def exact_whole_run(demands: Sequence[Any], tasks: Sequence[Any], machines: Sequence[Any], contributions: Sequence[Any],
-                    alone: str = "bundles", unserved: str = "expires",
-                    weights: Sequence[Any] | None = None) -> ExactTvRun:
+                    alone: str = "bundles", unserved: str = "expires", weights: Sequence[Any] | None = None,
+                    from_zero: bool = False) -> ExactTvRun:
     """Run Algorithm 1 in whole tasks in exact fractions.
 
     Parameters
@@ -597,6 +597,8 @@ def exact_whole_run(demands: Sequence[Any], tasks: Sequence[Any], machines: Sequ
         Each column sums to 1.
     alone, unserved, weights
         As for ``fairbook.mechanisms.tv_drf.tv_drf``.
+    from_zero : bool
+        Whether beta is 0, as Algorithm 1 sets it at first, and not 1 where a user owns nothing and has used nothing.
 
     Raises
     ------
@@ -649,7 +651,7 @@ def exact_whole_run(demands: Sequence[Any], tasks: Sequence[Any], machines: Sequ
         turns: list[int] = []
         stuck: set[int] = set()
         while active := [i for i in range(n) if queues[i] and i not in stuck]:
-            beta = {i: _least_ratio(used[i], owned[i]) for i in active}
+            beta = {i: ZERO if from_zero and not any(used[i]) else _least_ratio(used[i], owned[i]) for i in active}
             behind = [i for i in active if beta[i] is not None and beta[i] < 1]  # type: ignore[operator]
             i = min(behind, key=lambda h: (beta[h], h)) if behind else min(active, key=lambda h: (level[h], h))
             task, count = queues[i][0]

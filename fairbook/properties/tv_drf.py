@@ -234,13 +234,14 @@ def _stretches(w: Workload, memory: bool) -> Iterator[tuple[Any, Any]]:
             yield [w.demands[t].tolist()], [w.tasks[t].tolist()]
 
 
-def _whole(alone: Any, unserved: Any, one_machine: bool = False) -> Rule:
+def _whole(alone: Any, unserved: Any, one_machine: bool = False, from_zero: bool = False) -> Rule:
     def rule(w: Workload, exact: bool) -> Outcome:
         if one_machine:
             w = replace(w, machines=w.capacities[None], contributions=w.weights[:, None])
-        if exact:
+        if exact or from_zero:
+            w = w.in_fractions()
             run = exact_whole_run(w.demands.tolist(), w.tasks.tolist(), w.machines.tolist(), w.contributions.tolist(),
-                                  alone, unserved)
+                                  alone, unserved, from_zero=from_zero)
             return _from_exact(run, unserved == "waits")
         flat = tv_drf(w.demands, w.tasks, w.machines, w.contributions, "heuristic", alone, unserved, placement=True)
         return Outcome(flat.tasks, flat.cumulative_shares, flat.amounts, flat.alone, unserved == "waits",
@@ -364,11 +365,13 @@ RULES: dict[str, Rule] = {
     "fluid, resources": _fluid("resources", "expires"),
     "fluid, no memory": _fluid("bundles", "expires", memory=False),
     "fluid, no constraint": _without_constraint("expires"),
+    "fluid, no constraint, waits": _without_constraint("waits"),
     "any course, expires": _any_course(False),
     "any course, waits": _any_course(True),
     "whole, expires": _whole("whole_bundles", "expires"),
     "whole, waits": _whole("whole_bundles", "waits"),
     "whole, bundles": _whole("bundles", "expires"),
+    "whole, beta from 0": _whole("whole_bundles", "expires", from_zero=True),
     "whole, one machine, expires": _whole("whole_bundles", "expires", one_machine=True),
     "whole, one machine, waits": _whole("whole_bundles", "waits", one_machine=True),
     "alone, expires": _alone(False, False),
@@ -540,17 +543,18 @@ def _placement(outcome: Outcome) -> Array:
     return outcome.placement
 
 
-def envy_freeness(w: Workload, outcome: Outcome) -> Any:
+def envy_freeness(w: Workload, outcome: Outcome, every: bool = False) -> Any:
     """Theorem 3 as the paper defines it.
 
     Who has run less than it submitted so far holds, for every h, of some resource at least as much so far per weight.
-    Margin: least over periods, such i, and h of the largest difference over resources, in parts of the pool.
+    Margin: least over periods, such i, and h of the largest difference over resources, in parts of the pool; with
+    ``every`` of the smallest one: of every resource at least as much, as the paper's introduction has it.
     """
     short = np.cumsum(w.tasks, axis=0) - np.cumsum(outcome.tasks, axis=0)
     behind = short > _above(outcome, np.cumsum(w.tasks, axis=0))
     held = np.cumsum(outcome.amounts, axis=0) / w.capacities / w.weights[:, None]
-    margins = [(held[t, i] - held[t]).max(axis=1).min() for t, i in np.argwhere(behind)]
-    return min(margins, default=np.inf)
+    lead = [held[t, i] - held[t] for t, i in np.argwhere(behind)]
+    return min((one.min() if every else one.max(axis=1).min() for one in lead), default=np.inf)
 
 
 def envy_of_equals(w: Workload, outcome: Outcome) -> Any:
@@ -745,7 +749,7 @@ def gain_of_lie(rule: Rule, w: Workload, user: int, demands: Array, tasks: Array
 
 def lies(rng: Generator, w: Workload, user: int, *, whole: bool, about: Sequence[str] = ("demands", "tasks"),
          last_only: bool = False) -> tuple[Array, Array]:
-    """Draw one lie: some demands multiplied, some counts changed; all stay positive.
+    """Draw one lie: some demands multiplied, some counts changed; all stay positive, or become so.
 
     Parameters
     ----------
@@ -766,12 +770,13 @@ def lies(rng: Generator, w: Workload, user: int, *, whole: bool, about: Sequence
             if whole:
                 tasks[t] = rng.integers(1, 2 * int(tasks[t]) + 2)
             else:
-                tasks[t] = tasks[t] * rng.choice([0.01, 0.25, 0.5, 0.8, 1, 1.25, 2, 4])
+                tasks[t] = (tasks[t] or 1) * rng.choice([0.01, 0.25, 0.5, 0.8, 1, 1.25, 2, 4])
     return demands, tasks
 
 
 def workloads(rng: Generator, *, periods: tuple[int, int] = (1, 4), users: tuple[int, int] = (2, 4),
-              resources: tuple[int, int] = (1, 3), machines: tuple[int, int] = (1, 1), whole: bool = False) -> Workload:
+              resources: tuple[int, int] = (1, 3), machines: tuple[int, int] = (1, 1), whole: bool = False,
+              idle: bool = False) -> Workload:
     """Draw a workload: small whole numbers, positive demands and counts, machines of one shape, scarce or not.
 
     Parameters
@@ -780,6 +785,8 @@ def workloads(rng: Generator, *, periods: tuple[int, int] = (1, 4), users: tuple
         Least and most.
     whole : bool
         Whether counts are whole (up to 6); else quarters of tasks occur.
+    idle : bool
+        Whether now and then a user, the last one apart, has no tasks in a period.
     """
     T, n, m, K = (int(rng.integers(low, high + 1)) for low, high in (periods, users, resources, machines))
     demands = rng.integers(1, 5, (T, n, m)).astype(float)
@@ -788,6 +795,8 @@ def workloads(rng: Generator, *, periods: tuple[int, int] = (1, 4), users: tuple
     tasks = rng.integers(1, 7, (T, n)).astype(float) if whole else rng.integers(1, 17, (T, n)) / 4
     if rng.random() < 0.3:
         tasks[:] = 20.0
+    if idle:
+        tasks[:, :-1][rng.random((T, n - 1)) < 0.3] = 0.0
     shape = rng.integers(4, 13, m).astype(float)
     parts = rng.integers(1, 4, n).astype(float)
     sizes = np.repeat(shape[None], K, axis=0)
