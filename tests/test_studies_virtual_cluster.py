@@ -199,14 +199,14 @@ def test_readings_by_hand(readings: pd.DataFrame) -> None:
         assert row["ahead_low"] <= row["ahead"] <= row["ahead_high"]
 
 
-def test_the_nearest_reading_load_by_load(readings: pd.DataFrame) -> None:
+def test_the_nearest_reading_load_by_load(readings: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = readings[readings["range"].isin(["0.9", "1.0", "1.1", "1.2", "1.3", "1.5"])]
     assert len(rows) == 12
     for name, choice in study.NEAREST.items():
         assert (rows[name] == choice).all()
         assert choice in study.READINGS[name]
-    frame = study.nearest(6, 8)
-    pd.testing.assert_frame_equal(frame, rows.drop(columns=list(study.NEAREST)).reset_index(drop=True))
+    monkeypatch.setattr(study, "readings", lambda runs, seed, progress: readings)
+    pd.testing.assert_frame_equal(study.nearest(6, 8), rows.drop(columns=list(study.NEAREST)).reset_index(drop=True))
     pd.testing.assert_frame_equal(study.counted(6, 8), study.conclusions(readings))
 
 
@@ -257,6 +257,11 @@ def test_conclusions_take_all_readings(readings: pd.DataFrame) -> None:
     found = study.conclusions(readings)
     assert set(found["readings"]) == {1704}
     assert set(found["verdict"]) <= {"holds", "fails", "depends"}
+    # without the order of users and METAGREEDY nothing was near the optimum, and no reading had the printed order
+    near = found.set_index("statement").loc[["near_small", "near_large", "crossing"]]
+    assert (near["holds"] > 0).all()
+    plain = readings[(readings["order"] == "given") & (readings["queue"] == "given") & (readings["relaxed"] == "given")]
+    assert (study.conclusions(plain).set_index("statement").loc[near.index, "holds"] == 0).all()
     with pytest.raises(InvalidInput, match="frame"):
         study.conclusions(readings[readings["size"] == "small"])
 

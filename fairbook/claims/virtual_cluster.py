@@ -668,6 +668,7 @@ def _whole(effort: Effort, judged: Mechanism) -> Evidence:
     id="virtual_cluster.exact",
     locator="beyond the paper (section 2)",
     kind="extension",
+    variant="whole VMs, at most 20 users",
     statement="The search over fractions and packings finds the optimum, and proves it.",
     proof="thm-virtual_cluster-subsets",
     mechanism=Mechanism("exact", partial(virtual_cluster, method="exact")),
