@@ -504,7 +504,7 @@ def readings(runs: int = 100, seed: int = SEED, *, progress: bool = False) -> pd
     -----
     Clusters, users, the optimum and each algorithm are computed once for all readings that share them: some 15 ms a run
     and load, and 1 ms a reading. Figure 1 stops at its default of 8 users and tops nothing up: the one changes means by
-    a hundredth at most, the other no least fraction at all.
+    about a hundredth at most, the other no least fraction at all.
     """
     runs = as_whole(runs, "runs", 5)
     rows = []
