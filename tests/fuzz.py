@@ -181,7 +181,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], dict[str, tuple[str, ...] | None]]] =
         "--capacity": _CAPACITY, "--fractions": None, "--node-limit": ("1", "100", "x"), "--seed": _WHOLE,
         "--method": ("exact", "spanning", "relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packing"),
         "--load": ("relative", "free"), "--fit": ("least_wanted", "best_fit", "first_fit"),
-        "--general": ("greedy", "relaxation"), "--small": _WHOLE, "--top-up": None, "--high": _NUMBERS,
+        "--general": ("greedy", "relaxation", "metagreedy"), "--small": _WHOLE, "--top-up": None, "--high": _NUMBERS,
         "--low": _NUMBERS, "--by-cluster": None, "--explain": _NAMES, "--verify": None}),
     "traces digest": ((), {"--exact": None}),
     "claims": ((), {"--paper": ("dmfa_srq", "x", ""), "--id": ("dmfa_srq.figure_1", "x"), "--verdict": ("holds", "x"),

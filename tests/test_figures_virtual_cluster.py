@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -32,20 +31,6 @@ def of(size: str) -> pd.DataFrame:
 @cache
 def spread() -> pd.DataFrame:
     return study.spread(12, variances="variance", users=(9, 12))
-
-
-@cache
-def conclusions() -> pd.DataFrame:
-    """Judge readings that are drawn: what the study finds is not the point here."""
-    rng = np.random.default_rng(4)
-    rows = [dict(zip(study.READINGS, values, strict=True)) for values in product(*study.READINGS.values())][::9]
-    frame = pd.DataFrame([{"size": size, **row} for size in study.SIZES for row in rows])
-    names = [f"{name}{end}" for name in ("gain_greedy", "gain_mixed", "ahead") for end in ("", "_least", "_most")]
-    names += [f"{name}_{of}" for name in ("remaining", "sd", "near") for of in ("relaxation", "greedy", "mixed")]
-    values = pd.DataFrame(rng.uniform(0.1, 0.95, (len(frame), len(names))), columns=names)
-    values["ahead"] = rng.normal(0, 1, len(frame))
-    values = values.assign(ahead_low=values["ahead"] - 0.5, ahead_high=values["ahead"] + 0.5)
-    return study.conclusions(pd.concat([frame, values], axis=1))
 
 
 @cache
@@ -96,7 +81,6 @@ DRAWINGS: dict[str, Callable[[], style.Svg]] = {
     "fig5": lambda: draw.fig5(of("large")),
     "gains": lambda: draw.gains(curves()),
     "spread": lambda: draw.spread(spread()),
-    "conclusions": lambda: draw.conclusions(conclusions()),
     "gaps": lambda: draw.gaps(gaps()),
     "packing": lambda: draw.packing(study.packing()),
     "price": lambda: draw.price(price()),
@@ -107,7 +91,7 @@ DRAWINGS: dict[str, Callable[[], style.Svg]] = {
     "tolerance_price": lambda: draw.tolerance_price(tolerance_price()),
     "trace": lambda: draw.trace(trace()),
 }
-ROWS = ("conclusions", "gaps")
+ROWS = ("gaps",)
 each = pytest.mark.parametrize("name", DRAWINGS)
 held = Drawings(DRAWINGS, draw)
 svg = held.svg
@@ -139,7 +123,7 @@ def test_settings_of_the_caller_neither_count_nor_change() -> None:
 
 def test_nothing_else_is_touched() -> None:
     frames = {"fig2": of("small"), "fig5": of("large"), "gains": curves(), "spread": spread(),
-              "conclusions": conclusions(), "gaps": gaps(), "packing": study.packing(), "price": price(),
+              "gaps": gaps(), "packing": study.packing(), "price": price(),
               "spanning_gain": spanning_gain(), "dynamic": dynamic(), "course": course(), "tariffs": tariffs(),
               "tolerance_price": tolerance_price(), "trace": trace()}
     held.touch_nothing(frames)
@@ -227,15 +211,6 @@ def test_spread_is_that_of_the_frame() -> None:
         for line in panel.lines:
             part = pick(spread(), size=size, method=LABELS[line.get_label()])
             np.testing.assert_allclose(line.get_ydata(), part["sd"])
-
-
-def test_bars_are_parts_of_the_readings() -> None:
-    (panel,) = DRAWINGS["conclusions"]().figure.axes
-    frame = conclusions()
-    widths = [bar.get_width() for bar in panel.patches]
-    np.testing.assert_allclose(widths[: len(frame)], frame["holds"] / frame["readings"])
-    np.testing.assert_allclose(widths[len(frame) :], np.minimum(frame["holds"], frame["surely"]) / frame["readings"])
-    assert [text.get_text() for text in panel.get_yticklabels()] == frame["text"].tolist()
 
 
 def test_gaps_are_those_of_the_frame() -> None:

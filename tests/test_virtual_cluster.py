@@ -283,6 +283,32 @@ def test_requests_of_a_billion() -> None:
 # ------------------------------------------------------------------------------------------------- the field's two
 
 
+def test_metagreedy_in_step_7a_is_metagreedy_on_what_queue_a_leaves() -> None:
+    """Queue A does not depend on who comes after it: rebuild what is left by another general algorithm."""
+    inner = 0
+    for seed in range(300):
+        one = random_asked(np.random.default_rng(seed), max_n=12)
+        found = fb.virtual_cluster(*one.floats, "mixed_knapsack", general="metagreedy", small=0)
+        assert found.violations() == []
+        room, left = list(one.capacities), list(range(len(one.max_vms)))
+        while left:
+            tau = Fraction(sum(room), sum(one.max_vms[i] for i in left))
+            queue = [i for i in left if one.tolerance[i] <= 1 - tau]
+            if not queue:
+                break
+            for i in queue:
+                if found.cluster[i] >= 0:
+                    room[found.cluster[i]] -= int(found.requests.minimum[i])
+                    assert found.vms[i] == found.requests.minimum[i]
+            left = [i for i in left if i not in queue]
+        if left and any(room):
+            rest = fb.virtual_cluster([one.max_vms[i] for i in left], [float(one.tolerance[i]) for i in left], room,
+                                      "metagreedy")
+            assert found.vms[left].tolist() == rest.vms.tolist()
+            inner += len(left) > 1
+    assert inner > 100
+
+
 def test_metagreedy_is_the_best_of_its_lists() -> None:
     """Order by nothing, need, minimum, both; pick the most free, the least fluid load, the tightest, the first."""
     def one_list(case: oracle.Case, order: list[int], pick: str) -> tuple[int, float, float]:
@@ -461,7 +487,7 @@ GOOD: dict[str, Any] = {"max_vms": [4, 6], "tolerance": [0.5, 0.25], "capacities
     ({"method": None}, "method", "exact"),
     ({"load": "least"}, "load", "relative, free"),
     ({"fit": "worst_fit"}, "fit", "least_wanted, best_fit, first_fit"),
-    ({"general": "exact"}, "general", "greedy, relaxation"),
+    ({"general": "exact"}, "general", "greedy, relaxation, metagreedy"),
     ({"small": -1}, "small", "whole number"),
     ({"small": 2.0}, "small", "whole number"),
     ({"top_up": 1}, "top_up", "True or False"),

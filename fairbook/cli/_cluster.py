@@ -41,7 +41,7 @@ _READINGS = {
     "load": (("relative", "free"), "least loaded: the smallest part in use, or the most VMs free"),
     "fit": (("least_wanted", "best_fit", "first_fit"),
             "where to: where least is wanted a VM; into the fullest, or the first, where all fits"),
-    "general": (("greedy", "relaxation"), "what is used on the few that are left"),
+    "general": (("greedy", "relaxation", "metagreedy"), "what is used on the few that are left"),
 }
 _SEVERAL = "several"  # stands in place of a cluster where a user is on several
 

@@ -15,7 +15,6 @@ from fairbook.errors import InvalidInput
 from fairbook.figures.style import COLOURS, LOOKS, Svg, axes, drawing, legend_below, note, of_measure, percent
 
 __all__ = [
-    "conclusions",
     "course",
     "dynamic",
     "fig2",
@@ -168,23 +167,6 @@ def _rows(panel: Axes, names: Sequence[str], first: bool) -> None:
     panel.set_ylim(len(names) - 0.5, -0.5)
     panel.set_yticks(range(len(names)), names if first else [""] * len(names))
     panel.tick_params(axis="y", length=0, pad=6)
-
-
-@drawing
-def conclusions(frame: pd.DataFrame) -> Svg:
-    """Draw under how many readings each statement of the paper holds (frame of conclusions)."""
-    figure, (panel,) = axes(1, 1, width=7.2, height=1.0 + 0.28 * len(frame))
-    part, surely = frame["holds"] / frame["readings"], frame["surely"] / frame["readings"]
-    places = np.arange(len(frame))
-    panel.barh(places, part, 0.62, color="#8FBCE6", label="in the mean")
-    panel.barh(places, np.minimum(part, surely), 0.62, color=COLOURS["marine"], label="beyond doubt, or at every load")
-    _rows(panel, frame["text"].tolist(), True)
-    panel.set_xlim(0, 1)
-    panel.xaxis.set_major_formatter(percent)
-    panel.set_xlabel("holds (percent of readings)")
-    panel.grid(axis="y", visible=False)
-    figure.legend(loc="outside lower center", ncols=2)
-    return Svg(figure)
 
 
 @drawing

@@ -38,7 +38,7 @@ __all__ = ["METHODS", "scarcity_rounds", "virtual_cluster"]
 Method = Literal["relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packing", "exact", "spanning"]
 Load = Literal["relative", "free"]
 Fit = Literal["least_wanted", "best_fit", "first_fit"]
-General = Literal["greedy", "relaxation"]
+General = Literal["greedy", "relaxation", "metagreedy"]
 #: Ways to choose a cluster for each user.
 METHODS: tuple[str, ...] = get_args(Method)
 
@@ -158,7 +158,8 @@ def _mixed_knapsack(asked: Requests, small: int, general: str, fit: str, load: s
         part = asked.only(left, room)
         in_a = part.tolerance <= 1.0 - part.scarcity + RTOL
         if not in_a.any() or len(left) <= small:
-            found = _list_users(part, room, _FITS[fit] if general == "greedy" else _LOADS[load])
+            found = (_metagreedy(part).where if general == "metagreedy" else
+                     _list_users(part, room, _FITS[fit] if general == "greedy" else _LOADS[load]))
             where[left] = found
             vms[left] = _shared(part, found)
             break
@@ -454,9 +455,9 @@ def virtual_cluster(max_vms: Any, tolerance: Any, capacities: Any, method: Metho
         For ``"greedy"``: where a newcomer goes. ``"least_wanted"``: where all that is wanted, with the newcomer, is the
         smallest part of the cluster. ``"best_fit"``, ``"first_fit"``: into the fullest, or the first, of the clusters
         where nobody has to give back; where there is none, as before.
-    general, small : {"greedy", "relaxation"}, int
+    general, small : {"greedy", "relaxation", "metagreedy"}, int
         For ``"mixed_knapsack"``: the algorithm of step 7a, and the number of users (0 or more) up to which it is used.
-        Its ``load`` or ``fit`` is as above.
+        Its ``load`` or ``fit`` is as above. Lists take the users in the order given: sort them to try another order.
     top_up : bool
         For ``"mixed_knapsack"``: whether queue A, too, gets what is left in the end. As printed it does not.
 

@@ -138,6 +138,7 @@ RULES: dict[str, Rule] = {
     "relaxation": _by("relaxation", relaxation),
     "greedy": _by("greedy", greedy),
     "mixed_knapsack": _by("mixed_knapsack", mixed_knapsack, small=0),
+    "metagreedy": lambda case, exact: _engine(case, "metagreedy"),  # no judge: for cases in whole numbers
 }
 
 
