@@ -320,6 +320,16 @@ def _queue(demands: Any, rounds: int, exact: bool, skips: int | None = None) -> 
     return queue_rounds(demands, rounds, exact=exact, skips=skips)
 
 
+def _users(rng: np.random.Generator, at: int, low: int, high: int) -> tuple[tuple[int, ...], ...]:
+    """Draw 2 to 6 users; every fourth time all but the first with zeros, and up to 10^6 times as large."""
+    n, m = int(rng.integers(2, 7)), int(rng.integers(1, 4))
+    demands = rng.integers(low, high + 1, (n, m))
+    if at % 4 == 3:
+        demands[1:] *= rng.integers(0, 2, (n - 1, m)) * 10 ** rng.integers(0, 7, (n - 1, 1))
+        demands[1:, 0] += demands[1:].sum(axis=1) == 0
+    return tuple(map(tuple, demands.tolist()))
+
+
 def _about_the_queue(
     name: str,
     locator: str,
@@ -344,9 +354,7 @@ def _about_the_queue(
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
         rng, count, least = stream(effort.seed, 15), effort.evaluations // 20, None
         for at in range(count):
-            n, m = int(rng.integers(2, 7)), int(rng.integers(1, 4))
-            low = 1 if at % 2 else largest - 1  # similar users in every other case
-            demands = tuple(map(tuple, rng.integers(low, largest + 1, (n, m)).tolist()))
+            demands = _users(rng, at, 1 if at % 2 else largest - 1, largest)  # similar users in every other case
             queue = judged.run(demands, 12, at % 10 == 0)
             margin = check(demands, queue) if check is envy_in_queue else check(queue)
             if margin < 0:
@@ -356,8 +364,8 @@ def _about_the_queue(
             Part(
                 True,
                 "numbers",
-                f"{count} random sets of 2 to 6 users through 12 rounds, counted in whole "
-                f"numbers (every tenth placed in fractions): smallest margin {least}.",
+                f"{count} random sets of 2 to 6 users, a quarter of them with zeros and far apart, through 12 rounds, "
+                f"counted in whole numbers (every tenth placed in fractions): smallest margin {least}.",
                 count,
             )
         )
@@ -383,11 +391,12 @@ _about_the_queue(
 )
 _about_the_queue(
     "envy.one",
-    "Section 2.4 restated",
+    "beyond the paper (section 2.4)",
     "At the end of a round that all are in, nobody could run more tasks than it has on what another holds, "
     "less one task of the other.",
     envy_in_queue,
     "thm-gdrf-envy",
+    kind="extension",
 )
 
 
@@ -409,10 +418,9 @@ def _counted(
 )
 def _apart(effort: Effort, judged: Mechanism) -> Evidence:
     rng, count, least = stream(effort.seed, 22), effort.evaluations // 20, None
-    for _ in range(count):
-        n, m = int(rng.integers(2, 7)), int(rng.integers(1, 4))
-        demands = tuple(map(tuple, rng.integers(1, 10, (n, m)).tolist()))
-        room = roomy_machine(demands, 12, rng.integers(1, 6, m).tolist())
+    for at in range(count):
+        demands = _users(rng, at, 1, 9)
+        room = roomy_machine(demands, 12, rng.integers(1, 6, len(demands[0])).tolist())
         margin = shares_in_queue(demands, room, judged.run(demands, 12, room))
         least = margin if least is None else min(least, margin)
     reached, cell = ((1, 0), (1, 2)), (300, 600)
@@ -450,9 +458,9 @@ def _apart(effort: Effort, judged: Mechanism) -> Evidence:
 def _slots(effort: Effort, judged: Mechanism) -> Evidence:
     rng, count = stream(effort.seed, 23), effort.evaluations // 20
     for at in range(count):
-        n, m = int(rng.integers(2, 7)), int(rng.integers(1, 4))
-        demands = tuple(map(tuple, rng.integers(1, 6, (n, m)).tolist()))
-        said = tuple(d + int(more) for d, more in zip(demands[0], rng.integers(0, 4, m), strict=True))
+        demands = _users(rng, at, 1, 5)
+        more = rng.integers(0, 4, len(demands[0])).tolist()
+        said = tuple(d + more for d, more in zip(demands[0], more, strict=True))
         if at == 0:  # a tie for the last slot of a round, which the larger GDRW wins
             demands, said = ((4, 1), (4, 2), (2, 2)), (4, 3)
         lost = slots_lost_by_lie(demands, said, 12, judged.run)
@@ -562,11 +570,12 @@ _about_outcomes(
 )
 _about_outcomes(
     "envy.end",
-    "Section 2.4 restated",
+    "beyond the paper (section 2.4)",
     "At the end nobody could run more tasks than it has on what another holds, less one task of the other.",
     envy_up_to_one,
     "gdrf",
     "nothing placed",
+    kind="extension",
     witness=Case(((1, 1), (2, 2)), ((5, 5),)),
 )
 _about_outcomes(
@@ -711,8 +720,8 @@ def _packed_apart(size: int) -> list[Callable[[Rule], bool]]:
 
 _no_bound(
     "lie.unbounded",
-    "No factor bounds the gain of a lie: a user runs one task with the truth and K with the lie, for each K from 3 on, "
-    "in one machine that is K times as large, or in K machines of one task each.",
+    "No factor bounds the gain of a lie: for each K from 3 on a user runs one task with the truth and K with a lie, "
+    "all in one that is claimed to be K times as large, or each in one of its own.",
     "first user first",
     _lies_of_size,
     "K from 3 to {}, both ways",
@@ -1284,8 +1293,8 @@ def _uneven(effort: Effort, judged: Mechanism) -> Evidence:
                 bool(row["uneven"] > 0.5),
                 "numbers",
                 f"{_NAMES[row['mechanism']]}: {row['full']:.0%} of the machines have at least {study.FULL:.0%} of "
-                f"their memory in use and {row['low']:.1%} at most {row['idle']:.0%}; most the one and some the other "
-                f"in {row['uneven']:.0%} of the mixes.",
+                f"their memory in use, {row['low']:.1%} at most {row['idle']:.0%}; in {row['uneven']:.0%} of the mixes "
+                "most are so full and some so empty.",
                 _ALL,
             )
             for _, row in rows.iterrows()

@@ -227,7 +227,8 @@ def queue_rounds(demands: tuple[Vector, ...], rounds: int, *, exact: bool, skips
     ``room`` is the machine, if not the smallest that will do, and ``least`` what is least.
     """
     n = len(demands)
-    roomy = Case(demands, (room or roomy_machine(demands, rounds),))
+    # nobody can have more slots than there are, and without a bound the smallest users would fill the machine
+    roomy = Case(demands, (room or roomy_machine(demands, rounds),), (rounds * n,) * n)
     placed = _gdrf(match="any", least=least)(roomy, exact).placed[: rounds * n]
     table = []
     for t in range(rounds):
