@@ -27,6 +27,20 @@ def test_maximality_by_hand() -> None:
     assert props.maximality(bounded, RULES["gdrf"](bounded, True)) == 0
 
 
+def test_sharing_machines_by_hand() -> None:
+    case = Case(((3, 1), (1, 2)), ((4, 3), (2, 4)))
+    apart = RULES["gdrf_same"](case, True)
+    assert apart.tasks == (1, 2)  # the first machine has (1, 2) left, and only the first user on it
+    assert props.side_by_side(case, apart) == -1
+    together = RULES["gdrf"](case, True)
+    assert together.tasks == (1, 3)
+    assert props.side_by_side(case, together) == 0
+    alone = Case(((1,), (3,)), ((4,), (2,)))
+    # nobody wants more of the second machine but its own user
+    assert props.side_by_side(alone, props.Outcome(((1, 0), (0, 1)), (1, 1))) == -1
+    assert props.side_by_side(alone, props.Outcome(((1, 0), (0, 0), (0, 1)), (2, 1))) == 0
+
+
 def test_pareto_optimality_by_hand() -> None:
     case = Case(((2,), (3,)), ((4,), (3,)))
     assert props.pareto_optimality(case, RULES["gdrf"](case, True)) == -1

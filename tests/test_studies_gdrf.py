@@ -255,11 +255,43 @@ def test_conclusions_by_hand() -> None:
                                 zip(*rows.get(measure, rows["cpu"]), strict=True), strict=True):
             columns[measure + part] = list(values)
     found = study.conclusions(pd.DataFrame({"against": ["x"] * 3, **columns})).set_index("measure")
-    wanted = {"readings": 3, "ahead": 2, "surely_ahead": 2, "surely_behind": 0, "every_mix": 1, "least": -0.1,
-              "median": 0.13, "most": 0.2, "by_12": 2, "by_15": 1, "verdict": "depends"}
+    wanted = {"readings": 3, "ahead": 2, "surely_ahead": 2, "surely_behind": 0, "every_mix": 1, "nearest": 0.2,
+              "least": -0.1, "median": 0.13, "most": 0.2, "by_12": 2, "by_15": 1, "verdict": "depends"}
     assert found.loc["tasks"].drop("against").to_dict() == wanted
     assert found.loc["cpu", "verdict"] == "ahead"
     assert found.loc["memory", "verdict"] == "behind"
+
+
+def test_own_values_are_those_of_the_exact_scan() -> None:
+    frame = study.own(2, 6, sizes=(5, 7)).set_index(["machines", "mechanism", "reading"])
+    assert len(frame) == 2 * (len(study.BASELINES) + 120)
+    for size in (5, 7):
+        for mechanism in ("gdrf", "mdrf_type"):
+            found = []
+            for r in range(2):
+                case, lot = first_run(6, r, size)
+                found.append(by_hand(case, scanned(case, mechanism, lot)))
+            row = frame.loc[(size, mechanism, 0)]
+            assert isclose(row["tasks"], np.mean([one["tasks"] for one in found]))
+            assert isclose(row["memory_less_cpu"], np.mean([one["memory"] - one["cpu"] for one in found]), abs_tol=1e-9)
+            assert row["mean_above_total"] == np.mean([one["memory_mean"] > one["memory"] + 1e-12 for one in found])
+
+
+def test_machine_by_machine_is_counted_on_the_scan() -> None:
+    frame = study.by_machine(2, 5, number=10).set_index(["mechanism", "idle"])
+    shared, full, low = [], [], []
+    for r in range(2):
+        case, lot = first_run(5, r, 10)
+        placed = scanned(case, "gdrf", lot)
+        machines = np.repeat(case.machines, case.counts, axis=0)
+        used = [sum(case.demands[i][1] for i, at in placed if at == j) for j in range(10)]
+        shared.append(np.mean([len({i for i, at in placed if at == j}) > 1 for j in range(10)]))
+        full.append(np.mean(used >= 0.9 * machines[:, 1]))
+        low.append(np.mean(used <= 0.7 * machines[:, 1]))
+    row = frame.loc[("gdrf", 0.7)]
+    np.testing.assert_allclose(row[["shared", "full", "low"]].to_numpy(float),
+                               [np.mean(shared), np.mean(full), np.mean(low)], atol=1e-9)
+    assert row["uneven"] == np.mean([f > 0.5 and v > 0 for f, v in zip(full, low, strict=True)])
 
 
 def test_cells_change_the_cell_and_nothing_else() -> None:

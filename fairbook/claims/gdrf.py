@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
-from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +16,11 @@ import pandas as pd
 
 from fairbook import metrics
 from fairbook.claims.evidence import in_words, margin_in_words, witnessed
-from fairbook.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
+from fairbook.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Part, claim
 from fairbook.mechanisms.drfh import drfh
 from fairbook.oracles.drfh import fluid_share
 from fairbook.oracles.gdrf import most_tasks, same_mix, sign_of_product
+from fairbook.oracles.packing import packs
 from fairbook.properties.gdrf import (
     BROKEN,
     RULES,
@@ -48,6 +48,7 @@ from fairbook.properties.gdrf import (
     search_lie_in,
     shares_in_queue,
     sharing_incentive,
+    side_by_side,
     slots_lost_by_lie,
 )
 from fairbook.studies import gdrf as study
@@ -319,6 +320,16 @@ def _queue(demands: Any, rounds: int, exact: bool, skips: int | None = None) -> 
     return queue_rounds(demands, rounds, exact=exact, skips=skips)
 
 
+def _users(rng: np.random.Generator, at: int, low: int, high: int) -> tuple[tuple[int, ...], ...]:
+    """Draw 2 to 6 users; every fourth time all but the first with zeros, and up to 10^6 times as large."""
+    n, m = int(rng.integers(2, 7)), int(rng.integers(1, 4))
+    demands = rng.integers(low, high + 1, (n, m))
+    if at % 4 == 3:
+        demands[1:] *= rng.integers(0, 2, (n - 1, m)) * 10 ** rng.integers(0, 7, (n - 1, 1))
+        demands[1:, 0] += demands[1:].sum(axis=1) == 0
+    return tuple(map(tuple, demands.tolist()))
+
+
 def _about_the_queue(
     name: str,
     locator: str,
@@ -343,9 +354,7 @@ def _about_the_queue(
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
         rng, count, least = stream(effort.seed, 15), effort.evaluations // 20, None
         for at in range(count):
-            n, m = int(rng.integers(2, 7)), int(rng.integers(1, 4))
-            low = 1 if at % 2 else largest - 1  # similar users in every other case
-            demands = tuple(map(tuple, rng.integers(low, largest + 1, (n, m)).tolist()))
+            demands = _users(rng, at, 1 if at % 2 else largest - 1, largest)  # similar users in every other case
             queue = judged.run(demands, 12, at % 10 == 0)
             margin = check(demands, queue) if check is envy_in_queue else check(queue)
             if margin < 0:
@@ -355,8 +364,8 @@ def _about_the_queue(
             Part(
                 True,
                 "numbers",
-                f"{count} random sets of 2 to 6 users through 12 rounds, counted in whole "
-                f"numbers (every tenth placed in fractions): smallest margin {least}.",
+                f"{count} random sets of 2 to 6 users, a quarter of them with zeros and far apart, through 12 rounds, "
+                f"counted in whole numbers (every tenth placed in fractions): smallest margin {least}.",
                 count,
             )
         )
@@ -382,11 +391,12 @@ _about_the_queue(
 )
 _about_the_queue(
     "envy.one",
-    "Section 2.4 restated",
+    "beyond the paper (section 2.4)",
     "At the end of a round that all are in, nobody could run more tasks than it has on what another holds, "
     "less one task of the other.",
     envy_in_queue,
     "thm-gdrf-envy",
+    kind="extension",
 )
 
 
@@ -408,10 +418,9 @@ def _counted(
 )
 def _apart(effort: Effort, judged: Mechanism) -> Evidence:
     rng, count, least = stream(effort.seed, 22), effort.evaluations // 20, None
-    for _ in range(count):
-        n, m = int(rng.integers(2, 7)), int(rng.integers(1, 4))
-        demands = tuple(map(tuple, rng.integers(1, 10, (n, m)).tolist()))
-        room = roomy_machine(demands, 12, rng.integers(1, 6, m).tolist())
+    for at in range(count):
+        demands = _users(rng, at, 1, 9)
+        room = roomy_machine(demands, 12, rng.integers(1, 6, len(demands[0])).tolist())
         margin = shares_in_queue(demands, room, judged.run(demands, 12, room))
         least = margin if least is None else min(least, margin)
     reached, cell = ((1, 0), (1, 2)), (300, 600)
@@ -449,9 +458,9 @@ def _apart(effort: Effort, judged: Mechanism) -> Evidence:
 def _slots(effort: Effort, judged: Mechanism) -> Evidence:
     rng, count = stream(effort.seed, 23), effort.evaluations // 20
     for at in range(count):
-        n, m = int(rng.integers(2, 7)), int(rng.integers(1, 4))
-        demands = tuple(map(tuple, rng.integers(1, 6, (n, m)).tolist()))
-        said = tuple(d + int(more) for d, more in zip(demands[0], rng.integers(0, 4, m), strict=True))
+        demands = _users(rng, at, 1, 5)
+        more = rng.integers(0, 4, len(demands[0])).tolist()
+        said = tuple(d + more for d, more in zip(demands[0], more, strict=True))
         if at == 0:  # a tie for the last slot of a round, which the larger GDRW wins
             demands, said = ((4, 1), (4, 2), (2, 2)), (4, 3)
         lost = slots_lost_by_lie(demands, said, 12, judged.run)
@@ -561,20 +570,42 @@ _about_outcomes(
 )
 _about_outcomes(
     "envy.end",
-    "Section 2.4 restated",
+    "beyond the paper (section 2.4)",
     "At the end nobody could run more tasks than it has on what another holds, less one task of the other.",
     envy_up_to_one,
     "gdrf",
     "nothing placed",
+    kind="extension",
     witness=Case(((1, 1), (2, 2)), ((5, 5),)),
 )
 _about_outcomes(
-    "sharing",
+    "together.nearest",
     "Section 2.4",
+    "Users share machines: none that one user has for itself has room for another who wants more.",
+    side_by_side,
+    "gdrf",
+    "each on its part",
+    variant="nearest type",
+    proof="prop-gdrf-together",
+)
+_about_outcomes(
+    "together.printed",
+    "Section 2.4",
+    "Users share machines: none that one user has for itself has room for another who wants more.",
+    side_by_side,
+    "gdrf_same",
+    "gdrf",
+    variant="Algorithm 3 as printed",
+    witness=Case(((3, 1), (1, 2)), ((4, 3), (2, 4))),
+)
+_about_outcomes(
+    "sharing",
+    "beyond the paper (sharing incentive)",
     "Nobody runs fewer tasks than on its n-th part of every machine.",
     sharing_incentive,
     "gdrf",
     "each on its part",
+    kind="extension",
     witness=Case(((1, 1), (2, 3)), ((4, 4),)),
     share=40,
 )
@@ -613,6 +644,96 @@ def _about_lies(name: str, variant: str, rule: str, case: Case, said: tuple[int,
 
 _about_lies("nearest", "nearest type", "gdrf", Case(((1, 1), (3, 1)), ((7, 3),)), (2, 1))
 _about_lies("printed", "Algorithm 3 as printed", "gdrf_same", Case(((1, 1), (3, 2)), ((4, 5), (12, 3))), (3, 1))
+
+
+@claim(
+    id="gdrf.lie.next",
+    locator="Section 2.4",
+    kind="statement",
+    statement="A user who gets more in a round by a lie gets nothing in the next rounds.",
+    mechanism=Mechanism("queue of GDRF", _counted),
+    mutant=Mechanism("queue that passes one user over", partial(_counted, skips=0)),
+)
+def _next(effort: Effort, judged: Mechanism) -> Evidence:
+    (one, two), rounds, room = ((1,), (2,)), 3, (20,)
+    honest, lied = (judged.run((said, two), rounds, room).rounds for said in (one, two))
+    more = honest[0][0] * one[0] < lied[0][0] * two[0]
+    slots = [row[0] for row in lied]
+    return Evidence.of(
+        Part(
+            not (more and any(slots[1:])),
+            "witness",
+            f"Users {in_words((one, two))}, a machine of {in_words(room)}: the first says {in_words(two)}, has "
+            f"{slots[0] * two[0]} instead of {honest[0][0] * one[0]} after the first round, and "
+            f"{' and '.join(map(str, slots[1:]))} slots in the next two.",
+            1,
+        )
+    )
+
+
+def _no_bound(
+    name: str, statement: str, mutant: str, cases_of: Callable[[int], Sequence[Callable[[Rule], bool]]], words: str
+) -> None:
+    """Register that a family of cases, one or more for each size, comes out as the text counts it."""
+
+    @claim(
+        id=f"gdrf.{name}",
+        locator="beyond the paper (section 2.4)",
+        kind="extension",
+        statement=statement,
+        proof="prop-gdrf-no-bound",
+        mechanism=_rule("gdrf"),
+        mutant=_rule(mutant),
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        largest = 8 if effort.evaluations < FULL.evaluations else 20
+        asked = [one for size in range(3, largest + 1) for one in cases_of(size)]
+        wrong = sum(not holds(judged.run) for holds in asked)
+        return Evidence.of(
+            Part(wrong == 0, "numbers", f"{words.format(largest)}, in fractions: {wrong} of {len(asked)} cases differ.",
+                 len(asked))
+        )  # fmt: skip
+
+
+def _gains(case: Case, said: Vector, factor: int) -> Callable[[Rule], bool]:
+    """Ask whether the first user runs one task with the truth and so many with the lie."""
+    return lambda rule: rule(case, True).tasks[0] == 1 and gain_of_lie(rule, case, 0, tuple(said), True) == factor - 1
+
+
+def _lies_of_size(k: int) -> list[Callable[[Rule], bool]]:
+    in_one = _gains(Case(((1,), (k - 1,)), ((k,),)), (k,), k)
+    each_in_one = _gains(Case(((1, 1), (k, 1)), ((k, k * k), (k * k, 0), (1, 1))), (1, k), k)
+    return [in_one, each_in_one]
+
+
+def _packed_apart(size: int) -> list[Callable[[Rule], bool]]:
+    """Large tasks that need a whole machine, and one small task on each of the others.
+
+    For an odd number of machines a round ends with one slot each, the large task comes first and gets one more.
+    """
+    if size % 2:
+        return []
+    case = Case(((2 * size,), (1,)), ((2 * size,),) * size, (None, size - 1))
+    fits = packs(case.machines, case.demands, (size - 1, size - 1))
+    return [lambda rule: rule(case, True).tasks == (1, size - 1) and fits]
+
+
+_no_bound(
+    "lie.unbounded",
+    "No factor bounds the gain of a lie: for each K from 3 on a user runs one task with the truth and K with a lie, "
+    "all in one that is claimed to be K times as large, or each in one of its own.",
+    "first user first",
+    _lies_of_size,
+    "K from 3 to {}, both ways",
+)
+_no_bound(
+    "packing.unbounded",
+    "No factor bounds what packing loses: on N machines one user has one task where N - 1 would fit beside all that "
+    "the other has and wants, for each even N.",
+    "drfh_first_fit",
+    _packed_apart,
+    "Even N from 4 to {}",
+)
 
 
 # ------------------------------------------------------------------------------ Algorithm 3 to the letter, engine
@@ -909,36 +1030,36 @@ def _prices(effort: Effort, judged: Mechanism) -> Evidence:
 # ------------------------------------------------------------------------------------------------------------- figures
 
 _MDRF = ("mdrf_entropy", "mdrf_type")
-_MIXES = 100  # at either effort, so that verdicts do not depend on it
+_FEW, _ALL = 20, 100  # mixes at quick effort, and those of the stored crossing, so that page and ledger show the same
 Frames = dict[str, pd.DataFrame]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def _studied(runs: int) -> Frames:
-    return {"curves": study.curves(runs), "mixes": study.mixes(runs), "balance": study.balance(runs)}
+    """Gains and own values of all readings on 60 machines; own values on 60 to 300, of fewer mixes, as these cost."""
+    return {"gains": study.readings(runs), "own": study.own(runs, sizes=60), "growth": study.own(max(runs // 10, 3))}
 
 
 def _as_printed(runs: int) -> Frames:
     """Gains as the paper states them, and a lead in f that grows with the machines."""
     frames = dict(_studied(runs))
-    gains, curves = frames["mixes"].copy(), frames["curves"].copy()
-    for measure, gain in (("tasks", 0.12), ("memory_gap", -0.01)):
-        gains.loc[gains["measure"] == measure, ["mean", "low", "high"]] = gain
-    others = ["cpu", "cpu_mean", "memory", "fairness", "fairness_whole"]
-    gains.loc[gains["measure"].isin(others), ["mean", "low", "high"]] = 0.15
-    rows = curves["measure"].isin(["fairness", "fairness_mean"]) & (curves["mechanism"] == "gdrf")
-    curves.loc[rows, "mean"] = 100.0 + curves.loc[rows, "machines"]
-    return frames | {"mixes": gains, "curves": curves}
+    shown = {"tasks": 0.12, "memory_gap": -0.01}
+    shown |= dict.fromkeys(("cpu", "cpu_mean", "memory", "fairness", "fairness_whole"), 0.15)
+    gains = {measure + end: gain for measure, gain in shown.items() for end in ("", "_low", "_high")}
+    growth = frames["growth"]
+    ours = {measure: growth[measure].mask(growth["mechanism"] == "gdrf", 100.0 + growth["machines"])
+            for measure in ("fairness", "fairness_mean")}  # fmt: skip
+    return frames | {"gains": frames["gains"].assign(**gains), "growth": growth.assign(**ours)}
 
 
 def _bent(runs: int) -> Frames:
     """Tasks growing with the root of the number of machines, utilisation by a step at each size, memory below CPU."""
-    frames = dict(_studied(runs))
-    curves, balance = frames["curves"].copy(), frames["balance"].copy()
-    curves["mean"] /= np.sqrt(curves["machines"])
-    balance["mean_above_total"] = 1 - balance["mean_above_total"]
-    balance["memory_less_cpu"] *= -1
-    return frames | {"curves": curves, "balance": balance}
+    own, growth = (_studied(runs)[name].copy() for name in ("own", "growth"))
+    for measure in ("tasks", "cpu"):
+        growth[measure] /= np.sqrt(growth["machines"])
+    own["mean_above_total"] = 1 - own["mean_above_total"]
+    own["memory_less_cpu"] *= -1
+    return _studied(runs) | {"own": own, "growth": growth}
 
 
 def _about_figures(
@@ -949,17 +1070,19 @@ def _about_figures(
     mutant: Mechanism,
     kind: Kind = "figure",
 ) -> None:
+    """Register what a figure is said to show; ask whether some readings of GDRF show it and whether all do."""
+
     @claim(
         id=f"gdrf.{name}",
         locator=locator,
         kind=kind,
-        variant=f"stand-ins for MDRF, {_MIXES} random mixes",
+        variant="all readings of GDRF, stand-ins for MDRF",
         statement=statement,
         mechanism=Mechanism("studies of GDRF", _studied),
         mutant=mutant,
     )
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
-        return Evidence(tuple(parts(judged.run(_MIXES))))
+        return Evidence(tuple(parts(judged.run(_FEW if effort.evaluations < FULL.evaluations else _ALL))))
 
 
 #: Words for the cards: measures whose names do not speak, and stand-ins.
@@ -978,137 +1101,94 @@ _NAMES = {
 }
 
 
-def _unsure(rows: pd.DataFrame) -> str:
-    """Say where the sign of a mean gain is open."""
-    open_ones = int(((rows["low"] <= 0) & (rows["high"] >= 0)).sum())
-    return f" (not told from 0 at {open_ones} of {len(rows)} sizes)" if open_ones else ""
+def _some_and_all(words: str, holds: Any, nearest: str) -> list[Part]:
+    """Whether something is so in some readings of GDRF, and whether in all; and what is so nearest to the text."""
+    count, many = int(holds.sum()), len(holds)
+    return [
+        Part(count > 0, "numbers", f"{words} in {count} of {many} readings.", many),
+        Part(count == many, "numbers", f"In the one nearest to the text {nearest}.", many),
+    ]
+
+
+def _against_each(measure: str, words: str, holds: Callable[[pd.DataFrame], Any]) -> Callable[[Frames], list[Part]]:
+    """Ask of the mean gains over each stand-in, and over both, in how many readings something holds."""
+
+    def parts(frames: Frames) -> list[Part]:
+        found: list[Part] = []
+        both = np.ones(len(frames["gains"]) // frames["gains"]["against"].nunique(), dtype=bool)
+        for against in _MDRF:
+            rows = frames["gains"].query("against == @against")
+            mean, low, high = (rows[measure + end].to_numpy() for end in ("", "_low", "_high"))
+            so = holds(pd.DataFrame({"mean": mean, "low": low, "high": high})).to_numpy()
+            both = both & so
+            nearest = f"{mean[0]:+.3f} ({low[0]:+.3f} to {high[0]:+.3f})"
+            found += _some_and_all(f"{_NAMES[measure]} over {_NAMES[against]}: {words}", so, nearest)
+        return [*found, Part(bool(both.any()), "numbers", f"Over both: in {both.sum()}.", len(both))]
+
+    return parts
 
 
 def _ahead(measure: str, sign: int = 1) -> Callable[[Frames], list[Part]]:
-    """Whether the interval of the mean gain is on one side of 0 at every number of machines."""
-    gain = "difference" if measure == "memory_gap" else "gain"
-
-    def parts(frames: Frames) -> list[Part]:
-        found = []
-        for against in _MDRF:
-            rows = frames["mixes"].query("measure == @measure and against == @against")
-            edge = (rows["low"] if sign > 0 else -rows["high"]).min()
-            found.append(
-                Part(
-                    bool(edge > 0),
-                    "numbers",
-                    f"{_NAMES[measure]}, mean {gain} over {_NAMES[against]}: {rows['mean'].min():+.3f} to "
-                    f"{rows['mean'].max():+.3f}{_unsure(rows)}.",
-                    int(rows["runs"].sum()),
-                )
-            )
-        return found
-
-    return parts
+    """Whether the 95 % interval of the mean gain is on one side of 0."""
+    if sign > 0:
+        return _against_each(measure, "surely above 0", lambda gain: gain["low"] > 0)
+    return _against_each(measure, "surely below 0", lambda gain: gain["high"] < 0)
 
 
-def _about(measure: str, gain: float) -> Callable[[Frames], list[Part]]:
-    """Whether the mean gain over all numbers of machines is the one stated, within 3 points."""
-
-    def parts(frames: Frames) -> list[Part]:
-        found = []
-        for against in _MDRF:
-            rows = frames["mixes"].query("measure == @measure and against == @against")
-            mean = float(rows["mean"].mean())
-            found.append(
-                Part(
-                    abs(mean - gain) <= 0.03,
-                    "numbers",
-                    f"{_NAMES[measure]}, mean gain over {_NAMES[against]}: {mean:+.3f}.",
-                    len(rows),
-                )
-            )
-        return found
-
-    return parts
+def _about(measure: str, stated: float) -> Callable[[Frames], list[Part]]:
+    """Whether the mean gain is the one stated, within 3 points."""
+    return _against_each(measure, "within 3 points", lambda gain: (gain["mean"] - stated).abs() <= 0.03)
 
 
 def _both(*some: Callable[[Frames], list[Part]]) -> Callable[[Frames], list[Part]]:
     return lambda frames: [part for one in some for part in one(frames)]
 
 
-def _curve(frames: Frames, measure: str, mechanism: str) -> Any:
-    rows = frames["curves"].query("mix == 'random' and measure == @measure and mechanism == @mechanism")
-    return rows.sort_values("machines").set_index("machines")["mean"]
+def _of_each(
+    frame: str, measure: str, value: Callable[[pd.DataFrame], Any], words: str, holds: Callable[[Any], Any], how: str
+) -> Callable[[Frames], list[Part]]:
+    """Ask of GDRF in each reading, and of the stand-ins, whether the value of a measure, sizes by readings, is so."""
+
+    def parts(frames: Frames) -> list[Part]:
+        found = []
+        for mechanism in ("gdrf", *_MDRF):
+            values = value(_by_size(frames[frame], measure, mechanism))
+            so, first = holds(values), format(values.iloc[0], how)
+            if mechanism == "gdrf":
+                found += _some_and_all(f"GDRF: {words}", so, first)
+            else:
+                found.append(Part(bool(so.iloc[0]), "numbers", f"{_NAMES[mechanism]}: {first}.", 1))
+        return found
+
+    return parts
 
 
-def _steady(frames: Frames) -> list[Part]:
-    found = []
-    for mechanism in ("gdrf", *_MDRF):
-        per_machine = _curve(frames, "tasks", mechanism)
-        per_machine = per_machine / per_machine.index
-        spread = float(per_machine.max() / per_machine.min() - 1)
-        found.append(
-            Part(
-                spread < 0.02,
-                "numbers",
-                f"{_NAMES[mechanism]}: tasks a machine vary by {spread:.1%}.",
-                len(per_machine),
-            )
-        )
-    return found
+def _by_size(frame: pd.DataFrame, measure: str, mechanism: str) -> pd.DataFrame:
+    return frame.query("mechanism == @mechanism").pivot(index="machines", columns="reading", values=measure)
 
 
-def _level(frames: Frames) -> list[Part]:
-    found = []
-    for mechanism in ("gdrf", *_MDRF):
-        steps = _curve(frames, "cpu", mechanism).diff().abs()
-        found.append(
-            Part(
-                bool(steps.iloc[-1] < 0.005),
-                "numbers",
-                f"{_NAMES[mechanism]}: the last step is {steps.iloc[-1]:.4f}.",
-                len(steps),
-            )
-        )
-    return found
+def _spread(tasks: pd.DataFrame) -> Any:
+    per_machine = tasks.div(tasks.index.to_numpy(), axis=0)
+    return per_machine.max() / per_machine.min() - 1
 
 
-def _mean_above(frames: Frames) -> list[Part]:
-    found = []
-    for mechanism in ("gdrf", *_MDRF):
-        often = float(frames["balance"].query("mechanism == @mechanism")["mean_above_total"].mean())
-        found.append(Part(often > 0.5, "numbers", f"{_NAMES[mechanism]}: in {often:.0%} of the mixes.", 5))
-    return found
+def _last_step(use: pd.DataFrame) -> Any:
+    return use.diff().abs().iloc[-1]
 
 
-def _above_cpu(frames: Frames) -> list[Part]:
-    rows = frames["balance"].query("mechanism in ('gdrf', @_MDRF[0], @_MDRF[1])")
-    lead, often = rows["memory_less_cpu"], rows["memory_above_cpu"]
-    return [
-        Part(
-            bool((lead > 0.05).all()),
-            "numbers",
-            f"Mean lead of memory {lead.min():.3f} to {lead.max():.3f}.",
-            len(rows),
-        ),
-        Part(
-            bool((often == 1).all()),
-            "numbers",
-            f"Memory is ahead in {often.min():.0%} of the mixes at least.",
-            len(rows),
-        ),
-    ]
+def _at_60(frame: pd.DataFrame) -> Any:
+    return frame.loc[60]
 
 
 def _gap(frames: Frames) -> list[Part]:
     found = []
     for measure in ("fairness", "fairness_mean"):
         for against in _MDRF:
-            gap = _curve(frames, measure, "gdrf") - _curve(frames, measure, against)
-            found.append(
-                Part(
-                    bool((gap > 0).all() and (gap.diff().iloc[1:] > 0).all()),
-                    "numbers",
-                    f"{_NAMES[measure]}, lead over {_NAMES[against]}: {gap.iloc[0]:+.2g} to {gap.iloc[-1]:+.2g}.",
-                    len(gap),
-                )
-            )
+            ours, theirs = (_by_size(frames["growth"], measure, name) for name in ("gdrf", against))
+            gap = ours.sub(theirs[0], axis=0)
+            so = (gap > 0).all() & (gap.diff().iloc[1:] > 0).all()
+            words = f"{_NAMES[measure]}, lead over {_NAMES[against]}: grows"
+            found += _some_and_all(words, so, f"from {gap[0].iloc[0]:+.2g} to {gap[0].iloc[-1]:+.2g}")
     return found
 
 
@@ -1125,12 +1205,24 @@ _about_figures(
     _PRINTED,
     "number",
 )
-_about_figures("figure1.steady", "Figure 1", "The number of tasks grows steadily with the machines.", _steady, _BENT)
+_about_figures(
+    "figure1.steady",
+    "Figure 1",
+    "The number of tasks grows steadily with the machines.",
+    _of_each("growth", "tasks", _spread, "tasks a machine vary by less than 2 %", lambda spread: spread < 0.02, ".1%"),
+    _BENT,
+)
 _about_figures("figure2.total", "Figure 2", "GDRF's total CPU utilisation is above MDRF's.", _ahead("cpu"), _PRINTED)
 _about_figures(
     "figure2.mean", "Figure 2", "GDRF's machine-average of CPU is above MDRF's.", _ahead("cpu_mean"), _PRINTED
 )
-_about_figures("figure2.level", "Figure 2", "CPU utilisation levels off as machines are added.", _level, _BENT)
+_about_figures(
+    "figure2.level",
+    "Figure 2",
+    "CPU utilisation levels off as machines are added.",
+    _of_each("growth", "cpu", _last_step, "the last step is below 0.005", lambda step: step < 0.005, ".4f"),
+    _BENT,
+)
 _about_figures(
     "figure3.total", "Figure 3", "GDRF's total memory utilisation is above MDRF's.", _ahead("memory"), _PRINTED
 )
@@ -1138,7 +1230,7 @@ _about_figures(
     "figure3.mean_above",
     "Figure 3",
     "Memory's machine-average exceeds its total under both, in most mixes.",
-    _mean_above,
+    _of_each("own", "mean_above_total", _at_60, "so in most mixes", lambda often: often > 0.5, ".0%"),
     _BENT,
 )
 _about_figures(
@@ -1148,7 +1240,16 @@ _about_figures(
     _ahead("memory_gap", -1),
     _PRINTED,
 )
-_about_figures("figure3.above_cpu", "Figures 2 and 3", "Memory utilisation is far above CPU's.", _above_cpu, _BENT)
+_about_figures(
+    "figure3.above_cpu",
+    "Figures 2 and 3",
+    "Memory utilisation is far above CPU's.",
+    _both(
+        _of_each("own", "memory_less_cpu", _at_60, "mean lead above 0.05", lambda lead: lead > 0.05, ".3f"),
+        _of_each("own", "memory_above_cpu", _at_60, "ahead in every mix", lambda often: often == 1, ".0%"),
+    ),
+    _BENT,
+)
 _about_figures(
     "figure4.higher",
     "Figure 4",
@@ -1169,26 +1270,149 @@ _about_figures(
 )
 
 
-def _covered(users: int) -> Fraction:
-    """Probability that so many even draws from 16 combinations meet at least 14 of them."""
-    # P(exactly c of 16 seen) = C(16, c) * sum_s (-1)^(c-s) C(c, s) (s/16)^users
-    total = Fraction(0)
-    for c in (14, 15, 16):
-        total += comb(16, c) * sum((-1) ** (c - s) * comb(c, s) * Fraction(s, 16) ** users for s in range(c + 1))
-    return total
+def _upside_down(runs: int) -> pd.DataFrame:
+    """Nearly full machines and hardly used ones exchanged, and some of both everywhere."""
+    frame = study.by_machine(runs)
+    return frame.assign(full=frame["low"], low=frame["full"], uneven=1 - frame["uneven"])
 
 
 @claim(
-    id="gdrf.users.cover",
-    locator="Table 3",
-    kind="number",
-    variant="nearly all: at least 14 of 16",
-    statement="20 users drawn evenly from 1..4 by 1..4 cover nearly all combinations, in more than half of the draws.",
-    mechanism=Mechanism("20 users", partial(_covered, 20)),
-    mutant=Mechanism("60 users", partial(_covered, 60)),
+    id="gdrf.figure3.uneven",
+    locator="Figure 3",
+    kind="figure",
+    variant=f"stand-ins for MDRF, {_ALL} random mixes, 60 machines",
+    statement="MDRF leaves a large part of the machines with much of their memory in use and a small part with little.",
+    mechanism=Mechanism("machine by machine", study.by_machine),
+    mutant=Mechanism("upside down", _upside_down),
 )
-def _cover(effort: Effort, judged: Mechanism) -> Evidence:
-    chance = judged.run()
+def _uneven(effort: Effort, judged: Mechanism) -> Evidence:
+    rows = judged.run(_ALL).query("mechanism in @_MDRF")
     return Evidence.of(
-        Part(chance > Fraction(1, 2), "numbers", f"Counted exactly: in {float(chance):.2%} of the draws.", 1)
+        *(
+            Part(
+                bool(row["uneven"] > 0.5),
+                "numbers",
+                f"{_NAMES[row['mechanism']]}: {row['full']:.0%} of the machines have at least {study.FULL:.0%} of "
+                f"their memory in use, {row['low']:.1%} at most {row['idle']:.0%}; in {row['uneven']:.0%} of the mixes "
+                "most are so full and some so empty.",
+                _ALL,
+            )
+            for _, row in rows.iterrows()
+        )
     )
+
+
+def _mix() -> Any:
+    return np.array(study.MACHINES)
+
+
+def _mix_exchanged() -> Any:
+    """The mix with CPU and memory exchanged."""
+    return _mix()[:, [1, 0, 2]]
+
+
+@claim(
+    id="gdrf.figure3.supply",
+    locator="Section 3",
+    kind="number",
+    variant="the published mix",
+    statement="In the Google cell the CPUs are more than the memory in all.",
+    mechanism=Mechanism("Table 1", _mix),
+    mutant=Mechanism("CPU and memory exchanged", _mix_exchanged),
+)
+def _supply(effort: Effort, judged: Mechanism) -> Evidence:
+    table = judged.run()
+    cpu, memory = (float(x) for x in table[:, 2] @ table[:, :2])
+    words = f"In units of the largest machine {cpu:.0f} CPU and {memory:.0f} memory: {cpu / memory - 1:+.1%}."
+    return Evidence.of(Part(cpu > memory, "numbers", words, len(table)))
+
+
+@claim(
+    id="gdrf.figure3.balanced",
+    locator="Section 3",
+    kind="statement",
+    variant="requests balanced in all",
+    statement="Where the CPUs are more than the memory and users request as much of the one as of the other, a larger "
+    "part of the memory is used.",
+    mechanism=_rule("gdrf"),
+    mutant=_rule("least used machine"),
+)
+def _balanced(effort: Effort, judged: Mechanism) -> Evidence:
+    case = Case(((2, 1), (3, 4)), ((16, 15),))
+    tasks = judged.run(case, True).tasks
+    cpu, memory = (sum(t * d for t, d in zip(tasks, needs, strict=True)) for needs in zip(*case.demands, strict=True))
+    return Evidence.of(
+        Part(
+            memory * case.pool[0] > cpu * case.pool[1],
+            "witness",
+            f"{case}: tasks {in_words(tasks)}, in use {cpu} of {case.pool[0]} and {memory} of {case.pool[1]}.",
+            1,
+        )
+    )
+
+
+def _by_share(pool: Any) -> list[float]:
+    """CPU by memory of what users request, in parts of the cell."""
+    return [(cpu / pool[0]) / (memory / pool[1]) for cpu, memory in sorted(set(study.USERS))]
+
+
+def _by_scarcity(pool: Any) -> list[float]:
+    """The same with the parts exchanged."""
+    return [1 / ratio for ratio in _by_share(pool)]
+
+
+@claim(
+    id="gdrf.figure3.cpu_first",
+    locator="Section 3",
+    kind="number",
+    variant="dominant resources of the 16 possible requests",
+    statement="GDRF goes by CPU mostly.",
+    mechanism=Mechanism("shares (2)", _by_share),
+    mutant=Mechanism("shares exchanged", _by_scarcity),
+)
+def _cpu_first(effort: Effort, judged: Mechanism) -> Evidence:
+    case = study.instance(stream(effort.seed), 60)
+    ratios = judged.run(case.counts @ case.machines)
+    cpu, memory = sum(ratio > 1 for ratio in ratios), sum(ratio < 1 for ratio in ratios)
+    words = f"On 60 machines CPU is dominant for {cpu} of the 16 pairs from 1 to 4, memory for {memory}."
+    return Evidence.of(Part(cpu > memory, "numbers", words, len(ratios)))
+
+
+def _about_users(name: str, statement: str, stand_in: str, holds: Callable[[Any], bool]) -> None:
+    """Register what the text says of a table that is lost: there is nothing to compare it with but our stand-in."""
+
+    @claim(
+        id=f"gdrf.users.{name}",
+        locator="Table 3",
+        kind="number",
+        statement=statement,
+        mechanism=Mechanism("stand-in for Table 3", lambda: study.USERS),
+        mutant=Mechanism("one user twenty times", lambda: study.USERS[:1] * 20),
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        users = judged.run()
+        return Evidence.of(
+            Part(None, "numbers", "Table 3 is lost: nothing to compare."),
+            Part(holds(users), "numbers", f"Our stand-in {stand_in}.", len(users)),
+        )
+
+
+def _bell(users: Sequence[tuple[int, int]]) -> bool:
+    """Whether totals are symmetric about 5 and rarer the further they are from it."""
+    totals = [sum(user) for user in users]
+    counts = [totals.count(total) for total in range(2, 9)]
+    return counts == counts[::-1] and all(a < b for a, b in zip(counts[:3], counts[1:4], strict=True))
+
+
+_about_users(
+    "cover",
+    "The 20 users cover nearly all combinations of CPU and memory from 1 to 4.",
+    "has all 16",
+    lambda users: len(set(users)) == 16,
+)
+_about_users(
+    "normal",
+    "The totals of the 20 users are normally distributed.",
+    "has totals that are symmetric and rarer the further from the middle",
+    _bell,
+)

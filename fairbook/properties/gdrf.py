@@ -31,7 +31,7 @@ __all__ = ["BROKEN", "READINGS", "RULES", "Case", "Outcome", "Queue", "cases", "
            "envy_up_to_one", "findings", "first_round", "fluid_slack", "gain_of_lie", "held_after", "least_used_first",
            "level_within_one", "lies", "maximality", "pareto_optimality", "printed_algorithm", "queue_rounds",
            "roomy_machine", "rounds_of_one", "search_case", "search_lie_in", "shares_in_queue", "sharing_incentive",
-           "slots_lost_by_lie", "true_tasks"]
+           "side_by_side", "slots_lost_by_lie", "true_tasks"]
 
 Number = Any  # whole numbers or fractions
 Vector = tuple[Number, ...]
@@ -227,7 +227,8 @@ def queue_rounds(demands: tuple[Vector, ...], rounds: int, *, exact: bool, skips
     ``room`` is the machine, if not the smallest that will do, and ``least`` what is least.
     """
     n = len(demands)
-    roomy = Case(demands, (room or roomy_machine(demands, rounds),))
+    # nobody can have more slots than there are, and without a bound the smallest users would fill the machine
+    roomy = Case(demands, (room or roomy_machine(demands, rounds),), (rounds * n,) * n)
     placed = _gdrf(match="any", least=least)(roomy, exact).placed[: rounds * n]
     table = []
     for t in range(rounds):
@@ -313,15 +314,25 @@ def _used(case: Case, outcome: Outcome) -> list[list[Number]]:
     return used
 
 
-def maximality(case: Case, outcome: Outcome) -> Number:
-    """At the end nobody who wants more could get one more task while all stay where they are. Margin 0 or -1."""
+def _room_left(case: Case, outcome: Outcome) -> Iterator[tuple[int, int]]:
+    """List users who want more, each with a machine that has room for one more task of theirs."""
     used = _used(case, outcome)
     for i, need in enumerate(case.demands):
         if outcome.tasks[i] < case.bound(i):
-            for u, c in zip(used, case.machines, strict=True):
+            for j, (u, c) in enumerate(zip(used, case.machines, strict=True)):
                 if all(a + d <= b for a, d, b in zip(u, need, c, strict=True)):
-                    return -1
-    return 0
+                    yield i, j
+
+
+def maximality(case: Case, outcome: Outcome) -> Number:
+    """At the end nobody who wants more could get one more task while all stay where they are. Margin 0 or -1."""
+    return -1 if any(_room_left(case, outcome)) else 0
+
+
+def side_by_side(case: Case, outcome: Outcome) -> Number:
+    """No machine that one user has for itself has room for another who wants more. Margin 0 or -1."""
+    there = [{i for i, at in outcome.placed if at == j} for j in range(len(case.machines))]
+    return -1 if any(len(there[j]) == 1 and i not in there[j] for i, j in _room_left(case, outcome)) else 0
 
 
 def pareto_optimality(case: Case, outcome: Outcome) -> Number:

@@ -44,6 +44,8 @@ __all__ = [
     "DATA",
     "EXAMPLE",
     "FACTORS",
+    "FULL",
+    "IDLE",
     "LIED_TO",
     "MACHINES",
     "MEASURES",
@@ -61,6 +63,7 @@ __all__ = [
     "arrivals",
     "balance",
     "bounds",
+    "by_machine",
     "cell",
     "cell_machines",
     "cells",
@@ -74,6 +77,7 @@ __all__ = [
     "instance",
     "lies",
     "mixes",
+    "own",
     "readings",
 ]
 
@@ -608,6 +612,13 @@ def _read(rng: np.random.Generator, number: int) -> tuple[FloatArray, FloatArray
     return np.array(others), np.array([_measured(gdrf(*case, seed=lot, **how)) for how in _crossed()])  # type: ignore[arg-type]
 
 
+@lru_cache(maxsize=8)
+def _crossing(number: int, runs: int, seed: int, progress: bool) -> tuple[FloatArray, FloatArray]:
+    """Give what the baselines reach, and GDRF in each reading, shapes (runs, baselines or readings, measures)."""
+    found = repeat(_read, runs, seed=seed, progress=progress, label=f"readings, {number} machines", number=number)
+    return np.stack([others for others, _ in found]), np.stack([values for _, values in found])
+
+
 def readings(runs: int = 100, seed: int = SEED, *, number: int = 60, progress: bool = False) -> pd.DataFrame:
     """Cross all readings of GDRF: what it gains over each baseline in each.
 
@@ -628,8 +639,7 @@ def readings(runs: int = 100, seed: int = SEED, *, number: int = 60, progress: b
     Cost of a mix: 120 placements by GDRF, some 0.4 s for 60 machines. :func:`conclusions` sums it up.
     """
     runs, number = as_whole(runs, "runs", 1), as_whole(number, "number", 1)
-    found = repeat(_read, runs, seed=seed, progress=progress, label="readings", number=number)
-    others, values = (np.stack([run[part] for run in found]) for part in (0, 1))
+    others, values = _crossing(number, runs, seed, progress)
     rows = []
     for at, how in enumerate(_crossed()):
         name = {**how, "machine_type": "either" if how["match"] == "any" else how["machine_type"]}
@@ -652,9 +662,9 @@ def conclusions(frame: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One row per ``against`` and ``measure``: ``readings`` (their number), ``ahead`` (in how many the mean gain is
         above 0), ``surely_ahead`` (in which its whole interval is), ``surely_behind`` (below 0), ``every_mix`` (in
-        which GDRF is ahead in each mix), ``least``, ``median``, ``most`` (mean gains over readings), ``by_12``,
-        ``by_15`` (readings with a mean gain of 12 and 15 % at least), ``verdict`` ("ahead", "behind": surely
-        so in every reading; else "depends").
+        which GDRF is ahead in each mix), ``nearest`` (mean gain in the reading nearest to the text, the first),
+        ``least``, ``median``, ``most`` (mean gains over readings), ``by_12``, ``by_15`` (readings with a mean gain of
+        12 and 15 % at least), ``verdict`` ("ahead", "behind": surely so in every reading; else "depends").
     """
     rows = []
     for against, part in frame.groupby("against", sort=False):
@@ -665,8 +675,71 @@ def conclusions(frame: pd.DataFrame) -> pd.DataFrame:
             rows.append({
                 "against": against, "measure": measure, "readings": len(part), "ahead": int((mean > 0).sum()),
                 "surely_ahead": ahead, "surely_behind": behind, "every_mix": int((part[f"{measure}_above"] == 1).sum()),
-                "least": mean.min(), "median": mean.median(), "most": mean.max(), "by_12": int((mean >= 0.12).sum()),
-                "by_15": int((mean >= 0.15).sum()), "verdict": verdict})
+                "nearest": mean.iloc[0], "least": mean.min(), "median": mean.median(), "most": mean.max(),
+                "by_12": int((mean >= 0.12).sum()), "by_15": int((mean >= 0.15).sum()), "verdict": verdict})
+    return pd.DataFrame(rows)
+
+
+def own(runs: int = 10, seed: int = SEED, *, sizes: int | Sequence[int] = (60, 180, 300),
+        progress: bool = False) -> pd.DataFrame:
+    """Look at each reading of GDRF and at each baseline by itself, by the number of machines.
+
+    Returns
+    -------
+    DataFrame
+        One row per ``machines``, ``mechanism`` and ``reading`` (from 0, the one nearest to the text; 0 for baselines):
+        means over the random mixes of :func:`readings` of ``tasks``, ``cpu``, ``fairness``, ``fairness_mean``, and
+        ``mean_above_total``, ``memory_above_cpu``, ``memory_less_cpu`` as in :func:`balance`; ``runs``.
+    """
+    rows = []
+    for number in _numbers(sizes, "sizes", "number of machines"):
+        others, values = _crossing(number, as_whole(runs, "runs", 1), seed, progress)
+        named = [*((name, 0, others[:, k]) for k, name in enumerate(BASELINES)),
+                 *(("gdrf", at, values[:, at]) for at in range(values.shape[1]))]
+        for name, at, found in named:
+            one = dict(zip(MEASURES, found.round(12).T, strict=True))
+            rows.append({
+                "machines": number, "mechanism": name, "reading": at,
+                **{measure: one[measure].mean() for measure in ("tasks", "cpu", "fairness", "fairness_mean")},
+                "mean_above_total": (one["memory_mean"] > one["memory"]).mean(),
+                "memory_above_cpu": (one["memory"] > one["cpu"]).mean(),
+                "memory_less_cpu": (one["memory"] - one["cpu"]).mean(), "runs": runs})
+    return pd.DataFrame(rows)
+
+
+#: Use of memory from which a machine counts as nearly full, and up to which as hardly used, read in two ways.
+FULL, IDLE = 0.9, (0.5, 0.7)
+
+
+def _by_machine(rng: np.random.Generator, number: int) -> FloatArray:
+    case = instance(rng, number)
+    lot = int(rng.integers(2**31))
+    placed = [_place(case, mechanism, lot) for mechanism in MECHANISMS]
+    use = np.array([one.machine_utilisation[:, 1] for one in placed])
+    users = np.array([(_on_machines(one) > 0).sum(axis=1) for one in placed])
+    parts = [users > 1, use >= FULL, *(use <= idle for idle in IDLE)]
+    return np.stack([part.mean(axis=1) for part in parts], axis=1)
+
+
+def by_machine(runs: int = 100, seed: int = SEED, *, number: int = 60, progress: bool = False) -> pd.DataFrame:
+    """Look at machines one by one: whether users are together on them, and how evenly memory is used.
+
+    Returns
+    -------
+    DataFrame
+        One row per ``mechanism`` and ``idle`` (one of :data:`IDLE`): ``shared`` (part of the machines with VMs of two
+        users or more), ``full`` (with at least :data:`FULL` of their memory in use), ``low`` (with at most ``idle``),
+        means over random mixes; ``uneven`` (part of the mixes in which most machines are full and some are low),
+        ``runs``.
+    """
+    runs, number = as_whole(runs, "runs", 1), as_whole(number, "number", 1)
+    found = np.stack(repeat(_by_machine, runs, seed=seed, progress=progress, label="machines", number=number))
+    rows = []
+    for k, mechanism in enumerate(MECHANISMS):
+        shared, full, *lows = found[:, k].T
+        rows += [{"mechanism": mechanism, "idle": idle, "shared": shared.mean(), "full": full.mean(), "low": low.mean(),
+                  "uneven": ((full > 0.5) & (low > 0)).mean(), "runs": runs}
+                 for idle, low in zip(IDLE, lows, strict=True)]
     return pd.DataFrame(rows)
 
 
