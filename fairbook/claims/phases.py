@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fairbook.claims.evidence import in_words, margin_in_words, searched, settled
+from fairbook.claims.evidence import EXACT, in_words, margin_in_words, searched, settled
 from fairbook.claims.registry import Effort, Mechanism, Part
 from fairbook.model import Allocation
 from fairbook.properties.cbdrf import EXACT_PHASES
@@ -134,7 +134,7 @@ def _witness(instance: Instance, margin: Any, records: Records, told: Callable[[
     small = shrink(instance, margin)
     if small is None:
         return Part(None, "search", "What the search found does not survive exact arithmetic.")
-    return Part(False, "witness", f"Counterexample in exact fractions: {_in_numbers(small, records)}; {told(small)}.")
+    return Part(False, "witness", f"{EXACT}{_in_numbers(small, records)}; {told(small)}.")
 
 
 def lied_to(effort: Effort, subject: Mechanism, records: Records) -> Part:
