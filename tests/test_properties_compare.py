@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -433,7 +434,7 @@ def test_tv_drf_in_fractions_may_leave_a_user_below_its_own_block_over_three_per
     """By hand: a surplus in period 1 makes up for a deficit in each resource, and each is counted once."""
     (case,) = props.KEPT["sharing_three"]
     fluid = ENTRANTS["tv_drf_fluid"]
-    ran = [[0, 0, 2], [Fraction(5, 2), 0, Fraction(1, 2)], [0, Fraction(11, 4), Fraction(1, 4)]]
+    ran: list[list[Any]] = [[0, 0, 2], [Fraction(5, 2), 0, Fraction(1, 2)], [0, Fraction(11, 4), Fraction(1, 4)]]
     assert fluid.call(case).tasks == pytest.approx(np.array(ran, dtype=float))
     for tasks, rows in zip(ran, case.demands.astype(int).tolist()):
         assert all(sum(t * row[j] for t, row in zip(tasks, rows)) <= 12 for j in range(2))

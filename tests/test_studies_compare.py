@@ -211,20 +211,18 @@ WHEN: dict[str, Callable[[Shared], bool]] = {
 
 
 def breach(entrant: Entrant, name: str) -> Entrant:
-    """Break a mechanism: user 0 gets nothing, or far too much, where that tells on the property."""
+    """Break a mechanism: user 0 gets nothing, far too much, or more for smaller tasks, where that tells."""
 
     def call(case: Shared) -> Outcome:
         tasks, placed = entrant.call(case)
-        tasks, placed = tasks.copy(), None if placed is None else placed.copy()
+        part = np.ones_like(tasks)
         if name == "places":
-            tasks[:, 0] += 99
-            if placed is not None:
-                placed[:, 0, 0] += 99
+            part[:, 0] = 99
+        elif name == "lies":
+            part[:, 0] = 1 / (1 + case.demands[:, 0].max(axis=1))
         elif WHEN.get(name, lambda _: True)(case):
-            tasks[:, 0] = 0
-            if placed is not None:
-                placed[:, :, 0] = 0
-        return Outcome(tasks, placed)
+            part[:, 0] = 0
+        return Outcome(tasks * part, None if placed is None else placed * part[:, None])
 
     return study.replace(entrant, call=call)
 
