@@ -341,6 +341,34 @@ def test_the_guide_says_when_nothing_is_left() -> None:
     assert guided({("karma", "remembers")}).loc[memory, "best"] == "karma"
 
 
+def test_what_the_page_says_in_words_follows_from_the_stored_numbers() -> None:
+    """Names and numbers are computed there; this is what its sentences take for granted."""
+    frames = {name: fb.results.load(f"compare/{name}", check=False) for name in ("moment", "day", "lying")}
+    known = pd.concat([fb.results.load(f"{paper}/ledger", check=False)
+                       for paper in sorted({one.split(".")[0] for one in study.EVIDENCE.values()})])
+    cells = study.cells(fb.results.load("compare/matrix", check=False), known)
+    guide = study.guide(cells, **frames)
+    best = [set(names.split(", ")) for names in guide["best"]]
+    assert best[0] == {"drf", "cbdrf", "karma", "tv_drf_fluid"}  # "at one moment they are the same"
+    assert best[1] == {"dmfa_srq"}
+    assert best[2] == {"karma", "tv_drf_fluid"}  # "both remember"
+    assert best[3] == {"tv_drf"}
+    assert best[4] == {""}
+    assert guide.loc[5, "value"] == 0  # "a mean of nothing"
+    fails = set(cells.loc[cells["verdict"] == "fails", ["mechanism", "property"]].itertuples(index=False, name=None))
+    for name, one in ENTRANTS.items():  # "none is free of taking back", and "none proof against lies"
+        assert not one.places or (name, "waste") in fails or (name, "places") in fails or (name, "keeps") in fails
+        assert not one.whole or (name, "lies") in fails
+    means = pd.concat(frames.values()).groupby(["measure", "mechanism"])["mean"].mean()
+    few, seldom = (sorted(best[k]) for k in (8, 9))  # "it is not the same"
+    assert means["paying"][few].min() > means["paying"][seldom].max()
+    assert means["gain"][few].max() < means["gain"][seldom].min()
+    for measure in ("envious", "paying", "gain"):  # "nowhere do more users envy or gain by a lie"
+        assert means[measure].idxmax() == "per_server_drf"
+    least = frames["moment"].groupby(["measure", "mechanism"])["mean"].mean()["min_share"]
+    assert least.drop(["slots", "slots_racks"]).idxmin() == "per_server_drf"  # "the smallest but for slots"
+
+
 def test_needs_ask_for_what_is_computed() -> None:
     for need in study.NEEDS:
         assert set(need.must) <= set(PROPERTIES)
