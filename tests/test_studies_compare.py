@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 
@@ -12,9 +13,10 @@ import pytest
 import fairbook as fb
 from fairbook.claims import claims
 from fairbook.errors import InvalidInput
-from fairbook.properties.compare import ENTRANTS, KEPT, PROPERTIES, Outcome, Shared
+from fairbook.properties.compare import ENTRANTS, KEPT, PROPERTIES, Entrant, Outcome, Shared, look
 from fairbook.studies import compare as study
 from fairbook.studies.runs import stream
+from tools.execute import BOOK
 
 ONE = "alibaba2017"
 
@@ -176,7 +178,10 @@ def test_every_cell_is_computed() -> None:
         (mechanism, name) for mechanism in study.MECHANISMS for name in PROPERTIES]
     assert (table["witness"].ne("") == table["found"]).all()
     missed = table[~table["found"]]
-    assert missed["tried"].tolist() == [4 + len(KEPT.get(name, ())) for name in missed["property"]]
+    assert missed["tried"].tolist() == [4 * PROPERTIES[name].effort + len(KEPT.get(name, ()))
+                                        for name in missed["property"]]
+    assert table.loc[table["found"], "case"].str.contains("a slot holds").equals(
+        table.loc[table["found"], "mechanism"].str.startswith("slots"))
     assert table["found"].any()
 
 
@@ -190,9 +195,47 @@ def test_evidence_names_registered_claims_that_are_proved_or_refuted() -> None:
         assert known[one].proof or known[one].kind != "figure", one
 
 
+def test_proofs_are_on_the_page_and_each_settles_a_cell() -> None:
+    page = (BOOK / "compare.md").read_text(encoding="utf-8")
+    assert set(study.PROOFS.values()) == set(re.findall(r"^:label: (prop-compare-\S+)", page, re.MULTILINE))
+    assert not set(study.PROOFS) & set(study.EVIDENCE)
+    for mechanism, name in study.PROOFS:
+        assert mechanism in ENTRANTS
+        assert name in PROPERTIES
+
+
+#: Where a broken mechanism lets user 0 go without; elsewhere always.
+WHEN: dict[str, Callable[[Shared], bool]] = {
+    "keeps": lambda case: case.tasks.shape[1] > 1, "more": lambda case: len(case.extra) > 0,
+    "remembers": lambda case: case.tasks[0, 0] > 0}
+
+
+def breach(entrant: Entrant, name: str) -> Entrant:
+    """Break a mechanism: user 0 gets nothing, far too much, or more for smaller tasks, where that tells."""
+
+    def call(case: Shared) -> Outcome:
+        tasks, placed = entrant.call(case)
+        part = np.ones_like(tasks)
+        if name == "places":
+            part[:, 0] = 99
+        elif name == "lies":
+            part[:, 0] = 1 / (1 + case.demands[:, 0].max(axis=1))
+        elif WHEN.get(name, lambda _: True)(case):
+            part[:, 0] = 0
+        return Outcome(tasks * part, None if placed is None else placed * part[:, None])
+
+    return study.replace(entrant, call=call)
+
+
+@pytest.mark.parametrize(("mechanism", "name"), study.PROOFS)
+def test_the_search_breaks_a_proved_cell_where_the_mechanism_is_broken(mechanism: str, name: str) -> None:
+    assert look(breach(ENTRANTS[mechanism], name), name, 60)[0] is not None
+    assert look(ENTRANTS[mechanism], name, 6)[0] is None
+
+
 def test_verdicts_of_cells() -> None:
     table = matrix().assign(found=False)
-    some = {("drf", "envy"): True, ("drf", "remembers"): True}
+    some = {("drf", "envy"): True, ("karma", "remembers"): True, ("tv_drf", "waste"): True}
     table["found"] = [some.get(key, False) for key in zip(table["mechanism"], table["property"])]
     refuted = study.EVIDENCE["dmfa_srq", "sharing"].replace(".", "__")
     told = study.cells(table, ledger(**{refuted: "refuted"})).set_index(["mechanism", "property"])
@@ -200,9 +243,12 @@ def test_verdicts_of_cells() -> None:
     assert told.loc[("dmfa_srq", "sharing"), ["verdict", "contradicts"]].tolist() == ["fails", False]
     assert told.loc[("drf", "lies"), ["verdict", "contradicts"]].tolist() == ["holds", False]
     assert told.loc[("tv_drf", "envy"), "verdict"] == "not broken"
-    assert told.loc[("drf", "remembers"), "verdict"] == "seen"
-    assert told.loc[("karma", "remembers"), "verdict"] == "not seen"
-    assert told["contradicts"].sum() == 1
+    assert told.loc[("tv_drf", "waste"), ["verdict", "contradicts"]].tolist() == ["fails", True]
+    assert told.loc[("drfh", "waste"), ["verdict", "proof"]].tolist() == ["holds", "prop-compare-full"]
+    assert told.loc[("drf", "remembers"), "verdict"] == "none"
+    assert told.loc[("karma", "remembers"), "verdict"] == "seen"
+    assert told.loc[("tv_drf", "remembers"), "verdict"] == "not seen"
+    assert told["contradicts"].sum() == 2
     undecided = study.EVIDENCE["drf", "lies"].replace(".", "__")
     told = study.cells(table, ledger(**{undecided: "undetermined"})).set_index(["mechanism", "property"])
     assert told.loc[("drf", "lies"), "verdict"] == "not broken"
@@ -216,6 +262,7 @@ def test_search_and_claims_do_not_contradict_each_other() -> None:
     told = study.cells(table, known)
     assert len(told) == len(ENTRANTS) * len(PROPERTIES)
     assert not told["contradicts"].any()
+    assert set(told["verdict"]) == {"holds", "fails", "seen", "none"}  # nothing is open
 
 
 def test_the_sheet_leads_to_proofs_and_witnesses() -> None:
@@ -225,7 +272,8 @@ def test_the_sheet_leads_to_proofs_and_witnesses() -> None:
     assert list(sheet["mechanism"]) == [one.label for one in ENTRANTS.values()]
     assert sheet.loc[5, "fits"] == "{ref}`fails <witness-drf_by_task>`"
     assert sheet.loc[0, "envy"] == "{prf:ref}`proved <thm-x>`"
-    assert sheet.loc[0, "memory"] == "{ref}`not seen <witness-drf>`"
+    assert sheet.loc[0, "memory"] == "{prf:ref}`none <prop-compare-memory>`"
+    assert sheet.loc[7, "waste"] == "{prf:ref}`proved <prop-compare-full>`"
     assert study.sheet(told, {}).loc[0, "envy"] == "{ref}`holds <witness-drf>`"
     text = study.accounts(told)
     assert text.count(":::{dropdown}") == len(ENTRANTS)
@@ -291,6 +339,34 @@ def test_the_guide_says_when_nothing_is_left() -> None:
     memory = next(k for k, need in enumerate(study.NEEDS) if need.must == ("remembers",))
     assert guided(set()).loc[memory, "left"] == 0
     assert guided({("karma", "remembers")}).loc[memory, "best"] == "karma"
+
+
+def test_what_the_page_says_in_words_follows_from_the_stored_numbers() -> None:
+    """Names and numbers are computed there; this is what its sentences take for granted."""
+    frames = {name: fb.results.load(f"compare/{name}", check=False) for name in ("moment", "day", "lying")}
+    known = pd.concat([fb.results.load(f"{paper}/ledger", check=False)
+                       for paper in sorted({one.split(".")[0] for one in study.EVIDENCE.values()})])
+    cells = study.cells(fb.results.load("compare/matrix", check=False), known)
+    guide = study.guide(cells, **frames)
+    best = [set(names.split(", ")) for names in guide["best"]]
+    assert best[0] == {"drf", "cbdrf", "karma", "tv_drf_fluid"}  # "at one moment they are the same"
+    assert best[1] == {"dmfa_srq"}
+    assert best[2] == {"karma", "tv_drf_fluid"}  # "both remember"
+    assert best[3] == {"tv_drf"}
+    assert best[4] == {""}
+    assert guide.loc[5, "value"] == 0  # "a mean of nothing"
+    fails = set(cells.loc[cells["verdict"] == "fails", ["mechanism", "property"]].itertuples(index=False, name=None))
+    for name, one in ENTRANTS.items():  # "none is free of taking back", and "none proof against lies"
+        assert not one.places or (name, "waste") in fails or (name, "places") in fails or (name, "keeps") in fails
+        assert not one.whole or (name, "lies") in fails
+    means = pd.concat(frames.values()).groupby(["measure", "mechanism"])["mean"].mean()
+    few, seldom = (sorted(best[k]) for k in (8, 9))  # "it is not the same"
+    assert means["paying"][few].min() > means["paying"][seldom].max()
+    assert means["gain"][few].max() < means["gain"][seldom].min()
+    for measure in ("envious", "paying", "gain"):  # "nowhere do more users envy or gain by a lie"
+        assert means[measure].idxmax() == "per_server_drf"
+    least = frames["moment"].groupby(["measure", "mechanism"])["mean"].mean()["min_share"]
+    assert least.drop(["slots", "slots_racks"]).idxmin() == "per_server_drf"  # "the smallest but for slots"
 
 
 def test_needs_ask_for_what_is_computed() -> None:

@@ -395,6 +395,8 @@ class Property(NamedTuple):
         Of the instances on which it is asked.
     check : callable
         Takes a case and an entrant, returns what breaks the property there in a sentence, or None.
+    effort : int
+        How many times as many instances are looked at: what breaks it may be rare.
     """
 
     name: str
@@ -402,6 +404,7 @@ class Property(NamedTuple):
     statement: str
     periods: int
     check: Callable[[Shared, Entrant], str | None]
+    effort: int = 1
 
 
 def less(a: float, b: float, by: float = 0.0) -> bool:
@@ -484,12 +487,12 @@ def _more(case: Shared, entrant: Entrant) -> str | None:
 
 def _order(case: Shared, entrant: Entrant) -> str | None:
     given = worth(case, entrant.call(case).tasks)
-    order = np.arange(case.demands.shape[1])[::-1]
-    again = worth(case, entrant.call(case.permuted(order)).tasks[:, order])
-    for i, (first, second) in enumerate(zip(given, again)):
-        if less(min(first, second), max(first, second), slack(case, entrant)):
-            return (f"user {i} holds a dominant share of {given[i]:.4g}, and {again[i]:.4g} if users are listed in "
-                    "reverse order")
+    users = np.arange(case.demands.shape[1])
+    for order, how in ((users[::-1], "in reverse order"), (np.roll(users, 1), "with the last one first"))[:users[-1]]:
+        again = worth(case, entrant.call(case.permuted(order)).tasks[:, np.argsort(order)])
+        for i, (first, second) in enumerate(zip(given, again)):
+            if less(min(first, second), max(first, second), slack(case, entrant)):
+                return f"user {i} holds a dominant share of {first:.4g}, and {second:.4g} if users are listed {how}"
     return None
 
 
@@ -519,22 +522,26 @@ def _remembers(case: Shared, entrant: Entrant) -> str | None:
     return None
 
 
-#: What is asked of every mechanism. Where tasks are whole, all but the last three hold if they do up to one task of
-#: anybody. For the last a case is sought in which it shows, for the others one in which they fail.
+#: What is asked of every mechanism. Where tasks are whole, a loss or a gain counts if it is more than one task of
+#: anybody a period, and envy if it is of what another holds less one task; the last three know no such slack. For the
+#: last a case is sought in which it shows, for the others one in which they fail.
 PROPERTIES: dict[str, Property] = {one.name: one for one in (
     Property("sharing", "nobody is worse off than alone", "Everybody has at least what its own block would give it.",
              1, _sharing),
     Property("sharing_periods", "nor over several periods",
              "Over two periods with different demands everybody has at least what its own block would give it.", 2,
              _sharing),
+    Property("sharing_three", "nor over three periods",
+             "Over three periods with different demands everybody has at least what its own block would give it.", 3,
+             _sharing, 5),
     Property("envy", "no envy", "Nobody could run more tasks on what another holds.", 1, _envy),
     Property("lies", "no lie pays", "Nobody runs more by claiming another demand (halves and doubles are tried).", 1,
              _lies),
     Property("keeps", "an arrival takes nothing back", "As users come with their blocks, all keep what they have.", 1,
              _keeps),
     Property("more", "more machines hurt nobody", "Nobody loses where a machine of nobody is added.", 1, _more),
-    Property("order", "the order of users plays no role", "Shares stay what they are if users are listed backwards.", 1,
-             _order),
+    Property("order", "the order of users plays no role",
+             "Shares stay what they are if users are listed in another order.", 1, _order),
     Property("waste", "nothing is wasted", "Nobody could run more in what is left over, without moving anything.", 1,
              _waste),
     Property("places", "it fits on the machines",
@@ -543,11 +550,24 @@ PROPERTIES: dict[str, Property] = {one.name: one for one in (
 )}
 
 
-#: Instances that other, longer searches came across, by the property that one of the mechanisms lacks there.
-KEPT: dict[str, tuple[Shared, ...]] = {"sharing_periods": (Shared(
-    np.array([[[3.0, 1, 1], [1, 3, 1], [2, 1, 3], [3, 1, 1]], [[1, 1, 1], [2, 2, 1], [1, 1, 3], [1, 1, 1]]]),
-    np.array([[171.0, 182, 129, 51], [385, 257, 129, 385]]),
-    np.array([[64.0, 32, 0], [0, 40, 0], [56, 16, 64], [8, 48, 32]]), np.array([3.0, 3, 3]), np.zeros((0, 3))),)}
+def _kept(demands: Any, tasks: Any, block: Any, slot: Any, extra: Any = None) -> Shared:
+    rows = np.array(demands, dtype=float)
+    nobody = np.array(extra or [], dtype=float).reshape(-1, rows.shape[2])
+    return Shared(rows, np.array(tasks, dtype=float), np.array(block, dtype=float), np.array(slot, dtype=float), nobody)
+
+
+#: Instances that other, longer searches came across or that were made by hand, by the property that one of the
+#: mechanisms lacks there: TV-DRF in whole tasks, TV-DRF in fractions, and one cluster of slots twice.
+KEPT: dict[str, tuple[Shared, ...]] = {
+    "sharing_periods": (_kept([[[3, 1, 1], [1, 3, 1], [2, 1, 3], [3, 1, 1]],
+                               [[1, 1, 1], [2, 2, 1], [1, 1, 3], [1, 1, 1]]],
+                              [[171, 182, 129, 51], [385, 257, 129, 385]],
+                              [[64, 32, 0], [0, 40, 0], [56, 16, 64], [8, 48, 32]], [3, 3, 3]),),
+    "sharing_three": (_kept([[[4, 4]] * 3, [[1, 4]] * 3, [[4, 1], [4, 1], [4, 2]]], [[0, 0, 2], [3, 0, 1], [0, 3, 1]],
+                            [[4, 4]], [4, 4]),),
+    "more": (_kept([[[3], [3], [4]]], [[10, 10, 7]], [[4], [4]], [1], [[3]]),),
+    "order": (_kept([[[1], [2]]], [[25, 13]], [[3]] * 4, [1]),),
+}
 
 
 def random_shared(rng: np.random.Generator, size: int, periods: int = 1, grain: int = 1) -> Shared:
@@ -560,15 +580,20 @@ def random_shared(rng: np.random.Generator, size: int, periods: int = 1, grain: 
         where it is larger, and with 7 up to 6 users, 4 machines each and 3 resources: what goes wrong between machines
         or racks needs some of them.
     periods : int
+        Where there are more than two, demands are powers of two and users at most four: what is lost over three
+        periods takes few users whose tasks are far from each other in shape.
     grain : int
         How many times larger machines are: the larger, the less one task is worth.
     """
     size, grain = as_whole(size, "size", 1, 7), as_whole(grain, "grain", 1)
     most_users, most_resources, most_machines = (6, 3, 4) if size == 7 else (2 + size // 3, 2, 1 + (size > 1))
     n, m = int(rng.integers(2, most_users + 1)), int(rng.integers(1, most_resources + 1))
+    n = min(n, 4) if periods > 2 else n
     b = int(rng.integers(1, most_machines + 1))
     while True:
         demands = rng.integers(0, 2 + size, size=(periods, n, m)).astype(float)
+        if periods > 2:
+            demands = np.where(demands > 0, 2 ** (demands % 4), 0)
         block = rng.integers(0, 4 * size + 1, size=(b, m)).astype(float)
         extra = rng.integers(0, 4 * size + 1, size=(1, m)).astype(float)
         if demands.any(axis=2).all() and (block.sum(axis=0) > 0).all() and block.any(axis=1).all() and extra.any():
@@ -579,7 +604,8 @@ def random_shared(rng: np.random.Generator, size: int, periods: int = 1, grain: 
     most = np.array([[np.floor((total[row > 0] / row[row > 0]).min()) + 1 for row in rows] for rows in demands])
     if periods > 1:
         most = np.where(rng.random(most.shape) < 0.3, rng.integers(0, 3, size=most.shape), most)
-    return Shared(demands, most, block, demands.max(axis=(0, 1)), extra)
+    largest = demands.max(axis=(0, 1)).astype(int)  # a slot holds this, or less: then a task takes several
+    return Shared(demands, most, block, rng.integers(np.minimum(largest, 1), largest + 1).astype(float), extra)
 
 
 def look(entrant: Entrant, property_name: str, tries: int, seed: int = 0) -> tuple[Witness | None, int]:
@@ -591,7 +617,7 @@ def look(entrant: Entrant, property_name: str, tries: int, seed: int = 0) -> tup
     property_name : str
         Key of :data:`PROPERTIES`.
     tries : int
-        Random instances to look at, at most; those of :data:`KEPT` come after them.
+        Random instances to look at, at most, times the effort of the property; those of :data:`KEPT` come after them.
     seed : int
 
     Returns
@@ -607,8 +633,8 @@ def look(entrant: Entrant, property_name: str, tries: int, seed: int = 0) -> tup
     if property_name not in PROPERTIES:
         raise InvalidInput("property_name", f"must be one of {', '.join(PROPERTIES)}", property_name)
     asked = PROPERTIES[property_name]
-    number = 0
-    for number, case in enumerate(chain(_cases(tries, asked, seed, entrant.whole), KEPT.get(property_name, ())), 1):
+    number, drawn = 0, _cases(tries * asked.effort, asked, seed, entrant.whole)
+    for number, case in enumerate(chain(drawn, KEPT.get(property_name, ())), 1):
         if (what := asked.check(case, entrant)) is not None:
             return Witness(case, what), number
     return None, number

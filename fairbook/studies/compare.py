@@ -42,9 +42,9 @@ from fairbook.studies.runs import choices, interval, repeat
 from fairbook.sweeps import sweep
 from fairbook.traces import alibaba2017, alibaba_gpu2023, google2011
 
-__all__ = ["DATA", "DAY", "EVIDENCE", "HEADS", "MECHANISMS", "MOMENT", "NEEDS", "READINGS", "RUNS", "SEED", "STORED",
-           "TRACES", "Need", "accounts", "cells", "day", "guide", "instance", "lying", "matrix", "moment", "readings",
-           "sheet"]
+__all__ = ["DATA", "DAY", "EVIDENCE", "HEADS", "MECHANISMS", "MOMENT", "NEEDS", "PROOFS", "READINGS", "RUNS", "SEED",
+           "STORED", "TRACES", "Need", "accounts", "cells", "day", "guide", "instance", "lying", "matrix", "moment",
+           "readings", "sheet"]
 
 #: Root of every random stream.
 SEED = 2026
@@ -396,7 +396,10 @@ def readings(runs: int = 30, seed: int = SEED, *, traces: str | Sequence[str] = 
 
 def _looked(tries: int, seed: int, cell: tuple[str, str]) -> tuple[str, str, int]:
     found, number = look(ENTRANTS[cell[0]], cell[1], tries, seed)
-    return ("", "", number) if found is None else (found.what, str(found.case), number)
+    if found is None:
+        return "", "", number
+    slot = f"; a slot holds ({', '.join(f'{x:g}' for x in found.case.slot)})" if cell[0].startswith("slots") else ""
+    return found.what, str(found.case) + slot, number
 
 
 def matrix(tries: int = 1000, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
@@ -405,7 +408,7 @@ def matrix(tries: int = 1000, seed: int = SEED, *, progress: bool = False) -> pd
     Parameters
     ----------
     tries : int
-        Instances looked at for each cell, at most; small ones first.
+        Instances looked at for each cell, at most, times the effort of the property; small ones first.
     seed : int
     progress : bool
 
@@ -418,7 +421,7 @@ def matrix(tries: int = 1000, seed: int = SEED, *, progress: bool = False) -> pd
 
     Notes
     -----
-    Cost: 150 cells; with linear programs some 0.1 s an instance for the fluid DRFH, else some milliseconds.
+    Cost: 165 cells; with linear programs some 0.1 s an instance for the fluid DRFH, else some milliseconds.
     """
     tries = as_whole(tries, "tries", 1)
     asked = [(mechanism, name) for mechanism in MECHANISMS for name in PROPERTIES]
@@ -429,7 +432,8 @@ def matrix(tries: int = 1000, seed: int = SEED, *, progress: bool = False) -> pd
         for (mechanism, name), (what, case, number) in zip(asked, found)])
 
 
-#: Claims of the chapters that say of a mechanism what a property says here, at one moment and in the same sense.
+#: Claims of the chapters that say of a mechanism what a property says here, at one moment, in the same sense and with
+#: zero demands allowed.
 EVIDENCE: dict[tuple[str, str], str] = {
     ("drf", "sharing"): "cbdrf.table_1.sharing_incentive.drf",
     ("drf", "envy"): "cbdrf.table_1.envy_freeness.drf",
@@ -437,29 +441,45 @@ EVIDENCE: dict[tuple[str, str], str] = {
     ("drf", "waste"): "cbdrf.table_1.pareto_efficiency.drf",
     ("dmfa_srq", "sharing"): "dmfa_srq.theorem_2.zeros",
     ("dmfa_srq", "lies"): "dmfa_srq.theorem_4.zeros",
-    ("dmfa_srq", "keeps"): "dmfa_srq.lemma_1.positive",
     ("dmfa_srq", "waste"): "dmfa_srq.theorem_1.zeros",
     ("cbdrf", "sharing"): "cbdrf.corollary_2.good_standing",
     ("cbdrf", "envy"): "cbdrf.theorem_4.equal_records",
     ("cbdrf", "lies"): "cbdrf.theorem_5.phase",
     ("cbdrf", "waste"): "cbdrf.theorem_6.all_good",
-    ("karma", "lies"): "cbdrf.table_1.strategy_proofness.karma",
-    ("karma", "waste"): "cbdrf.table_1.pareto_efficiency.karma",
     ("tv_drf_fluid", "sharing"): "tv_drf.theorem_1.fluid.one",
-    ("tv_drf_fluid", "envy"): "tv_drf.theorem_3.fluid.one",
-    ("tv_drf_fluid", "lies"): "tv_drf.theorem_4.fluid.one",
     ("tv_drf_fluid", "waste"): "tv_drf.theorem_2.fluid.one",
     ("drfh_fluid", "sharing"): "gdrf.drfh.sharing",
-    ("drfh_fluid", "envy"): "gdrf.drfh.envy",
-    ("drfh_fluid", "lies"): "gdrf.drfh.truth",
-    ("drfh_fluid", "waste"): "gdrf.drfh.pareto",
     ("gdrf", "envy"): "gdrf.envy.end",
     ("gdrf", "waste"): "gdrf.maximal.nearest",
 }
 
 
+_BY_PERIOD = ("drf", "dmfa_srq", "cbdrf", "drf_by_task", "drfh_fluid", "drfh", "drfh_first_fit", "gdrf", "mdrf",
+              "per_server_drf", "slots", "slots_racks")
+
+#: Labels of the proofs on the comparison's page, by the cells that they settle: that the mechanism has the property; of
+#: ``remembers``, that it has not.
+PROOFS: dict[tuple[str, str], str] = {(mechanism, name): f"prop-compare-{label}" for label, names, mechanisms in (
+    ("order", ("order",), ("drf", "cbdrf", "karma", "tv_drf_fluid", "drfh_fluid")),
+    ("moment", ("sharing", "envy", "lies", "waste"), ("karma",)),
+    ("moment", ("envy", "lies"), ("tv_drf_fluid",)),
+    ("drfh", ("envy", "lies", "waste"), ("drfh_fluid",)),
+    ("keeps", ("keeps",), ("dmfa_srq",)),
+    ("periods", ("sharing_periods", "sharing_three"), ("drf", "dmfa_srq", "cbdrf")),
+    ("two", ("sharing_periods",), ("tv_drf_fluid",)),
+    ("tasks", ("sharing", "sharing_periods", "sharing_three", "envy"), ("drf_by_task",)),
+    ("first_fit", ("envy",), ("drfh_first_fit",)),
+    ("full", ("waste",), ("drf_by_task", "drfh", "drfh_first_fit", "mdrf", "per_server_drf", "tv_drf")),
+    ("full", ("places",), ("drfh", "drfh_first_fit", "gdrf", "mdrf", "per_server_drf", "tv_drf", "slots",
+                           "slots_racks")),
+    ("machines", ("more",), ("per_server_drf",)),
+    ("slots", ("keeps",), ("slots",)),
+    ("memory", ("remembers",), _BY_PERIOD),
+) for mechanism in mechanisms for name in names}
+
+
 def cells(frame: pd.DataFrame, ledger: pd.DataFrame) -> pd.DataFrame:
-    """Say for every cell of the matrix what is known: from its own search, and from a claim of a chapter.
+    """Say for every cell of the matrix what is known: from its own search, a claim of a chapter, a proof on the page.
 
     Parameters
     ----------
@@ -471,29 +491,30 @@ def cells(frame: pd.DataFrame, ledger: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``frame`` with ``claim`` (id, or empty), ``said`` (its verdict there) and ``verdict``: ``fails`` (a witness,
-        here or in the chapter), ``holds`` (proved in the chapter under the conditions of its claim, and not broken
-        here), ``not broken`` (searched only); for ``remembers``: ``seen``, ``not seen``. ``contradicts``: whether
-        search and claim disagree.
+        ``frame`` with ``claim`` (id, or empty), ``said`` (its verdict there), ``proof`` (label in :data:`PROOFS`, or
+        empty) and ``verdict``: ``fails`` (a witness, here or in the chapter), ``holds`` (proved in the chapter under
+        the conditions of its claim, or on the page, and not broken here), ``not broken`` (searched only); for
+        ``remembers``: ``seen``, ``none`` (proved), ``not seen``. ``contradicts``: whether search and proof disagree.
     """
     verdicts = dict(zip(ledger["id"], ledger["verdict"]))
     rows = []
     for mechanism, name, found in zip(frame["mechanism"], frame["property"], frame["found"]):
-        known = EVIDENCE.get((mechanism, name), "")
+        known, proof = EVIDENCE.get((mechanism, name), ""), PROOFS.get((mechanism, name), "")
         says = verdicts.get(known, "")
+        settled = bool(proof) or says == "holds"
         if name == "remembers":
-            verdict = "seen" if found else "not seen"
+            verdict = "seen" if found else "none" if settled else "not seen"
         else:
-            verdict = "fails" if found or says == "refuted" else "holds" if says == "holds" else "not broken"
-        rows.append({"claim": known, "said": says, "verdict": verdict,
-                     "contradicts": bool(found) and says == "holds"})
+            verdict = "fails" if found or says == "refuted" else "holds" if settled else "not broken"
+        rows.append({"claim": known, "said": says, "proof": proof, "verdict": verdict,
+                     "contradicts": settled and (bool(found) or says == "refuted")})
     return pd.concat([frame.reset_index(drop=True), pd.DataFrame(rows)], axis=1)
 
 
 #: Heads of the columns of :func:`sheet`, by property.
-HEADS = {"sharing": "own machines", "sharing_periods": "two periods", "envy": "envy", "lies": "lies",
-         "keeps": "arrivals", "more": "more machines", "order": "order", "waste": "waste", "places": "fits",
-         "remembers": "memory"}
+HEADS = {"sharing": "own machines", "sharing_periods": "two periods", "sharing_three": "three periods", "envy": "envy",
+         "lies": "lies", "keeps": "arrivals", "more": "more machines", "order": "order", "waste": "waste",
+         "places": "fits", "remembers": "memory"}
 
 
 def sheet(cells: pd.DataFrame, proofs: Mapping[str, str]) -> pd.DataFrame:
@@ -514,8 +535,9 @@ def sheet(cells: pd.DataFrame, proofs: Mapping[str, str]) -> pd.DataFrame:
     """
     rows: dict[str, dict[str, str]] = {}
     for one in cells.itertuples():
-        known = proofs.get(one.claim, "") if one.verdict == "holds" else ""
-        led = f"{{prf:ref}}`proved <{known}>`" if known else f"{{ref}}`{one.verdict} <witness-{one.mechanism}>`"
+        known = (one.proof or proofs.get(one.claim, "")) if one.verdict in ("holds", "none") else ""
+        word = "proved" if known and one.verdict == "holds" else one.verdict
+        led = f"{{prf:ref}}`{word} <{known}>`" if known else f"{{ref}}`{word} <witness-{one.mechanism}>`"
         rows.setdefault(one.mechanism, {"mechanism": ENTRANTS[one.mechanism].label})[HEADS[one.property]] = led
     return pd.DataFrame(rows.values())
 
@@ -527,6 +549,7 @@ def accounts(cells: pd.DataFrame) -> str:
         lines = [f":::{{dropdown}} {ENTRANTS[mechanism].label}", f":name: witness-{mechanism}", ""]
         for one in part.itertuples():
             known = f" Claim `{one.claim}`: {one.said}." if one.claim else ""
+            known += f" {{prf:ref}}`Proved <{one.proof}>`." if one.proof else ""
             found = f"Instance {one.tried}: {one.witness}. There: {one.case}." if one.found else \
                 f"None of {one.tried} instances."
             lines += [PROPERTIES[one.property].label, f": **{one.verdict}**. {found}{known}", ""]
@@ -558,6 +581,8 @@ NEEDS: tuple[Need, ...] = (
     Need("whole tasks on machines, nothing idle, arrivals are to take little back", ("places", "waste"), "moment",
          "taken", True),
     Need("whole tasks on machines, nothing idle, lies are to bring little", ("places", "waste"), "lying", "gain", True),
+    Need("whole tasks on machines, nothing idle, few are to find a lie that pays", ("places", "waste"), "lying",
+         "paying", True),
 )
 
 
