@@ -14,6 +14,7 @@ PYTHON ?=
 PAGE ?=
 PYTEST_ARGS ?=
 TRIES ?= 1000
+ENGINE_TRIES ?= 100
 OLD ?= HEAD
 WORKERS ?= auto
 VENV := .venv
@@ -54,8 +55,9 @@ pdf: book  ## print the book as a PDF, with Chromium: _build/pdf/fairbook.pdf
 test: $(READY)  ## run all checks: make test PYTEST_ARGS="-k twins"
 	$(PY) -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
-fuzz: $(READY)  ## damage inputs at random, many times: make fuzz TRIES=20000
+fuzz: $(READY)  ## damage inputs and judge engines at random, many times: make fuzz TRIES=20000 ENGINE_TRIES=10000
 	FAIRBOOK_FUZZ=$(TRIES) $(PY) -m pytest -q -s tests/test_fuzz.py
+	$(PY) -m tests.fuzz_engines $(ENGINE_TRIES)
 
 bench: $(READY)  ## write the benchmark table; fails below the promised ratios
 	$(PY) -m benchmarks

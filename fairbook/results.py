@@ -17,9 +17,11 @@ import pkgutil
 import platform
 import time
 import tokenize
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import cache, partial
 from importlib.metadata import version
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -49,16 +51,25 @@ def _module_file(module: str) -> Path | None:
     return None
 
 
+@cache
+def _tree(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
 def _bare_source(path: Path) -> str:
+    return _bare(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _bare(text: str) -> str:
     """Tokens of a source without comments, docstrings and layout; indentation counts as far as Python reads it.
 
     The same for every Python that fairbook runs on: newer ones split an f-string into several tokens, which are
     joined again here.
     """
-    text = path.read_text(encoding="utf-8")
     lines = [*text.splitlines(keepends=True), ""]
     docstrings = []
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(_tree(text)):
         if isinstance(node, (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.body:
             first = node.body[0]
             if (
@@ -67,6 +78,7 @@ def _bare_source(path: Path) -> str:
                 and isinstance(first.value.value, str)
             ):
                 docstrings.append(((first.lineno, first.col_offset), (first.end_lineno, first.end_col_offset)))
+    docstrings.sort()
     kept: list[str] = []
     opened: list[tuple[int, int]] = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -81,7 +93,9 @@ def _bare_source(path: Path) -> str:
             string = "".join(whole)[column:]
         # ast counts columns in bytes
         place = row, len(lines[row - 1][:column].encode())
-        if opened or kind in ("COMMENT", "NL", "ENDMARKER") or any(start <= place < end for start, end in docstrings):
+        before = bisect_right(docstrings, place, key=itemgetter(0))
+        documents = before > 0 and place < docstrings[before - 1][1]
+        if opened or documents or kind in ("COMMENT", "NL", "ENDMARKER"):
             continue
         if kind == "NEWLINE":
             if kept and kept[-1] not in ("\n", "\1", "\2"):  # a docstring leaves an empty line
@@ -100,7 +114,7 @@ def _imports(module: str) -> set[str]:
     assert path is not None
     package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(_tree(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -136,7 +150,14 @@ def source_hash(module: str, data: tuple[str, ...] = ()) -> str:
         Full name, for example ``"fairbook.studies.dmfa_srq"``.
     data : tuple of str
         Names below ``data/``.
+
+    Raises
+    ------
+    InvalidInput
+        Where there is no such module: a hash of nothing would never be stale.
     """
+    if _module_file(module) is None:
+        raise InvalidInput("module", "must be a module of fairbook", module)
     digest = hashlib.sha256()
     for name in _closure([module]):
         path = _module_file(name)
@@ -234,7 +255,8 @@ def load_facts(name: str, *, check: bool = True) -> dict[str, Any]:
     if check:
         if hashlib.sha256(table.read_bytes()).hexdigest() != meta["sha256"]:
             raise StaleResult(f"{table.name} is not the table that {record.name} describes")
-        if source_hash(meta["module"], tuple(meta["data"])) != meta["sources"]:
+        gone = _module_file(meta["module"]) is None
+        if gone or source_hash(meta["module"], tuple(meta["data"])) != meta["sources"]:
             raise StaleResult(f"{name} was computed by other sources or data; `fairbook results --full` refreshes it")
     return meta
 

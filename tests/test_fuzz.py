@@ -16,7 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests import fuzz
+from fairbook import _decimals
+from fairbook.mechanisms import dmfa_srq
+from tests import fuzz, fuzz_engines
 
 EXAMPLES = int(os.environ.get("FAIRBOOK_FUZZ", "0"))
 USUAL = {"readers": 15, "commands": 8, "states": 40, "records": 4}
@@ -67,3 +69,20 @@ def test_the_checks_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         broken(what)
         with pytest.raises(AssertionError):
             fuzz.check_command(argv, tmp_path)
+
+
+@pytest.mark.parametrize("name", fuzz_engines.ENGINES)
+def test_engines_agree_with_their_judges(name: str) -> None:
+    engine = fuzz_engines.ENGINES[name]
+    assert fuzz_engines.check(name, 50) <= engine.rtol
+    faulty = engine._replace(run=lambda **case: [x * (1 + 3 * engine.rtol) for x in engine.run(**case)])
+    with pytest.raises(fuzz_engines.Disagreement, match=f"difference.'{name}'"):
+        fuzz_engines.check(name, 50, faulty)
+
+
+@pytest.mark.parametrize("name", ["drf", "dmfa_srq"])
+def test_engines_that_lose_digits_are_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_decimals, "MOST", 0)
+    monkeypatch.setattr(dmfa_srq, "MOST", 0)
+    with pytest.raises(fuzz_engines.Disagreement):
+        fuzz_engines.check(name, 1000)

@@ -262,6 +262,14 @@ def test_a_module_that_moves_counts(house: House) -> None:
     assert house.hash() != before
 
 
+def test_a_module_that_is_not_there_has_no_hash(house: House) -> None:
+    house.save()
+    (house.package / "studies/one.py").rename(house.package / "studies/two.py")
+    with pytest.raises(InvalidInput, match=r"module must be a module of fairbook, got 'fairbook\.studies\.one'"):
+        house.hash()
+    assert not results.is_fresh("paper/one")
+
+
 def test_sources_edited_while_a_result_is_computed_are_noticed(house: House) -> None:
     os.utime(house.package / "rooms/hidden.py")  # now: after this process began
     with pytest.raises(StaleResult, match=r"fairbook\.rooms\.hidden changed while paper/one was computed"):
