@@ -182,6 +182,9 @@ W = 1e12
     ([[2, 3, 0], [3, 2, 0], [0, 1, 0], [0, 0.1, 1]], [W, 3 * W, 1, 1], [3, 4, 1], None),  # two resources end together
     ([[1], [1], [1]], [W, 1, 2], [1], [1 - 2**-40, None, None]),  # a bound leaves little
     ([[1, 1], [1, 0], [0, 1]], [1e75, 1e-75, 1], [1, 1], [None, 1e-75, None]),
+    # where all bounds together are 4e-17 of the resource too much
+    ([[0, 1], [0, 1], [2e6, 1.000002]], [4e-6, 400, 1e-7], [1, 3], [2.99999997e-8, 2.99999997, 2.499999975e-16]),
+    ([[1, 1 - 2e-5]] * 999 + [[0, 1]], [1] * 999 + [1e-9], [1, 1], None),  # a thousand roundings, all one way
 ])
 def test_light_users_beside_heavy_ones(case: Any) -> None:
     """Each user's tasks are right to 1e-9, and the certificate sees what is not, also of the lightest."""
@@ -190,7 +193,7 @@ def test_light_users_beside_heavy_ones(case: Any) -> None:
     allocation = fb.drf(*case[:3], bounds)
     assert close(allocation.tasks, exact)
     assert allocation.violations() == []
-    for i in range(len(exact)):
+    for i in range(len(exact))[-6:]:
         for factor in (1 - 1e-8, 1 + 1e-8):
             tasks = allocation.tasks.copy()
             tasks[i] *= factor

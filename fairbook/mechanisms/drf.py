@@ -62,6 +62,12 @@ def _rates(demands: FloatArray, weights: FloatArray, capacities: FloatArray, sca
 
 
 @numba.njit(cache=True, error_model="numpy")
+def _unit(n: int) -> float:
+    """Give what rounding changes in a sum over n users, in parts of it: all n roundings may go one way."""
+    return UNIT * (1.0 + n / 50.0)
+
+
+@numba.njit(cache=True, error_model="numpy")
 def _smallest(demands: FloatArray, rate: FloatArray, bottlenecks: NDArray[np.int64], growth: FloatArray,
               slack: FloatArray, errors: FloatArray) -> float:
     """Give the least that a user who still rises takes of a resource that is nearly used up, by that resource's error.
@@ -86,7 +92,7 @@ def _fill(demands: FloatArray, rate: FloatArray, capacities: FloatArray, levels:
     slack = capacities.copy()
     growth = np.zeros(m)
     errors = np.zeros(m)  # bounds on that of the slack
-    doubt = 0.0
+    doubt, unit = 0.0, _unit(n)
     for i in range(n):
         bottlenecks[i] = _UNSET
         for j in range(m):
@@ -105,7 +111,7 @@ def _fill(demands: FloatArray, rate: FloatArray, capacities: FloatArray, levels:
         ending = 0
         for j in range(m):
             if growth[j] > 0.0:
-                errors[j] += UNIT * (slack[j] + abs(growth[j] * step)) + growth[j] * error
+                errors[j] += unit * (slack[j] + abs(growth[j] * step)) + growth[j] * error
                 # the resource that sets the step is empty by definition, not up to rounding
                 slack[j] = 0.0 if slack[j] / growth[j] <= step else slack[j] - growth[j] * step
                 if slack[j] <= errors[j]:
@@ -142,8 +148,8 @@ def _fill_bounded(demands: FloatArray, rate: FloatArray, capacities: FloatArray,
     n, m = demands.shape
     slope = np.zeros((n + 1, m))
     slack = capacities.copy()
-    errors = np.zeros(m)
-    doubt = 0.0
+    doubt, unit = 0.0, _unit(n)
+    errors = capacities * unit  # of all that is taken off below, up to where a resource ends
     for i in range(n):
         bottlenecks[i] = _UNSET
     level = 0.0
@@ -168,8 +174,9 @@ def _fill_bounded(demands: FloatArray, rate: FloatArray, capacities: FloatArray,
                     empty = True
             if not empty:  # nobody's resource runs out before user i reaches its bound
                 for j in range(m):
-                    errors[j] += UNIT * slope[first, j] * step
                     slack[j] -= slope[first, j] * step
+                    if slope[first, j] > 0.0 and slack[j] <= errors[j]:  # or it does, just before
+                        doubt = max(doubt, errors[j] / slope[first, j] / cap[i])
                 level = cap[i]
                 levels[i] = level
                 bottlenecks[i] = -1
@@ -187,7 +194,7 @@ def _fill_bounded(demands: FloatArray, rate: FloatArray, capacities: FloatArray,
         ending = 0
         for j in range(m):
             if slope[first, j] > 0.0:
-                errors[j] += UNIT * (slack[j] + abs(slope[first, j] * step)) + slope[first, j] * error
+                errors[j] += unit * (slack[j] + abs(slope[first, j] * step)) + slope[first, j] * error
                 slack[j] = 0.0 if slack[j] / slope[first, j] <= step else slack[j] - slope[first, j] * step
                 if slack[j] <= errors[j]:
                     ending += 1
