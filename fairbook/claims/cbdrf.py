@@ -108,7 +108,8 @@ def _about_a_phase(
             if sample:
                 parts.append(sampled(check, effort, judged, records))
         if solver is not None:
-            parts += solved(solver, effort, judged)
+            settled = solved(solver, effort, judged)
+            parts = settled + parts if check is None else parts + settled  # of lies, the solver finds the smaller ones
         return Evidence(tuple(parts))
 
 
@@ -164,10 +165,13 @@ WITH_CAP = _rule(credit_cap=1.0)
 MEMORYLESS = _rule(credit_cap=1.0, step_down=0.0)
 
 
+_TENTHS = {"step_up": Fraction(1, 10), "step_down": Fraction(1, 10), "rho": Fraction(3, 4)}
+
+
 def _exactly(subject: Mechanism, demands: Any, released: Any) -> Any:
     """The same run in exact fractions; steps of a tenth are tenths."""
     terms = {key: Fraction(str(v)) if isinstance(v, float) else v for key, v in _terms(subject).items()}
-    rule: dict[str, Any] = {"step_up": Fraction(1, 10), "step_down": Fraction(1, 10), "rho": Fraction(3, 4), **terms}
+    rule: dict[str, Any] = {**_TENTHS, **terms}
     return exact_run(demands, [Fraction(1)] * len(demands[0][0]), released, **rule)
 
 
@@ -312,7 +316,8 @@ def _never_less_at_zero(effort: Effort, subject: Mechanism) -> Evidence:
         Part(
             not less,
             "witness" if less else "numbers",
-            f"One node alone releases nothing, or all at the end of phase 1 only: tasks {in_words(held[9:])} and "
+            f"One node alone ({in_words(_TENTHS)}) releases nothing, or all at the end of phase 1 only: tasks "
+            f"{in_words(held[9:])} and "
             f"{in_words(released[9:])} in phases 10 to 12. Who is granted nothing holds nothing, and so complies.",
             2,
         )
@@ -345,8 +350,9 @@ def _releasing(
             f"Dynamic programming over {best.looked_at} credits: the best strategy gains {best.gain:.2%} over "
             "releasing 3/4 always."
         )
-        cost = loss if loss.denominator < 10**6 else f"{float(loss):.4f}"
-        once = f"Holding everything once gains {gain} of a phase's grant and costs {cost} of one later."
+        later, cost = (str(x) if x.denominator < 10**6 else f"{float(x):.4f}" for x in (lost, loss))
+        once = (f"Holding everything once gains {worth} * {rho} = {gain} of a phase's grant and costs "
+                f"(1 + {worth} * {1 - rho}) * {later} = {cost} of one later: psi falls by {down} and rises by {up}.")
         if gain >= loss:  # exact; what the programme finds in floats can only add to it
             return Evidence.of(Part(False, "witness", f"{once} {programme}", best.looked_at))
         return Evidence.of(
@@ -607,7 +613,7 @@ def _larger_penalty(penalty: str, proof: str | None, mutant: Mechanism) -> None:
             floored = worse == better == run.rule.credit_floor
             if not run.complied[-1].any():  # at zero nothing is held
                 clipped, wrong = clipped + floored, wrong + (not floored and not worse < better)
-        text = f"psi after one phase with ratios {in_words(ratios)}: {in_words(psi)}."
+        text = f"psi is 1 and, after a phase with ratios {in_words(ratios)} ({in_words(_TENTHS)}), {in_words(psi)}."
         if not grows:
             return Evidence.of(Part(False, "witness", text, count))
         text += (f" {count} random pairs of ratios, after random phases under random steps and floors: {wrong} "
@@ -1455,14 +1461,17 @@ def _changing(effort: Effort, subject: Mechanism) -> Evidence:
         _worth_of(WITH_CAP, exact, [*first, *enough], Fraction(1, 20), Fraction(99, 100), nodes=2)
         for first in (chosen, enough[:4])
     )
+    tasks = [[row[0] for row in _exactly(WITH_CAP, exact, [[r, Fraction(1)] for r in (*first, *enough)]).tasks[:6]]
+             for first in (chosen, enough[:4])]  # fmt: skip
     return Evidence.of(
         Part(
             best <= honest,
             "numbers" if best <= honest else "witness",
-            f"Two nodes share one resource, a task needs {in_words([d[0][0] for d in exact[:2]])} of it in turn. Among "
-            "all sequences of 1, 3/4 and 0 over four phases, followed by 3/4, the best begins "
-            f"{in_words(chosen)}: in fractions it is worth {float(best / honest - 1):.3%} more than 3/4 always. For "
-            f"demands that do not change the limit is {worth_threshold(rule):.4f}.",
+            f"Two nodes share one resource, a task needs {in_words([d[0][0] for d in exact[:2]])} of it in turn. Of "
+            "all sequences of 1, 3/4 and 0 over four phases, 3/4 later, the first begins best with "
+            f"{in_words(chosen)}: its tasks in phases 1 to 6 are {in_words(tasks[0])} instead of {in_words(tasks[1])}. "
+            f"A phase is worth its tasks times 1 + (1 - ratio)/20: in all {float(best - honest):.4f} more than with "
+            f"3/4 always. With equal demands the limit is {worth_threshold(rule):.4f}.",
             found.looked_at,
         )
     )
@@ -1518,18 +1527,19 @@ def _utilisation(held: str) -> None:
         mutant=_rule(credit_cap=1.0, held=held, grant="capped"),
     )
     def _check(effort: Effort, subject: Mechanism) -> Evidence:
-        demands, ratios = [[["1"], ["1"]]] * 10, [["1", "0"]] * 10
+        demands, ratios = [[["1"], ["1"]]] * 2, [["1", "0"]] * 2
         plain = {**_terms(subject), "step_down": 0.0}
         runs = [_exactly(one, demands, ratios) for one in (subject, Mechanism("drf", partial(cbdrf, **plain)))]
-        granted = [sum(sum(row) for row in run.tasks) / 10 for run in runs]
-        holds = granted[0] >= granted[1]
+        granted = [in_words([tuple(row) for row in run.tasks]) for run in runs]
+        totals = [sum(sum(row) for row in run.tasks) for run in runs]
+        holds = totals[0] >= totals[1]
         return Evidence.of(
             Part(
                 holds,
                 "numbers" if holds else "witness",
-                "Two nodes share one resource for ten phases, the second releases nothing: cbDRF grants "
-                f"{float(granted[0]):.3f} of the pool per phase, DRF {float(granted[1]):.3f}.",
-                10,
+                f"Two nodes share one resource for two phases ({in_words(_TENTHS)}), the second releases nothing: "
+                f"cbDRF grants {granted[0]} of the pool, {totals[0]} in all, and DRF {granted[1]}, {totals[1]} in all.",
+                2,
             )
         )
 
@@ -1551,12 +1561,12 @@ def _responding(effort: Effort, subject: Mechanism) -> Evidence:
     demands = [[["1"], ["1"]]] * 10
     with_credit = _exactly(_rule(credit_cap=1.0, held="stays"), demands, [subject.run()] * 10)
     without = _exactly(_rule(credit_cap=1.0, held="stays", step_down=0.0), demands, [["1", "0"]] * 10)
-    granted = [float(sum(sum(row) for row in run.tasks) / 10) for run in (with_credit, without)]
+    granted = [sum(sum(row) for row in run.tasks) / 10 for run in (with_credit, without)]
     return Evidence.of(
         Part(
             granted[0] > granted[1],
             "numbers",
-            f"Two nodes, one resource, ten phases: {granted[0]:.3f} of the pool per phase, against {granted[1]:.3f} "
+            f"Two nodes, one resource, ten phases: {granted[0]} of the pool per phase, against {granted[1]} "
             "under DRF with a node that releases nothing.",
             10,
         )

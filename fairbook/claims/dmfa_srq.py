@@ -45,12 +45,27 @@ def _mutant(name: str, smt: str | None = None) -> Mechanism:
 # ----------------------------------------------------------------------------------------------- ways of looking
 
 
+def _says(statement: str, witness: dict[str, Any]) -> str:
+    """Say who has less under a lie, or what the printed envy compares; else nothing."""
+    if statement == "theorem_3_printed":
+        k, i, h, weights = (witness[name] for name in ("k", "i", "h", "weights"))
+        tasks = witness["levels"][k - 1][i - 1] * weights[i - 1]
+        return (f" Printed envy after arrival k = {k}: user i = {i} runs {tasks} tasks, {tasks / weights[h - 1]} by "
+                f"the weight of user h = {h} and {tasks / weights[i - 1]} by its own.")  # fmt: skip
+    if "levels_under_lie" not in witness or "t" not in witness:
+        return ""
+    rows = (witness[name][witness["t"] - 1] for name in ("levels_under_lie", "levels"))
+    less = [f"user {u} has {a} instead of {b}" for u, (a, b) in enumerate(zip(*rows, strict=True), 1) if a < b]
+    return f" Under the lie, after arrival {witness['t']}, {', '.join(less)}." if less else ""
+
+
 def _settled(statement: str, effort: Effort, subject: Mechanism) -> Part:
     """Ask the solver for all real instances of the sizes of this effort."""
     if subject.smt is None:
         return Part(None, "smt", "The solver does not know this mechanism.")
     domain = "nonnegative" if subject.zeros else "positive"
-    return settled(settle(statement, n, m, demands=domain, mechanism=subject.smt or "") for n, m in effort.sizes)
+    asked = (settle(statement, n, m, demands=domain, mechanism=subject.smt or "") for n, m in effort.sizes)
+    return settled(asked, partial(_says, statement))
 
 
 def _arrival_by_arrival(demands: Any, weights: Any) -> Trajectory:

@@ -19,7 +19,9 @@ def in_words(value: Any) -> str:
     """Write numbers, fractions and lists of them, leaving out what is empty."""
     if isinstance(value, dict):
         return ", ".join(
-            f"{str(key).replace('_', ' ')} {in_words(v)}" for key, v in value.items() if v is not None and v != {}
+            f"{str(key).replace('_', ' ')}{' of' if isinstance(v, dict) else ''} {in_words(v)}"
+            for key, v in value.items()
+            if v is not None and v != {}
         )
     if isinstance(value, (tuple, list)):
         return "(" + ", ".join(in_words(v) for v in value) + ")"
@@ -31,13 +33,16 @@ def margin_in_words(value: float) -> str:
     return "0 up to rounding" if abs(value) < 1e-9 else f"{value:.3g}"
 
 
-def settled(asked: Iterable[Settled]) -> Part:
-    """Read what the solver says about all sizes asked for, smallest first; a counterexample ends the asking."""
+def settled(asked: Iterable[Settled], says: Callable[[Any], str] = lambda witness: "") -> Part:
+    """Read what the solver says about all sizes asked for, smallest first; a counterexample ends the asking.
+
+    ``says`` adds in words what is wrong in a counterexample.
+    """
     answers = []
     for answer in asked:
         answers.append(answer)
         if answer.witness is not None:
-            return Part(False, "witness", f"{EXACT}{in_words(answer.witness)}.", answer.cases)
+            return Part(False, "witness", f"{EXACT}{in_words(answer.witness)}.{says(answer.witness)}", answer.cases)
     last = answers[-1]
     if all(answer.status == "holds" and answer.premises_satisfiable for answer in answers):
         vacuous = sum(answer.vacuous for answer in answers)

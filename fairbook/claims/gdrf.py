@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -197,13 +198,14 @@ def _ordered_as_proportional(judged: Mechanism, pairs: Sequence[tuple[Any, Any]]
 def _proportional(effort: Effort, judged: Mechanism) -> Evidence:
     y, z = (0.5, 0.5), (0.98, 0.04)
     wrong = _ordered_as_proportional(judged, [(y, z)])
+    below, above = (tuple(judged.run(x, beta, 0.5) for x in (y, z)) for beta in (1 - 1e-7, 1 + 1e-7))
     return Evidence.of(
         Part(
             wrong == 0,
             "witness",
             f"{y} and {z} have the products {np.prod(y):.4g} and {np.prod(z):.4g} and the totals {sum(y):.4g} and "
-            f"{sum(z):.4g}; near beta = 1, from the left and the right, {wrong} of 2 comparisons of (7) do not go "
-            "by the product.",
+            f"{sum(z):.4g}. With lambda = 1/2, (7) is {in_words(below)} just below beta = 1, {in_words(above)} just "
+            f"above: of these two comparisons {wrong} {'goes' if wrong == 1 else 'go'} against the product.",
             1,
         )
     )
@@ -476,8 +478,69 @@ def _slots(effort: Effort, judged: Mechanism) -> Evidence:
 # ------------------------------------------------------------------------------------------------ Algorithm 3 and 2.4
 
 
-def _told(case: Case, outcome: Outcome, margin: Any) -> str:
-    return f"{case}: tasks {in_words(outcome.tasks)}, margin {margin}."
+def _course(outcome: Outcome) -> str:
+    """Write where the tasks go, in the order of placing."""
+    return ", ".join(f"{i + 1} on {j + 1}" for i, j in outcome.placed) or "nothing"
+
+
+def _free(case: Case, outcome: Outcome) -> list[tuple[Any, ...]]:
+    """Give what is left of each machine."""
+    return [
+        tuple(c - sum(case.demands[i][r] for i, at in outcome.placed if at == j) for r, c in enumerate(machine))
+        for j, machine in enumerate(case.machines)
+    ]
+
+
+def _past_a_less_used_one(case: Case, outcome: Outcome) -> str:
+    """Name the first task that goes past a less used machine, and f and the use of each machine before it."""
+    firsts = [Outcome.of(case, outcome.placed[:t]) for t in range(len(outcome.placed) + 1)]
+    before = next(a for a, b in zip(firsts, firsts[1:], strict=False) if least_used_first(case, b) < 0)
+    words = []
+    for j, (machine, free) in enumerate(zip(case.machines, _free(case, before), strict=True)):
+        tops = [max(Fraction(d, s) for d, s in zip(case.demands[i], case.pool, strict=True))
+                for i, at in before.placed if at == j]  # fmt: skip
+        shares, used = sum(tops, Fraction(0)), 1 - Fraction(sum(free), sum(machine))
+        words.append(f"machine {j + 1} has f = ({shares})^({used}) = {float(shares) ** float(used):.3f}")
+    task = len(before.placed)
+    return (f"Before task {task + 1}, which goes to machine {outcome.placed[task][1] + 1}, {', '.join(words)}; "
+            "the exponent is the part in use")  # fmt: skip
+
+
+def _room(case: Case, outcome: Outcome) -> str:
+    """Name who has room on which machine, and the resource of which each has the largest share."""
+    left = _free(case, outcome)
+    room = [f"user {i + 1} on machine {j + 1}" for i, need in enumerate(case.demands) for j, free in enumerate(left)
+            if all(d <= f for d, f in zip(need, free, strict=True))]  # fmt: skip
+    shares = ([[Fraction(x, s) for x, s in zip(row, case.pool, strict=True)] for row in rows]
+              for rows in (case.demands, case.machines))  # fmt: skip
+    users, machines = (in_words([row.index(max(row)) + 1 for row in rows]) for rows in shares)
+    return (f"Left is {in_words(left)}: room for {', '.join(room)}. The resource of the largest share is {users} for "
+            f"the users, {machines} for the machines")  # fmt: skip
+
+
+def _better(case: Case, outcome: Outcome) -> str:
+    """Give a placement in which one user has a task more and all others keep theirs, found by trying all."""
+    for i in range(len(case.demands)):
+        users = [h for h, has in enumerate(outcome.tasks) for _ in range(has + (h == i))]
+        for places in product(range(len(case.machines)), repeat=len(users)):
+            other = Outcome.of(case, list(zip(users, places, strict=True)))
+            if min(map(min, _free(case, other))) >= 0:
+                return f"Better is {_course(other)}"
+    return "Nothing is better"
+
+
+def _envied(case: Case, outcome: Outcome) -> str:
+    """Say what each could run on what another holds, less one task of the other."""
+    pairs = [(i, h) for i in range(len(case.demands)) for h in range(len(case.demands)) if i != h and outcome.tasks[h]]
+    held = {h: [(outcome.tasks[h] - 1) * d for d in case.demands[h]] for _, h in pairs}
+    runs = {(i, h): min(Fraction(x, d) for x, d in zip(held[h], case.demands[i], strict=True) if d) for i, h in pairs}
+    i, h = min(pairs, key=lambda pair: outcome.tasks[pair[0]] - runs[pair])
+    return (f"Left is {in_words(_free(case, outcome))}. On {in_words(tuple(held[h]))}, what user {h + 1} holds less "
+            f"one task, user {i + 1} could run {runs[i, h]}; it has {outcome.tasks[i]}")  # fmt: skip
+
+
+def _alone(case: Case, outcome: Outcome) -> str:
+    return f"Each on its part of every machine, they would run {in_words(_own_parts(case, True).tasks)}"
 
 
 def _about_outcomes(
@@ -492,9 +555,17 @@ def _about_outcomes(
     kind: Kind = "statement",
     proof: str | None = None,
     witness: Case | None = None,
+    says: Callable[[Case, Outcome], str] = _room,
     share: int = 4,
 ) -> None:
-    """Register a statement about what a rule has placed at the end; one with a witness is refuted by it."""
+    """Register a statement about what a rule has placed at the end; one with a witness is refuted by it.
+
+    ``says`` words what is wrong in it.
+    """
+
+    def told(case: Case, outcome: Outcome, margin: Any) -> str:
+        placed = f"tasks {in_words(outcome.tasks)}, placed (user on machine) {_course(outcome)}"
+        return f"{case}: {placed}. {says(case, outcome)}."
 
     @claim(
         id=f"gdrf.{name}",
@@ -507,7 +578,7 @@ def _about_outcomes(
         mutant=_rule(mutant),
     )
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
-        if against := witnessed(judged, witness, check, _told):
+        if against := witnessed(judged, witness, check, told):
             return against
         margin, where, done = search_case(
             lambda c: check(c, judged.run(c, False)),
@@ -536,6 +607,7 @@ _about_outcomes(
     "gdrf",
     "least used machine",
     witness=Case(((1, 1),), ((2, 2), (6, 6))),
+    says=_past_a_less_used_one,
 )
 _about_outcomes(
     "maximal.nearest",
@@ -566,6 +638,7 @@ _about_outcomes(
     "largest packing",
     variant="tasks may move",
     witness=Case(((2,), (3,)), ((4,), (3,))),
+    says=_better,
     share=40,
 )
 _about_outcomes(
@@ -577,6 +650,7 @@ _about_outcomes(
     "nothing placed",
     kind="extension",
     witness=Case(((1, 1), (2, 2)), ((5, 5),)),
+    says=_envied,
 )
 _about_outcomes(
     "together.nearest",
@@ -607,6 +681,7 @@ _about_outcomes(
     "each on its part",
     kind="extension",
     witness=Case(((1, 1), (2, 3)), ((4, 4),)),
+    says=_alone,
     share=40,
 )
 
@@ -624,12 +699,15 @@ def _about_lies(name: str, variant: str, rule: str, case: Case, said: tuple[int,
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
         gain = gain_of_lie(judged.run, case, 0, said, True)
         if gain > 0:
-            honest = judged.run(case, True).tasks[0]
+            honest, lied = (judged.run(one, True) for one in (case, case.with_demand(0, said)))
+            runs = honest.tasks[0] + gain
             return Evidence.of(
                 Part(
                     False,
                     "witness",
-                    f"{case}. The first user says {in_words(said)}: {honest + gain} true tasks instead of {honest}.",
+                    f"{case}: placed (user on machine) {_course(honest)}. The first user says {in_words(said)}: placed "
+                    f"{_course(lied)}, each of its own holding {Fraction(runs, lied.tasks[0])} of its true tasks: "
+                    f"{runs} instead of {honest.tasks[0]}.",
                     1,
                 )
             )
@@ -949,7 +1027,8 @@ def _fluid_sharing(effort: Effort, judged: Mechanism) -> Evidence:
         Part(
             runs > float(alone) - 1e-6,
             "witness",
-            f"Users {in_words(demands)} on machines {in_words(machines)}: the first runs {runs:.4f}, and alone on half "
+            f"Users {in_words(demands)} on machines {in_words(machines)}: the first runs "
+            f"{Fraction(runs).limit_denominator(1000)}, and alone on half "
             f"of each machine {alone}; at the level that prices allow at most it runs {at_most}.",
             1,
         )

@@ -93,8 +93,8 @@ def _searched(check: Check, effort: Effort, judged: Mechanism, *, periods: tuple
 
 
 def _told(w: Workload, outcome: Outcome, what: str | Callable[[Workload, Outcome], str], margin: Any) -> str:
-    what = what if isinstance(what, str) else what(w, outcome)
-    return f"{w}. Tasks run {in_words(outcome.tasks.tolist())}, G {in_words(outcome.shares.tolist())}; {what} {margin}."
+    what = f"{what} {margin}" if isinstance(what, str) else what(w, outcome)
+    return f"{w}. Tasks run {in_words(outcome.tasks.tolist())}, G {in_words(outcome.shares.tolist())}; {what}."
 
 
 def _about_runs(
@@ -161,15 +161,19 @@ def _about_lies(
         if witness is not None:
             w, (user, demands, tasks) = witness
             lie = Workload.of([[row] for row in demands], [[x] for x in tasks], [[1] * len(demands[0])], ["1"])
-            honest = judged.run(w, True).tasks[:, user].sum()
+            run = judged.run(w, True).tasks
+            honest = run[:, user].sum()
             gain = gain_of_lie(judged.run, w, user, lie.demands[:, 0], lie.tasks[:, 0], honest)
             if gain > 0:
+                said = replace(w, demands=w.demands.copy(), tasks=w.tasks.copy())
+                said.demands[:, user], said.tasks[:, user] = lie.demands[:, 0], lie.tasks[:, 0]
                 return Evidence.of(
                     Part(
                         False,
                         "witness",
-                        f"{w}. User {user + 1} claims demands {in_words(demands)} and tasks "
-                        f"{in_words(tasks)}: {honest + gain} true tasks instead of {honest}.",
+                        f"{w}. User {user + 1} claims demands {in_words(demands)} and tasks {in_words(tasks)}: with "
+                        f"what it then holds it runs {honest + gain} true tasks instead of {honest}. Tasks by period: "
+                        f"{in_words(run.tolist())}, and as claimed {in_words(judged.run(said, True).tasks.tolist())}.",
                         1,
                     )
                 )
@@ -819,7 +823,7 @@ def _shapes(effort: Effort, judged: Mechanism) -> Evidence:
     text = (
         f"Machines {in_words([tuple(m) for m in machines])}, the first brought by A, the second by B, tasks of "
         f"{task} for both: {most} tasks fit in all, beta_A >= 1 asks for {need_a} for A, so B runs at most {b}; "
-        f"weights {in_words(weight)}. The linear programs give {in_words([round(float(x), 6) for x in run.tasks[0]])}."
+        f"weights {in_words(weight)}. The linear programs give {in_words(_fractions(run.tasks[0]).tolist())}."
     )
     return Evidence.of(Part(not envy if agree else None, "witness" if envy else "numbers", text, 1))
 
@@ -1321,7 +1325,8 @@ def _beta_and_tasks(w: Workload, outcome: Outcome) -> str:
     used, alone = (np.sum(amounts[:, 0], axis=0) for amounts in (outcome.amounts, outcome.alone))
     beta = min(u / a for u, a in zip(used, alone, strict=True))
     tasks = [row[0] / d[0] for row, d in zip(outcome.alone[:, 0], w.demands[:, 0], strict=True)]
-    return f"in the end beta of the first user is {beta}, and alone it runs {in_words(tasks)}; -1 where they disagree:"
+    runs = outcome.tasks[:, 0].sum()
+    return f"in the end beta of user 1 is {beta}; it has run {runs} tasks, alone {in_words(tasks)}, so {sum(tasks)}"
 
 
 _about_runs(

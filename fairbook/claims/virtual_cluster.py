@@ -62,6 +62,11 @@ def _has(outcome: Outcome) -> str:
     return "(" + ", ".join(map(str, outcome.vms)) + ")"
 
 
+def _handed_out(outcome: Outcome) -> str:
+    """Write the VMs of each user and its cluster, counted from 1; "-" where it has none of its own."""
+    return f"VMs {_has(outcome)} on clusters ({', '.join(str(j + 1) if j >= 0 else '-' for j in outcome.cluster)})"
+
+
 def _searched(
     margin: Callable[[Case], Number | None], effort: Effort, key: int, *, fewer: int = 4, **drawn: Any
 ) -> Part:
@@ -497,7 +502,8 @@ for _name, _asked, _reading in (
         _asked,
         lambda case, outcome: outcome.all_served,
         lambda case, outcome: (
-            f"{sum(j >= 0 for j in outcome.cluster)} of {len(case.max_vms)} are served, though all can be."
+            f"{_handed_out(outcome)} serve {sum(j >= 0 for j in outcome.cluster)} of {len(case.max_vms)}; "
+            f"{_handed_out(next(allocations(case)))} would serve all."
         ),
         _name,
         _rule("exact"),
@@ -505,8 +511,8 @@ for _name, _asked, _reading in (
     )
 
 
-def _most_in_use(case: Case) -> int:
-    return max(sum(outcome.vms) for outcome in allocations(case))
+def _best_use(case: Case) -> Outcome:
+    return max(allocations(case), key=lambda outcome: sum(outcome.vms))
 
 
 _HALF = _case((1, 1, 2), ("0", "0", "1/2"), (2, 2))
@@ -524,8 +530,8 @@ for _name, _where, _asked, _better in (
         _where,
         "The algorithm makes the best use of the VMs: no allocation that serves all hands out more.",
         _asked,
-        lambda case, outcome: outcome.all_served and sum(outcome.vms) == _most_in_use(case),
-        lambda case, outcome: f"{sum(outcome.vms)} VMs are handed out, {_most_in_use(case)} could be.",
+        lambda case, outcome: outcome.all_served and sum(outcome.vms) == sum(_best_use(case).vms),
+        lambda case, outcome: f"handed out are {_handed_out(outcome)}, and could be {_handed_out(_best_use(case))}.",
         _name,
         _rule(_better),
         variant=_name.replace("_", " "),
