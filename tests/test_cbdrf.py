@@ -549,7 +549,7 @@ def tampered_runs(grant: Any, held: Any) -> list[tuple[str, CreditRun]]:
     for name in ("tasks", "drf_tasks", "credit", "credit_factor", "released", "pool", "held_back", "final_credit",
                  "ratios"):
         array = getattr(run, name)
-        for index in list(np.ndindex(array.shape))[:: max(1, array.size // 16)]:
+        for index in list(np.ndindex(array.shape))[:: array.size // 16 | 1]:
             if name == "ratios" and run.tasks[index[:2]] == 0:
                 continue  # who is granted nothing holds nothing, whatever it says
             for change in (lambda x: x * 1.001 + 1e-6, lambda x: x * 0.999, lambda x: math.nan, lambda x: -x - 1,

@@ -51,6 +51,8 @@ def differences(old: dict[str, bytes], new: dict[str, bytes]) -> Iterator[str]:
         name, _, kind = path.rpartition(".")
         if path not in old or path not in new:
             yield f"{path}: {'added' if path in new else 'removed'}"
+        elif old[path] == new[path]:
+            continue
         elif kind == "json":
             before, after = (json.loads(one[path])["facts"] for one in (old, new))
             yield from (f"{name}, {key}: {_cut(before.get(key))} -> {_cut(after.get(key))}"
