@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -129,7 +130,7 @@ def test_what_is_taken_by_hand() -> None:
         n = case.demands.shape[1]
         return Outcome(np.full((1, n), 6.0 / n) / case.demands[:, :, 0])
 
-    entrant = study.replace(ENTRANTS["drf"], call=halves)
+    entrant = replace(ENTRANTS["drf"], call=halves)
     case = case_of_two()
     assert study._taken(case, entrant, halves(case)) == pytest.approx(0.5)
 
@@ -224,7 +225,7 @@ def breach(entrant: Entrant, name: str) -> Entrant:
             part[:, 0] = 0
         return Outcome(tasks * part, None if placed is None else placed * part[:, None])
 
-    return study.replace(entrant, call=call)
+    return replace(entrant, call=call)
 
 
 @pytest.mark.parametrize(("mechanism", "name"), study.PROOFS)
