@@ -731,7 +731,8 @@ class Allocation:
         resource that is used up, that it needs, and that no user needing it has at a higher level. For the other
         rules the certificate says that nobody can be given more as things stand, not that the levels are fair.
         What a light user has too much or too little is no more than rounding beside what others hold of a resource.
-        So tasks said to be max-min fair are also worked out anew in decimals, for up to 1000 users, and compared.
+        So tasks said to be max-min fair are also worked out anew in decimals, for up to 1000 users, and compared. That
+        is the code which ``drf`` itself turns to where doubles lose too much; there the oracles are the judges.
 
         Notes
         -----
