@@ -85,7 +85,8 @@ class Cell:
     @cached_property
     def totals(self) -> FloatArray:
         """Capacity of all machines together, shape (m,): S_r of equation (1) of the GDRF paper."""
-        return self.machine_counts @ self.machines
+        # not a product of matrices: its last digits depend on the processor, and may decide ties
+        return (self.machine_counts[:, None] * self.machines).sum(axis=0)
 
     @cached_property
     def machine_class(self) -> IntArray:

@@ -1369,7 +1369,9 @@ def tv_drf(demands: Any, tasks: Any, machines: Any, contributions: Any,
     pool, resources, names = _as_machines(machines, m, resources)
     K, total = len(pool), pool.sum(axis=0)
     parts, names = _as_contributions(contributions, n, K, users, names)
-    brought = parts @ pool
+    brought = np.zeros((n, m))
+    for part, machine in zip(parts.T, pool, strict=True):  # the digits of a matrix product depend on the processor
+        brought += part[:, None] * machine
     if weights is None:
         weight = (brought / total).mean(axis=1)
         for i in np.flatnonzero(~(weight > 0))[:1].tolist():
