@@ -171,6 +171,15 @@ def test_violations_of_a_fluid_placement_are_found() -> None:
 # ------------------------------------------------------------------------------------------------ cells
 
 
+def test_totals_are_added_up_in_order() -> None:
+    # a matrix product rounds as the processor does, and the totals may decide which of two machines is taken
+    rng = np.random.default_rng(3)
+    machines, counts, total = rng.random((97, 3)) + 0.1, rng.integers(1, 99, 97), np.zeros(3)
+    for machine, count in zip(machines, counts, strict=True):
+        total += count * machine
+    assert as_cell([[1, 1, 1]], machines, counts).totals.tolist() == total.tolist()
+
+
 def test_cells() -> None:
     cell = as_cell([[1, 2], [2, 1]], [[4, 4], [2, 8]], [3, 1], [1.5, np.inf])
     assert cell.totals.tolist() == [14, 20]
