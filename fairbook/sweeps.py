@@ -617,6 +617,8 @@ def _is_usable(path: Path) -> bool:
                     return False
             elif here.get(name, there) != there:  # of a file of somebody's own nothing is known
                 return False
+    except InvalidInput:  # a module that is gone
+        return False
     except (*_DAMAGE, StaleResult):
         pass
     return True

@@ -26,7 +26,8 @@ class Cell:
         self.kind = np.repeat(np.arange(len(kinds)), np.ones(len(kinds), int) if counts is None else counts)
         self.capacity = kinds[self.kind]
         self.N = len(self.capacity)
-        self.totals = (np.ones(len(kinds)) if counts is None else np.asarray(counts, float)) @ kinds
+        each = np.ones(len(kinds)) if counts is None else np.asarray(counts, float)
+        self.totals = (each[:, None] * kinds).sum(axis=0)
         self.bounds = [math.inf] * self.n if max_tasks is None else [math.floor(b) if b < math.inf else b
                                                                      for b in max_tasks]
         self.shares = np.array([[d / s if s else 0.0 for d, s in zip(row, self.totals)] for row in self.demands])
