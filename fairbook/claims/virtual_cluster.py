@@ -974,7 +974,7 @@ def _cost_max_min(effort: Effort, judged: Mechanism) -> Evidence:
         Part(
             earned == most,
             "witness",
-            _of(case) + f": {_has(chosen)} on clusters {chosen.cluster}, least fraction "
+            _of(case) + f": {_handed_out(chosen)}, least fraction "
             f"{chosen.level(case)}, earns {earned} at tariffs 2 and 1; {most} can be earned.",
             1,
         )
@@ -1083,8 +1083,8 @@ def _rule_a_most(effort: Effort, judged: Mechanism) -> Evidence:
         Part(
             earned(chosen) == most,
             "witness",
-            _of(case) + f": users {', '.join(map(str, chosen))} served earn {earned(chosen)} at tariffs 2 and 1; "
-            f"{most} can be earned.",
+            _of(case) + f": users {', '.join(str(i + 1) for i in chosen)} served earn {earned(chosen)} at tariffs "
+            f"2 and 1; {most} can be earned.",
             len(_served_sets(case)),
         )
     )
@@ -1185,7 +1185,7 @@ def _rule_c(effort: Effort, judged: Mechanism) -> Evidence:
         Part(
             spare > 0,
             "witness",
-            _of(case) + f", both with all they want: the rule names user {i}, who can spare {spare}.",
+            _of(case) + f", both with all they want: the rule names user {i + 1}, who can spare {spare}.",
             1,
         )
     )
