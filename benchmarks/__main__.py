@@ -35,13 +35,13 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import block_array, csr_array, diags_array, eye_array, hstack, kron
 
 import fairbook as fb
+from book.compare.properties import ENTRANTS
+from book.compare.studies import instance
+from book.dmfa_srq.oracle import lp_levels
+from book.gdrf.studies import MACHINES
+from book.tv_drf.oracle import lexicographic_run
 from fairbook.mechanisms.dmfa_srq import algorithm_1
 from fairbook.mechanisms.virtual_cluster import METHODS
-from fairbook.oracles.dmfa_srq import lp_levels
-from fairbook.oracles.tv_drf import lexicographic_run
-from fairbook.properties.compare import ENTRANTS
-from fairbook.studies.compare import instance
-from fairbook.studies.gdrf import MACHINES
 from fairbook.sweeps import checkpoint, sweep
 from fairbook.traces.alibaba2017 import deal_jobs
 from fairbook.traces.google2011 import load_digest

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fairbook.errors import FairbookError, InvalidInput, MissingDependency, StaleResult, TraceError
 
 if TYPE_CHECKING:
-    from fairbook import claims, figures, metrics, oracles, properties, results, smt, studies, sweeps, tables, traces
+    from fairbook import claims, metrics, properties, results, sweeps, traces
     from fairbook.clusters import VirtualClusters
     from fairbook.mechanisms.cbdrf import CbDrf, CreditRule, CreditRun, NodeView, cbdrf, grant_tasks
     from fairbook.mechanisms.dmfa_srq import DmfaSrq, dmfa_srq, static_optimum
@@ -36,13 +36,12 @@ __all__ = [
     "Allocation", "CbDrf", "CreditRule", "CreditRun", "DmfaSrq", "DynamicAllocation", "FairbookError",
     "FluidPlacement", "InvalidInput", "Karma", "MissingDependency", "NodeView", "Placement", "Pool", "StaleResult",
     "TraceError", "TvDrfRun", "Users", "VirtualClusterPool", "VirtualClusters", "__version__", "cbdrf", "claims",
-    "dmfa_srq", "drf", "drf_by_task", "drfh", "dynamic_drf", "figures", "gdrf", "grant_tasks", "karma",
-    "karma_phase", "karma_slices", "mdrf", "metrics", "oracles", "per_server_drf", "properties", "results",
-    "scarcity_rounds", "smt", "static_optimum", "studies", "sweeps", "tables", "traces", "tv_drf", "virtual_cluster",
+    "dmfa_srq", "drf", "drf_by_task", "drfh", "dynamic_drf", "gdrf", "grant_tasks", "karma",
+    "karma_phase", "karma_slices", "mdrf", "metrics", "per_server_drf", "properties", "results",
+    "scarcity_rounds", "static_optimum", "sweeps", "traces", "tv_drf", "virtual_cluster",
 ]
 
-_ROOMS = ("claims", "figures", "metrics", "oracles", "properties", "results", "smt", "studies", "sweeps", "tables",
-          "traces")
+_ROOMS = ("claims", "metrics", "properties", "results", "sweeps", "traces")
 
 
 _HOMES = {

@@ -52,7 +52,19 @@ class TraceError(FairbookError):
 
 
 class StaleResult(FairbookError):
-    """A stored result was computed by other sources, data or versions than the present ones."""
+    """A stored result was computed by other sources, data or versions than the present ones.
+
+    Parameters
+    ----------
+    text : str
+        What is stale and how to make it anew.
+    missing : bool
+        Whether it is not there at all.
+    """
+
+    def __init__(self, text: str, *, missing: bool = False) -> None:
+        self.missing = missing
+        super().__init__(text)
 
 
 class MissingDependency(FairbookError, ImportError):

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import importlib
 import io
 import json
-import pkgutil
 import platform
 import time
 import tokenize
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
-from functools import cache, partial
+from collections.abc import Iterable
+from functools import cache
 from importlib.metadata import version
 from operator import itemgetter
 from pathlib import Path
@@ -27,28 +25,17 @@ from typing import Any
 
 import pandas as pd
 
+from fairbook._checkout import is_checkout, module_file
 from fairbook._files import write_whole
-from fairbook.errors import InvalidInput, MissingDependency, StaleResult
+from fairbook.errors import InvalidInput, StaleResult
 from fairbook.traces._paths import data_path
 
-__all__ = ["edited_sources", "is_fresh", "load", "load_facts", "refresh", "save", "source_hash", "stored_results"]
+__all__ = ["edited_sources", "is_fresh", "load", "load_facts", "save", "source_hash"]
 
-_PACKAGE = Path(__file__).resolve().parent
 _DIGITS = "%.10g"  # more would tie the stored bytes to one processor
 _STARTED = time.time()
 _KINDS = {"f": "float64", "i": "int64", "u": "int64", "b": "bool"}
 _RECORDED = {"columns", "data", "facts", "module", "name", "sha256", "sources"}
-
-
-def _module_file(module: str) -> Path | None:
-    root, *parts = module.split(".")
-    if root != "fairbook":
-        return None
-    base = _PACKAGE.joinpath(*parts)
-    for candidate in (base.with_suffix(".py"), base / "__init__.py"):
-        if parts and candidate.is_file():
-            return candidate
-    return None
 
 
 @cache
@@ -106,11 +93,11 @@ def _bare(text: str) -> str:
 
 
 def _imports(module: str) -> set[str]:
-    """Modules of fairbook that a module takes something from.
+    """Modules of fairbook, or of the book, that a module takes something from.
 
     ``from package import module`` depends on the module, not on all that the package's ``__init__`` gathers.
     """
-    path = _module_file(module)
+    path = module_file(module)
     assert path is not None
     package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
     found: set[str] = set()
@@ -122,32 +109,32 @@ def _imports(module: str) -> set[str]:
             source = ".".join([*above, *([node.module] if node.module else [])])
             for alias in node.names:
                 inner = f"{source}.{alias.name}"
-                found.add(inner if _module_file(inner) else source)
-    return {name for name in found if _module_file(name)}
+                found.add(inner if module_file(inner) else source)
+    return {name for name in found if module_file(name)}
 
 
 def _closure(modules: Iterable[str]) -> list[str]:
     waiting, seen = list(modules), set()
     while waiting:
         name = waiting.pop()
-        path = _module_file(name)
+        path = module_file(name)
         if name in seen or path is None:
             continue
         seen.add(name)
         waiting.extend(_imports(name))
     # these dispatch, store, compare, render and complain; they do not compute
-    apart = {"fairbook.results", "fairbook.errors", "fairbook.sweeps", "fairbook.tables", "fairbook._files"}
+    apart = {f"fairbook.{name}" for name in ("_checkout", "_files", "claims.stored", "errors", "results", "sweeps")}
     return sorted(seen - apart)
 
 
 @cache
 def source_hash(module: str, data: tuple[str, ...] = ()) -> str:
-    """Hash of a module, of every fairbook module it imports, and of data files, as 16 hex digits.
+    """Hash of a module, of every module of fairbook and its book that it imports, and of data files: 16 hex digits.
 
     Parameters
     ----------
     module : str
-        Full name, for example ``"fairbook.studies.dmfa_srq"``.
+        Full name, for example ``"book.dmfa_srq.studies"``.
     data : tuple of str
         Names below ``data/``.
 
@@ -156,11 +143,11 @@ def source_hash(module: str, data: tuple[str, ...] = ()) -> str:
     InvalidInput
         Where there is no such module: a hash of nothing would never be stale.
     """
-    if _module_file(module) is None:
-        raise InvalidInput("module", "must be a module of fairbook", module)
+    if module_file(module) is None:
+        raise InvalidInput("module", "must be a module of fairbook or of its book", module)
     digest = hashlib.sha256()
     for name in _closure([module]):
-        path = _module_file(name)
+        path = module_file(name)
         assert path is not None
         digest.update(f"{name}\0{_bare_source(path)}\0".encode())
     for name in sorted(data):
@@ -170,7 +157,7 @@ def source_hash(module: str, data: tuple[str, ...] = ()) -> str:
 
 def edited_sources(module: str) -> list[str]:
     """List what of a module, and of all that it imports from fairbook, was edited after this process started."""
-    return [one for one in _closure([module]) if (path := _module_file(one)) and path.stat().st_mtime > _STARTED]
+    return [one for one in _closure([module]) if (path := module_file(one)) and path.stat().st_mtime > _STARTED]
 
 
 def _files(name: str) -> tuple[Path, Path]:
@@ -238,7 +225,7 @@ def load_facts(name: str, *, check: bool = True) -> dict[str, Any]:
     """
     table, record = _files(name)
     if not table.is_file() or not record.is_file():
-        raise StaleResult(f"{name} is not stored; `fairbook results --full` computes it")
+        raise StaleResult(f"{name} is not stored; `make results` computes it", missing=True)
     try:
         meta: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
         fits = (
@@ -251,13 +238,14 @@ def load_facts(name: str, *, check: bool = True) -> dict[str, Any]:
     except (ValueError, AttributeError, TypeError, RecursionError):
         fits = False
     if not fits:
-        raise StaleResult(f"{record.name} is not the record of {name}; `fairbook results --full` writes it again")
+        raise StaleResult(f"{record.name} is not the record of {name}; `make results` writes it again")
     if check:
         if hashlib.sha256(table.read_bytes()).hexdigest() != meta["sha256"]:
             raise StaleResult(f"{table.name} is not the table that {record.name} describes")
-        gone = _module_file(meta["module"]) is None
-        if gone or source_hash(meta["module"], tuple(meta["data"])) != meta["sources"]:
-            raise StaleResult(f"{name} was computed by other sources or data; `fairbook results --full` refreshes it")
+        # an installed package has what was shipped, and not the sources that made it
+        known = module_file(meta["module"]) is not None
+        if is_checkout() and not (known and source_hash(meta["module"], tuple(meta["data"])) == meta["sources"]):
+            raise StaleResult(f"{name} was computed by other sources or data; `make results` refreshes it")
     return meta
 
 
@@ -288,75 +276,3 @@ def is_fresh(name: str) -> bool:
     except StaleResult:
         return False
     return True
-
-
-def refresh(
-    stored: dict[str, Callable[[], None]],
-    *,
-    force: bool = False,
-    over: Callable[[list[str]], Iterable[str]] = iter,
-    computed: Callable[[str], None] | None = None,
-) -> list[str]:
-    """Compute every stored result that is missing or stale, one after the other; what is fresh is left alone.
-
-    An interrupted call keeps the results it had finished. What needs a package that is missing is left out, and said
-    at the end.
-
-    Parameters
-    ----------
-    stored : dict
-        Names, each with the call that computes the result, as :func:`stored_results` gives them.
-    force : bool
-        Whether to compute also what is fresh.
-    over : callable
-        Takes the names that are to be computed and yields them one by one: a place for a bar.
-    computed : callable, optional
-        Told the name of each result once it is stored.
-
-    Returns
-    -------
-    list of str
-        What was computed.
-
-    Raises
-    ------
-    MissingDependency
-        After everything else has been computed.
-    """
-    done, missing = [], []
-    for name in over([name for name in stored if force or not is_fresh(name)]):
-        try:
-            stored[name]()
-        except MissingDependency as error:
-            missing.append(f"{name}: {error}")
-            continue
-        done.append(name)
-        if computed is not None:
-            computed(name)
-    if missing:
-        raise MissingDependency("; ".join(missing))
-    return done
-
-
-def stored_results(*, progress: bool = True) -> dict[str, Callable[[], None]]:
-    """List everything that is stored, each with the call that computes it: the tables of every study, then the ledgers.
-
-    Parameters
-    ----------
-    progress : bool
-        Whether the calls draw bars on stderr.
-
-    Examples
-    --------
-    >>> list(stored_results())[-1].endswith("/ledger")
-    True
-    """
-    # By name: an import statement here would make every stored result depend on every study and claim.
-    studies, claims = (importlib.import_module(f"fairbook.{room}") for room in ("studies", "claims"))
-    found: dict[str, Callable[[], None]] = {}
-    for key in sorted(module.name for module in pkgutil.iter_modules(studies.__path__)):
-        tables = getattr(importlib.import_module(f"fairbook.studies.{key}"), "STORED", {})
-        found.update({name: partial(compute, progress=progress) for name, compute in tables.items()})
-    for paper in dict.fromkeys(one.paper for one in claims.claims().values()):
-        found[f"{paper}/ledger"] = partial(claims.store_ledger, paper, progress=progress)
-    return found

@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 
 import fairbook as fb
-from fairbook import metrics, results, tables
+from book.common import tables
+from fairbook import metrics, results
 
 D = [[1.0, 4.0], [3.0, 1.0], [2.0, 2.0]]
 SHARES = [[0.1, 0.4], [0.3, 0.1], [0.2, 0.2]]

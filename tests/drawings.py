@@ -22,7 +22,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from fairbook.figures import style
+from book.common import style
 
 ROOT = Path(__file__).resolve().parents[1]
 #: What a caller may have set, and no drawing may show.

@@ -17,7 +17,14 @@ import numpy as np
 from tqdm import tqdm
 
 import fairbook as fb
-from fairbook.oracles import cbdrf, dmfa_srq, drf, drfh, gdrf, karma, tv_drf, virtual_cluster
+from book.cbdrf import oracle as cbdrf
+from book.cbdrf import oracle_karma as karma
+from book.common import oracle_drf as drf
+from book.dmfa_srq import oracle as dmfa_srq
+from book.gdrf import oracle as gdrf
+from book.gdrf import oracle_drfh as drfh
+from book.tv_drf import oracle as tv_drf
+from book.virtual_cluster import oracle as virtual_cluster
 from tests.vm_cases import QUARTERS, TENTHS, random_asked
 
 Case = dict[str, Any]

@@ -59,8 +59,8 @@ def test_names_lead_to_where_a_thing_is_described() -> None:
     assert entries["fairbook.mechanisms.drf.drf"].name == "fairbook.drf"
     assert entries["fairbook.traces.alibaba2017.DealtJobs"].name == "fairbook.traces.jobs.DealtJobs"
     # equal numbers of different studies are different constants; one that a package hands on is one
-    assert entries["fairbook.studies.gdrf.SEED"] is not entries["fairbook.studies.dmfa_srq.SEED"]
-    assert entries["fairbook.properties.dmfa_srq.MUTANTS"].name == "fairbook.properties.MUTANTS"
+    assert entries["book.gdrf.studies.SEED"] is not entries["book.dmfa_srq.studies.SEED"]
+    assert entries["book.dmfa_srq.properties.MUTANTS"].name == "fairbook.properties.MUTANTS"
 
 
 def test_formulas_are_typeset_and_code_is_left_alone() -> None:

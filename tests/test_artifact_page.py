@@ -119,7 +119,7 @@ def test_every_line_has_a_verdict_and_evidence_that_exists() -> None:
         ("`tests/test_oracles.py::", "`tests/test_oracle.py::", "no such check"),
         ("`LICENSE`", "`COPYING`", "no such file"),
         ("`make bench`", "`make benches`", "no such target"),
-        ("PAGE=chapters/gdrf", "PAGE=chapters/gdfr", "no such page"),
+        ("PAGE=gdrf/chapter", "PAGE=chapters/gdfr", "no such page"),
         ("{doc}`foundations`", "{doc}`foundation`", "no such page"),
         ("--paper gdrf --mutants", "--paper gdfr --mutants", "no such"),
         ("`fairbook claims --mutants`", "`fairbook claims --mutant-ninja`", "no such command"),

@@ -15,7 +15,8 @@ import pandas as pd
 import pytest
 
 import fairbook as fb
-from fairbook import metrics, results, tables
+from book.common import tables
+from fairbook import metrics, results
 from tests import bad_inputs
 from tests.bad_inputs import ENTRIES, EXEMPT, NO_ENTRY, Entry, Row, exempt, rows
 

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import fairbook as fb
+from book.cbdrf.oracle import ExactRun, exact_grant, exact_run
 from fairbook.mechanisms.cbdrf import GRANTS, CreditRule, CreditRun
-from fairbook.oracles.cbdrf import ExactRun, exact_grant, exact_run
 from tests.strategies import FEW, REPEATABLE, instances, ratios
 
 HELD, PENALTIES, READINGS = ("returns", "stays"), ("step", "graded"), ("least", "mean", "dominant")

@@ -14,9 +14,9 @@ import pytest
 from docutils import nodes
 
 import fairbook as fb
+from book.dmfa_srq import checks as paper
 from fairbook import properties as checks
 from fairbook import results
-from fairbook.claims import dmfa_srq as paper
 from fairbook.claims import registry
 from fairbook.claims.registry import COLUMNS, QUICK, Claim, Effort, Evidence, Mechanism, Part, check_mutant, claim
 from fairbook.errors import InvalidInput, StaleResult

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 import fairbook as fb
 from fairbook import cli, results
 from fairbook.claims.registry import COLUMNS, Claim, Evidence, Mechanism, Part
-from fairbook.cli._allocate import RULES
+from fairbook.cli.allocate import RULES
 from tests.commands import Run, refused, runner, writer
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -750,8 +750,9 @@ def test_stored_ledger(run: Run, registered: dict[str, Claim]) -> None:
 
 
 def test_the_ledger_as_a_file(run: Run, registered: dict[str, Claim], tmp_path: Path) -> None:
-    from fairbook.claims import ledger
     from fairbook.claims.listing import document
+
+    from fairbook.claims import ledger
 
     keep_ledgers(registered)
     file = str(tmp_path / "ledger.json")
@@ -833,7 +834,7 @@ def test_figures_and_frames(run: Run, store: Path, tmp_path: Path) -> None:
 
 
 def test_a_fresh_stored_frame_is_used(run: Run, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    study = importlib.import_module("fairbook.studies.dmfa_srq")
+    study = importlib.import_module("book.dmfa_srq.studies")
     monkeypatch.setattr(study, "fig3", lambda runs=5, seed=1: pd.DataFrame({"computed": [runs]}))
     arguments = ("figures", "--paper", "dmfa_srq", "--only", "fig3", "--format", "csv", "--output", tmp_path)
     assert "is missing" in run(*arguments)[2]
@@ -851,7 +852,7 @@ def test_a_fresh_stored_frame_is_used(run: Run, store: Path, tmp_path: Path, mon
 def test_a_figure_may_be_rows_of_a_stored_table(
     run: Run, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    study = importlib.import_module("fairbook.studies.tv_drf")
+    study = importlib.import_module("book.tv_drf.studies")
     assert set(study.STORED_FIGURES) == {"fig3", "fig4", "fig5", "fig6", "fig7"}
     assert {table for table, _ in study.STORED_FIGURES.values()} <= set(study.STORED)
     figures = ("fig3", "fig4", "fig5", "fig6", "fig7")
@@ -975,7 +976,7 @@ def test_everything_that_is_stored_is_known() -> None:
             assert inspect.signature(compute.func).bind(*compute.args, **compute.keywords).kwargs["progress"] is wanted
     assert all(results._files(name) for name in names)
     # listing what is stored must not tie every result to every study and claim
-    assert "fairbook.claims" not in results._closure(["fairbook.studies.dmfa_srq"])
+    assert "fairbook.claims" not in results._closure(["book.dmfa_srq.studies"])
 
 
 # ----------------------------------------------------------------------------------------------------- traces

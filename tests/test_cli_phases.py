@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import fairbook as fb
 from fairbook import cli
-from fairbook.cli._phases import PHASE_RULES
+from fairbook.cli.phases import PHASE_RULES
 from tests.commands import Run, Write, refused, runner, writer
 
 LONG = """phase,user,cpu,memory,released

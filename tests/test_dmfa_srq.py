@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import fairbook as fb
+from book.dmfa_srq import oracle
 from fairbook.mechanisms.dmfa_srq import REPAIRS, algorithm_1, algorithm_1_printed, exact_levels
-from fairbook.oracles import dmfa_srq as oracle
 from tests.strategies import FEW, REPEATABLE, Instance, instances, random_arrivals
 
 FIGURE_1 = ([[1, 1 / 2], [1 / 2, 1], [1 / 2, 1]], [1 / 4, 1 / 4, 1 / 2])

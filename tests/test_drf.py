@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import fairbook as fb
-from fairbook.oracles.drf import exact_tasks, leximin_tasks
+from book.common.oracle_drf import exact_tasks, leximin_tasks
 from tests.strategies import FEW, REPEATABLE, Instance, instances, random_arrivals
 
 TINY = 1e-12  # relative, for what is computed in a few dozen float operations

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult
 
 import fairbook as fb
-from fairbook.oracles.drfh import fluid_share
+from book.gdrf.oracle_drfh import fluid_share
 from tests import scan_gdrf
 from tests.cells import cells, random_cell, same
 from tests.strategies import REPEATABLE

@@ -12,7 +12,8 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from fairbook.claims import claims, errata, listing
+from book.common import errata
+from fairbook.claims import claims, listing
 from tests.conftest import ROOT, Book
 from tests.test_claims import stored_rows
 

@@ -15,11 +15,12 @@ from matplotlib.colors import to_hex
 from matplotlib.text import Text
 
 import fairbook as fb
-from fairbook.figures import dmfa_srq as draw
-from fairbook.figures import foundations, style
-from fairbook.studies import dmfa_srq as study
-from fairbook.studies import foundations as groundwork
-from fairbook.studies.runs import stream
+from book.common import style
+from book.common.runs import stream
+from book.dmfa_srq import figures as draw
+from book.dmfa_srq import studies as study
+from book.foundations import figures as foundations
+from book.foundations import studies as groundwork
 from tests.drawings import Drawings, box, contrast, overlap
 
 

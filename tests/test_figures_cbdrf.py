@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from fairbook.figures import cbdrf as draw
-from fairbook.figures import style
-from fairbook.studies import cbdrf as study
+from book.cbdrf import figures as draw
+from book.cbdrf import studies as study
+from book.common import style
 from tests.drawings import Drawings, box, legends, notes, overlap
 
 COUNTS = (0, 1, 5, 9)

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from book.common import style
+from book.compare import figures as draw
+from book.compare import studies as study
+from book.compare.properties import ENTRANTS
 from fairbook.errors import InvalidInput
-from fairbook.figures import compare as draw
-from fairbook.figures import style
-from fairbook.properties.compare import ENTRANTS
-from fairbook.studies import compare as study
 from tests.drawings import Drawings, notes
 
 MEASURES = {"moment": study.MOMENT, "day": study.DAY, "lying": ("paying", "gain")}

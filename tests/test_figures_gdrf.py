@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from matplotlib.image import AxesImage
 
+from book.common import style
+from book.gdrf import figures as draw
+from book.gdrf import studies as study
 from fairbook.errors import InvalidInput
-from fairbook.figures import gdrf as draw
-from fairbook.figures import style
-from fairbook.studies import gdrf as study
 from tests.drawings import Drawings, legends, notes
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from book.common import style
+from book.tv_drf import figures as draw
+from book.tv_drf import studies as study
 from fairbook.errors import InvalidInput
-from fairbook.figures import style
-from fairbook.figures import tv_drf as draw
-from fairbook.studies import tv_drf as study
 from tests.drawings import Drawings, legends, notes
 
 

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
+from book.common import style
+from book.virtual_cluster import figures as draw
+from book.virtual_cluster import studies as study
 from fairbook.errors import InvalidInput
-from fairbook.figures import style
-from fairbook.figures import virtual_cluster as draw
-from fairbook.studies import virtual_cluster as study
 from tests.drawings import Drawings, legends, notes
 
 

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 import fairbook as fb
+from book.dmfa_srq.properties import MUTANTS
 from fairbook import metrics
-from fairbook.properties import MUTANTS, Trajectory
+from fairbook.properties import Trajectory
 
 RNG = np.random.default_rng(20160701)
 

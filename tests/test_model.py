@@ -18,10 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fairbook as fb
+from book.common import oracle_drf as drf_oracle
+from book.dmfa_srq import oracle as srq_oracle
 from fairbook import model
 from fairbook.mechanisms import dmfa_srq as engine
-from fairbook.oracles import dmfa_srq as srq_oracle
-from fairbook.oracles import drf as drf_oracle
 from tests.strategies import REPEATABLE
 
 DEMANDS = [[1.0, 2.0], [2.0, 1.0]]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import fairbook as fb
-from fairbook.oracles.dmfa_srq import exact_departures
+from book.dmfa_srq.oracle import exact_departures
 from tests.strategies import FEW, REPEATABLE, Instance, instances, random_arrivals
 
 

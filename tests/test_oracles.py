@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fairbook as fb
-from fairbook.oracles import dmfa_srq as srq
-from fairbook.oracles import drf
+from book.common import oracle_drf as drf
+from book.dmfa_srq import oracle as srq
 from tests.strategies import FEW, REPEATABLE, Instance, instances, random_arrivals
 
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import fairbook as fb
-from fairbook.oracles import drfh, gdrf
-from fairbook.oracles.drf import exact_tasks
-from fairbook.oracles.drfh import fluid_share, whole_share
-from fairbook.oracles.gdrf import (
+from book.common.oracle_drf import exact_tasks
+from book.gdrf import oracle as gdrf
+from book.gdrf import oracle_drfh as drfh
+from book.gdrf.oracle import (
     exact_drfh,
     exact_gdrf,
     exact_mdrf,
@@ -27,6 +27,7 @@ from fairbook.oracles.gdrf import (
     same_mix,
     sign_of_product,
 )
+from book.gdrf.oracle_drfh import fluid_share, whole_share
 from tests.strategies import FEW, REPEATABLE, ratios
 
 F = Fraction

@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult
 
-from fairbook.errors import FairbookError, InvalidInput
-from fairbook.oracles import virtual_cluster as oracle
-from fairbook.oracles.virtual_cluster import (
+from book.virtual_cluster import oracle
+from book.virtual_cluster.oracle import (
     as_case,
     exact_optimum,
     greedy,
@@ -28,6 +27,7 @@ from fairbook.oracles.virtual_cluster import (
     rounds,
     share,
 )
+from fairbook.errors import FairbookError, InvalidInput
 from tests.strategies import FEW, REPEATABLE
 from tests.vm_cases import QUARTERS, Asked, asked, random_asked
 

@@ -38,7 +38,7 @@ for module in pkgutil.walk_packages(fairbook.__path__, "fairbook."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
 try:
-    fairbook.smt.require_z3()
+    book.common.smt.require_z3()
 except fairbook.MissingDependency as error:
     said["without the solver"] = str(error)
 readme = Path(sys.argv[1]).read_text(encoding="utf-8")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from book.virtual_cluster.oracle import packs
 from fairbook.mechanisms import _packing
 from fairbook.mechanisms._packing import LISTS, Packing, list_pack, pack
-from fairbook.oracles.virtual_cluster import packs
 from tests.strategies import REPEATABLE
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairbook as fb
+from book.dmfa_srq.properties import reference
 from fairbook import properties as p
-from fairbook.properties.dmfa_srq import reference
 
 F = Fraction
 STATIC = [p.sharing_incentive, p.envy_freeness, p.pareto_optimality, p.feasibility]

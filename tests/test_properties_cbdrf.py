@@ -11,13 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairbook.claims import claims
-from fairbook.claims.cbdrf import WITH_CAP, _lying_pays, _rule, _watched
-from fairbook.claims.registry import QUICK, Mechanism
-from fairbook.errors import InvalidInput
-from fairbook.mechanisms.cbdrf import GRANTS, grant_tasks
-from fairbook.properties import envy_freeness, feasibility, pareto_optimality
-from fairbook.properties.cbdrf import (
+from book.cbdrf.checks import WITH_CAP, _lying_pays, _rule, _watched
+from book.cbdrf.properties import (
     EXACT_PHASES,
     PHASE_MUTANTS,
     PHASES,
@@ -27,6 +22,11 @@ from fairbook.properties.cbdrf import (
     sharing_incentive_by_record,
     sharing_incentive_in_good_standing,
 )
+from fairbook.claims import claims
+from fairbook.claims.registry import QUICK, Mechanism
+from fairbook.errors import InvalidInput
+from fairbook.mechanisms.cbdrf import GRANTS, grant_tasks
+from fairbook.properties import envy_freeness, feasibility, pareto_optimality
 from fairbook.properties.search import search_instance
 
 TENTHS = st.integers(1, 10).map(lambda k: Fraction(k, 10))

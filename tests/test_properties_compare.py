@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import fairbook as fb
+from book.compare import properties as props
+from book.compare.properties import ENTRANTS, PROPERTIES, Entrant, Outcome, Shared
+from book.compare.studies import SEED, instance
 from fairbook.errors import InvalidInput
-from fairbook.properties import compare as props
-from fairbook.properties.compare import ENTRANTS, PROPERTIES, Entrant, Outcome, Shared
-from fairbook.studies.compare import SEED, instance
 
 LOOSE = 1e-9
 

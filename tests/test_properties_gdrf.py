@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import fairbook as fb
-from fairbook.properties import gdrf as props
-from fairbook.properties.gdrf import BROKEN, RULES, Case
+from book.gdrf import properties as props
+from book.gdrf.properties import BROKEN, RULES, Case
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from fairbook.claims import tv_drf as claims
+from book.common.runs import stream
+from book.tv_drf import checks as claims
+from book.tv_drf import properties as judge
+from book.tv_drf.oracle import exact_run, exact_whole_run, lexicographic_run
+from book.tv_drf.properties import BROKEN, RULES, Outcome, Workload
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import tv_drf
-from fairbook.oracles.tv_drf import exact_run, exact_whole_run, lexicographic_run
-from fairbook.properties import tv_drf as judge
-from fairbook.properties.tv_drf import BROKEN, RULES, Outcome, Workload
-from fairbook.studies.runs import stream
 
 F = Fraction
 HALF = ["1/2", "1/2"]

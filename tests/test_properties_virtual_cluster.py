@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import fairbook as fb
-from fairbook.properties import virtual_cluster as props
-from fairbook.properties.virtual_cluster import BROKEN, RULES, Case, Outcome, Tariff
+from book.virtual_cluster import properties as props
+from book.virtual_cluster.properties import BROKEN, RULES, Case, Outcome, Tariff
 
 HALF = Fraction(1, 2)
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairbook as fb
+from book.cbdrf.release import best_response, largest_worth, search_release, worth_threshold
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.cbdrf import CreditRule
-from fairbook.properties.release import best_response, largest_worth, search_release, worth_threshold
 
 RULES = st.builds(
     lambda rho, down, up: CreditRule(rho=rho / 20, step_down=down / 20, step_up=min(up, down) / 20, credit_cap=1.0),

@@ -320,18 +320,18 @@ def test_the_bare_source_is_the_same_for_every_python(tmp_path: Path) -> None:
 
 
 def test_the_papers_studies_and_claims_depend_on_what_they_use() -> None:
-    study = set(results._closure(["fairbook.studies.dmfa_srq"]))
+    study = set(results._closure(["book.dmfa_srq.studies"]))
     assert study > {
         "fairbook.mechanisms.dmfa_srq",
         "fairbook.model",
-        "fairbook.studies.runs",
+        "book.common.runs",
         "fairbook.traces.google2011",
     }
-    ledger = set(results._closure(["fairbook.claims.dmfa_srq"]))
+    ledger = set(results._closure(["book.dmfa_srq.checks"]))
     assert ledger > study | {
-        "fairbook.smt",
-        "fairbook.smt.dmfa_srq",
-        "fairbook.oracles.dmfa_srq",
+        "book.common.smt",
+        "book.dmfa_srq.smt",
+        "book.dmfa_srq.oracle",
         "fairbook.properties.search",
     }
     assert not {name for name in ledger if name.startswith(("fairbook.figures", "fairbook.cli"))}

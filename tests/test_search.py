@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import fairbook as fb
+from book.dmfa_srq import oracle
+from book.dmfa_srq.properties import EventRun, schedule
 from fairbook import properties as p
-from fairbook.oracles import dmfa_srq as oracle
-from fairbook.properties.dmfa_srq import EventRun, schedule
 from fairbook.properties.instances import APART, move
 
 F = Fraction

@@ -12,9 +12,9 @@ from fairbook.errors import InvalidInput, MissingDependency
 
 z3 = pytest.importorskip("z3")
 
-from fairbook import smt  # noqa: E402
-from fairbook.smt import dmfa_srq  # noqa: E402
-from fairbook.smt.dmfa_srq import STATEMENTS, is_violated, settle, simplest_witness  # noqa: E402
+from book.common import smt  # noqa: E402
+from book.dmfa_srq import smt as dmfa_srq  # noqa: E402
+from book.dmfa_srq.smt import STATEMENTS, is_violated, settle, simplest_witness  # noqa: E402
 
 HOLD = (
     "feasibility",

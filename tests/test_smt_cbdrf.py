@@ -13,9 +13,9 @@ from fairbook.errors import InvalidInput, MissingDependency
 
 z3 = pytest.importorskip("z3")
 
-from fairbook import smt  # noqa: E402
-from fairbook.smt import cbdrf  # noqa: E402
-from fairbook.smt.cbdrf import GRANTS, MECHANISMS, STATEMENTS, is_violated, settle  # noqa: E402
+from book.cbdrf import smt as cbdrf  # noqa: E402
+from book.cbdrf.smt import GRANTS, MECHANISMS, STATEMENTS, is_violated, settle  # noqa: E402
+from book.common import smt  # noqa: E402
 
 F = Fraction
 

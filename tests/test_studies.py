@@ -14,11 +14,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from book.common.runs import interval, repeat, stream
+from book.dmfa_srq import studies as study
 from fairbook import results
 from fairbook.errors import InvalidInput, StaleResult
 from fairbook.mechanisms.dmfa_srq import dmfa_srq, static_optimum
-from fairbook.studies import dmfa_srq as study
-from fairbook.studies.runs import interval, repeat, stream
 from fairbook.traces.google2011 import load_digest
 
 KEYS = ["n", "k", "mechanism", "measure"]

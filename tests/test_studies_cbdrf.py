@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from book.cbdrf import studies as study
+from book.cbdrf.oracle import exact_grant, exact_run
+from book.common.runs import interval, stream
 from fairbook import results
 from fairbook.errors import InvalidInput, StaleResult
 from fairbook.mechanisms.drf import drf
 from fairbook.mechanisms.karma import Karma
-from fairbook.oracles.cbdrf import exact_grant, exact_run
-from fairbook.studies import cbdrf as study
-from fairbook.studies.runs import interval, stream
 
 POOL = np.array([500.0, 50_000.0])
 FALL = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]

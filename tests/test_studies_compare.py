@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 
 import fairbook as fb
+from book.common.runs import stream
+from book.compare import studies as study
+from book.compare.properties import ENTRANTS, KEPT, PROPERTIES, Entrant, Outcome, Shared, look
 from fairbook.claims import claims
 from fairbook.errors import InvalidInput
-from fairbook.properties.compare import ENTRANTS, KEPT, PROPERTIES, Entrant, Outcome, Shared, look
-from fairbook.studies import compare as study
-from fairbook.studies.runs import stream
 from tools.execute import BOOK
 
 ONE = "alibaba2017"

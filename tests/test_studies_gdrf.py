@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from book.common.runs import interval, stream
+from book.gdrf import studies as study
+from book.gdrf.oracle import exact_drfh, exact_gdrf, exact_mdrf, exact_per_server
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.drfh import drfh
 from fairbook.mechanisms.gdrf import gdrf
-from fairbook.oracles.gdrf import exact_drfh, exact_gdrf, exact_mdrf, exact_per_server
-from fairbook.studies import gdrf as study
-from fairbook.studies.runs import interval, stream
 from fairbook.traces.google2011 import load_digest
 
 

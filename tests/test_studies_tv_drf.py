@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from book.common.runs import interval, stream
+from book.tv_drf import studies as study
+from book.tv_drf.oracle import lexicographic_run
 from fairbook import results
 from fairbook.errors import InvalidInput, MissingDependency, StaleResult
 from fairbook.mechanisms.tv_drf import tv_drf
-from fairbook.oracles.tv_drf import lexicographic_run
-from fairbook.studies import tv_drf as study
-from fairbook.studies.runs import interval, stream
 from fairbook.traces import alibaba2018
 from fairbook.traces.alibaba2017 import Jobs, load_digest, read_jobs
 

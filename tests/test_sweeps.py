@@ -30,9 +30,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from joblib import parallel_config
 
+from book.dmfa_srq import studies as dmfa_srq
+from book.gdrf import studies as gdrf
 from fairbook import results, sweeps
 from fairbook.errors import InvalidInput, MissingDependency, StaleResult
-from fairbook.studies import dmfa_srq, gdrf
 from fairbook.sweeps import checkpoint, decode, encode, sweep
 from tests.commands import refused, runner
 from tests.slow_runs import computed, counted, go_on, process, table

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.docutils_ import Parser
 
+from book.common.tables import Markdown, myst
 from fairbook.errors import InvalidInput
-from fairbook.tables import Markdown, myst
 
 register_directive("div", Container)  # sphinx-design's, as the book has it, needs all of Sphinx
 

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import fairbook as fb
+from book.common.oracle_drf import exact_tasks
+from book.tv_drf.oracle import exact_run, exact_whole_run, lexicographic_run
 from fairbook.mechanisms.tv_drf import TvDrfRun, _alone, _alone_resources, _coefficients, _enough, tv_drf
-from fairbook.oracles.drf import exact_tasks
-from fairbook.oracles.tv_drf import exact_run, exact_whole_run, lexicographic_run
 from tests.fluid_tv_drf import Fluid
 from tests.strategies import FEW, REPEATABLE, ratios
 

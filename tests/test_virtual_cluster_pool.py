@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import fairbook as fb
-from fairbook.oracles.virtual_cluster import as_case, share
+from book.virtual_cluster.oracle import as_case, share
 
 RULES = [{"give": give, "take": take, "pick": pick} for give in ("gap", "tolerance")
          for take in ("surplus", "printed", "reshare") for pick in ("least_wanted", "free")]

@@ -154,7 +154,7 @@ def write_ledger(app: Any, failure: Exception | None) -> None:
     if failure is not None or app.builder.format != "html":
         return
     from fairbook import claims
-    from fairbook.claims.listing import document
+    from fairbook.claims.stored import document
     from fairbook.errors import StaleResult
 
     folder = Path(app.outdir) / "book"

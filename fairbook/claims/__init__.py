@@ -1,8 +1,5 @@
 """The ledger: every claim of every paper as a registered check with a computed verdict."""
 
-import importlib
-import pkgutil
-
 from fairbook.claims.registry import (
     FULL,
     QUICK,
@@ -11,16 +8,12 @@ from fairbook.claims.registry import (
     Evidence,
     Mechanism,
     Part,
-    card,
     check_mutant,
     claim,
     claims,
     compute,
-    ledger,
-    missing_proofs,
-    store_ledger,
-    table,
 )
+from fairbook.claims.stored import ledger
 
 __all__ = [
     "FULL",
@@ -30,17 +23,9 @@ __all__ = [
     "Evidence",
     "Mechanism",
     "Part",
-    "card",
     "check_mutant",
     "claim",
     "claims",
     "compute",
     "ledger",
-    "missing_proofs",
-    "store_ledger",
-    "table",
 ]
-
-# Every module of this room registers its claims: a new paper is a new file and nothing else.
-for _module in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_module.name}")

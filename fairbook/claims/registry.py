@@ -23,20 +23,14 @@ check must get another answer. :func:`check_mutant` runs it.
 
 from __future__ import annotations
 
-import importlib
 import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
-import pandas as pd
-from tqdm import tqdm
-
-from fairbook import results
-from fairbook.errors import InvalidInput, StaleResult
-from fairbook.tables import Markdown, myst
+from fairbook import _checkout
+from fairbook.errors import InvalidInput
 
 __all__ = [
     "COLUMNS",
@@ -47,15 +41,10 @@ __all__ = [
     "Evidence",
     "Mechanism",
     "Part",
-    "card",
     "check_mutant",
     "claim",
     "claims",
     "compute",
-    "ledger",
-    "missing_proofs",
-    "store_ledger",
-    "table",
 ]
 
 Grade = Literal["proof", "smt", "search", "witness", "numbers"]
@@ -73,6 +62,7 @@ COLUMNS = [
     "grade",
     "effort",
     "evidence",
+    "proof",
     "seconds",
 ]
 FIGURE_KINDS = {"figure", "number"}
@@ -254,9 +244,14 @@ def claim(
 
 
 def claims(paper: str | None = None) -> dict[str, Claim]:
-    """Give the registered claims, of one paper or of all, in the order in which they were registered."""
-    # Registers them; by name, so that the ledger of one paper does not depend on the claims of all.
-    importlib.import_module("fairbook.claims")
+    """Give the registered claims, of one paper or of all, in the order in which they were registered.
+
+    Raises
+    ------
+    FairbookError
+        Outside a checkout: what judges a paper lies in the book.
+    """
+    _checkout.load("checks")
     return {key: value for key, value in _CLAIMS.items() if paper in (None, value.paper)}
 
 
@@ -276,6 +271,7 @@ def compute(one: Claim, effort: Effort = QUICK) -> dict[str, Any]:
         "grade": _grades(one, evidence, verdict),
         "effort": effort.name,
         "evidence": " ".join(part.found for part in evidence.parts),
+        "proof": one.proof or "",
         "seconds": round(time.perf_counter() - started, 1),
     }
 
@@ -289,132 +285,3 @@ def check_mutant(one: Claim, effort: Effort = QUICK, *, evidence: Evidence | Non
     honest = [part.holds for part in (evidence or one.check(effort, one.mechanism)).parts]
     broken = [part.holds for part in one.check(effort, one.mutant).parts]
     return any({a, b} == {True, False} for a, b in zip(honest, broken, strict=False))
-
-
-def _stored_name(paper: str) -> str:
-    return f"{paper}/ledger"
-
-
-def _rows(chosen: dict[str, Claim], effort: Effort, progress: bool) -> pd.DataFrame:
-    rows = []
-    bar = tqdm(chosen.values(), disable=not progress, leave=False, desc=f"claims, {effort.name}")
-    for one in bar:
-        bar.set_postfix_str(one.id)
-        rows.append(compute(one, effort))
-    return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def store_ledger(paper: str, *, effort: Effort = FULL, progress: bool = True) -> None:
-    """Check all claims of a paper at full effort and store the rows."""
-    frame = _rows(claims(paper), effort, progress)
-    results.save(
-        _stored_name(paper),
-        frame,
-        module=f"fairbook.claims.{paper}",
-        data=_data(paper),
-        seed=effort.seed,
-        runs=effort.runs,
-        evaluations=effort.evaluations,
-    )
-
-
-def _data(paper: str) -> tuple[str, ...]:
-    return tuple(importlib.import_module(f"fairbook.studies.{paper}").DATA)
-
-
-def ledger(
-    recompute: bool = False,
-    *,
-    paper: str | None = None,
-    effort: Literal["quick", "full"] = "quick",
-    progress: bool = False,
-) -> pd.DataFrame:
-    """Give the verdict on every claim.
-
-    Parameters
-    ----------
-    recompute : bool
-        False reads the stored results of full effort. True checks every claim now.
-    paper : str, optional
-        Key of one paper.
-    effort : {"quick", "full"}
-        For ``recompute``.
-    progress : bool
-        Whether to draw a bar on stderr.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``id, paper, locator, kind, variant, statement, verdict, grade, effort, evidence, seconds``.
-
-    Raises
-    ------
-    StaleResult
-        Where stored results do not belong to the present sources and claims.
-
-    Examples
-    --------
-    >>> import fairbook as fb
-    >>> fb.claims.ledger().columns[:3].tolist()
-    ['id', 'paper', 'locator']
-    """
-    chosen = claims(paper)
-    if not chosen:
-        raise InvalidInput("paper", f"must be one of {', '.join(sorted({c.paper for c in claims().values()}))}", paper)
-    if effort not in ("quick", "full"):
-        raise InvalidInput("effort", "must be 'quick' or 'full'", effort)
-    if recompute:
-        return _rows(chosen, FULL if effort == "full" else QUICK, progress)
-    stored = pd.concat(
-        [results.load(_stored_name(key)) for key in dict.fromkeys(c.paper for c in chosen.values())], ignore_index=True
-    )
-    if stored["id"].tolist() != list(chosen):
-        raise StaleResult(
-            "the stored ledger does not have the registered claims; `fairbook results --full` refreshes it"
-        )
-    return stored
-
-
-def missing_proofs(book: Path) -> list[str]:
-    """List claims whose proof label is in no page below ``book``."""
-    text = "\n".join(page.read_text(encoding="utf-8") for page in sorted(book.rglob("*.md")))
-    labels = set(re.findall(r"^:label:\s*(\S+)", text, re.MULTILINE))
-    return [one.id for one in claims().values() if one.proof is not None and one.proof not in labels]
-
-
-def table(frame: pd.DataFrame, *, caption: str, name: str) -> Markdown:
-    """Render rows of the ledger as a numbered table: what is claimed where, and the verdict."""
-    return myst(frame[["locator", "variant", "statement", "verdict", "grade"]], caption=caption, name=name)
-
-
-def card(*ids: str) -> Markdown:
-    """Render the stored verdict and evidence on some claims and all their variants.
-
-    Parameters
-    ----------
-    *ids : str
-        ``"paper.claim"`` takes all variants ``"paper.claim.*"`` along.
-
-    Raises
-    ------
-    InvalidInput
-        Where no claim has that id.
-    """
-    if not ids:
-        raise InvalidInput("ids", "must name at least one claim", ids)
-    frames = []
-    for key in ids:
-        rows = ledger(paper=key.split(".")[0])
-        rows = rows[[one == key or one.startswith(key + ".") for one in rows["id"]]]
-        if rows.empty:
-            raise InvalidInput("ids", "must name registered claims", key)
-        frames.append(rows)
-    shown = pd.concat(frames, ignore_index=True)
-    lines = []
-    for _, row in shown.iterrows():
-        variant = "" if row["variant"] == "as stated" else f", {row['variant']}"
-        lines.append(
-            f"**{row['locator']}{variant}.** {row['statement']}\n"
-            f": **{row['verdict']}** ({row['grade']}). {row['evidence']}\n"
-        )
-    return Markdown(":::{div} verdicts\n" + "\n".join(lines) + ":::")

@@ -241,7 +241,7 @@ def lie_gain(mechanism: Mechanism, instance: Instance, **options: Any) -> Any:
     Where the share of the scarcest resource counts, user 0 exaggerates until its own is no longer the scarcest.
 
     >>> from fractions import Fraction as F
-    >>> from fairbook.properties.dmfa_srq import MUTANTS
+    >>> from book.dmfa_srq.properties import MUTANTS
     >>> truth, weights = np.array([[F(1), F(1, 2)], [F(1, 2), F(1)]]), np.array([F(1), F(1)])
     >>> print(lie_gain(MUTANTS["scarcest_resource"], Instance(truth, weights, {0: np.array([F(1), F(2, 3)])})))
     1/2
@@ -354,7 +354,7 @@ def search_lie(mechanism: Mechanism, demands: Any, weights: Any, user: int | Seq
     Examples
     --------
     >>> import fairbook as fb
-    >>> from fairbook.properties.dmfa_srq import MUTANTS
+    >>> from book.dmfa_srq.properties import MUTANTS
     >>> demands, weights = [[1, 1/2], [1/2, 1], [1/2, 1]], [1/4, 1/4, 1/2]
     >>> search_lie(fb.dmfa_srq, demands, weights, user=0).found
     False
@@ -546,7 +546,7 @@ def minimise_margin(statement: Statement, sample: Sampler | None = None, *, name
     Examples
     --------
     >>> from fairbook.properties import dynamic_sharing_incentive
-    >>> from fairbook.properties.dmfa_srq import MUTANTS
+    >>> from book.dmfa_srq.properties import MUTANTS
     >>> broken = MUTANTS["weights_ignored"]
     >>> minimise_margin(lambda i: dynamic_sharing_incentive(broken(i.demands, i.weights)), evaluations=200).found
     True
@@ -630,7 +630,7 @@ def search_instance(mechanism: Mechanism, sample: Sampler | None = None, *, eval
 
     Examples
     --------
-    >>> from fairbook.properties.dmfa_srq import MUTANTS
+    >>> from book.dmfa_srq.properties import MUTANTS
     >>> search_instance(MUTANTS["need_favoured"], evaluations=500).found
     True
     """
@@ -757,7 +757,7 @@ def shrink(instance: Instance, margin: Statement, *, max_denominator: int = 12, 
 
     Examples
     --------
-    >>> from fairbook.properties.dmfa_srq import MUTANTS
+    >>> from book.dmfa_srq.properties import MUTANTS
     >>> from fairbook.properties import dynamic_sharing_incentive
     >>> statement = lambda i: dynamic_sharing_incentive(MUTANTS["weights_ignored"](i.demands, i.weights))
     >>> print(shrink(minimise_margin(statement, evaluations=200).instance, statement))

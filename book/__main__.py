@@ -1,0 +1,206 @@
+"""The command line of the laboratory: ``python -m book figures | results``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import io
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from book.common.stored import refresh, stored_results
+from fairbook import _checkout, results
+from fairbook._files import write_whole
+from fairbook.cli.common import (
+    Parser,
+    Refused,
+    add_command,
+    add_runs,
+    check_paper,
+    counted,
+    note,
+    progress,
+    running,
+    serve,
+    shown,
+    whole,
+)
+from fairbook.errors import MissingDependency, StaleResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def _figure_names(paper: str) -> list[str]:
+    """List the figures that have both a frame and a drawing, by number."""
+    study, drawing = (importlib.import_module(f"book.{paper}.{part}") for part in ("studies", "figures"))
+    both = set(dir(study)) & set(dir(drawing))
+    return sorted((name for name in both if re.fullmatch(r"(fig|table)\d+[a-z]?", name)), key=lambda s: (len(s), s))
+
+
+def _papers() -> list[str]:
+    """List the papers that have both studies and figures, with at least one figure in both."""
+    both = set(_checkout.papers("studies")) & set(_checkout.papers("figures"))
+    return [key for key in sorted(both) if _figure_names(key)]
+
+
+def _figures(options: argparse.Namespace) -> int:
+    papers = _papers()
+    check_paper(options.paper, set(papers))
+    wanted = [(key, name) for key in papers if options.paper in (None, key) for name in _figure_names(key)]
+    for name in options.only or ():
+        if name not in {figure for _, figure in wanted}:
+            raise Refused(
+                f"--only {shown(name)} is none of the figures {', '.join(dict.fromkeys(f for _, f in wanted))}"
+            )
+    folder = Path(options.output)
+    if folder.exists() and not folder.is_dir():
+        raise Refused(f"--output {folder} is not a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    chosen = [(key, name) for key, name in wanted if not options.only or name in options.only]
+    with running(options):
+        for key, name in counted({f"{key}/{name}": (key, name) for key, name in chosen}, "figures", options):
+            frame = _frame(key, name, options)
+            written = {"csv": frame.to_csv(index=False, lineterminator="\n").encode()}
+            if options.format != "csv":
+                drawn = getattr(importlib.import_module(f"book.{key}.figures"), name)(frame)
+                written[options.format] = drawn._repr_svg_().encode() if options.format == "svg" else _png(drawn)
+            for suffix, content in written.items():
+                target = folder / f"{key}_{name}.{suffix}"
+                write_whole({target: content})
+                print(target, flush=True)
+    return 0
+
+
+def _frame(key: str, name: str, options: argparse.Namespace) -> pd.DataFrame:
+    """Give the frame behind a figure: stored, unless other runs were asked for or what is stored is not fresh.
+
+    A study with ``STORED_FIGURES`` says there which stored table holds a figure's frame, and which rows of it; else the
+    table has the name of the figure.
+    """
+    module = importlib.import_module(f"book.{key}.studies")
+    stored, rows = getattr(module, "STORED_FIGURES", {}).get(name, (f"{key}/{name}", {}))
+    is_stored = stored in getattr(module, "STORED", {})
+    if is_stored and options.runs is None and options.seed is None:
+        if _state(stored) == "fresh":
+            held = results.load(stored)
+            for column, value in rows.items():
+                held = held[held[column] == value]
+            return held.reset_index(drop=True)
+        note(f"{stored} is {_state(stored)} in the store and is computed now")
+    asked = {"runs": options.runs, "seed": options.seed, "progress": progress(options)}
+    takes = inspect.signature(getattr(module, name)).parameters
+    frame: pd.DataFrame = getattr(module, name)(**{k: v for k, v in asked.items() if k in takes and v is not None})
+    return frame
+
+
+def _png(drawn: Any) -> bytes:
+    picture = io.BytesIO()
+    drawn.figure.savefig(picture, format="png", dpi=200, metadata={"Software": None})
+    return picture.getvalue()
+
+
+def _state(name: str) -> str:
+    """Tell whether a stored result is fresh, stale or missing."""
+    try:
+        results.load_facts(name)
+    except StaleResult as error:
+        return "missing" if error.missing else "stale"
+    return "fresh"
+
+
+def _results(options: argparse.Namespace) -> int:
+    for flag in ("force", "workers", "scheduler", "checkpoint"):
+        if getattr(options, flag) not in (None, False) and not options.full:
+            raise Refused(f"--{flag} goes with --full")
+    known = stored_results(progress=progress(options))
+    for name in options.only or ():
+        if name not in known:
+            raise Refused(f"--only {shown(name)} is none of the stored results {', '.join(known)}")
+    chosen = {name: compute for name, compute in known.items() if not options.only or name in options.only}
+    missing = None
+    with running(options) as kept:
+
+        def computed(name: str) -> None:
+            print(f"{name}: computed", flush=True)
+            if kept:
+                kept.forget()  # the table holds them now
+
+        if options.full:
+            try:
+                refresh(
+                    chosen,
+                    force=options.force,
+                    over=lambda names: counted({name: name for name in names}, "results", options),
+                    computed=computed,
+                )
+            except MissingDependency as error:
+                missing = error  # said last, after what has become of the others
+        states = {name: _state(name) for name in chosen}
+        if kept and set(states) == set(known) and set(states.values()) == {"fresh"}:
+            kept.prune()  # of sources that are gone; what a figure has left there stays
+    for name, state in states.items():
+        print(f"{name}: {state}")
+    if missing is not None:
+        raise missing
+    return 1 if (options.check or options.full) and set(states.values()) - {"fresh"} else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(prog="python -m book", description="Draw the figures of the book, and keep its stored results.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
+    _add_figures(commands)
+    _add_results(commands)
+    return parser
+
+
+def _add_figures(commands: Any) -> None:
+    parser = add_command(
+        commands,
+        "figures",
+        _figures,
+        "write the figures and the frames behind them",
+        " Stored frames of full effort are used where they are fresh and neither --runs nor --seed is given.",
+        "python -m book figures --output drawings\n"
+        "python -m book figures --only fig5 fig6 --runs 50 --format png --output drawings",
+    )
+    parser.add_argument("--paper", metavar="KEY", help="only this paper")
+    parser.add_argument("--only", nargs="+", action="extend", metavar="FIGURE", help="only these, such as fig5")
+    parser.add_argument("--runs", type=whole(1), metavar="N", help="repetitions (default: as in the paper)")
+    parser.add_argument("--seed", type=whole(0), metavar="S", help="root seed (default: that of the book)")
+    parser.add_argument("--output", required=True, metavar="DIR", help="folder, made if absent")
+    parser.add_argument(
+        "--format",
+        choices=("svg", "png", "csv"),
+        default="svg",
+        help="of the drawings; csv writes frames only (default: %(default)s)",
+    )
+    add_runs(parser)
+
+
+def _add_results(commands: Any) -> None:
+    parser = add_command(
+        commands,
+        "results",
+        _results,
+        "list or refresh the stored results of full effort",
+        " A result is stale where the sources or data that made it have changed.",
+        "python -m book results\npython -m book results --full --workers 4 --checkpoint unfinished\n"
+        "python -m book results --full --force --only dmfa_srq/fig5",
+    )
+    parser.add_argument("--check", action="store_true", help="exit code 1 unless all are fresh")
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="compute what is missing or stale; go on after an interruption by calling it again (see --checkpoint)",
+    )
+    parser.add_argument("--only", nargs="+", action="extend", metavar="NAME", help="only these results")
+    parser.add_argument("--force", action="store_true", help="with --full: compute also what is fresh")
+    add_runs(parser)
+
+
+if __name__ == "__main__":
+    sys.exit(serve(_parser, None))

@@ -1,0 +1,1 @@
+"""cbDRF: nodes that keep what they should give back; and Karma."""

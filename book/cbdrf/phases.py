@@ -1,0 +1,197 @@
+"""How a statement about one phase under credit is attacked: by search, by sampling, by lies, by the solver.
+
+A *phase rule* takes demands and credit factors. The searches draw instances with weights; here a weight stands for a
+node's credit over C_0, and *records* turn weights into credit factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from book.cbdrf.properties import EXACT_PHASES
+from book.cbdrf.smt import settle
+from book.common.evidence import EXACT, in_words, margin_in_words, searched, settled
+from book.common.runs import stream
+from fairbook.claims.registry import Effort, Mechanism, Part
+from fairbook.model import Allocation
+from fairbook.properties.finding import RTOL, Finding
+from fairbook.properties.instances import Instance, Sampler, sampler
+from fairbook.properties.search import Lie, lie_gain, minimise_margin, search_instance, shrink
+
+__all__ = [
+    "Check",
+    "Records",
+    "all_good",
+    "any_record",
+    "attacked",
+    "equal_records",
+    "exact_rule",
+    "lied_to",
+    "sampled",
+    "sampled_lies",
+    "solved",
+    "someone_good",
+]
+
+#: (allocation of one phase, credit factors) -> margin, margins or Finding.
+Check = Callable[[Allocation, Any], Any]
+#: Weights of an instance -> credit factors.
+Records = Callable[[Any], Any]
+
+
+def any_record(weights: Any) -> Any:
+    """Credits up to 1; the poor ones have none, but never all of them."""
+    poor = (weights * 10 < 1) & (weights * 10 < weights.max())
+    return np.where(poor, weights * 0, np.minimum(weights, 1))
+
+
+def someone_good(weights: Any) -> Any:
+    """Credits over the largest: somebody is in good standing."""
+    return weights / weights.max()
+
+
+def all_good(weights: Any) -> Any:
+    """Ones."""
+    return weights / weights
+
+
+def equal_records(weights: Any) -> Any:
+    """The smallest credit for everyone."""
+    return np.minimum(weights / weights * weights.min(), 1)
+
+
+def exact_rule(subject: Mechanism) -> Callable[[Any, Any], Allocation] | None:
+    """Give the same rule in exact fractions, if there is one; credits above C_0 count as C_0."""
+    rule = EXACT_PHASES.get(subject.name.split(",")[0])
+    return None if rule is None else lambda demands, credit: rule(demands, np.minimum(credit, 1))
+
+
+def _least(value: Any) -> Any:
+    """Give the smallest margin of what a check returns."""
+    value = value.margin if isinstance(value, Finding) else value
+    return min(value.tolist()) if isinstance(value, np.ndarray) else value
+
+
+def _in_numbers(instance: Instance, records: Records) -> str:
+    psi = records(instance.weights)
+    name = "psi" if max(psi.tolist()) <= 1 else "credits over C_0"
+    text = f"demands {in_words(instance.demands.tolist())}, {name} {in_words(psi.tolist())}"
+    for user, claim_ in instance.lies.items():
+        text += f", node {user + 1} claims {in_words(claim_.tolist())}"
+    return text
+
+
+def attacked(
+    check: Check,
+    effort: Effort,
+    subject: Mechanism,
+    records: Records,
+    *,
+    strict: bool = False,
+    sample: Sampler | None = None,
+    explain: Callable[[Instance], str] | None = None,
+) -> Part:
+    """Drive a margin down over instances and records; a violation is made small and exact where the rule can be."""
+    found = minimise_margin(
+        lambda i: check(subject.run(i.demands, records(i.weights)), records(i.weights)),
+        sample or sampler(zeros=subject.zeros),
+        seed=effort.seed,
+        zeros=subject.zeros,
+        evaluations=effort.evaluations // 2,
+        restarts=max(5, effort.evaluations // 1000),
+    )
+    exact = exact_rule(subject)
+    if not found.found:
+        demands = "zero demands among them" if subject.zeros else "demands within a factor of a million"
+        size = "up to 4 nodes and 3" if sample is not None else "1 to 8 nodes, now and then 50, and 1 to 4"
+        margin = f"smallest gain {float(found.margin):.1e}" if strict else (
+            f"smallest margin {margin_in_words(float(found.margin))}")
+        return Part(
+            True,
+            "search",
+            f"Local search over demands and records ({found.evaluations} runs, {found.restarts} restarts; {size} "
+            f"resources at the start, {demands}) found nothing; {margin}.",
+            found.evaluations,
+        )
+    if exact is None:
+        return searched(found)
+
+    def margin_of(i: Instance) -> Any:
+        return _least(check(exact(i.demands, records(i.weights)), records(i.weights)))
+
+    def told(i: Instance) -> str:
+        tasks = exact(i.demands, records(i.weights)).tasks.tolist()
+        return f"tasks {in_words(tasks)}" + ("" if strict else f", margin {margin_of(i)}")
+
+    return _witness(found.instance, margin_of, records, told if explain is None else explain)
+
+
+def _witness(instance: Instance, margin: Any, records: Records, told: Callable[[Instance], str]) -> Part:
+    """Make a violation small; ``told`` gives what comes of the small instance, in words."""
+    small = shrink(instance, margin)
+    if small is None:
+        return Part(None, "search", "What the search found does not survive exact arithmetic.")
+    return Part(False, "witness", f"{EXACT}{_in_numbers(small, records)}; {told(small)}.")
+
+
+def lied_to(effort: Effort, subject: Mechanism, records: Records) -> Part:
+    """Search for an instance, records and a lie that pays; what is found is made small and exact."""
+    found = search_instance(
+        lambda demands, weights: subject.run(demands, records(weights)),
+        seed=effort.seed,
+        zeros=subject.zeros,
+        evaluations=effort.evaluations,
+        restarts=max(5, effort.evaluations // 1000),
+    )
+    exact = exact_rule(subject)
+    if not found.found or exact is None:
+        return searched(found)
+
+    def rule(demands: Any, weights: Any) -> Allocation:
+        return exact(demands, records(weights))
+
+    def told(i: Instance) -> str:
+        details = Lie(rule).details(i)
+        return f"true tasks {in_words(details['lying'])} instead of {in_words(details['honest'])}"
+
+    return _witness(found.instance, lambda i: -lie_gain(rule, i), records, told)
+
+
+def sampled(check: Check, effort: Effort, subject: Mechanism, records: Records) -> Part:
+    """Draw instances and check each; 10 000 at full effort."""
+    draw, rng = sampler(zeros=subject.zeros), stream(effort.seed, 3)
+    count = effort.evaluations // 4
+    for done in range(count):
+        instance = draw(rng)
+        psi = records(instance.weights)
+        if _least(check(subject.run(instance.demands, psi), psi)) < -RTOL:
+            where = _in_numbers(instance, records)
+            return Part(False, "search", f"Violated at instance {done + 1}: {where}.", done + 1)
+    return Part(True, "numbers", f"Holds on {count} random instances.", count)
+
+
+def sampled_lies(effort: Effort, subject: Mechanism, records: Records) -> Part:
+    """Draw instances, and on each a liar and three claims; 10 000 instances at full effort."""
+    draw, rng = sampler(users=(2, 8), resources=(2, 4), zeros=subject.zeros), stream(effort.seed, 4)
+    score = Lie(lambda demands, weights: subject.run(demands, records(weights)))
+    count = effort.evaluations // 4
+    for done in range(count):
+        honest = draw(rng)
+        i = int(rng.integers(len(honest.demands)))
+        truth = honest.demands[i]
+        for _ in range(3):
+            lie = np.where(truth > 0, truth * np.exp(rng.standard_normal(len(truth))), rng.random(len(truth)))
+            if score(Instance(honest.demands, honest.weights, {i: lie})) > RTOL:
+                where = _in_numbers(Instance(honest.demands, honest.weights, {i: lie}), records)
+                return Part(False, "search", f"A lie pays at instance {done + 1}: {where}.", done + 1)
+    return Part(True, "numbers", f"No lie pays on {count} random instances with three claims each.", count)
+
+
+def solved(statement: str, effort: Effort, subject: Mechanism) -> list[Part]:
+    """Ask the solver for all real instances of the sizes of this effort; nothing where it does not know the rule."""
+    if subject.smt is None:
+        return []
+    return [settled(settle(statement, n, m, grant=subject.smt or "") for n, m in effort.sizes)]

@@ -1,0 +1,130 @@
+"""Versions of DRF that are broken on purpose, each in one named way: what every static check must be able to refute.
+
+:data:`STATIC_MUTANTS` maps a name to a function of (demands, weights), like ``fairbook.drf``, that returns an
+:class:`~fairbook.model.Allocation` of one pool of ones. All of them are written in + - * / and comparisons only, so
+that fractions in give exact fractions out, and for being read rather than for speed. Broken versions of one paper's
+mechanism are in the module of that paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from book.common.oracle_drf import exact_tasks
+from fairbook.model import Allocation, as_demands, as_weights
+from fairbook.properties.finding import _array
+
+__all__ = ["STATIC_MUTANTS", "exact_drf"]
+
+#: Level of a user per unit of M, from (position, normalised demands and weights of the users present).
+Pace = Callable[[int, Sequence[Sequence[Any]], Sequence[Any]], Any]
+
+
+def _rows(demands: Any, weights: Any) -> tuple[list[list[Any]], list[Any]]:
+    """Give demands and weights as lists: of fractions where either holds a fraction, else of checked floats."""
+    d, w = np.asarray(demands), np.asarray(weights)
+    if d.dtype != object and w.dtype != object:
+        named = as_demands(demands)
+        return named.values.tolist(), as_weights(weights, len(named.values), contributed=True).tolist()
+    return [[Fraction(x) for x in row] for row in d.tolist()], [Fraction(x) for x in w.tolist()]
+
+
+def _highest(rates: list[list[Any]], paces: list[Any], held: list[Any], capacity: Any) -> Any:
+    """Largest M for which sum_i rate_ij max(pace_i M, held_i) <= capacity for every resource j."""
+    count = len(held)
+    corners = [level / pace for level, pace in zip(held, paces)]
+    order = sorted(range(count), key=corners.__getitem__)
+    best = None
+    for j in range(len(rates[0])):
+        kept = [0 * capacity] * (count + 1)  # kept[p] = what users from place p on hold, added up, never subtracted
+        for place in range(count - 1, -1, -1):
+            kept[place] = kept[place + 1] + rates[order[place]][j] * held[order[place]]
+        slope = 0 * capacity
+        for place, i in enumerate(order):
+            slope += rates[i][j] * paces[i]
+            if slope > 0:
+                level = (capacity - kept[place + 1]) / slope
+                if place + 1 == count or level <= corners[order[place + 1]]:
+                    best = level if best is None or level < best else best
+                    break
+    return best
+
+
+def _one(i: int, d: Sequence[Sequence[Any]], w: Sequence[Any]) -> Any:
+    return 1
+
+
+def _inverse_weight(i: int, d: Sequence[Sequence[Any]], w: Sequence[Any]) -> Any:
+    return 1 / w[i]
+
+
+def _double_first(i: int, d: Sequence[Sequence[Any]], w: Sequence[Any]) -> Any:
+    return 2 if i == 0 else 1
+
+
+def _inverse_sum(i: int, d: Sequence[Sequence[Any]], w: Sequence[Any]) -> Any:
+    return 1 / sum(d[i])
+
+
+def _sum(i: int, d: Sequence[Sequence[Any]], w: Sequence[Any]) -> Any:
+    return sum(d[i])
+
+
+def _inverse_first(i: int, d: Sequence[Sequence[Any]], w: Sequence[Any]) -> Any:
+    return 1 / d[i][0] if d[i][0] > 0 else 1
+
+
+def _inverse_scarcest(i: int, d: Sequence[Sequence[Any]], w: Sequence[Any]) -> Any:
+    total = [sum(amount * row[j] for row, amount in zip(d, w)) for j in range(len(d[0]))]
+    scarcest = d[i][total.index(max(total))]
+    return 1 / scarcest if scarcest > 0 else 1
+
+
+def _allocation(tasks: Sequence[Any], rows: Any, amounts: Sequence[Any], name: str) -> Allocation:
+    values, weights = _array(rows), _array(amounts)
+    ones = _array([amounts[0] / amounts[0]] * values.shape[1])
+    x = _array(tasks)
+    left = np.where(values > 0, ones - x @ values, np.inf)
+    return Allocation(x, values, weights / weights.sum(), ones, np.full(len(x), np.inf),
+                      left.argmin(axis=1).astype(np.int64), mechanism=name)
+
+
+def _static(name: str, pace: Pace = _one, overdraw: Fraction = Fraction(1)) -> Callable[..., Allocation]:
+    def mechanism(demands: Any, weights: Any = None) -> Allocation:
+        """Share out a pool of ones among all at once."""
+        rows, amounts = _rows(demands, weights if weights is not None else [1.0] * len(demands))
+        total = sum(amounts)
+        shares = [w / total for w in amounts]
+        normal = [[x / max(row) for x in row] for row in rows]
+        rates = [[w * x for x in row] for row, w in zip(normal, shares)]
+        paces = [pace(i, normal, shares) for i in range(len(rows))]
+        one = total / total
+        capacity = overdraw if isinstance(one, Fraction) else float(overdraw)
+        M = _highest(rates, paces, [0 * one] * len(rows), capacity)
+        tasks = [M * p * w / max(row) for p, w, row in zip(paces, shares, rows)]
+        return _allocation(tasks, rows, amounts, name)
+
+    return mechanism
+
+
+#: Broken static mechanisms by name: one round of sharing out, each with one defect (for positive demands).
+STATIC_MUTANTS: dict[str, Callable[..., Allocation]] = {
+    "weights_ignored": _static("weights_ignored", _inverse_weight),
+    "first_user_favoured": _static("first_user_favoured", _double_first),
+    "capacity_overshot": _static("capacity_overshot", overdraw=Fraction(101, 100)),
+    "capacity_wasted": _static("capacity_wasted", overdraw=Fraction(99, 100)),
+    "level_by_sum": _static("level_by_sum", _inverse_sum),
+    "first_resource": _static("first_resource", _inverse_first),
+    "scarcest_resource": _static("scarcest_resource", _inverse_scarcest),
+    "need_favoured": _static("need_favoured", _sum),
+}
+
+
+def exact_drf(demands: Any, weights: Any) -> Allocation:
+    """Run DRF on a pool of ones in exact fractions (``book.common.oracle_drf.exact_tasks``)."""
+    rows, amounts = [[Fraction(x) for x in row] for row in demands], [Fraction(w) for w in weights]
+    return _allocation(exact_tasks(rows, amounts), rows, amounts, "drf")

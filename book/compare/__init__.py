@@ -1,0 +1,1 @@
+"""All mechanisms on the same instances."""

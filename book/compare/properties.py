@@ -1,0 +1,650 @@
+"""One instance for all mechanisms: what each makes of it, and which properties the outcome has.
+
+The papers ask different things of different models. Here all mechanisms get the same users, periods and machines:
+
+* every user brings a copy of the same *block* of machines, so all are entitled to the same, and one n-th of the pool is
+  a block; further machines may belong to nobody;
+* in every period every user has tasks of one kind, and runs at most a given number of them; what is not run is lost.
+
+Mechanisms that know one pool see all machines merged and hand out fractions of it; the others place whole tasks. What a
+user has is worth the dominant share that its tasks hold; the tasks of several periods are added up by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from book.common.packing import packs
+from fairbook.errors import InvalidInput
+from fairbook.mechanisms.cbdrf import cbdrf
+from fairbook.mechanisms.dmfa_srq import dmfa_srq
+from fairbook.mechanisms.drf import drf, drf_by_task
+from fairbook.mechanisms.drfh import drfh
+from fairbook.mechanisms.gdrf import gdrf
+from fairbook.mechanisms.karma import karma
+from fairbook.mechanisms.mdrf import mdrf
+from fairbook.mechanisms.per_server_drf import per_server_drf
+from fairbook.mechanisms.tv_drf import tv_drf
+from fairbook.mechanisms.virtual_cluster import virtual_cluster
+from fairbook.model import FloatArray, as_whole
+from fairbook.placement import FITS, Placement
+
+__all__ = ["ENTRANTS", "KEPT", "PROPERTIES", "Entrant", "Outcome", "Property", "Shared", "Witness", "after_lie",
+           "alone", "believable", "best_lie", "each_period", "less", "lies", "look", "random_shared", "slack", "usable",
+           "worth"]
+
+#: Relative difference below which two numbers of tasks count as equal: far above rounding, far below any finding.
+TOLERANCE = 1e-6
+_RACKS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """Users, periods and machines.
+
+    Attributes
+    ----------
+    demands : ndarray, shape (T, n, m)
+        Resource per task; not negative, at least one positive entry a row.
+    tasks : ndarray, shape (T, n)
+        Tasks that each user can use, whole numbers.
+    block : ndarray, shape (b, m)
+        Machines that each user brings.
+    slot : ndarray, shape (m,)
+        What a slot holds, for the mechanism that knows slots only; set by the operator, not by users.
+    extra : ndarray, shape (e, m)
+        Machines of nobody.
+    """
+
+    demands: FloatArray
+    tasks: FloatArray
+    block: FloatArray
+    slot: FloatArray
+    extra: FloatArray
+
+    @cached_property
+    def machines(self) -> FloatArray:
+        """All machines, user after user, then those of nobody, shape (n b + e, m)."""
+        return np.concatenate([np.tile(self.block, (self.demands.shape[1], 1)), self.extra])
+
+    @cached_property
+    def total(self) -> FloatArray:
+        """Capacity of all machines together, shape (m,)."""
+        return self.machines.sum(axis=0)
+
+    @cached_property
+    def unit(self) -> FloatArray:
+        """Dominant share of one task, shape (T, n)."""
+        return (self.demands / self.total).max(axis=2)
+
+    def among(self, users: int) -> Shared:
+        """Keep the first users only, with what they brought."""
+        return replace(self, demands=self.demands[:, :users], tasks=self.tasks[:, :users])
+
+    def with_claim(self, user: int, factors: FloatArray) -> Shared:
+        """Let a user claim its demand times factors, shape (m,), and as many tasks of that as it can use."""
+        demands, tasks = self.demands.copy(), self.tasks.copy()
+        demands[:, user] *= factors
+        tasks[:, user] = np.ceil(tasks[:, user] * max(1.0, 1 / factors.min()))
+        return replace(self, demands=demands, tasks=tasks)
+
+    def permuted(self, order: NDArray[np.int64]) -> Shared:
+        """Number the users anew: the new user i is the old user ``order[i]``."""
+        return replace(self, demands=self.demands[:, order], tasks=self.tasks[:, order])
+
+    def __str__(self) -> str:
+        """Write it out for a reader who wants to check a witness by hand."""
+        def listed(values: FloatArray) -> str:
+            return "(" + ", ".join(f"{v:g}" for v in values) + ")"
+
+        periods = " then ".join(" ".join(f"{int(count)} x {listed(row)}" for row, count in zip(rows, counts))
+                                for rows, counts in zip(self.demands, self.tasks))
+        nobody = f", nobody's {' '.join(map(listed, self.extra))}" if len(self.extra) else ""
+        return f"users {periods}; each brings {' '.join(map(listed, self.block))}{nobody}"
+
+
+class Outcome(NamedTuple):
+    """What a mechanism gave.
+
+    Attributes
+    ----------
+    tasks : ndarray, shape (T, n)
+        Of the demand as stated; fractions where the mechanism divides.
+    placed : ndarray, shape (T, N, n), or None
+        Of these, on each machine; None where the mechanism knows no machines.
+    """
+
+    tasks: FloatArray
+    placed: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A mechanism and how it enters.
+
+    Attributes
+    ----------
+    name : str
+    label : str
+        As shown.
+    whole, places : bool
+        Whether it hands out whole tasks, and says on which machine.
+    call : callable
+        Takes a :class:`Shared`, returns an :class:`Outcome` for what users claim there.
+    """
+
+    name: str
+    label: str
+    whole: bool
+    places: bool
+    call: Callable[[Shared], Outcome]
+
+    @property
+    def kind(self) -> str:
+        """What is handed out, and of what."""
+        return f"{'whole tasks' if self.whole else 'fractions'} {'on machines' if self.places else 'of one pool'}"
+
+
+# ------------------------------------------------------------------------------------------------------- entrants
+
+
+def _drf(case: Shared) -> Outcome:
+    return Outcome(np.stack([drf(rows, capacities=case.total, max_tasks=most).tasks
+                             for rows, most in zip(case.demands, case.tasks)]))
+
+
+def _drf_by_task(case: Shared) -> Outcome:
+    return Outcome(np.stack([drf_by_task(rows, capacities=case.total, max_tasks=most).tasks
+                             for rows, most in zip(case.demands, case.tasks)]).astype(float))
+
+
+def _dmfa_srq(case: Shared) -> Outcome:
+    # users have no bounds there: what one cannot use is lost
+    n = case.demands.shape[1]
+    run = [dmfa_srq(rows / case.total, np.full(n, 1 / n)).tasks_at(n) for rows in case.demands]
+    return Outcome(np.minimum(np.stack(run), case.tasks))
+
+
+def _cbdrf(case: Shared) -> Outcome:
+    return Outcome(np.minimum(cbdrf(case.demands, case.total).tasks, case.tasks))
+
+
+def _karma(case: Shared) -> Outcome:
+    return Outcome(karma(case.demands, case.total, case.tasks).tasks)
+
+
+def _parts(case: Shared) -> FloatArray:
+    """Who contributed which part of each machine, shape (n, N): each its block, of what is nobody's all the same."""
+    n, b = case.demands.shape[1], len(case.block)
+    own = np.repeat(np.eye(n), b, axis=1)
+    return np.concatenate([own, np.full((n, len(case.extra)), 1 / n)], axis=1)
+
+
+def _tv_drf_fluid(case: Shared) -> Outcome:
+    n = case.demands.shape[1]
+    run = tv_drf(case.demands, case.tasks, case.total[None], np.full(n, 1 / n), method="lexicographic")
+    return Outcome(run.tasks)
+
+
+def _tv_drf(case: Shared) -> Outcome:
+    run = tv_drf(case.demands, case.tasks, case.machines, _parts(case), placement=True)
+    assert run.placement is not None
+    return Outcome(run.tasks.astype(float), run.placement.transpose(0, 2, 1).astype(float))
+
+
+def each_period(place: Callable[..., Placement], **how: Any) -> Callable[[Shared], Outcome]:
+    """Let a mechanism that places tasks on machines in classes place those of each period by themselves."""
+
+    def call(case: Shared) -> Outcome:
+        n, N = case.demands.shape[1], len(case.machines)
+        kinds, inverse = np.unique(case.machines, axis=0, return_inverse=True)
+        numbers = np.argsort(inverse, kind="stable")  # the machines in the order in which a placement numbers them
+        tables = []
+        for rows, most in zip(case.demands, case.tasks):
+            given = place(rows, kinds, np.bincount(inverse), most, **how)
+            table = np.zeros((N, n))
+            at = given.placed_machine.astype(np.int64) * n + given.placed_user
+            table[numbers] = np.bincount(at, minlength=N * n).reshape(N, n)
+            tables.append(table)
+        placed = np.stack(tables)
+        return Outcome(placed.sum(axis=1), placed)
+
+    return call
+
+
+def _gdrf(case: Shared) -> Outcome:
+    # GDRF adds up amounts of all resources; each is measured in what a machine that users bring holds in the mean, so
+    # that it plays no role whether memory is counted in GiB or in MiB
+    size = case.block.mean(axis=0)
+    return each_period(gdrf)(replace(case, demands=case.demands / size, block=case.block / size,
+                                      extra=case.extra / size))
+
+
+def _drfh_fluid(case: Shared) -> Outcome:
+    kinds, inverse, counts = np.unique(case.machines, axis=0, return_inverse=True, return_counts=True)
+    placed = np.stack([(drfh(rows, kinds, counts, most, method="fluid").by_class / counts[:, None])[inverse]
+                       for rows, most in zip(case.demands, case.tasks)])
+    return Outcome(placed.sum(axis=1), placed)
+
+
+def _slots(racks: int) -> Callable[[Shared], Outcome]:
+    """Virtual clusters of slots: users want what their tasks could use, bear any loss, and live on one rack each."""
+
+    def call(case: Shared) -> Outcome:
+        T, n, _ = case.demands.shape
+        N, needed = len(case.machines), case.slot > 0
+        room = np.floor((case.machines[:, needed] / case.slot[needed] * (1 + FITS)).min(axis=1)).astype(np.int64)
+        rack = np.arange(N) * min(racks, N) // N
+        capacities = np.bincount(rack, room)
+        placed = np.zeros((T, N, n))
+        if room.sum() == 0:
+            return Outcome(placed.sum(axis=1), placed)
+        for t in range(T):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                share = np.where(case.demands[t] > 0, case.demands[t] / case.slot, 0)
+            each = np.where(np.isfinite(share).all(axis=1), np.ceil(share.max(axis=1) * (1 - FITS)), np.inf)
+            want = np.minimum(np.where(case.tasks[t] > 0, case.tasks[t] * each, 0), room.sum())
+            asks = np.flatnonzero((want > 0) & np.isfinite(each))
+            if not len(asks):
+                continue
+            given = virtual_cluster(want[asks], np.ones(len(asks)), capacities, node_limit=2000)
+            free = room.copy()
+            for i, vms, home in zip(asks.tolist(), given.vms.tolist(), given.cluster.tolist()):
+                left = int(vms // each[i])
+                for h in np.flatnonzero(rack == home).tolist():
+                    here = min(left, int(free[h] // each[i]))
+                    placed[t, h, i], free[h], left = here, free[h] - here * each[i], left - here
+        return Outcome(placed.sum(axis=1), placed)
+
+    return call
+
+
+#: The mechanisms by name. Dynamic DRF is DMFA-SRQ here, since all bring the same.
+ENTRANTS: dict[str, Entrant] = {one.name: one for one in (
+    Entrant("drf", "DRF", False, False, _drf),
+    Entrant("dmfa_srq", "DMFA-SRQ", False, False, _dmfa_srq),
+    Entrant("cbdrf", "cbDRF", False, False, _cbdrf),
+    Entrant("karma", "Karma", False, False, _karma),
+    Entrant("tv_drf_fluid", "TV-DRF, fluid", False, False, _tv_drf_fluid),
+    Entrant("drf_by_task", "DRF, task by task", True, False, _drf_by_task),
+    Entrant("drfh_fluid", "DRFH, fluid", False, True, _drfh_fluid),
+    Entrant("drfh", "DRFH, Best-Fit", True, True, each_period(drfh)),
+    Entrant("drfh_first_fit", "DRFH, First-Fit", True, True, each_period(drfh, method="first_fit")),
+    Entrant("gdrf", "GDRF", True, True, _gdrf),
+    Entrant("mdrf", "MDRF (stand-in)", True, True, each_period(mdrf)),
+    Entrant("per_server_drf", "DRF per machine", True, True, each_period(per_server_drf)),
+    Entrant("tv_drf", "TV-DRF", True, True, _tv_drf),
+    Entrant("slots", "virtual clusters, one", True, True, _slots(1)),
+    Entrant("slots_racks", "virtual clusters, four", True, True, _slots(_RACKS)),
+)}
+
+
+# --------------------------------------------------------------------------------------------- what it is worth
+
+
+def worth(case: Shared, tasks: FloatArray) -> FloatArray:
+    """Give the dominant share of each user, added up over the periods, shape (n,)."""
+    return (tasks * case.unit).sum(axis=0)
+
+
+def _fit(rooms: FloatArray, need: FloatArray, whole: bool) -> FloatArray:
+    """Count the tasks that fit in each of K rooms, shape (K,)."""
+    count = (rooms[:, need > 0] / need[need > 0]).min(axis=1)
+    return np.floor(count * (1 + FITS)) if whole else count
+
+
+def alone(case: Shared, *, whole: bool, places: bool) -> FloatArray:
+    """Give what each user could run on its own block, shape (T, n).
+
+    Whole tasks on the machines of the block, fractions on these, or fractions of the block merged into one: under the
+    same idealisation under which a mechanism works.
+    """
+    rooms = case.block if places else case.block.sum(axis=0)[None]
+    found = [[_fit(rooms, need, whole).sum() for need in rows] for rows in case.demands]
+    return np.minimum(np.array(found), case.tasks)
+
+
+def usable(case: Shared, given: Outcome, whole: bool, t: int, i: int, h: int, *, but: int = 0) -> float:
+    """Count the tasks that user i could run in period t on what user h holds, up to what it can use.
+
+    With ``but=1`` on what is left once a task is taken from h, the one that leaves i the least.
+    """
+    held, need = case.demands[t, h], case.demands[t, i]
+    counts = given.tasks[t, h, None] if given.placed is None else given.placed[t, :, h]
+    run = _fit(counts[:, None] * held, need, whole)
+    lost = run - _fit(np.maximum(counts - but, 0)[:, None] * held, need, whole) if but else 0.0
+    return float(min(run.sum() - np.max(lost), case.tasks[t, i]))
+
+
+def lies(m: int, factors: tuple[float, ...] = (0.5, 1.0, 2.0)) -> list[FloatArray]:
+    """List the claims that are tried: each resource of the demand times each of the factors, but the truth."""
+    return [np.array(claim) for claim in product(factors, repeat=m) if set(claim) != {1.0}]
+
+
+def believable(case: Shared, user: int, factors: FloatArray) -> bool:
+    """Say whether in each period the claim fits on a machine: nobody believes a task that fits nowhere."""
+    claims = case.demands[:, user] * factors
+    fits = np.all(claims[:, None] <= case.machines * (1 + FITS), axis=2)
+    return bool(np.all(np.any(fits, axis=1)))
+
+
+def after_lie(case: Shared, entrant: Entrant, user: int, factors: FloatArray) -> FloatArray:
+    """Give the tasks that a liar really runs, per period, shape (T,)."""
+    lied = case.with_claim(user, factors)
+    given = entrant.call(lied)
+    held = given.tasks[:, user, None] if given.placed is None else given.placed[:, :, user]
+    run = [_fit(counts[:, None] * claim, need, entrant.whole).sum()
+           for counts, claim, need in zip(held, lied.demands[:, user], case.demands[:, user])]
+    return np.minimum(np.array(run), case.tasks[:, user])
+
+
+def best_lie(case: Shared, entrant: Entrant, user: int, honest: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+    """Find the lie, of :func:`lies`, that is worth most.
+
+    Parameters
+    ----------
+    honest : ndarray, shape (T,)
+        Tasks with the truth.
+
+    Returns
+    -------
+    (ndarray, ndarray or None)
+        Tasks that the liar really runs, shape (T,), and the factors of its claim; ``honest`` and None where no lie is
+        worth more than the truth.
+    """
+    best, how = honest, None
+    for factors in lies(case.demands.shape[2]):
+        if believable(case, user, factors):
+            lied = after_lie(case, entrant, user, factors)
+            if float(lied @ case.unit[:, user]) > float(best @ case.unit[:, user]):
+                best, how = lied, factors
+    return best, how
+
+
+# ------------------------------------------------------------------------------------------------------ properties
+
+
+class Witness(NamedTuple):
+    """Where a property fails.
+
+    Attributes
+    ----------
+    case : Shared
+    what : str
+        What happens there, in a sentence.
+    """
+
+    case: Shared
+    what: str
+
+
+class Property(NamedTuple):
+    """Something that an outcome has or has not.
+
+    Attributes
+    ----------
+    name, label, statement : str
+    periods : int
+        Of the instances on which it is asked.
+    check : callable
+        Takes a case and an entrant, returns what breaks the property there in a sentence, or None.
+    effort : int
+        How many times as many instances are looked at: what breaks it may be rare.
+    """
+
+    name: str
+    label: str
+    statement: str
+    periods: int
+    check: Callable[[Shared, Entrant], str | None]
+    effort: int = 1
+
+
+def less(a: float, b: float, by: float = 0.0) -> bool:
+    """Say whether a lies below b by more than ``by``, and not by rounding."""
+    return a < b * (1 - TOLERANCE) - by * (1 + TOLERANCE) - 1e-12
+
+
+def slack(case: Shared, entrant: Entrant) -> float:
+    """Give the dominant share that counts as nothing: where tasks are whole, one task of anybody in each period."""
+    return float(case.unit.max(axis=1).sum()) if entrant.whole else 0.0
+
+
+def _sharing(case: Shared, entrant: Entrant) -> str | None:
+    given = entrant.call(case)
+    own = alone(case, whole=entrant.whole, places=entrant.places)
+    for i, (has, had) in enumerate(zip(worth(case, given.tasks), worth(case, own))):
+        if less(has, had, slack(case, entrant)):
+            return f"user {i} runs {_told(given.tasks[:, i])} tasks, alone {_told(own[:, i])}"
+    return None
+
+
+def _told(tasks: FloatArray) -> str:
+    return " then ".join(f"{x:.4g}" for x in tasks)
+
+
+def _waste(case: Shared, entrant: Entrant) -> str | None:
+    given = entrant.call(case)
+    for t, rows in enumerate(case.demands):
+        used = rows.T @ given.tasks[t] if given.placed is None else given.placed[t] @ rows
+        rooms = (case.total - used)[None] if given.placed is None else case.machines - used
+        for i, need in enumerate(rows):
+            more = float(_fit(np.maximum(rooms, 0), need, entrant.whole).max())
+            more = min(more, case.tasks[t, i] - given.tasks[t, i])
+            if more > TOLERANCE * max(1.0, given.tasks[t, i]):
+                return f"user {i} runs {_told(given.tasks[:, i])} tasks, and there is room for {more:.4g} more"
+    return None
+
+
+def _envy(case: Shared, entrant: Entrant) -> str | None:
+    given = entrant.call(case)
+    n = case.demands.shape[1]
+    for t, i, h in product(range(len(case.demands)), range(n), range(n)):
+        could = usable(case, given, entrant.whole, t, i, h, but=int(entrant.whole))
+        if less(given.tasks[t, i], could):
+            but = " less one task" if entrant.whole else ""
+            return f"user {i} runs {given.tasks[t, i]:.4g} tasks, on what user {h} holds{but} it could run {could:.4g}"
+    return None
+
+
+def _lies(case: Shared, entrant: Entrant) -> str | None:
+    honest = entrant.call(case).tasks
+    for i in range(case.demands.shape[1]):
+        lied, factors = best_lie(case, entrant, i, honest[:, i])
+        truth, gained = float(honest[:, i] @ case.unit[:, i]), float(lied @ case.unit[:, i])
+        if factors is not None and less(truth, gained, slack(case, entrant)):
+            return (f"user {i} runs {_told(honest[:, i])} tasks, and {_told(lied)} by claiming its demand times "
+                    f"({', '.join(f'{f:g}' for f in factors)})")
+    return None
+
+
+def _keeps(case: Shared, entrant: Entrant) -> str | None:
+    before = entrant.call(case.among(1)).tasks
+    for k in range(2, case.demands.shape[1] + 1):
+        after = entrant.call(case.among(k)).tasks
+        for i in range(k - 1):
+            if less(after[0, i] * case.unit[0, i], before[0, i] * case.unit[0, i], slack(case, entrant)):
+                return f"user {i} runs {before[0, i]:.4g} tasks, and {after[0, i]:.4g} once user {k - 1} has come"
+        before = after
+    return None
+
+
+def _more(case: Shared, entrant: Entrant) -> str | None:
+    fewer = replace(case, extra=case.extra[:0])
+    before, after = entrant.call(fewer).tasks, entrant.call(case).tasks
+    for i, (x, y) in enumerate(zip(before[0], after[0])):
+        if less(y * case.unit[0, i], x * case.unit[0, i], slack(case, entrant)):
+            return f"user {i} runs {x:.4g} tasks without nobody's machine, {y:.4g} with it"
+    return None
+
+
+def _order(case: Shared, entrant: Entrant) -> str | None:
+    given = worth(case, entrant.call(case).tasks)
+    users = np.arange(case.demands.shape[1])
+    for order, how in ((users[::-1], "in reverse order"), (np.roll(users, 1), "with the last one first"))[:users[-1]]:
+        again = worth(case, entrant.call(case.permuted(order)).tasks[:, np.argsort(order)])
+        for i, (first, second) in enumerate(zip(given, again)):
+            if less(min(first, second), max(first, second), slack(case, entrant)):
+                return f"user {i} holds a dominant share of {first:.4g}, and {second:.4g} if users are listed {how}"
+    return None
+
+
+def _places(case: Shared, entrant: Entrant) -> str | None:
+    given = entrant.call(case)
+    for t, rows in enumerate(case.demands):
+        if given.placed is not None and (over := given.placed[t] @ rows > case.machines * (1 + 1e-9)).any():
+            return f"machine {int(np.flatnonzero(over.any(axis=1))[0])} is overdrawn"
+        if (given.tasks[t] @ rows > case.total * (1 + 1e-9)).any():
+            return "more is given out than there is"
+        if given.placed is not None and entrant.whole:
+            continue
+        counts = np.floor(given.tasks[t] * (1 + FITS)).astype(int)
+        rooms = tuple(sorted(map(tuple, case.machines.tolist())))
+        if not packs(rooms, tuple(map(tuple, rows.tolist())), tuple(counts.tolist())):
+            return f"{' and '.join(map(str, counts))} whole tasks are given out, which no placement can run"
+    return None
+
+
+def _remembers(case: Shared, entrant: Entrant) -> str | None:
+    """Say what differs from the same last period after a past in which user 0 wanted nothing."""
+    idle = case.tasks.copy()
+    idle[0, 0] = 0
+    busy, rested = entrant.call(case).tasks[-1, 0], entrant.call(replace(case, tasks=idle)).tasks[-1, 0]
+    if rested > busy * (1 + TOLERANCE) + 1e-12:
+        return f"user 0 runs {busy:.4g} tasks in the second period, and {rested:.4g} if it asked for none in the first"
+    return None
+
+
+#: What is asked of every mechanism. Where tasks are whole, a loss or a gain counts if it is more than one task of
+#: anybody a period, and envy if it is of what another holds less one task; the last three know no such slack. For the
+#: last a case is sought in which it shows, for the others one in which they fail.
+PROPERTIES: dict[str, Property] = {one.name: one for one in (
+    Property("sharing", "nobody is worse off than alone", "Everybody has at least what its own block would give it.",
+             1, _sharing),
+    Property("sharing_periods", "nor over several periods",
+             "Over two periods with different demands everybody has at least what its own block would give it.", 2,
+             _sharing),
+    Property("sharing_three", "nor over three periods",
+             "Over three periods with different demands everybody has at least what its own block would give it.", 3,
+             _sharing, 5),
+    Property("envy", "no envy", "Nobody could run more tasks on what another holds.", 1, _envy),
+    Property("lies", "no lie pays", "Nobody runs more by claiming another demand (halves and doubles are tried).", 1,
+             _lies),
+    Property("keeps", "an arrival takes nothing back", "As users come with their blocks, all keep what they have.", 1,
+             _keeps),
+    Property("more", "more machines hurt nobody", "Nobody loses where a machine of nobody is added.", 1, _more),
+    Property("order", "the order of users plays no role",
+             "Shares stay what they are if users are listed in another order.", 1, _order),
+    Property("waste", "nothing is wasted", "Nobody could run more in what is left over, without moving anything.", 1,
+             _waste),
+    Property("places", "it fits on the machines",
+             "What each user gets, rounded down to whole tasks, can run on the machines.", 1, _places),
+    Property("remembers", "it remembers", "A user who asked for nothing before has more now.", 2, _remembers),
+)}
+
+
+def _kept(demands: Any, tasks: Any, block: Any, slot: Any, extra: Any = None) -> Shared:
+    rows = np.array(demands, dtype=float)
+    nobody = np.array(extra or [], dtype=float).reshape(-1, rows.shape[2])
+    return Shared(rows, np.array(tasks, dtype=float), np.array(block, dtype=float), np.array(slot, dtype=float), nobody)
+
+
+#: Instances that other, longer searches came across or that were made by hand, by the property that one of the
+#: mechanisms lacks there: TV-DRF in whole tasks, TV-DRF in fractions, and one cluster of slots twice.
+KEPT: dict[str, tuple[Shared, ...]] = {
+    "sharing_periods": (_kept([[[3, 1, 1], [1, 3, 1], [2, 1, 3], [3, 1, 1]],
+                               [[1, 1, 1], [2, 2, 1], [1, 1, 3], [1, 1, 1]]],
+                              [[171, 182, 129, 51], [385, 257, 129, 385]],
+                              [[64, 32, 0], [0, 40, 0], [56, 16, 64], [8, 48, 32]], [3, 3, 3]),),
+    "sharing_three": (_kept([[[4, 4]] * 3, [[1, 4]] * 3, [[4, 1], [4, 1], [4, 2]]], [[0, 0, 2], [3, 0, 1], [0, 3, 1]],
+                            [[4, 4]], [4, 4]),),
+    "more": (_kept([[[3], [3], [4]]], [[10, 10, 7]], [[4], [4]], [1], [[3]]),),
+    "order": (_kept([[[1], [2]]], [[25, 13]], [[3]] * 4, [1]),),
+}
+
+
+def random_shared(rng: np.random.Generator, size: int, periods: int = 1, grain: int = 1) -> Shared:
+    """Draw a small instance in whole numbers.
+
+    Parameters
+    ----------
+    size : int
+        1 to 7: how large its numbers may get; 2 users with one or two machines and one or two resources, up to 4 users
+        where it is larger, and with 7 up to 6 users, 4 machines each and 3 resources: what goes wrong between machines
+        or racks needs some of them.
+    periods : int
+        Where there are more than two, demands are powers of two and users at most four: what is lost over three
+        periods takes few users whose tasks are far from each other in shape.
+    grain : int
+        How many times larger machines are: the larger, the less one task is worth.
+    """
+    size, grain = as_whole(size, "size", 1, 7), as_whole(grain, "grain", 1)
+    most_users, most_resources, most_machines = (6, 3, 4) if size == 7 else (2 + size // 3, 2, 1 + (size > 1))
+    n, m = int(rng.integers(2, most_users + 1)), int(rng.integers(1, most_resources + 1))
+    n = min(n, 4) if periods > 2 else n
+    b = int(rng.integers(1, most_machines + 1))
+    while True:
+        demands = rng.integers(0, 2 + size, size=(periods, n, m)).astype(float)
+        if periods > 2:
+            demands = np.where(demands > 0, 2 ** (demands % 4), 0)
+        block = rng.integers(0, 4 * size + 1, size=(b, m)).astype(float)
+        extra = rng.integers(0, 4 * size + 1, size=(1, m)).astype(float)
+        if demands.any(axis=2).all() and (block.sum(axis=0) > 0).all() and block.any(axis=1).all() and extra.any():
+            break
+    block, extra = grain * block, grain * extra
+    total = n * block.sum(axis=0) + extra.sum(axis=0)
+    # as good as no bound; where there are two periods, some users want less
+    most = np.array([[np.floor((total[row > 0] / row[row > 0]).min()) + 1 for row in rows] for rows in demands])
+    if periods > 1:
+        most = np.where(rng.random(most.shape) < 0.3, rng.integers(0, 3, size=most.shape), most)
+    largest = demands.max(axis=(0, 1)).astype(int)  # a slot holds this, or less: then a task takes several
+    return Shared(demands, most, block, rng.integers(np.minimum(largest, 1), largest + 1).astype(float), extra)
+
+
+def look(entrant: Entrant, property_name: str, tries: int, seed: int = 0) -> tuple[Witness | None, int]:
+    """Look for a case that breaks a property (or shows it, for ``"remembers"``), small ones first.
+
+    Parameters
+    ----------
+    entrant : Entrant
+    property_name : str
+        Key of :data:`PROPERTIES`.
+    tries : int
+        Random instances to look at, at most, times the effort of the property; those of :data:`KEPT` come after them.
+    seed : int
+
+    Returns
+    -------
+    (Witness or None, int)
+        The first that was found and the number of instances looked at.
+
+    Notes
+    -----
+    Cost: at most ``tries`` times a few calls of the mechanism; for ``"lies"`` some tens.
+    """
+    tries = as_whole(tries, "tries", 1)
+    if property_name not in PROPERTIES:
+        raise InvalidInput("property_name", f"must be one of {', '.join(PROPERTIES)}", property_name)
+    asked = PROPERTIES[property_name]
+    number, drawn = 0, _cases(tries * asked.effort, asked, seed, entrant.whole)
+    for number, case in enumerate(chain(drawn, KEPT.get(property_name, ())), 1):
+        if (what := asked.check(case, entrant)) is not None:
+            return Witness(case, what), number
+    return None, number
+
+
+def _cases(tries: int, asked: Property, seed: int, whole: bool) -> Iterator[Shared]:
+    for number in range(tries):
+        rng = np.random.default_rng([seed, number])
+        # where a task is a large part of all, "up to one task" forgives everything
+        grain = 1 + number % 8 if whole and asked.name != "places" else 1
+        # the first half grows step by step, the second is as large as it gets
+        case = random_shared(rng, min(1 + 12 * number // tries, 7), asked.periods, grain)
+        yield case if asked.name == "more" else replace(case, extra=case.extra[:0])

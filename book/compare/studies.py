@@ -1,0 +1,641 @@
+"""All mechanisms on the same instances: users and machines from three traces, one moment, one day, lies, properties.
+
+A user is a shape of task: a request drawn from the trace. Each of n users brings the same block of machines, drawn from
+the trace's machines; a request that fits on none of them is drawn again. At *one moment* everybody has more work than
+fits. Over *a day* of some periods the shape changes from period to period, and how much a user asks for is drawn: a
+part of the pool, exponentially distributed. Amounts, arrivals and whose is what are ours, shapes and machines the
+traces'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from book.common.runs import choices, interval, repeat
+from book.compare.properties import (
+    ENTRANTS,
+    PROPERTIES,
+    Entrant,
+    Outcome,
+    Shared,
+    alone,
+    best_lie,
+    each_period,
+    less,
+    look,
+    slack,
+    usable,
+    worth,
+)
+from fairbook import results
+from fairbook.mechanisms.drfh import drfh
+from fairbook.mechanisms.gdrf import gdrf
+from fairbook.model import FloatArray, as_number, as_whole
+from fairbook.placement import FITS
+from fairbook.sweeps import sweep
+from fairbook.traces import alibaba2017, alibaba_gpu2023, google2011
+
+__all__ = ["DATA", "DAY", "EVIDENCE", "HEADS", "MECHANISMS", "MOMENT", "NEEDS", "PROOFS", "READINGS", "RUNS", "SEED",
+           "STORED", "TRACES", "Need", "accounts", "cells", "day", "guide", "instance", "lying", "matrix", "moment",
+           "readings", "sheet"]
+
+#: Root of every random stream.
+SEED = 2026
+#: Instances of each trace.
+RUNS = 100
+#: Data files, below ``data/``, on which the stored results depend.
+DATA = ("alibaba2017.json", "alibaba2017_jobs.csv", "alibaba2017_machines.csv", "alibaba2017_requests.csv",
+        "alibaba_gpu2023.json", "alibaba_gpu2023_machines.csv", "alibaba_gpu2023_requests.csv", "google2011.json",
+        "google2011_machines.csv", "google2011_requests.csv")
+#: The three workloads: two of CPU and memory, and one of CPU, memory and GPUs.
+TRACES = ("google2011", "alibaba2017", "alibaba_gpu2023")
+#: Names of the mechanisms, in the order of every table.
+MECHANISMS = tuple(ENTRANTS)
+#: What :func:`moment` measures.
+MOMENT = ("min_share", "sum_share", "utilisation", "envious", "losers", "loss", "placed", "min_placed", "taken")
+#: What :func:`day` measures.
+DAY = ("min_share", "sum_share", "utilisation", "losers", "loss", "done")
+
+_USERS, _BLOCK, _PERIODS, _LOAD = 12, 4, 6, 1.5
+_SLOT = 0.75  # the part of the requests that fit in a slot, resource by resource
+
+
+# ------------------------------------------------------------------------------------------------------- instances
+
+
+@lru_cache(maxsize=4)
+def _requests(trace: str) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Give requests (r, m) with how often each occurs (r,), and kinds of machines (c, m) with their numbers (c,)."""
+    if trace == "google2011":
+        google = google2011.load_digest()
+        rows = (google.cpu > 0) | (google.memory > 0)
+        machines = google.machine_classes[google.machine_classes[:, 3] > 0]
+        return (np.column_stack([google.cpu, google.memory])[rows], google.tasks[rows].astype(float), machines[:, 1:3],
+                machines[:, 3])
+    if trace == "alibaba2017":
+        jobs = alibaba2017.load_digest()
+        return (np.column_stack([jobs.cores, jobs.memory]), np.ones(len(jobs.memory)), jobs.machine_classes[:, :2],
+                jobs.machine_classes[:, 2])
+    pods = alibaba_gpu2023.load_digest()
+    return pods.requests, pods.pods.astype(float), pods.capacities, pods.counts.astype(float)
+
+
+@lru_cache(maxsize=16)
+def _slot(trace: str, part: float = _SLOT) -> FloatArray:
+    """Give what a slot holds: in each resource as much as a part of the requests, three of four, need at most."""
+    values, weights, _, _ = _requests(trace)
+    found = []
+    for column in values.T:
+        order = np.argsort(column)
+        found.append(column[order][np.searchsorted(np.cumsum(weights[order]), part * weights.sum())])
+    return np.array(found)
+
+
+def instance(rng: np.random.Generator, trace: str, *, users: int = _USERS, block: int = _BLOCK, periods: int = 1,
+             load: float | None = None) -> Shared:
+    """Draw users and machines from a trace.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    trace : str
+        One of :data:`TRACES`.
+    users, block : int
+        Users, and machines that each brings.
+    periods : int
+    load : float, optional
+        What all ask for together in a period, in the mean, as a part of the pool, each by its dominant resource.
+        Default: everybody asks for more than the pool holds.
+
+    Examples
+    --------
+    >>> case = instance(np.random.default_rng(1), "alibaba_gpu2023")
+    >>> case.demands.shape, case.machines.shape
+    ((1, 12, 3), (48, 3))
+    """
+    choices((trace,), "trace", TRACES)
+    users, block = as_whole(users, "users", 1), as_whole(block, "block", 1)
+    periods = as_whole(periods, "periods", 1)
+    values, weights, kinds, counts = _requests(trace)
+    while True:
+        machines = kinds[rng.choice(len(kinds), block, p=counts / counts.sum())]
+        fits = np.any([(values <= machine * (1 + FITS)).all(axis=1) for machine in machines], axis=0)
+        if (machines.sum(axis=0) > 0).all() and fits.any():
+            break
+    drawn = rng.choice(len(values), (periods, users), p=weights * fits / (weights * fits).sum())
+    demands = values[drawn]
+    total = machines.sum(axis=0) * users
+    whole = np.divide(total, demands, out=np.full(demands.shape, np.inf), where=demands > 0).min(axis=2)
+    if load is None:
+        tasks = np.floor(whole) + 1
+    else:
+        part = rng.exponential(as_number(load, "load", 0.0) / users, (periods, users))
+        tasks = np.minimum(np.ceil(part * whole), np.floor(whole) + 1)
+    return Shared(demands, tasks, machines, _slot(trace), np.zeros((0, values.shape[1])))
+
+
+# -------------------------------------------------------------------------------------------------------- measures
+
+
+def _envious(case: Shared, given: Outcome, entrant: Entrant) -> float:
+    """Give the part of the users who could run more on what another holds (whole tasks: less one of the other's)."""
+    n = case.demands.shape[1]
+    but = int(entrant.whole)
+    return float(np.mean([any(usable(case, given, entrant.whole, 0, i, h, but=but) > given.tasks[0, i] * (1 + 1e-6)
+                              for h in range(n) if h != i) for i in range(n)]))
+
+
+def _losses(case: Shared, given: Outcome, entrant: Entrant) -> tuple[float, float]:
+    """Give the part of the users worse off than alone (whole tasks: by more than one of anybody), the largest loss."""
+    has = worth(case, given.tasks)
+    own = worth(case, alone(case, whole=entrant.whole, places=entrant.places))
+    worse = np.array([less(x, y, slack(case, entrant)) for x, y in zip(has, own)])
+    lost = np.divide(own - has, own, out=np.zeros_like(own), where=own > 0)
+    return float(worse.mean()), float(np.where(worse, lost, 0).max())
+
+
+def _placed(case: Shared, given: Outcome, entrant: Entrant) -> list[float]:
+    """Give the part of what was handed out that runs on machines as whole tasks, and the smallest share that runs.
+
+    What is handed out in fractions, or without saying where, is rounded down and placed by Best-Fit.
+    """
+    runs = given.tasks
+    if not (entrant.whole and entrant.places):
+        kinds, counts = np.unique(case.machines, axis=0, return_counts=True)
+        promised = np.floor(given.tasks * (1 + FITS))
+        runs = np.stack([drfh(rows, kinds, counts, most).tasks for rows, most in zip(case.demands, promised)])
+    handed, run = worth(case, given.tasks).sum(), worth(case, runs)
+    return [float(run.sum() / handed) if handed > 0 else np.nan, float(run.min())]
+
+
+def _taken(case: Shared, entrant: Entrant, last: Outcome) -> float:
+    """Give the part of what runs that an arrival takes away, by dominant share, in the mean over arrivals."""
+    n = case.demands.shape[1]
+    courses = [entrant.call(case.among(k)).tasks[0] for k in range(1, n)] + [last.tasks[0]]
+    parts = []
+    for k, (before, after) in enumerate(zip(courses, courses[1:]), 1):
+        unit = case.unit[0, :k]
+        held = before @ unit
+        parts.append(np.maximum(before - after[:k], 0) @ unit / held if held > 0 else 0.0)
+    return float(np.mean(parts))
+
+
+def _shared_by(case: Shared, given: Outcome) -> list[float]:
+    """Give the smallest and the sum of the dominant shares, and the mean utilisation, in the mean over periods."""
+    shares = worth(case, given.tasks) / len(case.demands)
+    used = np.einsum("tn,tnm->m", given.tasks, case.demands) / (case.total * len(case.demands))
+    return [float(shares.min()), float(shares.sum()), float(used.mean())]
+
+
+def _one_moment(rng: np.random.Generator, trace: str) -> FloatArray:
+    case = instance(rng, trace)
+    rows = []
+    for entrant in ENTRANTS.values():
+        given = entrant.call(case)
+        rows.append([*_shared_by(case, given), _envious(case, given, entrant), *_losses(case, given, entrant),
+                     *_placed(case, given, entrant), _taken(case, entrant, given)])
+    return np.array(rows)
+
+
+def _one_day(rng: np.random.Generator, trace: str, load: float) -> FloatArray:
+    case = instance(rng, trace, periods=_PERIODS, load=load)
+    asked = worth(case, case.tasks).sum()
+    rows = []
+    for entrant in ENTRANTS.values():
+        given = entrant.call(case)
+        rows.append([*_shared_by(case, given), *_losses(case, given, entrant), worth(case, given.tasks).sum() / asked])
+    return np.array(rows)
+
+
+def _one_lying(rng: np.random.Generator, trace: str, liars: int) -> FloatArray:
+    """Let some users lie one at a time, shape (mechanisms, liars, 2): whether it pays, and what the best lie brings."""
+    case = instance(rng, trace)
+    who = rng.choice(case.demands.shape[1], liars, replace=False)
+    rows = []
+    for entrant in ENTRANTS.values():
+        honest = entrant.call(case).tasks[0]
+        gains = []
+        for i in who.tolist():
+            unit = float(case.unit[0, i])
+            truth, gained = honest[i] * unit, float(best_lie(case, entrant, i, honest[i:i + 1])[0][0]) * unit
+            pays = less(truth, gained, slack(case, entrant))
+            gains.append([float(pays), (gained - truth) / max(truth, unit) if less(truth, gained) else 0.0])
+        rows.append(gains)
+    return np.array(rows)
+
+
+def _rows(trace: str, names: Sequence[str], values: NDArray[Any]) -> list[dict[str, Any]]:
+    """Summarise values of shape (runs, mechanisms, measures)."""
+    rows: list[dict[str, Any]] = []
+    for k, mechanism in enumerate(MECHANISMS):
+        for j, measure in enumerate(names):
+            some = values[~np.isnan(values[:, k, j]), k, j]
+            row = interval(some.round(12)[:, None]).iloc[0] if len(some) else {}
+            rows.append({"trace": trace, "mechanism": mechanism, "measure": measure,
+                         **{part: row.get(part, np.nan) for part in ("mean", "low", "high")}, "runs": len(some)})
+    return rows
+
+
+def moment(runs: int = RUNS, seed: int = SEED, *, traces: str | Sequence[str] = TRACES,
+           progress: bool = False) -> pd.DataFrame:
+    """Give every mechanism the same users at one moment, who could all use more than there is.
+
+    Parameters
+    ----------
+    runs, seed
+        Instances of each trace, and their root seed.
+    traces : str or sequence of str
+    progress : bool
+
+    Returns
+    -------
+    DataFrame
+        One row per ``trace``, ``mechanism``, ``measure``: ``mean``, ``low``, ``high`` (95 %), ``runs``. Measures:
+        ``min_share`` and ``sum_share`` (smallest and sum of the dominant shares), ``utilisation`` (mean over the
+        resources), ``envious`` (part of the users who could run more on what another holds; whole tasks: less one of
+        the other's), ``losers`` (part worse off than with their own block; whole tasks: by more than one task of
+        anybody), ``loss`` (the largest of these losses, as a part), ``placed`` (part of what is handed out that runs
+        on the machines in whole tasks; what is handed out in fractions, or without saying where, is rounded down and
+        placed by Best-Fit), ``min_placed`` (the smallest dominant share that runs so), ``taken`` (part of what runs
+        that is taken away when one more user comes with its block, in the mean over arrivals).
+
+    Notes
+    -----
+    Cost of a run: 15 mechanisms, 12 calls each, some 0.5 s.
+    """
+    runs = as_whole(runs, "runs", 1)
+    rows: list[dict[str, Any]] = []
+    for trace in choices(traces, "traces", TRACES):
+        found = repeat(_one_moment, runs, seed=seed, key=(0, TRACES.index(trace)), progress=progress,
+                       label=f"moment, {trace}", trace=trace)
+        rows += _rows(trace, MOMENT, np.stack(found))
+    return pd.DataFrame(rows)
+
+
+def day(runs: int = RUNS, seed: int = SEED, *, traces: str | Sequence[str] = TRACES, load: float = _LOAD,
+        progress: bool = False) -> pd.DataFrame:
+    """Give every mechanism the same six periods, in which users ask for changing amounts of changing tasks.
+
+    Parameters
+    ----------
+    runs, seed, traces, progress
+        As for :func:`moment`.
+    load : float
+        As for :func:`instance`: 1.5, so that some users are idle while others have more to do than fits.
+
+    Returns
+    -------
+    DataFrame
+        As :func:`moment`, shares in the mean over periods; losses compare the sum over the day with the same sum
+        alone; ``done`` is the part of what was asked for that was run, by dominant share.
+
+    Notes
+    -----
+    Cost of a run: 15 mechanisms, some 0.2 s.
+    """
+    runs = as_whole(runs, "runs", 1)
+    rows: list[dict[str, Any]] = []
+    for trace in choices(traces, "traces", TRACES):
+        found = repeat(_one_day, runs, seed=seed, key=(1, TRACES.index(trace)), progress=progress,
+                       label=f"day, {trace}", trace=trace, load=load)
+        rows += _rows(trace, DAY, np.stack(found))
+    return pd.DataFrame(rows)
+
+
+def lying(runs: int = 30, seed: int = SEED, *, traces: str | Sequence[str] = TRACES, liars: int = 3,
+          progress: bool = False) -> pd.DataFrame:
+    """Let some users of each instance claim another demand, one at a time, and keep the lie that pays most.
+
+    Parameters
+    ----------
+    runs, seed, traces, progress
+        As for :func:`moment`.
+    liars : int
+        Users of each instance who try, drawn at random.
+
+    Returns
+    -------
+    DataFrame
+        As :func:`moment`; measures ``paying`` (part of those who tried who found a lie that pays; whole tasks: by more
+        than one of anybody) and ``gain`` (what the best lie brings, however little, as a part of the tasks with the
+        truth, 0 where none brings anything).
+
+    Notes
+    -----
+    Claims: each resource halved, as it is, or doubled, 8 lies with two resources and 26 with three, without those that
+    fit on no machine. Cost of a run: 0.3 s with two resources, 1 s with three.
+    """
+    runs, liars = as_whole(runs, "runs", 1), as_whole(liars, "liars", 1, _USERS)
+    rows: list[dict[str, Any]] = []
+    for trace in choices(traces, "traces", TRACES):
+        found = np.stack(repeat(_one_lying, runs, seed=seed, key=(2, TRACES.index(trace)), progress=progress,
+                                label=f"lies, {trace}", trace=trace, liars=liars))
+        rows += _rows(trace, ("paying", "gain"), found.mean(axis=2))
+    return pd.DataFrame(rows)
+
+
+def _one_reading(rng: np.random.Generator, trace: str) -> FloatArray:
+    case = instance(rng, trace)
+    rows = []
+    for _, _, entrant, part in READINGS:
+        seen = replace(case, slot=_slot(trace, part))
+        given = entrant.call(seen)
+        rows.append([*_shared_by(seen, given), *_losses(seen, given, entrant)])
+    return np.array(rows)
+
+
+#: What :func:`readings` compares: name, reading, mechanism, part of the requests that fit in a slot by each resource.
+READINGS: tuple[tuple[str, str, Entrant, float], ...] = (
+    ("gdrf", "amounts in mean machines", ENTRANTS["gdrf"], _SLOT),
+    ("gdrf", "amounts in the trace's units", replace(ENTRANTS["gdrf"], call=each_period(gdrf)), _SLOT),
+    *(("slots", f"a slot holds {part:.0%} of the requests", ENTRANTS["slots"], part)
+      for part in (0.25, 0.5, 0.75, 0.9)),
+)
+
+
+def readings(runs: int = 30, seed: int = SEED, *, traces: str | Sequence[str] = TRACES,
+             progress: bool = False) -> pd.DataFrame:
+    """Show how much two choices of ours move a mechanism: the units that GDRF adds up, and the size of a slot.
+
+    Parameters
+    ----------
+    runs, seed, traces, progress
+        As for :func:`moment`, on the same instances.
+
+    Returns
+    -------
+    DataFrame
+        One row per ``trace``, ``mechanism``, ``reading``, ``measure``: ``mean``, ``low``, ``high``, ``runs``.
+
+    Notes
+    -----
+    Cost of a run: 10 ms.
+    """
+    runs = as_whole(runs, "runs", 1)
+    rows: list[dict[str, Any]] = []
+    for trace in choices(traces, "traces", TRACES):
+        values = np.stack(repeat(_one_reading, runs, seed=seed, key=(0, TRACES.index(trace)), progress=progress,
+                                 label=f"readings, {trace}", trace=trace))
+        for k, (mechanism, reading, _, _) in enumerate(READINGS):
+            for j, measure in enumerate(("min_share", "sum_share", "utilisation", "losers", "loss")):
+                row = interval(values[:, k, j].round(12)[:, None]).iloc[0]
+                rows.append({"trace": trace, "mechanism": mechanism, "reading": reading, "measure": measure,
+                             **row, "runs": runs})
+    return pd.DataFrame(rows)
+
+
+# ------------------------------------------------------------------------------------------------- property matrix
+
+
+def _looked(tries: int, seed: int, cell: tuple[str, str]) -> tuple[str, str, int]:
+    found, number = look(ENTRANTS[cell[0]], cell[1], tries, seed)
+    if found is None:
+        return "", "", number
+    slot = f"; a slot holds ({', '.join(f'{x:g}' for x in found.case.slot)})" if cell[0].startswith("slots") else ""
+    return found.what, str(found.case) + slot, number
+
+
+def matrix(tries: int = 1000, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
+    """Ask of every mechanism every property: look for a small instance that breaks it.
+
+    Parameters
+    ----------
+    tries : int
+        Instances looked at for each cell, at most, times the effort of the property; small ones first.
+    seed : int
+    progress : bool
+
+    Returns
+    -------
+    DataFrame
+        One row per ``mechanism``, ``property``: ``found`` (whether there is a witness), ``tried`` (instances looked
+        at), ``witness`` (what happens), ``case`` (where). For ``remembers`` the witness shows the property, for the
+        others it breaks it.
+
+    Notes
+    -----
+    Cost: 165 cells; with linear programs some 0.1 s an instance for the fluid DRFH, else some milliseconds.
+    """
+    tries = as_whole(tries, "tries", 1)
+    asked = [(mechanism, name) for mechanism in MECHANISMS for name in PROPERTIES]
+    found = sweep(partial(_looked, tries, seed), asked, about={"run": _looked, "tries": tries, "seed": seed},
+                  progress=progress, label="cells of the matrix")
+    return pd.DataFrame([
+        {"mechanism": mechanism, "property": name, "found": bool(what), "tried": number, "witness": what, "case": case}
+        for (mechanism, name), (what, case, number) in zip(asked, found)])
+
+
+#: Claims of the chapters that say of a mechanism what a property says here, at one moment, in the same sense and with
+#: zero demands allowed.
+EVIDENCE: dict[tuple[str, str], str] = {
+    ("drf", "sharing"): "cbdrf.table_1.sharing_incentive.drf",
+    ("drf", "envy"): "cbdrf.table_1.envy_freeness.drf",
+    ("drf", "lies"): "cbdrf.table_1.strategy_proofness.drf",
+    ("drf", "waste"): "cbdrf.table_1.pareto_efficiency.drf",
+    ("dmfa_srq", "sharing"): "dmfa_srq.theorem_2.zeros",
+    ("dmfa_srq", "lies"): "dmfa_srq.theorem_4.zeros",
+    ("dmfa_srq", "waste"): "dmfa_srq.theorem_1.zeros",
+    ("cbdrf", "sharing"): "cbdrf.corollary_2.good_standing",
+    ("cbdrf", "envy"): "cbdrf.theorem_4.equal_records",
+    ("cbdrf", "lies"): "cbdrf.theorem_5.phase",
+    ("cbdrf", "waste"): "cbdrf.theorem_6.all_good",
+    ("tv_drf_fluid", "sharing"): "tv_drf.theorem_1.fluid.one",
+    ("tv_drf_fluid", "waste"): "tv_drf.theorem_2.fluid.one",
+    ("drfh_fluid", "sharing"): "gdrf.drfh.sharing",
+    ("gdrf", "envy"): "gdrf.envy.end",
+    ("gdrf", "waste"): "gdrf.maximal.nearest",
+}
+
+
+_BY_PERIOD = ("drf", "dmfa_srq", "cbdrf", "drf_by_task", "drfh_fluid", "drfh", "drfh_first_fit", "gdrf", "mdrf",
+              "per_server_drf", "slots", "slots_racks")
+
+#: Labels of the proofs on the comparison's page, by the cells that they settle: that the mechanism has the property; of
+#: ``remembers``, that it has not.
+PROOFS: dict[tuple[str, str], str] = {(mechanism, name): f"prop-compare-{label}" for label, names, mechanisms in (
+    ("order", ("order",), ("drf", "cbdrf", "karma", "tv_drf_fluid", "drfh_fluid")),
+    ("moment", ("sharing", "envy", "lies", "waste"), ("karma",)),
+    ("moment", ("envy", "lies"), ("tv_drf_fluid",)),
+    ("drfh", ("envy", "lies", "waste"), ("drfh_fluid",)),
+    ("keeps", ("keeps",), ("dmfa_srq",)),
+    ("periods", ("sharing_periods", "sharing_three"), ("drf", "dmfa_srq", "cbdrf")),
+    ("two", ("sharing_periods",), ("tv_drf_fluid",)),
+    ("tasks", ("sharing", "sharing_periods", "sharing_three", "envy"), ("drf_by_task",)),
+    ("first_fit", ("envy",), ("drfh_first_fit",)),
+    ("full", ("waste",), ("drf_by_task", "drfh", "drfh_first_fit", "mdrf", "per_server_drf", "tv_drf")),
+    ("full", ("places",), ("drfh", "drfh_first_fit", "gdrf", "mdrf", "per_server_drf", "tv_drf", "slots",
+                           "slots_racks")),
+    ("machines", ("more",), ("per_server_drf",)),
+    ("slots", ("keeps",), ("slots",)),
+    ("memory", ("remembers",), _BY_PERIOD),
+) for mechanism in mechanisms for name in names}
+
+
+def cells(frame: pd.DataFrame, ledger: pd.DataFrame) -> pd.DataFrame:
+    """Say for every cell of the matrix what is known: from its own search, a claim of a chapter, a proof on the page.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`matrix`.
+    ledger : DataFrame
+        With columns ``id`` and ``verdict``, as ``fairbook.claims.ledger`` gives it.
+
+    Returns
+    -------
+    DataFrame
+        ``frame`` with ``claim`` (id, or empty), ``said`` (its verdict there), ``proof`` (label in :data:`PROOFS`, or
+        empty) and ``verdict``: ``fails`` (a witness, here or in the chapter), ``holds`` (proved in the chapter under
+        the conditions of its claim, or on the page, and not broken here), ``not broken`` (searched only); for
+        ``remembers``: ``seen``, ``none`` (proved), ``not seen``. ``contradicts``: whether search and proof disagree.
+    """
+    verdicts = dict(zip(ledger["id"], ledger["verdict"]))
+    rows = []
+    for mechanism, name, found in zip(frame["mechanism"], frame["property"], frame["found"]):
+        known, proof = EVIDENCE.get((mechanism, name), ""), PROOFS.get((mechanism, name), "")
+        says = verdicts.get(known, "")
+        settled = bool(proof) or says == "holds"
+        if name == "remembers":
+            verdict = "seen" if found else "none" if settled else "not seen"
+        else:
+            verdict = "fails" if found or says == "refuted" else "holds" if settled else "not broken"
+        rows.append({"claim": known, "said": says, "proof": proof, "verdict": verdict,
+                     "contradicts": settled and (bool(found) or says == "refuted")})
+    return pd.concat([frame.reset_index(drop=True), pd.DataFrame(rows)], axis=1)
+
+
+#: Heads of the columns of :func:`sheet`, by property.
+HEADS = {"sharing": "own machines", "sharing_periods": "two periods", "sharing_three": "three periods", "envy": "envy",
+         "lies": "lies", "keeps": "arrivals", "more": "more machines", "order": "order", "waste": "waste",
+         "places": "fits", "remembers": "memory"}
+
+
+def sheet(cells: pd.DataFrame, proofs: Mapping[str, str]) -> pd.DataFrame:
+    """Write the matrix as a table in which each word leads to its evidence.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        From :func:`cells`.
+    proofs : mapping
+        The label of the proof of each claim in :data:`EVIDENCE` that holds.
+
+    Returns
+    -------
+    DataFrame
+        One row a mechanism, one column a property; roles of MyST that lead to proofs, or to what :func:`accounts`
+        writes.
+    """
+    rows: dict[str, dict[str, str]] = {}
+    for one in cells.itertuples():
+        known = (one.proof or proofs.get(one.claim, "")) if one.verdict in ("holds", "none") else ""
+        word = "proved" if known and one.verdict == "holds" else one.verdict
+        led = f"{{prf:ref}}`{word} <{known}>`" if known else f"{{ref}}`{word} <witness-{one.mechanism}>`"
+        rows.setdefault(one.mechanism, {"mechanism": ENTRANTS[one.mechanism].label})[HEADS[one.property]] = led
+    return pd.DataFrame(rows.values())
+
+
+def accounts(cells: pd.DataFrame) -> str:
+    """Write down in MyST, one dropdown a mechanism, what was found on each property, witnesses included."""
+    written = []
+    for mechanism, part in cells.groupby("mechanism", sort=False):
+        lines = [f":::{{dropdown}} {ENTRANTS[mechanism].label}", f":name: witness-{mechanism}", ""]
+        for one in part.itertuples():
+            known = f" Claim `{one.claim}`: {one.said}." if one.claim else ""
+            known += f" {{prf:ref}}`Proved <{one.proof}>`." if one.proof else ""
+            found = f"Instance {one.tried}: {one.witness}. There: {one.case}." if one.found else \
+                f"None of {one.tried} instances."
+            lines += [PROPERTIES[one.property].label, f": **{one.verdict}**. {found}{known}", ""]
+        written.append("\n".join([*lines, ":::"]))
+    return "\n\n".join(written)
+
+
+class Need(NamedTuple):
+    """A situation: what must not be given up, and what is to be large, or small, among what is left."""
+
+    situation: str
+    must: tuple[str, ...]
+    table: str
+    measure: str
+    least: bool = False
+
+
+#: What :func:`guide` answers.
+NEEDS: tuple[Need, ...] = (
+    Need("one pool, fractions will do, all are there", ("sharing", "envy", "lies", "waste", "order"), "moment",
+         "min_share"),
+    Need("users come one by one, nothing may be taken back", ("keeps", "sharing"), "moment", "min_share"),
+    Need("demands change, who was idle is to have more later", ("remembers",), "day", "min_share"),
+    Need("the same, in whole tasks on machines", ("remembers", "places"), "day", "min_share"),
+    Need("whole tasks on machines, nobody below its own machines", ("places", "sharing"), "moment", "min_share"),
+    Need("whole tasks on machines, nothing idle, losses against the own machines are to be small",
+         ("places", "waste"), "moment", "loss", True),
+    Need("whole tasks on machines, nothing idle", ("places", "waste"), "moment", "sum_share"),
+    Need("whole tasks on machines, nothing idle, arrivals are to take little back", ("places", "waste"), "moment",
+         "taken", True),
+    Need("whole tasks on machines, nothing idle, lies are to bring little", ("places", "waste"), "lying", "gain", True),
+    Need("whole tasks on machines, nothing idle, few are to find a lie that pays", ("places", "waste"), "lying",
+         "paying", True),
+)
+
+
+def guide(cells: pd.DataFrame, moment: pd.DataFrame, day: pd.DataFrame, lying: pd.DataFrame, *,
+          near: float = 0.01, hair: float = 0.001) -> pd.DataFrame:
+    """Choose mechanisms by what must hold and what they measured: first the matrix, then the means over the traces.
+
+    Parameters
+    ----------
+    cells, moment, day, lying : DataFrame
+        From the functions of these names.
+    near : float
+        How far, as a part, a mechanism may be from the best and still be named.
+    hair : float
+        How far it may be besides, whatever the best is, where the measure is to be small.
+
+    Returns
+    -------
+    DataFrame
+        One row a need of :data:`NEEDS`: ``situation``, ``must``, ``measure``, ``least`` (whether it is to be small),
+        ``left`` (number of mechanisms that nothing is known against), ``best`` (those of them within ``near`` of the
+        largest, or within ``near`` and ``hair`` of the smallest, mean of the measure over the traces, the best first;
+        empty where none is left), ``value`` (that mean).
+    """
+    kept = cells[cells["verdict"].isin(["holds", "not broken", "seen"])]
+    good = set(zip(kept["mechanism"], kept["property"]))
+    tables = {"moment": moment, "day": day, "lying": lying}
+    rows = []
+    for need in NEEDS:
+        left = [name for name in MECHANISMS if all((name, one) in good for one in need.must)]
+        frame = tables[need.table]
+        values = frame[frame["measure"] == need.measure].groupby("mechanism")["mean"].mean().loc[left]
+        top = values.min() if need.least else values.max()
+        close = values <= top * (1 + near) + hair if need.least else values >= top * (1 - near)
+        best = values[close].sort_values(ascending=need.least, kind="stable")
+        rows.append({"situation": need.situation, "must": ", ".join(need.must), "measure": need.measure,
+                     "least": need.least, "left": len(left), "best": ", ".join(best.index), "value": top})
+    return pd.DataFrame(rows)
+
+
+def _store(name: str, compute: Callable[..., pd.DataFrame], data: tuple[str, ...] = (),
+           **arguments: Any) -> Callable[..., None]:
+    def store(*, progress: bool = True) -> None:
+        frame = compute(seed=SEED, progress=progress, **arguments)
+        results.save(f"compare/{name}", frame, module=__name__, data=data, seed=SEED, **arguments)
+
+    return store
+
+
+#: What is stored, each with the call that computes it.
+STORED: dict[str, Callable[..., None]] = {
+    "compare/moment": _store("moment", moment, DATA, runs=RUNS),
+    "compare/day": _store("day", day, DATA, runs=RUNS),
+    "compare/lying": _store("lying", lying, DATA, runs=30),
+    "compare/matrix": _store("matrix", matrix, tries=1000),
+}

@@ -1,0 +1,1 @@
+"""DMFA-SRQ: users arrive, bring resources and keep what they were given."""

@@ -1,0 +1,247 @@
+"""Drawings for the DMFA-SRQ chapter: each takes a frame of :mod:`book.dmfa_srq.studies` or an allocation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from book.common.style import COLOURS, LOOKS, Look, Svg, axes, drawing, note
+from fairbook.model import DynamicAllocation
+
+__all__ = ["fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8", "gap", "levels", "water"]
+
+_LOOK = {"dynamic": LOOKS["dmfa_srq"], "static": LOOKS["static"]}
+_USERS = (COLOURS["blue"], COLOURS["orange"], COLOURS["green"])
+_HATCHES = ("", "//", "..")
+
+
+@drawing
+def fig1(frame: pd.DataFrame) -> Svg:
+    """Draw Figure 1: the shares of three users after each of their arrivals."""
+    figure, (panel,) = axes(width=5.6, height=3.0)
+    for user, group in frame.groupby("user"):
+        i = int(user) - 1
+        place = group["arrival"] + (i - 1) * 0.27
+        bars = panel.bar(
+            place,
+            group["share"],
+            width=0.25,
+            color=_USERS[i],
+            hatch=_HATCHES[i],
+            edgecolor="white",
+            label=f"user {user}",
+        )
+        panel.bar_label(bars, labels=group["exact"].tolist(), padding=2, fontsize=9)
+    panel.set_xticks([1, 2, 3])
+    panel.set_xlabel("arrival $k$")
+    panel.set_ylabel("dominant-share units $x_i^k$")
+    panel.set_ylim(0, 0.58)
+    panel.legend(loc="upper left", ncols=3)
+    return Svg(figure)
+
+
+@drawing
+def fig2(frame: pd.DataFrame) -> Svg:
+    """Draw Figure 2: demands of 100 and of 500 users in the plane of CPU and memory."""
+    sizes = sorted(frame["n"].unique())
+    figure, panels = axes(1, len(sizes), width=7.2, height=3.3, share_x=True, share_y=True)
+    for panel, n in zip(panels, sizes, strict=True):
+        part = frame[frame["n"] == n]
+        panel.plot(part["cpu"], part["memory"], "o", color=COLOURS["blue"], alpha=0.35, markeredgewidth=0)
+        panel.set_xlabel("CPU request (largest machine = 1)")
+        note(panel, f"{n} users")
+    panels[0].set_ylabel("memory request (largest machine = 1)")
+    return Svg(figure)
+
+
+def _by_weight(frame: pd.DataFrame) -> Svg:
+    figure, (panel,) = axes(width=5.6, height=3.3)
+    look = LOOKS["dmfa_srq"]
+    runs = int(frame["runs"].iloc[0])
+    panel.fill_between(frame["weight"], frame["low"], frame["high"], color=look.colour, alpha=0.25, linewidth=0)
+    mean = f"{look.label}, mean of {runs} runs"
+    panel.plot(frame["weight"], frame["share"], color=look.colour, marker=look.marker, label=mean)
+    panel.plot(
+        frame["first_weight"],
+        frame["first_share"],
+        color=COLOURS["orange"],
+        marker="^",
+        linestyle=":",
+        label=f"{look.label}, first run alone",
+    )
+    top = float(frame[["weight", "first_weight"]].to_numpy().max())
+    panel.plot([0, top], [0, top], color=COLOURS["grey"], linewidth=1, label="contribution, $x = w$")
+    panel.set_xlabel("contribution $w_i$ (part of the pool)")
+    panel.set_ylabel("dominant-share units $x_i$")
+    panel.set_xlim(0, None)
+    panel.set_ylim(0, None)
+    panel.locator_params(nbins=6)
+    panel.legend(loc="upper left")
+    return Svg(figure)
+
+
+@drawing
+def fig3(frame: pd.DataFrame) -> Svg:
+    """Draw Figure 3: shares against contributions, 20 of 100 users."""
+    return _by_weight(frame)
+
+
+@drawing
+def fig4(frame: pd.DataFrame) -> Svg:
+    """Draw Figure 4: shares against contributions, 20 of 500 users."""
+    return _by_weight(frame)
+
+
+def _line(panel: Axes, frame: pd.DataFrame, look: Look) -> None:
+    panel.fill_between(frame["k"], frame["low"], frame["high"], color=look.colour, alpha=0.22, linewidth=0)
+    panel.plot(
+        frame["k"],
+        frame["mean"],
+        color=look.colour,
+        linestyle=look.line,
+        marker=look.marker,
+        markersize=3,
+        label=look.label,
+    )
+
+
+def _curves(frame: pd.DataFrame, label: str, one: float | None = None) -> Svg:
+    sizes = sorted(frame["n"].unique())
+    figure, panels = axes(1, len(sizes), width=7.6, height=3.3, share_y=True)
+    for panel, n in zip(panels, sizes, strict=True):
+        part = frame[frame["n"] == n]
+        for mechanism, look in _LOOK.items():
+            _line(panel, part[part["mechanism"] == mechanism], look)
+        if one is not None:
+            panel.axhline(one, color=COLOURS["grey"], linewidth=1, label="what was brought")
+        panel.set_xlabel("users present $k$")
+        note(panel, f"$n = {n}$")
+    panels[0].set_ylabel(label)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)  # covers no curve
+    return Svg(figure)
+
+
+@drawing
+def fig5(frame: pd.DataFrame) -> Svg:
+    """Draw Figure 5: the minimum dominant share; the line at 1 is what each user brought."""
+    return _curves(frame, "minimum of $x_i^k/w_i$", one=1.0)
+
+
+@drawing
+def fig6(frame: pd.DataFrame) -> Svg:
+    """Draw Figure 6: the sum of dominant-share units."""
+    return _curves(frame, "sum of $x_i^k$")
+
+
+@drawing
+def fig7(frame: pd.DataFrame) -> Svg:
+    """Draw Figure 7: CPU utilisation."""
+    return _curves(frame, "CPU in use / $W_k$")
+
+
+@drawing
+def fig8(frame: pd.DataFrame) -> Svg:
+    """Draw Figure 8: memory utilisation."""
+    return _curves(frame, "memory in use / $W_k$")
+
+
+@drawing
+def gap(frame: pd.DataFrame) -> Svg:
+    """Draw dynamic minus static after the last arrival against the number of users (frame of ``end_points``)."""
+    names = {
+        "min_level": "minimum of $x_i/w_i$",
+        "sum_shares": "sum of $x_i$",
+        "cpu": "CPU in use",
+        "memory": "memory in use",
+    }
+    figure, panels = axes(1, len(names), width=8.0, height=2.8)
+    part = frame[frame["mechanism"] == "difference"]
+    look = LOOKS["difference"]
+    for panel, (measure, name) in zip(panels, names.items(), strict=True):
+        rows = part[part["measure"] == measure].sort_values("n")
+        place = np.arange(len(rows))
+        panel.errorbar(
+            place,
+            rows["mean"],
+            [rows["mean"] - rows["low"], rows["high"] - rows["mean"]],
+            color=look.colour,
+            marker=look.marker,
+            linestyle="",
+            capsize=4,
+        )
+        panel.axhline(0, color=COLOURS["grey"], linewidth=1)
+        panel.set_xticks(place, rows["n"].astype(str))
+        panel.set_xlim(-0.5, len(rows) - 0.5)
+        panel.set_xlabel("users $n$")
+        note(panel, name)
+    panels[0].set_ylabel("DMFA-SRQ minus static")
+    return Svg(figure)
+
+
+@drawing
+def levels(run: DynamicAllocation) -> Svg:
+    """Draw the level of every user after every arrival: sorted by arrival, never falling."""
+    n = len(run)
+    figure, (panel,) = axes(width=6.4, height=3.4)
+    history = np.full((n, n), np.nan)
+    for k in range(1, n + 1):
+        history[:k, k - 1] = run.levels_at(k)
+    for i in range(n):
+        shade = 0.15 + 0.75 * i / max(n - 1, 1)
+        panel.step(
+            np.arange(1, n + 1),
+            history[i],
+            where="mid",
+            color=(0.0, shade * 0.62, 0.45 + 0.5 * (1 - shade)),
+            linewidth=1.2,
+        )
+    panel.plot(
+        np.arange(1, n + 1),
+        run.levels,
+        color=LOOKS["dmfa_srq"].colour,
+        marker="o",
+        linestyle="",
+        label="lowest level $M^k$",
+    )
+    panel.set_xlabel("arrival $k$")
+    panel.set_ylabel("level $x_i^k/w_i$")
+    panel.legend(loc="best")
+    return Svg(figure)
+
+
+@drawing
+def water(run: DynamicAllocation, steps: Sequence[int], resource: int) -> Svg:
+    """Draw the pool as water in columns after some arrivals.
+
+    Each column is a user: its width is what the user takes of the resource per unit of level, its height the level,
+    so the area is the resource in use. The dashed line is the lowest level; capacity is an area too and is named above
+    the panel.
+    """
+    figure, panels = axes(1, len(steps), width=7.6, height=3.0, share_y=True)
+    rate = run.demands[:, resource] * run.weights / run.demands.max(axis=1)
+    for panel, k in zip(panels, steps, strict=True):
+        left = np.concatenate([[0.0], np.cumsum(rate[: k - 1])])
+        heights = run.levels_at(k)
+        lowest = heights <= heights.min() * (1 + 1e-9)
+        colours = np.where(lowest, COLOURS["blue"], COLOURS["sky"])
+        panel.bar(left, heights, width=rate[:k], align="edge", color=colours, edgecolor="white", linewidth=1)
+        bottom = float(heights.min())
+        panel.axhline(bottom, color=COLOURS["black"], linestyle="--", linewidth=1, label="lowest level $M^k$")
+        for i in range(k):
+            panel.annotate(
+                str(i + 1),
+                (left[i] + rate[i] / 2, 0),
+                xytext=(0, 3),
+                textcoords="offset points",
+                ha="center",
+                color="white" if lowest[i] else "black",
+                fontsize=9,
+            )
+        panel.set_xlabel("taken per unit of level")
+        note(panel, f"after arrival {k}: use {float(rate[:k] @ heights):.3g} of {run.weights[:k].sum():.3g}")
+    panels[0].set_ylabel("level $x_i^k/w_i$")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center")
+    return Svg(figure)

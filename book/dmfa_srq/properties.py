@@ -1,0 +1,476 @@
+"""What belongs to DMFA-SRQ alone: its lemmas, broken versions of it, and runs with departures.
+
+The lemmas take any :class:`~fairbook.metrics.Run`, as the checks of :mod:`fairbook.properties.dynamic` do.
+:data:`MUTANTS` maps a name to a function of (demands, weights), like ``fairbook.dmfa_srq``, that returns a
+:class:`~fairbook.properties.Trajectory`; like the static ones of :mod:`book.common.mutants` they are written
+in + - * / and comparisons only, so that fractions in give exact fractions out, and for being read rather than for
+speed. Departures are ours, not the paper's; see :class:`fairbook.mechanisms.dmfa_srq.DmfaSrq`.
+
+References
+----------
+Zhang, Liu, Li, Zhang, Journal on Communications 37(7), 2016, section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from book.common.mutants import (
+    Pace,
+    _double_first,
+    _highest,
+    _inverse_first,
+    _inverse_scarcest,
+    _inverse_sum,
+    _inverse_weight,
+    _one,
+    _rows,
+    _sum,
+)
+from fairbook.errors import InvalidInput
+from fairbook.mechanisms import dmfa_srq as engine
+from fairbook.mechanisms.dmfa_srq import DmfaSrq
+from fairbook.metrics import Run, check_steps, largest_demands, level_blocks, level_rows
+from fairbook.model import FloatArray
+from fairbook.properties.dynamic import Array, Steps, _absent, _before, _Checker, _excused, _names, _require
+from fairbook.properties.finding import Finding, Trajectory, ratio, show
+
+__all__ = [
+    "MUTANTS", "EventRun", "exact_dmfa_srq", "lemma_1", "lemma_2", "lemma_3", "lemma_4", "lowest_level_optimality",
+    "reference", "schedule", "with_departures",
+]
+
+
+# ----------------------------------------------------------------------------------------------------------- the lemmas
+
+
+def lemma_1(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
+    """Check Lemma 1: every user stands at the lowest level or where it stood before, y_i^k = max(M^k, y_i^{k-1}).
+
+    M^k is read off the allocation, as the lowest level of the users present.
+
+    Returns
+    -------
+    Finding
+        Margin: minus the largest relative deviation of a level from max(M^k, y_i^{k-1}).
+
+    Notes
+    -----
+    Cost O(s n).
+    """
+    _require(run, "lemma_1, about sequences")
+    checker = _Checker("Lemma 1", run, rtol)
+    for ks, levels in level_blocks(run, check_steps(run, steps), len(run)):
+        absent = _absent(ks, len(run))
+        lowest = np.where(absent, np.inf, levels).min(axis=1)
+        expected = np.maximum(_before(run, ks, levels), lowest[:, None])
+        margins = np.where(absent, np.inf, -abs(ratio(levels, expected) - 1))
+        checker.add(ks, levels, margins, int(ks.sum()))
+    users = _names(run)
+
+    def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
+        held = level_rows(run, np.array([k - 1]))[0] if k > 1 else np.zeros_like(levels)
+        i = index[0]
+        return {"says": f"after arrival {k} user {users[i]} stands at {show(levels[i])}, neither at the lowest level "
+                        f"{show(levels[:k].min())} nor where it stood before, {show(held[i])}",
+                "user": users[i], "levels_before": held[: k - 1]}
+
+    return checker.finding(says)
+
+
+def lemma_2(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
+    """Check Lemma 2: who came earlier stands at least as high, i < h implies y_i^k >= y_h^k.
+
+    Returns
+    -------
+    Finding
+        Margin: min over pairs of y_i^k / y_h^k - 1; inf for one user.
+
+    Notes
+    -----
+    Cost O(s n).
+    """
+    _require(run, "lemma_2, about sequences")
+    checker = _Checker("Lemma 2", run, rtol)
+    for ks, levels in level_blocks(run, check_steps(run, steps), len(run)):
+        lowest = np.minimum.accumulate(levels[:, :-1], axis=1)
+        margins = np.where(_absent(ks, len(run))[:, 1:], np.inf, ratio(lowest, levels[:, 1:]) - 1)
+        checker.add(ks, levels, margins, int((ks * (ks - 1)).sum()) // 2)
+    users = _names(run)
+
+    def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
+        h = index[0] + 1
+        i = int(levels[:h].argmin())
+        return {"says": f"after arrival {k} user {users[h]} stands at {show(levels[h])}, above the earlier "
+                        f"user {users[i]} at {show(levels[i])}", "user": users[i], "other": users[h]}
+
+    return checker.finding(says)
+
+
+def lemma_3(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
+    """Check Lemma 3: y_h^k > y_i^k only if h came before i and has not gained since, x_h^k = x_h^{i-1}.
+
+    Returns
+    -------
+    Finding
+        Margin of a pair: 1 - y_h^k / y_i^k; where h came earlier, at least minus the relative change of h.
+
+    Notes
+    -----
+    Cost O(s n^2) time, O(n^2) memory.
+    """
+    _require(run, "lemma_3, about sequences")
+    return _excused("Lemma 3", run, steps, rtol, None, "stands below")
+
+
+def lemma_4(honest: Run, lying: Run, user: int, *, at: Literal["raised", "all"] = "raised",
+            rtol: float | None = None) -> Finding:
+    """Check Lemma 4: where a lie gives user i more, every user present has at least what it has honestly.
+
+    "More" is meant in shares, as in the paper: x_i^t with the lie (in the units of the claimed demand) exceeds the
+    honest x_i^t. In tasks the lemma has no case, as nobody gains (Theorem 4).
+
+    Parameters
+    ----------
+    honest, lying : Run
+        The same instance without and with the lie.
+    user : int
+        Position of the liar.
+    at : {"raised", "all"}
+        Which t count: those at which the liar has more and has just risen (what the paper's proof needs), or all
+        at which it has more.
+
+    Returns
+    -------
+    Finding
+        Margin: min over those t and over h <= t of x_h^t with the lie / honest x_h^t - 1; inf without a case.
+
+    Notes
+    -----
+    Cost O(n^2).
+    """
+    _require(honest, "lemma_4, about sequences")
+    _require(lying, "lemma_4, about sequences")
+    n = len(honest)
+    if len(lying) != n or not 0 <= user < n:
+        raise InvalidInput("user", f"must be a position from 0 to {n - 1} in two runs of the same length", user)
+    if at not in ("raised", "all"):
+        raise InvalidInput("at", "must be 'raised' or 'all'", at)
+    checker = _Checker("Lemma 4", lying, rtol)
+    ks = np.arange(1, n + 1)
+    before, levels = level_rows(honest, ks), level_rows(lying, ks)
+    more = levels[:, user] > before[:, user] * (1 + checker.tolerance)
+    if at == "raised":
+        had = np.concatenate([[0], levels[:-1, user]])
+        more &= levels[:, user] > had
+    margins = np.where(_absent(ks, n) | ~more[:, None], np.inf, ratio(levels, before) - 1)
+    checker.add(ks, levels, margins, int(np.where(more, ks, 0).sum()))
+    users = _names(honest)
+
+    def says(k: int, index: tuple[int, ...], lied: Array) -> dict[str, Any]:
+        h = index[0]
+        return {"says": f"after arrival {k} the lie lifts user {users[user]} from {show(before[k - 1, user])} to "
+                        f"{show(lied[user])}, and user {users[h]} falls from {show(before[k - 1, h])} "
+                        f"to {show(lied[h])}",
+                "user": users[user], "other": users[h], "honest_demands": honest.demands[:k],
+                "honest_levels": before[k - 1, :k]}
+
+    return checker.finding(says)
+
+
+def lowest_level_optimality(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
+    """Check that M^k, the lowest level, is the optimum of model (4), given the allocation one arrival before.
+
+    M^k is optimal exactly if raising all who stand at it, while the others keep what they had, overdraws some
+    resource at once: some resource is used up by the levels max(M^k, y^{k-1}), and one who stands there needs it.
+
+    Returns
+    -------
+    Finding
+        Margin: minus the relative amount by which M^k could still rise before the next resource ends or the next
+        user joins (or minus what is overdrawn). Free capacity below the rounding error of its own sum counts as none.
+        Certificate: ``"used_up"`` (s,), the resource that stops the rise.
+
+    Notes
+    -----
+    Cost O(s n m).
+    """
+    _require(run, "lowest_level_optimality, about sequences")
+    checker = _Checker("optimality of the lowest level", run, rtol)
+    n = len(run)
+    rates = run.demands * (run.weights / largest_demands(run))[:, None]
+    chosen = check_steps(run, steps)
+    pool = np.cumsum(run.weights)
+    noise = 0.0 if run.weights.dtype == object else 4 * np.finfo(float).eps
+    stops: list[Array] = []
+    for ks, levels in level_blocks(run, chosen, n):
+        absent = _absent(ks, n)
+        lowest = np.where(absent, np.inf, levels).min(axis=1)
+        before = _before(run, ks, levels)
+        least = np.where(absent, 0, np.maximum(before, lowest[:, None]))
+        free = pool[ks - 1][:, None] - least @ rates
+        free = np.where(abs(free) <= noise * (ks * pool[ks - 1])[:, None], 0, free)
+        rising = np.where(absent | (least > lowest[:, None] * (1 + checker.tolerance)), 0, lowest[:, None]) @ rates
+        rise = np.where(rising > 0, ratio(free, np.where(rising > 0, rising, 1)), np.inf)
+        stops.append(rise.argmin(axis=1))
+        margins = np.where(rise.min(axis=1) < 0, rise.min(axis=1), -rise.min(axis=1))
+        checker.add(ks, levels, margins[:, None], len(ks))
+
+    def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
+        return {"says": f"after arrival {k} the lowest level {show(levels[:k].min())} is not the optimum of model (4)",
+                "levels_before": (level_rows(run, np.array([k - 1]))[0] if k > 1 else levels)[: k - 1]}
+
+    return checker.finding(says, {"steps": chosen, "used_up": np.concatenate(stops)})
+
+
+# ------------------------------------------------------------------------------------------------------ broken versions
+
+
+def _double_newest(i: int, d: Sequence[Sequence[Any]], w: Sequence[Any]) -> Any:
+    return 2 if i == len(w) - 1 else 1
+
+
+def _share_out(name: str, demands: Any, weights: Any, *, pace: Pace = _one, overdraw: Fraction = Fraction(1),
+               irrevocable: bool = True) -> Trajectory:
+    rows, amounts = _rows(demands, weights)
+    exact = isinstance(amounts[0], Fraction)
+    normal = [[x / max(row) for x in row] for row in rows]
+    rates = [[w * x for x in row] for row, w in zip(normal, amounts)]
+    factor = overdraw if exact else float(overdraw)
+    held: list[Any] = []
+    steps: list[list[Any]] = []
+    for k in range(1, len(rows) + 1):
+        held = [*held, 0 * amounts[0]] if irrevocable else [0 * amounts[0]] * k
+        paces = [pace(i, normal[:k], amounts[:k]) for i in range(k)]
+        M = _highest(rates[:k], paces, held, factor * sum(amounts[:k]))
+        held = [max(p * M, y) for p, y in zip(paces, held)]
+        steps.append(held)
+    return Trajectory.of_levels(steps, rows, amounts, mechanism=name)
+
+
+def reference(demands: Any, weights: Any) -> Trajectory:
+    """DMFA-SRQ itself by the mutants' code: not broken, so that a mutant differs from it in its one way only."""
+    return _share_out("reference", demands, weights)
+
+
+def weights_ignored(demands: Any, weights: Any) -> Trajectory:
+    """Raise the lowest x_i, not the lowest x_i / w_i. Breaks sharing incentive, envy-freeness, Lemmas 1 to 3."""
+    return _share_out("weights_ignored", demands, weights, pace=_inverse_weight)
+
+
+def first_user_favoured(demands: Any, weights: Any) -> Trajectory:
+    """Raise user 0 twice as fast as the others. Breaks sharing incentive, envy-freeness and Lemmas 1 and 3."""
+    return _share_out("first_user_favoured", demands, weights, pace=_double_first)
+
+
+def newest_favoured(demands: Any, weights: Any) -> Trajectory:
+    """Raise the newest user twice as fast as the others. Breaks envy-freeness, strategy-proofness and Lemmas 1 to 3."""
+    return _share_out("newest_favoured", demands, weights, pace=_double_newest)
+
+
+def capacity_overshot(demands: Any, weights: Any) -> Trajectory:
+    """Hand out 1 % more than there is. Breaks feasibility, and with it Pareto optimality."""
+    return _share_out("capacity_overshot", demands, weights, overdraw=Fraction(101, 100))
+
+
+def capacity_wasted(demands: Any, weights: Any) -> Trajectory:
+    """Hand out 99 % of what there is. Breaks Pareto optimality, sharing incentive and the optimality of M^k."""
+    return _share_out("capacity_wasted", demands, weights, overdraw=Fraction(99, 100))
+
+
+def may_shrink(demands: Any, weights: Any) -> Trajectory:
+    """Share out anew at each arrival. Breaks irrevocability and Lemma 1."""
+    return _share_out("may_shrink", demands, weights, irrevocable=False)
+
+
+def level_by_sum(demands: Any, weights: Any) -> Trajectory:
+    """Compare users by the sum of their shares, not the largest (asset fairness). Breaks sharing incentive and Lemmas 1
+    to 3; strategy-proof all the same (Ghodsi et al. 2011, Table 2).
+    """
+    return _share_out("level_by_sum", demands, weights, pace=_inverse_sum)
+
+
+def first_resource(demands: Any, weights: Any) -> Trajectory:
+    """Compare users by their share of resource 0 only (the dominant one where they need none of it). Breaks sharing
+    incentive and Lemmas 1 to 3.
+    """
+    return _share_out("first_resource", demands, weights, pace=_inverse_first)
+
+
+def scarcest_resource(demands: Any, weights: Any) -> Trajectory:
+    """Compare users by their share of the resource that all together demand most. Breaks strategy-proofness (a lie
+    can change which resource that is), sharing incentive and Lemmas 1 to 3.
+    """
+    return _share_out("scarcest_resource", demands, weights, pace=_inverse_scarcest)
+
+
+def need_favoured(demands: Any, weights: Any) -> Trajectory:
+    """Raise users in proportion to the sum of their normalised demands: who asks for more gets more. Breaks
+    strategy-proofness, sharing incentive, envy-freeness and Lemmas 1 to 3.
+    """
+    return _share_out("need_favoured", demands, weights, pace=_sum)
+
+
+def no_sharing(demands: Any, weights: Any) -> Trajectory:
+    """Leave everyone what it brought. Breaks Pareto optimality and the optimality of M^k, nothing else."""
+    rows, amounts = _rows(demands, weights)
+    one = amounts[0] / amounts[0]
+    return Trajectory.of_levels([[one] * k for k in range(1, len(rows) + 1)], rows, amounts, mechanism="no_sharing")
+
+
+def rest_to_newest(demands: Any, weights: Any) -> Trajectory:
+    """Give a newcomer all that it can still use, and never raise anyone again. Keeps sharing incentive,
+    irrevocability and Pareto optimality; breaks envy-freeness, Lemmas 1 to 3 and the optimality of M^k.
+    """
+    return _given_rest("rest_to_newest", demands, weights, lambda k: k - 1)
+
+
+def rest_to_first(demands: Any, weights: Any) -> Trajectory:
+    """Give a newcomer what it brought, and all that can still be used to user 0. Keeps sharing incentive,
+    irrevocability and Pareto optimality; breaks envy-freeness, Lemmas 1 and 3 and the optimality of M^k.
+    """
+    return _given_rest("rest_to_first", demands, weights, lambda k: 0)
+
+
+def _given_rest(name: str, demands: Any, weights: Any, lucky: Callable[[int], int]) -> Trajectory:
+    """Give each newcomer level 1, then let one user take all it can use."""
+    rows, amounts = _rows(demands, weights)
+    rates = [[w * x / max(row) for x in row] for row, w in zip(rows, amounts)]
+    held: list[Any] = []
+    steps: list[list[Any]] = []
+    for k in range(1, len(rows) + 1):
+        held = [*held, amounts[0] / amounts[0]]
+        i, capacity = lucky(k), sum(amounts[:k])
+        others = [sum((rates[h][j] * held[h] for h in range(k) if h != i), 0 * capacity) for j in range(len(rows[0]))]
+        level = min((capacity - used) / rate for used, rate in zip(others, rates[i]) if rate > 0)
+        held = [max(y, level) if h == i else y for h, y in enumerate(held)]
+        steps.append(held)
+    return Trajectory.of_levels(steps, rows, amounts, mechanism=name)
+
+
+#: Broken dynamic mechanisms by name.
+MUTANTS: dict[str, Callable[[Any, Any], Trajectory]] = {
+    function.__name__: function for function in (
+        weights_ignored, first_user_favoured, newest_favoured, capacity_overshot, capacity_wasted, may_shrink,
+        level_by_sum, first_resource, scarcest_resource, need_favoured, no_sharing, rest_to_newest, rest_to_first)
+}
+
+
+# --------------------------------------------------------------------------------------------------- in exact fractions
+
+
+def exact_dmfa_srq(demands: Any, weights: Any) -> Trajectory:
+    """Run DMFA-SRQ in exact fractions (``fairbook.mechanisms.dmfa_srq.exact_levels``), kept step by step.
+
+    Parameters
+    ----------
+    demands, weights
+        Anything ``fractions.Fraction`` takes; floats count at face value.
+
+    Notes
+    -----
+    Cost O(n m + n^2) operations on fractions.
+
+    Examples
+    --------
+    >>> from fractions import Fraction as F
+    >>> [str(x) for x in exact_dmfa_srq([[F(1), F(1, 2)], [F(1, 2), F(1)]], [F(1, 4), F(1, 4)]).tasks]
+    ['1/3', '1/3']
+    """
+    lowest = engine.exact_levels(demands, weights)
+    steps = [[max(lowest[i:k]) for i in range(k)] for k in range(1, len(lowest) + 1)]
+    rows = [[Fraction(x) for x in row] for row in demands]
+    return Trajectory.of_levels(steps, rows, [Fraction(w) for w in weights], mechanism="dmfa_srq")
+
+
+# ----------------------------------------------------------------------------------------------------------- departures
+
+
+@dataclass(frozen=True, eq=False)
+class EventRun:
+    """Tasks of each user after each event, as the mechanism counts them.
+
+    Attributes
+    ----------
+    table : ndarray, shape (events, n)
+        0 before a user arrives and after it has gone.
+    """
+
+    table: FloatArray
+
+    def tasks_of(self, user: int) -> FloatArray:
+        """Tasks of one user after each event, shape (events,)."""
+        return self.table[:, user]
+
+
+def with_departures(events: Sequence[int], contribution: Literal["stays", "leaves"]
+                    ) -> Callable[[Any, Any], EventRun]:
+    """Give the mechanism that runs :class:`~fairbook.mechanisms.dmfa_srq.DmfaSrq` through a fixed sequence of events.
+
+    Parameters
+    ----------
+    events : sequence of int
+        A position the first time: that user arrives; the second time: it departs.
+    contribution : {"stays", "leaves"}
+        What happens to what a departing user brought.
+
+    Returns
+    -------
+    callable
+        Function of (demands, weights) that returns an :class:`EventRun`.
+
+    Examples
+    --------
+    Two users arrive, the second leaves with what it brought, the first is back where it was.
+
+    >>> run = with_departures([0, 1, 1], "leaves")([[1, 1/2], [1/2, 1]], [1, 1])
+    >>> run.tasks_of(0).round(4).tolist()
+    [1.0, 1.3333, 1.0]
+    """
+    count = max(events) + 1
+    if sorted(set(events)) != list(range(count)) or any(list(events).count(i) > 2 for i in range(count)):
+        raise InvalidInput("events", "must name every user from 0 once (arrival) or twice (departure)", list(events))
+
+    def run(demands: Any, weights: Any) -> EventRun:
+        rows = np.asarray(demands, dtype=np.float64)
+        if len(rows) != count:
+            raise InvalidInput("demands", f"must have one row for each of the {count} users of the events", rows.shape)
+        pool = DmfaSrq(rows.shape[1])
+        table = np.zeros((len(events), count))
+        present: list[int] = []
+        for row, user in zip(table, events):
+            if user in present:
+                pool.depart(user, contribution)
+                present.remove(user)
+            else:
+                pool.arrive(rows[user], float(weights[user]), user=user)
+                present.append(user)
+            row[present] = pool.tasks
+        return EventRun(table)
+
+    return run
+
+
+def schedule(rng: np.random.Generator, n: int) -> list[int]:
+    """Draw n arrivals in order and some departures between them, as :func:`with_departures` takes them.
+
+    Examples
+    --------
+    >>> schedule(np.random.default_rng(0), 3)
+    [0, 1, 1, 2, 0, 2]
+    """
+    events: list[int] = []
+    present: list[int] = []
+    coming = list(range(n))
+    while coming or (present and rng.random() < 0.5):
+        if coming and (len(present) < 2 or rng.random() < 0.6):
+            present.append(coming.pop(0))
+            events.append(present[-1])
+        else:
+            events.append(present.pop(int(rng.integers(len(present)))))
+    return events

@@ -1,0 +1,1193 @@
+r"""DMFA-SRQ (Zhang, Liu, Li, Zhang 2016): its statements, settled for all real instances of a stated size.
+
+Unknowns are the weights :math:`w_i > 0`, the demands as amounts :math:`a_{ij} = w_i d_{ij}` with
+:math:`\max_j a_{ij} = w_i`, the claimed demands of liars, and the levels :math:`y_i^k = x_i^k / w_i`. In these
+units step :math:`k` of the mechanism reads
+
+.. math:: y_i^k = \max(M^k, y_i^{k-1}), \qquad \sum_{i \le k} a_{ij} y_i^k \le W_k \text{ for all } j,
+          \text{ with equality for some } j,
+
+which defines :math:`M^k` because, with positive demands, the left side grows strictly with :math:`M^k`. Nothing rests
+on that remark: ``optimality`` settles it against the definition of a maximum, and ``lemma_1`` describes the optimal
+solutions of the linear program (4) by dual certificates instead. Where demands may be zero, some resource with equality
+must be one on which a user at level :math:`M^k` has a demand.
+
+The conclusions are attacked twice. The *relaxation* (see :class:`book.common.smt.Products`) keeps only that products
+grow in each factor; the question is then linear and is answered at once, and most proofs need no more. What it leaves
+open is asked with true products (*nonlinear*), one question for every pattern of dominant resources up to renaming
+of the resources. A counterexample is made rational and judged again by plain arithmetic on fractions, which
+shares nothing with the encodings.
+
+References
+----------
+Zhang X., Liu X., Li W., Zhang X. Dynamic fair allocation of multi-resources based on shared resource quantity
+(Chinese). Journal on Communications 37(7), 2016. Model (1)-(4), Lemmas 1-4, Theorems 1-4.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from book.common.settle import (
+    BaseCase,
+    BaseEncoding,
+    BaseStatement,
+    Index,
+    Row,
+    check_name,
+    check_sizes,
+    demand_rows,
+    each_k,
+    each_k_i,
+    each_k_i_h,
+    planned,
+    settle_cases,
+    widened,
+)
+from book.common.smt import Answer, Settled, smtlib
+from fairbook.errors import InvalidInput
+
+__all__ = [
+    "MECHANISMS",
+    "PLANS",
+    "STATEMENTS",
+    "Statement",
+    "is_violated",
+    "question",
+    "run_plan",
+    "settle",
+    "simplest_witness",
+]
+
+#: The mechanism and its mutants, each a broken variant that some statement must refute.
+MECHANISMS: dict[str, str] = {
+    "dmfa_srq": "the mechanism of the paper, x_i >= M w_i",
+    "weights_ignored": "x_i >= M: levels do not look at the weights",
+    "capacity_overshot": "the capacity is taken to be 1.01 W_k",
+    "capacity_wasted": "the capacity is taken to be 0.99 W_k",
+    "newest_favoured": "the newest user k gets x_k = 2 M w_k, the others x_i >= M w_i",
+    "may_shrink": "x_i >= x_i^{k-1} is dropped: the static optimum of the users present",
+    "first_resource": "x_i d_i1 >= M w_i: shares of resource 1 are equalised instead of dominant shares",
+    "claims_rewarded": "x_i >= M w_i sum_j d_ij: who claims more of everything is given more",
+}
+_CAPACITY = {"capacity_overshot": Fraction(101, 100), "capacity_wasted": Fraction(99, 100)}
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Plain rational arithmetic: judges witnesses, knows nothing of the solver.
+# ---------------------------------------------------------------------------------------------------------------
+
+
+def _rate(mechanism: str, weight: Fraction, demand: Row, newest: bool) -> Fraction:
+    """Level that a user gets per unit of M."""
+    if mechanism == "weights_ignored":
+        return 1 / weight
+    if mechanism == "newest_favoured" and newest:
+        return Fraction(2)
+    if mechanism == "first_resource":
+        return 1 / demand[0]
+    if mechanism == "claims_rewarded":
+        return sum(demand, Fraction(0))
+    return Fraction(1)
+
+
+def _largest_m(
+    amounts: Sequence[Row], rates: Sequence[Fraction], floors: Sequence[Fraction], capacity: Fraction
+) -> Fraction:
+    """Return the largest M with sum_i a_ij max(M rate_i, floor_i) <= capacity for all j, in O(m n log n)."""
+    order = sorted(range(len(rates)), key=lambda i: floors[i] / rates[i])
+    best: Fraction | None = None
+    for j in range(len(amounts[0])):
+        room = capacity - sum(a[j] * floor for a, floor in zip(amounts, floors, strict=True))
+        slope = Fraction(0)
+        for position, i in enumerate(order):
+            room += amounts[i][j] * floors[i]
+            slope += amounts[i][j] * rates[i]
+            last = position + 1 == len(order)
+            threshold = None if last else floors[order[position + 1]] / rates[order[position + 1]]
+            if slope > 0 and (threshold is None or room <= slope * threshold):
+                best = room / slope if best is None else min(best, room / slope)
+                break
+    assert best is not None, "some user demands something"
+    return best
+
+
+class _World:
+    """One instance in fractions and the levels that a mechanism gives in it (users from 0, steps from 1)."""
+
+    def __init__(
+        self,
+        weights: Sequence[Fraction],
+        demands: Sequence[Row],
+        claims: Mapping[int, Row],
+        mechanism: str,
+    ) -> None:
+        self.w = tuple(weights)
+        self.d = tuple(demands)
+        self.claims = dict(claims)
+        self.mechanism = mechanism
+        self.users = len(self.w)
+        self.m = len(self.d[0])
+        self.truth = self.run()
+
+    def run(
+        self, order: Sequence[int] | None = None, lying: bool = False, shrink: bool = False
+    ) -> dict[tuple[int, int], Fraction]:
+        order = range(self.users) if order is None else order
+        levels: dict[tuple[int, int], Fraction] = {}
+        for k in range(1, self.users + 1):
+            present = list(order[:k])
+            demands = [self.claims.get(i, self.d[i]) if lying else self.d[i] for i in present]
+            keep = not (shrink or self.mechanism == "may_shrink")
+            floors = [levels[i, k - 1] if keep and (i, k - 1) in levels else Fraction(0) for i in present]
+            rates = [
+                _rate(self.mechanism, self.w[i], d, i == present[-1]) for i, d in zip(present, demands, strict=True)
+            ]
+            amounts = [tuple(self.w[i] * entry for entry in d) for i, d in zip(present, demands, strict=True)]
+            capacity = _CAPACITY.get(self.mechanism, Fraction(1)) * sum(self.w[i] for i in present)
+            top = _largest_m(amounts, rates, floors, Fraction(capacity))
+            for i, rate, floor in zip(present, rates, floors, strict=True):
+                levels[i, k] = max(top * rate, floor)
+        return levels
+
+    def amounts(self, k: int) -> list[Row]:
+        return [tuple(self.w[i] * entry for entry in self.d[i]) for i in range(k)]
+
+    def total(self, k: int) -> Fraction:
+        return sum(self.w[:k], Fraction(0))
+
+    def slack(self, levels: Sequence[Fraction], capacity: Fraction) -> list[Fraction]:
+        return [
+            capacity - sum(self.w[i] * self.d[i][j] * level for i, level in enumerate(levels)) for j in range(self.m)
+        ]
+
+    def can_grow(self, i: int, levels: Sequence[Fraction], capacity: Fraction) -> bool:
+        """Whether user i alone can get more while the others keep theirs."""
+        slack = self.slack(levels, capacity)
+        return all(s >= 0 and (s > 0 or self.d[i][j] == 0) for j, s in enumerate(slack))
+
+    def step_optimum(self, k: int) -> tuple[Fraction, list[Fraction]]:
+        """Optimum of (4) at step k, given what the mechanism did before: M and the least optimal levels."""
+        floors = [self.truth.get((i, k - 1), Fraction(0)) for i in range(k)]
+        top = _largest_m(self.amounts(k), [Fraction(1)] * k, floors, self.total(k))
+        return top, [max(top, floor) for floor in floors]
+
+    def true_tasks(self, i: int, level: Fraction) -> Fraction:
+        """Tasks (over the weight) that user i can run on what its claim was given at this level."""
+        claim = self.claims.get(i, self.d[i])
+        return min(c * level / d for c, d in zip(claim, self.d[i], strict=True) if d > 0)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Encodings
+# ---------------------------------------------------------------------------------------------------------------
+
+
+class _Encoding(BaseEncoding):
+    """Variables and constraints of one case; users from 0, steps from 1, as in `_World`."""
+
+    def __init__(
+        self,
+        users: int,
+        m: int,
+        liars: Sequence[int],
+        mechanism: str,
+        nonnegative: bool,
+        linear: bool,
+        dominant: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__(m, [("a", i) for i in range(users)] + [("claim", i) for i in liars], linear, dominant)
+        self.users, self.liars = users, tuple(liars)
+        self.mechanism, self.nonnegative = mechanism, nonnegative
+        self.mul = self.products
+        self.w = [self.real(f"w{i + 1}") for i in range(users)]
+        # The model is homogeneous in the weights, so one of them may be fixed.
+        self.premises += [self.w[0] == 1] + [w > 0 for w in self.w[1:]]
+        self.a = [self.row("a", i, self.w[i], nonnegative) for i in range(users)]
+        self.claim = {i: self.row("claim", i, self.w[i], nonnegative) for i in self.liars}
+        self._d: dict[tuple[int, int], Any] = {}
+        self.truth: dict[tuple[int, int], Any] = {}
+        self.run("y", self.truth)
+
+    def d(self, i: int, j: int) -> Any:
+        """Normalised demand a_ij / w_i."""
+        if (i, j) not in self._d:
+            if self.dominant.get(("a", i)) == j:
+                self._d[i, j] = self.number(1)
+            else:
+                self._d[i, j] = self.real(f"d{i + 1}_{j + 1}")
+                self.premises += [self.mul(self.w[i], self._d[i, j]) == self.a[i][j], self._d[i, j] >= 0]
+        return self._d[i, j]
+
+    def total(self, k: int) -> Any:
+        return self.z3.Sum(self.w[:k])
+
+    def use(self, levels: Mapping[int, Any], j: int, rows: Mapping[int, Sequence[Any]] | None = None) -> Any:
+        return self.z3.Sum([self.mul((rows or {}).get(i, self.a[i])[j], level) for i, level in levels.items()])
+
+    def run(
+        self,
+        name: str,
+        levels: dict[tuple[int, int], Any],
+        order: Sequence[int] | None = None,
+        rows: Mapping[int, Sequence[Any]] | None = None,
+        first: int = 1,
+        shrink: bool = False,
+    ) -> None:
+        """Let the mechanism run from step `first`, filling `levels`; earlier steps must be in it already."""
+        z3 = self.z3
+        order = range(self.users) if order is None else order
+        rows = rows or {}
+        for k in range(first, self.users + 1):
+            present = list(order[:k])
+            now = {i: self.real(f"{name}{i + 1}_{k}") for i in present}
+            top = now[present[-1]] if self.mechanism not in _OWN_M else self.real(f"{name}_M{k}")
+            raised: list[Any] = []
+            for i in present:
+                keep = not (shrink or self.mechanism == "may_shrink")
+                before = levels.get((i, k - 1)) if keep else None
+                row = rows.get(i, self.a[i])
+                share, target, floor = self._share(i, row, now[i], top, before, i == present[-1])
+                self.premises.append(now[i] > 0)
+                if before is None:
+                    self.premises.append(share == target)
+                    raised.append((row, z3.BoolVal(True)))
+                else:
+                    self.premises.append(
+                        z3.Or(z3.And(share == target, target >= floor), z3.And(share == floor, target <= floor))
+                    )
+                    raised.append((row, target >= floor))
+            total = z3.Sum([self.w[i] for i in present])
+            capacity = total * z3.RealVal(str(_CAPACITY.get(self.mechanism, 1)))
+            tight = []
+            for j in range(self.m):
+                use = self.use(now, j, rows)
+                self.premises.append(use <= capacity)
+                moves = z3.Or([z3.And(up, row[j] > 0) for row, up in raised]) if self.nonnegative else True
+                tight.append(z3.And(use == capacity, moves))
+            self.premises.append(z3.Or(tight))
+            levels.update({(i, k): level for i, level in now.items()})
+
+    def _share(self, i: int, row: Sequence[Any], now: Any, top: Any, before: Any, newest: bool) -> tuple[Any, Any, Any]:
+        """Return what the mechanism compares: the user's share, what M asks for, the share before."""
+        if self.mechanism == "weights_ignored":
+            return self.mul(self.w[i], now), top, None if before is None else self.mul(self.w[i], before)
+        if self.mechanism == "first_resource":
+            floor = None if before is None else self.mul(row[0], before)
+            return self.mul(row[0], now), self.mul(self.w[i], top), floor
+        if self.mechanism == "claims_rewarded":
+            floor = None if before is None else self.mul(self.w[i], before)
+            return self.mul(self.w[i], now), self.z3.Sum([self.mul(entry, top) for entry in row]), floor
+        return now, 2 * top if self.mechanism == "newest_favoured" and newest else top, before
+
+    def lying(self) -> dict[tuple[int, int], Any]:
+        """Run once more with the liars' claims; nothing changes before the first of them arrives."""
+        first = min(self.liars) + 1
+        levels = {key: level for key, level in self.truth.items() if key[1] < first}
+        self.run("z", levels, rows=self.claim, first=first)
+        return levels
+
+    def gains(self, i: int, lied: Any, honest: Any, strictly: bool = True) -> Any:
+        """State that user i can run more true tasks on what its lie gets than on what honesty gets."""
+        # Not needed for the meaning: the relaxation compares usage with that of the dominant resource only if asked to.
+        self.mul(self.w[i], lied), self.mul(self.w[i], honest)
+        return self.z3.And(
+            [
+                self.z3.Implies(
+                    self.a[i][j] > 0,
+                    self.mul(c, lied) > self.mul(self.a[i][j], honest)
+                    if strictly
+                    else self.mul(c, lied) >= self.mul(self.a[i][j], honest),
+                )
+                for j, c in enumerate(self.claim[i])
+            ]
+        )
+
+    def others(self, k: int, capacity: Any, name: str = "q") -> list[Any]:
+        """Levels of any other allocation to the first k users within a capacity."""
+        q = [self.real(f"{name}{i + 1}") for i in range(k)]
+        self.premises += [level >= 0 for level in q]
+        self.premises += [self.use(dict(enumerate(q)), j) <= capacity for j in range(self.m)]
+        return q
+
+
+_OWN_M = frozenset({"weights_ignored", "newest_favoured", "first_resource", "claims_rewarded"})
+
+
+@dataclass(frozen=True)
+class Statement(BaseStatement[_Encoding, _World]):
+    """One statement about the mechanism.
+
+    Attributes
+    ----------
+    locator : str
+        Where the paper makes it; "ours" where it does not.
+    text : str
+    index : str
+        Names of the entries of a case's index, counted from 1 as in the paper.
+    indices : callable
+        All cases with up to n users.
+    encode : callable
+        Hypothesis and conclusion over an encoding.
+    judge : callable
+        The same over an instance in fractions.
+    caught : dict of str to int
+        Mutants that must refute the statement, each with the number of users at which it does (two resources).
+    size : callable
+        Number of users that a case needs; `whole` overrides it by n.
+    liars : callable
+        Liars of a case, counted from 0.
+    suggestions : tuple
+        Instances (weights, demands, claims of users counted from 0) to try first.
+    """
+
+    size: Callable[[Index], int] = lambda index: index[0]
+    liars: Callable[[Index], tuple[int, ...]] = lambda index: ()
+    whole: bool = False
+    suggestions: tuple[tuple[Sequence[int], Sequence[Sequence[str]], Mapping[int, Sequence[str]]], ...] = ()
+
+
+def _step_user_before_last(n: int) -> Iterator[Index]:
+    yield from ((k, i) for k in range(1, n) for i in range(1, k + 1))
+
+
+def _step_old_user(n: int) -> Iterator[Index]:
+    yield from ((k, i) for k in range(2, n + 1) for i in range(1, k))
+
+
+def _step_sorted_pair(n: int) -> Iterator[Index]:
+    yield from ((k, i, h) for k in range(2, n + 1) for i in range(1, k) for h in range(i + 1, k + 1))
+
+
+def _moves(n: int) -> Iterator[Index]:
+    yield from ((t, i, p) for t in range(2, n + 1) for i in range(1, t) for p in range(i + 1, t + 1))
+
+
+def _first_liar(index: Index) -> tuple[int, ...]:
+    return (index[1] - 1,)
+
+
+def _both_liars(index: Index) -> tuple[int, ...]:
+    return tuple(sorted((index[1] - 1, index[2] - 1)))
+
+
+# Each pair of functions below is one statement: over the encoding, then over an instance in fractions.
+# Hypotheses are separate from conclusions so that an impossible hypothesis is noticed.
+
+
+def _feasibility(e: _Encoding, index: Index) -> tuple[Any, Any]:
+    (k,) = index
+    now = {i: e.truth[i, k] for i in range(k)}
+    return True, e.z3.And([e.use(now, j) <= e.total(k) for j in range(e.m)])
+
+
+def _feasibility_judge(v: _World, index: Index) -> tuple[bool, bool]:
+    (k,) = index
+    return True, min(v.slack([v.truth[i, k] for i in range(k)], v.total(k))) >= 0
+
+
+def _irrevocability(e: _Encoding, index: Index) -> tuple[Any, Any]:
+    k, i = index
+    return True, e.truth[i - 1, k] >= e.truth[i - 1, k - 1]
+
+
+def _irrevocability_judge(v: _World, index: Index) -> tuple[bool, bool]:
+    k, i = index
+    return True, v.truth[i - 1, k] >= v.truth[i - 1, k - 1]
+
+
+def _optimality(e: _Encoding, index: Index) -> tuple[Any, Any]:
+    (k,) = index
+    q = e.others(k, e.total(k))
+    e.premises += [q[i] >= e.truth[i, k - 1] for i in range(k - 1)]
+    best = e.real("best")
+    e.premises += [level >= best for level in q]
+    return True, e.z3.And([e.truth[i, k] >= best for i in range(k)])
+
+
+def _optimality_judge(v: _World, index: Index) -> tuple[bool, bool]:
+    (k,) = index
+    best, _ = v.step_optimum(k)
+    return True, all(v.truth[i, k] >= best for i in range(k))
+
+
+def _lemma_1(e: _Encoding, index: Index) -> tuple[Any, Any]:
+    # (M, q) is optimal for (4) in level units exactly if multipliers of x_i >= M w_i (mu), of x_i >= x_i^{k-1} (nu)
+    # and of the capacities (dual) satisfy dual feasibility and complementary slackness.
+    k, i = index
+    z3 = e.z3
+    q = e.others(k, e.total(k))
+    before: list[Any] = [e.truth.get((h, k - 1)) for h in range(k)]
+    top = e.real("M")
+    dual = [e.real(f"dual{j + 1}") for j in range(e.m)]
+    mu = [e.real(f"mu{h + 1}") for h in range(k)]
+    nu = [e.real(f"nu{h + 1}") for h in range(k)]
+    e.premises += [value >= 0 for value in dual + mu + nu]
+    e.premises.append(z3.Sum(mu) == 1)
+    for h in range(k):
+        e.premises.append(mu[h] + nu[h] == z3.Sum([e.mul(e.a[h][j], dual[j]) for j in range(e.m)]))
+        e.premises += [q[h] >= top, z3.Or(mu[h] == 0, q[h] == top)]
+        # The newest user has no allocation before: its only bound is q >= 0, and q >= M > 0 at any optimum.
+        e.premises += [nu[h] == 0] if before[h] is None else [q[h] >= before[h], z3.Or(nu[h] == 0, q[h] == before[h])]
+    for j in range(e.m):
+        e.premises.append(z3.Or(dual[j] == 0, e.use(dict(enumerate(q)), j) == e.total(k)))
+    mine, floor = q[i - 1], before[i - 1]
+    largest = mine == top if floor is None else z3.Or(mine == top, mine == floor)
+    return True, z3.And(largest, mine == e.truth[i - 1, k])
+
+
+def _lemma_1_judge(v: _World, index: Index) -> tuple[bool, bool]:
+    k, i = index
+    _, least = v.step_optimum(k)
+    unique = not v.can_grow(i - 1, least, v.total(k))
+    return True, unique and v.truth[i - 1, k] == least[i - 1]
+
+
+def _lemma_2(e: _Encoding, index: Index) -> tuple[Any, Any]:
+    k, i, h = index
+    return True, e.truth[i - 1, k] >= e.truth[h - 1, k]
+
+
+def _lemma_2_judge(v: _World, index: Index) -> tuple[bool, bool]:
+    k, i, h = index
+    return True, v.truth[i - 1, k] >= v.truth[h - 1, k]
+
+
+def _unchanged(e: _Encoding, k: int, i: int, h: int) -> Any:
+    """Conclusion of Lemma 3 and Theorem 3: h came before i and got nothing since."""
+    return e.truth[h - 1, k] == e.truth[h - 1, i - 1] if h < i else e.z3.BoolVal(False)
+
+
+def _unchanged_judge(v: _World, k: int, i: int, h: int) -> bool:
+    return h < i and v.truth[h - 1, k] == v.truth[h - 1, i - 1]
+
+
+def _lemma_3(e: _Encoding, index: Index) -> tuple[Any, Any]:
+    k, i, h = index
+    return e.truth[h - 1, k] > e.truth[i - 1, k], _unchanged(e, *index)
+
+
+def _lemma_3_judge(v: _World, index: Index) -> tuple[bool, bool]:
+    k, i, h = index
+    return v.truth[h - 1, k] > v.truth[i - 1, k], _unchanged_judge(v, *index)
+
+
+def _lemma_4(when: str) -> Callable[[_Encoding, Index], tuple[Any, Any]]:
+    def encode(e: _Encoding, index: Index) -> tuple[Any, Any]:
+        t, liar = index
+        i = liar - 1
+        lied = e.lying()
+        rises = [lied[i, t] > e.truth[i, t]]
+        if when == "first":
+            rises += [lied[i, s] <= e.truth[i, s] for s in range(liar, t)]
+        elif when == "rises" and t > liar:
+            rises += [lied[i, t] > lied[i, t - 1]]
+        elif when == "tasks":
+            rises = [e.gains(i, lied[i, t], e.truth[i, t])]
+        return e.z3.And(rises), e.z3.And([lied[h, t] >= e.truth[h, t] for h in range(t)])
+
+    return encode
+
+
+def _lemma_4_judge(when: str) -> Callable[[_World, Index], tuple[bool, bool]]:
+    def judge(v: _World, index: Index) -> tuple[bool, bool]:
+        t, liar = index
+        i = liar - 1
+        lied = v.run(lying=True)
+        rises = lied[i, t] > v.truth[i, t]
+        if when == "first":
+            rises = rises and all(lied[i, s] <= v.truth[i, s] for s in range(liar, t))
+        elif when == "rises" and t > liar:
+            rises = rises and lied[i, t] > lied[i, t - 1]
+        elif when == "tasks":
+            rises = v.true_tasks(i, lied[i, t]) > v.truth[i, t]
+        return rises, all(lied[h, t] >= v.truth[h, t] for h in range(t))
+
+    return judge
+
+
+def _theorem_1(e: _Encoding, index: Index) -> tuple[Any, Any]:
+    k, i = index
+    q = e.others(k, e.total(k))
+    return q[i - 1] > e.truth[i - 1, k], e.z3.Or([q[h] < e.truth[h, k] for h in range(k)])
+
+
+def _more_is_possible(v: _World, capacity: Fraction, i: int, k: int) -> tuple[bool, bool]:
+    """Whether user i could get more with everything for itself; whether it can get more at nobody's cost."""
+    return capacity / v.w[i] > v.truth[i, k], not v.can_grow(i, [v.truth[h, k] for h in range(k)], capacity)
+
+
+def _theorem_1_judge(v: _World, index: Index) -> tuple[bool, bool]:
+    k, i = index
+    return _more_is_possible(v, v.total(k), i - 1, k)
+
+
+def _theorem_1_whole_pool(e: _Encoding, index: Index) -> tuple[Any, Any]:
+    k, i = index
+    q = e.others(k, e.total(e.users))
+    return q[i - 1] > e.truth[i - 1, k], e.z3.Or([q[h] < e.truth[h, k] for h in range(k)])
+
+
+def _theorem_1_whole_pool_judge(v: _World, index: Index) -> tuple[bool, bool]:
+    k, i = index
+    return _more_is_possible(v, v.total(v.users), i - 1, k)
+
+
+def _theorem_2(e: _Encoding, index: Index) -> tuple[Any, Any]:
+    # N_i of i's own contribution (w_i of every resource) is w_i / max_j d_ij = w_i, that is level 1.
+    k, i = index
+    return True, e.truth[i - 1, k] >= 1
+
+
+def _theorem_2_judge(v: _World, index: Index) -> tuple[bool, bool]:
+    k, i = index
+    alone = min(v.w[i - 1] / d for d in v.d[i - 1] if d > 0)
+    return True, v.truth[i - 1, k] * v.w[i - 1] >= alone
+
+
+def _theorem_2_proof(e: _Encoding, index: Index) -> tuple[Any, Any]:
+    (k,) = index
+    return True, e.truth[k - 1, k] == 1
+
+
+def _theorem_2_proof_judge(v: _World, index: Index) -> tuple[bool, bool]:
+    (k,) = index
+    return True, v.truth[k - 1, k] == 1
+
+
+def _theorem_3(e: _Encoding, index: Index) -> tuple[Any, Any]:
+    k, i, h = index
+    envy = []
+    for j in range(e.m):
+        theirs, mine = e.d(h - 1, j), e.d(i - 1, j)
+        more = e.mul(theirs, e.truth[h - 1, k]) > e.mul(mine, e.truth[i - 1, k])
+        envy.append(e.z3.Implies(mine > 0, more))
+    return e.z3.And(envy), _unchanged(e, *index)
+
+
+def _theorem_3_judge(v: _World, index: Index) -> tuple[bool, bool]:
+    k, i, h = index
+    theirs, mine = v.truth[h - 1, k], v.truth[i - 1, k]
+    runs = min(theirs * v.w[h - 1] * d_h / d_i for d_h, d_i in zip(v.d[h - 1], v.d[i - 1], strict=True) if d_i > 0)
+    return runs / v.w[h - 1] > mine, _unchanged_judge(v, *index)
+
+
+def _theorem_3_printed(e: _Encoding, index: Index) -> tuple[Any, Any]:
+    # Printed: N_i(A_i^k) / w_h > N_i(A_i^k) / w_i, the same bundle on both sides.
+    k, i, h = index
+    mine = e.truth[i - 1, k]
+    return e.mul(e.w[i - 1], mine) > e.mul(e.w[h - 1], mine), _unchanged(e, *index)
+
+
+def _theorem_3_printed_judge(v: _World, index: Index) -> tuple[bool, bool]:
+    k, i, h = index
+    tasks = v.truth[i - 1, k] * v.w[i - 1]
+    return tasks / v.w[h - 1] > tasks / v.w[i - 1], _unchanged_judge(v, *index)
+
+
+def _theorem_4(e: _Encoding, index: Index) -> tuple[Any, Any]:
+    t, liar = index
+    i = liar - 1
+    lied = e.lying()
+    return True, e.z3.Not(e.gains(i, lied[i, t], e.truth[i, t]))
+
+
+def _theorem_4_judge(v: _World, index: Index) -> tuple[bool, bool]:
+    t, liar = index
+    i = liar - 1
+    return True, v.true_tasks(i, v.run(lying=True)[i, t]) <= v.truth[i, t]
+
+
+def _equation_5(e: _Encoding, index: Index) -> tuple[Any, Any]:
+    # M of (5) is the level of all users in the static mechanism, and no other feasible allocation gives everyone
+    # that much: it is the one max-min fair allocation, that is weighted DRF.
+    (k,) = index
+    z3 = e.z3
+    static: dict[tuple[int, int], Any] = {}
+    e.run("s", static, first=k, shrink=True)
+    level = _static_level(e, k)
+    q = e.others(k, e.total(k))
+    e.premises += [other >= level for other in q]
+    return True, z3.And([static[i, k] == level for i in range(k)] + [other == level for other in q])
+
+
+def _static_level(e: _Encoding, k: int) -> Any:
+    level = e.real("static")
+    e.premises.append(level > 0)
+    uses = [e.use(dict.fromkeys(range(k), level), j) for j in range(e.m)]
+    e.premises += [use <= e.total(k) for use in uses]
+    e.premises.append(e.z3.Or([use == e.total(k) for use in uses]))
+    return level
+
+
+def _static_level_judge(v: _World, k: int) -> Fraction:
+    return v.total(k) / max(sum(v.w[i] * v.d[i][j] for i in range(k)) for j in range(v.m))
+
+
+def _equation_5_judge(v: _World, index: Index) -> tuple[bool, bool]:
+    (k,) = index
+    static, level = v.run(shrink=True), _static_level_judge(v, k)
+    same = all(static[i, k] == level for i in range(k))
+    return True, same and not any(v.can_grow(i, [level] * k, v.total(k)) for i in range(k))
+
+
+def _dynamic_below_static(e: _Encoding, index: Index) -> tuple[Any, Any]:
+    (k,) = index
+    level = _static_level(e, k)
+    return True, e.z3.Or([e.truth[i, k] <= level for i in range(k)])
+
+
+def _dynamic_below_static_judge(v: _World, index: Index) -> tuple[bool, bool]:
+    (k,) = index
+    return True, min(v.truth[i, k] for i in range(k)) <= _static_level_judge(v, k)
+
+
+def _weight_order(e: _Encoding, index: Index) -> tuple[Any, Any]:
+    k, i, h = index
+    more = e.mul(e.w[i - 1], e.truth[i - 1, k]) >= e.mul(e.w[h - 1], e.truth[h - 1, k])
+    return e.w[i - 1] >= e.w[h - 1], more
+
+
+def _weight_order_judge(v: _World, index: Index) -> tuple[bool, bool]:
+    k, i, h = (index[0], index[1] - 1, index[2] - 1)
+    return v.w[i] >= v.w[h], v.w[i] * v.truth[i, k] >= v.w[h] * v.truth[h, k]
+
+
+def _moved(t: int, i: int, p: int) -> list[int]:
+    """Order of arrival when user i comes as number p instead (all from 0 in the result)."""
+    order = [u for u in range(t) if u != i - 1]
+    order.insert(p - 1, i - 1)
+    return order
+
+
+def _late_arrival(e: _Encoding, index: Index) -> tuple[Any, Any]:
+    t, i, p = index
+    late = {key: level for key, level in e.truth.items() if key[1] < i}
+    e.run("z", late, order=_moved(t, i, p), first=i)
+    return True, late[i - 1, t] <= e.truth[i - 1, t]
+
+
+def _late_arrival_judge(v: _World, index: Index) -> tuple[bool, bool]:
+    t, i, p = index
+    return True, v.run(order=_moved(t, i, p))[i - 1, t] <= v.truth[i - 1, t]
+
+
+def _coalition(strictly: bool) -> Callable[[_Encoding, Index], tuple[Any, Any]]:
+    def encode(e: _Encoding, index: Index) -> tuple[Any, Any]:
+        t, i, h = index[0], index[1] - 1, index[2] - 1
+        lied = e.lying()
+        both = [e.gains(i, lied[i, t], e.truth[i, t]), e.gains(h, lied[h, t], e.truth[h, t], strictly)]
+        return True, e.z3.Not(e.z3.And(both))
+
+    return encode
+
+
+def _coalition_judge(strictly: bool) -> Callable[[_World, Index], tuple[bool, bool]]:
+    def judge(v: _World, index: Index) -> tuple[bool, bool]:
+        t, i, h = index[0], index[1] - 1, index[2] - 1
+        lied = v.run(lying=True)
+        mine, theirs = v.true_tasks(i, lied[i, t]), v.true_tasks(h, lied[h, t])
+        helped = theirs > v.truth[h, t] if strictly else theirs >= v.truth[h, t]
+        return True, not (mine > v.truth[i, t] and helped)
+
+    return judge
+
+
+def _harmless_lie(e: _Encoding, index: Index) -> tuple[Any, Any]:
+    t, i, h = index[0], index[1] - 1, index[2] - 1
+    lied = e.lying()
+    return e.gains(i, lied[i, t], e.truth[i, t], strictly=False), lied[h, t] <= e.truth[h, t]
+
+
+def _harmless_lie_judge(v: _World, index: Index) -> tuple[bool, bool]:
+    t, i, h = index[0], index[1] - 1, index[2] - 1
+    lied = v.run(lying=True)
+    return v.true_tasks(i, lied[i, t]) >= v.truth[i, t], lied[h, t] <= v.truth[h, t]
+
+
+#: Mutants that equalise something else than dominant shares over weights.
+_ANY_SHARE = {"newest_favoured": 2, "weights_ignored": 2, "first_resource": 2, "claims_rewarded": 2}
+
+#: User 2 overstates its lesser demand, which costs it nothing, takes from user 3 and gives to user 4.
+_HARMLESS = (
+    (1, 1, 1, 1),
+    (("1", "1/2"), ("1/4", "1"), ("1", "3/4"), ("3/4", "1")),
+    {1: ("1/2", "1")},
+)
+
+#: Every statement that can be settled, by name.
+STATEMENTS: dict[str, Statement] = {
+    "feasibility": Statement(
+        "(2)", "The k users present use at most W_k of each resource.", "k", each_k,
+        _feasibility, _feasibility_judge, {"capacity_overshot": 2},
+    ),
+    "irrevocability": Statement(
+        "(4), second constraint", "No allocation shrinks.", "k i", _step_old_user,
+        _irrevocability, _irrevocability_judge, {"may_shrink": 3},
+    ),
+    "optimality": Statement(
+        "(4)", "No feasible solution of (4) has a larger M than the mechanism's least level.", "k", each_k,
+        _optimality, _optimality_judge, _ANY_SHARE | {"capacity_wasted": 2},
+    ),
+    "lemma_1": Statement(
+        "Lemma 1", "Every optimal solution of (4) has x_i^k = max(M^k w_i, x_i^{k-1}).", "k i", each_k_i,
+        _lemma_1, _lemma_1_judge,
+        _ANY_SHARE | {"capacity_wasted": 2, "capacity_overshot": 2, "may_shrink": 3},
+    ),
+    "lemma_2": Statement(
+        "Lemma 2", "Levels x_i / w_i are sorted by arrival.", "k i h", _step_sorted_pair,
+        _lemma_2, _lemma_2_judge, _ANY_SHARE,
+    ),
+    "lemma_3": Statement(
+        "Lemma 3", "If h has a higher level than i at k, then h came before i and got nothing since i came.",
+        "k i h", each_k_i_h, _lemma_3, _lemma_3_judge, _ANY_SHARE,
+    ),
+    "lemma_4_any": Statement(
+        "Lemma 4, at any t", "If a lie of i raises its claimed dominant share at t, no user has less at t.",
+        "t i", each_k_i, _lemma_4("any"), _lemma_4_judge("any"), liars=_first_liar,
+    ),
+    "lemma_4_first": Statement(
+        "Lemma 4, at the first t", "When a lie of i first raises its claimed dominant share, no user has less.",
+        "t i", each_k_i, _lemma_4("first"), _lemma_4_judge("first"),
+        {"claims_rewarded": 2, "first_resource": 2}, liars=_first_liar,
+    ),
+    "lemma_4_rises": Statement(
+        "Lemma 4, where the share rises",
+        "When t raises the liar's claimed dominant share above the honest one, no user has less.",
+        "t i", each_k_i, _lemma_4("rises"), _lemma_4_judge("rises"), {"claims_rewarded": 2}, liars=_first_liar,
+    ),
+    "lemma_4_true_tasks": Statement(
+        "Lemma 4, true tasks", "If a lie of i raises the true tasks it can run at t, no user has less at t.",
+        "t i", each_k_i, _lemma_4("tasks"), _lemma_4_judge("tasks"), {"claims_rewarded": 2}, liars=_first_liar,
+    ),
+    "theorem_1": Statement(
+        "Theorem 1", "Within W_k, an allocation that gives one user more gives another less.", "k i", each_k_i,
+        _theorem_1, _theorem_1_judge, {"capacity_wasted": 2},
+    ),
+    "theorem_1_whole_pool": Statement(
+        "Theorem 1, read with the whole pool", "The same within the whole pool (all n contributions), k < n.",
+        "k i", _step_user_before_last, _theorem_1_whole_pool, _theorem_1_whole_pool_judge, whole=True,
+    ),
+    "theorem_2": Statement(
+        "Theorem 2", "Every user gets at least what it could run on its own contribution.", "k i", each_k_i,
+        _theorem_2, _theorem_2_judge,
+        {"capacity_wasted": 2, "weights_ignored": 2, "first_resource": 2, "claims_rewarded": 2},
+    ),
+    "theorem_2_proof": Statement(
+        "Theorem 2, proof", "M^k = 1 is optimal at every step (the proof calls this feasible point optimal).", "k",
+        each_k, _theorem_2_proof, _theorem_2_proof_judge,
+    ),
+    "theorem_3": Statement(
+        "Theorem 3", "If i envies h at k, then h came before i and got nothing since i came.", "k i h", each_k_i_h,
+        _theorem_3, _theorem_3_judge, {"weights_ignored": 2},
+    ),
+    "theorem_3_printed": Statement(
+        "Section 4, property 3, as printed", "The same with envy as printed, N_i(A_i)/w_h > N_i(A_i)/w_i.",
+        "k i h", each_k_i_h, _theorem_3_printed, _theorem_3_printed_judge,
+    ),
+    "theorem_4": Statement(
+        "Theorem 4", "A lie about its demands never lets a user run more true tasks, at any t.", "t i", each_k_i,
+        _theorem_4, _theorem_4_judge, {"claims_rewarded": 2}, liars=_first_liar,
+    ),
+    "equation_5": Statement(
+        "(5)",
+        "W_k / max_j sum w_i d_ij is the static optimum, and giving it to all is the one max-min fair allocation.",
+        "k", each_k, _equation_5, _equation_5_judge,
+        _ANY_SHARE | {"capacity_wasted": 2, "capacity_overshot": 2},
+    ),
+    "dynamic_below_static": Statement(
+        "Figure 5", "The least level is at most the static optimum (5).", "k", each_k,
+        _dynamic_below_static, _dynamic_below_static_judge, {"capacity_overshot": 2},
+    ),
+    "weight_order": Statement(
+        "Figures 3 and 4", "Who contributes at least as much gets at least as much.", "k i h", each_k_i_h,
+        _weight_order, _weight_order_judge,
+    ),
+    "late_arrival": Statement(
+        "ours", "A user that comes later (others in the same order) never ends with more, at any t after.",
+        "t i p", _moves, _late_arrival, _late_arrival_judge, {"newest_favoured": 2},
+    ),
+    "coalition_both_gain": Statement(
+        "ours", "Two users never both run more true tasks at t by lying together.", "t i h", _step_sorted_pair,
+        _coalition(True), _coalition_judge(True), {"claims_rewarded": 3}, liars=_both_liars,
+    ),
+    "coalition_one_gains": Statement(
+        "ours", "Two liars: one never runs more true tasks at t while the other runs no fewer.", "t i h",
+        each_k_i_h, _coalition(False), _coalition_judge(False), liars=_both_liars,
+        suggestions=(_HARMLESS,),
+    ),
+    "harmless_lie": Statement(
+        "ours", "A lie of i that costs i no true tasks at t gives no other user h more at t.", "t i h", each_k_i_h,
+        _harmless_lie, _harmless_lie_judge, liars=_first_liar, suggestions=(_HARMLESS,),
+    ),
+}  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Questions and answers
+# ---------------------------------------------------------------------------------------------------------------
+
+
+def _check_arguments(statement: str, n: int, m: int, demands: str, mechanism: str) -> Statement:
+    check_name("statement", statement, STATEMENTS)
+    check_name("mechanism", mechanism, MECHANISMS)
+    if demands not in ("positive", "nonnegative"):
+        raise InvalidInput("demands", "must be 'positive' or 'nonnegative'", demands)
+    if mechanism == "first_resource" and demands == "nonnegative":
+        raise InvalidInput("mechanism", "must not divide by demands that may be zero", mechanism)
+    check_sizes(n=n, m=m)
+    return STATEMENTS[statement]
+
+
+@dataclass(frozen=True)
+class _Case(BaseCase[_Encoding, _World]):
+    entry: Statement
+    index: Index
+    users: int
+    m: int
+    mechanism: str
+    nonnegative: bool
+
+    @property
+    def liars(self) -> tuple[int, ...]:
+        return self.entry.liars(self.index)
+
+    @property
+    def rows(self) -> int:
+        return self.users + len(self.liars)
+
+    def encoding(self, linear: bool, dominant: Sequence[int] | None) -> _Encoding:
+        return _Encoding(self.users, self.m, self.liars, self.mechanism, self.nonnegative, linear, dominant)
+
+    def inputs(self, e: _Encoding, world: _World) -> Iterator[tuple[Any, Fraction]]:
+        weights = [w / world.w[0] for w in world.w]
+        for i, w in enumerate(weights):
+            yield e.w[i], w
+            yield from ((e.a[i][j], w * world.d[i][j]) for j in range(self.m))
+        for i, row in e.claim.items():
+            yield from ((row[j], weights[i] * world.claims[i][j]) for j in range(self.m))
+
+    def near(self, answer: Answer, precision: int) -> _World | None:
+        values = answer.values
+
+        def rounded(x: Fraction) -> Fraction:
+            return x.limit_denominator(precision)
+
+        weights = [values.get(f"w{i + 1}", Fraction(1)) for i in range(self.users)]
+
+        def row(kind: str, i: int) -> Row:
+            # An entry without a variable of its own is the dominant one.
+            exact = [values.get(f"{kind}{i + 1}_{j + 1}", weights[i]) / weights[i] for j in range(self.m)]
+            return tuple(Fraction(1) if x >= 1 else rounded(x) for x in exact)
+
+        demands = [row("a", i) for i in range(self.users)]
+        claims = {i: row("claim", i) for i in self.liars}
+        weights = [rounded(w) for w in weights]
+        rows = [*demands, *claims.values()]
+        positive = all(x > 0 for r in rows for x in r) or self.nonnegative
+        if min(weights) <= 0 or not positive or any(max(r) != 1 for r in rows):
+            return None
+        return _World(weights, demands, claims, self.mechanism)
+
+    def suggested(self) -> Iterator[_World]:
+        for weights, demands, claims in self.entry.suggestions:
+            if len(weights) == self.users and len(demands[0]) <= self.m and set(claims) <= set(self.liars):
+                rows = [widened(row, self.m) for row in demands]
+                told = {i: widened(claims[i], self.m) if i in claims else rows[i] for i in self.liars}
+                yield _World([Fraction(w) for w in weights], rows, told, self.mechanism)
+
+    def instances(self, largest: int) -> Iterator[_World]:
+        """All instances with integer weights, ordered by (common denominator of the demands) + (largest weight)."""
+        for size in range(2, 2 * largest + 1):
+            for top in range(max(1, size - largest), min(size - 1, largest) + 1):
+                for integers in itertools.product(range(1, top + 1), repeat=self.users):
+                    if max(integers) != top or math.gcd(*integers) != 1:
+                        continue
+                    weights = [Fraction(w) for w in integers]
+                    for chosen in demand_rows(self.rows, self.m, size - top, self.nonnegative):
+                        claims = dict(zip(self.liars, chosen[self.users :], strict=True))
+                        yield _World(weights, chosen[: self.users], claims, self.mechanism)
+
+    def describe(self, world: _World) -> dict[str, Any]:
+        return {
+            "weights": world.w,
+            "demands": world.d,
+            "claims": {i + 1: row for i, row in world.claims.items()},
+            **dict(zip(self.entry.index.split(), self.index, strict=True)),
+            "levels": tuple(tuple(world.truth[i, k] for i in range(k)) for k in range(1, world.users + 1)),
+        } | self._second_run(world)
+
+    def _second_run(self, world: _World) -> dict[str, Any]:
+        if world.claims:
+            name, order, levels = "levels_under_lie", list(range(world.users)), world.run(lying=True)
+        elif self.entry.encode is _late_arrival:
+            order = _moved(*self.index)
+            name, levels = "levels_when_late", world.run(order=order)
+        else:
+            return {}
+        steps = range(1, world.users + 1)
+        return {name: tuple(tuple(levels[i, k] for i in sorted(order[:k])) for k in steps)}
+
+
+def _cases(entry: Statement, n: int, m: int, mechanism: str, nonnegative: bool) -> list[_Case]:
+    return [
+        _Case(entry, index, n if entry.whole else entry.size(index), m, mechanism, nonnegative)
+        for index in entry.indices(n)
+    ]
+
+
+def is_violated(statement: str, witness: Mapping[str, Any], mechanism: str = "dmfa_srq") -> bool:
+    """Judge a witness by plain rational arithmetic, without the solver.
+
+    Parameters
+    ----------
+    statement : str
+        Name in :data:`STATEMENTS`.
+    witness : mapping
+        ``weights`` (users,), ``demands`` (users, m) with largest entry 1 in each row, ``claims`` {liar: row} where
+        the statement has liars, and the entries of the statement's index, users counted from 1.
+    mechanism : str
+        Name in :data:`MECHANISMS`.
+
+    Returns
+    -------
+    bool
+        Whether hypothesis and premises hold in this instance and the conclusion does not.
+
+    Examples
+    --------
+    Two users, the first with twice the weight: it "envies" the later one in the printed sense.
+
+    >>> is_violated("theorem_3_printed", {"weights": (2, 1), "demands": ((1,), (1,)), "k": 2, "i": 1, "h": 2})
+    True
+    """
+    check_name("statement", statement, STATEMENTS)
+    entry = STATEMENTS[statement]
+    world = _World(
+        [Fraction(w) for w in witness["weights"]],
+        [tuple(Fraction(x) for x in row) for row in witness["demands"]],
+        {i - 1: tuple(Fraction(x) for x in row) for i, row in witness.get("claims", {}).items()},
+        mechanism,
+    )
+    return entry.broken(world, tuple(witness[name] for name in entry.index.split()))
+
+
+def simplest_witness(
+    statement: str,
+    n: int,
+    m: int,
+    *,
+    demands: str = "positive",
+    mechanism: str = "dmfa_srq",
+    largest: int = 4,
+    limit: int = 100_000,
+) -> dict[str, Any] | None:
+    """Find the counterexample with the fewest users, then the smallest numbers, by going through all of them in order.
+
+    Weights are integers up to `largest`, demands fractions with common denominator up to `largest`. Instances are
+    ordered by number of users, then by (common denominator) + (largest weight). Each is judged in exact fractions;
+    the solver takes no part.
+
+    Parameters
+    ----------
+    statement, n, m, demands, mechanism
+        As in :func:`settle`.
+    largest : int
+        Largest denominator and largest weight.
+    limit : int
+        How many instances are tried for each number of users and index of the statement.
+
+    Returns
+    -------
+    dict or None
+        ``weights``, ``demands``, ``claims`` {liar: row}, the statement's index and ``levels`` (a tuple for each step);
+        with a lie or a late arrival also the levels then. Users and steps are counted from 1.
+
+    Examples
+    --------
+    >>> witness = simplest_witness("theorem_3_printed", 2, 1)
+    >>> [str(w) for w in witness["weights"]], witness["i"], witness["h"]
+    (['2', '1'], 1, 2)
+    """
+    entry = _check_arguments(statement, n, m, demands, mechanism)
+    cases = _cases(entry, n, m, mechanism, demands == "nonnegative")
+    for users in sorted({case.users for case in cases}):
+        same = [case for case in cases if case.users == users]
+        found: list[tuple[tuple[int, ...], dict[str, Any]]] = []
+        for liars in sorted({case.liars for case in same}):
+            members = [case for case in same if case.liars == liars]
+            worlds = itertools.islice(members[0].instances(largest), limit)
+            hit = next(((case, world) for world in worlds for case in members if case.breaks(world)), None)
+            if hit is not None:
+                case, world = hit
+                found.append((_complexity(world), case.describe(world)))
+        if found:
+            return min(found, key=lambda pair: pair[0])[1]
+    return None
+
+
+def _complexity(world: _World) -> tuple[int, ...]:
+    entries = [x for row in (*world.d, *world.claims.values()) for x in row]
+    return (
+        math.lcm(*(x.denominator for x in entries)) + int(max(world.w)),
+        sum(x != 1 for x in entries) + sum(w != 1 for w in world.w),
+    )
+
+
+def question(
+    statement: str,
+    index: Index,
+    m: int,
+    *,
+    users: int | None = None,
+    demands: str = "positive",
+    mechanism: str = "dmfa_srq",
+    linear: bool = True,
+) -> str:
+    """Return one case's question ("is there a counterexample?") as an SMT-LIB 2 script, to ask another solver.
+
+    Parameters
+    ----------
+    statement, m, demands, mechanism
+        As in :func:`settle`.
+    index : tuple of int
+        Case, in the order of the statement's `index`.
+    users : int, optional
+        Number of users, by default as many as the case needs.
+    linear : bool
+        Whether to write the linear relaxation or the question with true products.
+    """
+    entry = _check_arguments(statement, 1, m, demands, mechanism)
+    case = _Case(entry, index, users or entry.size(index), m, mechanism, demands == "nonnegative")
+    return smtlib(case.assertions(linear)[0])
+
+
+def settle(
+    statement: str,
+    n: int,
+    m: int,
+    *,
+    demands: str = "positive",
+    mechanism: str = "dmfa_srq",
+    method: str = "auto",
+    rlimit: int = 1_000_000,
+    tries: int = 500,
+    progress: bool = False,
+) -> Settled:
+    """Settle a statement for all real instances with up to `n` users and with `m` resources.
+
+    Parameters
+    ----------
+    statement : str
+        Name in :data:`STATEMENTS`.
+    n, m : int
+        Numbers of users and of resources, at least 1.
+    demands : {"positive", "nonnegative"}
+        The paper's domain, or the one where some demands may be zero.
+    mechanism : str
+        Name in :data:`MECHANISMS`.
+    method : {"auto", "linear", "nonlinear"}
+        ``linear`` asks the relaxation only and so never refutes, ``nonlinear`` only asks with true products. ``auto``
+        asks the relaxation, then tries small instances, then asks with true products what is still open.
+    rlimit : int
+        Resource limit of each polynomial question in z3's units; a linear one may use 50 times as much, because a
+        unit is that much cheaper there (a million units are about 0.2 s for linear, 1 to 10 s for polynomial ones).
+    tries : int
+        How many small instances are tried for each case.
+    progress : bool
+        Whether to show a bar on stderr.
+
+    Returns
+    -------
+    Settled
+
+    Raises
+    ------
+    InvalidInput
+        If an argument is out of its domain.
+    MissingDependency
+        If z3-solver is not installed.
+
+    Notes
+    -----
+    A question that z3 does not finish within `rlimit` counts as unknown, and a statement with an unknown case and no
+    counterexample is unknown. A counterexample is reported only after plain rational arithmetic and the solver both
+    confirmed it at the same rational instance.
+
+    Examples
+    --------
+    >>> sharing = settle("theorem_2", 2, 2)
+    >>> sharing.status, sharing.premises_satisfiable, sharing.cases
+    ('holds', True, 3)
+    >>> settle("theorem_2", 2, 2, mechanism="capacity_wasted").status
+    'refuted'
+    """
+    entry = _check_arguments(statement, n, m, demands, mechanism)
+    cases = _cases(entry, n, m, mechanism, demands == "nonnegative")
+    settling = settle_cases(
+        cases, method=method, rlimit=rlimit, tries=tries, largest=3, at_once=False,
+        label=f"{statement} n={n} m={m}", progress=progress,
+    )  # fmt: skip
+    return Settled(
+        statement=statement, n=n, m=m, demands=demands, mechanism=mechanism,
+        status=settling.status if cases else "unknown", **settling.counts(),
+    )  # fmt: skip
+
+
+_ALL = tuple(STATEMENTS)
+_SURVIVES_ZEROS = (
+    "optimality", "lemma_2", "lemma_3", "lemma_4_first", "theorem_2", "theorem_3", "theorem_4", "late_arrival",
+    "coalition_both_gain",
+)  # fmt: skip
+_FALLS_WITH_ZEROS = ("lemma_1", "theorem_1", "equation_5")
+#: Directly, with true products, these take minutes at three users and two resources; the relaxation settles them.
+_NONLINEAR_GIVES_UP = ("lemma_1", "theorem_4", "late_arrival", "coalition_both_gain")
+_LARGE = (
+    "optimality", "lemma_1", "lemma_2", "lemma_3", "lemma_4_first", "theorem_1", "theorem_2", "theorem_3", "theorem_4",
+    "equation_5", "dynamic_below_static", "late_arrival", "coalition_both_gain",
+)  # fmt: skip
+
+#: What is settled at each effort: (statement, n, m, demands, method).
+PLANS: dict[str, tuple[tuple[str, int, int, str, str], ...]] = {
+    "quick": (
+        *((name, 3, 2, "positive", "auto") for name in _ALL if not name.startswith(("coalition", "harmless"))),
+        *((name, 3, 2, "nonnegative", "auto") for name in ("theorem_2", "theorem_4", *_FALLS_WITH_ZEROS)),
+        *((name, 2, 2, "positive", "nonlinear") for name in ("theorem_2", "theorem_4")),
+    ),
+    "full": (
+        *((name, n, m, "positive", "auto") for n, m in ((2, 2), (3, 2), (3, 3)) for name in _ALL),
+        *((name, 4, m, "positive", "auto") for m in (2, 3) for name in (*_LARGE, "harmless_lie")),
+        ("coalition_one_gains", 4, 2, "positive", "auto"),
+        *((name, 5, 3, "positive", "auto") for name in _LARGE),
+        *((name, 3, m, "nonnegative", "auto") for m in (2, 3) for name in (*_SURVIVES_ZEROS, *_FALLS_WITH_ZEROS)),
+        *((name, 4, 2, "nonnegative", "auto") for name in _SURVIVES_ZEROS),
+        *((name, 2, 2, "positive", "nonlinear") for name in _ALL),
+        *((name, 3, 2, "positive", "nonlinear") for name in _LARGE if name not in _NONLINEAR_GIVES_UP),
+    ),
+}
+
+
+def run_plan(effort: str = "quick", *, progress: bool = False) -> list[Settled]:
+    """Settle everything in a plan.
+
+    Parameters
+    ----------
+    effort : {"quick", "full"}
+        Seconds, or some minutes, on one core.
+    progress : bool
+        Whether to show a bar on stderr.
+
+    Returns
+    -------
+    list of Settled
+        In the order of :data:`PLANS`.
+    """
+    return [
+        settle(statement, n, m, demands=demands, method=method)
+        for statement, n, m, demands, method in planned(PLANS, effort, progress)
+    ]

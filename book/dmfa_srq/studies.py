@@ -1,0 +1,476 @@
+"""The experiments of the DMFA-SRQ paper (section 6), one function per figure, and what its text leaves open.
+
+The paper draws 20, 100 or 500 users from the Google trace, gives them random contributions, lets them arrive
+in random order, and averages 1000 runs. Here every run has a random stream of its own, so the first runs do
+not change when more are asked for. Readings of what the text leaves open are arguments, and :func:`readings` crosses
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations, product
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from book.common.runs import interval, repeat, stream
+from fairbook import results
+from fairbook.errors import InvalidInput
+from fairbook.mechanisms.dmfa_srq import REPAIRS, algorithm_1_printed, dmfa_srq, exact_levels, static_optimum
+from fairbook.model import DynamicAllocation, FloatArray
+from fairbook.traces.google2011 import Digest, load_digest
+
+__all__ = [
+    "MEASURES",
+    "SEED",
+    "SIZES",
+    "STORED",
+    "algorithm_repairs",
+    "curves",
+    "end_points",
+    "fig1",
+    "fig2",
+    "fig3",
+    "fig4",
+    "fig5",
+    "fig6",
+    "fig7",
+    "fig8",
+    "instance",
+    "reading_effects",
+    "readings",
+    "shares_by_weight",
+    "stored_end_points",
+    "trace_requests",
+]
+
+#: Root of every random stream.
+SEED = 2016
+#: Numbers of users.
+SIZES = (20, 100, 500)
+RUNS = 1000
+#: What is measured after each arrival.
+MEASURES = ("min_level", "sum_shares", "cpu", "memory")
+DATA = ("google2011.json",)
+
+UserUnit = Literal["task", "job", "user"]
+Contribution = Literal["uniform", "simplex", "equal"]
+Order = Literal["random", "big_first", "small_first"]
+Scale = Literal["machine", "pool"]
+Mechanism = Callable[[FloatArray, FloatArray], DynamicAllocation]
+
+
+@lru_cache(maxsize=1)
+def _digest() -> Digest:
+    return load_digest()
+
+
+def trace_requests() -> pd.DataFrame:
+    """Give the requests from which users are drawn: ``cpu``, ``memory`` (both positive) and the number of ``tasks``."""
+    frame = _digest().frame
+    return frame.loc[(frame["cpu"] > 0) & (frame["memory"] > 0), ["cpu", "memory", "tasks"]]
+
+
+def _one_of(value: str, allowed: Any, argument: str) -> None:
+    if value not in get_args(allowed):
+        raise InvalidInput(argument, f"must be one of {', '.join(get_args(allowed))}", value)
+
+
+def instance(
+    rng: np.random.Generator,
+    n: int,
+    *,
+    unit: UserUnit = "task",
+    contribution: Contribution = "uniform",
+    order: Order = "random",
+    scale: Scale = "machine",
+) -> tuple[FloatArray, FloatArray]:
+    """Draw n users from the Google trace with random contributions, in order of arrival.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    n : int
+        Users.
+    unit : {"task", "job", "user"}
+        What a "user" of the paper is: a random task, a random job's request, or a random trace user with one of its
+        tasks.
+    contribution : {"uniform", "simplex", "equal"}
+        w_i uniform in (0, 1) and scaled to sum to 1; uniform on the simplex (Dirichlet with ones); or all 1/n.
+    order : {"random", "big_first", "small_first"}
+        Arrival in random order, or sorted by w.
+    scale : {"machine", "pool"}
+        Requests as published (each resource in units of the largest machine), or divided by the cell's total,
+        which is what "a fraction of the pool" means.
+
+    Returns
+    -------
+    demands, weights : ndarray, shapes (n, 2) and (n,)
+        CPU and memory; weights sum to 1.
+    """
+    _one_of(contribution, Contribution, "contribution")
+    _one_of(order, Order, "order")
+    demands = _digest().sample(n, rng, unit=unit, zeros="drop", scale=scale)
+    if contribution == "equal":
+        weights = np.ones(n)
+    else:
+        weights = 1.0 - rng.random(n) if contribution == "uniform" else rng.standard_exponential(n)
+    if order != "random":
+        weights = np.sort(weights)
+        if order == "big_first":
+            weights = weights[::-1].copy()
+    return demands, weights / weights.sum()
+
+
+def _whole_users(n: int) -> None:
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+        raise InvalidInput("n", "must be a whole number of at least 1", n)
+
+
+def _grid(n: int, points: int = 25) -> np.ndarray:
+    """Arrivals at which curves are evaluated: at most ``points``, from 1 to n."""
+    return np.unique(np.linspace(n, 1, min(n, points)).round().astype(int))
+
+
+def _measures(run: DynamicAllocation, k: int) -> tuple[float, float, float, float]:
+    """Lowest level, sum of dominant-share units, CPU and memory utilisation after arrival k."""
+    capacity = run.weights[:k].sum()
+    cpu, memory = run.use_at(k) / capacity
+    return run.levels_at(k).min(), run.shares_at(k).sum(), cpu, memory
+
+
+def _one_run(rng: np.random.Generator, n: int, grid: Sequence[int], mechanism: Mechanism, **how: Any) -> np.ndarray:
+    demands, weights = instance(rng, n, **how)
+    both = (mechanism(demands, weights), static_optimum(demands, weights))
+    return np.array([[_measures(run, int(k)) for k in grid] for run in both])
+
+
+def curves(
+    runs: int = RUNS,
+    seed: int = SEED,
+    *,
+    sizes: Sequence[int] = SIZES,
+    points: int = 25,
+    mechanism: Mechanism = dmfa_srq,
+    progress: bool = False,
+    **how: Any,
+) -> pd.DataFrame:
+    """Run the experiment behind Figures 5 to 8: four measures after k arrivals, both mechanisms.
+
+    Parameters
+    ----------
+    runs, seed
+        Repetitions and their root seed.
+    sizes : sequence of int
+        Numbers of users.
+    points : int
+        At most so many values of k a size.
+    mechanism : callable
+        The dynamic mechanism; always compared with the static optimum on the same instances.
+    **how
+        Readings, see :func:`instance`.
+
+    Returns
+    -------
+    DataFrame
+        One row per n, k, mechanism ("dynamic", "static" or "difference" = dynamic - static, run by run) and measure,
+        with ``mean``, ``low``, ``high`` (95 % interval of the mean) and ``runs``.
+
+    Notes
+    -----
+    Cost O(runs * points * n m) a size; about ten seconds for the paper's 1000 runs.
+    """
+    if not len(sizes):
+        raise InvalidInput("sizes", "must name at least one number of users", sizes)
+    if isinstance(points, bool) or not isinstance(points, (int, np.integer)) or points < 1:
+        raise InvalidInput("points", "must be a whole number of at least 1", points)
+    parts = []
+    for n in sizes:
+        _whole_users(n)
+        grid = _grid(n, points)
+        values = np.stack(
+            repeat(
+                _one_run,
+                runs,
+                seed=seed,
+                key=(n,),
+                progress=progress,
+                label=f"n = {n}",
+                n=n,
+                grid=grid,
+                mechanism=mechanism,
+                **how,
+            )
+        )
+        values = np.concatenate([values, values[:, :1] - values[:, 1:]], axis=1)
+        values = values.round(12)  # differences of equal numbers differ from processor to processor below that
+        for c, name in enumerate(("dynamic", "static", "difference")):
+            for d, measure in enumerate(MEASURES):
+                frame = interval(values[:, c, :, d])
+                frame.insert(0, "measure", measure)
+                frame.insert(0, "mechanism", name)
+                frame.insert(0, "k", grid)
+                frame.insert(0, "n", n)
+                parts.append(frame)
+    return pd.concat(parts, ignore_index=True).assign(runs=runs)
+
+
+@lru_cache(maxsize=4)
+def _curves(runs: int, seed: int, progress: bool) -> pd.DataFrame:
+    """Figures 5 to 8 share one experiment."""
+    return curves(runs, seed, progress=progress)
+
+
+def _of(measure: str, runs: int, seed: int, progress: bool) -> pd.DataFrame:
+    frame = _curves(runs, seed, progress)
+    return frame[frame["measure"] == measure].drop(columns="measure").reset_index(drop=True)
+
+
+def end_points(frame: pd.DataFrame) -> pd.DataFrame:
+    """Keep the rows after the last arrival, k = n: the other reading of the x axis of Figures 5 to 8."""
+    return frame[frame["k"] == frame["n"]].reset_index(drop=True)
+
+
+def fig1() -> pd.DataFrame:
+    """Compute the three-user example of Figure 1 in exact fractions.
+
+    Returns
+    -------
+    DataFrame
+        One row per arrival and user: ``arrival``, ``user``, ``share`` (x_i^k as a float), ``exact`` (as text).
+
+    Examples
+    --------
+    >>> fig1().query("arrival == 3")["exact"].tolist()
+    ['1/3', '1/3', '1/2']
+    """
+    demands = [["1", "1/2"], ["1/2", "1"], ["1/2", "1"]]
+    weights = ["1/4", "1/4", "1/2"]
+    levels = exact_levels(demands, weights)
+    rows = []
+    for k in range(1, 4):
+        for i in range(k):
+            share = max(levels[i:k]) * Fraction(weights[i])
+            rows.append({"arrival": k, "user": i + 1, "share": float(share), "exact": str(share)})
+    return pd.DataFrame(rows)
+
+
+def fig2(seed: int = SEED, *, unit: UserUnit = "task", scale: Scale = "machine") -> pd.DataFrame:
+    """Draw the demands of 100 and of 500 users (Figure 2): the first run of the experiment.
+
+    Returns
+    -------
+    DataFrame
+        ``n``, ``cpu``, ``memory``: requests as published, in units of the largest machine.
+    """
+    parts = []
+    for n in (100, 500):
+        demands, _ = instance(stream(seed, n, 0), n, unit=unit, scale=scale)
+        parts.append(pd.DataFrame({"n": n, "cpu": demands[:, 0], "memory": demands[:, 1]}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _ranked(rng: np.random.Generator, n: int, picked: np.ndarray, mechanism: Mechanism, **how: Any) -> np.ndarray:
+    demands, weights = instance(rng, n, **how)
+    order = np.argsort(weights, kind="stable")[picked]
+    return np.stack([weights[order], mechanism(demands, weights).shares_at()[order]])
+
+
+def shares_by_weight(
+    n: int, runs: int = RUNS, seed: int = SEED, *, mechanism: Mechanism = dmfa_srq, progress: bool = False, **how: Any
+) -> pd.DataFrame:
+    """Relate x_i to w_i: 20 users evenly spaced in the order of w, ascending (Figures 3 and 4).
+
+    Returns
+    -------
+    DataFrame
+        One row a sampled rank: ``rank``, ``weight`` and ``share`` averaged over runs with ``low``, ``high``, and
+        ``first_weight``, ``first_share`` of the first run alone. ``falls`` is the part of the runs in which the
+        share falls from the rank before to this one.
+    """
+    _whole_users(n)
+    picked = np.linspace(0, n - 1, min(n, 20)).round().astype(int)
+    values = np.stack(
+        repeat(
+            _ranked,
+            runs,
+            seed=seed,
+            key=(n,),
+            progress=progress,
+            label=f"n = {n}",
+            n=n,
+            picked=picked,
+            mechanism=mechanism,
+            **how,
+        )
+    )
+    frame = interval(values[:, 1]).rename(columns={"mean": "share"})
+    frame.insert(0, "weight", values[:, 0].mean(axis=0))
+    frame.insert(0, "rank", picked + 1)
+    frame.insert(0, "n", n)
+    falls = np.zeros(len(picked))
+    falls[1:] = (np.diff(values[:, 1], axis=1) < 0).mean(axis=0)
+    return frame.assign(first_weight=values[0, 0], first_share=values[0, 1], falls=falls, runs=runs)
+
+
+def fig3(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
+    """Relate x_i to w_i among 100 users (Figure 3); columns as in :func:`shares_by_weight`."""
+    return shares_by_weight(100, runs, seed, progress=progress)
+
+
+def fig4(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
+    """Relate x_i to w_i among 500 users (Figure 4); columns as in :func:`shares_by_weight`."""
+    return shares_by_weight(500, runs, seed, progress=progress)
+
+
+def fig5(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
+    """Follow the minimum dominant share min_i x_i^k / w_i (Figure 5); columns as in :func:`curves`."""
+    return _of("min_level", runs, seed, progress)
+
+
+def fig6(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
+    """Follow the sum of dominant-share units, sum_i x_i^k (Figure 6); columns as in :func:`curves`."""
+    return _of("sum_shares", runs, seed, progress)
+
+
+def fig7(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
+    """Follow CPU utilisation, use divided by W_k (Figure 7); columns as in :func:`curves`."""
+    return _of("cpu", runs, seed, progress)
+
+
+def fig8(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
+    """Follow memory utilisation, use divided by W_k (Figure 8); columns as in :func:`curves`."""
+    return _of("memory", runs, seed, progress)
+
+
+#: The readings of what the paper leaves open: the first of each is the one that the figures use.
+READINGS: dict[str, tuple[str, ...]] = {
+    "unit": get_args(UserUnit),
+    "contribution": get_args(Contribution),
+    "order": get_args(Order),
+    "scale": get_args(Scale),
+}
+
+
+def readings(runs: int = 200, seed: int = SEED, *, n: int = 100, progress: bool = False) -> pd.DataFrame:
+    """Cross all readings of what the paper leaves open, at one size.
+
+    Returns
+    -------
+    DataFrame
+        One row per combination and measure: the readings, ``measure``, ``dynamic``, ``static`` (means after the last
+        arrival), ``difference`` with ``low``, ``high``, ``runs``.
+    """
+    rows = []
+    for values in product(*READINGS.values()):
+        how: dict[str, Any] = dict(zip(READINGS, values, strict=True))
+        frame = curves(runs, seed, sizes=(n,), points=1, progress=progress, **how)
+        wide = frame.pivot(index="measure", columns="mechanism", values=["mean", "low", "high"])
+        for measure in MEASURES:
+            row = wide.loc[measure]
+            rows.append(
+                {
+                    **how,
+                    "measure": measure,
+                    "dynamic": row["mean", "dynamic"],
+                    "static": row["mean", "static"],
+                    "difference": row["mean", "difference"],
+                    "low": row["low", "difference"],
+                    "high": row["high", "difference"],
+                }
+            )
+    return pd.DataFrame(rows).assign(n=n, runs=runs)
+
+
+def algorithm_repairs(instances: int = 500, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
+    """Run Algorithm 1 under every combination of its repairs on random instances of five users and two resources.
+
+    Returns
+    -------
+    DataFrame
+        One row per combination (and per reading of line 6 where that is not repaired): ``repairs``, ``line 6``,
+        ``wrong`` (instances
+        where some M^k differs from the optimum by more than 1e-9), ``overdrawn`` (instances where more than the pool
+        is handed out), ``instances``.
+
+    Notes
+    -----
+    Cost O(instances) runs of 16 variants, about a millisecond each.
+    """
+    rows = []
+    draws = []
+    for number in tqdm(range(instances), desc="repairs", disable=not progress, leave=False):
+        rng = stream(seed, 5, number)
+        draws.append((rng.integers(1, 6, (5, 2)).astype(float), rng.integers(1, 6, 5).astype(float)))
+    for count in range(len(REPAIRS) + 1):
+        for repairs in combinations(REPAIRS, count):
+            for line_6 in ("repaired",) if "line_6" in repairs else ("position", "own", "largest"):
+                wrong = overdrawn = 0
+                for demands, weights in draws:
+                    reading = {} if line_6 == "repaired" else {"line_6": line_6}
+                    run = algorithm_1_printed(demands, weights, repairs=repairs, **reading)  # type: ignore[arg-type]
+                    wrong += not np.allclose(run.levels, dmfa_srq(demands, weights).levels, rtol=1e-9)
+                    overdrawn += bool((run.use_at() > weights.sum() * (1 + 1e-9)).any())
+                rows.append(
+                    {
+                        "repairs": ", ".join(repairs) or "none",
+                        "line 6": line_6,
+                        "wrong": wrong,
+                        "overdrawn": overdrawn,
+                        "instances": instances,
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def reading_effects(frame: pd.DataFrame) -> pd.DataFrame:
+    """Average the frame of :func:`readings` over all readings but one: one row per choice.
+
+    Returns
+    -------
+    DataFrame
+        ``open point``, ``reading``, and per measure the mean of DMFA-SRQ and its difference from the static optimum.
+    """
+    rows = []
+    for point, values in READINGS.items():
+        for value in values:
+            part = frame[frame[point] == value].groupby("measure")[["dynamic", "difference"]].mean()
+            row: dict[str, Any] = {"open point": point, "reading": value}
+            for measure in MEASURES:
+                row[measure.replace("_", " ")] = float(part.loc[measure, "dynamic"])
+                row[f"{measure.replace('_', ' ')}, minus static"] = float(part.loc[measure, "difference"])
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def stored_end_points() -> pd.DataFrame:
+    """Give the stored rows after the last arrival, of Figures 5 to 8 together, with a column ``measure``."""
+    figures = dict(zip(("fig5", "fig6", "fig7", "fig8"), MEASURES, strict=True))
+    return pd.concat(
+        [end_points(results.load(f"dmfa_srq/{figure}")).assign(measure=measure) for figure, measure in figures.items()],
+        ignore_index=True,
+    )
+
+
+def _store(name: str, compute: Callable[..., pd.DataFrame], **arguments: Any) -> Callable[..., None]:
+    def run(*, progress: bool = True) -> None:
+        frame = compute(seed=SEED, progress=progress, **arguments)
+        results.save(f"dmfa_srq/{name}", frame, module=__name__, data=DATA, seed=SEED, **arguments)
+
+    return run
+
+
+#: Full-effort tables kept in data/results, each with the call that computes it (with a bar on stderr or without).
+STORED: dict[str, Callable[..., None]] = {
+    **{
+        f"dmfa_srq/{figure.__name__}": _store(figure.__name__, figure, runs=RUNS)
+        for figure in (fig3, fig4, fig5, fig6, fig7, fig8)
+    },
+    "dmfa_srq/readings": _store("readings", readings, runs=200),
+    "dmfa_srq/algorithm_repairs": _store("algorithm_repairs", algorithm_repairs, instances=500),
+}

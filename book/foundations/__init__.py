@@ -1,0 +1,1 @@
+"""Dominant resource fairness, on which the papers stand."""

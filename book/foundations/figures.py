@@ -1,0 +1,95 @@
+"""Drawings for the page on dominant resource fairness: each takes a frame of :mod:`book.foundations.studies`."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from book.common.style import COLOURS, LOOKS, Svg, axes, drawing, note
+
+__all__ = ["course", "plane", "pools"]
+
+_DRF = LOOKS["drf"]
+_COLOURS = [COLOURS[name] for name in ("blue", "orange", "green", "purple", "sky", "vermilion")]
+_HATCHES = ["", "//", "..", "xx", "--", "++"]
+_MARKERS = ["o", "s", "^", "D", "v", "P"]
+_LINES = ["-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1))]
+
+
+@drawing
+def pools(frame: pd.DataFrame) -> Svg:
+    """Draw how much of each resource each user holds under several rules (frame of ``shares``)."""
+    rules = list(dict.fromkeys(frame["rule"]))
+    users, resources = list(dict.fromkeys(frame["user"])), list(dict.fromkeys(frame["resource"]))
+    figure, panels = axes(1, len(rules), width=6.8, height=2.6, share_y=True)
+    for panel, rule in zip(panels, rules, strict=True):
+        part = frame[frame["rule"] == rule]
+        held = part.pivot(index="resource", columns="user", values="share").loc[resources, users]
+        left = [0.0] * len(resources)
+        for i, user in enumerate(users):
+            panel.barh(
+                resources,
+                held[user],
+                left=left,
+                color=_COLOURS[i],
+                hatch=_HATCHES[i],
+                edgecolor="white",
+                height=0.6,
+                label=str(user),
+            )
+            left = [a + b for a, b in zip(left, held[user], strict=True)]
+        panel.axvline(1, color=COLOURS["grey"], linewidth=1)
+        panel.set_xlim(0, 1.02)
+        panel.set_xlabel("share of the capacity")
+        panel.grid(visible=False, axis="y")
+        note(panel, rule, height=1.03)
+    panels[0].invert_yaxis()  # shared: the first resource on top in every panel
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(users))
+    return Svg(figure)
+
+
+@drawing
+def plane(frame: pd.DataFrame) -> Svg:
+    """Draw what two users can run together, and the path of progressive filling (frame of ``plane``)."""
+    figure, (panel,) = axes(width=5.2, height=3.6)
+    lines = frame[frame["kind"] == "capacity"]
+    names = list(dict.fromkeys(lines["part"]))
+    for i, name in enumerate(names):
+        line = lines[lines["part"] == name]
+        panel.plot(line["x"], line["y"], color=_COLOURS[i], linestyle=_LINES[i], label=f"all {name} in use")
+    path = frame[frame["kind"] == "path"]
+    panel.plot(path["x"], path["y"], color=_DRF.colour, linestyle=_DRF.line, label="progressive filling")
+    end = path.iloc[-1]
+    panel.plot([end["x"]], [end["y"]], color=_DRF.colour, marker=_DRF.marker, markersize=9, linestyle="")
+    panel.annotate("DRF", (end["x"], end["y"]), xytext=(7, 3), textcoords="offset points", fontsize=9)
+    panel.set_xlim(0, 1.05 * lines["x"].max())
+    panel.set_ylim(0, 1.05 * min(lines.loc[lines["part"] == name, "y"].max() for name in names) * 1.6)
+    panel.set_xlabel("tasks of ann")
+    panel.set_ylabel("tasks of bob")
+    panel.legend(loc="upper right")
+    return Svg(figure)
+
+
+@drawing
+def course(frame: pd.DataFrame) -> Svg:
+    """Draw users' levels and the use of resources while the water rises (frame of ``course``)."""
+    figure, panels = axes(1, 2, width=7.6, height=3.2)
+    labels = {"user": "level", "resource": "use (fraction of the capacity)"}
+    for panel, (kind, label) in zip(panels, labels.items(), strict=True):
+        part = frame[frame["kind"] == kind]
+        for i, name in enumerate(dict.fromkeys(part["name"])):
+            line = part[part["name"] == name]
+            panel.plot(
+                line["water"],
+                line["value"],
+                color=_COLOURS[i],
+                linestyle=_LINES[i],
+                marker=_MARKERS[i],
+                label=str(name),
+            )
+        panel.set_xlabel("water level")
+        panel.set_ylabel(label)
+        panel.set_xlim(0, None)
+        panel.set_ylim(0, None)
+        panel.legend(loc="upper left" if kind == "user" else "lower right")
+    return Svg(figure)

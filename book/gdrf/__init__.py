@@ -1,0 +1,1 @@
+"""GDRF: whole virtual machines on machines of many shapes; and DRFH."""

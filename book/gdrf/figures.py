@@ -1,0 +1,457 @@
+"""Drawings for the GDRF chapter: each takes a frame of :mod:`book.gdrf.studies`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
+from numpy.typing import NDArray
+
+from book.common.style import COLOURS, LOOKS, Look, Svg, axes, drawing, legend_below, note, number, of_measure, percent
+from fairbook.errors import InvalidInput
+
+__all__ = [
+    "ablation",
+    "bounds",
+    "cell_machines",
+    "example",
+    "fig1",
+    "fig2",
+    "fig3",
+    "fig4",
+    "mixes",
+    "readings",
+    "utilisation",
+]
+
+_MIXES = {"paper": "one mix", "random": "mean over random mixes"}
+#: How figures and tables call the mechanisms.
+NAMES = {"mdrf_entropy": "MDRF, entropy", "mdrf_type": "MDRF, type", "drfh_best_fit": "Best-Fit",
+         "drfh_first_fit": "First-Fit", "per_server_drf": "DRF per server", "gdrf": "GDRF",
+         "drfh_fluid": "DRFH, fluid"}
+
+
+# ------------------------------------------------------------------------------------------------ the paper's figures
+
+
+def _lines(panel: Axes, part: pd.DataFrame, per: bool = False) -> None:
+    """Draw mean and interval of each mechanism over the number of machines; GDRF on top."""
+    for k, mechanism in enumerate(reversed(list(dict.fromkeys(part["mechanism"])))):
+        look: Look = LOOKS[mechanism]
+        line = part[part["mechanism"] == mechanism]
+        unit = line["machines"] if per else 1
+        panel.fill_between(line["machines"], line["low"] / unit, line["high"] / unit, color=look.colour, alpha=0.15,
+                           linewidth=0)
+        panel.plot(line["machines"], line["mean"] / unit, color=look.colour, marker=look.marker, linestyle=look.line,
+                   markersize=6.5, label=look.label, zorder=2 + k / 10)
+    sizes = sorted(set(part["machines"]))
+    panel.set_xticks(sizes)
+    panel.margins(x=0.08)
+    panel.set_xlabel("machines (number)")
+
+
+def _grid(frame: pd.DataFrame, rows: Sequence[tuple[str, str]], *, per: Sequence[bool] | None = None,
+          in_percent: bool = False, height: float = 2.3) -> Svg:
+    """Draw a row for each measure and a column for each mix."""
+    shown = [mix for mix in _MIXES if mix in set(frame["mix"])]
+    figure, panels = axes(len(rows), len(shown), width=7.4, height=0.9 + height * len(rows))
+    for place, panel in enumerate(panels):
+        row, mix = divmod(place, len(shown))
+        measure, label = rows[row]
+        part = of_measure(frame, measure)
+        _lines(panel, part[part["mix"] == shown[mix]], bool(per and per[row]))
+        if row == 0:
+            note(panel, _MIXES[shown[mix]])
+        if row < len(rows) - 1:
+            panel.set_xlabel("")
+        if mix == 0:
+            panel.set_ylabel(label)
+        panel.yaxis.set_major_formatter(percent if in_percent else number)
+    for row in range(len(rows)):  # one scale for a measure
+        line = panels[row * len(shown) : (row + 1) * len(shown)]
+        low, high = (pick(panel.get_ylim()[k] for panel in line) for k, pick in enumerate((min, max)))
+        for panel in line:
+            panel.set_ylim(low, high)
+    legend_below(figure, panels[:1], 3, columnspacing=1.6, handlelength=3.4)
+    return Svg(figure)
+
+
+@drawing
+def fig1(frame: pd.DataFrame) -> Svg:
+    """Draw Figure 1: VMs by the number of machines, and VMs per machine, where the mechanisms can be told apart."""
+    return _grid(pd.concat([of_measure(frame, "tasks"), of_measure(frame, "tasks").assign(measure="each")]),
+                 [("tasks", "VMs (number)"), ("each", "VMs per machine (number)")], per=(False, True))
+
+
+@drawing
+def fig2(frame: pd.DataFrame) -> Svg:
+    """Draw Figure 2: CPU utilisation, of all machines together and in the mean over machines."""
+    return _grid(frame, [("cpu", "CPU, total\n(percent)"), ("cpu_mean", "CPU, mean over\nmachines (percent)")],
+                 in_percent=True)
+
+
+@drawing
+def fig3(frame: pd.DataFrame) -> Svg:
+    """Draw Figure 3: memory utilisation, of all machines together and in the mean over machines."""
+    return _grid(frame, [("memory", "memory, total\n(percent)"),
+                         ("memory_mean", "memory, mean over\nmachines (percent)")], in_percent=True)
+
+
+@drawing
+def utilisation(frame: pd.DataFrame) -> Svg:
+    """Draw Figures 2 and 3 in one, over random mixes: the distance of the total (filled) from the mean (open)."""
+    part = frame[(frame["mix"] == "random") & (frame["machines"] == frame["machines"].max())]
+    figure, panels = axes(1, 2, width=7.2, height=2.9)
+    names = list(dict.fromkeys(part["mechanism"]))
+    for k, (panel, resource) in enumerate(zip(panels, ("cpu", "memory"), strict=True)):
+        for place, mechanism in enumerate(names):
+            ends = []
+            for measure, face in ((resource, None), (f"{resource}_mean", "white")):
+                line = of_measure(part, measure)
+                line = line[line["mechanism"] == mechanism].iloc[0]
+                colour = LOOKS[mechanism].colour
+                panel.errorbar(line["mean"], place, xerr=[[line["mean"] - line["low"]], [line["high"] - line["mean"]]],
+                               color=colour, marker="o", markersize=6, markerfacecolor=face or colour, zorder=3,
+                               elinewidth=1)
+                ends.append(line["mean"])
+            panel.plot(ends, [place, place], color=LOOKS[mechanism].colour, linewidth=2.2, zorder=2)
+        _rows(panel, [NAMES[name] for name in names], k == 0)
+        panel.set_xlabel(f"{'CPU' if k == 0 else 'memory'} in use (percent)")
+        panel.xaxis.set_major_formatter(percent)
+    figure.legend(handles=[
+        Line2D([], [], linestyle="", marker="o", color=COLOURS["grey"], label="of all machines together"),
+        Line2D([], [], linestyle="", marker="o", color=COLOURS["grey"], markerfacecolor="white",
+               label="mean over machines")], loc="outside lower center", ncols=2)
+    return Svg(figure)
+
+
+@drawing
+def fig4(frame: pd.DataFrame) -> Svg:
+    """Draw Figure 4: the fairness value in four ways to sum it up, over random mixes and for the one mix."""
+    return _grid(frame, [("fairness", r"$\Sigma_j f_j$ ($k=1$)"), ("fairness_mean", r"mean of $f_j$ ($k=1$)"),
+                         ("fairness_present", r"$\Sigma_j f_j$ ($k$: users on $j$)"),
+                         ("fairness_whole", "$f$ of the cell ($k=1$)")], height=2.0)
+
+
+# ---------------------------------------------------------------------------------------------------- worked example
+
+_USERS = {"A": (COLOURS["orange"], ""), "B": (COLOURS["sky"], "//"), "C": (COLOURS["green"], "..")}
+
+
+@drawing
+def example(frame: pd.DataFrame) -> Svg:
+    """Draw the worked example: each machine with CPU to the right and memory upwards, VM on VM, and f at each step."""
+    placed = frame[frame["machine"] >= 0].reset_index(drop=True)
+    machines = sorted(set(placed["machine"]))
+    figure = axes(1, 1, width=7.4, height=4.6)[0]
+    figure.clear()
+    grid = figure.add_gridspec(2, len(machines), height_ratios=(1.5, 1))
+    last = placed.groupby("machine").last()
+    sizes = {j: (last.loc[j, "cpu"] + last.loc[j, "cpu_free"], last.loc[j, "memory"] + last.loc[j, "memory_free"])
+             for j in machines}
+    most = max(max(size) for size in sizes.values())
+    for k, j in enumerate(machines):
+        panel = figure.add_subplot(grid[0, k])
+        panel.add_patch(Rectangle((0, 0), *sizes[j], facecolor="white", edgecolor=COLOURS["black"], linewidth=1.6,
+                                  zorder=4, fill=False))
+        x, y = 0.0, 0.0
+        for step, line in placed[placed["machine"] == j].iterrows():
+            colour, hatch = _USERS[line["user"]]
+            panel.add_patch(Rectangle((x, y), line["cpu"] - x, line["memory"] - y, facecolor=colour, hatch=hatch,
+                                      edgecolor=COLOURS["black"], linewidth=0.8, zorder=2))
+            panel.text((x + line["cpu"]) / 2, (y + line["memory"]) / 2, f"{int(str(step)) + 1}", ha="center",
+                       va="center", fontsize=9, zorder=5,
+                       bbox={"boxstyle": "circle,pad=0.12", "facecolor": "white", "edgecolor": "none"})
+            x, y = line["cpu"], line["memory"]
+        panel.set_xlim(-0.2, most + 0.2)
+        panel.set_ylim(-0.2, most + 0.2)
+        panel.set_aspect("equal")
+        panel.set_xticks(range(0, int(most) + 1, 2))
+        panel.set_yticks(range(0, int(most) + 1, 2))
+        panel.set_xlabel("CPU (units)")
+        if k == 0:
+            panel.set_ylabel("memory (units)")
+        note(panel, f"machine {j}")
+    panel = figure.add_subplot(grid[1, :])
+    for user, part in placed.groupby("user"):
+        colour, hatch = _USERS[str(user)]
+        panel.bar(part.index + 1, part["f"], 0.62, color=colour, hatch=hatch, edgecolor=COLOURS["black"], linewidth=0.8)
+    panel.set_xticks(placed.index + 1, [f"{k + 1}\nmachine {j}" for k, j in enumerate(placed["machine"])])
+    panel.set_xlabel("VM (in order of placing)")
+    panel.set_ylabel("$f$ of the\nmachine before")
+    panel.set_ylim(0, 1.1)
+    panel.grid(axis="x", visible=False)
+    figure.legend(handles=[Patch(facecolor=colour, hatch=hatch, edgecolor=COLOURS["black"], label=f"user {user}")
+                           for user, (colour, hatch) in _USERS.items()], loc="outside lower center", ncols=3)
+    return Svg(figure)
+
+
+# --------------------------------------------------------------------------------------------------- rows of dots
+
+
+def _rows(panel: Axes, names: Sequence[str], first: bool) -> None:
+    """Name the rows of a dot plot, the first on top."""
+    panel.set_ylim(len(names) - 0.5, -0.5)
+    panel.set_yticks(range(len(names)), names if first else [""] * len(names))
+    panel.tick_params(axis="y", length=0, pad=6)
+
+
+def _zero(panel: Axes, printed: float | None = None) -> None:
+    """Mark no gain, and the gain that the paper prints."""
+    panel.axvline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
+    if printed is not None:
+        panel.axvline(printed, color=COLOURS["black"], linewidth=1.2, linestyle=(0, (4, 2)), zorder=1)
+    panel.xaxis.set_major_formatter(percent)
+
+
+_PRINTED = Line2D([], [], color=COLOURS["black"], linewidth=1.2, linestyle=(0, (4, 2)), label="printed in the paper")
+
+
+@drawing
+def mixes(frame: pd.DataFrame) -> Svg:
+    """Draw what GDRF gains over each baseline: median and 90 of 100 random mixes, and the one mix (frame of mixes)."""
+    measures = {"tasks": ("VMs (gain, percent)", 0.12), "fairness": (r"$\Sigma_j f_j$ (gain, percent)", 0.15)}
+    names = list(dict.fromkeys(frame["against"]))
+    sizes = sorted(set(frame["machines"]))
+    sizes = [sizes[0], sizes[-1]] if len(sizes) > 1 else sizes
+    figure, panels = axes(1, 2, width=7.4, height=3.9)
+    for k, (panel, (measure, (label, printed))) in enumerate(zip(panels, measures.items(), strict=True)):
+        part = of_measure(frame, measure)
+        for row, name in enumerate(names):
+            colour = LOOKS[name].colour
+            for place, size in enumerate(sizes):
+                line = part[(part["against"] == name) & (part["machines"] == size)].iloc[0]
+                y = row + 0.32 * (place - (len(sizes) - 1) / 2)
+                panel.plot([line["p05"], line["p95"]], [y, y], color=colour, linewidth=2.2, solid_capstyle="butt")
+                panel.plot([line["median"]], [y], color=colour, marker="os"[place], markersize=6,
+                           markerfacecolor="white" if place else colour, linestyle="")
+                panel.plot([line["paper"]], [y], color=COLOURS["black"], marker="|", markersize=9, markeredgewidth=1.8,
+                           linestyle="", zorder=4)
+        _rows(panel, [f"over {NAMES[name]}" for name in names], k == 0)
+        _zero(panel, printed)
+        panel.set_xlabel(label)
+    grey = COLOURS["grey"]
+    figure.legend(handles=[
+        *(Line2D([], [], color=grey, marker="os"[place], markersize=6, linewidth=2.2,
+                 markerfacecolor="white" if place else grey, label=f"{size} machines, 90 of 100 mixes")
+          for place, size in enumerate(sizes)),
+        Line2D([], [], color=COLOURS["black"], marker="|", markersize=9, markeredgewidth=1.8, linestyle="",
+               label="the one mix"), _PRINTED], loc="outside lower center", ncols=2)
+    return Svg(figure)
+
+
+#: How types are treated, which moves the points most: match, machine_type.
+_TYPES = {("nearest", "share"): ("nearest, by share", "o", "flame"),
+          ("nearest", "amount"): ("nearest, by amount", "s", "plum"),
+          ("same", "share"): ("as printed, by share", "x", "azure"),
+          ("same", "amount"): ("as printed, by amount", "+", "black"), ("any", "either"): ("no types", "^", "pine")}
+
+
+@drawing
+def readings(frame: pd.DataFrame) -> Svg:
+    """Draw every reading as a point: mean gains of GDRF in VMs and in fairness, a panel for each baseline."""
+    names = list(dict.fromkeys(frame["against"]))
+    figure, panels = axes(2, -(-len(names) // 2), width=7.4, height=5.0, share_x=True, share_y=True)
+    for k, panel in enumerate(panels):
+        if k >= len(names):
+            panel.set_visible(False)
+            continue
+        for (match, machine_type), (label, marker, colour) in _TYPES.items():
+            part = frame[(frame["against"] == names[k]) & (frame["match"] == match)
+                         & (frame["machine_type"] == machine_type)]
+            panel.plot(part["tasks"], part["fairness"], linestyle="", marker=marker, markersize=4.5, label=label,
+                       color=COLOURS[colour], markerfacecolor="none", markeredgewidth=1)
+        _zero(panel, 0.12)
+        panel.axhline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
+        panel.axhline(0.15, color=COLOURS["black"], linewidth=1.2, linestyle=(0, (4, 2)), zorder=1)
+        panel.yaxis.set_major_formatter(percent)
+        columns = len(panels) // 2
+        if k % columns == 0:
+            panel.set_ylabel("$\\Sigma_j f_j$ (gain, percent)")
+        if k + columns >= len(names):
+            panel.set_xlabel("VMs (gain, percent)")
+            panel.tick_params(labelbottom=True)
+        note(panel, f"over {NAMES[names[k]]}")
+    figure.legend(handles=[*panels[0].get_legend_handles_labels()[0], _PRINTED], loc="outside lower center", ncols=3,
+                  columnspacing=1.6)
+    return Svg(figure)
+
+
+@drawing
+def ablation(frame: pd.DataFrame) -> Svg:
+    """Draw what each ingredient changes, as ratios mix by mix with 95 % intervals (frame of ablation)."""
+    measures = {"tasks": "VMs", "cpu": "CPU, total", "min_share": "least dominant share", "fairness": r"$\Sigma_j f_j$"}
+    tints = {"step": COLOURS["azure"], "without": COLOURS["flame"], "instead": COLOURS["plum"]}
+    markers = {"step": "o", "without": "s", "instead": "D"}
+    frame = frame[frame["change"].notna()]
+    names = list(dict.fromkeys(frame["variant"]))
+    kinds = frame.drop_duplicates("variant")["kind"].tolist()
+    figure, panels = axes(1, len(measures), width=7.6, height=4.7)
+    for k, (panel, (measure, label)) in enumerate(zip(panels, measures.items(), strict=True)):
+        part = of_measure(frame, measure)
+        panel.axvline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
+        for kind, line in part.groupby("kind", sort=False):
+            places = [names.index(variant) for variant in line["variant"]]
+            panel.errorbar(line["change"], places,
+                           xerr=[line["change"] - line["change_low"], line["change_high"] - line["change"]],
+                           color=tints[str(kind)], marker=markers[str(kind)], linestyle="", markersize=5,
+                           elinewidth=1.4)
+        _rows(panel, names, k == 0)
+        panel.set_xlabel(f"{label}\n(change, percent)")
+        panel.margins(x=0.12)
+        panel.locator_params(axis="x", nbins=4)
+        panel.xaxis.set_major_formatter(percent)
+        for row in range(1, len(kinds)):
+            if kinds[row] != kinds[row - 1]:
+                panel.axhline(row - 0.5, color=COLOURS["grey"], linewidth=0.6)
+    words = {"step": "one ingredient more", "without": "GDRF with one less", "instead": "one exchanged"}
+    figure.legend(handles=[Line2D([], [], linestyle="", marker=markers[kind], color=tints[kind], label=text)
+                           for kind, text in words.items()], loc="outside lower center", ncols=3)
+    return Svg(figure)
+
+
+@drawing
+def bounds(frame: pd.DataFrame) -> Svg:
+    """Draw what each mechanism reaches in parts of what is possible, over random mixes with 95 % intervals."""
+    measures = {"packed": r"packed, $1/\theta$" + "\n(percent)", "of_level": "least dominant share\n(percent of bound)",
+                "of_most": "VMs\n(percent of bound)"}
+    part = frame[frame["mix"] == "random"]
+    names, sizes = list(dict.fromkeys(part["mechanism"])), sorted(set(part["machines"]))
+    figure, panels = axes(1, len(measures), width=7.4, height=3.5)
+    for k, (panel, (measure, label)) in enumerate(zip(panels, measures.items(), strict=True)):
+        rows = of_measure(part, measure)
+        for row, name in enumerate(names):
+            colour = LOOKS[name].colour
+            for place, size in enumerate(sizes):
+                line = rows[(rows["mechanism"] == name) & (rows["machines"] == size)].iloc[0]
+                y = row + 0.3 * (place - (len(sizes) - 1) / 2)
+                panel.errorbar(line["mean"], y, xerr=[[line["mean"] - line["low"]], [line["high"] - line["mean"]]],
+                               color=colour, marker="os"[place % 2], markersize=5.5,
+                               markerfacecolor="white" if place else colour, elinewidth=1.4)
+        if measure != "of_most":
+            panel.axvline(1, color=COLOURS["grey"], linewidth=1, zorder=1)
+        _rows(panel, [NAMES[name] for name in names], k == 0)
+        panel.set_xlabel(label)
+        panel.xaxis.set_major_formatter(percent)
+    figure.legend(handles=[
+        Line2D([], [], linestyle="", marker="os"[place % 2], color=COLOURS["grey"],
+               markerfacecolor="white" if place else COLOURS["grey"], label=f"{size} machines")
+        for place, size in enumerate(sizes)], loc="outside lower center", ncols=len(sizes))
+    return Svg(figure)
+
+
+# ------------------------------------------------------------------------------------------------- the cell as tiles
+
+#: Corners of the map of colours: nothing idle, CPU idle, memory idle, both idle.
+_CORNERS = np.array([[to_rgb("#12233F"), to_rgb("#2F8FE0")], [to_rgb("#F08A00"), to_rgb("#F4F1EA")]])
+#: Beyond so much idle a resource counts as idle: what matters lies below.
+_IDLE = 0.5
+_WIDE = 170
+_GAP = 6
+
+
+def _tint(cpu: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.uint8]:
+    """Give the colours of machines by what of their CPU and memory is in use."""
+    a = (np.clip((1 - np.asarray(cpu)) / _IDLE, 0, 1) ** 0.7)[..., None]
+    b = (np.clip((1 - np.asarray(memory)) / _IDLE, 0, 1) ** 0.7)[..., None]
+    mixed = ((1 - a) * ((1 - b) * _CORNERS[0, 0] + b * _CORNERS[0, 1])
+             + a * ((1 - b) * _CORNERS[1, 0] + b * _CORNERS[1, 1]))
+    tints: NDArray[np.uint8] = np.rint(255 * mixed).astype(np.uint8)
+    return tints
+
+
+def _tiles(blocks: Sequence[tuple[NDArray[Any], NDArray[Any]]]) -> tuple[NDArray[np.uint8], list[float]]:
+    """Lay machines out in rows, block under block with a gap; give the picture and the middle of each block."""
+    pictures, middles, at = [], [], 0
+    for cpu, memory in blocks:
+        high = -(-len(cpu) // _WIDE)
+        tiles = np.full((high * _WIDE, 3), 255, dtype=np.uint8)
+        tiles[: len(cpu)] = _tint(cpu, memory)
+        pictures += [tiles.reshape(high, _WIDE, 3), np.full((_GAP, _WIDE, 3), 255, dtype=np.uint8)]
+        middles.append(at + high / 2 - 0.5)
+        at += high + _GAP
+    return np.concatenate(pictures[:-1]), middles
+
+
+def _share(value: float) -> str:
+    return {0.25: "\u00bc", 0.5: "\u00bd", 0.75: "\u00be", 1.0: "1"}.get(round(4 * value) / 4, f"{value:.2g}")
+
+
+@drawing
+def cell_machines(frame: pd.DataFrame, case: str = "trace") -> Svg:
+    """Draw every machine of the cell as a tile, before and after: what it has in use of CPU and memory is its colour.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Of :func:`book.gdrf.studies.cell_machines`.
+    case : str
+        Which case of the frame.
+    """
+    part = frame[frame["case"] == case]
+    if not len(part):
+        raise InvalidInput("case", f"must be one of {', '.join(dict.fromkeys(frame['case']))}", case)
+    first = part[part["mechanism"] == part["mechanism"].iloc[0]]
+    sizes = first.groupby(["cpu_capacity", "memory_capacity"])["machines"].sum().sort_values(ascending=False,
+                                                                                            kind="stable")
+    large = list(sizes.index[:4])
+    shown: dict[str, pd.DataFrame] = {"before: all idle": first.assign(cpu=0.0, memory=0.0)}
+    shown |= {LOOKS[name].label: rows for name, rows in part.groupby("mechanism", sort=False)}
+    figure = axes(1, 1, width=7.0, height=5.2)[0]
+    figure.clear()
+    panels = figure.subplots(-(-len(shown) // 2), 2, squeeze=False).ravel()
+    for place, (panel, (name, rows)) in enumerate(zip(panels, shown.items(), strict=False)):
+        kind = pd.Series(list(zip(rows["cpu_capacity"], rows["memory_capacity"], strict=True)), index=rows.index)
+        blocks = []
+        for chosen in (*(kind == one for one in large), ~kind.isin(large)):
+            block = rows[chosen].assign(lean=rows["memory"] - rows["cpu"], full=-rows["memory"] - rows["cpu"])
+            block = block.sort_values(["lean", "full"], kind="stable")  # from idle memory to idle CPU
+            blocks.append((np.repeat(block["cpu"].to_numpy(), block["machines"]),
+                           np.repeat(block["memory"].to_numpy(), block["machines"])))
+        picture, middles = _tiles(blocks)
+        panel.imshow(picture, interpolation="none", aspect="equal")
+        panel.set_xticks([])
+        panel.set_yticks(middles, [f"{_share(c)} CPU, {_share(m)} mem." for c, m in large] + ["others"]
+                         if place % 2 == 0 else [""] * len(middles))
+        panel.tick_params(length=0, labelsize=8.5)
+        panel.grid(visible=False)
+        for side in panel.spines.values():
+            side.set_visible(False)
+        if place == 0:  # idle machines are nearly white: they need an outline
+            at = 0.0
+            for cpu, _ in blocks:
+                high = -(-len(cpu) // _WIDE)
+                panel.add_patch(Rectangle((-0.5, at - 0.5), _WIDE if high > 1 else len(cpu), high, fill=False,
+                                          edgecolor=COLOURS["grey"], linewidth=0.5))
+                at += high + _GAP
+        note(panel, name)
+    for panel in panels[len(shown) :]:
+        panel.set_visible(False)
+    _legend(figure)
+    return Svg(figure)
+
+
+def _legend(figure: Figure) -> None:
+    """Put the map of colours below the panels, idle CPU to the right and idle memory upwards."""
+    steps = np.linspace(1, 1 - _IDLE, 26)
+    panel = figure.add_axes((0.47, 0.095, 0.14, 0.165))
+    panel.set_in_layout(False)
+    cpu, memory = np.meshgrid(steps, steps)
+    end = 100 * _IDLE
+    panel.imshow(_tint(cpu, memory), origin="lower", interpolation="none", extent=(0, end, 0, end))
+    panel.set_xticks([0, end], ["0", f"{end:.0f}+"])
+    panel.set_yticks([0, end], ["0", f"{end:.0f}+"])
+    panel.tick_params(length=2, labelsize=9)
+    panel.grid(visible=False)
+    panel.set_xlabel("idle CPU (percent)", labelpad=1)
+    panel.set_ylabel("idle memory\n(percent)", rotation=0, ha="right", va="center", labelpad=8)
+    for side in ("top", "right"):
+        panel.spines[side].set_visible(True)
+    figure.get_layout_engine().set(rect=(0, 0.3, 1, 0.7))  # type: ignore[union-attr, call-arg]

@@ -1,0 +1,582 @@
+"""What GDRF is said to guarantee, asked of any rule that places whole tasks on machines: with margins and witnesses.
+
+A :class:`Case` holds users and single machines in whole numbers or fractions; a *rule* turns it into an
+:class:`Outcome`, the tasks in the order of placing, either by the library's engine or by the judge that decides every
+comparison in exact fractions. Since tasks are whole, everything asked of an outcome is decided exactly. A *margin* is
+at least 0 where the property holds.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from scipy import sparse
+
+from book.common.packing import packs
+from book.gdrf.oracle import Fluid, exact_cell, exact_drfh, exact_gdrf, exact_mdrf
+from fairbook.mechanisms.drfh import drfh
+from fairbook.mechanisms.gdrf import gdrf
+from fairbook.mechanisms.mdrf import mdrf
+from fairbook.placement import Placement
+from fairbook.properties.finding import Finding
+
+__all__ = ["BROKEN", "READINGS", "RULES", "Case", "Outcome", "Queue", "cases", "compare_with_judge", "envy_in_queue",
+           "envy_up_to_one", "findings", "first_round", "fluid_slack", "gain_of_lie", "held_after", "least_used_first",
+           "level_within_one", "lies", "maximality", "pareto_optimality", "printed_algorithm", "queue_rounds",
+           "roomy_machine", "rounds_of_one", "search_case", "search_lie_in", "shares_in_queue", "sharing_incentive",
+           "side_by_side", "slots_lost_by_lie", "true_tasks"]
+
+Number = Any  # whole numbers or fractions
+Vector = tuple[Number, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Users and machines.
+
+    Attributes
+    ----------
+    demands : tuple of n tuples of m
+    machines : tuple of N tuples of m
+        One entry a machine.
+    max_tasks : tuple of n, optional
+        None for no bound.
+    """
+
+    demands: tuple[Vector, ...]
+    machines: tuple[Vector, ...]
+    max_tasks: tuple[Any, ...] | None = None
+
+    def __str__(self) -> str:
+        bounds = "" if self.max_tasks is None else f" who want at most {_row(self.max_tasks)} tasks"
+        return (f"users {' '.join(map(_row, self.demands))}{bounds} on machines "
+                f"{' '.join(map(_row, self.machines))}")
+
+    @cached_property
+    def pool(self) -> Vector:
+        return tuple(sum(column) for column in zip(*self.machines, strict=True))
+
+    def with_demand(self, user: int, demand: Vector) -> Case:
+        """Give the case in which one user says something else."""
+        rows = (*self.demands[:user], demand, *self.demands[user + 1 :])
+        return Case(rows, self.machines, self.max_tasks)
+
+    def bound(self, user: int) -> float:
+        bound = None if self.max_tasks is None else self.max_tasks[user]
+        return np.inf if bound is None else bound
+
+
+def _row(values: Sequence[Any]) -> str:
+    return "(" + ", ".join(map(str, values)) + ")"
+
+
+class Outcome(NamedTuple):
+    """Whole tasks in the order of placing."""
+
+    placed: tuple[tuple[int, int], ...]
+    """(user, machine) of each task."""
+    tasks: tuple[int, ...]
+    """Tasks of each user."""
+
+    @classmethod
+    def of(cls, case: Case, placed: Sequence[tuple[int, int]]) -> Outcome:
+        tasks = [0] * len(case.demands)
+        for user, _ in placed:
+            tasks[user] += 1
+        return cls(tuple(placed), tuple(tasks))
+
+
+Rule = Callable[..., Outcome]
+
+
+def _by(engine: Callable[..., Placement], judge: Callable[..., Any], seeded: bool, **reading: Any) -> Rule:
+    seed = {"seed": 0} if seeded else {}
+
+    def run(case: Case, exact: bool, prefer: Sequence[tuple[int, int]] = ()) -> Outcome:
+        if exact:
+            bounds = None if case.max_tasks is None else list(case.max_tasks)
+            found = judge(case.demands, case.machines, max_tasks=bounds, prefer=prefer, **seed, **reading)
+            return Outcome.of(case, found.placed)
+        bounds = None if case.max_tasks is None else [np.inf if b is None else float(b) for b in case.max_tasks]
+        floats = [[[float(x) for x in row] for row in rows] for rows in (case.demands, case.machines)]
+        p = engine(*floats, max_tasks=bounds, **seed, **reading)
+        return Outcome.of(case, list(zip(p.placed_user.tolist(), p.placed_machine.tolist(), strict=True)))
+
+    return run
+
+
+#: All readings of GDRF that the paper's text leaves open.
+READINGS: tuple[dict[str, str], ...] = tuple(
+    dict(zip(("match", "least", "machine_type", "choice"), reading, strict=True))
+    for reading in itertools.product(("nearest", "same"), ("amount", "dominant_share", "shares"), ("share", "amount"),
+                                     ("fairness", "fairness_empty_last", "fairness_after")))
+
+_gdrf = partial(_by, gdrf, exact_gdrf, True)
+
+#: The rules of the chapter, by name.
+RULES: dict[str, Rule] = {
+    "gdrf": _gdrf(),
+    "gdrf_same": _gdrf(match="same"),
+    "gdrf_any": _gdrf(match="any"),
+    "gdrf_empty_last": _gdrf(choice="fairness_empty_last"),
+    "gdrf_after": _gdrf(choice="fairness_after"),
+    "gdrf_one_by_one": _gdrf(queue="one_by_one"),
+    "drfh_best_fit": _by(drfh, exact_drfh, False, method="best_fit"),
+    "drfh_first_fit": _by(drfh, exact_drfh, False, method="first_fit"),
+    "mdrf_entropy": _by(mdrf, exact_mdrf, True, reading="entropy"),
+    "mdrf_type": _by(mdrf, exact_mdrf, True, reading="type"),
+}
+
+
+# -------------------------------------------------------------------------------------------------- broken on purpose
+
+
+def _short(case: Case, exact: bool) -> Outcome:
+    """GDRF, the last task taken back."""
+    return Outcome.of(case, RULES["gdrf"](case, exact).placed[:-1])
+
+
+def _favourite(case: Case, exact: bool) -> Outcome:
+    """First fit for the first user until nothing fits, then for the second, and so on."""
+    room = [list(machine) for machine in case.machines]
+    placed: list[tuple[int, int]] = []
+    for i, need in enumerate(case.demands):
+        given = 0
+        for j, free in enumerate(room):
+            while given < case.bound(i) and all(f >= d for f, d in zip(free, need, strict=True)):
+                room[j] = free = [f - d for f, d in zip(free, need, strict=True)]
+                placed.append((i, j))
+                given += 1
+    return Outcome.of(case, placed)
+
+
+def _least_used(case: Case, exact: bool) -> Outcome:
+    """Turn about in fixed order, each task on the machine with the smallest used part (4) that has room."""
+    used = [[0] * len(case.pool) for _ in case.machines]
+    placed: list[tuple[int, int]] = []
+    waiting = [i for i in range(len(case.demands)) if case.bound(i) > 0]
+    given = [0] * len(case.demands)
+    while waiting:
+        for i in list(waiting):
+            need = case.demands[i]
+            room = [j for j, (u, c) in enumerate(zip(used, case.machines, strict=True))
+                    if all(a + d <= b for a, d, b in zip(u, need, c, strict=True))]
+            if not room:
+                waiting.remove(i)
+                continue
+            j = min(room, key=lambda k: (Fraction(sum(used[k])) / sum(case.machines[k]), k))
+            used[j] = [a + d for a, d in zip(used[j], need, strict=True)]
+            placed.append((i, j))
+            given[i] += 1
+            if given[i] >= case.bound(i):
+                waiting.remove(i)
+    return Outcome.of(case, placed)
+
+
+def _packed(case: Case, exact: bool) -> Outcome:
+    """The largest total of whole tasks, and of these the lexicographically largest: everything tried."""
+    best: tuple[int, ...] = (0,) * len(case.demands)
+    rooms = tuple(sorted(case.machines))
+    most = [min(int(case.bound(i)) if case.bound(i) < np.inf else 10**6,
+                sum(min(int(c / d) for c, d in zip(machine, need, strict=True) if d) for machine in case.machines))
+            for i, need in enumerate(case.demands)]
+    for counts in itertools.product(*(range(b + 1) for b in most)):
+        if (sum(counts), counts) > (sum(best), best) and packs(rooms, case.demands, counts):
+            best = counts
+    return Outcome((), best)
+
+
+def _nothing(case: Case, exact: bool) -> Outcome:
+    return Outcome.of(case, [])
+
+
+#: Rules that break (or, for claims that fail, mend) in one named way.
+BROKEN: dict[str, Rule] = {
+    "last task taken back": _short,
+    "first user first": _favourite,
+    "least used machine": _least_used,
+    "largest packing": _packed,
+    "nothing placed": _nothing,
+}
+
+
+# ------------------------------------------------------------------------------------------------------- the queue
+
+
+class Queue(NamedTuple):
+    """Slots of Algorithm 2, round by round, where nothing ever fails to fit."""
+
+    amounts: Vector
+    """What a slot adds to each user's resource so far."""
+    rounds: tuple[tuple[int, ...], ...]
+    """Slots of each user in each round."""
+
+
+def queue_rounds(demands: tuple[Vector, ...], rounds: int, *, exact: bool, skips: int | None = None,
+                 room: Vector | None = None, least: str = "amount") -> Queue:
+    """Read the queue off a run on one machine that is large enough for all of it.
+
+    ``skips`` names a user whom a broken queue leaves out of every round but the last, for checks that must notice.
+    ``room`` is the machine, if not the smallest that will do, and ``least`` what is least.
+    """
+    n = len(demands)
+    # nobody can have more slots than there are, and without a bound the smallest users would fill the machine
+    roomy = Case(demands, (room or roomy_machine(demands, rounds),), (rounds * n,) * n)
+    placed = _gdrf(match="any", least=least)(roomy, exact).placed[: rounds * n]
+    table = []
+    for t in range(rounds):
+        row = [0] * n
+        for user, _ in placed[t * n : (t + 1) * n]:
+            row[(user + 1) % n if user == skips and t < rounds - 1 else user] += 1
+        table.append(tuple(row))
+    return Queue(tuple(sum(row) for row in demands), tuple(table))
+
+
+def roomy_machine(demands: Sequence[Vector], rounds: int, many: Sequence[int] | None = None) -> Vector:
+    """Give a machine with room for so many rounds, and ``many`` times (each at least 1) as much of each resource."""
+    most = [rounds * len(demands) * max(column) for column in zip(*demands, strict=True)]
+    return tuple(most if many is None else (k * x for k, x in zip(many, most, strict=True)))
+
+
+def held_after(queue: Queue) -> list[tuple[int, ...]]:
+    """Slots of each user at the end of each round."""
+    return [tuple(map(sum, zip(*queue.rounds[:t], strict=True))) for t in range(1, len(queue.rounds) + 1)]
+
+
+def first_round(queue: Queue) -> Number:
+    """Claim of section 2.4: the first round takes every user. Margin: fewest slots of a user in it, less 1."""
+    return min(queue.rounds[0]) - 1
+
+
+def rounds_of_one(queue: Queue) -> Number:
+    """Nobody is left out before round 1 + 1/eps, where amounts lie within a factor 1 + eps. Margin: as above."""
+    low, high = min(queue.amounts), max(queue.amounts)
+    last = len(queue.rounds) if low == high else 1 + Fraction(low) / (high - low)
+    return min((min(row) - 1 for t, row in enumerate(queue.rounds, 1) if t < last), default=0)
+
+
+def level_within_one(queue: Queue) -> Number:
+    """At the end of each round nobody is ahead of anybody by more than its own last task. Margin in amounts."""
+    held = [0] * len(queue.amounts)
+    worst = []
+    for row in queue.rounds:
+        held = [h + s * a for h, s, a in zip(held, row, queue.amounts, strict=True)]
+        worst += [held[i] - (held[h] - queue.amounts[h]) for i in range(len(held)) for h in range(len(held)) if held[h]]
+    return min(worst)
+
+
+def envy_in_queue(demands: tuple[Vector, ...], queue: Queue) -> Number:
+    """At the end of each round nobody could run more than it has on what another holds, less one task of the other."""
+    held = [0] * len(demands)
+    worst = []
+    for row in queue.rounds:
+        held = [h + s for h, s in zip(held, row, strict=True)]
+        worst += [own - _runs(demands[i], [(held[h] - 1) * d for d in demands[h]])
+                  for i, own in enumerate(held) for h in range(len(held)) if h != i and held[h] > 0]
+    return min(worst, default=0)
+
+
+def shares_in_queue(demands: tuple[Vector, ...], room: Vector, queue: Queue) -> Number:
+    """At the end of each round no dominant share, less one task, is above sum(S) / min(S) times another. Margin."""
+    top = [max(Fraction(d) / s for d, s in zip(row, room, strict=True)) for row in demands]
+    apart, pairs = Fraction(sum(room)) / min(room), list(itertools.permutations(range(len(demands)), 2))
+    return min(apart * held[i] * top[i] - (held[h] - 1) * top[h] for held in held_after(queue) for i, h in pairs)
+
+
+def slots_lost_by_lie(demands: tuple[Vector, ...], said: Vector, rounds: int,
+                      run: Callable[[tuple[Vector, ...], int, Vector], Queue]) -> int:
+    """Slots that the first user has less, at the end of the round where these are fewest, if it states more."""
+    lied = (said, *demands[1:])
+    room = roomy_machine((*lied, demands[0]), rounds)
+    pairs = zip(held_after(run(demands, rounds, room)), held_after(run(lied, rounds, room)), strict=True)
+    return min(honest[0] - claimed[0] for honest, claimed in pairs)
+
+
+def _runs(need: Vector, held: Sequence[Number]) -> Number:
+    """Tasks, fractions allowed, that run on some resources."""
+    return min(Fraction(h) / d for h, d in zip(held, need, strict=True) if d > 0)
+
+
+# --------------------------------------------------------------------------------------------------- of an outcome
+
+
+def _used(case: Case, outcome: Outcome) -> list[list[Number]]:
+    used = [[0] * len(case.pool) for _ in case.machines]
+    for user, machine in outcome.placed:
+        used[machine] = [u + d for u, d in zip(used[machine], case.demands[user], strict=True)]
+    return used
+
+
+def _room_left(case: Case, outcome: Outcome) -> Iterator[tuple[int, int]]:
+    """List users who want more, each with a machine that has room for one more task of theirs."""
+    used = _used(case, outcome)
+    for i, need in enumerate(case.demands):
+        if outcome.tasks[i] < case.bound(i):
+            for j, (u, c) in enumerate(zip(used, case.machines, strict=True)):
+                if all(a + d <= b for a, d, b in zip(u, need, c, strict=True)):
+                    yield i, j
+
+
+def maximality(case: Case, outcome: Outcome) -> Number:
+    """At the end nobody who wants more could get one more task while all stay where they are. Margin 0 or -1."""
+    return -1 if any(_room_left(case, outcome)) else 0
+
+
+def side_by_side(case: Case, outcome: Outcome) -> Number:
+    """No machine that one user has for itself has room for another who wants more. Margin 0 or -1."""
+    there = [{i for i, at in outcome.placed if at == j} for j in range(len(case.machines))]
+    return -1 if any(len(there[j]) == 1 and i not in there[j] for i, j in _room_left(case, outcome)) else 0
+
+
+def pareto_optimality(case: Case, outcome: Outcome) -> Number:
+    """Nobody could get one more task, all others keep theirs, wherever tasks are put. Margin 0 or -1; small cases."""
+    rooms = tuple(sorted(case.machines))
+    for i, has in enumerate(outcome.tasks):
+        more = (*outcome.tasks[:i], has + 1, *outcome.tasks[i + 1 :])
+        if has < case.bound(i) and packs(rooms, case.demands, more):
+            return -1
+    return 0
+
+
+def sharing_incentive(case: Case, outcome: Outcome) -> Number:
+    """Nobody runs fewer tasks than whole ones fit in the n-th part of every machine. Margin in tasks."""
+    n = len(case.demands)
+    margins = []
+    for need, has, i in zip(case.demands, outcome.tasks, range(n), strict=True):
+        alone = sum(min(int(Fraction(c) / n // d) for c, d in zip(machine, need, strict=True) if d)
+                    for machine in case.machines)
+        margins.append(has - min(alone, case.bound(i)))
+    return min(margins)
+
+
+def envy_up_to_one(case: Case, outcome: Outcome) -> Number:
+    """At the end nobody who wants more could run more tasks than it has on what another holds, less one task of it."""
+    margins = [has - _runs(case.demands[i], [(outcome.tasks[h] - 1) * d for d in case.demands[h]])
+               for i, has in enumerate(outcome.tasks) for h in range(len(case.demands))
+               if h != i and outcome.tasks[h] > 0 and has < case.bound(i)]
+    return min(margins, default=0)
+
+
+def least_used_first(case: Case, outcome: Outcome) -> Number:
+    """Each task goes to the least used (4) machine with room of its type. Margin: smallest lead in (4)."""
+    used = [[0] * len(case.pool) for _ in case.machines]
+    types = [tuple(Fraction(c) / s == max(Fraction(a) / b for a, b in zip(machine, case.pool, strict=True))
+                   for c, s in zip(machine, case.pool, strict=True)) for machine in case.machines]
+    margin: Number = 1
+    for user, machine in outcome.placed:
+        need = case.demands[user]
+        part = [Fraction(sum(u)) / sum(c) for u, c in zip(used, case.machines, strict=True)]
+        for k, (u, c) in enumerate(zip(used, case.machines, strict=True)):
+            if types[k] == types[machine] and all(a + d <= b for a, d, b in zip(u, need, c, strict=True)):
+                margin = min(margin, part[k] - part[machine])
+        used[machine] = [u + d for u, d in zip(used[machine], need, strict=True)]
+    return margin
+
+
+# ------------------------------------------------------------------------------------- Algorithm 3 to the letter
+
+
+def printed_algorithm(case: Case, zero_to_zero: int) -> Outcome:
+    """Serve the first round as Algorithm 3 prints it: "if fmax < f", from fmax = 0; no task without a machine.
+
+    Types must be equal and room is not looked at, as in the print. ``zero_to_zero`` is f on an empty machine.
+    """
+    shares = [[Fraction(d) / s for d, s in zip(row, case.pool, strict=True)] for row in case.demands]
+    parts = [[Fraction(c) / s for c, s in zip(row, case.pool, strict=True)] for row in case.machines]
+    stakes, used = [Fraction(0)] * len(parts), [0] * len(parts)
+    placed = []
+    for i in sorted(range(len(shares)), key=lambda h: (-max(shares[h]), -sum(shares[h]) / max(shares[h]))):
+        best, machine = 0.0, None
+        for j, part in enumerate(parts):
+            if any(mu == max(shares[i]) and c == max(part) for mu, c in zip(shares[i], part, strict=True)):
+                f = float(stakes[j]) ** (used[j] / sum(case.machines[j])) if used[j] else float(zero_to_zero)
+                if best < f:
+                    best, machine = f, j
+        if machine is not None:
+            placed.append((i, machine))
+            stakes[machine] += max(shares[i])
+            used[machine] += sum(case.demands[i])
+    return Outcome.of(case, placed)
+
+
+# ------------------------------------------------------------------------------------------------- engine and judge
+
+
+def compare_with_judge(rule: Rule, case: Case) -> str:
+    """Say how the engine's placement compares with the judge's: "same", "tie" or "other".
+
+    "tie": the judge places the same if, where machines are exactly equal in what they are chosen by, it takes the one
+    that the engine took and not the one with the lowest number. Floats may see such an equality as a difference.
+    """
+    engine = rule(case, False)
+    if engine == rule(case, True):
+        return "same"
+    return "tie" if engine == rule(case, True, engine.placed) else "other"
+
+
+# ------------------------------------------------------------------------------------------------------- divisible
+
+
+def fluid_slack(demands: Any, machines: Any, tasks: Any) -> float:
+    """Most that dominant shares could gain in all, fractions of tasks, if nobody has less: 0 at a Pareto optimum."""
+    fluid = Fluid(exact_cell(demands, machines))
+    shares = np.asarray(tasks, dtype=float) * fluid.dominant
+    rows = sparse.vstack([fluid.use, -fluid.each], format="csr")
+    right = np.concatenate([fluid.room.ravel(), -shares * (1 - 1e-9)])
+    result = fluid.solve(-np.ones(rows.shape[1]), rows, right, fluid.highest)
+    return float(-result.fun - shares.sum())
+
+
+# -------------------------------------------------------------------------------------------------------------- lies
+
+
+def true_tasks(case: Case, user: int, said: Vector, outcome: Outcome) -> int:
+    """Tasks that a user really runs on tasks of another size: whole ones within each of those it was given."""
+    runs = min(int(Fraction(s) // d) for s, d in zip(said, case.demands[user], strict=True) if d)
+    return int(min(outcome.tasks[user] * runs, case.bound(user)))
+
+
+def gain_of_lie(rule: Rule, case: Case, user: int, said: Vector, exact: bool) -> int:
+    """True tasks gained by stating another demand."""
+    honest = rule(case, exact).tasks[user]
+    return true_tasks(case, user, said, rule(case.with_demand(user, said), exact)) - honest
+
+
+def lies(case: Case, user: int, largest: int) -> Iterator[Vector]:
+    """List all demands in whole numbers up to ``largest`` that hold at least one true task."""
+    true = case.demands[user]
+    for said in itertools.product(*(range(int(d), largest + 1) for d in true)):
+        if said != true:
+            yield said
+
+
+# ---------------------------------------------------------------------------------------------------------- searches
+
+
+def cases(rng: Generator, *, users: tuple[int, int] = (2, 4), machines: tuple[int, int] = (1, 4), largest: int = 4,
+          bounded: bool = True) -> Case:
+    """Draw a case in small whole numbers: one to three resources, some zeros, bounds in a third of the cases."""
+    n, N, m = (int(rng.integers(low, high + 1)) for low, high in (users, machines, (1, 3)))
+    demands = rng.integers(0 if rng.random() < 0.25 else 1, largest + 1, (n, m))
+    demands[demands.sum(axis=1) == 0] = 1
+    capacity = rng.integers(largest // 2, 4 * largest, (N, m))
+    capacity[0] = np.maximum(capacity[0], 1)
+    bounds = tuple(int(b) for b in rng.integers(1, 6, n)) if bounded and rng.random() < 1 / 3 else None
+    return Case(tuple(map(tuple, demands.tolist())), tuple(map(tuple, capacity.tolist())), bounds)
+
+
+def _moved(rng: Generator, case: Case) -> Case:
+    """Change one number by one."""
+    rows = [list(map(list, case.demands)), list(map(list, case.machines))]
+    which = rows[int(rng.integers(2))]
+    row = which[int(rng.integers(len(which)))]
+    place = int(rng.integers(len(row)))
+    row[place] = max(row[place] + int(rng.choice((-1, 1))), 0)
+    if not any(row) or not all(any(r[k] for r in rows[1]) for k in range(len(row))):
+        return case
+    return Case(tuple(map(tuple, rows[0])), tuple(map(tuple, rows[1])), case.max_tasks)
+
+
+def search_case(margin: Callable[[Case], Number], *, evaluations: int, rng: Generator, moves: int = 8,
+                **drawn: Any) -> tuple[Number, Case, int]:
+    """Look for a case of negative margin: random cases, each pushed downhill; give margin, case and evaluations."""
+    done, best, where = 0, np.inf, cases(rng, **drawn)
+    while done < evaluations:
+        here = cases(rng, **drawn)
+        value = margin(here)
+        done += 1
+        for _ in range(moves):
+            if value < 0 or done >= evaluations:
+                break
+            there = _moved(rng, here)
+            try_value = margin(there)
+            done += 1
+            if try_value <= value:
+                here, value = there, try_value
+        if value < best:
+            best, where = value, here
+        if best < 0:
+            break
+    return best, where, done
+
+
+def search_lie_in(rule: Rule, *, evaluations: int, rng: Generator, **drawn: Any) -> tuple[int, Case, Vector, int]:
+    """Look for a lie of the first user that pays: largest gain found, case, lie, and runs."""
+    done, best, where, lie = 0, 0, cases(rng, **drawn), ()
+    while done < evaluations and best <= 0:
+        case = cases(rng, **drawn)
+        honest = rule(case, False).tasks[0]
+        options = list(lies(case, 0, 6))
+        done += 1
+        for k in rng.permutation(len(options))[:6].tolist():
+            done += 1
+            gain = true_tasks(case, 0, options[k], rule(case.with_demand(0, options[k]), False)) - honest
+            if gain > best:
+                best, where, lie = gain, case, options[k]
+    return best, where, lie, done
+
+
+# ----------------------------------------------------------------------------------------------- for one's own data
+
+
+def findings(placement: Placement) -> tuple[Finding, ...]:
+    """Check a placement: capacities, maximality, sharing incentive, envy up to one task.
+
+    Parameters
+    ----------
+    placement : Placement
+        Of any mechanism.
+
+    Returns
+    -------
+    tuple of Finding
+        Each true or false, with the user or machine that shows it.
+
+    Notes
+    -----
+    Cost O(P m + n N m + n^2 m).
+
+    Examples
+    --------
+    >>> import fairbook as fb
+    >>> [bool(f) for f in findings(fb.gdrf([[1, 1], [2, 3]], [[4, 4]]))]
+    [True, True, False, True]
+    """
+    cell = placement.cell
+    n, names, tasks = len(cell.demands), placement.users, placement.tasks
+    wants = tasks < cell.max_tasks
+    need = np.where(cell.demands > 0, cell.demands, np.inf)
+    over = [text for text in placement.violations() if "more than" in text]
+    load = np.nanmax(placement.machine_utilisation)
+    room = [(name, found) for name, asks in zip(names, wants, strict=True)
+            if asks and len(found := placement.room(name))]
+    parts = np.where(cell.demands > 0, cell.machines[:, None] / n / need, np.inf).min(axis=2)
+    alone = np.minimum(np.floor(parts + 1e-9).T @ cell.machine_counts, cell.max_tasks)
+    rest = np.maximum(tasks - 1, 0)[:, None] * cell.demands
+    could = np.where(cell.demands[:, None] > 0, rest / need[:, None], np.inf).min(axis=2)
+    short = tasks - alone
+    lead = np.where(wants[:, None] & ~np.eye(n, dtype=bool), tasks[:, None] - could, np.inf)
+    i, h = np.unravel_index(int(lead.argmin()), lead.shape)
+    u = int(short.argmin())
+    asked = int(wants.sum())
+    return (
+        Finding("capacities and bounds", not over, float(1 - load), {"says": over[0]} if over else None,
+                checked=len(cell.machine_class)),
+        Finding("maximality", not room, -1.0 if room else 0.0,
+                {"says": f"machine {room[0][1][0]} has room for another task of {room[0][0]}"} if room else None,
+                checked=asked),
+        Finding("sharing incentive", bool(short[u] >= 0), float(short[u]),
+                None if short[u] >= 0 else {"says": f"{names[u]} runs {tasks[u]} tasks; whole ones in 1/{n} of every "
+                                                    f"machine: {alone[u]:g}"}, checked=n),
+        Finding("envy-freeness up to one task", bool(lead[i, h] >= -1e-9), float(lead[i, h]),
+                None if lead[i, h] >= -1e-9 else
+                {"says": f"{names[i]} runs {tasks[i]} tasks and could run {could[i, h]:.6g} on what {names[h]} holds, "
+                         "less one task of it"}, checked=asked * (n - 1)),
+    )

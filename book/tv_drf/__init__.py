@@ -1,0 +1,1 @@
+"""TV-DRF: users bring machines, and demands change with time."""

@@ -1,0 +1,1 @@
+"""Virtual clusters: users who want many machines and bear a slowdown."""

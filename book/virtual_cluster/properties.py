@@ -1,0 +1,341 @@
+"""Statements about virtual clusters, as numbers that are negative where one fails, and searches for such cases.
+
+Cases are small, in whole numbers and fractions. Rules run by the engine (``exact=False``) or by the judge, in fractions
+throughout. ``BROKEN`` are rules with something wrong on purpose, on which checks must fail.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from book.virtual_cluster.oracle import exact_optimum, greedy, mixed_knapsack, relaxation, share
+from fairbook.clusters import TURNED_AWAY, VirtualClusters
+from fairbook.mechanisms.virtual_cluster import virtual_cluster
+from fairbook.properties.finding import Finding
+
+__all__ = ["BROKEN", "RULES", "Case", "Outcome", "Rule", "Tariff", "allocations", "cases", "findings", "hand_out",
+           "mean_fraction", "mean_slowdown", "pour", "search_case", "total_cost"]
+
+Number = Any  # whole numbers or fractions
+
+
+def _row(values: Sequence[Any]) -> str:
+    return "(" + ", ".join(map(str, values)) + ")"
+
+
+@dataclass(frozen=True)
+class Case:
+    """Requests and clusters.
+
+    Attributes
+    ----------
+    max_vms : tuple of n int
+    tolerance : tuple of n Fraction
+    capacities : tuple of H int
+    whole : bool
+    """
+
+    max_vms: tuple[int, ...]
+    tolerance: tuple[Fraction, ...]
+    capacities: tuple[int, ...]
+    whole: bool = True
+
+    def __str__(self) -> str:
+        return (f"users who want {_row(self.max_vms)} VMs and tolerate {_row(self.tolerance)} on clusters of "
+                f"{_row(self.capacities)}{'' if self.whole else ', VMs not whole'}")
+
+    @property
+    def scarcity(self) -> Fraction:
+        """The value of tau."""
+        return Fraction(sum(self.capacities), sum(self.max_vms))
+
+    @cached_property
+    def minimum(self) -> tuple[Number, ...]:
+        least = [(1 - k) * a for a, k in zip(self.max_vms, self.tolerance, strict=True)]
+        return tuple(-(-x.numerator // x.denominator) if self.whole else x for x in map(Fraction, least))
+
+    def saying(self, user: int, *, max_vms: int | None = None, tolerance: Fraction | None = None) -> Case:
+        """Give the case in which one user says something else."""
+        wanted, part = list(self.max_vms), list(self.tolerance)
+        wanted[user] = wanted[user] if max_vms is None else max_vms
+        part[user] = part[user] if tolerance is None else tolerance
+        return Case(tuple(wanted), tuple(part), self.capacities, self.whole)
+
+
+class Outcome(NamedTuple):
+    """Cluster of each user (-1 turned away, -2 in the pool) and its VMs."""
+
+    cluster: tuple[int, ...]
+    vms: tuple[Number, ...]
+
+    @property
+    def all_served(self) -> bool:
+        return TURNED_AWAY not in self.cluster
+
+    def fractions(self, case: Case) -> tuple[Fraction, ...]:
+        return tuple(Fraction(v) / a for v, a in zip(self.vms, case.max_vms, strict=True))
+
+    def level(self, case: Case) -> Fraction:
+        return min(self.fractions(case))
+
+
+#: A rule: takes a case and whether machines stay whole, gives what came of it.
+Rule = Callable[[Case, bool], Outcome]
+
+
+def _nobody(case: Case) -> Outcome:
+    return Outcome((TURNED_AWAY,) * len(case.max_vms), (0,) * len(case.max_vms))
+
+
+def _engine(case: Case, method: Any, **reading: Any) -> Outcome:
+    found = virtual_cluster(list(case.max_vms), [float(k) for k in case.tolerance], list(case.capacities), method,
+                            whole=case.whole, **reading)
+    return Outcome(tuple(found.cluster.tolist()), tuple(found.vms.tolist()))
+
+
+def _best(case: Case, exact: bool) -> Outcome:
+    """The optimum with one cluster a user; nobody where not all minima fit."""
+    if exact:
+        best = exact_optimum(case.max_vms, case.tolerance, case.capacities, case.whole)
+        return _nobody(case) if best is None else Outcome(tuple(best.cluster or ()), tuple(best.vms))
+    found = _engine(case, "exact")
+    return found if found.all_served else _nobody(case)
+
+
+def pour(case: Case, exact: bool = True) -> Outcome:
+    """Max-min fair sharing of all clusters as one pool; nobody where not all minima fit."""
+    if exact:
+        if sum(case.minimum) > sum(case.capacities):
+            return _nobody(case)
+        vms = share(case.minimum, case.max_vms, sum(case.capacities), case.whole)
+        return Outcome((-2,) * len(vms), tuple(vms))
+    found = _engine(case, "spanning")
+    return Outcome((-2,) * len(found.vms), found.vms) if found.all_served else _nobody(case)
+
+
+def _by(method: str, judge: Callable[..., Any], **reading: Any) -> Rule:
+    def run(case: Case, exact: bool) -> Outcome:
+        if exact:
+            found = judge(case.max_vms, case.tolerance, case.capacities, case.whole, **reading)
+            return Outcome(tuple(found.cluster), tuple(found.vms))
+        return _engine(case, method, **reading)
+
+    return run
+
+
+#: The rules of the chapter, by name.
+RULES: dict[str, Rule] = {
+    "pool": pour,
+    "exact": _best,
+    "relaxation": _by("relaxation", relaxation),
+    "greedy": _by("greedy", greedy),
+    "mixed_knapsack": _by("mixed_knapsack", mixed_knapsack, small=0),
+    "metagreedy": lambda case, exact: _engine(case, "metagreedy"),  # no judge: for cases in whole numbers
+}
+
+
+def _proportional(case: Case, exact: bool) -> Outcome:
+    """Everybody the part tau of its request, whatever its minimum."""
+    part = min(Fraction(1), case.scarcity)
+    vms = tuple(int(part * a) if case.whole else part * a for a in case.max_vms)
+    return Outcome((-2,) * len(vms), vms)
+
+
+def _minima_only(case: Case, exact: bool) -> Outcome:
+    """Everybody its minimum in the pool, and no more."""
+    if sum(case.minimum) > sum(case.capacities):
+        return _nobody(case)
+    return Outcome((-2,) * len(case.max_vms), case.minimum)
+
+
+def _equal_numbers(case: Case, exact: bool) -> Outcome:
+    """As many VMs for everybody as can be, up to what each wants; no minima."""
+    low = [0 if case.whole else Fraction(0)] * len(case.max_vms)
+    vms = list(low)
+    left: Number = Fraction(sum(case.capacities))
+    for place, i in enumerate(sorted(range(len(vms)), key=lambda i: case.max_vms[i])):
+        part = min(Fraction(case.max_vms[i]), left / (len(vms) - place))
+        vms[i] = int(part) if case.whole else part
+        left -= vms[i]
+    return Outcome((-2,) * len(vms), tuple(vms))
+
+
+#: Rules that break in one named way.
+BROKEN: dict[str, Rule] = {
+    "in proportion": _proportional,
+    "minima only": _minima_only,
+    "equal numbers": _equal_numbers,
+}
+
+
+# --------------------------------------------------------------------------------------- all there is, and its price
+
+
+def allocations(case: Case) -> Iterator[Outcome]:
+    """Give every allocation in whole VMs that serves everybody, one cluster a user. Exponential in the users."""
+    n, H = len(case.max_vms), len(case.capacities)
+    ranges = [range(low, high + 1) for low, high in zip(case.minimum, case.max_vms, strict=True)]
+    for cluster in itertools.product(range(H), repeat=n):
+        for vms in itertools.product(*ranges):
+            use = [0] * H
+            for j, v in zip(cluster, vms, strict=True):
+                use[j] += v
+            if all(u <= c for u, c in zip(use, case.capacities, strict=True)):
+                yield Outcome(cluster, vms)
+
+
+class Tariff(NamedTuple):
+    """Price of a guaranteed VM and of an elastic one."""
+
+    high: Fraction = Fraction(2)
+    low: Fraction = Fraction(1)
+
+    def cost(self, wanted: int, tolerance: Fraction, vms: Number) -> Fraction:
+        guaranteed = min((1 - tolerance) * wanted, Fraction(vms))
+        return self.high * guaranteed + self.low * (vms - guaranteed)
+
+
+def total_cost(case: Case, outcome: Outcome, tariff: Tariff) -> Fraction:
+    """Give what all users pay, which is what the provider earns."""
+    return sum((tariff.cost(a, k, v) for a, k, v in zip(case.max_vms, case.tolerance, outcome.vms, strict=True)),
+               Fraction(0))
+
+
+def mean_fraction(case: Case, vms: Sequence[Number]) -> Fraction:
+    """Mean of given / wanted."""
+    return sum((Fraction(v, a) for v, a in zip(vms, case.max_vms, strict=True)), Fraction(0)) / len(vms)
+
+
+def mean_slowdown(case: Case, vms: Sequence[Number]) -> Fraction:
+    """Mean of wanted / given: how many times longer a job takes whose speed is its number of VMs."""
+    return sum((Fraction(a, v) for v, a in zip(vms, case.max_vms, strict=True)), Fraction(0)) / len(vms)
+
+
+def hand_out(case: Case, key: str) -> tuple[int, ...]:
+    """From the minima on, give the VMs of one pool one by one to the highest of ``key`` below its request.
+
+    ``"tolerance"`` is rule b as printed, ``"gap"`` the least fraction, ``"small"`` the smallest request. Ties: the
+    first user.
+    """
+    vms = list(case.minimum)
+    free = sum(case.capacities) - sum(vms)
+    rank: Callable[[int], Any] = {
+        "tolerance": lambda i: case.tolerance[i],
+        "gap": lambda i: -Fraction(vms[i], case.max_vms[i]),
+        "small": lambda i: -case.max_vms[i],
+    }[key]
+    while free > 0 and (waiting := [i for i in range(len(vms)) if vms[i] < case.max_vms[i]]):
+        vms[max(waiting, key=rank)] += 1
+        free -= 1
+    return tuple(vms)
+
+
+# ---------------------------------------------------------------------------------------------------------- searches
+
+
+def cases(rng: Generator, *, users: tuple[int, int] = (1, 4), clusters: tuple[int, int] = (1, 3), largest: int = 9,
+          whole: bool | None = None) -> Case:
+    """Draw a case in small numbers; tolerances are tenths, now and then 0 or 1."""
+    n, H = (int(rng.integers(low, high + 1)) for low, high in (users, clusters))
+    wanted = tuple(rng.integers(1, largest + 1, n).tolist())
+    capacities = rng.integers(0, 2 * largest, H)
+    capacities[0] = max(1, capacities[0])
+    tolerance = tuple(Fraction(int(k), 10) for k in rng.integers(0, 11, n))
+    return Case(wanted, tolerance, tuple(capacities.tolist()),
+                bool(rng.integers(2)) if whole is None else whole)
+
+
+def _moved(rng: Generator, case: Case) -> Case:
+    """Change one number by one, or one tolerance by a tenth."""
+    which, step = int(rng.integers(3)), int(rng.choice((-1, 1)))
+    rows: list[list[Any]] = [list(case.max_vms), list(case.tolerance), list(case.capacities)]
+    place = int(rng.integers(len(rows[which])))
+    if which == 1:
+        rows[1][place] = min(max(rows[1][place] + Fraction(step, 10), Fraction(0)), Fraction(1))
+    else:
+        rows[which][place] = max(rows[which][place] + step, 1 if which == 0 else 0)
+    if not any(rows[2]):
+        return case
+    return Case(tuple(rows[0]), tuple(rows[1]), tuple(rows[2]), case.whole)
+
+
+def search_case(margin: Callable[[Case], Number | None], *, evaluations: int, rng: Generator, moves: int = 8,
+                **drawn: Any) -> tuple[Number, Case, int, int]:
+    """Look for a case of negative margin: random cases, each pushed downhill.
+
+    A margin of None says that the statement does not speak of the case. Gives the least margin, its case, evaluations,
+    and in how many the statement did speak.
+    """
+    done, spoken, best, where = 0, 0, np.inf, cases(rng, **drawn)
+    while done < evaluations and best >= 0:
+        here = cases(rng, **drawn)
+        value = margin(here)
+        done += 1
+        spoken += value is not None
+        for _ in range(moves):
+            if (value is not None and value < 0) or done >= evaluations:
+                break
+            there = _moved(rng, here)
+            tried = margin(there)
+            done += 1
+            spoken += tried is not None
+            if tried is not None and (value is None or tried <= value):
+                here, value = there, tried
+        if value is not None and value < best:
+            best, where = value, here
+    return best, where, done, spoken
+
+
+# ----------------------------------------------------------------------------------------------- for one's own data
+
+
+def findings(allocation: VirtualClusters) -> tuple[Finding, ...]:
+    """Check an allocation: that it keeps its promises, that everybody is served, optimality, waste.
+
+    Parameters
+    ----------
+    allocation : VirtualClusters
+        Of any method.
+
+    Returns
+    -------
+    tuple of Finding
+        Each true or false, with the user or cluster that shows it. *Waste*: a cluster has free VMs while one of its
+        users has less than it wants.
+
+    Notes
+    -----
+    Cost O(n + H).
+
+    Examples
+    --------
+    >>> import fairbook as fb
+    >>> [bool(f) for f in findings(fb.virtual_cluster([4, 4, 4], 0.5, [6, 5], method="relaxation"))]
+    [True, True, True, True]
+    """
+    asked, n = allocation.requests, len(allocation.vms)
+    wrong = allocation.violations()
+    away = np.flatnonzero(~allocation.served)
+    free = np.asarray(allocation.remaining)
+    short = np.flatnonzero(allocation.served & (allocation.vms < asked.max_vms * (1 - 1e-9)))
+    waste = [i for i in short.tolist() if allocation.cluster[i] >= 0
+             and free[allocation.cluster[i]] > (0 if asked.whole else 1e-9 * asked.capacities[allocation.cluster[i]])]
+    return (
+        Finding("capacities, requests and minima", not wrong, float(free.min()), {"says": wrong[0]} if wrong else None,
+                checked=n),
+        Finding("everybody is served", not len(away), float(-len(away)),
+                {"says": allocation.explain(allocation.users[int(away[0])])} if len(away) else None, checked=n),
+        Finding("optimality", allocation.optimal, -allocation.gap,
+                None if allocation.optimal else {"says": f"the least fraction is {allocation.min_fraction:.4g}, "
+                                                         f"and {allocation.bound:.4g} is not ruled out"}, checked=n),
+        Finding("no waste", not waste, float(-len(waste)),
+                {"says": allocation.explain(allocation.users[waste[0]])} if waste else None, checked=n),
+    )

@@ -1,0 +1,161 @@
+"""``fairbook claims``: the ledger, as it is stored or checked now."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import fairbook
+from fairbook._files import write_whole
+from fairbook.cli.common import Refused, add_command, check_paper, counted, left_aligned, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fairbook.claims import Claim
+
+__all__ = ["add_claims"]
+
+_VERDICTS = ("holds", "partly", "refuted", "undetermined", "reproduced", "not reproduced", "nothing to compare")
+
+
+def _chosen_claims(options: argparse.Namespace) -> dict[str, Claim]:
+    from fairbook import claims
+
+    registered = claims.claims()
+    check_paper(options.paper, {one.paper for one in registered.values()})
+    found = {key: one for key, one in registered.items() if options.paper in (None, one.paper)}
+    if not options.id:
+        return found
+    for wanted in options.id:
+        if not any(key == wanted or key.startswith(wanted + ".") for key in found):
+            raise Refused(f"--id {shown(wanted)} is no claim; `fairbook claims` lists them")
+    return {
+        key: one
+        for key, one in found.items()
+        if any(key == wanted or key.startswith(wanted + ".") for wanted in options.id)
+    }
+
+
+def _claims(options: argparse.Namespace) -> int:
+    from fairbook import claims
+
+    chosen = _chosen_claims(options)
+    effort = claims.FULL if options.effort == "full" else claims.QUICK
+    if options.output and (options.mutants or not options.output.endswith(".json")):
+        raise Refused("--output takes a .json file, and does not go with --mutants")
+    if options.mutants:
+        return _mutants(chosen, options)
+    if options.effort and not options.recompute:
+        raise Refused("--effort goes with --recompute or --mutants; stored results are of full effort")
+    if options.recompute:
+        import pandas as pd
+
+        rows = [claims.compute(one, effort) for one in counted(chosen, "claims", options)]
+        frame = pd.DataFrame(rows, columns=list(claims.registry.COLUMNS))
+    else:
+        try:
+            frame = claims.ledger(paper=options.paper)
+        except fairbook.StaleResult as error:
+            raise Refused(
+                f"{error}; or `fairbook claims --recompute` checks the claims now, with less effort"
+            ) from None
+        frame = frame[frame["id"].isin(list(chosen))]
+    if options.verdict:
+        frame = frame[frame["verdict"].isin(options.verdict)]
+    if options.output:
+        from fairbook.claims.stored import document
+
+        write_whole({Path(options.output): document(frame).encode()})
+    _print_claims(frame.reset_index(drop=True), options)
+    return 0
+
+
+def _print_claims(frame: pd.DataFrame, options: argparse.Namespace) -> None:
+    if options.format == "csv":
+        print(frame.to_csv(index=False, lineterminator="\n"), end="")
+    elif options.format == "json":
+        print(frame.to_json(orient="records", indent=1, force_ascii=False))
+    elif frame.empty:
+        print("no claim with this verdict")
+    elif options.id:
+        print(
+            "\n\n".join(
+                f"{row['id']} ({row['locator']}, {row['variant']}): {row['verdict']}\n  claimed:  {row['statement']}\n"
+                f"  evidence: {row['evidence']}\n  grade:    {row['grade']}; {row['effort']} effort, {row['seconds']} s"
+                for _, row in frame.iterrows()
+            )
+        )
+    else:
+        width = shutil.get_terminal_size((10_000, 24)).columns if sys.stdout.isatty() else 10_000
+        shown = frame[["id", "locator", "verdict", "grade"]]
+        left = width - len(shown.to_string(index=False, justify="left").split("\n")[0]) - 2
+        if left >= 20:
+            shown = shown.assign(statement=[s if len(s) <= left else s[: left - 3] + "..." for s in frame["statement"]])
+        print(left_aligned(shown))
+        print(
+            f"\n{len(frame)} claims: "
+            + ", ".join(f"{n} {v}" for v, n in frame["verdict"].value_counts(sort=False).items())
+        )
+
+
+def _mutants(chosen: dict[str, Claim], options: argparse.Namespace) -> int:
+    from fairbook import claims
+
+    effort = claims.FULL if options.effort == "full" else claims.QUICK
+    passed = []
+    for one in counted(chosen, "mutants", options):
+        caught = claims.check_mutant(one, effort)
+        print(
+            f"{one.id}: the check {'tells' if caught else 'DOES NOT TELL'} {one.mechanism.name} from {one.mutant.name}",
+            flush=True,
+        )
+        passed += [] if caught else [one.id]
+    print(f"{len(chosen) - len(passed)} of {len(chosen)} mutants caught")
+    return 1 if passed else 0
+
+
+def add_claims(commands: Any) -> None:
+    parser = add_command(
+        commands,
+        "claims",
+        _claims,
+        "print the verdict on every claim of the papers",
+        examples="""fairbook claims --verdict refuted "not reproduced"
+fairbook claims --id dmfa_srq.figure_1 --recompute
+fairbook claims --format csv > ledger.csv
+fairbook claims --output ledger.json
+fairbook claims --mutants""",
+    )
+    parser.add_argument("--paper", metavar="KEY", help="only this paper")
+    parser.add_argument(
+        "--id",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="ID",
+        help="only these claims, with all their variants and the evidence",
+    )
+    parser.add_argument(
+        "--verdict", nargs="+", action="extend", choices=_VERDICTS, help="only claims with one of these verdicts"
+    )
+    parser.add_argument(
+        "--recompute", action="store_true", help="check the claims now instead of reading stored verdicts"
+    )
+    parser.add_argument("--effort", choices=("quick", "full"), help="for --recompute and --mutants (default: quick)")
+    parser.add_argument(
+        "--mutants",
+        action="store_true",
+        help="run each check on a mechanism broken on purpose; exit code 1 if one passes",
+    )
+    parser.add_argument(
+        "--format", choices=("table", "csv", "json"), default="table", help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--output", metavar="FILE", help="also write them to a .json file to cite, with version, licence and papers"
+    )
+
+

@@ -1,0 +1,255 @@
+"""What all commands share: how they refuse, print, and declare their options."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from fairbook.errors import FairbookError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fairbook.sweeps import Checkpoint
+
+# No two ways to read the same digits, so that a cell of a hundred thousand of them is refused at once.
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+class Refused(FairbookError):
+    """What the user asked for cannot be done; the message says why."""
+
+
+def shown(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def six(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def left_aligned(frame: pd.DataFrame) -> str:
+    """Align a table of words to the left."""
+    rows = frame.itertuples(index=False, name=None)
+    cells = [list(map(str, frame.columns)), *([str(v) for v in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join("  ".join(v.ljust(w) for v, w in zip(row, widths, strict=True)).rstrip() for row in cells)
+
+
+def csv_of(frame: pd.DataFrame, *, index: bool = True) -> str:
+    """Give a table as CSV. A text that a spreadsheet would run as a formula gets an apostrophe before it.
+
+    A table may come from a stranger and be opened with a double click. JSON keeps every text as it is.
+    """
+
+    def plain(value: Any) -> Any:
+        formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@")) and not NUMBER.fullmatch(value)
+        return f"'{value}" if formula else value
+
+    whole = frame.reset_index() if index else frame
+    numbers = whole.select_dtypes("number").columns
+    whole = whole.apply(lambda column: column if column.name in numbers else column.map(plain)).rename(columns=plain)
+    return str(whole.to_csv(index=False, lineterminator="\n"))
+
+
+def one_line(text: str) -> str:
+    """Make one printable line of a message, whatever names it quotes."""
+    return "".join(
+        c if c.isprintable() else " " if c.isspace() else c.encode("unicode_escape").decode() for c in text
+    ).strip()
+
+
+def note(text: str) -> None:
+    """Say one line on stderr; where that is closed or full nobody hears it, and the exit code must do."""
+    if sys.stderr is not None:  # print() would take stdout then
+        with suppress(OSError):
+            print(f"fairbook: {one_line(text)}", file=sys.stderr, flush=True)
+
+
+def progress(options: argparse.Namespace) -> bool:
+    """Tell whether bars are drawn: on request, or where stderr is a terminal."""
+    return sys.stderr is not None and bool(options.progress or sys.stderr.isatty())
+
+
+def counted(items: dict[str, Any], label: str, options: argparse.Namespace) -> Iterator[Any]:
+    """Yield the values under a bar that names the one at work."""
+    from tqdm import tqdm
+
+    bar = tqdm(items.items(), desc=label, leave=False, disable=not progress(options))
+    for name, value in bar:
+        bar.set_postfix_str(name)
+        yield value
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that complains in one line."""
+
+    def __init__(self, **arguments: Any) -> None:
+        arguments |= {"allow_abbrev": False, "formatter_class": argparse.RawDescriptionHelpFormatter}
+        super().__init__(**arguments)
+
+    def error(self, message: str) -> NoReturn:
+        raise Refused(f"{message} (`{self.prog} --help` helps)")
+
+
+def whole(least: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\d{1,18}", text, re.ASCII) or int(text) < least:
+            raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, got {shown(text)}")
+        return int(text)
+
+    return read
+
+
+def number(text: str) -> float:
+    if not NUMBER.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"must be a number, got {shown(text)}")
+    return float(text)
+
+
+def add_command(
+    commands: Any,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    about: str,
+    details: str = "",
+    examples: str = "",
+    *,
+    bars: bool = True,
+) -> argparse.ArgumentParser:
+    epilog = "examples:\n" + "\n".join(f"  {line}" for line in examples.splitlines()) if examples else None
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=about, description=f"{about[0].upper()}{about[1:]}.{details}", epilog=epilog
+    )
+    if bars:  # else it draws none
+        parser.add_argument(
+            "--progress", action="store_true", help="draw progress bars on stderr even where it is no terminal"
+        )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_runs(parser: argparse.ArgumentParser) -> None:
+    """Declare where repeated runs are computed, and where they are kept."""
+    parser.add_argument(
+        "--workers", type=whole(1), metavar="N", help="processes that share the repeated runs (default: this one alone)"
+    )
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="send the runs to the workers of a Dask scheduler: its address, or the file it wrote; only one you trust",
+    )
+    parser.add_argument(
+        "--checkpoint",
+        metavar="DIR",
+        help="keep every finished run in this folder, and take from there what an interrupted call had computed",
+    )
+
+
+@contextmanager
+def running(options: argparse.Namespace) -> Iterator[Checkpoint | None]:
+    """Let the runs of a block be computed where the options say; give the checkpoint if there is one."""
+    if options.workers and options.scheduler is not None:
+        raise Refused("--workers and --scheduler exclude each other")
+    with ExitStack() as stack:
+        kept = None
+        if options.workers or options.scheduler is not None or options.checkpoint is not None:
+            from joblib import parallel_config
+
+            from fairbook import sweeps
+
+            if options.checkpoint is not None:
+                kept = stack.enter_context(sweeps.checkpoint(options.checkpoint))
+            if options.scheduler is not None:
+                stack.enter_context(sweeps.cluster(options.scheduler))
+            elif options.workers:
+                stack.enter_context(parallel_config("loky", n_jobs=options.workers, inner_max_num_threads=1))
+        yield kept
+
+
+def add_capacity(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--capacity",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="the pool, in the unit of the demands",
+    )
+
+
+def add_output(parser: argparse.ArgumentParser, rows: str) -> None:
+    parser.add_argument(
+        "--output", metavar="FILE", help=f"also write {rows} to .csv or everything to .json; - prints only CSV"
+    )
+
+
+def check_paper(paper: str | None, known: set[str]) -> None:
+    """Refuse a key that no paper has."""
+    if paper is not None and paper not in known:
+        raise Refused(f"--paper must be one of {', '.join(sorted(known))}, got {shown(paper)}")
+
+
+def _leave_stdout() -> None:
+    """Point stdout at nothing, so that the interpreter's own flush at the end has nothing to complain about."""
+    with suppress(OSError, ValueError):  # not a file, as in a notebook
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _say_error(text: str) -> int:
+    note(f"error: {text}")
+    return 2
+
+
+def _os_error(error: OSError) -> str:
+    place = f"{error.filename}: " if isinstance(error.filename, str) else ""
+    return f"{place}{error.strerror or error}"
+
+
+def _check_arguments(argv: Sequence[str]) -> None:
+    """Refuse what no shell hands over and no file can be called."""
+    for text in argv:
+        try:
+            os.fsencode(text)
+        except UnicodeEncodeError:
+            raise Refused(f"the argument {shown(text)} is no text") from None
+        if "\0" in text:
+            raise Refused(f"the argument {shown(text)} holds a null byte")
+
+
+def serve(parser: Callable[[], argparse.ArgumentParser], argv: Sequence[str] | None) -> int:
+    """Parse arguments, run the command that they name, and give the exit code whatever happens."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        with suppress(OSError):  # it flushes; what cannot be written is told when something is
+            sys.stdout.reconfigure(errors="backslashreplace")  # a name the terminal cannot show is no reason to fail
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: note(f"warning: {message}")
+        try:
+            _check_arguments(sys.argv[1:] if argv is None else argv)
+            options = parser().parse_args(argv)
+            code: int = options.run(options)
+            if sys.stdout is not None:  # closed
+                sys.stdout.flush()
+            return code
+        except SystemExit as stop:  # --help and --version
+            return int(stop.code or 0)
+        except BrokenPipeError:
+            _leave_stdout()
+            return 141
+        except KeyboardInterrupt:
+            note("interrupted")
+            return 130
+        except FairbookError as error:
+            return _say_error(str(error))
+        except OSError as error:
+            _leave_stdout()
+            return _say_error(_os_error(error))
+        except MemoryError:
+            return _say_error("not enough memory")

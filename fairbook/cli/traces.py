@@ -1,0 +1,147 @@
+"""``fairbook traces``: digests of public traces, computed, checked and shown."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import warnings
+from typing import Any, Final, NamedTuple
+
+from fairbook.cli.common import Parser, Refused, add_command, one_line, progress
+from fairbook.errors import InvalidInput
+
+__all__ = ["add_traces"]
+
+
+class _Trace(NamedTuple):
+    """What sets the commands on one trace apart."""
+
+    title: str
+    tables: str
+    rounded: tuple[str, ...] = ()
+    """Arguments of ``digest`` that say to how many digits; none if the digest is never rounded."""
+    in_parts: bool = False
+    """Comes in many parts, of which some may be missing, and takes long enough to show how far it is."""
+
+
+_TRACES: Final = {
+    "google2011": _Trace("Google ClusterData2011_2", "task_events, machine_events", in_parts=True),
+    "alibaba2017": _Trace("Alibaba v2017", "batch_task, server_event", ("memory_digits", "instance_digits")),
+    "alibaba_gpu2023": _Trace("Alibaba gpu-v2023", "openb_pod_list_default, openb_node_list_all_node", ("digits",)),
+}
+
+
+def _trace_module(options: argparse.Namespace) -> Any:
+    return importlib.import_module(f"fairbook.traces.{options.trace}")
+
+
+def _traces_digest(options: argparse.Namespace) -> int:
+    trace, module = _TRACES[options.trace], _trace_module(options)
+    if options.exact and not trace.rounded:
+        raise InvalidInput("--exact", "must not be given with a trace whose digest is never rounded", options.trace)
+    keywords: dict[str, Any] = {}
+    if trace.rounded:
+        keywords = dict.fromkeys(trace.rounded, None if options.exact else module.SHIPPED_DIGITS)
+    if trace.in_parts:
+        warnings.simplefilter("always", module.MissingPartsWarning)  # main() restores the filters
+        keywords["progress"] = progress(options)
+    report = module.digest(options.folder, options.output, **keywords)
+    print(f"{report}\nwritten to {report.folder}")
+    return 0
+
+
+def _traces_verify(options: argparse.Namespace) -> int:
+    keywords = {"progress": progress(options)} if _TRACES[options.trace].in_parts else {}
+    report = _trace_module(options).verify_digest(options.folder, options.digest, **keywords)
+    print(f"{report}\nequal to the digest {'of this release' if options.digest is None else 'in ' + options.digest}")
+    return 0
+
+
+def _traces_show(options: argparse.Namespace) -> int:
+    facts = _trace_module(options).load_digest(options.digest).provenance
+    try:
+        rows = _digest_rows(facts, _TRACES[options.trace].rounded)
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise Refused(f"{options.digest}: its record is not that of a digest of {options.trace} ({error!r})") from None
+    width = max(map(len, rows))
+    print("\n".join(f"{one_line(name):<{width}}  {one_line(str(value))}" for name, value in rows.items()))
+    return 0
+
+
+def _digest_rows(facts: dict[str, Any], rounded: tuple[str, ...]) -> dict[str, Any]:
+    """Give what is shown of a digest's record."""
+    rows: dict[str, Any] = {name: facts[name] for name in ("trace", "licence", "attribution")}
+    if "parts" in facts:
+        parts = facts["parts"]
+        rows["parts"] = (
+            f"{len(parts)} of {facts['parts_total']}"
+            + (f" ({min(parts)} to {max(parts)})" if parts else "")
+            + (f", missing {facts['missing_parts']}" if facts["missing_parts"] else "")
+        )
+        rows["last event"] = f"{facts['last_time_us'] / 3.6e9:.2f} h"
+    for name in rounded:
+        if name in facts:
+            rows[name.replace("_", " ")] = "all" if facts[name] is None else f"{facts[name]} significant"
+    rows |= {name.replace("_", " "): value for name, value in facts["counts"].items()}
+    machines = facts["machines"] or {}
+    for when in ("at_start", "last_known"):
+        if when in machines:
+            m = machines[when]
+            rows[f"machines {when.replace('_', ' ')}"] = (
+                f"{m['machines']} with CPU {m['cpu']:g}, memory {m['memory']:g}"
+            )
+    if "machines" in machines:
+        rows["machines"] = f"{machines['machines']} with {machines['cpu']} cores, memory {machines['memory']:g}" + (
+            f" GiB, {machines['gpu']} GPUs" if "gpu" in machines else ""
+        )
+    return rows | {f"sha256 of {name}": output["sha256"] for name, output in facts["outputs"].items()}
+
+
+def add_traces(commands: Any) -> None:
+    about = "digest public traces and check the digests"
+    titles = ", ".join(trace.title for trace in _TRACES.values())
+    traces = commands.add_parser("traces", help=about, description=f"{about[0].upper()}{about[1:]} ({titles}).")
+    actions = traces.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=Parser)
+    digest = add_command(
+        actions,
+        "digest",
+        _traces_digest,
+        "digest the trace's files into small tables",
+        examples="fairbook traces digest clusterdata-2011-2 --output digest\n"
+        "fairbook traces digest cluster-trace-v2017 --trace alibaba2017 --output digest\n"
+        "fairbook traces digest cluster-trace-gpu-v2023/csv --trace alibaba_gpu2023 --output digest",
+    )
+    digest.add_argument(
+        "folder",
+        metavar="FOLDER",
+        help="folder of the trace as published: "
+        + "; ".join(f"{trace.tables} ({name})" for name, trace in _TRACES.items()),
+    )
+    digest.add_argument("--output", required=True, metavar="DIR", help="folder, made if absent")
+    digest.add_argument(
+        "--exact",
+        action="store_true",
+        help="Alibaba: keep every digit (default: 3 significant ones where the shipped digest rounds)",
+    )
+    verify = add_command(
+        actions,
+        "verify",
+        _traces_verify,
+        "compute a digest again and hold it equal to a recorded one",
+        examples="fairbook traces verify clusterdata-2011-2",
+    )
+    verify.add_argument("folder", metavar="FOLDER", help="folder of the trace as published")
+    show = add_command(actions, "show", _traces_show, "print what a digest was made of and what it holds", bars=False)
+    for parser in (digest, verify, show):
+        parser.add_argument(
+            "--trace",
+            choices=tuple(_TRACES),
+            default="google2011",
+            help="which trace (default: google2011)",
+        )
+    for parser in (verify, show):
+        parser.add_argument(
+            "--digest", metavar="DIR", help="folder of a digest (default: the one that ships with fairbook)"
+        )
+
+
