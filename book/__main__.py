@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from book.common.stored import refresh, stored_results
-from fairbook import _checkout, results
-from fairbook._files import write_whole
+from fairbook import checkout, results
 from fairbook.cli.common import (
     Parser,
     Refused,
@@ -29,6 +28,7 @@ from fairbook.cli.common import (
     whole,
 )
 from fairbook.errors import MissingDependency, StaleResult
+from fairbook.files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,7 @@ def _figure_names(paper: str) -> list[str]:
 
 def _papers() -> list[str]:
     """List the papers that have both studies and figures, with at least one figure in both."""
-    both = set(_checkout.papers("studies")) & set(_checkout.papers("figures"))
+    both = set(checkout.papers("studies")) & set(checkout.papers("figures"))
     return [key for key in sorted(both) if _figure_names(key)]
 
 

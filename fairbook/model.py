@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from fairbook import _decimals
+from fairbook import decimals
 from fairbook.errors import FairbookError, InvalidInput
 
 __all__ = [
@@ -764,9 +764,9 @@ class Allocation:
             elif not (over[i, j] if whole else full[j] and self.demands[i, j] > 0) or (
                     self.rule == "max_min" and not levels[i] >= highest[j] * (1 - rtol)):
                 found.append(f"{self.resources[j]} does not stop {self.users[i]}")
-        if self.rule == "max_min" and len(self.tasks) <= _decimals.MOST:
+        if self.rule == "max_min" and len(self.tasks) <= decimals.MOST:
             weights = self.weights if self.given_weights is None else self.given_weights
-            exact, _ = _decimals.fill(self.demands, weights, self.capacities, self.max_tasks)
+            exact, _ = decimals.fill(self.demands, weights, self.capacities, self.max_tasks)
             for i in np.flatnonzero(~(np.abs(self.tasks - exact) <= rtol * exact)).tolist():
                 found.append(f"{self.users[i]} has {self.tasks[i]:.12g} tasks where {exact[i]:.12g} are fair")
         return found
@@ -873,7 +873,7 @@ class DynamicAllocation:
 
     @cached_property
     def _exact_levels(self) -> FloatArray:
-        return _decimals.lowest_levels(self.demands, self.weights, self.irrevocable)
+        return decimals.lowest_levels(self.demands, self.weights, self.irrevocable)
 
     def raised_at(self, k: int | None = None) -> NDArray[np.int64]:
         """Arrival (from 1) at which each of the first k users last gained, shape (k,). Cost O(k)."""
@@ -955,7 +955,7 @@ class DynamicAllocation:
             found.append(f"{self.resources[j]} is said to bind but is not used up")
         if not (self.demands[:k, j][lowest] > 0).any():
             found.append(f"nobody at the lowest level needs {self.resources[j]}")
-        if len(self) <= _decimals.MOST:
+        if len(self) <= decimals.MOST:
             right = np.abs(self.levels[:k] - self._exact_levels[:k]) <= rtol * self._exact_levels[:k]
             if not right[-1] and (right[:-1].all() or not self.irrevocable):
                 found.append(f"the lowest level is {self.levels[k - 1]:.12g} where {self._exact_levels[k - 1]:.12g} is "

@@ -25,9 +25,9 @@ from typing import Any
 
 import pandas as pd
 
-from fairbook._checkout import is_checkout, module_file
-from fairbook._files import write_whole
+from fairbook.checkout import is_checkout, module_file
 from fairbook.errors import InvalidInput, StaleResult
+from fairbook.files import write_whole
 from fairbook.traces._paths import data_path
 
 __all__ = ["edited_sources", "is_fresh", "load", "load_facts", "save", "source_hash"]
@@ -123,7 +123,7 @@ def _closure(modules: Iterable[str]) -> list[str]:
         seen.add(name)
         waiting.extend(_imports(name))
     # these dispatch, store, compare, render and complain; they do not compute
-    apart = {f"fairbook.{name}" for name in ("_checkout", "_files", "claims.stored", "errors", "results", "sweeps")}
+    apart = {f"fairbook.{name}" for name in ("checkout", "files", "claims.stored", "errors", "results", "sweeps")}
     return sorted(seen - apart)
 
 

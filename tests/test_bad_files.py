@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from fairbook import _files, cli
-from fairbook._files import write_whole
+from fairbook import cli
 from fairbook.cli import _common, _phases, _tables
+from fairbook.files import write_whole
 from fairbook.traces import alibaba2018
 from tests.commands import refused, runner
 
@@ -66,7 +66,7 @@ def test_a_write_that_fails_leaves_nothing_behind(fails: str, tmp_path: Path, mo
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(_files.os, fails, full)
+    monkeypatch.setattr(files.os, fails, full)
     with pytest.raises(OSError, match="No space left"):
         write_whole({tmp_path / "a.csv": b"new", tmp_path / "b.csv": b"new"})
     assert _kept(tmp_path) == ["b.csv"]
@@ -77,7 +77,7 @@ def test_a_process_killed_before_the_rename_leaves_the_old_file(tmp_path: Path) 
     target = tmp_path / "out.csv"
     target.write_bytes(b"old")
     script = (
-        "import os, signal, sys; from pathlib import Path; from fairbook._files import write_whole\n"
+        "import os, signal, sys; from pathlib import Path; from fairbook.files import write_whole\n"
         "os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         "write_whole({Path(sys.argv[1]): b'new'})"
     )

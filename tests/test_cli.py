@@ -678,7 +678,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def files(name: str) -> tuple[Path, Path]:
         return folder / f"{name}.csv", folder / f"{name}.json"
 
-    monkeypatch.setattr(results, "_files", files)
+    monkeypatch.setattr(results, "files", files)
     return folder
 
 

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairbook import _decimals
 from fairbook.mechanisms import dmfa_srq
 from tests import fuzz, fuzz_engines
 
@@ -82,7 +81,7 @@ def test_engines_agree_with_their_judges(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["drf", "dmfa_srq"])
 def test_engines_that_lose_digits_are_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_decimals, "MOST", 0)
+    monkeypatch.setattr(decimals, "MOST", 0)
     monkeypatch.setattr(dmfa_srq, "MOST", 0)
     with pytest.raises(fuzz_engines.Disagreement):
         fuzz_engines.check(name, 1000)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from book.virtual_cluster.oracle import packs
 from fairbook.mechanisms import _packing
-from fairbook.mechanisms._packing import LISTS, Packing, list_pack, pack
+from fairbook.mechanisms.packing import LISTS, Packing, list_pack, pack
 from tests.strategies import REPEATABLE
 
 

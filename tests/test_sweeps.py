@@ -675,7 +675,7 @@ def test_stored_results_are_kept_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, counts: Path
 ) -> None:
     files = {name: (tmp_path / f"{name}.csv", tmp_path / f"{name}.json") for name in "ab"}
-    monkeypatch.setattr(results, "_files", lambda name: files[name])
+    monkeypatch.setattr(results, "files", lambda name: files[name])
 
     def compute(name: str) -> None:
         values = sweep(partial(counted, str(counts), 0), range(4), about={"name": name})

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import fairbook as fb
 from book.virtual_cluster import oracle
 from fairbook.clusters import SPANS
-from fairbook.mechanisms._packing import Packing, pack
+from fairbook.mechanisms.packing import Packing, pack
 from tests.strategies import REPEATABLE
 from tests.vm_cases import QUARTERS, TENTHS, Asked, asked, floats, random_asked
 

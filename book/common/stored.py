@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from fairbook import _checkout, results
+from fairbook import checkout, results
 from fairbook.claims.registry import FULL, Effort, claims
 from fairbook.claims.stored import rows
 from fairbook.errors import MissingDependency
@@ -19,7 +19,7 @@ def store_ledger(paper: str, *, effort: Effort = FULL, progress: bool = True) ->
         f"{paper}/ledger",
         rows(claims(paper), effort, progress),
         module=f"book.{paper}.checks",
-        data=tuple(_checkout.load("studies")[paper].DATA),
+        data=tuple(checkout.load("studies")[paper].DATA),
         seed=effort.seed,
         runs=effort.runs,
         evaluations=effort.evaluations,
@@ -88,9 +88,9 @@ def stored_results(*, progress: bool = True) -> dict[str, Callable[[], None]]:
     True
     """
     found: dict[str, Callable[[], None]] = {}
-    for module in _checkout.load("studies").values():
+    for module in checkout.load("studies").values():
         tables = getattr(module, "STORED", {})
         found.update({name: partial(compute, progress=progress) for name, compute in tables.items()})
-    for paper in _checkout.papers("checks"):
+    for paper in checkout.papers("checks"):
         found[f"{paper}/ledger"] = partial(store_ledger, paper, progress=progress)
     return found

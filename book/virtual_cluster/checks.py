@@ -38,7 +38,7 @@ from book.virtual_cluster.properties import (
 )
 from fairbook.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Part, claim
 from fairbook.clusters import VirtualClusters
-from fairbook.mechanisms._packing import pack
+from fairbook.mechanisms.packing import pack
 from fairbook.mechanisms.virtual_cluster import scarcity_rounds, virtual_cluster
 from fairbook.mechanisms.virtual_cluster_pool import VirtualClusterPool
 

@@ -25,7 +25,7 @@ from book.common.runs import choices, interval, repeat, stream
 from fairbook import results
 from fairbook.clusters import SPANS, Requests, VirtualClusters, as_requests
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms._packing import LISTS, list_pack
+from fairbook.mechanisms.packing import LISTS, list_pack
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.mechanisms.virtual_cluster_pool import VirtualClusterPool
 from fairbook.model import FloatArray, as_number, as_whole

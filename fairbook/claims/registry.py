@@ -29,7 +29,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fairbook import _checkout
+from fairbook import checkout
 from fairbook.errors import InvalidInput
 
 __all__ = [
@@ -251,7 +251,7 @@ def claims(paper: str | None = None) -> dict[str, Claim]:
     FairbookError
         Outside a checkout: what judges a paper lies in the book.
     """
-    _checkout.load("checks")
+    checkout.load("checks")
     return {key: value for key, value in _CLAIMS.items() if paper in (None, value.paper)}
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import fairbook
-from fairbook._files import write_whole
 from fairbook.cli.common import Refused, add_command, check_paper, counted, left_aligned, shown
+from fairbook.files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd

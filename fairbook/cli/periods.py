@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fairbook
-from fairbook._files import write_whole
 from fairbook.cli.common import Refused, add_command, add_output, csv_of, note, shown
 from fairbook.cli.reports import Report, check_output, deliver, keep
 from fairbook.cli.tables import Table, checked_user, machine_lines, need_columns, read_machines, read_table
 from fairbook.cli.timed import MOST_CELLS, Timed, answer, read_timed
 from fairbook.errors import InvalidInput
+from fairbook.files import write_whole
 
 if TYPE_CHECKING:
     import numpy as np

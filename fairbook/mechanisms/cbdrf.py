@@ -19,11 +19,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairbook import _decimals
+from fairbook import decimals
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms._phased import PhasedRun
-from fairbook.mechanisms._saved import check_names, parsed
 from fairbook.mechanisms.drf import _fill_bounded, fill
+from fairbook.mechanisms.phased import PhasedRun
+from fairbook.mechanisms.saved import check_names, parsed
 from fairbook.model import (
     LARGEST,
     SMALLEST,
@@ -243,8 +243,8 @@ def _capped(rows: FloatArray, psi: FloatArray, left: FloatArray, per_share: Floa
     levels, stops = np.empty(len(psi)), np.empty(len(psi), dtype=np.int64)
     doubt = _fill_bounded(rows, per_share, left, cap, np.argsort(cap, kind="stable"), levels, stops)
     tasks = levels * per_share
-    if not doubt <= _decimals.DOUBTFUL and len(psi) <= _decimals.MOST:
-        tasks, stops = _decimals.fill(rows, np.ones(len(psi)), left, cap * per_share)
+    if not doubt <= decimals.DOUBTFUL and len(psi) <= decimals.MOST:
+        tasks, stops = decimals.fill(rows, np.ones(len(psi)), left, cap * per_share)
     # a cap never lies above what DRF gives, so that rounding alone could let a resource stop a punished node first
     return np.where(psi < 1, cap * per_share, tasks), np.where(psi < 1, _OWN, stops)
 
@@ -474,7 +474,7 @@ def _is_max_min(tasks: FloatArray, demands: FloatArray, pool: FloatArray, weight
     share = demands / pool
     free = np.isinf(weights)
     if len(tasks) <= 50:  # a run has many phases
-        exact, _ = _decimals.fill(demands, np.where(free, 1.0, weights), pool, np.where(free, tasks, np.inf))
+        exact, _ = decimals.fill(demands, np.where(free, 1.0, weights), pool, np.where(free, tasks, np.inf))
         if not (np.abs(tasks - exact) <= rtol * exact).all():
             return False
     use = tasks @ share

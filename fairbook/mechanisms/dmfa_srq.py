@@ -28,10 +28,10 @@ import numpy as np
 from numba.cpython.unsafe.tuple import tuple_setitem
 from numba.extending import overload
 
-from fairbook._decimals import DOUBTFUL, MOST, UNIT, decimals, enough_digits
-from fairbook._files import write_whole
+from fairbook.decimals import DOUBTFUL, MOST, UNIT, decimals, enough_digits
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms._saved import check_names, parsed
+from fairbook.files import write_whole
+from fairbook.mechanisms.saved import check_names, parsed
 from fairbook.model import (
     LARGEST,
     SMALLEST,

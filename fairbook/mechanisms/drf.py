@@ -18,8 +18,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbook import _decimals
-from fairbook._decimals import UNIT
+from fairbook import decimals
+from fairbook.decimals import UNIT
 from fairbook.errors import InvalidInput
 from fairbook.model import (
     LARGEST,
@@ -228,8 +228,8 @@ def fill(demands: FloatArray, rate: FloatArray, capacities: FloatArray, weights:
         cap = max_tasks / rate
         doubt = _fill_bounded(demands, rate, capacities, cap, np.argsort(cap, kind="stable"), levels, bottlenecks)
         tasks = np.where(bottlenecks == -1, max_tasks, np.minimum(levels * rate, max_tasks))
-    if not doubt <= _decimals.DOUBTFUL and n <= _decimals.MOST:
-        exact = _decimals.fill(demands, weights, capacities, np.full(n, np.inf) if max_tasks is None else max_tasks)
+    if not doubt <= decimals.DOUBTFUL and n <= decimals.MOST:
+        exact = decimals.fill(demands, weights, capacities, np.full(n, np.inf) if max_tasks is None else max_tasks)
         if not np.allclose(tasks, exact[0], rtol=1e-12, atol=0):
             return exact
     return tasks, bottlenecks

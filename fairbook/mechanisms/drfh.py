@@ -15,8 +15,8 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from fairbook.errors import FairbookError
-from fairbook.mechanisms._choices import check_choice
-from fairbook.mechanisms._filling import fill
+from fairbook.mechanisms.choices import check_choice
+from fairbook.mechanisms.filling import fill
 from fairbook.model import FloatArray, as_weights
 from fairbook.placement import Cell, FluidPlacement, Placement, as_cell
 

@@ -18,8 +18,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbook.mechanisms._choices import check_choice
-from fairbook.mechanisms._filling import fill
+from fairbook.mechanisms.choices import check_choice
+from fairbook.mechanisms.filling import fill
 from fairbook.model import FloatArray, as_whole
 from fairbook.placement import Cell, Placement, as_cell
 

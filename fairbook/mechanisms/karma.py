@@ -31,8 +31,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms._phased import PhasedRun
-from fairbook.mechanisms._saved import check_names, parsed
+from fairbook.mechanisms.phased import PhasedRun
+from fairbook.mechanisms.saved import check_names, parsed
 from fairbook.model import (
     LARGEST,
     Allocation,

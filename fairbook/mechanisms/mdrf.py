@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fairbook.mechanisms._choices import check_choice
-from fairbook.mechanisms._filling import fill
+from fairbook.mechanisms.choices import check_choice
+from fairbook.mechanisms.filling import fill
 from fairbook.mechanisms.gdrf import groups, levels_of, lots, measure, preferences, ranks
 from fairbook.placement import Placement, as_cell
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fairbook.mechanisms._filling import refuse_too_many
 from fairbook.mechanisms.drf import drf_by_task
+from fairbook.mechanisms.filling import refuse_too_many
 from fairbook.model import as_weights
 from fairbook.placement import Placement, as_cell
 

@@ -41,7 +41,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms._phased import PhasedRun
+from fairbook.mechanisms.phased import PhasedRun
 from fairbook.model import (
     LARGEST,
     Allocation,

@@ -29,8 +29,8 @@ from fairbook.clusters import (
     share_out,
 )
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms._choices import check_choice
-from fairbook.mechanisms._packing import FITS, pack
+from fairbook.mechanisms.choices import check_choice
+from fairbook.mechanisms.packing import FITS, pack
 from fairbook.model import LARGEST, SMALLEST, as_number, as_whole
 
 __all__ = ["METHODS", "scarcity_rounds", "virtual_cluster"]

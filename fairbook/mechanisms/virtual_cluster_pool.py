@@ -21,8 +21,8 @@ import pandas as pd
 
 from fairbook.clusters import IntArray, Requests, VirtualClusters, as_requests, share_out
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms._choices import check_choice
-from fairbook.mechanisms._saved import check_names, parsed
+from fairbook.mechanisms.choices import check_choice
+from fairbook.mechanisms.saved import check_names, parsed
 from fairbook.model import check_name
 
 __all__ = ["VirtualClusterPool"]

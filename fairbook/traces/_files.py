@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from fairbook._files import write_whole
 from fairbook.errors import InvalidInput, TraceError
+from fairbook.files import write_whole
 
 __all__ = [
     "Block",
@@ -314,7 +314,7 @@ class BlockReader:
 
 
 def write_atomically(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write the files of a folder, made where it is missing, as :func:`fairbook._files.write_whole` does.
+    """Write the files of a folder, made where it is missing, as :func:`fairbook.files.write_whole` does.
 
     Raises
     ------
