@@ -66,7 +66,7 @@ execute: $(READY)  ## execute every notebook again, or one: make execute PAGE=dm
 	$(PY) tools/execute.py $(PAGE)
 
 results: $(READY)  ## recompute the stored full-effort results, going on where it stopped: make results WORKERS=4
-	$(PY) -m fairbook.cli results --full --checkpoint .sweeps $(if $(filter-out auto,$(WORKERS)),--workers $(WORKERS))
+	$(PY) -m book results --full --checkpoint .sweeps $(if $(filter-out auto,$(WORKERS)),--workers $(WORKERS))
 
 compare: $(READY)  ## say how the stored results differ from those of a revision: make compare OLD=HEAD~3
 	$(PY) tools/compare_results.py $(OLD)

@@ -8,6 +8,7 @@ import inspect
 import io
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -202,5 +203,10 @@ def _add_results(commands: Any) -> None:
     add_runs(parser)
 
 
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and give its exit code, as :func:`fairbook.cli.main` does."""
+    return serve(_parser, argv)
+
+
 if __name__ == "__main__":
-    sys.exit(serve(_parser, None))
+    sys.exit(main())

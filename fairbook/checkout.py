@@ -14,12 +14,13 @@ from fairbook.errors import FairbookError
 
 __all__ = ["is_checkout", "load", "module_file", "needed", "papers"]
 
-_ROOT = Path(__file__).resolve().parents[1]
+#: What the package lies in.
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def is_checkout() -> bool:
     """Tell whether the package lies in a checkout. Among installed packages ``book`` would be somebody else's."""
-    return (_ROOT / "_toc.yml").is_file() and (_ROOT / "book" / "__init__.py").is_file()
+    return (ROOT / "_toc.yml").is_file() and (ROOT / "book" / "__init__.py").is_file()
 
 
 def module_file(module: str) -> Path | None:
@@ -33,7 +34,7 @@ def module_file(module: str) -> Path | None:
     top, *parts = module.split(".")
     if not parts or top not in (["fairbook", "book"] if is_checkout() else ["fairbook"]):
         return None
-    base = _ROOT.joinpath(top, *parts)
+    base = ROOT.joinpath(top, *parts)
     return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)
 
 
@@ -47,7 +48,7 @@ def needed() -> Path:
     """
     if not is_checkout():
         raise FairbookError("this needs a checkout of fairbook: an installed package has the stored results only")
-    return _ROOT / "book"
+    return ROOT / "book"
 
 
 def papers(part: str) -> list[str]:

@@ -14,12 +14,12 @@ Run = Callable[..., tuple[int, str, str]]
 Write = Callable[..., Path]
 
 
-def runner(capsys: pytest.CaptureFixture[str], *command: str) -> Run:
+def runner(capsys: pytest.CaptureFixture[str], *command: str, main: Callable[..., int] = cli.main) -> Run:
     """Give a function that runs a command in this process and gives exit code, stdout and stderr."""
 
     def call(*arguments: Any) -> tuple[int, str, str]:
         capsys.readouterr()
-        code = cli.main([*command, *map(str, arguments)])
+        code = main([*command, *map(str, arguments)])
         out, err = capsys.readouterr()
         return code, out, err
 

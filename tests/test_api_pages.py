@@ -58,9 +58,8 @@ def test_names_lead_to_where_a_thing_is_described() -> None:
     entries = api_pages.entries()
     assert entries["fairbook.mechanisms.drf.drf"].name == "fairbook.drf"
     assert entries["fairbook.traces.alibaba2017.DealtJobs"].name == "fairbook.traces.jobs.DealtJobs"
-    # equal numbers of different studies are different constants; one that a package hands on is one
-    assert entries["book.gdrf.studies.SEED"] is not entries["book.dmfa_srq.studies.SEED"]
-    assert entries["book.dmfa_srq.properties.MUTANTS"].name == "fairbook.properties.MUTANTS"
+    # a constant that a package hands on is one
+    assert entries["fairbook.properties.instances.CORNERS"].name == "fairbook.properties.CORNERS"
 
 
 def test_formulas_are_typeset_and_code_is_left_alone() -> None:

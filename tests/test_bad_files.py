@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from fairbook import cli
-from fairbook.cli import _common, _phases, _tables
+from fairbook import cli, files
+from fairbook.cli import common, phases, tables
 from fairbook.files import write_whole
 from fairbook.traces import alibaba2018
 from tests.commands import refused, runner
@@ -105,7 +105,7 @@ def test_digits_without_end_and_headers_without_end_are_refused_at_once(run, tmp
     path = tmp_path / "users.csv"
     path.write_text(f"user,cpu\nann,{'1' * 100_000}x\n")
     assert "line 2, column 'cpu'" in refused(run("allocate", path))
-    assert _common.NUMBER.fullmatch("1" * 100_000)
+    assert common.NUMBER.fullmatch("1" * 100_000)
     path.write_text(",".join(f"c{i}" for i in range(60_000)) + ",c0\n")
     assert "two columns are named 'c0'" in refused(run("allocate", path))
 
@@ -114,10 +114,10 @@ def test_small_files_that_unpack_to_large_ones_are_refused(run, tmp_path: Path, 
     path = tmp_path / "users.csv.gz"
     path.write_bytes(gzip.compress(bytes(1 << 22)))  # 4 MB of zeros in 4 KB
     assert "longer than" in refused(run("allocate", path))
-    monkeypatch.setattr(_tables, "_MOST_CELLS", 1000)
+    monkeypatch.setattr(tables, "_MOST_CELLS", 1000)
     path.write_bytes(gzip.compress(b"user,cpu\n" + b"".join(b"%d,1\n" % k for k in range(501))))
     assert "line 502: holds more than 1000 cells" in refused(run("allocate", path))
-    monkeypatch.setattr(_tables, "_MOST_LINES", 1000)
+    monkeypatch.setattr(tables, "_MOST_LINES", 1000)
     path.write_bytes(gzip.compress(b"user,cpu\nann,1\n" + b"\n" * 1000))
     assert "more than 1000 lines" in refused(run("allocate", path))
     path.write_bytes(gzip.compress(b"user,cpu\nann,1\n" + b"\n" * 998))
@@ -196,7 +196,7 @@ def test_closed_and_full_streams(run, tmp_path: Path, monkeypatch) -> None:
 
 
 def test_phases_and_users_far_more_than_lines_are_refused(run, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(_phases, "MOST_CELLS", 99)
+    monkeypatch.setattr(phases, "MOST_CELLS", 99)
     path = tmp_path / "phases.csv"
     path.write_text("phase,user,cpu\n" + "".join(f"{k},u{k},1\n" for k in range(10)))
     assert "10 phases of 10 users are too many" in refused(run("phases", path))

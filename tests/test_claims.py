@@ -14,17 +14,20 @@ import pytest
 from docutils import nodes
 
 import fairbook as fb
+from book.cbdrf.checks import table_1, table_senses
+from book.common import cards
 from book.dmfa_srq import checks as paper
+from book.dmfa_srq.properties import lemma_1, lemma_2, lemma_3
 from fairbook import properties as checks
 from fairbook import results
-from fairbook.claims import registry
+from fairbook.claims import registry, stored
 from fairbook.claims.registry import COLUMNS, QUICK, Claim, Effort, Evidence, Mechanism, Part, check_mutant, claim
 from fairbook.errors import InvalidInput, StaleResult
 from fairbook.properties import Trajectory
 from tests.test_tables import rendered
 
 BOOK = Path(__file__).resolve().parents[1] / "book"
-REFRESH = "`fairbook results --full` computes it"
+REFRESH = "`make results` computes it"
 CLAIMS = fb.claims.claims()
 STATEMENTS = {"holds", "partly", "refuted", "undetermined"}
 FIGURES = {"reproduced", "partly", "not reproduced", "nothing to compare", "undetermined"}
@@ -66,6 +69,7 @@ def test_the_stored_ledger_is_fresh_and_says_what_is_registered() -> None:
     except StaleResult as stale:
         pytest.fail(str(stale))
     assert (frame["effort"] == "full").all()
+    assert frame["proof"].tolist() == [one.proof or "" for one in CLAIMS.values()]
     for column in ("id", "paper", "locator", "kind", "variant", "statement"):
         assert frame[column].tolist() == [getattr(one, column) for one in CLAIMS.values()]
 
@@ -74,12 +78,13 @@ def test_columns_and_vocabulary() -> None:
     frame = stored_rows()
     assert list(frame.columns) == COLUMNS
     assert COLUMNS == [
-        "id", "paper", "locator", "kind", "variant", "statement", "verdict", "grade", "effort", "evidence", "seconds",
+        "id", "paper", "locator", "kind", "variant", "statement", "verdict", "grade", "effort", "evidence", "proof",
+        "seconds",
     ]  # fmt: skip
     assert frame["seconds"].dtype.kind == "f"
     assert (frame["seconds"] >= 0).all()
     for _, row in frame.iterrows():
-        assert all(isinstance(row[column], str) and row[column].strip() for column in COLUMNS[:-1])
+        assert all(isinstance(row[column], str) and row[column].strip() for column in COLUMNS[:-2])
         assert row["verdict"] in (FIGURES if row["kind"] in ("figure", "number") else STATEMENTS)
         grades = row["grade"].split(", ")
         assert set(grades) <= GRADES
@@ -138,7 +143,7 @@ def test_what_the_paper_asserts_without_a_number_has_a_claim(name: str) -> None:
 
 
 def test_the_cells_of_table_1_are_those_of_the_ledger() -> None:
-    table, senses = fb.claims.cbdrf.table_1(), fb.claims.cbdrf.table_senses()
+    table, senses = table_1(), table_senses()
     cells = [key for key in CLAIMS if key.startswith("cbdrf.table_1.")]
     assert len(cells) == 6 * 5 + 3  # release incentive under credit: without a cap and with one
     assert table.shape == (7, 2 + 5)
@@ -153,10 +158,9 @@ def test_the_cells_of_table_1_are_those_of_the_ledger() -> None:
 
 
 def test_every_label_of_a_proof_is_in_the_book_once_and_a_proof_follows() -> None:
-    assert registry.missing_proofs(BOOK) == []
-    text = "\n".join(page.read_text() for page in [BOOK / "foundations.md", *sorted((BOOK / "chapters").glob("*.md"))])
+    text = "\n".join(page.read_text() for page in sorted(BOOK.glob("*/chapter.md")))
     for label in {one.proof for one in CLAIMS.values() if one.proof is not None}:
-        assert len(re.findall(rf"^:label: {label}$", text, re.MULTILINE)) == 1
+        assert len(re.findall(rf"^:label: {label}$", text, re.MULTILINE)) == 1, f"{label} is not stated once"
         if label.startswith("ex-"):
             assert re.search(rf"^:+\{{solution\}} {label}$", text, re.MULTILINE), (
                 f"the exercise {label} has no solution"
@@ -167,15 +171,6 @@ def test_every_label_of_a_proof_is_in_the_book_once_and_a_proof_follows() -> Non
             )
             assert proof, f"{label} is stated but not proved"
             assert len(proof[1]) > 100
-
-
-def test_missing_proofs_are_found(tmp_path: Path) -> None:
-    (tmp_path / "chapters").mkdir()
-    (tmp_path / "chapters" / "page.md").write_text(":::{prf:lemma}\n:label: lem-dmfa_srq-2\n:::\nlem-dmfa_srq-1\n")
-    missing = registry.missing_proofs(tmp_path)
-    assert "dmfa_srq.lemma_2" not in missing
-    assert "dmfa_srq.lemma_1.positive" in missing
-    assert "dmfa_srq.figure_1" not in missing
 
 
 # ---------------------------------------------------------------------------------------------------- the verdict
@@ -294,6 +289,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> dict[str, Claim]:
     """Let a test register claims that are forgotten afterwards."""
     held: dict[str, Claim] = {}
     monkeypatch.setattr(registry, "_CLAIMS", held)
+    monkeypatch.setattr(stored, "papers", lambda: {"papers": {"toy": {}}})
     return held
 
 
@@ -341,6 +337,7 @@ def test_a_row_of_the_ledger_is_computed(registered: dict[str, Claim]) -> None:
         "grade": "proof, search, smt",
         "effort": "quick",
         "evidence": f"looked at {QUICK.runs} | 3 things all",
+        "proof": "lem-toy-1",
     }
     without = registry.compute(replace(registered["toy.one"], proof=None))
     assert (without["verdict"], without["grade"]) == ("undetermined", "search, smt")
@@ -361,16 +358,6 @@ def test_the_ledger_is_recomputed_on_request(registered: dict[str, Claim], capfd
     out, err = capfd.readouterr()
     assert out == ""
     assert "claims, quick" in err
-
-
-def test_a_ledger_with_other_claims_is_stale(registered: dict[str, Claim], monkeypatch: pytest.MonkeyPatch) -> None:
-    register("toy.one")
-    frame = fb.claims.ledger(recompute=True)
-    monkeypatch.setattr(results, "load", lambda name: frame)
-    assert fb.claims.ledger().equals(frame)
-    register("toy.two")
-    with pytest.raises(StaleResult, match="does not have the registered claims"):
-        fb.claims.ledger()
 
 
 @pytest.mark.parametrize("options", [{"paper": "nothing"}, {"effort": "much"}, {"effort": "much", "recompute": True}])
@@ -395,7 +382,7 @@ def toy(registered: dict[str, Claim], monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("toy")
 def test_a_card_shows_a_claim_with_its_variants_and_no_other() -> None:
-    text = fb.claims.card("toy.one").text
+    text = cards.card("toy.one").text
     assert text.count("**holds** (proof, search, smt).") == 1
     assert text.count("**undetermined** (search, smt).") == 1
     (box,) = rendered(text).findall(nodes.container)
@@ -404,20 +391,20 @@ def test_a_card_shows_a_claim_with_its_variants_and_no_other() -> None:
     assert terms == ["Lemma 9. a | b", "Lemma <9>, zeros. a | b"]
     found = [definition.astext() for definition in box.findall(nodes.definition)]
     assert found[0] == f"holds (proof, search, smt). looked at {QUICK.runs} | 3 things all"
-    assert len(list(rendered(fb.claims.card("toy").text).findall(nodes.term))) == 3
-    assert len(list(rendered(fb.claims.card("toy.one.odd", "toy.oneself").text).findall(nodes.term))) == 2
+    assert len(list(rendered(cards.card("toy").text).findall(nodes.term))) == 3
+    assert len(list(rendered(cards.card("toy.one.odd", "toy.oneself").text).findall(nodes.term))) == 2
 
 
 @pytest.mark.usefixtures("toy")
 @pytest.mark.parametrize("ids", [("toy.on",), ("toy.one.plain.x",), ("nothing",), ("",), (), ("toy.one", "toy.two")])
 def test_a_card_refuses_what_is_not_registered(ids: tuple[str, ...]) -> None:
     with pytest.raises(InvalidInput):
-        fb.claims.card(*ids)
+        cards.card(*ids)
 
 
 @pytest.mark.usefixtures("toy")
 def test_a_table_has_a_row_for_each_claim() -> None:
-    (shown,) = rendered(fb.claims.table(fb.claims.ledger(), caption="Claims", name="tab-toy").text).findall(nodes.table)
+    (shown,) = rendered(cards.table(fb.claims.ledger(), caption="Claims", name="tab-toy").text).findall(nodes.table)
     rows = [[entry.astext() for entry in row.findall(nodes.entry)] for row in shown.findall(nodes.row)]
     assert rows[0] == ["locator", "variant", "statement", "verdict", "grade"]
     assert rows[1] == ["Lemma 9", "as stated", "a | b", "holds", "proof, search, smt"]
@@ -430,9 +417,9 @@ def test_the_real_cards_and_table_render() -> None:
     except StaleResult as stale:
         pytest.fail(str(stale))
     for key in PAPERS:
-        card = rendered(fb.claims.card(key).text)
+        card = rendered(cards.card(key).text)
         assert len(list(card.findall(nodes.definition))) == len(fb.claims.claims(key))
-    (shown,) = rendered(fb.claims.table(frame, caption="All", name="tab-all").text).findall(nodes.table)
+    (shown,) = rendered(cards.table(frame, caption="All", name="tab-all").text).findall(nodes.table)
     assert len(list(shown.findall(nodes.row))) == len(CLAIMS) + 1
 
 
@@ -447,7 +434,7 @@ def _nonsense(demands: object, weights: object) -> Trajectory:
 
 
 @pytest.mark.parametrize("check", [
-    checks.lemma_1, checks.lemma_2, checks.lemma_3, checks.dynamic_pareto_optimality, checks.dynamic_sharing_incentive,
+    lemma_1, lemma_2, lemma_3, checks.dynamic_pareto_optimality, checks.dynamic_sharing_incentive,
     checks.dynamic_envy_freeness,
 ])
 def test_an_attack_notices_allocations_that_no_rule_made(check: Callable[[object], object]) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib
-import inspect
 import io
 import json
 import os
@@ -13,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +60,6 @@ def test_version_and_help_of_every_command(run: Run) -> None:
     for command in (
         ["allocate"],
         ["claims"],
-        ["figures"],
-        ["results"],
         ["phases"],
         ["periods"],
         ["traces", "digest"],
@@ -196,9 +191,6 @@ def test_defects_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         (["allocate", "u.csv", "--verif"], "unrecognized"),
         (["allocate", "u.csv", "--capacity"], "--capacity"),
         (["claims", "--verdict", "true"], "invalid choice"),
-        (["figures"], "--output"),
-        (["figures", "--output", "x", "--runs", "-1"], "at least 1"),
-        (["figures", "--output", "x", "--seed", "x"], "at least 0"),
         (["traces"], "ACTION"),
         (["traces", "digest", "folder"], "--output"),
     ],
@@ -508,7 +500,7 @@ def test_a_file_is_written_whole_or_not_at_all(
     def fail(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device", "out.csv")
 
-    monkeypatch.setattr(cli.os, step, fail)
+    monkeypatch.setattr(os, step, fail)
     line = refused(run("allocate", path, "--output", target))
     assert "out.csv: No space left on device" in line
     assert sorted(p.name for p in tmp_path.iterdir()) == before
@@ -678,7 +670,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def files(name: str) -> tuple[Path, Path]:
         return folder / f"{name}.csv", folder / f"{name}.json"
 
-    monkeypatch.setattr(results, "files", files)
+    monkeypatch.setattr(results, "_files", files)
     return folder
 
 
@@ -702,13 +694,15 @@ def fake_claim(name: str, mutant_holds: bool) -> Claim:
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch, store: Path) -> dict[str, Claim]:
     """Replace the registry by four claims of two papers, one of which has a check that sees nothing."""
-    from fairbook.claims import registry
+    from fairbook.claims import registry, stored
 
     known = {
         name: fake_claim(name, name == "two.blind")
         for name in ("one.first", "one.second.a", "one.second.b", "two.blind")
     }
     monkeypatch.setattr(registry, "_CLAIMS", known)
+    papers = {"version": "0", "released": "unreleased", "papers": {"one": {}, "two": {}}}
+    monkeypatch.setattr(stored, "papers", lambda: papers)
     return known
 
 
@@ -742,17 +736,14 @@ def test_stored_ledger(run: Run, registered: dict[str, Claim]) -> None:
         "one.second.b",
     ]
     assert json.loads(run("claims", "--format", "json", "--verdict", "partly")[1]) == []
-    _, out, _ = run("claims", "--format", "markdown", "--paper", "two")
-    assert out.splitlines()[0].startswith("| id | paper | locator |")
     _, out, _ = run("claims", "--id", "one.first")
     assert "evidence of one.first" in out
     assert "one.second" not in out
 
 
 def test_the_ledger_as_a_file(run: Run, registered: dict[str, Claim], tmp_path: Path) -> None:
-    from fairbook.claims.listing import document
-
     from fairbook.claims import ledger
+    from fairbook.claims.stored import document
 
     keep_ledgers(registered)
     file = str(tmp_path / "ledger.json")
@@ -762,13 +753,6 @@ def test_the_ledger_as_a_file(run: Run, registered: dict[str, Claim], tmp_path: 
     assert [row["id"] for row in json.loads(Path(file).read_text("utf8"))["rows"]] == ["one.first"]
     assert "a .json file" in refused(run("claims", "--output", str(tmp_path / "ledger.csv")))
     assert "--mutants" in refused(run("claims", "--mutants", "--output", file))
-
-
-def test_claims_are_stale_when_the_registry_has_changed(run: Run, registered: dict[str, Claim]) -> None:
-    keep_ledgers(registered)
-    registered["two.new"] = fake_claim("two.new", False)
-    assert "--recompute" in refused(run("claims"))
-    assert "by other sources" not in run("claims", "--recompute")[2]
 
 
 def test_recomputed_claims(run: Run, registered: dict[str, Claim]) -> None:
@@ -781,8 +765,6 @@ def test_recomputed_claims(run: Run, registered: dict[str, Claim]) -> None:
     _, out, err = run("claims", "--recompute", "--effort", "full", "--format", "csv", "--progress")
     assert set(pd.read_csv(io.StringIO(out))["effort"]) == {"full"}
     assert "one.second.b" in err
-    _, out, _ = run("claims", "--recompute", "--format", "markdown", "--paper", "two")
-    assert "Statement \\| of two.blind." in out
 
 
 def test_mutants(run: Run, registered: dict[str, Claim]) -> None:
@@ -807,176 +789,6 @@ def test_a_real_claim(run: Run) -> None:
     assert out.startswith("dmfa_srq.figure_1 (Figure 1, as stated): reproduced\n")
     assert "1/3, 1/3, 1/2" in out
     assert run("claims", "--mutants", "--id", "dmfa_srq.figure_1")[0] == 0
-
-
-# ---------------------------------------------------------------------------------------------------- figures
-
-
-def test_figures_are_those_of_the_paper() -> None:
-    assert "dmfa_srq" in cli._papers()
-    assert cli._figure_names("dmfa_srq") == [f"fig{i}" for i in range(1, 9)]
-
-
-def test_figures_and_frames(run: Run, store: Path, tmp_path: Path) -> None:
-    out = tmp_path / "drawings"
-    code, text, err = run(
-        "figures", "--paper", "dmfa_srq", "--only", "fig1", "fig5", "--runs", "2", "--seed", "7", "--output", out
-    )
-    assert (code, err) == (0, "")
-    names = [f"dmfa_srq_{figure}.{suffix}" for figure in ("fig1", "fig5") for suffix in ("csv", "svg")]
-    assert text.split() == [str(out / name) for name in names]
-    assert "<svg" in (out / "dmfa_srq_fig5.svg").read_text()
-    frame = pd.read_csv(out / "dmfa_srq_fig5.csv")
-    pd.testing.assert_frame_equal(frame, fb.studies.dmfa_srq.fig5(2, 7))
-    assert run("figures", "--only", "fig5", "--runs", "2", "--seed", "7", "--output", out, "--format", "png")[0] == 0
-    assert (out / "dmfa_srq_fig5.png").read_bytes().startswith(b"\x89PNG")
-    assert not list(out.glob("*.part"))
-
-
-def test_a_fresh_stored_frame_is_used(run: Run, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    study = importlib.import_module("book.dmfa_srq.studies")
-    monkeypatch.setattr(study, "fig3", lambda runs=5, seed=1: pd.DataFrame({"computed": [runs]}))
-    arguments = ("figures", "--paper", "dmfa_srq", "--only", "fig3", "--format", "csv", "--output", tmp_path)
-    assert "is missing" in run(*arguments)[2]
-    assert (tmp_path / "dmfa_srq_fig3.csv").read_text() == "computed\n5\n"
-    results.save("dmfa_srq/fig3", pd.DataFrame({"stored": [1]}), module="fairbook.errors")
-    assert run(*arguments)[2] == ""
-    assert (tmp_path / "dmfa_srq_fig3.csv").read_text() == "stored\n1\n"
-    assert run(*arguments, "--runs", "9")[2] == ""
-    assert (tmp_path / "dmfa_srq_fig3.csv").read_text() == "computed\n9\n"
-    (store / "dmfa_srq" / "fig3.csv").write_text("stored\n2\n")
-    assert "is stale" in run(*arguments)[2]
-    assert (tmp_path / "dmfa_srq_fig3.csv").read_text() == "computed\n5\n"
-
-
-def test_a_figure_may_be_rows_of_a_stored_table(
-    run: Run, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = importlib.import_module("book.tv_drf.studies")
-    assert set(study.STORED_FIGURES) == {"fig3", "fig4", "fig5", "fig6", "fig7"}
-    assert {table for table, _ in study.STORED_FIGURES.values()} <= set(study.STORED)
-    figures = ("fig3", "fig4", "fig5", "fig6", "fig7")
-    frames = {name: getattr(study, name)(runs=2) for name in figures}
-    for n in study.SIZES:
-        table = study.curves(2, n=n, unserved=["expires", "waits"])
-        results.save(f"tv_drf/curves_{n}", table, module="fairbook.errors")
-
-    def computed(*_: Any, **__: Any) -> pd.DataFrame:
-        raise AssertionError("it is stored")
-
-    monkeypatch.setattr(study, "curves", computed)
-    monkeypatch.setattr(study, "_curves", computed)
-    arguments = ("figures", "--paper", "tv_drf", "--only", *figures, "--format", "csv", "--output", tmp_path)
-    assert run(*arguments)[::2] == (0, "")
-    for name, frame in frames.items():
-        pd.testing.assert_frame_equal(pd.read_csv(tmp_path / f"tv_drf_{name}.csv"), frame, rtol=1e-8)
-
-
-def test_wrong_figures(run: Run, tmp_path: Path) -> None:
-    assert "none of the figures" in refused(run("figures", "--only", "fig99", "--output", tmp_path))
-    assert "--paper must be one of" in refused(run("figures", "--paper", "cbrdf", "--output", tmp_path))
-    (tmp_path / "file").write_text("")
-    assert "is not a folder" in refused(run("figures", "--only", "fig1", "--output", tmp_path / "file"))
-    assert "file" in refused(run("figures", "--only", "fig1", "--output", tmp_path / "file" / "below"))
-
-
-# ---------------------------------------------------------------------------------------------------- results
-
-
-@pytest.fixture
-def work(monkeypatch: pytest.MonkeyPatch, store: Path) -> list[str]:
-    """Three results to store, and the log of what was computed."""
-    from tqdm import tqdm
-
-    done: list[str] = []
-
-    def compute(name: str, progress: bool) -> Callable[[], None]:
-        def now() -> None:
-            for _ in tqdm(range(3), desc="a bar of its own", disable=not progress):
-                pass
-            print("said on the way", file=sys.stderr)
-            done.append(name)
-            if "stop" in done:
-                raise KeyboardInterrupt
-            results.save(name, pd.DataFrame({"x": [1]}), module="fairbook.errors")
-
-        return now
-
-    names = ("p/a", "p/b", "q/ledger")
-    monkeypatch.setattr(results, "stored_results", lambda progress: {name: compute(name, progress) for name in names})
-    return done
-
-
-def test_results_are_listed_and_checked(run: Run, work: list[str], store: Path) -> None:
-    listing = "p/a: missing\np/b: missing\nq/ledger: missing\n"
-    assert run("results") == (0, listing, "")
-    assert run("results", "--check") == (1, listing, "")
-    assert run("results", "--full")[0] == 0
-    assert run("results", "--check") == (0, listing.replace("missing", "fresh"), "")
-    (store / "p" / "a.csv").write_text("x\n2\n")
-    (store / "p" / "b.json").write_text("{")
-    assert run("results", "--check") == (1, "p/a: stale\np/b: stale\nq/ledger: fresh\n", "")
-    assert run("results", "--check", "--only", "q/ledger") == (0, "q/ledger: fresh\n", "")
-    work.clear()
-    assert run("results", "--full")[0] == 0
-    assert work == ["p/a", "p/b"]
-
-
-def test_results_go_on_after_an_interruption(run: Run, work: list[str]) -> None:
-    assert run("results", "--full", "--only", "p/a")[0] == 0
-    work.append("stop")
-    assert run("results", "--full")[0] == 130
-    work.remove("stop")
-    assert run("results", "--full", "--check")[0] == 0
-    assert work == ["p/a", "p/b", "p/b", "q/ledger"]
-    assert run("results", "--full", "--force", "--only", "p/a")[0] == 0
-    assert work[-1] == "p/a"
-
-
-def test_results_go_on_without_a_missing_package(run: Run, work: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    known = results.stored_results(progress=False)
-
-    def needy() -> None:
-        raise fb.MissingDependency("the extra 'workloads' is not installed")
-
-    monkeypatch.setattr(results, "stored_results", lambda progress: {"p/needy": needy, **known})
-    code, out, err = run("results", "--full")
-    assert code == 2
-    assert work == ["p/a", "p/b", "q/ledger"]
-    assert out == (
-        "p/a: computed\np/b: computed\nq/ledger: computed\n"
-        "p/needy: missing\np/a: fresh\np/b: fresh\nq/ledger: fresh\n"
-    )
-    assert err.splitlines()[-1] == "fairbook: error: p/needy: the extra 'workloads' is not installed"
-    assert run("results", "--full", "--only", "p/a")[0] == 0
-
-
-def test_bars_stay_out_of_logs(run: Run, work: list[str]) -> None:
-    _, out, err = run("results", "--full")
-    assert err == "said on the way\n" * 3
-    assert out.startswith("p/a: computed\n")
-    _, _, err = run("results", "--full", "--force", "--progress")
-    assert "a bar of its own" in err
-
-
-def test_wrong_results(run: Run, work: list[str]) -> None:
-    assert "none of the stored results p/a, p/b" in refused(run("results", "--only", "p/c"))
-    assert "--full" in refused(run("results", "--force"))
-    assert work == []
-
-
-def test_everything_that_is_stored_is_known() -> None:
-    names = list(results.stored_results())
-    assert {"dmfa_srq/fig5", "dmfa_srq/ledger"} <= set(names)
-    assert names.index("dmfa_srq/fig5") < names.index("dmfa_srq/ledger")
-    assert set(fb.studies.dmfa_srq.STORED) <= set(names)
-    for wanted in (True, False):
-        for compute in results.stored_results(progress=wanted).values():
-            assert isinstance(compute, partial)
-            assert inspect.signature(compute.func).bind(*compute.args, **compute.keywords).kwargs["progress"] is wanted
-    assert all(results._files(name) for name in names)
-    # listing what is stored must not tie every result to every study and claim
-    assert "fairbook.claims" not in results._closure(["book.dmfa_srq.studies"])
 
 
 # ----------------------------------------------------------------------------------------------------- traces

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import fairbook as fb
 from fairbook import cli
-from fairbook.cli import _cluster
+from fairbook.cli import cluster
 from fairbook.clusters import SPANS
 from fairbook.mechanisms.virtual_cluster import METHODS
 from tests.commands import Run, inputs_are_kept, refused, runner
@@ -115,7 +115,7 @@ def test_the_table_has_a_row_a_user_and_a_summary(run: Run, files: Callable[...,
 
 def test_the_method_makes_a_difference(run: Run, files: Callable[..., list[Any]], tmp_path: Path) -> None:
     least = {}
-    for method in _cluster._TAKES:
+    for method in cluster._TAKES:
         assert run(*files(), "--method", method, "--output", tmp_path / "all.json")[0] == 0
         least[method] = json.loads((tmp_path / "all.json").read_text())["summary"][0]["min_fraction"]
     assert least["relaxation"] < least["exact"] <= least["spanning"]
@@ -355,12 +355,12 @@ def test_unused_columns_are_told(run: Run, files: Callable[..., list[Any]]) -> N
 def test_help(run: Run) -> None:
     code, text, err = run("--help")
     assert (code, err) == (0, "")
-    assert all(f"\n  {method} " in text for method in _cluster._TAKES)
+    assert all(f"\n  {method} " in text for method in cluster._TAKES)
     assert "examples:" in text
 
 
 def test_every_method_of_the_library_is_offered() -> None:
-    assert set(_cluster._TAKES) == set(_cluster._ABOUT) == set(METHODS)
+    assert set(cluster._TAKES) == set(cluster._ABOUT) == set(METHODS)
 
 
 # --------------------------------------------------------------------------------------------------- anything at all
@@ -373,7 +373,7 @@ LINES = st.lists(st.lists(CELL, min_size=3, max_size=3), max_size=4)
 @settings(deadline=None, derandomize=True, database=None, max_examples=80,
           suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(requests=LINES, clusters=st.lists(st.lists(CELL, min_size=2, max_size=2), max_size=3),
-       method=st.sampled_from(list(_cluster._TAKES)), fractions=st.booleans())
+       method=st.sampled_from(list(cluster._TAKES)), fractions=st.booleans())
 def test_any_tables_are_computed_or_refused_in_one_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, requests: list[list[str]], clusters: list[list[str]],
     method: str, fractions: bool

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import fairbook as fb
 from fairbook import cli
-from fairbook.cli import _periods
+from fairbook.cli import periods
 from tests.commands import Run, Write, inputs_are_kept, refused, runner, writer
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -277,7 +277,7 @@ def test_wrong_placements(
         assert "--placement must end in .csv" in refused(run(*arguments, "--placement", other))
     assert "must not be the same file" in refused(run(*arguments, "--placement", target, "--output", target))
     inputs_are_kept(run, arguments, (0, 2), "--placement")
-    monkeypatch.setattr(_periods, "_MOST_PLACES", 11)
+    monkeypatch.setattr(periods, "_MOST_PLACES", 11)
     line = refused(run(*arguments, "--placement", target))
     assert "3 periods times 2 users times 2 machines must not pass 11" in line
     assert not target.exists()
@@ -479,7 +479,7 @@ def test_good_tables_hold_together(
 def test_what_is_too_large_is_refused_before_it_is_made(
     run: Run, files: Callable[..., list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_periods, "MOST_CELLS", 12)
+    monkeypatch.setattr(periods, "MOST_CELLS", 12)
     assert run(*files())[0] == 0  # 3 periods, 2 users, 2 resources
-    monkeypatch.setattr(_periods, "MOST_CELLS", 11)
+    monkeypatch.setattr(periods, "MOST_CELLS", 11)
     assert "must not pass 11" in refused(run(*files()))

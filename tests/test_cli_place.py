@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import fairbook as fb
 from fairbook import cli
-from fairbook.cli import _place
+from fairbook.cli import place
 from tests.commands import Run, inputs_are_kept, refused, runner
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -177,13 +177,13 @@ def test_the_shipped_example(run: Run) -> None:
 
 
 def test_the_choices_are_those_of_the_library() -> None:
-    for name, (choices, _) in _place._READINGS.items():
-        (rule,) = (rule for rule, takes in _place._TAKES.items() if name in takes)
+    for name, (choices, _) in place._READINGS.items():
+        (rule,) = (rule for rule, takes in place._TAKES.items() if name in takes)
         argument = inspect.signature(getattr(fb, rule)).parameters[name]
         kind = getattr(importlib.import_module(f"fairbook.mechanisms.{rule}"), argument.annotation)
         assert choices == get_args(kind)
         assert choices[0] == argument.default
-    for rule, takes in _place._TAKES.items():
+    for rule, takes in place._TAKES.items():
         instance = {"demands", "machines", "machine_counts", "max_tasks", "progress"}
         assert set(takes) == set(inspect.signature(getattr(fb, rule)).parameters) - instance
 
@@ -264,7 +264,7 @@ def test_unused_columns_are_told(run: Run, files: Callable[..., list[Any]]) -> N
 def test_help(run: Run) -> None:
     code, text, err = run("--help")
     assert (code, err) == (0, "")
-    assert all(f"\n  {rule} " in text for rule in _place._TAKES)
+    assert all(f"\n  {rule} " in text for rule in place._TAKES)
     assert "examples:" in text
 
 
@@ -277,7 +277,7 @@ LINES = st.lists(st.lists(CELL, min_size=3, max_size=3), max_size=4)
 
 @settings(deadline=None, derandomize=True, database=None, max_examples=60,
           suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(users=LINES, machines=LINES, rule=st.sampled_from(list(_place._TAKES)))
+@given(users=LINES, machines=LINES, rule=st.sampled_from(list(place._TAKES)))
 def test_any_tables_are_computed_or_refused_in_one_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, users: list[list[str]], machines: list[list[str]], rule: str
 ) -> None:

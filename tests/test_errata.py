@@ -13,19 +13,19 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from book.common import errata
-from fairbook.claims import claims, listing
+from fairbook.claims import claims, stored
 from tests.conftest import ROOT, Book
 from tests.test_claims import stored_rows
 
 ROWS = stored_rows()
-SCHEMA = json.loads(Path(listing.__file__).with_name("ledger.schema.json").read_text("utf8"))
+SCHEMA = json.loads(Path(stored.__file__).with_name("ledger.schema.json").read_text("utf8"))
 
 
 def test_corrected_forms_fit_the_ledger() -> None:
     assert sorted(errata.faults(ROWS)) == []
     text = "\n".join(page.read_text("utf8") for page in sorted((ROOT / "book").rglob("*.md")))
     known = set(re.findall(r"^:label: (\S+)$", text, re.MULTILINE))
-    for key, form in listing.papers()["errata"].items():
+    for key, form in stored.papers()["errata"].items():
         assert form["see"], key
         assert form["instead"].endswith("."), key
         assert [one for one in form["see"] if one not in known and one not in claims()] == [], key
@@ -39,12 +39,12 @@ def test_what_does_not_fit_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
         ("partly", "dmfa_srq.lemma_2", "lemma_2: wrong (dmfa_srq.lemma_2), and no corrected form"),
         ("holds", "cbdrf.penalty.step", "no claim of the paper that fails"),
         ("undetermined", "cbdrf.penalty.phases", "rests on cbdrf.penalty.phases, which is undetermined"),
-        ("holds", listing.papers()["denied"][0], "denied by its paper"),
+        ("holds", stored.papers()["denied"][0], "denied by its paper"),
     ):
         assert any(words in fault for fault in faults(verdict, claim)), words
     kinds = ROWS.assign(kind=ROWS["kind"].where(ROWS["id"] != "cbdrf.penalty.step", "extension"))
     assert any("cbdrf.penalty: a corrected form" in one for one in errata.faults(kinds))
-    monkeypatch.setitem(listing.papers()["errata"]["cbdrf.penalty"], "also", ["cbdrf.penal"])
+    monkeypatch.setitem(stored.papers()["errata"]["cbdrf.penalty"], "also", ["cbdrf.penal"])
     assert any("also cbdrf.penal, with which no claim begins" in one for one in errata.faults(ROWS))
 
 
@@ -60,7 +60,7 @@ def test_every_statement_that_fails_is_on_the_page(monkeypatch: pytest.MonkeyPat
             assert any(f">{one}</a>" in text and said in text for one, said in zip(bad["id"], bad["statement"]))
     page, refuted = errata.counts(ROWS, caption="c", name="tab-c").text, ROWS[ROWS["verdict"] == "refuted"]
     own = refuted[(refuted["kind"] != "extension") & ~refuted["locator"].str.startswith("beyond")]
-    assert f"| {len(own) - len(listing.papers()['denied'])} |" in page.splitlines()[-2]
+    assert f"| {len(own) - len(stored.papers()['denied'])} |" in page.splitlines()[-2]
 
 
 def test_a_number_that_some_reading_reproduces_is_not_listed() -> None:
@@ -73,10 +73,10 @@ def test_a_number_that_some_reading_reproduces_is_not_listed() -> None:
 
 def test_the_ledger_to_cite() -> None:
     Draft202012Validator.check_schema(SCHEMA)
-    schema, text = Draft202012Validator(SCHEMA), listing.document(ROWS)
+    schema, text = Draft202012Validator(SCHEMA), stored.document(ROWS)
     found: dict[str, Any] = json.loads(text)
     assert [error.message for error in schema.iter_errors(found)] == []
-    assert listing.document(ROWS.copy()) == text
+    assert stored.document(ROWS.copy()) == text
     assert [row["id"] for row in found["rows"]] == list(claims())
     assert {row["paper"] for row in found["rows"]} == {paper["key"] for paper in found["papers"]}
     for row in found["rows"]:
@@ -100,13 +100,13 @@ def test_the_papers_are_those_of_the_citation_file() -> None:
         | ({"doi": one["doi"]} if "doi" in one else {})
         for one in cited
     }
-    assert listing.papers()["papers"] == expected
+    assert stored.papers()["papers"] == expected
 
 
 @pytest.mark.book
 def test_the_book_offers_the_ledger_and_its_schema(book: Book) -> None:
     folder = book.html / "book"
-    assert (folder / "ledger.json").read_text("utf8") == listing.document(ROWS)
+    assert (folder / "ledger.json").read_text("utf8") == stored.document(ROWS)
     assert json.loads((folder / "ledger.schema.json").read_text("utf8")) == SCHEMA
     offered = set(re.findall(r'href="([\w.]+)" download', (folder / "claims.html").read_text("utf8")))
     assert offered == {"ledger.json", "ledger.schema.json"}

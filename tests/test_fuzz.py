@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fairbook import decimals
 from fairbook.mechanisms import dmfa_srq
 from tests import fuzz, fuzz_engines
 

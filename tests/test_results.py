@@ -16,11 +16,12 @@ import pandas as pd
 import pytest
 
 import fairbook as fb
-from fairbook import results
+from book.common.stored import refresh, stored_results
+from fairbook import checkout, results
 from fairbook.errors import InvalidInput, StaleResult
 
 ROOT = Path(__file__).resolve().parents[1]
-REFRESH = "`fairbook results --full`"
+REFRESH = "`make results`"
 
 FRAME = pd.DataFrame(
     {
@@ -59,10 +60,13 @@ class House:
 
     def __init__(self, root: Path) -> None:
         self.package, self.data = root / "fairbook", root / "data"
-        self.write("studies/one.py", STUDY)
-        self.write("studies/__init__.py", "from fairbook.studies import one, sibling\n")
-        self.write("studies/sibling.py", "import numpy\nVALUE = 1\n")
-        self.write("studies/stranger.py", "VALUE = 1\n")
+        (root / "book" / "paper").mkdir(parents=True)
+        (root / "_toc.yml").touch()
+        self.write("../book/__init__.py", "")
+        self.write("../book/paper/studies.py", STUDY)
+        self.write("../book/paper/__init__.py", "from book.paper import sibling, studies\n")
+        self.write("../book/paper/sibling.py", "import numpy\nVALUE = 1\n")
+        self.write("../book/paper/stranger.py", "VALUE = 1\n")
         self.write("rooms/__init__.py", "from fairbook.rooms import unused\n")
         self.write("rooms/helper.py", "import fairbook.rooms.plain\n\n\ndef h(x):\n    return x\n")
         self.write("rooms/plain.py", "VALUE = 1\n")
@@ -86,11 +90,11 @@ class House:
 
     def hash(self) -> str:
         results.source_hash.cache_clear()
-        return results.source_hash("fairbook.studies.one", ("digest.csv",))
+        return results.source_hash("book.paper.studies", ("digest.csv",))
 
     def save(self, frame: pd.DataFrame = FRAME, name: str = "paper/one", **facts: object) -> None:
         results.source_hash.cache_clear()
-        results.save(name, frame, module="fairbook.studies.one", data=("digest.csv",), **facts)
+        results.save(name, frame, module="book.paper.studies", data=("digest.csv",), **facts)
 
     def stored(self, suffix: str = "csv", name: str = "one") -> Path:
         return self.data / "results" / "paper" / f"{name}.{suffix}"
@@ -99,7 +103,7 @@ class House:
 @pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
     made = House(tmp_path)
-    monkeypatch.setattr(results, "_PACKAGE", made.package)
+    monkeypatch.setattr(checkout, "ROOT", tmp_path)
     monkeypatch.setattr(results, "data_path", made.find)
     results.source_hash.cache_clear()
     yield made
@@ -174,7 +178,7 @@ def test_refuses_what_would_come_back_as_something_else(house: House, frame: pd.
 
 def test_fresh_until_something_changes(house: House) -> None:
     assert not results.is_fresh("paper/one")
-    with pytest.raises(StaleResult, match=r"not stored.*fairbook results --full"):
+    with pytest.raises(StaleResult, match=r"not stored.*make results"):
         results.load("paper/one")
     house.save()
     assert results.is_fresh("paper/one")
@@ -212,7 +216,7 @@ CHANGED = {
 def test_comments_docstrings_and_layout_do_not_count(house: House, change: str) -> None:
     before, (old, new) = house.hash(), SAME[change]
     assert old in STUDY
-    house.write("studies/one.py", STUDY.replace(old, new))
+    house.write("../book/paper/studies.py", STUDY.replace(old, new))
     assert house.hash() == before
 
 
@@ -221,17 +225,20 @@ def test_code_counts(house: House, change: str) -> None:
     house.save()
     before, (old, new) = house.hash(), CHANGED[change]
     assert old in STUDY
-    house.write("studies/one.py", STUDY.replace(old, new))
+    house.write("../book/paper/studies.py", STUDY.replace(old, new))
     assert house.hash() != before
     assert not results.is_fresh("paper/one")
-    with pytest.raises(StaleResult, match=r"other sources or data.*fairbook results --full"):
+    with pytest.raises(StaleResult, match=r"other sources or data.*make results"):
         results.load("paper/one")
     assert len(results.load("paper/one", check=False)) == 2
 
 
 @pytest.mark.parametrize(
     "module",
-    ["studies/sibling", "rooms/__init__", "rooms/helper", "rooms/plain", "rooms/deep", "rooms/hidden", "rooms/unused"],
+    [
+        "../book/paper/sibling",
+        *(f"rooms/{name}" for name in ("__init__", "helper", "plain", "deep", "hidden", "unused")),
+    ],
 )
 def test_what_is_imported_counts(house: House, module: str) -> None:
     before = house.hash()
@@ -240,11 +247,11 @@ def test_what_is_imported_counts(house: House, module: str) -> None:
     assert house.hash() != before
 
 
-@pytest.mark.parametrize("module", ["studies/stranger", "studies/__init__"])
+@pytest.mark.parametrize("module", ["../book/paper/stranger", "../book/paper/__init__"])
 def test_what_is_not_imported_does_not_count(house: House, module: str) -> None:
     # The package's __init__ gathers all papers: one more must not make the results of the others stale.
     before = house.hash()
-    house.write(f"{module}.py", "from fairbook.studies import stranger\n")
+    house.write(f"{module}.py", "from book.paper import stranger\n")
     assert house.hash() == before
 
 
@@ -264,8 +271,8 @@ def test_a_module_that_moves_counts(house: House) -> None:
 
 def test_a_module_that_is_not_there_has_no_hash(house: House) -> None:
     house.save()
-    (house.package / "studies/one.py").rename(house.package / "studies/two.py")
-    with pytest.raises(InvalidInput, match=r"module must be a module of fairbook, got 'fairbook\.studies\.one'"):
+    (house.package / "../book/paper/studies.py").rename(house.package / "../book/paper/two.py")
+    with pytest.raises(InvalidInput, match=r"module must be a module .*, got 'book\.paper\.studies'"):
         house.hash()
     assert not results.is_fresh("paper/one")
 
@@ -334,10 +341,9 @@ def test_the_papers_studies_and_claims_depend_on_what_they_use() -> None:
         "book.dmfa_srq.oracle",
         "fairbook.properties.search",
     }
-    assert not {name for name in ledger if name.startswith(("fairbook.figures", "fairbook.cli"))}
+    assert not {name for name in ledger if name.endswith(".figures") or name.startswith("fairbook.cli")}
     # packages only gather; of those that also compute, their modules import from by name
     assert "fairbook.claims" not in ledger
-    assert "fairbook.studies" not in ledger
 
 
 # ------------------------------------------------------------------------------------------ tampering, interruption
@@ -393,7 +399,7 @@ def test_an_interruption_leaves_whole_files_and_no_rubbish(
     with pytest.raises(KeyboardInterrupt):
         house.save(other)
     monkeypatch.undo()
-    monkeypatch.setattr(results, "_PACKAGE", house.package)
+    monkeypatch.setattr(checkout, "ROOT", house.package.parent)
     monkeypatch.setattr(results, "data_path", house.find)
     assert sorted(path.name for path in house.stored().parent.iterdir()) == ["one.csv", "one.json"]
     if calls_until_it_fails == 0:
@@ -423,11 +429,11 @@ def stored_by(house: House, log: list[str], fails: str = "") -> dict[str, Callab
 def test_refreshing_goes_on_where_it_stopped(house: House) -> None:
     log: list[str] = []
     with pytest.raises(KeyboardInterrupt):
-        results.refresh(stored_by(house, log, fails="paper/b"))
+        refresh(stored_by(house, log, fails="paper/b"))
     assert log == ["paper/a"]
-    assert results.refresh(stored_by(house, log)) == ["paper/b", "paper/c"]
-    assert results.refresh(stored_by(house, log)) == []
-    assert results.refresh(stored_by(house, log), force=True) == ["paper/a", "paper/b", "paper/c"]
+    assert refresh(stored_by(house, log)) == ["paper/b", "paper/c"]
+    assert refresh(stored_by(house, log)) == []
+    assert refresh(stored_by(house, log), force=True) == ["paper/a", "paper/b", "paper/c"]
 
 
 def test_refreshing_leaves_what_needs_a_missing_package_to_the_end(house: House) -> None:
@@ -438,18 +444,18 @@ def test_refreshing_leaves_what_needs_a_missing_package_to_the_end(house: House)
         raise fb.MissingDependency("the extra 'workloads' is not installed")
 
     with pytest.raises(fb.MissingDependency, match="paper/needy: the extra 'workloads' is not installed"):
-        results.refresh({"paper/needy": needy, **stored})
-    assert results.refresh(stored) == []
+        refresh({"paper/needy": needy, **stored})
+    assert refresh(stored) == []
 
 
 def test_refreshing_replaces_what_is_stale(house: House) -> None:
     log: list[str] = []
-    results.refresh(stored_by(house, log))
+    refresh(stored_by(house, log))
     house.stored(name="b").write_text("n\n1\n")
-    assert results.refresh(stored_by(house, log)) == ["paper/b"]
+    assert refresh(stored_by(house, log)) == ["paper/b"]
     house.write("rooms/hidden.py", "VALUE = 2\n")
     results.source_hash.cache_clear()
-    assert results.refresh(stored_by(house, log)) == ["paper/a", "paper/b", "paper/c"]
+    assert refresh(stored_by(house, log)) == ["paper/a", "paper/b", "paper/c"]
 
 
 # ----------------------------------------------------------------------------------------- what the repository holds
@@ -458,12 +464,12 @@ def test_refreshing_replaces_what_is_stale(house: House) -> None:
 def test_the_repository_holds_what_is_registered_and_nothing_else() -> None:
     folder = ROOT / "data" / "results"
     held = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    wanted = {f"{name}.{suffix}" for name in results.stored_results() for suffix in ("csv", "json")}
+    wanted = {f"{name}.{suffix}" for name in stored_results() for suffix in ("csv", "json")}
     assert held - wanted == set(), "orphans: nothing registered computes them; delete them"
     assert wanted - held == set(), f"not stored: {REFRESH} computes them"
 
 
-@pytest.mark.parametrize("name", list(results.stored_results(progress=False)))
+@pytest.mark.parametrize("name", list(stored_results(progress=False)))
 def test_every_stored_result_is_fresh(name: str) -> None:
     try:
         facts = results.load_facts(name)
@@ -476,7 +482,7 @@ def test_every_stored_result_is_fresh(name: str) -> None:
     assert set(frame.columns) == set(facts["columns"])
     record = table.with_suffix(".json").read_text()
     assert record == json.dumps(json.loads(record), indent=2, sort_keys=True) + "\n"
-    study = importlib.import_module(f"fairbook.studies.{name.split('/')[0]}")
+    study = importlib.import_module(f"book.{name.split('/')[0]}.studies")
     drawn = name != "cbdrf/operator"  # that one draws nothing
     seed = fb.claims.FULL.seed if name.endswith("/ledger") else study.SEED
     assert facts["facts"].get("seed") == (seed if drawn else None)

@@ -27,7 +27,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fairbook.errors import InvalidInput, TraceError
-from fairbook.traces import _google2011_scan, _paths, google2011
+from fairbook.traces import _files, _google2011_scan, _paths, google2011
 from fairbook.traces.google2011 import (
     Digest,
     MissingPartsWarning,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,63 +16,60 @@ from fairbook.files import write_whole
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fairbook.claims import Claim
+    from fairbook.claims import Claim, Effort
 
 __all__ = ["add_claims"]
 
 _VERDICTS = ("holds", "partly", "refuted", "undetermined", "reproduced", "not reproduced", "nothing to compare")
 
 
-def _chosen_claims(options: argparse.Namespace) -> dict[str, Claim]:
-    from fairbook import claims
-
-    registered = claims.claims()
-    check_paper(options.paper, {one.paper for one in registered.values()})
-    found = {key: one for key, one in registered.items() if options.paper in (None, one.paper)}
-    if not options.id:
-        return found
+def _chosen(options: argparse.Namespace, known: Iterable[str]) -> list[str]:
+    """Give the names of the claims that the options ask for."""
+    known = list(known)
+    check_paper(options.paper, {name.split(".")[0] for name in known})
+    found = [name for name in known if options.paper in (None, name.split(".")[0])]
     for wanted in options.id:
-        if not any(key == wanted or key.startswith(wanted + ".") for key in found):
+        if not any(f"{name}.".startswith(f"{wanted}.") for name in found):
             raise Refused(f"--id {shown(wanted)} is no claim; `fairbook claims` lists them")
-    return {
-        key: one
-        for key, one in found.items()
-        if any(key == wanted or key.startswith(wanted + ".") for wanted in options.id)
-    }
+    return [name for name in found if not options.id or any(f"{name}.".startswith(f"{one}.") for one in options.id)]
 
 
 def _claims(options: argparse.Namespace) -> int:
     from fairbook import claims
 
-    chosen = _chosen_claims(options)
-    effort = claims.FULL if options.effort == "full" else claims.QUICK
     if options.output and (options.mutants or not options.output.endswith(".json")):
         raise Refused("--output takes a .json file, and does not go with --mutants")
-    if options.mutants:
-        return _mutants(chosen, options)
-    if options.effort and not options.recompute:
+    if options.effort and not (options.recompute or options.mutants):
         raise Refused("--effort goes with --recompute or --mutants; stored results are of full effort")
-    if options.recompute:
+    if options.recompute or options.mutants:
         import pandas as pd
 
-        rows = [claims.compute(one, effort) for one in counted(chosen, "claims", options)]
+        registered = claims.claims()
+        chosen = {name: registered[name] for name in _chosen(options, registered)}
+        if options.mutants:
+            return _mutants(chosen, options)
+        rows = [claims.compute(one, _effort(options)) for one in counted(chosen, "claims", options)]
         frame = pd.DataFrame(rows, columns=list(claims.registry.COLUMNS))
     else:
         try:
-            frame = claims.ledger(paper=options.paper)
+            frame = claims.ledger()
         except fairbook.StaleResult as error:
             raise Refused(
                 f"{error}; or `fairbook claims --recompute` checks the claims now, with less effort"
             ) from None
-        frame = frame[frame["id"].isin(list(chosen))]
+        frame = frame[frame["id"].isin(_chosen(options, frame["id"]))]
     if options.verdict:
         frame = frame[frame["verdict"].isin(options.verdict)]
     if options.output:
-        from fairbook.claims.stored import document
-
-        write_whole({Path(options.output): document(frame).encode()})
+        write_whole({Path(options.output): claims.stored.document(frame).encode()})
     _print_claims(frame.reset_index(drop=True), options)
     return 0
+
+
+def _effort(options: argparse.Namespace) -> Effort:
+    from fairbook import claims
+
+    return claims.FULL if options.effort == "full" else claims.QUICK
 
 
 def _print_claims(frame: pd.DataFrame, options: argparse.Namespace) -> None:
@@ -105,10 +103,9 @@ def _print_claims(frame: pd.DataFrame, options: argparse.Namespace) -> None:
 def _mutants(chosen: dict[str, Claim], options: argparse.Namespace) -> int:
     from fairbook import claims
 
-    effort = claims.FULL if options.effort == "full" else claims.QUICK
     passed = []
     for one in counted(chosen, "mutants", options):
-        caught = claims.check_mutant(one, effort)
+        caught = claims.check_mutant(one, _effort(options))
         print(
             f"{one.id}: the check {'tells' if caught else 'DOES NOT TELL'} {one.mechanism.name} from {one.mutant.name}",
             flush=True,
