@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import book.__main__
 import fairbook
 from fairbook import FairbookError, claims, cli
 
@@ -48,16 +49,17 @@ def evidence_fault(named: str) -> str | None:
         if not re.search(rf"^{target}:.*## ", makefile, flags=re.MULTILINE):
             return f"{named}: no such target"
         return None if all((ROOT / "book" / f"{page}.md").is_file() for page in pages) else f"{named}: no such page"
-    if named.startswith("fairbook "):
+    if named.startswith(("fairbook ", "python -m book ")):
         return command_fault(named)
     return None if (ROOT / named).is_file() else f"{named}: no such file"
 
 
 def command_fault(named: str) -> str | None:
     """Say why the command line would refuse a command, or what it names does not exist."""
-    words = shlex.split(named)[1:]
+    laboratory = named.startswith("python -m book ")
+    words = shlex.split(named)[3 if laboratory else 1 :]
     try:
-        options = cli._parser().parse_args(words)
+        options = (book.__main__ if laboratory else cli)._parser().parse_args(words)
     except (SystemExit, FairbookError) as error:
         return None if getattr(error, "code", 2) == 0 else f"{named}: no such command"
     if any(word.startswith("data/") and not (ROOT / word).is_file() for word in words):
@@ -119,8 +121,8 @@ def test_every_line_has_a_verdict_and_evidence_that_exists() -> None:
         ("`tests/test_oracles.py::", "`tests/test_oracle.py::", "no such check"),
         ("`LICENSE`", "`COPYING`", "no such file"),
         ("`make bench`", "`make benches`", "no such target"),
-        ("PAGE=gdrf/chapter", "PAGE=chapters/gdfr", "no such page"),
-        ("{doc}`foundations`", "{doc}`foundation`", "no such page"),
+        ("PAGE=gdrf/chapter", "PAGE=gdfr/chapter", "no such page"),
+        ("{doc}`reading`", "{doc}`readings`", "no such page"),
         ("--paper gdrf --mutants", "--paper gdfr --mutants", "no such"),
         ("`fairbook claims --mutants`", "`fairbook claims --mutant-ninja`", "no such command"),
         ("--id dmfa_srq.theorem_1 ", "--id dmfa_srq.theorem_ ", "no such claim"),

@@ -1,4 +1,4 @@
-"""The worked examples of the page on extending the library, and that what CONTRIBUTING.md lists is there."""
+"""The worked examples of the page on extending the library, and that what the page on the code lists is there."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import fairbook as fb
 from book.examples import batch_log
 from book.examples.asset_fairness import asset_fairness
+from fairbook import checkout
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -96,42 +97,35 @@ def test_a_changed_digest_is_refused(log: Path, tmp_path: Path) -> None:
         batch_log.load_digest(made)
 
 
-# --------------------------------------------------------------------------------------- what CONTRIBUTING.md lists
+# ------------------------------------------------------------------------------------- what the page on the code lists
 
 
 def listed(text: str) -> list[str]:
     """Give the paths in the table of files that a paper adds."""
-    return re.findall(r"^\| `([^`]+)` \|", text, flags=re.MULTILINE)
+    return re.findall(r"^\| `((?:fairbook|book|data)/[^`]+)`", text, flags=re.MULTILINE)
 
 
 def absent(paths: list[str]) -> list[str]:
     """List the paths that no finished paper bears out: names in angle brackets stand for anything, keys for the key."""
-    keys = [path.stem for path in sorted((ROOT / "book" / "chapters").glob("*.md"))]
+    keys = checkout.papers("checks")
     found = []
     for path in paths:
         patterns = [path.replace("<key>", key) for key in keys] if "<key>" in path else [path]
         there = [any(ROOT.glob(re.sub(r"<\w+>", "*", pattern).rstrip("/"))) for pattern in patterns]
-        # an oracle, an encoding or a file of checks may be missing for a paper that has no use for it
-        if not any(there) or (path.startswith(("fairbook/mech", "fairbook/stud", "fairbook/claims", "book/"))
-                              and not all(there)):
+        needed = path.endswith(("chapter.md", "checks.py", "studies.py", "figures.py"))
+        # an oracle or an encoding may be missing for a paper that has no use for it
+        if not any(there) or (needed and not all(there)):
             found.append(path)
     return found
 
 
 def test_the_files_that_a_paper_adds_are_where_the_guide_says() -> None:
-    paths = listed((ROOT / "CONTRIBUTING.md").read_text("utf8"))
-    assert len(paths) >= 12
-    assert {"fairbook/mechanisms/<key>.py", "book/chapters/<key>.md", "data/results/"} <= set(paths)
+    page = (ROOT / "book" / "code.md").read_text("utf8")
+    paths = listed(page)
+    assert {"fairbook/mechanisms/", "book/<key>/chapter.md", "book/<key>/smt.py", "data/results/<key>/"} <= set(paths)
     assert absent(paths) == []
-    assert absent(["fairbook/solvers/<key>.py"]) == ["fairbook/solvers/<key>.py"]
+    assert absent(["book/<key>/solvers.py"]) == ["book/<key>/solvers.py"]
     assert absent(["fairbook/mechanisms/<key>_fast.py"]) == ["fairbook/mechanisms/<key>_fast.py"]
-    for name in ("_toc.yml", "book/references.bib", "CITATION.cff", "CHANGELOG.md"):
+    for name in ("_toc.yml", "book/references.bib", "CITATION.cff", "CHANGELOG.md", "fairbook/claims/papers.toml"):
         assert (ROOT / name).is_file()
-        assert f"`{name}`" in (ROOT / "CONTRIBUTING.md").read_text("utf8")
-
-
-def test_the_rooms_of_the_page_are_those_of_the_guide() -> None:
-    page = (ROOT / "book" / "extend.md").read_text("utf8")
-    rooms = set(re.findall(r"`(\w+)/<key>\.py`", page))
-    guide = set(re.findall(r"`fairbook/(\w+)/<key>\.py`", (ROOT / "CONTRIBUTING.md").read_text("utf8")))
-    assert rooms == guide
+        assert f"`{name}`" in page

@@ -281,8 +281,10 @@ def test_nothing_generated_is_tracked() -> None:
 
 def test_the_picture_in_the_readme_is_what_the_code_draws() -> None:
     import fairbook as fb
+    from book.common.runs import stream
+    from book.dmfa_srq import figures, studies
 
-    run = fb.dmfa_srq(*fb.studies.dmfa_srq.instance(fb.studies.runs.stream(fb.studies.dmfa_srq.SEED, 30, 0), 30))
-    drawn = fb.figures.dmfa_srq.levels(run)._repr_svg_()
+    run = fb.dmfa_srq(*studies.instance(stream(studies.SEED, 30, 0), 30))
+    drawn = figures.levels(run)._repr_svg_()
     assert (ROOT / "book/assets/levels.svg").read_text("utf8") == drawn
     assert "book/assets/levels.svg" in (ROOT / "README.md").read_text("utf8")

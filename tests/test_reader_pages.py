@@ -9,15 +9,16 @@ from pathlib import Path
 import yaml
 
 import fairbook
+from fairbook import checkout
 from tests.book_rules import all_directives
 from tests.conftest import ROOT, toc_files
 from tools import book_tables
 
 BOOK = ROOT / "book"
-CHAPTERS = sorted((BOOK / "chapters").glob("*.md"))
+CHAPTERS = [BOOK / key / "chapter.md" for key in checkout.papers("checks")]
 NUMBERED = [ROOT / name for name in toc_files() if name.endswith(".ipynb")]
-IN_ORDER = [path.with_suffix(".md") for path in NUMBERED if path.parent.name == "chapters"]
-PAPERS = [path.stem for path in IN_ORDER]
+IN_ORDER = [path.with_suffix(".md") for path in NUMBERED if path.with_suffix(".md") in CHAPTERS]
+PAPERS = [path.parent.name for path in IN_ORDER]
 GLOSSARY, NOTATION, CITE = ((BOOK / f"{name}.md").read_text("utf8") for name in ("glossary", "notation", "cite"))
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf8"))
 CHINESE = re.compile(r"[\u3400-\u9fff]")
@@ -95,7 +96,7 @@ def letters(notation: str) -> dict[str, list[str]]:
 
 
 def test_letters_have_several_meanings_and_are_used_where_the_table_says() -> None:
-    texts = [path.read_text("utf8") for path in (BOOK / "foundations.md", *IN_ORDER)]
+    texts = [path.read_text("utf8") for path in (BOOK / "foundations" / "chapter.md", *IN_ORDER)]
     assert list(letters(NOTATION)) == sorted(letters(NOTATION), key=spelled)
     for letter, meanings in letters(NOTATION).items():
         assert len(meanings) == 1 + len(PAPERS), letter
@@ -138,11 +139,11 @@ def test_the_version_is_stated_once_and_put_into_every_entry() -> None:
 def test_the_book_and_every_chapter_can_be_cited() -> None:
     book, subtitle = CITATION["title"].split(": ")
     assert f"{book}: {subtitle}" in re.sub(r"\s+", " ", CITE)
-    for path in [BOOK / "foundations.md", *IN_ORDER, *(p for p in [BOOK / "compare.md"] if p.is_file())]:
-        entry = re.search(rf"@incollection\{{fairbook_{path.stem},.*?\n\}}", CITE, flags=re.DOTALL)
-        assert entry, path.stem
+    for path in [BOOK / "foundations" / "chapter.md", *IN_ORDER, BOOK / "compare" / "chapter.md"]:
+        entry = re.search(rf"@incollection\{{fairbook_{path.parent.name},.*?\n\}}", CITE, flags=re.DOTALL)
+        assert entry, path.parent.name
         assert f"title     = {title(path)}," in bare(entry[0])
-        assert f"Chapter {path.stem.replace('_', chr(92) + '_')}, version" in entry[0]
+        assert f"Chapter {path.parent.name.replace('_', chr(92) + '_')}, version" in entry[0]
     assert set(IN_ORDER) == set(CHAPTERS)
 
 

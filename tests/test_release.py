@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import fairbook as fb
 from book.cbdrf.release import best_response, largest_worth, search_release, worth_threshold
+from book.cbdrf.studies import parameters
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.cbdrf import CreditRule
 
@@ -146,7 +146,7 @@ def test_the_numbers_that_the_chapter_says_in_words() -> None:
     slow = worth_threshold(CreditRule(credit_cap=1.0, step_up=0.01))
     assert worth_threshold(CreditRule(credit_cap=1.0), discount=1 - 1e-9) == pytest.approx(4 / 29)
     assert 0.85 < slow < 0.86
-    lost = fb.studies.cbdrf.parameters(
+    lost = parameters(
         step_down=(0.05, 0.1, 0.2), step_up=(0.05, 0.1), floors=(0.0,), patterns=("not in phases 6 to 10",)
     )["lost"]
     assert lost.min() == pytest.approx(0)

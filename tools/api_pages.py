@@ -34,8 +34,12 @@ import fairbook
 
 BLOCK = re.compile(r"^```\{(api|commands)\}[ \t]*(\S*)[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 PAGES = Path(__file__).resolve().parents[1] / "book" / "api"
-#: The command line has a page of its own, made from its parsers.
-LEFT_OUT = ("fairbook.cli",)
+#: The command line has a page of its own, made from its parsers; the others are the library's own tools.
+LEFT_OUT = (
+    "fairbook.checkout", "fairbook.cli", "fairbook.decimals", "fairbook.files", "fairbook.mechanisms.choices",
+    "fairbook.mechanisms.filling", "fairbook.mechanisms.packing", "fairbook.mechanisms.phased",
+    "fairbook.mechanisms.saved",
+)
 WIDTH = 78
 #: Longest value of a constant that is shown; longer ones are described by their comment.
 LONGEST_VALUE = 40
