@@ -351,7 +351,7 @@ def _arrivals(
         workers = 1
     else:
         backend, configured = get_active_backend()
-        workers = configured if workers is None else workers
+        workers = workers or configured or backend.default_n_jobs
     if workers == 1:
         yield from ((at, call(job)) for at, job in todo)
         return
