@@ -129,7 +129,7 @@ def _named(modules: set[str], value: Any) -> Any:
     owner = type(value) if held else value
     module, name = getattr(owner, "__module__", ""), getattr(owner, "__qualname__", "")
     with suppress(KeyError, AttributeError):
-        if attrgetter(name)(sys.modules[module]) is owner:
+        if attrgetter(name)(sys.modules[module]) is owner and sys.modules[module].__file__:
             modules.add(module)
             fields = dataclasses.fields(value) if held else ()
             return {"name": [module, name, again({field.name: getattr(value, field.name) for field in fields})]}
@@ -155,11 +155,9 @@ def _source(module: str) -> str:
         if edited := _edited(module):
             raise StaleResult(f"{', '.join(edited)} changed after this process had started; start it again")
         return found
-    file = getattr(sys.modules.get(module), "__file__", None)
-    if file is None:
-        raise InvalidInput("call", "must be importable by name from a module with a file where there is a checkpoint",
-                           module)
-    return _hash_of([Path(file), *sorted(Path(__file__).parent.rglob("*.py"))])
+    if module not in sys.modules:
+        raise InvalidInput("module", "must be known here", module)
+    return _hash_of([Path(str(sys.modules[module].__file__)), *sorted(Path(__file__).parent.rglob("*.py"))])
 
 
 @cache
@@ -196,7 +194,7 @@ def _in_our_words(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+        if "locked" in str(error):
             raise InvalidInput("folder", "must not be in use by another checkpoint", str(path.parent)) from None
         damaged = "" if isinstance(error, sqlite3.OperationalError) else "; without this file all runs start afresh"
         raise OSError(f"{path}: {error}{damaged}") from error

@@ -23,13 +23,13 @@ from threading import Thread
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from joblib import parallel_config
 
 from fairbook import results, sweeps
 from fairbook.errors import InvalidInput, MissingDependency, StaleResult
@@ -45,16 +45,7 @@ CALM = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTH
 
 def same(a: Any, b: Any) -> bool:
     """Compare type by type and bit by bit."""
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, float):
-        return struct.pack("d", a) == struct.pack("d", b)
-    if isinstance(a, (np.ndarray, np.generic)):
-        order = a.flags.c_contiguous == b.flags.c_contiguous
-        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes() and order
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(same, a, b))
-    return same(list(a.items()), list(b.items())) if isinstance(a, dict) else bool(a == b)
+    return bool(joblib.hash(a) == joblib.hash(b))
 
 
 # ------------------------------------------------------------------------------------------------------- encoding
@@ -76,7 +67,9 @@ VALUES = st.recursive(LEAVES, lambda inner: st.one_of(
 def test_what_is_written_is_read_back_to_the_last_bit(value: Any) -> None:
     text = encode(value)
     assert text.isascii()
-    assert same(decode(text), value)
+    found = decode(text)
+    assert same(found, value)
+    assert encode(found) == text  # a dict keeps its order
 
 
 def test_arrays_that_were_read_can_be_written_to() -> None:
@@ -227,7 +220,7 @@ def test_what_cannot_be_kept_is_refused_by_name(tmp_path: Path) -> None:
     assert sweep(inner, [1]) == sweep(typed["run"], [1]) == [1]  # no checkpoint, no rule
     for call in (inner, lambda job: job, typed["run"], partial(held, object()), partial(held, inner), [1].index, abs,
                  partial(held, Named(1)), partial(held, {1}), Setting(1).__eq__):
-        with checkpoint(tmp_path), pytest.raises(InvalidInput, match="call .*importable by name from a module with"):
+        with checkpoint(tmp_path), pytest.raises(InvalidInput, match=r"call .*importable by name from a module with"):
             sweep(call, [1])
     with checkpoint(tmp_path):
         with pytest.raises(InvalidInput, match=r"the result of jobs\[1\] must be made of .* got 'Named'"):
@@ -270,15 +263,13 @@ def test_no_flipped_bit_gets_into_a_result(tmp_path: Path, counts: Path) -> None
     for at in [*range(0, 100, 5), *range(100, ends, 500), *range(ends, len(whole), 9)]:
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :])
         counts.unlink(missing_ok=True)
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            try:
-                with checkpoint(tmp_path):
-                    assert same(quick(counts, 3), plain)
-            except OSError as error:
-                seen["refused", "without this file all runs start afresh" in str(error)] += 1
-                continue
-        seen["warned" if told else "silent", len(computed(counts))] += 1
+        try:
+            with warnings.catch_warnings(record=True) as told, checkpoint(tmp_path):
+                assert same(quick(counts, 3), plain)
+        except OSError as error:
+            seen["refused", "without this file all runs start afresh" in str(error)] += 1
+        else:
+            seen["warned" if told else "silent", len(computed(counts))] += 1
     assert seen["warned", 1] > 20
     assert seen["refused", True] > 5
     assert not seen["refused", False]
@@ -307,19 +298,19 @@ def test_a_full_disk_leaves_whole_rows(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------- killed processes
 
 
-@pytest.mark.parametrize(("workers", "how", "ends"), [(1, signal.SIGKILL, {-signal.SIGKILL}), (2, signal.SIGINT, {1, 130, -2})])
-def test_an_ended_sweep_goes_on_where_it_was(workers: int, how: int, ends: set[int], tmp_path: Path, counts: Path) -> None:
+@pytest.mark.parametrize(("workers", "how"), [(1, signal.SIGKILL), (2, signal.SIGINT)])
+def test_an_ended_sweep_goes_on_where_it_was(workers: int, how: int, tmp_path: Path, counts: Path) -> None:
     kept = tmp_path / "kept"
     command = [sys.executable, "-m", "tests.slow_runs", str(kept), str(counts), "60", str(workers)]
-    process = subprocess.Popen(command, env=CALM, cwd=ROOT, stderr=subprocess.PIPE)
+    running = subprocess.Popen(command, env=CALM, cwd=ROOT, stderr=subprocess.PIPE)
     while len(computed(counts)) < 10:
-        assert process.poll() is None, process.stderr and process.stderr.read().decode()
+        assert running.poll() is None
         time.sleep(0.01)
     with pytest.raises(InvalidInput, match="folder must not be in use by another checkpoint"):
         checkpoint(kept).__enter__()
-    process.send_signal(how)
-    said = process.communicate()[1]
-    assert process.returncode in ends
+    running.send_signal(how)
+    said = running.communicate()[1]
+    assert running.returncode != 0
     assert (b"KeyboardInterrupt" in said) == (how == signal.SIGINT)
     before, stored = len(computed(counts)), len(journal(kept))
     assert before - 2 * workers <= stored <= before < 60
@@ -383,12 +374,12 @@ def plain_tables() -> list[bytes]:
 
 
 def test_processes_compute_the_same(plain_tables: list[bytes], tmp_path: Path) -> None:
-    with parallel_config("loky", n_jobs=2), checkpoint(tmp_path):
+    with joblib.parallel_config("loky", n_jobs=2), checkpoint(tmp_path):
         assert small_tables() == plain_tables
         assert set(sweep(partial(process, 0), range(3), workers=1)) == {os.getpid()}
     with checkpoint(tmp_path):  # from the journal
         assert small_tables() == plain_tables
-    with parallel_config("threading", n_jobs=2):
+    with joblib.parallel_config("threading", n_jobs=2):
         assert sweep(lambda job: -job, range(9)) == [-job for job in range(9)]
 
 
@@ -411,59 +402,33 @@ def test_bar_and_processes_are_extras(monkeypatch: pytest.MonkeyPatch, capsys: p
         sweep(abs, [1], workers=2)
 
 
-@dataclass
-class Cluster:
-    """A scheduler and two workers, each a process, that speak over the loopback."""
-
-    scheduler_file: Path
-    workers: list[subprocess.Popen[bytes]]
-
-
-@pytest.fixture(scope="module")
-def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    pytest.importorskip("distributed")
-    folder = tmp_path_factory.mktemp("dask")
-    file = folder / "scheduler.json"
-    shared = ["--scheduler-file", str(file), "--host", "127.0.0.1", "--no-dashboard"]
-    how: dict[str, Any] = {"env": CALM, "cwd": folder, "stderr": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
-    modules = [[sys.executable, "-m", f"distributed.cli.dask_{name}", *shared] for name in ("scheduler", "worker")]
-    scheduler = subprocess.Popen([*modules[0], "--port", "0"], **how)
-    single = ["--nthreads", "1", "--no-nanny", "--local-directory", str(folder)]
-    workers = [subprocess.Popen([*modules[1], *single], **how) for _ in range(2)]
-    try:
-        while not file.is_file():
-            assert scheduler.poll() is None
-            time.sleep(0.05)
-        yield Cluster(file, workers)
-    finally:
-        for one in (*workers, scheduler):
-            one.kill()  # a worker that is asked to end looks for its scheduler for half a minute
-            one.wait()
-
-
 @pytest.mark.slow
 def test_a_cluster_computes_the_same_though_a_worker_dies(
-    dask: Cluster, plain_tables: list[bytes], tmp_path: Path, counts: Path, monkeypatch: pytest.MonkeyPatch
+    plain_tables: list[bytes], tmp_path: Path, counts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def kill() -> None:
-        while len(computed(counts)) < 10:
-            time.sleep(0.01)
-        dask.workers[0].kill()
-        go_on(counts)
-
-    with sweeps.cluster(dask.scheduler_file) as client:
-        client.wait_for_workers(2, timeout=600)
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    there = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    with there, sweeps.cluster(there.scheduler_address) as client:
+        pids = set(client.run(os.getpid).values())
         assert small_tables() == plain_tables
-        assert set(sweep(partial(process, 0.02), range(40))) == {worker.pid for worker in dask.workers}
-        with monkeypatch.context() as patch, pytest.raises(StaleResult, match=r"a worker on .* in kind of processor "):
-            patch.setattr(sweeps, "_surroundings", lambda real=sweeps._surroundings(): {**real, "kind of processor": "-"})
-            small_tables()
+        assert set(sweep(partial(process, 0.02), range(40))) == pids
+        with monkeypatch.context() as patch:
+            patch.setattr(sweeps, "_surroundings", lambda: {"kind of processor": "another"})
+            with pytest.raises(StaleResult, match=r"a worker on .* in kind of processor "):
+                small_tables()
+
+        def kill() -> None:
+            while len(computed(counts)) < 10:
+                time.sleep(0.01)
+            os.kill(pids.pop(), signal.SIGKILL)
+            go_on(counts)
+
         killer = Thread(target=kill)
         killer.start()
         with checkpoint(tmp_path / "kept"):
             assert table(counts, 60) == table(tmp_path / "elsewhere", 60, 0)
         killer.join()
-    assert dask.workers[0].wait() == -signal.SIGKILL
     assert set(computed(counts)) == set(range(60))
     assert sweep(partial(process, 0), [0]) == [os.getpid()]
 
