@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from joblib import parallel_config
 
 from fairbook import sweeps
@@ -33,9 +32,8 @@ def counted(counts: str, seconds: float, job: int) -> tuple[int, np.ndarray]:
     late = time.monotonic() + 300  # nobody waits for ever
     while seconds and job >= WAITS and not Path(counts).with_suffix(".go").exists() and time.monotonic() < late:
         time.sleep(seconds)
-    handle = os.open(counts, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    os.write(handle, b"%d\n" % job)
-    os.close(handle)
+    with open(counts, "a") as file:
+        file.write(f"{job}\n")
     return job, np.random.default_rng([7, job]).normal(size=3)
 
 
@@ -51,11 +49,8 @@ def computed(counts: Path) -> list[int]:
 
 
 def table(counts: Path, jobs: int, seconds: float = SECONDS) -> bytes:
-    """Make a table of runs, as a study does, and write it out to the last digit."""
-    found = sweeps.sweep(partial(counted, str(counts), seconds), range(jobs))
-    frame = pd.DataFrame([[job, *values] for job, values in found], columns=["job", "a", "b", "c"])
-    frame["mean"] = frame[["a", "b", "c"]].mean(axis=1)
-    return frame.to_csv(index=False, float_format="%r").encode()
+    """Make a table of runs and write it out to the last bit."""
+    return sweeps.encode(sweeps.sweep(partial(counted, str(counts), seconds), range(jobs))).encode()
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from fairbook.errors import FairbookError
+from fairbook.errors import FairbookError, MissingDependency
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -161,8 +161,6 @@ def running(options: argparse.Namespace) -> Iterator[Checkpoint | None]:
     with ExitStack() as stack:
         kept = None
         if options.workers or options.scheduler is not None or options.checkpoint is not None:
-            from joblib import parallel_config
-
             from fairbook import sweeps
 
             if options.checkpoint is not None:
@@ -170,6 +168,10 @@ def running(options: argparse.Namespace) -> Iterator[Checkpoint | None]:
             if options.scheduler is not None:
                 stack.enter_context(sweeps.cluster(options.scheduler))
             elif options.workers:
+                try:
+                    from joblib import parallel_config
+                except ImportError:
+                    raise MissingDependency("--workers needs the package joblib: pip install joblib") from None
                 stack.enter_context(parallel_config("loky", n_jobs=options.workers, inner_max_num_threads=1))
         yield kept
 
