@@ -1,7 +1,8 @@
 """Alibaba cluster-trace-v2017: the digest of batch jobs, and the two samplings of users from it.
 
-The trace (one cluster of 1 313 machines in 2017; Alibaba) is published "for research or study purpose". A **job** consists of **task groups** (the trace calls them tasks); a group has a
-number of **instances**, all with the same request. What the papers call a task is an instance.
+The trace (one cluster of 1 313 machines in 2017; Alibaba) is published "for research or study purpose". A **job**
+consists of **task groups** (the trace calls them tasks); a group has a number of **instances**, all with the same
+request. What the papers call a task is an instance.
 
 Units. ``plan_cpu`` is in 1/100 core (50 is half a core; machines have 64), ``plan_mem`` a fraction of the largest
 machine's memory, times are seconds since the start of the trace; a few are negative, before it.
@@ -56,7 +57,8 @@ class Jobs(BatchJobs):
     """The batch jobs of the trace with their task groups, in order of creation.
 
     From :func:`load_digest` (the digest that ships: memory and instance counts to 3 significant digits) or
-    :func:`fairbook.traces.raw.alibaba2017.read_jobs` (raw files: exact). The first is, to the last bit, what :meth:`quantised` makes of the second.
+    :func:`fairbook.traces.raw.alibaba2017.read_jobs` (raw files: exact). The first is, to the last bit, what
+    :meth:`quantised` makes of the second.
 
     Attributes
     ----------

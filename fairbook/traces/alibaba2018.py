@@ -190,7 +190,7 @@ def read_tasks(source: Source | None = None) -> Jobs:
         (frame["plan_mem"] == 0, "column 6 (plan_mem) asks for nothing"),
         (frame["plan_mem"] > 100, "column 6 (plan_mem) is more than 100, a whole machine"),
         (frame["arrival"] != frame.groupby("job")["arrival"].transform("first"), "its job arrived at another time"),
-        (frame["instances"].astype(object).cumsum() > _MOST_INSTANCES, "up to here there are more than 2**53 instances"),
+        (frame["instances"].astype(object).cumsum() > _MOST_INSTANCES, "more than 2**53 instances up to here"),
     ):
         if wrong.any():
             raise TraceError(f"{table.where(int(wrong.argmax()))}: {said}")
@@ -198,9 +198,9 @@ def read_tasks(source: Source | None = None) -> Jobs:
     levels: list[int] = []
     counts: list[int] = []
     names = frame["task"].tolist()
-    # The sort is stable, and jobs of the same second stay in the order of the file.
-    jobs = sorted(frame.groupby("job", sort=False).indices.values(), key=lambda rows: (frame["arrival"][rows[0]], rows[0]))
-    for rows in jobs:
+    arrivals = frame["arrival"].tolist()
+    jobs = frame.groupby("job").indices.values()
+    for rows in sorted(jobs, key=lambda rows: (arrivals[rows[0]], rows[0])):  # of the same second, as in the file
         places = _levels([names[k] for k in rows], [table.where(k) for k in rows])
         counts.append(len(rows))
         for (level, _), k in sorted(zip(places, rows.tolist(), strict=True)):

@@ -208,10 +208,10 @@ def _gather(table: Table) -> tuple[list[Job], dict[str, int]]:
     columns = ("job_id", "create_timestamp", "instance_num", "plan_cpu", "plan_mem")
     for job, created, instances, cpu, memory in zip(*(known[name].tolist() for name in columns), strict=True):
         groups_of.setdefault(job, []).append((created, instances, cpu, round(memory, _MEMORY_DECIMALS)))
-    listed: list[Job] = []
-    for groups in groups_of.values():
-        time = groups[0][0]
-        listed.append((time, tuple((created - time, *rest) for created, *rest in groups)))
+    listed: list[Job] = [
+        (groups[0][0], tuple((created - groups[0][0], k, cpu, memory) for created, k, cpu, memory in groups))
+        for groups in groups_of.values()
+    ]
     instances_of = frame["instance_num"]
     return listed, {
         "rows": len(frame),

@@ -132,8 +132,9 @@ class DigestReport:
                 raise TraceError(f"{path}: what it was made of is missing")
             old, new = path.read_bytes().split(b"\n"), self.files[table].split(b"\n")
             if old != new:
-                same = next((k for k, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-                raise TraceError(f"{path}, line {same + 1}: differs from the digest computed now{copies}")
+                pairs = enumerate(zip(old, new, strict=False), start=1)
+                line = next((k for k, (a, b) in pairs if a != b), min(len(old), len(new)))
+                raise TraceError(f"{path}, line {line}: differs from the digest computed now{copies}")
         for key in _COMPARED:
             if record.get(key) != self.provenance.get(key):
                 now = self.provenance.get(key)

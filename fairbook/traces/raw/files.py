@@ -139,7 +139,8 @@ def refuse_missing(parts: Sequence[Part], table: str) -> None:
 
 def said_missing(missing: Sequence[int], table: str) -> str:
     """Say which parts of a table are missing."""
-    return f"{len(missing)} part(s) of {table} missing: {', '.join(map(str, missing[:20]))}{', ...' * (len(missing) > 20)}"
+    shown = ", ".join(map(str, missing[:20])) + (", ..." if len(missing) > 20 else "")
+    return f"{len(missing)} part(s) of {table} missing: {shown}"
 
 
 @dataclass

@@ -93,8 +93,8 @@ def read_task_events(source: Source) -> Iterator[pd.DataFrame]:
     Returns
     -------
     iterator of pandas.DataFrame
-        Columns time (int, microseconds), missing_info, job_id, task_index, machine_id, event_type, user (categories of str),
-        scheduling_class, priority, cpu_request, memory_request, disk_request (float, fractions of the largest machine,
+        Columns time (int, microseconds), missing_info, job_id, task_index, machine_id, event_type, user (categories,
+        str), scheduling_class, priority, cpu_request, memory_request, disk_request (float, fractions of the largest machine,
         NaN where the trace has none) and different_machines; empty integers are `pandas.NA`.
 
     Raises
@@ -369,9 +369,7 @@ def digest(source: Source, output_folder: str | Path, progress: bool = True) -> 
     return _compute(tasks, machines, progress).write(target)
 
 
-def verify_digest(
-    source: Source, committed: str | Path | None = None, progress: bool = False
-) -> DigestReport:
+def verify_digest(source: Source, committed: str | Path | None = None, progress: bool = False) -> DigestReport:
     """Compute a digest again from the trace's files and hold it equal to a committed one.
 
     Parameters

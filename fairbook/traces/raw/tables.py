@@ -30,7 +30,7 @@ _FORMS: Final[dict[str, tuple[str, str]]] = {
     "positive": (r"(?!0+(?!\d))\d{1,18}+", "a positive integer of at most 18 digits"),
     "decimal": (
         r"(?:\d{1,40}+\.?+\d{0,40}+|\.\d{1,40}+)(?:[eE][+-]?+\d{1,2}+)?+",
-        "a non-negative number of at most 40 digits and an exponent of two",
+        "a non-negative number of at most 40 digits before and after the point and an exponent of two",
     ),
     "word": (r"[A-Za-z0-9_.:-]{1,64}+", "a plain word of at most 64 characters"),
     "words": (r"[A-Za-z0-9_.:-]{1,64}+(?:\|[A-Za-z0-9_.:-]{1,64}+){0,99}+", "plain words separated by |"),
