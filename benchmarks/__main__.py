@@ -656,7 +656,7 @@ def _digest(runs: int) -> tuple[Row | None, str]:
     machines = sorted(map(str, (Path(folder) / "google2011").glob("machine_events*.gz")))
     with tempfile.TemporaryDirectory() as output:
         code = (
-            f"from fairbook.traces.google2011 import digest; digest({parts!r} + "
+            f"from fairbook.traces.raw.google2011 import digest; digest({parts!r} + "
             f"{machines!r}, {output!r}, progress=False)"
         )
 

@@ -15,7 +15,8 @@ from typing import Any
 
 import fairbook as fb
 from fairbook import cli
-from fairbook.traces import alibaba2017, alibaba2018, alibaba_gpu2023, google2011
+from fairbook.traces import alibaba2018
+from fairbook.traces.raw import alibaba2017, alibaba_gpu2023, google2011
 from tests import bad_inputs
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -81,7 +81,7 @@ def test_the_same_log_gives_the_same_bytes_and_is_read_back(log: Path, tmp_path:
         batch_log.sample_users(np.random.default_rng(0), 0, batch_log.load_digest(one))
 
 
-@pytest.mark.parametrize(("line", "word"), [("7,cyd,1,2", "columns"), ("7,cyd,0,1,1", "less than 1"),
+@pytest.mark.parametrize(("line", "word"), [("7,cyd,1,2", "columns"), ("7,cyd,0,1,1", "positive integer"),
                                             ("7,cyd,1,nan,1", "column 4"), ("7,cyd,1,0,0", "asks for nothing")])
 def test_a_damaged_log_is_refused_with_its_line(log: Path, line: str, word: str) -> None:
     log.write_text(LOG + line + "\n")
@@ -93,7 +93,7 @@ def test_a_damaged_log_is_refused_with_its_line(log: Path, line: str, word: str)
 def test_a_changed_digest_is_refused(log: Path, tmp_path: Path) -> None:
     made = batch_log.digest(log, tmp_path / "digest")
     (made / batch_log.TABLE).write_text("cpu,memory,tasks\n1,4,1000\n")
-    with pytest.raises(fb.TraceError, match="is not the file"):
+    with pytest.raises(fb.TraceError, match="its SHA-256 is not the recorded"):
         batch_log.load_digest(made)
 
 

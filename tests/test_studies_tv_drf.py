@@ -20,7 +20,8 @@ from fairbook import results
 from fairbook.errors import InvalidInput, MissingDependency, StaleResult
 from fairbook.mechanisms.tv_drf import tv_drf
 from fairbook.traces import alibaba2018
-from fairbook.traces.alibaba2017 import Jobs, load_digest, read_jobs
+from fairbook.traces.alibaba2017 import Jobs, load_digest
+from fairbook.traces.raw.alibaba2017 import read_jobs
 
 JOBS = load_digest()
 #: The same jobs as the trace of 2018 would have them; how long they took and what waits for what is made up.

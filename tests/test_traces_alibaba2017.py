@@ -8,13 +8,8 @@ from __future__ import annotations
 
 import csv
 import gzip
-import hashlib
 import io
-import json
 import math
-import os
-import re
-import threading
 from collections import Counter
 from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Context
@@ -27,22 +22,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairbook import cli
-from fairbook.errors import InvalidInput, TraceError
-from fairbook.traces import _paths, alibaba2017
-from fairbook.traces.alibaba2017 import (
-    Jobs,
+from fairbook.errors import InvalidInput
+from fairbook.traces import _paths
+from fairbook.traces._checks import significant
+from fairbook.traces.alibaba2017 import Jobs, deal_jobs, load_digest, sample_jobs
+from fairbook.traces.raw.alibaba2017 import (
     compare_quantisations,
-    deal_jobs,
     digest,
-    load_digest,
     machine_mix,
     read_batch_task,
     read_jobs,
     read_server_event,
-    sample_jobs,
     verify_digest,
 )
+from tests.trace_files import raw_folder
 
 NAMES = ["created", "modified", "job", "task", "instances", "status", "plan_cpu", "memory"]
 HEADER = (
@@ -50,17 +43,6 @@ HEADER = (
     "number_of_cpus_requested_per_instance_in_the_task,normalized_memory_requested_per_instance_in_the_task\r\n"
 )
 fuzzed = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-def raw_folder() -> Path:
-    """Return the folder with the genuine trace, or skip."""
-    root = os.environ.get("FAIRBOOK_TRACES")
-    if not root:
-        pytest.skip("FAIRBOOK_TRACES is not set: the digest was NOT recomputed from the raw trace")
-    folder = Path(root) / "alibaba2017"
-    if not folder.is_dir():
-        pytest.skip(f"{folder} does not exist: the digest was NOT recomputed from the raw trace")
-    return folder
 
 
 def line(
@@ -182,23 +164,6 @@ def test_digest_equals_the_reference(tmp_path: Path, seed: int, name: str) -> No
     assert report.counts["distinct_shapes"] < report.counts["jobs"]
 
 
-def test_same_bytes_whatever_the_order_the_parts_and_the_dress(tmp_path: Path) -> None:
-    texts = random_trace(9)
-    write(tmp_path / "a", "".join(texts))
-    whole = digest(tmp_path / "a", tmp_path / "out").outputs
-    write(tmp_path / "b", HEADER + "".join(texts[::-1]).replace("\n", "\r\n"), "batch_task.csv.gz")
-    dressed = digest(tmp_path / "b", tmp_path / "out")
-    assert dressed.provenance["inputs"]["batch_task"][0]["header"] is True
-    parts = [write(tmp_path / "c", "".join(texts[k::3]), f"batch_task_part-{k:05d}-of-00003.csv") for k in (2, 0, 1)]
-    assert whole == dressed.outputs
-    for source in (tmp_path / "c", parts, parts[::-1]):
-        cut = digest(source, tmp_path / "out")
-        assert whole == cut.outputs
-        assert [entry["part"] for entry in cut.provenance["inputs"]["batch_task"]] == [0, 1, 2]
-    names = sorted(p.name for p in (tmp_path / "out").iterdir())
-    assert names == ["alibaba2017.json", "alibaba2017_jobs.csv", "alibaba2017_requests.csv"]
-
-
 def test_the_tables_of_a_trace_done_by_hand(tmp_path: Path) -> None:
     text = line(7, 1, 12, 1) + line(6, 1, 13, 20, 100, "0.5") + line(6, 1, 11, 4)  # by creation, then by task
     text += line(-3, 2, 1, 20, 100, "0.5") + line(-3, 2, 2, 4) + line(-2, 2, 3, 1)
@@ -272,273 +237,8 @@ def test_frames_as_published(tmp_path: Path) -> None:
         machine_mix(frame)
 
 
-BAD_TASKS = [
-    ("", "line 3: expected 8 columns, found 1"),
-    (line()[:-1].rsplit(",", 1)[0], "line 3: expected 8 columns, found 7"),
-    (line()[:-1] + ",0", "line 3: expected 8 columns, found 9"),
-    (HEADER[:-2], r"line 3: column 1 \(create_timestamp\) is not an integer"),
-    (line("")[:-1], r"line 3: column 1 \(create_timestamp\) is empty but mandatory"),
-    (line("+5")[:-1], r"line 3: column 1 \(create_timestamp\)"),
-    (line("5.0")[:-1], r"line 3: column 1 \(create_timestamp\)"),
-    (line("9" * 19)[:-1], r"line 3: column 1 \(create_timestamp\)"),
-    (line(modified=" 9")[:-1], r"line 3: column 2 \(modify_timestamp\)"),
-    (line(job="")[:-1], r"line 3: column 3 \(job_id\) is empty"),
-    (line(job="-1")[:-1], r"line 3: column 3 \(job_id\)"),
-    (line(task="1_0")[:-1], r"line 3: column 4 \(task_id\)"),
-    (line(instances=0)[:-1], r"line 3: column 5 \(instance_num\) is less than 1"),
-    (line(instances="")[:-1], r"line 3: column 5 \(instance_num\) is empty"),
-    (line(status="")[:-1], r"line 3: column 6 \(status\) is empty"),
-    (line(status="terminated")[:-1], r"line 3: column 6 \(status\) is none of Ready, Waiting"),
-    (line(status='"Failed"')[:-1], r"line 3: column 6 \(status\) is not a plain word"),
-    (line(cpu="0.5")[:-1], r"line 3: column 7 \(plan_cpu\) is not a non-negative integer"),
-    (line(cpu="-50")[:-1], r"line 3: column 7 \(plan_cpu\)"),
-    (line(memory="nan")[:-1], r"line 3: column 8 \(plan_mem\)"),
-    (line(memory="1e999")[:-1], r"line 3: column 8 \(plan_mem\)"),
-    (line(memory="-0.1")[:-1], r"line 3: column 8 \(plan_mem\)"),
-    (line(memory=".")[:-1], r"line 3: column 8 \(plan_mem\)"),
-    (line(memory="0.1\r")[:-1] + "\r", r"line 3: column 8 \(plan_mem\)"),
-    (line()[:-1] + "\x00", r"line 3: column 8 \(plan_mem\)"),
-    (line(9, 4, 1)[:-1], r"line 3: task 1 of job 4 is there already \(.*batch_task\.csv(\.gz)?, line 1\)"),
-]
-
-
-@pytest.mark.parametrize(("bad", "message"), BAD_TASKS)
-@pytest.mark.parametrize("name", ["batch_task.csv", "batch_task.csv.gz"])
-def test_a_bad_line_is_named(tmp_path: Path, bad: str, message: str, name: str) -> None:
-    write(tmp_path / "in", line(job=4) + line(job=4, task=2) + bad + "\n" + line(job=4, task=3), name)
-    for action in (
-        lambda: digest(tmp_path / "in", tmp_path / "out"),
-        lambda: read_batch_task(tmp_path / "in"),
-        lambda: read_jobs(tmp_path / "in"),
-    ):
-        with pytest.raises(TraceError, match=rf"{re.escape(name)}, {message}"):
-            action()
-    assert not (tmp_path / "out").exists()
-    assert not any(t.name == "fairbook-read" for t in threading.enumerate())
-
-
-def test_a_header_counts_as_a_line_and_only_the_known_one_is_taken(tmp_path: Path) -> None:
-    write(tmp_path, HEADER + line() + "x\n")
-    with pytest.raises(TraceError, match="line 3: expected 8"):
-        read_batch_task(tmp_path)
-    write(tmp_path, HEADER + line() + line())
-    with pytest.raises(TraceError, match=r"line 3: task 1 of job 1 is there already \(.*line 2\)"):
-        read_batch_task(tmp_path)
-    for other in (
-        HEADER.replace("job_id", "job_ids"),
-        "create_time,end_time,job_id,task_id,instances,status,cpu,mem\n",
-    ):
-        write(tmp_path, other + line())
-        with pytest.raises(TraceError, match=r"line 1: column 1 \(create_timestamp\)"):
-            read_batch_task(tmp_path)
-    write(tmp_path, HEADER)
-    with pytest.raises(TraceError, match="line 2: the file holds no row"):
-        read_batch_task(tmp_path)
-
-
-def test_a_duplicate_in_another_part_is_named_with_both_places(tmp_path: Path) -> None:
-    write(tmp_path, line(task=1) + line(task=2), "batch_task_part-00000-of-00002.csv")
-    write(tmp_path, line(task=3) + line(task=2), "batch_task_part-00001-of-00002.csv")
-    where = r"part-00001-of-00002.csv, line 2: task 2 of job 1 is there already \(.*part-00000-of-00002.csv, line 2\)"
-    with pytest.raises(TraceError, match=where):
-        read_jobs(tmp_path)
-    write(tmp_path / "x", line())
-    write(tmp_path / "x", line(), "batch_task.csv.gz")  # packed and unpacked side by side
-    with pytest.raises(TraceError, match="is there already"):
-        read_jobs(tmp_path / "x")
-
-
-def test_missing_parts(tmp_path: Path) -> None:
-    for k in (0, 2):
-        write(tmp_path, line(task=k), f"batch_task_part-{k:05d}-of-00005.csv")
-    with pytest.raises(TraceError, match=r"3 part\(s\) of batch_task missing: 1, 3, 4"):
-        read_jobs(tmp_path)
-    with pytest.raises(TraceError, match=r"4 part\(s\)"):
-        digest(tmp_path / "batch_task_part-00002-of-00005.csv", tmp_path / "out")
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ("0,1,add,,64,0.5\n", "line 2: expected 7 columns, found 6"),
-        ("0,1,remove,,64,0.5,1\n", r"line 2: column 3 \(event_type\) is none of add, softerror, harderror"),
-        ("0,,add,,64,0.5,1\n", r"line 2: column 2 \(machine_id\) is empty"),
-        ("0,1,add,a b,64,0.5,1\n", r"line 2: column 4 \(event_detail\)"),
-        ("0,1,add,,64.5,0.5,1\n", r"line 2: column 5 \(cpu\)"),
-        ("0,1,add,,64,inf,1\n", r"line 2: column 6 \(memory\)"),
-    ],
-)
-def test_bad_machines(tmp_path: Path, bad: str, message: str) -> None:
-    write(tmp_path, line())
-    write(tmp_path, "0,9,add,,64,0.5,1\n" + bad, "server_event.csv")
-    for action in (
-        lambda: read_server_event(tmp_path),
-        lambda: digest(tmp_path, tmp_path / "out"),
-        lambda: read_jobs([tmp_path / "batch_task.csv", tmp_path / "server_event.csv"]),
-    ):
-        with pytest.raises(TraceError, match=f"server_event.csv, {message}"):
-            action()
-
-
-def test_truncated_gzip_at_every_byte(tmp_path: Path) -> None:
-    text = "".join(random_trace(1, jobs=3))
-    path = write(tmp_path, text, "batch_task.csv.gz")
-    whole = path.read_bytes()
-    for size in range(len(whole)):
-        path.write_bytes(whole[:size])
-        with pytest.raises(TraceError, match=r"batch_task.csv.gz, line \d+: the (gzip|file is empty)"):
-            read_jobs(tmp_path)
-    path.write_bytes(whole)
-    assert listed(read_jobs(tmp_path)) == reference([text])
-
-
-def test_truncated_csv_is_never_a_silent_wrong_count(tmp_path: Path) -> None:
-    path = write(tmp_path, "".join(random_trace(1, jobs=3)))
-    whole = path.read_bytes()
-    for size in range(len(whole)):
-        if size and whole[:size].endswith(b"\n"):
-            continue  # whole lines: nothing in the file can tell
-        path.write_bytes(whole[:size])
-        at = whole[:size].count(b"\n") + 1
-        with pytest.raises(TraceError, match=rf"csv, line {at}: (the last line does not end|the file is empty)"):
-            read_jobs(tmp_path)
-
-
-@fuzzed
-@given(
-    at=st.integers(0, 10_000),
-    cut=st.integers(0, 3),
-    new=st.one_of(st.binary(max_size=3), st.sampled_from([b",", b"\n", b"-", b"e", b".", b"0", b"9" * 20])),
-)
-def test_a_spoilt_file_is_refused_or_read_as_the_reference_reads_it(
-    tmp_path: Path, at: int, cut: int, new: bytes
-) -> None:
-    data = "".join(random_trace(3, jobs=4)).encode()
-    at %= len(data)
-    data = data[:at] + new + data[at + cut :]
-    path = write(tmp_path, data)
-    try:
-        held: Jobs | None = read_jobs(path)
-    except TraceError as error:
-        held, message = None, str(error)
-    if held is None:
-        assert re.search(r"batch_task\.csv(, line \d+)?: ", message)
-    else:
-        assert listed(held) == reference([data.decode()])
-
-
-def test_nothing_there(tmp_path: Path) -> None:
-    with pytest.raises(TraceError, match="no such file or folder"):
-        read_jobs(tmp_path / "x")
-    with pytest.raises(TraceError, match="no batch_task file"):
-        read_jobs(tmp_path)
-    write(tmp_path, line(cpu="") + line(task=2, memory=""))
-    with pytest.raises(TraceError, match=r"batch_task\.csv: no row carries a request"):
-        digest(tmp_path, tmp_path / "out")
-    for source in (7, [], [3]):
-        with pytest.raises(InvalidInput, match=r"^source "):
-            read_jobs(source)  # type: ignore[arg-type]
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Writing, loading and verifying
-
-
-def test_output_folders(tmp_path: Path) -> None:
-    path = write(tmp_path / "in", line())
-    write(tmp_path / "in", "0,9,add,,64,0.5,1\n", "server_event.csv")
-    digest([path, tmp_path / "in" / "server_event.csv"], tmp_path / "out")
-    with pytest.raises(TraceError, match=r"holds alibaba2017_machines.csv of another digest"):
-        digest(path, tmp_path / "out")
-    with pytest.raises(TraceError, match="is not a folder"):
-        digest(path, path)
-    with pytest.raises(InvalidInput, match=r"^output_folder "):
-        digest(path, 3)  # type: ignore[arg-type]
-    for digits in (0, 16, 2.0, True):
-        with pytest.raises(InvalidInput, match=r"^memory_digits "):
-            digest(path, tmp_path / "new", memory_digits=digits)  # type: ignore[arg-type]
-        with pytest.raises(InvalidInput, match=r"^instance_digits "):
-            digest(path, tmp_path / "new", instance_digits=digits)  # type: ignore[arg-type]
-    assert not (tmp_path / "new").exists()
-
-
-def _pretend(folder: Path, name: str, content: bytes) -> None:
-    """Replace a table of a digest and make the record agree."""
-    (folder / name).write_bytes(content)
-    held = json.loads((folder / "alibaba2017.json").read_text())
-    held["outputs"][name]["sha256"] = hashlib.sha256(content).hexdigest()
-    (folder / "alibaba2017.json").write_text(json.dumps(held))
-
-
-def test_damaged_digests(tmp_path: Path) -> None:
-    write(tmp_path / "in", "".join(random_trace(7)))
-    out = tmp_path / "out"
-    digest(tmp_path / "in", out)
-    jobs, requests = ((out / f"alibaba2017_{name}.csv").read_bytes() for name in ("jobs", "requests"))
-    (out / "alibaba2017_jobs.csv").write_bytes(jobs.replace(b"1", b"2", 1))
-    with pytest.raises(TraceError, match=r"alibaba2017_jobs.csv: its SHA-256 is not the recorded"):
-        load_digest(out)
-    for spoiled, message in (
-        (b"a,b\n1,2\n", "line 1: expected the header"),
-        (jobs + b"5,0*2+x\n", r"line \d+: is not a job of the digest"),
-        (jobs + b"5,99999\n", r"line \d+: is not a job of the digest"),
-        (jobs + b"5,0,1\n", r"line \d+: is not a job of the digest"),
-        (jobs + b"x,0\n", r"line \d+: is not a job of the digest"),
-        (jobs + b"5,0\n", "do not add up to those of alibaba2017_requests.csv"),
-        (b"created,groups\n", "do not add up"),
-        (b"\xff\n", "cannot be read"),
-    ):
-        _pretend(out, "alibaba2017_jobs.csv", spoiled)
-        with pytest.raises(TraceError, match=message):
-            load_digest(out)
-    _pretend(out, "alibaba2017_jobs.csv", jobs)
-    assert listed(load_digest(out)) == reference(random_trace(7))
-    for spoiled in (requests + b"a,1,1,1,1\n", requests + b"1,1\n", requests + b"nan,nan,nan,nan,nan\n"):
-        _pretend(out, "alibaba2017_requests.csv", spoiled)
-        with pytest.raises(TraceError, match=r"alibaba2017_requests.csv: is not a table of"):
-            load_digest(out)
-    (out / "alibaba2017_jobs.csv").unlink()
-    with pytest.raises(TraceError, match="cannot be read"):
-        load_digest(out)
-    for text in ("", "{}", "[1]", '{"outputs": 3}', '{"outputs": {}}'):
-        (out / "alibaba2017.json").write_text(text)
-        with pytest.raises(TraceError, match="is not the provenance"):
-            load_digest(out)
-    with pytest.raises(TraceError, match="cannot be read"):
-        load_digest(tmp_path / "nowhere")
-    with pytest.raises(InvalidInput, match=r"^folder "):
-        load_digest(7)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("digits", [(None, None), (3, 3), (2, 1)])
-def test_verify(tmp_path: Path, digits: tuple[int | None, int | None]) -> None:
-    texts = random_trace(11)
-    source, out = tmp_path / "in", tmp_path / "out"
-    write(source, "".join(texts))
-    write(source, "0,9,add,,64,0.5,1\n", "server_event.csv")
-    digest(source, out, memory_digits=digits[0], instance_digits=digits[1])
-    write(source, HEADER + "".join(texts[::-1]))  # another dress
-    assert verify_digest(source, out).counts == load_digest(out).provenance["counts"]
-
-    jobs = (out / "alibaba2017_jobs.csv").read_bytes()
-    rows = jobs.split(b"\n")
-    rows[3], rows[4] = rows[4], rows[3]
-    _pretend(out, "alibaba2017_jobs.csv", b"\n".join(rows))
-    with pytest.raises(TraceError, match=r"jobs.csv, line 4: differs"):
-        verify_digest(source, out)
-    _pretend(out, "alibaba2017_jobs.csv", jobs)
-    held = json.loads((out / "alibaba2017.json").read_text())
-    held["counts"]["rows"] += 1
-    (out / "alibaba2017.json").write_text(json.dumps(held))
-    with pytest.raises(TraceError, match="counts of the committed digest differ"):
-        verify_digest(source, out)
-    held["counts"]["rows"] -= 1
-    (out / "alibaba2017.json").write_text(json.dumps(held))
-    (source / "server_event.csv").unlink()
-    with pytest.raises(TraceError, match="was made with server_event, which is missing"):
-        verify_digest(source, out)
-    with pytest.raises(InvalidInput, match=r"^folder "):
-        verify_digest(7)  # type: ignore[arg-type]
 
 
 def test_the_shipped_digest_states_the_known_facts() -> None:
@@ -572,62 +272,6 @@ def test_the_shipped_digest_states_the_known_facts() -> None:
     assert 100_000 < size < 400_000
 
 
-def test_the_readme_of_the_data_agrees_with_the_provenance() -> None:
-    text = _paths.data_path("README.md").read_text(encoding="utf-8")
-    section = text.split("## Alibaba cluster-trace-v2017", 1)[1].split("\n## ", 1)[0]
-    held = load_digest().provenance
-    for output in held["outputs"].values():
-        assert output["sha256"] in section
-    for name, count in held["counts"].items():
-        if count > 900 and name not in ("rows_running", "rows_terminated", "rows_failed", "jobs_within_a_second"):
-            assert f"{count:,}".replace(",", " ") in section, name
-    assert "research or study purpose" in section
-    table = compare_quantisations(digits=[(None, None)])
-    assert all(f"{size:,}".replace(",", " ") in section for size in table["bytes"].tolist())
-    assert f", {held['outputs']['alibaba2017_requests.csv']['rows']} rows, the most frequent first" in section
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The command line
-
-
-def test_the_command_rounds_unless_told_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = line(1, 1, 1, 1_004, 100, "0.0123456") + line(1, 2, 2, 1_006, 100, "0.0123444") + line(1, 3, 3, 999)
-    source = tmp_path / "in"
-    write(source, text)
-    write(source, "0,9,add,,64,0.5,1\n", "server_event.csv")
-    exact = read_jobs(source)
-    for name, option, expected, said in (
-        ("rounded", [], exact.quantised(memory_digits=3, instance_digits=3), "3 significant\n"),
-        ("exact", ["--exact"], exact, "all\n"),
-    ):
-        out = str(tmp_path / name)
-        assert cli.main(["traces", "digest", str(source), "--trace", "alibaba2017", "--output", out, *option]) == 0
-        printed = capsys.readouterr().out
-        assert ("significant digits: 3009 instances stored" in printed) == (not option)
-        assert printed.endswith(f"written to {out}\n")
-        assert listed(load_digest(out)) == listed(expected)
-        assert cli.main(["traces", "verify", str(source), "--trace", "alibaba2017", "--digest", out]) == 0
-        assert capsys.readouterr().out.endswith(f"equal to the digest in {out}\n")
-        assert cli.main(["traces", "show", "--trace", "alibaba2017", "--digest", out]) == 0
-        shown = capsys.readouterr().out
-        assert re.search(rf"^memory digits +{said}instance digits +{said}", shown, re.M)
-        assert "1 with 64 cores, memory 0.5\n" in shown
-    assert sorted(load_digest(tmp_path / "rounded").instances.tolist()) == [999, 1_000, 1_010]
-    assert cli.main(["traces", "digest", str(source), "--exact", "--output", str(tmp_path / "none")]) == 2
-    assert "--exact must not be given with a trace" in capsys.readouterr().err
-    assert not (tmp_path / "none").exists()
-
-
-def test_the_command_shows_the_shipped_digest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["traces", "show", "--trace", "alibaba2017"]) == 0
-    shown = capsys.readouterr().out
-    facts = load_digest().provenance
-    assert "for research or study purpose\n" in shown
-    assert "1313 with 84032 cores, memory 909.554\n" in shown
-    assert all(entry["sha256"] in shown for entry in facts["outputs"].values())
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Rounding
 
@@ -635,7 +279,7 @@ def test_the_command_shows_the_shipped_digest(capsys: pytest.CaptureFixture[str]
 @fuzzed
 @given(st.floats(1e-6, 1e6), st.integers(1, 6))
 def test_significant_digits(value: float, digits: int) -> None:
-    rounded = float(alibaba2017._significant(np.array([value]), digits)[0])
+    rounded = float(significant(np.array([value]), digits)[0])
     assert rounded == float(f"{value:.{digits}g}")
     assert abs(rounded - value) <= 0.5 * 10 ** (math.floor(math.log10(value)) + 1 - digits) * (1 + 1e-9)
 
@@ -882,7 +526,7 @@ def test_dealing_refuses(shipped: Jobs, arguments: Any, options: Any, name: str)
 
 @pytest.mark.traces
 def test_the_shipped_digest_is_that_of_the_raw_files() -> None:
-    folder = raw_folder()
+    folder = raw_folder("alibaba2017")
     report = verify_digest(folder)
     held = load_digest()
     assert report.counts == held.provenance["counts"]
@@ -912,7 +556,7 @@ def test_the_shipped_digest_is_that_of_the_raw_files() -> None:
 
 @pytest.mark.traces
 def test_what_rounding_does_to_the_genuine_trace() -> None:
-    raw, held = read_jobs(raw_folder()), load_digest()
+    raw, held = read_jobs(raw_folder("alibaba2017")), load_digest()
     for name in ("first", "created", "plan_cpu", "machine_classes"):
         np.testing.assert_array_equal(getattr(held, name), getattr(raw, name))
     small = raw.instances < 1000
@@ -946,7 +590,7 @@ def test_what_rounding_does_to_the_genuine_trace() -> None:
 
 @pytest.mark.traces
 def test_the_shipped_digest_equals_the_reference_on_the_raw_files() -> None:
-    folder = raw_folder()
+    folder = raw_folder("alibaba2017")
     path = next(p for p in sorted(folder.iterdir()) if p.name.startswith("batch_task"))
     text = (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()).decode()
     if text.startswith("task_create_time"):
@@ -965,7 +609,7 @@ def test_the_shipped_digest_equals_the_reference_on_the_raw_files() -> None:
 
 @pytest.mark.traces
 def test_the_raw_machines() -> None:
-    folder = raw_folder()
+    folder = raw_folder("alibaba2017")
     mix = machine_mix(read_server_event(folder))
     frame = pd.read_csv(folder / "server_event.csv", header=None)
     assert mix["machines"].sum() == frame[frame[2] == "add"][1].nunique() == 1_313

@@ -10,11 +10,7 @@ import csv
 import gzip
 import hashlib
 import io
-import json
 import math
-import os
-import re
-import threading
 from collections import Counter
 from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Context
@@ -28,22 +24,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairbook import cli
-from fairbook.errors import InvalidInput, TraceError
+from fairbook.errors import InvalidInput
 from fairbook.traces import _paths
-from fairbook.traces.alibaba_gpu2023 import (
-    RESOURCES,
-    Pods,
+from fairbook.traces.alibaba_gpu2023 import RESOURCES, Pods, load_digest, sample_machines, sample_users
+from fairbook.traces.raw.alibaba_gpu2023 import (
     compare_quantisations,
     digest,
-    load_digest,
     read_node_list,
     read_pod_list,
     read_pods,
-    sample_machines,
-    sample_users,
     verify_digest,
 )
+from tests.trace_files import raw_folder
 
 POD_TITLES = (
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
@@ -53,17 +45,6 @@ POD_FILE = "openb_pod_list_default.csv"
 NODE_FILE = "openb_node_list_all_node.csv"
 REQUESTS, MACHINES = "alibaba_gpu2023_requests.csv", "alibaba_gpu2023_machines.csv"
 fuzzed = settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-def raw_folder() -> Path:
-    """Return the folder with the genuine trace, or skip."""
-    root = os.environ.get("FAIRBOOK_TRACES")
-    if not root:
-        pytest.skip("FAIRBOOK_TRACES is not set: the digest was NOT recomputed from the raw trace")
-    folder = Path(root) / "alibaba_gpu2023"
-    if not folder.is_dir():
-        pytest.skip(f"{folder} does not exist: the digest was NOT recomputed from the raw trace")
-    return folder
 
 
 def pod(
@@ -194,21 +175,6 @@ def test_digest_equals_the_reference(tmp_path: Path, seed: int, suffix: str, dig
     ]
 
 
-def test_same_bytes_whatever_the_order_and_the_dress(tmp_path: Path) -> None:
-    pods, nodes = random_pods(9), random_nodes(9)
-    whole = digest(write_both(tmp_path / "a", "".join(pods), "".join(nodes)), tmp_path / "out")
-    assert whole.provenance["inputs"]["pods"][0]["header"] is False
-    other = POD_TITLES + "".join(pods[::-1])
-    write_both(
-        tmp_path / "b", other.replace("\n", "\r\n"), (NODE_TITLES + "".join(nodes[::-1])).replace("\n", "\r\n"), ".gz"
-    )
-    assert digest(tmp_path / "b", tmp_path / "out").outputs == whole.outputs
-    spec = write(tmp_path / "c", other, "openb_pod_list_gpuspec33.csv")  # another name, and files in any order
-    for source in ([spec, tmp_path / "a" / NODE_FILE], (tmp_path / "a" / NODE_FILE, str(spec))):
-        assert digest(source, tmp_path / "out").outputs == whole.outputs
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["alibaba_gpu2023.json", MACHINES, REQUESTS]
-
-
 def test_the_tables_of_a_trace_done_by_hand(tmp_path: Path) -> None:
     pods = pod("a") + pod("b", 12000, 49152, 0, 0) + pod("c") + pod("d", 0, 0, 2, 1000) + pod("e", 0, 0, 0, 0)
     write_both(tmp_path, pods, node("x") + node("y", 32000, 65536, 0, "") + node("z"))
@@ -273,243 +239,6 @@ def test_frames_as_published(tmp_path: Path) -> None:
     assert nodes[["cpu_milli", "memory_mib", "gpu"]].to_numpy().tolist() == [[96000, 393216, 8], [32000, 65536, 0]]
 
 
-BAD_PODS = [
-    ("", "line 3: expected 11 columns, found 1"),
-    (pod().rsplit(",", 1)[0], "line 3: expected 11 columns, found 10"),
-    (pod()[:-1] + ",0", "line 3: expected 11 columns, found 12"),
-    (POD_TITLES[:-1], r"line 3: column 2 \(cpu_milli\) is not a non-negative integer"),
-    (pod("")[:-1], r"line 3: column 1 \(name\) is empty but mandatory"),
-    (pod('"p"')[:-1], r"line 3: column 1 \(name\) is not a plain name"),
-    (pod(cpu="")[:-1], r"line 3: column 2 \(cpu_milli\) is empty"),
-    (pod(cpu="1e3")[:-1], r"line 3: column 2 \(cpu_milli\)"),
-    (pod(cpu="nan")[:-1], r"line 3: column 2 \(cpu_milli\)"),
-    (pod(memory="-1")[:-1], r"line 3: column 3 \(memory_mib\)"),
-    (pod(memory="9" * 19)[:-1], r"line 3: column 3 \(memory_mib\)"),
-    (pod(gpus="0.5")[:-1], r"line 3: column 4 \(num_gpu\)"),
-    (pod(milli="")[:-1], r"line 3: column 5 \(gpu_milli\) is empty"),
-    (pod(gpus=0)[:-1], r"line 3: column 5 \(gpu_milli\) must be 0 without a GPU, .* more: 470 with 0"),
-    (pod(milli=0)[:-1], r"line 3: column 5 \(gpu_milli\) must be .* 0 with 1"),
-    (pod(milli=1001)[:-1], r"line 3: column 5 \(gpu_milli\) must be .* 1001 with 1"),
-    (pod(gpus=2, milli=500)[:-1], r"line 3: column 5 \(gpu_milli\) must be .* 500 with 2"),
-    (pod(spec="T4|")[:-1], r"line 3: column 6 \(gpu_spec\) is not plain words separated by \|: b'T4\|'"),
-    (pod(spec="T 4")[:-1], r"line 3: column 6 \(gpu_spec\)"),
-    (pod(spec="T4|" * 200 + "T4")[:-1], r"line 3: column 6 \(gpu_spec\)"),
-    (pod(qos="ls")[:-1], r"line 3: column 7 \(qos\) is none of LS, BE, Burstable, Guaranteed: ls"),
-    (pod(phase="Lost")[:-1], r"line 3: column 8 \(pod_phase\) is none of Running"),
-    (pod(created="")[:-1], r"line 3: column 9 \(creation_time\) is empty"),
-    (pod(deleted="5.0")[:-1], r"line 3: column 10 \(deletion_time\) is not an integer"),
-    (pod(scheduled="x")[:-1], r"line 3: column 11 \(scheduled_time\)"),
-    (pod("a")[:-1], r"line 3: pod a is there already \(.*openb_pod_list_default\.csv(\.gz)?, line 2\)"),
-]
-BAD_NODES = [
-    ("x", "line 3: expected 5 columns, found 1"),
-    (node(cpu=0)[:-1], r"line 3: column 2 \(cpu_milli\) is less than 1"),
-    (node(memory="")[:-1], r"line 3: column 3 \(memory_mib\) is empty"),
-    (node(gpus="")[:-1], r"line 3: column 4 \(gpu\) is empty"),
-    (node(gpus=-1)[:-1], r"line 3: column 4 \(gpu\)"),
-    (node(model="V 100")[:-1], r"line 3: column 5 \(model\) is not a plain word"),
-    (node("a")[:-1], r"line 3: node a is there already \(.*openb_node_list_all_node\.csv(\.gz)?, line 2\)"),
-]
-
-
-@pytest.mark.parametrize("suffix", ["", ".gz"])
-@pytest.mark.parametrize(
-    ("file", "bad", "message"), [(POD_FILE, *b) for b in BAD_PODS] + [(NODE_FILE, *b) for b in BAD_NODES]
-)
-def test_a_bad_line_is_named(tmp_path: Path, file: str, bad: str, message: str, suffix: str) -> None:
-    source, out = tmp_path / "in", tmp_path / "out"
-    pods, nodes = POD_TITLES + pod("a"), NODE_TITLES + node("a")
-    if file == POD_FILE:
-        pods += bad + "\n" + pod("z")
-        alone: Any = read_pod_list
-    else:
-        nodes += bad + "\n" + node("z")
-        alone = read_node_list
-    write_both(source, pods, nodes, suffix)
-    for action in (lambda: digest(source, out), lambda: alone(source / (file + suffix)), lambda: read_pods(source)):
-        with pytest.raises(TraceError, match=rf"{re.escape(file + suffix)}, {message}"):
-            action()
-    assert not out.exists()
-    assert not any(t.name == "fairbook-read" for t in threading.enumerate())
-
-
-def test_only_the_known_header_is_taken(tmp_path: Path) -> None:
-    for titles, column in ((POD_TITLES.replace("num_gpu", "gpus"), "cpu_milli"), ("a,b\n", "11 columns")):
-        write_both(tmp_path, titles + pod())
-        with pytest.raises(TraceError, match=f"default.csv, line 1: .*{column}"):
-            read_pods(tmp_path)
-    for pods, nodes, message in (
-        (POD_TITLES, node(), "default.csv, line 2: the file holds no row"),
-        (pod(), NODE_TITLES, "all_node.csv, line 2: the file holds no row"),
-        ("", node(), "default.csv, line 1: the file is empty"),
-        (pod(cpu=0, memory=0, gpus=0, milli=0), node(), "default.csv: no pod asks for anything"),
-    ):
-        write_both(tmp_path, pods, nodes)
-        with pytest.raises(TraceError, match=message):
-            digest(tmp_path, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("name", [POD_FILE + ".gz", NODE_FILE + ".gz"])
-def test_truncated_gzip(tmp_path: Path, name: str) -> None:
-    write_both(tmp_path, pod("a") + pod("b"), node(), ".gz")
-    whole = (tmp_path / name).read_bytes()
-    for size in {*range(0, len(whole), 5), len(whole) - 1}:
-        (tmp_path / name).write_bytes(whole[:size])
-        with pytest.raises(TraceError, match=rf"{name}, line \d+: the (gzip|file is empty)"):
-            read_pods(tmp_path)
-    (tmp_path / name).write_bytes(whole)
-    assert len(read_pods(tmp_path)) == 2
-
-
-def test_truncated_csv_is_never_a_silent_wrong_count(tmp_path: Path) -> None:
-    write_both(tmp_path, pod("a") + pod("b"))
-    whole = (tmp_path / POD_FILE).read_bytes()
-    for size in range(len(whole)):
-        if size and whole[:size].endswith(b"\n"):
-            continue  # whole lines: nothing in the file can tell
-        (tmp_path / POD_FILE).write_bytes(whole[:size])
-        at = whole[:size].count(b"\n") + 1
-        with pytest.raises(TraceError, match=rf"csv, line {at}: (the last line does not end|the file is empty)"):
-            read_pods(tmp_path)
-
-
-@fuzzed
-@given(
-    at=st.integers(0, 10_000),
-    cut=st.integers(0, 3),
-    new=st.one_of(st.binary(max_size=3), st.sampled_from([b",", b"\n", b"-", b"|", b".", b"0", b"9" * 20])),
-)
-def test_a_spoilt_file_is_refused_or_read_as_the_reference_reads_it(
-    tmp_path: Path, at: int, cut: int, new: bytes
-) -> None:
-    data = "".join(random_pods(3, 6)).encode()
-    at %= len(data)
-    data = data[:at] + new + data[at + cut :]
-    write_both(tmp_path, "", node())
-    (tmp_path / POD_FILE).write_bytes(data)
-    try:
-        held: Pods | None = read_pods(tmp_path)
-    except TraceError as error:
-        held, message = None, str(error)
-    if held is None:
-        assert re.search(r"openb_pod_list_default\.csv(, line \d+)?: ", message)
-    else:
-        assert listed(held) == reference(POD_TITLES + data.decode())
-
-
-def test_nothing_there(tmp_path: Path) -> None:
-    with pytest.raises(TraceError, match="no such file or folder"):
-        read_pods(tmp_path / "x")
-    with pytest.raises(TraceError, match="no openb_pod_list_default file"):
-        read_pods(tmp_path)
-    path = write(tmp_path, pod())
-    with pytest.raises(TraceError, match="no openb_node_list_all_node file"):
-        read_pods(tmp_path)
-    with pytest.raises(InvalidInput, match=r"^source must be the folder of both lists"):
-        read_pods(path)
-    with pytest.raises(InvalidInput, match=r"^source must name a pod list and a node list"):
-        read_pods([path])
-    for source in (7, [3], None):
-        with pytest.raises(InvalidInput, match=r"^source "):
-            read_pods(source)  # type: ignore[arg-type]
-    write_both(tmp_path / "twice", pod())
-    write_both(tmp_path / "twice", pod(), suffix=".gz")  # packed and unpacked side by side
-    with pytest.raises(TraceError, match="is there already"):
-        read_pods(tmp_path / "twice")
-    part = write(tmp_path, pod(), "openb_pod_list_default_part-00000-of-00002.csv")
-    with pytest.raises(TraceError, match="is a part of a list"):
-        read_pod_list(part)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Writing, loading and verifying
-
-
-def test_output_folders(tmp_path: Path) -> None:
-    source = write_both(tmp_path / "in", pod())
-    with pytest.raises(TraceError, match="is not a folder"):
-        digest(source, source / POD_FILE)
-    with pytest.raises(InvalidInput, match=r"^output_folder "):
-        digest(source, 3)  # type: ignore[arg-type]
-    for digits in (0, 16, 2.0, True):
-        with pytest.raises(InvalidInput, match=r"^digits "):
-            digest(source, tmp_path / "new", digits=digits)  # type: ignore[arg-type]
-    assert not (tmp_path / "new").exists()
-
-
-def pretend(folder: Path, name: str, content: bytes) -> None:
-    """Replace a table of a digest and make the record agree."""
-    (folder / name).write_bytes(content)
-    held = json.loads((folder / "alibaba_gpu2023.json").read_text())
-    held["outputs"][name]["sha256"] = hashlib.sha256(content).hexdigest()
-    (folder / "alibaba_gpu2023.json").write_text(json.dumps(held))
-
-
-def test_damaged_digests(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    digest(write_both(tmp_path / "in", pod("a") + pod("b", cpu=1)), out)
-    for name, kind in ((REQUESTS, b"1,1,1,"), (MACHINES, b"1,1,1,T4,")):
-        whole = (out / name).read_bytes()
-        (out / name).write_bytes(whole.replace(b"1", b"2"))
-        if whole != (out / name).read_bytes():
-            with pytest.raises(TraceError, match=f"{name}: its SHA-256 is not the recorded"):
-                load_digest(out)
-        head = whole.split(b"\n", 1)[0] + b"\n"
-        for spoiled, message in (
-            (b"a,b\n1,2\n", "line 1: expected the header"),
-            (head, "line 2: the table holds no row"),
-            (whole + b"\n", r"line \d: is not a row of the digest"),
-            (whole + kind + b"0\n", r"line \d: is not a row of the digest"),
-            (whole + kind + b"1.5\n", r"line \d: is not a row of the digest"),
-            (whole + kind + b"nan\n", r"line \d: is not a row of the digest"),
-            (whole + kind + b"inf\n", r"line \d: is not a row of the digest"),
-            (whole + kind + b"1,1\n", r"line \d: is not a row of the digest"),
-            (whole + b"-" + kind + b"1\n", r"line \d: is not a row of the digest"),
-            (whole + kind.replace(b"1", b"x", 1) + b"1\n", r"line \d: is not a row of the digest"),
-            (b"\xff\n", "cannot be read"),
-        ):
-            pretend(out, name, spoiled)
-            with pytest.raises(TraceError, match=f"{name}.*{message}"):
-                load_digest(out)
-        pretend(out, name, whole)
-        assert len(load_digest(out)) == 2
-    (out / MACHINES).unlink()
-    with pytest.raises(TraceError, match="cannot be read"):
-        load_digest(out)
-    for text in ("", "{}", "[1]", '{"outputs": 3}', json.dumps({"outputs": {REQUESTS: {}}})):
-        (out / "alibaba_gpu2023.json").write_text(text)
-        with pytest.raises(TraceError, match="is not the provenance"):
-            load_digest(out)
-    with pytest.raises(TraceError, match="cannot be read"):
-        load_digest(tmp_path / "nowhere")
-    with pytest.raises(InvalidInput, match=r"^folder "):
-        load_digest(7)  # type: ignore[arg-type]
-
-
-def test_verify_tells_what_differs(tmp_path: Path) -> None:
-    source, out = tmp_path / "in", tmp_path / "out"
-    texts = random_pods(11)
-    digest(write_both(source, "".join(texts)), out, digits=2)
-    assert verify_digest(source, out).counts == load_digest(out).provenance["counts"]
-    rows = (out / REQUESTS).read_bytes().split(b"\n")
-    rows[3], rows[4] = rows[4], rows[3]
-    whole = (out / REQUESTS).read_bytes()
-    pretend(out, REQUESTS, b"\n".join(rows))
-    with pytest.raises(TraceError, match=r"requests.csv, line 4: differs"):
-        verify_digest(source, out)
-    pretend(out, REQUESTS, whole)
-    write_both(source, "".join(texts), node(model="G3"))
-    with pytest.raises(TraceError, match=r"machines.csv, line 2: differs"):
-        verify_digest(source, out)
-    write_both(source, "".join(texts).replace(",LS,", ",BE,"))
-    with pytest.raises(TraceError, match=r"counts of the committed digest differ"):
-        verify_digest(source, out)
-    write_both(source, "".join(texts).replace(",11908,", ",11911,"))  # the same once rounded
-    with pytest.raises(TraceError, match=r"requested_in_trace of the committed digest differ"):
-        verify_digest(source, out)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # The digest that ships
 
@@ -545,58 +274,6 @@ def test_the_shipped_digest_states_the_known_facts(shipped: Pods) -> None:
     assert (shipped.capacities[:, 2] == 0).tolist() == [model == "" for model in shipped.models]
     size = sum(_paths.data_path(name).stat().st_size for name in (*facts["outputs"], "alibaba_gpu2023.json"))
     assert 3_000 < size < 10_000
-
-
-def test_the_readme_of_the_data_agrees_with_the_provenance(shipped: Pods) -> None:
-    text = _paths.data_path("README.md").read_text(encoding="utf-8")
-    section = text.split("## Alibaba cluster-trace-gpu-v2023", 1)[1].split("\n## ", 1)[0]
-    held = shipped.provenance
-    for output in held["outputs"].values():
-        assert output["sha256"] in section
-    told = held["counts"] | held["machines"]
-    for name in ("rows", "pods_without_gpu", "pods_sharing_a_gpu", "pods_with_one_gpu", "pods_with_more_gpus",
-                 "pods_never_scheduled", "distinct_requests", "machines", "machines_without_gpu", "cpu", "gpu"):
-        assert re.search(rf"(?<!\d)(?<!\d ){told[name]:,}(?!\d)".replace(",", " "), section), name
-    assert "research or study purpose" in section
-    for name in (REQUESTS, MACHINES):
-        assert f"`{name}`, {held['outputs'][name]['rows']} rows" in section
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The command line
-
-
-def test_the_command_rounds_unless_told_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = write_both(tmp_path / "in", pod("a", 11_908, 15_258) + pod("b", 0, 1))
-    exact = read_pods(source)
-    for name, option, expected, said in (
-        ("rounded", [], exact.quantised(3), "3 significant\n"),
-        ("exact", ["--exact"], exact, "all\n"),
-    ):
-        out, trace = str(tmp_path / name), ["--trace", "alibaba_gpu2023"]
-        assert cli.main(["traces", "digest", str(source), *trace, "--output", out, *option]) == 0
-        printed = capsys.readouterr().out
-        assert ("rounded to 3 significant digits" in printed) == (not option)
-        assert printed.endswith(f"written to {out}\n")
-        assert_same(load_digest(out), expected)
-        assert cli.main(["traces", "verify", str(source), *trace, "--digest", out]) == 0
-        assert capsys.readouterr().out.endswith(f"equal to the digest in {out}\n")
-        assert cli.main(["traces", "show", *trace, "--digest", out]) == 0
-        shown = capsys.readouterr().out
-        assert re.search(rf"^digits +{said}", shown, re.M)
-        assert "1 with 96 cores, memory 384 GiB, 8 GPUs\n" in shown
-    assert load_digest(tmp_path / "rounded").requests[1].tolist() == [11.9, 14.9, 0.47]
-    write(source, pod("a", "x"))
-    assert cli.main(["traces", "verify", str(source), "--trace", "alibaba_gpu2023"]) == 2
-    assert "openb_pod_list_default.csv, line 1: column 2" in capsys.readouterr().err
-
-
-def test_the_command_shows_the_shipped_digest(capsys: pytest.CaptureFixture[str], shipped: Pods) -> None:
-    assert cli.main(["traces", "show", "--trace", "alibaba_gpu2023"]) == 0
-    shown = capsys.readouterr().out
-    assert "for research or study purpose\n" in shown
-    assert "1523 with 125514 cores, memory 597684 GiB, 6212 GPUs\n" in shown
-    assert all(entry["sha256"] in shown for entry in shipped.provenance["outputs"].values())
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -716,7 +393,7 @@ def test_nobody_is_left(tmp_path: Path) -> None:
 
 @pytest.mark.traces
 def test_the_shipped_digest_is_that_of_the_raw_files(shipped: Pods) -> None:
-    folder = raw_folder()
+    folder = raw_folder("alibaba_gpu2023")
     assert verify_digest(folder).counts == shipped.provenance["counts"]
     spec = [folder / "openb_pod_list_gpuspec33.csv", folder / NODE_FILE]
     assert verify_digest(spec).outputs == verify_digest(folder).outputs  # which says of models is left out
@@ -734,7 +411,7 @@ def test_the_shipped_digest_is_that_of_the_raw_files(shipped: Pods) -> None:
 
 @pytest.mark.traces
 def test_the_facts_of_the_raw_files(shipped: Pods) -> None:
-    folder = raw_folder()
+    folder = raw_folder("alibaba_gpu2023")
     frame, nodes = pd.read_csv(folder / POD_FILE), pd.read_csv(folder / NODE_FILE)
     facts = shipped.provenance
     total = {
@@ -764,7 +441,7 @@ def test_the_facts_of_the_raw_files(shipped: Pods) -> None:
 
 @pytest.mark.traces
 def test_what_rounding_does_to_the_genuine_trace(shipped: Pods) -> None:
-    raw = read_pods(raw_folder())
+    raw = read_pods(raw_folder("alibaba_gpu2023"))
     exact, three, two = (dict(row) for _, row in compare_quantisations(raw, [None, 3, 2]).iterrows())
     now, before = shipped.pods @ shipped.requests, raw.pods @ raw.requests
     assert three["cpu"] == pytest.approx(now[0] / before[0] - 1, rel=1e-9)

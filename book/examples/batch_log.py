@@ -6,22 +6,22 @@ submission, its owner, its number of tasks, and what each of them asks for: CPU 
 
 from __future__ import annotations
 
-import hashlib
-import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from fairbook.errors import InvalidInput, TraceError
-from fairbook.traces._files import Source, file_sha256, find_parts, read_provenance, write_atomically
-from fairbook.traces._rows import Column, Table
+from fairbook.traces.raw.digests import DigestReport
+from fairbook.traces.raw.files import Source, find_parts
+from fairbook.traces.raw.tables import Column, Table
+from fairbook.traces.stored import open_digest
 
 TABLE = "batch_log_requests.csv"
 COLUMNS = (
     Column("second", "count"),
     Column("owner", "name"),
-    Column("tasks", "count", least=1),
+    Column("tasks", "positive"),
     Column("cpu", "decimal"),
     Column("memory", "decimal"),
 )
@@ -33,10 +33,10 @@ def read_log(source: Source) -> pd.DataFrame:
 
 
 def _frame(table: Table) -> pd.DataFrame:
-    for number, (_, owner, _, cpu, memory) in enumerate(table.rows):
-        if not cpu + memory > 0:
-            raise TraceError(f"{table.where(number)}: the job of {owner} asks for nothing")
-    return pd.DataFrame(table.rows, columns=[column.name for column in COLUMNS])
+    nothing = table.frame["cpu"] + table.frame["memory"] == 0
+    if nothing.any():
+        raise TraceError(f"{table.where(int(nothing.argmax()))}: the job asks for nothing")
+    return table.frame
 
 
 def digest(source: Source, folder: Path) -> Path:
@@ -44,26 +44,24 @@ def digest(source: Source, folder: Path) -> Path:
     table = Table(find_parts(source, "batch_log"), COLUMNS)
     jobs = _frame(table)
     counts = jobs.groupby(["cpu", "memory"], as_index=False)["tasks"].sum()
-    output = counts.to_csv(index=False, lineterminator="\n").encode()
     facts = {
         "trace": "batch log of the page on extending fairbook",
         "licence": "CC-BY 4.0, as the text of the book",
         "attribution": "The fairbook developers",
-        "lost": "times, owners, and which tasks belong to one job",
-        "inputs": table.described(),
+        "changes": "tasks counted per request; times, owners, and which tasks belong to one job, are lost",
+        "command": "batch_log.digest(FILE, FOLDER)",
+        "inputs": {"batch_log": table.described()},
         "counts": {"jobs": len(jobs), "tasks": int(jobs["tasks"].sum())},
-        "outputs": {TABLE: {"rows": len(counts), "sha256": hashlib.sha256(output).hexdigest()}},
     }
-    write_atomically(folder, {TABLE: output, "batch_log.json": (json.dumps(facts, indent=1) + "\n").encode("ascii")})
+    lines = counts.to_csv(index=False, lineterminator="\n").splitlines()
+    DigestReport.of("batch_log", facts, {TABLE: lines}, said=[]).write(folder)
     return folder
 
 
 def load_digest(folder: Path) -> pd.DataFrame:
     """Read the digest back, and refuse it where its table is not the one that was recorded."""
-    facts = read_provenance(folder / "batch_log.json", [TABLE])
-    if file_sha256(folder / TABLE) != facts["outputs"][TABLE]["sha256"]:
-        raise TraceError(f"{folder / TABLE}: is not the file that batch_log.json describes")
-    return pd.read_csv(folder / TABLE)
+    _, paths = open_digest("batch_log", folder)
+    return pd.read_csv(paths[TABLE])
 
 
 def sample_users(rng: np.random.Generator, n: int, counts: pd.DataFrame) -> pd.DataFrame:

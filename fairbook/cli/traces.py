@@ -31,8 +31,8 @@ _TRACES: Final = {
 }
 
 
-def _trace_module(options: argparse.Namespace) -> Any:
-    return importlib.import_module(f"fairbook.traces.{options.trace}")
+def _trace_module(options: argparse.Namespace, *, raw: bool = True) -> Any:
+    return importlib.import_module(f"fairbook.traces.{'raw.' if raw else ''}{options.trace}")
 
 
 def _traces_digest(options: argparse.Namespace) -> int:
@@ -58,7 +58,7 @@ def _traces_verify(options: argparse.Namespace) -> int:
 
 
 def _traces_show(options: argparse.Namespace) -> int:
-    facts = _trace_module(options).load_digest(options.digest).provenance
+    facts = _trace_module(options, raw=False).load_digest(options.digest).provenance
     try:
         rows = _digest_rows(facts, _TRACES[options.trace].rounded)
     except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:

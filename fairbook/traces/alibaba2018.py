@@ -35,9 +35,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput, MissingDependency, TraceError
-from fairbook.traces._files import Source, find_parts
-from fairbook.traces._rows import Column, Table
 from fairbook.traces.jobs import After, BatchJobs, DealtJobs, Merge, SampledJobs
+from fairbook.traces.raw.files import Source, find_parts
+from fairbook.traces.raw.tables import Column, Table
 
 __all__ = ["DealtJobs", "Jobs", "SampledJobs", "deal_tasks", "read_tasks", "sample_tasks"]
 
@@ -53,7 +53,7 @@ _COLUMNS: Final = (
     Column("seconds", "count"),
     Column("plan_cpu", "decimal"),
     Column("plan_mem", "decimal"),
-    Column("instances", "count", least=1),
+    Column("instances", "positive"),
 )
 _MOST_INSTANCES: Final = 2**53  # sums of them are exact as floats too
 _ORDERED = re.compile(r"[A-Za-z]+(\d{1,6})((?:_\d{1,6})*)")
@@ -181,44 +181,42 @@ def read_tasks(source: Source | None = None) -> Jobs:
     >>> folder.cleanup()
     """
     parts = find_parts(_in_the_package() if source is None else source, "sample_tasks", any_name=False)
-    table = Table(parts, _COLUMNS)
+    table = Table(parts, _COLUMNS, unique=("job", "task"))
     if source is None and table.files[0].sha256 != SHA256:
         raise TraceError(f"{parts[0].path}: its SHA-256 is not {SHA256}, that of {PACKAGE} 0.0.7")
-    lines_of: dict[str, list[int]] = {}
-    seen: dict[tuple[str, str], int] = {}
-    total = 0
-    for number, (arrival, job, task, _, cpu, memory, instances) in enumerate(table.rows):
-        before = seen.setdefault((job, task), number)
-        if before != number:
-            raise TraceError(f"{table.where(number)}: {task} of {job} is there already ({table.where(before)})")
-        mine = lines_of.setdefault(job, [])
-        mine.append(number)
-        if arrival != table.rows[mine[0]][0]:
-            raise TraceError(f"{table.where(number)}: {job} arrived at {table.rows[mine[0]][0]} and at {arrival}")
-        for place, name, request in ((5, "plan_cpu", cpu), (6, "plan_mem", memory)):
-            if not request / 100 > 0:  # nor so little that no double holds it
-                raise TraceError(f"{table.where(number)}: column {place} ({name}) asks for nothing")
-        total += instances
-        if total > _MOST_INSTANCES:
-            raise TraceError(f"{table.where(number)}: up to here there are {total} instances, more than 2**53")
-        if memory > 100:
-            raise TraceError(f"{table.where(number)}: column 6 (plan_mem) is more than 100, a whole machine: {memory}")
-    order: list[tuple[int, int]] = []
+    frame = table.frame
+    for wrong, said in (
+        (frame["plan_cpu"] == 0, "column 5 (plan_cpu) asks for nothing"),
+        (frame["plan_mem"] == 0, "column 6 (plan_mem) asks for nothing"),
+        (frame["plan_mem"] > 100, "column 6 (plan_mem) is more than 100, a whole machine"),
+        (frame["arrival"] != frame.groupby("job")["arrival"].transform("first"), "its job arrived at another time"),
+        (frame["instances"].astype(object).cumsum() > _MOST_INSTANCES, "more than 2**53 instances up to here"),
+    ):
+        if wrong.any():
+            raise TraceError(f"{table.where(int(wrong.argmax()))}: {said}")
+    order: list[int] = []
+    levels: list[int] = []
     counts: list[int] = []
-    for numbers in sorted(lines_of.values(), key=lambda numbers: table.rows[numbers[0]][0]):
-        places = _levels([table.rows[k][2] for k in numbers], [table.where(k) for k in numbers])
-        counts.append(len(numbers))
-        order += [(k, level) for (level, _), k in sorted(zip(places, numbers, strict=True))]
-    rows = [table.rows[k] for k, _ in order]
-    arrival, _, _, seconds, cpu, memory, instances = zip(*rows, strict=True)
+    names = frame["task"].tolist()
+    arrivals = frame["arrival"].tolist()
+    jobs = frame.groupby("job").indices.values()
+    for rows in sorted(jobs, key=lambda rows: (arrivals[rows[0]], rows[0])):  # of the same second, as in the file
+        places = _levels([names[k] for k in rows], [table.where(k) for k in rows])
+        counts.append(len(rows))
+        for (level, _), k in sorted(zip(places, rows.tolist(), strict=True)):
+            order.append(k)
+            levels.append(level)
+    arrival, seconds, cpu, memory, instances = (
+        frame[name].to_numpy()[order] for name in ("arrival", "seconds", "plan_cpu", "plan_mem", "instances")
+    )
     return Jobs(
         np.cumsum([0, *counts]).astype(np.int64),
-        np.array(arrival, np.int64),
-        np.array(instances, np.int64),
-        np.array(cpu, np.float64),
-        np.array(memory, np.float64) / 100.0,
-        np.array(seconds, np.int64),
-        np.array([level for _, level in order], np.int64),
+        arrival,
+        instances,
+        cpu,
+        memory / 100.0,
+        seconds,
+        np.array(levels, np.int64),
     )
 
 

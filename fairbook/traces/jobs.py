@@ -6,12 +6,11 @@ import math
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-
-if TYPE_CHECKING:
-    import pandas as pd
+from fairbook.traces._checks import check_choice, check_rng, check_whole
 
 __all__ = ["After", "BatchJobs", "DealtJobs", "Merge", "SampledJobs"]
 
@@ -20,17 +19,6 @@ _MOST_CELLS: Final = 2**27
 Merge = Literal["mean", "queue"]
 #: What a user does once its job has ended: nothing, or the job again.
 After = Literal["idle", "cycle"]
-
-
-def _check_rng(rng: object) -> None:
-    if not isinstance(rng, np.random.Generator):
-        raise InvalidInput("rng", "must be a numpy.random.Generator", rng)
-
-
-def _check_whole(value: object, argument: str, least: int = 1) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InvalidInput(argument, "must be a positive integer" if least == 1 else f"must be at least {least}", value)
-    return int(value)
 
 
 def _check_number(value: Any, argument: str, least: float, rule: str) -> float:
@@ -139,8 +127,6 @@ class BatchJobs:
     @property
     def frame(self) -> pd.DataFrame:
         """One row per task group: job, s (place in the job, from 0), created, instances, plan_cpu, memory."""
-        import pandas as pd
-
         job = np.repeat(np.arange(len(self)), self.groups_per_job)
         s = np.arange(len(self.created)) - self.first[job]
         columns = {"job": job, "s": s, "created": self.created, "instances": self.instances}
@@ -187,13 +173,12 @@ class BatchJobs:
         -----
         Jobs are drawn uniformly without replacement. O(T n + J).
         """
-        _check_rng(rng)
-        n = _check_whole(n, "n")
-        least = _check_whole(min_groups, "min_groups")
+        check_rng(rng)
+        n = check_whole(n, "n")
+        least = check_whole(min_groups, "min_groups")
         if periods is not None:
-            periods = _check_whole(periods, "periods")
-        if after not in ("idle", "cycle"):
-            raise InvalidInput("after", "must be 'idle' or 'cycle'", after)
+            periods = check_whole(periods, "periods")
+        check_choice(after, "after", ("idle", "cycle"))
         unit = _check_number(memory_unit, "memory_unit", 0.0, "must be a positive finite number")
         groups = self.groups_per_job
         able = np.flatnonzero(groups >= least)
@@ -253,13 +238,12 @@ class BatchJobs:
         -----
         O(G log G + T n) for G groups; 24 T n bytes of results and about twice that on the way.
         """
-        _check_rng(rng)
-        n = _check_whole(n, "n")
+        check_rng(rng)
+        n = check_whole(n, "n")
         if n > len(self):
             raise InvalidInput("n", f"must be at most {len(self)}, the number of jobs", n)
         length = _check_number(period, "period", 1.0, "must be a finite number of seconds, at least 1")
-        if merge not in ("mean", "queue"):
-            raise InvalidInput("merge", "must be 'mean' or 'queue'", merge)
+        check_choice(merge, "merge", ("mean", "queue"))
         unit = _check_number(memory_unit, "memory_unit", 0.0, "must be a positive finite number")
         users = rng.permutation(np.arange(len(self)) % n)
         owner = np.repeat(users, self.groups_per_job)

@@ -1,0 +1,440 @@
+"""Alibaba cluster-trace-gpu-v2023 as published: readers, and the digest of pods' requests and of machines.
+
+The trace is published as CSV with a header: one line of a pod list for each **pod**, which asks for CPU, memory and
+GPU, and one line of the node list for each machine. CPU is in 1/1000 core, memory in MiB, GPU in 1/1000 GPU.
+
+The GPU request of a pod is ``num_gpu * gpu_milli``. The two columns say one thing: without a GPU both are 0; a pod with
+one GPU may share it, and ``gpu_milli`` is the part it asks for, up to 1000; a pod with more has them whole, and
+``gpu_milli`` is 1000. That holds on every line of the trace, and a line on which it does not is an error, as is every
+line that is not in the published format; the message names file and line.
+
+What is left out: a pod that asks for nothing at all (there is none in the trace). Nothing else is: pods without a GPU
+are users of the pool like the others, and pods of every phase are kept. The published pod lists named ``gpuspec`` also
+say on which models of GPU a pod can run; the digest drops that column, and is the same for them.
+
+References
+----------
+Alibaba Group. *Alibaba cluster trace program, cluster-trace-gpu-v2023*, ``README.md``. The trace belongs to Q. Weng,
+L. Yang, Y. Yu, W. Wang, X. Tang, G. Yang, L. Zhang. *Beware of Fragmentation: Scheduling GPU-Sharing Workloads with
+Fragmentation Gradient Descent*. USENIX Annual Technical Conference, 2023.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairbook.errors import TraceError
+from fairbook.traces.alibaba_gpu2023 import (
+    MACHINE_HEADER,
+    MACHINES,
+    NAME,
+    REQUEST_HEADER,
+    REQUESTS,
+    RESOURCES,
+    Pods,
+    joined,
+    load_digest,
+)
+from fairbook.traces.raw.digests import DigestReport, check_folder, number, worst_error
+from fairbook.traces.raw.files import Part, Source, find_parts, find_tables, refuse_missing
+from fairbook.traces.raw.tables import Column, Table
+from fairbook.traces.stored import open_digest
+
+__all__ = [
+    "SHIPPED_DIGITS",
+    "compare_quantisations",
+    "digest",
+    "read_node_list",
+    "read_pod_list",
+    "read_pods",
+    "verify_digest",
+]
+
+SHIPPED_DIGITS: Final = 3
+"""Significant digits of CPU and memory in the digest that ships."""
+
+_POD_FILE: Final = "openb_pod_list_default"
+_NODE_FILE: Final = "openb_node_list_all_node"
+_NODE_PREFIX: Final = "openb_node_list"
+# Thousandths of a core, MiB, thousandths of a GPU.
+_PUBLISHED: Final = np.array((1000.0, 1024.0, 1000.0))
+_AMOUNTS: Final = ["cpu_milli", "memory_mib", "gpu"]
+
+_QOS: Final = ("LS", "BE", "Burstable", "Guaranteed")
+_PHASES: Final = ("Running", "Failed", "Pending", "Succeeded")
+_POD_COLUMNS: Final = (
+    Column("name", "name"),
+    Column("cpu_milli", "count"),
+    Column("memory_mib", "count"),
+    Column("num_gpu", "count"),
+    Column("gpu_milli", "count"),
+    Column("gpu_spec", "words", optional=True),
+    Column("qos", words=_QOS),
+    Column("pod_phase", words=_PHASES),
+    Column("creation_time", "time"),
+    Column("deletion_time", "time"),
+    Column("scheduled_time", "time", optional=True),
+)
+_NODE_COLUMNS: Final = (
+    Column("sn", "name"),
+    Column("cpu_milli", "positive"),
+    Column("memory_mib", "positive"),
+    Column("gpu", "count"),
+    Column("model", "word", optional=True),
+)
+
+
+def _table(parts: Sequence[Part], columns: tuple[Column, ...], what: str) -> Table:
+    refuse_missing(parts, what)
+    return Table(parts, columns, titles=tuple(column.name for column in columns), unique=(columns[0].name,))
+
+
+def _pod_table(parts: Sequence[Part]) -> Table:
+    """Read a pod list whole; hold the two columns of GPUs against each other."""
+    table = _table(parts, _POD_COLUMNS, _POD_FILE)
+    gpus, milli = (table.frame[name].to_numpy() for name in ("num_gpu", "gpu_milli"))
+    right = np.where(gpus == 1, (milli >= 1) & (milli <= 1000), milli == np.where(gpus == 0, 0, 1000))
+    if not right.all():
+        row = int(right.argmin())
+        raise TraceError(
+            f"{table.where(row)}: column 5 (gpu_milli) must be 0 without a GPU, 1 to 1000 with one and 1000 "
+            f"with more: {milli[row]} with {gpus[row]}"
+        )
+    return table
+
+
+def _tables(source: Source) -> tuple[Table, Table]:
+    """Read the pod list and the node list."""
+    pods, nodes = find_tables(source, _POD_FILE, _NODE_FILE, prefix=_NODE_PREFIX)
+    if not nodes:
+        raise TraceError(f"{source}: no {_NODE_FILE} file (.csv or .csv.gz) beside the pod list")
+    return _pod_table(pods), _table(nodes, _NODE_COLUMNS, _NODE_FILE)
+
+
+def read_pod_list(source: Source) -> pd.DataFrame:
+    r"""Read a pod list as published, in file order.
+
+    Parameters
+    ----------
+    source : path or sequence of paths
+        The folder of the lists, of which ``openb_pod_list_default.csv`` (or ``.csv.gz``) is read, or the file of any of
+        the published pod lists.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns name (str), cpu_milli (int, 1/1000 core), memory_mib (int), num_gpu (int), gpu_milli (int, 1/1000 of
+        each GPU), gpu_spec (str: models of GPU separated by bars, empty for any), qos, pod_phase (str), creation_time,
+        deletion_time (int, seconds), scheduled_time (Int64, seconds; missing for a pod that never was).
+
+    Raises
+    ------
+    TraceError
+        If there is nothing to read, a file is damaged or cut short, a line is not in the published format, `num_gpu`
+        and `gpu_milli` contradict each other, or a pod is there twice; the message names file and line.
+    InvalidInput
+        If `source` is not a path or a sequence of paths.
+
+    Notes
+    -----
+    Every field of every line is checked. Time and memory are linear in the lines; the trace takes a tenth of a second.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> file = pathlib.Path(folder.name) / "openb_pod_list_default.csv"
+    >>> _ = file.write_text("openb-pod-0017,88000,327680,8,1000,,Burstable,Succeeded,9437497,10769854,9437497\n")
+    >>> print(read_pod_list(folder.name)[["cpu_milli", "memory_mib", "num_gpu", "gpu_milli"]].to_string(index=False))
+     cpu_milli  memory_mib  num_gpu  gpu_milli
+         88000      327680        8       1000
+    >>> folder.cleanup()
+    """
+    return _pod_table(find_parts(source, _POD_FILE, any_name=False)).frame
+
+
+def read_node_list(source: Source) -> pd.DataFrame:
+    """Read the node list as published, in file order.
+
+    Parameters
+    ----------
+    source : path or sequence of paths
+        The folder of the lists, of which ``openb_node_list_all_node.csv`` (or ``.csv.gz``) is read, or the file.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns sn (str), cpu_milli (int, 1/1000 core), memory_mib, gpu (int), model (str, empty where there is none).
+
+    Raises
+    ------
+    TraceError, InvalidInput
+        As in :func:`read_pod_list`.
+    """
+    return _table(find_parts(source, _NODE_FILE, any_name=False), _NODE_COLUMNS, _NODE_FILE).frame
+
+
+def _requests(pods: Table) -> pd.DataFrame:
+    """Return the requests of the pods that ask for anything, as published, with gpu in thousandths."""
+    gpu = pods.frame["num_gpu"].astype(object) * pods.frame["gpu_milli"]  # 64 bits might not hold it
+    asked = pods.frame.assign(gpu=gpu)[_AMOUNTS]
+    asked = asked[(asked > 0).any(axis=1)]
+    if asked.empty:
+        raise TraceError(f"{pods.files[0].part.path}: no pod asks for anything")
+    return asked
+
+
+def _pods_of(requests: pd.DataFrame, nodes: Table) -> Pods:
+    """Lay out requests and machines as arrays, in cores, GiB and GPUs."""
+    machines = nodes.frame.groupby([*_AMOUNTS, "model"]).size().reset_index(name="machines")
+    asked, count = joined(requests.to_numpy(np.float64) / _PUBLISHED, np.ones(len(requests), np.int64))
+    return Pods(
+        asked,
+        count,
+        machines[_AMOUNTS].to_numpy(np.float64) / (*_PUBLISHED[:2], 1.0),
+        machines["machines"].to_numpy(np.int64),
+        tuple(machines["model"]),
+    )
+
+
+def read_pods(source: Source) -> Pods:
+    """Read requests and machines from the trace's own files, exact: what the digest holds before it is rounded.
+
+    Parameters
+    ----------
+    source : path or sequence of paths
+        The folder of the lists (of the pod lists, ``openb_pod_list_default.csv`` is read), or the files of a pod list
+        and of a node list (``openb_node_list*``), each ``.csv`` or ``.csv.gz``.
+
+    Returns
+    -------
+    Pods
+
+    Raises
+    ------
+    TraceError, InvalidInput
+        As in :func:`read_pod_list`; also if one of the two lists is missing, or no pod asks for anything.
+    """
+    pods, nodes = _tables(source)
+    return _pods_of(_requests(pods), nodes)
+
+
+def _encode(held: Pods) -> dict[str, list[str]]:
+    """Write requests and machines as the lines of the digest's two tables."""
+    requests = (
+        ",".join((*map(number, row), str(count)))
+        for row, count in zip(held.requests.tolist(), held.pods.tolist(), strict=True)
+    )
+    machines = (
+        ",".join((*map(number, row), model, str(count)))
+        for row, model, count in zip(held.capacities.tolist(), held.models, held.counts.tolist(), strict=True)
+    )
+    return {REQUESTS: [REQUEST_HEADER, *requests], MACHINES: [MACHINE_HEADER, *machines]}
+
+
+def _plain(values: Iterable[float]) -> dict[str, float]:
+    """Name amounts of the three resources; whole ones without a point."""
+    return {name: int(x) if x == int(x) else x for name, x in zip(RESOURCES, values, strict=True)}
+
+
+def _compute(source: Source, digits: int | None) -> DigestReport:
+    """Read everything; write nothing."""
+    pods, nodes = _tables(source)
+    requests, frame = _requests(pods), pods.frame
+    exact = _pods_of(requests, nodes)
+    kept = exact.quantised(digits)
+    counted = {
+        "rows": frame.index >= 0,
+        "pods_without_request": ~frame.index.isin(requests.index),
+        "pods": frame.index.isin(requests.index),
+        "pods_without_gpu": frame["num_gpu"] == 0,
+        "pods_sharing_a_gpu": (frame["num_gpu"] == 1) & (frame["gpu_milli"] < 1000),
+        "pods_with_one_gpu": (frame["num_gpu"] == 1) & (frame["gpu_milli"] == 1000),
+        "pods_with_more_gpus": frame["num_gpu"] > 1,
+        "pods_zero_cpu": frame["cpu_milli"] == 0,
+        "pods_zero_memory": frame["memory_mib"] == 0,
+        "pods_never_scheduled": frame["scheduled_time"].isna(),
+        **{f"pods_{name.lower()}": frame["qos"] == name for name in _QOS},
+        **{f"pods_{name.lower()}": frame["pod_phase"] == name for name in _PHASES},
+    }
+    counts = {name: int(np.sum(which)) for name, which in counted.items()}
+    counts |= {"distinct_requests_in_trace": len(exact.pods), "distinct_requests": len(kept.pods)}
+    published = (sum(requests[name].tolist()) for name in _AMOUNTS)
+    machines = {
+        "machines": int(exact.counts.sum()),
+        "kinds": len(exact.counts),
+        "machines_without_gpu": int(exact.counts[exact.capacities[:, 2] == 0].sum()),
+        **_plain(exact.pool().tolist()),
+    }
+    rounding = "" if digits is None else f"CPU and memory rounded to {digits} significant digits"
+    facts: dict[str, Any] = {
+        "trace": "Alibaba cluster-trace-gpu-v2023",
+        "licence": "for research or study purpose",
+        "attribution": "Alibaba Group, Alibaba cluster trace program, cluster-trace-gpu-v2023",
+        "changes": (
+            "pods counted per request of CPU, memory and GPU, in cores, GiB and GPUs (num_gpu times gpu_milli)"
+            f"{', ' + rounding if rounding else ''}; "
+            "names, times, order, models of GPU that a pod asks for, classes of service and phases dropped; "
+            "machines counted per capacity and model"
+        ),
+        "command": "fairbook.traces.raw.alibaba_gpu2023.digest(FOLDER, 'data'"
+        + ("" if digits is None else f", digits={digits}")
+        + ")",
+        "units": {
+            "cpu": "cores",
+            "memory": "GiB",
+            "gpu": "GPUs; less than one is a part of one GPU",
+            "model": "model of the machine's GPUs, as published",
+            "pods": "pods with this request",
+            "machines": "machines with this capacity and model",
+        },
+        "digits": digits,
+        "counts": counts,
+        "requested_in_trace": dict(zip(("cpu_milli", "memory_mib", "gpu_milli"), published, strict=True)),
+        "machines": machines,
+        "inputs": {"pods": pods.described(), "nodes": nodes.described()},
+    }
+    said = [
+        f"{counts['rows']} pods, {counts['pods_without_gpu']} without a GPU,"
+        f" {counts['pods_sharing_a_gpu']} with part of one",
+        f"{counts['pods_without_request']} pods that ask for nothing left out",
+        f"{counts['pods']} pods of {counts['distinct_requests']} requests,"
+        f" {counts['distinct_requests_in_trace']} before rounding",
+        f"{machines['machines']} machines of {machines['kinds']} kinds with {machines['cpu']} cores,"
+        f" {machines['memory']} GiB, {machines['gpu']} GPUs",
+        *([rounding] if rounding else []),
+    ]
+    return DigestReport.of(NAME, facts, _encode(kept), said)
+
+
+def digest(source: Source, output_folder: str | Path, *, digits: int | None = None) -> DigestReport:
+    """Digest a pod list and the node list into distinct requests and distinct machines, with their numbers.
+
+    Parameters
+    ----------
+    source : path or sequence of paths
+        The folder of the lists, or the files of both; see :func:`read_pods`.
+    output_folder : path
+        Receives ``alibaba_gpu2023_requests.csv``, ``alibaba_gpu2023_machines.csv`` and ``alibaba_gpu2023.json``; made
+        if absent.
+    digits : int, optional
+        Round CPU and memory of the requests to so many significant digits; see :func:`compare_quantisations` for what
+        that does. By default nothing is rounded. The digest that ships was made with 3, which the command line takes
+        unless told otherwise.
+
+    Returns
+    -------
+    DigestReport
+        Counts: rows; pods_without_request (left out), pods (kept); of the rows: pods_without_gpu, pods_sharing_a_gpu,
+        pods_with_one_gpu, pods_with_more_gpus, pods_zero_cpu, pods_zero_memory, pods_never_scheduled, pods by class of
+        service and by phase; distinct_requests_in_trace, distinct_requests (after rounding).
+
+    Raises
+    ------
+    TraceError
+        If a file is missing, damaged or not in the published format, or the output cannot be written.
+    InvalidInput
+        If an argument is none of the above.
+
+    Notes
+    -----
+    A fifth of a second for the trace, linear in its lines. The same input gives the same bytes, in whatever order its
+    lines are. Nothing is written before all is read; each file is written under a temporary name and renamed, the
+    record last.
+    """
+    target = check_folder(output_folder)
+    return _compute(source, digits).write(target)
+
+
+def verify_digest(source: Source, committed: str | Path | None = None) -> DigestReport:
+    """Compute a digest again from the raw files and hold it equal to a recorded one, byte by byte.
+
+    Parameters
+    ----------
+    source : path or sequence of paths
+        Folder of the lists, or the files; see :func:`read_pods`. They need not be the very files of the record (they
+        may be compressed, in another order, or a ``gpuspec`` list); what they say must be the same.
+    committed : path, optional
+        Folder of the digest; by default the one that ships with the package.
+
+    Returns
+    -------
+    DigestReport
+        Of the digest computed now; nothing is written.
+
+    Raises
+    ------
+    TraceError
+        If a file is missing or the digests differ; the message names the first difference.
+
+    Notes
+    -----
+    CPU and memory are rounded as the record says they were.
+    """
+    record, _ = open_digest(NAME, committed)
+    return _compute(source, record.get("digits")).held_against(committed)
+
+
+def _fitting(requests: NDArray[np.float64], capacities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Count how many pods of each request an empty machine of each kind takes, its GPUs taken together; (r, c)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = capacities[None, :, :] / requests[:, None, :]
+    ratio[np.broadcast_to((requests == 0)[:, None, :], ratio.shape)] = np.inf
+    # A quotient that is whole in decimals may come out a last bit short of it.
+    return np.asarray(np.floor(ratio.min(axis=2) * (1 + 1e-12)))
+
+
+def compare_quantisations(pods: Pods | None = None, digits: Sequence[int | None] = (None, 4, 3, 2, 1)) -> pd.DataFrame:
+    """Measure what rounding of CPU and memory would do.
+
+    Parameters
+    ----------
+    pods : Pods, optional
+        What errors are measured against. By default :func:`load_digest`, which is rounded already: give
+        ``read_pods(FOLDER)`` for errors against the trace.
+    digits : sequence of (int or None)
+        Significant digits of CPU and memory; None for no rounding.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per entry of `digits`: digits (0 for None); requests (distinct ones) and bytes of their table; changed,
+        the part of the pods whose request changes; cpu and memory, the relative errors of the totals over all pods
+        (signed); worst_cpu and worst_memory, the largest relative error of a pod; fits, the part of all pairs of a pod
+        and a machine of the cluster where another number of pods like it would fit the empty machine.
+
+    Notes
+    -----
+    A hundredth of a second per entry. Where GPUs are shared, whole pods of 0.6 GPU do not share one: `fits` takes a
+    machine's GPUs together and so counts what the three totals allow.
+    """
+    held = load_digest() if pods is None else pods
+    weight = held.pods
+    before = _fitting(held.requests, held.capacities)
+    pairs = np.outer(weight, held.counts)
+    rows = []
+    for entry in digits:
+        q = held.quantised(entry)
+        rounded = held.rounded(entry)
+        total, now = weight @ held.requests, weight @ rounded
+        differ = _fitting(rounded, held.capacities) != before
+        rows.append(
+            {
+                "digits": entry or 0,
+                "requests": len(q.pods),
+                "bytes": sum(len(line) + 1 for line in _encode(q)[REQUESTS]),
+                "changed": weight[(rounded != held.requests).any(axis=1)].sum() / weight.sum(),
+                "cpu": now[0] / total[0] - 1,
+                "memory": now[1] / total[1] - 1,
+                "worst_cpu": worst_error(held.requests[:, 0], rounded[:, 0]),
+                "worst_memory": worst_error(held.requests[:, 1], rounded[:, 1]),
+                "fits": pairs[differ].sum() / pairs.sum(),
+            }
+        )
+    return pd.DataFrame(rows)
