@@ -417,7 +417,7 @@ def sweep(
 
     Notes
     -----
-    Overhead a job, measured on two cores: 2 us in this process, 10 to 40 us in others (loky, in batches that joblib
+    Overhead a job, on two cores: below 1 us in this process, 10 to 40 us in others (loky, in batches that joblib
     makes), 0.2 to 0.5 ms with Dask. The journal adds some 60 us, see :func:`checkpoint`. All of it is nothing beside a
     run of 10 ms.
 

@@ -27,7 +27,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -74,6 +74,7 @@ VALUES = st.recursive(LEAVES, lambda inner: st.one_of(
 
 @REPEATABLE
 @given(VALUES)
+@example([np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.float32(0.1), {"b": 1, "a": (True, 1, 1.0), 1: {}}])
 def test_what_is_written_is_read_back_to_the_last_bit(value: Any) -> None:
     text = encode(value)
     assert text.isascii()
@@ -411,33 +412,60 @@ def test_bar_and_processes_are_extras(monkeypatch: pytest.MonkeyPatch, capsys: p
         sweep(abs, [1], workers=2)
 
 
+@dataclass
+class Cluster:
+    """A scheduler and two workers, each a process, that speak over the loopback."""
+
+    scheduler_file: Path
+    workers: list[subprocess.Popen[bytes]]
+
+
+@pytest.fixture(scope="module")
+def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    pytest.importorskip("distributed")
+    folder = tmp_path_factory.mktemp("dask")
+    file = folder / "scheduler.json"
+    shared = ["--scheduler-file", str(file), "--host", "127.0.0.1", "--no-dashboard"]
+    how: dict[str, Any] = {"env": CALM, "cwd": folder, "stderr": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
+    modules = [[sys.executable, "-m", f"distributed.cli.dask_{name}", *shared] for name in ("scheduler", "worker")]
+    scheduler = subprocess.Popen([*modules[0], "--port", "0"], **how)
+    single = ["--nthreads", "1", "--no-nanny", "--local-directory", str(folder)]
+    workers = [subprocess.Popen([*modules[1], *single], **how) for _ in range(2)]
+    try:
+        while not file.is_file():
+            assert scheduler.poll() is None
+            time.sleep(0.05)
+        yield Cluster(file, workers)
+    finally:
+        for one in (*workers, scheduler):
+            one.kill()  # a worker that is asked to end looks for its scheduler for half a minute
+            one.wait()
+
+
 @pytest.mark.slow
 def test_a_cluster_computes_the_same_though_a_worker_dies(
-    plain_tables: list[bytes], tmp_path: Path, counts: Path, monkeypatch: pytest.MonkeyPatch
+    dask: Cluster, plain_tables: list[bytes], tmp_path: Path, counts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    distributed = pytest.importorskip("distributed")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    there = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
-    with there, sweeps.cluster(there.scheduler_address) as client:
-        pids = set(client.run(os.getpid).values())
+    def kill() -> None:
+        while len(computed(counts)) < 10:
+            time.sleep(0.01)
+        dask.workers[0].kill()
+        go_on(counts)
+
+    with sweeps.cluster(dask.scheduler_file) as client:
+        client.wait_for_workers(2, timeout=600)
         assert small_tables() == plain_tables
-        assert set(sweep(partial(process, 0.02), range(40))) == pids
+        assert set(sweep(partial(process, 0.02), range(40))) == {worker.pid for worker in dask.workers}
         with monkeypatch.context() as patch:
             patch.setattr(sweeps, "_surroundings", lambda: {"kind of processor": "another"})
             with pytest.raises(StaleResult, match=r"a worker on .* in kind of processor "):
                 small_tables()
-
-        def kill() -> None:
-            while len(computed(counts)) < 10:
-                time.sleep(0.01)
-            os.kill(pids.pop(), signal.SIGKILL)
-            go_on(counts)
-
         killer = Thread(target=kill)
         killer.start()
         with checkpoint(tmp_path / "kept"):
             assert table(counts, 60) == table(tmp_path / "elsewhere", 60, 0)
         killer.join()
+    assert dask.workers[0].wait() == -signal.SIGKILL
     assert set(computed(counts)) == set(range(60))
     assert sweep(partial(process, 0), [0]) == [os.getpid()]
 
