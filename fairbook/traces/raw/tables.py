@@ -88,7 +88,6 @@ def _parsed(text: bytes, columns: Sequence[Column], kinds: dict[str, str]) -> pd
         keep_default_na=False,
         na_values={name: [""] for name, kind in kinds.items() if kind not in ("category", "str")},
         quoting=csv.QUOTE_NONE,
-        low_memory=False,
         **_EXACT,
     )
 
