@@ -27,15 +27,17 @@ if TYPE_CHECKING:
     from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
     from fairbook.mechanisms.virtual_cluster import scarcity_rounds, virtual_cluster
     from fairbook.mechanisms.virtual_cluster_pool import VirtualClusterPool
-    from fairbook.model import Allocation, DynamicAllocation, Pool, Users
+    from fairbook.model.allocation import Allocation
+    from fairbook.model.dynamic import DynamicAllocation
+    from fairbook.model.instance import Instance
     from fairbook.placement import FluidPlacement, Placement
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Allocation", "CbDrf", "CreditRule", "CreditRun", "DmfaSrq", "DynamicAllocation", "FairbookError",
-    "FluidPlacement", "InvalidInput", "Karma", "MissingDependency", "NodeView", "Placement", "Pool", "StaleResult",
-    "TraceError", "TvDrfRun", "Users", "VirtualClusterPool", "VirtualClusters", "__version__", "cbdrf", "claims",
+    "FluidPlacement", "Instance", "InvalidInput", "Karma", "MissingDependency", "NodeView", "Placement", "StaleResult",
+    "TraceError", "TvDrfRun", "VirtualClusterPool", "VirtualClusters", "__version__", "cbdrf", "claims",
     "dmfa_srq", "drf", "drf_by_task", "drfh", "dynamic_drf", "gdrf", "grant_tasks", "karma",
     "karma_phase", "karma_slices", "mdrf", "metrics", "per_server_drf", "properties", "results",
     "scarcity_rounds", "static_optimum", "sweeps", "traces", "tv_drf", "virtual_cluster",
@@ -45,7 +47,7 @@ _ROOMS = ("claims", "metrics", "properties", "results", "sweeps", "traces")
 
 
 _HOMES = {
-    "Allocation": "model", "DynamicAllocation": "model", "Pool": "model", "Users": "model",
+    "Allocation": "model.allocation", "DynamicAllocation": "model.dynamic", "Instance": "model.instance",
     "CbDrf": "mechanisms.cbdrf", "CreditRule": "mechanisms.cbdrf", "CreditRun": "mechanisms.cbdrf",
     "NodeView": "mechanisms.cbdrf", "cbdrf": "mechanisms.cbdrf", "grant_tasks": "mechanisms.cbdrf",
     "Karma": "mechanisms.karma", "karma": "mechanisms.karma", "karma_phase": "mechanisms.karma",

@@ -19,22 +19,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.model import (
+from fairbook.model.inputs import (
     FloatArray,
     Names,
-    _labels,
-    _numbers,
-    _raise_at_first,
+    as_floats,
     as_number,
     as_tolerance,
     check_amounts,
     check_positive,
-    labelled,
-    labels_or_positions,
+    labels_of,
     number_of_dimensions,
     per_user,
-    position,
+    raise_at_first,
 )
+from fairbook.model.result import labelled, labels_or_positions, position
 
 __all__ = ["SPANS", "TURNED_AWAY", "Requests", "VirtualClusters", "as_requests", "share_out"]
 
@@ -166,15 +164,15 @@ def as_requests(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = Tru
     """
     if not isinstance(whole, (bool, np.bool_)):
         raise InvalidInput("whole", "must be True or False", whole)
-    users = _labels(max_vms.index, "max_vms.index") if isinstance(max_vms, pd.Series) else None
-    clusters = _labels(capacities.index, "capacities.index") if isinstance(capacities, pd.Series) else None
+    users = labels_of(max_vms.index, "max_vms.index") if isinstance(max_vms, pd.Series) else None
+    clusters = labels_of(capacities.index, "capacities.index") if isinstance(capacities, pd.Series) else None
     if users is None and isinstance(tolerance, pd.Series):
-        users = _labels(tolerance.index, "tolerance.index")
-    wanted = _numbers(max_vms, "max_vms", (1,), "must have shape (n,), one number of VMs a user").copy()
+        users = labels_of(tolerance.index, "tolerance.index")
+    wanted = as_floats(max_vms, "max_vms", (1,), "must have shape (n,), one number of VMs a user").copy()
     if not len(wanted):
         raise InvalidInput("max_vms", "must have at least one user", [])
     check_positive(wanted, "max_vms")
-    room = _numbers(capacities, "capacities", (1,), "must have shape (H,), one number of VMs a cluster").copy()
+    room = as_floats(capacities, "capacities", (1,), "must have shape (H,), one number of VMs a cluster").copy()
     if not len(room):
         raise InvalidInput("capacities", "must have at least one cluster", [])
     check_amounts(room, "capacities")
@@ -182,11 +180,11 @@ def as_requests(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = Tru
         part = np.full(len(wanted), as_number(tolerance, "tolerance", 0.0, 1.0))
     else:
         part = per_user(tolerance, len(wanted), users, "tolerance").copy()
-        _raise_at_first(~((part >= 0) & (part <= 1)), "tolerance", "must be between 0 and 1", part)
+        raise_at_first(~((part >= 0) & (part <= 1)), "tolerance", "must be between 0 and 1", part)
     if whole:
-        _raise_at_first(wanted != np.floor(wanted), "max_vms", "must be whole unless whole=False", wanted)
-        _raise_at_first(wanted > MOST_VMS, "max_vms", f"must be at most {MOST_VMS:g}", wanted)
-        _raise_at_first(room > MOST_VMS, "capacities", f"must be at most {MOST_VMS:g}", room)
+        raise_at_first(wanted != np.floor(wanted), "max_vms", "must be whole unless whole=False", wanted)
+        raise_at_first(wanted > MOST_VMS, "max_vms", f"must be at most {MOST_VMS:g}", wanted)
+        raise_at_first(room > MOST_VMS, "capacities", f"must be at most {MOST_VMS:g}", room)
         wanted, room = wanted.astype(np.int64), np.floor(room + WHOLE).astype(np.int64)
     if not (room > 0).any():
         raise InvalidInput("capacities", "must hold at least one VM somewhere", np.asarray(room).tolist())

@@ -14,27 +14,27 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.model import (
+from fairbook.model.dynamic import DynamicAllocation
+from fairbook.model.inputs import (
     LARGEST,
     SMALLEST,
-    DynamicAllocation,
     FloatArray,
     Named,
     Names,
-    _numbers,
-    _raise_at_first,
-    _reordered,
     as_capacities,
     as_demands,
+    as_floats,
     as_number,
     as_weights,
     check_amounts,
     check_demands,
     demand_matrix,
-    labels_or_positions,
     order_of,
     per_user,
+    raise_at_first,
+    reordered,
 )
+from fairbook.model.result import labels_or_positions
 
 __all__ = [
     "Run",
@@ -88,7 +88,7 @@ def _non_negative(values: Any, n: int, argument: str) -> FloatArray:
 
 
 def _vector(values: Any, argument: str) -> FloatArray:
-    count = len(_numbers(values, argument, (1,), "must have shape (n,)"))
+    count = len(as_floats(values, argument, (1,), "must have shape (n,)"))
     if not count:
         raise InvalidInput(argument, "must have at least one entry", [])
     return _non_negative(values, count, argument)
@@ -97,7 +97,7 @@ def _vector(values: Any, argument: str) -> FloatArray:
 def _tasks(tasks: Any, n: int) -> FloatArray:
     array = _non_negative(tasks, n, "tasks")
     most = LARGEST / SMALLEST  # no mechanism gives more, and what more would use may not fit a double
-    _raise_at_first(array > most, "tasks", f"must be at most {most:g}", array)
+    raise_at_first(array > most, "tasks", f"must be at most {most:g}", array)
     return array
 
 
@@ -254,7 +254,7 @@ class _Logarithm(NamedTuple):
 def _log_lan(values: Any, beta: Any, argument: str) -> _Logarithm:
     """Check the values and beta, and compute Lan's measure."""
     array = _vector(values, argument)
-    b = float(_numbers(beta, "beta", (0,), "must be one number").item())
+    b = float(as_floats(beta, "beta", (0,), "must be one number").item())
     if np.isnan(b):
         raise InvalidInput("beta", "must be a number or infinite", b)
     used = array[array > 0] if array.any() else np.ones_like(array)
@@ -402,7 +402,7 @@ def _matrix(values: Any, argument: str, rows: str) -> Named:
         return demand_matrix(values, argument)
     except InvalidInput as error:
         rule = error.rule.replace("n users", rows).replace("one user", f"one {rows[2:-1]}")
-        raise InvalidInput(error.argument, rule, error.value) from None
+        raise InvalidInput(error.argument, rule, error.value, error.index) from None
 
 
 def _pool_of(machines: Any, machine_counts: Any, m: int, resources: Names | None) -> FloatArray:
@@ -419,13 +419,13 @@ def _pool_of(machines: Any, machine_counts: Any, m: int, resources: Names | None
         total: FloatArray = values.sum(axis=0)
         return total
     if isinstance(machine_counts, pd.Series):
-        machine_counts = _reordered(machine_counts, named.users, "machine_counts", "classes of machines")
-    counts = _numbers(machine_counts, "machine_counts", (1,), f"must have shape ({K},), one entry a class of machines")
+        machine_counts = reordered(machine_counts, named.users, "machine_counts", "classes of machines")
+    counts = as_floats(machine_counts, "machine_counts", (1,), f"must have shape ({K},), one entry a class of machines")
     if len(counts) != K:
         raise InvalidInput("machine_counts", f"must have one entry for each of the {K} classes of machines",
                            counts.tolist())
     whole = np.isfinite(counts) & (counts >= 0) & (counts <= _MOST_MACHINES) & (counts == np.floor(counts))
-    _raise_at_first(~whole, "machine_counts", f"must be a whole number from 0 to {_MOST_MACHINES:g}", counts)
+    raise_at_first(~whole, "machine_counts", f"must be a whole number from 0 to {_MOST_MACHINES:g}", counts)
     if not counts.any():
         raise InvalidInput("machine_counts", "must count at least one machine", counts.tolist())
     total = counts @ values
@@ -476,7 +476,7 @@ def global_shares(demands: Any, machines: Any, machine_counts: Any = None) -> Fl
     values = named.values
     total = _pool_of(machines, machine_counts, values.shape[1], named.resources)
     missing = (values > 0) & (total == 0)
-    _raise_at_first(missing, "demands", "must be 0 for a resource that no machine has", values)
+    raise_at_first(missing, "demands", "must be 0 for a resource that no machine has", values)
     return values / np.where(total > 0, total, 1.0)
 
 
@@ -519,9 +519,9 @@ def demand_weights(demands: Any, machines: Any = None, machine_counts: Any = Non
         raise InvalidInput("machine_counts", "must not be given without machines", machine_counts)
     else:
         shares = demand_matrix(demands).values
-        _raise_at_first(~np.isfinite(shares) | (shares < 0), "demands", "must be finite and not negative", shares)
+        raise_at_first(~np.isfinite(shares) | (shares < 0), "demands", "must be finite and not negative", shares)
         for i in np.flatnonzero(~shares.any(axis=1))[:1].tolist():
-            raise InvalidInput(f"demands[{i}]", "must have at least one positive entry", shares[i].tolist())
+            raise InvalidInput("demands", "must have at least one positive entry", shares[i].tolist(), (i,))
     ratios: FloatArray = (shares / shares.max(axis=1, keepdims=True)).sum(axis=1)
     return ratios
 
@@ -539,7 +539,7 @@ def _use_and_room(used: Any, capacities: Any) -> tuple[FloatArray, FloatArray]:
         order = order_of(mine, wanted, "used.columns" if axis else "used.index", what)
         if order is not None:
             values = values.take(order, axis=axis)
-    _raise_at_first((values > 0) & (room.values == 0), "used", "must be 0 where the machine has none of the resource",
+    raise_at_first((values > 0) & (room.values == 0), "used", "must be 0 where the machine has none of the resource",
                     values)
     return values, room.values
 
@@ -657,11 +657,11 @@ def placement_fairness(shares_placed: Any, w: Any, k: Any = 1.0) -> Any:
     array([1.    , 0.3162, 0.5   ])
     """
     rule = "must hold numbers, in at most two dimensions"
-    s, exponent, factor = (_numbers(values, argument, (0, 1, 2), rule)
+    s, exponent, factor = (as_floats(values, argument, (0, 1, 2), rule)
                            for values, argument in ((shares_placed, "shares_placed"), (w, "w"), (k, "k")))
     for values, argument in ((s, "shares_placed"), (exponent, "w")):
-        _raise_at_first(~np.isfinite(values) | (values < 0), argument, "must be finite and not negative", values)
-    _raise_at_first(~np.isfinite(factor), "k", "must be finite", factor)
+        raise_at_first(~np.isfinite(values) | (values < 0), argument, "must be finite and not negative", values)
+    raise_at_first(~np.isfinite(factor), "k", "must be finite", factor)
     try:
         shape = np.broadcast_shapes(s.shape, exponent.shape, factor.shape)
     except ValueError:

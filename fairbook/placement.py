@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.model import (
+from fairbook.model.inputs import (
     FloatArray,
     Names,
     as_demands,
@@ -25,13 +25,11 @@ from fairbook.model import (
     as_tolerance,
     check_demands,
     demand_matrix,
-    labelled,
-    labels_or_positions,
     number_of_dimensions,
     order_of,
     per_user,
-    position,
 )
+from fairbook.model.result import labelled, labels_or_positions, position
 
 __all__ = ["Cell", "FluidPlacement", "Placement", "States", "as_cell"]
 
@@ -103,7 +101,7 @@ def _of_classes(error: InvalidInput, m: int) -> InvalidInput:
     """Say of classes of machines, with m resources, what a check of users found."""
     rule = error.rule.replace("n users, m resources", f"K classes, {m} resources")
     rule = rule.replace("users", "classes").replace("user", "class")
-    return InvalidInput(error.argument, rule, error.value)
+    return InvalidInput(error.argument, rule, error.value, error.index)
 
 
 def as_cell(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None) -> Cell:
@@ -158,7 +156,7 @@ def as_cell(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: 
         except InvalidInput as error:
             raise _of_classes(error, m) from None
         for k in np.flatnonzero(~((floats >= 1) & (floats == np.floor(floats)) & (floats < np.inf)))[:1].tolist():
-            raise InvalidInput(f"machine_counts[{k}]", "must be a whole number of at least 1", float(floats[k]))
+            raise InvalidInput("machine_counts", "must be a whole number of at least 1", float(floats[k]), (k,))
         if floats.sum() > MOST_MACHINES:
             raise InvalidInput("machine_counts", f"must add up to at most {MOST_MACHINES:g}", float(floats.sum()))
         counts = floats.astype(np.int64)

@@ -669,7 +669,7 @@ def test_explain() -> None:
                                   (0, 0.0, "phase")):
         with pytest.raises(fb.InvalidInput) as caught:
             run.explain(user, phase)  # type: ignore[arg-type]
-        assert caught.value.argument == argument
+        assert caught.value.where == argument
 
 
 def test_explain_names_the_resource_that_is_gone() -> None:
@@ -728,7 +728,7 @@ def test_names_one_phase_at_a_time() -> None:
                           (frame.rename({"cpu": "disk"}, axis=1), "demands.columns")):
         with pytest.raises(fb.InvalidInput) as caught:
             pool.allocate(bad)
-        assert caught.value.argument == argument
+        assert caught.value.where == argument
     assert set(caught.value.value) == {"missing", "unknown"}
     ratios = pd.DataFrame([[0.1, 0.9], [0.8, 0.8], [1.0, 0.7]], pool.users, pool.resources)
     twin, mixed = copy.deepcopy(pool), copy.deepcopy(pool)
@@ -766,7 +766,7 @@ def test_misuse_changes_nothing() -> None:
         before = pool.to_json()
         with pytest.raises(fb.InvalidInput) as caught:
             step(pool)
-        assert caught.value.argument.startswith(argument), caught.value
+        assert caught.value.where.startswith(argument), caught.value
         assert pool.to_json() == before
     waiting.allocate(good)
     granted.release(1.0)
@@ -920,12 +920,12 @@ def test_number_changed_while_granted_is_refused(key: str, grant: str) -> None:
 
 def test_state_out_of_reach_is_refused() -> None:
     good = state(filled(phases=2, credit_cap=None))
-    assert refused(json.dumps({**good, "credit": [1.3, 1, 1]})).argument == "credit"
-    assert refused(json.dumps({**good, "credit": [0.7, 1, 1]})).argument == "credit"
+    assert refused(json.dumps({**good, "credit": [1.3, 1, 1]})).where == "credit"
+    assert refused(json.dumps({**good, "credit": [0.7, 1, 1]})).where == "credit"
     fresh = state(filled(phases=0))
     for key, value in (("credit", [1, 1, 0.9]), ("held", [0.0, 1.0]), ("tasks", [1.0, 0, 0])):
-        assert refused(json.dumps({**fresh, key: value})).argument == key
-    assert refused(json.dumps({**good, "nodes": 10**9})).argument == "nodes"  # before any memory is asked for
+        assert refused(json.dumps({**fresh, key: value})).where == key
+    assert refused(json.dumps({**good, "nodes": 10**9})).where == "nodes"  # before any memory is asked for
 
 
 @pytest.mark.parametrize("key", ["nodes", "resources", "capacities", "credit", "held", "demands", "tasks"])
@@ -950,7 +950,7 @@ def test_names_that_json_cannot_keep_are_refused() -> None:
                                        ([1.5], None, "nodes")):
         with pytest.raises(fb.InvalidInput) as caught:
             fb.CbDrf(nodes, [1.0], resources=resources).to_json()
-        assert caught.value.argument == argument
+        assert caught.value.where == argument
     assert fb.CbDrf.from_json(fb.CbDrf(["a", 2], [1.0]).to_json()).users == ("a", 2)
 
 
@@ -992,12 +992,12 @@ def test_bad_input_is_named(argument: str, bad: Any) -> None:
     fb.cbdrf(D)
     with pytest.raises(fb.InvalidInput) as caught:
         fb.cbdrf(**{"demands": D, argument: bad})
-    assert caught.value.argument.startswith(argument), caught.value
+    assert caught.value.where.startswith(argument), caught.value
     assert str(caught.value).startswith(argument)
     if argument not in ("demands", "released", "capacities"):
         with pytest.raises(fb.InvalidInput) as caught:
             fb.CbDrf(2, [1.0, 1.0], **{argument: bad})
-        assert caught.value.argument.startswith(argument), caught.value
+        assert caught.value.where.startswith(argument), caught.value
 
 
 @pytest.mark.parametrize(("argument", "bad"), [
@@ -1012,7 +1012,7 @@ def test_bad_input_of_one_phase_is_named(argument: str, bad: Any) -> None:
     fb.grant_tasks(**good)
     with pytest.raises(fb.InvalidInput) as caught:
         fb.grant_tasks(**{**good, argument: bad})
-    assert caught.value.argument.startswith(argument), caught.value
+    assert caught.value.where.startswith(argument), caught.value
 
 
 @pytest.mark.parametrize(("argument", "bad"), [
@@ -1027,7 +1027,7 @@ def test_bad_input_of_one_phase_is_named(argument: str, bad: Any) -> None:
 def test_bad_input_of_the_stateful_form_is_named(argument: str, bad: Any) -> None:
     with pytest.raises(fb.InvalidInput) as caught:
         fb.CbDrf(**{"nodes": 2, "capacities": [1.0, 1.0], argument: bad})
-    assert caught.value.argument.startswith(argument), caught.value
+    assert caught.value.where.startswith(argument), caught.value
 
 
 def test_rule_and_fields_exclude_each_other() -> None:

@@ -218,7 +218,7 @@ GOOD: dict[str, Any] = {"max_vms": [4, 6], "tolerance": [0.5, 0.25], "capacities
 def test_bad_input(given_: dict[str, Any], argument: str, rule: str) -> None:
     with pytest.raises(fb.InvalidInput) as caught:
         as_requests(**{**GOOD, **given_})
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
     assert rule in caught.value.rule
 
 
@@ -310,7 +310,7 @@ def test_cost_and_revenue() -> None:
                              (("2", 1), "high")):
         with pytest.raises(fb.InvalidInput) as caught:
             found.cost(*given_)
-        assert caught.value.argument == argument
+        assert caught.value.where == argument
         with pytest.raises(fb.InvalidInput):
             found.revenue(*given_)
 

@@ -140,5 +140,5 @@ def test_a_program_that_is_not_solved_is_told(monkeypatch: pytest.MonkeyPatch) -
 def test_bad_input(given: dict[str, Any], argument: str, rule: str) -> None:
     with pytest.raises(fb.InvalidInput) as caught:
         fb.drfh(**{"demands": [[1, 2], [2, 1]], "machines": [[4, 4]], **given})
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
     assert rule in caught.value.rule

@@ -202,7 +202,7 @@ GOOD: dict[str, Any] = {"demands": [[1, 2], [2, 1]], "machines": [[4, 4]]}
 def test_bad_input(given: dict[str, Any], argument: str, rule: str) -> None:
     with pytest.raises(fb.InvalidInput) as caught:
         fb.gdrf(**{**GOOD, **given})
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
     assert rule in caught.value.rule
 
 

@@ -506,7 +506,7 @@ def test_bad_phases_change_nothing() -> None:
     for demands, bounds, argument in bad:
         with pytest.raises(fb.InvalidInput) as caught:
             pool.allocate(demands, bounds)
-        assert caught.value.argument.startswith(argument), caught.value
+        assert caught.value.where.startswith(argument), caught.value
     assert pool.to_json() == before
 
 
@@ -626,7 +626,7 @@ BAD_PHASE: list[tuple[dict[str, Any], str]] = [
 def test_bad_input_to_one_phase(changed: dict[str, Any], argument: str) -> None:
     with pytest.raises(fb.InvalidInput) as caught:
         karma_phase(**{"demands": [[1, 0.5], [0.5, 1]], "credit": [1, 1], **changed})
-    assert caught.value.argument == argument, caught.value
+    assert caught.value.where == argument, caught.value
 
 
 @pytest.mark.parametrize(("changed", "argument"), [
@@ -645,7 +645,7 @@ def test_bad_input_to_one_phase(changed: dict[str, Any], argument: str) -> None:
 def test_bad_input_to_a_run(changed: dict[str, Any], argument: str) -> None:
     with pytest.raises(fb.InvalidInput) as caught:
         karma(**{"demands": np.ones((3, 2, 2)), **changed})
-    assert caught.value.argument == argument, caught.value
+    assert caught.value.where == argument, caught.value
 
 
 @pytest.mark.parametrize(("changed", "argument"), [
@@ -661,7 +661,7 @@ def test_bad_input_to_a_run(changed: dict[str, Any], argument: str) -> None:
 def test_bad_input_to_slices(changed: dict[str, Any], argument: str) -> None:
     with pytest.raises(fb.InvalidInput) as caught:
         karma_slices(**{"demands": [[4, 0], [4, 4]], "fair_share": 2, "alpha": 0.5, "initial_credits": 10, **changed})
-    assert caught.value.argument == argument, caught.value
+    assert caught.value.where == argument, caught.value
 
 
 def test_bad_input_to_the_oracle() -> None:

@@ -44,4 +44,4 @@ def test_the_machine_of_the_same_mixture() -> None:
 def test_bad_input(given: dict[str, Any], argument: str) -> None:
     with pytest.raises(fb.InvalidInput) as caught:
         fb.mdrf(**{"demands": [[1, 2]], "machines": [[4, 4]], **given})
-    assert caught.value.argument == argument
+    assert caught.value.where == argument

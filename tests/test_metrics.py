@@ -183,7 +183,7 @@ def test_limits_of_lan_fairness_at_1_from_both_sides():
     for given, limits in (([3, 1, 2], "below the limit is 3, from above -3"), ([3, 0], "limit is 1, from above -inf")):
         with pytest.raises(fb.InvalidInput, match=limits) as caught:
             metrics.lan_fairness(given, 1)
-        assert caught.value.argument == "beta"
+        assert caught.value.where == "beta"
     with pytest.raises(fb.InvalidInput, match=r"below the limit is 0\.5, from above -0\.5"):
         metrics.joe_wong_fairness([0.2, 0.3], 1, 2)
 
@@ -357,4 +357,4 @@ def test_placement_fairness_entry_by_entry():
 def test_bad_input_is_named(call, argument):
     with pytest.raises(fb.InvalidInput) as caught:
         call()
-    assert caught.value.argument == argument
+    assert caught.value.where == argument

@@ -120,7 +120,7 @@ def test_bad_arrivals_change_nothing() -> None:
     for demand, weight, argument in bad:
         with pytest.raises(fb.InvalidInput) as caught:
             pool.arrive(demand, weight)
-        assert caught.value.argument.startswith(argument), caught.value
+        assert caught.value.where.startswith(argument), caught.value
     for user in (["a"], {}, np.ones(2)):
         with pytest.raises(fb.InvalidInput, match=r"^user must be hashable"):
             pool.arrive(good, 1, user=user)  # type: ignore[arg-type]

@@ -550,7 +550,7 @@ def test_bad_instances_are_refused(judge: Any, change: dict[str, Any], argument:
     judge(**good)
     with pytest.raises(fb.InvalidInput) as caught:
         judge(**{**good, **change})
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
 
 
 @pytest.mark.parametrize(("call", "argument"), [
@@ -576,7 +576,7 @@ def test_bad_instances_are_refused(judge: Any, change: dict[str, Any], argument:
 def test_bad_arguments_are_refused(call: Any, argument: str) -> None:
     with pytest.raises(fb.InvalidInput) as caught:
         call()
-    assert caught.value.argument.split("[")[0] == argument.split("[")[0]
+    assert caught.value.where.split("[")[0] == argument.split("[")[0]
 
 
 def test_programs_that_are_not_solved_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,4 +59,4 @@ def test_a_machine_that_lacks_a_resource() -> None:
 def test_bad_input(given: dict[str, Any], argument: str) -> None:
     with pytest.raises(fb.InvalidInput) as caught:
         fb.per_server_drf(**{"demands": [[1, 2]], "machines": [[4, 4]], **given})
-    assert caught.value.argument == argument
+    assert caught.value.where == argument

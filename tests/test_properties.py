@@ -364,7 +364,7 @@ def test_large_runs_are_judged():
 def test_bad_input_is_named(call, argument):
     with pytest.raises(fb.InvalidInput) as caught:
         call()
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
 
 
 def test_users_that_need_nothing_are_left_out() -> None:

@@ -478,4 +478,4 @@ def test_drawn_instances_break_what_the_kept_ones_break(name: str, property_name
 def test_what_cannot_be_asked(call: Callable[[], object], argument: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         call()
-    assert caught.value.argument == argument
+    assert caught.value.where == argument

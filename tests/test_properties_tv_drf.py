@@ -217,7 +217,7 @@ def test_bad_input_to_the_oracle_in_whole_tasks(changed: dict[str, Any], argumen
     assert exact_whole_run(**given).tasks == [[1, 1]]
     with pytest.raises(InvalidInput) as caught:
         exact_whole_run(**{**given, **changed})
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
 
 
 @pytest.mark.parametrize(("changed", "argument"), [
@@ -229,7 +229,7 @@ def test_bad_input_to_the_fluid_oracle_in_fractions(changed: dict[str, Any], arg
     assert exact_run(**given).tasks == [[1, 1]]
     with pytest.raises(InvalidInput) as caught:
         exact_run(**{**given, **changed})
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
 
 
 @pytest.mark.parametrize(("changed", "argument"), [
@@ -242,7 +242,7 @@ def test_bad_input_to_the_linear_programs(changed: dict[str, Any], argument: str
     assert np.allclose(lexicographic_run(**given).tasks, 1)
     with pytest.raises(InvalidInput) as caught:
         lexicographic_run(**{**given, **changed})
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
 
 
 def test_every_evaluation_of_a_search_is_counted_and_compared() -> None:

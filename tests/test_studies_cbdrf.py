@@ -448,7 +448,7 @@ def test_repaired_grants_are_solved_by_the_programme_alone() -> None:
 def test_bad_arguments_are_named(call: Callable[[], object], argument: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         call()
-    assert caught.value.argument.split("[")[0] == argument
+    assert caught.value.where.split("[")[0] == argument
 
 
 # ------------------------------------------------------------------------------------------------- stored tables

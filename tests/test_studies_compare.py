@@ -388,4 +388,4 @@ def test_needs_ask_for_what_is_computed() -> None:
 def test_what_cannot_be_asked(call: Callable[[], object], argument: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         call()
-    assert caught.value.argument == argument
+    assert caught.value.where == argument

@@ -710,7 +710,7 @@ def test_bad_input_is_named(changed: dict[str, Any], argument: str) -> None:
     assert tv_drf(**GOOD).tasks.tolist() == [[1, 1], [1, 1]]
     with pytest.raises(fb.InvalidInput) as caught:
         tv_drf(**{**GOOD, **changed})
-    assert caught.value.argument == argument, caught.value
+    assert caught.value.where == argument, caught.value
 
 
 @pytest.mark.parametrize(("changed", "rule"), [

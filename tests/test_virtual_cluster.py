@@ -504,7 +504,7 @@ GOOD: dict[str, Any] = {"max_vms": [4, 6], "tolerance": [0.5, 0.25], "capacities
 def test_bad_input(given_: dict[str, Any], argument: str, rule: str) -> None:
     with pytest.raises(fb.InvalidInput) as caught:
         fb.virtual_cluster(**{**GOOD, **given_})
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
     assert rule in caught.value.rule
 
 
@@ -516,4 +516,4 @@ def test_bad_input(given_: dict[str, Any], argument: str, rule: str) -> None:
 def test_bad_input_of_rounds(given_: Any, argument: str) -> None:
     with pytest.raises(fb.InvalidInput) as caught:
         fb.scarcity_rounds(*given_)
-    assert caught.value.argument == argument
+    assert caught.value.where == argument

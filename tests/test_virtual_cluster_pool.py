@@ -216,7 +216,7 @@ def test_a_state_that_cannot_be_is_refused(change: dict[str, Any], argument: str
     text = json.dumps({**json.loads(filled().to_json()), **change})
     with pytest.raises(fb.InvalidInput) as caught:
         fb.VirtualClusterPool.from_json(text)
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
 
 
 def test_a_text_that_is_no_state_is_refused() -> None:
@@ -231,10 +231,10 @@ def test_names_that_json_would_change_are_not_saved() -> None:
         pool.arrive(user, 1, 0)
         with pytest.raises(fb.InvalidInput) as caught:
             pool.to_json()
-        assert caught.value.argument == "users"
+        assert caught.value.where == "users"
     with pytest.raises(fb.InvalidInput) as caught:
         fb.VirtualClusterPool(pd.Series({1.5: 4})).to_json()
-    assert caught.value.argument == "capacities.index"
+    assert caught.value.where == "capacities.index"
 
 
 @pytest.mark.parametrize(("call", "argument"), [
@@ -253,5 +253,5 @@ def test_bad_input_changes_nothing(call: Any, argument: str) -> None:
     before = pool.to_json()
     with pytest.raises(fb.InvalidInput) as caught:
         call(pool)
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
     assert pool.to_json() == before

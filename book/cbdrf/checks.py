@@ -47,7 +47,7 @@ from fairbook.claims.stored import ledger
 from fairbook.mechanisms.cbdrf import CreditRule, CreditRun, cbdrf
 from fairbook.mechanisms.drf import drf
 from fairbook.mechanisms.karma import karma
-from fairbook.model import Allocation
+from fairbook.model.allocation import Allocation
 from fairbook.properties.finding import Finding
 from fairbook.properties.instances import Instance, sampler
 from fairbook.properties.static import envy_freeness, pareto_optimality, sharing_incentive

@@ -22,7 +22,7 @@ from fairbook import results
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.cbdrf import CreditRule, CreditRun, cbdrf
 from fairbook.mechanisms.karma import karma
-from fairbook.model import FloatArray
+from fairbook.model.inputs import FloatArray
 
 __all__ = [
     "DATA",

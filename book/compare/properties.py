@@ -33,7 +33,7 @@ from fairbook.mechanisms.mdrf import mdrf
 from fairbook.mechanisms.per_server_drf import per_server_drf
 from fairbook.mechanisms.tv_drf import tv_drf
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
-from fairbook.model import FloatArray, as_whole
+from fairbook.model.inputs import FloatArray, as_whole
 from fairbook.placement import FITS, Placement
 
 __all__ = ["ENTRANTS", "KEPT", "PROPERTIES", "Entrant", "Outcome", "Property", "Shared", "Witness", "after_lie",

@@ -37,7 +37,7 @@ from book.compare.properties import (
 from fairbook import results
 from fairbook.mechanisms.drfh import drfh
 from fairbook.mechanisms.gdrf import gdrf
-from fairbook.model import FloatArray, as_number, as_whole
+from fairbook.model.inputs import FloatArray, as_number, as_whole
 from fairbook.placement import FITS
 from fairbook.sweeps import sweep
 from fairbook.traces import alibaba2017, alibaba_gpu2023, google2011

@@ -28,7 +28,8 @@ from fairbook.mechanisms.dmfa_srq import (
     static_optimum,
 )
 from fairbook.mechanisms.drf import drf
-from fairbook.model import DynamicAllocation, FloatArray
+from fairbook.model.dynamic import DynamicAllocation
+from fairbook.model.inputs import FloatArray
 from fairbook.properties.dynamic import dynamic_envy_freeness, dynamic_pareto_optimality, dynamic_sharing_incentive
 from fairbook.properties.finding import Trajectory
 from fairbook.properties.instances import Instance, sampler

@@ -33,7 +33,7 @@ from fairbook.mechanisms.gdrf import gdrf
 from fairbook.mechanisms.mdrf import mdrf
 from fairbook.mechanisms.per_server_drf import per_server_drf
 from fairbook.metrics import jain_index, placement_fairness, relative_utilisation
-from fairbook.model import FloatArray, as_whole
+from fairbook.model.inputs import FloatArray, as_whole
 from fairbook.placement import Placement
 from fairbook.traces.google2011 import load_digest
 

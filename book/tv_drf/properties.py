@@ -24,7 +24,7 @@ from book.common.packing import packs
 from book.tv_drf.oracle import ExactTvRun, exact_run, exact_whole_run
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
-from fairbook.model import as_fractions
+from fairbook.model.exact import as_fractions
 from fairbook.properties.finding import Finding
 
 __all__ = [

@@ -28,7 +28,7 @@ from fairbook.errors import InvalidInput
 from fairbook.mechanisms.packing import LISTS, list_pack
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.mechanisms.virtual_cluster_pool import VirtualClusterPool
-from fairbook.model import FloatArray, as_number, as_whole
+from fairbook.model.inputs import FloatArray, as_number, as_whole
 from fairbook.traces.google2011 import load_digest
 
 __all__ = [

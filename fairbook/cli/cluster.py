@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fairbook
@@ -95,13 +94,12 @@ def _clusters_of(options: argparse.Namespace) -> _Clusters:
 
 def _in_the_files(table: Table, clusters: _Clusters, error: InvalidInput) -> str:
     """Say where an entry stands that the library refused."""
-    found = re.fullmatch(r"(max_vms|tolerance|capacities)\[(\d+)\]", error.argument)
-    rest = str(error).removeprefix(error.argument).strip()
-    if found is None:
+    rest = error.complaint.replace("whole=False", "--fractions is given")
+    if error.argument not in ("max_vms", "tolerance", "capacities") or not error.index:
         return f"{clusters.source}: the clusters {rest}" if error.argument == "capacities" else f"--{error}"
-    row = int(found[2])
-    rest = rest.replace("whole=False", "--fractions is given")
-    return f"{clusters.places[row]} {rest}" if found[1] == "capacities" else f"{table.at(row, found[1])}: {rest}"
+    row = error.index[0]
+    return f"{clusters.places[row]} {rest}" if error.argument == "capacities" else (
+        f"{table.at(row, error.argument)}: {rest}")
 
 
 def _check_options(options: argparse.Namespace) -> dict[str, Any]:

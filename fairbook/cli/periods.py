@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -118,24 +117,21 @@ def _read_parts(known: list[str], machines: _Machines, source: str) -> tuple[lis
 
 def _in_the_files(read: Timed, machines: _Machines, users: list[str], error: InvalidInput) -> str:
     """Say where in the files an entry stands that the library refused."""
-    rest = str(error).removeprefix(error.argument).strip()
-    place = read.place(error.argument)
+    place = read.place(error)
     if place is not None:
-        return f"{place}: {rest}"
-    found = re.fullmatch(r"machines\[(\d+)(?:, (\d+))?\]", error.argument)
-    if found is not None:
-        row = machines.kind[int(found[1])]
-        if found[2] is None:
-            return f"{machines.table.source}, line {machines.table.lines[row]}: {rest}"
-        return f"{machines.table.at(row, machines.resources[int(found[2])])}: {rest}"
+        return f"{place}: {error.complaint}"
+    if error.argument == "machines" and error.index:
+        row, *column = machines.kind[error.index[0]], *error.index[1:]
+        if not column:
+            return f"{machines.table.source}, line {machines.table.lines[row]}: {error.complaint}"
+        return f"{machines.table.at(row, machines.resources[column[0]])}: {error.complaint}"
     if error.argument == "machines" and "one shape" in error.rule:
         return (
             f"--method lexicographic needs machines of one shape, which make one pool; those of "
             f"{machines.table.source} are not in proportion"
         )
-    found = re.fullmatch(r"contributions\[(\d+)\]", error.argument)
-    if found is not None:
-        return f"{users[int(found[1])]!r} has tasks in {read.table.source} and brought no part of any machine"
+    if error.argument == "contributions" and error.index:
+        return f"{users[error.index[0]]!r} has tasks in {read.table.source} and brought no part of any machine"
     return str(error)
 
 

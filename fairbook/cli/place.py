@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fairbook
@@ -74,13 +73,12 @@ def _check_needs(users: Instance, classes: _Classes) -> None:
 
 def _in_the_files(users: Instance, classes: _Classes, error: InvalidInput) -> str:
     """Say where in the files an entry stands that the library refused."""
-    found = re.fullmatch(r"machines\[(\d+)(?:, (\d+))?\]", error.argument)
-    if found is None:
+    if error.argument != "machines" or not error.index:
         return users.in_the_file(error)
-    rest = str(error).removeprefix(error.argument).strip()
-    if found[2] is None:
-        return f"{classes.table.source}, line {classes.table.lines[int(found[1])]}: the machine {rest}"
-    return f"{classes.table.at(int(found[1]), classes.capacities.columns[int(found[2])])}: {rest}"
+    row, *column = error.index
+    if not column:
+        return f"{classes.table.source}, line {classes.table.lines[row]}: the machine {error.complaint}"
+    return f"{classes.table.at(row, classes.capacities.columns[column[0]])}: {error.complaint}"
 
 
 def _check_options(options: argparse.Namespace) -> dict[str, Any]:

@@ -21,21 +21,18 @@ from numpy.typing import NDArray
 
 from fairbook import decimals
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.drf import _fill_bounded, fill
+from fairbook.mechanisms.drf import fill, fill_bounded
 from fairbook.mechanisms.phased import PhasedRun
 from fairbook.mechanisms.saved import check_names, parsed
-from fairbook.model import (
+from fairbook.model.allocation import Allocation
+from fairbook.model.inputs import (
     LARGEST,
     SMALLEST,
-    Allocation,
     FloatArray,
     Named,
     Names,
-    _labels,
-    _numbers,
-    _raise_at_first,
-    _reordered,
     as_capacities,
+    as_floats,
     as_names,
     as_number,
     as_positive,
@@ -43,14 +40,16 @@ from fairbook.model import (
     as_whole,
     check_amounts,
     demand_matrix,
-    labels_or_positions,
+    labels_of,
     names_or_number,
     number_of_dimensions,
     order_of,
     per_user,
     phased_demands,
-    position,
+    raise_at_first,
+    reordered,
 )
+from fairbook.model.result import labels_or_positions, position
 
 __all__ = ["CbDrf", "CreditRule", "CreditRun", "NodeView", "cbdrf", "grant_tasks"]
 
@@ -102,8 +101,8 @@ class CreditRule:
     ratio: Literal["least", "mean", "dominant"] = "least"
 
     def __post_init__(self) -> None:
-        rho = np.asarray(_numbers(self.rho, "rho", (0, 1, 2), "must be one number, one a node, or (T, n) of them"))
-        _raise_at_first(~((rho >= 0) & (rho <= 1)), "rho", "must be between 0 and 1", rho)
+        rho = np.asarray(as_floats(self.rho, "rho", (0, 1, 2), "must be one number, one a node, or (T, n) of them"))
+        raise_at_first(~((rho >= 0) & (rho <= 1)), "rho", "must be between 0 and 1", rho)
         if rho.ndim:
             rho = rho.copy()
             rho.flags.writeable = False
@@ -241,7 +240,7 @@ def _capped(rows: FloatArray, psi: FloatArray, left: FloatArray, per_share: Floa
             equal: float) -> tuple[FloatArray, NDArray[np.int64]]:
     cap = np.where(psi < 1, psi * equal, np.inf)
     levels, stops = np.empty(len(psi)), np.empty(len(psi), dtype=np.int64)
-    doubt = _fill_bounded(rows, per_share, left, cap, np.argsort(cap, kind="stable"), levels, stops)
+    doubt = fill_bounded(rows, per_share, left, cap, np.argsort(cap, kind="stable"), levels, stops)
     tasks = levels * per_share
     if not doubt <= decimals.DOUBTFUL and len(psi) <= decimals.MOST:
         tasks, stops = decimals.fill(rows, np.ones(len(psi)), left, cap * per_share)
@@ -297,7 +296,7 @@ def grant_tasks(demands: Any, credit_factor: Any, capacities: Any = None, grant:
     check_amounts(named.values, "demands")
     n, m = named.values.shape
     factor = per_user(credit_factor, n, named.users, "credit_factor")
-    _raise_at_first(~((factor >= 0) & (factor <= 1)), "credit_factor", "must be between 0 and 1", factor)
+    raise_at_first(~((factor >= 0) & (factor <= 1)), "credit_factor", "must be between 0 and 1", factor)
     return _allocation(named, as_capacities(capacities, m, named.resources), factor, grant)
 
 
@@ -531,17 +530,17 @@ def _one_ratio(each: FloatArray, demands: FloatArray, capacities: FloatArray, ho
 
 
 def _ratios(values: Any, shape: tuple[int, ...], argument: str) -> FloatArray:
-    ratios = _numbers(values, argument, (0, 1, 2), f"must be one number or have shape {shape}")
-    _raise_at_first(~((ratios >= 0) & (ratios <= 1)), argument, "must be between 0 and 1", ratios)
+    ratios = as_floats(values, argument, (0, 1, 2), f"must be one number or have shape {shape}")
+    raise_at_first(~((ratios >= 0) & (ratios <= 1)), argument, "must be between 0 and 1", ratios)
     return ratios
 
 
 def _by_name(values: Any, users: Names | None, argument: str) -> Any:
     """Put the nodes of a Series, or of the columns of a DataFrame, in the order of the demands."""
     if isinstance(values, pd.Series) and users is not None:
-        return _reordered(values, users, argument, "users")
+        return reordered(values, users, argument, "users")
     if isinstance(values, pd.DataFrame):
-        order = order_of(_labels(values.columns, f"{argument}.columns"), users, f"{argument}.columns", "users")
+        order = order_of(labels_of(values.columns, f"{argument}.columns"), users, f"{argument}.columns", "users")
         return values if order is None else values.iloc[:, order]
     return values
 
@@ -568,12 +567,12 @@ def _behaviour(released: Any, T: int, n: int, m: int, users: Names | None) -> tu
             else:
                 ratios = _ratios(one, (T,), f"released[{i}]")
                 if ratios.ndim > 1 or ratios.shape not in ((), (T,)):
-                    raise InvalidInput(f"released[{i}]", f"must be a strategy, one ratio, or {T} of them", one)
+                    raise InvalidInput("released", f"must be a strategy, one ratio, or {T} of them", one, (i,))
                 fixed[:, i, 0] = ratios
         return fixed, strategies
-    ratios = _numbers(released, "released", (0, 1, 2, 3), f"must be one ratio, or have shape ({n},), ({T}, {n}) or "
+    ratios = as_floats(released, "released", (0, 1, 2, 3), f"must be one ratio, or have shape ({n},), ({T}, {n}) or "
                       f"({T}, {n}, {m}), or be a list of {n} strategies")
-    _raise_at_first(~((ratios >= 0) & (ratios <= 1)), "released", "must be between 0 and 1", ratios)
+    raise_at_first(~((ratios >= 0) & (ratios <= 1)), "released", "must be between 0 and 1", ratios)
     if ratios.shape not in ((), (n,), (T, n), (T, n, m)):
         raise InvalidInput("released", f"must be one ratio, or have shape ({n},), ({T}, {n}) or ({T}, {n}, {m})",
                            f"shape {ratios.shape}")
@@ -725,7 +724,7 @@ class CbDrf:
             resources = list(capacities.index)
         self._resources: Names | None = None
         if resources is None:
-            m = len(_numbers(capacities, "capacities", (1,), "must be a list of one number a resource"))
+            m = len(as_floats(capacities, "capacities", (1,), "must be a list of one number a resource"))
         else:
             self._resources = as_names(resources, "resources")
             m = len(self._resources)
@@ -909,7 +908,7 @@ class CbDrf:
         n, m = self._demands.shape
         rule, start = self._rule, self._rule.initial_credit
         credit, tasks = (per_user(state[key], n, None, key) for key in ("credit", "tasks"))
-        held = _numbers(state["held"], "held", (1,), f"must have shape ({m},)")
+        held = as_floats(state["held"], "held", (1,), f"must have shape ({m},)")
         demands = demand_matrix(state["demands"]).values
         check_amounts(demands, "demands")
         if demands.shape != (n, m) or held.shape != (m,):

@@ -32,11 +32,12 @@ from fairbook.decimals import DOUBTFUL, MOST, UNIT, decimals, enough_digits
 from fairbook.errors import InvalidInput
 from fairbook.files import write_whole
 from fairbook.mechanisms.saved import check_names, parsed
-from fairbook.model import (
+from fairbook.model.allocation import Allocation
+from fairbook.model.dynamic import DynamicAllocation
+from fairbook.model.exact import exact_instance
+from fairbook.model.inputs import (
     LARGEST,
     SMALLEST,
-    Allocation,
-    DynamicAllocation,
     FloatArray,
     Named,
     as_demands,
@@ -45,14 +46,12 @@ from fairbook.model import (
     check_name,
     check_positive,
     demand_matrix,
-    exact_instance,
-    labels_or_positions,
     names_or_number,
     per_resource,
     per_user,
-    position,
     refuse,
 )
+from fairbook.model.result import labels_or_positions, position
 
 __all__ = [
     "REPAIRS", "DmfaSrq", "algorithm_1", "algorithm_1_printed", "dmfa_srq", "exact_levels", "static_optimum",

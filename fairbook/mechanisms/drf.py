@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from fairbook import decimals
 from fairbook.decimals import UNIT
 from fairbook.errors import InvalidInput
-from fairbook.model import (
+from fairbook.model.allocation import Allocation
+from fairbook.model.inputs import (
     LARGEST,
     SMALLEST,
-    Allocation,
     FloatArray,
     as_capacities,
     as_demands,
@@ -136,7 +136,7 @@ def _fill(demands: FloatArray, rate: FloatArray, capacities: FloatArray, levels:
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _fill_bounded(demands: FloatArray, rate: FloatArray, capacities: FloatArray, cap: FloatArray,
+def fill_bounded(demands: FloatArray, rate: FloatArray, capacities: FloatArray, cap: FloatArray,
                   order: NDArray[np.int64], levels: FloatArray, bottlenecks: NDArray[np.int64]) -> float:
     """Progressive filling where user i stops at level ``cap[i]``; ``order`` sorts ``cap``. Returns the doubt as above.
 
@@ -226,7 +226,7 @@ def fill(demands: FloatArray, rate: FloatArray, capacities: FloatArray, weights:
         tasks = levels * rate
     else:
         cap = max_tasks / rate
-        doubt = _fill_bounded(demands, rate, capacities, cap, np.argsort(cap, kind="stable"), levels, bottlenecks)
+        doubt = fill_bounded(demands, rate, capacities, cap, np.argsort(cap, kind="stable"), levels, bottlenecks)
         tasks = np.where(bottlenecks == -1, max_tasks, np.minimum(levels * rate, max_tasks))
     if not doubt <= decimals.DOUBTFUL and n <= decimals.MOST:
         exact = decimals.fill(demands, weights, capacities, np.full(n, np.inf) if max_tasks is None else max_tasks)

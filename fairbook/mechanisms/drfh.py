@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 from fairbook.errors import FairbookError
 from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.filling import fill
-from fairbook.model import FloatArray, as_weights
+from fairbook.model.inputs import FloatArray, as_weights
 from fairbook.placement import Cell, FluidPlacement, Placement, as_cell
 
 __all__ = ["drfh"]

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from fairbook.mechanisms.dmfa_srq import dmfa_srq
-from fairbook.model import DynamicAllocation, demand_matrix
+from fairbook.model.dynamic import DynamicAllocation
+from fairbook.model.inputs import demand_matrix
 
 __all__ = ["dynamic_drf"]
 

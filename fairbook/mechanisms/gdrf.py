@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.filling import fill
-from fairbook.model import FloatArray, as_whole
+from fairbook.model.inputs import FloatArray, as_whole
 from fairbook.placement import Cell, Placement, as_cell
 
 __all__ = ["gdrf"]

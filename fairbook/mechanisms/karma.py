@@ -33,9 +33,9 @@ from numpy.typing import NDArray
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.phased import PhasedRun
 from fairbook.mechanisms.saved import check_names, parsed
-from fairbook.model import (
+from fairbook.model.allocation import Allocation
+from fairbook.model.inputs import (
     LARGEST,
-    Allocation,
     FloatArray,
     Names,
     as_capacities,
@@ -44,16 +44,16 @@ from fairbook.model import (
     as_tolerance,
     as_whole,
     check_amounts,
+    check_bounds,
     demand_matrix,
-    labels_or_positions,
     names_or_number,
     number_of_dimensions,
     order_of,
     per_resource,
     per_user,
     phased_demands,
-    position,
 )
+from fairbook.model.result import labels_or_positions, position
 
 __all__ = ["Karma", "KarmaRun", "karma", "karma_phase", "karma_slices"]
 
@@ -247,7 +247,7 @@ def _as_credit(credit: Any, n: int, users: Names | None, argument: str) -> Float
         return np.full(n, as_number(credit, argument, 0.0, LARGEST))
     values = per_user(credit, n, users, argument).copy()
     for i in np.flatnonzero(~((values >= 0) & (values <= LARGEST)))[:1].tolist():
-        raise InvalidInput(f"{argument}[{i}]", f"must be between 0 and {LARGEST:g}", float(values[i]))
+        raise InvalidInput(argument, f"must be between 0 and {LARGEST:g}", float(values[i]), (i,))
     return values
 
 
@@ -260,8 +260,8 @@ def _as_bounds(max_tasks: Any, demands: FloatArray, users: Names | None) -> Floa
             raise InvalidInput("max_tasks", f"must have shape ({count} phases, {n} users) or ({n},)",
                                named.values.shape)
         columns = order_of(named.resources, users, "max_tasks.columns", "users")
-        values = named.values if columns is None else named.values[:, columns]
-        bounds = np.stack([as_max_tasks(row, n, None, f"max_tasks[{t}]") for t, row in enumerate(values)])
+        bounds = named.values if columns is None else named.values[:, columns]
+        check_bounds(bounds)
     else:
         bounds = np.broadcast_to(as_max_tasks(max_tasks, n, users), (count, n))
     return np.where((demands > 0).any(axis=2), bounds, 0.0)
@@ -843,6 +843,5 @@ def _as_whole(values: FloatArray, argument: str) -> NDArray[np.int64]:
     bad = ~((values >= 0) & (values <= 2**53) & (values == np.floor(values)))
     if bad.any():
         index = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise InvalidInput(f"{argument}[{', '.join(map(str, index))}]", "must be a whole number from 0 to 2**53",
-                           float(values[index]))
+        raise InvalidInput(argument, "must be a whole number from 0 to 2**53", float(values[index]), index)
     return values.astype(np.int64)

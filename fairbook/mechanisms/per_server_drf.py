@@ -8,7 +8,7 @@ import numpy as np
 
 from fairbook.mechanisms.drf import drf_by_task
 from fairbook.mechanisms.filling import refuse_too_many
-from fairbook.model import as_weights
+from fairbook.model.inputs import as_weights
 from fairbook.placement import Placement, as_cell
 
 __all__ = ["per_server_drf"]

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairbook.model import FloatArray, Names, labels_or_positions
+from fairbook.model.inputs import FloatArray, Names
+from fairbook.model.result import labels_or_positions
 
 __all__ = ["PhasedRun"]
 

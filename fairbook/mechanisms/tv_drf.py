@@ -42,9 +42,9 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.phased import PhasedRun
-from fairbook.model import (
+from fairbook.model.allocation import Allocation
+from fairbook.model.inputs import (
     LARGEST,
-    Allocation,
     FloatArray,
     Named,
     Names,
@@ -54,13 +54,12 @@ from fairbook.model import (
     check_amounts,
     check_demands,
     demand_matrix,
-    labels_or_positions,
     number_of_dimensions,
     order_of,
     per_user,
     phased_demands,
-    position,
 )
+from fairbook.model.result import labels_or_positions, position
 
 __all__ = ["TvDrfRun", "tv_drf"]
 
@@ -1152,7 +1151,7 @@ def _matrix(values: Any, argument: str, rows: str, columns: str) -> Named:
     except InvalidInput as error:
         rule = error.rule.replace("n users, m resources", f"{rows}, {columns}")
         rule = rule.replace("one user and one resource", f"one {rows[2:-1]} and one {columns[2:-1]}")
-        raise InvalidInput(error.argument, rule, error.value) from None
+        raise InvalidInput(error.argument, rule, error.value, error.index) from None
     return named._replace(values=named.values.copy())
 
 
@@ -1160,7 +1159,7 @@ def _as_demands(demands: Any) -> Named:
     try:
         return phased_demands(demands)
     except InvalidInput as error:
-        raise InvalidInput(error.argument, error.rule.replace("phase", "period"), error.value) from None
+        raise InvalidInput(error.argument, error.rule.replace("phase", "period"), error.value, error.index) from None
 
 
 def _as_machines(machines: Any, m: int, resources: Names | None) -> tuple[FloatArray, Names | None, Names | None]:
@@ -1222,7 +1221,7 @@ def _as_tasks(tasks: Any, demands: FloatArray, users: Names | None, whole: bool,
                           (finite & whole & (values != np.floor(values)), "must be whole for method='heuristic'"),
                           (empty, "must be 0 where the demand vector is zero")):
             for t, i in np.argwhere(bad)[:1].tolist():
-                raise InvalidInput(f"tasks[{t}, {i}]", rule, float(values[t, i]))
+                raise InvalidInput("tasks", rule, float(values[t, i]), (t, i))
     return values
 
 
@@ -1375,8 +1374,8 @@ def tv_drf(demands: Any, tasks: Any, machines: Any, contributions: Any,
     if weights is None:
         weight = (brought / total).mean(axis=1)
         for i in np.flatnonzero(~(weight > 0))[:1].tolist():
-            raise InvalidInput(f"contributions[{i}]", "must be positive somewhere unless weights are given",
-                               parts[i].tolist())
+            raise InvalidInput("contributions", "must be positive somewhere unless weights are given",
+                               parts[i].tolist(), (i,))
     else:
         weight = as_weights(weights, n, users)
     if not whole and K > 1 and not (np.abs(pool / total / (pool / total).max(axis=1, keepdims=True) - 1) <= 1e-9).all():

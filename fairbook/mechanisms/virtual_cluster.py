@@ -31,7 +31,7 @@ from fairbook.clusters import (
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.packing import FITS, pack
-from fairbook.model import LARGEST, SMALLEST, as_number, as_whole
+from fairbook.model.inputs import LARGEST, SMALLEST, as_number, as_whole
 
 __all__ = ["METHODS", "scarcity_rounds", "virtual_cluster"]
 

@@ -23,7 +23,7 @@ from fairbook.clusters import IntArray, Requests, VirtualClusters, as_requests, 
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.saved import check_names, parsed
-from fairbook.model import check_name
+from fairbook.model.inputs import check_name
 
 __all__ = ["VirtualClusterPool"]
 
