@@ -730,8 +730,8 @@ def _growth(rng: np.random.Generator) -> str:
 
         def run() -> None:
             pool = fb.DmfaSrq(2)
-            for row, weight in zip(demands, weights, strict=True):
-                pool.arrive(row, float(weight))
+            for user, row in enumerate(demands):
+                pool.arrive(user, row, float(weights[user]))
 
         return run
 

@@ -351,7 +351,7 @@ def search_release(rule: CreditRule, demands: Any, *, worth: float, node: int = 
         raise InvalidInput("others", f"must be one ratio between 0 and 1, or {n} of them", behaviour.tolist())
     behaviour = np.broadcast_to(behaviour, (n,))
     start = CbDrf(n, as_capacities(capacities, m, resources), rule=rule)
-    unit = float(copy.deepcopy(start).allocate(values[0]).tasks[node])
+    unit = float(copy.deepcopy(start).phase(values[0]).tasks[node])
     if not unit > 0:
         raise InvalidInput("demands[0]", "must have the node present: its first grant is the unit", values[0].tolist())
     played = 0
@@ -360,7 +360,7 @@ def search_release(rule: CreditRule, demands: Any, *, worth: float, node: int = 
         nonlocal played
         played += 1
         state = copy.deepcopy(state)
-        tasks = float(state.allocate(values[t % len(values)]).tasks[node]) / unit * discount**t
+        tasks = float(state.phase(values[t % len(values)]).tasks[node]) / unit * discount**t
         given = behaviour.copy()
         given[node] = ratio
         state.release(given)
