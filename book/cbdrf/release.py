@@ -86,7 +86,7 @@ def _own_grants(rule: CreditRule, demands: Any, node: int, capacities: Any) -> C
     def tasks(psi: float) -> float:
         factor = np.ones(len(rows))
         factor[node] = psi
-        return float(grant_tasks(rows, factor, capacities, rule.grant).tasks[node])
+        return float(grant_tasks(rows, factor, capacities, grant=rule.grant).tasks[node])
 
     full = tasks(1.0)
     return lambda psi: tasks(psi) / full

@@ -48,6 +48,7 @@ from fairbook.model.inputs import (
     raise_at_first,
     reordered,
 )
+from fairbook.model.instance import takes_instance
 from fairbook.model.result import labels_or_positions, position
 
 __all__ = ["CbDrf", "CreditRule", "CreditRun", "NodeView", "cbdrf", "grant_tasks"]
@@ -247,7 +248,7 @@ def _capped(rows: FloatArray, psi: FloatArray, left: FloatArray, per_share: Floa
     return np.where(psi < 1, cap * per_share, tasks), np.where(psi < 1, _OWN, stops)
 
 
-def grant_tasks(demands: Any, credit_factor: Any, capacities: Any = None, grant: Grant = "scaled") -> Allocation:
+def grant_tasks(demands: Any, credit_factor: Any, capacities: Any = None, *, grant: Grant = "scaled") -> Allocation:
     """Share out one phase, given the credit factors.
 
     Parameters
@@ -284,7 +285,7 @@ def grant_tasks(demands: Any, credit_factor: Any, capacities: Any = None, grant:
     The example of the DRF paper, with the second node at half its credit.
 
     >>> for grant in ("scaled", "weighted", "capped"):
-    ...     print(grant, grant_tasks([[1, 4], [3, 1]], [1, 1/2], [9, 18], grant).tasks.round(3))
+    ...     print(grant, grant_tasks([[1, 4], [3, 1]], [1, 1/2], [9, 18], grant=grant).tasks.round(3))
     scaled [3. 1.]
     weighted [4.154 1.385]
     capped [4.312 0.75 ]
@@ -579,9 +580,10 @@ def _behaviour(released: Any, T: int, n: int, m: int, users: Names | None) -> tu
     return np.broadcast_to(ratios, (T, n, ratios.shape[-1])), {}
 
 
-def cbdrf(demands: Any, capacities: Any = None, released: Any = 1.0, rho: Any = 0.75, step_up: float = 0.1,
+@takes_instance
+def cbdrf(demands: Any, capacities: Any = None, *, released: Any = 1.0, rho: Any = 0.75, step_up: float = 0.1,
           step_down: float = 0.1, initial_credit: float = 1.0, credit_cap: float | None = None,
-          credit_floor: float = 0.0, held: Literal["returns", "stays"] = "returns", *, grant: Grant = "scaled",
+          credit_floor: float = 0.0, held: Literal["returns", "stays"] = "returns", grant: Grant = "scaled",
           penalty: Literal["step", "graded"] = "step",
           ratio: Literal["least", "mean", "dominant"] = "least") -> CreditRun:
     """Run credit-based DRF over T phases (Lu et al. 2014), or a repaired form of it.

@@ -45,6 +45,7 @@ from fairbook.model.inputs import (
     per_user,
     refuse,
 )
+from fairbook.model.instance import takes_instance
 from fairbook.model.result import labels_or_positions, position
 
 __all__ = [
@@ -189,6 +190,7 @@ def _checked(demands: Any, weights: Any) -> tuple[Named, FloatArray]:
     return named, amounts
 
 
+@takes_instance
 def dmfa_srq(demands: Any, weights: Any) -> DynamicAllocation:
     """Allocate at each arrival by DMFA-SRQ, model (4) of Zhang et al. 2016, with the group stack.
 
@@ -295,6 +297,7 @@ def _levels(rows: Sequence[Sequence[Any]], amounts: Sequence[Any], zero: Any) ->
     return levels, binding
 
 
+@takes_instance
 def static_optimum(demands: Any, weights: Any) -> DynamicAllocation:
     """Share out everything anew at each arrival: the static optimum, equation (5) of Zhang et al. 2016.
 

@@ -52,6 +52,7 @@ from fairbook.model.inputs import (
     per_user,
     phased_demands,
 )
+from fairbook.model.instance import takes_instance
 from fairbook.model.result import labels_or_positions, position
 
 __all__ = ["Karma", "KarmaRun", "karma", "karma_phase", "karma_slices"]
@@ -269,7 +270,7 @@ def _as_bounds(max_tasks: Any, demands: FloatArray, users: Names | None) -> Floa
 # -------------------------------------------------------------------------------------------------- one phase
 
 
-def karma_phase(demands: Any, credit: Any, capacities: Any = None, max_tasks: Any = None,
+def karma_phase(demands: Any, credit: Any, capacities: Any = None, *, max_tasks: Any = None,
                 alpha: float = 0.5) -> Allocation:
     """Allocate one phase by Karma in dominant shares, the credits given (after Vuppalapati et al. 2023).
 
@@ -500,7 +501,8 @@ class KarmaRun(PhasedRun):
         return found
 
 
-def karma(demands: Any, capacities: Any = None, max_tasks: Any = None, alpha: float = 0.5,
+@takes_instance
+def karma(demands: Any, capacities: Any = None, *, max_tasks: Any = None, alpha: float = 0.5,
           initial_credit: Any = None) -> KarmaRun:
     """Run Karma in dominant shares over phases, divisible tasks (after Vuppalapati et al. 2023).
 
@@ -611,7 +613,7 @@ class Karma(Stateful):
     array([2.5, 7.5])
     """
 
-    def __init__(self, users: int | Sequence[Hashable], capacities: Any, alpha: float = 0.5,
+    def __init__(self, users: int | Sequence[Hashable], capacities: Any, *, alpha: float = 0.5,
                  initial_credit: Any = 1000.0) -> None:
         n, self._users = names_or_number(users, "users")
         self._resources: Names | None = None
