@@ -131,8 +131,7 @@ def test_every_argument_has_its_rows() -> None:
     """But flags of progress bars, which are not looked at, and the names of arguments that go on to a checked one."""
     passed_on = {("CbDrf", "rule"), ("CbDrf", "terms"), ("results.load", "check"), ("results.load_facts", "check"),
                  ("tables.myst", "caption"), ("tables.myst", "name"),
-                 ("metrics.placement_fairness", "k"), ("metrics.levels_by_step", "run"),
-                 ("metrics.by_arrival", "run")}
+                 ("metrics.placement_fairness", "k")}
     missing = [
         (name, argument)
         for name, function in _public()
