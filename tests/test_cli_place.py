@@ -25,7 +25,7 @@ USERS = "user,cpu,memory,max_tasks\nann,1,4,6\nbob,3,1,\n"
 MACHINES = "machine,count,memory,cpu\nsmall,2,32,8\nlarge,1,64,32\n"
 DEMANDS = pd.DataFrame({"cpu": [1.0, 3.0], "memory": [4.0, 1.0]}, ["ann", "bob"])
 SIZES = pd.DataFrame({"cpu": [8.0, 32.0], "memory": [32.0, 64.0]}, ["small", "large"])
-LIBRARY = (DEMANDS, SIZES, [2, 1], [6, float("inf")])
+LIBRARY = fb.Instance(DEMANDS, machines=SIZES, machine_counts=[2, 1], max_tasks=[6, float("inf")])
 
 
 @pytest.fixture
@@ -48,16 +48,16 @@ def read(text: str) -> pd.DataFrame:
 
 
 RULES: list[tuple[list[str], Callable[[], Any]]] = [
-    ([], lambda: fb.gdrf(*LIBRARY)),
+    ([], lambda: fb.gdrf(LIBRARY)),
     (["--match", "same", "--least", "shares", "--machine-type", "amount", "--choice", "fairness_after", "--queue",
       "one_by_one", "--seed", "3"],
-     lambda: fb.gdrf(*LIBRARY, 3, match="same", least="shares", machine_type="amount", choice="fairness_after",
+     lambda: fb.gdrf(LIBRARY, seed=3, match="same", least="shares", machine_type="amount", choice="fairness_after",
                      queue="one_by_one")),
-    (["--rule", "drfh"], lambda: fb.drfh(*LIBRARY)),
-    (["--rule", "drfh", "--method", "first_fit"], lambda: fb.drfh(*LIBRARY, method="first_fit")),
-    (["--rule", "drfh", "--method", "fluid"], lambda: fb.drfh(*LIBRARY, method="fluid")),
-    (["--rule", "mdrf", "--reading", "type", "--seed", "5"], lambda: fb.mdrf(*LIBRARY, 5, reading="type")),
-    (["--rule", "per_server_drf"], lambda: fb.per_server_drf(*LIBRARY)),
+    (["--rule", "drfh"], lambda: fb.drfh(LIBRARY)),
+    (["--rule", "drfh", "--method", "first_fit"], lambda: fb.drfh(LIBRARY, method="first_fit")),
+    (["--rule", "drfh", "--method", "fluid"], lambda: fb.drfh(LIBRARY, method="fluid")),
+    (["--rule", "mdrf", "--reading", "type", "--seed", "5"], lambda: fb.mdrf(LIBRARY, seed=5, reading="type")),
+    (["--rule", "per_server_drf"], lambda: fb.per_server_drf(LIBRARY)),
 ]
 
 
@@ -84,7 +84,7 @@ def test_what_is_written_is_what_the_library_says(
 
 
 def test_tables(run: Run, files: Callable[..., list[Any]]) -> None:
-    placed = fb.gdrf(*LIBRARY)
+    placed = fb.gdrf(LIBRARY)
     code, out, _ = run(*files(), "--table", "machines", "--output", "-")
     assert code == 0
     pd.testing.assert_frame_equal(read(out).set_index("class"), placed.machine_frame())
@@ -112,7 +112,7 @@ def test_weights(run: Run, files: Callable[..., list[Any]]) -> None:
 def test_explanations(run: Run, files: Callable[..., list[Any]]) -> None:
     code, out, _ = run(*files(), "--explain")
     assert code == 0
-    placed = fb.gdrf(*LIBRARY)
+    placed = fb.gdrf(LIBRARY)
     assert out.endswith("\n".join(placed.explain(user) for user in ("ann", "bob")) + "\n")
     code, out, _ = run(*files(), "--explain", "bob", "--output", "-")
     assert read(out).set_index("user")["explanation"].fillna("").to_list() == ["", placed.explain("bob")]

@@ -132,7 +132,7 @@ def _cluster(options: argparse.Namespace) -> int:
     if options.method == "spanning" and _SEVERAL in clusters.capacities.index:
         raise Refused(f"{clusters.source}: with --method spanning no cluster can be named {_SEVERAL!r}")
     try:
-        shared = fairbook.virtual_cluster(asked["max_vms"], asked["tolerance"], clusters.capacities, options.method,
+        shared = fairbook.virtual_cluster(asked["max_vms"], asked["tolerance"], clusters.capacities, method=options.method,
                                           whole=not options.fractions, **given)
     except InvalidInput as error:
         raise Refused(_in_the_files(table, clusters, error)) from None
@@ -161,7 +161,7 @@ def _report(shared: fairbook.VirtualClusters, given: dict[str, Any], options: ar
     summary = {
         "min_fraction": shared.min_fraction, "bound": shared.bound, "optimal": shared.optimal,
         "served_fraction": shared.served_fraction, "turned_away": int((~shared.served).sum()),
-        "remaining": shared.remaining.sum(), "revenue": revenue,
+        "slack": shared.slack.sum(), "revenue": revenue,
     }
     tables = {"users": users, "clusters": _cluster_rows(shared)}
     chosen = "clusters" if options.by_cluster else "users"

@@ -54,7 +54,7 @@ class _Classes(NamedTuple):
 def _read_classes(source: str, resources: list[str]) -> _Classes:
     import pandas as pd
 
-    from fairbook.placement import MOST_MACHINES
+    from fairbook.model.placement import MOST_MACHINES
 
     table = read_machines(source, resources)
     names, counts = machine_lines(table, MOST_MACHINES)

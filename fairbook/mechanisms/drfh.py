@@ -18,7 +18,8 @@ from fairbook.errors import FairbookError
 from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.filling import fill
 from fairbook.model.inputs import FloatArray, as_weights
-from fairbook.placement import Cell, FluidPlacement, Placement, as_cell
+from fairbook.model.instance import takes_instance
+from fairbook.model.placement import Cell, FluidPlacement, Placement, as_cell
 
 __all__ = ["drfh"]
 
@@ -28,18 +29,19 @@ _NEAR = 1e-9  # levels and prices this close count as equal
 
 
 @overload
-def drfh(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, weights: Any = None, *,
+def drfh(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_tasks: Any = None, weights: Any = None,
          method: Literal["best_fit", "first_fit"] = "best_fit", progress: bool = False) -> Placement: ...
 @overload
-def drfh(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, weights: Any = None, *,
+def drfh(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_tasks: Any = None, weights: Any = None,
          method: Literal["fluid"], progress: bool = False) -> FluidPlacement: ...
-def drfh(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, weights: Any = None, *,
+@takes_instance
+def drfh(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_tasks: Any = None, weights: Any = None,
          method: Method = "best_fit", progress: bool = False) -> Placement | FluidPlacement:
     """Place tasks by dominant resource fairness over all machines (DRFH, Wang et al. 2015).
 
     Parameters
     ----------
-    demands : array_like or DataFrame, shape (n, m)
+    demands : array_like or DataFrame, shape (n, m), or Instance
         Resource per task; zeros allowed, at least one positive entry a row.
     machines : array_like or DataFrame, shape (K, m)
         Capacity of one machine of each class, in the unit of the demands.
@@ -108,7 +110,7 @@ def _fluid(cell: Cell, weights: FloatArray) -> FloatArray:
     """
     n, m = cell.demands.shape
     K = len(cell.machines)
-    capacity = cell.machine_counts[:, None] * cell.machines / np.where(cell.totals > 0, cell.totals, 1)
+    capacity = cell.class_capacities / np.where(cell.totals > 0, cell.totals, 1)
     # a unit of y is a level of one: a user's share of its dominant resource equal to its weight
     per_level = weights / cell.shares.max(axis=1)
     load = cell.shares * per_level[:, None]

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.filling import fill
 from fairbook.model.inputs import FloatArray, as_whole
-from fairbook.placement import Cell, Placement, as_cell
+from fairbook.model.instance import takes_instance
+from fairbook.model.placement import Cell, Placement, as_cell
 
 __all__ = ["gdrf"]
 
@@ -80,14 +81,15 @@ def levels_of(types: NDArray[np.bool_], preference: NDArray[np.int64]) -> NDArra
     return types[:, preference].argmax(axis=2).T
 
 
-def gdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, seed: int = 0, *,
+@takes_instance
+def gdrf(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_tasks: Any = None, seed: int = 0,
          match: Match = "nearest", least: Least = "amount", machine_type: MachineType = "share",
          choice: Choice = "fairness", queue: Queue = "rounds", progress: bool = False) -> Placement:
     """Place whole tasks by global dominant resource fairness (GDRF, 2016, Algorithms 1 to 3).
 
     Parameters
     ----------
-    demands : array_like or DataFrame, shape (n, m)
+    demands : array_like or DataFrame, shape (n, m), or Instance
         Resource per task (virtual machine); zeros allowed, at least one positive entry a row.
     machines : array_like or DataFrame, shape (K, m)
         Capacity of one machine of each class, in the unit of the demands.
@@ -120,7 +122,7 @@ def gdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any
     Returns
     -------
     Placement
-        ``tasks`` (n,), ``states`` (machines grouped by contents), ``explain(user)``, ``violations()``.
+        ``tasks`` (n,), ``states`` (machines grouped by contents), ``explain(user)``, ``violations()``, ...
 
     Raises
     ------

@@ -16,14 +16,16 @@ import numpy as np
 from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.filling import fill
 from fairbook.mechanisms.gdrf import groups, levels_of, lots, measure, preferences, ranks
-from fairbook.placement import Placement, as_cell
+from fairbook.model.instance import takes_instance
+from fairbook.model.placement import Placement, as_cell
 
 __all__ = ["mdrf"]
 
 Reading = Literal["entropy", "type"]
 
 
-def mdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, seed: int = 0, *,
+@takes_instance
+def mdrf(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_tasks: Any = None, seed: int = 0,
          reading: Reading = "entropy", progress: bool = False) -> Placement:
     """Place whole tasks by a stand-in for MDRF (after the abstract of Wang Jinhai et al. 2015).
 
