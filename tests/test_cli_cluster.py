@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import fairbook as fb
 from fairbook import cli
 from fairbook.cli import _cluster
-from fairbook.model.clusters import SPANS
 from fairbook.mechanisms.virtual_cluster import METHODS
+from fairbook.model.clusters import SPANS
 from tests.commands import Run, inputs_are_kept, refused, runner
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import fairbook as fb
 from book.virtual_cluster import oracle
-from fairbook.model.clusters import SPANS
 from fairbook.mechanisms.packing import Packing, pack
+from fairbook.model.clusters import SPANS
 from tests.strategies import REPEATABLE
 from tests.vm_cases import QUARTERS, TENTHS, Asked, asked, floats, random_asked
 

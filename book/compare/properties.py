@@ -208,7 +208,7 @@ def each_period(place: Callable[..., Placement], **how: Any) -> Callable[[Shared
         numbers = np.argsort(inverse, kind="stable")  # the machines in the order in which a placement numbers them
         tables = []
         for rows, most in zip(case.demands, case.tasks):
-            given = place(rows, kinds, np.bincount(inverse), most, **how)
+            given = place(rows, kinds, np.bincount(inverse), max_tasks=most, **how)
             table = np.zeros((N, n))
             at = given.placed_machine.astype(np.int64) * n + given.placed_user
             table[numbers] = np.bincount(at, minlength=N * n).reshape(N, n)

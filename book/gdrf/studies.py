@@ -32,6 +32,7 @@ from fairbook.mechanisms.drfh import drfh
 from fairbook.mechanisms.gdrf import gdrf
 from fairbook.mechanisms.mdrf import mdrf
 from fairbook.mechanisms.per_server_drf import per_server_drf
+from fairbook.mechanisms.readings import READINGS as ALL_READINGS
 from fairbook.metrics import jain_index, placement_fairness, relative_utilisation
 from fairbook.model.inputs import FloatArray, as_whole
 from fairbook.model.placement import Placement
@@ -587,12 +588,7 @@ def cells(runs: int = 200, seed: int = SEED, *, number: int = 60, progress: bool
 
 #: The readings of GDRF, the first of each is the default. Without types ("any") what a machine's type is plays no role.
 READINGS: dict[str, tuple[str, ...]] = {
-    "least": ("amount", "dominant_share", "shares"),
-    "machine_type": ("share", "amount"),
-    "match": ("nearest", "same", "any"),
-    "choice": ("fairness", "fairness_empty_last", "fairness_after", "first"),
-    "queue": ("rounds", "one_by_one"),
-}
+    name: ALL_READINGS["gdrf"][name].values for name in ("least", "machine_type", "match", "choice", "queue")}
 
 #: Measures of :func:`readings`.
 _JUDGED = ("tasks", "cpu", "cpu_mean", "memory", "memory_mean", "memory_gap", "min_share", "fairness",

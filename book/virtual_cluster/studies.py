@@ -23,11 +23,11 @@ from tqdm import tqdm
 
 from book.common.runs import choices, interval, repeat, stream
 from fairbook import results
-from fairbook.model.clusters import SPANS, Requests, VirtualClusters, as_requests
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.packing import LISTS, list_pack
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.mechanisms.virtual_cluster_pool import VirtualClusterPool
+from fairbook.model.clusters import SPANS, Requests, VirtualClusters, as_requests
 from fairbook.model.inputs import FloatArray, as_number, as_whole
 from fairbook.traces.google2011 import load_digest
 

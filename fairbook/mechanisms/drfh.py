@@ -17,13 +17,12 @@ from scipy.optimize import linprog
 from fairbook.errors import FairbookError
 from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.filling import fill
+from fairbook.mechanisms.readings import DrfhMethod
 from fairbook.model.inputs import FloatArray, as_weights
 from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Cell, FluidPlacement, Placement, as_cell
 
 __all__ = ["drfh"]
-
-Method = Literal["best_fit", "first_fit", "fluid"]
 
 _NEAR = 1e-9  # levels and prices this close count as equal
 
@@ -36,7 +35,7 @@ def drfh(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_
          method: Literal["fluid"], progress: bool = False) -> FluidPlacement: ...
 @takes_instance
 def drfh(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_tasks: Any = None, weights: Any = None,
-         method: Method = "best_fit", progress: bool = False) -> Placement | FluidPlacement:
+         method: DrfhMethod = "best_fit", progress: bool = False) -> Placement | FluidPlacement:
     """Place tasks by dominant resource fairness over all machines (DRFH, Wang et al. 2015).
 
     Parameters
@@ -89,7 +88,7 @@ def drfh(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_
     >>> drfh([[0.2, 1], [1, 0.2]], machines=[[2, 12], [12, 2]], method="first_fit").tasks
     array([6, 6])
     """
-    check_choice(method, "method", Method)
+    check_choice(method, "method", DrfhMethod)
     cell = as_cell(demands, machines, machine_counts, max_tasks)
     n = len(cell.demands)
     given = as_weights(weights, n, cell.named_users, contributed=True)  # not scaled: equal levels stay equal

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.phased import PhasedRun
+from fairbook.mechanisms.readings import Alone, TvMethod, Unserved
 from fairbook.mechanisms.tv_drf_kernels import (
     DONE,
     FITS,
@@ -79,10 +80,6 @@ from fairbook.model.placement import machine_matrix
 from fairbook.model.result import labels_or_positions, position
 
 __all__ = ["TvDrfRun", "tv_drf"]
-
-Method = Literal["heuristic", "lexicographic"]
-Alone = Literal["bundles", "whole_bundles", "resources"]
-Unserved = Literal["expires", "waits"]
 
 #: The heuristic hands out no more whole tasks than about this, and keeps no more numbers on their machines.
 MOST = 1e9
@@ -455,7 +452,7 @@ def _alike(pool: FloatArray, parts: FloatArray) -> tuple[FloatArray, FloatArray]
 
 @takes_instance
 def tv_drf(demands: Any, tasks: Any = None, machines: Any = None, contributions: Any = None, *,
-           method: Method = "heuristic", alone: Alone = "bundles", unserved: Unserved = "expires",
+           method: TvMethod = "heuristic", alone: Alone = "bundles", unserved: Unserved = "expires",
            weights: Any = None, memory: bool = True, placement: bool = False) -> TvDrfRun:
     """Allocate over periods by TV-DRF (Li et al. 2019).
 
@@ -545,7 +542,7 @@ def tv_drf(demands: Any, tasks: Any = None, machines: Any = None, contributions:
     array([[1.   , 1.4  ],
            [1.125, 1.   ]])
     """
-    check_choice(method, "method", Method)
+    check_choice(method, "method", TvMethod)
     check_choice(alone, "alone", Alone)
     check_choice(unserved, "unserved", Unserved)
     check_switch(placement, "placement")

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.packing import FITS, pack
+from fairbook.mechanisms.readings import Fit, General, Load
 from fairbook.model.clusters import (
     RTOL,
     SPANS,
@@ -36,9 +37,6 @@ from fairbook.model.inputs import LARGEST, SMALLEST, as_number, as_whole, check_
 __all__ = ["METHODS", "scarcity_rounds", "virtual_cluster"]
 
 Method = Literal["relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packing", "exact", "spanning"]
-Load = Literal["relative", "free"]
-Fit = Literal["least_wanted", "best_fit", "first_fit"]
-General = Literal["greedy", "relaxation", "metagreedy"]
 #: Ways to choose a cluster for each user.
 METHODS: tuple[str, ...] = get_args(Method)
 
