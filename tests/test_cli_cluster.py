@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import fairbook as fb
 from fairbook import cli
-from fairbook.cli import _cluster
+from fairbook.cli import cluster as _cluster
 from fairbook.mechanisms.virtual_cluster import METHODS
 from fairbook.model.clusters import SPANS
 from tests.commands import Run, inputs_are_kept, refused, runner

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import fairbook as fb
 from fairbook import cli
-from fairbook.cli import _periods
+from fairbook.cli import periods as _periods
 from tests.commands import Run, Write, inputs_are_kept, refused, runner, writer
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import io
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 
 import fairbook as fb
 from fairbook import cli
-from fairbook.cli import _place
+from fairbook.cli import place
 from tests.commands import Run, inputs_are_kept, refused, runner
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -176,14 +175,8 @@ def test_the_shipped_example(run: Run) -> None:
     assert "utilisation" in out
 
 
-def test_the_choices_are_those_of_the_library() -> None:
-    for name, (choices, _) in _place._READINGS.items():
-        (rule,) = (rule for rule, takes in _place._TAKES.items() if name in takes)
-        argument = inspect.signature(getattr(fb, rule)).parameters[name]
-        kind = getattr(importlib.import_module(f"fairbook.mechanisms.{rule}"), argument.annotation)
-        assert choices == get_args(kind)
-        assert choices[0] == argument.default
-    for rule, takes in _place._TAKES.items():
+def test_the_options_are_those_of_the_library() -> None:
+    for rule, takes in place.TAKES.items():
         instance = {"demands", "machines", "machine_counts", "max_tasks", "progress"}
         assert set(takes) == set(inspect.signature(getattr(fb, rule)).parameters) - instance
 
@@ -204,7 +197,6 @@ def test_the_choices_are_those_of_the_library() -> None:
     (["u.csv", "--machines", "m.csv", "--rule", "drfh", "--seed", "1"], "--seed belongs to gdrf, mdrf"),
     (["u.csv", "--machines", "m.csv", "--rule", "mdrf", "--weights", "w"], "--weights belongs to drfh, per_server_drf"),
     (["u.csv", "--machines", "m.csv", "--rule", "drfh", "--method", "fluid", "--table", "states"], "--table states"),
-    (["u.csv", "--machines", "m.csv", "--rule", "drfh", "--method", "fluid", "--explain"], "--explain does not apply"),
     (["u.csv", "--machines", "m.csv", "--table", "states", "--explain"], "--explain goes with --table users"),
     (["u.csv", "--machines", "m.csv", "--output", "placed.txt"], "--output must end in"),
 ])
@@ -264,7 +256,7 @@ def test_unused_columns_are_told(run: Run, files: Callable[..., list[Any]]) -> N
 def test_help(run: Run) -> None:
     code, text, err = run("--help")
     assert (code, err) == (0, "")
-    assert all(f"\n  {rule} " in text for rule in _place._TAKES)
+    assert all(f"\n  {rule} " in text for rule in place.TAKES)
     assert "examples:" in text
 
 
@@ -277,7 +269,7 @@ LINES = st.lists(st.lists(CELL, min_size=3, max_size=3), max_size=4)
 
 @settings(deadline=None, derandomize=True, database=None, max_examples=60,
           suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(users=LINES, machines=LINES, rule=st.sampled_from(list(_place._TAKES)))
+@given(users=LINES, machines=LINES, rule=st.sampled_from(list(place.TAKES)))
 def test_any_tables_are_computed_or_refused_in_one_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, users: list[list[str]], machines: list[list[str]], rule: str
 ) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["add_place"]
 
 #: Options of each rule, by the name of the argument in fairbook.
-_TAKES = {
+TAKES = {
     "gdrf": (*READINGS["gdrf"], "seed"),
     "drfh": (*READINGS["drfh"], "weights"),
     "mdrf": (*READINGS["mdrf"], "seed"),
@@ -74,11 +74,11 @@ def _in_the_files(users: Instance, classes: _Classes, error: InvalidInput) -> st
 
 def _check_options(options: argparse.Namespace) -> dict[str, Any]:
     """Give the options of the rule that were set; refuse those of other rules and what does not go together."""
-    takes, given = _TAKES[options.rule], {}
-    for name in dict.fromkeys(name for theirs in _TAKES.values() for name in theirs):
+    takes, given = TAKES[options.rule], {}
+    for name in dict.fromkeys(name for theirs in TAKES.values() for name in theirs):
         value = getattr(options, name)
         if value is not None and name not in takes:
-            rules = ", ".join(rule for rule, theirs in _TAKES.items() if name in theirs)
+            rules = ", ".join(rule for rule, theirs in TAKES.items() if name in theirs)
             raise Refused(f"--{name.replace('_', '-')} belongs to {rules}, not to {options.rule}")
         if value is not None and name != "weights":
             given[name] = value
@@ -98,7 +98,7 @@ def _place(options: argparse.Namespace) -> int:
     users = read_users(options)
     classes = _read_classes(options.machines, list(users.demands.columns))
     _check_needs(users, classes)
-    if users.weights is not None and "weights" in _TAKES[options.rule]:
+    if users.weights is not None and "weights" in TAKES[options.rule]:
         given["weights"] = users.weights
     elif users.weights is not None:
         note(f"{options.rule} does not use column {users.weight_column!r}")
@@ -184,8 +184,8 @@ fairbook place users.csv --machines machines.csv --rule per_server_drf --verify 
     )
     parser.add_argument("users", metavar="users.csv", help="CSV file, .csv.gz, or - for stdin")
     parser.add_argument("--machines", required=True, metavar="FILE", help="CSV file of machines")
-    parser.add_argument("--rule", choices=list(_TAKES), default="gdrf", help="default: %(default)s")
-    for rule in _TAKES:
+    parser.add_argument("--rule", choices=list(TAKES), default="gdrf", help="default: %(default)s")
+    for rule in TAKES:
         for name, (choices, about) in READINGS[rule].items():
             parser.add_argument(f"--{name.replace('_', '-')}", choices=choices,
                                 help=f"{rule}: {about} (default: {choices[0]})")

@@ -460,9 +460,8 @@ class FluidPlacement(_Placed):
         """
         i = position(user, self.users)
         need, capacity = self.cell.demands[i] > 0, self.cell.class_capacities
-        able: NDArray[np.bool_] = (capacity[:, need] > 0).all(axis=1)
-        full: NDArray[np.bool_] = self.class_use >= capacity * (1 - FLUID_RTOL)
-        full = full & need & able[:, None]
+        able = np.asarray((capacity[:, need] > 0).all(axis=1))
+        full = need & able[:, None] & np.asarray(self.class_use >= capacity * (1 - FLUID_RTOL))
         has = f"{user} runs {self.tasks[i]:.6g} tasks at level {self.levels[i]:.6g}"
         if self.tasks[i] >= self.cell.max_tasks[i] * (1 - FLUID_RTOL):
             return f"{has}: all that it asked for."
