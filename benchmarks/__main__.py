@@ -343,7 +343,8 @@ def _tv_drf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         return demands, fb.drf(demands).tasks * 2 * rng.random(n)
 
     def fluid(demands: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-        return fb.tv_drf(demands[None], bounds[None], np.ones((1, 2)), np.full(n, 1 / n), "lexicographic").tasks[0]
+        run = fb.tv_drf(demands[None], bounds[None], np.ones((1, 2)), np.full(n, 1 / n), method="lexicographic")
+        return run.tasks[0]
 
     def drf(demands: np.ndarray, bounds: np.ndarray) -> np.ndarray:
         return fb.drf(demands, max_tasks=bounds).tasks

@@ -14,7 +14,6 @@ from fairbook.errors import FairbookError, InvalidInput, MissingDependency, Stal
 
 if TYPE_CHECKING:
     from fairbook import claims, metrics, properties, results, sweeps, traces
-    from fairbook.clusters import VirtualClusters
     from fairbook.mechanisms.cbdrf import CbDrf, CreditRule, CreditRun, NodeView, cbdrf, grant_tasks
     from fairbook.mechanisms.dmfa_srq import DmfaSrq, dmfa_srq, static_optimum
     from fairbook.mechanisms.drf import drf, drf_by_task
@@ -28,9 +27,10 @@ if TYPE_CHECKING:
     from fairbook.mechanisms.virtual_cluster import scarcity_rounds, virtual_cluster
     from fairbook.mechanisms.virtual_cluster_pool import VirtualClusterPool
     from fairbook.model.allocation import Allocation
+    from fairbook.model.clusters import VirtualClusters
     from fairbook.model.dynamic import DynamicAllocation
     from fairbook.model.instance import Instance
-    from fairbook.placement import FluidPlacement, Placement
+    from fairbook.model.placement import FluidPlacement, Placement
 
 __version__ = "0.1.0"
 
@@ -57,9 +57,9 @@ _HOMES = {
     "drf": "mechanisms.drf", "drf_by_task": "mechanisms.drf", "dynamic_drf": "mechanisms.dynamic_drf",
     "drfh": "mechanisms.drfh", "gdrf": "mechanisms.gdrf", "mdrf": "mechanisms.mdrf",
     "per_server_drf": "mechanisms.per_server_drf",
-    "VirtualClusterPool": "mechanisms.virtual_cluster_pool", "VirtualClusters": "clusters",
+    "VirtualClusterPool": "mechanisms.virtual_cluster_pool", "VirtualClusters": "model.clusters",
     "scarcity_rounds": "mechanisms.virtual_cluster", "virtual_cluster": "mechanisms.virtual_cluster",
-    "FluidPlacement": "placement", "Placement": "placement",
+    "FluidPlacement": "model.placement", "Placement": "model.placement",
 }
 
 

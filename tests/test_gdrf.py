@@ -14,7 +14,7 @@ from tqdm import tqdm
 import fairbook as fb
 from fairbook.mechanisms import _filling
 from fairbook.mechanisms.gdrf import ranks
-from fairbook.placement import as_cell
+from fairbook.model.placement import as_cell
 from tests import scan_gdrf
 from tests.cells import cells, random_cell, same
 from tests.strategies import FEW, REPEATABLE
@@ -87,7 +87,7 @@ def test_small_cells_against_the_scan(cell: Any, reading: dict[str, str], seed: 
 def test_the_unit_does_not_matter(cell: Any, seed: int, times: float) -> None:
     demands, machines, counts, bounds = cell
     placed = fb.gdrf(*cell, seed)
-    other = fb.gdrf(demands * times, machines * times, counts, bounds, seed)
+    other = fb.gdrf(demands * times, machines * times, counts, max_tasks=bounds, seed=seed)
     assert same(other, (placed.placed_user.tolist(), placed.placed_machine.tolist()))
 
 
@@ -126,11 +126,11 @@ def test_types_and_what_happens_when_they_are_full() -> None:
 
 def test_empty_machines_first_or_last() -> None:
     demands, machines = [[1, 1]], [[4, 4]]
-    assert fb.gdrf(demands, machines, [3], [3]).placed_machine.tolist() == [0, 1, 2]
-    assert fb.gdrf(demands, machines, [3], [3], choice="fairness_empty_last").placed_machine.tolist() == [0, 0, 0]
-    assert fb.gdrf(demands, machines, [3], [3], choice="first").placed_machine.tolist() == [0, 0, 0]
+    assert fb.gdrf(demands, machines, [3], max_tasks=[3]).placed_machine.tolist() == [0, 1, 2]
+    assert fb.gdrf(demands, machines, [3], max_tasks=[3], choice="fairness_empty_last").placed_machine.tolist() == [0, 0, 0]
+    assert fb.gdrf(demands, machines, [3], max_tasks=[3], choice="first").placed_machine.tolist() == [0, 0, 0]
     # f with the task: (1/12)^(1/4) on an empty machine is more than (2/12)^(2/4)
-    assert fb.gdrf(demands, machines, [3], [3], choice="fairness_after").placed_machine.tolist() == [0, 1, 2]
+    assert fb.gdrf(demands, machines, [3], max_tasks=[3], choice="fairness_after").placed_machine.tolist() == [0, 1, 2]
 
 
 def test_weights_that_are_equal_come_out_equal() -> None:

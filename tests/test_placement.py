@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 import fairbook as fb
-from fairbook.placement import as_cell
+from fairbook.model.placement import as_cell
 from tests.cells import cells, random_cell
 from tests.strategies import FEW
 
@@ -34,7 +34,7 @@ def test_what_follows_from_the_list_of_tasks(cell: Any) -> None:
     runs, size = by_hand(placed), np.repeat(machines, counts, axis=0)
     assert len(placed) == runs.sum()
     assert placed.tasks.tolist() == runs.sum(axis=0).tolist()
-    assert (placed.used == runs @ demands).all()
+    assert (placed.machine_use == runs @ demands).all()
     there = size > 0
     use = np.divide(runs @ demands, size, out=np.full_like(size, np.nan), where=there)
     assert np.array_equal(placed.machine_utilisation, use, equal_nan=True)
@@ -64,8 +64,8 @@ def test_states_are_the_machines_grouped(cell: Any) -> None:
 
 
 def test_room_is_where_one_more_task_would_fit() -> None:
-    placed = fb.gdrf([[2, 1], [1, 3]], [[4, 4], [5, 2]], [2, 2], [2, 1], match="same")
-    demands, left = placed.cell.demands, placed.cell.machines[placed.cell.machine_class] - placed.used
+    placed = fb.gdrf([[2, 1], [1, 3]], [[4, 4], [5, 2]], [2, 2], max_tasks=[2, 1], match="same")
+    demands, left = placed.cell.demands, placed.cell.machines[placed.cell.machine_class] - placed.machine_use
     for i in range(2):
         assert placed.room(i).tolist() == [j for j in range(4) if (left[j] >= demands[i]).all()]
     with pytest.raises(fb.InvalidInput, match="user must be one of the users"):
@@ -80,7 +80,7 @@ def frames() -> tuple[pd.DataFrame, pd.DataFrame, pd.Series, pd.Series]:
 
 def test_names_in_any_order_mean_the_same() -> None:
     demands, machines, counts, bounds = frames()
-    placed = fb.gdrf(demands, machines, counts, bounds)
+    placed = fb.gdrf(demands, machines, counts, max_tasks=bounds)
     for mechanism in (fb.gdrf, fb.drfh, fb.mdrf, fb.per_server_drf):
         one = mechanism(demands, machines, counts, bounds)
         turned = mechanism(demands, machines[["memory", "cpu"]], counts[::-1], bounds[::-1])
@@ -110,7 +110,7 @@ def test_frames() -> None:
     assert kinds.index.tolist() == ["large", "fat"]
     assert kinds["machines"].tolist() == [1, 2]
     assert kinds["tasks"].tolist() == [runs[0].sum(), runs[1:].sum()]
-    assert kinds["utilisation_memory"].tolist() == [placed.used[0, 1] / 8, placed.used[1:, 1].sum() / 32]
+    assert kinds["utilisation_memory"].tolist() == [placed.machine_use[0, 1] / 8, placed.machine_use[1:, 1].sum() / 32]
     same_only = fb.gdrf([[1, 2]], [[4, 2], [2, 4]], match="same").to_frame()
     assert same_only["stopped_by"].tolist() == ["no room where it may go"]
 
@@ -144,7 +144,7 @@ def test_explaining_nobody() -> None:
 
 
 def test_violations_are_found() -> None:
-    placed = fb.gdrf([[1, 2], [2, 1]], [[4, 4]], [2], [4, 4])
+    placed = fb.gdrf([[1, 2], [2, 1]], [[4, 4]], [2], max_tasks=[4, 4])
     assert placed.violations() == []
     users, machines = placed.placed_user, placed.placed_machine
     one_more = replace(placed, placed_user=np.append(users, users[-1:]), placed_machine=np.append(machines, 0))

@@ -14,6 +14,7 @@ from fairbook.cli.tables import Table, checked_user, machine_lines, need_columns
 from fairbook.cli.timed import MOST_CELLS, Timed, answer, read_timed
 from fairbook.errors import InvalidInput
 from fairbook.files import write_whole
+from fairbook.mechanisms.readings import READINGS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -209,9 +210,7 @@ def _run_periods(read: Timed, machines: _Machines, parts: np.ndarray[Any, Any], 
         tasks,
         machines.capacities(),
         parts[:, machines.kind],
-        options.method,
-        options.alone,
-        options.unserved,
+        **{name: getattr(options, name) for name in READINGS["tv_drf"]},
         memory=not options.no_memory,
         placement=options.placement is not None,
     )
@@ -240,7 +239,7 @@ def _run_periods(read: Timed, machines: _Machines, parts: np.ndarray[Any, Any], 
     )
     head = {
         "mechanism": "tv_drf",
-        "terms": {name: getattr(options, name) for name in ("method", "alone", "unserved")}
+        "terms": {name: getattr(options, name) for name in READINGS["tv_drf"]}
         | {"memory": not options.no_memory},
         "weights": dict(zip(read.users, run.weights.tolist(), strict=True)),
     }
@@ -297,21 +296,8 @@ fairbook periods demands.csv --machines machines.csv --contributions parts.csv -
     parser.add_argument("demands", metavar="demands.csv", help="CSV file, .csv.gz, or - for stdin")
     parser.add_argument("--machines", required=True, metavar="FILE", help="CSV file of machines")
     parser.add_argument("--contributions", metavar="FILE", help="CSV file of the parts of machines that users brought")
-    for flag, choices, about in (
-        (
-            "--method",
-            ("heuristic", "lexicographic"),
-            "whole tasks one by one, or the fluid optimum (machines of one shape)",
-        ),
-        ("--unserved", ("expires", "waits"), "whether tasks that are not run in their period are lost or wait"),
-        (
-            "--alone",
-            ("bundles", "whole_bundles", "resources"),
-            "what a user would have had alone: its tasks in fractions, whole tasks (a coefficient below 1 in "
-            "fractions may only mean that a part of a task cannot run), or each resource by itself",
-        ),
-    ):
-        parser.add_argument(flag, choices=choices, default=choices[0], help=f"{about} (default: %(default)s)")
+    for name, (choices, about) in READINGS["tv_drf"].items():
+        parser.add_argument(f"--{name}", choices=choices, default=choices[0], help=f"{about} (default: %(default)s)")
     parser.add_argument(
         "--no-memory", action="store_true", help="share every period as if it were the first, for comparison"
     )

@@ -30,7 +30,7 @@ from tqdm import tqdm
 
 from fairbook.errors import InvalidInput
 from fairbook.model.inputs import FloatArray
-from fairbook.placement import FITS, MOST_TASKS, Cell, Placement
+from fairbook.model.placement import FITS, MOST_TASKS, Cell, Placement
 
 Key = Literal["first", "fairness", "fairness_empty_last", "fairness_after", "best_fit", "entropy"]
 

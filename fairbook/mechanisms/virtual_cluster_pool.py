@@ -17,10 +17,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fairbook.clusters import IntArray, Requests, VirtualClusters, as_requests, share_out
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.saved import Stateful, names_for_json
+from fairbook.model.clusters import IntArray, Requests, VirtualClusters, as_requests, share_out
 from fairbook.model.inputs import check_name
 
 __all__ = ["VirtualClusterPool"]

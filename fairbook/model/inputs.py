@@ -7,7 +7,8 @@ Everything a caller can get wrong ends in :class:`~fairbook.errors.InvalidInput`
 from __future__ import annotations
 
 import numbers
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any, NamedTuple, NoReturn
 
@@ -173,6 +174,18 @@ def as_names(names: Any, argument: str) -> Names:
     return labels_of(pd.Index(list(names), dtype=object, tupleize_cols=False), argument)
 
 
+@contextmanager
+def in_words(*pairs: tuple[str, str]) -> Iterator[None]:
+    """Put what a check finds into other words: periods for phases, machines for users."""
+    try:
+        yield
+    except InvalidInput as error:
+        rule = error.rule
+        for old, new in pairs:
+            rule = rule.replace(old, new)
+        raise InvalidInput(error.argument, rule, error.value, error.index) from None
+
+
 def names_or_number(given: Any, argument: str) -> tuple[int, Names | None]:
     """Take names, as :func:`as_names` does, or just their number; give the number, and the names or None."""
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool) and 1 <= given <= _MOST:
@@ -287,6 +300,13 @@ def as_whole(value: Any, argument: str, low: int, high: int | None = None) -> in
         bounds = f"of at least {low}" if high is None else f"from {low} to {high}"
         raise InvalidInput(argument, f"must be a whole number {bounds}", value)
     return int(value)
+
+
+def check_switch(value: Any, argument: str) -> bool:
+    """Give a truth value, Python's or numpy's, as Python's."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidInput(argument, "must be True or False", value)
+    return bool(value)
 
 
 def as_tolerance(rtol: Any) -> float:

@@ -69,7 +69,8 @@ class Instance:
 
 def takes_instance(mechanism: Callable[P, R]) -> Callable[P, R]:
     """Let an :class:`Instance` stand for the data of a mechanism, its first argument."""
-    names = tuple(inspect.signature(mechanism).parameters)
+    # tasks that are submitted, period by period, are bounds as well
+    called = {"max_tasks" if name == "tasks" else name: name for name in inspect.signature(mechanism).parameters}
 
     @functools.wraps(mechanism)
     def run(demands: Any, *data: Any, **options: Any) -> Any:
@@ -77,6 +78,7 @@ def takes_instance(mechanism: Callable[P, R]) -> Callable[P, R]:
             return mechanism(demands, *data, **options)
         if data or any(name in options for name in Instance.__dataclass_fields__):
             raise InvalidInput("demands", "must come alone where they are an Instance", demands)
-        return cast(Any, mechanism)(**demands.arguments(names, mechanism.__name__), **options)
+        given = demands.arguments(tuple(called), mechanism.__name__)
+        return cast(Any, mechanism)(**{called[name]: value for name, value in given.items()}, **options)
 
     return cast(Callable[P, R], run)

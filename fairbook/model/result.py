@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,9 @@ class Result:
     Every result has ``users``, ``use``, ``slack``, ``to_frame()``, ``explain(user)``, ``violations(rtol)`` and
     :meth:`to_dict`; kinds of results add to that. A subclass is a dataclass and gives ``_shape``.
     """
+
+    #: Attributes that hold names, which :meth:`to_dict` gives first.
+    names: ClassVar[tuple[str, ...]] = ("users", "resources")
 
     if TYPE_CHECKING:
         named_users: Names | None
@@ -49,12 +52,20 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Give all numbers under their names, ready for JSON: arrays become lists, what is not finite None."""
-        stored = {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
-        for name in ("named_users", "named_resources"):
-            stored.pop(name)
-        return {"users": plain(self.users), "resources": plain(self.resources),
-                **{name: plain(value) for name, value in stored.items()},
+        return {**{name: plain(getattr(self, name)) for name in self.names}, **_stored(self),
                 "use": plain(self.use), "slack": plain(self.slack)}
+
+
+def _stored(result: Any) -> dict[str, Any]:
+    """Give the fields of a dataclass, and those of one that it holds, as JSON knows them; labels are left out."""
+    told: dict[str, Any] = {}
+    for one in fields(result):
+        value = getattr(result, one.name)
+        if is_dataclass(value):
+            told |= _stored(value)
+        elif not one.name.startswith("named_"):
+            told[one.name] = plain(value)
+    return told
 
 
 def plain(value: Any) -> Any:
