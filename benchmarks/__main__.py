@@ -188,7 +188,7 @@ def _cbdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         return rng.random((phases, n, 2)) + 1e-3, rng.random((phases, n))
 
     def ours(demands: np.ndarray, released: np.ndarray) -> np.ndarray:
-        return fb.cbdrf(demands, None, released, credit_cap=1.0).tasks
+        return fb.cbdrf(demands, None, released=released, credit_cap=1.0).tasks
 
     def all_of(several: list[tuple[np.ndarray, np.ndarray]]) -> None:
         for demands, released in several:
@@ -731,8 +731,8 @@ def _growth(rng: np.random.Generator) -> str:
 
         def run() -> None:
             pool = fb.DmfaSrq(2)
-            for row, weight in zip(demands, weights, strict=True):
-                pool.arrive(row, float(weight))
+            for user, row in enumerate(demands):
+                pool.arrive(user, row, float(weights[user]))
 
         return run
 

@@ -34,11 +34,9 @@ from fairbook.model.inputs import (
     raise_at_first,
     reordered,
 )
-from fairbook.model.result import labels_or_positions
 
 __all__ = [
     "Run",
-    "by_arrival",
     "demand_weights",
     "dominant_shares",
     "envy_matrix",
@@ -47,7 +45,6 @@ __all__ = [
     "jain_index",
     "joe_wong_fairness",
     "lan_fairness",
-    "levels_by_step",
     "machine_utilisation",
     "placement_fairness",
     "relative_utilisation",
@@ -699,34 +696,12 @@ def check_steps(run: Run, steps: Iterable[int] | None) -> NDArray[np.int64]:
     return np.unique(np.asarray(chosen, dtype=np.int64))
 
 
-def levels_by_step(run: Run, steps: Iterable[int] | None = None) -> FloatArray:
+def level_rows(run: Run, ks: NDArray[np.int64]) -> FloatArray:
     """Give the level of each user after each of the steps, shape (number of steps, n), 0 for who is not there yet.
 
-    Parameters
-    ----------
-    run : Run
-        Any sequence of allocations.
-    steps : iterable of int, optional
-        Arrivals, from 1; default all. Sorted, each once.
-
-    Notes
-    -----
-    Cost and memory O(s n) for s steps, and s calls of ``tasks_at`` where the run is not a plain DynamicAllocation.
-
-    Examples
-    --------
-    >>> import fairbook as fb
-    >>> r = fb.dmfa_srq([[1, 1/2], [1/2, 1], [1/2, 1]], [1/4, 1/4, 1/2])
-    >>> levels_by_step(r).round(4)
-    array([[1.    , 0.    , 0.    ],
-           [1.3333, 1.3333, 0.    ],
-           [1.3333, 1.3333, 1.    ]])
+    Steps are checked, sorted, each once. Cost and memory O(s n) for s steps, and s calls of ``tasks_at`` where the run
+    is not a plain DynamicAllocation.
     """
-    return level_rows(run, check_steps(run, steps))
-
-
-def level_rows(run: Run, ks: NDArray[np.int64]) -> FloatArray:
-    """Do the work of :func:`levels_by_step` for steps already checked."""
     n = len(run)
     if type(run) is DynamicAllocation and (len(ks) == 1 or ks[-1] - ks[0] == len(ks) - 1):
         # the level of user i after arrival k is max(M^i, ..., M^k): a running maximum down the columns
@@ -749,53 +724,3 @@ def level_blocks(run: Run, ks: NDArray[np.int64], width: int) -> Iterator[tuple[
     for start in range(0, len(ks), size):
         block = ks[start : start + size]
         yield block, level_rows(run, block)
-
-
-def by_arrival(run: Run, steps: Iterable[int] | None = None) -> pd.DataFrame:
-    """Give the course of a run: one row a step with what Figures 5 to 8 of Zhang et al. 2016 plot.
-
-    Parameters
-    ----------
-    run : Run
-        In floats.
-    steps : iterable of int, optional
-        Arrivals, from 1; default all.
-
-    Returns
-    -------
-    DataFrame
-        Index ``users_present`` = k. ``min_level`` = min_i x_i^k / w_i, ``sum_shares`` = sum_i x_i^k,
-        ``jain_levels`` (Jain's index of the levels), and ``utilisation_<resource>`` = use / W_k.
-
-    Notes
-    -----
-    Cost O(s n m) for s steps; memory bounded by blocks.
-
-    Examples
-    --------
-    >>> import fairbook as fb
-    >>> r = fb.dmfa_srq([[1, 1/2], [1/2, 1], [1/2, 1]], [1/4, 1/4, 1/2])
-    >>> by_arrival(r).round(4)[["min_level", "sum_shares", "utilisation_0", "utilisation_1"]]
-                   min_level  sum_shares  utilisation_0  utilisation_1
-    users_present
-    1                 1.0000      0.2500           1.00            0.5
-    2                 1.3333      0.6667           1.00            1.0
-    3                 1.0000      1.1667           0.75            1.0
-    """
-    ks = check_steps(run, steps)
-    units, weights = largest_demands(run), run.weights
-    pool = np.cumsum(weights)
-    frames = []
-    for block, levels in level_blocks(run, ks, len(run)):
-        absent = np.arange(1, len(run) + 1) > block[:, None]
-        shares = levels * weights
-        use = shares @ (run.demands / units[:, None]) / pool[block - 1][:, None]
-        lowest = np.where(absent, np.inf, levels).min(axis=1)
-        jain = levels.sum(axis=1) ** 2 / (block * (levels**2).sum(axis=1))
-        names = labels_or_positions(getattr(run, "named_resources", None), use.shape[1])
-        frame = pd.DataFrame({"min_level": lowest, "sum_shares": shares.sum(axis=1), "jain_levels": jain},
-                             index=pd.Index(block, name="users_present"))
-        for name, column in zip(names, use.T):
-            frame[f"utilisation_{name}"] = column
-        frames.append(frame)
-    return pd.concat(frames)

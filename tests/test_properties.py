@@ -263,8 +263,8 @@ def test_weights_by_resource():
 
 def test_entitlements_of_a_pool_with_a_gift():
     pool = fb.DmfaSrq(1)
-    pool.arrive([1], 1.0)
-    pool.arrive([1], 1.0)
+    pool.arrive(0, [1], 1.0)
+    pool.arrive(1, [1], 1.0)
     pool.depart(1, "stays")
     a = pool.allocation()
     assert a.tasks == pytest.approx([2])

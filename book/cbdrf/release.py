@@ -86,7 +86,7 @@ def _own_grants(rule: CreditRule, demands: Any, node: int, capacities: Any) -> C
     def tasks(psi: float) -> float:
         factor = np.ones(len(rows))
         factor[node] = psi
-        return float(grant_tasks(rows, factor, capacities, rule.grant).tasks[node])
+        return float(grant_tasks(rows, factor, capacities, grant=rule.grant).tasks[node])
 
     full = tasks(1.0)
     return lambda psi: tasks(psi) / full
@@ -351,7 +351,7 @@ def search_release(rule: CreditRule, demands: Any, *, worth: float, node: int = 
         raise InvalidInput("others", f"must be one ratio between 0 and 1, or {n} of them", behaviour.tolist())
     behaviour = np.broadcast_to(behaviour, (n,))
     start = CbDrf(n, as_capacities(capacities, m, resources), rule=rule)
-    unit = float(copy.deepcopy(start).allocate(values[0]).tasks[node])
+    unit = float(copy.deepcopy(start).phase(values[0]).tasks[node])
     if not unit > 0:
         raise InvalidInput("demands[0]", "must have the node present: its first grant is the unit", values[0].tolist())
     played = 0
@@ -360,7 +360,7 @@ def search_release(rule: CreditRule, demands: Any, *, worth: float, node: int = 
         nonlocal played
         played += 1
         state = copy.deepcopy(state)
-        tasks = float(state.allocate(values[t % len(values)]).tasks[node]) / unit * discount**t
+        tasks = float(state.phase(values[t % len(values)]).tasks[node]) / unit * discount**t
         given = behaviour.copy()
         given[node] = ratio
         state.release(given)

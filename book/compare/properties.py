@@ -177,7 +177,7 @@ def _cbdrf(case: Shared) -> Outcome:
 
 
 def _karma(case: Shared) -> Outcome:
-    return Outcome(karma(case.demands, case.total, case.tasks).tasks)
+    return Outcome(karma(case.demands, case.total, max_tasks=case.tasks).tasks)
 
 
 def _parts(case: Shared) -> FloatArray:

@@ -77,8 +77,8 @@ def _arrival_by_arrival(demands: Any, weights: Any) -> Trajectory:
     """
     pool = DmfaSrq(len(demands[0]))
     steps = []
-    for row, weight in zip(demands, weights, strict=True):
-        pool.arrive(row, weight)
+    for user, row in enumerate(demands):
+        pool.arrive(user, row, weights[user])
         steps.append(pool.levels)
     return Trajectory.of_levels(steps, demands, weights)
 

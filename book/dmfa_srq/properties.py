@@ -448,7 +448,7 @@ def with_departures(events: Sequence[int], contribution: Literal["stays", "leave
                 pool.depart(user, contribution)
                 present.remove(user)
             else:
-                pool.arrive(rows[user], float(weights[user]), user=user)
+                pool.arrive(user, rows[user], float(weights[user]))
                 present.append(user)
             row[present] = pool.tasks
         return EventRun(table)

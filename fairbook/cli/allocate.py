@@ -169,7 +169,7 @@ def _violations(allocation: Any, steps: dict[str, int], options: argparse.Namesp
     from tqdm import tqdm
 
     numbers = tqdm(range(1, steps["k"] + 1), desc="arrivals", leave=False, disable=not progress(options))
-    return [f"after arrival {k}: {text}" for k in numbers for text in allocation.violations(k)]
+    return [f"after arrival {k}: {text}" for k in numbers for text in allocation.violations_at(k)]
 
 
 def add_allocate(commands: Any) -> None:

@@ -10,7 +10,6 @@ repairs that keep the punishment and mend what it breaks stand beside the paper'
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, NamedTuple
@@ -23,7 +22,7 @@ from fairbook import decimals
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.drf import fill, fill_bounded
 from fairbook.mechanisms.phased import PhasedRun
-from fairbook.mechanisms.saved import check_names, parsed
+from fairbook.mechanisms.saved import Stateful, names_for_json
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import (
     LARGEST,
@@ -49,6 +48,7 @@ from fairbook.model.inputs import (
     raise_at_first,
     reordered,
 )
+from fairbook.model.instance import takes_instance
 from fairbook.model.result import labels_or_positions, position
 
 __all__ = ["CbDrf", "CreditRule", "CreditRun", "NodeView", "cbdrf", "grant_tasks"]
@@ -248,7 +248,7 @@ def _capped(rows: FloatArray, psi: FloatArray, left: FloatArray, per_share: Floa
     return np.where(psi < 1, cap * per_share, tasks), np.where(psi < 1, _OWN, stops)
 
 
-def grant_tasks(demands: Any, credit_factor: Any, capacities: Any = None, grant: Grant = "scaled") -> Allocation:
+def grant_tasks(demands: Any, credit_factor: Any, capacities: Any = None, *, grant: Grant = "scaled") -> Allocation:
     """Share out one phase, given the credit factors.
 
     Parameters
@@ -285,7 +285,7 @@ def grant_tasks(demands: Any, credit_factor: Any, capacities: Any = None, grant:
     The example of the DRF paper, with the second node at half its credit.
 
     >>> for grant in ("scaled", "weighted", "capped"):
-    ...     print(grant, grant_tasks([[1, 4], [3, 1]], [1, 1/2], [9, 18], grant).tasks.round(3))
+    ...     print(grant, grant_tasks([[1, 4], [3, 1]], [1, 1/2], [9, 18], grant=grant).tasks.round(3))
     scaled [3. 1.]
     weighted [4.154 1.385]
     capped [4.312 0.75 ]
@@ -580,9 +580,10 @@ def _behaviour(released: Any, T: int, n: int, m: int, users: Names | None) -> tu
     return np.broadcast_to(ratios, (T, n, ratios.shape[-1])), {}
 
 
-def cbdrf(demands: Any, capacities: Any = None, released: Any = 1.0, rho: Any = 0.75, step_up: float = 0.1,
+@takes_instance
+def cbdrf(demands: Any, capacities: Any = None, *, released: Any = 1.0, rho: Any = 0.75, step_up: float = 0.1,
           step_down: float = 0.1, initial_credit: float = 1.0, credit_cap: float | None = None,
-          credit_floor: float = 0.0, held: Literal["returns", "stays"] = "returns", *, grant: Grant = "scaled",
+          credit_floor: float = 0.0, held: Literal["returns", "stays"] = "returns", grant: Grant = "scaled",
           penalty: Literal["step", "graded"] = "step",
           ratio: Literal["least", "mean", "dominant"] = "least") -> CreditRun:
     """Run credit-based DRF over T phases (Lu et al. 2014), or a repaired form of it.
@@ -679,13 +680,13 @@ def _decided(strategies: dict[int, Strategy], given: Any, state: CbDrf, granted:
     return ratios
 
 
-class CbDrf:
-    """cbDRF one phase at a time: allocate, then tell it what was released; saved and restored as JSON.
+class CbDrf(Stateful):
+    """cbDRF one phase at a time: share it out, then tell it what was released; saved and restored.
 
     Parameters
     ----------
-    nodes : int or sequence of hashable
-        Their number or their names. All may be present from the start; who is not has a row of zeros.
+    users : int or sequence of hashable
+        The nodes: their number or their names. All may be present from the start; who is not has a row of zeros.
     capacities : array_like or Series, shape (m,)
         Positive; a Series is matched by name with ``resources``. None, where ``resources`` is given: ones.
     resources : sequence of hashable, optional
@@ -700,26 +701,24 @@ class CbDrf:
     Examples
     --------
     >>> pool = CbDrf(["ann", "bob"], [9, 18], credit_cap=1.0)
-    >>> pool.allocate([[1, 4], [3, 1]]).tasks
+    >>> pool.phase([[1, 4], [3, 1]]).tasks
     array([3., 2.])
     >>> pool.release([1.0, 0.2])
-    >>> pool.allocate([[1, 4], [3, 1]]).tasks.round(3)
+    >>> pool.phase([[1, 4], [3, 1]]).tasks.round(3)
     array([3. , 1.8])
-    >>> copy = CbDrf.from_json(pool.to_json())
+    >>> copy = CbDrf.from_dict(pool.to_dict())
     >>> copy.release(1.0); copy.credit_factor
     array([1., 1.])
     """
 
-    FORMAT = "fairbook.CbDrf/1"
-
-    def __init__(self, nodes: int | Sequence[Hashable], capacities: Any, *, resources: Sequence[Hashable] | None = None,
+    def __init__(self, users: int | Sequence[Hashable], capacities: Any, *, resources: Sequence[Hashable] | None = None,
                  rule: CreditRule | None = None, **terms: Any) -> None:
         if rule is not None and (terms or not isinstance(rule, CreditRule)):
             raise InvalidInput("rule", "must be a CreditRule, and not be given together with its fields", rule)
         unknown = set(terms) - set(CreditRule.__dataclass_fields__)
         if unknown:
             raise InvalidInput(", ".join(sorted(unknown)), "must be a field of CreditRule", "an unknown keyword")
-        n, self._users = names_or_number(nodes, "nodes")
+        n, self._users = names_or_number(users, "users")
         if resources is None and isinstance(capacities, pd.Series):
             resources = list(capacities.index)
         self._resources: Names | None = None
@@ -741,14 +740,14 @@ class CbDrf:
         self._demands = np.zeros((n, m))
         self._tasks = np.zeros(n)
         self._granted = False
-        self.phase = 0
+        self.phases = 0
 
     def __len__(self) -> int:
         return len(self._credit)
 
     def __repr__(self) -> str:
         good = int((self.credit_factor == 1).sum())
-        return f"CbDrf({len(self)} nodes, {good} in good standing, phase {self.phase})"
+        return f"CbDrf({len(self)} nodes, {good} in good standing, phase {self.phases})"
 
     @property
     def users(self) -> Names:
@@ -795,10 +794,10 @@ class CbDrf:
         self._held = (self._tasks[:, None] * self._demands * (1.0 - full)).sum(axis=0)
         self._credit, complied = self._rule.settle(self._credit, one, rho)
         self._granted = False
-        self.phase += 1
+        self.phases += 1
         return one, complied
 
-    def allocate(self, demands: Any) -> Allocation:
+    def phase(self, demands: Any) -> Allocation:
         """Share out this phase.
 
         Parameters
@@ -813,7 +812,7 @@ class CbDrf:
             Before anything changes; also where the phase has been shared out already.
         """
         if self._granted:
-            raise InvalidInput("demands", "must wait: tell release() first how the phase ended", f"phase {self.phase}")
+            raise InvalidInput("demands", "must wait: tell release() first how the phase ended", f"phase {self.phases}")
         named = demand_matrix(demands)
         check_amounts(named.values, "demands")
         if named.values.shape != self._demands.shape:
@@ -833,7 +832,7 @@ class CbDrf:
         values = named.values if rows is None else named.values[rows]
         return np.array(values if columns is None else values[:, columns], order="C")
 
-    def release(self, ratios: Any, rho: Any = None) -> None:
+    def release(self, ratios: Any, *, rho: Any = None) -> None:
         """End the phase: say which part of its grant each node released, and settle the credits.
 
         Parameters
@@ -850,7 +849,7 @@ class CbDrf:
         """
         n, m = self._demands.shape
         if not self._granted:
-            raise InvalidInput("ratios", "must wait: nothing has been shared out in this phase", f"phase {self.phase}")
+            raise InvalidInput("ratios", "must wait: nothing has been shared out in this phase", f"phase {self.phases}")
         if isinstance(ratios, pd.Series):
             ratios = per_user(ratios, n, self._users, "ratios")
         elif isinstance(ratios, pd.DataFrame):
@@ -864,75 +863,19 @@ class CbDrf:
         self._settle(np.broadcast_to(given if given.ndim == 2 else given[..., None], (n, m if given.ndim == 2 else 1)),
                      threshold)
 
-    # ---- saving and restoring
-
-    def to_json(self) -> str:
-        """Give the whole state; floats survive the round trip bit for bit."""
-        for argument, names in (("nodes", self._users), ("resources", self._resources)):
-            check_names(names or (), argument)
-        terms = asdict(self._rule)
-        terms["rho"] = np.asarray(self._rule.rho).tolist()
-        return json.dumps({
-            "format": self.FORMAT, "nodes": self._users or len(self), "resources": self._resources,
-            "capacities": self._capacities.tolist(), "rule": terms, "credit": self._credit.tolist(),
-            "held": self._held.tolist(), "demands": self._demands.tolist(), "tasks": self._tasks.tolist(),
-            "granted": self._granted, "phase": self.phase}, allow_nan=False)
+    def _state(self) -> dict[str, Any]:
+        return {
+            "users": names_for_json(self._users, "users") or len(self),
+            "resources": names_for_json(self._resources, "resources"), "capacities": self._capacities.tolist(),
+            "rule": {**asdict(self._rule), "rho": np.asarray(self._rule.rho).tolist()},
+            "credit": self._credit.tolist(), "held": self._held.tolist(), "demands": self._demands.tolist(),
+            "tasks": self._tasks.tolist(), "granted": self._granted, "phases": self.phases,
+        }
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> CbDrf:
-        """Restore what :meth:`to_json` gave.
-
-        Raises
-        ------
-        InvalidInput
-            Where the text is not such a state, or one that contradicts itself.
-        """
-        state = parsed(text, cls.FORMAT, {"format", "nodes", "resources", "capacities", "rule", "credit", "held",
-                                          "demands", "tasks", "granted", "phase"})
-        if not isinstance(state["rule"], dict) or set(state["rule"]) != set(CreditRule.__dataclass_fields__):
-            raise InvalidInput("rule", "must hold the fields of CreditRule", state["rule"])
-        for key in ("nodes", "resources"):
-            if isinstance(state[key], list):
-                check_names(state[key], key)
-        if not isinstance(state["resources"], (list, type(None))):
-            raise InvalidInput("resources", "must be a list of names, or null", state["resources"])
-        nodes = state["nodes"]
-        if isinstance(nodes, int) and not (isinstance(state["credit"], list) and len(state["credit"]) == nodes):
-            raise InvalidInput("nodes", "must be as many as there are credits", nodes)
-        self = cls(nodes, state["capacities"], resources=state["resources"], **state["rule"])
-        self._restore(state)
+    def _restored(cls, state: dict[str, Any]) -> CbDrf:
+        self = cls(state["users"], state["capacities"], resources=state["resources"], **state["rule"])
+        for name in ("credit", "held", "demands", "tasks"):
+            setattr(self, f"_{name}", np.array(state[name], dtype=np.float64))
+        self._granted, self.phases = state["granted"], state["phases"]
         return self
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        """Take over the numbers of a saved state, once they agree with each other."""
-        n, m = self._demands.shape
-        rule, start = self._rule, self._rule.initial_credit
-        credit, tasks = (per_user(state[key], n, None, key) for key in ("credit", "tasks"))
-        held = as_floats(state["held"], "held", (1,), f"must have shape ({m},)")
-        demands = demand_matrix(state["demands"]).values
-        check_amounts(demands, "demands")
-        if demands.shape != (n, m) or held.shape != (m,):
-            raise InvalidInput("demands, held", f"must have shapes ({n}, {m}) and ({m},)", [demands.shape, held.shape])
-        granted, phase = state["granted"], state["phase"]
-        if type(granted) is not bool or type(phase) is not int or not 0 <= phase < 2**53:
-            raise InvalidInput("granted, phase", "must be a truth value and a whole number", [granted, phase])
-        cap = np.inf if rule.credit_cap is None else rule.credit_cap
-        low, high = max(rule.credit_floor, start - phase * rule.step_down), min(cap, start + phase * rule.step_up)
-        if not ((credit >= low - SNAP * start) & (credit <= high + SNAP * (start + phase * rule.step_up))
-                & (credit >= rule.credit_floor) & (credit <= cap)).all():
-            raise InvalidInput("credit", "must lie between floor and cap, within reach of the phases", credit.tolist())
-        if not (np.isfinite(tasks) & (tasks >= 0)).all():
-            raise InvalidInput("tasks", "must be finite and not negative", tasks.tolist())
-        with np.errstate(over="ignore"):  # what is infinite is refused below
-            use = tasks @ demands
-        most = self._capacities if granted and phase else use if phase else np.zeros(m)
-        if not ((held >= 0) & (held <= most * (1 + 1e-9)) & (held <= self._capacities * (1 + 1e-9))).all():
-            raise InvalidInput("held", "must lie between zero and what was granted", held.tolist())
-        self._credit, self._held = credit, held
-        if granted:
-            expected = self._grant(demands).tasks
-        else:
-            expected = tasks if phase and not (use > self._capacities * (1 + 1e-9)).any() else np.zeros(n)
-        if not (np.abs(tasks - expected) <= 1e-9 * expected).all():
-            raise InvalidInput("tasks", "must be what demands, credit and pool make of them", tasks.tolist())
-        self._tasks, self._demands, self._granted, self.phase = tasks, demands, granted, phase

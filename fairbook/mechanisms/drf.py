@@ -36,6 +36,7 @@ from fairbook.model.inputs import (
     per_user,
     refuse,
 )
+from fairbook.model.instance import takes_instance
 
 __all__ = ["drf", "drf_by_task"]
 
@@ -235,6 +236,7 @@ def fill(demands: FloatArray, rate: FloatArray, capacities: FloatArray, weights:
     return tasks, bottlenecks
 
 
+@takes_instance
 def drf(demands: Any, weights: Any = None, capacities: Any = None, max_tasks: Any = None) -> Allocation:
     """Allocate by weighted dominant resource fairness, divisible tasks (Ghodsi et al. 2011).
 
@@ -313,6 +315,7 @@ def drf(demands: Any, weights: Any = None, capacities: Any = None, max_tasks: An
                       given_weights=raw)
 
 
+@takes_instance
 def drf_by_task(demands: Any, weights: Any = None, capacities: Any = None, max_tasks: Any = None, *,
                 stuck: Literal["skip", "stop"] = "skip") -> Allocation:
     """Allocate whole tasks one at a time to the user with the lowest level (Ghodsi et al. 2011, Algorithm 1).

@@ -20,7 +20,6 @@ resources do not add up, so more may be borrowed than is donated and shared; the
 from __future__ import annotations
 
 import heapq
-import json
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -32,7 +31,7 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.phased import PhasedRun
-from fairbook.mechanisms.saved import check_names, parsed
+from fairbook.mechanisms.saved import Stateful, names_for_json
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import (
     LARGEST,
@@ -53,6 +52,7 @@ from fairbook.model.inputs import (
     per_user,
     phased_demands,
 )
+from fairbook.model.instance import takes_instance
 from fairbook.model.result import labels_or_positions, position
 
 __all__ = ["Karma", "KarmaRun", "karma", "karma_phase", "karma_slices"]
@@ -270,7 +270,7 @@ def _as_bounds(max_tasks: Any, demands: FloatArray, users: Names | None) -> Floa
 # -------------------------------------------------------------------------------------------------- one phase
 
 
-def karma_phase(demands: Any, credit: Any, capacities: Any = None, max_tasks: Any = None,
+def karma_phase(demands: Any, credit: Any, capacities: Any = None, *, max_tasks: Any = None,
                 alpha: float = 0.5) -> Allocation:
     """Allocate one phase by Karma in dominant shares, the credits given (after Vuppalapati et al. 2023).
 
@@ -501,7 +501,8 @@ class KarmaRun(PhasedRun):
         return found
 
 
-def karma(demands: Any, capacities: Any = None, max_tasks: Any = None, alpha: float = 0.5,
+@takes_instance
+def karma(demands: Any, capacities: Any = None, *, max_tasks: Any = None, alpha: float = 0.5,
           initial_credit: Any = None) -> KarmaRun:
     """Run Karma in dominant shares over phases, divisible tasks (after Vuppalapati et al. 2023).
 
@@ -576,8 +577,8 @@ def karma(demands: Any, capacities: Any = None, max_tasks: Any = None, alpha: fl
                     alpha=part, named_users=users, named_resources=resources)
 
 
-class Karma:
-    """Karma in dominant shares one phase at a time, saved and restored as JSON.
+class Karma(Stateful):
+    """Karma in dominant shares one phase at a time, saved and restored.
 
     Parameters
     ----------
@@ -594,27 +595,25 @@ class Karma:
     ----------
     credit : ndarray, shape (n,)
         Credit now, before the free credits of the next phase.
-    phase : int
+    phases : int
         Phases settled so far.
 
     Notes
     -----
-    :meth:`allocate` costs O(n m (log n + m)) and gives digit for digit what :func:`karma` does.
+    :meth:`phase` costs O(n m (log n + m)) and gives digit for digit what :func:`karma` does.
 
     Examples
     --------
     >>> pool = Karma(["ann", "bob"], capacities=[10], initial_credit=2)
-    >>> pool.allocate([[1], [1]], max_tasks=[10, 0]).tasks
+    >>> pool.phase([[1], [1]], max_tasks=[10, 0]).tasks
     array([10.,  0.])
     >>> pool.credit
     array([1.5, 2.5])
-    >>> Karma.from_json(pool.to_json()).allocate([[1], [1]]).tasks
+    >>> Karma.from_dict(pool.to_dict()).phase([[1], [1]]).tasks
     array([2.5, 7.5])
     """
 
-    FORMAT = "fairbook.Karma/1"
-
-    def __init__(self, users: int | Sequence[Hashable], capacities: Any, alpha: float = 0.5,
+    def __init__(self, users: int | Sequence[Hashable], capacities: Any, *, alpha: float = 0.5,
                  initial_credit: Any = 1000.0) -> None:
         n, self._users = names_or_number(users, "users")
         self._resources: Names | None = None
@@ -628,13 +627,13 @@ class Karma:
         self._capacities = as_capacities(amounts, len(amounts)).copy()
         self._alpha = as_number(alpha, "alpha", 0.0, 1.0)
         self._credit = _as_credit(initial_credit, n, self._users, "initial_credit")
-        self.phase = 0
+        self.phases = 0
 
     def __len__(self) -> int:
         return len(self._credit)
 
     def __repr__(self) -> str:
-        return f"Karma({len(self)} users, {len(self._capacities)} resources, phase {self.phase})"
+        return f"Karma({len(self)} users, {len(self._capacities)} resources, phase {self.phases})"
 
     @property
     def users(self) -> Names:
@@ -662,7 +661,7 @@ class Karma:
         """Credits that each user gets before each phase, (1 - alpha) / n."""
         return (1.0 - self._alpha) / len(self)
 
-    def allocate(self, demands: Any, max_tasks: Any = None) -> Allocation:
+    def phase(self, demands: Any, *, max_tasks: Any = None) -> Allocation:
         """Hand out the free credits, allocate one phase, and settle what was borrowed and donated.
 
         Parameters
@@ -699,53 +698,21 @@ class Karma:
         allocation, settled = _phase(np.ascontiguousarray(values), self.capacities, bounds, spend, self._alpha, users,
                                      resources)
         self._credit = spend - settled.borrowed + settled.earned
-        self.phase += 1
+        self.phases += 1
         return allocation
 
-    # ---- saving and restoring
-
-    def to_json(self) -> str:
-        """Give the whole state; floats survive the round trip bit for bit."""
-        for argument, names in (("users", self._users), ("resources", self._resources)):
-            check_names(names or (), argument)
-        state = {
-            "format": self.FORMAT, "users": len(self) if self._users is None else list(self._users),
-            "resources": None if self._resources is None else list(self._resources),
-            "capacities": self._capacities.tolist(), "alpha": self._alpha, "credit": self._credit.tolist(),
-            "phase": self.phase,
+    def _state(self) -> dict[str, Any]:
+        return {
+            "users": names_for_json(self._users, "users") or len(self),
+            "resources": names_for_json(self._resources, "resources"), "capacities": self._capacities.tolist(),
+            "alpha": self._alpha, "credit": self._credit.tolist(), "phases": self.phases,
         }
-        return json.dumps(state, allow_nan=False)
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> Karma:
-        """Restore what :meth:`to_json` gave.
-
-        Raises
-        ------
-        InvalidInput
-            Where the text is not such a state, or one that contradicts itself.
-        """
-        state = parsed(text, cls.FORMAT, {"format", "users", "resources", "capacities", "alpha", "credit", "phase"})
-        users, resources, capacities, credit = (state[key] for key in ("users", "resources", "capacities", "credit"))
-        for key, names in (("users", users), ("resources", resources)):
-            if isinstance(names, list):
-                check_names(names, key)
-        for key, values in (("capacities", capacities), ("credit", credit)):
-            if not isinstance(values, list) or not all(type(entry) in (int, float) for entry in values):
-                raise InvalidInput(key, "must be a list of numbers", values)
-        if resources is not None:
-            if not isinstance(resources, list) or len(resources) != len(capacities):
-                raise InvalidInput("resources", "must name each of the capacities, or be null", resources)
-            if len(set(resources)) != len(resources):
-                raise InvalidInput("resources", "must not repeat a name", resources)
-        if type(state["phase"]) is not int or not 0 <= state["phase"] < 2**63:
-            raise InvalidInput("phase", "must be a whole number that is not negative", state["phase"])
-        if isinstance(users, int) and not isinstance(users, bool) and users != len(credit):
-            raise InvalidInput("credit", "must have one entry for each user", credit)  # before room is made for them
-        self = cls(users, capacities, state["alpha"], 0.0)
-        self._credit = _as_credit(credit, len(self), None, "credit")
-        self._resources = None if resources is None else tuple(resources)
-        self.phase = state["phase"]
+    def _restored(cls, state: dict[str, Any]) -> Karma:
+        self = cls(state["users"], state["capacities"], alpha=state["alpha"], initial_credit=state["credit"])
+        self._resources = state["resources"] and tuple(state["resources"])
+        self.phases = state["phases"]
         return self
 
 

@@ -135,8 +135,9 @@ class Allocation(Result):
         resource that is used up, that it needs, and that no user needing it has at a higher level. For the other
         rules the certificate says that nobody can be given more as things stand, not that the levels are fair.
         What a light user has too much or too little is no more than rounding beside what others hold of a resource.
-        So tasks said to be max-min fair are also worked out anew in decimals, for up to 1000 users, and compared. That
-        is the code which ``drf`` itself turns to where doubles lose too much; there the oracles are the judges.
+        So tasks said to be max-min fair, in which nothing else is wrong, are also worked out anew in decimals, for up
+        to 1000 users, and compared. That is the code which ``drf`` itself turns to where doubles lose too much; there
+        the oracles are the judges.
 
         Notes
         -----
@@ -168,7 +169,7 @@ class Allocation(Result):
             elif not (over[i, j] if whole else full[j] and self.demands[i, j] > 0) or (
                     self.rule == "max_min" and not levels[i] >= highest[j] * (1 - rtol)):
                 found.append(f"{self.resources[j]} does not stop {self.users[i]}")
-        if self.rule == "max_min" and len(self.tasks) <= decimals.MOST:
+        if not found and self.rule == "max_min" and len(self.tasks) <= decimals.MOST:
             weights = self.weights if self.given_weights is None else self.given_weights
             exact, _ = decimals.fill(self.demands, weights, self.capacities, self.max_tasks)
             for i in np.flatnonzero(~(np.abs(self.tasks - exact) <= rtol * exact)).tolist():

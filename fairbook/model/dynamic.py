@@ -175,7 +175,11 @@ class DynamicAllocation(Result):
                      "once allocated is not taken back.")
         return text
 
-    def violations(self, k: int | None = None, rtol: float = 1e-9) -> list[str]:
+    def violations(self, rtol: float = 1e-9) -> list[str]:
+        """:meth:`violations_at` after the last arrival."""
+        return self.violations_at(rtol=rtol)
+
+    def violations_at(self, k: int | None = None, rtol: float = 1e-9) -> list[str]:
         """List every way in which the allocation after arrival k is not the optimum of (4), given the one before.
 
         Checks feasibility, that nobody lost anything, that everyone stands at M^k or where it stood before, and that
