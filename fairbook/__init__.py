@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fairbook.errors import FairbookError, InvalidInput, MissingDependency, StaleResult, TraceError
 
 if TYPE_CHECKING:
-    from fairbook import claims, metrics, properties, results, sweeps, traces
+    from fairbook import claims, mechanisms, metrics, properties, results, sweeps, traces
     from fairbook.mechanisms.cbdrf import CbDrf, CreditRule, CreditRun, NodeView, cbdrf, grant_tasks
     from fairbook.mechanisms.dmfa_srq import DmfaSrq, dmfa_srq, static_optimum
     from fairbook.mechanisms.drf import drf, drf_by_task
@@ -39,11 +39,11 @@ __all__ = [
     "FluidPlacement", "Instance", "InvalidInput", "Karma", "MissingDependency", "NodeView", "Placement", "StaleResult",
     "TraceError", "TvDrfRun", "VirtualClusterPool", "VirtualClusters", "__version__", "cbdrf", "claims",
     "dmfa_srq", "drf", "drf_by_task", "drfh", "dynamic_drf", "gdrf", "grant_tasks", "karma",
-    "karma_phase", "karma_slices", "mdrf", "metrics", "per_server_drf", "properties", "results",
+    "karma_phase", "karma_slices", "mdrf", "mechanisms", "metrics", "per_server_drf", "properties", "results",
     "scarcity_rounds", "static_optimum", "sweeps", "traces", "tv_drf", "virtual_cluster",
 ]
 
-_ROOMS = ("claims", "metrics", "properties", "results", "sweeps", "traces")
+_ROOMS = ("claims", "mechanisms", "metrics", "properties", "results", "sweeps", "traces")
 
 
 _HOMES = {

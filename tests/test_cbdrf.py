@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 import fairbook as fb
 from book.cbdrf.oracle import ExactRun, exact_grant, exact_run
-from fairbook.mechanisms.cbdrf import GRANTS, CreditRule, CreditRun
+from fairbook.mechanisms.cbdrf import CreditRule, CreditRun
 from tests.strategies import REPEATABLE, instances, ratios
 
+GRANTS = ("scaled", "weighted", "capped")
 HELD, PENALTIES, READINGS = ("returns", "stays"), ("step", "graded"), ("least", "mean", "dominant")
 COMBINATIONS = list(product(GRANTS, HELD, PENALTIES, READINGS))
 SHORT = settings(REPEATABLE, max_examples=8)

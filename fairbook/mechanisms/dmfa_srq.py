@@ -27,7 +27,7 @@ from numba.extending import overload
 from fairbook.decimals import DOUBTFUL, MOST, UNIT, decimals, enough_digits
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.saved import Stateful, names_for_json
-from fairbook.model.allocation import Allocation
+from fairbook.model.allocation import Allocation, used_up
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.exact import exact_instance
 from fairbook.model.inputs import (
@@ -711,18 +711,12 @@ class DmfaSrq(Stateful):
             setattr(self, name, new)
 
     def allocation(self) -> Allocation:
-        """Give the present allocation; a user's bottleneck is the scarcest resource that it needs.
-
-        With zero demands there may be users whom no resource stops (bottleneck -2): only the lowest level is raised.
-        """
+        """Give the present allocation; a user's bottleneck is the scarcest resource that it needs."""
         n = len(self)
         if n == 0:
             raise InvalidInput("allocation", "needs at least one user in the pool", 0)
-        left = np.where(self._demands[:n] > 0, self._slack, np.inf)
-        bottlenecks = np.where(left.min(axis=1) <= 1e-9 * self.capacity, left.argmin(axis=1), -2)
-        return Allocation(self.tasks, self._demands[:n].copy(), self._weights[:n] / self.capacity,
-                          np.full(len(self.resources), self.capacity), np.full(n, np.inf), bottlenecks, self.users,
-                          self.resources, mechanism="dmfa_srq", rule="full")
+        return used_up(self.tasks, self._demands[:n].copy(), self._weights[:n], self.capacity, self._slack, self.users,
+                       self.resources, "dmfa_srq")
 
     def _state(self) -> dict[str, Any]:
         n, g = len(self), self._top + 1
