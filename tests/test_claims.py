@@ -364,7 +364,7 @@ def test_the_ledger_is_recomputed_on_request(registered: dict[str, Claim], capfd
 def test_the_ledger_refuses(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput) as caught:
         fb.claims.ledger(**options)
-    assert caught.value.argument == next(iter(options))
+    assert caught.value.where == next(iter(options))
 
 
 # ------------------------------------------------------------------------------------------------ cards and tables

@@ -136,7 +136,7 @@ def test_where_all_is_zero_the_axis_still_has_a_length() -> None:
 def test_frames_that_are_not_meant(column: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         draw.shares(frame("moment").assign(**{column: "nonsense"}))
-    assert caught.value.argument == "frame"
+    assert caught.value.where == "frame"
 
 
 def test_drawings_are_svg() -> None:

@@ -65,7 +65,7 @@ def cases(draw: st.DrawFn, max_n: int = 4, max_T: int = 3, zeros: bool = True, w
 
 def fluid(case: Case, alone: Any, unserved: Any) -> TvDrfRun:
     demands, tasks, parts = case.floats
-    return tv_drf(demands, tasks, np.ones((1, case.m)), parts, "lexicographic", alone, unserved)
+    return tv_drf(demands, tasks, np.ones((1, case.m)), parts, method="lexicographic", alone=alone, unserved=unserved)
 
 
 def in_fractions(values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -127,7 +127,7 @@ def test_in_bundles_beta_of_one_is_always_in_reach(case: Case, unserved: str) ->
 def test_the_compiled_fluid_is_the_general_one_to_the_last_bit(case: Case, alone: Any, unserved: Any,
                                                                memory: bool) -> None:
     demands, tasks, parts = case.floats
-    run = tv_drf(demands, tasks, np.ones((1, case.m)), parts, "lexicographic", alone, unserved, memory=memory)
+    run = tv_drf(demands, tasks, np.ones((1, case.m)), parts, method="lexicographic", alone=alone, unserved=unserved, memory=memory)
     bounds = np.where((demands > 0).any(axis=2), tasks, 0.0)
     if unserved == "expires":
         bounds = np.minimum(bounds, _enough(demands, np.ones(case.m)))
@@ -177,10 +177,10 @@ def test_machines_of_one_shape_are_one_pool() -> None:
     rng = np.random.default_rng(3)
     demands, tasks = rng.uniform(0.1, 1, (3, 4, 2)), rng.uniform(0, 2, (3, 4))
     machines, parts = np.array([[1.0, 2.0], [0.5, 1.0], [3.0, 6.0]]), rng.dirichlet(np.ones(4), 3).T
-    run = tv_drf(demands, tasks, machines, parts, "lexicographic")
+    run = tv_drf(demands, tasks, machines, parts, method="lexicographic")
     oracle = lexicographic_run(demands, tasks, machines, parts)
     assert np.allclose(run.tasks, oracle.tasks, atol=1e-6)
-    merged = tv_drf(demands, tasks, machines.sum(axis=0)[None], run.weights, "lexicographic")
+    merged = tv_drf(demands, tasks, machines.sum(axis=0)[None], run.weights, method="lexicographic")
     assert np.allclose(run.tasks, merged.tasks, rtol=1e-9)
 
 
@@ -189,7 +189,7 @@ def test_machines_of_one_shape_are_one_pool() -> None:
 
 def example(alone: Any, first: int = 70, count_a: int = 12, count_b: int = 4, method: Any = "heuristic") -> TvDrfRun:
     demands = [[[2, 1], [1, 1]], [[5, 5], [20, 10]]]
-    return tv_drf(demands, [[15, first], [count_a, count_b]], [[50, 50], [50, 50]], [[1, 0], [0, 1]], method, alone,
+    return tv_drf(demands, [[15, first], [count_a, count_b]], [[50, 50], [50, 50]], [[1, 0], [0, 1]], method=method, alone=alone,
                   placement=method == "heuristic")
 
 
@@ -289,7 +289,7 @@ def test_heuristic_equals_a_plain_loop(data: st.DataObject, alone: Any, unserved
     sizes = {1: [4.0], 2: [4.0, 4.0], 3: [2.0, 2.0, 4.0], 4: [2.0, 2.0, 4.0, 8.0], 5: [2.0, 2.0, 4.0, 4.0, 4.0]}[K]
     machines = [list(row) for row in zip(*(data.draw(st.permutations(sizes)) for _ in range(m)), strict=True)]
     parts = [1 / n] * n
-    run = tv_drf(demands, tasks, machines, parts, "heuristic", alone, unserved, placement=True)
+    run = tv_drf(demands, tasks, machines, parts, method="heuristic", alone=alone, unserved=unserved, placement=True)
     ran, placed = plain_loop(demands, tasks, machines, parts, run.alone.tolist(), unserved == "waits")
     assert run.placement is not None
     assert run.tasks.tolist() == ran
@@ -302,13 +302,13 @@ def test_heuristic_equals_a_plain_loop(data: st.DataObject, alone: Any, unserved
 def test_heuristic_keeps_machines_queues_and_amounts(case: Case, alone: Any, unserved: Any, K: int) -> None:
     demands, tasks, parts = case.floats
     machines = np.linspace(0.5, 1, K)[:, None] * np.ones((1, case.m))
-    run = tv_drf(demands, tasks, machines, parts, "heuristic", alone, unserved, placement=True)
+    run = tv_drf(demands, tasks, machines, parts, method="heuristic", alone=alone, unserved=unserved, placement=True)
     assert run.violations() == []
     assert run.machine_use is not None
     assert (run.machine_use <= machines * (1 + 1e-9)).all()
     for t, i in np.argwhere(run.bottlenecks == -1):
         assert run.unserved[t, i] == 0
-    again = tv_drf(demands, tasks, machines, parts, "heuristic", alone, unserved)
+    again = tv_drf(demands, tasks, machines, parts, method="heuristic", alone=alone, unserved=unserved)
     assert (again.tasks == run.tasks).all()
     assert again.placement is None
 
@@ -319,7 +319,7 @@ def test_lemma_2_up_to_tasks_with_one_resource(case: Case, alone: Any, unserved:
     # Who is refused a task stands as high as all others, up to one task of theirs, what beta >= 1 gave them, where they
     # stood before, and what was left when it was refused, which is less than its task.
     demands, tasks, parts = (array[..., :1] if array.ndim == 3 else array for array in case.floats)
-    run = tv_drf(demands, tasks, [[1]], parts, "heuristic", alone, unserved)
+    run = tv_drf(demands, tasks, [[1]], parts, method="heuristic", alone=alone, unserved=unserved)
     biggest = demands[:, :, 0].max(axis=0) if unserved == "waits" else None
     own, used = np.cumsum(run.alone, axis=0)[:, :, 0] / run.weights, np.cumsum(run.amounts, axis=0)[:, :, 0]
     assert np.allclose(used / run.weights, run.cumulative_shares)
@@ -333,7 +333,7 @@ def test_lemma_2_up_to_tasks_with_one_resource(case: Case, alone: Any, unserved:
 def test_ample_small_tasks_come_close_to_the_fluid() -> None:
     rng = np.random.default_rng(5)
     demands, tasks = rng.uniform(0.5, 1, (4, 6, 2)), rng.uniform(0, 1, (4, 6))
-    flat = tv_drf(demands, tasks, [[1, 1]], np.full(6, 1 / 6), "lexicographic")
+    flat = tv_drf(demands, tasks, [[1, 1]], np.full(6, 1 / 6), method="lexicographic")
     for grain in (100, 10_000):
         run = tv_drf(demands / grain, np.floor(tasks * grain), [[1, 1]], np.full(6, 1 / 6))
         assert np.abs(run.tasks / grain - flat.tasks).max() <= 20 / grain
@@ -378,7 +378,7 @@ def test_more_tasks_than_anyone_could_run() -> None:
     wide = tv_drf(np.full((2, 3, 8), 0.125), np.full((2, 3), 10**9), np.ones((5, 8)), np.full(3, 1 / 3))
     assert (wide.tasks.sum(axis=1) == 40).all()
     for method in ("heuristic", "lexicographic"):
-        nothing = tv_drf([[[1.0]]], [[0]], [[1]], [1], method)  # type: ignore[arg-type]
+        nothing = tv_drf([[[1.0]]], [[0]], [[1]], [1], method=method)  # type: ignore[arg-type]
         assert (nothing.tasks.tolist(), nothing.bottlenecks.tolist()) == ([[0]], [[-3]])
         assert nothing.sharing_coefficients.tolist() == [[1]]
 
@@ -388,7 +388,7 @@ def test_machines_alike_count_as_one() -> None:
     demands, tasks = rng.uniform(0.1, 1, (3, 3, 2)), rng.integers(1, 9, (3, 3))
     few, some = rng.uniform(0.5, 1, (2, 2)), rng.dirichlet(np.ones(3), 2).T
     pick = [1, 0, 1, 1, 0]
-    run = tv_drf(demands, tasks, few[pick], some[:, pick], "heuristic")
+    run = tv_drf(demands, tasks, few[pick], some[:, pick], method="heuristic")
     own = np.zeros_like(demands)
     _alone(demands, tasks.astype(float), few[pick], np.ascontiguousarray(some[:, pick]), False, False, 0.0, own)
     assert np.allclose(run.alone, own, rtol=1e-12)
@@ -423,7 +423,7 @@ def test_waiting_tasks_keep_their_demand_and_their_turn() -> None:
     assert expires.amounts.tolist() == [[[1, 0.5]], [[0.5, 1]]]
     assert expires.unserved.tolist() == [[1], [0]]
     for unserved in ("expires", "waits"):
-        once = tv_drf(demands, tasks, [[1, 1]], [1], "lexicographic", unserved=unserved)
+        once = tv_drf(demands, tasks, [[1, 1]], [1], method="lexicographic", unserved=unserved)
         assert once.sharing_coefficients.tolist() == [[1], [1]]
 
 
@@ -431,7 +431,7 @@ def test_long_queues_of_large_and_tiny_groups_lose_nothing() -> None:
     rng = np.random.default_rng(0)
     demands, tasks = rng.uniform(0.1, 1, (60, 8, 2)), rng.uniform(0, 4, (60, 8))
     demands *= 10.0 ** rng.integers(-5, 1, (60, 8, 1))
-    run = tv_drf(demands, tasks, [[1, 1]], np.full(8, 1 / 8), "lexicographic", unserved="waits")
+    run = tv_drf(demands, tasks, [[1, 1]], np.full(8, 1 / 8), method="lexicographic", unserved="waits")
     assert run.violations() == []
     assert run.sharing_coefficients.min() >= 1 - 1e-9
     assert np.allclose(run.tasks.sum(axis=0) + run.unserved[-1], tasks.sum(axis=0), rtol=1e-12)
@@ -441,16 +441,16 @@ def test_what_only_rounding_leaves_over_holds_up_no_queue() -> None:
     # three times a third is one: the task of period 3 must start in period 3, alone and in the pool
     methods: tuple[Any, ...] = ("heuristic", "lexicographic")
     for method in methods:
-        run = tv_drf([[[3, 0]], [[3, 0]], [[0, 1]]], [[1], [0], [1]], [[1, 1]], [[1]], method, unserved="waits")
+        run = tv_drf([[[3, 0]], [[3, 0]], [[0, 1]]], [[1], [0], [1]], [[1, 1]], [[1]], method=method, unserved="waits")
         assert np.allclose(run.alone[:, 0], [[1, 0], [1, 0], [1, 1]])
         assert run.violations() == []
         late = replace(run, alone=np.array([[[1.0, 0]], [[1, 0]], [[1, 0]]]))
         assert "amounts alone do not follow from the queue and the own parts in period 2" in late.violations()
     run = tv_drf([[[3, 0], [1, 1]]] * 2 + [[[0, 1], [1, 2]]], [[1, 0], [0, 0], [1, 9]], [[2, 2]], [0.5, 0.5],
-                 "lexicographic", unserved="waits")
+                 method="lexicographic", unserved="waits")
     assert np.allclose(run.tasks[2], [1, 0.5])
     # in the pool: the whole of the first resource in three periods, and of the second from the third one on
-    run = tv_drf([[[3, 0]], [[0, 2]], [[0, 0]]], [[1], [2], [0]], [[1, 1]], [1], "lexicographic", "resources", "waits")
+    run = tv_drf([[[3, 0]], [[0, 2]], [[0, 0]]], [[1], [2], [0]], [[1, 1]], [1], method="lexicographic", alone="resources", unserved="waits")
     assert np.allclose(run.tasks[:, 0], [1 / 3, 1 / 3, 1 / 3 + 1 / 2])
     held_up = replace(run, tasks=np.full((3, 1), 1 / 3), unserved=np.array([[2 / 3], [7 / 3], [2]]),
                       amounts=np.array([[[1.0, 0]]] * 3), bottlenecks=np.zeros((3, 1), dtype=np.int64))
@@ -473,7 +473,7 @@ def random_integers(seed: int, K: int) -> Iterator[tuple[Any, Any, Any, list[lis
 def test_fluid_on_whole_numbers_equals_fractions(alone: Any) -> None:
     for demands, tasks, machines, parts, unserved in random_integers(1, 1):
         exact = exact_run(demands.tolist(), tasks.tolist(), machines[0].tolist(), [p for p, in parts], alone, unserved)
-        run = tv_drf(demands, tasks, machines, floats(parts), "lexicographic", alone, unserved)
+        run = tv_drf(demands, tasks, machines, floats(parts), method="lexicographic", alone=alone, unserved=unserved)
         assert np.allclose(run.alone, floats(exact.alone), rtol=0, atol=1e-10)
         assert np.allclose(run.tasks, floats(exact.tasks), rtol=0, atol=1e-10)
         assert run.violations() == []
@@ -484,7 +484,7 @@ def test_alone_on_several_machines_equals_fractions(alone: Any) -> None:
     rng = np.random.default_rng(2)
     for demands, tasks, machines, parts, unserved in random_integers(3, 3):
         exact = exact_whole_run(demands.tolist(), tasks.tolist(), machines.tolist(), parts, alone, unserved)
-        run = tv_drf(demands, tasks, machines, floats(parts), "heuristic", alone, unserved)
+        run = tv_drf(demands, tasks, machines, floats(parts), method="heuristic", alone=alone, unserved=unserved)
         assert np.allclose(run.alone, floats(exact.alone), rtol=0, atol=1e-10)
         assert run.violations() == []
         # half a task or a whole one more or less, and beta with it, does not go unnoticed
@@ -515,13 +515,13 @@ def test_one_period_with_bounds_is_drf_with_bounds(case: Case) -> None:
 
 @pytest.mark.parametrize(("method", "alone"), [("lexicographic", "bundles"), ("heuristic", "whole_bundles")])
 def test_ample_tasks_equal_parts_are_drf(method: Any, alone: Any) -> None:
-    run = tv_drf([[[1, 4], [3, 1]]], [[math.inf, math.inf]], [[9, 18]], [0.5, 0.5], method, alone)
+    run = tv_drf([[[1, 4], [3, 1]]], [[math.inf, math.inf]], [[9, 18]], [0.5, 0.5], method=method, alone=alone)
     assert np.allclose(run.tasks, [[3, 2]])
     assert run.unserved.tolist() == [[math.inf, math.inf]]
     assert run.violations() == []
     rng = np.random.default_rng(1)
     demands = rng.uniform(0.1, 1, (5, 3))
-    fluid_run = tv_drf(demands[None], np.full((1, 5), np.inf), np.ones((1, 3)), np.full(5, 0.2), "lexicographic")
+    fluid_run = tv_drf(demands[None], np.full((1, 5), np.inf), np.ones((1, 3)), np.full(5, 0.2), method="lexicographic")
     assert np.allclose(fluid_run.tasks[0], fb.drf(demands).tasks)
     assert fluid_run.at(0).bottlenecks.tolist() == fb.drf(demands).bottlenecks.tolist()
 
@@ -530,36 +530,36 @@ def test_ample_tasks_equal_parts_are_drf(method: Any, alone: Any) -> None:
 
 
 def test_beta_without_anything_to_compare() -> None:
-    run = tv_drf([[[1, 0], [1, 1]], [[1, 1], [1, 1]]], [[0, 1], [1, 1]], [[2, 2]], [0.5, 0.5], "lexicographic")
+    run = tv_drf([[[1, 0], [1, 1]], [[1, 1], [1, 1]]], [[0, 1], [1, 1]], [[2, 2]], [0.5, 0.5], method="lexicographic")
     assert run.sharing_coefficients[0].tolist() == [1, 1]
     assert run.bottlenecks[0].tolist() == [-3, -1]
-    guest = tv_drf([[[1], [1]]], [[1, 1]], [[2]], [1, 0], "lexicographic", weights=[1, 1])
+    guest = tv_drf([[[1], [1]]], [[1, 1]], [[2]], [1, 0], method="lexicographic", weights=[1, 1])
     assert guest.sharing_coefficients.tolist() == [[1, math.inf]]
     assert tv_drf([[[1], [1]]], [[1, 0]], [[2]], [1, 0], weights=[1, 1]).sharing_coefficients.tolist() == [[1, 1]]
 
 
 def test_resources_can_ask_for_more_than_the_pool() -> None:
     # one user, one period: alone it could run one task, (1, 1/2); of memory by itself it "would have had" 1
-    run = tv_drf([[[1, 0.5]]], [[2]], [[1, 1]], [1], "lexicographic", "resources")
+    run = tv_drf([[[1, 0.5]]], [[2]], [[1, 1]], [1], method="lexicographic", alone="resources")
     assert run.below_one.tolist() == [True]
     assert run.sharing_coefficients.tolist() == [[0.5]]
-    assert tv_drf([[[1, 0.5]]], [[2]], [[1, 1]], [1], "lexicographic").sharing_coefficients.tolist() == [[1]]
+    assert tv_drf([[[1, 0.5]]], [[2]], [[1, 1]], [1], method="lexicographic").sharing_coefficients.tolist() == [[1]]
 
 
 def test_below_one_the_worst_off_come_first() -> None:
     # both lack memory; the first can have at most 1/2 of what it lacks per CPU, the second more
     exact = exact_run([[["1", "1/2"], ["1", "1/4"]]], [[2, 2]], [1, 1], ["1/2", "1/2"], "resources")
-    run = tv_drf([[[1, 0.5], [1, 0.25]]], [[2, 2]], [[1, 1]], [0.5, 0.5], "lexicographic", "resources")
+    run = tv_drf([[[1, 0.5], [1, 0.25]]], [[2, 2]], [[1, 1]], [0.5, 0.5], method="lexicographic", alone="resources")
     assert np.allclose(run.tasks, floats(exact.tasks))
     assert np.allclose(run.tasks, [[1 / 3, 2 / 3]])
     assert np.allclose(run.sharing_coefficients, 1 / 3)
 
 
 def test_whole_tasks_can_break_sharing_incentive_in_bundles() -> None:
-    run = tv_drf([[[2], [2]]], [[1, 1]], [[3]], [0.5, 0.5], "heuristic", "bundles")
+    run = tv_drf([[[2], [2]]], [[1, 1]], [[3]], [0.5, 0.5], method="heuristic", alone="bundles")
     assert run.tasks.tolist() == [[1, 0]]  # alone each could run 3/4 of a task
     assert run.below_one.tolist() == [True]
-    assert tv_drf([[[2], [2]]], [[1, 1]], [[3]], [0.5, 0.5], "heuristic", "whole_bundles").below_one.tolist() == [False]
+    assert tv_drf([[[2], [2]]], [[1, 1]], [[3]], [0.5, 0.5], method="heuristic", alone="whole_bundles").below_one.tolist() == [False]
 
 
 # ---------------------------------------------------------------------------------------------------- witnesses
@@ -607,7 +607,7 @@ def test_whole_tasks_can_be_more_than_a_task_from_the_fluid() -> None:
     # the first user's task leaves no room, and the second goes on with what the first cannot use
     demands, tasks = [[[1, 3], [1, 1]]], [[5, 5]]
     assert tv_drf(demands, tasks, [[3, 3]], [0.5, 0.5], alone="whole_bundles").tasks.tolist() == [[0, 3]]
-    assert np.allclose(tv_drf(demands, tasks, [[3, 3]], [0.5, 0.5], "lexicographic").tasks, [[0.5, 1.5]])
+    assert np.allclose(tv_drf(demands, tasks, [[3, 3]], [0.5, 0.5], method="lexicographic").tasks, [[0.5, 1.5]])
 
 
 def test_machines_can_split_what_a_user_could_run_alone() -> None:
@@ -676,7 +676,7 @@ def test_whole_tasks_stop_before_a_resource_is_used_up() -> None:
     assert "0 tasks in period 0: the next needs more resource 0 than is left." in run.explain(1, 0)
     assert run.at(0).explain(1) == "1 runs 0 tasks: there is no room for its next task."
     assert run.at(0).explain(0) == "0 runs 1 tasks: its own bound stops it."
-    flat = tv_drf([[[2, 1], [2, 1]]], [[1, 1]], [[3, 10]], [0.5, 0.5], "lexicographic")
+    flat = tv_drf([[[2, 1], [2, 1]]], [[1, 1]], [[3, 10]], [0.5, 0.5], method="lexicographic")
     assert "resource 0 is used up" in flat.explain(1, 0)
     assert "0, which it needs, is used up" in flat.at(0).explain(1)
 
@@ -710,7 +710,7 @@ def test_bad_input_is_named(changed: dict[str, Any], argument: str) -> None:
     assert tv_drf(**GOOD).tasks.tolist() == [[1, 1], [1, 1]]
     with pytest.raises(fb.InvalidInput) as caught:
         tv_drf(**{**GOOD, **changed})
-    assert caught.value.argument == argument, caught.value
+    assert caught.value.where == argument, caught.value
 
 
 @pytest.mark.parametrize(("changed", "rule"), [
@@ -749,7 +749,7 @@ ARRAYS = [f.name for f in fields(TvDrfRun) if "ndarray" in str(f.type).lower() o
 def overloaded(method: Any, unserved: Any, memory: bool = True) -> TvDrfRun:
     """Three periods with queues, two resources, users of unlike parts, of whom one has no tasks once."""
     demands = [[[2, 1], [1, 2], [1, 1]], [[1, 3], [2, 2], [1, 1]], [[1, 1], [2, 1], [3, 1]]]
-    run = tv_drf(demands, [[9, 4, 2], [5, 5, 0], [2, 3, 4]], [[8, 8], [6, 6]], [0.5, 0.25, 0.25], method,
+    run = tv_drf(demands, [[9, 4, 2], [5, 5, 0], [2, 3, 4]], [[8, 8], [6, 6]], [0.5, 0.25, 0.25], method=method,
                  unserved=unserved, memory=memory, placement=method == "heuristic")
     assert (run.unserved > 0).any()
     assert run.violations() == []
@@ -813,7 +813,7 @@ def test_violations_see_room_for_another_task() -> None:
 def test_periods_that_are_run_stay_as_they_are(method: Any, unserved: Any, memory: bool) -> None:
     run = overloaded(method, unserved, memory)
     for t in (1, 2):
-        start = tv_drf(run.demands[:t], run.max_tasks[:t], run.machines, run.contributions, method, unserved=unserved,
+        start = tv_drf(run.demands[:t], run.max_tasks[:t], run.machines, run.contributions, method=method, unserved=unserved,
                        memory=memory)
         for name in ("tasks", "sharing_coefficients", "cumulative_shares", "amounts", "alone", "unserved",
                      "bottlenecks", "below_one"):

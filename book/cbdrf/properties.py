@@ -21,10 +21,11 @@ from book.cbdrf.oracle import exact_grant
 from book.cbdrf.oracle_karma import exact_phase
 from book.common.oracle_drf import exact_tasks
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.cbdrf import GRANTS, grant_tasks
+from fairbook.mechanisms.cbdrf import grant_tasks
 from fairbook.mechanisms.drf import drf
 from fairbook.mechanisms.karma import karma_phase
-from fairbook.model import Allocation
+from fairbook.mechanisms.readings import READINGS
+from fairbook.model.allocation import Allocation
 from fairbook.properties.finding import Finding, _array, default_tolerance, ratio, show
 from fairbook.properties.static import pareto_optimality, present, sharing_incentive
 
@@ -158,7 +159,8 @@ def _karma(demands: Any, factor: Any) -> Allocation:
 
 #: One phase by name: (demands, credit factors) -> Allocation.
 PHASES: dict[str, Phase] = {
-    "drf": _drf, **{name: partial(grant_tasks, grant=name) for name in GRANTS},  # type: ignore[arg-type]
+    "drf": _drf,
+    **{name: partial(grant_tasks, grant=name) for name in READINGS["cbdrf"]["grant"].values},  # type: ignore[arg-type]
     "karma": _karma}
 
 

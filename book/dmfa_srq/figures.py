@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from book.common.style import COLOURS, LOOKS, Look, Svg, axes, drawing, note
-from fairbook.model import DynamicAllocation
+from fairbook.model.dynamic import DynamicAllocation
 
 __all__ = ["fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8", "gap", "levels", "water"]
 
