@@ -33,11 +33,12 @@ $(PY):
 	@tools/make_venv.sh "$(VENV)" "$(PYTHON)"
 
 # uv installs the lock in a few seconds where pip needs a minute; where uv cannot be had or fails, pip does it.
+# The lock is complete: nothing is resolved again.
 $(LOCKED): requirements.txt | $(PY)
 	@echo "set-up: installing the locked packages"
 	@$(PY) -m pip install -q --disable-pip-version-check "$$(grep '^uv==' requirements.txt | cut -d' ' -f1)" \
-	  && $(PY) -m uv pip install -q --python $(PY) -r requirements.txt \
-	  || $(PY) -m pip install -q --disable-pip-version-check -r requirements.txt
+	  && $(PY) -m uv pip install -q --no-deps --python $(PY) -r requirements.txt \
+	  || $(PY) -m pip install -q --no-deps --disable-pip-version-check -r requirements.txt
 	@touch $@
 
 # No build isolation: hatchling comes from the lock as well.

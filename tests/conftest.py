@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -14,10 +15,12 @@ from functools import cache
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 import pytest
 import yaml
 from xdist.scheduler import LoadScopeScheduling
 
+from fairbook.results import source_hash
 from tests.chromium import Chromium, find_chromium
 from tests.visits import Visit, visit
 from tools import execute
@@ -35,17 +38,42 @@ SHARE = {
     "test_studies_compare.py", "test_studies_gdrf.py", "test_studies_virtual_cluster.py", "test_sweeps.py",
 }  # fmt: skip
 
-# Compiled kernels start from nothing: a cached caller does not notice that a kernel in another file has changed.
-_NUMBA_CACHE = None
+def kernel_cache(below: Path) -> Path:
+    """Return the folder of the compiled kernels of the present sources; where nothing can be kept, one for this run.
+
+    Numba itself keeps its versions, Pythons and CPUs apart, and compiles anew what a changed file defines. But a cached
+    caller does not notice a kernel or a constant that has changed in another file: hence a folder for each state of all
+    modules with kernels and of what these import. The two states used last before this one stay, for those who switch
+    between branches.
+    """
+    digest = hashlib.sha256(np.__version__.encode())
+    for path in sorted((ROOT / "fairbook").rglob("*.py")):
+        if "njit" in path.read_text(encoding="utf8"):
+            digest.update(source_hash(".".join(path.relative_to(ROOT).with_suffix("").parts)).encode())
+    folder = below / digest.hexdigest()[:16]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        for old in sorted(below.iterdir(), key=lambda path: path.stat().st_mtime)[:-3]:
+            shutil.rmtree(old, ignore_errors=True)
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix=FOR_ONE_RUN))
+    return folder
+
+
+# Before anything imports numba. Workers and notebooks' kernels take over what is set here.
+FOR_ONE_RUN = "fairbook-numba-"
 if "PYTEST_XDIST_WORKER" not in os.environ:
-    _NUMBA_CACHE = tempfile.mkdtemp(prefix="fairbook-numba-")
-    os.environ["NUMBA_CACHE_DIR"] = _NUMBA_CACHE
+    os.environ["NUMBA_CACHE_DIR"] = str(kernel_cache(ROOT / ".pytest_cache" / "numba"))
 
 
 def pytest_unconfigure() -> None:
-    """Remove the caches of this run."""
-    if _NUMBA_CACHE:
-        shutil.rmtree(_NUMBA_CACHE, ignore_errors=True)
+    """Remove compiled kernels that could not be kept."""
+    folder = Path(os.environ["NUMBA_CACHE_DIR"])
+    if folder.name.startswith(FOR_ONE_RUN) and "PYTEST_XDIST_WORKER" not in os.environ:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @cache

@@ -25,6 +25,8 @@ ID = re.compile(r'(<[a-zA-Z][^<>]*?)\s+id="([^"]*)"')
 # the inner sections of every statement, exercise and solution have the same id, and nothing refers to it
 NOBODYS = {"proof-content", "exercise-content", "solution-content"}
 
+SIDEBAR = '<div class="bd-sidebar-primary bd-sidebar">'
+
 
 def pieces(text: str) -> Iterator[tuple[str, bool]]:
     """Split a text into pieces, each with whether it is Chinese.
@@ -105,6 +107,8 @@ def mend(page: str) -> str:
         return found[0]
 
     page = ID.sub(once, page)
+    page = page.replace(' role="doc-biblioentry"', ' role="listitem"')  # docutils' list of works is a list
+    page = page.replace(SIDEBAR, f'{SIDEBAR[:-1]} role="region" aria-label="Book">')
     page = FOLD.sub(lambda found: f'{found[1]}<summary aria-label="Pages below {words(found[1])}">', page)
     return re.sub(r'<nav class="bd-toc-nav page-toc"(?! aria)', r'\g<0> aria-label="On this page"', page)
 

@@ -28,7 +28,7 @@
       const over = box.scrollWidth > box.clientWidth + 1 && box.clientWidth > 0;
       if (over && ["auto", "scroll"].includes(getComputedStyle(box).overflowX)) {
         box.tabIndex = 0;
-        box.setAttribute("role", box.querySelector("table") ? "region" : "group");
+        box.setAttribute("role", "group");
         box.setAttribute("aria-label", nameOf(box));
         box.dataset.reached = "";
       } else if ("reached" in box.dataset) {
