@@ -20,6 +20,7 @@ from book.tv_drf import checks_example, checks_fairness, checks_lies, checks_sha
 from book.tv_drf import studies as study
 from book.tv_drf.judging import CHEAP, POSITIVE, about_runs
 from book.tv_drf.properties import Outcome, Workload, tasks_against_alone
+from book.tv_drf.users import MEMORY_GB
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from fairbook.claims.stored import ledger
 from fairbook.traces.alibaba2017 import load_digest
@@ -96,7 +97,7 @@ def _figure_of_demands(number: int, n: int) -> None:
     )
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
         frame, jobs = judged.run(n, effort.seed), load_digest()
-        known = set(zip(jobs.plan_cpu.tolist(), (jobs.memory * study.MEMORY_GB).round(6).tolist(), strict=True))
+        known = set(zip(jobs.plan_cpu.tolist(), (jobs.memory * MEMORY_GB).round(6).tolist(), strict=True))
         asked = set(zip((frame["cpu"] * 100).round(6).tolist(), frame["memory"].round(6).tolist(), strict=True))
         return Evidence.of(
             Part(
