@@ -21,7 +21,8 @@ from scipy import sparse
 
 from book.common.cases import Lowest, lowest_margin
 from book.common.packing import packs
-from book.gdrf.oracle import Fluid, exact_cell, exact_drfh, exact_gdrf, exact_mdrf
+from book.gdrf.exact_cell import exact_cell
+from book.gdrf.oracle import Fluid, exact_drfh, exact_gdrf, exact_mdrf
 from fairbook.mechanisms.drfh import drfh
 from fairbook.mechanisms.gdrf import gdrf
 from fairbook.mechanisms.mdrf import mdrf
