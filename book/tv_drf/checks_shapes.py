@@ -118,7 +118,7 @@ def _lies_on_shapes(rng: np.random.Generator, judged: Mechanism, at: int) -> Any
 # ------------------------------------------------------------------------------------- is the heuristic the optimum?
 
 
-def _all_whole(w: Workload) -> list[tuple[Fraction, ...]]:
+def all_whole(w: Workload) -> list[tuple[Fraction, ...]]:
     """Sorted G of every allocation of whole tasks that fits, one period (by trying every count)."""
     step = (w.demands[0] / w.capacities).max(axis=1) / w.weights
     found = []
@@ -161,7 +161,7 @@ def _fits(w: Workload, outcome: Outcome) -> bool:
 )
 def _heuristic_optimal(effort: Effort, judged: Mechanism) -> Evidence:
     outcome = judged.run(SPLIT, True)
-    ours, best = tuple(sorted(outcome.shares[0])), max(_all_whole(SPLIT))
+    ours, best = tuple(sorted(outcome.shares[0])), max(all_whole(SPLIT))
     optimal = ours >= best
     return Evidence.of(
         Part(
