@@ -160,17 +160,13 @@ def _by_size(frame: pd.DataFrame, measure: str, mechanism: str) -> pd.DataFrame:
     return frame.query("mechanism == @mechanism").pivot(index="machines", columns="reading", values=measure)
 
 
+def _at_60(values: pd.DataFrame) -> Any:
+    return values.loc[60]
+
+
 def _spread(tasks: pd.DataFrame) -> Any:
     per_machine = tasks.div(tasks.index.to_numpy(), axis=0)
     return per_machine.max() / per_machine.min() - 1
-
-
-def _last_step(use: pd.DataFrame) -> Any:
-    return use.diff().abs().iloc[-1]
-
-
-def _at_60(frame: pd.DataFrame) -> Any:
-    return frame.loc[60]
 
 
 def _gap(frames: Frames) -> list[Part]:
@@ -185,10 +181,7 @@ def _gap(frames: Frames) -> list[Part]:
     return found
 
 
-_PRINTED, _BENT = (
-    Mechanism("gains as printed", _as_printed),
-    Mechanism("bent curves", _bent),
-)
+_PRINTED, _BENT = Mechanism("gains as printed", _as_printed), Mechanism("bent curves", _bent)
 _about_figures("figure1.more", "Figure 1", "GDRF places more tasks than MDRF.", _ahead("tasks"), _PRINTED)
 _about_figures(
     "figure1.percent",
@@ -213,7 +206,14 @@ _about_figures(
     "figure2.level",
     "Figure 2",
     "CPU utilisation levels off as machines are added.",
-    _of_each("growth", "cpu", _last_step, "the last step is below 0.005", lambda step: step < 0.005, ".4f"),
+    _of_each(
+        "growth",
+        "cpu",
+        lambda use: use.diff().abs().iloc[-1],
+        "the last step is below 0.005",
+        lambda step: step < 0.005,
+        ".4f",
+    ),
     _BENT,
 )
 _about_figures(
@@ -295,23 +295,14 @@ def _uneven(effort: Effort, judged: Mechanism) -> Evidence:
     )
 
 
-def _mix() -> Any:
-    return np.array(study.MACHINES)
-
-
-def _mix_exchanged() -> Any:
-    """The mix with CPU and memory exchanged."""
-    return _mix()[:, [1, 0, 2]]
-
-
 @claim(
     id="gdrf.figure3.supply",
     locator="Section 3",
     kind="number",
     variant="the published mix",
     statement="In the Google cell the CPUs are more than the memory in all.",
-    mechanism=Mechanism("Table 1", _mix),
-    mutant=Mechanism("CPU and memory exchanged", _mix_exchanged),
+    mechanism=Mechanism("Table 1", lambda: np.array(study.MACHINES)),
+    mutant=Mechanism("CPU and memory exchanged", lambda: np.array(study.MACHINES)[:, [1, 0, 2]]),
 )
 def _supply(effort: Effort, judged: Mechanism) -> Evidence:
     table = judged.run()
@@ -349,11 +340,6 @@ def _by_share(pool: Any) -> list[float]:
     return [(cpu / pool[0]) / (memory / pool[1]) for cpu, memory in sorted(set(study.USERS))]
 
 
-def _by_scarcity(pool: Any) -> list[float]:
-    """The same with the parts exchanged."""
-    return [1 / ratio for ratio in _by_share(pool)]
-
-
 @claim(
     id="gdrf.figure3.cpu_first",
     locator="Section 3",
@@ -361,7 +347,7 @@ def _by_scarcity(pool: Any) -> list[float]:
     variant="dominant resources of the 16 possible requests",
     statement="GDRF goes by CPU mostly.",
     mechanism=Mechanism("shares (2)", _by_share),
-    mutant=Mechanism("shares exchanged", _by_scarcity),
+    mutant=Mechanism("shares exchanged", lambda pool: [1 / ratio for ratio in _by_share(pool)]),
 )
 def _cpu_first(effort: Effort, judged: Mechanism) -> Evidence:
     case = study.instance(stream(effort.seed), 60)

@@ -16,15 +16,10 @@ from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 Vector = Sequence[Any]
 
 
-def _sum_of_four(used: Vector, capacity: Vector) -> Any:
-    """(4) as printed, term by term."""
-    size = sum(capacity)
-    return sum(Fraction(c) / size * (Fraction(u) / c) for u, c in zip(used, capacity, strict=True) if c)
-
-
-def _plain_mean(used: Vector, capacity: Vector) -> Any:
-    """Mean of the utilisations, without weights."""
-    return sum(Fraction(u) / c for u, c in zip(used, capacity, strict=True) if c) / sum(1 for c in capacity if c)
+def _mean_utilisation(used: Vector, capacity: Vector, weights: Vector) -> Any:
+    """Mean of the utilisations of the resources that there are, term by term as (4) is printed."""
+    of_each = [(Fraction(u) / c, w) for u, c, w in zip(used, capacity, weights, strict=True) if c]
+    return sum(Fraction(w) / sum(w for _, w in of_each) * utilisation for utilisation, w in of_each)
 
 
 @sampled_claim(
@@ -33,8 +28,8 @@ def _plain_mean(used: Vector, capacity: Vector) -> Any:
     kind="equation",
     statement="The weighted utilisation w of a machine is the amount in use as a part of the amount that there is.",
     proof="lem-gdrf-utilisation",
-    mechanism=Mechanism("equation (4)", _sum_of_four),
-    mutant=Mechanism("plain mean", _plain_mean),
+    mechanism=Mechanism("equation (4)", lambda used, capacity: _mean_utilisation(used, capacity, capacity)),
+    mutant=Mechanism("plain mean", lambda used, capacity: _mean_utilisation(used, capacity, [1] * len(used))),
     key=11,
     share=10,
     said="Compared in fractions on {count} random machines.",
@@ -76,12 +71,10 @@ def _weight_scale(effort: Effort, judged: Mechanism) -> Evidence:
     )
 
 
-def _seven(y: Vector, beta: float, lam: float) -> float:
-    return metrics.joe_wong_fairness(list(y), beta, lam)
-
-
-def _seven_tied(y: Vector, beta: float, lam: float) -> float:
-    return metrics.joe_wong_fairness(list(y), beta, (1 - beta) / beta)
+FIXED = Mechanism("(7), lambda fixed", lambda y, beta, lam: metrics.joe_wong_fairness(list(y), beta, lam))
+TIED = Mechanism(
+    "(7), lambda = (1 - beta)/beta", lambda y, beta, lam: metrics.joe_wong_fairness(list(y), beta, (1 - beta) / beta)
+)
 
 
 def _positive(rng: np.random.Generator) -> Any:
@@ -95,8 +88,8 @@ def _positive(rng: np.random.Generator) -> Any:
     variant="lambda = w fixed, from the left, k the number of users",
     statement="(8) is the limit of (7) as beta tends to 1.",
     proof="prop-gdrf-limit",
-    mechanism=Mechanism("(7), lambda fixed", _seven),
-    mutant=Mechanism("(7), lambda = (1 - beta)/beta", _seven_tied),
+    mechanism=FIXED,
+    mutant=TIED,
     key=12,
     share=10,
     said=lambda off: f"At beta = 1 - 1e-9 the largest relative difference on {len(off)} random allocations is "
@@ -121,8 +114,8 @@ def _against_the_product(judged: Mechanism, y: Any, z: Any) -> int:
     kind="statement",
     variant="lambda fixed",
     statement="As beta tends to 1, (7) judges by proportional fairness.",
-    mechanism=Mechanism("(7), lambda fixed", _seven),
-    mutant=Mechanism("(7), lambda = (1 - beta)/beta", _seven_tied),
+    mechanism=FIXED,
+    mutant=TIED,
 )
 def _proportional(effort: Effort, judged: Mechanism) -> Evidence:
     y, z = (0.5, 0.5), (0.98, 0.04)
@@ -147,8 +140,8 @@ def _proportional(effort: Effort, judged: Mechanism) -> Evidence:
     variant="lambda = (1 - beta)/beta",
     statement="As beta tends to 1, (7) judges by proportional fairness if lambda is tied to beta.",
     proof="prop-gdrf-limit",
-    mechanism=Mechanism("(7), lambda = (1 - beta)/beta", _seven_tied),
-    mutant=Mechanism("(7), lambda fixed", _seven),
+    mechanism=TIED,
+    mutant=FIXED,
     key=13,
     share=10,
     again=True,
@@ -163,17 +156,8 @@ def _tied(rng: np.random.Generator, judged: Mechanism, at: int) -> int | None:
     return _against_the_product(judged, y, z) if abs(np.log(y).sum() - np.log(z).sum()) > 1e-3 else None
 
 
-def _eight(y: Vector, w: Fraction) -> list[tuple[Fraction, Fraction]]:
-    """Give f as factors (base, exponent)."""
-    return [(sum(y, Fraction(0)), w)]
-
-
-def _product(y: Vector, w: Fraction) -> list[tuple[Fraction, Fraction]]:
-    return [(Fraction(x), Fraction(1)) for x in y]
-
-
 def _larger(a: Sequence[tuple[Fraction, Fraction]], b: Sequence[tuple[Fraction, Fraction]]) -> int:
-    """Sign of the difference of two products of powers; 0^0 is 1, and any other power of 0 is 0."""
+    """Sign of the difference of two products of factors (base, exponent); 0^0 is 1, any other power of 0 is 0."""
     zero = [any(not base and exponent for base, exponent in product) for product in (a, b)]
     if any(zero):
         return zero[1] - zero[0]
@@ -185,8 +169,8 @@ def _larger(a: Sequence[tuple[Fraction, Fraction]], b: Sequence[tuple[Fraction, 
     locator="Section 1.3",
     kind="statement",
     statement="The larger f (8), the fairer is the division of a machine.",
-    mechanism=Mechanism("f (8)", _eight),
-    mutant=Mechanism("product of shares", _product),
+    mechanism=Mechanism("f (8)", lambda y, w: [(sum(y, Fraction(0)), w)]),
+    mutant=Mechanism("product of shares", lambda y, w: [(Fraction(x), Fraction(1)) for x in y]),
 )
 def _blind(effort: Effort, judged: Mechanism) -> Evidence:
     even, uneven, w = [Fraction(1, 2)] * 2, [Fraction(99, 100), Fraction(1, 100)], Fraction(1, 2)
@@ -197,14 +181,6 @@ def _blind(effort: Effort, judged: Mechanism) -> Evidence:
     )
 
 
-def _f_after(shares: Fraction, used: Fraction) -> list[tuple[Fraction, Fraction]]:
-    return [(shares, used)]
-
-
-def _share_after(shares: Fraction, used: Fraction) -> list[tuple[Fraction, Fraction]]:
-    return [(shares, Fraction(1))]
-
-
 @sampled_claim(
     id="gdrf.f.empty",
     locator="beyond the paper (section 1.3)",
@@ -212,8 +188,8 @@ def _share_after(shares: Fraction, used: Fraction) -> list[tuple[Fraction, Fract
     statement="On a machine that is a small part of the cell (all its shares together at most exp(-|S|/min S)) every "
     "task lowers f, so an idle cell has the largest mean of f.",
     proof="prop-gdrf-empty",
-    mechanism=Mechanism("f (8)", _f_after),
-    mutant=Mechanism("sum of shares", _share_after),
+    mechanism=Mechanism("f (8)", lambda shares, used: [(shares, used)]),
+    mutant=Mechanism("sum of shares", lambda shares, used: [(shares, Fraction(1))]),
     key=14,
     share=20,
     said="{count} random machines filled task by task, compared exactly.",

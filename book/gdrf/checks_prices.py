@@ -20,8 +20,8 @@ from fairbook.mechanisms.drfh import drfh
 # --------------------------------------------------------------------------------------------------------- DRFH, fluid
 
 
-def _fluid(demands: Any, machines: Any) -> Any:
-    return drfh(demands, machines, method="fluid").by_class
+def _fluid(demands: Any, machines: Any, weights: Any = None) -> Any:
+    return drfh(demands, machines, weights=weights, method="fluid").by_class
 
 
 FLUID = Mechanism("drfh, fluid", _fluid)
@@ -33,10 +33,6 @@ def _fluid_of_one(demands: Any, machines: Any) -> Any:
     by_class = np.zeros((len(machines), len(demands)))
     by_class[:, 0] = alone
     return by_class
-
-
-def _half(demands: Any, machines: Any) -> Any:
-    return _fluid(demands, machines) / 2
 
 
 def _small(distance: float) -> str:
@@ -72,24 +68,11 @@ def _about_fluid(
         return margin(demands, machines, judged.run(demands, machines))
 
 
-def _shares(demands: Any, machines: Any, by_class: Any) -> Any:
-    return by_class.sum(axis=0) * (demands / machines.sum(axis=0)).max(axis=1)
-
-
 def _equal(demands: Any, machines: Any, by_class: Any) -> float:
     """All at the level that the certificate in fractions allows at most."""
-    shares = _shares(demands, machines, by_class) * len(demands)
+    shares = by_class.sum(axis=0) * (demands / machines.sum(axis=0)).max(axis=1) * len(demands)
     upper = float(fluid_share(demands.tolist(), machines.tolist()).upper)
     return float(min(shares.min() - shares.max(), shares.min() - upper))
-
-
-def _no_envy(demands: Any, machines: Any, by_class: Any) -> float:
-    return -float((metrics.envy_matrix(by_class.sum(axis=0), demands) - 1).max())
-
-
-def _no_room(demands: Any, machines: Any, by_class: Any) -> float:
-    """Nothing to gain for anybody if nobody has less: a linear program over all placements."""
-    return -fluid_slack(demands.tolist(), machines.tolist(), by_class.sum(axis=0))
 
 
 _about_fluid(
@@ -103,21 +86,17 @@ _about_fluid(
     "envy",
     "Nobody could run more tasks on what another holds.",
     Mechanism("all to the first user", _fluid_of_one),
-    _no_envy,
+    lambda demands, machines, by_class: -float((metrics.envy_matrix(by_class.sum(axis=0), demands) - 1).max()),
     "what anybody could run on what another holds is above its own by a part of",
 )
 _about_fluid(
     "pareto",
     "Nobody can have more unless somebody has less, even if everything may be moved.",
-    Mechanism("half of everything", _half),
-    _no_room,
+    Mechanism("half of everything", lambda demands, machines: _fluid(demands, machines) / 2),
+    # nothing to gain for anybody if nobody has less: a linear program over all placements
+    lambda demands, machines, by_class: -fluid_slack(demands.tolist(), machines.tolist(), by_class.sum(axis=0)),
     "the most that dominant shares could gain in all, by a linear program, is",
 )
-
-
-def _fluid_by_amount(demands: Any, machines: Any) -> Any:
-    """Give larger tasks the larger weight."""
-    return drfh(demands, machines, weights=np.sum(demands, axis=1) ** 2, method="fluid").by_class
 
 
 @sampled_claim(
@@ -127,7 +106,7 @@ def _fluid_by_amount(demands: Any, machines: Any) -> Any:
     statement="No user can run more tasks by stating another demand.",
     proof="thm-gdrf-drfh",
     mechanism=FLUID,
-    mutant=Mechanism("weights by amount", _fluid_by_amount),
+    mutant=Mechanism("weights by amount", lambda d, machines: _fluid(d, machines, np.sum(d, axis=1) ** 2)),
     key=20,
     share=50,
     most=400,
@@ -143,17 +122,15 @@ def _truth(rng: np.random.Generator, judged: Mechanism, at: int) -> float:
     return float(claimed * factors.min() / honest - 1)
 
 
-def _own_fluid_parts(demands: Any, machines: Any) -> Any:
-    return np.min(np.asarray(machines)[:, None] / np.asarray(demands)[None], axis=2) / len(demands)
-
-
 @claim(
     id="gdrf.drfh.sharing",
     locator="beyond the paper (DRFH)",
     kind="extension",
     statement="Nobody runs fewer tasks than on its n-th part of every machine, tasks divisible.",
     mechanism=FLUID,
-    mutant=Mechanism("each on its part", _own_fluid_parts),
+    mutant=Mechanism(
+        "each on its part", lambda d, rooms: np.min(np.asarray(rooms)[:, None] / np.asarray(d)[None], axis=2) / len(d)
+    ),
 )
 def _fluid_sharing(effort: Effort, judged: Mechanism) -> Evidence:
     demands, machines = ((2, 1), (1, 1)), ((4, 2), (2, 4))
@@ -201,11 +178,6 @@ def _limits(case: Case) -> Limits:
     )
 
 
-def _limits_of_fewer(case: Case) -> Limits:
-    """Leave out the first machine wherever there are two."""
-    return _limits(Case(case.demands, case.machines[1:] or case.machines))
-
-
 @claim(
     id="gdrf.prices",
     locator="beyond the paper (bounds)",
@@ -214,7 +186,9 @@ def _limits_of_fewer(case: Case) -> Limits:
     "dominant share; and the best such bounds are the optima in fractions of tasks.",
     proof="prop-gdrf-prices",
     mechanism=Mechanism("prices of all machines", _limits),
-    mutant=Mechanism("prices of all but one machine", _limits_of_fewer),
+    mutant=Mechanism(
+        "prices of all but one machine", lambda case: _limits(Case(case.demands, case.machines[1:] or case.machines))
+    ),
 )
 def _prices(effort: Effort, judged: Mechanism) -> Evidence:
     rng, count, over, slack = stream(effort.seed, 21), min(effort.evaluations // 50, 200), 0, 0.0
