@@ -34,6 +34,7 @@ from book.gdrf.properties import (
     least_used_first,
     level_within_one,
     maximality,
+    on_own_parts,
     pareto_optimality,
     printed_algorithm,
     queue_rounds,
@@ -51,19 +52,8 @@ from fairbook.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Pa
 Vector = Sequence[Any]
 
 
-def _own_parts(case: Case, exact: bool) -> Outcome:
-    """Everybody alone on its n-th part of every machine, in whole tasks."""
-    n = len(case.demands)
-    placed = []
-    for i, need in enumerate(case.demands):
-        for j, machine in enumerate(case.machines):
-            runs = min(int(Fraction(c) / n // d) for c, d in zip(machine, need, strict=True) if d)
-            placed += [(i, j)] * runs
-    return Outcome.of(case, placed)
-
-
 def rule_named(name: str) -> Mechanism:
-    return Mechanism(name, (RULES | BROKEN | {"each on its part": _own_parts})[name])
+    return Mechanism(name, (RULES | BROKEN)[name])
 
 
 # ----------------------------------------------------------------------------------------------- the queue, 2.2 and 2.4
@@ -275,7 +265,7 @@ def _envied(case: Case, outcome: Outcome) -> str:
 
 
 def _alone(case: Case, outcome: Outcome) -> str:
-    return f"Each on its part of every machine, they would run {in_words(_own_parts(case, True).tasks)}"
+    return f"Each on its part of every machine, they would run {in_words(Outcome.of(case, on_own_parts(case)).tasks)}"
 
 
 def _about_outcomes(
