@@ -98,7 +98,7 @@ def test_floats_and_fractions_give_the_same_margins(fate: str) -> None:
     ("the last one first, expires", "unserved"),
 ])  # fmt: skip
 def test_broken_rules_fail(rule: str, name: str) -> None:
-    margin, where, done = judge.search_workload(
+    margin, where, done, _ = judge.search_workload(
         lambda w: CHECKS[name](w, BROKEN[rule](w, False)), evaluations=200, rng=stream(1, 1))  # fmt: skip
     assert margin < -1e-6
     exact = where.in_fractions()
@@ -252,7 +252,7 @@ def test_every_evaluation_of_a_search_is_counted_and_compared() -> None:
         calls.append(w)
         return 1.0 / len(calls)
 
-    least, where, done = judge.search_workload(margin, evaluations=37, rng=stream(3, 3), moves=6)
+    least, where, done, _ = judge.search_workload(margin, evaluations=37, rng=stream(3, 3), moves=6)
     assert done == len(calls) == 37
     assert least == 1 / 37
     assert where is calls[-1]

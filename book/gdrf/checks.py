@@ -580,7 +580,7 @@ def _about_outcomes(
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
         if against := witnessed(judged, witness, check, told):
             return against
-        margin, where, done = search_case(
+        margin, where, done, _ = search_case(
             lambda c: check(c, judged.run(c, False)),
             evaluations=effort.evaluations // share,
             rng=stream(effort.seed, 16),

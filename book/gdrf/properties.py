@@ -19,6 +19,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy import sparse
 
+from book.common.cases import Lowest, lowest_margin
 from book.common.packing import packs
 from book.gdrf.oracle import Fluid, exact_cell, exact_drfh, exact_gdrf, exact_mdrf
 from fairbook.mechanisms.drfh import drfh
@@ -484,27 +485,9 @@ def _moved(rng: Generator, case: Case) -> Case:
     return Case(tuple(map(tuple, rows[0])), tuple(map(tuple, rows[1])), case.max_tasks)
 
 
-def search_case(margin: Callable[[Case], Number], *, evaluations: int, rng: Generator, moves: int = 8,
-                **drawn: Any) -> tuple[Number, Case, int]:
-    """Look for a case of negative margin: random cases, each pushed downhill; give margin, case and evaluations."""
-    done, best, where = 0, np.inf, cases(rng, **drawn)
-    while done < evaluations:
-        here = cases(rng, **drawn)
-        value = margin(here)
-        done += 1
-        for _ in range(moves):
-            if value < 0 or done >= evaluations:
-                break
-            there = _moved(rng, here)
-            try_value = margin(there)
-            done += 1
-            if try_value <= value:
-                here, value = there, try_value
-        if value < best:
-            best, where = value, here
-        if best < 0:
-            break
-    return best, where, done
+def search_case(margin: Callable[[Case], Number], *, evaluations: int, rng: Generator) -> Lowest[Case]:
+    """Look for a case of negative margin."""
+    return lowest_margin(margin, cases, _moved, evaluations=evaluations, rng=rng)
 
 
 def search_lie_in(rule: Rule, *, evaluations: int, rng: Generator, **drawn: Any) -> tuple[int, Case, Vector, int]:

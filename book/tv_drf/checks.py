@@ -64,7 +64,7 @@ def _rule(name: str) -> Mechanism:
 def _searched(check: Check, effort: Effort, judged: Mechanism, *, periods: tuple[int, int], whole: bool) -> list[Part]:
     """Drive the margin down in floats, and check random small workloads in fractions."""
     one_pool = "one machine" if whole else "one pool"
-    margin, where, done = search_workload(
+    margin, where, done, _ = search_workload(
         lambda w: check(w, judged.run(w, False)),
         evaluations=effort.evaluations // 4,
         rng=stream(effort.seed, 1),

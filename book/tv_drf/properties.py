@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from book.common.cases import Lowest, lowest_margin
 from book.common.packing import packs
 from book.tv_drf.oracle import ExactTvRun, exact_run, exact_whole_run
 from fairbook.errors import InvalidInput
@@ -835,30 +836,11 @@ def moved(rng: Generator, w: Workload, *, whole: bool = False) -> Workload:
 
 
 def search_workload(margin: Callable[[Workload], Any], *, evaluations: int, rng: Generator, moves: int = 15,
-                    whole: bool = False, **sample: Any) -> tuple[float, Workload, int]:
-    """Drive a margin down: random workloads, from each some moves that are kept where the margin does not rise.
-
-    Returns
-    -------
-    float, Workload, int
-        Smallest margin, where, and evaluations done. Ends with the first margin below minus the tolerance.
-    """
-    if evaluations < 1:
-        raise InvalidInput("evaluations", "must be at least 1", evaluations)
-    best, where, done = np.inf, workloads(rng, whole=whole, **sample), 0
-    while done < evaluations and best >= -TOLERANCE:
-        here, value = workloads(rng, whole=whole, **sample), np.inf
-        for step in range(moves + 1):
-            there = moved(rng, here, whole=whole) if step else here
-            new = float(margin(there))
-            done += 1
-            if new <= value:
-                here, value = there, new
-            if new < best:
-                best, where = new, there
-            if best < -TOLERANCE or done >= evaluations:
-                break
-    return best, where, done
+                    whole: bool = False, **sample: Any) -> Lowest[Workload]:
+    """Drive a margin down: random workloads, from each some moves that are kept where the margin does not rise."""
+    return lowest_margin(lambda w: float(margin(w)), partial(workloads, whole=whole, **sample),
+                         partial(moved, whole=whole), evaluations=evaluations, rng=rng, moves=moves,
+                         tolerance=TOLERANCE)
 
 
 def search_lie_over_time(rule: Rule, *, evaluations: int, rng: Generator, whole: bool = False,
