@@ -77,26 +77,21 @@ about_runs(
 # ----------------------------------------------------------------------------------------------------------- figures
 
 
-def _drawn(n: int, seed: int) -> pd.DataFrame:
-    return study.fig1(seed) if n == 20 else study.fig2(seed)
+def _from_the_square(draw: Callable[[int], pd.DataFrame], n: int, seed: int) -> pd.DataFrame:
+    return draw(seed).assign(cpu=lambda frame: stream(seed, n).random(len(frame)))
 
 
-def _from_the_square(n: int, seed: int) -> pd.DataFrame:
-    frame = _drawn(n, seed)
-    return frame.assign(cpu=stream(seed, n).random(len(frame)))
-
-
-def _figure_of_demands(number: int, n: int) -> None:
+def _figure_of_demands(number: int, n: int, draw: Callable[[int], pd.DataFrame]) -> None:
     @claim(
         id=f"tv_drf.figure_{number}",
         locator=f"Figure {number}",
         kind="figure",
         statement=f"What {n} users drawn from the trace ask for, in the plane of CPU and memory.",
-        mechanism=Mechanism("from the trace", _drawn),
+        mechanism=Mechanism("from the trace", lambda draw, n, seed: draw(seed)),
         mutant=Mechanism("CPU from the unit interval", _from_the_square),
     )
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
-        frame, jobs = judged.run(n, effort.seed), load_digest()
+        frame, jobs = judged.run(draw, n, effort.seed), load_digest()
         known = set(zip(jobs.plan_cpu.tolist(), (jobs.memory * MEMORY_GB).round(6).tolist(), strict=True))
         asked = set(zip((frame["cpu"] * 100).round(6).tolist(), frame["memory"].round(6).tolist(), strict=True))
         return Evidence.of(
@@ -110,8 +105,8 @@ def _figure_of_demands(number: int, n: int) -> None:
         )
 
 
-_figure_of_demands(1, 20)
-_figure_of_demands(2, 100)
+_figure_of_demands(1, 20, study.fig1)
+_figure_of_demands(2, 100, study.fig2)
 
 
 def _leads(figure: Callable[..., pd.DataFrame], runs: int, seed: int, unserved: str) -> pd.DataFrame:
@@ -150,55 +145,51 @@ def _lead_and_growth(mean: Any) -> list[Part]:
     ]
 
 
-def _figure_3(unserved: str) -> None:
-    @claim(
-        id=f"tv_drf.figure_3.{unserved}",
-        locator="Figure 3",
-        kind="figure",
-        variant=f"5 users, tasks {unserved[:-1]}",
-        statement="Averaged over the runs, the least cumulative dominant share under TV-DRF is above that without "
-        "sharing, and the gap grows from period to period.",
-        mechanism=COMPARED,
-        mutant=EXCHANGED,
-    )
-    def _check(effort: Effort, judged: Mechanism) -> Evidence:
-        leads = judged.run(study.fig3, _runs(effort, 5), study.SEED, unserved)
-        return Evidence(tuple(_lead_and_growth(leads["mean"].to_numpy())))
+def _about_leads(
+    number: int, n: int, what: str, statement: str, parts: Callable[[pd.DataFrame, int], list[Part]]
+) -> None:
+    """Register for both fates of tasks what a figure is said to show of the lead of sharing."""
+    for unserved in ("waits", "expires"):
 
-
-for _fate in ("waits", "expires"):
-    _figure_3(_fate)
-
-
-def _figure_of_use(number: int, n: int, what: str, unserved: str) -> None:
-    @claim(
-        id=f"tv_drf.figure_{number}.{unserved}",
-        locator=f"Figure {number}",
-        kind="figure",
-        variant=f"{n} users, {what}, tasks {unserved[:-1]}",
-        statement=f"Averaged over the runs, {what} utilisation under TV-DRF is above that without sharing at every "
-        "moment.",
-        mechanism=COMPARED,
-        mutant=EXCHANGED,
-    )
-    def _check(effort: Effort, judged: Mechanism) -> Evidence:
-        leads = judged.run(getattr(study, f"fig{number}"), _runs(effort, n), study.SEED, unserved)
-        mean = leads["mean"].to_numpy()
-        return Evidence.of(
-            Part(
-                bool((mean > NOTHING).all()),
-                "numbers",
-                f"The mean lead over {_runs(effort, n)} runs is positive in "
-                f"{int((mean > NOTHING).sum())} of {len(mean)} periods, {mean.min():.3f} at least; in single runs and "
-                f"periods sharing is behind in {leads['below'].mean():.1%}.",
-                len(mean),
-            ),
+        @claim(
+            id=f"tv_drf.figure_{number}.{unserved}",
+            locator=f"Figure {number}",
+            kind="figure",
+            variant=f"{n} users, {what}tasks {unserved[:-1]}",
+            statement=f"Averaged over the runs, {statement}",
+            mechanism=COMPARED,
+            mutant=EXCHANGED,
         )
+        def _check(effort: Effort, judged: Mechanism, unserved: str = unserved) -> Evidence:
+            runs = _runs(effort, n)
+            return Evidence(tuple(parts(judged.run(getattr(study, f"fig{number}"), runs, study.SEED, unserved), runs)))
 
 
+def _ahead_all_the_time(leads: pd.DataFrame, runs: int) -> list[Part]:
+    mean = leads["mean"].to_numpy()
+    words = (
+        f"The mean lead over {runs} runs is positive in {int((mean > NOTHING).sum())} of {len(mean)} periods, "
+        f"{mean.min():.3f} at least; in single runs and periods sharing is behind in {leads['below'].mean():.1%}."
+    )
+    return [Part(bool((mean > NOTHING).all()), "numbers", words, len(mean))]
+
+
+_about_leads(
+    3,
+    5,
+    "",
+    "the least cumulative dominant share under TV-DRF is above that without sharing, and the gap grows from period to "
+    "period.",
+    lambda leads, runs: _lead_and_growth(leads["mean"].to_numpy()),
+)
 for _figure, _n, _what in ((4, 20, "CPU"), (5, 20, "memory"), (6, 100, "CPU"), (7, 100, "memory")):
-    for _fate in ("waits", "expires"):
-        _figure_of_use(_figure, _n, _what, _fate)
+    _about_leads(
+        _figure,
+        _n,
+        f"{_what}, ",
+        f"{_what} utilisation under TV-DRF is above that without sharing at every moment.",
+        _ahead_all_the_time,
+    )
 
 
 @lru_cache(maxsize=8)
