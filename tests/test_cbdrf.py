@@ -744,7 +744,6 @@ def test_names_one_phase_at_a_time() -> None:
     pool.release(pd.Series([0.0, 1.0, 1.0], ["bob", "cyd", "ann"]), rho=pd.Series([0.5, 1, 1], ["bob", "cyd", "ann"]))
     assert pool.credit == pytest.approx([1.0, 0.6, 0.8])
     assert fb.CbDrf(3, [1.0]).users == (0, 1, 2)
-    assert fb.CbDrf(2, None, resources=["a", "b"]).capacities.tolist() == [1, 1]
     named = fb.CbDrf(["a", "b"], [1.0], rho=pd.Series([0.1, 0.9], ["b", "a"]))
     assert np.asarray(named.rule.rho).tolist() == [0.9, 0.1]
 
@@ -890,17 +889,16 @@ def test_bad_input_of_one_phase_is_named(argument: str, bad: Any) -> None:
 
 
 @pytest.mark.parametrize(("argument", "bad"), [
-    *[("nodes", bad) for bad in (0, -1, 1.5, True, None, "ann", [], ["a", "a"], [["a"]], [("a", [1])], {"a": 1}, {"a"},
+    *[("users", bad) for bad in (0, -1, 1.5, True, None, "ann", [], ["a", "a"], [["a"]], [("a", [1])], {"a": 1}, {"a"},
                                  math.nan, np.ones(2), 10**30)],
     *[("capacities", bad) for bad in (None, 1.0, [], [0], [math.nan], "x", [[1], [1, 2]], [[1]], {}, [True])],
-    *[("resources", bad) for bad in (3, "ab", ["a", "a"], [["a"]], {"a"}, [("a", [1])])],
     *[("rule", bad) for bad in ("x", 1, {})],
     *[("rho", bad) for bad in ([1, 1, 1], np.ones((2, 1)), [])],
     ("rhoo", 1),
 ])
 def test_bad_input_of_the_stateful_form_is_named(argument: str, bad: Any) -> None:
     with pytest.raises(fb.InvalidInput) as caught:
-        fb.CbDrf(**{"nodes": 2, "capacities": [1.0, 1.0], argument: bad})
+        fb.CbDrf(**{"users": 2, "capacities": [1.0, 1.0], argument: bad})
     assert caught.value.where.startswith(argument), caught.value
 
 
@@ -909,8 +907,6 @@ def test_rule_and_fields_exclude_each_other() -> None:
     with pytest.raises(fb.InvalidInput, match=r"^rule "):
         fb.CbDrf(2, [1.0], rule=rule, step_up=0.5)
     assert fb.CbDrf(2, [1.0], rule=rule).rule is rule
-    with pytest.raises(fb.InvalidInput, match=r"^capacities"):
-        fb.CbDrf(2, [1.0], resources=["a", "b"])
 
 
 def test_the_smallest_weight_that_counts_is_certified() -> None:

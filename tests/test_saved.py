@@ -150,7 +150,7 @@ def test_what_is_no_state_is_refused(junk: Any) -> None:
 @pytest.mark.parametrize(("pool", "argument"), [
     (fb.DmfaSrq([("a", 1)]), "resources"), (fb.Karma([("a", 1), ("b", 2)], [1]), "users"),
     (fb.Karma(2, pd.Series({1.5: 2.0})), "resources"), (fb.CbDrf([1.5], [1.0]), "users"),
-    (fb.CbDrf(["a"], [1.0], resources=[("r", 1)]), "resources"),
+    (fb.CbDrf(["a"], pd.Series({1.5: 2.0})), "resources"),
     (fb.VirtualClusterPool(pd.Series({1.5: 4})), "capacities"),
 ])
 def test_names_that_json_would_change_are_not_saved(pool: Any, argument: str) -> None:

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from fairbook import decimals
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.drf import fill, fill_bounded
-from fairbook.mechanisms.phased import PhasedRun
-from fairbook.mechanisms.saved import Stateful, names_for_json
+from fairbook.mechanisms.pools import CreditPool
+from fairbook.mechanisms.saved import names_for_json
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import (
     LARGEST,
@@ -32,15 +32,12 @@ from fairbook.model.inputs import (
     Names,
     as_capacities,
     as_floats,
-    as_names,
     as_number,
     as_positive,
     as_tolerance,
-    as_whole,
     check_amounts,
     demand_matrix,
     labels_of,
-    names_or_number,
     number_of_dimensions,
     order_of,
     per_user,
@@ -49,7 +46,8 @@ from fairbook.model.inputs import (
     reordered,
 )
 from fairbook.model.instance import takes_instance
-from fairbook.model.result import labels_or_positions, position
+from fairbook.model.phased import PhasedRun
+from fairbook.model.result import labels_or_positions
 
 __all__ = ["CbDrf", "CreditRule", "CreditRun", "NodeView", "cbdrf", "grant_tasks"]
 
@@ -367,13 +365,13 @@ class CreditRun(PhasedRun):
         return self.tasks * (self.demands / self.capacities).max(axis=2)
 
     @property
-    def utilisation(self) -> FloatArray:
-        """Resource granted over capacity, shape (T, m)."""
-        return self.use / self.capacities
+    def slack(self) -> FloatArray:
+        """What nobody was granted of each phase's pool, shape (T, m)."""
+        return self.pool - self.use
 
     def at(self, phase: int) -> Allocation:
         """Give the allocation of one phase (from 0) in the pool of that phase."""
-        t = self._phase(phase)
+        t = self._step(phase)
         if not (self.pool[t] > 0).all():
             raise InvalidInput("phase", "must be one whose pool has some of every resource", phase)
         n = self.tasks.shape[1]
@@ -381,19 +379,14 @@ class CreditRun(PhasedRun):
                           self.bottlenecks[t], self.named_users, self.named_resources,
                           mechanism=f"cbdrf, {self.rule.grant}", rule="credit")
 
-    def _phase(self, phase: Any) -> int:
-        return as_whole(phase, "phase", 0, len(self) - 1)
-
     def to_frame(self) -> pd.DataFrame:
         """Give one row a phase and node: credit, credit factor, tasks, DRF tasks, release ratio, complied."""
-        T = len(self)
         columns = ("credit", "credit_factor", "tasks", "drf_tasks", "released", "complied")
-        index = pd.MultiIndex.from_product([range(T), self.users], names=["phase", "user"])
-        return pd.DataFrame({name: getattr(self, name).ravel() for name in columns}, index=index)
+        return self._frame({name: getattr(self, name) for name in columns})
 
     def explain(self, user: Hashable, phase: int | None = None) -> str:
         """Say in one or two sentences why this node has this amount in this phase (from 0; default: the last)."""
-        i, t = position(user, self.users), self._phase(len(self) - 1 if phase is None else phase)
+        t, i = self._place(user, phase)
         x, drf, psi = self.tasks[t, i], self.drf_tasks[t, i], self.credit_factor[t, i]
         if self.bottlenecks[t, i] == _IDLE:
             return f"{user} is not present in phase {t}."
@@ -646,7 +639,7 @@ def cbdrf(demands: Any, capacities: Any = None, *, released: Any = 1.0, rho: Any
         thresholds = np.broadcast_to(rule.rho, (T, n))
     except ValueError:
         raise InvalidInput("rho", f"must broadcast to ({T}, {n})", np.shape(rule.rho)) from None
-    state = CbDrf(named.users or n, pool, resources=named.resources, rule=replace(rule, rho=0.0))
+    state = CbDrf(named.users or n, pool, rule=replace(rule, rho=0.0))
     credit, factor = np.empty((T, n)), np.empty((T, n))
     tasks, drf_tasks, ones = np.empty((T, n)), np.empty((T, n)), np.empty((T, n))
     each = np.empty((T, n, m)) if strategies else given
@@ -680,7 +673,7 @@ def _decided(strategies: dict[int, Strategy], given: Any, state: CbDrf, granted:
     return ratios
 
 
-class CbDrf(Stateful):
+class CbDrf(CreditPool):
     """cbDRF one phase at a time: share it out, then tell it what was released; saved and restored.
 
     Parameters
@@ -688,9 +681,7 @@ class CbDrf(Stateful):
     users : int or sequence of hashable
         The nodes: their number or their names. All may be present from the start; who is not has a row of zeros.
     capacities : array_like or Series, shape (m,)
-        Positive; a Series is matched by name with ``resources``. None, where ``resources`` is given: ones.
-    resources : sequence of hashable, optional
-        Their names; those of the Series by default.
+        Positive. A Series names the resources.
     rule : CreditRule, optional
         Or its fields by keyword.
 
@@ -711,64 +702,33 @@ class CbDrf(Stateful):
     array([1., 1.])
     """
 
-    def __init__(self, users: int | Sequence[Hashable], capacities: Any, *, resources: Sequence[Hashable] | None = None,
-                 rule: CreditRule | None = None, **terms: Any) -> None:
+    def __init__(self, users: int | Sequence[Hashable], capacities: Any, *, rule: CreditRule | None = None,
+                 **terms: Any) -> None:
         if rule is not None and (terms or not isinstance(rule, CreditRule)):
             raise InvalidInput("rule", "must be a CreditRule, and not be given together with its fields", rule)
         unknown = set(terms) - set(CreditRule.__dataclass_fields__)
         if unknown:
             raise InvalidInput(", ".join(sorted(unknown)), "must be a field of CreditRule", "an unknown keyword")
-        n, self._users = names_or_number(users, "users")
-        if resources is None and isinstance(capacities, pd.Series):
-            resources = list(capacities.index)
-        self._resources: Names | None = None
-        if resources is None:
-            m = len(as_floats(capacities, "capacities", (1,), "must be a list of one number a resource"))
-        else:
-            self._resources = as_names(resources, "resources")
-            m = len(self._resources)
-        if m == 0:
-            raise InvalidInput("capacities", "must have at least one resource", capacities)
-        self._capacities = as_capacities(capacities, m, self._resources).copy()
+        super().__init__(users, capacities)
+        n, m = len(self), len(self._capacities)
         if "rho" in terms:
             terms["rho"] = _by_name(terms["rho"], self._users, "rho")
         self._rule = rule or CreditRule(**terms)
         if np.shape(self._rule.rho) not in ((), (n,)):
             raise InvalidInput("rho", f"must be one number or have shape ({n},)", np.shape(self._rule.rho))
-        self._credit = np.full(n, self._rule.initial_credit)
+        self._credit += self._rule.initial_credit
         self._held = np.zeros(m)
         self._demands = np.zeros((n, m))
         self._tasks = np.zeros(n)
         self._granted = False
-        self.phases = 0
-
-    def __len__(self) -> int:
-        return len(self._credit)
 
     def __repr__(self) -> str:
         good = int((self.credit_factor == 1).sum())
         return f"CbDrf({len(self)} nodes, {good} in good standing, phase {self.phases})"
 
     @property
-    def users(self) -> Names:
-        return labels_or_positions(self._users, len(self))
-
-    @property
-    def resources(self) -> Names:
-        return labels_or_positions(self._resources, len(self._capacities))
-
-    @property
-    def capacities(self) -> FloatArray:
-        return self._capacities.copy()
-
-    @property
     def rule(self) -> CreditRule:
         return self._rule
-
-    @property
-    def credit(self) -> FloatArray:
-        """Credit C of each node, shape (n,)."""
-        return self._credit.copy()
 
     @property
     def credit_factor(self) -> FloatArray:
@@ -813,24 +773,13 @@ class CbDrf(Stateful):
         """
         if self._granted:
             raise InvalidInput("demands", "must wait: tell release() first how the phase ended", f"phase {self.phases}")
-        named = demand_matrix(demands)
-        check_amounts(named.values, "demands")
-        if named.values.shape != self._demands.shape:
-            raise InvalidInput("demands", f"must have shape {self._demands.shape}", named.values.shape)
-        values = self._ordered(named, "demands")
+        values = self._matched(demands, "demands").values
         pool = self.pool
         granted = self._grant(values)
         n = len(self)
         return Allocation(granted.tasks.copy(), values.copy(), np.full(n, 1.0 / n), pool, np.full(n, np.inf),
                           granted.bottlenecks, self._users, self._resources, mechanism=f"cbdrf, {self._rule.grant}",
                           rule="credit")
-
-    def _ordered(self, named: Named, argument: str) -> FloatArray:
-        """Give a copy of the values, in the order of the pool's own names."""
-        rows = order_of(named.users, self._users, f"{argument}.index", "users")
-        columns = order_of(named.resources, self._resources, f"{argument}.columns", "resources")
-        values = named.values if rows is None else named.values[rows]
-        return np.array(values if columns is None else values[:, columns], order="C")
 
     def release(self, ratios: Any, *, rho: Any = None) -> None:
         """End the phase: say which part of its grant each node released, and settle the credits.
@@ -853,7 +802,7 @@ class CbDrf(Stateful):
         if isinstance(ratios, pd.Series):
             ratios = per_user(ratios, n, self._users, "ratios")
         elif isinstance(ratios, pd.DataFrame):
-            ratios = self._ordered(demand_matrix(ratios, "ratios"), "ratios")
+            ratios = self._matched(ratios, "ratios").values
         given = _ratios(ratios, (n,), "ratios")
         if given.shape not in ((), (n,), (n, m)):
             raise InvalidInput("ratios", f"must be one number or have shape ({n},) or ({n}, {m})", given.shape)
@@ -874,7 +823,8 @@ class CbDrf(Stateful):
 
     @classmethod
     def _restored(cls, state: dict[str, Any]) -> CbDrf:
-        self = cls(state["users"], state["capacities"], resources=state["resources"], **state["rule"])
+        self = cls(state["users"], state["capacities"], **state["rule"])
+        self._resources = state["resources"] and tuple(state["resources"])
         for name in ("credit", "held", "demands", "tasks"):
             setattr(self, f"_{name}", np.array(state[name], dtype=np.float64))
         self._granted, self.phases = state["granted"], state["phases"]

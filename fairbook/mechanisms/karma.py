@@ -30,8 +30,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.phased import PhasedRun
-from fairbook.mechanisms.saved import Stateful, names_for_json
+from fairbook.mechanisms.pools import CreditPool
+from fairbook.mechanisms.saved import names_for_json
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import (
     LARGEST,
@@ -41,19 +41,16 @@ from fairbook.model.inputs import (
     as_max_tasks,
     as_number,
     as_tolerance,
-    as_whole,
     check_amounts,
     check_bounds,
     demand_matrix,
-    names_or_number,
     number_of_dimensions,
     order_of,
-    per_resource,
     per_user,
     phased_demands,
 )
 from fairbook.model.instance import takes_instance
-from fairbook.model.result import labels_or_positions, position
+from fairbook.model.phased import PhasedRun
 
 __all__ = ["Karma", "KarmaRun", "karma", "karma_phase", "karma_slices"]
 
@@ -407,18 +404,13 @@ class KarmaRun(PhasedRun):
         return self.guaranteed + self.borrowed
 
     @property
-    def utilisation(self) -> FloatArray:
-        """Use divided by capacity, shape (T, m)."""
-        return self.use / self.capacities
-
-    @property
     def _bounds(self) -> FloatArray:
         _, largest = _normalised(self.demands, self.capacities)
         return _affordable(self.max_tasks, largest, self.credit + self.free_credit, self.alpha)
 
     def at(self, phase: int) -> Allocation:
         """Give one phase (from 0) as :func:`karma_phase` does, with what credit pays for among the bounds."""
-        t, n = as_whole(phase, "phase", 0, len(self) - 1), self.tasks.shape[1]
+        t, n = self._step(phase), self.tasks.shape[1]
         _, largest = _normalised(self.demands[t], self.capacities)
         bounds = _affordable(self.max_tasks[t], largest, self.credit[t] + self.free_credit, self.alpha)
         return Allocation(self.tasks[t], self.demands[t], np.full(n, 1.0 / n), self.capacities, bounds,
@@ -426,8 +418,7 @@ class KarmaRun(PhasedRun):
 
     def explain(self, user: Hashable, phase: int | None = None) -> str:
         """Say in a few sentences why this user has this amount in this phase (from 0; default: the last)."""
-        i = position(user, self.users)
-        t = as_whole(len(self) - 1 if phase is None else phase, "phase", 0, len(self) - 1)
+        t, i = self._place(user, phase)
         spend, borrowed = self.credit[t] + self.free_credit, self.borrowed[t]
         text = (f"{user} runs {self.tasks[t, i]:.6g} tasks in phase {t}, a dominant share of "
                 f"{self.dominant_shares[t, i]:.6g}: {self.guaranteed[t, i]:.6g} for nothing and {borrowed[i]:.6g} "
@@ -449,10 +440,8 @@ class KarmaRun(PhasedRun):
         names[-2:] = ["credit", "own bound"]
         # -1 is the last name, own bound; where credit ends first it is the last but one
         stops = np.where((self.bottlenecks == _OWN) & (self._bounds < self.max_tasks), -2, self.bottlenecks)
-        index = pd.MultiIndex.from_product([range(len(self)), self.users], names=["phase", "user"])
         columns = ("tasks", "dominant_shares", "guaranteed", "borrowed", "donated", "earned", "credit")
-        return pd.DataFrame({**{name: getattr(self, name).ravel() for name in columns},
-                             "bottleneck": names[stops.ravel()]}, index=index)
+        return self._frame({**{name: getattr(self, name) for name in columns}, "bottleneck": names[stops]})
 
     def violations(self, rtol: float = 1e-9) -> list[str]:
         """List every way in which the stored numbers break the rule; empty means certified.
@@ -577,7 +566,7 @@ def karma(demands: Any, capacities: Any = None, *, max_tasks: Any = None, alpha:
                     alpha=part, named_users=users, named_resources=resources)
 
 
-class Karma(Stateful):
+class Karma(CreditPool):
     """Karma in dominant shares one phase at a time, saved and restored.
 
     Parameters
@@ -615,46 +604,16 @@ class Karma(Stateful):
 
     def __init__(self, users: int | Sequence[Hashable], capacities: Any, *, alpha: float = 0.5,
                  initial_credit: Any = 1000.0) -> None:
-        n, self._users = names_or_number(users, "users")
-        self._resources: Names | None = None
-        if isinstance(capacities, pd.Series):
-            frame = demand_matrix(capacities.to_frame().T, "capacities")
-            self._resources, amounts = frame.resources, frame.values[0]
-        else:
-            if number_of_dimensions(capacities) != 1 or not len(capacities):
-                raise InvalidInput("capacities", "must have shape (m,), one entry a resource", capacities)
-            amounts = per_resource(capacities, len(capacities), None, "capacities")
-        self._capacities = as_capacities(amounts, len(amounts)).copy()
+        super().__init__(users, capacities)
         self._alpha = as_number(alpha, "alpha", 0.0, 1.0)
-        self._credit = _as_credit(initial_credit, n, self._users, "initial_credit")
-        self.phases = 0
-
-    def __len__(self) -> int:
-        return len(self._credit)
+        self._credit = _as_credit(initial_credit, len(self), self._users, "initial_credit")
 
     def __repr__(self) -> str:
         return f"Karma({len(self)} users, {len(self._capacities)} resources, phase {self.phases})"
 
     @property
-    def users(self) -> Names:
-        return labels_or_positions(self._users, len(self))
-
-    @property
-    def resources(self) -> Names:
-        return labels_or_positions(self._resources, len(self._capacities))
-
-    @property
-    def capacities(self) -> FloatArray:
-        return self._capacities.copy()
-
-    @property
     def alpha(self) -> float:
         return self._alpha
-
-    @property
-    def credit(self) -> FloatArray:
-        """Credit of each user now, shape (n,)."""
-        return self._credit.copy()
 
     @property
     def free_credit(self) -> float:
@@ -682,21 +641,10 @@ class Karma(Stateful):
         InvalidInput
             Before anything changes.
         """
-        named = demand_matrix(demands)
-        check_amounts(named.values, "demands")
-        values, n, m = named.values, len(self), len(self._capacities)
-        if values.shape != (n, m):
-            raise InvalidInput("demands", f"must have shape ({n} users, {m} resources)", values.shape)
-        users, resources = named.users, named.resources
-        rows = order_of(users, self._users, "demands.index", "users")
-        columns = order_of(resources, self._resources, "demands.columns", "resources")
-        values = values if rows is None else values[rows]
-        values = values if columns is None else values[:, columns]
-        users, resources = self._users or users, self._resources or resources
-        bounds = as_max_tasks(max_tasks, n, users)
+        values, users, resources = self._matched(demands, "demands")
+        bounds = as_max_tasks(max_tasks, len(self), users)
         spend = self._credit + self.free_credit
-        allocation, settled = _phase(np.ascontiguousarray(values), self.capacities, bounds, spend, self._alpha, users,
-                                     resources)
+        allocation, settled = _phase(values, self.capacities, bounds, spend, self._alpha, users, resources)
         self._credit = spend - settled.borrowed + settled.earned
         self.phases += 1
         return allocation

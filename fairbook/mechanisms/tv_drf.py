@@ -40,7 +40,6 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.choices import check_choice
-from fairbook.mechanisms.phased import PhasedRun
 from fairbook.mechanisms.readings import Alone, TvMethod, Unserved
 from fairbook.mechanisms.tv_drf_kernels import (
     DONE,
@@ -64,7 +63,6 @@ from fairbook.model.inputs import (
     Names,
     as_tolerance,
     as_weights,
-    as_whole,
     check_amounts,
     check_switch,
     demand_matrix,
@@ -76,6 +74,7 @@ from fairbook.model.inputs import (
     raise_at_first,
 )
 from fairbook.model.instance import takes_instance
+from fairbook.model.phased import PhasedRun
 from fairbook.model.placement import machine_matrix
 from fairbook.model.result import labels_or_positions, position
 
@@ -141,6 +140,8 @@ class TvDrfRun(PhasedRun):
         Labels, where some were given.
     """
 
+    step = "period"
+
     tasks: FloatArray
     sharing_coefficients: FloatArray
     cumulative_shares: FloatArray
@@ -178,19 +179,9 @@ class TvDrfRun(PhasedRun):
         return self.amounts.sum(axis=1)
 
     @property
-    def utilisation(self) -> FloatArray:
-        """Use divided by capacity, shape (T, m)."""
-        return self.use / self.capacities
-
-    @property
     def utilisation_alone(self) -> FloatArray:
         """The same where nobody shares, shape (T, m)."""
         return self.alone.sum(axis=1) / self.capacities
-
-    @property
-    def slack(self) -> FloatArray:
-        """Capacity left in each period, shape (T, m)."""
-        return self.capacities - self.use
 
     def at(self, period: int) -> Allocation:
         """Give one period (from 0) as an Allocation of the merged pool.
@@ -199,7 +190,7 @@ class TvDrfRun(PhasedRun):
         have run, queue included. The bottleneck of whoever has tasks left is -2 unless a resource is used up to the
         last bit: whole tasks leave something of it over. ``explain`` then says that there is no room for the next task.
         """
-        t = as_whole(period, "period", 0, len(self) - 1)
+        t = self._step(period)
         demands, bounds, stops = self.demands[t], self.tasks[t] + self.unserved[t], self.bottlenecks[t]
         if self.waits:
             ran = self.tasks[t] > 0
@@ -216,11 +207,9 @@ class TvDrfRun(PhasedRun):
         names = np.empty(len(self.resources) + 3, dtype=object)
         names[:-3] = self.resources
         names[-3:] = ["no tasks", "no machine", "own bound"]
-        index = pd.MultiIndex.from_product([range(len(self)), self.users], names=["period", "user"])
-        return pd.DataFrame({"tasks": self.tasks.ravel(), "cumulative_share": self.cumulative_shares.ravel(),
-                             "sharing_coefficient": self.sharing_coefficients.ravel(),
-                             "unserved": self.unserved.ravel(), "bottleneck": names[self.bottlenecks.ravel()]},
-                            index=index)
+        return self._frame({"tasks": self.tasks, "cumulative_share": self.cumulative_shares,
+                            "sharing_coefficient": self.sharing_coefficients, "unserved": self.unserved,
+                            "bottleneck": names[self.bottlenecks]})
 
     def placement_frame(self) -> pd.DataFrame:
         """Give one row a period, user and machine with tasks of that user on it: how many.
@@ -244,8 +233,7 @@ class TvDrfRun(PhasedRun):
 
     def explain(self, user: Hashable, period: int | None = None) -> str:
         """Say in a few words why this user has what it has after a period (from 0; default: the last)."""
-        last = len(self) - 1
-        t, i = last if period is None else as_whole(period, "period", 0, last), position(user, self.users)
+        t, i = self._place(user, period)
         stop = int(self.bottlenecks[t, i])
         if stop == IDLE:
             return f"{user} has no tasks in period {t}."
