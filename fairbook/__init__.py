@@ -14,7 +14,6 @@ from fairbook.errors import FairbookError, InvalidInput, MissingDependency, Stal
 
 if TYPE_CHECKING:
     from fairbook import claims, metrics, properties, results, sweeps, traces
-    from fairbook.clusters import VirtualClusters
     from fairbook.mechanisms.cbdrf import CbDrf, CreditRule, CreditRun, NodeView, cbdrf, grant_tasks
     from fairbook.mechanisms.dmfa_srq import DmfaSrq, dmfa_srq, static_optimum
     from fairbook.mechanisms.drf import drf, drf_by_task
@@ -27,15 +26,18 @@ if TYPE_CHECKING:
     from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
     from fairbook.mechanisms.virtual_cluster import scarcity_rounds, virtual_cluster
     from fairbook.mechanisms.virtual_cluster_pool import VirtualClusterPool
-    from fairbook.model import Allocation, DynamicAllocation, Pool, Users
-    from fairbook.placement import FluidPlacement, Placement
+    from fairbook.model.allocation import Allocation
+    from fairbook.model.clusters import VirtualClusters
+    from fairbook.model.dynamic import DynamicAllocation
+    from fairbook.model.instance import Instance
+    from fairbook.model.placement import FluidPlacement, Placement
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Allocation", "CbDrf", "CreditRule", "CreditRun", "DmfaSrq", "DynamicAllocation", "FairbookError",
-    "FluidPlacement", "InvalidInput", "Karma", "MissingDependency", "NodeView", "Placement", "Pool", "StaleResult",
-    "TraceError", "TvDrfRun", "Users", "VirtualClusterPool", "VirtualClusters", "__version__", "cbdrf", "claims",
+    "FluidPlacement", "Instance", "InvalidInput", "Karma", "MissingDependency", "NodeView", "Placement", "StaleResult",
+    "TraceError", "TvDrfRun", "VirtualClusterPool", "VirtualClusters", "__version__", "cbdrf", "claims",
     "dmfa_srq", "drf", "drf_by_task", "drfh", "dynamic_drf", "gdrf", "grant_tasks", "karma",
     "karma_phase", "karma_slices", "mdrf", "metrics", "per_server_drf", "properties", "results",
     "scarcity_rounds", "static_optimum", "sweeps", "traces", "tv_drf", "virtual_cluster",
@@ -45,7 +47,7 @@ _ROOMS = ("claims", "metrics", "properties", "results", "sweeps", "traces")
 
 
 _HOMES = {
-    "Allocation": "model", "DynamicAllocation": "model", "Pool": "model", "Users": "model",
+    "Allocation": "model.allocation", "DynamicAllocation": "model.dynamic", "Instance": "model.instance",
     "CbDrf": "mechanisms.cbdrf", "CreditRule": "mechanisms.cbdrf", "CreditRun": "mechanisms.cbdrf",
     "NodeView": "mechanisms.cbdrf", "cbdrf": "mechanisms.cbdrf", "grant_tasks": "mechanisms.cbdrf",
     "Karma": "mechanisms.karma", "karma": "mechanisms.karma", "karma_phase": "mechanisms.karma",
@@ -55,9 +57,9 @@ _HOMES = {
     "drf": "mechanisms.drf", "drf_by_task": "mechanisms.drf", "dynamic_drf": "mechanisms.dynamic_drf",
     "drfh": "mechanisms.drfh", "gdrf": "mechanisms.gdrf", "mdrf": "mechanisms.mdrf",
     "per_server_drf": "mechanisms.per_server_drf",
-    "VirtualClusterPool": "mechanisms.virtual_cluster_pool", "VirtualClusters": "clusters",
+    "VirtualClusterPool": "mechanisms.virtual_cluster_pool", "VirtualClusters": "model.clusters",
     "scarcity_rounds": "mechanisms.virtual_cluster", "virtual_cluster": "mechanisms.virtual_cluster",
-    "FluidPlacement": "placement", "Placement": "placement",
+    "FluidPlacement": "model.placement", "Placement": "model.placement",
 }
 
 

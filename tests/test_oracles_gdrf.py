@@ -19,6 +19,7 @@ from book.gdrf import oracle as gdrf
 from book.gdrf.exact_cell import sign_of_product
 from book.gdrf.oracle import exact_drfh, exact_gdrf, exact_mdrf, exact_per_server, most_tasks, same_mix
 from book.gdrf.oracle_drfh import fluid_share
+from tests.cells import instance
 from tests.strategies import FEW, REPEATABLE, ratios
 
 F = Fraction
@@ -289,7 +290,7 @@ def test_engines_do_what_the_rules_say(name: str, binary: bool) -> None:
 def test_per_server_engine_does_what_its_rules_say(case: Case, size: list[int]) -> None:
     demands = [(row * 3)[:len(size)] for row in case.demands]
     if all(any(row) for row in demands):
-        found = fb.per_server_drf(demands, [size], [3], case.max_tasks)
+        found = fb.per_server_drf(demands, [size], [3], max_tasks=case.max_tasks)
         assert sorted(pairs(found)) == sorted(exact_per_server(demands, [size], [3], case.max_tasks).placed)
 
 
@@ -297,7 +298,8 @@ def test_per_server_engine_does_what_its_rules_say(case: Case, size: list[int]) 
 @given(cases(max_n=5, max_K=4), st.lists(st.integers(1, 4), min_size=5, max_size=5))
 def test_fluid_engine_reaches_the_levels(case: Case, weights: list[int]) -> None:
     own = weights[:len(case.demands)]
-    assert np.allclose(fb.drfh(*case, own, method="fluid").levels, fluid_share(*case, own).levels, rtol=1e-6, atol=1e-8)
+    levels = fb.drfh(instance(case, own), method="fluid").levels
+    assert np.allclose(levels, fluid_share(*case, own).levels, rtol=1e-6, atol=1e-8)
 
 
 # -------------------------------------------------------------------------------------------------- LP and duals
@@ -502,7 +504,7 @@ def test_bad_instances_are_refused(judge: Any, change: dict[str, Any], argument:
     judge(**good)
     with pytest.raises(fb.InvalidInput) as caught:
         judge(**{**good, **change})
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
 
 
 @pytest.mark.parametrize(("call", "argument"), [
@@ -527,7 +529,7 @@ def test_bad_instances_are_refused(judge: Any, change: dict[str, Any], argument:
 def test_bad_arguments_are_refused(call: Any, argument: str) -> None:
     with pytest.raises(fb.InvalidInput) as caught:
         call()
-    assert caught.value.argument.split("[")[0] == argument.split("[")[0]
+    assert caught.value.where.split("[")[0] == argument.split("[")[0]
 
 
 def test_programs_that_are_not_solved_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -342,7 +342,7 @@ GOOD: dict[str, Any] = {"max_vms": [1, 2], "tolerance": [0, 0], "capacities": [3
 def test_bad_input(judge: Any, given_: dict[str, Any], argument: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         judge(**{**GOOD, **given_})
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
 
 
 @pytest.mark.parametrize(("call", "argument"), [
@@ -357,7 +357,7 @@ def test_bad_input(judge: Any, given_: dict[str, Any], argument: str) -> None:
 def test_bad_input_of_one(call: Any, argument: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         call()
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
 
 
 def test_programs_that_are_not_solved_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

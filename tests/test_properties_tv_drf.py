@@ -216,7 +216,7 @@ def test_bad_input_to_the_oracles(oracle: Any, changed: dict[str, Any], argument
     assert np.allclose(np.array(oracle(**given).tasks, dtype=float), 1)
     with pytest.raises(InvalidInput) as caught:
         oracle(**{**given, **changed})
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
 
 
 def test_every_evaluation_of_a_search_is_counted_and_compared() -> None:

@@ -421,7 +421,7 @@ def test_arrivals_add_up() -> None:
 def test_bad_arguments_are_named(call: Callable[[], object], argument: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         call()
-    assert caught.value.argument.split("[")[0] == argument
+    assert caught.value.where.split("[")[0] == argument
 
 
 def test_stored_figures_lie_in_stored_tables() -> None:

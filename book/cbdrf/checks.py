@@ -47,7 +47,7 @@ from fairbook.claims.stored import ledger
 from fairbook.mechanisms.cbdrf import CreditRule, CreditRun, cbdrf
 from fairbook.mechanisms.drf import drf
 from fairbook.mechanisms.karma import karma
-from fairbook.model import Allocation
+from fairbook.model.allocation import Allocation
 from fairbook.properties.finding import Finding
 from fairbook.properties.instances import Instance, sampler
 from fairbook.properties.static import envy_freeness, pareto_optimality, sharing_incentive
@@ -290,7 +290,7 @@ for _grant in ("scaled", "weighted", "capped"):
         mutant=Mechanism(
             "credit inverted",
             lambda d, c, r, g=_grant: cbdrf(
-                d, c, 1 - np.asarray(r), grant=g, credit_cap=1.0, credit_floor=0.05, rho=0.5
+                d, c, released=1 - np.asarray(r), grant=g, credit_cap=1.0, credit_floor=0.05, rho=0.5
             ),
         ),
     )(
@@ -478,7 +478,7 @@ def _theirs_is_safe(name: str, held: str, of: str, proof: str | None, mutant: Me
 _theirs_is_safe("returns", "returns", "of the whole pool", "prop-cbdrf-scaled-si", _rule(held="stays"))
 _theirs_is_safe("stays", "stays", "of the whole pool", None, _rule(held="returns"))
 _theirs_is_safe("of_the_moment", "stays", "of what is there in the phase", "prop-cbdrf-scaled-si",
-                Mechanism("half of it", lambda d, c, r: replace(run := cbdrf(d, c, r, held="stays"),
+                Mechanism("half of it", lambda d, c, r: replace(run := cbdrf(d, c, released=r, held="stays"),
                                                                 tasks=run.tasks / 2)))  # fmt: skip
 
 
@@ -1089,7 +1089,7 @@ _ONES = np.ones((2, 2, 1))
 _second_phase: dict[str, Callable[[float], float]] = {
     "drf": lambda ratio: float(drf(_ONES[1]).tasks[0]),
     "karma": lambda ratio: float(karma(_ONES).tasks[1, 0]),
-    "scaled": lambda ratio: float(cbdrf(_ONES, None, [ratio, 1.0]).tasks[1, 0]),
+    "scaled": lambda ratio: float(cbdrf(_ONES, None, released=[ratio, 1.0]).tasks[1, 0]),
 }
 for _column in ("scaled", "weighted", "capped"):
     _credit_cell("punitive_allocation", _column, f"A node with psi < 1 {_PUNITIVE}",

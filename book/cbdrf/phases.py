@@ -16,7 +16,7 @@ from book.cbdrf.smt import settle
 from book.common.evidence import EXACT, in_words, margin_in_words, searched, settled
 from book.common.runs import stream
 from fairbook.claims.registry import Effort, Mechanism, Part
-from fairbook.model import Allocation
+from fairbook.model.allocation import Allocation
 from fairbook.properties.finding import RTOL, Finding
 from fairbook.properties.instances import Instance, Sampler, sampler
 from fairbook.properties.search import Lie, lie_gain, minimise_margin, search_instance, shrink

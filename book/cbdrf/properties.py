@@ -24,7 +24,7 @@ from fairbook.errors import InvalidInput
 from fairbook.mechanisms.cbdrf import GRANTS, grant_tasks
 from fairbook.mechanisms.drf import drf
 from fairbook.mechanisms.karma import karma_phase
-from fairbook.model import Allocation
+from fairbook.model.allocation import Allocation
 from fairbook.properties.finding import Finding, _array, default_tolerance, ratio, show
 from fairbook.properties.static import pareto_optimality, present, sharing_incentive
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from book.common.oracle_drf import exact_tasks
-from fairbook.model import Allocation, as_demands, as_weights
+from fairbook.model.allocation import Allocation
+from fairbook.model.inputs import as_demands, as_weights
 from fairbook.properties.finding import _array
 
 __all__ = ["STATIC_MUTANTS", "exact_drf"]

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from fairbook.errors import InvalidInput
-from fairbook.model import as_whole
+from fairbook.model.inputs import as_whole
 from fairbook.sweeps import sweep
 
 __all__ = ["choices", "interval", "numbers", "repeat", "stream"]

@@ -28,7 +28,8 @@ from fairbook.mechanisms.dmfa_srq import (
     static_optimum,
 )
 from fairbook.mechanisms.drf import drf
-from fairbook.model import DynamicAllocation, FloatArray
+from fairbook.model.dynamic import DynamicAllocation
+from fairbook.model.inputs import FloatArray
 from fairbook.properties.dynamic import dynamic_envy_freeness, dynamic_pareto_optimality, dynamic_sharing_incentive
 from fairbook.properties.finding import Trajectory
 from fairbook.properties.instances import Instance, sampler
@@ -76,8 +77,8 @@ def _arrival_by_arrival(demands: Any, weights: Any) -> Trajectory:
     """
     pool = DmfaSrq(len(demands[0]))
     steps = []
-    for row, weight in zip(demands, weights, strict=True):
-        pool.arrive(row, weight)
+    for user, row in enumerate(demands):
+        pool.arrive(user, row, weights[user])
         steps.append(pool.levels)
     return Trajectory.of_levels(steps, demands, weights)
 

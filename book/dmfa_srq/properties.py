@@ -36,7 +36,7 @@ from fairbook.errors import InvalidInput
 from fairbook.mechanisms import dmfa_srq as engine
 from fairbook.mechanisms.dmfa_srq import DmfaSrq
 from fairbook.metrics import Run, check_steps, largest_demands, level_blocks, level_rows
-from fairbook.model import FloatArray
+from fairbook.model.inputs import FloatArray
 from fairbook.properties.dynamic import Array, Steps, _absent, _before, _Checker, _excused, _names, _require
 from fairbook.properties.finding import Finding, Trajectory, ratio, show
 
@@ -448,7 +448,7 @@ def with_departures(events: Sequence[int], contribution: Literal["stays", "leave
                 pool.depart(user, contribution)
                 present.remove(user)
             else:
-                pool.arrive(rows[user], float(weights[user]), user=user)
+                pool.arrive(user, rows[user], float(weights[user]))
                 present.append(user)
             row[present] = pool.tasks
         return EventRun(table)

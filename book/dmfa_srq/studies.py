@@ -22,7 +22,8 @@ from book.common.runs import interval, repeat, stream
 from fairbook import results
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.dmfa_srq import REPAIRS, algorithm_1_printed, dmfa_srq, exact_levels, static_optimum
-from fairbook.model import DynamicAllocation, FloatArray
+from fairbook.model.dynamic import DynamicAllocation
+from fairbook.model.inputs import FloatArray
 from fairbook.traces.google2011 import Digest, load_digest
 
 __all__ = [

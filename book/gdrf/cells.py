@@ -26,8 +26,8 @@ from fairbook.mechanisms.gdrf import gdrf
 from fairbook.mechanisms.mdrf import mdrf
 from fairbook.mechanisms.per_server_drf import per_server_drf
 from fairbook.metrics import jain_index, placement_fairness, relative_utilisation
-from fairbook.model import FloatArray, as_whole
-from fairbook.placement import Placement
+from fairbook.model.inputs import FloatArray, as_whole
+from fairbook.model.placement import Placement
 from fairbook.traces.google2011 import load_digest
 
 #: Root of every random stream.
@@ -188,7 +188,7 @@ def measured(placed: Placement) -> list[float]:
     shares = placed.dominant_shares
     n, N = len(shares), len(placed.cell.machine_class)
     capacities = placed.cell.machines[placed.cell.machine_class]
-    w = relative_utilisation(np.minimum(placed.used, capacities), capacities)
+    w = relative_utilisation(np.minimum(placed.machine_use, capacities), capacities)
     stakes = np.bincount(placed.placed_machine, placed.cell.shares.max(axis=1)[placed.placed_user], minlength=N)
     f = placement_fairness(stakes, w)
     pairs = np.unique(placed.placed_machine.astype(np.int64) * n + placed.placed_user)

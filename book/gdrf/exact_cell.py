@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 
 from fairbook.errors import InvalidInput
-from fairbook.model import as_fractions, check_amounts, exact_instance, number_of_dimensions
+from fairbook.model.exact import as_fractions, exact_instance
+from fairbook.model.inputs import check_amounts, number_of_dimensions
 
 ZERO = Fraction(0)
 MOST_MACHINES = 100_000  # that are looked at one by one

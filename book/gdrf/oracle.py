@@ -22,7 +22,8 @@ from scipy.optimize import linprog
 
 from book.gdrf.exact_cell import ZERO, ExactCell, exact_cell, sign_of_product
 from fairbook.errors import FairbookError, InvalidInput
-from fairbook.model import FloatArray, as_fractions, as_whole
+from fairbook.model.exact import as_fractions
+from fairbook.model.inputs import FloatArray, as_whole
 
 __all__ = ["ExactPlacement", "FluidOptimum", "exact_drfh", "exact_gdrf", "exact_mdrf", "exact_per_server", "most_tasks",
            "same_mix"]

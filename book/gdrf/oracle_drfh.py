@@ -11,7 +11,7 @@ from scipy import sparse
 from book.gdrf.exact_cell import ZERO, ExactCell, exact_cell
 from book.gdrf.oracle import Fluid, task_prices, total_price
 from fairbook.errors import FairbookError
-from fairbook.model import FloatArray
+from fairbook.model.inputs import FloatArray
 
 __all__ = ["FluidShare", "fluid_share"]
 

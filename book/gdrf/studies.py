@@ -36,8 +36,9 @@ from book.gdrf.example import EXAMPLE, Example, example
 from book.gdrf.whole_cell import CASES, bounds, cell, cell_machines
 from fairbook import results
 from fairbook.mechanisms.gdrf import gdrf
-from fairbook.model import FloatArray, as_whole
-from fairbook.placement import Placement
+from fairbook.mechanisms.readings import READINGS as ALL_READINGS
+from fairbook.model.inputs import FloatArray, as_whole
+from fairbook.model.placement import Placement
 
 __all__ = [
     "BASELINES",
@@ -317,12 +318,7 @@ def cells(runs: int = 200, seed: int = SEED, *, number: int = 60, progress: bool
 
 #: The readings of GDRF, the first of each is the default. Without types ("any") what a machine's type is plays no role.
 READINGS: dict[str, tuple[str, ...]] = {
-    "least": ("amount", "dominant_share", "shares"),
-    "machine_type": ("share", "amount"),
-    "match": ("nearest", "same", "any"),
-    "choice": ("fairness", "fairness_empty_last", "fairness_after", "first"),
-    "queue": ("rounds", "one_by_one"),
-}
+    name: ALL_READINGS["gdrf"][name].values for name in ("least", "machine_type", "match", "choice", "queue")}
 
 #: Measures of :func:`readings`.
 _JUDGED = ("tasks", "cpu", "cpu_mean", "memory", "memory_mean", "memory_gap", "min_share", "fairness",
@@ -564,7 +560,7 @@ def _arrive(rng: np.random.Generator, number: int) -> FloatArray:
         old, new = _on_machines(before), _on_machines(after)
         stay = np.minimum(before.tasks, after.tasks[:-1])
         kept = _kept(old, new[:, :-1], before.cell.machine_class)
-        free = np.maximum(before.cell.machines[before.cell.machine_class] - before.used, 0)
+        free = np.maximum(before.cell.machines[before.cell.machine_class] - before.machine_use, 0)
         room = np.floor((free / case.demands[users - 1]).min(axis=1) + 1e-9).sum()
         rows.append([before.tasks.sum(), after.tasks[-1], room, (before.tasks - stay).sum(), stay.sum() - kept,
                      1 - kept / before.tasks.sum()])

@@ -28,8 +28,8 @@ from book.gdrf.cells import (
 from book.gdrf.oracle import most_tasks, same_mix
 from book.gdrf.oracle_drfh import fluid_share
 from fairbook.metrics import jain_index
-from fairbook.model import FloatArray, as_whole
-from fairbook.placement import Placement
+from fairbook.model.inputs import FloatArray, as_whole
+from fairbook.model.placement import Placement
 from fairbook.traces.google2011 import load_digest
 
 #: Measures of :func:`bounds`.

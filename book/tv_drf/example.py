@@ -14,7 +14,7 @@ from book.common.runs import choices
 from book.tv_drf.users import ALONE, Alone
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
-from fairbook.model import as_whole
+from fairbook.model.inputs import as_whole
 
 
 class Example(NamedTuple):

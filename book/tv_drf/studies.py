@@ -37,7 +37,7 @@ from book.tv_drf.users import (
 from fairbook import results
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
-from fairbook.model import FloatArray, as_whole
+from fairbook.model.inputs import FloatArray, as_whole
 from fairbook.traces.alibaba2018 import read_tasks
 from fairbook.traces.jobs import BatchJobs
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
-from fairbook.model import FloatArray, as_number, as_whole
+from fairbook.model.inputs import FloatArray, as_number, as_whole
 from fairbook.traces.alibaba2017 import Jobs, deal_jobs, load_digest
 from fairbook.traces.jobs import BatchJobs
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from book.common.evidence import in_words
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun
-from fairbook.model import as_fractions
+from fairbook.model.exact import as_fractions
 
 Array = NDArray[Any]
 

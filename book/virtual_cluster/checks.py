@@ -37,10 +37,10 @@ from book.virtual_cluster.properties import (
     total_cost,
 )
 from fairbook.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Part, claim
-from fairbook.clusters import VirtualClusters
 from fairbook.mechanisms.packing import pack
 from fairbook.mechanisms.virtual_cluster import scarcity_rounds, virtual_cluster
 from fairbook.mechanisms.virtual_cluster_pool import VirtualClusterPool
+from fairbook.model.clusters import VirtualClusters
 
 Number = Any
 
@@ -707,7 +707,8 @@ def _exact(effort: Effort, judged: Mechanism) -> Evidence:
 
 def _cuts(case: Case) -> tuple[int, bool]:
     """Users on several clusters under the engine's spanning method, and whether the pool's optimum is met."""
-    found = virtual_cluster(list(case.max_vms), [float(k) for k in case.tolerance], list(case.capacities), "spanning")
+    found = virtual_cluster(list(case.max_vms), [float(k) for k in case.tolerance], list(case.capacities),
+                            method="spanning")
     level = float(pour(case).level(case))
     return int((found.cluster == -2).sum()), not found.violations() and abs(found.min_fraction - level) < 1e-12
 
@@ -1213,7 +1214,7 @@ class _Unguarded(VirtualClusterPool):
     """Lets a newcomer in only where its minimum is free: nobody gives anything back."""
 
     def arrive(self, user: Any, max_vms: int, tolerance: float) -> bool:
-        if len(self) and not (self.state.remaining >= max_vms * (1 - tolerance)).any():
+        if len(self) and not (self.state.slack >= max_vms * (1 - tolerance)).any():
             return False
         return super().arrive(user, max_vms, tolerance)
 

@@ -25,7 +25,8 @@ from scipy.optimize import Bounds, LinearConstraint, linprog
 from scipy.optimize import milp as solve_milp
 
 from fairbook.errors import FairbookError, InvalidInput
-from fairbook.model import as_fractions, as_whole, number_of_dimensions
+from fairbook.model.exact import as_fractions
+from fairbook.model.inputs import as_whole, number_of_dimensions
 
 __all__ = ["LinearBound", "Optimum", "Placed", "Solved", "exact_optimum", "greedy", "lp_bound", "milp",
            "mixed_knapsack", "most_served", "packs", "relaxation", "rounds", "share"]

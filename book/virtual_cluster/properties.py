@@ -17,8 +17,8 @@ import numpy as np
 from numpy.random import Generator
 
 from book.virtual_cluster.oracle import exact_optimum, greedy, mixed_knapsack, relaxation, share
-from fairbook.clusters import TURNED_AWAY, VirtualClusters
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
+from fairbook.model.clusters import TURNED_AWAY, VirtualClusters
 from fairbook.properties.finding import Finding
 
 __all__ = ["BROKEN", "RULES", "Case", "Outcome", "Rule", "Tariff", "allocations", "cases", "findings", "hand_out",
@@ -96,8 +96,8 @@ def _nobody(case: Case) -> Outcome:
 
 
 def _engine(case: Case, method: Any, **reading: Any) -> Outcome:
-    found = virtual_cluster(list(case.max_vms), [float(k) for k in case.tolerance], list(case.capacities), method,
-                            whole=case.whole, **reading)
+    found = virtual_cluster(list(case.max_vms), [float(k) for k in case.tolerance], list(case.capacities),
+                            method=method, whole=case.whole, **reading)
     return Outcome(tuple(found.cluster.tolist()), tuple(found.vms.tolist()))
 
 
@@ -324,7 +324,7 @@ def findings(allocation: VirtualClusters) -> tuple[Finding, ...]:
     asked, n = allocation.requests, len(allocation.vms)
     wrong = allocation.violations()
     away = np.flatnonzero(~allocation.served)
-    free = np.asarray(allocation.remaining)
+    free = np.asarray(allocation.slack)
     short = np.flatnonzero(allocation.served & (allocation.vms < asked.max_vms * (1 - 1e-9)))
     waste = [i for i in short.tolist() if allocation.cluster[i] >= 0
              and free[allocation.cluster[i]] > (0 if asked.whole else 1e-9 * asked.capacities[allocation.cluster[i]])]

@@ -23,12 +23,12 @@ from tqdm import tqdm
 
 from book.common.runs import choices, interval, repeat, stream
 from fairbook import results
-from fairbook.clusters import SPANS, Requests, VirtualClusters, as_requests
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.packing import LISTS, list_pack
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.mechanisms.virtual_cluster_pool import VirtualClusterPool
-from fairbook.model import FloatArray, as_number, as_whole
+from fairbook.model.clusters import SPANS, Requests, VirtualClusters, as_requests
+from fairbook.model.inputs import FloatArray, as_number, as_whole
 from fairbook.traces.google2011 import load_digest
 
 __all__ = [
@@ -195,7 +195,7 @@ def _measured(found: VirtualClusters) -> list[float]:
     """Give the :data:`_FIELDS` of an allocation; nobody served counts as a least fraction of 0."""
     served = found.served
     return [found.min_fraction, found.served_fraction if served.any() else 0.0, float(served.all()),
-            float(served.mean()), float(found.remaining.sum())]
+            float(served.mean()), float(found.slack.sum())]
 
 
 def _one(rng: np.random.Generator, size: str, users: int, variance: str) -> FloatArray:
@@ -428,7 +428,7 @@ def _read(rng: np.random.Generator, size: str, users: int, variance: str) -> tup
         if key not in found:
             chosen = orders["given" if order == "metagreedy" else order]
             found[key] = _measured(virtual_cluster(case.max_vms[chosen], case.tolerance[chosen], case.capacities,
-                                                   method, **how))
+                                                   method=method, **how))
 
     for how in _crossed():
         relaxed, greedy, mixed = _keys(how)

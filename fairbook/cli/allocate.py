@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fairbook
@@ -58,16 +57,15 @@ class Instance(NamedTuple):
 
     def in_the_file(self, error: InvalidInput) -> str:
         """Say where in the file an entry stands that the library refused."""
-        found = re.fullmatch(r"(demands|weights|max_tasks)\[(\d+)(?:, (\d+))?\]", error.argument)
-        if found is None:
+        columns = {"demands": self.demands.columns, "weights": [self.weight_column], "max_tasks": [self.bound_column]}
+        if error.argument not in columns or not error.index:
             return str(error)
-        row = int(found[2])
-        if found[1] == "demands" and found[3] is None:
+        row, *column = error.index
+        if error.argument == "demands" and not column:
             place = f"{self.table.source}, line {self.table.lines[row]}: the demands"
         else:
-            column = {"weights": self.weight_column, "max_tasks": self.bound_column}.get(found[1])
-            place = self.table.at(row, column or str(self.demands.columns[int(found[3] or 0)])) + ":"
-        return f"{place} {str(error).removeprefix(error.argument).strip()}"
+            place = self.table.at(row, str(columns[error.argument][column[0] if column else 0])) + ":"
+        return f"{place} {error.complaint}"
 
 
 def read_users(options: argparse.Namespace) -> Instance:
@@ -119,7 +117,7 @@ def _run(rule: _Rule, instance: Instance, options: argparse.Namespace) -> Report
     import numpy as np
     import pandas as pd
 
-    from fairbook.model import as_capacities, as_demands
+    from fairbook.model.inputs import as_capacities, as_demands
 
     capacities = given_capacities(options.capacity, list(instance.demands.columns))
     pool = np.ones(instance.demands.shape[1]) if capacities is None else np.array(capacities)
@@ -171,7 +169,7 @@ def _violations(allocation: Any, steps: dict[str, int], options: argparse.Namesp
     from tqdm import tqdm
 
     numbers = tqdm(range(1, steps["k"] + 1), desc="arrivals", leave=False, disable=not progress(options))
-    return [f"after arrival {k}: {text}" for k in numbers for text in allocation.violations(k)]
+    return [f"after arrival {k}: {text}" for k in numbers for text in allocation.violations_at(k)]
 
 
 def add_allocate(commands: Any) -> None:

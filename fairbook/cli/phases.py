@@ -36,12 +36,11 @@ def _read_phases(source: str) -> Timed:
 
 def _in_the_file(read: Timed, error: InvalidInput) -> str:
     """Say where in the file an entry stands, or which option it is, that the library refused."""
-    rest = str(error).removeprefix(error.argument).strip()
-    place = read.place(error.argument)
+    place = read.place(error)
     if place is not None:
-        return f"{place}: {rest}"
+        return f"{place}: {error.complaint}"
     if any(error.argument in takes for takes, _ in PHASE_RULES.values()):
-        return f"--{error.argument.replace('_', '-')} {rest}"
+        return f"--{error.argument.replace('_', '-')} {error.complaint}"
     return str(error)
 
 

@@ -13,14 +13,10 @@ the lowest level (dominant share / weight) is raised as far as the pool allows, 
 
 from __future__ import annotations
 
-import json
 import math
-import os
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise
-from pathlib import Path
 from typing import Any, Literal
 
 import numba
@@ -30,29 +26,27 @@ from numba.extending import overload
 
 from fairbook.decimals import DOUBTFUL, MOST, UNIT, decimals, enough_digits
 from fairbook.errors import InvalidInput
-from fairbook.files import write_whole
-from fairbook.mechanisms.saved import check_names, parsed
-from fairbook.model import (
+from fairbook.mechanisms.saved import Stateful, names_for_json
+from fairbook.model.allocation import Allocation
+from fairbook.model.dynamic import DynamicAllocation
+from fairbook.model.exact import exact_instance
+from fairbook.model.inputs import (
     LARGEST,
     SMALLEST,
-    Allocation,
-    DynamicAllocation,
     FloatArray,
     Named,
-    as_demands,
     as_positive,
     check_demands,
     check_name,
     check_positive,
     demand_matrix,
-    exact_instance,
-    labels_or_positions,
     names_or_number,
     per_resource,
     per_user,
-    position,
     refuse,
 )
+from fairbook.model.instance import takes_instance
+from fairbook.model.result import labels_or_positions, position
 
 __all__ = [
     "REPAIRS", "DmfaSrq", "algorithm_1", "algorithm_1_printed", "dmfa_srq", "exact_levels", "static_optimum",
@@ -196,6 +190,7 @@ def _checked(demands: Any, weights: Any) -> tuple[Named, FloatArray]:
     return named, amounts
 
 
+@takes_instance
 def dmfa_srq(demands: Any, weights: Any) -> DynamicAllocation:
     """Allocate at each arrival by DMFA-SRQ, model (4) of Zhang et al. 2016, with the group stack.
 
@@ -302,6 +297,7 @@ def _levels(rows: Sequence[Sequence[Any]], amounts: Sequence[Any], zero: Any) ->
     return levels, binding
 
 
+@takes_instance
 def static_optimum(demands: Any, weights: Any) -> DynamicAllocation:
     """Share out everything anew at each arrival: the static optimum, equation (5) of Zhang et al. 2016.
 
@@ -497,23 +493,8 @@ def algorithm_1_printed(demands: Any, weights: Any, *, repairs: Iterable[str] = 
 # ------------------------------------------------------------------------------------------------- online use
 
 
-def _floats(values: Any, argument: str, shape: tuple[int, ...]) -> FloatArray:
-    """Read numbers of a saved state; nothing but numbers in lists of the right lengths passes."""
-    flat = [values]
-    for length in shape:
-        if not all(isinstance(part, list) and len(part) == length for part in flat):
-            raise InvalidInput(argument, f"must have shape {shape}", values)
-        flat = [entry for part in flat for entry in part]
-    try:
-        if not all(type(entry) in (int, float) for entry in flat):
-            raise TypeError
-        return np.array(flat, dtype=np.float64).reshape(shape)
-    except (TypeError, OverflowError):
-        raise InvalidInput(argument, "must be numbers", values) from None
-
-
-class DmfaSrq:
-    """DMFA-SRQ one arrival at a time, with departures, saved and restored as JSON.
+class DmfaSrq(Stateful):
+    """DMFA-SRQ one arrival at a time, with departures, saved and restored.
 
     Parameters
     ----------
@@ -531,18 +512,16 @@ class DmfaSrq:
     Examples
     --------
     >>> pool = DmfaSrq(["cpu", "memory"])
-    >>> pool.arrive([1, 1/2], weight=1/4, user="ann")
+    >>> pool.arrive("ann", [1, 1/2], weight=1/4)
     1.0
-    >>> round(pool.arrive([1/2, 1], weight=1/4, user="bob"), 4)
+    >>> round(pool.arrive("bob", [1/2, 1], weight=1/4), 4)
     1.3333
     >>> pool.tasks.round(4)
     array([0.3333, 0.3333])
-    >>> copy = DmfaSrq.from_json(pool.to_json())
-    >>> copy.arrive([1/2, 1], 1/2) == pool.arrive([1/2, 1], 1/2)
+    >>> copy = DmfaSrq.from_dict(pool.to_dict())
+    >>> copy.arrive("cyd", [1/2, 1], 1/2) == pool.arrive("cyd", [1/2, 1], 1/2)
     True
     """
-
-    FORMAT = "fairbook.DmfaSrq/1"
 
     def __init__(self, resources: int | Sequence[str]) -> None:
         number, given = names_or_number(resources, "resources")
@@ -559,7 +538,6 @@ class DmfaSrq:
         self._slack = np.zeros(m)
         self._left_behind = 0.0  # brought by users who have gone
         self._top = -1
-        self._arrivals = 0  # ever, so that default names are never reused
 
     def __len__(self) -> int:
         return len(self._users)
@@ -603,27 +581,23 @@ class DmfaSrq:
         """Amount of each resource that is left, shape (m,)."""
         return self._slack.copy()
 
-    def arrive(self, demand: Any, weight: float, user: Hashable | None = None) -> float:
+    def arrive(self, user: Hashable, demand: Any, weight: float) -> float:
         """Let a user in and allocate; returns the new lowest level M^k.
 
         Parameters
         ----------
+        user : hashable
+            A name not present yet.
         demand : array_like, shape (m,)
             Resource per task.
         weight : float
             Amount of every resource that the user brings, positive.
-        user : hashable, optional
-            A name not present yet; by default the number of arrivals before.
 
         Raises
         ------
         InvalidInput
             Before anything changes.
         """
-        if user is None:
-            user = self._arrivals
-            while user in self._present:
-                user += 1
         m = len(self.resources)
         row = per_resource(demand, m, None if self.resources == tuple(range(m)) else self.resources, "demand")
         check_demands(row, "demand")
@@ -641,7 +615,6 @@ class DmfaSrq:
         self._demands[n], self._weights[n] = row, amount
         self._users.append(user)
         self._present.add(user)
-        self._arrivals += 1
         self._slack += amount
         self._top += 1
         self._start[self._top], self._level[self._top] = n, 0.0
@@ -751,81 +724,24 @@ class DmfaSrq:
                           np.full(len(self.resources), self.capacity), np.full(n, np.inf), bottlenecks, self.users,
                           self.resources, mechanism="dmfa_srq", rule="full")
 
-    # ---- saving and restoring
-
-    def to_json(self) -> str:
-        """Give the whole state; floats survive the round trip bit for bit."""
-        for argument, names in (("users", self._users), ("resources", list(self.resources))):
-            check_names(names, argument)
+    def _state(self) -> dict[str, Any]:
         n, g = len(self), self._top + 1
-        state = {
-            "format": self.FORMAT, "resources": list(self.resources), "users": list(self._users),
+        return {
+            "resources": names_for_json(self.resources, "resources"), "users": names_for_json(self._users, "users"),
             "demands": self._demands[:n].tolist(), "weights": self._weights[:n].tolist(),
             "start": self._start[:g].tolist(), "level": self._level[:g].tolist(), "rate": self._rate[:g].tolist(),
-            "slack": self._slack.tolist(), "left_behind": self._left_behind, "arrivals": self._arrivals,
+            "slack": self._slack.tolist(), "left_behind": self._left_behind,
         }
-        return json.dumps(state, allow_nan=False)
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> DmfaSrq:
-        """Restore what :meth:`to_json` gave.
-
-        Raises
-        ------
-        InvalidInput
-            Where the text is not such a state, or one that contradicts itself.
-        """
-        keys = {"format", "resources", "users", "demands", "weights", "start", "level", "rate", "slack", "left_behind",
-                "arrivals"}
-        state = parsed(text, cls.FORMAT, keys)
-        for key in ("resources", "users"):
-            if not isinstance(state[key], list):
-                raise InvalidInput(key, "must be strings or whole numbers", state[key])
-            check_names(state[key], key)
+    def _restored(cls, state: dict[str, Any]) -> DmfaSrq:
         self = cls(state["resources"])
-        users, starts = state["users"], state["start"]
-        if len(set(users)) != len(users):
-            raise InvalidInput("users", "must not repeat a name", users)
-        if not isinstance(starts, list) or not all(type(s) is int for s in starts):
-            raise InvalidInput("start", "must be whole numbers", starts)
-        n, m, g = len(users), len(self.resources), len(starts)
-        if (g > 0) != (n > 0) or (n and (starts[0] != 0 or any(a >= b for a, b in pairwise([*starts, n])))):
-            raise InvalidInput("start", "must give the first user of each group in order", starts)
-        if type(state["arrivals"]) is not int or not n <= state["arrivals"] < 2**63:
-            raise InvalidInput("arrivals", "must be a whole number not below the number of users", state["arrivals"])
-        demands = np.zeros((0, m)) if state["demands"] == [] else as_demands(state["demands"]).values
-        weights = _floats(state["weights"], "weights", (n,))
-        level, rate = _floats(state["level"], "level", (g,)), _floats(state["rate"], "rate", (g, m))
-        slack = _floats(state["slack"], "slack", (m,))
-        left_behind = float(_floats(state["left_behind"], "left_behind", ()))
-        if demands.shape != (n, m):
-            raise InvalidInput("demands", f"must have shape ({n}, {m})", demands.shape)
-        check_positive(weights, "weights")
-        if not (math.isfinite(left_behind) and left_behind >= 0):
-            raise InvalidInput("left_behind", "must be finite and not negative", left_behind)
-        if not (np.isfinite(slack).all() and (slack >= 0).all()):
-            raise InvalidInput("slack", "must be finite and not negative", slack.tolist())
-        if not (np.isfinite(level).all() and (level > 0).all() and (np.diff(level) <= 0).all()):
-            raise InvalidInput("level", "must be positive and not increase", level.tolist())
-        size = max(8, n)
-        self._users, self._present = users, set(users)
-        self._demands, self._weights = np.empty((size, m)), np.empty(size)
-        self._start, self._level, self._rate = np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros((size, m))
-        self._demands[:n], self._weights[:n] = demands, weights
-        self._start[:g], self._level[:g], self._rate[:g] = starts, level, rate
-        self._slack, self._left_behind, self._top, self._arrivals = slack, left_behind, g - 1, state["arrivals"]
-        own = [self._own_rates(s, self._end(i)).sum(axis=0) for i, s in enumerate(starts)]
-        if g and not np.allclose(own, rate, rtol=1e-9, atol=0):
-            raise InvalidInput("rate", "must be the sum over the users of each group", rate.tolist())
-        if not np.allclose(self.tasks @ demands + slack, self.capacity, rtol=1e-9, atol=0):
-            raise InvalidInput("slack", "must be capacity minus use", slack.tolist())
+        self._users, self._present = list(state["users"]), set(state["users"])
+        self._slack, self._left_behind = np.array(state["slack"], dtype=np.float64), float(state["left_behind"])
+        self._top = len(state["start"]) - 1
+        while len(self._weights) < len(self):
+            self._grow()
+        for name in ("demands", "weights", "start", "level", "rate"):
+            if state[name]:
+                getattr(self, f"_{name}")[: len(state[name])] = state[name]
         return self
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the state to a file; a reader sees the old file or the new one, never a part."""
-        write_whole({Path(path): self.to_json().encode()})
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> DmfaSrq:
-        """Read a state that :meth:`save` wrote."""
-        return cls.from_json(Path(path).read_bytes())

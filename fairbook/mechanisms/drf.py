@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from fairbook import decimals
 from fairbook.decimals import UNIT
 from fairbook.errors import InvalidInput
-from fairbook.model import (
+from fairbook.model.allocation import Allocation
+from fairbook.model.inputs import (
     LARGEST,
     SMALLEST,
-    Allocation,
     FloatArray,
     as_capacities,
     as_demands,
@@ -36,6 +36,7 @@ from fairbook.model import (
     per_user,
     refuse,
 )
+from fairbook.model.instance import takes_instance
 
 __all__ = ["drf", "drf_by_task"]
 
@@ -136,7 +137,7 @@ def _fill(demands: FloatArray, rate: FloatArray, capacities: FloatArray, levels:
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _fill_bounded(demands: FloatArray, rate: FloatArray, capacities: FloatArray, cap: FloatArray,
+def fill_bounded(demands: FloatArray, rate: FloatArray, capacities: FloatArray, cap: FloatArray,
                   order: NDArray[np.int64], levels: FloatArray, bottlenecks: NDArray[np.int64]) -> float:
     """Progressive filling where user i stops at level ``cap[i]``; ``order`` sorts ``cap``. Returns the doubt as above.
 
@@ -226,7 +227,7 @@ def fill(demands: FloatArray, rate: FloatArray, capacities: FloatArray, weights:
         tasks = levels * rate
     else:
         cap = max_tasks / rate
-        doubt = _fill_bounded(demands, rate, capacities, cap, np.argsort(cap, kind="stable"), levels, bottlenecks)
+        doubt = fill_bounded(demands, rate, capacities, cap, np.argsort(cap, kind="stable"), levels, bottlenecks)
         tasks = np.where(bottlenecks == -1, max_tasks, np.minimum(levels * rate, max_tasks))
     if not doubt <= decimals.DOUBTFUL and n <= decimals.MOST:
         exact = decimals.fill(demands, weights, capacities, np.full(n, np.inf) if max_tasks is None else max_tasks)
@@ -235,6 +236,7 @@ def fill(demands: FloatArray, rate: FloatArray, capacities: FloatArray, weights:
     return tasks, bottlenecks
 
 
+@takes_instance
 def drf(demands: Any, weights: Any = None, capacities: Any = None, max_tasks: Any = None) -> Allocation:
     """Allocate by weighted dominant resource fairness, divisible tasks (Ghodsi et al. 2011).
 
@@ -313,6 +315,7 @@ def drf(demands: Any, weights: Any = None, capacities: Any = None, max_tasks: An
                       given_weights=raw)
 
 
+@takes_instance
 def drf_by_task(demands: Any, weights: Any = None, capacities: Any = None, max_tasks: Any = None, *,
                 stuck: Literal["skip", "stop"] = "skip") -> Allocation:
     """Allocate whole tasks one at a time to the user with the lowest level (Ghodsi et al. 2011, Algorithm 1).

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.metrics import Run, check_steps, exchange_rates, largest_demands, level_blocks, level_rows
-from fairbook.model import Allocation, labels_or_positions
+from fairbook.model.allocation import Allocation
+from fairbook.model.result import labels_or_positions
 from fairbook.properties.finding import Finding, default_tolerance, ratio, show
 
 __all__ = [

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.model import DynamicAllocation, FloatArray, Names
+from fairbook.model.dynamic import DynamicAllocation
+from fairbook.model.inputs import FloatArray, Names
 
 __all__ = ["Finding", "Trajectory", "show"]
 

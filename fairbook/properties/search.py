@@ -23,7 +23,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.model import Allocation, DynamicAllocation, as_demands, as_weights
+from fairbook.model.allocation import Allocation
+from fairbook.model.dynamic import DynamicAllocation
+from fairbook.model.inputs import as_demands, as_weights
 from fairbook.properties.finding import RTOL, Finding, Number, show
 from fairbook.properties.instances import Instance, Sampler, move, sampler
 

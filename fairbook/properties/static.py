@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from fairbook.errors import FairbookError, InvalidInput
-from fairbook.model import Allocation, per_user
+from fairbook.model.allocation import Allocation
+from fairbook.model.inputs import per_user
 from fairbook.properties.finding import Finding, default_tolerance, ratio, show
 
 __all__ = ["envy_freeness", "feasibility", "pareto_optimality", "pareto_slack_lp", "sharing_incentive"]
