@@ -1,168 +1,148 @@
-"""What the checks of all drawings share."""
+"""What the checks of all drawings share: what is cut off, covered or pale, and whether curves are those of a frame."""
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Mapping
 from itertools import combinations
-from pathlib import Path
-from types import ModuleType
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import pytest
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from book.common import style
+from book.common.style import LOOKS, Look, Svg
 
-ROOT = Path(__file__).resolve().parents[1]
-#: What a caller may have set, and no drawing may show.
-ODD = {"lines.linewidth": 9, "font.size": 20, "legend.frameon": True, "axes.grid": False, "svg.hashsalt": "x",
-       "axes.facecolor": "black", "axes.labelsize": 30, "patch.linewidth": 5, "xtick.labelsize": 3}
+#: Words of labels that are not in lower case.
+NAMES = {"CPU", "DRF", "VMs", "VM", "GB", "DMFA-SRQ"}
 
 
-class Drawings:
-    """Drawings of some modules by name, each made once to be read and once to be measured."""
+def drawn(shown: Svg) -> Figure:
+    """Put everything in its place; no date and no version is in the picture, which is not too large for a page."""
+    text = shown._repr_svg_()
+    assert not re.search(r"<dc:date>|\b20\d\d-\d\d-\d\d|Matplotlib v", text)
+    assert len(text) < 450_000
+    FigureCanvasAgg(shown.figure).draw()
+    return shown.figure
 
-    def __init__(self, calls: dict[str, Callable[[], style.Svg]], *modules: ModuleType) -> None:
-        self.calls = calls
-        self.modules = modules
-        self._bytes: dict[str, str] = {}
-        self._figures: dict[str, mpl.figure.Figure] = {}
 
-    def svg(self, name: str) -> str:
-        if name not in self._bytes:
-            self._bytes[name] = self.calls[name]()._repr_svg_()
-        return self._bytes[name]
+def labelled(figure: Figure, units: bool = True) -> None:
+    """Check that titles are left to the page, and that axes say in lower case what they show, in which unit."""
+    assert figure.get_suptitle() == ""
+    shown = [panel for panel in figure.axes if panel.get_visible() and panel.axison]
+    for panel in shown:
+        assert [panel.get_title(loc=where) for where in ("left", "center", "right")] == ["", "", ""]
+        lowest = panel.get_subplotspec() is not None and panel.get_subplotspec().is_last_row()
+        assert panel.get_xlabel() or not lowest or not len(panel.get_xticks())
+        for label in filter(None, (panel.get_xlabel(), panel.get_ylabel())):
+            words = re.sub(r"\$[^$]*\$", "", label).split()
+            assert all(word == word.lower() or word.strip("(,)") in NAMES for word in words), label
+            assert not units or re.search(r"\$.+\$|\(.+\)|per unit|minus", label, re.DOTALL), label
+    assert not shown or shown[0].get_ylabel() or any(text.get_text().isascii() and not text.get_text().isdigit()
+                                                     for text in shown[0].get_yticklabels())
 
-    def ready(self, name: str) -> mpl.figure.Figure:
-        """Give a drawing with everything in its place."""
-        if name not in self._figures:
-            shown = self.calls[name]()
-            shown._repr_svg_()
-            with style._styled():
-                FigureCanvasAgg(shown.figure).draw()
-            self._figures[name] = shown.figure
-        return self._figures[name]
 
-    def are_all(self) -> None:
-        """Check that every public function of the modules is a drawing here."""
-        listed = []
-        for module in self.modules:
-            public = {name for name, f in inspect.getmembers(module, inspect.isfunction)
-                      if f.__module__ == module.__name__ and name[0] != "_"}
-            assert public == set(module.__all__)
-            listed += module.__all__
-        assert sorted(listed) == sorted(self.calls)
-
-    def same_each_time(self, name: str, most: int = 300_000) -> None:
-        """Check that a drawing has the same bytes whenever it is made and shown, not too many, and no date."""
-        shown = self.calls[name]()
-        first = shown._repr_svg_()
-        assert shown._repr_svg_() == first == self.svg(name)
-        assert not re.search(r"<dc:date>|\b20\d\d-\d\d-\d\d|Matplotlib v", first)
-        assert len(first) < most
-
-    def touch_nothing(self, frames: dict[str, pd.DataFrame]) -> None:
-        """Check that drawing leaves frames, settings and pyplot as they were."""
-        (module,) = self.modules
-        plt.close("all")
-        before = dict(mpl.rcParams)
-        for name, frame in frames.items():
-            copy = frame.copy()
-            getattr(module, name)(frame)._repr_svg_()
-            pd.testing.assert_frame_equal(frame, copy)
-        assert plt.get_fignums() == []
-        assert dict(mpl.rcParams) == before
-
-    def same_with_other_settings(self, names: Sequence[str]) -> None:
-        """Check that the settings of the caller neither count nor change."""
-        plain = {name: self.svg(name) for name in names}
-        with mpl.rc_context(ODD):
-            before = dict(mpl.rcParams)
-            assert {name: self.calls[name]()._repr_svg_() for name in names} == plain
-            assert dict(mpl.rcParams) == before
-
-    def same_elsewhere(self, module: str, names: Sequence[str]) -> None:
-        """Check that another process, whose sets have another order, draws the same bytes by ``svg`` of a module."""
-        script = (
-            "import sys, hashlib, matplotlib as mpl\n"
-            "mpl.use('svg')\n"
-            f"from {module} import svg\n"
-            "for name in sys.argv[1:]:\n"
-            "    print(name, hashlib.sha256(svg(name).encode()).hexdigest())\n"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", script, *names],
-            cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": "1"}, capture_output=True, text=True, timeout=300,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        found = dict(line.split() for line in done.stdout.splitlines())
-        assert found == {name: hashlib.sha256(self.svg(name).encode()).hexdigest() for name in names}
-
-    def words_fit(self, name: str, texts: Collection[Text] | None = None) -> None:
-        """Check that no text is cut off, small, on another or under a legend; of ``texts`` if not of all."""
-        figure = self.ready(name)
-        page, hidden = figure.bbox, set()
-        for panel in figure.axes:
-            for axis, (low, high) in ((panel.xaxis, sorted(panel.get_xlim())), (panel.yaxis, sorted(panel.get_ylim()))):
-                for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
-                    drawn = panel.get_visible() and tick.label1.get_visible()
-                    if not drawn or not low - 1e-9 <= tick.get_loc() <= high + 1e-9:
-                        hidden.add(tick.label1)
-        among = figure.findobj(Text) if texts is None else texts
-        words = [text for text in among if text.get_visible() and text.get_text().strip() and text not in hidden]
-        assert len(words) > 5
+def words_fit(figure: Figure, texts: Collection[Text] | None = None) -> None:
+    """Check that no text is cut off, small, on another or under a legend; of ``texts`` if not of all."""
+    page, hidden = figure.bbox, set()
+    for panel in figure.axes:
+        for axis, (low, high) in ((panel.xaxis, sorted(panel.get_xlim())), (panel.yaxis, sorted(panel.get_ylim()))):
+            for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
+                seen = panel.get_visible() and tick.label1.get_visible()
+                if not seen or not low - 1e-9 <= tick.get_loc() <= high + 1e-9:
+                    hidden.add(tick.label1)
+    among = figure.findobj(Text) if texts is None else texts
+    words = [text for text in among if text.get_visible() and text.get_text().strip() and text not in hidden]
+    assert len(words) > 5
+    for text in words:
+        inside = box(text)
+        assert page.x0 - 1 <= inside.x0 < inside.x1 <= page.x1 + 1, text
+        assert page.y0 - 1 <= inside.y0 < inside.y1 <= page.y1 + 1, text
+        assert text.get_fontsize() >= 8, text
+    for a, b in combinations(words, 2):
+        assert not overlap(box(a), box(b)), (a, b)
+    for legend in legends(figure):
         for text in words:
-            inside = box(text)
-            assert page.x0 - 1 <= inside.x0, text
-            assert inside.x1 <= page.x1 + 1, text
-            assert page.y0 - 1 <= inside.y0, text
-            assert inside.y1 <= page.y1 + 1, text
-            assert text.get_fontsize() >= 8, text
-        for a, b in combinations(words, 2):
-            assert not overlap(box(a), box(b)), (a, b)
-        for legend in legends(figure):
-            for text in words:
-                if text not in (*legend.get_texts(), legend.get_title()):
-                    assert not overlap(legend.get_window_extent(), box(text)), text
+            assert text in (*legend.get_texts(), legend.get_title()) or not overlap(
+                legend.get_window_extent(), box(text)), text
 
-    def panels_apart(self, name: str) -> None:
-        """Check that no legend and no other panel covers a panel."""
-        figure = self.ready(name)
-        areas = [panel.get_window_extent() for panel in figure.axes if panel.get_visible()]
-        for legend in legends(figure):
-            assert not any(overlap(legend.get_window_extent(), area) for area in areas)
-        for a, b in combinations(areas, 2):
-            assert not overlap(a, b)
 
-    def seen_on_white(self, name: str, on_colour: Collection[str] = ()) -> None:
-        """Check that lines and words can be seen on white; the words ``on_colour`` are not on white."""
-        figure = self.ready(name)
-        assert to_hex(figure.get_facecolor()) == "#ffffff"
-        for panel in figure.axes:
-            assert to_hex(panel.get_facecolor()) == "#ffffff"
+def apart(figure: Figure) -> None:
+    """Check that no legend covers a panel other than its own, or data in its own, and no panel another."""
+    panels = [panel for panel in figure.axes if panel.get_visible()]
+    for a, b in combinations(panels, 2):
+        assert not overlap(a.get_window_extent(), b.get_window_extent())
+    for legend in legends(figure):
+        area = legend.get_window_extent()
+        for panel in panels:
+            assert legend is panel.get_legend() or not overlap(area, panel.get_window_extent()), legend
+            assert not any(overlap(area, bar.get_window_extent()) for bar in panel.patches), legend
             for line in panel.lines:
-                assert contrast(to_hex(line.get_color()), "white") >= 3, line
-        for text in figure.findobj(Text):
-            if text.get_text().strip() and text.get_text() not in on_colour:
-                assert contrast(to_hex(text.get_color()), "white") >= 4.5, text
+                points = line.get_transform().transform(np.column_stack(line.get_data()).astype(float))
+                steps = np.linspace(0, 1, 50)[:, None, None] * np.diff(points, axis=0)
+                course = (points[:-1] + steps).reshape(-1, 2)
+                assert not ((course > area.p0) & (course < area.p1)).all(axis=1).any(), line
 
 
-def legends(figure: mpl.figure.Figure) -> list[mpl.legend.Legend]:
+def visible(figure: Figure, lines: bool = True, faint: Collection[str] = ()) -> None:
+    """Check that words can be read on white, or on the bar they stand on, but for the ``faint``; and lines seen."""
+    assert to_hex(figure.get_facecolor()) == "#ffffff"
+    for panel in figure.axes:
+        assert to_hex(panel.get_facecolor()) == "#ffffff"
+        assert all(contrast(to_hex(line.get_color()), "white") >= 3 for line in panel.lines if lines)
+    for text in figure.findobj(Text):
+        if text.get_text().strip() and text.get_text() not in faint:
+            middle = (box(text).p0 + box(text).p1) / 2
+            under = [bar for panel in figure.axes for bar in panel.patches if bar.get_fill()
+                     and bar.get_window_extent().contains(*middle) and text.get_bbox_patch() is None]
+            ground = to_hex(under[-1].get_facecolor()) if under else "white"
+            assert contrast(to_hex(text.get_color()), ground) >= 4.5, text
+
+
+def curves_are(panel: Axes, rows: pd.DataFrame, x: str, key: str, looks: Mapping[str, Look] = LOOKS) -> None:
+    """Check that a panel has a line and a band for each value of ``key`` in the rows, with its numbers and its look."""
+    found = []
+    for name, part in rows.groupby(key, sort=False):
+        look = looks[str(name)]
+        (line,) = [one for one in panel.lines if (one.get_color(), one.get_marker()) == (look.colour, look.marker)]
+        np.testing.assert_allclose(line.get_xydata(), part[[x, "mean"]], rtol=1e-12)
+        assert line.get_label() == look.label or name == "difference"
+        assert part["mean"].between(*panel.get_ylim()).all()
+        found.append((panel.lines.index(line), part))
+    assert len(found) == len(panel.collections) > 0
+    for (_, part), band in zip(sorted(found, key=lambda one: one[0]), panel.collections, strict=True):
+        heights = band.get_paths()[0].vertices[:, 1]
+        assert heights.min() == pytest.approx(part["low"].min(), abs=1e-12)
+        assert heights.max() == pytest.approx(part["high"].max(), abs=1e-12)
+
+
+def dots(panel: Axes) -> np.ndarray:
+    """Give the dots with error bars along x of a panel, row by row: x, y, left end, right end."""
+    rows = []
+    for bars in panel.containers:
+        assert isinstance(bars, ErrorbarContainer)
+        points, _, (ends,) = bars.lines
+        rows += [(*point, *end[:, 0]) for point, end in zip(points.get_xydata(), ends.get_segments(), strict=True)]
+    return np.array(rows)
+
+
+def legends(figure: Figure) -> list[mpl.legend.Legend]:
     return [*figure.legends, *(panel.get_legend() for panel in figure.axes if panel.get_legend())]
 
 
-def notes(figure: mpl.figure.Figure) -> list[str]:
+def entries(figure: Figure) -> list[str]:
+    """List what the legends name."""
+    return [text.get_text() for legend in legends(figure) for text in legend.get_texts()]
+
+
+def notes(figure: Figure) -> list[str]:
     """List the lines above the panels."""
     return [text.get_text() for panel in figure.axes for text in panel.texts if text.get_position() == (0.0, 1.02)]
 
@@ -171,13 +151,12 @@ def box(artist: Text) -> Bbox:
     return artist.get_window_extent()
 
 
-def luminance(colour: str) -> float:
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
-    return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
-
-
 def contrast(a: str, b: str) -> float:
     """Contrast of two colours by WCAG 2, from 1 to 21."""
+    def luminance(colour: str) -> float:
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+        return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
     low, high = sorted((luminance(a), luminance(b)))
     return (high + 0.05) / (low + 0.05)
 

@@ -1,6 +1,6 @@
 """The lexicographic mechanism of TV-DRF once more, in plain Python: in fractions, or in floats to the last bit.
 
-It shares the progressive filling itself, ``_rise``, with the compiled one, uncompiled where numbers are fractions.
+It shares the progressive filling itself, ``rise``, with the compiled one, uncompiled where numbers are fractions.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbook.mechanisms.tv_drf import _DONE, _IDLE, _UNSET, NEAR, _rise
+from fairbook.mechanisms.tv_drf_kernels import DONE, IDLE, NEAR, UNSET, rise
 
 #: Clock at the begin and the end, needs per unit of the clock, the clock per task, whether it ends a group of tasks.
 Piece = tuple[Any, Any, Any, Any, bool]
@@ -48,7 +48,7 @@ class Fluid:
     def __init__(self, demands: Any, bounds: Any, total: Any, own: Any, weights: Any, waits: bool,
                  memory: bool = True) -> None:
         self.exact = demands.dtype == object
-        self.fill = _rise.py_func if self.exact else _rise
+        self.fill = rise.py_func if self.exact else rise
         self.near = 0 if self.exact else NEAR
         self.bounds, self.own, self.weights, self.waits, self.memory = bounds, own, weights, waits, memory
         self.share = demands / total
@@ -60,7 +60,7 @@ class Fluid:
         self.past = zero[:, 0].copy()
         self.tasks, self.amounts = demands[:, :, 0] * 0, demands * 0
         self.cumulative, self.unserved = demands[:, :, 0] * 0, demands[:, :, 0] * 0
-        self.stops = np.full((T, n), _IDLE, dtype=np.int64)
+        self.stops = np.full((T, n), IDLE, dtype=np.int64)
         self.below = np.zeros(T, dtype=bool)
         queues: list[list[tuple[int, Any]]] = [[] for _ in range(n)]
         for t in range(T):
@@ -103,7 +103,7 @@ class Fluid:
             self.level[i] = self._height(i, path, settled=True)
             self.cumulative[t, i] = self.past[i] + self.level[i]
             if path.groups:
-                self.stops[t, i] = _DONE if path.ended() else stops[i]
+                self.stops[t, i] = DONE if path.ended() else stops[i]
             left.append([(s, count) for s, count in [(path.groups[path.place][0], path.rest()),
                                                      *path.groups[path.place + 1:]] if count > 0]
                         if not path.ended() else [])
@@ -165,7 +165,7 @@ class Fluid:
 
     def _run(self, paths: list[Path], chains: list[list[Piece]], slack: Any) -> NDArray[np.int64]:
         """Let a clock run along the chains and move the paths on; ``slack`` is overwritten."""
-        stops = np.full(len(paths), _UNSET, dtype=np.int64)
+        stops = np.full(len(paths), UNSET, dtype=np.int64)
         owner = np.array([i for i, chain in enumerate(chains) for _ in chain], dtype=np.int64)
         pieces = [piece for chain in chains for piece in chain]
         if not pieces:

@@ -9,10 +9,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_hex
 from matplotlib.patches import FancyBboxPatch
 
-from book.common.style import COLOURS, LOOKS, Line, Look, Marker, Svg, axes, drawing, note, number, percent
+from book.common.style import (
+    COLOURS,
+    LOOKS,
+    Line,
+    Look,
+    Svg,
+    axes,
+    band,
+    drawing,
+    legend_below,
+    note,
+    number,
+    percent,
+    tint,
+)
 
 __all__ = ["blanks", "comparison", "fig1", "fig2", "fig3", "fig4", "fig5", "hoarding", "nodes", "operator"]
 
@@ -21,15 +35,12 @@ _MARKERS = ("o", "s", "^", "D")
 _LINES: tuple[Line, ...] = ("-", "--", "-.", ":")
 
 
-def _tint(colour: str, part: float) -> tuple[float, ...]:
-    """Mix a colour with white: all of it where ``part`` is 1."""
-    return tuple(1 - part * (1 - c) for c in to_rgb(colour))
+_PERCENT = r"granted / DRF, $\xi$ (percent)"
 
 
-def _phases(panel: Axes, last: int) -> None:
-    panel.set_xlabel("phase $t$")
-    panel.set_xlim(0.5, last + 0.5)
-    panel.set_xticks([t for t in range(1, last + 1) if last <= 10 or t % 5 == 0 or t == 1])
+def _phases(panel: Axes, last: int, **more: Any) -> None:
+    panel.set(xlabel="phase $t$", xlim=(0.5, last + 0.5),
+              xticks=[t for t in range(1, last + 1) if last <= 10 or t % 5 == 0 or t == 1], **more)
 
 
 # ------------------------------------------------------------------------------------------------ the paper's figures
@@ -89,8 +100,7 @@ def fig1(frame: pd.DataFrame) -> Svg:
                    rf"next phase: $\psi_i=\min(1,\,C_i/C_0)={number(min(1.0, line.next_credit))}$", ha="center",
                    va="bottom", fontsize=9, color=COLOURS["wine"])
     panel.text(grant + 0.1, lane - 0.37, f"phase {len(frame) + 1}", va="center", fontsize=9.5, color=COLOURS["grey"])
-    panel.set_xlim(-0.3, 5 * _STEP + _WIDTH + 0.02)
-    panel.set_ylim(-1.55 * (len(frame) - 1) - 0.95, _HEIGHT + 0.65)
+    panel.set(xlim=(-0.3, 5 * _STEP + _WIDTH + 0.02), ylim=(-1.55 * (len(frame) - 1) - 0.95, _HEIGHT + 0.65))
     panel.set_axis_off()
     return Svg(figure)
 
@@ -102,12 +112,10 @@ def _xi(panel: Axes, frame: pd.DataFrame) -> None:
         "memory": {"marker": ".", "markersize": 7, "linestyle": ":", "linewidth": 2.6},
     }
     for resource, how in ways.items():
-        part = frame[frame["resource"] == resource]
-        panel.fill_between(part["phase"], part["low"], part["high"], color=_CBDRF.colour, alpha=0.25, linewidth=0)
-        panel.plot(part["phase"], part["ratio"], color=_CBDRF.colour, label=f"{_CBDRF.label}, {resource}", **how)
+        band(panel, frame[frame["resource"] == resource], "phase", _CBDRF, y="ratio", alpha=0.25,
+             label=f"{_CBDRF.label}, {resource}", **how)
     panel.axhline(1, color=_DRF.colour, linestyle=_DRF.line, label=_DRF.label)
-    _phases(panel, int(frame["phase"].max()))
-    panel.set_ylim(0, 1.08)
+    _phases(panel, int(frame["phase"].max()), ylim=(0, 1.08), ylabel=_PERCENT)
     panel.yaxis.set_major_formatter(percent)
 
 
@@ -118,15 +126,13 @@ _POOL = {"CPU": (1.0, "CPU (of 500)"), "memory": (1000.0, "memory (thousands, of
 def _amounts(panel: Axes, part: pd.DataFrame) -> None:
     unit, label = _POOL[part["resource"].iloc[0]]
     part = part.assign(drf=part["drf"] / unit, granted=part["granted"] / unit)
-    panel.set_ylabel(label)
     panel.plot(part["phase"], part["drf"], color=_DRF.colour, marker=_DRF.marker, linestyle=_DRF.line,
                markersize=7.5, label=_DRF.label)
     panel.plot(part["phase"], part["granted"], color=_CBDRF.colour, marker=_CBDRF.marker, linestyle=_CBDRF.line,
                label=f"{_CBDRF.label}, granted")
     panel.fill_between(part["phase"], part["granted"], part["drf"], color=_CBDRF.colour, alpha=0.12, linewidth=0,
                        label="withheld")
-    _phases(panel, int(part["phase"].max()))
-    panel.set_ylim(0, 1.08 * float(part["drf"].max()))
+    _phases(panel, int(part["phase"].max()), ylabel=label, ylim=(0, 1.08 * float(part["drf"].max())))
 
 
 @drawing
@@ -134,7 +140,6 @@ def fig2(frame: pd.DataFrame) -> Svg:
     """Draw Figure 2: what a node that never releases enough gets, as a part of what DRF would grant."""
     figure, (panel,) = axes(width=5.6, height=3.2)
     _xi(panel, frame)
-    panel.set_ylabel(r"granted / DRF, $\xi$ (percent)")
     panel.legend(loc="lower left")
     return Svg(figure)
 
@@ -144,14 +149,9 @@ def fig3(frame: pd.DataFrame) -> Svg:
     """Draw Figure 3: a node that fails for five phases and then complies, as a ratio and in amounts."""
     figure, panels = axes(1, 3, width=7.6, height=3.1)
     _xi(panels[0], frame)
-    panels[0].set_ylabel(r"granted / DRF, $\xi$ (percent)")
     for panel, resource in zip(panels[1:], _POOL, strict=True):
         _amounts(panel, frame[frame["resource"] == resource])
-    handles, labels = panels[0].get_legend_handles_labels()
-    for handle, label in zip(*panels[1].get_legend_handles_labels(), strict=True):
-        if label != _DRF.label:
-            handles, labels = [*handles, handle], [*labels, label]
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, columnspacing=1.2, handlelength=2.2)
+    legend_below(figure, panels[:2], 5, top_first=False, columnspacing=1.2, handlelength=2.2)
     return Svg(figure)
 
 
@@ -193,10 +193,8 @@ def nodes(frame: pd.DataFrame) -> Svg:
     for (node, line), (colour, marker, style, face) in zip(part.groupby("node"), looks, strict=True):
         panel.plot(line["phase"], line["ratio"], color=colour, marker=marker, linestyle=style, markerfacecolor=face,
                    label=f"node {'AB'[int(node) - 1]}")
-    _phases(panel, int(frame["phase"].max()))
-    panel.set_ylim(0, 1.08)
+    _phases(panel, int(frame["phase"].max()), ylim=(0, 1.08), ylabel=_PERCENT)
     panel.yaxis.set_major_formatter(percent)
-    panel.set_ylabel(r"granted / DRF, $\xi$ (percent)")
     panel.legend(loc="lower left")
     return Svg(figure)
 
@@ -219,17 +217,16 @@ def blanks(frame: pd.DataFrame) -> Svg:
         tints = (1.0, 0.8, 0.62, 0.62)
         for k, (value, line) in enumerate(part.groupby("value", sort=False)):
             paper = bool(line["paper"].iloc[0])
-            colour = _CBDRF.colour if paper else _tint(COLOURS["black"], tints[k])
+            colour = _CBDRF.colour if paper else tint(COLOURS["black"], tints[k])
             panel.plot(line["phase"], line["ratio"], color=colour, marker=_MARKERS[k], linestyle=_LINES[k],
                        linewidth=2.2 if paper else 1.3, markersize=4, zorder=3 if paper else 2, label=str(value))
-        _phases(panel, int(part["phase"].max()))
-        panel.set_ylim(-0.03, 1.06)
+        _phases(panel, int(part["phase"].max()), ylim=(-0.03, 1.06))
         panel.yaxis.set_major_formatter(percent)
         note(panel, f"{name}; the node {_CONDUCT[part['pattern'].iloc[0]]}")
         panel.legend(title=_SIGNS[name], title_fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5),
                      handlelength=2.4, borderaxespad=0.3)
     for panel in panels[::2]:
-        panel.set_ylabel(r"granted / DRF, $\xi$ (percent)")
+        panel.set_ylabel(_PERCENT)
     return Svg(figure)
 
 
@@ -243,19 +240,13 @@ def _mechanisms(rows: dict[str, pd.DataFrame], count: str, measures: dict[str, s
             zip(panels, product(rows.items(), measures), strict=True)):
         part = frame[frame["measure"] == measure]
         for k, mechanism in enumerate(dict.fromkeys(frame["mechanism"])):
-            look: Look = LOOKS[mechanism]
-            line = part[part["mechanism"] == mechanism]
-            panel.fill_between(line[count], line["low"], line["high"], color=look.colour, alpha=0.2, linewidth=0)
-            panel.plot(line[count], line["mean"], color=look.colour, marker=look.marker, linestyle=look.line,
-                       markersize=max(7.5 - k, 4.5), label=look.label)  # those that coincide show around each other
-        panel.set_ylabel(measures[measure])
-        panel.set_xlabel(f"{count} (of 10 nodes)" if place >= len(panels) - len(measures) else "")
-        panel.set_xlim(-0.3, 9.3)
-        panel.set_xticks([0, 3, 6, 9])
+            band(panel, part[part["mechanism"] == mechanism], count, LOOKS[mechanism], alpha=0.2,
+                 markersize=max(7.5 - k, 4.5))  # those that coincide show around each other
+        panel.set(ylabel=measures[measure], xlim=(-0.3, 9.3), xticks=[0, 3, 6, 9],
+                  xlabel=f"{count} (of 10 nodes)" if place >= len(panels) - len(measures) else "")
         if place % len(measures) == 0:
             note(panel, name)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+    legend_below(figure, panels[:1], frame["mechanism"].nunique(), top_first=False)
     return Svg(figure)
 
 
@@ -300,7 +291,8 @@ def hoarding(frame: pd.DataFrame) -> Svg:
 # ----------------------------------------------------------------------------------------------- what an operator sets
 
 
-def _worths(panel: Axes, part: pd.DataFrame, label: str, colour: Any, marker: Marker, style: Line) -> None:
+def _worths(panel: Axes, part: pd.DataFrame, look: Look) -> None:
+    label, colour, marker, style = look
     line = part[part["source"] == "closed form"].sort_values("step_down")
     dots = part[(part["source"] == "dynamic programme") & (part["worth"] < 2)].sort_values("step_down")
     if len(line):
@@ -323,25 +315,21 @@ def operator(frame: pd.DataFrame) -> Svg:
     main, one = frame[usual & scaled], frame["ratio"] == first["ratio"]
     tints = (1.0, 0.88, 0.76, 0.66)
     for k, (ratio, part) in enumerate(main.groupby("ratio")):
-        label = rf"$\varepsilon^{{\prime}}\,/\,\varepsilon={number(float(ratio))}$"
-        _worths(panels[0], part, label, _tint(_CBDRF.colour, tints[k]),
-                _MARKERS[k], _LINES[k])
+        _worths(panels[0], part, Look(rf"$\varepsilon^{{\prime}}\,/\,\varepsilon={number(float(ratio))}$",
+                                      to_hex(tint(_CBDRF.colour, tints[k])), _MARKERS[k], _LINES[k]))
     for k, ((rho, discount), part) in enumerate(frame[one & scaled].groupby(["rho", "discount"], sort=False)):
-        _worths(panels[1], part, rf"$\rho={number(rho)}$, $\delta={number(discount)}$",
-                _CBDRF.colour if k == 0 else _tint(COLOURS["black"], (1.0, 0.9, 0.7, 0.55)[k]), _MARKERS[k], _LINES[k])
+        _worths(panels[1], part, Look(
+            rf"$\rho={number(rho)}$, $\delta={number(discount)}$",
+            _CBDRF.colour if k == 0 else to_hex(tint(COLOURS["black"], (1.0, 0.9, 0.7, 0.55)[k])), _MARKERS[k], _LINES[k]))
     for grant, part in frame[one & usual].groupby("grant", sort=False):
-        look = LOOKS["cbdrf" if grant == "scaled" else grant]
-        _worths(panels[2], part, look.label, look.colour, look.marker, look.line)
+        _worths(panels[2], part, LOOKS["cbdrf" if grant == "scaled" else grant])
     paper = main[(main["ratio"] == first["ratio"]) & (main["step_down"] == 0.1)].iloc[0]
     for panel, name in zip(panels, ("steps", "threshold and patience", "grant"), strict=True):
         panel.plot([0.1], [paper["worth"]], color=COLOURS["black"], marker="o", markersize=11, markerfacecolor="none",
                    linestyle="", zorder=4)
-        panel.set_xscale("log")
-        panel.set_xlim(0.018, 1.12)
+        panel.set(xscale="log", xlim=(0.018, 1.12), ylim=(0, 1), xlabel=r"step down $\varepsilon^{\prime}\,/\,C_0$")
         panel.set_xticks([0.02, 0.05, 0.1, 0.2, 0.5, 1], ["0.02", "0.05", "0.1", "0.2", "0.5", "1"])
         panel.set_xticks([], minor=True)
-        panel.set_ylim(0, 1)
-        panel.set_xlabel(r"step down $\varepsilon^{\prime}\,/\,C_0$")
         note(panel, name)
         panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), handlelength=2.6)
     panels[0].set_ylabel("largest worth of holding $v^*$\n(granted = 1)")

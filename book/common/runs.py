@@ -11,9 +11,10 @@ import pandas as pd
 from scipy import stats
 
 from fairbook.errors import InvalidInput
+from fairbook.model.inputs import as_whole
 from fairbook.sweeps import sweep
 
-__all__ = ["choices", "interval", "repeat", "stream"]
+__all__ = ["choices", "interval", "numbers", "repeat", "stream"]
 
 Result = TypeVar("Result")
 
@@ -45,6 +46,20 @@ def choices(values: Any, argument: str, allowed: Sequence[Any]) -> tuple[Any, ..
         if isinstance(name, (list, dict)) or name not in allowed:
             raise InvalidInput(argument, f"must be one or more of {', '.join(map(str, allowed))}", name)
     return names
+
+
+def numbers(values: Any, argument: str, what: str) -> tuple[int, ...]:
+    """Give one whole number, or several, as a tuple; InvalidInput where one is below 1 or there is none.
+
+    Examples
+    --------
+    >>> numbers(5, "sizes", "number of users"), numbers([5, 20], "sizes", "number of users")
+    ((5,), (5, 20))
+    """
+    found = tuple(values) if isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str) else (values,)
+    if not found:
+        raise InvalidInput(argument, f"must name at least one {what}", values)
+    return tuple(as_whole(value, argument, 1) for value in found)
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:

@@ -15,12 +15,13 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from fairbook.errors import InvalidInput
 
-__all__ = ["COLOURS", "LOOKS", "Look", "Svg", "axes", "drawing", "legend_below", "note", "number", "of_measure",
-           "percent"]
+__all__ = ["COLOURS", "LOOKS", "Look", "Svg", "axes", "band", "drawing", "legend_below", "name_rows", "note",
+           "number", "of_measure", "percent", "tint", "whiskers"]
 
 Arguments = ParamSpec("Arguments")
 Drawn = TypeVar("Drawn")
@@ -182,6 +183,46 @@ def drawing(draw: Callable[Arguments, Drawn]) -> Callable[Arguments, Drawn]:
 def note(panel: Axes, text: str, height: float = 1.02) -> None:
     """Name a panel above its frame, not inside it; the height is a part of the panel's own."""
     panel.annotate(text, (0.0, height), xycoords="axes fraction", fontsize=9, color=COLOURS["grey"])
+
+
+def band(panel: Axes, part: pd.DataFrame, x: str, look: Look, *, y: str = "mean", alpha: float = 0.15,
+         **how: Any) -> None:
+    """Draw a line of means in a mechanism's look, and behind it the band of its intervals.
+
+    Parameters
+    ----------
+    panel : Axes
+    part : DataFrame
+        Columns ``x``, ``y``, ``low`` and ``high``, one row a point.
+    x, y : str
+        What lies along the axis, and the means.
+    look : Look
+    alpha : float
+        Of the band.
+    **how
+        Of the line, where it differs from the look.
+    """
+    panel.fill_between(part[x], part["low"], part["high"], color=look.colour, alpha=alpha, linewidth=0)
+    panel.plot(part[x], part[y], **{"color": look.colour, "marker": look.marker, "linestyle": look.line,
+                                    "label": look.label, **how})
+
+
+def whiskers(part: pd.DataFrame | pd.Series, centre: str = "mean", low: str = "low", high: str = "high") -> list[Any]:
+    """Give the lengths of error bars, to the left and to the right of one mean or of many."""
+    lengths = [part[centre] - part[low], part[high] - part[centre]]
+    return lengths if isinstance(part, pd.DataFrame) else [[one] for one in lengths]
+
+
+def name_rows(panel: Axes, names: Sequence[str], first: bool) -> None:
+    """Name the rows of a dot plot, the first on top; beside the first panel only."""
+    panel.set_ylim(len(names) - 0.5, -0.5)
+    panel.set_yticks(range(len(names)), names if first else [""] * len(names))
+    panel.tick_params(axis="y", length=0, pad=6)
+
+
+def tint(colour: str, part: float) -> tuple[float, ...]:
+    """Mix a colour with white: all of it where ``part`` is 1."""
+    return tuple(1 - part * (1 - c) for c in to_rgb(colour))
 
 
 def number(value: float, _: float = 0.0) -> str:

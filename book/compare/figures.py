@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 from matplotlib.axes import Axes
 
-from book.common.style import COLOURS, Svg, axes, drawing, legend_below, number, of_measure, percent
+from book.common.style import COLOURS, Svg, axes, drawing, legend_below, number, of_measure, percent, whiskers
 from fairbook.errors import InvalidInput
 
 __all__ = ["arrivals", "day", "envy", "lying", "shares", "use"]
@@ -72,6 +72,7 @@ def _rows(panel: Axes) -> dict[str, float]:
     return heights
 
 
+@drawing
 def _dots(frame: pd.DataFrame, *columns: _Column, width: float = 7.4) -> Svg:
     unknown = sorted(set(frame["trace"]) - set(TRACES)) + sorted(
         set(frame["mechanism"]) - {name for group in GROUPS.values() for name in group})
@@ -85,21 +86,19 @@ def _dots(frame: pd.DataFrame, *columns: _Column, width: float = 7.4) -> Svg:
         for k, name in enumerate(shown):
             trace, rows = TRACES[name], part[part["trace"] == name]
             y = rows["mechanism"].map(heights) + 0.24 * ((len(shown) - 1) / 2 - k)
-            panel.errorbar(rows["mean"], y, xerr=[rows["mean"] - rows["low"], rows["high"] - rows["mean"]],
+            panel.errorbar(rows["mean"], y, xerr=whiskers(rows),
                            color=trace.colour, marker=trace.marker, markersize=4, linestyle="", elinewidth=1.1,
                            label=trace.label)
         start = float(part["low"].min()) if column.start is None else column.start
         end = column.end or float(part["high"].max()) or 1.0
-        panel.set_xlim(start - 0.03 * (end - start), end + 0.05 * (end - start))
+        panel.set(xlim=(start - 0.03 * (end - start), end + 0.05 * (end - start)), xlabel=column.label)
         panel.xaxis.set_major_formatter(column.ticks)
         panel.locator_params(axis="x", nbins=5)
-        panel.set_xlabel(column.label)
         panel.tick_params(axis="y", length=0)
     legend_below(figure, panels, len(shown), top_first=False)
     return Svg(figure)
 
 
-@drawing
 def shares(frame: pd.DataFrame) -> Svg:
     """Draw the least dominant share, handed out and running, and the sum of what is handed out (``moment``)."""
     return _dots(frame, _Column("min_share", "least share\nhanded out (percent)", percent),
@@ -107,14 +106,12 @@ def shares(frame: pd.DataFrame) -> Svg:
                  _Column("sum_share", "sum of the dominant\nshares (pool = 1)"))
 
 
-@drawing
 def use(frame: pd.DataFrame) -> Svg:
     """Draw what is in use, and how much of what is handed out runs on machines (``moment``)."""
     return _dots(frame, _Column("utilisation", "utilisation (percent)", percent, 1.0),
                  _Column("placed", "part of it that runs (percent)", percent, 1.0, None))
 
 
-@drawing
 def envy(frame: pd.DataFrame) -> Svg:
     """Draw who envies, who is worse off than alone, and by how much at most (``moment``)."""
     return _dots(frame, _Column("envious", "users who envy\n(percent)", percent, 1.0),
@@ -122,20 +119,17 @@ def envy(frame: pd.DataFrame) -> Svg:
                  _Column("loss", "largest loss\n(percent)", percent, 1.0))
 
 
-@drawing
 def lying(frame: pd.DataFrame) -> Svg:
     """Draw how many of those who try find a lie that pays, and what it brings in the mean (``lying``)."""
     return _dots(frame, _Column("paying", "users whose lie pays (percent)", percent, 1.0),
                  _Column("gain", "mean gain by the best lie (percent)", percent))
 
 
-@drawing
 def arrivals(frame: pd.DataFrame) -> Svg:
     """Draw what an arrival takes away from those who are there (``moment``)."""
     return _dots(frame, _Column("taken", "taken back at an arrival (percent of what runs)", percent), width=6.0)
 
 
-@drawing
 def day(frame: pd.DataFrame) -> Svg:
     """Draw the least share, the largest loss and the part of the work done, over six periods (``day``)."""
     return _dots(frame, _Column("min_share", "least share a period\n(percent)", percent),

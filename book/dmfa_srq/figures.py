@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
-from book.common.style import COLOURS, LOOKS, Look, Svg, axes, drawing, note
+from book.common.style import COLOURS, LOOKS, Svg, axes, band, drawing, legend_below, note, whiskers
 from fairbook.model.dynamic import DynamicAllocation
 
 __all__ = ["fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8", "gap", "levels", "water"]
@@ -35,10 +34,7 @@ def fig1(frame: pd.DataFrame) -> Svg:
             label=f"user {user}",
         )
         panel.bar_label(bars, labels=group["exact"].tolist(), padding=2, fontsize=9)
-    panel.set_xticks([1, 2, 3])
-    panel.set_xlabel("arrival $k$")
-    panel.set_ylabel("dominant-share units $x_i^k$")
-    panel.set_ylim(0, 0.58)
+    panel.set(xticks=[1, 2, 3], xlabel="arrival $k$", ylabel="dominant-share units $x_i^k$", ylim=(0, 0.58))
     panel.legend(loc="upper left", ncols=3)
     return Svg(figure)
 
@@ -57,13 +53,13 @@ def fig2(frame: pd.DataFrame) -> Svg:
     return Svg(figure)
 
 
-def _by_weight(frame: pd.DataFrame) -> Svg:
+@drawing
+def fig3(frame: pd.DataFrame) -> Svg:
+    """Draw Figures 3 and 4: shares against contributions, 20 of 100 or of 500 users."""
     figure, (panel,) = axes(width=5.6, height=3.3)
     look = LOOKS["dmfa_srq"]
-    runs = int(frame["runs"].iloc[0])
-    panel.fill_between(frame["weight"], frame["low"], frame["high"], color=look.colour, alpha=0.25, linewidth=0)
-    mean = f"{look.label}, mean of {runs} runs"
-    panel.plot(frame["weight"], frame["share"], color=look.colour, marker=look.marker, label=mean)
+    band(panel, frame, "weight", look, y="share", alpha=0.25,
+         label=f"{look.label}, mean of {int(frame['runs'].iloc[0])} runs")
     panel.plot(
         frame["first_weight"],
         frame["first_share"],
@@ -74,75 +70,48 @@ def _by_weight(frame: pd.DataFrame) -> Svg:
     )
     top = float(frame[["weight", "first_weight"]].to_numpy().max())
     panel.plot([0, top], [0, top], color=COLOURS["grey"], linewidth=1, label="contribution, $x = w$")
-    panel.set_xlabel("contribution $w_i$ (part of the pool)")
-    panel.set_ylabel("dominant-share units $x_i$")
-    panel.set_xlim(0, None)
-    panel.set_ylim(0, None)
+    panel.set(xlabel="contribution $w_i$ (part of the pool)", ylabel="dominant-share units $x_i$", xlim=(0, None),
+              ylim=(0, None))
     panel.locator_params(nbins=6)
     panel.legend(loc="upper left")
     return Svg(figure)
 
 
-@drawing
-def fig3(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 3: shares against contributions, 20 of 100 users."""
-    return _by_weight(frame)
+fig4 = fig3
 
 
 @drawing
-def fig4(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 4: shares against contributions, 20 of 500 users."""
-    return _by_weight(frame)
-
-
-def _line(panel: Axes, frame: pd.DataFrame, look: Look) -> None:
-    panel.fill_between(frame["k"], frame["low"], frame["high"], color=look.colour, alpha=0.22, linewidth=0)
-    panel.plot(
-        frame["k"],
-        frame["mean"],
-        color=look.colour,
-        linestyle=look.line,
-        marker=look.marker,
-        markersize=3,
-        label=look.label,
-    )
-
-
 def _curves(frame: pd.DataFrame, label: str, one: float | None = None) -> Svg:
     sizes = sorted(frame["n"].unique())
     figure, panels = axes(1, len(sizes), width=7.6, height=3.3, share_y=True)
     for panel, n in zip(panels, sizes, strict=True):
         part = frame[frame["n"] == n]
         for mechanism, look in _LOOK.items():
-            _line(panel, part[part["mechanism"] == mechanism], look)
+            band(panel, part[part["mechanism"] == mechanism], "k", look, alpha=0.22, markersize=3)
         if one is not None:
             panel.axhline(one, color=COLOURS["grey"], linewidth=1, label="what was brought")
         panel.set_xlabel("users present $k$")
         note(panel, f"$n = {n}$")
     panels[0].set_ylabel(label)
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)  # covers no curve
+    legend_below(figure, panels[:1], 3, top_first=False)  # covers no curve
     return Svg(figure)
 
 
-@drawing
 def fig5(frame: pd.DataFrame) -> Svg:
     """Draw Figure 5: the minimum dominant share; the line at 1 is what each user brought."""
     return _curves(frame, "minimum of $x_i^k/w_i$", one=1.0)
 
 
-@drawing
 def fig6(frame: pd.DataFrame) -> Svg:
     """Draw Figure 6: the sum of dominant-share units."""
     return _curves(frame, "sum of $x_i^k$")
 
 
-@drawing
 def fig7(frame: pd.DataFrame) -> Svg:
     """Draw Figure 7: CPU utilisation."""
     return _curves(frame, "CPU in use / $W_k$")
 
 
-@drawing
 def fig8(frame: pd.DataFrame) -> Svg:
     """Draw Figure 8: memory utilisation."""
     return _curves(frame, "memory in use / $W_k$")
@@ -166,7 +135,7 @@ def gap(frame: pd.DataFrame) -> Svg:
         panel.errorbar(
             place,
             rows["mean"],
-            [rows["mean"] - rows["low"], rows["high"] - rows["mean"]],
+            whiskers(rows),
             color=look.colour,
             marker=look.marker,
             linestyle="",
@@ -174,8 +143,7 @@ def gap(frame: pd.DataFrame) -> Svg:
         )
         panel.axhline(0, color=COLOURS["grey"], linewidth=1)
         panel.set_xticks(place, rows["n"].astype(str))
-        panel.set_xlim(-0.5, len(rows) - 0.5)
-        panel.set_xlabel("users $n$")
+        panel.set(xlim=(-0.5, len(rows) - 0.5), xlabel="users $n$")
         note(panel, name)
     panels[0].set_ylabel("DMFA-SRQ minus static")
     return Svg(figure)
@@ -206,8 +174,7 @@ def levels(run: DynamicAllocation) -> Svg:
         linestyle="",
         label="lowest level $M^k$",
     )
-    panel.set_xlabel("arrival $k$")
-    panel.set_ylabel("level $x_i^k/w_i$")
+    panel.set(xlabel="arrival $k$", ylabel="level $x_i^k/w_i$")
     panel.legend(loc="best")
     return Svg(figure)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from book.common.style import COLOURS, LOOKS, Svg, axes, drawing, note
+from book.common.style import COLOURS, LOOKS, Svg, axes, drawing, legend_below, note
 
 __all__ = ["course", "plane", "pools"]
 
@@ -38,13 +38,11 @@ def pools(frame: pd.DataFrame) -> Svg:
             )
             left = [a + b for a, b in zip(left, held[user], strict=True)]
         panel.axvline(1, color=COLOURS["grey"], linewidth=1)
-        panel.set_xlim(0, 1.02)
-        panel.set_xlabel("share of the capacity")
+        panel.set(xlim=(0, 1.02), xlabel="share of the capacity")
         panel.grid(visible=False, axis="y")
         note(panel, rule, height=1.03)
     panels[0].invert_yaxis()  # shared: the first resource on top in every panel
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(users))
+    legend_below(figure, panels[:1], len(users), top_first=False)
     return Svg(figure)
 
 
@@ -62,10 +60,8 @@ def plane(frame: pd.DataFrame) -> Svg:
     end = path.iloc[-1]
     panel.plot([end["x"]], [end["y"]], color=_DRF.colour, marker=_DRF.marker, markersize=9, linestyle="")
     panel.annotate("DRF", (end["x"], end["y"]), xytext=(7, 3), textcoords="offset points", fontsize=9)
-    panel.set_xlim(0, 1.05 * lines["x"].max())
-    panel.set_ylim(0, 1.05 * min(lines.loc[lines["part"] == name, "y"].max() for name in names) * 1.6)
-    panel.set_xlabel("tasks of ann")
-    panel.set_ylabel("tasks of bob")
+    top = 1.05 * min(lines.loc[lines["part"] == name, "y"].max() for name in names) * 1.6
+    panel.set(xlim=(0, 1.05 * lines["x"].max()), ylim=(0, top), xlabel="tasks of ann", ylabel="tasks of bob")
     panel.legend(loc="upper right")
     return Svg(figure)
 
@@ -87,9 +83,6 @@ def course(frame: pd.DataFrame) -> Svg:
                 marker=_MARKERS[i],
                 label=str(name),
             )
-        panel.set_xlabel("water level")
-        panel.set_ylabel(label)
-        panel.set_xlim(0, None)
-        panel.set_ylim(0, None)
+        panel.set(xlabel="water level", ylabel=label, xlim=(0, None), ylim=(0, None))
         panel.legend(loc="upper left" if kind == "user" else "lower right")
     return Svg(figure)

@@ -14,7 +14,21 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 from numpy.typing import NDArray
 
-from book.common.style import COLOURS, LOOKS, Look, Svg, axes, drawing, legend_below, note, number, of_measure, percent
+from book.common.style import (
+    COLOURS,
+    LOOKS,
+    Svg,
+    axes,
+    band,
+    drawing,
+    legend_below,
+    name_rows,
+    note,
+    number,
+    of_measure,
+    percent,
+    whiskers,
+)
 from fairbook.errors import InvalidInput
 
 __all__ = [
@@ -44,19 +58,15 @@ NAMES = {"mdrf_entropy": "MDRF, entropy", "mdrf_type": "MDRF, type", "drfh_best_
 def _lines(panel: Axes, part: pd.DataFrame, per: bool = False) -> None:
     """Draw mean and interval of each mechanism over the number of machines; GDRF on top."""
     for k, mechanism in enumerate(reversed(list(dict.fromkeys(part["mechanism"])))):
-        look: Look = LOOKS[mechanism]
         line = part[part["mechanism"] == mechanism]
-        unit = line["machines"] if per else 1
-        panel.fill_between(line["machines"], line["low"] / unit, line["high"] / unit, color=look.colour, alpha=0.15,
-                           linewidth=0)
-        panel.plot(line["machines"], line["mean"] / unit, color=look.colour, marker=look.marker, linestyle=look.line,
-                   markersize=6.5, label=look.label, zorder=2 + k / 10)
-    sizes = sorted(set(part["machines"]))
-    panel.set_xticks(sizes)
+        if per:
+            line = line.assign(**{column: line[column] / line["machines"] for column in ("mean", "low", "high")})
+        band(panel, line, "machines", LOOKS[mechanism], markersize=6.5, zorder=2 + k / 10)
     panel.margins(x=0.08)
-    panel.set_xlabel("machines (number)")
+    panel.set(xticks=sorted(set(part["machines"])), xlabel="machines (number)")
 
 
+@drawing
 def _grid(frame: pd.DataFrame, rows: Sequence[tuple[str, str]], *, per: Sequence[bool] | None = None,
           in_percent: bool = False, height: float = 2.3) -> Svg:
     """Draw a row for each measure and a column for each mix."""
@@ -83,21 +93,18 @@ def _grid(frame: pd.DataFrame, rows: Sequence[tuple[str, str]], *, per: Sequence
     return Svg(figure)
 
 
-@drawing
 def fig1(frame: pd.DataFrame) -> Svg:
     """Draw Figure 1: VMs by the number of machines, and VMs per machine, where the mechanisms can be told apart."""
     return _grid(pd.concat([of_measure(frame, "tasks"), of_measure(frame, "tasks").assign(measure="each")]),
                  [("tasks", "VMs (number)"), ("each", "VMs per machine (number)")], per=(False, True))
 
 
-@drawing
 def fig2(frame: pd.DataFrame) -> Svg:
     """Draw Figure 2: CPU utilisation, of all machines together and in the mean over machines."""
     return _grid(frame, [("cpu", "CPU, total\n(percent)"), ("cpu_mean", "CPU, mean over\nmachines (percent)")],
                  in_percent=True)
 
 
-@drawing
 def fig3(frame: pd.DataFrame) -> Svg:
     """Draw Figure 3: memory utilisation, of all machines together and in the mean over machines."""
     return _grid(frame, [("memory", "memory, total\n(percent)"),
@@ -117,12 +124,11 @@ def utilisation(frame: pd.DataFrame) -> Svg:
                 line = of_measure(part, measure)
                 line = line[line["mechanism"] == mechanism].iloc[0]
                 colour = LOOKS[mechanism].colour
-                panel.errorbar(line["mean"], place, xerr=[[line["mean"] - line["low"]], [line["high"] - line["mean"]]],
-                               color=colour, marker="o", markersize=6, markerfacecolor=face or colour, zorder=3,
-                               elinewidth=1)
+                panel.errorbar(line["mean"], place, xerr=whiskers(line), color=colour, marker="o", markersize=6,
+                               markerfacecolor=face or colour, zorder=3, elinewidth=1)
                 ends.append(line["mean"])
             panel.plot(ends, [place, place], color=LOOKS[mechanism].colour, linewidth=2.2, zorder=2)
-        _rows(panel, [NAMES[name] for name in names], k == 0)
+        name_rows(panel, [NAMES[name] for name in names], k == 0)
         panel.set_xlabel(f"{'CPU' if k == 0 else 'memory'} in use (percent)")
         panel.xaxis.set_major_formatter(percent)
     figure.legend(handles=[
@@ -132,7 +138,6 @@ def utilisation(frame: pd.DataFrame) -> Svg:
     return Svg(figure)
 
 
-@drawing
 def fig4(frame: pd.DataFrame) -> Svg:
     """Draw Figure 4: the fairness value in four ways to sum it up, over random mixes and for the one mix."""
     return _grid(frame, [("fairness", r"$\Sigma_j f_j$ ($k=1$)"), ("fairness_mean", r"mean of $f_j$ ($k=1$)"),
@@ -170,12 +175,9 @@ def example(frame: pd.DataFrame) -> Svg:
                        va="center", fontsize=9, zorder=5,
                        bbox={"boxstyle": "circle,pad=0.12", "facecolor": "white", "edgecolor": "none"})
             x, y = line["cpu"], line["memory"]
-        panel.set_xlim(-0.2, most + 0.2)
-        panel.set_ylim(-0.2, most + 0.2)
-        panel.set_aspect("equal")
-        panel.set_xticks(range(0, int(most) + 1, 2))
-        panel.set_yticks(range(0, int(most) + 1, 2))
-        panel.set_xlabel("CPU (units)")
+        ticks = range(0, int(most) + 1, 2)
+        panel.set(xlim=(-0.2, most + 0.2), ylim=(-0.2, most + 0.2), aspect="equal", xticks=ticks, yticks=ticks,
+                  xlabel="CPU (units)")
         if k == 0:
             panel.set_ylabel("memory (units)")
         note(panel, f"machine {j}")
@@ -184,9 +186,7 @@ def example(frame: pd.DataFrame) -> Svg:
         colour, hatch = _USERS[str(user)]
         panel.bar(part.index + 1, part["f"], 0.62, color=colour, hatch=hatch, edgecolor=COLOURS["black"], linewidth=0.8)
     panel.set_xticks(placed.index + 1, [f"{k + 1}\nmachine {j}" for k, j in enumerate(placed["machine"])])
-    panel.set_xlabel("VM (in order of placing)")
-    panel.set_ylabel("$f$ of the\nmachine before")
-    panel.set_ylim(0, 1.1)
+    panel.set(xlabel="VM (in order of placing)", ylabel="$f$ of the\nmachine before", ylim=(0, 1.1))
     panel.grid(axis="x", visible=False)
     figure.legend(handles=[Patch(facecolor=colour, hatch=hatch, edgecolor=COLOURS["black"], label=f"user {user}")
                            for user, (colour, hatch) in _USERS.items()], loc="outside lower center", ncols=3)
@@ -194,13 +194,6 @@ def example(frame: pd.DataFrame) -> Svg:
 
 
 # --------------------------------------------------------------------------------------------------- rows of dots
-
-
-def _rows(panel: Axes, names: Sequence[str], first: bool) -> None:
-    """Name the rows of a dot plot, the first on top."""
-    panel.set_ylim(len(names) - 0.5, -0.5)
-    panel.set_yticks(range(len(names)), names if first else [""] * len(names))
-    panel.tick_params(axis="y", length=0, pad=6)
 
 
 def _zero(panel: Axes, printed: float | None = None) -> None:
@@ -234,7 +227,7 @@ def mixes(frame: pd.DataFrame) -> Svg:
                            markerfacecolor="white" if place else colour, linestyle="")
                 panel.plot([line["paper"]], [y], color=COLOURS["black"], marker="|", markersize=9, markeredgewidth=1.8,
                            linestyle="", zorder=4)
-        _rows(panel, [f"over {NAMES[name]}" for name in names], k == 0)
+        name_rows(panel, [f"over {NAMES[name]}" for name in names], k == 0)
         _zero(panel, printed)
         panel.set_xlabel(label)
     grey = COLOURS["grey"]
@@ -300,10 +293,10 @@ def ablation(frame: pd.DataFrame) -> Svg:
         for kind, line in part.groupby("kind", sort=False):
             places = [names.index(variant) for variant in line["variant"]]
             panel.errorbar(line["change"], places,
-                           xerr=[line["change"] - line["change_low"], line["change_high"] - line["change"]],
+                           xerr=whiskers(line, "change", "change_low", "change_high"),
                            color=tints[str(kind)], marker=markers[str(kind)], linestyle="", markersize=5,
                            elinewidth=1.4)
-        _rows(panel, names, k == 0)
+        name_rows(panel, names, k == 0)
         panel.set_xlabel(f"{label}\n(change, percent)")
         panel.margins(x=0.12)
         panel.locator_params(axis="x", nbins=4)
@@ -332,12 +325,11 @@ def bounds(frame: pd.DataFrame) -> Svg:
             for place, size in enumerate(sizes):
                 line = rows[(rows["mechanism"] == name) & (rows["machines"] == size)].iloc[0]
                 y = row + 0.3 * (place - (len(sizes) - 1) / 2)
-                panel.errorbar(line["mean"], y, xerr=[[line["mean"] - line["low"]], [line["high"] - line["mean"]]],
-                               color=colour, marker="os"[place % 2], markersize=5.5,
-                               markerfacecolor="white" if place else colour, elinewidth=1.4)
+                panel.errorbar(line["mean"], y, xerr=whiskers(line), color=colour, marker="os"[place % 2],
+                               markersize=5.5, markerfacecolor="white" if place else colour, elinewidth=1.4)
         if measure != "of_most":
             panel.axvline(1, color=COLOURS["grey"], linewidth=1, zorder=1)
-        _rows(panel, [NAMES[name] for name in names], k == 0)
+        name_rows(panel, [NAMES[name] for name in names], k == 0)
         panel.set_xlabel(label)
         panel.xaxis.set_major_formatter(percent)
     figure.legend(handles=[

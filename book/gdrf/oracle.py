@@ -8,214 +8,30 @@ themselves, so that a tie is a tie and nothing else is.
 class, because in fractions the N_k machines of a class run exactly what one machine N_k times as large runs (give each
 machine the N_k-th part; the other way round, add up). Floats enter only the search for prices. The bound that is
 returned follows from these prices in fractions, by weak duality, so it holds whatever the solver did.
-
-:func:`most_tasks_whole` is the integer program, for small cases.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
-from functools import cached_property
-from math import gcd, lcm, log
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.optimize import linprog
 
+from book.gdrf.exact_cell import ZERO, ExactCell, exact_cell, sign_of_product
 from fairbook.errors import FairbookError, InvalidInput
-from fairbook.model.exact import as_fractions, exact_instance
-from fairbook.model.inputs import FloatArray, as_whole, check_amounts, number_of_dimensions
+from fairbook.model.exact import as_fractions
+from fairbook.model.inputs import FloatArray, as_whole
 
-__all__ = ["ExactPlacement", "FluidOptimum", "WholeOptimum", "exact_drfh", "exact_gdrf", "exact_mdrf",
-           "exact_per_server", "most_tasks", "most_tasks_whole", "same_mix"]
-
-ZERO = Fraction(0)
-MOST_MACHINES = 100_000  # that are looked at one by one
-MOST_COUNT = 10**9
-
-# --------------------------------------------------------------------------------------------------- instances
-
-
-@dataclass(frozen=True)
-class ExactCell:
-    """Users and classes of machines in fractions.
-
-    Attributes
-    ----------
-    demands : list of n lists of m
-    machines : list of K lists of m
-    counts : list of K
-        Machines of each class.
-    max_tasks : list of n
-        None for no bound.
-    weights : list of n
-        Sum 1.
-    """
-
-    demands: list[list[Fraction]]
-    machines: list[list[Fraction]]
-    counts: list[int]
-    max_tasks: list[Fraction | None]
-    weights: list[Fraction]
-
-    @property
-    def n(self) -> int:
-        return len(self.demands)
-
-    @property
-    def m(self) -> int:
-        return len(self.demands[0])
-
-    @cached_property
-    def pool(self) -> list[Fraction]:
-        """S_r, (1)."""
-        return [sum((count * row[r] for row, count in zip(self.machines, self.counts, strict=True)), ZERO)
-                for r in range(self.m)]
-
-    @cached_property
-    def shares(self) -> list[list[Fraction]]:
-        """mu_ir, (2); 0 of a resource that does not exist and nobody needs."""
-        return [[d / s if d else ZERO for d, s in zip(row, self.pool, strict=True)] for row in self.demands]
-
-    @cached_property
-    def dominant(self) -> list[Fraction]:
-        """GDRS."""
-        return [max(row) for row in self.shares]
-
-    @cached_property
-    def gdrw(self) -> list[Fraction]:
-        """omega_i, (6)."""
-        return [sum(row, ZERO) / top for row, top in zip(self.shares, self.dominant, strict=True)]
-
-    @cached_property
-    def able(self) -> list[list[bool]]:
-        """Whether class k has some of all that a task of user i needs, (K, n)."""
-        return [[all(c > 0 for c, d in zip(machine, row, strict=True) if d) for row in self.demands]
-                for machine in self.machines]
-
-    @cached_property
-    def limits(self) -> list[int | None]:
-        """Whole tasks that each user wants at most."""
-        return [None if b is None else b.numerator // b.denominator for b in self.max_tasks]
-
-    @property
-    def classes(self) -> list[int]:
-        """Class of each machine, (N,)."""
-        if sum(self.counts) > MOST_MACHINES:
-            raise InvalidInput("machine_counts", f"must sum to at most {MOST_MACHINES} where machines are looked at "
-                               "one by one", sum(self.counts))
-        return [k for k, count in enumerate(self.counts) for _ in range(count)]
-
-
-def exact_cell(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None,
-               weights: Any = None) -> ExactCell:
-    """Check an instance and give it in fractions; floats count at face value, labels do not count."""
-    if isinstance(max_tasks, (list, tuple, np.ndarray, pd.Series)) and number_of_dimensions(max_tasks) == 1:
-        max_tasks = [None if isinstance(b, (float, np.floating)) and b == np.inf else b
-                     for b in (max_tasks.tolist() if isinstance(max_tasks, (np.ndarray, pd.Series)) else max_tasks)]
-    rows, shares, _, bounds = exact_instance(demands, weights, None, max_tasks)
-    m = len(rows[0])
-    size = as_fractions(machines, "machines")
-    size = size if isinstance(size[0], list) else [size]
-    if isinstance(size[0][0], list) or len(size[0]) != m:
-        raise InvalidInput("machines", f"must have shape (K classes, {m} resources)", machines)
-    if any(c is None for row in size for c in row):
-        raise InvalidInput("machines", "must be numbers", machines)
-    try:
-        check_amounts(np.array([[float(c) for c in row] for row in size]), "machines")
-    except OverflowError:
-        raise InvalidInput("machines", "must fit a double", machines) from None
-    for k, row in enumerate(size):
-        if not any(row):
-            raise InvalidInput(f"machines[{k}]", "must have at least one positive entry", machines)
-    for r in range(m):
-        if not any(row[r] for row in size) and any(row[r] for row in rows):
-            raise InvalidInput("machines", f"must have some of resource {r}, which is demanded", machines)
-    counts = [Fraction(1)] * len(size) if machine_counts is None else as_fractions(machine_counts, "machine_counts")
-    if len(counts) != len(size) or isinstance(counts[0], list):
-        raise InvalidInput("machine_counts", f"must have shape ({len(size)},)", machine_counts)
-    for k, count in enumerate(counts):
-        if count is None or count.denominator != 1 or not 1 <= count <= MOST_COUNT:
-            raise InvalidInput(f"machine_counts[{k}]", f"must be a whole number from 1 to {MOST_COUNT:g}", count)
-    total = sum(shares, ZERO)
-    return ExactCell(rows, size, [int(count) for count in counts], bounds, [w / total for w in shares])
+__all__ = ["ExactPlacement", "FluidOptimum", "exact_drfh", "exact_gdrf", "exact_mdrf", "exact_per_server", "most_tasks",
+           "same_mix"]
 
 
 def _known(value: Any, argument: str, *names: str) -> None:
     if value not in names:
         raise InvalidInput(argument, f"must be one of {', '.join(map(repr, names))}", value)
-
-
-# ------------------------------------------------------------------------------------- comparison of powers
-
-
-def _factors(numbers: Iterable[int]) -> list[int]:
-    """Give numbers > 1, any two of them coprime, of whose powers all the given ones are products. By gcd alone."""
-    base: list[int] = []
-    todo = list(numbers)
-    while todo:
-        a = todo.pop()
-        for b in base:
-            g = gcd(a, b)
-            if g > 1:
-                base.remove(b)
-                todo += [x for x in (g, a // g, b // g) if x > 1]
-                break
-        else:
-            base.append(a)
-    return base
-
-
-def sign_of_product(powers: Iterable[tuple[Fraction, Fraction]]) -> int:
-    """Say whether the product of x^e over the pairs (x, e), x > 0, is above (1), at (0) or below (-1) one. Exact.
-
-    Logarithms in floats decide where they are clear. Otherwise the numbers are split into coprime factors: the product
-    is one exactly if no factor is left over, and if one is, logarithms of enough digits tell the side.
-
-    Examples
-    --------
-    >>> sign_of_product([(Fraction(1, 4), Fraction(1, 4)), (Fraction(1, 2), Fraction(-1, 2))])
-    0
-    >>> sign_of_product([(1 + Fraction(1, 10**40), Fraction(10**40)), (Fraction(27, 10), Fraction(-1))])
-    1
-    """
-    terms: dict[int, Fraction] = {}
-    for x, e in powers:
-        for number, times in ((x.numerator, e), (x.denominator, -e)):
-            if number > 1:
-                terms[number] = terms.get(number, ZERO) + times
-    terms = {number: e for number, e in terms.items() if e}
-    rough = [float(e) * log(number) for number, e in terms.items()]
-    if abs(sum(rough)) > 1e-11 * sum(map(abs, rough)):
-        return 1 if sum(rough) > 0 else -1
-    base: dict[int, Fraction] = {}
-    for b in _factors(terms):
-        total = ZERO
-        for number, e in terms.items():
-            while number % b == 0:
-                number //= b
-                total += e
-        if total:
-            base[b] = total
-    digits = 50
-    while base:
-        context = Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN)
-        parts = [context.multiply(context.divide(Decimal(e.numerator), Decimal(e.denominator)),
-                                  context.ln(Decimal(b))) for b, e in base.items()]
-        total_log, size = Decimal(0), Decimal(0)
-        for part in parts:
-            total_log, size = context.add(total_log, part), context.add(size, abs(part))
-        # each operation is right to half a unit in its last place: three for a part, one for each addition
-        if abs(total_log) > context.multiply(size, Decimal(len(parts) + 10).scaleb(1 - digits, context)):
-            return 1 if total_log > 0 else -1
-        digits *= 2
-    return 0
 
 
 # ------------------------------------------------------------------------------------ machine by machine scan
@@ -813,120 +629,3 @@ def same_mix(tasks: Any, demands: Any, machines: Any, machine_counts: Any = None
         raise FairbookError("HiGHS gave no prices that bound the mix")
     upper, prices = min(proofs, key=lambda proof: proof[0])
     return FluidOptimum(theta, upper, by_class.sum(axis=0), by_class, prices)
-
-
-# -------------------------------------------------------------------------------------------- integer programs
-
-
-class WholeOptimum(NamedTuple):
-    """Most tasks in whole numbers, and a placement that has them.
-
-    Attributes
-    ----------
-    total : int
-    tasks : list of n
-    by_machine : ndarray of int, shape (N, n)
-    """
-
-    total: int
-    tasks: list[int]
-    by_machine: NDArray[np.int64]
-
-
-class Whole:
-    """Integer programs over a cell. Variables: x_ji, tasks of user i on machine j, and one number t >= 0 more."""
-
-    def __init__(self, cell: ExactCell) -> None:
-        self.cell = cell
-        self.classes = cell.classes
-        n, N = cell.n, len(self.classes)
-        rows, right, most = [], [], []
-        for machine in cell.machines:
-            fit = [min((c / d for c, d in zip(machine, row, strict=True) if d)) for row in cell.demands]
-            most.append([x.numerator // x.denominator for x in fit])
-            for r, c in enumerate(machine):
-                column = [row[r] for row in cell.demands]
-                unit = lcm(c.denominator, *(d.denominator for d in column))
-                whole = [int(d * unit) for d in column]
-                common = gcd(*whole) or 1
-                size = max(max(whole) // common / 1e6, 1)  # whole rows where floats hold them with ease
-                rows.append([x // common / size for x in whole])
-                right.append(int(c * unit) // common / size)
-        m = cell.m
-        blocks = [np.array(rows[k * m:(k + 1) * m]) for k in self.classes]
-        self.use = sparse.hstack([sparse.block_diag(blocks), sparse.csr_array((N * m, 1))], format="csr")
-        self.room = np.array([right[k * m:(k + 1) * m] for k in self.classes]).ravel()
-        self.each = sparse.kron(np.ones((1, N)), sparse.eye_array(n)).tocsr()
-        self.highest = np.array([x for k in self.classes for x in most[k]] + [np.inf], dtype=float)
-        self.limits = np.array([np.inf if limit is None else limit for limit in cell.limits], dtype=float)
-
-    def solve(self, lowest: Sequence[int], goal: FloatArray | None = None) -> NDArray[np.int64] | None:
-        """Find most tasks, or the largest t with goal_i x_i >= t, each user having at least ``lowest``; or None."""
-        n, size = self.cell.n, self.each.shape[1]
-        if (np.array(lowest) > self.limits).any():
-            return None
-        constraints = [LinearConstraint(self.use, ub=self.room),
-                       LinearConstraint(sparse.hstack([self.each, sparse.csr_array((n, 1))]),
-                                        lb=np.array(lowest, dtype=float), ub=self.limits)]
-        cost = np.append(np.full(size, -1.0), 0.0)
-        if goal is not None:
-            cost = np.append(np.zeros(size), -1.0)
-            constraints.append(LinearConstraint(
-                sparse.hstack([sparse.diags_array(goal) @ self.each, sparse.csr_array(-np.ones((n, 1)))]), lb=0.0))
-        highest = self.highest.copy()
-        highest[-1] = np.inf if goal is not None else 0.0
-        result = milp(cost, constraints=constraints, integrality=np.append(np.ones(size), 0),
-                      bounds=Bounds(0.0, highest), options={"mip_rel_gap": 0.0})
-        if result.status == 2:
-            return None
-        if result.status != 0:
-            raise FairbookError(f"HiGHS did not solve an integer program of the cell: {result.message}")
-        found = np.rint(result.x[:-1]).astype(np.int64).reshape(-1, n)
-        self._check(found, lowest)
-        return found
-
-    def _check(self, found: NDArray[np.int64], lowest: Sequence[int]) -> None:
-        """Raise where a placement breaks a rule in fractions: the solver's tolerances only ever allow more."""
-        cell = self.cell
-        for row, k in zip(found.tolist(), self.classes, strict=True):
-            use = [sum((x * d[r] for x, d in zip(row, cell.demands, strict=True)), ZERO) for r in range(cell.m)]
-            if any(u > c for u, c in zip(use, cell.machines[k], strict=True)):
-                raise FairbookError("HiGHS overfilled a machine within its tolerance: numbers too fine for it")
-        tasks = found.sum(axis=0)
-        if (found < 0).any() or (tasks > self.limits).any() or (tasks < np.array(lowest)).any():
-            raise FairbookError("HiGHS broke a bound of a user within its tolerance")
-
-
-def most_tasks_whole(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None) -> WholeOptimum:
-    """Find the most whole tasks that the machines can run, by an integer program, machine by machine.
-
-    Parameters
-    ----------
-    demands, machines, machine_counts, max_tasks
-        As for :func:`exact_gdrf`.
-
-    Returns
-    -------
-    WholeOptimum
-
-    Raises
-    ------
-    InvalidInput, FairbookError
-        The latter where HiGHS does not solve the program, or only by overfilling a machine.
-
-    Notes
-    -----
-    The placement is checked in fractions. HiGHS' tolerances only allow more than the rules do, so what passes is an
-    optimum. Cost: one HiGHS run with n N integer variables, exponential at worst; for n N up to about 60.
-
-    Examples
-    --------
-    >>> most_tasks_whole([[2], [3]], [[7]], max_tasks=[2, 5]).tasks
-    [2, 1]
-    """
-    cell = exact_cell(demands, machines, machine_counts, max_tasks)
-    found = Whole(cell).solve([0] * cell.n)
-    if found is None:
-        raise FairbookError("HiGHS found no placement, though an empty one is allowed")
-    tasks = found.sum(axis=0).tolist()
-    return WholeOptimum(sum(tasks), tasks, found)

@@ -1,4 +1,4 @@
-"""DRFH judged: the fair division of a heterogeneous cell in fractions of tasks, and in whole tasks for small cases."""
+"""DRFH judged: the fair division of a heterogeneous cell in fractions of tasks."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from book.gdrf.oracle import ZERO, ExactCell, Fluid, Whole, exact_cell, task_prices, total_price
+from book.gdrf.exact_cell import ZERO, ExactCell, exact_cell
+from book.gdrf.oracle import Fluid, task_prices, total_price
 from fairbook.errors import FairbookError
 from fairbook.model.inputs import FloatArray
 
-__all__ = ["FluidShare", "WholeShare", "fluid_share", "whole_share"]
+__all__ = ["FluidShare", "fluid_share"]
 
 
 class FluidShare(NamedTuple):
@@ -141,66 +141,3 @@ def fluid_share(demands: Any, machines: Any, machine_counts: Any = None, max_tas
     return FluidShare(float(levels.min()), min([*own, *([open_upper] if open_upper is not None else [])]),
                       float(levels[waiting].min()) if waiting.any() else np.inf, open_upper, levels,
                       by_class.sum(axis=0), by_class, prices)
-
-
-class WholeShare(NamedTuple):
-    """The best least dominant share per weight in whole tasks, and the most tasks that go with it.
-
-    Attributes
-    ----------
-    level : Fraction
-    total : int
-    tasks : list of n
-    by_machine : ndarray of int, shape (N, n)
-    """
-
-    level: Fraction
-    total: int
-    tasks: list[int]
-    by_machine: NDArray[np.int64]
-
-
-def whole_share(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None,
-                weights: Any = None) -> WholeShare:
-    """Find the largest least dominant share per weight in whole tasks, then the most tasks, by integer programs.
-
-    Parameters
-    ----------
-    demands, machines, machine_counts, max_tasks, weights
-        As for :func:`fluid_share`; bounds are rounded down. A user with a bound counts like any other: where one may
-        have nothing, the level is 0.
-
-    Returns
-    -------
-    WholeShare
-
-    Raises
-    ------
-    InvalidInput, FairbookError
-        The latter where HiGHS does not solve a program, or only by overfilling a machine.
-
-    Notes
-    -----
-    Whether a level is the largest is asked in whole numbers: can every user have one task more than it needs for that
-    level? Only a "no" ends the search. Cost: HiGHS runs with n N integer variables, exponential at worst; for n N up to
-    about 60.
-
-    Examples
-    --------
-    >>> share = whole_share([[1, 2], [2, 1]], [[10, 4], [4, 10]])
-    >>> str(share.level), share.tasks
-    ('8/7', [4, 4])
-    """
-    cell = exact_cell(demands, machines, machine_counts, max_tasks, weights)
-    program = Whole(cell)
-    rates = [top / w for top, w in zip(cell.dominant, cell.weights, strict=True)]  # level of one task
-    goal = np.array([float(rate / max(rates)) for rate in rates])
-    level, least = ZERO, [0] * cell.n
-    while (found := program.solve(least, goal)) is not None:
-        level = min(int(x) * rate for x, rate in zip(found.sum(axis=0), rates, strict=True))
-        least = [level // rate + 1 for rate in rates]
-    best = program.solve([-(-level // rate) for rate in rates])
-    if best is None:
-        raise FairbookError("HiGHS lost a placement that it had found")
-    tasks = best.sum(axis=0).tolist()
-    return WholeShare(level, sum(tasks), tasks, best)

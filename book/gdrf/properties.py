@@ -19,8 +19,11 @@ import numpy as np
 from numpy.random import Generator
 from scipy import sparse
 
+from book.common.cases import Lowest, lowest_margin
+from book.common.evidence import in_words
 from book.common.packing import packs
-from book.gdrf.oracle import Fluid, exact_cell, exact_drfh, exact_gdrf, exact_mdrf
+from book.gdrf.exact_cell import exact_cell
+from book.gdrf.oracle import Fluid, exact_drfh, exact_gdrf, exact_mdrf
 from fairbook.mechanisms.drfh import drfh
 from fairbook.mechanisms.gdrf import gdrf
 from fairbook.mechanisms.mdrf import mdrf
@@ -29,9 +32,9 @@ from fairbook.properties.finding import Finding
 
 __all__ = ["BROKEN", "READINGS", "RULES", "Case", "Outcome", "Queue", "cases", "compare_with_judge", "envy_in_queue",
            "envy_up_to_one", "findings", "first_round", "fluid_slack", "gain_of_lie", "held_after", "least_used_first",
-           "level_within_one", "lies", "maximality", "pareto_optimality", "printed_algorithm", "queue_rounds",
-           "roomy_machine", "rounds_of_one", "search_case", "search_lie_in", "shares_in_queue", "sharing_incentive",
-           "side_by_side", "slots_lost_by_lie", "true_tasks"]
+           "level_within_one", "lies", "maximality", "on_own_parts", "pareto_optimality", "printed_algorithm",
+           "queue_rounds", "roomy_machine", "rounds_of_one", "search_case", "search_lie_in", "shares_in_queue",
+           "sharing_incentive", "side_by_side", "slots_lost_by_lie", "true_tasks"]
 
 Number = Any  # whole numbers or fractions
 Vector = tuple[Number, ...]
@@ -55,9 +58,9 @@ class Case:
     max_tasks: tuple[Any, ...] | None = None
 
     def __str__(self) -> str:
-        bounds = "" if self.max_tasks is None else f" who want at most {_row(self.max_tasks)} tasks"
-        return (f"users {' '.join(map(_row, self.demands))}{bounds} on machines "
-                f"{' '.join(map(_row, self.machines))}")
+        bounds = "" if self.max_tasks is None else f" who want at most {in_words(self.max_tasks)} tasks"
+        return (f"users {' '.join(map(in_words, self.demands))}{bounds} on machines "
+                f"{' '.join(map(in_words, self.machines))}")
 
     @cached_property
     def pool(self) -> Vector:
@@ -71,10 +74,6 @@ class Case:
     def bound(self, user: int) -> float:
         bound = None if self.max_tasks is None else self.max_tasks[user]
         return np.inf if bound is None else bound
-
-
-def _row(values: Sequence[Any]) -> str:
-    return "(" + ", ".join(map(str, values)) + ")"
 
 
 class Outcome(NamedTuple):
@@ -91,6 +90,38 @@ class Outcome(NamedTuple):
         for user, _ in placed:
             tasks[user] += 1
         return cls(tuple(placed), tuple(tasks))
+
+
+class Filling:
+    """Machines of a case as tasks are placed on them."""
+
+    def __init__(self, case: Case, placed: Sequence[tuple[int, int]] = ()) -> None:
+        self.case, self.used = case, [[0] * len(case.pool) for _ in case.machines]
+        for user, machine in placed:
+            self.place(user, machine)
+
+    def fits(self, user: int, machine: int) -> bool:
+        rows = zip(self.used[machine], self.case.demands[user], self.case.machines[machine], strict=True)
+        return all(u + d <= c for u, d, c in rows)
+
+    def place(self, user: int, machine: int) -> None:
+        self.used[machine] = [u + d for u, d in zip(self.used[machine], self.case.demands[user], strict=True)]
+
+    def part(self, machine: int) -> Fraction:
+        """Part of the amount in use, (4)."""
+        return Fraction(sum(self.used[machine])) / sum(self.case.machines[machine])
+
+
+def whole_tasks(need: Vector, room: Sequence[Number]) -> int:
+    """Whole tasks that run in some room."""
+    return min(int(Fraction(c) // d) for c, d in zip(room, need, strict=True) if d)
+
+
+def on_own_parts(case: Case) -> list[tuple[int, int]]:
+    """Place everybody alone on its n-th part of every machine, in whole tasks."""
+    n = len(case.demands)
+    return [(i, j) for i, need in enumerate(case.demands) for j, machine in enumerate(case.machines)
+            for _ in range(whole_tasks(need, [Fraction(c) / n for c in machine]))]
 
 
 Rule = Callable[..., Outcome]
@@ -145,13 +176,12 @@ def _short(case: Case, exact: bool) -> Outcome:
 
 def _favourite(case: Case, exact: bool) -> Outcome:
     """First fit for the first user until nothing fits, then for the second, and so on."""
-    room = [list(machine) for machine in case.machines]
-    placed: list[tuple[int, int]] = []
-    for i, need in enumerate(case.demands):
+    filling, placed = Filling(case), []
+    for i in range(len(case.demands)):
         given = 0
-        for j, free in enumerate(room):
-            while given < case.bound(i) and all(f >= d for f, d in zip(free, need, strict=True)):
-                room[j] = free = [f - d for f, d in zip(free, need, strict=True)]
+        for j in range(len(case.machines)):
+            while given < case.bound(i) and filling.fits(i, j):
+                filling.place(i, j)
                 placed.append((i, j))
                 given += 1
     return Outcome.of(case, placed)
@@ -159,24 +189,18 @@ def _favourite(case: Case, exact: bool) -> Outcome:
 
 def _least_used(case: Case, exact: bool) -> Outcome:
     """Turn about in fixed order, each task on the machine with the smallest used part (4) that has room."""
-    used = [[0] * len(case.pool) for _ in case.machines]
-    placed: list[tuple[int, int]] = []
-    waiting = [i for i in range(len(case.demands)) if case.bound(i) > 0]
-    given = [0] * len(case.demands)
+    filling, placed, given = Filling(case), [], [0] * len(case.demands)
+    waiting = list(range(len(case.demands)))
     while waiting:
         for i in list(waiting):
-            need = case.demands[i]
-            room = [j for j, (u, c) in enumerate(zip(used, case.machines, strict=True))
-                    if all(a + d <= b for a, d, b in zip(u, need, c, strict=True))]
+            room = [j for j in range(len(case.machines)) if given[i] < case.bound(i) and filling.fits(i, j)]
             if not room:
                 waiting.remove(i)
                 continue
-            j = min(room, key=lambda k: (Fraction(sum(used[k])) / sum(case.machines[k]), k))
-            used[j] = [a + d for a, d in zip(used[j], need, strict=True)]
+            j = min(room, key=lambda k: (filling.part(k), k))
+            filling.place(i, j)
             placed.append((i, j))
             given[i] += 1
-            if given[i] >= case.bound(i):
-                waiting.remove(i)
     return Outcome.of(case, placed)
 
 
@@ -185,16 +209,12 @@ def _packed(case: Case, exact: bool) -> Outcome:
     best: tuple[int, ...] = (0,) * len(case.demands)
     rooms = tuple(sorted(case.machines))
     most = [min(int(case.bound(i)) if case.bound(i) < np.inf else 10**6,
-                sum(min(int(c / d) for c, d in zip(machine, need, strict=True) if d) for machine in case.machines))
+                sum(whole_tasks(need, machine) for machine in case.machines))
             for i, need in enumerate(case.demands)]
     for counts in itertools.product(*(range(b + 1) for b in most)):
         if (sum(counts), counts) > (sum(best), best) and packs(rooms, case.demands, counts):
             best = counts
     return Outcome((), best)
-
-
-def _nothing(case: Case, exact: bool) -> Outcome:
-    return Outcome.of(case, [])
 
 
 #: Rules that break (or, for claims that fail, mend) in one named way.
@@ -203,7 +223,8 @@ BROKEN: dict[str, Rule] = {
     "first user first": _favourite,
     "least used machine": _least_used,
     "largest packing": _packed,
-    "nothing placed": _nothing,
+    "nothing placed": lambda case, exact: Outcome.of(case, []),
+    "each on its part": lambda case, exact: Outcome.of(case, on_own_parts(case)),
 }
 
 
@@ -307,21 +328,11 @@ def _runs(need: Vector, held: Sequence[Number]) -> Number:
 # --------------------------------------------------------------------------------------------------- of an outcome
 
 
-def _used(case: Case, outcome: Outcome) -> list[list[Number]]:
-    used = [[0] * len(case.pool) for _ in case.machines]
-    for user, machine in outcome.placed:
-        used[machine] = [u + d for u, d in zip(used[machine], case.demands[user], strict=True)]
-    return used
-
-
 def _room_left(case: Case, outcome: Outcome) -> Iterator[tuple[int, int]]:
     """List users who want more, each with a machine that has room for one more task of theirs."""
-    used = _used(case, outcome)
-    for i, need in enumerate(case.demands):
-        if outcome.tasks[i] < case.bound(i):
-            for j, (u, c) in enumerate(zip(used, case.machines, strict=True)):
-                if all(a + d <= b for a, d, b in zip(u, need, c, strict=True)):
-                    yield i, j
+    filling = Filling(case, outcome.placed)
+    users = (i for i, has in enumerate(outcome.tasks) if has < case.bound(i))
+    return ((i, j) for i, j in itertools.product(users, range(len(case.machines))) if filling.fits(i, j))
 
 
 def maximality(case: Case, outcome: Outcome) -> Number:
@@ -347,13 +358,8 @@ def pareto_optimality(case: Case, outcome: Outcome) -> Number:
 
 def sharing_incentive(case: Case, outcome: Outcome) -> Number:
     """Nobody runs fewer tasks than whole ones fit in the n-th part of every machine. Margin in tasks."""
-    n = len(case.demands)
-    margins = []
-    for need, has, i in zip(case.demands, outcome.tasks, range(n), strict=True):
-        alone = sum(min(int(Fraction(c) / n // d) for c, d in zip(machine, need, strict=True) if d)
-                    for machine in case.machines)
-        margins.append(has - min(alone, case.bound(i)))
-    return min(margins)
+    alone = Outcome.of(case, on_own_parts(case)).tasks
+    return min(has - min(own, case.bound(i)) for i, (has, own) in enumerate(zip(outcome.tasks, alone, strict=True)))
 
 
 def envy_up_to_one(case: Case, outcome: Outcome) -> Number:
@@ -366,17 +372,15 @@ def envy_up_to_one(case: Case, outcome: Outcome) -> Number:
 
 def least_used_first(case: Case, outcome: Outcome) -> Number:
     """Each task goes to the least used (4) machine with room of its type. Margin: smallest lead in (4)."""
-    used = [[0] * len(case.pool) for _ in case.machines]
+    filling = Filling(case)
     types = [tuple(Fraction(c) / s == max(Fraction(a) / b for a, b in zip(machine, case.pool, strict=True))
                    for c, s in zip(machine, case.pool, strict=True)) for machine in case.machines]
     margin: Number = 1
     for user, machine in outcome.placed:
-        need = case.demands[user]
-        part = [Fraction(sum(u)) / sum(c) for u, c in zip(used, case.machines, strict=True)]
-        for k, (u, c) in enumerate(zip(used, case.machines, strict=True)):
-            if types[k] == types[machine] and all(a + d <= b for a, d, b in zip(u, need, c, strict=True)):
-                margin = min(margin, part[k] - part[machine])
-        used[machine] = [u + d for u, d in zip(used[machine], need, strict=True)]
+        leads = [filling.part(k) - filling.part(machine) for k in range(len(types))
+                 if types[k] == types[machine] and filling.fits(user, k)]
+        margin = min([margin, *leads])
+        filling.place(user, machine)
     return margin
 
 
@@ -439,8 +443,7 @@ def fluid_slack(demands: Any, machines: Any, tasks: Any) -> float:
 
 def true_tasks(case: Case, user: int, said: Vector, outcome: Outcome) -> int:
     """Tasks that a user really runs on tasks of another size: whole ones within each of those it was given."""
-    runs = min(int(Fraction(s) // d) for s, d in zip(said, case.demands[user], strict=True) if d)
-    return int(min(outcome.tasks[user] * runs, case.bound(user)))
+    return int(min(outcome.tasks[user] * whole_tasks(case.demands[user], said), case.bound(user)))
 
 
 def gain_of_lie(rule: Rule, case: Case, user: int, said: Vector, exact: bool) -> int:
@@ -484,27 +487,9 @@ def _moved(rng: Generator, case: Case) -> Case:
     return Case(tuple(map(tuple, rows[0])), tuple(map(tuple, rows[1])), case.max_tasks)
 
 
-def search_case(margin: Callable[[Case], Number], *, evaluations: int, rng: Generator, moves: int = 8,
-                **drawn: Any) -> tuple[Number, Case, int]:
-    """Look for a case of negative margin: random cases, each pushed downhill; give margin, case and evaluations."""
-    done, best, where = 0, np.inf, cases(rng, **drawn)
-    while done < evaluations:
-        here = cases(rng, **drawn)
-        value = margin(here)
-        done += 1
-        for _ in range(moves):
-            if value < 0 or done >= evaluations:
-                break
-            there = _moved(rng, here)
-            try_value = margin(there)
-            done += 1
-            if try_value <= value:
-                here, value = there, try_value
-        if value < best:
-            best, where = value, here
-        if best < 0:
-            break
-    return best, where, done
+def search_case(margin: Callable[[Case], Number], *, evaluations: int, rng: Generator) -> Lowest[Case]:
+    """Look for a case of negative margin."""
+    return lowest_margin(margin, cases, _moved, evaluations=evaluations, rng=rng)
 
 
 def search_lie_in(rule: Rule, *, evaluations: int, rng: Generator, **drawn: Any) -> tuple[int, Case, Vector, int]:

@@ -12,7 +12,19 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from book.common.style import COLOURS, LOOKS, Look, Svg, axes, drawing, legend_below, note, of_measure, percent
+from book.common.style import (
+    COLOURS,
+    LOOKS,
+    Svg,
+    axes,
+    band,
+    drawing,
+    legend_below,
+    name_rows,
+    note,
+    of_measure,
+    percent,
+)
 from fairbook.errors import InvalidInput
 
 __all__ = [
@@ -48,17 +60,20 @@ _PERCENT = ("cpu", "memory", "served")
 
 
 def _periods(panel: Axes, last: int) -> None:
-    panel.set_xlabel("period $t$")
-    panel.set_xlim(0.5, last + 0.5)
     step = max(1, round(last / 4 / 5) * 5)
-    panel.set_xticks([1, *range(step, last + 1, step)])
+    panel.set(xlabel="period $t$", xlim=(0.5, last + 0.5), xticks=[1, *range(step, last + 1, step)])
 
 
 # ------------------------------------------------------------------------------------------------ the paper's figures
 
 
-def _bubbles(frame: pd.DataFrame) -> Svg:
-    """Draw a circle for each user and period, large ones behind; those that would look the same are drawn once."""
+@drawing
+def fig1(frame: pd.DataFrame) -> Svg:
+    """Draw Figures 1 and 2: what 20 or 100 users ask for per task, and for how many (area).
+
+    A circle for each user and period, large ones behind; those that would look the same are drawn once. The smallest
+    are drawn larger than they are.
+    """
     figure, (panel,) = axes(width=6.6, height=3.6)
     scale = 900.0 / frame["tasks"].max()
 
@@ -73,8 +88,7 @@ def _bubbles(frame: pd.DataFrame) -> Svg:
     most = 10.0 ** int(np.log10(spots["tasks"].max()))
     for tasks in (most / 10, most):
         panel.scatter([], [], s=area(tasks), label=f"{tasks:,.0f} tasks".replace(",", " "), **look)
-    panel.set_xlabel("memory per task (GB)")
-    panel.set_ylabel("CPU per task (cores)")
+    panel.set(xlabel="memory per task (GB)", ylabel="CPU per task (cores)")
     panel.margins(0.12, 0.3)
     panel.set_xlim(left=0)
     panel.set_ylim(bottom=0)
@@ -82,46 +96,31 @@ def _bubbles(frame: pd.DataFrame) -> Svg:
     return Svg(figure)
 
 
-@drawing
-def fig1(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 1: what 20 users ask for per task, and for how many (area; the smallest dots are drawn larger)."""
-    return _bubbles(frame)
-
-
-@drawing
-def fig2(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 2: the same for 100 users."""
-    return _bubbles(frame)
+fig2 = fig1
 
 
 def _courses(panel: Axes, part: pd.DataFrame, measure: str) -> None:
     """Draw mean and interval of each mechanism; those that coincide show around each other."""
     present = [name for name in dict.fromkeys(part["mechanism"]) if name != "difference"]
     for k, mechanism in enumerate(reversed(present)):
-        look: Look = LOOKS[mechanism]
-        line = part[part["mechanism"] == mechanism]
-        panel.fill_between(line["period"], line["low"], line["high"], color=look.colour, alpha=0.15, linewidth=0)
-        panel.plot(line["period"], line["mean"], color=look.colour, marker=look.marker, linestyle=look.line,
-                   markersize=max(7.5 - 1.1 * k, 4.0), label=look.label, zorder=2 + k / 10)
+        band(panel, part[part["mechanism"] == mechanism], "period", LOOKS[mechanism],
+             markersize=max(7.5 - 1.1 * k, 4.0), zorder=2 + k / 10)
     _periods(panel, int(part["period"].max()))
-    panel.set_ylabel(_LABELS[measure])
-    panel.set_ylim(bottom=0)
+    panel.set(ylabel=_LABELS[measure], ylim=(0, None))
     if measure in _PERCENT:
         panel.yaxis.set_major_formatter(percent)
 
 
 def _lead(panel: Axes, part: pd.DataFrame, measure: str) -> None:
-    look = LOOKS["difference"]
-    line = part[part["mechanism"] == "difference"]
     panel.axhline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
-    panel.fill_between(line["period"], line["low"], line["high"], color=look.colour, alpha=0.15, linewidth=0)
-    panel.plot(line["period"], line["mean"], color=look.colour, marker=look.marker, linestyle=look.line, markersize=3.5)
+    band(panel, part[part["mechanism"] == "difference"], "period", LOOKS["difference"], markersize=3.5, label=None)
     _periods(panel, int(part["period"].max()))
     panel.set_ylabel("lead in $G_i$" if measure == "min_share" else "lead (percentage points)")
     if measure in _PERCENT:
         panel.yaxis.set_major_formatter(percent)
 
 
+@drawing
 def _with_lead(frame: pd.DataFrame, measure: str) -> Svg:
     """Draw a row for each way with unserved tasks: all mechanisms, and the lead of sharing with its own interval."""
     part = of_measure(frame, measure)
@@ -143,36 +142,25 @@ def _with_lead(frame: pd.DataFrame, measure: str) -> Svg:
     return Svg(figure)
 
 
-@drawing
 def fig3(frame: pd.DataFrame) -> Svg:
     """Draw Figure 3: the least cumulative dominant share of 5 users, and how far sharing is ahead in the same runs."""
     return _with_lead(frame, "min_share")
 
 
-@drawing
 def fig4(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 4: CPU utilisation with 20 users, and the lead of sharing."""
+    """Draw Figures 4 and 6: CPU utilisation with 20 or 100 users, and the lead of sharing."""
     return _with_lead(frame, "cpu")
 
 
-@drawing
 def fig5(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 5: memory utilisation with 20 users, and the lead of sharing."""
+    """Draw Figures 5 and 7: memory utilisation with 20 or 100 users, and the lead of sharing."""
     return _with_lead(frame, "memory")
 
 
-@drawing
-def fig6(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 6: CPU utilisation with 100 users, and the lead of sharing."""
-    return _with_lead(frame, "cpu")
+fig6, fig7 = fig4, fig5
 
 
 @drawing
-def fig7(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 7: memory utilisation with 100 users, and the lead of sharing."""
-    return _with_lead(frame, "memory")
-
-
 def _grid(frame: pd.DataFrame, measures: Sequence[str], height: float) -> Svg:
     """Draw a row for each number of users and a column for each measure."""
     queues, sizes = list(dict.fromkeys(frame["unserved"])), list(dict.fromkeys(frame["n"]))
@@ -232,18 +220,17 @@ def example(frame: pd.DataFrame) -> Svg:
                            fontsize=9, color=COLOURS["cobalt"], linespacing=1.05)
         panel.set_xticks(range(len(part)), [words.get(moment, moment.replace(", B", ",\nB").replace("has ", "has\n"))
                                             for moment in part["moment"]], fontsize=8.5)
-        panel.set_xlim(-0.55, len(part) - 0.45)
-        panel.set_ylim(0, 1.24 * top)
+        panel.set(xlim=(-0.55, len(part) - 0.45), ylim=(0, 1.24 * top), xlabel="moment (in order)")
         panel.grid(axis="x", visible=False)
-        panel.set_xlabel("moment (in order)")
         note(panel, f"user {user}")
     panels[0].set_ylabel("used so far (CPU, GB)")
-    handles: list[Any] = [Patch(facecolor=colour, edgecolor=COLOURS["black"], hatch="" if name == "CPU" else "//",
-                                label=name) for name, colour in tints.items()]
-    handles.append(Line2D([], [], color=COLOURS["black"], linewidth=2.4, label="what it would have had alone"))
-    handles.append(Line2D([], [], linestyle="", marker=r"$\beta$", markersize=8, color=COLOURS["cobalt"],
-                          label="sharing coefficient, the lesser ratio"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, columnspacing=1.4)
+    figure.legend(handles=[
+        *(Patch(facecolor=colour, edgecolor=COLOURS["black"], hatch="" if name == "CPU" else "//", label=name)
+          for name, colour in tints.items()),
+        Line2D([], [], color=COLOURS["black"], linewidth=2.4, label="what it would have had alone"),
+        Line2D([], [], linestyle="", marker=r"$\beta$", markersize=8, color=COLOURS["cobalt"],
+               label="sharing coefficient, the lesser ratio")],
+        loc="outside lower center", ncols=4, columnspacing=1.4)
     return Svg(figure)
 
 
@@ -269,22 +256,13 @@ def memory_course(frame: pd.DataFrame) -> Svg:
             if row == 0:
                 panel.set_xlabel("")
                 note(panel, look.label)
-    (lines, names), (more_lines, more_names) = (panel.get_legend_handles_labels() for panel in panels[:2])
-    figure.legend(lines + more_lines, names + more_names, loc="outside lower center", ncols=4, columnspacing=1.2,
-                  handlelength=2.4)
+    legend_below(figure, panels[:2], 4, top_first=False, columnspacing=1.2, handlelength=2.4)
     return Svg(figure)
 
 
 # ------------------------------------------------------------------------------------- the heuristic and its optimum
 
 _READING = {"bundles": "bundles", "whole_bundles": "whole bundles", "resources": "resources"}
-
-
-def _rows(panel: Axes, names: Sequence[str], first: bool) -> None:
-    """Name the rows of a dot plot, the first on top."""
-    panel.set_ylim(len(names) - 0.5, -0.5)
-    panel.set_yticks(range(len(names)), names if first else [""] * len(names))
-    panel.tick_params(axis="y", length=0, pad=6)
 
 
 @drawing
@@ -301,12 +279,11 @@ def losses(frame: pd.DataFrame) -> Svg:
                              & (frame["unserved"] == queue)]
                 panel.plot(part["below"], [place + shift] * len(part), color=look.colour, marker=look.marker,
                            markerfacecolor=face, markersize=6.5, linestyle="", clip_on=False, zorder=3)
-        _rows(panel, [f"{LOOKS[mechanism].label}, {_READING[alone]}" for mechanism, alone in cases], column == 0)
+        name_rows(panel, [f"{LOOKS[mechanism].label}, {_READING[alone]}" for mechanism, alone in cases], column == 0)
         most = float(frame["below"].max()) or 1.0
-        panel.set_xlim(-0.06 * most, 1.08 * most)
+        panel.set(xlim=(-0.06 * most, 1.08 * most), xlabel=r"$\beta_i<1$ (percent)")
         panel.xaxis.set_major_formatter(percent)
         note(panel, f"{n} users")
-        panel.set_xlabel(r"$\beta_i<1$ (percent)")
     figure.legend(handles=[
         Line2D([], [], linestyle="", marker="o", color=COLOURS["grey"], label=_QUEUE["waits"]),
         Line2D([], [], linestyle="", marker="o", color=COLOURS["grey"], markerfacecolor="white",
@@ -336,20 +313,18 @@ def gaps(frame: pd.DataFrame) -> Svg:
             panels[1].plot(1 - part["total_share_least"], [place + shift] * len(part), marker="D", **how)
     rows = [f"{n} users, {names[packing]}" for n, packing in cases]
     for k, panel in enumerate(panels):
-        _rows(panel, rows, k == 0)
-    panels[0].set_xscale("log")
-    panels[0].set_xlim(2e-3, 2 * float(frame["worst"].max()))
+        name_rows(panel, rows, k == 0)
+    panels[0].set(xscale="log", xlim=(2e-3, 2 * float(frame["worst"].max())),
+                  xlabel=r"distance from optimum (tasks, $|\Delta G_i|\,w_i/r_i$)")
     panels[0].axvline(1, color=COLOURS["grey"], linewidth=1, zorder=1)
-    panels[0].set_xlabel(r"distance from optimum (tasks, $|\Delta G_i|\,w_i/r_i$)")
-    panels[1].set_xlabel(r"share $\Sigma\,w_i\,G_i$ lost (percent)")
+    panels[1].set(xlabel=r"share $\Sigma\,w_i\,G_i$ lost (percent)", xlim=(-0.0003, None))
     panels[1].xaxis.set_major_formatter(percent)
-    panels[1].set_xlim(left=-0.0003)
-    handles = [Line2D([], [], linestyle="", marker=marker, color=COLOURS["grey"], label=label)
-               for label, marker in _STEPS.values()]
-    handles += [Line2D([], [], linestyle="", marker="o", color=COLOURS["grey"], label="filled: waits"),
-                Line2D([], [], linestyle="", marker="o", color=COLOURS["grey"], markerfacecolor="white",
-                       label="open: expires")]
-    figure.legend(handles=handles, loc="outside lower center", ncols=5, columnspacing=1.2)
+    figure.legend(handles=[
+        *(Line2D([], [], linestyle="", marker=marker, color=COLOURS["grey"], label=label)
+          for label, marker in _STEPS.values()),
+        Line2D([], [], linestyle="", marker="o", color=COLOURS["grey"], label="filled: waits"),
+        Line2D([], [], linestyle="", marker="o", color=COLOURS["grey"], markerfacecolor="white",
+               label="open: expires")], loc="outside lower center", ncols=5, columnspacing=1.2)
     return Svg(figure)
 
 
@@ -375,9 +350,9 @@ def readings(frame: pd.DataFrame) -> Svg:
             if above[0] != under[0]:
                 panel.axhline(place + 0.5, color=COLOURS["grey"], linewidth=0.6)
         panel.axvline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
-        _rows(panel, [f"{point}: {value}" for point, value in cases], column == 0)
+        name_rows(panel, [f"{point}: {value}" for point, value in cases], column == 0)
         panel.grid(axis="y", visible=False)
         panel.set_xlabel(label)
         panel.xaxis.set_major_formatter(percent)
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(sizes))
+    legend_below(figure, panels[:1], len(sizes), top_first=False)
     return Svg(figure)

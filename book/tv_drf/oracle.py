@@ -506,14 +506,8 @@ def exact_run(demands: Sequence[Any], tasks: Sequence[Any], capacities: Sequence
                 if unserved == "waits":
                     lacking[i] = _add(asked, own[i], Fraction(-1))
             else:
-                left, room = [part[i]] * m, True
-                while at_home[i] and room:
-                    task, count = at_home[i][0]
-                    fit = min(c / d for c, d in zip(left, task, strict=True) if d > 0)
-                    room = fit >= count
-                    left = _add(left, task, -min(fit, count))
-                    at_home[i] = _cut(at_home[i], min(fit, count))[2] if min(fit, count) > 0 else at_home[i]
-                own.append([part[i] - c for c in left])
+                use, at_home[i] = _alone_on_machines(at_home[i], [[part[i]] * m], False)
+                own.append(use)
             owned[i] = _add(owned[i], own[i])
         found, below = _period(queues, used, owned, level, weight)
         amounts, beta = [], []
@@ -554,8 +548,7 @@ def _checked(demands: Sequence[Any], tasks: Sequence[Any], capacities: Sequence[
     return rows, counts, size, parts
 
 
-def _alone_on_machines(groups: list[tuple[list[Fraction], Fraction]], room: list[list[Fraction]],
-                       whole: bool) -> tuple[list[Fraction], list[tuple[list[Fraction], Fraction]]]:
+def _alone_on_machines(groups: Queue, room: list[list[Fraction]], whole: bool) -> tuple[list[Fraction], Queue]:
     """Run a queue on own parts of machines: what it uses, and what is left of it."""
     use = [ZERO] * len(room[0])
     while groups:
@@ -620,8 +613,8 @@ def exact_whole_run(demands: Sequence[Any], tasks: Sequence[Any], machines: Sequ
     run = ExactTvRun([], [], [], [], [], [], [], [])
     used, owned = [[ZERO] * m for _ in range(n)], [[ZERO] * m for _ in range(n)]
     level = [ZERO] * n
-    queues: list[list[tuple[list[Fraction], Fraction]]] = [[] for _ in range(n)]
-    at_home: list[list[tuple[list[Fraction], Fraction]]] = [[] for _ in range(n)]
+    queues: list[Queue] = [[] for _ in range(n)]
+    at_home: list[Queue] = [[] for _ in range(n)]
     lacking = [[ZERO] * m for _ in range(n)]
     for period, submitted in zip(rows, counts, strict=True):
         own = []

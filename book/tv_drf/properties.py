@@ -1,4 +1,4 @@
-"""What is asked of a run over periods with contributed machines, and broken rules that must fail it.
+"""What is asked of a run over periods with contributed machines.
 
 A :class:`Workload` says who submits what and who brought what; a *rule* makes an :class:`Outcome` of it, in floats or,
 on small workloads, in exact fractions. The checks look at outcomes only and give a margin, negative where the property
@@ -8,394 +8,47 @@ way each.
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from book.common.cases import Lowest, lowest_margin
+from book.common.evidence import in_words
 from book.common.packing import packs
-from book.tv_drf.oracle import ExactTvRun, exact_run, exact_whole_run
+from book.tv_drf.rules import BROKEN, RULES, Rule
+from book.tv_drf.workloads import (
+    Array,
+    Outcome,
+    Workload,
+    as_claimed,
+    groups,
+    in_fractions,
+    in_order,
+    moved,
+    on_shapes,
+    serve,
+    workloads,
+)
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
-from fairbook.model.exact import as_fractions
+from fairbook.mechanisms.tv_drf import TvDrfRun
 from fairbook.properties.finding import Finding
 
 __all__ = [
-    "BROKEN", "Outcome", "RULES", "Workload", "envy_freeness", "envy_of_equals", "envy_of_the_constant", "findings",
-    "gain_of_lie", "in_order", "largest_above_floor", "largest_unserved", "lies", "moved", "next_task_refused",
-    "pareto_in_period", "resource_used_up", "search_lie_over_time", "search_workload", "sharing_incentive_so_far",
-    "tasks_against_alone", "true_tasks_over_time", "up_to_one_task", "within_tasks", "workloads",
+    "BROKEN", "Outcome", "RULES", "Workload", "as_claimed", "envy_freeness", "envy_of_equals", "envy_of_the_constant",
+    "findings", "gain_of_lie", "groups", "in_fractions", "in_order", "largest_above_floor", "largest_unserved", "lies",
+    "moved", "next_task_refused", "next_tasks", "on_shapes", "pareto_in_period", "resource_used_up",
+    "search_lie_over_time", "search_workload", "sharing_incentive_so_far", "tasks_against_alone",
+    "true_tasks_over_time", "up_to_one_task", "within_tasks", "workloads",
 ]
-
-Array = NDArray[Any]
 
 #: Where floats are compared: parts of capacities, tasks in units of those submitted, shares.
 TOLERANCE = 1e-7
-
-
-# ------------------------------------------------------------------------------------------------- what is judged
-
-
-@dataclass(frozen=True, eq=False)
-class Workload:
-    """Who submits what, and who brought what.
-
-    Attributes
-    ----------
-    demands : ndarray, shape (T, n, m)
-        Resource per task. Numbers of any kind: floats, or fractions in an array of objects.
-    tasks : ndarray, shape (T, n)
-        Tasks submitted.
-    machines : ndarray, shape (K, m)
-    contributions : ndarray, shape (n, K)
-        The part of each machine that each user brought; columns sum to 1.
-    """
-
-    demands: Array
-    tasks: Array
-    machines: Array
-    contributions: Array
-
-    @classmethod
-    def of(cls, demands: Any, tasks: Any, machines: Any, parts: Any) -> Workload:
-        """Make one from nested sequences of numbers or strings such as "1/3", in fractions.
-
-        ``parts`` has one entry a user (the same part of every machine), or one row a user.
-        """
-        K = len(machines)
-        rows = [row if isinstance(row, (list, tuple)) else [row] * K for row in parts]
-        return cls(*(_objects(as_fractions(given, name)) for given, name in
-                     ((demands, "demands"), (tasks, "tasks"), (machines, "machines"), (rows, "parts"))))
-
-    @classmethod
-    def of_run(cls, run: TvDrfRun) -> Workload:
-        """Take what a run was given: demands, bounds (finite), machines and contributions."""
-        if not np.isfinite(run.max_tasks).all():
-            raise InvalidInput("run", "must have finite numbers of tasks", run.max_tasks)
-        return cls(run.demands, run.max_tasks, run.machines, run.contributions)
-
-    @property
-    def capacities(self) -> Array:
-        """Of the whole pool, shape (m,)."""
-        total: Array = self.machines.sum(axis=0)
-        return total
-
-    @property
-    def weights(self) -> Array:
-        """Mean over the resources of the part of the pool that each user brought, shape (n,)."""
-        share: Array = (self.contributions @ self.machines / self.capacities).sum(axis=1) / len(self.capacities)
-        return share
-
-    def in_floats(self) -> Workload:
-        """Give the same in floats."""
-        return Workload(*(np.asarray(a, dtype=float) for a in
-                          (self.demands, self.tasks, self.machines, self.contributions)))
-
-    def in_fractions(self) -> Workload:
-        """Give the same in fractions: those nearest to the floats with denominators up to 10^6."""
-        if self.demands.dtype == object:
-            return self
-
-        def exact(array: Array) -> Array:
-            values = [Fraction(x).limit_denominator(10**6) for x in array.astype(float).ravel().tolist()]
-            return _objects(values).reshape(array.shape)
-
-        parts = exact(self.contributions)
-        return Workload(exact(self.demands), exact(self.tasks), exact(self.machines), parts / parts.sum(axis=0))
-
-    def __str__(self) -> str:
-        demands, tasks, machines, parts = (_plain(a) for a in
-                                           (self.demands, self.tasks, self.machines, self.contributions))
-        return f"demands {demands}, tasks {tasks}, machines {machines}, parts {parts}"
-
-
-def _objects(values: Any) -> Array:
-    shape: list[int] = []
-    level = values
-    while isinstance(level, (list, tuple)):
-        shape.append(len(level))
-        level = level[0]
-    array = np.empty(shape, dtype=object)
-    array[...] = values
-    return array
-
-
-def _plain(array: Array) -> str:
-    def words(value: Any) -> str:
-        if isinstance(value, list):
-            return "(" + ", ".join(map(words, value)) + ")"
-        return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-    return words(array.tolist())
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """What a rule made of a workload; floats, or fractions in arrays of objects.
-
-    Attributes
-    ----------
-    tasks, shares : ndarray, shape (T, n)
-        Tasks run, and G after each period.
-    amounts, alone : ndarray, shape (T, n, m)
-        Resource in use, and what would have been in use without sharing.
-    waits : bool
-        Whether tasks not run in their period wait.
-    placement : ndarray, shape (T, n, K), or None
-        Whole tasks on each machine.
-    """
-
-    tasks: Array
-    shares: Array
-    amounts: Array
-    alone: Array
-    waits: bool = False
-    placement: Array | None = None
-
-    @classmethod
-    def of_run(cls, run: TvDrfRun) -> Outcome:
-        """Take what a run came to."""
-        return cls(run.tasks, run.cumulative_shares, run.amounts, run.alone, run.waits, run.placement)
-
-    def left(self, workload: Workload) -> Array:
-        """Tasks that each could still run at the end of each period, shape (T, n)."""
-        if not self.waits:
-            return workload.tasks - self.tasks
-        rest: Array = np.cumsum(workload.tasks, axis=0) - np.cumsum(self.tasks, axis=0)
-        return rest
-
-    @property
-    def exact(self) -> bool:
-        """Whether the numbers are fractions."""
-        return self.tasks.dtype == object
-
-
-Rule = Callable[[Workload, bool], Outcome]
-
-
-# ------------------------------------------------------------------------------------------------------- the rules
-
-
-def _from_exact(run: ExactTvRun, waits: bool) -> Outcome:
-    placement = _objects(run.placement) if run.placement else None
-    return Outcome(_objects(run.tasks), _objects(run.cumulative_shares), _objects(run.amounts), _objects(run.alone),
-                   waits, placement)
-
-
-def _fluid(alone: Any, unserved: Any, memory: bool = True) -> Rule:
-    def rule(w: Workload, exact: bool) -> Outcome:
-        total = w.capacities
-        if exact:
-            found = [exact_run(demands, tasks, total.tolist(), w.weights.tolist(), alone, unserved)
-                     for demands, tasks in _stretches(w, memory)]
-            run = ExactTvRun(*([row for one in found for row in getattr(one, field)] for field in ExactTvRun._fields))
-            outcome = _from_exact(run, unserved == "waits")
-            return outcome if memory else replace(outcome, shares=np.cumsum(outcome.shares, axis=0))
-        flat = tv_drf(w.demands, w.tasks, total[None], w.weights, method="lexicographic", alone=alone,
-                      unserved=unserved, memory=memory)
-        return Outcome(flat.tasks, flat.cumulative_shares, flat.amounts, flat.alone, unserved == "waits")
-
-    return rule
-
-
-def _without_constraint(unserved: Any) -> Rule:
-    """The same without beta >= 1: a further user, who submits nothing, has brought everything."""
-    mechanism = _fluid("bundles", unserved)
-
-    def rule(w: Workload, exact: bool) -> Outcome:
-        if exact:
-            run = exact_run(np.insert(w.demands, 0, w.demands[:, 0], axis=1).tolist(),
-                            np.insert(w.tasks, 0, 0, axis=1).tolist(), w.capacities.tolist(),
-                            [1] + [0] * len(w.weights), "bundles", unserved, [1, *w.weights])
-            found = _from_exact(run, unserved == "waits")
-        else:
-            flat = tv_drf(np.insert(w.demands, 0, w.demands[:, 0], axis=1), np.insert(w.tasks, 0, 0, axis=1),
-                          w.capacities[None], [1.0] + [0.0] * len(w.weights), method="lexicographic",
-                          unserved=unserved, weights=[1.0, *w.weights])
-            found = Outcome(flat.tasks, flat.cumulative_shares, flat.amounts, flat.alone, unserved == "waits")
-        return Outcome(found.tasks[:, 1:], found.shares[:, 1:] / 2, found.amounts[:, 1:],
-                       mechanism(w, exact).alone, found.waits)
-
-    return rule
-
-
-def _stretches(w: Workload, memory: bool) -> Iterator[tuple[Any, Any]]:
-    """Periods that are shared in one run: all, or each by itself."""
-    if memory:
-        yield w.demands.tolist(), w.tasks.tolist()
-    else:
-        for t in range(len(w.tasks)):
-            yield [w.demands[t].tolist()], [w.tasks[t].tolist()]
-
-
-def _whole(alone: Any, unserved: Any, one_machine: bool = False, from_zero: bool = False) -> Rule:
-    def rule(w: Workload, exact: bool) -> Outcome:
-        if one_machine:
-            w = replace(w, machines=w.capacities[None], contributions=w.weights[:, None])
-        if exact or from_zero:
-            w = w.in_fractions()
-            run = exact_whole_run(w.demands.tolist(), w.tasks.tolist(), w.machines.tolist(), w.contributions.tolist(),
-                                  alone, unserved, from_zero=from_zero)
-            return _from_exact(run, unserved == "waits")
-        flat = tv_drf(w.demands, w.tasks, w.machines, w.contributions, alone=alone, unserved=unserved, placement=True)
-        return Outcome(flat.tasks, flat.cumulative_shares, flat.amounts, flat.alone, unserved == "waits",
-                       flat.placement)
-
-    return rule
-
-
-def _made(w: Workload, tasks: Array, alone: Array, placement: Array | None = None) -> Outcome:
-    """Build the outcome of rules where unserved tasks expire, from their tasks."""
-    rate = (w.demands / w.capacities).max(axis=2) / w.weights
-    return Outcome(tasks, np.cumsum(tasks * rate, axis=0), tasks[:, :, None] * w.demands, alone, False, placement)
-
-
-def _at_home(w: Workload) -> Array:
-    """Fluid tasks that each could run on its part of the merged pool, tasks that expire, (T, n)."""
-    fits: Array = (w.weights[:, None] * w.capacities / w.demands).min(axis=2)
-    return np.minimum(fits, w.tasks)
-
-
-def _alone(waits: bool, whole: bool) -> Rule:
-    """Nobody shares: each by itself on its part of the merged pool."""
-    def rule(w: Workload, exact: bool) -> Outcome:
-        merged = replace(w, machines=w.capacities[None], contributions=w.weights[:, None])
-        one = np.ones(1) if not exact else _objects([Fraction(1)])
-        parts = []
-        for i, weight in enumerate(w.weights):
-            own = Workload(w.demands[:, i : i + 1], w.tasks[:, i : i + 1], merged.machines * weight, one[:, None])
-            kind = _whole("whole_bundles" if whole else "bundles", "waits" if waits else "expires") if whole else (
-                _fluid("bundles", "waits" if waits else "expires"))
-            parts.append(kind(own, exact))
-        tasks, shares, amounts, alone = (np.concatenate([getattr(part, name) for part in parts], axis=1)
-                                         for name in ("tasks", "shares", "amounts", "alone"))
-        placement = np.concatenate([part.placement for part in parts], axis=1) if whole else None
-        return Outcome(tasks, shares, amounts, alone, waits, placement)
-
-    return rule
-
-
-def _nothing(waits: bool) -> Rule:
-    """Nobody gets anything."""
-    def rule(w: Workload, exact: bool) -> Outcome:
-        none = w.tasks * 0
-        placement = np.zeros((*w.tasks.shape, len(w.machines)), dtype=object if exact else float)
-        return replace(_made(w, none, w.demands * 0, placement), waits=waits)
-
-    return rule
-
-
-def _short(rule: Rule) -> Rule:
-    """Hand out nine tenths of every machine."""
-    def short(w: Workload, exact: bool) -> Outcome:
-        outcome = rule(replace(w, machines=w.machines * 9 / 10), exact)
-        return replace(outcome, alone=outcome.alone * 10 / 9)  # bounds by own tasks apart, what the whole part runs
-
-    return short
-
-
-def _dictator(waits: bool) -> Rule:
-    """Let the users choose one after the other, the last one first."""
-    def rule(w: Workload, exact: bool) -> Outcome:
-        T, n = w.tasks.shape
-        tasks = w.tasks * 0
-        for t in range(T):
-            left = w.capacities.copy()
-            for i in reversed(range(n)):
-                some = min((left / w.demands[t, i]).min(), w.tasks[t, i])
-                tasks[t, i] = some
-                left = np.maximum(left - some * w.demands[t, i], left * 0)
-        return replace(_made(w, tasks, _at_home(w)[:, :, None] * w.demands), waits=waits)
-
-    return rule
-
-
-def _by_claims() -> Rule:
-    """Share the pool in proportion to what is claimed of it, in each period."""
-    def rule(w: Workload, exact: bool) -> Outcome:
-        claimed = w.tasks * (w.demands / w.capacities).max(axis=2)
-        worth = claimed / claimed.sum(axis=1, keepdims=True)
-        fits = (worth[:, :, None] * w.capacities / w.demands).min(axis=2)
-        return _made(w, np.minimum(fits, w.tasks), _at_home(w)[:, :, None] * w.demands)
-
-    return rule
-
-
-def _any_course(waits: bool, swapped: bool = False) -> Rule:
-    """Let everyone run its tasks in order on a part of the pool that is drawn anew in each period.
-
-    ``swapped`` credits each user with the tasks of the next one.
-    """
-    def rule(w: Workload, exact: bool) -> Outcome:
-        rng = np.random.default_rng(zlib.crc32(str(w.in_floats()).encode()))
-        tasks = w.tasks * 0
-        rest: list[list[list[Any]]] = [[] for _ in w.weights]
-        for t in range(len(tasks)):
-            drawn = rng.integers(0, 5, len(rest))
-            for i, queue in enumerate(rest):
-                if not waits:
-                    queue.clear()
-                queue.append([w.demands[t, i], w.tasks[t, i]])
-                room = w.capacities * int(drawn[i]) / (int(drawn.sum()) + 1)
-                while queue:
-                    task, count = queue[0]
-                    some = min(min(room / task), count)
-                    tasks[t, i] += some
-                    room = np.maximum(room - some * task, room * 0)
-                    if some < count:
-                        queue[0][1] = count - some
-                        break
-                    queue.pop(0)
-        outcome = in_order(w, tasks, waits)
-        return replace(outcome, tasks=np.roll(tasks, 1, axis=1)) if swapped else outcome
-
-    return rule
-
-
-#: The mechanisms of the chapter: {fluid, whole}, by what happens to unserved tasks, and rules to compare them with.
-RULES: dict[str, Rule] = {
-    "fluid, expires": _fluid("bundles", "expires"),
-    "fluid, waits": _fluid("bundles", "waits"),
-    "fluid, resources": _fluid("resources", "expires"),
-    "fluid, no memory": _fluid("bundles", "expires", memory=False),
-    "fluid, no constraint": _without_constraint("expires"),
-    "fluid, no constraint, waits": _without_constraint("waits"),
-    "any course, expires": _any_course(False),
-    "any course, waits": _any_course(True),
-    "whole, expires": _whole("whole_bundles", "expires"),
-    "whole, waits": _whole("whole_bundles", "waits"),
-    "whole, bundles": _whole("bundles", "expires"),
-    "whole, beta from 0": _whole("whole_bundles", "expires", from_zero=True),
-    "whole, one machine, expires": _whole("whole_bundles", "expires", one_machine=True),
-    "whole, one machine, waits": _whole("whole_bundles", "waits", one_machine=True),
-    "alone, expires": _alone(False, False),
-    "alone, waits": _alone(True, False),
-    "alone, whole, expires": _alone(False, True),
-    "alone, whole, waits": _alone(True, True),
-}
-
-#: Rules that break in one named way.
-BROKEN: dict[str, Rule] = {
-    **{f"nine tenths of {name}, {fate}": _short(RULES[f"{name}, {fate}"])
-       for name in ("fluid", "whole") for fate in ("expires", "waits")},
-    "the last one first, expires": _dictator(False),
-    "the last one first, waits": _dictator(True),
-    "tasks of others": _any_course(False, swapped=True),
-    "by claims": _by_claims(),
-    "nothing, expires": _nothing(False),
-    "nothing, waits": _nothing(True),
-}
-
-
-# ---------------------------------------------------------------------------------------------------- the checks
-
 
 
 def _above(outcome: Outcome, scale: Any, tolerance: float = TOLERANCE) -> Any:
@@ -501,7 +154,7 @@ def resource_used_up(w: Workload, outcome: Outcome) -> Any:
     return (full[left] - 1).min() if left.any() else np.inf
 
 
-def _next(w: Workload, outcome: Outcome) -> Array:
+def next_tasks(w: Workload, outcome: Outcome) -> Array:
     """Demand vector of the task that each would run next after each period, (T, n, m)."""
     demands = w.demands.copy()
     if outcome.waits:
@@ -511,21 +164,6 @@ def _next(w: Workload, outcome: Outcome) -> Array:
     return demands
 
 
-def _groups(w: Workload, outcome: Outcome, t: int) -> Iterator[tuple[int, int, Any]]:
-    """Tasks run in period t: user, period in which they were submitted, how many."""
-    for i in range(w.tasks.shape[1]):
-        if not outcome.waits:
-            yield i, t, outcome.tasks[t, i]
-            continue
-        end = outcome.tasks[: t + 1, i].sum()
-        begin = end - outcome.tasks[t, i]
-        for s in range(t + 1):
-            high = w.tasks[: s + 1, i].sum()
-            some = min(end, high) - max(begin, high - w.tasks[s, i])
-            if some > 0:
-                yield i, s, some
-
-
 def next_task_refused(w: Workload, outcome: Outcome) -> Any:
     """Lemma 3 in whole tasks: the next task of whoever has tasks left does not fit. Only for one machine.
 
@@ -533,7 +171,7 @@ def next_task_refused(w: Workload, outcome: Outcome) -> Any:
     """
     if len(w.machines) != 1:
         raise InvalidInput("machines", "must be one", len(w.machines))
-    free, tasks = w.capacities - outcome.amounts.sum(axis=1), _next(w, outcome)
+    free, tasks = w.capacities - outcome.amounts.sum(axis=1), next_tasks(w, outcome)
     margins = [((tasks[t, i] - free[t]) / w.capacities).max() for t, i in np.argwhere(outcome.left(w) > 0)]
     return min(margins, default=np.inf)
 
@@ -590,10 +228,10 @@ def pareto_in_period(w: Workload, outcome: Outcome) -> Any:
     """
     if outcome.placement is not None:
         rooms = tuple(sorted(map(tuple, w.machines.tolist())))
-        after = _next(w, outcome)
+        after = next_tasks(w, outcome)
         worst: Any = 1
         for t, i in np.argwhere(outcome.left(w) > 0):
-            rows = [(tuple(w.demands[s, h].tolist()), int(count)) for h, s, count in _groups(w, outcome, int(t))]
+            rows = [(tuple(w.demands[s, h].tolist()), int(count)) for h, s, count in groups(w, outcome, int(t))]
             rows.append((tuple(after[t, i].tolist()), 1))
             if packs(rooms, tuple(row for row, _ in rows), tuple(count for _, count in rows)):
                 worst = -1
@@ -662,18 +300,6 @@ def _until(w: Workload, outcome: Outcome, t: int) -> tuple[Workload, Outcome]:
                     outcome.waits, placement))
 
 
-def in_order(w: Workload, tasks: Array, waits: bool) -> Outcome:
-    """Make the outcome of given tasks (T, n) in one pool, queues served in order; nothing is compared with alone."""
-    outcome = Outcome(tasks, tasks * 0, w.demands * 0, w.demands * 0, waits)
-    rate = (w.demands / w.capacities).max(axis=2) / w.weights
-    shares, amounts = tasks * 0, w.demands * 0
-    for t in range(len(tasks)):
-        for i, s, count in _groups(w, outcome, t):
-            amounts[t, i] += count * w.demands[s, i]
-            shares[t, i] += count * rate[s, i]
-    return replace(outcome, shares=np.cumsum(shares, axis=0), amounts=amounts)
-
-
 # ------------------------------------------------------------------------------------------------------------ lies
 
 
@@ -716,16 +342,7 @@ def true_tasks_over_time(w: Workload, outcome: Outcome, user: int, claimed: Arra
     total, queue = zero, []
     for t in range(len(counts)):
         queue.append([truth[t], counts[t]])
-        room = outcome.amounts[t, user].copy()
-        while queue:
-            task, count = queue[0]
-            some = min(floor(min(room / task)), count)
-            total += some
-            room = np.maximum(room - some * task, room * 0)
-            if some < count:
-                queue[0][1] = count - some
-                break
-            queue.pop(0)
+        total = serve(queue, outcome.amounts[t, user], total, floor)
     return total
 
 
@@ -742,9 +359,7 @@ def gain_of_lie(rule: Rule, w: Workload, user: int, demands: Array, tasks: Array
     exact = w.demands.dtype == object
     if honest is None:
         honest = rule(w, exact).tasks[:, user].sum()
-    all_demands, all_tasks = w.demands.copy(), w.tasks.copy()
-    all_demands[:, user], all_tasks[:, user] = demands, tasks
-    outcome = rule(replace(w, demands=all_demands, tasks=all_tasks), exact)
+    outcome = rule(as_claimed(w, user, demands, tasks), exact)
     return true_tasks_over_time(w, outcome, user, demands) - honest
 
 
@@ -775,91 +390,12 @@ def lies(rng: Generator, w: Workload, user: int, *, whole: bool, about: Sequence
     return demands, tasks
 
 
-def workloads(rng: Generator, *, periods: tuple[int, int] = (1, 4), users: tuple[int, int] = (2, 4),
-              resources: tuple[int, int] = (1, 3), machines: tuple[int, int] = (1, 1), whole: bool = False,
-              idle: bool = False) -> Workload:
-    """Draw a workload: small whole numbers, positive demands and counts, machines of one shape, scarce or not.
-
-    Parameters
-    ----------
-    periods, users, resources, machines : (int, int)
-        Least and most.
-    whole : bool
-        Whether counts are whole (up to 6); else quarters of tasks occur.
-    idle : bool
-        Whether now and then a user, the last one apart, has no tasks in a period.
-    """
-    T, n, m, K = (int(rng.integers(low, high + 1)) for low, high in (periods, users, resources, machines))
-    demands = rng.integers(1, 5, (T, n, m)).astype(float)
-    if rng.random() < 0.3:
-        demands[:] = demands[:1]
-    tasks = rng.integers(1, 7, (T, n)).astype(float) if whole else rng.integers(1, 17, (T, n)) / 4
-    if rng.random() < 0.3:
-        tasks[:] = 20.0
-    if idle:
-        tasks[:, :-1][rng.random((T, n - 1)) < 0.3] = 0.0
-    shape = rng.integers(4, 13, m).astype(float)
-    parts = rng.integers(1, 4, n).astype(float)
-    sizes = np.repeat(shape[None], K, axis=0)
-    return Workload(demands, tasks, sizes, np.repeat((parts / parts.sum())[:, None], K, axis=1))
-
-
-def moved(rng: Generator, w: Workload, *, whole: bool = False) -> Workload:
-    """Change one thing in a workload: a demand, a count, a capacity of all machines, what someone brought.
-
-    Parameters
-    ----------
-    whole : bool
-        Whether demands, capacities and counts stay whole.
-    """
-    what = rng.integers(4)
-    demands, tasks, machines, parts = (a.copy() for a in (w.demands, w.tasks, w.machines, w.contributions))
-
-    def change(array: Array, place: Any) -> None:
-        if whole:
-            array[place] = np.maximum(array[place] + rng.choice([-1, 1]), 1)
-        else:
-            array[place] = array[place] * rng.choice([0.25, 0.5, 0.8, 0.97, 1.03, 1.25, 2, 4])
-
-    if what == 0:
-        place: tuple[Any, ...] = tuple(rng.integers(0, demands.shape))
-        change(demands, place if rng.random() < 0.7 else place[:2])
-    elif what == 1:
-        change(tasks, tuple(rng.integers(0, tasks.shape)))
-    elif what == 2:
-        j = int(rng.integers(machines.shape[1]))
-        change(machines, (slice(None), j))
-    else:
-        parts[rng.integers(len(parts))] *= rng.choice([0.5, 0.8, 1.25, 2])
-        parts /= parts.sum(axis=0)
-    return Workload(demands, tasks, machines, parts)
-
-
 def search_workload(margin: Callable[[Workload], Any], *, evaluations: int, rng: Generator, moves: int = 15,
-                    whole: bool = False, **sample: Any) -> tuple[float, Workload, int]:
-    """Drive a margin down: random workloads, from each some moves that are kept where the margin does not rise.
-
-    Returns
-    -------
-    float, Workload, int
-        Smallest margin, where, and evaluations done. Ends with the first margin below minus the tolerance.
-    """
-    if evaluations < 1:
-        raise InvalidInput("evaluations", "must be at least 1", evaluations)
-    best, where, done = np.inf, workloads(rng, whole=whole, **sample), 0
-    while done < evaluations and best >= -TOLERANCE:
-        here, value = workloads(rng, whole=whole, **sample), np.inf
-        for step in range(moves + 1):
-            there = moved(rng, here, whole=whole) if step else here
-            new = float(margin(there))
-            done += 1
-            if new <= value:
-                here, value = there, new
-            if new < best:
-                best, where = new, there
-            if best < -TOLERANCE or done >= evaluations:
-                break
-    return best, where, done
+                    whole: bool = False, **sample: Any) -> Lowest[Workload]:
+    """Drive a margin down: random workloads, from each some moves that are kept where the margin does not rise."""
+    return lowest_margin(lambda w: float(margin(w)), partial(workloads, whole=whole, **sample),
+                         partial(moved, whole=whole), evaluations=evaluations, rng=rng, moves=moves,
+                         tolerance=TOLERANCE)
 
 
 def search_lie_over_time(rule: Rule, *, evaluations: int, rng: Generator, whole: bool = False,
@@ -884,9 +420,8 @@ def search_lie_over_time(rule: Rule, *, evaluations: int, rng: Generator, whole:
             done += 1
             if gain >= here:
                 here = gain
-                all_demands, all_tasks = w.demands.copy(), w.tasks.copy()
-                all_demands[:, user], all_tasks[:, user] = demands, tasks
-                told = replace(w, demands=all_demands, tasks=all_tasks)
+                told = as_claimed(w, user, demands, tasks)
             if gain > best:
-                best, words = gain, f"{w}; user {user + 1} claims demands {_plain(demands)}, tasks {_plain(tasks)}"
+                said = f"demands {in_words(demands.tolist())}, tasks {in_words(tasks.tolist())}"
+                best, words = gain, f"{w}; user {user + 1} claims {said}"
     return best, words, done

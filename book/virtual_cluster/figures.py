@@ -11,7 +11,21 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
-from book.common.style import COLOURS, LOOKS, Svg, axes, drawing, legend_below, note, of_measure, percent
+from book.common.style import (
+    COLOURS,
+    LOOKS,
+    Look,
+    Svg,
+    axes,
+    band,
+    drawing,
+    legend_below,
+    name_rows,
+    note,
+    of_measure,
+    percent,
+    tint,
+)
 from fairbook.errors import InvalidInput
 
 __all__ = [
@@ -39,22 +53,28 @@ _WIDE: dict[str, Any] = {"top_first": False, "columnspacing": 1.6, "handlelength
 _FEW = 10  # runs from which on a mean over some of them is drawn
 
 
-def _line(panel: Axes, part: pd.DataFrame, method: str, x: str = "load") -> None:
-    """Draw mean and interval of one method."""
-    look = LOOKS[method]
-    panel.fill_between(part[x], part["low"], part["high"], color=look.colour, alpha=0.15, linewidth=0)
-    panel.plot(part[x], part["mean"], color=look.colour, marker=look.marker, linestyle=look.line, markersize=6,
-               label=look.label)
-
-
 def _lines(panel: Axes, part: pd.DataFrame, x: str = "load") -> None:
+    """Draw mean and interval of each method, where there is one."""
     for method in dict.fromkeys(part["method"]):
-        _line(panel, part[(part["method"] == method) & part["mean"].notna()], str(method), x)
+        band(panel, part[(part["method"] == method) & part["mean"].notna()], x, LOOKS[method], markersize=6)
+
+
+def _of_few(part: pd.DataFrame, all_runs: pd.Series) -> pd.DataFrame:
+    """Leave out means over so few runs that they say nothing, unless there are no others."""
+    return part[part["runs"] >= min(_FEW, all_runs.max())]
+
+
+def _asked(part: pd.DataFrame, frame: pd.DataFrame, column: str, value: str) -> pd.DataFrame:
+    """Give the part back; InvalidInput where the frame has no rows for what was asked."""
+    if not len(part):
+        raise InvalidInput(column, f"must be one of {', '.join(dict.fromkeys(frame[column]))}", value)
+    return part
 
 
 # ------------------------------------------------------------------------------------------------ the paper's figures
 
 
+@drawing
 def _grid(frame: pd.DataFrame, rows: dict[str, str], parts: tuple[str, ...] = ()) -> Svg:
     """Draw a row for each measure and a column for each reading of the variance."""
     shown = [name for name in _VARIANCES if name in set(frame["variance"])]
@@ -62,8 +82,8 @@ def _grid(frame: pd.DataFrame, rows: dict[str, str], parts: tuple[str, ...] = ()
     for place, panel in enumerate(panels):
         row, column = divmod(place, len(shown))
         measure, label = list(rows.items())[row]
-        part = of_measure(frame, measure)
-        part = part[(part["variance"] == shown[column]) & (part["runs"] >= min(_FEW, frame["runs"].max()))]
+        part = _of_few(of_measure(frame, measure), frame["runs"])
+        part = part[part["variance"] == shown[column]]
         if measure == "everybody":
             part = part.assign(low=part["low"].clip(0, 1), high=part["high"].clip(0, 1))
             panel.set_ylim(-0.05, 1.05)
@@ -87,28 +107,17 @@ _Y_ROWS = {"y": "$Y$ (turned away:\ncounts as 0)", "everybody": "all are served\
 _LEFT_ROWS = {"remaining": "free (VMs)", "remaining_common": "free (VMs), runs in\nwhich all serve all"}
 
 
-@drawing
 def fig2(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 2: the least fraction on 5 clusters by load, and how often everybody is served."""
+    """Draw Figures 2 and 4: the least fraction on 5 or 8 clusters by load, and how often everybody is served."""
     return _grid(frame, _Y_ROWS, ("everybody",))
 
 
-@drawing
 def fig3(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 3: VMs left free on 5 clusters by load."""
+    """Draw Figures 3 and 5: VMs left free on 5 or 8 clusters by load."""
     return _grid(frame, _LEFT_ROWS)
 
 
-@drawing
-def fig4(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 4: the least fraction on 8 clusters by load, and how often everybody is served."""
-    return _grid(frame, _Y_ROWS, ("everybody",))
-
-
-@drawing
-def fig5(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 5: VMs left free on 8 clusters by load."""
-    return _grid(frame, _LEFT_ROWS)
+fig4, fig5 = fig2, fig3
 
 
 _PRINTED = {"small": (0.2, 0.4), "large": (0.2, 0.5)}
@@ -118,15 +127,13 @@ _PRINTED = {"small": (0.2, 0.4), "large": (0.2, 0.5)}
 def gains(frame: pd.DataFrame, variance: str = "variance") -> Svg:
     """Draw by how much each method is above relaxation, with what the paper prints shaded (frame of curves)."""
     part = of_measure(frame, "gain")
-    part = part[(part["variance"] == variance) & (part["method"] != "relaxation") & (part["method"] != "bound")]
-    if not len(part):
-        raise InvalidInput("variance", f"must be one of {', '.join(dict.fromkeys(frame['variance']))}", variance)
+    part = part[(part["variance"] == variance) & ~part["method"].isin(["relaxation", "bound"])]
+    part = _asked(part, frame, "variance", variance)
     sizes = [size for size in _CLUSTERS if size in set(part["size"])]
     figure, panels = axes(1, len(sizes), width=7.2, height=3.8, share_y=True)
     for k, (panel, size) in enumerate(zip(panels, sizes, strict=True)):
-        rows = part[(part["size"] == size) & (part["runs"] >= min(_FEW, part["runs"].max()))]
         panel.axhspan(*_PRINTED[size], color="#E3E3E3", linewidth=0, zorder=0, label="printed in the paper")
-        _lines(panel, rows)
+        _lines(panel, _of_few(part[part["size"] == size], part["runs"]))
         panel.axhline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
         panel.yaxis.set_major_formatter(percent)
         panel.set_xlabel(_LOAD)
@@ -142,31 +149,21 @@ def spread(frame: pd.DataFrame, variance: str = "variance") -> Svg:
     """Draw how unsteady the paper's three are: standard deviation of the least fraction over the best proved bound."""
     three = ("relaxation", "greedy", "mixed_knapsack")
     part = frame[(frame["variance"] == variance) & frame["method"].isin(three) & frame["sd"].notna()]
-    if not len(part):
-        raise InvalidInput("variance", f"must be one of {', '.join(dict.fromkeys(frame['variance']))}", variance)
+    part = _asked(part, frame, "variance", variance)
     sizes = [size for size in _CLUSTERS if size in set(part["size"])]
     figure, panels = axes(1, len(sizes), width=7.2, height=3.3, share_y=True, share_x=True)
     for k, (panel, size) in enumerate(zip(panels, sizes, strict=True)):
-        rows = part[part["size"] == size].rename(columns={"mean": "level", "sd": "mean", "sd_low": "low",
-                                                          "sd_high": "high"})
-        _lines(panel, rows)
+        _lines(panel, part[part["size"] == size].rename(columns={"mean": "level", "sd": "mean", "sd_low": "low",
+                                                                 "sd_high": "high"}))
         panel.set_xlabel(_LOAD)
         if k == 0:
-            panel.set_ylabel("$Y$ over the bound\n(standard deviation)")
-            panel.set_ylim(bottom=0)
+            panel.set(ylabel="$Y$ over the bound\n(standard deviation)", ylim=(0, None))
         note(panel, _CLUSTERS[size])
     legend_below(figure, panels, 3, **_WIDE)
     return Svg(figure)
 
 
 # ------------------------------------------------------------------------------------------------------ rows of bars
-
-
-def _rows(panel: Axes, names: Sequence[str], first: bool) -> None:
-    """Name the rows, the first on top."""
-    panel.set_ylim(len(names) - 0.5, -0.5)
-    panel.set_yticks(range(len(names)), names if first else [""] * len(names))
-    panel.tick_params(axis="y", length=0, pad=6)
 
 
 @drawing
@@ -185,7 +182,7 @@ def gaps(frame: pd.DataFrame) -> Svg:
             panel.plot([line["worst"]], [place], color=look.colour, marker="o", markerfacecolor="white", markersize=5,
                        linestyle="")
             panel.plot([line["common"]], [place], color=look.colour, marker="o", markersize=6, linestyle="")
-        _rows(panel, [LOOKS[method].label for method in rows["method"]], k == 0)
+        name_rows(panel, [LOOKS[method].label for method in rows["method"]], k == 0)
         panel.axvline(1, color=COLOURS["grey"], linewidth=1, zorder=1)
         panel.xaxis.set_major_formatter(percent)
         panel.set_xlabel("$Y$ (percent of\nbest bound)")
@@ -216,9 +213,9 @@ def packing(frame: pd.DataFrame) -> Svg:
             for line in rows[rows["cluster"] == j].to_dict("records"):
                 poorest = line["fraction"] == least
                 colour = COLOURS["flame"] if poorest else COLOURS["marine"]
-                for height, tint in ((line["minimum"], 1.0), (line["vms"] - line["minimum"], 0.38)):
+                for height, part in ((line["minimum"], 1.0), (line["vms"] - line["minimum"], 0.38)):
                     if height > 0:
-                        panel.add_patch(Rectangle((j - 0.4, bottom), 0.8, height, facecolor=_pale(colour, tint),
+                        panel.add_patch(Rectangle((j - 0.4, bottom), 0.8, height, facecolor=tint(colour, part),
                                                   linewidth=0))
                         bottom += height
                 start = bottom - line["vms"]
@@ -229,11 +226,9 @@ def packing(frame: pd.DataFrame) -> Svg:
                                                "edgecolor": "none"})
             panel.add_patch(Rectangle((j - 0.42, 0), 0.84, size, fill=False, edgecolor=COLOURS["black"],
                                       linewidth=1.2))
-        panel.set_xlim(-0.6, len(capacities) - 0.4)
-        panel.set_ylim(0, 1.04 * max(capacities))
+        panel.set(xlim=(-0.6, len(capacities) - 0.4), ylim=(0, 1.04 * max(capacities)), xlabel="cluster (number)")
         panel.set_xticks(range(len(capacities)), [f"{j + 1}" for j in range(len(capacities))])
         panel.grid(axis="x", visible=False)
-        panel.set_xlabel("cluster (number)")
         if k == 0:
             panel.set_ylabel("VMs (number)")
         gone = int((rows["cluster"] < 0).sum())
@@ -242,17 +237,11 @@ def packing(frame: pd.DataFrame) -> Svg:
         note(panel, f"{LOOKS[method].label}: $Y={100 * least:.0f}$ %{words}, {free} free")
     blue = COLOURS["marine"]
     figure.legend(handles=[Patch(facecolor=blue, label="what a user must have"),
-                           Patch(facecolor=_pale(blue, 0.38), label="what it has above that"),
+                           Patch(facecolor=tint(blue, 0.38), label="what it has above that"),
                            Patch(facecolor=COLOURS["flame"], label="the least fraction (percent in boxes)"),
                            Patch(facecolor="white", edgecolor=COLOURS["black"], label="free")],
                   loc="outside lower center", ncols=4, columnspacing=1.2)
     return Svg(figure)
-
-
-def _pale(colour: str, part: float) -> str:
-    """Mix a colour with white."""
-    values = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
-    return "#" + "".join(f"{round(255 + part * (value - 255)):02X}" for value in values)
 
 
 @drawing
@@ -268,10 +257,8 @@ def price(frame: pd.DataFrame) -> Svg:
     steps = sorted(set(frame["per_cluster"]))
     panel.set_xticks(steps, [str(step) for step in steps])
     panel.set_xticks([], minor=True)
-    panel.set_ylim(0, 1.05)
+    panel.set(ylim=(0, 1.05), xlabel="users (a cluster)", ylabel="$Y$ (percent of one pool)")
     panel.yaxis.set_major_formatter(percent)
-    panel.set_xlabel("users (a cluster)")
-    panel.set_ylabel("$Y$ (percent of one pool)")
     legend_below(figure, [panel], 3, **_WIDE)
     return Svg(figure)
 
@@ -285,14 +272,12 @@ def spanning_gain(frame: pd.DataFrame) -> Svg:
         part = frame[frame["size"] == size]
         upper, lower = panels[k], panels[k + len(sizes)]
         for name in ("exact", "spanning"):
-            _line(upper, of_measure(part, name), name)
+            band(upper, of_measure(part, name), "load", LOOKS[name], markersize=6)
         gain = of_measure(part, "gain")
-        gain = gain[gain["runs"] >= min(_FEW, gain["runs"].max())]
-        lower.fill_between(gain["load"], gain["low"], gain["high"], color=COLOURS["black"], alpha=0.15, linewidth=0)
-        lower.plot(gain["load"], gain["mean"], color=COLOURS["black"], marker="D")
+        gain = _of_few(gain, gain["runs"])
+        band(lower, gain, "load", LOOKS["difference"], label=None)
         lower.yaxis.set_major_formatter(percent)
-        lower.set_ylim(bottom=min(0.0, gain["low"].min()))
-        lower.set_xlabel(_LOAD)
+        lower.set(ylim=(min(0.0, gain["low"].min()), None), xlabel=_LOAD)
         if k == 0:
             upper.set_ylabel("$Y$")
             lower.set_ylabel("$Y$ (gain, percent)")
@@ -303,12 +288,12 @@ def spanning_gain(frame: pd.DataFrame) -> Svg:
 
 # ------------------------------------------------------------------------------------------------ coming and going
 
-#: Policies by colour, marker and line.
-_POLICIES: dict[str, tuple[str, str, Any]] = {
-    "gap, surplus": ("marine", "o", "-"), "gap, printed": ("azure", "s", "--"),
-    "tolerance, surplus": ("leaf", "^", "-."), "tolerance, printed": ("rust", "v", ":"),
-    "reshare": ("orchid", "P", (0, (6, 1))), "maxima only": ("flame", "X", (0, (3, 1, 1, 1))),
-    "optimum, free moves": ("soot", "*", (0, (10, 1)))}
+#: Policies by name.
+_POLICIES: dict[str, Look] = {name: Look(name, COLOURS[colour], marker, line) for name, colour, marker, line in (
+    ("gap, surplus", "marine", "o", "-"), ("gap, printed", "azure", "s", "--"),
+    ("tolerance, surplus", "leaf", "^", "-."), ("tolerance, printed", "rust", "v", ":"),
+    ("reshare", "orchid", "P", (0, (6, 1))), ("maxima only", "flame", "X", (0, (3, 1, 1, 1))),
+    ("optimum, free moves", "soot", "*", (0, (10, 1))))}
 _DYNAMIC = {"admitted": "let in\n(percent)", "slowdown": "slowdown\n(mean, times)",
             "fraction": "VMs a user\n(percent of wanted)",
             "min_fraction": "least fraction\n(percent)", "revenue": "revenue\n(a VM and time)",
@@ -334,10 +319,7 @@ def dynamic(frame: pd.DataFrame, policies: Sequence[str] | None = None) -> Svg:
     for k, (panel, (measure, label)) in enumerate(zip(panels, _DYNAMIC.items(), strict=True)):
         part = of_measure(frame, measure)
         for name in shown:
-            colour, marker, line = _POLICIES[name]
-            rows = part[part["policy"] == name]
-            panel.fill_between(rows["load"], rows["low"], rows["high"], color=COLOURS[colour], alpha=0.12, linewidth=0)
-            panel.plot(rows["load"], rows["mean"], color=COLOURS[colour], marker=marker, linestyle=line, label=name)
+            band(panel, part[part["policy"] == name], "load", _POLICIES[name], alpha=0.12)
         panel.set_ylabel(label)
         if measure in ("admitted", "fraction", "min_fraction"):
             panel.yaxis.set_major_formatter(percent)
@@ -355,8 +337,8 @@ def course(frame: pd.DataFrame) -> Svg:
     figure, panels = axes(len(rows), 1, width=7.2, height=6.2, share_x=True)
     for panel, (column, label) in zip(panels, rows.items(), strict=True):
         for name, part in frame.groupby("policy", sort=False):
-            colour = COLOURS[_POLICIES[str(name)][0]]
-            panel.step(part["time"], part[column], where="post", color=colour, label=name, linewidth=1.3)
+            panel.step(part["time"], part[column], where="post", color=_POLICIES[str(name)].colour, label=name,
+                       linewidth=1.3)
         panel.set_ylabel(label)
         if column in ("min_fraction", "used"):
             panel.yaxis.set_major_formatter(percent)
@@ -369,30 +351,23 @@ def course(frame: pd.DataFrame) -> Svg:
 
 # ------------------------------------------------------------------------------------------------------------ prices
 
-_STATED = {"truth": ("all tell the truth", "marine", "o", "-"), "equilibrium": ("equilibrium", "flame", "s", "--"),
-           "all 0.9": ("all say 0.9", "grape", "^", "-.")}
+_STATED = {"truth": Look("all tell the truth", COLOURS["marine"], "o", "-"),
+           "equilibrium": Look("equilibrium", COLOURS["flame"], "s", "--"),
+           "all 0.9": Look("all say 0.9", COLOURS["grape"], "^", "-.")}
 
 
 @drawing
 def tariffs(frame: pd.DataFrame, method: str = "exact") -> Svg:
     """Draw revenue, price and who falls short of its true minimum by what users state (frame of tariffs)."""
-    part = frame[frame["method"] == method]
-    if not len(part):
-        raise InvalidInput("method", f"must be one of {', '.join(dict.fromkeys(frame['method']))}", method)
+    part = _asked(frame[frame["method"] == method], frame, "method", method)
     rows = {"revenue": "revenue (a VM\nof the clusters)", "min_fraction": "least fraction\n(percent)",
             "hurt": "below true minimum\n(percent of users)"}
     figure, panels = axes(1, len(rows), width=7.4, height=3.1)
     for panel, (measure, label) in zip(panels, rows.items(), strict=True):
         of = of_measure(part, measure)
-        of = of[of["runs"] >= min(_FEW, of["runs"].max())]
-        for name in dict.fromkeys(of["statement"]):
-            text, colour, marker, line = _STATED[str(name)]
-            some = of[of["statement"] == name]
-            panel.fill_between(some["load"], some["low"], some["high"], color=COLOURS[colour], alpha=0.15, linewidth=0)
-            panel.plot(some["load"], some["mean"], color=COLOURS[colour], marker=marker, linestyle=line, label=text)
-        panel.set_ylabel(label)
-        panel.set_xlabel(_LOAD)
-        panel.set_ylim(bottom=0)
+        for name, some in _of_few(of, of["runs"]).groupby("statement", sort=False):
+            band(panel, some, "load", _STATED[str(name)])
+        panel.set(ylabel=label, xlabel=_LOAD, ylim=(0, None))
         if measure != "revenue":
             panel.yaxis.set_major_formatter(percent)
     legend_below(figure, panels, 3, **_WIDE)
@@ -422,12 +397,9 @@ def tolerance_price(frame: pd.DataFrame, users: Sequence[int] = (10, 12, 14, 16)
         part = of_measure(frame, measure)
         for place, number in enumerate(chosen):
             rows = part[part["users"] == number]
-            colour = COLOURS[_SHADES[place]]
-            panel.fill_between(rows["k"], rows["low"], rows["high"], color=colour, alpha=0.15, linewidth=0)
-            panel.plot(rows["k"], rows["mean"], color=colour, marker="osD^vPX*"[place],
-                       label=f"load {rows['load'].iloc[0]:.2f}")
-        panel.set_xlabel("tolerance, $k$")
-        panel.set_ylabel(label)
+            band(panel, rows, "k", Look(f"load {rows['load'].iloc[0]:.2f}", COLOURS[_SHADES[place]],
+                                        "osD^vPX*"[place], "-"))
+        panel.set(xlabel="tolerance, $k$", ylabel=label)
         if k == 0:
             floor = np.array([0.0, 0.9])
             panel.plot(floor, 1 - floor, color=COLOURS["grey"], linestyle="--", label="minimum, $1-k$")
@@ -449,8 +421,7 @@ def trace(frame: pd.DataFrame) -> Svg:
         if measure == "everybody":
             of = of.assign(low=of["low"].clip(0, 1), high=of["high"].clip(0, 1))
         _lines(panel, of)
-        panel.set_ylabel(label)
-        panel.set_xlabel(_LOAD)
+        panel.set(ylabel=label, xlabel=_LOAD)
         if measure == "everybody":
             panel.yaxis.set_major_formatter(percent)
     legend_below(figure, panels, 3, **_WIDE)

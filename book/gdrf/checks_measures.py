@@ -1,0 +1,213 @@
+"""The claims about the measures of the GDRF paper, (4) to (8): utilisation, weights, and what f tells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from book.common.evidence import in_words, sampled_claim
+from book.gdrf.exact_cell import sign_of_product
+from fairbook import metrics
+from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
+
+Vector = Sequence[Any]
+
+
+def _mean_utilisation(used: Vector, capacity: Vector, weights: Vector) -> Any:
+    """Mean of the utilisations of the resources that there are, term by term as (4) is printed."""
+    of_each = [(Fraction(u) / c, w) for u, c, w in zip(used, capacity, weights, strict=True) if c]
+    return sum(Fraction(w) / sum(w for _, w in of_each) * utilisation for utilisation, w in of_each)
+
+
+@sampled_claim(
+    id="gdrf.utilisation_weight",
+    locator="Equations (4), (5)",
+    kind="equation",
+    statement="The weighted utilisation w of a machine is the amount in use as a part of the amount that there is.",
+    proof="lem-gdrf-utilisation",
+    mechanism=Mechanism("equation (4)", lambda used, capacity: _mean_utilisation(used, capacity, capacity)),
+    mutant=Mechanism("plain mean", lambda used, capacity: _mean_utilisation(used, capacity, [1] * len(used))),
+    key=11,
+    share=10,
+    said="Compared in fractions on {count} random machines.",
+)
+def _utilisation(rng: np.random.Generator, judged: Mechanism, at: int) -> bool:
+    capacity = rng.integers(0, 9, int(rng.integers(1, 5)))
+    capacity[0] = max(capacity[0], 1)
+    used = [int(rng.integers(0, c + 1)) for c in capacity.tolist()]
+    return bool(judged.run(used, capacity.tolist()) == Fraction(sum(used), int(capacity.sum())))
+
+
+def _total_share(demand: Vector, pool: Vector) -> Fraction:
+    return sum((Fraction(d) / s for d, s in zip(demand, pool, strict=True)), Fraction(0))
+
+
+def _weight(demand: Vector, pool: Vector) -> Fraction:
+    return _total_share(demand, pool) / max(Fraction(d) / s for d, s in zip(demand, pool, strict=True))
+
+
+@claim(
+    id="gdrf.weight_scale",
+    locator="Section 1.2",
+    kind="statement",
+    statement="The higher the weight (6) of a user, the larger is the amount of resources of one of its machines.",
+    mechanism=Mechanism("GDRW (6)", _weight),
+    mutant=Mechanism("sum of shares", _total_share),
+)
+def _weight_scale(effort: Effort, judged: Mechanism) -> Evidence:
+    pool, small, large = (10, 10), (1, 1), (4, 1)
+    a, b = judged.run(small, pool), judged.run(large, pool)
+    return Evidence.of(
+        Part(
+            not (a > b and sum(small) < sum(large)),
+            "witness",
+            f"In a cell of {pool}, a machine of {small} has the weight {a} and the amount {sum(small)}; "
+            f"one of {large} has the weight {b} and the amount {sum(large)}.",
+            1,
+        )
+    )
+
+
+FIXED = Mechanism("(7), lambda fixed", lambda y, beta, lam: metrics.joe_wong_fairness(list(y), beta, lam))
+TIED = Mechanism(
+    "(7), lambda = (1 - beta)/beta", lambda y, beta, lam: metrics.joe_wong_fairness(list(y), beta, (1 - beta) / beta)
+)
+
+
+def _positive(rng: np.random.Generator) -> Any:
+    return rng.uniform(0.01, 0.5, int(rng.integers(2, 7)))
+
+
+@sampled_claim(
+    id="gdrf.limit.left",
+    locator="Section 1.3",
+    kind="equation",
+    variant="lambda = w fixed, from the left, k the number of users",
+    statement="(8) is the limit of (7) as beta tends to 1.",
+    proof="prop-gdrf-limit",
+    mechanism=FIXED,
+    mutant=TIED,
+    key=12,
+    share=10,
+    said=lambda off: f"At beta = 1 - 1e-9 the largest relative difference on {len(off)} random allocations is "
+    f"{max(off):.1g}.",
+    right=lambda off: max(off) < 1e-6,
+)
+def _left(rng: np.random.Generator, judged: Mechanism, at: int) -> float:
+    y, w = _positive(rng), float(rng.uniform(0.1, 1))
+    limit = metrics.placement_fairness(y.sum(), w, k=len(y))
+    return float(abs(judged.run(y, 1 - 1e-9, w) / float(limit) - 1))
+
+
+def _against_the_product(judged: Mechanism, y: Any, z: Any) -> int:
+    """On how many sides of beta = 1 (7) orders two allocations otherwise than the sum of logarithms does."""
+    better = np.log(y).sum() > np.log(z).sum()
+    return sum((judged.run(y, beta, 0.5) > judged.run(z, beta, 0.5)) != better for beta in (1 - 1e-7, 1 + 1e-7))
+
+
+@claim(
+    id="gdrf.limit.proportional",
+    locator="Section 1.3",
+    kind="statement",
+    variant="lambda fixed",
+    statement="As beta tends to 1, (7) judges by proportional fairness.",
+    mechanism=FIXED,
+    mutant=TIED,
+)
+def _proportional(effort: Effort, judged: Mechanism) -> Evidence:
+    y, z = (0.5, 0.5), (0.98, 0.04)
+    wrong = _against_the_product(judged, y, z)
+    below, above = (tuple(judged.run(x, beta, 0.5) for x in (y, z)) for beta in (1 - 1e-7, 1 + 1e-7))
+    return Evidence.of(
+        Part(
+            wrong == 0,
+            "witness",
+            f"{y} and {z} have the products {np.prod(y):.4g} and {np.prod(z):.4g} and the totals {sum(y):.4g} and "
+            f"{sum(z):.4g}. With lambda = 1/2, (7) is {in_words(below)} just below beta = 1, {in_words(above)} just "
+            f"above: of these two comparisons {wrong} {'goes' if wrong == 1 else 'go'} against the product.",
+            1,
+        )
+    )
+
+
+@sampled_claim(
+    id="gdrf.limit.tied",
+    locator="beyond the paper (section 1.3 restated)",
+    kind="extension",
+    variant="lambda = (1 - beta)/beta",
+    statement="As beta tends to 1, (7) judges by proportional fairness if lambda is tied to beta.",
+    proof="prop-gdrf-limit",
+    mechanism=TIED,
+    mutant=FIXED,
+    key=13,
+    share=10,
+    again=True,
+    said=lambda wrong: f"Compared on {len(wrong)} random pairs of allocations, on both sides of beta = 1; {sum(wrong)} "
+    "comparisons differ.",
+    right=lambda wrong: not any(wrong),
+)
+def _tied(rng: np.random.Generator, judged: Mechanism, at: int) -> int | None:
+    y = _positive(rng)
+    z = rng.uniform(0.01, 0.5, len(y))
+    # nearer ones need a beta still nearer to 1
+    return _against_the_product(judged, y, z) if abs(np.log(y).sum() - np.log(z).sum()) > 1e-3 else None
+
+
+def _larger(a: Sequence[tuple[Fraction, Fraction]], b: Sequence[tuple[Fraction, Fraction]]) -> int:
+    """Sign of the difference of two products of factors (base, exponent); 0^0 is 1, any other power of 0 is 0."""
+    zero = [any(not base and exponent for base, exponent in product) for product in (a, b)]
+    if any(zero):
+        return zero[1] - zero[0]
+    return sign_of_product([(x, e) for x, e in (*a, *((base, -exponent) for base, exponent in b)) if x])
+
+
+@claim(
+    id="gdrf.f.blind",
+    locator="Section 1.3",
+    kind="statement",
+    statement="The larger f (8), the fairer is the division of a machine.",
+    mechanism=Mechanism("f (8)", lambda y, w: [(sum(y, Fraction(0)), w)]),
+    mutant=Mechanism("product of shares", lambda y, w: [(Fraction(x), Fraction(1)) for x in y]),
+)
+def _blind(effort: Effort, judged: Mechanism) -> Evidence:
+    even, uneven, w = [Fraction(1, 2)] * 2, [Fraction(99, 100), Fraction(1, 100)], Fraction(1, 2)
+    sign = _larger(judged.run(even, w), judged.run(uneven, w))
+    said = {0: "the same value as", 1: "a larger value than", -1: "a smaller value than"}[sign]
+    return Evidence.of(
+        Part(sign > 0, "witness", f"Shares of {in_words(even)} on a machine have {said} {in_words(uneven)}.", 1)
+    )
+
+
+@sampled_claim(
+    id="gdrf.f.empty",
+    locator="beyond the paper (section 1.3)",
+    kind="extension",
+    statement="On a machine that is a small part of the cell (all its shares together at most exp(-|S|/min S)) every "
+    "task lowers f, so an idle cell has the largest mean of f.",
+    proof="prop-gdrf-empty",
+    mechanism=Mechanism("f (8)", lambda shares, used: [(shares, used)]),
+    mutant=Mechanism("sum of shares", lambda shares, used: [(shares, Fraction(1))]),
+    key=14,
+    share=20,
+    said="{count} random machines filled task by task, compared exactly.",
+)
+def _empty(rng: np.random.Generator, judged: Mechanism, at: int) -> bool:
+    m, falls = int(rng.integers(1, 4)), True
+    capacity = [Fraction(int(c)) for c in rng.integers(4, 20, m)]
+    pool = [Fraction(int(x)) for x in rng.integers(400, 500, m)]
+    bound = Fraction(np.exp(-float(sum(pool)) / float(min(pool)))) * Fraction(999, 1000)
+    while _total_share(capacity, pool) > bound:
+        pool = [2 * s for s in pool]
+    free, shares, used = list(capacity), Fraction(0), Fraction(0)
+    while True:
+        need = [Fraction(int(d)) for d in rng.integers(1, 4, m)]
+        if any(d > f for d, f in zip(need, free, strict=True)):
+            return falls
+        free = [f - d for f, d in zip(free, need, strict=True)]
+        before = judged.run(shares, used)
+        shares += max(d / s for d, s in zip(need, pool, strict=True))
+        used += sum(need, Fraction(0)) / sum(capacity)
+        falls = falls and _larger(judged.run(shares, used), before) < 0

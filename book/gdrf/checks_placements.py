@@ -1,0 +1,608 @@
+"""The claims about the queue of GDRF (2.2), about what it places where (Algorithm 3), and section 2.4 on fairness.
+
+Statements about rules are asked in whole numbers, where every comparison can be decided exactly; a refuted statement
+has a witness of a few numbers that was judged in fractions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from book.common.evidence import in_words, sampled, sampled_claim, witnessed
+from book.common.packing import packs
+from book.common.runs import stream
+from book.gdrf.properties import (
+    BROKEN,
+    RULES,
+    Case,
+    Outcome,
+    Queue,
+    Rule,
+    cases,
+    compare_with_judge,
+    envy_in_queue,
+    envy_up_to_one,
+    first_round,
+    gain_of_lie,
+    held_after,
+    least_used_first,
+    level_within_one,
+    maximality,
+    on_own_parts,
+    pareto_optimality,
+    printed_algorithm,
+    queue_rounds,
+    roomy_machine,
+    rounds_of_one,
+    search_case,
+    search_lie_in,
+    shares_in_queue,
+    sharing_incentive,
+    side_by_side,
+    slots_lost_by_lie,
+)
+from fairbook.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Part, claim
+
+Vector = Sequence[Any]
+
+
+def rule_named(name: str) -> Mechanism:
+    return Mechanism(name, (RULES | BROKEN)[name])
+
+
+# ----------------------------------------------------------------------------------------------- the queue, 2.2 and 2.4
+
+
+def _queue(
+    demands: Any, rounds: int, room: Any = None, *, least: str = "amount", exact: bool = False, skips: int | None = None
+) -> Queue:
+    return queue_rounds(demands, rounds, exact=exact, room=room, least=least, skips=skips)
+
+
+#: What is judged, and what must be told from it.
+QUEUES: dict[str, Any] = {
+    "mechanism": Mechanism("queue of GDRF", _queue),
+    "mutant": Mechanism("queue that passes one user over", partial(_queue, skips=0)),
+}
+
+
+def _users(rng: np.random.Generator, at: int, low: int, high: int) -> tuple[tuple[int, ...], ...]:
+    """Draw 2 to 6 users; every fourth time all but the first with zeros, and up to 10^6 times as large."""
+    n, m = int(rng.integers(2, 7)), int(rng.integers(1, 4))
+    demands = rng.integers(low, high + 1, (n, m))
+    if at % 4 == 3:
+        demands[1:] *= rng.integers(0, 2, (n - 1, m)) * 10 ** rng.integers(0, 7, (n - 1, 1))
+        demands[1:, 0] += demands[1:].sum(axis=1) == 0
+    return tuple(map(tuple, demands.tolist()))
+
+
+def _about_the_queue(check: Callable[..., Any], *, largest: int = 9, **about: Any) -> None:
+    """Register a statement about Algorithm 2 where nothing ever fails to fit."""
+
+    @sampled_claim(
+        **{"kind": "statement"} | about | QUEUES,
+        key=15,
+        share=20,
+        said=lambda margins: f"{len(margins)} random sets of 2 to 6 users, a quarter of them with zeros and far apart, "
+        "through 12 rounds, counted in whole numbers (every tenth placed in fractions): smallest margin "
+        f"{min(margins)}.",
+        right=lambda margins: True,
+    )
+    def _look(rng: np.random.Generator, judged: Mechanism, at: int) -> Any:
+        demands = _users(rng, at, 1 if at % 2 else largest - 1, largest)  # similar users in every other case
+        queue = judged.run(demands, 12, exact=at % 10 == 0)
+        margin = check(demands, queue) if check is envy_in_queue else check(queue)
+        return Part(False, "witness", f"Users {demands}: margin {margin}.", at + 1) if margin < 0 else margin
+
+
+_about_the_queue(
+    first_round,
+    id="gdrf.round_one",
+    locator="Section 2.4",
+    statement="The first round gives every user a slot.",
+    proof="thm-gdrf-first-round",
+)
+_about_the_queue(
+    rounds_of_one,
+    id="gdrf.rounds.similar",
+    locator="Section 2.4",
+    statement="Where amounts lie within a factor 1 + eps, every round before round 1 + 1/eps gives everybody one slot.",
+    proof="prop-gdrf-rounds",
+)
+_about_the_queue(
+    level_within_one,
+    id="gdrf.queue",
+    locator="Section 2.2, Algorithm 2",
+    statement="At the end of a round that all are in, nobody has more resource than another by more than its own last "
+    "task.",
+    proof="thm-gdrf-queue",
+    kind="algorithm",
+)
+_about_the_queue(
+    envy_in_queue,
+    id="gdrf.envy.one",
+    locator="beyond the paper (section 2.4)",
+    statement="At the end of a round that all are in, nobody could run more tasks than it has on what another holds, "
+    "less one task of the other.",
+    proof="thm-gdrf-envy",
+    kind="extension",
+)
+
+
+def _share_margin(rng: np.random.Generator, judged: Mechanism, at: int) -> Any:
+    demands = _users(rng, at, 1, 9)
+    room = roomy_machine(demands, 12, rng.integers(1, 6, len(demands[0])).tolist())
+    return shares_in_queue(demands, room, judged.run(demands, 12, room))
+
+
+@claim(
+    id="gdrf.shares",
+    locator="beyond the paper (section 1.1)",
+    kind="extension",
+    statement="At the end of a round that all are in, a dominant share, less one task, is at most |S|/min S times any "
+    "other; and two users reach this factor.",
+    proof="prop-gdrf-shares",
+    **QUEUES,
+)
+def _apart(effort: Effort, judged: Mechanism) -> Evidence:
+    reached, cell = ((1, 0), (1, 2)), (300, 600)
+    slots = held_after(judged.run(reached, 12, cell))[-1]
+    tops = [max(Fraction(t * d, s) for d, s in zip(row, cell, strict=True))
+            for t, row in zip(slots, reached, strict=True)]  # fmt: skip
+    return Evidence.of(
+        sampled(
+            _share_margin,
+            effort,
+            judged,
+            key=22,
+            share=20,
+            said=lambda margins: f"{len(margins)} random sets of 2 to 6 users through 12 rounds, cells of many shapes: "
+            f"smallest margin {float(min(margins)):.3g}.",
+            right=lambda margins: min(margins) >= 0,
+        ),
+        Part(
+            tops[0] == tops[1] * Fraction(sum(cell), min(cell)),
+            "numbers",
+            f"In a cell of {cell}, users {in_words(reached)} have {slots[0]} and {slots[1]} slots after 12 rounds, "
+            f"dominant shares {tops[0]} and {tops[1]}.",
+            1,
+        ),
+    )
+
+
+@sampled_claim(
+    id="gdrf.lie.slots",
+    locator="Section 2.4 restated",
+    kind="statement",
+    variant="while all are in",
+    statement="A user who overstates its demand has at no end of a round more slots than with the truth.",
+    proof="prop-gdrf-lie",
+    mechanism=QUEUES["mechanism"],
+    mutant=Mechanism("least dominant share", partial(_queue, least="dominant_share")),
+    key=23,
+    share=20,
+    said="{count} random sets of 2 to 6 users through 12 rounds: no lie gains a slot.",
+)
+def _slots(rng: np.random.Generator, judged: Mechanism, at: int) -> Any:
+    demands = _users(rng, at, 1, 5)
+    more = rng.integers(0, 4, len(demands[0])).tolist()
+    said = tuple(d + more for d, more in zip(demands[0], more, strict=True))
+    if at == 0:  # a tie for the last slot of a round, which the larger GDRW wins
+        demands, said = ((4, 1), (4, 2), (2, 2)), (4, 3)
+    lost = slots_lost_by_lie(demands, said, 12, judged.run)
+    words = f"Users {in_words(demands)}: saying {in_words(said)} gains {-lost} slots."
+    return Part(False, "witness", words, 1) if lost < 0 else True
+
+
+# ------------------------------------------------------------------------------------------------ Algorithm 3 and 2.4
+
+
+def _course(outcome: Outcome) -> str:
+    """Write where the tasks go, in the order of placing."""
+    return ", ".join(f"{i + 1} on {j + 1}" for i, j in outcome.placed) or "nothing"
+
+
+def _free(case: Case, outcome: Outcome) -> list[tuple[Any, ...]]:
+    """Give what is left of each machine."""
+    return [
+        tuple(c - sum(case.demands[i][r] for i, at in outcome.placed if at == j) for r, c in enumerate(machine))
+        for j, machine in enumerate(case.machines)
+    ]
+
+
+def _past_a_less_used_one(case: Case, outcome: Outcome) -> str:
+    """Name the first task that goes past a less used machine, and f and the use of each machine before it."""
+    firsts = [Outcome.of(case, outcome.placed[:t]) for t in range(len(outcome.placed) + 1)]
+    before = next(a for a, b in zip(firsts, firsts[1:], strict=False) if least_used_first(case, b) < 0)
+    words = []
+    for j, (machine, free) in enumerate(zip(case.machines, _free(case, before), strict=True)):
+        tops = [max(Fraction(d, s) for d, s in zip(case.demands[i], case.pool, strict=True))
+                for i, at in before.placed if at == j]  # fmt: skip
+        shares, used = sum(tops, Fraction(0)), 1 - Fraction(sum(free), sum(machine))
+        words.append(f"machine {j + 1} has f = ({shares})^({used}) = {float(shares) ** float(used):.3f}")
+    task = len(before.placed)
+    return (f"Before task {task + 1}, which goes to machine {outcome.placed[task][1] + 1}, {', '.join(words)}; "
+            "the exponent is the part in use")  # fmt: skip
+
+
+def _room(case: Case, outcome: Outcome) -> str:
+    """Name who has room on which machine, and the resource of which each has the largest share."""
+    left = _free(case, outcome)
+    room = [f"user {i + 1} on machine {j + 1}" for i, need in enumerate(case.demands) for j, free in enumerate(left)
+            if all(d <= f for d, f in zip(need, free, strict=True))]  # fmt: skip
+    shares = ([[Fraction(x, s) for x, s in zip(row, case.pool, strict=True)] for row in rows]
+              for rows in (case.demands, case.machines))  # fmt: skip
+    users, machines = (in_words([row.index(max(row)) + 1 for row in rows]) for rows in shares)
+    return (f"Left is {in_words(left)}: room for {', '.join(room)}. The resource of the largest share is {users} for "
+            f"the users, {machines} for the machines")  # fmt: skip
+
+
+def _better(case: Case, outcome: Outcome) -> str:
+    """Give a placement in which one user has a task more and all others keep theirs, found by trying all."""
+    for i in range(len(case.demands)):
+        users = [h for h, has in enumerate(outcome.tasks) for _ in range(has + (h == i))]
+        for places in product(range(len(case.machines)), repeat=len(users)):
+            other = Outcome.of(case, list(zip(users, places, strict=True)))
+            if min(map(min, _free(case, other))) >= 0:
+                return f"Better is {_course(other)}"
+    return "Nothing is better"
+
+
+def _envied(case: Case, outcome: Outcome) -> str:
+    """Say what each could run on what another holds, less one task of the other."""
+    pairs = [(i, h) for i in range(len(case.demands)) for h in range(len(case.demands)) if i != h and outcome.tasks[h]]
+    held = {h: [(outcome.tasks[h] - 1) * d for d in case.demands[h]] for _, h in pairs}
+    runs = {(i, h): min(Fraction(x, d) for x, d in zip(held[h], case.demands[i], strict=True) if d) for i, h in pairs}
+    i, h = min(pairs, key=lambda pair: outcome.tasks[pair[0]] - runs[pair])
+    return (f"Left is {in_words(_free(case, outcome))}. On {in_words(tuple(held[h]))}, what user {h + 1} holds less "
+            f"one task, user {i + 1} could run {runs[i, h]}; it has {outcome.tasks[i]}")  # fmt: skip
+
+
+def _alone(case: Case, outcome: Outcome) -> str:
+    return f"Each on its part of every machine, they would run {in_words(Outcome.of(case, on_own_parts(case)).tasks)}"
+
+
+def _about_outcomes(
+    name: str,
+    locator: str,
+    statement: str,
+    check: Callable[[Case, Outcome], Any],
+    rule: str,
+    mutant: str,
+    *,
+    variant: str = "as stated",
+    kind: Kind = "statement",
+    proof: str | None = None,
+    witness: Case | None = None,
+    says: Callable[[Case, Outcome], str] = _room,
+    share: int = 4,
+) -> None:
+    """Register a statement about what a rule has placed at the end; one with a witness is refuted by it.
+
+    ``says`` words what is wrong in it.
+    """
+
+    def told(case: Case, outcome: Outcome, margin: Any) -> str:
+        placed = f"tasks {in_words(outcome.tasks)}, placed (user on machine) {_course(outcome)}"
+        return f"{case}: {placed}. {says(case, outcome)}."
+
+    @claim(
+        id=f"gdrf.{name}",
+        locator=locator,
+        kind=kind,
+        variant=variant,
+        statement=statement,
+        proof=proof,
+        mechanism=rule_named(rule),
+        mutant=rule_named(mutant),
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        if against := witnessed(judged, witness, check, told):
+            return against
+        margin, where, done, _ = search_case(
+            lambda c: check(c, judged.run(c, False)),
+            evaluations=effort.evaluations // share,
+            rng=stream(effort.seed, 16),
+        )
+        if margin < 0:
+            exact = check(where, judged.run(where, True))
+            return Evidence.of(Part(exact >= 0, "witness", f"{where}: margin {exact}.", done))
+        return Evidence.of(
+            Part(
+                True,
+                "search",
+                f"Local search over cases of 2 to 4 users and 1 to 4 machines ({done} runs) "
+                f"found nothing; smallest margin {in_words(margin)}.",
+                done,
+            )
+        )
+
+
+_about_outcomes(
+    "f.least_used",
+    "Section 1.3",
+    "The machine with the largest f is the least used one of those with room.",
+    least_used_first,
+    "gdrf",
+    "least used machine",
+    witness=Case(((1, 1),), ((2, 2), (6, 6))),
+    says=_past_a_less_used_one,
+)
+_about_outcomes(
+    "maximal.nearest",
+    "Section 2.4",
+    "At the end nobody who wants more could get one more task while all stay where they are.",
+    maximality,
+    "gdrf",
+    "last task taken back",
+    variant="nearest type",
+    proof="thm-gdrf-maximal",
+)
+_about_outcomes(
+    "maximal.printed",
+    "Section 2.4",
+    "At the end nobody who wants more could get one more task while all stay where they are.",
+    maximality,
+    "gdrf_same",
+    "gdrf",
+    variant="Algorithm 3 as printed",
+    witness=Case(((2, 1),), ((4, 2), (2, 4))),
+)
+_about_outcomes(
+    "pareto",
+    "Section 2.4",
+    "At the end nobody could get more and all others keep the number of their tasks, wherever tasks are put.",
+    pareto_optimality,
+    "gdrf",
+    "largest packing",
+    variant="tasks may move",
+    witness=Case(((2,), (3,)), ((4,), (3,))),
+    says=_better,
+    share=40,
+)
+_about_outcomes(
+    "envy.end",
+    "beyond the paper (section 2.4)",
+    "At the end nobody could run more tasks than it has on what another holds, less one task of the other.",
+    envy_up_to_one,
+    "gdrf",
+    "nothing placed",
+    kind="extension",
+    witness=Case(((1, 1), (2, 2)), ((5, 5),)),
+    says=_envied,
+)
+_about_outcomes(
+    "together.nearest",
+    "Section 2.4",
+    "Users share machines: none that one user has for itself has room for another who wants more.",
+    side_by_side,
+    "gdrf",
+    "each on its part",
+    variant="nearest type",
+    proof="prop-gdrf-together",
+)
+_about_outcomes(
+    "together.printed",
+    "Section 2.4",
+    "Users share machines: none that one user has for itself has room for another who wants more.",
+    side_by_side,
+    "gdrf_same",
+    "gdrf",
+    variant="Algorithm 3 as printed",
+    witness=Case(((3, 1), (1, 2)), ((4, 3), (2, 4))),
+)
+_about_outcomes(
+    "sharing",
+    "beyond the paper (sharing incentive)",
+    "Nobody runs fewer tasks than on its n-th part of every machine.",
+    sharing_incentive,
+    "gdrf",
+    "each on its part",
+    kind="extension",
+    witness=Case(((1, 1), (2, 3)), ((4, 4),)),
+    says=_alone,
+    share=40,
+)
+
+
+def _about_lies(name: str, variant: str, rule: str, case: Case, said: tuple[int, ...]) -> None:
+    @claim(
+        id=f"gdrf.lie.{name}",
+        locator="Section 2.4",
+        kind="statement",
+        variant=variant,
+        statement="A user gains nothing by stating a larger demand than it has.",
+        mechanism=rule_named(rule),
+        mutant=rule_named("nothing placed"),
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        gain = gain_of_lie(judged.run, case, 0, said, True)
+        if gain > 0:
+            honest, lied = (judged.run(one, True) for one in (case, case.with_demand(0, said)))
+            runs = honest.tasks[0] + gain
+            return Evidence.of(
+                Part(
+                    False,
+                    "witness",
+                    f"{case}: placed (user on machine) {_course(honest)}. The first user says {in_words(said)}: placed "
+                    f"{_course(lied)}, each of its own holding {Fraction(runs, lied.tasks[0])} of its true tasks: "
+                    f"{runs} instead of {honest.tasks[0]}.",
+                    1,
+                )
+            )
+        best, where, lie, done = search_lie_in(
+            judged.run, evaluations=effort.evaluations // 4, rng=stream(effort.seed, 17)
+        )
+        if best > 0:
+            exact = gain_of_lie(judged.run, where, 0, lie, True)
+            return Evidence.of(Part(exact <= 0, "witness", f"{where}: saying {lie} gains {exact}.", done))
+        return Evidence.of(Part(True, "search", f"None of {done} lies pays.", done))
+
+
+_about_lies("nearest", "nearest type", "gdrf", Case(((1, 1), (3, 1)), ((7, 3),)), (2, 1))
+_about_lies("printed", "Algorithm 3 as printed", "gdrf_same", Case(((1, 1), (3, 2)), ((4, 5), (12, 3))), (3, 1))
+
+
+@claim(
+    id="gdrf.lie.next",
+    locator="Section 2.4",
+    kind="statement",
+    statement="A user who gets more in a round by a lie gets nothing in the next rounds.",
+    **QUEUES,
+)
+def _next(effort: Effort, judged: Mechanism) -> Evidence:
+    (one, two), rounds, room = ((1,), (2,)), 3, (20,)
+    honest, lied = (judged.run((said, two), rounds, room).rounds for said in (one, two))
+    more = honest[0][0] * one[0] < lied[0][0] * two[0]
+    slots = [row[0] for row in lied]
+    return Evidence.of(
+        Part(
+            not (more and any(slots[1:])),
+            "witness",
+            f"Users {in_words((one, two))}, a machine of {in_words(room)}: the first says {in_words(two)}, has "
+            f"{slots[0] * two[0]} instead of {honest[0][0] * one[0]} after the first round, and "
+            f"{' and '.join(map(str, slots[1:]))} slots in the next two.",
+            1,
+        )
+    )
+
+
+def _no_bound(
+    name: str, statement: str, mutant: str, cases_of: Callable[[int], Sequence[Callable[[Rule], bool]]], words: str
+) -> None:
+    """Register that a family of cases, one or more for each size, comes out as the text counts it."""
+
+    @claim(
+        id=f"gdrf.{name}",
+        locator="beyond the paper (section 2.4)",
+        kind="extension",
+        statement=statement,
+        proof="prop-gdrf-no-bound",
+        mechanism=rule_named("gdrf"),
+        mutant=rule_named(mutant),
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        largest = 8 if effort.evaluations < FULL.evaluations else 20
+        asked = [one for size in range(3, largest + 1) for one in cases_of(size)]
+        wrong = sum(not holds(judged.run) for holds in asked)
+        return Evidence.of(
+            Part(wrong == 0, "numbers", f"{words.format(largest)}, in fractions: {wrong} of {len(asked)} cases differ.",
+                 len(asked))
+        )  # fmt: skip
+
+
+def _gains(case: Case, said: Vector, factor: int) -> Callable[[Rule], bool]:
+    """Ask whether the first user runs one task with the truth and so many with the lie."""
+    return lambda rule: rule(case, True).tasks[0] == 1 and gain_of_lie(rule, case, 0, tuple(said), True) == factor - 1
+
+
+def _lies_of_size(k: int) -> list[Callable[[Rule], bool]]:
+    in_one = _gains(Case(((1,), (k - 1,)), ((k,),)), (k,), k)
+    each_in_one = _gains(Case(((1, 1), (k, 1)), ((k, k * k), (k * k, 0), (1, 1))), (1, k), k)
+    return [in_one, each_in_one]
+
+
+def _packed_apart(size: int) -> list[Callable[[Rule], bool]]:
+    """Large tasks that need a whole machine, and one small task on each of the others.
+
+    For an odd number of machines a round ends with one slot each, the large task comes first and gets one more.
+    """
+    if size % 2:
+        return []
+    case = Case(((2 * size,), (1,)), ((2 * size,),) * size, (None, size - 1))
+    fits = packs(case.machines, case.demands, (size - 1, size - 1))
+    return [lambda rule: rule(case, True).tasks == (1, size - 1) and fits]
+
+
+_no_bound(
+    "lie.unbounded",
+    "No factor bounds the gain of a lie: for each K from 3 on a user runs one task with the truth and K with a lie, "
+    "all in one that is claimed to be K times as large, or each in one of its own.",
+    "first user first",
+    _lies_of_size,
+    "K from 3 to {}, both ways",
+)
+_no_bound(
+    "packing.unbounded",
+    "No factor bounds what packing loses: on N machines one user has one task where N - 1 would fit beside all that "
+    "the other has and wants, for each even N.",
+    "drfh_first_fit",
+    _packed_apart,
+    "Even N from 4 to {}",
+)
+
+
+# ------------------------------------------------------------------------------ Algorithm 3 to the letter, engine
+
+
+@claim(
+    id="gdrf.printed.stuck",
+    locator="Algorithm 3",
+    kind="algorithm",
+    variant="0^0 = 0",
+    statement="The printed comparison, fmax < f from fmax = 0, finds a machine for the first task.",
+    mechanism=Mechanism("0^0 = 0", partial(printed_algorithm, zero_to_zero=0)),
+    mutant=Mechanism("0^0 = 1", partial(printed_algorithm, zero_to_zero=1)),
+)
+def _stuck(effort: Effort, judged: Mechanism) -> Evidence:
+    case = Case(((2, 1), (1, 2)), ((8, 4), (4, 8)))
+    found = len(judged.run(case).placed)
+    return Evidence.of(
+        Part(
+            found > 0,
+            "witness",
+            f"{case}, the printed loop run line by line: {found} of {len(case.demands)} tasks of the first round "
+            "get a machine.",
+            1,
+        )
+    )
+
+
+
+def _as_built(rule: Rule) -> Rule:
+    return rule
+
+
+def _last_taken_back(rule: Rule) -> Rule:
+    """Take the last task back, in floats only."""
+
+    def run(case: Case, exact: bool, *how: Any) -> Outcome:
+        found = rule(case, exact, *how)
+        return found if exact else Outcome.of(case, found.placed[:-1])
+
+    return run
+
+
+@claim(
+    id="gdrf.engine",
+    locator="beyond the paper (engine)",
+    kind="number",
+    statement="Tournaments in floats place every task where a scan of all machines in fractions places it, or on a "
+    "machine that is exactly tied with it.",
+    mechanism=Mechanism("engine", _as_built),
+    mutant=Mechanism("last task taken back", _last_taken_back),
+)
+def _engine(effort: Effort, judged: Mechanism) -> Evidence:
+    rng, count = stream(effort.seed, 18), effort.evaluations // 20
+    drawn = [cases(rng) for _ in range(count)]
+    ties, other = [], 0
+    for name, rule in RULES.items():
+        found = [compare_with_judge(judged.run(rule), case) for case in drawn]
+        ties += [name] * found.count("tie")
+        other += found.count("other")
+    where = f" ({', '.join(sorted(set(ties)))})" if ties else ""
+    return Evidence.of(
+        Part(
+            other == 0,
+            "numbers",
+            f"{count} random cases, {len(RULES)} rules: {other} of {count * len(RULES)} runs differ, not counting "
+            f"{len(ties)} that do so by exact ties alone{where}.",
+            count * len(RULES),
+        )
+    )

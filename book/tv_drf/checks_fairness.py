@@ -1,0 +1,500 @@
+"""The claims about the lemmas of the TV-DRF paper and its Theorems 1 to 3: sharing incentive, Pareto, envy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from book.common.evidence import in_words, sampled_claim
+from book.tv_drf.judging import CUT, EARLY, GOES_ON, HALF, POSITIVE, SPLIT, about_runs, rule_named
+from book.tv_drf.oracle import lexicographic_run
+from book.tv_drf.properties import (
+    RULES,
+    Outcome,
+    Workload,
+    envy_freeness,
+    envy_of_equals,
+    envy_of_the_constant,
+    in_fractions,
+    in_order,
+    largest_above_floor,
+    largest_unserved,
+    next_task_refused,
+    on_shapes,
+    pareto_in_period,
+    resource_used_up,
+    sharing_incentive_so_far,
+    up_to_one_task,
+    within_tasks,
+)
+from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
+
+# ------------------------------------------------------------------------------------------------------------ lemmas
+
+
+def _again(w: Workload) -> Workload:
+    """The same twice."""
+    return replace(w, demands=np.concatenate([w.demands] * 2), tasks=np.concatenate([w.tasks] * 2))
+
+
+_LITERAL_1 = "There is one G with G_i = min(G, G_i^max) for all i, where G_i^max counts all tasks submitted so far"
+_LITERAL_2 = "Whoever has run fewer tasks than it has submitted so far has a G at least everyone else's"
+_ONE = "fluid, one period"
+_FLUID = {"expires": "fluid, several periods, tasks expire", "waits": "fluid, several periods, tasks wait"}
+
+about_runs(
+    "lemma_1.one",
+    "Lemma 1",
+    _LITERAL_1 + POSITIVE,
+    largest_unserved,
+    "fluid, expires",
+    "the last one first, expires",
+    kind="lemma",
+    variant=_ONE,
+    periods=(1, 1),
+    proof="lem-tv_drf-1",
+)
+about_runs(
+    "lemma_2.one",
+    "Lemma 2",
+    _LITERAL_2 + POSITIVE,
+    largest_unserved,
+    "fluid, expires",
+    "the last one first, expires",
+    kind="lemma",
+    variant=_ONE,
+    periods=(1, 1),
+    proof="lem-tv_drf-2",
+)
+for _fate, _variant in _FLUID.items():
+    for _lemma, _literal in ((1, _LITERAL_1), (2, _LITERAL_2)):
+        about_runs(
+            f"lemma_{_lemma}.several_{_fate}",
+            f"Lemma {_lemma}",
+            _literal + POSITIVE,
+            largest_unserved,
+            f"fluid, {_fate}",
+            f"nothing, {_fate}",
+            kind="lemma",
+            variant=_variant,
+            witness=EARLY,
+            what="G of the unfinished less the largest G",
+        )
+    about_runs(
+        f"lemma_1.restated_{_fate}",
+        "Lemma 1",
+        "In every period there is one level: whoever got more than its floor and less than all its tasks stands "
+        "at it, nobody with tasks left stands below it, nobody above its floor stands above it, and for whoever "
+        "has tasks left a resource is used up" + POSITIVE,
+        lambda w, o: min(largest_above_floor(w, o), resource_used_up(w, o)),
+        f"fluid, {_fate}",
+        f"the last one first, {_fate}",
+        kind="lemma",
+        variant=f"restated; {_variant}",
+        proof="lem-tv_drf-1",
+    )
+    about_runs(
+        f"lemma_2.restated_{_fate}",
+        "Lemma 2",
+        "Whoever has tasks left at the end of a period has a G at least that of everyone who got more in it than "
+        "beta >= 1 asks for" + POSITIVE,
+        largest_above_floor,
+        f"fluid, {_fate}",
+        f"the last one first, {_fate}",
+        kind="lemma",
+        variant=f"restated; {_variant}",
+        proof="lem-tv_drf-2",
+    )
+    about_runs(
+        f"lemma_3.{_fate}",
+        "Lemma 3",
+        "For whoever has tasks left some resource is used up in the pool" + POSITIVE,
+        resource_used_up,
+        f"fluid, {_fate}",
+        f"nine tenths of fluid, {_fate}",
+        kind="lemma",
+        variant=f"the statement is lost, this one presumed; {_variant}",
+        proof="lem-tv_drf-3",
+    )
+
+about_runs(
+    "lemma_2.whole",
+    "Lemma 2",
+    "In whole tasks, whoever has tasks left has, with one task, its own or one of h, a G at least that of h" + POSITIVE,
+    up_to_one_task,
+    "whole, expires",
+    "nothing, expires",
+    kind="lemma",
+    variant="Algorithm 1, up to one task",
+    witness=GOES_ON,
+    what="G_k plus the larger of both tasks, less G_h:",
+)
+about_runs(
+    "lemma_2.whole_restated",
+    "Lemma 2",
+    "In whole tasks on one machine, where k has tasks left: G_h exceeds "
+    "G_k by at most one task of h and what h can run in the room that a task of k lacks, or exceeds what "
+    "beta_h >= 1 asks for by that alone" + POSITIVE,
+    within_tasks,
+    "whole, expires",
+    "the last one first, expires",
+    kind="lemma",
+    variant="restated; Algorithm 1, tasks expire",
+    proof="lem-tv_drf-whole",
+)
+about_runs(
+    "lemma_3.whole",
+    "Lemma 3",
+    "In whole tasks, for whoever has tasks left some resource is used up in the pool" + POSITIVE,
+    resource_used_up,
+    "whole, expires",
+    "fluid, expires",
+    kind="lemma",
+    variant="Algorithm 1",
+    witness=Workload.of([[[2], [2]]], [[1, 1]], [[3]], HALF),
+    what="used of the fullest resource, less 1:",
+)
+for _fate in _FLUID:
+    about_runs(
+        f"lemma_3.whole_restated_{_fate}",
+        "Lemma 3",
+        "In whole tasks on one machine the next task of whoever has tasks left does not fit" + POSITIVE,
+        next_task_refused,
+        f"whole, {_fate}",
+        f"nine tenths of whole, {_fate}",
+        kind="lemma",
+        variant=f"restated; Algorithm 1, tasks {_fate[:-1]}",
+        proof="lem-tv_drf-3",
+    )
+
+
+@claim(
+    id="tv_drf.order_example",
+    locator="section 2",
+    kind="number",
+    statement="Of the printed vectors G = (1.0, 0.2, 0.6) and G' = (0.6, 0.3, 0.4) the second is the larger one in the "
+    "order of (9).",
+    variant="the conclusion is lost, this one presumed",
+    mechanism=Mechanism("in increasing order", sorted),
+    mutant=Mechanism("by the sum", lambda values: [sum(values)]),
+)
+def _order_example(effort: Effort, judged: Mechanism) -> Evidence:
+    one, other = ([Fraction(x) for x in values] for values in (("1.0", "0.2", "0.6"), ("0.6", "0.3", "0.4")))
+    first, second = judged.run(one), judged.run(other)
+    text = f"Compared are {in_words(first)} and {in_words(second)}."
+    return Evidence.of(Part(first < second, "numbers", text, 1))
+
+
+# ---------------------------------------------------------------------------------------------------------- theorems
+
+_T1 = "beta_i(t) >= 1 for every user and period"
+_T2 = "In no period could somebody run more tasks and nobody fewer, the past being what it is"
+_T3 = (
+    "Whoever has run fewer tasks than submitted so far holds, against every h, of some resource at least as much so "
+    "far per weight"
+)
+_CELLS = {
+    "one": ("one period", "expires", (1, 1)),
+    "several_expires": ("several periods, tasks expire", "expires", (1, 4)),
+    "several_waits": ("several periods, tasks wait", "waits", (1, 4)),
+}
+
+for _cell, (_when, _fate, _periods) in _CELLS.items():
+    _fluid, _whole = f"fluid, {_fate}", f"whole, {_fate}"
+    about_runs(
+        f"theorem_1.fluid.{_cell}",
+        "Theorem 1",
+        _T1 + POSITIVE,
+        sharing_incentive_so_far,
+        _fluid,
+        f"nine tenths of {_fluid}",
+        variant=f"fluid, {_when}",
+        periods=_periods,
+        proof="thm-tv_drf-1",
+    )
+    about_runs(
+        f"theorem_1.whole.{_cell}",
+        "Theorem 1",
+        _T1 + POSITIVE,
+        sharing_incentive_so_far,
+        _whole,
+        f"alone, whole, {_fate}",
+        variant=f"Algorithm 1, {_when}",
+        periods=_periods,
+        witness=SPLIT if _cell == "one" else _again(SPLIT),
+        what="least beta less 1:",
+    )
+    about_runs(
+        f"theorem_2.fluid.{_cell}",
+        "Theorem 2",
+        _T2 + POSITIVE,
+        pareto_in_period if _fate == "expires" else resource_used_up,
+        _fluid,
+        f"nine tenths of {_fluid}",
+        variant=f"fluid, {_when}",
+        periods=_periods,
+        proof="thm-tv_drf-2",
+    )
+    about_runs(
+        f"theorem_2.whole.{_cell}",
+        "Theorem 2",
+        _T2 + POSITIVE,
+        pareto_in_period,
+        _whole,
+        f"whole, one machine, {_fate}",
+        variant=f"Algorithm 1, {_when}",
+        periods=_periods,
+        witness=CUT if _cell == "one" else _again(CUT),
+        what="-1 where one task more fits beside all others:",
+    )
+    about_runs(
+        f"theorem_3.fluid.{_cell}",
+        "Theorem 3",
+        _T3 + POSITIVE,
+        envy_freeness,
+        _fluid,
+        *(("the last one first, expires",) if _cell == "one" else (f"nothing, {_fate}",)),
+        variant=f"fluid, {_when}",
+        periods=_periods,
+        witness=None if _cell == "one" else EARLY,
+        what="largest of (held of j per weight by the unfinished, less by the other):",
+        proof="thm-tv_drf-3" if _cell == "one" else None,
+    )
+    about_runs(
+        f"theorem_3.whole.{_cell}",
+        "Theorem 3",
+        _T3 + POSITIVE,
+        envy_freeness,
+        _whole,
+        f"nothing, {_fate}",
+        variant=f"Algorithm 1, {_when}",
+        periods=_periods,
+        witness=GOES_ON if _cell == "one" else _again(GOES_ON),
+        what="largest of (held of j per weight by the unfinished, less by the other):",
+    )
+
+about_runs(
+    "theorem_3.every_resource",
+    "introduction",
+    "Whoever has run fewer tasks than submitted so far holds, against every h, of every resource at least as much so "
+    "far per weight" + POSITIVE,
+    partial(envy_freeness, every=True),
+    "fluid, expires",
+    "nothing, expires",
+    kind="statement",
+    variant="fluid, one period: nobody envies another any resource",
+    periods=(1, 1),
+    witness=Workload.of([[[2, 1], [1, 2]]], [[1, 1]], [[2, 2]], HALF),
+    what="least of (held of j per weight by the unfinished, less by the other):",
+)
+for _fate in ("expires", "waits"):
+    about_runs(
+        f"theorem_1.one_machine.{_fate}",
+        "Theorem 1",
+        _T1 + POSITIVE,
+        sharing_incentive_so_far,
+        f"whole, {_fate}",
+        f"nine tenths of whole, {_fate}",
+        variant=f"Algorithm 1 on one machine, alone in whole tasks, tasks {_fate[:-1]}",
+        proof="thm-tv_drf-1-whole",
+    )
+    about_runs(
+        f"theorem_2.one_machine.{_fate}",
+        "Theorem 2",
+        _T2 + POSITIVE,
+        pareto_in_period if _fate == "expires" else next_task_refused,
+        f"whole, {_fate}",
+        f"nine tenths of whole, {_fate}",
+        variant=f"Algorithm 1 on one machine, tasks {_fate[:-1]}",
+        proof="thm-tv_drf-2-whole",
+    )
+about_runs(
+    "theorem_1.bundles_in_whole_tasks",
+    "Theorem 1",
+    _T1 + POSITIVE,
+    sharing_incentive_so_far,
+    "whole, bundles",
+    "whole, expires",
+    variant="Algorithm 1 on one machine, alone in fractions of tasks",
+    witness=Workload.of([[[2], [2]]], [[1, 1]], [[3]], HALF),
+    what="least beta less 1:",
+)
+about_runs(
+    "theorem_1.beta_from_zero",
+    "Theorem 1",
+    _T1 + POSITIVE,
+    sharing_incentive_so_far,
+    "whole, beta from 0",
+    "whole, expires",
+    variant="Algorithm 1 on one machine, beta 0 as printed until a user has used something",
+    witness=Workload.of([[[3], [1]]], [[1, 2]], [[4]], HALF),
+    what="least beta less 1:",
+)
+about_runs(
+    "theorem_1.resources",
+    "Theorem 1",
+    _T1 + POSITIVE,
+    sharing_incentive_so_far,
+    "fluid, resources",
+    "fluid, expires",
+    variant="fluid, alone: of each resource by itself, the smaller of need and own",
+    witness=Workload.of([[[1, "1/2"]]], [[2]], [[1, 1]], ["1"]),
+    what="least beta less 1:",
+)
+for _fate, _variant in _FLUID.items():
+    about_runs(
+        f"theorem_3.constant_{_fate}",
+        "Theorem 3",
+        "Whoever has tasks left in a period, and the same demand vector in all periods so far, holds, against every h "
+        "that got more in it than beta >= 1 asks for, of some resource at least as much so far per weight" + POSITIVE,
+        envy_of_the_constant,
+        f"fluid, {_fate}",
+        f"the last one first, {_fate}",
+        kind="theorem",
+        variant=f"restated; {_variant}",
+        proof="thm-tv_drf-3",
+    )
+about_runs(
+    "theorem_3.equal_levels",
+    "Theorem 3",
+    _T3.replace("Whoever", "Where all have equal G and tasks left in every period, whoever") + POSITIVE,
+    envy_of_equals,
+    "fluid, expires",
+    "nothing, expires",
+    variant="fluid, several periods, equal G and tasks left in all periods",
+    witness=Workload.of([[[1, "1/4"], [1, "3/4"]], [["1/4", 1], ["3/4", 1]]], [[1, 1]] * 2, [[1, 1]], HALF),
+    what="largest of (held of j per weight by the unfinished, less by the other):",
+)
+
+
+#: Workload, whether tasks wait, and other tasks for all periods that are better for somebody and worse for nobody.
+TRADES: dict[str, tuple[Workload, str, list[list[Any]], str]] = {
+    "expires": (
+        Workload.of([[[1], ["1/2"]], [["1/2"], [1]]], [[2, 2]] * 2, [[1]], HALF),
+        "expires",
+        [[0, 2], [2, 0]],
+        "tasks expire",
+    ),
+    "within_beta": (
+        Workload.of([[[1], ["1/2"], [1]], [["1/2"], [1], [1]]], [[2, 2, "1/3"]] * 2, [[1]], ["1/4", "1/4", "1/2"]),
+        "expires",
+        [["1/4", "5/6", "1/3"], ["5/6", "1/4", "1/3"]],
+        "tasks expire, the others keep beta >= 1",
+    ),
+    "waits": (
+        Workload.of([[[1, 1], [1, "1/4"]], [["1/4", 1], ["1/4", 1]]], [["3/4", "3/4"], [1, 1]], [[1, 1]], HALF),
+        "waits",
+        [["3/4", "1/4"], ["7/16", "15/16"]],
+        "tasks wait",
+    ),
+}
+
+
+def _trade(name: str) -> None:
+    w, fate, other, variant = TRADES[name]
+    tasks = Workload.of(w.demands.tolist(), other, w.machines.tolist(), w.contributions.tolist()).tasks
+
+    def traded(given: Workload, exact: bool) -> Outcome:
+        return in_order(given, tasks, fate == "waits")
+
+    @claim(
+        id=f"tv_drf.theorem_2.whole_run.{name}",
+        locator="Theorem 2",
+        kind="theorem",
+        variant=f"fluid, several periods, tasks of all periods added up, {variant}",
+        statement="No other tasks in all periods together give somebody more in total and nobody less" + POSITIVE,
+        mechanism=rule_named(f"fluid, {fate}"),
+        mutant=Mechanism("periods traded", traded),
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        ours, theirs = judged.run(w, True), in_order(w, tasks, fate == "waits")
+        alone = RULES[f"fluid, {fate}"](w, True).alone
+        allowed = (
+            (theirs.amounts.sum(axis=1) <= w.capacities).all()
+            and (theirs.left(w) >= 0).all()
+            and (name != "within_beta" or sharing_incentive_so_far(w, replace(theirs, alone=alone)) >= 0)
+        )
+        before, after = ours.tasks.sum(axis=0), theirs.tasks.sum(axis=0)
+        better = bool(allowed and (after >= before).all() and (after > before).any())
+        text = (
+            f"{w}. In total {in_words(before.tolist())} tasks; the tasks {in_words(tasks.tolist())} fit and give "
+            f"{in_words(after.tolist())}."
+        )
+        return Evidence.of(Part(not better, "witness" if better else "numbers", text, 1))
+
+
+for _name in TRADES:
+    _trade(_name)
+
+
+SHAPES: dict[str, list[list[int]]] = {"two shapes": [[2, 1], [1, 2]], "one shape": [[2, 1], [2, 1]]}
+
+
+@claim(
+    id="tv_drf.theorem_3.shapes",
+    locator="Theorem 3",
+    kind="theorem",
+    variant="fluid, one period, machines of different shapes",
+    statement="With beta >= 1 for everyone, whoever has tasks left holds, against every h, of some resource at least "
+    "as much per weight" + POSITIVE,
+    mechanism=Mechanism("two shapes", lambda: SHAPES["two shapes"]),
+    mutant=Mechanism("one shape", lambda: SHAPES["one shape"]),
+)
+def _shapes(effort: Effort, judged: Mechanism) -> Evidence:
+    machines = judged.run()
+    task = (2, 1)
+    fits = [min(Fraction(c, a) for c, a in zip(machine, task, strict=True)) for machine in machines]
+    most, need_a = sum(fits), fits[0]  # A brought the first machine, and its beta is 1 only with what that one can run
+    total = [Fraction(sum(c)) for c in zip(*machines, strict=True)]
+    weight = [sum(Fraction(c) / t for c, t in zip(m, total, strict=True)) / 2 for m in machines]
+    a, b = need_a, most - need_a  # at best for B
+    run = lexicographic_run([[task, task]], [[5, 5]], machines, np.eye(2))
+    agree = bool(np.allclose(run.tasks[0], [float(a), float(b)], atol=1e-6))
+    envy = b / weight[1] < a / weight[0]
+    text = (
+        f"Machines {in_words([tuple(m) for m in machines])}, the first brought by A, the second by B, tasks of "
+        f"{task} for both: {most} tasks fit in all, beta_A >= 1 asks for {need_a} for A, so B runs at most {b}; "
+        f"weights {in_words(weight)}. The linear programs give {in_words(in_fractions(run.tasks[0], 1000).tolist())}."
+    )
+    return Evidence.of(Part(not envy if agree else None, "witness" if envy else "numbers", text, 1))
+
+
+def _runs_alone(machines: Any, parts: Any, demands: Any) -> Any:
+    """Tasks that each could run alone, bounds apart, shape (n,); one period."""
+    fits = parts[:, :, None] * machines / demands[:, None, :]
+    return fits.min(axis=2).sum(axis=1)
+
+
+@sampled_claim(
+    id="tv_drf.theorem_3.weights",
+    locator="beyond the paper: weights on machines of different shapes",
+    kind="extension",
+    variant="fluid, one period, machines of different shapes",
+    statement="With weights in proportion to the dominant share of what each could run alone, where everyone could run "
+    "something, beta >= 1 for everyone, and whoever has tasks left holds, against every h, of some resource at least "
+    "as much per weight" + POSITIVE,
+    proof="prop-tv_drf-weights",
+    mechanism=Mechanism("by what each could run", lambda alone, share, mean: alone * share),
+    mutant=Mechanism("mean of the parts", lambda alone, share, mean: mean),
+    key=9,
+    share=80,
+    said="{count} workloads on machines of different shapes, by linear programs: it holds up to 1e-5.",
+    grade="search",
+    right=lambda margins: True,
+)
+def _weights_on_shapes(rng: np.random.Generator, judged: Mechanism, at: int) -> Any:
+    w = on_shapes(rng, 1) if at else Workload(np.full((1, 2, 2), [2.0, 1.0]), np.full((1, 2), 2.0),
+                                              np.array(SHAPES["two shapes"]) * 1.0, np.eye(2))  # fmt: skip
+    demands, tasks = w.demands[0], w.tasks[0]
+    share = (demands / w.capacities).max(axis=1)
+    weights = judged.run(_runs_alone(w.machines, w.contributions, demands), share, w.weights)
+    run = lexicographic_run(w.demands, w.tasks, w.machines, w.contributions, weights=weights)
+    held = run.tasks[0][:, None] * demands / w.capacities / weights[:, None]
+    behind = np.flatnonzero(run.tasks[0] < tasks - 1e-5)
+    lead = [(held[i] - held).max(axis=1).min() for i in behind]
+    margin = min(run.sharing_coefficients.min() - 1, min(lead, default=np.inf) / np.abs(held).max())
+    return Part(False, "search", f"Violated, margin {margin:.3g}: {w}.", at + 1) if margin < -1e-5 else margin
