@@ -33,7 +33,6 @@ from fairbook.traces.raw.alibaba2017 import (
     read_batch_task,
     read_jobs,
     read_server_event,
-    verify_digest,
 )
 from tests.trace_files import raw_folder
 
@@ -525,22 +524,14 @@ def test_dealing_refuses(shipped: Jobs, arguments: Any, options: Any, name: str)
 
 
 @pytest.mark.traces
-def test_the_shipped_digest_is_that_of_the_raw_files() -> None:
+def test_draws_from_the_shipped_digest_and_from_the_raw_files() -> None:
     folder = raw_folder("alibaba2017")
-    report = verify_digest(folder)
     held = load_digest()
-    assert report.counts == held.provenance["counts"]
     raw = read_jobs(folder)
     assert int(raw.instances.sum()) == 11_059_704
     assert (raw.instances.min(), raw.instances.max()) == (1, 64_486)
     rounded = raw.quantised(memory_digits=3, instance_digits=3)
     assert_same(held, rounded)
-    for deal in (
-        lambda jobs: sample_jobs(np.random.default_rng(6), 100, jobs=jobs),
-        lambda jobs: deal_jobs(np.random.default_rng(6), 100, 300, jobs=jobs),
-    ):
-        for a, b in zip(deal(held), deal(rounded), strict=True):
-            np.testing.assert_array_equal(a, b)
     ours, theirs = (sample_jobs(np.random.default_rng(6), 100, jobs=jobs) for jobs in (held, raw))
     np.testing.assert_array_equal(ours.jobs, theirs.jobs)
     np.testing.assert_array_equal(ours.demands[..., 0], theirs.demands[..., 0])
@@ -599,12 +590,6 @@ def test_the_shipped_digest_equals_the_reference_on_the_raw_files() -> None:
     exact = reference([text])
     assert listed(read_jobs(folder)) == exact
     assert listed(held) == rounded_to(exact, 3)
-    frame = pd.read_csv(io.StringIO(text), header=None, names=NAMES)
-    counts = held.provenance["counts"]
-    assert (len(frame), frame["job"].nunique()) == (counts["rows"], counts["jobs_in_trace"])
-    assert frame["instances"].sum() == counts["instances_in_trace"]
-    assert frame.dropna()["instances"].sum() == counts["instances"]
-    assert {f"rows_{k.lower()}": v for k, v in frame["status"].value_counts().items()}.items() <= counts.items()
 
 
 @pytest.mark.traces

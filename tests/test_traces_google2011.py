@@ -25,7 +25,6 @@ from fairbook.traces.raw import files
 from fairbook.traces.raw import google2011 as raw_google
 from fairbook.traces.raw.digests import DigestReport
 from fairbook.traces.raw.google2011 import (
-    MissingPartsWarning,
     digest,
     machine_mix,
     read_machine_events,
@@ -307,34 +306,19 @@ def test_fuzzed_text_gives_an_error_or_the_right_counts(tmp_path: Path, edits: l
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Finding the files
+# The readers
 
 
-def test_layouts(tmp_path: Path) -> None:
-    text = line()
-    flat = tmp_path / "flat"
-    flat.mkdir()
-    (flat / "task_events_part-00000-of-00500.csv").write_text(text)
-    (flat / "machine_events_part-00000-of-00001.csv").write_text("0,5,0,P,0.5,0.25\n")
-    (flat / "schema.csv").write_text("not,a,part\n")
-    write(tmp_path / "published" / "task_events", text)
-    machines = tmp_path / "published" / "machine_events"
-    machines.mkdir()
-    (machines / "part-00000-of-00001.csv").write_text("0,5,0,P,0.5,0.25\n")
-    wanted = {"google2011_requests.csv", "google2011_machines.csv"}
-    files = [flat / "machine_events_part-00000-of-00001.csv", flat / "task_events_part-00000-of-00500.csv"]
-    for source in (flat, tmp_path / "published", files):
-        assert set(digest(source, tmp_path / "out", progress=False).outputs) == wanted
-    only_tasks = digest(tmp_path / "published" / "task_events", tmp_path / "less", progress=False)
-    assert set(only_tasks.outputs) == {"google2011_requests.csv"}
+def test_the_layout_as_published_and_a_trace_without_machines(tmp_path: Path) -> None:
+    write(tmp_path / "task_events", line())
+    write(tmp_path / "machine_events", "0,5,0,P,0.5,0.25\n")
+    assert len(digest(tmp_path, tmp_path / "out", progress=False).outputs) == 2
+    (tmp_path / "task_events").rename(tmp_path / "any-name")
+    assert len(digest(tmp_path / "any-name", tmp_path / "less", progress=False).outputs) == 1
     with pytest.raises(InvalidInput, match="machine_events"):
         load_digest(tmp_path / "less").pool()
-    with pytest.raises(TraceError, match="of another digest"):
-        digest(tmp_path / "published" / "task_events", tmp_path / "out", progress=False)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The readers
+    with pytest.raises(TraceError, match=r"google2011_machines\.csv: is of another digest"):
+        digest(tmp_path / "any-name", tmp_path / "out", progress=False)
 
 
 def test_events_as_frames(tmp_path: Path) -> None:
@@ -557,12 +541,3 @@ def test_the_raw_machines() -> None:
     assert round((mix["memory"] * mix["at_start"]).sum(), 2) == 5862.75
 
 
-@pytest.mark.traces
-def test_raw_events_as_frames() -> None:
-    part = raw_folder("google2011") / "task_events_part-00001-of-00500.csv.gz"
-    with pytest.warns(MissingPartsWarning):
-        frame = pd.concat(read_task_events([part]), ignore_index=True)
-    plain = pd.read_csv(part, header=None)
-    assert len(frame) == len(plain)
-    np.testing.assert_array_equal(frame["cpu_request"].to_numpy(), plain[9].to_numpy())
-    assert (frame["job_id"].to_numpy() == plain[2].to_numpy()).all()
