@@ -57,8 +57,7 @@ test: $(READY)  ## run all checks: make test PYTEST_ARGS="-k twins"
 	$(PY) -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 fuzz: $(READY)  ## damage inputs and judge engines at random, many times: make fuzz TRIES=20000 ENGINE_TRIES=10000
-	FAIRBOOK_FUZZ=$(TRIES) $(PY) -m pytest -q -s tests/test_fuzz.py
-	$(PY) -m tests.fuzz_engines $(ENGINE_TRIES)
+	FAIRBOOK_FUZZ=$(TRIES) FAIRBOOK_FUZZ_ENGINES=$(ENGINE_TRIES) $(PY) -m pytest -q -s tests/test_fuzz.py
 
 bench: $(READY)  ## write the benchmark table; fails below the promised ratios
 	$(PY) -m benchmarks

@@ -1,20 +1,16 @@
 """Small instances at random: every engine against exact fractions, or, where there are none, linear programs.
 
-``python -m tests.fuzz_engines 10000`` (or ``make fuzz``) tries so many of each dear engine and ten times as many of
-each cheap one, prints a line for each, and stops at the first disagreement with the instance. Zeros, ties and bounds
-are common, weights and credit factors up to 10^12 apart. Instance k of an engine is the same in every run.
+Zeros, ties and bounds are common, weights and credit factors up to 10^12 apart.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, NamedTuple
-from zlib import crc32
 
 import numpy as np
-from tqdm import tqdm
+from hypothesis import strategies as st
 
 import fairbook as fb
 from book.cbdrf import oracle as cbdrf
@@ -25,43 +21,56 @@ from book.gdrf import oracle as gdrf
 from book.gdrf import oracle_drfh as drfh
 from book.tv_drf import oracle as tv_drf
 from book.virtual_cluster import oracle as virtual_cluster
-from tests.vm_cases import QUARTERS, TENTHS, random_asked
+from tests.vm_cases import QUARTERS, TENTHS, asked
 
 Case = dict[str, Any]
-Rng = np.random.Generator
+Draw = st.DrawFn
+Some = st.SearchStrategy[Any]
 
 
 class Engine(NamedTuple):
-    """How an instance is drawn, run and judged; numbers agree to ``rtol`` of what is right, or of ``least``."""
+    """Its instances, how one is run and judged; numbers agree to ``rtol`` of what is right, or of ``least``."""
 
     dear: bool
-    draw: Callable[[Rng], Case]
+    cases: st.SearchStrategy[Case]
     run: Callable[..., Iterable[Any]]
     judge: Callable[..., Iterable[Any]]
     rtol: float = 1e-9
     least: float = 0.0
 
 
-def one_of(rng: Rng, *values: Any) -> Any:
-    return values[rng.integers(len(values))]
+def one_of(*values: Any) -> Some:
+    return st.sampled_from(values)
 
 
-def rows(rng: Rng, n: int, m: int, most: int = 3) -> list[list[int]]:
-    """Draw small whole numbers, many of them zero, but no row of zeros."""
-    values = rng.integers(0, most + 1, (n, m))
-    values[np.arange(n), rng.integers(m, size=n)] += values.sum(axis=1) == 0
-    return values.tolist()
+def many(values: Some, n: int) -> st.SearchStrategy[list[Any]]:
+    return st.lists(values, min_size=n, max_size=n)
 
 
-def far_apart(rng: Rng, n: int) -> list[float]:
+def rows(n: int, m: int, most: int = 3) -> st.SearchStrategy[list[list[int]]]:
+    """Give small whole numbers, many of them zero, but no row of zeros."""
+    return many(many(st.integers(0, most), m).filter(any), n)
+
+
+def amounts(n: int) -> st.SearchStrategy[list[int]]:
+    """Give all the same, or few distinct ones."""
+    return many(st.just(1), n) | many(st.integers(1, 3), n)
+
+
+def powers(least: int, most: int) -> st.SearchStrategy[float]:
+    return st.integers(least, most).map(lambda k: 10.0**k)
+
+
+@st.composite
+def far_apart(draw: Draw, n: int) -> list[float]:
     """Draw positive numbers: equal, few distinct ones, or such 10^12 apart."""
-    decades = one_of(rng, np.zeros(n), rng.choice([0.0, 12.0], n), rng.integers(-6, 7, n).astype(float))
-    return (rng.integers(1, one_of(rng, 2, 4), n) * 10.0**decades).tolist()
+    decades = draw(one_of(st.just(1.0), one_of(1.0, 1e12), one_of(1.0, 1e12), powers(-6, 6)))
+    return [a * draw(decades) for a in draw(amounts(n))]
 
 
-def twins(rng: Rng, demands: list[Any], *others: list[Any]) -> None:
+def twins(draw: Draw, demands: list[Any], *others: list[Any]) -> None:
     """Now and then make the second user the first with its resources in reverse: they end two resources together."""
-    if len(demands) > 1 and rng.random() < 0.3:
+    if len(demands) > 1 and draw(st.booleans()):
         demands[1] = demands[0][::-1]
         for values in others:
             values[1] = values[0]
@@ -71,58 +80,65 @@ def flat(*values: Any) -> list[Any]:
     return [x for value in values for x in np.asarray(value, dtype=object).ravel()]
 
 
-# ------------------------------------------------------------------------------------------------- divisible pools
+# ----------------------------------------------------------------------------------------------- divisible pools
 
 
-def draw_drf(rng: Rng) -> Case:
-    n, m = int(rng.integers(1, 6)), int(rng.integers(1, 4))
-    demands = (np.array(rows(rng, n, m)) * 10.0 ** (rng.integers(-3, 4, (n, m)) * (rng.random() < 0.3))).tolist()
-    bounds = [one_of(rng, None, 0.0, float(rng.integers(1, 4)), 0.3, 10.0 ** rng.integers(-12, 3)) for _ in range(n)]
-    weights = far_apart(rng, n)
-    twins(rng, demands, weights)
-    return {"demands": demands, "weights": weights, "capacities": rng.integers(1, one_of(rng, 2, 4), m).tolist(),
-            "max_tasks": one_of(rng, None, bounds)}
+@st.composite
+def drf_cases(draw: Draw) -> Case:
+    n, m = draw(st.integers(1, 5)), draw(st.integers(1, 3))
+    demands = draw(rows(n, m))
+    if draw(st.integers(0, 3)) == 0:
+        demands = [[x * draw(powers(-3, 3)) for x in row] for row in demands]
+    weights = draw(far_apart(n))
+    twins(draw, demands, weights)
+    bound = one_of(None, 0.0, 0.3, 1.0, 2.0, 3.0, 1e-5, 1e-7, 1e-12)
+    return {"demands": demands, "weights": weights, "capacities": draw(amounts(m)),
+            "max_tasks": draw(st.none() | many(bound, n))}
 
 
 def run_drf(max_tasks: Any, **case: Any) -> Any:
     return fb.drf(**case, max_tasks=max_tasks and [np.inf if most is None else most for most in max_tasks]).tasks
 
 
-def draw_arrivals(rng: Rng) -> Case:
-    n, m = int(rng.integers(1, 8)), int(rng.integers(1, 4))
-    demands, weights = rows(rng, n, m), far_apart(rng, n)
-    twins(rng, demands, weights)
+@st.composite
+def arrivals(draw: Draw) -> Case:
+    n, m = draw(st.integers(1, 7)), draw(st.integers(1, 3))
+    demands, weights = draw(rows(n, m)), draw(far_apart(n))
+    twins(draw, demands, weights)
     return {"demands": demands, "weights": weights}
 
 
-def draw_grant(rng: Rng) -> Case:
-    n, m = int(rng.integers(1, 6)), int(rng.integers(1, 4))
-    factors = [one_of(rng, 0, 1, 1, 0.5, 0.1, 10.0 ** rng.integers(-12, 0)) for _ in range(n)]
-    demands = rows(rng, n, m)
-    twins(rng, demands, factors)
-    return {"demands": demands, "credit_factor": factors, "capacities": rng.integers(1, one_of(rng, 2, 4), m).tolist(),
-            "grant": one_of(rng, "scaled", "weighted", "capped")}
+@st.composite
+def grants(draw: Draw) -> Case:
+    n, m = draw(st.integers(1, 5)), draw(st.integers(1, 3))
+    demands, factors = draw(rows(n, m)), draw(many(one_of(0, 1, 1, 0.5, 0.1) | powers(-12, -1), n))
+    twins(draw, demands, factors)
+    return {"demands": demands, "credit_factor": factors, "capacities": draw(amounts(m)),
+            "grant": draw(one_of("scaled", "weighted", "capped"))}
 
 
-def draw_credit_run(rng: Rng) -> Case:
-    n, m = int(rng.integers(1, 4)), int(rng.integers(1, 3))
-    return {"demands": [rows(rng, n, m) for _ in range(3)], "capacities": rng.integers(1, 4, m).tolist(),
-            "released": (rng.integers(0, 5, (3, n)) / 4).tolist(), "rho": 0.5, "step_up": 0.125,
-            "step_down": one_of(rng, 0.125, 0.5, 1 - 2.0**-20), "credit_cap": one_of(rng, None, 1),
-            "grant": one_of(rng, "scaled", "weighted", "capped"), "held": one_of(rng, "returns", "stays"),
-            "penalty": one_of(rng, "step", "graded")}
+@st.composite
+def credit_runs(draw: Draw) -> Case:
+    n, m = draw(st.integers(1, 3)), draw(st.integers(1, 2))
+    return draw(st.fixed_dictionaries({
+        "demands": many(rows(n, m), 3), "capacities": many(st.integers(1, 3), m),
+        "released": many(many(one_of(0, 0.25, 0.5, 0.75, 1), n), 3), "rho": st.just(0.5), "step_up": st.just(0.125),
+        "step_down": one_of(0.125, 0.5, 1 - 2.0**-20), "credit_cap": one_of(None, 1),
+        "grant": one_of("scaled", "weighted", "capped"), "held": one_of("returns", "stays"),
+        "penalty": one_of("step", "graded")}))
 
 
 def credit_numbers(run: Any) -> list[Any]:
     return flat(run.tasks, run.credit, run.final_credit)
 
 
-def draw_karma(rng: Rng) -> Case:
-    n, m = int(rng.integers(1, 5)), int(rng.integers(1, 3))
-    credit = rng.integers(0, 9, n) / 4 + one_of(rng, 0.0, 1e-6, 1e6) * rng.integers(0, 2, n)
-    claims = [[one_of(rng, None, 0, 0.125, 1, 2) for _ in range(n)] for _ in range(3)]
-    return {"demands": [rows(rng, n, m) for _ in range(3)], "initial_credit": credit.tolist(),
-            "capacities": rng.integers(1, 4, m).tolist(), "max_tasks": claims, "alpha": one_of(rng, 0, 0.25, 0.5, 1)}
+@st.composite
+def karma_cases(draw: Draw) -> Case:
+    n, m, more = draw(st.integers(1, 4)), draw(st.integers(1, 2)), draw(one_of(0.0, 1e-6, 1e6))
+    credit = st.builds(lambda quarters, has: quarters / 4 + more * has, st.integers(0, 8), st.booleans())
+    return draw(st.fixed_dictionaries({
+        "demands": many(rows(n, m), 3), "initial_credit": many(credit, n), "capacities": many(st.integers(1, 3), m),
+        "max_tasks": many(many(one_of(None, 0, 0.125, 1, 2), n), 3), "alpha": one_of(0, 0.25, 0.5, 1)}))
 
 
 def run_karma(max_tasks: Any, **case: Any) -> list[Any]:
@@ -139,12 +155,14 @@ def judge_karma(**case: Any) -> list[Any]:
 # -------------------------------------------------------------------------------------------------- over periods
 
 
-def draw_fluid(rng: Rng) -> Case:
-    n, m, T = (int(rng.integers(1, most)) for most in (4, 3, 4))
-    amounts = rng.integers(1, 4, n).tolist()
-    return {"demands": [rows(rng, n, m) for _ in range(T)], "tasks": rng.integers(0, 5, (T, n)).tolist(),
-            "capacities": rng.integers(1, 4, m).tolist(), "parts": [Fraction(a, sum(amounts)) for a in amounts],
-            "alone": one_of(rng, "bundles", "resources"), "unserved": one_of(rng, "expires", "waits")}
+@st.composite
+def fluid_cases(draw: Draw) -> Case:
+    n, m, T = draw(st.integers(1, 3)), draw(st.integers(1, 2)), draw(st.integers(1, 3))
+    parts = draw(many(st.integers(1, 3), n))
+    return draw(st.fixed_dictionaries({
+        "demands": many(rows(n, m), T), "tasks": many(many(st.integers(0, 4), n), T),
+        "capacities": many(st.integers(1, 3), m), "parts": st.just([Fraction(a, sum(parts)) for a in parts]),
+        "alone": one_of("bundles", "resources"), "unserved": one_of("expires", "waits")}))
 
 
 def run_fluid(demands: Any, tasks: Any, capacities: Any, parts: Any, **reading: Any) -> list[Any]:
@@ -152,15 +170,16 @@ def run_fluid(demands: Any, tasks: Any, capacities: Any, parts: Any, **reading: 
                                    **reading))
 
 
-def draw_whole(rng: Rng) -> Case:
+@st.composite
+def whole_cases(draw: Draw) -> Case:
     """Draw powers of two and no distances to compare: nothing is rounded, so that a tie is a tie in doubles, too."""
-    T, K, n = int(rng.integers(1, 4)), int(rng.integers(1, 4)), int(rng.choice([1, 2, 4]))
-    m = int(rng.integers(1, 4)) if K == 1 else 1
-    machines = np.repeat(rng.choice([4, 8, 16], (1, m)), 2 ** (K - 1), axis=0)
-    return {"demands": rng.choice([1, 2, 4], (T, n, m)).tolist(), "tasks": rng.integers(0, 6, (T, n)).tolist(),
-            "machines": machines.tolist(), "contributions": [[1 / n] * len(machines)] * n,
-            "alone": one_of(rng, "bundles", "whole_bundles", "resources"),
-            "unserved": one_of(rng, "expires", "waits")}
+    T, K, n = draw(st.integers(1, 3)), draw(st.integers(1, 3)), draw(one_of(1, 2, 4))
+    m = draw(st.integers(1, 3)) if K == 1 else 1
+    machines = [draw(many(one_of(4, 8, 16), m))] * 2 ** (K - 1)
+    return draw(st.fixed_dictionaries({
+        "demands": many(many(many(one_of(1, 2, 4), m), n), T), "tasks": many(many(st.integers(0, 5), n), T),
+        "machines": st.just(machines), "contributions": st.just([[1 / n] * len(machines)] * n),
+        "alone": one_of("bundles", "whole_bundles", "resources"), "unserved": one_of("expires", "waits")}))
 
 
 def fluid_numbers(run: Any) -> list[Any]:
@@ -174,31 +193,31 @@ def whole_numbers(run: Any) -> list[Any]:
 # ------------------------------------------------------------------------------------------ machines, one by one
 
 
-def draw_cell(rng: Rng) -> Case:
-    n, m, K = (int(rng.integers(1, most)) for most in (5, 4, 4))
-    machines = rows(rng, K, m, 8)
+@st.composite
+def cells(draw: Draw) -> Case:
+    n, m, K = draw(st.integers(1, 4)), draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    machines = draw(rows(K, m, 8))
     if not np.sum(machines, axis=0).all():
         machines.append([1] * m)
-    return {"demands": rows(rng, n, m, 4), "machines": machines, "machine_counts": [1] * len(machines),
-            "max_tasks": [one_of(rng, np.inf, np.inf, 0.0, 2.0, 4.0) for _ in range(n)]}
+    return {"demands": draw(rows(n, m, 4)), "machines": machines, "machine_counts": [1] * len(machines),
+            "max_tasks": draw(many(one_of(np.inf, np.inf, 0.0, 2.0, 4.0), n))}
 
 
-def draw_gdrf(rng: Rng) -> Case:
-    return draw_cell(rng) | {
-        "seed": int(rng.integers(10)), "match": one_of(rng, "nearest", "same", "any"),
-        "least": one_of(rng, "amount", "dominant_share", "shares"), "machine_type": one_of(rng, "share", "amount"),
-        "choice": one_of(rng, "fairness", "fairness_empty_last", "fairness_after", "first"),
-        "queue": one_of(rng, "rounds", "one_by_one")}
+def and_then(cases: st.SearchStrategy[Case], **options: Some) -> st.SearchStrategy[Case]:
+    return st.builds(lambda case, more: case | more, cases, st.fixed_dictionaries(options))
 
 
-def draw_drfh(*methods: str) -> Callable[[Rng], Case]:
-    def draw(rng: Rng) -> Case:
-        case = draw_cell(rng)
-        most = one_of(rng, 2, 4) if methods == ("fluid",) else one_of(rng, 2, 4, 10**6)
-        return case | {"weights": rng.integers(1, most, len(case["demands"])).tolist(),
-                       "method": one_of(rng, *methods)}
+GDRF_CASES = and_then(
+    cells(), seed=st.integers(0, 9), match=one_of("nearest", "same", "any"),
+    least=one_of("amount", "dominant_share", "shares"), machine_type=one_of("share", "amount"),
+    choice=one_of("fairness", "fairness_empty_last", "fairness_after", "first"), queue=one_of("rounds", "one_by_one"))
 
-    return draw
+
+@st.composite
+def drfh_cases(draw: Draw, *methods: str) -> Case:
+    case = draw(cells())
+    most = draw(one_of(1, 3) if methods == ("fluid",) else one_of(1, 3, 10**6))
+    return case | {"weights": draw(many(st.integers(1, most), len(case["demands"]))), "method": draw(one_of(*methods))}
 
 
 def placed(placement: Any) -> list[tuple[int, int]]:
@@ -211,19 +230,13 @@ def judge_fluid(method: str, **case: Any) -> Any:
 
 # ---------------------------------------------------------------------------------------------- virtual clusters
 
-
-def draw_clusters(rng: Rng, max_n: int = 6) -> Case:
-    whole = bool(rng.random() < 0.5)
-    return {**random_asked(rng, TENTHS if whole else QUARTERS, max_n)._asdict(), "whole": whole}
-
-
-def draw_lists(rng: Rng) -> Case:
-    load: Case = {"load": one_of(rng, "relative", "free")}
-    fit: Case = {"fit": one_of(rng, "least_wanted", "best_fit", "first_fit")}
-    small = {"general": one_of(rng, "greedy", "relaxation"), "small": int(rng.integers(4)),
-             "top_up": bool(rng.random() < 0.4)}
-    method, options = one_of(rng, ("relaxation", load), ("greedy", fit), ("mixed_knapsack", {**load, **fit, **small}))
-    return draw_clusters(rng) | {"method": method} | options
+VM_CASES = st.booleans().flatmap(
+    lambda whole: asked(6, 4, 12, TENTHS if whole else QUARTERS).map(lambda case: case._asdict() | {"whole": whole}))
+LOAD, FIT = one_of("relative", "free"), one_of("least_wanted", "best_fit", "first_fit")
+LISTS = (and_then(VM_CASES, method=st.just("relaxation"), load=LOAD)
+         | and_then(VM_CASES, method=st.just("greedy"), fit=FIT)
+         | and_then(VM_CASES, method=st.just("mixed_knapsack"), load=LOAD, fit=FIT, small=st.integers(0, 3),
+                    general=one_of("greedy", "relaxation"), top_up=st.booleans()))
 
 
 def run_lists(tolerance: Any, **case: Any) -> list[Any]:
@@ -249,30 +262,35 @@ def judge_exact(**case: Any) -> list[Any]:
 # ------------------------------------------------------------------------------------------------------- the table
 
 ENGINES = {
-    "drf": Engine(False, draw_drf, run_drf, drf.exact_tasks),
-    "dmfa_srq": Engine(False, draw_arrivals, lambda **case: fb.dmfa_srq(**case).levels, dmfa_srq.exact_levels),
-    "grant_tasks": Engine(False, draw_grant, lambda **case: fb.grant_tasks(**case).tasks, cbdrf.exact_grant),
-    "cbdrf": Engine(False, draw_credit_run, lambda **case: credit_numbers(fb.cbdrf(**case)),
+    "drf": Engine(False, drf_cases(), run_drf, drf.exact_tasks),
+    "dmfa_srq": Engine(False, arrivals(), lambda **case: fb.dmfa_srq(**case).levels, dmfa_srq.exact_levels),
+    "grant_tasks": Engine(False, grants(), lambda **case: fb.grant_tasks(**case).tasks, cbdrf.exact_grant),
+    "cbdrf": Engine(False, credit_runs(), lambda **case: credit_numbers(fb.cbdrf(**case)),
                     lambda **case: credit_numbers(cbdrf.exact_run(**case))),
     # shares of the pool, and credits that are as exact as the largest of them
-    "karma": Engine(False, draw_karma, run_karma, judge_karma, least=1.0),
-    "virtual cluster lists": Engine(False, draw_lists, run_lists, judge_lists),
-    "virtual cluster exact": Engine(True, draw_clusters, run_exact, judge_exact),
-    "tv_drf whole": Engine(True, draw_whole, lambda **case: whole_numbers(fb.tv_drf(**case, placement=True)),
+    "karma": Engine(False, karma_cases(), run_karma, judge_karma, least=1.0),
+    "virtual cluster lists": Engine(False, LISTS, run_lists, judge_lists),
+    "virtual cluster exact": Engine(True, VM_CASES, run_exact, judge_exact),
+    "tv_drf whole": Engine(True, whole_cases(), lambda **case: whole_numbers(fb.tv_drf(**case, placement=True)),
                            lambda **case: whole_numbers(tv_drf.exact_whole_run(**case))),
-    "tv_drf fluid": Engine(True, draw_fluid, run_fluid, lambda **case: fluid_numbers(tv_drf.exact_run(**case)),
+    "tv_drf fluid": Engine(True, fluid_cases(), run_fluid, lambda **case: fluid_numbers(tv_drf.exact_run(**case)),
                            least=0.1),
     # where doubles take one of two machines that are exactly tied, either is right
-    "gdrf": Engine(True, draw_gdrf, lambda **case: flat(placed(fb.gdrf(**case))),
+    "gdrf": Engine(True, GDRF_CASES, lambda **case: flat(placed(fb.gdrf(**case))),
                    lambda **case: flat(gdrf.exact_gdrf(**case, prefer=placed(fb.gdrf(**case))).placed)),
-    "drfh": Engine(True, draw_drfh("best_fit", "first_fit"), lambda **case: flat(placed(fb.drfh(**case))),
+    "drfh": Engine(True, drfh_cases("best_fit", "first_fit"), lambda **case: flat(placed(fb.drfh(**case))),
                    lambda **case: flat(gdrf.exact_drfh(**case, prefer=placed(fb.drfh(**case))).placed)),
-    "drfh fluid": Engine(True, draw_drfh("fluid"), lambda **case: fb.drfh(**case).levels, judge_fluid, 1e-6),
+    "drfh fluid": Engine(True, drfh_cases("fluid"), lambda **case: fb.drfh(**case).levels, judge_fluid, 1e-6),
 }
 
 
-class Disagreement(AssertionError):
-    """An engine and its judge say different things."""
+#: Where an engine that works in doubles alone is wrong, which is once in some hundred instances.
+LOST_DIGITS = {
+    "drf": {"demands": [[0, 2, 2], [2, 2, 0], [2, 1, 1], [0, 3, 2]], "weights": [2e12, 2e12, 3.0, 1.0],
+            "capacities": [1, 1, 1], "max_tasks": [0.0, 1.0, 0.3, 0.3]},
+    "dmfa_srq": {"demands": [[1, 1, 2], [2, 1, 0], [1, 1, 2], [1, 1, 2], [1, 1, 0], [3, 3, 0]],
+                 "weights": [1e12, 1e12, 1e12, 1.0, 1.0, 1.0]},
+}
 
 
 def apart(found: Any, right: Any, least: float) -> float:
@@ -282,40 +300,9 @@ def apart(found: Any, right: Any, least: float) -> float:
     return float(abs(Fraction(float(found)) - Fraction(right)) / unit) if unit and np.isfinite(float(found)) else np.inf
 
 
-def difference(name: str, engine: Engine, case: Case) -> float:
-    """Run one instance; give the largest difference, in parts of the right number, or raise Disagreement."""
+def difference(engine: Engine, case: Case) -> float:
+    """Run one instance; give the largest difference, in parts of the right number."""
     found, right = list(engine.run(**case)), list(engine.judge(**case))
-    worst = np.inf
-    if len(found) == len(right):
-        worst = max((apart(a, b, engine.least) for a, b in zip(found, right, strict=True)), default=0.0)
-    if not worst <= engine.rtol:
-        raise Disagreement(f"{name}: {worst:.3g} apart\nfrom fractions import Fraction\nfrom numpy import inf\n"
-                           f"from tests.fuzz_engines import ENGINES, difference\n"
-                           f"difference({name!r}, ENGINES[{name!r}], {case!r})")
-    return worst
-
-
-def check(name: str, count: int, engine: Engine | None = None) -> float:
-    """Try the first ``count`` instances of an engine; give the largest difference or raise Disagreement."""
-    engine = engine or ENGINES[name]
-    return max(difference(name, engine, engine.draw(np.random.default_rng([crc32(name.encode()), k])))
-               for k in tqdm(range(count), desc=name, disable=None, leave=False))
-
-
-def main(tries: int) -> int:
-    for name, engine in ENGINES.items():
-        count = tries if engine.dear else 10 * tries
-        try:
-            worst = check(name, count)
-        except Disagreement as found:
-            print(found)
-            return 1
-        except KeyboardInterrupt:
-            print(f"{name}: interrupted")
-            return 130
-        print(f"{name}: {count} instances, 0 disagreements, {worst:.2g} apart at most", flush=True)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))
+    if len(found) != len(right):
+        return np.inf
+    return max((apart(a, b, engine.least) for a, b in zip(found, right, strict=True)), default=0.0)
