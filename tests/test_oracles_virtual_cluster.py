@@ -14,19 +14,8 @@ from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult
 
 from book.virtual_cluster import oracle
-from book.virtual_cluster.oracle import (
-    as_case,
-    exact_optimum,
-    greedy,
-    lp_bound,
-    milp,
-    mixed_knapsack,
-    most_served,
-    packs,
-    relaxation,
-    rounds,
-    share,
-)
+from book.virtual_cluster.oracle import as_case, exact_optimum, lp_bound, milp, most_served, packs, share
+from book.virtual_cluster.oracle_algorithms import greedy, mixed_knapsack, relaxation, rounds
 from fairbook.errors import FairbookError, InvalidInput
 from tests.strategies import FEW, REPEATABLE
 from tests.vm_cases import QUARTERS, Asked, asked, random_asked

@@ -325,8 +325,8 @@ def bounds(frame: pd.DataFrame) -> Svg:
             for place, size in enumerate(sizes):
                 line = rows[(rows["mechanism"] == name) & (rows["machines"] == size)].iloc[0]
                 y = row + 0.3 * (place - (len(sizes) - 1) / 2)
-                panel.errorbar(line["mean"], y, xerr=whiskers(line), color=colour, marker="os"[place % 2], markersize=5.5,
-                               markerfacecolor="white" if place else colour, elinewidth=1.4)
+                panel.errorbar(line["mean"], y, xerr=whiskers(line), color=colour, marker="os"[place % 2],
+                               markersize=5.5, markerfacecolor="white" if place else colour, elinewidth=1.4)
         if measure != "of_most":
             panel.axvline(1, color=COLOURS["grey"], linewidth=1, zorder=1)
         name_rows(panel, [NAMES[name] for name in names], k == 0)

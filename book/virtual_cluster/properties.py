@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from book.virtual_cluster.oracle import exact_optimum, greedy, mixed_knapsack, relaxation, share
+from book.virtual_cluster.oracle import exact_optimum, share
+from book.virtual_cluster.oracle_algorithms import greedy, mixed_knapsack, relaxation
 from fairbook.clusters import TURNED_AWAY, VirtualClusters
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.properties.finding import Finding
 
 __all__ = ["BROKEN", "RULES", "Case", "Outcome", "Rule", "Tariff", "allocations", "cases", "findings", "hand_out",
-           "mean_fraction", "mean_slowdown", "pour", "search_case", "total_cost"]
+           "mean_fraction", "mean_slowdown", "moved", "pour", "total_cost"]
 
 Number = Any  # whole numbers or fractions
 
@@ -253,7 +254,7 @@ def cases(rng: Generator, *, users: tuple[int, int] = (1, 4), clusters: tuple[in
                 bool(rng.integers(2)) if whole is None else whole)
 
 
-def _moved(rng: Generator, case: Case) -> Case:
+def moved(rng: Generator, case: Case) -> Case:
     """Change one number by one, or one tolerance by a tenth."""
     which, step = int(rng.integers(3)), int(rng.choice((-1, 1)))
     rows: list[list[Any]] = [list(case.max_vms), list(case.tolerance), list(case.capacities)]
@@ -265,33 +266,6 @@ def _moved(rng: Generator, case: Case) -> Case:
     if not any(rows[2]):
         return case
     return Case(tuple(rows[0]), tuple(rows[1]), tuple(rows[2]), case.whole)
-
-
-def search_case(margin: Callable[[Case], Number | None], *, evaluations: int, rng: Generator, moves: int = 8,
-                **drawn: Any) -> tuple[Number, Case, int, int]:
-    """Look for a case of negative margin: random cases, each pushed downhill.
-
-    A margin of None says that the statement does not speak of the case. Gives the least margin, its case, evaluations,
-    and in how many the statement did speak.
-    """
-    done, spoken, best, where = 0, 0, np.inf, cases(rng, **drawn)
-    while done < evaluations and best >= 0:
-        here = cases(rng, **drawn)
-        value = margin(here)
-        done += 1
-        spoken += value is not None
-        for _ in range(moves):
-            if (value is not None and value < 0) or done >= evaluations:
-                break
-            there = _moved(rng, here)
-            tried = margin(there)
-            done += 1
-            spoken += tried is not None
-            if tried is not None and (value is None or tried <= value):
-                here, value = there, tried
-        if value is not None and value < best:
-            best, where = value, here
-    return best, where, done, spoken
 
 
 # ----------------------------------------------------------------------------------------------- for one's own data
