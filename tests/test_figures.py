@@ -299,7 +299,7 @@ CURVES: dict[str, tuple[str, str, Callable[[Frame], list[Frame]]]] = {
     **{f"dmfa_srq/{name}": ("k", "mechanism", lambda frame: parts(
         frame[frame["mechanism"] != "difference"], n=(20, 100, 500))) for name in MEANS},
     "gdrf/fig1": ("machines", "mechanism", each_machine),
-    **{f"gdrf/{name}": ("machines", "mechanism", lambda frame, measures=measures: parts(  # type: ignore[misc]
+    **{f"gdrf/{name}": ("machines", "mechanism", lambda frame, measures=measures: parts(
         frame, measure=measures, mix=("paper", "random"))) for name, measures in {
             "fig2": ("cpu", "cpu_mean"), "fig3": ("memory", "memory_mean"),
             "fig4": ("fairness", "fairness_mean", "fairness_present", "fairness_whole")}.items()},
@@ -437,7 +437,7 @@ def test_every_mark_is_where_its_number_is(name: str, measures: tuple[str, ...])
         found = dots(panel)
         assert len(panel.containers) == len(compare_study.TRACES)
         np.testing.assert_allclose(found[:, [0, 2, 3]], wanted, atol=1e-12)
-        near = [min(heads, key=lambda place, y=y: abs(place - y)) for y in found[:, 1]]  # type: ignore[misc]
+        near = [min(heads, key=lambda place, y=y: abs(place - y)) for y in found[:, 1]]
         assert [heads[place] for place in near] == [ENTRANTS[key].label for key in part["mechanism"]]
         assert (abs(np.array(near) - found[:, 1]) < 0.3).all()
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import fairbook as fb
 from book.virtual_cluster import properties as props
 from book.virtual_cluster.judging import search_claim
 from book.virtual_cluster.properties import BROKEN, RULES, Case, Outcome, Tariff
@@ -87,17 +86,3 @@ def test_a_search_finds_what_is_there_and_counts() -> None:
     assert held.holds
     assert f"Searched 500 cases in fractions, {held.size} of them" in held.found
     assert held.found.endswith("the smallest margin is 1.")
-
-
-def test_findings_name_what_is_wrong() -> None:
-    full = props.findings(fb.virtual_cluster([4, 4, 4], 0.5, [6, 5]))
-    assert all(full)
-    away = props.findings(fb.virtual_cluster([1, 1, 2], 0.0, [2, 2], method="relaxation"))
-    assert [bool(one) for one in away] == [True, False, False, True]
-    assert "2 was turned away" in away[1].witness["says"]
-    printed = props.findings(fb.virtual_cluster([10, 2], [0.0, 0.9], [11], method="mixed_knapsack", small=0))
-    assert all(printed)
-    wasteful = fb.virtual_cluster([5, 5], [0.2, 0.6], [5, 2], method="mixed_knapsack", small=0)
-    assert not props.findings(wasteful)[3]
-    broken = fb.VirtualClusters(wasteful.requests, wasteful.vms + 9, wasteful.cluster, "by hand", 1.0)
-    assert not props.findings(broken)[0]

@@ -94,11 +94,10 @@ def test_curves_by_hand(users: int, variance: str, curves: pd.DataFrame) -> None
     for method in study.METHODS:
         for measure in ("y", "y_served", "everybody", "served", "remaining"):
             close(rows.loc[(method, measure)], [run[method][measure] for run in runs])
-        for measure, of in {"y_common": lambda r: runs[r][method]["y"],
-                            "remaining_common": lambda r: runs[r][method]["remaining"],
-                            "gain": lambda r: runs[r][method]["y"] / runs[r]["relaxation"]["y"] - 1,
-                            "ratio": lambda r: runs[r][method]["y"] / bounds[r]}.items():
-            close(rows.loc[(method, measure)], list(map(of, common)))
+        of_all = [(run["y"], run["remaining"], run["y"] / runs[r]["relaxation"]["y"] - 1, run["y"] / bounds[r])
+                  for r in common for run in [runs[r][method]]]
+        for k, measure in enumerate(("y_common", "remaining_common", "gain", "ratio")):
+            close(rows.loc[(method, measure)], [values[k] for values in of_all])
     close(rows.loc[("bound", "y")], pools)
     close(rows.loc[("bound", "ratio")], [pools[r] / bounds[r] for r in common])
     assert set(part["measure"]) == set(study.MEASURES)
@@ -248,7 +247,8 @@ def test_conclusions_by_hand() -> None:
             "greedy_large": {"holds": 2, "median": 0.4, "verdict": "holds"},
             "mixed_small": {"verdict": "fails", "nearest": ""}, "mixed_above": {"holds": 2, "surely": 0},
             "remaining_large": {"holds": 2, "surely": 2, "least": 4.0}, "small_greedy": {"holds": 1, "surely": 2},
-            "large_mixed": {"holds": 1, "surely": 0, "nearest": "1.1"}, "crossing": {"holds": 0, "surely": 0, "most": -0.1},
+            "large_mixed": {"holds": 1, "surely": 0, "nearest": "1.1"},
+            "crossing": {"holds": 0, "surely": 0, "most": -0.1},
             "less_steady": {"holds": 2, "least": 1.0}, "steadier": {"holds": 0, "least": 0.0},
             "near_small": {"verdict": "holds", "hinges_on": ""}}.items():
         assert found.loc[statement, list(wanted)].to_dict() == wanted

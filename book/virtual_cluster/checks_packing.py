@@ -27,8 +27,8 @@ from book.virtual_cluster.judging import (
     vms_of,
     witness,
 )
-from book.virtual_cluster.oracle import exact_optimum, lp_bound, share
-from book.virtual_cluster.oracle_algorithms import rounds
+from book.virtual_cluster.oracle import exact_optimum, rounds, share
+from book.virtual_cluster.oracle_programs import lp_bound
 from book.virtual_cluster.properties import BROKEN, RULES, Case, Outcome, Rule, allocations, cases, pour
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from fairbook.mechanisms.packing import pack

@@ -1,13 +1,9 @@
-"""Virtual clusters judged: the optimum by all subsets, and bounds by programs.
+"""Virtual clusters judged: the optimum by all subsets, and the paper's algorithms in fractions.
 
 All numbers are fractions; a float counts as the decimal number it prints, so 0.7 is 7/10, and a VM is whole or it is
 not. Nothing is searched cleverly: :func:`exact_optimum` looks at every set of users on every cluster, VMs are handed
-out one at a time. Up to some 10 users on 4 clusters. The paper's algorithms are judged by
-:mod:`book.virtual_cluster.oracle_algorithms`.
-
-:func:`milp` is the program of the paper, (1) to (5), for HiGHS; what it finds is shared out again in fractions.
-:func:`lp_bound` is its linear relaxation: floats enter only the search for prices, and the bound that is returned
-follows from these prices in fractions, by weak duality, so it holds whatever the solver did.
+out one at a time, and :func:`relaxation`, :func:`greedy` and :func:`mixed_knapsack` look at everybody anew before each
+step. Up to some 10 users on 4 clusters. Programs for HiGHS are in :mod:`book.virtual_cluster.oracle_programs`.
 """
 
 from __future__ import annotations
@@ -16,19 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, linprog
-from scipy.optimize import milp as solve_milp
 
 from fairbook.errors import FairbookError, InvalidInput
 from fairbook.model import as_fractions, as_whole, number_of_dimensions
 
-__all__ = ["NOWHERE", "ZERO", "Case", "LinearBound", "Optimum", "Solved", "as_case", "exact_optimum", "lp_bound",
-           "milp", "most_served", "packs", "share"]
+__all__ = ["ZERO", "Case", "Optimum", "Placed", "as_case", "exact_optimum", "greedy", "mixed_knapsack", "most_served",
+           "packs", "relaxation", "rounds", "settled", "share"]
 
 ZERO, ONE = Fraction(0), Fraction(1)
 MOST_USERS = 14  # whose subsets of subsets are gone through
@@ -209,7 +202,7 @@ class Optimum(NamedTuple):
     by_cluster: list[list[Fraction]]
 
 
-def _settled(case: Case, cluster: list[int]) -> Optimum:
+def settled(case: Case, cluster: list[int]) -> Optimum:
     """Share every cluster among its users, all of whom are somewhere and have their minima."""
     table = [[ZERO] * case.H for _ in range(case.n)]
     for j, C in enumerate(case.capacities):
@@ -303,7 +296,7 @@ def exact_optimum(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = T
         for i in sets[choices[j][s]]:
             cluster[i] = j
         s ^= choices[j][s]
-    found = _settled(case, cluster)
+    found = settled(case, cluster)
     if found.level != values[best[-1]]:
         raise FairbookError("the sets do not give the level that was found")
     return found
@@ -372,210 +365,184 @@ def most_served(minima: Any, capacities: Any) -> int:
     return put(0)
 
 
-# --------------------------------------------------------------------------------------------------- programs
+# ------------------------------------------------------------------------------------- the paper's algorithms
 
 
-class Solved(NamedTuple):
-    """What HiGHS found.
-
-    Attributes
-    ----------
-    level : Fraction or None
-        Least fraction of the assignment, shared out in fractions; None where none was found.
-    bound : float
-        No allocation has a larger least fraction, says HiGHS; as good as its tolerances, about 1e-6.
-    gap : float
-        Part of the bound that is missing.
-    proved : bool
-        Whether HiGHS ended by itself, not at a limit.
-    cluster : list of n, or None
-    vms : list of n, or None
-    """
-
-    level: Fraction | None
-    bound: float
-    gap: float
-    proved: bool
-    cluster: list[int] | None
-    vms: list[Fraction] | None
+def _known(value: Any, argument: str, *names: str) -> None:
+    if not isinstance(value, str) or value not in names:
+        raise InvalidInput(argument, f"must be one of {', '.join(map(repr, names))}", value)
 
 
-def milp(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True, spanning: bool = False,
-         seconds: float | None = None, nodes: int | None = None) -> Solved | None:
-    """Solve the program of the paper, (1) to (5), by HiGHS.
+class Placed(NamedTuple):
+    """Cluster of each user, -1 where it was turned away, and its VMs."""
 
-    Maximise Y with sum_j a_ij >= alpha_i Y, sum_j a_ij >= the minimum, sum_i a_ij <= C_j, a_ij <= alpha_i e_ij,
-    sum_j e_ij = 1, e_ij in {0, 1} and a_ij >= 0, whole where ``whole``.
-
-    Parameters
-    ----------
-    max_vms, tolerance, capacities, whole, spanning
-        As for :func:`exact_optimum`; ``spanning`` leaves out the e_ij.
-    seconds, nodes : optional
-        Limits.
-
-    Returns
-    -------
-    Solved or None
-        None where the minima do not fit.
-
-    Raises
-    ------
-    InvalidInput, FairbookError
-        The latter where HiGHS does not solve the program, or only by overfilling a cluster.
-
-    Notes
-    -----
-    2 n H + 1 variables. Slow: 13 users on 5 clusters may take minutes.
-
-    Examples
-    --------
-    >>> found = milp([4, 4, 4], "1/2", [6, 5])
-    >>> str(found.level), round(found.bound, 6), found.proved
-    ('3/4', 0.75, True)
-    """
-    case = as_case(max_vms, tolerance, capacities, whole)
-    n, H = case.n, case.H
-    alpha = np.array([float(x) for x in case.wanted])
-    least = np.array([float(x) for x in case.minimum])
-    room = np.array([float(x) for x in case.capacities])
-    pairs, none = n * H, sparse.csr_array((n, n * H))
-    of_user = sparse.kron(sparse.eye_array(n), np.ones((1, H)), format="csr")
-    of_cluster = sparse.kron(np.ones((1, n)), sparse.eye_array(H), format="csr")
-    column = sparse.csr_array(-alpha[:, None])
-    rows = [
-        (sparse.hstack([of_user, none, column]), np.zeros(n), np.full(n, np.inf)),
-        (sparse.hstack([of_user, none, 0 * column]), least, alpha),
-        (sparse.hstack([of_cluster, sparse.csr_array((H, pairs + 1))]), np.zeros(H), room),
-    ]
-    if not spanning:
-        cap = sparse.diags_array(np.repeat(-alpha, H))
-        rows += [
-            (sparse.hstack([sparse.eye_array(pairs), cap, sparse.csr_array((pairs, 1))]), np.full(pairs, -np.inf),
-             np.zeros(pairs)),
-            (sparse.hstack([none, of_user, sparse.csr_array((n, 1))]), np.ones(n), np.ones(n)),
-        ]
-    options = {"mip_rel_gap": 0.0, **({} if seconds is None else {"time_limit": seconds}),
-               **({} if nodes is None else {"node_limit": as_whole(nodes, "nodes", 1)})}
-    result = solve_milp(
-        np.append(np.zeros(2 * pairs), -1.0),
-        integrality=np.concatenate([np.full(pairs, int(whole)), np.full(pairs, int(not spanning)), [0]]),
-        bounds=Bounds(np.zeros(2 * pairs + 1), np.concatenate([np.repeat(alpha, H), np.ones(pairs + 1)])),
-        constraints=[LinearConstraint(sparse.csr_array(A), low, high) for A, low, high in rows], options=options)
-    if result.status == 2:
-        return None
-    if result.status not in (0, 1) and "limit reached" not in result.message:
-        raise FairbookError(f"the program was not solved: {result.message}")
-    # a program without whole numbers has no bound but its optimum
-    dual = result.fun if spanning and not whole else result.mip_dual_bound
-    bound = 1.0 if dual is None else min(1.0, -float(dual))
-    if result.x is None:
-        return Solved(None, bound, 1.0, False, None, None)
-    cluster: list[int] | None = None
-    if spanning:
-        vms = case.share(range(n), sum(case.capacities, ZERO))
-        if vms is None:
-            raise FairbookError("HiGHS overfilled the pool")
-        # in whole VMs too what HiGHS hands out can be cut anew, so it is its level that counts, not its table
-        level = case.level(vms)
-        if abs(float(level) + result.fun) > 1e-6 and result.status == 0:
-            raise FairbookError("HiGHS and the sharing of the pool do not agree")
-    else:
-        cluster = result.x[pairs:2 * pairs].reshape(n, H).argmax(axis=1).tolist()
-        found = _settled(case, cluster)
-        level, vms = found.level, found.vms
-    gap = max(0.0, 1.0 - float(level) / bound) if bound > 0 else 0.0
-    return Solved(level, bound, gap, result.status == 0, cluster, vms)
+    cluster: list[int]
+    vms: list[Fraction]
 
 
-class LinearBound(NamedTuple):
-    """The linear relaxation.
-
-    Attributes
-    ----------
-    level : float
-        What HiGHS found.
-    upper : Fraction
-        No allocation, spanning or not, has a larger least fraction: follows from ``prices`` in fractions.
-    prices : list of H
-        Not negative, of a VM on each cluster.
-    """
-
-    level: float
-    upper: Fraction
-    prices: list[Fraction]
+def _part(amount: Fraction, capacity: Fraction) -> tuple[bool, Fraction]:
+    """Give a part of a cluster; of a cluster without VMs everything is more than of any other."""
+    return (False, amount / capacity) if capacity else (True, ZERO)
 
 
-def _highest(case: Case, prices: Sequence[Fraction]) -> Fraction | None:
-    """Give the highest level at which all users together can pay; None where they cannot pay for their minima.
+def _place(case: Case, users: Sequence[int], room: Sequence[Fraction], rule: str) -> dict[int, int]:
+    """Give user after user a cluster by one rule; only those that have one are in the answer."""
+    lives: list[list[int]] = [[] for _ in room]
+    for i in users:
+        options: list[tuple[Any, int]] = []
+        for j, C in enumerate(room):
+            minima = sum((case.minimum[h] for h in lives[j]), ZERO)
+            everything = sum((case.wanted[h] for h in lives[j]), ZERO)
+            if minima + case.minimum[i] > C:
+                continue
+            nobody_gives_back = everything + case.wanted[i] <= C
+            mark: Any
+            if rule == "relative":
+                mark = _part(minima, C)
+            elif rule == "free":
+                mark = minima - C
+            elif rule == "knapsack":
+                mark = C - minima - case.minimum[i]
+            elif rule == "least_wanted" or not nobody_gives_back:
+                mark = (rule != "least_wanted", _part(everything + case.wanted[i], C))
+            else:
+                mark = (False, (False, C - everything if rule == "best_fit" else Fraction(j)))
+            options.append((mark, j))
+        if options:
+            lives[min(options)[1]].append(i)
+    return {i: j for j, here in enumerate(lives) for i in here}
 
-    A user at level Y has at least max(alpha Y, minimum) VMs, each at the least price or more, and all VMs that there
-    are cost sum_j C_j p_j. Any prices that are not negative give a true bound.
-    """
-    worth = sum((C * p for C, p in zip(case.capacities, prices, strict=True)), ZERO)
-    least = min(prices)
-    if least * sum(case.minimum) > worth:
-        return None
-    if not least:
-        return ONE
-    vms = _share(case.minimum, case.wanted, worth / least, False)
-    return case.level(vms)
+
+def _given(case: Case, where: dict[int, int], room: Sequence[Fraction]) -> dict[int, Fraction]:
+    found: dict[int, Fraction] = {}
+    for j, C in enumerate(room):
+        here = sorted(i for i in where if where[i] == j)
+        vms = case.share(here, C)
+        assert vms is not None
+        found.update(zip(here, vms, strict=True))
+    return found
 
 
-def lp_bound(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True) -> LinearBound | None:
-    """Bound the least fraction by the linear relaxation of (1) to (5), with prices that prove it.
+def _placed(case: Case, where: dict[int, int], vms: dict[int, Fraction]) -> Placed:
+    return Placed([where.get(i, NOWHERE) for i in range(case.n)], [vms.get(i, ZERO) for i in range(case.n)])
 
-    e_ij is any number from 0 to 1; a_ij <= alpha_i e_ij and sum_j e_ij = 1 then say no more than sum_j a_ij <= alpha_i.
+
+def relaxation(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True,
+               load: Literal["relative", "free"] = "relative") -> Placed:
+    """Run the relaxation of section 2.1: minima on the least loaded cluster, then the rest to the least fraction.
 
     Parameters
     ----------
-    max_vms, tolerance, capacities
-        As for :func:`exact_optimum`, any number of users.
-    whole : bool
-        Whether minima are rounded up to whole VMs. What is above them is a fraction in any case.
-
-    Returns
-    -------
-    LinearBound or None
-        None where the minima do not fit even if users may be on several clusters; prices of 1 prove that.
-
-    Raises
-    ------
-    InvalidInput, FairbookError
-        The latter where HiGHS does not solve the program.
-
-    Notes
-    -----
-    One HiGHS run with n H + 1 variables and O(n^2 + H) operations on fractions.
+    max_vms, tolerance, capacities, whole
+        As for :func:`exact_optimum`, any number of users, served in the order given.
+    load : {"relative", "free"}
+        Least loaded: the smallest part of the cluster taken by minima (a cluster without VMs comes last), or the most
+        VMs free. The first cluster at ties.
 
     Examples
     --------
-    >>> found = lp_bound([4, 4, 4], "1/2", [6, 5])
-    >>> str(found.upper), [str(p) for p in found.prices]
-    ('11/12', ['1', '1'])
+    >>> relaxation([4, 4, 4], "1/2", [6, 5]).cluster
+    [0, 1, 0]
     """
     case = as_case(max_vms, tolerance, capacities, whole)
-    n, H = case.n, case.H
-    alpha = np.array([float(x) for x in case.wanted])
-    least = np.array([float(x) for x in case.minimum])
-    of_user = sparse.kron(sparse.eye_array(n), np.ones((1, H)), format="csr")
-    of_cluster = sparse.kron(np.ones((1, n)), sparse.eye_array(H), format="csr")
-    zero = sparse.csr_array((n, 1))
-    rows = sparse.vstack([
-        sparse.hstack([of_cluster, sparse.csr_array((H, 1))]),
-        sparse.hstack([-of_user, sparse.csr_array(alpha[:, None])]),
-        sparse.hstack([-of_user, zero]), sparse.hstack([of_user, zero])])
-    limits = np.concatenate([[float(C) for C in case.capacities], np.zeros(n), -least, alpha])
-    if sum(case.minimum) > sum(case.capacities):
-        return None
-    result = linprog(np.append(np.zeros(n * H), -1.0), A_ub=sparse.csr_array(rows), b_ub=limits,
-                     bounds=[(0, None)] * (n * H) + [(0, 1)], method="highs")
-    if result.status != 0:
-        raise FairbookError(f"the relaxation was not solved: {result.message}")
-    found = np.maximum(-result.ineqlin.marginals[:H], 0.0)
-    top = found.max()
-    prices = [Fraction(float(p / top)).limit_denominator(10**6) if top > 0 else ZERO for p in found]
-    upper = _highest(case, prices)
-    if upper is None:
-        raise FairbookError("prices prove the minima out of reach, though they fit")
-    return LinearBound(-float(result.fun), upper, prices)
+    _known(load, "load", "relative", "free")
+    where = _place(case, range(case.n), case.capacities, load)
+    return _placed(case, where, _given(case, where, case.capacities))
+
+
+def greedy(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True,
+           fit: Literal["least_wanted", "best_fit", "first_fit"] = "least_wanted") -> Placed:
+    """Run the greedy algorithm of section 2.1: all that is wanted, and give back where a newcomer does not fit.
+
+    Parameters
+    ----------
+    max_vms, tolerance, capacities, whole
+        As for :func:`relaxation`.
+    fit : {"least_wanted", "best_fit", "first_fit"}
+        Among the clusters that hold all minima with the newcomer's. ``"least_wanted"``: where all that is wanted, with
+        the newcomer, is the smallest part of the cluster. ``"best_fit"``, ``"first_fit"``: where nobody has to give
+        back, the fullest or the first of these; otherwise as before. The first cluster at ties.
+
+    Examples
+    --------
+    >>> greedy([4, 4, 4], "1/2", [6, 5]).cluster, greedy([2, 3, 4], "1/2", [6, 5], fit="best_fit").cluster
+    ([0, 1, 0], [1, 1, 0])
+    """
+    case = as_case(max_vms, tolerance, capacities, whole)
+    _known(fit, "fit", "least_wanted", "best_fit", "first_fit")
+    where = _place(case, range(case.n), case.capacities, fit)
+    return _placed(case, where, _given(case, where, case.capacities))
+
+
+def mixed_knapsack(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True,
+                   general: Literal["greedy", "relaxation"] = "greedy", small: int = 8, top_up: bool = False,
+                   fit: Literal["least_wanted", "best_fit", "first_fit"] = "least_wanted",
+                   load: Literal["relative", "free"] = "relative") -> Placed:
+    """Run Figure 1: queue A = {k <= 1 - tau} at its minimum as a knapsack, queue B anew on what is left.
+
+    Parameters
+    ----------
+    max_vms, tolerance, capacities, whole
+        As for :func:`relaxation`.
+    general, small : {"greedy", "relaxation"}, int
+        Algorithm for at most so many users, or where A is empty.
+    top_up : bool
+        Whether all clusters are shared anew in the end, A included.
+    fit, load
+        Of the general algorithm.
+
+    Notes
+    -----
+    The knapsack: largest minimum first (the first user at ties), each into the cluster that has least left afterwards
+    (the first at ties). Who does not fit is turned away.
+
+    Examples
+    --------
+    >>> placed = mixed_knapsack([10, 10, 10], ["1/10", "1/2", "9/10"], [9, 6], small=0)
+    >>> placed.cluster, [int(v) for v in placed.vms]
+    ([0, 1, 1], [9, 5, 1])
+    """
+    case = as_case(max_vms, tolerance, capacities, whole)
+    _known(general, "general", "greedy", "relaxation")
+    _known(fit, "fit", "least_wanted", "best_fit", "first_fit")
+    _known(load, "load", "relative", "free")
+    small = as_whole(small, "small", 0)
+    where: dict[int, int] = {}
+    vms: dict[int, Fraction] = {}
+    room, left = list(case.capacities), list(range(case.n))
+    while left:
+        tau = sum(room, ZERO) / sum(case.wanted[i] for i in left)
+        queue = [i for i in left if case.tolerance[i] <= 1 - tau]
+        if not queue or len(left) <= small:
+            found = _place(case, left, room, fit if general == "greedy" else load)
+            vms.update(_given(case, found, room))
+            where.update(found)
+            break
+        queue.sort(key=lambda i: -case.minimum[i])
+        for i, j in _place(case, queue, room, "knapsack").items():
+            where[i], vms[i] = j, case.minimum[i]
+            room[j] -= case.minimum[i]
+        left = [i for i in left if i not in queue]
+    return _placed(case, where, _given(case, where, case.capacities) if top_up else vms)
+
+
+def rounds(max_vms: Any, tolerance: Any, capacity: Any) -> list[tuple[Fraction, list[int]]]:
+    """Give tau and queue A of each round of Figure 1 on one cluster, VMs not whole, till A or B is empty.
+
+    Examples
+    --------
+    >>> [(str(tau), queue) for tau, queue in rounds([10, 10, 10], ["1/10", "1/2", "9/10"], 16)]
+    [('8/15', [0]), ('7/20', [1]), ('1/5', [])]
+    """
+    case = as_case(max_vms, tolerance, [capacity], False)
+    left, room = list(range(case.n)), case.capacities[0]
+    found = []
+    while left:
+        tau = room / sum(case.wanted[i] for i in left)
+        queue = [i for i in left if 1 - case.tolerance[i] >= tau]
+        found.append((tau, queue))
+        if not queue:
+            break
+        room -= sum(case.minimum[i] for i in queue)
+        left = [i for i in left if i not in queue]
+    return found

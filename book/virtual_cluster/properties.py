@@ -13,16 +13,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.random import Generator
 
-from book.virtual_cluster.oracle import exact_optimum, share
-from book.virtual_cluster.oracle_algorithms import greedy, mixed_knapsack, relaxation
-from fairbook.clusters import TURNED_AWAY, VirtualClusters
+from book.virtual_cluster.oracle import exact_optimum, greedy, mixed_knapsack, relaxation, share
+from fairbook.clusters import TURNED_AWAY
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
-from fairbook.properties.finding import Finding
 
-__all__ = ["BROKEN", "RULES", "Case", "Outcome", "Rule", "Tariff", "allocations", "cases", "findings", "hand_out",
+__all__ = ["BROKEN", "RULES", "Case", "Outcome", "Rule", "Tariff", "allocations", "cases", "hand_out",
            "mean_fraction", "mean_slowdown", "moved", "pour", "total_cost"]
 
 Number = Any  # whole numbers or fractions
@@ -266,50 +263,3 @@ def moved(rng: Generator, case: Case) -> Case:
     if not any(rows[2]):
         return case
     return Case(tuple(rows[0]), tuple(rows[1]), tuple(rows[2]), case.whole)
-
-
-# ----------------------------------------------------------------------------------------------- for one's own data
-
-
-def findings(allocation: VirtualClusters) -> tuple[Finding, ...]:
-    """Check an allocation: that it keeps its promises, that everybody is served, optimality, waste.
-
-    Parameters
-    ----------
-    allocation : VirtualClusters
-        Of any method.
-
-    Returns
-    -------
-    tuple of Finding
-        Each true or false, with the user or cluster that shows it. *Waste*: a cluster has free VMs while one of its
-        users has less than it wants.
-
-    Notes
-    -----
-    Cost O(n + H).
-
-    Examples
-    --------
-    >>> import fairbook as fb
-    >>> [bool(f) for f in findings(fb.virtual_cluster([4, 4, 4], 0.5, [6, 5], method="relaxation"))]
-    [True, True, True, True]
-    """
-    asked, n = allocation.requests, len(allocation.vms)
-    wrong = allocation.violations()
-    away = np.flatnonzero(~allocation.served)
-    free = np.asarray(allocation.remaining)
-    short = np.flatnonzero(allocation.served & (allocation.vms < asked.max_vms * (1 - 1e-9)))
-    waste = [i for i in short.tolist() if allocation.cluster[i] >= 0
-             and free[allocation.cluster[i]] > (0 if asked.whole else 1e-9 * asked.capacities[allocation.cluster[i]])]
-    return (
-        Finding("capacities, requests and minima", not wrong, float(free.min()), {"says": wrong[0]} if wrong else None,
-                checked=n),
-        Finding("everybody is served", not len(away), float(-len(away)),
-                {"says": allocation.explain(allocation.users[int(away[0])])} if len(away) else None, checked=n),
-        Finding("optimality", allocation.optimal, -allocation.gap,
-                None if allocation.optimal else {"says": f"the least fraction is {allocation.min_fraction:.4g}, "
-                                                         f"and {allocation.bound:.4g} is not ruled out"}, checked=n),
-        Finding("no waste", not waste, float(-len(waste)),
-                {"says": allocation.explain(allocation.users[waste[0]])} if waste else None, checked=n),
-    )

@@ -162,8 +162,8 @@ def readings(runs: int = 100, seed: int = SEED, *, progress: bool = False) -> pd
         or all runs with a least fraction of 0 where somebody is turned away, or of those served). Means over the loads:
         ``gain_greedy``, ``gain_mixed`` (mean least fraction divided by that of relaxation, less 1; also ``_least``,
         ``_most`` over the loads), ``remaining_*`` (VMs free), ``sd_*`` and ``near_*`` (standard deviation and mean of
-        the least fraction divided by the best proved bound), ``ahead`` (least fraction of greedy less that of mixed knapsack) with
-        ``ahead_low``, ``ahead_high`` (95 %), ``kept`` (part of the runs).
+        the least fraction divided by the best proved bound), ``ahead`` (least fraction of greedy less that of mixed
+        knapsack) with ``ahead_low``, ``ahead_high`` (95 %), ``kept`` (part of the runs).
 
     Notes
     -----

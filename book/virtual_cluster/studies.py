@@ -116,6 +116,7 @@ MEASURES = ("y", "y_served", "everybody", "served", "remaining", "y_common", "re
 
 # ------------------------------------------------------------------------------------------------------- the figures
 
+
 def _one(rng: np.random.Generator, size: str, users: int, variance: str) -> FloatArray:
     """Give the fields of each method, then in a last row: best proved bound, bound of one pool, ..., in one run."""
     case = instance(rng, size, users, variance=variance)
