@@ -345,10 +345,8 @@ def test_bad_input(judge: Any, given_: dict[str, Any], argument: str) -> None:
 
 
 @pytest.mark.parametrize(("call", "argument"), [
-    (lambda: relaxation(**GOOD, load="least"), "load"), (lambda: greedy(**GOOD, fit="best"), "fit"),
-    (lambda: mixed_knapsack(**GOOD, general="exact"), "general"), (lambda: mixed_knapsack(**GOOD, fit=1), "fit"),
-    (lambda: mixed_knapsack(**GOOD, load=None), "load"), (lambda: mixed_knapsack(**GOOD, small=-1), "small"),
-    (lambda: exact_optimum([1] * 15, 0, [20]), "max_vms"), (lambda: milp(**GOOD, nodes=0), "nodes"),
+    (lambda: mixed_knapsack(**GOOD, small=-1), "small"), (lambda: exact_optimum([1] * 15, 0, [20]), "max_vms"),
+    (lambda: milp(**GOOD, nodes=0), "nodes"),
     (lambda: share([1], [1, 2], 3), "most"), (lambda: share([2], [1], 3), "least[0]"),
     (lambda: share([0], [0], 3), "least[0]"), (lambda: share(["1/2"], [1], 3), "least[0]"),
     (lambda: share([2], [3], 1), "capacity"), (lambda: rounds([1], 0, -1), "capacities[0]"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -185,7 +186,7 @@ def _managed(traffic: Traffic, policy: str, stays: float) -> list[float]:
     sums = dict.fromkeys(_OVER_TIME, 0.0)
     state, last, counted, admitted = dict.fromkeys(_OVER_TIME, 0.0) | {"min_fraction": 1.0}, 0.0, 0, 0
     before, after = (0, 0), (0, 0)
-    for time, came, now, manager in _events(traffic, policy):
+    for time, came, now, manager in chain(_events(traffic, policy), [(np.inf, None, state, None)]):
         span = max(0.0, min(time, stays) - max(last, _WARM))
         for name in _OVER_TIME:
             sums[name] += span * state[name]
@@ -196,10 +197,6 @@ def _managed(traffic: Traffic, policy: str, stays: float) -> list[float]:
             before = after
         elif came is not None:
             counted, admitted = counted + 1, admitted + came
-    else:
-        span = max(0.0, stays - max(last, _WARM))
-        for name in _OVER_TIME:
-            sums[name] += span * state[name]
     whole = stays - _WARM
     users = max(sums["users"], 1e-300)
     per = max(counted, 1)

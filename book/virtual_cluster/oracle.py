@@ -89,15 +89,13 @@ def as_case(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True) -
     part = _decimals(tolerance, "tolerance")
     if len(part) != len(wanted):
         raise InvalidInput("tolerance", f"must have one entry for each of the {len(wanted)} users", tolerance)
-    for i, alpha in enumerate(wanted):
-        if alpha <= 0 or (whole and alpha.denominator != 1):
-            raise InvalidInput(f"max_vms[{i}]", "must be positive, and whole unless whole=False", alpha)
-    for i, k in enumerate(part):
-        if not 0 <= k <= 1:
-            raise InvalidInput(f"tolerance[{i}]", "must be between 0 and 1", k)
-    for j, C in enumerate(room):
-        if C < 0:
-            raise InvalidInput(f"capacities[{j}]", "must not be negative", C)
+    for argument, values, right, rule in (
+            ("max_vms", wanted, lambda x: x > 0 and not (whole and x.denominator > 1), "positive, and whole"),
+            ("tolerance", part, lambda x: 0 <= x <= 1, "between 0 and 1"),
+            ("capacities", room, lambda x: x >= 0, "not negative")):
+        for i, value in enumerate(values):
+            if not right(value):
+                raise InvalidInput(f"{argument}[{i}]", f"must be {rule}", value)
     if whole:
         room = [Fraction(C.numerator // C.denominator) for C in room]
     if not any(room):
@@ -368,11 +366,6 @@ def most_served(minima: Any, capacities: Any) -> int:
 # ------------------------------------------------------------------------------------- the paper's algorithms
 
 
-def _known(value: Any, argument: str, *names: str) -> None:
-    if not isinstance(value, str) or value not in names:
-        raise InvalidInput(argument, f"must be one of {', '.join(map(repr, names))}", value)
-
-
 class Placed(NamedTuple):
     """Cluster of each user, -1 where it was turned away, and its VMs."""
 
@@ -445,7 +438,6 @@ def relaxation(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True
     [0, 1, 0]
     """
     case = as_case(max_vms, tolerance, capacities, whole)
-    _known(load, "load", "relative", "free")
     where = _place(case, range(case.n), case.capacities, load)
     return _placed(case, where, _given(case, where, case.capacities))
 
@@ -469,7 +461,6 @@ def greedy(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True,
     ([0, 1, 0], [1, 1, 0])
     """
     case = as_case(max_vms, tolerance, capacities, whole)
-    _known(fit, "fit", "least_wanted", "best_fit", "first_fit")
     where = _place(case, range(case.n), case.capacities, fit)
     return _placed(case, where, _given(case, where, case.capacities))
 
@@ -503,9 +494,6 @@ def mixed_knapsack(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = 
     ([0, 1, 1], [9, 5, 1])
     """
     case = as_case(max_vms, tolerance, capacities, whole)
-    _known(general, "general", "greedy", "relaxation")
-    _known(fit, "fit", "least_wanted", "best_fit", "first_fit")
-    _known(load, "load", "relative", "free")
     small = as_whole(small, "small", 0)
     where: dict[int, int] = {}
     vms: dict[int, Fraction] = {}

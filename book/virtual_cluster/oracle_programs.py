@@ -1,8 +1,8 @@
 """Virtual clusters judged by programs for HiGHS: the paper's own, and its linear relaxation with prices.
 
-:func:`milp` is the program of the paper, (1) to (5); what it finds is shared out again in fractions. :func:`lp_bound` is
-its linear relaxation: floats enter only the search for prices, and the bound that is returned follows from these prices
-in fractions, by weak duality, so it holds whatever the solver did.
+:func:`milp` is the program of the paper, (1) to (5); what it finds is shared out again in fractions.
+:func:`lp_bound` is its linear relaxation: floats enter only the search for prices, and the bound that is returned
+follows from these prices in fractions, by weak duality, so it holds whatever the solver did.
 """
 
 from __future__ import annotations

@@ -104,8 +104,6 @@ def instance(rng: np.random.Generator, size: str = "small", users: int = 14, *,
     >>> instance(stream(1, 0), users=3).capacities.tolist()
     [51, 61, 87, 59, 62]
     """
-    if not isinstance(rng, np.random.Generator):
-        raise InvalidInput("rng", "must be a numpy.random.Generator", rng)
     choices((size,), "size", tuple(SIZES))
     choices((variance,), "variance", tuple(VARIANCES))
     users = as_whole(users, "users", 1, DRAWN)

@@ -52,7 +52,6 @@ from book.virtual_cluster.settings import (
 )
 from fairbook import results
 from fairbook.clusters import SPANS, Requests, as_requests
-from fairbook.errors import InvalidInput
 from fairbook.mechanisms.packing import LISTS, list_pack
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.model import FloatArray, as_number, as_whole
@@ -195,38 +194,22 @@ def curves(runs: int = RUNS, seed: int = SEED, *, sizes: str | Sequence[str] = t
     return pd.DataFrame(rows)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def _curves(size: str, runs: int, seed: int, progress: bool) -> pd.DataFrame:
     return curves(runs, seed, sizes=size, progress=progress)
 
 
-_OF_Y = ("y", "y_common", "everybody")
-_OF_REMAINING = ("remaining", "remaining_common")
-
-
-def _of(size: str, measures: tuple[str, ...], runs: int, seed: int, progress: bool) -> pd.DataFrame:
-    frame = _curves(size, runs, seed, progress)
-    return frame[frame["measure"].isin(measures)].reset_index(drop=True)
-
-
 def fig2(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
-    """Measure the least fraction on 5 clusters (Figure 2), in three ways to count; columns as in :func:`curves`."""
-    return _of("small", _OF_Y, runs, seed, progress)
-
-
-def fig3(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
-    """Measure what is left free on 5 clusters (Figure 3); columns as in :func:`curves`."""
-    return _of("small", _OF_REMAINING, runs, seed, progress)
+    """Measure the least fraction, and what is left free, on 5 clusters (Figures 2 and 3): :func:`curves`."""
+    return _curves("small", runs, seed, progress).copy()
 
 
 def fig4(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
-    """Measure the least fraction on 8 clusters (Figure 4); columns as in :func:`curves`."""
-    return _of("large", _OF_Y, runs, seed, progress)
+    """Measure the same on 8 clusters (Figures 4 and 5)."""
+    return _curves("large", runs, seed, progress).copy()
 
 
-def fig5(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
-    """Measure what is left free on 8 clusters (Figure 5); columns as in :func:`curves`."""
-    return _of("large", _OF_REMAINING, runs, seed, progress)
+fig3, fig5 = fig2, fig4
 
 
 def spread(runs: int = RUNS, seed: int = SEED, *, sizes: str | Sequence[str] = tuple(SIZES),
@@ -305,11 +288,7 @@ def gaps(runs: int = 500, seed: int = SEED, *, cases: Sequence[tuple[str, int]] 
         ``everybody`` (part in which all are served), ``solved`` (part in which the exact method proved its optimum),
         ``runs`` (runs in which the bound is not 0).
     """
-    pairs = []
-    for case in cases:
-        if not isinstance(case, (tuple, list)) or len(case) != 2:
-            raise InvalidInput("cases", "must be pairs of size and users", case)
-        pairs.append((choices((case[0],), "cases", tuple(SIZES))[0], as_whole(case[1], "cases", 1, DRAWN)))
+    pairs = [(choices((size,), "cases", tuple(SIZES))[0], as_whole(users, "cases", 1, DRAWN)) for size, users in cases]
     rows: list[dict[str, Any]] = []
     for exactly, (size, users) in product(choices(whole, "whole", (True, False)), pairs):
         number = runs if exactly or size == "small" else max(1, runs // 30)
