@@ -169,6 +169,7 @@ def test_settings_of_the_caller_neither_count_nor_change(name: str) -> None:
         assert dict(mpl.rcParams) == before
 
 
+same = dict.fromkeys
 QUEUES = ["what does not run waits", "what does not run expires"]
 FOUR = ["TV-DRF", "exact optimum", "DRF per period", "no sharing"]
 SIX = [LOOKS[name].label for name in vc_study.METHODS]
@@ -176,7 +177,7 @@ PLACED = [LOOKS[name].label for name in gdrf_study.MECHANISMS]
 LEGENDS: dict[str, list[str]] = {
     "cbdrf/fig2": ["cbDRF, CPU", "cbDRF, memory", "DRF"],
     "cbdrf/fig3": ["cbDRF, CPU", "cbDRF, memory", "DRF", "cbDRF, granted", "withheld"],
-    **dict.fromkeys(("cbdrf/fig4", "cbdrf/fig5"), ["DRF", "cbDRF, granted", "withheld"]),
+    **same(("cbdrf/fig4", "cbdrf/fig5"), ["DRF", "cbDRF, granted", "withheld"]),
     "cbdrf/nodes": ["node A", "node B"],
     "cbdrf/blanks": ["0.1", "0.05", "0.2", "0.5", "0.1", "0.02", "0.05", "0.3", "none", "1.2", "1", "0", "0.3", "0.6"],
     "cbdrf/comparison": ["DRF", "cbDRF", "cbDRF, weighted", "cbDRF, capped"],
@@ -185,27 +186,27 @@ LEGENDS: dict[str, list[str]] = {
                        *(rf"$\rho={rho}$, $\delta={delta}$" for rho, delta in
                          ((0.75, 0.99), (0.5, 0.99), (0.9, 0.99), (0.75, 0.9))),
                        "cbDRF", "cbDRF, weighted", "cbDRF, capped"],
-    **dict.fromkeys([f"compare/{name}" for name in compare.__all__],
+    **same([f"compare/{name}" for name in compare.__all__],
                     ["Google 2011", "Alibaba 2017", "Alibaba 2023, with GPUs"]),
     "dmfa_srq/fig1": ["user 1", "user 2", "user 3"],
-    **dict.fromkeys(("dmfa_srq/fig3", "dmfa_srq/fig4"), [
+    **same(("dmfa_srq/fig3", "dmfa_srq/fig4"), [
         "DMFA-SRQ, mean of 1000 runs", "DMFA-SRQ, first run alone", "contribution, $x = w$"]),
     "dmfa_srq/fig5": ["DMFA-SRQ", "static weighted DRF", "what was brought"],
-    **dict.fromkeys([f"dmfa_srq/fig{k}" for k in (6, 7, 8)], ["DMFA-SRQ", "static weighted DRF"]),
-    **dict.fromkeys(("dmfa_srq/levels", "dmfa_srq/water"), ["lowest level $M^k$"]),
-    **dict.fromkeys([f"gdrf/fig{k}" for k in (1, 2, 3, 4)], PLACED),
+    **same([f"dmfa_srq/fig{k}" for k in (6, 7, 8)], ["DMFA-SRQ", "static weighted DRF"]),
+    **same(("dmfa_srq/levels", "dmfa_srq/water"), ["lowest level $M^k$"]),
+    **same([f"gdrf/fig{k}" for k in (1, 2, 3, 4)], PLACED),
     "gdrf/example": ["user A", "user B", "user C"],
     "gdrf/mixes": ["60 machines, 90 of 100 mixes", "300 machines, 90 of 100 mixes", "the one mix",
                    "printed in the paper"],
     "tv_drf/fig1": ["100 tasks", "1 000 tasks"],
-    **dict.fromkeys([f"tv_drf/{name}" for name in ("fig3", "fig7", "utilisation", "comparison")], FOUR),
+    **same([f"tv_drf/{name}" for name in ("fig3", "fig7", "utilisation", "comparison")], FOUR),
     "tv_drf/example": ["CPU", "memory", "what it would have had alone", "sharing coefficient, the lesser ratio"],
     "tv_drf/memory_course": [f"{rule}, user {user}" for rule in ("TV-DRF", "DRF per period") for user in "AB"],
     "tv_drf/losses": QUEUES,
     "tv_drf/gaps": ["mean", "95 of 100 are within", "worst", "filled: waits", "open: expires"],
     "tv_drf/readings": ["5 users", "20 users"],
-    **dict.fromkeys(("virtual_cluster/fig2", "virtual_cluster/fig4"), [*SIX, "upper bound"]),
-    **dict.fromkeys(("virtual_cluster/fig3", "virtual_cluster/fig5"), SIX),
+    **same(("virtual_cluster/fig2", "virtual_cluster/fig4"), [*SIX, "upper bound"]),
+    **same(("virtual_cluster/fig3", "virtual_cluster/fig5"), SIX),
     "virtual_cluster/gains": ["printed in the paper", *SIX[1:]], "virtual_cluster/spread": SIX[:3],
     "virtual_cluster/dynamic": list(vc_study.POLICIES),
     "virtual_cluster/course": ["gap, surplus", "maxima only", "optimum, free moves"],
@@ -219,20 +220,20 @@ NOTES: dict[str, list[str]] = {
     "cbdrf/fig5": ["node 1, which complies"] * 2 + [f"node 2, {NEVER}"] * 2,
     "cbdrf/comparison": ["what is held returns", "what is held stays"],
     "cbdrf/hoarding": ["what hoarders hold returns", "what hoarders hold stays", "hoarders release all"],
-    "cbdrf/blanks": ["step down; the node fails in phases 6 to 10", "step up; the node complies from phase 6 on",
-                     "cap; the node complies every second phase", "floor; the node never complies"],
+    "cbdrf/blanks": ["step down; the node never complies", "step up; the node complies from phase 6 on",
+                     "cap; the node fails in phases 6 to 10", "floor; the node never complies"],
     "cbdrf/operator": ["steps", "threshold and patience", "grant"],
-    **dict.fromkeys([f"compare/{name}" for name in compare.__all__], []),
-    **dict.fromkeys([f"dmfa_srq/fig{k}" for k in (5, 6, 7, 8)], [f"$n = {n}$" for n in (20, 100, 500)]),
-    **dict.fromkeys([f"gdrf/fig{k}" for k in (1, 2, 3, 4)], ["one mix", "mean over random mixes"]),
+    **same([f"compare/{name}" for name in compare.__all__], []),
+    **same([f"dmfa_srq/fig{k}" for k in (5, 6, 7, 8)], [f"$n = {n}$" for n in (20, 100, 500)]),
+    **same([f"gdrf/fig{k}" for k in (1, 2, 3, 4)], ["one mix", "mean over random mixes"]),
     "gdrf/readings": BASE,
     "tv_drf/fig3": [note for queue in QUEUES for note in (queue, "TV-DRF minus no sharing")],
     "tv_drf/fig4": [note for queue in QUEUES for note in (queue, "TV-DRF minus no sharing")],
     "tv_drf/utilisation": [f"{n} users; {queue}" for n, queue in product((20, 100), QUEUES)],
     "tv_drf/comparison": [f"{n} users; {QUEUES[0]}" for n in (5, 20)], "tv_drf/example": ["user A", "user B"],
     "tv_drf/memory_course": ["TV-DRF", "DRF per period"],
-    **dict.fromkeys([f"virtual_cluster/fig{k}" for k in (2, 3, 4, 5)], ["variance 10", "standard deviation 10"]),
-    **dict.fromkeys([f"virtual_cluster/{name}" for name in ("gains", "spread", "spanning_gain")],
+    **same([f"virtual_cluster/fig{k}" for k in (2, 3, 4, 5)], ["variance 10", "standard deviation 10"]),
+    **same([f"virtual_cluster/{name}" for name in ("gains", "spread", "spanning_gain")],
                     ["5 clusters, 320 VMs", "8 clusters, 1000 VMs"]),
     "virtual_cluster/gaps": [f"{5 if size == 'small' else 8} clusters, {n} users" for size, n in vc_study.CASES],
 }
@@ -298,7 +299,7 @@ CURVES: dict[str, tuple[str, str, Callable[[Frame], list[Frame]]]] = {
     **{f"dmfa_srq/{name}": ("k", "mechanism", lambda frame: parts(
         frame[frame["mechanism"] != "difference"], n=(20, 100, 500))) for name in MEANS},
     "gdrf/fig1": ("machines", "mechanism", each_machine),
-    **{f"gdrf/{name}": ("machines", "mechanism", lambda frame, measures=measures: parts(  # type: ignore[misc]
+    **{f"gdrf/{name}": ("machines", "mechanism", lambda frame, measures=measures: parts(
         frame, measure=measures, mix=("paper", "random"))) for name, measures in {
             "fig2": ("cpu", "cpu_mean"), "fig3": ("memory", "memory_mean"),
             "fig4": ("fairness", "fairness_mean", "fairness_present", "fairness_whole")}.items()},
@@ -306,9 +307,9 @@ CURVES: dict[str, tuple[str, str, Callable[[Frame], list[Frame]]]] = {
         "fig3": "min_share", "fig4": "cpu", "fig5": "memory", "fig6": "cpu", "fig7": "memory"}.items()},
     "tv_drf/utilisation": ("period", "mechanism", grid("cpu", "memory")),
     "tv_drf/comparison": ("period", "mechanism", grid("min_share", "behind", "memory")),
-    **dict.fromkeys(("virtual_cluster/fig2", "virtual_cluster/fig4"),
+    **same(("virtual_cluster/fig2", "virtual_cluster/fig4"),
                     ("load", "method", settings("y", "everybody", "y_common"))),
-    **dict.fromkeys(("virtual_cluster/fig3", "virtual_cluster/fig5"),
+    **same(("virtual_cluster/fig3", "virtual_cluster/fig5"),
                     ("load", "method", settings("remaining", "remaining_common"))),
     "virtual_cluster/gains": ("load", "method", lambda frame: parts(
         enough(frame)[~enough(frame)["method"].isin(["relaxation", "bound"])], measure=["gain"],
@@ -329,7 +330,7 @@ CURVES: dict[str, tuple[str, str, Callable[[Frame], list[Frame]]]] = {
         enough(frame[frame["method"] != "wanted"]), measure=("y_served", "everybody", "remaining"))),
 }
 OWN = {"virtual_cluster/dynamic": vc._POLICIES, "virtual_cluster/tariffs": vc._STATED,
-       **dict.fromkeys([f"dmfa_srq/{name}" for name in MEANS], dmfa._LOOK)}
+       **same([f"dmfa_srq/{name}" for name in MEANS], dmfa._LOOK)}
 
 
 @pytest.mark.parametrize("name", CURVES)
@@ -436,7 +437,7 @@ def test_every_mark_is_where_its_number_is(name: str, measures: tuple[str, ...])
         found = dots(panel)
         assert len(panel.containers) == len(compare_study.TRACES)
         np.testing.assert_allclose(found[:, [0, 2, 3]], wanted, atol=1e-12)
-        near = [min(heads, key=lambda place, y=y: abs(place - y)) for y in found[:, 1]]  # type: ignore[misc]
+        near = [min(heads, key=lambda place, y=y: abs(place - y)) for y in found[:, 1]]
         assert [heads[place] for place in near] == [ENTRANTS[key].label for key in part["mechanism"]]
         assert (abs(np.array(near) - found[:, 1]) < 0.3).all()
 
@@ -594,8 +595,9 @@ def test_every_machine_is_a_tile() -> None:
             assert len(found) == 1
             continue
         rows = frame[frame["mechanism"] == name]
-        tints = pd.Series(map(tuple, gdrf._tint(rows["cpu"].to_numpy(), rows["memory"].to_numpy()).tolist()), rows.index)
-        assert found.to_dict() == rows.groupby(tints)["machines"].sum().to_dict()
+        tints = gdrf._tint(rows["cpu"].to_numpy(), rows["memory"].to_numpy()).tolist()
+        wanted = rows.groupby(pd.Series(map(tuple, tints), rows.index))["machines"].sum()
+        assert found.to_dict() == wanted.to_dict()
 
 
 def test_idle_machines_are_light_and_idle_resources_have_their_colour() -> None:
@@ -693,11 +695,12 @@ def test_gains_have_the_printed_band() -> None:
 
 
 def test_best_and_worst_are_those_of_the_frame() -> None:
-    cases = [(size, n) for size, n in vc_study.CASES]
-    for panel, (size, users) in zip(figure("virtual_cluster/gaps").axes, cases, strict=True):
-        rows = taken("virtual_cluster/gaps").query("whole and size == @size and users == @users")
+    frame = taken("virtual_cluster/gaps").query("whole")
+    for panel, case in zip(figure("virtual_cluster/gaps").axes, vc_study.CASES, strict=True):
+        rows = frame[(frame[["size", "users"]] == case).all(axis=1)]
         marks = [line for line in panel.lines if line.get_marker() == "o"]
-        np.testing.assert_allclose([line.get_xdata()[0] for line in marks], rows[["worst", "common"]].to_numpy().ravel())
+        wanted = rows[["worst", "common"]].to_numpy().ravel()
+        np.testing.assert_allclose([line.get_xdata()[0] for line in marks], wanted)
         assert [to_hex(line.get_markerfacecolor()) == "#ffffff" for line in marks] == [True, False] * len(rows)
 
 

@@ -13,13 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult
 
-from book.virtual_cluster import oracle
+from book.virtual_cluster import oracle_programs as programs
 from book.virtual_cluster.oracle import (
     as_case,
     exact_optimum,
     greedy,
-    lp_bound,
-    milp,
     mixed_knapsack,
     most_served,
     packs,
@@ -27,6 +25,7 @@ from book.virtual_cluster.oracle import (
     rounds,
     share,
 )
+from book.virtual_cluster.oracle_programs import lp_bound, milp
 from fairbook.errors import FairbookError, InvalidInput
 from tests.strategies import FEW, REPEATABLE
 from tests.vm_cases import QUARTERS, Asked, asked, random_asked
@@ -211,7 +210,7 @@ def test_any_prices_give_a_true_bound() -> None:
         one = random_asked(rng)
         case, best = as_case(*one), exact_optimum(*one, spanning=True)
         if best is not None:
-            found = oracle._highest(case, [F(int(p)) for p in rng.integers(0, 4, case.H)])
+            found = programs._highest(case, [F(int(p)) for p in rng.integers(0, 4, case.H)])
             assert found is not None
             assert best.level <= found
             useful += found < 1
@@ -346,10 +345,8 @@ def test_bad_input(judge: Any, given_: dict[str, Any], argument: str) -> None:
 
 
 @pytest.mark.parametrize(("call", "argument"), [
-    (lambda: relaxation(**GOOD, load="least"), "load"), (lambda: greedy(**GOOD, fit="best"), "fit"),
-    (lambda: mixed_knapsack(**GOOD, general="exact"), "general"), (lambda: mixed_knapsack(**GOOD, fit=1), "fit"),
-    (lambda: mixed_knapsack(**GOOD, load=None), "load"), (lambda: mixed_knapsack(**GOOD, small=-1), "small"),
-    (lambda: exact_optimum([1] * 15, 0, [20]), "max_vms"), (lambda: milp(**GOOD, nodes=0), "nodes"),
+    (lambda: mixed_knapsack(**GOOD, small=-1), "small"), (lambda: exact_optimum([1] * 15, 0, [20]), "max_vms"),
+    (lambda: milp(**GOOD, nodes=0), "nodes"),
     (lambda: share([1], [1, 2], 3), "most"), (lambda: share([2], [1], 3), "least[0]"),
     (lambda: share([0], [0], 3), "least[0]"), (lambda: share(["1/2"], [1], 3), "least[0]"),
     (lambda: share([2], [3], 1), "capacity"), (lambda: rounds([1], 0, -1), "capacities[0]"),
@@ -362,8 +359,8 @@ def test_bad_input_of_one(call: Any, argument: str) -> None:
 
 def test_programs_that_are_not_solved_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     unsolved = OptimizeResult(status=4, message="numbers")
-    monkeypatch.setattr(oracle, "linprog", lambda *_, **__: unsolved)
-    monkeypatch.setattr(oracle, "solve_milp", lambda *_, **__: unsolved)
+    monkeypatch.setattr(programs, "linprog", lambda *_, **__: unsolved)
+    monkeypatch.setattr(programs, "solve_milp", lambda *_, **__: unsolved)
     for judge in (milp, lp_bound):
         with pytest.raises(FairbookError, match="not solved: numbers"):
             judge([1], 0, [2])
@@ -372,7 +369,7 @@ def test_programs_that_are_not_solved_are_told(monkeypatch: pytest.MonkeyPatch) 
 def test_an_assignment_that_overfills_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     both_on_the_first = np.array([2, 0, 2, 0, 1, 0, 1, 0, 1.0])
     wrong = OptimizeResult(status=0, message="", x=both_on_the_first, fun=-1.0, mip_dual_bound=-1.0)
-    monkeypatch.setattr(oracle, "solve_milp", lambda *_, **__: wrong)
+    monkeypatch.setattr(programs, "solve_milp", lambda *_, **__: wrong)
     with pytest.raises(FairbookError, match="do not fit"):
         milp([2, 2], 0, [2, 2])
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
-import fairbook as fb
 from book.virtual_cluster import properties as props
+from book.virtual_cluster.judging import search_claim
 from book.virtual_cluster.properties import BROKEN, RULES, Case, Outcome, Tariff
+from fairbook.claims.registry import QUICK, Mechanism, Part, claims
 
 HALF = Fraction(1, 2)
+ANY = Mechanism("any", lambda *_: None)
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -64,24 +68,21 @@ def test_free_vms_are_handed_out(key: str, vms: tuple[int, ...]) -> None:
 
 
 def test_a_search_finds_what_is_there_and_counts() -> None:
-    rng = np.random.default_rng(3)
-    value, where, done, spoken = props.search_case(lambda case: 1 - len(case.capacities), evaluations=50, rng=rng)
-    assert value < 0 < done <= 50
-    assert len(where.capacities) > 1
-    assert 0 < spoken <= done
-    value, _, done, spoken = props.search_case(lambda case: None, evaluations=50, rng=rng)
-    assert (value, done, spoken) == (np.inf, 50, 0)
+    seen: set[Case] = set()
 
+    def margin(_: None, case: Case) -> int | None:
+        seen.add(case)
+        return None if case.whole else 1 - len(case.capacities)
 
-def test_findings_name_what_is_wrong() -> None:
-    full = props.findings(fb.virtual_cluster([4, 4, 4], 0.5, [6, 5]))
-    assert all(full)
-    away = props.findings(fb.virtual_cluster([1, 1, 2], 0.0, [2, 2], method="relaxation"))
-    assert [bool(one) for one in away] == [True, False, False, True]
-    assert "2 was turned away" in away[1].witness["says"]
-    printed = props.findings(fb.virtual_cluster([10, 2], [0.0, 0.9], [11], method="mixed_knapsack", small=0))
-    assert all(printed)
-    wasteful = fb.virtual_cluster([5, 5], [0.2, 0.6], [5, 2], method="mixed_knapsack", small=0)
-    assert not props.findings(wasteful)[3]
-    broken = fb.VirtualClusters(wasteful.requests, wasteful.vms + 9, wasteful.cluster, "by hand", 1.0)
-    assert not props.findings(broken)[0]
+    def says(about: Callable[[Any, Case], Any], name: str) -> Part:
+        search_claim(about, 3, id=f"test.{name}", locator="", kind="statement", statement="", mechanism=ANY, mutant=ANY)
+        return claims()[f"test.{name}"].check(QUICK, ANY).parts[0]
+
+    found = says(margin, "found")
+    assert (found.holds, found.size) == (False, len(seen))
+    assert "Violated by 1: users who want" in found.found
+    assert says(lambda _, case: None, "silent").holds is None
+    held = says(lambda _, case: len(case.capacities) if case.whole else None, "held")
+    assert held.holds
+    assert f"Searched 500 cases in fractions, {held.size} of them" in held.found
+    assert held.found.endswith("the smallest margin is 1.")

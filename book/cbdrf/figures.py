@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex
 from matplotlib.patches import FancyBboxPatch
 
 from book.common.style import (
@@ -316,11 +315,11 @@ def operator(frame: pd.DataFrame) -> Svg:
     tints = (1.0, 0.88, 0.76, 0.66)
     for k, (ratio, part) in enumerate(main.groupby("ratio")):
         _worths(panels[0], part, Look(rf"$\varepsilon^{{\prime}}\,/\,\varepsilon={number(float(ratio))}$",
-                                      to_hex(tint(_CBDRF.colour, tints[k])), _MARKERS[k], _LINES[k]))
+                                      tint(_CBDRF.colour, tints[k]), _MARKERS[k], _LINES[k]))
     for k, ((rho, discount), part) in enumerate(frame[one & scaled].groupby(["rho", "discount"], sort=False)):
         _worths(panels[1], part, Look(
             rf"$\rho={number(rho)}$, $\delta={number(discount)}$",
-            _CBDRF.colour if k == 0 else to_hex(tint(COLOURS["black"], (1.0, 0.9, 0.7, 0.55)[k])), _MARKERS[k], _LINES[k]))
+            _CBDRF.colour if k == 0 else tint(COLOURS["black"], (1.0, 0.9, 0.7, 0.55)[k]), _MARKERS[k], _LINES[k]))
     for grant, part in frame[one & usual].groupby("grant", sort=False):
         _worths(panels[2], part, LOOKS["cbdrf" if grant == "scaled" else grant])
     paper = main[(main["ratio"] == first["ratio"]) & (main["step_down"] == 0.1)].iloc[0]

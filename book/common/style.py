@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from fairbook.errors import InvalidInput
@@ -220,9 +220,10 @@ def name_rows(panel: Axes, names: Sequence[str], first: bool) -> None:
     panel.tick_params(axis="y", length=0, pad=6)
 
 
-def tint(colour: str, part: float) -> tuple[float, ...]:
+def tint(colour: str, part: float) -> str:
     """Mix a colour with white: all of it where ``part`` is 1."""
-    return tuple(1 - part * (1 - c) for c in to_rgb(colour))
+    red, green, blue = (1 - part * (1 - c) for c in to_rgb(colour))
+    return to_hex((red, green, blue))
 
 
 def number(value: float, _: float = 0.0) -> str:

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from book.common.runs import choices, interval, repeat
 from book.compare.properties import (
@@ -215,7 +215,7 @@ def _one_day(rng: np.random.Generator, trace: str, load: float) -> FloatArray:
 
 
 def _one_lying(rng: np.random.Generator, trace: str, liars: int) -> FloatArray:
-    """Let some users lie one at a time, shape (mechanisms, liars, 2): whether it pays, and what the best lie brings."""
+    """Let some users lie one at a time, shape (mechanisms, 2): how many it pays, and what the best lie brings."""
     case = instance(rng, trace)
     who = rng.choice(case.demands.shape[1], liars, replace=False)
     rows = []
@@ -228,19 +228,27 @@ def _one_lying(rng: np.random.Generator, trace: str, liars: int) -> FloatArray:
             pays = less(truth, gained, slack(case, entrant))
             gains.append([float(pays), (gained - truth) / max(truth, unit) if less(truth, gained) else 0.0])
         rows.append(gains)
-    return np.array(rows)
+    return np.array(rows).mean(axis=1)
 
 
-def _rows(trace: str, names: Sequence[str], values: NDArray[Any]) -> list[dict[str, Any]]:
-    """Summarise values of shape (runs, mechanisms, measures)."""
+#: One row of values a mechanism.
+_EACH = tuple({"mechanism": name} for name in MECHANISMS)
+
+
+def _measured(run: Callable[..., FloatArray], names: Sequence[str], key: int, traces: str | Sequence[str], runs: int,
+              seed: int, progress: bool, *, label: str, each: Sequence[dict[str, str]] = _EACH,
+              **arguments: Any) -> pd.DataFrame:
+    """Run on instances of each trace what gives values of shape (mechanisms, measures), and sum them up."""
     rows: list[dict[str, Any]] = []
-    for k, mechanism in enumerate(MECHANISMS):
-        for j, measure in enumerate(names):
+    for trace in choices(traces, "traces", TRACES):
+        values = np.stack(repeat(run, runs, seed=seed, key=(key, TRACES.index(trace)), progress=progress,
+                                 label=f"{label}, {trace}", trace=trace, **arguments))
+        for (k, who), (j, measure) in product(enumerate(each), enumerate(names)):
             some = values[~np.isnan(values[:, k, j]), k, j]
             row = interval(some.round(12)[:, None]).iloc[0] if len(some) else {}
-            rows.append({"trace": trace, "mechanism": mechanism, "measure": measure,
+            rows.append({"trace": trace, **who, "measure": measure,
                          **{part: row.get(part, np.nan) for part in ("mean", "low", "high")}, "runs": len(some)})
-    return rows
+    return pd.DataFrame(rows)
 
 
 def moment(runs: int = RUNS, seed: int = SEED, *, traces: str | Sequence[str] = TRACES,
@@ -270,13 +278,7 @@ def moment(runs: int = RUNS, seed: int = SEED, *, traces: str | Sequence[str] = 
     -----
     Cost of a run: 15 mechanisms, 12 calls each, some 0.5 s.
     """
-    runs = as_whole(runs, "runs", 1)
-    rows: list[dict[str, Any]] = []
-    for trace in choices(traces, "traces", TRACES):
-        found = repeat(_one_moment, runs, seed=seed, key=(0, TRACES.index(trace)), progress=progress,
-                       label=f"moment, {trace}", trace=trace)
-        rows += _rows(trace, MOMENT, np.stack(found))
-    return pd.DataFrame(rows)
+    return _measured(_one_moment, MOMENT, 0, traces, runs, seed, progress, label="moment")
 
 
 def day(runs: int = RUNS, seed: int = SEED, *, traces: str | Sequence[str] = TRACES, load: float = _LOAD,
@@ -300,13 +302,7 @@ def day(runs: int = RUNS, seed: int = SEED, *, traces: str | Sequence[str] = TRA
     -----
     Cost of a run: 15 mechanisms, some 0.2 s.
     """
-    runs = as_whole(runs, "runs", 1)
-    rows: list[dict[str, Any]] = []
-    for trace in choices(traces, "traces", TRACES):
-        found = repeat(_one_day, runs, seed=seed, key=(1, TRACES.index(trace)), progress=progress,
-                       label=f"day, {trace}", trace=trace, load=load)
-        rows += _rows(trace, DAY, np.stack(found))
-    return pd.DataFrame(rows)
+    return _measured(_one_day, DAY, 1, traces, runs, seed, progress, label="day", load=load)
 
 
 def lying(runs: int = 30, seed: int = SEED, *, traces: str | Sequence[str] = TRACES, liars: int = 3,
@@ -332,13 +328,8 @@ def lying(runs: int = 30, seed: int = SEED, *, traces: str | Sequence[str] = TRA
     Claims: each resource halved, as it is, or doubled, 8 lies with two resources and 26 with three, without those that
     fit on no machine. Cost of a run: 0.3 s with two resources, 1 s with three.
     """
-    runs, liars = as_whole(runs, "runs", 1), as_whole(liars, "liars", 1, _USERS)
-    rows: list[dict[str, Any]] = []
-    for trace in choices(traces, "traces", TRACES):
-        found = np.stack(repeat(_one_lying, runs, seed=seed, key=(2, TRACES.index(trace)), progress=progress,
-                                label=f"lies, {trace}", trace=trace, liars=liars))
-        rows += _rows(trace, ("paying", "gain"), found.mean(axis=2))
-    return pd.DataFrame(rows)
+    return _measured(_one_lying, ("paying", "gain"), 2, traces, runs, seed, progress, label="lies",
+                     liars=as_whole(liars, "liars", 1, _USERS))
 
 
 def _one_reading(rng: np.random.Generator, trace: str) -> FloatArray:
@@ -378,17 +369,9 @@ def readings(runs: int = 30, seed: int = SEED, *, traces: str | Sequence[str] = 
     -----
     Cost of a run: 10 ms.
     """
-    runs = as_whole(runs, "runs", 1)
-    rows: list[dict[str, Any]] = []
-    for trace in choices(traces, "traces", TRACES):
-        values = np.stack(repeat(_one_reading, runs, seed=seed, key=(0, TRACES.index(trace)), progress=progress,
-                                 label=f"readings, {trace}", trace=trace))
-        for k, (mechanism, reading, _, _) in enumerate(READINGS):
-            for j, measure in enumerate(("min_share", "sum_share", "utilisation", "losers", "loss")):
-                row = interval(values[:, k, j].round(12)[:, None]).iloc[0]
-                rows.append({"trace": trace, "mechanism": mechanism, "reading": reading, "measure": measure,
-                             **row, "runs": runs})
-    return pd.DataFrame(rows)
+    return _measured(_one_reading, ("min_share", "sum_share", "utilisation", "losers", "loss"), 0, traces, runs, seed,
+                     progress, label="readings",
+                     each=[{"mechanism": name, "reading": reading} for name, reading, _, _ in READINGS])
 
 
 # ------------------------------------------------------------------------------------------------- property matrix

@@ -13,16 +13,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.random import Generator
 
 from book.virtual_cluster.oracle import exact_optimum, greedy, mixed_knapsack, relaxation, share
+from fairbook.model.clusters import TURNED_AWAY
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
-from fairbook.model.clusters import TURNED_AWAY, VirtualClusters
-from fairbook.properties.finding import Finding
 
-__all__ = ["BROKEN", "RULES", "Case", "Outcome", "Rule", "Tariff", "allocations", "cases", "findings", "hand_out",
-           "mean_fraction", "mean_slowdown", "pour", "search_case", "total_cost"]
+__all__ = ["BROKEN", "RULES", "Case", "Outcome", "Rule", "Tariff", "allocations", "cases", "hand_out",
+           "mean_fraction", "mean_slowdown", "moved", "pour", "total_cost"]
 
 Number = Any  # whole numbers or fractions
 
@@ -96,8 +94,8 @@ def _nobody(case: Case) -> Outcome:
 
 
 def _engine(case: Case, method: Any, **reading: Any) -> Outcome:
-    found = virtual_cluster(list(case.max_vms), [float(k) for k in case.tolerance], list(case.capacities),
-                            method=method, whole=case.whole, **reading)
+    found = virtual_cluster(list(case.max_vms), [float(k) for k in case.tolerance], list(case.capacities), method=method,
+                            whole=case.whole, **reading)
     return Outcome(tuple(found.cluster.tolist()), tuple(found.vms.tolist()))
 
 
@@ -253,7 +251,7 @@ def cases(rng: Generator, *, users: tuple[int, int] = (1, 4), clusters: tuple[in
                 bool(rng.integers(2)) if whole is None else whole)
 
 
-def _moved(rng: Generator, case: Case) -> Case:
+def moved(rng: Generator, case: Case) -> Case:
     """Change one number by one, or one tolerance by a tenth."""
     which, step = int(rng.integers(3)), int(rng.choice((-1, 1)))
     rows: list[list[Any]] = [list(case.max_vms), list(case.tolerance), list(case.capacities)]
@@ -265,77 +263,3 @@ def _moved(rng: Generator, case: Case) -> Case:
     if not any(rows[2]):
         return case
     return Case(tuple(rows[0]), tuple(rows[1]), tuple(rows[2]), case.whole)
-
-
-def search_case(margin: Callable[[Case], Number | None], *, evaluations: int, rng: Generator, moves: int = 8,
-                **drawn: Any) -> tuple[Number, Case, int, int]:
-    """Look for a case of negative margin: random cases, each pushed downhill.
-
-    A margin of None says that the statement does not speak of the case. Gives the least margin, its case, evaluations,
-    and in how many the statement did speak.
-    """
-    done, spoken, best, where = 0, 0, np.inf, cases(rng, **drawn)
-    while done < evaluations and best >= 0:
-        here = cases(rng, **drawn)
-        value = margin(here)
-        done += 1
-        spoken += value is not None
-        for _ in range(moves):
-            if (value is not None and value < 0) or done >= evaluations:
-                break
-            there = _moved(rng, here)
-            tried = margin(there)
-            done += 1
-            spoken += tried is not None
-            if tried is not None and (value is None or tried <= value):
-                here, value = there, tried
-        if value is not None and value < best:
-            best, where = value, here
-    return best, where, done, spoken
-
-
-# ----------------------------------------------------------------------------------------------- for one's own data
-
-
-def findings(allocation: VirtualClusters) -> tuple[Finding, ...]:
-    """Check an allocation: that it keeps its promises, that everybody is served, optimality, waste.
-
-    Parameters
-    ----------
-    allocation : VirtualClusters
-        Of any method.
-
-    Returns
-    -------
-    tuple of Finding
-        Each true or false, with the user or cluster that shows it. *Waste*: a cluster has free VMs while one of its
-        users has less than it wants.
-
-    Notes
-    -----
-    Cost O(n + H).
-
-    Examples
-    --------
-    >>> import fairbook as fb
-    >>> [bool(f) for f in findings(fb.virtual_cluster([4, 4, 4], 0.5, [6, 5], method="relaxation"))]
-    [True, True, True, True]
-    """
-    asked, n = allocation.requests, len(allocation.vms)
-    wrong = allocation.violations()
-    away = np.flatnonzero(~allocation.served)
-    free = np.asarray(allocation.slack)
-    short = np.flatnonzero(allocation.served & (allocation.vms < asked.max_vms * (1 - 1e-9)))
-    waste = [i for i in short.tolist() if allocation.cluster[i] >= 0
-             and free[allocation.cluster[i]] > (0 if asked.whole else 1e-9 * asked.capacities[allocation.cluster[i]])]
-    return (
-        Finding("capacities, requests and minima", not wrong, float(free.min()), {"says": wrong[0]} if wrong else None,
-                checked=n),
-        Finding("everybody is served", not len(away), float(-len(away)),
-                {"says": allocation.explain(allocation.users[int(away[0])])} if len(away) else None, checked=n),
-        Finding("optimality", allocation.optimal, -allocation.gap,
-                None if allocation.optimal else {"says": f"the least fraction is {allocation.min_fraction:.4g}, "
-                                                         f"and {allocation.bound:.4g} is not ruled out"}, checked=n),
-        Finding("no waste", not waste, float(-len(waste)),
-                {"says": allocation.explain(allocation.users[waste[0]])} if waste else None, checked=n),
-    )

@@ -1,0 +1,605 @@
+"""The claims about costs and revenue, rules a, b and c, and what it pays to state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from book.common.evidence import sampled_claim
+from book.virtual_cluster.checks_packing import APART
+from book.virtual_cluster.judging import (
+    Number,
+    about_a_case,
+    arguments,
+    by_name,
+    handed_out,
+    opening,
+    search_claim,
+    small_case,
+    vms_of,
+    witness,
+)
+from book.virtual_cluster.oracle import most_served
+from book.virtual_cluster.properties import (
+    RULES,
+    Case,
+    Outcome,
+    Rule,
+    Tariff,
+    allocations,
+    cases,
+    hand_out,
+    mean_fraction,
+    mean_slowdown,
+    pour,
+    total_cost,
+)
+from fairbook.claims.registry import Effort, Evidence, Mechanism, claim
+from fairbook.mechanisms.virtual_cluster import virtual_cluster
+from fairbook.mechanisms.virtual_cluster_pool import VirtualClusterPool
+
+# ----------------------------------------------------------------------------------------------- what it costs, 1.2
+
+
+def _best_of_both(judged: Mechanism, case: Case, per_vm: bool) -> tuple[bool, list[tuple[Fraction, Fraction, Outcome]]]:
+    """Whether some allocation that serves all has both the least cost (in sum, or a VM) and the most revenue."""
+    tariff = judged.run()
+    rows = []
+    for outcome in allocations(case):
+        paid, out = total_cost(case, outcome, tariff), sum(outcome.vms)
+        rows.append((paid / out if per_vm else paid, paid, outcome))
+    least, most = min(row[0] for row in rows), max(row[1] for row in rows)
+    return any(row[0] == least and row[1] == most for row in rows), rows
+
+
+_TWO = small_case((2, 2), ("1/2", "1/2"), (3,))
+
+
+@claim(
+    id="virtual_cluster.cost.sum",
+    locator="Abstract",
+    kind="statement",
+    variant="costs added up",
+    statement="Users' costs are least and the provider's revenue is highest at once.",
+    mechanism=Mechanism("tariffs 2 and 1", Tariff),
+    mutant=Mechanism("elastic VMs free", partial(Tariff, Fraction(2), Fraction(0))),
+)
+def _cost_sum(effort: Effort, judged: Mechanism) -> Evidence:
+    both, rows = _best_of_both(judged, _TWO, False)
+    paid = sorted({row[1] for row in rows})
+    return witness(both, opening(_TWO) + f": what users pay is what the provider earns, from {paid[0]} to {paid[-1]} "
+                   f"over the {len(rows)} allocations that serve both.", len(rows))
+
+
+@sampled_claim(
+    key=41,
+    share=100,
+    again=True,
+    said="Checked over all allocations of {count} random cases with whole minima.",
+    id="virtual_cluster.cost.per_vm",
+    locator="Abstract",
+    kind="statement",
+    variant="cost of a VM on average, most VMs handed out",
+    statement="Users' costs are least and the provider's revenue is highest at once.",
+    proof="prop-virtual_cluster-cost",
+    mechanism=Mechanism("tariffs 2 and 1", Tariff),
+    mutant=Mechanism("elastic VMs dearer", partial(Tariff, Fraction(1), Fraction(2))),
+)
+def _cost_per_vm(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None:
+    case = cases(rng, users=(1, 3), clusters=(1, 2), largest=4, whole=True)
+    exactly = all(m == (1 - k) * a for m, k, a in zip(case.minimum, case.tolerance, case.max_vms, strict=True))
+    if not exactly or sum(case.minimum) > sum(case.capacities) or not any(case.minimum):
+        return None
+    return _best_of_both(judged, case, True)[0] if any(True for _ in allocations(case)) else None
+
+
+@claim(
+    id="virtual_cluster.cost.fraction",
+    locator="Definition 3",
+    kind="statement",
+    statement="What a user pays does not depend on the fraction that it gets.",
+    mechanism=Mechanism("tariffs 2 and 1", Tariff),
+    mutant=Mechanism("elastic VMs free", partial(Tariff, Fraction(2), Fraction(0))),
+)
+def _cost_fraction(effort: Effort, judged: Mechanism) -> Evidence:
+    tariff = judged.run()
+    few, many = (tariff.cost(4, Fraction(1, 2), vms) for vms in (2, 4))
+    words = f"A user wants 4 VMs, k = 1/2, tariffs {tariff.high} and {tariff.low}: it pays {few} for half of them"
+    return witness(few == many, f"{words}, {many} for all.", 2)
+
+
+def _most_tolerant_first(case: Case, exact: bool) -> Outcome:
+    """Rule b as printed in one pool: minima, and then all that it wants to the user with the highest k."""
+    if sum(case.minimum) > sum(case.capacities):
+        return Outcome((-1,) * len(case.max_vms), (0,) * len(case.max_vms))
+    vms, free = list(case.minimum), sum(case.capacities) - sum(case.minimum)
+    for i in sorted(range(len(vms)), key=lambda i: -case.tolerance[i]):
+        step = min(free, case.max_vms[i] - vms[i])
+        vms[i], free = vms[i] + step, free - step
+    return Outcome((-2,) * len(vms), tuple(vms))
+
+
+def _less_tolerant(rule: Rule, case: Case) -> Number | None:
+    """How many VMs, and how much on its bill, the first user gains at least if it halves its tolerance."""
+    said = case.saying(0, tolerance=case.tolerance[0] / 2)
+    before, after = rule(case, True), rule(said, True)
+    if not case.tolerance[0] or not before.all_served or not after.all_served:
+        return None
+    tariff = Tariff()
+    more = tariff.cost(said.max_vms[0], said.tolerance[0], after.vms[0])
+    more -= tariff.cost(case.max_vms[0], case.tolerance[0], before.vms[0])
+    return min(after.vms[0] - before.vms[0], more)
+
+
+_LOWER_K = "A user who tolerates less gets no fewer VMs, and pays no less."
+
+
+search_claim(
+    _less_tolerant,
+    47,
+    drawn={"whole": False},
+    id="virtual_cluster.lower_k.pool",
+    locator="Section 1.2, what a low k does",
+    kind="statement",
+    variant="one pool, shared max-min fairly, VMs not whole",
+    statement=_LOWER_K,
+    proof="thm-virtual_cluster-truth",
+    mechanism=by_name("pool"),
+    mutant=Mechanism("rule b as printed", _most_tolerant_first),
+)
+
+
+@claim(
+    id="virtual_cluster.lower_k.rule_b",
+    locator="Section 1.2, what a low k does",
+    kind="statement",
+    variant="one pool, free VMs by rule b as printed",
+    statement=_LOWER_K,
+    mechanism=Mechanism("rule b as printed", _most_tolerant_first),
+    mutant=by_name("pool"),
+)
+def _lower_k_printed(effort: Effort, judged: Mechanism) -> Evidence:
+    case = small_case((4, 4), ("1", "3/4"), (5,))
+    said = case.saying(0, tolerance=Fraction(1, 2))
+    before, after = judged.run(case, True), judged.run(said, True)
+    return witness(
+        after.vms[0] >= before.vms[0],
+        opening(case) + f": the first user gets {before.vms[0]}. Stating k = 1/2 it gets {after.vms[0]}: the second "
+        "comes first now.")
+
+
+def _most_out(case: Case) -> Outcome:
+    return max(allocations(case), key=lambda outcome: sum(outcome.vms))
+
+
+def _fairest(case: Case) -> Outcome:
+    """Of the allocations with the largest least fraction, one that hands out most VMs."""
+    return max(allocations(case), key=lambda outcome: (outcome.level(case), sum(outcome.vms)))
+
+
+@claim(
+    id="virtual_cluster.cost.max_min",
+    locator="Abstract",
+    kind="statement",
+    variant="one cluster a user",
+    statement="The allocation with the largest least fraction also earns most.",
+    mechanism=Mechanism("largest least fraction", _fairest),
+    mutant=Mechanism("most VMs out", _most_out),
+)
+def _cost_max_min(effort: Effort, judged: Mechanism) -> Evidence:
+    case, tariff = APART, Tariff()
+    chosen = judged.run(case)
+    earned, most = total_cost(case, chosen, tariff), max(total_cost(case, o, tariff) for o in allocations(case))
+    return witness(
+        earned == most,
+        opening(case) + f": {handed_out(chosen)}, least fraction {chosen.level(case)}, earns {earned} at tariffs 2 and "
+        f"1; {most} can be earned.")
+
+
+# -------------------------------------------------------------------------------------------------- rules a, b and c
+
+
+@sampled_claim(
+    key=42,
+    share=40,
+    right=lambda found: all(agrees for agrees, _ in found),
+    said=lambda found: f"Compared with all sets of users on {len(found)} random cases; in "
+    f"{sum(scarce for _, scarce in found)} not all can be served.",
+    id="virtual_cluster.rule_a.policy",
+    locator="Section 1.2, rule a",
+    kind="statement",
+    variant="the smallest minima, packed exactly",
+    statement="Minima first serves as many users as can be served.",
+    proof="prop-virtual_cluster-most",
+    mechanism=Mechanism("exact", partial(virtual_cluster, method="exact")),
+    mutant=Mechanism("relaxation", partial(virtual_cluster, method="relaxation")),
+)
+def _rule_a(rng: np.random.Generator, judged: Mechanism, at: int) -> tuple[bool, bool]:
+    case = cases(rng, users=(2, 5), clusters=(1, 3), whole=True)
+    most = most_served(list(case.minimum), list(case.capacities))
+    return int(judged.run(*arguments(case)).served.sum()) == most, most < len(case.max_vms)
+
+
+about_a_case(
+    "rule_a.relaxation",
+    "Section 2.1",
+    "The relaxation serves as many users as can be served.",
+    small_case((1, 1, 2), ("0", "0", "0"), (2, 2)),
+    lambda case, outcome: (
+        sum(j >= 0 for j in outcome.cluster) == most_served(list(case.minimum), list(case.capacities))
+    ),
+    lambda case, outcome: f"{sum(j >= 0 for j in outcome.cluster)} of 3 are served, all 3 could be.",
+    "relaxation",
+    by_name("exact"),
+    kind="algorithm",
+)
+
+
+def _one_more(tariffs: Callable[[], Tariff], case: Case) -> Number | None:
+    """Revenue that one pool gains if the last user, whose minimum fits, is let in."""
+    tariff = tariffs()
+    if len(case.max_vms) < 2 or not pour(case).all_served:
+        return None
+    others = Case(case.max_vms[:-1], case.tolerance[:-1], case.capacities, case.whole)
+    return total_cost(case, pour(case), tariff) - total_cost(others, pour(others), tariff)
+
+
+search_claim(
+    _one_more,
+    48,
+    id="virtual_cluster.rule_a.revenue",
+    locator="Section 1.2, rule a",
+    kind="statement",
+    variant="one pool: a minimum against VMs beyond minima",
+    statement="Letting in one more user, whose minimum fits, costs no revenue.",
+    proof="prop-virtual_cluster-most",
+    mechanism=Mechanism("tariffs 2 and 1", Tariff),
+    mutant=Mechanism("elastic VMs dearer", partial(Tariff, Fraction(1), Fraction(2))),
+)
+
+
+def _served_sets(case: Case) -> list[tuple[int, ...]]:
+    """Sets of users of one cluster whose minima fit."""
+    users = range(len(case.max_vms))
+    every = [chosen for size in range(1, len(users) + 1) for chosen in combinations(users, size)]
+    return [chosen for chosen in every if sum(case.minimum[i] for i in chosen) <= sum(case.capacities)]
+
+
+def _most_users(case: Case) -> tuple[int, ...]:
+    return max(_served_sets(case), key=len)
+
+
+def _dearest_users(case: Case) -> tuple[int, ...]:
+    return max(_served_sets(case), key=lambda chosen: sum(case.minimum[i] for i in chosen))
+
+
+@claim(
+    id="virtual_cluster.rule_a.most_revenue",
+    locator="Section 1.2, rule a",
+    kind="statement",
+    variant="one cluster: whom to serve",
+    statement="Serving as many users as can be served earns most.",
+    mechanism=Mechanism("most users", _most_users),
+    mutant=Mechanism("largest sum of minima", _dearest_users),
+)
+def _rule_a_most(effort: Effort, judged: Mechanism) -> Evidence:
+    case, tariff = small_case((1, 1, 3), ("0", "0", "0"), (3,)), Tariff()
+
+    def earned(chosen: Sequence[int]) -> Fraction:
+        return sum((tariff.cost(case.max_vms[i], case.tolerance[i], case.minimum[i]) for i in chosen), Fraction(0))
+
+    chosen, most = judged.run(case), max(map(earned, _served_sets(case)))
+    return witness(
+        earned(chosen) == most,
+        opening(case) + f": users {', '.join(str(i + 1) for i in chosen)} served earn {earned(chosen)} at tariffs "
+        f"2 and 1; {most} can be earned.", len(_served_sets(case)))
+
+
+def _below_idle(judged: Callable[[Case], Sequence[Number]], case: Case) -> Number | None:
+    """How far both means of slowdown improve when free VMs are handed out, the less; -1 where one does not."""
+    if sum(case.minimum) >= sum(case.capacities) or list(case.minimum) == list(case.max_vms):
+        return None
+    now = judged(case)
+    better = mean_fraction(case, now) - mean_fraction(case, case.minimum)
+    if all(case.minimum):  # else the mean of alpha / VMs is infinite before
+        better = min(better, mean_slowdown(case, case.minimum) - mean_slowdown(case, now))
+    return better or -1
+
+
+search_claim(
+    _below_idle,
+    49,
+    drawn={"whole": True},
+    id="virtual_cluster.rule_b.idle",
+    locator="Section 1.2, rule b",
+    kind="statement",
+    variant="one pool, whole VMs: mean of the fractions, and of alpha / VMs where minima are positive",
+    statement="Free VMs to the most tolerant users lowers the mean slowdown.",
+    proof="prop-virtual_cluster-give",
+    mechanism=Mechanism("largest k first", partial(hand_out, key="tolerance")),
+    mutant=Mechanism("nobody", lambda case: case.minimum),
+)
+
+
+def _better_mean(
+    name: str, variant: str, case: Case, measure: Callable[[Case, Sequence[int]], Fraction], sign: int, mended: str
+) -> None:
+    """Register a reading of what rule b is said to do to the mean."""
+
+    @claim(
+        id=f"virtual_cluster.rule_b.{name}",
+        locator="beyond the paper (section 1.2, rule b)",
+        kind="extension",
+        variant=variant,
+        statement="Free VMs to the most tolerant users lowers the mean slowdown as far as it can be.",
+        mechanism=Mechanism("largest k first", partial(hand_out, key="tolerance")),
+        mutant=Mechanism(f"{mended} first", partial(hand_out, key=mended)),
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        vms = judged.run(case)
+        every = [outcome.vms for outcome in allocations(case)]
+        best = max(every, key=lambda other: sign * measure(case, other))
+        return witness(
+            measure(case, vms) == measure(case, best),
+            opening(case) + f": {vms_of(vms)} has mean {measure(case, vms)}, "
+            f"{vms_of(best)} has {measure(case, best)}.", len(every))
+
+
+_better_mean("fraction", "mean of the fractions", small_case((10, 2), ("9/10", "1/2"), (3,)), mean_fraction, 1, "small")
+_better_mean(
+    "slowdown",
+    "mean of alpha / VMs, equal requests",
+    small_case((4, 4), ("3/4", "1/2"), (6,)),
+    mean_slowdown,
+    -1,
+    "gap",
+)
+
+
+def _by_printed(case: Case, vms: Sequence[int]) -> int:
+    """Rule c as printed: the largest fraction less k."""
+    return max(range(len(vms)), key=lambda i: Fraction(vms[i], case.max_vms[i]) - case.tolerance[i])
+
+
+def _by_surplus(case: Case, vms: Sequence[int]) -> int:
+    return max(range(len(vms)), key=lambda i: Fraction(vms[i] - int(case.minimum[i]), case.max_vms[i]))
+
+
+@claim(
+    id="virtual_cluster.rule_c.printed",
+    locator="Section 1.2, rule c",
+    kind="statement",
+    variant="slowdown as in definition 3, the part that is kept",
+    statement="The user with the largest difference between its slowdown and k can give something back.",
+    mechanism=Mechanism("largest a / alpha - k", _by_printed),
+    mutant=Mechanism("largest surplus", _by_surplus),
+)
+def _rule_c(effort: Effort, judged: Mechanism) -> Evidence:
+    case, vms = small_case((2, 2), ("0", "1"), (4,)), (2, 2)
+    i = judged.run(case, vms)
+    spare = vms[i] - case.minimum[i]
+    return witness(
+        spare > 0, opening(case) + f", both with all they want: the rule names user {i + 1}, who can spare {spare}.")
+
+
+def _admits(case: Case, pool: VirtualClusterPool) -> bool:
+    """Whether everybody who came is let in exactly where its minimum fits, and keeps it."""
+    there: list[tuple[int, int]] = []
+    for i, (wanted, part) in enumerate(zip(case.max_vms, case.tolerance, strict=True)):
+        room = list(case.capacities)
+        for j, minimum in there:
+            room[j] -= minimum
+        entered = pool.arrive(i, wanted, float(part))
+        if entered != any(free >= case.minimum[i] for free in room):
+            return False
+        if entered:
+            state = pool.state
+            if state.violations():
+                return False
+            there.append((int(state.cluster[-1]), int(case.minimum[i])))
+    return True
+
+
+class _Unguarded(VirtualClusterPool):
+    """Lets a newcomer in only where its minimum is free: nobody gives anything back."""
+
+    def arrive(self, user: Any, max_vms: int, tolerance: float) -> bool:
+        if len(self) and not (self.state.slack >= max_vms * (1 - tolerance)).any():
+            return False
+        return super().arrive(user, max_vms, tolerance)
+
+
+@sampled_claim(
+    key=43,
+    share=40,
+    said="{count} random sequences of arrivals.",
+    id="virtual_cluster.rule_c.mended",
+    locator="beyond the paper (section 1.2, rules a and c)",
+    kind="extension",
+    variant="largest surplus gives back first",
+    statement="A newcomer is let in exactly where some cluster holds its minimum beside the minima there, and nobody "
+    "falls below its minimum.",
+    proof="prop-virtual_cluster-back",
+    mechanism=Mechanism("largest surplus", VirtualClusterPool),
+    mutant=Mechanism("nobody gives back", _Unguarded),
+)
+def _mended(rng: np.random.Generator, judged: Mechanism, at: int) -> bool:
+    case = cases(rng, users=(2, 7), whole=True)
+    return _admits(case, judged.run(list(case.capacities)))
+
+
+# ------------------------------------------------------------------------------------------------- stating the truth
+
+
+def _net(case: Case, said: Case, user: int, tariff: Tariff, outcome: Outcome) -> tuple[Number, Fraction]:
+    """VMs of use to a user, and what it pays for all it gets under what it said."""
+    vms = outcome.vms[user]
+    return min(vms, case.max_vms[user]), tariff.cost(said.max_vms[user], said.tolerance[user], vms)
+
+
+@claim(
+    id="virtual_cluster.truth.tolerance",
+    locator="beyond the paper (section 1.2, what to state)",
+    kind="extension",
+    variant="overstating k",
+    statement="Nobody gets the same VMs for less by stating another tolerance.",
+    mechanism=Mechanism("tariffs 2 and 1", Tariff),
+    mutant=Mechanism("one tariff", partial(Tariff, Fraction(1), Fraction(1))),
+)
+def _truth(effort: Effort, judged: Mechanism) -> Evidence:
+    case, tariff = small_case((4, 4), ("1/2", "1/2"), (10,)), judged.run()
+    said = case.saying(0, tolerance=Fraction(1))
+    honest = _net(case, case, 0, tariff, RULES["exact"](case, True))
+    lying = _net(case, said, 0, tariff, RULES["exact"](said, True))
+    return witness(
+        not (lying[0] >= honest[0] and lying[1] < honest[1]),
+        opening(case) + f": with k = 1/2 the first user gets {honest[0]} VMs for {honest[1]}, with k = 1 "
+        f"it gets {lying[0]} for {lying[1]}.")
+
+
+@claim(
+    id="virtual_cluster.truth.request",
+    locator="beyond the paper (section 1.2, what to state)",
+    kind="extension",
+    variant="inflating alpha",
+    statement="Nobody gets more useful VMs by stating another number of VMs.",
+    mechanism=by_name("exact"),
+    mutant=by_name("equal numbers"),
+)
+def _inflated(effort: Effort, judged: Mechanism) -> Evidence:
+    case = small_case((4, 4), ("1", "1"), (4,))
+    said = case.saying(0, max_vms=12)
+    honest, lying = judged.run(case, True), judged.run(said, True)
+    return witness(
+        min(lying.vms[0], case.max_vms[0]) <= honest.vms[0],
+        opening(case) + f": stating 12 instead of 4, the first user gets {lying.vms[0]} instead of {honest.vms[0]}.")
+
+
+def _level_without(case: Case, user: int) -> Fraction:
+    """Level of the pool if this user states a tolerance of 1: Lambda."""
+    said = case.saying(user, tolerance=Fraction(1))
+    return pour(said).level(said)
+
+
+def _best_floor(case: Case, user: int, value: Fraction, tariff: Tariff) -> Fraction:
+    """The floor that it is best to state, by the theorem."""
+    need, level = 1 - case.tolerance[user], _level_without(case, user)
+    if need > level:
+        return need if value <= tariff.high else Fraction(1)
+    if level == 1 or value <= tariff.high + (tariff.high - tariff.low) * level / (1 - level):
+        return Fraction(0)
+    return Fraction(1)
+
+
+def _the_truth(case: Case, user: int, value: Fraction, tariff: Tariff) -> Fraction:
+    return 1 - case.tolerance[user]
+
+
+def _worth(case: Case, user: int, floor: Fraction, value: Fraction, tariff: Tariff) -> Fraction | None:
+    """Value less cost of stating a floor; None where minima do not fit or the user misses its true one."""
+    said = case.saying(user, tolerance=1 - floor)
+    outcome = pour(said)
+    if not outcome.all_served:
+        return None
+    vms = outcome.vms[user]
+    if vms < (1 - case.tolerance[user]) * case.max_vms[user]:
+        return None
+    return value * vms - tariff.cost(said.max_vms[user], said.tolerance[user], vms)
+
+
+@sampled_claim(
+    key=44,
+    share=40,
+    said="Against all multiples of 1/20 as stated floors, in fractions, on {count} random pools.",
+    id="virtual_cluster.truth.best",
+    locator="beyond the paper (section 1.2, what to state)",
+    kind="extension",
+    variant="one pool, VMs not whole, floors that fit",
+    statement="What it is best to state is one of three floors: nothing, the true one, or everything; the true one "
+    "exactly where it is above the level that the others leave and a VM is worth no more than the high tariff.",
+    proof="thm-virtual_cluster-truth",
+    mechanism=Mechanism("the theorem's floor", _best_floor),
+    mutant=Mechanism("the true floor", _the_truth),
+)
+def _best(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None:
+    tariff = Tariff()
+    case = cases(rng, users=(2, 4), clusters=(1, 1), whole=False)
+    value = Fraction(int(rng.integers(5, 25)), 5)
+    if not pour(case.saying(0, tolerance=Fraction(0))).all_served:
+        return None
+    return _none_better(case, 0, judged.run(case, 0, value, tariff), value, 20)
+
+
+def _none_better(case: Case, user: int, floor: Fraction, value: Fraction, steps: int) -> bool:
+    """Whether stating this floor is possible, and none of the multiples of 1 / steps is worth more."""
+    now, *others = (_worth(case, user, one, value, Tariff())
+                    for one in (floor, *(Fraction(g, steps) for g in range(steps + 1))))
+    return now is not None and all(other is None or other <= now for other in others)
+
+
+def _stated(case: Case) -> Case:
+    """What everybody states in the end: floors at or below the level are not stated."""
+    level = pour(case).level(case)
+    return replace(case, tolerance=tuple(Fraction(1) if 1 - k <= level else k for k in case.tolerance))
+
+
+@sampled_claim(
+    key=45,
+    share=40,
+    said="Same VMs, the loss, and no gain by any multiple of 1/10 as a floor, in fractions, on {count} pools.",
+    id="virtual_cluster.truth.loss",
+    locator="beyond the paper (section 1.2, what to state)",
+    kind="extension",
+    variant="one pool, VMs not whole, a VM worth between the tariffs",
+    statement="Where everybody states what is best for it, all get the same VMs as if they told the truth, and the "
+    "provider loses the difference of the tariffs on all floors at or below the level.",
+    proof="thm-virtual_cluster-truth",
+    mechanism=Mechanism("equilibrium", _stated),
+    mutant=Mechanism("truth", lambda case: case),
+)
+def _loss(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None:
+    tariff = Tariff()
+    case = cases(rng, users=(2, 4), clusters=(1, 1), whole=False)
+    honest = pour(case)
+    if not honest.all_served:
+        return None
+    said = judged.run(case)
+    outcome, level = pour(said), honest.level(case)
+    lost = total_cost(case, honest, tariff) - total_cost(said, outcome, tariff)
+    floors = [(1 - k) * a for k, a in zip(case.tolerance, case.max_vms, strict=True)]
+    hidden = sum((f for f, a in zip(floors, case.max_vms, strict=True) if f <= level * a), Fraction(0))
+    return outcome.vms == honest.vms and lost == (tariff.high - tariff.low) * hidden and all(
+        _none_better(said.saying(i, tolerance=case.tolerance[i]), i, 1 - said.tolerance[i], Fraction(3, 2), 10)
+        for i in range(len(case.max_vms)))
+
+
+def _slow_bound(rule: Rule, case: Case) -> Number | None:
+    outcome, tau = rule(case, True), min(Fraction(1), case.scarcity)
+    if not outcome.all_served:
+        return None
+    mean = sum(((1 - k) * a for k, a in zip(case.tolerance, case.max_vms, strict=True)), Fraction(0))
+    mean /= sum(case.max_vms)
+    level = outcome.level(case)
+    return (1 - level) if mean == 1 else min(level - (tau - mean) / (1 - mean), tau - level)
+
+
+search_claim(
+    _slow_bound,
+    46,
+    drawn={"whole": False},
+    id="virtual_cluster.tolerant",
+    locator="Section 1.2, a high k need not slow a job much",
+    kind="statement",
+    variant="one pool, VMs not whole",
+    statement="However high its k, a user keeps at least (tau - f) / (1 - f) of its request, f being the mean floor: "
+    "all of it where tau is 1.",
+    proof="prop-virtual_cluster-tolerance",
+    mechanism=by_name("pool"),
+    mutant=by_name("minima only"),
+)

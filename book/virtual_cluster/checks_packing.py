@@ -1,0 +1,649 @@
+"""The claims about who lives where: the model, corollaries 1 and 2, Figure 1, and what is proved beyond the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import combinations, pairwise, product
+from typing import Any
+
+import numpy as np
+
+from book.common.evidence import margin_in_words, sampled_claim
+from book.common.runs import stream
+from book.virtual_cluster import studies as study
+from book.virtual_cluster.judging import (
+    Number,
+    about_a_case,
+    arguments,
+    by_name,
+    handed_out,
+    nearest_mixed,
+    opening,
+    runs_of,
+    search_claim,
+    small_case,
+    vms_of,
+    witness,
+)
+from book.virtual_cluster.oracle import exact_optimum, rounds, share
+from book.virtual_cluster.oracle_programs import lp_bound
+from book.virtual_cluster.properties import BROKEN, RULES, Case, Outcome, Rule, allocations, cases, pour
+from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
+from fairbook.mechanisms.packing import pack
+from fairbook.mechanisms.virtual_cluster import scarcity_rounds, virtual_cluster
+
+__all__ = ["APART"]
+
+# --------------------------------------------------------------------------------------------------- the model, 1.3
+
+
+def _on_one(row: Sequence[Fraction]) -> bool:
+    """(4): one user's VMs are on one cluster."""
+    return sum(1 for x in row if x) <= 1
+
+
+def _anywhere(row: Sequence[Fraction]) -> bool:
+    return True
+
+
+@claim(
+    id="virtual_cluster.linear",
+    locator="Section 1.3",
+    kind="statement",
+    statement="Problem (1) to (5) is a linear program.",
+    mechanism=Mechanism("condition (4)", _on_one),
+    mutant=Mechanism("no condition (4)", _anywhere),
+)
+def _linear(effort: Effort, judged: Mechanism) -> Evidence:
+    one, two = (Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))
+    middle = tuple((x + y) / 2 for x, y in zip(one, two, strict=True))
+    allowed = judged.run(one) and judged.run(two)
+    return witness(
+        not allowed or judged.run(middle),
+        "One user who wants 1 VM, two clusters of 1, VMs not whole: both places are allowed, half a VM on each "
+        "is not. What a linear program allows is convex.")
+
+
+@sampled_claim(
+    key=21,
+    share=40,
+    again=True,
+    right=lambda found: all(agrees for agrees, _ in found),
+    said=lambda found: f"In {len(found)} partition questions about six numbers, {sum(split for _, split in found)} "
+    "with answer yes, everybody is served in full exactly where the numbers can be divided.",
+    id="virtual_cluster.hard",
+    locator="Section 2",
+    kind="complexity",
+    variant="strongly NP-hard",
+    statement="Exact solution is hard: whether everybody can have all it wants decides 3-partition.",
+    proof="thm-virtual_cluster-hard",
+    mechanism=by_name("exact"),
+    mutant=by_name("pool"),
+)
+def _hard(rng: np.random.Generator, judged: Mechanism, at: int) -> tuple[bool, bool] | None:
+    target = int(rng.integers(40, 120))
+    items: list[int] = []
+    for _ in range(2):
+        a = int(rng.integers(target // 4 + 1, (target + 1) // 2))
+        b = int(rng.integers(target // 4 + 1, (target + 1) // 2))
+        items += [a, b, max(1, target - a - b)]
+    shifted = int(rng.integers(0, 6))  # where nothing moves, the answer is yes
+    items[0], items[3] = items[0] + shifted, max(1, items[3] - shifted)
+    items = rng.permutation(items).tolist()
+    if sum(items) != 2 * target:
+        return None
+    split = any(sum(chosen) == target for r in range(1, 6) for chosen in combinations(items, r))
+    outcome = judged.run(Case(tuple(items), (Fraction(0),) * 6, (target, target)), False)
+    return outcome.all_served == split, split
+
+
+def _lexicographic(least: Sequence[int], most: Sequence[int], capacity: int) -> Any:
+    return share(least, most, capacity, True)
+
+
+def _in_turn(least: Sequence[int], most: Sequence[int], capacity: int) -> Any:
+    """What is free goes to the first user, then to the second."""
+    vms, free = list(least), capacity - sum(least)
+    for i, top in enumerate(most):
+        step = min(free, top - vms[i])
+        vms[i], free = vms[i] + step, free - step
+    return vms
+
+
+@sampled_claim(
+    key=22,
+    share=20,
+    said="Compared with all ways to share, in fractions, on {count} random clusters.",
+    id="virtual_cluster.share",
+    locator="beyond the paper (section 2.1, second phase of the relaxation)",
+    kind="algorithm",
+    statement="Giving what is free, VM by VM, to the user furthest below its request makes the sorted fractions of a "
+    "cluster lexicographically largest (ties: to the smallest request).",
+    proof="lem-virtual_cluster-share",
+    mechanism=Mechanism("to the least fraction", _lexicographic),
+    mutant=Mechanism("in turn", _in_turn),
+)
+def _share(rng: np.random.Generator, judged: Mechanism, at: int) -> bool:
+    n = int(rng.integers(2, 4))
+    most = rng.integers(1, 7, n).tolist()
+    least = [int(rng.integers(0, a + 1)) for a in most]
+    capacity = int(sum(least) + rng.integers(0, 6))
+    got = sorted(Fraction(int(v), a) for v, a in zip(judged.run(least, most, capacity), most, strict=True))
+    every = product(*(range(low, high + 1) for low, high in zip(least, most, strict=True)))
+    return got == max(
+        sorted(Fraction(v, a) for v, a in zip(vms, most, strict=True)) for vms in every if sum(vms) <= capacity)
+
+
+def _relaxed(case: Case) -> Number | None:
+    found = lp_bound(case.max_vms, case.tolerance, case.capacities, case.whole)
+    return None if found is None else found.upper
+
+
+def _one_place(case: Case) -> Number | None:
+    found = exact_optimum(case.max_vms, case.tolerance, case.capacities, case.whole)
+    return None if found is None else found.level
+
+
+@sampled_claim(
+    key=23,
+    share=100,
+    again=True,
+    right=lambda found: max(found) < Fraction(1, 10**6),
+    said=lambda found: f"On {len(found)} random cases with a level below 1 the two differ by at most "
+    f"{margin_in_words(float(max(found)))}.",
+    id="virtual_cluster.bound",
+    locator="beyond the paper (section 2, GLPK and Lingo)",
+    kind="extension",
+    variant="VMs not whole",
+    statement="The linear relaxation of (1) to (5) knows nothing of the clusters: its optimum is that of one pool.",
+    proof="thm-virtual_cluster-bound",
+    mechanism=Mechanism("linear relaxation", _relaxed),
+    mutant=Mechanism("one cluster a user", _one_place),
+)
+def _bound(rng: np.random.Generator, judged: Mechanism, at: int) -> Fraction | None:
+    case = cases(rng, clusters=(2, 3), whole=False)
+    pool = pour(case)
+    if not pool.all_served or pool.level(case) == 1:
+        return None
+    found = judged.run(case)
+    return None if found is None else abs(found - pool.level(case))
+
+
+# ------------------------------------------------------------------------------------------- corollaries 1 and 2, 2.2
+
+
+def _above(case: Case) -> list[int]:
+    """Users with 1 - k > tau."""
+    return [i for i, k in enumerate(case.tolerance) if 1 - k > case.scarcity]
+
+
+def _exactly_minimum(rule: Rule, case: Case) -> Number | None:
+    outcome, users = rule(case, True), _above(case)
+    if not users or not outcome.all_served:
+        return None
+    return -max(abs(outcome.vms[i] - case.minimum[i]) for i in users)
+
+
+search_claim(
+    _exactly_minimum,
+    31,
+    id="virtual_cluster.corollary_1.pool",
+    locator="Corollary 1",
+    kind="statement",
+    variant="one pool, shared max-min fairly, whole VMs and not",
+    statement="A user with 1 - k > tau gets exactly its minimum.",
+    proof="prop-virtual_cluster-corollary1",
+    mechanism=by_name("pool"),
+    mutant=by_name("in proportion"),
+)
+
+
+def _level_at_most_tau(rule: Rule, case: Case) -> Number | None:
+    outcome = rule(case, True)
+    if not _above(case) or not outcome.all_served:
+        return None
+    return case.scarcity - outcome.level(case)
+
+
+def _spared(case: Case, exact: bool) -> Outcome:
+    """One cluster a user, on clusters that are twice as large as they are."""
+    return RULES["exact"](Case(case.max_vms, case.tolerance, tuple(2 * c for c in case.capacities), case.whole), exact)
+
+
+search_claim(
+    _level_at_most_tau,
+    32,
+    fewer=10,
+    drawn={"users": (1, 3)},
+    id="virtual_cluster.corollary_1.enough",
+    locator="Corollary 1",
+    kind="statement",
+    variant="one cluster a user: the minimum is enough",
+    statement="To a user with 1 - k > tau more than its minimum need not be given: the least fraction is at most tau.",
+    proof="prop-virtual_cluster-corollary1",
+    mechanism=by_name("exact"),
+    mutant=Mechanism("clusters twice as large", _spared),
+)
+
+
+def _numbers(case: Case, outcome: Outcome) -> str:
+    return f"tau is {case.scarcity}, the minima are {vms_of(case.minimum)}, given are {vms_of(outcome.vms)}."
+
+
+about_a_case(
+    "corollary_1.one_cluster",
+    "Corollary 1",
+    "A user with 1 - k > tau gets exactly its minimum.",
+    small_case((5, 5), ("1/5", "3/5"), (5, 2)),
+    lambda case, outcome: all(outcome.vms[i] == case.minimum[i] for i in _above(case)),
+    _numbers,
+    "exact",
+    by_name("mixed_knapsack"),
+)
+
+
+def _below(case: Case) -> list[int]:
+    """Users with 1 - k <= tau."""
+    return [i for i, k in enumerate(case.tolerance) if 1 - k <= case.scarcity]
+
+
+about_a_case(
+    "corollary_2.more",
+    "Corollary 2",
+    "A user with 1 - k <= tau gets more than its minimum.",
+    small_case((1, 2), ("0", "1/2"), (2,), whole=False),
+    lambda case, outcome: all(outcome.vms[i] > case.minimum[i] for i in _below(case)),
+    _numbers,
+    "pool",
+    by_name("in proportion"),
+    variant="one pool or one cluster a user",
+)
+
+
+def _at_most_tau(rule: Rule, case: Case) -> Number | None:
+    outcome, users = rule(case, True), _below(case)
+    if not users or not outcome.all_served or case.scarcity > 1:
+        return None
+    return min(case.scarcity * case.max_vms[i] - outcome.vms[i] for i in users)
+
+
+search_claim(
+    _at_most_tau,
+    33,
+    drawn={"whole": False},
+    id="virtual_cluster.corollary_2.most.pool",
+    locator="Corollary 2",
+    kind="statement",
+    variant="one pool, shared max-min fairly, VMs not whole, tau at most 1",
+    statement="A user with 1 - k <= tau gets at most tau alpha.",
+    proof="prop-virtual_cluster-corollary2",
+    mechanism=by_name("pool"),
+    mutant=by_name("exact"),
+)
+
+
+def _none_above(case: Case, outcome: Outcome) -> bool:
+    return all(outcome.vms[i] <= case.scarcity * case.max_vms[i] for i in _below(case))
+
+
+about_a_case(
+    "corollary_2.most.whole",
+    "Corollary 2",
+    "A user with 1 - k <= tau gets at most tau alpha.",
+    small_case((1, 1), ("1", "1"), (1,)),
+    _none_above,
+    _numbers,
+    "pool",
+    Mechanism("minima only", BROKEN["minima only"]),
+    variant="one pool, whole VMs",
+)
+about_a_case(
+    "corollary_2.most.one_cluster",
+    "Corollary 2",
+    "A user with 1 - k <= tau gets at most tau alpha.",
+    small_case((3, 3), ("2/5", "2/5"), (3, 2), whole=False),
+    _none_above,
+    _numbers,
+    "exact",
+    by_name("pool"),
+    variant="one cluster a user, VMs not whole",
+)
+
+# ------------------------------------------------------------------------------------------ limits, and Figure 1 itself
+
+
+def _queue_a(case: Case) -> list[int]:
+    """Step 3 of Figure 1: queue A holds the users with k <= 1 - tau."""
+    return [i for i, k in enumerate(case.tolerance) if k <= 1 - case.scarcity]
+
+
+def _queue_turned(case: Case) -> list[int]:
+    return [i for i, k in enumerate(case.tolerance) if k > 1 - case.scarcity]
+
+
+@claim(
+    id="virtual_cluster.plenty.knapsack",
+    locator="Section 2.2, tau > 1",
+    kind="statement",
+    variant="Figure 1 as printed",
+    statement="Where tau > 1, Figure 1 becomes a knapsack: step 4 packs everybody.",
+    mechanism=Mechanism("queue A: k <= 1 - tau", _queue_a),
+    mutant=Mechanism("queue A: k > 1 - tau", _queue_turned),
+)
+def _knapsack(effort: Effort, judged: Mechanism) -> Evidence:
+    case = small_case((4,), ("1/2",), (5,))
+    queue = judged.run(case)
+    return witness(
+        len(queue) == len(case.max_vms),
+        opening(case) + f": tau is {case.scarcity}; step 4 packs {len(queue)} of {len(case.max_vms)} "
+        "users. No k is at most 1 - tau, which is negative.")
+
+
+about_a_case(
+    "plenty.full",
+    "beyond the paper (section 3, tau > 1)",
+    "Where tau > 1, everybody can have all it wants.",
+    small_case((3, 3, 3), ("1", "1", "1"), (5, 5)),
+    lambda case, outcome: outcome.level(case) == 1,
+    lambda case, outcome: f"tau is {case.scarcity}, and the largest least fraction is {outcome.level(case)}.",
+    "exact",
+    by_name("pool"),
+    kind="extension",
+)
+
+
+@claim(
+    id="virtual_cluster.plenty.easily",
+    locator="Section 3, tau > 1",
+    kind="number",
+    variant="9 users of 10, by METAGREEDY and by mixed knapsack with it inside",
+    statement="Where less is wanted than there is, users get all they want rather easily.",
+    mechanism=Mechanism("loads below 1", {"small": (7, 8, 9, 10), "large": (24, 28, 30, 32)}.get),
+    mutant=Mechanism("loads above 1", {"small": (14, 15, 16, 17), "large": (40, 45, 50, 55)}.get),
+)
+def _easily(effort: Effort, judged: Mechanism) -> Evidence:
+    parts, runs = [], runs_of(effort)
+    for size in study.SIZES:
+        for users in judged.run(size):
+            cases = [study.instance(stream(effort.seed, 61, r), size, users) for r in range(runs)]
+            both = [[virtual_cluster(*case, method="metagreedy"), nearest_mixed(case)] for case in cases]
+            part = np.mean([[(one.vms == one.requests.max_vms).mean() for one in pair] for pair in both], axis=0).min()
+            words = f"{study.SIZES[size].clusters} clusters, load {30 * users / study.SIZES[size].vms:.2f}: "
+            parts.append(Part(bool(part >= 0.9), "numbers", words + f"{100 * part:.0f} % of the users do.", runs))
+    return Evidence(tuple(parts))
+
+
+_EVEN = small_case((1, 1, 2), ("0", "0", "0"), (2, 2))
+_NINE = small_case((4, 4, 3, 3, 2, 2), ("0",) * 6, (9, 9))
+_TEN = small_case((3, 3, 2, 2), ("0",) * 4, (4, 6))
+
+for _name, _asked, _reading in (
+    ("greedy", _EVEN, "greedy, in the order of arrival"),
+    ("metagreedy", _TEN, "greedy, METAGREEDY: each of its 16 lists puts the two large ones apart"),
+    ("mixed_knapsack", _NINE, "mixed knapsack, queue A by largest minimum first"),
+):
+    about_a_case(
+        f"feasible.{_name}",
+        "Section 2.3",
+        "Where everybody can be served, the algorithm finds an allocation that serves everybody.",
+        _asked,
+        lambda case, outcome: outcome.all_served,
+        lambda case, outcome: (
+            f"{handed_out(outcome)} serve {sum(j >= 0 for j in outcome.cluster)} of {len(case.max_vms)}; "
+            f"{handed_out(next(allocations(case)))} would serve all."
+        ),
+        _name,
+        by_name("exact"),
+        variant=_reading,
+    )
+
+
+def _best_use(case: Case) -> Outcome:
+    return max(allocations(case), key=lambda outcome: sum(outcome.vms))
+
+
+_HALF = small_case((1, 1, 2), ("0", "0", "1/2"), (2, 2))
+_LEFT = small_case((1, 2), ("1/2", "1/2"), (2, 1))
+APART = small_case((4, 4), ("3/4", "3/4"), (4, 1))
+
+for _name, _where, _asked, _better in (
+    ("relaxation", "Section 2.1", _HALF, "exact"),
+    ("greedy", "Section 3.2", _HALF, "exact"),
+    ("metagreedy", "Section 3.2", APART, "relaxation"),
+    ("mixed_knapsack", "Section 3.2", _LEFT, "exact"),
+):
+    about_a_case(
+        f"use.{_name}",
+        _where,
+        "The algorithm makes the best use of the VMs: no allocation that serves all hands out more.",
+        _asked,
+        lambda case, outcome: outcome.all_served and sum(outcome.vms) == sum(_best_use(case).vms),
+        lambda case, outcome: f"handed out are {handed_out(outcome)}, and could be {handed_out(_best_use(case))}.",
+        _name,
+        by_name(_better),
+        variant=_name.replace("_", " "),
+    )
+
+
+def _served_though(rule: Rule, case: Case) -> Number | None:
+    if any(k >= 1 - case.scarcity for k in case.tolerance):
+        return None
+    return -1 if rule(case, True).all_served else 0
+
+
+search_claim(
+    _served_though,
+    34,
+    id="virtual_cluster.infeasible",
+    locator="Section 2.2, all k < 1 - tau",
+    kind="statement",
+    statement="Where all k < 1 - tau, no allocation meets all minima.",
+    proof="prop-virtual_cluster-infeasible",
+    mechanism=by_name("pool"),
+    mutant=by_name("in proportion"),
+)
+
+
+def _printed(case: Case) -> list[int]:
+    """Users left before each round of Figure 1 as printed, at most five rounds; nobody counts as few enough to stop."""
+    left, room = list(range(len(case.max_vms))), Fraction(sum(case.capacities))
+    counts: list[int] = []
+    while left and len(counts) < 5:
+        counts.append(len(left))
+        tau = room / sum(case.max_vms[i] for i in left)
+        queue = [i for i in left if case.tolerance[i] <= 1 - tau]
+        room -= sum(case.minimum[i] for i in queue)
+        left = [i for i in left if i not in queue]
+    return counts
+
+
+def _stopped(case: Case) -> list[int]:
+    """The same, ended where queue A is empty."""
+    return list(dict.fromkeys(_printed(case)))
+
+
+@claim(
+    id="virtual_cluster.figure1",
+    locator="Figure 1",
+    kind="algorithm",
+    variant="as printed, one pool",
+    statement="Step 7b hands on a smaller problem, so the algorithm ends.",
+    mechanism=Mechanism("Figure 1", _printed),
+    mutant=Mechanism("Figure 1, ended where queue A is empty", _stopped),
+)
+def _figure1(effort: Effort, judged: Mechanism) -> Evidence:
+    case = small_case((2,), ("9/10",), (1,))
+    counts = judged.run(case)
+    return witness(
+        all(a > b for a, b in pairwise(counts)),
+        opening(case) + f": tau is {case.scarcity} and queue A is empty; users left before each round: "
+        f"{', '.join(map(str, counts))}.")
+
+
+def _tau(case: Case, at: int) -> Number:
+    """Tau of one of the rounds, at most 1."""
+    return min(Fraction(1), rounds(case.max_vms, case.tolerance, sum(case.capacities))[at][0])
+
+
+@sampled_claim(
+    key=35,
+    share=10,
+    right=lambda found: all(agrees for agrees, _ in found),
+    said=lambda found: f"Compared in fractions, and with the engine, on {len(found)} random pools; "
+    f"{sum(many for _, many in found)} take three rounds or more.",
+    id="virtual_cluster.rounds",
+    locator="beyond the paper (Figure 1)",
+    kind="extension",
+    variant="one pool, VMs not whole, minima that fit",
+    statement="The last tau of Figure 1, or 1, is the level of max-min fairness above the minima, after at most n "
+    "rounds in which tau never grows.",
+    proof="thm-virtual_cluster-rounds",
+    mechanism=Mechanism("last tau", partial(_tau, at=-1)),
+    mutant=Mechanism("first tau", partial(_tau, at=0)),
+)
+def _rounds(rng: np.random.Generator, judged: Mechanism, at: int) -> tuple[bool, bool] | None:
+    case = cases(rng, whole=False, users=(1, 6))
+    poured = pour(case)
+    if not poured.all_served:
+        return None
+    tau = judged.run(case)
+    steps = rounds(case.max_vms, case.tolerance, sum(case.capacities))
+    wanted, tolerance, capacities = arguments(case)
+    engine = scarcity_rounds(wanted, tolerance, float(sum(capacities)))
+    level = [v == max(m, min(tau * a, a)) for v, m, a in zip(poured.vms, case.minimum, case.max_vms, strict=True)]
+    agrees = all(level) and abs(float(steps[-1][0]) - engine[-1][0]) < 1e-9 and len(steps) <= len(case.max_vms)
+    return agrees and all(a[0] >= b[0] for a, b in pairwise(steps)), len(steps) > 2
+
+
+def _is_listed(case: Case) -> bool:
+    """Whether the largest least fraction is one of the numbers p / alpha, or 0."""
+    best = exact_optimum(case.max_vms, case.tolerance, case.capacities, case.whole)
+    return best is None or any((best.level * a).denominator == 1 for a in case.max_vms)
+
+
+def _fluid(case: Case) -> bool:
+    return _is_listed(Case(case.max_vms, case.tolerance, case.capacities, False))
+
+
+@sampled_claim(
+    key=62,
+    share=40,
+    said="Compared with the optimum in fractions in {count} random cases.",
+    id="virtual_cluster.whole",
+    locator="Section 2.3, whole VMs",
+    kind="statement",
+    variant="what is searched for is one of finitely many numbers",
+    statement="Whole VMs make the problem simpler: the largest Y is one of the numbers p / alpha.",
+    proof="lem-virtual_cluster-sizes",
+    mechanism=Mechanism("whole VMs", _is_listed),
+    mutant=Mechanism("VMs not whole", _fluid),
+)
+def _whole(rng: np.random.Generator, judged: Mechanism, at: int) -> bool:
+    return bool(judged.run(cases(rng, users=(1, 4), clusters=(1, 3), whole=True)))
+
+
+# ---------------------------------------------------------------------------------------------- beyond the paper
+
+
+@sampled_claim(
+    key=36,
+    share=40,
+    right=lambda found: all(agrees for agrees, _, _ in found),
+    said=lambda found: f"Compared with all subsets in fractions on {len(found)} random cases, "
+    f"{sum(fits for _, fits, _ in found)} of them feasible; proved in {sum(proved for _, _, proved in found)}.",
+    id="virtual_cluster.exact",
+    locator="beyond the paper (section 2)",
+    kind="extension",
+    variant="whole VMs, at most 20 users",
+    statement="The search over fractions and packings finds the optimum, and proves it.",
+    proof="thm-virtual_cluster-subsets",
+    mechanism=Mechanism("exact", partial(virtual_cluster, method="exact")),
+    mutant=Mechanism("greedy", partial(virtual_cluster, method="greedy")),
+)
+def _exact(rng: np.random.Generator, judged: Mechanism, at: int) -> tuple[bool, bool, bool]:
+    case = cases(rng, users=(4, 6), clusters=(2, 3), whole=True, largest=12)
+    found = judged.run(*arguments(case))
+    best = exact_optimum(case.max_vms, case.tolerance, case.capacities)
+    level = 0.0 if best is None else float(best.level)
+    agrees = abs(found.min_fraction - level) < 1e-12 and found.bound >= level - 1e-12
+    return agrees, best is not None, found.optimal
+
+
+def _cuts(case: Case) -> tuple[int, bool]:
+    """Users on several clusters under the engine's spanning method, and whether the pool's optimum is met."""
+    found = virtual_cluster(*arguments(case), method="spanning")
+    level = float(pour(case).level(case))
+    return int((found.cluster == -2).sum()), not found.violations() and abs(found.min_fraction - level) < 1e-12
+
+
+def _dealt(case: Case) -> tuple[int, bool]:
+    """VMs of the pool's optimum dealt to the clusters in turn."""
+    vms = pour(case).vms
+    return sum(1 for v in vms if v > 1 and sum(c > 0 for c in case.capacities) > 1), True
+
+
+@sampled_claim(
+    key=37,
+    share=20,
+    again=True,
+    said="Checked in {count} random cases against fractions.",
+    id="virtual_cluster.spanning",
+    locator="beyond the paper (section 4, future work)",
+    kind="extension",
+    variant="condition (4) dropped, whole VMs",
+    statement="Over H clusters the optimum of one pool is reached with at most H - 1 users on several clusters.",
+    proof="thm-virtual_cluster-spanning",
+    mechanism=Mechanism("one after the other", _cuts),
+    mutant=Mechanism("dealt in turn", _dealt),
+)
+def _spanning(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None:
+    case = cases(rng, users=(2, 6), whole=True)
+    if not pour(case).all_served:
+        return None
+    cut, best = judged.run(case)
+    return best and cut <= len(case.capacities) - 1
+
+
+def _threshold(sizes: Sequence[int], H: int, less: int = 0) -> int:
+    return (H - 1) * (max(sizes) - 1) - less
+
+
+def _list_packs(sizes: Sequence[int], capacities: Sequence[int], rng: np.random.Generator) -> bool:
+    """Place items one by one, in random order, each on any cluster that has room."""
+    free = list(capacities)
+    for i in rng.permutation(len(sizes)).tolist():
+        room = [j for j in range(len(free)) if sizes[i] <= free[j]]
+        if not room:
+            return False
+        free[room[int(rng.integers(len(room)))]] -= sizes[i]
+    return True
+
+
+@sampled_claim(
+    key=38,
+    share=4,
+    said="Packed in {count} random cases, in random order, each on a random cluster with room.",
+    id="virtual_cluster.price_of_one",
+    locator="beyond the paper (section 3.3, few virtual clusters on each)",
+    kind="extension",
+    variant="whole VMs",
+    statement="Sizes that leave (H - 1)(largest - 1) VMs of all capacity free are packed by every list rule.",
+    proof="thm-virtual_cluster-gap",
+    mechanism=Mechanism("(H - 1)(largest - 1)", _threshold),
+    mutant=Mechanism("one VM less", partial(_threshold, less=1)),
+)
+def _price(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None:
+    H = int(rng.integers(2, 5))
+    top = int(rng.integers(1, 6))
+    sizes = rng.integers(max(1, top - 1), top + 1, int(rng.integers(H, 3 * H + 1))).tolist()
+    spare = judged.run(sizes, H)
+    capacities = rng.integers(0, 2 * top + 1, H).tolist()
+    capacities[0] += max(0, sum(sizes) + spare - sum(capacities))
+    if rng.random() < 0.5:  # as even as can be, and no more than is asked for
+        total = sum(sizes) + max(spare, 0)
+        capacities = [total // H + (j < total % H) for j in range(H)]
+    if sum(capacities) - sum(sizes) < spare:
+        return None
+    return _list_packs(sizes, capacities, rng) and pack(np.array(sizes), np.array(capacities)).bins is not None
