@@ -21,7 +21,9 @@ from fairbook.mechanisms.drf import drf
 from fairbook.model import Allocation
 from fairbook.properties.finding import RTOL, Finding
 from fairbook.properties.instances import Instance, Sampler, sampler
-from fairbook.properties.search import Lie, lie_gain, minimise_margin, search_instance, shrink
+from fairbook.properties.lies import Lie, lie_gain, search_instance
+from fairbook.properties.search import minimise_margin
+from fairbook.properties.shrinking import shrink
 from fairbook.properties.static import envy_freeness, pareto_optimality, sharing_incentive
 
 __all__ = [

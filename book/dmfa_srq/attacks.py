@@ -20,7 +20,8 @@ from fairbook.mechanisms.dmfa_srq import DmfaSrq, dmfa_srq, static_optimum
 from fairbook.model import FloatArray
 from fairbook.properties.finding import Trajectory
 from fairbook.properties.instances import Instance, sampler
-from fairbook.properties.search import claimed_tasks, minimise_margin, search_instance, true_tasks
+from fairbook.properties.lies import claimed_tasks, search_instance, true_tasks
+from fairbook.properties.search import minimise_margin
 
 __all__ = [
     "DMFA_SRQ",

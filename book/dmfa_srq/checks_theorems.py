@@ -30,7 +30,7 @@ from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from fairbook.mechanisms.drf import drf
 from fairbook.properties.dynamic import dynamic_envy_freeness, dynamic_pareto_optimality, dynamic_sharing_incentive
 from fairbook.properties.instances import sampler
-from fairbook.properties.search import search_instance
+from fairbook.properties.lies import search_instance
 
 attacked_claim(
     "lemma_1.positive",
