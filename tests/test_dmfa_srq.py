@@ -151,7 +151,7 @@ def test_a_million_arrivals_keep_every_constraint() -> None:
     result = fb.dmfa_srq(demands, weights)
     assert (result.levels >= 1 - 1e-12).all()  # sharing incentive
     for k in (1, 2, 3, 1000, 123_456, 654_321, 999_999, 1_000_000):
-        assert result.violations(k, rtol=1e-9) == []
+        assert result.violations_at(k, rtol=1e-9) == []
     assert (result.utilisation_at() <= 1 + 1e-9).all()
     assert close(result.utilisation_at().max(), 1, rtol=1e-9)
 
