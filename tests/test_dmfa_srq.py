@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 import fairbook as fb
 from book.dmfa_srq import oracle
-from fairbook.mechanisms.dmfa_srq import REPAIRS, algorithm_1, algorithm_1_printed, exact_levels
+from book.dmfa_srq.printed import REPAIRS, algorithm_1, algorithm_1_printed
+from fairbook.mechanisms.dmfa_srq import exact_levels
 from tests.strategies import FEW, REPEATABLE, Instance, instances, random_arrivals
 
 FIGURE_1 = ([[1, 1 / 2], [1 / 2, 1], [1 / 2, 1]], [1 / 4, 1 / 4, 1 / 2])

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 import fairbook as fb
 from book.cbdrf.oracle_karma import exact_phase, exact_run
+from book.cbdrf.printed import karma_slices
 from book.common.oracle_drf import exact_tasks
-from fairbook.mechanisms.karma import Karma, KarmaRun, _settle, karma, karma_phase, karma_slices
+from fairbook.mechanisms.karma import Karma, KarmaRun, _settle, karma, karma_phase
 from fairbook.properties import feasibility, lie_gain, pareto_optimality, sampler, search_instance, shrink
 from tests.strategies import FEW, REPEATABLE, Instance, instances, random_arrivals, ratios
 

@@ -13,8 +13,9 @@ from book.common.runs import stream
 from book.dmfa_srq import oracle
 from book.dmfa_srq import studies as study
 from book.dmfa_srq.attacks import DMFA_SRQ, broken, computes_the_mechanism
+from book.dmfa_srq.printed import REPAIRS, algorithm_1, algorithm_1_printed
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
-from fairbook.mechanisms.dmfa_srq import REPAIRS, algorithm_1, algorithm_1_printed, dmfa_srq
+from fairbook.mechanisms.dmfa_srq import dmfa_srq
 from fairbook.model.inputs import FloatArray
 
 # ------------------------------------------------------------------------------------------------- the algorithms
