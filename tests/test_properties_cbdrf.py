@@ -27,7 +27,7 @@ from fairbook.claims.registry import QUICK, Mechanism
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.cbdrf import grant_tasks
 from fairbook.properties import envy_freeness, feasibility, pareto_optimality
-from fairbook.properties.search import search_instance
+from fairbook.properties.lies import search_instance
 
 TENTHS = st.integers(1, 10).map(lambda k: Fraction(k, 10))
 GRANTS = ("scaled", "weighted", "capped")

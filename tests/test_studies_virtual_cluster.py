@@ -15,9 +15,9 @@ import fairbook as fb
 from book.common.runs import interval, stream
 from book.virtual_cluster import studies as study
 from book.virtual_cluster.dynamics import traffic_of
-from fairbook.model.clusters import as_requests
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
+from fairbook.model.clusters import as_requests
 from fairbook.traces.google2011 import load_digest
 
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from numpy.random import Generator
 
 from book.virtual_cluster.oracle import exact_optimum, greedy, mixed_knapsack, relaxation, share
-from fairbook.model.clusters import TURNED_AWAY
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
+from fairbook.model.clusters import TURNED_AWAY
 
 __all__ = ["BROKEN", "RULES", "Case", "Outcome", "Rule", "Tariff", "allocations", "cases", "hand_out",
            "mean_fraction", "mean_slowdown", "moved", "pour", "total_cost"]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from book.common.runs import choices, interval
-from fairbook.model.clusters import VirtualClusters
 from fairbook.errors import InvalidInput
+from fairbook.model.clusters import VirtualClusters
 from fairbook.model.inputs import FloatArray, as_whole
 
 __all__ = ["DRAWN", "FIELDS", "HIGH", "LOW", "MEAN", "METHODS", "RUNS", "SEED", "SIZES", "VARIANCES", "Instance",

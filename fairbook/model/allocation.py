@@ -179,7 +179,7 @@ class Allocation(Result):
 
 def used_up(tasks: FloatArray, demands: FloatArray, weights: FloatArray, capacity: float, slack: FloatArray,
             users: Names, resources: Names, mechanism: str) -> Allocation:
-    """Give the allocation of a pool that users brought, at one moment: the scarcest resource that it needs stops a user.
+    """Give the allocation of a pool that users brought; the scarcest resource that a user needs stops it.
 
     ``weights`` (n,) are what the users brought, ``slack`` (m,) what is left. Where all that a user needs is left,
     nothing stops it (bottleneck -2): with zero demands there may be such users, as only the lowest level is raised.
