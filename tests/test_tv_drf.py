@@ -21,8 +21,7 @@ from book.common.oracle_drf import exact_tasks
 from book.tv_drf.oracle import exact_run, exact_whole_run, lexicographic_run
 from fairbook.mechanisms.readings import READINGS
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
-from fairbook.mechanisms.tv_drf_kernels import alone_by_resources, alone_by_tasks, coefficients, enough
-from tests.fluid_tv_drf import Fluid
+from fairbook.mechanisms.tv_drf_kernels import alone_by_tasks, coefficients
 from tests.strategies import FEW, REPEATABLE, ratios
 
 F = Fraction
@@ -70,40 +69,18 @@ def fluid(case: Case, alone: Any, unserved: Any) -> TvDrfRun:
     return tv_drf(demands, tasks, np.ones((1, case.m)), parts, method="lexicographic", alone=alone, unserved=unserved)
 
 
-def in_fractions(values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-    array = np.empty(shape, dtype=object)
-    array[...] = values
-    return array
-
-
-def engine_in_fractions(case: Case, alone: str, waits: bool) -> tuple[Fluid, NDArray[Any]]:
-    T, n, m = len(case.demands), len(case.parts), case.m
-    demands, tasks = in_fractions(case.demands, (T, n, m)), in_fractions(case.tasks, (T, n))
-    parts, pool = in_fractions([[p] for p in case.parts], (n, 1)), in_fractions(F(1), (1, m))
-    own = in_fractions(F(0), (T, n, m))
-    if alone == "resources":
-        own = alone_by_resources(demands, tasks, parts @ pool, waits)
-    else:
-        alone_by_tasks.py_func(demands, tasks, pool, parts, waits, False, F(0), own)
-    return Fluid(demands, tasks, pool[0], own, parts[:, 0], waits), own
-
-
 # ------------------------------------------------------------------------------------- fluid against its judges
 
 
 @REPEATABLE
 @given(cases(), ACCOUNTS, FATE)
-def test_fluid_equals_the_oracle_in_fractions_exactly(case: Case, alone: str, unserved: str) -> None:
+def test_fluid_equals_the_oracle_in_fractions(case: Case, alone: str, unserved: str) -> None:
     exact = exact_run(case.demands, case.tasks, [1] * case.m, case.parts, alone, unserved)
-    engine, own = engine_in_fractions(case, alone, unserved == "waits")
-    assert own.tolist() == exact.alone
-    assert engine.tasks.tolist() == exact.tasks
-    assert engine.cumulative.tolist() == exact.cumulative_shares
-    assert engine.amounts.tolist() == exact.amounts
-    assert engine.below.tolist() == exact.below_one
     run = fluid(case, alone, unserved)
     assert np.allclose(run.tasks, floats(exact.tasks), rtol=1e-9, atol=1e-10)
     assert np.allclose(run.cumulative_shares, floats(exact.cumulative_shares), rtol=1e-9, atol=1e-10)
+    assert np.allclose(run.amounts, floats(exact.amounts), rtol=1e-9, atol=1e-10)
+    assert run.below_one.tolist() == exact.below_one
     assert np.allclose(run.alone, floats(exact.alone), rtol=1e-9, atol=1e-12)
     beta = [[math.inf if b is None else float(b) for b in row] for row in exact.sharing_coefficients]
     assert np.allclose(run.sharing_coefficients, beta, rtol=1e-8)
@@ -114,23 +91,17 @@ def test_fluid_equals_the_oracle_in_fractions_exactly(case: Case, alone: str, un
 
 
 @REPEATABLE
-@given(cases(max_n=6, max_T=5), st.sampled_from(ALONE), FATE, st.booleans())
-def test_the_compiled_fluid_is_the_general_one_to_the_last_bit(case: Case, alone: Any, unserved: Any,
-                                                               memory: bool) -> None:
+@given(cases(max_n=6, max_T=5), st.sampled_from(ALONE), st.sampled_from(METHODS))
+def test_without_memory_each_period_is_the_first(case: Case, alone: Any, method: Any) -> None:
     demands, tasks, parts = case.floats
-    run = tv_drf(demands, tasks, np.ones((1, case.m)), parts, method="lexicographic", alone=alone,
-                 unserved=unserved, memory=memory)
-    bounds = np.where((demands > 0).any(axis=2), tasks, 0.0)
-    if unserved == "expires":
-        bounds = np.minimum(bounds, enough(demands, np.ones(case.m)))
-    general = Fluid(demands, bounds, np.ones(case.m), run.alone, run.weights, unserved == "waits", memory)
-    assert run.tasks.tolist() == general.tasks.tolist()
-    assert run.amounts.tolist() == general.amounts.tolist()
-    assert run.cumulative_shares.tolist() == general.cumulative.tolist()
-    assert run.bottlenecks.tolist() == general.stops.tolist()
-    assert run.below_one.tolist() == general.below.tolist()
-    if unserved == "waits":
-        assert run.unserved.tolist() == general.unserved.tolist()
+    given_: dict[str, Any] = {"method": method, "alone": alone, "memory": False}
+    tasks = np.floor(tasks * 8) if method == "heuristic" else tasks
+    run = tv_drf(demands, tasks, np.ones((1, case.m)), parts, **given_)
+    for t in range(len(run)):
+        once = tv_drf(demands[t:t + 1], tasks[t:t + 1], np.ones((1, case.m)), parts, **given_)
+        for name in ("tasks", "amounts", "bottlenecks", "unserved"):
+            assert getattr(run, name)[t].tolist() == getattr(once, name)[0].tolist(), name
+    assert np.allclose(run.cumulative_shares, np.cumsum(run.amounts.max(axis=2) / run.weights, axis=0))
 
 
 @FEW
@@ -226,53 +197,20 @@ def test_the_path_of_the_example() -> None:
 # ------------------------------------------------------------------------------------------------- whole tasks
 
 
-def plain_loop(demands: Any, tasks: Any, machines: Any, parts: list[float], own: Any,
-               waits: bool) -> tuple[list[Any], list[Any]]:
-    """Algorithm 1, looking at every user and every machine before every task."""
-    T, n, m = len(demands), len(parts), len(machines[0])
-    total = [sum(machine[j] for machine in machines) for j in range(m)]
-    used, owned, level = [[0.0] * m for _ in range(n)], [[0.0] * m for _ in range(n)], [0.0] * n
-    queues: list[list[tuple[Any, int]]] = [[] for _ in range(n)]
-    ran, placed = [], []
-    for t in range(T):
-        left = [list(machine) for machine in machines]
-        now, where = [0] * n, [[0] * len(machines) for _ in range(n)]
-        for i in range(n):
-            new = [(demands[t][i], 1)] * int(tasks[t][i])
-            queues[i] = (queues[i] if waits else []) + new
-            owned[i] = [a + b for a, b in zip(owned[i], own[t][i], strict=True)]
-        stuck: set[int] = set()
-
-        def beta(i: int) -> Any:
-            ratio = [u / o for u, o in zip(used[i], owned[i], strict=True) if o > 0]
-            return min(ratio) if ratio else 1.0
-        while active := [i for i in range(n) if queues[i] and i not in stuck]:
-            worst = min(active, key=lambda i: (beta(i), i))
-            i = worst if beta(worst) < 1 - 1e-12 else min(active, key=lambda i: (level[i], i))
-            task = queues[i][0][0]
-            first = next(j for j in range(m) if task[j] > 0)
-            fits = [k for k in range(len(left)) if all(a <= b for a, b in zip(task, left[k], strict=True))]
-            if not fits:
-                stuck.add(i)
-                continue
-
-            def distance(k: int, task: Any = task, first: int = first, left: Any = left) -> float:
-                return sum(abs(task[j] / task[first] - left[k][j] / left[k][first]) * (total[first] / total[j])
-                           for j in range(m))
-            k = min(fits, key=lambda k: (distance(k), k))
-            left[k] = [b - a for a, b in zip(task, left[k], strict=True)]
-            used[i] = [a + b for a, b in zip(task, used[i], strict=True)]
-            level[i] += max(a / c for a, c in zip(task, total, strict=True)) / parts[i]
-            now[i], where[i][k] = now[i] + 1, where[i][k] + 1
-            queues[i].pop(0)
-        ran.append(now)
-        placed.append(where)
-    return ran, placed
+def agrees(run: TvDrfRun) -> None:
+    """Compare a run of the heuristic with Algorithm 1 in fractions, which looks at everyone before every task."""
+    exact = exact_whole_run(run.demands.tolist(), run.max_tasks.tolist(), run.machines.tolist(),
+                            run.contributions.tolist(), run.reading, "waits" if run.waits else "expires")
+    assert run.placement is not None
+    assert run.placement.tolist() == exact.placement
+    assert np.allclose(run.alone, floats(exact.alone), rtol=1e-12, atol=1e-12)
+    assert run.below_one.tolist() == exact.below_one
+    assert run.violations() == []
 
 
 @FEW
 @given(st.data(), st.sampled_from(ALONE), FATE)
-def test_heuristic_equals_a_plain_loop(data: st.DataObject, alone: Any, unserved: Any) -> None:
+def test_heuristic_equals_fractions(data: st.DataObject, alone: Any, unserved: Any) -> None:
     # powers of two, totals too, so that sums make no error and every tie is a tie
     n, m, K, T = data.draw(st.sampled_from([1, 2, 4])), *(data.draw(st.integers(1, most)) for most in (2, 5, 3))
     power = st.sampled_from([0.25, 0.5, 1.0, 2.0])
@@ -280,13 +218,7 @@ def test_heuristic_equals_a_plain_loop(data: st.DataObject, alone: Any, unserved
     tasks = [[data.draw(st.integers(0, 12)) for _ in range(n)] for _ in range(T)]
     sizes = {1: [4.0], 2: [4.0, 4.0], 3: [2.0, 2.0, 4.0], 4: [2.0, 2.0, 4.0, 8.0], 5: [2.0, 2.0, 4.0, 4.0, 4.0]}[K]
     machines = [list(row) for row in zip(*(data.draw(st.permutations(sizes)) for _ in range(m)), strict=True)]
-    parts = [1 / n] * n
-    run = tv_drf(demands, tasks, machines, parts, method="heuristic", alone=alone, unserved=unserved, placement=True)
-    ran, placed = plain_loop(demands, tasks, machines, parts, run.alone.tolist(), unserved == "waits")
-    assert run.placement is not None
-    assert run.tasks.tolist() == ran
-    assert run.placement.tolist() == placed
-    assert run.violations() == []
+    agrees(tv_drf(demands, tasks, machines, [1 / n] * n, alone=alone, unserved=unserved, placement=True))
 
 
 @REPEATABLE
@@ -339,15 +271,12 @@ def test_many_machines_stand_in_blocks_and_nothing_changes(m: int) -> None:
     n, T = 4, 2
     demands = rng.choice([0.25, 0.5, 1.0, 2.0], (T, n, m)) * (rng.random((T, n, m)) < 0.8)
     demands[..., -1] = np.where((demands > 0).any(axis=2), demands[..., -1], 1.0)
-    tasks = rng.integers(100, 300, (T, n))
-    machines = np.array([rng.permutation([2.0] * 192 + [10.0] * 64) for _ in range(m)]).T
-    for unserved in ("expires", "waits"):
-        run = tv_drf(demands, tasks, machines, np.full(n, 0.25), unserved=unserved, placement=True)
-        ran, placed = plain_loop(demands.tolist(), tasks.tolist(), machines.tolist(), [0.25] * n, run.alone.tolist(),
-                                 unserved == "waits")
+    tasks = rng.integers(30, 60, (T, n))
+    machines = np.array([rng.permutation([0.5] * 192 + [2.5] * 64) for _ in range(m)]).T
+    for unserved in FATES:
+        run = tv_drf(demands, tasks, machines, np.full(n, 0.25), unserved=unserved, placement=True)  # type: ignore[arg-type]
+        agrees(run)
         assert run.placement is not None
-        assert run.tasks.tolist() == ran
-        assert run.placement.tolist() == placed
         assert (run.placement.sum(axis=(0, 1))[128:] > 0).any()
 
 
