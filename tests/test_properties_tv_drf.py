@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 from book.common.cases import lowest_margin
 from book.common.runs import stream
-from book.tv_drf import checks, checks_fairness, checks_shapes, judging
+from book.tv_drf import checks, checks_fairness, checks_lies, judging
 from book.tv_drf import properties as judge
 from book.tv_drf.oracle import exact_run, exact_whole_run, lexicographic_run
 from book.tv_drf.properties import BROKEN, RULES, Outcome, Workload
@@ -319,5 +319,5 @@ def test_the_grid_of_verdicts_has_a_row_for_each_theorem() -> None:
 
 
 def test_the_best_in_whole_tasks_is_found_by_trying_all() -> None:
-    assert max(checks_shapes.all_whole(judging.SPLIT)) == (F(18, 23), F(32, 25))
-    assert (0, F(4, 3)) in checks_shapes.all_whole(Workload.of([[[2], [2]]], [[1, 1]], [[3]], HALF))
+    assert max(checks_lies.all_whole(judging.SPLIT)) == (F(18, 23), F(32, 25))
+    assert (0, F(4, 3)) in checks_lies.all_whole(Workload.of([[[2], [2]]], [[1, 1]], [[3]], HALF))
