@@ -50,6 +50,8 @@ def test_the_numbers_of_a_small_run_by_hand() -> None:
     assert got.left(TWO).tolist() == [[0, F(3, 2)], [1, F(5, 2)]]
     assert replace(got, waits=True).left(TWO).tolist() == [[0, F(3, 2)], [1, 4]]
     assert outcome(UNEQUAL, [[1, "3/2"]], [[[1], [3]]]).shares.tolist() == [[1, 1]]
+    assert RULES["alone, expires"](UNEQUAL, True).tasks.tolist() == [[1, F(3, 2)]]
+    assert RULES["alone, whole, waits"](UNEQUAL, True).tasks.tolist() == [[1, 1]]
 
 
 @pytest.mark.parametrize(("w", "tasks", "alone", "margins"), [
