@@ -479,7 +479,7 @@ def test_bounds_hold_for_numbers_far_apart() -> None:
     ({"demands": [[1, 1], [0, 0]]}, "demands[1]"),
     ({"demands": [[1, -1], [1, 1]]}, "demands[0, 1]"),
     ({"demands": [1, 1]}, "demands"),
-    ({"demands": [[1, INF], [1, 1]]}, "demands[0][1]"),
+    ({"demands": [[1, INF], [1, 1]]}, "demands[0, 1]"),
     ({"machines": [[1, 1, 1]]}, "machines"),
     ({"machines": [[[1, 1]]]}, "machines"),
     ({"machines": [[4, 4], [0, 0]]}, "machines[1]"),

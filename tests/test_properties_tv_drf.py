@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 from book.common.cases import lowest_margin
 from book.common.runs import stream
-from book.tv_drf import checks, checks_fairness, checks_shapes, judging
+from book.tv_drf import checks, checks_fairness, checks_lies, judging
 from book.tv_drf import properties as judge
 from book.tv_drf.oracle import exact_run, exact_whole_run, lexicographic_run
 from book.tv_drf.properties import BROKEN, RULES, Outcome, Workload
@@ -50,6 +50,8 @@ def test_the_numbers_of_a_small_run_by_hand() -> None:
     assert got.left(TWO).tolist() == [[0, F(3, 2)], [1, F(5, 2)]]
     assert replace(got, waits=True).left(TWO).tolist() == [[0, F(3, 2)], [1, 4]]
     assert outcome(UNEQUAL, [[1, "3/2"]], [[[1], [3]]]).shares.tolist() == [[1, 1]]
+    assert RULES["alone, expires"](UNEQUAL, True).tasks.tolist() == [[1, F(3, 2)]]
+    assert RULES["alone, whole, waits"](UNEQUAL, True).tasks.tolist() == [[1, 1]]
 
 
 @pytest.mark.parametrize(("w", "tasks", "alone", "margins"), [
@@ -319,5 +321,5 @@ def test_the_grid_of_verdicts_has_a_row_for_each_theorem() -> None:
 
 
 def test_the_best_in_whole_tasks_is_found_by_trying_all() -> None:
-    assert max(checks_shapes.all_whole(judging.SPLIT)) == (F(18, 23), F(32, 25))
-    assert (0, F(4, 3)) in checks_shapes.all_whole(Workload.of([[[2], [2]]], [[1, 1]], [[3]], HALF))
+    assert max(checks_lies.all_whole(judging.SPLIT)) == (F(18, 23), F(32, 25))
+    assert (0, F(4, 3)) in checks_lies.all_whole(Workload.of([[[2], [2]]], [[1, 1]], [[3]], HALF))

@@ -21,8 +21,8 @@ from book.gdrf.properties import (
     BROKEN,
     RULES,
     Case,
+    Filling,
     Outcome,
-    Queue,
     Rule,
     cases,
     compare_with_judge,
@@ -59,16 +59,10 @@ def rule_named(name: str) -> Mechanism:
 # ----------------------------------------------------------------------------------------------- the queue, 2.2 and 2.4
 
 
-def _queue(
-    demands: Any, rounds: int, room: Any = None, *, least: str = "amount", exact: bool = False, skips: int | None = None
-) -> Queue:
-    return queue_rounds(demands, rounds, exact=exact, room=room, least=least, skips=skips)
-
-
 #: What is judged, and what must be told from it.
 QUEUES: dict[str, Any] = {
-    "mechanism": Mechanism("queue of GDRF", _queue),
-    "mutant": Mechanism("queue that passes one user over", partial(_queue, skips=0)),
+    "mechanism": Mechanism("queue of GDRF", queue_rounds),
+    "mutant": Mechanism("queue that passes one user over", partial(queue_rounds, skips=0)),
 }
 
 
@@ -184,7 +178,7 @@ def _apart(effort: Effort, judged: Mechanism) -> Evidence:
     statement="A user who overstates its demand has at no end of a round more slots than with the truth.",
     proof="prop-gdrf-lie",
     mechanism=QUEUES["mechanism"],
-    mutant=Mechanism("least dominant share", partial(_queue, least="dominant_share")),
+    mutant=Mechanism("least dominant share", partial(queue_rounds, least="dominant_share")),
     key=23,
     share=20,
     said="{count} random sets of 2 to 6 users through 12 rounds: no lie gains a slot.",
@@ -210,10 +204,8 @@ def _course(outcome: Outcome) -> str:
 
 def _free(case: Case, outcome: Outcome) -> list[tuple[Any, ...]]:
     """Give what is left of each machine."""
-    return [
-        tuple(c - sum(case.demands[i][r] for i, at in outcome.placed if at == j) for r, c in enumerate(machine))
-        for j, machine in enumerate(case.machines)
-    ]
+    used = Filling(case, outcome.placed).used
+    return [tuple(c - u for c, u in zip(*pair, strict=True)) for pair in zip(case.machines, used, strict=True)]
 
 
 def _past_a_less_used_one(case: Case, outcome: Outcome) -> str:
@@ -233,9 +225,9 @@ def _past_a_less_used_one(case: Case, outcome: Outcome) -> str:
 
 def _room(case: Case, outcome: Outcome) -> str:
     """Name who has room on which machine, and the resource of which each has the largest share."""
-    left = _free(case, outcome)
-    room = [f"user {i + 1} on machine {j + 1}" for i, need in enumerate(case.demands) for j, free in enumerate(left)
-            if all(d <= f for d, f in zip(need, free, strict=True))]  # fmt: skip
+    left, filling = _free(case, outcome), Filling(case, outcome.placed)
+    room = [f"user {i + 1} on machine {j + 1}" for i, j in product(range(len(case.demands)), range(len(left)))
+            if filling.fits(i, j)]  # fmt: skip
     shares = ([[Fraction(x, s) for x, s in zip(row, case.pool, strict=True)] for row in rows]
               for rows in (case.demands, case.machines))  # fmt: skip
     users, machines = (in_words([row.index(max(row)) + 1 for row in rows]) for rows in shares)

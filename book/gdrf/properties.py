@@ -240,8 +240,8 @@ class Queue(NamedTuple):
     """Slots of each user in each round."""
 
 
-def queue_rounds(demands: tuple[Vector, ...], rounds: int, *, exact: bool, skips: int | None = None,
-                 room: Vector | None = None, least: str = "amount") -> Queue:
+def queue_rounds(demands: tuple[Vector, ...], rounds: int, room: Vector | None = None, *, exact: bool = False,
+                 skips: int | None = None, least: str = "amount") -> Queue:
     """Read the queue off a run on one machine that is large enough for all of it.
 
     ``skips`` names a user whom a broken queue leaves out of every round but the last, for checks that must notice.

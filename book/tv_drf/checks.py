@@ -16,7 +16,7 @@ import pandas as pd
 
 from book.common.evidence import in_words
 from book.common.runs import stream
-from book.tv_drf import checks_example, checks_fairness, checks_lies, checks_shapes
+from book.tv_drf import checks_example, checks_fairness, checks_lies
 from book.tv_drf import studies as study
 from book.tv_drf.judging import CHEAP, POSITIVE, about_runs
 from book.tv_drf.properties import Outcome, Workload, tasks_against_alone
@@ -25,7 +25,7 @@ from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from fairbook.claims.stored import ledger
 from fairbook.traces.alibaba2017 import load_digest
 
-__all__ = ["checks_example", "checks_fairness", "checks_lies", "checks_shapes", "grid"]
+__all__ = ["checks_example", "checks_fairness", "checks_lies", "grid"]
 
 # ----------------------------------------------------------------------------------------- what beta says about tasks
 

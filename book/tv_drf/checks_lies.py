@@ -1,13 +1,32 @@
-"""The claims about Theorem 4 of the TV-DRF paper: lies about demands and about numbers of tasks."""
+"""The claims about Theorem 4 of the TV-DRF paper, lies; about machines of different shapes; and about Algorithm 1.
+
+Whether a lie pays on one pool is asked in fractions and by a search; on machines of different shapes, linear programs
+answer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import Any
 
-from book.common.evidence import in_words
-from book.tv_drf.judging import CHEAP, HALF, POSITIVE, about_lies, rule_named
-from book.tv_drf.properties import Workload, gain_of_lie
+import numpy as np
+
+from book.common.evidence import in_words, sampled_claim
+from book.tv_drf.judging import CHEAP, HALF, POSITIVE, SPLIT, about_lies, rule_named
+from book.tv_drf.oracle import LpRun, lexicographic_run
+from book.tv_drf.properties import (
+    BROKEN,
+    Outcome,
+    Workload,
+    gain_of_lie,
+    largest_above_floor,
+    on_shapes,
+    pareto_in_period,
+)
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 
 T4 = "Nobody runs more of its true tasks, all periods together, by lying about its demands or its numbers of tasks"
@@ -222,3 +241,163 @@ about_lies(
         (0, [[1], [1]], [1, 4]),
     ),
 )
+
+
+# ------------------------------------------------------------------------------------- machines of different shapes
+
+_OPTIMUM = Mechanism("lexicographic optimum", lexicographic_run)
+
+
+def _in_turn(demands: Any, tasks: Any, machines: Any, parts: Any) -> Any:
+    """Broken: every period is shared as if it were the first."""
+    runs = [lexicographic_run(demands[[t]], tasks[[t]], machines, parts) for t in range(len(demands))]
+    found = {name: np.concatenate([getattr(run, name) for run in runs]) for name in ("tasks", "alone")}
+    return LpRun(
+        found["tasks"],
+        np.ones_like(found["tasks"]),
+        np.cumsum(np.concatenate([run.cumulative_shares for run in runs]), axis=0),
+        found["alone"],
+        np.zeros((0, 0, 0)),
+        [],
+    )
+
+
+@sampled_claim(
+    id="tv_drf.lemma_2.shapes",
+    locator="Lemma 2",
+    kind="lemma",
+    variant="restated; fluid, several periods, tasks expire, machines of different shapes",
+    statement="Whoever has tasks left at the end of a period has a G at least that of everyone who got more in it than "
+    "beta >= 1 asks for" + POSITIVE,
+    proof="lem-tv_drf-2",
+    mechanism=_OPTIMUM,
+    mutant=Mechanism("periods in turn", _in_turn),
+    key=7,
+    share=80,
+    said="{count} random workloads of 3 periods on 2 or 3 machines of different shapes, by linear programs: it holds "
+    "up to 1e-4.",
+    grade="search",
+    right=lambda margins: True,
+)
+def _lemma_2_on_shapes(rng: np.random.Generator, judged: Mechanism, at: int) -> Any:
+    """Who may stand higher on machines of any shapes: tasks that expire, G in floats."""
+    w = on_shapes(rng, 3)
+    run = judged.run(w.demands, w.tasks, w.machines, w.contributions)
+    outcome = Outcome(run.tasks, run.cumulative_shares, run.tasks[:, :, None] * w.demands, run.alone)
+    margin = float(largest_above_floor(w, outcome, 1e-4))
+    return Part(False, "search", f"Violated, margin {margin:.3g}: {w}.", at + 1) if margin < -1e-4 else margin
+
+
+@sampled_claim(
+    id="tv_drf.theorem_1.shapes",
+    locator="Theorem 1",
+    kind="theorem",
+    variant="fluid, several periods, tasks expire, machines of different shapes",
+    statement="beta_i(t) >= 1 for every user and period" + POSITIVE,
+    proof="thm-tv_drf-1",
+    mechanism=_OPTIMUM,
+    mutant=Mechanism("resources", partial(lexicographic_run, alone="resources")),
+    key=6,
+    share=80,
+    said="{count} random workloads of 3 periods on 2 or 3 machines of different shapes, by linear programs: every "
+    "beta is at least 1 up to 1e-6.",
+    grade="search",
+    right=lambda betas: True,
+)
+def _sharing_on_shapes(rng: np.random.Generator, judged: Mechanism, at: int) -> Any:
+    """Sharing incentive on machines of any shapes."""
+    w = on_shapes(rng, 3, lacking=True)
+    least = float(judged.run(w.demands, w.tasks, w.machines, w.contributions).sharing_coefficients.min())
+    demands, machines = in_words(w.demands.tolist()), in_words(w.machines.tolist())
+    words = f"Least beta {least:.3g}: demands {demands}, machines {machines}."
+    return Part(False, "search", words, at + 1) if least < 1 - 1e-6 else least
+
+
+@sampled_claim(
+    id="tv_drf.theorem_4.shapes",
+    locator="Theorem 4",
+    kind="theorem",
+    variant="fluid, one period, machines of different shapes",
+    statement=T4 + POSITIVE,
+    proof="thm-tv_drf-4",
+    mechanism=_OPTIMUM,
+    mutant=Mechanism("by claims", lambda *w: BROKEN["by claims"](Workload(*w), False)),
+    key=4,
+    share=40,
+    said=lambda gains: f"{len(gains)} random lies on 2 or 3 machines of different shapes, by linear programs: none "
+    f"pays; largest gain {'below 1e-5' if max(gains) < 1e-5 else f'{max(gains):.3g}'}.",
+    grade="search",
+    right=lambda gains: True,
+)
+def _lies_on_shapes(rng: np.random.Generator, judged: Mechanism, at: int) -> Any:
+    """Lies of the first user on machines of any shapes."""
+    w = on_shapes(rng, 1, lacking=True)
+    honest = judged.run(w.demands, w.tasks, w.machines, w.contributions).tasks[0, 0]
+    claimed, counts = w.demands.copy(), w.tasks.copy()
+    claimed[0, 0] *= rng.choice([0.5, 0.8, 1, 1.25, 2, 4], claimed.shape[2])
+    counts[0, 0] *= rng.choice([0.5, 1, 2, 4])
+    lying = judged.run(claimed, counts, w.machines, w.contributions)
+    true = min(lying.tasks[0, 0] * min(claimed[0, 0] / w.demands[0, 0]), w.tasks[0, 0])
+    gain = float(true - honest) / (1 + honest)
+    said = f"demands {in_words(w.demands[0].tolist())}, claimed {in_words(claimed[0, 0].tolist())}"
+    return Part(False, "search", f"A lie gains {gain:.3g} (relative): {said}.", at) if gain > 1e-5 else gain
+
+
+# ------------------------------------------------------------------------------------- is the heuristic the optimum?
+
+
+def all_whole(w: Workload) -> list[tuple[Fraction, ...]]:
+    """Sorted G of every allocation of whole tasks that fits, one period (by trying every count)."""
+    step = (w.demands[0] / w.capacities).max(axis=1) / w.weights
+    found = []
+    for counts in product(*(range(int(b) + 1) for b in w.tasks[0])):
+        tasks = np.array(counts, dtype=object)
+        one = Outcome(
+            np.array([counts], dtype=object),
+            np.array([tasks * step]),
+            tasks[None, :, None] * w.demands,
+            w.demands * 0,
+            False,
+            np.zeros((1, *w.contributions.shape), dtype=object),
+        )
+        # it fits exactly if one more of somebody would fit beside one fewer of it
+        if _fits(w, one):
+            found.append(tuple(sorted(tasks * step)))
+    return found
+
+
+def _fits(w: Workload, outcome: Outcome) -> bool:
+    for i in np.flatnonzero(outcome.tasks[0] > 0)[:1]:
+        fewer = outcome.tasks.copy()
+        fewer[0, i] -= 1
+        only = np.zeros_like(w.tasks)
+        only[0] = fewer[0]
+        only[0, i] += 1
+        return bool(pareto_in_period(replace(w, tasks=only), replace(outcome, tasks=fewer)) < 0)
+    return True
+
+
+@claim(
+    id="tv_drf.heuristic_optimal",
+    locator="section 5",
+    kind="statement",
+    variant="one period, whole tasks",
+    statement="Algorithm 1 reaches the lexicographic max-min optimum of G among the allocations of whole tasks"
+    + POSITIVE,
+    mechanism=rule_named("whole, expires"),
+    mutant=rule_named("whole, one machine, expires"),
+)
+def _heuristic_optimal(effort: Effort, judged: Mechanism) -> Evidence:
+    outcome = judged.run(SPLIT, True)
+    ours, best = tuple(sorted(outcome.shares[0])), max(all_whole(SPLIT))
+    optimal = ours >= best
+    return Evidence.of(
+        Part(
+            optimal,
+            "numbers" if optimal else "witness",
+            f"{SPLIT}. Algorithm 1 runs {in_words(outcome.tasks[0].tolist())} tasks, G in order "
+            f"{in_words(ours)}; the best in order is {in_words(best)}.",
+            1,
+        )
+    )
+

@@ -310,28 +310,15 @@ def _cut(queue: Queue, some: Fraction) -> tuple[list[Fraction], Fraction, Queue]
     return use, share, []
 
 
-def _position(queue: Queue, wanted: Callable[[int, Fraction], Fraction | None]) -> Fraction:
-    """Add up the tasks that ``wanted`` (group, tasks in it) takes of each group; None ends it."""
-    done = ZERO
-    for place, (_, count) in enumerate(queue):
-        some = wanted(place, count)
-        if some is None:
-            return done
-        done += some
-        if some < count:
-            return done
-    return done
-
-
 def _tasks_for_share(queue: Queue, share: Fraction) -> Fraction:
     """Tasks of a queue that add up to a dominant share (or all of them)."""
-    left = [max(share, ZERO)]
-
-    def wanted(place: int, count: Fraction) -> Fraction:
-        some = min(count, left[0] / max(queue[place][0]))
-        left[0] -= some * max(queue[place][0])
-        return some
-    return _position(queue, wanted)
+    left, done = max(share, ZERO), ZERO
+    for row, count in queue:
+        some = min(count, left / max(row))
+        left, done = left - some * max(row), done + some
+        if some < count:
+            break
+    return done
 
 
 def _tasks_for_coefficient(queue: Queue, used: list[Fraction], owned: list[Fraction],
@@ -446,6 +433,49 @@ def _period(queues: list[Queue], used: list[list[Fraction]], owned: list[list[Fr
     return _leximin(queues, tasks_at, corners, None), below
 
 
+def _alone_on_machines(groups: Queue, room: list[list[Fraction]], whole: bool) -> tuple[list[Fraction], Queue]:
+    """Run a queue on own parts of machines: what it uses, and what is left of it."""
+    use = [ZERO] * len(room[0])
+    while groups:
+        task, count = groups[0]
+        fit = [min(c / d for c, d in zip(part, task, strict=True) if d > 0) for part in room]
+        some = min(sum(fit, ZERO), count)
+        if whole:
+            some = Fraction(some.numerator // some.denominator)
+        if some > 0:
+            use = _add(use, task, some)
+            room = [_add(part, task, -some * one / sum(fit, ZERO)) for part, one in zip(room, fit, strict=True)]
+        if some < count:
+            return use, [(task, count - some), *groups[1:]]
+        groups = groups[1:]
+    return use, []
+
+
+class _AtHome:
+    """One user without sharing: its parts of machines, its queue, and what it asked for of each resource and lacked."""
+
+    def __init__(self, rooms: list[list[Fraction]], alone: str, unserved: str) -> None:
+        self.rooms, self.alone, self.waits = rooms, alone, unserved == "waits"
+        self.brought = [sum(column, ZERO) for column in zip(*rooms, strict=True)]
+        self.queue: Queue = []
+        self.lacking = [ZERO] * len(self.brought)
+
+    def uses(self, row: list[Fraction], count: Fraction) -> list[Fraction]:
+        """Give what it uses in a period in which it submits so many tasks."""
+        if self.alone == "resources":
+            asked = _add(self.lacking, row, count)
+            own = [min(a, b) for a, b in zip(asked, self.brought, strict=True)]
+            self.lacking = _add(asked, own, Fraction(-1)) if self.waits else self.lacking
+            return own
+        self.queue = (self.queue if self.waits else []) + _submitted(row, count)
+        own, self.queue = _alone_on_machines(self.queue, self.rooms, self.alone == "whole_bundles")
+        return own
+
+
+def _submitted(row: list[Fraction], count: Fraction) -> Queue:
+    return [(row, count)] if any(row) and count > 0 else []
+
+
 def exact_run(demands: Sequence[Any], tasks: Sequence[Any], capacities: Sequence[Any], parts: Sequence[Any],
               alone: str = "bundles", unserved: str = "expires", weights: Sequence[Any] | None = None) -> ExactTvRun:
     """Run the lexicographic mechanism in one pool in exact fractions.
@@ -487,44 +517,28 @@ def exact_run(demands: Sequence[Any], tasks: Sequence[Any], capacities: Sequence
         raise InvalidInput("alone, unserved", "must be known", [alone, unserved])
     weight = part if weights is None else as_fractions(weights, "weights")
     weight = [w / sum(weight, ZERO) for w in weight]
-    run = ExactTvRun([], [], [], [], [], [], [], [])
-    used, owned = [[ZERO] * m for _ in range(n)], [[ZERO] * m for _ in range(n)]
-    level = [ZERO] * n
+    used, owned, level = [[ZERO] * m for _ in range(n)], [[ZERO] * m for _ in range(n)], [ZERO] * n
     queues: list[Queue] = [[] for _ in range(n)]
-    at_home: list[Queue] = [[] for _ in range(n)]
-    lacking = [[ZERO] * m for _ in range(n)]
+    home = [_AtHome([[part[i]] * m], alone, unserved) for i in range(n)]
+    periods = []
     for t in range(T):
         own = []
         for i in range(n):
             row = [d / c for d, c in zip(rows[t][i], size, strict=True)]
-            new: Queue = [(row, counts[t][i])] if any(row) and counts[t][i] > 0 else []
-            queues[i] = (queues[i] if unserved == "waits" else []) + new
-            at_home[i] = (at_home[i] if unserved == "waits" else []) + new
-            if alone == "resources":
-                asked = _add(lacking[i], row, counts[t][i])
-                own.append([min(a, part[i]) for a in asked])
-                if unserved == "waits":
-                    lacking[i] = _add(asked, own[i], Fraction(-1))
-            else:
-                use, at_home[i] = _alone_on_machines(at_home[i], [[part[i]] * m], False)
-                own.append(use)
+            queues[i] = (queues[i] if unserved == "waits" else []) + _submitted(row, counts[t][i])
+            own.append(home[i].uses(row, counts[t][i]))
             owned[i] = _add(owned[i], own[i])
         found, below = _period(queues, used, owned, level, weight)
         amounts, beta = [], []
         for i in range(n):
-            use, share, rest = _cut(queues[i], found[i])
+            use, share, queues[i] = _cut(queues[i], found[i])
             use = use or [ZERO] * m
-            queues[i] = rest
             used[i], level[i] = _add(used[i], use), level[i] + share / weight[i]
             amounts.append([u * c for u, c in zip(use, size, strict=True)])
             beta.append(_least_ratio(used[i], owned[i]))
-        run.tasks.append(found)
-        run.sharing_coefficients.append(beta)
-        run.cumulative_shares.append(list(level))
-        run.amounts.append(amounts)
-        run.alone.append([[o * c for o, c in zip(row, size, strict=True)] for row in own])
-        run.below_one.append(below)
-    return run
+        own = [[o * c for o, c in zip(row, size, strict=True)] for row in own]
+        periods.append((found, beta, list(level), amounts, own, below))
+    return ExactTvRun._make([*map(list, zip(*periods, strict=True)), [], []])
 
 
 def _checked(demands: Sequence[Any], tasks: Sequence[Any], capacities: Sequence[Any], shares: Sequence[Any],
@@ -546,24 +560,6 @@ def _checked(demands: Sequence[Any], tasks: Sequence[Any], capacities: Sequence[
     if any(sum((part[k] for part in parts), ZERO) != 1 for k in range(len(size))):
         raise InvalidInput(share_name, "must sum to 1 over the users", parts)
     return rows, counts, size, parts
-
-
-def _alone_on_machines(groups: Queue, room: list[list[Fraction]], whole: bool) -> tuple[list[Fraction], Queue]:
-    """Run a queue on own parts of machines: what it uses, and what is left of it."""
-    use = [ZERO] * len(room[0])
-    while groups:
-        task, count = groups[0]
-        fit = [min(c / d for c, d in zip(part, task, strict=True) if d > 0) for part in room]
-        some = min(sum(fit, ZERO), count)
-        if whole:
-            some = Fraction(some.numerator // some.denominator)
-        if some > 0:
-            use = _add(use, task, some)
-            room = [_add(part, task, -some * one / sum(fit, ZERO)) for part, one in zip(room, fit, strict=True)]
-        if some < count:
-            return use, [(task, count - some), *groups[1:]]
-        groups = groups[1:]
-    return use, []
 
 
 def exact_whole_run(demands: Sequence[Any], tasks: Sequence[Any], machines: Sequence[Any], contributions: Sequence[Any],
@@ -606,30 +602,18 @@ def exact_whole_run(demands: Sequence[Any], tasks: Sequence[Any], machines: Sequ
     if any(count.denominator != 1 for period in counts for count in period):
         raise InvalidInput("tasks", "must be whole", tasks)
     total = [sum((c[j] for c in size), ZERO) for j in range(m)]
-    brought = [[sum((p[k] * size[k][j] for k in range(K)), ZERO) for j in range(m)] for p in parts]
+    home = [_AtHome([[p[k] * c for c in size[k]] for k in range(K)], alone, unserved) for p in parts]
     weight = as_fractions(weights, "weights") if weights is not None else [
-        sum((b / c for b, c in zip(row, total, strict=True)), ZERO) / m for row in brought]
+        sum((b / c for b, c in zip(one.brought, total, strict=True)), ZERO) / m for one in home]
     weight = [w / sum(weight, ZERO) for w in weight]
-    run = ExactTvRun([], [], [], [], [], [], [], [])
-    used, owned = [[ZERO] * m for _ in range(n)], [[ZERO] * m for _ in range(n)]
-    level = [ZERO] * n
+    used, owned, level = [[ZERO] * m for _ in range(n)], [[ZERO] * m for _ in range(n)], [ZERO] * n
     queues: list[Queue] = [[] for _ in range(n)]
-    at_home: list[Queue] = [[] for _ in range(n)]
-    lacking = [[ZERO] * m for _ in range(n)]
+    periods = []
     for period, submitted in zip(rows, counts, strict=True):
         own = []
         for i in range(n):
-            new = [(list(period[i]), submitted[i])] if any(period[i]) and submitted[i] > 0 else []
-            queues[i] = (queues[i] if unserved == "waits" else []) + new
-            at_home[i] = (at_home[i] if unserved == "waits" else []) + new
-            if alone == "resources":
-                asked = _add(lacking[i], period[i], submitted[i])
-                own.append([min(a, b) for a, b in zip(asked, brought[i], strict=True)])
-                lacking[i] = _add(asked, own[i], Fraction(-1)) if unserved == "waits" else lacking[i]
-            else:
-                room = [[parts[i][k] * c for c in size[k]] for k in range(K)]
-                use, at_home[i] = _alone_on_machines(at_home[i], room, alone == "whole_bundles")
-                own.append(use)
+            queues[i] = (queues[i] if unserved == "waits" else []) + _submitted(period[i], submitted[i])
+            own.append(home[i].uses(period[i], submitted[i]))
             owned[i] = _add(owned[i], own[i])
         left = [list(machine) for machine in size]
         ran, amounts = [0] * n, [[ZERO] * m for _ in range(n)]
@@ -655,13 +639,7 @@ def exact_whole_run(demands: Sequence[Any], tasks: Sequence[Any], machines: Sequ
             ran[i], placed[i][k] = ran[i] + 1, placed[i][k] + 1
             turns.append(i)
             queues[i] = [(task, count - 1), *queues[i][1:]] if count > 1 else queues[i][1:]
-        run.tasks.append([Fraction(x) for x in ran])
         ratios = [_least_ratio(u, o) for u, o in zip(used, owned, strict=True)]
-        run.sharing_coefficients.append(ratios)
-        run.cumulative_shares.append(list(level))
-        run.amounts.append(amounts)
-        run.alone.append(own)
-        run.below_one.append(any(ratio is not None and ratio < 1 for ratio in ratios))
-        run.placement.append(placed)
-        run.order.append(turns)
-    return run
+        below = any(ratio is not None and ratio < 1 for ratio in ratios)
+        periods.append(([Fraction(x) for x in ran], ratios, list(level), amounts, own, below, placed, turns))
+    return ExactTvRun._make(map(list, zip(*periods, strict=True)))
