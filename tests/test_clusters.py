@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -252,14 +253,17 @@ def test_frames() -> None:
     assert clusters.index.to_list() == ["north", "south", "west"]
     assert clusters["capacity"].to_list() == [8, 5, 0]
     assert clusters["users"].to_list() == [2, 1, 0]
-    assert clusters["used"].to_list() == [8, 5, 0]
-    assert clusters["remaining"].to_list() == [0, 0, 0]
+    assert clusters["use"].to_list() == [8, 5, 0]
+    assert clusters["slack"].to_list() == [0, 0, 0]
     assert clusters["min_fraction"].to_list()[:2] == [5 / 8, 5 / 6]
     assert np.isnan(clusters["min_fraction"].iloc[2])
     assert found.by_cluster.tolist() == [[5, 0, 0], [0, 5, 0], [3, 0, 0], [0, 0, 0]]
     assert (found.min_fraction, found.served_fraction) == (0, 5 / 8)
     assert found.served.tolist() == [True, True, True, False]
     assert (found.optimal, found.gap, found.bound) == (True, 0, 0)  # nothing holds dan
+    told = json.loads(json.dumps(found.to_dict()))
+    assert (told["users"], told["clusters"]) == (["ann", "bob", "cat", "dan"], ["north", "south", "west"])
+    assert (told["vms"], told["use"], told["slack"]) == ([5, 5, 3, 0], [8, 5, 0], [0, 0, 0])
 
 
 def test_frames_where_users_span() -> None:
