@@ -38,9 +38,9 @@ import fairbook as fb
 from book.compare.properties import ENTRANTS
 from book.compare.studies import instance
 from book.dmfa_srq.oracle import lp_levels
+from book.dmfa_srq.printed import algorithm_1
 from book.gdrf.studies import MACHINES
 from book.tv_drf.oracle import lexicographic_run
-from fairbook.mechanisms.dmfa_srq import algorithm_1
 from fairbook.mechanisms.virtual_cluster import METHODS
 from fairbook.sweeps import checkpoint, sweep
 from fairbook.traces.alibaba2017 import deal_jobs

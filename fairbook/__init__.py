@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from fairbook.errors import FairbookError, InvalidInput, MissingDependency, StaleResult, TraceError
 
 if TYPE_CHECKING:
-    from fairbook import claims, metrics, properties, results, sweeps, traces
+    from fairbook import claims, mechanisms, metrics, properties, results, sweeps, traces
     from fairbook.mechanisms.cbdrf import CbDrf, CreditRule, CreditRun, NodeView, cbdrf, grant_tasks
     from fairbook.mechanisms.dmfa_srq import DmfaSrq, dmfa_srq, static_optimum
     from fairbook.mechanisms.drf import drf, drf_by_task
     from fairbook.mechanisms.drfh import drfh
     from fairbook.mechanisms.dynamic_drf import dynamic_drf
     from fairbook.mechanisms.gdrf import gdrf
-    from fairbook.mechanisms.karma import Karma, karma, karma_phase, karma_slices
+    from fairbook.mechanisms.karma import Karma, karma, karma_phase
     from fairbook.mechanisms.mdrf import mdrf
     from fairbook.mechanisms.per_server_drf import per_server_drf
     from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
@@ -39,11 +39,11 @@ __all__ = [
     "FluidPlacement", "Instance", "InvalidInput", "Karma", "MissingDependency", "NodeView", "Placement", "StaleResult",
     "TraceError", "TvDrfRun", "VirtualClusterPool", "VirtualClusters", "__version__", "cbdrf", "claims",
     "dmfa_srq", "drf", "drf_by_task", "drfh", "dynamic_drf", "gdrf", "grant_tasks", "karma",
-    "karma_phase", "karma_slices", "mdrf", "metrics", "per_server_drf", "properties", "results",
+    "karma_phase", "mdrf", "mechanisms", "metrics", "per_server_drf", "properties", "results",
     "scarcity_rounds", "static_optimum", "sweeps", "traces", "tv_drf", "virtual_cluster",
 ]
 
-_ROOMS = ("claims", "metrics", "properties", "results", "sweeps", "traces")
+_ROOMS = ("claims", "mechanisms", "metrics", "properties", "results", "sweeps", "traces")
 
 
 _HOMES = {
@@ -51,7 +51,6 @@ _HOMES = {
     "CbDrf": "mechanisms.cbdrf", "CreditRule": "mechanisms.cbdrf", "CreditRun": "mechanisms.cbdrf",
     "NodeView": "mechanisms.cbdrf", "cbdrf": "mechanisms.cbdrf", "grant_tasks": "mechanisms.cbdrf",
     "Karma": "mechanisms.karma", "karma": "mechanisms.karma", "karma_phase": "mechanisms.karma",
-    "karma_slices": "mechanisms.karma",
     "TvDrfRun": "mechanisms.tv_drf", "tv_drf": "mechanisms.tv_drf",
     "DmfaSrq": "mechanisms.dmfa_srq", "dmfa_srq": "mechanisms.dmfa_srq", "static_optimum": "mechanisms.dmfa_srq",
     "drf": "mechanisms.drf", "drf_by_task": "mechanisms.drf", "dynamic_drf": "mechanisms.dynamic_drf",

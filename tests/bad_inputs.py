@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 import fairbook as fb
+from book.cbdrf.printed import karma_slices
 from book.common import tables
 from fairbook import metrics, results
 
@@ -395,7 +396,7 @@ ENTRIES = [
            "alpha": 0.5},
           {"demands": "amounts of users", "credit": "amounts", "capacities": "positive", "max_tasks": "bounds",
            "alpha": "a bounded number"}),
-    Entry("karma_slices", fb.karma_slices,
+    Entry("karma_slices", karma_slices,
           {"demands": [[4, 0], [4, 4]], "fair_share": 2, "alpha": 0.5, "initial_credits": [10, 10]},
           {"demands": "counts", "fair_share": "a count", "alpha": "a bounded number", "initial_credits": "counts"}),
     Entry("Karma", fb.Karma,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from fairbook.model import Instance
+from fairbook.model.instance import Instance
 from fairbook.model.placement import Placement
 
 

@@ -5,11 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
+from book.common.runs import stream
 from book.common.smt import Settled
-from fairbook.claims.registry import Evidence, Mechanism, Part
+from fairbook.claims.registry import Effort, Evidence, Grade, Mechanism, Part, claim
 from fairbook.properties.search import Search
 
-__all__ = ["EXACT", "in_words", "margin_in_words", "searched", "settled", "witnessed"]
+__all__ = [
+    "EXACT",
+    "computed",
+    "in_words",
+    "margin_in_words",
+    "sampled",
+    "sampled_claim",
+    "searched",
+    "settled",
+    "witnessed",
+]
 
 #: What a solver's counterexample begins with.
 EXACT = "Counterexample in exact fractions: "
@@ -78,6 +91,11 @@ def searched(found: Search) -> Part:
     )
 
 
+def computed(holds: Any, found: str, size: int) -> Part:
+    """Decide by a computation about one instance, or a few: where it fails, it is the witness."""
+    return Part(bool(holds), "numbers" if holds else "witness", found, size)
+
+
 def witnessed(
     judged: Mechanism,
     witness: Any,
@@ -90,3 +108,95 @@ def witnessed(
     outcome = judged.run(witness, True)
     margin = check(witness, outcome)
     return Evidence.of(Part(False, "witness", told(witness, outcome, margin), 1)) if margin < 0 else None
+
+
+#: What a check looks at: (random stream, mechanism to judge, number of the instance) -> see :func:`sampled`.
+Look = Callable[[np.random.Generator, Mechanism, int], Any]
+
+
+def sampled(
+    look: Look,
+    effort: Effort,
+    judged: Mechanism,
+    *,
+    key: int,
+    share: int,
+    said: str | Callable[[list[Any]], str],
+    right: Callable[[list[Any]], Any] = all,
+    least: int = 0,
+    most: int | None = None,
+    again: bool = False,
+    grade: Grade = "numbers",
+) -> Part:
+    """Look at random instances one by one, all drawn from one stream, and say what was found in them all.
+
+    Parameters
+    ----------
+    look : callable
+        Draws an instance and gives what was found in it: a :class:`Part` ends the search (a counterexample); None
+        says that the statement does not speak of the instance; anything else is kept.
+    effort, judged
+    key : int
+        The stream is ``stream(effort.seed, key)``.
+    share : int
+        ``effort.evaluations // share`` instances are drawn, but at least `least` and at most `most`.
+    said : str or callable
+        The evidence in words, from the list of what was kept; in a string, "{count}" is their number.
+    right : callable
+        Whether the part holds, from the same list.
+    again : bool
+        Whether an instance of which the statement does not speak is drawn again.
+    grade : str
+        Of the part where no instance ended the search.
+
+    Examples
+    --------
+    >>> from fairbook.claims import QUICK
+    >>> fair = Mechanism("fair coin", lambda rng: rng.random() < 0.5)
+    >>> part = sampled(lambda rng, judged, at: judged.run(rng), QUICK, fair, key=1, share=100,
+    ...                said=lambda heads: f"{sum(heads)} of {len(heads)} are heads.", right=any)
+    >>> part.holds, part.size, part.found
+    (True, 20, '7 of 20 are heads.')
+    """
+    rng, drawn = stream(effort.seed, key), 0
+    found: list[Any] = []
+    count = max(least, effort.evaluations // share)
+    count = count if most is None else min(count, most)
+    while (len(found) if again else drawn) < count:
+        one = look(rng, judged, drawn)
+        drawn += 1
+        if isinstance(one, Part):
+            return one
+        if one is not None:
+            found.append(one)
+    text = said.format(count=len(found)) if isinstance(said, str) else said(found)
+    return Part(bool(right(found)), grade, text, len(found))
+
+
+def sampled_claim(
+    *,
+    key: int,
+    share: int,
+    said: str | Callable[[list[Any]], str],
+    right: Callable[[list[Any]], Any] = all,
+    least: int = 0,
+    most: int | None = None,
+    again: bool = False,
+    grade: Grade = "numbers",
+    **about: Any,
+) -> Callable[[Look], Look]:
+    """Register a claim that is checked on random instances alone: decorates what :func:`sampled` calls ``look``.
+
+    ``about`` is what :func:`fairbook.claims.claim` takes.
+    """
+
+    def register(look: Look) -> Look:
+        claim(**about)(
+            lambda effort, judged: Evidence.of(
+                sampled(look, effort, judged, key=key, share=share, said=said, right=right, least=least, most=most,
+                        again=again, grade=grade)
+            )
+        )
+        return look
+
+    return register

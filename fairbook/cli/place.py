@@ -11,6 +11,7 @@ from fairbook.cli.common import Refused, add_command, add_output, note, progress
 from fairbook.cli.reports import Report, check_output, deliver
 from fairbook.cli.tables import Table, machine_lines, read_machines
 from fairbook.errors import InvalidInput
+from fairbook.mechanisms import registry
 from fairbook.mechanisms.readings import READINGS
 
 if TYPE_CHECKING:
@@ -25,12 +26,8 @@ TAKES = {
     "mdrf": (*READINGS["mdrf"], "seed"),
     "per_server_drf": ("weights",),
 }
-_ABOUT = {
-    "gdrf": "global dominant resource fairness: rounds, machines of the user's type, fairness value f (GDRF, 2016)",
-    "drfh": "lowest dominant share of all machines first; best fit, first fit, or the fluid optimum",
-    "mdrf": "lowest dominant share first, best suited machine: a stand-in for MDRF",
-    "per_server_drf": "DRF on each machine by itself",
-}
+#: What this command offers, by name.
+RULES = {name: registry[name] for name in TAKES}
 
 
 class _Classes(NamedTuple):
@@ -151,7 +148,7 @@ def _report(placed: Any, given: dict[str, Any], options: argparse.Namespace) -> 
 
 
 def add_place(commands: Any) -> None:
-    rules = "\n".join(f"  {name:<15} {about}" for name, about in _ABOUT.items())
+    rules = "\n".join(f"  {row.name:<15} {row.about}" for row in RULES.values())
     parser = add_command(
         commands,
         "place",

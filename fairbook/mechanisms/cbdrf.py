@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,8 +20,10 @@ from numpy.typing import NDArray
 
 from fairbook import decimals
 from fairbook.errors import InvalidInput
+from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.drf import fill, fill_bounded
 from fairbook.mechanisms.pools import CreditPool
+from fairbook.mechanisms.readings import Grant, Held, Penalty, Ratio
 from fairbook.mechanisms.saved import names_for_json
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import (
@@ -50,9 +52,6 @@ from fairbook.model.phased import PhasedRun
 from fairbook.model.result import labels_or_positions
 
 __all__ = ["CbDrf", "CreditRule", "CreditRun", "NodeView", "cbdrf", "grant_tasks"]
-
-Grant = Literal["scaled", "weighted", "capped"]
-GRANTS = ("scaled", "weighted", "capped")
 
 #: Credits this close to C_0, cap or floor, in parts of C_0, are set to it: after any realistic number of steps such as
 #: 0.1 a node that has regained its credit is in good standing, not one rounding error short of it. Where steps are
@@ -93,10 +92,10 @@ class CreditRule:
     initial_credit: float = 1.0
     credit_cap: float | None = None
     credit_floor: float = 0.0
-    held: Literal["returns", "stays"] = "returns"
+    held: Held = "returns"
     grant: Grant = "scaled"
-    penalty: Literal["step", "graded"] = "step"
-    ratio: Literal["least", "mean", "dominant"] = "least"
+    penalty: Penalty = "step"
+    ratio: Ratio = "least"
 
     def __post_init__(self) -> None:
         rho = np.asarray(as_floats(self.rho, "rho", (0, 1, 2), "must be one number, one a node, or (T, n) of them"))
@@ -117,10 +116,8 @@ class CreditRule:
             raise InvalidInput("credit_cap", f"must be at least {start:g}, the initial_credit, or None", cap)
         object.__setattr__(self, "credit_floor", floor)
         object.__setattr__(self, "credit_cap", None if self.credit_cap is None else cap)
-        for name, allowed in (("held", ("returns", "stays")), ("grant", GRANTS), ("penalty", ("step", "graded")),
-                              ("ratio", ("least", "mean", "dominant"))):
-            if not isinstance(getattr(self, name), str) or getattr(self, name) not in allowed:
-                raise InvalidInput(name, f"must be one of {', '.join(map(repr, allowed))}", getattr(self, name))
+        for name, kind in (("held", Held), ("grant", Grant), ("penalty", Penalty), ("ratio", Ratio)):
+            check_choice(getattr(self, name), name, kind)
 
     def _key(self) -> tuple[Any, ...]:
         rho = np.asarray(self.rho)
@@ -288,8 +285,7 @@ def grant_tasks(demands: Any, credit_factor: Any, capacities: Any = None, *, gra
     weighted [4.154 1.385]
     capped [4.312 0.75 ]
     """
-    if not isinstance(grant, str) or grant not in GRANTS:
-        raise InvalidInput("grant", f"must be one of {', '.join(map(repr, GRANTS))}", grant)
+    check_choice(grant, "grant", Grant)
     named = demand_matrix(demands)
     check_amounts(named.values, "demands")
     n, m = named.values.shape
@@ -576,9 +572,8 @@ def _behaviour(released: Any, T: int, n: int, m: int, users: Names | None) -> tu
 @takes_instance
 def cbdrf(demands: Any, capacities: Any = None, *, released: Any = 1.0, rho: Any = 0.75, step_up: float = 0.1,
           step_down: float = 0.1, initial_credit: float = 1.0, credit_cap: float | None = None,
-          credit_floor: float = 0.0, held: Literal["returns", "stays"] = "returns", grant: Grant = "scaled",
-          penalty: Literal["step", "graded"] = "step",
-          ratio: Literal["least", "mean", "dominant"] = "least") -> CreditRun:
+          credit_floor: float = 0.0, held: Held = "returns", grant: Grant = "scaled",
+          penalty: Penalty = "step", ratio: Ratio = "least") -> CreditRun:
     """Run credit-based DRF over T phases (Lu et al. 2014), or a repaired form of it.
 
     Parameters

@@ -5,8 +5,6 @@ the lowest level (dominant share / weight) is raised as far as the pool allows, 
 
 * :func:`dmfa_srq` is the engine: a stack of groups of equal level, O(n m) for n arrivals together.
 * :func:`exact_levels` runs the same steps in exact fractions.
-* :func:`algorithm_1` is the paper's Algorithm 1 with its errors repaired, O(n^2 m).
-* :func:`algorithm_1_printed` is Algorithm 1 line by line as printed, with each repair as a switch.
 * :func:`static_optimum` is equation (5): everything shared out anew at each arrival.
 * :class:`DmfaSrq` takes one arrival or departure at a time and can be saved and restored.
 """
@@ -14,7 +12,7 @@ the lowest level (dominant share / weight) is raised as far as the pool allows, 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
@@ -27,7 +25,7 @@ from numba.extending import overload
 from fairbook.decimals import DOUBTFUL, MOST, UNIT, decimals, enough_digits
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.saved import Stateful, names_for_json
-from fairbook.model.allocation import Allocation
+from fairbook.model.allocation import Allocation, used_up
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.exact import exact_instance
 from fairbook.model.inputs import (
@@ -48,9 +46,7 @@ from fairbook.model.inputs import (
 from fairbook.model.instance import takes_instance
 from fairbook.model.result import labels_or_positions, position
 
-__all__ = [
-    "REPAIRS", "DmfaSrq", "algorithm_1", "algorithm_1_printed", "dmfa_srq", "exact_levels", "static_optimum",
-]
+__all__ = ["DmfaSrq", "dmfa_srq", "exact_levels", "static_optimum"]
 
 # -------------------------------------------------------------------------------------------------- the engine
 
@@ -183,7 +179,8 @@ def _checked_shapes(demands: Any, weights: Any) -> tuple[Named, FloatArray]:
     return named, per_user(weights, len(named.values), named.users, "weights")
 
 
-def _checked(demands: Any, weights: Any) -> tuple[Named, FloatArray]:
+def checked_arrivals(demands: Any, weights: Any) -> tuple[Named, FloatArray]:
+    """Check demands (n, m) and amounts that users bring (n,), in order of arrival."""
     named, amounts = _checked_shapes(demands, weights)
     check_demands(named.values)
     check_positive(amounts, "weights")
@@ -328,166 +325,13 @@ def static_optimum(demands: Any, weights: Any) -> DynamicAllocation:
     >>> static_optimum([[1, 1/2], [1/2, 1], [1/2, 1]], [1/4, 1/4, 1/2]).levels.round(4)
     array([1.    , 1.3333, 1.1429])
     """
-    named, amounts = _checked(demands, weights)
+    named, amounts = checked_arrivals(demands, weights)
     values = named.values
     need = np.cumsum(values * (amounts / values.max(axis=1))[:, None], axis=0)
     binding = need.argmax(axis=1)
     levels = np.cumsum(amounts) / need[np.arange(len(need)), binding]
     return DynamicAllocation(levels, binding.astype(np.int32), values, amounts, named.users, named.resources,
                              irrevocable=False, mechanism="static_optimum")
-
-
-# ------------------------------------------------------------------------------------------ Algorithm 1, twice
-
-
-def algorithm_1(demands: Any, weights: Any, *, work: list[int] | None = None) -> DynamicAllocation:
-    """Allocate by the paper's Algorithm 1, repaired: bisection over the sorted previous levels.
-
-    At arrival k the users who keep what they have are the first tau - 1 in order of arrival (Lemma 2 sorts the levels
-    for free). The largest feasible level among the previous ones is found by bisection on prefix sums, and
-    equation (10) gives M^k. See the chapter for the three repairs.
-
-    Parameters
-    ----------
-    demands, weights
-        As for :func:`dmfa_srq`.
-    work : list, optional
-        Receives for each arrival the number of entries read, for counting cost without a clock.
-
-    Notes
-    -----
-    Cost O(k m) at arrival k for the prefix sums and O(m log k) for the bisection, O(n^2 m) in all.
-
-    References
-    ----------
-    Zhang et al. 2016, Algorithm 1, equations (8)-(10).
-    """
-    named, amounts = _checked(demands, weights)
-    values = named.values
-    n, m = values.shape
-    rate = values * (amounts / values.max(axis=1))[:, None]  # w_i d_ij
-    capacity = np.cumsum(amounts)
-    below = np.zeros((n + 1, m))  # below[t] = sum of the first t rates
-    np.cumsum(rate, axis=0, out=below[1:])
-    level = np.zeros(n)
-    levels, binding = np.empty(n), np.empty(n, dtype=np.int32)
-    kept = np.zeros((n + 1, m))  # kept[t] = what the first t users hold
-    for k in range(1, n + 1):
-        np.cumsum(rate[: k - 1] * level[: k - 1, None], axis=0, out=kept[1:k])
-        infeasible, feasible = 0, k  # places in the order; place k is the newcomer's level 0, always feasible
-        steps = 0
-        while feasible - infeasible > 1:
-            steps += 1
-            middle = (infeasible + feasible) // 2
-            use = kept[middle - 1] + (below[k] - below[middle - 1]) * level[middle - 1]
-            if (use <= capacity[k - 1]).all():
-                feasible = middle
-            else:
-                infeasible = middle
-        rising = below[k] - below[feasible - 1]
-        with np.errstate(divide="ignore"):
-            room = np.where(rising > 0, (capacity[k - 1] - kept[feasible - 1]) / rising, np.inf)
-        j = int(room.argmin())
-        levels[k - 1], binding[k - 1] = room[j], j
-        np.maximum(level[:k], room[j], out=level[:k])
-        if work is not None:
-            work.append(m * (k + steps + 1))
-    return DynamicAllocation(levels, binding, values, amounts, named.users, named.resources, mechanism="algorithm_1")
-
-
-#: The repairs of Algorithm 1, each of which :func:`algorithm_1_printed` can make by itself.
-REPAIRS = ("levels", "line_6", "end")
-
-
-def algorithm_1_printed(demands: Any, weights: Any, *, repairs: Iterable[str] = (),
-                        line_6: Literal["position", "own", "largest"] = "position") -> DynamicAllocation:
-    """Allocate by Algorithm 1 as printed, line by line; each repair is a switch.
-
-    Parameters
-    ----------
-    demands, weights
-        As for :func:`dmfa_srq`.
-    repairs : iterable of {"levels", "line_6", "end"}
-        ``"levels"``: sort and compare x_i / w_i where the text sorts x_i (equations (8)-(10), lines 10 and 12).
-        ``"line_6"``: ask whether *everyone* can be raised to the largest previous value, as line 12 asks it for the
-        others. ``"end"``: let the search reach the place of the newcomer (value 0), and finish with the place that
-        passed the test (UB) instead of the one that failed it (LB).
-    line_6 : {"position", "own", "largest"}
-        How to read the unrepaired line 6, sum_{i<=k} v_i d_ij <= W_k, where v is sorted and has k - 1 entries.
-        ``"position"``: literally, v_i goes with user i, v_k = 0. ``"own"``: v_i is what user i itself had.
-        ``"largest"``: v_i is v_1 for everyone.
-
-    Returns
-    -------
-    DynamicAllocation
-        What the printed lines give; it may overdraw the pool, which ``violations`` lists.
-
-    Notes
-    -----
-    Cost O(n^2 m log n), as the lines are written. Line numbers of the paper stand beside the code.
-
-    References
-    ----------
-    Zhang et al. 2016, Algorithm 1.
-    """
-    if isinstance(repairs, str) or not isinstance(repairs, Iterable):
-        raise InvalidInput("repairs", f"must be several of {REPAIRS}", repairs)
-    repaired = list(repairs)
-    if not all(repair in REPAIRS for repair in repaired):
-        raise InvalidInput("repairs", f"must be among {REPAIRS}", repaired)
-    if line_6 not in ("position", "own", "largest"):
-        raise InvalidInput("line_6", "must be 'position', 'own' or 'largest'", line_6)
-    named, w = _checked(demands, weights)
-    raw = named.values
-    n, m = raw.shape
-    d = raw / raw.max(axis=1, keepdims=True)
-    x = np.zeros(n)
-    levels, binding = np.empty(n), np.empty(n, dtype=np.int32)
-    x[0] = w[0]  # line 3
-    levels[0], binding[0] = 1.0, int(d[0].argmax())
-    for k in range(2, n + 1):  # lines 4, 5, 24
-        capacity = w[:k].sum()
-        value = x[:k] / w[:k] if "levels" in repaired else x[:k]  # of user i before arrival k; 0 for the newcomer
-        v = np.sort(value[: k - 1])[::-1]  # equation (8)
-        if "end" in repaired:
-            v = np.append(v, 0.0)
-        everyone = (w[:k, None] * d[:k]).sum(axis=0)
-
-        def split(tau: int, value: FloatArray = value, v: FloatArray = v, k: int = k) -> tuple[FloatArray, FloatArray]:
-            # line 10, tau from 1
-            stays = value > v[tau - 1]
-            return (x[:k, None] * d[:k])[stays].sum(axis=0), (w[:k, None] * d[:k])[~stays].sum(axis=0)
-
-        if "line_6" in repaired:
-            claimed = everyone * v[0]
-        elif line_6 == "position":
-            claimed = (np.append(v[: k - 1], 0.0)[:, None] * d[:k]).sum(axis=0)
-        elif line_6 == "own":
-            claimed = (x[:k, None] * d[:k]).sum(axis=0)
-        else:
-            claimed = v[0] * d[:k].sum(axis=0)
-        if (claimed <= capacity).all():  # line 6
-            alpha, beta = np.zeros(m), everyone  # line 7
-        else:
-            low, high = 1, len(v)  # line 9
-            tau = (low + high) // 2
-            alpha, beta = split(tau)
-            while high - low > 1:  # line 11
-                if (alpha + beta * v[tau - 1] <= capacity).all():  # line 12
-                    high = tau  # line 13
-                else:
-                    low = tau  # line 16
-                tau = (low + high) // 2
-                alpha, beta = split(tau)  # "goto 10"
-            if "end" in repaired:
-                alpha, beta = split(high)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.where(beta > 0, (capacity - alpha) / beta, np.inf)
-        j = int(room.argmin())
-        levels[k - 1], binding[k - 1] = room[j], j  # line 21
-        x[:k] = np.maximum(room[j] * w[:k], x[:k])  # line 22
-    return DynamicAllocation(levels, binding, raw, w, named.users, named.resources,
-                             mechanism="algorithm_1_printed")
 
 
 # ------------------------------------------------------------------------------------------------- online use
@@ -711,18 +555,12 @@ class DmfaSrq(Stateful):
             setattr(self, name, new)
 
     def allocation(self) -> Allocation:
-        """Give the present allocation; a user's bottleneck is the scarcest resource that it needs.
-
-        With zero demands there may be users whom no resource stops (bottleneck -2): only the lowest level is raised.
-        """
+        """Give the present allocation; a user's bottleneck is the scarcest resource that it needs."""
         n = len(self)
         if n == 0:
             raise InvalidInput("allocation", "needs at least one user in the pool", 0)
-        left = np.where(self._demands[:n] > 0, self._slack, np.inf)
-        bottlenecks = np.where(left.min(axis=1) <= 1e-9 * self.capacity, left.argmin(axis=1), -2)
-        return Allocation(self.tasks, self._demands[:n].copy(), self._weights[:n] / self.capacity,
-                          np.full(len(self.resources), self.capacity), np.full(n, np.inf), bottlenecks, self.users,
-                          self.resources, mechanism="dmfa_srq", rule="full")
+        return used_up(self.tasks, self._demands[:n].copy(), self._weights[:n], self.capacity, self._slack, self.users,
+                       self.resources, "dmfa_srq")
 
     def _state(self) -> dict[str, Any]:
         n, g = len(self), self._top + 1

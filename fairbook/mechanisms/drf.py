@@ -12,7 +12,7 @@ and their successors do.
 from __future__ import annotations
 
 import heapq
-from typing import Any, Literal
+from typing import Any
 
 import numba
 import numpy as np
@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from fairbook import decimals
 from fairbook.decimals import UNIT
 from fairbook.errors import InvalidInput
+from fairbook.mechanisms.choices import check_choice
+from fairbook.mechanisms.readings import Stuck
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import (
     LARGEST,
@@ -317,7 +319,7 @@ def drf(demands: Any, weights: Any = None, capacities: Any = None, max_tasks: An
 
 @takes_instance
 def drf_by_task(demands: Any, weights: Any = None, capacities: Any = None, max_tasks: Any = None, *,
-                stuck: Literal["skip", "stop"] = "skip") -> Allocation:
+                stuck: Stuck = "skip") -> Allocation:
     """Allocate whole tasks one at a time to the user with the lowest level (Ghodsi et al. 2011, Algorithm 1).
 
     Parameters
@@ -346,8 +348,7 @@ def drf_by_task(demands: Any, weights: Any = None, capacities: Any = None, max_t
     >>> drf_by_task([[1, 4], [3, 1]], capacities=[9, 18]).tasks
     array([3., 2.])
     """
-    if not isinstance(stuck, str) or stuck not in ("skip", "stop"):
-        raise InvalidInput("stuck", "must be 'skip' or 'stop'", stuck)
+    check_choice(stuck, "stuck", Stuck)
     named = as_demands(demands)
     values = named.values
     n, m = values.shape

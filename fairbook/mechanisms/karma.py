@@ -3,7 +3,6 @@
 Credits carry fairness over time: who takes less than its guaranteed share earns them, who takes more pays them, and
 the richest borrows first.
 
-* :func:`karma_slices` is the paper's Algorithm 1: one resource in whole slices.
 * :func:`karma_phase` is one phase of the generalisation, with the credits given: divisible tasks, several resources.
 * :func:`karma` runs phases and keeps the credits; :class:`Karma` takes one phase at a time and can be saved.
 
@@ -19,7 +18,6 @@ resources do not add up, so more may be borrowed than is donated and shared; the
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -48,11 +46,12 @@ from fairbook.model.inputs import (
     order_of,
     per_user,
     phased_demands,
+    raise_at_first,
 )
 from fairbook.model.instance import takes_instance
 from fairbook.model.phased import PhasedRun
 
-__all__ = ["Karma", "KarmaRun", "karma", "karma_phase", "karma_slices"]
+__all__ = ["Karma", "KarmaRun", "karma", "karma_phase"]
 
 _UNSET = -2  # marks a user whom nothing has stopped yet
 _OWN = -1  # marks a user whom its own bound or the end of its credit stops
@@ -238,13 +237,12 @@ def _tasks(settled: _Settled, bounds: FloatArray, largest: FloatArray) -> FloatA
 # ---------------------------------------------------------------------------------------------------- the input
 
 
-def _as_credit(credit: Any, n: int, users: Names | None, argument: str) -> FloatArray:
+def as_credit(credit: Any, n: int, users: Names | None, argument: str) -> FloatArray:
     """Check credits, one for everybody or one a user."""
     if number_of_dimensions(credit) == 0:
         return np.full(n, as_number(credit, argument, 0.0, LARGEST))
     values = per_user(credit, n, users, argument).copy()
-    for i in np.flatnonzero(~((values >= 0) & (values <= LARGEST)))[:1].tolist():
-        raise InvalidInput(argument, f"must be between 0 and {LARGEST:g}", float(values[i]), (i,))
+    raise_at_first(~((values >= 0) & (values <= LARGEST)), argument, f"must be between 0 and {LARGEST:g}", values)
     return values
 
 
@@ -326,7 +324,7 @@ def karma_phase(demands: Any, credit: Any, capacities: Any = None, *, max_tasks:
     check_amounts(named.values, "demands")
     n, m = named.values.shape
     pool = as_capacities(capacities, m, named.resources)
-    spend = _as_credit(credit, n, named.users, "credit")
+    spend = as_credit(credit, n, named.users, "credit")
     bounds = as_max_tasks(max_tasks, n, named.users)
     return _phase(named.values, pool, bounds, spend, as_number(alpha, "alpha", 0.0, 1.0), named.users,
                   named.resources)[0]
@@ -548,7 +546,7 @@ def karma(demands: Any, capacities: Any = None, *, max_tasks: Any = None, alpha:
     claims = _as_bounds(max_tasks, values, users)
     pool = as_capacities(capacities, m, resources).copy()
     part = as_number(alpha, "alpha", 0.0, 1.0)
-    credit = _as_credit(float(count) if initial_credit is None else initial_credit, n, users, "initial_credit")
+    credit = as_credit(float(count) if initial_credit is None else initial_credit, n, users, "initial_credit")
     need, largest = _normalised(values, pool)
     claimed = claims * largest
     free = (1.0 - part) / n
@@ -606,7 +604,7 @@ class Karma(CreditPool):
                  initial_credit: Any = 1000.0) -> None:
         super().__init__(users, capacities)
         self._alpha = as_number(alpha, "alpha", 0.0, 1.0)
-        self._credit = _as_credit(initial_credit, len(self), self._users, "initial_credit")
+        self._credit = as_credit(initial_credit, len(self), self._users, "initial_credit")
 
     def __repr__(self) -> str:
         return f"Karma({len(self)} users, {len(self._capacities)} resources, phase {self.phases})"
@@ -662,101 +660,3 @@ class Karma(CreditPool):
         self._resources = state["resources"] and tuple(state["resources"])
         self.phases = state["phases"]
         return self
-
-
-# ------------------------------------------------------------------------------------------------- as published
-
-
-def karma_slices(demands: Any, fair_share: int, alpha: float,
-                 initial_credits: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Run Algorithm 1 of the Karma paper: one resource in whole slices.
-
-    Parameters
-    ----------
-    demands : array_like, shape (T, n)
-        Slices that each user demands in each quantum: whole numbers, not negative.
-    fair_share : int
-        f, slices a user; the pool holds n f.
-    alpha : float, in [0, 1]
-        Guaranteed part of the fair share; alpha f must be whole.
-    initial_credits : int or array_like, shape (n,)
-        Whole numbers, not negative; one credit buys one slice.
-
-    Returns
-    -------
-    alloc : ndarray of int, shape (T, n)
-        Slices of each user in each quantum.
-    credits : ndarray of int, shape (T, n)
-        Credits at the *end* of each quantum, everything settled.
-
-    Notes
-    -----
-    Each quantum gives everyone (1 - alpha) f credits, and min(demand, alpha f) slices for nothing. Then, while there is
-    a borrower (demand unmet, credits left) and a slice donated or shared, the borrower with the most credits takes
-    one for a credit, from the donor with the least credits if there is a donor, who earns one.
-    Ties go to the smaller index. Cost O(n + s log n) a quantum for s slices borrowed.
-
-    References
-    ----------
-    Vuppalapati et al., OSDI 2023, Algorithm 1.
-
-    Examples
-    --------
-    Two users, four slices, half of them guaranteed. The second sits out the first quantum.
-
-    >>> alloc, credits = karma_slices([[4, 0], [4, 4]], fair_share=2, alpha=0.5, initial_credits=10)
-    >>> alloc.tolist(), credits.tolist()
-    ([[4, 0], [1, 3]], [[8, 12], [9, 11]])
-    """
-    if number_of_dimensions(demands) != 2:
-        raise InvalidInput("demands", "must have shape (T quanta, n users)",
-                           f"{number_of_dimensions(demands)} dimensions")
-    wanted = _as_whole(demand_matrix(demands).values, "demands")
-    count, n = wanted.shape
-    amount = as_number(fair_share, "fair_share", 1.0, 2.0**53)
-    share = int(amount)
-    if share != amount:
-        raise InvalidInput("fair_share", "must be whole", amount)
-    part = as_number(alpha, "alpha", 0.0, 1.0)
-    guaranteed = round(part * share)
-    if abs(part * share - guaranteed) > 1e-9 * share:
-        raise InvalidInput("alpha", f"must guarantee whole slices of the fair share of {share}", alpha)
-    credit = _as_whole(_as_credit(initial_credits, n, None, "initial_credits"), "initial_credits").tolist()
-    alloc, credits = np.empty((count, n), dtype=np.int64), np.empty((count, n), dtype=np.int64)
-    for t, row in enumerate(wanted.tolist()):
-        credit = [have + share - guaranteed for have in credit]
-        got = [min(want, guaranteed) for want in row]
-        donated = [guaranteed - have for have in got]
-        shared = n * (share - guaranteed)
-        donors = [(credit[i], i) for i in range(n) if donated[i] > 0]
-        borrowers = [(-credit[i], i) for i in range(n) if row[i] > got[i] and credit[i] > 0]
-        heapq.heapify(donors)
-        heapq.heapify(borrowers)
-        while borrowers and (donors or shared > 0):
-            _, b = borrowers[0]
-            if donors:
-                _, d = donors[0]
-                credit[d] += 1
-                donated[d] -= 1
-                if donated[d] > 0:
-                    heapq.heapreplace(donors, (credit[d], d))
-                else:
-                    heapq.heappop(donors)
-            else:
-                shared -= 1
-            got[b] += 1
-            credit[b] -= 1
-            if got[b] < row[b] and credit[b] > 0:
-                heapq.heapreplace(borrowers, (-credit[b], b))
-            else:
-                heapq.heappop(borrowers)
-        alloc[t], credits[t] = got, credit
-    return alloc, credits
-
-
-def _as_whole(values: FloatArray, argument: str) -> NDArray[np.int64]:
-    bad = ~((values >= 0) & (values <= 2**53) & (values == np.floor(values)))
-    if bad.any():
-        index = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise InvalidInput(argument, "must be a whole number from 0 to 2**53", float(values[index]), index)
-    return values.astype(np.int64)

@@ -1,4 +1,4 @@
-"""What the papers on machines, periods and clusters leave open: options of the mechanisms, each said once.
+"""What the papers leave open: options of the mechanisms, each said once.
 
 The types are those of the mechanisms' arguments; the first value of each option is its default. This module loads no
 numerical library, so that the command line can list options at once.
@@ -9,10 +9,15 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple, get_args
 
 __all__ = [
-    "READINGS", "Alone", "DrfhMethod", "Fit", "GdrfChoice", "General", "Least", "Load", "MachineType", "Match",
-    "MdrfReading", "Queue", "Reading", "TvMethod", "Unserved",
+    "READINGS", "Alone", "DrfhMethod", "Fit", "GdrfChoice", "General", "Grant", "Held", "Least", "Load", "MachineType",
+    "Match", "MdrfReading", "Penalty", "Queue", "Ratio", "Reading", "Stuck", "TvMethod", "Unserved",
 ]
 
+Stuck = Literal["skip", "stop"]
+Held = Literal["returns", "stays"]
+Grant = Literal["scaled", "weighted", "capped"]
+Penalty = Literal["step", "graded"]
+Ratio = Literal["least", "mean", "dominant"]
 Match = Literal["nearest", "same", "any"]
 Least = Literal["amount", "dominant_share", "shares"]
 MachineType = Literal["share", "amount"]
@@ -42,6 +47,13 @@ def _reading(kind: Any, about: str) -> Reading:
 
 #: By mechanism and argument.
 READINGS: dict[str, dict[str, Reading]] = {
+    "drf_by_task": {"stuck": _reading(Stuck, "pass over who does not fit, or end there")},
+    "cbdrf": {
+        "held": _reading(Held, "whether what is held is back in the next phase, or missing there"),
+        "grant": _reading(Grant, "the paper's rule, or one of its two repairs"),
+        "penalty": _reading(Penalty, "whether the step down shrinks with what is released"),
+        "ratio": _reading(Ratio, "what one ratio a resource comes to: the smallest, the mean, the dominant one's"),
+    },
     "gdrf": {
         "match": _reading(Match, "machines of the user's type, then of the next; of its type only; all"),
         "least": _reading(Least, "whose turn it is: who has least by this measure"),

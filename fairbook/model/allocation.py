@@ -14,7 +14,7 @@ from fairbook import decimals
 from fairbook.model.inputs import FloatArray, Names, as_tolerance
 from fairbook.model.result import Result, labelled, position
 
-__all__ = ["Allocation"]
+__all__ = ["Allocation", "used_up"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,3 +175,16 @@ class Allocation(Result):
             for i in np.flatnonzero(~(np.abs(self.tasks - exact) <= rtol * exact)).tolist():
                 found.append(f"{self.users[i]} has {self.tasks[i]:.12g} tasks where {exact[i]:.12g} are fair")
         return found
+
+
+def used_up(tasks: FloatArray, demands: FloatArray, weights: FloatArray, capacity: float, slack: FloatArray,
+            users: Names, resources: Names, mechanism: str) -> Allocation:
+    """Give the allocation of a pool that users brought; the scarcest resource that a user needs stops it.
+
+    ``weights`` (n,) are what the users brought, ``slack`` (m,) what is left. Where all that a user needs is left,
+    nothing stops it (bottleneck -2): with zero demands there may be such users, as only the lowest level is raised.
+    """
+    left = np.where(demands > 0, slack, np.inf)
+    bottlenecks = np.where(left.min(axis=1) <= 1e-9 * capacity, left.argmin(axis=1), -2)
+    return Allocation(tasks, demands, weights / capacity, np.full(len(slack), capacity), np.full(len(tasks), np.inf),
+                      bottlenecks, users, resources, mechanism=mechanism, rule="full")

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook import decimals
+from fairbook.model.allocation import Allocation, used_up
 from fairbook.model.inputs import FloatArray, Names, as_tolerance, as_whole
 from fairbook.model.result import Result, labelled, position
 
@@ -122,6 +123,13 @@ class DynamicAllocation(Result):
         """Use divided by capacity after arrival k, shape (m,). Cost O(k m)."""
         k = self._step(k)
         return self.use_at(k) / self.weights[:k].sum()
+
+    def at(self, k: int) -> Allocation:
+        """Give the allocation after arrival k (from 1), of the pool of that moment. Cost O(k m)."""
+        k = self._step(k)
+        tasks, capacity = self.tasks_at(k), float(self.weights[:k].sum())
+        return used_up(tasks, self.demands[:k], self.weights[:k], capacity, capacity - tasks @ self.demands[:k],
+                       self.users[:k], self.resources, self.mechanism)
 
     @cached_property
     def _exact_levels(self) -> FloatArray:

@@ -1,9 +1,10 @@
-"""Every stateful form: saved, restored, and going on as if nothing had been; what was changed since is refused."""
+"""The forms that remember: saved and restored they go on as if nothing had been; what was changed since is refused."""
 
 from __future__ import annotations
 
 import copy
 import json
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -99,11 +100,11 @@ def test_a_restored_state_goes_on_digit_for_digit(case: str) -> None:
     make, go_on = CASES[case]
     pool = make()
     state = json.loads(json.dumps(pool.to_dict(), allow_nan=False))
-    again = type(pool).from_dict(state)
+    again, twin = type(pool).from_dict(state), copy.deepcopy(pool)
     assert again.to_dict() == pool.to_dict() == state
     assert repr(again) == repr(pool)
     assert again.users == pool.users
-    assert go_on(again) == go_on(pool)
+    assert go_on(again) == go_on(pool) == go_on(twin)
     assert again.to_dict() == pool.to_dict()
     assert again.to_dict() != state
     assert type(pool).from_dict(state).to_dict() == state  # what went on has left the state alone
@@ -161,3 +162,48 @@ def test_names_that_json_would_change_are_not_saved(pool: Any, argument: str) ->
             now.arrive(name, *data)
             with pytest.raises(fb.InvalidInput, match=r"^users must be named"):
                 now.to_dict()
+
+
+#: Events that are refused, each with the argument that is to blame.
+MISUSE: dict[str, list[tuple[Callable[[Any], Any], str]]] = {
+    "DmfaSrq": [
+        (lambda p: p.arrive("new", [1.0], 1.0), "demand"), (lambda p: p.arrive("new", [1.0, math.nan], 1.0), "demand"),
+        (lambda p: p.arrive("new", [0.0, 0.0], 1.0), "demand"), (lambda p: p.arrive("new", [1.0, 1.0], 0.0), "weight"),
+        (lambda p: p.arrive(["a"], [1.0, 1.0], 1.0), "user"), (lambda p: p.arrive(5, [1, 1], 1), "user"),
+        (lambda p: p.depart("nobody"), "user"), (lambda p: p.depart(5, "goes"), "contribution")],
+    "CbDrf, granted": [
+        (lambda p: p.phase(DEMANDS), "demands"), (lambda p: p.release(1.1), "ratios"),
+        (lambda p: p.release(pd.Series([1, 1, 1], ["x", "y", "z"])), "ratios"),
+        (lambda p: p.release(1.0, rho=np.ones((3, 2))), "rho")],
+    "CbDrf": [
+        (lambda p: p.release(1.0), "ratios"), (lambda p: p.phase(-DEMANDS), "demands"),
+        (lambda p: p.phase(DEMANDS[None]), "demands"), (lambda p: p.phase("x"), "demands")],
+    "Karma": [
+        (lambda p: p.phase(DEMANDS[:2]), "demands"), (lambda p: p.phase(-DEMANDS), "demands"),
+        (lambda p: p.phase(DEMANDS, max_tasks=[1, 1]), "max_tasks"),
+        (lambda p: p.phase(DEMANDS, max_tasks=[-1, 1, 1]), "max_tasks")],
+}
+
+
+@pytest.mark.parametrize("case", MISUSE)
+def test_misuse_changes_nothing(case: str) -> None:
+    pool = CASES[case][0]()
+    before = pool.to_dict()
+    for step, argument in MISUSE[case]:
+        with pytest.raises(fb.InvalidInput) as caught:
+            step(pool)
+        assert caught.value.argument.startswith(argument), caught.value
+        assert pool.to_dict() == before
+    CASES[case][1](pool)
+
+
+@pytest.mark.parametrize(("case", "names"), [
+    ("DmfaSrq", "tasks levels slack"), ("CbDrf, granted", "credit credit_factor pool capacities"),
+    ("Karma", "credit capacities"), ("VirtualClusterPool", "capacities")])
+def test_what_is_read_cannot_change_it(case: str, names: str) -> None:
+    pool = CASES[case][0]()
+    before = pool.to_dict()
+    for name in names.split():
+        array = getattr(pool, name)
+        array *= 2
+    assert pool.to_dict() == before
