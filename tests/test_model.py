@@ -41,8 +41,6 @@ TAKE_DEMANDS: dict[str, Call] = {
     "dynamic_drf": lambda d: fb.dynamic_drf(d),
     "dmfa_srq": lambda d: fb.dmfa_srq(d, WEIGHTS),
     "static_optimum": lambda d: fb.static_optimum(d, WEIGHTS),
-    "algorithm_1": lambda d: printed.algorithm_1(d, WEIGHTS),
-    "algorithm_1_printed": lambda d: printed.algorithm_1_printed(d, WEIGHTS),
     "as_demands": lambda d: inputs.as_demands(d),
     "lp_levels": lambda d: srq_oracle.lp_levels(d, WEIGHTS),
     "decimal_levels": lambda d: srq_oracle.decimal_levels(d, WEIGHTS),
@@ -60,8 +58,6 @@ TAKE_WEIGHTS: dict[str, Call] = {
     "drf_by_task": lambda w: fb.drf_by_task(DEMANDS, w),
     "dmfa_srq": lambda w: fb.dmfa_srq(DEMANDS, w),
     "static_optimum": lambda w: fb.static_optimum(DEMANDS, w),
-    "algorithm_1": lambda w: printed.algorithm_1(DEMANDS, w),
-    "algorithm_1_printed": lambda w: printed.algorithm_1_printed(DEMANDS, w),
     "as_weights": lambda w: inputs.as_weights(w, 2),
     "lp_levels": lambda w: srq_oracle.lp_levels(DEMANDS, w),
     "decimal_levels": lambda w: srq_oracle.decimal_levels(DEMANDS, w),
@@ -273,7 +269,7 @@ def test_numbers_as_texts_are_refused_in_vectors() -> None:
 
 
 def test_weights_that_are_amounts_must_be_given() -> None:
-    for entry in ("dmfa_srq", "static_optimum", "algorithm_1", "algorithm_1_printed"):
+    for entry in ("dmfa_srq", "static_optimum"):
         refused(TAKE_WEIGHTS[entry], lambda: None, "weights")
     refused(TAKE_EXACT_WEIGHTS["exact_levels"], lambda: None, "weights")
     for entry in OPTIONAL & set(TAKE_WEIGHTS):
@@ -296,7 +292,7 @@ def test_other_arguments() -> None:
     result = fb.dmfa_srq(DEMANDS, WEIGHTS)
     for k in (0, 3, -1, 1.0, True, "1", [1], math.nan, np.array([1, 2])):
         for method in (result.tasks_at, result.levels_at, result.shares_at, result.use_at, result.utilisation_at,
-                       result.raised_at, result.bottlenecks_at, result.to_frame, result.violations):
+                       result.raised_at, result.bottlenecks_at, result.to_frame, result.violations_at, result.at):
             refused(method, lambda k=k: k, "k")
     for user in (2, "ann", [0], np.array([0, 1]), math.nan):
         refused(result.explain, lambda user=user: user, "user")

@@ -165,12 +165,12 @@ def test_lies_over_phases_are_looked_for_where_nothing_is_needed(grant: str) -> 
 
 
 def _every_failure_costs(subject: Mechanism, demands: Any, released: Any) -> str | None:
-    ratio, complied = (run := subject.run(demands, None, released)).granted_ratio, run.complied
+    ratio, complied = (run := subject.run(demands, released=released)).granted_ratio, run.complied
     return "a failure costs nothing" if (~complied[:-1] & (ratio[1:] >= ratio[:-1])).any() else None
 
 
 def _more_in_a_row_cost_more(subject: Mechanism, demands: Any, released: Any) -> str | None:
-    run = subject.run(demands, None, released)
+    run = subject.run(demands, released=released)
     rows = np.cumprod(~run.complied[::-1], axis=0).sum(axis=0)
     return "more cost less" if (np.diff(rows) * np.diff(run.final_credit) > 0).any() else None
 

@@ -329,9 +329,9 @@ def _asks_for_nothing(subject: Mechanism, demands: Any, released: Any) -> str | 
     if two.shape[1] < 2:
         return None
     needs = np.full(two.shape[:2], np.inf)
-    asked = subject.run(two, None, needs).tasks[1, 0]
+    asked = subject.run(two, max_tasks=needs).tasks[1, 0]
     needs[0, 0] = 0
-    modest = subject.run(two, None, needs).tasks[1, 0]
+    modest = subject.run(two, max_tasks=needs).tasks[1, 0]
     return None if modest > asked * (1 + 1e-12) else f"node 0 then has {modest:.4g}, not more than {asked:.4g}"
 
 
@@ -350,7 +350,7 @@ class _Again(NamedTuple):
     "(two users or more, positive demands).",
     proof="prop-cbdrf-karma",
     mechanism=Mechanism("karma", karma),
-    mutant=Mechanism("drf", lambda d, c, needs: _Again(np.stack([drf(d[0]).tasks, drf(d[1]).tasks]))),
+    mutant=Mechanism("drf", lambda d, max_tasks: _Again(np.stack([drf(d[0]).tasks, drf(d[1]).tasks]))),
 )
 def _karma_remembers(effort: Effort, subject: Mechanism) -> Evidence:
     return seen(_asks_for_nothing, effort, subject, "Asking for nothing brings more next time")

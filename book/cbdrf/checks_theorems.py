@@ -97,7 +97,7 @@ def _theorem_1_literally(effort: Effort, subject: Mechanism) -> Evidence:
 
 
 def _accumulates(subject: Mechanism, demands: Any, released: Any) -> str | None:
-    run: CreditRun = subject.run(demands, None, released)
+    run: CreditRun = subject.run(demands, released=released)
     after = np.vstack([run.credit_factor[1:], run.rule.factor(run.final_credit)])
     for t, i in np.ndindex(*run.tasks.shape):
         before, now = run.credit_factor[t, i], after[t, i]
@@ -137,11 +137,11 @@ for _name, _variant, _subject, _mutant, _proof in (
 
 def _no_regret(subject: Mechanism, demands: Any, released: Any) -> str | None:
     """Whoever complies where it failed is never granted less later."""
-    base: CreditRun = subject.run(demands, None, released)
+    base: CreditRun = subject.run(demands, released=released)
     for t, i in np.argwhere(released < base.rule.rho)[:3]:
         better = released.copy()
         better[t, i] = 1.0
-        other: CreditRun = subject.run(demands, None, better)
+        other: CreditRun = subject.run(demands, released=better)
         lost = np.flatnonzero(other.tasks[:, i] < base.tasks[:, i] * (1 - 1e-12))
         if lost.size:
             return f"node {i} releases all in phase {t} and has less in phase {lost[0]}"
@@ -159,8 +159,8 @@ for _grant in ("scaled", "weighted", "capped"):
         mechanism=by_rule(grant=_grant, credit_cap=1.0, credit_floor=0.05),
         mutant=Mechanism(
             "credit inverted",
-            lambda d, c, r, g=_grant: cbdrf(
-                d, c, released=1 - np.asarray(r), grant=g, credit_cap=1.0, credit_floor=0.05, rho=0.5
+            lambda d, released, g=_grant: cbdrf(
+                d, released=1 - np.asarray(released), grant=g, credit_cap=1.0, credit_floor=0.05, rho=0.5
             ),
         ),
     )(
@@ -297,7 +297,7 @@ def _protected(whole: bool) -> Callable[[Mechanism, Any, Any], str | None]:
         """A node that always complied has at least an equal split in every phase."""
         released = released.copy()
         released[:, 0] = 1.0
-        run: CreditRun = subject.run(demands, None, released)
+        run: CreditRun = subject.run(demands, released=released)
         there = np.ones_like(run.pool) if whole else run.pool
         need = run.demands[:, 0]
         present = np.maximum((run.demands > 0).any(axis=2).sum(axis=1), 1)[:, None]
@@ -339,7 +339,7 @@ def _theirs_is_safe(name: str, held: str, of: str, proof: str | None, mutant: Me
 _theirs_is_safe("returns", "returns", "of the whole pool", "prop-cbdrf-scaled-si", by_rule(held="stays"))
 _theirs_is_safe("stays", "stays", "of the whole pool", None, by_rule(held="returns"))
 _theirs_is_safe("of_the_moment", "stays", "of what is there in the phase", "prop-cbdrf-scaled-si",
-                Mechanism("half of it", lambda d, c, r: replace(run := cbdrf(d, c, released=r, held="stays"),
+                Mechanism("half of it", lambda d, released: replace(run := cbdrf(d, released=released, held="stays"),
                                                                 tasks=run.tasks / 2)))  # fmt: skip
 
 
@@ -351,7 +351,7 @@ def _less_than_drf(subject: Mechanism, demands: Any, released: Any) -> str | Non
     """A node that always complied has at least what DRF would give it, others' conduct being the same."""
     released = released.copy()
     released[:, 0] = 1.0
-    run, plain = (one.run(demands, None, released) for one in (subject, _without_penalty(subject)))
+    run, plain = (one.run(demands, released=released) for one in (subject, _without_penalty(subject)))
     short = np.flatnonzero(run.tasks[:, 0] < plain.tasks[:, 0] * (1 - 1e-9))
     return f"node 0 complies and has less than under DRF in phase {short[0]}" if short.size else None
 
@@ -392,7 +392,7 @@ about_a_phase(
 
 
 def _each_failure_costs(subject: Mechanism, demands: Any, released: Any) -> str | None:
-    run: CreditRun = subject.run(demands, None, released)
+    run: CreditRun = subject.run(demands, released=released)
     ratio = run.granted_ratio
     for t, i in np.argwhere(~run.complied[:-1] & (run.credit[:-1] > run.rule.credit_floor)):
         if ratio[t + 1, i] >= ratio[t, i]:  # no number where the node is not present
@@ -452,7 +452,7 @@ def _larger_penalty(penalty: str, proof: str | None, mutant: Mechanism) -> None:
             low, high = np.sort(rng.uniform(0, 0.74, 2))
             before = more.integers(0, 5, int(more.integers(0, 4))) / 4  # ratios of phases that bring down the credit
             run = opened(more, judged).run(
-                np.ones((len(before) + 1, 2, 1)), None, [*([r, r] for r in before), [low, high]]
+                np.ones((len(before) + 1, 2, 1)), released=[*([r, r] for r in before), [low, high]]
             )
             worse, better = run.final_credit
             floored = bool(worse == better == run.rule.credit_floor)
@@ -497,7 +497,7 @@ def _penalty_by_phases(effort: Effort, subject: Mechanism) -> Evidence:
 
 def _more_in_a_row(subject: Mechanism, demands: Any, released: Any) -> str | None:
     """Compare what failures in all of the last phases, begun in good standing, leave of credits."""
-    run: CreditRun = subject.run(demands, None, released)
+    run: CreditRun = subject.run(demands, released=released)
     T, n = run.tasks.shape
     rows = []
     for i in range(n):

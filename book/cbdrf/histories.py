@@ -115,7 +115,7 @@ def lying_pays(
     It claims something in each phase in which it needs something; ``needless``: now and then in others, too.
     """
     truth = demands[:, 0]
-    honest: CreditRun = subject.run(demands, None, released)
+    honest: CreditRun = subject.run(demands, released=released)
     needs = truth.any(axis=1)
     for _ in range(4):
         lies = (needs | needless) & (rng.random(len(truth)) < rng.choice([0.2, 0.5, 1.0]))
@@ -123,7 +123,7 @@ def lying_pays(
         claims[~claims.any(axis=1)] = 1
         claimed = demands.copy()
         claimed[lies, 0] = claims[lies]
-        lying: CreditRun = subject.run(claimed, None, released)
+        lying: CreditRun = subject.run(claimed, released=released)
         bundle = lying.tasks[:, [0]] * claimed[:, 0]
         true = np.where(truth > 0, bundle / np.where(truth > 0, truth, 1), np.inf).min(axis=1)
         more = np.flatnonzero(needs & (true > honest.tasks[:, 0] * (1 + 1e-9)))
