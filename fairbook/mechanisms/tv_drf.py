@@ -141,6 +141,7 @@ class TvDrfRun(PhasedRun):
     """
 
     step = "period"
+    names = ("users", "resources", "machine_names")
 
     tasks: FloatArray
     sharing_coefficients: FloatArray
@@ -211,6 +212,11 @@ class TvDrfRun(PhasedRun):
                             "sharing_coefficient": self.sharing_coefficients, "unserved": self.unserved,
                             "bottleneck": names[self.bottlenecks]})
 
+    @property
+    def machine_names(self) -> Names:
+        """Names of the machines, or their positions."""
+        return labels_or_positions(self.named_machines, len(self.machines))
+
     def placement_frame(self) -> pd.DataFrame:
         """Give one row a period, user and machine with tasks of that user on it: how many.
 
@@ -222,10 +228,8 @@ class TvDrfRun(PhasedRun):
         if self.placement is None:
             raise InvalidInput("placement", "must be True where the run is made (method='heuristic')", None)
         where = np.argwhere(self.placement > 0)
-        machines = labels_or_positions(self.named_machines, len(self.machines))
-        index = pd.MultiIndex.from_arrays(
-            [where[:, 0], *([names[k] for k in where[:, c]] for c, names in ((1, self.users), (2, machines)))],
-            names=["period", "user", "machine"])
+        users, machines = ([names[k] for k in where[:, c]] for c, names in ((1, self.users), (2, self.machine_names)))
+        index = pd.MultiIndex.from_arrays([where[:, 0], users, machines], names=["period", "user", "machine"])
         return pd.DataFrame({"tasks": self.placement[tuple(where.T)]}, index=index)
 
     def _resource(self, j: int) -> str:

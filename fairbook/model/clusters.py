@@ -351,27 +351,28 @@ class VirtualClusters(Result):
         """Part of the bound that is missing: 0 where optimal."""
         return 0.0 if self.optimal else 1.0 - self.min_fraction / self.bound
 
+    @property
+    def _placed(self) -> tuple[IntArray, IntArray, NDArray[Any]]:
+        """User, cluster and VMs of each piece, those of users on one cluster among them."""
+        if self.pieces is not None:
+            user, cluster = self.pieces[:, :2].astype(np.int64).T
+            return user, cluster, self.pieces[:, 2].astype(self.vms.dtype)
+        user = np.flatnonzero(self.served)
+        return user, self.cluster[user], self.vms[user]
+
     @cached_property
     def by_cluster(self) -> NDArray[Any]:
         """VMs of each user on each cluster, shape (n, H): a_ij."""
         table = np.zeros((len(self.vms), len(self.requests.capacities)), self.vms.dtype)
-        if self.pieces is not None:
-            users, clusters = self.pieces[:, 0].astype(np.int64), self.pieces[:, 1].astype(np.int64)
-            np.add.at(table, (users, clusters), self.pieces[:, 2].astype(table.dtype))
-        else:
-            on = np.flatnonzero(self.served)
-            table[on, self.cluster[on]] = self.vms[on]
+        user, cluster, vms = self._placed
+        np.add.at(table, (user, cluster), vms)
         return table
 
     @property
     def use(self) -> NDArray[Any]:
         """VMs in use on each cluster, shape (H,)."""
-        H = len(self.requests.capacities)
-        if self.pieces is not None:
-            total = np.bincount(self.pieces[:, 1].astype(np.int64), self.pieces[:, 2], minlength=H)
-        else:
-            total = np.bincount(self.cluster[self.served], self.vms[self.served], minlength=H)
-        return total.astype(self.vms.dtype)
+        _, cluster, vms = self._placed
+        return np.bincount(cluster, vms, minlength=len(self.requests.capacities)).astype(self.vms.dtype)
 
     @property
     def slack(self) -> NDArray[Any]:
@@ -405,8 +406,7 @@ class VirtualClusters(Result):
     def cluster_frame(self) -> pd.DataFrame:
         """Give one row a cluster: capacity, users on it, VMs in use and free, least fraction on it (nan if nobody)."""
         H = len(self.requests.capacities)
-        user, on = self.pieces[:, :2].astype(np.int64).T if self.pieces is not None else (
-            np.flatnonzero(self.served), self.cluster[self.served])
+        user, on, _ = self._placed
         least = np.full(H, np.inf)
         np.minimum.at(least, on, self.fraction[user])
         return pd.DataFrame(
