@@ -15,11 +15,10 @@ import pandas as pd
 
 from fairbook.errors import InvalidInput
 from fairbook.model.exact import as_fractions, exact_instance
-from fairbook.model.inputs import check_amounts, number_of_dimensions
+from fairbook.model.inputs import number_of_dimensions
 
 ZERO = Fraction(0)
 MOST_MACHINES = 100_000  # that are looked at one by one
-MOST_COUNT = 10**9
 
 
 @dataclass(frozen=True)
@@ -95,34 +94,14 @@ class ExactCell:
 
 def exact_cell(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None,
                weights: Any = None) -> ExactCell:
-    """Check an instance and give it in fractions; floats count at face value, labels do not count."""
+    """Give an instance in fractions; floats count at face value, labels do not count. Machines are taken as given."""
     if isinstance(max_tasks, (list, tuple, np.ndarray, pd.Series)) and number_of_dimensions(max_tasks) == 1:
         max_tasks = [None if isinstance(b, (float, np.floating)) and b == np.inf else b
                      for b in (max_tasks.tolist() if isinstance(max_tasks, (np.ndarray, pd.Series)) else max_tasks)]
     rows, shares, _, bounds = exact_instance(demands, weights, None, max_tasks)
-    m = len(rows[0])
     size = as_fractions(machines, "machines")
     size = size if isinstance(size[0], list) else [size]
-    if isinstance(size[0][0], list) or len(size[0]) != m:
-        raise InvalidInput("machines", f"must have shape (K classes, {m} resources)", machines)
-    if any(c is None for row in size for c in row):
-        raise InvalidInput("machines", "must be numbers", machines)
-    try:
-        check_amounts(np.array([[float(c) for c in row] for row in size]), "machines")
-    except OverflowError:
-        raise InvalidInput("machines", "must fit a double", machines) from None
-    for k, row in enumerate(size):
-        if not any(row):
-            raise InvalidInput(f"machines[{k}]", "must have at least one positive entry", machines)
-    for r in range(m):
-        if not any(row[r] for row in size) and any(row[r] for row in rows):
-            raise InvalidInput("machines", f"must have some of resource {r}, which is demanded", machines)
-    counts = [Fraction(1)] * len(size) if machine_counts is None else as_fractions(machine_counts, "machine_counts")
-    if len(counts) != len(size) or isinstance(counts[0], list):
-        raise InvalidInput("machine_counts", f"must have shape ({len(size)},)", machine_counts)
-    for k, count in enumerate(counts):
-        if count is None or count.denominator != 1 or not 1 <= count <= MOST_COUNT:
-            raise InvalidInput(f"machine_counts[{k}]", f"must be a whole number from 1 to {MOST_COUNT:g}", count)
+    counts = [1] * len(size) if machine_counts is None else as_fractions(machine_counts, "machine_counts")
     total = sum(shares, ZERO)
     return ExactCell(rows, size, [int(count) for count in counts], bounds, [w / total for w in shares])
 

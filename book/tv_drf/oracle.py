@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from fairbook.errors import FairbookError, InvalidInput
+from fairbook.errors import FairbookError
 from fairbook.model.exact import as_fractions
-from fairbook.model.inputs import FloatArray, as_weights, check_amounts, check_demands, demand_matrix, phased_demands
+from fairbook.model.inputs import FloatArray, as_weights, demand_matrix, phased_demands
 
 __all__ = ["ExactTvRun", "LpRun", "Round", "exact_run", "exact_whole_run", "lexicographic_run"]
 
@@ -209,22 +209,9 @@ def lexicographic_run(demands: Any, tasks: Any, machines: Any, contributions: An
     values = phased_demands(demands).values
     T, n, m = values.shape
     pool = demand_matrix(machines, "machines").values
-    check_demands(pool, "machines")
     parts = demand_matrix(contributions, "contributions").values
-    check_amounts(parts, "contributions")
     counts = demand_matrix(tasks, "tasks").values
-    if pool.shape[1] != m or parts.shape != (n, len(pool)) or counts.shape != (T, n):
-        raise InvalidInput("machines, contributions, tasks", f"must have shapes (K, {m}), ({n}, K), ({T}, {n})",
-                           [pool.shape, parts.shape, counts.shape])
-    if alone not in ("bundles", "resources"):
-        raise InvalidInput("alone", "must be 'bundles' or 'resources'", alone)
-    if not (counts >= 0).all():
-        raise InvalidInput("tasks", "must not be negative", counts)
-    if not (np.abs(parts.sum(axis=0) - 1) <= 1e-9).all():
-        raise InvalidInput("contributions", "must sum to 1 over the users for each machine", parts.sum(axis=0))
     total = pool.sum(axis=0)
-    if not (total > 0).all():
-        raise InvalidInput("machines", "must have some of each resource", total)
     weight = (parts @ pool / total).mean(axis=1) if weights is None else as_weights(weights, n)
     run = LpRun(np.zeros((T, n)), np.zeros((T, n)), np.zeros((T, n)), np.zeros_like(values),
                 np.zeros((T, n, len(pool))), [])
@@ -508,13 +495,9 @@ def exact_run(demands: Sequence[Any], tasks: Sequence[Any], capacities: Sequence
     >>> [str(beta) for beta in run.sharing_coefficients[1]]
     ['9/8', '1']
     """
-    rows, counts, (size,), column = _checked(
-        demands, tasks, [as_fractions(capacities, "capacities")],
-        [[part] for part in as_fractions(parts, "parts")], "capacities", "parts")
-    part = [row[0] for row in column]
+    rows, counts = as_fractions(demands, "demands"), as_fractions(tasks, "tasks")
+    size, part = as_fractions(capacities, "capacities"), as_fractions(parts, "parts")
     T, n, m = len(rows), len(part), len(size)
-    if alone not in ("bundles", "resources") or unserved not in ("expires", "waits"):
-        raise InvalidInput("alone, unserved", "must be known", [alone, unserved])
     weight = part if weights is None else as_fractions(weights, "weights")
     weight = [w / sum(weight, ZERO) for w in weight]
     used, owned, level = [[ZERO] * m for _ in range(n)], [[ZERO] * m for _ in range(n)], [ZERO] * n
@@ -539,27 +522,6 @@ def exact_run(demands: Sequence[Any], tasks: Sequence[Any], capacities: Sequence
         own = [[o * c for o, c in zip(row, size, strict=True)] for row in own]
         periods.append((found, beta, list(level), amounts, own, below))
     return ExactTvRun._make([*map(list, zip(*periods, strict=True)), [], []])
-
-
-def _checked(demands: Sequence[Any], tasks: Sequence[Any], capacities: Sequence[Any], shares: Sequence[Any],
-             capacity_name: str, share_name: str) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
-    """Turn the input of the exact oracles into fractions; (T, n, m), (T, n), (K, m), (n, K), nothing negative."""
-    rows, counts = as_fractions(demands, "demands"), as_fractions(tasks, "tasks")
-    size, parts = as_fractions(capacities, capacity_name), as_fractions(shares, share_name)
-    for values, name, shape in ((size, capacity_name, (len(size), len(size[0]))),
-                                (parts, share_name, (len(parts), len(size))),
-                                (rows, "demands", (len(rows), len(parts), len(size[0]))),
-                                (counts, "tasks", (len(rows), len(parts)))):
-        array = np.array(values, dtype=object)
-        if array.shape != shape:
-            raise InvalidInput(name, f"must have shape {shape}", array.shape)
-        if any(value is None or value < 0 for value in array.ravel()):
-            raise InvalidInput(name, "must be given and not negative", values)
-    if not all(any(machine[j] > 0 for machine in size) for j in range(len(size[0]))):
-        raise InvalidInput(capacity_name, "must have some of each resource", size)
-    if any(sum((part[k] for part in parts), ZERO) != 1 for k in range(len(size))):
-        raise InvalidInput(share_name, "must sum to 1 over the users", parts)
-    return rows, counts, size, parts
 
 
 def exact_whole_run(demands: Sequence[Any], tasks: Sequence[Any], machines: Sequence[Any], contributions: Sequence[Any],
@@ -595,12 +557,9 @@ def exact_whole_run(demands: Sequence[Any], tasks: Sequence[Any], machines: Sequ
     >>> exact_whole_run([[[2], [2]]], [[1, 1]], [[3]], [["1/2"], ["1/2"]]).placement
     [[[1], [0]]]
     """
-    rows, counts, size, parts = _checked(demands, tasks, machines, contributions, "machines", "contributions")
+    rows, counts = as_fractions(demands, "demands"), as_fractions(tasks, "tasks")
+    size, parts = as_fractions(machines, "machines"), as_fractions(contributions, "contributions")
     n, m, K = len(parts), len(size[0]), len(size)
-    if alone not in ("bundles", "whole_bundles", "resources") or unserved not in ("expires", "waits"):
-        raise InvalidInput("alone, unserved", "must be known", [alone, unserved])
-    if any(count.denominator != 1 for period in counts for count in period):
-        raise InvalidInput("tasks", "must be whole", tasks)
     total = [sum((c[j] for c in size), ZERO) for j in range(m)]
     home = [_AtHome([[p[k] * c for c in size[k]] for k in range(K)], alone, unserved) for p in parts]
     weight = as_fractions(weights, "weights") if weights is not None else [
