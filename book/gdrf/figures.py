@@ -79,10 +79,7 @@ def _grid(frame: pd.DataFrame, rows: Sequence[tuple[str, str]], *, per: Sequence
         _lines(panel, part[part["mix"] == shown[mix]], bool(per and per[row]))
         if row == 0:
             note(panel, _MIXES[shown[mix]])
-        if row < len(rows) - 1:
-            panel.set_xlabel("")
-        if mix == 0:
-            panel.set_ylabel(label)
+        panel.set(ylabel="" if mix else label, xlabel="" if row < len(rows) - 1 else panel.get_xlabel())
         panel.yaxis.set_major_formatter(percent if in_percent else number)
     for row in range(len(rows)):  # one scale for a measure
         line = panels[row * len(shown) : (row + 1) * len(shown)]
@@ -177,9 +174,7 @@ def example(frame: pd.DataFrame) -> Svg:
             x, y = line["cpu"], line["memory"]
         ticks = range(0, int(most) + 1, 2)
         panel.set(xlim=(-0.2, most + 0.2), ylim=(-0.2, most + 0.2), aspect="equal", xticks=ticks, yticks=ticks,
-                  xlabel="CPU (units)")
-        if k == 0:
-            panel.set_ylabel("memory (units)")
+                  xlabel="CPU (units)", ylabel="" if k else "memory (units)")
         note(panel, f"machine {j}")
     panel = figure.add_subplot(grid[1, :])
     for user, part in placed.groupby("user"):
@@ -266,8 +261,7 @@ def readings(frame: pd.DataFrame) -> Svg:
         panel.axhline(0.15, color=COLOURS["black"], linewidth=1.2, linestyle=(0, (4, 2)), zorder=1)
         panel.yaxis.set_major_formatter(percent)
         columns = len(panels) // 2
-        if k % columns == 0:
-            panel.set_ylabel("$\\Sigma_j f_j$ (gain, percent)")
+        panel.set_ylabel("" if k % columns else "$\\Sigma_j f_j$ (gain, percent)")
         if k + columns >= len(names):
             panel.set_xlabel("VMs (gain, percent)")
             panel.tick_params(labelbottom=True)

@@ -90,8 +90,7 @@ def fig1(frame: pd.DataFrame) -> Svg:
         panel.scatter([], [], s=area(tasks), label=f"{tasks:,.0f} tasks".replace(",", " "), **look)
     panel.set(xlabel="memory per task (GB)", ylabel="CPU per task (cores)")
     panel.margins(0.12, 0.3)
-    panel.set_xlim(left=0)
-    panel.set_ylim(bottom=0)
+    panel.set(xlim=(0, None), ylim=(0, None))
     panel.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), labelspacing=2.6, handletextpad=1.4, borderpad=1.6)
     return Svg(figure)
 
@@ -135,9 +134,8 @@ def _with_lead(frame: pd.DataFrame, measure: str) -> Svg:
         _lead(right, rows, measure)
         note(left, _QUEUE[queue])
         note(right, f"{_TV_DRF.label} minus {LOOKS['alone'].label}")
-        if row < len(queues) - 1:
-            left.set_xlabel("")
-            right.set_xlabel("")
+        for panel in (left, right) if row < len(queues) - 1 else ():
+            panel.set_xlabel("")
     legend_below(figure, panels, 4, columnspacing=1.3, handlelength=3.2)
     return Svg(figure)
 
@@ -250,9 +248,7 @@ def memory_course(frame: pd.DataFrame) -> Svg:
                 panel.plot(line["period"], line[value], color=look.colour, label=f"{look.label}, user {user}",
                            **ways[str(user)])
             _periods(panel, int(frame["period"].max()))
-            panel.set_ylim(0, 1.07 * float(frame[value].max()))
-            if column == 0:
-                panel.set_ylabel(label)
+            panel.set(ylim=(0, 1.07 * float(frame[value].max())), ylabel="" if column else label)
             if row == 0:
                 panel.set_xlabel("")
                 note(panel, look.label)

@@ -92,12 +92,9 @@ def _grid(frame: pd.DataFrame, rows: dict[str, str], parts: tuple[str, ...] = ()
         _lines(panel, part)
         if measure in parts:
             panel.yaxis.set_major_formatter(percent)
-        if column == 0:
-            panel.set_ylabel(label)
+        panel.set(ylabel="" if column else label, xlabel=_LOAD if row == len(rows) - 1 else "")
         if row == 0:
             note(panel, _VARIANCES[shown[column]])
-        if row == len(rows) - 1:
-            panel.set_xlabel(_LOAD)
     legend_below(figure, panels, 4, **_WIDE)
     return Svg(figure)
 
@@ -136,9 +133,7 @@ def gains(frame: pd.DataFrame, variance: str = "variance") -> Svg:
         _lines(panel, _of_few(part[part["size"] == size], part["runs"]))
         panel.axhline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
         panel.yaxis.set_major_formatter(percent)
-        panel.set_xlabel(_LOAD)
-        if k == 0:
-            panel.set_ylabel("$Y$ over relaxation (gain, percent)")
+        panel.set(xlabel=_LOAD, ylabel="" if k else "$Y$ over relaxation (gain, percent)")
         note(panel, _CLUSTERS[size])
     legend_below(figure, panels, 3, **_WIDE)
     return Svg(figure)
@@ -155,9 +150,9 @@ def spread(frame: pd.DataFrame, variance: str = "variance") -> Svg:
     for k, (panel, size) in enumerate(zip(panels, sizes, strict=True)):
         _lines(panel, part[part["size"] == size].rename(columns={"mean": "level", "sd": "mean", "sd_low": "low",
                                                                  "sd_high": "high"}))
-        panel.set_xlabel(_LOAD)
+        panel.set(xlabel=_LOAD, ylabel="" if k else "$Y$ over the bound\n(standard deviation)")
         if k == 0:
-            panel.set(ylabel="$Y$ over the bound\n(standard deviation)", ylim=(0, None))
+            panel.set_ylim(bottom=0)
         note(panel, _CLUSTERS[size])
     legend_below(figure, panels, 3, **_WIDE)
     return Svg(figure)
@@ -226,11 +221,10 @@ def packing(frame: pd.DataFrame) -> Svg:
                                                "edgecolor": "none"})
             panel.add_patch(Rectangle((j - 0.42, 0), 0.84, size, fill=False, edgecolor=COLOURS["black"],
                                       linewidth=1.2))
-        panel.set(xlim=(-0.6, len(capacities) - 0.4), ylim=(0, 1.04 * max(capacities)), xlabel="cluster (number)")
+        panel.set(xlim=(-0.6, len(capacities) - 0.4), ylim=(0, 1.04 * max(capacities)), xlabel="cluster (number)",
+                  ylabel="" if k else "VMs (number)")
         panel.set_xticks(range(len(capacities)), [f"{j + 1}" for j in range(len(capacities))])
         panel.grid(axis="x", visible=False)
-        if k == 0:
-            panel.set_ylabel("VMs (number)")
         gone = int((rows["cluster"] < 0).sum())
         free = sum(capacities) - int(rows["vms"].sum())
         words = f", {gone} turned away" if away and gone else ""
@@ -277,10 +271,8 @@ def spanning_gain(frame: pd.DataFrame) -> Svg:
         gain = _of_few(gain, gain["runs"])
         band(lower, gain, "load", LOOKS["difference"], label=None)
         lower.yaxis.set_major_formatter(percent)
-        lower.set(ylim=(min(0.0, gain["low"].min()), None), xlabel=_LOAD)
-        if k == 0:
-            upper.set_ylabel("$Y$")
-            lower.set_ylabel("$Y$ (gain, percent)")
+        lower.set(ylim=(min(0.0, gain["low"].min()), None), xlabel=_LOAD, ylabel="" if k else "$Y$ (gain, percent)")
+        upper.set_ylabel("" if k else "$Y$")
         note(upper, _CLUSTERS[size])
     legend_below(figure, panels, 2, **_WIDE)
     return Svg(figure)
@@ -320,11 +312,9 @@ def dynamic(frame: pd.DataFrame, policies: Sequence[str] | None = None) -> Svg:
         part = of_measure(frame, measure)
         for name in shown:
             band(panel, part[part["policy"] == name], "load", _POLICIES[name], alpha=0.12)
-        panel.set_ylabel(label)
+        panel.set(ylabel=label, xlabel=_LOAD if k >= 3 else "")
         if measure in ("admitted", "fraction", "min_fraction"):
             panel.yaxis.set_major_formatter(percent)
-        if k >= 3:
-            panel.set_xlabel(_LOAD)
     legend_below(figure, panels, 3, **_WIDE)
     return Svg(figure)
 
