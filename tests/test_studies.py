@@ -124,8 +124,6 @@ def test_users_are_drawn_by_their_unit(unit: Any) -> None:
     ("call", "argument"),
     [
         (lambda: study.instance(stream(1), 0), "n"),
-        (lambda: study.instance(stream(1), 2.0), "n"),  # type: ignore[arg-type]
-        (lambda: study.instance(1, 2), "rng"),  # type: ignore[arg-type]
         (lambda: study.instance(stream(1), 2, unit="tasks"), "unit"),  # type: ignore[arg-type]
         (lambda: study.instance(stream(1), 2, contribution="normal"), "contribution"),  # type: ignore[arg-type]
         (lambda: study.instance(stream(1), 2, order="sorted"), "order"),  # type: ignore[arg-type]
@@ -135,10 +133,6 @@ def test_users_are_drawn_by_their_unit(unit: Any) -> None:
         (lambda: study.curves(True), "runs"),
         (lambda: study.curves(1, seed=-1), "seed"),
         (lambda: study.curves(1, seed="a"), "seed"),  # type: ignore[arg-type]
-        (lambda: study.curves(1, sizes=()), "sizes"),
-        (lambda: study.curves(1, sizes=(20, 0)), "n"),
-        (lambda: study.curves(1, points=0), "points"),
-        (lambda: study.shares_by_weight(0, 1), "n"),
         (lambda: study.shares_by_weight(10, 0), "runs"),
         (lambda: study.fig5(0), "runs"),
         (lambda: study.readings(0), "runs"),

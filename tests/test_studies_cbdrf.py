@@ -342,21 +342,12 @@ def test_repaired_grants_are_solved_by_the_programme_alone() -> None:
 @pytest.mark.parametrize(
     ("call", "argument"),
     [
-        (lambda: study.instance(1), "rng"),  # type: ignore[arg-type]
-        (lambda: study.instance(stream(1), 0), "n"),
-        (lambda: study.instance(stream(1), 2, 1.5), "phases"),  # type: ignore[arg-type]
         (lambda: study.fig2(0), "runs"),
         (lambda: study.fig2(1, -1), "seed"),
-        (lambda: study.course([1.0, 0.5]), "released"),
         (lambda: study.course([[2.0]]), "released"),
         (lambda: study.course([[0.5]], 1, held="leaves"), "held"),
-        (lambda: study.parameters(phases=9), "phases"),
-        (lambda: study.parameters(patterns=["rarely"]), "patterns"),
         (lambda: study.parameters(caps=[0.5]), "credit_cap"),
-        (lambda: study.blanks(0), "phases"),
         (lambda: study.comparison(0), "runs"),
-        (lambda: study.comparison(1, n=1), "n"),
-        (lambda: study.comparison(1, phases=0), "phases"),
         (lambda: study.comparison(1, defectors=(10,)), "defectors"),
         (lambda: study.comparison(1, defectors=(-1,)), "defectors"),
         (lambda: study.comparison(1, defectors=()), "defectors"),
@@ -364,9 +355,6 @@ def test_repaired_grants_are_solved_by_the_programme_alone() -> None:
         (lambda: study.comparison(1, kept=1.5), "kept"),
         (lambda: study.hoarding(1, hoarders=(10,)), "hoarders"),
         (lambda: study.hoarding(1, phases=5), "phases"),
-        (lambda: study.hoarding(1, n=True), "n"),
-        (lambda: study.operator(steps=[]), "steps"),
-        (lambda: study.operator(settings=[]), "settings"),
         (lambda: study.operator(steps=[0.1], settings=[(1.5, 0.99)]), "rho"),
     ],
 )
