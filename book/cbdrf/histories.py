@@ -76,7 +76,7 @@ def seen(
 
 
 def by_rule(**terms: Any) -> Mechanism:
-    """cbDRF by a rule with these terms, the others as printed."""
+    """CbDRF by a rule with these terms, the others as printed."""
     name = ", ".join(f"{key} {value}" for key, value in terms.items()) or "as printed"
     return Mechanism(name, partial(cbdrf, **terms), zeros=True)
 
