@@ -30,7 +30,8 @@ MAY: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 #: What may look modules up by name at run time, which no table can follow.
-BY_NAME = {"fairbook.checkout", "fairbook.mechanisms.rows", "fairbook.cli.traces", "book.__main__", "book.common.smt"}  # smt only looks for z3
+BY_NAME = {"fairbook.checkout", "fairbook.mechanisms.rows", "fairbook.cli.traces", "book.__main__",
+           "book.common.smt"}  # which only looks for z3
 #: Folders of the book that all papers may use.
 SHARED = {"common", "foundations"}
 

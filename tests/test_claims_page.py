@@ -10,9 +10,10 @@ from urllib.parse import urlencode
 
 import pandas as pd
 import pytest
-from fairbook.claims.listing import anchor, counts, listing
 
 import fairbook as fb
+from book.common.cards import counts, listing
+from fairbook.claims.stored import anchor
 from tests.chromium import Chromium
 from tests.conftest import Book
 from tests.visits import SETTLED, press, tab

@@ -94,8 +94,8 @@ def _nobody(case: Case) -> Outcome:
 
 
 def _engine(case: Case, method: Any, **reading: Any) -> Outcome:
-    found = virtual_cluster(list(case.max_vms), [float(k) for k in case.tolerance], list(case.capacities), method=method,
-                            whole=case.whole, **reading)
+    found = virtual_cluster(list(case.max_vms), [float(k) for k in case.tolerance], list(case.capacities),
+                            method=method, whole=case.whole, **reading)
     return Outcome(tuple(found.cluster.tolist()), tuple(found.vms.tolist()))
 
 
