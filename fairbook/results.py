@@ -28,7 +28,7 @@ import pandas as pd
 from fairbook.checkout import is_checkout, module_file
 from fairbook.errors import InvalidInput, StaleResult
 from fairbook.files import write_whole
-from fairbook.traces._paths import data_path
+from fairbook.traces.paths import data_path
 
 __all__ = ["edited_sources", "is_fresh", "load", "load_facts", "save", "source_hash"]
 

@@ -37,7 +37,7 @@ import numpy as np
 
 from fairbook.errors import InvalidInput, MissingDependency, StaleResult
 from fairbook.results import edited_sources, source_hash
-from fairbook.traces._paths import data_path
+from fairbook.traces.paths import data_path
 
 __all__ = ["Checkpoint", "checkpoint", "cluster", "decode", "encode", "sweep"]
 

@@ -23,9 +23,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fairbook.errors import InvalidInput
-from fairbook.traces import _paths
-from fairbook.traces._checks import significant
+from fairbook.traces import paths
 from fairbook.traces.alibaba2017 import Jobs, deal_jobs, load_digest, sample_jobs
+from fairbook.traces.checks import significant
 from fairbook.traces.raw.alibaba2017 import (
     compare_quantisations,
     digest,
@@ -267,7 +267,7 @@ def test_the_shipped_digest_states_the_known_facts() -> None:
     assert held.machines["machines"].sum() == 1_313
     assert held.machines["cpu"].unique().tolist() == [64]
     assert held.machines["memory"].max() == 1
-    size = sum(_paths.data_path(name).stat().st_size for name in held.provenance["outputs"])
+    size = sum(paths.data_path(name).stat().st_size for name in held.provenance["outputs"])
     assert 100_000 < size < 400_000
 
 
@@ -564,7 +564,7 @@ def test_what_rounding_does_to_the_genuine_trace() -> None:
     assert three["instances"] == pytest.approx(k.sum() / n.sum() - 1, rel=1e-9)
     assert three["cpu"] == pytest.approx((k @ held.cores) / (n @ raw.cores) - 1, rel=1e-9)
     assert three["memory"] == pytest.approx((k @ held.memory) / (n @ raw.memory) - 1, rel=1e-9)
-    text = _paths.data_path("README.md").read_text(encoding="utf-8")
+    text = paths.data_path("README.md").read_text(encoding="utf-8")
     section = text.split("## Alibaba cluster-trace-v2017", 1)[1].split("\n## ", 1)[0]
     assert "1 717 of the" in section
     for label, column in (("instances in all", "instances"), ("CPU in all", "cpu"), ("memory in all", "memory")):

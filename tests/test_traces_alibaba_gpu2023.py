@@ -23,7 +23,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from fairbook.errors import InvalidInput
-from fairbook.traces import _paths
+from fairbook.traces import paths
 from fairbook.traces.alibaba_gpu2023 import RESOURCES, Pods, load_digest, sample_machines, sample_users
 from fairbook.traces.raw.alibaba_gpu2023 import (
     compare_quantisations,
@@ -250,7 +250,7 @@ def test_the_shipped_digest_states_the_known_facts(shipped: Pods) -> None:
     half = np.cumsum(shipped.pods)
     assert half[6] < len(shipped) / 2 <= half[7]  # as sample_users says
     assert (shipped.capacities[:, 2] == 0).tolist() == [model == "" for model in shipped.models]
-    size = sum(_paths.data_path(name).stat().st_size for name in (*facts["outputs"], "alibaba_gpu2023.json"))
+    size = sum(paths.data_path(name).stat().st_size for name in (*facts["outputs"], "alibaba_gpu2023.json"))
     assert 3_000 < size < 10_000
 
 
@@ -424,7 +424,7 @@ def test_what_rounding_does_to_the_genuine_trace(shipped: Pods) -> None:
     assert three["fits"] == 0
     whole = raw.requests[:, 1] % 1 == 0
     np.testing.assert_array_equal(np.sort(raw.requests[whole, 1]), np.sort(shipped.requests[whole, 1]))
-    text = _paths.data_path("README.md").read_text(encoding="utf-8")
+    text = paths.data_path("README.md").read_text(encoding="utf-8")
     section = text.split("## Alibaba cluster-trace-gpu-v2023", 1)[1].split("\n## ", 1)[0]
     for label, column in (
         ("CPU in all", "cpu"),

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from fairbook import cli
 from fairbook.errors import InvalidInput, TraceError
-from fairbook.traces import _paths
+from fairbook.traces import paths
 from fairbook.traces.raw import files
 from fairbook.traces.raw.google2011 import MissingPartsWarning
 from tests.trace_files import raw_folder, write
@@ -485,7 +485,7 @@ def test_the_commands(kit: Kit, tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 @each
 def test_the_readme_of_the_data_agrees_with_the_record(kit: Kit) -> None:
-    text = _paths.data_path("README.md").read_text(encoding="utf-8")
+    text = paths.data_path("README.md").read_text(encoding="utf-8")
     held = kit.load().provenance
     checksum = held["outputs"][f"{kit.name}_requests.csv"]["sha256"]
     section = next(part for part in text.split("\n## ") if checksum in part)
@@ -514,16 +514,16 @@ def test_the_shipped_digest_is_that_of_the_raw_files(kit: Kit) -> None:
         k: v for k, v in held.items() if k not in made
     }
     for name in held["outputs"]:
-        assert report.files[name] == _paths.data_path(name).read_bytes()
+        assert report.files[name] == paths.data_path(name).read_bytes()
 
 
 def test_data_path_in_a_wheel_and_in_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "site" / "fairbook"
     for folder in (package / "_data", package.parent / "data"):
         write(folder, "", "x.csv")
-    monkeypatch.setattr(_paths, "_PACKAGE", package)
-    assert _paths.data_path("x.csv") == package / "_data" / "x.csv"
+    monkeypatch.setattr(paths, "_PACKAGE", package)
+    assert paths.data_path("x.csv") == package / "_data" / "x.csv"
     (package / "_data" / "x.csv").unlink()
-    assert _paths.data_path("x.csv") == package.parent / "data" / "x.csv"
+    assert paths.data_path("x.csv") == package.parent / "data" / "x.csv"
     with pytest.raises(TraceError, match=r"y\.csv is missing from this installation"):
-        _paths.data_path("y.csv")
+        paths.data_path("y.csv")

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.traces import stored
-from fairbook.traces._checks import check_digits, significant
+from fairbook.traces.checks import check_digits, significant
 from fairbook.traces.jobs import After, BatchJobs, DealtJobs, Merge, SampledJobs
 
 __all__ = ["DealtJobs", "Jobs", "SampledJobs", "deal_jobs", "load_digest", "sample_jobs"]

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.traces import stored
-from fairbook.traces._checks import check_choice, check_digits, check_rng, check_whole, significant
+from fairbook.traces.checks import check_choice, check_digits, check_rng, check_whole, significant
 
 __all__ = ["RESOURCES", "Pods", "load_digest", "sample_machines", "sample_users"]
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.traces import stored
-from fairbook.traces._checks import check_choice, check_rng, check_whole
+from fairbook.traces.checks import check_choice, check_rng, check_whole
 
 __all__ = ["Digest", "load_digest"]
 

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.traces._checks import check_choice, check_rng, check_whole
+from fairbook.traces.checks import check_choice, check_rng, check_whole
 
 __all__ = ["After", "BatchJobs", "DealtJobs", "Merge", "SampledJobs"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fairbook.errors import InvalidInput, TraceError
-from fairbook.traces._paths import data_path
+from fairbook.traces.paths import data_path
 
 __all__ = ["Rows", "load_digest", "open_digest"]
 
