@@ -118,7 +118,7 @@ def test_which_counts_print_the_example() -> None:
         run = tv_drf(study.EXAMPLE.demands, [study.EXAMPLE.first, (row.tasks_a, row.tasks_b)], study.EXAMPLE.machines,
                      np.eye(2), alone=row.alone)
         assert run.sharing_coefficients[1].tolist() == [row.end_a, row.end_b]
-        if row.tasks_a > 7:  # the claims' way, in fractions, from a run task by task; they do not mind when A has no more
+        if row.tasks_a > 7:  # the claims' way, from a run in fractions; they do not mind when A has no more
             exact = exact_whole_run(study.EXAMPLE.demands, [study.EXAMPLE.first, (row.tasks_a, row.tasks_b)],
                                     study.EXAMPLE.machines, [[1, 0], [0, 1]], row.alone)
             assert [PRINTED[name].agrees(exact) for name in ("t1", "start", "first", "middle", "final")] == [
