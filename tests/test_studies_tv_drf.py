@@ -16,7 +16,8 @@ from scipy import stats
 
 from book.common.runs import interval, stream
 from book.tv_drf import studies as study
-from book.tv_drf.oracle import lexicographic_run
+from book.tv_drf.checks_example import PRINTED
+from book.tv_drf.oracle import exact_whole_run, lexicographic_run
 from fairbook import results
 from fairbook.errors import InvalidInput, MissingDependency, StaleResult
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
@@ -118,6 +119,11 @@ def test_which_counts_print_the_example() -> None:
         run = tv_drf(study.EXAMPLE.demands, [study.EXAMPLE.first, (row.tasks_a, row.tasks_b)], study.EXAMPLE.machines,
                      np.eye(2), alone=row.alone)
         assert run.sharing_coefficients[1].tolist() == [row.end_a, row.end_b]
+        if row.tasks_a > 7:  # the claims' way, from a run in fractions; they do not mind when A has no more
+            exact = exact_whole_run(study.EXAMPLE.demands, [study.EXAMPLE.first, (row.tasks_a, row.tasks_b)],
+                                    study.EXAMPLE.machines, [[1, 0], [0, 1]], row.alone)
+            assert [PRINTED[name].agrees(exact) for name in ("t1", "start", "first", "middle", "final")] == [
+                row.after_first, row.start, row.first, row.passed and row.both_one, row.end]
 
 
 # ------------------------------------------------------------------------------------------- users from the trace

@@ -275,7 +275,8 @@ def findings(run: TvDrfRun) -> tuple[Finding, ...]:
 
     Examples
     --------
-    >>> run = tv_drf([[[1], [1]]] * 2, [[1, 1/4], [1, 2]], [[1]], [1/4, 3/4], "lexicographic")
+    >>> import fairbook as fb
+    >>> run = fb.tv_drf([[[1], [1]]] * 2, [[1, 1/4], [1, 2]], [[1]], [1/4, 3/4], method="lexicographic")
     >>> [finding.holds for finding in findings(run)]
     [True, False, True]
     """
