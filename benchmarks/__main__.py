@@ -38,9 +38,9 @@ import fairbook as fb
 from book.compare.properties import ENTRANTS
 from book.compare.studies import instance
 from book.dmfa_srq.oracle import lp_levels
+from book.dmfa_srq.printed import algorithm_1
 from book.gdrf.studies import MACHINES
 from book.tv_drf.oracle import lexicographic_run
-from fairbook.mechanisms.dmfa_srq import algorithm_1
 from fairbook.mechanisms.virtual_cluster import METHODS
 from fairbook.sweeps import checkpoint, sweep
 from fairbook.traces.alibaba2017 import deal_jobs
@@ -188,7 +188,7 @@ def _cbdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         return rng.random((phases, n, 2)) + 1e-3, rng.random((phases, n))
 
     def ours(demands: np.ndarray, released: np.ndarray) -> np.ndarray:
-        return fb.cbdrf(demands, None, released, credit_cap=1.0).tasks
+        return fb.cbdrf(demands, None, released=released, credit_cap=1.0).tasks
 
     def all_of(several: list[tuple[np.ndarray, np.ndarray]]) -> None:
         for demands, released in several:
@@ -343,7 +343,8 @@ def _tv_drf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         return demands, fb.drf(demands).tasks * 2 * rng.random(n)
 
     def fluid(demands: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-        return fb.tv_drf(demands[None], bounds[None], np.ones((1, 2)), np.full(n, 1 / n), "lexicographic").tasks[0]
+        run = fb.tv_drf(demands[None], bounds[None], np.ones((1, 2)), np.full(n, 1 / n), method="lexicographic")
+        return run.tasks[0]
 
     def drf(demands: np.ndarray, bounds: np.ndarray) -> np.ndarray:
         return fb.drf(demands, max_tasks=bounds).tasks
@@ -730,8 +731,8 @@ def _growth(rng: np.random.Generator) -> str:
 
         def run() -> None:
             pool = fb.DmfaSrq(2)
-            for row, weight in zip(demands, weights, strict=True):
-                pool.arrive(row, float(weight))
+            for user, row in enumerate(demands):
+                pool.arrive(user, row, float(weights[user]))
 
         return run
 

@@ -13,51 +13,52 @@ from typing import TYPE_CHECKING, Any
 from fairbook.errors import FairbookError, InvalidInput, MissingDependency, StaleResult, TraceError
 
 if TYPE_CHECKING:
-    from fairbook import claims, metrics, properties, results, sweeps, traces
-    from fairbook.clusters import VirtualClusters
+    from fairbook import claims, mechanisms, metrics, properties, results, sweeps, traces
     from fairbook.mechanisms.cbdrf import CbDrf, CreditRule, CreditRun, NodeView, cbdrf, grant_tasks
     from fairbook.mechanisms.dmfa_srq import DmfaSrq, dmfa_srq, static_optimum
     from fairbook.mechanisms.drf import drf, drf_by_task
     from fairbook.mechanisms.drfh import drfh
     from fairbook.mechanisms.dynamic_drf import dynamic_drf
     from fairbook.mechanisms.gdrf import gdrf
-    from fairbook.mechanisms.karma import Karma, karma, karma_phase, karma_slices
+    from fairbook.mechanisms.karma import Karma, karma, karma_phase
     from fairbook.mechanisms.mdrf import mdrf
     from fairbook.mechanisms.per_server_drf import per_server_drf
     from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
     from fairbook.mechanisms.virtual_cluster import scarcity_rounds, virtual_cluster
     from fairbook.mechanisms.virtual_cluster_pool import VirtualClusterPool
-    from fairbook.model import Allocation, DynamicAllocation, Pool, Users
-    from fairbook.placement import FluidPlacement, Placement
+    from fairbook.model.allocation import Allocation
+    from fairbook.model.clusters import VirtualClusters
+    from fairbook.model.dynamic import DynamicAllocation
+    from fairbook.model.instance import Instance
+    from fairbook.model.placement import FluidPlacement, Placement
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Allocation", "CbDrf", "CreditRule", "CreditRun", "DmfaSrq", "DynamicAllocation", "FairbookError",
-    "FluidPlacement", "InvalidInput", "Karma", "MissingDependency", "NodeView", "Placement", "Pool", "StaleResult",
-    "TraceError", "TvDrfRun", "Users", "VirtualClusterPool", "VirtualClusters", "__version__", "cbdrf", "claims",
+    "FluidPlacement", "Instance", "InvalidInput", "Karma", "MissingDependency", "NodeView", "Placement", "StaleResult",
+    "TraceError", "TvDrfRun", "VirtualClusterPool", "VirtualClusters", "__version__", "cbdrf", "claims",
     "dmfa_srq", "drf", "drf_by_task", "drfh", "dynamic_drf", "gdrf", "grant_tasks", "karma",
-    "karma_phase", "karma_slices", "mdrf", "metrics", "per_server_drf", "properties", "results",
+    "karma_phase", "mdrf", "mechanisms", "metrics", "per_server_drf", "properties", "results",
     "scarcity_rounds", "static_optimum", "sweeps", "traces", "tv_drf", "virtual_cluster",
 ]
 
-_ROOMS = ("claims", "metrics", "properties", "results", "sweeps", "traces")
+_ROOMS = ("claims", "mechanisms", "metrics", "properties", "results", "sweeps", "traces")
 
 
 _HOMES = {
-    "Allocation": "model", "DynamicAllocation": "model", "Pool": "model", "Users": "model",
+    "Allocation": "model.allocation", "DynamicAllocation": "model.dynamic", "Instance": "model.instance",
     "CbDrf": "mechanisms.cbdrf", "CreditRule": "mechanisms.cbdrf", "CreditRun": "mechanisms.cbdrf",
     "NodeView": "mechanisms.cbdrf", "cbdrf": "mechanisms.cbdrf", "grant_tasks": "mechanisms.cbdrf",
     "Karma": "mechanisms.karma", "karma": "mechanisms.karma", "karma_phase": "mechanisms.karma",
-    "karma_slices": "mechanisms.karma",
     "TvDrfRun": "mechanisms.tv_drf", "tv_drf": "mechanisms.tv_drf",
     "DmfaSrq": "mechanisms.dmfa_srq", "dmfa_srq": "mechanisms.dmfa_srq", "static_optimum": "mechanisms.dmfa_srq",
     "drf": "mechanisms.drf", "drf_by_task": "mechanisms.drf", "dynamic_drf": "mechanisms.dynamic_drf",
     "drfh": "mechanisms.drfh", "gdrf": "mechanisms.gdrf", "mdrf": "mechanisms.mdrf",
     "per_server_drf": "mechanisms.per_server_drf",
-    "VirtualClusterPool": "mechanisms.virtual_cluster_pool", "VirtualClusters": "clusters",
+    "VirtualClusterPool": "mechanisms.virtual_cluster_pool", "VirtualClusters": "model.clusters",
     "scarcity_rounds": "mechanisms.virtual_cluster", "virtual_cluster": "mechanisms.virtual_cluster",
-    "FluidPlacement": "placement", "Placement": "placement",
+    "FluidPlacement": "model.placement", "Placement": "model.placement",
 }
 
 

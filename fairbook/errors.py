@@ -15,33 +15,41 @@ class InvalidInput(FairbookError, ValueError):
     Parameters
     ----------
     argument : str
-        Name of the argument as the caller wrote it, with an index where one entry is to blame
-        (``"demands[3, 1]"``).
+        Name of the argument as the caller wrote it.
     rule : str
         What the argument must satisfy, worded to follow the name ("must be finite").
     value : object
         The offending value. Long values are shortened in the message; the attribute keeps them whole.
+    index : tuple of int
+        Where one entry is to blame, its place in the argument; ``where`` is name and place together.
 
     Examples
     --------
-    >>> raise InvalidInput("weights[2]", "must be positive", -1.0)
+    >>> raise InvalidInput("weights", "must be positive", -1.0, (2,))
     Traceback (most recent call last):
         ...
     fairbook.errors.InvalidInput: weights[2] must be positive, got -1.0
     """
 
-    def __init__(self, argument: str, rule: str, value: object) -> None:
+    def __init__(self, argument: str, rule: str, value: object, index: tuple[int, ...] = ()) -> None:
         self.argument = argument
         self.rule = rule
         self.value = value
+        self.index = index
+        self.where = f"{argument}[{', '.join(map(str, index))}]" if index else argument
         shown = repr(value)
         if len(shown) > 120:
             shown = shown[:117] + "..."
-        super().__init__(f"{argument} {rule}, got {shown}")
+        super().__init__(f"{self.where} {rule}, got {shown}")
 
-    def __reduce__(self) -> tuple[type[InvalidInput], tuple[str, str, object]]:
+    @property
+    def complaint(self) -> str:
+        """The message without its beginning, for who names the place differently."""
+        return str(self)[len(self.where) :].strip()
+
+    def __reduce__(self) -> tuple[type[InvalidInput], tuple[str, str, object, tuple[int, ...]]]:
         """Survive the way back from a worker process."""
-        return type(self), (self.argument, self.rule, self.value)
+        return type(self), (self.argument, self.rule, self.value, self.index)
 
 
 class TraceError(FairbookError):

@@ -14,31 +14,29 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.model import (
+from fairbook.model.dynamic import DynamicAllocation
+from fairbook.model.inputs import (
     LARGEST,
     SMALLEST,
-    DynamicAllocation,
     FloatArray,
     Named,
     Names,
-    _numbers,
-    _raise_at_first,
-    _reordered,
     as_capacities,
     as_demands,
+    as_floats,
     as_number,
     as_weights,
     check_amounts,
     check_demands,
     demand_matrix,
-    labels_or_positions,
     order_of,
     per_user,
+    raise_at_first,
+    reordered,
 )
 
 __all__ = [
     "Run",
-    "by_arrival",
     "demand_weights",
     "dominant_shares",
     "envy_matrix",
@@ -47,7 +45,6 @@ __all__ = [
     "jain_index",
     "joe_wong_fairness",
     "lan_fairness",
-    "levels_by_step",
     "machine_utilisation",
     "placement_fairness",
     "relative_utilisation",
@@ -88,7 +85,7 @@ def _non_negative(values: Any, n: int, argument: str) -> FloatArray:
 
 
 def _vector(values: Any, argument: str) -> FloatArray:
-    count = len(_numbers(values, argument, (1,), "must have shape (n,)"))
+    count = len(as_floats(values, argument, (1,), "must have shape (n,)"))
     if not count:
         raise InvalidInput(argument, "must have at least one entry", [])
     return _non_negative(values, count, argument)
@@ -97,7 +94,7 @@ def _vector(values: Any, argument: str) -> FloatArray:
 def _tasks(tasks: Any, n: int) -> FloatArray:
     array = _non_negative(tasks, n, "tasks")
     most = LARGEST / SMALLEST  # no mechanism gives more, and what more would use may not fit a double
-    _raise_at_first(array > most, "tasks", f"must be at most {most:g}", array)
+    raise_at_first(array > most, "tasks", f"must be at most {most:g}", array)
     return array
 
 
@@ -254,7 +251,7 @@ class _Logarithm(NamedTuple):
 def _log_lan(values: Any, beta: Any, argument: str) -> _Logarithm:
     """Check the values and beta, and compute Lan's measure."""
     array = _vector(values, argument)
-    b = float(_numbers(beta, "beta", (0,), "must be one number").item())
+    b = float(as_floats(beta, "beta", (0,), "must be one number").item())
     if np.isnan(b):
         raise InvalidInput("beta", "must be a number or infinite", b)
     used = array[array > 0] if array.any() else np.ones_like(array)
@@ -402,7 +399,7 @@ def _matrix(values: Any, argument: str, rows: str) -> Named:
         return demand_matrix(values, argument)
     except InvalidInput as error:
         rule = error.rule.replace("n users", rows).replace("one user", f"one {rows[2:-1]}")
-        raise InvalidInput(error.argument, rule, error.value) from None
+        raise InvalidInput(error.argument, rule, error.value, error.index) from None
 
 
 def _pool_of(machines: Any, machine_counts: Any, m: int, resources: Names | None) -> FloatArray:
@@ -419,13 +416,13 @@ def _pool_of(machines: Any, machine_counts: Any, m: int, resources: Names | None
         total: FloatArray = values.sum(axis=0)
         return total
     if isinstance(machine_counts, pd.Series):
-        machine_counts = _reordered(machine_counts, named.users, "machine_counts", "classes of machines")
-    counts = _numbers(machine_counts, "machine_counts", (1,), f"must have shape ({K},), one entry a class of machines")
+        machine_counts = reordered(machine_counts, named.users, "machine_counts", "classes of machines")
+    counts = as_floats(machine_counts, "machine_counts", (1,), f"must have shape ({K},), one entry a class of machines")
     if len(counts) != K:
         raise InvalidInput("machine_counts", f"must have one entry for each of the {K} classes of machines",
                            counts.tolist())
     whole = np.isfinite(counts) & (counts >= 0) & (counts <= _MOST_MACHINES) & (counts == np.floor(counts))
-    _raise_at_first(~whole, "machine_counts", f"must be a whole number from 0 to {_MOST_MACHINES:g}", counts)
+    raise_at_first(~whole, "machine_counts", f"must be a whole number from 0 to {_MOST_MACHINES:g}", counts)
     if not counts.any():
         raise InvalidInput("machine_counts", "must count at least one machine", counts.tolist())
     total = counts @ values
@@ -476,7 +473,7 @@ def global_shares(demands: Any, machines: Any, machine_counts: Any = None) -> Fl
     values = named.values
     total = _pool_of(machines, machine_counts, values.shape[1], named.resources)
     missing = (values > 0) & (total == 0)
-    _raise_at_first(missing, "demands", "must be 0 for a resource that no machine has", values)
+    raise_at_first(missing, "demands", "must be 0 for a resource that no machine has", values)
     return values / np.where(total > 0, total, 1.0)
 
 
@@ -519,9 +516,9 @@ def demand_weights(demands: Any, machines: Any = None, machine_counts: Any = Non
         raise InvalidInput("machine_counts", "must not be given without machines", machine_counts)
     else:
         shares = demand_matrix(demands).values
-        _raise_at_first(~np.isfinite(shares) | (shares < 0), "demands", "must be finite and not negative", shares)
+        raise_at_first(~np.isfinite(shares) | (shares < 0), "demands", "must be finite and not negative", shares)
         for i in np.flatnonzero(~shares.any(axis=1))[:1].tolist():
-            raise InvalidInput(f"demands[{i}]", "must have at least one positive entry", shares[i].tolist())
+            raise InvalidInput("demands", "must have at least one positive entry", shares[i].tolist(), (i,))
     ratios: FloatArray = (shares / shares.max(axis=1, keepdims=True)).sum(axis=1)
     return ratios
 
@@ -539,7 +536,7 @@ def _use_and_room(used: Any, capacities: Any) -> tuple[FloatArray, FloatArray]:
         order = order_of(mine, wanted, "used.columns" if axis else "used.index", what)
         if order is not None:
             values = values.take(order, axis=axis)
-    _raise_at_first((values > 0) & (room.values == 0), "used", "must be 0 where the machine has none of the resource",
+    raise_at_first((values > 0) & (room.values == 0), "used", "must be 0 where the machine has none of the resource",
                     values)
     return values, room.values
 
@@ -657,11 +654,11 @@ def placement_fairness(shares_placed: Any, w: Any, k: Any = 1.0) -> Any:
     array([1.    , 0.3162, 0.5   ])
     """
     rule = "must hold numbers, in at most two dimensions"
-    s, exponent, factor = (_numbers(values, argument, (0, 1, 2), rule)
+    s, exponent, factor = (as_floats(values, argument, (0, 1, 2), rule)
                            for values, argument in ((shares_placed, "shares_placed"), (w, "w"), (k, "k")))
     for values, argument in ((s, "shares_placed"), (exponent, "w")):
-        _raise_at_first(~np.isfinite(values) | (values < 0), argument, "must be finite and not negative", values)
-    _raise_at_first(~np.isfinite(factor), "k", "must be finite", factor)
+        raise_at_first(~np.isfinite(values) | (values < 0), argument, "must be finite and not negative", values)
+    raise_at_first(~np.isfinite(factor), "k", "must be finite", factor)
     try:
         shape = np.broadcast_shapes(s.shape, exponent.shape, factor.shape)
     except ValueError:
@@ -699,34 +696,12 @@ def check_steps(run: Run, steps: Iterable[int] | None) -> NDArray[np.int64]:
     return np.unique(np.asarray(chosen, dtype=np.int64))
 
 
-def levels_by_step(run: Run, steps: Iterable[int] | None = None) -> FloatArray:
+def level_rows(run: Run, ks: NDArray[np.int64]) -> FloatArray:
     """Give the level of each user after each of the steps, shape (number of steps, n), 0 for who is not there yet.
 
-    Parameters
-    ----------
-    run : Run
-        Any sequence of allocations.
-    steps : iterable of int, optional
-        Arrivals, from 1; default all. Sorted, each once.
-
-    Notes
-    -----
-    Cost and memory O(s n) for s steps, and s calls of ``tasks_at`` where the run is not a plain DynamicAllocation.
-
-    Examples
-    --------
-    >>> import fairbook as fb
-    >>> r = fb.dmfa_srq([[1, 1/2], [1/2, 1], [1/2, 1]], [1/4, 1/4, 1/2])
-    >>> levels_by_step(r).round(4)
-    array([[1.    , 0.    , 0.    ],
-           [1.3333, 1.3333, 0.    ],
-           [1.3333, 1.3333, 1.    ]])
+    Steps are checked, sorted, each once. Cost and memory O(s n) for s steps, and s calls of ``tasks_at`` where the run
+    is not a plain DynamicAllocation.
     """
-    return level_rows(run, check_steps(run, steps))
-
-
-def level_rows(run: Run, ks: NDArray[np.int64]) -> FloatArray:
-    """Do the work of :func:`levels_by_step` for steps already checked."""
     n = len(run)
     if type(run) is DynamicAllocation and (len(ks) == 1 or ks[-1] - ks[0] == len(ks) - 1):
         # the level of user i after arrival k is max(M^i, ..., M^k): a running maximum down the columns
@@ -749,53 +724,3 @@ def level_blocks(run: Run, ks: NDArray[np.int64], width: int) -> Iterator[tuple[
     for start in range(0, len(ks), size):
         block = ks[start : start + size]
         yield block, level_rows(run, block)
-
-
-def by_arrival(run: Run, steps: Iterable[int] | None = None) -> pd.DataFrame:
-    """Give the course of a run: one row a step with what Figures 5 to 8 of Zhang et al. 2016 plot.
-
-    Parameters
-    ----------
-    run : Run
-        In floats.
-    steps : iterable of int, optional
-        Arrivals, from 1; default all.
-
-    Returns
-    -------
-    DataFrame
-        Index ``users_present`` = k. ``min_level`` = min_i x_i^k / w_i, ``sum_shares`` = sum_i x_i^k,
-        ``jain_levels`` (Jain's index of the levels), and ``utilisation_<resource>`` = use / W_k.
-
-    Notes
-    -----
-    Cost O(s n m) for s steps; memory bounded by blocks.
-
-    Examples
-    --------
-    >>> import fairbook as fb
-    >>> r = fb.dmfa_srq([[1, 1/2], [1/2, 1], [1/2, 1]], [1/4, 1/4, 1/2])
-    >>> by_arrival(r).round(4)[["min_level", "sum_shares", "utilisation_0", "utilisation_1"]]
-                   min_level  sum_shares  utilisation_0  utilisation_1
-    users_present
-    1                 1.0000      0.2500           1.00            0.5
-    2                 1.3333      0.6667           1.00            1.0
-    3                 1.0000      1.1667           0.75            1.0
-    """
-    ks = check_steps(run, steps)
-    units, weights = largest_demands(run), run.weights
-    pool = np.cumsum(weights)
-    frames = []
-    for block, levels in level_blocks(run, ks, len(run)):
-        absent = np.arange(1, len(run) + 1) > block[:, None]
-        shares = levels * weights
-        use = shares @ (run.demands / units[:, None]) / pool[block - 1][:, None]
-        lowest = np.where(absent, np.inf, levels).min(axis=1)
-        jain = levels.sum(axis=1) ** 2 / (block * (levels**2).sum(axis=1))
-        names = labels_or_positions(getattr(run, "named_resources", None), use.shape[1])
-        frame = pd.DataFrame({"min_level": lowest, "sum_shares": shares.sum(axis=1), "jain_levels": jain},
-                             index=pd.Index(block, name="users_present"))
-        for name, column in zip(names, use.T):
-            frame[f"utilisation_{name}"] = column
-        frames.append(frame)
-    return pd.concat(frames)

@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from fairbook.placement import Placement
+from fairbook.model.instance import Instance
+from fairbook.model.placement import Placement
+
+
+def instance(cell: Any, weights: Any = None) -> Instance:
+    """Give demands, machines, counts and bounds as what a mechanism takes."""
+    demands, machines, counts, bounds = cell
+    return Instance(demands, weights, max_tasks=bounds, machines=machines, machine_counts=counts)
 
 
 def random_cell(rng: np.random.Generator, kind: str, n: int, m: int, K: int) -> tuple[Any, Any, Any, Any]:

@@ -293,18 +293,18 @@ def try_command(name: str, rng: Random, folder: Path) -> str:
 
 # -------------------------------------------------------------------------------------------- states and records
 
-STATES = {entry.name: entry for entry in bad_inputs.ENTRIES if entry.name.endswith(".from_json")}
+STATES = {entry.name: entry for entry in bad_inputs.ENTRIES if entry.name.endswith(".from_dict")}
 
 
 def try_state(name: str, rng: Random, folder: Path) -> str:
     """Restore a damaged state: refused, or a state that saves and restores itself."""
     entry = STATES[name]
-    text = scratched(rng, entry.good["text"].encode()).decode("utf8", "replace")
+    text = scratched(rng, json.dumps(entry.good["state"]).encode()).decode("utf8", "replace")
     try:
-        found = entry.call(text)
-    except fb.InvalidInput:
+        found = entry.call(json.loads(text))
+    except (fb.InvalidInput, ValueError, RecursionError):
         return "refused"
-    assert type(found).from_json(found.to_json()).to_json() == found.to_json()
+    assert type(found).from_dict(found.to_dict()).to_dict() == found.to_dict()
     return "restored"
 
 

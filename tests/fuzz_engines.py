@@ -148,7 +148,7 @@ def draw_fluid(rng: Rng) -> Case:
 
 
 def run_fluid(demands: Any, tasks: Any, capacities: Any, parts: Any, **reading: Any) -> list[Any]:
-    return fluid_numbers(fb.tv_drf(demands, tasks, [capacities], [[float(p)] for p in parts], "lexicographic",
+    return fluid_numbers(fb.tv_drf(demands, tasks, [capacities], [[float(p)] for p in parts], method="lexicographic",
                                    **reading))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import pickle
 import warnings
 from collections import Counter
@@ -54,8 +53,8 @@ def _complaint(row: Row, usual: str) -> str | None:
         return None
     if outcome == "answered":
         return f"accepted: {_said(found)[:80]}"
-    if not found.argument.startswith(row.argument):
-        return f"names {found.argument}, not {row.argument}"
+    if not found.where.startswith(row.argument):
+        return f"names {found.where}, not {row.argument}"
     if not found.rule or not hasattr(found, "value") or len(str(found)) > 1000:
         return f"says too little, or too much: {str(found)[:80]}"
     return None
@@ -131,9 +130,8 @@ def test_every_public_callable_has_its_rows() -> None:
 def test_every_argument_has_its_rows() -> None:
     """But flags of progress bars, which are not looked at, and the names of arguments that go on to a checked one."""
     passed_on = {("CbDrf", "rule"), ("CbDrf", "terms"), ("results.load", "check"), ("results.load_facts", "check"),
-                 ("tables.myst", "caption"), ("tables.myst", "name"), ("Users.of", "contributed"),
-                 ("metrics.placement_fairness", "k"), ("metrics.levels_by_step", "run"),
-                 ("metrics.by_arrival", "run")}
+                 ("tables.myst", "caption"), ("tables.myst", "name"),
+                 ("metrics.placement_fairness", "k")}
     missing = [
         (name, argument)
         for name, function in _public()
@@ -191,7 +189,7 @@ def test_names_that_do_not_match_are_refused(name: str) -> None:
         if name.startswith("metrics.") and outcome == "answered":
             continue  # measures work on plain arrays
         assert outcome == "refused", (argument, error)
-        assert error.argument.startswith(argument)
+        assert error.where.startswith(argument)
 
 
 def test_unknown_keywords_are_refused() -> None:
@@ -235,41 +233,3 @@ def test_numbers_far_apart_are_refused_or_computed(name: str) -> None:
 
 VALUES = [None, True, -1, 10**30, 10**400, 1.5, 1e308, 1e-320, float("nan"), float("inf"), "", "ann", "1", "\0", [],
           [1], [[1]], {}, {"a": 1}, [None], 0]
-
-
-def _places(state: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    if path:
-        yield path
-    for key in state if isinstance(state, dict) else range(len(state)) if isinstance(state, list) else ():
-        yield from _places(state[key], (*path, key))
-
-
-@pytest.mark.parametrize("name", [name for name in BY_NAME if name.endswith(".from_json")])
-def test_a_state_with_one_wrong_entry_is_refused_or_works(name: str) -> None:
-    entry = BY_NAME[name]
-    text = entry.good["text"]
-    counted: Counter[str] = Counter()
-    for place in _places(json.loads(text)):
-        for value in VALUES:
-            state = json.loads(text)
-            inner = state
-            for key in place[:-1]:
-                inner = inner[key]
-            inner[place[-1]] = value
-            outcome, found = _outcome(entry, {"text": json.dumps(state)})
-            assert outcome in ("answered", "refused"), (place, value, found)
-            counted[outcome] += 1
-            if outcome == "answered":
-                repr(found)
-                again = type(found).from_json(found.to_json())  # what was taken in is a state like any other
-                assert again.to_json() == found.to_json()
-    assert counted["refused"] > 10 * counted["answered"] / 2 > 0
-
-
-@pytest.mark.parametrize("name", [name for name in BY_NAME if name.endswith(".from_json")])
-def test_a_key_that_is_there_twice_counts_as_json_says(name: str) -> None:
-    """The last one counts, as everywhere in Python; what it holds is checked like any other."""
-    text = BY_NAME[name].good["text"]
-    with pytest.raises(fb.InvalidInput):
-        BY_NAME[name].call(text[:-1] + ', "format": "another"}')
-    assert BY_NAME[name].call('{"format": "another", ' + text[1:]).to_json() == text

@@ -377,7 +377,7 @@ def test_a_ledger_with_other_claims_is_stale(registered: dict[str, Claim], monke
 def test_the_ledger_refuses(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput) as caught:
         fb.claims.ledger(**options)
-    assert caught.value.argument == next(iter(options))
+    assert caught.value.where == next(iter(options))
 
 
 # ------------------------------------------------------------------------------------------------ cards and tables

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import fairbook as fb
 from fairbook import cli
-from fairbook.cli import _cluster
-from fairbook.clusters import SPANS
+from fairbook.cli import cluster as _cluster
 from fairbook.mechanisms.virtual_cluster import METHODS
+from fairbook.model.clusters import SPANS
 from tests.commands import Run, inputs_are_kept, refused, runner
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -87,12 +87,12 @@ def test_what_is_written_is_what_the_library_says(
     assert everything["mechanism"] == "virtual_cluster"
     assert everything["terms"] == {"whole": True, **arguments, "method": shared.method, "high": 3, "low": 0.5}
     assert [row["vms"] for row in everything["users"]] == told["vms"].to_list()
-    assert [row["used"] for row in everything["clusters"]] == pytest.approx(shared.used.tolist(), rel=1e-12)
+    assert [row["use"] for row in everything["clusters"]] == pytest.approx(shared.use.tolist(), rel=1e-12)
     (summary,) = everything["summary"]
     assert summary == {
         "method": shared.method, "min_fraction": shared.min_fraction, "bound": shared.bound, "optimal": shared.optimal,
         "served_fraction": shared.served_fraction, "turned_away": int((~shared.served).sum()),
-        "remaining": pytest.approx(shared.remaining.sum(), rel=1e-12), "revenue": pytest.approx(shared.revenue(3, 0.5)),
+        "slack": pytest.approx(shared.slack.sum(), rel=1e-12), "revenue": pytest.approx(shared.revenue(3, 0.5)),
     }
 
 
@@ -108,7 +108,7 @@ def test_the_table_has_a_row_a_user_and_a_summary(run: Run, files: Callable[...,
     shared = fb.virtual_cluster(*LIBRARY)
     assert [line.split()[0] for line in users.splitlines()[2:]] == USERS
     assert summary.splitlines()[0].split() == [
-        "min_fraction", "bound", "optimal", "served_fraction", "turned_away", "remaining", "revenue"]
+        "min_fraction", "bound", "optimal", "served_fraction", "turned_away", "slack", "revenue"]
     reached, bound = (f"{value:.6g}" for value in (shared.min_fraction, shared.bound))
     assert summary.splitlines()[-1].split()[:4] == ["exact", reached, bound, "True"]
 
@@ -145,7 +145,7 @@ def test_nobody_served_is_null_in_json(run: Run, files: Callable[..., list[Any]]
 def test_by_cluster(run: Run, files: Callable[..., list[Any]]) -> None:
     sizes = pd.Series([13, 8], ["north", "south"])
     for options, shared in (([], fb.virtual_cluster(*LIBRARY[:2], sizes)),
-                            (["--method", "spanning"], fb.virtual_cluster(*LIBRARY[:2], sizes, "spanning"))):
+                            (["--method", "spanning"], fb.virtual_cluster(*LIBRARY[:2], sizes, method="spanning"))):
         code, out, _ = run(*files(clusters="cluster,capacity\nnorth,13\nsouth,8\n"), *options, "--by-cluster",
                            "--output", "-")
         assert code == 0

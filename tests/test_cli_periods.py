@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import fairbook as fb
 from fairbook import cli
-from fairbook.cli import _periods
+from fairbook.cli import periods as _periods
 from tests.commands import Run, Write, inputs_are_kept, refused, runner, writer
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -81,12 +81,12 @@ def test_it_gives_what_the_library_gives(
     run: Run, files: Callable[..., list[Any]], method: Any, alone: Any, unserved: Any
 ) -> None:
     flags = ("--method", method, "--alone", alone, "--unserved", unserved)
-    library = fb.tv_drf(*ARRAYS, method, alone, unserved)
+    library = fb.tv_drf(*ARRAYS, method=method, alone=alone, unserved=unserved)
     code, out, _ = run(*files(), *flags, "--verify", "--output", "-")
     assert code == 0
     same(out, expected(library))
     _, out, _ = run(*files(), *flags, "--no-memory", "--output", "-")
-    same(out, expected(fb.tv_drf(*ARRAYS, method, alone, unserved, memory=False)))
+    same(out, expected(fb.tv_drf(*ARRAYS, method=method, alone=alone, unserved=unserved, memory=False)))
 
 
 def test_the_worked_example_is_printed(run: Run, files: Callable[..., list[Any]]) -> None:

@@ -67,7 +67,7 @@ def expected(frame: pd.DataFrame, phases: Any = (1, 2, 3), users: Any = ("ann", 
 ])
 def test_cbdrf_gives_what_the_library_gives(run: Run, table: Callable[..., Path], options: dict[str, Any]) -> None:
     flags = [part for name, value in options.items() for part in (f"--{name.replace('_', '-')}", value)]
-    library = fb.cbdrf(DEMANDS, [9, 18], RELEASED, **options)
+    library = fb.cbdrf(DEMANDS, [9, 18], released=RELEASED, **options)
     code, out, err = run(table(), *POOL, *flags, "--output", "-")
     assert (code, err) == (0, "")
     pd.testing.assert_frame_equal(read(out), expected(library.to_frame()), check_exact=True)
@@ -80,7 +80,7 @@ def test_karma_gives_what_the_library_gives(run: Run, table: Callable[..., Path]
     text += "3,cyd,1,1,0\n"
     own: dict[str, Any] = {"alpha": 0.2, "initial_credit": 0.25}
     for flags, terms in (((), {}), (("--alpha", 0.2, "--initial-credit", 0.25), own)):
-        library = fb.karma(DEMANDS, [9, 18], bounds, **terms)
+        library = fb.karma(DEMANDS, [9, 18], max_tasks=bounds, **terms)
         code, out, err = run(table(text), *POOL, "--rule", "karma", *flags, "--verify", "--output", "-")
         assert code == 0
         assert "verified" in err
@@ -102,7 +102,7 @@ def test_what_is_printed(run: Run, table: Callable[..., Path]) -> None:
     assert ["phase", "user"] in lines
     assert ["2", "bob", "0.9", "0.9", "1.8", "2", "0.5", "False"] in lines
     assert ["3", "ann", "1.2", "1", "0", "0", "1", "True"] in lines  # not present, and that complies
-    library = fb.cbdrf(DEMANDS, [9, 18], RELEASED)
+    library = fb.cbdrf(DEMANDS, [9, 18], released=RELEASED)
     use = library.use.mean(axis=0)
     assert ["cpu", "9", f"{use[0]:.6g}", f"{use[0] / 9:.6g}"] in lines
 
@@ -133,7 +133,8 @@ def test_phases_without_a_line_are_not_run(run: Run, table: Callable[..., Path])
     assert code == 0
     assert err.endswith("phases.csv: 697 phase(s) between 1 and 700 have no line and are not run\n")
     frame = read(out)
-    pd.testing.assert_frame_equal(frame, expected(fb.cbdrf(DEMANDS, [9, 18], RELEASED).to_frame(), (1, 2, 700)))
+    run = fb.cbdrf(DEMANDS, [9, 18], released=RELEASED)
+    pd.testing.assert_frame_equal(frame, expected(run.to_frame(), (1, 2, 700)))
 
 
 def test_columns_that_are_left_out(run: Run, table: Callable[..., Path]) -> None:
@@ -326,9 +327,10 @@ def test_help(run: Run) -> None:
     code, text, err = run("--help")
     assert (code, err) == (0, "")
     assert "examples:" in text
-    assert all(f"  {name} " in text and about in text for name, (_, about) in PHASE_RULES.items())
-    for names, _ in PHASE_RULES.values():
-        assert all(f"--{name.replace('_', '-')}" in text for name in names)
+    assert all(f"  {row.name} " in text and row.about in text for row in PHASE_RULES.values())
+    for row in PHASE_RULES.values():
+        options = set(row.takes) - {*row.needs, "capacities", "released", "max_tasks", "ratio"}
+        assert all(f"--{name.replace('_', '-')}" in text for name in options)
 
 
 # --------------------------------------------------------------------------------------------------- anything at all

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 import fairbook as fb
 from book.virtual_cluster.oracle import as_case, share
 from book.virtual_cluster.oracle_programs import lp_bound
-from fairbook.clusters import SPANS, TURNED_AWAY, as_requests, share_out
+from fairbook.model.clusters import SPANS, TURNED_AWAY, as_requests, share_out
 from tests.strategies import REPEATABLE
 from tests.vm_cases import QUARTERS, TENTHS, asked, floats, random_asked
 
@@ -165,7 +166,7 @@ def test_what_the_caller_holds_is_neither_changed_nor_kept(whole: bool) -> None:
     given_ = np.array([4.0, 6, 5]), np.array([0.5, 0.25, 1]), np.array([7.0, 4])
     before = [one.copy() for one in given_]
     for method in ("exact", "greedy", "mixed_knapsack", "spanning", "vector_packing"):
-        found = fb.virtual_cluster(*given_, method, whole=whole)
+        found = fb.virtual_cluster(*given_, method=method, whole=whole)
         found.requests.max_vms[:] = found.requests.tolerance[:] = found.requests.capacities[:] = found.vms[:] = 0
         assert all((one == was).all() for one, was in zip(given_, before))
     for one in given_:
@@ -177,7 +178,7 @@ def test_what_the_caller_holds_is_neither_changed_nor_kept(whole: bool) -> None:
         one[:] = 1
     assert found.vms.tolist() == vms.tolist()
     assert found.violations() == []
-    assert found.remaining.tolist() == (before[2] - found.used).tolist()
+    assert found.slack.tolist() == (before[2] - found.use).tolist()
 
 
 GOOD: dict[str, Any] = {"max_vms": [4, 6], "tolerance": [0.5, 0.25], "capacities": [7, 4]}
@@ -219,7 +220,7 @@ GOOD: dict[str, Any] = {"max_vms": [4, 6], "tolerance": [0.5, 0.25], "capacities
 def test_bad_input(given_: dict[str, Any], argument: str, rule: str) -> None:
     with pytest.raises(fb.InvalidInput) as caught:
         as_requests(**{**GOOD, **given_})
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
     assert rule in caught.value.rule
 
 
@@ -234,7 +235,7 @@ def test_what_only_whole_vms_forbid() -> None:
 
 def named(method: Any = "exact", **options: Any) -> fb.VirtualClusters:
     return fb.virtual_cluster(pd.Series({"ann": 8, "bob": 6, "cat": 4, "dan": 9}), [0.5, 0.5, 1, 0],
-                              pd.Series({"north": 8, "south": 5, "west": 0}), method, **options)
+                              pd.Series({"north": 8, "south": 5, "west": 0}), method=method, **options)
 
 
 def test_frames() -> None:
@@ -253,36 +254,39 @@ def test_frames() -> None:
     assert clusters.index.to_list() == ["north", "south", "west"]
     assert clusters["capacity"].to_list() == [8, 5, 0]
     assert clusters["users"].to_list() == [2, 1, 0]
-    assert clusters["used"].to_list() == [8, 5, 0]
-    assert clusters["remaining"].to_list() == [0, 0, 0]
+    assert clusters["use"].to_list() == [8, 5, 0]
+    assert clusters["slack"].to_list() == [0, 0, 0]
     assert clusters["min_fraction"].to_list()[:2] == [5 / 8, 5 / 6]
     assert np.isnan(clusters["min_fraction"].iloc[2])
     assert found.by_cluster.tolist() == [[5, 0, 0], [0, 5, 0], [3, 0, 0], [0, 0, 0]]
     assert (found.min_fraction, found.served_fraction) == (0, 5 / 8)
     assert found.served.tolist() == [True, True, True, False]
     assert (found.optimal, found.gap, found.bound) == (True, 0, 0)  # nothing holds dan
+    told = json.loads(json.dumps(found.to_dict()))
+    assert (told["users"], told["clusters"]) == (["ann", "bob", "cat", "dan"], ["north", "south", "west"])
+    assert (told["vms"], told["use"], told["slack"]) == ([5, 5, 3, 0], [8, 5, 0], [0, 0, 0])
 
 
 def test_frames_where_users_span() -> None:
-    found = fb.virtual_cluster([4, 4, 2], 0.5, [5, 4], "spanning")
+    found = fb.virtual_cluster([4, 4, 2], 0.5, [5, 4], method="spanning")
     assert found.vms.tolist() == [4, 3, 2]
     assert found.cluster.tolist() == [0, SPANS, 1]
     assert found.to_frame()["cluster"].to_list() == [0, "several", 1]
     assert found.by_cluster.tolist() == [[4, 0], [1, 2], [0, 2]]
     assert found.cluster_frame()["users"].to_list() == [2, 2]
     assert found.cluster_frame()["min_fraction"].to_list() == [0.75, 0.75]
-    assert found.used.tolist() == [5, 4]
-    assert found.used.dtype == np.int64
+    assert found.use.tolist() == [5, 4]
+    assert found.use.dtype == np.int64
     assert found.violations() == []
 
 
 def test_nobody_is_served() -> None:
     for method in ("exact", "spanning", "relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packing"):
-        found = fb.virtual_cluster([9, 8], 0, [7], method)  # type: ignore[arg-type]
+        found = fb.virtual_cluster([9, 8], 0, [7], method=method)  # type: ignore[arg-type]
         assert found.cluster.tolist() == [TURNED_AWAY, TURNED_AWAY]
         assert found.min_fraction == 0
         assert np.isnan(found.served_fraction)
-        assert found.remaining.tolist() == [7]
+        assert found.slack.tolist() == [7]
         assert found.revenue() == 0
         assert found.cluster_frame()["min_fraction"].isna().all()
 
@@ -311,7 +315,7 @@ def test_cost_and_revenue() -> None:
                              (("2", 1), "high")):
         with pytest.raises(fb.InvalidInput) as caught:
             found.cost(*given_)
-        assert caught.value.argument == argument
+        assert caught.value.where == argument
         with pytest.raises(fb.InvalidInput):
             found.revenue(*given_)
 
@@ -329,12 +333,12 @@ def test_explanations() -> None:
         "0 has 9 of 10 VMs (90.0%) on 0, its minimum: others there have a smaller fraction, and 0 is used up.")
     assert at_minimum.explain(1) == "1 has 3 of 10 VMs (30.0%) on 0, which is used up."
     assert fb.virtual_cluster([2], 0, [3]).explain(0) == "0 has 2 of 2 VMs (100.0%): all that it asked for."
-    left = fb.virtual_cluster([8, 4], [0.25, 0.5], [7, 2], "mixed_knapsack", small=0)
+    left = fb.virtual_cluster([8, 4], [0.25, 0.5], [7, 2], method="mixed_knapsack", small=0)
     assert left.explain(0) == (
         "0 has 6 of 8 VMs (75.0%) on 0, where 1 VMs are free that mixed_knapsack does not hand out.")
-    spread = fb.virtual_cluster([4, 4, 2], 0.5, [5, 4], "spanning")
+    spread = fb.virtual_cluster([4, 4, 2], 0.5, [5, 4], method="spanning")
     assert spread.explain(1) == "1 has 3 of 4 VMs (75.0%) on several clusters, which are used up."
-    away = fb.virtual_cluster([5, 6], 0, [4, 4], "spanning")
+    away = fb.virtual_cluster([5, 6], 0, [4, 4], method="spanning")
     assert away.explain(1) == (
         "1 was turned away: it needs at least 6 VMs, and all clusters together have fewer to give, after the minima of "
         "the users that were served.")
@@ -347,7 +351,7 @@ def test_explanations_are_true(parts: tuple[int, ...]) -> None:
     for seed in range(200):
         one = random_asked(np.random.default_rng(seed), parts)
         for method in ("relaxation", "greedy", "metagreedy", "vector_packing", "exact", "spanning"):
-            found = fb.virtual_cluster(*one.floats, method)  # type: ignore[arg-type]
+            found = fb.virtual_cluster(*one.floats, method=method)  # type: ignore[arg-type]
             for i in range(len(one.max_vms)):
                 text = found.explain(i)
                 assert "does not hand out" not in text
@@ -357,7 +361,7 @@ def test_explanations_are_true(parts: tuple[int, ...]) -> None:
                 assert (kind == "all that") == (found.vms[i] == one.max_vms[i])
                 j = found.cluster[i]
                 if kind in ("its minimum", "used up"):
-                    assert found.remaining[j] == 0
+                    assert found.slack[j] == 0
                 if kind == "its minimum":
                     assert found.vms[i] == found.requests.minimum[i]
                 if kind == "turned away":
@@ -392,14 +396,14 @@ def test_violations_are_found(whole: bool, change: dict[str, Any], expected: lis
 
 
 def test_violations_of_pieces_are_found() -> None:
-    found = fb.virtual_cluster([4, 4, 2], 0.5, [5, 4], "spanning")
+    found = fb.virtual_cluster([4, 4, 2], 0.5, [5, 4], method="spanning")
     assert found.pieces is not None
     short = replace(found, pieces=found.pieces[1:])
     assert short.violations() == ["the pieces of 0 do not add up to its 4 VMs"]
     moved = found.pieces.copy()
     moved[moved[:, 1] == 1, 1] = 0
     assert replace(found, pieces=moved).violations() == ["cluster 0 holds 9 of 5 VMs"]
-    fluid = fb.virtual_cluster([4, 4, 2], 0.5, [5, 4], "spanning", whole=False)
+    fluid = fb.virtual_cluster([4, 4, 2], 0.5, [5, 4], method="spanning", whole=False)
     assert fluid.pieces is not None
     assert fluid.violations() == []
     assert len(replace(fluid, pieces=fluid.pieces * [1, 1, 1 - 1e-6]).violations()) == 3

@@ -179,7 +179,7 @@ def test_the_rule_in_fractions_is_the_library_s() -> None:
         run = fb.cbdrf(
             np.array([demands for _ in phases]),
             [10.0, 10.0],
-            np.array([[float(pattern(phase)) for pattern in patterns] for phase in phases]),
+            released=np.array([[float(pattern(phase)) for pattern in patterns] for phase in phases]),
             step_up=float(settings["up"]),
             step_down=float(settings["down"]),
             credit_cap=1.0 if settings["capped"] else None,

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 import fairbook as fb
 from book.dmfa_srq import oracle
-from fairbook.mechanisms.dmfa_srq import REPAIRS, algorithm_1, algorithm_1_printed, exact_levels
+from book.dmfa_srq.printed import REPAIRS, algorithm_1, algorithm_1_printed
+from fairbook.mechanisms.dmfa_srq import exact_levels
 from tests.strategies import FEW, REPEATABLE, Instance, instances, random_arrivals
 
 FIGURE_1 = ([[1, 1 / 2], [1 / 2, 1], [1 / 2, 1]], [1 / 4, 1 / 4, 1 / 2])
@@ -151,7 +152,7 @@ def test_a_million_arrivals_keep_every_constraint() -> None:
     result = fb.dmfa_srq(demands, weights)
     assert (result.levels >= 1 - 1e-12).all()  # sharing incentive
     for k in (1, 2, 3, 1000, 123_456, 654_321, 999_999, 1_000_000):
-        assert result.violations(k, rtol=1e-9) == []
+        assert result.violations_at(k, rtol=1e-9) == []
     assert (result.utilisation_at() <= 1 + 1e-9).all()
     assert close(result.utilisation_at().max(), 1, rtol=1e-9)
 
@@ -170,7 +171,7 @@ def test_weights_far_apart(weights_of: Any) -> None:
     result = fb.dmfa_srq(demands, weights)
     assert (result.levels >= 1 - 1e-12).all()
     for k in (10, 1000, 50_000, 199_999, 200_000):
-        assert result.violations(k) == []
+        assert result.violations_at(k) == []
     short = weights_of(rng, 250)
     exact = oracle.decimal_levels(demands[:250], short)
     assert relative_error(fb.dmfa_srq(demands[:250], short).levels, exact) < 1e-9
@@ -198,7 +199,7 @@ def test_deep_stacks(powers: int) -> None:
     assert close(waiting[1:], 1 / demands[2 : n + 2, 0], rtol=1e-9)
     assert len(np.unique(result.levels_at(n + 2))) == n + 1
     for k in (2, 3, n // 2, n + 2, n + 3):
-        assert result.violations(k) == []
+        assert result.violations_at(k) == []
 
 
 def test_deep_stack_that_falls_together_at_once() -> None:
@@ -227,10 +228,10 @@ def test_light_users_beside_heavy_ones(case: Instance, decades: int, seed: int) 
     result = fb.dmfa_srq(demands, weights)
     assert relative_error(result.levels, oracle.exact_levels(demands.tolist(), weights.tolist())) < 1e-10
     for k in range(1, n + 1):
-        assert result.violations(k) == []
+        assert result.violations_at(k) == []
         levels = result.levels.copy()
         levels[k - 1] *= 1 + rng.choice([-1e-8, 1e-8])
-        assert replace(result, levels=levels).violations(k) != []
+        assert replace(result, levels=levels).violations_at(k) != []
 
 
 @pytest.mark.parametrize("heavy", [1e8, 1e12, 1e15, 1e75])
@@ -289,7 +290,7 @@ def test_static_optimum_is_drf_on_every_prefix(case: Instance) -> None:
     for k in range(1, len(weights) + 1):
         pool = np.full(demands.shape[1], weights[:k].sum())
         assert close(static.tasks_at(k), fb.drf(demands[:k], weights[:k], pool).tasks)
-        assert static.violations(k) == []
+        assert static.violations_at(k) == []
         assert static.raised_at(k).tolist() == [k] * k
         assert close(static.levels_at(k), np.full(k, static.levels[k - 1]))
     assert (static.levels >= fb.dmfa_srq(demands, weights).levels * (1 - RTOL)).all()
@@ -342,16 +343,16 @@ def test_certificate_holds_and_notices_tampering(case: Instance) -> None:
     result = fb.dmfa_srq(demands, weights)
     n = len(weights)
     for k in range(1, n + 1):
-        assert result.violations(k) == []
+        assert result.violations_at(k) == []
         for factor in (1.001, 0.999):
             levels = result.levels.copy()
             levels[k - 1] *= factor
-            assert replace(result, levels=levels).violations(k) != []
+            assert replace(result, levels=levels).violations_at(k) != []
         unneeded = np.flatnonzero(result.use_at(k) < weights[:k].sum() * (1 - 1e-6))
         for j in unneeded:
             binding = result.binding.copy()
             binding[k - 1] = j
-            assert replace(result, binding=binding).violations(k) != []
+            assert replace(result, binding=binding).violations_at(k) != []
     assert replace(result, levels=result.levels * np.nan).violations() != []
 
 

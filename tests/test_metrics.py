@@ -8,9 +8,7 @@ import pandas as pd
 import pytest
 
 import fairbook as fb
-from book.dmfa_srq.properties import MUTANTS
 from fairbook import metrics
-from fairbook.properties import Trajectory
 
 RNG = np.random.default_rng(20160701)
 
@@ -56,8 +54,8 @@ def test_who_has_nothing_envies_infinitely_what_it_can_use():
 
 
 @pytest.mark.parametrize("steps", [None, [1], [3, 4, 5], [7, 2, 5]])
-def test_levels_by_step_are_levels_at(run, steps):
-    table = metrics.levels_by_step(run, steps)
+def test_level_rows_are_levels_at(run, steps):
+    table = metrics.level_rows(run, metrics.check_steps(run, steps))
     for row, k in zip(table, sorted(steps or range(1, 8)), strict=True):
         assert row[:k].tolist() == run.levels_at(k).tolist()
         assert not row[k:].any()
@@ -74,25 +72,7 @@ def test_levels_of_any_object_with_tasks():
             return np.array([0.25, 4.0][:k])
 
     assert isinstance(Log(), metrics.Run)
-    assert metrics.levels_by_step(Log()).tolist() == [[1, 0], [1, 1]]
-
-
-def test_by_arrival_against_loops(run):
-    frame = metrics.by_arrival(run, [1, 4, 7])
-    assert frame.index.tolist() == [1, 4, 7]
-    for k, row in frame.iterrows():
-        assert row["min_level"] == pytest.approx(min(run.levels_at(k)))
-        assert row["sum_shares"] == pytest.approx(sum(run.shares_at(k)))
-        assert row["jain_levels"] == pytest.approx(metrics.jain_index(run.levels_at(k)))
-        for j in range(3):
-            assert row[f"utilisation_{j}"] == pytest.approx(run.utilisation_at(k)[j])
-
-
-def test_by_arrival_of_runs_that_shrink():
-    demands, weights = [[1, 0.5], [0.5, 1], [0.5, 1]], [0.25, 0.25, 0.5]
-    one, other = fb.static_optimum(demands, weights), MUTANTS["may_shrink"](demands, weights)
-    assert np.allclose(metrics.by_arrival(one), metrics.by_arrival(other), rtol=1e-12)
-    assert isinstance(other, Trajectory)
+    assert metrics.level_rows(Log(), np.array([1, 2])).tolist() == [[1, 0], [1, 1]]
 
 
 # ------------------------------------------------------------------------------------------- Lan and Joe-Wong
@@ -183,7 +163,7 @@ def test_limits_of_lan_fairness_at_1_from_both_sides():
     for given, limits in (([3, 1, 2], "below the limit is 3, from above -3"), ([3, 0], "limit is 1, from above -inf")):
         with pytest.raises(fb.InvalidInput, match=limits) as caught:
             metrics.lan_fairness(given, 1)
-        assert caught.value.argument == "beta"
+        assert caught.value.where == "beta"
     with pytest.raises(fb.InvalidInput, match=r"below the limit is 0\.5, from above -0\.5"):
         metrics.joe_wong_fairness([0.2, 0.3], 1, 2)
 
@@ -350,11 +330,11 @@ def test_placement_fairness_entry_by_entry():
     (lambda: metrics.jain_index([1, np.nan]), "values"),
     (lambda: metrics.dominant_shares([1], [[1, 4], [3, 1]]), "tasks"),
     (lambda: metrics.utilisation([1, -2], [[1, 4], [3, 1]]), "tasks"),
-    (lambda: metrics.by_arrival(fb.dmfa_srq([[1]], [1]), [0]), "steps"),
-    (lambda: metrics.by_arrival(fb.dmfa_srq([[1]], [1]), [2]), "steps"),
-    (lambda: metrics.by_arrival(fb.dmfa_srq([[1]], [1]), []), "steps"),
+    (lambda: metrics.check_steps(fb.dmfa_srq([[1]], [1]), [0]), "steps"),
+    (lambda: metrics.check_steps(fb.dmfa_srq([[1]], [1]), [2]), "steps"),
+    (lambda: metrics.check_steps(fb.dmfa_srq([[1]], [1]), []), "steps"),
 ])
 def test_bad_input_is_named(call, argument):
     with pytest.raises(fb.InvalidInput) as caught:
         call()
-    assert caught.value.argument == argument
+    assert caught.value.where == argument

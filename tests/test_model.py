@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 import fairbook as fb
 from book.common import oracle_drf as drf_oracle
 from book.dmfa_srq import oracle as srq_oracle
-from fairbook import model
+from book.dmfa_srq import printed
 from fairbook.mechanisms import dmfa_srq as engine
+from fairbook.model import exact, inputs
 from tests.strategies import REPEATABLE
 
 DEMANDS = [[1.0, 2.0], [2.0, 1.0]]
@@ -40,10 +41,7 @@ TAKE_DEMANDS: dict[str, Call] = {
     "dynamic_drf": lambda d: fb.dynamic_drf(d),
     "dmfa_srq": lambda d: fb.dmfa_srq(d, WEIGHTS),
     "static_optimum": lambda d: fb.static_optimum(d, WEIGHTS),
-    "algorithm_1": lambda d: engine.algorithm_1(d, WEIGHTS),
-    "algorithm_1_printed": lambda d: engine.algorithm_1_printed(d, WEIGHTS),
-    "Users.of": lambda d: fb.Users.of(d, WEIGHTS),
-    "as_demands": lambda d: model.as_demands(d),
+    "as_demands": lambda d: inputs.as_demands(d),
     "lp_levels": lambda d: srq_oracle.lp_levels(d, WEIGHTS),
     "decimal_levels": lambda d: srq_oracle.decimal_levels(d, WEIGHTS),
     "leximin_tasks": lambda d: drf_oracle.leximin_tasks(d),
@@ -60,10 +58,7 @@ TAKE_WEIGHTS: dict[str, Call] = {
     "drf_by_task": lambda w: fb.drf_by_task(DEMANDS, w),
     "dmfa_srq": lambda w: fb.dmfa_srq(DEMANDS, w),
     "static_optimum": lambda w: fb.static_optimum(DEMANDS, w),
-    "algorithm_1": lambda w: engine.algorithm_1(DEMANDS, w),
-    "algorithm_1_printed": lambda w: engine.algorithm_1_printed(DEMANDS, w),
-    "Users.of": lambda w: fb.Users.of(DEMANDS, w),
-    "as_weights": lambda w: model.as_weights(w, 2),
+    "as_weights": lambda w: inputs.as_weights(w, 2),
     "lp_levels": lambda w: srq_oracle.lp_levels(DEMANDS, w),
     "decimal_levels": lambda w: srq_oracle.decimal_levels(DEMANDS, w),
     "leximin_tasks": lambda w: drf_oracle.leximin_tasks(DEMANDS, w),
@@ -81,7 +76,6 @@ TAKE_CAPACITIES: dict[str, Call] = {
 TAKE_BOUNDS: dict[str, Call] = {
     "drf": lambda b: fb.drf(DEMANDS, None, None, b),
     "drf_by_task": lambda b: fb.drf_by_task(DEMANDS, None, None, b),
-    "Users.of": lambda b: fb.Users.of(DEMANDS, None, b),
     "leximin_tasks": lambda b: drf_oracle.leximin_tasks(DEMANDS, None, None, b),
 }
 
@@ -219,7 +213,7 @@ POSITIVE_ONLY: dict[str, Callable[[], Any]] = {
     "denormal": lambda: np.array([1, 5e-324]),
 }
 #: Given as None, these mean "equal", "ones" and "no bounds".
-OPTIONAL = {"drf", "drf, bounds", "drf_by_task", "Users.of", "as_weights", "leximin_tasks"}
+OPTIONAL = {"drf", "drf, bounds", "drf_by_task", "as_weights", "leximin_tasks"}
 PANDAS = {"repeated name", "pandas truth values", "pandas categories"}
 
 
@@ -228,8 +222,8 @@ def refused(call: Call, make: Callable[[], Any], argument: str) -> None:
     with pytest.raises(fb.InvalidInput) as caught:
         call(make())
     assert isinstance(caught.value, ValueError)
-    assert argument in caught.value.argument
-    assert str(caught.value).startswith(caught.value.argument)
+    assert argument in caught.value.where
+    assert str(caught.value).startswith(caught.value.where)
     assert ", got " in str(caught.value)
     assert len(str(caught.value)) < 400
 
@@ -237,9 +231,8 @@ def refused(call: Call, make: Callable[[], Any], argument: str) -> None:
 @pytest.mark.parametrize("bad", BAD_DEMANDS | TEXTS)
 def test_bad_demands(bad: str) -> None:
     make = (BAD_DEMANDS | TEXTS)[bad]
-    for entry, call in TAKE_DEMANDS.items():
-        if not (entry == "Users.of" and bad == "three dimensions"):  # periods
-            refused(call, make, "demands")
+    for call in TAKE_DEMANDS.values():
+        refused(call, make, "demands")
     if bad in BAD_DEMANDS and bad not in LABELS:
         for call in TAKE_EXACT_DEMANDS.values():
             refused(call, make, "demands")
@@ -276,7 +269,7 @@ def test_numbers_as_texts_are_refused_in_vectors() -> None:
 
 
 def test_weights_that_are_amounts_must_be_given() -> None:
-    for entry in ("dmfa_srq", "static_optimum", "algorithm_1", "algorithm_1_printed"):
+    for entry in ("dmfa_srq", "static_optimum"):
         refused(TAKE_WEIGHTS[entry], lambda: None, "weights")
     refused(TAKE_EXACT_WEIGHTS["exact_levels"], lambda: None, "weights")
     for entry in OPTIONAL & set(TAKE_WEIGHTS):
@@ -286,20 +279,20 @@ def test_weights_that_are_amounts_must_be_given() -> None:
 def test_weights_per_resource_of_a_wrong_shape() -> None:
     for bad in (np.ones((2, 3)), np.ones((3, 2)), np.ones((1, 2)), [[1, 0], [1, 1]], [[1, math.nan], [1, 1]]):
         refused(TAKE_WEIGHTS["drf"], lambda bad=bad: bad, "weights")
-    for entry in ("dmfa_srq", "drf_by_task", "Users.of"):
+    for entry in ("dmfa_srq", "drf_by_task"):
         refused(TAKE_WEIGHTS[entry], lambda: np.ones((2, 2)), "weights")
 
 
 def test_other_arguments() -> None:
-    refused(lambda x: engine.algorithm_1_printed(DEMANDS, WEIGHTS, repairs=x), lambda: ["levles"], "repairs")
-    refused(lambda x: engine.algorithm_1_printed(DEMANDS, WEIGHTS, repairs=x), lambda: "levels", "repairs")
-    refused(lambda x: engine.algorithm_1_printed(DEMANDS, WEIGHTS, repairs=x), lambda: None, "repairs")
-    refused(lambda x: engine.algorithm_1_printed(DEMANDS, WEIGHTS, repairs=x), lambda: [["levels"]], "repairs")
-    refused(lambda x: engine.algorithm_1_printed(DEMANDS, WEIGHTS, line_6=x), lambda: "mine", "line_6")
+    refused(lambda x: printed.algorithm_1_printed(DEMANDS, WEIGHTS, repairs=x), lambda: ["levles"], "repairs")
+    refused(lambda x: printed.algorithm_1_printed(DEMANDS, WEIGHTS, repairs=x), lambda: "levels", "repairs")
+    refused(lambda x: printed.algorithm_1_printed(DEMANDS, WEIGHTS, repairs=x), lambda: None, "repairs")
+    refused(lambda x: printed.algorithm_1_printed(DEMANDS, WEIGHTS, repairs=x), lambda: [["levels"]], "repairs")
+    refused(lambda x: printed.algorithm_1_printed(DEMANDS, WEIGHTS, line_6=x), lambda: "mine", "line_6")
     result = fb.dmfa_srq(DEMANDS, WEIGHTS)
     for k in (0, 3, -1, 1.0, True, "1", [1], math.nan, np.array([1, 2])):
         for method in (result.tasks_at, result.levels_at, result.shares_at, result.use_at, result.utilisation_at,
-                       result.raised_at, result.bottlenecks_at, result.to_frame, result.violations):
+                       result.raised_at, result.bottlenecks_at, result.to_frame, result.violations_at, result.at):
             refused(method, lambda k=k: k, "k")
     for user in (2, "ann", [0], np.array([0, 1]), math.nan):
         refused(result.explain, lambda user=user: user, "user")
@@ -312,7 +305,7 @@ def test_other_arguments() -> None:
        st.lists(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.decimals()), max_size=3))
 def test_nothing_but_an_answer_or_a_refusal(demands: Any, weights: Any) -> None:
     for call in (lambda: fb.dmfa_srq(demands, weights), lambda: fb.drf(demands, weights, None, weights),
-                 lambda: engine.exact_levels(demands, weights), lambda: fb.Users.of(demands, weights)):
+                 lambda: engine.exact_levels(demands, weights)):
         with contextlib.suppress(fb.InvalidInput):
             call()
 
@@ -321,7 +314,7 @@ def test_message_has_argument_rule_and_value() -> None:
     with pytest.raises(fb.InvalidInput) as caught:
         fb.dmfa_srq([[1, 1], [1, -2]], [1, 1])
     refusal = caught.value
-    assert (refusal.argument, refusal.rule, refusal.value) == ("demands[1, 1]", "must not be negative", -2)
+    assert (refusal.where, refusal.rule, refusal.value) == ("demands[1, 1]", "must not be negative", -2)
     assert str(refusal) == "demands[1, 1] must not be negative, got -2.0"
     with pytest.raises(fb.InvalidInput, match=r"^weights\[499999\] must be positive, got 0.0$"):
         fb.dmfa_srq(np.ones((500_000, 1)), np.arange(500_000)[::-1])
@@ -336,46 +329,6 @@ def test_the_largest_and_smallest_numbers_are_taken() -> None:
         assert np.isfinite(levels).all()
         assert (levels >= 1 - 1e-12).all()
         assert np.isfinite(fb.drf([[small, large], [large, small]], [small, large], [large, small]).tasks).all()
-
-
-# -------------------------------------------------------------------------------------------- users and pools
-
-
-def test_users() -> None:
-    users = fb.Users.of(pd.DataFrame(DEMANDS, ["a", "b"], ["x", "y"]), pd.Series([3.0, 1.0], ["b", "a"]), [1, math.inf])
-    assert users.names == ("a", "b")
-    assert users.resources == ("x", "y")
-    assert users.weights.tolist() == [0.25, 0.75]
-    assert fb.Users.of(DEMANDS, [1, 3], contributed=True).weights.tolist() == [1, 3]
-    assert fb.Users.of(DEMANDS).max_tasks.tolist() == [math.inf, math.inf]
-
-
-def test_users_with_periods() -> None:
-    periods = np.arange(1.0, 13).reshape(3, 2, 2)
-    users = fb.Users.of(periods, [1, 3], np.ones((3, 2)))
-    assert users.demands.shape == (3, 2, 2)
-    assert users.max_tasks.shape == (3, 2)
-    assert users.names == (0, 1)
-    zero = periods.copy()
-    zero[1, 1] = 0
-    with pytest.raises(fb.InvalidInput, match=r"^demands\[1, 1\] must have at least one positive entry"):
-        fb.Users.of(zero)
-    for bad in (np.ones((2, 2)), np.ones((3, 3)), -np.ones((3, 2)), np.full((3, 2), np.nan), [[1, 1], [1], [1, 1]]):
-        refused(lambda b: fb.Users.of(periods, None, b), lambda bad=bad: bad, "max_tasks")
-    refused(lambda b: fb.Users.of(DEMANDS, None, b), lambda: np.ones((1, 2)), "max_tasks")
-    refused(fb.Users.of, lambda: np.ones((0, 2, 2)), "demands")
-    refused(fb.Users.of, lambda: np.full((2, 2, 2), np.nan), "demands")
-
-
-def test_pool() -> None:
-    pool = fb.Pool.of([[0.5, 0.0], [1, 1]], counts=[3, 2])
-    assert pool.totals.tolist() == [3.5, 2]
-    assert fb.Pool.of([4, 8]).totals.tolist() == [4, 8]
-    assert fb.Pool.of([[4, 8], [1, 1]]).counts.tolist() == [1, 1]
-    for bad in ([[1, 0], [1, 0]], [[0, 0], [1, 1]], [[1, -1]], [], [[]], [[1], [1, 2]], None, "12", [[math.inf, 1]]):
-        refused(fb.Pool.of, lambda bad=bad: bad, "capacities")
-    for bad in ([0, 1], [1.5, 1], [1], [math.nan, 1], [1e300, 1], [math.inf, 1], [-1, 1], ["1", "2"], [True, True], 2):
-        refused(lambda c: fb.Pool.of([[1, 1], [2, 2]], c), lambda bad=bad: bad, "counts")
 
 
 # ------------------------------------------------------------------------------------------- inputs are read only
@@ -402,13 +355,13 @@ def test_inputs_are_not_changed() -> None:
 
 def test_fractions_of_all_kinds() -> None:
     kinds = [1, np.int64(3), 0.5, "1/3", Decimal("0.1"), Fraction(2, 7), np.float32(0.25), None]
-    values = model.as_fractions(kinds, "x")
+    values = exact.as_fractions(kinds, "x")
     assert values == [1, 3, Fraction(1, 2), Fraction(1, 3), Fraction(1, 10), Fraction(2, 7), Fraction(1, 4), None]
     assert type(values[1].numerator) is int
-    huge = model.as_fractions(np.array([2**62, 2**62]), "x")
+    huge = exact.as_fractions(np.array([2**62, 2**62]), "x")
     assert sum(huge) == 2**63  # numpy integers inside of fractions would overflow
     for bad in (["x"], [math.inf], [math.nan], [True], [[1], [1, 2]], [], "12", {1, 2}, {1: 2}, 3, np.array(3.0)):
-        refused(lambda x: model.as_fractions(x, "x"), lambda bad=bad: bad, "x")
+        refused(lambda x: exact.as_fractions(x, "x"), lambda bad=bad: bad, "x")
 
 
 # ------------------------------------------------------------------------------------------------ names and phases
@@ -420,42 +373,42 @@ def test_fractions_of_all_kinds() -> None:
 ])
 def test_bad_names(names: Any) -> None:
     with pytest.raises(fb.InvalidInput, match=r"^resources "):
-        model.as_names(names, "resources")
+        inputs.as_names(names, "resources")
 
 
 def test_names_or_their_number() -> None:
-    assert model.as_names(pd.Index([3, 1]), "users") == (3, 1)
-    assert model.as_names([("a", 1), ("a", 2)], "users") == (("a", 1), ("a", 2))
-    assert model.names_or_number(np.int64(2), "users") == (2, None)
-    assert model.names_or_number(["a", 1], "users") == (2, ("a", 1))
+    assert inputs.as_names(pd.Index([3, 1]), "users") == (3, 1)
+    assert inputs.as_names([("a", 1), ("a", 2)], "users") == (("a", 1), ("a", 2))
+    assert inputs.names_or_number(np.int64(2), "users") == (2, None)
+    assert inputs.names_or_number(["a", 1], "users") == (2, ("a", 1))
     for bad in (0, -1, 10**10, True, 2.0, "2", None):
         with pytest.raises(fb.InvalidInput, match=r"^users must be a whole number from 1 to 1e\+07 or a list of names"):
-            model.names_or_number(bad, "users")
+            inputs.names_or_number(bad, "users")
 
 
 def test_order_of_names() -> None:
-    assert model.order_of(("b", "c", "a"), ("a", "b", "c"), "x", "users") == [2, 0, 1]
+    assert inputs.order_of(("b", "c", "a"), ("a", "b", "c"), "x", "users") == [2, 0, 1]
     for labels, wanted in ((None, ("a",)), (("a",), None), (("a",), ("a",)), ((0, 1), ("a", "b"))):
-        assert model.order_of(labels, wanted, "x", "users") is None
+        assert inputs.order_of(labels, wanted, "x", "users") is None
     with pytest.raises(fb.InvalidInput) as caught:
-        model.order_of(("a", "d"), ("a", "b"), "x.index", "users")
-    assert (caught.value.argument, caught.value.value) == ("x.index", {"missing": ["b"], "unknown": ["d"]})
+        inputs.order_of(("a", "d"), ("a", "b"), "x.index", "users")
+    assert (caught.value.where, caught.value.value) == ("x.index", {"missing": ["b"], "unknown": ["d"]})
 
 
 def test_whole_numbers() -> None:
-    assert model.as_whole(np.int32(3), "k", 1, 3) == model.as_whole(3, "k", 0) == 3
+    assert inputs.as_whole(np.int32(3), "k", 1, 3) == inputs.as_whole(3, "k", 0) == 3
     for bad in (0, 4, 1.0, True, "1", None, np.float64(2), np.bool_(True)):
         with pytest.raises(fb.InvalidInput, match=r"^k must be a whole number from 1 to 3"):
-            model.as_whole(bad, "k", 1, 3)
+            inputs.as_whole(bad, "k", 1, 3)
 
 
 def test_phases_are_the_callee_s_own() -> None:
     values = np.ones((3, 2, 1))
-    found = model.phased_demands(values)
+    found = inputs.phased_demands(values)
     values *= 2
     assert (found.values == 1).all()
     frame = pd.DataFrame([[1.0, 2.0]], ["a"], ["cpu", "memory"])
-    assert model.phased_demands([frame, frame])[1:] == (("a",), ("cpu", "memory"))
+    assert inputs.phased_demands([frame, frame])[1:] == (("a",), ("cpu", "memory"))
     for bad in ([frame, frame.iloc[:, ::-1]], [frame, [[1.0, 2.0]]], [[[1.0, 2.0]], frame]):
         with pytest.raises(fb.InvalidInput, match=r"^demands\[[01]\] must have the labels of the first phase"):
-            model.phased_demands(bad)
+            inputs.phased_demands(bad)

@@ -28,6 +28,7 @@ from book.gdrf.oracle import (
     sign_of_product,
 )
 from book.gdrf.oracle_drfh import fluid_share, whole_share
+from tests.cells import instance
 from tests.strategies import FEW, REPEATABLE, ratios
 
 F = Fraction
@@ -273,7 +274,7 @@ def pairs(placement: Any) -> list[tuple[int, int]]:
 def test_gdrf_engine_does_what_the_rules_say(case: Case, data: st.DataObject, seed: int) -> None:
     for _ in range(6):  # totals are powers of two: amounts and shares are exact in floats, only logarithms are not
         reading = data.draw(st.sampled_from(READINGS))
-        placed = pairs(fb.gdrf(*case, seed, **reading))
+        placed = pairs(fb.gdrf(instance(case), seed=seed, **reading))
         assert placed == exact_gdrf(*case, seed, **reading, prefer=placed).placed
 
 
@@ -284,10 +285,10 @@ def test_engines_of_the_others_do_what_their_rules_say(case: Case, seed: int, da
     if weights is not None:
         weights[-1] += 8 - sum(weights)  # scaled to sum 1 they are exact
     for method in ("best_fit", "first_fit"):
-        placed = pairs(fb.drfh(*case, weights, method=method))  # type: ignore[call-overload]
+        placed = pairs(fb.drfh(instance(case, weights), method=method))  # type: ignore[call-overload]
         assert placed == exact_drfh(*case, weights, method=method, prefer=placed).placed  # type: ignore[arg-type]
     for reading in ("entropy", "type"):
-        placed = pairs(fb.mdrf(*case, seed, reading=reading))  # type: ignore[arg-type]
+        placed = pairs(fb.mdrf(instance(case), seed=seed, reading=reading))  # type: ignore[arg-type]
         assert placed == exact_mdrf(*case, seed=seed, reading=reading, prefer=placed).placed  # type: ignore[arg-type]
 
 
@@ -296,10 +297,10 @@ def test_engines_of_the_others_do_what_their_rules_say(case: Case, seed: int, da
 def test_engines_on_any_totals(case: Case, data: st.DataObject, seed: int) -> None:
     for _ in range(3):
         reading = data.draw(st.sampled_from(READINGS))
-        placed = pairs(fb.gdrf(*case, seed, **reading))
+        placed = pairs(fb.gdrf(instance(case), seed=seed, **reading))
         assert placed == exact_gdrf(*case, seed, **reading, prefer=placed).placed
     weights = data.draw(st.lists(st.integers(1, 4), min_size=len(case.demands), max_size=len(case.demands)))
-    placed = pairs(fb.drfh(*case, weights))
+    placed = pairs(fb.drfh(instance(case, weights)))
     assert placed == exact_drfh(*case, weights, prefer=placed).placed
 
 
@@ -308,7 +309,7 @@ def test_engines_on_any_totals(case: Case, data: st.DataObject, seed: int) -> No
 def test_per_server_engine_does_what_its_rules_say(case: Case, size: list[int]) -> None:
     demands = [(row * 3)[:len(size)] for row in case.demands]
     if all(any(row) for row in demands):
-        found = fb.per_server_drf(demands, [size], [3], case.max_tasks)
+        found = fb.per_server_drf(demands, [size], [3], max_tasks=case.max_tasks)
         assert sorted(pairs(found)) == sorted(exact_per_server(demands, [size], [3], case.max_tasks).placed)
 
 
@@ -316,7 +317,8 @@ def test_per_server_engine_does_what_its_rules_say(case: Case, size: list[int]) 
 @given(cases(max_n=5, max_K=4), st.lists(st.integers(1, 4), min_size=5, max_size=5))
 def test_fluid_engine_reaches_the_levels(case: Case, weights: list[int]) -> None:
     own = weights[:len(case.demands)]
-    assert np.allclose(fb.drfh(*case, own, method="fluid").levels, fluid_share(*case, own).levels, rtol=1e-6, atol=1e-8)
+    levels = fb.drfh(instance(case, own), method="fluid").levels
+    assert np.allclose(levels, fluid_share(*case, own).levels, rtol=1e-6, atol=1e-8)
 
 
 # -------------------------------------------------------------------------------------------------- LP and duals
@@ -550,7 +552,7 @@ def test_bad_instances_are_refused(judge: Any, change: dict[str, Any], argument:
     judge(**good)
     with pytest.raises(fb.InvalidInput) as caught:
         judge(**{**good, **change})
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
 
 
 @pytest.mark.parametrize(("call", "argument"), [
@@ -576,7 +578,7 @@ def test_bad_instances_are_refused(judge: Any, change: dict[str, Any], argument:
 def test_bad_arguments_are_refused(call: Any, argument: str) -> None:
     with pytest.raises(fb.InvalidInput) as caught:
         call()
-    assert caught.value.argument.split("[")[0] == argument.split("[")[0]
+    assert caught.value.where.split("[")[0] == argument.split("[")[0]
 
 
 def test_programs_that_are_not_solved_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -331,7 +331,7 @@ def test_bad_input(judge: Any, case: tuple[dict[str, Any], str]) -> None:
     changed, argument = case
     with pytest.raises(InvalidInput) as caught:
         judge(**{**GOOD, **changed} if changed else {})
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
 
 
 def test_programs_that_are_not_solved_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,11 +11,9 @@ import pytest
 from hypothesis import given
 
 import fairbook as fb
-from fairbook.placement import as_cell
-from tests.cells import cells, random_cell
+from fairbook.model.placement import as_cell
+from tests.cells import cells, instance
 from tests.strategies import FEW
-
-RNG = np.random.default_rng(36)
 
 
 def by_hand(placed: fb.Placement) -> np.ndarray:
@@ -29,12 +27,12 @@ def by_hand(placed: fb.Placement) -> np.ndarray:
 @FEW
 @given(cell=cells())
 def test_what_follows_from_the_list_of_tasks(cell: Any) -> None:
-    placed = fb.gdrf(*cell)
+    placed = fb.gdrf(instance(cell))
     demands, machines, counts, _ = cell
     runs, size = by_hand(placed), np.repeat(machines, counts, axis=0)
     assert len(placed) == runs.sum()
     assert placed.tasks.tolist() == runs.sum(axis=0).tolist()
-    assert (placed.used == runs @ demands).all()
+    assert (placed.machine_use == runs @ demands).all()
     there = size > 0
     use = np.divide(runs @ demands, size, out=np.full_like(size, np.nan), where=there)
     assert np.array_equal(placed.machine_utilisation, use, equal_nan=True)
@@ -46,12 +44,16 @@ def test_what_follows_from_the_list_of_tasks(cell: Any) -> None:
             assert np.isnan([placed.mean_utilisation[r], placed.utilisation[r]]).all()
     share = [max(d / s for d, s in zip(row, size.sum(axis=0)) if s) for row in demands]
     assert placed.dominant_shares == pytest.approx(runs.sum(axis=0) * share, rel=1e-12)
+    by_class = [sum(runs[placed.cell.machine_class == k], 0 * runs[0]) for k in range(len(machines))]
+    assert placed.by_class.tolist() == np.array(by_class).tolist()
+    assert placed.class_use == pytest.approx(placed.by_class @ demands, rel=1e-12)
+    assert placed.use + placed.slack == pytest.approx(size.sum(axis=0), rel=1e-12)
 
 
 @FEW
 @given(cell=cells())
 def test_states_are_the_machines_grouped(cell: Any) -> None:
-    placed = fb.gdrf(*cell)
+    placed = fb.gdrf(instance(cell))
     kinds, machines, tasks = placed.states
     expected: dict[tuple[int, ...], int] = {}
     for k, row in zip(placed.cell.machine_class.tolist(), by_hand(placed).tolist()):
@@ -64,41 +66,22 @@ def test_states_are_the_machines_grouped(cell: Any) -> None:
 
 
 def test_room_is_where_one_more_task_would_fit() -> None:
-    placed = fb.gdrf([[2, 1], [1, 3]], [[4, 4], [5, 2]], [2, 2], [2, 1], match="same")
-    demands, left = placed.cell.demands, placed.cell.machines[placed.cell.machine_class] - placed.used
+    placed = fb.gdrf([[2, 1], [1, 3]], [[4, 4], [5, 2]], [2, 2], max_tasks=[2, 1], match="same")
+    demands, left = placed.cell.demands, placed.cell.machines[placed.cell.machine_class] - placed.machine_use
     for i in range(2):
         assert placed.room(i).tolist() == [j for j in range(4) if (left[j] >= demands[i]).all()]
     with pytest.raises(fb.InvalidInput, match="user must be one of the users"):
         placed.room("nobody")
 
 
-def frames() -> tuple[pd.DataFrame, pd.DataFrame, pd.Series, pd.Series]:
+def named() -> fb.Placement:
     demands = pd.DataFrame({"cpu": [1.0, 4.0], "memory": [3.0, 1.0]}, ["ann", "bob"])
     machines = pd.DataFrame({"cpu": [8.0, 4.0], "memory": [8.0, 16.0]}, ["large", "fat"])
-    return demands, machines, pd.Series({"large": 1, "fat": 2}), pd.Series({"ann": 6, "bob": np.inf})
-
-
-def test_names_in_any_order_mean_the_same() -> None:
-    demands, machines, counts, bounds = frames()
-    placed = fb.gdrf(demands, machines, counts, bounds)
-    for mechanism in (fb.gdrf, fb.drfh, fb.mdrf, fb.per_server_drf):
-        one = mechanism(demands, machines, counts, bounds)
-        turned = mechanism(demands, machines[["memory", "cpu"]], counts[::-1], bounds[::-1])
-        plain = mechanism(demands.to_numpy(), machines.to_numpy(), counts.to_numpy(), bounds.to_numpy())
-        for other in (turned, plain):
-            assert one.placed_machine.tolist() == other.placed_machine.tolist()
-            assert one.placed_user.tolist() == other.placed_user.tolist()
-    assert (placed.users, placed.resources, placed.cell.classes) == (("ann", "bob"), ("cpu", "memory"),
-                                                                     ("large", "fat"))
-    with pytest.raises(fb.InvalidInput, match=r"machines\.columns must name the same resources"):
-        fb.gdrf(demands, machines.rename(columns={"cpu": "disk"}))
-    with pytest.raises(fb.InvalidInput, match=r"machine_counts\.index must name the same classes"):
-        fb.gdrf(demands, machines, counts.rename({"fat": "slim"}))
-    assert as_cell(demands.to_numpy(), machines).resources == ("cpu", "memory")
+    return fb.gdrf(demands, machines, pd.Series({"large": 1, "fat": 2}), max_tasks=pd.Series({"ann": 6, "bob": np.inf}))
 
 
 def test_frames() -> None:
-    placed = fb.gdrf(*frames())
+    placed = named()
     frame = placed.to_frame()
     assert frame.index.tolist() == ["ann", "bob"]
     assert frame["tasks"].tolist() == placed.tasks.tolist()
@@ -110,7 +93,7 @@ def test_frames() -> None:
     assert kinds.index.tolist() == ["large", "fat"]
     assert kinds["machines"].tolist() == [1, 2]
     assert kinds["tasks"].tolist() == [runs[0].sum(), runs[1:].sum()]
-    assert kinds["utilisation_memory"].tolist() == [placed.used[0, 1] / 8, placed.used[1:, 1].sum() / 32]
+    assert kinds["utilisation_memory"].tolist() == [placed.machine_use[0, 1] / 8, placed.machine_use[1:, 1].sum() / 32]
     same_only = fb.gdrf([[1, 2]], [[4, 2], [2, 4]], match="same").to_frame()
     assert same_only["stopped_by"].tolist() == ["no room where it may go"]
 
@@ -124,27 +107,32 @@ def test_a_class_without_a_resource() -> None:
     assert np.isnan(nobody.utilisation).tolist() == [False, True]
 
 
+FLUID = fb.drfh([[1, 1], [1, 1], [1, 0]], [[24, 4]], max_tasks=[1, np.inf, np.inf], method="fluid")
+
+
 @pytest.mark.parametrize(("placed", "user", "parts"), [
-    (fb.gdrf(*frames()), "ann", ["ann runs 6 tasks", "all that it asked for"]),
-    (fb.gdrf(*frames()), "bob", ["bob runs", "none of the 3 machines has room", "for want of cpu alone"]),
+    (named(), "ann", ["ann runs 6 tasks", "all that it asked for"]),
+    (named(), "bob", ["bob runs", "none of the 3 machines has room", "for want of cpu alone"]),
     (fb.gdrf([[9, 1]], [[4, 4]]), 0, ["0 runs 0 tasks", "even if it were empty"]),
     (fb.gdrf([[1, 2]], [[4, 2], [2, 4]], match="same"), 0, ["1 machines would have room", "gdrf does not use them"]),
+    (FLUID, 0, ["0 runs 1 tasks at level 0.75", "all that it asked for"]),
+    (FLUID, 1, ["1 runs 3 tasks", "every class of machines that it can use is full (0 on 1, 1 on 1)"]),
+    (FLUID, 2, ["2 runs 20 tasks", "is full (0 on 1)"]),
+    (fb.drfh([[1, 1], [1, 0]], [[4, 0], [0, 4]], method="fluid"), 0, ["no class of machines has all the resources"]),
+    (replace(FLUID, by_class=FLUID.by_class / 2), 2, ["room for more on 1 of the classes, but drfh_fluid does"]),
 ])
-def test_explanations(placed: fb.Placement, user: Any, parts: list[str]) -> None:
+def test_explanations(placed: Any, user: Any, parts: list[str]) -> None:
     told = placed.explain(user)
     assert all(part in told for part in parts), told
-
-
-def test_explaining_nobody() -> None:
     with pytest.raises(fb.InvalidInput, match="user must be one of the users"):
-        fb.gdrf([[1]], [[2]]).explain("nobody")
+        placed.explain("nobody")
 
 
 # ------------------------------------------------------------------------------------------------ violations
 
 
 def test_violations_are_found() -> None:
-    placed = fb.gdrf([[1, 2], [2, 1]], [[4, 4]], [2], [4, 4])
+    placed = fb.gdrf([[1, 2], [2, 1]], [[4, 4]], [2], max_tasks=[4, 4])
     assert placed.violations() == []
     users, machines = placed.placed_user, placed.placed_machine
     one_more = replace(placed, placed_user=np.append(users, users[-1:]), placed_machine=np.append(machines, 0))
@@ -190,10 +178,3 @@ def test_cells() -> None:
     assert as_cell([[1, 2]], [4, 4]).machines.tolist() == [[4, 4]]  # one class
 
 
-def test_machine_by_machine_or_by_class() -> None:
-    demands, machines, counts, bounds = random_cell(RNG, "whole", 4, 2, 3)
-    single = np.repeat(machines, counts, axis=0)
-    for mechanism in (fb.gdrf, fb.drfh, fb.mdrf, fb.per_server_drf):
-        one, other = mechanism(demands, machines, counts, bounds), mechanism(demands, single, None, bounds)
-        assert one.placed_machine.tolist() == other.placed_machine.tolist()
-        assert one.placed_user.tolist() == other.placed_user.tolist()

@@ -263,8 +263,8 @@ def test_weights_by_resource():
 
 def test_entitlements_of_a_pool_with_a_gift():
     pool = fb.DmfaSrq(1)
-    pool.arrive([1], 1.0)
-    pool.arrive([1], 1.0)
+    pool.arrive(0, [1], 1.0)
+    pool.arrive(1, [1], 1.0)
     pool.depart(1, "stays")
     a = pool.allocation()
     assert a.tasks == pytest.approx([2])
@@ -364,7 +364,7 @@ def test_large_runs_are_judged():
 def test_bad_input_is_named(call, argument):
     with pytest.raises(fb.InvalidInput) as caught:
         call()
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
 
 
 def test_users_that_need_nothing_are_left_out() -> None:

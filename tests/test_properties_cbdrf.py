@@ -25,11 +25,12 @@ from book.cbdrf.properties import (
 from fairbook.claims import claims
 from fairbook.claims.registry import QUICK, Mechanism
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.cbdrf import GRANTS, grant_tasks
+from fairbook.mechanisms.cbdrf import grant_tasks
 from fairbook.properties import envy_freeness, feasibility, pareto_optimality
-from fairbook.properties.search import search_instance
+from fairbook.properties.lies import search_instance
 
 TENTHS = st.integers(1, 10).map(lambda k: Fraction(k, 10))
+GRANTS = ("scaled", "weighted", "capped")
 
 
 @st.composite
@@ -164,12 +165,12 @@ def test_lies_over_phases_are_looked_for_where_nothing_is_needed(grant: str) -> 
 
 
 def _every_failure_costs(subject: Mechanism, demands: Any, released: Any) -> str | None:
-    ratio, complied = (run := subject.run(demands, None, released)).granted_ratio, run.complied
+    ratio, complied = (run := subject.run(demands, released=released)).granted_ratio, run.complied
     return "a failure costs nothing" if (~complied[:-1] & (ratio[1:] >= ratio[:-1])).any() else None
 
 
 def _more_in_a_row_cost_more(subject: Mechanism, demands: Any, released: Any) -> str | None:
-    run = subject.run(demands, None, released)
+    run = subject.run(demands, released=released)
     rows = np.cumprod(~run.complied[::-1], axis=0).sum(axis=0)
     return "more cost less" if (np.diff(rows) * np.diff(run.final_credit) > 0).any() else None
 

@@ -61,13 +61,15 @@ DIRECT: dict[str, Callable[[Shared], np.ndarray]] = {
     "tv_drf_fluid": lambda c: fb.tv_drf(
         c.demands / c.total, c.tasks, np.ones((1, c.demands.shape[2])),
         np.full((c.demands.shape[1], 1), 1 / c.demands.shape[1]), method="lexicographic").tasks,
-    "drfh": lambda c: per_period(c, lambda d, most: fb.drfh(d, *kinds(c), most).tasks),
-    "drfh_first_fit": lambda c: per_period(c, lambda d, most: fb.drfh(d, *kinds(c), most, method="first_fit").tasks),
-    "drfh_fluid": lambda c: per_period(c, lambda d, most: fb.drfh(d, c.machines, None, most, method="fluid").tasks),
+    "drfh": lambda c: per_period(c, lambda d, most: fb.drfh(d, *kinds(c), max_tasks=most).tasks),
+    "drfh_first_fit": lambda c: per_period(
+        c, lambda d, most: fb.drfh(d, *kinds(c), max_tasks=most, method="first_fit").tasks),
+    "drfh_fluid": lambda c: per_period(
+        c, lambda d, most: fb.drfh(d, c.machines, max_tasks=most, method="fluid").tasks),
     "gdrf": lambda c: per_period(c, lambda d, most: fb.gdrf(
-        d / c.block.mean(axis=0), kinds(c)[0] / c.block.mean(axis=0), kinds(c)[1], most).tasks),
-    "mdrf": lambda c: per_period(c, lambda d, most: fb.mdrf(d, *kinds(c), most).tasks),
-    "per_server_drf": lambda c: per_period(c, lambda d, most: fb.per_server_drf(d, *kinds(c), most).tasks),
+        d / c.block.mean(axis=0), kinds(c)[0] / c.block.mean(axis=0), kinds(c)[1], max_tasks=most).tasks),
+    "mdrf": lambda c: per_period(c, lambda d, most: fb.mdrf(d, *kinds(c), max_tasks=most).tasks),
+    "per_server_drf": lambda c: per_period(c, lambda d, most: fb.per_server_drf(d, *kinds(c), max_tasks=most).tasks),
     "tv_drf": lambda c: fb.tv_drf(
         c.demands, c.tasks, c.machines, np.repeat(np.eye(c.demands.shape[1]), len(c.block), axis=1)).tasks,
 }
@@ -470,4 +472,4 @@ def test_drawn_instances_break_what_the_kept_ones_break(name: str, property_name
 def test_what_cannot_be_asked(call: Callable[[], object], argument: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         call()
-    assert caught.value.argument == argument
+    assert caught.value.where == argument

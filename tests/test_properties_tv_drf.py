@@ -192,7 +192,7 @@ def test_the_heuristic_equals_fractions(alone: Any, unserved: Any) -> None:
         demands = rng.choice([1, 2, 4], (T, n, m))
         tasks, machines = rng.integers(0, 6, (T, n)), np.repeat(rng.choice([4, 8, 16], (1, m)), 2 ** (K - 1), axis=0)
         parts = np.full((n, len(machines)), 1 / n)
-        run = tv_drf(demands, tasks, machines, parts, "heuristic", alone, unserved, placement=True)
+        run = tv_drf(demands, tasks, machines, parts, method="heuristic", alone=alone, unserved=unserved, placement=True)
         exact = exact_whole_run(demands.tolist(), tasks.tolist(), machines.tolist(),
                                 [[F(1, n)] * len(machines)] * n, alone, unserved)
         assert np.allclose(run.alone, np.array(exact.alone, dtype=float), atol=1e-12)
@@ -217,7 +217,7 @@ def test_bad_input_to_the_oracle_in_whole_tasks(changed: dict[str, Any], argumen
     assert exact_whole_run(**given).tasks == [[1, 1]]
     with pytest.raises(InvalidInput) as caught:
         exact_whole_run(**{**given, **changed})
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
 
 
 @pytest.mark.parametrize(("changed", "argument"), [
@@ -229,7 +229,7 @@ def test_bad_input_to_the_fluid_oracle_in_fractions(changed: dict[str, Any], arg
     assert exact_run(**given).tasks == [[1, 1]]
     with pytest.raises(InvalidInput) as caught:
         exact_run(**{**given, **changed})
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
 
 
 @pytest.mark.parametrize(("changed", "argument"), [
@@ -242,7 +242,7 @@ def test_bad_input_to_the_linear_programs(changed: dict[str, Any], argument: str
     assert np.allclose(lexicographic_run(**given).tasks, 1)
     with pytest.raises(InvalidInput) as caught:
         lexicographic_run(**{**given, **changed})
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
 
 
 def test_every_evaluation_of_a_search_is_counted_and_compared() -> None:
@@ -266,7 +266,7 @@ def test_the_order_in_which_tasks_are_given() -> None:
 
 
 def test_findings_on_a_run_name_the_period() -> None:
-    run = tv_drf([[[1], [1]]] * 2, [[1, 1 / 4], [1, 2]], [[1]], [1 / 4, 3 / 4], "lexicographic")
+    run = tv_drf([[[1], [1]]] * 2, [[1, 1 / 4], [1, 2]], [[1]], [1 / 4, 3 / 4], method="lexicographic")
     sharing, envy, above = judge.findings(run)
     assert sharing.holds
     assert above.holds
@@ -275,7 +275,7 @@ def test_findings_on_a_run_name_the_period() -> None:
     assert envy.witness == {"says": "first after period 1, most after period 1"}
     assert envy.margins.shape == (2,)
     with pytest.raises(InvalidInput, match="finite"):
-        judge.findings(tv_drf([[[1]]], [[np.inf]], [[1]], [1], "lexicographic"))
+        judge.findings(tv_drf([[[1]]], [[np.inf]], [[1]], [1], method="lexicographic"))
 
 
 def test_courses_that_no_mechanism_makes_have_both_signs() -> None:

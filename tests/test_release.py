@@ -126,7 +126,7 @@ def test_graded_penalty_in_between() -> None:
 def test_bad_input_is_named(call: object, argument: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         call()  # type: ignore[operator]
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
 
 
 def test_the_closed_form_for_tiny_steps_up_is_that_without() -> None:

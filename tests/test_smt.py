@@ -254,7 +254,7 @@ def test_questions_can_be_put_to_other_solvers():
 def test_bad_arguments_are_named(change, argument):
     with pytest.raises(InvalidInput) as caught:
         settle(**{"statement": "theorem_2", "n": 2, "m": 2} | change)
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
 
 
 def test_plans_name_statements_and_cover_all():

@@ -292,7 +292,7 @@ def test_the_relaxation_is_true_of_real_instances(grant):
 def test_bad_arguments_are_named(change, argument):
     with pytest.raises(InvalidInput) as caught:
         settle(**{"statement": "feasibility", "n": 2, "m": 2} | change)
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_what_is_no_instance_is_not_judged(change, argument):
     assert not is_violated("strategy_proofness", witness)
     with pytest.raises(InvalidInput) as caught:
         is_violated("strategy_proofness", witness | change)
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
 
 
 def test_plans_name_everything_that_can_be_settled(monkeypatch):

@@ -177,7 +177,7 @@ def test_trace_requests_are_those_that_can_be_drawn() -> None:
 def test_bad_arguments_are_named(call: Callable[[], object], argument: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         call()
-    assert caught.value.argument == argument
+    assert caught.value.where == argument
 
 
 # -------------------------------------------------------------------------------------------------------- frames

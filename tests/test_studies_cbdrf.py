@@ -260,7 +260,7 @@ def useful(demands: np.ndarray, busy: np.ndarray, hoarders: int, mechanism: str,
     claims = busy | (np.arange(n) < hoarders)
     if mechanism == "karma":
         pool = Karma(n, np.ones(2), initial_credit=T)
-        return np.stack([pool.allocate(demands, max_tasks=np.where(row, np.inf, 0.0)).tasks for row in claims]) * busy
+        return np.stack([pool.phase(demands, max_tasks=np.where(row, np.inf, 0.0)).tasks for row in claims]) * busy
     released = np.where(claims & ~busy, 0.0 if conduct == "holds" else 1.0, 1.0)
     tasks = simulate(demands * claims[..., None], released, mechanism, held)
     extra = np.zeros_like(tasks)
@@ -448,7 +448,7 @@ def test_repaired_grants_are_solved_by_the_programme_alone() -> None:
 def test_bad_arguments_are_named(call: Callable[[], object], argument: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         call()
-    assert caught.value.argument.split("[")[0] == argument
+    assert caught.value.where.split("[")[0] == argument
 
 
 # ------------------------------------------------------------------------------------------------- stored tables

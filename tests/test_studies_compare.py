@@ -72,7 +72,7 @@ def test_measures_of_one_moment_by_another_way() -> None:
     placed = fb.drfh(case.demands[0], kinds, counts)
     for measure in ("min_share", "min_placed"):
         assert value(table, "drfh", measure) == pytest.approx(placed.dominant_shares.min())
-    rounded = fb.drfh(case.demands[0], kinds, counts, np.floor(pool.tasks))
+    rounded = fb.drfh(case.demands[0], kinds, counts, max_tasks=np.floor(pool.tasks))
     assert value(table, "drf", "placed") == pytest.approx(rounded.dominant_shares.sum() / pool.dominant_shares.sum())
     assert value(table, "drf", "min_placed") == pytest.approx(rounded.dominant_shares.min())
     growing = fb.dynamic_drf(case.demands[0] / case.total)
@@ -388,4 +388,4 @@ def test_needs_ask_for_what_is_computed() -> None:
 def test_what_cannot_be_asked(call: Callable[[], object], argument: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         call()
-    assert caught.value.argument == argument
+    assert caught.value.where == argument

@@ -438,7 +438,7 @@ def test_integers_on_the_whole_cell_by_hand(whole: tuple[pd.DataFrame, pd.DataFr
 def test_bad_arguments_are_named(call: Callable[[], object], argument: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         call()
-    assert caught.value.argument.split("[")[0] == argument
+    assert caught.value.where.split("[")[0] == argument
 
 
 def test_lies_by_hand() -> None:

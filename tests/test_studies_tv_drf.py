@@ -372,7 +372,7 @@ def test_gaps_measured_by_hand() -> None:
             pool = case.machines if packing == "machines" else [[1000.0, 160.0]]
             found = tv_drf(case.demands, case.tasks, pool, case.contributions, alone="whole_bundles").cumulative_shares
             best = tv_drf(case.demands, case.tasks, [[1000.0, 160.0]], case.contributions,
-                          "lexicographic").cumulative_shares
+                          method="lexicographic").cumulative_shares
             for t in range(20):
                 for i in range(n):
                     largest = max(max(case.demands[s, i] / (1000, 160)) * n for s in range(t + 1))
@@ -495,7 +495,7 @@ def test_what_memory_buys_by_hand() -> None:
 def test_bad_arguments_are_named(call: Callable[[], object], argument: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         call()
-    assert caught.value.argument.split("[")[0] == argument
+    assert caught.value.where.split("[")[0] == argument
 
 
 @pytest.mark.traces

@@ -15,9 +15,9 @@ import fairbook as fb
 from book.common.runs import interval, stream
 from book.virtual_cluster import studies as study
 from book.virtual_cluster.dynamics import traffic_of
-from fairbook.clusters import as_requests
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
+from fairbook.model.clusters import as_requests
 from fairbook.traces.google2011 import load_digest
 
 
@@ -615,7 +615,7 @@ def test_trace_takes_jobs() -> None:
 def test_bad_arguments_are_named(call: Callable[[], object], argument: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         call()
-    assert caught.value.argument.split("[")[0] == argument
+    assert caught.value.where.split("[")[0] == argument
 
 
 def test_stored_figures_lie_in_stored_tables() -> None:

@@ -102,4 +102,4 @@ def test_a_notebook_shows_it_as_markdown() -> None:
 def test_refuses(frame: pd.DataFrame, options: dict[str, str], argument: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         myst(frame, **options)
-    assert caught.value.argument == argument
+    assert caught.value.where == argument

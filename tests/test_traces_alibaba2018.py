@@ -179,7 +179,7 @@ def test_bad_arguments(write: Callable[..., Path], tmp_path: Path) -> None:
     ):
         with pytest.raises(fb.InvalidInput) as caught:
             call()
-        assert caught.value.argument == argument
+        assert caught.value.where == argument
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 import fairbook as fb
 from book.common.oracle_drf import exact_tasks
 from book.tv_drf.oracle import exact_run, exact_whole_run, lexicographic_run
-from fairbook.mechanisms.tv_drf import TvDrfRun, _alone, _alone_resources, _coefficients, _enough, tv_drf
-from tests.fluid_tv_drf import Fluid
+from fairbook.mechanisms.readings import READINGS
+from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
+from fairbook.mechanisms.tv_drf_kernels import alone_by_tasks, coefficients
 from tests.strategies import FEW, REPEATABLE, ratios
 
 F = Fraction
-READINGS = st.sampled_from(["bundles", "resources"])
-FATES = st.sampled_from(["expires", "waits"])
+METHODS, FATES, ALONE = (READINGS["tv_drf"][name].values for name in ("method", "unserved", "alone"))
+ACCOUNTS, FATE = st.sampled_from(["bundles", "resources"]), st.sampled_from(FATES)
 
 
 class Case(NamedTuple):
@@ -65,84 +66,45 @@ def cases(draw: st.DrawFn, max_n: int = 4, max_T: int = 3, zeros: bool = True, w
 
 def fluid(case: Case, alone: Any, unserved: Any) -> TvDrfRun:
     demands, tasks, parts = case.floats
-    return tv_drf(demands, tasks, np.ones((1, case.m)), parts, "lexicographic", alone, unserved)
-
-
-def in_fractions(values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-    array = np.empty(shape, dtype=object)
-    array[...] = values
-    return array
-
-
-def engine_in_fractions(case: Case, alone: str, waits: bool) -> tuple[Fluid, NDArray[Any]]:
-    T, n, m = len(case.demands), len(case.parts), case.m
-    demands, tasks = in_fractions(case.demands, (T, n, m)), in_fractions(case.tasks, (T, n))
-    parts, pool = in_fractions([[p] for p in case.parts], (n, 1)), in_fractions(F(1), (1, m))
-    own = in_fractions(F(0), (T, n, m))
-    if alone == "resources":
-        own = _alone_resources(demands, tasks, parts @ pool, waits)
-    else:
-        _alone.py_func(demands, tasks, pool, parts, waits, False, F(0), own)
-    return Fluid(demands, tasks, pool[0], own, parts[:, 0], waits), own
+    return tv_drf(demands, tasks, np.ones((1, case.m)), parts, method="lexicographic", alone=alone, unserved=unserved)
 
 
 # ------------------------------------------------------------------------------------- fluid against its judges
 
 
 @REPEATABLE
-@given(cases(), READINGS, FATES)
-def test_engine_on_fractions_equals_the_oracle_exactly(case: Case, alone: str, unserved: str) -> None:
-    exact = exact_run(case.demands, case.tasks, [1] * case.m, case.parts, alone, unserved)
-    engine, own = engine_in_fractions(case, alone, unserved == "waits")
-    assert own.tolist() == exact.alone
-    assert engine.tasks.tolist() == exact.tasks
-    assert engine.cumulative.tolist() == exact.cumulative_shares
-    assert engine.amounts.tolist() == exact.amounts
-    assert engine.below.tolist() == exact.below_one
-
-
-@REPEATABLE
-@given(cases(), READINGS, FATES)
-def test_fluid_equals_exact_fractions(case: Case, alone: str, unserved: str) -> None:
+@given(cases(), ACCOUNTS, FATE)
+def test_fluid_equals_the_oracle_in_fractions(case: Case, alone: str, unserved: str) -> None:
     exact = exact_run(case.demands, case.tasks, [1] * case.m, case.parts, alone, unserved)
     run = fluid(case, alone, unserved)
     assert np.allclose(run.tasks, floats(exact.tasks), rtol=1e-9, atol=1e-10)
     assert np.allclose(run.cumulative_shares, floats(exact.cumulative_shares), rtol=1e-9, atol=1e-10)
+    assert np.allclose(run.amounts, floats(exact.amounts), rtol=1e-9, atol=1e-10)
+    assert run.below_one.tolist() == exact.below_one
     assert np.allclose(run.alone, floats(exact.alone), rtol=1e-9, atol=1e-12)
     beta = [[math.inf if b is None else float(b) for b in row] for row in exact.sharing_coefficients]
     assert np.allclose(run.sharing_coefficients, beta, rtol=1e-8)
     assert run.violations(1e-8) == []
+    if alone == "bundles":  # beta of one is always in reach
+        assert not any(exact.below_one)
+        assert all(b is None or b >= 1 for row in exact.sharing_coefficients for b in row)
 
 
 @REPEATABLE
-@given(cases(), FATES)
-def test_in_bundles_beta_of_one_is_always_in_reach(case: Case, unserved: str) -> None:
-    exact = exact_run(case.demands, case.tasks, [1] * case.m, case.parts, "bundles", unserved)
-    assert not any(exact.below_one)
-    assert all(b is None or b >= 1 for row in exact.sharing_coefficients for b in row)
-
-
-@REPEATABLE
-@given(cases(max_n=6, max_T=5), st.sampled_from(["bundles", "whole_bundles", "resources"]), FATES, st.booleans())
-def test_the_compiled_fluid_is_the_general_one_to_the_last_bit(case: Case, alone: Any, unserved: Any,
-                                                               memory: bool) -> None:
+@given(cases(max_n=6, max_T=5, whole=True), st.sampled_from(ALONE), st.sampled_from(METHODS))
+def test_without_memory_each_period_is_the_first(case: Case, alone: Any, method: Any) -> None:
     demands, tasks, parts = case.floats
-    run = tv_drf(demands, tasks, np.ones((1, case.m)), parts, "lexicographic", alone, unserved, memory=memory)
-    bounds = np.where((demands > 0).any(axis=2), tasks, 0.0)
-    if unserved == "expires":
-        bounds = np.minimum(bounds, _enough(demands, np.ones(case.m)))
-    general = Fluid(demands, bounds, np.ones(case.m), run.alone, run.weights, unserved == "waits", memory)
-    assert run.tasks.tolist() == general.tasks.tolist()
-    assert run.amounts.tolist() == general.amounts.tolist()
-    assert run.cumulative_shares.tolist() == general.cumulative.tolist()
-    assert run.bottlenecks.tolist() == general.stops.tolist()
-    assert run.below_one.tolist() == general.below.tolist()
-    if unserved == "waits":
-        assert run.unserved.tolist() == general.unserved.tolist()
+    given_: dict[str, Any] = {"method": method, "alone": alone, "memory": False}
+    run = tv_drf(demands, tasks, np.ones((1, case.m)), parts, **given_)
+    for t in range(len(run)):
+        once = tv_drf(demands[t:t + 1], tasks[t:t + 1], np.ones((1, case.m)), parts, **given_)
+        for name in ("tasks", "amounts", "bottlenecks", "unserved"):
+            assert getattr(run, name)[t].tolist() == getattr(once, name)[0].tolist(), name
+    assert np.allclose(run.cumulative_shares, np.cumsum(run.amounts.max(axis=2) / run.weights, axis=0))
 
 
 @FEW
-@given(cases(max_n=4, max_T=2), READINGS)
+@given(cases(max_n=4, max_T=2), ACCOUNTS)
 def test_fluid_equals_linear_programs(case: Case, alone: str) -> None:
     demands, tasks, parts = case.floats
     run = fluid(case, alone, "expires")
@@ -154,7 +116,7 @@ def test_fluid_equals_linear_programs(case: Case, alone: str) -> None:
 
 
 @FEW
-@given(st.integers(0, 2**31), st.integers(1, 4), st.integers(1, 3), READINGS)
+@given(st.integers(0, 2**31), st.integers(1, 4), st.integers(1, 3), ACCOUNTS)
 def test_programs_certify_their_rounds_on_machines_of_any_shape(seed: int, n: int, K: int, alone: str) -> None:
     rng = np.random.default_rng(seed)
     demands, machines = rng.uniform(0.1, 1, (2, n, 2)), rng.uniform(0.2, 1, (K, 2))
@@ -177,10 +139,10 @@ def test_machines_of_one_shape_are_one_pool() -> None:
     rng = np.random.default_rng(3)
     demands, tasks = rng.uniform(0.1, 1, (3, 4, 2)), rng.uniform(0, 2, (3, 4))
     machines, parts = np.array([[1.0, 2.0], [0.5, 1.0], [3.0, 6.0]]), rng.dirichlet(np.ones(4), 3).T
-    run = tv_drf(demands, tasks, machines, parts, "lexicographic")
+    run = tv_drf(demands, tasks, machines, parts, method="lexicographic")
     oracle = lexicographic_run(demands, tasks, machines, parts)
     assert np.allclose(run.tasks, oracle.tasks, atol=1e-6)
-    merged = tv_drf(demands, tasks, machines.sum(axis=0)[None], run.weights, "lexicographic")
+    merged = tv_drf(demands, tasks, machines.sum(axis=0)[None], run.weights, method="lexicographic")
     assert np.allclose(run.tasks, merged.tasks, rtol=1e-9)
 
 
@@ -189,8 +151,8 @@ def test_machines_of_one_shape_are_one_pool() -> None:
 
 def example(alone: Any, first: int = 70, count_a: int = 12, count_b: int = 4, method: Any = "heuristic") -> TvDrfRun:
     demands = [[[2, 1], [1, 1]], [[5, 5], [20, 10]]]
-    return tv_drf(demands, [[15, first], [count_a, count_b]], [[50, 50], [50, 50]], [[1, 0], [0, 1]], method, alone,
-                  placement=method == "heuristic")
+    return tv_drf(demands, [[15, first], [count_a, count_b]], [[50, 50], [50, 50]], [[1, 0], [0, 1]], method=method,
+                  alone=alone, placement=method == "heuristic")
 
 
 def printed(run: TvDrfRun) -> list[bool]:
@@ -234,53 +196,20 @@ def test_the_path_of_the_example() -> None:
 # ------------------------------------------------------------------------------------------------- whole tasks
 
 
-def plain_loop(demands: Any, tasks: Any, machines: Any, parts: list[float], own: Any,
-               waits: bool) -> tuple[list[Any], list[Any]]:
-    """Algorithm 1, looking at every user and every machine before every task."""
-    T, n, m = len(demands), len(parts), len(machines[0])
-    total = [sum(machine[j] for machine in machines) for j in range(m)]
-    used, owned, level = [[0.0] * m for _ in range(n)], [[0.0] * m for _ in range(n)], [0.0] * n
-    queues: list[list[tuple[Any, int]]] = [[] for _ in range(n)]
-    ran, placed = [], []
-    for t in range(T):
-        left = [list(machine) for machine in machines]
-        now, where = [0] * n, [[0] * len(machines) for _ in range(n)]
-        for i in range(n):
-            new = [(demands[t][i], 1)] * int(tasks[t][i])
-            queues[i] = (queues[i] if waits else []) + new
-            owned[i] = [a + b for a, b in zip(owned[i], own[t][i], strict=True)]
-        stuck: set[int] = set()
-
-        def beta(i: int) -> Any:
-            ratio = [u / o for u, o in zip(used[i], owned[i], strict=True) if o > 0]
-            return min(ratio) if ratio else 1.0
-        while active := [i for i in range(n) if queues[i] and i not in stuck]:
-            worst = min(active, key=lambda i: (beta(i), i))
-            i = worst if beta(worst) < 1 - 1e-12 else min(active, key=lambda i: (level[i], i))
-            task = queues[i][0][0]
-            first = next(j for j in range(m) if task[j] > 0)
-            fits = [k for k in range(len(left)) if all(a <= b for a, b in zip(task, left[k], strict=True))]
-            if not fits:
-                stuck.add(i)
-                continue
-
-            def distance(k: int, task: Any = task, first: int = first, left: Any = left) -> float:
-                return sum(abs(task[j] / task[first] - left[k][j] / left[k][first]) * (total[first] / total[j])
-                           for j in range(m))
-            k = min(fits, key=lambda k: (distance(k), k))
-            left[k] = [b - a for a, b in zip(task, left[k], strict=True)]
-            used[i] = [a + b for a, b in zip(task, used[i], strict=True)]
-            level[i] += max(a / c for a, c in zip(task, total, strict=True)) / parts[i]
-            now[i], where[i][k] = now[i] + 1, where[i][k] + 1
-            queues[i].pop(0)
-        ran.append(now)
-        placed.append(where)
-    return ran, placed
+def agrees(run: TvDrfRun) -> None:
+    """Compare a run of the heuristic with Algorithm 1 in fractions, which looks at everyone before every task."""
+    exact = exact_whole_run(run.demands.tolist(), run.max_tasks.tolist(), run.machines.tolist(),
+                            run.contributions.tolist(), run.reading, "waits" if run.waits else "expires")
+    assert run.placement is not None
+    assert run.placement.tolist() == exact.placement
+    assert np.allclose(run.alone, floats(exact.alone), rtol=1e-12, atol=1e-12)
+    assert run.below_one.tolist() == exact.below_one
+    assert run.violations() == []
 
 
 @FEW
-@given(st.data(), st.sampled_from(["bundles", "whole_bundles", "resources"]), FATES)
-def test_heuristic_equals_a_plain_loop(data: st.DataObject, alone: Any, unserved: Any) -> None:
+@given(st.data(), st.sampled_from(ALONE), FATE)
+def test_heuristic_equals_fractions(data: st.DataObject, alone: Any, unserved: Any) -> None:
     # powers of two, totals too, so that sums make no error and every tie is a tie
     n, m, K, T = data.draw(st.sampled_from([1, 2, 4])), *(data.draw(st.integers(1, most)) for most in (2, 5, 3))
     power = st.sampled_from([0.25, 0.5, 1.0, 2.0])
@@ -288,38 +217,32 @@ def test_heuristic_equals_a_plain_loop(data: st.DataObject, alone: Any, unserved
     tasks = [[data.draw(st.integers(0, 12)) for _ in range(n)] for _ in range(T)]
     sizes = {1: [4.0], 2: [4.0, 4.0], 3: [2.0, 2.0, 4.0], 4: [2.0, 2.0, 4.0, 8.0], 5: [2.0, 2.0, 4.0, 4.0, 4.0]}[K]
     machines = [list(row) for row in zip(*(data.draw(st.permutations(sizes)) for _ in range(m)), strict=True)]
-    parts = [1 / n] * n
-    run = tv_drf(demands, tasks, machines, parts, "heuristic", alone, unserved, placement=True)
-    ran, placed = plain_loop(demands, tasks, machines, parts, run.alone.tolist(), unserved == "waits")
-    assert run.placement is not None
-    assert run.tasks.tolist() == ran
-    assert run.placement.tolist() == placed
-    assert run.violations() == []
+    agrees(tv_drf(demands, tasks, machines, [1 / n] * n, alone=alone, unserved=unserved, placement=True))
 
 
 @REPEATABLE
-@given(cases(max_n=5, whole=True, zeros=False), READINGS, FATES, st.integers(1, 4))
+@given(cases(max_n=5, whole=True, zeros=False), ACCOUNTS, FATE, st.integers(1, 4))
 def test_heuristic_keeps_machines_queues_and_amounts(case: Case, alone: Any, unserved: Any, K: int) -> None:
     demands, tasks, parts = case.floats
     machines = np.linspace(0.5, 1, K)[:, None] * np.ones((1, case.m))
-    run = tv_drf(demands, tasks, machines, parts, "heuristic", alone, unserved, placement=True)
+    run = tv_drf(demands, tasks, machines, parts, method="heuristic", alone=alone, unserved=unserved, placement=True)
     assert run.violations() == []
     assert run.machine_use is not None
     assert (run.machine_use <= machines * (1 + 1e-9)).all()
     for t, i in np.argwhere(run.bottlenecks == -1):
         assert run.unserved[t, i] == 0
-    again = tv_drf(demands, tasks, machines, parts, "heuristic", alone, unserved)
+    again = tv_drf(demands, tasks, machines, parts, method="heuristic", alone=alone, unserved=unserved)
     assert (again.tasks == run.tasks).all()
     assert again.placement is None
 
 
 @REPEATABLE
-@given(cases(max_n=5, max_T=3, whole=True, zeros=False), READINGS, FATES)
+@given(cases(max_n=5, max_T=3, whole=True, zeros=False), ACCOUNTS, FATE)
 def test_lemma_2_up_to_tasks_with_one_resource(case: Case, alone: Any, unserved: Any) -> None:
     # Who is refused a task stands as high as all others, up to one task of theirs, what beta >= 1 gave them, where they
     # stood before, and what was left when it was refused, which is less than its task.
     demands, tasks, parts = (array[..., :1] if array.ndim == 3 else array for array in case.floats)
-    run = tv_drf(demands, tasks, [[1]], parts, "heuristic", alone, unserved)
+    run = tv_drf(demands, tasks, [[1]], parts, method="heuristic", alone=alone, unserved=unserved)
     biggest = demands[:, :, 0].max(axis=0) if unserved == "waits" else None
     own, used = np.cumsum(run.alone, axis=0)[:, :, 0] / run.weights, np.cumsum(run.amounts, axis=0)[:, :, 0]
     assert np.allclose(used / run.weights, run.cumulative_shares)
@@ -333,7 +256,7 @@ def test_lemma_2_up_to_tasks_with_one_resource(case: Case, alone: Any, unserved:
 def test_ample_small_tasks_come_close_to_the_fluid() -> None:
     rng = np.random.default_rng(5)
     demands, tasks = rng.uniform(0.5, 1, (4, 6, 2)), rng.uniform(0, 1, (4, 6))
-    flat = tv_drf(demands, tasks, [[1, 1]], np.full(6, 1 / 6), "lexicographic")
+    flat = tv_drf(demands, tasks, [[1, 1]], np.full(6, 1 / 6), method="lexicographic")
     for grain in (100, 10_000):
         run = tv_drf(demands / grain, np.floor(tasks * grain), [[1, 1]], np.full(6, 1 / 6))
         assert np.abs(run.tasks / grain - flat.tasks).max() <= 20 / grain
@@ -347,15 +270,12 @@ def test_many_machines_stand_in_blocks_and_nothing_changes(m: int) -> None:
     n, T = 4, 2
     demands = rng.choice([0.25, 0.5, 1.0, 2.0], (T, n, m)) * (rng.random((T, n, m)) < 0.8)
     demands[..., -1] = np.where((demands > 0).any(axis=2), demands[..., -1], 1.0)
-    tasks = rng.integers(100, 300, (T, n))
-    machines = np.array([rng.permutation([2.0] * 192 + [10.0] * 64) for _ in range(m)]).T
-    for unserved in ("expires", "waits"):
-        run = tv_drf(demands, tasks, machines, np.full(n, 0.25), unserved=unserved, placement=True)
-        ran, placed = plain_loop(demands.tolist(), tasks.tolist(), machines.tolist(), [0.25] * n, run.alone.tolist(),
-                                 unserved == "waits")
+    tasks = rng.integers(30, 60, (T, n))
+    machines = np.array([rng.permutation([0.5] * 192 + [2.5] * 64) for _ in range(m)]).T
+    for unserved in FATES:
+        run = tv_drf(demands, tasks, machines, np.full(n, 0.25), unserved=unserved, placement=True)  # type: ignore[arg-type]
+        agrees(run)
         assert run.placement is not None
-        assert run.tasks.tolist() == ran
-        assert run.placement.tolist() == placed
         assert (run.placement.sum(axis=(0, 1))[128:] > 0).any()
 
 
@@ -371,16 +291,8 @@ def test_empty_periods_let_a_queue_run_dry() -> None:
 
 
 def test_more_tasks_than_anyone_could_run() -> None:
-    assert tv_drf([[[2, 1]]], [[10**9]], [[1, 1]], [1]).bottlenecks.tolist() == [[0]]
-    waits = tv_drf([[[1, 1]]] * 3, [[10**9]] * 3, [[1, 1]], [1], unserved="waits")
-    assert waits.tasks.tolist() == [[1]] * 3
-    assert waits.unserved.tolist() == [[10**9 - 1], [2 * 10**9 - 2], [3 * 10**9 - 3]]
     wide = tv_drf(np.full((2, 3, 8), 0.125), np.full((2, 3), 10**9), np.ones((5, 8)), np.full(3, 1 / 3))
     assert (wide.tasks.sum(axis=1) == 40).all()
-    for method in ("heuristic", "lexicographic"):
-        nothing = tv_drf([[[1.0]]], [[0]], [[1]], [1], method)  # type: ignore[arg-type]
-        assert (nothing.tasks.tolist(), nothing.bottlenecks.tolist()) == ([[0]], [[-3]])
-        assert nothing.sharing_coefficients.tolist() == [[1]]
 
 
 def test_machines_alike_count_as_one() -> None:
@@ -388,50 +300,17 @@ def test_machines_alike_count_as_one() -> None:
     demands, tasks = rng.uniform(0.1, 1, (3, 3, 2)), rng.integers(1, 9, (3, 3))
     few, some = rng.uniform(0.5, 1, (2, 2)), rng.dirichlet(np.ones(3), 2).T
     pick = [1, 0, 1, 1, 0]
-    run = tv_drf(demands, tasks, few[pick], some[:, pick], "heuristic")
+    run = tv_drf(demands, tasks, few[pick], some[:, pick], method="heuristic")
     own = np.zeros_like(demands)
-    _alone(demands, tasks.astype(float), few[pick], np.ascontiguousarray(some[:, pick]), False, False, 0.0, own)
+    alone_by_tasks(demands, tasks.astype(float), few[pick], np.ascontiguousarray(some[:, pick]), False, False, 0.0, own)
     assert np.allclose(run.alone, own, rtol=1e-12)
-
-
-def test_ten_tenths_fill_a_machine() -> None:
-    run = tv_drf([[[0.1, 0.1]]], [[11]], [[1, 1]], [[1]])
-    assert run.tasks.tolist() == [[10]]
-    assert run.bottlenecks.tolist() == [[0]]
-    many = tv_drf([[[1e-5]]], [[10**6]], [[1]], [[1]])
-    assert many.tasks.tolist() == [[10**5]]
-
-
-def test_best_fit_takes_the_machine_of_the_same_shape() -> None:
-    machines = [[1, 4], [4, 1], [2, 2]]
-    run = tv_drf([[[0.25, 1], [1, 0.25], [1, 1]]], [[1, 1, 1]], machines, [1 / 3] * 3, placement=True)
-    assert run.placement is not None
-    assert run.placement[0].tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
-    alike = tv_drf([[[1, 1]]], [[3]], np.full((4, 2), 1.5), [1], placement=True)
-    assert alike.placement is not None
-    assert alike.placement[0].tolist() == [[1, 1, 1, 0]]
-
-
-def test_waiting_tasks_keep_their_demand_and_their_turn() -> None:
-    demands, tasks = [[[0.5, 0.25]], [[0.25, 0.5]]], [[3], [2]]
-    waits = tv_drf(demands, tasks, [[1, 1]], [1], unserved="waits")
-    assert waits.tasks.tolist() == [[2], [2]]  # the old one, then one of the new: (3/4, 3/4)
-    assert waits.amounts.tolist() == [[[1, 0.5]], [[0.75, 0.75]]]
-    assert waits.unserved.tolist() == [[1], [1]]
-    expires = tv_drf(demands, tasks, [[1, 1]], [1])
-    assert expires.tasks.tolist() == [[2], [2]]
-    assert expires.amounts.tolist() == [[[1, 0.5]], [[0.5, 1]]]
-    assert expires.unserved.tolist() == [[1], [0]]
-    for unserved in ("expires", "waits"):
-        once = tv_drf(demands, tasks, [[1, 1]], [1], "lexicographic", unserved=unserved)
-        assert once.sharing_coefficients.tolist() == [[1], [1]]
 
 
 def test_long_queues_of_large_and_tiny_groups_lose_nothing() -> None:
     rng = np.random.default_rng(0)
     demands, tasks = rng.uniform(0.1, 1, (60, 8, 2)), rng.uniform(0, 4, (60, 8))
     demands *= 10.0 ** rng.integers(-5, 1, (60, 8, 1))
-    run = tv_drf(demands, tasks, [[1, 1]], np.full(8, 1 / 8), "lexicographic", unserved="waits")
+    run = tv_drf(demands, tasks, [[1, 1]], np.full(8, 1 / 8), method="lexicographic", unserved="waits")
     assert run.violations() == []
     assert run.sharing_coefficients.min() >= 1 - 1e-9
     assert np.allclose(run.tasks.sum(axis=0) + run.unserved[-1], tasks.sum(axis=0), rtol=1e-12)
@@ -441,16 +320,17 @@ def test_what_only_rounding_leaves_over_holds_up_no_queue() -> None:
     # three times a third is one: the task of period 3 must start in period 3, alone and in the pool
     methods: tuple[Any, ...] = ("heuristic", "lexicographic")
     for method in methods:
-        run = tv_drf([[[3, 0]], [[3, 0]], [[0, 1]]], [[1], [0], [1]], [[1, 1]], [[1]], method, unserved="waits")
+        run = tv_drf([[[3, 0]], [[3, 0]], [[0, 1]]], [[1], [0], [1]], [[1, 1]], [[1]], method=method, unserved="waits")
         assert np.allclose(run.alone[:, 0], [[1, 0], [1, 0], [1, 1]])
         assert run.violations() == []
         late = replace(run, alone=np.array([[[1.0, 0]], [[1, 0]], [[1, 0]]]))
         assert "amounts alone do not follow from the queue and the own parts in period 2" in late.violations()
     run = tv_drf([[[3, 0], [1, 1]]] * 2 + [[[0, 1], [1, 2]]], [[1, 0], [0, 0], [1, 9]], [[2, 2]], [0.5, 0.5],
-                 "lexicographic", unserved="waits")
+                 method="lexicographic", unserved="waits")
     assert np.allclose(run.tasks[2], [1, 0.5])
     # in the pool: the whole of the first resource in three periods, and of the second from the third one on
-    run = tv_drf([[[3, 0]], [[0, 2]], [[0, 0]]], [[1], [2], [0]], [[1, 1]], [1], "lexicographic", "resources", "waits")
+    run = tv_drf([[[3, 0]], [[0, 2]], [[0, 0]]], [[1], [2], [0]], [[1, 1]], [1], method="lexicographic",
+                 alone="resources", unserved="waits")
     assert np.allclose(run.tasks[:, 0], [1 / 3, 1 / 3, 1 / 3 + 1 / 2])
     held_up = replace(run, tasks=np.full((3, 1), 1 / 3), unserved=np.array([[2 / 3], [7 / 3], [2]]),
                       amounts=np.array([[[1.0, 0]]] * 3), bottlenecks=np.zeros((3, 1), dtype=np.int64))
@@ -473,7 +353,7 @@ def random_integers(seed: int, K: int) -> Iterator[tuple[Any, Any, Any, list[lis
 def test_fluid_on_whole_numbers_equals_fractions(alone: Any) -> None:
     for demands, tasks, machines, parts, unserved in random_integers(1, 1):
         exact = exact_run(demands.tolist(), tasks.tolist(), machines[0].tolist(), [p for p, in parts], alone, unserved)
-        run = tv_drf(demands, tasks, machines, floats(parts), "lexicographic", alone, unserved)
+        run = tv_drf(demands, tasks, machines, floats(parts), method="lexicographic", alone=alone, unserved=unserved)
         assert np.allclose(run.alone, floats(exact.alone), rtol=0, atol=1e-10)
         assert np.allclose(run.tasks, floats(exact.tasks), rtol=0, atol=1e-10)
         assert run.violations() == []
@@ -484,7 +364,7 @@ def test_alone_on_several_machines_equals_fractions(alone: Any) -> None:
     rng = np.random.default_rng(2)
     for demands, tasks, machines, parts, unserved in random_integers(3, 3):
         exact = exact_whole_run(demands.tolist(), tasks.tolist(), machines.tolist(), parts, alone, unserved)
-        run = tv_drf(demands, tasks, machines, floats(parts), "heuristic", alone, unserved)
+        run = tv_drf(demands, tasks, machines, floats(parts), method="heuristic", alone=alone, unserved=unserved)
         assert np.allclose(run.alone, floats(exact.alone), rtol=0, atol=1e-10)
         assert run.violations() == []
         # half a task or a whole one more or less, and beta with it, does not go unnoticed
@@ -492,7 +372,7 @@ def test_alone_on_several_machines_equals_fractions(alone: Any) -> None:
         other = run.alone.copy()
         other[t, i] = np.maximum(other[t, i] + rng.choice([-1, -0.5, 0.5, 1]) * demands[t, i], 0)
         if (np.abs(other - run.alone) > 1e-6).any():
-            beta = _coefficients(run.amounts, other)
+            beta = coefficients(run.amounts, other)
             told = replace(run, alone=other, sharing_coefficients=beta, below_one=(beta < 1 - 1e-12).any(axis=1))
             assert told.violations() != []
 
@@ -515,51 +395,105 @@ def test_one_period_with_bounds_is_drf_with_bounds(case: Case) -> None:
 
 @pytest.mark.parametrize(("method", "alone"), [("lexicographic", "bundles"), ("heuristic", "whole_bundles")])
 def test_ample_tasks_equal_parts_are_drf(method: Any, alone: Any) -> None:
-    run = tv_drf([[[1, 4], [3, 1]]], [[math.inf, math.inf]], [[9, 18]], [0.5, 0.5], method, alone)
+    run = tv_drf([[[1, 4], [3, 1]]], [[math.inf, math.inf]], [[9, 18]], [0.5, 0.5], method=method, alone=alone)
     assert np.allclose(run.tasks, [[3, 2]])
     assert run.unserved.tolist() == [[math.inf, math.inf]]
     assert run.violations() == []
     rng = np.random.default_rng(1)
     demands = rng.uniform(0.1, 1, (5, 3))
-    fluid_run = tv_drf(demands[None], np.full((1, 5), np.inf), np.ones((1, 3)), np.full(5, 0.2), "lexicographic")
+    fluid_run = tv_drf(demands[None], np.full((1, 5), np.inf), np.ones((1, 3)), np.full(5, 0.2), method="lexicographic")
     assert np.allclose(fluid_run.tasks[0], fb.drf(demands).tasks)
     assert fluid_run.at(0).bottlenecks.tolist() == fb.drf(demands).bottlenecks.tolist()
 
 
-# ------------------------------------------------------------------------------------------- beta and its 0/0
+# --------------------------------------------------------------------------------------------------- by hand
 
-
-def test_beta_without_anything_to_compare() -> None:
-    run = tv_drf([[[1, 0], [1, 1]], [[1, 1], [1, 1]]], [[0, 1], [1, 1]], [[2, 2]], [0.5, 0.5], "lexicographic")
-    assert run.sharing_coefficients[0].tolist() == [1, 1]
-    assert run.bottlenecks[0].tolist() == [-3, -1]
-    guest = tv_drf([[[1], [1]]], [[1, 1]], [[2]], [1, 0], "lexicographic", weights=[1, 1])
-    assert guest.sharing_coefficients.tolist() == [[1, math.inf]]
-    assert tv_drf([[[1], [1]]], [[1, 0]], [[2]], [1, 0], weights=[1, 1]).sharing_coefficients.tolist() == [[1, 1]]
-
-
-def test_resources_can_ask_for_more_than_the_pool() -> None:
-    # one user, one period: alone it could run one task, (1, 1/2); of memory by itself it "would have had" 1
-    run = tv_drf([[[1, 0.5]]], [[2]], [[1, 1]], [1], "lexicographic", "resources")
-    assert run.below_one.tolist() == [True]
-    assert run.sharing_coefficients.tolist() == [[0.5]]
-    assert tv_drf([[[1, 0.5]]], [[2]], [[1, 1]], [1], "lexicographic").sharing_coefficients.tolist() == [[1]]
-
-
-def test_below_one_the_worst_off_come_first() -> None:
+HALVES, TURN = [0.5, 0.5], ([[[0.5, 0.25]], [[0.25, 0.5]]], [[3], [2]], [[1, 1]], [1])
+SPLIT = [[[1, 1], [2, 1]]], [[3, 1]], [[3, 3]], HALVES
+FLUID, WHOLE, WAITS = {"method": "lexicographic"}, {"alone": "whole_bundles"}, {"unserved": "waits"}
+#: What happens, what is passed, options, what comes out.
+BY_HAND: dict[str, tuple[tuple[Any, Any, Any, Any], dict[str, Any], dict[str, Any]]] = {
+    "more tasks than anyone could run": (([[[2, 1]]], [[10**9]], [[1, 1]], [1]), {}, {"bottlenecks": [[0]]}),
+    "they wait": (([[[1, 1]]] * 3, [[10**9]] * 3, [[1, 1]], [1]), WAITS,
+                  {"tasks": [[1]] * 3, "unserved": [[10**9 - 1], [2 * 10**9 - 2], [3 * 10**9 - 3]]}),
+    **{f"nobody has a task, {method}": (([[[1.0]]], [[0]], [[1]], [1]), {"method": method},
+                                        {"tasks": [[0]], "bottlenecks": [[-3]], "sharing_coefficients": [[1]]})
+       for method in METHODS},
+    "ten tenths fill a machine": (([[[0.1, 0.1]]], [[11]], [[1, 1]], [[1]]), {},
+                                  {"tasks": [[10]], "bottlenecks": [[0]]}),
+    "and so do many small ones": (([[[1e-5]]], [[10**6]], [[1]], [[1]]), {}, {"tasks": [[10**5]]}),
+    "best fit takes the machine of the same shape": (
+        ([[[0.25, 1], [1, 0.25], [1, 1]]], [[1, 1, 1]], [[1, 4], [4, 1], [2, 2]], [1 / 3] * 3), {"placement": True},
+        {"placement": [[[1, 0, 0], [0, 1, 0], [0, 0, 1]]]}),
+    "machines alike in order": (([[[1, 1]]], [[3]], np.full((4, 2), 1.5), [1]), {"placement": True},
+                                {"placement": [[[1, 1, 1, 0]]]}),
+    # the old one, then one of the new: (3/4, 3/4)
+    "waiting tasks keep demand and turn": (TURN, WAITS, {"tasks": [[2], [2]], "unserved": [[1], [1]],
+                                                         "amounts": [[[1, 0.5]], [[0.75, 0.75]]]}),
+    "expired tasks are gone": (TURN, {}, {"tasks": [[2], [2]], "amounts": [[[1, 0.5]], [[0.5, 1]]],
+                                          "unserved": [[1], [0]]}),
+    **{f"who is alone has what it would have alone, {fate}": (TURN, FLUID | {"unserved": fate},
+                                                              {"sharing_coefficients": [[1], [1]]}) for fate in FATES},
+    "beta of 0/0 is 1": (([[[1, 0], [1, 1]], [[1, 1], [1, 1]]], [[0, 1], [1, 1]], [[2, 2]], HALVES), FLUID,
+                         {"sharing_coefficients": [[1, 1], [1, 1]], "bottlenecks": [[-3, -1], [-1, -1]]}),
+    "of a guest it is infinite": (([[[1], [1]]], [[1, 1]], [[2]], [1, 0]), FLUID | {"weights": [1, 1]},
+                                  {"sharing_coefficients": [[1, math.inf]]}),
+    "of a guest without tasks it is 1": (([[[1], [1]]], [[1, 0]], [[2]], [1, 0]), {"weights": [1, 1]},
+                                         {"sharing_coefficients": [[1, 1]]}),
+    # alone it could run one task, (1, 1/2); of memory by itself it "would have had" 1
+    "resources can ask for more than the pool": (([[[1, 0.5]]], [[2]], [[1, 1]], [1]), FLUID | {"alone": "resources"},
+                                                 {"below_one": [True], "sharing_coefficients": [[0.5]]}),
+    "bundles cannot": (([[[1, 0.5]]], [[2]], [[1, 1]], [1]), FLUID, {"sharing_coefficients": [[1]]}),
     # both lack memory; the first can have at most 1/2 of what it lacks per CPU, the second more
-    exact = exact_run([[["1", "1/2"], ["1", "1/4"]]], [[2, 2]], [1, 1], ["1/2", "1/2"], "resources")
-    run = tv_drf([[[1, 0.5], [1, 0.25]]], [[2, 2]], [[1, 1]], [0.5, 0.5], "lexicographic", "resources")
-    assert np.allclose(run.tasks, floats(exact.tasks))
-    assert np.allclose(run.tasks, [[1 / 3, 2 / 3]])
-    assert np.allclose(run.sharing_coefficients, 1 / 3)
+    "below one the worst off come first": (([[[1, 0.5], [1, 0.25]]], [[2, 2]], [[1, 1]], HALVES),
+                                           FLUID | {"alone": "resources"},
+                                           {"tasks": [[1 / 3, 2 / 3]], "sharing_coefficients": [[1 / 3, 1 / 3]]}),
+    # alone each could run 3/4 of a task
+    "whole tasks can break sharing incentive": (([[[2], [2]]], [[1, 1]], [[3]], HALVES), {},
+                                                {"tasks": [[1, 0]], "below_one": [True]}),
+    "not where alone they are whole, too": (([[[2], [2]]], [[1, 1]], [[3]], HALVES), WHOLE, {"below_one": [False]}),
+    "an honest user": (SPLIT, WHOLE, {"tasks": [[1, 1]]}),
+    "a lie gives room for two true tasks": (([[[2, 2], [2, 1]]], *SPLIT[1:]), WHOLE, {"amounts": [[[2, 2], [0, 0]]]}),
+    # the first user's task leaves no room, and the second goes on with what the first cannot use
+    "whole tasks, more than one from the fluid": (([[[1, 3], [1, 1]]], [[5, 5]], [[3, 3]], HALVES), WHOLE,
+                                                  {"tasks": [[0, 3]]}),
+    "the fluid": (([[[1, 3], [1, 1]]], [[5, 5]], [[3, 3]], HALVES), FLUID, {"tasks": [[0.5, 1.5]]}),
+    # 2 units are left, one on each machine
+    "machines split what a user could run alone": (
+        ([[[3], [2]]], [[2, 3]], [[6], [6]], [[1, 0], [0, 1]]), WHOLE | {"placement": True},
+        {"placement": [[[1, 1], [1, 1]]], "sharing_coefficients": [[1, 2 / 3]], "bottlenecks": [[-1, -2]]}),
+    "whole tasks stop before a resource is used up": (([[[2, 1], [2, 1]]], [[1, 1]], [[3, 10]], HALVES), WHOLE,
+                                                      {"tasks": [[1, 0]], "use": [[2, 1]], "bottlenecks": [[-1, 0]],
+                                                       "slack": [[1, 9]]}),
+}
 
 
-def test_whole_tasks_can_break_sharing_incentive_in_bundles() -> None:
-    run = tv_drf([[[2], [2]]], [[1, 1]], [[3]], [0.5, 0.5], "heuristic", "bundles")
-    assert run.tasks.tolist() == [[1, 0]]  # alone each could run 3/4 of a task
-    assert run.below_one.tolist() == [True]
-    assert tv_drf([[[2], [2]]], [[1, 1]], [[3]], [0.5, 0.5], "heuristic", "whole_bundles").below_one.tolist() == [False]
+@pytest.mark.parametrize("what", BY_HAND)
+def test_by_hand(what: str) -> None:
+    given_, options, expected = BY_HAND[what]
+    run = tv_drf(*given_, **options)
+    assert run.violations() == []
+    for name, value in expected.items():
+        np.testing.assert_allclose(getattr(run, name), value, rtol=1e-12, atol=1e-12, err_msg=name)
+    assert all(run.at(t).violations() == [] for t in range(len(run)))
+
+
+@pytest.mark.parametrize(("what", "user", "told", "of_the_period"), [
+    ("machines split what a user could run alone", 1, "fits on no machine", "no room for its next task"),
+    ("whole tasks stop before a resource is used up", 1,
+     "0 tasks in period 0: the next needs more resource 0 than is left.",
+     "1 runs 0 tasks: there is no room for its next task."),
+    ("whole tasks stop before a resource is used up", 0, "it has no more",
+     "0 runs 1 tasks: its own bound stops it."),
+    ("the fluid", 1, "resource 1 is used up", "1, which it needs, is used up"),
+    ("nobody has a task, heuristic", 0, "0 has no tasks in period 0.", "its own bound stops it"),
+])
+def test_explanations(what: str, user: int, told: str, of_the_period: str) -> None:
+    given_, options, _ = BY_HAND[what]
+    run = tv_drf(*given_, **options)
+    assert told in run.explain(user, 0)
+    assert run.explain(user) == run.explain(user, 0)  # by default the last period
+    assert of_the_period in run.at(0).explain(user)
 
 
 # ---------------------------------------------------------------------------------------------------- witnesses
@@ -594,30 +528,6 @@ def test_in_one_period_in_bundles_no_lie_pays(case: Case, data: st.DataObject) -
     lying = exact_run([[claim, *case.demands[0][1:]]], [[count, *case.tasks[0][1:]]], [1] * case.m, case.parts)
     runs = min(a / d for a, d in zip(lying.amounts[0][0], truth, strict=True) if d > 0)
     assert min(runs, bound) <= honest.tasks[0][0]
-
-
-def test_a_lie_about_the_demand_pays_in_whole_tasks() -> None:
-    honest = tv_drf([[[1, 1], [2, 1]]], [[3, 1]], [[3, 3]], [0.5, 0.5], alone="whole_bundles")
-    lying = tv_drf([[[2, 2], [2, 1]]], [[3, 1]], [[3, 3]], [0.5, 0.5], alone="whole_bundles")
-    assert honest.tasks.tolist() == [[1, 1]]
-    assert lying.amounts[0, 0].tolist() == [2, 2]  # room for two true tasks
-
-
-def test_whole_tasks_can_be_more_than_a_task_from_the_fluid() -> None:
-    # the first user's task leaves no room, and the second goes on with what the first cannot use
-    demands, tasks = [[[1, 3], [1, 1]]], [[5, 5]]
-    assert tv_drf(demands, tasks, [[3, 3]], [0.5, 0.5], alone="whole_bundles").tasks.tolist() == [[0, 3]]
-    assert np.allclose(tv_drf(demands, tasks, [[3, 3]], [0.5, 0.5], "lexicographic").tasks, [[0.5, 1.5]])
-
-
-def test_machines_can_split_what_a_user_could_run_alone() -> None:
-    run = tv_drf([[[3], [2]]], [[2, 3]], [[6], [6]], [[1, 0], [0, 1]], alone="whole_bundles", placement=True)
-    assert run.placement is not None
-    assert run.placement[0].tolist() == [[1, 1], [1, 1]]
-    assert run.sharing_coefficients.round(6).tolist() == [[1, 0.666667]]
-    assert run.bottlenecks.tolist() == [[-1, -2]]  # 2 units are left, one on each machine
-    assert run.at(0).violations() == []
-    assert "fits on no machine" in run.explain(1, 0)
 
 
 # ------------------------------------------------------------------------------------------------ names and input
@@ -670,17 +580,6 @@ def test_names_are_kept_and_matched() -> None:
             run.at(period)  # type: ignore[arg-type]
 
 
-def test_whole_tasks_stop_before_a_resource_is_used_up() -> None:
-    run = tv_drf([[[2, 1], [2, 1]]], [[1, 1]], [[3, 10]], [0.5, 0.5], alone="whole_bundles")
-    assert (run.tasks.tolist(), run.use.tolist(), run.bottlenecks.tolist()) == ([[1, 0]], [[2, 1]], [[-1, 0]])
-    assert "0 tasks in period 0: the next needs more resource 0 than is left." in run.explain(1, 0)
-    assert run.at(0).explain(1) == "1 runs 0 tasks: there is no room for its next task."
-    assert run.at(0).explain(0) == "0 runs 1 tasks: its own bound stops it."
-    flat = tv_drf([[[2, 1], [2, 1]]], [[1, 1]], [[3, 10]], [0.5, 0.5], "lexicographic")
-    assert "resource 0 is used up" in flat.explain(1, 0)
-    assert "0, which it needs, is used up" in flat.at(0).explain(1)
-
-
 GOOD: dict[str, Any] = {"demands": np.ones((2, 2, 2)), "tasks": np.ones((2, 2)), "machines": [[4, 4]],
                         "contributions": [[0.5], [0.5]]}
 BAD: list[tuple[dict[str, Any], str]] = [
@@ -710,7 +609,7 @@ def test_bad_input_is_named(changed: dict[str, Any], argument: str) -> None:
     assert tv_drf(**GOOD).tasks.tolist() == [[1, 1], [1, 1]]
     with pytest.raises(fb.InvalidInput) as caught:
         tv_drf(**{**GOOD, **changed})
-    assert caught.value.argument == argument, caught.value
+    assert caught.value.where == argument, caught.value
 
 
 @pytest.mark.parametrize(("changed", "rule"), [
@@ -721,7 +620,7 @@ def test_bad_input_is_named(changed: dict[str, Any], argument: str) -> None:
     ({"tasks": np.ones(2)}, "must have shape (T periods, n users)"),
     ({"tasks": np.ones((0, 2))}, "must have at least one period and one user"),
     ({"tasks": [[1, 1], [1]]}, "must have shape (T periods, n users), without ragged rows"),
-    ({"machines": [4, 4]}, "must have shape (K machines, m resources)"),
+    ({"machines": [4, 4]}, "must have shape (K machines, 2 resources)"),
     ({"machines": np.ones((0, 2))}, "must have at least one machine and one resource"),
     ({"contributions": np.ones((1, 1, 1))}, "must have shape (n users, K machines)"),
 ])
@@ -749,7 +648,7 @@ ARRAYS = [f.name for f in fields(TvDrfRun) if "ndarray" in str(f.type).lower() o
 def overloaded(method: Any, unserved: Any, memory: bool = True) -> TvDrfRun:
     """Three periods with queues, two resources, users of unlike parts, of whom one has no tasks once."""
     demands = [[[2, 1], [1, 2], [1, 1]], [[1, 3], [2, 2], [1, 1]], [[1, 1], [2, 1], [3, 1]]]
-    run = tv_drf(demands, [[9, 4, 2], [5, 5, 0], [2, 3, 4]], [[8, 8], [6, 6]], [0.5, 0.25, 0.25], method,
+    run = tv_drf(demands, [[9, 4, 2], [5, 5, 0], [2, 3, 4]], [[8, 8], [6, 6]], [0.5, 0.25, 0.25], method=method,
                  unserved=unserved, memory=memory, placement=method == "heuristic")
     assert (run.unserved > 0).any()
     assert run.violations() == []
@@ -813,8 +712,8 @@ def test_violations_see_room_for_another_task() -> None:
 def test_periods_that_are_run_stay_as_they_are(method: Any, unserved: Any, memory: bool) -> None:
     run = overloaded(method, unserved, memory)
     for t in (1, 2):
-        start = tv_drf(run.demands[:t], run.max_tasks[:t], run.machines, run.contributions, method, unserved=unserved,
-                       memory=memory)
+        start = tv_drf(run.demands[:t], run.max_tasks[:t], run.machines, run.contributions, method=method,
+                       unserved=unserved, memory=memory)
         for name in ("tasks", "sharing_coefficients", "cumulative_shares", "amounts", "alone", "unserved",
                      "bottlenecks", "below_one"):
             assert getattr(start, name).tolist() == getattr(run, name)[:t].tolist(), name

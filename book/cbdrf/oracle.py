@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from book.common.oracle_drf import exact_tasks
 from fairbook.errors import InvalidInput
-from fairbook.model import as_fractions, number_of_dimensions
+from fairbook.model.exact import as_fractions
+from fairbook.model.inputs import number_of_dimensions
 
 __all__ = ["ExactRun", "exact_grant", "exact_run"]
 

@@ -13,7 +13,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from fairbook.errors import InvalidInput
-from fairbook.model import as_fractions, exact_instance, number_of_dimensions
+from fairbook.model.exact import as_fractions, exact_instance
+from fairbook.model.inputs import number_of_dimensions
 
 __all__ = ["ExactPhase", "ExactRun", "exact_phase", "exact_run"]
 

@@ -7,33 +7,51 @@ node's credit over C_0, and *records* turn weights into credit factors.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from book.cbdrf.properties import EXACT_PHASES
-from book.cbdrf.smt import settle
-from book.common.evidence import EXACT, in_words, margin_in_words, searched, settled
-from book.common.runs import stream
-from fairbook.claims.registry import Effort, Mechanism, Part
-from fairbook.model import Allocation
+from book.cbdrf.properties import EXACT_PHASES, PHASE_MUTANTS, PHASES
+from book.cbdrf.smt import GRANTS, settle
+from book.common.evidence import EXACT, in_words, margin_in_words, sampled, searched, settled
+from fairbook.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
+from fairbook.mechanisms.drf import drf
+from fairbook.model.allocation import Allocation
 from fairbook.properties.finding import RTOL, Finding
 from fairbook.properties.instances import Instance, Sampler, sampler
-from fairbook.properties.search import Lie, lie_gain, minimise_margin, search_instance, shrink
+from fairbook.properties.lies import Lie, lie_gain, search_instance
+from fairbook.properties.search import minimise_margin
+from fairbook.properties.shrinking import shrink
+from fairbook.properties.static import envy_freeness, pareto_optimality, sharing_incentive
 
 __all__ = [
+    "CAPPED",
+    "DRF",
+    "KARMA",
+    "LITERAL_EF",
+    "LITERAL_PE",
+    "LITERAL_SI",
+    "SCALED",
+    "WEIGHTED",
     "Check",
     "Records",
+    "about_a_phase",
     "all_good",
     "any_record",
     "attacked",
+    "below_drf",
+    "broken",
+    "drawn",
+    "drawn_lies",
     "equal_records",
     "exact_rule",
     "lied_to",
-    "sampled",
-    "sampled_lies",
+    "of_drf",
     "solved",
     "someone_good",
+    "strictly",
 ]
 
 #: (allocation of one phase, credit factors) -> margin, margins or Finding.
@@ -160,34 +178,38 @@ def lied_to(effort: Effort, subject: Mechanism, records: Records) -> Part:
     return _witness(found.instance, lambda i: -lie_gain(rule, i), records, told)
 
 
-def sampled(check: Check, effort: Effort, subject: Mechanism, records: Records) -> Part:
+def drawn(check: Check, effort: Effort, subject: Mechanism, records: Records) -> Part:
     """Draw instances and check each; 10 000 at full effort."""
-    draw, rng = sampler(zeros=subject.zeros), stream(effort.seed, 3)
-    count = effort.evaluations // 4
-    for done in range(count):
+    draw = sampler(zeros=subject.zeros)
+
+    def look(rng: np.random.Generator, judged: Mechanism, done: int) -> Part | bool:
         instance = draw(rng)
         psi = records(instance.weights)
-        if _least(check(subject.run(instance.demands, psi), psi)) < -RTOL:
-            where = _in_numbers(instance, records)
-            return Part(False, "search", f"Violated at instance {done + 1}: {where}.", done + 1)
-    return Part(True, "numbers", f"Holds on {count} random instances.", count)
+        return _least(check(judged.run(instance.demands, psi), psi)) >= -RTOL or Part(
+            False, "search", f"Violated at instance {done + 1}: {_in_numbers(instance, records)}.", done + 1)
+
+    return sampled(look, effort, subject, key=3, share=4, said="Holds on {count} random instances.")
 
 
-def sampled_lies(effort: Effort, subject: Mechanism, records: Records) -> Part:
+def drawn_lies(effort: Effort, subject: Mechanism, records: Records) -> Part:
     """Draw instances, and on each a liar and three claims; 10 000 instances at full effort."""
-    draw, rng = sampler(users=(2, 8), resources=(2, 4), zeros=subject.zeros), stream(effort.seed, 4)
+    draw = sampler(users=(2, 8), resources=(2, 4), zeros=subject.zeros)
     score = Lie(lambda demands, weights: subject.run(demands, records(weights)))
-    count = effort.evaluations // 4
-    for done in range(count):
+
+    def look(rng: np.random.Generator, judged: Mechanism, done: int) -> Part | bool:
         honest = draw(rng)
         i = int(rng.integers(len(honest.demands)))
         truth = honest.demands[i]
         for _ in range(3):
             lie = np.where(truth > 0, truth * np.exp(rng.standard_normal(len(truth))), rng.random(len(truth)))
-            if score(Instance(honest.demands, honest.weights, {i: lie})) > RTOL:
-                where = _in_numbers(Instance(honest.demands, honest.weights, {i: lie}), records)
+            lying = Instance(honest.demands, honest.weights, {i: lie})
+            if score(lying) > RTOL:
+                where = _in_numbers(lying, records)
                 return Part(False, "search", f"A lie pays at instance {done + 1}: {where}.", done + 1)
-    return Part(True, "numbers", f"No lie pays on {count} random instances with three claims each.", count)
+        return True
+
+    return sampled(look, effort, subject, key=4, share=4,
+                   said="No lie pays on {count} random instances with three claims each.")
 
 
 def solved(statement: str, effort: Effort, subject: Mechanism) -> list[Part]:
@@ -195,3 +217,90 @@ def solved(statement: str, effort: Effort, subject: Mechanism) -> list[Part]:
     if subject.smt is None:
         return []
     return [settled(settle(statement, n, m, grant=subject.smt or "") for n, m in effort.sizes)]
+
+
+def phase(name: str) -> Mechanism:
+    """One phase under a rule of the book, known to the solver where it is."""
+    return Mechanism(name, PHASES[name], smt=name if name in GRANTS else None)
+
+
+def broken(name: str) -> Mechanism:
+    """One phase under a rule that is broken."""
+    return Mechanism(name, PHASE_MUTANTS[name])
+
+
+SCALED, WEIGHTED, CAPPED, DRF, KARMA = map(phase, ("scaled", "weighted", "capped", "drf", "karma"))
+
+
+def _literally(check: Callable[[Allocation], Any]) -> Check:
+    """Let a check ignore the records."""
+    return lambda allocation, factor: check(allocation)
+
+
+LITERAL_SI = _literally(sharing_incentive)
+LITERAL_EF = _literally(envy_freeness)
+LITERAL_PE = _literally(pareto_optimality)
+
+
+def of_drf(allocation: Allocation, factor: Any) -> Any:
+    """Give the tasks of each node as a part of what DRF gives it, exactly where they are exact."""
+    exact = allocation.tasks.dtype == object
+    whole = EXACT_PHASES["drf"](allocation.demands, factor) if exact else drf(allocation.demands)
+    return allocation.tasks / whole.tasks
+
+
+def strictly(gain: Any) -> Any:
+    """Margin of a strict gain: itself where positive beyond the last bits of a float, else -1."""
+    return gain if gain > (0 if isinstance(gain, Fraction) else 1e-14) else -1
+
+
+def below_drf(allocation: Allocation, factor: Any) -> Any:
+    """Margin: by which part punished nodes stand below their DRF amount."""
+    part = [strictly(1 - x) for x, psi in zip(of_drf(allocation, factor), factor, strict=True) if psi < 1]
+    return np.array(part or [np.inf])
+
+
+def about_a_phase(
+    name: str,
+    locator: str,
+    statement: str,
+    check: Check | None,
+    *,
+    subject: Mechanism = SCALED,
+    mutant: Mechanism,
+    solver: str | None = None,
+    records: Records = any_record,
+    kind: Kind = "theorem",
+    variant: str = "as stated",
+    proof: str | None = None,
+    sample: bool = False,
+    zeros: bool = False,
+    strict: bool = False,
+) -> None:
+    """Register a statement about one phase; ``check`` None means strategy-proofness."""
+    if not zeros:
+        statement = f"{statement.removesuffix('.')} (positive demands)."
+
+    @claim(
+        id=f"cbdrf.{name}",
+        locator=locator,
+        kind=kind,
+        statement=statement,
+        variant=variant,
+        proof=proof,
+        mechanism=replace(subject, zeros=zeros),
+        mutant=replace(mutant, zeros=zeros),
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        if check is None:
+            parts = [lied_to(effort, judged, records)]
+            if sample:
+                parts.append(drawn_lies(effort, judged, records))
+        else:
+            parts = [attacked(check, effort, judged, records, strict=strict)]
+            if sample:
+                parts.append(drawn(check, effort, judged, records))
+        if solver is not None:
+            asked = solved(solver, effort, judged)
+            parts = asked + parts if check is None else parts + asked  # of lies, the solver finds the smaller ones
+        return Evidence(tuple(parts))

@@ -21,11 +21,12 @@ from book.cbdrf.oracle import exact_grant
 from book.cbdrf.oracle_karma import exact_phase
 from book.common.oracle_drf import exact_tasks
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.cbdrf import GRANTS, grant_tasks
+from fairbook.mechanisms.cbdrf import grant_tasks
 from fairbook.mechanisms.drf import drf
 from fairbook.mechanisms.karma import karma_phase
-from fairbook.model import Allocation
-from fairbook.properties.finding import Finding, _array, default_tolerance, ratio, show
+from fairbook.mechanisms.readings import READINGS
+from fairbook.model.allocation import Allocation
+from fairbook.properties.finding import Finding, default_tolerance, numbers, ratio, show
 from fairbook.properties.static import pareto_optimality, present, sharing_incentive
 
 __all__ = [
@@ -158,12 +159,13 @@ def _karma(demands: Any, factor: Any) -> Allocation:
 
 #: One phase by name: (demands, credit factors) -> Allocation.
 PHASES: dict[str, Phase] = {
-    "drf": _drf, **{name: partial(grant_tasks, grant=name) for name in GRANTS},  # type: ignore[arg-type]
+    "drf": _drf,
+    **{name: partial(grant_tasks, grant=name) for name in READINGS["cbdrf"]["grant"].values},  # type: ignore[arg-type]
     "karma": _karma}
 
 
 def _exact_allocation(tasks: Any, demands: Any, name: str) -> Allocation:
-    values, x = _array(demands), _array(tasks)
+    values, x = numbers(demands), numbers(tasks)
     n, m = values.shape
     one = values[0, 0] / values[0].max() * 0 + 1  # of the type of the entries
     ones, weights = np.full(m, one, dtype=object), np.full(n, one / n, dtype=object)
@@ -173,8 +175,8 @@ def _exact_allocation(tasks: Any, demands: Any, name: str) -> Allocation:
 def _exact(name: str) -> Phase:
     def rule(demands: Any, factor: Any) -> Allocation:
         """Share out one phase in exact fractions."""
-        rows = _array(demands).tolist()
-        psi = _array(factor).tolist()
+        rows = numbers(demands).tolist()
+        psi = numbers(factor).tolist()
         tasks: Any
         if name == "karma":
             tasks = exact_phase(rows, [1 + p for p in psi], alpha="1/2").tasks

@@ -18,12 +18,12 @@ import numpy as np
 
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.cbdrf import CbDrf, CreditRule, grant_tasks
-from fairbook.model import (
+from fairbook.model.inputs import (
     LARGEST,
     FloatArray,
-    _numbers,
     as_capacities,
     as_demands,
+    as_floats,
     as_number,
     as_whole,
     number_of_dimensions,
@@ -86,7 +86,7 @@ def _own_grants(rule: CreditRule, demands: Any, node: int, capacities: Any) -> C
     def tasks(psi: float) -> float:
         factor = np.ones(len(rows))
         factor[node] = psi
-        return float(grant_tasks(rows, factor, capacities, rule.grant).tasks[node])
+        return float(grant_tasks(rows, factor, capacities, grant=rule.grant).tasks[node])
 
     full = tasks(1.0)
     return lambda psi: tasks(psi) / full
@@ -342,16 +342,16 @@ def search_release(rule: CreditRule, demands: Any, *, worth: float, node: int = 
     as_whole(node, "node", 0, n - 1)
     as_whole(phases, "phases", 1)
     as_whole(tail, "tail", 0)
-    tried = np.array([1.0, rho, 0.0]) if ratios is None else _numbers(ratios, "ratios", (1,), "must be a list")
+    tried = np.array([1.0, rho, 0.0]) if ratios is None else as_floats(ratios, "ratios", (1,), "must be a list")
     if not (len(tried) and ((tried >= 0) & (tried <= 1)).all()):
         raise InvalidInput("ratios", "must be at least one number, each between 0 and 1", tried.tolist())
     options = sorted(set(tried.tolist()), reverse=True)
-    behaviour = _numbers(others, "others", (0, 1), f"must be one ratio or have shape ({n},)")
+    behaviour = as_floats(others, "others", (0, 1), f"must be one ratio or have shape ({n},)")
     if behaviour.shape not in ((), (n,)) or not ((behaviour >= 0) & (behaviour <= 1)).all():
         raise InvalidInput("others", f"must be one ratio between 0 and 1, or {n} of them", behaviour.tolist())
     behaviour = np.broadcast_to(behaviour, (n,))
     start = CbDrf(n, as_capacities(capacities, m, resources), rule=rule)
-    unit = float(copy.deepcopy(start).allocate(values[0]).tasks[node])
+    unit = float(copy.deepcopy(start).phase(values[0]).tasks[node])
     if not unit > 0:
         raise InvalidInput("demands[0]", "must have the node present: its first grant is the unit", values[0].tolist())
     played = 0
@@ -360,7 +360,7 @@ def search_release(rule: CreditRule, demands: Any, *, worth: float, node: int = 
         nonlocal played
         played += 1
         state = copy.deepcopy(state)
-        tasks = float(state.allocate(values[t % len(values)]).tasks[node]) / unit * discount**t
+        tasks = float(state.phase(values[t % len(values)]).tasks[node]) / unit * discount**t
         given = behaviour.copy()
         given[node] = ratio
         state.release(given)

@@ -53,24 +53,20 @@ from book.common.settle import (
     each_k,
     each_k_i,
     each_k_i_h,
-    planned,
     settle_cases,
     widened,
 )
-from book.common.smt import Answer, Settled, smtlib
+from book.common.smt import Answer, Settled
 from fairbook.errors import InvalidInput
 
 __all__ = [
     "CREDITS",
     "GRANTS",
     "MECHANISMS",
-    "PLANS",
     "STATEMENTS",
     "SettledGrant",
     "Statement",
     "is_violated",
-    "question",
-    "run_plan",
     "settle",
 ]
 
@@ -849,31 +845,6 @@ def is_violated(statement: str, witness: Mapping[str, Any], grant: str = "scaled
     return entry.broken(_World(demands, credit, claims, grant, mechanism), index)
 
 
-def question(
-    statement: str,
-    index: Index,
-    m: int,
-    *,
-    grant: str = "scaled",
-    mechanism: str = "cbdrf",
-    credit: str = "nonnegative",
-    linear: bool = True,
-) -> str:
-    """Return one case's question ("is there a counterexample?") as an SMT-LIB 2 script, to ask another solver.
-
-    Parameters
-    ----------
-    statement, m, grant, mechanism, credit
-        As in :func:`settle`.
-    index : tuple of int
-        Case, in the order of the statement's `index`; the first entry is the number of nodes.
-    linear : bool
-        Whether to write the linear relaxation or the question with true products.
-    """
-    entry = _check_arguments(statement, index[0], m, grant, mechanism, credit)
-    return smtlib(_Case(entry, index, m, grant, mechanism, credit).assertions(linear)[0])
-
-
 def settle(
     statement: str,
     n: int,
@@ -885,7 +856,6 @@ def settle(
     method: str = "auto",
     rlimit: int = 1_000_000,
     tries: int = 2000,
-    progress: bool = False,
 ) -> SettledGrant:
     """Settle a statement for all real instances with up to `n` nodes and with `m` resources.
 
@@ -909,8 +879,6 @@ def settle(
         unit is that much cheaper there.
     tries : int
         How many small instances are tried for each case.
-    progress : bool
-        Whether to show a bar on stderr.
 
     Returns
     -------
@@ -942,73 +910,8 @@ def settle(
     settling = settle_cases(
         [_Case(entry, index, m, grant, mechanism, credit) for index in entry.indices(n)],
         method=method, rlimit=rlimit, tries=tries, largest=4, at_once=True,
-        label=f"{statement} n={n} m={m}", progress=progress,
-    )  # fmt: skip
+    )
     return SettledGrant(
         statement=statement, n=n, m=m, demands="positive", mechanism=mechanism, status=settling.status,
         **settling.counts(), grant=grant, credit=credit,
     )  # fmt: skip
-
-
-_MAIN = ("scaled", "weighted", "capped")
-_KEY = (
-    "feasibility", "sharing_incentive_good_standing", "sharing_incentive_scaled_by_record", "justified_envy_freeness",
-    "pareto_optimality_someone_in_good_standing", "strategy_proofness", "punitive_in_company",
-    "never_below_drf_in_good_standing",
-)  # fmt: skip
-#: Asked with true products only, these do not finish within the default limit at three nodes and two resources; the
-#: relaxation settles them at once.
-_NONLINEAR_GIVES_UP = frozenset(
-    {
-        ("strategy_proofness", "capped"),
-        ("pareto_optimality_someone_in_good_standing", "capped_at_drf"),
-        ("pareto_optimality_within_bounds", "capped_at_drf"),
-        ("punitive", "capped_at_drf"),
-        ("punitive_in_company", "capped_at_drf"),
-    }
-)
-_QUICK = tuple((name, grant, 3, 2, "nonnegative", "auto") for name in STATEMENTS for grant in GRANTS)
-
-#: What is settled at each effort: (statement, grant, n, m, credit, method).
-PLANS: dict[str, tuple[tuple[str, str, int, int, str, str], ...]] = {
-    "quick": _QUICK,
-    "full": (
-        *_QUICK,
-        *((name, grant, 2, 2, "positive", "auto") for name in STATEMENTS for grant in _MAIN),
-        *((name, grant, 2, 2, "nonnegative", "nonlinear") for name in STATEMENTS for grant in GRANTS),
-        *(
-            (name, grant, 3, 2, "nonnegative", "nonlinear")
-            for name in _KEY
-            for grant in _MAIN
-            if (name, grant) not in _NONLINEAR_GIVES_UP
-        ),
-        *((name, grant, 4, 3, "nonnegative", "auto") for name in STATEMENTS for grant in _MAIN),
-        *((name, grant, 5, 3, "nonnegative", "auto") for name in _KEY for grant in _MAIN),
-    ),
-}
-
-
-def run_plan(effort: str = "quick", *, progress: bool = False) -> list[SettledGrant]:
-    """Settle everything in a plan.
-
-    Parameters
-    ----------
-    effort : {"quick", "full"}
-        Some seconds, or one to two minutes, on one core.
-    progress : bool
-        Whether to show a bar on stderr.
-
-    Returns
-    -------
-    list of SettledGrant
-        In the order of :data:`PLANS`.
-
-    Raises
-    ------
-    InvalidInput
-        If there is no such plan.
-    """
-    return [
-        settle(statement, n, m, grant=grant, credit=credit, method=method)
-        for statement, grant, n, m, credit, method in planned(PLANS, effort, progress)
-    ]

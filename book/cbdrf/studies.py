@@ -22,7 +22,7 @@ from fairbook import results
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.cbdrf import CreditRule, CreditRun, cbdrf
 from fairbook.mechanisms.karma import karma
-from fairbook.model import FloatArray
+from fairbook.model.inputs import FloatArray
 
 __all__ = [
     "DATA",
@@ -134,7 +134,7 @@ def fig1() -> pd.DataFrame:
 def _one_run(rng: np.random.Generator, released: FloatArray, **rule: Any) -> FloatArray:
     """Give granted and DRF amounts, shape (2, T, n, m)."""
     T, n = released.shape
-    run = cbdrf(instance(rng, n, T), POOL, released, rho=RHO, **rule)
+    run = cbdrf(instance(rng, n, T), POOL, released=released, rho=RHO, **rule)
     return np.stack([run.tasks, run.drf_tasks])[..., None] * run.demands
 
 
@@ -324,8 +324,9 @@ def blanks(phases: int = 16) -> pd.DataFrame:
 
 
 def _run(rule: CreditRule, demands: FloatArray, released: FloatArray, held: Held) -> CreditRun:
-    return cbdrf(demands, None, released, rule.rho, rule.step_up, rule.step_down, rule.initial_credit,
-                 rule.credit_cap, rule.credit_floor, held, grant=rule.grant)
+    return cbdrf(demands, released=released, rho=rule.rho, step_up=rule.step_up, step_down=rule.step_down,
+                 initial_credit=rule.initial_credit, credit_cap=rule.credit_cap, credit_floor=rule.credit_floor,
+                 held=held, grant=rule.grant)
 
 
 def _compared(rng: np.random.Generator, n: int, phases: int, defectors: Sequence[int], kept: float) -> FloatArray:

@@ -12,7 +12,17 @@ from book.common.smt import Settled
 from fairbook.claims.registry import Effort, Evidence, Grade, Mechanism, Part, claim
 from fairbook.properties.search import Search
 
-__all__ = ["EXACT", "in_words", "margin_in_words", "sampled", "sampled_claim", "searched", "settled", "witnessed"]
+__all__ = [
+    "EXACT",
+    "computed",
+    "in_words",
+    "margin_in_words",
+    "sampled",
+    "sampled_claim",
+    "searched",
+    "settled",
+    "witnessed",
+]
 
 #: What a solver's counterexample begins with.
 EXACT = "Counterexample in exact fractions: "
@@ -79,6 +89,11 @@ def searched(found: Search) -> Part:
         f"{margin_in_words(float(found.margin))}.",
         found.evaluations,
     )
+
+
+def computed(holds: Any, found: str, size: int) -> Part:
+    """Decide by a computation about one instance, or a few: where it fails, it is the witness."""
+    return Part(bool(holds), "numbers" if holds else "witness", found, size)
 
 
 def witnessed(

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.optimize import linprog
 
 from fairbook.errors import FairbookError
-from fairbook.model import FloatArray, as_capacities, as_demands, as_max_tasks, as_weights, exact_instance
+from fairbook.model.exact import exact_instance
+from fairbook.model.inputs import FloatArray, as_capacities, as_demands, as_max_tasks, as_weights
 
 __all__ = ["exact_tasks", "leximin_tasks"]
 

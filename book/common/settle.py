@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
-from book.common.smt import Answer, Products, Status, ask, require_z3
+from book.common.smt import Answer, Products, Status, ask, require_z3, smtlib
 from fairbook.errors import InvalidInput
 
 __all__ = [
@@ -32,10 +31,8 @@ __all__ = [
     "each_k",
     "each_k_i",
     "each_k_i_h",
-    "planned",
     "settle_cases",
     "widened",
-    "with_progress",
 ]
 
 Index = tuple[int, ...]
@@ -54,20 +51,6 @@ def check_sizes(**sizes: int) -> None:
     for name, value in sizes.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise InvalidInput(name, "must be an integer, at least 1", value)
-
-
-def with_progress(items: Sequence[Any], label: str, progress: bool) -> Any:
-    if not progress:
-        return items
-    from tqdm import tqdm
-
-    return tqdm(items, desc=label, file=sys.stderr)
-
-
-def planned(plans: Mapping[str, Sequence[Any]], effort: str, progress: bool) -> Any:
-    """Rows of the plan for an effort, with a bar on stderr if `progress`."""
-    check_name("effort", effort, plans)
-    return with_progress(plans[effort], f"{effort} plan", progress)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -227,6 +210,10 @@ class BaseCase(ABC, Generic[Encoding, World]):
         """Assertions with true products and every input fixed to that of an instance."""
         formulas, e = self.assertions(linear=False, negate=negate)
         return formulas + [variable == e.number(value) for variable, value in self.inputs(e, world)]
+
+    def question(self, linear: bool = True) -> str:
+        """Write "is there a counterexample?" as an SMT-LIB 2 script, relaxed or with true products."""
+        return smtlib(self.assertions(linear)[0])
 
     def breaks(self, world: World) -> bool:
         return self.entry.broken(world, self.index)
@@ -402,8 +389,6 @@ def settle_cases(
     tries: int,
     largest: int,
     at_once: bool,
-    label: str,
-    progress: bool,
 ) -> Settling:
     """Settle the cases of one statement; the first counterexample ends it.
 
@@ -420,16 +405,12 @@ def settle_cases(
     at_once : bool
         Whether instances of an open case are tried before the relaxation is asked about the next case, or after it was
         asked about all. This decides how many cases are counted where there is a counterexample.
-    label : str
-        Written on the bar.
-    progress : bool
-        Whether to show a bar on stderr.
     """
     if method not in ("auto", "linear", "nonlinear"):
         raise InvalidInput("method", "must be 'auto', 'linear' or 'nonlinear'", method)
     settling = Settling(rlimit, tries)
     still_open = []
-    for case in with_progress(cases, label, progress):
+    for case in cases:
         impossible = settling.impossible(case)
         if method != "nonlinear" and settling.relaxed(case, impossible):
             continue
@@ -442,7 +423,7 @@ def settle_cases(
         return settling
     if method == "auto" and not at_once and any(settling.tried(case, largest) for case, _ in still_open):
         return settling
-    for case, impossible in with_progress(still_open, f"{label}, true products", progress):
+    for case, impossible in still_open:
         if settling.attacked(case, impossible):
             break
     return settling

@@ -33,8 +33,8 @@ from fairbook.mechanisms.mdrf import mdrf
 from fairbook.mechanisms.per_server_drf import per_server_drf
 from fairbook.mechanisms.tv_drf import tv_drf
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
-from fairbook.model import FloatArray, as_whole
-from fairbook.placement import FITS, Placement
+from fairbook.model.inputs import FloatArray, as_whole
+from fairbook.model.placement import FITS, Placement
 
 __all__ = ["ENTRANTS", "KEPT", "PROPERTIES", "Entrant", "Outcome", "Property", "Shared", "Witness", "after_lie",
            "alone", "believable", "best_lie", "each_period", "less", "lies", "look", "random_shared", "slack", "usable",
@@ -177,7 +177,7 @@ def _cbdrf(case: Shared) -> Outcome:
 
 
 def _karma(case: Shared) -> Outcome:
-    return Outcome(karma(case.demands, case.total, case.tasks).tasks)
+    return Outcome(karma(case.demands, case.total, max_tasks=case.tasks).tasks)
 
 
 def _parts(case: Shared) -> FloatArray:
@@ -208,7 +208,7 @@ def each_period(place: Callable[..., Placement], **how: Any) -> Callable[[Shared
         numbers = np.argsort(inverse, kind="stable")  # the machines in the order in which a placement numbers them
         tables = []
         for rows, most in zip(case.demands, case.tasks):
-            given = place(rows, kinds, np.bincount(inverse), most, **how)
+            given = place(rows, kinds, np.bincount(inverse), max_tasks=most, **how)
             table = np.zeros((N, n))
             at = given.placed_machine.astype(np.int64) * n + given.placed_user
             table[numbers] = np.bincount(at, minlength=N * n).reshape(N, n)
@@ -229,7 +229,7 @@ def _gdrf(case: Shared) -> Outcome:
 
 def _drfh_fluid(case: Shared) -> Outcome:
     kinds, inverse, counts = np.unique(case.machines, axis=0, return_inverse=True, return_counts=True)
-    placed = np.stack([(drfh(rows, kinds, counts, most, method="fluid").by_class / counts[:, None])[inverse]
+    placed = np.stack([(drfh(rows, kinds, counts, max_tasks=most, method="fluid").by_class / counts[:, None])[inverse]
                        for rows, most in zip(case.demands, case.tasks)])
     return Outcome(placed.sum(axis=1), placed)
 

@@ -37,8 +37,8 @@ from book.compare.properties import (
 from fairbook import results
 from fairbook.mechanisms.drfh import drfh
 from fairbook.mechanisms.gdrf import gdrf
-from fairbook.model import FloatArray, as_number, as_whole
-from fairbook.placement import FITS
+from fairbook.model.inputs import FloatArray, as_number, as_whole
+from fairbook.model.placement import FITS
 from fairbook.sweeps import sweep
 from fairbook.traces import alibaba2017, alibaba_gpu2023, google2011
 
@@ -170,7 +170,7 @@ def _placed(case: Shared, given: Outcome, entrant: Entrant) -> list[float]:
     if not (entrant.whole and entrant.places):
         kinds, counts = np.unique(case.machines, axis=0, return_counts=True)
         promised = np.floor(given.tasks * (1 + FITS))
-        runs = np.stack([drfh(rows, kinds, counts, most).tasks for rows, most in zip(case.demands, promised)])
+        runs = np.stack([drfh(rows, kinds, counts, max_tasks=most).tasks for rows, most in zip(case.demands, promised)])
     handed, run = worth(case, given.tasks).sum(), worth(case, runs)
     return [float(run.sum() / handed) if handed > 0 else np.nan, float(run.min())]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from book.common.style import COLOURS, LOOKS, Svg, axes, band, drawing, legend_below, note, whiskers
-from fairbook.model import DynamicAllocation
+from fairbook.model.dynamic import DynamicAllocation
 
 __all__ = ["fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8", "gap", "levels", "water"]
 

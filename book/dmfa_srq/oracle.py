@@ -11,7 +11,8 @@ import numpy as np
 from scipy.optimize import linprog
 
 from fairbook.errors import FairbookError
-from fairbook.model import FloatArray, as_demands, as_weights, exact_instance
+from fairbook.model.exact import exact_instance
+from fairbook.model.inputs import FloatArray, as_demands, as_weights
 
 __all__ = ["decimal_levels", "exact_departures", "exact_levels", "lp_levels", "lp_step"]
 

@@ -16,28 +16,40 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from book.common.mutants import (
     Pace,
-    _double_first,
-    _highest,
-    _inverse_first,
-    _inverse_scarcest,
-    _inverse_sum,
-    _inverse_weight,
-    _one,
-    _rows,
-    _sum,
+    as_rows,
+    double_first,
+    highest,
+    inverse_first,
+    inverse_scarcest,
+    inverse_sum,
+    inverse_weight,
+    one,
+    whole_need,
 )
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms import dmfa_srq as engine
 from fairbook.mechanisms.dmfa_srq import DmfaSrq
-from fairbook.metrics import Run, check_steps, largest_demands, level_blocks, level_rows
-from fairbook.model import FloatArray
-from fairbook.properties.dynamic import Array, Steps, _absent, _before, _Checker, _excused, _names, _require
+from fairbook.metrics import Run, largest_demands, level_rows
+from fairbook.model.inputs import FloatArray
+from fairbook.properties.dynamic import (
+    Array,
+    Checker,
+    Steps,
+    absent,
+    check_run,
+    excused,
+    levels_before,
+    require_run,
+    user_names,
+)
 from fairbook.properties.finding import Finding, Trajectory, ratio, show
 
 __all__ = [
@@ -63,24 +75,20 @@ def lemma_1(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding
     -----
     Cost O(s n).
     """
-    _require(run, "lemma_1, about sequences")
-    checker = _Checker("Lemma 1", run, rtol)
-    for ks, levels in level_blocks(run, check_steps(run, steps), len(run)):
-        absent = _absent(ks, len(run))
-        lowest = np.where(absent, np.inf, levels).min(axis=1)
-        expected = np.maximum(_before(run, ks, levels), lowest[:, None])
-        margins = np.where(absent, np.inf, -abs(ratio(levels, expected) - 1))
-        checker.add(ks, levels, margins, int(ks.sum()))
-    users = _names(run)
+    def look(checker: Checker, ks: NDArray[np.int64], levels: Array) -> tuple[Array, int]:
+        gone = absent(ks, len(run))
+        lowest = np.where(gone, np.inf, levels).min(axis=1)
+        expected = np.maximum(levels_before(run, ks, levels), lowest[:, None])
+        return np.where(gone, np.inf, -abs(ratio(levels, expected) - 1)), int(ks.sum())
 
     def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
         held = level_rows(run, np.array([k - 1]))[0] if k > 1 else np.zeros_like(levels)
-        i = index[0]
-        return {"says": f"after arrival {k} user {users[i]} stands at {show(levels[i])}, neither at the lowest level "
+        i, user = index[0], user_names(run)[index[0]]
+        return {"says": f"after arrival {k} user {user} stands at {show(levels[i])}, neither at the lowest level "
                         f"{show(levels[:k].min())} nor where it stood before, {show(held[i])}",
-                "user": users[i], "levels_before": held[: k - 1]}
+                "user": user, "levels_before": held[: k - 1]}
 
-    return checker.finding(says)
+    return check_run("Lemma 1", run, steps, rtol, look, says, instead="lemma_1, about sequences")
 
 
 def lemma_2(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
@@ -95,21 +103,18 @@ def lemma_2(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding
     -----
     Cost O(s n).
     """
-    _require(run, "lemma_2, about sequences")
-    checker = _Checker("Lemma 2", run, rtol)
-    for ks, levels in level_blocks(run, check_steps(run, steps), len(run)):
+    def look(checker: Checker, ks: NDArray[np.int64], levels: Array) -> tuple[Array, int]:
         lowest = np.minimum.accumulate(levels[:, :-1], axis=1)
-        margins = np.where(_absent(ks, len(run))[:, 1:], np.inf, ratio(lowest, levels[:, 1:]) - 1)
-        checker.add(ks, levels, margins, int((ks * (ks - 1)).sum()) // 2)
-    users = _names(run)
+        margins = np.where(absent(ks, len(run))[:, 1:], np.inf, ratio(lowest, levels[:, 1:]) - 1)
+        return margins, int((ks * (ks - 1)).sum()) // 2
 
     def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
-        h = index[0] + 1
+        h, users = index[0] + 1, user_names(run)
         i = int(levels[:h].argmin())
         return {"says": f"after arrival {k} user {users[h]} stands at {show(levels[h])}, above the earlier "
                         f"user {users[i]} at {show(levels[i])}", "user": users[i], "other": users[h]}
 
-    return checker.finding(says)
+    return check_run("Lemma 2", run, steps, rtol, look, says, instead="lemma_2, about sequences")
 
 
 def lemma_3(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
@@ -124,8 +129,8 @@ def lemma_3(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding
     -----
     Cost O(s n^2) time, O(n^2) memory.
     """
-    _require(run, "lemma_3, about sequences")
-    return _excused("Lemma 3", run, steps, rtol, None, "stands below")
+    require_run(run, "lemma_3, about sequences")
+    return excused("Lemma 3", run, steps, rtol, None, "stands below", "lemma_3, about sequences")
 
 
 def lemma_4(honest: Run, lying: Run, user: int, *, at: Literal["raised", "all"] = "raised",
@@ -154,23 +159,23 @@ def lemma_4(honest: Run, lying: Run, user: int, *, at: Literal["raised", "all"] 
     -----
     Cost O(n^2).
     """
-    _require(honest, "lemma_4, about sequences")
-    _require(lying, "lemma_4, about sequences")
+    for run in (honest, lying):
+        require_run(run, "lemma_4, about sequences")
     n = len(honest)
     if len(lying) != n or not 0 <= user < n:
         raise InvalidInput("user", f"must be a position from 0 to {n - 1} in two runs of the same length", user)
     if at not in ("raised", "all"):
         raise InvalidInput("at", "must be 'raised' or 'all'", at)
-    checker = _Checker("Lemma 4", lying, rtol)
+    checker = Checker("Lemma 4", lying, rtol)
     ks = np.arange(1, n + 1)
     before, levels = level_rows(honest, ks), level_rows(lying, ks)
     more = levels[:, user] > before[:, user] * (1 + checker.tolerance)
     if at == "raised":
         had = np.concatenate([[0], levels[:-1, user]])
         more &= levels[:, user] > had
-    margins = np.where(_absent(ks, n) | ~more[:, None], np.inf, ratio(levels, before) - 1)
+    margins = np.where(absent(ks, n) | ~more[:, None], np.inf, ratio(levels, before) - 1)
     checker.add(ks, levels, margins, int(np.where(more, ks, 0).sum()))
-    users = _names(honest)
+    users = user_names(honest)
 
     def says(k: int, index: tuple[int, ...], lied: Array) -> dict[str, Any]:
         h = index[0]
@@ -200,32 +205,28 @@ def lowest_level_optimality(run: Run, steps: Steps = None, rtol: float | None = 
     -----
     Cost O(s n m).
     """
-    _require(run, "lowest_level_optimality, about sequences")
-    checker = _Checker("optimality of the lowest level", run, rtol)
-    n = len(run)
-    rates = run.demands * (run.weights / largest_demands(run))[:, None]
-    chosen = check_steps(run, steps)
-    pool = np.cumsum(run.weights)
-    noise = 0.0 if run.weights.dtype == object else 4 * np.finfo(float).eps
     stops: list[Array] = []
-    for ks, levels in level_blocks(run, chosen, n):
-        absent = _absent(ks, n)
-        lowest = np.where(absent, np.inf, levels).min(axis=1)
-        before = _before(run, ks, levels)
-        least = np.where(absent, 0, np.maximum(before, lowest[:, None]))
+
+    def look(checker: Checker, ks: NDArray[np.int64], levels: Array) -> tuple[Array, int]:
+        rates = run.demands * (run.weights / largest_demands(run))[:, None]
+        gone, pool = absent(ks, len(run)), np.cumsum(run.weights)
+        noise = 0.0 if run.weights.dtype == object else 4 * np.finfo(float).eps
+        lowest = np.where(gone, np.inf, levels).min(axis=1)
+        least = np.where(gone, 0, np.maximum(levels_before(run, ks, levels), lowest[:, None]))
         free = pool[ks - 1][:, None] - least @ rates
         free = np.where(abs(free) <= noise * (ks * pool[ks - 1])[:, None], 0, free)
-        rising = np.where(absent | (least > lowest[:, None] * (1 + checker.tolerance)), 0, lowest[:, None]) @ rates
+        rising = np.where(gone | (least > lowest[:, None] * (1 + checker.tolerance)), 0, lowest[:, None]) @ rates
         rise = np.where(rising > 0, ratio(free, np.where(rising > 0, rising, 1)), np.inf)
         stops.append(rise.argmin(axis=1))
-        margins = np.where(rise.min(axis=1) < 0, rise.min(axis=1), -rise.min(axis=1))
-        checker.add(ks, levels, margins[:, None], len(ks))
+        return np.where(rise.min(axis=1) < 0, rise.min(axis=1), -rise.min(axis=1))[:, None], len(ks)
 
     def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
         return {"says": f"after arrival {k} the lowest level {show(levels[:k].min())} is not the optimum of model (4)",
                 "levels_before": (level_rows(run, np.array([k - 1]))[0] if k > 1 else levels)[: k - 1]}
 
-    return checker.finding(says, {"steps": chosen, "used_up": np.concatenate(stops)})
+    return check_run("optimality of the lowest level", run, steps, rtol, look, says,
+                     instead="lowest_level_optimality, about sequences",
+                     certificate=lambda chosen: {"steps": chosen, "used_up": np.concatenate(stops)})
 
 
 # ------------------------------------------------------------------------------------------------------ broken versions
@@ -235,9 +236,9 @@ def _double_newest(i: int, d: Sequence[Sequence[Any]], w: Sequence[Any]) -> Any:
     return 2 if i == len(w) - 1 else 1
 
 
-def _share_out(name: str, demands: Any, weights: Any, *, pace: Pace = _one, overdraw: Fraction = Fraction(1),
+def _share_out(name: str, demands: Any, weights: Any, *, pace: Pace = one, overdraw: Fraction = Fraction(1),
                irrevocable: bool = True) -> Trajectory:
-    rows, amounts = _rows(demands, weights)
+    rows, amounts = as_rows(demands, weights)
     exact = isinstance(amounts[0], Fraction)
     normal = [[x / max(row) for x in row] for row in rows]
     rates = [[w * x for x in row] for row, w in zip(normal, amounts)]
@@ -247,7 +248,7 @@ def _share_out(name: str, demands: Any, weights: Any, *, pace: Pace = _one, over
     for k in range(1, len(rows) + 1):
         held = [*held, 0 * amounts[0]] if irrevocable else [0 * amounts[0]] * k
         paces = [pace(i, normal[:k], amounts[:k]) for i in range(k)]
-        M = _highest(rates[:k], paces, held, factor * sum(amounts[:k]))
+        M = highest(rates[:k], paces, held, factor * sum(amounts[:k]))
         held = [max(p * M, y) for p, y in zip(paces, held)]
         steps.append(held)
     return Trajectory.of_levels(steps, rows, amounts, mechanism=name)
@@ -258,88 +259,16 @@ def reference(demands: Any, weights: Any) -> Trajectory:
     return _share_out("reference", demands, weights)
 
 
-def weights_ignored(demands: Any, weights: Any) -> Trajectory:
-    """Raise the lowest x_i, not the lowest x_i / w_i. Breaks sharing incentive, envy-freeness, Lemmas 1 to 3."""
-    return _share_out("weights_ignored", demands, weights, pace=_inverse_weight)
-
-
-def first_user_favoured(demands: Any, weights: Any) -> Trajectory:
-    """Raise user 0 twice as fast as the others. Breaks sharing incentive, envy-freeness and Lemmas 1 and 3."""
-    return _share_out("first_user_favoured", demands, weights, pace=_double_first)
-
-
-def newest_favoured(demands: Any, weights: Any) -> Trajectory:
-    """Raise the newest user twice as fast as the others. Breaks envy-freeness, strategy-proofness and Lemmas 1 to 3."""
-    return _share_out("newest_favoured", demands, weights, pace=_double_newest)
-
-
-def capacity_overshot(demands: Any, weights: Any) -> Trajectory:
-    """Hand out 1 % more than there is. Breaks feasibility, and with it Pareto optimality."""
-    return _share_out("capacity_overshot", demands, weights, overdraw=Fraction(101, 100))
-
-
-def capacity_wasted(demands: Any, weights: Any) -> Trajectory:
-    """Hand out 99 % of what there is. Breaks Pareto optimality, sharing incentive and the optimality of M^k."""
-    return _share_out("capacity_wasted", demands, weights, overdraw=Fraction(99, 100))
-
-
-def may_shrink(demands: Any, weights: Any) -> Trajectory:
-    """Share out anew at each arrival. Breaks irrevocability and Lemma 1."""
-    return _share_out("may_shrink", demands, weights, irrevocable=False)
-
-
-def level_by_sum(demands: Any, weights: Any) -> Trajectory:
-    """Compare users by the sum of their shares, not the largest (asset fairness). Breaks sharing incentive and Lemmas 1
-    to 3; strategy-proof all the same (Ghodsi et al. 2011, Table 2).
-    """
-    return _share_out("level_by_sum", demands, weights, pace=_inverse_sum)
-
-
-def first_resource(demands: Any, weights: Any) -> Trajectory:
-    """Compare users by their share of resource 0 only (the dominant one where they need none of it). Breaks sharing
-    incentive and Lemmas 1 to 3.
-    """
-    return _share_out("first_resource", demands, weights, pace=_inverse_first)
-
-
-def scarcest_resource(demands: Any, weights: Any) -> Trajectory:
-    """Compare users by their share of the resource that all together demand most. Breaks strategy-proofness (a lie
-    can change which resource that is), sharing incentive and Lemmas 1 to 3.
-    """
-    return _share_out("scarcest_resource", demands, weights, pace=_inverse_scarcest)
-
-
-def need_favoured(demands: Any, weights: Any) -> Trajectory:
-    """Raise users in proportion to the sum of their normalised demands: who asks for more gets more. Breaks
-    strategy-proofness, sharing incentive, envy-freeness and Lemmas 1 to 3.
-    """
-    return _share_out("need_favoured", demands, weights, pace=_sum)
-
-
 def no_sharing(demands: Any, weights: Any) -> Trajectory:
-    """Leave everyone what it brought. Breaks Pareto optimality and the optimality of M^k, nothing else."""
-    rows, amounts = _rows(demands, weights)
-    one = amounts[0] / amounts[0]
-    return Trajectory.of_levels([[one] * k for k in range(1, len(rows) + 1)], rows, amounts, mechanism="no_sharing")
-
-
-def rest_to_newest(demands: Any, weights: Any) -> Trajectory:
-    """Give a newcomer all that it can still use, and never raise anyone again. Keeps sharing incentive,
-    irrevocability and Pareto optimality; breaks envy-freeness, Lemmas 1 to 3 and the optimality of M^k.
-    """
-    return _given_rest("rest_to_newest", demands, weights, lambda k: k - 1)
-
-
-def rest_to_first(demands: Any, weights: Any) -> Trajectory:
-    """Give a newcomer what it brought, and all that can still be used to user 0. Keeps sharing incentive,
-    irrevocability and Pareto optimality; breaks envy-freeness, Lemmas 1 and 3 and the optimality of M^k.
-    """
-    return _given_rest("rest_to_first", demands, weights, lambda k: 0)
+    """Leave everyone what it brought."""
+    rows, amounts = as_rows(demands, weights)
+    whole = amounts[0] / amounts[0]
+    return Trajectory.of_levels([[whole] * k for k in range(1, len(rows) + 1)], rows, amounts, mechanism="no_sharing")
 
 
 def _given_rest(name: str, demands: Any, weights: Any, lucky: Callable[[int], int]) -> Trajectory:
     """Give each newcomer level 1, then let one user take all it can use."""
-    rows, amounts = _rows(demands, weights)
+    rows, amounts = as_rows(demands, weights)
     rates = [[w * x / max(row) for x in row] for row, w in zip(rows, amounts)]
     held: list[Any] = []
     steps: list[list[Any]] = []
@@ -355,9 +284,38 @@ def _given_rest(name: str, demands: Any, weights: Any, lucky: Callable[[int], in
 
 #: Broken dynamic mechanisms by name.
 MUTANTS: dict[str, Callable[[Any, Any], Trajectory]] = {
-    function.__name__: function for function in (
-        weights_ignored, first_user_favoured, newest_favoured, capacity_overshot, capacity_wasted, may_shrink,
-        level_by_sum, first_resource, scarcest_resource, need_favoured, no_sharing, rest_to_newest, rest_to_first)
+    # Raises the lowest x_i, not the lowest x_i / w_i. Breaks sharing incentive, envy-freeness, Lemmas 1 to 3.
+    "weights_ignored": partial(_share_out, "weights_ignored", pace=inverse_weight),
+    # Raises user 0 twice as fast as the others. Breaks sharing incentive, envy-freeness and Lemmas 1 and 3.
+    "first_user_favoured": partial(_share_out, "first_user_favoured", pace=double_first),
+    # Raises the newest user twice as fast. Breaks envy-freeness, strategy-proofness and Lemmas 1 to 3.
+    "newest_favoured": partial(_share_out, "newest_favoured", pace=_double_newest),
+    # Hands out 1 % more than there is. Breaks feasibility, and with it Pareto optimality.
+    "capacity_overshot": partial(_share_out, "capacity_overshot", overdraw=Fraction(101, 100)),
+    # Hands out 99 % of what there is. Breaks Pareto optimality, sharing incentive and the optimality of M^k.
+    "capacity_wasted": partial(_share_out, "capacity_wasted", overdraw=Fraction(99, 100)),
+    # Shares out anew at each arrival. Breaks irrevocability and Lemma 1.
+    "may_shrink": partial(_share_out, "may_shrink", irrevocable=False),
+    # Compares users by the sum of their shares, not the largest (asset fairness). Breaks sharing incentive and Lemmas
+    # 1 to 3; strategy-proof all the same (Ghodsi et al. 2011, Table 2).
+    "level_by_sum": partial(_share_out, "level_by_sum", pace=inverse_sum),
+    # Compares users by their share of resource 0 only (the dominant one where they need none of it). Breaks sharing
+    # incentive and Lemmas 1 to 3.
+    "first_resource": partial(_share_out, "first_resource", pace=inverse_first),
+    # Compares users by their share of the resource that all together demand most. Breaks strategy-proofness (a lie
+    # can change which resource that is), sharing incentive and Lemmas 1 to 3.
+    "scarcest_resource": partial(_share_out, "scarcest_resource", pace=inverse_scarcest),
+    # Raises users in proportion to the sum of their normalised demands: who asks for more gets more. Breaks
+    # strategy-proofness, sharing incentive, envy-freeness and Lemmas 1 to 3.
+    "need_favoured": partial(_share_out, "need_favoured", pace=whole_need),
+    # Breaks Pareto optimality and the optimality of M^k, nothing else.
+    "no_sharing": no_sharing,
+    # Gives a newcomer all that it can still use, and never raises anyone again. Keeps sharing incentive,
+    # irrevocability and Pareto optimality; breaks envy-freeness, Lemmas 1 to 3 and the optimality of M^k.
+    "rest_to_newest": partial(_given_rest, "rest_to_newest", lucky=lambda k: k - 1),
+    # Gives a newcomer what it brought, and all that can still be used to user 0. Keeps sharing incentive,
+    # irrevocability and Pareto optimality; breaks envy-freeness, Lemmas 1 and 3 and the optimality of M^k.
+    "rest_to_first": partial(_given_rest, "rest_to_first", lucky=lambda k: 0),
 }
 
 
@@ -448,7 +406,7 @@ def with_departures(events: Sequence[int], contribution: Literal["stays", "leave
                 pool.depart(user, contribution)
                 present.remove(user)
             else:
-                pool.arrive(rows[user], float(weights[user]), user=user)
+                pool.arrive(user, rows[user], float(weights[user]))
                 present.append(user)
             row[present] = pool.tasks
         return EventRun(table)

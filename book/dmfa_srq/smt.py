@@ -45,23 +45,18 @@ from book.common.settle import (
     each_k,
     each_k_i,
     each_k_i_h,
-    planned,
     settle_cases,
     widened,
 )
-from book.common.smt import Answer, Settled, smtlib
+from book.common.smt import Answer, Settled
 from fairbook.errors import InvalidInput
 
 __all__ = [
     "MECHANISMS",
-    "PLANS",
     "STATEMENTS",
     "Statement",
     "is_violated",
-    "question",
-    "run_plan",
     "settle",
-    "simplest_witness",
 ]
 
 #: The mechanism and its mutants, each a broken variant that some statement must refute.
@@ -977,96 +972,6 @@ def is_violated(statement: str, witness: Mapping[str, Any], mechanism: str = "dm
     return entry.broken(world, tuple(witness[name] for name in entry.index.split()))
 
 
-def simplest_witness(
-    statement: str,
-    n: int,
-    m: int,
-    *,
-    demands: str = "positive",
-    mechanism: str = "dmfa_srq",
-    largest: int = 4,
-    limit: int = 100_000,
-) -> dict[str, Any] | None:
-    """Find the counterexample with the fewest users, then the smallest numbers, by going through all of them in order.
-
-    Weights are integers up to `largest`, demands fractions with common denominator up to `largest`. Instances are
-    ordered by number of users, then by (common denominator) + (largest weight). Each is judged in exact fractions;
-    the solver takes no part.
-
-    Parameters
-    ----------
-    statement, n, m, demands, mechanism
-        As in :func:`settle`.
-    largest : int
-        Largest denominator and largest weight.
-    limit : int
-        How many instances are tried for each number of users and index of the statement.
-
-    Returns
-    -------
-    dict or None
-        ``weights``, ``demands``, ``claims`` {liar: row}, the statement's index and ``levels`` (a tuple for each step);
-        with a lie or a late arrival also the levels then. Users and steps are counted from 1.
-
-    Examples
-    --------
-    >>> witness = simplest_witness("theorem_3_printed", 2, 1)
-    >>> [str(w) for w in witness["weights"]], witness["i"], witness["h"]
-    (['2', '1'], 1, 2)
-    """
-    entry = _check_arguments(statement, n, m, demands, mechanism)
-    cases = _cases(entry, n, m, mechanism, demands == "nonnegative")
-    for users in sorted({case.users for case in cases}):
-        same = [case for case in cases if case.users == users]
-        found: list[tuple[tuple[int, ...], dict[str, Any]]] = []
-        for liars in sorted({case.liars for case in same}):
-            members = [case for case in same if case.liars == liars]
-            worlds = itertools.islice(members[0].instances(largest), limit)
-            hit = next(((case, world) for world in worlds for case in members if case.breaks(world)), None)
-            if hit is not None:
-                case, world = hit
-                found.append((_complexity(world), case.describe(world)))
-        if found:
-            return min(found, key=lambda pair: pair[0])[1]
-    return None
-
-
-def _complexity(world: _World) -> tuple[int, ...]:
-    entries = [x for row in (*world.d, *world.claims.values()) for x in row]
-    return (
-        math.lcm(*(x.denominator for x in entries)) + int(max(world.w)),
-        sum(x != 1 for x in entries) + sum(w != 1 for w in world.w),
-    )
-
-
-def question(
-    statement: str,
-    index: Index,
-    m: int,
-    *,
-    users: int | None = None,
-    demands: str = "positive",
-    mechanism: str = "dmfa_srq",
-    linear: bool = True,
-) -> str:
-    """Return one case's question ("is there a counterexample?") as an SMT-LIB 2 script, to ask another solver.
-
-    Parameters
-    ----------
-    statement, m, demands, mechanism
-        As in :func:`settle`.
-    index : tuple of int
-        Case, in the order of the statement's `index`.
-    users : int, optional
-        Number of users, by default as many as the case needs.
-    linear : bool
-        Whether to write the linear relaxation or the question with true products.
-    """
-    entry = _check_arguments(statement, 1, m, demands, mechanism)
-    case = _Case(entry, index, users or entry.size(index), m, mechanism, demands == "nonnegative")
-    return smtlib(case.assertions(linear)[0])
-
-
 def settle(
     statement: str,
     n: int,
@@ -1077,7 +982,6 @@ def settle(
     method: str = "auto",
     rlimit: int = 1_000_000,
     tries: int = 500,
-    progress: bool = False,
 ) -> Settled:
     """Settle a statement for all real instances with up to `n` users and with `m` resources.
 
@@ -1099,8 +1003,6 @@ def settle(
         unit is that much cheaper there (a million units are about 0.2 s for linear, 1 to 10 s for polynomial ones).
     tries : int
         How many small instances are tried for each case.
-    progress : bool
-        Whether to show a bar on stderr.
 
     Returns
     -------
@@ -1130,64 +1032,9 @@ def settle(
     entry = _check_arguments(statement, n, m, demands, mechanism)
     cases = _cases(entry, n, m, mechanism, demands == "nonnegative")
     settling = settle_cases(
-        cases, method=method, rlimit=rlimit, tries=tries, largest=3, at_once=False,
-        label=f"{statement} n={n} m={m}", progress=progress,
-    )  # fmt: skip
+        cases, method=method, rlimit=rlimit, tries=tries, largest=3, at_once=False
+    )
     return Settled(
         statement=statement, n=n, m=m, demands=demands, mechanism=mechanism,
         status=settling.status if cases else "unknown", **settling.counts(),
     )  # fmt: skip
-
-
-_ALL = tuple(STATEMENTS)
-_SURVIVES_ZEROS = (
-    "optimality", "lemma_2", "lemma_3", "lemma_4_first", "theorem_2", "theorem_3", "theorem_4", "late_arrival",
-    "coalition_both_gain",
-)  # fmt: skip
-_FALLS_WITH_ZEROS = ("lemma_1", "theorem_1", "equation_5")
-#: Directly, with true products, these take minutes at three users and two resources; the relaxation settles them.
-_NONLINEAR_GIVES_UP = ("lemma_1", "theorem_4", "late_arrival", "coalition_both_gain")
-_LARGE = (
-    "optimality", "lemma_1", "lemma_2", "lemma_3", "lemma_4_first", "theorem_1", "theorem_2", "theorem_3", "theorem_4",
-    "equation_5", "dynamic_below_static", "late_arrival", "coalition_both_gain",
-)  # fmt: skip
-
-#: What is settled at each effort: (statement, n, m, demands, method).
-PLANS: dict[str, tuple[tuple[str, int, int, str, str], ...]] = {
-    "quick": (
-        *((name, 3, 2, "positive", "auto") for name in _ALL if not name.startswith(("coalition", "harmless"))),
-        *((name, 3, 2, "nonnegative", "auto") for name in ("theorem_2", "theorem_4", *_FALLS_WITH_ZEROS)),
-        *((name, 2, 2, "positive", "nonlinear") for name in ("theorem_2", "theorem_4")),
-    ),
-    "full": (
-        *((name, n, m, "positive", "auto") for n, m in ((2, 2), (3, 2), (3, 3)) for name in _ALL),
-        *((name, 4, m, "positive", "auto") for m in (2, 3) for name in (*_LARGE, "harmless_lie")),
-        ("coalition_one_gains", 4, 2, "positive", "auto"),
-        *((name, 5, 3, "positive", "auto") for name in _LARGE),
-        *((name, 3, m, "nonnegative", "auto") for m in (2, 3) for name in (*_SURVIVES_ZEROS, *_FALLS_WITH_ZEROS)),
-        *((name, 4, 2, "nonnegative", "auto") for name in _SURVIVES_ZEROS),
-        *((name, 2, 2, "positive", "nonlinear") for name in _ALL),
-        *((name, 3, 2, "positive", "nonlinear") for name in _LARGE if name not in _NONLINEAR_GIVES_UP),
-    ),
-}
-
-
-def run_plan(effort: str = "quick", *, progress: bool = False) -> list[Settled]:
-    """Settle everything in a plan.
-
-    Parameters
-    ----------
-    effort : {"quick", "full"}
-        Seconds, or some minutes, on one core.
-    progress : bool
-        Whether to show a bar on stderr.
-
-    Returns
-    -------
-    list of Settled
-        In the order of :data:`PLANS`.
-    """
-    return [
-        settle(statement, n, m, demands=demands, method=method)
-        for statement, n, m, demands, method in planned(PLANS, effort, progress)
-    ]

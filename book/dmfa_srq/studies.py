@@ -19,10 +19,12 @@ import pandas as pd
 from tqdm import tqdm
 
 from book.common.runs import interval, repeat, stream
+from book.dmfa_srq.printed import REPAIRS, algorithm_1_printed
 from fairbook import results
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.dmfa_srq import REPAIRS, algorithm_1_printed, dmfa_srq, exact_levels, static_optimum
-from fairbook.model import DynamicAllocation, FloatArray
+from fairbook.mechanisms.dmfa_srq import dmfa_srq, exact_levels, static_optimum
+from fairbook.model.dynamic import DynamicAllocation
+from fairbook.model.inputs import FloatArray
 from fairbook.traces.google2011 import Digest, load_digest
 
 __all__ = [

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fairbook.model import Allocation, as_capacities, as_demands, as_weights
+from fairbook.model.allocation import Allocation
+from fairbook.model.inputs import as_capacities, as_demands, as_weights
 
 
 def asset_fairness(demands: Any, weights: Any = None, capacities: Any = None) -> Allocation:

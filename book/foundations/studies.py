@@ -12,7 +12,8 @@ from book.common.oracle_drf import exact_tasks, leximin_tasks
 from book.common.runs import stream
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.drf import drf
-from fairbook.model import Allocation, FloatArray
+from fairbook.model.allocation import Allocation
+from fairbook.model.inputs import FloatArray
 from fairbook.properties.finding import Finding
 
 __all__ = ["agreement", "course", "instances", "plane", "shares", "sweep"]

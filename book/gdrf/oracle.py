@@ -29,7 +29,8 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from fairbook.errors import FairbookError, InvalidInput
-from fairbook.model import FloatArray, as_fractions, as_whole, check_amounts, exact_instance, number_of_dimensions
+from fairbook.model.exact import as_fractions, exact_instance
+from fairbook.model.inputs import FloatArray, as_whole, check_amounts, number_of_dimensions
 
 __all__ = ["ExactPlacement", "FluidOptimum", "WholeOptimum", "exact_drfh", "exact_gdrf", "exact_mdrf",
            "exact_per_server", "most_tasks", "most_tasks_whole", "same_mix"]

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from book.gdrf.oracle import ZERO, ExactCell, Fluid, Whole, exact_cell, task_prices, total_price
 from fairbook.errors import FairbookError
-from fairbook.model import FloatArray
+from fairbook.model.inputs import FloatArray
 
 __all__ = ["FluidShare", "WholeShare", "fluid_share", "whole_share"]
 

@@ -25,7 +25,7 @@ from book.gdrf.oracle import Fluid, exact_cell, exact_drfh, exact_gdrf, exact_md
 from fairbook.mechanisms.drfh import drfh
 from fairbook.mechanisms.gdrf import gdrf
 from fairbook.mechanisms.mdrf import mdrf
-from fairbook.placement import Placement
+from fairbook.model.placement import Placement
 from fairbook.properties.finding import Finding
 
 __all__ = ["BROKEN", "READINGS", "RULES", "Case", "Outcome", "Queue", "cases", "compare_with_judge", "envy_in_queue",

@@ -32,9 +32,10 @@ from fairbook.mechanisms.drfh import drfh
 from fairbook.mechanisms.gdrf import gdrf
 from fairbook.mechanisms.mdrf import mdrf
 from fairbook.mechanisms.per_server_drf import per_server_drf
+from fairbook.mechanisms.readings import READINGS as ALL_READINGS
 from fairbook.metrics import jain_index, placement_fairness, relative_utilisation
-from fairbook.model import FloatArray, as_whole
-from fairbook.placement import Placement
+from fairbook.model.inputs import FloatArray, as_whole
+from fairbook.model.placement import Placement
 from fairbook.traces.google2011 import load_digest
 
 __all__ = [
@@ -353,7 +354,7 @@ def _measured(placed: Placement) -> list[float]:
     shares = placed.dominant_shares
     n, N = len(shares), len(placed.cell.machine_class)
     capacities = placed.cell.machines[placed.cell.machine_class]
-    w = relative_utilisation(np.minimum(placed.used, capacities), capacities)
+    w = relative_utilisation(np.minimum(placed.machine_use, capacities), capacities)
     stakes = np.bincount(placed.placed_machine, placed.cell.shares.max(axis=1)[placed.placed_user], minlength=N)
     f = placement_fairness(stakes, w)
     pairs = np.unique(placed.placed_machine.astype(np.int64) * n + placed.placed_user)
@@ -587,12 +588,7 @@ def cells(runs: int = 200, seed: int = SEED, *, number: int = 60, progress: bool
 
 #: The readings of GDRF, the first of each is the default. Without types ("any") what a machine's type is plays no role.
 READINGS: dict[str, tuple[str, ...]] = {
-    "least": ("amount", "dominant_share", "shares"),
-    "machine_type": ("share", "amount"),
-    "match": ("nearest", "same", "any"),
-    "choice": ("fairness", "fairness_empty_last", "fairness_after", "first"),
-    "queue": ("rounds", "one_by_one"),
-}
+    name: ALL_READINGS["gdrf"][name].values for name in ("least", "machine_type", "match", "choice", "queue")}
 
 #: Measures of :func:`readings`.
 _JUDGED = ("tasks", "cpu", "cpu_mean", "memory", "memory_mean", "memory_gap", "min_share", "fairness",
@@ -841,7 +837,7 @@ def _arrive(rng: np.random.Generator, number: int) -> FloatArray:
         old, new = _on_machines(before), _on_machines(after)
         stay = np.minimum(before.tasks, after.tasks[:-1])
         kept = _kept(old, new[:, :-1], before.cell.machine_class)
-        free = np.maximum(before.cell.machines[before.cell.machine_class] - before.used, 0)
+        free = np.maximum(before.cell.machines[before.cell.machine_class] - before.machine_use, 0)
         room = np.floor((free / case.demands[users - 1]).min(axis=1) + 1e-9).sum()
         rows.append([before.tasks.sum(), after.tasks[-1], room, (before.tasks - stay).sum(), stay.sum() - kept,
                      1 - kept / before.tasks.sum()])

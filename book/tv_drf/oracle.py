@@ -24,15 +24,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from fairbook.errors import FairbookError, InvalidInput
-from fairbook.model import (
-    FloatArray,
-    as_fractions,
-    as_weights,
-    check_amounts,
-    check_demands,
-    demand_matrix,
-    phased_demands,
-)
+from fairbook.model.exact import as_fractions
+from fairbook.model.inputs import FloatArray, as_weights, check_amounts, check_demands, demand_matrix, phased_demands
 
 __all__ = ["ExactTvRun", "LpRun", "Round", "exact_run", "exact_whole_run", "lexicographic_run"]
 

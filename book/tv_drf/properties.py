@@ -25,7 +25,7 @@ from book.common.packing import packs
 from book.tv_drf.oracle import ExactTvRun, exact_run, exact_whole_run
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
-from fairbook.model import as_fractions
+from fairbook.model.exact import as_fractions
 from fairbook.properties.finding import Finding
 
 __all__ = [
@@ -199,7 +199,8 @@ def _fluid(alone: Any, unserved: Any, memory: bool = True) -> Rule:
             run = ExactTvRun(*([row for one in found for row in getattr(one, field)] for field in ExactTvRun._fields))
             outcome = _from_exact(run, unserved == "waits")
             return outcome if memory else replace(outcome, shares=np.cumsum(outcome.shares, axis=0))
-        flat = tv_drf(w.demands, w.tasks, total[None], w.weights, "lexicographic", alone, unserved, memory=memory)
+        flat = tv_drf(w.demands, w.tasks, total[None], w.weights, method="lexicographic", alone=alone,
+                      unserved=unserved, memory=memory)
         return Outcome(flat.tasks, flat.cumulative_shares, flat.amounts, flat.alone, unserved == "waits")
 
     return rule
@@ -217,8 +218,8 @@ def _without_constraint(unserved: Any) -> Rule:
             found = _from_exact(run, unserved == "waits")
         else:
             flat = tv_drf(np.insert(w.demands, 0, w.demands[:, 0], axis=1), np.insert(w.tasks, 0, 0, axis=1),
-                          w.capacities[None], [1.0] + [0.0] * len(w.weights), "lexicographic", "bundles", unserved,
-                          [1.0, *w.weights])
+                          w.capacities[None], [1.0] + [0.0] * len(w.weights), method="lexicographic",
+                          unserved=unserved, weights=[1.0, *w.weights])
             found = Outcome(flat.tasks, flat.cumulative_shares, flat.amounts, flat.alone, unserved == "waits")
         return Outcome(found.tasks[:, 1:], found.shares[:, 1:] / 2, found.amounts[:, 1:],
                        mechanism(w, exact).alone, found.waits)
@@ -244,7 +245,7 @@ def _whole(alone: Any, unserved: Any, one_machine: bool = False, from_zero: bool
             run = exact_whole_run(w.demands.tolist(), w.tasks.tolist(), w.machines.tolist(), w.contributions.tolist(),
                                   alone, unserved, from_zero=from_zero)
             return _from_exact(run, unserved == "waits")
-        flat = tv_drf(w.demands, w.tasks, w.machines, w.contributions, "heuristic", alone, unserved, placement=True)
+        flat = tv_drf(w.demands, w.tasks, w.machines, w.contributions, alone=alone, unserved=unserved, placement=True)
         return Outcome(flat.tasks, flat.cumulative_shares, flat.amounts, flat.alone, unserved == "waits",
                        flat.placement)
 

@@ -26,7 +26,7 @@ from book.common.runs import choices, interval, repeat, stream
 from fairbook import results
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
-from fairbook.model import FloatArray
+from fairbook.model.inputs import FloatArray
 from fairbook.traces.alibaba2017 import Jobs, deal_jobs, load_digest
 from fairbook.traces.alibaba2018 import read_tasks
 from fairbook.traces.jobs import BatchJobs

@@ -410,7 +410,7 @@ class _Unguarded(VirtualClusterPool):
     """Lets a newcomer in only where its minimum is free: nobody gives anything back."""
 
     def arrive(self, user: Any, max_vms: int, tolerance: float) -> bool:
-        if len(self) and not (self.state.remaining >= max_vms * (1 - tolerance)).any():
+        if len(self) and not (self.state.slack >= max_vms * (1 - tolerance)).any():
             return False
         return super().arrive(user, max_vms, tolerance)
 

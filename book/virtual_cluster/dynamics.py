@@ -16,7 +16,7 @@ from book.common.runs import choices, repeat, stream
 from book.virtual_cluster.settings import HIGH, LOW, MEAN, SEED, SIZES, VARIANCES, cut, several, summary
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.mechanisms.virtual_cluster_pool import VirtualClusterPool
-from fairbook.model import FloatArray, as_number, as_whole
+from fairbook.model.inputs import FloatArray, as_number, as_whole
 
 __all__ = ["LOADS", "POLICIES", "Traffic", "course", "dynamic", "traffic_of"]
 

@@ -16,8 +16,8 @@ from book.common.runs import stream
 from book.virtual_cluster.properties import BROKEN, RULES, Case, Outcome, cases, moved
 from book.virtual_cluster.settings import Instance
 from fairbook.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Part, claim
-from fairbook.clusters import VirtualClusters
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
+from fairbook.model.clusters import VirtualClusters
 
 __all__ = ["ALL", "Number", "about_a_case", "arguments", "by_name", "handed_out", "nearest_mixed", "opening", "runs_of",
            "search_claim", "small_case", "vms_of", "witness"]

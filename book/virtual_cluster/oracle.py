@@ -18,7 +18,8 @@ import numpy as np
 import pandas as pd
 
 from fairbook.errors import FairbookError, InvalidInput
-from fairbook.model import as_fractions, as_whole, number_of_dimensions
+from fairbook.model.exact import as_fractions
+from fairbook.model.inputs import as_whole, number_of_dimensions
 
 __all__ = ["ZERO", "Case", "Optimum", "Placed", "as_case", "exact_optimum", "greedy", "mixed_knapsack", "most_served",
            "packs", "relaxation", "rounds", "settled", "share"]
@@ -95,7 +96,7 @@ def as_case(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True) -
             ("capacities", room, lambda x: x >= 0, "not negative")):
         for i, value in enumerate(values):
             if not right(value):
-                raise InvalidInput(f"{argument}[{i}]", f"must be {rule}", value)
+                raise InvalidInput(argument, f"must be {rule}", value, (i,))
     if whole:
         room = [Fraction(C.numerator // C.denominator) for C in room]
     if not any(room):

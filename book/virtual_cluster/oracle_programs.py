@@ -18,7 +18,7 @@ from scipy.optimize import milp as solve_milp
 
 from book.virtual_cluster.oracle import ZERO, Case, as_case, settled, share
 from fairbook.errors import FairbookError
-from fairbook.model import as_whole
+from fairbook.model.inputs import as_whole
 
 __all__ = ["LinearBound", "Solved", "lp_bound", "milp"]
 

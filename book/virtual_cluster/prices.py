@@ -12,7 +12,7 @@ import pandas as pd
 from book.common.runs import repeat
 from book.virtual_cluster.settings import DRAWN, HIGH, LOW, RUNS, SEED, instance, load_of, several, summary
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
-from fairbook.model import FloatArray, as_whole
+from fairbook.model.inputs import FloatArray, as_whole
 
 __all__ = ["lies", "tariffs", "tolerance_price"]
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from numpy.random import Generator
 
 from book.virtual_cluster.oracle import exact_optimum, greedy, mixed_knapsack, relaxation, share
-from fairbook.clusters import TURNED_AWAY
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
+from fairbook.model.clusters import TURNED_AWAY
 
 __all__ = ["BROKEN", "RULES", "Case", "Outcome", "Rule", "Tariff", "allocations", "cases", "hand_out",
            "mean_fraction", "mean_slowdown", "moved", "pour", "total_cost"]
@@ -94,8 +94,8 @@ def _nobody(case: Case) -> Outcome:
 
 
 def _engine(case: Case, method: Any, **reading: Any) -> Outcome:
-    found = virtual_cluster(list(case.max_vms), [float(k) for k in case.tolerance], list(case.capacities), method,
-                            whole=case.whole, **reading)
+    found = virtual_cluster(list(case.max_vms), [float(k) for k in case.tolerance], list(case.capacities),
+                            method=method, whole=case.whole, **reading)
     return Outcome(tuple(found.cluster.tolist()), tuple(found.vms.tolist()))
 
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from book.common.runs import repeat
 from book.virtual_cluster.settings import SEED, SIZES, Instance, instance, measured, summary
-from fairbook.clusters import as_requests
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
-from fairbook.model import FloatArray, as_whole
+from fairbook.model.clusters import as_requests
+from fairbook.model.inputs import FloatArray, as_whole
 
 __all__ = ["NEAREST", "NEAREST_RUNS", "READINGS", "STATEMENTS", "conclusions", "counted", "nearest", "readings"]
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from book.common.runs import choices, interval
-from fairbook.clusters import VirtualClusters
 from fairbook.errors import InvalidInput
-from fairbook.model import FloatArray, as_whole
+from fairbook.model.clusters import VirtualClusters
+from fairbook.model.inputs import FloatArray, as_whole
 
 __all__ = ["DRAWN", "FIELDS", "HIGH", "LOW", "MEAN", "METHODS", "RUNS", "SEED", "SIZES", "VARIANCES", "Instance",
            "Size", "cut", "instance", "load_of", "measured", "requests", "several", "summary"]
@@ -119,7 +119,7 @@ def measured(found: VirtualClusters) -> list[float]:
     """Give the :data:`FIELDS` of an allocation; nobody served counts as a least fraction of 0."""
     served = found.served
     return [found.min_fraction, found.served_fraction if served.any() else 0.0, float(served.all()),
-            float(served.mean()), float(found.remaining.sum())]
+            float(served.mean()), float(found.slack.sum())]
 
 
 def summary(values: FloatArray, digits: int = 12) -> dict[str, float]:

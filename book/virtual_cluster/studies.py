@@ -51,10 +51,10 @@ from book.virtual_cluster.settings import (
     summary,
 )
 from fairbook import results
-from fairbook.clusters import SPANS, Requests, as_requests
 from fairbook.mechanisms.packing import LISTS, list_pack
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
-from fairbook.model import FloatArray, as_number, as_whole
+from fairbook.model.clusters import SPANS, Requests, as_requests
+from fairbook.model.inputs import FloatArray, as_number, as_whole
 from fairbook.traces.google2011 import load_digest
 
 __all__ = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fairbook
@@ -11,39 +10,15 @@ from fairbook.cli.common import Refused, add_capacity, add_command, add_output, 
 from fairbook.cli.reports import Report, check_output, deliver
 from fairbook.cli.tables import Table, given_capacities, read_table, resource_columns, row_names
 from fairbook.errors import InvalidInput
+from fairbook.mechanisms import Mechanism, registry
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class _Rule(NamedTuple):
-    """A mechanism as the command line knows it: its name in fairbook, the arguments it takes, one line of help."""
-
-    name: str
-    takes: frozenset[str]
-    about: str
-    arrivals: bool = False
-    certified: bool = True
-
-
-_STATIC = frozenset({"weights", "capacities", "max_tasks"})
-
-#: One line a mechanism.
-RULES = {
-    rule.name: rule
-    for rule in (
-        _Rule("drf", _STATIC, "weighted dominant resource fairness, divisible tasks"),
-        _Rule("drf_by_task", _STATIC | {"stuck"}, "the same in whole tasks, one at a time", certified=False),
-        _Rule(
-            "dmfa_srq",
-            frozenset({"weights"}),
-            "users arrive in the order of the file, bring their weight, lose nothing",
-            True,
-        ),
-        _Rule("dynamic_drf", frozenset(), "the same with an equal part for everyone", True),
-        _Rule("static_optimum", frozenset({"weights"}), "everything shared out anew at each arrival", True),
-    )
-}
+#: What this command offers, by name.
+RULES = {name: row for name, row in registry.items() if row.kind in ("pool", "arrivals")}
+_WHOLE = "drf_by_task"
 
 
 class Instance(NamedTuple):
@@ -58,16 +33,15 @@ class Instance(NamedTuple):
 
     def in_the_file(self, error: InvalidInput) -> str:
         """Say where in the file an entry stands that the library refused."""
-        found = re.fullmatch(r"(demands|weights|max_tasks)\[(\d+)(?:, (\d+))?\]", error.argument)
-        if found is None:
+        columns = {"demands": self.demands.columns, "weights": [self.weight_column], "max_tasks": [self.bound_column]}
+        if error.argument not in columns or not error.index:
             return str(error)
-        row = int(found[2])
-        if found[1] == "demands" and found[3] is None:
+        row, *column = error.index
+        if error.argument == "demands" and not column:
             place = f"{self.table.source}, line {self.table.lines[row]}: the demands"
         else:
-            column = {"weights": self.weight_column, "max_tasks": self.bound_column}.get(found[1])
-            place = self.table.at(row, column or str(self.demands.columns[int(found[3] or 0)])) + ":"
-        return f"{place} {str(error).removeprefix(error.argument).strip()}"
+            place = self.table.at(row, str(columns[error.argument][column[0] if column else 0])) + ":"
+        return f"{place} {error.complaint}"
 
 
 def read_users(options: argparse.Namespace) -> Instance:
@@ -96,15 +70,15 @@ def read_users(options: argparse.Namespace) -> Instance:
 def _allocate(options: argparse.Namespace) -> int:
     rule = RULES[options.mechanism]
     check_output(options.users, options.output)
-    if options.after is not None and not rule.arrivals:
+    if options.after is not None and rule.kind != "arrivals":
         raise Refused(f"--after needs a mechanism with arrivals; {rule.name} has none")
-    if options.stuck is not None and "stuck" not in rule.takes:
-        raise Refused(f"--stuck belongs to drf_by_task, not to {rule.name}")
+    if options.stuck is not None and rule.name != _WHOLE:
+        raise Refused(f"--stuck belongs to {_WHOLE}, not to {rule.name}")
     if options.weights is not None and "weights" not in rule.takes:
         raise Refused(f"--weights does not apply: {rule.name} gives every user an equal part")
     if options.max_tasks is not None and "max_tasks" not in rule.takes:
         raise Refused(f"--max-tasks does not apply: {rule.name} knows no bounds")
-    if options.verify and not rule.certified:
+    if options.verify and rule.name == _WHOLE:
         raise Refused(f"--verify does not apply: {rule.name} deals in whole tasks, the certificate in divisible ones")
     instance = read_users(options)
     try:
@@ -115,16 +89,16 @@ def _allocate(options: argparse.Namespace) -> int:
     return 1 if report.violations else 0
 
 
-def _run(rule: _Rule, instance: Instance, options: argparse.Namespace) -> Report:
+def _run(rule: Mechanism, instance: Instance, options: argparse.Namespace) -> Report:
     import numpy as np
     import pandas as pd
 
-    from fairbook.model import as_capacities, as_demands
+    from fairbook.model.inputs import as_capacities, as_demands
 
     capacities = given_capacities(options.capacity, list(instance.demands.columns))
     pool = np.ones(instance.demands.shape[1]) if capacities is None else np.array(capacities)
     weights: Any = instance.weights
-    if rule.arrivals and "weights" in rule.takes:
+    if rule.kind == "arrivals" and "weights" in rule.takes:
         weights = np.ones(len(instance.demands)) if weights is None else np.array(weights)
         if capacities is not None and np.isfinite(weights).all() and (weights > 0).all():
             weights = weights / weights.sum()  # parts of the pool that --capacity describes once all have arrived
@@ -134,15 +108,15 @@ def _run(rule: _Rule, instance: Instance, options: argparse.Namespace) -> Report
         if offered[name] is not None and name not in rule.takes:
             note(f"{rule.name} does not use column {column!r}")
     demands: Any = instance.demands
-    if rule.arrivals and capacities is not None:
+    if rule.kind == "arrivals" and capacities is not None:
         as_capacities(capacities, len(capacities))
         as_demands(demands)  # before division, so that what is refused is what the file says
         demands = demands / pool
     allocation = getattr(fairbook, rule.name)(demands, **arguments)
-    steps = {} if not rule.arrivals else {"k": len(demands) if options.after is None else options.after}
+    steps = {} if rule.kind != "arrivals" else {"k": len(demands) if options.after is None else options.after}
     users = allocation.to_frame(**steps)
     present = len(users)
-    if rule.arrivals:
+    if rule.kind == "arrivals":
         pool = pool * allocation.weights[:present].sum()
     use = users["tasks"].to_numpy() @ instance.demands.to_numpy()[:present]
     resources = pd.DataFrame(
@@ -155,7 +129,7 @@ def _run(rule: _Rule, instance: Instance, options: argparse.Namespace) -> Report
         resources,
         {"mechanism": rule.name, "after": options.after},
         "users",
-        "no arrival left room to raise the lowest level" if rule.arrivals else "each user's bottleneck stops it",
+        "each user's bottleneck stops it" if rule.kind == "pool" else "no arrival left room to raise the lowest level",
     )
     if options.explain is not None:
         report.sentences = {name: allocation.explain(name, **steps) for name in options.explain or users.index}
@@ -171,7 +145,7 @@ def _violations(allocation: Any, steps: dict[str, int], options: argparse.Namesp
     from tqdm import tqdm
 
     numbers = tqdm(range(1, steps["k"] + 1), desc="arrivals", leave=False, disable=not progress(options))
-    return [f"after arrival {k}: {text}" for k in numbers for text in allocation.violations(k)]
+    return [f"after arrival {k}: {text}" for k in numbers for text in allocation.violations_at(k)]
 
 
 def add_allocate(commands: Any) -> None:
@@ -203,10 +177,11 @@ zcat users.csv.gz | fairbook allocate - --output - > allocation.csv""",
     add_capacity(parser)
     parser.add_argument("--weights", metavar="COLUMN", help="column of weights (default: weight, if there is one)")
     parser.add_argument("--max-tasks", metavar="COLUMN", help="column of bounds (default: max_tasks, if there is one)")
+    stuck = RULES[_WHOLE].readings["stuck"]
     parser.add_argument(
         "--stuck",
-        choices=("skip", "stop"),
-        help="drf_by_task: pass over who does not fit, or end there (default: skip)",
+        choices=stuck.values,
+        help=f"{_WHOLE}: {stuck.about} (default: {stuck.values[0]})",
     )
     parser.add_argument(
         "--after", type=whole(1), metavar="K", help="show the allocation after arrival K (default: the last)"

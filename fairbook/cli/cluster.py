@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fairbook
@@ -12,6 +11,7 @@ from fairbook.cli.common import NUMBER, Refused, add_command, add_output, note, 
 from fairbook.cli.reports import Report, check_output, deliver, keep
 from fairbook.cli.tables import Table, need_columns, read_table, row_names
 from fairbook.errors import InvalidInput
+from fairbook.mechanisms.readings import READINGS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,12 +36,6 @@ _ABOUT = {
     "mixed_knapsack": "who tolerates little first, at its minimum; the rest like greedy (the paper's Figure 1)",
     "metagreedy": "the best of 16 list rules (Stillwell et al.)",
     "vector_packing": "bisection on the fraction with 21 packing rules (Stillwell et al.)",
-}
-_READINGS = {
-    "load": (("relative", "free"), "least loaded: the smallest part in use, or the most VMs free"),
-    "fit": (("least_wanted", "best_fit", "first_fit"),
-            "where to: where least is wanted a VM; into the fullest, or the first, where all fits"),
-    "general": (("greedy", "relaxation", "metagreedy"), "what is used on the few that are left"),
 }
 _SEVERAL = "several"  # stands in place of a cluster where a user is on several
 
@@ -95,13 +89,12 @@ def _clusters_of(options: argparse.Namespace) -> _Clusters:
 
 def _in_the_files(table: Table, clusters: _Clusters, error: InvalidInput) -> str:
     """Say where an entry stands that the library refused."""
-    found = re.fullmatch(r"(max_vms|tolerance|capacities)\[(\d+)\]", error.argument)
-    rest = str(error).removeprefix(error.argument).strip()
-    if found is None:
+    rest = error.complaint.replace("whole=False", "--fractions is given")
+    if error.argument not in ("max_vms", "tolerance", "capacities") or not error.index:
         return f"{clusters.source}: the clusters {rest}" if error.argument == "capacities" else f"--{error}"
-    row = int(found[2])
-    rest = rest.replace("whole=False", "--fractions is given")
-    return f"{clusters.places[row]} {rest}" if found[1] == "capacities" else f"{table.at(row, found[1])}: {rest}"
+    row = error.index[0]
+    return f"{clusters.places[row]} {rest}" if error.argument == "capacities" else (
+        f"{table.at(row, error.argument)}: {rest}")
 
 
 def _check_options(options: argparse.Namespace) -> dict[str, Any]:
@@ -134,8 +127,8 @@ def _cluster(options: argparse.Namespace) -> int:
     if options.method == "spanning" and _SEVERAL in clusters.capacities.index:
         raise Refused(f"{clusters.source}: with --method spanning no cluster can be named {_SEVERAL!r}")
     try:
-        shared = fairbook.virtual_cluster(asked["max_vms"], asked["tolerance"], clusters.capacities, options.method,
-                                          whole=not options.fractions, **given)
+        shared = fairbook.virtual_cluster(asked["max_vms"], asked["tolerance"], clusters.capacities,
+                                          method=options.method, whole=not options.fractions, **given)
     except InvalidInput as error:
         raise Refused(_in_the_files(table, clusters, error)) from None
     if not options.fractions:
@@ -163,7 +156,7 @@ def _report(shared: fairbook.VirtualClusters, given: dict[str, Any], options: ar
     summary = {
         "min_fraction": shared.min_fraction, "bound": shared.bound, "optimal": shared.optimal,
         "served_fraction": shared.served_fraction, "turned_away": int((~shared.served).sum()),
-        "remaining": shared.remaining.sum(), "revenue": revenue,
+        "slack": shared.slack.sum(), "revenue": revenue,
     }
     tables = {"users": users, "clusters": _cluster_rows(shared)}
     chosen = "clusters" if options.by_cluster else "users"
@@ -221,7 +214,7 @@ fairbook cluster requests.csv --capacity 120 80 --fractions --high 3 --low 0.5 -
     parser.add_argument("--node-limit", type=whole(1), metavar="N",
                         help="exact: places that each search tries at most (default: 300000)")
     parser.add_argument("--seed", type=whole(0), metavar="S", help="exact: of its random fills (default: 0)")
-    for name, (choices, about) in _READINGS.items():
+    for name, (choices, about) in READINGS["virtual_cluster"].items():
         methods_ = ", ".join(method for method, theirs in _TAKES.items() if name in theirs)
         parser.add_argument(f"--{name}", choices=choices, help=f"{methods_}: {about} (default: {choices[0]})")
     parser.add_argument("--small", type=whole(0), metavar="N",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +14,7 @@ from fairbook.cli.tables import Table, checked_user, machine_lines, need_columns
 from fairbook.cli.timed import MOST_CELLS, Timed, answer, read_timed
 from fairbook.errors import InvalidInput
 from fairbook.files import write_whole
+from fairbook.mechanisms.readings import READINGS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -118,24 +118,21 @@ def _read_parts(known: list[str], machines: _Machines, source: str) -> tuple[lis
 
 def _in_the_files(read: Timed, machines: _Machines, users: list[str], error: InvalidInput) -> str:
     """Say where in the files an entry stands that the library refused."""
-    rest = str(error).removeprefix(error.argument).strip()
-    place = read.place(error.argument)
+    place = read.place(error)
     if place is not None:
-        return f"{place}: {rest}"
-    found = re.fullmatch(r"machines\[(\d+)(?:, (\d+))?\]", error.argument)
-    if found is not None:
-        row = machines.kind[int(found[1])]
-        if found[2] is None:
-            return f"{machines.table.source}, line {machines.table.lines[row]}: {rest}"
-        return f"{machines.table.at(row, machines.resources[int(found[2])])}: {rest}"
+        return f"{place}: {error.complaint}"
+    if error.argument == "machines" and error.index:
+        row, *column = machines.kind[error.index[0]], *error.index[1:]
+        if not column:
+            return f"{machines.table.source}, line {machines.table.lines[row]}: {error.complaint}"
+        return f"{machines.table.at(row, machines.resources[column[0]])}: {error.complaint}"
     if error.argument == "machines" and "one shape" in error.rule:
         return (
             f"--method lexicographic needs machines of one shape, which make one pool; those of "
             f"{machines.table.source} are not in proportion"
         )
-    found = re.fullmatch(r"contributions\[(\d+)\]", error.argument)
-    if found is not None:
-        return f"{users[int(found[1])]!r} has tasks in {read.table.source} and brought no part of any machine"
+    if error.argument == "contributions" and error.index:
+        return f"{users[error.index[0]]!r} has tasks in {read.table.source} and brought no part of any machine"
     return str(error)
 
 
@@ -213,9 +210,7 @@ def _run_periods(read: Timed, machines: _Machines, parts: np.ndarray[Any, Any], 
         tasks,
         machines.capacities(),
         parts[:, machines.kind],
-        options.method,
-        options.alone,
-        options.unserved,
+        **{name: getattr(options, name) for name in READINGS["tv_drf"]},
         memory=not options.no_memory,
         placement=options.placement is not None,
     )
@@ -244,7 +239,7 @@ def _run_periods(read: Timed, machines: _Machines, parts: np.ndarray[Any, Any], 
     )
     head = {
         "mechanism": "tv_drf",
-        "terms": {name: getattr(options, name) for name in ("method", "alone", "unserved")}
+        "terms": {name: getattr(options, name) for name in READINGS["tv_drf"]}
         | {"memory": not options.no_memory},
         "weights": dict(zip(read.users, run.weights.tolist(), strict=True)),
     }
@@ -301,21 +296,8 @@ fairbook periods demands.csv --machines machines.csv --contributions parts.csv -
     parser.add_argument("demands", metavar="demands.csv", help="CSV file, .csv.gz, or - for stdin")
     parser.add_argument("--machines", required=True, metavar="FILE", help="CSV file of machines")
     parser.add_argument("--contributions", metavar="FILE", help="CSV file of the parts of machines that users brought")
-    for flag, choices, about in (
-        (
-            "--method",
-            ("heuristic", "lexicographic"),
-            "whole tasks one by one, or the fluid optimum (machines of one shape)",
-        ),
-        ("--unserved", ("expires", "waits"), "whether tasks that are not run in their period are lost or wait"),
-        (
-            "--alone",
-            ("bundles", "whole_bundles", "resources"),
-            "what a user would have had alone: its tasks in fractions, whole tasks (a coefficient below 1 in "
-            "fractions may only mean that a part of a task cannot run), or each resource by itself",
-        ),
-    ):
-        parser.add_argument(flag, choices=choices, default=choices[0], help=f"{about} (default: %(default)s)")
+    for name, (choices, about) in READINGS["tv_drf"].items():
+        parser.add_argument(f"--{name}", choices=choices, default=choices[0], help=f"{about} (default: %(default)s)")
     parser.add_argument(
         "--no-memory", action="store_true", help="share every period as if it were the first, for comparison"
     )

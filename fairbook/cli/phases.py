@@ -11,15 +11,20 @@ from fairbook.cli.reports import Report, check_output, deliver
 from fairbook.cli.tables import given_capacities
 from fairbook.cli.timed import MOST_CELLS, Timed, answer, read_timed
 from fairbook.errors import InvalidInput
+from fairbook.mechanisms import registry
 
-#: The options that each rule over phases takes, under their names in fairbook, and one line of help.
-PHASE_RULES = {
-    "cbdrf": (
-        ("rho", "step_up", "step_down", "initial_credit", "credit_cap", "credit_floor", "held", "grant", "penalty"),
-        "DRF scaled by a credit that falls where a user does not release what it was granted",
-    ),
-    "karma": (("alpha", "initial_credit"), "who takes less than its guarantee earns credit, and borrows with it later"),
+#: What this command offers, by name.
+PHASE_RULES = {name: row for name, row in registry.items() if row.kind == "phases"}
+_NUMBERS = {
+    "rho": "cbdrf: part of its grant that a user must release to comply (default: 0.75)",
+    "step_up": "cbdrf: credit gained by complying (default: 0.1)",
+    "step_down": "cbdrf: credit lost by not complying (default: 0.1)",
+    "initial_credit": "credit at the start (default: cbdrf 1; karma the number of phases)",
+    "credit_cap": "cbdrf: highest credit (default: none)",
+    "credit_floor": "cbdrf: lowest credit (default: 0)",
+    "alpha": "karma: part of the pool that is guaranteed (default: 0.5)",
 }
+_CHOICES = ("held", "grant", "penalty")
 
 
 def _read_phases(source: str) -> Timed:
@@ -36,25 +41,22 @@ def _read_phases(source: str) -> Timed:
 
 def _in_the_file(read: Timed, error: InvalidInput) -> str:
     """Say where in the file an entry stands, or which option it is, that the library refused."""
-    rest = str(error).removeprefix(error.argument).strip()
-    place = read.place(error.argument)
+    place = read.place(error)
     if place is not None:
-        return f"{place}: {rest}"
-    if any(error.argument in takes for takes, _ in PHASE_RULES.values()):
-        return f"--{error.argument.replace('_', '-')} {rest}"
+        return f"{place}: {error.complaint}"
+    if error.argument in (*_NUMBERS, *_CHOICES):
+        return f"--{error.argument.replace('_', '-')} {error.complaint}"
     return str(error)
 
 
 def _phases(options: argparse.Namespace) -> int:
     check_output(options.phases, options.output)
-    takes = PHASE_RULES[options.rule][0]
-    terms = {}
-    for other, (names, _) in PHASE_RULES.items():
-        for name in names:
-            if getattr(options, name) is not None:
-                if name not in takes:
-                    raise Refused(f"--{name.replace('_', '-')} belongs to {other}, not to {options.rule}")
-                terms[name] = getattr(options, name)
+    rule = PHASE_RULES[options.rule]
+    terms = {name: value for name in (*_NUMBERS, *_CHOICES) if (value := getattr(options, name)) is not None}
+    for name in terms:
+        if name not in rule.takes:
+            other = next(row.name for row in PHASE_RULES.values() if name in row.takes)
+            raise Refused(f"--{name.replace('_', '-')} belongs to {other}, not to {rule.name}")
     read = _read_phases(options.phases)
     try:
         report = _run_phases(read, terms, options)
@@ -106,7 +108,7 @@ def _run_phases(read: Timed, terms: dict[str, Any], options: argparse.Namespace)
 
 
 def add_phases(commands: Any) -> None:
-    rules = "\n".join(f"  {name:<15} {about}" for name, (_, about) in PHASE_RULES.items())
+    rules = "\n".join(f"  {row.name:<15} {row.about}" for row in PHASE_RULES.values())
     parser = add_command(
         commands,
         "phases",
@@ -132,22 +134,11 @@ fairbook phases phases.csv --rule karma --alpha 0.5 --output - > phases-out.csv"
     parser.add_argument("phases", metavar="phases.csv", help="CSV file, .csv.gz, or - for stdin")
     parser.add_argument("--rule", choices=list(PHASE_RULES), default="cbdrf", help="default: %(default)s")
     add_capacity(parser)
-    for flag, about in (
-        ("--rho", "cbdrf: part of its grant that a user must release to comply (default: 0.75)"),
-        ("--step-up", "cbdrf: credit gained by complying (default: 0.1)"),
-        ("--step-down", "cbdrf: credit lost by not complying (default: 0.1)"),
-        ("--initial-credit", "credit at the start (default: cbdrf 1; karma the number of phases)"),
-        ("--credit-cap", "cbdrf: highest credit (default: none)"),
-        ("--credit-floor", "cbdrf: lowest credit (default: 0)"),
-        ("--alpha", "karma: part of the pool that is guaranteed (default: 0.5)"),
-    ):
-        parser.add_argument(flag, type=number, metavar="NUMBER", help=about)
-    for flag, choices, about in (
-        ("--held", ("returns", "stays"), "cbdrf: whether what is held is back in the next phase, or missing there"),
-        ("--grant", ("scaled", "weighted", "capped"), "cbdrf: the paper's rule, or one of its two repairs"),
-        ("--penalty", ("step", "graded"), "cbdrf: whether the step down shrinks with what is released"),
-    ):
-        parser.add_argument(flag, choices=choices, help=f"{about} (default: {choices[0]})")
+    for name, about in _NUMBERS.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=number, metavar="NUMBER", help=about)
+    for name in _CHOICES:
+        values, about = PHASE_RULES["cbdrf"].readings[name]
+        parser.add_argument(f"--{name}", choices=values, help=f"cbdrf: {about} (default: {values[0]})")
     parser.add_argument(
         "--explain",
         nargs="*",

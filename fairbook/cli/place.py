@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fairbook
@@ -12,6 +11,8 @@ from fairbook.cli.common import Refused, add_command, add_output, note, progress
 from fairbook.cli.reports import Report, check_output, deliver
 from fairbook.cli.tables import Table, machine_lines, read_machines
 from fairbook.errors import InvalidInput
+from fairbook.mechanisms import registry
+from fairbook.mechanisms.readings import READINGS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,28 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["add_place"]
 
 #: Options of each rule, by the name of the argument in fairbook.
-_TAKES = {
-    "gdrf": ("match", "least", "machine_type", "choice", "queue", "seed"),
-    "drfh": ("method", "weights"),
-    "mdrf": ("reading", "seed"),
+TAKES = {
+    "gdrf": (*READINGS["gdrf"], "seed"),
+    "drfh": (*READINGS["drfh"], "weights"),
+    "mdrf": (*READINGS["mdrf"], "seed"),
     "per_server_drf": ("weights",),
 }
-_ABOUT = {
-    "gdrf": "global dominant resource fairness: rounds, machines of the user's type, fairness value f (GDRF, 2016)",
-    "drfh": "lowest dominant share of all machines first; best fit, first fit, or the fluid optimum",
-    "mdrf": "lowest dominant share first, best suited machine: a stand-in for MDRF",
-    "per_server_drf": "DRF on each machine by itself",
-}
-_READINGS = {
-    "match": (("nearest", "same", "any"), "machines of the user's type, then of the next; of its type only; all"),
-    "least": (("amount", "dominant_share", "shares"), "whose turn it is: who has least by this measure"),
-    "machine_type": (("share", "amount"), "of which resource a machine has most: as a part of all there is, by amount"),
-    "choice": (("fairness", "fairness_empty_last", "fairness_after", "first"),
-               "the machine with the largest f as it stands; 0^0 = 0; with the task counted in; with room, the first"),
-    "queue": (("rounds", "one_by_one"), "rounds of as many tasks as users, or one task at a time"),
-    "method": (("best_fit", "first_fit", "fluid"), "heuristic for whole tasks, or the optimum in fractions"),
-    "reading": (("entropy", "type"), "what suits a task: the mixture of what is free, or the type of the machine"),
-}
+#: What this command offers, by name.
+RULES = {name: registry[name] for name in TAKES}
 
 
 class _Classes(NamedTuple):
@@ -55,7 +42,7 @@ class _Classes(NamedTuple):
 def _read_classes(source: str, resources: list[str]) -> _Classes:
     import pandas as pd
 
-    from fairbook.placement import MOST_MACHINES
+    from fairbook.model.placement import MOST_MACHINES
 
     table = read_machines(source, resources)
     names, counts = machine_lines(table, MOST_MACHINES)
@@ -74,28 +61,26 @@ def _check_needs(users: Instance, classes: _Classes) -> None:
 
 def _in_the_files(users: Instance, classes: _Classes, error: InvalidInput) -> str:
     """Say where in the files an entry stands that the library refused."""
-    found = re.fullmatch(r"machines\[(\d+)(?:, (\d+))?\]", error.argument)
-    if found is None:
+    if error.argument != "machines" or not error.index:
         return users.in_the_file(error)
-    rest = str(error).removeprefix(error.argument).strip()
-    if found[2] is None:
-        return f"{classes.table.source}, line {classes.table.lines[int(found[1])]}: the machine {rest}"
-    return f"{classes.table.at(int(found[1]), classes.capacities.columns[int(found[2])])}: {rest}"
+    row, *column = error.index
+    if not column:
+        return f"{classes.table.source}, line {classes.table.lines[row]}: the machine {error.complaint}"
+    return f"{classes.table.at(row, classes.capacities.columns[column[0]])}: {error.complaint}"
 
 
 def _check_options(options: argparse.Namespace) -> dict[str, Any]:
     """Give the options of the rule that were set; refuse those of other rules and what does not go together."""
-    takes, given = _TAKES[options.rule], {}
-    for name in (*_READINGS, "seed", "weights"):
+    takes, given = TAKES[options.rule], {}
+    for name in dict.fromkeys(name for theirs in TAKES.values() for name in theirs):
         value = getattr(options, name)
         if value is not None and name not in takes:
-            rules = ", ".join(rule for rule, theirs in _TAKES.items() if name in theirs)
+            rules = ", ".join(rule for rule, theirs in TAKES.items() if name in theirs)
             raise Refused(f"--{name.replace('_', '-')} belongs to {rules}, not to {options.rule}")
         if value is not None and name != "weights":
             given[name] = value
-    if options.method == "fluid" and (options.explain is not None or options.table == "states"):
-        what = "--explain" if options.explain is not None else "--table states"
-        raise Refused(f"{what} does not apply to --method fluid, which deals in fractions of tasks")
+    if options.method == "fluid" and options.table == "states":
+        raise Refused("--table states does not apply to --method fluid, which deals in fractions of tasks")
     if options.explain is not None and options.table != "users":
         raise Refused("--explain goes with --table users")
     return given
@@ -110,34 +95,20 @@ def _place(options: argparse.Namespace) -> int:
     users = read_users(options)
     classes = _read_classes(options.machines, list(users.demands.columns))
     _check_needs(users, classes)
-    if users.weights is not None and "weights" in _TAKES[options.rule]:
+    if users.weights is not None and "weights" in TAKES[options.rule]:
         given["weights"] = users.weights
     elif users.weights is not None:
         note(f"{options.rule} does not use column {users.weight_column!r}")
     if options.rule != "per_server_drf":
         given["progress"] = progress(options)
     try:
-        placed = getattr(fairbook, options.rule)(users.demands, classes.capacities, classes.counts, users.max_tasks,
-                                                 **given)
+        placed = getattr(fairbook, options.rule)(users.demands, classes.capacities, classes.counts,
+                                                 max_tasks=users.max_tasks, **given)
     except InvalidInput as error:
         raise Refused(_in_the_files(users, classes, error)) from None
     report = _report(placed, given, options)
     deliver(report, options)
     return 1 if report.violations else 0
-
-
-def _class_frame(placed: Any) -> pd.DataFrame:
-    if isinstance(placed, fairbook.Placement):
-        return placed.machine_frame()
-    import numpy as np
-    import pandas as pd
-
-    cell = placed.cell
-    capacity, use = cell.machine_counts[:, None] * cell.machines, placed.by_class @ cell.demands
-    part = np.divide(use, capacity, out=np.full_like(use, np.nan), where=capacity > 0)
-    frame = pd.DataFrame({"machines": cell.machine_counts, "tasks": placed.by_class.sum(axis=1)},
-                         index=pd.Index(cell.classes, name="class"))
-    return frame.assign(**{f"utilisation_{name}": part[:, j] for j, name in enumerate(cell.resources)})
 
 
 def _state_frame(placed: Any) -> pd.DataFrame:
@@ -155,12 +126,12 @@ def _report(placed: Any, given: dict[str, Any], options: argparse.Namespace) -> 
     import pandas as pd
 
     cell, whole_tasks = placed.cell, isinstance(placed, fairbook.Placement)
-    makers: dict[str, Any] = {"users": placed.to_frame, "machines": lambda: _class_frame(placed)}
+    makers: dict[str, Any] = {"users": placed.to_frame, "machines": placed.machine_frame}
     if whole_tasks:
         makers["states"] = lambda: _state_frame(placed)
     rows = makers.pop(options.table)()
     everything = options.output is not None and options.output.endswith(".json")
-    columns = {"capacity": cell.totals, "use": placed.tasks @ cell.demands, "utilisation": placed.utilisation}
+    columns = {"capacity": cell.totals, "use": placed.use, "utilisation": placed.utilisation}
     if whole_tasks:
         columns["mean_utilisation"] = placed.mean_utilisation
     terms = {name: value for name, value in given.items() if name not in ("weights", "progress")}
@@ -177,7 +148,7 @@ def _report(placed: Any, given: dict[str, Any], options: argparse.Namespace) -> 
 
 
 def add_place(commands: Any) -> None:
-    rules = "\n".join(f"  {name:<15} {about}" for name, about in _ABOUT.items())
+    rules = "\n".join(f"  {row.name:<15} {row.about}" for row in RULES.values())
     parser = add_command(
         commands,
         "place",
@@ -210,11 +181,11 @@ fairbook place users.csv --machines machines.csv --rule per_server_drf --verify 
     )
     parser.add_argument("users", metavar="users.csv", help="CSV file, .csv.gz, or - for stdin")
     parser.add_argument("--machines", required=True, metavar="FILE", help="CSV file of machines")
-    parser.add_argument("--rule", choices=list(_TAKES), default="gdrf", help="default: %(default)s")
-    for name, (choices, about) in _READINGS.items():
-        rule = next(rule for rule, takes in _TAKES.items() if name in takes)
-        parser.add_argument(f"--{name.replace('_', '-')}", choices=choices,
-                            help=f"{rule}: {about} (default: {choices[0]})")
+    parser.add_argument("--rule", choices=list(TAKES), default="gdrf", help="default: %(default)s")
+    for rule in TAKES:
+        for name, (choices, about) in READINGS[rule].items():
+            parser.add_argument(f"--{name.replace('_', '-')}", choices=choices,
+                                help=f"{rule}: {about} (default: {choices[0]})")
     parser.add_argument("--seed", type=whole(0), metavar="S", help="gdrf, mdrf: of the lots (default: 0)")
     parser.add_argument("--weights", metavar="COLUMN", help="column of weights (default: weight, if there is one)")
     parser.add_argument("--max-tasks", metavar="COLUMN", help="column of bounds (default: max_tasks, if there is one)")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from fairbook.cli.common import Refused, shown
 from fairbook.cli.reports import Report
 from fairbook.cli.tables import Table, checked_user, need_columns, read_table, resource_columns
+from fairbook.errors import InvalidInput
 
 __all__ = ["MOST_CELLS", "Timed", "answer", "asked", "read_timed"]
 
@@ -40,13 +41,13 @@ class Timed(NamedTuple):
 
         return np.stack([self.spread(name, 0.0) for name in self.resources], axis=2)
 
-    def place(self, argument: str) -> str | None:
-        """Say where in the file an entry stands that the library names, such as ``demands[1, 0, 2]``."""
-        found = re.fullmatch(r"(\w+)\[(\d+)(?:, |\]\[)(\d+)(?:, (\d+))?\]", argument)
-        if found is None or found[1] not in {"demands", *self.table.columns}:
+    def place(self, error: InvalidInput) -> str | None:
+        """Say where in the file an entry stands that the library refused, such as ``demands[1, 0, 2]``."""
+        if error.argument not in {"demands", *self.table.columns} or len(error.index) < 2:
             return None
-        column = found[1] if found[4] is None else self.resources[int(found[4])]
-        return self.table.at(self.cells.index((int(found[2]), int(found[3]))), column)
+        step, user, *resource = error.index
+        column = self.resources[resource[0]] if resource else error.argument
+        return self.table.at(self.cells.index((step, user)), column)
 
     def at_the_end(self, text: str) -> str:
         """Put the step's number in the file at the end of a sentence of the library, which counts from 0."""

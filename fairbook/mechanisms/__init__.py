@@ -1,1 +1,9 @@
-"""Mechanisms: an instance in, an allocation out. They know no trace, no plot, no claim and no oracle."""
+"""Mechanisms: an instance in, a result out. They know no trace, no plot, no claim and no oracle.
+
+>>> registry["drf_by_task"].readings["stuck"].values
+('skip', 'stop')
+"""
+
+from fairbook.mechanisms.rows import Mechanism, registry
+
+__all__ = ["Mechanism", "registry"]

@@ -10,10 +10,9 @@ repairs that keep the punishment and mend what it breaks stand beside the paper'
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,41 +20,38 @@ from numpy.typing import NDArray
 
 from fairbook import decimals
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.drf import _fill_bounded, fill
-from fairbook.mechanisms.phased import PhasedRun
-from fairbook.mechanisms.saved import check_names, parsed
-from fairbook.model import (
+from fairbook.mechanisms.choices import check_choice
+from fairbook.mechanisms.drf import fill, fill_bounded
+from fairbook.mechanisms.pools import CreditPool
+from fairbook.mechanisms.readings import Grant, Held, Penalty, Ratio
+from fairbook.mechanisms.saved import names_for_json
+from fairbook.model.allocation import Allocation
+from fairbook.model.inputs import (
     LARGEST,
     SMALLEST,
-    Allocation,
     FloatArray,
     Named,
     Names,
-    _labels,
-    _numbers,
-    _raise_at_first,
-    _reordered,
     as_capacities,
-    as_names,
+    as_floats,
     as_number,
     as_positive,
     as_tolerance,
-    as_whole,
     check_amounts,
     demand_matrix,
-    labels_or_positions,
-    names_or_number,
+    labels_of,
     number_of_dimensions,
     order_of,
     per_user,
     phased_demands,
-    position,
+    raise_at_first,
+    reordered,
 )
+from fairbook.model.instance import takes_instance
+from fairbook.model.phased import PhasedRun
+from fairbook.model.result import labels_or_positions
 
 __all__ = ["CbDrf", "CreditRule", "CreditRun", "NodeView", "cbdrf", "grant_tasks"]
-
-Grant = Literal["scaled", "weighted", "capped"]
-GRANTS = ("scaled", "weighted", "capped")
 
 #: Credits this close to C_0, cap or floor, in parts of C_0, are set to it: after any realistic number of steps such as
 #: 0.1 a node that has regained its credit is in good standing, not one rounding error short of it. Where steps are
@@ -96,14 +92,14 @@ class CreditRule:
     initial_credit: float = 1.0
     credit_cap: float | None = None
     credit_floor: float = 0.0
-    held: Literal["returns", "stays"] = "returns"
+    held: Held = "returns"
     grant: Grant = "scaled"
-    penalty: Literal["step", "graded"] = "step"
-    ratio: Literal["least", "mean", "dominant"] = "least"
+    penalty: Penalty = "step"
+    ratio: Ratio = "least"
 
     def __post_init__(self) -> None:
-        rho = np.asarray(_numbers(self.rho, "rho", (0, 1, 2), "must be one number, one a node, or (T, n) of them"))
-        _raise_at_first(~((rho >= 0) & (rho <= 1)), "rho", "must be between 0 and 1", rho)
+        rho = np.asarray(as_floats(self.rho, "rho", (0, 1, 2), "must be one number, one a node, or (T, n) of them"))
+        raise_at_first(~((rho >= 0) & (rho <= 1)), "rho", "must be between 0 and 1", rho)
         if rho.ndim:
             rho = rho.copy()
             rho.flags.writeable = False
@@ -120,10 +116,8 @@ class CreditRule:
             raise InvalidInput("credit_cap", f"must be at least {start:g}, the initial_credit, or None", cap)
         object.__setattr__(self, "credit_floor", floor)
         object.__setattr__(self, "credit_cap", None if self.credit_cap is None else cap)
-        for name, allowed in (("held", ("returns", "stays")), ("grant", GRANTS), ("penalty", ("step", "graded")),
-                              ("ratio", ("least", "mean", "dominant"))):
-            if not isinstance(getattr(self, name), str) or getattr(self, name) not in allowed:
-                raise InvalidInput(name, f"must be one of {', '.join(map(repr, allowed))}", getattr(self, name))
+        for name, kind in (("held", Held), ("grant", Grant), ("penalty", Penalty), ("ratio", Ratio)):
+            check_choice(getattr(self, name), name, kind)
 
     def _key(self) -> tuple[Any, ...]:
         rho = np.asarray(self.rho)
@@ -241,7 +235,7 @@ def _capped(rows: FloatArray, psi: FloatArray, left: FloatArray, per_share: Floa
             equal: float) -> tuple[FloatArray, NDArray[np.int64]]:
     cap = np.where(psi < 1, psi * equal, np.inf)
     levels, stops = np.empty(len(psi)), np.empty(len(psi), dtype=np.int64)
-    doubt = _fill_bounded(rows, per_share, left, cap, np.argsort(cap, kind="stable"), levels, stops)
+    doubt = fill_bounded(rows, per_share, left, cap, np.argsort(cap, kind="stable"), levels, stops)
     tasks = levels * per_share
     if not doubt <= decimals.DOUBTFUL and len(psi) <= decimals.MOST:
         tasks, stops = decimals.fill(rows, np.ones(len(psi)), left, cap * per_share)
@@ -249,7 +243,7 @@ def _capped(rows: FloatArray, psi: FloatArray, left: FloatArray, per_share: Floa
     return np.where(psi < 1, cap * per_share, tasks), np.where(psi < 1, _OWN, stops)
 
 
-def grant_tasks(demands: Any, credit_factor: Any, capacities: Any = None, grant: Grant = "scaled") -> Allocation:
+def grant_tasks(demands: Any, credit_factor: Any, capacities: Any = None, *, grant: Grant = "scaled") -> Allocation:
     """Share out one phase, given the credit factors.
 
     Parameters
@@ -286,18 +280,17 @@ def grant_tasks(demands: Any, credit_factor: Any, capacities: Any = None, grant:
     The example of the DRF paper, with the second node at half its credit.
 
     >>> for grant in ("scaled", "weighted", "capped"):
-    ...     print(grant, grant_tasks([[1, 4], [3, 1]], [1, 1/2], [9, 18], grant).tasks.round(3))
+    ...     print(grant, grant_tasks([[1, 4], [3, 1]], [1, 1/2], [9, 18], grant=grant).tasks.round(3))
     scaled [3. 1.]
     weighted [4.154 1.385]
     capped [4.312 0.75 ]
     """
-    if not isinstance(grant, str) or grant not in GRANTS:
-        raise InvalidInput("grant", f"must be one of {', '.join(map(repr, GRANTS))}", grant)
+    check_choice(grant, "grant", Grant)
     named = demand_matrix(demands)
     check_amounts(named.values, "demands")
     n, m = named.values.shape
     factor = per_user(credit_factor, n, named.users, "credit_factor")
-    _raise_at_first(~((factor >= 0) & (factor <= 1)), "credit_factor", "must be between 0 and 1", factor)
+    raise_at_first(~((factor >= 0) & (factor <= 1)), "credit_factor", "must be between 0 and 1", factor)
     return _allocation(named, as_capacities(capacities, m, named.resources), factor, grant)
 
 
@@ -368,13 +361,13 @@ class CreditRun(PhasedRun):
         return self.tasks * (self.demands / self.capacities).max(axis=2)
 
     @property
-    def utilisation(self) -> FloatArray:
-        """Resource granted over capacity, shape (T, m)."""
-        return self.use / self.capacities
+    def slack(self) -> FloatArray:
+        """What nobody was granted of each phase's pool, shape (T, m)."""
+        return self.pool - self.use
 
     def at(self, phase: int) -> Allocation:
         """Give the allocation of one phase (from 0) in the pool of that phase."""
-        t = self._phase(phase)
+        t = self._step(phase)
         if not (self.pool[t] > 0).all():
             raise InvalidInput("phase", "must be one whose pool has some of every resource", phase)
         n = self.tasks.shape[1]
@@ -382,19 +375,14 @@ class CreditRun(PhasedRun):
                           self.bottlenecks[t], self.named_users, self.named_resources,
                           mechanism=f"cbdrf, {self.rule.grant}", rule="credit")
 
-    def _phase(self, phase: Any) -> int:
-        return as_whole(phase, "phase", 0, len(self) - 1)
-
     def to_frame(self) -> pd.DataFrame:
         """Give one row a phase and node: credit, credit factor, tasks, DRF tasks, release ratio, complied."""
-        T = len(self)
         columns = ("credit", "credit_factor", "tasks", "drf_tasks", "released", "complied")
-        index = pd.MultiIndex.from_product([range(T), self.users], names=["phase", "user"])
-        return pd.DataFrame({name: getattr(self, name).ravel() for name in columns}, index=index)
+        return self._frame({name: getattr(self, name) for name in columns})
 
     def explain(self, user: Hashable, phase: int | None = None) -> str:
         """Say in one or two sentences why this node has this amount in this phase (from 0; default: the last)."""
-        i, t = position(user, self.users), self._phase(len(self) - 1 if phase is None else phase)
+        t, i = self._place(user, phase)
         x, drf, psi = self.tasks[t, i], self.drf_tasks[t, i], self.credit_factor[t, i]
         if self.bottlenecks[t, i] == _IDLE:
             return f"{user} is not present in phase {t}."
@@ -531,17 +519,17 @@ def _one_ratio(each: FloatArray, demands: FloatArray, capacities: FloatArray, ho
 
 
 def _ratios(values: Any, shape: tuple[int, ...], argument: str) -> FloatArray:
-    ratios = _numbers(values, argument, (0, 1, 2), f"must be one number or have shape {shape}")
-    _raise_at_first(~((ratios >= 0) & (ratios <= 1)), argument, "must be between 0 and 1", ratios)
+    ratios = as_floats(values, argument, (0, 1, 2), f"must be one number or have shape {shape}")
+    raise_at_first(~((ratios >= 0) & (ratios <= 1)), argument, "must be between 0 and 1", ratios)
     return ratios
 
 
 def _by_name(values: Any, users: Names | None, argument: str) -> Any:
     """Put the nodes of a Series, or of the columns of a DataFrame, in the order of the demands."""
     if isinstance(values, pd.Series) and users is not None:
-        return _reordered(values, users, argument, "users")
+        return reordered(values, users, argument, "users")
     if isinstance(values, pd.DataFrame):
-        order = order_of(_labels(values.columns, f"{argument}.columns"), users, f"{argument}.columns", "users")
+        order = order_of(labels_of(values.columns, f"{argument}.columns"), users, f"{argument}.columns", "users")
         return values if order is None else values.iloc[:, order]
     return values
 
@@ -568,12 +556,12 @@ def _behaviour(released: Any, T: int, n: int, m: int, users: Names | None) -> tu
             else:
                 ratios = _ratios(one, (T,), f"released[{i}]")
                 if ratios.ndim > 1 or ratios.shape not in ((), (T,)):
-                    raise InvalidInput(f"released[{i}]", f"must be a strategy, one ratio, or {T} of them", one)
+                    raise InvalidInput("released", f"must be a strategy, one ratio, or {T} of them", one, (i,))
                 fixed[:, i, 0] = ratios
         return fixed, strategies
-    ratios = _numbers(released, "released", (0, 1, 2, 3), f"must be one ratio, or have shape ({n},), ({T}, {n}) or "
+    ratios = as_floats(released, "released", (0, 1, 2, 3), f"must be one ratio, or have shape ({n},), ({T}, {n}) or "
                       f"({T}, {n}, {m}), or be a list of {n} strategies")
-    _raise_at_first(~((ratios >= 0) & (ratios <= 1)), "released", "must be between 0 and 1", ratios)
+    raise_at_first(~((ratios >= 0) & (ratios <= 1)), "released", "must be between 0 and 1", ratios)
     if ratios.shape not in ((), (n,), (T, n), (T, n, m)):
         raise InvalidInput("released", f"must be one ratio, or have shape ({n},), ({T}, {n}) or ({T}, {n}, {m})",
                            f"shape {ratios.shape}")
@@ -581,11 +569,11 @@ def _behaviour(released: Any, T: int, n: int, m: int, users: Names | None) -> tu
     return np.broadcast_to(ratios, (T, n, ratios.shape[-1])), {}
 
 
-def cbdrf(demands: Any, capacities: Any = None, released: Any = 1.0, rho: Any = 0.75, step_up: float = 0.1,
+@takes_instance
+def cbdrf(demands: Any, capacities: Any = None, *, released: Any = 1.0, rho: Any = 0.75, step_up: float = 0.1,
           step_down: float = 0.1, initial_credit: float = 1.0, credit_cap: float | None = None,
-          credit_floor: float = 0.0, held: Literal["returns", "stays"] = "returns", *, grant: Grant = "scaled",
-          penalty: Literal["step", "graded"] = "step",
-          ratio: Literal["least", "mean", "dominant"] = "least") -> CreditRun:
+          credit_floor: float = 0.0, held: Held = "returns", grant: Grant = "scaled",
+          penalty: Penalty = "step", ratio: Ratio = "least") -> CreditRun:
     """Run credit-based DRF over T phases (Lu et al. 2014), or a repaired form of it.
 
     Parameters
@@ -646,7 +634,7 @@ def cbdrf(demands: Any, capacities: Any = None, released: Any = 1.0, rho: Any = 
         thresholds = np.broadcast_to(rule.rho, (T, n))
     except ValueError:
         raise InvalidInput("rho", f"must broadcast to ({T}, {n})", np.shape(rule.rho)) from None
-    state = CbDrf(named.users or n, pool, resources=named.resources, rule=replace(rule, rho=0.0))
+    state = CbDrf(named.users or n, pool, rule=replace(rule, rho=0.0))
     credit, factor = np.empty((T, n)), np.empty((T, n))
     tasks, drf_tasks, ones = np.empty((T, n)), np.empty((T, n)), np.empty((T, n))
     each = np.empty((T, n, m)) if strategies else given
@@ -680,17 +668,15 @@ def _decided(strategies: dict[int, Strategy], given: Any, state: CbDrf, granted:
     return ratios
 
 
-class CbDrf:
-    """cbDRF one phase at a time: allocate, then tell it what was released; saved and restored as JSON.
+class CbDrf(CreditPool):
+    """cbDRF one phase at a time: share it out, then tell it what was released; saved and restored.
 
     Parameters
     ----------
-    nodes : int or sequence of hashable
-        Their number or their names. All may be present from the start; who is not has a row of zeros.
+    users : int or sequence of hashable
+        The nodes: their number or their names. All may be present from the start; who is not has a row of zeros.
     capacities : array_like or Series, shape (m,)
-        Positive; a Series is matched by name with ``resources``. None, where ``resources`` is given: ones.
-    resources : sequence of hashable, optional
-        Their names; those of the Series by default.
+        Positive. A Series names the resources.
     rule : CreditRule, optional
         Or its fields by keyword.
 
@@ -701,76 +687,43 @@ class CbDrf:
     Examples
     --------
     >>> pool = CbDrf(["ann", "bob"], [9, 18], credit_cap=1.0)
-    >>> pool.allocate([[1, 4], [3, 1]]).tasks
+    >>> pool.phase([[1, 4], [3, 1]]).tasks
     array([3., 2.])
     >>> pool.release([1.0, 0.2])
-    >>> pool.allocate([[1, 4], [3, 1]]).tasks.round(3)
+    >>> pool.phase([[1, 4], [3, 1]]).tasks.round(3)
     array([3. , 1.8])
-    >>> copy = CbDrf.from_json(pool.to_json())
+    >>> copy = CbDrf.from_dict(pool.to_dict())
     >>> copy.release(1.0); copy.credit_factor
     array([1., 1.])
     """
 
-    FORMAT = "fairbook.CbDrf/1"
-
-    def __init__(self, nodes: int | Sequence[Hashable], capacities: Any, *, resources: Sequence[Hashable] | None = None,
-                 rule: CreditRule | None = None, **terms: Any) -> None:
+    def __init__(self, users: int | Sequence[Hashable], capacities: Any, *, rule: CreditRule | None = None,
+                 **terms: Any) -> None:
         if rule is not None and (terms or not isinstance(rule, CreditRule)):
             raise InvalidInput("rule", "must be a CreditRule, and not be given together with its fields", rule)
         unknown = set(terms) - set(CreditRule.__dataclass_fields__)
         if unknown:
             raise InvalidInput(", ".join(sorted(unknown)), "must be a field of CreditRule", "an unknown keyword")
-        n, self._users = names_or_number(nodes, "nodes")
-        if resources is None and isinstance(capacities, pd.Series):
-            resources = list(capacities.index)
-        self._resources: Names | None = None
-        if resources is None:
-            m = len(_numbers(capacities, "capacities", (1,), "must be a list of one number a resource"))
-        else:
-            self._resources = as_names(resources, "resources")
-            m = len(self._resources)
-        if m == 0:
-            raise InvalidInput("capacities", "must have at least one resource", capacities)
-        self._capacities = as_capacities(capacities, m, self._resources).copy()
+        super().__init__(users, capacities)
+        n, m = len(self), len(self._capacities)
         if "rho" in terms:
             terms["rho"] = _by_name(terms["rho"], self._users, "rho")
         self._rule = rule or CreditRule(**terms)
         if np.shape(self._rule.rho) not in ((), (n,)):
             raise InvalidInput("rho", f"must be one number or have shape ({n},)", np.shape(self._rule.rho))
-        self._credit = np.full(n, self._rule.initial_credit)
+        self._credit += self._rule.initial_credit
         self._held = np.zeros(m)
         self._demands = np.zeros((n, m))
         self._tasks = np.zeros(n)
         self._granted = False
-        self.phase = 0
-
-    def __len__(self) -> int:
-        return len(self._credit)
 
     def __repr__(self) -> str:
         good = int((self.credit_factor == 1).sum())
-        return f"CbDrf({len(self)} nodes, {good} in good standing, phase {self.phase})"
-
-    @property
-    def users(self) -> Names:
-        return labels_or_positions(self._users, len(self))
-
-    @property
-    def resources(self) -> Names:
-        return labels_or_positions(self._resources, len(self._capacities))
-
-    @property
-    def capacities(self) -> FloatArray:
-        return self._capacities.copy()
+        return f"CbDrf({len(self)} nodes, {good} in good standing, phase {self.phases})"
 
     @property
     def rule(self) -> CreditRule:
         return self._rule
-
-    @property
-    def credit(self) -> FloatArray:
-        """Credit C of each node, shape (n,)."""
-        return self._credit.copy()
 
     @property
     def credit_factor(self) -> FloatArray:
@@ -796,10 +749,10 @@ class CbDrf:
         self._held = (self._tasks[:, None] * self._demands * (1.0 - full)).sum(axis=0)
         self._credit, complied = self._rule.settle(self._credit, one, rho)
         self._granted = False
-        self.phase += 1
+        self.phases += 1
         return one, complied
 
-    def allocate(self, demands: Any) -> Allocation:
+    def phase(self, demands: Any) -> Allocation:
         """Share out this phase.
 
         Parameters
@@ -814,12 +767,8 @@ class CbDrf:
             Before anything changes; also where the phase has been shared out already.
         """
         if self._granted:
-            raise InvalidInput("demands", "must wait: tell release() first how the phase ended", f"phase {self.phase}")
-        named = demand_matrix(demands)
-        check_amounts(named.values, "demands")
-        if named.values.shape != self._demands.shape:
-            raise InvalidInput("demands", f"must have shape {self._demands.shape}", named.values.shape)
-        values = self._ordered(named, "demands")
+            raise InvalidInput("demands", "must wait: tell release() first how the phase ended", f"phase {self.phases}")
+        values = self._matched(demands, "demands").values
         pool = self.pool
         granted = self._grant(values)
         n = len(self)
@@ -827,14 +776,7 @@ class CbDrf:
                           granted.bottlenecks, self._users, self._resources, mechanism=f"cbdrf, {self._rule.grant}",
                           rule="credit")
 
-    def _ordered(self, named: Named, argument: str) -> FloatArray:
-        """Give a copy of the values, in the order of the pool's own names."""
-        rows = order_of(named.users, self._users, f"{argument}.index", "users")
-        columns = order_of(named.resources, self._resources, f"{argument}.columns", "resources")
-        values = named.values if rows is None else named.values[rows]
-        return np.array(values if columns is None else values[:, columns], order="C")
-
-    def release(self, ratios: Any, rho: Any = None) -> None:
+    def release(self, ratios: Any, *, rho: Any = None) -> None:
         """End the phase: say which part of its grant each node released, and settle the credits.
 
         Parameters
@@ -851,11 +793,11 @@ class CbDrf:
         """
         n, m = self._demands.shape
         if not self._granted:
-            raise InvalidInput("ratios", "must wait: nothing has been shared out in this phase", f"phase {self.phase}")
+            raise InvalidInput("ratios", "must wait: nothing has been shared out in this phase", f"phase {self.phases}")
         if isinstance(ratios, pd.Series):
             ratios = per_user(ratios, n, self._users, "ratios")
         elif isinstance(ratios, pd.DataFrame):
-            ratios = self._ordered(demand_matrix(ratios, "ratios"), "ratios")
+            ratios = self._matched(ratios, "ratios").values
         given = _ratios(ratios, (n,), "ratios")
         if given.shape not in ((), (n,), (n, m)):
             raise InvalidInput("ratios", f"must be one number or have shape ({n},) or ({n}, {m})", given.shape)
@@ -865,75 +807,20 @@ class CbDrf:
         self._settle(np.broadcast_to(given if given.ndim == 2 else given[..., None], (n, m if given.ndim == 2 else 1)),
                      threshold)
 
-    # ---- saving and restoring
-
-    def to_json(self) -> str:
-        """Give the whole state; floats survive the round trip bit for bit."""
-        for argument, names in (("nodes", self._users), ("resources", self._resources)):
-            check_names(names or (), argument)
-        terms = asdict(self._rule)
-        terms["rho"] = np.asarray(self._rule.rho).tolist()
-        return json.dumps({
-            "format": self.FORMAT, "nodes": self._users or len(self), "resources": self._resources,
-            "capacities": self._capacities.tolist(), "rule": terms, "credit": self._credit.tolist(),
-            "held": self._held.tolist(), "demands": self._demands.tolist(), "tasks": self._tasks.tolist(),
-            "granted": self._granted, "phase": self.phase}, allow_nan=False)
+    def _state(self) -> dict[str, Any]:
+        return {
+            "users": names_for_json(self._users, "users") or len(self),
+            "resources": names_for_json(self._resources, "resources"), "capacities": self._capacities.tolist(),
+            "rule": {**asdict(self._rule), "rho": np.asarray(self._rule.rho).tolist()},
+            "credit": self._credit.tolist(), "held": self._held.tolist(), "demands": self._demands.tolist(),
+            "tasks": self._tasks.tolist(), "granted": self._granted, "phases": self.phases,
+        }
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> CbDrf:
-        """Restore what :meth:`to_json` gave.
-
-        Raises
-        ------
-        InvalidInput
-            Where the text is not such a state, or one that contradicts itself.
-        """
-        state = parsed(text, cls.FORMAT, {"format", "nodes", "resources", "capacities", "rule", "credit", "held",
-                                          "demands", "tasks", "granted", "phase"})
-        if not isinstance(state["rule"], dict) or set(state["rule"]) != set(CreditRule.__dataclass_fields__):
-            raise InvalidInput("rule", "must hold the fields of CreditRule", state["rule"])
-        for key in ("nodes", "resources"):
-            if isinstance(state[key], list):
-                check_names(state[key], key)
-        if not isinstance(state["resources"], (list, type(None))):
-            raise InvalidInput("resources", "must be a list of names, or null", state["resources"])
-        nodes = state["nodes"]
-        if isinstance(nodes, int) and not (isinstance(state["credit"], list) and len(state["credit"]) == nodes):
-            raise InvalidInput("nodes", "must be as many as there are credits", nodes)
-        self = cls(nodes, state["capacities"], resources=state["resources"], **state["rule"])
-        self._restore(state)
+    def _restored(cls, state: dict[str, Any]) -> CbDrf:
+        self = cls(state["users"], state["capacities"], **state["rule"])
+        self._resources = state["resources"] and tuple(state["resources"])
+        for name in ("credit", "held", "demands", "tasks"):
+            setattr(self, f"_{name}", np.array(state[name], dtype=np.float64))
+        self._granted, self.phases = state["granted"], state["phases"]
         return self
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        """Take over the numbers of a saved state, once they agree with each other."""
-        n, m = self._demands.shape
-        rule, start = self._rule, self._rule.initial_credit
-        credit, tasks = (per_user(state[key], n, None, key) for key in ("credit", "tasks"))
-        held = _numbers(state["held"], "held", (1,), f"must have shape ({m},)")
-        demands = demand_matrix(state["demands"]).values
-        check_amounts(demands, "demands")
-        if demands.shape != (n, m) or held.shape != (m,):
-            raise InvalidInput("demands, held", f"must have shapes ({n}, {m}) and ({m},)", [demands.shape, held.shape])
-        granted, phase = state["granted"], state["phase"]
-        if type(granted) is not bool or type(phase) is not int or not 0 <= phase < 2**53:
-            raise InvalidInput("granted, phase", "must be a truth value and a whole number", [granted, phase])
-        cap = np.inf if rule.credit_cap is None else rule.credit_cap
-        low, high = max(rule.credit_floor, start - phase * rule.step_down), min(cap, start + phase * rule.step_up)
-        if not ((credit >= low - SNAP * start) & (credit <= high + SNAP * (start + phase * rule.step_up))
-                & (credit >= rule.credit_floor) & (credit <= cap)).all():
-            raise InvalidInput("credit", "must lie between floor and cap, within reach of the phases", credit.tolist())
-        if not (np.isfinite(tasks) & (tasks >= 0)).all():
-            raise InvalidInput("tasks", "must be finite and not negative", tasks.tolist())
-        with np.errstate(over="ignore"):  # what is infinite is refused below
-            use = tasks @ demands
-        most = self._capacities if granted and phase else use if phase else np.zeros(m)
-        if not ((held >= 0) & (held <= most * (1 + 1e-9)) & (held <= self._capacities * (1 + 1e-9))).all():
-            raise InvalidInput("held", "must lie between zero and what was granted", held.tolist())
-        self._credit, self._held = credit, held
-        if granted:
-            expected = self._grant(demands).tasks
-        else:
-            expected = tasks if phase and not (use > self._capacities * (1 + 1e-9)).any() else np.zeros(n)
-        if not (np.abs(tasks - expected) <= 1e-9 * expected).all():
-            raise InvalidInput("tasks", "must be what demands, credit and pool make of them", tasks.tolist())
-        self._tasks, self._demands, self._granted, self.phase = tasks, demands, granted, phase

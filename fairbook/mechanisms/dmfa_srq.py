@@ -5,22 +5,16 @@ the lowest level (dominant share / weight) is raised as far as the pool allows, 
 
 * :func:`dmfa_srq` is the engine: a stack of groups of equal level, O(n m) for n arrivals together.
 * :func:`exact_levels` runs the same steps in exact fractions.
-* :func:`algorithm_1` is the paper's Algorithm 1 with its errors repaired, O(n^2 m).
-* :func:`algorithm_1_printed` is Algorithm 1 line by line as printed, with each repair as a switch.
 * :func:`static_optimum` is equation (5): everything shared out anew at each arrival.
 * :class:`DmfaSrq` takes one arrival or departure at a time and can be saved and restored.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import os
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise
-from pathlib import Path
 from typing import Any, Literal
 
 import numba
@@ -30,33 +24,29 @@ from numba.extending import overload
 
 from fairbook.decimals import DOUBTFUL, MOST, UNIT, decimals, enough_digits
 from fairbook.errors import InvalidInput
-from fairbook.files import write_whole
-from fairbook.mechanisms.saved import check_names, parsed
-from fairbook.model import (
+from fairbook.mechanisms.saved import Stateful, names_for_json
+from fairbook.model.allocation import Allocation, used_up
+from fairbook.model.dynamic import DynamicAllocation
+from fairbook.model.exact import exact_instance
+from fairbook.model.inputs import (
     LARGEST,
     SMALLEST,
-    Allocation,
-    DynamicAllocation,
     FloatArray,
     Named,
-    as_demands,
     as_positive,
     check_demands,
     check_name,
     check_positive,
     demand_matrix,
-    exact_instance,
-    labels_or_positions,
     names_or_number,
     per_resource,
     per_user,
-    position,
     refuse,
 )
+from fairbook.model.instance import takes_instance
+from fairbook.model.result import labels_or_positions, position
 
-__all__ = [
-    "REPAIRS", "DmfaSrq", "algorithm_1", "algorithm_1_printed", "dmfa_srq", "exact_levels", "static_optimum",
-]
+__all__ = ["DmfaSrq", "dmfa_srq", "exact_levels", "static_optimum"]
 
 # -------------------------------------------------------------------------------------------------- the engine
 
@@ -189,13 +179,15 @@ def _checked_shapes(demands: Any, weights: Any) -> tuple[Named, FloatArray]:
     return named, per_user(weights, len(named.values), named.users, "weights")
 
 
-def _checked(demands: Any, weights: Any) -> tuple[Named, FloatArray]:
+def checked_arrivals(demands: Any, weights: Any) -> tuple[Named, FloatArray]:
+    """Check demands (n, m) and amounts that users bring (n,), in order of arrival."""
     named, amounts = _checked_shapes(demands, weights)
     check_demands(named.values)
     check_positive(amounts, "weights")
     return named, amounts
 
 
+@takes_instance
 def dmfa_srq(demands: Any, weights: Any) -> DynamicAllocation:
     """Allocate at each arrival by DMFA-SRQ, model (4) of Zhang et al. 2016, with the group stack.
 
@@ -302,6 +294,7 @@ def _levels(rows: Sequence[Sequence[Any]], amounts: Sequence[Any], zero: Any) ->
     return levels, binding
 
 
+@takes_instance
 def static_optimum(demands: Any, weights: Any) -> DynamicAllocation:
     """Share out everything anew at each arrival: the static optimum, equation (5) of Zhang et al. 2016.
 
@@ -332,7 +325,7 @@ def static_optimum(demands: Any, weights: Any) -> DynamicAllocation:
     >>> static_optimum([[1, 1/2], [1/2, 1], [1/2, 1]], [1/4, 1/4, 1/2]).levels.round(4)
     array([1.    , 1.3333, 1.1429])
     """
-    named, amounts = _checked(demands, weights)
+    named, amounts = checked_arrivals(demands, weights)
     values = named.values
     need = np.cumsum(values * (amounts / values.max(axis=1))[:, None], axis=0)
     binding = need.argmax(axis=1)
@@ -341,179 +334,11 @@ def static_optimum(demands: Any, weights: Any) -> DynamicAllocation:
                              irrevocable=False, mechanism="static_optimum")
 
 
-# ------------------------------------------------------------------------------------------ Algorithm 1, twice
-
-
-def algorithm_1(demands: Any, weights: Any, *, work: list[int] | None = None) -> DynamicAllocation:
-    """Allocate by the paper's Algorithm 1, repaired: bisection over the sorted previous levels.
-
-    At arrival k the users who keep what they have are the first tau - 1 in order of arrival (Lemma 2 sorts the levels
-    for free). The largest feasible level among the previous ones is found by bisection on prefix sums, and
-    equation (10) gives M^k. See the chapter for the three repairs.
-
-    Parameters
-    ----------
-    demands, weights
-        As for :func:`dmfa_srq`.
-    work : list, optional
-        Receives for each arrival the number of entries read, for counting cost without a clock.
-
-    Notes
-    -----
-    Cost O(k m) at arrival k for the prefix sums and O(m log k) for the bisection, O(n^2 m) in all.
-
-    References
-    ----------
-    Zhang et al. 2016, Algorithm 1, equations (8)-(10).
-    """
-    named, amounts = _checked(demands, weights)
-    values = named.values
-    n, m = values.shape
-    rate = values * (amounts / values.max(axis=1))[:, None]  # w_i d_ij
-    capacity = np.cumsum(amounts)
-    below = np.zeros((n + 1, m))  # below[t] = sum of the first t rates
-    np.cumsum(rate, axis=0, out=below[1:])
-    level = np.zeros(n)
-    levels, binding = np.empty(n), np.empty(n, dtype=np.int32)
-    kept = np.zeros((n + 1, m))  # kept[t] = what the first t users hold
-    for k in range(1, n + 1):
-        np.cumsum(rate[: k - 1] * level[: k - 1, None], axis=0, out=kept[1:k])
-        infeasible, feasible = 0, k  # places in the order; place k is the newcomer's level 0, always feasible
-        steps = 0
-        while feasible - infeasible > 1:
-            steps += 1
-            middle = (infeasible + feasible) // 2
-            use = kept[middle - 1] + (below[k] - below[middle - 1]) * level[middle - 1]
-            if (use <= capacity[k - 1]).all():
-                feasible = middle
-            else:
-                infeasible = middle
-        rising = below[k] - below[feasible - 1]
-        with np.errstate(divide="ignore"):
-            room = np.where(rising > 0, (capacity[k - 1] - kept[feasible - 1]) / rising, np.inf)
-        j = int(room.argmin())
-        levels[k - 1], binding[k - 1] = room[j], j
-        np.maximum(level[:k], room[j], out=level[:k])
-        if work is not None:
-            work.append(m * (k + steps + 1))
-    return DynamicAllocation(levels, binding, values, amounts, named.users, named.resources, mechanism="algorithm_1")
-
-
-#: The repairs of Algorithm 1, each of which :func:`algorithm_1_printed` can make by itself.
-REPAIRS = ("levels", "line_6", "end")
-
-
-def algorithm_1_printed(demands: Any, weights: Any, *, repairs: Iterable[str] = (),
-                        line_6: Literal["position", "own", "largest"] = "position") -> DynamicAllocation:
-    """Allocate by Algorithm 1 as printed, line by line; each repair is a switch.
-
-    Parameters
-    ----------
-    demands, weights
-        As for :func:`dmfa_srq`.
-    repairs : iterable of {"levels", "line_6", "end"}
-        ``"levels"``: sort and compare x_i / w_i where the text sorts x_i (equations (8)-(10), lines 10 and 12).
-        ``"line_6"``: ask whether *everyone* can be raised to the largest previous value, as line 12 asks it for the
-        others. ``"end"``: let the search reach the place of the newcomer (value 0), and finish with the place that
-        passed the test (UB) instead of the one that failed it (LB).
-    line_6 : {"position", "own", "largest"}
-        How to read the unrepaired line 6, sum_{i<=k} v_i d_ij <= W_k, where v is sorted and has k - 1 entries.
-        ``"position"``: literally, v_i goes with user i, v_k = 0. ``"own"``: v_i is what user i itself had.
-        ``"largest"``: v_i is v_1 for everyone.
-
-    Returns
-    -------
-    DynamicAllocation
-        What the printed lines give; it may overdraw the pool, which ``violations`` lists.
-
-    Notes
-    -----
-    Cost O(n^2 m log n), as the lines are written. Line numbers of the paper stand beside the code.
-
-    References
-    ----------
-    Zhang et al. 2016, Algorithm 1.
-    """
-    if isinstance(repairs, str) or not isinstance(repairs, Iterable):
-        raise InvalidInput("repairs", f"must be several of {REPAIRS}", repairs)
-    repaired = list(repairs)
-    if not all(repair in REPAIRS for repair in repaired):
-        raise InvalidInput("repairs", f"must be among {REPAIRS}", repaired)
-    if line_6 not in ("position", "own", "largest"):
-        raise InvalidInput("line_6", "must be 'position', 'own' or 'largest'", line_6)
-    named, w = _checked(demands, weights)
-    raw = named.values
-    n, m = raw.shape
-    d = raw / raw.max(axis=1, keepdims=True)
-    x = np.zeros(n)
-    levels, binding = np.empty(n), np.empty(n, dtype=np.int32)
-    x[0] = w[0]  # line 3
-    levels[0], binding[0] = 1.0, int(d[0].argmax())
-    for k in range(2, n + 1):  # lines 4, 5, 24
-        capacity = w[:k].sum()
-        value = x[:k] / w[:k] if "levels" in repaired else x[:k]  # of user i before arrival k; 0 for the newcomer
-        v = np.sort(value[: k - 1])[::-1]  # equation (8)
-        if "end" in repaired:
-            v = np.append(v, 0.0)
-        everyone = (w[:k, None] * d[:k]).sum(axis=0)
-
-        def split(tau: int, value: FloatArray = value, v: FloatArray = v, k: int = k) -> tuple[FloatArray, FloatArray]:
-            # line 10, tau from 1
-            stays = value > v[tau - 1]
-            return (x[:k, None] * d[:k])[stays].sum(axis=0), (w[:k, None] * d[:k])[~stays].sum(axis=0)
-
-        if "line_6" in repaired:
-            claimed = everyone * v[0]
-        elif line_6 == "position":
-            claimed = (np.append(v[: k - 1], 0.0)[:, None] * d[:k]).sum(axis=0)
-        elif line_6 == "own":
-            claimed = (x[:k, None] * d[:k]).sum(axis=0)
-        else:
-            claimed = v[0] * d[:k].sum(axis=0)
-        if (claimed <= capacity).all():  # line 6
-            alpha, beta = np.zeros(m), everyone  # line 7
-        else:
-            low, high = 1, len(v)  # line 9
-            tau = (low + high) // 2
-            alpha, beta = split(tau)
-            while high - low > 1:  # line 11
-                if (alpha + beta * v[tau - 1] <= capacity).all():  # line 12
-                    high = tau  # line 13
-                else:
-                    low = tau  # line 16
-                tau = (low + high) // 2
-                alpha, beta = split(tau)  # "goto 10"
-            if "end" in repaired:
-                alpha, beta = split(high)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.where(beta > 0, (capacity - alpha) / beta, np.inf)
-        j = int(room.argmin())
-        levels[k - 1], binding[k - 1] = room[j], j  # line 21
-        x[:k] = np.maximum(room[j] * w[:k], x[:k])  # line 22
-    return DynamicAllocation(levels, binding, raw, w, named.users, named.resources,
-                             mechanism="algorithm_1_printed")
-
-
 # ------------------------------------------------------------------------------------------------- online use
 
 
-def _floats(values: Any, argument: str, shape: tuple[int, ...]) -> FloatArray:
-    """Read numbers of a saved state; nothing but numbers in lists of the right lengths passes."""
-    flat = [values]
-    for length in shape:
-        if not all(isinstance(part, list) and len(part) == length for part in flat):
-            raise InvalidInput(argument, f"must have shape {shape}", values)
-        flat = [entry for part in flat for entry in part]
-    try:
-        if not all(type(entry) in (int, float) for entry in flat):
-            raise TypeError
-        return np.array(flat, dtype=np.float64).reshape(shape)
-    except (TypeError, OverflowError):
-        raise InvalidInput(argument, "must be numbers", values) from None
-
-
-class DmfaSrq:
-    """DMFA-SRQ one arrival at a time, with departures, saved and restored as JSON.
+class DmfaSrq(Stateful):
+    """DMFA-SRQ one arrival at a time, with departures, saved and restored.
 
     Parameters
     ----------
@@ -531,18 +356,16 @@ class DmfaSrq:
     Examples
     --------
     >>> pool = DmfaSrq(["cpu", "memory"])
-    >>> pool.arrive([1, 1/2], weight=1/4, user="ann")
+    >>> pool.arrive("ann", [1, 1/2], weight=1/4)
     1.0
-    >>> round(pool.arrive([1/2, 1], weight=1/4, user="bob"), 4)
+    >>> round(pool.arrive("bob", [1/2, 1], weight=1/4), 4)
     1.3333
     >>> pool.tasks.round(4)
     array([0.3333, 0.3333])
-    >>> copy = DmfaSrq.from_json(pool.to_json())
-    >>> copy.arrive([1/2, 1], 1/2) == pool.arrive([1/2, 1], 1/2)
+    >>> copy = DmfaSrq.from_dict(pool.to_dict())
+    >>> copy.arrive("cyd", [1/2, 1], 1/2) == pool.arrive("cyd", [1/2, 1], 1/2)
     True
     """
-
-    FORMAT = "fairbook.DmfaSrq/1"
 
     def __init__(self, resources: int | Sequence[str]) -> None:
         number, given = names_or_number(resources, "resources")
@@ -559,7 +382,6 @@ class DmfaSrq:
         self._slack = np.zeros(m)
         self._left_behind = 0.0  # brought by users who have gone
         self._top = -1
-        self._arrivals = 0  # ever, so that default names are never reused
 
     def __len__(self) -> int:
         return len(self._users)
@@ -603,27 +425,23 @@ class DmfaSrq:
         """Amount of each resource that is left, shape (m,)."""
         return self._slack.copy()
 
-    def arrive(self, demand: Any, weight: float, user: Hashable | None = None) -> float:
+    def arrive(self, user: Hashable, demand: Any, weight: float) -> float:
         """Let a user in and allocate; returns the new lowest level M^k.
 
         Parameters
         ----------
+        user : hashable
+            A name not present yet.
         demand : array_like, shape (m,)
             Resource per task.
         weight : float
             Amount of every resource that the user brings, positive.
-        user : hashable, optional
-            A name not present yet; by default the number of arrivals before.
 
         Raises
         ------
         InvalidInput
             Before anything changes.
         """
-        if user is None:
-            user = self._arrivals
-            while user in self._present:
-                user += 1
         m = len(self.resources)
         row = per_resource(demand, m, None if self.resources == tuple(range(m)) else self.resources, "demand")
         check_demands(row, "demand")
@@ -641,7 +459,6 @@ class DmfaSrq:
         self._demands[n], self._weights[n] = row, amount
         self._users.append(user)
         self._present.add(user)
-        self._arrivals += 1
         self._slack += amount
         self._top += 1
         self._start[self._top], self._level[self._top] = n, 0.0
@@ -738,94 +555,31 @@ class DmfaSrq:
             setattr(self, name, new)
 
     def allocation(self) -> Allocation:
-        """Give the present allocation; a user's bottleneck is the scarcest resource that it needs.
-
-        With zero demands there may be users whom no resource stops (bottleneck -2): only the lowest level is raised.
-        """
+        """Give the present allocation; a user's bottleneck is the scarcest resource that it needs."""
         n = len(self)
         if n == 0:
             raise InvalidInput("allocation", "needs at least one user in the pool", 0)
-        left = np.where(self._demands[:n] > 0, self._slack, np.inf)
-        bottlenecks = np.where(left.min(axis=1) <= 1e-9 * self.capacity, left.argmin(axis=1), -2)
-        return Allocation(self.tasks, self._demands[:n].copy(), self._weights[:n] / self.capacity,
-                          np.full(len(self.resources), self.capacity), np.full(n, np.inf), bottlenecks, self.users,
-                          self.resources, mechanism="dmfa_srq", rule="full")
+        return used_up(self.tasks, self._demands[:n].copy(), self._weights[:n], self.capacity, self._slack, self.users,
+                       self.resources, "dmfa_srq")
 
-    # ---- saving and restoring
-
-    def to_json(self) -> str:
-        """Give the whole state; floats survive the round trip bit for bit."""
-        for argument, names in (("users", self._users), ("resources", list(self.resources))):
-            check_names(names, argument)
+    def _state(self) -> dict[str, Any]:
         n, g = len(self), self._top + 1
-        state = {
-            "format": self.FORMAT, "resources": list(self.resources), "users": list(self._users),
+        return {
+            "resources": names_for_json(self.resources, "resources"), "users": names_for_json(self._users, "users"),
             "demands": self._demands[:n].tolist(), "weights": self._weights[:n].tolist(),
             "start": self._start[:g].tolist(), "level": self._level[:g].tolist(), "rate": self._rate[:g].tolist(),
-            "slack": self._slack.tolist(), "left_behind": self._left_behind, "arrivals": self._arrivals,
+            "slack": self._slack.tolist(), "left_behind": self._left_behind,
         }
-        return json.dumps(state, allow_nan=False)
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> DmfaSrq:
-        """Restore what :meth:`to_json` gave.
-
-        Raises
-        ------
-        InvalidInput
-            Where the text is not such a state, or one that contradicts itself.
-        """
-        keys = {"format", "resources", "users", "demands", "weights", "start", "level", "rate", "slack", "left_behind",
-                "arrivals"}
-        state = parsed(text, cls.FORMAT, keys)
-        for key in ("resources", "users"):
-            if not isinstance(state[key], list):
-                raise InvalidInput(key, "must be strings or whole numbers", state[key])
-            check_names(state[key], key)
+    def _restored(cls, state: dict[str, Any]) -> DmfaSrq:
         self = cls(state["resources"])
-        users, starts = state["users"], state["start"]
-        if len(set(users)) != len(users):
-            raise InvalidInput("users", "must not repeat a name", users)
-        if not isinstance(starts, list) or not all(type(s) is int for s in starts):
-            raise InvalidInput("start", "must be whole numbers", starts)
-        n, m, g = len(users), len(self.resources), len(starts)
-        if (g > 0) != (n > 0) or (n and (starts[0] != 0 or any(a >= b for a, b in pairwise([*starts, n])))):
-            raise InvalidInput("start", "must give the first user of each group in order", starts)
-        if type(state["arrivals"]) is not int or not n <= state["arrivals"] < 2**63:
-            raise InvalidInput("arrivals", "must be a whole number not below the number of users", state["arrivals"])
-        demands = np.zeros((0, m)) if state["demands"] == [] else as_demands(state["demands"]).values
-        weights = _floats(state["weights"], "weights", (n,))
-        level, rate = _floats(state["level"], "level", (g,)), _floats(state["rate"], "rate", (g, m))
-        slack = _floats(state["slack"], "slack", (m,))
-        left_behind = float(_floats(state["left_behind"], "left_behind", ()))
-        if demands.shape != (n, m):
-            raise InvalidInput("demands", f"must have shape ({n}, {m})", demands.shape)
-        check_positive(weights, "weights")
-        if not (math.isfinite(left_behind) and left_behind >= 0):
-            raise InvalidInput("left_behind", "must be finite and not negative", left_behind)
-        if not (np.isfinite(slack).all() and (slack >= 0).all()):
-            raise InvalidInput("slack", "must be finite and not negative", slack.tolist())
-        if not (np.isfinite(level).all() and (level > 0).all() and (np.diff(level) <= 0).all()):
-            raise InvalidInput("level", "must be positive and not increase", level.tolist())
-        size = max(8, n)
-        self._users, self._present = users, set(users)
-        self._demands, self._weights = np.empty((size, m)), np.empty(size)
-        self._start, self._level, self._rate = np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros((size, m))
-        self._demands[:n], self._weights[:n] = demands, weights
-        self._start[:g], self._level[:g], self._rate[:g] = starts, level, rate
-        self._slack, self._left_behind, self._top, self._arrivals = slack, left_behind, g - 1, state["arrivals"]
-        own = [self._own_rates(s, self._end(i)).sum(axis=0) for i, s in enumerate(starts)]
-        if g and not np.allclose(own, rate, rtol=1e-9, atol=0):
-            raise InvalidInput("rate", "must be the sum over the users of each group", rate.tolist())
-        if not np.allclose(self.tasks @ demands + slack, self.capacity, rtol=1e-9, atol=0):
-            raise InvalidInput("slack", "must be capacity minus use", slack.tolist())
+        self._users, self._present = list(state["users"]), set(state["users"])
+        self._slack, self._left_behind = np.array(state["slack"], dtype=np.float64), float(state["left_behind"])
+        self._top = len(state["start"]) - 1
+        while len(self._weights) < len(self):
+            self._grow()
+        for name in ("demands", "weights", "start", "level", "rate"):
+            if state[name]:
+                getattr(self, f"_{name}")[: len(state[name])] = state[name]
         return self
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the state to a file; a reader sees the old file or the new one, never a part."""
-        write_whole({Path(path): self.to_json().encode()})
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> DmfaSrq:
-        """Read a state that :meth:`save` wrote."""
-        return cls.from_json(Path(path).read_bytes())

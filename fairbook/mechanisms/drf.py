@@ -12,7 +12,7 @@ and their successors do.
 from __future__ import annotations
 
 import heapq
-from typing import Any, Literal
+from typing import Any
 
 import numba
 import numpy as np
@@ -21,10 +21,12 @@ from numpy.typing import NDArray
 from fairbook import decimals
 from fairbook.decimals import UNIT
 from fairbook.errors import InvalidInput
-from fairbook.model import (
+from fairbook.mechanisms.choices import check_choice
+from fairbook.mechanisms.readings import Stuck
+from fairbook.model.allocation import Allocation
+from fairbook.model.inputs import (
     LARGEST,
     SMALLEST,
-    Allocation,
     FloatArray,
     as_capacities,
     as_demands,
@@ -36,6 +38,7 @@ from fairbook.model import (
     per_user,
     refuse,
 )
+from fairbook.model.instance import takes_instance
 
 __all__ = ["drf", "drf_by_task"]
 
@@ -136,7 +139,7 @@ def _fill(demands: FloatArray, rate: FloatArray, capacities: FloatArray, levels:
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _fill_bounded(demands: FloatArray, rate: FloatArray, capacities: FloatArray, cap: FloatArray,
+def fill_bounded(demands: FloatArray, rate: FloatArray, capacities: FloatArray, cap: FloatArray,
                   order: NDArray[np.int64], levels: FloatArray, bottlenecks: NDArray[np.int64]) -> float:
     """Progressive filling where user i stops at level ``cap[i]``; ``order`` sorts ``cap``. Returns the doubt as above.
 
@@ -226,7 +229,7 @@ def fill(demands: FloatArray, rate: FloatArray, capacities: FloatArray, weights:
         tasks = levels * rate
     else:
         cap = max_tasks / rate
-        doubt = _fill_bounded(demands, rate, capacities, cap, np.argsort(cap, kind="stable"), levels, bottlenecks)
+        doubt = fill_bounded(demands, rate, capacities, cap, np.argsort(cap, kind="stable"), levels, bottlenecks)
         tasks = np.where(bottlenecks == -1, max_tasks, np.minimum(levels * rate, max_tasks))
     if not doubt <= decimals.DOUBTFUL and n <= decimals.MOST:
         exact = decimals.fill(demands, weights, capacities, np.full(n, np.inf) if max_tasks is None else max_tasks)
@@ -235,6 +238,7 @@ def fill(demands: FloatArray, rate: FloatArray, capacities: FloatArray, weights:
     return tasks, bottlenecks
 
 
+@takes_instance
 def drf(demands: Any, weights: Any = None, capacities: Any = None, max_tasks: Any = None) -> Allocation:
     """Allocate by weighted dominant resource fairness, divisible tasks (Ghodsi et al. 2011).
 
@@ -313,8 +317,9 @@ def drf(demands: Any, weights: Any = None, capacities: Any = None, max_tasks: An
                       given_weights=raw)
 
 
+@takes_instance
 def drf_by_task(demands: Any, weights: Any = None, capacities: Any = None, max_tasks: Any = None, *,
-                stuck: Literal["skip", "stop"] = "skip") -> Allocation:
+                stuck: Stuck = "skip") -> Allocation:
     """Allocate whole tasks one at a time to the user with the lowest level (Ghodsi et al. 2011, Algorithm 1).
 
     Parameters
@@ -343,8 +348,7 @@ def drf_by_task(demands: Any, weights: Any = None, capacities: Any = None, max_t
     >>> drf_by_task([[1, 4], [3, 1]], capacities=[9, 18]).tasks
     array([3., 2.])
     """
-    if not isinstance(stuck, str) or stuck not in ("skip", "stop"):
-        raise InvalidInput("stuck", "must be 'skip' or 'stop'", stuck)
+    check_choice(stuck, "stuck", Stuck)
     named = as_demands(demands)
     values = named.values
     n, m = values.shape

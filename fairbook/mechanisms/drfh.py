@@ -17,29 +17,30 @@ from scipy.optimize import linprog
 from fairbook.errors import FairbookError
 from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.filling import fill
-from fairbook.model import FloatArray, as_weights
-from fairbook.placement import Cell, FluidPlacement, Placement, as_cell
+from fairbook.mechanisms.readings import DrfhMethod
+from fairbook.model.inputs import FloatArray, as_weights
+from fairbook.model.instance import takes_instance
+from fairbook.model.placement import Cell, FluidPlacement, Placement, as_cell
 
 __all__ = ["drfh"]
-
-Method = Literal["best_fit", "first_fit", "fluid"]
 
 _NEAR = 1e-9  # levels and prices this close count as equal
 
 
 @overload
-def drfh(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, weights: Any = None, *,
+def drfh(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_tasks: Any = None, weights: Any = None,
          method: Literal["best_fit", "first_fit"] = "best_fit", progress: bool = False) -> Placement: ...
 @overload
-def drfh(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, weights: Any = None, *,
+def drfh(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_tasks: Any = None, weights: Any = None,
          method: Literal["fluid"], progress: bool = False) -> FluidPlacement: ...
-def drfh(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, weights: Any = None, *,
-         method: Method = "best_fit", progress: bool = False) -> Placement | FluidPlacement:
+@takes_instance
+def drfh(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_tasks: Any = None, weights: Any = None,
+         method: DrfhMethod = "best_fit", progress: bool = False) -> Placement | FluidPlacement:
     """Place tasks by dominant resource fairness over all machines (DRFH, Wang et al. 2015).
 
     Parameters
     ----------
-    demands : array_like or DataFrame, shape (n, m)
+    demands : array_like or DataFrame, shape (n, m), or Instance
         Resource per task; zeros allowed, at least one positive entry a row.
     machines : array_like or DataFrame, shape (K, m)
         Capacity of one machine of each class, in the unit of the demands.
@@ -87,7 +88,7 @@ def drfh(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any
     >>> drfh([[0.2, 1], [1, 0.2]], machines=[[2, 12], [12, 2]], method="first_fit").tasks
     array([6, 6])
     """
-    check_choice(method, "method", Method)
+    check_choice(method, "method", DrfhMethod)
     cell = as_cell(demands, machines, machine_counts, max_tasks)
     n = len(cell.demands)
     given = as_weights(weights, n, cell.named_users, contributed=True)  # not scaled: equal levels stay equal
@@ -108,7 +109,7 @@ def _fluid(cell: Cell, weights: FloatArray) -> FloatArray:
     """
     n, m = cell.demands.shape
     K = len(cell.machines)
-    capacity = cell.machine_counts[:, None] * cell.machines / np.where(cell.totals > 0, cell.totals, 1)
+    capacity = cell.class_capacities / np.where(cell.totals > 0, cell.totals, 1)
     # a unit of y is a level of one: a user's share of its dominant resource equal to its weight
     per_level = weights / cell.shares.max(axis=1)
     load = cell.shares * per_level[:, None]

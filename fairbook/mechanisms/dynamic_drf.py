@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 
 from fairbook.mechanisms.dmfa_srq import dmfa_srq
-from fairbook.model import DynamicAllocation, demand_matrix
+from fairbook.model.dynamic import DynamicAllocation
+from fairbook.model.inputs import demand_matrix
+from fairbook.model.instance import takes_instance
 
 __all__ = ["dynamic_drf"]
 
 
+@takes_instance
 def dynamic_drf(demands: Any) -> DynamicAllocation:
     """Allocate by dynamic DRF: n agents, each entitled to 1/n, k/n of the pool open after k arrivals.
 

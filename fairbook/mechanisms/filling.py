@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from fairbook.errors import InvalidInput
-from fairbook.model import FloatArray
-from fairbook.placement import FITS, MOST_TASKS, Cell, Placement
+from fairbook.model.inputs import FloatArray
+from fairbook.model.placement import FITS, MOST_TASKS, Cell, Placement
 
 Key = Literal["first", "fairness", "fairness_empty_last", "fairness_after", "best_fit", "entropy"]
 

@@ -13,23 +13,19 @@ happens if none of the user's type has room; whether f counts the task at hand, 
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.filling import fill
-from fairbook.model import FloatArray, as_whole
-from fairbook.placement import Cell, Placement, as_cell
+from fairbook.mechanisms.readings import GdrfChoice, Least, MachineType, Match, Queue
+from fairbook.model.inputs import FloatArray, as_whole
+from fairbook.model.instance import takes_instance
+from fairbook.model.placement import Cell, Placement, as_cell
 
 __all__ = ["gdrf"]
-
-Match = Literal["nearest", "same", "any"]
-Least = Literal["amount", "dominant_share", "shares"]
-MachineType = Literal["share", "amount"]
-Choice = Literal["fairness", "fairness_empty_last", "fairness_after", "first"]
-Queue = Literal["rounds", "one_by_one"]
 
 
 def lots(cell: Cell, seed: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -80,14 +76,15 @@ def levels_of(types: NDArray[np.bool_], preference: NDArray[np.int64]) -> NDArra
     return types[:, preference].argmax(axis=2).T
 
 
-def gdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, seed: int = 0, *,
+@takes_instance
+def gdrf(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_tasks: Any = None, seed: int = 0,
          match: Match = "nearest", least: Least = "amount", machine_type: MachineType = "share",
-         choice: Choice = "fairness", queue: Queue = "rounds", progress: bool = False) -> Placement:
+         choice: GdrfChoice = "fairness", queue: Queue = "rounds", progress: bool = False) -> Placement:
     """Place whole tasks by global dominant resource fairness (GDRF, 2016, Algorithms 1 to 3).
 
     Parameters
     ----------
-    demands : array_like or DataFrame, shape (n, m)
+    demands : array_like or DataFrame, shape (n, m), or Instance
         Resource per task (virtual machine); zeros allowed, at least one positive entry a row.
     machines : array_like or DataFrame, shape (K, m)
         Capacity of one machine of each class, in the unit of the demands.
@@ -120,7 +117,7 @@ def gdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any
     Returns
     -------
     Placement
-        ``tasks`` (n,), ``states`` (machines grouped by contents), ``explain(user)``, ``violations()``.
+        ``tasks`` (n,), ``states`` (machines grouped by contents), ``explain(user)``, ``violations()``, ...
 
     Raises
     ------
@@ -151,7 +148,7 @@ def gdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any
     """
     check_choice(match, "match", Match)
     check_choice(least, "least", Least)
-    check_choice(choice, "choice", Choice)
+    check_choice(choice, "choice", GdrfChoice)
     check_choice(queue, "queue", Queue)
     cell = as_cell(demands, machines, machine_counts, max_tasks)
     n, m = cell.demands.shape

@@ -3,7 +3,6 @@
 Credits carry fairness over time: who takes less than its guaranteed share earns them, who takes more pays them, and
 the richest borrows first.
 
-* :func:`karma_slices` is the paper's Algorithm 1: one resource in whole slices.
 * :func:`karma_phase` is one phase of the generalisation, with the credits given: divisible tasks, several resources.
 * :func:`karma` runs phases and keeps the credits; :class:`Karma` takes one phase at a time and can be saved.
 
@@ -19,8 +18,6 @@ resources do not add up, so more may be borrowed than is donated and shared; the
 
 from __future__ import annotations
 
-import heapq
-import json
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -31,31 +28,30 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.phased import PhasedRun
-from fairbook.mechanisms.saved import check_names, parsed
-from fairbook.model import (
+from fairbook.mechanisms.pools import CreditPool
+from fairbook.mechanisms.saved import names_for_json
+from fairbook.model.allocation import Allocation
+from fairbook.model.inputs import (
     LARGEST,
-    Allocation,
     FloatArray,
     Names,
     as_capacities,
     as_max_tasks,
     as_number,
     as_tolerance,
-    as_whole,
     check_amounts,
+    check_bounds,
     demand_matrix,
-    labels_or_positions,
-    names_or_number,
     number_of_dimensions,
     order_of,
-    per_resource,
     per_user,
     phased_demands,
-    position,
+    raise_at_first,
 )
+from fairbook.model.instance import takes_instance
+from fairbook.model.phased import PhasedRun
 
-__all__ = ["Karma", "KarmaRun", "karma", "karma_phase", "karma_slices"]
+__all__ = ["Karma", "KarmaRun", "karma", "karma_phase"]
 
 _UNSET = -2  # marks a user whom nothing has stopped yet
 _OWN = -1  # marks a user whom its own bound or the end of its credit stops
@@ -241,13 +237,12 @@ def _tasks(settled: _Settled, bounds: FloatArray, largest: FloatArray) -> FloatA
 # ---------------------------------------------------------------------------------------------------- the input
 
 
-def _as_credit(credit: Any, n: int, users: Names | None, argument: str) -> FloatArray:
+def as_credit(credit: Any, n: int, users: Names | None, argument: str) -> FloatArray:
     """Check credits, one for everybody or one a user."""
     if number_of_dimensions(credit) == 0:
         return np.full(n, as_number(credit, argument, 0.0, LARGEST))
     values = per_user(credit, n, users, argument).copy()
-    for i in np.flatnonzero(~((values >= 0) & (values <= LARGEST)))[:1].tolist():
-        raise InvalidInput(f"{argument}[{i}]", f"must be between 0 and {LARGEST:g}", float(values[i]))
+    raise_at_first(~((values >= 0) & (values <= LARGEST)), argument, f"must be between 0 and {LARGEST:g}", values)
     return values
 
 
@@ -260,8 +255,8 @@ def _as_bounds(max_tasks: Any, demands: FloatArray, users: Names | None) -> Floa
             raise InvalidInput("max_tasks", f"must have shape ({count} phases, {n} users) or ({n},)",
                                named.values.shape)
         columns = order_of(named.resources, users, "max_tasks.columns", "users")
-        values = named.values if columns is None else named.values[:, columns]
-        bounds = np.stack([as_max_tasks(row, n, None, f"max_tasks[{t}]") for t, row in enumerate(values)])
+        bounds = named.values if columns is None else named.values[:, columns]
+        check_bounds(bounds)
     else:
         bounds = np.broadcast_to(as_max_tasks(max_tasks, n, users), (count, n))
     return np.where((demands > 0).any(axis=2), bounds, 0.0)
@@ -270,7 +265,7 @@ def _as_bounds(max_tasks: Any, demands: FloatArray, users: Names | None) -> Floa
 # -------------------------------------------------------------------------------------------------- one phase
 
 
-def karma_phase(demands: Any, credit: Any, capacities: Any = None, max_tasks: Any = None,
+def karma_phase(demands: Any, credit: Any, capacities: Any = None, *, max_tasks: Any = None,
                 alpha: float = 0.5) -> Allocation:
     """Allocate one phase by Karma in dominant shares, the credits given (after Vuppalapati et al. 2023).
 
@@ -329,7 +324,7 @@ def karma_phase(demands: Any, credit: Any, capacities: Any = None, max_tasks: An
     check_amounts(named.values, "demands")
     n, m = named.values.shape
     pool = as_capacities(capacities, m, named.resources)
-    spend = _as_credit(credit, n, named.users, "credit")
+    spend = as_credit(credit, n, named.users, "credit")
     bounds = as_max_tasks(max_tasks, n, named.users)
     return _phase(named.values, pool, bounds, spend, as_number(alpha, "alpha", 0.0, 1.0), named.users,
                   named.resources)[0]
@@ -407,18 +402,13 @@ class KarmaRun(PhasedRun):
         return self.guaranteed + self.borrowed
 
     @property
-    def utilisation(self) -> FloatArray:
-        """Use divided by capacity, shape (T, m)."""
-        return self.use / self.capacities
-
-    @property
     def _bounds(self) -> FloatArray:
         _, largest = _normalised(self.demands, self.capacities)
         return _affordable(self.max_tasks, largest, self.credit + self.free_credit, self.alpha)
 
     def at(self, phase: int) -> Allocation:
         """Give one phase (from 0) as :func:`karma_phase` does, with what credit pays for among the bounds."""
-        t, n = as_whole(phase, "phase", 0, len(self) - 1), self.tasks.shape[1]
+        t, n = self._step(phase), self.tasks.shape[1]
         _, largest = _normalised(self.demands[t], self.capacities)
         bounds = _affordable(self.max_tasks[t], largest, self.credit[t] + self.free_credit, self.alpha)
         return Allocation(self.tasks[t], self.demands[t], np.full(n, 1.0 / n), self.capacities, bounds,
@@ -426,8 +416,7 @@ class KarmaRun(PhasedRun):
 
     def explain(self, user: Hashable, phase: int | None = None) -> str:
         """Say in a few sentences why this user has this amount in this phase (from 0; default: the last)."""
-        i = position(user, self.users)
-        t = as_whole(len(self) - 1 if phase is None else phase, "phase", 0, len(self) - 1)
+        t, i = self._place(user, phase)
         spend, borrowed = self.credit[t] + self.free_credit, self.borrowed[t]
         text = (f"{user} runs {self.tasks[t, i]:.6g} tasks in phase {t}, a dominant share of "
                 f"{self.dominant_shares[t, i]:.6g}: {self.guaranteed[t, i]:.6g} for nothing and {borrowed[i]:.6g} "
@@ -449,10 +438,8 @@ class KarmaRun(PhasedRun):
         names[-2:] = ["credit", "own bound"]
         # -1 is the last name, own bound; where credit ends first it is the last but one
         stops = np.where((self.bottlenecks == _OWN) & (self._bounds < self.max_tasks), -2, self.bottlenecks)
-        index = pd.MultiIndex.from_product([range(len(self)), self.users], names=["phase", "user"])
         columns = ("tasks", "dominant_shares", "guaranteed", "borrowed", "donated", "earned", "credit")
-        return pd.DataFrame({**{name: getattr(self, name).ravel() for name in columns},
-                             "bottleneck": names[stops.ravel()]}, index=index)
+        return self._frame({**{name: getattr(self, name) for name in columns}, "bottleneck": names[stops]})
 
     def violations(self, rtol: float = 1e-9) -> list[str]:
         """List every way in which the stored numbers break the rule; empty means certified.
@@ -501,7 +488,8 @@ class KarmaRun(PhasedRun):
         return found
 
 
-def karma(demands: Any, capacities: Any = None, max_tasks: Any = None, alpha: float = 0.5,
+@takes_instance
+def karma(demands: Any, capacities: Any = None, *, max_tasks: Any = None, alpha: float = 0.5,
           initial_credit: Any = None) -> KarmaRun:
     """Run Karma in dominant shares over phases, divisible tasks (after Vuppalapati et al. 2023).
 
@@ -558,7 +546,7 @@ def karma(demands: Any, capacities: Any = None, max_tasks: Any = None, alpha: fl
     claims = _as_bounds(max_tasks, values, users)
     pool = as_capacities(capacities, m, resources).copy()
     part = as_number(alpha, "alpha", 0.0, 1.0)
-    credit = _as_credit(float(count) if initial_credit is None else initial_credit, n, users, "initial_credit")
+    credit = as_credit(float(count) if initial_credit is None else initial_credit, n, users, "initial_credit")
     need, largest = _normalised(values, pool)
     claimed = claims * largest
     free = (1.0 - part) / n
@@ -576,8 +564,8 @@ def karma(demands: Any, capacities: Any = None, max_tasks: Any = None, alpha: fl
                     alpha=part, named_users=users, named_resources=resources)
 
 
-class Karma:
-    """Karma in dominant shares one phase at a time, saved and restored as JSON.
+class Karma(CreditPool):
+    """Karma in dominant shares one phase at a time, saved and restored.
 
     Parameters
     ----------
@@ -594,75 +582,43 @@ class Karma:
     ----------
     credit : ndarray, shape (n,)
         Credit now, before the free credits of the next phase.
-    phase : int
+    phases : int
         Phases settled so far.
 
     Notes
     -----
-    :meth:`allocate` costs O(n m (log n + m)) and gives digit for digit what :func:`karma` does.
+    :meth:`phase` costs O(n m (log n + m)) and gives digit for digit what :func:`karma` does.
 
     Examples
     --------
     >>> pool = Karma(["ann", "bob"], capacities=[10], initial_credit=2)
-    >>> pool.allocate([[1], [1]], max_tasks=[10, 0]).tasks
+    >>> pool.phase([[1], [1]], max_tasks=[10, 0]).tasks
     array([10.,  0.])
     >>> pool.credit
     array([1.5, 2.5])
-    >>> Karma.from_json(pool.to_json()).allocate([[1], [1]]).tasks
+    >>> Karma.from_dict(pool.to_dict()).phase([[1], [1]]).tasks
     array([2.5, 7.5])
     """
 
-    FORMAT = "fairbook.Karma/1"
-
-    def __init__(self, users: int | Sequence[Hashable], capacities: Any, alpha: float = 0.5,
+    def __init__(self, users: int | Sequence[Hashable], capacities: Any, *, alpha: float = 0.5,
                  initial_credit: Any = 1000.0) -> None:
-        n, self._users = names_or_number(users, "users")
-        self._resources: Names | None = None
-        if isinstance(capacities, pd.Series):
-            frame = demand_matrix(capacities.to_frame().T, "capacities")
-            self._resources, amounts = frame.resources, frame.values[0]
-        else:
-            if number_of_dimensions(capacities) != 1 or not len(capacities):
-                raise InvalidInput("capacities", "must have shape (m,), one entry a resource", capacities)
-            amounts = per_resource(capacities, len(capacities), None, "capacities")
-        self._capacities = as_capacities(amounts, len(amounts)).copy()
+        super().__init__(users, capacities)
         self._alpha = as_number(alpha, "alpha", 0.0, 1.0)
-        self._credit = _as_credit(initial_credit, n, self._users, "initial_credit")
-        self.phase = 0
-
-    def __len__(self) -> int:
-        return len(self._credit)
+        self._credit = as_credit(initial_credit, len(self), self._users, "initial_credit")
 
     def __repr__(self) -> str:
-        return f"Karma({len(self)} users, {len(self._capacities)} resources, phase {self.phase})"
-
-    @property
-    def users(self) -> Names:
-        return labels_or_positions(self._users, len(self))
-
-    @property
-    def resources(self) -> Names:
-        return labels_or_positions(self._resources, len(self._capacities))
-
-    @property
-    def capacities(self) -> FloatArray:
-        return self._capacities.copy()
+        return f"Karma({len(self)} users, {len(self._capacities)} resources, phase {self.phases})"
 
     @property
     def alpha(self) -> float:
         return self._alpha
 
     @property
-    def credit(self) -> FloatArray:
-        """Credit of each user now, shape (n,)."""
-        return self._credit.copy()
-
-    @property
     def free_credit(self) -> float:
         """Credits that each user gets before each phase, (1 - alpha) / n."""
         return (1.0 - self._alpha) / len(self)
 
-    def allocate(self, demands: Any, max_tasks: Any = None) -> Allocation:
+    def phase(self, demands: Any, *, max_tasks: Any = None) -> Allocation:
         """Hand out the free credits, allocate one phase, and settle what was borrowed and donated.
 
         Parameters
@@ -683,166 +639,24 @@ class Karma:
         InvalidInput
             Before anything changes.
         """
-        named = demand_matrix(demands)
-        check_amounts(named.values, "demands")
-        values, n, m = named.values, len(self), len(self._capacities)
-        if values.shape != (n, m):
-            raise InvalidInput("demands", f"must have shape ({n} users, {m} resources)", values.shape)
-        users, resources = named.users, named.resources
-        rows = order_of(users, self._users, "demands.index", "users")
-        columns = order_of(resources, self._resources, "demands.columns", "resources")
-        values = values if rows is None else values[rows]
-        values = values if columns is None else values[:, columns]
-        users, resources = self._users or users, self._resources or resources
-        bounds = as_max_tasks(max_tasks, n, users)
+        values, users, resources = self._matched(demands, "demands")
+        bounds = as_max_tasks(max_tasks, len(self), users)
         spend = self._credit + self.free_credit
-        allocation, settled = _phase(np.ascontiguousarray(values), self.capacities, bounds, spend, self._alpha, users,
-                                     resources)
+        allocation, settled = _phase(values, self.capacities, bounds, spend, self._alpha, users, resources)
         self._credit = spend - settled.borrowed + settled.earned
-        self.phase += 1
+        self.phases += 1
         return allocation
 
-    # ---- saving and restoring
-
-    def to_json(self) -> str:
-        """Give the whole state; floats survive the round trip bit for bit."""
-        for argument, names in (("users", self._users), ("resources", self._resources)):
-            check_names(names or (), argument)
-        state = {
-            "format": self.FORMAT, "users": len(self) if self._users is None else list(self._users),
-            "resources": None if self._resources is None else list(self._resources),
-            "capacities": self._capacities.tolist(), "alpha": self._alpha, "credit": self._credit.tolist(),
-            "phase": self.phase,
+    def _state(self) -> dict[str, Any]:
+        return {
+            "users": names_for_json(self._users, "users") or len(self),
+            "resources": names_for_json(self._resources, "resources"), "capacities": self._capacities.tolist(),
+            "alpha": self._alpha, "credit": self._credit.tolist(), "phases": self.phases,
         }
-        return json.dumps(state, allow_nan=False)
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> Karma:
-        """Restore what :meth:`to_json` gave.
-
-        Raises
-        ------
-        InvalidInput
-            Where the text is not such a state, or one that contradicts itself.
-        """
-        state = parsed(text, cls.FORMAT, {"format", "users", "resources", "capacities", "alpha", "credit", "phase"})
-        users, resources, capacities, credit = (state[key] for key in ("users", "resources", "capacities", "credit"))
-        for key, names in (("users", users), ("resources", resources)):
-            if isinstance(names, list):
-                check_names(names, key)
-        for key, values in (("capacities", capacities), ("credit", credit)):
-            if not isinstance(values, list) or not all(type(entry) in (int, float) for entry in values):
-                raise InvalidInput(key, "must be a list of numbers", values)
-        if resources is not None:
-            if not isinstance(resources, list) or len(resources) != len(capacities):
-                raise InvalidInput("resources", "must name each of the capacities, or be null", resources)
-            if len(set(resources)) != len(resources):
-                raise InvalidInput("resources", "must not repeat a name", resources)
-        if type(state["phase"]) is not int or not 0 <= state["phase"] < 2**63:
-            raise InvalidInput("phase", "must be a whole number that is not negative", state["phase"])
-        if isinstance(users, int) and not isinstance(users, bool) and users != len(credit):
-            raise InvalidInput("credit", "must have one entry for each user", credit)  # before room is made for them
-        self = cls(users, capacities, state["alpha"], 0.0)
-        self._credit = _as_credit(credit, len(self), None, "credit")
-        self._resources = None if resources is None else tuple(resources)
-        self.phase = state["phase"]
+    def _restored(cls, state: dict[str, Any]) -> Karma:
+        self = cls(state["users"], state["capacities"], alpha=state["alpha"], initial_credit=state["credit"])
+        self._resources = state["resources"] and tuple(state["resources"])
+        self.phases = state["phases"]
         return self
-
-
-# ------------------------------------------------------------------------------------------------- as published
-
-
-def karma_slices(demands: Any, fair_share: int, alpha: float,
-                 initial_credits: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Run Algorithm 1 of the Karma paper: one resource in whole slices.
-
-    Parameters
-    ----------
-    demands : array_like, shape (T, n)
-        Slices that each user demands in each quantum: whole numbers, not negative.
-    fair_share : int
-        f, slices a user; the pool holds n f.
-    alpha : float, in [0, 1]
-        Guaranteed part of the fair share; alpha f must be whole.
-    initial_credits : int or array_like, shape (n,)
-        Whole numbers, not negative; one credit buys one slice.
-
-    Returns
-    -------
-    alloc : ndarray of int, shape (T, n)
-        Slices of each user in each quantum.
-    credits : ndarray of int, shape (T, n)
-        Credits at the *end* of each quantum, everything settled.
-
-    Notes
-    -----
-    Each quantum gives everyone (1 - alpha) f credits, and min(demand, alpha f) slices for nothing. Then, while there is
-    a borrower (demand unmet, credits left) and a slice donated or shared, the borrower with the most credits takes
-    one for a credit, from the donor with the least credits if there is a donor, who earns one.
-    Ties go to the smaller index. Cost O(n + s log n) a quantum for s slices borrowed.
-
-    References
-    ----------
-    Vuppalapati et al., OSDI 2023, Algorithm 1.
-
-    Examples
-    --------
-    Two users, four slices, half of them guaranteed. The second sits out the first quantum.
-
-    >>> alloc, credits = karma_slices([[4, 0], [4, 4]], fair_share=2, alpha=0.5, initial_credits=10)
-    >>> alloc.tolist(), credits.tolist()
-    ([[4, 0], [1, 3]], [[8, 12], [9, 11]])
-    """
-    if number_of_dimensions(demands) != 2:
-        raise InvalidInput("demands", "must have shape (T quanta, n users)",
-                           f"{number_of_dimensions(demands)} dimensions")
-    wanted = _as_whole(demand_matrix(demands).values, "demands")
-    count, n = wanted.shape
-    amount = as_number(fair_share, "fair_share", 1.0, 2.0**53)
-    share = int(amount)
-    if share != amount:
-        raise InvalidInput("fair_share", "must be whole", amount)
-    part = as_number(alpha, "alpha", 0.0, 1.0)
-    guaranteed = round(part * share)
-    if abs(part * share - guaranteed) > 1e-9 * share:
-        raise InvalidInput("alpha", f"must guarantee whole slices of the fair share of {share}", alpha)
-    credit = _as_whole(_as_credit(initial_credits, n, None, "initial_credits"), "initial_credits").tolist()
-    alloc, credits = np.empty((count, n), dtype=np.int64), np.empty((count, n), dtype=np.int64)
-    for t, row in enumerate(wanted.tolist()):
-        credit = [have + share - guaranteed for have in credit]
-        got = [min(want, guaranteed) for want in row]
-        donated = [guaranteed - have for have in got]
-        shared = n * (share - guaranteed)
-        donors = [(credit[i], i) for i in range(n) if donated[i] > 0]
-        borrowers = [(-credit[i], i) for i in range(n) if row[i] > got[i] and credit[i] > 0]
-        heapq.heapify(donors)
-        heapq.heapify(borrowers)
-        while borrowers and (donors or shared > 0):
-            _, b = borrowers[0]
-            if donors:
-                _, d = donors[0]
-                credit[d] += 1
-                donated[d] -= 1
-                if donated[d] > 0:
-                    heapq.heapreplace(donors, (credit[d], d))
-                else:
-                    heapq.heappop(donors)
-            else:
-                shared -= 1
-            got[b] += 1
-            credit[b] -= 1
-            if got[b] < row[b] and credit[b] > 0:
-                heapq.heapreplace(borrowers, (-credit[b], b))
-            else:
-                heapq.heappop(borrowers)
-        alloc[t], credits[t] = got, credit
-    return alloc, credits
-
-
-def _as_whole(values: FloatArray, argument: str) -> NDArray[np.int64]:
-    bad = ~((values >= 0) & (values <= 2**53) & (values == np.floor(values)))
-    if bad.any():
-        index = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise InvalidInput(f"{argument}[{', '.join(map(str, index))}]", "must be a whole number from 0 to 2**53",
-                           float(values[index]))
-    return values.astype(np.int64)

@@ -9,22 +9,23 @@ ties by the larger weight (6); its task goes to the best suited machine of all, 
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.filling import fill
 from fairbook.mechanisms.gdrf import groups, levels_of, lots, measure, preferences, ranks
-from fairbook.placement import Placement, as_cell
+from fairbook.mechanisms.readings import MdrfReading
+from fairbook.model.instance import takes_instance
+from fairbook.model.placement import Placement, as_cell
 
 __all__ = ["mdrf"]
 
-Reading = Literal["entropy", "type"]
 
-
-def mdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, seed: int = 0, *,
-         reading: Reading = "entropy", progress: bool = False) -> Placement:
+@takes_instance
+def mdrf(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_tasks: Any = None, seed: int = 0,
+         reading: MdrfReading = "entropy", progress: bool = False) -> Placement:
     """Place whole tasks by a stand-in for MDRF (after the abstract of Wang Jinhai et al. 2015).
 
     Parameters
@@ -61,7 +62,7 @@ def mdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any
     >>> mdrf([[1, 2], [2, 1]], machines=[[4, 4]], machine_counts=[2]).tasks
     array([2, 2])
     """
-    check_choice(reading, "reading", Reading)
+    check_choice(reading, "reading", MdrfReading)
     cell = as_cell(demands, machines, machine_counts, max_tasks)
     n, m = cell.demands.shape
     lot_users, lot_resources = lots(cell, seed)

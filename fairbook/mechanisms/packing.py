@@ -92,7 +92,7 @@ def _mixed(value: Any) -> Any:
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _complete(sizes: Any, free: Any, limit: int, seen: Any, bits: Any) -> Any:
+def complete_search(sizes: Any, free: Any, limit: int, seen: Any, bits: Any) -> Any:
     """Put sizes (falling) into bins; give 1 packed, 0 impossible, -1 limit reached, then the bins and the nodes.
 
     Three things cut the search. Room that no item can use any more is lost, and the rest must hold what is left. A bin
@@ -164,7 +164,7 @@ def _complete(sizes: Any, free: Any, limit: int, seen: Any, bits: Any) -> Any:
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _subsets(sizes: Any, room: Any) -> Any:
+def all_subsets(sizes: Any, room: Any) -> Any:
     """Go through all subsets of the items; give 1 packed or 0 impossible, the bins, and the subsets. Cost O(n 2^n).
 
     For each subset: the least number of bins, in the order given, that hold it, and with these the least use of the
@@ -245,7 +245,7 @@ def _random(state: Any) -> Any:
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _random_fills(sizes: Any, free: Any, limit: int, seen: Any, seed: int) -> Any:
+def random_fills(sizes: Any, free: Any, limit: int, seen: Any, seed: int) -> Any:
     """Fill all bins but a few tightly in a random order, the rest by the complete search; again until the limit."""
     state = np.full(1, np.uint64(seed) << np.uint64(32), np.uint64)
     n, H = len(sizes), len(free)
@@ -295,7 +295,7 @@ def _random_fills(sizes: Any, free: Any, limit: int, seen: Any, seed: int) -> An
                 count += 1
         for b in range(first):
             room[b] = free[order[b]]
-        status, found, work = _complete(left_over[:count], room, _AFTER_FILLS, seen, room.view(np.int64))
+        status, found, work = complete_search(left_over[:count], room, _AFTER_FILLS, seen, room.view(np.int64))
         nodes += work
         if status == 1:
             for s in range(count):
@@ -351,13 +351,13 @@ def pack(sizes: NDArray[Any], capacities: NDArray[Any], node_limit: int = 0, see
     def complete(limit: int) -> Any:
         limit = limit * 8 // max(8, len(capacities))  # a node costs more where there are many bins
         room = _room(capacities)
-        return _complete(falling, room, limit, seen, room.view(np.int64))
+        return complete_search(falling, room, limit, seen, room.view(np.int64))
 
     searches: list[Callable[[], Any]] = [lambda: complete(min(node_limit, _SHORT))]
     if len(sizes) <= _FEW and node_limit >= 1 << len(sizes):
-        searches += [lambda: _subsets(falling, _room(capacities))]
+        searches += [lambda: all_subsets(falling, _room(capacities))]
     else:
-        searches += [lambda: _random_fills(falling, _room(capacities), node_limit, seen, seed)]
+        searches += [lambda: random_fills(falling, _room(capacities), node_limit, seen, seed)]
         searches += [lambda: complete(node_limit)] if node_limit > _SHORT else []
     for search in searches:
         status, found, nodes = search()

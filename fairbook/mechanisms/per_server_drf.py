@@ -8,13 +8,15 @@ import numpy as np
 
 from fairbook.mechanisms.drf import drf_by_task
 from fairbook.mechanisms.filling import refuse_too_many
-from fairbook.model import as_weights
-from fairbook.placement import Placement, as_cell
+from fairbook.model.inputs import as_weights
+from fairbook.model.instance import takes_instance
+from fairbook.model.placement import Placement, as_cell
 
 __all__ = ["per_server_drf"]
 
 
-def per_server_drf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None,
+@takes_instance
+def per_server_drf(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_tasks: Any = None,
                    weights: Any = None) -> Placement:
     """Place whole tasks by DRF on each machine by itself (the baseline of Wang et al. 2015).
 
@@ -62,7 +64,8 @@ def per_server_drf(demands: Any, machines: Any, machine_counts: Any = None, max_
         able = np.flatnonzero((cell.demands[:, ~has] == 0).all(axis=1))
         while count and able.size:
             one = np.zeros(n, np.int64)
-            one[able] = drf_by_task(cell.demands[np.ix_(able, has)], scaled[able], capacity[has], left[able]).tasks
+            one[able] = drf_by_task(cell.demands[np.ix_(able, has)], scaled[able], capacity[has],
+                                    max_tasks=left[able]).tasks
             if not one.any():
                 break
             # the same again as long as nobody comes near a bound that could have mattered

@@ -1,29 +1,85 @@
-"""What the stateful forms share when they are written to JSON and read back."""
+"""What the stateful forms of mechanisms share: their state as plain data, and back."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from typing import Any
+from collections.abc import Hashable, Iterable
+from typing import Any, Self
 
 from fairbook.errors import InvalidInput
 
-__all__ = ["check_names", "parsed"]
+__all__ = ["Stateful", "names_for_json"]
 
 
-def check_names(names: Any, argument: str) -> None:
-    """Raise InvalidInput unless JSON gives these names back as they are: strings and whole numbers."""
-    if not all(isinstance(name, (str, int)) and not isinstance(name, bool) for name in names):
-        raise InvalidInput(argument, "must be named by strings or whole numbers to be saved", list(names))
+def names_for_json(names: Iterable[Hashable] | None, argument: str) -> list[Any] | None:
+    """Give names as a list, once it is clear that JSON gives them back as they are: strings and whole numbers."""
+    if names is None:
+        return None
+    listed = list(names)
+    if not all(isinstance(name, (str, int)) and not isinstance(name, bool) for name in listed):
+        raise InvalidInput(argument, "must be named by strings or whole numbers to be saved", listed)
+    return listed
 
 
-def parsed(text: Any, form: str, keys: set[str]) -> dict[str, Any]:
-    """Read a saved state of this form, which has these keys and no others; what they hold is not looked at."""
-    try:
-        state = json.loads(text)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput("text", f"must be a saved {form} state ({error})", text) from None
-    if not isinstance(state, dict) or set(state) != keys:
-        raise InvalidInput("text", f"must be a saved {form} state with the keys {sorted(keys)}", text)
-    if state["format"] != form:
-        raise InvalidInput("format", f"must be {form}", state["format"])
-    return state
+def _alike(value: Any) -> Any:
+    """Give 1 for 1.0: other tools that write JSON do the same."""
+    if isinstance(value, dict):
+        return {key: _alike(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_alike(one) for one in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _checksum(state: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(_alike(state), sort_keys=True).encode()).hexdigest()[:16]
+
+
+class Stateful:
+    """A mechanism that takes one event at a time, saved and restored.
+
+    A subclass writes its state as numbers, texts, lists and dictionaries in ``_state``, and reads it in ``_restored``,
+    which may trust it: a checksum tells whether it is what was written.
+    """
+
+    def _state(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    @classmethod
+    def _restored(cls, state: dict[str, Any]) -> Self:
+        raise NotImplementedError
+
+    @classmethod
+    def _format(cls) -> str:
+        return f"fairbook.{cls.__name__}/2"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the whole state, ready for JSON; floats survive the round trip bit for bit.
+
+        Raises
+        ------
+        InvalidInput
+            Where a name is neither a string nor a whole number.
+        """
+        state = {"format": self._format(), **self._state()}
+        return {**state, "checksum": _checksum(state)}
+
+    @classmethod
+    def from_dict(cls, state: Any) -> Self:
+        """Restore what :meth:`to_dict` gave.
+
+        Raises
+        ------
+        InvalidInput
+            Where it is something else, or was changed since.
+        """
+        if not isinstance(state, dict) or state.get("format") != cls._format():
+            raise InvalidInput("state", f"must be a state of the form {cls._format()}, as to_dict() gives it", state)
+        kept = {key: value for key, value in state.items() if key != "checksum"}
+        try:
+            right = _checksum(kept) == state.get("checksum")
+        except (TypeError, ValueError, RecursionError):
+            right = False
+        if not right:
+            raise InvalidInput("state", "must be as to_dict() gave it, with nothing changed since", state)
+        return cls._restored(kept)

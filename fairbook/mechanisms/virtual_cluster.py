@@ -1,7 +1,7 @@
 """Virtual clusters with a bounded slowdown (Liu, Dong, Tian, 2011): users on clusters, fractions max-min fair.
 
-Once it is settled who lives where, each cluster is shared by :func:`fairbook.clusters.share_out`, and nothing else is
-better. So the methods differ in one thing, the choice of the cluster:
+Once it is settled who lives where, each cluster is shared by :func:`fairbook.model.clusters.share_out`, and nothing
+else is better. So the methods differ in one thing, the choice of the cluster:
 
 * ``"relaxation"`` and ``"greedy"`` (section 2.1) and ``"mixed_knapsack"`` (Figure 1) are the paper's.
 * ``"metagreedy"`` and ``"vector_packing"`` are the field's (Stillwell et al. 2010, 2012), in one dimension.
@@ -17,7 +17,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbook.clusters import (
+from fairbook.errors import InvalidInput
+from fairbook.mechanisms.choices import check_choice
+from fairbook.mechanisms.packing import FITS, pack
+from fairbook.mechanisms.readings import Fit, General, Load
+from fairbook.model.clusters import (
     RTOL,
     SPANS,
     TURNED_AWAY,
@@ -28,17 +32,11 @@ from fairbook.clusters import (
     as_requests,
     share_out,
 )
-from fairbook.errors import InvalidInput
-from fairbook.mechanisms.choices import check_choice
-from fairbook.mechanisms.packing import FITS, pack
-from fairbook.model import LARGEST, SMALLEST, as_number, as_whole
+from fairbook.model.inputs import LARGEST, SMALLEST, as_number, as_whole, check_switch
 
 __all__ = ["METHODS", "scarcity_rounds", "virtual_cluster"]
 
 Method = Literal["relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packing", "exact", "spanning"]
-Load = Literal["relative", "free"]
-Fit = Literal["least_wanted", "best_fit", "first_fit"]
-General = Literal["greedy", "relaxation", "metagreedy"]
 #: Ways to choose a cluster for each user.
 METHODS: tuple[str, ...] = get_args(Method)
 
@@ -140,13 +138,8 @@ def _rank(asked: Requests, where: IntArray, vms: NDArray[Any]) -> tuple[int, flo
 # --------------------------------------------------------------------------------------------------- the paper's three
 
 
-def _relaxation(asked: Requests, load: str) -> _Found:
-    where = _list_users(asked, asked.capacities, _LOADS[load])
-    return _Found(where, _shared(asked, where), asked.bound)
-
-
-def _greedy(asked: Requests, fit: str) -> _Found:
-    where = _list_users(asked, asked.capacities, _FITS[fit])
+def _listed(asked: Requests, rule: int) -> _Found:
+    where = _list_users(asked, asked.capacities, rule)
     return _Found(where, _shared(asked, where), asked.bound)
 
 
@@ -345,7 +338,7 @@ def _packed(asked: Requests, node_limit: int, seed: int) -> _Found:
     """Search all users together; where the minima do not pack, serve as many as can be, the smallest minima."""
     start = None
     if node_limit:  # the best of the cheap ones saves most of the search
-        for found in (_greedy(asked, "least_wanted"), _metagreedy(asked), _packed(asked, 0, seed)):
+        for found in (_listed(asked, _LEAST_WANTED), _metagreedy(asked), _packed(asked, 0, seed)):
             if (found.where >= 0).all() and (start is None or _rank(asked, *found[:2]) > _rank(asked, *start[:2])):
                 start = found
         if start is not None and float((start.vms / asked.max_vms).min()) >= asked.bound * (1 - RTOL):
@@ -419,18 +412,17 @@ def _spanning(asked: Requests) -> tuple[_Found, NDArray[Any]]:
     return _Found(where, vms, bound), pieces
 
 
-def virtual_cluster(max_vms: Any, tolerance: Any, capacities: Any, method: Method = "exact", *, whole: bool = True,
-                    node_limit: int = 300_000, seed: int = 0,
-                    load: Load = "relative",
-                    fit: Fit = "least_wanted",
-                    general: General = "greedy", small: int = 8,
+def virtual_cluster(max_vms: Any, tolerance: Any = None, capacities: Any = None, *, method: Method = "exact",
+                    whole: bool = True, node_limit: int = 300_000, seed: int = 0, load: Load = "relative",
+                    fit: Fit = "least_wanted", general: General = "greedy", small: int = 8,
                     top_up: bool = False) -> VirtualClusters:
     """Give n users virtual clusters on H physical ones so that the least fraction is large (equations 1 to 5).
 
     Parameters
     ----------
-    max_vms : array_like or Series, shape (n,)
+    max_vms : array_like or Series, shape (n,), or Requests
         VMs that each user wants, positive whole numbers (any positive numbers with ``whole=False``): alpha.
+        :class:`~fairbook.model.clusters.Requests` come alone: they say all four.
     tolerance : array_like or Series, shape (n,), or one number
         Part of them that may be missing, from 0 to 1: k. A user gets at least (1 - k) alpha VMs or is turned away.
     capacities : array_like or Series, shape (H,)
@@ -464,7 +456,7 @@ def virtual_cluster(max_vms: Any, tolerance: Any, capacities: Any, method: Metho
     Returns
     -------
     VirtualClusters
-        ``vms`` (n,), ``cluster`` (n,), ``min_fraction`` (Y), ``remaining`` (H,), ``optimal``, ``bound``,
+        ``vms`` (n,), ``cluster`` (n,), ``min_fraction`` (Y), ``slack`` (H,), ``optimal``, ``bound``,
         ``explain(user)``, ``violations()``.
 
     Raises
@@ -503,18 +495,22 @@ def virtual_cluster(max_vms: Any, tolerance: Any, capacities: Any, method: Metho
     small = as_whole(small, "small", 0)
     node_limit = as_whole(node_limit, "node_limit", 1)
     seed = as_whole(seed, "seed", 0, 2**32 - 1)
-    if not isinstance(top_up, (bool, np.bool_)):
-        raise InvalidInput("top_up", "must be True or False", top_up)
-    asked = as_requests(max_vms, tolerance, capacities, whole)
+    top_up = check_switch(top_up, "top_up")
+    if not isinstance(max_vms, Requests):
+        asked = as_requests(max_vms, tolerance, capacities, whole)
+    elif tolerance is None and capacities is None:
+        asked = max_vms
+    else:
+        raise InvalidInput("max_vms", "must come alone where they are Requests", max_vms)
     pieces = None
     if method == "spanning":
         found, pieces = _spanning(asked)
     elif method == "relaxation":
-        found = _relaxation(asked, load)
+        found = _listed(asked, _LOADS[load])
     elif method == "greedy":
-        found = _greedy(asked, fit)
+        found = _listed(asked, _FITS[fit])
     elif method == "mixed_knapsack":
-        found = _mixed_knapsack(asked, small, general, fit, load, bool(top_up))
+        found = _mixed_knapsack(asked, small, general, fit, load, top_up)
     elif method == "metagreedy":
         found = _metagreedy(asked)
     else:

@@ -11,19 +11,17 @@ the static algorithms do; rule c with the sign that it needs and as printed.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 
-from fairbook.clusters import IntArray, Requests, VirtualClusters, as_requests, share_out
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.choices import check_choice
-from fairbook.mechanisms.saved import check_names, parsed
-from fairbook.model import check_name
+from fairbook.mechanisms.saved import Stateful, names_for_json
+from fairbook.model.clusters import IntArray, Requests, VirtualClusters, as_requests, share_out
+from fairbook.model.inputs import check_name
 
 __all__ = ["VirtualClusterPool"]
 
@@ -53,7 +51,7 @@ class _Tenant:
         return self.tolerance if give == "tolerance" else -self.vms / self.max_vms
 
 
-class VirtualClusterPool:
+class VirtualClusterPool(Stateful):
     """Physical clusters on which whole virtual clusters arrive and depart.
 
     Parameters
@@ -91,7 +89,7 @@ class VirtualClusterPool:
     An arrival costs O(n + H + v t) and a departure O(n + v t), for n users present and v VMs that change hands on a
     cluster with t users: about a microsecond for each VM and user, so clusters of some 10^5 VMs are the practical limit
     (not with ``take="reshare"``: O(n + H) and the sharing out). An interruption (Ctrl-C) in the midst may leave the
-    pool between two states: :meth:`to_json` beforehand is the way back. A pool belongs to one thread.
+    pool between two states: :meth:`to_dict` beforehand is the way back. A pool belongs to one thread.
 
     Examples
     --------
@@ -104,8 +102,6 @@ class VirtualClusterPool:
     >>> pool.state.vms
     array([6])
     """
-
-    FORMAT = "fairbook.VirtualClusterPool/1"
 
     def __init__(self, capacities: Any, *, give: Give = "gap", take: Take = "surplus",
                  pick: Pick = "least_wanted") -> None:
@@ -243,63 +239,18 @@ class VirtualClusterPool:
             max(waiting, key=lambda t: t.waits(self.give)).vms += 1
             free -= 1
 
-    def to_json(self) -> str:
-        """Write everything down; :meth:`from_json` goes on from there. Users must be strings or whole numbers.
-
-        Raises
-        ------
-        InvalidInput
-            Where a user or a cluster is named by something else.
-        """
-        check_names(self._tenants, "users")
-        if self._clusters is not None:
-            check_names(self._clusters, "capacities.index")
-        return json.dumps({
-            "format": self.FORMAT, "capacities": self._capacities.tolist(),
-            "clusters": None if self._clusters is None else list(self._clusters),
-            "give": self.give, "take": self.take, "pick": self.pick,
-            "users": [[user, t.max_vms, t.tolerance, t.cluster, t.vms] for user, t in self._tenants.items()],
+    def _state(self) -> dict[str, Any]:
+        return {
+            "capacities": self._capacities.tolist(), "clusters": names_for_json(self._clusters, "capacities.index"),
+            "give": self.give, "take": self.take, "pick": self.pick, "users": names_for_json(self._tenants, "users"),
+            "tenants": [[t.max_vms, t.tolerance, t.minimum, t.cluster, t.vms] for t in self._tenants.values()],
             "taken_back": self.taken_back, "turned_away": self.turned_away,
-        })
+        }
 
     @classmethod
-    def from_json(cls, text: str) -> VirtualClusterPool:
-        """Read what :meth:`to_json` wrote.
-
-        Raises
-        ------
-        InvalidInput
-            Where the text is no saved state, or one that cannot be.
-        """
-        keys = {"format", "capacities", "clusters", "give", "take", "pick", "users", "taken_back", "turned_away"}
-        state = parsed(text, cls.FORMAT, keys)
-        capacities = state["capacities"]
-        if state["clusters"] is not None:
-            try:
-                capacities = pd.Series(capacities, index=pd.Index(state["clusters"], dtype=object, tupleize_cols=False))
-            except (TypeError, ValueError):
-                raise InvalidInput("clusters", "must be one name a cluster", state["clusters"]) from None
-        pool = cls(capacities, give=state["give"], take=state["take"], pick=state["pick"])
-        for name in ("taken_back", "turned_away"):
-            number = state[name]
-            if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-                raise InvalidInput(name, "must be a whole number of at least 0", number)
-            setattr(pool, name, number)
-        rows = state["users"]
-        if not isinstance(rows, list) or not all(isinstance(row, list) and len(row) == 5 for row in rows):
-            raise InvalidInput("users", "must be rows of name, max_vms, tolerance, cluster, vms", rows)
-        for user, max_vms, tolerance, cluster, vms in rows:
-            check_names([user], "users")
-            if user in pool._tenants:
-                raise InvalidInput("users", "must be unique", user)
-            whole = [isinstance(value, int) and not isinstance(value, bool) for value in (cluster, vms)]
-            if not all(whole) or not 0 <= cluster < len(pool._capacities):
-                raise InvalidInput("users", "must have a cluster and a whole number of VMs", [user, cluster, vms])
-            asked = as_requests([max_vms], [tolerance], pool._capacities)
-            if not asked.minimum[0] <= vms <= asked.max_vms[0]:
-                raise InvalidInput("users", "must have between their minimum and what they want", [user, vms])
-            pool._tenants[user] = _Tenant(int(asked.max_vms[0]), float(asked.tolerance[0]), int(asked.minimum[0]),
-                                          cluster, vms)
-        if pool._tenants and (wrong := pool.state.violations()):
-            raise InvalidInput("users", "must fit on their clusters", wrong[0])
-        return pool
+    def _restored(cls, state: dict[str, Any]) -> VirtualClusterPool:
+        self = cls(state["capacities"], give=state["give"], take=state["take"], pick=state["pick"])
+        self._clusters = state["clusters"] and tuple(state["clusters"])
+        self._tenants = {user: _Tenant(*told) for user, told in zip(state["users"], state["tenants"], strict=True)}
+        self.taken_back, self.turned_away = state["taken_back"], state["turned_away"]
+        return self

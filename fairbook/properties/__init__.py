@@ -17,24 +17,21 @@ from fairbook.properties.dynamic import (
 )
 from fairbook.properties.finding import Finding, Trajectory, show
 from fairbook.properties.instances import CORNERS, Instance, Sampler, sampler
-from fairbook.properties.search import (
+from fairbook.properties.lies import (
     Lie,
-    Search,
     claimed_tasks,
     lie_gain,
-    minimise_margin,
     search_instance,
     search_lie,
-    shrink,
     strategy_proofness,
-    structured_lies,
     true_tasks,
 )
+from fairbook.properties.search import Search, minimise_margin
+from fairbook.properties.shrinking import shrink
 from fairbook.properties.static import (
     envy_freeness,
     feasibility,
     pareto_optimality,
-    pareto_slack_lp,
     sharing_incentive,
 )
 
@@ -57,7 +54,6 @@ __all__ = [
     "lie_gain",
     "minimise_margin",
     "pareto_optimality",
-    "pareto_slack_lp",
     "sampler",
     "search_instance",
     "search_lie",
@@ -65,6 +61,5 @@ __all__ = [
     "show",
     "shrink",
     "strategy_proofness",
-    "structured_lies",
     "true_tasks",
 ]

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.metrics import Run, check_steps, exchange_rates, largest_demands, level_blocks, level_rows
-from fairbook.model import Allocation, labels_or_positions
+from fairbook.model.allocation import Allocation
+from fairbook.model.result import labels_or_positions
 from fairbook.properties.finding import Finding, default_tolerance, ratio, show
 
 __all__ = [
@@ -37,13 +38,15 @@ Array = NDArray[Any]
 Steps = Iterable[int] | None
 
 
-def _require(run: Any, instead: str) -> None:
+def require_run(run: Any, instead: str) -> None:
+    """Refuse what is no sequence of allocations; ``instead`` is what there is for a single one."""
     if isinstance(run, Allocation) or not isinstance(run, Run):
         raise InvalidInput("run", f"must be a sequence of allocations (for one Allocation there is {instead})",
                            type(run).__name__)
 
 
-def _names(run: Run) -> tuple[Hashable, ...]:
+def user_names(run: Run) -> tuple[Hashable, ...]:
+    """Give the names of the users, or their positions."""
     return labels_or_positions(getattr(run, "named_users", None), len(run))
 
 
@@ -52,11 +55,11 @@ def _instance(run: Run, k: int, levels: Array) -> dict[str, Any]:
     found: dict[str, Any] = {"step": k, "demands": run.demands[:k], "weights": run.weights[:k],
                              "levels": levels[:k], "shares": (levels * run.weights)[:k]}
     if getattr(run, "named_users", None) is not None:
-        found["users"] = list(_names(run)[:k])
+        found["users"] = list(user_names(run)[:k])
     return found
 
 
-class _Checker:
+class Checker:
     """Collects margins step by step and keeps the tightest case."""
 
     def __init__(self, name: str, run: Run, rtol: float | None) -> None:
@@ -94,11 +97,50 @@ class _Checker:
                        self.tolerance, margins)
 
 
-def _absent(ks: NDArray[np.int64], n: int) -> NDArray[np.bool_]:
+def check_run(
+    name: str,
+    run: Run,
+    steps: Steps,
+    rtol: float | None,
+    look: Callable[[Checker, NDArray[np.int64], Array], tuple[Array, int]],
+    says: Callable[[int, tuple[int, ...], Array], dict[str, Any]],
+    *,
+    instead: str,
+    row: Callable[[], int] | None = None,
+    certificate: Callable[[Array], dict[str, Any]] | None = None,
+) -> Finding:
+    """Check a run block by block of its steps.
+
+    Parameters
+    ----------
+    name : str
+        Of the property.
+    look : callable
+        (checker, steps, levels of shape (s, n)) -> margins of shape (s, ...), inf where there is no case, and how many
+        cases there are.
+    says : callable
+        (step, place of the smallest margin in a row, levels) -> the sentence of a witness, under ``"says"``, and what
+        it names.
+    instead : str
+        What there is for a single allocation.
+    row : callable, optional
+        Numbers needed for one step; default one a user.
+    certificate : callable, optional
+        Steps -> what certifies the property where it holds.
+    """
+    require_run(run, instead)
+    checker, chosen = Checker(name, run, rtol), check_steps(run, steps)
+    for ks, levels in level_blocks(run, chosen, len(run) if row is None else row()):
+        checker.add(ks, levels, *look(checker, ks, levels))
+    return checker.finding(says, None if certificate is None else certificate(chosen))
+
+
+def absent(ks: NDArray[np.int64], n: int) -> NDArray[np.bool_]:
+    """Which users are not there yet after each step, shape (s, n)."""
     return np.arange(n) >= ks[:, None]
 
 
-def _before(run: Run, ks: NDArray[np.int64], levels: Array) -> Array:
+def levels_before(run: Run, ks: NDArray[np.int64], levels: Array) -> Array:
     """Levels one arrival before each step, shape (s, n)."""
     if len(ks) > 1 and ks[-1] - ks[0] == len(ks) - 1:
         first = level_rows(run, ks[:1] - 1) if ks[0] > 1 else np.zeros_like(levels[:1])
@@ -137,14 +179,13 @@ def dynamic_sharing_incentive(run: Run, steps: Steps = None, rtol: float | None 
     >>> print(dynamic_sharing_incentive(r))
     dynamic sharing incentive: holds in 6 cases, smallest margin 0
     """
-    _require(run, "sharing_incentive")
-    checker = _Checker("dynamic sharing incentive", run, rtol)
-    for ks, levels in level_blocks(run, check_steps(run, steps), len(run)):
-        checker.add(ks, levels, np.where(_absent(ks, len(run)), np.inf, levels - 1), int(ks.sum()))
-    users = _names(run)
-    return checker.finding(lambda k, index, levels: {
-        "says": f"after arrival {k} user {users[index[0]]} has {show(levels[index[0]])} of what it brought",
-        "user": users[index[0]]})
+    return check_run(
+        "dynamic sharing incentive", run, steps, rtol,
+        lambda checker, ks, levels: (np.where(absent(ks, len(run)), np.inf, levels - 1), int(ks.sum())),
+        lambda k, index, levels: {
+            "says": f"after arrival {k} user {user_names(run)[index[0]]} has {show(levels[index[0]])} of what it "
+                    "brought", "user": user_names(run)[index[0]]},
+        instead="sharing_incentive")  # fmt: skip
 
 
 def _slack(run: Run, ks: NDArray[np.int64], levels: Array) -> Array:
@@ -165,18 +206,16 @@ def dynamic_feasibility(run: Run, steps: Steps = None, rtol: float | None = None
     -----
     Cost O(s n m).
     """
-    _require(run, "feasibility")
-    checker = _Checker("dynamic feasibility", run, rtol)
-    for ks, levels in level_blocks(run, check_steps(run, steps), len(run)):
+    def look(checker: Checker, ks: NDArray[np.int64], levels: Array) -> tuple[Array, int]:
         slack = _slack(run, ks, levels)
-        checker.add(ks, levels, slack, slack.size)
+        return slack, slack.size
 
     def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
         free = _slack(run, np.array([k]), levels[None, :])[0, index[0]]
         return {"says": f"after arrival {k} resource {index[0]} is used {show(1 - free)} times its capacity",
                 "resource": index[0], "used": 1 - free}
 
-    return checker.finding(says)
+    return check_run("dynamic feasibility", run, steps, rtol, look, says, instead="feasibility")
 
 
 def dynamic_pareto_optimality(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
@@ -210,34 +249,32 @@ def dynamic_pareto_optimality(run: Run, steps: Steps = None, rtol: float | None 
     >>> bool(dynamic_pareto_optimality(fb.dmfa_srq([[1, 0], [1, 1], [0, 1], [0, 1]], [1, 1, 1, 1])))
     False
     """
-    _require(run, "pareto_optimality")
-    checker = _Checker("dynamic Pareto optimality", run, rtol)
-    n, m = run.demands.shape
-    needs = run.demands > 0
     used_up: list[Array] = []
-    chosen = check_steps(run, steps)
-    for ks, levels in level_blocks(run, chosen, n * (1 if needs.all() else m)):
-        slack = _slack(run, ks, levels)
+
+    def look(checker: Checker, ks: NDArray[np.int64], levels: Array) -> tuple[Array, int]:
+        slack, needs = _slack(run, ks, levels), run.demands > 0
         used_up.append(slack <= checker.tolerance)
         if needs.all():
             room = np.broadcast_to(slack.min(axis=1)[:, None], levels.shape)
         else:
             room = np.where(needs, slack[:, None, :], np.inf).min(axis=2)
-        margins = np.where(_absent(ks, n), np.inf, -np.maximum(room, 0) + 0)
+        margins = np.where(absent(ks, len(run)), np.inf, -np.maximum(room, 0) + 0)
         overdrawn = np.where(slack < -checker.tolerance, slack, np.inf).min(axis=1)
-        checker.add(ks, levels, np.minimum(margins, overdrawn[:, None]), int(ks.sum()))
-    users = _names(run)
+        return np.minimum(margins, overdrawn[:, None]), int(ks.sum())
 
     def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
         free = _slack(run, np.array([k]), levels[None, :])[0]
-        if free.min() < -checker.tolerance:
+        if free.min() < -default_tolerance(run.weights, rtol):
             text = f"after arrival {k} resource {int(free.argmin())} is used {show(1 - free.min())} times its capacity"
             return {"says": text, "free": free}
-        room = free[needs[index[0]]].min()
-        return {"says": f"after arrival {k} user {users[index[0]]} could have more: {show(room)} of its needs is free",
-                "user": users[index[0]], "free": free}
+        room, user = free[run.demands[index[0]] > 0].min(), user_names(run)[index[0]]
+        return {"says": f"after arrival {k} user {user} could have more: {show(room)} of its needs is free",
+                "user": user, "free": free}
 
-    return checker.finding(says, {"steps": chosen, "used_up": np.concatenate(used_up)})
+    return check_run(
+        "dynamic Pareto optimality", run, steps, rtol, look, says, instead="pareto_optimality",
+        row=lambda: len(run) * (1 if (run.demands > 0).all() else run.demands.shape[1]),
+        certificate=lambda chosen: {"steps": chosen, "used_up": np.concatenate(used_up)})  # fmt: skip
 
 
 def _at_arrivals(run: Run) -> Array:
@@ -249,26 +286,25 @@ def _at_arrivals(run: Run) -> Array:
     return before
 
 
-def _excused(name: str, run: Run, steps: Steps, rtol: float | None, rates: Array | None, verb: str) -> Finding:
+def excused(name: str, run: Run, steps: Steps, rtol: float | None, rates: Array | None, verb: str, instead: str
+            ) -> Finding:
     """Check that i stands below h (times a rate) only if h came earlier and has not gained since before i came."""
     n = len(run)
-    checker = _Checker(name, run, rtol)
     before = _at_arrivals(run)
     earlier = np.tri(n, k=-1, dtype=bool)  # earlier[i, h]: h < i
-    itself = np.eye(n, dtype=bool)
     fallback = np.where(earlier, before.T, 1)
-    for ks, levels in level_blocks(run, check_steps(run, steps), n * n):
-        absent = _absent(ks, n)
+
+    def look(checker: Checker, ks: NDArray[np.int64], levels: Array) -> tuple[Array, int]:
+        gone = absent(ks, n)
         other = levels[:, None, :] if rates is None else levels[:, None, :] * rates
-        margins = 1 - ratio(other, np.where(absent, 1, levels)[:, :, None])
+        margins = 1 - ratio(other, np.where(gone, 1, levels)[:, :, None])
         change = -abs(ratio(np.broadcast_to(levels[:, None, :], margins.shape), fallback) - 1)
         margins = np.where(earlier, np.maximum(margins, change), margins)
-        skip = absent[:, :, None] | absent[:, None, :] | itself
-        checker.add(ks, levels, np.where(skip, np.inf, margins), int((ks * (ks - 1)).sum()))
-    users = _names(run)
+        skip = gone[:, :, None] | gone[:, None, :] | np.eye(n, dtype=bool)
+        return np.where(skip, np.inf, margins), int((ks * (ks - 1)).sum())
 
     def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
-        i, h = index
+        (i, h), users = index, user_names(run)
         rate = 1 if rates is None else rates[i, h]
         why = "came later" if h > i else f"rose from level {show(before[h, i])} after {users[i]} had come"
         return {"says": f"after arrival {k} user {users[i]} at level {show(levels[i])} {verb} user {users[h]}"
@@ -276,7 +312,7 @@ def _excused(name: str, run: Run, steps: Steps, rtol: float | None, rates: Array
                 "user": users[i], "other": users[h], "level": levels[i], "would_have": levels[h] * rate,
                 "level_of_other_before": before[h, i] if h < i else None}
 
-    return checker.finding(says)
+    return check_run(name, run, steps, rtol, look, says, instead=instead, row=lambda: n * n)
 
 
 def dynamic_envy_freeness(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
@@ -307,11 +343,11 @@ def dynamic_envy_freeness(run: Run, steps: Steps = None, rtol: float | None = No
     >>> print(dynamic_envy_freeness(r))
     dynamic envy-freeness: holds in 8 cases, smallest margin 0
     """
-    _require(run, "envy_freeness")
+    require_run(run, "envy_freeness")
     # in levels: N_i(A_h) / w_h over N_i(A_i) / w_i = y_h R_ih u_i / (u_h y_i), u the largest demands
     units = largest_demands(run)
     rates = exchange_rates(run.demands) * units[:, None] / units[None, :]
-    return _excused("dynamic envy-freeness", run, steps, rtol, rates, "envies")
+    return excused("dynamic envy-freeness", run, steps, rtol, rates, "envies", "envy_freeness")
 
 
 def irrevocability(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
@@ -326,17 +362,13 @@ def irrevocability(run: Run, steps: Steps = None, rtol: float | None = None) -> 
     -----
     Cost O(s n).
     """
-    _require(run, "irrevocability, a property of sequences")
-    checker = _Checker("irrevocability", run, rtol)
-    for ks, levels in level_blocks(run, check_steps(run, steps), len(run)):
-        before = _before(run, ks, levels)
-        margins = np.where(_absent(ks - 1, len(run)), np.inf, ratio(levels, before) - 1)
-        checker.add(ks, levels, margins, int((ks - 1).sum()))
-    users = _names(run)
+    def look(checker: Checker, ks: NDArray[np.int64], levels: Array) -> tuple[Array, int]:
+        margins = ratio(levels, levels_before(run, ks, levels)) - 1
+        return np.where(absent(ks - 1, len(run)), np.inf, margins), int((ks - 1).sum())
 
     def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
-        held = level_rows(run, np.array([k - 1]))[0]
-        return {"says": f"arrival {k} takes user {users[index[0]]} from level {show(held[index[0]])} to "
-                        f"{show(levels[index[0]])}", "user": users[index[0]], "levels_before": held[: k - 1]}
+        held, user = level_rows(run, np.array([k - 1]))[0], user_names(run)[index[0]]
+        return {"says": f"arrival {k} takes user {user} from level {show(held[index[0]])} to {show(levels[index[0]])}",
+                "user": user, "levels_before": held[: k - 1]}
 
-    return checker.finding(says)
+    return check_run("irrevocability", run, steps, rtol, look, says, instead="irrevocability, a property of sequences")

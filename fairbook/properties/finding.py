@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.model import DynamicAllocation, FloatArray, Names
+from fairbook.model.dynamic import DynamicAllocation
+from fairbook.model.inputs import FloatArray, Names
 
 __all__ = ["Finding", "Trajectory", "show"]
 
@@ -108,7 +109,7 @@ def ratio(above: Any, below: Any) -> NDArray[Any]:
 class Trajectory(DynamicAllocation):
     """Any sequence of allocations whatever, kept step by step: what a mutant, a log or a lie leaves behind.
 
-    Build one with :meth:`of_levels` or :meth:`of_tasks`. Everything that :class:`~fairbook.model.DynamicAllocation`
+    Build one with :meth:`of_levels`. Everything that :class:`~fairbook.model.DynamicAllocation`
     offers works, from the stored steps and without assuming that allocations never shrink or that
     anything was optimal. With ``fractions.Fraction`` entries (arrays of dtype object) the checks are exact.
 
@@ -143,8 +144,8 @@ class Trajectory(DynamicAllocation):
         >>> t.tasks_at(2), t.levels, t.irrevocable
         (array([0.25, 0.25]), array([1., 1.]), True)
         """
-        values, amounts = _array(demands), _array(weights)
-        rows = tuple(_array(row) for row in steps)
+        values, amounts = numbers(demands), numbers(weights)
+        rows = tuple(numbers(row) for row in steps)
         if values.ndim != 2 or amounts.shape != (len(values),):
             raise InvalidInput("demands", "must have shape (n, m), with one weight a user", values.shape)
         if [row.shape for row in rows] != [(k,) for k in range(1, len(values) + 1)]:
@@ -154,15 +155,6 @@ class Trajectory(DynamicAllocation):
         largest = values.max(axis=1)
         binding = [int((row * amounts[: len(row)] / largest[: len(row)] @ values[: len(row)]).argmax()) for row in rows]
         return cls(levels, np.array(binding, dtype=np.int32), values, amounts, users, resources, grows, mechanism, rows)
-
-    @classmethod
-    def of_tasks(cls, steps: Any, demands: Any, weights: Any, *, users: Names | None = None,
-                 resources: Names | None = None, mechanism: str = "trajectory") -> Trajectory:
-        """Keep tasks, one row a step; otherwise as :meth:`of_levels`."""
-        values, amounts = _array(demands), _array(weights)
-        unit = values.max(axis=1) / amounts
-        levels = [_array(row) * unit[: len(row)] for row in steps]
-        return cls.of_levels(levels, values, amounts, users=users, resources=resources, mechanism=mechanism)
 
     def levels_at(self, k: int | None = None) -> FloatArray:
         """Level of each of the first k users after arrival k, shape (k,), as stored."""
@@ -178,7 +170,7 @@ class Trajectory(DynamicAllocation):
         return raised
 
 
-def _array(values: Any) -> NDArray[Any]:
+def numbers(values: Any) -> NDArray[Any]:
     """Give a float array, or one of fractions where any entry is a fraction."""
     array = np.asarray(values)
     if array.dtype != object:

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
-from fairbook.errors import FairbookError, InvalidInput
-from fairbook.model import Allocation, per_user
+from fairbook.errors import InvalidInput
+from fairbook.model.allocation import Allocation
+from fairbook.model.inputs import per_user
 from fairbook.properties.finding import Finding, default_tolerance, ratio, show
 
-__all__ = ["envy_freeness", "feasibility", "pareto_optimality", "pareto_slack_lp", "sharing_incentive"]
+__all__ = ["envy_freeness", "feasibility", "pareto_optimality", "sharing_incentive"]
 
 
 def present(allocation: Any, instead: str) -> tuple[Allocation, NDArray[np.bool_]]:
@@ -244,31 +244,3 @@ def pareto_optimality(allocation: Allocation, rtol: float | None = None) -> Find
     witness = {"says": f"user {allocation.users[i]} could have more: of every resource it needs {show(room[i])} of the "
                        f"capacity is free", "user": allocation.users[i], "free": left, **_instance(allocation)}
     return _finding("Pareto optimality", margins + 0, tolerance, len(tasks), witness, {"stopped_by": stopped_by})
-
-
-def pareto_slack_lp(allocation: Allocation) -> float:
-    """Give the most by which dominant shares can grow in sum while nobody falls, by a linear program (HiGHS).
-
-    Zero exactly if a feasible allocation is Pareto optimal: the definition itself, against which tests hold the
-    combinatorial :func:`pareto_optimality`.
-
-    Returns
-    -------
-    float
-        In parts of the pool.
-
-    Notes
-    -----
-    Cost: one linear program with n variables and m rows. Accurate to about 1e-9.
-    """
-    allocation, _ = present(allocation, "dynamic_pareto_optimality")
-    share = np.asarray(allocation.demands / allocation.capacities, dtype=np.float64)
-    largest = share.max(axis=1)
-    tasks = np.asarray(allocation.tasks, dtype=np.float64)
-    bounds = (np.asarray(allocation.max_tasks, dtype=np.float64) - tasks) * largest
-    result = linprog(-np.ones(len(share)), A_ub=(share / largest[:, None]).T,
-                     b_ub=np.maximum(1 - tasks @ share, 0.0), bounds=[(0, max(b, 0.0)) for b in bounds], method="highs",
-                     options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10})
-    if result.status != 0:
-        raise FairbookError(f"HiGHS did not solve the Pareto program: {result.message}")
-    return float(-result.fun)

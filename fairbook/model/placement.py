@@ -10,35 +10,39 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.model import (
+from fairbook.model.inputs import (
     FloatArray,
+    Named,
     Names,
     as_demands,
     as_max_tasks,
     as_tolerance,
     check_demands,
     demand_matrix,
-    labelled,
-    labels_or_positions,
+    in_words,
     number_of_dimensions,
     order_of,
     per_user,
-    position,
+    raise_at_first,
 )
+from fairbook.model.result import Result, labelled, labels_or_positions, position
 
-__all__ = ["Cell", "FluidPlacement", "Placement", "States", "as_cell"]
+__all__ = ["Cell", "FluidPlacement", "Placement", "States", "as_cell", "machine_matrix"]
 
 IntArray = NDArray[np.int64]
 
 #: A task fits if it overdraws no resource of the machine by more than this part of it: ten tenths fill a unit.
 FITS = 1e-12
+
+#: Fractions of tasks come from a linear programme, whose solver is as precise as this.
+FLUID_RTOL = 1e-7
 
 #: The most machines and the most whole tasks that are handled one by one.
 MOST_MACHINES, MOST_TASKS = 10**7, 5 * 10**8
@@ -86,7 +90,12 @@ class Cell:
     def totals(self) -> FloatArray:
         """Capacity of all machines together, shape (m,): S_r of equation (1) of the GDRF paper."""
         # not a product of matrices: its last digits depend on the processor, and may decide ties
-        return (self.machine_counts[:, None] * self.machines).sum(axis=0)
+        return self.class_capacities.sum(axis=0)
+
+    @property
+    def class_capacities(self) -> FloatArray:
+        """Capacity of all machines of each class together, shape (K, m)."""
+        return self.machine_counts[:, None] * self.machines
 
     @cached_property
     def machine_class(self) -> IntArray:
@@ -99,11 +108,21 @@ class Cell:
         return np.divide(self.demands, self.totals, out=np.zeros_like(self.demands), where=self.totals > 0)
 
 
-def _of_classes(error: InvalidInput, m: int) -> InvalidInput:
-    """Say of classes of machines, with m resources, what a check of users found."""
-    rule = error.rule.replace("n users, m resources", f"K classes, {m} resources")
-    rule = rule.replace("users", "classes").replace("user", "class")
-    return InvalidInput(error.argument, rule, error.value)
+def machine_matrix(machines: Any, m: int, resources: Names | None) -> Named:
+    """Check the capacities of K machines, or of one of each class; names of machines stand in place of users.
+
+    Columns are matched with the resources by name. The numbers are the caller's own.
+    """
+    with in_words(("n users, m", f"K machines, {m}"), ("one user", "one machine")):
+        given = demand_matrix(machines, "machines")
+    values = given.values.copy()
+    if values.shape[1] != m:
+        raise InvalidInput("machines", f"must have one column for each of the {m} resources", values.shape)
+    columns = order_of(given.resources, resources, "machines.columns", "resources")
+    if columns is not None:
+        values = np.ascontiguousarray(values[:, columns])
+    check_demands(values, "machines")
+    return Named(values, given.users, resources if resources is not None else given.resources)
 
 
 def as_cell(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None) -> Cell:
@@ -136,34 +155,17 @@ def as_cell(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: 
     n, m = named.values.shape
     if number_of_dimensions(machines) == 1 and not isinstance(machines, pd.Series):
         machines = [machines]
-    if number_of_dimensions(machines) != 2:
-        raise InvalidInput("machines", f"must have shape (K classes, {m} resources)", machines)
-    try:
-        given = demand_matrix(machines, "machines")
-    except InvalidInput as error:
-        raise _of_classes(error, m) from None
-    capacities, classes = given.values, given.users
-    if capacities.shape[1] != m:
-        raise InvalidInput("machines", f"must have {m} columns, one a resource of the demands", capacities.shape)
-    columns = order_of(given.resources, named.resources, "machines.columns", "resources")
-    if columns is not None:
-        capacities = np.ascontiguousarray(capacities[:, columns])
-    check_demands(capacities, "machines")
-    K = len(capacities)
-    if machine_counts is None:
-        counts = np.ones(K, dtype=np.int64)
-    else:
-        try:
-            floats = per_user(machine_counts, K, classes, "machine_counts")
-        except InvalidInput as error:
-            raise _of_classes(error, m) from None
-        for k in np.flatnonzero(~((floats >= 1) & (floats == np.floor(floats)) & (floats < np.inf)))[:1].tolist():
-            raise InvalidInput(f"machine_counts[{k}]", "must be a whole number of at least 1", float(floats[k]))
-        if floats.sum() > MOST_MACHINES:
-            raise InvalidInput("machine_counts", f"must add up to at most {MOST_MACHINES:g}", float(floats.sum()))
-        counts = floats.astype(np.int64)
+    given = machine_matrix(machines, m, named.resources)
+    floats = np.ones(len(given.values))
+    if machine_counts is not None:
+        with in_words(("user", "machine")):
+            floats = per_user(machine_counts, len(floats), given.users, "machine_counts")
+    whole = (floats >= 1) & (floats == np.floor(floats)) & (floats < np.inf)
+    raise_at_first(~whole, "machine_counts", "must be a whole number of at least 1", floats)
+    if floats.sum() > MOST_MACHINES:
+        raise InvalidInput("machine_counts", f"must add up to at most {MOST_MACHINES:g}", float(floats.sum()))
     bounds = np.floor(as_max_tasks(max_tasks, n, named.users))
-    cell = Cell(named.values, capacities, counts, bounds, named.users, named.resources or given.resources, classes)
+    cell = Cell(named.values, given.values, floats.astype(np.int64), bounds, named.users, given.resources, given.users)
     missing = (cell.totals == 0) & (cell.demands > 0).any(axis=0)
     if missing.any():
         j = int(np.flatnonzero(missing)[0])
@@ -183,8 +185,72 @@ class States(NamedTuple):
     """Tasks of each user on one of them, shape (Z, n)."""
 
 
+class _Placed(Result):
+    """What placements of whole tasks and of fractions share: a cell, and what its users have of it."""
+
+    if TYPE_CHECKING:
+        cell: Cell
+        mechanism: str
+
+        @property
+        def tasks(self) -> NDArray[Any]: ...
+
+        @property
+        def by_class(self) -> NDArray[Any]: ...
+
+    names = ("users", "resources", "classes")
+
+    @property
+    def users(self) -> Names:
+        return self.cell.users
+
+    @property
+    def resources(self) -> Names:
+        return self.cell.resources
+
+    @property
+    def classes(self) -> Names:
+        return self.cell.classes
+
+    @property
+    def use(self) -> FloatArray:
+        """Resource in use on all machines together, shape (m,)."""
+        total: FloatArray = self.tasks @ self.cell.demands
+        return total
+
+    @property
+    def slack(self) -> FloatArray:
+        """What is left of each resource on all machines together, shape (m,)."""
+        return self.cell.totals - self.use
+
+    @property
+    def utilisation(self) -> FloatArray:
+        """Use of all machines divided by their capacity, shape (m,); nan where there is none."""
+        with np.errstate(invalid="ignore"):
+            return self.use / self.cell.totals
+
+    @property
+    def dominant_shares(self) -> FloatArray:
+        """Largest part of the totals that each user holds, shape (n,)."""
+        return self.tasks * self.cell.shares.max(axis=1)
+
+    @property
+    def class_use(self) -> FloatArray:
+        """Resource in use on all machines of each class together, shape (K, m)."""
+        total: FloatArray = self.by_class @ self.cell.demands
+        return total
+
+    def machine_frame(self) -> pd.DataFrame:
+        """Give one row a class of machines: machines, tasks on them, use of each resource as a part of capacity."""
+        frame = pd.DataFrame({"machines": self.cell.machine_counts, "tasks": self.by_class.sum(axis=1)},
+                             index=labelled(self.classes, "class"))
+        use, capacity = self.class_use, self.cell.class_capacities
+        part = np.divide(use, capacity, out=np.full(use.shape, np.nan), where=capacity > 0)
+        return frame.assign(**{f"utilisation_{name}": part[:, j] for j, name in enumerate(self.resources)})
+
+
 @dataclass(frozen=True, eq=False)
-class Placement:
+class Placement(_Placed):
     """Whole tasks of n users on N machines, in the order in which they were placed.
 
     Attributes
@@ -218,32 +284,20 @@ class Placement:
         """Tasks placed."""
         return len(self.placed_user)
 
-    @property
-    def users(self) -> Names:
-        return self.cell.users
-
-    @property
-    def resources(self) -> Names:
-        return self.cell.resources
-
     @cached_property
     def tasks(self) -> IntArray:
         """Tasks of each user, shape (n,). Cost O(P)."""
         return np.bincount(self.placed_user, minlength=len(self.cell.demands)).astype(np.int64)
 
     @property
-    def dominant_shares(self) -> FloatArray:
-        """Largest part of the totals that each user holds, shape (n,)."""
-        return self.tasks * self.cell.shares.max(axis=1)
-
-    @property
-    def utilisation(self) -> FloatArray:
-        """Use of all machines divided by their capacity, shape (m,); nan where there is none."""
-        with np.errstate(invalid="ignore"):
-            return (self.tasks @ self.cell.demands) / self.cell.totals
+    def by_class(self) -> IntArray:
+        """Tasks of each user on all machines of a class together, shape (K, n). Cost O(P + K n)."""
+        shape = len(self.cell.machines), len(self.cell.demands)
+        on = self.cell.machine_class[self.placed_machine]
+        return np.bincount(on * shape[1] + self.placed_user, minlength=shape[0] * shape[1]).reshape(shape)
 
     @cached_property
-    def used(self) -> FloatArray:
+    def machine_use(self) -> FloatArray:
         """Resource in use on each machine, shape (N, m). Cost O(P m)."""
         N = len(self.cell.machine_class)
         columns = [np.bincount(self.placed_machine, self.cell.demands[self.placed_user, j], minlength=N)
@@ -251,10 +305,16 @@ class Placement:
         return np.stack(columns, axis=1)
 
     @property
+    def class_use(self) -> FloatArray:
+        """Resource in use on all machines of each class together, shape (K, m)."""
+        k, K = self.cell.machine_class, len(self.cell.machines)
+        return np.stack([np.bincount(k, used, minlength=K) for used in self.machine_use.T], axis=1)
+
+    @property
     def machine_utilisation(self) -> FloatArray:
         """Use divided by capacity, machine by machine, shape (N, m); nan where a machine lacks the resource."""
         with np.errstate(invalid="ignore"):
-            return self.used / self.cell.machines[self.cell.machine_class]
+            return self.machine_use / self.cell.machines[self.cell.machine_class]
 
     @property
     def mean_utilisation(self) -> FloatArray:
@@ -287,10 +347,11 @@ class Placement:
         return States(self.cell.machine_class[first], np.array(machines, dtype=np.int64), tasks)
 
     def room(self, user: Hashable) -> IntArray:
-        """Give the numbers of the machines with room for one more task of this user. Cost O(N m) after ``used``."""
+        """Give the numbers of the machines with room for one more task of this user. Cost O(N m + P m)."""
         need = self.cell.demands[position(user, self.users)]
         capacities = self.cell.machines[self.cell.machine_class]
-        return np.flatnonzero((capacities * (1 + FITS) - self.used >= need).all(axis=1))  # rounded as in the engine
+        free = capacities * (1 + FITS) - self.machine_use  # rounded as in the engine
+        return np.flatnonzero((free >= need).all(axis=1))
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row a user: tasks, dominant share, what stops it, machines that have one of its tasks."""
@@ -302,18 +363,6 @@ class Placement:
              "machines": np.bincount(pairs, minlength=len(self.users))},
             index=labelled(self.users, "user"),
         )
-
-    def machine_frame(self) -> pd.DataFrame:
-        """Give one row a class of machines: machines, tasks on them, use of each resource as a part of capacity."""
-        k, K = self.cell.machine_class, len(self.cell.machines)
-        frame = pd.DataFrame({"machines": self.cell.machine_counts,
-                              "tasks": np.bincount(k[self.placed_machine], minlength=K)},
-                             index=labelled(self.cell.classes, "class"))
-        for j, name in enumerate(self.resources):
-            capacity = self.cell.machine_counts * self.cell.machines[:, j]
-            use = np.bincount(k, self.used[:, j], minlength=K)
-            frame[f"utilisation_{name}"] = np.divide(use, capacity, out=np.full(K, np.nan), where=capacity > 0)
-        return frame
 
     def explain(self, user: Hashable) -> str:
         """Say in a sentence why this user has no more tasks.
@@ -332,7 +381,7 @@ class Placement:
             return (f"{has}: {len(open_ones)} machines would have room for another, "
                     f"but {self.mechanism} does not use them.")
         capacities = self.cell.machines[self.cell.machine_class]
-        free = capacities * (1 + FITS) - self.used
+        free = capacities * (1 + FITS) - self.machine_use
         if not (capacities * (1 + FITS) >= self.cell.demands[i]).all(axis=1).any():
             return f"{has}: none of the {len(free)} machines would be large enough for a task even if it were empty."
         short = free < self.cell.demands[i]
@@ -341,16 +390,16 @@ class Placement:
                            for j, name in enumerate(self.resources) if (short[:, j] & alone).any())
         return f"{has}: none of the {len(free)} machines has room for another" + (f" ({blamed})." if blamed else ".")
 
-    def violations(self) -> list[str]:
+    def violations(self, rtol: float = 1e-9) -> list[str]:
         """List every way in which this placement breaks what it promises; empty means that it keeps its promises.
 
         Uses the demands, the machines and the list of tasks only. Cost O(P m + n N m).
         """
         found: list[str] = []
         capacities = self.cell.machines[self.cell.machine_class]
-        over = self.used > capacities * (1 + 1e-9)
+        over = self.machine_use > capacities * (1 + as_tolerance(rtol))
         for j, r in np.argwhere(over).tolist():
-            found.append(f"machine {j} holds {self.used[j, r]:.12g} of {self.resources[r]}, "
+            found.append(f"machine {j} holds {self.machine_use[j, r]:.12g} of {self.resources[r]}, "
                          f"more than its {capacities[j, r]:.12g}")
         for i in np.flatnonzero(self.tasks > self.cell.max_tasks).tolist():
             found.append(f"{self.users[i]} has {self.tasks[i]} tasks, more than its bound")
@@ -363,7 +412,7 @@ class Placement:
 
 
 @dataclass(frozen=True, eq=False)
-class FluidPlacement:
+class FluidPlacement(_Placed):
     """Fractions of tasks on classes of machines.
 
     Attributes
@@ -387,11 +436,6 @@ class FluidPlacement:
         return self.by_class.sum(axis=0)
 
     @property
-    def dominant_shares(self) -> FloatArray:
-        """Largest part of the totals that each user holds, shape (n,)."""
-        return self.tasks * self.cell.shares.max(axis=1)
-
-    @property
     def levels(self) -> FloatArray:
         """Dominant share divided by weight, shape (n,)."""
         return self.dominant_shares / self.weights
@@ -401,26 +445,42 @@ class FluidPlacement:
         """The lowest level."""
         return float(self.levels.min())
 
-    @property
-    def utilisation(self) -> FloatArray:
-        """Use of all machines divided by their capacity, shape (m,); nan where there is none."""
-        with np.errstate(invalid="ignore"):
-            return (self.tasks @ self.cell.demands) / self.cell.totals
-
     def to_frame(self) -> pd.DataFrame:
         """Give one row a user: tasks, dominant share, level."""
         return pd.DataFrame({"tasks": self.tasks, "dominant_share": self.dominant_shares, "level": self.levels},
-                            index=labelled(self.cell.users, "user"))
+                            index=labelled(self.users, "user"))
 
-    def violations(self, rtol: float = 1e-7) -> list[str]:
+    def explain(self, user: Hashable) -> str:
+        """Say in a sentence why this user has no more tasks.
+
+        Raises
+        ------
+        InvalidInput
+            Where no user has that name.
+        """
+        i = position(user, self.users)
+        need, capacity = self.cell.demands[i] > 0, self.cell.class_capacities
+        able = np.asarray((capacity[:, need] > 0).all(axis=1))
+        full = need & able[:, None] & np.asarray(self.class_use >= capacity * (1 - FLUID_RTOL))
+        has = f"{user} runs {self.tasks[i]:.6g} tasks at level {self.levels[i]:.6g}"
+        if self.tasks[i] >= self.cell.max_tasks[i] * (1 - FLUID_RTOL):
+            return f"{has}: all that it asked for."
+        if not able.any():
+            return f"{has}: no class of machines has all the resources that it needs."
+        room = int((able & ~full.any(axis=1)).sum())
+        if room:
+            return f"{has}: there is room for more on {room} of the classes, but {self.mechanism} does not use it."
+        blamed = ", ".join(f"{name} on {full[:, j].sum()}" for j, name in enumerate(self.resources) if full[:, j].any())
+        return f"{has}: every class of machines that it can use is full ({blamed})."
+
+    def violations(self, rtol: float = FLUID_RTOL) -> list[str]:
         """List where more is used than a class of machines has, or a bound is broken. Cost O(K n m)."""
         rtol = as_tolerance(rtol)
         found: list[str] = []
-        capacity = self.cell.machine_counts[:, None] * self.cell.machines
-        for k, r in np.argwhere(self.by_class @ self.cell.demands > capacity * (1 + rtol)).tolist():
-            found.append(f"{self.cell.resources[r]} of class {self.cell.classes[k]} is overdrawn")
+        for k, r in np.argwhere(self.class_use > self.cell.class_capacities * (1 + rtol)).tolist():
+            found.append(f"{self.resources[r]} of class {self.classes[k]} is overdrawn")
         if (self.by_class < 0).any():
             found.append("some tasks are negative")
         for i in np.flatnonzero(self.tasks > self.cell.max_tasks * (1 + rtol)).tolist():
-            found.append(f"{self.cell.users[i]} has more tasks than its bound")
+            found.append(f"{self.users[i]} has more tasks than its bound")
         return found

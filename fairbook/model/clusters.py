@@ -19,22 +19,21 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.model import (
+from fairbook.model.inputs import (
     FloatArray,
     Names,
-    _labels,
-    _numbers,
-    _raise_at_first,
+    as_floats,
     as_number,
     as_tolerance,
     check_amounts,
     check_positive,
-    labelled,
-    labels_or_positions,
+    check_switch,
+    labels_of,
     number_of_dimensions,
     per_user,
-    position,
+    raise_at_first,
 )
+from fairbook.model.result import Result, labelled, labels_or_positions, position
 
 __all__ = ["SPANS", "TURNED_AWAY", "Requests", "VirtualClusters", "as_requests", "share_out"]
 
@@ -164,17 +163,16 @@ def as_requests(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = Tru
     >>> asked.minimum, round(asked.scarcity, 3)
     (array([ 5, 15]), 1.067)
     """
-    if not isinstance(whole, (bool, np.bool_)):
-        raise InvalidInput("whole", "must be True or False", whole)
-    users = _labels(max_vms.index, "max_vms.index") if isinstance(max_vms, pd.Series) else None
-    clusters = _labels(capacities.index, "capacities.index") if isinstance(capacities, pd.Series) else None
+    whole = check_switch(whole, "whole")
+    users = labels_of(max_vms.index, "max_vms.index") if isinstance(max_vms, pd.Series) else None
+    clusters = labels_of(capacities.index, "capacities.index") if isinstance(capacities, pd.Series) else None
     if users is None and isinstance(tolerance, pd.Series):
-        users = _labels(tolerance.index, "tolerance.index")
-    wanted = _numbers(max_vms, "max_vms", (1,), "must have shape (n,), one number of VMs a user").copy()
+        users = labels_of(tolerance.index, "tolerance.index")
+    wanted = as_floats(max_vms, "max_vms", (1,), "must have shape (n,), one number of VMs a user").copy()
     if not len(wanted):
         raise InvalidInput("max_vms", "must have at least one user", [])
     check_positive(wanted, "max_vms")
-    room = _numbers(capacities, "capacities", (1,), "must have shape (H,), one number of VMs a cluster").copy()
+    room = as_floats(capacities, "capacities", (1,), "must have shape (H,), one number of VMs a cluster").copy()
     if not len(room):
         raise InvalidInput("capacities", "must have at least one cluster", [])
     check_amounts(room, "capacities")
@@ -182,15 +180,15 @@ def as_requests(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = Tru
         part = np.full(len(wanted), as_number(tolerance, "tolerance", 0.0, 1.0))
     else:
         part = per_user(tolerance, len(wanted), users, "tolerance").copy()
-        _raise_at_first(~((part >= 0) & (part <= 1)), "tolerance", "must be between 0 and 1", part)
+        raise_at_first(~((part >= 0) & (part <= 1)), "tolerance", "must be between 0 and 1", part)
     if whole:
-        _raise_at_first(wanted != np.floor(wanted), "max_vms", "must be whole unless whole=False", wanted)
-        _raise_at_first(wanted > MOST_VMS, "max_vms", f"must be at most {MOST_VMS:g}", wanted)
-        _raise_at_first(room > MOST_VMS, "capacities", f"must be at most {MOST_VMS:g}", room)
+        raise_at_first(wanted != np.floor(wanted), "max_vms", "must be whole unless whole=False", wanted)
+        raise_at_first(wanted > MOST_VMS, "max_vms", f"must be at most {MOST_VMS:g}", wanted)
+        raise_at_first(room > MOST_VMS, "capacities", f"must be at most {MOST_VMS:g}", room)
         wanted, room = wanted.astype(np.int64), np.floor(room + WHOLE).astype(np.int64)
     if not (room > 0).any():
         raise InvalidInput("capacities", "must hold at least one VM somewhere", np.asarray(room).tolist())
-    return Requests(wanted, part, room, bool(whole), users, clusters)
+    return Requests(wanted, part, room, whole, users, clusters)
 
 
 # -------------------------------------------------------------------------------------- one cluster among its users
@@ -278,7 +276,7 @@ def share_out(least: NDArray[Any], most: NDArray[Any], capacity: Any) -> NDArray
 
 
 @dataclass(frozen=True, eq=False)
-class VirtualClusters:
+class VirtualClusters(Result):
     """VMs of n users on H clusters.
 
     Attributes
@@ -312,6 +310,8 @@ class VirtualClusters:
     bound: float
     nodes: int = 0
     pieces: NDArray[Any] | None = None
+
+    names = ("users", "clusters")
 
     @property
     def users(self) -> Names:
@@ -351,32 +351,33 @@ class VirtualClusters:
         """Part of the bound that is missing: 0 where optimal."""
         return 0.0 if self.optimal else 1.0 - self.min_fraction / self.bound
 
+    @property
+    def _placed(self) -> tuple[IntArray, IntArray, NDArray[Any]]:
+        """User, cluster and VMs of each piece, those of users on one cluster among them."""
+        if self.pieces is not None:
+            user, cluster = self.pieces[:, :2].astype(np.int64).T
+            return user, cluster, self.pieces[:, 2].astype(self.vms.dtype)
+        user = np.flatnonzero(self.served)
+        return user, self.cluster[user], self.vms[user]
+
     @cached_property
     def by_cluster(self) -> NDArray[Any]:
         """VMs of each user on each cluster, shape (n, H): a_ij."""
         table = np.zeros((len(self.vms), len(self.requests.capacities)), self.vms.dtype)
-        if self.pieces is not None:
-            users, clusters = self.pieces[:, 0].astype(np.int64), self.pieces[:, 1].astype(np.int64)
-            np.add.at(table, (users, clusters), self.pieces[:, 2].astype(table.dtype))
-        else:
-            on = np.flatnonzero(self.served)
-            table[on, self.cluster[on]] = self.vms[on]
+        user, cluster, vms = self._placed
+        np.add.at(table, (user, cluster), vms)
         return table
 
     @property
-    def used(self) -> NDArray[Any]:
+    def use(self) -> NDArray[Any]:
         """VMs in use on each cluster, shape (H,)."""
-        H = len(self.requests.capacities)
-        if self.pieces is not None:
-            total = np.bincount(self.pieces[:, 1].astype(np.int64), self.pieces[:, 2], minlength=H)
-        else:
-            total = np.bincount(self.cluster[self.served], self.vms[self.served], minlength=H)
-        return total.astype(self.vms.dtype)
+        _, cluster, vms = self._placed
+        return np.bincount(cluster, vms, minlength=len(self.requests.capacities)).astype(self.vms.dtype)
 
     @property
-    def remaining(self) -> NDArray[Any]:
+    def slack(self) -> NDArray[Any]:
         """VMs free on each cluster, shape (H,)."""
-        left = self.requests.capacities - self.used
+        left = self.requests.capacities - self.use
         return left if self.requests.whole else np.maximum(left, 0.0)
 
     def cost(self, high: float = 2.0, low: float = 1.0) -> FloatArray:
@@ -405,13 +406,12 @@ class VirtualClusters:
     def cluster_frame(self) -> pd.DataFrame:
         """Give one row a cluster: capacity, users on it, VMs in use and free, least fraction on it (nan if nobody)."""
         H = len(self.requests.capacities)
-        user, on = self.pieces[:, :2].astype(np.int64).T if self.pieces is not None else (
-            np.flatnonzero(self.served), self.cluster[self.served])
+        user, on, _ = self._placed
         least = np.full(H, np.inf)
         np.minimum.at(least, on, self.fraction[user])
         return pd.DataFrame(
-            {"capacity": self.requests.capacities, "users": np.bincount(on, minlength=H), "used": self.used,
-             "remaining": self.remaining, "min_fraction": np.where(np.isinf(least), np.nan, least)},
+            {"capacity": self.requests.capacities, "users": np.bincount(on, minlength=H), "use": self.use,
+             "slack": self.slack, "min_fraction": np.where(np.isinf(least), np.nan, least)},
             index=labelled(self.clusters, "cluster"),
         )
 
@@ -436,7 +436,7 @@ class VirtualClusters:
             return f"{has}: all that it asked for."
         if j == SPANS:
             return f"{has} on several clusters, which are used up."
-        name, free = self.clusters[j], self.remaining[j]
+        name, free = self.clusters[j], self.slack[j]
         if free > (0 if self.requests.whole else RTOL * self.requests.capacities[j]):
             return f"{has} on {name}, where {free:g} VMs are free that {self.method} does not hand out."
         others = np.flatnonzero((self.cluster == j) & (np.arange(len(self.vms)) != i))
@@ -450,8 +450,8 @@ class VirtualClusters:
         found: list[str] = []
         asked, whole = self.requests, self.requests.whole
         slack = 0.0 if whole else rtol
-        for j in np.flatnonzero(~(self.used <= asked.capacities * (1 + slack))).tolist():
-            found.append(f"cluster {self.clusters[j]} holds {self.used[j]:g} of {asked.capacities[j]:g} VMs")
+        for j in np.flatnonzero(~(self.use <= asked.capacities * (1 + slack))).tolist():
+            found.append(f"cluster {self.clusters[j]} holds {self.use[j]:g} of {asked.capacities[j]:g} VMs")
         for i in np.flatnonzero(~(self.vms <= asked.max_vms * (1 + slack))).tolist():
             found.append(f"{self.users[i]} has {self.vms[i]:g} VMs, more than the {asked.max_vms[i]:g} it wants")
         for i in np.flatnonzero(self.served & ~(self.vms >= asked.minimum * (1 - slack))).tolist():

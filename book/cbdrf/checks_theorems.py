@@ -1,0 +1,686 @@
+"""The theorems and corollaries of the cbDRF paper (Lu et al. 2014), one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from book.cbdrf.histories import (
+    MEMORYLESS,
+    PRINTED,
+    TENTHS,
+    WITH_CAP,
+    Lie,
+    by_rule,
+    exactly,
+    lying_pays,
+    opened,
+    seen,
+    terms_of,
+    watched,
+)
+from book.cbdrf.phases import (
+    DRF,
+    LITERAL_EF,
+    LITERAL_PE,
+    LITERAL_SI,
+    SCALED,
+    WEIGHTED,
+    about_a_phase,
+    all_good,
+    below_drf,
+    broken,
+    equal_records,
+    someone_good,
+)
+from book.cbdrf.properties import (
+    PHASES,
+    justified_envy_freeness,
+    sharing_incentive_by_record,
+    sharing_incentive_in_good_standing,
+)
+from book.cbdrf.release import best_response
+from book.common.evidence import computed, in_words, sampled
+from book.common.runs import stream
+from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
+from fairbook.mechanisms.cbdrf import CreditRule, CreditRun, cbdrf
+from fairbook.model.allocation import Allocation
+from fairbook.properties.finding import Finding
+
+# ---------------------------------------------------------------------------------------------- the paper's theorems
+
+
+def _one_level(allocation: Allocation, factor: Any) -> Finding:
+    """All shares follow from one level: share of j = psi_i d_ij L, with the same L for all nodes (positive demands)."""
+    level = allocation.dominant_shares[factor > 0] / factor[factor > 0]
+    return Finding("one level", bool(np.ptp(level) <= 1e-9 * level.max()), 1 - level.max() / level.min())
+
+
+about_a_phase(
+    "theorem_1.given_the_demand",
+    "Theorem 1",
+    "Given its demand vector, all shares of a node follow from its dominant share psi_i L, one L for all nodes.",
+    _one_level,
+    mutant=broken("by_sum"),
+    variant="for a given demand vector",
+    proof="thm-cbdrf-1",
+)
+
+
+@claim(
+    id="cbdrf.theorem_1.dominant_alone",
+    locator="Theorem 1",
+    kind="theorem",
+    variant="by the dominant demand alone",
+    statement="Two nodes with the same dominant demand (and the same record) get the same shares of every resource.",
+    mechanism=SCALED,
+    mutant=Mechanism("whole slices", lambda d, psi: PHASES["scaled"](np.ones_like(d), psi)),
+)
+def _theorem_1_literally(effort: Effort, subject: Mechanism) -> Evidence:
+    demands = np.array([[1.0, 0.5], [1.0, 0.25]])
+    found = subject.run(demands, np.ones(2))
+    shares = [[Fraction(float(x)).limit_denominator(1000) for x in row] for row in found.tasks[:, None] * found.demands]
+    same = shares[0] == shares[1]
+    return Evidence.of(
+        computed(
+            same,
+            f"Demands {in_words(demands.tolist())} of a pool of ones: shares {in_words(shares)}.",
+            1,
+        )
+    )
+
+
+def _accumulates(subject: Mechanism, demands: Any, released: Any) -> str | None:
+    run: CreditRun = subject.run(demands, released=released)
+    after = np.vstack([run.credit_factor[1:], run.rule.factor(run.final_credit)])
+    for t, i in np.ndindex(*run.tasks.shape):
+        before, now = run.credit_factor[t, i], after[t, i]
+        floor = run.rule.credit_floor / run.rule.initial_credit
+        if run.complied[t, i] and not (now > before or before == 1):
+            return f"psi of node {i} does not rise after it complied in phase {t} ({before:.3g} to {now:.3g})"
+        if not run.complied[t, i] and not (now < before or before <= floor):
+            return f"psi of node {i} does not fall after it failed in phase {t} ({before:.3g} to {now:.3g})"
+    return None
+
+
+def _psi_falls_late(judged: Mechanism) -> tuple[bool, str] | None:
+    if terms_of(judged).get("credit_cap") is not None:
+        return None
+    run = exactly(judged, [[["1"]]] * 3, [["1"], ["0"], ["0"]])
+    psi = [row[0] for row in run.credit_factor]
+    told = f"One node releases all in phase 1, nothing in phase 2: psi is {in_words(psi)} in phases 1 to 3."
+    return psi[2] < psi[1], told
+
+
+for _name, _variant, _subject, _mutant, _proof in (
+    ("cap", "credit never above C_0", WITH_CAP, MEMORYLESS, "thm-cbdrf-2"),
+    ("no_cap", "credit without a cap", PRINTED, WITH_CAP, None),
+):
+    claim(
+        id=f"cbdrf.theorem_2.{_name}",
+        locator="Theorem 2",
+        kind="theorem",
+        variant=_variant,
+        proof=_proof,
+        mechanism=_subject,
+        mutant=_mutant,
+        statement="psi falls with each phase in which a node fails to release enough, down to the floor, and rises "
+        "with each in which it does, up to 1.",
+    )(lambda effort, judged: seen(_accumulates, effort, judged, "psi moves as stated", _psi_falls_late))
+
+
+def _no_regret(subject: Mechanism, demands: Any, released: Any) -> str | None:
+    """Whoever complies where it failed is never granted less later."""
+    base: CreditRun = subject.run(demands, released=released)
+    for t, i in np.argwhere(released < base.rule.rho)[:3]:
+        better = released.copy()
+        better[t, i] = 1.0
+        other: CreditRun = subject.run(demands, released=better)
+        lost = np.flatnonzero(other.tasks[:, i] < base.tasks[:, i] * (1 - 1e-12))
+        if lost.size:
+            return f"node {i} releases all in phase {t} and has less in phase {lost[0]}"
+    return None
+
+
+for _grant in ("scaled", "weighted", "capped"):
+    claim(
+        id=f"cbdrf.corollary_1.never_less.{_grant}",
+        locator="Corollary 1" if _grant == "scaled" else "beyond the paper (Corollary 1)",
+        kind="theorem",
+        variant=f"{_grant}, what is held returns, floor above 0",
+        statement="A node that releases enough in a phase where it did not is granted no less in any later phase.",
+        proof="prop-cbdrf-monotone",
+        mechanism=by_rule(grant=_grant, credit_cap=1.0, credit_floor=0.05),
+        mutant=Mechanism(
+            "credit inverted",
+            lambda d, released, g=_grant: cbdrf(
+                d, released=1 - np.asarray(released), grant=g, credit_cap=1.0, credit_floor=0.05, rho=0.5
+            ),
+        ),
+    )(
+        lambda effort, judged: seen(_no_regret, effort, judged, "Complying never costs a later grant", share=80)
+    )
+
+
+@claim(
+    id="cbdrf.corollary_1.never_less.floor_0",
+    locator="beyond the paper (Corollary 1)",
+    kind="theorem",
+    variant="floor 0, release ratios given, 0/0 counts as compliance",
+    statement="A node that releases enough in a phase where it did not is granted no less in any later phase.",
+    mechanism=by_rule(credit_cap=1.0),
+    mutant=by_rule(credit_cap=1.0, credit_floor=0.05),
+)
+def _never_less_at_zero(effort: Effort, subject: Mechanism) -> Evidence:
+    runs = [exactly(subject, [[["1"]]] * 12, [[ratio], *[["0"]] * 11]) for ratio in ("0", "1")]
+    held, released = ([row[0] for row in run.tasks] for run in runs)
+    return Evidence.of(
+        computed(
+            all(b >= a for a, b in zip(held, released, strict=True)),
+            f"One node alone ({in_words(TENTHS)}) releases nothing, or all at the end of phase 1 only: tasks "
+            f"{in_words(held[9:])} and "
+            f"{in_words(released[9:])} in phases 10 to 12. Who is granted nothing holds nothing, and so complies.",
+            2,
+        )
+    )
+
+
+def _releasing(
+    name: str, variant: str, worth: Fraction, subject: Mechanism, mutant: Mechanism, proof: str | None
+) -> None:
+    @claim(
+        id=f"cbdrf.corollary_1.best_response.{name}",
+        locator="Corollary 1",
+        kind="theorem",
+        variant=f"{variant}; cap C_0, rho 3/4, discount 0.99",
+        statement="Releasing enough in every phase is the best that a node can do; holding everything once is worse.",
+        proof=proof,
+        mechanism=subject,
+        mutant=mutant,
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        rule = CreditRule(**terms_of(judged))
+        best = best_response(rule, worth=float(worth))
+        # in exact terms: hold everything once at full credit, then comply
+        rho, discount = Fraction(3, 4), Fraction(99, 100)
+        down, up = Fraction(str(rule.step_down)), Fraction(str(rule.step_up))
+        steps = range(1, int(np.ceil(rule.step_down / rule.step_up)) + 2)
+        lost = sum((discount**j * max(Fraction(0), down - (j - 1) * up) for j in steps), Fraction(0))
+        gain, loss = worth * rho, (1 + worth * (1 - rho)) * lost
+        programme = (
+            f"Dynamic programming over {best.looked_at} credits: the best strategy gains {best.gain:.2%} over "
+            "releasing 3/4 always."
+        )
+        later, cost = (str(x) if x.denominator < 10**6 else f"{float(x):.4f}" for x in (lost, loss))
+        once = (f"Holding everything once gains {worth} * {rho} = {gain} of a phase's grant and costs "
+                f"(1 + {worth} * {1 - rho}) * {later} = {cost} of one later: psi falls by {down} and rises by {up}.")
+        if gain >= loss:  # exact; what the programme finds in floats can only add to it
+            return Evidence.of(Part(False, "witness", f"{once} {programme}", best.looked_at))
+        return Evidence.of(
+            Part(best.releases, "numbers", programme, best.looked_at), Part(True, "numbers", once, 1)
+        )
+
+
+_HALF = Fraction(1, 2)
+_releasing("worthless", "what is held is of no use to the node", Fraction(0), WITH_CAP, MEMORYLESS, "thm-cbdrf-release")
+_releasing("equal_steps", "a held task is worth half, equal steps", _HALF, WITH_CAP,
+           by_rule(credit_cap=1.0, step_up=0.01), None)  # fmt: skip
+_releasing("slow_recovery", "a held task is worth half, step up a tenth of the step down", _HALF,
+           by_rule(credit_cap=1.0, step_up=0.01), WITH_CAP, "thm-cbdrf-release")  # fmt: skip
+
+
+@claim(
+    id="cbdrf.corollary_1.more_than_rho",
+    locator="beyond the paper (Corollary 1)",
+    kind="theorem",
+    variant="releasing all",
+    statement="A node has a reason to release more than the part rho: some later grant is larger for it.",
+    mechanism=PRINTED,
+    mutant=by_rule(rho=1.0, credit_cap=1.0),
+)
+def _more_than_rho(effort: Effort, subject: Mechanism) -> Evidence:
+    runs = [exactly(subject, [[["1"]]] * 4, [[ratio]] * 4) for ratio in ("1", "3/4")]
+    tasks = [[row[0] for row in run.tasks] for run in runs]
+    more = tasks[0] > tasks[1]
+    return Evidence.of(
+        computed(
+            more,
+            f"One node alone releases all, or 3/4, after each of four phases: tasks {in_words(tasks[0])} and "
+            f"{in_words(tasks[1])}.",
+            2,
+        )
+    )
+
+
+about_a_phase(
+    "corollary_2.literally",
+    "Corollary 2",
+    "Every node runs at least what it could alone on an equal part of the pool.",
+    LITERAL_SI,
+    mutant=DRF,
+    solver="sharing_incentive",
+    variant="every node",
+)
+about_a_phase(
+    "corollary_2.good_standing",
+    "Corollary 2",
+    "Every node with psi = 1 runs at least what it could alone on an equal part of the pool.",
+    sharing_incentive_in_good_standing,
+    mutant=broken("inverse"),
+    solver="sharing_incentive_good_standing",
+    records=someone_good,
+    variant="nodes in good standing",
+    proof="prop-cbdrf-scaled-si",
+    zeros=True,
+)
+about_a_phase(
+    "corollary_2.by_record",
+    "Corollary 2",
+    "Every node runs at least psi times what it could alone on an equal part of the pool.",
+    sharing_incentive_by_record,
+    mutant=broken("inverse"),
+    solver="sharing_incentive_scaled_by_record",
+    variant="psi times an equal split",
+    proof="prop-cbdrf-scaled-si",
+    zeros=True,
+)
+
+
+def _protected(whole: bool) -> Callable[[Mechanism, Any, Any], str | None]:
+    def test(subject: Mechanism, demands: Any, released: Any) -> str | None:
+        """A node that always complied has at least an equal split in every phase."""
+        released = released.copy()
+        released[:, 0] = 1.0
+        run: CreditRun = subject.run(demands, released=released)
+        there = np.ones_like(run.pool) if whole else run.pool
+        need = run.demands[:, 0]
+        present = np.maximum((run.demands > 0).any(axis=2).sum(axis=1), 1)[:, None]
+        most = np.where(need > 0, there / (present * np.where(need > 0, need, 1)), np.inf).min(axis=1)
+        alone = np.where(np.isinf(most), 0, most)  # nothing is owed to a node that needs nothing
+        short = np.flatnonzero(run.tasks[:, 0] < alone * (1 - 1e-9))
+        return f"node 0 complies and has {run.tasks[short[0], 0]:.4g} of {alone[short[0]]:.4g}" if short.size else None
+
+    return test
+
+
+def _half_is_held(judged: Mechanism) -> tuple[bool, str] | None:
+    if terms_of(judged).get("held") != "stays":
+        return None
+    run = exactly(judged, [[["1"], ["1"]]] * 2, [["1", "0"], ["1", "0"]])
+    told = (f"Two nodes share one resource; the second holds its half after phase 1: the first, which released all, "
+            f"then gets {run.tasks[1][0]} instead of 1/2.")  # fmt: skip
+    return run.tasks[1][0] >= Fraction(1, 2), told
+
+
+def _theirs_is_safe(name: str, held: str, of: str, proof: str | None, mutant: Mechanism) -> None:
+    claim(
+        id=f"cbdrf.corollary_2.protected.{name}",
+        locator="Corollary 2 (proof)",
+        kind="theorem",
+        variant=f"what is held {held}, {of}",
+        proof=proof,
+        mechanism=by_rule(held=held),
+        mutant=mutant,
+        statement="A node that always releases enough has at least an equal split in every phase, whatever others "
+        "hold.",
+    )(
+        lambda effort, judged: seen(
+            _protected(name != "of_the_moment"), effort, judged, "Its equal split is safe", _half_is_held
+        )
+    )
+
+
+_theirs_is_safe("returns", "returns", "of the whole pool", "prop-cbdrf-scaled-si", by_rule(held="stays"))
+_theirs_is_safe("stays", "stays", "of the whole pool", None, by_rule(held="returns"))
+_theirs_is_safe("of_the_moment", "stays", "of what is there in the phase", "prop-cbdrf-scaled-si",
+                Mechanism("half of it", lambda d, released: replace(run := cbdrf(d, released=released, held="stays"),
+                                                                tasks=run.tasks / 2)))  # fmt: skip
+
+
+def _without_penalty(subject: Mechanism) -> Mechanism:
+    return by_rule(**terms_of(subject) | {"step_down": 0.0})
+
+
+def _less_than_drf(subject: Mechanism, demands: Any, released: Any) -> str | None:
+    """A node that always complied has at least what DRF would give it, others' conduct being the same."""
+    released = released.copy()
+    released[:, 0] = 1.0
+    run, plain = (one.run(demands, released=released) for one in (subject, _without_penalty(subject)))
+    short = np.flatnonzero(run.tasks[:, 0] < plain.tasks[:, 0] * (1 - 1e-9))
+    return f"node 0 complies and has less than under DRF in phase {short[0]}" if short.size else None
+
+
+def _less_in_phase_4(subject: Mechanism) -> tuple[bool, str]:
+    demands, ratios = [[["1"]] * 3] * 4, [["1", "0", "1"], ["1", "0", "1"], ["1", "1", "0"], ["1", "1", "1"]]
+    mine, plain = (exactly(one, demands, ratios).tasks[3][0] for one in (subject, _without_penalty(subject)))
+    return mine >= plain, (
+        "Three nodes share one resource; the second holds all it got after phases 1 and 2, the third after phase "
+        f"3: in phase 4 the first, which released all, gets {mine} instead of {plain}."
+    )
+
+
+claim(
+    id="cbdrf.corollary_2.than_drf",
+    locator="beyond the paper (Corollary 2)",
+    kind="extension",
+    variant="what is held stays, credit never above C_0",
+    statement="A node that always releases enough is granted no less in any phase than under DRF, the conduct of all "
+    "nodes being the same.",
+    mechanism=by_rule(credit_cap=1.0, held="stays"),
+    mutant=WITH_CAP,
+)(lambda effort, judged: seen(_less_than_drf, effort, judged, "It has no less than under DRF", _less_in_phase_4))
+
+
+about_a_phase(
+    "theorem_3.below_drf",
+    "Theorem 3",
+    "A node with psi < 1 gets fewer tasks than DRF gives it.",
+    below_drf,
+    mutant=DRF,
+    solver="punished_below_drf",
+    variant="a node with psi < 1",
+    proof="thm-cbdrf-3",
+    strict=True,
+    zeros=True,
+)
+
+
+def _each_failure_costs(subject: Mechanism, demands: Any, released: Any) -> str | None:
+    run: CreditRun = subject.run(demands, released=released)
+    ratio = run.granted_ratio
+    for t, i in np.argwhere(~run.complied[:-1] & (run.credit[:-1] > run.rule.credit_floor)):
+        if ratio[t + 1, i] >= ratio[t, i]:  # no number where the node is not present
+            return f"node {i} fails in phase {t} and keeps {ratio[t + 1, i]:.3g} of its DRF amount"
+    return None
+
+
+def _three_are_free(judged: Mechanism) -> tuple[bool, str] | None:
+    if terms_of(judged).get("credit_cap") is not None:
+        return None
+    run = exactly(judged, [[["1"]]] * 7, [["1"]] * 3 + [["0"]] * 4)
+    psi = [row[0] for row in run.credit_factor]
+    return all(b < a for a, b in zip(psi[3:], psi[4:], strict=False)), (
+        f"One node releases all in phases 1 to 3 and nothing afterwards: psi is {in_words(psi)} in phases 1 to "
+        "7. Three failures are free."
+    )
+
+
+for _name, _subject, _mutant, _proof in (
+    ("cap", WITH_CAP, MEMORYLESS, "thm-cbdrf-3"),
+    ("no_cap", PRINTED, WITH_CAP, None),
+):
+    claim(
+        id=f"cbdrf.theorem_3.next_phase.{_name}",
+        locator="Theorem 3",
+        kind="theorem",
+        variant=f"the next phase, credit {'without a cap' if _proof is None else 'never above C_0'}",
+        proof=_proof,
+        mechanism=_subject,
+        mutant=_mutant,
+        statement="After each phase in which a node above the floor fails to release enough, its part of the DRF "
+        "amount is smaller.",
+    )(lambda effort, judged: seen(_each_failure_costs, effort, judged, "Each failure costs something", _three_are_free))
+
+
+def _larger_penalty(penalty: str, proof: str | None, mutant: Mechanism) -> None:
+    @claim(
+        id=f"cbdrf.penalty.{penalty}",
+        locator="Section 3.1" if penalty == "step" else "beyond the paper (Section 3.1)",
+        kind="statement",
+        variant="equation (6)" if penalty == "step" else "graded: the step times the part held",
+        proof=proof,
+        mechanism=by_rule(credit_cap=1.0, penalty=penalty),
+        mutant=mutant,
+        statement="Among nodes with the same credit that release too little, the one that holds more is punished more, "
+        "unless both then stand at the floor.",
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        ratios = ("0", "1/4", "1/2", "37/50")
+        runs = [exactly(judged, [[["1"]]] * 2, [[r]] * 2) for r in ratios]
+        psi = [run.credit_factor[1][0] for run in runs]
+        text = f"psi is 1 and, after a phase with ratios {in_words(ratios)} ({in_words(TENTHS)}), {in_words(psi)}."
+        more = stream(effort.seed, 8)
+
+        def look(rng: np.random.Generator, judged: Mechanism, at: int) -> tuple[bool, bool]:
+            """Whether the order is wrong, and whether both stand at the floor."""
+            low, high = np.sort(rng.uniform(0, 0.74, 2))
+            before = more.integers(0, 5, int(more.integers(0, 4))) / 4  # ratios of phases that bring down the credit
+            run = opened(more, judged).run(
+                np.ones((len(before) + 1, 2, 1)), released=[*([r, r] for r in before), [low, high]]
+            )
+            worse, better = run.final_credit
+            floored = bool(worse == better == run.rule.credit_floor)
+            fails = not run.complied[-1].any()  # at zero nothing is held
+            return fails and not floored and not worse < better, fails and floored
+
+        found = sampled(
+            look, effort, judged, key=7, share=40, least=50,
+            right=lambda pairs: not any(wrong for wrong, _ in pairs),
+            said=lambda pairs: f"{text} {len(pairs)} random pairs of ratios, after random phases under random steps "
+            f"and floors: {sum(wrong for wrong, _ in pairs)} exceptions, {sum(both for _, both in pairs)} pairs with "
+            "both at the floor.",
+        )  # fmt: skip
+        grows = all(a < b for a, b in zip(psi, psi[1:], strict=False))
+        return Evidence.of(found if grows else Part(False, "witness", text, found.size))
+
+
+_larger_penalty("step", None, by_rule(credit_cap=1.0, penalty="graded"))
+_larger_penalty("graded", "prop-cbdrf-graded", by_rule(credit_cap=1.0, penalty="step"))
+
+@claim(
+    id="cbdrf.penalty.phases",
+    locator="Section 3.1",
+    kind="statement",
+    variant="the number of phases in a row, credit never above C_0",
+    statement="Among nodes that were in good standing before they began to fail and have failed in every phase since, "
+    "the one that has failed in more of them is punished more, unless both stand at the floor.",
+    proof="thm-cbdrf-2",
+    mechanism=WITH_CAP,
+    mutant=MEMORYLESS,
+)
+def _penalty_by_phases(effort: Effort, subject: Mechanism) -> Evidence:
+    psi = []
+    for failures in range(6):
+        released = [["1"]] * (6 - failures) + [["0"]] * failures
+        psi.append(exactly(subject, [[["1"]]] * 7, [*released, ["1"]]).credit_factor[6][0])
+    falls = all(b < a for a, b in zip(psi, psi[1:], strict=False))
+    text = f"psi in phase 7 after 0 to 5 failures in a row: {in_words(psi)}."
+    rows = computed(falls, text, 6)
+    return Evidence.of(rows, watched(_more_in_a_row, effort, subject, "More failures in a row leave less"))
+
+
+def _more_in_a_row(subject: Mechanism, demands: Any, released: Any) -> str | None:
+    """Compare what failures in all of the last phases, begun in good standing, leave of credits."""
+    run: CreditRun = subject.run(demands, released=released)
+    T, n = run.tasks.shape
+    rows = []
+    for i in range(n):
+        failures = 0
+        while failures < T and not run.complied[T - 1 - failures, i]:
+            failures += 1
+        if run.credit_factor[T - failures, i] == 1 if failures else run.final_credit[i] >= 1:
+            rows.append((failures, run.final_credit[i]))
+    for (few, higher), (many, lower) in product(rows, rows):
+        if few < many and not (lower < higher or higher <= run.rule.credit_floor):
+            return f"{few} failures in a row leave the credit {higher:.3g}, {many} leave {lower:.3g}"
+    return None
+
+
+about_a_phase(
+    "theorem_4.literally",
+    "Theorem 4",
+    "No node would rather have the bundle of another.",
+    LITERAL_EF,
+    mutant=DRF,
+    solver="envy_freeness",
+    variant="any records",
+)
+about_a_phase(
+    "theorem_4.equal_records",
+    "Theorem 4",
+    "Where all nodes have the same psi, no node would rather have the bundle of another.",
+    LITERAL_EF,
+    mutant=broken("by_tasks"),
+    records=equal_records,
+    variant="equal records",
+    proof="thm-cbdrf-4",
+    zeros=True,
+)
+about_a_phase(
+    "theorem_4.justified",
+    "Theorem 4",
+    "No node would rather have the bundle of one whose record is no better.",
+    justified_envy_freeness,
+    mutant=broken("inverse"),
+    solver="justified_envy_freeness",
+    variant="towards nodes with no better record",
+    proof="thm-cbdrf-4",
+    zeros=True,
+)
+about_a_phase(
+    "theorem_5.phase",
+    "Theorem 5",
+    "Credits given, no claim about its demand lets a node run more of its true tasks.",
+    None,
+    mutant=broken("by_tasks"),
+    solver="strategy_proofness",
+    variant="within a phase",
+    proof="thm-cbdrf-5",
+    zeros=True,
+)
+
+
+_WAITING = Lie(
+    [[["1", "1/4"], ["1/4", "1"]], [["1/4", "1/4"], ["1", "1/4"]]],
+    [["1/4", "1/4"], ["1/4", "1/4"]],
+    ["1", "0"],
+    {},
+    "the second holds all it got. The first claims (1/4, 1/4) in phase 1",
+)
+_AT_ZERO = Lie(
+    [[["0"], ["1"]], [["1"], ["1"]], [["1/100"], ["1"]]],
+    [["1"], ["1"], ["1/100"]],
+    ["0", "1"],
+    {"step_down": 1.0},
+    "step down C_0; the first never releases. It claims 1 in phase 1, fails and stands at zero in phase 2, so that it "
+    "holds nothing there and complies,",
+)
+
+
+def _over_phases(
+    name: str, variant: str, claims: str, subject: Mechanism, mutant: Mechanism, *, lie: Lie | None = None
+) -> None:
+    """Register a statement about lies in any phases: a ``lie`` that pays by hand, or a proof."""
+
+    @claim(
+        id=f"cbdrf.theorem_5.phases.{name}",
+        locator="beyond the paper (Theorem 5)",
+        kind="extension",
+        variant=f"tasks over several phases, {variant}",
+        proof="thm-cbdrf-5" if lie is None else None,
+        mechanism=subject,
+        mutant=mutant,
+        statement=f"Release ratios given, no claims let a node that claims something {claims} in which it needs "
+        f"something run more of its true tasks {'in any phase' if lie is None else 'in all'}.",
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        test = partial(lying_pays, stream(effort.seed, 10), claims == _AT_LEAST)
+        return seen(test, effort, judged, "No lies pay", None if lie is None else lie.by_hand)
+
+
+_EXACTLY, _AT_LEAST = "in exactly the phases", "at least in the phases"
+_FLOOR, _NO_FLOOR = (by_rule(credit_cap=1.0, credit_floor=floor) for floor in (0.05, 0.0))
+_STAYS = by_rule(held="stays", credit_cap=1.0)
+_over_phases("returns", "what is held returns", _EXACTLY, WITH_CAP, _STAYS)
+_over_phases("floor", "what is held returns, floor above 0", _AT_LEAST, _FLOOR, _NO_FLOOR)
+_over_phases("needless", "what is held returns, floor 0", _AT_LEAST, _NO_FLOOR, _FLOOR, lie=_AT_ZERO)
+_over_phases("stays", "what is held stays", _EXACTLY, _STAYS, WITH_CAP, lie=_WAITING)
+
+
+@claim(
+    id="cbdrf.theorem_5.sitting_out",
+    locator="beyond the paper (Theorem 5)",
+    kind="extension",
+    variant="tasks over several phases, claims of nothing, what is held returns",
+    statement="Release ratios given, no claim about its demand lets a node run more of its true tasks in all.",
+    mechanism=WITH_CAP,
+    mutant=MEMORYLESS,
+)
+def _sitting_out(effort: Effort, subject: Mechanism) -> Evidence:
+    small, nothing = Fraction(1, 100), Fraction(0)
+    ratios = [["0", "1"]] * 2
+    honest, lying = (
+        [row[0] for row in exactly(subject, [[[first], ["1"]], [[small], [small]]], ratios).tasks]
+        for first in (Fraction(1), nothing)
+    )
+    holds = sum(lying) <= sum(honest)
+    return Evidence.of(
+        computed(
+            holds,
+            f"Two nodes, one resource, demands 1 and then 1/100; the first never releases. It runs {in_words(honest)} "
+            f"tasks if it is honest and {in_words(lying)} if it claims nothing in phase 1: who is granted nothing "
+            "holds nothing, and so complies.",
+            1,
+        )
+    )
+
+
+def _ratio_reading(reading: str, words: str, claimed: list[Any], released: list[str], told: str) -> None:
+    @claim(
+        id=f"cbdrf.ratio_reading.{reading}",
+        locator="beyond the paper (equation (5))",
+        kind="theorem",
+        variant=words,
+        statement="A node that holds all it got of a resource that it needs counts as failing to release.",
+        mechanism=by_rule(ratio=reading, credit_cap=1.0),
+        mutant=by_rule(ratio="least", credit_cap=1.0),
+    )
+    def _check(effort: Effort, subject: Mechanism) -> Evidence:
+        psi = [row[0] for row in exactly(subject, [[claimed]] * 3, [[released]] * 3).credit_factor]
+        text = f"{told}: psi is {in_words(psi)} in phases 1 to 3."
+        return Evidence.of(computed(psi[1] < 1, text, 1))
+
+
+_ratio_reading(
+    "mean",
+    "the ratio is the mean over resources",
+    ["1", Fraction(1, 100), Fraction(1, 100), Fraction(1, 100)],
+    ["0", "1", "1", "1"],
+    "A node that needs only the first of four resources claims 1/100 of each other, releases those and holds the first",
+)
+_ratio_reading(
+    "dominant",
+    "the ratio is that of the dominant resource",
+    ["1", Fraction(101, 100)],
+    ["0", "1"],
+    "A node that needs (1, 99/100) claims (1, 101/100), releases the second resource and holds the first",
+)
+
+
+about_a_phase(
+    "theorem_6.literally",
+    "Theorem 6",
+    "No allocation of the pool gives one node more and none less.",
+    LITERAL_PE,
+    mutant=WEIGHTED,
+    solver="pareto_optimality",
+    variant="any records",
+)
+about_a_phase(
+    "theorem_6.all_good",
+    "Theorem 6",
+    "Where every psi is 1, no allocation of the pool gives one node more and none less.",
+    LITERAL_PE,
+    mutant=broken("wasted"),
+    solver="pareto_optimality_all_in_good_standing",
+    records=all_good,
+    variant="all in good standing",
+    proof="thm-cbdrf-6",
+    zeros=True,
+)

@@ -1,0 +1,85 @@
+"""What the papers leave open: options of the mechanisms, each said once.
+
+The types are those of the mechanisms' arguments; the first value of each option is its default. This module loads no
+numerical library, so that the command line can list options at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, get_args
+
+__all__ = [
+    "READINGS", "Alone", "DrfhMethod", "Fit", "GdrfChoice", "General", "Grant", "Held", "Least", "Load", "MachineType",
+    "Match", "MdrfReading", "Penalty", "Queue", "Ratio", "Reading", "Stuck", "TvMethod", "Unserved",
+]
+
+Stuck = Literal["skip", "stop"]
+Held = Literal["returns", "stays"]
+Grant = Literal["scaled", "weighted", "capped"]
+Penalty = Literal["step", "graded"]
+Ratio = Literal["least", "mean", "dominant"]
+Match = Literal["nearest", "same", "any"]
+Least = Literal["amount", "dominant_share", "shares"]
+MachineType = Literal["share", "amount"]
+GdrfChoice = Literal["fairness", "fairness_empty_last", "fairness_after", "first"]
+Queue = Literal["rounds", "one_by_one"]
+DrfhMethod = Literal["best_fit", "first_fit", "fluid"]
+MdrfReading = Literal["entropy", "type"]
+TvMethod = Literal["heuristic", "lexicographic"]
+Alone = Literal["bundles", "whole_bundles", "resources"]
+Unserved = Literal["expires", "waits"]
+Load = Literal["relative", "free"]
+Fit = Literal["least_wanted", "best_fit", "first_fit"]
+General = Literal["greedy", "relaxation", "metagreedy"]
+
+
+class Reading(NamedTuple):
+    """An option of a mechanism."""
+
+    values: tuple[str, ...]
+    """The default first."""
+    about: str
+
+
+def _reading(kind: Any, about: str) -> Reading:
+    return Reading(get_args(kind), about)
+
+
+#: By mechanism and argument.
+READINGS: dict[str, dict[str, Reading]] = {
+    "drf_by_task": {"stuck": _reading(Stuck, "pass over who does not fit, or end there")},
+    "cbdrf": {
+        "held": _reading(Held, "whether what is held is back in the next phase, or missing there"),
+        "grant": _reading(Grant, "the paper's rule, or one of its two repairs"),
+        "penalty": _reading(Penalty, "whether the step down shrinks with what is released"),
+        "ratio": _reading(Ratio, "what one ratio a resource comes to: the smallest, the mean, the dominant one's"),
+    },
+    "gdrf": {
+        "match": _reading(Match, "machines of the user's type, then of the next; of its type only; all"),
+        "least": _reading(Least, "whose turn it is: who has least by this measure"),
+        "machine_type": _reading(
+            MachineType, "of which resource a machine has most: as a part of all there is, by amount"),
+        "choice": _reading(
+            GdrfChoice,
+            "the machine with the largest f as it stands; 0^0 = 0; with the task counted in; with room, the first"),
+        "queue": _reading(Queue, "rounds of as many tasks as users, or one task at a time"),
+    },
+    "drfh": {"method": _reading(DrfhMethod, "heuristic for whole tasks, or the optimum in fractions")},
+    "mdrf": {
+        "reading": _reading(MdrfReading, "what suits a task: the mixture of what is free, or the type of the machine"),
+    },
+    "per_server_drf": {},
+    "tv_drf": {
+        "method": _reading(TvMethod, "whole tasks one by one, or the fluid optimum (machines of one shape)"),
+        "unserved": _reading(Unserved, "whether tasks that are not run in their period are lost or wait"),
+        "alone": _reading(
+            Alone,
+            "what a user would have had alone: its tasks in fractions, whole tasks (a coefficient below 1 in "
+            "fractions may only mean that a part of a task cannot run), or each resource by itself"),
+    },
+    "virtual_cluster": {
+        "load": _reading(Load, "least loaded: the smallest part in use, or the most VMs free"),
+        "fit": _reading(Fit, "where to: where least is wanted a VM; into the fullest, or the first, where all fits"),
+        "general": _reading(General, "what is used on the few that are left"),
+    },
+}

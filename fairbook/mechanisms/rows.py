@@ -1,0 +1,104 @@
+"""The mechanisms in a table: what each is called, what it takes, and what its paper leaves open."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+from fairbook.mechanisms.readings import READINGS, Reading
+
+__all__ = ["Mechanism", "registry"]
+
+
+class Mechanism(NamedTuple):
+    """A row of the registry.
+
+    Attributes
+    ----------
+    name : str
+        As in ``fairbook``.
+    label : str
+        As in tables and figures.
+    kind : {"pool", "arrivals", "phases", "periods", "machines", "clusters"}
+        What is shared out: one pool, a pool that users bring one after another, a pool phase after phase with credits,
+        machines period after period, machines, clusters.
+    about : str
+        One line of help.
+    engine : str
+        How it is computed.
+    module : str
+        Below ``fairbook.mechanisms``.
+    online : str or None
+        The stateful form in ``fairbook``, if there is one.
+    """
+
+    name: str
+    label: str
+    kind: Literal["pool", "arrivals", "phases", "periods", "machines", "clusters"]
+    about: str
+    engine: str
+    module: str
+    online: str | None = None
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The mechanism itself, loaded on first use."""
+        found: Callable[..., Any] = getattr(importlib.import_module(f"fairbook.mechanisms.{self.module}"), self.name)
+        return found
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """Names of all arguments, the data first."""
+        return tuple(inspect.signature(self.function).parameters)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Names of the arguments without a default."""
+        given = inspect.signature(self.function).parameters.values()
+        return tuple(one.name for one in given if one.default is one.empty)
+
+    @property
+    def readings(self) -> dict[str, Reading]:
+        """Options that the paper leaves open, by argument."""
+        return READINGS.get(self.name, {})
+
+
+_FILLING = "progressive filling, compiled; decimals where doubles lose digits"
+_STACK = "a stack of groups of equal level, compiled; decimals where doubles lose digits"
+_TASKS = "whole tasks one by one, compiled"
+
+#: By name.
+registry: dict[str, Mechanism] = {row.name: row for row in (
+    Mechanism("drf", "DRF", "pool", "weighted dominant resource fairness, divisible tasks", _FILLING, "drf"),
+    Mechanism("drf_by_task", "DRF, task by task", "pool", "the same in whole tasks, one at a time", "a heap of levels",
+              "drf"),
+    Mechanism("dmfa_srq", "DMFA-SRQ", "arrivals",
+              "users arrive in the order of the file, bring their weight, lose nothing", _STACK, "dmfa_srq", "DmfaSrq"),
+    Mechanism("dynamic_drf", "dynamic DRF", "arrivals", "the same with an equal part for everyone", _STACK,
+              "dynamic_drf"),
+    Mechanism("static_optimum", "static optimum", "arrivals", "everything shared out anew at each arrival",
+              "a closed form", "dmfa_srq"),
+    Mechanism("cbdrf", "cbDRF", "phases",
+              "DRF scaled by a credit that falls where a user does not release what it was granted", _FILLING, "cbdrf",
+              "CbDrf"),
+    Mechanism("karma", "Karma", "phases",
+              "who takes less than its guarantee earns credit, and borrows with it later",
+              "progressive filling from event to event, compiled", "karma", "Karma"),
+    Mechanism("tv_drf", "TV-DRF", "periods", "users bring parts of machines, and fairness remembers earlier periods",
+              "whole tasks one by one, compiled; or the fluid optimum", "tv_drf"),
+    Mechanism("gdrf", "GDRF", "machines",
+              "global dominant resource fairness: rounds, machines of the user's type, fairness value f (GDRF, 2016)",
+              _TASKS, "gdrf"),
+    Mechanism("drfh", "DRFH", "machines",
+              "lowest dominant share of all machines first; best fit, first fit, or the fluid optimum",
+              _TASKS + "; a linear program where fluid", "drfh"),
+    Mechanism("mdrf", "MDRF", "machines", "lowest dominant share first, best suited machine: a stand-in for MDRF",
+              _TASKS, "mdrf"),
+    Mechanism("per_server_drf", "DRF per server", "machines", "DRF on each machine by itself", _TASKS,
+              "per_server_drf"),
+    Mechanism("virtual_cluster", "virtual clusters", "clusters",
+              "virtual clusters on physical ones: the largest least fraction of what is wanted",
+              "branch and bound, or list rules", "virtual_cluster", "VirtualClusterPool"),
+)}

@@ -1,0 +1,190 @@
+"""Tasks of users in one pool at one time."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairbook import decimals
+from fairbook.model.inputs import FloatArray, Names, as_tolerance
+from fairbook.model.result import Result, labelled, position
+
+__all__ = ["Allocation", "used_up"]
+
+
+@dataclass(frozen=True, eq=False)
+class Allocation(Result):
+    """Tasks of n users in one pool, with the reason why nobody has more.
+
+    Attributes
+    ----------
+    tasks : ndarray, shape (n,)
+        Tasks of each user, fractions allowed unless the mechanism says otherwise.
+    demands : ndarray, shape (n, m)
+        Resource per task, as given.
+    weights : ndarray, shape (n,) or (n, m)
+        As the mechanism used them.
+    capacities : ndarray, shape (m,)
+    max_tasks : ndarray, shape (n,)
+    bottlenecks : ndarray of int, shape (n,)
+        The resource that stops each user; -1 where the user's own bound does, -2 where nothing does (where a mechanism
+        in whole tasks ended early, or credit withholds what is free), -3 where the user is not present.
+    users, resources : tuple
+        Labels.
+    mechanism : str
+    rule : {"max_min", "whole_tasks", "full", "credit"}
+        What the mechanism promises, which is what :meth:`explain` says and :meth:`violations` checks.
+        ``"max_min"``: levels are lexicographically max-min fair. ``"whole_tasks"``: tasks are whole, and one more task
+        of a user would overdraw its bottleneck. ``"full"``: every bottleneck is used up and needed. ``"credit"``: the
+        same, but that credit may hold a user back, or a user may not be there.
+    given_weights : ndarray or None
+        The weights before they were scaled, where they were: scaling rounds.
+    """
+
+    tasks: FloatArray
+    demands: FloatArray
+    weights: FloatArray
+    capacities: FloatArray
+    max_tasks: FloatArray
+    bottlenecks: NDArray[np.int64]
+    named_users: Names | None = None
+    named_resources: Names | None = None
+    mechanism: str = "drf"
+    rule: Literal["max_min", "whole_tasks", "full", "credit"] = "max_min"
+    given_weights: FloatArray | None = None
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return len(self.tasks), len(self.capacities)
+
+    @property
+    def use(self) -> FloatArray:
+        """Resource in use, shape (m,), in the unit of the capacities."""
+        return self.tasks @ self.demands
+
+    @property
+    def slack(self) -> FloatArray:
+        """Capacity left, shape (m,)."""
+        return self.capacities - self.use
+
+    @property
+    def utilisation(self) -> FloatArray:
+        """Use divided by capacity, shape (m,)."""
+        return self.use / self.capacities
+
+    @property
+    def dominant_shares(self) -> FloatArray:
+        """Largest share of each user over the resources, shape (n,), without weights."""
+        return self.tasks * (self.demands / self.capacities).max(axis=1)
+
+    @property
+    def levels(self) -> FloatArray:
+        """Share divided by weight, its largest value over the resources, shape (n,)."""
+        weights = self.weights if self.weights.ndim == 2 else self.weights[:, None]
+        return self.tasks * (self.demands / self.capacities / weights).max(axis=1)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give one row a user: tasks, dominant share, level, bottleneck by name."""
+        reasons = {-1: "own bound", -2: "nothing", -3: "not present"}
+        stops = [reasons.get(int(j)) or self.resources[j] for j in self.bottlenecks]
+        return pd.DataFrame(
+            {"tasks": self.tasks, "dominant_share": self.dominant_shares, "level": self.levels, "bottleneck": stops},
+            index=labelled(self.users, "user"),
+        )
+
+    def explain(self, user: Hashable) -> str:
+        """Say in one sentence why this user has this share.
+
+        Raises
+        ------
+        InvalidInput
+            Where no user has that name.
+        """
+        i = position(user, self.users)
+        tasks, level, j = self.tasks[i], self.levels[i], int(self.bottlenecks[i])
+        if j == -3:
+            return f"{user} is not present."
+        if j == -1:
+            return f"{user} runs {tasks:.6g} tasks: its own bound stops it."
+        if j == -2:
+            return f"{user} runs {tasks:.6g} tasks: nothing stops it, but the mechanism gave it no more."
+        if self.rule == "whole_tasks":
+            return (f"{user} runs {tasks:.6g} tasks at level {level:.6g}: another would need {self.demands[i, j]:.6g} "
+                    f"of {self.resources[j]}, and {max(self.slack[j], 0.0):.6g} of {self.capacities[j]:.6g} is left.")
+        if self.rule == "credit":
+            return (f"{user} runs {tasks:.6g} tasks at level {level:.6g}: {self.resources[j]}, which it needs, "
+                    "is used up.")
+        if self.rule == "full":
+            return (f"{user} runs {tasks:.6g} tasks at level {level:.6g}: {self.utilisation[j]:.2%} of "
+                    f"{self.resources[j]} is in use, and what others hold is not taken back.")
+        needs = self.demands[:, j] > 0
+        return (f"{user} runs {tasks:.6g} tasks at level {level:.6g}: {self.resources[j]} stops it. "
+                f"{self.utilisation[j]:.2%} of it is in use, {user} needs it, and none of the {int(needs.sum())} users "
+                f"who need it stands at a higher level (the highest: {self.levels[needs].max():.6g}).")
+
+    def violations(self, rtol: float = 1e-9) -> list[str]:
+        """List every way in which this allocation breaks what its rule promises; empty means certified.
+
+        Uses nothing but the numbers stored here, so it judges any code that made them. An allocation is
+        lexicographically max-min fair exactly if it is feasible and every user is at its own bound or has a
+        resource that is used up, that it needs, and that no user needing it has at a higher level. For the other
+        rules the certificate says that nobody can be given more as things stand, not that the levels are fair.
+        What a light user has too much or too little is no more than rounding beside what others hold of a resource.
+        So tasks said to be max-min fair, in which nothing else is wrong, are also worked out anew in decimals, for up
+        to 1000 users, and compared. That is the code which ``drf`` itself turns to where doubles lose too much; there
+        the oracles are the judges.
+
+        Notes
+        -----
+        Cost O(n m), the decimals O(n m^2) and about a microsecond each.
+        """
+        rtol = as_tolerance(rtol)
+        found: list[str] = []
+        share = self.demands / self.capacities
+        levels = self.levels
+        for j in np.flatnonzero(self.tasks @ share > 1 + rtol).tolist():
+            found.append(f"{self.resources[j]} is used {(self.tasks @ share)[j]:.12g} times its capacity")
+        for i in np.flatnonzero((self.tasks < 0) | (self.tasks > self.max_tasks * (1 + rtol))).tolist():
+            found.append(f"{self.users[i]} has {self.tasks[i]:.12g} tasks, outside 0 and its bound")
+        full = self.tasks @ share >= 1 - rtol
+        over = self.tasks @ share + share > 1 + 1e-12  # one more task
+        whole = self.rule == "whole_tasks"
+        if whole and (self.tasks != np.floor(self.tasks)).any():
+            found.append("some tasks are not whole")
+        highest = np.where(self.demands > 0, levels[:, None], 0.0).max(axis=0)
+        for i, j in enumerate(self.bottlenecks.tolist()):
+            if self.rule == "credit" and j < 0:
+                if j == -3 and (self.tasks[i] != 0 or self.demands[i].any()):
+                    found.append(f"{self.users[i]} is said not to be present")
+            elif j == -2:
+                found.append(f"nothing stops {self.users[i]}")
+            elif j == -1:
+                if not self.tasks[i] >= self.max_tasks[i] * (1 - rtol):
+                    found.append(f"{self.users[i]} is below its own bound")
+            elif not (over[i, j] if whole else full[j] and self.demands[i, j] > 0) or (
+                    self.rule == "max_min" and not levels[i] >= highest[j] * (1 - rtol)):
+                found.append(f"{self.resources[j]} does not stop {self.users[i]}")
+        if not found and self.rule == "max_min" and len(self.tasks) <= decimals.MOST:
+            weights = self.weights if self.given_weights is None else self.given_weights
+            exact, _ = decimals.fill(self.demands, weights, self.capacities, self.max_tasks)
+            for i in np.flatnonzero(~(np.abs(self.tasks - exact) <= rtol * exact)).tolist():
+                found.append(f"{self.users[i]} has {self.tasks[i]:.12g} tasks where {exact[i]:.12g} are fair")
+        return found
+
+
+def used_up(tasks: FloatArray, demands: FloatArray, weights: FloatArray, capacity: float, slack: FloatArray,
+            users: Names, resources: Names, mechanism: str) -> Allocation:
+    """Give the allocation of a pool that users brought; the scarcest resource that a user needs stops it.
+
+    ``weights`` (n,) are what the users brought, ``slack`` (m,) what is left. Where all that a user needs is left,
+    nothing stops it (bottleneck -2): with zero demands there may be such users, as only the lowest level is raised.
+    """
+    left = np.where(demands > 0, slack, np.inf)
+    bottlenecks = np.where(left.min(axis=1) <= 1e-9 * capacity, left.argmin(axis=1), -2)
+    return Allocation(tasks, demands, weights / capacity, np.full(len(slack), capacity), np.full(len(tasks), np.inf),
+                      bottlenecks, users, resources, mechanism=mechanism, rule="full")

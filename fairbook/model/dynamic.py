@@ -1,0 +1,227 @@
+"""Allocations after each of many arrivals."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairbook import decimals
+from fairbook.model.allocation import Allocation, used_up
+from fairbook.model.inputs import FloatArray, Names, as_tolerance, as_whole
+from fairbook.model.result import Result, labelled, position
+
+__all__ = ["DynamicAllocation"]
+
+
+@dataclass(frozen=True, eq=False)
+class DynamicAllocation(Result):
+    """Allocations after each of n arrivals, kept in O(n) numbers.
+
+    After arrival k (counted from 1) the pool holds what the first k users brought, W_k = w_1 + ... + w_k of every
+    resource. The lowest level, M^k, is raised as far as the pool allows. Where allocations never shrink, the
+    level of user i after arrival k is max(M^i, ..., M^k), so the n numbers M^k tell every allocation.
+
+    Attributes
+    ----------
+    levels : ndarray, shape (n,)
+        M^1, ..., M^n: the lowest level after each arrival.
+    binding : ndarray of int, shape (n,)
+        The resource that was used up at each arrival and stopped the rise.
+    demands : ndarray, shape (n, m)
+        Resource per task, as given, in order of arrival.
+    weights : ndarray, shape (n,)
+        Amount of every resource that each user brought.
+    irrevocable : bool
+        True where allocations never shrink; False where everything is shared out anew at each arrival.
+    users, resources : tuple
+        Labels.
+    mechanism : str
+    """
+
+    levels: FloatArray
+    binding: NDArray[np.int32]
+    demands: FloatArray
+    weights: FloatArray
+    named_users: Names | None = None
+    named_resources: Names | None = None
+    irrevocable: bool = True
+    mechanism: str = "dmfa_srq"
+
+    def __len__(self) -> int:
+        return len(self.levels)
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        n, m = self.demands.shape
+        return n, m
+
+    @property
+    def use(self) -> FloatArray:
+        """:meth:`use_at` after the last arrival, shape (m,)."""
+        return self.use_at()
+
+    @property
+    def slack(self) -> FloatArray:
+        """Pool left after the last arrival, shape (m,)."""
+        return self.capacities - self.use
+
+    @property
+    def tasks(self) -> FloatArray:
+        """Tasks after the last arrival, shape (n,); ``tasks @ demands`` is the resource in use. Cost O(n m)."""
+        return self.tasks_at(len(self.levels))
+
+    @property
+    def capacities(self) -> FloatArray:
+        """Pool after the last arrival, shape (m,)."""
+        return np.full(self.demands.shape[1], self.weights.sum())
+
+    def _step(self, k: int | None) -> int:
+        n = len(self.levels)
+        return n if k is None else as_whole(k, "k", 1, n)
+
+    def levels_at(self, k: int | None = None) -> FloatArray:
+        """Level x_i^k / w_i of each of the first k users after arrival k, shape (k,). Cost O(k)."""
+        k = self._step(k)
+        if not self.irrevocable:
+            return np.full(k, self.levels[k - 1])
+        return np.maximum.accumulate(self.levels[:k][::-1])[::-1]
+
+    def shares_at(self, k: int | None = None) -> FloatArray:
+        """Dominant-share units x_i^k of each of the first k users after arrival k, shape (k,). Cost O(k)."""
+        k = self._step(k)
+        return self.levels_at(k) * self.weights[:k]
+
+    def dominant_shares_at(self, k: int | None = None) -> FloatArray:
+        """Largest part of the pool W_k that each of the first k users holds, shape (k,). Cost O(k)."""
+        k = self._step(k)
+        return self.shares_at(k) / self.weights[:k].sum()
+
+    @property
+    def dominant_shares(self) -> FloatArray:
+        """:meth:`dominant_shares_at` after the last arrival, shape (n,)."""
+        return self.dominant_shares_at()
+
+    def tasks_at(self, k: int | None = None) -> FloatArray:
+        """Tasks of each of the first k users after arrival k (from 1), shape (k,). Cost O(k m)."""
+        k = self._step(k)
+        largest = self.demands[:k, 0].copy()
+        for j in range(1, self.demands.shape[1]):  # numpy's max over a short last axis is ten times slower
+            np.maximum(largest, self.demands[:k, j], out=largest)
+        return self.shares_at(k) / largest
+
+    def use_at(self, k: int | None = None) -> FloatArray:
+        """Resource in use after arrival k, shape (m,). Cost O(k m)."""
+        k = self._step(k)
+        return self.tasks_at(k) @ self.demands[:k]
+
+    def utilisation_at(self, k: int | None = None) -> FloatArray:
+        """Use divided by capacity after arrival k, shape (m,). Cost O(k m)."""
+        k = self._step(k)
+        return self.use_at(k) / self.weights[:k].sum()
+
+    def at(self, k: int) -> Allocation:
+        """Give the allocation after arrival k (from 1), of the pool of that moment. Cost O(k m)."""
+        k = self._step(k)
+        tasks, capacity = self.tasks_at(k), float(self.weights[:k].sum())
+        return used_up(tasks, self.demands[:k], self.weights[:k], capacity, capacity - tasks @ self.demands[:k],
+                       self.users[:k], self.resources, self.mechanism)
+
+    @cached_property
+    def _exact_levels(self) -> FloatArray:
+        return decimals.lowest_levels(self.demands, self.weights, self.irrevocable)
+
+    def raised_at(self, k: int | None = None) -> NDArray[np.int64]:
+        """Arrival (from 1) at which each of the first k users last gained, shape (k,). Cost O(k)."""
+        k = self._step(k)
+        if not self.irrevocable:
+            return np.full(k, k)
+        reversed_levels = self.levels[:k][::-1]
+        highest = np.maximum.accumulate(reversed_levels)
+        is_new = np.empty(k, dtype=bool)
+        is_new[0] = True
+        # the level equals M^t for the earliest t at which the maximum is attained: later equal M^t add nothing
+        is_new[1:] = reversed_levels[1:] >= highest[:-1]
+        arrival = np.where(is_new, np.arange(k, 0, -1), k + 1)
+        return np.minimum.accumulate(arrival)[::-1]
+
+    def bottlenecks_at(self, k: int | None = None) -> NDArray[np.int64]:
+        """Resource that was used up when each of the first k users last gained, shape (k,). Cost O(k)."""
+        return self.binding[self.raised_at(k) - 1].astype(np.int64)
+
+    @property
+    def bottlenecks(self) -> NDArray[np.int64]:
+        """:meth:`bottlenecks_at` after the last arrival, shape (n,)."""
+        return self.bottlenecks_at()
+
+    def to_frame(self, k: int | None = None) -> pd.DataFrame:
+        """Give one row a user: weight, tasks, dominant share, level, the arrival that set it, the bottleneck."""
+        k = self._step(k)
+        return pd.DataFrame(
+            {"weight": self.weights[:k], "tasks": self.tasks_at(k), "dominant_share": self.dominant_shares_at(k),
+             "level": self.levels_at(k), "raised_at": self.raised_at(k),
+             "bottleneck": [self.resources[j] for j in self.bottlenecks_at(k)]},
+            index=labelled(self.users[:k], "user"),
+        )
+
+    def explain(self, user: Hashable, k: int | None = None) -> str:
+        """Say in one or two sentences why this user has this share after arrival k."""
+        k = self._step(k)
+        i = position(user, self.users[:k])
+        level, t = self.levels_at(k)[i], int(self.raised_at(k)[i])
+        text = f"{user} runs {self.tasks_at(k)[i]:.6g} tasks at level {level:.6g} (1 is what it brought). "
+        if not self.irrevocable:
+            return text + (f"After arrival {k} all was shared out anew, with everyone at this level: "
+                           f"then {self.resources[self.binding[k - 1]]} was used up.")
+        text += f"Arrival {t} raised it to there: then {self.resources[self.binding[t - 1]]} was used up."
+        if t < k:
+            text += (f" Since then newcomers have been raised no higher than {self.levels[t:k].max():.6g}, and what is "
+                     "once allocated is not taken back.")
+        return text
+
+    def violations(self, rtol: float = 1e-9) -> list[str]:
+        """:meth:`violations_at` after the last arrival."""
+        return self.violations_at(rtol=rtol)
+
+    def violations_at(self, k: int | None = None, rtol: float = 1e-9) -> list[str]:
+        """List every way in which the allocation after arrival k is not the optimum of (4), given the one before.
+
+        Checks feasibility, that nobody lost anything, that everyone stands at M^k or where it stood before, and that
+        the binding resource is used up and needed by someone at the lowest level, so that M^k cannot rise.
+        An empty list certifies the step. Uses only the numbers stored here, not the code that made them.
+        What a light user has too much or too little is no more than rounding beside what others hold of a resource.
+        So, for up to 1000 arrivals, M^k is also worked out anew in decimals, and compared if those before it are right.
+
+        Notes
+        -----
+        Cost O(k m), and once O(n m) for the decimals, about a microsecond each.
+        """
+        k = self._step(k)
+        rtol = as_tolerance(rtol)
+        found = []
+        tasks, levels, capacity = self.tasks_at(k), self.levels_at(k), float(self.weights[:k].sum())
+        use = tasks @ self.demands[:k]
+        for j in np.flatnonzero(use > capacity * (1 + rtol)).tolist():
+            found.append(f"{self.resources[j]}: {use[j]:.12g} in use of {capacity:.12g}")
+        if not (np.isfinite(tasks).all() and (tasks > 0).all()):
+            found.append("tasks are not all positive and finite")
+        before = self.levels_at(k - 1) if k > 1 and self.irrevocable else np.zeros(0)
+        expected = np.maximum(self.levels[k - 1], np.append(before, np.zeros(k - len(before))))
+        if not np.allclose(levels, expected, rtol=rtol, atol=0):
+            found.append("some level is neither M^k nor the level before")
+        j = int(self.binding[k - 1])
+        lowest = levels <= levels.min() * (1 + rtol)
+        if not use[j] >= capacity * (1 - rtol):
+            found.append(f"{self.resources[j]} is said to bind but is not used up")
+        if not (self.demands[:k, j][lowest] > 0).any():
+            found.append(f"nobody at the lowest level needs {self.resources[j]}")
+        if len(self) <= decimals.MOST:
+            right = np.abs(self.levels[:k] - self._exact_levels[:k]) <= rtol * self._exact_levels[:k]
+            if not right[-1] and (right[:-1].all() or not self.irrevocable):
+                found.append(f"the lowest level is {self.levels[k - 1]:.12g} where {self._exact_levels[k - 1]:.12g} is "
+                             "the highest possible")
+        return found

@@ -1,0 +1,93 @@
+"""Instances in fractions, for judges and exact solvers."""
+
+from __future__ import annotations
+
+import numbers
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairbook.errors import InvalidInput
+from fairbook.model.inputs import as_capacities, as_demands, as_max_tasks, as_weights, number_of_dimensions
+
+__all__ = ["as_fractions", "exact_instance"]
+
+
+def as_fractions(values: Any, argument: str, index: tuple[int, ...] = ()) -> list[Any]:
+    """Turn nested sequences of numbers, or of texts such as "1/3", into fractions; None stays None.
+
+    Parameters
+    ----------
+    values : sequence, or sequence of sequences of equal length
+        Anything ``fractions.Fraction`` takes, truth values excepted; floats count at face value.
+    index : tuple of int
+        Where the values stand in the argument.
+
+    Examples
+    --------
+    >>> as_fractions([["1/3", 0.5]], "demands")
+    [[Fraction(1, 3), Fraction(1, 2)]]
+    """
+    if isinstance(values, (str, bytes)) or not 0 < number_of_dimensions(values) < 64:
+        raise InvalidInput(argument, "must be a sequence of numbers", values, index)
+    if np.ma.is_masked(values):
+        raise InvalidInput(argument, "must not be masked anywhere", values, index)
+    rows = values.to_numpy().tolist() if isinstance(values, (pd.DataFrame, pd.Series)) else list(values)
+    if not rows:
+        raise InvalidInput(argument, "must not be empty", values, index)
+    found: list[Any] = []
+    for i, entry in enumerate(rows):
+        if isinstance(entry, (list, tuple, np.ndarray, pd.Series)) and number_of_dimensions(entry) != 0:
+            found.append(as_fractions(entry, argument, (*index, i)))
+            continue
+        try:
+            if not isinstance(entry, (str, numbers.Real, Decimal, type(None))) or isinstance(entry, bool):
+                raise TypeError
+            if isinstance(entry, numbers.Integral):
+                entry = int(entry)  # a numpy integer inside of a fraction would overflow
+            elif not isinstance(entry, (str, Fraction, Decimal, type(None))):
+                entry = float(entry)
+            found.append(None if entry is None else Fraction(entry))
+        except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+            raise InvalidInput(argument, "must be a finite number", entry, (*index, i)) from None
+    if len({len(row) if isinstance(row, list) else -1 for row in found}) > 1:
+        raise InvalidInput(argument, "must not have ragged rows", values, index)
+    return found
+
+
+def exact_instance(demands: Any, weights: Any, capacities: Any = None,
+                   max_tasks: Any = None) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+    """Check an instance and give it in fractions; None for weights, capacities and bounds means ones, ones, no bounds.
+
+    Raises
+    ------
+    InvalidInput
+        Under the same rules as for floats.
+    """
+    rows = as_fractions(demands, "demands")
+    if not isinstance(rows[0], list) or isinstance(rows[0][0], list):
+        raise InvalidInput("demands", "must have shape (n users, m resources)", demands)
+    n, m = len(rows), len(rows[0])
+    vectors: list[list[Any]] = []
+    for values, count, default, argument in ((weights, n, Fraction(1), "weights"),
+                                             (capacities, m, Fraction(1), "capacities"),
+                                             (max_tasks, n, None, "max_tasks")):
+        vector: list[Any] = [default] * count if values is None else as_fractions(values, argument)
+        if len(vector) != count or isinstance(vector[0], list):
+            raise InvalidInput(argument, f"must have shape ({count},)", values)
+        if argument != "max_tasks" and None in vector:
+            raise InvalidInput(argument, "must be a number", None, (vector.index(None),))
+        vectors.append(vector)
+    if any(None in row for row in rows):
+        raise InvalidInput("demands", "must be numbers", demands)
+    try:
+        as_demands([[float(d) for d in row] for row in rows])
+        as_weights([float(w) for w in vectors[0]], n, contributed=True)
+        as_capacities([float(c) for c in vectors[1]], m)
+        as_max_tasks([np.inf if b is None else float(b) for b in vectors[2]], n)
+    except OverflowError:
+        raise InvalidInput("demands, weights, capacities, max_tasks", "must fit a double", demands) from None
+    return rows, vectors[0], vectors[1], vectors[2]

@@ -1,0 +1,428 @@
+"""Checks of input: what callers pass (lists, arrays, pandas objects) becomes checked float arrays.
+
+Mechanisms whose speed matters check inside their compiled loop and call these functions only to say what is wrong.
+Everything a caller can get wrong ends in :class:`~fairbook.errors.InvalidInput`.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairbook.errors import FairbookError, InvalidInput
+
+__all__ = ["LARGEST", "SMALLEST", "as_capacities", "as_demands", "as_max_tasks", "as_weights"]
+
+#: Positive inputs lie between these two, so that no product or quotient of four of them (weight over the sum of
+#: weights, demand over capacity) leaves the range of a double: no rate is rounded to zero or infinity.
+SMALLEST, LARGEST = 1e-75, 1e75
+RANGE_RULE = f"must be zero or between {SMALLEST:g} and {LARGEST:g}"
+POSITIVE_RULE = f"must be between {SMALLEST:g} and {LARGEST:g}"
+
+_MOST = 10**7  # users or resources that are only counted, not named
+
+FloatArray = NDArray[np.float64]
+Names = tuple[Hashable, ...]
+
+
+class Named(NamedTuple):
+    """An array with the labels it came with, or None where it came without."""
+
+    values: FloatArray
+    users: Names | None = None
+    resources: Names | None = None
+
+
+
+# ---------------------------------------------------------------------------------------------- raw arrays
+
+
+def _converted(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: str) -> FloatArray:
+    """Convert to a C-contiguous float array without ever reading a string as a number."""
+    rule = shape_rule if ndim == (0,) else f"must hold numbers, {shape_rule}"
+    if isinstance(values, (str, bytes)):
+        raise InvalidInput(argument, rule, values)
+    if isinstance(values, (pd.DataFrame, pd.Series)):
+        kinds = values.dtypes if isinstance(values, pd.DataFrame) else [values.dtype]
+        if any(isinstance(kind, (pd.CategoricalDtype, pd.BooleanDtype)) or kind == np.dtype(bool) for kind in kinds):
+            raise InvalidInput(argument, "must hold numbers, neither categories nor truth values", values)
+        array = values.to_numpy()
+    elif isinstance(values, np.ma.MaskedArray):
+        if np.ma.is_masked(values):
+            raise InvalidInput(argument, "must not be masked anywhere", values)
+        array = values.data
+    elif number_of_dimensions(values) == 0 and not isinstance(values, (numbers.Real, Decimal, np.ndarray)):
+        raise InvalidInput(argument, rule, values)
+    else:
+        if isinstance(values, (list, tuple)):  # numpy would read True as 1 and look through a mask
+            _refuse_hidden(values, argument)
+        array = np.asarray(values)
+    if array.dtype.kind == "O":
+        for index, entry in np.ndenumerate(array):
+            if entry is pd.NA or entry is None:
+                raise InvalidInput(argument, "must not be missing", entry, index)
+            if not isinstance(entry, (numbers.Real, Decimal)) or isinstance(entry, bool):
+                raise InvalidInput(argument, "must be a number", entry, index)
+        try:
+            array = array.astype(np.float64)
+        except (OverflowError, TypeError, ValueError):
+            raise InvalidInput(argument, "must hold numbers that fit a double", values) from None
+    elif array.dtype.kind not in "iuf":
+        raise InvalidInput(argument, "must hold real numbers", values)
+    if array.ndim not in ndim:
+        raise InvalidInput(argument, shape_rule, f"an array of shape {array.shape}")
+    with np.errstate(over="ignore"):  # a long double beyond the range becomes infinite, which is refused later
+        return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)  # numpy makes one number a vector
+
+
+def _refuse_hidden(values: Sequence[Any], argument: str, index: tuple[int, ...] = ()) -> None:
+    """Refuse what numpy would turn into numbers without a word: truth values and masked entries inside of lists."""
+    for i, entry in enumerate(values):
+        if type(entry) is float or type(entry) is int:
+            continue
+        if isinstance(entry, (bool, np.bool_)):
+            raise InvalidInput(argument, "must be a number", entry, (*index, i))
+        if np.ma.is_masked(entry):
+            raise InvalidInput(argument, "must not be masked", entry, (*index, i))
+        if isinstance(entry, (list, tuple)):
+            _refuse_hidden(entry, argument, (*index, i))
+        elif isinstance(entry, (np.ndarray, pd.Series)) and entry.dtype == bool:
+            raise InvalidInput(argument, "must hold numbers", entry, (*index, i))
+
+
+def number_of_dimensions(values: Any) -> int:
+    """Give ``np.ndim``, of lists without converting them: ragged rows count as their first one does."""
+    depth = 0
+    while isinstance(values, (list, tuple)):
+        depth += 1
+        if not values or depth == 64:  # a list may hold itself
+            return depth
+        values = values[0]
+    return depth + int(np.ndim(values))
+
+
+def as_floats(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: str) -> FloatArray:
+    if type(values) is np.ndarray and values.dtype == np.float64 and values.ndim in ndim:
+        return np.ascontiguousarray(values).reshape(values.shape)  # the common case costs a microsecond
+    try:
+        return _converted(values, argument, ndim, shape_rule)
+    except InvalidInput:
+        raise
+    except (ValueError, TypeError, RecursionError):  # numpy on ragged rows, or on a list that holds itself
+        raise InvalidInput(argument, f"{shape_rule}, without ragged rows", values) from None
+
+
+def raise_at_first(bad: NDArray[np.bool_], argument: str, rule: str, values: FloatArray) -> None:
+    if bad.any():
+        index = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise InvalidInput(argument, rule, float(values[index]), index)
+
+
+def labels_of(index: pd.Index, argument: str) -> Names:
+    try:
+        if isinstance(index, pd.MultiIndex):
+            missing = any((code == -1).any() for code in index.codes)
+        else:
+            missing = index.hasnans
+        if missing or index.has_duplicates:
+            repeated = index[index.duplicated()].unique().tolist()
+            raise InvalidInput(argument, "must be unique and not missing", repeated or list(index))
+    except TypeError:  # labels that cannot be compared
+        raise InvalidInput(argument, "must be hashable", list(index)) from None
+    return tuple(index)
+
+
+def order_of(labels: Names | None, wanted: Names | None, argument: str, what: str) -> list[int] | None:
+    """Give the places at which labels hold the names wanted, in their order.
+
+    None where nothing moves: one side has no names, they agree already, or the labels are mere positions.
+    """
+    if labels is None or wanted is None or labels == wanted:
+        return None
+    place = {label: i for i, label in enumerate(labels)}
+    if place.keys() != set(wanted):
+        if labels == tuple(range(len(labels))):
+            return None
+        raise InvalidInput(argument, f"must name the same {what}, no more and no fewer",
+                           {"missing": [name for name in wanted if name not in place],
+                            "unknown": list(place.keys() - set(wanted))})
+    return [place[name] for name in wanted]
+
+
+def reordered(values: pd.Series, wanted: Names | None, argument: str, what: str) -> pd.Series:
+    """Put a Series in the order of the names of ``what``; positions count where either side has no names."""
+    rows = order_of(labels_of(values.index, f"{argument}.index"), wanted, f"{argument}.index", what)
+    return values if rows is None else values.iloc[rows]
+
+
+def as_names(names: Any, argument: str) -> Names:
+    """Check a list of at least one name, none missing and none repeated."""
+    if not isinstance(names, (list, tuple, pd.Index)) or not len(names):
+        raise InvalidInput(argument, "must be a list of at least one name", names)
+    try:
+        for name in names:
+            hash(name)  # isinstance(name, Hashable) believes a tuple that holds a list
+    except TypeError:
+        raise InvalidInput(argument, "must be hashable", list(names)) from None
+    return labels_of(pd.Index(list(names), dtype=object, tupleize_cols=False), argument)
+
+
+@contextmanager
+def in_words(*pairs: tuple[str, str]) -> Iterator[None]:
+    """Put what a check finds into other words: periods for phases, machines for users."""
+    try:
+        yield
+    except InvalidInput as error:
+        rule = error.rule
+        for old, new in pairs:
+            rule = rule.replace(old, new)
+        raise InvalidInput(error.argument, rule, error.value, error.index) from None
+
+
+def names_or_number(given: Any, argument: str) -> tuple[int, Names | None]:
+    """Take names, as :func:`as_names` does, or just their number; give the number, and the names or None."""
+    if isinstance(given, (int, np.integer)) and not isinstance(given, bool) and 1 <= given <= _MOST:
+        return int(given), None
+    if isinstance(given, (list, tuple, pd.Index)):
+        names = as_names(given, argument)
+        return len(names), names
+    raise InvalidInput(argument, f"must be a whole number from 1 to {_MOST:g} or a list of names", given)
+
+
+def check_name(name: Any, argument: str) -> None:
+    """Raise InvalidInput at a name that is missing: None, or what is not even equal to itself, as NaN and NaT."""
+    if name is None or name is pd.NA or bool(name != name):
+        raise InvalidInput(argument, "must not be missing", name)
+
+
+def demand_matrix(demands: Any, argument: str = "demands") -> Named:
+    """Give demands as a float array of shape (n, m) with labels; entries are not checked here."""
+    shape_rule = "must have shape (n users, m resources)"
+    users = resources = None
+    if isinstance(demands, pd.DataFrame):
+        users = labels_of(demands.index, f"{argument}.index")
+        resources = labels_of(demands.columns, f"{argument}.columns")
+    values = as_floats(demands, argument, (2,), shape_rule)
+    if values.shape[0] == 0 or values.shape[1] == 0:
+        raise InvalidInput(argument, "must have at least one user and one resource", values.shape)
+    return Named(values, users, resources)
+
+
+def per_user(values: Any, n: int, users: Names | None, argument: str) -> FloatArray:
+    """Give one number a user as a float array of shape (n,), matched by name where both sides have names."""
+    if isinstance(values, pd.Series):
+        values = reordered(values, users, argument, "users")
+    array = as_floats(values, argument, (1,), f"must have shape ({n},), one entry a user")
+    if array.shape[0] != n:
+        raise InvalidInput(argument, f"must have one entry for each of the {n} users", f"{array.shape[0]} entries")
+    return array
+
+
+def per_resource(values: Any, m: int, resources: Names | None, argument: str) -> FloatArray:
+    """Give one number a resource as a float array of shape (m,), matched by name where both sides have names."""
+    if isinstance(values, pd.Series):
+        values = reordered(values, resources, argument, "resources")
+    array = as_floats(values, argument, (1,), f"must have shape ({m},), one entry a resource")
+    if array.shape[0] != m:
+        raise InvalidInput(argument, f"must have one entry for each of the {m} resources", array.tolist())
+    return array
+
+
+# -------------------------------------------------------------------------------------------- checked input
+
+
+def check_demands(values: FloatArray, argument: str = "demands") -> None:
+    """Raise InvalidInput at the first entry that is not a valid demand. Cost O(n m)."""
+    check_amounts(values, argument)
+    empty = ~(values > 0).any(axis=-1)
+    if empty.any():
+        index = tuple(int(i) for i in np.argwhere(empty)[0])
+        raise InvalidInput(argument, "must have at least one positive entry", values[index].tolist(), index)
+
+
+def phased_demands(demands: Any) -> Named:
+    """Check demands that change from phase to phase; a node may sit a phase out.
+
+    Parameters
+    ----------
+    demands : array_like, shape (T, n, m), or sequence of DataFrames with the same labels
+        Resource per task, under the rules of :func:`as_demands`, but that a row of zeros means: not present.
+
+    Returns
+    -------
+    Named
+        ``values`` float (T, n, m), the callee's own; ``users`` and ``resources`` the labels or None.
+    """
+    users = resources = None
+    if isinstance(demands, (list, tuple)) and any(isinstance(one, pd.DataFrame) for one in demands):
+        phases = [demand_matrix(one, f"demands[{t}]") for t, one in enumerate(demands)]
+        users, resources = phases[0].users, phases[0].resources
+        for t, one in enumerate(phases):
+            if (one.users, one.resources) != (users, resources):
+                raise InvalidInput(f"demands[{t}]", "must have the labels of the first phase, in the same order",
+                                   [one.users, one.resources])
+        values = np.stack([one.values for one in phases])
+    else:
+        values = as_floats(demands, "demands", (3,), "must have shape (T phases, n users, m resources)").copy()
+    if 0 in values.shape:
+        raise InvalidInput("demands", "must have at least one phase, user and resource", values.shape)
+    check_amounts(values, "demands")
+    return Named(values, users, resources)
+
+
+def check_amounts(values: FloatArray, argument: str) -> None:
+    """Raise InvalidInput at the first entry that is not zero or a positive number in range."""
+    raise_at_first(~np.isfinite(values), argument, "must be finite", values)
+    raise_at_first(values < 0, argument, "must not be negative", values)
+    raise_at_first((values > LARGEST) | ((values > 0) & (values < SMALLEST)), argument, RANGE_RULE, values)
+
+
+def as_number(value: Any, argument: str, low: float = 0.0, high: float = np.inf) -> float:
+    """Check one finite number between two bounds."""
+    number = float(as_floats(value, argument, (0,), "must be one number").item())
+    if not (np.isfinite(number) and low <= number <= high):
+        rule = f"must be finite and at least {low:g}" if high == np.inf else f"must be between {low:g} and {high:g}"
+        raise InvalidInput(argument, rule, number)
+    return number
+
+
+def as_whole(value: Any, argument: str, low: int, high: int | None = None) -> int:
+    """Check one whole number between two bounds; a float is none, even if it is whole."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or (
+            not low <= value or (high is not None and value > high)):
+        bounds = f"of at least {low}" if high is None else f"from {low} to {high}"
+        raise InvalidInput(argument, f"must be a whole number {bounds}", value)
+    return int(value)
+
+
+def check_switch(value: Any, argument: str) -> bool:
+    """Give a truth value, Python's or numpy's, as Python's."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidInput(argument, "must be True or False", value)
+    return bool(value)
+
+
+def as_tolerance(rtol: Any) -> float:
+    """Check the relative tolerance of a certificate: one that is infinite would certify anything."""
+    return as_number(rtol, "rtol", 0.0, 1.0)
+
+
+def check_positive(values: FloatArray, argument: str) -> None:
+    """Raise InvalidInput at the first entry that is not a positive number in range."""
+    raise_at_first(~np.isfinite(values), argument, "must be finite", values)
+    raise_at_first(~(values > 0), argument, "must be positive", values)
+    raise_at_first((values > LARGEST) | (values < SMALLEST), argument, POSITIVE_RULE, values)
+
+
+def refuse(demands: FloatArray, weights: FloatArray | None = None) -> NoReturn:
+    """Say what is wrong with input that a compiled loop refused."""
+    check_demands(demands)
+    if weights is not None:
+        check_positive(weights, "weights")
+    raise FairbookError("the compiled check refused input that the full check accepts: a defect of fairbook")
+
+
+def as_demands(demands: Any, argument: str = "demands") -> Named:
+    """Check demands.
+
+    Parameters
+    ----------
+    demands : array_like or DataFrame, shape (n, m)
+        What one task of each user needs of each resource, in the resource's unit: finite, not negative,
+        zero or in [1e-75, 1e75], at least one positive entry a row. A DataFrame's index names the users,
+        its columns the resources.
+
+    Returns
+    -------
+    Named
+        ``values`` float (n, m), ``users`` and ``resources`` the labels or None.
+
+    Raises
+    ------
+    InvalidInput
+        Naming the argument, the rule and the value.
+
+    Examples
+    --------
+    >>> as_demands([[1, 4], [3, 1]]).values
+    array([[1., 4.],
+           [3., 1.]])
+    >>> as_demands([[1, 4], [0, 0]])
+    Traceback (most recent call last):
+        ...
+    fairbook.errors.InvalidInput: demands[1] must have at least one positive entry, got [0.0, 0.0]
+    """
+    named = demand_matrix(demands, argument)
+    check_demands(named.values, argument)
+    return named
+
+
+def as_weights(weights: Any, n: int, users: Names | None = None, *, m: int | None = None,
+               resources: Names | None = None, contributed: bool = False, argument: str = "weights") -> FloatArray:
+    """Check weights; without ``contributed`` scale them to sum to 1.
+
+    Parameters
+    ----------
+    weights : array_like, Series or None, shape (n,) or, where ``m`` is given, (n, m)
+        Positive numbers in [1e-75, 1e75]; None means equal weights. With shape (n, m) each resource has
+        weights of its own and each column is scaled. A DataFrame is matched by name with ``users`` and
+        ``resources``.
+    contributed : bool
+        Whether the weights are amounts that the users bring into the pool; these are kept as given.
+    """
+    if weights is None:
+        return np.full(n, 1.0 if contributed else 1.0 / n)
+    if m is not None and number_of_dimensions(weights) == 2:
+        if isinstance(weights, pd.DataFrame):
+            rows = reordered(pd.Series(range(len(weights)), weights.index), users, argument, "users")
+            columns = reordered(pd.Series(range(weights.shape[1]), weights.columns), resources,
+                                 f"{argument}.columns", "resources")
+            weights = weights.iloc[rows.to_list(), columns.to_list()]
+        values = demand_matrix(weights, argument).values
+        if values.shape != (n, m):
+            raise InvalidInput(argument, f"must have shape ({n},) or ({n}, {m})", values.shape)
+    else:
+        values = per_user(weights, n, users, argument)
+    check_positive(values, argument)
+    return values if contributed else values / values.sum(axis=0)
+
+
+def as_capacities(capacities: Any, m: int, resources: Names | None = None,
+                  argument: str = "capacities") -> FloatArray:
+    """Check the pool's capacities, shape (m,), positive, in the unit of the demands; None means ones."""
+    if capacities is None:
+        return np.ones(m)
+    values = per_resource(capacities, m, resources, argument)
+    check_positive(values, argument)
+    return values
+
+
+def as_positive(value: Any, argument: str) -> float:
+    """Check one positive number in range."""
+    number = as_floats(value, argument, (0,), "must be one number")
+    check_positive(number.reshape(()), argument)
+    return float(number.item())
+
+
+def as_max_tasks(max_tasks: Any, n: int, users: Names | None = None, argument: str = "max_tasks") -> FloatArray:
+    """Check task bounds, shape (n,): not negative, ``inf`` for no bound; None means no bounds."""
+    if max_tasks is None:
+        return np.full(n, np.inf)
+    values = per_user(max_tasks, n, users, argument)
+    check_bounds(values, argument)
+    return values
+
+
+def check_bounds(values: FloatArray, argument: str = "max_tasks") -> None:
+    """Raise InvalidInput at the first entry that is no bound on tasks."""
+    raise_at_first(np.isnan(values), argument, "must be a number", values)
+    raise_at_first(values < 0, argument, "must not be negative", values)
+    too_large = np.isfinite(values) & (values > LARGEST)
+    raise_at_first(too_large, argument, f"must be at most {LARGEST:g} or infinite", values)

@@ -1,0 +1,84 @@
+"""An instance: who wants what, and what there is."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ParamSpec, TypeVar, cast
+
+from fairbook.errors import InvalidInput
+
+__all__ = ["Instance", "takes_instance"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """Demands, entitlements and a pool, exactly as they were given; mechanisms check and scale them.
+
+    Attributes
+    ----------
+    demands : array_like or DataFrame, shape (n, m), or (T, n, m) where they change with time
+        Resource per task of each user.
+    weights : array_like or Series, shape (n,), optional
+    capacities : array_like or Series, shape (m,), optional
+        One pool.
+    max_tasks : array_like or Series, shape (n,) or (T, n), optional
+        Bounds on tasks.
+    machines : array_like or DataFrame, shape (K, m), optional
+        Capacity of one machine of each class.
+    machine_counts : array_like of int, shape (K,), optional
+        Machines in each class.
+    contributions : array_like, shape (n, m), optional
+        What each user brings into the pool.
+
+    Examples
+    --------
+    >>> import fairbook as fb
+    >>> fb.drf(fb.Instance([[1, 4], [3, 1]], capacities=[9, 18])).tasks
+    array([3., 2.])
+    """
+
+    demands: Any
+    weights: Any = None
+    capacities: Any = None
+    max_tasks: Any = None
+    machines: Any = None
+    machine_counts: Any = None
+    contributions: Any = None
+
+    def arguments(self, names: Sequence[str], mechanism: str = "the mechanism") -> dict[str, Any]:
+        """Give what was set, under its names.
+
+        Raises
+        ------
+        InvalidInput
+            Where something was set that is not among the names.
+        """
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        given = {name: value for name, value in given.items() if value is not None}
+        for name, value in given.items():
+            if name not in names:
+                raise InvalidInput(name, f"must not be set: {mechanism} does not take it", value)
+        return given
+
+
+def takes_instance(mechanism: Callable[P, R]) -> Callable[P, R]:
+    """Let an :class:`Instance` stand for the data of a mechanism, its first argument."""
+    # tasks that are submitted, period by period, are bounds as well
+    called = {"max_tasks" if name == "tasks" else name: name for name in inspect.signature(mechanism).parameters}
+
+    @functools.wraps(mechanism)
+    def run(demands: Any, *data: Any, **options: Any) -> Any:
+        if not isinstance(demands, Instance):
+            return mechanism(demands, *data, **options)
+        if data or any(name in options for name in Instance.__dataclass_fields__):
+            raise InvalidInput("demands", "must come alone where they are an Instance", demands)
+        given = demands.arguments(tuple(called), mechanism.__name__)
+        return cast(Any, mechanism)(**{called[name]: value for name, value in given.items()}, **options)
+
+    return cast(Callable[P, R], run)

@@ -1,0 +1,63 @@
+"""What happened in each of several phases, or periods, to each user."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from fairbook.model.inputs import FloatArray, as_whole
+from fairbook.model.result import Result, position
+
+__all__ = ["PhasedRun"]
+
+
+class PhasedRun(Result):
+    """A run with ``tasks`` (T, n), ``demands`` (T, n, m) and ``capacities`` (m,)."""
+
+    #: What a step of time is called.
+    step: ClassVar[str] = "phase"
+
+    if TYPE_CHECKING:
+        tasks: FloatArray
+        demands: FloatArray
+
+        @property
+        def capacities(self) -> FloatArray: ...
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self.tasks.shape[1], self.demands.shape[2]
+
+    @property
+    def use(self) -> FloatArray:
+        """Resource that the tasks of each phase take, shape (T, m), in the unit of the capacities."""
+        return np.einsum("ti,tij->tj", self.tasks, self.demands)
+
+    @property
+    def slack(self) -> FloatArray:
+        """Capacity left in each phase, shape (T, m)."""
+        return self.capacities - self.use
+
+    @property
+    def utilisation(self) -> FloatArray:
+        """Use divided by capacity, shape (T, m)."""
+        return self.use / self.capacities
+
+    def _step(self, given: Any) -> int:
+        """Check the number of a step, from 0."""
+        return as_whole(given, self.step, 0, len(self) - 1)
+
+    def _place(self, user: Hashable, given: Any) -> tuple[int, int]:
+        """Give the step, the last one where none is given, and the row of a user."""
+        return self._step(len(self) - 1 if given is None else given), position(user, self.users)
+
+    def _frame(self, columns: dict[str, Any]) -> pd.DataFrame:
+        """Make one row a step and user of columns of shape (T, n)."""
+        index = pd.MultiIndex.from_product([range(len(self)), self.users], names=[self.step, "user"])
+        return pd.DataFrame({name: values.ravel() for name, values in columns.items()}, index=index)

@@ -1,0 +1,101 @@
+"""What every result has: the names of its users and resources, and a form for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from fairbook.errors import InvalidInput
+from fairbook.model.inputs import Names
+
+__all__ = ["Result", "plain"]
+
+
+class Result:
+    """A result of a mechanism, with ``named_users`` and ``named_resources``, or None where they came without names.
+
+    Every result has ``users``, ``use``, ``slack``, ``to_frame()``, ``explain(user)``, ``violations(rtol)`` and
+    :meth:`to_dict`; kinds of results add to that. A subclass is a dataclass and gives ``_shape``.
+    """
+
+    #: Attributes that hold names, which :meth:`to_dict` gives first.
+    names: ClassVar[tuple[str, ...]] = ("users", "resources")
+
+    if TYPE_CHECKING:
+        named_users: Names | None
+        named_resources: Names | None
+
+        @property
+        def use(self) -> Any: ...
+
+        @property
+        def slack(self) -> Any: ...
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        """Users and resources, n and m."""
+        raise NotImplementedError
+
+    @property
+    def users(self) -> Names:
+        """Names of the users, or their positions."""
+        return labels_or_positions(self.named_users, self._shape[0])
+
+    @property
+    def resources(self) -> Names:
+        """Names of the resources, or their positions."""
+        return labels_or_positions(self.named_resources, self._shape[1])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give all numbers under their names, ready for JSON: arrays become lists, what is not finite None."""
+        return {**{name: plain(getattr(self, name)) for name in self.names}, **_stored(self),
+                "use": plain(self.use), "slack": plain(self.slack)}
+
+
+def _stored(result: Any) -> dict[str, Any]:
+    """Give the fields of a dataclass, and those of one that it holds, as JSON knows them; labels are left out."""
+    told: dict[str, Any] = {}
+    for one in fields(result):
+        value = getattr(result, one.name)
+        if is_dataclass(value):
+            told |= _stored(value)
+        elif not one.name.startswith("named_"):
+            told[one.name] = plain(value)
+    return told
+
+
+def plain(value: Any) -> Any:
+    """Turn arrays, numbers and names into what JSON knows; names that it does not know become texts."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    if isinstance(value, dict):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+def labels_or_positions(names: Names | None, count: int) -> Names:
+    """Give the labels, or the positions where there are none."""
+    return names if names is not None else tuple(range(count))
+
+
+def labelled(names: Sequence[Hashable], title: str) -> pd.Index:
+    """Give an index of these names; those that are tuples stay one level."""
+    return pd.Index(names, name=title, tupleize_cols=False)
+
+
+def position(user: Hashable, users: Sequence[Hashable]) -> int:
+    """Give the row of a user, or raise InvalidInput."""
+    try:
+        return list(users).index(user)
+    except ValueError:
+        raise InvalidInput("user", "must be one of the users", user) from None

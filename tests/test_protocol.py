@@ -1,0 +1,94 @@
+"""What every mechanism of the registry has in common: its arguments, an Instance for the data, one core of results."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairbook as fb
+from fairbook.mechanisms import registry
+from fairbook.model.instance import Instance
+
+USERS, RESOURCES = ["ann", "bob", "cyd"], ["cpu", "memory"]
+DEMANDS = pd.DataFrame([[1.0, 4.0], [3.0, 1.0], [2.0, 2.0]], USERS, RESOURCES)
+MACHINES = pd.DataFrame([[6.0, 12.0], [3.0, 6.0]], ["large", "small"], RESOURCES)
+#: Data for each kind of mechanism.
+DATA: dict[str, dict[str, Any]] = {
+    "pool": {"demands": DEMANDS, "weights": [1.0, 2.0, 3.0], "capacities": [9.0, 18.0], "max_tasks": [1.0, 9.0, 9.0]},
+    "arrivals": {"demands": DEMANDS, "weights": [1.0, 2.0, 3.0]},
+    "phases": {"demands": [DEMANDS, DEMANDS * 2], "capacities": [9.0, 18.0]},
+    "periods": {"demands": [DEMANDS, DEMANDS * 2], "tasks": [[2.0, 3.0, 1.0]] * 2, "machines": MACHINES,
+                "contributions": [[0.2, 0.2], [0.3, 0.4], [0.5, 0.4]]},
+    "machines": {"demands": DEMANDS, "machines": MACHINES, "machine_counts": [1, 2]},
+    "clusters": {"max_vms": pd.Series([4, 3, 5], USERS), "tolerance": [0.5, 0.1, 0.6], "capacities": [6, 4]},
+}
+
+
+def data(name: str) -> dict[str, Any]:
+    return {key: value for key, value in DATA[registry[name].kind].items() if key in registry[name].takes}
+
+
+@pytest.mark.parametrize("name", registry)
+def test_the_registry_says_what_a_mechanism_takes(name: str) -> None:
+    row = registry[name]
+    assert (row.name, row.function) == (name, getattr(fb, name))
+    assert set(row.needs) <= set(data(name)) <= set(row.takes)
+    parameters = inspect.signature(row.function).parameters
+    for option, reading in row.readings.items():
+        assert parameters[option].default == reading.values[0]
+        assert parameters[option].kind is inspect.Parameter.KEYWORD_ONLY
+        for value in reading.values:
+            row.function(**data(name), **{option: value}) if option != "method" or name != "tv_drf" else None
+        with pytest.raises(fb.InvalidInput) as caught:
+            row.function(**data(name), **{option: "another"})
+        assert caught.value.argument == option
+    if row.online is not None:
+        assert {"to_dict", "from_dict", "users"} <= set(dir(getattr(fb, row.online)))
+
+
+@pytest.mark.parametrize("name", registry)
+def test_results_have_one_core(name: str) -> None:
+    row = registry[name]
+    result = row.function(**data(name))
+    assert result.users == tuple(USERS)
+    assert np.shape(result.use) == np.shape(result.slack)
+    assert (np.asarray(result.slack) >= -1e-9).all()
+    assert set(result.to_frame().index.get_level_values("user")) == set(USERS)
+    assert result.violations(rtol=1e-9) == []
+    assert result.explain("bob").startswith("bob")
+    for call in (result.explain, getattr(result, "at", result.explain)):
+        with pytest.raises(fb.InvalidInput):
+            call("zoe")
+    told = result.to_dict()
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+    assert told["users"] == USERS
+    assert told["use"] == np.asarray(result.use).tolist()
+
+
+@pytest.mark.parametrize("name", [name for name, row in registry.items() if row.kind != "clusters"])
+def test_an_instance_stands_for_the_data(name: str) -> None:
+    row, given = registry[name], data(name)
+    instance = Instance(**{"max_tasks" if key == "tasks" else key: value for key, value in given.items()})
+    assert row.function(instance).to_dict() == row.function(**given).to_dict()
+    with pytest.raises(fb.InvalidInput, match=r"^demands must come alone"):
+        row.function(instance, [1.0, 1.0, 1.0])
+    with pytest.raises(fb.InvalidInput, match=r"^demands must come alone"):
+        row.function(instance, capacities=[1.0, 1.0])
+    odd = "machines" if row.kind in ("pool", "arrivals", "phases") else "capacities"
+    with pytest.raises(fb.InvalidInput, match=rf"^{odd} must not be set: {name} does not take it"):
+        row.function(Instance(**{**vars(instance), odd: [[1.0, 2.0]]}))
+
+
+@pytest.mark.parametrize("name", ["dmfa_srq", "cbdrf", "karma", "tv_drf"])
+def test_runs_give_each_step_as_an_allocation(name: str) -> None:
+    run = registry[name].function(**data(name))
+    for step in range(1, 3) if name == "dmfa_srq" else range(2):
+        one = run.at(step)
+        assert isinstance(one, fb.Allocation)
+        assert one.violations() == []
+        assert one.users == run.users[: len(one.tasks)]

@@ -1,0 +1,209 @@
+"""The forms that remember: saved and restored they go on as if nothing had been; what was changed since is refused."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairbook as fb
+from tests.strategies import random_arrivals
+
+DEMANDS = np.array([[1.0, 4.0], [3.0, 1.0], [2.0, 2.0]])
+POOL = pd.Series([9.0, 18.0], ["cpu", "memory"])
+USERS = ["ann", "bob", "cyd"]
+
+
+def arrivals(n: int, m: int = 2, seed: int = 0) -> fb.DmfaSrq:
+    pool = fb.DmfaSrq(m)
+    demands, weights = random_arrivals(np.random.default_rng(seed), n, m, decades=1)
+    for user in range(n):
+        pool.arrive(user, demands[user], weights[user])
+    for user in range(n // 4):
+        pool.depart(user, "stays" if user % 2 else "leaves")
+    return pool
+
+
+def credits(phases: int, granted: bool, **terms: Any) -> fb.CbDrf:
+    pool = fb.CbDrf(USERS, POOL, credit_cap=1.0, **terms)
+    for t in range(phases):
+        pool.phase(DEMANDS + t)
+        pool.release([1.0, 0.5, 0.1])
+    if granted:
+        pool.phase(DEMANDS)
+    return pool
+
+
+def karma(users: Any = USERS, capacities: Any = POOL) -> fb.Karma:
+    pool = fb.Karma(users, capacities, initial_credit=[1.5, 2.0, 0.25])
+    pool.phase(DEMANDS, max_tasks=[1, 0, 7])
+    return pool
+
+
+def clusters(**rules: Any) -> fb.VirtualClusterPool:
+    pool = fb.VirtualClusterPool(pd.Series({"north": 8, "south": 5}), **rules)
+    for user, wanted, tolerance in (("ann", 8, 0.5), ("bob", 6, 0.25), ("cat", 4, 0.5), (4, 9, 0.0)):
+        pool.arrive(user, wanted, tolerance)
+    return pool
+
+
+def more_arrivals(pool: fb.DmfaSrq) -> Any:
+    found = [pool.arrive(100 + i, np.linspace(1, 1 / (i + 1), len(pool.resources)), 0.5 + i) for i in range(9)]
+    for user in pool.users[::3]:
+        pool.depart(user)
+    return found, pool.tasks.tolist()
+
+
+def more_credits(pool: fb.CbDrf) -> Any:
+    if pool.to_dict()["granted"]:
+        pool.release(0.6)
+    return pool.phase(DEMANDS[::-1]).tasks.tolist(), pool.credit.tolist()
+
+
+def more_clusters(pool: fb.VirtualClusterPool) -> Any:
+    for user in pool.users[:1]:
+        pool.depart(user)
+    return [pool.arrive(user, 5, 0.4) for user in ("eve", "fay")], pool.state.to_frame().to_dict(), pool.taken_back
+
+
+#: What is saved, and what goes on from there.
+CASES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+    "DmfaSrq": (lambda: arrivals(12), more_arrivals),
+    "DmfaSrq, many": (lambda: arrivals(40, 9, seed=1), more_arrivals),
+    "DmfaSrq, empty": (lambda: fb.DmfaSrq(["cpu"]), more_arrivals),
+    "CbDrf": (lambda: credits(3, False, held="stays"), more_credits),
+    "CbDrf, granted": (lambda: credits(2, True, held="stays", grant="capped", rho=[0.5, 0.6, 0.7]), more_credits),
+    "CbDrf, new": (lambda: fb.CbDrf(3, [9.0, 18.0]), more_credits),
+    "Karma": (karma, lambda pool: pool.phase(DEMANDS).tasks.tolist()),
+    "Karma, numbered": (lambda: karma(3, [9.0, 18.0]), lambda pool: pool.phase(DEMANDS).tasks.tolist()),
+    "VirtualClusterPool": (clusters, more_clusters),
+    "VirtualClusterPool, printed": (lambda: clusters(give="tolerance", take="printed", pick="free"), more_clusters),
+    "VirtualClusterPool, empty": (lambda: fb.VirtualClusterPool([8], take="reshare"), more_clusters),
+}
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Give the way to every entry of a state."""
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield (*path, key)
+        yield from places(value[key], (*path, key))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_restored_state_goes_on_digit_for_digit(case: str) -> None:
+    make, go_on = CASES[case]
+    pool = make()
+    state = json.loads(json.dumps(pool.to_dict(), allow_nan=False))
+    again, twin = type(pool).from_dict(state), copy.deepcopy(pool)
+    assert again.to_dict() == pool.to_dict() == state
+    assert repr(again) == repr(pool)
+    assert again.users == pool.users
+    assert go_on(again) == go_on(pool) == go_on(twin)
+    assert again.to_dict() == pool.to_dict()
+    assert again.to_dict() != state
+    assert type(pool).from_dict(state).to_dict() == state  # what went on has left the state alone
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_whole_numbers_may_lose_their_point(case: str) -> None:
+    """Other tools write 1 for 1.0."""
+    pool = CASES[case][0]()
+    text = json.dumps(pool.to_dict()).replace(".0,", ",").replace(".0]", "]").replace(".0}", "}")
+    assert type(pool).from_dict(json.loads(text)).to_dict() == pool.to_dict()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_was_changed_since_is_refused(case: str) -> None:
+    pool = CASES[case][0]()
+    good = pool.to_dict()
+    for path in places(good):
+        for change in (lambda inner, key: inner.pop(key), lambda inner, key: inner.update(extra=1),
+                       *(lambda inner, key, junk=junk: inner.__setitem__(key, junk)
+                         for junk in (None, True, "x", -1, 0.123, 1e308, float("nan"), 10**400, [], {}, [["deep"]],
+                                      b"", {1: 2}))):
+            state = copy.deepcopy(good)
+            inner = state
+            for key in path[:-1]:
+                inner = inner[key]
+            if not isinstance(inner, dict) and change.__code__.co_names == ("update",):
+                continue
+            change(inner, path[-1])
+            if str(state) == str(good):
+                continue
+            with pytest.raises(fb.InvalidInput, match=r"^state must be"):
+                type(pool).from_dict(state)
+
+
+@pytest.mark.parametrize("junk", [None, 3, "{}", [], {}, {"format": "fairbook.Karma/1"}, {"format": "fairbook.Karma/2"},
+                                  {"format": "fairbook.Karma/2", "checksum": None}, json.dumps(karma().to_dict()),
+                                  arrivals(3).to_dict()])
+def test_what_is_no_state_is_refused(junk: Any) -> None:
+    with pytest.raises(fb.InvalidInput, match=r"^state must be"):
+        fb.Karma.from_dict(junk)
+
+
+@pytest.mark.parametrize(("pool", "argument"), [
+    (fb.DmfaSrq([("a", 1)]), "resources"), (fb.Karma([("a", 1), ("b", 2)], [1]), "users"),
+    (fb.Karma(2, pd.Series({1.5: 2.0})), "resources"), (fb.CbDrf([1.5], [1.0]), "users"),
+    (fb.CbDrf(["a"], pd.Series({1.5: 2.0})), "resources"),
+    (fb.VirtualClusterPool(pd.Series({1.5: 4})), "capacities"),
+])
+def test_names_that_json_would_change_are_not_saved(pool: Any, argument: str) -> None:
+    with pytest.raises(fb.InvalidInput, match=rf"^{argument}.* must be named by strings or whole numbers"):
+        pool.to_dict()
+    for name in (1.5, ("a", 1), True):
+        for now, data in ((fb.DmfaSrq(1), ([1], 1)), (fb.VirtualClusterPool([5]), (1, 0))):
+            now.arrive(name, *data)
+            with pytest.raises(fb.InvalidInput, match=r"^users must be named"):
+                now.to_dict()
+
+
+#: Events that are refused, each with the argument that is to blame.
+MISUSE: dict[str, list[tuple[Callable[[Any], Any], str]]] = {
+    "DmfaSrq": [
+        (lambda p: p.arrive("new", [1.0], 1.0), "demand"), (lambda p: p.arrive("new", [1.0, math.nan], 1.0), "demand"),
+        (lambda p: p.arrive("new", [0.0, 0.0], 1.0), "demand"), (lambda p: p.arrive("new", [1.0, 1.0], 0.0), "weight"),
+        (lambda p: p.arrive(["a"], [1.0, 1.0], 1.0), "user"), (lambda p: p.arrive(5, [1, 1], 1), "user"),
+        (lambda p: p.depart("nobody"), "user"), (lambda p: p.depart(5, "goes"), "contribution")],
+    "CbDrf, granted": [
+        (lambda p: p.phase(DEMANDS), "demands"), (lambda p: p.release(1.1), "ratios"),
+        (lambda p: p.release(pd.Series([1, 1, 1], ["x", "y", "z"])), "ratios"),
+        (lambda p: p.release(1.0, rho=np.ones((3, 2))), "rho")],
+    "CbDrf": [
+        (lambda p: p.release(1.0), "ratios"), (lambda p: p.phase(-DEMANDS), "demands"),
+        (lambda p: p.phase(DEMANDS[None]), "demands"), (lambda p: p.phase("x"), "demands")],
+    "Karma": [
+        (lambda p: p.phase(DEMANDS[:2]), "demands"), (lambda p: p.phase(-DEMANDS), "demands"),
+        (lambda p: p.phase(DEMANDS, max_tasks=[1, 1]), "max_tasks"),
+        (lambda p: p.phase(DEMANDS, max_tasks=[-1, 1, 1]), "max_tasks")],
+}
+
+
+@pytest.mark.parametrize("case", MISUSE)
+def test_misuse_changes_nothing(case: str) -> None:
+    pool = CASES[case][0]()
+    before = pool.to_dict()
+    for step, argument in MISUSE[case]:
+        with pytest.raises(fb.InvalidInput) as caught:
+            step(pool)
+        assert caught.value.argument.startswith(argument), caught.value
+        assert pool.to_dict() == before
+    CASES[case][1](pool)
+
+
+@pytest.mark.parametrize(("case", "names"), [
+    ("DmfaSrq", "tasks levels slack"), ("CbDrf, granted", "credit credit_factor pool capacities"),
+    ("Karma", "credit capacities"), ("VirtualClusterPool", "capacities")])
+def test_what_is_read_cannot_change_it(case: str, names: str) -> None:
+    pool = CASES[case][0]()
+    before = pool.to_dict()
+    for name in names.split():
+        array = getattr(pool, name)
+        array *= 2
+    assert pool.to_dict() == before
