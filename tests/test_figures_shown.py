@@ -381,8 +381,8 @@ def test_gains_have_the_printed_band() -> None:
 
 def test_best_and_worst_are_those_of_the_frame() -> None:
     frame = taken("virtual_cluster/gaps").query("whole")
-    for panel, case in zip(figure("virtual_cluster/gaps").axes, vc_study.CASES, strict=True):
-        rows = frame[(frame[["size", "users"]] == case).all(axis=1)]
+    for panel, (size, users) in zip(figure("virtual_cluster/gaps").axes, vc_study.CASES, strict=True):
+        rows = frame[(frame["size"] == size) & (frame["users"] == users)]
         marks = [line for line in panel.lines if line.get_marker() == "o"]
         wanted = rows[["worst", "common"]].to_numpy().ravel()
         np.testing.assert_allclose([line.get_xdata()[0] for line in marks], wanted)
