@@ -33,7 +33,7 @@ matplotlib.use("Agg")
 
 #: Files whose checks share what is dear to make: archives, a cluster, tables, drawings. Two workers would make two.
 SHARE = {
-    "test_figures.py", "test_notebooks_guard.py", "test_package.py",
+    "test_figures.py", "test_figures_shown.py", "test_notebooks_guard.py", "test_package.py",
     "test_studies_compare.py", "test_studies_gdrf.py", "test_studies_virtual_cluster.py", "test_sweeps.py",
 }  # fmt: skip
 

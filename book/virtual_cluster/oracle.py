@@ -96,7 +96,7 @@ def as_case(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True) -
             ("capacities", room, lambda x: x >= 0, "not negative")):
         for i, value in enumerate(values):
             if not right(value):
-                raise InvalidInput(f"{argument}[{i}]", f"must be {rule}", value)
+                raise InvalidInput(argument, f"must be {rule}", value, (i,))
     if whole:
         room = [Fraction(C.numerator // C.denominator) for C in room]
     if not any(room):

@@ -1,0 +1,123 @@
+"""Every drawing of the book, as its page makes it: from the stored frame where there is one, each made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from itertools import product
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+import fairbook as fb
+from book.cbdrf import figures as cbdrf
+from book.cbdrf import studies as cbdrf_study
+from book.common import style
+from book.common.runs import stream
+from book.compare import figures as compare
+from book.dmfa_srq import figures as dmfa
+from book.dmfa_srq import studies as dmfa_study
+from book.foundations import figures as foundations
+from book.foundations import studies as groundwork
+from book.gdrf import figures as gdrf
+from book.gdrf import studies as gdrf_study
+from book.tv_drf import figures as tv
+from book.tv_drf import studies as tv_study
+from book.virtual_cluster import figures as vc
+from book.virtual_cluster import studies as vc_study
+from tests.drawings import (
+    drawn,
+)
+
+Frame = pd.DataFrame
+MODULES: dict[str, ModuleType] = {"cbdrf": cbdrf, "compare": compare, "dmfa_srq": dmfa, "foundations": foundations,
+                                  "gdrf": gdrf, "tv_drf": tv, "virtual_cluster": vc}
+
+
+@cache
+def stored(name: str) -> Frame:
+    """Give what is stored now, though sources may have changed since."""
+    return fb.results.load(name, check=False)
+
+
+def thirty() -> fb.DynamicAllocation:
+    return fb.dmfa_srq(*dmfa_study.instance(stream(2016, 30, 0), 30))
+
+
+def three() -> fb.DynamicAllocation:
+    return fb.dmfa_srq([[1, 0.5], [0.5, 1], [0.5, 1]], [3, 3, 6])
+
+
+def two() -> fb.Allocation:
+    demands = Frame([[1, 4], [3, 1]], index=["ann", "bob"], columns=["cpu", "memory"])
+    return fb.drf(demands, capacities=[9, 18])
+
+
+@cache
+def periods(n: int | None = None, name: str | None = None) -> Frame:
+    """Give the curves of TV-DRF for one number of users, or for those of Figures 4 to 7."""
+    if name is None:
+        name = f"curves_{n}" if n else "curves_20"
+    frame = stored(f"tv_drf/{name}")
+    return frame[frame["n"] == n] if n else pd.concat([frame, stored("tv_drf/curves_100")], ignore_index=True)
+
+
+def ends() -> Frame:
+    names = zip(("fig5", "fig6", "fig7", "fig8"), dmfa_study.MEASURES, strict=True)
+    return dmfa_study.end_points(pd.concat([stored(f"dmfa_srq/{name}").assign(measure=measure)
+                                            for name, measure in names]))
+
+
+def clusters(size: str) -> Frame:
+    frame = stored("virtual_cluster/curves")
+    return frame[frame["size"] == size]
+
+
+#: What each drawing takes, as its page gives it; where nothing is said here, what is stored under its name.
+TAKEN: dict[str, Callable[[], Any]] = {
+    **{f"cbdrf/{name}": getattr(cbdrf_study, name) for name in ("fig1", "fig2", "fig3", "fig4", "fig5", "blanks")},
+    "cbdrf/nodes": cbdrf_study.fig5,
+    **{f"compare/{name}": lambda: stored("compare/moment") for name in ("shares", "use", "envy", "arrivals")},
+    "dmfa_srq/fig1": dmfa_study.fig1, "dmfa_srq/fig2": dmfa_study.fig2, "dmfa_srq/gap": ends,
+    "dmfa_srq/levels": thirty, "dmfa_srq/water": three,
+    "foundations/pools": lambda: groundwork.shares({"DRF": two(), "again": two()}),
+    "foundations/plane": lambda: groundwork.plane(two()), "foundations/course": lambda: groundwork.course(two()),
+    **{f"gdrf/{name}": lambda: stored("gdrf/curves") for name in ("fig1", "fig2", "fig3", "fig4", "utilisation")},
+    "gdrf/example": gdrf_study.example,
+    **{f"tv_drf/{name}": getattr(tv_study, name) for name in ("fig1", "fig2", "example", "memory_course")},
+    "tv_drf/fig3": lambda: periods(5), "tv_drf/fig4": lambda: periods(20), "tv_drf/fig5": lambda: periods(20),
+    "tv_drf/fig6": lambda: periods(100), "tv_drf/fig7": lambda: periods(100), "tv_drf/utilisation": periods,
+    "tv_drf/comparison": lambda: stored("tv_drf/curves_busy").query("unserved == 'waits'"),
+    "virtual_cluster/fig2": lambda: clusters("small"), "virtual_cluster/fig3": lambda: clusters("small"),
+    "virtual_cluster/fig4": lambda: clusters("large"), "virtual_cluster/fig5": lambda: clusters("large"),
+    "virtual_cluster/gains": lambda: stored("virtual_cluster/curves"), "virtual_cluster/packing": vc_study.packing,
+}
+MORE: dict[str, dict[str, Any]] = {"dmfa_srq/water": {"steps": [1, 2, 3], "resource": 1}}
+DRAWINGS = [f"{paper}/{name}" for paper, module in MODULES.items() for name in module.__all__]
+each = pytest.mark.parametrize("name", DRAWINGS)
+
+
+@cache
+def taken(name: str) -> Any:
+    return TAKEN.get(name, lambda: stored(name))()
+
+
+def draw(name: str) -> style.Svg:
+    paper, function = name.split("/")
+    shown: style.Svg = getattr(MODULES[paper], function)(taken(name), **MORE.get(name, {}))
+    return shown
+
+
+@cache
+def figure(name: str) -> Figure:
+    return drawn(draw(name))
+
+
+def parts(frame: Frame, **choices: Iterable[Any]) -> list[Frame]:
+    """Cut a frame into one part a panel: all combinations of what columns may be, the last fastest."""
+    return [frame[np.all([frame[column] == one for column, one in zip(choices, values, strict=True)], axis=0)]
+            for values in product(*choices.values())]
