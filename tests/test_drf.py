@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 import fairbook as fb
 from book.common.oracle_drf import exact_tasks, leximin_tasks
@@ -467,21 +466,3 @@ def test_by_task_refuses_what_would_not_end() -> None:
     with pytest.raises(fb.InvalidInput, match="1e8 whole tasks"):
         fb.drf_by_task([[1e-10]])
     assert fb.drf_by_task([[1e-10]], max_tasks=[5]).tasks.tolist() == [5]  # the bound ends it
-
-
-def assert_untouched(arrays: list[NDArray[Any]], before: list[NDArray[Any]]) -> None:
-    for array, copy in zip(arrays, before, strict=True):
-        assert array.tobytes() == copy.tobytes()
-
-
-def test_inputs_are_not_changed() -> None:
-    rng = np.random.default_rng(3)
-    demands, weights = random_arrivals(rng, 20, 3, zeros=0.4)
-    arrays = [demands, weights, rng.uniform(1, 2, 3), rng.uniform(1, 9, 20)]
-    before = [array.copy() for array in arrays]
-    for array in arrays:
-        array.flags.writeable = False
-    fb.drf(*arrays).violations()
-    fb.drf(*arrays[:3]).to_frame()
-    fb.drf_by_task(*arrays).to_frame()
-    assert_untouched(arrays, before)

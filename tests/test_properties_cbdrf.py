@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from book.cbdrf.checks import WITH_CAP, _lying_pays, _rule, _watched
+from book.cbdrf.histories import WITH_CAP, by_rule, lying_pays, watched
 from book.cbdrf.properties import (
     EXACT_PHASES,
     PHASE_MUTANTS,
@@ -27,7 +27,6 @@ from fairbook.claims.registry import QUICK, Mechanism
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.cbdrf import grant_tasks
 from fairbook.properties import envy_freeness, feasibility, pareto_optimality
-from fairbook.properties.lies import search_instance
 
 TENTHS = st.integers(1, 10).map(lambda k: Fraction(k, 10))
 GRANTS = ("scaled", "weighted", "capped")
@@ -113,21 +112,6 @@ def test_each_mutant_breaks_what_it_says(name: str, check: Any) -> None:
     assert broken
 
 
-@pytest.mark.parametrize("name", ["capped_at_drf", "by_tasks"])
-def test_lies_pay_under_these_mutants(name: str) -> None:
-    found = search_instance(lambda d, w: PHASE_MUTANTS[name](d, np.minimum(w, 1)), evaluations=3000, seed=1)
-    assert found.found
-
-
-def test_the_tempting_cap_by_hand() -> None:
-    truth, psi = [[Fraction(1), Fraction(1, 2)], [Fraction(1, 2), Fraction(1)]], [Fraction(1), Fraction(1, 2)]
-    honest = EXACT_PHASES["capped_at_drf"](truth, psi).tasks[0]
-    lying = EXACT_PHASES["capped_at_drf"]([[Fraction(1), Fraction(3, 5)], truth[1]], psi).tasks[0]
-    assert (honest, lying) == (Fraction(5, 6), Fraction(27, 32))
-    capped = [EXACT_PHASES["capped"](d, psi).tasks[0] for d in (truth, [[Fraction(1), Fraction(3, 5)], truth[1]])]
-    assert capped == [Fraction(7, 8), Fraction(7, 8)]
-
-
 CHECKS = [sharing_incentive_in_good_standing, sharing_incentive_by_record, justified_envy_freeness,
           pareto_optimality_within_caps]
 
@@ -146,8 +130,7 @@ def test_who_is_not_present_is_left_out(grant: Any) -> None:
 
 
 @pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("bad", [[1], [1, 1, 1], [[1, 1]], 1, "ab", ["a", "b"], None, [None, 1], [np.nan, 1], [-1, 1],
-                                 [True, False]])
+@pytest.mark.parametrize("bad", [[1], [[1, 1]], "ab", [None, 1], [np.nan, 1], [-1, 1], [True, False]])
 def test_bad_records_are_named(check: Any, bad: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^factor must be 2 numbers"):
         check(grant_tasks([[1.0], [1.0]], [1, 1]), bad)
@@ -156,8 +139,8 @@ def test_bad_records_are_named(check: Any, bad: Any) -> None:
 @pytest.mark.parametrize("grant", GRANTS)
 def test_lies_over_phases_are_looked_for_where_nothing_is_needed(grant: str) -> None:
     def found(needless: bool, floor: float) -> bool | None:
-        rule = _rule(grant=grant, credit_cap=1.0, credit_floor=floor)
-        return _watched(partial(_lying_pays, np.random.default_rng(1), needless), QUICK, rule, "").holds
+        rule = by_rule(grant=grant, credit_cap=1.0, credit_floor=floor)
+        return watched(partial(lying_pays, np.random.default_rng(1), needless), QUICK, rule, "").holds
 
     assert found(True, 0.0) is False  # claims something whenever it needs something, and in other phases, too
     assert found(True, 0.05) is True
@@ -177,7 +160,7 @@ def _more_in_a_row_cost_more(subject: Mechanism, demands: Any, released: Any) ->
 
 @pytest.mark.parametrize("too_strong", [_every_failure_costs, _more_in_a_row_cost_more])
 def test_random_histories_meet_the_floor_and_mended_records(too_strong: Any) -> None:
-    assert _watched(too_strong, QUICK, WITH_CAP, "").holds is False
+    assert watched(too_strong, QUICK, WITH_CAP, "").holds is False
 
 
 def test_graded_steps_are_looked_at_on_the_floor() -> None:

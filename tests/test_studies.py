@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -50,15 +49,6 @@ def test_two_workers_give_what_one_gives() -> None:
     assert repeat(draw, 6, seed=7, key=(1,), workers=2, scale=3.0) == repeat(draw, 6, seed=7, key=(1,), scale=3.0)
 
 
-def test_progress_goes_to_stderr_and_is_off_unless_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
-    repeat(draw, 3, seed=1)
-    assert capfd.readouterr() == ("", "")
-    repeat(draw, 3, seed=1, progress=True, label="some runs")
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert "some runs" in err
-
-
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.99])
 def test_intervals_are_those_of_scipy(level: float) -> None:
     values = np.random.default_rng(1).normal(size=(12, 3))
@@ -67,13 +57,6 @@ def test_intervals_are_those_of_scipy(level: float) -> None:
         low, high = stats.ttest_1samp(column, 0).confidence_interval(level)
         assert row["mean"] == pytest.approx(np.mean(column), rel=1e-13)
         assert (row["low"], row["high"]) == pytest.approx((low, high), rel=1e-12)
-
-
-def test_one_run_has_no_width_and_equal_runs_neither() -> None:
-    for values in (np.array([[2.0, 3.0]]), np.full((4, 2), 2.0)):
-        found = interval(values)
-        assert (found["low"] == found["mean"]).all()
-        assert (found["high"] == found["mean"]).all()
 
 
 # ----------------------------------------------------------------------------------------------------- instances
@@ -137,23 +120,10 @@ def test_users_are_drawn_by_their_unit(unit: Any) -> None:
     assert abs(found - expected) < 4 * spread / 20_000**0.5
 
 
-def test_trace_requests_are_those_that_can_be_drawn() -> None:
-    frame = study.trace_requests()
-    assert list(frame.columns) == ["cpu", "memory", "tasks"]
-    assert (frame > 0).to_numpy().all()
-    held = load_digest().provenance["counts"]
-    assert (
-        frame["tasks"].sum()
-        == held["tasks"] - held["tasks_zero_cpu"] - held["tasks_zero_memory"] + held["tasks_zero_both"]
-    )
-
-
 @pytest.mark.parametrize(
     ("call", "argument"),
     [
         (lambda: study.instance(stream(1), 0), "n"),
-        (lambda: study.instance(stream(1), 2.0), "n"),  # type: ignore[arg-type]
-        (lambda: study.instance(1, 2), "rng"),  # type: ignore[arg-type]
         (lambda: study.instance(stream(1), 2, unit="tasks"), "unit"),  # type: ignore[arg-type]
         (lambda: study.instance(stream(1), 2, contribution="normal"), "contribution"),  # type: ignore[arg-type]
         (lambda: study.instance(stream(1), 2, order="sorted"), "order"),  # type: ignore[arg-type]
@@ -163,10 +133,6 @@ def test_trace_requests_are_those_that_can_be_drawn() -> None:
         (lambda: study.curves(True), "runs"),
         (lambda: study.curves(1, seed=-1), "seed"),
         (lambda: study.curves(1, seed="a"), "seed"),  # type: ignore[arg-type]
-        (lambda: study.curves(1, sizes=()), "sizes"),
-        (lambda: study.curves(1, sizes=(20, 0)), "n"),
-        (lambda: study.curves(1, points=0), "points"),
-        (lambda: study.shares_by_weight(0, 1), "n"),
         (lambda: study.shares_by_weight(10, 0), "runs"),
         (lambda: study.fig5(0), "runs"),
         (lambda: study.readings(0), "runs"),
@@ -240,19 +206,6 @@ def test_a_difference_is_taken_run_by_run() -> None:
     np.testing.assert_allclose(wide["difference"], wide["dynamic"] - wide["static"], atol=1e-11)
 
 
-def test_curves_have_the_stated_rows() -> None:
-    frame = study.curves(2, 1, sizes=(5, 60), points=10)
-    assert not frame.duplicated(KEYS).any()
-    grids = frame.groupby("n")["k"].unique()
-    assert grids[5].tolist() == [1, 2, 3, 4, 5]
-    assert len(grids[60]) == 10
-    assert grids[60].min() == 1
-    assert grids[60].max() == 60
-    assert set(frame["measure"]) == set(study.MEASURES)
-    assert (frame["low"] <= frame["mean"]).all()
-    assert (frame["mean"] <= frame["high"]).all()
-
-
 def test_end_points_are_the_rows_after_the_last_arrival() -> None:
     frame = study.curves(2, 1, sizes=(5, 60), points=10)
     ends = study.end_points(frame)
@@ -270,32 +223,11 @@ def test_curves_judge_the_mechanism_they_are_given() -> None:
     assert (study.curves(3, 1, sizes=(20,)).query("mechanism == 'difference'")["mean"] != 0).any()
 
 
-def test_figure_1_is_exact() -> None:
-    frame = study.fig1()
-    assert list(zip(frame["arrival"], frame["user"], strict=True)) == [(1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (3, 3)]
-    assert frame["exact"].tolist() == ["1/4", "1/3", "1/3", "1/3", "1/3", "1/2"]
-    assert frame["share"].tolist() == [float(Fraction(x)) for x in frame["exact"]]
-
-
 def test_figure_2_is_the_first_run() -> None:
     frame = study.fig2()
     for n in (100, 500):
         part = frame.loc[frame["n"] == n, ["cpu", "memory"]].to_numpy()
         np.testing.assert_array_equal(part, study.instance(stream(study.SEED, n, 0), n)[0])
-
-
-def test_shares_by_weight_of_one_run() -> None:
-    frame = study.shares_by_weight(50, 1, 4)
-    demands, weights = study.instance(stream(4, 50, 0), 50)
-    shares = dmfa_srq(demands, weights).shares_at()
-    order = np.argsort(weights)
-    ranks = frame["rank"].to_numpy()
-    assert (ranks[0], ranks[-1], len(ranks)) == (1, 50, 20)
-    for columns in (["weight", "share"], ["first_weight", "first_share"]):
-        np.testing.assert_array_equal(frame[columns[0]], weights[order[ranks - 1]])
-        np.testing.assert_array_equal(frame[columns[1]], shares[order[ranks - 1]])
-    np.testing.assert_array_equal(frame["falls"][1:] > 0, np.diff(frame["share"]) < 0)
-    assert frame["falls"][0] == 0
 
 
 def test_shares_by_weight_averages_runs() -> None:

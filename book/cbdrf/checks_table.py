@@ -341,7 +341,7 @@ class _Again(NamedTuple):
     tasks: Any
 
 
-@claim(
+claim(
     id="cbdrf.karma.memory",
     locator="beyond the paper (Table 1)",
     kind="extension",
@@ -351,9 +351,7 @@ class _Again(NamedTuple):
     proof="prop-cbdrf-karma",
     mechanism=Mechanism("karma", karma),
     mutant=Mechanism("drf", lambda d, max_tasks: _Again(np.stack([drf(d[0]).tasks, drf(d[1]).tasks]))),
-)
-def _karma_remembers(effort: Effort, subject: Mechanism) -> Evidence:
-    return seen(_asks_for_nothing, effort, subject, "Asking for nothing brings more next time")
+)(lambda effort, judged: seen(_asks_for_nothing, effort, judged, "Asking for nothing brings more next time"))
 
 
 _WORDS = {"holds": "yes", "refuted": "no", "undetermined": "open"}

@@ -76,6 +76,7 @@ def seen(
 
 
 def by_rule(**terms: Any) -> Mechanism:
+    """CbDRF by a rule with these terms, the others as printed."""
     name = ", ".join(f"{key} {value}" for key, value in terms.items()) or "as printed"
     return Mechanism(name, partial(cbdrf, **terms), zeros=True)
 
@@ -93,6 +94,7 @@ def opened(rng: np.random.Generator, subject: Mechanism) -> Mechanism:
     return by_rule(**{key: int(value) / 16 for key, value in drawn.items()} | terms_of(subject))
 
 
+#: The rule as the paper prints it, with a cap at C_0, and one that also takes no credit away.
 PRINTED = by_rule()
 WITH_CAP = by_rule(credit_cap=1.0)
 MEMORYLESS = by_rule(credit_cap=1.0, step_down=0.0)

@@ -34,22 +34,6 @@ class ExactRun(NamedTuple):
     final_credit: list[Fraction]
 
 
-def _shaped(values: Any, argument: str, shape: tuple[int | None, ...]) -> list[Any]:
-    """Turn nested sequences into fractions, in lists of these lengths; None: any length, the same all over."""
-    found = as_fractions(values, argument)
-    parts: list[Any] = [found]
-    for length in shape:
-        lengths = {len(part) if isinstance(part, list) else -1 for part in parts}
-        if len(lengths) > 1 or -1 in lengths or (length is not None and lengths != {length}):
-            break
-        parts = [entry for part in parts for entry in part]
-    else:
-        if all(isinstance(part, Fraction) for part in parts):
-            return found
-    sizes = ", ".join("any" if length is None else str(length) for length in shape)
-    raise InvalidInput(argument, f"must be nested sequences of numbers, of lengths ({sizes})", values)
-
-
 def exact_grant(demands: Sequence[Sequence[Any]], credit_factor: Sequence[Any], capacities: Sequence[Any] | None = None,
                 grant: str = "scaled") -> list[Fraction]:
     """Share out one phase exactly, given the credit factors.
@@ -87,11 +71,8 @@ def exact_grant(demands: Sequence[Sequence[Any]], credit_factor: Sequence[Any], 
     weighted 54/13 18/13
     capped 69/16 3/4
     """
-    rows = _shaped(demands, "demands", (None, None))
-    psi = _shaped(credit_factor, "credit_factor", (len(rows),))
-    pool = [ONE] * len(rows[0]) if capacities is None else _shaped(capacities, "capacities", (len(rows[0]),))
-    if not all(0 <= p <= 1 for p in psi):
-        raise InvalidInput("credit_factor", f"must be {len(rows)} numbers between 0 and 1", credit_factor)
+    rows, psi = as_fractions(demands, "demands"), as_fractions(credit_factor, "credit_factor")
+    pool = [ONE] * len(rows[0]) if capacities is None else as_fractions(capacities, "capacities")
     if grant not in ("scaled", "weighted", "capped"):
         raise InvalidInput("grant", "must be 'scaled', 'weighted' or 'capped'", grant)
     present = [any(row) for row in rows]
@@ -161,12 +142,12 @@ def exact_run(demands: Sequence[Sequence[Sequence[Any]]], capacities: Sequence[A
     >>> [str(psi) for (psi,) in run.credit_factor][::3]
     ['1', '7/10', '2/5', '1/10']
     """
-    need = _shaped(demands, "demands", (None, None, None))
+    need = as_fractions(demands, "demands")
     T, n, m = len(need), len(need[0]), len(need[0][0])
-    size = [ONE] * m if capacities is None else _shaped(capacities, "capacities", (m,))
-    up, down, start, floor = _shaped([step_up, step_down, initial_credit, credit_floor], "steps and credits", (4,))
-    cap = None if credit_cap is None else _shaped([credit_cap], "credit_cap", (1,))[0]
-    thresholds, kept = _per_phase(rho, (T, n), "rho"), _per_phase(released, (T, n, m), "released")
+    size = [ONE] * m if capacities is None else as_fractions(capacities, "capacities")
+    up, down, start, floor = as_fractions([step_up, step_down, initial_credit, credit_floor], "steps and credits")
+    cap = None if credit_cap is None else as_fractions([credit_cap], "credit_cap")[0]
+    thresholds, kept = _per_phase(rho, T, n, "rho"), _per_phase(released, T, n, "released")
     if held not in ("returns", "stays") or penalty not in ("step", "graded") or (
             ratio not in ("least", "mean", "dominant")):
         raise InvalidInput("held, penalty, ratio", "must be known", [held, penalty, ratio])
@@ -194,14 +175,8 @@ def exact_run(demands: Sequence[Sequence[Sequence[Any]]], capacities: Sequence[A
     return run
 
 
-def _per_phase(values: Any, shape: tuple[int, ...], argument: str) -> list[list[Any]]:
-    """Check ratios: one for all, or of shape (T, n), or whatever more is allowed; each between 0 and 1."""
-    T, n = shape[:2]
-    depth = number_of_dimensions(values)
-    found = [[_shaped([values], argument, (1,))[0]] * n] * T if depth == 0 else _shaped(values, argument,
-                                                                                        shape[:max(depth, 2)])
-    for row in found:
-        for entry in row:
-            if not all(0 <= r <= 1 for r in (entry if isinstance(entry, list) else [entry])):
-                raise InvalidInput(argument, "must be between 0 and 1", values)
-    return found
+def _per_phase(values: Any, T: int, n: int, argument: str) -> list[Any]:
+    """Give one number for all, or what has shape (T, n) or (T, n, m), phase by phase in fractions."""
+    if number_of_dimensions(values) == 0:
+        return [as_fractions([values], argument) * n] * T
+    return as_fractions(values, argument)

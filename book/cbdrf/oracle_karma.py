@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from fairbook.errors import InvalidInput
 from fairbook.model.exact import as_fractions, exact_instance
-from fairbook.model.inputs import number_of_dimensions
 
 __all__ = ["ExactPhase", "ExactRun", "exact_phase", "exact_run"]
 
@@ -89,20 +88,6 @@ def _earn(donated: list[Fraction], credit: list[Fraction], total: Fraction) -> l
     return [ZERO] * len(donated)
 
 
-def _credits(values: Any, n: int, argument: str) -> list[Fraction]:
-    credit = as_fractions(values, argument)
-    if len(credit) != n or not all(isinstance(c, Fraction) and c >= 0 for c in credit):
-        raise InvalidInput(argument, f"must be {n} numbers that are not negative", values)
-    return credit
-
-
-def _alpha(alpha: Any) -> Fraction:
-    part: Any = as_fractions([alpha], "alpha")[0]
-    if not isinstance(part, Fraction) or not 0 <= part <= 1:
-        raise InvalidInput("alpha", "must be a number between 0 and 1", alpha)
-    return part
-
-
 def exact_phase(demands: Sequence[Sequence[Any]], credit: Sequence[Any], capacities: Sequence[Any] | None = None,
                 max_tasks: Sequence[Any] | None = None, alpha: Any = "1/2") -> ExactPhase:
     """Give one phase of Karma in dominant shares in exact fractions.
@@ -128,7 +113,7 @@ def exact_phase(demands: Sequence[Sequence[Any]], credit: Sequence[Any], capacit
     """
     rows, _, size, bounds = exact_instance(demands, None, capacities, max_tasks)
     n = len(rows)
-    have, part = _credits(credit, n, "credit"), _alpha(alpha)
+    have, part = as_fractions(credit, "credit"), Fraction(alpha)
     share = [[d / c for d, c in zip(row, size, strict=True)] for row in rows]
     largest = [max(row) for row in share]
     need = [[s / top for s in row] for row, top in zip(share, largest, strict=True)]
@@ -167,14 +152,9 @@ def exact_run(demands: Sequence[Sequence[Sequence[Any]]], initial_credit: Sequen
     >>> [[str(x) for x in phase.tasks] for phase in run.phases], [str(c) for c in run.credit[1]]
     ([['1', '0'], ['1/4', '3/4']], ['3/2', '5/2'])
     """
-    if number_of_dimensions(demands) < 3:
-        raise InvalidInput("demands", "must have shape (T, n, m)", demands)
-    if max_tasks is not None and (number_of_dimensions(max_tasks) == 0 or len(max_tasks) != len(demands)):
-        raise InvalidInput("max_tasks", f"must have a row, or None, for each of the {len(demands)} phases", max_tasks)
-    n = len(as_fractions(initial_credit, "initial_credit"))
-    credit = [_credits(initial_credit, n, "initial_credit")]
+    credit = [as_fractions(initial_credit, "initial_credit")]
     phases = []
-    free = (1 - _alpha(alpha)) / n
+    free = (1 - Fraction(alpha)) / len(credit[0])
     for t, rows in enumerate(demands):
         spend = [have + free for have in credit[-1]]
         bounds = None if max_tasks is None else max_tasks[t]

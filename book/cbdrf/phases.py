@@ -229,6 +229,7 @@ def broken(name: str) -> Mechanism:
     return Mechanism(name, PHASE_MUTANTS[name])
 
 
+#: The rules of the book, phase by phase.
 SCALED, WEIGHTED, CAPPED, DRF, KARMA = map(phase, ("scaled", "weighted", "capped", "drf", "karma"))
 
 
@@ -237,6 +238,7 @@ def _literally(check: Callable[[Allocation], Any]) -> Check:
     return lambda allocation, factor: check(allocation)
 
 
+#: The literal properties, whatever the records.
 LITERAL_SI = _literally(sharing_incentive)
 LITERAL_EF = _literally(envy_freeness)
 LITERAL_PE = _literally(pareto_optimality)

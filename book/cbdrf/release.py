@@ -21,9 +21,7 @@ from fairbook.mechanisms.cbdrf import CbDrf, CreditRule, grant_tasks
 from fairbook.model.inputs import (
     LARGEST,
     FloatArray,
-    as_capacities,
     as_demands,
-    as_floats,
     as_number,
     as_whole,
     number_of_dimensions,
@@ -33,6 +31,7 @@ from fairbook.model.inputs import (
 __all__ = ["Response", "best_response", "largest_worth", "search_release", "worth_threshold"]
 
 _STATES = 5_000
+_GRADES = 8  # for the graded penalty: ratios below rho on a grid of so many
 _LEAST_STEP = 1e-9  # in parts of C_0: credits that agree to 12 digits are one, so that rounding makes no new ones
 
 
@@ -78,15 +77,14 @@ class Response:
         return self.gain <= 1e-9
 
 
-def _own_grants(rule: CreditRule, demands: Any, node: int, capacities: Any) -> Callable[[float], float]:
-    """Give the node's grant as a function of psi, the others in good standing, in units of its grant at psi = 1."""
+def _own_grants(rule: CreditRule, demands: Any) -> Callable[[float], float]:
+    """Give the first node's grant as a function of psi, the others in good standing; its grant at psi = 1 is 1."""
     rows = as_demands(demands).values
-    as_whole(node, "node", 0, len(rows) - 1)
 
     def tasks(psi: float) -> float:
         factor = np.ones(len(rows))
-        factor[node] = psi
-        return float(grant_tasks(rows, factor, capacities, grant=rule.grant).tasks[node])
+        factor[0] = psi
+        return float(grant_tasks(rows, factor, None, grant=rule.grant).tasks[0])
 
     full = tasks(1.0)
     return lambda psi: tasks(psi) / full
@@ -100,7 +98,7 @@ def _one_threshold(rule: CreditRule) -> float:
     return float(rule.rho)
 
 
-def _ratios_worth_trying(rule: CreditRule, grades: int) -> list[float]:
+def _ratios_worth_trying(rule: CreditRule) -> list[float]:
     """Release ratios of which one is a best choice at any credit, complying first.
 
     Between two ratios with the same consequence for the credit the node holds as much as it can: of the complying
@@ -109,13 +107,12 @@ def _ratios_worth_trying(rule: CreditRule, grades: int) -> list[float]:
     rho = _one_threshold(rule)
     if rho == 0:
         return [0.0]
-    return [rho, 0.0] if rule.penalty == "step" else [rho, *(rho * k / grades for k in range(grades))]
+    return [rho, 0.0] if rule.penalty == "step" else [rho, *(rho * k / _GRADES for k in range(_GRADES))]
 
 
 def best_response(rule: CreditRule, *, worth: float, discount: float = 0.99, phases: int | None = None,
-                  demands: Any = ((1.0,), (1.0,)), node: int = 0, capacities: Any = None,
-                  grades: int = 8) -> Response:
-    """Find the best strategy of one node by dynamic programming over its credit.
+                  demands: Any = ((1.0,), (1.0,))) -> Response:
+    """Find the best strategy of the first node by dynamic programming over its credit.
 
     Parameters
     ----------
@@ -127,10 +124,8 @@ def best_response(rule: CreditRule, *, worth: float, discount: float = 0.99, pha
         In [0, 1), or up to 1 where ``phases`` is given.
     phases : int, optional
         Length of the horizon, known to the node. Default: endless.
-    demands, node, capacities
-        The instance, the same in each phase, shape (n, m); all others comply. Default: two equal nodes.
-    grades : int
-        For the graded penalty: ratios below rho on a grid of so many.
+    demands : array_like, shape (n, m)
+        The same in each phase, of a pool of ones; all others comply. Default: two equal nodes.
 
     Returns
     -------
@@ -152,7 +147,7 @@ def best_response(rule: CreditRule, *, worth: float, discount: float = 0.99, pha
     >>> best_response(CreditRule(credit_cap=1.0, step_down=0.5, step_up=0.05), worth=0.5).releases
     True
     """
-    ratios = _ratios_worth_trying(rule, as_whole(grades, "grades", 1))
+    ratios = _ratios_worth_trying(rule)
     if rule.held != "returns":
         raise InvalidInput("rule", "must have held='returns': else others' pools remember, too", rule.held)
     worth = as_number(worth, "worth", 0.0, LARGEST)
@@ -162,7 +157,7 @@ def best_response(rule: CreditRule, *, worth: float, discount: float = 0.99, pha
     if phases is None and (discount == 1 or rule.credit_cap is None):
         raise InvalidInput("phases", "must be given where discount is 1 or credit has no cap", phases)
     moves, credits = _reachable(rule, ratios, phases)
-    own = _own_grants(rule, demands, node, capacities)
+    own = _own_grants(rule, demands)
     factor = rule.factor(credits)
     grants = {psi: own(psi) for psi in np.unique(factor).tolist()}
     grant = np.array([grants[psi] for psi in factor.tolist()])
@@ -231,8 +226,7 @@ def _reachable(rule: CreditRule, ratios: Sequence[float], phases: int | None) ->
     return np.array(moves), np.array(order)
 
 
-def largest_worth(rule: CreditRule, *, discount: float = 0.99, demands: Any = ((1.0,), (1.0,)), node: int = 0,
-                  capacities: Any = None) -> float:
+def largest_worth(rule: CreditRule, *, discount: float = 0.99, demands: Any = ((1.0,), (1.0,))) -> float:
     """Give the largest worth of holding for which releasing in every phase is a best response; ``inf`` if always.
 
     Found exactly (with the graded penalty: for the ratios on the grid). What a strategy gains over complying is linear
@@ -240,7 +234,7 @@ def largest_worth(rule: CreditRule, *, discount: float = 0.99, demands: Any = ((
 
     Parameters
     ----------
-    rule, discount, demands, node, capacities
+    rule, discount, demands
         As for :func:`best_response`.
 
     Notes
@@ -258,7 +252,7 @@ def largest_worth(rule: CreditRule, *, discount: float = 0.99, demands: Any = ((
         raise InvalidInput("rule, discount", "must have a credit cap and discount < 1", [rule.credit_cap, discount])
     worth = 1e6
     for _ in range(200):
-        found = best_response(rule, worth=worth, discount=discount, demands=demands, node=node, capacities=capacities)
+        found = best_response(rule, worth=worth, discount=discount, demands=demands)
         if found.releases:
             return np.inf if worth == 1e6 else worth
         # complying gives a grant in full each phase, and 1 - rho of it to hold
@@ -306,10 +300,9 @@ def worth_threshold(rule: CreditRule, *, discount: float = 0.99) -> float:
     return np.inf if room <= 0 else penalty / room
 
 
-def search_release(rule: CreditRule, demands: Any, *, worth: float, node: int = 0, others: Any = 1.0,
-                   capacities: Any = None, discount: float = 0.99, phases: int = 6, tail: int = 60,
-                   ratios: Sequence[float] | None = None) -> Response:
-    """Try every sequence of release ratios of one node on the mechanism itself.
+def search_release(rule: CreditRule, demands: Any, *, worth: float, discount: float = 0.99, phases: int = 6,
+                   tail: int = 60) -> Response:
+    """Try every sequence of the release ratios 1, rho and 0 of the first node on the mechanism itself.
 
     Parameters
     ----------
@@ -317,14 +310,10 @@ def search_release(rule: CreditRule, demands: Any, *, worth: float, node: int = 
         Any, with one threshold; ``held="stays"`` included.
     demands : array_like, shape (n, m) or (T, n, m)
         The same in every phase, or cyclic with period T. The node's grant in the first phase is the unit of values.
-    worth, node, capacities, discount
-        As for :func:`best_response`.
-    others : float or array_like, shape (n,)
-        Release ratio of the other nodes in every phase.
+    worth, discount
+        As for :func:`best_response`; the other nodes release all.
     phases, tail : int
         The node chooses freely in so many phases and then releases exactly rho in so many more.
-    ratios : sequence of float, optional
-        To choose from. Default: 1, rho and 0.
 
     Returns
     -------
@@ -333,37 +322,23 @@ def search_release(rule: CreditRule, demands: Any, *, worth: float, node: int = 
 
     Notes
     -----
-    Cost len(ratios)^phases * (1 + tail) phases at most; prefixes are shared.
+    Cost 3^phases * (1 + tail) phases at most; prefixes are shared.
     """
     rho = _one_threshold(rule)
-    values, _, resources = phased_demands([demands] if number_of_dimensions(demands) == 2 else demands)
+    values, _, _ = phased_demands([demands] if number_of_dimensions(demands) == 2 else demands)
     n, m = values.shape[1:]
     worth, discount = as_number(worth, "worth", 0.0, LARGEST), as_number(discount, "discount", 0.0, 1.0)
-    as_whole(node, "node", 0, n - 1)
-    as_whole(phases, "phases", 1)
-    as_whole(tail, "tail", 0)
-    tried = np.array([1.0, rho, 0.0]) if ratios is None else as_floats(ratios, "ratios", (1,), "must be a list")
-    if not (len(tried) and ((tried >= 0) & (tried <= 1)).all()):
-        raise InvalidInput("ratios", "must be at least one number, each between 0 and 1", tried.tolist())
-    options = sorted(set(tried.tolist()), reverse=True)
-    behaviour = as_floats(others, "others", (0, 1), f"must be one ratio or have shape ({n},)")
-    if behaviour.shape not in ((), (n,)) or not ((behaviour >= 0) & (behaviour <= 1)).all():
-        raise InvalidInput("others", f"must be one ratio between 0 and 1, or {n} of them", behaviour.tolist())
-    behaviour = np.broadcast_to(behaviour, (n,))
-    start = CbDrf(n, as_capacities(capacities, m, resources), rule=rule)
-    unit = float(copy.deepcopy(start).phase(values[0]).tasks[node])
-    if not unit > 0:
-        raise InvalidInput("demands[0]", "must have the node present: its first grant is the unit", values[0].tolist())
+    options = sorted({1.0, rho, 0.0}, reverse=True)
+    start = CbDrf(n, np.ones(m), rule=rule)
+    unit = float(copy.deepcopy(start).phase(values[0]).tasks[0])
     played = 0
 
     def play(state: CbDrf, t: int, ratio: float) -> tuple[CbDrf, float, float]:
         nonlocal played
         played += 1
         state = copy.deepcopy(state)
-        tasks = float(state.phase(values[t % len(values)]).tasks[node]) / unit * discount**t
-        given = behaviour.copy()
-        given[node] = ratio
-        state.release(given)
+        tasks = float(state.phase(values[t % len(values)]).tasks[0]) / unit * discount**t
+        state.release([ratio] + [1.0] * (n - 1))
         return state, tasks, tasks * (1 - ratio)
 
     def finish(state: CbDrf, t: int, last: int) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from fairbook import results
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.cbdrf import CreditRule, CreditRun, cbdrf
 from fairbook.mechanisms.karma import karma
-from fairbook.model.inputs import FloatArray
+from fairbook.model.inputs import FloatArray, as_whole
 
 __all__ = [
     "DATA",
@@ -72,12 +72,6 @@ RULES = {
 }
 
 
-def _whole(value: Any, argument: str, least: int = 1) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InvalidInput(argument, f"must be a whole number of at least {least}", value)
-    return int(value)
-
-
 def instance(rng: np.random.Generator, n: int = 1, phases: int = PHASES) -> FloatArray:
     """Draw what n nodes demand per task in each phase: CPU uniform in [20, 100], memory uniform in [300, 1000].
 
@@ -96,10 +90,8 @@ def instance(rng: np.random.Generator, n: int = 1, phases: int = PHASES) -> Floa
     -----
     CPU is the dominant resource of every such demand: 20 / 500 is more than 1000 / 50 000.
     """
-    if not isinstance(rng, np.random.Generator):
-        raise InvalidInput("rng", "must be a numpy.random.Generator", rng)
     low, high = np.array(RANGES).T
-    return rng.uniform(low, high, (_whole(phases, "phases"), _whole(n, "n"), len(RESOURCES)))
+    return rng.uniform(low, high, (phases, n, len(RESOURCES)))
 
 
 # ------------------------------------------------------------------------------------------------ the paper's figures
@@ -165,8 +157,6 @@ def course(released: Any, runs: int = RUNS, seed: int = SEED, *, progress: bool 
     grant is psi times the DRF amount, and psi depends on releases alone.
     """
     released = np.asarray(released, dtype=float)
-    if released.ndim != 2:
-        raise InvalidInput("released", "must have shape (phases, nodes)", f"shape {released.shape}")
     T, n = released.shape
     amounts = np.stack(repeat(_one_run, runs, seed=seed, key=(T, n), progress=progress, label="runs",
                               released=released, **rule))
@@ -271,11 +261,8 @@ def parameters(
     -----
     Cost O(combinations * phases); about a second.
     """
-    _whole(phases, "phases", 10)
     rows = []
     for pattern, down, up, cap, floor in product(patterns, step_down, step_up, caps, floors):
-        if pattern not in PATTERNS:
-            raise InvalidInput("patterns", f"must be some of {', '.join(PATTERNS)}", pattern)
         rule = replace(_PAPER, step_down=down, step_up=up, credit_cap=cap, credit_floor=floor)
         run = _ratio(rule, pattern, phases)
         ratio, failed = run.credit_factor[:, 0], np.flatnonzero(~run.complied[:, 0])
@@ -309,7 +296,6 @@ def blanks(phases: int = 16) -> pd.DataFrame:
         One row a blank, value and phase: ``blank``, ``pattern`` (key of :data:`PATTERNS`), ``value`` (as text, in parts
         of C_0), ``paper`` (whether this is the value of the other figures), ``phase``, ``ratio``.
     """
-    _whole(phases, "phases")
     parts = [
         pd.DataFrame({"blank": blank, "pattern": pattern, "value": value, "paper": not change,
                       "phase": np.arange(1, phases + 1),
@@ -347,11 +333,8 @@ def _compared(rng: np.random.Generator, n: int, phases: int, defectors: Sequence
 
 
 def _counts(values: Sequence[int], n: int, argument: str) -> None:
-    for value in values:
-        if _whole(value, argument, 0) >= n:
-            raise InvalidInput(argument, f"must be below the number of nodes, {n}", value)
-    if not len(values):
-        raise InvalidInput(argument, "must name at least one number", list(values))
+    if not len(values) or not all(0 <= value < n for value in values):
+        raise InvalidInput(argument, f"must be whole numbers below the number of nodes, {n}", list(values))
 
 
 def _tidy(values: FloatArray, keys: dict[str, Sequence[Any]]) -> pd.DataFrame:
@@ -402,8 +385,6 @@ def comparison(
     -----
     Cost O(runs * len(defectors) * phases * n); about half a second a run.
     """
-    _whole(n, "n", 2)
-    _whole(phases, "phases")
     _counts(defectors, n, "defectors")
     if not 1 - RHO < kept <= 1:
         raise InvalidInput("kept", f"must be above {1 - RHO:g} and at most 1", kept)
@@ -500,8 +481,7 @@ def hoarding(
     Cost O(runs * len(hoarders) * phases * n); about half a second a run. Who releases all keeps full credit, so that
     the four rules without Karma agree where hoarders do so.
     """
-    _whole(n, "n", 2)
-    _whole(phases, "phases", 20)  # or somebody may never be busy
+    as_whole(phases, "phases", 20)  # or somebody may never be busy
     _counts(hoarders, n, "hoarders")
     values = np.stack(repeat(_hoarded, runs, seed=seed, key=(n, 2), progress=progress, label="hoarding",
                              n=n, phases=phases, hoarders=hoarders))
@@ -555,9 +535,6 @@ def operator(
     -----
     The dynamic programme takes up to half a second for each of its points.
     """
-    for name, values in (("steps", steps), ("ratios", ratios), ("settings", settings)):
-        if not len(values):
-            raise InvalidInput(name, "must name at least one value", list(values))
     fine = np.unique(np.concatenate([np.geomspace(min(steps), max(steps), 80).round(6), np.array(steps)]))
     cases = [("scaled", settings[0], ratio) for ratio in ratios]
     cases += [("scaled", setting, ratios[0]) for setting in settings[1:]]

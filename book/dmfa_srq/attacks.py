@@ -41,6 +41,7 @@ __all__ = [
     "settled_for",
 ]
 
+#: The paper's mechanism, the same where demands may be zero, and the static optimum.
 DMFA_SRQ = Mechanism("dmfa_srq", dmfa_srq, smt="dmfa_srq")
 WITH_ZEROS = replace(DMFA_SRQ, zeros=True)
 STATIC = Mechanism("static_optimum", static_optimum, smt="may_shrink")
@@ -196,6 +197,7 @@ def _small_instances(n: int, entries: tuple[Fraction, ...], amounts: tuple[int, 
             yield demands, weights
 
 
+#: Demands and contributions of the paper's example.
 FIGURE_1 = (
     ((Fraction(1), Fraction(1, 2)), (Fraction(1, 2), Fraction(1)), (Fraction(1, 2), Fraction(1))),
     (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)),

@@ -18,10 +18,9 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from book.common.runs import interval, repeat, stream
+from book.common.runs import choices, interval, repeat, stream
 from book.dmfa_srq.printed import REPAIRS, algorithm_1_printed
 from fairbook import results
-from fairbook.errors import InvalidInput
 from fairbook.mechanisms.dmfa_srq import dmfa_srq, exact_levels, static_optimum
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.inputs import FloatArray
@@ -78,11 +77,6 @@ def trace_requests() -> pd.DataFrame:
     return frame.loc[(frame["cpu"] > 0) & (frame["memory"] > 0), ["cpu", "memory", "tasks"]]
 
 
-def _one_of(value: str, allowed: Any, argument: str) -> None:
-    if value not in get_args(allowed):
-        raise InvalidInput(argument, f"must be one of {', '.join(get_args(allowed))}", value)
-
-
 def instance(
     rng: np.random.Generator,
     n: int,
@@ -115,8 +109,8 @@ def instance(
     demands, weights : ndarray, shapes (n, 2) and (n,)
         CPU and memory; weights sum to 1.
     """
-    _one_of(contribution, Contribution, "contribution")
-    _one_of(order, Order, "order")
+    choices(contribution, "contribution", get_args(Contribution))
+    choices(order, "order", get_args(Order))
     demands = _digest().sample(n, rng, unit=unit, zeros="drop", scale=scale)
     if contribution == "equal":
         weights = np.ones(n)
@@ -127,11 +121,6 @@ def instance(
         if order == "big_first":
             weights = weights[::-1].copy()
     return demands, weights / weights.sum()
-
-
-def _whole_users(n: int) -> None:
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-        raise InvalidInput("n", "must be a whole number of at least 1", n)
 
 
 def _grid(n: int, points: int = 25) -> np.ndarray:
@@ -187,13 +176,8 @@ def curves(
     -----
     Cost O(runs * points * n m) a size; about ten seconds for the paper's 1000 runs.
     """
-    if not len(sizes):
-        raise InvalidInput("sizes", "must name at least one number of users", sizes)
-    if isinstance(points, bool) or not isinstance(points, (int, np.integer)) or points < 1:
-        raise InvalidInput("points", "must be a whole number of at least 1", points)
     parts = []
     for n in sizes:
-        _whole_users(n)
         grid = _grid(n, points)
         values = np.stack(
             repeat(
@@ -295,7 +279,6 @@ def shares_by_weight(
         ``first_weight``, ``first_share`` of the first run alone. ``falls`` is the part of the runs in which the
         share falls from the rank before to this one.
     """
-    _whole_users(n)
     picked = np.linspace(0, n - 1, min(n, 20)).round().astype(int)
     values = np.stack(
         repeat(
