@@ -192,7 +192,7 @@ def test_the_heuristic_equals_fractions(alone: Any, unserved: Any) -> None:
         demands = rng.choice([1, 2, 4], (T, n, m))
         tasks, machines = rng.integers(0, 6, (T, n)), np.repeat(rng.choice([4, 8, 16], (1, m)), 2 ** (K - 1), axis=0)
         parts = np.full((n, len(machines)), 1 / n)
-        run = tv_drf(demands, tasks, machines, parts, method="heuristic", alone=alone, unserved=unserved, placement=True)
+        run = tv_drf(demands, tasks, machines, parts, alone=alone, unserved=unserved, placement=True)
         exact = exact_whole_run(demands.tolist(), tasks.tolist(), machines.tolist(),
                                 [[F(1, n)] * len(machines)] * n, alone, unserved)
         assert np.allclose(run.alone, np.array(exact.alone, dtype=float), atol=1e-12)
