@@ -527,7 +527,8 @@ NO_ENTRY = {
     "NodeView.count": "of tuple", "NodeView.index": "of tuple",
     "metrics.Run": "a protocol", "metrics.exchange_rates": "of checked arrays",
     "tables.Markdown": "any text",
-    "results.save": "of fairbook's own tables; its errors are in test_results", "results.source_hash": "names of fairbook's own modules",
+    "results.save": "of fairbook's own tables; its errors are in test_results",
+    "results.source_hash": "names of fairbook's own modules",
     "results.edited_sources": "the same",
 }
 
