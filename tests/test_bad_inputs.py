@@ -116,7 +116,7 @@ def _public() -> Iterator[tuple[str, Any]]:
             yield name, thing
     for room in (metrics, tables, results):
         for name in room.__all__:
-            yield f"{room.__name__.removeprefix('fairbook.')}.{name}", getattr(room, name)
+            yield f"{room.__name__.rpartition('.')[2]}.{name}", getattr(room, name)
 
 
 def test_every_public_callable_has_its_rows() -> None:
