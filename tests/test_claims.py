@@ -16,7 +16,7 @@ from docutils import nodes
 import fairbook as fb
 from book.cbdrf.checks import table_1, table_senses
 from book.common import cards
-from book.dmfa_srq import checks as paper
+from book.dmfa_srq import attacks
 from book.dmfa_srq.properties import lemma_1, lemma_2, lemma_3
 from fairbook import properties as checks
 from fairbook import results
@@ -438,12 +438,12 @@ def _nonsense(demands: object, weights: object) -> Trajectory:
     checks.dynamic_envy_freeness,
 ])
 def test_an_attack_notices_allocations_that_no_rule_made(check: Callable[[object], object]) -> None:
-    assert paper._attacked(check, QUICK, Mechanism("nonsense", _nonsense)).holds is False
+    assert attacks.attacked(check, QUICK, Mechanism("nonsense", _nonsense)).holds is False
 
 
 def test_what_is_attacked_are_the_allocations_of_the_engine() -> None:
     rng = np.random.default_rng(3)
     demands, weights = rng.random((9, 3)) + 0.01, rng.random(9) + 0.01
-    one, other = paper._arrival_by_arrival(demands, weights), fb.dmfa_srq(demands, weights)
+    one, other = attacks._arrival_by_arrival(demands, weights), fb.dmfa_srq(demands, weights)
     for k in range(1, 10):
         assert one.tasks_at(k) == pytest.approx(other.tasks_at(k), rel=1e-12)

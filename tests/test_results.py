@@ -330,7 +330,7 @@ def test_the_papers_studies_and_claims_depend_on_what_they_use() -> None:
     study = set(results._closure(["book.dmfa_srq.studies"]))
     assert study > {
         "fairbook.mechanisms.dmfa_srq",
-        "fairbook.model",
+        "fairbook.model.dynamic",
         "book.common.runs",
         "fairbook.traces.google2011",
     }
