@@ -89,7 +89,7 @@ class VirtualClusterPool(Stateful):
     An arrival costs O(n + H + v t) and a departure O(n + v t), for n users present and v VMs that change hands on a
     cluster with t users: about a microsecond for each VM and user, so clusters of some 10^5 VMs are the practical limit
     (not with ``take="reshare"``: O(n + H) and the sharing out). An interruption (Ctrl-C) in the midst may leave the
-    pool between two states: :meth:`to_dict` beforehand is the way back. A pool belongs to one thread.
+    pool between two states: ``to_dict()`` beforehand is the way back. A pool belongs to one thread.
 
     Examples
     --------

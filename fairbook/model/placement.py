@@ -131,7 +131,7 @@ def as_cell(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: 
     Parameters
     ----------
     demands : array_like or DataFrame, shape (n, m)
-        Resource per task, under the rules of :func:`fairbook.model.as_demands`.
+        Resource per task, under the rules of :func:`~fairbook.model.inputs.as_demands`.
     machines : array_like or DataFrame, shape (K, m), or (m,) for one class
         Capacities of one machine of each class: not negative, at least one positive entry a row. A DataFrame's
         index names the classes; its columns are matched with those of the demands. A resource that somebody

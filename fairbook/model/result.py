@@ -22,7 +22,7 @@ class Result:
     :meth:`to_dict`; kinds of results add to that. A subclass is a dataclass and gives ``_shape``.
     """
 
-    #: Attributes that hold names, which :meth:`to_dict` gives first.
+    #: Attributes that hold names, which ``to_dict()`` gives first.
     names: ClassVar[tuple[str, ...]] = ("users", "resources")
 
     if TYPE_CHECKING:

@@ -462,8 +462,8 @@ def compare_quantisations(
     Parameters
     ----------
     jobs : Jobs, optional
-        What errors are measured against. By default :func:`load_digest`, which is rounded already: give
-        ``read_jobs(FOLDER)`` for errors against the trace.
+        What errors are measured against. By default what :func:`~fairbook.traces.alibaba2017.load_digest` gives,
+        which is rounded already: give ``read_jobs(FOLDER)`` for errors against the trace.
     digits : sequence of (int or None, int or None)
         Significant digits of memory and of instance counts; None for no rounding.
 

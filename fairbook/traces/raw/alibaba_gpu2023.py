@@ -396,8 +396,8 @@ def compare_quantisations(pods: Pods | None = None, digits: Sequence[int | None]
     Parameters
     ----------
     pods : Pods, optional
-        What errors are measured against. By default :func:`load_digest`, which is rounded already: give
-        ``read_pods(FOLDER)`` for errors against the trace.
+        What errors are measured against. By default what :func:`~fairbook.traces.alibaba_gpu2023.load_digest` gives,
+        which is rounded already: give ``read_pods(FOLDER)`` for errors against the trace.
     digits : sequence of (int or None)
         Significant digits of CPU and memory; None for no rounding.
 
