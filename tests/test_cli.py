@@ -83,9 +83,9 @@ print(sorted({{"numpy", "pandas", "numba", "scipy", "matplotlib", "tqdm"}} & set
     assert out.decode().splitlines()[-1] == "[]", err.decode()
 
 
-def shown_into(stdout: int) -> tuple[int, bytes]:
+def shown_into(stdout: int, module: str) -> tuple[int, bytes]:
     """Run the program with a stdout of its own; give its code and what it says."""
-    words = [sys.executable, "-m", "fairbook", "traces", "show"]
+    words = [sys.executable, "-m", module, "traces", "show"]
     done = subprocess.run(words, cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, timeout=60, check=False)
     os.close(stdout)
     return done.returncode, done.stderr
@@ -94,12 +94,12 @@ def shown_into(stdout: int) -> tuple[int, bytes]:
 def test_module_is_a_program_and_a_closed_pipe_is_no_error() -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    assert shown_into(writer) == (141, b"")
+    assert shown_into(writer, "fairbook") == (141, b"")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
 def test_a_full_disk_is_one_line() -> None:
-    code, said = shown_into(os.open("/dev/full", os.O_WRONLY))
+    code, said = shown_into(os.open("/dev/full", os.O_WRONLY), "fairbook.cli")
     assert code == 2
     assert said.startswith(b"fairbook: error: ")
     assert said.count(b"\n") == 1
