@@ -229,7 +229,7 @@ BY_HAND: list[tuple[Any, Any, dict[str, Any], list[int] | None, list[int] | None
     (relaxation, ([8, 8, 16, 8], ["1/2", "1/2", "1/2", 1], [8, 10]), {}, [0, 1, -1, 1], [8, 5, 0, 5]),
     (relaxation, ([4], 0, [0, 3]), {}, [-1], None),
     # a cluster without VMs comes last
-    (relaxation, ([4, 4], 1, [0, 2, 3]), {}, [1, 2], None),
+    (relaxation, ([4, 4], 1, [0, 2, 3]), {}, [1, 1], [1, 1]),
     (greedy, ([4, 4], 1, [0, 2, 3]), {}, [2, 1], None),
     (greedy, ([4, 4], 1, [0, 2, 3]), {"fit": "first_fit"}, [2, 1], None),
     (mixed_knapsack, ([4, 4], 1, [0, 2, 3]), {}, [2, 1], None),
