@@ -438,32 +438,9 @@ def test_nothing_of_the_trace_is_lost_in_the_deal(shipped: Jobs, n: int, merge: 
 
 
 @pytest.mark.traces
-def test_draws_from_the_shipped_digest_and_from_the_raw_files() -> None:
-    folder = raw_folder("alibaba2017")
-    held = load_digest()
-    raw = read_jobs(folder)
-    assert int(raw.instances.sum()) == 11_059_704
-    assert (raw.instances.min(), raw.instances.max()) == (1, 64_486)
-    rounded = raw.quantised(memory_digits=3, instance_digits=3)
-    assert_same(held, rounded)
-    ours, theirs = (sample_jobs(np.random.default_rng(6), 100, jobs=jobs) for jobs in (held, raw))
-    np.testing.assert_array_equal(ours.jobs, theirs.jobs)
-    np.testing.assert_array_equal(ours.demands[..., 0], theirs.demands[..., 0])
-    np.testing.assert_allclose(ours.demands, theirs.demands, rtol=0.00485)
-    np.testing.assert_allclose(ours.tasks, theirs.tasks, rtol=0.00493)
-    dealt, whole = (deal_jobs(np.random.default_rng(6), 100, 300, jobs=jobs) for jobs in (held, raw))
-    np.testing.assert_array_equal(dealt.users, whole.users)
-    np.testing.assert_allclose(dealt.tasks, whole.tasks, rtol=0.00493)
-    assert int(whole.tasks.sum()) == 11_059_704
-    used = np.einsum("tn,tnr->r", whole.tasks, whole.demands)
-    np.testing.assert_allclose(used, [raw.instances @ raw.cores, raw.instances @ raw.memory], rtol=1e-12)
-
-
-@pytest.mark.traces
 def test_what_rounding_does_to_the_genuine_trace() -> None:
     raw, held = read_jobs(raw_folder("alibaba2017")), load_digest()
-    for name in ("first", "created", "plan_cpu", "machine_classes"):
-        np.testing.assert_array_equal(getattr(held, name), getattr(raw, name))
+    assert_same(held, raw.quantised(memory_digits=3, instance_digits=3))
     small = raw.instances < 1000
     np.testing.assert_array_equal(held.instances[small], raw.instances[small])
     assert int((held.instances != raw.instances).sum()) == 1_717

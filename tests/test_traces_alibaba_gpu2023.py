@@ -345,16 +345,7 @@ def test_the_facts_of_the_raw_files(shipped: Pods) -> None:
     assert facts["counts"]["distinct_requests_in_trace"] == len(frame.drop_duplicates(list(frame.columns[1:5])))
     assert (len(frame), len(nodes), nodes["gpu"].sum()) == (8_152, 1_523, 6_212)
     assert frame["deletion_time"].min() < frame["creation_time"].max()  # never there all at once, says the book
-    # how the two columns of GPUs relate
-    assert set(frame["num_gpu"]) == {0, 1, 2, 4, 8}
-    assert (frame["gpu_milli"][frame["num_gpu"] == 0] == 0).all()
-    assert frame["gpu_milli"][frame["num_gpu"] == 1].between(1, 1000).all()
-    assert (frame["gpu_milli"][frame["num_gpu"] > 1] == 1000).all()
     assert nodes["model"].isna().equals(nodes["gpu"] == 0)
-    published = nodes.groupby(["cpu_milli", "memory_mib", "gpu", "model"], dropna=False).size()
-    assert sorted(published.tolist()) == sorted(shipped.counts.tolist())
-    pool = nodes[["cpu_milli", "memory_mib", "gpu"]].sum() / [1000, 1024, 1]
-    assert pool.tolist() == shipped.pool().tolist()
     spec = pd.read_csv(folder / "openb_pod_list_gpuspec33.csv")
     pd.testing.assert_frame_equal(frame.drop(columns="gpu_spec"), spec.drop(columns="gpu_spec"))
     ours = read_pod_list(folder / "openb_pod_list_gpuspec33.csv")
