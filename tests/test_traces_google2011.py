@@ -35,7 +35,7 @@ from tests.trace_files import follows, raw_folder
 
 HASH = "70s3v5qRyCO/1PCdI6fVXnrW8FU/w+5CKRSa72xgcIo="
 COLUMNS = ["user", "cpu", "memory", "tasks", "jobs"]
-fuzzed = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+fuzzed = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
