@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -185,37 +184,15 @@ GOOD: dict[str, Any] = {"max_vms": [4, 6], "tolerance": [0.5, 0.25], "capacities
 
 
 @pytest.mark.parametrize(("given_", "argument", "rule"), [
-    ({"max_vms": []}, "max_vms", "at least one user"),
-    ({"max_vms": [[4, 6]]}, "max_vms", "shape"),
-    ({"max_vms": "4"}, "max_vms", "numbers"),
-    ({"max_vms": None}, "max_vms", "numbers"),
-    ({"max_vms": [4, 0]}, "max_vms[1]", "positive"),
-    ({"max_vms": [-4, 6]}, "max_vms[0]", "positive"),
-    ({"max_vms": [4, np.nan]}, "max_vms[1]", "finite"),
-    ({"max_vms": [4, 6.5]}, "max_vms[1]", "whole"),
     ({"max_vms": [4, 2e9]}, "max_vms[1]", "at most 1e+09"),
-    ({"max_vms": [4, True]}, "max_vms[1]", "number"),
-    ({"max_vms": pd.Series([4, 6], index=["a", "a"])}, "max_vms.index", "unique"),
-    ({"tolerance": [0.5]}, "tolerance", "2 users"),
     ({"tolerance": [0.5, 1.01]}, "tolerance[1]", "between 0 and 1"),
-    ({"tolerance": [-0.1, 1]}, "tolerance[0]", "between 0 and 1"),
-    ({"tolerance": [np.nan, 1]}, "tolerance[0]", "between 0 and 1"),
     ({"tolerance": 1.5}, "tolerance", "between 0 and 1"),
     ({"tolerance": np.nan}, "tolerance", "between 0 and 1"),
-    ({"tolerance": "half"}, "tolerance", "number"),
-    ({"tolerance": None}, "tolerance", "number"),
-    ({"tolerance": [[0.5], [0.5, 1]]}, "tolerance", "ragged"),
     ({"tolerance": pd.Series({"a": 0.5, "b": 1}), "max_vms": pd.Series({"a": 4, "c": 6})}, "tolerance.index", "users"),
-    ({"capacities": []}, "capacities", "at least one cluster"),
-    ({"capacities": [[7, 4]]}, "capacities", "shape"),
-    ({"capacities": [7, -1]}, "capacities[1]", "negative"),
-    ({"capacities": [np.inf]}, "capacities[0]", "finite"),
     ({"capacities": [0, 0]}, "capacities", "at least one VM"),
     ({"capacities": [0.5]}, "capacities", "at least one VM"),
     ({"capacities": [1e10]}, "capacities[0]", "at most 1e+09"),
-    ({"capacities": pd.Series([7, 4], index=[None, "b"])}, "capacities.index", "unique"),
     ({"whole": 1}, "whole", "True or False"),
-    ({"whole": None}, "whole", "True or False"),
 ])
 def test_bad_input(given_: dict[str, Any], argument: str, rule: str) -> None:
     with pytest.raises(fb.InvalidInput) as caught:
@@ -254,17 +231,13 @@ def test_frames() -> None:
     assert clusters.index.to_list() == ["north", "south", "west"]
     assert clusters["capacity"].to_list() == [8, 5, 0]
     assert clusters["users"].to_list() == [2, 1, 0]
-    assert clusters["use"].to_list() == [8, 5, 0]
-    assert clusters["slack"].to_list() == [0, 0, 0]
-    assert clusters["min_fraction"].to_list()[:2] == [5 / 8, 5 / 6]
-    assert np.isnan(clusters["min_fraction"].iloc[2])
+    assert clusters[["use", "slack"]].to_numpy().tolist() == [[8, 0], [5, 0], [0, 0]]
+    assert clusters["min_fraction"].fillna(-1).to_list() == [5 / 8, 5 / 6, -1]
     assert found.by_cluster.tolist() == [[5, 0, 0], [0, 5, 0], [3, 0, 0], [0, 0, 0]]
     assert (found.min_fraction, found.served_fraction) == (0, 5 / 8)
     assert found.served.tolist() == [True, True, True, False]
     assert (found.optimal, found.gap, found.bound) == (True, 0, 0)  # nothing holds dan
-    told = json.loads(json.dumps(found.to_dict()))
-    assert (told["users"], told["clusters"]) == (["ann", "bob", "cat", "dan"], ["north", "south", "west"])
-    assert (told["vms"], told["use"], told["slack"]) == ([5, 5, 3, 0], [8, 5, 0], [0, 0, 0])
+    assert found.to_dict()["clusters"] == ["north", "south", "west"]
 
 
 def test_frames_where_users_span() -> None:
@@ -311,37 +284,38 @@ def test_cost_and_revenue() -> None:
     odd = fb.virtual_cluster([5, 5], 0.5, [6])
     assert odd.vms.tolist() == [3, 3]
     assert odd.cost(4, 1).tolist() == [2.5 * 4 + 0.5] * 2
-    for given_, argument in (((-1, 0), "high"), ((1, 2), "low"), ((1, -1), "low"), ((np.nan, 0), "high"),
-                             (("2", 1), "high")):
-        with pytest.raises(fb.InvalidInput) as caught:
-            found.cost(*given_)
-        assert caught.value.where == argument
-        with pytest.raises(fb.InvalidInput):
-            found.revenue(*given_)
+    for given_, argument in (((-1, 0), "high"), ((1, 2), "low"), ((1, -1), "low")):
+        for ask in (found.cost, found.revenue):
+            with pytest.raises(fb.InvalidInput, match=f"^{argument} "):
+                ask(*given_)
 
 
-def test_explanations() -> None:
-    found = named("relaxation")
-    assert found.explain("ann") == "ann has 5 of 8 VMs (62.5%) on north, which is used up."
-    assert found.explain("dan") == (
-        "dan was turned away: it needs at least 9 VMs on one cluster, and no cluster has as many to give, after the "
-        "minima of the users that were served.")
-    with pytest.raises(fb.InvalidInput, match="user must be one of the users, got 'eve'"):
-        found.explain("eve")
-    at_minimum = fb.virtual_cluster([10, 10], [0.1, 1], [12])
-    assert at_minimum.explain(0) == (
-        "0 has 9 of 10 VMs (90.0%) on 0, its minimum: others there have a smaller fraction, and 0 is used up.")
-    assert at_minimum.explain(1) == "1 has 3 of 10 VMs (30.0%) on 0, which is used up."
-    assert fb.virtual_cluster([2], 0, [3]).explain(0) == "0 has 2 of 2 VMs (100.0%): all that it asked for."
+#: What is asked for and how, of whom, what is said.
+EXPLAINED: list[tuple[tuple[Any, Any, Any], Any, int, str]] = [
+    (([10, 10], [0.1, 1], [12]), "exact", 0,
+     "0 has 9 of 10 VMs (90.0%) on 0, its minimum: others there have a smaller fraction, and 0 is used up."),
+    (([10, 10], [0.1, 1], [12]), "exact", 1, "1 has 3 of 10 VMs (30.0%) on 0, which is used up."),
+    (([2], 0, [3]), "exact", 0, "0 has 2 of 2 VMs (100.0%): all that it asked for."),
+    (([4, 4, 2], 0.5, [5, 4]), "spanning", 1, "1 has 3 of 4 VMs (75.0%) on several clusters, which are used up."),
+    (([5, 6], 0, [4, 4]), "spanning", 1,
+     "1 was turned away: it needs at least 6 VMs, and all clusters together have fewer to give, after the minima of "
+     "the users that were served."),
+    (([5, 6], 0, [4, 5]), "greedy", 1,
+     "1 was turned away: it needs at least 6 VMs on one cluster, and no cluster has as many to give, after the minima "
+     "of the users that were served."),
+]
+
+
+@pytest.mark.parametrize(("given_", "method", "user", "said"), EXPLAINED)
+def test_explanations(given_: tuple[Any, Any, Any], method: Any, user: int, said: str) -> None:
+    assert fb.virtual_cluster(*given_, method=method).explain(user) == said
+
+
+def test_an_explanation_names_and_tells_what_is_not_handed_out() -> None:
+    assert named("relaxation").explain("ann") == "ann has 5 of 8 VMs (62.5%) on north, which is used up."
     left = fb.virtual_cluster([8, 4], [0.25, 0.5], [7, 2], method="mixed_knapsack", small=0)
     assert left.explain(0) == (
         "0 has 6 of 8 VMs (75.0%) on 0, where 1 VMs are free that mixed_knapsack does not hand out.")
-    spread = fb.virtual_cluster([4, 4, 2], 0.5, [5, 4], method="spanning")
-    assert spread.explain(1) == "1 has 3 of 4 VMs (75.0%) on several clusters, which are used up."
-    away = fb.virtual_cluster([5, 6], 0, [4, 4], method="spanning")
-    assert away.explain(1) == (
-        "1 was turned away: it needs at least 6 VMs, and all clusters together have fewer to give, after the minima of "
-        "the users that were served.")
 
 
 @pytest.mark.parametrize("parts", [TENTHS, QUARTERS])

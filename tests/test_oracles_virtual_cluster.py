@@ -218,68 +218,60 @@ def test_packs_and_most_served_try_everything(sizes: list[int], room: list[int])
 # ------------------------------------------------------------------------------------- algorithms by hand
 
 
-def test_relaxation_by_hand() -> None:
+MIXED = ([10, 10, 10, 10], ["1/10", "2/5", "9/10", "9/10"], [12, 12])
+#: Method, what is asked for, options, clusters, VMs.
+BY_HAND: list[tuple[Any, Any, dict[str, Any], list[int] | None, list[int] | None]] = [
     # minima 5, 5, 3, 1 on 20 and 10. Relative: 0 0 -> first; .25 0 -> second; .25 .5 -> first; .4 .5 -> first.
-    placed = relaxation([10, 10, 6, 2], "1/2", [20, 10])
-    assert placed.cluster == [0, 1, 0, 0]
-    assert ints(placed.vms) == [10, 10, 6, 2]
+    (relaxation, ([10, 10, 6, 2], "1/2", [20, 10]), {}, [0, 1, 0, 0], [10, 10, 6, 2]),
     # free: 20 10 -> first; 15 10 -> first; 10 10 -> first, a tie; 7 10 -> second.
-    assert relaxation([10, 10, 6, 2], "1/2", [20, 10], load="free").cluster == [0, 0, 0, 1]
+    (relaxation, ([10, 10, 6, 2], "1/2", [20, 10]), {"load": "free"}, [0, 0, 0, 1], None),
     # 16 + 2 on 8 and 10: 4 and 4 go first and second, 8 nowhere; what is left goes where a VM is missing most.
-    placed = relaxation([8, 8, 16, 8], ["1/2", "1/2", "1/2", 1], [8, 10])
-    assert placed.cluster == [0, 1, -1, 1]
-    assert ints(placed.vms) == [8, 5, 0, 5]
-
-
-def test_a_cluster_without_vms_comes_last() -> None:
-    for found in (relaxation([4, 4], 1, [0, 2, 3]), greedy([4, 4], 1, [0, 2, 3]),
-                  mixed_knapsack([4, 4], 1, [0, 2, 3]), greedy([4, 4], 1, [0, 2, 3], fit="first_fit")):
-        assert set(found.cluster) <= {1, 2}
-    assert relaxation([4], 0, [0, 3]).cluster == [-1]
-
-
-def test_greedy_by_hand() -> None:
+    (relaxation, ([8, 8, 16, 8], ["1/2", "1/2", "1/2", 1], [8, 10]), {}, [0, 1, -1, 1], [8, 5, 0, 5]),
+    (relaxation, ([4], 0, [0, 3]), {}, [-1], None),
+    # a cluster without VMs comes last
+    (relaxation, ([4, 4], 1, [0, 2, 3]), {}, [1, 1], [1, 1]),
+    (greedy, ([4, 4], 1, [0, 2, 3]), {}, [2, 1], None),
+    (greedy, ([4, 4], 1, [0, 2, 3]), {"fit": "first_fit"}, [2, 1], None),
+    (mixed_knapsack, ([4, 4], 1, [0, 2, 3]), {}, [2, 1], None),
     # wanted parts with the newcomer: 4/10 4/12 -> second; 6/10 10/12 -> first; 14/10 12/12 -> second.
-    given_ = ([4, 6, 8], "1/2", [10, 12])
-    assert greedy(*given_).cluster == [1, 0, 1]
+    (greedy, ([4, 6, 8], "1/2", [10, 12]), {}, [1, 0, 1], None),
     # best fit: 4 into the tighter; then 6 fits there to the brim; 8 into the other.
-    assert greedy(*given_, fit="best_fit").cluster == [0, 0, 1]
-    assert greedy(*given_, fit="first_fit").cluster == [0, 0, 1]
-    assert greedy([4, 7, 6], "1/2", [12, 10], fit="first_fit").cluster == [0, 0, 1]
-    assert greedy([4, 7, 6], "1/2", [12, 10], fit="best_fit").cluster == [1, 0, 1]
+    (greedy, ([4, 6, 8], "1/2", [10, 12]), {"fit": "best_fit"}, [0, 0, 1], None),
+    (greedy, ([4, 6, 8], "1/2", [10, 12]), {"fit": "first_fit"}, [0, 0, 1], None),
+    (greedy, ([4, 7, 6], "1/2", [12, 10]), {"fit": "first_fit"}, [0, 0, 1], None),
+    (greedy, ([4, 7, 6], "1/2", [12, 10]), {"fit": "best_fit"}, [1, 0, 1], None),
     # nobody has room for 8 more: 18/10 against 12/8 -> second, where 4 and 8 then share 8
-    placed = greedy([10, 4, 8], "1/2", [10, 8], fit="best_fit")
-    assert placed.cluster == [0, 1, 1]
-    assert ints(placed.vms) == [10, 3, 5]
-
-
-def test_mixed_knapsack_by_hand() -> None:
+    (greedy, ([10, 4, 8], "1/2", [10, 8]), {"fit": "best_fit"}, [0, 1, 1], [10, 3, 5]),
     # tau = 24/40: A = {k <= .4} is the first two, at 9 and 6: 9 into the first (a tie), 6 into the second, as the
     # first has 3 left. B: 3 and 6 left, 20 wanted, tau = 9/20: A = {k <= .55} is nobody. Greedy: 10/3 against 10/6 ->
     # second; 10/3 against 20/6, a tie -> the first.
-    given_ = ([10, 10, 10, 10], ["1/10", "2/5", "9/10", "9/10"], [12, 12])
-    placed = mixed_knapsack(*given_, small=0)
-    assert placed.cluster == [0, 1, 1, 0]
-    assert ints(placed.vms) == [9, 6, 6, 3]
-    # shared anew, the second cluster gives 6 and 6, the first 9 and 3: the same; four users at once are the greedy way
-    assert ints(mixed_knapsack(*given_, small=0, top_up=True).vms) == [9, 6, 6, 3]
-    assert mixed_knapsack(*given_, small=4) == greedy(*given_)
-    assert mixed_knapsack(*given_, small=4, general="relaxation") == relaxation(*given_)
-    # more than enough: A is empty
-    assert mixed_knapsack([2, 2], 0, [9], small=0) == greedy([2, 2], 0, [9])
+    (mixed_knapsack, MIXED, {"small": 0}, [0, 1, 1, 0], [9, 6, 6, 3]),
+    # shared anew, the second cluster gives 6 and 6, the first 9 and 3: the same
+    (mixed_knapsack, MIXED, {"small": 0, "top_up": True}, [0, 1, 1, 0], [9, 6, 6, 3]),
     # tau = 18/20: A = {k <= 1/10}: nobody, though one of them has k = 1/5
-    assert ints(mixed_knapsack([10, 10], ["1/5", 1], [18], small=0).vms) == [9, 9]
+    (mixed_knapsack, ([10, 10], ["1/5", 1], [18]), {"small": 0}, None, [9, 9]),
     # best fit: 5 goes first and into 10; 4 into 4, where nothing is left, not beside the 5
-    assert mixed_knapsack([4, 5, 20], [0, 0, 1], [10, 4], small=0).cluster == [1, 0, 0]
-
-
-def test_what_queue_a_does_not_get() -> None:
-    placed = mixed_knapsack([4, 10], ["1/4", "3/4"], [9], small=0)  # tau = 9/14, A = {1/4}: 3, B: 6
-    assert ints(placed.vms) == [3, 6]
-    assert ints(mixed_knapsack([4, 2], ["1/2", "3/4"], [6, 2], small=0).vms) == [4, 2]  # tau = 8/6: A empty
+    (mixed_knapsack, ([4, 5, 20], [0, 0, 1], [10, 4]), {"small": 0}, [1, 0, 0], None),
+    # what queue A does not get: tau = 9/14, A = {1/4}: 3, B: 6; tau = 8/6: A empty
+    (mixed_knapsack, ([4, 10], ["1/4", "3/4"], [9]), {"small": 0}, None, [3, 6]),
+    (mixed_knapsack, ([4, 2], ["1/2", "3/4"], [6, 2]), {"small": 0}, None, [4, 2]),
     # tau = 9/12: A = {k <= 1/4}: user 0 at 6 into the first. B: 1 and 2 left, 4 wanted: 2 on the second.
-    low, high = (mixed_knapsack([8, 4], ["1/4", "1/2"], [7, 2], small=0, top_up=t) for t in (False, True))
-    assert (ints(low.vms), ints(high.vms)) == ([6, 2], [7, 2])
+    (mixed_knapsack, ([8, 4], ["1/4", "1/2"], [7, 2]), {"small": 0}, None, [6, 2]),
+    (mixed_knapsack, ([8, 4], ["1/4", "1/2"], [7, 2]), {"small": 0, "top_up": True}, None, [7, 2]),
+]
+
+
+@pytest.mark.parametrize(("method", "given_", "options", "cluster", "vms"), BY_HAND)
+def test_by_hand(method: Any, given_: Any, options: dict[str, Any], cluster: Any, vms: Any) -> None:
+    placed = method(*given_, **options)
+    assert cluster in (None, placed.cluster)
+    assert vms in (None, ints(placed.vms))
+
+
+def test_few_users_are_placed_by_the_general_method() -> None:
+    assert mixed_knapsack(*MIXED, small=4) == greedy(*MIXED)
+    assert mixed_knapsack(*MIXED, small=4, general="relaxation") == relaxation(*MIXED)
+    assert mixed_knapsack([2, 2], 0, [9], small=0) == greedy([2, 2], 0, [9])  # more than enough: A is empty
 
 
 def test_rounds_end_at_the_level() -> None:

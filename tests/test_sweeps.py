@@ -31,6 +31,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from book import __main__ as laboratory
 from book.dmfa_srq import studies as dmfa_srq
 from book.gdrf import studies as gdrf
 from fairbook import results, sweeps
@@ -78,11 +79,9 @@ VALUES = st.recursive(LEAVES, lambda inner: st.one_of(
 def test_what_is_written_is_read_back_to_the_last_bit(value: Any) -> None:
     text = encode(value)
     assert text.isascii()
-    assert same(decode(text), value)
-
-
-def test_arrays_that_were_read_can_be_written_to() -> None:
-    decode(encode(np.arange(3)))[0] = 7
+    again = decode(text)
+    assert same(again, value)
+    assert not isinstance(again, np.ndarray) or again.flags.writeable
 
 
 class Named(NamedTuple):
@@ -213,7 +212,7 @@ def test_an_edited_function_is_run_again(my_runs: tuple[ModuleType, Path], tmp_p
 def test_sources_edited_under_a_running_process_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "_STARTED", 0.0)
     monkeypatch.setattr(sweeps, "_edited", results.edited_sources)
-    with checkpoint(tmp_path), pytest.raises(StaleResult, match=r"fairbook\.studies\.dmfa_srq.* start it again"):
+    with checkpoint(tmp_path), pytest.raises(StaleResult, match=r"book\.dmfa_srq\.studies.* start it again"):
         sweep(partial(dmfa_srq._grid, points=2), [5])
     monkeypatch.setattr(sweeps, "_STARTED", 0.0)
     with checkpoint(tmp_path), pytest.raises(StaleResult, match=r"test_sweeps\.py changed after"):
@@ -412,16 +411,13 @@ def test_bar_and_processes_are_extras(monkeypatch: pytest.MonkeyPatch, capsys: p
         sweep(abs, [1], workers=2)
 
 
-@dataclass
-class Cluster:
-    """A scheduler and two workers, each a process, that speak over the loopback."""
-
-    scheduler_file: Path
-    workers: list[subprocess.Popen[bytes]]
+#: The file of its scheduler, and its workers.
+Cluster = tuple[Path, list[subprocess.Popen[bytes]]]
 
 
 @pytest.fixture(scope="module")
 def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Start a scheduler and two workers, each a process, that speak over the loopback."""
     pytest.importorskip("distributed")
     folder = tmp_path_factory.mktemp("dask")
     file = folder / "scheduler.json"
@@ -435,7 +431,7 @@ def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         while not file.is_file():
             assert scheduler.poll() is None
             time.sleep(0.05)
-        yield Cluster(file, workers)
+        yield file, workers
     finally:
         for one in (*workers, scheduler):
             one.kill()  # a worker that is asked to end looks for its scheduler for half a minute
@@ -446,16 +442,18 @@ def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def test_a_cluster_computes_the_same_though_a_worker_dies(
     dask: Cluster, plain_tables: list[bytes], tmp_path: Path, counts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    scheduler_file, workers = dask
+
     def kill() -> None:
         while len(computed(counts)) < 10:
             time.sleep(0.01)
-        dask.workers[0].kill()
+        workers[0].kill()
         go_on(counts)
 
-    with sweeps.cluster(dask.scheduler_file) as client:
+    with sweeps.cluster(scheduler_file) as client:
         client.wait_for_workers(2, timeout=600)
         assert small_tables() == plain_tables
-        assert set(sweep(partial(process, 0.02), range(40))) == {worker.pid for worker in dask.workers}
+        assert set(sweep(partial(process, 0.02), range(40))) == {worker.pid for worker in workers}
         with monkeypatch.context() as patch:
             patch.setattr(sweeps, "_surroundings", lambda: {"kind of processor": "another"})
             with pytest.raises(StaleResult, match=r"a worker on .* in kind of processor "):
@@ -465,7 +463,7 @@ def test_a_cluster_computes_the_same_though_a_worker_dies(
         with checkpoint(tmp_path / "kept"):
             assert table(counts, 60) == table(tmp_path / "elsewhere", 60, 0)
         killer.join()
-    assert dask.workers[0].wait() == -signal.SIGKILL
+    assert workers[0].wait() == -signal.SIGKILL
     assert set(computed(counts)) == set(range(60))
     assert sweep(partial(process, 0), [0]) == [os.getpid()]
 
@@ -485,7 +483,7 @@ def test_a_scheduler_is_an_address_or_a_file(monkeypatch: pytest.MonkeyPatch) ->
 def test_an_interrupted_command_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = runner(capsys)
+    run = runner(capsys, main=laboratory.main)
     arguments = ("figures", "--paper", "dmfa_srq", "--only", "fig3", "--runs", "6", "--format", "csv", "--output")
     assert run(*arguments, tmp_path / "plain")[0] == 0
     real, seen = dmfa_srq._ranked, []
@@ -512,7 +510,7 @@ def test_stored_results_are_kept_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, counts: Path
 ) -> None:
     files = {name: (tmp_path / f"{name}.csv", tmp_path / f"{name}.json") for name in "ab"}
-    monkeypatch.setattr(results, "files", lambda name: files[name])
+    monkeypatch.setattr(results, "_files", lambda name: files[name])
 
     def compute(name: str) -> None:
         values = sweep(partial(counted, str(counts), 0), range(4), about={"name": name})
@@ -520,8 +518,8 @@ def test_stored_results_are_kept_once(
             raise KeyboardInterrupt
         results.save(name, pd.DataFrame([v for _, v in values], columns=list("xyz")), module="fairbook.errors")
 
-    monkeypatch.setattr(results, "stored_results", lambda progress: {name: partial(compute, name) for name in files})
-    run, kept = runner(capsys), tmp_path / "kept"
+    monkeypatch.setattr(laboratory, "stored_results", lambda progress: {name: partial(compute, name) for name in files})
+    run, kept = runner(capsys, main=laboratory.main), tmp_path / "kept"
     (tmp_path / "stop").touch()
     assert run("results", "--full", "--checkpoint", kept)[0] == 130
     assert len(journal(kept)) == 4  # of the table which is not stored
@@ -534,7 +532,7 @@ def test_stored_results_are_kept_once(
 
 
 def test_wrong_ways_to_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = runner(capsys)
+    run = runner(capsys, main=laboratory.main)
     for flag, value in (("--workers", "2"), ("--scheduler", "tcp://a:1"), ("--checkpoint", ""), ("--checkpoint", ".")):
         assert f"{flag} goes with --full" in refused(run("results", flag, value))
     figures = ("figures", "--paper", "dmfa_srq", "--only", "fig5", "--runs", "1", "--output", tmp_path)

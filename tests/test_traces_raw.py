@@ -6,19 +6,23 @@ import gzip
 import hashlib
 import importlib
 import json
+import math
 import os
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fairbook import cli
 from fairbook.errors import InvalidInput, TraceError
-from fairbook.traces import paths
+from fairbook.sweeps import encode
+from fairbook.traces import alibaba2017, alibaba_gpu2023, google2011, paths
 from fairbook.traces.raw import files
 from fairbook.traces.raw.google2011 import MissingPartsWarning
 from tests.trace_files import raw_folder, write
@@ -483,10 +487,23 @@ def test_the_commands(kit: Kit, tmp_path: Path, capsys: pytest.CaptureFixture[st
 # -------------------------------------------------------------------------------------------- the digests that ship
 
 
+#: What is known of each trace from elsewhere: its README, its paper, or a count of the raw files.
+KNOWN: dict[str, dict[str, int]] = {
+    "google2011": {"submit_events": 936_182, "distinct_tasks": 614_019},
+    "alibaba2017": {"rows": 80_553, "jobs_in_trace": 12_951, "rows_without_request": 9_017, "instances": 11_059_704,
+                    "instances_stored": 11_057_692, "jobs": 12_014, "groups": 80_553 - 9_017, "groups_zero_cpu": 0,
+                    "groups_zero_memory": 0, "rows_with_half_a_request": 0},
+    "alibaba_gpu2023": {"rows": 8_152, "pods": 8_152, "pods_without_gpu": 1_088, "pods_sharing_a_gpu": 3_078,
+                        "pods_with_one_gpu": 3_911, "pods_with_more_gpus": 75, "pods_zero_memory": 1,
+                        "pods_never_scheduled": 897, "pods_pending": 897},
+}
+
+
 @each
 def test_the_readme_of_the_data_agrees_with_the_record(kit: Kit) -> None:
     text = paths.data_path("README.md").read_text(encoding="utf-8")
     held = kit.load().provenance
+    assert {name: held["counts"][name] for name in KNOWN[kit.name]} == KNOWN[kit.name]
     checksum = held["outputs"][f"{kit.name}_requests.csv"]["sha256"]
     section = next(part for part in text.split("\n## ") if checksum in part)
     assert all(output["sha256"] in section for output in held["outputs"].values())
@@ -500,8 +517,47 @@ def test_the_readme_of_the_data_agrees_with_the_record(kit: Kit) -> None:
     for name in told.split():
         assert re.search(rf"(?<!\d)(?<!\d ){held['counts'][name]:,}(?!\d)".replace(",", " "), section), name
     assert held["licence"].replace("BY-", "BY ").removeprefix("for ") in section
-    for name in ("trace", "attribution", "changes", "units", "inputs"):
-        assert held[name]
+    assert all(held[name] for name in ("trace", "attribution", "changes", "units", "inputs"))
+
+
+def google(rng: Any, n: Any = 5, **options: Any) -> Any:
+    return google2011.load_digest().sample(n, rng, **options)
+
+
+#: Ways to draw users; each takes a generator first and has the digest that ships if none is passed.
+DRAWS: dict[str, Any] = {
+    "google2011": google,
+    "alibaba2017 sampled": lambda rng, n=20, **how: tuple(alibaba2017.sample_jobs(rng, n, **how)),
+    "alibaba2017 dealt": lambda rng, n=20, period=600, **how: tuple(alibaba2017.deal_jobs(rng, n, period, **how)),
+    "alibaba_gpu2023": lambda rng, n=20, **how: alibaba_gpu2023.sample_users(rng, n, **how),
+    "alibaba_gpu2023 machines": lambda rng, m=20, **how: alibaba_gpu2023.sample_machines(rng, m, **how),
+}
+NO_COUNT: list[dict[str, Any]] = [{"n": 0}, {"n": -3}, {"n": 2.0}, {"n": True}]
+NO_JOBS: list[dict[str, Any]] = [*NO_COUNT, {"n": 12_015}, {"memory_unit": 0}, {"memory_unit": math.nan},
+                                 {"memory_unit": "GB"}, {"jobs": 3}]
+#: Options of a draw that are refused, each by its first name.
+REFUSED: dict[str, list[dict[str, Any]]] = {
+    "google2011": [*NO_COUNT, {"unit": "Task"}, {"zeros": True}, {"scale": "cluster"}],
+    "alibaba2017 sampled": [*NO_JOBS, {"n": 5, "min_groups": 157}, {"min_groups": 0}, {"periods": 0},
+                            {"periods": 2**27}, {"after": "stop"}],
+    "alibaba2017 dealt": [*NO_JOBS, {"period": 0}, {"period": 0.5}, {"period": math.inf}, {"period": math.nan},
+                          {"period": None}, {"period": 1, "n": 12_000}, {"merge": "max"}],
+    "alibaba_gpu2023": [*NO_COUNT, {"unit": "job"}, {"zeros": "some"}, {"pods": "digest"}],
+    "alibaba_gpu2023 machines": [{"m": 0}, {"m": 2.0}, {"m": True}, {"pods": "digest"}],
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws_repeat_and_refuse(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (google2011, alibaba2017, alibaba_gpu2023):
+        monkeypatch.setattr(module, "load_digest", cache(module.load_digest))
+    a, b, c = (encode(DRAWS[name](np.random.default_rng(seed))) for seed in (3, 3, 4))
+    assert a == b != c
+    for options in REFUSED[name]:
+        with pytest.raises(InvalidInput, match=f"^{next(iter(options))} "):
+            DRAWS[name](np.random.default_rng(1), **options)
+    with pytest.raises(InvalidInput, match=r"^rng "):
+        DRAWS[name](7)
 
 
 @pytest.mark.traces

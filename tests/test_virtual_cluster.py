@@ -9,15 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import fairbook as fb
 from book.virtual_cluster import oracle
 from fairbook.mechanisms.packing import Packing, pack
 from fairbook.model.clusters import SPANS, as_requests
-from tests.strategies import REPEATABLE
-from tests.vm_cases import QUARTERS, TENTHS, Asked, asked, floats, random_asked
+from tests.vm_cases import QUARTERS, TENTHS, Asked, floats, random_asked
 
 #: By its path: the function hides the module of the same name.
 engine = sys.modules[fb.virtual_cluster.__module__]
@@ -57,17 +54,9 @@ def test_list_methods_against_their_judges(whole: bool, parts: tuple[int, ...], 
                     top_up=bool(rng.random() < 0.4))
 
 
-@REPEATABLE
-@given(asked(max_n=7), st.fixed_dictionaries({
-    "load": st.sampled_from(LOADS), "fit": st.sampled_from(FITS), "general": st.sampled_from(["greedy", "relaxation"]),
-    "small": st.integers(0, 8), "top_up": st.booleans()}))
-def test_list_methods_on_drawn_cases(one: Asked, options: dict[str, Any]) -> None:
-    check_lists(one, **options)
-
-
 @pytest.mark.parametrize(("whole", "parts"), [(True, TENTHS), (False, QUARTERS)])
 def test_list_methods_with_more_users(whole: bool, parts: tuple[int, ...]) -> None:
-    for seed in range(60):
+    for seed in range(20):
         rng = np.random.default_rng(seed)
         n, part = int(rng.integers(10, 40)), int(rng.choice(parts))
         one = Asked(rng.integers(1, 30, n).tolist(), [Fraction(int(a), part) for a in rng.integers(0, part + 1, n)],
@@ -139,8 +128,10 @@ def check_exact(one: Asked, whole: bool) -> str:
 
 
 @pytest.mark.parametrize("whole", [True, False])
-@pytest.mark.parametrize("block", range(2))
-def test_exact_against_all_subsets(whole: bool, block: int) -> None:
+@pytest.mark.parametrize(("block", "many"), [(0, None), (1, 2)])
+def test_exact_against_all_subsets(whole: bool, block: int, many: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    if many is not None:  # many values are looked for in another way than a few
+        monkeypatch.setattr(engine, "_MANY", many)
     seeds = range(250 * block, 250 * block + 250)
     kinds = [check_exact(random_asked(np.random.default_rng(seed)), whole) for seed in seeds]
     assert kinds.count("served") > 60
@@ -151,12 +142,6 @@ def test_exact_against_all_subsets(whole: bool, block: int) -> None:
         alpha = np.maximum(1, np.round(rng.normal(30, 10, 8))).astype(int)
         check_exact(Asked(alpha.tolist(), [Fraction(int(a), 1000) for a in rng.integers(0, 900, 8)],
                           rng.integers(40, 80, 3).tolist()), whole)
-
-
-@REPEATABLE
-@given(asked(max_n=6, largest=12), st.booleans())
-def test_exact_on_drawn_cases(one: Asked, whole: bool) -> None:
-    check_exact(one, whole)
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -183,23 +168,6 @@ def test_bounds_and_proofs_of_every_method(whole: bool) -> None:
                 assert (found.vms >= found.requests.minimum * (1 - 1e-9)).all()
     assert proved["exact"] == proved["spanning"] == 150
     assert all(0 < proved[method] < 150 for method in METHODS if method not in ("exact", "spanning"))
-
-
-def test_exact_is_never_worse_than_the_others() -> None:
-    better = dict.fromkeys(METHODS, 0)
-    for seed in range(15):
-        rng = np.random.default_rng(seed)
-        alpha, k = np.maximum(1, np.round(rng.normal(30, 10, 14))).astype(int), rng.uniform(0, 0.9, 14)
-        C = 50 + np.diff(np.sort(np.concatenate([[0, 70], rng.integers(0, 71, 4)])))
-        found = {method: fb.virtual_cluster(alpha, k, C, method=method) for method in METHODS}
-        assert found["exact"].min_fraction <= found["spanning"].min_fraction <= found["exact"].requests.bound + 1e-12
-        for method in METHODS:
-            if method != "spanning":
-                assert found[method].min_fraction <= found["exact"].min_fraction
-                assert found["exact"].bound <= found[method].bound
-                assert found[method].served.sum() <= found["exact"].served.sum()
-                better[method] += found[method].min_fraction < found["exact"].min_fraction
-    assert better["relaxation"] > better["vector_packing"] > 0
 
 
 # ------------------------------------------------------------------------------------------------- limits
@@ -248,18 +216,6 @@ def test_a_small_limit_is_kept_and_told() -> None:
         assert (low.gap > 0) == (not low.optimal)
     assert open_ones > 3
     assert nodes[0] < nodes[1]
-
-
-def test_many_values_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    for seed in range(60):
-        one = random_asked(np.random.default_rng(seed))
-        plain = fb.virtual_cluster(*one.floats)
-        for many in (0, 2, 10):
-            with monkeypatch.context() as patch:
-                patch.setattr(engine, "_MANY", many)
-                found = fb.virtual_cluster(*one.floats)
-            assert found.min_fraction == plain.min_fraction
-            assert found.optimal
 
 
 def test_requests_of_a_billion() -> None:
@@ -382,19 +338,13 @@ def test_spanning_against_the_pool(whole: bool, parts: tuple[int, ...]) -> None:
     assert cut > 60
 
 
-def test_spanning_of_sizes_far_apart() -> None:
+def test_a_small_piece_is_one() -> None:
     found = fb.virtual_cluster([1000 - 5e-7, 1], 1, [1000, 1000], method="spanning", whole=False)
-    assert found.by_cluster[1] == pytest.approx([5e-7, 1 - 5e-7], rel=1e-6)  # a small piece is one
+    assert found.by_cluster[1] == pytest.approx([5e-7, 1 - 5e-7], rel=1e-6)
     assert found.violations() == []
-    for seed in range(100):
-        rng = np.random.default_rng(seed)
-        alpha, C = 10.0 ** rng.uniform(-1.5, 1.5, 12), 10.0 ** rng.uniform(-1, 1.5, 6)
-        found = fb.virtual_cluster(alpha, 1, C, method="spanning", whole=False)
-        assert found.violations() == []
-        assert found.use.sum() == pytest.approx(min(alpha.sum(), C.sum()))
 
 
-@pytest.mark.parametrize("span", [3, 6, 20, 60])
+@pytest.mark.parametrize("span", [1, 3, 6, 20, 60])
 def test_spanning_of_sizes_very_far_apart(span: int) -> None:
     """Sums over all users or clusters do not tell the small ones: each piece is cut from its own user and cluster."""
     short = 0
@@ -451,18 +401,6 @@ def test_runs_repeat() -> None:
     assert other.violations() == []
 
 
-def test_large() -> None:
-    rng = np.random.default_rng(0)
-    alpha, k = rng.integers(20, 41, 3000), rng.uniform(0, 0.9, 3000)
-    C = rng.integers(300, 600, 150)
-    for method in METHODS:
-        found = fb.virtual_cluster(alpha, k, C, method=method)
-        assert found.violations() == []
-        assert found.served.all()
-        assert found.min_fraction <= found.bound + 1e-12
-    assert fb.virtual_cluster(alpha, k, C).gap < 0.02
-
-
 GOOD: dict[str, Any] = {"max_vms": [4, 6], "tolerance": [0.5, 0.25], "capacities": [7, 4]}
 REQUESTS = as_requests([4, 6], [0.5, 0.25], [7, 4])
 
@@ -473,30 +411,14 @@ def test_requests_come_alone() -> None:
     assert found.vms.tolist() == fb.virtual_cluster(**GOOD, method="greedy").vms.tolist()
 
 
-@pytest.mark.parametrize(("call", "given_", "argument", "rule"), [
-    ("virtual_cluster", {"method": "best"}, "method", "metagreedy"),
-    ("virtual_cluster", {"method": None}, "method", "exact"),
-    ("virtual_cluster", {"load": "least"}, "load", "relative, free"),
-    ("virtual_cluster", {"fit": "worst_fit"}, "fit", "least_wanted, best_fit, first_fit"),
-    ("virtual_cluster", {"general": "exact"}, "general", "greedy, relaxation, metagreedy"),
-    ("virtual_cluster", {"small": -1}, "small", "whole number"),
-    ("virtual_cluster", {"small": 2.0}, "small", "whole number"),
-    ("virtual_cluster", {"top_up": 1}, "top_up", "True or False"),
-    ("virtual_cluster", {"node_limit": 0}, "node_limit", "at least 1"),
-    ("virtual_cluster", {"node_limit": 1e6}, "node_limit", "whole number"),
-    ("virtual_cluster", {"seed": -1}, "seed", "whole number"),
-    ("virtual_cluster", {"seed": 2**32}, "seed", "4294967295"),
-    ("virtual_cluster", {"whole": "yes"}, "whole", "True or False"),
-    ("virtual_cluster", {"max_vms": [4, 6.5]}, "max_vms[1]", "whole"),
-    ("virtual_cluster", {"max_vms": REQUESTS}, "max_vms", "must come alone"),
-    *(("scarcity_rounds", {"capacity": 5, **given_}, argument, "") for given_, argument in (
-        ({"max_vms": [0]}, "max_vms[0]"), ({"tolerance": -1}, "tolerance"), ({"capacity": -3}, "capacity"),
-        ({"capacity": [3, 4]}, "capacity"), ({"capacity": "3"}, "capacity"), ({"capacity": np.nan}, "capacity"),
-        ({"capacity": 0}, "capacity"))),
+@pytest.mark.parametrize(("given_", "argument", "rule"), [
+    ({"general": "exact"}, "general", "greedy, relaxation, metagreedy"),
+    ({"node_limit": 0}, "node_limit", "at least 1"),
+    ({"seed": 2**32}, "seed", "4294967295"), ({"max_vms": [4, 6.5]}, "max_vms[1]", "whole"),
+    ({"max_vms": REQUESTS}, "max_vms", "must come alone"),
 ])
-def test_bad_input(call: str, given_: dict[str, Any], argument: str, rule: str) -> None:
-    good = GOOD if call == "virtual_cluster" else {name: GOOD[name] for name in ("max_vms", "tolerance")}
+def test_bad_input(given_: dict[str, Any], argument: str, rule: str) -> None:
     with pytest.raises(fb.InvalidInput) as caught:
-        getattr(fb, call)(**{**good, **given_})
+        fb.virtual_cluster(**{**GOOD, **given_})
     assert caught.value.where == argument
     assert rule in caught.value.rule

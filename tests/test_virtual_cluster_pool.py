@@ -108,49 +108,38 @@ def test_the_rules_against_a_plain_simulation(rules: dict[str, Any]) -> None:
     assert away > 10
 
 
-def test_rule_a() -> None:
-    pool = fb.VirtualClusterPool([10, 6])
-    assert pool.arrive("ann", 10, 0.5)  # 10/10 against 10/6
-    assert pool.arrive("bob", 6, 0)  # 16/10 against 6/6
-    assert not pool.arrive("cat", 6, 0)  # 5 and 0 left
-    assert pool.arrive("dan", 5, 0)
-    assert pool.state.to_frame()["vms"].to_dict() == {"ann": 5, "bob": 6, "dan": 5}
-    assert (pool.taken_back, pool.turned_away) == (5, 1)
-
-
-def test_rule_b() -> None:
+#: Capacities, rules, who comes (VMs, tolerance) or goes, the VMs of those who stay, how many were taken back.
+BY_HAND: dict[str, tuple[list[int], dict[str, Any], list[Any], dict[str, int], int]] = {
+    # 10/10 against 10/6: ann goes first; bob 16/10 against 6/6; cat finds 5 and 0 left
+    "where users go": ([10, 6], {}, [("ann", 10, 0.5), ("bob", 6, 0), ("cat", 6, 0), ("dan", 5, 0)],
+                       {"ann": 5, "bob": 6, "dan": 5}, 5),
     # calm has 8, of which 2 are free beside tense's minimum and 2 are taken back; brief takes 2 more from calm: 4, 4
-    pool = fb.VirtualClusterPool([10], give="gap")
-    pool.arrive("calm", 8, 1)
-    pool.arrive("tense", 8, 0.5)
-    pool.arrive("brief", 2, 0)
-    assert pool.state.vms.tolist() == [4, 4, 2]
-    pool.depart("brief")
-    assert pool.state.vms.tolist() == [5, 5]
-    pool = fb.VirtualClusterPool([10], give="tolerance")
-    pool.arrive("calm", 8, 1)
-    pool.arrive("tense", 8, 0.5)
-    assert pool.state.vms.tolist() == [6, 4]
-    pool.arrive("brief", 2, 0)
-    pool.depart("brief")
-    assert pool.state.vms.tolist() == [6, 4]  # calm gave, and calm gets
-
-
-def test_rule_c() -> None:
+    "who gets what is free: the largest gap": (
+        [10], {"give": "gap"}, [("calm", 8, 1), ("tense", 8, 0.5), ("brief", 2, 0)],
+        {"calm": 4, "tense": 4, "brief": 2}, 4),
+    "and when one goes": ([10], {"give": "gap"}, [("calm", 8, 1), ("tense", 8, 0.5), ("brief", 2, 0), "brief"],
+                          {"calm": 5, "tense": 5}, 4),
+    "or who tolerates most": ([10], {"give": "tolerance"}, [("calm", 8, 1), ("tense", 8, 0.5)],
+                              {"calm": 6, "tense": 4}, 2),
+    "calm gave, and calm gets": (
+        [10], {"give": "tolerance"}, [("calm", 8, 1), ("tense", 8, 0.5), ("brief", 2, 0), "brief"],
+        {"calm": 6, "tense": 4}, 4),
     # surplus 4/8 and 2/4 (a tie: the first), then 3/8 < 2/4, 3/8 > 1/4: 3 VMs: calm 6, brisk 3
-    pool = fb.VirtualClusterPool([12], give="gap")
-    pool.arrive("calm", 8, 0.5)
-    pool.arrive("brisk", 4, 0.5)
-    assert pool.state.vms.tolist() == [8, 4]
-    assert pool.arrive("new", 3, 0)
-    assert pool.state.vms.tolist() == [6, 3, 3]
-    assert pool.taken_back == 3
-    # as printed: 1 - 0.25 against 1 - 0.75: the one that tolerates least gives first, down to its minimum
-    printed = fb.VirtualClusterPool([16], take="printed")
-    printed.arrive("tense", 8, 0.25)
-    printed.arrive("calm", 8, 0.75)
-    assert printed.arrive("new", 3, 0)
-    assert printed.state.vms.tolist() == [6, 7, 3]
+    "who gives": ([12], {"give": "gap"}, [("calm", 8, 0.5), ("brisk", 4, 0.5), ("new", 3, 0)],
+                  {"calm": 6, "brisk": 3, "new": 3}, 3),
+    # 1 - 0.25 against 1 - 0.75: the one that tolerates least gives first, down to its minimum
+    "as printed": ([16], {"take": "printed"}, [("tense", 8, 0.25), ("calm", 8, 0.75), ("new", 3, 0)],
+                   {"tense": 6, "calm": 7, "new": 3}, 3),
+}
+
+
+@pytest.mark.parametrize("what", BY_HAND)
+def test_by_hand(what: str) -> None:
+    capacities, rules, events, vms, taken_back = BY_HAND[what]
+    pool = fb.VirtualClusterPool(capacities, **rules)
+    came = [pool.depart(one) if isinstance(one, str) else pool.arrive(*one) for one in events]
+    assert pool.state.to_frame()["vms"].to_dict() == vms
+    assert (pool.taken_back, pool.turned_away) == (taken_back, came.count(False))
 
 
 def test_names_and_views() -> None:
@@ -158,41 +147,24 @@ def test_names_and_views() -> None:
     pool = fb.VirtualClusterPool(capacities)
     assert repr(pool) == "VirtualClusterPool(0 users, 0 of 12 VMs)"
     pool.arrive("ann", 3, 0)
+    capacities[:] = 0
+    state = pool.state
+    assert state.to_frame()["cluster"].to_list() == ["north"]
+    state.vms[:] = state.requests.capacities[:] = 0
     assert repr(pool) == "VirtualClusterPool(1 users, 3 of 12 VMs)"
-    assert pool.state.to_frame()["cluster"].to_list() == ["north"]
-    view, state = pool.capacities, pool.state
-    view[:] = 0
-    state.vms[:] = 0
-    state.requests.capacities[:] = 0
-    assert pool.state.vms.tolist() == [3]
     assert pool.state.requests.capacities.tolist() == [8, 4]
     assert pool.state.bound == 1
-    given_ = np.array([5, 5])
-    other = fb.VirtualClusterPool(given_)
-    given_[:] = 0
-    assert other.arrive(1, 5, 0)
-
-
-def filled(**rules: Any) -> fb.VirtualClusterPool:
-    pool = fb.VirtualClusterPool(pd.Series({"north": 8, "south": 4}), **rules)
-    for user, alpha, k in (("ann", 8, 0.5), (2, 4, 0.25), ("bob", 6, 1.0), ("no", 9, 0.0)):
-        pool.arrive(user, alpha, k)
-    return pool
 
 
 @pytest.mark.parametrize(("call", "argument"), [
     (lambda pool: pool.arrive("ann", 1, 0), "user"), (lambda pool: pool.arrive(["new"], 1, 0), "user"),
-    (lambda pool: pool.arrive("new", 0, 0), "max_vms[0]"), (lambda pool: pool.arrive("new", 1.5, 0), "max_vms[0]"),
-    (lambda pool: pool.arrive("new", 1, 2), "tolerance[0]"), (lambda pool: pool.arrive("new", "1", 0), "max_vms"),
-    (lambda pool: pool.arrive("new", 1, None), "tolerance[0]"),
-    (lambda pool: pool.depart("eve"), "user"), (lambda pool: pool.depart(["ann"]), "user"),
-    (lambda pool: pool.depart((["ann"],)), "user"),
-    (lambda pool: pool.state.explain("eve"), "user"), (lambda _: fb.VirtualClusterPool([]), "capacities"),
-    (lambda _: fb.VirtualClusterPool([3], give="all"), "give"), (lambda _: fb.VirtualClusterPool([3], take=1), "take"),
-    (lambda _: fb.VirtualClusterPool([3], pick="first"), "pick"), (lambda _: fb.VirtualClusterPool([3]).state, "pool"),
+    (lambda pool: pool.arrive("new", 1.5, 0), "max_vms[0]"), (lambda pool: pool.arrive("new", 1, 2), "tolerance[0]"),
+    (lambda pool: pool.arrive("new", 1, None), "tolerance[0]"), (lambda pool: pool.depart("eve"), "user"),
+    (lambda pool: pool.depart((["ann"],)), "user"), (lambda _: fb.VirtualClusterPool([3]).state, "pool"),
 ])
 def test_bad_input_changes_nothing(call: Any, argument: str) -> None:
-    pool = filled()
+    pool = fb.VirtualClusterPool([8, 4])
+    pool.arrive("ann", 8, 0.5)
     before = pool.to_dict()
     with pytest.raises(fb.InvalidInput) as caught:
         call(pool)
