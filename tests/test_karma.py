@@ -69,18 +69,6 @@ def close(a: Any, b: Any, scale: float = 1.0) -> bool:
 # -------------------------------------------------------------------------------------------- against fractions
 
 
-@REPEATABLE
-@given(phases())
-def test_phase_equals_exact_fractions(case: tuple[Instance, list[Fraction], Fraction]) -> None:
-    instance, credit, alpha = case
-    demands, _, capacities, bounds = instance.floats
-    exact = exact_phase(instance.demands, credit, instance.capacities, instance.max_tasks, alpha)
-    allocation = karma_phase(demands, floats(credit), capacities, max_tasks=bounds, alpha=float(alpha))
-    assert close(allocation.tasks, exact.tasks)
-    assert allocation.violations() == []
-    assert (allocation.tasks <= bounds).all()
-
-
 def in_fractions(values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     array = np.empty(shape, dtype=object)
     array[...] = values

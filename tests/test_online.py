@@ -170,6 +170,3 @@ def test_ten_thousand_events(m: int, decades: float, zeros: float) -> None:
         check(pool)
         if event % 500 == 0:
             assert fb.DmfaSrq.from_dict(pool.to_dict()).to_dict() == pool.to_dict()
-
-
-# -------------------------------------------------------------------------------------------- saving, restoring
