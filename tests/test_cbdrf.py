@@ -173,7 +173,8 @@ def test_runs_equal_exact_fractions_and_one_phase_at_a_time(
     assert all(str(user) in found.explain(user, phase) for user, phase in names)
     terms: dict[str, Any] = {name: None if (value := getattr(case, name)) is None else float(value)
                              for name in ("step_up", "step_down", "initial_credit", "credit_cap", "credit_floor")}
-    pool = fb.CbDrf(found.tasks.shape[1], found.capacities, held=held, grant=grant, penalty=penalty, ratio=ratio, **terms)
+    pool = fb.CbDrf(found.tasks.shape[1], found.capacities, held=held, grant=grant, penalty=penalty, ratio=ratio,
+                    **terms)
     for t in range(len(found)):
         assert (pool.pool == found.pool[t]).all()
         assert (pool.credit == found.credit[t]).all()
@@ -318,33 +319,6 @@ def test_strategies_equal_the_same_ratios_as_an_array(grant: Any, held: Any) -> 
         assert [getattr(view, name) for view in seen] == getattr(found, name)[:, 0].tolist()
     assert (demands == random_demands(4, 9, 3)).all()
     assert found.violations() == []
-
-
-def test_names() -> None:
-    users, resources = ["ann", "bob", "cyd"], ["cpu", "memory"]
-    demands = random_demands(5, 4, 3)
-    frames = [pd.DataFrame(phase, users, resources) for phase in demands]
-    behaviour, rho = np.linspace(0, 1, 12).reshape(4, 3), [0.3, 0.9, 0.5]
-    expected = fb.cbdrf(demands, POOL, released=behaviour, rho=rho)
-    other = ["cyd", "ann", "bob"]
-    found = fb.cbdrf(frames, pd.Series(POOL[::-1], resources[::-1]),
-                     released=pd.DataFrame(behaviour, columns=users)[other], rho=pd.Series(rho, users)[other])
-    assert (found.tasks == expected.tasks).all()
-    assert (found.credit == expected.credit).all()
-    assert (found.users, found.resources, found.at(2).users) == (tuple(users), tuple(resources), tuple(users))
-    frame = found.to_frame()
-    assert frame.index.names == ["phase", "user"]
-    assert frame.loc[(3, "bob"), "tasks"] == expected.tasks[3, 1]
-    assert expected.to_frame().index.tolist()[:4] == [(0, 0), (0, 1), (0, 2), (1, 0)]
-    steady = fb.cbdrf(frames, POOL, released=pd.Series([0.1, 0.9, 0.9], users)[other])
-    assert steady.complied[0].tolist() == [False, True, True]
-    for bad in (pd.Series([1, 1, 1], ["x", "y", "z"]), pd.DataFrame(behaviour, columns=["x", "y", "z"])):
-        with pytest.raises(fb.InvalidInput, match=r"^released"):
-            fb.cbdrf(frames, POOL, released=bad)
-    with pytest.raises(fb.InvalidInput, match=r"^rho"):
-        fb.cbdrf(frames, POOL, released=1.0, rho=pd.Series([1, 1, 1], ["x", "y", "z"]))
-    factor = fb.grant_tasks(frames[0], pd.Series([1, 1, 0.5], ["ann", "cyd", "bob"]), pd.Series(POOL, resources))
-    assert (factor.tasks == fb.grant_tasks(demands[0], [1, 0.5, 1], POOL).tasks).all()
 
 
 @pytest.mark.parametrize("grant", GRANTS)

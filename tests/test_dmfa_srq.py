@@ -66,22 +66,10 @@ def test_figure_1() -> None:
     assert result.bottlenecks.tolist() == [0, 0, 1]
 
 
-def test_one_resource_gives_everyone_what_it_brought() -> None:
-    result = fb.dmfa_srq(np.arange(1.0, 51)[:, None], np.arange(50.0, 0, -1))
-    assert close(result.levels, np.ones(50))
-    assert close(result.shares_at(), result.weights)
-
-
 def test_equal_demands_give_everyone_what_it_brought() -> None:
     result = fb.dmfa_srq(np.tile([0.3, 0.7, 0.0], (200, 1)), 10.0 ** np.linspace(-3, 3, 200))
     assert close(result.levels, np.ones(200))
     assert (result.binding == 1).all()
-
-
-def test_one_user() -> None:
-    result = fb.dmfa_srq([[2.0, 8.0]], [4.0])
-    assert (result.levels.tolist(), result.tasks.tolist(), result.bottlenecks.tolist()) == ([1], [0.5], [1])
-    assert result.utilisation_at().tolist() == [0.25, 1]
 
 
 # ----------------------------------------------------------------------------- what the printed algorithm lacks
@@ -200,17 +188,6 @@ def test_input_at_the_ends_of_the_range() -> None:
 
 
 # ------------------------------------------------------------------------------------------ symmetries, baselines
-
-
-@REPEATABLE
-@given(instances())
-def test_later_arrivals_do_not_change_earlier_levels(case: Instance) -> None:
-    demands, weights, _, _ = case.floats
-    whole = fb.dmfa_srq(demands, weights)
-    for k in range(1, len(weights) + 1):
-        prefix = fb.dmfa_srq(demands[:k], weights[:k])
-        assert (prefix.levels == whole.levels[:k]).all()
-        assert (prefix.tasks == whole.tasks_at(k)).all()
 
 
 @REPEATABLE
