@@ -163,14 +163,6 @@ def test_the_pages_load_it() -> None:
     assert "credit-lab.css" in config["html_css_files"]
 
 
-def test_the_rule_in_fractions_by_hand() -> None:
-    settings = {"phases": 5, "capped": False, "down": "0.5", "up": "0.2", "floor": "0"}
-    settings |= {"pattern-a": "never", "from-a": 1}
-    assert [str(factor) for _, factor, _ in expected(settings, "a")] == ["1", "1/2", "0", "1/5", "0"]
-    settings |= {"pattern-a": "second", "floor": "0.7", "capped": True, "up": "0.4"}
-    assert [str(credit) for credit, _, _ in expected(settings, "a")] == ["1", "7/10", "1", "7/10", "1"]
-
-
 def test_the_rule_in_fractions_is_the_library_s() -> None:
     rng, demands = random.Random(5), [[2.0, 1.0], [1.0, 3.0]]
     for settings in (drawn(rng) for _ in range(100)):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import fairbook as fb
 from book.dmfa_srq import oracle
-from book.dmfa_srq.printed import REPAIRS, algorithm_1, algorithm_1_printed
+from book.dmfa_srq.printed import algorithm_1
 from fairbook.mechanisms.dmfa_srq import exact_levels
 from tests.strategies import FEW, REPEATABLE, Instance, instances, random_arrivals
 
@@ -34,27 +34,6 @@ def relative_error(found: NDArray[np.float64], exact: list[Any]) -> float:
 # ------------------------------------------------------------------------------------------ one answer, many ways
 
 
-@REPEATABLE
-@given(instances())
-def test_all_ways_agree(case: Instance) -> None:
-    demands, weights, _, _ = case.floats
-    exact = oracle.exact_levels(case.demands, case.weights)
-    assert exact_levels(case.demands, case.weights) == exact
-    result = fb.dmfa_srq(demands, weights)
-    assert close(result.levels, exact)
-    assert close(algorithm_1(demands, weights).levels, exact, rtol=1e-9)  # these subtract use from capacity
-    assert close(algorithm_1_printed(demands, weights, repairs=REPAIRS).levels, exact, rtol=1e-9)
-    assert close(oracle.decimal_levels(demands, weights), exact)
-
-
-@FEW
-@given(instances())
-def test_agrees_with_the_linear_program(case: Instance) -> None:
-    demands = case.floats[0]
-    weights = np.arange(1.0, len(demands) + 1)  # HiGHS cannot judge weights far apart
-    assert close(fb.dmfa_srq(demands, weights).levels, oracle.lp_levels(demands, weights), rtol=1e-7)
-
-
 def test_agrees_with_the_linear_program_at_100_arrivals() -> None:
     for seed in range(2):
         demands, weights = random_arrivals(np.random.default_rng(seed), 100, 3, decades=1)
@@ -68,7 +47,7 @@ def test_agrees_with_60_digits_at_500_arrivals_and_weights_far_apart(seed: int, 
     assert relative_error(fb.dmfa_srq(demands, weights).levels, exact) < 1e-11
 
 
-@pytest.mark.parametrize("m", [1, 2, 3, 8, 9, 12])
+@pytest.mark.parametrize("m", [1, 8, 9])
 def test_agrees_with_algorithm_1_for_any_number_of_resources(m: int) -> None:
     # 8 is the last number of resources whose state is held in registers
     demands, weights = random_arrivals(np.random.default_rng(m), 300, m, decades=1, zeros=0.2)
@@ -87,22 +66,10 @@ def test_figure_1() -> None:
     assert result.bottlenecks.tolist() == [0, 0, 1]
 
 
-def test_one_resource_gives_everyone_what_it_brought() -> None:
-    result = fb.dmfa_srq(np.arange(1.0, 51)[:, None], np.arange(50.0, 0, -1))
-    assert close(result.levels, np.ones(50))
-    assert close(result.shares_at(), result.weights)
-
-
 def test_equal_demands_give_everyone_what_it_brought() -> None:
     result = fb.dmfa_srq(np.tile([0.3, 0.7, 0.0], (200, 1)), 10.0 ** np.linspace(-3, 3, 200))
     assert close(result.levels, np.ones(200))
     assert (result.binding == 1).all()
-
-
-def test_one_user() -> None:
-    result = fb.dmfa_srq([[2.0, 8.0]], [4.0])
-    assert (result.levels.tolist(), result.tasks.tolist(), result.bottlenecks.tolist()) == ([1], [0.5], [1])
-    assert result.utilisation_at().tolist() == [0.25, 1]
 
 
 # ----------------------------------------------------------------------------- what the printed algorithm lacks
@@ -224,37 +191,6 @@ def test_input_at_the_ends_of_the_range() -> None:
 
 
 @REPEATABLE
-@given(instances(), st.integers(-30, 30), st.integers(-30, 30))
-def test_units_do_not_matter(case: Instance, unit: int, scale: int) -> None:
-    demands, weights, _, _ = case.floats
-    plain = fb.dmfa_srq(demands, weights)
-    other = fb.dmfa_srq(demands * 2.0**unit, weights * 2.0**scale)
-    assert (other.levels == plain.levels).all()  # powers of two change no digit
-    assert (other.tasks * 2.0**unit == plain.tasks * 2.0**scale).all()
-    task_sizes = np.arange(1.0, len(demands) + 1)[:, None]
-    assert close(fb.dmfa_srq(demands * task_sizes, weights).levels, plain.levels)
-
-
-@REPEATABLE
-@given(instances(), st.randoms(use_true_random=False))
-def test_order_of_resources_does_not_matter(case: Instance, random: Any) -> None:
-    demands, weights, _, _ = case.floats
-    order = random.sample(range(demands.shape[1]), demands.shape[1])
-    assert close(fb.dmfa_srq(demands[:, order], weights).levels, fb.dmfa_srq(demands, weights).levels)
-
-
-@REPEATABLE
-@given(instances())
-def test_later_arrivals_do_not_change_earlier_levels(case: Instance) -> None:
-    demands, weights, _, _ = case.floats
-    whole = fb.dmfa_srq(demands, weights)
-    for k in range(1, len(weights) + 1):
-        prefix = fb.dmfa_srq(demands[:k], weights[:k])
-        assert (prefix.levels == whole.levels[:k]).all()
-        assert (prefix.tasks == whole.tasks_at(k)).all()
-
-
-@REPEATABLE
 @given(instances(zeros=False))
 def test_static_optimum_is_drf_on_every_prefix(case: Instance) -> None:
     demands, weights, _, _ = case.floats
@@ -266,16 +202,6 @@ def test_static_optimum_is_drf_on_every_prefix(case: Instance) -> None:
         assert static.raised_at(k).tolist() == [k] * k
         assert close(static.levels_at(k), np.full(k, static.levels[k - 1]))
     assert (static.levels >= fb.dmfa_srq(demands, weights).levels * (1 - RTOL)).all()
-
-
-@REPEATABLE
-@given(instances())
-def test_dynamic_drf_is_the_case_of_equal_weights(case: Instance) -> None:
-    demands = case.floats[0]
-    found = fb.dynamic_drf(demands)
-    assert found.mechanism == "dynamic_drf"
-    assert close(found.levels, fb.dmfa_srq(demands, np.ones(len(demands))).levels)
-    assert close(found.weights, np.full(len(demands), 1 / len(demands)))
 
 
 # ------------------------------------------------------------------------- what a result says, against plain loops

@@ -69,18 +69,6 @@ def close(a: Any, b: Any, scale: float = 1.0) -> bool:
 # -------------------------------------------------------------------------------------------- against fractions
 
 
-@REPEATABLE
-@given(phases())
-def test_phase_equals_exact_fractions(case: tuple[Instance, list[Fraction], Fraction]) -> None:
-    instance, credit, alpha = case
-    demands, _, capacities, bounds = instance.floats
-    exact = exact_phase(instance.demands, credit, instance.capacities, instance.max_tasks, alpha)
-    allocation = karma_phase(demands, floats(credit), capacities, max_tasks=bounds, alpha=float(alpha))
-    assert close(allocation.tasks, exact.tasks)
-    assert allocation.violations() == []
-    assert (allocation.tasks <= bounds).all()
-
-
 def in_fractions(values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     array = np.empty(shape, dtype=object)
     array[...] = values
@@ -390,28 +378,6 @@ def test_names_one_at_a_time() -> None:
 
 
 # ---------------------------------------------------------------------------------------------- names and input
-
-
-def test_frames_keep_names() -> None:
-    users, resources = ["ann", "bob"], ["cpu", "memory"]
-    frames = [pd.DataFrame([[1.0, 4.0], [3.0, 1.0]], users, resources), pd.DataFrame(np.ones((2, 2)), users, resources)]
-    bounds = pd.DataFrame([[np.inf, 0.0], [1.0, 1.0]], columns=users)
-    capacities, credit = pd.Series([9.0, 18.0], resources), pd.Series([1.0, 2.0], users)
-    run = karma(frames, capacities, max_tasks=bounds, initial_credit=credit)
-    plain = karma(np.stack([frame.to_numpy() for frame in frames]), [9, 18], max_tasks=bounds.to_numpy(),
-                  initial_credit=[1, 2])
-    mixed = karma(frames, capacities[::-1], max_tasks=bounds.iloc[:, ::-1], initial_credit=credit[::-1])
-    assert (run.tasks == plain.tasks).all()
-    assert (run.tasks == mixed.tasks).all()
-    assert (run.users, run.resources) == (("ann", "bob"), ("cpu", "memory"))
-    assert (plain.users, plain.resources) == ((0, 1), (0, 1))
-    one = run.at(1)
-    assert (one.users, one.resources, one.rule, one.mechanism) == (run.users, run.resources, "full", "karma")
-    assert one.weights.tolist() == [0.5, 0.5]
-    series = karma(frames, capacities, max_tasks=pd.Series([1.0, 2.0], users)[::-1])
-    assert series.max_tasks.tolist() == [[1, 2], [1, 2]]
-    with pytest.raises(fb.InvalidInput, match=r"^max_tasks\.columns must name the same users"):
-        karma(frames, max_tasks=bounds.rename(columns={"ann": "zoe"}))
 
 
 def test_long_frame() -> None:

@@ -95,6 +95,12 @@ def test_exact_findings_equal_the_definitions(name):
         assert any(not held for _, held in seen)
 
 
+def test_margin_of_lemma_2_is_of_all_pairs_not_of_neighbours() -> None:
+    sequence = [[F(1)], [F(1), F(2)], [F(1), F(2), F(3)]]
+    run = p.Trajectory.of_levels(sequence, np.array([[F(1)]] * 3), np.array([F(1)] * 3))
+    assert srq.lemma_2(run).margins.tolist() == [np.inf, F(-1, 2), F(-2, 3)]
+
+
 # -------------------------------------------------------------------------------------------- what holds, what breaks
 
 

@@ -84,6 +84,28 @@ def test_an_instance_stands_for_the_data(name: str) -> None:
         row.function(Instance(**{**vars(instance), odd: [[1.0, 2.0]]}))
 
 
+#: What has an entry a user or a resource, and may come as a series with their names.
+LABELS = dict.fromkeys(("weights", "max_tasks", "initial_credit", "rho", "released"), USERS) | {"capacities": RESOURCES}
+MORE: dict[str, dict[str, Any]] = {
+    "karma": {"max_tasks": [1.0, 9.0, 0.5], "initial_credit": [1.0, 2.0, 0.0]},
+    "cbdrf": {"rho": [0.3, 0.9, 0.5], "released": [0.2, 0.95, 0.4]},
+}
+
+
+@pytest.mark.parametrize("name", [n for n, row in registry.items() if row.kind in ("pool", "arrivals", "phases")])
+def test_data_are_matched_by_name(name: str) -> None:
+    row, given = registry[name], data(name) | MORE.get(name, {})
+    expected = row.function(**given).to_dict()
+    for argument in LABELS.keys() & given.keys():
+        series = pd.Series(given[argument], LABELS[argument])
+        for same in (series[::-1], series.reset_index(drop=True)):
+            assert row.function(**given | {argument: same}).to_dict() == expected
+        for other in (["x", "y", "z"][: len(series)], [LABELS[argument][0]] * len(series)):
+            with pytest.raises(fb.InvalidInput) as caught:
+                row.function(**given | {argument: series.set_axis(other)})
+            assert caught.value.where.startswith(argument)
+
+
 @pytest.mark.parametrize("name", ["dmfa_srq", "cbdrf", "karma", "tv_drf"])
 def test_runs_give_each_step_as_an_allocation(name: str) -> None:
     run = registry[name].function(**data(name))

@@ -95,6 +95,11 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from places(value[key], (*path, key))
 
 
+def slightly_more(value: Any) -> Any:
+    """Give the next number that a double holds; what is no fraction stays as it is."""
+    return math.nextafter(value, math.inf) if isinstance(value, float) else value
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_a_restored_state_goes_on_digit_for_digit(case: str) -> None:
     make, go_on = CASES[case]
@@ -122,8 +127,9 @@ def test_whole_numbers_may_lose_their_point(case: str) -> None:
 def test_what_was_changed_since_is_refused(case: str) -> None:
     pool = CASES[case][0]()
     good = pool.to_dict()
-    for path in places(good):
+    for path in list(places(good))[:: 7 if case.endswith("many") else 1]:
         for change in (lambda inner, key: inner.pop(key), lambda inner, key: inner.update(extra=1),
+                       lambda inner, key: inner.__setitem__(key, slightly_more(inner[key])),
                        *(lambda inner, key, junk=junk: inner.__setitem__(key, junk)
                          for junk in (None, True, "x", -1, 0.123, 1e308, float("nan"), 10**400, [], {}, [["deep"]],
                                       b"", {1: 2}))):
