@@ -195,7 +195,7 @@ def test_compiled_kernels_are_kept_by_the_state_of_all_their_sources(
         os.utime(first, (0, 0))
         for state in states:
             # one module of several with kernels has changed
-            patch.setattr(conftest, "source_hash", lambda module, s=state: s * module.endswith("tv_drf"))
+            patch.setattr(conftest, "source_hash", lambda module, s=state: s * module.endswith("karma"))
             last = conftest.kernel_cache(tmp_path / "kept")
             assert last.is_dir()
     assert len(list((tmp_path / "kept").iterdir())) == 3

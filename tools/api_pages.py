@@ -37,8 +37,9 @@ PAGES = Path(__file__).resolve().parents[1] / "book" / "api"
 #: The command line has a page of its own, made from its parsers; the others are the library's own tools.
 LEFT_OUT = (
     "fairbook.checkout", "fairbook.cli", "fairbook.decimals", "fairbook.files", "fairbook.mechanisms.choices",
-    "fairbook.mechanisms.filling", "fairbook.mechanisms.packing", "fairbook.mechanisms.phased",
-    "fairbook.mechanisms.saved",
+    "fairbook.mechanisms.filling", "fairbook.mechanisms.packing", "fairbook.mechanisms.pools",
+    "fairbook.mechanisms.saved", "fairbook.mechanisms.tv_drf_kernels", "fairbook.mechanisms.tv_drf_replay",
+    "fairbook.traces.checks", "fairbook.traces.paths",
 )
 WIDTH = 78
 #: Longest value of a constant that is shown; longer ones are described by their comment.

@@ -13,23 +13,41 @@ __all__ = [
     "Match", "MdrfReading", "Penalty", "Queue", "Ratio", "Reading", "Stuck", "TvMethod", "Unserved",
 ]
 
+#: Who does not fit is passed over, or ends it (drf_by_task).
 Stuck = Literal["skip", "stop"]
+#: What is held returns in the next phase, or stays away (cbdrf).
 Held = Literal["returns", "stays"]
+#: The paper's rule, or one of its two repairs (cbdrf).
 Grant = Literal["scaled", "weighted", "capped"]
+#: A step down as printed, or graded by what is released (cbdrf).
 Penalty = Literal["step", "graded"]
+#: One release ratio from those of the resources (cbdrf).
 Ratio = Literal["least", "mean", "dominant"]
+#: Which machines a user may take (gdrf).
 Match = Literal["nearest", "same", "any"]
+#: Who has least, by which measure (gdrf).
 Least = Literal["amount", "dominant_share", "shares"]
+#: Of what a machine has most (gdrf).
 MachineType = Literal["share", "amount"]
+#: Which of the machines it takes (gdrf).
 GdrfChoice = Literal["fairness", "fairness_empty_last", "fairness_after", "first"]
+#: Slots by rounds, or one by one (gdrf).
 Queue = Literal["rounds", "one_by_one"]
+#: Whole tasks by either rule, or fractions (drfh).
 DrfhMethod = Literal["best_fit", "first_fit", "fluid"]
+#: Which of the two readings (mdrf).
 MdrfReading = Literal["entropy", "type"]
+#: Whole tasks, or levels in lexicographic order (tv_drf).
 TvMethod = Literal["heuristic", "lexicographic"]
+#: What a user would run alone (tv_drf).
 Alone = Literal["bundles", "whole_bundles", "resources"]
+#: What becomes of tasks that did not run (tv_drf).
 Unserved = Literal["expires", "waits"]
+#: Which cluster is least loaded (virtual_cluster).
 Load = Literal["relative", "free"]
+#: Which cluster takes back (virtual_cluster).
 Fit = Literal["least_wanted", "best_fit", "first_fit"]
+#: What solves the rest (virtual_cluster).
 General = Literal["greedy", "relaxation", "metagreedy"]
 
 
