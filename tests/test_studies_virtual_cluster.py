@@ -250,7 +250,7 @@ def test_conclusions_by_hand() -> None:
 def test_conclusions_take_all_readings(
         readings: pd.DataFrame, nearest: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     found = study.conclusions(readings, nearest)
-    for name, runs, frame in (("readings", 6, readings), ("nearest", 7, nearest)):  # the fixtures' runs are not repeated
+    for name, runs, frame in (("readings", 6, readings), ("nearest", 7, nearest)):  # known already
         monkeypatch.setattr(all_readings, name, lambda *of, progress, runs=runs, frame=frame: {(runs, 8): frame}[of])
     pd.testing.assert_frame_equal(study.counted(6, 8, near=7), found)
     assert set(found["readings"]) == {1704}
