@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -14,10 +13,9 @@ import pytest
 from book.cbdrf import studies as study
 from book.cbdrf.oracle import exact_grant, exact_run
 from book.common.runs import interval, stream
-from fairbook import results
-from fairbook.errors import InvalidInput, StaleResult
 from fairbook.mechanisms.cbdrf import cbdrf
 from fairbook.mechanisms.karma import Karma
+from tests.test_studies import stored
 
 POOL = np.array([500.0, 50_000.0])
 
@@ -154,28 +152,6 @@ def test_comparison_against_drf_phase_by_phase() -> None:
             assert row[measure] == pytest.approx(value, abs=1e-9), (held, grant, count, measure)
 
 
-def test_comparison_shows_what_the_theorems_say() -> None:
-    frame = study.comparison(3, 5, phases=30, defectors=(0, 3, 8))
-    wide = frame.pivot(index=["held", "mechanism", "defectors"], columns="measure", values="mean")
-    # nobody gets the slack of a punished node where the grant is scaled
-    for mechanism in ("drf", "cbdrf"):
-        np.testing.assert_allclose(wide.loc[("returns", mechanism), "complying"], 1, atol=1e-12)
-    for mechanism in ("drf", "weighted", "capped"):
-        np.testing.assert_allclose(wide.loc[("returns", mechanism), "utilisation"], 1, atol=1e-9)
-    assert wide.loc[("returns", "cbdrf", 8), "utilisation"] < 0.5
-    # an equal part of the pool is there for all who comply, unless it is held back
-    assert (frame[(frame["measure"] == "worst") & (frame["held"] == "returns")]["least"] >= 1 - 1e-9).all()
-    assert (wide.loc["stays"]["worst"].loc[["drf", "cbdrf"], 8] < 0.5).all()
-    # credit does protect those who comply where what is held stays away
-    assert wide.loc[("stays", "cbdrf", 8), "complying"] > wide.loc[("stays", "drf", 8), "complying"] + 0.1
-
-
-def test_what_is_kept_matters_only_where_it_stays() -> None:
-    some, all_of_it = (study.comparison(2, 1, n=4, phases=12, defectors=(2,), kept=kept) for kept in (0.5, 1.0))
-    differs = (some["mean"] - all_of_it["mean"]).abs() > 1e-6
-    assert set(some.loc[differs, "held"]) == {"stays"}
-
-
 #: What hoarders do at the end of an idle phase, and whether what they hold returns or stays.
 HOARDERS = (("holds", "returns"), ("holds", "stays"), ("releases", "returns"))
 
@@ -232,38 +208,8 @@ def test_means_intervals_and_least_values_are_over_runs() -> None:
     assert row["runs"] == 3
 
 
-def test_hoarding_is_free_under_drf_unless_it_pays() -> None:
-    frame = study.hoarding(2, 6, hoarders=(1, 5))
-    temptation = frame[frame["measure"] == "switch"].pivot(
-        index=["conduct", "held", "hoarders"], columns="mechanism", values="mean")
-    assert (temptation.loc[("holds", "returns"), "drf"].abs() < 1e-9).all()
-    assert (temptation.loc[("holds", "stays"), "drf"] > 0.2).all()
-    assert (temptation.loc[("holds", "returns"), ["cbdrf", "weighted", "capped"]] < -0.1).all(axis=None)
-    assert (temptation["karma"] < -0.3).all()
-
-
-def test_only_karma_sees_a_hoarder_that_releases_all() -> None:
-    frame = study.hoarding(2, 6, hoarders=(1, 5, 9))
-    values = ["mean", "low", "high", "least"]
-
-    def rows(mechanism: str, conduct: str, held: str) -> pd.DataFrame:
-        part = frame[(frame["mechanism"] == mechanism) & (frame["conduct"] == conduct) & (frame["held"] == held)]
-        assert len(part) == 3 * 5
-        return part.set_index(["measure", "hoarders"])[values]
-
-    free = rows("drf", "holds", "returns")
-    for mechanism in ("drf", "cbdrf", "weighted", "capped"):
-        clean = rows(mechanism, "releases", "returns")
-        np.testing.assert_allclose(clean, free, rtol=0, atol=1e-9)
-        np.testing.assert_allclose(clean.loc["switch"], 0, atol=1e-9)
-        assert (clean.loc["honest"]["mean"].diff().dropna() < -0.05).all()
-    for case in HOARDERS:
-        np.testing.assert_array_equal(rows("karma", *case), rows("karma", *HOARDERS[0]))
-    assert (rows("karma", *HOARDERS[2]).loc["honest"]["mean"] > free.loc["honest"]["mean"] + 0.05).all()
-
-
 def test_the_page_reads_the_stored_hoarders_rightly() -> None:
-    frame, _ = stored("hoarding")
+    frame, _ = stored("cbdrf/hoarding")
     wide = frame.pivot(index=["measure", "conduct", "held", "mechanism"], columns="hoarders", values="mean")
     switch, honest = wide.loc["switch"].loc[:, 1:], wide.loc["honest"]
     third, half = pytest.approx(1 / 3, abs=0.05), pytest.approx(1 / 2, abs=0.05)
@@ -297,19 +243,13 @@ def bound(rho: float, delta: float, s: float, u: float) -> float:
     return penalty / (rho - (1 - rho) * penalty) if rho > (1 - rho) * penalty else np.inf
 
 
-def test_the_paper_by_hand() -> None:
-    # one term: P = 0.99 * 0.1, so h* = 0.099 / (0.75 - 0.25 * 0.099)
-    frame = study.operator(steps=[0.1], ratios=[1], settings=[(0.75, 0.99)], grants=[])
-    assert frame["source"].tolist() == ["closed form", "dynamic programme"]
-    np.testing.assert_allclose(frame["worth"], 0.099 / 0.72525, rtol=1e-9)
-
-
 def test_closed_form_and_dynamic_programme_agree() -> None:
     frame = study.operator(steps=[0.1, 0.6, 1.0], ratios=[2, 10])
     wide = frame[frame["grant"] == "scaled"].pivot(
         index=["rho", "discount", "ratio", "step_down"], columns="source", values="worth")
     both = wide.dropna()
     assert len(both) == 3 * (2 + 3)
+    assert bound(0.75, 0.99, 0.1, 0.1) == pytest.approx(0.099 / 0.72525)  # one term, by hand: P = 0.99 * 0.1
     for (rho, delta, ratio, step), row in wide.iterrows():
         expected = bound(rho, delta, step, step / ratio)
         for source in wide.columns:
@@ -336,58 +276,11 @@ def test_repaired_grants_are_solved_by_the_programme_alone() -> None:
         assert row["weighted"] == pytest.approx(p / (0.75 - 0.25 * p), rel=1e-9)
 
 
-# ---------------------------------------------------------------------------------------------------------- edges
-
-
-@pytest.mark.parametrize(
-    ("call", "argument"),
-    [
-        (lambda: study.fig2(0), "runs"),
-        (lambda: study.fig2(1, -1), "seed"),
-        (lambda: study.course([[2.0]]), "released"),
-        (lambda: study.course([[0.5]], 1, held="leaves"), "held"),
-        (lambda: study.parameters(caps=[0.5]), "credit_cap"),
-        (lambda: study.comparison(0), "runs"),
-        (lambda: study.comparison(1, defectors=(10,)), "defectors"),
-        (lambda: study.comparison(1, defectors=(-1,)), "defectors"),
-        (lambda: study.comparison(1, defectors=()), "defectors"),
-        (lambda: study.comparison(1, kept=0.25), "kept"),
-        (lambda: study.comparison(1, kept=1.5), "kept"),
-        (lambda: study.hoarding(1, hoarders=(10,)), "hoarders"),
-        (lambda: study.hoarding(1, phases=5), "phases"),
-        (lambda: study.operator(steps=[0.1], settings=[(1.5, 0.99)]), "rho"),
-    ],
-)
-def test_bad_arguments_are_named(call: Callable[[], object], argument: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        call()
-    assert caught.value.where.split("[")[0] == argument
-
-
 # ------------------------------------------------------------------------------------------------- stored tables
 
 
-def stored(name: str) -> tuple[pd.DataFrame, dict[str, Any]]:
-    try:
-        return results.load(f"cbdrf/{name}"), results.load_facts(f"cbdrf/{name}")["facts"]
-    except StaleResult as stale:
-        pytest.fail(str(stale))
-
-
-@pytest.mark.parametrize(("name", "count", "numbers"), [("comparison", "defectors", (7,)),
-                                                        ("hoarding", "hoarders", (4,))])
-def test_stored_tables_computed_again(name: str, count: str, numbers: tuple[int, ...]) -> None:
-    # all numbers take some ten seconds a table; one is computed again
-    frame, facts = stored(name)
-    assert facts == {"runs": 40, "seed": study.SEED}
-    again = getattr(study, name)(**facts, **{count: numbers})
-    part = frame[frame[count].isin(numbers)].reset_index(drop=True)
-    assert set(frame[count]) == set(range(10))
-    pd.testing.assert_frame_equal(part, again, rtol=1e-8, atol=1e-8, check_dtype=False)
-
-
 def test_the_stored_thresholds_computed_again() -> None:
-    frame, facts = stored("operator")
+    frame, facts = stored("cbdrf/operator")
     assert facts == {}
     again = study.operator(steps=(0.1, 0.5), ratios=(1, 10))
     key = ["grant", "rho", "discount", "ratio", "step_down", "source"]

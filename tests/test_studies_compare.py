@@ -16,7 +16,6 @@ from book.common.runs import stream
 from book.compare import studies as study
 from book.compare.properties import ENTRANTS, KEPT, PROPERTIES, Entrant, Outcome, Shared, look
 from fairbook.claims import claims
-from fairbook.errors import InvalidInput
 from tools.execute import BOOK
 
 ONE = "alibaba2017"
@@ -51,13 +50,6 @@ def test_every_mechanism_and_measure_has_a_row(name: str, measures: tuple[str, .
     of_one = ["utilisation", "envious", "losers", "loss", "placed", "taken", "done", "paying"]
     parts = some[some["measure"].isin(of_one)]
     assert (parts["mean"] <= 1 + 1e-9).all()
-
-
-def test_a_run_does_not_change_when_more_are_asked_for() -> None:
-    pd.testing.assert_frame_equal(frame("day"), study.day(2, traces=ONE))
-    first = study.day(1, traces=ONE)
-    assert not first["mean"].equals(frame("day")["mean"])
-    assert not first["mean"].equals(study.day(1, 7, traces=ONE)["mean"])
 
 
 def test_measures_of_one_moment_by_another_way() -> None:
@@ -374,18 +366,3 @@ def test_needs_ask_for_what_is_computed() -> None:
     for need in study.NEEDS:
         assert set(need.must) <= set(PROPERTIES)
         assert need.measure in {"moment": study.MOMENT, "day": study.DAY, "lying": ("paying", "gain")}[need.table]
-
-
-@pytest.mark.parametrize(("call", "argument"), [
-    (lambda: study.moment(0), "runs"),
-    (lambda: study.day(1, traces="azure"), "traces"),
-    (lambda: study.lying(1, liars=13), "liars"),
-    (lambda: study.instance(np.random.default_rng(1), ONE, users=0), "users"),
-    (lambda: study.instance(np.random.default_rng(1), ONE, load=-1.0), "load"),
-    (lambda: study.matrix(0), "tries"),
-    (lambda: study.readings(0), "runs"),
-])
-def test_what_cannot_be_asked(call: Callable[[], object], argument: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        call()
-    assert caught.value.where == argument

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -16,7 +15,6 @@ from book.common.runs import interval, stream
 from book.gdrf import cells, whole_cell
 from book.gdrf import studies as study
 from book.gdrf.oracle import exact_drfh, exact_gdrf, exact_mdrf, exact_per_server
-from fairbook.errors import InvalidInput
 from fairbook.mechanisms.drfh import drfh
 from fairbook.mechanisms.gdrf import gdrf
 from fairbook.traces.google2011 import load_digest
@@ -191,15 +189,6 @@ def near_balance(row: pd.Series, found: pd.DataFrame) -> None:
         wanted |= {"cpu_mean_above_total": found["cpu_mean"] > found["cpu"],
                    "gap": found["memory_mean"] - found["memory"]}
     near(row[list(wanted)].to_numpy(float), [values.mean() for values in wanted.values()], atol=1e-12)
-
-
-@pytest.mark.parametrize(("figure", "measures"), [
-    (study.fig1, {"tasks"}), (study.fig2, {"cpu", "cpu_mean"}), (study.fig3, {"memory", "memory_mean"}),
-    (study.fig4, {"fairness", "fairness_mean", "fairness_present", "fairness_whole"})])
-def test_figures_take_their_part(figure: Callable[..., pd.DataFrame], measures: set[str]) -> None:
-    frame = figure(1, 4)
-    assert [set(frame[name]) for name in ("measure", "machines", "mix")] == [
-        measures, set(study.SIZES), {"paper", "random"}]
 
 
 # ------------------------------------------------------------------------------------------ what the paper leaves out
@@ -383,47 +372,3 @@ def test_arrivals_add_up() -> None:
     near(frame[["running", "own", "stopped"]], np.mean(rows, axis=0))
     assert (frame["moved"] >= 0).all()
     assert ((frame["touched"] > 0) & (frame["touched"] < 1)).all()
-
-
-# ---------------------------------------------------------------------------------------------------------- edges
-
-
-@pytest.mark.parametrize(
-    ("call", "argument"),
-    [
-        (lambda: study.instance(1, 5), "rng"),  # type: ignore[arg-type]
-        (lambda: study.instance(stream(1), 0), "number"),
-        (lambda: study.instance(stream(1), 5, users="trace"), "users"),
-        (lambda: study.instance(stream(1), 5, machines="all"), "machines"),
-        (lambda: study.instance(stream(1), 5, capacities="rounded"), "capacities"),
-        (lambda: study.instance(stream(1), 5, order="up"), "order"),
-        (lambda: study.curves(0, sizes=5), "runs"),
-        (lambda: study.curves((1, 2), sizes=(5, 6, 7)), "runs"),
-        (lambda: study.curves(1, -1, sizes=5), "seed"),
-        (lambda: study.curves(1, sizes=()), "sizes"),
-        (lambda: study.mixes(1, sizes="60"), "sizes"),  # type: ignore[arg-type]
-        (lambda: study.balance(1.5, sizes=5), "runs"),  # type: ignore[arg-type]
-        (lambda: study.cells(0), "runs"),
-        (lambda: study.cells(1, number=0), "number"),
-        (lambda: study.readings(0), "runs"),
-        (lambda: study.own(1, sizes=(0,)), "sizes"),
-        (lambda: study.by_machine(0), "runs"),
-        (lambda: study.ablation(1, number=True), "number"),
-        (lambda: study.lies(0), "runs"),
-        (lambda: study.arrivals(1, number=0), "number"),
-        (lambda: study.bounds(1, sizes=(0,)), "sizes"),
-        (lambda: study.cell(cases="floats"), "cases"),
-        (lambda: study.cell(mechanisms=("drf",)), "mechanisms"),
-        (lambda: study.cell(trace_users=0), "trace_users"),
-        (lambda: study.cell_machines(cases=()), "cases"),
-    ],
-)
-def test_bad_arguments_are_named(call: Callable[[], object], argument: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        call()
-    assert caught.value.where.split("[")[0] == argument
-
-
-def test_stored_figures_lie_in_stored_tables() -> None:
-    assert {table for table, _ in study.STORED_FIGURES.values()} <= set(study.STORED)
-    assert {*study.STORED_FIGURES, *(name.split("/")[1] for name in study.STORED)} <= set(study.__all__)

@@ -18,12 +18,12 @@ from book.common.runs import interval, stream
 from book.tv_drf import studies as study
 from book.tv_drf.checks_example import PRINTED
 from book.tv_drf.oracle import exact_whole_run, lexicographic_run
-from fairbook import results
-from fairbook.errors import InvalidInput, MissingDependency, StaleResult
+from fairbook.errors import InvalidInput, MissingDependency
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
 from fairbook.traces import alibaba2018
 from fairbook.traces.alibaba2017 import Jobs, load_digest
 from fairbook.traces.raw.alibaba2017 import read_jobs
+from tests.test_studies import stored
 
 near, JOBS = np.testing.assert_allclose, load_digest()
 #: The same jobs as the trace of 2018 would have them; how long they took and what waits for what is made up.
@@ -181,8 +181,10 @@ def test_busy_users_are_busy() -> None:
     usual = study.instance(stream(4), 300)
     need = ((usual.tasks[:, :, None] * usual.demands).mean(axis=0) / (200, 40)).max(axis=1)
     assert np.median(need) < 0.25
-    with pytest.raises(InvalidInput, match="at most 67"):
-        study.instance(stream(4), 68, min_load=1.0)
+    for users, how, wanted in ((68, {"min_load": 1.0}, "at most 67"),
+                               (2, {"min_load": 0.5, "jobs": JOBS_2018}, "min_load")):
+        with pytest.raises(InvalidInput, match=wanted):
+            study.instance(stream(4), users, **how)  # type: ignore[arg-type]
 
 
 def test_dealt_users_bring_as_much_work_as_others() -> None:
@@ -304,17 +306,6 @@ def test_bubbles_are_the_first_run(figure: Callable[..., pd.DataFrame], n: int) 
         assert (row.n, row.tasks, row.cpu, row.memory) == (n, case.tasks[at], *case.demands[at])
 
 
-@pytest.mark.parametrize(("figure", "n", "measure"), [
-    (study.fig3, 5, "min_share"), (study.fig4, 20, "cpu"), (study.fig5, 20, "memory"), (study.fig6, 100, "cpu"),
-    (study.fig7, 100, "memory")])
-def test_figures_take_their_part_of_the_experiment(figure: Callable[..., pd.DataFrame], n: int, measure: str) -> None:
-    frame = figure(2, 4, unserved="expires")
-    assert [set(frame[name]) for name in ("measure", "unserved", "n")] == [{measure}, {"expires"}, {n}]
-    both = study.curves(2, 4, n, unserved="expires", mechanisms=("tv_drf", "alone"))
-    for mechanism in ("tv_drf", "alone", "difference"):
-        assert value(frame, measure, mechanism).tolist() == value(both, measure, mechanism).tolist()
-
-
 # ------------------------------------------------------------------------------------- the heuristic and its optimum
 
 
@@ -409,55 +400,6 @@ def test_what_memory_buys_by_hand() -> None:
 # ---------------------------------------------------------------------------------------------------------- edges
 
 
-@pytest.mark.parametrize(
-    ("call", "argument"),
-    [
-        (lambda: study.instance(1, 5), "rng"),  # type: ignore[arg-type]
-        (lambda: study.instance(stream(1), 0), "n"),
-        (lambda: study.instance(stream(1), 336), "n"),
-        (lambda: study.instance(stream(1), 2, periods=0), "periods"),
-        (lambda: study.instance(stream(1), 2, machines="five"), "machines"),
-        (lambda: study.instance(stream(1), 2, memory_gb=0), "memory_gb"),
-        (lambda: study.instance(stream(1), 2, memory_gb=True), "memory_gb"),
-        (lambda: study.instance(stream(1), 2, memory_gb=10_000), "memory_gb"),
-        (lambda: study.instance(stream(1), 2, min_groups=0), "min_groups"),
-        (lambda: study.instance(stream(1), 2, min_load=-1), "min_load"),
-        (lambda: study.instance(stream(1), 2, min_load=[1]), "min_load"),  # type: ignore[arg-type]
-        (lambda: study.instance(stream(1), 2, min_load=float("nan")), "min_load"),
-        (lambda: study.instance(stream(1), 2, min_load=0.5, min_groups=3), "min_load"),
-        (lambda: study.instance(stream(1), 2, min_load=0.5, jobs=JOBS_2018), "min_load"),
-        (lambda: study.instance(stream(1), 2, jobs=3), "jobs"),  # type: ignore[arg-type]
-        (lambda: study.dealt_instance(stream(1), 2, 0.5), "period"),
-        (lambda: study.dealt_instance(stream(1), 0, 900.0), "n"),
-        (lambda: study.example((0, 4)), "counts"),
-        (lambda: study.example(4), "counts"),  # type: ignore[arg-type]
-        (lambda: study.example(alone="own"), "alone"),  # type: ignore[arg-type]
-        (lambda: study.example_counts((3, 1.5)), "most"),  # type: ignore[arg-type]
-        (lambda: study.curves(0), "runs"),
-        (lambda: study.curves(1, -1), "seed"),
-        (lambda: study.curves(1, n=()), "n"),
-        (lambda: study.curves(1, n=0), "n"),
-        (lambda: study.curves(1, n=5, unserved="stays"), "unserved"),
-        (lambda: study.curves(1, n=5, unserved=()), "unserved"),
-        (lambda: study.curves(1, n=5, mechanisms=("drf",)), "mechanisms"),
-        (lambda: study.curves(1, n=5, mechanisms=()), "mechanisms"),
-        (lambda: study.fig4(0), "runs"),
-        (lambda: study.losses(1, sizes=()), "sizes"),
-        (lambda: study.losses(1, sizes=(2,), unserved="stays"), "unserved"),
-        (lambda: study.gaps(1, sizes=(0,)), "sizes"),
-        (lambda: study.gaps(True, sizes=(2,)), "runs"),
-        (lambda: study.readings(1, points=("colour",)), "points"),
-        (lambda: study.readings(0, sizes=(2,), points=("alone",)), "runs"),
-        (lambda: study.memory_course(quiet=20), "quiet"),
-        (lambda: study.memory_course(periods=1), "periods"),
-    ],
-)
-def test_bad_arguments_are_named(call: Callable[[], object], argument: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        call()
-    assert caught.value.where.split("[")[0] == argument
-
-
 @pytest.mark.traces
 @pytest.mark.slow
 def test_figures_from_the_raw_trace_agree_with_those_from_the_digest() -> None:
@@ -503,44 +445,9 @@ def test_the_second_workload_needs_its_package(monkeypatch: pytest.MonkeyPatch) 
 # ------------------------------------------------------------------------------------------------- stored tables
 
 
-def stored(name: str) -> tuple[pd.DataFrame, dict[str, Any]]:
-    try:
-        return results.load(f"tv_drf/{name}"), results.load_facts(f"tv_drf/{name}")["facts"]
-    except StaleResult as stale:
-        pytest.fail(str(stale))
-
-
-#: How much of each table is computed again, and the runs that it must hold.
-AGAIN: dict[str, tuple[dict[str, Any], int]] = {
-    "curves_5": ({}, 100), "curves_20": ({}, 100), "curves_busy": ({"n": 5}, 100), "losses": ({"sizes": [5]}, 30),
-    "losses_busy": ({"sizes": [5]}, 30), "gaps": ({"sizes": [5, 20]}, 30), "gaps_busy": ({"sizes": [5]}, 30),
-    "readings": ({"sizes": [5], "points": ["unserved", "load"]}, 50), "second_workload": ({"sizes": [5]}, 50)}
-
-
-def test_every_stored_table_is_computed_again() -> None:
-    assert {f"tv_drf/{name}" for name in (*AGAIN, "curves_100")} == set(study.STORED)
-
-
-@pytest.mark.parametrize("name", list(AGAIN))
-def test_stored_tables_computed_again(name: str) -> None:
-    if name == "second_workload":
-        try:
-            alibaba2018.read_tasks()
-        except MissingDependency:
-            pytest.skip("the extra 'workloads' is not installed: the stored second workload was NOT computed again")
-    (frame, facts), (smaller, runs) = stored(name), AGAIN[name]
-    assert (facts["seed"], facts["runs"]) == (study.SEED, runs)
-    compute = study.second_workload if name == "second_workload" else getattr(study, name.split("_")[0])
-    again = compute(**{**facts, **smaller})
-    part = frame[frame["n"].isin(again["n"])]
-    if "points" in smaller:
-        part = part[part["point"].isin(smaller["points"])]
-    pd.testing.assert_frame_equal(part.reset_index(drop=True), again, rtol=1e-8, atol=1e-8, check_dtype=False)
-
-
 def test_the_longest_stored_table_holds_its_first_runs() -> None:
     """All of curves_100 would take a minute: some of its runs, held against mean, interval and least of all."""
-    frame, facts = stored("curves_100")
+    frame, facts = stored("tv_drf/curves_100")
     assert (facts["seed"], facts["runs"], set(frame["runs"])) == (study.SEED, 100, {100})
     few = 4
     again = study.curves(**{**facts, "runs": few})
