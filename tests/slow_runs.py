@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from functools import partial
@@ -54,6 +55,7 @@ def table(counts: Path, jobs: int, seconds: float = SECONDS) -> bytes:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background may ignore it
     folder, counts, jobs, workers = sys.argv[1:]
     from tests.slow_runs import table as same  # under the name that those who go on see
 

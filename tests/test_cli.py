@@ -232,6 +232,7 @@ def test_mutants(registered: dict[str, Claim]) -> None:
 
 
 def test_wrong_claims(registered: dict[str, Claim]) -> None:
+    keep_ledgers(registered)
     assert "one of one, two" in refused(run("claims", "--paper", "three"))
     assert "no claim" in refused(run("claims", "--id", "one.sec"))
     assert "no claim" in refused(run("claims", "--paper", "two", "--id", "one.first"))

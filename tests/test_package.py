@@ -32,15 +32,16 @@ from pathlib import Path
 import fairbook
 from fairbook import cli
 
-others = ("pytest", "yaml", "z3", "jupyter_core", "IPython", "tests", "tools")
+others = ("pytest", "yaml", "z3", "jupyter_core", "IPython", "book", "tests", "tools")
 said = {"home": fairbook.__file__, "others": [name for name in others if importlib.util.find_spec(name)]}
 for module in pkgutil.walk_packages(fairbook.__path__, "fairbook."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
+said["ledger"] = len(fairbook.claims.ledger())
 try:
-    book.common.smt.require_z3()
-except fairbook.MissingDependency as error:
-    said["without the solver"] = str(error)
+    fairbook.claims.ledger(recompute=True)
+except fairbook.FairbookError as error:
+    said["without a checkout"] = str(error)
 readme = Path(sys.argv[1]).read_text(encoding="utf-8")
 blocks = re.findall(r"^```(python|bash)\\n(.*?)^```", readme, flags=re.MULTILINE | re.DOTALL)
 python = [text for language, text in blocks if language == "python"]
@@ -167,7 +168,8 @@ def test_wheel_works_where_only_its_requirements_are(built: Built, tmp_path: Pat
     said = json.loads(done.stdout.splitlines()[-1])
     assert Path(said["home"]).is_relative_to(site)
     assert said["others"] == []
-    assert "extra 'proofs'" in said["without the solver"]
+    assert "needs a checkout" in said["without a checkout"]
+    assert said["ledger"] > 300
     assert said["blocks"] >= 1
     assert said["commands"] >= 5
     assert set(said["codes"]) == {0}
