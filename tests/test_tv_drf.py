@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import fairbook as fb
 from book.common.oracle_drf import exact_tasks
-from book.tv_drf.oracle import exact_run, exact_whole_run, lexicographic_run
+from book.tv_drf.oracle import ExactTvRun, exact_run, exact_whole_run, lexicographic_run
 from fairbook.mechanisms.readings import READINGS
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
 from fairbook.mechanisms.tv_drf_kernels import alone_by_tasks, coefficients
@@ -47,6 +47,10 @@ class Case(NamedTuple):
 
 def floats(values: Any) -> NDArray[np.float64]:
     return np.array(values, dtype=float)
+
+
+def betas(exact: ExactTvRun) -> list[list[float]]:
+    return [[math.inf if b is None else float(b) for b in row] for row in exact.sharing_coefficients]
 
 
 @st.composite
@@ -82,8 +86,7 @@ def test_fluid_equals_the_oracle_in_fractions(case: Case, alone: str, unserved: 
     assert np.allclose(run.amounts, floats(exact.amounts), rtol=1e-9, atol=1e-10)
     assert run.below_one.tolist() == exact.below_one
     assert np.allclose(run.alone, floats(exact.alone), rtol=1e-9, atol=1e-12)
-    beta = [[math.inf if b is None else float(b) for b in row] for row in exact.sharing_coefficients]
-    assert np.allclose(run.sharing_coefficients, beta, rtol=1e-8)
+    assert np.allclose(run.sharing_coefficients, betas(exact), rtol=1e-8)
     assert run.violations(1e-8) == []
     if alone == "bundles":  # beta of one is always in reach
         assert not any(exact.below_one)
@@ -157,6 +160,7 @@ def agrees(run: TvDrfRun) -> None:
     assert run.placement.tolist() == exact.placement
     assert np.allclose(run.alone, floats(exact.alone), rtol=1e-12, atol=1e-12)
     assert run.below_one.tolist() == exact.below_one
+    assert np.allclose(run.sharing_coefficients, betas(exact))
     assert run.violations() == []
 
 

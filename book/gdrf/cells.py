@@ -52,9 +52,6 @@ BASELINES = MECHANISMS[1:]
 MEASURES = ("tasks", "cpu", "memory", "cpu_mean", "memory_mean", "memory_gap", "min_share", "jain", "fairness",
             "fairness_mean", "fairness_whole", "fairness_present")
 
-#: Compared by difference, not by ratio.
-_DIFFERENCES = ("memory_gap",)
-
 SCALE = 100.0
 
 class Instance(NamedTuple):

@@ -516,7 +516,7 @@ _no_bound(
     "lie.unbounded",
     "No factor bounds the gain of a lie: for each K from 3 on a user runs one task with the truth and K with a lie, "
     "all in one that is claimed to be K times as large, or each in one of its own.",
-    "first user first",
+    "drfh_first_fit",
     _lies_of_size,
     "K from 3 to {}, both ways",
 )

@@ -28,10 +28,9 @@ from fairbook.mechanisms.drfh import drfh
 from fairbook.mechanisms.gdrf import gdrf
 from fairbook.mechanisms.mdrf import mdrf
 from fairbook.model.placement import Placement
-from fairbook.properties.finding import Finding
 
-__all__ = ["BROKEN", "READINGS", "RULES", "Case", "Outcome", "Queue", "cases", "compare_with_judge", "envy_in_queue",
-           "envy_up_to_one", "findings", "first_round", "fluid_slack", "gain_of_lie", "held_after", "least_used_first",
+__all__ = ["BROKEN", "RULES", "Case", "Outcome", "Queue", "cases", "compare_with_judge", "envy_in_queue",
+           "envy_up_to_one", "first_round", "fluid_slack", "gain_of_lie", "held_after", "least_used_first",
            "level_within_one", "lies", "maximality", "on_own_parts", "pareto_optimality", "printed_algorithm",
            "queue_rounds", "roomy_machine", "rounds_of_one", "search_case", "search_lie_in", "shares_in_queue",
            "sharing_incentive", "side_by_side", "slots_lost_by_lie", "true_tasks"]
@@ -143,12 +142,6 @@ def _by(engine: Callable[..., Placement], judge: Callable[..., Any], seeded: boo
     return run
 
 
-#: All readings of GDRF that the paper's text leaves open.
-READINGS: tuple[dict[str, str], ...] = tuple(
-    dict(zip(("match", "least", "machine_type", "choice"), reading, strict=True))
-    for reading in itertools.product(("nearest", "same"), ("amount", "dominant_share", "shares"), ("share", "amount"),
-                                     ("fairness", "fairness_empty_last", "fairness_after")))
-
 _gdrf = partial(_by, gdrf, exact_gdrf, True)
 
 #: The rules of the chapter, by name.
@@ -172,19 +165,6 @@ RULES: dict[str, Rule] = {
 def _short(case: Case, exact: bool) -> Outcome:
     """GDRF, the last task taken back."""
     return Outcome.of(case, RULES["gdrf"](case, exact).placed[:-1])
-
-
-def _favourite(case: Case, exact: bool) -> Outcome:
-    """First fit for the first user until nothing fits, then for the second, and so on."""
-    filling, placed = Filling(case), []
-    for i in range(len(case.demands)):
-        given = 0
-        for j in range(len(case.machines)):
-            while given < case.bound(i) and filling.fits(i, j):
-                filling.place(i, j)
-                placed.append((i, j))
-                given += 1
-    return Outcome.of(case, placed)
 
 
 def _least_used(case: Case, exact: bool) -> Outcome:
@@ -220,7 +200,6 @@ def _packed(case: Case, exact: bool) -> Outcome:
 #: Rules that break (or, for claims that fail, mend) in one named way.
 BROKEN: dict[str, Rule] = {
     "last task taken back": _short,
-    "first user first": _favourite,
     "least used machine": _least_used,
     "largest packing": _packed,
     "nothing placed": lambda case, exact: Outcome.of(case, []),
@@ -506,62 +485,3 @@ def search_lie_in(rule: Rule, *, evaluations: int, rng: Generator, **drawn: Any)
             if gain > best:
                 best, where, lie = gain, case, options[k]
     return best, where, lie, done
-
-
-# ----------------------------------------------------------------------------------------------- for one's own data
-
-
-def findings(placement: Placement) -> tuple[Finding, ...]:
-    """Check a placement: capacities, maximality, sharing incentive, envy up to one task.
-
-    Parameters
-    ----------
-    placement : Placement
-        Of any mechanism.
-
-    Returns
-    -------
-    tuple of Finding
-        Each true or false, with the user or machine that shows it.
-
-    Notes
-    -----
-    Cost O(P m + n N m + n^2 m).
-
-    Examples
-    --------
-    >>> import fairbook as fb
-    >>> [bool(f) for f in findings(fb.gdrf([[1, 1], [2, 3]], [[4, 4]]))]
-    [True, True, False, True]
-    """
-    cell = placement.cell
-    n, names, tasks = len(cell.demands), placement.users, placement.tasks
-    wants = tasks < cell.max_tasks
-    need = np.where(cell.demands > 0, cell.demands, np.inf)
-    over = [text for text in placement.violations() if "more than" in text]
-    load = np.nanmax(placement.machine_utilisation)
-    room = [(name, found) for name, asks in zip(names, wants, strict=True)
-            if asks and len(found := placement.room(name))]
-    parts = np.where(cell.demands > 0, cell.machines[:, None] / n / need, np.inf).min(axis=2)
-    alone = np.minimum(np.floor(parts + 1e-9).T @ cell.machine_counts, cell.max_tasks)
-    rest = np.maximum(tasks - 1, 0)[:, None] * cell.demands
-    could = np.where(cell.demands[:, None] > 0, rest / need[:, None], np.inf).min(axis=2)
-    short = tasks - alone
-    lead = np.where(wants[:, None] & ~np.eye(n, dtype=bool), tasks[:, None] - could, np.inf)
-    i, h = np.unravel_index(int(lead.argmin()), lead.shape)
-    u = int(short.argmin())
-    asked = int(wants.sum())
-    return (
-        Finding("capacities and bounds", not over, float(1 - load), {"says": over[0]} if over else None,
-                checked=len(cell.machine_class)),
-        Finding("maximality", not room, -1.0 if room else 0.0,
-                {"says": f"machine {room[0][1][0]} has room for another task of {room[0][0]}"} if room else None,
-                checked=asked),
-        Finding("sharing incentive", bool(short[u] >= 0), float(short[u]),
-                None if short[u] >= 0 else {"says": f"{names[u]} runs {tasks[u]} tasks; whole ones in 1/{n} of every "
-                                                    f"machine: {alone[u]:g}"}, checked=n),
-        Finding("envy-freeness up to one task", bool(lead[i, h] >= -1e-9), float(lead[i, h]),
-                None if lead[i, h] >= -1e-9 else
-                {"says": f"{names[i]} runs {tasks[i]} tasks and could run {could[i, h]:.6g} on what {names[h]} holds, "
-                         "less one task of it"}, checked=asked * (n - 1)),
-    )

@@ -35,7 +35,6 @@ from book.tv_drf.workloads import (
     serve,
     workloads,
 )
-from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun
 from fairbook.properties.finding import Finding
 
@@ -169,17 +168,9 @@ def next_task_refused(w: Workload, outcome: Outcome) -> Any:
 
     Margin: least over such users of (task - what is left) / capacity, of the resource that is shortest.
     """
-    if len(w.machines) != 1:
-        raise InvalidInput("machines", "must be one", len(w.machines))
     free, tasks = w.capacities - outcome.amounts.sum(axis=1), next_tasks(w, outcome)
     margins = [((tasks[t, i] - free[t]) / w.capacities).max() for t, i in np.argwhere(outcome.left(w) > 0)]
     return min(margins, default=np.inf)
-
-
-def _placement(outcome: Outcome) -> Array:
-    if outcome.placement is None:
-        raise InvalidInput("outcome", "must place whole tasks on machines", "no placement")
-    return outcome.placement
 
 
 def envy_freeness(w: Workload, outcome: Outcome, every: bool = False) -> Any:
@@ -322,27 +313,18 @@ def true_tasks_over_time(w: Workload, outcome: Outcome, user: int, claimed: Arra
     Where tasks wait, it works through its true queue, period by period, with what it holds of each resource (in whole
     tasks: on one machine). Where they expire, whole tasks run on each machine by themselves (equations (1) and (2)).
     """
-    truth, counts = w.demands[:, user], w.tasks[:, user]
-    zero = counts[0] * 0
-    whole = outcome.placement is not None
-    slack = 0 if outcome.exact else 1e-9
+    slack, placement = 0 if outcome.exact else 1e-9, outcome.placement
 
     def floor(value: Any) -> Any:
-        return (value * (1 + slack)) // 1 if whole else value
+        return value if placement is None else (value * (1 + slack)) // 1
 
-    if not outcome.waits:
-        total = zero
-        for t in range(len(counts)):
-            if whole:
-                held = _placement(outcome)[t, user][:, None] * claimed[t]
-                some = sum((floor(min(row / truth[t])) for row in held), zero)
-            else:
-                some = min(outcome.amounts[t, user] / truth[t])
-            total += min(some, counts[t])
-        return total
-    total, queue = zero, []
-    for t in range(len(counts)):
-        queue.append([truth[t], counts[t]])
+    total, queue = w.tasks[0, user] * 0, []
+    for t, (truth, count) in enumerate(zip(w.demands[:, user], w.tasks[:, user], strict=True)):
+        if placement is not None and not outcome.waits:
+            held = placement[t, user][:, None] * claimed[t]
+            total += min(sum(floor(min(row / truth)) for row in held), count)
+            continue
+        queue = [*(queue if outcome.waits else []), [truth, count]]
         total = serve(queue, outcome.amounts[t, user], total, floor)
     return total
 
