@@ -249,19 +249,11 @@ def check_fluid(case: Case, by_class: Any, tasks: Any) -> None:
 @REPEATABLE
 @given(cases(max_n=5, max_K=4, max_m=4))
 def test_most_tasks_is_proved_by_its_prices(case: Case) -> None:
-    found = most_tasks(*case)
-    check_fluid(case, found.by_class, found.tasks)
+    found = most_tasks(*case[:3])
+    check_fluid(case._replace(max_tasks=[INF] * len(case.demands)), found.by_class, found.tasks)
     assert all(p >= 0 for row in found.prices for p in row)
-    proved = price_of_all(case, found.prices)
-    for i, bound in enumerate(case.max_tasks):
-        price = cheapest(case, found.prices, i)
-        if price is None:
-            continue
-        if bound == INF:
-            assert price >= 1
-        else:
-            proved += F(bound) * max(F(0), 1 - price)
-    assert proved == found.upper
+    assert all((cheapest(case, found.prices, i) or 1) >= 1 for i in range(len(case.demands)))
+    assert price_of_all(case, found.prices) == found.upper
     assert found.value * (1 - 1e-9) <= found.upper <= found.value * (1 + 1e-7) + 1e-9
     assert found.upper.denominator < 10**9  # small numbers: the dual optimum itself, not one near it
 
@@ -270,16 +262,12 @@ def test_most_tasks_is_proved_by_its_prices(case: Case) -> None:
 @given(cases(max_n=3, max_K=2, max_m=2, largest=3))
 def test_bounds_hold_for_all_whole_placements(case: Case) -> None:
     everything = reachable(case)
-    most = most_tasks(*case).upper
+    most = most_tasks(*case[:3]).upper
     share = fluid_share(*case)
     rate = [x * len(case.demands) for x in case.dominant]  # level of a task, weights being 1/n
     assert max(map(sum, everything)) <= most
     for tasks in everything:
         assert min(x * r for x, r in zip(tasks, rate, strict=True)) <= share.upper
-        if share.open_upper is not None:
-            assert any(x * r <= share.open_upper and x < b
-                       for x, r, b in zip(tasks, rate, case.max_tasks, strict=True)) or all(
-                x == b for x, b in zip(tasks, case.max_tasks, strict=True))
         if any(tasks):
             assert same_mix(tasks, case.demands, case.machines, case.counts).upper >= 1
 
@@ -313,9 +301,6 @@ def test_one_class_is_the_pool_of_drf(case: Case, weights: list[int]) -> None:
     assert np.allclose(share.tasks, np.array(exact, dtype=float), rtol=1e-6, atol=1e-8)
     levels = [x * top * sum(own) / w for x, top, w in zip(exact, case.dominant, own, strict=True)]
     assert share.upper == min(levels)
-    waiting = [level for level, x, b in zip(levels, exact, case.max_tasks, strict=True) if x < b]
-    assert share.open_upper == (min(waiting) if waiting else share.open_upper)
-    assert share.open_level == pytest.approx(float(min(waiting)) if waiting else INF)
 
 
 @FEW
@@ -326,9 +311,6 @@ def test_nobody_can_rise_without_one_no_higher_falling(case: Case, weights: list
     check_fluid(case, share.by_class, share.tasks)
     assert share.level == share.levels.min()
     assert float(share.upper) == pytest.approx(share.level, rel=1e-7, abs=1e-9)
-    if np.isfinite(share.open_level):
-        assert share.open_upper is not None
-        assert float(share.open_upper) == pytest.approx(share.open_level, rel=1e-7, abs=1e-9)
     n, K = len(case.demands), len(case.machines)
     rows, right = [], []
     for k, r in product(range(K), range(len(case.pool))):
@@ -348,23 +330,21 @@ def test_nobody_can_rise_without_one_no_higher_falling(case: Case, weights: list
 
 def test_classes_count_like_machines_one_by_one() -> None:
     demands, machines = [[2, 1], [1, 3], [1, 1]], [[7, 5], [3, 11]]
-    by_class = most_tasks(demands, machines, [3, 2], [5, 2, 4])
-    assert by_class.upper == most_tasks(demands, [machines[0]] * 3 + [machines[1]] * 2, None, [5, 2, 4]).upper
-    assert fluid_share(demands, machines, [3, 2]).upper == fluid_share(
-        demands, [machines[0]] * 3 + [machines[1]] * 2).upper
+    each = [machines[0]] * 3 + [machines[1]] * 2
+    assert most_tasks(demands, machines, [3, 2]).upper == most_tasks(demands, each).upper
+    assert fluid_share(demands, machines, [3, 2]).upper == fluid_share(demands, each).upper
     assert most_tasks(demands, machines, [10**9, 10**9]).upper > 10**9  # no list of machines is made
 
 
 def test_users_that_no_machine_runs() -> None:
     demands, machines = [[1, 1], [1, 0]], [[4, 0], [0, 4]]
     share = fluid_share(demands, machines)
-    assert (share.upper, share.open_upper, share.level) == (0, 0, 0.0)
+    assert (share.upper, share.level) == (0, 0.0)
     assert np.allclose(share.tasks, [0, 4])
     assert most_tasks(demands, machines).upper == 4
     assert same_mix([1, 1], demands, machines).upper == 0
     assert same_mix([0, 2], demands, machines).upper == 2
-    assert fluid_share(demands, machines, max_tasks=[0, 3]).open_upper is None
-    assert fluid_share(demands, machines, max_tasks=[0, 3]).open_level == INF
+    assert fluid_share(demands, machines, max_tasks=[0, 3]).upper == 0
 
 
 def test_bounds_hold_for_numbers_far_apart() -> None:
@@ -403,12 +383,11 @@ def test_whatever_prices_the_solver_gives_the_bound_is_true(monkeypatch: pytest.
         result.ineqlin.marginals = marginals * factors.uniform(0.5, 1.5, len(marginals))
         return result
 
-    given_: Any = ([[2, 1], [1, 2], [3, 3]], [[8, 4], [4, 9]], [2, 3], [4, INF, 5])
-    best, share, mix = most_tasks(*given_), fluid_share(*given_), same_mix([1, 2, 1], *given_[:3])
-    assert share.open_upper is not None
+    given_: Any = ([[2, 1], [1, 2], [3, 3]], [[8, 4], [4, 9]], [2, 3])
+    bounds = (lambda: most_tasks(*given_), lambda: fluid_share(*given_), lambda: same_mix([1, 2, 1], *given_))
+    best = [bound().upper for bound in bounds]
     monkeypatch.setattr(gdrf, "linprog", spoiled)
-    for _ in range(10):
-        assert most_tasks(*given_).upper > best.upper
-        spoiled_bound = fluid_share(*given_).open_upper
-        assert spoiled_bound is None or spoiled_bound > share.open_upper
-        assert same_mix([1, 2, 1], *given_[:3]).upper > mix.upper
+    for bound, least in zip(bounds, best, strict=True):
+        found = [bound().upper for _ in range(10)]
+        assert min(found) >= least
+        assert max(found) > least

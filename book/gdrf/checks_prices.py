@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -153,31 +153,6 @@ def _fluid_sharing(effort: Effort, judged: Mechanism) -> Evidence:
 # ------------------------------------------------------------------------------------------------------------ prices
 
 
-class Limits(NamedTuple):
-    """What no placement of a cell can exceed, and how near to it a placement in fractions of tasks comes."""
-
-    most: Any
-    """Tasks in any mix."""
-    level: Any
-    """Least dominant share."""
-    times: Callable[[Sequence[int]], Any]
-    """How many times the given tasks of all users."""
-    slack: float
-    """Largest relative distance of a bound from the solver's optimum."""
-
-
-def _limits(case: Case) -> Limits:
-    most, level = most_tasks(case.demands, case.machines), fluid_share(case.demands, case.machines)
-    found = [(float(most.upper), most.value), (float(level.upper), level.level)]
-    slack = max(abs(upper / value - 1) for upper, value in found)
-    return Limits(
-        most.upper,
-        level.upper / len(case.demands),
-        lambda tasks: same_mix(tasks, case.demands, case.machines).upper,
-        slack,
-    )
-
-
 @claim(
     id="gdrf.prices",
     locator="beyond the paper (bounds)",
@@ -185,23 +160,23 @@ def _limits(case: Case) -> Limits:
     statement="Prices bound every placement: the number of tasks, how many times its own mix would fit, the least "
     "dominant share; and the best such bounds are the optima in fractions of tasks.",
     proof="prop-gdrf-prices",
-    mechanism=Mechanism("prices of all machines", _limits),
-    mutant=Mechanism(
-        "prices of all but one machine", lambda case: _limits(Case(case.demands, case.machines[1:] or case.machines))
-    ),
+    mechanism=Mechanism("prices of all machines", lambda case: (case.demands, case.machines)),
+    mutant=Mechanism("prices of all but one machine", lambda case: (case.demands, case.machines[1:])),
 )
 def _prices(effort: Effort, judged: Mechanism) -> Evidence:
     rng, count, over, slack = stream(effort.seed, 21), min(effort.evaluations // 50, 200), 0, 0.0
     for _ in range(count):
         demands, machines = rng.integers(1, 5, (int(rng.integers(2, 5)), 2)), rng.integers(4, 17, (3, 2))
         case = Case(tuple(map(tuple, demands.tolist())), tuple(map(tuple, machines.tolist())))
-        limits, tops = judged.run(case), [max(Fraction(d, s) for d, s in zip(row, case.pool, strict=True))
-                                          for row in case.demands]  # fmt: skip
-        slack = max(slack, limits.slack)
+        priced = judged.run(case)
+        tops = [max(Fraction(d, s) for d, s in zip(row, case.pool, strict=True)) for row in case.demands]
+        most, level = most_tasks(*priced), fluid_share(*priced)
+        slack = max(slack, abs(float(most.upper) / most.value - 1), abs(float(level.upper) / level.level - 1))
         for rule in RULES.values():
             tasks = rule(case, False).tasks
             least = min(t * top for t, top in zip(tasks, tops, strict=True))
-            over += sum(tasks) > limits.most or least > limits.level or limits.times(tasks) < 1
+            over += (sum(tasks) > most.upper or least > level.upper / len(tops)
+                     or same_mix(tasks, *priced).upper < 1)  # fmt: skip
     return Evidence.of(
         Part(
             over == 0,

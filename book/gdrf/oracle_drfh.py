@@ -25,25 +25,16 @@ class FluidShare(NamedTuple):
         The least dominant share per weight of all users.
     upper : Fraction
         No placement, in whole tasks or not, gives every user more than this.
-    open_level : float
-        The least of the users that want more than they have; ``inf`` where all have what they want.
-    open_upper : Fraction or None
-        No placement gives every user either more than this or all it wants. None: no bound follows.
     levels, tasks : ndarray, shape (n,)
     by_class : ndarray, shape (K, n)
         Tasks of each user on each class.
-    prices : list of K lists of m
-        Not negative, per unit of each resource of each class: from these ``open_upper`` follows.
     """
 
     level: float
     upper: Fraction
-    open_level: float
-    open_upper: Fraction | None
     levels: FloatArray
     tasks: FloatArray
     by_class: FloatArray
-    prices: list[list[Fraction]]
 
 
 def highest_level(cell: ExactCell, prices: list[list[Fraction]]) -> Fraction | None:
@@ -118,14 +109,12 @@ def fluid_share(demands: Any, machines: Any, machine_counts: Any = None, max_tas
     fluid, n = Fluid(cell), cell.n
     weight = np.array([float(w) for w in cell.weights])
     levels, fixed = np.zeros(n), np.zeros(n, dtype=bool)
-    proofs: list[tuple[Fraction, list[list[Fraction]]]] = []
-    first: list[list[Fraction]] = []
+    bounds = [b * top / w for b, top, w in zip(cell.max_tasks, cell.dominant, cell.weights, strict=True)
+              if b is not None]
     while not fixed.all():
         level, user_prices, result = fluid.raise_level(np.where(fixed, 0.0, weight), levels * weight * (1 - 1e-9))
-        for prices in fluid.prices(result):
-            first = first or prices
-            if (bound := highest_level(cell, prices)) is not None:
-                proofs.append((bound, prices))
+        found = [highest_level(cell, prices) for prices in fluid.prices(result)]
+        bounds += [bound for bound in found if bound is not None]
         stuck = ~fixed & ((user_prices > 1e-7) | (fluid.most <= level * weight * (1 + 1e-9)))
         if not stuck.any():
             raise FairbookError("a program of DRFH fixed nobody: tolerances too tight for this input")
@@ -135,9 +124,4 @@ def fluid_share(demands: Any, machines: Any, machine_counts: Any = None, max_tas
     result = fluid.solve(np.zeros(fluid.each.shape[1]), sparse.vstack([fluid.use, fluid.each, -fluid.each]),
                          np.concatenate([fluid.room.ravel(), held, -held * (1 - 1e-8)]), fluid.highest)
     by_class = fluid.by_class(result.x)
-    waiting = fluid.most > held * (1 + 1e-7)
-    open_upper, prices = min(proofs, key=lambda proof: proof[0]) if proofs else (None, first)
-    own = [b * top / w for b, top, w in zip(cell.max_tasks, cell.dominant, cell.weights, strict=True) if b is not None]
-    return FluidShare(float(levels.min()), min([*own, *([open_upper] if open_upper is not None else [])]),
-                      float(levels[waiting].min()) if waiting.any() else np.inf, open_upper, levels,
-                      by_class.sum(axis=0), by_class, prices)
+    return FluidShare(float(levels.min()), min(bounds), levels, by_class.sum(axis=0), by_class)

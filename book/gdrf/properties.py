@@ -96,6 +96,7 @@ class Filling:
 
     def __init__(self, case: Case, placed: Sequence[tuple[int, int]] = ()) -> None:
         self.case, self.used = case, [[0] * len(case.pool) for _ in case.machines]
+        self.placed: list[tuple[int, int]] = []
         for user, machine in placed:
             self.place(user, machine)
 
@@ -105,6 +106,7 @@ class Filling:
 
     def place(self, user: int, machine: int) -> None:
         self.used[machine] = [u + d for u, d in zip(self.used[machine], self.case.demands[user], strict=True)]
+        self.placed.append((user, machine))
 
     def part(self, machine: int) -> Fraction:
         """Part of the amount in use, (4)."""
@@ -169,19 +171,16 @@ def _short(case: Case, exact: bool) -> Outcome:
 
 def _least_used(case: Case, exact: bool) -> Outcome:
     """Turn about in fixed order, each task on the machine with the smallest used part (4) that has room."""
-    filling, placed, given = Filling(case), [], [0] * len(case.demands)
-    waiting = list(range(len(case.demands)))
+    filling, waiting = Filling(case), list(range(len(case.demands)))
     while waiting:
         for i in list(waiting):
-            room = [j for j in range(len(case.machines)) if given[i] < case.bound(i) and filling.fits(i, j)]
-            if not room:
+            given = sum(user == i for user, _ in filling.placed)
+            room = [j for j in range(len(case.machines)) if given < case.bound(i) and filling.fits(i, j)]
+            if room:
+                filling.place(i, min(room, key=lambda k: (filling.part(k), k)))
+            else:
                 waiting.remove(i)
-                continue
-            j = min(room, key=lambda k: (filling.part(k), k))
-            filling.place(i, j)
-            placed.append((i, j))
-            given[i] += 1
-    return Outcome.of(case, placed)
+    return Outcome.of(case, filling.placed)
 
 
 def _packed(case: Case, exact: bool) -> Outcome:
@@ -264,23 +263,16 @@ def rounds_of_one(queue: Queue) -> Number:
 
 def level_within_one(queue: Queue) -> Number:
     """At the end of each round nobody is ahead of anybody by more than its own last task. Margin in amounts."""
-    held = [0] * len(queue.amounts)
-    worst = []
-    for row in queue.rounds:
-        held = [h + s * a for h, s, a in zip(held, row, queue.amounts, strict=True)]
-        worst += [held[i] - (held[h] - queue.amounts[h]) for i in range(len(held)) for h in range(len(held)) if held[h]]
-    return min(worst)
+    a = queue.amounts
+    return min(held[i] * a[i] - (held[h] - 1) * a[h] for held in held_after(queue)
+               for i, h in itertools.product(range(len(a)), repeat=2) if held[h])
 
 
 def envy_in_queue(demands: tuple[Vector, ...], queue: Queue) -> Number:
     """At the end of each round nobody could run more than it has on what another holds, less one task of the other."""
-    held = [0] * len(demands)
-    worst = []
-    for row in queue.rounds:
-        held = [h + s for h, s in zip(held, row, strict=True)]
-        worst += [own - _runs(demands[i], [(held[h] - 1) * d for d in demands[h]])
-                  for i, own in enumerate(held) for h in range(len(held)) if h != i and held[h] > 0]
-    return min(worst, default=0)
+    pairs = list(itertools.permutations(range(len(demands)), 2))
+    return min((held[i] - _runs(demands[i], [(held[h] - 1) * d for d in demands[h]])
+                for held in held_after(queue) for i, h in pairs if held[h]), default=0)
 
 
 def shares_in_queue(demands: tuple[Vector, ...], room: Vector, queue: Queue) -> Number:

@@ -318,7 +318,8 @@ def true_tasks_over_time(w: Workload, outcome: Outcome, user: int, claimed: Arra
     def floor(value: Any) -> Any:
         return value if placement is None else (value * (1 + slack)) // 1
 
-    total, queue = w.tasks[0, user] * 0, []
+    queue: list[list[Any]] = []
+    total = w.tasks[0, user] * 0
     for t, (truth, count) in enumerate(zip(w.demands[:, user], w.tasks[:, user], strict=True)):
         if placement is not None and not outcome.waits:
             held = placement[t, user][:, None] * claimed[t]
