@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from fairbook import results
 from fairbook.errors import InvalidInput
 from fairbook.model.inputs import as_whole
 from fairbook.sweeps import sweep
 
-__all__ = ["choices", "interval", "numbers", "repeat", "stream"]
+__all__ = ["choices", "interval", "keep", "numbers", "repeat", "stream"]
 
 Result = TypeVar("Result")
 
@@ -139,3 +140,27 @@ def interval(values: np.ndarray, level: float = 0.95) -> pd.DataFrame:
     if runs > 1:
         half = stats.t.ppf(0.5 + level / 2, runs - 1) * values.std(axis=0, ddof=1) / np.sqrt(runs)
     return pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half})
+
+
+def keep(
+    name: str, compute: Callable[..., pd.DataFrame], data: tuple[str, ...] = (), **arguments: Any
+) -> dict[str, Callable[..., None]]:
+    """Give a row of a study's ``STORED``: the name of a table and the call that computes and stores it.
+
+    Parameters
+    ----------
+    name : str
+        ``"gdrf/curves"``, say.
+    compute : callable
+        The study, which takes ``progress``.
+    data : tuple of str
+        Data files on which the table depends.
+    **arguments
+        What the study is called with; they are stored as facts.
+    """
+
+    def run(*, progress: bool = True) -> None:
+        frame = compute(progress=progress, **arguments)
+        results.save(name, frame, module=compute.__module__, data=data, **arguments)
+
+    return {name: run}

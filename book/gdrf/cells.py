@@ -135,10 +135,10 @@ def instance(
     if not isinstance(rng, np.random.Generator):
         raise InvalidInput("rng", "must be a numpy.random.Generator", rng)
     number = as_whole(number, "number", 1)
-    choices((users,), "users", ("drawn", "covering", "paper"))
-    choices((machines,), "machines", ("proportional", "drawn"))
-    choices((capacities,), "capacities", ("published", "trace"))
-    choices((order,), "order", ("table", "reversed", "shuffled"))
+    for argument, value, allowed in (
+            ("users", users, ("drawn", "covering", "paper")), ("machines", machines, ("proportional", "drawn")),
+            ("capacities", capacities, ("published", "trace")), ("order", order, ("table", "reversed", "shuffled"))):
+        choices((value,), argument, allowed)
     demands = np.array(USERS, dtype=float)
     if users == "drawn":
         demands = rng.integers(1, 5, demands.shape).astype(float)

@@ -160,7 +160,7 @@ def exact_gdrf(demands: Any, machines: Any, machine_counts: Any = None, max_task
     machines : nested sequences, shape (K, m), or (m,) for one class
         Capacities of each class: not negative, some positive entry a row, each demanded resource somewhere.
     machine_counts : sequence of int, shape (K,), optional
-        At least 1; None means one machine of each class. At most 100000 in all.
+        At least 1; None means one machine of each class.
     max_tasks : sequence, shape (n,), optional
         VMs that each user wants; None or ``inf`` as an entry means no bound; rounded down.
     seed : int
