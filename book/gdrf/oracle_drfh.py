@@ -38,29 +38,17 @@ class FluidShare(NamedTuple):
 
 
 def highest_level(cell: ExactCell, prices: list[list[Fraction]]) -> Fraction | None:
-    """Give the highest level for which all users can pay; None where they can for what all of them want.
+    """Give the highest level for which all users can pay, whatever they want at most; None where it costs nothing.
 
-    With v_i the least price of a task of user i, what user i has at level L, min(max_tasks_i, L w_i / mu_i) tasks,
-    costs v_i apiece or more, and all machines together are worth sum_k N_k C_k y_k. Any prices give a true bound.
+    With v_i the least price of a task of user i, what user i has at level L, L w_i / mu_i tasks, costs v_i apiece or
+    more, and all machines together are worth sum_k N_k C_k y_k. Any prices give a true bound.
     """
-    left = total_price(cell, prices)
-    growth, ends = ZERO, []  # cost per level; (level at which a user has all it wants, what its growth was)
-    for bound, price, top, weight in zip(cell.max_tasks, task_prices(cell, prices), cell.dominant, cell.weights,
-                                         strict=True):
-        if bound == 0:
-            continue
+    growth = ZERO  # cost per level
+    for price, top, weight in zip(task_prices(cell, prices), cell.dominant, cell.weights, strict=True):
         if price is None:
             return ZERO  # no machine runs its tasks
         growth += price * weight / top
-        if bound is not None:
-            ends.append((bound * top / weight, price * weight / top))
-    level = ZERO
-    for end, own in sorted(ends):
-        if growth and level + left / growth <= end:
-            return level + left / growth
-        left -= growth * (end - level)
-        level, growth = end, growth - own
-    return level + left / growth if growth else None
+    return total_price(cell, prices) / growth if growth else None
 
 
 def fluid_share(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None,

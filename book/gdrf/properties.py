@@ -85,10 +85,8 @@ class Outcome(NamedTuple):
 
     @classmethod
     def of(cls, case: Case, placed: Sequence[tuple[int, int]]) -> Outcome:
-        tasks = [0] * len(case.demands)
-        for user, _ in placed:
-            tasks[user] += 1
-        return cls(tuple(placed), tuple(tasks))
+        users = [user for user, _ in placed]
+        return cls(tuple(placed), tuple(users.count(i) for i in range(len(case.demands))))
 
 
 class Filling:
@@ -423,12 +421,10 @@ def gain_of_lie(rule: Rule, case: Case, user: int, said: Vector, exact: bool) ->
     return true_tasks(case, user, said, rule(case.with_demand(user, said), exact)) - honest
 
 
-def lies(case: Case, user: int, largest: int) -> Iterator[Vector]:
+def lies(case: Case, user: int, largest: int) -> list[Vector]:
     """List all demands in whole numbers up to ``largest`` that hold at least one true task."""
     true = case.demands[user]
-    for said in itertools.product(*(range(int(d), largest + 1) for d in true)):
-        if said != true:
-            yield said
+    return [said for said in itertools.product(*(range(int(d), largest + 1) for d in true)) if said != true]
 
 
 # ---------------------------------------------------------------------------------------------------------- searches
@@ -469,7 +465,7 @@ def search_lie_in(rule: Rule, *, evaluations: int, rng: Generator, **drawn: Any)
     while done < evaluations and best <= 0:
         case = cases(rng, **drawn)
         honest = rule(case, False).tasks[0]
-        options = list(lies(case, 0, 6))
+        options = lies(case, 0, 6)
         done += 1
         for k in rng.permutation(len(options))[:6].tolist():
             done += 1

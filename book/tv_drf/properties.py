@@ -220,13 +220,12 @@ def pareto_in_period(w: Workload, outcome: Outcome) -> Any:
     if outcome.placement is not None:
         rooms = tuple(sorted(map(tuple, w.machines.tolist())))
         after = next_tasks(w, outcome)
-        worst: Any = 1
         for t, i in np.argwhere(outcome.left(w) > 0):
             rows = [(tuple(w.demands[s, h].tolist()), int(count)) for h, s, count in groups(w, outcome, int(t))]
             rows.append((tuple(after[t, i].tolist()), 1))
             if packs(rooms, tuple(row for row, _ in rows), tuple(count for _, count in rows)):
-                worst = -1
-        return worst
+                return -1
+        return 1
     if outcome.exact:
         left = outcome.left(w)
         free = w.capacities - outcome.amounts.sum(axis=1)
