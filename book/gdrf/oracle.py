@@ -485,6 +485,16 @@ def _bound_on_tasks(cell: ExactCell, prices: list[list[Fraction]]) -> tuple[Frac
     return scale * total_price(cell, prices), [[scale * p for p in row] for row in prices]
 
 
+def bound_on_mix(cell: ExactCell, mix: Sequence[Fraction], prices: list[list[Fraction]]) -> Fraction | None:
+    """Give how many times the given tasks of all users can be paid for; None where they cost nothing."""
+    cost = ZERO
+    for x, price in zip(mix, task_prices(cell, prices), strict=True):
+        if x and price is None:
+            return ZERO  # no machine runs its tasks
+        cost += x * (price or ZERO)
+    return total_price(cell, prices) / cost if cost else None
+
+
 def most_tasks(demands: Any, machines: Any, machine_counts: Any = None) -> FluidOptimum:
     """Bound the number of tasks of any placement by a linear program.
 
@@ -580,17 +590,7 @@ def same_mix(tasks: Any, demands: Any, machines: Any, machine_counts: Any = None
     unit = max(held)
     level, _, result = fluid.raise_level(np.array([float(h / unit) for h in held]), np.zeros(cell.n))
     by_class = fluid.by_class(result.x[:-1])
-    theta, proofs = level / float(unit), []
-    for prices in fluid.prices(result):
-        cost, upper = ZERO, total_price(cell, prices)
-        for x, price in zip(mix, task_prices(cell, prices), strict=True):
-            if x and price is None:  # no machine runs its tasks
-                cost, upper = Fraction(1), ZERO
-                break
-            cost += x * (price or ZERO)
-        if cost:
-            proofs.append((upper / cost, prices))
-    if not proofs:
-        raise FairbookError("HiGHS gave no prices that bound the mix")
+    proofs = [(bound, prices) for prices in fluid.prices(result)
+              if (bound := bound_on_mix(cell, mix, prices)) is not None]
     upper, prices = min(proofs, key=lambda proof: proof[0])
-    return FluidOptimum(theta, upper, by_class.sum(axis=0), by_class, prices)
+    return FluidOptimum(level / float(unit), upper, by_class.sum(axis=0), by_class, prices)

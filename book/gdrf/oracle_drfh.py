@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from book.gdrf.exact_cell import ZERO, ExactCell, exact_cell
-from book.gdrf.oracle import Fluid, task_prices, total_price
+from book.gdrf.exact_cell import exact_cell
+from book.gdrf.oracle import Fluid, bound_on_mix
 from fairbook.errors import FairbookError
 from fairbook.model.inputs import FloatArray
 
@@ -35,20 +35,6 @@ class FluidShare(NamedTuple):
     levels: FloatArray
     tasks: FloatArray
     by_class: FloatArray
-
-
-def highest_level(cell: ExactCell, prices: list[list[Fraction]]) -> Fraction | None:
-    """Give the highest level for which all users can pay, whatever they want at most; None where it costs nothing.
-
-    With v_i the least price of a task of user i, what user i has at level L, L w_i / mu_i tasks, costs v_i apiece or
-    more, and all machines together are worth sum_k N_k C_k y_k. Any prices give a true bound.
-    """
-    growth = ZERO  # cost per level
-    for price, top, weight in zip(task_prices(cell, prices), cell.dominant, cell.weights, strict=True):
-        if price is None:
-            return ZERO  # no machine runs its tasks
-        growth += price * weight / top
-    return total_price(cell, prices) / growth if growth else None
 
 
 def fluid_share(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None,
@@ -97,11 +83,12 @@ def fluid_share(demands: Any, machines: Any, machine_counts: Any = None, max_tas
     fluid, n = Fluid(cell), cell.n
     weight = np.array([float(w) for w in cell.weights])
     levels, fixed = np.zeros(n), np.zeros(n, dtype=bool)
-    bounds = [b * top / w for b, top, w in zip(cell.max_tasks, cell.dominant, cell.weights, strict=True)
-              if b is not None]
+    rates = [w / top for w, top in zip(cell.weights, cell.dominant, strict=True)]  # tasks at level 1
+    # nobody is above the level at which it has all it wants
+    bounds = [b / rate for b, rate in zip(cell.max_tasks, rates, strict=True) if b is not None]
     while not fixed.all():
         level, user_prices, result = fluid.raise_level(np.where(fixed, 0.0, weight), levels * weight * (1 - 1e-9))
-        found = [highest_level(cell, prices) for prices in fluid.prices(result)]
+        found = [bound_on_mix(cell, rates, prices) for prices in fluid.prices(result)]
         bounds += [bound for bound in found if bound is not None]
         stuck = ~fixed & ((user_prices > 1e-7) | (fluid.most <= level * weight * (1 + 1e-9)))
         if not stuck.any():
