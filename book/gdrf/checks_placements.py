@@ -556,11 +556,6 @@ def _stuck(effort: Effort, judged: Mechanism) -> Evidence:
     )
 
 
-
-def _as_built(rule: Rule) -> Rule:
-    return rule
-
-
 def _last_taken_back(rule: Rule) -> Rule:
     """Take the last task back, in floats only."""
 
@@ -577,7 +572,7 @@ def _last_taken_back(rule: Rule) -> Rule:
     kind="number",
     statement="Tournaments in floats place every task where a scan of all machines in fractions places it, or on a "
     "machine that is exactly tied with it.",
-    mechanism=Mechanism("engine", _as_built),
+    mechanism=Mechanism("engine", lambda rule: rule),
     mutant=Mechanism("last task taken back", _last_taken_back),
 )
 def _engine(effort: Effort, judged: Mechanism) -> Evidence:

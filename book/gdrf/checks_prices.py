@@ -25,14 +25,7 @@ def _fluid(demands: Any, machines: Any, weights: Any = None) -> Any:
 
 
 FLUID = Mechanism("drfh, fluid", _fluid)
-
-
-def _fluid_of_one(demands: Any, machines: Any) -> Any:
-    """Give the machines to the first user."""
-    alone = np.min(np.asarray(machines)[:, None] / np.asarray(demands)[None, :1], axis=2)[:, 0]
-    by_class = np.zeros((len(machines), len(demands)))
-    by_class[:, 0] = alone
-    return by_class
+FIRST = Mechanism("only the first user", lambda d, machines: _fluid(d, machines) * (np.arange(len(d)) == 0))
 
 
 def _small(distance: float) -> str:
@@ -78,14 +71,14 @@ def _equal(demands: Any, machines: Any, by_class: Any) -> float:
 _about_fluid(
     "level",
     "Without bounds and zero demands all dominant shares are equal, as high as prices allow.",
-    Mechanism("all to the first user", _fluid_of_one),
+    FIRST,
     _equal,
     "the largest distance between levels, and from the certified bound, is",
 )
 _about_fluid(
     "envy",
     "Nobody could run more tasks on what another holds.",
-    Mechanism("all to the first user", _fluid_of_one),
+    FIRST,
     lambda demands, machines, by_class: -float((metrics.envy_matrix(by_class.sum(axis=0), demands) - 1).max()),
     "what anybody could run on what another holds is above its own by a part of",
 )

@@ -100,10 +100,7 @@ class _Programs:
         self.rounds: list[Round] = []
 
     def use_rows(self) -> FloatArray:
-        rows = np.zeros((self.K, self.m, self.n, self.K))
-        for k in range(self.K):
-            rows[k, :, :, k] = self.need.T
-        return rows.reshape(self.K * self.m, -1)
+        return np.einsum("kl,ij->kjil", np.eye(self.K), self.need).reshape(self.K * self.m, -1)
 
     def leximin(self, kind: str, rates: FloatArray, starts: FloatArray, cap: float, floors: FloatArray) -> FloatArray:
         """Maximise the sorted values v_i = min over r of starts[i, r] + rates[i, r] * y_i, none counted beyond ``cap``.
