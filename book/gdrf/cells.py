@@ -198,7 +198,6 @@ def measured(placed: Placement) -> list[float]:
 
 def run_all(run: Callable[..., Any], runs: Any, seed: int, progress: bool, label: str, **how: Any) -> FloatArray:
     """Give what a run finds on each random mix, shape (runs, ...); ``how`` has the number of machines."""
-    how["number"], runs = as_whole(how["number"], "number", 1), as_whole(runs, "runs", 1)
     return np.stack(repeat(run, runs, seed=seed, progress=progress, label=label, **how))
 
 
