@@ -110,7 +110,7 @@ def test_which_counts_print_the_example() -> None:
         # nine of A's are not 50; two of B's are 1 at once
         assert rows.loc[(reading, a, b), "passed"] == (a >= 10 and b >= 3)
     assert not frame.loc[frame["alone"] != "resources", "end"].any()
-    # with 7 of its own A is at 1, and so is B with one, before it is given anything: what follows is not on the way to 1
+    # with 7 of its own A is at 1, and so is B with one, before B is given anything: what follows is not on the way
     assert rows.loc[("resources", [7, 12], [1, 4]), "first"].tolist() == [False, False, False, True]
 
 
