@@ -1,4 +1,4 @@
-"""Repetitions: one random stream per run, in parallel where it pays, with progress on stderr."""
+"""Repetitions: one random stream per run, in parallel where it pays, with progress on stderr; and their storage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairbook.errors import InvalidInput
 from fairbook.model.inputs import as_whole
 from fairbook.sweeps import sweep
 
-__all__ = ["choices", "interval", "keep", "numbers", "repeat", "stream"]
+__all__ = ["choices", "interval", "numbers", "repeat", "several", "storing", "stream"]
 
 Result = TypeVar("Result")
 
@@ -49,6 +49,15 @@ def choices(values: Any, argument: str, allowed: Sequence[Any]) -> tuple[Any, ..
     return names
 
 
+def several(values: Any, argument: str, check: Callable[..., Any], *limits: float, what: str = "number",
+            ) -> tuple[Any, ...]:
+    """Give one number or several as a tuple, each checked by ``check(value, argument, *limits)``; at least one."""
+    found = tuple(values) if isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str) else (values,)
+    if not found:
+        raise InvalidInput(argument, f"must name at least one {what}", values)
+    return tuple(check(value, argument, *limits) for value in found)
+
+
 def numbers(values: Any, argument: str, what: str) -> tuple[int, ...]:
     """Give one whole number, or several, as a tuple; InvalidInput where one is below 1 or there is none.
 
@@ -57,10 +66,7 @@ def numbers(values: Any, argument: str, what: str) -> tuple[int, ...]:
     >>> numbers(5, "sizes", "number of users"), numbers([5, 20], "sizes", "number of users")
     ((5,), (5, 20))
     """
-    found = tuple(values) if isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str) else (values,)
-    if not found:
-        raise InvalidInput(argument, f"must name at least one {what}", values)
-    return tuple(as_whole(value, argument, 1) for value in found)
+    return several(values, argument, as_whole, 1, what=what)
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:
@@ -142,25 +148,22 @@ def interval(values: np.ndarray, level: float = 0.95) -> pd.DataFrame:
     return pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half})
 
 
-def keep(
-    name: str, compute: Callable[..., pd.DataFrame], data: tuple[str, ...] = (), **arguments: Any
-) -> dict[str, Callable[..., None]]:
-    """Give a row of a study's ``STORED``: the name of a table and the call that computes and stores it.
+def storing(table: str, compute: Callable[..., pd.DataFrame], *, module: str, seed: int, data: tuple[str, ...] = (),
+            **arguments: Any) -> Callable[..., None]:
+    """Give the call that computes a table of full effort, with a bar on stderr or without, and stores it.
 
     Parameters
     ----------
-    name : str
-        ``"gdrf/curves"``, say.
+    table : str
+        Its name in ``data/results/``.
     compute : callable
-        The study, which takes ``progress``.
-    data : tuple of str
-        Data files on which the table depends.
-    **arguments
-        What the study is called with; they are stored as facts.
+        Takes ``seed``, ``progress`` and the ``arguments``, returns the frame.
+    module, data
+        Of :func:`fairbook.results.save`: on whose sources and which files the table depends.
     """
 
     def run(*, progress: bool = True) -> None:
-        frame = compute(progress=progress, **arguments)
-        results.save(name, frame, module=compute.__module__, data=data, **arguments)
+        frame = compute(seed=seed, progress=progress, **arguments)
+        results.save(table, frame, module=module, data=data, seed=seed, **arguments)
 
-    return {name: run}
+    return run

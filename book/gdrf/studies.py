@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from tqdm import tqdm
 
-from book.common.runs import interval, keep, numbers, repeat
+from book.common.runs import interval, numbers, repeat, storing
 from book.gdrf.cells import (
     BASELINES,
     CELLS,
@@ -669,19 +669,21 @@ def ablation(runs: int = 200, seed: int = SEED, *, number: int = 120, progress: 
 # ------------------------------------------------------------------------------------------------------------ stored
 
 
+_store = partial(storing, module=__name__, seed=SEED, data=DATA)
+
 #: Full-effort tables kept in data/results, each with the call that computes it (with a bar on stderr or without).
 STORED: dict[str, Callable[..., None]] = {
-    **keep("gdrf/curves", curves, DATA, seed=SEED, runs=list(RUNS)),
-    **keep("gdrf/mixes", mixes, DATA, seed=SEED, runs=list(RUNS)),
-    **keep("gdrf/balance", balance, DATA, seed=SEED, runs=list(RUNS)),
-    **keep("gdrf/cells", cells, DATA, seed=SEED, runs=100),
-    **keep("gdrf/readings", readings, DATA, seed=SEED, runs=100),
-    **keep("gdrf/lies", lies, DATA, seed=SEED, runs=5),
-    **keep("gdrf/arrivals", arrivals, DATA, seed=SEED, runs=50),
-    **keep("gdrf/ablation", ablation, DATA, seed=SEED, runs=200),
-    **keep("gdrf/bounds", bounds, DATA, seed=SEED, runs=50),
-    **keep("gdrf/cell", cell, DATA, seed=SEED),
-    **keep("gdrf/cell_machines", cell_machines, DATA, seed=SEED),
+    "gdrf/curves": _store("gdrf/curves", curves, runs=list(RUNS)),
+    "gdrf/mixes": _store("gdrf/mixes", mixes, runs=list(RUNS)),
+    "gdrf/balance": _store("gdrf/balance", balance, runs=list(RUNS)),
+    "gdrf/cells": _store("gdrf/cells", cells, runs=100),
+    "gdrf/readings": _store("gdrf/readings", readings, runs=100),
+    "gdrf/lies": _store("gdrf/lies", lies, runs=5),
+    "gdrf/arrivals": _store("gdrf/arrivals", arrivals, runs=50),
+    "gdrf/ablation": _store("gdrf/ablation", ablation, runs=200),
+    "gdrf/bounds": _store("gdrf/bounds", bounds, module=bounds.__module__, runs=50),
+    "gdrf/cell": _store("gdrf/cell", cell, module=cell.__module__),
+    "gdrf/cell_machines": _store("gdrf/cell_machines", cell_machines, module=cell_machines.__module__),
 }
 
 #: Where a figure's frame lies in the store: the table, and the value that its rows have in these columns. A figure

@@ -7,7 +7,7 @@ users are and how they are served.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from book.common.runs import choices, interval, keep, numbers, repeat, stream
+from book.common.runs import choices, interval, numbers, repeat, storing, stream
 from book.tv_drf.example import EXAMPLE, Example, example, example_counts
 from book.tv_drf.users import (
     ALONE,
@@ -584,18 +584,20 @@ def memory_course(*, quiet: int = 8, periods: int = 20) -> pd.DataFrame:
 #: Users that have work for their own machines all the time.
 _BUSY: dict[str, Any] = {"min_load": 1.0}
 
+_store = partial(storing, module=__name__, seed=SEED, data=DATA)
+
 #: Full-effort tables kept in data/results, each with the call that computes it (with a bar on stderr or without).
 STORED: dict[str, Callable[..., None]] = {
-    **keep("tv_drf/curves_5", curves, DATA, seed=SEED, runs=RUNS, n=5, unserved=list(UNSERVED)),
-    **keep("tv_drf/curves_20", curves, DATA, seed=SEED, runs=RUNS, n=20, unserved=list(UNSERVED)),
-    **keep("tv_drf/curves_100", curves, DATA, seed=SEED, runs=RUNS, n=100, unserved=list(UNSERVED)),
-    **keep("tv_drf/curves_busy", curves, DATA, seed=SEED, runs=RUNS, n=[5, 20], unserved=list(UNSERVED), **_BUSY),
-    **keep("tv_drf/losses", losses, DATA, seed=SEED, runs=30),
-    **keep("tv_drf/losses_busy", losses, DATA, seed=SEED, runs=30, sizes=[5, 20], **_BUSY),
-    **keep("tv_drf/gaps", gaps, DATA, seed=SEED, runs=30),
-    **keep("tv_drf/gaps_busy", gaps, DATA, seed=SEED, runs=30, sizes=[5, 20], **_BUSY),
-    **keep("tv_drf/readings", readings, DATA, seed=SEED, runs=50),
-    **keep("tv_drf/second_workload", second_workload, DATA, seed=SEED, runs=50),
+    "tv_drf/curves_5": _store("tv_drf/curves_5", curves, runs=RUNS, n=5, unserved=list(UNSERVED)),
+    "tv_drf/curves_20": _store("tv_drf/curves_20", curves, runs=RUNS, n=20, unserved=list(UNSERVED)),
+    "tv_drf/curves_100": _store("tv_drf/curves_100", curves, runs=RUNS, n=100, unserved=list(UNSERVED)),
+    "tv_drf/curves_busy": _store("tv_drf/curves_busy", curves, runs=RUNS, n=[5, 20], unserved=list(UNSERVED), **_BUSY),
+    "tv_drf/losses": _store("tv_drf/losses", losses, runs=30),
+    "tv_drf/losses_busy": _store("tv_drf/losses_busy", losses, runs=30, sizes=[5, 20], **_BUSY),
+    "tv_drf/gaps": _store("tv_drf/gaps", gaps, runs=30),
+    "tv_drf/gaps_busy": _store("tv_drf/gaps_busy", gaps, runs=30, sizes=[5, 20], **_BUSY),
+    "tv_drf/readings": _store("tv_drf/readings", readings, runs=50),
+    "tv_drf/second_workload": _store("tv_drf/second_workload", second_workload, runs=50),
 }
 
 #: Where a figure's frame lies in the store: the table, and the value that its rows have in these columns.
