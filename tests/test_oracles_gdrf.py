@@ -1,9 +1,8 @@
-"""The judges of placements: rules in fractions against cases by hand, bounds against certificates and brute force."""
+"""The judges of placements: rules in fractions by hand, bounds against certificates and brute force."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -22,9 +21,6 @@ from book.gdrf.oracle_drfh import fluid_share
 from tests.strategies import FEW, REPEATABLE, ratios
 
 F = Fraction
-READINGS = [dict(zip(("match", "least", "machine_type", "choice", "queue"), values, strict=True)) for values in product(
-    ("nearest", "same", "any"), ("amount", "dominant_share", "shares"), ("share", "amount"),
-    ("fairness", "fairness_empty_last", "fairness_after", "first"), ("rounds", "one_by_one"))]
 INF = float("inf")
 
 
@@ -51,20 +47,17 @@ class Case(NamedTuple):
 
 
 @st.composite
-def cases(draw: st.DrawFn, max_n: int = 4, max_K: int = 3, max_m: int = 3, largest: int = 4, bounds: bool = True,
-          binary: bool = False) -> Case:
-    """Draw a small case with zeros and ties; ``binary``: one machine more makes all totals powers of two."""
+def cases(draw: st.DrawFn, max_n: int = 4, max_K: int = 3, max_m: int = 3, largest: int = 4) -> Case:
+    """Draw a small case with zeros and ties."""
     n, m, K = draw(st.integers(1, max_n)), draw(st.integers(1, max_m)), draw(st.integers(1, max_K))
     row = st.lists(st.integers(0, largest), min_size=m, max_size=m).filter(any)
     size = st.lists(st.integers(0, 2 * largest), min_size=m, max_size=m).filter(any)
     demands = draw(st.lists(row, min_size=n, max_size=n))
     machines = draw(st.lists(size, min_size=K, max_size=K))
     counts = draw(st.lists(st.integers(1, 2), min_size=K, max_size=K))
-    limit = st.one_of(st.just(INF), st.integers(0, 4).map(float)) if bounds else st.just(INF)
+    limit = st.one_of(st.just(INF), st.integers(0, 4).map(float))
     totals = [sum(c * row[r] for row, c in zip(machines, counts, strict=True)) for r in range(m)]
-    if binary:
-        machines.append([2 ** t.bit_length() - t for t in totals])
-    elif not all(totals):
+    if not all(totals):
         machines.append([1 + (t == 0) for t in totals])
     counts += [1] * (len(machines) - K)
     return Case(demands, machines, counts, draw(st.lists(limit, min_size=n, max_size=n)))
@@ -227,54 +220,6 @@ def test_ties_between_machines_follow_a_placement_where_told() -> None:
     assert exact_gdrf([[1]], [[8]], [2], prefer=[(0, 1)]).placed[0] == (0, 0)
 
 
-# ------------------------------------------------------------------------------------------------------ engines
-
-
-def pairs(placement: Any) -> list[tuple[int, int]]:
-    return list(zip(placement.placed_user.tolist(), placement.placed_machine.tolist(), strict=True))
-
-
-#: Engines with their judges, the readings to ask, and whether they take a lot (else weights).
-JUDGED: dict[str, tuple[Any, Any, list[dict[str, Any]], bool]] = {
-    "gdrf": (fb.gdrf, exact_gdrf, READINGS, True),
-    "drfh": (fb.drfh, exact_drfh, [{"method": "best_fit"}, {"method": "first_fit"}], False),
-    "mdrf": (fb.mdrf, exact_mdrf, [{"reading": "entropy"}, {"reading": "type"}], True),
-}
-
-
-@pytest.mark.parametrize("name", JUDGED)
-@pytest.mark.parametrize("binary", [True, False])
-def test_engines_do_what_the_rules_say(name: str, binary: bool) -> None:
-    engine, judge, readings, lots = JUDGED[name]
-
-    @REPEATABLE
-    @given(cases(binary=binary), st.data(), st.integers(0, 9))
-    def check(case: Case, data: st.DataObject, seed: int) -> None:
-        how: dict[str, Any] = {"seed": seed} if lots else {}
-        if not lots and data.draw(st.booleans()):
-            how["weights"] = data.draw(st.lists(st.integers(1, 4), min_size=len(case.demands),
-                                                max_size=len(case.demands)))
-            if binary:
-                how["weights"][-1] += 16 - sum(how["weights"])  # scaled to sum 1 they are exact, as all totals are
-        for reading in data.draw(st.lists(st.sampled_from(readings), min_size=1, max_size=6)):
-            given_ = {"machine_counts": case.counts, "max_tasks": case.max_tasks, **how, **reading}
-            found = engine(case.demands, case.machines, **given_)
-            assert found.violations() == []  # so the judge's is feasible and leaves no room
-            placed = pairs(found)
-            assert placed == judge(case.demands, case.machines, **given_, prefer=placed).placed
-
-    check()
-
-
-@FEW
-@given(cases(), st.sampled_from([[16], [16, 32], [8, 64, 32]]))
-def test_per_server_engine_does_what_its_rules_say(case: Case, size: list[int]) -> None:
-    demands = [(row * 3)[:len(size)] for row in case.demands]
-    if all(any(row) for row in demands):
-        found = fb.per_server_drf(demands, [size], [3], max_tasks=case.max_tasks)
-        assert sorted(pairs(found)) == sorted(exact_per_server(demands, [size], [3], case.max_tasks).placed)
-
-
 # -------------------------------------------------------------------------------------------------- LP and duals
 
 
@@ -303,19 +248,11 @@ def check_fluid(case: Case, by_class: Any, tasks: Any) -> None:
 @REPEATABLE
 @given(cases(max_n=5, max_K=4, max_m=4))
 def test_most_tasks_is_proved_by_its_prices(case: Case) -> None:
-    found = most_tasks(*case)
-    check_fluid(case, found.by_class, found.tasks)
+    found = most_tasks(*case[:3])
+    check_fluid(case._replace(max_tasks=[INF] * len(case.demands)), found.by_class, found.tasks)
     assert all(p >= 0 for row in found.prices for p in row)
-    proved = price_of_all(case, found.prices)
-    for i, bound in enumerate(case.max_tasks):
-        price = cheapest(case, found.prices, i)
-        if price is None:
-            continue
-        if bound == INF:
-            assert price >= 1
-        else:
-            proved += F(bound) * max(F(0), 1 - price)
-    assert proved == found.upper
+    assert all((cheapest(case, found.prices, i) or 1) >= 1 for i in range(len(case.demands)))
+    assert price_of_all(case, found.prices) == found.upper
     assert found.value * (1 - 1e-9) <= found.upper <= found.value * (1 + 1e-7) + 1e-9
     assert found.upper.denominator < 10**9  # small numbers: the dual optimum itself, not one near it
 
@@ -324,16 +261,12 @@ def test_most_tasks_is_proved_by_its_prices(case: Case) -> None:
 @given(cases(max_n=3, max_K=2, max_m=2, largest=3))
 def test_bounds_hold_for_all_whole_placements(case: Case) -> None:
     everything = reachable(case)
-    most = most_tasks(*case).upper
+    most = most_tasks(*case[:3]).upper
     share = fluid_share(*case)
     rate = [x * len(case.demands) for x in case.dominant]  # level of a task, weights being 1/n
     assert max(map(sum, everything)) <= most
     for tasks in everything:
         assert min(x * r for x, r in zip(tasks, rate, strict=True)) <= share.upper
-        if share.open_upper is not None:
-            assert any(x * r <= share.open_upper and x < b
-                       for x, r, b in zip(tasks, rate, case.max_tasks, strict=True)) or all(
-                x == b for x, b in zip(tasks, case.max_tasks, strict=True))
         if any(tasks):
             assert same_mix(tasks, case.demands, case.machines, case.counts).upper >= 1
 
@@ -367,9 +300,6 @@ def test_one_class_is_the_pool_of_drf(case: Case, weights: list[int]) -> None:
     assert np.allclose(share.tasks, np.array(exact, dtype=float), rtol=1e-6, atol=1e-8)
     levels = [x * top * sum(own) / w for x, top, w in zip(exact, case.dominant, own, strict=True)]
     assert share.upper == min(levels)
-    waiting = [level for level, x, b in zip(levels, exact, case.max_tasks, strict=True) if x < b]
-    assert share.open_upper == (min(waiting) if waiting else share.open_upper)
-    assert share.open_level == pytest.approx(float(min(waiting)) if waiting else INF)
 
 
 @FEW
@@ -380,45 +310,34 @@ def test_nobody_can_rise_without_one_no_higher_falling(case: Case, weights: list
     check_fluid(case, share.by_class, share.tasks)
     assert share.level == share.levels.min()
     assert float(share.upper) == pytest.approx(share.level, rel=1e-7, abs=1e-9)
-    if np.isfinite(share.open_level):
-        assert share.open_upper is not None
-        assert float(share.open_upper) == pytest.approx(share.open_level, rel=1e-7, abs=1e-9)
     n, K = len(case.demands), len(case.machines)
-    rows, right = [], []
-    for k, r in product(range(K), range(len(case.pool))):
-        row = np.zeros((n, K))
-        row[:, k] = [d[r] for d in case.demands]
-        rows.append(row.ravel())
-        right.append(case.counts[k] * case.machines[k][r])
+    rows, right = np.kron(np.transpose(case.demands), np.eye(K)), (np.transpose(case.machines) * case.counts).ravel()
     each = np.kron(np.eye(n), np.ones(K))
     for i in range(n):
         keep = [h for h in range(n) if h != i and share.levels[h] <= share.levels[i] * (1 + 1e-6)]
         result = linprog(-each[i], A_ub=np.vstack([rows, -each[keep]]),
                          b_ub=np.concatenate([right, -share.tasks[keep] * (1 - 1e-9) + 1e-9]))
-        assert result.status == 0
         top = min(-result.fun, case.max_tasks[i])
         assert top == pytest.approx(share.tasks[i], rel=1e-5, abs=1e-6)
 
 
 def test_classes_count_like_machines_one_by_one() -> None:
     demands, machines = [[2, 1], [1, 3], [1, 1]], [[7, 5], [3, 11]]
-    by_class = most_tasks(demands, machines, [3, 2], [5, 2, 4])
-    assert by_class.upper == most_tasks(demands, [machines[0]] * 3 + [machines[1]] * 2, None, [5, 2, 4]).upper
-    assert fluid_share(demands, machines, [3, 2]).upper == fluid_share(
-        demands, [machines[0]] * 3 + [machines[1]] * 2).upper
+    each = [machines[0]] * 3 + [machines[1]] * 2
+    assert most_tasks(demands, machines, [3, 2]).upper == most_tasks(demands, each).upper
+    assert fluid_share(demands, machines, [3, 2]).upper == fluid_share(demands, each).upper
     assert most_tasks(demands, machines, [10**9, 10**9]).upper > 10**9  # no list of machines is made
 
 
 def test_users_that_no_machine_runs() -> None:
     demands, machines = [[1, 1], [1, 0]], [[4, 0], [0, 4]]
     share = fluid_share(demands, machines)
-    assert (share.upper, share.open_upper, share.level) == (0, 0, 0.0)
+    assert (share.upper, share.level) == (0, 0.0)
     assert np.allclose(share.tasks, [0, 4])
     assert most_tasks(demands, machines).upper == 4
     assert same_mix([1, 1], demands, machines).upper == 0
     assert same_mix([0, 2], demands, machines).upper == 2
-    assert fluid_share(demands, machines, max_tasks=[0, 3]).open_upper is None
-    assert fluid_share(demands, machines, max_tasks=[0, 3]).open_level == INF
+    assert fluid_share(demands, machines, max_tasks=[0, 3]).upper == 0
 
 
 def test_bounds_hold_for_numbers_far_apart() -> None:
@@ -457,12 +376,11 @@ def test_whatever_prices_the_solver_gives_the_bound_is_true(monkeypatch: pytest.
         result.ineqlin.marginals = marginals * factors.uniform(0.5, 1.5, len(marginals))
         return result
 
-    given_: Any = ([[2, 1], [1, 2], [3, 3]], [[8, 4], [4, 9]], [2, 3], [4, INF, 5])
-    best, share, mix = most_tasks(*given_), fluid_share(*given_), same_mix([1, 2, 1], *given_[:3])
-    assert share.open_upper is not None
+    given_: Any = ([[2, 1], [1, 2], [3, 3]], [[8, 4], [4, 9]], [2, 3])
+    bounds = (lambda: most_tasks(*given_), lambda: fluid_share(*given_), lambda: same_mix([1, 2, 1], *given_))
+    best = [bound().upper for bound in bounds]
     monkeypatch.setattr(gdrf, "linprog", spoiled)
-    for _ in range(10):
-        assert most_tasks(*given_).upper > best.upper
-        spoiled_bound = fluid_share(*given_).open_upper
-        assert spoiled_bound is None or spoiled_bound > share.open_upper
-        assert same_mix([1, 2, 1], *given_[:3]).upper > mix.upper
+    for bound, least in zip(bounds, best, strict=True):
+        found = [bound().upper for _ in range(10)]
+        assert min(found) >= least
+        assert max(found) > least

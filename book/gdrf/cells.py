@@ -52,9 +52,6 @@ BASELINES = MECHANISMS[1:]
 MEASURES = ("tasks", "cpu", "memory", "cpu_mean", "memory_mean", "memory_gap", "min_share", "jain", "fairness",
             "fairness_mean", "fairness_whole", "fairness_present")
 
-#: Compared by difference, not by ratio.
-_DIFFERENCES = ("memory_gap",)
-
 SCALE = 100.0
 
 class Instance(NamedTuple):
@@ -138,10 +135,10 @@ def instance(
     if not isinstance(rng, np.random.Generator):
         raise InvalidInput("rng", "must be a numpy.random.Generator", rng)
     number = as_whole(number, "number", 1)
-    choices((users,), "users", ("drawn", "covering", "paper"))
-    choices((machines,), "machines", ("proportional", "drawn"))
-    choices((capacities,), "capacities", ("published", "trace"))
-    choices((order,), "order", ("table", "reversed", "shuffled"))
+    for argument, value, allowed in (
+            ("users", users, ("drawn", "covering", "paper")), ("machines", machines, ("proportional", "drawn")),
+            ("capacities", capacities, ("published", "trace")), ("order", order, ("table", "reversed", "shuffled"))):
+        choices((value,), argument, allowed)
     demands = np.array(USERS, dtype=float)
     if users == "drawn":
         demands = rng.integers(1, 5, demands.shape).astype(float)
@@ -201,7 +198,6 @@ def measured(placed: Placement) -> list[float]:
 
 def run_all(run: Callable[..., Any], runs: Any, seed: int, progress: bool, label: str, **how: Any) -> FloatArray:
     """Give what a run finds on each random mix, shape (runs, ...); ``how`` has the number of machines."""
-    how["number"], runs = as_whole(how["number"], "number", 1), as_whole(runs, "runs", 1)
     return np.stack(repeat(run, runs, seed=seed, progress=progress, label=label, **how))
 
 

@@ -516,7 +516,7 @@ _no_bound(
     "lie.unbounded",
     "No factor bounds the gain of a lie: for each K from 3 on a user runs one task with the truth and K with a lie, "
     "all in one that is claimed to be K times as large, or each in one of its own.",
-    "first user first",
+    "drfh_first_fit",
     _lies_of_size,
     "K from 3 to {}, both ways",
 )
@@ -556,11 +556,6 @@ def _stuck(effort: Effort, judged: Mechanism) -> Evidence:
     )
 
 
-
-def _as_built(rule: Rule) -> Rule:
-    return rule
-
-
 def _last_taken_back(rule: Rule) -> Rule:
     """Take the last task back, in floats only."""
 
@@ -577,7 +572,7 @@ def _last_taken_back(rule: Rule) -> Rule:
     kind="number",
     statement="Tournaments in floats place every task where a scan of all machines in fractions places it, or on a "
     "machine that is exactly tied with it.",
-    mechanism=Mechanism("engine", _as_built),
+    mechanism=Mechanism("engine", lambda rule: rule),
     mutant=Mechanism("last task taken back", _last_taken_back),
 )
 def _engine(effort: Effort, judged: Mechanism) -> Evidence:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,14 +25,7 @@ def _fluid(demands: Any, machines: Any, weights: Any = None) -> Any:
 
 
 FLUID = Mechanism("drfh, fluid", _fluid)
-
-
-def _fluid_of_one(demands: Any, machines: Any) -> Any:
-    """Give the machines to the first user."""
-    alone = np.min(np.asarray(machines)[:, None] / np.asarray(demands)[None, :1], axis=2)[:, 0]
-    by_class = np.zeros((len(machines), len(demands)))
-    by_class[:, 0] = alone
-    return by_class
+FIRST = Mechanism("only the first user", lambda d, machines: _fluid(d, machines) * (np.arange(len(d)) == 0))
 
 
 def _small(distance: float) -> str:
@@ -78,14 +71,14 @@ def _equal(demands: Any, machines: Any, by_class: Any) -> float:
 _about_fluid(
     "level",
     "Without bounds and zero demands all dominant shares are equal, as high as prices allow.",
-    Mechanism("all to the first user", _fluid_of_one),
+    FIRST,
     _equal,
     "the largest distance between levels, and from the certified bound, is",
 )
 _about_fluid(
     "envy",
     "Nobody could run more tasks on what another holds.",
-    Mechanism("all to the first user", _fluid_of_one),
+    FIRST,
     lambda demands, machines, by_class: -float((metrics.envy_matrix(by_class.sum(axis=0), demands) - 1).max()),
     "what anybody could run on what another holds is above its own by a part of",
 )
@@ -153,31 +146,6 @@ def _fluid_sharing(effort: Effort, judged: Mechanism) -> Evidence:
 # ------------------------------------------------------------------------------------------------------------ prices
 
 
-class Limits(NamedTuple):
-    """What no placement of a cell can exceed, and how near to it a placement in fractions of tasks comes."""
-
-    most: Any
-    """Tasks in any mix."""
-    level: Any
-    """Least dominant share."""
-    times: Callable[[Sequence[int]], Any]
-    """How many times the given tasks of all users."""
-    slack: float
-    """Largest relative distance of a bound from the solver's optimum."""
-
-
-def _limits(case: Case) -> Limits:
-    most, level = most_tasks(case.demands, case.machines), fluid_share(case.demands, case.machines)
-    found = [(float(most.upper), most.value), (float(level.upper), level.level)]
-    slack = max(abs(upper / value - 1) for upper, value in found)
-    return Limits(
-        most.upper,
-        level.upper / len(case.demands),
-        lambda tasks: same_mix(tasks, case.demands, case.machines).upper,
-        slack,
-    )
-
-
 @claim(
     id="gdrf.prices",
     locator="beyond the paper (bounds)",
@@ -185,23 +153,23 @@ def _limits(case: Case) -> Limits:
     statement="Prices bound every placement: the number of tasks, how many times its own mix would fit, the least "
     "dominant share; and the best such bounds are the optima in fractions of tasks.",
     proof="prop-gdrf-prices",
-    mechanism=Mechanism("prices of all machines", _limits),
-    mutant=Mechanism(
-        "prices of all but one machine", lambda case: _limits(Case(case.demands, case.machines[1:] or case.machines))
-    ),
+    mechanism=Mechanism("prices of all machines", lambda case: (case.demands, case.machines)),
+    mutant=Mechanism("prices of all but one machine", lambda case: (case.demands, case.machines[1:])),
 )
 def _prices(effort: Effort, judged: Mechanism) -> Evidence:
     rng, count, over, slack = stream(effort.seed, 21), min(effort.evaluations // 50, 200), 0, 0.0
     for _ in range(count):
         demands, machines = rng.integers(1, 5, (int(rng.integers(2, 5)), 2)), rng.integers(4, 17, (3, 2))
         case = Case(tuple(map(tuple, demands.tolist())), tuple(map(tuple, machines.tolist())))
-        limits, tops = judged.run(case), [max(Fraction(d, s) for d, s in zip(row, case.pool, strict=True))
-                                          for row in case.demands]  # fmt: skip
-        slack = max(slack, limits.slack)
+        priced = judged.run(case)
+        tops = [max(Fraction(d, s) for d, s in zip(row, case.pool, strict=True)) for row in case.demands]
+        most, level = most_tasks(*priced), fluid_share(*priced)
+        slack = max(slack, abs(float(most.upper) / most.value - 1), abs(float(level.upper) / level.level - 1))
         for rule in RULES.values():
             tasks = rule(case, False).tasks
             least = min(t * top for t, top in zip(tasks, tops, strict=True))
-            over += sum(tasks) > limits.most or least > limits.level or limits.times(tasks) < 1
+            over += (sum(tasks) > most.upper or least > level.upper / len(tops)
+                     or same_mix(tasks, *priced).upper < 1)  # fmt: skip
     return Evidence.of(
         Part(
             over == 0,

@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairbook.errors import InvalidInput
 from fairbook.model.exact import as_fractions, exact_instance
 from fairbook.model.inputs import number_of_dimensions
 
 ZERO = Fraction(0)
-MOST_MACHINES = 100_000  # that are looked at one by one
 
 
 @dataclass(frozen=True)
@@ -86,9 +84,6 @@ class ExactCell:
     @property
     def classes(self) -> list[int]:
         """Class of each machine, (N,)."""
-        if sum(self.counts) > MOST_MACHINES:
-            raise InvalidInput("machine_counts", f"must sum to at most {MOST_MACHINES} where machines are looked at "
-                               "one by one", sum(self.counts))
         return [k for k, count in enumerate(self.counts) for _ in range(count)]
 
 

@@ -160,7 +160,7 @@ def exact_gdrf(demands: Any, machines: Any, machine_counts: Any = None, max_task
     machines : nested sequences, shape (K, m), or (m,) for one class
         Capacities of each class: not negative, some positive entry a row, each demanded resource somewhere.
     machine_counts : sequence of int, shape (K,), optional
-        At least 1; None means one machine of each class. At most 100000 in all.
+        At least 1; None means one machine of each class.
     max_tasks : sequence, shape (n,), optional
         VMs that each user wants; None or ``inf`` as an entry means no bound; rounded down.
     seed : int
@@ -474,45 +474,37 @@ def task_prices(cell: ExactCell, prices: list[list[Fraction]]) -> list[Fraction 
 
 
 def _bound_on_tasks(cell: ExactCell, prices: list[list[Fraction]]) -> tuple[Fraction, list[list[Fraction]]] | None:
-    """Give the least bound on the number of tasks that follows from prices in any scale, and the prices scaled for it.
+    """Scale prices so that the cheapest task costs 1: the least bound on the number of tasks that follows from them.
 
-    At scale s the bound is s total + sum_i max_tasks_i max(0, 1 - s v_i), convex in s, with corners at 1 / v_i; for
-    users without a bound s v_i >= 1 must hold. None: it cannot, as such a user pays nothing.
+    None where none does, as somebody pays nothing.
     """
-    total = total_price(cell, prices)
-    least, missing, corners = ZERO, ZERO, []
-    for bound, price in zip(cell.max_tasks, task_prices(cell, prices), strict=True):
-        if price is None:
-            continue  # no machine runs its tasks
-        if bound is None:
-            if not price:
-                return None
-            least = max(least, 1 / price)
-        else:
-            missing += bound
-            if price and bound:
-                corners.append((1 / price, bound, price))
-    scale, slope = ZERO, total - sum((bound * price for _, bound, price in corners), ZERO)
-    for corner, bound, price in sorted(corners):
-        if slope >= 0:
-            break
-        scale, slope = corner, slope + bound * price  # beyond its corner a user pays in full
-    scale = max(scale, least)  # convex: the best scale there is, or the least allowed
-    paid = sum((bound * min(Fraction(1), scale * price) for _, bound, price in corners), ZERO)
-    upper = scale * total + missing - paid
-    return upper, [[scale * p for p in row] for row in prices]
+    asked = [price for price in task_prices(cell, prices) if price is not None]
+    if not all(asked):
+        return None
+    scale = max((1 / price for price in asked), default=ZERO)
+    return scale * total_price(cell, prices), [[scale * p for p in row] for row in prices]
 
 
-def most_tasks(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None) -> FluidOptimum:
+def bound_on_mix(cell: ExactCell, mix: Sequence[Fraction], prices: list[list[Fraction]]) -> Fraction | None:
+    """Give how many times the given tasks of all users can be paid for; None where they cost nothing."""
+    cost = ZERO
+    for x, price in zip(mix, task_prices(cell, prices), strict=True):
+        if x and price is None:
+            return ZERO  # no machine runs its tasks
+        cost += x * (price or ZERO)
+    return total_price(cell, prices) / cost if cost else None
+
+
+def most_tasks(demands: Any, machines: Any, machine_counts: Any = None) -> FluidOptimum:
     """Bound the number of tasks of any placement by a linear program.
 
-    Maximise the sum of x_ik with sum_i x_ik d_ir <= N_k C_kr and sum_k x_ik <= max_tasks_i. One variable stands for a
-    user on a whole class: in fractions the machines of a class are one large machine.
+    Maximise the sum of x_ik with sum_i x_ik d_ir <= N_k C_kr. One variable stands for a user on a whole class: in
+    fractions the machines of a class are one large machine.
 
     Parameters
     ----------
-    demands, machines, machine_counts, max_tasks
-        As for :func:`exact_gdrf`; bounds are not rounded.
+    demands, machines, machine_counts
+        As for :func:`exact_gdrf`.
 
     Returns
     -------
@@ -526,12 +518,12 @@ def most_tasks(demands: Any, machines: Any, machine_counts: Any = None, max_task
 
     Notes
     -----
-    The bound: let a task of user i cost at least v_i at the prices y. Then the tasks are at most
-    sum_k N_k C_k y_k + sum_i max_tasks_i max(0, 1 - v_i), given v_i >= 1 for users without a bound; where the solver's
-    prices miss that by a rounding error, the price of the scarcest resource is raised until it holds. The least bound
-    of the solver's prices and of the same rounded is given, each in its best scale.
+    The bound: let a task of user i cost at least v_i at the prices y. Then the tasks are at most sum_k N_k C_k y_k,
+    given v_i >= 1; where the solver's prices miss that by a rounding error, the price of the scarcest resource is
+    raised until it holds. The least bound of the solver's prices and of the same rounded is given, each in its best
+    scale.
     A float engine that lets a machine be overfull by a part of 1e-12 may exceed the bound by that part.
-    Cost: one HiGHS run with n K variables and K m + n rows, and O(n K m) operations on fractions.
+    Cost: one HiGHS run with n K variables and K m rows, and O(n K m) operations on fractions.
 
     Examples
     --------
@@ -539,18 +531,17 @@ def most_tasks(demands: Any, machines: Any, machine_counts: Any = None, max_task
     >>> str(bound.upper), bound.tasks.round(6)
     ('4', array([2., 2.]))
     """
-    cell = exact_cell(demands, machines, machine_counts, max_tasks)
+    cell = exact_cell(demands, machines, machine_counts)
     fluid = Fluid(cell)
     unit = fluid.dominant.min()
     cost = np.tile(-unit / fluid.dominant, len(cell.machines))
-    result = fluid.solve(cost, sparse.vstack([fluid.use, fluid.each[fluid.bounded]], format="csr"),
-                         np.concatenate([fluid.room.ravel(), fluid.most[fluid.bounded]]), fluid.highest)
+    result = fluid.solve(cost, fluid.use, fluid.room.ravel(), fluid.highest)
     exact, *rounded = fluid.prices(result)
     exact = [[p / Fraction(float(unit)) for p in row] for row in exact]
     for machine, able, row in zip(cell.machines, cell.able, exact, strict=True):
         for i, need in enumerate(cell.demands):
             lack = 1 - sum((d * p for d, p in zip(need, row, strict=True)), ZERO)
-            if able[i] and cell.max_tasks[i] is None and lack > 0:
+            if able[i] and lack > 0:
                 r = min((r for r in range(cell.m) if need[r]), key=lambda r: machine[r] / need[r])
                 row[r] += lack / need[r]
     proofs = [proof for found in (exact, *rounded) if (proof := _bound_on_tasks(cell, found)) is not None]
@@ -599,17 +590,7 @@ def same_mix(tasks: Any, demands: Any, machines: Any, machine_counts: Any = None
     unit = max(held)
     level, _, result = fluid.raise_level(np.array([float(h / unit) for h in held]), np.zeros(cell.n))
     by_class = fluid.by_class(result.x[:-1])
-    theta, proofs = level / float(unit), []
-    for prices in fluid.prices(result):
-        cost, upper = ZERO, total_price(cell, prices)
-        for x, price in zip(mix, task_prices(cell, prices), strict=True):
-            if x and price is None:  # no machine runs its tasks
-                cost, upper = Fraction(1), ZERO
-                break
-            cost += x * (price or ZERO)
-        if cost:
-            proofs.append((upper / cost, prices))
-    if not proofs:
-        raise FairbookError("HiGHS gave no prices that bound the mix")
+    proofs = [(bound, prices) for prices in fluid.prices(result)
+              if (bound := bound_on_mix(cell, mix, prices)) is not None]
     upper, prices = min(proofs, key=lambda proof: proof[0])
-    return FluidOptimum(theta, upper, by_class.sum(axis=0), by_class, prices)
+    return FluidOptimum(level / float(unit), upper, by_class.sum(axis=0), by_class, prices)

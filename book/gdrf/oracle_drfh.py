@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from book.gdrf.exact_cell import ZERO, ExactCell, exact_cell
-from book.gdrf.oracle import Fluid, task_prices, total_price
+from book.gdrf.exact_cell import exact_cell
+from book.gdrf.oracle import Fluid, bound_on_mix
 from fairbook.errors import FairbookError
 from fairbook.model.inputs import FloatArray
 
@@ -25,51 +25,16 @@ class FluidShare(NamedTuple):
         The least dominant share per weight of all users.
     upper : Fraction
         No placement, in whole tasks or not, gives every user more than this.
-    open_level : float
-        The least of the users that want more than they have; ``inf`` where all have what they want.
-    open_upper : Fraction or None
-        No placement gives every user either more than this or all it wants. None: no bound follows.
     levels, tasks : ndarray, shape (n,)
     by_class : ndarray, shape (K, n)
         Tasks of each user on each class.
-    prices : list of K lists of m
-        Not negative, per unit of each resource of each class: from these ``open_upper`` follows.
     """
 
     level: float
     upper: Fraction
-    open_level: float
-    open_upper: Fraction | None
     levels: FloatArray
     tasks: FloatArray
     by_class: FloatArray
-    prices: list[list[Fraction]]
-
-
-def highest_level(cell: ExactCell, prices: list[list[Fraction]]) -> Fraction | None:
-    """Give the highest level for which all users can pay; None where they can for what all of them want.
-
-    With v_i the least price of a task of user i, what user i has at level L, min(max_tasks_i, L w_i / mu_i) tasks,
-    costs v_i apiece or more, and all machines together are worth sum_k N_k C_k y_k. Any prices give a true bound.
-    """
-    left = total_price(cell, prices)
-    growth, ends = ZERO, []  # cost per level; (level at which a user has all it wants, what its growth was)
-    for bound, price, top, weight in zip(cell.max_tasks, task_prices(cell, prices), cell.dominant, cell.weights,
-                                         strict=True):
-        if bound == 0:
-            continue
-        if price is None:
-            return ZERO  # no machine runs its tasks
-        growth += price * weight / top
-        if bound is not None:
-            ends.append((bound * top / weight, price * weight / top))
-    level = ZERO
-    for end, own in sorted(ends):
-        if growth and level + left / growth <= end:
-            return level + left / growth
-        left -= growth * (end - level)
-        level, growth = end, growth - own
-    return level + left / growth if growth else None
 
 
 def fluid_share(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None,
@@ -118,14 +83,13 @@ def fluid_share(demands: Any, machines: Any, machine_counts: Any = None, max_tas
     fluid, n = Fluid(cell), cell.n
     weight = np.array([float(w) for w in cell.weights])
     levels, fixed = np.zeros(n), np.zeros(n, dtype=bool)
-    proofs: list[tuple[Fraction, list[list[Fraction]]]] = []
-    first: list[list[Fraction]] = []
+    rates = [w / top for w, top in zip(cell.weights, cell.dominant, strict=True)]  # tasks at level 1
+    # nobody is above the level at which it has all it wants
+    bounds = [b / rate for b, rate in zip(cell.max_tasks, rates, strict=True) if b is not None]
     while not fixed.all():
         level, user_prices, result = fluid.raise_level(np.where(fixed, 0.0, weight), levels * weight * (1 - 1e-9))
-        for prices in fluid.prices(result):
-            first = first or prices
-            if (bound := highest_level(cell, prices)) is not None:
-                proofs.append((bound, prices))
+        found = [bound_on_mix(cell, rates, prices) for prices in fluid.prices(result)]
+        bounds += [bound for bound in found if bound is not None]
         stuck = ~fixed & ((user_prices > 1e-7) | (fluid.most <= level * weight * (1 + 1e-9)))
         if not stuck.any():
             raise FairbookError("a program of DRFH fixed nobody: tolerances too tight for this input")
@@ -135,9 +99,4 @@ def fluid_share(demands: Any, machines: Any, machine_counts: Any = None, max_tas
     result = fluid.solve(np.zeros(fluid.each.shape[1]), sparse.vstack([fluid.use, fluid.each, -fluid.each]),
                          np.concatenate([fluid.room.ravel(), held, -held * (1 - 1e-8)]), fluid.highest)
     by_class = fluid.by_class(result.x)
-    waiting = fluid.most > held * (1 + 1e-7)
-    open_upper, prices = min(proofs, key=lambda proof: proof[0]) if proofs else (None, first)
-    own = [b * top / w for b, top, w in zip(cell.max_tasks, cell.dominant, cell.weights, strict=True) if b is not None]
-    return FluidShare(float(levels.min()), min([*own, *([open_upper] if open_upper is not None else [])]),
-                      float(levels[waiting].min()) if waiting.any() else np.inf, open_upper, levels,
-                      by_class.sum(axis=0), by_class, prices)
+    return FluidShare(float(levels.min()), min(bounds), levels, by_class.sum(axis=0), by_class)

@@ -28,10 +28,9 @@ from fairbook.mechanisms.drfh import drfh
 from fairbook.mechanisms.gdrf import gdrf
 from fairbook.mechanisms.mdrf import mdrf
 from fairbook.model.placement import Placement
-from fairbook.properties.finding import Finding
 
-__all__ = ["BROKEN", "READINGS", "RULES", "Case", "Outcome", "Queue", "cases", "compare_with_judge", "envy_in_queue",
-           "envy_up_to_one", "findings", "first_round", "fluid_slack", "gain_of_lie", "held_after", "least_used_first",
+__all__ = ["BROKEN", "RULES", "Case", "Outcome", "Queue", "cases", "compare_with_judge", "envy_in_queue",
+           "envy_up_to_one", "first_round", "fluid_slack", "gain_of_lie", "held_after", "least_used_first",
            "level_within_one", "lies", "maximality", "on_own_parts", "pareto_optimality", "printed_algorithm",
            "queue_rounds", "roomy_machine", "rounds_of_one", "search_case", "search_lie_in", "shares_in_queue",
            "sharing_incentive", "side_by_side", "slots_lost_by_lie", "true_tasks"]
@@ -86,10 +85,8 @@ class Outcome(NamedTuple):
 
     @classmethod
     def of(cls, case: Case, placed: Sequence[tuple[int, int]]) -> Outcome:
-        tasks = [0] * len(case.demands)
-        for user, _ in placed:
-            tasks[user] += 1
-        return cls(tuple(placed), tuple(tasks))
+        users = [user for user, _ in placed]
+        return cls(tuple(placed), tuple(users.count(i) for i in range(len(case.demands))))
 
 
 class Filling:
@@ -97,6 +94,7 @@ class Filling:
 
     def __init__(self, case: Case, placed: Sequence[tuple[int, int]] = ()) -> None:
         self.case, self.used = case, [[0] * len(case.pool) for _ in case.machines]
+        self.placed: list[tuple[int, int]] = []
         for user, machine in placed:
             self.place(user, machine)
 
@@ -106,6 +104,7 @@ class Filling:
 
     def place(self, user: int, machine: int) -> None:
         self.used[machine] = [u + d for u, d in zip(self.used[machine], self.case.demands[user], strict=True)]
+        self.placed.append((user, machine))
 
     def part(self, machine: int) -> Fraction:
         """Part of the amount in use, (4)."""
@@ -143,12 +142,6 @@ def _by(engine: Callable[..., Placement], judge: Callable[..., Any], seeded: boo
     return run
 
 
-#: All readings of GDRF that the paper's text leaves open.
-READINGS: tuple[dict[str, str], ...] = tuple(
-    dict(zip(("match", "least", "machine_type", "choice"), reading, strict=True))
-    for reading in itertools.product(("nearest", "same"), ("amount", "dominant_share", "shares"), ("share", "amount"),
-                                     ("fairness", "fairness_empty_last", "fairness_after")))
-
 _gdrf = partial(_by, gdrf, exact_gdrf, True)
 
 #: The rules of the chapter, by name.
@@ -174,34 +167,18 @@ def _short(case: Case, exact: bool) -> Outcome:
     return Outcome.of(case, RULES["gdrf"](case, exact).placed[:-1])
 
 
-def _favourite(case: Case, exact: bool) -> Outcome:
-    """First fit for the first user until nothing fits, then for the second, and so on."""
-    filling, placed = Filling(case), []
-    for i in range(len(case.demands)):
-        given = 0
-        for j in range(len(case.machines)):
-            while given < case.bound(i) and filling.fits(i, j):
-                filling.place(i, j)
-                placed.append((i, j))
-                given += 1
-    return Outcome.of(case, placed)
-
-
 def _least_used(case: Case, exact: bool) -> Outcome:
     """Turn about in fixed order, each task on the machine with the smallest used part (4) that has room."""
-    filling, placed, given = Filling(case), [], [0] * len(case.demands)
-    waiting = list(range(len(case.demands)))
+    filling, waiting = Filling(case), list(range(len(case.demands)))
     while waiting:
         for i in list(waiting):
-            room = [j for j in range(len(case.machines)) if given[i] < case.bound(i) and filling.fits(i, j)]
-            if not room:
+            given = sum(user == i for user, _ in filling.placed)
+            room = [j for j in range(len(case.machines)) if given < case.bound(i) and filling.fits(i, j)]
+            if room:
+                filling.place(i, min(room, key=lambda k: (filling.part(k), k)))
+            else:
                 waiting.remove(i)
-                continue
-            j = min(room, key=lambda k: (filling.part(k), k))
-            filling.place(i, j)
-            placed.append((i, j))
-            given[i] += 1
-    return Outcome.of(case, placed)
+    return Outcome.of(case, filling.placed)
 
 
 def _packed(case: Case, exact: bool) -> Outcome:
@@ -220,7 +197,6 @@ def _packed(case: Case, exact: bool) -> Outcome:
 #: Rules that break (or, for claims that fail, mend) in one named way.
 BROKEN: dict[str, Rule] = {
     "last task taken back": _short,
-    "first user first": _favourite,
     "least used machine": _least_used,
     "largest packing": _packed,
     "nothing placed": lambda case, exact: Outcome.of(case, []),
@@ -285,23 +261,16 @@ def rounds_of_one(queue: Queue) -> Number:
 
 def level_within_one(queue: Queue) -> Number:
     """At the end of each round nobody is ahead of anybody by more than its own last task. Margin in amounts."""
-    held = [0] * len(queue.amounts)
-    worst = []
-    for row in queue.rounds:
-        held = [h + s * a for h, s, a in zip(held, row, queue.amounts, strict=True)]
-        worst += [held[i] - (held[h] - queue.amounts[h]) for i in range(len(held)) for h in range(len(held)) if held[h]]
-    return min(worst)
+    a = queue.amounts
+    return min(held[i] * a[i] - (held[h] - 1) * a[h] for held in held_after(queue)
+               for i, h in itertools.product(range(len(a)), repeat=2) if held[h])
 
 
 def envy_in_queue(demands: tuple[Vector, ...], queue: Queue) -> Number:
     """At the end of each round nobody could run more than it has on what another holds, less one task of the other."""
-    held = [0] * len(demands)
-    worst = []
-    for row in queue.rounds:
-        held = [h + s for h, s in zip(held, row, strict=True)]
-        worst += [own - _runs(demands[i], [(held[h] - 1) * d for d in demands[h]])
-                  for i, own in enumerate(held) for h in range(len(held)) if h != i and held[h] > 0]
-    return min(worst, default=0)
+    pairs = list(itertools.permutations(range(len(demands)), 2))
+    return min((held[i] - _runs(demands[i], [(held[h] - 1) * d for d in demands[h]])
+                for held in held_after(queue) for i, h in pairs if held[h]), default=0)
 
 
 def shares_in_queue(demands: tuple[Vector, ...], room: Vector, queue: Queue) -> Number:
@@ -452,12 +421,10 @@ def gain_of_lie(rule: Rule, case: Case, user: int, said: Vector, exact: bool) ->
     return true_tasks(case, user, said, rule(case.with_demand(user, said), exact)) - honest
 
 
-def lies(case: Case, user: int, largest: int) -> Iterator[Vector]:
+def lies(case: Case, user: int, largest: int) -> list[Vector]:
     """List all demands in whole numbers up to ``largest`` that hold at least one true task."""
     true = case.demands[user]
-    for said in itertools.product(*(range(int(d), largest + 1) for d in true)):
-        if said != true:
-            yield said
+    return [said for said in itertools.product(*(range(int(d), largest + 1) for d in true)) if said != true]
 
 
 # ---------------------------------------------------------------------------------------------------------- searches
@@ -498,7 +465,7 @@ def search_lie_in(rule: Rule, *, evaluations: int, rng: Generator, **drawn: Any)
     while done < evaluations and best <= 0:
         case = cases(rng, **drawn)
         honest = rule(case, False).tasks[0]
-        options = list(lies(case, 0, 6))
+        options = lies(case, 0, 6)
         done += 1
         for k in rng.permutation(len(options))[:6].tolist():
             done += 1
@@ -506,62 +473,3 @@ def search_lie_in(rule: Rule, *, evaluations: int, rng: Generator, **drawn: Any)
             if gain > best:
                 best, where, lie = gain, case, options[k]
     return best, where, lie, done
-
-
-# ----------------------------------------------------------------------------------------------- for one's own data
-
-
-def findings(placement: Placement) -> tuple[Finding, ...]:
-    """Check a placement: capacities, maximality, sharing incentive, envy up to one task.
-
-    Parameters
-    ----------
-    placement : Placement
-        Of any mechanism.
-
-    Returns
-    -------
-    tuple of Finding
-        Each true or false, with the user or machine that shows it.
-
-    Notes
-    -----
-    Cost O(P m + n N m + n^2 m).
-
-    Examples
-    --------
-    >>> import fairbook as fb
-    >>> [bool(f) for f in findings(fb.gdrf([[1, 1], [2, 3]], [[4, 4]]))]
-    [True, True, False, True]
-    """
-    cell = placement.cell
-    n, names, tasks = len(cell.demands), placement.users, placement.tasks
-    wants = tasks < cell.max_tasks
-    need = np.where(cell.demands > 0, cell.demands, np.inf)
-    over = [text for text in placement.violations() if "more than" in text]
-    load = np.nanmax(placement.machine_utilisation)
-    room = [(name, found) for name, asks in zip(names, wants, strict=True)
-            if asks and len(found := placement.room(name))]
-    parts = np.where(cell.demands > 0, cell.machines[:, None] / n / need, np.inf).min(axis=2)
-    alone = np.minimum(np.floor(parts + 1e-9).T @ cell.machine_counts, cell.max_tasks)
-    rest = np.maximum(tasks - 1, 0)[:, None] * cell.demands
-    could = np.where(cell.demands[:, None] > 0, rest / need[:, None], np.inf).min(axis=2)
-    short = tasks - alone
-    lead = np.where(wants[:, None] & ~np.eye(n, dtype=bool), tasks[:, None] - could, np.inf)
-    i, h = np.unravel_index(int(lead.argmin()), lead.shape)
-    u = int(short.argmin())
-    asked = int(wants.sum())
-    return (
-        Finding("capacities and bounds", not over, float(1 - load), {"says": over[0]} if over else None,
-                checked=len(cell.machine_class)),
-        Finding("maximality", not room, -1.0 if room else 0.0,
-                {"says": f"machine {room[0][1][0]} has room for another task of {room[0][0]}"} if room else None,
-                checked=asked),
-        Finding("sharing incentive", bool(short[u] >= 0), float(short[u]),
-                None if short[u] >= 0 else {"says": f"{names[u]} runs {tasks[u]} tasks; whole ones in 1/{n} of every "
-                                                    f"machine: {alone[u]:g}"}, checked=n),
-        Finding("envy-freeness up to one task", bool(lead[i, h] >= -1e-9), float(lead[i, h]),
-                None if lead[i, h] >= -1e-9 else
-                {"says": f"{names[i]} runs {tasks[i]} tasks and could run {could[i, h]:.6g} on what {names[h]} holds, "
-                         "less one task of it"}, checked=asked * (n - 1)),
-    )

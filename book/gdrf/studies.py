@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from tqdm import tqdm
 
-from book.common.runs import interval, numbers, repeat
+from book.common.runs import interval, numbers, repeat, storing
 from book.gdrf.cells import (
     BASELINES,
     CELLS,
@@ -34,7 +34,6 @@ from book.gdrf.cells import (
 )
 from book.gdrf.example import EXAMPLE, Example, example
 from book.gdrf.whole_cell import CASES, bounds, cell, cell_machines
-from fairbook import results
 from fairbook.mechanisms.gdrf import gdrf
 from fairbook.mechanisms.readings import READINGS as ALL_READINGS
 from fairbook.model.inputs import FloatArray, as_whole
@@ -195,11 +194,16 @@ def mixes(
     """
     rows = []
     for number, paper, values in _by_size(sizes, runs, seed, progress):
-        one = _gains(paper[0, :1], paper[0, 1:])
-        for k, at in product(range(len(BASELINES)), range(len(MEASURES))):
-            rows.append({"machines": number, "against": BASELINES[k], "measure": MEASURES[at], "paper": one[k, at],
-                         **_spread(_gains(values[:, 0], values[:, k + 1])[:, at])})
-    return pd.DataFrame(rows)
+        one = _gains(paper[0, :1], paper[0, 1:]).ravel()
+        rows += [{"machines": number, "paper": gain, **row} for gain, row in zip(one, _against(values), strict=True)]
+    frame = pd.DataFrame(rows)
+    return frame[["machines", "against", "measure", "paper", *frame.columns[4:]]]
+
+
+def _against(values: FloatArray) -> list[dict[str, Any]]:
+    """Sum up the gains of GDRF, mix by mix, over each baseline in each measure; values by run, mechanism, measure."""
+    return [{"against": against, "measure": measure, **_spread(_gains(values[:, 0], values[:, k])[:, at])}
+            for k, against in enumerate(BASELINES, start=1) for at, measure in enumerate(MEASURES)]
 
 
 def _spread(gains: FloatArray) -> dict[str, Any]:
@@ -309,10 +313,7 @@ def cells(runs: int = 200, seed: int = SEED, *, number: int = 60, progress: bool
     rows = []
     for name, how in tqdm(CELLS.items(), desc="cells", disable=not progress, leave=False):
         values = _values(number, as_whole(runs, "runs", 1), seed, False, how=tuple(sorted(how.items())))
-        for k, against in enumerate(BASELINES, start=1):
-            gains = _gains(values[:, 0], values[:, k])
-            rows += [{"cell": name, "against": against, "measure": measure, **_spread(gains[:, at])}
-                     for at, measure in enumerate(MEASURES)]
+        rows += [{"cell": name, **row} for row in _against(values)]
     return pd.DataFrame(rows)
 
 
@@ -668,27 +669,21 @@ def ablation(runs: int = 200, seed: int = SEED, *, number: int = 120, progress: 
 # ------------------------------------------------------------------------------------------------------------ stored
 
 
-def _store(name: str, compute: Callable[..., pd.DataFrame], **arguments: Any) -> Callable[..., None]:
-    def run(*, progress: bool = True) -> None:
-        frame = compute(seed=SEED, progress=progress, **arguments)
-        results.save(f"gdrf/{name}", frame, module=compute.__module__, data=DATA, seed=SEED, **arguments)
-
-    return run
-
+_store = partial(storing, module=__name__, seed=SEED, data=DATA)
 
 #: Full-effort tables kept in data/results, each with the call that computes it (with a bar on stderr or without).
 STORED: dict[str, Callable[..., None]] = {
-    "gdrf/curves": _store("curves", curves, runs=list(RUNS)),
-    "gdrf/mixes": _store("mixes", mixes, runs=list(RUNS)),
-    "gdrf/balance": _store("balance", balance, runs=list(RUNS)),
-    "gdrf/cells": _store("cells", cells, runs=100),
-    "gdrf/readings": _store("readings", readings, runs=100),
-    "gdrf/lies": _store("lies", lies, runs=5),
-    "gdrf/arrivals": _store("arrivals", arrivals, runs=50),
-    "gdrf/ablation": _store("ablation", ablation, runs=200),
-    "gdrf/bounds": _store("bounds", bounds, runs=50),
-    "gdrf/cell": _store("cell", cell),
-    "gdrf/cell_machines": _store("cell_machines", cell_machines),
+    "gdrf/curves": _store("gdrf/curves", curves, runs=list(RUNS)),
+    "gdrf/mixes": _store("gdrf/mixes", mixes, runs=list(RUNS)),
+    "gdrf/balance": _store("gdrf/balance", balance, runs=list(RUNS)),
+    "gdrf/cells": _store("gdrf/cells", cells, runs=100),
+    "gdrf/readings": _store("gdrf/readings", readings, runs=100),
+    "gdrf/lies": _store("gdrf/lies", lies, runs=5),
+    "gdrf/arrivals": _store("gdrf/arrivals", arrivals, runs=50),
+    "gdrf/ablation": _store("gdrf/ablation", ablation, runs=200),
+    "gdrf/bounds": _store("gdrf/bounds", bounds, module=bounds.__module__, runs=50),
+    "gdrf/cell": _store("gdrf/cell", cell, module=cell.__module__),
+    "gdrf/cell_machines": _store("gdrf/cell_machines", cell_machines, module=cell_machines.__module__),
 }
 
 #: Where a figure's frame lies in the store: the table, and the value that its rows have in these columns. A figure

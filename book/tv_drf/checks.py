@@ -305,12 +305,10 @@ def grid(frame: pd.DataFrame | None = None) -> pd.DataFrame:
     verdict = (ledger(paper="tv_drf") if frame is None else frame).set_index("id")["verdict"]
     heads = {"one": "one period", "several_expires": "several, tasks expire", "several_waits": "several, tasks wait"}
     names = ("sharing incentive", "Pareto optimality in each period", "envy-freeness", "truthfulness")
-    rows = []
-    for number, name in enumerate(names, start=1):
-        row = {"theorem": f"{number}: {name}"}
-        for kind, says in (("fluid", "fluid"), ("whole", "whole tasks")):
-            for cell, head in heads.items():
-                row[f"{says}, {head}"] = verdict[f"tv_drf.theorem_{number}.{kind}.{cell}"]
-        rows.append(row)
-    return pd.DataFrame(rows)
-
+    columns = {f"{says}, {head}": f"{kind}.{cell}" for kind, says in (("fluid", "fluid"), ("whole", "whole tasks"))
+               for cell, head in heads.items()}  # fmt: skip
+    return pd.DataFrame(
+        {"theorem": f"{number}: {name}"}
+        | {column: verdict[f"tv_drf.theorem_{number}.{cell}"] for column, cell in columns.items()}
+        for number, name in enumerate(names, start=1)
+    )

@@ -7,7 +7,6 @@ answer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from book.common.evidence import in_words, sampled_claim
+from book.common.packing import packs
 from book.tv_drf.judging import CHEAP, HALF, POSITIVE, SPLIT, about_lies, rule_named
 from book.tv_drf.oracle import LpRun, lexicographic_run
 from book.tv_drf.properties import (
@@ -25,7 +25,6 @@ from book.tv_drf.properties import (
     gain_of_lie,
     largest_above_floor,
     on_shapes,
-    pareto_in_period,
 )
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 
@@ -349,32 +348,9 @@ def _lies_on_shapes(rng: np.random.Generator, judged: Mechanism, at: int) -> Any
 def all_whole(w: Workload) -> list[tuple[Fraction, ...]]:
     """Sorted G of every allocation of whole tasks that fits, one period (by trying every count)."""
     step = (w.demands[0] / w.capacities).max(axis=1) / w.weights
-    found = []
-    for counts in product(*(range(int(b) + 1) for b in w.tasks[0])):
-        tasks = np.array(counts, dtype=object)
-        one = Outcome(
-            np.array([counts], dtype=object),
-            np.array([tasks * step]),
-            tasks[None, :, None] * w.demands,
-            w.demands * 0,
-            False,
-            np.zeros((1, *w.contributions.shape), dtype=object),
-        )
-        # it fits exactly if one more of somebody would fit beside one fewer of it
-        if _fits(w, one):
-            found.append(tuple(sorted(tasks * step)))
-    return found
-
-
-def _fits(w: Workload, outcome: Outcome) -> bool:
-    for i in np.flatnonzero(outcome.tasks[0] > 0)[:1]:
-        fewer = outcome.tasks.copy()
-        fewer[0, i] -= 1
-        only = np.zeros_like(w.tasks)
-        only[0] = fewer[0]
-        only[0, i] += 1
-        return bool(pareto_in_period(replace(w, tasks=only), replace(outcome, tasks=fewer)) < 0)
-    return True
+    rooms, tasks = (tuple(map(tuple, rows.tolist())) for rows in (w.machines, w.demands[0]))
+    counts = product(*(range(int(b) + 1) for b in w.tasks[0]))
+    return [tuple(sorted(some * step)) for some in counts if packs(rooms, tasks, some)]
 
 
 @claim(

@@ -1,20 +1,22 @@
-"""The worked example of the TV-DRF paper, by hand in fractions and by the mechanism."""
+"""The worked example of the TV-DRF paper in exact fractions: what it prints, and for which of the lost counts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from book.common.runs import choices
+from book.tv_drf.oracle import ExactTvRun, exact_whole_run
 from book.tv_drf.users import ALONE, Alone
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
 from fairbook.model.inputs import as_whole
+
+__all__ = ["EXAMPLE", "PRINTED", "Example", "Printed", "example", "example_counts", "example_run"]
 
 
 class Example(NamedTuple):
@@ -37,74 +39,114 @@ class Example(NamedTuple):
 #: The paper's worked example.
 EXAMPLE = Example(((50, 50), (50, 50)), (((2, 1), (1, 1)), ((5, 5), (20, 10))), (15, 70))
 
-#: Moments of the second period: what the paper says that A and B have of it, and their coefficients.
-_FIRST, _MIDDLE = (7, 0), (10, 2)
-_PRINTED = {
-    "after period 1": ("1", "1.4"),
-    "start of period 2": ("0.23", "0.7"),
-    "A has (50, 50), B (40, 20)": ("1", "1"),
-    "end of period 2": ("1.125", "1"),
+
+@lru_cache(maxsize=2000)
+def example_run(alone: str, counts: tuple[int, int], size: int = 50) -> ExactTvRun:
+    """Run the example in fractions on machines of ``size``.
+
+    ``counts`` are the tasks that A and B submit in the second period, which the text has lost.
+    """
+    return exact_whole_run(EXAMPLE.demands, [EXAMPLE.first, counts], [[size] * 2] * 2, [[1, 0], [0, 1]], alone)
+
+
+def _sum(rows: Any) -> list[Fraction]:
+    return [sum(column) for column in zip(*rows, strict=True)]
+
+
+def _used(run: ExactTvRun, user: int, tasks: int) -> list[Fraction]:
+    """Give all that a user has used once it has run so many tasks of period 2, (m,)."""
+    return _sum([run.amounts[0][user], [tasks * d for d in EXAMPLE.demands[1][user]]])
+
+
+def _owned(run: ExactTvRun, user: int) -> list[Fraction]:
+    """Give what a user would have had alone in both periods, (m,)."""
+    return _sum(period[user] for period in run.alone)
+
+
+def _least(used: Sequence[Fraction], owned: Sequence[Fraction]) -> Fraction:
+    return min(u / o for u, o in zip(used, owned, strict=True))
+
+
+def _betas(run: ExactTvRun, tasks: tuple[int, int]) -> tuple[Fraction, ...]:
+    """Give the coefficients once so many tasks of period 2 have run."""
+    return tuple(_least(_used(run, i, tasks[i]), _owned(run, i)) for i in (0, 1))
+
+
+def _way(run: ExactTvRun) -> list[tuple[int, int]]:
+    """List the tasks of A and B in period 2, one more each time, as long as tasks go to who is below 1."""
+    passed = [(0, 0)]
+    for user in run.order[1]:
+        a, b = passed[-1]
+        if _betas(run, (a, b))[user] >= 1:
+            break
+        passed.append((a + (user == 0), b + (user == 1)))
+    return passed
+
+
+def _first_of_a(run: ExactTvRun) -> int:
+    """What A is given in the second period before B is given anything, of each resource: five times the tasks."""
+    order = run.order[1]
+    return 5 * (order.index(1) if 1 in order else len(order))
+
+
+def _after_first(run: ExactTvRun) -> tuple[Any, ...]:
+    """Tasks of the first period, and what is left of each resource."""
+    return (*run.tasks[0], *(100 - used for used in _sum(run.amounts[0])))
+
+
+class Printed(NamedTuple):
+    """What the text prints, how a run's value is shown, the value, and whether it is the printed one."""
+
+    says: str
+    shown: str
+    value: Callable[[Any], Any]
+    agrees: Callable[[Any], bool]
+
+
+#: Tasks of A, (50, 50), and of B, (40, 20), in the state of period 2 in which both coefficients are said to be 1.
+_MIDDLE = (10, 2)
+
+#: Printed in the text, and how to get it from a run of the example.
+PRINTED: dict[str, Printed] = {
+    "run": Printed(
+        "in the first period A runs 15 tasks and B 70, and then the resources are used up",
+        "tasks of A and of B, CPU and memory left: {}",
+        _after_first,
+        lambda run: run.tasks[0] == [15, 70] and 0 in _after_first(run)[2:],
+    ),
+    "t1": Printed(
+        "after the first period beta_A = 1 and beta_B = 1.4",
+        "beta (A, B) is {}",
+        lambda run: run.sharing_coefficients[0],
+        lambda run: run.sharing_coefficients[0] == [1, Fraction(7, 5)],
+    ),
+    "start": Printed(
+        "at the start of the second period beta_A = 0.23 and beta_B = 0.7",
+        "beta (A, B) is {}",
+        lambda run: _betas(run, (0, 0)),
+        lambda run: [f"{float(beta):.2f}" for beta in _betas(run, (0, 0))] == ["0.23", "0.70"],
+    ),
+    "first": Printed(
+        "in the second period A is given (35, 35) before B is given anything",
+        "A is given {} of each",
+        _first_of_a,
+        lambda run: _first_of_a(run) == 35,
+    ),
+    "middle": Printed(
+        "when A has been given (50, 50) and B (40, 20), both betas are 1",
+        "beta (A, B) is {}",
+        lambda run: _betas(run, _MIDDLE),
+        # whether the second period passes that state
+        lambda run: any((run.order[1][:k].count(0), run.order[1][:k].count(1)) == _MIDDLE for k in range(13))
+        and _betas(run, _MIDDLE) == (1, 1),
+    ),
+    "final": Printed(
+        "in the end beta_A = 1.125 and beta_B = 1",
+        "beta (A, B) is {}",
+        lambda run: run.sharing_coefficients[1],
+        lambda run: run.sharing_coefficients[1] == [Fraction(9, 8), 1],
+    ),
 }
-
-_Pair = tuple[Fraction, Fraction]
-
-
-def _own(demand: Sequence[int], count: int, machine: Sequence[int], alone: str) -> _Pair:
-    """Give what one user would use of its own machine in one period."""
-    if alone == "resources":
-        return Fraction(min(count * demand[0], machine[0])), Fraction(min(count * demand[1], machine[1]))
-    tasks = min(Fraction(count), Fraction(machine[0], demand[0]), Fraction(machine[1], demand[1]))
-    if alone == "whole_bundles":
-        tasks = Fraction(tasks.numerator // tasks.denominator)
-    return tasks * demand[0], tasks * demand[1]
-
-
-def _plus(a: _Pair, demand: Sequence[int], count: int) -> _Pair:
-    return a[0] + count * demand[0], a[1] + count * demand[1]
-
-
-class _ByHand:
-    """The worked example in fractions up to the moment at which nobody's coefficient is below 1."""
-
-    def __init__(self, counts: tuple[int, int], alone: str) -> None:
-        self.counts = counts
-        one, two = EXAMPLE.demands
-        self.used = [_plus((Fraction(0), Fraction(0)), demand, count)
-                     for demand, count in zip(one, EXAMPLE.first, strict=True)]
-        self.owned_before = [_own(*line, alone) for line in zip(one, EXAMPLE.first, EXAMPLE.machines, strict=True)]
-        more = [_own(*line, alone) for line in zip(two, counts, EXAMPLE.machines, strict=True)]
-        self.owned = [(a[0] + b[0], a[1] + b[1]) for a, b in zip(self.owned_before, more, strict=True)]
-
-    def amounts(self, user: int, tasks: int) -> _Pair:
-        """Give all that a user has used once it has run so many tasks of period 2."""
-        return _plus(self.used[user], EXAMPLE.demands[1][user], tasks)
-
-    def beta(self, user: int, tasks: int) -> Fraction:
-        used, owned = self.amounts(user, tasks), self.owned[user]
-        return min(used[0] / owned[0], used[1] / owned[1])
-
-    def beta_before(self, user: int) -> Fraction:
-        return min(self.used[user][0] / self.owned_before[user][0], self.used[user][1] / self.owned_before[user][1])
-
-    def path(self) -> list[tuple[int, int]]:
-        """List the tasks of A and B in period 2, one task more each time, as long as someone is below 1."""
-        have, passed = [0, 0], [(0, 0)]
-        room = [sum(machine[j] for machine in EXAMPLE.machines) for j in (0, 1)]
-        while True:
-            below = [(self.beta(i, have[i]), i) for i in (0, 1) if have[i] < self.counts[i]]
-            below = [(beta, i) for beta, i in below if beta < 1
-                     and all(room[j] >= EXAMPLE.demands[1][i][j] for j in (0, 1))]
-            if not below:
-                return passed
-            i = min(below)[1]
-            have[i] += 1
-            room = [room[j] - EXAMPLE.demands[1][i][j] for j in (0, 1)]
-            passed.append((have[0], have[1]))
-
-
-def _example_run(counts: tuple[int, int], alone: Any) -> TvDrfRun:
-    parts = np.eye(len(EXAMPLE.machines))
-    return tv_drf(EXAMPLE.demands, [EXAMPLE.first, counts], EXAMPLE.machines, parts, alone=alone)
 
 
 def _counts(counts: Any, argument: str) -> tuple[int, int]:
@@ -115,8 +157,6 @@ def _counts(counts: Any, argument: str) -> tuple[int, int]:
 
 def example(counts: tuple[int, int] = (12, 4), alone: Alone = "resources") -> pd.DataFrame:
     """Follow the worked example: what A and B have used, would have had alone, and the ratio, at each printed moment.
-
-    All but the end is worked out here in fractions from amounts alone; the end is the mechanism's.
 
     Parameters
     ----------
@@ -129,44 +169,30 @@ def example(counts: tuple[int, int] = (12, 4), alone: Alone = "resources") -> pd
     -------
     DataFrame
         One row a moment and user: ``moment``, ``user``, ``tasks`` (of the period in question, so far), ``cpu``,
-        ``memory`` (used so far, both periods), ``own_cpu``, ``own_memory``, ``beta``, ``exact`` (as text), ``printed``
-        (as text), ``agrees``, ``source`` ("by hand" or "engine"). The middle state is listed whether or not the
-        mechanism passes it; see :func:`example_counts`.
+        ``memory`` (used so far, both periods), ``own_cpu``, ``own_memory``, ``beta``, ``exact`` (as text). The middle
+        state is listed whether or not the mechanism passes it; see :func:`example_counts`.
 
     Examples
     --------
-    >>> frame = example()
-    >>> frame["exact"].tolist()
+    >>> example()["exact"].tolist()
     ['1', '7/5', '3/13', '7/10', '1', '1', '9/8', '1']
-    >>> bool(frame["agrees"].all())
-    True
     """
-    counts = _counts(counts, "counts")
     choices(alone, "alone", ALONE)
-    hand, run = _ByHand(counts, alone), _example_run(counts, alone)
+    run = example_run(alone, _counts(counts, "counts"))
+    ran = (int(run.tasks[1][0]), int(run.tasks[1][1]))
     rows: list[dict[str, Any]] = []
-    for moment, printed in _PRINTED.items():
+    for moment, tasks in (("after period 1", EXAMPLE.first), ("start of period 2", (0, 0)),
+                          ("A has (50, 50), B (40, 20)", _MIDDLE), ("end of period 2", ran)):
         for i, user in enumerate("AB"):
-            owned, source = hand.owned[i], "by hand"
             if moment == "after period 1":
-                tasks, used, owned, beta = EXAMPLE.first[i], hand.used[i], hand.owned_before[i], hand.beta_before(i)
-            elif moment.startswith("end"):
-                tasks, source = int(run.tasks[1, i]), "engine"
-                used = (Fraction(run.amounts[:, i, 0].sum()), Fraction(run.amounts[:, i, 1].sum()))
-                beta = Fraction(float(run.sharing_coefficients[1, i])).limit_denominator(10_000)
+                used, owned = run.amounts[0][i], run.alone[0][i]
             else:
-                tasks = 0 if moment.startswith("start") else _MIDDLE[i]
-                used, beta = hand.amounts(i, tasks), hand.beta(i, tasks)
+                used, owned = _used(run, i, tasks[i]), _owned(run, i)
+            beta = _least(used, owned)
             rows.append({
-                "moment": moment, "user": user, "tasks": tasks, "cpu": float(used[0]), "memory": float(used[1]),
-                "own_cpu": float(owned[0]), "own_memory": float(owned[1]), "beta": float(beta), "exact": str(beta),
-                "printed": printed[i], "agrees": _agrees(beta, printed[i]), "source": source})
+                "moment": moment, "user": user, "tasks": tasks[i], "cpu": float(used[0]), "memory": float(used[1]),
+                "own_cpu": float(owned[0]), "own_memory": float(owned[1]), "beta": float(beta), "exact": str(beta)})
     return pd.DataFrame(rows)
-
-
-def _agrees(beta: Fraction, printed: str) -> bool:
-    """Tell whether a coefficient is printed rightly: 0.23 may be rounded, 1 or 1.4 or 1.125 must be exact."""
-    return round(beta, 2) == Fraction(printed) if printed == "0.23" else beta == Fraction(printed)
 
 
 def example_counts(most: tuple[int, int] = (30, 10)) -> pd.DataFrame:
@@ -184,30 +210,24 @@ def example_counts(most: tuple[int, int] = (30, 10)) -> pd.DataFrame:
         1.4), ``start`` (0.23 and 0.7), ``first`` (A gets (35, 35) and then B something), ``passed`` (A with (50, 50)
         and B with (40, 20) is a state on the way to everybody's 1), ``both_one`` (both coefficients are 1 there),
         ``end`` (1.125 and 1), and ``all``; and the coefficients ``start_a``, ``start_b``, ``middle_a``, ``middle_b``
-        (at (50, 50) and (40, 20), passed or not), ``end_a``, ``end_b``.
+        (at (50, 50) and (40, 20), passed or not).
 
     Notes
     -----
-    Cost: a run of the mechanism per row, some 0.3 ms. The way up to 1 is worked out in fractions for the merged pool;
-    on the two machines it is the same, since everything on it fits there.
+    Cost: a run in fractions per row, some 6 ms.
     """
     most = _counts(most, "most")
     rows = []
     for alone, a, b in product(ALONE, range(1, most[0] + 1), range(1, most[1] + 1)):
-        hand, run = _ByHand((a, b), alone), _example_run((a, b), alone)
-        path, end = hand.path(), run.sharing_coefficients[1]
-        before_b = max(x for x, y in path if y == 0)
+        run = example_run(alone, (a, b))
+        way = _way(run)
         found = {
-            "after_first": all(_agrees(hand.beta_before(i), _PRINTED["after period 1"][i]) for i in (0, 1)),
-            "start": all(_agrees(hand.beta(i, 0), _PRINTED["start of period 2"][i]) for i in (0, 1)),
-            "first": before_b == _FIRST[0] and path[-1][1] > 0,
-            "passed": _MIDDLE in path,
-            "both_one": all(hand.beta(i, _MIDDLE[i]) == 1 for i in (0, 1)),
-            "end": bool(np.allclose(end, [float(x) for x in _PRINTED["end of period 2"]], rtol=0, atol=1e-12)),
-        }
+            "after_first": PRINTED["t1"].agrees(run), "start": PRINTED["start"].agrees(run),
+            "first": max(x for x, y in way if y == 0) == 7 and way[-1][1] > 0, "passed": _MIDDLE in way,
+            "both_one": _betas(run, _MIDDLE) == (1, 1), "end": PRINTED["final"].agrees(run)}
+        values = {"start": _betas(run, (0, 0)), "middle": _betas(run, _MIDDLE)}
         rows.append({
             "alone": alone, "tasks_a": a, "tasks_b": b, **found, "all": all(found.values()),
-            **{f"start_{name}": float(hand.beta(i, 0)) for i, name in enumerate("ab")},
-            **{f"middle_{name}": float(hand.beta(i, _MIDDLE[i])) for i, name in enumerate("ab")},
-            "end_a": end[0], "end_b": end[1]})
+            **{f"{moment}_{user}": float(beta) for moment, betas in values.items()
+               for user, beta in zip("ab", betas, strict=True)}})
     return pd.DataFrame(rows)

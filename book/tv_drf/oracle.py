@@ -100,10 +100,7 @@ class _Programs:
         self.rounds: list[Round] = []
 
     def use_rows(self) -> FloatArray:
-        rows = np.zeros((self.K, self.m, self.n, self.K))
-        for k in range(self.K):
-            rows[k, :, :, k] = self.need.T
-        return rows.reshape(self.K * self.m, -1)
+        return np.einsum("kl,ij->kjil", np.eye(self.K), self.need).reshape(self.K * self.m, -1)
 
     def leximin(self, kind: str, rates: FloatArray, starts: FloatArray, cap: float, floors: FloatArray) -> FloatArray:
         """Maximise the sorted values v_i = min over r of starts[i, r] + rates[i, r] * y_i, none counted beyond ``cap``.
@@ -525,8 +522,7 @@ def exact_run(demands: Sequence[Any], tasks: Sequence[Any], capacities: Sequence
 
 
 def exact_whole_run(demands: Sequence[Any], tasks: Sequence[Any], machines: Sequence[Any], contributions: Sequence[Any],
-                    alone: str = "bundles", unserved: str = "expires", weights: Sequence[Any] | None = None,
-                    from_zero: bool = False) -> ExactTvRun:
+                    alone: str = "bundles", unserved: str = "expires", from_zero: bool = False) -> ExactTvRun:
     """Run Algorithm 1 in whole tasks in exact fractions.
 
     Parameters
@@ -539,7 +535,7 @@ def exact_whole_run(demands: Sequence[Any], tasks: Sequence[Any], machines: Sequ
         Positive.
     contributions : nested sequences, shape (n, K)
         Each column sums to 1.
-    alone, unserved, weights
+    alone, unserved
         As for ``fairbook.mechanisms.tv_drf.tv_drf``.
     from_zero : bool
         Whether beta is 0, as Algorithm 1 sets it at first, and not 1 where a user owns nothing and has used nothing.
@@ -562,9 +558,7 @@ def exact_whole_run(demands: Sequence[Any], tasks: Sequence[Any], machines: Sequ
     n, m, K = len(parts), len(size[0]), len(size)
     total = [sum((c[j] for c in size), ZERO) for j in range(m)]
     home = [_AtHome([[p[k] * c for c in size[k]] for k in range(K)], alone, unserved) for p in parts]
-    weight = as_fractions(weights, "weights") if weights is not None else [
-        sum((b / c for b, c in zip(one.brought, total, strict=True)), ZERO) / m for one in home]
-    weight = [w / sum(weight, ZERO) for w in weight]
+    weight = [sum((b / c for b, c in zip(one.brought, total, strict=True)), ZERO) / m for one in home]
     used, owned, level = [[ZERO] * m for _ in range(n)], [[ZERO] * m for _ in range(n)], [ZERO] * n
     queues: list[Queue] = [[] for _ in range(n)]
     periods = []

@@ -35,7 +35,6 @@ from book.tv_drf.workloads import (
     serve,
     workloads,
 )
-from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun
 from fairbook.properties.finding import Finding
 
@@ -169,17 +168,9 @@ def next_task_refused(w: Workload, outcome: Outcome) -> Any:
 
     Margin: least over such users of (task - what is left) / capacity, of the resource that is shortest.
     """
-    if len(w.machines) != 1:
-        raise InvalidInput("machines", "must be one", len(w.machines))
     free, tasks = w.capacities - outcome.amounts.sum(axis=1), next_tasks(w, outcome)
     margins = [((tasks[t, i] - free[t]) / w.capacities).max() for t, i in np.argwhere(outcome.left(w) > 0)]
     return min(margins, default=np.inf)
-
-
-def _placement(outcome: Outcome) -> Array:
-    if outcome.placement is None:
-        raise InvalidInput("outcome", "must place whole tasks on machines", "no placement")
-    return outcome.placement
 
 
 def envy_freeness(w: Workload, outcome: Outcome, every: bool = False) -> Any:
@@ -229,13 +220,12 @@ def pareto_in_period(w: Workload, outcome: Outcome) -> Any:
     if outcome.placement is not None:
         rooms = tuple(sorted(map(tuple, w.machines.tolist())))
         after = next_tasks(w, outcome)
-        worst: Any = 1
         for t, i in np.argwhere(outcome.left(w) > 0):
             rows = [(tuple(w.demands[s, h].tolist()), int(count)) for h, s, count in groups(w, outcome, int(t))]
             rows.append((tuple(after[t, i].tolist()), 1))
             if packs(rooms, tuple(row for row, _ in rows), tuple(count for _, count in rows)):
-                worst = -1
-        return worst
+                return -1
+        return 1
     if outcome.exact:
         left = outcome.left(w)
         free = w.capacities - outcome.amounts.sum(axis=1)
@@ -322,27 +312,19 @@ def true_tasks_over_time(w: Workload, outcome: Outcome, user: int, claimed: Arra
     Where tasks wait, it works through its true queue, period by period, with what it holds of each resource (in whole
     tasks: on one machine). Where they expire, whole tasks run on each machine by themselves (equations (1) and (2)).
     """
-    truth, counts = w.demands[:, user], w.tasks[:, user]
-    zero = counts[0] * 0
-    whole = outcome.placement is not None
-    slack = 0 if outcome.exact else 1e-9
+    slack, placement = 0 if outcome.exact else 1e-9, outcome.placement
 
     def floor(value: Any) -> Any:
-        return (value * (1 + slack)) // 1 if whole else value
+        return value if placement is None else (value * (1 + slack)) // 1
 
-    if not outcome.waits:
-        total = zero
-        for t in range(len(counts)):
-            if whole:
-                held = _placement(outcome)[t, user][:, None] * claimed[t]
-                some = sum((floor(min(row / truth[t])) for row in held), zero)
-            else:
-                some = min(outcome.amounts[t, user] / truth[t])
-            total += min(some, counts[t])
-        return total
-    total, queue = zero, []
-    for t in range(len(counts)):
-        queue.append([truth[t], counts[t]])
+    queue: list[list[Any]] = []
+    total = w.tasks[0, user] * 0
+    for t, (truth, count) in enumerate(zip(w.demands[:, user], w.tasks[:, user], strict=True)):
+        if placement is not None and not outcome.waits:
+            held = placement[t, user][:, None] * claimed[t]
+            total += min(sum(floor(min(row / truth)) for row in held), count)
+            continue
+        queue = [*(queue if outcome.waits else []), [truth, count]]
         total = serve(queue, outcome.amounts[t, user], total, floor)
     return total
 

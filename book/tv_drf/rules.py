@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 
 from book.tv_drf.oracle import ExactTvRun, exact_run, exact_whole_run
-from book.tv_drf.workloads import Array, Outcome, Workload, in_order, objects, serve
+from book.tv_drf.workloads import Array, Outcome, Workload, in_order, serve
 from fairbook.mechanisms.tv_drf import tv_drf
 
 Rule = Callable[[Workload, bool], Outcome]
 
 
 def _from_exact(run: ExactTvRun, waits: bool) -> Outcome:
-    placement = objects(run.placement) if run.placement else None
-    return Outcome(objects(run.tasks), objects(run.cumulative_shares), objects(run.amounts), objects(run.alone),
-                   waits, placement)
+    parts = run.tasks, run.cumulative_shares, run.amounts, run.alone, run.placement
+    tasks, shares, amounts, alone, placement = (np.array(part, dtype=object) for part in parts)
+    return Outcome(tasks, shares, amounts, alone, waits, placement if len(placement) else None)
 
 
 def _fluid(w: Workload, exact: bool, *, unserved: Any, alone: Any = "bundles", memory: bool = True) -> Outcome:
@@ -82,7 +82,7 @@ def _use_at_home(w: Workload) -> Array:
 
 def _alone(w: Workload, exact: bool, *, unserved: str, whole: bool) -> Outcome:
     """Nobody shares: each by itself on its part of the merged pool."""
-    one = objects([[Fraction(1)]]) if exact else np.ones((1, 1))
+    one = np.array([[Fraction(1)]]) if exact else np.ones((1, 1))
     parts = [(_whole if whole else _fluid)(
         Workload(w.demands[:, i : i + 1], w.tasks[:, i : i + 1], w.capacities[None] * weight, one), exact,
         unserved=unserved) for i, weight in enumerate(w.weights)]

@@ -7,7 +7,7 @@ users are and how they are served.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from book.common.runs import choices, interval, numbers, repeat, stream
+from book.common.runs import choices, interval, numbers, repeat, storing, stream
 from book.tv_drf.example import EXAMPLE, Example, example, example_counts
 from book.tv_drf.users import (
     ALONE,
@@ -34,7 +34,6 @@ from book.tv_drf.users import (
     separate,
     shared,
 )
-from fairbook import results
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
 from fairbook.model.inputs import FloatArray, as_whole
@@ -179,15 +178,12 @@ def curves(
     -----
     Cost per run and 20 periods on one core: 0.02 s for 5 users, 0.05 s for 20, 0.4 s for 100.
     """
-    mechanisms = choices(mechanisms, "mechanisms", MECHANISMS)
-    if not mechanisms:
-        raise InvalidInput("mechanisms", "must name at least one", mechanisms)
-    names = list(mechanisms)
+    names = list(choices(mechanisms, "mechanisms", MECHANISMS))
     paired = {"tv_drf", "alone"} <= set(names)
     parts = []
     for size, queue in product(numbers(n, "n", "number of users"), choices(unserved, "unserved", UNSERVED)):
         values = np.stack(repeat(_served, runs, seed=seed, key=(size,), progress=progress, label=f"n = {size}, {queue}",
-                                 n=size, unserved=queue, mechanisms=mechanisms, **how))
+                                 n=size, unserved=queue, mechanisms=names, **how))
         if paired:
             gain = values[:, names.index("tv_drf")] - values[:, names.index("alone")]
             values = np.concatenate([values, gain[:, None]], axis=1)
@@ -585,27 +581,23 @@ def memory_course(*, quiet: int = 8, periods: int = 20) -> pd.DataFrame:
 # ------------------------------------------------------------------------------------------------------------ stored
 
 
-def _store(name: str, compute: Callable[..., pd.DataFrame], **arguments: Any) -> Callable[..., None]:
-    def run(*, progress: bool = True) -> None:
-        frame = compute(seed=SEED, progress=progress, **arguments)
-        results.save(f"tv_drf/{name}", frame, module=compute.__module__, data=DATA, seed=SEED, **arguments)
-
-    return run
-
-
 #: Users that have work for their own machines all the time.
 _BUSY: dict[str, Any] = {"min_load": 1.0}
 
+_store = partial(storing, module=__name__, seed=SEED, data=DATA)
+
 #: Full-effort tables kept in data/results, each with the call that computes it (with a bar on stderr or without).
 STORED: dict[str, Callable[..., None]] = {
-    **{f"tv_drf/curves_{n}": _store(f"curves_{n}", curves, runs=RUNS, n=n, unserved=list(UNSERVED)) for n in SIZES},
-    "tv_drf/curves_busy": _store("curves_busy", curves, runs=RUNS, n=[5, 20], unserved=list(UNSERVED), **_BUSY),
-    "tv_drf/losses": _store("losses", losses, runs=30),
-    "tv_drf/losses_busy": _store("losses_busy", losses, runs=30, sizes=[5, 20], **_BUSY),
-    "tv_drf/gaps": _store("gaps", gaps, runs=30),
-    "tv_drf/gaps_busy": _store("gaps_busy", gaps, runs=30, sizes=[5, 20], **_BUSY),
-    "tv_drf/readings": _store("readings", readings, runs=50),
-    "tv_drf/second_workload": _store("second_workload", second_workload, runs=50),
+    "tv_drf/curves_5": _store("tv_drf/curves_5", curves, runs=RUNS, n=5, unserved=list(UNSERVED)),
+    "tv_drf/curves_20": _store("tv_drf/curves_20", curves, runs=RUNS, n=20, unserved=list(UNSERVED)),
+    "tv_drf/curves_100": _store("tv_drf/curves_100", curves, runs=RUNS, n=100, unserved=list(UNSERVED)),
+    "tv_drf/curves_busy": _store("tv_drf/curves_busy", curves, runs=RUNS, n=[5, 20], unserved=list(UNSERVED), **_BUSY),
+    "tv_drf/losses": _store("tv_drf/losses", losses, runs=30),
+    "tv_drf/losses_busy": _store("tv_drf/losses_busy", losses, runs=30, sizes=[5, 20], **_BUSY),
+    "tv_drf/gaps": _store("tv_drf/gaps", gaps, runs=30),
+    "tv_drf/gaps_busy": _store("tv_drf/gaps_busy", gaps, runs=30, sizes=[5, 20], **_BUSY),
+    "tv_drf/readings": _store("tv_drf/readings", readings, runs=50),
+    "tv_drf/second_workload": _store("tv_drf/second_workload", second_workload, runs=50),
 }
 
 #: Where a figure's frame lies in the store: the table, and the value that its rows have in these columns.

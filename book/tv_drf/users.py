@@ -16,9 +16,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from book.common.runs import choices
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
-from fairbook.model.inputs import FloatArray, as_number, as_whole
+from fairbook.model.inputs import FloatArray, as_number, as_positive, as_whole
 from fairbook.traces.alibaba2017 import Jobs, deal_jobs, load_digest
 from fairbook.traces.jobs import BatchJobs
 
@@ -69,16 +70,7 @@ def digest() -> Jobs:
 
 
 def _kind(machines: str, n: int) -> tuple[int, float, float]:
-    if not isinstance(machines, str) or machines not in MACHINES:
-        raise InvalidInput("machines", f"must be one of {', '.join(MACHINES)}", machines)
-    return MACHINES[machines][n >= 100]
-
-
-def _unit(memory_gb: Any) -> float:
-    unit = as_number(memory_gb, "memory_gb")
-    if not unit:
-        raise InvalidInput("memory_gb", "must be a positive finite number", memory_gb)
-    return unit
+    return MACHINES[choices((machines,), "machines", tuple(MACHINES))[0]][n >= 100]
 
 
 def _needs(jobs: Jobs, kind: tuple[int, float, float], memory_gb: float) -> FloatArray:
@@ -163,7 +155,7 @@ def instance(
     """
     n, periods = as_whole(n, "n", 1), as_whole(periods, "periods", 1)
     least = periods if min_groups is None else as_whole(min_groups, "min_groups", 1)
-    unit, held = _unit(memory_gb), digest() if jobs is None else jobs
+    unit, held = as_positive(memory_gb, "memory_gb"), digest() if jobs is None else jobs
     min_load = as_number(min_load, "min_load")
     if not isinstance(held, BatchJobs):
         raise InvalidInput("jobs", "must be Jobs of an Alibaba trace", jobs)
@@ -211,8 +203,7 @@ def dealt_instance(
     Instance
         A user's groups that fall into one period are joined, with the mean of their requests; many periods have none.
     """
-    n, held = as_whole(n, "n", 1), digest() if jobs is None else jobs
-    unit = _unit(memory_gb)
+    n, held, unit = as_whole(n, "n", 1), digest() if jobs is None else jobs, as_positive(memory_gb, "memory_gb")
     T = len(deal_jobs(np.random.default_rng(0), 1, seconds, jobs=held).tasks)
     users = _dealt_to(held, n, T, machines, unit)
     dealt = deal_jobs(rng, users, seconds, memory_unit=unit, jobs=held)

@@ -47,7 +47,7 @@ class Workload:
         """
         K = len(machines)
         rows = [row if isinstance(row, (list, tuple)) else [row] * K for row in parts]
-        return cls(*(objects(as_fractions(given, name)) for given, name in
+        return cls(*(np.array(as_fractions(given, name), dtype=object) for given, name in
                      ((demands, "demands"), (tasks, "tasks"), (machines, "machines"), (rows, "parts"))))
 
     @classmethod
@@ -88,21 +88,10 @@ class Workload:
         return f"demands {demands}, tasks {tasks}, machines {machines}, parts {parts}"
 
 
-def objects(values: Any) -> Array:
-    """Give nested lists as an array of objects."""
-    shape: list[int] = []
-    level = values
-    while isinstance(level, (list, tuple)):
-        shape.append(len(level))
-        level = level[0]
-    array = np.empty(shape, dtype=object)
-    array[...] = values
-    return array
-
-
 def in_fractions(values: Array, most: int = 10**6) -> Array:
     """Give the fractions nearest to numbers, denominators up to ``most``."""
-    return objects([Fraction(x).limit_denominator(most) for x in values.ravel().tolist()]).reshape(values.shape)
+    near = [Fraction(x).limit_denominator(most) for x in values.ravel().tolist()]
+    return np.array(near, dtype=object).reshape(values.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,9 +133,6 @@ class Outcome:
     def exact(self) -> bool:
         """Whether the numbers are fractions."""
         return self.tasks.dtype == object
-
-
-Rule = Callable[[Workload, bool], Outcome]
 
 
 # -------------------------------------------------------------------------------------------------- queues in order
