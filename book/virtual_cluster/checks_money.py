@@ -168,23 +168,21 @@ def _fairest(case: Case) -> Outcome:
     return max(allocations(case), key=lambda outcome: (outcome.level(case), sum(outcome.vms)))
 
 
-@claim(
-    id="virtual_cluster.cost.max_min",
-    locator="Abstract",
-    kind="statement",
-    variant="one cluster a user",
-    statement="The allocation with the largest least fraction also earns most.",
-    mechanism=Mechanism("largest least fraction", _fairest),
-    mutant=Mechanism("most VMs out", best_use),
+def _most_earned(case: Case) -> Fraction:
+    return max(total_cost(case, outcome, Tariff()) for outcome in allocations(case))
+
+
+about_a_case(
+    "cost.max_min",
+    "Abstract",
+    "The allocation with the largest least fraction also earns most.",
+    APART,
+    lambda case, chosen: total_cost(case, chosen, Tariff()) == _most_earned(case),
+    lambda case, chosen: f"{handed_out(chosen)}, least fraction {chosen.level(case)}, earns "
+    f"{total_cost(case, chosen, Tariff())} at tariffs 2 and 1; {_most_earned(case)} can be earned.",
+    Mechanism("largest least fraction", _fairest),
+    Mechanism("most VMs out", best_use),
 )
-def _cost_max_min(effort: Effort, judged: Mechanism) -> Evidence:
-    case, tariff = APART, Tariff()
-    chosen = judged.run(case)
-    earned, most = total_cost(case, chosen, tariff), max(total_cost(case, o, tariff) for o in allocations(case))
-    return witness(
-        earned == most,
-        opening(case) + f": {handed_out(chosen)}, least fraction {chosen.level(case)}, earns {earned} at tariffs 2 and "
-        f"1; {most} can be earned.")
 
 
 # -------------------------------------------------------------------------------------------------- rules a, b and c

@@ -20,7 +20,6 @@ from book.virtual_cluster.judging import (
     by_name,
     handed_out,
     nearest_mixed,
-    opening,
     runs_of,
     search_claim,
     small_case,
@@ -322,22 +321,18 @@ def _queue_turned(case: Case) -> list[int]:
     return [i for i, k in enumerate(case.tolerance) if k > 1 - case.scarcity]
 
 
-@claim(
-    id="virtual_cluster.plenty.knapsack",
-    locator="Section 2.2, tau > 1",
-    kind="statement",
+about_a_case(
+    "plenty.knapsack",
+    "Section 2.2, tau > 1",
+    "Where tau > 1, Figure 1 becomes a knapsack: step 4 packs everybody.",
+    small_case((4,), ("1/2",), (5,)),
+    lambda case, queue: len(queue) == len(case.max_vms),
+    lambda case, queue: f"tau is {case.scarcity}; step 4 packs {len(queue)} of {len(case.max_vms)} users. No k is at "
+    "most 1 - tau, which is negative.",
+    Mechanism("queue A: k <= 1 - tau", _queue_a),
+    Mechanism("queue A: k > 1 - tau", _queue_turned),
     variant="Figure 1 as printed",
-    statement="Where tau > 1, Figure 1 becomes a knapsack: step 4 packs everybody.",
-    mechanism=Mechanism("queue A: k <= 1 - tau", _queue_a),
-    mutant=Mechanism("queue A: k > 1 - tau", _queue_turned),
 )
-def _knapsack(effort: Effort, judged: Mechanism) -> Evidence:
-    case = small_case((4,), ("1/2",), (5,))
-    queue = judged.run(case)
-    return witness(
-        len(queue) == len(case.max_vms),
-        opening(case) + f": tau is {case.scarcity}; step 4 packs {len(queue)} of {len(case.max_vms)} "
-        "users. No k is at most 1 - tau, which is negative.")
 
 
 about_a_case(
@@ -464,22 +459,19 @@ def _stopped(case: Case) -> list[int]:
     return list(dict.fromkeys(_printed(case)))
 
 
-@claim(
-    id="virtual_cluster.figure1",
-    locator="Figure 1",
-    kind="algorithm",
+about_a_case(
+    "figure1",
+    "Figure 1",
+    "Step 7b hands on a smaller problem, so the algorithm ends.",
+    small_case((2,), ("9/10",), (1,)),
+    lambda case, counts: all(a > b for a, b in pairwise(counts)),
+    lambda case, counts: f"tau is {case.scarcity} and queue A is empty; users left before each round: "
+    f"{', '.join(map(str, counts))}.",
+    Mechanism("Figure 1", _printed),
+    Mechanism("Figure 1, ended where queue A is empty", _stopped),
     variant="as printed, one pool",
-    statement="Step 7b hands on a smaller problem, so the algorithm ends.",
-    mechanism=Mechanism("Figure 1", _printed),
-    mutant=Mechanism("Figure 1, ended where queue A is empty", _stopped),
+    kind="algorithm",
 )
-def _figure1(effort: Effort, judged: Mechanism) -> Evidence:
-    case = small_case((2,), ("9/10",), (1,))
-    counts = judged.run(case)
-    return witness(
-        all(a > b for a, b in pairwise(counts)),
-        opening(case) + f": tau is {case.scarcity} and queue A is empty; users left before each round: "
-        f"{', '.join(map(str, counts))}.")
 
 
 def _tau(case: Case, at: int) -> Number:

@@ -102,13 +102,13 @@ def search_claim(margin: Callable[[Any, Case], Number | None], key: int, *, fewe
             f"the smallest margin is {margin_in_words(float(value))}.", spoken))
 
 
-def about_a_case(name: str, locator: str, statement: str, case: Case, right: Callable[[Case, Outcome], bool],
-                 says: Callable[[Case, Outcome], str], judged_by: str, mutant: Mechanism, *,
+def about_a_case(name: str, locator: str, statement: str, case: Case, right: Callable[[Case, Any], bool],
+                 says: Callable[[Case, Any], str], judged_by: str | Mechanism, mutant: Mechanism, *,
                  variant: str = "one cluster a user", kind: Kind = "statement") -> None:
-    """Register a statement that fails in one case."""
+    """Register a statement that fails in one case, for a rule by its name or for anything that takes the case."""
 
     @claim(id=f"virtual_cluster.{name}", locator=locator, kind=kind, variant=variant, statement=statement,
-           mechanism=by_name(judged_by), mutant=mutant)
+           mechanism=by_name(judged_by) if isinstance(judged_by, str) else judged_by, mutant=mutant)
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
         outcome = judged.run(case)
         return witness(right(case, outcome), opening(case) + ": " + says(case, outcome))

@@ -62,8 +62,9 @@ class Case:
 
     def saying(self, user: int, **said: Any) -> Case:
         """Give the case in which one user says something else: ``max_vms``, ``tolerance``."""
-        return replace(self, **{name: (*(row := getattr(self, name))[:user], new, *row[user + 1:])
-                                for name, new in said.items()})
+        rows: dict[str, Any] = {name: tuple(new if i == user else old for i, old in enumerate(getattr(self, name)))
+                                for name, new in said.items()}
+        return replace(self, **rows)
 
 
 def arguments(case: Case) -> tuple[list[int], list[float], list[int]]:
@@ -261,4 +262,4 @@ def moved(rng: Generator, case: Case) -> Case:
         rows[which][place] = max(rows[which][place] + step, 1 if which == 0 else 0)
     if not any(rows[2]):
         return case
-    return Case(*map(tuple, rows), case.whole)
+    return Case(tuple(rows[0]), tuple(rows[1]), tuple(rows[2]), case.whole)

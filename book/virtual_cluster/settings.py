@@ -123,11 +123,11 @@ def measured(found: VirtualClusters) -> list[float]:
 
 
 def summary(values: FloatArray, digits: int = 12) -> dict[str, float]:
-    """Give mean and interval over runs; nan where there is none."""
+    """Give mean and interval over the runs that are not nan; nan where there is none."""
+    values = values[~np.isnan(values)]
     if not len(values):
         return {"mean": np.nan, "low": np.nan, "high": np.nan, "runs": 0}
-    row = interval(np.asarray(values, dtype=float).round(digits)[:, None]).iloc[0]
-    return {"mean": row["mean"], "low": row["low"], "high": row["high"], "runs": len(values)}
+    return {**interval(values.round(digits)[:, None]).iloc[0], "runs": len(values)}
 
 
 def load_of(size: str, users: int) -> float:

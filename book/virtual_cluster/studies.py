@@ -384,10 +384,8 @@ def spanning_gain(runs: int = RUNS, seed: int = SEED, *, sizes: str | Sequence[s
     for size, _, number in _grid(sizes, "variance", users):
         values = np.stack(repeat(_spanned, runs, seed=seed, progress=progress, label=f"spanning, {size}, {number}",
                                  size=size, users=number))
-        for k, name in enumerate(names):
-            some = values[~np.isnan(values[:, k]), k]
-            rows.append({"size": size, "users": number, "load": load_of(size, number), "measure": name,
-                         **summary(some)})
+        rows += [{"size": size, "users": number, "load": load_of(size, number), "measure": name,
+                  **summary(values[:, k])} for k, name in enumerate(names)]
     return pd.DataFrame(rows)
 
 
@@ -404,11 +402,7 @@ def _sure(case: Instance) -> float:
         sizes = asked.sizes(fraction)
         return bool(sizes.sum() <= asked.capacities.sum() - (len(asked.capacities) - 1) * (sizes.max() - 1))
 
-    low, high = -1, len(values)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if promised(float(values[middle])) else (low, middle)
-    return float(values[low]) if low >= 0 else 0.0
+    return float(np.r_[0, values][bisect(values, False, key=lambda fraction: not promised(fraction))])
 
 
 _PRICED = ("exact", "vector_packing", "greedy", "mixed_knapsack", "guaranteed")
