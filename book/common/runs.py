@@ -1,4 +1,4 @@
-"""Repetitions: one random stream per run, in parallel where it pays, with progress on stderr."""
+"""Repetitions: one random stream per run, in parallel where it pays, with progress on stderr; and their storage."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from fairbook import results
 from fairbook.errors import InvalidInput
 from fairbook.model.inputs import as_whole
 from fairbook.sweeps import sweep
 
-__all__ = ["choices", "interval", "numbers", "repeat", "stream"]
+__all__ = ["choices", "interval", "numbers", "repeat", "several", "storing", "stream"]
 
 Result = TypeVar("Result")
 
@@ -48,6 +49,15 @@ def choices(values: Any, argument: str, allowed: Sequence[Any]) -> tuple[Any, ..
     return names
 
 
+def several(values: Any, argument: str, check: Callable[..., Any], *limits: float, what: str = "number",
+            ) -> tuple[Any, ...]:
+    """Give one number or several as a tuple, each checked by ``check(value, argument, *limits)``; at least one."""
+    found = tuple(values) if isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str) else (values,)
+    if not found:
+        raise InvalidInput(argument, f"must name at least one {what}", values)
+    return tuple(check(value, argument, *limits) for value in found)
+
+
 def numbers(values: Any, argument: str, what: str) -> tuple[int, ...]:
     """Give one whole number, or several, as a tuple; InvalidInput where one is below 1 or there is none.
 
@@ -56,10 +66,7 @@ def numbers(values: Any, argument: str, what: str) -> tuple[int, ...]:
     >>> numbers(5, "sizes", "number of users"), numbers([5, 20], "sizes", "number of users")
     ((5,), (5, 20))
     """
-    found = tuple(values) if isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str) else (values,)
-    if not found:
-        raise InvalidInput(argument, f"must name at least one {what}", values)
-    return tuple(as_whole(value, argument, 1) for value in found)
+    return several(values, argument, as_whole, 1, what=what)
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:
@@ -139,3 +146,24 @@ def interval(values: np.ndarray, level: float = 0.95) -> pd.DataFrame:
     if runs > 1:
         half = stats.t.ppf(0.5 + level / 2, runs - 1) * values.std(axis=0, ddof=1) / np.sqrt(runs)
     return pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half})
+
+
+def storing(table: str, compute: Callable[..., pd.DataFrame], *, module: str, seed: int, data: tuple[str, ...] = (),
+            **arguments: Any) -> Callable[..., None]:
+    """Give the call that computes a table of full effort, with a bar on stderr or without, and stores it.
+
+    Parameters
+    ----------
+    table : str
+        Its name in ``data/results/``.
+    compute : callable
+        Takes ``seed``, ``progress`` and the ``arguments``, returns the frame.
+    module, data
+        Of :func:`fairbook.results.save`: on whose sources and which files the table depends.
+    """
+
+    def run(*, progress: bool = True) -> None:
+        frame = compute(seed=seed, progress=progress, **arguments)
+        results.save(table, frame, module=module, data=data, seed=seed, **arguments)
+
+    return run

@@ -12,8 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from book.common.runs import choices, repeat, stream
-from book.virtual_cluster.settings import HIGH, LOW, MEAN, SEED, SIZES, VARIANCES, cut, several, summary
+from book.common.runs import choices, repeat, several, stream
+from book.virtual_cluster.settings import HIGH, LOW, MEAN, SEED, SIZES, VARIANCES, cut, summary
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.mechanisms.virtual_cluster_pool import VirtualClusterPool
 from fairbook.model.inputs import FloatArray, as_number, as_whole

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from book.common.runs import repeat
-from book.virtual_cluster.settings import DRAWN, HIGH, LOW, RUNS, SEED, instance, load_of, several, summary
+from book.common.runs import repeat, several
+from book.virtual_cluster.settings import DRAWN, HIGH, LOW, RUNS, SEED, instance, load_of, summary
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.model.inputs import FloatArray, as_whole
 
