@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -49,20 +48,10 @@ def check_lists(one: Asked, whole: bool = True, **options: Any) -> dict[str, fb.
 def test_list_methods_against_their_judges(whole: bool, parts: tuple[int, ...], block: int) -> None:
     for seed in range(300 * block, 300 * block + 300):
         rng = np.random.default_rng(seed)
-        check_lists(random_asked(rng, parts), whole, load=LOADS[seed % 2], fit=FITS[seed % 3],
+        size = (6, 4) if seed % 12 else (40, 9)
+        check_lists(random_asked(rng, parts, *size), whole, load=LOADS[seed % 2], fit=FITS[seed % 3],
                     general=("greedy", "relaxation")[seed // 2 % 2], small=int(rng.integers(0, 4)),
                     top_up=bool(rng.random() < 0.4))
-
-
-@pytest.mark.parametrize(("whole", "parts"), [(True, TENTHS), (False, QUARTERS)])
-def test_list_methods_with_more_users(whole: bool, parts: tuple[int, ...]) -> None:
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        n, part = int(rng.integers(10, 40)), int(rng.choice(parts))
-        one = Asked(rng.integers(1, 30, n).tolist(), [Fraction(int(a), part) for a in rng.integers(0, part + 1, n)],
-                    rng.integers(0, 10 * n, int(rng.integers(1, 9))).tolist() + [9])
-        for load, fit in product(LOADS, FITS):
-            check_lists(one, whole, load=load, fit=fit)
 
 
 def test_defaults_are_those_of_the_judge() -> None:
@@ -384,41 +373,19 @@ def test_edges(method: Any, whole: bool) -> None:
     assert many.served.all()
 
 
-def test_a_cluster_without_vms_is_the_last_choice() -> None:
-    for method in ("relaxation", "greedy", "mixed_knapsack"):
-        for options in ({}, {"load": "free"}, {"fit": "first_fit"}, {"fit": "best_fit"}):
-            found = fb.virtual_cluster([9, 9, 9], 1, [0, 3, 0], method=method, **options)  # type: ignore[arg-type]
-            assert found.cluster.tolist() == [1, 1, 1], (method, options)
-
-
 def test_runs_repeat() -> None:
     rng = np.random.default_rng(0)
     alpha, k, C = rng.integers(20, 41, 30), rng.uniform(0, 0.9, 30), rng.integers(95, 140, 7)
     first, again = (fb.virtual_cluster(alpha, k, C, seed=5, node_limit=5000) for _ in range(2))
     assert first.vms.tolist() == again.vms.tolist()
     assert (first.nodes, first.bound) == (again.nodes, again.bound)
-    other = fb.virtual_cluster(alpha, k, C, seed=6, node_limit=5000)
-    assert other.violations() == []
-
-
-GOOD: dict[str, Any] = {"max_vms": [4, 6], "tolerance": [0.5, 0.25], "capacities": [7, 4]}
-REQUESTS = as_requests([4, 6], [0.5, 0.25], [7, 4])
 
 
 def test_requests_come_alone() -> None:
-    found = fb.virtual_cluster(REQUESTS, method="greedy")
-    assert found.requests is REQUESTS
-    assert found.vms.tolist() == fb.virtual_cluster(**GOOD, method="greedy").vms.tolist()
-
-
-@pytest.mark.parametrize(("given_", "argument", "rule"), [
-    ({"general": "exact"}, "general", "greedy, relaxation, metagreedy"),
-    ({"node_limit": 0}, "node_limit", "at least 1"),
-    ({"seed": 2**32}, "seed", "4294967295"), ({"max_vms": [4, 6.5]}, "max_vms[1]", "whole"),
-    ({"max_vms": REQUESTS}, "max_vms", "must come alone"),
-])
-def test_bad_input(given_: dict[str, Any], argument: str, rule: str) -> None:
-    with pytest.raises(fb.InvalidInput) as caught:
-        fb.virtual_cluster(**{**GOOD, **given_})
-    assert caught.value.where == argument
-    assert rule in caught.value.rule
+    given_ = [4, 6], [0.5, 0.25], [7, 4]
+    requests = as_requests(*given_)
+    found = fb.virtual_cluster(requests, method="greedy")
+    assert found.requests is requests
+    assert found.vms.tolist() == fb.virtual_cluster(*given_, method="greedy").vms.tolist()
+    with pytest.raises(fb.InvalidInput, match="must come alone"):
+        fb.virtual_cluster(requests, 0.5, [7, 4])
