@@ -235,8 +235,9 @@ def test_verdicts_of_cells() -> None:
     refuted = study.EVIDENCE["dmfa_srq", "sharing"].replace(".", "__")
     told = study.cells(table, ledger(**{refuted: "refuted"})).set_index(["mechanism", "property"])
     for cell, verdict, contradicts in (
-            (("drf", "envy"), "fails", True), (("drf", "lies"), "holds", False), (("dmfa_srq", "sharing"), "fails", False),
-            (("tv_drf", "envy"), "not broken", False), (("tv_drf", "waste"), "fails", True),
+            (("drf", "envy"), "fails", True), (("drf", "lies"), "holds", False),
+            (("dmfa_srq", "sharing"), "fails", False), (("tv_drf", "envy"), "not broken", False),
+            (("tv_drf", "waste"), "fails", True),
             (("drfh", "waste"), "holds", False), (("drf", "remembers"), "none", False),
             (("karma", "remembers"), "seen", False), (("tv_drf", "remembers"), "not seen", False)):
         assert told.loc[cell, ["verdict", "contradicts"]].tolist() == [verdict, contradicts], cell

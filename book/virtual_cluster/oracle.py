@@ -335,6 +335,11 @@ def _placed(case: Case, where: dict[int, int], vms: dict[int, Fraction]) -> Plac
     return Placed([where.get(i, NOWHERE) for i in range(case.n)], [vms.get(i, ZERO) for i in range(case.n)])
 
 
+def _listed(case: Case, rule: str) -> Placed:
+    where = _place(case, range(case.n), case.capacities, rule)
+    return _placed(case, where, _given(case, where, case.capacities))
+
+
 def relaxation(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True,
                load: Literal["relative", "free"] = "relative") -> Placed:
     """Run the relaxation of section 2.1: minima on the least loaded cluster, then the rest to the least fraction.
@@ -352,9 +357,7 @@ def relaxation(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True
     >>> relaxation([4, 4, 4], "1/2", [6, 5]).cluster
     [0, 1, 0]
     """
-    case = as_case(max_vms, tolerance, capacities, whole)
-    where = _place(case, range(case.n), case.capacities, load)
-    return _placed(case, where, _given(case, where, case.capacities))
+    return _listed(as_case(max_vms, tolerance, capacities, whole), load)
 
 
 def greedy(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True,
@@ -375,9 +378,7 @@ def greedy(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True,
     >>> greedy([4, 4, 4], "1/2", [6, 5]).cluster, greedy([2, 3, 4], "1/2", [6, 5], fit="best_fit").cluster
     ([0, 1, 0], [1, 1, 0])
     """
-    case = as_case(max_vms, tolerance, capacities, whole)
-    where = _place(case, range(case.n), case.capacities, fit)
-    return _placed(case, where, _given(case, where, case.capacities))
+    return _listed(as_case(max_vms, tolerance, capacities, whole), fit)
 
 
 def mixed_knapsack(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True,
