@@ -20,7 +20,6 @@ from book.virtual_cluster.oracle import (
     mixed_knapsack,
     most_served,
     relaxation,
-    rounds,
     share,
 )
 from book.virtual_cluster.oracle_programs import lp_bound, milp
@@ -45,19 +44,6 @@ def clusters(draw: st.DrawFn) -> tuple[list[int], list[int], int]:
     most = draw(st.lists(st.integers(1, 5), min_size=n, max_size=n))
     least = [draw(st.integers(0, b)) for b in most]
     return least, most, sum(least) + draw(st.integers(0, 8))
-
-
-@REPEATABLE
-@given(clusters())
-def test_whole_shares_are_lexicographically_largest(given_: tuple[list[int], list[int], int]) -> None:
-    least, most, capacity = given_
-    vms = share(least, most, capacity)
-    best = max(sorted(F(v, b) for v, b in zip(one, most, strict=True))
-               for one in product(*(range(a, b + 1) for a, b in zip(least, most, strict=True))) if sum(one) <= capacity)
-    assert sorted(v / b for v, b in zip(vms, most, strict=True)) == best
-    assert sum(vms) <= capacity
-    assert all(a <= v <= b for a, v, b in zip(least, vms, most, strict=True))
-    assert len(ints(vms)) == len(least)
 
 
 @REPEATABLE
@@ -218,22 +204,6 @@ def test_few_users_are_placed_by_the_general_method() -> None:
     assert mixed_knapsack(*MIXED, small=4) == greedy(*MIXED)
     assert mixed_knapsack(*MIXED, small=4, general="relaxation") == relaxation(*MIXED)
     assert mixed_knapsack([2, 2], 0, [9], small=0) == greedy([2, 2], 0, [9])  # more than enough: A is empty
-
-
-def test_rounds_end_at_the_level() -> None:
-    for seed in range(200):
-        one = random_asked(np.random.default_rng(seed))
-        capacity = sum(one.capacities)
-        found = rounds(one.max_vms, one.tolerance, capacity)
-        taus = [tau for tau, _ in found]
-        pool = exact_optimum(*one, whole=False, spanning=True)
-        if pool is not None:
-            assert taus == sorted(taus, reverse=True)
-            if not found[-1][1]:
-                assert min(F(1), taus[-1]) == pool.level
-            # every user is in one queue, at its minimum, or stands at the last level
-            queued = [i for _, queue in found for i in queue]
-            assert len(queued) == len(set(queued)) <= len(one.max_vms)
 
 
 # ------------------------------------------------------------------------------------------------- input

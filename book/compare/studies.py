@@ -193,24 +193,23 @@ def _shared_by(case: Shared, given: Outcome) -> list[float]:
     return [float(shares.min()), float(shares.sum()), float(used.mean())]
 
 
+def _of_each(case: Shared, measures: Callable[[Entrant, Outcome], list[float]]) -> FloatArray:
+    """Measure what each mechanism gives, shape (mechanisms, measures)."""
+    return np.array([measures(entrant, entrant.call(case)) for entrant in ENTRANTS.values()])
+
+
 def _one_moment(rng: np.random.Generator, trace: str) -> FloatArray:
     case = instance(rng, trace)
-    rows = []
-    for entrant in ENTRANTS.values():
-        given = entrant.call(case)
-        rows.append([*_shared_by(case, given), _envious(case, given, entrant), *_losses(case, given, entrant),
-                     *_placed(case, given, entrant), _taken(case, entrant, given)])
-    return np.array(rows)
+    return _of_each(case, lambda entrant, given: [
+        *_shared_by(case, given), _envious(case, given, entrant), *_losses(case, given, entrant),
+        *_placed(case, given, entrant), _taken(case, entrant, given)])
 
 
 def _one_day(rng: np.random.Generator, trace: str, load: float) -> FloatArray:
     case = instance(rng, trace, periods=_PERIODS, load=load)
     asked = worth(case, case.tasks).sum()
-    rows = []
-    for entrant in ENTRANTS.values():
-        given = entrant.call(case)
-        rows.append([*_shared_by(case, given), *_losses(case, given, entrant), worth(case, given.tasks).sum() / asked])
-    return np.array(rows)
+    return _of_each(case, lambda entrant, given: [
+        *_shared_by(case, given), *_losses(case, given, entrant), worth(case, given.tasks).sum() / asked])
 
 
 def _one_lying(rng: np.random.Generator, trace: str, liars: int) -> FloatArray:
