@@ -22,21 +22,11 @@ from fairbook.model.inputs import FloatArray
 __all__ = ["LinearBound", "lp_bound", "milp"]
 
 
-class _Program(NamedTuple):
-    """An instance in floats: VMs wanted, minima (n,), capacities (H,); sums of the n H pairs by user and by cluster."""
-
-    alpha: FloatArray
-    least: FloatArray
-    room: FloatArray
-    of_user: Any
-    of_cluster: Any
-
-
-def _program(case: Case) -> _Program:
+def _program(case: Case) -> tuple[FloatArray, FloatArray, FloatArray, Any, Any]:
+    """Give VMs wanted, minima (n,), capacities (H,) in floats, and the sums of the n H pairs by user and by cluster."""
     alpha, least, room = (np.array(values, dtype=float) for values in (case.wanted, case.minimum, case.capacities))
     of_user = sparse.kron(sparse.eye_array(case.n), np.ones((1, case.H)), format="csr")
-    return _Program(alpha, least, room, of_user,
-                    sparse.kron(np.ones((1, case.n)), sparse.eye_array(case.H), format="csr"))
+    return alpha, least, room, of_user, sparse.kron(np.ones((1, case.n)), sparse.eye_array(case.H), format="csr")
 
 
 def milp(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True) -> Optimum | None:

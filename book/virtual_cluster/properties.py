@@ -82,11 +82,8 @@ class Outcome(NamedTuple):
     def all_served(self) -> bool:
         return TURNED_AWAY not in self.cluster
 
-    def fractions(self, case: Case) -> tuple[Fraction, ...]:
-        return tuple(Fraction(v) / a for v, a in zip(self.vms, case.max_vms, strict=True))
-
     def level(self, case: Case) -> Fraction:
-        return min(self.fractions(case))
+        return min(Fraction(v) / a for v, a in zip(self.vms, case.max_vms, strict=True))
 
 
 #: A rule: takes a case, gives what came of it.
