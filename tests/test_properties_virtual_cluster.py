@@ -22,7 +22,8 @@ def test_broken_rules_are_broken() -> None:
     assert RULES["pool"](case).vms == (4, 1)
     assert BROKEN["in proportion"](case).vms == (Fraction(5, 2), Fraction(5, 2))  # below the first's minimum
     assert BROKEN["minima only"](case).vms == (4, 0)
-    assert BROKEN["rule b as printed"](Case((4, 4), (Fraction(1), HALF), (5,), whole=False)).vms == (3, 2)
+    part = Case((4, 4), (Fraction(1), Fraction(1, 3)), (5,), whole=False)
+    assert BROKEN["rule b as printed"](part).vms == (Fraction(7, 3), Fraction(8, 3))
     assert BROKEN["equal numbers"](Case((1, 9), (HALF, HALF), (5,))).vms == (1, 4)
 
 
