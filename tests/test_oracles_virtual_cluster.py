@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import OptimizeResult
 
 from book.virtual_cluster import oracle_programs as programs
 from book.virtual_cluster.oracle import (
@@ -20,13 +19,10 @@ from book.virtual_cluster.oracle import (
     greedy,
     mixed_knapsack,
     most_served,
-    packs,
     relaxation,
-    rounds,
     share,
 )
 from book.virtual_cluster.oracle_programs import lp_bound, milp
-from fairbook.errors import FairbookError, InvalidInput
 from tests.strategies import REPEATABLE
 from tests.vm_cases import Asked, asked, random_asked
 
@@ -51,19 +47,6 @@ def clusters(draw: st.DrawFn) -> tuple[list[int], list[int], int]:
 
 
 @REPEATABLE
-@given(clusters())
-def test_whole_shares_are_lexicographically_largest(given_: tuple[list[int], list[int], int]) -> None:
-    least, most, capacity = given_
-    vms = share(least, most, capacity)
-    best = max(sorted(F(v, b) for v, b in zip(one, most, strict=True))
-               for one in product(*(range(a, b + 1) for a, b in zip(least, most, strict=True))) if sum(one) <= capacity)
-    assert sorted(v / b for v, b in zip(vms, most, strict=True)) == best
-    assert sum(vms) <= capacity
-    assert all(a <= v <= b for a, v, b in zip(least, vms, most, strict=True))
-    assert len(ints(vms)) == len(least)
-
-
-@REPEATABLE
 @given(clusters(), st.integers(1, 7))
 def test_poured_shares_stand_at_one_level(given_: tuple[list[int], list[int], int], part: int) -> None:
     least, most, capacity = ([F(x, part) for x in given_[0]], [F(x, part) for x in given_[1]], F(given_[2], part))
@@ -83,52 +66,23 @@ def test_ties_go_to_the_smaller_request_then_to_the_first() -> None:
 # ------------------------------------------------------------------------------------------------- the optimum
 
 
-def by_all_assignments(case: Any) -> Fraction | None:
-    best = None
-    for where in product(range(case.H), repeat=case.n):
-        level: Any = F(1)
-        for j, C in enumerate(case.capacities):
-            here = [i for i in range(case.n) if where[i] == j]
-            vms = case.share(here, C)
-            if vms is None:
-                break
-            level = min([level, *(v / case.wanted[i] for v, i in zip(vms, here, strict=True))])
-        else:
-            best = level if best is None else max(best, level)
-    return best
-
-
-@REPEATABLE
-@given(asked(max_n=4), st.booleans())
-def test_all_subsets_find_what_all_assignments_find(one: Asked, whole: bool) -> None:
-    found = exact_optimum(*one, whole)
-    assert (None if found is None else found.level) == by_all_assignments(as_case(*one, whole))
-    if found is not None:
-        case = as_case(*one, whole)
-        assert found.cluster is not None
-        assert [sum(column) <= C for column, C in zip(zip(*found.by_cluster, strict=True), case.capacities,
-                                                      strict=True)] == [True] * case.H
-        for i, j in enumerate(found.cluster):
-            assert found.by_cluster[i][j] == found.vms[i] == sum(found.by_cluster[i])
-            assert case.minimum[i] <= found.vms[i] <= case.wanted[i]
-        assert found.level == min(v / a for v, a in zip(found.vms, case.wanted, strict=True))
-
-
 @pytest.mark.parametrize("whole", [True, False])
-@pytest.mark.parametrize("spanning", [True, False])
-def test_the_program_of_the_paper_agrees(whole: bool, spanning: bool) -> None:
+def test_all_subsets_find_what_the_program_of_the_paper_finds(whole: bool) -> None:
     feasible = 0
-    for seed in range(30 if spanning else 60):
+    for seed in range(80):
         one = random_asked(np.random.default_rng(seed), max_n=5, max_H=3)
-        found, solved = exact_optimum(*one, whole, spanning=spanning), milp(*one, whole, spanning=spanning)
+        found, solved, case = exact_optimum(*one, whole), milp(*one, whole), as_case(*one, whole)
         assert (found is None) == (solved is None), seed
-        if found is not None:
-            assert [solved.bound, solved.level] == pytest.approx([float(found.level)] * 2, abs=2e-6)
-            assert solved.proved
-            assert solved.level == found.level if whole else solved.level <= found.level
-            assert solved.gap < 1e-5
-            feasible += 1
-    assert 10 < feasible < 55
+        if found is None:
+            continue
+        # in fractions HiGHS tells two levels apart up to its tolerances only
+        assert solved.level == found.level if whole else 0 <= found.level - solved.level < 2e-6
+        for j, C in enumerate(case.capacities):
+            assert sum(v for v, home in zip(found.vms, found.cluster, strict=True) if home == j) <= C
+        assert all(low <= v <= high for low, v, high in zip(case.minimum, found.vms, case.wanted, strict=True))
+        assert found.level == min(v / a for v, a in zip(found.vms, case.wanted, strict=True))
+        feasible += 1
+    assert 15 < feasible < 75
 
 
 @REPEATABLE
@@ -143,26 +97,8 @@ def test_spanning_is_one_pool(one: Asked, whole: bool) -> None:
         return
     assert found.cluster is None
     assert apart is None or apart.level <= found.level
-    assert [sum(row) for row in found.by_cluster] == found.vms
-    assert all(sum(column) <= C for column, C in zip(zip(*found.by_cluster, strict=True), case.capacities, strict=True))
-    assert sum(sum(x > 0 for x in row) - 1 for row in found.by_cluster if any(row)) <= case.H - 1  # the cuts
     bound = lp_bound(*one, whole)
     assert found.level == bound.upper if not whole else found.level <= bound.upper
-
-
-def test_a_limit_leaves_a_gap_that_is_told() -> None:
-    rng = np.random.default_rng(5)
-    alpha, k = rng.integers(20, 40, 12).tolist(), [F(x, 10) for x in rng.integers(3, 10, 12).tolist()]
-    large = alpha, k, [50, 60, 70, 65, 75]
-    solved, none, bound = milp(*large, nodes=1), milp(*large, seconds=0.0), lp_bound(*large)
-    assert not solved.proved
-    assert solved.bound <= float(bound.upper) + 1e-6
-    if solved.level is not None:
-        assert float(solved.level) <= solved.bound + 1e-6
-        assert solved.gap == pytest.approx(1 - float(solved.level) / solved.bound)
-    assert not none.proved
-    assert none.level is None or none.cluster is not None
-    assert none.bound <= 1
 
 
 # ------------------------------------------------------------------------------------------------- the relaxation
@@ -193,24 +129,20 @@ def test_any_prices_give_a_true_bound() -> None:
         case, best = as_case(*one), exact_optimum(*one, spanning=True)
         if best is not None:
             found = programs._highest(case, [F(int(p)) for p in rng.integers(0, 4, case.H)])
-            assert found is not None
             assert best.level <= found
             useful += found < 1
     assert useful > 20
 
 
-# ------------------------------------------------------------------------------------------------- packing
+# ------------------------------------------------------------------------------------------------- who is served
 
 
 @REPEATABLE
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=5), st.lists(st.integers(0, 7), min_size=1, max_size=3))
-def test_packs_and_most_served_try_everything(sizes: list[int], room: list[int]) -> None:
+def test_most_served_tries_everything(sizes: list[int], room: list[int]) -> None:
     def holds(where: Any) -> bool:
         return all(sum(s for s, j in zip(sizes, where, strict=True) if j == b) <= C for b, C in enumerate(room))
 
-    found = packs(sizes, room)
-    assert (found is not None) == any(holds(where) for where in product(range(len(room)), repeat=len(sizes)))
-    assert found is None or holds(found)
     everywhere = product(range(-1, len(room)), repeat=len(sizes))
     assert most_served(sizes, room) == max(sum(j >= 0 for j in where) for where in everywhere if holds(where))
 
@@ -274,22 +206,6 @@ def test_few_users_are_placed_by_the_general_method() -> None:
     assert mixed_knapsack([2, 2], 0, [9], small=0) == greedy([2, 2], 0, [9])  # more than enough: A is empty
 
 
-def test_rounds_end_at_the_level() -> None:
-    for seed in range(200):
-        one = random_asked(np.random.default_rng(seed))
-        capacity = sum(one.capacities)
-        found = rounds(one.max_vms, one.tolerance, capacity)
-        taus = [tau for tau, _ in found]
-        pool = exact_optimum(*one, whole=False, spanning=True)
-        if pool is not None:
-            assert taus == sorted(taus, reverse=True)
-            if not found[-1][1]:
-                assert min(F(1), taus[-1]) == pool.level
-            # every user is in one queue, at its minimum, or stands at the last level
-            queued = [i for _, queue in found for i in queue]
-            assert len(queued) == len(set(queued)) <= len(one.max_vms)
-
-
 # ------------------------------------------------------------------------------------------------- input
 
 
@@ -299,45 +215,3 @@ def test_floats_count_as_the_decimals_they_print() -> None:
     assert as_case(["1/3"], "1/2", ["2/3"], whole=False).minimum == [F(1, 6)]
     assert exact_optimum([10], 0.7, [3]) is not None
     assert exact_optimum([10], F(0.7), [3]) is None
-
-
-GOOD: dict[str, Any] = {"max_vms": [1, 2], "tolerance": [0, 0], "capacities": [3]}
-#: What no judge takes, and what one of them does not.
-BAD = [*product((exact_optimum, milp, lp_bound, relaxation, greedy, mixed_knapsack), [
-    ({"max_vms": [0, 1]}, "max_vms[0]"), ({"max_vms": [1, "1/2"]}, "max_vms[1]"), ({"max_vms": 3}, "max_vms"),
-    ({"max_vms": [1, None]}, "max_vms[1]"), ({"max_vms": [[1, 2]]}, "max_vms[0]"), ({"tolerance": [0]}, "tolerance"),
-    ({"tolerance": [0, 1.1]}, "tolerance[1]"), ({"tolerance": -1}, "tolerance[0]"),
-    ({"capacities": [-1]}, "capacities[0]"), ({"capacities": [0]}, "capacities"), ({"whole": 1}, "whole"),
-    ({"capacities": ["1/2"]}, "capacities"), ({"capacities": [np.inf]}, "capacities[0]"),
-]), *((call, ({}, argument)) for call, argument in [
-    (lambda: mixed_knapsack(**GOOD, small=-1), "small"), (lambda: exact_optimum([1] * 15, 0, [20]), "max_vms"),
-    (lambda: milp(**GOOD, nodes=0), "nodes"),
-    (lambda: share([1], [1, 2], 3), "most"), (lambda: share([2], [1], 3), "least[0]"),
-    (lambda: share([0], [0], 3), "least[0]"), (lambda: share(["1/2"], [1], 3), "least[0]"),
-    (lambda: share([2], [3], 1), "capacity"), (lambda: rounds([1], 0, -1), "capacities[0]"),
-])]
-
-
-@pytest.mark.parametrize(("judge", "case"), BAD)
-def test_bad_input(judge: Any, case: tuple[dict[str, Any], str]) -> None:
-    changed, argument = case
-    with pytest.raises(InvalidInput) as caught:
-        judge(**{**GOOD, **changed} if changed else {})
-    assert caught.value.where == argument
-
-
-def test_programs_that_are_not_solved_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    unsolved = OptimizeResult(status=4, message="numbers")
-    monkeypatch.setattr(programs, "linprog", lambda *_, **__: unsolved)
-    monkeypatch.setattr(programs, "solve_milp", lambda *_, **__: unsolved)
-    for judge in (milp, lp_bound):
-        with pytest.raises(FairbookError, match="not solved: numbers"):
-            judge([1], 0, [2])
-
-
-def test_an_assignment_that_overfills_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    both_on_the_first = np.array([2, 0, 2, 0, 1, 0, 1, 0, 1.0])
-    wrong = OptimizeResult(status=0, message="", x=both_on_the_first, fun=-1.0, mip_dual_bound=-1.0)
-    monkeypatch.setattr(programs, "solve_milp", lambda *_, **__: wrong)
-    with pytest.raises(FairbookError, match="do not fit"):
-        milp([2, 2], 0, [2, 2])

@@ -188,6 +188,11 @@ MISUSE: dict[str, list[tuple[Callable[[Any], Any], str]]] = {
         (lambda p: p.phase(DEMANDS[:2]), "demands"), (lambda p: p.phase(-DEMANDS), "demands"),
         (lambda p: p.phase(DEMANDS, max_tasks=[1, 1]), "max_tasks"),
         (lambda p: p.phase(DEMANDS, max_tasks=[-1, 1, 1]), "max_tasks")],
+    "VirtualClusterPool": [
+        (lambda p: p.arrive("ann", 1, 0), "user"), (lambda p: p.arrive(["new"], 1, 0), "user"),
+        (lambda p: p.arrive("new", 1.5, 0), "max_vms"), (lambda p: p.arrive("new", 1, 2), "tolerance"),
+        (lambda p: p.arrive("new", 1, None), "tolerance"), (lambda p: p.depart("eve"), "user"),
+        (lambda p: p.depart((["ann"],)), "user")],
 }
 
 

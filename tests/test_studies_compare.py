@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -41,15 +42,14 @@ def value(table: pd.DataFrame, mechanism: str, measure: str) -> float:
 def test_every_mechanism_and_measure_has_a_row(name: str, measures: tuple[str, ...]) -> None:
     table = frame(name)
     assert list(table.columns) == ["trace", "mechanism", "measure", "mean", "low", "high", "runs"]
-    keys = list(zip(table["trace"], table["mechanism"], table["measure"]))
-    assert keys == [(ONE, mechanism, measure) for mechanism in study.MECHANISMS for measure in measures]
+    keys = zip(table["trace"], table["mechanism"], table["measure"])
+    assert list(keys) == list(product([ONE], study.MECHANISMS, measures))
     some = table.dropna()
     assert (some["low"] <= some["mean"]).all()
     assert (some["mean"] <= some["high"]).all()
     assert (some["mean"] >= 0).all()
     of_one = ["utilisation", "envious", "losers", "loss", "placed", "taken", "done", "paying"]
-    parts = some[some["measure"].isin(of_one)]
-    assert (parts["mean"] <= 1 + 1e-9).all()
+    assert (some.loc[some["measure"].isin(of_one), "mean"] <= 1 + 1e-9).all()
 
 
 def test_measures_of_one_moment_by_another_way() -> None:
@@ -155,6 +155,13 @@ def test_the_load_is_what_is_asked_for() -> None:
 # --------------------------------------------------------------------------------------------------------- matrix
 
 
+def stored_cells() -> pd.DataFrame:
+    """Tell the cells by whatever is stored now, though sources may have changed since."""
+    known = pd.concat([fb.results.load(f"{paper}/ledger", check=False)
+                       for paper in sorted({one.split(".")[0] for one in study.EVIDENCE.values()})])
+    return study.cells(fb.results.load("compare/matrix", check=False), known)
+
+
 @cache
 def matrix() -> pd.DataFrame:
     return study.matrix(4)
@@ -167,8 +174,7 @@ def ledger(**verdicts: str) -> pd.DataFrame:
 
 def test_every_cell_is_computed() -> None:
     table = matrix()
-    assert list(zip(table["mechanism"], table["property"])) == [
-        (mechanism, name) for mechanism in study.MECHANISMS for name in PROPERTIES]
+    assert list(zip(table["mechanism"], table["property"])) == list(product(study.MECHANISMS, PROPERTIES))
     assert (table["witness"].ne("") == table["found"]).all()
     missed = table[~table["found"]]
     assert missed["tried"].tolist() == [4 * PROPERTIES[name].effort + len(KEPT.get(name, ()))
@@ -181,9 +187,7 @@ def test_every_cell_is_computed() -> None:
 def test_evidence_names_registered_claims_that_are_proved_or_refuted() -> None:
     known = claims()
     assert set(study.EVIDENCE.values()) <= set(known)
-    for (mechanism, name), one in study.EVIDENCE.items():
-        assert mechanism in ENTRANTS
-        assert name in PROPERTIES
+    for (_, name), one in study.EVIDENCE.items():
         assert name != "remembers"
         assert known[one].proof or known[one].kind != "figure", one
 
@@ -192,9 +196,7 @@ def test_proofs_are_on_the_page_and_each_settles_a_cell() -> None:
     page = (BOOK / "compare" / "chapter.md").read_text(encoding="utf-8")
     assert set(study.PROOFS.values()) == set(re.findall(r"^:label: (prop-compare-\S+)", page, re.MULTILINE))
     assert not set(study.PROOFS) & set(study.EVIDENCE)
-    for mechanism, name in study.PROOFS:
-        assert mechanism in ENTRANTS
-        assert name in PROPERTIES
+    assert {*study.PROOFS, *study.EVIDENCE} <= set(product(ENTRANTS, PROPERTIES))
 
 
 #: Where a broken mechanism lets user 0 go without; elsewhere always.
@@ -232,15 +234,14 @@ def test_verdicts_of_cells() -> None:
     table["found"] = [some.get(key, False) for key in zip(table["mechanism"], table["property"])]
     refuted = study.EVIDENCE["dmfa_srq", "sharing"].replace(".", "__")
     told = study.cells(table, ledger(**{refuted: "refuted"})).set_index(["mechanism", "property"])
-    assert told.loc[("drf", "envy"), ["verdict", "contradicts"]].tolist() == ["fails", True]
-    assert told.loc[("dmfa_srq", "sharing"), ["verdict", "contradicts"]].tolist() == ["fails", False]
-    assert told.loc[("drf", "lies"), ["verdict", "contradicts"]].tolist() == ["holds", False]
-    assert told.loc[("tv_drf", "envy"), "verdict"] == "not broken"
-    assert told.loc[("tv_drf", "waste"), ["verdict", "contradicts"]].tolist() == ["fails", True]
-    assert told.loc[("drfh", "waste"), ["verdict", "proof"]].tolist() == ["holds", "prop-compare-full"]
-    assert told.loc[("drf", "remembers"), "verdict"] == "none"
-    assert told.loc[("karma", "remembers"), "verdict"] == "seen"
-    assert told.loc[("tv_drf", "remembers"), "verdict"] == "not seen"
+    for cell, verdict, contradicts in (
+            (("drf", "envy"), "fails", True), (("drf", "lies"), "holds", False),
+            (("dmfa_srq", "sharing"), "fails", False), (("tv_drf", "envy"), "not broken", False),
+            (("tv_drf", "waste"), "fails", True),
+            (("drfh", "waste"), "holds", False), (("drf", "remembers"), "none", False),
+            (("karma", "remembers"), "seen", False), (("tv_drf", "remembers"), "not seen", False)):
+        assert told.loc[cell, ["verdict", "contradicts"]].tolist() == [verdict, contradicts], cell
+    assert told.loc[("drfh", "waste"), "proof"] == "prop-compare-full"
     assert told["contradicts"].sum() == 2
     undecided = study.EVIDENCE["drf", "lies"].replace(".", "__")
     told = study.cells(table, ledger(**{undecided: "undetermined"})).set_index(["mechanism", "property"])
@@ -248,11 +249,7 @@ def test_verdicts_of_cells() -> None:
 
 
 def test_search_and_claims_do_not_contradict_each_other() -> None:
-    """Whatever verdicts are stored now, though sources may have changed since."""
-    known = pd.concat([fb.results.load(f"{paper}/ledger", check=False)
-                       for paper in sorted({one.split(".")[0] for one in study.EVIDENCE.values()})])
-    table = fb.results.load("compare/matrix", check=False)
-    told = study.cells(table, known)
+    told = stored_cells()
     assert len(told) == len(ENTRANTS) * len(PROPERTIES)
     assert not told["contradicts"].any()
     assert set(told["verdict"]) == {"holds", "fails", "seen", "none"}  # nothing is open
@@ -279,9 +276,8 @@ def test_the_sheet_leads_to_proofs_and_witnesses() -> None:
 
 
 def told(found: set[tuple[str, str]]) -> pd.DataFrame:
-    rows = [{"mechanism": mechanism, "property": name, "found": (mechanism, name) in found}
-            for mechanism in study.MECHANISMS for name in PROPERTIES]
-    return study.cells(pd.DataFrame(rows), ledger())
+    rows = pd.DataFrame(list(product(study.MECHANISMS, PROPERTIES)), columns=["mechanism", "property"])
+    return study.cells(rows.assign(found=[cell in found for cell in rows.itertuples(index=False, name=None)]), ledger())
 
 
 def measured(**values: float) -> pd.DataFrame:
@@ -337,9 +333,7 @@ def test_the_guide_says_when_nothing_is_left() -> None:
 def test_what_the_page_says_in_words_follows_from_the_stored_numbers() -> None:
     """Names and numbers are computed there; this is what its sentences take for granted."""
     frames = {name: fb.results.load(f"compare/{name}", check=False) for name in ("moment", "day", "lying")}
-    known = pd.concat([fb.results.load(f"{paper}/ledger", check=False)
-                       for paper in sorted({one.split(".")[0] for one in study.EVIDENCE.values()})])
-    cells = study.cells(fb.results.load("compare/matrix", check=False), known)
+    cells = stored_cells()
     guide = study.guide(cells, **frames)
     best = [set(names.split(", ")) for names in guide["best"]]
     assert best[0] == {"drf", "cbdrf", "karma", "tv_drf_fluid"}  # "at one moment they are the same"

@@ -60,14 +60,6 @@ def myst(
     |---|---|
     | 20 | 1.235 |
     """
-    if not isinstance(frame, pd.DataFrame):
-        raise InvalidInput("frame", "must be a DataFrame", frame)
-    for argument, value in (("caption", caption), ("name", name)):
-        if not isinstance(value, str):
-            raise InvalidInput(argument, "must be a text", value)
-    for argument, count in (("digits", digits), ("decimals", 0 if decimals is None else decimals)):
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 0 <= count <= 100:
-            raise InvalidInput(argument, "must be a whole number from 0 to 100", count)
     if bool(caption) != bool(name):
         raise InvalidInput("name", "must be given together with caption", name)
     if frame.empty:

@@ -22,18 +22,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from book.common.packing import packs
-from fairbook.errors import InvalidInput
-from fairbook.mechanisms.cbdrf import cbdrf
-from fairbook.mechanisms.dmfa_srq import dmfa_srq
-from fairbook.mechanisms.drf import drf, drf_by_task
-from fairbook.mechanisms.drfh import drfh
-from fairbook.mechanisms.gdrf import gdrf
-from fairbook.mechanisms.karma import karma
-from fairbook.mechanisms.mdrf import mdrf
-from fairbook.mechanisms.per_server_drf import per_server_drf
-from fairbook.mechanisms.tv_drf import tv_drf
-from fairbook.mechanisms.virtual_cluster import virtual_cluster
-from fairbook.model.inputs import FloatArray, as_whole
+from fairbook.mechanisms import (
+    cbdrf,
+    dmfa_srq,
+    drf,
+    drfh,
+    gdrf,
+    karma,
+    mdrf,
+    per_server_drf,
+    registry,
+    tv_drf,
+    virtual_cluster,
+)
+from fairbook.model.inputs import FloatArray
 from fairbook.model.placement import FITS, Placement
 
 __all__ = ["ENTRANTS", "KEPT", "PROPERTIES", "Entrant", "Outcome", "Property", "Shared", "Witness", "after_lie",
@@ -155,29 +157,25 @@ class Entrant:
 # ------------------------------------------------------------------------------------------------------- entrants
 
 
-def _drf(case: Shared) -> Outcome:
-    return Outcome(np.stack([drf(rows, capacities=case.total, max_tasks=most).tasks
-                             for rows, most in zip(case.demands, case.tasks)]))
-
-
-def _drf_by_task(case: Shared) -> Outcome:
-    return Outcome(np.stack([drf_by_task(rows, capacities=case.total, max_tasks=most).tasks
-                             for rows, most in zip(case.demands, case.tasks)]).astype(float))
+def _each_pool(rule: Callable[..., Any]) -> Callable[[Shared], Outcome]:
+    """Let a mechanism of one pool share it out in each period by itself."""
+    return lambda case: Outcome(np.stack([rule(rows, capacities=case.total, max_tasks=most).tasks
+                                          for rows, most in zip(case.demands, case.tasks)]).astype(float))
 
 
 def _dmfa_srq(case: Shared) -> Outcome:
     # users have no bounds there: what one cannot use is lost
     n = case.demands.shape[1]
-    run = [dmfa_srq(rows / case.total, np.full(n, 1 / n)).tasks_at(n) for rows in case.demands]
+    run = [dmfa_srq.dmfa_srq(rows / case.total, np.full(n, 1 / n)).tasks_at(n) for rows in case.demands]
     return Outcome(np.minimum(np.stack(run), case.tasks))
 
 
 def _cbdrf(case: Shared) -> Outcome:
-    return Outcome(np.minimum(cbdrf(case.demands, case.total).tasks, case.tasks))
+    return Outcome(np.minimum(cbdrf.cbdrf(case.demands, case.total).tasks, case.tasks))
 
 
 def _karma(case: Shared) -> Outcome:
-    return Outcome(karma(case.demands, case.total, max_tasks=case.tasks).tasks)
+    return Outcome(karma.karma(case.demands, case.total, max_tasks=case.tasks).tasks)
 
 
 def _parts(case: Shared) -> FloatArray:
@@ -189,12 +187,12 @@ def _parts(case: Shared) -> FloatArray:
 
 def _tv_drf_fluid(case: Shared) -> Outcome:
     n = case.demands.shape[1]
-    run = tv_drf(case.demands, case.tasks, case.total[None], np.full(n, 1 / n), method="lexicographic")
+    run = tv_drf.tv_drf(case.demands, case.tasks, case.total[None], np.full(n, 1 / n), method="lexicographic")
     return Outcome(run.tasks)
 
 
 def _tv_drf(case: Shared) -> Outcome:
-    run = tv_drf(case.demands, case.tasks, case.machines, _parts(case), placement=True)
+    run = tv_drf.tv_drf(case.demands, case.tasks, case.machines, _parts(case), placement=True)
     assert run.placement is not None
     return Outcome(run.tasks.astype(float), run.placement.transpose(0, 2, 1).astype(float))
 
@@ -223,14 +221,15 @@ def _gdrf(case: Shared) -> Outcome:
     # GDRF adds up amounts of all resources; each is measured in what a machine that users bring holds in the mean, so
     # that it plays no role whether memory is counted in GiB or in MiB
     size = case.block.mean(axis=0)
-    return each_period(gdrf)(replace(case, demands=case.demands / size, block=case.block / size,
+    return each_period(gdrf.gdrf)(replace(case, demands=case.demands / size, block=case.block / size,
                                       extra=case.extra / size))
 
 
 def _drfh_fluid(case: Shared) -> Outcome:
     kinds, inverse, counts = np.unique(case.machines, axis=0, return_inverse=True, return_counts=True)
-    placed = np.stack([(drfh(rows, kinds, counts, max_tasks=most, method="fluid").by_class / counts[:, None])[inverse]
-                       for rows, most in zip(case.demands, case.tasks)])
+    given = [drfh.drfh(rows, kinds, counts, max_tasks=most, method="fluid")
+             for rows, most in zip(case.demands, case.tasks)]
+    placed = np.stack([(one.by_class / counts[:, None])[inverse] for one in given])
     return Outcome(placed.sum(axis=1), placed)
 
 
@@ -254,7 +253,7 @@ def _slots(racks: int) -> Callable[[Shared], Outcome]:
             asks = np.flatnonzero((want > 0) & np.isfinite(each))
             if not len(asks):
                 continue
-            given = virtual_cluster(want[asks], np.ones(len(asks)), capacities, node_limit=2000)
+            given = virtual_cluster.virtual_cluster(want[asks], np.ones(len(asks)), capacities, node_limit=2000)
             free = room.copy()
             for i, vms, home in zip(asks.tolist(), given.vms.tolist(), given.cluster.tolist()):
                 left = int(vms // each[i])
@@ -266,23 +265,29 @@ def _slots(racks: int) -> Callable[[Shared], Outcome]:
     return call
 
 
-#: The mechanisms by name. Dynamic DRF is DMFA-SRQ here, since all bring the same.
+def _entrant(name: str, whole: bool, places: bool, call: Callable[[Shared], Outcome], label: str = "") -> Entrant:
+    """Label an entrant as the mechanism of that name, or otherwise."""
+    return Entrant(name, label or registry[name].label, whole, places, call)
+
+
+#: The mechanisms by name. Dynamic DRF is DMFA-SRQ here, since all bring the same. Stored results hang on the modules
+#: named above; the registry, which loads mechanisms by their names, would hide them.
 ENTRANTS: dict[str, Entrant] = {one.name: one for one in (
-    Entrant("drf", "DRF", False, False, _drf),
-    Entrant("dmfa_srq", "DMFA-SRQ", False, False, _dmfa_srq),
-    Entrant("cbdrf", "cbDRF", False, False, _cbdrf),
-    Entrant("karma", "Karma", False, False, _karma),
-    Entrant("tv_drf_fluid", "TV-DRF, fluid", False, False, _tv_drf_fluid),
-    Entrant("drf_by_task", "DRF, task by task", True, False, _drf_by_task),
-    Entrant("drfh_fluid", "DRFH, fluid", False, True, _drfh_fluid),
-    Entrant("drfh", "DRFH, Best-Fit", True, True, each_period(drfh)),
-    Entrant("drfh_first_fit", "DRFH, First-Fit", True, True, each_period(drfh, method="first_fit")),
-    Entrant("gdrf", "GDRF", True, True, _gdrf),
-    Entrant("mdrf", "MDRF (stand-in)", True, True, each_period(mdrf)),
-    Entrant("per_server_drf", "DRF per machine", True, True, each_period(per_server_drf)),
-    Entrant("tv_drf", "TV-DRF", True, True, _tv_drf),
-    Entrant("slots", "virtual clusters, one", True, True, _slots(1)),
-    Entrant("slots_racks", "virtual clusters, four", True, True, _slots(_RACKS)),
+    _entrant("drf", False, False, _each_pool(drf.drf)),
+    _entrant("dmfa_srq", False, False, _dmfa_srq),
+    _entrant("cbdrf", False, False, _cbdrf),
+    _entrant("karma", False, False, _karma),
+    _entrant("tv_drf_fluid", False, False, _tv_drf_fluid, "TV-DRF, fluid"),
+    _entrant("drf_by_task", True, False, _each_pool(drf.drf_by_task)),
+    _entrant("drfh_fluid", False, True, _drfh_fluid, "DRFH, fluid"),
+    _entrant("drfh", True, True, each_period(drfh.drfh), "DRFH, Best-Fit"),
+    _entrant("drfh_first_fit", True, True, each_period(drfh.drfh, method="first_fit"), "DRFH, First-Fit"),
+    _entrant("gdrf", True, True, _gdrf),
+    _entrant("mdrf", True, True, each_period(mdrf.mdrf), "MDRF (stand-in)"),
+    _entrant("per_server_drf", True, True, each_period(per_server_drf.per_server_drf), "DRF per machine"),
+    _entrant("tv_drf", True, True, _tv_drf),
+    _entrant("slots", True, True, _slots(1), "virtual clusters, one"),
+    _entrant("slots_racks", True, True, _slots(_RACKS), "virtual clusters, four"),
 )}
 
 
@@ -417,13 +422,16 @@ def slack(case: Shared, entrant: Entrant) -> float:
     return float(case.unit.max(axis=1).sum()) if entrant.whole else 0.0
 
 
+def _loser(case: Shared, entrant: Entrant, before: FloatArray, after: FloatArray) -> int | None:
+    """Name the first user whose dominant share is less after than before."""
+    return next((i for i, (x, y) in enumerate(zip(before, after)) if less(y, x, slack(case, entrant))), None)
+
+
 def _sharing(case: Shared, entrant: Entrant) -> str | None:
     given = entrant.call(case)
     own = alone(case, whole=entrant.whole, places=entrant.places)
-    for i, (has, had) in enumerate(zip(worth(case, given.tasks), worth(case, own))):
-        if less(has, had, slack(case, entrant)):
-            return f"user {i} runs {_told(given.tasks[:, i])} tasks, alone {_told(own[:, i])}"
-    return None
+    i = _loser(case, entrant, worth(case, own), worth(case, given.tasks))
+    return None if i is None else f"user {i} runs {_told(given.tasks[:, i])} tasks, alone {_told(own[:, i])}"
 
 
 def _told(tasks: FloatArray) -> str:
@@ -469,9 +477,9 @@ def _keeps(case: Shared, entrant: Entrant) -> str | None:
     before = entrant.call(case.among(1)).tasks
     for k in range(2, case.demands.shape[1] + 1):
         after = entrant.call(case.among(k)).tasks
-        for i in range(k - 1):
-            if less(after[0, i] * case.unit[0, i], before[0, i] * case.unit[0, i], slack(case, entrant)):
-                return f"user {i} runs {before[0, i]:.4g} tasks, and {after[0, i]:.4g} once user {k - 1} has come"
+        i = _loser(case, entrant, before[0, :k - 1] * case.unit[0, :k - 1], after[0, :k - 1] * case.unit[0, :k - 1])
+        if i is not None:
+            return f"user {i} runs {before[0, i]:.4g} tasks, and {after[0, i]:.4g} once user {k - 1} has come"
         before = after
     return None
 
@@ -479,10 +487,9 @@ def _keeps(case: Shared, entrant: Entrant) -> str | None:
 def _more(case: Shared, entrant: Entrant) -> str | None:
     fewer = replace(case, extra=case.extra[:0])
     before, after = entrant.call(fewer).tasks, entrant.call(case).tasks
-    for i, (x, y) in enumerate(zip(before[0], after[0])):
-        if less(y * case.unit[0, i], x * case.unit[0, i], slack(case, entrant)):
-            return f"user {i} runs {x:.4g} tasks without nobody's machine, {y:.4g} with it"
-    return None
+    i = _loser(case, entrant, before[0] * case.unit[0], after[0] * case.unit[0])
+    return None if i is None else (
+        f"user {i} runs {before[0, i]:.4g} tasks without nobody's machine, {after[0, i]:.4g} with it")
 
 
 def _order(case: Shared, entrant: Entrant) -> str | None:
@@ -490,9 +497,9 @@ def _order(case: Shared, entrant: Entrant) -> str | None:
     users = np.arange(case.demands.shape[1])
     for order, how in ((users[::-1], "in reverse order"), (np.roll(users, 1), "with the last one first"))[:users[-1]]:
         again = worth(case, entrant.call(case.permuted(order)).tasks[:, np.argsort(order)])
-        for i, (first, second) in enumerate(zip(given, again)):
-            if less(min(first, second), max(first, second), slack(case, entrant)):
-                return f"user {i} holds a dominant share of {first:.4g}, and {second:.4g} if users are listed {how}"
+        i = _loser(case, entrant, np.maximum(given, again), np.minimum(given, again))
+        if i is not None:
+            return f"user {i} holds a dominant share of {given[i]:.4g}, and {again[i]:.4g} if users are listed {how}"
     return None
 
 
@@ -585,7 +592,6 @@ def random_shared(rng: np.random.Generator, size: int, periods: int = 1, grain: 
     grain : int
         How many times larger machines are: the larger, the less one task is worth.
     """
-    size, grain = as_whole(size, "size", 1, 7), as_whole(grain, "grain", 1)
     most_users, most_resources, most_machines = (6, 3, 4) if size == 7 else (2 + size // 3, 2, 1 + (size > 1))
     n, m = int(rng.integers(2, most_users + 1)), int(rng.integers(1, most_resources + 1))
     n = min(n, 4) if periods > 2 else n
@@ -629,9 +635,6 @@ def look(entrant: Entrant, property_name: str, tries: int, seed: int = 0) -> tup
     -----
     Cost: at most ``tries`` times a few calls of the mechanism; for ``"lies"`` some tens.
     """
-    tries = as_whole(tries, "tries", 1)
-    if property_name not in PROPERTIES:
-        raise InvalidInput("property_name", f"must be one of {', '.join(PROPERTIES)}", property_name)
     asked = PROPERTIES[property_name]
     number, drawn = 0, _cases(tries * asked.effort, asked, seed, entrant.whole)
     for number, case in enumerate(chain(drawn, KEPT.get(property_name, ())), 1):

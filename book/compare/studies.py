@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from book.common.runs import choices, interval, repeat
+from book.common.runs import choices, interval, repeat, storing, stream
 from book.compare.properties import (
     ENTRANTS,
     PROPERTIES,
@@ -34,7 +34,6 @@ from book.compare.properties import (
     usable,
     worth,
 )
-from fairbook import results
 from fairbook.mechanisms.drfh import drfh
 from fairbook.mechanisms.gdrf import gdrf
 from fairbook.model.inputs import FloatArray, as_number, as_whole
@@ -194,24 +193,23 @@ def _shared_by(case: Shared, given: Outcome) -> list[float]:
     return [float(shares.min()), float(shares.sum()), float(used.mean())]
 
 
+def _of_each(case: Shared, measures: Callable[[Entrant, Outcome], list[float]]) -> FloatArray:
+    """Measure what each mechanism gives, shape (mechanisms, measures)."""
+    return np.array([measures(entrant, entrant.call(case)) for entrant in ENTRANTS.values()])
+
+
 def _one_moment(rng: np.random.Generator, trace: str) -> FloatArray:
     case = instance(rng, trace)
-    rows = []
-    for entrant in ENTRANTS.values():
-        given = entrant.call(case)
-        rows.append([*_shared_by(case, given), _envious(case, given, entrant), *_losses(case, given, entrant),
-                     *_placed(case, given, entrant), _taken(case, entrant, given)])
-    return np.array(rows)
+    return _of_each(case, lambda entrant, given: [
+        *_shared_by(case, given), _envious(case, given, entrant), *_losses(case, given, entrant),
+        *_placed(case, given, entrant), _taken(case, entrant, given)])
 
 
 def _one_day(rng: np.random.Generator, trace: str, load: float) -> FloatArray:
     case = instance(rng, trace, periods=_PERIODS, load=load)
     asked = worth(case, case.tasks).sum()
-    rows = []
-    for entrant in ENTRANTS.values():
-        given = entrant.call(case)
-        rows.append([*_shared_by(case, given), *_losses(case, given, entrant), worth(case, given.tasks).sum() / asked])
-    return np.array(rows)
+    return _of_each(case, lambda entrant, given: [
+        *_shared_by(case, given), *_losses(case, given, entrant), worth(case, given.tasks).sum() / asked])
 
 
 def _one_lying(rng: np.random.Generator, trace: str, liars: int) -> FloatArray:
@@ -407,6 +405,7 @@ def matrix(tries: int = 1000, seed: int = SEED, *, progress: bool = False) -> pd
     Cost: 165 cells; with linear programs some 0.1 s an instance for the fluid DRFH, else some milliseconds.
     """
     tries = as_whole(tries, "tries", 1)
+    stream(seed)  # which refuses what is no seed
     asked = [(mechanism, name) for mechanism in MECHANISMS for name in PROPERTIES]
     found = sweep(partial(_looked, tries, seed), asked, about={"run": _looked, "tries": tries, "seed": seed},
                   progress=progress, label="cells of the matrix")
@@ -606,19 +605,11 @@ def guide(cells: pd.DataFrame, moment: pd.DataFrame, day: pd.DataFrame, lying: p
     return pd.DataFrame(rows)
 
 
-def _store(name: str, compute: Callable[..., pd.DataFrame], data: tuple[str, ...] = (),
-           **arguments: Any) -> Callable[..., None]:
-    def store(*, progress: bool = True) -> None:
-        frame = compute(seed=SEED, progress=progress, **arguments)
-        results.save(f"compare/{name}", frame, module=__name__, data=data, seed=SEED, **arguments)
-
-    return store
-
-
+_store = partial(storing, module=__name__, seed=SEED)
 #: What is stored, each with the call that computes it.
 STORED: dict[str, Callable[..., None]] = {
-    "compare/moment": _store("moment", moment, DATA, runs=RUNS),
-    "compare/day": _store("day", day, DATA, runs=RUNS),
-    "compare/lying": _store("lying", lying, DATA, runs=30),
-    "compare/matrix": _store("matrix", matrix, tries=1000),
+    "compare/moment": _store("compare/moment", moment, data=DATA, runs=RUNS),
+    "compare/day": _store("compare/day", day, data=DATA, runs=RUNS),
+    "compare/lying": _store("compare/lying", lying, data=DATA, runs=30),
+    "compare/matrix": _store("compare/matrix", matrix, tries=1000),
 }

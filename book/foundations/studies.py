@@ -10,7 +10,6 @@ import pandas as pd
 
 from book.common.oracle_drf import exact_tasks, leximin_tasks
 from book.common.runs import stream
-from fairbook.errors import InvalidInput
 from fairbook.mechanisms.drf import drf
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import FloatArray
@@ -65,18 +64,11 @@ def plane(allocation: Allocation) -> pd.DataFrame:
         Columns ``part, kind, x, y``: each resource's line of full use (kind ``"capacity"``), from axis to axis, and the
         path of progressive filling (kind ``"path"``).
 
-    Raises
-    ------
-    InvalidInput
-        Where there are not two users, or one does not need a resource.
-
     Examples
     --------
     >>> plane(drf([[1, 4], [3, 1]], capacities=[9, 18])).to_dict("list")["x"]
     [9.0, 0.0, 4.5, 0.0, 0.0, 3.0]
     """
-    if allocation.demands.shape[0] != 2 or not (allocation.demands > 0).all():
-        raise InvalidInput("allocation", "must have two users who need every resource", allocation.demands.tolist())
     ends = allocation.capacities / allocation.demands
     rows: list[tuple[Any, str, float, float]] = []
     for j, resource in enumerate(allocation.resources):

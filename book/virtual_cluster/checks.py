@@ -54,7 +54,7 @@ def _printed_frame(runs: int) -> pd.DataFrame:
 _READ = "all readings of what the text leaves open; METAGREEDY is nearest to it"
 
 
-def _about_figures(name: str, locator: str, statement: str, rows: Sequence[str], kind: Kind = "figure") -> None:
+def _about_figures(name: str, locator: str, statement: str, rows: Sequence[str], kind: Kind) -> None:
     """Register what a figure is said to show; ask whether some readings do, all, and the nearest one at every load."""
 
     @claim(
@@ -85,52 +85,47 @@ def _about_figures(name: str, locator: str, statement: str, rows: Sequence[str],
         return Evidence(tuple(parts))
 
 
-_about_figures(
-    "figure2.lead",
-    "Figure 2",
-    "Greedy and mixed knapsack have a least fraction 20 to 40 % above the relaxation's.",
-    ("greedy_small", "mixed_small"),
-    "number",
+#: Id, place, statement, rows of the conclusions, kind.
+_SHOWN: tuple[tuple[str, str, str, tuple[str, ...], Kind], ...] = (
+    ("figure2.lead", "Figure 2",
+     "Greedy and mixed knapsack have a least fraction 20 to 40 % above the relaxation's.",
+     ("greedy_small", "mixed_small"), "number"),
+    ("figure4.lead", "Figure 4",
+     "Greedy and mixed knapsack have a least fraction 20 to 50 % above the relaxation's.",
+     ("greedy_large", "mixed_large"), "number"),
+    ("figure2.above", "Figure 2",
+     "Greedy and mixed knapsack are above the relaxation.",
+     ("greedy_above", "mixed_above"), "figure"),
+    ("figure4.above", "Figure 4",
+     "Greedy and mixed knapsack are above the relaxation.",
+     ("greedy_above_large", "mixed_above_large"), "figure"),
+    ("figure3", "Figure 3",
+     "The relaxation leaves most capacity unused.",
+     ("remaining_small",), "figure"),
+    ("figure5", "Figure 5",
+     "The relaxation leaves most capacity unused.",
+     ("remaining_large",), "figure"),
+    ("order.small", "Section 3.3",
+     "Greedy is better on the small clusters.",
+     ("small_greedy",), "figure"),
+    ("order.large", "Section 3.3",
+     "Mixed knapsack is better on the large clusters.",
+     ("large_mixed",), "figure"),
+    ("order.both", "Section 3.3",
+     "Greedy is better on the small clusters and mixed knapsack on the large ones, in one reading.",
+     ("crossing",), "figure"),
+    ("steady.small", "Section 3.3",
+     "Mixed knapsack is less steady than greedy on the small clusters.",
+     ("less_steady",), "figure"),
+    ("steady.large", "Section 3.2",
+     "All three are steadier on the large clusters.",
+     ("steadier",), "figure"),
+    ("near_optimal", "Section 3.3",
+     "Greedy and mixed knapsack come near the optimum: both reach 90 % of it in the mean over runs, or at least 80 %.",
+     ("near_small", "near_large", "near_small_80", "near_large_80"), "figure"),
 )
-_about_figures(
-    "figure4.lead",
-    "Figure 4",
-    "Greedy and mixed knapsack have a least fraction 20 to 50 % above the relaxation's.",
-    ("greedy_large", "mixed_large"),
-    "number",
-)
-_about_figures(
-    "figure2.above",
-    "Figure 2",
-    "Greedy and mixed knapsack are above the relaxation.",
-    ("greedy_above", "mixed_above"),
-)
-_about_figures(
-    "figure4.above",
-    "Figure 4",
-    "Greedy and mixed knapsack are above the relaxation.",
-    ("greedy_above_large", "mixed_above_large"),
-)
-_about_figures("figure3", "Figure 3", "The relaxation leaves most capacity unused.", ("remaining_small",))
-_about_figures("figure5", "Figure 5", "The relaxation leaves most capacity unused.", ("remaining_large",))
-_about_figures("order.small", "Section 3.3", "Greedy is better on the small clusters.", ("small_greedy",))
-_about_figures("order.large", "Section 3.3", "Mixed knapsack is better on the large clusters.", ("large_mixed",))
-_about_figures(
-    "order.both",
-    "Section 3.3",
-    "Greedy is better on the small clusters and mixed knapsack on the large ones, in one reading.",
-    ("crossing",),
-)
-_about_figures(
-    "steady.small", "Section 3.3", "Mixed knapsack is less steady than greedy on the small clusters.", ("less_steady",)
-)
-_about_figures("steady.large", "Section 3.2", "All three are steadier on the large clusters.", ("steadier",))
-_about_figures(
-    "near_optimal",
-    "Section 3.3",
-    "Greedy and mixed knapsack come near the optimum: both reach 90 % of it in the mean over runs, or at least 80 %.",
-    ("near_small", "near_large", "near_small_80", "near_large_80"),
-)
+for _row in _SHOWN:
+    _about_figures(*_row)
 
 
 @claim(

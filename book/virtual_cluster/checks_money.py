@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from book.common.evidence import sampled_claim
-from book.virtual_cluster.checks_packing import APART
+from book.virtual_cluster.checks_packing import APART, best_use
 from book.virtual_cluster.judging import (
     Number,
     about_a_case,
-    arguments,
     by_name,
     handed_out,
     opening,
@@ -33,6 +32,7 @@ from book.virtual_cluster.properties import (
     Rule,
     Tariff,
     allocations,
+    arguments,
     cases,
     hand_out,
     mean_fraction,
@@ -114,21 +114,10 @@ def _cost_fraction(effort: Effort, judged: Mechanism) -> Evidence:
     return witness(few == many, f"{words}, {many} for all.", 2)
 
 
-def _most_tolerant_first(case: Case, exact: bool) -> Outcome:
-    """Rule b as printed in one pool: minima, and then all that it wants to the user with the highest k."""
-    if sum(case.minimum) > sum(case.capacities):
-        return Outcome((-1,) * len(case.max_vms), (0,) * len(case.max_vms))
-    vms, free = list(case.minimum), sum(case.capacities) - sum(case.minimum)
-    for i in sorted(range(len(vms)), key=lambda i: -case.tolerance[i]):
-        step = min(free, case.max_vms[i] - vms[i])
-        vms[i], free = vms[i] + step, free - step
-    return Outcome((-2,) * len(vms), tuple(vms))
-
-
 def _less_tolerant(rule: Rule, case: Case) -> Number | None:
     """How many VMs, and how much on its bill, the first user gains at least if it halves its tolerance."""
     said = case.saying(0, tolerance=case.tolerance[0] / 2)
-    before, after = rule(case, True), rule(said, True)
+    before, after = rule(case), rule(said)
     if not case.tolerance[0] or not before.all_served or not after.all_served:
         return None
     tariff = Tariff()
@@ -151,7 +140,7 @@ search_claim(
     statement=_LOWER_K,
     proof="thm-virtual_cluster-truth",
     mechanism=by_name("pool"),
-    mutant=Mechanism("rule b as printed", _most_tolerant_first),
+    mutant=by_name("rule b as printed"),
 )
 
 
@@ -161,21 +150,17 @@ search_claim(
     kind="statement",
     variant="one pool, free VMs by rule b as printed",
     statement=_LOWER_K,
-    mechanism=Mechanism("rule b as printed", _most_tolerant_first),
+    mechanism=by_name("rule b as printed"),
     mutant=by_name("pool"),
 )
 def _lower_k_printed(effort: Effort, judged: Mechanism) -> Evidence:
     case = small_case((4, 4), ("1", "3/4"), (5,))
     said = case.saying(0, tolerance=Fraction(1, 2))
-    before, after = judged.run(case, True), judged.run(said, True)
+    before, after = judged.run(case), judged.run(said)
     return witness(
         after.vms[0] >= before.vms[0],
         opening(case) + f": the first user gets {before.vms[0]}. Stating k = 1/2 it gets {after.vms[0]}: the second "
         "comes first now.")
-
-
-def _most_out(case: Case) -> Outcome:
-    return max(allocations(case), key=lambda outcome: sum(outcome.vms))
 
 
 def _fairest(case: Case) -> Outcome:
@@ -183,23 +168,21 @@ def _fairest(case: Case) -> Outcome:
     return max(allocations(case), key=lambda outcome: (outcome.level(case), sum(outcome.vms)))
 
 
-@claim(
-    id="virtual_cluster.cost.max_min",
-    locator="Abstract",
-    kind="statement",
-    variant="one cluster a user",
-    statement="The allocation with the largest least fraction also earns most.",
-    mechanism=Mechanism("largest least fraction", _fairest),
-    mutant=Mechanism("most VMs out", _most_out),
+def _most_earned(case: Case) -> Fraction:
+    return max(total_cost(case, outcome, Tariff()) for outcome in allocations(case))
+
+
+about_a_case(
+    "cost.max_min",
+    "Abstract",
+    "The allocation with the largest least fraction also earns most.",
+    APART,
+    lambda case, chosen: total_cost(case, chosen, Tariff()) == _most_earned(case),
+    lambda case, chosen: f"{handed_out(chosen)}, least fraction {chosen.level(case)}, earns "
+    f"{total_cost(case, chosen, Tariff())} at tariffs 2 and 1; {_most_earned(case)} can be earned.",
+    Mechanism("largest least fraction", _fairest),
+    Mechanism("most VMs out", best_use),
 )
-def _cost_max_min(effort: Effort, judged: Mechanism) -> Evidence:
-    case, tariff = APART, Tariff()
-    chosen = judged.run(case)
-    earned, most = total_cost(case, chosen, tariff), max(total_cost(case, o, tariff) for o in allocations(case))
-    return witness(
-        earned == most,
-        opening(case) + f": {handed_out(chosen)}, least fraction {chosen.level(case)}, earns {earned} at tariffs 2 and "
-        f"1; {most} can be earned.")
 
 
 # -------------------------------------------------------------------------------------------------- rules a, b and c
@@ -455,8 +438,8 @@ def _net(case: Case, said: Case, user: int, tariff: Tariff, outcome: Outcome) ->
 def _truth(effort: Effort, judged: Mechanism) -> Evidence:
     case, tariff = small_case((4, 4), ("1/2", "1/2"), (10,)), judged.run()
     said = case.saying(0, tolerance=Fraction(1))
-    honest = _net(case, case, 0, tariff, RULES["exact"](case, True))
-    lying = _net(case, said, 0, tariff, RULES["exact"](said, True))
+    honest = _net(case, case, 0, tariff, RULES["exact"](case))
+    lying = _net(case, said, 0, tariff, RULES["exact"](said))
     return witness(
         not (lying[0] >= honest[0] and lying[1] < honest[1]),
         opening(case) + f": with k = 1/2 the first user gets {honest[0]} VMs for {honest[1]}, with k = 1 "
@@ -475,7 +458,7 @@ def _truth(effort: Effort, judged: Mechanism) -> Evidence:
 def _inflated(effort: Effort, judged: Mechanism) -> Evidence:
     case = small_case((4, 4), ("1", "1"), (4,))
     said = case.saying(0, max_vms=12)
-    honest, lying = judged.run(case, True), judged.run(said, True)
+    honest, lying = judged.run(case), judged.run(said)
     return witness(
         min(lying.vms[0], case.max_vms[0]) <= honest.vms[0],
         opening(case) + f": stating 12 instead of 4, the first user gets {lying.vms[0]} instead of {honest.vms[0]}.")
@@ -580,7 +563,7 @@ def _loss(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None:
 
 
 def _slow_bound(rule: Rule, case: Case) -> Number | None:
-    outcome, tau = rule(case, True), min(Fraction(1), case.scarcity)
+    outcome, tau = rule(case), min(Fraction(1), case.scarcity)
     if not outcome.all_served:
         return None
     mean = sum(((1 - k) * a for k, a in zip(case.tolerance, case.max_vms, strict=True)), Fraction(0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import combinations, pairwise, product
@@ -16,11 +17,9 @@ from book.virtual_cluster import studies as study
 from book.virtual_cluster.judging import (
     Number,
     about_a_case,
-    arguments,
     by_name,
     handed_out,
     nearest_mixed,
-    opening,
     runs_of,
     search_claim,
     small_case,
@@ -29,12 +28,12 @@ from book.virtual_cluster.judging import (
 )
 from book.virtual_cluster.oracle import exact_optimum, rounds, share
 from book.virtual_cluster.oracle_programs import lp_bound
-from book.virtual_cluster.properties import BROKEN, RULES, Case, Outcome, Rule, allocations, cases, pour
+from book.virtual_cluster.properties import BROKEN, RULES, Case, Outcome, Rule, allocations, arguments, cases, pour
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from fairbook.mechanisms.packing import pack
 from fairbook.mechanisms.virtual_cluster import scarcity_rounds, virtual_cluster
 
-__all__ = ["APART"]
+__all__ = ["APART", "best_use"]
 
 # --------------------------------------------------------------------------------------------------- the model, 1.3
 
@@ -79,8 +78,8 @@ def _linear(effort: Effort, judged: Mechanism) -> Evidence:
     variant="strongly NP-hard",
     statement="Exact solution is hard: whether everybody can have all it wants decides 3-partition.",
     proof="thm-virtual_cluster-hard",
-    mechanism=by_name("exact"),
-    mutant=by_name("pool"),
+    mechanism=Mechanism("exact", partial(virtual_cluster, method="exact")),
+    mutant=Mechanism("pool", partial(virtual_cluster, method="spanning")),
 )
 def _hard(rng: np.random.Generator, judged: Mechanism, at: int) -> tuple[bool, bool] | None:
     target = int(rng.integers(40, 120))
@@ -95,8 +94,7 @@ def _hard(rng: np.random.Generator, judged: Mechanism, at: int) -> tuple[bool, b
     if sum(items) != 2 * target:
         return None
     split = any(sum(chosen) == target for r in range(1, 6) for chosen in combinations(items, r))
-    outcome = judged.run(Case(tuple(items), (Fraction(0),) * 6, (target, target)), False)
-    return outcome.all_served == split, split
+    return bool(judged.run(items, 0, (target, target)).served.all()) == split, split
 
 
 def _lexicographic(least: Sequence[int], most: Sequence[int], capacity: int) -> Any:
@@ -180,7 +178,7 @@ def _above(case: Case) -> list[int]:
 
 
 def _exactly_minimum(rule: Rule, case: Case) -> Number | None:
-    outcome, users = rule(case, True), _above(case)
+    outcome, users = rule(case), _above(case)
     if not users or not outcome.all_served:
         return None
     return -max(abs(outcome.vms[i] - case.minimum[i]) for i in users)
@@ -201,15 +199,15 @@ search_claim(
 
 
 def _level_at_most_tau(rule: Rule, case: Case) -> Number | None:
-    outcome = rule(case, True)
+    outcome = rule(case)
     if not _above(case) or not outcome.all_served:
         return None
     return case.scarcity - outcome.level(case)
 
 
-def _spared(case: Case, exact: bool) -> Outcome:
+def _spared(case: Case) -> Outcome:
     """One cluster a user, on clusters that are twice as large as they are."""
-    return RULES["exact"](Case(case.max_vms, case.tolerance, tuple(2 * c for c in case.capacities), case.whole), exact)
+    return RULES["exact"](replace(case, capacities=tuple(2 * c for c in case.capacities)))
 
 
 search_claim(
@@ -263,7 +261,7 @@ about_a_case(
 
 
 def _at_most_tau(rule: Rule, case: Case) -> Number | None:
-    outcome, users = rule(case, True), _below(case)
+    outcome, users = rule(case), _below(case)
     if not users or not outcome.all_served or case.scarcity > 1:
         return None
     return min(case.scarcity * case.max_vms[i] - outcome.vms[i] for i in users)
@@ -323,22 +321,18 @@ def _queue_turned(case: Case) -> list[int]:
     return [i for i, k in enumerate(case.tolerance) if k > 1 - case.scarcity]
 
 
-@claim(
-    id="virtual_cluster.plenty.knapsack",
-    locator="Section 2.2, tau > 1",
-    kind="statement",
+about_a_case(
+    "plenty.knapsack",
+    "Section 2.2, tau > 1",
+    "Where tau > 1, Figure 1 becomes a knapsack: step 4 packs everybody.",
+    small_case((4,), ("1/2",), (5,)),
+    lambda case, queue: len(queue) == len(case.max_vms),
+    lambda case, queue: f"tau is {case.scarcity}; step 4 packs {len(queue)} of {len(case.max_vms)} users. No k is at "
+    "most 1 - tau, which is negative.",
+    Mechanism("queue A: k <= 1 - tau", _queue_a),
+    Mechanism("queue A: k > 1 - tau", _queue_turned),
     variant="Figure 1 as printed",
-    statement="Where tau > 1, Figure 1 becomes a knapsack: step 4 packs everybody.",
-    mechanism=Mechanism("queue A: k <= 1 - tau", _queue_a),
-    mutant=Mechanism("queue A: k > 1 - tau", _queue_turned),
 )
-def _knapsack(effort: Effort, judged: Mechanism) -> Evidence:
-    case = small_case((4,), ("1/2",), (5,))
-    queue = judged.run(case)
-    return witness(
-        len(queue) == len(case.max_vms),
-        opening(case) + f": tau is {case.scarcity}; step 4 packs {len(queue)} of {len(case.max_vms)} "
-        "users. No k is at most 1 - tau, which is negative.")
 
 
 about_a_case(
@@ -400,7 +394,8 @@ for _name, _asked, _reading in (
     )
 
 
-def _best_use(case: Case) -> Outcome:
+def best_use(case: Case) -> Outcome:
+    """Give one of the allocations that hand out most VMs."""
     return max(allocations(case), key=lambda outcome: sum(outcome.vms))
 
 
@@ -419,8 +414,8 @@ for _name, _where, _asked, _better in (
         _where,
         "The algorithm makes the best use of the VMs: no allocation that serves all hands out more.",
         _asked,
-        lambda case, outcome: outcome.all_served and sum(outcome.vms) == sum(_best_use(case).vms),
-        lambda case, outcome: f"handed out are {handed_out(outcome)}, and could be {handed_out(_best_use(case))}.",
+        lambda case, outcome: outcome.all_served and sum(outcome.vms) == sum(best_use(case).vms),
+        lambda case, outcome: f"handed out are {handed_out(outcome)}, and could be {handed_out(best_use(case))}.",
         _name,
         by_name(_better),
         variant=_name.replace("_", " "),
@@ -430,7 +425,7 @@ for _name, _where, _asked, _better in (
 def _served_though(rule: Rule, case: Case) -> Number | None:
     if any(k >= 1 - case.scarcity for k in case.tolerance):
         return None
-    return -1 if rule(case, True).all_served else 0
+    return -1 if rule(case).all_served else 0
 
 
 search_claim(
@@ -464,22 +459,19 @@ def _stopped(case: Case) -> list[int]:
     return list(dict.fromkeys(_printed(case)))
 
 
-@claim(
-    id="virtual_cluster.figure1",
-    locator="Figure 1",
-    kind="algorithm",
+about_a_case(
+    "figure1",
+    "Figure 1",
+    "Step 7b hands on a smaller problem, so the algorithm ends.",
+    small_case((2,), ("9/10",), (1,)),
+    lambda case, counts: all(a > b for a, b in pairwise(counts)),
+    lambda case, counts: f"tau is {case.scarcity} and queue A is empty; users left before each round: "
+    f"{', '.join(map(str, counts))}.",
+    Mechanism("Figure 1", _printed),
+    Mechanism("Figure 1, ended where queue A is empty", _stopped),
     variant="as printed, one pool",
-    statement="Step 7b hands on a smaller problem, so the algorithm ends.",
-    mechanism=Mechanism("Figure 1", _printed),
-    mutant=Mechanism("Figure 1, ended where queue A is empty", _stopped),
+    kind="algorithm",
 )
-def _figure1(effort: Effort, judged: Mechanism) -> Evidence:
-    case = small_case((2,), ("9/10",), (1,))
-    counts = judged.run(case)
-    return witness(
-        all(a > b for a, b in pairwise(counts)),
-        opening(case) + f": tau is {case.scarcity} and queue A is empty; users left before each round: "
-        f"{', '.join(map(str, counts))}.")
 
 
 def _tau(case: Case, at: int) -> Number:
@@ -524,7 +516,7 @@ def _is_listed(case: Case) -> bool:
 
 
 def _fluid(case: Case) -> bool:
-    return _is_listed(Case(case.max_vms, case.tolerance, case.capacities, False))
+    return _is_listed(replace(case, whole=False))
 
 
 @sampled_claim(

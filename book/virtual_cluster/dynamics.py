@@ -12,8 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from book.common.runs import choices, repeat, stream
-from book.virtual_cluster.settings import HIGH, LOW, MEAN, SEED, SIZES, VARIANCES, cut, several, summary
+from book.common.runs import choices, repeat, several, stream
+from book.virtual_cluster.settings import HIGH, LOW, MEAN, SEED, SIZES, VARIANCES, cut, summary
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.mechanisms.virtual_cluster_pool import VirtualClusterPool
 from fairbook.model.inputs import FloatArray, as_number, as_whole
@@ -37,8 +37,8 @@ class _Maxima:
 
     def __init__(self, capacities: NDArray[np.int64]) -> None:
         self.free = capacities.copy()
-        self.there: dict[int, tuple[int, float, int]] = {}
-        self.taken = self.moved = 0
+        self.there: dict[int, tuple[Any, ...]] = {}  # VMs, cluster
+        self.taken_back = self.moved = 0
 
     def arrive(self, user: int, wanted: int, tolerance: float) -> bool:
         fits = np.flatnonzero(self.free >= wanted)
@@ -46,84 +46,57 @@ class _Maxima:
             return False
         cluster = int(fits[self.free[fits].argmin()])
         self.free[cluster] -= wanted
-        self.there[user] = wanted, tolerance, cluster
+        self.there[user] = wanted, cluster
         return True
 
     def depart(self, user: int) -> None:
-        wanted, _, cluster = self.there.pop(user)
-        self.free[cluster] += wanted
+        vms, cluster = self.there.pop(user)
+        self.free[cluster] += vms
 
-    def state(self) -> tuple[NDArray[Any], NDArray[Any], FloatArray]:
-        rows = np.array([(w, k) for w, k, _ in self.there.values()]).reshape(-1, 2)
-        return rows[:, 0].astype(np.int64), rows[:, 0].astype(np.int64), rows[:, 1]
+    def vms(self) -> dict[int, int]:
+        """Give the VMs of each user present."""
+        return {user: row[0] for user, row in self.there.items()}
 
 
-class _Optimum:
+class _Optimum(_Maxima):
     """Allocate anew at each event by the exact method; a newcomer is let in if everybody can be served."""
 
-    def __init__(self, capacities: NDArray[np.int64]) -> None:
-        self.capacities = capacities
-        self.there: dict[int, tuple[int, float]] = {}
-        self.has: dict[int, tuple[int, int]] = {}
-        self.taken = self.moved = 0
-
-    def _anew(self, there: dict[int, tuple[int, float]]) -> bool:
-        if there:
-            wanted, tolerance = zip(*there.values(), strict=True)
-            found = virtual_cluster(wanted, tolerance, self.capacities, node_limit=20_000)
+    def _anew(self, asked: dict[int, tuple[Any, ...]]) -> bool:
+        """Serve those who ask: VMs, cluster, both as they are, VMs wanted, tolerance."""
+        if asked:
+            _, _, wanted, tolerance = zip(*asked.values(), strict=True)
+            found = virtual_cluster(wanted, tolerance, self.free, node_limit=20_000)
             if not found.served.all():
                 return False
-            has = dict(zip(there, zip(found.vms.tolist(), found.cluster.tolist(), strict=True), strict=True))
-            for user, (vms, cluster) in self.has.items():
-                if user in has:
-                    self.taken += max(0, vms - has[user][0])
-                    self.moved += cluster != has[user][1]
-            self.has = has
-        self.there = there
+            asked = dict(zip(asked, zip(found.vms.tolist(), found.cluster.tolist(), wanted, tolerance, strict=True),
+                             strict=True))
+        for user in self.there.keys() & asked.keys():
+            self.taken_back += max(0, self.there[user][0] - asked[user][0])
+            self.moved += self.there[user][1] != asked[user][1]
+        self.there = asked
         return True
 
     def arrive(self, user: int, wanted: int, tolerance: float) -> bool:
-        return self._anew({**self.there, user: (wanted, tolerance)})
+        return self._anew({**self.there, user: (0, -1, wanted, tolerance)})
 
     def depart(self, user: int) -> None:
-        self._anew({one: what for one, what in self.there.items() if one != user})
-
-    def state(self) -> tuple[NDArray[Any], NDArray[Any], FloatArray]:
-        rows = np.array([(w, k) for w, k in self.there.values()]).reshape(-1, 2)
-        return rows[:, 0].astype(np.int64), np.array([self.has[user][0] for user in self.there], np.int64), rows[:, 1]
+        self._anew({one: row for one, row in self.there.items() if one != user})
 
 
-class _Rules:
+class _Rules(VirtualClusterPool):
     """The pool of the three rules."""
 
-    def __init__(self, capacities: NDArray[np.int64], policy: str) -> None:
-        give, take = ("gap", "reshare") if policy == "reshare" else policy.split(", ")
-        self.pool = VirtualClusterPool(capacities, give=give, take=take)  # type: ignore[arg-type]
-        self.moved = 0
+    moved = 0
 
-    @property
-    def taken(self) -> int:
-        return self.pool.taken_back
-
-    def arrive(self, user: int, wanted: int, tolerance: float) -> bool:
-        return self.pool.arrive(user, wanted, tolerance)
-
-    def depart(self, user: int) -> None:
-        self.pool.depart(user)
-
-    def state(self) -> tuple[NDArray[Any], NDArray[Any], FloatArray]:
-        if not len(self.pool):
-            return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-        now = self.pool.state
-        return now.requests.max_vms, now.vms, now.requests.tolerance
+    def vms(self) -> dict[Any, int]:
+        return dict(zip(self.users, self.state.vms.tolist(), strict=True)) if len(self) else {}
 
 
-def _manager(policy: str, capacities: NDArray[np.int64]) -> _Maxima | _Optimum | _Rules:
-    if policy == "maxima only":
-        return _Maxima(capacities)
-    if policy == "optimum, free moves":
-        return _Optimum(capacities)
-    return _Rules(capacities, policy)
+def _manager(policy: str, capacities: NDArray[np.int64]) -> _Maxima | _Rules:
+    if policy in ("maxima only", "optimum, free moves"):
+        return (_Maxima if policy == "maxima only" else _Optimum)(capacities)
+    give, take = ("gap", "reshare") if policy == "reshare" else policy.split(", ")
+    return _Rules(capacities, give=give, take=take)  # type: ignore[arg-type]
 
 
 class Traffic(NamedTuple):
@@ -149,31 +122,31 @@ def traffic_of(rng: np.random.Generator, load: float, stays: float) -> Traffic:
 def _events(traffic: Traffic, policy: str) -> Iterator[tuple[float, bool | None, dict[str, float], Any]]:
     """Run one policy; give after each event: time, whether a newcomer got in (None: a departure), state, manager."""
     manager = _manager(policy, traffic.capacities)
-    total = int(traffic.capacities.sum())
     leaving: list[tuple[float, int]] = []
     for user, time in [*enumerate(traffic.times.tolist()), (-1, np.inf)]:
         while leaving and leaving[0][0] <= time:
             when, one = heapq.heappop(leaving)
             manager.depart(one)
-            yield when, None, _now(manager, total), manager
+            yield when, None, _now(traffic, manager.vms()), manager
         if user < 0:
             return
         admitted = manager.arrive(user, int(traffic.wanted[user]), float(traffic.tolerance[user]))
         if admitted:
             heapq.heappush(leaving, (time + float(traffic.stays[user]), user))
-        yield time, admitted, _now(manager, total), manager
+        yield time, admitted, _now(traffic, manager.vms()), manager
 
 
-def _now(manager: _Maxima | _Optimum | _Rules, total: int) -> dict[str, float]:
+def _now(traffic: Traffic, there: dict[int, int]) -> dict[str, float]:
     """Sum up the users present: number, sums of fraction and of slowdown, least fraction, VMs and revenue a VM."""
-    wanted, vms, tolerance = manager.state()
-    if not len(wanted):
+    users, total = list(there), int(traffic.capacities.sum())
+    if not users:
         return dict.fromkeys(_OVER_TIME, 0.0) | {"min_fraction": 1.0}
+    wanted, vms, tolerance = traffic.wanted[users], np.array(list(there.values())), traffic.tolerance[users]
     fraction = vms / wanted
     guaranteed = np.minimum((1 - tolerance) * wanted, vms)
     with np.errstate(divide="ignore"):
         slow = float((1 / fraction).sum())
-    return {"users": float(len(wanted)), "fraction": float(fraction.sum()), "slowdown": slow,
+    return {"users": float(len(users)), "fraction": float(fraction.sum()), "slowdown": slow,
             "min_fraction": float(fraction.min()), "used": vms.sum() / total,
             "revenue": float((LOW * vms + (HIGH - LOW) * guaranteed).sum()) / total}
 
@@ -192,7 +165,7 @@ def _managed(traffic: Traffic, policy: str, stays: float) -> list[float]:
             sums[name] += span * state[name]
         if time > stays:
             break
-        state, last, after = now, time, (manager.taken, manager.moved)
+        state, last, after = now, time, (manager.taken_back, manager.moved)
         if time < _WARM:
             before = after
         elif came is not None:
@@ -269,5 +242,5 @@ def course(seed: int = SEED, *, run: int = 0, load: float = 1.4, stays: float = 
                 "policy": policy, "time": time, "event": "out" if came is None else "in" if came else "turned away",
                 "users": int(now["users"]), "fraction": now["fraction"] / now["users"] if now["users"] else np.nan,
                 "min_fraction": now["min_fraction"] if now["users"] else np.nan, "used": now["used"],
-                "revenue": now["revenue"], "taken": manager.taken})
+                "revenue": now["revenue"], "taken": manager.taken_back})
     return pd.DataFrame(rows)

@@ -19,7 +19,7 @@ from fairbook.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Pa
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.model.clusters import VirtualClusters
 
-__all__ = ["ALL", "Number", "about_a_case", "arguments", "by_name", "handed_out", "nearest_mixed", "opening", "runs_of",
+__all__ = ["ALL", "Number", "about_a_case", "by_name", "handed_out", "nearest_mixed", "opening", "runs_of",
            "search_claim", "small_case", "vms_of", "witness"]
 
 Number = Any
@@ -48,11 +48,6 @@ def by_name(name: str) -> Mechanism:
 def small_case(wanted: Sequence[int], tolerance: Sequence[str], capacities: Sequence[int], whole: bool = True) -> Case:
     """Write a case down; tolerances are texts such as "1/3"."""
     return Case(tuple(wanted), tuple(map(Fraction, tolerance)), tuple(capacities), whole)
-
-
-def arguments(case: Case) -> tuple[list[int], list[float], list[int]]:
-    """Give a case as the engine takes it."""
-    return list(case.max_vms), [float(k) for k in case.tolerance], list(case.capacities)
 
 
 def opening(case: Case) -> str:
@@ -107,13 +102,13 @@ def search_claim(margin: Callable[[Any, Case], Number | None], key: int, *, fewe
             f"the smallest margin is {margin_in_words(float(value))}.", spoken))
 
 
-def about_a_case(name: str, locator: str, statement: str, case: Case, right: Callable[[Case, Outcome], bool],
-                 says: Callable[[Case, Outcome], str], judged_by: str, mutant: Mechanism, *,
+def about_a_case(name: str, locator: str, statement: str, case: Case, right: Callable[[Case, Any], bool],
+                 says: Callable[[Case, Any], str], judged_by: str | Mechanism, mutant: Mechanism, *,
                  variant: str = "one cluster a user", kind: Kind = "statement") -> None:
-    """Register a statement that fails in one case."""
+    """Register a statement that fails in one case, for a rule by its name or for anything that takes the case."""
 
     @claim(id=f"virtual_cluster.{name}", locator=locator, kind=kind, variant=variant, statement=statement,
-           mechanism=by_name(judged_by), mutant=mutant)
+           mechanism=by_name(judged_by) if isinstance(judged_by, str) else judged_by, mutant=mutant)
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
-        outcome = judged.run(case, True)
+        outcome = judged.run(case)
         return witness(right(case, outcome), opening(case) + ": " + says(case, outcome))

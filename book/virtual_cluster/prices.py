@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from book.common.runs import repeat
-from book.virtual_cluster.settings import DRAWN, HIGH, LOW, RUNS, SEED, instance, load_of, several, summary
+from book.common.runs import repeat, several
+from book.virtual_cluster.settings import DRAWN, HIGH, LOW, RUNS, SEED, instance, load_of, summary
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.model.inputs import FloatArray, as_whole
 
@@ -67,11 +67,10 @@ def tariffs(runs: int = RUNS, seed: int = SEED, *, users: int | Sequence[int] = 
     for number in several(users, "users", as_whole, 1, DRAWN):
         values = np.stack(repeat(_stated, runs, seed=seed, progress=progress, label=f"tariffs, {number} users",
                                  users=number))
-        for (a, method), (b, statement), (c, name) in product(
-                enumerate(("exact", "spanning")), enumerate(_STATEMENTS), enumerate(_TARIFFS)):
-            some = values[~np.isnan(values[:, a, b, c]), a, b, c]
-            rows.append({"users": number, "load": load_of("small", number), "method": method, "statement": statement,
-                         "measure": name, **summary(some)})
+        rows += [{"users": number, "load": load_of("small", number), "method": method, "statement": statement,
+                  "measure": name, **summary(values[:, a, b, c])}
+                 for (a, method), (b, statement), (c, name) in product(
+                     enumerate(("exact", "spanning")), enumerate(_STATEMENTS), enumerate(_TARIFFS))]
     return pd.DataFrame(rows)
 
 
@@ -159,8 +158,8 @@ def tolerance_price(runs: int = RUNS, seed: int = SEED, *, users: int | Sequence
     for number in several(users, "users", as_whole, 1, DRAWN):
         values = np.concatenate(repeat(_tolerated, runs, seed=seed, progress=progress, label=f"prices, {number} users",
                                        users=number))
-        for tenth, (at, name) in product(range(10), enumerate(_PAID, start=1)):
-            some = values[values[:, 0] == tenth, at]
-            rows.append({"users": number, "load": load_of("small", number), "tenth": tenth,
-                         "k": round(0.09 * (tenth + 0.5), 3), "measure": name, **summary(some[~np.isnan(some)])})
+        rows += [{"users": number, "load": load_of("small", number), "tenth": tenth,
+                  "k": round(0.09 * (tenth + 0.5), 3), "measure": name,
+                  **summary(values[values[:, 0] == tenth, at])}
+                 for tenth, (at, name) in product(range(10), enumerate(_PAID, start=1))]
     return pd.DataFrame(rows)

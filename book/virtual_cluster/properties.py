@@ -1,14 +1,14 @@
 """Statements about virtual clusters, as numbers that are negative where one fails, and searches for such cases.
 
-Cases are small, in whole numbers and fractions. Rules run by the engine (``exact=False``) or by the judge, in fractions
-throughout. ``BROKEN`` are rules with something wrong on purpose, on which checks must fail.
+Cases are small, in whole numbers and fractions, and rules are run by the judge, in fractions throughout. ``BROKEN`` are
+rules with something wrong on purpose, on which checks must fail.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from book.virtual_cluster.oracle import exact_optimum, greedy, mixed_knapsack, r
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.model.clusters import TURNED_AWAY
 
-__all__ = ["BROKEN", "RULES", "Case", "Outcome", "Rule", "Tariff", "allocations", "cases", "hand_out",
+__all__ = ["BROKEN", "RULES", "Case", "Outcome", "Rule", "Tariff", "allocations", "arguments", "cases", "hand_out",
            "mean_fraction", "mean_slowdown", "moved", "pour", "total_cost"]
 
 Number = Any  # whole numbers or fractions
@@ -60,12 +60,16 @@ class Case:
         least = [(1 - k) * a for a, k in zip(self.max_vms, self.tolerance, strict=True)]
         return tuple(-(-x.numerator // x.denominator) if self.whole else x for x in map(Fraction, least))
 
-    def saying(self, user: int, *, max_vms: int | None = None, tolerance: Fraction | None = None) -> Case:
-        """Give the case in which one user says something else."""
-        wanted, part = list(self.max_vms), list(self.tolerance)
-        wanted[user] = wanted[user] if max_vms is None else max_vms
-        part[user] = part[user] if tolerance is None else tolerance
-        return Case(tuple(wanted), tuple(part), self.capacities, self.whole)
+    def saying(self, user: int, **said: Any) -> Case:
+        """Give the case in which one user says something else: ``max_vms``, ``tolerance``."""
+        rows: dict[str, Any] = {name: tuple(new if i == user else old for i, old in enumerate(getattr(self, name)))
+                                for name, new in said.items()}
+        return replace(self, **rows)
+
+
+def arguments(case: Case) -> tuple[list[int], list[float], list[int]]:
+    """Give a case as the engine takes it."""
+    return list(case.max_vms), [float(k) for k in case.tolerance], list(case.capacities)
 
 
 class Outcome(NamedTuple):
@@ -78,83 +82,74 @@ class Outcome(NamedTuple):
     def all_served(self) -> bool:
         return TURNED_AWAY not in self.cluster
 
-    def fractions(self, case: Case) -> tuple[Fraction, ...]:
-        return tuple(Fraction(v) / a for v, a in zip(self.vms, case.max_vms, strict=True))
-
     def level(self, case: Case) -> Fraction:
-        return min(self.fractions(case))
+        return min(Fraction(v) / a for v, a in zip(self.vms, case.max_vms, strict=True))
 
 
-#: A rule: takes a case and whether machines stay whole, gives what came of it.
-Rule = Callable[[Case, bool], Outcome]
+#: A rule: takes a case, gives what came of it.
+Rule = Callable[[Case], Outcome]
 
 
 def _nobody(case: Case) -> Outcome:
     return Outcome((TURNED_AWAY,) * len(case.max_vms), (0,) * len(case.max_vms))
 
 
-def _engine(case: Case, method: Any, **reading: Any) -> Outcome:
-    found = virtual_cluster(list(case.max_vms), [float(k) for k in case.tolerance], list(case.capacities),
-                            method=method, whole=case.whole, **reading)
-    return Outcome(tuple(found.cluster.tolist()), tuple(found.vms.tolist()))
+def _pooled(case: Case, share_out: Callable[[], Sequence[Number]]) -> Outcome:
+    """Treat all clusters as one pool; nobody is served where not all minima fit."""
+    fits = sum(case.minimum) <= sum(case.capacities)
+    return Outcome((-2,) * len(case.max_vms), tuple(share_out())) if fits else _nobody(case)
 
 
-def _best(case: Case, exact: bool) -> Outcome:
-    """The optimum with one cluster a user; nobody where not all minima fit."""
-    if exact:
-        best = exact_optimum(case.max_vms, case.tolerance, case.capacities, case.whole)
-        return _nobody(case) if best is None else Outcome(tuple(best.cluster or ()), tuple(best.vms))
-    found = _engine(case, "exact")
-    return found if found.all_served else _nobody(case)
-
-
-def pour(case: Case, exact: bool = True) -> Outcome:
+def pour(case: Case) -> Outcome:
     """Max-min fair sharing of all clusters as one pool; nobody where not all minima fit."""
-    if exact:
-        if sum(case.minimum) > sum(case.capacities):
-            return _nobody(case)
-        vms = share(case.minimum, case.max_vms, sum(case.capacities), case.whole)
-        return Outcome((-2,) * len(vms), tuple(vms))
-    found = _engine(case, "spanning")
-    return Outcome((-2,) * len(found.vms), found.vms) if found.all_served else _nobody(case)
+    return _pooled(case, lambda: share(case.minimum, case.max_vms, sum(case.capacities), case.whole))
 
 
-def _by(method: str, judge: Callable[..., Any], **reading: Any) -> Rule:
-    def run(case: Case, exact: bool) -> Outcome:
-        if exact:
-            found = judge(case.max_vms, case.tolerance, case.capacities, case.whole, **reading)
-            return Outcome(tuple(found.cluster), tuple(found.vms))
-        return _engine(case, method, **reading)
+def _best(case: Case) -> Outcome:
+    """The optimum with one cluster a user; nobody where not all minima fit."""
+    best = exact_optimum(case.max_vms, case.tolerance, case.capacities, case.whole)
+    return _nobody(case) if best is None else Outcome(tuple(best.cluster or ()), tuple(best.vms))
 
-    return run
+
+def _by(judge: Callable[..., Any], **reading: Any) -> Rule:
+    return lambda case: Outcome(*map(tuple, judge(
+        case.max_vms, case.tolerance, case.capacities, case.whole, **reading)))
+
+
+def _metagreedy(case: Case) -> Outcome:
+    found = virtual_cluster(*arguments(case), method="metagreedy", whole=case.whole)
+    return Outcome(tuple(found.cluster.tolist()), tuple(found.vms.tolist()))
 
 
 #: The rules of the chapter, by name.
 RULES: dict[str, Rule] = {
     "pool": pour,
     "exact": _best,
-    "relaxation": _by("relaxation", relaxation),
-    "greedy": _by("greedy", greedy),
-    "mixed_knapsack": _by("mixed_knapsack", mixed_knapsack, small=0),
-    "metagreedy": lambda case, exact: _engine(case, "metagreedy"),  # no judge: for cases in whole numbers
+    "relaxation": _by(relaxation),
+    "greedy": _by(greedy),
+    "mixed_knapsack": _by(mixed_knapsack, small=0),
+    "metagreedy": _metagreedy,  # no judge: for cases in whole numbers
 }
 
 
-def _proportional(case: Case, exact: bool) -> Outcome:
+def _proportional(case: Case) -> Outcome:
     """Everybody the part tau of its request, whatever its minimum."""
     part = min(Fraction(1), case.scarcity)
     vms = tuple(int(part * a) if case.whole else part * a for a in case.max_vms)
     return Outcome((-2,) * len(vms), vms)
 
 
-def _minima_only(case: Case, exact: bool) -> Outcome:
+def _minima_only(case: Case) -> Outcome:
     """Everybody its minimum in the pool, and no more."""
-    if sum(case.minimum) > sum(case.capacities):
-        return _nobody(case)
-    return Outcome((-2,) * len(case.max_vms), case.minimum)
+    return _pooled(case, lambda: case.minimum)
 
 
-def _equal_numbers(case: Case, exact: bool) -> Outcome:
+def _most_tolerant_first(case: Case) -> Outcome:
+    """Rule b as printed in one pool: minima, and then all that it wants to the user with the highest k."""
+    return _pooled(case, lambda: hand_out(case, "tolerance"))
+
+
+def _equal_numbers(case: Case) -> Outcome:
     """As many VMs for everybody as can be, up to what each wants; no minima."""
     low = [0 if case.whole else Fraction(0)] * len(case.max_vms)
     vms = list(low)
@@ -171,6 +166,7 @@ BROKEN: dict[str, Rule] = {
     "in proportion": _proportional,
     "minima only": _minima_only,
     "equal numbers": _equal_numbers,
+    "rule b as printed": _most_tolerant_first,
 }
 
 
@@ -217,8 +213,8 @@ def mean_slowdown(case: Case, vms: Sequence[Number]) -> Fraction:
     return sum((Fraction(a, v) for v, a in zip(vms, case.max_vms, strict=True)), Fraction(0)) / len(vms)
 
 
-def hand_out(case: Case, key: str) -> tuple[int, ...]:
-    """From the minima on, give the VMs of one pool one by one to the highest of ``key`` below its request.
+def hand_out(case: Case, key: str) -> tuple[Number, ...]:
+    """From the minima on, give the VMs of one pool one by one, or a part, to the highest of ``key`` below its request.
 
     ``"tolerance"`` is rule b as printed, ``"gap"`` the least fraction, ``"small"`` the smallest request. Ties: the
     first user.
@@ -231,8 +227,9 @@ def hand_out(case: Case, key: str) -> tuple[int, ...]:
         "small": lambda i: -case.max_vms[i],
     }[key]
     while free > 0 and (waiting := [i for i in range(len(vms)) if vms[i] < case.max_vms[i]]):
-        vms[max(waiting, key=rank)] += 1
-        free -= 1
+        i = max(waiting, key=rank)
+        step = min(1, free, case.max_vms[i] - vms[i])
+        vms[i], free = vms[i] + step, free - step
     return tuple(vms)
 
 

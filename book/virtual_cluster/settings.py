@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from book.common.runs import choices, interval
-from fairbook.errors import InvalidInput
 from fairbook.model.clusters import VirtualClusters
 from fairbook.model.inputs import FloatArray, as_whole
 
 __all__ = ["DRAWN", "FIELDS", "HIGH", "LOW", "MEAN", "METHODS", "RUNS", "SEED", "SIZES", "VARIANCES", "Instance",
-           "Size", "cut", "instance", "load_of", "measured", "requests", "several", "summary"]
+           "Size", "cut", "instance", "load_of", "measured", "requests", "summary"]
 
 #: Root of every random stream.
 SEED = 2011
@@ -42,14 +40,6 @@ METHODS = ("relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packi
 MEAN = 30.0  # VMs that a user wants
 DRAWN = 100  # users drawn in each run, of whom the first are taken
 HIGH, LOW = 2.0, 1.0  # tariffs
-
-
-def several(values: Any, argument: str, check: Callable[..., Any], *limits: float) -> tuple[Any, ...]:
-    """Give one number or several as a tuple, each checked; at least one."""
-    found = tuple(values) if isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str) else (values,)
-    if not found:
-        raise InvalidInput(argument, "must name at least one number", values)
-    return tuple(check(value, argument, *limits) for value in found)
 
 
 class Instance(NamedTuple):
@@ -123,11 +113,11 @@ def measured(found: VirtualClusters) -> list[float]:
 
 
 def summary(values: FloatArray, digits: int = 12) -> dict[str, float]:
-    """Give mean and interval over runs; nan where there is none."""
+    """Give mean and interval over the runs that are not nan; nan where there is none."""
+    values = values[~np.isnan(values)]
     if not len(values):
         return {"mean": np.nan, "low": np.nan, "high": np.nan, "runs": 0}
-    row = interval(np.asarray(values, dtype=float).round(digits)[:, None]).iloc[0]
-    return {"mean": row["mean"], "low": row["low"], "high": row["high"], "runs": len(values)}
+    return {**interval(values.round(digits)[:, None]).iloc[0], "runs": len(values)}
 
 
 def load_of(size: str, users: int) -> float:

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from book.common.runs import choices, repeat, stream
+from book.common.runs import choices, repeat, several, storing, stream
 from book.virtual_cluster.dynamics import LOADS, POLICIES, course, dynamic
 from book.virtual_cluster.prices import lies, tariffs, tolerance_price
 from book.virtual_cluster.readings import (
@@ -47,10 +47,8 @@ from book.virtual_cluster.settings import (
     load_of,
     measured,
     requests,
-    several,
     summary,
 )
-from fairbook import results
 from fairbook.mechanisms.packing import LISTS, list_pack
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.model.clusters import SPANS, Requests, as_requests
@@ -384,10 +382,8 @@ def spanning_gain(runs: int = RUNS, seed: int = SEED, *, sizes: str | Sequence[s
     for size, _, number in _grid(sizes, "variance", users):
         values = np.stack(repeat(_spanned, runs, seed=seed, progress=progress, label=f"spanning, {size}, {number}",
                                  size=size, users=number))
-        for k, name in enumerate(names):
-            some = values[~np.isnan(values[:, k]), k]
-            rows.append({"size": size, "users": number, "load": load_of(size, number), "measure": name,
-                         **summary(some)})
+        rows += [{"size": size, "users": number, "load": load_of(size, number), "measure": name,
+                  **summary(values[:, k])} for k, name in enumerate(names)]
     return pd.DataFrame(rows)
 
 
@@ -404,11 +400,7 @@ def _sure(case: Instance) -> float:
         sizes = asked.sizes(fraction)
         return bool(sizes.sum() <= asked.capacities.sum() - (len(asked.capacities) - 1) * (sizes.max() - 1))
 
-    low, high = -1, len(values)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if promised(float(values[middle])) else (low, middle)
-    return float(values[low]) if low >= 0 else 0.0
+    return float(np.r_[0, values][bisect(values, False, key=lambda fraction: not promised(fraction))])
 
 
 _PRICED = ("exact", "vector_packing", "greedy", "mixed_knapsack", "guaranteed")
@@ -563,31 +555,23 @@ def trace(runs: int = 100, seed: int = SEED, *, size: str = "large", users: int 
 # ------------------------------------------------------------------------------------------------------------ stored
 
 
-def _store(name: str, compute: Callable[..., pd.DataFrame], data: tuple[str, ...] = (), **arguments: Any,
-           ) -> Callable[..., None]:
-    def run(*, progress: bool = True) -> None:
-        frame = compute(seed=SEED, progress=progress, **arguments)
-        results.save(f"virtual_cluster/{name}", frame, module=__name__, data=data, seed=SEED, **arguments)
-
-    return run
-
-
+_store = partial(storing, module=__name__, seed=SEED)
 #: Full-effort tables kept in data/results, each with the call that computes it (with a bar on stderr or without).
 STORED: dict[str, Callable[..., None]] = {
-    "virtual_cluster/curves": _store("curves", curves, runs=RUNS),
-    "virtual_cluster/spread": _store("spread", spread, runs=RUNS),
-    "virtual_cluster/readings": _store("readings", counted, runs=100),
-    "virtual_cluster/nearest": _store("nearest", nearest, runs=NEAREST_RUNS),
-    "virtual_cluster/gaps": _store("gaps", gaps, runs=500),
-    "virtual_cluster/keys": _store("keys", keys, runs=RUNS),
-    "virtual_cluster/spanning_gain": _store("spanning_gain", spanning_gain, runs=RUNS),
-    "virtual_cluster/price": _store("price", price, runs=100),
-    "virtual_cluster/dynamic": _store("dynamic", dynamic, runs=20),
-    "virtual_cluster/course": _store("course", course),
-    "virtual_cluster/tariffs": _store("tariffs", tariffs, runs=RUNS),
-    "virtual_cluster/lies": _store("lies", lies, runs=60),
-    "virtual_cluster/tolerance_price": _store("tolerance_price", tolerance_price, runs=RUNS),
-    "virtual_cluster/trace": _store("trace", trace, DATA, runs=100),
+    "virtual_cluster/curves": _store("virtual_cluster/curves", curves, runs=RUNS),
+    "virtual_cluster/spread": _store("virtual_cluster/spread", spread, runs=RUNS),
+    "virtual_cluster/readings": _store("virtual_cluster/readings", counted, runs=100),
+    "virtual_cluster/nearest": _store("virtual_cluster/nearest", nearest, runs=NEAREST_RUNS),
+    "virtual_cluster/gaps": _store("virtual_cluster/gaps", gaps, runs=500),
+    "virtual_cluster/keys": _store("virtual_cluster/keys", keys, runs=RUNS),
+    "virtual_cluster/spanning_gain": _store("virtual_cluster/spanning_gain", spanning_gain, runs=RUNS),
+    "virtual_cluster/price": _store("virtual_cluster/price", price, runs=100),
+    "virtual_cluster/dynamic": _store("virtual_cluster/dynamic", dynamic, runs=20),
+    "virtual_cluster/course": _store("virtual_cluster/course", course),
+    "virtual_cluster/tariffs": _store("virtual_cluster/tariffs", tariffs, runs=RUNS),
+    "virtual_cluster/lies": _store("virtual_cluster/lies", lies, runs=60),
+    "virtual_cluster/tolerance_price": _store("virtual_cluster/tolerance_price", tolerance_price, runs=RUNS),
+    "virtual_cluster/trace": _store("virtual_cluster/trace", trace, data=DATA, runs=100),
 }
 
 #: Where a figure's frame lies in the store: the table, and the value that its rows have in these columns. A figure
