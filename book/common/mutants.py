@@ -70,6 +70,11 @@ def double_first(i: int, d: Sequence[Sequence[Any]], w: Sequence[Any]) -> Any:
     return 2 if i == 0 else 1
 
 
+def double_newest(i: int, d: Sequence[Sequence[Any]], w: Sequence[Any]) -> Any:
+    """The last user twice as fast."""
+    return 2 if i == len(w) - 1 else 1
+
+
 def inverse_sum(i: int, d: Sequence[Sequence[Any]], w: Sequence[Any]) -> Any:
     """By the sum of the shares."""
     return 1 / sum(d[i])

@@ -26,6 +26,7 @@ from book.common.mutants import (
     Pace,
     as_rows,
     double_first,
+    double_newest,
     highest,
     inverse_first,
     inverse_scarcest,
@@ -232,10 +233,6 @@ def lowest_level_optimality(run: Run, steps: Steps = None, rtol: float | None = 
 # ------------------------------------------------------------------------------------------------------ broken versions
 
 
-def _double_newest(i: int, d: Sequence[Sequence[Any]], w: Sequence[Any]) -> Any:
-    return 2 if i == len(w) - 1 else 1
-
-
 def _share_out(name: str, demands: Any, weights: Any, *, pace: Pace = one, overdraw: Fraction = Fraction(1),
                irrevocable: bool = True) -> Trajectory:
     rows, amounts = as_rows(demands, weights)
@@ -289,7 +286,7 @@ MUTANTS: dict[str, Callable[[Any, Any], Trajectory]] = {
     # Raises user 0 twice as fast as the others. Breaks sharing incentive, envy-freeness and Lemmas 1 and 3.
     "first_user_favoured": partial(_share_out, "first_user_favoured", pace=double_first),
     # Raises the newest user twice as fast. Breaks envy-freeness, strategy-proofness and Lemmas 1 to 3.
-    "newest_favoured": partial(_share_out, "newest_favoured", pace=_double_newest),
+    "newest_favoured": partial(_share_out, "newest_favoured", pace=double_newest),
     # Hands out 1 % more than there is. Breaks feasibility, and with it Pareto optimality.
     "capacity_overshot": partial(_share_out, "capacity_overshot", overdraw=Fraction(101, 100)),
     # Hands out 99 % of what there is. Breaks Pareto optimality, sharing incentive and the optimality of M^k.
