@@ -182,7 +182,7 @@ def _credit_cell(row: str, column: str, statement: str, proof: str | None, terms
     )
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
         compared = "release_incentive_cap" if judged.name.endswith("with a cap") else row
-        records = _as_it_is if compared == "release_incentive" else any_record
+        records = np.asarray if compared == "release_incentive" else any_record
         test = _rewarded(compared, judged, company)
 
         def run(demands: Any, credit: Any) -> Allocation:
@@ -209,10 +209,6 @@ def _credit_cell(row: str, column: str, statement: str, proof: str | None, terms
         if row == "punitive_allocation":
             parts += solved("punitive_in_company", effort, judged)
         return Evidence(tuple(parts))
-
-
-def _as_it_is(weights: Any) -> Any:
-    return weights
 
 
 _PUNITIVE = "gets fewer tasks than with a clean record, all else equal"

@@ -210,11 +210,6 @@ def inverse(demands: Any, factor: Any) -> Allocation:
     return _unweighted(drf(demands, 1.0 / np.maximum(factor, 1e-6)), "inverse")
 
 
-def overshot(demands: Any, factor: Any) -> Allocation:
-    """Hand out 1 % more than DRF. Breaks feasibility."""
-    return _unweighted(drf(demands), "overshot", 1.01)
-
-
 def wasted(demands: Any, factor: Any) -> Allocation:
     """Hand out 99 % of what the weighted rule does. Breaks Pareto optimality and sharing incentive."""
     return _unweighted(grant_tasks(demands, factor, grant="weighted"), "wasted", 0.99)
@@ -246,4 +241,4 @@ def by_tasks(demands: Any, factor: Any) -> Allocation:
 
 #: Broken phase rules by name.
 PHASE_MUTANTS: dict[str, Phase] = {
-    function.__name__: function for function in (inverse, overshot, wasted, capped_at_drf, by_sum, by_tasks)}
+    function.__name__: function for function in (inverse, wasted, capped_at_drf, by_sum, by_tasks)}

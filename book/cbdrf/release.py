@@ -245,11 +245,6 @@ def largest_worth(rule: CreditRule, *, discount: float = 0.99, demands: Any = ((
     raise InvalidInput("rule", "must let the search for the largest worth end within 200 strategies", rule)
 
 
-def _relevant(discount: float) -> float:
-    """Give the number of phases after which what follows changes no digit of a discounted sum."""
-    return 1.0 if discount == 0 else float(np.ceil(np.log(1e-17 * (1 - discount)) / np.log(discount)))
-
-
 def worth_threshold(rule: CreditRule, *, discount: float = 0.99) -> float:
     """Give the closed form of :func:`largest_worth` for the paper's grant (theorem of the chapter).
 
@@ -265,7 +260,7 @@ def worth_threshold(rule: CreditRule, *, discount: float = 0.99) -> float:
 
     Notes
     -----
-    Cost O(min(s / u, log(1 - discount) / log(discount))), or one geometric sum where u = 0.
+    Cost O(min(s / u, log(1 - discount) / log(discount))).
     """
     rho = _one_threshold(rule)
     if (rule.grant, rule.penalty, rule.credit_cap, rule.credit_floor) != ("scaled", "step", rule.initial_credit, 0.0):
@@ -274,12 +269,10 @@ def worth_threshold(rule: CreditRule, *, discount: float = 0.99) -> float:
     s, u = rule.step_down / rule.initial_credit, rule.step_up / rule.initial_credit
     if s > 1 or discount == 1:
         raise InvalidInput("rule, discount", "must have step_down <= initial_credit and discount < 1", [s, discount])
-    if u == 0:
-        penalty = s * discount / (1 - discount)
-    else:
-        last = min(s / u + 1, _relevant(discount))
-        j = np.arange(1, int(np.ceil(last)) + 1)
-        penalty = float((discount**j * np.maximum(0.0, s - (j - 1) * u)).sum())
+    # what follows later changes no digit of the sum
+    relevant = 1.0 if discount == 0 else np.ceil(np.log(1e-17 * (1 - discount)) / np.log(discount))
+    j = np.arange(1, int(np.ceil(min(s / u + 1 if u else np.inf, relevant))) + 1)
+    penalty = float((discount**j * np.maximum(0.0, s - (j - 1) * u)).sum())
     room = rho - (1 - rho) * penalty
     return np.inf if room <= 0 else penalty / room
 

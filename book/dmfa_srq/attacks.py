@@ -219,9 +219,7 @@ def floats(demands: Any, weights: Any) -> tuple[FloatArray, FloatArray]:
 
 def computes_the_mechanism(effort: Effort, subject: Mechanism, decades: int = 0) -> Evidence:
     """Compare M^1, ..., M^n with exact oracles until they differ; large contributions spread over some decades."""
-    count = 0
-    for demands, weights in instances(effort):
-        count += 1
+    for count, (demands, weights) in enumerate(instances(effort), 1):
         run = subject.run(*floats(demands, weights))
         exact = oracle.exact_levels(demands, weights)
         off = np.abs(run.levels / np.array([float(x) for x in exact]) - 1)

@@ -298,9 +298,7 @@ def _utilisation_average(effort: Effort, subject: Mechanism) -> Evidence:
     mutant=replace(STATIC, smt=None),
 )
 def _utilisation_always(effort: Effort, subject: Mechanism) -> Evidence:
-    count = 0
-    for demands, weights in instances(effort):
-        count += 1
+    for count, (demands, weights) in enumerate(instances(effort), 1):
         run, static = subject.run(*floats(demands, weights)), static_optimum(*floats(demands, weights))
         lost = (static.use_at() - run.use_at()) / static.weights.sum()
         if lost.max() > 1e-9:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any, Literal
@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.optimize import linprog
 
+from book.common.arrivals import raised
 from fairbook.errors import FairbookError
 from fairbook.model.exact import exact_instance
 from fairbook.model.inputs import FloatArray, as_demands, as_weights
@@ -89,42 +90,8 @@ def lp_levels(demands: Any, weights: Any) -> FloatArray:
     return levels
 
 
-def _levels(rows: Sequence[Sequence[Any]], amounts: Sequence[Any], number: Callable[[Any], Any]) -> list[Any]:
-    """M^k as the smallest over the resources of the level at which that resource alone would run out.
-
-    With y the levels before, the use of resource j, sum_i a_ij max(M, y_i), is convex, piecewise linear and not
-    decreasing in M; it is inverted by walking up its corners.
-    """
-    m = len(rows[0])
-    rates: list[list[Any]] = []
-    levels: list[Any] = []
-    found: list[Any] = []
-    capacity = number(0)
-    for row, amount in zip(rows, amounts, strict=True):
-        largest = max(row)
-        rates.append([amount * d / largest for d in row])
-        levels.append(number(0))
-        capacity += amount
-        order = sorted(range(len(levels)), key=levels.__getitem__)
-        best = None
-        for j in range(m):
-            held = sum((rates[i][j] * levels[i] for i in order), number(0))
-            slope = number(0)
-            height = number(0)
-            for place, i in enumerate(order):
-                slope += rates[i][j]
-                end = levels[order[place + 1]] if place + 1 < len(order) else None
-                if slope > 0 and (end is None or held + slope * (end - levels[i]) >= capacity):
-                    height = levels[i] + (capacity - held) / slope
-                    if best is None or height < best:
-                        best = height
-                    break
-                if end is not None:
-                    held += slope * (end - levels[i])
-        assert best is not None  # some resource is needed by someone
-        levels = [max(level, best) for level in levels]
-        found.append(best)
-    return found
+def _lowest(rows: Sequence[Sequence[Any]], amounts: Sequence[Any]) -> list[Any]:
+    return [M for M, _ in raised([[d / max(row) for d in row] for row in rows], amounts)]
 
 
 def exact_levels(demands: Sequence[Sequence[Any]], weights: Sequence[Any]) -> list[Fraction]:
@@ -146,7 +113,7 @@ def exact_levels(demands: Sequence[Sequence[Any]], weights: Sequence[Any]) -> li
     ['1', '4/3']
     """
     rows, amounts, _, _ = exact_instance(demands, weights)
-    return _levels(rows, amounts, Fraction)
+    return _lowest(rows, amounts)
 
 
 def decimal_levels(demands: Any, weights: Any, digits: int = 60) -> list[Decimal]:
@@ -160,8 +127,7 @@ def decimal_levels(demands: Any, weights: Any, digits: int = 60) -> list[Decimal
     amounts = as_weights(weights, len(values), contributed=True)
     with localcontext() as context:
         context.prec = digits
-        return _levels([[Decimal(d) for d in row] for row in values.tolist()],
-                       [Decimal(w) for w in amounts.tolist()], Decimal)
+        return _lowest([[Decimal(d) for d in row] for row in values.tolist()], [Decimal(w) for w in amounts.tolist()])
 
 
 def exact_departures(events: Sequence[int], demands: Sequence[Sequence[Any]], weights: Sequence[Any],

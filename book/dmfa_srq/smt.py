@@ -34,7 +34,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from book.common.mutants import double_newest, highest, inverse_first, inverse_weight, one, whole_need
+from book.common.arrivals import highest, one, raised
+from book.common.mutants import double_newest, inverse_first, inverse_weight, whole_need
 from book.common.runs import choices
 from book.common.settle import (
     BaseCase,
@@ -101,19 +102,16 @@ class _World:
         self, order: Sequence[int] | None = None, lying: bool = False, shrink: bool = False
     ) -> dict[tuple[int, int], Fraction]:
         order = range(self.users) if order is None else order
-        levels: dict[tuple[int, int], Fraction] = {}
-        for k in range(1, self.users + 1):
-            present = list(order[:k])
-            demands = [self.claims.get(i, self.d[i]) if lying else self.d[i] for i in present]
-            keep = not (shrink or self.mechanism == "may_shrink")
-            floors = [levels[i, k - 1] if keep and (i, k - 1) in levels else Fraction(0) for i in present]
-            weights = [self.w[i] for i in present]
-            paces = [_PACES.get(self.mechanism, one)(place, demands, weights) for place in range(k)]
-            rates = [[w * entry for entry in d] for w, d in zip(weights, demands, strict=True)]
-            top = highest(rates, paces, floors, _CAPACITY.get(self.mechanism, Fraction(1)) * sum(weights))
-            for i, pace, floor in zip(present, paces, floors, strict=True):
-                levels[i, k] = max(top * pace, floor)
-        return levels
+        steps = raised(
+            [self.claims.get(i, self.d[i]) if lying else self.d[i] for i in order],
+            [self.w[i] for i in order],
+            _PACES.get(self.mechanism, one),
+            _CAPACITY.get(self.mechanism, Fraction(1)),
+            irrevocable=not (shrink or self.mechanism == "may_shrink"),
+        )
+        return {
+            (i, k): level for k, (_, levels) in enumerate(steps, 1) for i, level in zip(order, levels, strict=False)
+        }
 
     def total(self, k: int) -> Fraction:
         return sum(self.w[:k], Fraction(0))
