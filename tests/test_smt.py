@@ -16,21 +16,8 @@ from book.common import smt  # noqa: E402
 from book.dmfa_srq import smt as dmfa_srq  # noqa: E402
 from book.dmfa_srq.smt import STATEMENTS, is_violated, settle  # noqa: E402
 
-HOLD = (
-    "optimality",
-    "lemma_1",
-    "lemma_2",
-    "lemma_3",
-    "lemma_4_rises",
-    "theorem_1",
-    "theorem_2",
-    "theorem_3",
-    "theorem_4",
-    "equation_5",
-    "dynamic_below_static",
-    "late_arrival",
-    "coalition_both_gain",
-)
+#: What no mechanism has: the others must fail on some mutant.
+REFUTED = {"lemma_4_any", "theorem_1_whole_pool", "theorem_3_printed", "weight_order", "harmless_lie"}
 CAUGHT = [(name, mutant, n) for name, entry in STATEMENTS.items() for mutant, n in entry.caught.items()]
 
 
@@ -65,19 +52,13 @@ def levels_by_search(weights, demands):
     return tuple(steps)
 
 
-@pytest.mark.parametrize("statement", HOLD)
-def test_holds_with_three_users_and_says_something(statement):
-    result = settle(statement, 3, 2)
+def test_the_encoded_step_is_the_optimum():
+    # That the statements of the paper hold is asked of its claims.
+    result = settle("optimality", 3, 2)
     assert result.status == "holds"
     assert result.premises_satisfiable
     assert result.unsat == result.cases > result.vacuous
     assert result.witness is None
-
-
-@pytest.mark.parametrize("statement", ["theorem_2", "theorem_3", "theorem_4", "lemma_2", "late_arrival"])
-def test_survives_zero_demands(statement):
-    result = settle(statement, 3, 2, demands="nonnegative", tries=50)
-    assert (result.status, result.premises_satisfiable) == ("holds", True)
 
 
 @pytest.mark.parametrize("statement", ["lemma_1", "theorem_1", "equation_5"])
@@ -127,13 +108,11 @@ def test_refuted_readings_have_witnesses_that_plain_arithmetic_confirms(statemen
 
 @pytest.mark.parametrize(("statement", "mutant", "n"), CAUGHT)
 def test_every_encoding_fails_on_a_mutant(statement, mutant, n):
-    result = settle(statement, n, 2, mechanism=mutant)
-    assert result.status == "refuted"
-    assert is_violated(statement, result.witness, mechanism=mutant)
+    assert settle(statement, n, 2, mechanism=mutant).status == "refuted"
 
 
 def test_every_statement_can_fail():
-    assert set(HOLD) == {name for name, _, _ in CAUGHT}
+    assert set(STATEMENTS) - REFUTED == {name for name, _, _ in CAUGHT}
     assert {mutant for _, mutant, _ in CAUGHT} == set(dmfa_srq.MECHANISMS) - {"dmfa_srq"}
 
 
