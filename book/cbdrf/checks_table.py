@@ -86,24 +86,6 @@ def _where(column: str) -> str:
     return "Table 1" if column in ("drf", "scaled") else "beyond the paper (Table 1)"
 
 
-def _cell(row: str, column: str, statement: str, check: Check | None, solver: str, mutant: Mechanism,
-          proofs: dict[str, str]) -> None:
-    about_a_phase(
-        f"table_1.{row}.{column}",
-        _where(column),
-        statement,
-        check,
-        subject=COLUMNS[column],
-        mutant=mutant,
-        solver=solver,
-        kind="statement",
-        variant=HEADS[column],
-        proof=proofs.get(column),
-        zeros=column == "drf" or (check is None and column != "karma"),
-        sample=check is None and column == "capped",
-    )
-
-
 _CELLS: tuple[tuple[str, str, Check | None, str, dict[str, str]], ...] = (
     ("sharing_incentive", "Every node runs at least what it could alone on an equal part of the pool.", LITERAL_SI,
      "sharing_incentive", {"drf": "thm-foundations-si"}),
@@ -131,7 +113,20 @@ _MUTANTS: dict[tuple[str, str], Mechanism] = {
 }
 for _row, _statement, _test, _solver, _proofs in _CELLS:
     for _column in COLUMNS:
-        _cell(_row, _column, _statement, _test, _solver, _MUTANTS[_row, _column], _proofs)
+        about_a_phase(
+            f"table_1.{_row}.{_column}",
+            _where(_column),
+            _statement,
+            _test,
+            subject=COLUMNS[_column],
+            mutant=_MUTANTS[_row, _column],
+            solver=_solver,
+            kind="statement",
+            variant=HEADS[_column],
+            proof=_proofs.get(_column),
+            zeros=_column == "drf" or (_test is None and _column != "karma"),
+            sample=_test is None and _column == "capped",
+        )
 
 
 def _tenth(like: Any) -> Any:

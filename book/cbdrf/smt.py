@@ -42,6 +42,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from book.common.arrivals import one
+from book.common.mutants import double_first, whole_need
 from book.common.oracle_drf import exact_tasks
 from book.common.runs import choices
 from book.common.settle import (
@@ -79,6 +81,8 @@ MECHANISMS: dict[str, str] = {
     "claims_rewarded": "the level counts sum_j d_ij times: who claims more of everything is given more",
 }
 _POOL = {"capacity_overshot": Fraction(101, 100), "capacity_wasted": Fraction(99, 100)}
+#: How fast a share rises with the level, where it is not 1.
+_PACES = {"first_favoured": double_first, "claims_rewarded": whole_need}
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -128,7 +132,7 @@ class _World:
             factors = [Fraction(1)] * self.n
         elif self.mechanism == "credit_inverted":
             factors = [1 - factor for factor in factors]
-        rates = [self._rate(i, row) for i, row in enumerate(rows)]
+        rates = [_PACES.get(self.mechanism, one)(i, rows, self.psi) for i in range(self.n)]
         pool = _POOL.get(self.mechanism, Fraction(1))
         if self.grant == "weighted":
             return _filled(rows, [f * rate for f, rate in zip(factors, rates, strict=True)], pool)
@@ -140,11 +144,6 @@ class _World:
         whole = [Fraction(1, self.n)] * self.n if self.grant == "capped" else plain
         bounds = [None if f == 1 else f * most for f, most in zip(factors, whole, strict=True)]
         return _filled(rows, rates, pool, bounds)
-
-    def _rate(self, i: int, row: Row) -> Fraction:
-        if self.mechanism == "first_favoured" and i == 0:
-            return Fraction(2)
-        return sum(row, Fraction(0)) if self.mechanism == "claims_rewarded" else Fraction(1)
 
     def drf(self) -> Fraction:
         """Share that DRF gives to every node."""
@@ -195,8 +194,8 @@ class _Encoding(BaseEncoding):
 
     def mul(self, left: Any, right: Any) -> Any:
         """Return the product of two nonnegative variables, products or constants."""
-        for one, other in ((left, right), (right, left)):
-            if self.z3.is_rational_value(one) and one.as_fraction() == 1:
+        for factor, other in ((left, right), (right, left)):
+            if self.z3.is_rational_value(factor) and factor.as_fraction() == 1:
                 return other
         return self.products(left, right)
 

@@ -265,16 +265,10 @@ def _widened(row: Sequence[str], m: int) -> Row:
 
 
 def _patterns(rows: int, m: int) -> Iterator[tuple[int, ...]]:
-    """Dominant resource of each row, one pattern for each class under renaming of the resources."""
-
-    def extend(prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        if len(prefix) == rows:
-            yield prefix
-            return
-        for resource in range(min(max(prefix, default=-1) + 2, m)):
-            yield from extend((*prefix, resource))
-
-    yield from extend(())
+    """Dominant resource of each row, one pattern for each class under renaming of the resources: new ones in order."""
+    for pattern in itertools.product(range(m), repeat=rows):
+        if all(resource <= max(pattern[:row], default=-1) + 1 for row, resource in enumerate(pattern)):
+            yield pattern
 
 
 # ---------------------------------------------------------------------------------------------------------------
