@@ -147,10 +147,6 @@ def gain_from_record(rule: Phase, demands: Any, factor: Any, node: int, better: 
 # --------------------------------------------------------------------------------------------------- the phase rules
 
 
-def _drf(demands: Any, factor: Any) -> Allocation:
-    return drf(demands)
-
-
 def _karma(demands: Any, factor: Any) -> Allocation:
     """Karma with half of an equal share guaranteed and credits from 1 to 2: enough, as its authors have it."""
     found = karma_phase(demands, 1 + np.asarray(factor), alpha=0.5)
@@ -159,7 +155,7 @@ def _karma(demands: Any, factor: Any) -> Allocation:
 
 #: One phase by name: (demands, credit factors) -> Allocation.
 PHASES: dict[str, Phase] = {
-    "drf": _drf,
+    "drf": lambda demands, factor: drf(demands),
     **{name: partial(grant_tasks, grant=name) for name in READINGS["cbdrf"]["grant"].values},  # type: ignore[arg-type]
     "karma": _karma}
 

@@ -535,7 +535,7 @@ class _Case(BaseCase[_Encoding, _World]):
             "demands": world.d,
             "credit_factor": world.psi,
             "claims": {i + 1: row for i, row in world.claims.items()},
-            **self.named_index(),
+            **dict(zip(self.entry.index.split(), self.index, strict=True)),
             "tasks": tuple(world.share),
             "drf_tasks": (world.drf(),) * world.n,
         }

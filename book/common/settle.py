@@ -211,10 +211,6 @@ class BaseCase(ABC, Generic[Encoding, World]):
     def describe(self, world: World) -> dict[str, Any]:
         """Write an instance as a witness, users counted from 1."""
 
-    def named_index(self) -> dict[str, int]:
-        """The index as part of a witness."""
-        return dict(zip(self.entry.index.split(), self.index, strict=True))
-
     def suggested(self) -> Iterator[World]:
         """Instances known to be worth a try; they are judged like any other."""
         for demands, numbers, claims in self.entry.suggestions:

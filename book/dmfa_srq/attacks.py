@@ -72,10 +72,8 @@ def _says(statement: str, witness: dict[str, Any]) -> str:
 
 def settled_for(statement: str, effort: Effort, subject: Mechanism) -> Part:
     """Ask the solver for all real instances of the sizes of this effort."""
-    if subject.smt is None:
-        return Part(None, "smt", "The solver does not know this mechanism.")
     domain = "nonnegative" if subject.zeros else "positive"
-    asked = (settle(statement, n, m, demands=domain, mechanism=subject.smt or "") for n, m in effort.sizes)
+    asked = (settle(statement, n, m, demands=domain, mechanism=str(subject.smt)) for n, m in effort.sizes)
     return settled(asked, partial(_says, statement))
 
 

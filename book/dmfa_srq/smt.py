@@ -648,7 +648,7 @@ class _Case(BaseCase[_Encoding, _World]):
             "weights": world.w,
             "demands": world.d,
             "claims": {i + 1: row for i, row in world.claims.items()},
-            **self.named_index(),
+            **dict(zip(self.entry.index.split(), self.index, strict=True)),
         } | {name: tuple(tuple(run[i, k] for i in range(k)) for k in steps) for name, run in runs.items()}
 
 
