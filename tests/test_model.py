@@ -285,6 +285,7 @@ def test_weights_per_resource_of_a_wrong_shape() -> None:
 
 def test_other_arguments() -> None:
     refused(lambda x: printed.algorithm_1_printed(DEMANDS, WEIGHTS, repairs=x), lambda: ["levles"], "repairs")
+    refused(lambda x: printed.algorithm_1_printed(DEMANDS, WEIGHTS, repairs=x), lambda: "levels", "repairs")
     refused(lambda x: printed.algorithm_1_printed(DEMANDS, WEIGHTS, repairs=x), lambda: None, "repairs")
     refused(lambda x: printed.algorithm_1_printed(DEMANDS, WEIGHTS, repairs=x), lambda: [["levels"]], "repairs")
     refused(lambda x: printed.algorithm_1_printed(DEMANDS, WEIGHTS, line_6=x), lambda: "mine", "line_6")

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from book.common.runs import choices
+from fairbook.errors import InvalidInput
 from fairbook.mechanisms.dmfa_srq import checked_arrivals
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.inputs import FloatArray
@@ -74,7 +75,7 @@ def algorithm_1(demands: Any, weights: Any, *, work: list[int] | None = None) ->
 REPAIRS = ("levels", "line_6", "end")
 
 
-def algorithm_1_printed(demands: Any, weights: Any, *, repairs: str | Sequence[str] = (),
+def algorithm_1_printed(demands: Any, weights: Any, *, repairs: Sequence[str] = (),
                         line_6: Literal["position", "own", "largest"] = "position") -> DynamicAllocation:
     """Allocate by Algorithm 1 as printed, line by line; each repair is a switch.
 
@@ -82,7 +83,7 @@ def algorithm_1_printed(demands: Any, weights: Any, *, repairs: str | Sequence[s
     ----------
     demands, weights
         As for :func:`dmfa_srq`.
-    repairs : sequence of {"levels", "line_6", "end"}, or one of them
+    repairs : sequence of {"levels", "line_6", "end"}
         ``"levels"``: sort and compare x_i / w_i where the text sorts x_i (equations (8)-(10), lines 10 and 12).
         ``"line_6"``: ask whether *everyone* can be raised to the largest previous value, as line 12 asks it for the
         others. ``"end"``: let the search reach the place of the newcomer (value 0), and finish with the place that
@@ -105,7 +106,9 @@ def algorithm_1_printed(demands: Any, weights: Any, *, repairs: str | Sequence[s
     ----------
     Zhang et al. 2016, Algorithm 1.
     """
-    repaired = () if repairs == () else choices(repairs, "repairs", REPAIRS)
+    repaired = repairs if isinstance(repairs, (list, tuple)) else [repairs]
+    if isinstance(repairs, str) or not all(repair in REPAIRS for repair in repaired):
+        raise InvalidInput("repairs", f"must be several of {REPAIRS}", repairs)
     choices(line_6, "line_6", ("position", "own", "largest"))
     named, w = checked_arrivals(demands, weights)
     raw = named.values
