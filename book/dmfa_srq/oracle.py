@@ -15,49 +15,11 @@ from fairbook.errors import FairbookError
 from fairbook.model.exact import exact_instance
 from fairbook.model.inputs import FloatArray, as_demands, as_weights
 
-__all__ = ["decimal_levels", "exact_departures", "exact_levels", "lp_levels", "lp_step"]
-
-
-def lp_step(rate: FloatArray, before: FloatArray, capacity: float) -> tuple[float, FloatArray]:
-    """Solve model (4) for one arrival as a linear program, in level variables y_i = x_i / w_i.
-
-    Parameters
-    ----------
-    rate : ndarray, shape (k, m)
-        w_i d_ij, with d normalised to a largest entry of 1.
-    before : ndarray, shape (k,)
-        Levels before the arrival; 0 for the newcomer.
-    capacity : float
-        W_k.
-
-    Returns
-    -------
-    M, y : float, ndarray of shape (k,)
-        The optimum and the solver's levels. With zero demands y is one optimum of many.
-
-    Notes
-    -----
-    The variables are M and y - before, the capacities are scaled to 1 and the tolerances set to 1e-10: in raw
-    units x >= x_before ratchets the solver's error up from step to step. Cost: one HiGHS run.
-    """
-    k, m = rate.shape
-    objective = np.zeros(k + 1)
-    objective[0] = -1.0
-    share = rate / capacity
-    pool = np.hstack([np.zeros((m, 1)), share.T])  # share.T @ (before + gain) <= 1
-    lowest = np.hstack([np.ones((k, 1)), -np.eye(k)])  # M - gain_i <= before_i
-    result = linprog(
-        objective, A_ub=np.vstack([pool, lowest]), b_ub=np.concatenate([1.0 - before @ share, before]),
-        bounds=[(0, None)] * (k + 1), method="highs",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "presolve": True},
-    )
-    if result.status != 0:
-        raise FairbookError(f"HiGHS did not solve model (4) with {k} users: {result.message}")
-    return float(result.x[0]), before + result.x[1:]
+__all__ = ["decimal_levels", "exact_departures", "exact_levels", "lp_levels"]
 
 
 def lp_levels(demands: Any, weights: Any) -> FloatArray:
-    """Give M^1, ..., M^n by one fresh linear program per arrival.
+    """Give M^1, ..., M^n by one fresh linear program, model (4), per arrival.
 
     Parameters
     ----------
@@ -71,7 +33,9 @@ def lp_levels(demands: Any, weights: Any) -> FloatArray:
 
     Notes
     -----
-    Accurate to about 1e-9. Cost: n HiGHS runs on up to n + 1 variables, seconds at n = 500.
+    The variables are M and y - before, where y_i = x_i / w_i are levels; the capacities are scaled to 1 and the
+    tolerances set to 1e-10: in raw units x >= x_before ratchets the solver's error up from step to step. Accurate to
+    about 1e-9. Cost: n HiGHS runs on up to n + 1 variables, seconds at n = 500.
 
     Examples
     --------
@@ -81,11 +45,24 @@ def lp_levels(demands: Any, weights: Any) -> FloatArray:
     values = as_demands(demands).values
     amounts = as_weights(weights, len(values), contributed=True)
     rate = values * (amounts / values.max(axis=1))[:, None]
+    m = values.shape[1]
     before = np.zeros(0)
     levels = np.empty(len(values))
     for k in range(1, len(values) + 1):
         before = np.append(before, 0.0)
-        levels[k - 1], _ = lp_step(rate[:k], before, float(amounts[:k].sum()))
+        share = rate[:k] / amounts[:k].sum()
+        objective = np.zeros(k + 1)
+        objective[0] = -1.0
+        pool = np.hstack([np.zeros((m, 1)), share.T])  # share.T @ (before + gain) <= 1
+        lowest = np.hstack([np.ones((k, 1)), -np.eye(k)])  # M - gain_i <= before_i
+        result = linprog(
+            objective, A_ub=np.vstack([pool, lowest]), b_ub=np.concatenate([1.0 - before @ share, before]),
+            bounds=[(0, None)] * (k + 1), method="highs",
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "presolve": True},
+        )  # fmt: skip
+        if result.status != 0:
+            raise FairbookError(f"HiGHS did not solve model (4) with {k} users: {result.message}")
+        levels[k - 1] = result.x[0]
         before = np.maximum(before, levels[k - 1])
     return levels
 
