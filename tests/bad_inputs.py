@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 
 import fairbook as fb
-from book.cbdrf.printed import karma_slices
 from book.common import tables
 from fairbook import metrics, results
 
@@ -396,9 +395,6 @@ ENTRIES = [
            "alpha": 0.5},
           {"demands": "amounts of users", "credit": "amounts", "capacities": "positive", "max_tasks": "bounds",
            "alpha": "a bounded number"}),
-    Entry("karma_slices", karma_slices,
-          {"demands": [[4, 0], [4, 4]], "fair_share": 2, "alpha": 0.5, "initial_credits": [10, 10]},
-          {"demands": "counts", "fair_share": "a count", "alpha": "a bounded number", "initial_credits": "counts"}),
     Entry("Karma", fb.Karma,
           {"users": NAMES, "capacities": [9.0, 18.0], "alpha": 0.5, "initial_credit": 1000.0},
           {"users": "names", "capacities": "own positive", "alpha": "a bounded number",
@@ -548,9 +544,6 @@ EXEMPT = {
     ("VirtualClusterPool", "capacities", "zero inside"): "a cluster may be down",
     ("VirtualClusterPool.arrive", "max_vms", "a whole float"): "virtual_cluster takes floats that are whole",
     ("grant_tasks", "demands", "a row of zeros"): "a node may sit out",
-    ("karma_slices", "demands", "one entry too many"): "one quantum more",
-    ("karma_slices", "demands", "one entry too few"): "one quantum less",
-    ("karma_slices", "fair_share", "a whole float"): "a whole number",
     ("metrics.dominant_shares", "tasks", "a huge float inside"): "a share that fits",
     ("metrics.jain_index", "values", "a huge float inside"): "scaled first, so that nothing overflows",
     ("metrics.lan_fairness", "values", "a huge float inside"): "computed in logarithms",

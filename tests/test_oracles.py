@@ -56,16 +56,6 @@ def test_exact_levels_are_the_largest_feasible_ones(case: Instance) -> None:
         before[:] = [max(level, y) for y in before]
 
 
-def test_linear_program_of_one_step_gives_feasible_levels() -> None:
-    demands, weights = random_arrivals(np.random.default_rng(0), 12, 3)
-    rate = demands * (weights / demands.max(axis=1))[:, None]
-    before = np.append(srq.lp_levels(demands[:11], weights[:11]).max(keepdims=True).repeat(11) * 0.5, 0.0)
-    level, heights = srq.lp_step(rate, before, float(weights.sum()))
-    assert (heights >= level * (1 - 1e-8)).all()
-    assert (heights >= before * (1 - 1e-8)).all()
-    assert (heights @ rate <= weights.sum() * (1 + 1e-8)).all()
-
-
 def test_decimal_levels_have_the_digits_asked_for() -> None:
     demands, weights = random_arrivals(np.random.default_rng(1), 25, 2, decades=6, zeros=0.3)
     exact = srq.exact_levels(demands.tolist(), weights.tolist())

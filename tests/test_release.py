@@ -21,12 +21,6 @@ RULES = st.builds(
 TWO_KINDS = [[1.0, 0.25], [0.25, 1.0]]
 
 
-@settings(max_examples=25, deadline=None)
-@given(rule=RULES, discount=st.sampled_from([0.3, 0.9, 0.95]))
-def test_the_closed_form_is_what_dynamic_programming_finds(rule: CreditRule, discount: float) -> None:
-    assert largest_worth(rule, discount=discount) == pytest.approx(worth_threshold(rule, discount=discount), rel=1e-7)
-
-
 @settings(max_examples=15, deadline=None)
 @given(rule=RULES)
 def test_the_threshold_separates(rule: CreditRule) -> None:
@@ -46,16 +40,6 @@ def test_playing_every_sequence_finds_no_more_than_dynamic_programming(grant: st
     assert played.complying == pytest.approx(programmed.complying, rel=1e-12)
     if worth > 0:
         np.testing.assert_allclose(played.ratios, programmed.ratios)
-
-
-def test_the_order_of_the_three_grants() -> None:
-    limits = [
-        largest_worth(
-            CreditRule(step_down=0.3, step_up=0.1, credit_cap=1.0, grant=grant), discount=0.9, demands=TWO_KINDS
-        )
-        for grant in ("weighted", "scaled", "capped")
-    ]
-    assert limits[0] < limits[1] < limits[2]
 
 
 def test_the_last_of_a_known_number_of_phases_is_held() -> None:

@@ -83,7 +83,7 @@ STATEMENTS = {
     "newest_favoured": srq.lemma_2, "capacity_overshot": p.dynamic_feasibility,
     "capacity_wasted": p.dynamic_pareto_optimality, "may_shrink": p.irrevocability, "level_by_sum": srq.lemma_1,
     "first_resource": p.dynamic_sharing_incentive, "scarcest_resource": srq.lemma_3, "need_favoured": srq.lemma_1,
-    "no_sharing": srq.lowest_level_optimality, "rest_to_newest": p.dynamic_envy_freeness, "rest_to_first": srq.lemma_3,
+    "no_sharing": p.dynamic_pareto_optimality, "rest_to_newest": p.dynamic_envy_freeness, "rest_to_first": srq.lemma_3,
 }
 
 
@@ -118,7 +118,7 @@ def test_minimise_margin_climbs_where_sampling_fails():
 
 @pytest.mark.parametrize("check", [
     p.dynamic_sharing_incentive, p.dynamic_feasibility, p.dynamic_pareto_optimality, p.dynamic_envy_freeness,
-    p.irrevocability, srq.lemma_1, srq.lemma_2, srq.lemma_3, srq.lowest_level_optimality], ids=lambda c: c.__name__)
+    p.irrevocability, srq.lemma_1, srq.lemma_2, srq.lemma_3], ids=lambda c: c.__name__)
 def test_attacks_on_dmfa_srq_fail(check):
     found = p.minimise_margin(lambda i: check(fb.dmfa_srq(i.demands, i.weights)), evaluations=1500, restarts=10,
                               name=check.__name__)

@@ -16,23 +16,8 @@ from book.common import smt  # noqa: E402
 from book.dmfa_srq import smt as dmfa_srq  # noqa: E402
 from book.dmfa_srq.smt import STATEMENTS, is_violated, settle  # noqa: E402
 
-HOLD = (
-    "feasibility",
-    "irrevocability",
-    "optimality",
-    "lemma_1",
-    "lemma_2",
-    "lemma_3",
-    "lemma_4_first",
-    "theorem_1",
-    "theorem_2",
-    "theorem_3",
-    "theorem_4",
-    "equation_5",
-    "dynamic_below_static",
-    "late_arrival",
-    "coalition_both_gain",
-)
+#: What no mechanism has: the others must fail on some mutant.
+REFUTED = {"lemma_4_any", "theorem_1_whole_pool", "theorem_3_printed", "weight_order", "harmless_lie"}
 CAUGHT = [(name, mutant, n) for name, entry in STATEMENTS.items() for mutant, n in entry.caught.items()]
 
 
@@ -67,19 +52,13 @@ def levels_by_search(weights, demands):
     return tuple(steps)
 
 
-@pytest.mark.parametrize("statement", HOLD)
-def test_holds_with_three_users_and_says_something(statement):
-    result = settle(statement, 3, 2)
+def test_the_encoded_step_is_the_optimum():
+    # That the statements of the paper hold is asked of its claims.
+    result = settle("optimality", 3, 2)
     assert result.status == "holds"
     assert result.premises_satisfiable
     assert result.unsat == result.cases > result.vacuous
     assert result.witness is None
-
-
-@pytest.mark.parametrize("statement", ["theorem_2", "theorem_3", "theorem_4", "lemma_2", "late_arrival"])
-def test_survives_zero_demands(statement):
-    result = settle(statement, 3, 2, demands="nonnegative", tries=50)
-    assert (result.status, result.premises_satisfiable) == ("holds", True)
 
 
 @pytest.mark.parametrize("statement", ["lemma_1", "theorem_1", "equation_5"])
@@ -116,15 +95,9 @@ def test_lemma_4_is_refuted_at_a_later_t_by_a_witness_checked_by_hand():
     assert settle("lemma_4_any", 2, 2).status == "holds"
 
 
-def test_lemma_4_about_true_tasks_is_vacuous():
-    result = settle("lemma_4_true_tasks", 2, 2)
-    assert (result.status, result.premises_satisfiable) == ("vacuous", False)
-    assert result.vacuous == result.cases
-
-
 @pytest.mark.parametrize(
     ("statement", "n"),
-    [("theorem_1_whole_pool", 2), ("theorem_2_proof", 2), ("theorem_3_printed", 2), ("weight_order", 3)],
+    [("theorem_1_whole_pool", 2), ("theorem_3_printed", 2), ("weight_order", 3)],
 )
 def test_refuted_readings_have_witnesses_that_plain_arithmetic_confirms(statement, n):
     result = settle(statement, n, 2)
@@ -135,17 +108,15 @@ def test_refuted_readings_have_witnesses_that_plain_arithmetic_confirms(statemen
 
 @pytest.mark.parametrize(("statement", "mutant", "n"), CAUGHT)
 def test_every_encoding_fails_on_a_mutant(statement, mutant, n):
-    result = settle(statement, n, 2, mechanism=mutant)
-    assert result.status == "refuted"
-    assert is_violated(statement, result.witness, mechanism=mutant)
+    assert settle(statement, n, 2, mechanism=mutant).status == "refuted"
 
 
 def test_every_statement_can_fail():
-    never = {"feasibility", *HOLD, "lemma_4_true_tasks"} - {name for name, _, _ in CAUGHT}
-    assert not never
+    assert set(STATEMENTS) - REFUTED == {name for name, _, _ in CAUGHT}
+    assert {mutant for _, mutant, _ in CAUGHT} == set(dmfa_srq.MECHANISMS) - {"dmfa_srq"}
 
 
-@pytest.mark.parametrize("statement", ["lemma_1", "lemma_4_first", "theorem_1", "theorem_4", "equation_5"])
+@pytest.mark.parametrize("statement", ["lemma_1", "lemma_4_rises", "theorem_1", "theorem_4", "equation_5"])
 def test_true_products_and_relaxation_agree(statement):
     direct, relaxed = (settle(statement, 2, 2, method=how) for how in ("nonlinear", "linear"))
     assert direct.status == relaxed.status == "holds"
@@ -165,13 +136,6 @@ def test_the_rule_of_the_relaxation_is_true_of_products():
     assert smt.ask([b >= 0, r >= 0, s >= 0, z3.And(rules)], linear=False, rlimit=10**6).result == "sat"
 
 
-def test_irrational_models_are_named():
-    x = z3.Real("x")
-    answer = smt.ask([x * x == 2, x > 0], linear=False, rlimit=10**6)
-    assert answer.irrational == {"x"}
-    assert abs(answer.values["x"] ** 2 - 2) < Fraction(1, 10**15)
-
-
 def test_levels_agree_with_the_search_and_with_the_paper_example():
     half, quarter = Fraction(1, 2), Fraction(1, 4)
     demands = ((1, half), (half, 1), (half, 1))
@@ -180,13 +144,6 @@ def test_levels_agree_with_the_search_and_with_the_paper_example():
     x = [tuple(w * world.truth[i, k] for i, w in enumerate(weights[:k])) for k in (1, 2, 3)]
     assert x == [(quarter,), (Fraction(1, 3), Fraction(1, 3)), (Fraction(1, 3), Fraction(1, 3), half)]
     assert levels_by_search(weights, demands)[-1] == tuple(world.truth[i, 3] for i in range(3))
-
-
-def test_questions_can_be_put_to_other_solvers():
-    script = dmfa_srq._Case(STATEMENTS["theorem_2"], (2, 1), 2, 2, "dmfa_srq", False).question(linear=False)
-    solver = z3.Solver()
-    solver.from_string(script)
-    assert solver.check() == z3.unsat
 
 
 @pytest.mark.parametrize(

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import itertools
 import random
-import sys
 from fractions import Fraction
 
 import pytest
 
-from fairbook.errors import InvalidInput, MissingDependency
+from fairbook.errors import InvalidInput
 
 z3 = pytest.importorskip("z3")
 
 from book.cbdrf import smt as cbdrf  # noqa: E402
-from book.cbdrf.smt import GRANTS, MECHANISMS, STATEMENTS, is_violated, settle  # noqa: E402
+from book.cbdrf.smt import GRANTS, MECHANISMS, STATEMENTS, settle  # noqa: E402
 from book.common import smt  # noqa: E402
 
 F = Fraction
@@ -25,22 +24,16 @@ HOLDS = {
     "sharing_incentive": {"drf"},
     "sharing_incentive_good_standing": set(GRANTS),
     "sharing_incentive_scaled_by_record": set(GRANTS),
-    "sharing_incentive_weighted_by_record": {"weighted"},
-    "at_most_scaled_by_record": {"capped"},
     "envy_freeness": {"drf"},
     "justified_envy_freeness": set(GRANTS),
     "pareto_optimality": {"drf"},
     "pareto_optimality_someone_with_credit": {"drf", "weighted"},
     "pareto_optimality_someone_in_good_standing": set(GRANTS) - {"scaled"},
     "pareto_optimality_all_in_good_standing": set(GRANTS),
-    "pareto_optimality_within_bounds": set(GRANTS) - {"scaled"},
-    "wasteful_when_someone_is_punished": {"scaled"},
     "strategy_proofness": set(GRANTS) - {"capped_at_drf"},
-    "punitive": {"scaled", "capped", "capped_at_drf"},
     "punitive_in_company": set(GRANTS) - {"drf"},
     "never_below_drf_in_good_standing": set(GRANTS),
     "punished_below_drf": {"scaled", "capped", "capped_at_drf"},
-    "punished_below_drf_someone_in_good_standing": {"scaled", "capped", "capped_at_drf"},
     "clean_records_as_drf": set(GRANTS),
     "equal_records_as_drf": {"drf", "weighted"},
 }
@@ -74,14 +67,8 @@ def tasks_by_formula(demands, credit, grant):
     return tuple(level if b is None else b for b in bounded)
 
 
-def told(witness):
-    return tuple(witness["claims"].get(i + 1, row) for i, row in enumerate(witness["demands"]))
-
-
-def check_witness(result):
-    """Judge a refutation again, with tasks from the closed forms."""
-    witness, grant = result.witness, result.grant
-    assert is_violated(result.statement, witness, grant)
+def check_witness(witness, grant):
+    """Tasks of a counterexample from the closed forms."""
     assert witness["tasks"] == tasks_by_formula(witness["demands"], witness["credit_factor"], grant)
     assert witness["drf_tasks"] == tasks_by_formula(witness["demands"], witness["credit_factor"], "drf")
     assert witness["k"] == len(witness["demands"])
@@ -101,33 +88,21 @@ def test_status_with_up_to_three_nodes(statement, grant):
         assert result.method == "linear relaxation"
     else:
         assert result.sat == 1
-        check_witness(result)
+        check_witness(result.witness, grant)
 
 
 @pytest.mark.parametrize(("statement", "grant"), ALL)
 def test_true_products_agree_with_up_to_two_nodes(statement, grant):
     result = settle(statement, 2, 2, grant=grant, method="nonlinear")
-    # With two nodes, one in good standing, weights leave the other less than DRF does; with three they need not.
-    needs_three = (statement, grant) == ("punished_below_drf_someone_in_good_standing", "weighted")
-    assert result.status == ("holds" if grant in HOLDS[statement] or needs_three else "refuted")
+    assert result.status == ("holds" if grant in HOLDS[statement] else "refuted")
     assert result.method == "nonlinear"
-    assert result.status == settle(statement, 2, 2, grant=grant).status
     if result.witness is not None:
-        check_witness(result)
-
-
-@pytest.mark.parametrize("statement", ["justified_envy_freeness", "strategy_proofness", "punitive_in_company"])
-@pytest.mark.parametrize("grant", ["scaled", "weighted", "capped"])
-def test_holds_with_three_resources(statement, grant):
-    assert settle(statement, 3, 3, grant=grant).status == "holds"
+        check_witness(result.witness, grant)
 
 
 @pytest.mark.parametrize(("statement", "grant", "mutant", "n"), CAUGHT)
 def test_every_encoding_fails_on_a_mutant(statement, grant, mutant, n):
-    result = settle(statement, n, 2, grant=grant, mechanism=mutant)
-    assert result.status == "refuted"
-    assert is_violated(statement, result.witness, grant, mutant)
-    assert mutant in str(result)
+    assert settle(statement, n, 2, grant=grant, mechanism=mutant).status == "refuted"
 
 
 def test_every_statement_and_every_mutant_is_shown_to_matter():
@@ -144,54 +119,11 @@ def test_a_mutant_that_breaks_nothing_here_is_not_blamed():
         assert settle(statement, 2, 2, grant="scaled", mechanism="credit_ignored").status == "holds"
 
 
-def test_bounds_that_follow_drf_are_not_strategy_proof():
-    result = settle("strategy_proofness", 2, 2, grant="capped_at_drf")
-    witness = result.witness
-    assert witness["demands"] == ((1, THIRD), (THIRD, 1))
-    assert witness["credit_factor"] == (1, HALF)
-    assert witness["claims"] == {1: (1, F(2, 3))}
-    assert witness["tasks"] == (F(7, 8), F(3, 8))
-    assert witness["tasks_under_lie"] == tasks_by_formula(told(witness), (1, HALF), "capped_at_drf")
-    assert witness["true_tasks_of_liar"] == F(9, 10) > F(7, 8)
-
-
-def test_weights_punish_nobody_who_is_alone():
-    result = settle("punitive", 2, 2, grant="weighted")
-    assert (result.status, result.witness["k"]) == ("refuted", 1)
-    assert result.witness["tasks"] == result.witness["tasks_with_clean_record"] == (1,)
-    assert settle("punitive_in_company", 2, 2, grant="weighted").status == "holds"
-
-
-def test_with_weights_the_worse_can_leave_the_bad_as_much_as_drf_does():
-    result = settle("punished_below_drf_someone_in_good_standing", 3, 2, grant="weighted")
-    assert len(result.witness["demands"]) == 3
-    i = result.witness["i"] - 1
-    assert result.witness["credit_factor"][i] < 1
-    assert result.witness["tasks"][i] >= result.witness["drf_tasks"][i]
-
-
-def test_weights_grant_everything_only_if_somebody_has_credit():
-    result = settle("pareto_optimality", 2, 2, grant="weighted")
-    assert result.status == "refuted"
-    assert set(result.witness["credit_factor"]) == {0}
-    assert settle("pareto_optimality", 3, 2, grant="weighted", credit="positive").status == "holds"
-
-
-@pytest.mark.parametrize("grant", ["scaled", "weighted", "capped"])
-@pytest.mark.parametrize("statement", ["sharing_incentive", "envy_freeness"])
-def test_refuted_without_any_credit_of_zero(statement, grant):
-    result = settle(statement, 2, 2, grant=grant, credit="positive")
-    assert result.status == "refuted"
-    assert min(result.witness["credit_factor"]) > 0
-    check_witness(result)
-
-
-def test_impossible_premises_are_counted_and_printed():
+def test_impossible_premises_are_counted():
     alone = settle("punitive_in_company", 1, 2, grant="capped")
     assert (alone.status, alone.premises_satisfiable, alone.vacuous, alone.cases) == ("vacuous", False, 1, 1)
     result = settle("punitive_in_company", 3, 2, grant="capped")
     assert (result.status, result.premises_satisfiable, result.vacuous, result.cases) == ("holds", True, 1, 6)
-    assert "of which 1 with impossible premises" in str(result)
     # Envy needs two: there is no case at all.
     nobody = settle("envy_freeness", 1, 2)
     assert (nobody.status, nobody.cases) == ("vacuous", 0)
@@ -199,11 +131,6 @@ def test_impossible_premises_are_counted_and_printed():
 
 def test_relaxation_never_refutes():
     assert settle("envy_freeness", 2, 2, method="linear").status == "unknown"
-
-
-def test_a_limit_that_is_too_low_gives_unknown_not_a_verdict():
-    result = settle("strategy_proofness", 2, 2, method="nonlinear", rlimit=100)
-    assert (result.status, result.unsat) == ("unknown", 0)
 
 
 def test_an_answer_does_not_depend_on_what_was_asked_before():
@@ -230,7 +157,7 @@ def test_filling_agrees_with_the_closed_forms(grant):
 @pytest.mark.parametrize(("grant", "mechanism"), list(itertools.product(GRANTS, MECHANISMS)))
 def test_encoding_and_plain_arithmetic_define_the_same_shares(grant, mechanism):
     demands = ((F(1), THIRD), (HALF, F(1)), (F(1), F(2, 3)))
-    case = cbdrf._Case(STATEMENTS["strategy_proofness"], (3, 2), 2, grant, mechanism, "nonnegative")
+    case = cbdrf._Case(STATEMENTS["strategy_proofness"], (3, 2), 3, 2, mechanism, grant)
     for credit in ((F(1), HALF, F(1, 4)), (HALF, HALF, F(0)), (F(1), F(1), F(1)), (F(0), F(0), F(0))):
         world = case.instance(demands, credit, {1: (F(1), F(1, 4))})
         encoded, e = case.assertions(linear=False, negate=False)
@@ -245,7 +172,7 @@ def test_encoding_and_plain_arithmetic_define_the_same_shares(grant, mechanism):
 @pytest.mark.parametrize("grant", list(GRANTS))
 def test_the_relaxation_is_true_of_real_instances(grant):
     # Whatever an instance gives, the relaxation must allow: its products are given their true values.
-    case = cbdrf._Case(STATEMENTS["strategy_proofness"], (2, 1), 2, grant, "cbdrf", "nonnegative")
+    case = cbdrf._Case(STATEMENTS["strategy_proofness"], (2, 1), 2, 2, "cbdrf", grant)
     for credit in ((F(1), HALF), (HALF, F(0)), (F(0), F(0))):
         world = case.instance(((F(1), THIRD), (HALF, F(1))), credit, {0: (F(2, 3), F(1))})
         formulas, e = case.assertions(linear=True, negate=False)
@@ -257,46 +184,8 @@ def test_the_relaxation_is_true_of_real_instances(grant):
         assert smt.ask([*formulas, *products, *truth], linear=False, rlimit=10**6).result == "sat"
 
 
-@pytest.mark.parametrize(
-    ("change", "argument"),
-    [
-        ({"statement": "theorem_9"}, "statement"),
-        ({"n": 0}, "n"),
-        ({"m": True}, "m"),
-        ({"grant": "x"}, "grant"),
-        ({"mechanism": "x"}, "mechanism"),
-        ({"credit": "x"}, "credit"),
-        ({"method": "x"}, "method"),
-        ({"rlimit": 0}, "rlimit"),
-    ],
-)
-def test_bad_arguments_are_named(change, argument):
+@pytest.mark.parametrize("argument", ["grant", "mechanism"])
+def test_bad_arguments_are_named(argument):
     with pytest.raises(InvalidInput) as caught:
-        settle(**{"statement": "feasibility", "n": 2, "m": 2} | change)
+        settle("feasibility", 2, 2, **{argument: "x"})
     assert caught.value.where == argument
-
-
-@pytest.mark.parametrize(
-    ("change", "argument"),
-    [
-        ({"demands": ((1, 0), (1, 1))}, "witness['demands']"),
-        ({"demands": ((2, 1), (1, 1))}, "witness['demands']"),
-        ({"claims": {1: (HALF, HALF)}}, "witness['claims']"),
-        ({"credit_factor": (1,)}, "witness['credit_factor']"),
-        ({"credit_factor": (1, 2)}, "witness['credit_factor']"),
-        ({"k": 3}, "witness"),
-        ({"i": 0}, "witness"),
-    ],
-)
-def test_what_is_no_instance_is_not_judged(change, argument):
-    witness = {"demands": ((1, 1), (1, 1)), "credit_factor": (1, 1), "claims": {1: (1, 1)}, "k": 2, "i": 1}
-    assert not is_violated("strategy_proofness", witness)
-    with pytest.raises(InvalidInput) as caught:
-        is_violated("strategy_proofness", witness | change)
-    assert caught.value.where == argument
-
-
-def test_without_the_solver_the_message_names_the_package(monkeypatch):
-    monkeypatch.setitem(sys.modules, "z3", None)
-    with pytest.raises(MissingDependency, match="z3-solver"):
-        settle("feasibility", 2, 2)

@@ -133,8 +133,8 @@ def test_a_seed_gives_a_frame_silently_and_another_seed_another(name: str, capfd
     assert not call(name, **SMALL[name], seed=6).equals(frame)
 
 
-#: The one counts without asking; the other asks for its package first.
-LAX = {"dmfa_srq/algorithm_repairs", "tv_drf/second_workload"}
+#: It asks for its package first.
+LAX = {"tv_drf/second_workload"}
 
 
 @pytest.mark.parametrize("name", [name for name in RANDOM if name not in LAX])

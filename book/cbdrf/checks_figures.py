@@ -14,13 +14,6 @@ from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 # -------------------------------------------------------------------------------------------------------------- figures
 
 
-def _ratios(*never: bool, until: int = 10) -> Any:
-    """Release ratios of ten phases: half, too little, by some nodes up to a phase."""
-    released = np.ones((10, len(never)))
-    released[:until, np.array(never)] = 0.5
-    return released
-
-
 def _curves(subject: Mechanism, effort: Effort, released: Any) -> tuple[pd.DataFrame, Any]:
     """The study's frame, and the mean ratio over CPU and memory, shape (phases, nodes)."""
     frame = subject.run(released, runs=max(5, effort.runs // 10), seed=effort.seed)
@@ -46,11 +39,11 @@ def _figure_1(name: str, variant: str, subject: Mechanism, mutant: Mechanism) ->
         statement="Whether a node releases enough at the end of a phase acts on later grants, not on earlier ones.",
     )
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
-        _, base = _curves(judged, effort, _ratios(False))
+        _, base = _curves(judged, effort, study.failing(False))
         acts = 0
         backwards = False
         for phase in range(9):
-            released = _ratios(False)
+            released = study.failing(False)
             released[phase] = 0.5
             _, changed = _curves(judged, effort, released)
             differs = np.flatnonzero(changed[:, 0] != base[:, 0])
@@ -64,6 +57,13 @@ def _figure_1(name: str, variant: str, subject: Mechanism, mutant: Mechanism) ->
 
 _figure_1(".cap", "credit never above C_0", _course(credit_cap=1.0), COURSE)
 _figure_1(".no_cap", "credit without a cap", COURSE, _course(credit_cap=1.0))
+
+
+def _to_the_bit(frame: pd.DataFrame) -> Part:
+    """The first node is granted its DRF amounts."""
+    first = frame[frame["node"] == 1]
+    exact = bool((first["granted"] == first["drf"]).all())
+    return Part(exact, "numbers", f"Granted and DRF amounts {'' if exact else 'do not '}agree to the bit.", len(first))
 
 
 def _percent(values: Any) -> str:
@@ -88,7 +88,7 @@ def _in_common(frame: pd.DataFrame) -> Part:
     "and memory alike.",
 )
 def _figure_2(effort: Effort, subject: Mechanism) -> Evidence:
-    frame, ratio = _curves(subject, effort, _ratios(True))
+    frame, ratio = _curves(subject, effort, study.failing(True))
     one = ratio[:, 0]
     return Evidence.of(
         Part(abs(one[0] - 1) < 1e-9, "numbers", f"Computed: {_percent(one)}.", 10),
@@ -108,7 +108,7 @@ def _figure_2(effort: Effort, subject: Mechanism) -> Evidence:
     "climbs back towards 1.",
 )
 def _figure_3(effort: Effort, subject: Mechanism) -> Evidence:
-    _, ratio = _curves(subject, effort, _ratios(True, until=5))
+    _, ratio = _curves(subject, effort, study.failing(True, until=5))
     one = ratio[:, 0]
     return Evidence.of(
         Part(bool((np.diff(one[:6]) < 0).all()), "numbers", f"Computed: {_percent(one)}.", 10),
@@ -125,7 +125,7 @@ def _figure_3(effort: Effort, subject: Mechanism) -> Evidence:
     statement="Two nodes that never release enough: both end at about 10 % of what DRF would give them.",
 )
 def _figure_4(effort: Effort, subject: Mechanism) -> Evidence:
-    frame, ratio = _curves(subject, effort, _ratios(True, True))
+    frame, ratio = _curves(subject, effort, study.failing(True, True))
     return Evidence.of(
         Part(
             bool((np.abs(ratio[9] - 0.1) < 0.01).all()),
@@ -147,11 +147,9 @@ def _figure_4(effort: Effort, subject: Mechanism) -> Evidence:
     statement="A node that complies gets exactly its DRF amount while one that does not declines.",
 )
 def _figure_5(effort: Effort, subject: Mechanism) -> Evidence:
-    frame, ratio = _curves(subject, effort, _ratios(False, True))
-    first = frame[frame["node"] == 1]
-    exact = bool((first["granted"] == first["drf"]).all())
+    frame, ratio = _curves(subject, effort, study.failing(False, True))
     return Evidence.of(
-        Part(exact, "numbers", f"Granted and DRF amounts {'' if exact else 'do not '}agree to the bit.", 20),
+        _to_the_bit(frame),
         Part(bool((np.diff(ratio[:, 1]) < 0).all()), "numbers", f"The second: {_percent(ratio[:, 1])}.", 9),
     )
 
@@ -166,7 +164,7 @@ def _figure_5(effort: Effort, subject: Mechanism) -> Evidence:
     statement="The node that complies gets no less than DRF would give it from the whole pool.",
 )
 def _figure_5_stays(effort: Effort, subject: Mechanism) -> Evidence:
-    released = _ratios(False, True)
+    released = study.failing(False, True)
     frame = subject.run(released, runs=5, seed=effort.seed)
     whole = study.course(released, runs=5, seed=effort.seed)
     key = ["phase", "node", "resource"]
@@ -192,8 +190,4 @@ def _figure_5_stays(effort: Effort, subject: Mechanism) -> Evidence:
     statement="The node that complies gets exactly what DRF would give it.",
 )
 def _figure_5_of_the_moment(effort: Effort, subject: Mechanism) -> Evidence:
-    frame = subject.run(_ratios(False, True), runs=5, seed=effort.seed)
-    first = frame[frame["node"] == 1]
-    exact = bool((first["granted"] == first["drf"]).all())
-    text = f"Granted and DRF amounts {'' if exact else 'do not '}agree to the bit."
-    return Evidence.of(Part(exact, "numbers", text, len(first)))
+    return Evidence.of(_to_the_bit(subject.run(study.failing(False, True), runs=5, seed=effort.seed)))

@@ -12,8 +12,7 @@ import numpy as np
 from book.cbdrf.checks_table import HEADS
 from book.cbdrf.histories import PRINTED, TENTHS, WITH_CAP, by_rule, exactly, terms_of
 from book.cbdrf.release import best_response, largest_worth, search_release, worth_threshold
-from book.common.evidence import computed, in_words
-from book.common.runs import stream
+from book.common.evidence import computed, in_words, sampled
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from fairbook.mechanisms.cbdrf import CreditRule, cbdrf
 
@@ -35,10 +34,7 @@ from fairbook.mechanisms.cbdrf import CreditRule, cbdrf
     ),
 )
 def _threshold(effort: Effort, subject: Mechanism) -> Evidence:
-    rng = stream(effort.seed, 9)
-    count = 20 if effort.name == "quick" else 200
-    worst, same = 0.0, 0
-    for _ in range(count):
+    def off(rng: np.random.Generator, judged: Mechanism, at: int) -> float:
         down = int(rng.integers(1, 21))
         rule = CreditRule(
             rho=int(rng.integers(1, 21)) / 20,
@@ -47,12 +43,16 @@ def _threshold(effort: Effort, subject: Mechanism) -> Evidence:
             credit_cap=1.0,
         )
         discount = float(rng.choice([0.5, 0.9, 0.95]))
-        found, closed = largest_worth(rule, discount=discount), subject.run(rule, discount=discount)
-        if np.isinf(found) or np.isinf(closed):
-            same += found == closed
-            continue
-        off = abs(found - closed) / (1 + closed)
-        worst, same = max(worst, off), same + (off < 1e-7)
+        found, closed = largest_worth(rule, discount=discount), judged.run(rule, discount=discount)
+        return 0.0 if found == closed else abs(found - closed) / (1 + min(found, closed))
+
+    def said(found: list[float]) -> str:
+        told = "to 1e-7." if max(found) < 1e-7 else f"the largest difference is {max(found):.2g}."
+        same = sum(one < 1e-7 for one in found)
+        return f"Dynamic programming agrees for {same} of {len(found)} random rules (rho, both steps, discount), {told}"
+
+    programmed = sampled(off, effort, subject, key=9, share=100, most=200, right=lambda found: max(found) < 1e-7,
+                         said=said)  # fmt: skip
     tried = 0
     agree = True
     for worth in (0.1, 0.2, 0.5):
@@ -62,13 +62,7 @@ def _threshold(effort: Effort, subject: Mechanism) -> Evidence:
         tried += search.looked_at
         agree &= (search.gain <= 1e-9) == (worth <= subject.run(rule, discount=0.9))
     return Evidence.of(
-        Part(
-            same == count,
-            "numbers",
-            f"Dynamic programming agrees for {same} of {count} random rules (rho, both steps, discount), "
-            + ("to 1e-7." if same == count else f"the largest difference is {worst:.2g}."),
-            count,
-        ),
+        programmed,
         Part(agree, "search", f"So does playing every sequence of ratios on the mechanism ({tried} phases).", tried),
     )
 
@@ -152,28 +146,25 @@ def _changing(effort: Effort, subject: Mechanism) -> Evidence:
     mutant=Mechanism("weighted", partial(CreditRule, grant="weighted")),
 )
 def _capped_stronger(effort: Effort, subject: Mechanism) -> Evidence:
-    rng = stream(effort.seed, 11)
-    count = 20 if effort.name == "quick" else 100
-    least, where = np.inf, ""
-    for _ in range(count):
+    def ratio(rng: np.random.Generator, judged: Mechanism, at: int) -> tuple[float, str]:
         n, down = int(rng.integers(2, 6)), int(rng.integers(1, 11))
         terms = {"step_down": down / 10, "step_up": int(rng.integers(1, down + 1)) / 10, "credit_cap": 1.0}
         demands, discount = rng.integers(1, 9, (n, 2)) / 8, float(rng.choice([0.5, 0.9]))
         printed = worth_threshold(CreditRule(**terms), discount=discount)  # type: ignore[arg-type]
-        found = largest_worth(subject.run(**terms), discount=discount, demands=demands)
-        ratio = 1.0 if np.isinf(found) else found / printed
-        if ratio < least:
-            least = ratio
-            where = f", at demands {in_words(demands.tolist())}, {in_words(terms)}, discount {discount}"
-    holds = bool(least >= 1 - 1e-7)
-    return Evidence.of(
-        Part(
-            holds,
-            "search" if holds else "witness",
-            f"{count} random instances and rules: the smallest ratio of the two worths is {least:.4g}{where}.",
-            count,
-        )
-    )
+        found = largest_worth(judged.run(**terms), discount=discount, demands=demands)
+        where = f", at demands {in_words(demands.tolist())}, {in_words(terms)}, discount {discount}"
+        return 1.0 if np.isinf(found) else found / printed, where
+
+    def least(found: list[tuple[float, str]]) -> tuple[float, str]:
+        return min(found, key=lambda one: one[0])
+
+    part = sampled(
+        ratio, effort, subject, key=11, share=100, most=100, grade="search",
+        right=lambda found: least(found)[0] >= 1 - 1e-7,
+        said=lambda found: f"{len(found)} random instances and rules: the smallest ratio of the two worths is "
+        f"{least(found)[0]:.4g}{least(found)[1]}.",
+    )  # fmt: skip
+    return Evidence.of(part if part.holds else replace(part, grade="witness"))
 
 
 # ---------------------------------------------------------------------------------------------------------- utilisation

@@ -86,24 +86,6 @@ def _where(column: str) -> str:
     return "Table 1" if column in ("drf", "scaled") else "beyond the paper (Table 1)"
 
 
-def _cell(row: str, column: str, statement: str, check: Check | None, solver: str, mutant: Mechanism,
-          proofs: dict[str, str]) -> None:
-    about_a_phase(
-        f"table_1.{row}.{column}",
-        _where(column),
-        statement,
-        check,
-        subject=COLUMNS[column],
-        mutant=mutant,
-        solver=solver,
-        kind="statement",
-        variant=HEADS[column],
-        proof=proofs.get(column),
-        zeros=column == "drf" or (check is None and column != "karma"),
-        sample=check is None and column == "capped",
-    )
-
-
 _CELLS: tuple[tuple[str, str, Check | None, str, dict[str, str]], ...] = (
     ("sharing_incentive", "Every node runs at least what it could alone on an equal part of the pool.", LITERAL_SI,
      "sharing_incentive", {"drf": "thm-foundations-si"}),
@@ -131,7 +113,20 @@ _MUTANTS: dict[tuple[str, str], Mechanism] = {
 }
 for _row, _statement, _test, _solver, _proofs in _CELLS:
     for _column in COLUMNS:
-        _cell(_row, _column, _statement, _test, _solver, _MUTANTS[_row, _column], _proofs)
+        about_a_phase(
+            f"table_1.{_row}.{_column}",
+            _where(_column),
+            _statement,
+            _test,
+            subject=COLUMNS[_column],
+            mutant=_MUTANTS[_row, _column],
+            solver=_solver,
+            kind="statement",
+            variant=HEADS[_column],
+            proof=_proofs.get(_column),
+            zeros=_column == "drf" or (_test is None and _column != "karma"),
+            sample=_test is None and _column == "capped",
+        )
 
 
 def _tenth(like: Any) -> Any:
@@ -182,7 +177,7 @@ def _credit_cell(row: str, column: str, statement: str, proof: str | None, terms
     )
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
         compared = "release_incentive_cap" if judged.name.endswith("with a cap") else row
-        records = _as_it_is if compared == "release_incentive" else any_record
+        records = np.asarray if compared == "release_incentive" else any_record
         test = _rewarded(compared, judged, company)
 
         def run(demands: Any, credit: Any) -> Allocation:
@@ -209,10 +204,6 @@ def _credit_cell(row: str, column: str, statement: str, proof: str | None, terms
         if row == "punitive_allocation":
             parts += solved("punitive_in_company", effort, judged)
         return Evidence(tuple(parts))
-
-
-def _as_it_is(weights: Any) -> Any:
-    return weights
 
 
 _PUNITIVE = "gets fewer tasks than with a clean record, all else equal"

@@ -41,11 +41,6 @@ Test = Callable[[Mechanism, Any, Any], str | None]
 ByHand = Callable[[Mechanism], tuple[bool, str] | None]
 
 
-def _history(rng: np.random.Generator, T: int = 8, n: int = 4, m: int = 2) -> tuple[Any, Any]:
-    """Demands and release ratios of some phases; ratios in quarters, so that thresholds are met exactly."""
-    return rng.integers(1, 9, (T, n, m)) / 8, rng.integers(0, 5, (T, n)) / 4
-
-
 def watched(test: Test, effort: Effort, subject: Mechanism, what: str, share: int = 40) -> Part:
     """Run random histories until ``test`` says what is wrong with one.
 
@@ -55,7 +50,8 @@ def watched(test: Test, effort: Effort, subject: Mechanism, what: str, share: in
 
     def look(rng: np.random.Generator, subject: Mechanism, done: int) -> Part | bool:
         T, n, m = int(rng.integers(2, 13)), int(rng.integers(1, 6)), int(rng.integers(1, 4))
-        demands, released = _history(rng, T, n, m)
+        # ratios in quarters, so that thresholds are met exactly
+        demands, released = rng.integers(1, 9, (T, n, m)) / 8, rng.integers(0, 5, (T, n)) / 4
         judged = opened(more, subject) if done % 2 else subject
         if done % 2 and subject.zeros:  # of one resource, or of all: then the node is not present
             demands = demands * (more.random((T, n, m)) < 0.7) * (more.random((T, n, 1)) < 0.8)

@@ -147,10 +147,6 @@ def gain_from_record(rule: Phase, demands: Any, factor: Any, node: int, better: 
 # --------------------------------------------------------------------------------------------------- the phase rules
 
 
-def _drf(demands: Any, factor: Any) -> Allocation:
-    return drf(demands)
-
-
 def _karma(demands: Any, factor: Any) -> Allocation:
     """Karma with half of an equal share guaranteed and credits from 1 to 2: enough, as its authors have it."""
     found = karma_phase(demands, 1 + np.asarray(factor), alpha=0.5)
@@ -159,7 +155,7 @@ def _karma(demands: Any, factor: Any) -> Allocation:
 
 #: One phase by name: (demands, credit factors) -> Allocation.
 PHASES: dict[str, Phase] = {
-    "drf": _drf,
+    "drf": lambda demands, factor: drf(demands),
     **{name: partial(grant_tasks, grant=name) for name in READINGS["cbdrf"]["grant"].values},  # type: ignore[arg-type]
     "karma": _karma}
 
@@ -210,11 +206,6 @@ def inverse(demands: Any, factor: Any) -> Allocation:
     return _unweighted(drf(demands, 1.0 / np.maximum(factor, 1e-6)), "inverse")
 
 
-def overshot(demands: Any, factor: Any) -> Allocation:
-    """Hand out 1 % more than DRF. Breaks feasibility."""
-    return _unweighted(drf(demands), "overshot", 1.01)
-
-
 def wasted(demands: Any, factor: Any) -> Allocation:
     """Hand out 99 % of what the weighted rule does. Breaks Pareto optimality and sharing incentive."""
     return _unweighted(grant_tasks(demands, factor, grant="weighted"), "wasted", 0.99)
@@ -246,4 +237,4 @@ def by_tasks(demands: Any, factor: Any) -> Allocation:
 
 #: Broken phase rules by name.
 PHASE_MUTANTS: dict[str, Phase] = {
-    function.__name__: function for function in (inverse, overshot, wasted, capped_at_drf, by_sum, by_tasks)}
+    function.__name__: function for function in (inverse, wasted, capped_at_drf, by_sum, by_tasks)}

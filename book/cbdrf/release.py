@@ -31,7 +31,6 @@ from fairbook.model.inputs import (
 __all__ = ["Response", "best_response", "largest_worth", "search_release", "worth_threshold"]
 
 _STATES = 5_000
-_GRADES = 8  # for the graded penalty: ratios below rho on a grid of so many
 _LEAST_STEP = 1e-9  # in parts of C_0: credits that agree to 12 digits are one, so that rounding makes no new ones
 
 
@@ -48,8 +47,6 @@ class Response:
         The two sums of which the best value is made: ``value = granted + worth * held``.
     ratios : ndarray
         Release ratios of the best strategy in the first phases.
-    credits, policy : ndarray, shape (S,)
-        For dynamic programming: the reachable credits, and the best release ratio at each (over an endless horizon).
     looked_at : int
         Credits (dynamic programming) or phases played (search).
     """
@@ -59,8 +56,6 @@ class Response:
     granted: float
     held: float
     ratios: FloatArray
-    credits: FloatArray
-    policy: FloatArray
     looked_at: int
 
     @property
@@ -91,23 +86,9 @@ def _own_grants(rule: CreditRule, demands: Any) -> Callable[[float], float]:
 
 
 def _one_threshold(rule: CreditRule) -> float:
-    if not isinstance(rule, CreditRule):
-        raise InvalidInput("rule", "must be a CreditRule", rule)
     if np.ndim(rule.rho) != 0:
         raise InvalidInput("rule", "must have one threshold rho", np.asarray(rule.rho).tolist())
     return float(rule.rho)
-
-
-def _ratios_worth_trying(rule: CreditRule) -> list[float]:
-    """Release ratios of which one is a best choice at any credit, complying first.
-
-    Between two ratios with the same consequence for the credit the node holds as much as it can: of the complying
-    ones rho, and with the step penalty of all others 0. With the graded penalty a grid stands for those in between.
-    """
-    rho = _one_threshold(rule)
-    if rho == 0:
-        return [0.0]
-    return [rho, 0.0] if rule.penalty == "step" else [rho, *(rho * k / _GRADES for k in range(_GRADES))]
 
 
 def best_response(rule: CreditRule, *, worth: float, discount: float = 0.99, phases: int | None = None,
@@ -117,7 +98,7 @@ def best_response(rule: CreditRule, *, worth: float, discount: float = 0.99, pha
     Parameters
     ----------
     rule : CreditRule
-        With ``held="returns"`` and one threshold. Without a credit cap ``phases`` must be given.
+        With ``held="returns"``, the step penalty and one threshold. Without a credit cap ``phases`` must be given.
     worth : float
         Value of a task held past its phase, in units of a task granted; at least 0.
     discount : float
@@ -147,9 +128,12 @@ def best_response(rule: CreditRule, *, worth: float, discount: float = 0.99, pha
     >>> best_response(CreditRule(credit_cap=1.0, step_down=0.5, step_up=0.05), worth=0.5).releases
     True
     """
-    ratios = _ratios_worth_trying(rule)
-    if rule.held != "returns":
-        raise InvalidInput("rule", "must have held='returns': else others' pools remember, too", rule.held)
+    rho = _one_threshold(rule)
+    # Between two ratios with the same consequence for the credit the node holds as much as it can; complying first.
+    ratios = [rho, 0.0] if rho else [0.0]
+    if (rule.held, rule.penalty) != ("returns", "step"):
+        raise InvalidInput("rule", "must have held='returns' (else others' pools remember, too) and the step penalty",
+                           (rule.held, rule.penalty))
     worth = as_number(worth, "worth", 0.0, LARGEST)
     discount = as_number(discount, "discount", 0.0, 1.0)
     if phases is not None:
@@ -192,7 +176,7 @@ def best_response(rule: CreditRule, *, worth: float, discount: float = 0.99, pha
     granted, held, chosen = follow(lambda at, t: int((policies[phases - 1 - t] if phases is not None else picked)[at]))
     honest = follow(lambda at, t: 0)
     return Response(granted + worth * held, honest[0] + worth * honest[1], granted, held, np.array(chosen[:200]),
-                    credits, np.array(ratios)[picked], len(credits))
+                    len(credits))
 
 
 def _reachable(rule: CreditRule, ratios: Sequence[float], phases: int | None) -> tuple[Any, FloatArray]:
@@ -229,8 +213,8 @@ def _reachable(rule: CreditRule, ratios: Sequence[float], phases: int | None) ->
 def largest_worth(rule: CreditRule, *, discount: float = 0.99, demands: Any = ((1.0,), (1.0,))) -> float:
     """Give the largest worth of holding for which releasing in every phase is a best response; ``inf`` if always.
 
-    Found exactly (with the graded penalty: for the ratios on the grid). What a strategy gains over complying is linear
-    in ``worth``, so each strategy that pays gives the worth at which it stops paying, and the next is looked for there.
+    Found exactly. What a strategy gains over complying is linear in ``worth``, so each strategy that pays gives the
+    worth at which it stops paying, and the next is looked for there.
 
     Parameters
     ----------
@@ -261,11 +245,6 @@ def largest_worth(rule: CreditRule, *, discount: float = 0.99, demands: Any = ((
     raise InvalidInput("rule", "must let the search for the largest worth end within 200 strategies", rule)
 
 
-def _relevant(discount: float) -> float:
-    """Give the number of phases after which what follows changes no digit of a discounted sum."""
-    return 1.0 if discount == 0 else float(np.ceil(np.log(1e-17 * (1 - discount)) / np.log(discount)))
-
-
 def worth_threshold(rule: CreditRule, *, discount: float = 0.99) -> float:
     """Give the closed form of :func:`largest_worth` for the paper's grant (theorem of the chapter).
 
@@ -281,7 +260,7 @@ def worth_threshold(rule: CreditRule, *, discount: float = 0.99) -> float:
 
     Notes
     -----
-    Cost O(min(s / u, log(1 - discount) / log(discount))), or one geometric sum where u = 0.
+    Cost O(min(s / u, log(1 - discount) / log(discount))).
     """
     rho = _one_threshold(rule)
     if (rule.grant, rule.penalty, rule.credit_cap, rule.credit_floor) != ("scaled", "step", rule.initial_credit, 0.0):
@@ -290,12 +269,10 @@ def worth_threshold(rule: CreditRule, *, discount: float = 0.99) -> float:
     s, u = rule.step_down / rule.initial_credit, rule.step_up / rule.initial_credit
     if s > 1 or discount == 1:
         raise InvalidInput("rule, discount", "must have step_down <= initial_credit and discount < 1", [s, discount])
-    if u == 0:
-        penalty = s * discount / (1 - discount)
-    else:
-        last = min(s / u + 1, _relevant(discount))
-        j = np.arange(1, int(np.ceil(last)) + 1)
-        penalty = float((discount**j * np.maximum(0.0, s - (j - 1) * u)).sum())
+    # what follows later changes no digit of the sum
+    relevant = 1.0 if discount == 0 else np.ceil(np.log(1e-17 * (1 - discount)) / np.log(discount))
+    j = np.arange(1, int(np.ceil(min(s / u + 1 if u else np.inf, relevant))) + 1)
+    penalty = float((discount**j * np.maximum(0.0, s - (j - 1) * u)).sum())
     room = rho - (1 - rho) * penalty
     return np.inf if room <= 0 else penalty / room
 
@@ -360,5 +337,4 @@ def search_release(rule: CreditRule, demands: Any, *, worth: float, discount: fl
 
     granted, held, chosen = explore(start, 0)
     honest = finish(start, 0, phases + tail)
-    return Response(granted + worth * held, honest[0] + worth * honest[1], granted, held, np.array(chosen),
-                    np.zeros(0), np.zeros(0), played)
+    return Response(granted + worth * held, honest[0] + worth * honest[1], granted, held, np.array(chosen), played)

@@ -24,7 +24,7 @@ A conclusion is attacked twice. The *relaxation* (:class:`book.common.smt.Produc
 factor and, for a liar, that :math:`d_{ij} (\psi_i L) = \psi_i (d_{ij} L)`; the question is then linear, and every
 proof here needs no more. What it leaves open is tried on small instances and then asked with true products, one
 question for every pattern of dominant resources up to renaming of the resources. A counterexample is judged by plain
-arithmetic on fractions, which fills shares event by event and shares nothing with the encodings.
+arithmetic on fractions, which fills shares round by round and shares nothing with the encodings.
 
 References
 ----------
@@ -36,39 +36,30 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
+from book.common.arrivals import one
+from book.common.mutants import double_first, whole_need
+from book.common.oracle_drf import exact_tasks
+from book.common.runs import choices
 from book.common.settle import (
     BaseCase,
     BaseEncoding,
-    BaseStatement,
-    Index,
     Row,
-    check_name,
-    check_sizes,
+    Statement,
     demand_rows,
     each_k,
     each_k_i,
     each_k_i_h,
     settle_cases,
-    widened,
 )
 from book.common.smt import Answer, Settled
-from fairbook.errors import InvalidInput
 
-__all__ = [
-    "CREDITS",
-    "GRANTS",
-    "MECHANISMS",
-    "STATEMENTS",
-    "SettledGrant",
-    "Statement",
-    "is_violated",
-    "settle",
-]
+__all__ = ["GRANTS", "MECHANISMS", "STATEMENTS", "settle"]
 
 #: Ways to turn credit factors into shares.
 GRANTS: dict[str, str] = {
@@ -90,9 +81,8 @@ MECHANISMS: dict[str, str] = {
     "claims_rewarded": "the level counts sum_j d_ij times: who claims more of everything is given more",
 }
 _POOL = {"capacity_overshot": Fraction(101, 100), "capacity_wasted": Fraction(99, 100)}
-
-#: Domains of the credit factors.
-CREDITS: dict[str, str] = {"positive": "0 < psi <= 1", "nonnegative": "0 <= psi <= 1"}
+#: How fast a share rises with the level, where it is not 1.
+_PACES = {"first_favoured": double_first, "claims_rewarded": whole_need}
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -101,26 +91,20 @@ CREDITS: dict[str, str] = {"positive": "0 < psi <= 1", "nonnegative": "0 <= psi 
 
 
 def _filled(
-    demands: Sequence[Row], rates: Sequence[Fraction], bounds: Sequence[Fraction | None], pool: Fraction
+    demands: Sequence[Row], rates: Sequence[Fraction], pool: Fraction, bounds: Sequence[Fraction | None] | None = None
 ) -> list[Fraction]:
-    """Raise all shares at their rates until a resource is used up; who reaches its bound stops. O(m n^2).
+    """Raise all shares at their rates until a resource is used up; who reaches its bound stops.
 
-    Demands are positive, so that nobody can go on when one resource is used up.
+    Demands are positive with largest entry 1: tasks are shares. Who has no rate or no room gets nothing.
     """
+    served = [i for i, rate in enumerate(rates) if rate > 0 and (bounds is None or bounds[i] != 0)]
     shares = [Fraction(0)] * len(demands)
-    rising = {i for i, rate in enumerate(rates) if rate > 0 and bounds[i] != 0}
-    resources = range(len(demands[0]))
-    while rising:
-        speeds = [sum((demands[i][j] * rates[i] for i in rising), Fraction(0)) for j in resources]
-        rooms = [pool - sum(row[j] * share for row, share in zip(demands, shares, strict=True)) for j in resources]
-        used_up = min(room / speed for room, speed in zip(rooms, speeds, strict=True))
-        stops = {i: (bound - shares[i]) / rates[i] for i in rising if (bound := bounds[i]) is not None}
-        step = min([used_up, *stops.values()])
-        for i in rising:
-            shares[i] += step * rates[i]
-        if step == used_up:
-            break
-        rising -= {i for i, stop in stops.items() if stop == step}
+    if served:
+        limits = None if bounds is None else [bounds[i] for i in served]
+        pools = [pool] * len(demands[0])
+        found = exact_tasks([demands[i] for i in served], [rates[i] for i in served], pools, limits)
+        for i, share in zip(served, found, strict=True):
+            shares[i] = share
     return shares
 
 
@@ -148,24 +132,18 @@ class _World:
             factors = [Fraction(1)] * self.n
         elif self.mechanism == "credit_inverted":
             factors = [1 - factor for factor in factors]
-        rates = [self._rate(i, row) for i, row in enumerate(rows)]
+        rates = [_PACES.get(self.mechanism, one)(i, rows, self.psi) for i in range(self.n)]
         pool = _POOL.get(self.mechanism, Fraction(1))
-        free: list[Fraction | None] = [None] * self.n
         if self.grant == "weighted":
-            return _filled(rows, [f * rate for f, rate in zip(factors, rates, strict=True)], free, pool)
-        plain = _filled(rows, rates, free, pool)
+            return _filled(rows, [f * rate for f, rate in zip(factors, rates, strict=True)], pool)
+        plain = _filled(rows, rates, pool)
         if self.grant == "drf":
             return plain
         if self.grant == "scaled":
             return [f * share for f, share in zip(factors, plain, strict=True)]
         whole = [Fraction(1, self.n)] * self.n if self.grant == "capped" else plain
         bounds = [None if f == 1 else f * most for f, most in zip(factors, whole, strict=True)]
-        return _filled(rows, rates, bounds, pool)
-
-    def _rate(self, i: int, row: Row) -> Fraction:
-        if self.mechanism == "first_favoured" and i == 0:
-            return Fraction(2)
-        return sum(row, Fraction(0)) if self.mechanism == "claims_rewarded" else Fraction(1)
+        return _filled(rows, rates, pool, bounds)
 
     def drf(self) -> Fraction:
         """Share that DRF gives to every node."""
@@ -201,7 +179,6 @@ class _Encoding(BaseEncoding):
         liars: Sequence[int],
         grant: str,
         mechanism: str,
-        credit: str,
         linear: bool,
         dominant: Sequence[int] | None = None,
     ) -> None:
@@ -212,13 +189,13 @@ class _Encoding(BaseEncoding):
         self.claim = {i: self.row("claim", i) for i in self.liars}
         self.psi = [self.real(f"psi{i + 1}") for i in range(n)]
         for psi in self.psi:
-            self.premises += [psi > 0 if credit == "positive" else psi >= 0, psi <= 1]
+            self.premises += [psi >= 0, psi <= 1]
         self.share = self.granted("s", self.psi, self.d)
 
     def mul(self, left: Any, right: Any) -> Any:
         """Return the product of two nonnegative variables, products or constants."""
-        for one, other in ((left, right), (right, left)):
-            if self.z3.is_rational_value(one) and one.as_fraction() == 1:
+        for factor, other in ((left, right), (right, left)):
+            if self.z3.is_rational_value(factor) and factor.as_fraction() == 1:
                 return other
         return self.products(left, right)
 
@@ -315,14 +292,6 @@ class _Encoding(BaseEncoding):
         self.premises.append(self._fits(self.d, [level] * self.n, self.number(1)))
         return level
 
-    def part_of_alone(self, i: int) -> Any:
-        """Return psi_i times what node i could run alone."""
-        alone = self.number(Fraction(1, self.n))
-        # A product like any other, so that the relaxation compares it with others of psi_i; its value is known.
-        part = self.mul(self.psi[i], alone)
-        self.premises.append(part == self.psi[i] * alone)
-        return part
-
     def others(self) -> list[Any]:
         """Shares in any other allocation of the pool."""
         q = [self.real(f"q{i + 1}") for i in range(self.n)]
@@ -331,236 +300,114 @@ class _Encoding(BaseEncoding):
         return q
 
 
-@dataclass(frozen=True)
-class Statement(BaseStatement[_Encoding, _World]):
-    """One statement about what a phase grants, given the credit factors.
-
-    Attributes
-    ----------
-    locator : str
-        Where the paper makes it; "ours" where it does not.
-    text : str
-    index : str
-        Names of the entries of a case's index, counted from 1 as in the paper; the first, k, is the number of nodes.
-    indices : callable
-        All cases with up to n users.
-    encode : callable
-        Hypothesis and conclusion over an encoding.
-    judge : callable
-        The same over an instance in fractions.
-    caught : dict of str to int
-        Mutants that must refute the statement under every grant for which it holds, each with the number of nodes at
-        which they do (two resources).
-    lies : bool
-        Whether the node of the index claims other demands than it has.
-    suggestions : tuple
-        Instances (demands, credit factors, claims of nodes counted from 0) to try first.
-    """
-
-    lies: bool = False
-    suggestions: tuple[tuple[Sequence[Sequence[str]], Sequence[str], Mapping[int, Sequence[str]]], ...] = ()
-
-
 # Each pair of functions below is one statement: over the encoding, then over an instance in fractions.
-# Hypotheses are separate from conclusions so that an impossible hypothesis is noticed.
+# Hypotheses are separate from conclusions so that an impossible hypothesis is noticed. Nodes count from 0; k is their
+# number.
 
 
-def _feasibility(e: _Encoding, index: Index) -> tuple[Any, Any]:
+def _feasibility(e: _Encoding, k: int) -> tuple[Any, Any]:
     return True, e.z3.And([use <= 1 for use in e.uses(e.d, e.share)])
 
 
-def _feasibility_judge(v: _World, index: Index) -> tuple[bool, bool]:
+def _feasibility_judge(v: _World, k: int) -> tuple[bool, bool]:
     return True, v.slack() >= 0
 
 
-def _sharing(good: bool) -> Callable[[_Encoding, Index], tuple[Any, Any]]:
-    def encode(e: _Encoding, index: Index) -> tuple[Any, Any]:
-        k, i = index
-        return e.psi[i - 1] == 1 if good else True, e.share[i - 1] >= e.number(Fraction(1, k))
-
-    return encode
+def _sharing(e: _Encoding, k: int, i: int, good: bool = False) -> tuple[Any, Any]:
+    return e.psi[i] == 1 if good else True, e.share[i] >= e.number(Fraction(1, k))
 
 
-def _sharing_judge(good: bool) -> Callable[[_World, Index], tuple[bool, bool]]:
-    def judge(v: _World, index: Index) -> tuple[bool, bool]:
-        k, i = index
-        return v.psi[i - 1] == 1 or not good, v.share[i - 1] >= Fraction(1, k)
-
-    return judge
+def _sharing_judge(v: _World, k: int, i: int, good: bool = False) -> tuple[bool, bool]:
+    return v.psi[i] == 1 or not good, v.share[i] >= Fraction(1, k)
 
 
-def _sharing_by_record(e: _Encoding, index: Index) -> tuple[Any, Any]:
-    _, i = index
-    return True, e.share[i - 1] >= e.part_of_alone(i - 1)
+def _sharing_by_record(e: _Encoding, k: int, i: int) -> tuple[Any, Any]:
+    alone = e.number(Fraction(1, k))
+    # A product like any other, so that the relaxation compares it with others of psi_i; its value is known.
+    part = e.mul(e.psi[i], alone)
+    e.premises.append(part == e.psi[i] * alone)
+    return True, e.share[i] >= part
 
 
-def _sharing_by_record_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    k, i = index
-    return True, v.share[i - 1] >= v.psi[i - 1] / k
+def _sharing_by_record_judge(v: _World, k: int, i: int) -> tuple[bool, bool]:
+    return True, v.share[i] >= v.psi[i] / k
 
 
-def _sharing_by_weight(e: _Encoding, index: Index) -> tuple[Any, Any]:
-    # u is 1 / sum psi.
-    _, i = index
-    u = e.real("u")
-    e.premises.append(u >= 0)
-    return e.z3.Sum([e.mul(psi, u) for psi in e.psi]) == 1, e.share[i - 1] >= e.mul(e.psi[i - 1], u)
+def _envy(e: _Encoding, k: int, i: int, h: int, justified: bool = False) -> tuple[Any, Any]:
+    envies = [e.mul(e.d[h][j], e.share[h]) > e.mul(e.d[i][j], e.share[i]) for j in range(e.m)]
+    return e.psi[h] <= e.psi[i] if justified else True, e.z3.Not(e.z3.And(envies))
 
 
-def _sharing_by_weight_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    _, i = index
-    total = sum(v.psi)
-    return total > 0, total == 0 or v.share[i - 1] >= v.psi[i - 1] / total
+def _envy_judge(v: _World, k: int, i: int, h: int, justified: bool = False) -> tuple[bool, bool]:
+    return v.psi[h] <= v.psi[i] or not justified, v.tasks_on(i, h) <= v.share[i]
 
 
-def _at_most_by_record(e: _Encoding, index: Index) -> tuple[Any, Any]:
-    _, i = index
-    return e.psi[i - 1] < 1, e.share[i - 1] <= e.part_of_alone(i - 1)
+def _pareto(e: _Encoding, k: int, who: str) -> tuple[Any, Any]:
+    z3 = e.z3
+    pairs = list(zip(e.others(), e.share, strict=True))
+    better = z3.And([other >= share for other, share in pairs] + [z3.Or([other > share for other, share in pairs])])
+    good = [psi == 1 for psi in e.psi]
+    hypothesis = {
+        "someone": z3.Or(good),
+        "all": z3.And(good),
+        "someone with credit": z3.Or([psi > 0 for psi in e.psi]),
+    }
+    return hypothesis.get(who, True), z3.Not(better)
 
 
-def _at_most_by_record_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    k, i = index
-    return v.psi[i - 1] < 1, v.share[i - 1] <= v.psi[i - 1] / k
+def _pareto_judge(v: _World, k: int, who: str) -> tuple[bool, bool]:
+    hypothesis = {"someone": max(v.psi) == 1, "all": min(v.psi) == 1, "someone with credit": max(v.psi) > 0}
+    # Demands are positive: somebody can get more at nobody's cost exactly if some of every resource is left.
+    return hypothesis.get(who, True), v.slack() <= 0
 
 
-def _envy(justified: bool) -> Callable[[_Encoding, Index], tuple[Any, Any]]:
-    def encode(e: _Encoding, index: Index) -> tuple[Any, Any]:
-        i, h = index[1] - 1, index[2] - 1
-        envies = [e.mul(e.d[h][j], e.share[h]) > e.mul(e.d[i][j], e.share[i]) for j in range(e.m)]
-        return e.psi[h] <= e.psi[i] if justified else True, e.z3.Not(e.z3.And(envies))
-
-    return encode
-
-
-def _envy_judge(justified: bool) -> Callable[[_World, Index], tuple[bool, bool]]:
-    def judge(v: _World, index: Index) -> tuple[bool, bool]:
-        i, h = index[1] - 1, index[2] - 1
-        return v.psi[h] <= v.psi[i] or not justified, v.tasks_on(i, h) <= v.share[i]
-
-    return judge
-
-
-def _pareto(who: str) -> Callable[[_Encoding, Index], tuple[Any, Any]]:
-    def encode(e: _Encoding, index: Index) -> tuple[Any, Any]:
-        z3 = e.z3
-        q = e.others()
-        if who == "within bounds":
-            e.premises += [z3.Or(e.psi[i] == 1, other <= e.part_of_alone(i)) for i, other in enumerate(q)]
-        pairs = list(zip(q, e.share, strict=True))
-        better = z3.And([other >= share for other, share in pairs] + [z3.Or([other > share for other, share in pairs])])
-        good = [psi == 1 for psi in e.psi]
-        hypothesis = {
-            "someone": z3.Or(good),
-            "all": z3.And(good),
-            "someone with credit": z3.Or([psi > 0 for psi in e.psi]),
-        }
-        return hypothesis.get(who, True), z3.Not(better)
-
-    return encode
-
-
-def _pareto_judge(who: str) -> Callable[[_World, Index], tuple[bool, bool]]:
-    def judge(v: _World, index: Index) -> tuple[bool, bool]:
-        # Demands are positive: somebody can get more at nobody's cost exactly if some of every resource is left.
-        better = v.slack() > 0
-        if who == "within bounds":
-            bounds = [math.inf if psi == 1 else psi / v.n for psi in v.psi]
-            better = better and all(share <= bound for share, bound in zip(v.share, bounds, strict=True))
-            better = better and any(share < bound for share, bound in zip(v.share, bounds, strict=True))
-        hypothesis = {
-            "someone": max(v.psi) == 1,
-            "all": min(v.psi) == 1,
-            "someone with credit": max(v.psi) > 0,
-        }
-        return hypothesis.get(who, True), not better
-
-    return judge
-
-
-def _wasteful(e: _Encoding, index: Index) -> tuple[Any, Any]:
-    return e.psi[index[1] - 1] < 1, e.z3.And([use < 1 for use in e.uses(e.d, e.share)])
-
-
-def _wasteful_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    return v.psi[index[1] - 1] < 1, v.slack() > 0
-
-
-def _strategy(e: _Encoding, index: Index) -> tuple[Any, Any]:
-    i = index[1] - 1
+def _strategy(e: _Encoding, k: int, i: int) -> tuple[Any, Any]:
     lied = e.lying()[i]
     # More true tasks: more of every resource than the honest bundle has.
     gains = [e.mul(claim, lied) > e.mul(true, e.share[i]) for claim, true in zip(e.claim[i], e.d[i], strict=True)]
     return True, e.z3.Not(e.z3.And(gains))
 
 
-def _strategy_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    i = index[1] - 1
+def _strategy_judge(v: _World, k: int, i: int) -> tuple[bool, bool]:
     return True, v.tasks_lying(i) <= v.share[i]
 
 
-def _punitive(company: bool) -> Callable[[_Encoding, Index], tuple[Any, Any]]:
-    def encode(e: _Encoding, index: Index) -> tuple[Any, Any]:
-        i = index[1] - 1
-        hypothesis = [e.psi[i] < 1]
-        if company:
-            hypothesis.append(e.z3.Or([psi > 0 for h, psi in enumerate(e.psi) if h != i]))
-        return e.z3.And(hypothesis), e.share[i] < e.clean(i)[i]
-
-    return encode
+def _punitive(e: _Encoding, k: int, i: int) -> tuple[Any, Any]:
+    company = e.z3.Or([psi > 0 for h, psi in enumerate(e.psi) if h != i])
+    return e.z3.And([e.psi[i] < 1, company]), e.share[i] < e.clean(i)[i]
 
 
-def _punitive_judge(company: bool) -> Callable[[_World, Index], tuple[bool, bool]]:
-    def judge(v: _World, index: Index) -> tuple[bool, bool]:
-        i = index[1] - 1
-        others = any(psi > 0 for h, psi in enumerate(v.psi) if h != i)
-        return v.psi[i] < 1 and (others or not company), v.share[i] < v.granted(clean=i)[i]
-
-    return judge
+def _punitive_judge(v: _World, k: int, i: int) -> tuple[bool, bool]:
+    company = any(psi > 0 for h, psi in enumerate(v.psi) if h != i)
+    return v.psi[i] < 1 and company, v.share[i] < v.granted(clean=i)[i]
 
 
-def _never_below_drf(e: _Encoding, index: Index) -> tuple[Any, Any]:
-    i = index[1] - 1
+def _never_below_drf(e: _Encoding, k: int, i: int) -> tuple[Any, Any]:
     return e.psi[i] == 1, e.share[i] >= e.drf()
 
 
-def _never_below_drf_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    i = index[1] - 1
+def _never_below_drf_judge(v: _World, k: int, i: int) -> tuple[bool, bool]:
     return v.psi[i] == 1, v.share[i] >= v.drf()
 
 
-def _punished_below_drf(someone: bool) -> Callable[[_Encoding, Index], tuple[Any, Any]]:
-    def encode(e: _Encoding, index: Index) -> tuple[Any, Any]:
-        i = index[1] - 1
-        good = [e.z3.Or([psi == 1 for psi in e.psi])] if someone else []
-        return e.z3.And([e.psi[i] < 1, *good]), e.share[i] < e.drf()
-
-    return encode
+def _punished_below_drf(e: _Encoding, k: int, i: int) -> tuple[Any, Any]:
+    return e.psi[i] < 1, e.share[i] < e.drf()
 
 
-def _punished_below_drf_judge(someone: bool) -> Callable[[_World, Index], tuple[bool, bool]]:
-    def judge(v: _World, index: Index) -> tuple[bool, bool]:
-        i = index[1] - 1
-        return v.psi[i] < 1 and (max(v.psi) == 1 or not someone), v.share[i] < v.drf()
-
-    return judge
+def _punished_below_drf_judge(v: _World, k: int, i: int) -> tuple[bool, bool]:
+    return v.psi[i] < 1, v.share[i] < v.drf()
 
 
-def _same_as_drf(least: str) -> Callable[[_Encoding, Index], tuple[Any, Any]]:
-    def encode(e: _Encoding, index: Index) -> tuple[Any, Any]:
-        level = e.drf()
-        first = e.psi[0] == 1 if least == "clean" else e.psi[0] > 0
-        equal = e.z3.And([first] + [psi == e.psi[0] for psi in e.psi[1:]])
-        return equal, e.z3.And([share == level for share in e.share])
-
-    return encode
+def _same_as_drf(e: _Encoding, k: int, clean: bool = False) -> tuple[Any, Any]:
+    level = e.drf()
+    first = e.psi[0] == 1 if clean else e.psi[0] > 0
+    equal = e.z3.And([first] + [psi == e.psi[0] for psi in e.psi[1:]])
+    return equal, e.z3.And([share == level for share in e.share])
 
 
-def _same_as_drf_judge(least: str) -> Callable[[_World, Index], tuple[bool, bool]]:
-    def judge(v: _World, index: Index) -> tuple[bool, bool]:
-        first = v.psi[0] == 1 if least == "clean" else v.psi[0] > 0
-        return first and len(set(v.psi)) == 1, all(share == v.drf() for share in v.share)
-
-    return judge
+def _same_as_drf_judge(v: _World, k: int, clean: bool = False) -> tuple[bool, bool]:
+    first = v.psi[0] == 1 if clean else v.psi[0] > 0
+    return first and len(set(v.psi)) == 1, all(share == v.drf() for share in v.share)
 
 
 _WASTED = {"capacity_wasted": 1}
@@ -568,7 +415,7 @@ _WASTED = {"capacity_wasted": 1}
 #: With bounds that follow DRF, node 1 overstates its lesser demand: DRF shares fall, and with them the bound of node 2.
 _LOWERS_THE_BOUND = ((("1", "1/3"), ("1/3", "1")), ("1", "1/2"), {0: ("1", "2/3")})
 
-#: Every statement that can be settled, by name.
+#: Every statement that can be settled, by name; `caught` holds of every grant for which the statement does.
 STATEMENTS: dict[str, Statement] = {
     "feasibility": Statement(
         "(1)", "No more of any resource is granted than there is.", "k", each_k,
@@ -576,68 +423,44 @@ STATEMENTS: dict[str, Statement] = {
     ),
     "sharing_incentive": Statement(
         "Corollary 2, literally", "Every node gets at least what it could run alone on 1/n of the pool.", "k i",
-        each_k_i, _sharing(False), _sharing_judge(False), _WASTED,
+        each_k_i, _sharing, _sharing_judge, _WASTED,
     ),
     "sharing_incentive_good_standing": Statement(
         "ours", "Every node with psi_i = 1 gets at least what it could run alone.", "k i", each_k_i,
-        _sharing(True), _sharing_judge(True), _WASTED,
+        partial(_sharing, good=True), partial(_sharing_judge, good=True), _WASTED,
     ),
     "sharing_incentive_scaled_by_record": Statement(
         "ours", "Every node gets at least psi_i times what it could run alone.", "k i", each_k_i,
         _sharing_by_record, _sharing_by_record_judge, _WASTED,
     ),
-    "sharing_incentive_weighted_by_record": Statement(
-        "ours", "Every node gets a dominant share of at least psi_i / sum_h psi_h (some psi is positive).", "k i",
-        each_k_i, _sharing_by_weight, _sharing_by_weight_judge, _WASTED,
-    ),
-    "at_most_scaled_by_record": Statement(
-        "ours", "A node with psi_i < 1 gets at most psi_i times what it could run alone.", "k i", each_k_i,
-        _at_most_by_record, _at_most_by_record_judge, {"credit_ignored": 1},
-    ),
     "envy_freeness": Statement(
         "Theorem 4, literally", "No node could run more tasks on another's bundle than on its own.", "k i h",
-        each_k_i_h, _envy(False), _envy_judge(False), {"first_favoured": 2},
+        each_k_i_h, _envy, _envy_judge, {"first_favoured": 2},
     ),
     "justified_envy_freeness": Statement(
         "ours", "No node could run more tasks on the bundle of a node whose record is no better, psi_h <= psi_i.",
-        "k i h", each_k_i_h, _envy(True), _envy_judge(True), {"first_favoured": 2},
+        "k i h", each_k_i_h, partial(_envy, justified=True), partial(_envy_judge, justified=True),
+        {"first_favoured": 2},
     ),
-    "pareto_optimality": Statement(
-        "Theorem 6, literally", "No allocation of the pool gives one node more and none less.", "k", each_k,
-        _pareto("any"), _pareto_judge("any"), _WASTED,
-    ),
-    "pareto_optimality_someone_with_credit": Statement(
-        "ours", "The same where psi > 0 for some node.", "k", each_k,
-        _pareto("someone with credit"), _pareto_judge("someone with credit"), _WASTED,
-    ),
-    "pareto_optimality_someone_in_good_standing": Statement(
-        "ours", "The same where psi = 1 for some node.", "k", each_k,
-        _pareto("someone"), _pareto_judge("someone"), _WASTED,
-    ),
-    "pareto_optimality_all_in_good_standing": Statement(
-        "ours", "The same where psi = 1 for all nodes.", "k", each_k, _pareto("all"), _pareto_judge("all"), _WASTED,
-    ),
-    "pareto_optimality_within_bounds": Statement(
-        "ours",
-        "No allocation that bounds each node with psi_i < 1 at psi_i times what it could run alone gives one node more "
-        "and none less.",
-        "k", each_k, _pareto("within bounds"), _pareto_judge("within bounds"), _WASTED,
-    ),
-    "wasteful_when_someone_is_punished": Statement(
-        "ours", "Where psi_i < 1 for some node i, some of every resource is left, so that all could get more.", "k i",
-        each_k_i, _wasteful, _wasteful_judge, {"credit_ignored": 1},
-    ),
+    **{
+        name: Statement(
+            locator, f"No allocation of the pool gives one node more and none less{where}.", "k", each_k,
+            partial(_pareto, who=who), partial(_pareto_judge, who=who), _WASTED,
+        )
+        for name, locator, who, where in (
+            ("pareto_optimality", "Theorem 6, literally", "any", ""),
+            ("pareto_optimality_someone_with_credit", "ours", "someone with credit", ", where psi > 0 for some node"),
+            ("pareto_optimality_someone_in_good_standing", "ours", "someone", ", where psi = 1 for some node"),
+            ("pareto_optimality_all_in_good_standing", "Theorem 6", "all", ", where psi = 1 for all nodes"),
+        )
+    },
     "strategy_proofness": Statement(
         "Theorem 5", "Credit factors given, no claim lets a node run more true tasks than the truth does.", "k i",
-        each_k_i, _strategy, _strategy_judge, {"claims_rewarded": 2}, lies=True, suggestions=(_LOWERS_THE_BOUND,),
-    ),
-    "punitive": Statement(
-        "Theorem 3", "A node with psi_i < 1 gets fewer tasks than with psi_i = 1, all else equal.", "k i", each_k_i,
-        _punitive(False), _punitive_judge(False), {"credit_ignored": 1, "credit_inverted": 1},
+        each_k_i, _strategy, _strategy_judge, {"claims_rewarded": 2}, liars=1, suggestions=(_LOWERS_THE_BOUND,),
     ),
     "punitive_in_company": Statement(
-        "Theorem 3", "The same where psi > 0 for some other node.", "k i", each_k_i,
-        _punitive(True), _punitive_judge(True), {"credit_ignored": 2, "credit_inverted": 2},
+        "Theorem 3", "A node with psi_i < 1 gets fewer tasks than with psi_i = 1, all else equal, where psi > 0 for "
+        "some other node.", "k i", each_k_i, _punitive, _punitive_judge, {"credit_ignored": 2, "credit_inverted": 2},
     ),
     "never_below_drf_in_good_standing": Statement(
         "ours", "A node with psi_i = 1 gets at least what DRF gives it.", "k i", each_k_i,
@@ -645,19 +468,15 @@ STATEMENTS: dict[str, Statement] = {
     ),
     "punished_below_drf": Statement(
         "ours", "A node with psi_i < 1 gets less than DRF gives it.", "k i", each_k_i,
-        _punished_below_drf(False), _punished_below_drf_judge(False), {"credit_ignored": 1},
-    ),
-    "punished_below_drf_someone_in_good_standing": Statement(
-        "ours", "The same where psi = 1 for some node.", "k i", each_k_i,
-        _punished_below_drf(True), _punished_below_drf_judge(True), {"credit_ignored": 2},
+        _punished_below_drf, _punished_below_drf_judge, {"credit_ignored": 1},
     ),
     "clean_records_as_drf": Statement(
         "(7)", "Where psi = 1 for all nodes, all get what DRF gives them.", "k", each_k,
-        _same_as_drf("clean"), _same_as_drf_judge("clean"), _WASTED,
+        partial(_same_as_drf, clean=True), partial(_same_as_drf_judge, clean=True), _WASTED,
     ),
     "equal_records_as_drf": Statement(
         "ours", "Where all nodes have the same psi > 0, all get what DRF gives them.", "k", each_k,
-        _same_as_drf("equal"), _same_as_drf_judge("equal"), _WASTED,
+        _same_as_drf, _same_as_drf_judge, _WASTED,
     ),
 }  # fmt: skip
 
@@ -668,118 +487,48 @@ STATEMENTS: dict[str, Statement] = {
 
 
 @dataclass(frozen=True)
-class SettledGrant(Settled):
-    """What is known about one statement under one grant; see :class:`book.common.smt.Settled`.
-
-    Attributes
-    ----------
-    grant : str
-        Name in :data:`GRANTS`.
-    credit : {"positive", "nonnegative"}
-        Domain of the credit factors.
-
-    Examples
-    --------
-    >>> print(settle("punitive_in_company", 2, 2, grant="weighted"))
-    punitive_in_company, weighted: holds for n <= 2, m = 2, 0 <= psi <= 1 (3 cases: 3 unsat, of which 1 with impossible
-    premises; 0 sat, 0 unknown; linear relaxation)
-    """
-
-    grant: str
-    credit: str
-
-    def __str__(self) -> str:
-        mutant = "" if self.mechanism == "cbdrf" else f" with {self.mechanism}"
-        return (
-            f"{self.statement}, {self.grant}{mutant}: {self.status} for n <= {self.n}, m = {self.m}, "
-            f"{CREDITS[self.credit]} ({self.cases} cases: {self.unsat} unsat, of which {self.vacuous} with impossible "
-            f"premises; {self.sat} sat, {self.unknown} unknown; {self.method or 'nothing settled'})"
-        )
-
-
-def _check_arguments(statement: str, n: int, m: int, grant: str, mechanism: str, credit: str) -> Statement:
-    check_name("statement", statement, STATEMENTS)
-    check_name("grant", grant, GRANTS)
-    check_name("mechanism", mechanism, MECHANISMS)
-    check_name("credit", credit, CREDITS)
-    check_sizes(n=n, m=m)
-    return STATEMENTS[statement]
-
-
-@dataclass(frozen=True)
 class _Case(BaseCase[_Encoding, _World]):
-    entry: Statement
-    index: Index
-    m: int
+    largest = 4
+
     grant: str
-    mechanism: str
-    credit: str
-
-    @property
-    def n(self) -> int:
-        return self.index[0]
-
-    @property
-    def liars(self) -> tuple[int, ...]:
-        return (self.index[1] - 1,) if self.entry.lies else ()
-
-    @property
-    def rows(self) -> int:
-        return self.n + len(self.liars)
 
     def encoding(self, linear: bool, dominant: Sequence[int] | None) -> _Encoding:
-        return _Encoding(self.n, self.m, self.liars, self.grant, self.mechanism, self.credit, linear, dominant)
+        return _Encoding(self.users, self.m, self.liars, self.grant, self.mechanism, linear, dominant)
 
     def inputs(self, e: _Encoding, world: _World) -> Iterator[tuple[Any, Fraction]]:
         yield from zip(e.psi, world.psi, strict=True)
         for row, values in [*zip(e.d, world.d, strict=True), *((e.claim[i], world.claims[i]) for i in self.liars)]:
             yield from zip(row, values, strict=True)
 
-    def instance(self, demands: Sequence[Row], credit: Sequence[Fraction], claims: Mapping[int, Row]) -> _World:
-        return _World(demands, credit, claims, self.grant, self.mechanism)
+    def instance(self, demands: Sequence[Row], numbers: Sequence[Fraction], claims: Mapping[int, Row]) -> _World:
+        return _World(demands, numbers, claims, self.grant, self.mechanism)
 
     def near(self, answer: Answer, precision: int) -> _World | None:
-        def value(name: str) -> Fraction:
-            # An entry without a variable of its own is the dominant one; what no constraint mentions is free.
-            exact = answer.values.get(name, Fraction(1))
-            return Fraction(1) if exact >= 1 else exact.limit_denominator(precision)
-
-        def row(kind: str, i: int) -> Row:
-            return tuple(value(f"{kind}{i + 1}_{j + 1}") for j in range(self.m))
-
-        demands = [row("d", i) for i in range(self.n)]
-        claims = {i: row("claim", i) for i in self.liars}
-        credit = [value(f"psi{i + 1}") for i in range(self.n)]
-        if any(min(r) <= 0 or max(r) != 1 for r in (*demands, *claims.values())):
+        one = Fraction(1)
+        demands = self.near_rows(answer, "d", dict.fromkeys(range(self.users), one), precision)
+        claims = self.near_rows(answer, "claim", dict.fromkeys(self.liars, one), precision)
+        # What no constraint mentions is free.
+        exact = [min(one, answer.values.get(f"psi{i + 1}", one)) for i in range(self.users)]
+        if any(min(r) <= 0 or max(r) != 1 for r in (*demands.values(), *claims.values())) or min(exact) < 0:
             return None
-        if min(credit) < 0 or (self.credit == "positive" and min(credit) == 0):
-            return None
-        return self.instance(demands, credit, claims)
+        return self.instance(list(demands.values()), [psi.limit_denominator(precision) for psi in exact], claims)
 
-    def suggested(self) -> Iterator[_World]:
-        for demands, credit, claims in self.entry.suggestions:
-            if len(demands) == self.n and len(demands[0]) <= self.m and tuple(claims) == self.liars:
-                told = {i: widened(row, self.m) for i, row in claims.items()}
-                yield self.instance([widened(row, self.m) for row in demands], [Fraction(psi) for psi in credit], told)
-
-    def instances(self, largest: int) -> Iterator[_World]:
+    def instances(self) -> Iterator[_World]:
         """All instances ordered by (common denominator of the demands) + (that of the credit factors).
 
         A credit factor of 0 counts as a half would: it is a special case and shows less.
         """
-        for size in range(2, 2 * largest + 1):
-            for q in range(max(1, size - largest), min(size - 1, largest) + 1):
+        for size in range(2, 2 * self.largest + 1):
+            for q in range(max(1, size - self.largest), min(size - 1, self.largest) + 1):
                 p = size - q
-                factors = [Fraction(x, p) for x in range(p, 0 if self.credit == "positive" else -1, -1)]
                 credits = [
                     credit
-                    for credit in itertools.product(factors, repeat=self.n)
+                    for credit in itertools.product([Fraction(x, p) for x in range(p, -1, -1)], repeat=self.users)
                     if math.lcm(*(psi.denominator for psi in credit), 2 if min(credit) == 0 else 1) == p
                 ]
                 for chosen in demand_rows(self.rows, self.m, q):
-                    for credit in credits:
-                        claims = dict(zip(self.liars, chosen[self.n :], strict=True))
-                        yield self.instance(chosen[: self.n], credit, claims)
+                    claims = dict(zip(self.liars, chosen[self.users :], strict=True))
+                    yield from (self.instance(chosen[: self.users], credit, claims) for credit in credits)
 
     def describe(self, world: _World) -> dict[str, Any]:
         witness: dict[str, Any] = {
@@ -790,59 +539,12 @@ class _Case(BaseCase[_Encoding, _World]):
             "tasks": tuple(world.share),
             "drf_tasks": (world.drf(),) * world.n,
         }
-        if self.entry.lies:
+        for i in self.liars:
             witness["tasks_under_lie"] = tuple(world.granted(lying=True))
-            witness["true_tasks_of_liar"] = world.tasks_lying(self.index[1] - 1)
+            witness["true_tasks_of_liar"] = world.tasks_lying(i)
         if self.entry.locator == "Theorem 3":
             witness["tasks_with_clean_record"] = tuple(world.granted(clean=self.index[1] - 1))
         return witness
-
-
-def is_violated(statement: str, witness: Mapping[str, Any], grant: str = "scaled", mechanism: str = "cbdrf") -> bool:
-    """Judge a witness by plain rational arithmetic, without the solver.
-
-    Parameters
-    ----------
-    statement : str
-        Name in :data:`STATEMENTS`.
-    witness : mapping
-        ``demands`` (n, m), positive with largest entry 1 in each row, ``credit_factor`` (n,) in [0, 1], ``claims``
-        {liar: row} where the statement has a liar, and the entries of the statement's index, nodes counted from 1.
-    grant : str
-        Name in :data:`GRANTS`.
-    mechanism : str
-        Name in :data:`MECHANISMS`.
-
-    Returns
-    -------
-    bool
-        Whether the hypothesis holds in this instance and the conclusion does not.
-
-    Raises
-    ------
-    InvalidInput
-        If a name is unknown or an entry is out of its domain.
-
-    Examples
-    --------
-    Two nodes of equal demands, one of them punished: it envies the other.
-
-    >>> is_violated("envy_freeness", {"demands": ((1,), (1,)), "credit_factor": ("1/2", 1), "k": 2, "i": 1, "h": 2})
-    True
-    """
-    entry = _check_arguments(statement, 1, 1, grant, mechanism, "nonnegative")
-    demands = [tuple(Fraction(x) for x in row) for row in witness["demands"]]
-    claims = {i - 1: tuple(Fraction(x) for x in row) for i, row in witness.get("claims", {}).items()}
-    credit = [Fraction(psi) for psi in witness["credit_factor"]]
-    for name, rows in (("demands", demands), ("claims", list(claims.values()))):
-        if any(min(row) <= 0 or max(row) != 1 or len(row) != len(demands[0]) for row in rows):
-            raise InvalidInput(f"witness[{name!r}]", "must be positive with largest entry 1 in each row", rows)
-    if len(credit) != len(demands) or min(credit) < 0 or max(credit) > 1:
-        raise InvalidInput("witness['credit_factor']", "must be one number of [0, 1] for each node", credit)
-    index = tuple(witness[name] for name in entry.index.split())
-    if index[0] != len(demands) or not all(1 <= i <= len(demands) for i in index[1:]):
-        raise InvalidInput("witness", f"must have {entry.index!r} within its {len(demands)} nodes", index)
-    return entry.broken(_World(demands, credit, claims, grant, mechanism), index)
 
 
 def settle(
@@ -852,11 +554,10 @@ def settle(
     *,
     grant: str = "scaled",
     mechanism: str = "cbdrf",
-    credit: str = "nonnegative",
     method: str = "auto",
     rlimit: int = 1_000_000,
     tries: int = 2000,
-) -> SettledGrant:
+) -> Settled:
     """Settle a statement for all real instances with up to `n` nodes and with `m` resources.
 
     Parameters
@@ -869,20 +570,12 @@ def settle(
         Name in :data:`GRANTS`.
     mechanism : str
         Name in :data:`MECHANISMS`.
-    credit : {"nonnegative", "positive"}
-        Domain of the credit factors: [0, 1] or (0, 1].
-    method : {"auto", "linear", "nonlinear"}
-        ``linear`` asks the relaxation only and so never refutes, ``nonlinear`` only asks with true products. ``auto``
-        asks the relaxation, then tries small instances, then asks with true products what is still open.
-    rlimit : int
-        Resource limit of each polynomial question in z3's units; a linear one may use 50 times as much, because a
-        unit is that much cheaper there.
-    tries : int
-        How many small instances are tried for each case.
+    method, rlimit, tries
+        See :func:`book.common.settle.settle_cases`.
 
     Returns
     -------
-    SettledGrant
+    Settled
         ``vacuous`` counts the cases whose premises are impossible; where all are, the status is ``"vacuous"``.
 
     Raises
@@ -892,12 +585,6 @@ def settle(
     MissingDependency
         If z3-solver is not installed.
 
-    Notes
-    -----
-    A question that z3 does not finish within `rlimit` counts as unknown, and a statement with an unknown case and no
-    counterexample is unknown. A counterexample is reported only after plain rational arithmetic and the solver both
-    confirmed it at the same rational instance. Settling stops at the first counterexample.
-
     Examples
     --------
     >>> settle("strategy_proofness", 2, 2, grant="capped").status
@@ -906,12 +593,9 @@ def settle(
     >>> answer.status, str(answer.witness["tasks"][0]), str(answer.witness["true_tasks_of_liar"])
     ('refuted', '7/8', '9/10')
     """
-    entry = _check_arguments(statement, n, m, grant, mechanism, credit)
-    settling = settle_cases(
-        [_Case(entry, index, m, grant, mechanism, credit) for index in entry.indices(n)],
-        method=method, rlimit=rlimit, tries=tries, largest=4, at_once=True,
-    )
-    return SettledGrant(
-        statement=statement, n=n, m=m, demands="positive", mechanism=mechanism, status=settling.status,
-        **settling.counts(), grant=grant, credit=credit,
+    choices(grant, "grant", list(GRANTS))
+    choices(mechanism, "mechanism", list(MECHANISMS))
+    return settle_cases(
+        partial(_Case, grant=grant), STATEMENTS, statement=statement, n=n, m=m, demands="positive",
+        mechanism=mechanism, method=method, rlimit=rlimit, tries=tries,
     )  # fmt: skip

@@ -35,6 +35,7 @@ __all__ = [
     "blanks",
     "comparison",
     "course",
+    "failing",
     "fig1",
     "fig2",
     "fig3",
@@ -169,7 +170,7 @@ def course(released: Any, runs: int = RUNS, seed: int = SEED, *, progress: bool 
         "low": ratio.min(axis=0).ravel(), "high": ratio.max(axis=0).ravel()}).assign(runs=runs)
 
 
-def _failing(*never: bool, until: int = PHASES) -> FloatArray:
+def failing(*never: bool, until: int = PHASES) -> FloatArray:
     """Give ratios for ten phases: half is released, too little, by some nodes in the phases up to ``until``."""
     released = np.ones((PHASES, len(never)))
     released[:until, np.array(never)] = 0.5
@@ -185,7 +186,7 @@ def fig2(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.Da
     >>> frame.loc[frame["resource"] == "CPU", "ratio"].tolist()
     [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]
     """
-    return course(_failing(True), runs, seed, progress=progress)
+    return course(failing(True), runs, seed, progress=progress)
 
 
 def fig3(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
@@ -193,17 +194,17 @@ def fig3(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.Da
 
     It complies at the end of phase 6, so that phase 7 is the first in which it gets more. Columns as in :func:`course`.
     """
-    return course(_failing(True, until=5), runs, seed, progress=progress)
+    return course(failing(True, until=5), runs, seed, progress=progress)
 
 
 def fig4(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
     """Follow two nodes that never release enough (Figure 4); columns as in :func:`course`."""
-    return course(_failing(True, True), runs, seed, progress=progress)
+    return course(failing(True, True), runs, seed, progress=progress)
 
 
 def fig5(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
     """Follow a node that complies, the first, and one that does not (Figure 5); columns as in :func:`course`."""
-    return course(_failing(False, True), runs, seed, progress=progress)
+    return course(failing(False, True), runs, seed, progress=progress)
 
 
 # ------------------------------------------------------------------------------------------ what the paper leaves out

@@ -14,15 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from book.common.arrivals import Pace, highest, one
 from book.common.oracle_drf import exact_tasks
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import as_demands, as_weights
 from fairbook.properties.finding import numbers
 
 __all__ = ["STATIC_MUTANTS", "exact_drf"]
-
-#: Level of a user per unit of M, from (position, normalised demands and weights of the users present).
-Pace = Callable[[int, Sequence[Sequence[Any]], Sequence[Any]], Any]
 
 
 def as_rows(demands: Any, weights: Any) -> tuple[list[list[Any]], list[Any]]:
@@ -34,32 +32,6 @@ def as_rows(demands: Any, weights: Any) -> tuple[list[list[Any]], list[Any]]:
     return [[Fraction(x) for x in row] for row in d.tolist()], [Fraction(x) for x in w.tolist()]
 
 
-def highest(rates: list[list[Any]], paces: list[Any], held: list[Any], capacity: Any) -> Any:
-    """Largest M for which sum_i rate_ij max(pace_i M, held_i) <= capacity for every resource j."""
-    count = len(held)
-    corners = [level / pace for level, pace in zip(held, paces)]
-    order = sorted(range(count), key=corners.__getitem__)
-    best = None
-    for j in range(len(rates[0])):
-        kept = [0 * capacity] * (count + 1)  # kept[p] = what users from place p on hold, added up, never subtracted
-        for place in range(count - 1, -1, -1):
-            kept[place] = kept[place + 1] + rates[order[place]][j] * held[order[place]]
-        slope = 0 * capacity
-        for place, i in enumerate(order):
-            slope += rates[i][j] * paces[i]
-            if slope > 0:
-                level = (capacity - kept[place + 1]) / slope
-                if place + 1 == count or level <= corners[order[place + 1]]:
-                    best = level if best is None or level < best else best
-                    break
-    return best
-
-
-def one(i: int, d: Sequence[Sequence[Any]], w: Sequence[Any]) -> Any:
-    """All alike."""
-    return 1
-
-
 def inverse_weight(i: int, d: Sequence[Sequence[Any]], w: Sequence[Any]) -> Any:
     """Equal shares whatever the weights."""
     return 1 / w[i]
@@ -68,6 +40,11 @@ def inverse_weight(i: int, d: Sequence[Sequence[Any]], w: Sequence[Any]) -> Any:
 def double_first(i: int, d: Sequence[Sequence[Any]], w: Sequence[Any]) -> Any:
     """The first user twice as fast."""
     return 2 if i == 0 else 1
+
+
+def double_newest(i: int, d: Sequence[Sequence[Any]], w: Sequence[Any]) -> Any:
+    """The last user twice as fast."""
+    return 2 if i == len(w) - 1 else 1
 
 
 def inverse_sum(i: int, d: Sequence[Sequence[Any]], w: Sequence[Any]) -> Any:

@@ -1,7 +1,7 @@
 """How statements are settled case by case: what the papers' modules share.
 
 A paper's module describes its mechanism twice: as constraints (a :class:`BaseEncoding`) and in plain arithmetic on
-fractions (a class of instances of which nothing is asked here). A :class:`BaseStatement` speaks about both, and a
+fractions (a class of instances of which nothing is asked here). A :class:`Statement` speaks about both, and a
 :class:`BaseCase` joins one statement, one index and one size. :func:`settle_cases` then asks the questions.
 """
 
@@ -10,29 +10,26 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
-from book.common.smt import Answer, Products, Status, ask, require_z3, smtlib
-from fairbook.errors import InvalidInput
+from book.common.runs import choices
+from book.common.smt import Answer, Products, Settled, Status, ask, require_z3
+from fairbook.model.inputs import as_whole
 
 __all__ = [
     "BaseCase",
     "BaseEncoding",
-    "BaseStatement",
     "Index",
     "Row",
-    "Settling",
-    "check_name",
-    "check_sizes",
+    "Statement",
     "demand_rows",
     "each_k",
     "each_k_i",
     "each_k_i_h",
     "settle_cases",
-    "widened",
 ]
 
 Index = tuple[int, ...]
@@ -40,17 +37,6 @@ Row = tuple[Fraction, ...]
 
 #: How much more a linear question may use than a polynomial one.
 _LINEAR_FACTOR = 50
-
-
-def check_name(argument: str, value: str, names: Collection[str]) -> None:
-    if value not in names:
-        raise InvalidInput(argument, f"must be one of {sorted(names)}", value)
-
-
-def check_sizes(**sizes: int) -> None:
-    for name, value in sizes.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise InvalidInput(name, "must be an integer, at least 1", value)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -114,7 +100,7 @@ World = TypeVar("World")
 
 
 @dataclass(frozen=True)
-class BaseStatement(Generic[Encoding, World]):
+class Statement:
     """One statement.
 
     Attributes
@@ -123,29 +109,44 @@ class BaseStatement(Generic[Encoding, World]):
         Where the paper makes it; "ours" where it does not.
     text : str
     index : str
-        Names of the entries of a case's index, counted from 1 as in the paper.
+        Names of the entries of a case's index, counted from 1 as in the paper; the first is the number of users in it.
     indices : callable
         All cases with up to n users.
     encode : callable
-        Hypothesis and conclusion over an encoding.
+        Hypothesis and conclusion over an encoding, from it and the index: the first entry as it is, the others, which
+        are users or places, counted from 0.
     judge : callable
         The same over an instance in fractions.
     caught : dict of str to int
         Mutants that must refute the statement, each with the number of users at which it does (two resources).
+    liars : int
+        How many of the users in the index, from its second entry on, claim other demands than they have.
+    whole : bool
+        Whether a case has all n users, and not only as many as its index says.
+    suggestions : tuple
+        Instances (demands, weights or credit factors, claims of users counted from 0) to try first.
     """
 
     locator: str
     text: str
     index: str
     indices: Callable[[int], Iterator[Index]]
-    encode: Callable[[Encoding, Index], tuple[Any, Any]]
-    judge: Callable[[World, Index], tuple[bool, bool]]
+    encode: Callable[..., tuple[Any, Any]]
+    judge: Callable[..., tuple[bool, bool]]
     caught: Mapping[str, int] = field(default_factory=dict)
+    liars: int = 0
+    whole: bool = False
+    suggestions: tuple[tuple[Sequence[Sequence[str]], Sequence[str], Mapping[int, Sequence[str]]], ...] = ()
 
-    def broken(self, world: World, index: Index) -> bool:
+    def broken(self, world: Any, index: Index) -> bool:
         """Whether the hypothesis holds in an instance and the conclusion does not."""
-        hypothesis, conclusion = self.judge(world, index)
+        hypothesis, conclusion = self.judge(world, *from_0(index))
         return hypothesis and not conclusion
+
+
+def from_0(index: Index) -> Index:
+    """Count users and places from 0."""
+    return (index[0], *(entry - 1 for entry in index[1:]))
 
 
 def each_k(n: int) -> Iterator[Index]:
@@ -160,21 +161,39 @@ def each_k_i_h(n: int) -> Iterator[Index]:
     yield from ((k, i, h) for k in range(2, n + 1) for i in range(1, k + 1) for h in range(1, k + 1) if i != h)
 
 
+@dataclass(frozen=True)
 class BaseCase(ABC, Generic[Encoding, World]):
-    """One case of a statement: what is asked, and how instances in fractions and models of the solver translate."""
+    """One case of a statement: what is asked, and how instances in fractions and models of the solver translate.
 
-    entry: BaseStatement[Encoding, World]
+    An instance consists of demands, of one number a user (its weight or its credit factor), and of claims.
+    """
+
+    #: Largest numerators and denominators of the small instances.
+    largest: ClassVar[int]
+
+    entry: Statement
     index: Index
+    users: int
     m: int
+    mechanism: str
 
     @property
-    @abstractmethod
+    def liars(self) -> tuple[int, ...]:
+        """Who claims other demands than it has, counted from 0."""
+        return from_0(self.index)[1 : 1 + self.entry.liars]
+
+    @property
     def rows(self) -> int:
         """Number of rows of demands and claims."""
+        return self.users + len(self.liars)
 
     @abstractmethod
     def encoding(self, linear: bool, dominant: Sequence[int] | None) -> Encoding:
         """Encode the mechanism, without the statement."""
+
+    @abstractmethod
+    def instance(self, demands: Sequence[Row], numbers: Sequence[Fraction], claims: Mapping[int, Row]) -> World:
+        """Run the mechanism on an instance in fractions."""
 
     @abstractmethod
     def inputs(self, e: Encoding, world: World) -> Iterable[tuple[Any, Fraction]]:
@@ -185,23 +204,38 @@ class BaseCase(ABC, Generic[Encoding, World]):
         """Instance of a model, with inputs rounded to a largest denominator; None if that is no instance."""
 
     @abstractmethod
-    def suggested(self) -> Iterator[World]:
-        """Instances known to be worth a try; they are judged like any other."""
-
-    @abstractmethod
-    def instances(self, largest: int) -> Iterator[World]:
+    def instances(self) -> Iterator[World]:
         """All instances with numerators and denominators up to `largest`, the simplest first."""
 
     @abstractmethod
     def describe(self, world: World) -> dict[str, Any]:
         """Write an instance as a witness, users counted from 1."""
 
+    def suggested(self) -> Iterator[World]:
+        """Instances known to be worth a try; they are judged like any other."""
+        for demands, numbers, claims in self.entry.suggestions:
+            if len(demands) == self.users and len(demands[0]) <= self.m and tuple(claims) == self.liars:
+                told = {i: _widened(row, self.m) for i, row in claims.items()}
+                rows = [_widened(row, self.m) for row in demands]
+                yield self.instance(rows, [Fraction(x) for x in numbers], told)
+
+    def near_rows(
+        self, answer: Answer, kind: str, scales: Mapping[int, Fraction], precision: int
+    ) -> dict[int, Row]:
+        """Rows of a model over the largest entry that each may have, rounded to a largest denominator."""
+        rows = {}
+        for i, scale in scales.items():
+            # An entry without a variable of its own is the dominant one.
+            exact = [answer.values.get(f"{kind}{i + 1}_{j + 1}", scale) / scale for j in range(self.m)]
+            rows[i] = tuple(Fraction(1) if x >= 1 else x.limit_denominator(precision) for x in exact)
+        return rows
+
     def assertions(
         self, linear: bool, dominant: Sequence[int] | None = None, negate: bool = True
     ) -> tuple[list[Any], Encoding]:
         """Premises, hypothesis and, if `negate`, the negated conclusion; and the encoding they are over."""
         e = self.encoding(linear, dominant)
-        hypothesis, conclusion = self.entry.encode(e, self.index)
+        hypothesis, conclusion = self.entry.encode(e, *from_0(self.index))
         formulas = [*e.premises, hypothesis] + ([e.z3.Not(conclusion)] if negate else [])
         formulas += e.products.axioms()
         return [e.z3.BoolVal(f) if isinstance(f, bool) else f for f in formulas], e
@@ -210,13 +244,6 @@ class BaseCase(ABC, Generic[Encoding, World]):
         """Assertions with true products and every input fixed to that of an instance."""
         formulas, e = self.assertions(linear=False, negate=negate)
         return formulas + [variable == e.number(value) for variable, value in self.inputs(e, world)]
-
-    def question(self, linear: bool = True) -> str:
-        """Write "is there a counterexample?" as an SMT-LIB 2 script, relaxed or with true products."""
-        return smtlib(self.assertions(linear)[0])
-
-    def breaks(self, world: World) -> bool:
-        return self.entry.broken(world, self.index)
 
 
 def demand_rows(rows: int, m: int, denominator: int, nonnegative: bool = False) -> Iterator[tuple[Row, ...]]:
@@ -228,22 +255,16 @@ def demand_rows(rows: int, m: int, denominator: int, nonnegative: bool = False) 
             yield chosen
 
 
-def widened(row: Sequence[str], m: int) -> Row:
+def _widened(row: Sequence[str], m: int) -> Row:
     """Write a row for `m` resources: a further resource that is a copy of the last one changes nothing."""
     return tuple(Fraction(row[min(j, len(row) - 1)]) for j in range(m))
 
 
 def _patterns(rows: int, m: int) -> Iterator[tuple[int, ...]]:
-    """Dominant resource of each row, one pattern for each class under renaming of the resources."""
-
-    def extend(prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        if len(prefix) == rows:
-            yield prefix
-            return
-        for resource in range(min(max(prefix, default=-1) + 2, m)):
-            yield from extend((*prefix, resource))
-
-    yield from extend(())
+    """Dominant resource of each row, one pattern for each class under renaming of the resources: new ones in order."""
+    for pattern in itertools.product(range(m), repeat=rows):
+        if all(resource <= max(pattern[:row], default=-1) + 1 for row, resource in enumerate(pattern)):
+            yield pattern
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -251,66 +272,34 @@ def _patterns(rows: int, m: int) -> Iterator[tuple[int, ...]]:
 # ---------------------------------------------------------------------------------------------------------------
 
 
-class Settling:
-    """What is known about one statement so far, and the steps that add to it.
-
-    Parameters
-    ----------
-    rlimit : int
-        Resource limit of a polynomial question; a linear one may use 50 times as much.
-    tries : int
-        How many small instances are tried for each case.
-
-    Attributes
-    ----------
-    witness : dict or None
-        Counterexample, as soon as there is one.
-    """
+class _Settling:
+    """What is known about one statement so far, and the steps that add to it; see :func:`settle_cases`."""
 
     def __init__(self, rlimit: int, tries: int) -> None:
         self.rlimit, self.tries = rlimit, tries
         self.witness: dict[str, Any] | None = None
-        self._cases = self._unsat = self._sat = self._unknown = self._vacuous = self._units = 0
-        self._premises = False
-        self._methods: set[str] = set()
+        self.counted = dict.fromkeys(("unsat", "sat", "unknown", "vacuous"), 0)
+        self.premises = False
+        self.methods: set[str] = set()
 
     @property
     def status(self) -> Status:
         if self.witness is not None:
             return "refuted"
-        if self._unknown:
+        if self.counted["unknown"]:
             return "unknown"
-        return "holds" if self._premises else "vacuous"
-
-    def counts(self) -> dict[str, Any]:
-        """Return what :class:`book.common.smt.Settled` holds besides the status and what was asked."""
-        return {
-            "method": " and ".join(sorted(self._methods)),
-            "cases": self._cases,
-            "unsat": self._unsat,
-            "sat": self._sat,
-            "unknown": self._unknown,
-            "vacuous": self._vacuous,
-            "premises_satisfiable": self._premises,
-            "witness": self.witness,
-            "resource_units": self._units,
-        }
+        return "holds" if self.premises else "vacuous"
 
     def count(self, result: str, impossible: bool = False) -> None:
         """Count a question; `impossible` says that its premises are so by themselves."""
-        self._cases += 1
-        self._unsat += result == "unsat"
-        self._sat += result == "sat"
-        self._unknown += result == "unknown"
-        self._vacuous += result == "unsat" and impossible
+        self.counted[result] += 1
+        self.counted["vacuous"] += result == "unsat" and impossible
 
     def _ask(self, assertions: Sequence[Any], linear: bool) -> Answer:
-        answer = ask(assertions, linear=linear, rlimit=_LINEAR_FACTOR * self.rlimit if linear else self.rlimit)
-        self._units += answer.resource_units
-        return answer
+        return ask(assertions, linear=linear, rlimit=_LINEAR_FACTOR * self.rlimit if linear else self.rlimit)
 
-    def _worlds(self, case: BaseCase[Any, World], largest: int) -> Iterator[World]:
-        return itertools.chain(case.suggested(), itertools.islice(case.instances(largest), self.tries))
+    def _worlds(self, case: BaseCase[Any, World]) -> Iterator[World]:
+        return itertools.chain(case.suggested(), itertools.islice(case.instances(), self.tries))
 
     def _confirmed(self, case: BaseCase[Any, World], world: World, negate: bool) -> str:
         """Ask the solver about an instance that plain arithmetic accepts."""
@@ -321,7 +310,7 @@ class Settling:
 
     def _refuted_by(self, case: BaseCase[Any, World], world: World) -> bool:
         """Whether plain arithmetic and the encoding both say that an instance breaks the statement."""
-        if not case.breaks(world) or self._confirmed(case, world, negate=True) != "sat":
+        if not case.entry.broken(world, case.index) or self._confirmed(case, world, negate=True) != "sat":
             return False
         self.witness = case.describe(world)
         return True
@@ -332,14 +321,14 @@ class Settling:
         Where plain arithmetic finds an instance that does, the solver confirms it.
         """
         result = self._premises_of(case)
-        self._premises |= result == "sat"
+        self.premises |= result == "sat"
         return result == "unsat"
 
     def _premises_of(self, case: BaseCase[Any, World]) -> str:
-        worlds = self._worlds(case, 3)
+        worlds = self._worlds(case)
 
         def next_instance(among: Iterator[World]) -> World | None:
-            return next((world for world in among if case.entry.judge(world, case.index)[0]), None)
+            return next((world for world in among if case.entry.judge(world, *from_0(case.index))[0]), None)
 
         instance = next_instance(itertools.islice(worlds, 20))
         if instance is None:
@@ -354,21 +343,21 @@ class Settling:
         """Whether the relaxation settles one case."""
         if self._ask(case.assertions(linear=True)[0], linear=True).result != "unsat":
             return False
-        self._methods.add("linear relaxation")
+        self.methods.add("linear relaxation")
         self.count("unsat", impossible)
         return True
 
-    def tried(self, case: BaseCase[Any, Any], largest: int) -> bool:
+    def tried(self, case: BaseCase[Any, Any]) -> bool:
         """Whether one of the suggested or small instances breaks one case."""
-        if not any(self._refuted_by(case, world) for world in self._worlds(case, largest)):
+        if not any(self._refuted_by(case, world) for world in self._worlds(case)):
             return False
-        self._methods.add("witness")
+        self.methods.add("witness")
         self.count("sat")
         return True
 
     def attacked(self, case: BaseCase[Any, Any], impossible: bool) -> bool:
         """Ask one case with true products, split by dominant resources; return whether there is a counterexample."""
-        self._methods.add("nonlinear")
+        self.methods.add("nonlinear")
         for dominant in _patterns(case.rows, case.m):
             answer = self._ask(case.assertions(False, dominant)[0], linear=False)
             if answer.result == "sat":
@@ -382,48 +371,74 @@ class Settling:
 
 
 def settle_cases(
-    cases: Sequence[BaseCase[Any, Any]],
+    case: Callable[[Statement, Index, int, int, str], BaseCase[Any, Any]],
+    statements: Mapping[str, Statement],
     *,
+    statement: str,
+    n: int,
+    m: int,
+    demands: str,
+    mechanism: str,
     method: str,
     rlimit: int,
     tries: int,
-    largest: int,
-    at_once: bool,
-) -> Settling:
+) -> Settled:
     """Settle the cases of one statement; the first counterexample ends it.
 
     Parameters
     ----------
-    cases : sequence of BaseCase
+    case : callable
+        Makes a case from what :class:`BaseCase` holds.
+    statements : mapping
+        By name.
+    statement, n, m, demands, mechanism
+        What is asked; see :class:`book.common.smt.Settled`.
     method : {"auto", "linear", "nonlinear"}
-        ``linear`` asks the relaxation only, ``nonlinear`` only asks with true products. ``auto`` asks the relaxation,
-        then tries small instances, then asks with true products what is still open.
-    rlimit, tries : int
-        See :class:`Settling`.
-    largest : int
-        Largest denominator of the instances tried.
-    at_once : bool
-        Whether instances of an open case are tried before the relaxation is asked about the next case, or after it was
-        asked about all. This decides how many cases are counted where there is a counterexample.
+        ``linear`` asks the relaxation only and so never refutes, ``nonlinear`` only asks with true products. ``auto``
+        asks the relaxation, then tries small instances, and at the end asks with true products what is still open.
+    rlimit : int
+        Resource limit of each polynomial question in z3's units; a linear one may use 50 times as much, because a
+        unit is that much cheaper there (a million units are about 0.2 s for linear, 1 to 10 s for polynomial ones).
+    tries : int
+        How many small instances are tried for each case.
+
+    Raises
+    ------
+    InvalidInput
+        If an argument is out of its domain.
+    MissingDependency
+        If z3-solver is not installed.
+
+    Notes
+    -----
+    A question that z3 does not finish within `rlimit` counts as unknown, and a statement with an unknown case and no
+    counterexample is unknown. A counterexample is reported only after plain rational arithmetic and the solver both
+    confirmed it at the same rational instance.
     """
-    if method not in ("auto", "linear", "nonlinear"):
-        raise InvalidInput("method", "must be 'auto', 'linear' or 'nonlinear'", method)
-    settling = Settling(rlimit, tries)
+    choices(statement, "statement", list(statements))
+    choices(method, "method", ("auto", "linear", "nonlinear"))
+    as_whole(n, "n", 1)
+    as_whole(m, "m", 1)
+    entry = statements[statement]
+    settling = _Settling(rlimit, tries)
     still_open = []
-    for case in cases:
-        impossible = settling.impossible(case)
-        if method != "nonlinear" and settling.relaxed(case, impossible):
+    for index in entry.indices(n):
+        one = case(entry, index, n if entry.whole else index[0], m, mechanism)
+        impossible = settling.impossible(one)
+        if method != "nonlinear" and settling.relaxed(one, impossible):
             continue
-        if method == "auto" and at_once and settling.tried(case, largest):
-            return settling
-        still_open.append((case, impossible))
-    if method == "linear":
-        for _ in still_open:
-            settling.count("unknown")
-        return settling
-    if method == "auto" and not at_once and any(settling.tried(case, largest) for case, _ in still_open):
-        return settling
-    for case, impossible in still_open:
-        if settling.attacked(case, impossible):
+        if method == "auto" and settling.tried(one):
             break
-    return settling
+        still_open.append((one, impossible))
+    else:
+        for one, impossible in still_open:
+            if method == "linear":
+                settling.count("unknown")
+            elif settling.attacked(one, impossible):
+                break
+    counted = settling.counted
+    return Settled(
+        statement, n, m, demands, mechanism, settling.status, " and ".join(sorted(settling.methods)),
+        cases=counted["unsat"] + counted["sat"] + counted["unknown"], **counted,
+        premises_satisfiable=settling.premises, witness=settling.witness,
+    )  # fmt: skip

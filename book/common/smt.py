@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from fairbook.errors import InvalidInput, MissingDependency
 
-__all__ = ["Answer", "Products", "Settled", "ask", "require_z3", "smtlib"]
+__all__ = ["Answer", "Products", "Settled", "ask", "require_z3"]
 
 Status = Literal["holds", "refuted", "vacuous", "unknown"]
 
@@ -49,16 +49,11 @@ class Answer:
     result : {"sat", "unsat", "unknown"}
     values : dict of str to Fraction
         Value of every real variable in the model found; an irrational algebraic value is replaced by a rational
-        within 1e-20, and then named in `irrational`. Empty unless `result` is ``"sat"``.
-    irrational : frozenset of str
-    resource_units : int
-        What the question cost, in z3's machine-independent units.
+        within 1e-20. Empty unless `result` is ``"sat"``.
     """
 
     result: Literal["sat", "unsat", "unknown"]
     values: Mapping[str, Fraction] = field(default_factory=dict)
-    irrational: frozenset[str] = frozenset()
-    resource_units: int = 0
 
 
 @dataclass(frozen=True)
@@ -87,8 +82,6 @@ class Settled:
         Whether some case's premises were confirmed satisfiable by the solver.
     witness : dict or None
         Counterexample in exact fractions, checked by plain rational arithmetic.
-    resource_units : int
-        Sum over all questions.
     """
 
     statement: str
@@ -105,23 +98,6 @@ class Settled:
     vacuous: int
     premises_satisfiable: bool
     witness: dict[str, Any] | None
-    resource_units: int
-
-
-def _fraction(value: Any) -> tuple[Fraction, bool]:
-    """Turn a z3 numeral into a fraction; the flag says whether it is exact."""
-    z3 = require_z3()
-    if z3.is_algebraic_value(value):
-        return value.approx(20).as_fraction(), False
-    return value.as_fraction(), True
-
-
-def _solver(z3: Any, assertions: Sequence[Any], logic: str, rlimit: int) -> Any:
-    context = z3.Context()
-    solver = z3.SolverFor(logic, ctx=context)
-    solver.set("rlimit", rlimit)
-    solver.add([assertion.translate(context) for assertion in assertions])
-    return solver
 
 
 def ask(assertions: Sequence[Any], *, linear: bool, rlimit: int) -> Answer:
@@ -144,35 +120,26 @@ def ask(assertions: Sequence[Any], *, linear: bool, rlimit: int) -> Answer:
     --------
     >>> import z3
     >>> x = z3.Real("x")
-    >>> ask([x * x == 2, x > 0], linear=False, rlimit=10**6).irrational
-    frozenset({'x'})
+    >>> ask([x * x == 2, x > 0], linear=False, rlimit=10**6).result
+    'sat'
     """
     if rlimit < 1:
         raise InvalidInput("rlimit", "must be at least 1", rlimit)
     z3 = require_z3()
-    solver = _solver(z3, assertions, "QF_LRA" if linear else "QF_NRA", rlimit)
+    context = z3.Context()
+    solver = z3.SolverFor("QF_LRA" if linear else "QF_NRA", ctx=context)
+    solver.set("rlimit", rlimit)
+    solver.add([assertion.translate(context) for assertion in assertions])
     result = str(solver.check())
-    units = next((int(v) for k, v in solver.statistics() if k == "rlimit count"), 0)
     if result != "sat":
-        return Answer("unsat" if result == "unsat" else "unknown", resource_units=units)
+        return Answer("unsat" if result == "unsat" else "unknown")
     model = solver.model()
     values: dict[str, Fraction] = {}
-    irrational = []
     for declaration in model.decls():
         value = model[declaration]
         if declaration.arity() == 0 and z3.is_arith(value):
-            values[declaration.name()], exact = _fraction(value)
-            if not exact:
-                irrational.append(declaration.name())
-    return Answer("sat", values, frozenset(irrational), units)
-
-
-def smtlib(assertions: Sequence[Any]) -> str:
-    """Write assertions as an SMT-LIB 2 script that any solver of the standard can be asked."""
-    z3 = require_z3()
-    solver = z3.Solver()
-    solver.add(list(assertions))
-    return str(solver.to_smt2())
+            values[declaration.name()] = (value.approx(20) if z3.is_algebraic_value(value) else value).as_fraction()
+    return Answer("sat", values)
 
 
 class Products:

@@ -72,10 +72,8 @@ def _says(statement: str, witness: dict[str, Any]) -> str:
 
 def settled_for(statement: str, effort: Effort, subject: Mechanism) -> Part:
     """Ask the solver for all real instances of the sizes of this effort."""
-    if subject.smt is None:
-        return Part(None, "smt", "The solver does not know this mechanism.")
     domain = "nonnegative" if subject.zeros else "positive"
-    asked = (settle(statement, n, m, demands=domain, mechanism=subject.smt or "") for n, m in effort.sizes)
+    asked = (settle(statement, n, m, demands=domain, mechanism=str(subject.smt)) for n, m in effort.sizes)
     return settled(asked, partial(_says, statement))
 
 
@@ -219,9 +217,7 @@ def floats(demands: Any, weights: Any) -> tuple[FloatArray, FloatArray]:
 
 def computes_the_mechanism(effort: Effort, subject: Mechanism, decades: int = 0) -> Evidence:
     """Compare M^1, ..., M^n with exact oracles until they differ; large contributions spread over some decades."""
-    count = 0
-    for demands, weights in instances(effort):
-        count += 1
+    for count, (demands, weights) in enumerate(instances(effort), 1):
         run = subject.run(*floats(demands, weights))
         exact = oracle.exact_levels(demands, weights)
         off = np.abs(run.levels / np.array([float(x) for x in exact]) - 1)

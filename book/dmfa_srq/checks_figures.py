@@ -40,21 +40,13 @@ def _figure_1(effort: Effort, subject: Mechanism) -> Evidence:
     return Evidence.of(Part(same, "numbers", f"Computed: {text}.", 3))
 
 
-def _from_the_square(rng: np.random.Generator, n: int) -> FloatArray:
-    return rng.random((n, 2))
-
-
-def _from_the_trace(rng: np.random.Generator, n: int) -> FloatArray:
-    return study.instance(rng, n)[0]
-
-
 @claim(
     id="dmfa_srq.figure_2",
     locator="Figure 2",
     kind="figure",
     statement="The demands of 100 and of 500 users drawn at random from the trace, in the plane of CPU and memory.",
-    mechanism=Mechanism("from_the_trace", _from_the_trace),
-    mutant=Mechanism("from_the_square", _from_the_square),
+    mechanism=Mechanism("from_the_trace", lambda rng, n: study.instance(rng, n)[0]),
+    mutant=Mechanism("from_the_square", lambda rng, n: rng.random((n, 2))),
 )
 def _figure_2(effort: Effort, subject: Mechanism) -> Evidence:
     rows = study.trace_requests()
@@ -77,11 +69,6 @@ def _figure_2(effort: Effort, subject: Mechanism) -> Evidence:
         ),
         Part(None, "numbers", "Nothing to compare: the paper states nothing about its picture."),
     )
-
-
-def _same_for_all(demands: FloatArray, weights: FloatArray) -> DynamicAllocation:
-    """Contributions ignored: everyone is treated as bringing the mean."""
-    return dmfa_srq(demands, np.full(len(weights), weights.mean()))
 
 
 def _rises(frame_of: int) -> Callable[[Effort, Mechanism], Evidence]:
@@ -114,7 +101,8 @@ for _figure, _n in ((3, 100), (4, 500)):
         kind="figure",
         statement=f"Among {_n} users the share does not fall as the contribution rises (single runs, and on average).",
         mechanism=DMFA_SRQ,
-        mutant=Mechanism("contributions_ignored", _same_for_all),
+        # everyone is treated as bringing the mean
+        mutant=Mechanism("contributions_ignored", lambda d, w: dmfa_srq(d, np.full(len(w), w.mean()))),
     )(_rises(_n))
 
 
@@ -298,9 +286,7 @@ def _utilisation_average(effort: Effort, subject: Mechanism) -> Evidence:
     mutant=replace(STATIC, smt=None),
 )
 def _utilisation_always(effort: Effort, subject: Mechanism) -> Evidence:
-    count = 0
-    for demands, weights in instances(effort):
-        count += 1
+    for count, (demands, weights) in enumerate(instances(effort), 1):
         run, static = subject.run(*floats(demands, weights)), static_optimum(*floats(demands, weights))
         lost = (static.use_at() - run.use_at()) / static.weights.sum()
         if lost.max() > 1e-9:

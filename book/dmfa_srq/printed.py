@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 
+from book.common.runs import choices
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.dmfa_srq import checked_arrivals
 from fairbook.model.dynamic import DynamicAllocation
@@ -74,7 +75,7 @@ def algorithm_1(demands: Any, weights: Any, *, work: list[int] | None = None) ->
 REPAIRS = ("levels", "line_6", "end")
 
 
-def algorithm_1_printed(demands: Any, weights: Any, *, repairs: Iterable[str] = (),
+def algorithm_1_printed(demands: Any, weights: Any, *, repairs: Sequence[str] = (),
                         line_6: Literal["position", "own", "largest"] = "position") -> DynamicAllocation:
     """Allocate by Algorithm 1 as printed, line by line; each repair is a switch.
 
@@ -82,7 +83,7 @@ def algorithm_1_printed(demands: Any, weights: Any, *, repairs: Iterable[str] = 
     ----------
     demands, weights
         As for :func:`dmfa_srq`.
-    repairs : iterable of {"levels", "line_6", "end"}
+    repairs : sequence of {"levels", "line_6", "end"}
         ``"levels"``: sort and compare x_i / w_i where the text sorts x_i (equations (8)-(10), lines 10 and 12).
         ``"line_6"``: ask whether *everyone* can be raised to the largest previous value, as line 12 asks it for the
         others. ``"end"``: let the search reach the place of the newcomer (value 0), and finish with the place that
@@ -105,13 +106,10 @@ def algorithm_1_printed(demands: Any, weights: Any, *, repairs: Iterable[str] = 
     ----------
     Zhang et al. 2016, Algorithm 1.
     """
-    if isinstance(repairs, str) or not isinstance(repairs, Iterable):
+    repaired = repairs if isinstance(repairs, (list, tuple)) else [repairs]
+    if isinstance(repairs, str) or not all(repair in REPAIRS for repair in repaired):
         raise InvalidInput("repairs", f"must be several of {REPAIRS}", repairs)
-    repaired = list(repairs)
-    if not all(repair in REPAIRS for repair in repaired):
-        raise InvalidInput("repairs", f"must be among {REPAIRS}", repaired)
-    if line_6 not in ("position", "own", "largest"):
-        raise InvalidInput("line_6", "must be 'position', 'own' or 'largest'", line_6)
+    choices(line_6, "line_6", ("position", "own", "largest"))
     named, w = checked_arrivals(demands, weights)
     raw = named.values
     n, m = raw.shape

@@ -22,22 +22,21 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from book.common.arrivals import Pace, one, raised
 from book.common.mutants import (
-    Pace,
     as_rows,
     double_first,
-    highest,
+    double_newest,
     inverse_first,
     inverse_scarcest,
     inverse_sum,
     inverse_weight,
-    one,
     whole_need,
 )
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms import dmfa_srq as engine
 from fairbook.mechanisms.dmfa_srq import DmfaSrq
-from fairbook.metrics import Run, largest_demands, level_rows
+from fairbook.metrics import Run, level_rows
 from fairbook.model.inputs import FloatArray
 from fairbook.properties.dynamic import (
     Array,
@@ -53,8 +52,8 @@ from fairbook.properties.dynamic import (
 from fairbook.properties.finding import Finding, Trajectory, ratio, show
 
 __all__ = [
-    "MUTANTS", "EventRun", "exact_dmfa_srq", "lemma_1", "lemma_2", "lemma_3", "lemma_4", "lowest_level_optimality",
-    "reference", "schedule", "with_departures",
+    "MUTANTS", "EventRun", "exact_dmfa_srq", "lemma_1", "lemma_2", "lemma_3", "lemma_4", "reference",
+    "schedule", "with_departures",
 ]
 
 
@@ -188,52 +187,7 @@ def lemma_4(honest: Run, lying: Run, user: int, *, at: Literal["raised", "all"] 
     return checker.finding(says)
 
 
-def lowest_level_optimality(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding:
-    """Check that M^k, the lowest level, is the optimum of model (4), given the allocation one arrival before.
-
-    M^k is optimal exactly if raising all who stand at it, while the others keep what they had, overdraws some
-    resource at once: some resource is used up by the levels max(M^k, y^{k-1}), and one who stands there needs it.
-
-    Returns
-    -------
-    Finding
-        Margin: minus the relative amount by which M^k could still rise before the next resource ends or the next
-        user joins (or minus what is overdrawn). Free capacity below the rounding error of its own sum counts as none.
-        Certificate: ``"used_up"`` (s,), the resource that stops the rise.
-
-    Notes
-    -----
-    Cost O(s n m).
-    """
-    stops: list[Array] = []
-
-    def look(checker: Checker, ks: NDArray[np.int64], levels: Array) -> tuple[Array, int]:
-        rates = run.demands * (run.weights / largest_demands(run))[:, None]
-        gone, pool = absent(ks, len(run)), np.cumsum(run.weights)
-        noise = 0.0 if run.weights.dtype == object else 4 * np.finfo(float).eps
-        lowest = np.where(gone, np.inf, levels).min(axis=1)
-        least = np.where(gone, 0, np.maximum(levels_before(run, ks, levels), lowest[:, None]))
-        free = pool[ks - 1][:, None] - least @ rates
-        free = np.where(abs(free) <= noise * (ks * pool[ks - 1])[:, None], 0, free)
-        rising = np.where(gone | (least > lowest[:, None] * (1 + checker.tolerance)), 0, lowest[:, None]) @ rates
-        rise = np.where(rising > 0, ratio(free, np.where(rising > 0, rising, 1)), np.inf)
-        stops.append(rise.argmin(axis=1))
-        return np.where(rise.min(axis=1) < 0, rise.min(axis=1), -rise.min(axis=1))[:, None], len(ks)
-
-    def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
-        return {"says": f"after arrival {k} the lowest level {show(levels[:k].min())} is not the optimum of model (4)",
-                "levels_before": (level_rows(run, np.array([k - 1]))[0] if k > 1 else levels)[: k - 1]}
-
-    return check_run("optimality of the lowest level", run, steps, rtol, look, says,
-                     instead="lowest_level_optimality, about sequences",
-                     certificate=lambda chosen: {"steps": chosen, "used_up": np.concatenate(stops)})
-
-
 # ------------------------------------------------------------------------------------------------------ broken versions
-
-
-def _double_newest(i: int, d: Sequence[Sequence[Any]], w: Sequence[Any]) -> Any:
-    return 2 if i == len(w) - 1 else 1
 
 
 def _share_out(name: str, demands: Any, weights: Any, *, pace: Pace = one, overdraw: Fraction = Fraction(1),
@@ -241,17 +195,8 @@ def _share_out(name: str, demands: Any, weights: Any, *, pace: Pace = one, overd
     rows, amounts = as_rows(demands, weights)
     exact = isinstance(amounts[0], Fraction)
     normal = [[x / max(row) for x in row] for row in rows]
-    rates = [[w * x for x in row] for row, w in zip(normal, amounts)]
-    factor = overdraw if exact else float(overdraw)
-    held: list[Any] = []
-    steps: list[list[Any]] = []
-    for k in range(1, len(rows) + 1):
-        held = [*held, 0 * amounts[0]] if irrevocable else [0 * amounts[0]] * k
-        paces = [pace(i, normal[:k], amounts[:k]) for i in range(k)]
-        M = highest(rates[:k], paces, held, factor * sum(amounts[:k]))
-        held = [max(p * M, y) for p, y in zip(paces, held)]
-        steps.append(held)
-    return Trajectory.of_levels(steps, rows, amounts, mechanism=name)
+    steps = raised(normal, amounts, pace, overdraw if exact else float(overdraw), irrevocable)
+    return Trajectory.of_levels([levels for _, levels in steps], rows, amounts, mechanism=name)
 
 
 def reference(demands: Any, weights: Any) -> Trajectory:
@@ -289,10 +234,10 @@ MUTANTS: dict[str, Callable[[Any, Any], Trajectory]] = {
     # Raises user 0 twice as fast as the others. Breaks sharing incentive, envy-freeness and Lemmas 1 and 3.
     "first_user_favoured": partial(_share_out, "first_user_favoured", pace=double_first),
     # Raises the newest user twice as fast. Breaks envy-freeness, strategy-proofness and Lemmas 1 to 3.
-    "newest_favoured": partial(_share_out, "newest_favoured", pace=_double_newest),
+    "newest_favoured": partial(_share_out, "newest_favoured", pace=double_newest),
     # Hands out 1 % more than there is. Breaks feasibility, and with it Pareto optimality.
     "capacity_overshot": partial(_share_out, "capacity_overshot", overdraw=Fraction(101, 100)),
-    # Hands out 99 % of what there is. Breaks Pareto optimality, sharing incentive and the optimality of M^k.
+    # Hands out 99 % of what there is. Breaks Pareto optimality and sharing incentive.
     "capacity_wasted": partial(_share_out, "capacity_wasted", overdraw=Fraction(99, 100)),
     # Shares out anew at each arrival. Breaks irrevocability and Lemma 1.
     "may_shrink": partial(_share_out, "may_shrink", irrevocable=False),
@@ -308,13 +253,13 @@ MUTANTS: dict[str, Callable[[Any, Any], Trajectory]] = {
     # Raises users in proportion to the sum of their normalised demands: who asks for more gets more. Breaks
     # strategy-proofness, sharing incentive, envy-freeness and Lemmas 1 to 3.
     "need_favoured": partial(_share_out, "need_favoured", pace=whole_need),
-    # Breaks Pareto optimality and the optimality of M^k, nothing else.
+    # Breaks Pareto optimality, nothing else.
     "no_sharing": no_sharing,
     # Gives a newcomer all that it can still use, and never raises anyone again. Keeps sharing incentive,
-    # irrevocability and Pareto optimality; breaks envy-freeness, Lemmas 1 to 3 and the optimality of M^k.
+    # irrevocability and Pareto optimality; breaks envy-freeness and Lemmas 1 to 3.
     "rest_to_newest": partial(_given_rest, "rest_to_newest", lucky=lambda k: k - 1),
     # Gives a newcomer what it brought, and all that can still be used to user 0. Keeps sharing incentive,
-    # irrevocability and Pareto optimality; breaks envy-freeness, Lemmas 1 and 3 and the optimality of M^k.
+    # irrevocability and Pareto optimality; breaks envy-freeness and Lemmas 1 and 3.
     "rest_to_first": partial(_given_rest, "rest_to_first", lucky=lambda k: 0),
 }
 

@@ -28,36 +28,31 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
+from book.common.arrivals import highest, one, raised
+from book.common.mutants import double_newest, inverse_first, inverse_weight, whole_need
+from book.common.runs import choices
 from book.common.settle import (
     BaseCase,
     BaseEncoding,
-    BaseStatement,
     Index,
     Row,
-    check_name,
-    check_sizes,
+    Statement,
     demand_rows,
     each_k,
     each_k_i,
     each_k_i_h,
     settle_cases,
-    widened,
 )
 from book.common.smt import Answer, Settled
 from fairbook.errors import InvalidInput
 
-__all__ = [
-    "MECHANISMS",
-    "STATEMENTS",
-    "Statement",
-    "is_violated",
-    "settle",
-]
+__all__ = ["MECHANISMS", "STATEMENTS", "is_violated", "settle"]
 
 #: The mechanism and its mutants, each a broken variant that some statement must refute.
 MECHANISMS: dict[str, str] = {
@@ -71,45 +66,18 @@ MECHANISMS: dict[str, str] = {
     "claims_rewarded": "x_i >= M w_i sum_j d_ij: who claims more of everything is given more",
 }
 _CAPACITY = {"capacity_overshot": Fraction(101, 100), "capacity_wasted": Fraction(99, 100)}
+#: Level per unit of M, where it is not 1.
+_PACES = {
+    "weights_ignored": inverse_weight,
+    "newest_favoured": double_newest,
+    "first_resource": inverse_first,
+    "claims_rewarded": whole_need,
+}
 
 
 # ---------------------------------------------------------------------------------------------------------------
 # Plain rational arithmetic: judges witnesses, knows nothing of the solver.
 # ---------------------------------------------------------------------------------------------------------------
-
-
-def _rate(mechanism: str, weight: Fraction, demand: Row, newest: bool) -> Fraction:
-    """Level that a user gets per unit of M."""
-    if mechanism == "weights_ignored":
-        return 1 / weight
-    if mechanism == "newest_favoured" and newest:
-        return Fraction(2)
-    if mechanism == "first_resource":
-        return 1 / demand[0]
-    if mechanism == "claims_rewarded":
-        return sum(demand, Fraction(0))
-    return Fraction(1)
-
-
-def _largest_m(
-    amounts: Sequence[Row], rates: Sequence[Fraction], floors: Sequence[Fraction], capacity: Fraction
-) -> Fraction:
-    """Return the largest M with sum_i a_ij max(M rate_i, floor_i) <= capacity for all j, in O(m n log n)."""
-    order = sorted(range(len(rates)), key=lambda i: floors[i] / rates[i])
-    best: Fraction | None = None
-    for j in range(len(amounts[0])):
-        room = capacity - sum(a[j] * floor for a, floor in zip(amounts, floors, strict=True))
-        slope = Fraction(0)
-        for position, i in enumerate(order):
-            room += amounts[i][j] * floors[i]
-            slope += amounts[i][j] * rates[i]
-            last = position + 1 == len(order)
-            threshold = None if last else floors[order[position + 1]] / rates[order[position + 1]]
-            if slope > 0 and (threshold is None or room <= slope * threshold):
-                best = room / slope if best is None else min(best, room / slope)
-                break
-    assert best is not None, "some user demands something"
-    return best
 
 
 class _World:
@@ -134,42 +102,30 @@ class _World:
         self, order: Sequence[int] | None = None, lying: bool = False, shrink: bool = False
     ) -> dict[tuple[int, int], Fraction]:
         order = range(self.users) if order is None else order
-        levels: dict[tuple[int, int], Fraction] = {}
-        for k in range(1, self.users + 1):
-            present = list(order[:k])
-            demands = [self.claims.get(i, self.d[i]) if lying else self.d[i] for i in present]
-            keep = not (shrink or self.mechanism == "may_shrink")
-            floors = [levels[i, k - 1] if keep and (i, k - 1) in levels else Fraction(0) for i in present]
-            rates = [
-                _rate(self.mechanism, self.w[i], d, i == present[-1]) for i, d in zip(present, demands, strict=True)
-            ]
-            amounts = [tuple(self.w[i] * entry for entry in d) for i, d in zip(present, demands, strict=True)]
-            capacity = _CAPACITY.get(self.mechanism, Fraction(1)) * sum(self.w[i] for i in present)
-            top = _largest_m(amounts, rates, floors, Fraction(capacity))
-            for i, rate, floor in zip(present, rates, floors, strict=True):
-                levels[i, k] = max(top * rate, floor)
-        return levels
-
-    def amounts(self, k: int) -> list[Row]:
-        return [tuple(self.w[i] * entry for entry in self.d[i]) for i in range(k)]
+        steps = raised(
+            [self.claims.get(i, self.d[i]) if lying else self.d[i] for i in order],
+            [self.w[i] for i in order],
+            _PACES.get(self.mechanism, one),
+            _CAPACITY.get(self.mechanism, Fraction(1)),
+            irrevocable=not (shrink or self.mechanism == "may_shrink"),
+        )
+        return {
+            (i, k): level for k, (_, levels) in enumerate(steps, 1) for i, level in zip(order, levels, strict=False)
+        }
 
     def total(self, k: int) -> Fraction:
         return sum(self.w[:k], Fraction(0))
 
-    def slack(self, levels: Sequence[Fraction], capacity: Fraction) -> list[Fraction]:
-        return [
-            capacity - sum(self.w[i] * self.d[i][j] * level for i, level in enumerate(levels)) for j in range(self.m)
-        ]
-
     def can_grow(self, i: int, levels: Sequence[Fraction], capacity: Fraction) -> bool:
         """Whether user i alone can get more while the others keep theirs."""
-        slack = self.slack(levels, capacity)
-        return all(s >= 0 and (s > 0 or self.d[i][j] == 0) for j, s in enumerate(slack))
+        uses = [sum(self.w[h] * self.d[h][j] * level for h, level in enumerate(levels)) for j in range(self.m)]
+        return all(use <= capacity and (use < capacity or self.d[i][j] == 0) for j, use in enumerate(uses))
 
     def step_optimum(self, k: int) -> tuple[Fraction, list[Fraction]]:
         """Optimum of (4) at step k, given what the mechanism did before: M and the least optimal levels."""
         floors = [self.truth.get((i, k - 1), Fraction(0)) for i in range(k)]
-        top = _largest_m(self.amounts(k), [Fraction(1)] * k, floors, self.total(k))
+        rates = [[w * entry for entry in d] for w, d in zip(self.w[:k], self.d[:k], strict=True)]
+        top = highest(rates, [1] * k, floors, self.total(k))
         return top, [max(top, floor) for floor in floors]
 
     def true_tasks(self, i: int, level: Fraction) -> Fraction:
@@ -241,7 +197,7 @@ class _Encoding(BaseEncoding):
         for k in range(first, self.users + 1):
             present = list(order[:k])
             now = {i: self.real(f"{name}{i + 1}_{k}") for i in present}
-            top = now[present[-1]] if self.mechanism not in _OWN_M else self.real(f"{name}_M{k}")
+            top = now[present[-1]] if self.mechanism not in _PACES else self.real(f"{name}_M{k}")
             raised: list[Any] = []
             for i in present:
                 keep = not (shrink or self.mechanism == "may_shrink")
@@ -311,48 +267,8 @@ class _Encoding(BaseEncoding):
         return q
 
 
-_OWN_M = frozenset({"weights_ignored", "newest_favoured", "first_resource", "claims_rewarded"})
-
-
-@dataclass(frozen=True)
-class Statement(BaseStatement[_Encoding, _World]):
-    """One statement about the mechanism.
-
-    Attributes
-    ----------
-    locator : str
-        Where the paper makes it; "ours" where it does not.
-    text : str
-    index : str
-        Names of the entries of a case's index, counted from 1 as in the paper.
-    indices : callable
-        All cases with up to n users.
-    encode : callable
-        Hypothesis and conclusion over an encoding.
-    judge : callable
-        The same over an instance in fractions.
-    caught : dict of str to int
-        Mutants that must refute the statement, each with the number of users at which it does (two resources).
-    size : callable
-        Number of users that a case needs; `whole` overrides it by n.
-    liars : callable
-        Liars of a case, counted from 0.
-    suggestions : tuple
-        Instances (weights, demands, claims of users counted from 0) to try first.
-    """
-
-    size: Callable[[Index], int] = lambda index: index[0]
-    liars: Callable[[Index], tuple[int, ...]] = lambda index: ()
-    whole: bool = False
-    suggestions: tuple[tuple[Sequence[int], Sequence[Sequence[str]], Mapping[int, Sequence[str]]], ...] = ()
-
-
 def _step_user_before_last(n: int) -> Iterator[Index]:
     yield from ((k, i) for k in range(1, n) for i in range(1, k + 1))
-
-
-def _step_old_user(n: int) -> Iterator[Index]:
-    yield from ((k, i) for k in range(2, n + 1) for i in range(1, k))
 
 
 def _step_sorted_pair(n: int) -> Iterator[Index]:
@@ -363,41 +279,12 @@ def _moves(n: int) -> Iterator[Index]:
     yield from ((t, i, p) for t in range(2, n + 1) for i in range(1, t) for p in range(i + 1, t + 1))
 
 
-def _first_liar(index: Index) -> tuple[int, ...]:
-    return (index[1] - 1,)
-
-
-def _both_liars(index: Index) -> tuple[int, ...]:
-    return tuple(sorted((index[1] - 1, index[2] - 1)))
-
-
 # Each pair of functions below is one statement: over the encoding, then over an instance in fractions.
-# Hypotheses are separate from conclusions so that an impossible hypothesis is noticed.
+# Hypotheses are separate from conclusions so that an impossible hypothesis is noticed. The step k or t counts from 1,
+# users and places from 0: step i is the last before user i comes.
 
 
-def _feasibility(e: _Encoding, index: Index) -> tuple[Any, Any]:
-    (k,) = index
-    now = {i: e.truth[i, k] for i in range(k)}
-    return True, e.z3.And([e.use(now, j) <= e.total(k) for j in range(e.m)])
-
-
-def _feasibility_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    (k,) = index
-    return True, min(v.slack([v.truth[i, k] for i in range(k)], v.total(k))) >= 0
-
-
-def _irrevocability(e: _Encoding, index: Index) -> tuple[Any, Any]:
-    k, i = index
-    return True, e.truth[i - 1, k] >= e.truth[i - 1, k - 1]
-
-
-def _irrevocability_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    k, i = index
-    return True, v.truth[i - 1, k] >= v.truth[i - 1, k - 1]
-
-
-def _optimality(e: _Encoding, index: Index) -> tuple[Any, Any]:
-    (k,) = index
+def _optimality(e: _Encoding, k: int) -> tuple[Any, Any]:
     q = e.others(k, e.total(k))
     e.premises += [q[i] >= e.truth[i, k - 1] for i in range(k - 1)]
     best = e.real("best")
@@ -405,16 +292,14 @@ def _optimality(e: _Encoding, index: Index) -> tuple[Any, Any]:
     return True, e.z3.And([e.truth[i, k] >= best for i in range(k)])
 
 
-def _optimality_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    (k,) = index
+def _optimality_judge(v: _World, k: int) -> tuple[bool, bool]:
     best, _ = v.step_optimum(k)
     return True, all(v.truth[i, k] >= best for i in range(k))
 
 
-def _lemma_1(e: _Encoding, index: Index) -> tuple[Any, Any]:
+def _lemma_1(e: _Encoding, k: int, i: int) -> tuple[Any, Any]:
     # (M, q) is optimal for (4) in level units exactly if multipliers of x_i >= M w_i (mu), of x_i >= x_i^{k-1} (nu)
     # and of the capacities (dual) satisfy dual feasibility and complementary slackness.
-    k, i = index
     z3 = e.z3
     q = e.others(k, e.total(k))
     before: list[Any] = [e.truth.get((h, k - 1)) for h in range(k)]
@@ -431,184 +316,121 @@ def _lemma_1(e: _Encoding, index: Index) -> tuple[Any, Any]:
         e.premises += [nu[h] == 0] if before[h] is None else [q[h] >= before[h], z3.Or(nu[h] == 0, q[h] == before[h])]
     for j in range(e.m):
         e.premises.append(z3.Or(dual[j] == 0, e.use(dict(enumerate(q)), j) == e.total(k)))
-    mine, floor = q[i - 1], before[i - 1]
-    largest = mine == top if floor is None else z3.Or(mine == top, mine == floor)
-    return True, z3.And(largest, mine == e.truth[i - 1, k])
+    largest = q[i] == top if before[i] is None else z3.Or(q[i] == top, q[i] == before[i])
+    return True, z3.And(largest, q[i] == e.truth[i, k])
 
 
-def _lemma_1_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    k, i = index
+def _lemma_1_judge(v: _World, k: int, i: int) -> tuple[bool, bool]:
     _, least = v.step_optimum(k)
-    unique = not v.can_grow(i - 1, least, v.total(k))
-    return True, unique and v.truth[i - 1, k] == least[i - 1]
+    unique = not v.can_grow(i, least, v.total(k))
+    return True, unique and v.truth[i, k] == least[i]
 
 
-def _lemma_2(e: _Encoding, index: Index) -> tuple[Any, Any]:
-    k, i, h = index
-    return True, e.truth[i - 1, k] >= e.truth[h - 1, k]
+def _lemma_2(e: _Encoding, k: int, i: int, h: int) -> tuple[Any, Any]:
+    return True, e.truth[i, k] >= e.truth[h, k]
 
 
-def _lemma_2_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    k, i, h = index
-    return True, v.truth[i - 1, k] >= v.truth[h - 1, k]
+def _lemma_2_judge(v: _World, k: int, i: int, h: int) -> tuple[bool, bool]:
+    return True, v.truth[i, k] >= v.truth[h, k]
 
 
 def _unchanged(e: _Encoding, k: int, i: int, h: int) -> Any:
     """Conclusion of Lemma 3 and Theorem 3: h came before i and got nothing since."""
-    return e.truth[h - 1, k] == e.truth[h - 1, i - 1] if h < i else e.z3.BoolVal(False)
+    return e.truth[h, k] == e.truth[h, i] if h < i else e.z3.BoolVal(False)
 
 
 def _unchanged_judge(v: _World, k: int, i: int, h: int) -> bool:
-    return h < i and v.truth[h - 1, k] == v.truth[h - 1, i - 1]
+    return h < i and v.truth[h, k] == v.truth[h, i]
 
 
-def _lemma_3(e: _Encoding, index: Index) -> tuple[Any, Any]:
-    k, i, h = index
-    return e.truth[h - 1, k] > e.truth[i - 1, k], _unchanged(e, *index)
+def _lemma_3(e: _Encoding, k: int, i: int, h: int) -> tuple[Any, Any]:
+    return e.truth[h, k] > e.truth[i, k], _unchanged(e, k, i, h)
 
 
-def _lemma_3_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    k, i, h = index
-    return v.truth[h - 1, k] > v.truth[i - 1, k], _unchanged_judge(v, *index)
+def _lemma_3_judge(v: _World, k: int, i: int, h: int) -> tuple[bool, bool]:
+    return v.truth[h, k] > v.truth[i, k], _unchanged_judge(v, k, i, h)
 
 
-def _lemma_4(when: str) -> Callable[[_Encoding, Index], tuple[Any, Any]]:
-    def encode(e: _Encoding, index: Index) -> tuple[Any, Any]:
-        t, liar = index
-        i = liar - 1
-        lied = e.lying()
-        rises = [lied[i, t] > e.truth[i, t]]
-        if when == "first":
-            rises += [lied[i, s] <= e.truth[i, s] for s in range(liar, t)]
-        elif when == "rises" and t > liar:
-            rises += [lied[i, t] > lied[i, t - 1]]
-        elif when == "tasks":
-            rises = [e.gains(i, lied[i, t], e.truth[i, t])]
-        return e.z3.And(rises), e.z3.And([lied[h, t] >= e.truth[h, t] for h in range(t)])
-
-    return encode
+def _lemma_4(e: _Encoding, t: int, i: int, when_it_rises: bool = False) -> tuple[Any, Any]:
+    lied = e.lying()
+    rises = [lied[i, t] > e.truth[i, t]]
+    if when_it_rises and t > i + 1:
+        rises += [lied[i, t] > lied[i, t - 1]]
+    return e.z3.And(rises), e.z3.And([lied[h, t] >= e.truth[h, t] for h in range(t)])
 
 
-def _lemma_4_judge(when: str) -> Callable[[_World, Index], tuple[bool, bool]]:
-    def judge(v: _World, index: Index) -> tuple[bool, bool]:
-        t, liar = index
-        i = liar - 1
-        lied = v.run(lying=True)
-        rises = lied[i, t] > v.truth[i, t]
-        if when == "first":
-            rises = rises and all(lied[i, s] <= v.truth[i, s] for s in range(liar, t))
-        elif when == "rises" and t > liar:
-            rises = rises and lied[i, t] > lied[i, t - 1]
-        elif when == "tasks":
-            rises = v.true_tasks(i, lied[i, t]) > v.truth[i, t]
-        return rises, all(lied[h, t] >= v.truth[h, t] for h in range(t))
-
-    return judge
+def _lemma_4_judge(v: _World, t: int, i: int, when_it_rises: bool = False) -> tuple[bool, bool]:
+    lied = v.run(lying=True)
+    rises = lied[i, t] > v.truth[i, t]
+    if when_it_rises and t > i + 1:
+        rises = rises and lied[i, t] > lied[i, t - 1]
+    return rises, all(lied[h, t] >= v.truth[h, t] for h in range(t))
 
 
-def _theorem_1(e: _Encoding, index: Index) -> tuple[Any, Any]:
-    k, i = index
-    q = e.others(k, e.total(k))
-    return q[i - 1] > e.truth[i - 1, k], e.z3.Or([q[h] < e.truth[h, k] for h in range(k)])
+def _theorem_1(e: _Encoding, k: int, i: int, whole_pool: bool = False) -> tuple[Any, Any]:
+    q = e.others(k, e.total(e.users if whole_pool else k))
+    return q[i] > e.truth[i, k], e.z3.Or([q[h] < e.truth[h, k] for h in range(k)])
 
 
-def _more_is_possible(v: _World, capacity: Fraction, i: int, k: int) -> tuple[bool, bool]:
-    """Whether user i could get more with everything for itself; whether it can get more at nobody's cost."""
+def _theorem_1_judge(v: _World, k: int, i: int, whole_pool: bool = False) -> tuple[bool, bool]:
+    # Whether user i could get more with everything for itself; whether it cannot get more at nobody's cost.
+    capacity = v.total(v.users if whole_pool else k)
     return capacity / v.w[i] > v.truth[i, k], not v.can_grow(i, [v.truth[h, k] for h in range(k)], capacity)
 
 
-def _theorem_1_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    k, i = index
-    return _more_is_possible(v, v.total(k), i - 1, k)
-
-
-def _theorem_1_whole_pool(e: _Encoding, index: Index) -> tuple[Any, Any]:
-    k, i = index
-    q = e.others(k, e.total(e.users))
-    return q[i - 1] > e.truth[i - 1, k], e.z3.Or([q[h] < e.truth[h, k] for h in range(k)])
-
-
-def _theorem_1_whole_pool_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    k, i = index
-    return _more_is_possible(v, v.total(v.users), i - 1, k)
-
-
-def _theorem_2(e: _Encoding, index: Index) -> tuple[Any, Any]:
+def _theorem_2(e: _Encoding, k: int, i: int) -> tuple[Any, Any]:
     # N_i of i's own contribution (w_i of every resource) is w_i / max_j d_ij = w_i, that is level 1.
-    k, i = index
-    return True, e.truth[i - 1, k] >= 1
+    return True, e.truth[i, k] >= 1
 
 
-def _theorem_2_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    k, i = index
-    alone = min(v.w[i - 1] / d for d in v.d[i - 1] if d > 0)
-    return True, v.truth[i - 1, k] * v.w[i - 1] >= alone
+def _theorem_2_judge(v: _World, k: int, i: int) -> tuple[bool, bool]:
+    alone = min(v.w[i] / d for d in v.d[i] if d > 0)
+    return True, v.truth[i, k] * v.w[i] >= alone
 
 
-def _theorem_2_proof(e: _Encoding, index: Index) -> tuple[Any, Any]:
-    (k,) = index
-    return True, e.truth[k - 1, k] == 1
-
-
-def _theorem_2_proof_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    (k,) = index
-    return True, v.truth[k - 1, k] == 1
-
-
-def _theorem_3(e: _Encoding, index: Index) -> tuple[Any, Any]:
-    k, i, h = index
+def _theorem_3(e: _Encoding, k: int, i: int, h: int) -> tuple[Any, Any]:
     envy = []
     for j in range(e.m):
-        theirs, mine = e.d(h - 1, j), e.d(i - 1, j)
-        more = e.mul(theirs, e.truth[h - 1, k]) > e.mul(mine, e.truth[i - 1, k])
+        theirs, mine = e.d(h, j), e.d(i, j)
+        more = e.mul(theirs, e.truth[h, k]) > e.mul(mine, e.truth[i, k])
         envy.append(e.z3.Implies(mine > 0, more))
-    return e.z3.And(envy), _unchanged(e, *index)
+    return e.z3.And(envy), _unchanged(e, k, i, h)
 
 
-def _theorem_3_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    k, i, h = index
-    theirs, mine = v.truth[h - 1, k], v.truth[i - 1, k]
-    runs = min(theirs * v.w[h - 1] * d_h / d_i for d_h, d_i in zip(v.d[h - 1], v.d[i - 1], strict=True) if d_i > 0)
-    return runs / v.w[h - 1] > mine, _unchanged_judge(v, *index)
+def _theorem_3_judge(v: _World, k: int, i: int, h: int) -> tuple[bool, bool]:
+    theirs = v.truth[h, k] * v.w[h]
+    runs = min(theirs * d_h / d_i for d_h, d_i in zip(v.d[h], v.d[i], strict=True) if d_i > 0)
+    return runs / v.w[h] > v.truth[i, k], _unchanged_judge(v, k, i, h)
 
 
-def _theorem_3_printed(e: _Encoding, index: Index) -> tuple[Any, Any]:
+def _theorem_3_printed(e: _Encoding, k: int, i: int, h: int) -> tuple[Any, Any]:
     # Printed: N_i(A_i^k) / w_h > N_i(A_i^k) / w_i, the same bundle on both sides.
-    k, i, h = index
-    mine = e.truth[i - 1, k]
-    return e.mul(e.w[i - 1], mine) > e.mul(e.w[h - 1], mine), _unchanged(e, *index)
+    mine = e.truth[i, k]
+    return e.mul(e.w[i], mine) > e.mul(e.w[h], mine), _unchanged(e, k, i, h)
 
 
-def _theorem_3_printed_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    k, i, h = index
-    tasks = v.truth[i - 1, k] * v.w[i - 1]
-    return tasks / v.w[h - 1] > tasks / v.w[i - 1], _unchanged_judge(v, *index)
+def _theorem_3_printed_judge(v: _World, k: int, i: int, h: int) -> tuple[bool, bool]:
+    tasks = v.truth[i, k] * v.w[i]
+    return tasks / v.w[h] > tasks / v.w[i], _unchanged_judge(v, k, i, h)
 
 
-def _theorem_4(e: _Encoding, index: Index) -> tuple[Any, Any]:
-    t, liar = index
-    i = liar - 1
-    lied = e.lying()
-    return True, e.z3.Not(e.gains(i, lied[i, t], e.truth[i, t]))
+def _theorem_4(e: _Encoding, t: int, i: int) -> tuple[Any, Any]:
+    return True, e.z3.Not(e.gains(i, e.lying()[i, t], e.truth[i, t]))
 
 
-def _theorem_4_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    t, liar = index
-    i = liar - 1
+def _theorem_4_judge(v: _World, t: int, i: int) -> tuple[bool, bool]:
     return True, v.true_tasks(i, v.run(lying=True)[i, t]) <= v.truth[i, t]
 
 
-def _equation_5(e: _Encoding, index: Index) -> tuple[Any, Any]:
+def _equation_5(e: _Encoding, k: int) -> tuple[Any, Any]:
     # M of (5) is the level of all users in the static mechanism, and no other feasible allocation gives everyone
     # that much: it is the one max-min fair allocation, that is weighted DRF.
-    (k,) = index
-    z3 = e.z3
     static: dict[tuple[int, int], Any] = {}
     e.run("s", static, first=k, shrink=True)
     level = _static_level(e, k)
     q = e.others(k, e.total(k))
     e.premises += [other >= level for other in q]
-    return True, z3.And([static[i, k] == level for i in range(k)] + [other == level for other in q])
+    return True, e.z3.And([static[i, k] == level for i in range(k)] + [other == level for other in q])
 
 
 def _static_level(e: _Encoding, k: int) -> Any:
@@ -624,83 +446,62 @@ def _static_level_judge(v: _World, k: int) -> Fraction:
     return v.total(k) / max(sum(v.w[i] * v.d[i][j] for i in range(k)) for j in range(v.m))
 
 
-def _equation_5_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    (k,) = index
+def _equation_5_judge(v: _World, k: int) -> tuple[bool, bool]:
     static, level = v.run(shrink=True), _static_level_judge(v, k)
     same = all(static[i, k] == level for i in range(k))
     return True, same and not any(v.can_grow(i, [level] * k, v.total(k)) for i in range(k))
 
 
-def _dynamic_below_static(e: _Encoding, index: Index) -> tuple[Any, Any]:
-    (k,) = index
+def _dynamic_below_static(e: _Encoding, k: int) -> tuple[Any, Any]:
     level = _static_level(e, k)
     return True, e.z3.Or([e.truth[i, k] <= level for i in range(k)])
 
 
-def _dynamic_below_static_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    (k,) = index
+def _dynamic_below_static_judge(v: _World, k: int) -> tuple[bool, bool]:
     return True, min(v.truth[i, k] for i in range(k)) <= _static_level_judge(v, k)
 
 
-def _weight_order(e: _Encoding, index: Index) -> tuple[Any, Any]:
-    k, i, h = index
-    more = e.mul(e.w[i - 1], e.truth[i - 1, k]) >= e.mul(e.w[h - 1], e.truth[h - 1, k])
-    return e.w[i - 1] >= e.w[h - 1], more
+def _weight_order(e: _Encoding, k: int, i: int, h: int) -> tuple[Any, Any]:
+    return e.w[i] >= e.w[h], e.mul(e.w[i], e.truth[i, k]) >= e.mul(e.w[h], e.truth[h, k])
 
 
-def _weight_order_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    k, i, h = (index[0], index[1] - 1, index[2] - 1)
+def _weight_order_judge(v: _World, k: int, i: int, h: int) -> tuple[bool, bool]:
     return v.w[i] >= v.w[h], v.w[i] * v.truth[i, k] >= v.w[h] * v.truth[h, k]
 
 
 def _moved(t: int, i: int, p: int) -> list[int]:
-    """Order of arrival when user i comes as number p instead (all from 0 in the result)."""
-    order = [u for u in range(t) if u != i - 1]
-    order.insert(p - 1, i - 1)
+    """Order of arrival when user i comes at place p instead."""
+    order = [u for u in range(t) if u != i]
+    order.insert(p, i)
     return order
 
 
-def _late_arrival(e: _Encoding, index: Index) -> tuple[Any, Any]:
-    t, i, p = index
-    late = {key: level for key, level in e.truth.items() if key[1] < i}
-    e.run("z", late, order=_moved(t, i, p), first=i)
-    return True, late[i - 1, t] <= e.truth[i - 1, t]
+def _late_arrival(e: _Encoding, t: int, i: int, p: int) -> tuple[Any, Any]:
+    late = {key: level for key, level in e.truth.items() if key[1] <= i}
+    e.run("z", late, order=_moved(t, i, p), first=i + 1)
+    return True, late[i, t] <= e.truth[i, t]
 
 
-def _late_arrival_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    t, i, p = index
-    return True, v.run(order=_moved(t, i, p))[i - 1, t] <= v.truth[i - 1, t]
+def _late_arrival_judge(v: _World, t: int, i: int, p: int) -> tuple[bool, bool]:
+    return True, v.run(order=_moved(t, i, p))[i, t] <= v.truth[i, t]
 
 
-def _coalition(strictly: bool) -> Callable[[_Encoding, Index], tuple[Any, Any]]:
-    def encode(e: _Encoding, index: Index) -> tuple[Any, Any]:
-        t, i, h = index[0], index[1] - 1, index[2] - 1
-        lied = e.lying()
-        both = [e.gains(i, lied[i, t], e.truth[i, t]), e.gains(h, lied[h, t], e.truth[h, t], strictly)]
-        return True, e.z3.Not(e.z3.And(both))
-
-    return encode
+def _coalition(e: _Encoding, t: int, i: int, h: int) -> tuple[Any, Any]:
+    lied = e.lying()
+    return True, e.z3.Not(e.z3.And([e.gains(u, lied[u, t], e.truth[u, t]) for u in (i, h)]))
 
 
-def _coalition_judge(strictly: bool) -> Callable[[_World, Index], tuple[bool, bool]]:
-    def judge(v: _World, index: Index) -> tuple[bool, bool]:
-        t, i, h = index[0], index[1] - 1, index[2] - 1
-        lied = v.run(lying=True)
-        mine, theirs = v.true_tasks(i, lied[i, t]), v.true_tasks(h, lied[h, t])
-        helped = theirs > v.truth[h, t] if strictly else theirs >= v.truth[h, t]
-        return True, not (mine > v.truth[i, t] and helped)
-
-    return judge
+def _coalition_judge(v: _World, t: int, i: int, h: int) -> tuple[bool, bool]:
+    lied = v.run(lying=True)
+    return True, not all(v.true_tasks(u, lied[u, t]) > v.truth[u, t] for u in (i, h))
 
 
-def _harmless_lie(e: _Encoding, index: Index) -> tuple[Any, Any]:
-    t, i, h = index[0], index[1] - 1, index[2] - 1
+def _harmless_lie(e: _Encoding, t: int, i: int, h: int) -> tuple[Any, Any]:
     lied = e.lying()
     return e.gains(i, lied[i, t], e.truth[i, t], strictly=False), lied[h, t] <= e.truth[h, t]
 
 
-def _harmless_lie_judge(v: _World, index: Index) -> tuple[bool, bool]:
-    t, i, h = index[0], index[1] - 1, index[2] - 1
+def _harmless_lie_judge(v: _World, t: int, i: int, h: int) -> tuple[bool, bool]:
     lied = v.run(lying=True)
     return v.true_tasks(i, lied[i, t]) >= v.truth[i, t], lied[h, t] <= v.truth[h, t]
 
@@ -708,23 +509,8 @@ def _harmless_lie_judge(v: _World, index: Index) -> tuple[bool, bool]:
 #: Mutants that equalise something else than dominant shares over weights.
 _ANY_SHARE = {"newest_favoured": 2, "weights_ignored": 2, "first_resource": 2, "claims_rewarded": 2}
 
-#: User 2 overstates its lesser demand, which costs it nothing, takes from user 3 and gives to user 4.
-_HARMLESS = (
-    (1, 1, 1, 1),
-    (("1", "1/2"), ("1/4", "1"), ("1", "3/4"), ("3/4", "1")),
-    {1: ("1/2", "1")},
-)
-
 #: Every statement that can be settled, by name.
 STATEMENTS: dict[str, Statement] = {
-    "feasibility": Statement(
-        "(2)", "The k users present use at most W_k of each resource.", "k", each_k,
-        _feasibility, _feasibility_judge, {"capacity_overshot": 2},
-    ),
-    "irrevocability": Statement(
-        "(4), second constraint", "No allocation shrinks.", "k i", _step_old_user,
-        _irrevocability, _irrevocability_judge, {"may_shrink": 3},
-    ),
     "optimality": Statement(
         "(4)", "No feasible solution of (4) has a larger M than the mechanism's least level.", "k", each_k,
         _optimality, _optimality_judge, _ANY_SHARE | {"capacity_wasted": 2},
@@ -744,21 +530,13 @@ STATEMENTS: dict[str, Statement] = {
     ),
     "lemma_4_any": Statement(
         "Lemma 4, at any t", "If a lie of i raises its claimed dominant share at t, no user has less at t.",
-        "t i", each_k_i, _lemma_4("any"), _lemma_4_judge("any"), liars=_first_liar,
-    ),
-    "lemma_4_first": Statement(
-        "Lemma 4, at the first t", "When a lie of i first raises its claimed dominant share, no user has less.",
-        "t i", each_k_i, _lemma_4("first"), _lemma_4_judge("first"),
-        {"claims_rewarded": 2, "first_resource": 2}, liars=_first_liar,
+        "t i", each_k_i, _lemma_4, _lemma_4_judge, liars=1,
     ),
     "lemma_4_rises": Statement(
         "Lemma 4, where the share rises",
         "When t raises the liar's claimed dominant share above the honest one, no user has less.",
-        "t i", each_k_i, _lemma_4("rises"), _lemma_4_judge("rises"), {"claims_rewarded": 2}, liars=_first_liar,
-    ),
-    "lemma_4_true_tasks": Statement(
-        "Lemma 4, true tasks", "If a lie of i raises the true tasks it can run at t, no user has less at t.",
-        "t i", each_k_i, _lemma_4("tasks"), _lemma_4_judge("tasks"), {"claims_rewarded": 2}, liars=_first_liar,
+        "t i", each_k_i, partial(_lemma_4, when_it_rises=True), partial(_lemma_4_judge, when_it_rises=True),
+        {"claims_rewarded": 2}, liars=1,
     ),
     "theorem_1": Statement(
         "Theorem 1", "Within W_k, an allocation that gives one user more gives another less.", "k i", each_k_i,
@@ -766,16 +544,13 @@ STATEMENTS: dict[str, Statement] = {
     ),
     "theorem_1_whole_pool": Statement(
         "Theorem 1, read with the whole pool", "The same within the whole pool (all n contributions), k < n.",
-        "k i", _step_user_before_last, _theorem_1_whole_pool, _theorem_1_whole_pool_judge, whole=True,
+        "k i", _step_user_before_last, partial(_theorem_1, whole_pool=True),
+        partial(_theorem_1_judge, whole_pool=True), whole=True,
     ),
     "theorem_2": Statement(
         "Theorem 2", "Every user gets at least what it could run on its own contribution.", "k i", each_k_i,
         _theorem_2, _theorem_2_judge,
         {"capacity_wasted": 2, "weights_ignored": 2, "first_resource": 2, "claims_rewarded": 2},
-    ),
-    "theorem_2_proof": Statement(
-        "Theorem 2, proof", "M^k = 1 is optimal at every step (the proof calls this feasible point optimal).", "k",
-        each_k, _theorem_2_proof, _theorem_2_proof_judge,
     ),
     "theorem_3": Statement(
         "Theorem 3", "If i envies h at k, then h came before i and got nothing since i came.", "k i h", each_k_i_h,
@@ -787,7 +562,7 @@ STATEMENTS: dict[str, Statement] = {
     ),
     "theorem_4": Statement(
         "Theorem 4", "A lie about its demands never lets a user run more true tasks, at any t.", "t i", each_k_i,
-        _theorem_4, _theorem_4_judge, {"claims_rewarded": 2}, liars=_first_liar,
+        _theorem_4, _theorem_4_judge, {"claims_rewarded": 2}, liars=1,
     ),
     "equation_5": Statement(
         "(5)",
@@ -809,16 +584,11 @@ STATEMENTS: dict[str, Statement] = {
     ),
     "coalition_both_gain": Statement(
         "ours", "Two users never both run more true tasks at t by lying together.", "t i h", _step_sorted_pair,
-        _coalition(True), _coalition_judge(True), {"claims_rewarded": 3}, liars=_both_liars,
-    ),
-    "coalition_one_gains": Statement(
-        "ours", "Two liars: one never runs more true tasks at t while the other runs no fewer.", "t i h",
-        each_k_i_h, _coalition(False), _coalition_judge(False), liars=_both_liars,
-        suggestions=(_HARMLESS,),
+        _coalition, _coalition_judge, {"claims_rewarded": 3}, liars=2,
     ),
     "harmless_lie": Statement(
         "ours", "A lie of i that costs i no true tasks at t gives no other user h more at t.", "t i h", each_k_i_h,
-        _harmless_lie, _harmless_lie_judge, liars=_first_liar, suggestions=(_HARMLESS,),
+        _harmless_lie, _harmless_lie_judge, liars=1,
     ),
 }  # fmt: skip
 
@@ -828,36 +598,17 @@ STATEMENTS: dict[str, Statement] = {
 # ---------------------------------------------------------------------------------------------------------------
 
 
-def _check_arguments(statement: str, n: int, m: int, demands: str, mechanism: str) -> Statement:
-    check_name("statement", statement, STATEMENTS)
-    check_name("mechanism", mechanism, MECHANISMS)
-    if demands not in ("positive", "nonnegative"):
-        raise InvalidInput("demands", "must be 'positive' or 'nonnegative'", demands)
-    if mechanism == "first_resource" and demands == "nonnegative":
-        raise InvalidInput("mechanism", "must not divide by demands that may be zero", mechanism)
-    check_sizes(n=n, m=m)
-    return STATEMENTS[statement]
-
-
 @dataclass(frozen=True)
 class _Case(BaseCase[_Encoding, _World]):
-    entry: Statement
-    index: Index
-    users: int
-    m: int
-    mechanism: str
+    largest = 3
+
     nonnegative: bool
-
-    @property
-    def liars(self) -> tuple[int, ...]:
-        return self.entry.liars(self.index)
-
-    @property
-    def rows(self) -> int:
-        return self.users + len(self.liars)
 
     def encoding(self, linear: bool, dominant: Sequence[int] | None) -> _Encoding:
         return _Encoding(self.users, self.m, self.liars, self.mechanism, self.nonnegative, linear, dominant)
+
+    def instance(self, demands: Sequence[Row], numbers: Sequence[Fraction], claims: Mapping[int, Row]) -> _World:
+        return _World(numbers, demands, claims, self.mechanism)
 
     def inputs(self, e: _Encoding, world: _World) -> Iterator[tuple[Any, Fraction]]:
         weights = [w / world.w[0] for w in world.w]
@@ -868,72 +619,37 @@ class _Case(BaseCase[_Encoding, _World]):
             yield from ((row[j], weights[i] * world.claims[i][j]) for j in range(self.m))
 
     def near(self, answer: Answer, precision: int) -> _World | None:
-        values = answer.values
-
-        def rounded(x: Fraction) -> Fraction:
-            return x.limit_denominator(precision)
-
-        weights = [values.get(f"w{i + 1}", Fraction(1)) for i in range(self.users)]
-
-        def row(kind: str, i: int) -> Row:
-            # An entry without a variable of its own is the dominant one.
-            exact = [values.get(f"{kind}{i + 1}_{j + 1}", weights[i]) / weights[i] for j in range(self.m)]
-            return tuple(Fraction(1) if x >= 1 else rounded(x) for x in exact)
-
-        demands = [row("a", i) for i in range(self.users)]
-        claims = {i: row("claim", i) for i in self.liars}
-        weights = [rounded(w) for w in weights]
-        rows = [*demands, *claims.values()]
+        weights = {i: answer.values.get(f"w{i + 1}", Fraction(1)) for i in range(self.users)}
+        demands = self.near_rows(answer, "a", weights, precision)
+        claims = self.near_rows(answer, "claim", {i: weights[i] for i in self.liars}, precision)
+        rounded = [w.limit_denominator(precision) for w in weights.values()]
+        rows = [*demands.values(), *claims.values()]
         positive = all(x > 0 for r in rows for x in r) or self.nonnegative
-        if min(weights) <= 0 or not positive or any(max(r) != 1 for r in rows):
+        if min(rounded) <= 0 or not positive or any(max(r) != 1 for r in rows):
             return None
-        return _World(weights, demands, claims, self.mechanism)
+        return self.instance(list(demands.values()), rounded, claims)
 
-    def suggested(self) -> Iterator[_World]:
-        for weights, demands, claims in self.entry.suggestions:
-            if len(weights) == self.users and len(demands[0]) <= self.m and set(claims) <= set(self.liars):
-                rows = [widened(row, self.m) for row in demands]
-                told = {i: widened(claims[i], self.m) if i in claims else rows[i] for i in self.liars}
-                yield _World([Fraction(w) for w in weights], rows, told, self.mechanism)
-
-    def instances(self, largest: int) -> Iterator[_World]:
+    def instances(self) -> Iterator[_World]:
         """All instances with integer weights, ordered by (common denominator of the demands) + (largest weight)."""
-        for size in range(2, 2 * largest + 1):
-            for top in range(max(1, size - largest), min(size - 1, largest) + 1):
+        for size in range(2, 2 * self.largest + 1):
+            for top in range(max(1, size - self.largest), min(size - 1, self.largest) + 1):
                 for integers in itertools.product(range(1, top + 1), repeat=self.users):
                     if max(integers) != top or math.gcd(*integers) != 1:
                         continue
                     weights = [Fraction(w) for w in integers]
                     for chosen in demand_rows(self.rows, self.m, size - top, self.nonnegative):
                         claims = dict(zip(self.liars, chosen[self.users :], strict=True))
-                        yield _World(weights, chosen[: self.users], claims, self.mechanism)
+                        yield self.instance(chosen[: self.users], weights, claims)
 
     def describe(self, world: _World) -> dict[str, Any]:
+        runs = {"levels": world.truth} | ({"levels_under_lie": world.run(lying=True)} if world.claims else {})
+        steps = range(1, world.users + 1)
         return {
             "weights": world.w,
             "demands": world.d,
             "claims": {i + 1: row for i, row in world.claims.items()},
             **dict(zip(self.entry.index.split(), self.index, strict=True)),
-            "levels": tuple(tuple(world.truth[i, k] for i in range(k)) for k in range(1, world.users + 1)),
-        } | self._second_run(world)
-
-    def _second_run(self, world: _World) -> dict[str, Any]:
-        if world.claims:
-            name, order, levels = "levels_under_lie", list(range(world.users)), world.run(lying=True)
-        elif self.entry.encode is _late_arrival:
-            order = _moved(*self.index)
-            name, levels = "levels_when_late", world.run(order=order)
-        else:
-            return {}
-        steps = range(1, world.users + 1)
-        return {name: tuple(tuple(levels[i, k] for i in sorted(order[:k])) for k in steps)}
-
-
-def _cases(entry: Statement, n: int, m: int, mechanism: str, nonnegative: bool) -> list[_Case]:
-    return [
-        _Case(entry, index, n if entry.whole else entry.size(index), m, mechanism, nonnegative)
-        for index in entry.indices(n)
-    ]
+        } | {name: tuple(tuple(run[i, k] for i in range(k)) for k in steps) for name, run in runs.items()}
 
 
 def is_violated(statement: str, witness: Mapping[str, Any], mechanism: str = "dmfa_srq") -> bool:
@@ -961,7 +677,6 @@ def is_violated(statement: str, witness: Mapping[str, Any], mechanism: str = "dm
     >>> is_violated("theorem_3_printed", {"weights": (2, 1), "demands": ((1,), (1,)), "k": 2, "i": 1, "h": 2})
     True
     """
-    check_name("statement", statement, STATEMENTS)
     entry = STATEMENTS[statement]
     world = _World(
         [Fraction(w) for w in witness["weights"]],
@@ -995,14 +710,8 @@ def settle(
         The paper's domain, or the one where some demands may be zero.
     mechanism : str
         Name in :data:`MECHANISMS`.
-    method : {"auto", "linear", "nonlinear"}
-        ``linear`` asks the relaxation only and so never refutes, ``nonlinear`` only asks with true products. ``auto``
-        asks the relaxation, then tries small instances, then asks with true products what is still open.
-    rlimit : int
-        Resource limit of each polynomial question in z3's units; a linear one may use 50 times as much, because a
-        unit is that much cheaper there (a million units are about 0.2 s for linear, 1 to 10 s for polynomial ones).
-    tries : int
-        How many small instances are tried for each case.
+    method, rlimit, tries
+        See :func:`book.common.settle.settle_cases`.
 
     Returns
     -------
@@ -1015,12 +724,6 @@ def settle(
     MissingDependency
         If z3-solver is not installed.
 
-    Notes
-    -----
-    A question that z3 does not finish within `rlimit` counts as unknown, and a statement with an unknown case and no
-    counterexample is unknown. A counterexample is reported only after plain rational arithmetic and the solver both
-    confirmed it at the same rational instance.
-
     Examples
     --------
     >>> sharing = settle("theorem_2", 2, 2)
@@ -1029,12 +732,11 @@ def settle(
     >>> settle("theorem_2", 2, 2, mechanism="capacity_wasted").status
     'refuted'
     """
-    entry = _check_arguments(statement, n, m, demands, mechanism)
-    cases = _cases(entry, n, m, mechanism, demands == "nonnegative")
-    settling = settle_cases(
-        cases, method=method, rlimit=rlimit, tries=tries, largest=3, at_once=False
-    )
-    return Settled(
-        statement=statement, n=n, m=m, demands=demands, mechanism=mechanism,
-        status=settling.status if cases else "unknown", **settling.counts(),
+    choices(mechanism, "mechanism", list(MECHANISMS))
+    choices(demands, "demands", ("positive", "nonnegative"))
+    if mechanism == "first_resource" and demands == "nonnegative":
+        raise InvalidInput("mechanism", "must not divide by demands that may be zero", mechanism)
+    return settle_cases(
+        partial(_Case, nonnegative=demands == "nonnegative"), STATEMENTS, statement=statement, n=n, m=m,
+        demands=demands, mechanism=mechanism, method=method, rlimit=rlimit, tries=tries,
     )  # fmt: skip

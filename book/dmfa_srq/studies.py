@@ -23,7 +23,7 @@ from book.dmfa_srq.printed import REPAIRS, algorithm_1_printed
 from fairbook import results
 from fairbook.mechanisms.dmfa_srq import dmfa_srq, exact_levels, static_optimum
 from fairbook.model.dynamic import DynamicAllocation
-from fairbook.model.inputs import FloatArray
+from fairbook.model.inputs import FloatArray, as_whole
 from fairbook.traces.google2011 import Digest, load_digest
 
 __all__ = [
@@ -197,12 +197,8 @@ def curves(
         values = values.round(12)  # differences of equal numbers differ from processor to processor below that
         for c, name in enumerate(("dynamic", "static", "difference")):
             for d, measure in enumerate(MEASURES):
-                frame = interval(values[:, c, :, d])
-                frame.insert(0, "measure", measure)
-                frame.insert(0, "mechanism", name)
-                frame.insert(0, "k", grid)
-                frame.insert(0, "n", n)
-                parts.append(frame)
+                about = pd.DataFrame({"n": n, "k": grid, "mechanism": name, "measure": measure})
+                parts.append(pd.concat([about, interval(values[:, c, :, d])], axis=1))
     return pd.concat(parts, ignore_index=True).assign(runs=runs)
 
 
@@ -387,6 +383,7 @@ def algorithm_repairs(instances: int = 500, seed: int = SEED, *, progress: bool 
     -----
     Cost O(instances) runs of 16 variants, about a millisecond each.
     """
+    as_whole(instances, "instances", 1)
     rows = []
     draws = []
     for number in tqdm(range(instances), desc="repairs", disable=not progress, leave=False):
