@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -195,6 +196,7 @@ BAD: dict[str, dict[str, Callable[[Any], Any]]] = {
     | OUTSIDE
     | {
         "None": _always(None),
+        "a row of zeros": lambda good: [*good[:-1], [0.0] * len(good[0])],
         "a resource that no machine has": lambda good: [[row[0], 0.0] for row in good],
         "no rows": lambda good: np.zeros((0, 2)),
         "one column too many": lambda good: [[*row, 1.0] for row in good],
@@ -245,6 +247,8 @@ SAME: dict[str, dict[str, Callable[[Any], Any]]] = {
         "decimals": lambda good: [[Decimal(x) for x in r] if isinstance(r, list) else Decimal(r) for r in good],
         "long doubles": _as(np.longdouble),
         "big-endian": _as(">f8"),
+        "fractions": lambda good: [[Fraction(x) for x in r] if isinstance(r, list) else Fraction(r) for r in good],
+        "arrays in a list": lambda good: [np.array(row) for row in good],
         "nothing masked": lambda good: np.ma.array(good, dtype=float),
         "sparse": _pandas(pd.SparseDtype(float, 0.0)),
         "numbers in pandas": _pandas(float),
@@ -299,6 +303,7 @@ BAD |= {
     "phases": _but("demands", "a row of zeros", "names twice", "a name missing", "missing in a pandas dtype"),
     "amounts of users": _but("demands", "a row of zeros"),
     "positive or zero": BAD["amounts"],
+    "numbers of machines": BAD["counts"] | {"zero inside": _with(0.0), "too many in all": _with(1e8)},
     "own positive": _but("positive", *ONE_ENTRY_MORE),  # nothing says how many there must be
     "own amounts": _but("amounts", *ONE_ENTRY_MORE),
     "an optional number": _but("a bounded number", "None"),
@@ -317,8 +322,10 @@ BAD |= {
 }
 SAME |= dict.fromkeys(
     ("demands", "machines", "positive", "contributed", "amounts", "bounds", "counts", "amounts of users",
+     "numbers of machines",
      "positive or zero", "own positive", "own amounts"), SAME["an array"])
-SAME["phases"] = {kind: make for kind, make in SAME["an array"].items() if kind not in ("sparse", "decimals")}
+SAME["phases"] = {
+    kind: make for kind, make in SAME["an array"].items() if kind not in ("sparse", "decimals", "fractions")}
 
 
 # ------------------------------------------------------------------------------------------------ entry points
@@ -360,7 +367,8 @@ DRF = {"demands": D, "weights": [1.0, 2.0, 3.0], "capacities": [9.0, 18.0], "max
 DRF_SORTS = {"demands": "demands", "weights": "positive", "capacities": "positive", "max_tasks": "bounds"}
 SRQ, SRQ_SORTS = {"demands": SHARES, "weights": [1.0, 2.0, 3.0]}, {"demands": "demands", "weights": "contributed"}
 PLACED = {"demands": D, "machines": MACHINES, "machine_counts": [2, 1], "max_tasks": [5.0, 6.0, 7.0]}
-PLACED_SORTS = {"demands": "demands", "machines": "machines", "machine_counts": "counts", "max_tasks": "bounds"}
+PLACED_SORTS = {"demands": "demands", "machines": "machines", "machine_counts": "numbers of machines",
+                "max_tasks": "bounds"}
 TV = {
     "demands": [SHARES, SHARES],
     "tasks": [[2.0, 3.0, 1.0], [1.0, 2.0, 2.0]],
@@ -508,6 +516,9 @@ ENTRIES = [
           {"high": 2.0, "low": 1.0}, {"high": "a bounded number", "low": "a bounded number"}),
     Entry("VirtualClusters.revenue", lambda high, low: fb.virtual_cluster(**VMS).revenue(high, low),
           {"high": 2.0, "low": 1.0}, {"high": "a bounded number", "low": "a bounded number"}),
+    Entry("KarmaRun.at", lambda phase: fb.karma(**PHASED).at(phase), {"phase": 1}, {"phase": "a count"}),
+    Entry("KarmaRun.explain", lambda user, phase: fb.karma(**PHASED).explain(user, phase), {"user": 1, "phase": 1},
+          {"user": "a user", "phase": "an optional count"}),
     Entry("KarmaRun.violations", lambda rtol: fb.karma(**PHASED).violations(rtol), {"rtol": 1e-9},
           {"rtol": "a bounded number"}),
     # measures
@@ -592,7 +603,7 @@ EXEMPT = {
     **{(f"judge {name} in fractions", "*", kind): "a text such as 1/3 is a number, and labels are left alone"
        for name in ("dmfa_srq", "oracle of dmfa_srq", "drf")
        for kind in ("text inside", "texts", "texts in pandas", "categories", "names twice", "a name missing",
-                    "a huge whole number inside")},
+                    "a huge whole number inside", "arrays in a list")},
     ("judge drf in fractions", "max_tasks", "None inside"): "no bound",
     **{(f"judge {name}", "weights", "None"): "equal"
        for name in ("lp_levels", "decimal_levels", "oracle of dmfa_srq in fractions")},

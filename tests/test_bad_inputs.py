@@ -48,7 +48,7 @@ def _complaint(row: Row, usual: str) -> str | None:
         return f"{outcome}: {found}"
     if not row.refused:
         if outcome == "refused":
-            return f"refused: {found}"
+            return None if exempt(row) else f"refused: {found}"
         if pickle.dumps(given) != before:
             return "wrote into what was given"
         return None if _said(found) == usual else "another answer"

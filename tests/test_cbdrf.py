@@ -333,9 +333,6 @@ def test_one_phase_of_a_run_is_an_allocation(grant: Any) -> None:
         assert one.mechanism == again.mechanism == f"cbdrf, {grant}"
         assert one.violations() == []
     assert len(found) == 5
-    for bad in (-1, 5, 1.0, True, "1", None):
-        with pytest.raises(fb.InvalidInput, match=r"^phase "):
-            found.at(bad)  # type: ignore[arg-type]
     gone = fb.cbdrf(np.ones((2, 1, 1)), None, released=0.0, held="stays")
     with pytest.raises(fb.InvalidInput, match="phase must be one whose pool"):
         gone.at(1)
@@ -506,11 +503,6 @@ def test_explain() -> None:
     second = fb.cbdrf([[[1, 0], [0, 1]]] * 2, [1, 9], released=[0.0, 1.0], held="stays")
     assert second.tasks[1].tolist() == [0, 9]
     assert "it needs 0, all of which" in second.explain(0, 1)
-    for user, phase, argument in ((3, 0, "user"), ("x", 0, "user"), (0, 3, "phase"), (0, -1, "phase"),
-                                  (0, 0.0, "phase")):
-        with pytest.raises(fb.InvalidInput) as caught:
-            run.explain(user, phase)  # type: ignore[arg-type]
-        assert caught.value.where == argument
 
 
 def test_explain_names_the_resource_that_is_gone() -> None:

@@ -247,27 +247,12 @@ def test_many_phases_are_certified() -> None:
         assert run.donated[~(demands > 0).any(axis=2)].min() == 0.5 / 40
 
 
-def tampered(run: KarmaRun) -> list[KarmaRun]:
-    def other(name: str, t: int, i: int, by: float) -> KarmaRun:
-        values = getattr(run, name).copy()
-        values[t, i] += by
-        return replace(run, **{name: values})
-
-    swapped = replace(run, borrowed=run.borrowed[:, ::-1], guaranteed=run.guaranteed[:, ::-1])
-    return [*(other(name, 1, 0, by) for name in ("tasks", "credit", "guaranteed", "borrowed", "donated", "earned")
-              for by in (0.01, -0.01)), replace(run, final_credit=run.final_credit + 0.01), swapped,
-            replace(run, bottlenecks=np.full(run.tasks.shape, -1)), replace(run, alpha=0.4)]
-
-
-def test_certificate_notices_tampering() -> None:
+def test_certificate_notices_another_rule_and_who_borrows_out_of_turn() -> None:
     rng = np.random.default_rng(1)
-    run = karma(rng.uniform(0.1, 1, (4, 5, 2)), max_tasks=rng.uniform(0, 0.6, (4, 5)))
-    assert run.violations() == []
-    for changed in tampered(run):
-        assert changed.violations() != []
-
-
-def test_certificate_notices_who_borrows_out_of_turn() -> None:
+    some = karma(rng.uniform(0.1, 1, (4, 5, 2)), max_tasks=rng.uniform(0, 0.6, (4, 5)))
+    swapped = replace(some, borrowed=some.borrowed[:, ::-1], guaranteed=some.guaranteed[:, ::-1])
+    for wrong in (swapped, replace(some, bottlenecks=np.full(some.tasks.shape, -1)), replace(some, alpha=0.4)):
+        assert wrong.violations() != []
     run = karma(np.ones((1, 2, 1)), initial_credit=[2, 1])
     assert run.borrowed.tolist() == [[0.5, 0]]
     even = replace(run, borrowed=np.full((1, 2), 0.25), tasks=np.full((1, 2), 0.5),
@@ -392,9 +377,6 @@ def test_long_frame() -> None:
     assert frame.loc[(1, "bob"), "bottleneck"] == "cpu"
     assert close(frame["credit"].to_numpy(), run.credit.ravel())
     assert close(frame["dominant_shares"].unstack().to_numpy(), run.dominant_shares)
-    for phase in (-1, 2, 0.0, True, "0", None):
-        with pytest.raises(fb.InvalidInput, match=r"^phase must be a whole number from 0 to 1"):
-            run.at(phase)  # type: ignore[arg-type]
 
 
 def test_a_row_of_zeros_is_a_bound_of_zero() -> None:
@@ -427,5 +409,3 @@ def test_a_run_explains_itself() -> None:
                               "borrowed, with a credit of 2.75. 0 is used up; nobody has more credit.")
     poor = fb.karma([[[1.0], [1.0]]], initial_credit=0.0, alpha=0.9)
     assert poor.explain(0).endswith("Its credit is spent.")
-    with pytest.raises(fb.InvalidInput, match="phase"):
-        run.explain(0, 2)

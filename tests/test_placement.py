@@ -1,7 +1,9 @@
-"""Cells and placements: what is computed from the list of tasks, names, and every violation provoked."""
+"""Cells and placements: what is computed from the list of tasks, the rules by hand, and every violation provoked."""
 
 from __future__ import annotations
 
+import itertools
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -9,11 +11,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
+from scipy.optimize import OptimizeResult
+from tqdm import tqdm
 
 import fairbook as fb
+from book.gdrf.oracle_drfh import fluid_share
+from fairbook.mechanisms import filling
+from fairbook.mechanisms.gdrf import ranks
 from fairbook.model.placement import as_cell
-from tests.cells import cells, instance
+from tests.cells import cells, instance, random_cell, same
 from tests.strategies import FEW
+
+GOOD: dict[str, Any] = {"demands": [[1, 2], [2, 1]], "machines": [[4, 4]]}
 
 
 def by_hand(placed: fb.Placement) -> np.ndarray:
@@ -178,3 +187,165 @@ def test_cells() -> None:
     assert as_cell([[1, 2]], [4, 4]).machines.tolist() == [[4, 4]]  # one class
 
 
+# ---------------------------------------------------------------------------------------------- rules by hand
+
+
+def test_a_round_is_served_in_order_of_shares() -> None:
+    """Slots go to who has least; the larger share is served first."""
+    placed = fb.gdrf([[1, 1], [4, 4]], [[20, 20]], max_tasks=[5, 2])
+    # amounts 2 and 8. Round 1: one slot each, user 1 is served first. Round 2: both to user 0, who then has 6.
+    # Round 3: one to user 0, then 8 = 8, and user 1 ranks first. Round 4: what user 0 still asks for.
+    assert placed.placed_user.tolist() == [1, 0, 0, 0, 1, 0, 0]
+    queue = fb.gdrf([[1, 1], [4, 4]], [[20, 20]], max_tasks=[5, 2], queue="one_by_one")
+    assert queue.placed_user.tolist() == [1, 0, 0, 0, 0, 1, 0]
+
+
+def test_types_and_what_happens_when_they_are_full() -> None:
+    demands, machines = [[2, 1]], [[4, 2], [2, 4]]
+    assert fb.gdrf(demands, machines).placed_machine.tolist() == [0, 0, 1]
+    assert fb.gdrf(demands, machines, match="same").placed_machine.tolist() == [0, 0]
+    assert not fb.gdrf(demands, machines, match="same").full
+    # by amount machine 0 has more memory; as a part of all there is it has more CPU
+    split = [[3, 4], [1, 9]]
+    assert fb.gdrf([[3, 1]], split, match="same").placed_machine.tolist() == [0]
+    assert fb.gdrf([[3, 1]], split, match="same", machine_type="amount").tasks.tolist() == [0]
+
+
+def test_empty_machines_first_or_last() -> None:
+    # f with the task: (1/12)^(1/4) on an empty machine is more than (2/12)^(2/4)
+    for choice, machines in (("fairness", [0, 1, 2]), ("fairness_empty_last", [0, 0, 0]), ("first", [0, 0, 0]),
+                             ("fairness_after", [0, 1, 2])):
+        placed = fb.gdrf([[1, 1]], [[4, 4]], [3], max_tasks=[3], choice=choice)  # type: ignore[arg-type]
+        assert placed.placed_machine.tolist() == machines
+
+
+def test_weights_that_are_equal_come_out_equal() -> None:
+    """Proportional and mirrored demands have one GDRW, to the last digit: the lot decides."""
+    cell = as_cell([[1, 1], [3, 3], [7, 7]], [[5, 4], [4, 4]], [1, 3])
+    for lot in itertools.permutations(range(3)):
+        assert ranks(cell, np.array(lot), by_share=False).tolist() == list(lot)
+    mirrored = as_cell([[1, 3, 7], [7, 1, 3], [3, 7, 1]], [[11, 11, 11]])
+    assert ranks(mirrored, np.array([2, 0, 1])).tolist() == [2, 0, 1]
+    # of DRFH: 49 times 1/49 is not 1 in floats; who has equal levels is still served by number
+    demands = np.array([[1.0, 2.0], [2.0, 1.0]] * 24 + [[1.0, 1.0]])
+    plain, sevens = (fb.drfh(demands, [[49.0, 49.0]], [4], weights=one) for one in (None, np.full(49, 7)))
+    assert same(sevens, (plain.placed_user.tolist(), plain.placed_machine.tolist()))
+    assert plain.placed_user[:49].tolist() == list(range(49))
+
+
+def test_the_lot_settles_what_is_left() -> None:
+    orders = {tuple(fb.gdrf([[1, 1]] * 3, [[3, 3]], seed=seed).placed_user.tolist()) for seed in range(40)}
+    assert orders == set(itertools.permutations(range(3)))
+    first, again = (fb.gdrf([[1, 1]] * 9, [[3, 3]], seed=7) for _ in range(2))
+    assert first.placed_user.tolist() == again.placed_user.tolist()
+
+
+@pytest.mark.parametrize(("place", "demands", "machines", "pairs"), [
+    (fb.drfh, [[0.2, 1], [1, 0.2]], [[2, 12], [12, 2]], {(0, 0): 10, (1, 1): 10}),
+    (fb.mdrf, [[2, 1], [1, 3]], [[8, 4], [4, 12]], {(0, 0): 4, (1, 1): 4}),
+    (fb.per_server_drf, [[1, 1], [1, 0]], [[4, 0], [2, 2]], {(1, 0): 4, (0, 1): 1, (1, 1): 1}),  # it lacks a resource
+])
+def test_the_machine_that_suits(place: Any, demands: Any, machines: Any, pairs: Any) -> None:
+    placed = place(demands, machines)
+    found = list(zip(placed.placed_user.tolist(), placed.placed_machine.tolist()))
+    assert {pair: found.count(pair) for pair in found} == pairs
+
+
+def test_a_machine_that_is_all_but_full_counts_as_free_for_what_fits() -> None:
+    """Tasks far below the tolerance fit a machine without any room; its shape must not come out as infinite."""
+    for place in (fb.drfh, fb.mdrf):
+        assert place([[1.0, 1e-9], [1e-13, 0.2]], [[1.0, 1.0]], max_tasks=[1, 3]).tasks.tolist() == [1, 3]
+
+
+# ------------------------------------------------------------------------------------------------ fractions
+
+
+def spread(rng: np.random.Generator, n: int, m: int, K: int) -> tuple[Any, Any, Any, Any]:
+    """Demands and machines of sizes far apart, with zeros: users stop at many levels."""
+    demands, machines, counts, bounds = random_cell(rng, "real", n, m, K)
+    demands[rng.random((n, m)) < 0.4] = 0
+    demands[~demands.any(axis=1), 0] = 0.3
+    return (demands * 10.0 ** rng.integers(-3, 3, (n, 1)), machines * 10.0 ** rng.integers(-2, 3, (K, 1)),
+            counts * rng.integers(1, 50, K), bounds)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_fluid_optimum_against_its_oracle(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, m, K = int(rng.integers(1, 9)), int(rng.integers(1, 4)), int(rng.integers(1, 6))
+    kind = ("whole", "zeros", "real", "spread")[seed % 4]
+    cell = spread(rng, n, m, K) if kind == "spread" else random_cell(rng, kind, n, m, K)
+    weights = rng.choice([1, 2, 3, 0.25], n) if seed % 3 else None
+    demands, machines, counts, bounds = cell
+    fluid = fb.drfh(instance(cell, weights), method="fluid")
+    oracle = fluid_share(demands.tolist(), machines.tolist(), counts.tolist(), np.floor(bounds), weights)
+    assert fluid.violations() == []
+    assert fluid.levels == pytest.approx(oracle.levels, rel=1e-6, abs=1e-8)
+    assert fluid.level <= float(oracle.upper) * (1 + 1e-9)  # proved in fractions by prices
+    assert fluid.machine_frame()["tasks"].sum() == pytest.approx(fluid.tasks.sum(), rel=1e-12)
+
+
+#: Demands, machines, options, tasks, levels. Bounds first, then memory, which stops one; the CPU left is for whom needs
+#: nothing else.
+FLUID: list[tuple[Any, Any, dict[str, Any], list[float], list[float]]] = [
+    ([[1, 2], [2, 1]], [[10, 4], [4, 10]], {}, [4, 4], [8 / 7, 8 / 7]),
+    ([[1, 1], [1, 1]], [[6, 6]], {"weights": [2, 1]}, [4, 2], [1, 1]),
+    ([[1, 1], [1, 1], [1, 0]], [[24, 4]], {"max_tasks": [1, np.inf, np.inf]}, [1, 3, 20], [0.75, 2.25, 2.5]),
+    ([[1, 1], [1, 1]], [[4, 4]], {"max_tasks": [0, np.inf]}, [0, 4], [0, 2]),
+    ([[1, 1], [1, 0]], [[4, 0], [0, 4]], {}, [0, 4], [0, 2]),  # a user whom no class can serve
+]
+
+
+@pytest.mark.parametrize(("demands", "machines", "options", "tasks", "levels"), FLUID)
+def test_fluid_by_hand(demands: Any, machines: Any, options: Any, tasks: list[float], levels: list[float]) -> None:
+    fluid = fb.drfh(demands, machines, **options, method="fluid")
+    assert fluid.tasks == pytest.approx(tasks, rel=1e-7, abs=1e-7)
+    assert fluid.to_frame()["level"].to_list() == pytest.approx(levels, rel=1e-7, abs=1e-7)
+    assert fluid.use + fluid.slack == pytest.approx(np.sum(machines, axis=0), rel=1e-12)
+    assert fluid.to_dict()["by_class"] == fluid.by_class.tolist()
+
+
+def test_a_program_that_is_not_solved_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    # by its path: the function hides the module of the same name
+    unsolved = OptimizeResult(status=4, message="numbers")
+    monkeypatch.setattr(sys.modules["fairbook.mechanisms.drfh"], "linprog", lambda *_, **__: unsolved)
+    with pytest.raises(fb.FairbookError, match="not solved: numbers"):
+        fb.drfh([[1, 1]], [[2, 2]], method="fluid")
+
+
+# ------------------------------------------------------------------------------------------------ the edges
+
+
+def test_what_is_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in (fb.gdrf, fb.drfh, fb.mdrf, fb.per_server_drf):
+        with pytest.raises(fb.InvalidInput, match=r"^demands .*whole tasks"):
+            place([[1e-9, 1e-9], [1, 1]], [[4, 4]])
+    monkeypatch.setattr(filling, "_MOST_OWN", 7)
+    with pytest.raises(fb.InvalidInput, match=r"machine_counts must be fewer .*users times machines") as caught:
+        fb.gdrf(**GOOD, machine_counts=[4], choice="fairness_after")
+    assert caught.value.value == "2 times 4"
+    assert len(fb.gdrf(**GOOD, machine_counts=[4])) == 8  # a ranking that all share needs no such memory
+
+
+def test_an_interrupt_between_blocks_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filling, "_BLOCK", 2)
+    expected = fb.gdrf(**GOOD, machine_counts=[5])
+
+    class Interrupted(tqdm):  # type: ignore[type-arg]
+        def update(self, n: float | None = 1) -> bool | None:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(filling, "tqdm", Interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            fb.gdrf(**GOOD, machine_counts=[5])
+    assert same(fb.gdrf(**GOOD, machine_counts=[5]), (expected.placed_user.tolist(), expected.placed_machine.tolist()))
+
+
+def test_progress_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    fb.gdrf(**GOOD)
+    assert capsys.readouterr() == ("", "")
+    fb.gdrf(**GOOD, progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "gdrf" in err
