@@ -337,31 +337,6 @@ def test_one_at_a_time_is_the_same_digit_for_digit() -> None:
     assert repr(pool) == "Karma(6 users, 2 resources, phase 20)"
 
 
-def named_pool() -> Karma:
-    return Karma(["ann", "bob", "cyd"], pd.Series([9.0, 18.0], ["cpu", "memory"]), initial_credit=2)
-
-
-def test_names_one_at_a_time() -> None:
-    frame = pd.DataFrame([[1.0, 4.0], [3.0, 1.0], [2.0, 2.0]], ["ann", "bob", "cyd"], ["cpu", "memory"])
-    bounds = pd.Series([2.0, np.inf, 1.0], frame.index)
-    plain, mixed, restored = named_pool(), named_pool(), Karma.from_dict(named_pool().to_dict())
-    expected = plain.phase(frame, max_tasks=bounds)
-    assert expected.users == ("ann", "bob", "cyd")
-    assert expected.resources == ("cpu", "memory")
-    assert (mixed.phase(frame.iloc[::-1, ::-1], max_tasks=bounds[::-1]).tasks == expected.tasks).all()
-    assert (restored.phase(frame, max_tasks=bounds).tasks == expected.tasks).all()
-    assert (named_pool().phase(frame.to_numpy(), max_tasks=bounds).tasks == expected.tasks).all()
-    assert (named_pool().phase(frame.reset_index(drop=True), max_tasks=bounds).tasks == expected.tasks).all()
-    unnamed = Karma(3, [9, 18], initial_credit=2).phase(frame, max_tasks=bounds)
-    assert (unnamed.tasks == expected.tasks).all()
-    assert unnamed.users == expected.users
-    for wrong in (frame.rename({"ann": "zoe"}), frame.rename(columns={"cpu": "gpu"})):
-        before = plain.to_dict()
-        with pytest.raises(fb.InvalidInput, match=r"^demands\.(index|columns) must name the"):
-            plain.phase(wrong)
-        assert plain.to_dict() == before
-
-
 # ---------------------------------------------------------------------------------------------- names and input
 
 
