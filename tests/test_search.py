@@ -117,15 +117,6 @@ def test_minimise_margin_climbs_where_sampling_fails():
     assert p.minimise_margin(statement, sample, evaluations=4000, restarts=2, resize=False).found
 
 
-@pytest.mark.parametrize("check", [
-    p.dynamic_sharing_incentive, p.dynamic_feasibility, p.dynamic_pareto_optimality, p.dynamic_envy_freeness,
-    p.irrevocability, srq.lemma_1, srq.lemma_2, srq.lemma_3, srq.lowest_level_optimality], ids=lambda c: c.__name__)
-def test_attacks_on_dmfa_srq_fail(check):
-    found = p.minimise_margin(lambda i: check(fb.dmfa_srq(i.demands, i.weights)), evaluations=1500, restarts=10,
-                              name=check.__name__)
-    assert not found.found, str(found)
-
-
 def test_zero_demands_break_pareto_optimality_and_the_witness_is_two_users():
     def statement(mechanism):
         return lambda i: p.dynamic_pareto_optimality(mechanism(i.demands, i.weights))
@@ -135,34 +126,6 @@ def test_zero_demands_break_pareto_optimality_and_the_witness_is_two_users():
     small = p.shrink(found.instance, statement(srq.exact_dmfa_srq))
     assert small.demands.tolist() == [[1, 0], [0, 1]]
     assert sorted(small.weights.tolist()) == [1, 2]
-
-
-# ------------------------------------------------------------------------------------------------------- Lemma 4
-
-
-def lemma_4(mechanism, at):
-    def statement(instance):
-        honest, lying = (mechanism(d, instance.weights) for d in (instance.demands, instance.claimed))
-        return srq.lemma_4(honest, lying, next(iter(instance.lies)), at=at)
-
-    return statement
-
-
-def liars(rng):
-    honest = p.sampler(users=(2, 5), resources=(2, 3), corners=["uniform", "small_integers", "two_kinds"])(rng)
-    user = int(rng.integers(len(honest.demands)))
-    lie = honest.demands[user] * np.exp(rng.standard_normal(honest.demands.shape[1]))
-    return p.Instance(honest.demands, honest.weights, {user: lie})
-
-
-def test_lemma_4_holds_where_its_proof_needs_it_and_not_wherever_it_claims():
-    raised = p.minimise_margin(lemma_4(fb.dmfa_srq, "raised"), liars, evaluations=3000)
-    assert not raised.found, str(raised)
-    literal = p.minimise_margin(lemma_4(fb.dmfa_srq, "all"), liars, evaluations=3000)
-    assert literal.found
-    small = p.shrink(literal.instance, lemma_4(srq.exact_dmfa_srq, "all"))
-    assert lemma_4(srq.exact_dmfa_srq, "all")(small).margin < 0
-    assert lemma_4(srq.exact_dmfa_srq, "raised")(small)
 
 
 # ---------------------------------------------------------------------------------------------------- coalitions
@@ -175,20 +138,7 @@ def test_a_planted_coalition_is_found():
     assert all(lied > honest for lied, honest in zip(found.details["lying"], found.details["honest"], strict=True))
 
 
-def test_one_user_can_help_another_at_no_cost_of_its_own():
-    """DMFA-SRQ is not proof against pairs of whom one gains and one does not lose (beyond the paper)."""
-    demands = np.array([[F(1), F(1, 4)], [F(1, 4), F(1)], [F(1, 2), F(1)], [F(1), F(1, 2)]])
-    weights = np.array([F(2), F(1), F(3), F(4)])
-    helper = np.array([F(1), F(1, 2)])
-    honest = srq.exact_dmfa_srq(demands, weights)
-    lying = srq.exact_dmfa_srq([helper, *demands[1:]], weights)
-    before, after = p.claimed_tasks(honest, 0), p.true_tasks(p.claimed_tasks(lying, 0), demands[0], helper)
-    assert list(before) == list(after) == [2, F(8, 3), F(8, 3), F(8, 3)]  # the helper loses at no moment
-    assert (honest.tasks_at(4)[3], lying.tasks_at(4)[3]) == (5, F(56, 11))  # and user 3 gains 1/55
-    assert p.lie_gain(srq.exact_dmfa_srq, p.Instance(demands, weights, {0: helper, 3: demands[3]})) == 0
-
-
-def test_with_zero_demands_the_same_is_true_of_drf():
+def test_with_zero_demands_one_user_of_drf_can_help_another_at_no_cost():
     """User 0, stopped by resource 0, claims resource 1 in vain: user 2 stops earlier and user 3 has more."""
     demands = np.array([[F(1), F(0), F(0)], [F(1), F(0), F(0)], [F(0), F(1), F(1, 2)], [F(0), F(0), F(1)]])
     weights = np.array([F(1)] * 4)
@@ -225,20 +175,6 @@ def test_departures_equal_their_definition_in_fractions():
             exact = exact_departures(events, contribution)(demands, weights).table
             assert ours == pytest.approx(exact.astype(float), rel=1e-9, abs=1e-12), (events, contribution)
     assert departed > 20
-
-
-def test_the_smallest_witness_for_departures_by_hand():
-    """Three users bring 1 each; user 1 claims (1/2, 1) for (1/3, 1); after user 0 has left it has 1/9 more."""
-    events, exact = [0, 1, 2, 0], exact_departures([0, 1, 2, 0], "leaves")
-    demands = [[F(1), F(1, 2)], [F(1, 3), F(1)], [F(1), F(2, 3)]]
-    claimed = [demands[0], [F(1, 2), F(1)], demands[2]]
-    honest, lying = exact(demands, [F(1)] * 3).tasks_of(1), exact(claimed, [F(1)] * 3).tasks_of(1)
-    instance = p.Instance(np.array(demands), np.array([F(1)] * 3), {1: np.array(claimed[1])})
-    assert p.lie_gain(exact, instance) == F(1, 9)
-    assert list(honest) == [0, F(4, 3), F(4, 3), F(6, 5)]
-    assert list(lying) == [0, F(4, 3), F(4, 3), F(4, 3)]
-    floats = srq.with_departures(events, "leaves")(np.array(demands, dtype=float), np.ones(3))
-    assert floats.tasks_of(1) == pytest.approx([float(x) for x in honest])
 
 
 # ------------------------------------------------------------------------------------------------ the machinery
