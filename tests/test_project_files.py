@@ -267,18 +267,6 @@ def test_code_is_ascii() -> None:
     assert [str(path.relative_to(ROOT)) for path in code if not path.read_text("utf8").isascii()] == []
 
 
-def test_nothing_generated_is_tracked() -> None:
-    if not (shutil.which("git") and (ROOT / ".git").exists()):
-        pytest.skip("not a git checkout")
-    listed = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.splitlines()
-    generated = re.compile(
-        r"(^|/)(\.venv|_build|__pycache__|\.mypy_cache|\.ipynb_checkpoints|\.hypothesis)/|\.egg-info/|task_events_part-"
-    )
-    assert [name for name in listed if generated.search(name)][:5] == []
-
-
 def test_the_picture_in_the_readme_is_what_the_code_draws() -> None:
     import fairbook as fb
     from book.common.runs import stream
