@@ -230,3 +230,4 @@ def test_numbers_far_apart_are_refused_or_computed(name: str) -> None:
         assert outcome in ("answered", "refused", "FairbookError"), found
         if outcome == "answered" and hasattr(found, "to_frame"):
             assert not found.to_frame().isna().any(axis=None)
+            assert not hasattr(found, "violations") or found.violations() == []

@@ -197,16 +197,11 @@ def test_wrong_results(run: Run, work: list[str]) -> None:
 
 def test_everything_that_is_stored_is_known() -> None:
     names = list(stored_results())
-    assert {"dmfa_srq/fig5", "dmfa_srq/ledger"} <= set(names)
     assert names.index("dmfa_srq/fig5") < names.index("dmfa_srq/ledger")
-    assert set(dmfa_srq.STORED) <= set(names)
     for wanted in (True, False):
         for compute in stored_results(progress=wanted).values():
             assert isinstance(compute, partial)
             assert inspect.signature(compute.func).bind(*compute.args, **compute.keywords).kwargs["progress"] is wanted
-    assert all(results._files(name) for name in names)
-    # listing what is stored must not tie every result to every study and claim
-    assert "fairbook.claims" not in results._closure(["book.dmfa_srq.studies"])
 
 
 def test_help_and_its_examples(run: Run) -> None:

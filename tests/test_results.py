@@ -380,36 +380,6 @@ def test_half_a_result_is_none(house: House, suffix: str) -> None:
     assert not results.is_fresh("paper/one")
 
 
-@pytest.mark.parametrize("calls_until_it_fails", [0, 1])
-def test_an_interruption_leaves_whole_files_and_no_rubbish(
-    house: House, monkeypatch: pytest.MonkeyPatch, calls_until_it_fails: int
-) -> None:
-    house.save()
-    before = house.stored().read_bytes()
-    replace, calls = os.replace, []
-
-    def interrupted(source: str, target: Path) -> None:
-        if len(calls) == calls_until_it_fails:
-            raise KeyboardInterrupt
-        calls.append(target)
-        replace(source, target)
-
-    monkeypatch.setattr(os, "replace", interrupted)
-    other = FRAME.assign(n=[1, 2])
-    with pytest.raises(KeyboardInterrupt):
-        house.save(other)
-    monkeypatch.undo()
-    monkeypatch.setattr(checkout, "ROOT", house.package.parent)
-    monkeypatch.setattr(results, "data_path", house.find)
-    assert sorted(path.name for path in house.stored().parent.iterdir()) == ["one.csv", "one.json"]
-    if calls_until_it_fails == 0:
-        assert house.stored().read_bytes() == before
-        assert results.is_fresh("paper/one")
-    else:  # a new table beside an old record is not taken for a result
-        assert house.stored().read_bytes() != before
-        assert not results.is_fresh("paper/one")
-
-
 # ----------------------------------------------------------------------------------------- what the repository holds
 
 
