@@ -218,6 +218,9 @@ GDRF_CASES = and_then(
 @st.composite
 def drfh_cases(draw: Draw, *methods: str) -> Case:
     case = draw(cells())
+    if methods == ("fluid",):  # sizes far apart: users stop at many levels
+        for rows_, least, most in ((case["demands"], -3, 2), (case["machines"], -2, 2)):
+            rows_[:] = [[x * size for x in row] for row in rows_ for size in [draw(powers(least, most))]]
     most = draw(one_of(1, 3) if methods == ("fluid",) else one_of(1, 3, 10**6))
     return case | {"weights": draw(many(st.integers(1, most), len(case["demands"]))), "method": draw(one_of(*methods))}
 

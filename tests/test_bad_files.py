@@ -238,19 +238,6 @@ def _digest(folder: Path, change) -> Path:  # type: ignore[no-untyped-def]
     return folder
 
 
-@pytest.mark.parametrize("change", [
-    pytest.param(lambda record: "[" * 100_000, id="deep"),
-    pytest.param(lambda record: {k: v for k, v in record.items() if k != "licence"}, id="a key missing"),
-    pytest.param(lambda record: record | {"counts": 5}, id="another type"),
-    pytest.param(lambda record: record | {"machines": {"at_start": []}}, id="another type inside"),
-    pytest.param(lambda record: record | {"last_time_us": "\x1b"}, id="a text for a number"),
-    pytest.param(lambda record: record | {"outputs": {name: {} for name in record["outputs"]}}, id="no checksum"),
-    pytest.param(lambda record: record | {"outputs": record["outputs"] | {"../x": {"sha256": "0"}}}, id="elsewhere"),
-])
-def test_a_record_that_is_none_is_refused(change, run, tmp_path: Path) -> None:
-    refused(run("traces", "show", "--digest", _digest(tmp_path, change)))
-
-
 def test_a_record_cannot_write_to_the_terminal(run, tmp_path: Path) -> None:
     folder = _digest(tmp_path, lambda record: record | {"licence": "free\x1b[2J\nlast event  0 h"})
     code, out, _ = run("traces", "show", "--digest", folder)
@@ -292,7 +279,7 @@ def everything():
     for group, name in fuzz.targets():
         if (group == "records" and name != "google2011") or name in ("claims", "results"):
             continue  # these two read no input, and take ten seconds to load what they list
-        for seed in range({"commands": 6, "readers": 4, "states": 2, "records": 1}[group]):
+        for seed in range({"commands": 6, "readers": 4, "records": 1}[group]):
             with tempfile.TemporaryDirectory() as folder:
                 was = watching[0]
                 watching[0] = was

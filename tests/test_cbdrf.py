@@ -265,9 +265,6 @@ def test_thresholds_a_node_and_a_phase() -> None:
     assert fb.cbdrf(demands, None, released=0.5, rho=[0.5, 0.6]).complied.tolist() == [[True, False]] * 3
     by_phase = fb.cbdrf(demands, None, released=0.5, rho=[[0.4], [0.5], [0.6]])
     assert by_phase.complied.tolist() == [[True, True], [True, True], [False, False]]
-    each = np.array([[0.4, 0.6], [0.6, 0.4], [0.5, 0.51]])
-    assert fb.cbdrf(demands, None, released=0.5, rho=each).complied.tolist() == (each <= 0.5).tolist()
-    assert fb.cbdrf(demands, None, released=0.5, rho=each).violations() == []
 
 
 # ------------------------------------------------------------------------------------------- forms of the same run
@@ -451,34 +448,35 @@ def test_the_scaling_of_units_is_judged_by_resource() -> None:
 # ------------------------------------------------------------------------------------------------------- explain
 
 
-def test_explain() -> None:
-    demands = np.array([[[1.0, 4.0], [3.0, 1.0], [0.0, 0.0]]] * 3)
-    texts = {grant: fb.cbdrf(demands, [9, 18], released=[1.0, 0.5, 1.0], grant=grant) for grant in GRANTS}
-    run = texts["scaled"]
-    assert run.explain(0, 0) == ("0 runs 3 tasks in phase 0; DRF would give it 3. It is in good standing, and so is "
-                                 "everyone who is present.")
-    assert run.explain(0, 2) == ("0 runs 3 tasks in phase 2; DRF would give it 3. It is in good standing: what is "
-                                 "withheld from others lies idle.")
-    assert run.explain(0) == run.explain(0, 2)
-    assert run.explain(1, 2) == ("1 runs 1.6 tasks in phase 2; DRF would give it 2. It failed to release enough in 2 "
-                                 "of 2 phases before, and stands at 80.00% of the initial credit, the part of its DRF "
-                                 "amount that it gets.")
-    assert run.explain(2, 1) == "2 is not present in phase 1."
-    assert texts["weighted"].explain(0, 1).endswith("what is withheld from others goes to it and its like.")
-    assert texts["weighted"].explain(1, 1).endswith("which is its weight.")
-    assert texts["capped"].explain(0, 1).endswith("goes to it and its like.")
-    assert texts["capped"].explain(1, 1).endswith("the part of an equal split that it gets.")
-    three = fb.cbdrf([[[1, 0], [1, 0.5], [0, 1]]] * 2, released=[0.0, 1.0, 1.0], grant="capped")  # with zero demands
-    assert three.tasks[1, 2] < three.drf_tasks[1, 2]
-    assert three.explain(2).endswith("others in good standing took what was withheld, and more.")
-    away = fb.cbdrf([[[1], [1]], [[1], [0]]], None, released=[1.0, 0.0])  # the punished one has left for this phase
-    assert away.explain(0, 1).endswith("and so is everyone who is present.")
-    empty = fb.cbdrf(np.ones((2, 1, 2)), [1, 2], released=0.0, held="stays")
-    assert empty.explain(0, 1) == ("0 runs 0 tasks in phase 1: it needs 0, all of which is still held from the phase "
-                                   "before.")
-    second = fb.cbdrf([[[1, 0], [0, 1]]] * 2, [1, 9], released=[0.0, 1.0], held="stays")
-    assert second.tasks[1].tolist() == [0, 9]
-    assert "it needs 0, all of which" in second.explain(0, 1)
+THREE = [[[1.0, 4.0], [3.0, 1.0], [0.0, 0.0]]] * 3
+RUNS: dict[str, CreditRun] = {
+    **{grant: fb.cbdrf(THREE, [9, 18], released=[1.0, 0.5, 1.0], grant=grant) for grant in GRANTS},
+    "more": fb.cbdrf([[[1, 0], [1, 0.5], [0, 1]]] * 2, released=[0.0, 1.0, 1.0], grant="capped"),  # with zero demands
+    "away": fb.cbdrf([[[1], [1]], [[1], [0]]], None, released=[1.0, 0.0]),  # the punished one has left for this phase
+    "empty": fb.cbdrf(np.ones((2, 1, 2)), [1, 2], released=0.0, held="stays"),
+    "second": fb.cbdrf([[[1, 0], [0, 1]]] * 2, [1, 9], released=[0.0, 1.0], held="stays"),
+}
+
+
+@pytest.mark.parametrize(("run", "user", "phase", "said"), [
+    ("scaled", 0, 0, "0 runs 3 tasks in phase 0; DRF would give it 3. It is in good standing, and so is everyone who "
+                     "is present."),
+    ("scaled", 0, 2, "0 runs 3 tasks in phase 2; DRF would give it 3. It is in good standing: what is withheld from "
+                     "others lies idle."),
+    ("scaled", 0, None, "0 runs 3 tasks in phase 2; DRF would give it 3. It is in good standing: what is withheld from "
+                        "others lies idle."),
+    ("scaled", 1, 2, "1 runs 1.6 tasks in phase 2; DRF would give it 2. It failed to release enough in 2 of 2 phases "
+                     "before, and stands at 80.00% of the initial credit, the part of its DRF amount that it gets."),
+    ("scaled", 2, 1, "2 is not present in phase 1."),
+    ("weighted", 0, 1, "what is withheld from others goes to it and its like."), ("weighted", 1, 1, "is its weight."),
+    ("capped", 0, 1, "goes to it and its like."), ("capped", 1, 1, "the part of an equal split that it gets."),
+    ("more", 2, 1, "others in good standing took what was withheld, and more."),
+    ("away", 0, 1, "and so is everyone who is present."),
+    ("empty", 0, 1, "0 runs 0 tasks in phase 1: it needs 0, all of which is still held from the phase before."),
+    ("second", 0, 1, "it needs 0, all of which is still held from the phase before."),
+])
+def test_explain(run: str, user: int, phase: int | None, said: str) -> None:
+    assert RUNS[run].explain(user, phase).endswith(said)
 
 
 def test_explain_names_the_resource_that_is_gone() -> None:

@@ -310,12 +310,16 @@ def test_credits_far_apart() -> None:
     assert apart.violations() == []
 
 
-def test_a_run_explains_itself() -> None:
-    run = fb.karma([[[1.0], [1.0]]] * 2, max_tasks=[[1.0, 0.0], [1.0, 1.0]])
-    assert run.explain(0, 0).endswith("0.75 borrowed, with a credit of 2.25. That is its claim.")
-    assert run.explain(1, 0).endswith("It claims less than its guarantee, donates 0.25 of it and earns 0.25.")
-    assert run.explain(0).endswith("0 is used up; the 1 with more credit borrowed first.")
-    assert run.explain(1) == ("1 runs 0.75 tasks in phase 1, a dominant share of 0.75: 0.25 for nothing and 0.5 "
-                              "borrowed, with a credit of 2.75. 0 is used up; nobody has more credit.")
-    poor = fb.karma([[[1.0], [1.0]]], initial_credit=0.0, alpha=0.9)
-    assert poor.explain(0).endswith("Its credit is spent.")
+WAITED = fb.karma([[[1.0], [1.0]]] * 2, max_tasks=[[1.0, 0.0], [1.0, 1.0]])
+
+
+@pytest.mark.parametrize(("run", "user", "phase", "said"), [
+    (WAITED, 0, 0, "0.75 borrowed, with a credit of 2.25. That is its claim."),
+    (WAITED, 1, 0, "It claims less than its guarantee, donates 0.25 of it and earns 0.25."),
+    (WAITED, 0, None, "0 is used up; the 1 with more credit borrowed first."),
+    (WAITED, 1, None, "1 runs 0.75 tasks in phase 1, a dominant share of 0.75: 0.25 for nothing and 0.5 borrowed, with "
+                      "a credit of 2.75. 0 is used up; nobody has more credit."),
+    (fb.karma([[[1.0], [1.0]]], initial_credit=0.0, alpha=0.9), 0, None, "Its credit is spent."),
+])
+def test_a_run_explains_itself(run: fb.KarmaRun, user: int, phase: int | None, said: str) -> None:
+    assert run.explain(user, phase).endswith(said)

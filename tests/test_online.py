@@ -126,16 +126,6 @@ def test_departures_equal_exact_fractions(contribution: Any, drawn: tuple[Instan
         assert np.allclose(found, np.array(expected, dtype=float), rtol=1e-9, atol=0)
 
 
-def test_what_is_brought_leaves_or_stays() -> None:
-    leaves, stays = filled(3), filled(3)
-    brought = leaves._weights[1]
-    total = leaves.capacity
-    leaves.depart(1)
-    stays.depart(1, "stays")
-    assert leaves.capacity == pytest.approx(total - brought, rel=1e-12)
-    assert stays.capacity == pytest.approx(total, rel=1e-12)
-
-
 def test_last_user_leaves_an_empty_pool_and_what_stays() -> None:
     for contribution, capacity in (("leaves", 0.0), ("stays", 2.0)):
         pool = fb.DmfaSrq(2)

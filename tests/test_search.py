@@ -117,17 +117,6 @@ def test_minimise_margin_climbs_where_sampling_fails():
     assert p.minimise_margin(statement, sample, evaluations=4000, restarts=2, resize=False).found
 
 
-def test_zero_demands_break_pareto_optimality_and_the_witness_is_two_users():
-    def statement(mechanism):
-        return lambda i: p.dynamic_pareto_optimality(mechanism(i.demands, i.weights))
-
-    found = p.minimise_margin(statement(fb.dmfa_srq), evaluations=500, zeros=True)
-    assert found.found
-    small = p.shrink(found.instance, statement(srq.exact_dmfa_srq))
-    assert small.demands.tolist() == [[1, 0], [0, 1]]
-    assert sorted(small.weights.tolist()) == [1, 2]
-
-
 # ---------------------------------------------------------------------------------------------------- coalitions
 
 

@@ -537,6 +537,5 @@ def test_wrong_ways_to_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         assert f"{flag} goes with --full" in refused(run("results", flag, value))
     figures = ("figures", "--paper", "dmfa_srq", "--only", "fig5", "--runs", "1", "--output", tmp_path)
     assert "exclude each other" in refused(run(*figures, "--workers", "2", "--scheduler", "tcp://127.0.0.1:1"))
-    assert "scheduler must be an address" in refused(run(*figures, "--scheduler", "nowhere"))
     assert "at least 1" in refused(run(*figures, "--workers", "0"))
     assert "File exists" in refused(run(*figures, "--checkpoint", Path(__file__)))
