@@ -252,6 +252,7 @@ SAME: dict[str, dict[str, Callable[[Any], Any]]] = {
         "nothing masked": lambda good: np.ma.array(good, dtype=float),
         "sparse": _pandas(pd.SparseDtype(float, 0.0)),
         "numbers in pandas": _pandas(float),
+        "numbers in a pandas dtype": _pandas("Float64"),
     },
 }
 

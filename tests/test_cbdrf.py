@@ -240,14 +240,22 @@ def test_a_clean_record_is_not_lost_by_rounding() -> None:
     assert not fb.cbdrf(np.ones((1, 1, 1)), None, released=0.2 - 1e-9, rho=0.2).complied.any()
 
 
-def test_readings_of_ratios_a_resource() -> None:
-    demands = np.array([[[1.0, 4.0, 0.0]]])
-    behaviour = [[[0.9, 0.5, 0.1]]]  # the last resource is not needed and does not count
-    for reading, expected in (("least", 0.5), ("mean", 0.7), ("dominant", 0.5)):
-        assert fb.cbdrf(demands, None, released=behaviour, ratio=reading).released[0, 0] == expected  # type: ignore[arg-type]
-    pool = [1.0, 8.0, 1.0]  # now the first is dominant
-    assert fb.cbdrf(demands, pool, released=behaviour, ratio="dominant").released[0, 0] == 0.9
-    assert fb.cbdrf(np.zeros((1, 1, 3)), None, released=behaviour, ratio="mean").released[0, 0] == 1
+ONE, EACH = [[[1.0, 4.0, 0.0]]], [[[0.9, 0.5, 0.1]]]  # the last resource is not needed and does not count
+
+
+@pytest.mark.parametrize(("demands", "pool", "options", "name", "expected"), [
+    *((ONE, None, {"released": EACH, "ratio": ratio}, "released", [[one]])
+      for ratio, one in (("least", 0.5), ("mean", 0.7), ("dominant", 0.5))),
+    (ONE, [1.0, 8.0, 1.0], {"released": EACH, "ratio": "dominant"}, "released", [[0.9]]),  # now the first is dominant
+    (np.zeros((1, 1, 3)), None, {"released": EACH, "ratio": "mean"}, "released", [[1]]),
+    (np.ones((3, 2, 1)), None, {"released": 0.5, "rho": [0.5, 0.6]}, "complied", [[True, False]] * 3),
+    (np.ones((3, 2, 1)), None, {"released": 0.5, "rho": [[0.4], [0.5], [0.6]]}, "complied",
+     [[True, True], [True, True], [False, False]]),
+])
+def test_ratios_a_resource_and_thresholds_a_node_or_a_phase(
+    demands: Any, pool: Any, options: dict[str, Any], name: str, expected: Any
+) -> None:
+    assert getattr(fb.cbdrf(demands, pool, **options), name).tolist() == expected
 
 
 def test_who_is_granted_nothing_complies() -> None:
@@ -258,13 +266,6 @@ def test_who_is_granted_nothing_complies() -> None:
     assert np.isnan(found.granted_ratio[:, 1]).all()
     locked = fb.cbdrf(np.ones((4, 1, 1)), None, released=0.0, step_down=1.0)
     assert locked.credit_factor[:, 0] == pytest.approx([1, 0, 0.1, 0])  # credit 0: no grant, nothing held, up again
-
-
-def test_thresholds_a_node_and_a_phase() -> None:
-    demands = np.ones((3, 2, 1))
-    assert fb.cbdrf(demands, None, released=0.5, rho=[0.5, 0.6]).complied.tolist() == [[True, False]] * 3
-    by_phase = fb.cbdrf(demands, None, released=0.5, rho=[[0.4], [0.5], [0.6]])
-    assert by_phase.complied.tolist() == [[True, True], [True, True], [False, False]]
 
 
 # ------------------------------------------------------------------------------------------- forms of the same run

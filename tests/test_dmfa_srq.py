@@ -236,8 +236,7 @@ def test_names_are_carried() -> None:
     frame = pd.DataFrame(FIGURE_1[0], ["ann", "bob", "cyd"], ["cpu", "memory"])
     result = fb.dmfa_srq(frame, FIGURE_1[1])
     table = result.to_frame()
-    assert table["bottleneck"].tolist() == ["cpu", "cpu", "memory"]
-    assert table["raised_at"].tolist() == [2, 2, 3]
+    assert table[["bottleneck", "raised_at"]].to_numpy().tolist() == [["cpu", 2], ["cpu", 2], ["memory", 3]]
     assert close(table["tasks"], [1 / 3, 1 / 3, 1 / 2])
     assert len(result.to_frame(2)) == 2
     assert "Arrival 2 raised it" in result.explain("ann")

@@ -220,21 +220,16 @@ def test_limits_are_kept() -> None:
     assert (status, nodes) == (-1, 11)
 
 
-def test_what_sums_and_sizes_settle_needs_no_search() -> None:
-    assert pack(np.array([3, 3]), np.array([5]), 0) == Packing(None, True, 0)
-    assert pack(np.array([4]), np.array([3, 3]), 0) == Packing(None, True, 0)
-    assert pack(np.zeros(0, np.int64), np.array([3])).bins is not None
-    # two of 4 and 5 in 4, 5 and nothing: each item has one place
-    found = pack(np.array([4, 5]), np.array([5, 4, 0]))
-    assert found.bins is not None
-    assert found.bins.tolist() == [1, 0]
-
-
-def test_a_hair_too_large_fits_and_more_does_not() -> None:
-    thirds = np.array([0.1 + 0.2, 0.3, 0.4])
-    assert pack(thirds, np.array([1.0]), 100).bins is not None
-    assert pack(np.array([1 / 3] * 3), np.array([1 - 1e-16]), 100).bins is not None
-    assert pack(np.array([0.5, 0.5 + 1e-10]), np.array([1.0]), 100) == Packing(None, True, 0)
+@pytest.mark.parametrize(("sizes", "room", "bins"), [
+    ([3, 3], [5], None), ([4], [3, 3], None), ([], [3], []),  # settled by sums and sizes
+    ([4, 5], [5, 4, 0], [1, 0]),  # each item has one place
+    ([0.1 + 0.2, 0.3, 0.4], [1.0], [0, 0, 0]), ([1 / 3] * 3, [1 - 1e-16], [0, 0, 0]),  # a hair too large fits
+    ([0.5, 0.5 + 1e-10], [1.0], None),  # and more does not
+])
+def test_what_needs_no_search(sizes: list[float], room: list[float], bins: list[int] | None) -> None:
+    found = pack(np.array(sizes, float if sizes and isinstance(sizes[0], float) else np.int64), np.array(room), 0)
+    assert (found.settled, found.nodes) == (True, 0)
+    assert (None if found.bins is None else found.bins.tolist()) == bins
 
 
 @pytest.mark.parametrize("few", [0, 20])

@@ -195,23 +195,23 @@ def test_a_round_is_served_in_order_of_shares() -> None:
     assert queue.placed_user.tolist() == [1, 0, 0, 0, 0, 1, 0]
 
 
-def test_types_and_what_happens_when_they_are_full() -> None:
-    demands, machines = [[2, 1]], [[4, 2], [2, 4]]
-    assert fb.gdrf(demands, machines).placed_machine.tolist() == [0, 0, 1]
-    assert fb.gdrf(demands, machines, match="same").placed_machine.tolist() == [0, 0]
-    assert not fb.gdrf(demands, machines, match="same").full
+@pytest.mark.parametrize(("demands", "machines", "options", "placed"), [
+    ([[2, 1]], [[4, 2], [2, 4]], {}, [0, 0, 1]),
+    ([[2, 1]], [[4, 2], [2, 4]], {"match": "same"}, [0, 0]),
     # by amount machine 0 has more memory; as a part of all there is it has more CPU
-    split = [[3, 4], [1, 9]]
-    assert fb.gdrf([[3, 1]], split, match="same").placed_machine.tolist() == [0]
-    assert fb.gdrf([[3, 1]], split, match="same", machine_type="amount").tasks.tolist() == [0]
-
-
-def test_empty_machines_first_or_last() -> None:
+    ([[3, 1]], [[3, 4], [1, 9]], {"match": "same"}, [0]),
+    ([[3, 1]], [[3, 4], [1, 9]], {"match": "same", "machine_type": "amount"}, []),
     # f with the task: (1/12)^(1/4) on an empty machine is more than (2/12)^(2/4)
-    for choice, machines in (("fairness", [0, 1, 2]), ("fairness_empty_last", [0, 0, 0]), ("first", [0, 0, 0]),
-                             ("fairness_after", [0, 1, 2])):
-        placed = fb.gdrf([[1, 1]], [[4, 4]], [3], max_tasks=[3], choice=choice)  # type: ignore[arg-type]
-        assert placed.placed_machine.tolist() == machines
+    *(([[1, 1]], [[4, 4]], {"machine_counts": [3], "max_tasks": [3], "choice": choice}, machines)
+      for choice, machines in (("fairness", [0, 1, 2]), ("fairness_empty_last", [0, 0, 0]), ("first", [0, 0, 0]),
+                               ("fairness_after", [0, 1, 2]))),
+])
+def test_types_of_machines_and_empty_ones_first_or_last(
+    demands: Any, machines: Any, options: dict[str, Any], placed: list[int]
+) -> None:
+    found = fb.gdrf(demands, machines, **options)
+    assert found.placed_machine.tolist() == placed
+    assert found.full == (options.get("match") != "same")
 
 
 def test_weights_that_are_equal_come_out_equal() -> None:

@@ -115,6 +115,14 @@ def test_data_are_matched_by_name(name: str, more: dict[str, Any]) -> None:
             assert caught.value.where.startswith(argument)
 
 
+@pytest.mark.parametrize(("phase", "argument"), [(fb.grant_tasks, "credit_factor"), (fb.karma_phase, "credit")])
+def test_credits_are_matched_by_name(phase: Any, argument: str) -> None:
+    credit = pd.Series([1.0, 0.5, 0.25], USERS)
+    assert phase(DEMANDS, credit[::-1]).to_dict() == phase(DEMANDS, credit.tolist()).to_dict()
+    with pytest.raises(fb.InvalidInput, match=rf"^{argument}"):
+        phase(DEMANDS, credit.set_axis(["x", "y", "z"]))
+
+
 @pytest.mark.parametrize("name", ["dmfa_srq", "cbdrf", "karma", "tv_drf"])
 def test_runs_give_each_step_as_an_allocation(name: str) -> None:
     run = registry[name].function(**data(name))

@@ -7,9 +7,7 @@ import pytest
 
 import fairbook as fb
 from book.common.mutants import exact_drf
-from book.dmfa_srq import oracle
 from book.dmfa_srq import properties as srq
-from book.dmfa_srq.properties import EventRun, schedule
 from fairbook import properties as p
 from fairbook.properties.instances import APART, move
 
@@ -135,35 +133,6 @@ def test_with_zero_demands_one_user_of_drf_can_help_another_at_no_cost():
     honest, lying = exact_drf(demands, weights), exact_drf(pair.claimed, weights)
     assert list(honest.tasks) == [F(1, 2), F(1, 2), F(2, 3), F(2, 3)]
     assert list(lying.tasks) == [F(1, 2), F(1, 2), F(1, 2), F(3, 4)]
-
-
-# ---------------------------------------------------------------------------------------------------- departures
-
-
-def exact_departures(events, contribution):
-    """The oracle in the form that the search takes."""
-
-    def run(demands, weights):
-        rows, amounts = np.asarray(demands).tolist(), np.asarray(weights).tolist()
-        return EventRun(np.array(oracle.exact_departures(events, rows, amounts, contribution), dtype=object))
-
-    return run
-
-
-def test_departures_equal_their_definition_in_fractions():
-    rng = np.random.default_rng(4)
-    departed = 0
-    for _ in range(40):
-        n = int(rng.integers(2, 6))
-        events = schedule(rng, n)
-        departed += len(events) > n
-        demands = rng.integers(1, 5, (n, int(rng.integers(1, 4)))).astype(float)
-        weights = rng.integers(1, 4, n).astype(float)
-        for contribution in ("stays", "leaves"):
-            ours = srq.with_departures(events, contribution)(demands, weights).table
-            exact = exact_departures(events, contribution)(demands, weights).table
-            assert ours == pytest.approx(exact.astype(float), rel=1e-9, abs=1e-12), (events, contribution)
-    assert departed > 20
 
 
 # ------------------------------------------------------------------------------------------------ the machinery

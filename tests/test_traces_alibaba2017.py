@@ -198,15 +198,13 @@ def test_frames_as_published(tmp_path: Path) -> None:
     write(tmp_path, HEADER + line(-1078) + line(6, 2, 2, 1, "", "", "Waiting"))
     frame = read_batch_task(tmp_path)
     assert frame.columns.tolist()[:5] == ["create_timestamp", "modify_timestamp", "job_id", "task_id", "instance_num"]
-    assert frame["create_timestamp"].tolist() == [-1078, 6]
-    assert frame["status"].tolist() == ["Terminated", "Waiting"]
+    assert frame[["create_timestamp", "status"]].to_numpy().tolist() == [[-1078, "Terminated"], [6, "Waiting"]]
     assert frame["plan_cpu"].isna().tolist() == frame["plan_mem"].isna().tolist() == [False, True]
     assert str(frame["plan_cpu"].dtype) == "Int64"
     write(tmp_path, "8,3,harderror,x,0,0,0\n0,3,add,,64,0.5,1\n0,1,add,,32,,\n", "server_event.csv")
     events = read_server_event(tmp_path)
-    assert events["timestamp"].tolist() == [0, 0, 8]
-    assert events["machine_id"].tolist() == [3, 1, 3]
-    assert events["event_detail"].tolist() == ["", "", "x"]
+    shown = events[["timestamp", "machine_id", "event_detail"]].to_numpy().tolist()
+    assert shown == [[0, 3, ""], [0, 1, ""], [8, 3, "x"]]
     assert machine_mix(events).to_numpy().tolist() == [[64, 0.5, 1]]  # an event without a capacity tells none
     with pytest.raises(InvalidInput, match=r"^events "):
         machine_mix(frame)
