@@ -12,14 +12,18 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 import fairbook as fb
+from book.common import oracle_drf as drf_oracle
 from book.common import tables
+from book.dmfa_srq import oracle as srq_oracle
 from fairbook import metrics, results
+from fairbook.mechanisms.dmfa_srq import exact_levels
 
 D = [[1.0, 4.0], [3.0, 1.0], [2.0, 2.0]]
 SHARES = [[0.1, 0.4], [0.3, 0.1], [0.2, 0.2]]
@@ -74,8 +78,15 @@ def _nullable(good: Any) -> Any:
     return made
 
 
-def _sparse(good: Any) -> Any:
-    return (pd.DataFrame if isinstance(good[0], list) else pd.Series)(np.array(good)).astype(pd.SparseDtype(float, 0.0))
+def _pandas(kind: Any) -> Callable[[Any], Any]:
+    """Put what is given into a series, a frame, or a frame for each phase, with entries of a kind."""
+
+    def make(good: Any) -> Any:
+        if np.ndim(good) == 3:
+            return [make(phase) for phase in good]
+        return (pd.DataFrame if np.ndim(good) == 2 else pd.Series)(np.array(good)).astype(kind)
+
+    return make
 
 
 def _masked(good: Any) -> Any:
@@ -125,11 +136,31 @@ NEVER_NUMBERS: dict[str, Callable[[Any], Any]] = {
     "complex": _as(complex),
     "texts": lambda good: np.array(good).astype(str),
     "masked": _masked,
+    "a masked entry inside": _with(np.ma.masked),
+    "a masked row inside": lambda good: [*good[:-1], np.ma.masked_array(good[-1], mask=True)],
     "missing in a pandas dtype": _nullable,
+    "missing for pandas inside": _with(pd.NA),
     "records": lambda good: np.zeros(len(good), dtype=[("a", float)]),
+    "one dimension less": lambda good: good[0],
+    "one dimension more inside": lambda good: np.array(good)[..., None].tolist(),
+    "no number as a decimal": _with(Decimal("NaN")),
+    "a signal as a decimal": _with(Decimal("sNaN")),
+    "bytes inside": _with(b"1"),
+    "a dict inside": _with({}),
+    "a numpy truth value inside": _with(np.True_),
+    "truth values for a row": lambda good: [*good[:-1], np.ones_like(good[-1], dtype=bool)],
+    "dates": lambda good: np.zeros(np.shape(good), dtype="datetime64[D]"),
+    "spans of time": lambda good: np.ones(np.shape(good), dtype="timedelta64[s]"),
+    "texts in pandas": _pandas(str),
+    "truth values in pandas": _pandas(bool),
+    "truth values in a pandas dtype": lambda good: _pandas("boolean")(np.ones_like(good)),
+    "categories": _pandas("category"),
 }
 
-POSITIVE = {"zero inside": _with(0.0), "infinite inside": _with(np.inf), "subnormal inside": _with(5e-324)}
+OUTSIDE = {"infinite inside": _with(np.inf), "subnormal inside": _with(5e-324), "below the range inside": _with(1e-76),
+           "above the range inside": _with(1e76),
+           "a long double beyond doubles": lambda good: np.full(np.shape(good), np.longdouble("1e400"))}
+POSITIVE = OUTSIDE | {"zero inside": _with(0.0)}
 
 ONE_ENTRY_MORE = {"one entry too many": lambda good: [*good, good[-1]], "one entry too few": lambda good: good[:-1]}
 
@@ -150,10 +181,9 @@ ONE_NUMBER: dict[str, Callable[[Any], Any]] = {
 BAD: dict[str, dict[str, Callable[[Any], Any]]] = {
     # demands (n, m): at least one positive entry a row
     "demands": NEVER_NUMBERS
+    | OUTSIDE
     | {
         "None": _always(None),
-        "infinite inside": _with(np.inf),
-        "subnormal inside": _with(5e-324),
         "a row of zeros": lambda good: [*good[:-1], [0.0] * len(good[0])],
         "no rows": lambda good: np.zeros((0, 2)),
         "no columns": lambda good: np.zeros((2, 0)),
@@ -162,16 +192,16 @@ BAD: dict[str, dict[str, Callable[[Any], Any]]] = {
     },
     # capacities of machines (K, m), where a row of zeros means as little
     "machines": NEVER_NUMBERS
+    | OUTSIDE
     | {
         "None": _always(None),
-        "infinite inside": _with(np.inf),
-        "subnormal inside": _with(5e-324),
+        "a row of zeros": lambda good: [*good[:-1], [0.0] * len(good[0])],
         "a resource that no machine has": lambda good: [[row[0], 0.0] for row in good],
         "no rows": lambda good: np.zeros((0, 2)),
         "one column too many": lambda good: [[*row, 1.0] for row in good],
     },
     "positive": NEVER_NUMBERS | POSITIVE | ONE_ENTRY_MORE | {"names twice": _repeated, "a name missing": _missing_name},
-    "contributed": NEVER_NUMBERS | POSITIVE | ONE_ENTRY_MORE,
+    "contributed": NEVER_NUMBERS | POSITIVE | ONE_ENTRY_MORE | {"None": _always(None)},
     "amounts": NEVER_NUMBERS | {"infinite inside": _with(np.inf)} | ONE_ENTRY_MORE,
     "bounds": NEVER_NUMBERS | ONE_ENTRY_MORE | {"names twice": _repeated},
     "counts": NEVER_NUMBERS | ONE_ENTRY_MORE | {"infinite inside": _with(np.inf), "a fraction inside": _with(1.5)},
@@ -216,8 +246,12 @@ SAME: dict[str, dict[str, Callable[[Any], Any]]] = {
         "decimals": lambda good: [[Decimal(x) for x in r] if isinstance(r, list) else Decimal(r) for r in good],
         "long doubles": _as(np.longdouble),
         "big-endian": _as(">f8"),
+        "fractions": lambda good: [[Fraction(x) for x in r] if isinstance(r, list) else Fraction(r) for r in good],
+        "arrays in a list": lambda good: [np.array(row) for row in good],
         "nothing masked": lambda good: np.ma.array(good, dtype=float),
-        "sparse": _sparse,
+        "sparse": _pandas(pd.SparseDtype(float, 0.0)),
+        "numbers in pandas": _pandas(float),
+        "numbers in a pandas dtype": _pandas("Float64"),
     },
 }
 
@@ -260,13 +294,16 @@ _NAMES: dict[str, Callable[[Any], Any]] = {
     "zero": _always(0), "negative": _always(-1), "a huge whole number": _always(10**30), "a truth value": _always(True),
     "None": _always(None), "a text": _always("ab"), "twice": _always(["a", "a"]), "unhashable": _always([["a"]]),
     "a missing name": _always([None, "a"]), "NaN": _always([float("nan"), "b"]), "empty": _always([]),
-    "a float": _always(2.0), "an object": _always(_Loud()),
+    "a float": _always(2.0), "an object": _always(_Loud()), "a set": _always({"a", "b"}), "a dict": _always({"a": 1}),
+    "a truth value inside": _always([True, 1]), "unhashable within": _always([("a", [1])]),
+    "a series": _always(pd.Series(["a", "b"])), "twice in an index": _always(pd.Index(["a", "a"])),
 }
 
 BAD |= {
     "phases": _but("demands", "a row of zeros", "names twice", "a name missing", "missing in a pandas dtype"),
     "amounts of users": _but("demands", "a row of zeros"),
     "positive or zero": BAD["amounts"],
+    "numbers of machines": BAD["counts"] | {"zero inside": _with(0.0), "too many in all": _with(1e8)},
     "own positive": _but("positive", *ONE_ENTRY_MORE),  # nothing says how many there must be
     "own amounts": _but("amounts", *ONE_ENTRY_MORE),
     "an optional number": _but("a bounded number", "None"),
@@ -285,8 +322,10 @@ BAD |= {
 }
 SAME |= dict.fromkeys(
     ("demands", "machines", "positive", "contributed", "amounts", "bounds", "counts", "amounts of users",
+     "numbers of machines",
      "positive or zero", "own positive", "own amounts"), SAME["an array"])
-SAME["phases"] = {kind: make for kind, make in SAME["an array"].items() if kind not in ("sparse", "decimals")}
+SAME["phases"] = {
+    kind: make for kind, make in SAME["an array"].items() if kind not in ("sparse", "decimals", "fractions")}
 
 
 # ------------------------------------------------------------------------------------------------ entry points
@@ -326,8 +365,10 @@ def _tv() -> fb.TvDrfRun:
 
 DRF = {"demands": D, "weights": [1.0, 2.0, 3.0], "capacities": [9.0, 18.0], "max_tasks": [5.0, 6.0, 7.0]}
 DRF_SORTS = {"demands": "demands", "weights": "positive", "capacities": "positive", "max_tasks": "bounds"}
+SRQ, SRQ_SORTS = {"demands": SHARES, "weights": [1.0, 2.0, 3.0]}, {"demands": "demands", "weights": "contributed"}
 PLACED = {"demands": D, "machines": MACHINES, "machine_counts": [2, 1], "max_tasks": [5.0, 6.0, 7.0]}
-PLACED_SORTS = {"demands": "demands", "machines": "machines", "machine_counts": "counts", "max_tasks": "bounds"}
+PLACED_SORTS = {"demands": "demands", "machines": "machines", "machine_counts": "numbers of machines",
+                "max_tasks": "bounds"}
 TV = {
     "demands": [SHARES, SHARES],
     "tasks": [[2.0, 3.0, 1.0], [1.0, 2.0, 2.0]],
@@ -346,10 +387,8 @@ CELL_SORTS = {"demands": "demands", "machines": "machines", "machine_counts": "c
 ENTRIES = [
     Entry("drf", fb.drf, DRF, DRF_SORTS),
     Entry("drf_by_task", fb.drf_by_task, DRF | {"stuck": "skip"}, DRF_SORTS | {"stuck": "a choice"}),
-    Entry("dmfa_srq", fb.dmfa_srq, {"demands": SHARES, "weights": [1.0, 2.0, 3.0]},
-          {"demands": "demands", "weights": "contributed"}),
-    Entry("static_optimum", fb.static_optimum, {"demands": SHARES, "weights": [1.0, 2.0, 3.0]},
-          {"demands": "demands", "weights": "contributed"}),
+    Entry("dmfa_srq", fb.dmfa_srq, SRQ, SRQ_SORTS),
+    Entry("static_optimum", fb.static_optimum, SRQ, SRQ_SORTS),
     Entry("dynamic_drf", fb.dynamic_drf, {"demands": SHARES}, {"demands": "demands"}),
     Entry("drfh", fb.drfh, PLACED | {"weights": [1.0, 2.0, 3.0], "method": "best_fit", "progress": False},
           PLACED_SORTS | {"weights": "positive", "method": "a choice"}),
@@ -463,10 +502,6 @@ ENTRIES = [
           {"rtol": "a bounded number"}),
     Entry("Placement.explain", lambda user: fb.gdrf(_frame(D), MACHINES).explain(user), {"user": "ann"},
           {"user": "a user"}),
-    Entry("Placement.violations", lambda rtol: fb.gdrf(D, MACHINES).violations(rtol), {"rtol": 1e-9},
-          {"rtol": "a bounded number"}),
-    Entry("FluidPlacement.explain", lambda user: fb.drfh(_frame(D), MACHINES, method="fluid").explain(user),
-          {"user": "ann"}, {"user": "a user"}),
     Entry("Placement.room", lambda user: fb.gdrf(_frame(D), MACHINES).room(user), {"user": "ann"}, {"user": "a user"}),
     Entry("FluidPlacement.violations", lambda rtol: fb.drfh(D, MACHINES, method="fluid").violations(rtol),
           {"rtol": 1e-7}, {"rtol": "a bounded number"}),
@@ -478,6 +513,9 @@ ENTRIES = [
           {"high": 2.0, "low": 1.0}, {"high": "a bounded number", "low": "a bounded number"}),
     Entry("VirtualClusters.revenue", lambda high, low: fb.virtual_cluster(**VMS).revenue(high, low),
           {"high": 2.0, "low": 1.0}, {"high": "a bounded number", "low": "a bounded number"}),
+    Entry("KarmaRun.at", lambda phase: fb.karma(**PHASED).at(phase), {"phase": 1}, {"phase": "a count"}),
+    Entry("KarmaRun.explain", lambda user, phase: fb.karma(**PHASED).explain(user, phase), {"user": 1, "phase": 1},
+          {"user": "a user", "phase": "an optional count"}),
     Entry("KarmaRun.violations", lambda rtol: fb.karma(**PHASED).violations(rtol), {"rtol": 1e-9},
           {"rtol": "a bounded number"}),
     # measures
@@ -499,6 +537,13 @@ ENTRIES = [
     Entry("metrics.placement_fairness", metrics.placement_fairness,
           {"shares_placed": [0.1, 0.2, 0.3], "w": [0.1, 0.2, 0.3], "k": 1.0},
           {"shares_placed": "own amounts", "w": "own amounts"}),
+    # judges
+    Entry("judge lp_levels", srq_oracle.lp_levels, SRQ, SRQ_SORTS),
+    Entry("judge decimal_levels", srq_oracle.decimal_levels, SRQ, SRQ_SORTS),
+    Entry("judge leximin_tasks", drf_oracle.leximin_tasks, DRF, DRF_SORTS),
+    *(Entry(f"judge {name} in fractions", call, SRQ, SRQ_SORTS)
+      for name, call in (("dmfa_srq", exact_levels), ("oracle of dmfa_srq", srq_oracle.exact_levels))),
+    Entry("judge drf in fractions", drf_oracle.exact_tasks, DRF, DRF_SORTS),
     # tables and stored results
     Entry("tables.myst", tables.myst,
           {"frame": _frame(D), "caption": "a", "name": "tab-a", "digits": 4, "decimals": 2},
@@ -549,7 +594,22 @@ EXEMPT = {
     ("metrics.lan_fairness", "values", "a huge float inside"): "computed in logarithms",
     ("metrics.joe_wong_fairness", "dominant_shares", "a huge float inside"): "computed in logarithms",
     ("metrics.placement_fairness", "*", "a huge float inside"): "a power that fits",
-    ("metrics.placement_fairness", "*", "one dimension more"): "entry by entry",
+    **{(f"judge {name} in fractions", "*", kind): "a text such as 1/3 is a number, and labels are left alone"
+       for name in ("dmfa_srq", "oracle of dmfa_srq", "drf")
+       for kind in ("text inside", "texts", "texts in pandas", "categories", "names twice", "a name missing",
+                    "a huge whole number inside", "arrays in a list")},
+    ("judge drf in fractions", "max_tasks", "None inside"): "no bound",
+    **{(f"judge {name}", "weights", "None"): "equal"
+       for name in ("lp_levels", "decimal_levels", "oracle of dmfa_srq in fractions")},
+    ("*", "machines", "one dimension less"): "one class",
+    ("cbdrf", "released", "one dimension less"): "the same in every phase",
+    ("karma", "max_tasks", "one dimension less"): "the same in every phase",
+    ("CbDrf.release", "*", "one dimension less"): "the same for all",
+    ("karma_phase", "credit", "one dimension less"): "the same for all",
+    ("virtual_cluster", "tolerance", "one dimension less"): "the same for all",
+    ("scarcity_rounds", "tolerance", "one dimension less"): "the same for all",
+    **{("metrics.placement_fairness", "*", f"one dimension {kind}"): "entry by entry"
+       for kind in ("less", "more", "more inside")},
     ("metrics.placement_fairness", "*", "empty"): "entry by entry",
     ("metrics.global_shares", "machines", "a resource that no machine has"): "nobody must need it: demands are named",
     ("metrics.demand_weights", "machines", "a resource that no machine has"): "nobody must need it: demands are named",

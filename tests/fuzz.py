@@ -18,7 +18,6 @@ from book import __main__ as laboratory
 from fairbook import cli
 from fairbook.traces import alibaba2018
 from fairbook.traces.raw import alibaba2017, alibaba_gpu2023, google2011
-from tests import bad_inputs
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -293,21 +292,7 @@ def try_command(name: str, rng: Random, folder: Path) -> str:
         raise AssertionError(f"{argv}: {error}") from error
 
 
-# -------------------------------------------------------------------------------------------- states and records
-
-STATES = {entry.name: entry for entry in bad_inputs.ENTRIES if entry.name.endswith(".from_dict")}
-
-
-def try_state(name: str, rng: Random, folder: Path) -> str:
-    """Restore a damaged state: refused, or a state that saves and restores itself."""
-    entry = STATES[name]
-    text = scratched(rng, json.dumps(entry.good["state"]).encode()).decode("utf8", "replace")
-    try:
-        found = entry.call(json.loads(text))
-    except (fb.InvalidInput, ValueError, RecursionError):
-        return "refused"
-    assert type(found).from_dict(found.to_dict()).to_dict() == found.to_dict()
-    return "restored"
+# -------------------------------------------------------------------------------------------- records
 
 
 def try_record(name: str, rng: Random, folder: Path) -> str:
@@ -336,7 +321,6 @@ def try_record(name: str, rng: Random, folder: Path) -> str:
 TARGETS: dict[str, tuple[Callable[[str, Random, Path], str], tuple[str, ...]]] = {
     "readers": (try_reader, tuple(READERS)),
     "commands": (try_command, tuple(COMMANDS)),
-    "states": (try_state, tuple(STATES)),
     "records": (try_record, ("google2011", "alibaba2017", "alibaba_gpu2023")),
 }
 

@@ -141,15 +141,17 @@ def karma_cases(draw: Draw) -> Case:
         "max_tasks": many(many(one_of(None, 0, 0.125, 1, 2), n), 3), "alpha": one_of(0, 0.25, 0.5, 1)}))
 
 
+KARMA_PARTS = ("guaranteed", "borrowed", "donated", "earned")
+
+
 def run_karma(max_tasks: Any, **case: Any) -> list[Any]:
     run = fb.karma(**case, max_tasks=[[np.inf if most is None else most for most in row] for row in max_tasks])
-    return flat(run.dominant_shares, run.credit, run.final_credit)
+    return flat(*(getattr(run, name) for name in KARMA_PARTS), run.credit, run.final_credit)
 
 
 def judge_karma(**case: Any) -> list[Any]:
     run = karma.exact_run(**case)
-    held = [[a + b for a, b in zip(one.guaranteed, one.borrowed, strict=True)] for one in run.phases]
-    return flat(held, run.credit)
+    return flat(*([getattr(one, name) for one in run.phases] for name in KARMA_PARTS), run.credit)
 
 
 # -------------------------------------------------------------------------------------------------- over periods
@@ -216,6 +218,9 @@ GDRF_CASES = and_then(
 @st.composite
 def drfh_cases(draw: Draw, *methods: str) -> Case:
     case = draw(cells())
+    if methods == ("fluid",):  # sizes far apart: users stop at many levels
+        for rows_, least, most in ((case["demands"], -3, 2), (case["machines"], -2, 2)):
+            rows_[:] = [[x * size for x in row] for row in rows_ for size in [draw(powers(least, most))]]
     most = draw(one_of(1, 3) if methods == ("fluid",) else one_of(1, 3, 10**6))
     return case | {"weights": draw(many(st.integers(1, most), len(case["demands"]))), "method": draw(one_of(*methods))}
 

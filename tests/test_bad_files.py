@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,18 +60,29 @@ def test_what_is_no_file_is_not_replaced(kind: str, tmp_path: Path, monkeypatch:
         assert target.read_bytes() == b"old"
 
 
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize("after", [0, 1])
 @pytest.mark.parametrize("fails", ["fsync", "chmod", "replace", "fdopen"])
-def test_a_write_that_fails_leaves_nothing_behind(fails: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "b.csv").write_bytes(b"old")
+def test_a_write_that_fails_leaves_whole_files_and_nothing_else(
+    fails: str, after: int, error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "ab":
+        (tmp_path / name).write_bytes(b"old")
+    real, calls = getattr(os, fails), []
 
-    def full(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+    def failing(*given: Any, **more: Any) -> Any:
+        calls.append(given)
+        if len(calls) > after:
+            raise error
+        return real(*given, **more)
 
-    monkeypatch.setattr(files.os, fails, full)
-    with pytest.raises(OSError, match="No space left"):
-        write_whole({tmp_path / "a.csv": b"new", tmp_path / "b.csv": b"new"})
-    assert _kept(tmp_path) == ["b.csv"]
-    assert (tmp_path / "b.csv").read_bytes() == b"old"
+    monkeypatch.setattr(files.os, fails, failing)
+    with pytest.raises(type(error)):
+        write_whole({tmp_path / "a": b"new", tmp_path / "b": b"new"})
+    assert _kept(tmp_path) == ["a", "b"]
+    # the first may be in its place before the second fails to get there, which is the one that vouches for it
+    assert (tmp_path / "a").read_bytes() == (b"new" if fails == "replace" and after else b"old")
+    assert (tmp_path / "b").read_bytes() == b"old"
 
 
 def test_a_process_killed_before_the_rename_leaves_the_old_file(tmp_path: Path) -> None:
@@ -226,19 +238,6 @@ def _digest(folder: Path, change) -> Path:  # type: ignore[no-untyped-def]
     return folder
 
 
-@pytest.mark.parametrize("change", [
-    pytest.param(lambda record: "[" * 100_000, id="deep"),
-    pytest.param(lambda record: {k: v for k, v in record.items() if k != "licence"}, id="a key missing"),
-    pytest.param(lambda record: record | {"counts": 5}, id="another type"),
-    pytest.param(lambda record: record | {"machines": {"at_start": []}}, id="another type inside"),
-    pytest.param(lambda record: record | {"last_time_us": "\x1b"}, id="a text for a number"),
-    pytest.param(lambda record: record | {"outputs": {name: {} for name in record["outputs"]}}, id="no checksum"),
-    pytest.param(lambda record: record | {"outputs": record["outputs"] | {"../x": {"sha256": "0"}}}, id="elsewhere"),
-])
-def test_a_record_that_is_none_is_refused(change, run, tmp_path: Path) -> None:
-    refused(run("traces", "show", "--digest", _digest(tmp_path, change)))
-
-
 def test_a_record_cannot_write_to_the_terminal(run, tmp_path: Path) -> None:
     folder = _digest(tmp_path, lambda record: record | {"licence": "free\x1b[2J\nlast event  0 h"})
     code, out, _ = run("traces", "show", "--digest", folder)
@@ -280,7 +279,7 @@ def everything():
     for group, name in fuzz.targets():
         if (group == "records" and name != "google2011") or name in ("claims", "results"):
             continue  # these two read no input, and take ten seconds to load what they list
-        for seed in range({"commands": 6, "readers": 4, "states": 2, "records": 1}[group]):
+        for seed in range({"commands": 6, "readers": 4, "records": 1}[group]):
             with tempfile.TemporaryDirectory() as folder:
                 was = watching[0]
                 watching[0] = was

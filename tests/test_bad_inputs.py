@@ -42,12 +42,15 @@ def _outcome(entry: Entry, arguments: dict[str, Any]) -> tuple[str, Any]:
 def _complaint(row: Row, usual: str) -> str | None:
     """Say what is wrong with what became of a row, or None."""
     given = row.make(row.entry.good[row.argument])
+    before = None if row.refused else np.array(given, dtype=object).tolist()
     outcome, found = _outcome(row.entry, {**row.entry.good, row.argument: given})
     if outcome not in ("answered", "refused"):
         return f"{outcome}: {found}"
     if not row.refused:
         if outcome == "refused":
-            return f"refused: {found}"
+            return None if exempt(row) else f"refused: {found}"
+        if np.array(given, dtype=object).tolist() != before:
+            return "wrote into what was given"
         return None if _said(found) == usual else "another answer"
     if exempt(row):
         return None
@@ -173,39 +176,11 @@ def test_any_names_will_do_and_come_back(name: str) -> None:
                 assert str(frame.index[0]) in answer.explain(frame.index[0])
 
 
-@pytest.mark.parametrize("name", NAMED)
-def test_names_that_do_not_match_are_refused(name: str) -> None:
-    entry = BY_NAME[name]
-    frame = pd.DataFrame(entry.good["demands"], index=bad_inputs.NAMES, columns=["cpu", "memory"])
-    for argument, sort in entry.sorts.items():
-        value = entry.good[argument]
-        if sort in ("positive", "contributed", "bounds", "amounts") and argument != "tasks":
-            other: Any = pd.Series(value, index=["p", "q", "r"][: len(value)])
-        elif sort == "machines":
-            other = pd.DataFrame(value, columns=["cpu", "disk"])
-        else:
-            continue
-        outcome, error = _outcome(entry, {**entry.good, "demands": frame, argument: other})
-        if name.startswith("metrics.") and outcome == "answered":
-            continue  # measures work on plain arrays
-        assert outcome == "refused", (argument, error)
-        assert error.where.startswith(argument)
-
-
 def test_unknown_keywords_are_refused() -> None:
     for name, function in _public():
         if name in BY_NAME and "." not in name:
             with pytest.raises((TypeError, fb.InvalidInput), match="nosuch"):
                 function(**BY_NAME[name].good, nosuch=1)
-
-
-def test_nullable_whole_numbers_without_a_gap_are_numbers() -> None:
-    for name in NAMED:
-        entry = BY_NAME[name]
-        if entry.good["demands"] == bad_inputs.D:
-            frame = pd.DataFrame(entry.good["demands"]).astype("Int64")
-            outcome, answer = _outcome(entry, {**entry.good, "demands": frame})
-            assert outcome == "answered", answer
 
 
 @pytest.mark.parametrize("name", [name for name in BY_NAME if name != "metrics.placement_fairness"])  # takes any power
@@ -227,9 +202,4 @@ def test_numbers_far_apart_are_refused_or_computed(name: str) -> None:
         assert outcome in ("answered", "refused", "FairbookError"), found
         if outcome == "answered" and hasattr(found, "to_frame"):
             assert not found.to_frame().isna().any(axis=None)
-
-
-# ------------------------------------------------------------------------------------------------ saved states
-
-VALUES = [None, True, -1, 10**30, 10**400, 1.5, 1e308, 1e-320, float("nan"), float("inf"), "", "ann", "1", "\0", [],
-          [1], [[1]], {}, {"a": 1}, [None], 0]
+            assert not hasattr(found, "violations") or found.violations() == []

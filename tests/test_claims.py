@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,10 @@ import fairbook as fb
 from book.cbdrf.checks import table_1, table_senses
 from book.common import cards
 from book.dmfa_srq import attacks
-from book.dmfa_srq.properties import lemma_1, lemma_2, lemma_3
-from fairbook import properties as checks
 from fairbook import results
 from fairbook.claims import registry, stored
 from fairbook.claims.registry import COLUMNS, QUICK, Claim, Effort, Evidence, Mechanism, Part, check_mutant, claim
 from fairbook.errors import InvalidInput, StaleResult
-from fairbook.properties import Trajectory
 from tests.test_tables import rendered
 
 BOOK = Path(__file__).resolve().parents[1] / "book"
@@ -424,21 +420,6 @@ def test_the_real_cards_and_table_render() -> None:
 
 
 # ---------------------------------------------------------------------------- attacks look at explicit allocations
-
-
-def _nonsense(demands: object, weights: object) -> Trajectory:
-    """Levels that no rule made: each step draws new ones."""
-    rows, amounts = np.asarray(demands), np.asarray(weights)
-    rng = np.random.default_rng(int(1e6 * float(rows.sum())) % 2**32)
-    return Trajectory.of_levels([0.5 + rng.random(k + 1) for k in range(len(rows))], rows, amounts)
-
-
-@pytest.mark.parametrize("check", [
-    lemma_1, lemma_2, lemma_3, checks.dynamic_pareto_optimality, checks.dynamic_sharing_incentive,
-    checks.dynamic_envy_freeness,
-])
-def test_an_attack_notices_allocations_that_no_rule_made(check: Callable[[object], object]) -> None:
-    assert attacks.attacked(check, QUICK, Mechanism("nonsense", _nonsense)).holds is False
 
 
 def test_what_is_attacked_are_the_allocations_of_the_engine() -> None:

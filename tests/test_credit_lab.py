@@ -17,6 +17,8 @@ import yaml
 import fairbook as fb
 from tests.chromium import Chromium
 from tests.conftest import ROOT
+from tests.visits import enter, tab
+from tests.visits import press as strike
 
 pytestmark = pytest.mark.browser
 
@@ -151,12 +153,6 @@ def told(browser: Chromium) -> str:
     return browser.evaluate("document.querySelector('.credit-lab-outcome').textContent").replace("\u00a0", " ")
 
 
-def key(browser: Chromium, name: str, code: int, text: str = "") -> None:
-    for kind in ("keyDown", "keyUp"):
-        typed = {"text": text} if text and kind == "keyDown" else {}
-        browser.send("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=code, **typed)
-
-
 def test_the_pages_load_it() -> None:
     config = yaml.safe_load((ROOT / "_config.yml").read_text("utf8"))["sphinx"]["config"]
     assert "credit-lab.js" in config["html_js_files"]
@@ -205,32 +201,20 @@ def test_a_wrong_rule_is_noticed(right: str, wrong: str, chromium: Chromium, tmp
 
 
 def test_settings_of_the_paper(lab: Chromium) -> None:
-    decline = [1 - t / 10 for t in range(10)]
-
-    a, b = press(lab, "Figure 2")
-    assert factors(a) == pytest.approx(decline)
-    assert factors(b) == [1] * 10
-    assert "node A loses 4.5 phases' worth of its DRF amount and ends at 10 %" in told(lab)
-
-    a, _ = press(lab, "Figure 3")
-    assert factors(a) == pytest.approx([1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.6, 0.7, 0.8, 0.9])
-    assert [word for _, _, word in a] == ["no"] * 5 + ["yes"] * 5
-
-    a, b = press(lab, "Figure 4")
-    assert factors(a) == factors(b) == pytest.approx(decline)
-
-    a, b = press(lab, "Figure 5")
-    assert factors(a) == [1] * 10
-    assert factors(b) == pytest.approx(decline)
-    assert "node A loses nothing and ends at 100 %, with 1.9 times the initial credit;" in told(lab)
-
-
-def test_a_button_is_pressed_as_long_as_its_settings_hold(lab: Chromium) -> None:
+    decline, clean = [1 - t / 10 for t in range(10)], [1] * 10
+    late = [1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.6, 0.7, 0.8, 0.9]
     pressed = "[...document.querySelectorAll('.credit-lab-form button[aria-pressed=true]')].map(b => b.value)"
     assert lab.evaluate(pressed) == ["Figure 5"], "the page starts with the setting of its picture"
-    for name in ("Figure 2", "Figure 3", "Figure 4", "Figure 5"):
-        press(lab, name)
-        assert lab.evaluate(pressed) == [name]
+    for name, wanted, says in (
+        ("Figure 2", (decline, clean), "node A loses 4.5 phases' worth of its DRF amount and ends at 10 %"),
+        ("Figure 3", (late,), "node A"),
+        ("Figure 4", (decline, decline), "node A"),
+        ("Figure 5", (clean, decline), "node A loses nothing and ends at 100 %, with 1.9 times the initial credit;"),
+    ):
+        rows = press(lab, name)
+        assert [factors(one) for one in rows[: len(wanted)]] == [pytest.approx(one) for one in wanted]
+        assert says in told(lab)
+        assert lab.evaluate(pressed) == [name], "as long as its settings hold"
     put(lab, {"phases": 10, "down": "0.11"})
     assert lab.evaluate(pressed) == []
 
@@ -264,15 +248,15 @@ def test_keyboard_and_names(lab: Chromium) -> None:
     lab.evaluate("document.querySelector('.credit-lab-form button').focus()")
     for _ in range(12):
         order.append(lab.evaluate(focused))
-        key(lab, "Tab", 9)
+        tab(lab)
     figures = [f"Figure {i}" for i in range(2, 6)]
     assert order == [*figures, "down", "up", "floor", "capped", "phases", "pattern-a", "pattern-b", "summary"]
 
     lab.evaluate("document.querySelector('.credit-lab-form button').focus()")
-    key(lab, "Enter", 13, "\r")
+    enter(lab)
     assert "node A loses 4.5" in told(lab)
     lab.evaluate("document.querySelector('.credit-lab-form [name=down]').focus()")
-    key(lab, "ArrowLeft", 37)
+    strike(lab, "ArrowLeft", 37)
     assert lab.evaluate("document.querySelector('[name=down]').value") == "0.09"
     assert "node A loses 4.05" in told(lab)
 

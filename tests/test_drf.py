@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -27,17 +25,37 @@ def close(a: Any, b: Any, rtol: float = TINY) -> bool:
 # ----------------------------------------------------------------------------------------- divisible, exact
 
 
-def test_bound_of_zero_leaves_the_rest_to_the_others() -> None:
-    allocation = fb.drf([[1, 1], [1, 2]], max_tasks=[0, np.inf])
-    assert allocation.tasks.tolist() == [0, 0.5]
-    assert allocation.bottlenecks.tolist() == [-1, 1]
-    assert fb.drf([[1.0]], max_tasks=[0]).tasks.tolist() == [0]
+#: Demands, options, tasks, what stops each user (-1: its own bound, -2: nothing).
+BY_HAND: list[tuple[Any, Any, dict[str, Any], list[float], list[int]]] = [
+    # a bound of zero leaves the rest to the others
+    (fb.drf, [[1, 1], [1, 2]], {"max_tasks": [0, np.inf]}, [0, 0.5], [-1, 1]),
+    (fb.drf, [[1.0]], {"max_tasks": [0]}, [0], [-1]),
+    # a bound wins a tie with a resource, the smaller index one of resources
+    (fb.drf, [[1, 0], [1, 0]], {"max_tasks": [0.5, np.inf]}, [0.5, 0.5], [-1, 0]),
+    (fb.drf, [[1, 1], [1, 1]], {}, [0.5, 0.5], [0, 0]),
+    # the example of the paper
+    (fb.drf, [[1, 4], [3, 1]], {"capacities": [9, 18]}, [3, 2], [0, 0]),
+    (fb.drf_by_task, [[1, 4], [3, 1]], {"capacities": [9, 18]}, [3, 2], [0, 0]),
+    # A and B fill the first resource; C, who does not need it, goes on until the second is used up
+    (fb.drf, [[1, 0], [1, 1], [0, 1]], {}, [0.5, 0.5, 0.5], [0, 0, 1]),
+    (fb.drf, [[1, 0], [1, 0], [0, 1]], {}, [0.5, 0.5, 1], [0, 0, 1]),
+    # whole tasks: who does not fit is passed over, or ends it; ten tenths fill a unit; bounds are rounded down
+    (fb.drf_by_task, [[0.6, 0.1], [0.1, 0.1]], {}, [1, 4], [0, 0]),
+    (fb.drf_by_task, [[0.6, 0.1], [0.1, 0.1]], {"stuck": "stop"}, [1, 4], [0, 0]),
+    (fb.drf_by_task, [[0.6, 0.1], [0.5, 0.1], [0.1, 0.1]], {"stuck": "stop"}, [1, 0, 0], [0, 0, -2]),
+    (fb.drf_by_task, [[0.9], [0.8], [0.05]], {"stuck": "stop"}, [1, 0, 0], [0, 0, -2]),
+    (fb.drf_by_task, [[0.1]], {}, [10], [0]),
+    (fb.drf_by_task, [[0.1], [0.1]], {"max_tasks": [2.9, np.inf]}, [2, 8], [-1, 0]),
+    (fb.drf_by_task, [[1e-10]], {"max_tasks": [5]}, [5], [-1]),  # without it there would be no end
+]
 
 
-def test_bound_wins_a_tie_with_a_resource() -> None:
-    allocation = fb.drf([[1, 0], [1, 0]], max_tasks=[0.5, np.inf])
-    assert allocation.tasks.tolist() == [0.5, 0.5]
-    assert allocation.bottlenecks.tolist() == [-1, 0]
+@pytest.mark.parametrize(("mechanism", "demands", "options", "tasks", "stops"), BY_HAND)
+def test_by_hand(mechanism: Any, demands: Any, options: dict[str, Any], tasks: list[float], stops: list[int]) -> None:
+    allocation = mechanism(demands, **options)
+    assert (allocation.tasks.tolist(), allocation.bottlenecks.tolist()) == (tasks, stops)
+    # what ends early leaves what could be had, and its certificate says so
+    assert (allocation.violations() == []) == (-2 not in stops)
 
 
 def test_bounds_are_kept_to_the_last_digit() -> None:
@@ -49,28 +67,6 @@ def test_bounds_are_kept_to_the_last_digit() -> None:
         near = fb.drf(demands, weights).tasks * (1 + rng.choice([0, 2.3e-16, -1.2e-16], n))
         bounds = np.where(rng.random(n) < 0.5, near, np.inf)
         assert (fb.drf(demands, weights, max_tasks=bounds).tasks <= bounds).all()
-
-
-def test_smaller_index_wins_a_tie_of_resources() -> None:
-    assert fb.drf([[1, 1], [1, 1]]).bottlenecks.tolist() == [0, 0]
-
-
-# ------------------------------------------------------------------------------------ what the paper prints
-
-
-def test_example_of_the_paper() -> None:
-    allocation = fb.drf([[1, 4], [3, 1]], capacities=[9, 18])
-    assert allocation.tasks.tolist() == [3, 2]
-    assert allocation.dominant_shares.tolist() == pytest.approx([2 / 3, 2 / 3])
-    assert allocation.use.tolist() == [9, 14]
-    assert allocation.slack.tolist() == [0, 4]
-
-
-def test_progressive_filling_goes_on_without_a_stopped_user() -> None:
-    # A and B fill the first resource; C, who does not need it, goes on until the second is used up
-    allocation = fb.drf([[1, 0], [1, 1], [0, 1]])
-    assert allocation.tasks.tolist() == [0.5, 0.5, 0.5]
-    assert fb.drf([[1, 0], [1, 0], [0, 1]]).tasks.tolist() == [0.5, 0.5, 1]
 
 
 def test_weights_per_resource() -> None:
@@ -170,25 +166,6 @@ def test_certificate_sees_every_user(case: Instance, decades: int, seed: int) ->
         assert replace(allocation, tasks=tasks).violations() != []
 
 
-def test_inputs_at_the_ends_of_the_range() -> None:
-    # a rate is weight / (demand / capacity): four factors at the ends once made it zero, and the filling endless
-    ends = [[1e-75, 0], [0, 1e75]]
-    allocation = fb.drf(ends, weights=[1e75, 1e-75], capacities=[1e75, 1e-75])
-    assert close(allocation.tasks, [1e150, 1e-150])
-    assert allocation.violations() == []
-
-
-@REPEATABLE
-@given(instances(), st.integers(-20, 20), st.integers(-20, 20))
-def test_units_do_not_matter(case: Instance, unit: int, scale: int) -> None:
-    demands, weights, capacities, bounds = case.floats
-    plain = fb.drf(demands, weights, capacities, bounds)
-    other = fb.drf(demands * 2.0**unit, weights * 2.0**scale, capacities * 2.0**unit, bounds)
-    assert (other.tasks == plain.tasks).all()  # powers of two change no digit
-    tenfold = fb.drf(demands * 10, weights * 3, capacities, bounds / 10)
-    assert close(tenfold.tasks * 10, plain.tasks)
-
-
 # ---------------------------------------------------------------------------------------------- certificates
 
 
@@ -219,21 +196,6 @@ def test_weights_per_resource_are_matched_by_name() -> None:
         fb.drf(demands, weights.set_axis(["ann", "bob", "zoe"]))
 
 
-@pytest.mark.parametrize("kind", [
-    lambda a: a.tolist(), lambda a: tuple(map(tuple, a.tolist())), lambda a: a.astype(int),
-    lambda a: a.astype(np.float32), lambda a: a.astype(np.float16),
-    lambda a: a.astype(np.longdouble), lambda a: a.astype(np.uint8), np.asfortranarray,
-    lambda a: np.repeat(a, 2, axis=0)[::2], lambda a: a.astype(object), lambda a: a.astype(">f8"), np.ma.masked_array,
-    lambda a: [[Fraction(x) for x in row] for row in a.tolist()],
-    lambda a: [[Decimal(x) for x in row] for row in a.tolist()],
-    pd.DataFrame, lambda a: pd.DataFrame(a).astype("Int64"), lambda a: [np.array(row) for row in a],
-])
-def test_kinds_of_numbers(kind: Any) -> None:
-    demands = np.array([[1.0, 4.0], [3.0, 1.0]])
-    assert fb.drf(kind(demands), capacities=[9, 18]).tasks.tolist() == [3, 2]
-    assert fb.drf_by_task(kind(demands), capacities=[9, 18]).tasks.tolist() == [3, 2]
-
-
 # --------------------------------------------------------------------------------------------- whole tasks
 
 
@@ -250,39 +212,13 @@ def test_by_task_with_weights_and_small_tasks_is_close_to_drf(case: Instance) ->
     assert (np.abs(whole.levels - divisible.levels) <= 2 * one_task.max()).all()
 
 
-def test_by_task_skips_or_stops() -> None:
-    demands = [[0.6, 0.1], [0.1, 0.1]]
-    skip, stop = fb.drf_by_task(demands), fb.drf_by_task(demands, stuck="stop")
-    assert skip.tasks.tolist() == [1, 4]
-    assert skip.bottlenecks.tolist() == [0, 0]
-    assert stop.tasks.tolist() == [1, 4]
-    big = fb.drf_by_task([[0.6, 0.1], [0.5, 0.1], [0.1, 0.1]], weights=[1, 1, 1], stuck="stop")
-    assert big.tasks.tolist() == [1, 0, 0]
-    assert big.bottlenecks.tolist() == [0, 0, -2]
-    assert big.to_frame()["bottleneck"].tolist() == [0, 0, "nothing"]
-    assert "gave it no more" in big.explain(2)
-    assert any("nothing stops 2" in text for text in big.violations())
-    with pytest.raises(fb.InvalidInput, match=r"^stuck must be one of skip, stop, got 'wait'"):
-        fb.drf_by_task(demands, stuck="wait")  # type: ignore[arg-type]
-
-
-def test_by_task_ended_early_with_one_resource() -> None:
-    allocation = fb.drf_by_task([[0.9], [0.8], [0.05]], stuck="stop")
-    assert allocation.bottlenecks.tolist() == [0, 0, -2]
-    assert allocation.violations() != []  # once an IndexError
-
-
-def test_by_task_fills_a_unit_with_ten_tenths() -> None:
-    assert fb.drf_by_task([[0.1]]).tasks.tolist() == [10]
-
-
-def test_by_task_rounds_bounds_down() -> None:
-    allocation = fb.drf_by_task([[0.1], [0.1]], max_tasks=[2.9, np.inf])
-    assert allocation.tasks.tolist() == [2, 8]
-    assert allocation.bottlenecks.tolist() == [-1, 0]
-
-
 def test_by_task_refuses_what_would_not_end() -> None:
     with pytest.raises(fb.InvalidInput, match="1e8 whole tasks"):
         fb.drf_by_task([[1e-10]])
-    assert fb.drf_by_task([[1e-10]], max_tasks=[5]).tasks.tolist() == [5]  # the bound ends it
+
+
+def test_what_nothing_stops_is_told() -> None:
+    big = fb.drf_by_task([[0.6, 0.1], [0.5, 0.1], [0.1, 0.1]], stuck="stop")
+    assert big.to_frame()["bottleneck"].tolist() == [0, 0, "nothing"]
+    assert "gave it no more" in big.explain(2)
+    assert big.violations() == ["nothing stops 2"]

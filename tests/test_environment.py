@@ -72,37 +72,6 @@ def unmet(requirements: list[Requirement], text: str) -> list[str]:
     return found
 
 
-def binder_python(specs: list[str]) -> str | None:
-    """Return the Python that Binder takes: repo2docker looks for ``python=X.Y`` and from a range takes its own."""
-    stated = [match[1] for spec in specs if (match := re.match(r"python\s*=+\s*([\d.]*)", spec))]
-    return ".".join(stated[0].split(".")[:2]) if stated else None
-
-
-def conda_faults(text: str) -> list[str]:
-    """Say what is wrong with an environment file: its specs, its Python, its agreement with the lock."""
-    match_spec = pytest.importorskip("rattler").MatchSpec
-    environment, found = yaml.safe_load(text), []
-    specs = [entry for entry in environment["dependencies"] if isinstance(entry, str)]
-    pip = [entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict)]
-    names = {}
-    for spec in specs:
-        try:
-            parsed = match_spec(spec, strict=True)
-        except Exception as error:
-            found.append(f"{spec!r} is no valid spec: {error}")
-        else:
-            names[getattr(parsed.name, "normalized", str(parsed.name))] = str(parsed.version)
-    if set(names) != {"python", "pip"}:
-        found.append(f"conda brings {sorted(names)}; python and pip only, the rest comes from the lock")
-    elif binder_python(specs) not in VERSIONS:
-        found.append(f"Binder reads no Python of {VERSIONS} from {specs}")
-    if pip != [["-r requirements.txt", "-e ."]]:
-        found.append(f"the pip part is {pip}, not exactly the lock and the package")
-    if environment.get("name") != PROJECT["name"] or environment.get("channels") != ["conda-forge"]:
-        found.append("name or channels")
-    return found
-
-
 def test_lock_has_exact_pins_and_no_hosts() -> None:
     assert lock_faults(LOCK) == []
 
@@ -141,25 +110,12 @@ def test_python_is_one_that_the_project_supports() -> None:
 
 
 def test_conda_environment_agrees() -> None:
-    assert conda_faults(CONDA) == []
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "word"),
-    [
-        ("python=3.11", "python >=3.11,<3.14", "Binder reads no Python"),
-        ("python=3.11", "python=3.10", "Binder reads no Python"),
-        ("python=3.11", "python", "Binder reads no Python"),
-        ("python=3.11", "python >=>3.11", "no valid spec"),
-        ("  - pip\n", "  - pip\n  - numpy\n", "python and pip only"),
-        ("-r requirements.txt", "numpy", "not exactly the lock"),
-        ("      - -e .\n", "      - -e .\n      - numpy\n", "not exactly the lock"),
-        ("name: fairbook", "name: other", "name or channels"),
-    ],
-)
-def test_a_conda_environment_that_disagrees_is_noticed(old: str, new: str, word: str) -> None:
-    assert old in CONDA
-    assert any(word in fault for fault in conda_faults(CONDA.replace(old, new)))
+    """Python and pip only, the rest comes from the lock; Binder looks for ``python=X.Y``, and else takes its own."""
+    found = yaml.safe_load(CONDA)
+    python = found["dependencies"].pop(0)
+    assert python.removeprefix("python=") in VERSIONS
+    assert found == {"name": PROJECT["name"], "channels": ["conda-forge"],
+                     "dependencies": ["pip", {"pip": ["-r requirements.txt", "-e ."]}]}
 
 
 def test_binder_finds_one_environment_and_a_kernel_for_every_notebook() -> None:

@@ -102,11 +102,15 @@ def test_a_figure_may_be_rows_of_a_stored_table(
 
 
 def test_wrong_figures(run: Run, tmp_path: Path) -> None:
-    assert "none of the figures" in refused(run("figures", "--only", "fig99", "--output", tmp_path))
-    assert "--paper must be one of" in refused(run("figures", "--paper", "cbrdf", "--output", tmp_path))
-    (tmp_path / "file").write_text("")
-    assert "is not a folder" in refused(run("figures", "--only", "fig1", "--output", tmp_path / "file"))
-    assert "file" in refused(run("figures", "--only", "fig1", "--output", tmp_path / "file" / "below"))
+    file = tmp_path / "file"
+    file.write_text("")
+    for said, *arguments in (
+        ("none of the figures", "--only", "fig99", "--output", tmp_path),
+        ("--paper must be one of", "--paper", "cbrdf", "--output", tmp_path),
+        ("is not a folder", "--only", "fig1", "--output", file), ("file", "--only", "fig1", "--output", file / "below"),
+        ("--output",), ("at least 1", "--output", "x", "--runs", "-1"), ("at least 0", "--output", "x", "--seed", "x"),
+    ):
+        assert said in refused(run("figures", *arguments))
 
 
 # ---------------------------------------------------------------------------------------------------- results
@@ -197,16 +201,11 @@ def test_wrong_results(run: Run, work: list[str]) -> None:
 
 def test_everything_that_is_stored_is_known() -> None:
     names = list(stored_results())
-    assert {"dmfa_srq/fig5", "dmfa_srq/ledger"} <= set(names)
     assert names.index("dmfa_srq/fig5") < names.index("dmfa_srq/ledger")
-    assert set(dmfa_srq.STORED) <= set(names)
     for wanted in (True, False):
         for compute in stored_results(progress=wanted).values():
             assert isinstance(compute, partial)
             assert inspect.signature(compute.func).bind(*compute.args, **compute.keywords).kwargs["progress"] is wanted
-    assert all(results._files(name) for name in names)
-    # listing what is stored must not tie every result to every study and claim
-    assert "fairbook.claims" not in results._closure(["book.dmfa_srq.studies"])
 
 
 def test_help_and_its_examples(run: Run) -> None:
@@ -214,6 +213,3 @@ def test_help_and_its_examples(run: Run) -> None:
         code, text, err = run(command, "--help")
         assert (code, err) == (0, "")
         assert "examples:" in text
-    assert "--output" in refused(run("figures"))
-    assert "at least 1" in refused(run("figures", "--output", "x", "--runs", "-1"))
-    assert "at least 0" in refused(run("figures", "--output", "x", "--seed", "x"))

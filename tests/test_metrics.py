@@ -118,30 +118,12 @@ def test_a_zero_makes_lan_fairness_infinitely_bad_above_1(beta):
     assert metrics.joe_wong_fairness([0, 0.3, 0.1], beta, -5) == -np.inf
 
 
-def test_lan_fairness_in_exact_cases():
-    values = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]
-    squares, inverses = sum(v * v for v in values), sum(1 / v for v in values)
-    floats = [float(v) for v in values]
-    assert metrics.lan_fairness(floats, -1) == pytest.approx(float(1 / squares), rel=1e-14)
-    assert metrics.lan_fairness(floats, 2) == pytest.approx(-float(inverses) ** 0.5, rel=1e-14)
-    assert metrics.lan_fairness(floats, 0.5) == pytest.approx(sum(v**0.5 for v in floats) ** 2, rel=1e-14)
-    assert metrics.lan_fairness([0.25] * 4, 3.7) == pytest.approx(-4, rel=1e-14)
-    assert metrics.lan_fairness([0, 0, 0], -2) == metrics.lan_fairness([1, 1, 1], -2) == pytest.approx(3)
-    assert metrics.lan_fairness([0, 0, 0], 2) == pytest.approx(-3)
-
-
 def test_lan_fairness_at_minus_1_is_n_times_jain():
     for n in (1, 2, 30):
         values = RNG.uniform(0, 1, n) * (RNG.uniform(0, 1, n) < 0.7)
         assert metrics.lan_fairness(values, -1) == pytest.approx(n * metrics.jain_index(values) if values.any() else n)
     assert metrics.lan_fairness([0, 0], -1) == pytest.approx(2 * metrics.jain_index([0, 0]))
-
-
-def test_lan_fairness_does_not_see_the_scale():
-    values = RNG.uniform(0.1, 1, 6)
-    for beta in (-3, 0, 1e-7, 0.5, 2, np.inf):
-        expected = pytest.approx(metrics.lan_fairness(values, beta), rel=1e-12)
-        assert [metrics.lan_fairness(values * scale, beta) for scale in (1e-250, 1e250)] == [expected, expected]
+    assert [metrics.lan_fairness([0, 0, 0], beta) for beta in (-2, 2)] == pytest.approx([3, -3])
 
 
 def test_limits_of_lan_fairness_at_0_from_both_sides():
@@ -286,50 +268,20 @@ def test_placement_fairness_entry_by_entry():
     assert metrics.placement_fairness([[0.25], [0.0]], [0.5, 0]).tolist() == [[0.5, 1], [0, 1]]
 
 
-@pytest.mark.parametrize(("call", "argument"), [
-    (lambda: metrics.lan_fairness([], 2), "values"),
-    (lambda: metrics.lan_fairness([1, -1], 2), "values"),
-    (lambda: metrics.lan_fairness([1, np.inf], 2), "values"),
-    (lambda: metrics.lan_fairness([[1, 2]], 2), "values"),
-    (lambda: metrics.lan_fairness([1, 2], np.nan), "beta"),
-    (lambda: metrics.lan_fairness([1, 2], "2"), "beta"),
-    (lambda: metrics.lan_fairness([1, 2], [2]), "beta"),
-    (lambda: metrics.lan_fairness([1, 2], 1), "beta"),
+@pytest.mark.parametrize(("call", "argument"), [  # beyond the table of bad inputs
     (lambda: metrics.joe_wong_fairness([1, 2], 1, 0), "beta"),
-    (lambda: metrics.joe_wong_fairness([1, 2], 2, np.inf), "lam"),
     (lambda: metrics.joe_wong_fairness([1, 2], 2, 1e80), "lam"),
-    (lambda: metrics.joe_wong_fairness([1, -2], 2, 1), "dominant_shares"),
     (lambda: metrics.global_shares([[1, 4]], [4, 8]), "machines"),
-    (lambda: metrics.global_shares([[1, 4]], [[4, 8, 1]]), "machines"),
-    (lambda: metrics.global_shares([[1, 4]], [[4, -8]]), "machines[0, 1]"),
-    (lambda: metrics.global_shares([[1, 4]], [[4, 8], [0, 0]]), "machines[1]"),
     (lambda: metrics.global_shares([[1, 4]], [[4, 0], [1, 0]]), "demands[0, 1]"),
     (lambda: metrics.global_shares([[1, 4]], [[4, 0], [1, 1]], [1, 0]), "demands[0, 1]"),
-    (lambda: metrics.global_shares([[0, 0]], [[4, 8]]), "demands[0]"),
-    (lambda: metrics.global_shares([[1, 4]], [[4, 8]], [1, 2]), "machine_counts"),
-    (lambda: metrics.global_shares([[1, 4]], [[4, 8]], [1.5]), "machine_counts[0]"),
-    (lambda: metrics.global_shares([[1, 4]], [[4, 8]], [-1]), "machine_counts[0]"),
-    (lambda: metrics.global_shares([[1, 4]], [[4, 8]], [np.inf]), "machine_counts[0]"),
     (lambda: metrics.global_shares([[1, 4]], [[4, 8]], [0]), "machine_counts"),
     (lambda: metrics.demand_weights([[1, 4]], machine_counts=[1]), "machine_counts"),
-    (lambda: metrics.demand_weights([[0, 0]]), "demands[0]"),
-    (lambda: metrics.demand_weights([[1, -1]]), "demands[0, 1]"),
     (lambda: metrics.demand_weights([[1, 1]], [[1, 0]]), "demands[0, 1]"),
     (lambda: metrics.machine_utilisation([[1, 1]], [[2, 2], [2, 2]]), "used"),
-    (lambda: metrics.machine_utilisation([[1, -1]], [[2, 2]]), "used[0, 1]"),
     (lambda: metrics.machine_utilisation([[1, 1]], [[2, 0]]), "used[0, 1]"),
-    (lambda: metrics.machine_utilisation([[1, 1]], [[2, np.nan]]), "capacities[0, 1]"),
     (lambda: metrics.relative_utilisation([[0, 0]], [[0, 0]]), "capacities[0]"),
-    (lambda: metrics.relative_utilisation([1, 1], [2, 2]), "capacities"),
-    (lambda: metrics.placement_fairness([0.5, -1], 1), "shares_placed[1]"),
-    (lambda: metrics.placement_fairness(0.5, np.nan), "w"),
-    (lambda: metrics.placement_fairness(0.5, 1, np.inf), "k"),
     (lambda: metrics.placement_fairness([0.5, 1], [1, 1, 1]), "shares_placed, w, k"),
-    (lambda: metrics.jain_index([]), "values"),
-    (lambda: metrics.jain_index([1, -1]), "values"),
-    (lambda: metrics.jain_index([1, np.nan]), "values"),
-    (lambda: metrics.dominant_shares([1], [[1, 4], [3, 1]]), "tasks"),
-    (lambda: metrics.utilisation([1, -2], [[1, 4], [3, 1]]), "tasks"),
+    (lambda: metrics.placement_fairness(0.5, 1, np.inf), "k"),
     (lambda: metrics.check_steps(fb.dmfa_srq([[1]], [1]), [0]), "steps"),
     (lambda: metrics.check_steps(fb.dmfa_srq([[1]], [1]), [2]), "steps"),
     (lambda: metrics.check_steps(fb.dmfa_srq([[1]], [1]), []), "steps"),

@@ -23,6 +23,18 @@ def holds(bins: Any, sizes: Any, capacities: Any) -> bool:
     return len(load) == len(capacities) and bool((load <= capacities * (1 + 1e-9)).all())
 
 
+def judged(found: Packing, sizes: Any, room: Any) -> bool:
+    """Hold what was found against all assignments; say whether there is one."""
+    possible = not len(sizes) or packs(sizes.tolist(), room.tolist()) is not None
+    if found.bins is None:
+        assert not (found.settled and possible)
+    else:
+        assert found.settled
+        assert possible
+        assert holds(found.bins, sizes, room)
+    return possible
+
+
 def puzzle(rng: np.random.Generator, n: int, H: int, spare: int) -> tuple[Any, Any]:
     """Sizes that fill bins with so much to spare: cut the bins at random and shuffle."""
     sizes, where = rng.integers(5, 40, n), rng.integers(0, H, n)
@@ -75,24 +87,13 @@ def test_pack_against_all_assignments(kind: Any, limit: int) -> None:
     for seed in range(200):
         sizes, room = tight_case(np.random.default_rng(seed))
         sizes, room = sizes.astype(kind), np.maximum(room, 0).astype(kind)
-        before = sizes.copy(), room.copy()
+        for one in (sizes, room):
+            one.setflags(write=False)
         found = pack(sizes, room, limit, seed)
-        assert (sizes == before[0]).all()
-        assert (room == before[1]).all()
-        possible = packs(sizes.tolist(), room.tolist()) is not None
-        if found.bins is not None:
-            assert found.bins.dtype == np.int64
-            assert holds(found.bins, sizes, room)
-            assert found.settled
-            seen["packed"] += 1
-        else:
-            seen["impossible" if found.settled else "unsettled"] += 1
-            assert not (found.settled and possible), seed
-        if limit == 0:
-            assert found.nodes == 0
-        if limit > 10**4:
-            assert found.settled
-            assert (found.bins is not None) == possible
+        possible = judged(found, sizes, room)
+        seen["unsettled" if not found.settled else "packed" if possible else "impossible"] += 1
+        assert limit > 0 or found.nodes == 0
+        assert limit < 10**4 or found.settled
     assert seen["packed"] > 50
     assert seen["impossible"] > (50 if limit > 1000 else 20)
     assert limit > 1 or seen["unsettled"] > 10
@@ -102,13 +103,10 @@ def test_pack_against_all_assignments(kind: Any, limit: int) -> None:
 @given(st.lists(st.integers(0, 6), max_size=7), st.lists(st.integers(0, 9), min_size=1, max_size=4),
        st.sampled_from([1, 3, 7]))
 def test_small_cases_with_zeros_and_ties(sizes: list[int], room: list[int], unit: int) -> None:
-    possible = packs(sizes, room) is not None if sizes else True
-    whole = pack(np.array(sizes, np.int64), np.array(room), 10**5)
-    fluid = pack(np.array(sizes, float) / unit, np.array(room) / unit, 10**5)  # thirds and sevenths that fill a bin
-    for found in (whole, fluid):
+    whole, bins = np.array(sizes, np.int64), np.array(room)
+    for found in (pack(whole, bins, 10**5), pack(whole / unit, bins / unit, 10**5)):  # thirds and sevenths fill a bin
         assert found.settled
-        assert (found.bins is not None) == possible
-        assert found.bins is None or holds(found.bins, np.array(sizes, float), np.array(room))
+        judged(found, whole, bins)
 
 
 # ------------------------------------------------------------------------------------------------- lists
@@ -222,21 +220,16 @@ def test_limits_are_kept() -> None:
     assert (status, nodes) == (-1, 11)
 
 
-def test_what_sums_and_sizes_settle_needs_no_search() -> None:
-    assert pack(np.array([3, 3]), np.array([5]), 0) == Packing(None, True, 0)
-    assert pack(np.array([4]), np.array([3, 3]), 0) == Packing(None, True, 0)
-    assert pack(np.zeros(0, np.int64), np.array([3])).bins is not None
-    # two of 4 and 5 in 4, 5 and nothing: each item has one place
-    found = pack(np.array([4, 5]), np.array([5, 4, 0]))
-    assert found.bins is not None
-    assert found.bins.tolist() == [1, 0]
-
-
-def test_a_hair_too_large_fits_and_more_does_not() -> None:
-    thirds = np.array([0.1 + 0.2, 0.3, 0.4])
-    assert pack(thirds, np.array([1.0]), 100).bins is not None
-    assert pack(np.array([1 / 3] * 3), np.array([1 - 1e-16]), 100).bins is not None
-    assert pack(np.array([0.5, 0.5 + 1e-10]), np.array([1.0]), 100) == Packing(None, True, 0)
+@pytest.mark.parametrize(("sizes", "room", "bins"), [
+    ([3, 3], [5], None), ([4], [3, 3], None), ([], [3], []),  # settled by sums and sizes
+    ([4, 5], [5, 4, 0], [1, 0]),  # each item has one place
+    ([0.1 + 0.2, 0.3, 0.4], [1.0], [0, 0, 0]), ([1 / 3] * 3, [1 - 1e-16], [0, 0, 0]),  # a hair too large fits
+    ([0.5, 0.5 + 1e-10], [1.0], None),  # and more does not
+])
+def test_what_needs_no_search(sizes: list[float], room: list[float], bins: list[int] | None) -> None:
+    found = pack(np.array(sizes, float if sizes and isinstance(sizes[0], float) else np.int64), np.array(room), 0)
+    assert (found.settled, found.nodes) == (True, 0)
+    assert (None if found.bins is None else found.bins.tolist()) == bins
 
 
 @pytest.mark.parametrize("few", [0, 20])
@@ -251,9 +244,6 @@ def test_lists_that_fail_leave_the_searches(few: int, monkeypatch: pytest.Monkey
             sizes, room = tight_case(np.random.default_rng(seed))
             room = np.maximum(room, 0)
             found = pack(sizes, room, limit, seed)
-            possible = packs(sizes.tolist(), room.tolist()) is not None
-            assert possible or found.bins is None
-            assert not (possible and found.bins is None and found.settled)
-            assert found.bins is None or holds(found.bins, sizes, room)
+            judged(found, sizes, room)
             packed += found.bins is not None
         assert packed > 10 or limit == 1

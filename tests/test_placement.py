@@ -1,7 +1,9 @@
-"""Cells and placements: what is computed from the list of tasks, names, and every violation provoked."""
+"""Cells and placements: what is computed from the list of tasks, the rules by hand, and every violation provoked."""
 
 from __future__ import annotations
 
+import itertools
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -9,11 +11,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
+from scipy.optimize import OptimizeResult
+from tqdm import tqdm
 
 import fairbook as fb
+from fairbook.mechanisms import filling
+from fairbook.mechanisms.gdrf import ranks
 from fairbook.model.placement import as_cell
-from tests.cells import cells, instance
+from tests.cells import cells, instance, same
 from tests.strategies import FEW
+
+GOOD: dict[str, Any] = {"demands": [[1, 2], [2, 1]], "machines": [[4, 4]]}
 
 
 def by_hand(placed: fb.Placement) -> np.ndarray:
@@ -82,18 +90,14 @@ def named() -> fb.Placement:
 
 def test_frames() -> None:
     placed = named()
-    frame = placed.to_frame()
-    assert frame.index.tolist() == ["ann", "bob"]
-    assert frame["tasks"].tolist() == placed.tasks.tolist()
-    assert frame["dominant_share"].tolist() == placed.dominant_shares.tolist()
-    assert frame["machines"].tolist() == (by_hand(placed) > 0).sum(axis=0).tolist()
-    assert frame["stopped_by"].tolist() == ["own bound", "no room"]
-    kinds = placed.machine_frame()
-    runs = by_hand(placed)
-    assert kinds.index.tolist() == ["large", "fat"]
-    assert kinds["machines"].tolist() == [1, 2]
-    assert kinds["tasks"].tolist() == [runs[0].sum(), runs[1:].sum()]
-    assert kinds["utilisation_memory"].tolist() == [placed.machine_use[0, 1] / 8, placed.machine_use[1:, 1].sum() / 32]
+    runs, use = by_hand(placed), placed.machine_use
+    pd.testing.assert_frame_equal(placed.to_frame(), pd.DataFrame(
+        {"tasks": placed.tasks, "dominant_share": placed.dominant_shares, "stopped_by": ["own bound", "no room"],
+         "machines": (runs > 0).sum(axis=0)}, pd.Index(["ann", "bob"], name="user")), check_exact=True)
+    pd.testing.assert_frame_equal(placed.machine_frame(), pd.DataFrame(
+        {"machines": [1, 2], "tasks": [runs[0].sum(), runs[1:].sum()],
+         "utilisation_cpu": [use[0, 0] / 8, use[1:, 0].sum() / 8],
+         "utilisation_memory": [use[0, 1] / 8, use[1:, 1].sum() / 32]}, ["large", "fat"]), check_names=False)
     same_only = fb.gdrf([[1, 2]], [[4, 2], [2, 4]], match="same").to_frame()
     assert same_only["stopped_by"].tolist() == ["no room where it may go"]
 
@@ -178,3 +182,140 @@ def test_cells() -> None:
     assert as_cell([[1, 2]], [4, 4]).machines.tolist() == [[4, 4]]  # one class
 
 
+# ---------------------------------------------------------------------------------------------- rules by hand
+
+
+def test_a_round_is_served_in_order_of_shares() -> None:
+    """Slots go to who has least; the larger share is served first."""
+    placed = fb.gdrf([[1, 1], [4, 4]], [[20, 20]], max_tasks=[5, 2])
+    # amounts 2 and 8. Round 1: one slot each, user 1 is served first. Round 2: both to user 0, who then has 6.
+    # Round 3: one to user 0, then 8 = 8, and user 1 ranks first. Round 4: what user 0 still asks for.
+    assert placed.placed_user.tolist() == [1, 0, 0, 0, 1, 0, 0]
+    queue = fb.gdrf([[1, 1], [4, 4]], [[20, 20]], max_tasks=[5, 2], queue="one_by_one")
+    assert queue.placed_user.tolist() == [1, 0, 0, 0, 0, 1, 0]
+
+
+@pytest.mark.parametrize(("demands", "machines", "options", "placed"), [
+    ([[2, 1]], [[4, 2], [2, 4]], {}, [0, 0, 1]),
+    ([[2, 1]], [[4, 2], [2, 4]], {"match": "same"}, [0, 0]),
+    # by amount machine 0 has more memory; as a part of all there is it has more CPU
+    ([[3, 1]], [[3, 4], [1, 9]], {"match": "same"}, [0]),
+    ([[3, 1]], [[3, 4], [1, 9]], {"match": "same", "machine_type": "amount"}, []),
+    # f with the task: (1/12)^(1/4) on an empty machine is more than (2/12)^(2/4)
+    *(([[1, 1]], [[4, 4]], {"machine_counts": [3], "max_tasks": [3], "choice": choice}, machines)
+      for choice, machines in (("fairness", [0, 1, 2]), ("fairness_empty_last", [0, 0, 0]), ("first", [0, 0, 0]),
+                               ("fairness_after", [0, 1, 2]))),
+])
+def test_types_of_machines_and_empty_ones_first_or_last(
+    demands: Any, machines: Any, options: dict[str, Any], placed: list[int]
+) -> None:
+    found = fb.gdrf(demands, machines, **options)
+    assert found.placed_machine.tolist() == placed
+    assert found.full == (options.get("match") != "same")
+
+
+def test_weights_that_are_equal_come_out_equal() -> None:
+    """Proportional and mirrored demands have one GDRW, to the last digit: the lot decides."""
+    cell = as_cell([[1, 1], [3, 3], [7, 7]], [[5, 4], [4, 4]], [1, 3])
+    for lot in itertools.permutations(range(3)):
+        assert ranks(cell, np.array(lot), by_share=False).tolist() == list(lot)
+    mirrored = as_cell([[1, 3, 7], [7, 1, 3], [3, 7, 1]], [[11, 11, 11]])
+    assert ranks(mirrored, np.array([2, 0, 1])).tolist() == [2, 0, 1]
+    # of DRFH: 49 times 1/49 is not 1 in floats; who has equal levels is still served by number
+    demands = np.array([[1.0, 2.0], [2.0, 1.0]] * 24 + [[1.0, 1.0]])
+    plain, sevens = (fb.drfh(demands, [[49.0, 49.0]], [4], weights=one) for one in (None, np.full(49, 7)))
+    assert same(sevens, (plain.placed_user.tolist(), plain.placed_machine.tolist()))
+    assert plain.placed_user[:49].tolist() == list(range(49))
+
+
+def test_the_lot_settles_what_is_left() -> None:
+    orders = {tuple(fb.gdrf([[1, 1]] * 3, [[3, 3]], seed=seed).placed_user.tolist()) for seed in range(40)}
+    assert orders == set(itertools.permutations(range(3)))
+    first, again = (fb.gdrf([[1, 1]] * 9, [[3, 3]], seed=7) for _ in range(2))
+    assert first.placed_user.tolist() == again.placed_user.tolist()
+
+
+@pytest.mark.parametrize(("place", "demands", "machines", "pairs"), [
+    (fb.drfh, [[0.2, 1], [1, 0.2]], [[2, 12], [12, 2]], {(0, 0): 10, (1, 1): 10}),
+    (fb.mdrf, [[2, 1], [1, 3]], [[8, 4], [4, 12]], {(0, 0): 4, (1, 1): 4}),
+    (fb.per_server_drf, [[1, 1], [1, 0]], [[4, 0], [2, 2]], {(1, 0): 4, (0, 1): 1, (1, 1): 1}),  # it lacks a resource
+])
+def test_the_machine_that_suits(place: Any, demands: Any, machines: Any, pairs: Any) -> None:
+    placed = place(demands, machines)
+    found = list(zip(placed.placed_user.tolist(), placed.placed_machine.tolist()))
+    assert {pair: found.count(pair) for pair in found} == pairs
+
+
+def test_a_machine_that_is_all_but_full_counts_as_free_for_what_fits() -> None:
+    """Tasks far below the tolerance fit a machine without any room; its shape must not come out as infinite."""
+    for place in (fb.drfh, fb.mdrf):
+        assert place([[1.0, 1e-9], [1e-13, 0.2]], [[1.0, 1.0]], max_tasks=[1, 3]).tasks.tolist() == [1, 3]
+
+
+# ------------------------------------------------------------------------------------------------ fractions
+
+
+#: Demands, machines, options, tasks, levels. Bounds first, then memory, which stops one; the CPU left is for whom needs
+#: nothing else.
+FLUID: list[tuple[Any, Any, dict[str, Any], list[float], list[float]]] = [
+    ([[1, 2], [2, 1]], [[10, 4], [4, 10]], {}, [4, 4], [8 / 7, 8 / 7]),
+    ([[1, 1], [1, 1]], [[6, 6]], {"weights": [2, 1]}, [4, 2], [1, 1]),
+    ([[1, 1], [1, 1], [1, 0]], [[24, 4]], {"max_tasks": [1, np.inf, np.inf]}, [1, 3, 20], [0.75, 2.25, 2.5]),
+    ([[1, 1], [1, 1]], [[4, 4]], {"max_tasks": [0, np.inf]}, [0, 4], [0, 2]),
+    ([[1, 1], [1, 0]], [[4, 0], [0, 4]], {}, [0, 4], [0, 2]),  # a user whom no class can serve
+]
+
+
+@pytest.mark.parametrize(("demands", "machines", "options", "tasks", "levels"), FLUID)
+def test_fluid_by_hand(demands: Any, machines: Any, options: Any, tasks: list[float], levels: list[float]) -> None:
+    fluid = fb.drfh(demands, machines, **options, method="fluid")
+    assert fluid.tasks == pytest.approx(tasks, rel=1e-7, abs=1e-7)
+    assert fluid.to_frame()["level"].to_list() == pytest.approx(levels, rel=1e-7, abs=1e-7)
+    assert fluid.use + fluid.slack == pytest.approx(np.sum(machines, axis=0), rel=1e-12)
+    assert fluid.to_dict()["by_class"] == fluid.by_class.tolist()
+
+
+def test_a_program_that_is_not_solved_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    # by its path: the function hides the module of the same name
+    unsolved = OptimizeResult(status=4, message="numbers")
+    monkeypatch.setattr(sys.modules["fairbook.mechanisms.drfh"], "linprog", lambda *_, **__: unsolved)
+    with pytest.raises(fb.FairbookError, match="not solved: numbers"):
+        fb.drfh([[1, 1]], [[2, 2]], method="fluid")
+
+
+# ------------------------------------------------------------------------------------------------ the edges
+
+
+def test_what_is_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in (fb.gdrf, fb.drfh, fb.mdrf, fb.per_server_drf):
+        with pytest.raises(fb.InvalidInput, match=r"^demands .*whole tasks"):
+            place([[1e-9, 1e-9], [1, 1]], [[4, 4]])
+    monkeypatch.setattr(filling, "_MOST_OWN", 7)
+    with pytest.raises(fb.InvalidInput, match=r"machine_counts must be fewer .*users times machines") as caught:
+        fb.gdrf(**GOOD, machine_counts=[4], choice="fairness_after")
+    assert caught.value.value == "2 times 4"
+    assert len(fb.gdrf(**GOOD, machine_counts=[4])) == 8  # a ranking that all share needs no such memory
+
+
+def test_an_interrupt_between_blocks_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filling, "_BLOCK", 2)
+    expected = fb.gdrf(**GOOD, machine_counts=[5])
+
+    class Interrupted(tqdm):  # type: ignore[type-arg]
+        def update(self, n: float | None = 1) -> bool | None:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(filling, "tqdm", Interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            fb.gdrf(**GOOD, machine_counts=[5])
+    assert same(fb.gdrf(**GOOD, machine_counts=[5]), (expected.placed_user.tolist(), expected.placed_machine.tolist()))
+
+
+def test_progress_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    fb.gdrf(**GOOD)
+    assert capsys.readouterr() == ("", "")
+    fb.gdrf(**GOOD, progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "gdrf" in err

@@ -8,7 +8,7 @@ import json
 import os
 import stat
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import fairbook as fb
-from book.common.stored import refresh, stored_results
+from book.common.stored import stored_results
 from fairbook import checkout, results
 from fairbook.errors import InvalidInput, StaleResult
 
@@ -378,84 +378,6 @@ def test_half_a_result_is_none(house: House, suffix: str) -> None:
     house.save()
     house.stored(suffix).unlink()
     assert not results.is_fresh("paper/one")
-
-
-@pytest.mark.parametrize("calls_until_it_fails", [0, 1])
-def test_an_interruption_leaves_whole_files_and_no_rubbish(
-    house: House, monkeypatch: pytest.MonkeyPatch, calls_until_it_fails: int
-) -> None:
-    house.save()
-    before = house.stored().read_bytes()
-    replace, calls = os.replace, []
-
-    def interrupted(source: str, target: Path) -> None:
-        if len(calls) == calls_until_it_fails:
-            raise KeyboardInterrupt
-        calls.append(target)
-        replace(source, target)
-
-    monkeypatch.setattr(os, "replace", interrupted)
-    other = FRAME.assign(n=[1, 2])
-    with pytest.raises(KeyboardInterrupt):
-        house.save(other)
-    monkeypatch.undo()
-    monkeypatch.setattr(checkout, "ROOT", house.package.parent)
-    monkeypatch.setattr(results, "data_path", house.find)
-    assert sorted(path.name for path in house.stored().parent.iterdir()) == ["one.csv", "one.json"]
-    if calls_until_it_fails == 0:
-        assert house.stored().read_bytes() == before
-        assert results.is_fresh("paper/one")
-    else:  # a new table beside an old record is not taken for a result
-        assert house.stored().read_bytes() != before
-        assert not results.is_fresh("paper/one")
-
-
-# ---------------------------------------------------------------------------------------------------- refreshing
-
-
-def stored_by(house: House, log: list[str], fails: str = "") -> dict[str, Callable[[], None]]:
-    def compute(name: str) -> Callable[[], None]:
-        def run() -> None:
-            if name == fails:
-                raise KeyboardInterrupt
-            log.append(name)
-            house.save(name=name)
-
-        return run
-
-    return {name: compute(name) for name in ("paper/a", "paper/b", "paper/c")}
-
-
-def test_refreshing_goes_on_where_it_stopped(house: House) -> None:
-    log: list[str] = []
-    with pytest.raises(KeyboardInterrupt):
-        refresh(stored_by(house, log, fails="paper/b"))
-    assert log == ["paper/a"]
-    assert refresh(stored_by(house, log)) == ["paper/b", "paper/c"]
-    assert refresh(stored_by(house, log)) == []
-    assert refresh(stored_by(house, log), force=True) == ["paper/a", "paper/b", "paper/c"]
-
-
-def test_refreshing_leaves_what_needs_a_missing_package_to_the_end(house: House) -> None:
-    log: list[str] = []
-    stored = stored_by(house, log)
-
-    def needy() -> None:
-        raise fb.MissingDependency("the extra 'workloads' is not installed")
-
-    with pytest.raises(fb.MissingDependency, match="paper/needy: the extra 'workloads' is not installed"):
-        refresh({"paper/needy": needy, **stored})
-    assert refresh(stored) == []
-
-
-def test_refreshing_replaces_what_is_stale(house: House) -> None:
-    log: list[str] = []
-    refresh(stored_by(house, log))
-    house.stored(name="b").write_text("n\n1\n")
-    assert refresh(stored_by(house, log)) == ["paper/b"]
-    house.write("rooms/hidden.py", "VALUE = 2\n")
-    results.source_hash.cache_clear()
-    assert refresh(stored_by(house, log)) == ["paper/a", "paper/b", "paper/c"]
 
 
 # ----------------------------------------------------------------------------------------- what the repository holds

@@ -170,6 +170,25 @@ def test_names_that_json_would_change_are_not_saved(pool: Any, argument: str) ->
                 now.to_dict()
 
 
+@pytest.mark.parametrize("make", [
+    lambda users: fb.CbDrf(users, POOL), lambda users: fb.Karma(users, POOL, initial_credit=2)])
+def test_demands_of_a_phase_are_matched_by_name(make: Callable[[Any], Any]) -> None:
+    frame, pool = pd.DataFrame(DEMANDS, USERS, list(POOL.index)), make(USERS)
+    expected, before = make(USERS).phase(frame), pool.to_dict()
+    for same in (frame.iloc[::-1, ::-1], frame.to_numpy(), frame.reset_index(drop=True)):
+        allocation = make(USERS).phase(same)
+        assert (allocation.tasks == expected.tasks).all()
+        assert (allocation.users, allocation.resources) == (tuple(USERS), tuple(POOL.index))
+    for wrong in (frame.rename({"ann": "zoe"}), frame.rename(columns={"cpu": "gpu"})):
+        with pytest.raises(fb.InvalidInput, match=r"^demands\.(index|columns) must name the"):
+            pool.phase(wrong)
+        assert pool.to_dict() == before
+    if isinstance(pool, fb.Karma):
+        assert make(3).phase(frame).users == expected.users
+        bounds = pd.Series([1.0, 0.0, 7.0], USERS)
+        assert (pool.phase(frame, max_tasks=bounds[::-1]).tasks == make(3).phase(DEMANDS, max_tasks=bounds).tasks).all()
+
+
 #: Events that are refused, each with the argument that is to blame.
 MISUSE: dict[str, list[tuple[Callable[[Any], Any], str]]] = {
     "DmfaSrq": [

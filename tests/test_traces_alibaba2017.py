@@ -176,29 +176,7 @@ def test_the_tables_of_a_trace_done_by_hand(tmp_path: Path) -> None:
     )
     assert (tmp_path / "out" / "alibaba2017_machines.csv").read_text() == "cpu,memory,machines\n64,0.69,1\n64,1,1\n"
     held = load_digest(tmp_path / "out")
-    assert held.frame.to_numpy().tolist() == [
-        [0, 0, -3, 20, 100, 0.5],
-        [0, 1, -3, 4, 50, 0.25],
-        [0, 2, -2, 1, 50, 0.25],
-        [1, 0, 6, 4, 50, 0.25],
-        [1, 1, 6, 20, 100, 0.5],
-        [1, 2, 7, 1, 50, 0.25],
-        [2, 0, 50, 4, 50, 0.25],
-        [3, 0, 50, 4, 50, 0.25],
-    ]
-    assert held.groups_per_job.tolist() == [3, 3, 1, 1]
-    assert held.cores.tolist() == [1, 0.5, 0.5, 0.5, 1, 0.5, 0.5, 0.5]
-    assert held.machines.to_numpy().tolist() == [[64, 0.69, 1], [64, 1, 1]]
     assert repr(held) == "Jobs(4 jobs, 8 task groups, 58 instances)"
-    assert report.provenance["machines"] == {
-        "events": 3,
-        "add_events": 2,
-        "softerror_events": 1,
-        "harderror_events": 0,
-        "machines": 2,
-        "cpu": 128,
-        "memory": 1.69,
-    }
     assert "8 groups of 4 jobs with 58 instances in 3 shapes of 2 requests" in str(report)
     assert "1 groups without a request left out (9 instances), and 0 jobs" in str(report)
     with pytest.raises(ValueError, match="read-only"):
@@ -220,15 +198,13 @@ def test_frames_as_published(tmp_path: Path) -> None:
     write(tmp_path, HEADER + line(-1078) + line(6, 2, 2, 1, "", "", "Waiting"))
     frame = read_batch_task(tmp_path)
     assert frame.columns.tolist()[:5] == ["create_timestamp", "modify_timestamp", "job_id", "task_id", "instance_num"]
-    assert frame["create_timestamp"].tolist() == [-1078, 6]
-    assert frame["status"].tolist() == ["Terminated", "Waiting"]
+    assert frame[["create_timestamp", "status"]].to_numpy().tolist() == [[-1078, "Terminated"], [6, "Waiting"]]
     assert frame["plan_cpu"].isna().tolist() == frame["plan_mem"].isna().tolist() == [False, True]
     assert str(frame["plan_cpu"].dtype) == "Int64"
     write(tmp_path, "8,3,harderror,x,0,0,0\n0,3,add,,64,0.5,1\n0,1,add,,32,,\n", "server_event.csv")
     events = read_server_event(tmp_path)
-    assert events["timestamp"].tolist() == [0, 0, 8]
-    assert events["machine_id"].tolist() == [3, 1, 3]
-    assert events["event_detail"].tolist() == ["", "", "x"]
+    shown = events[["timestamp", "machine_id", "event_detail"]].to_numpy().tolist()
+    assert shown == [[0, 3, ""], [0, 1, ""], [8, 3, "x"]]
     assert machine_mix(events).to_numpy().tolist() == [[64, 0.5, 1]]  # an event without a capacity tells none
     with pytest.raises(InvalidInput, match=r"^events "):
         machine_mix(frame)

@@ -61,19 +61,17 @@ def installed() -> Path:
 def test_jobs_in_order_of_arrival_and_tasks_in_order_of_their_dependencies(write: Callable[..., Path]) -> None:
     jobs = read_tasks(write())
     assert repr(jobs) == "Jobs(4 jobs, 9 task groups, 1028 instances)"
-    assert jobs.groups_per_job.tolist() == [5, 1, 2, 1]
-    # b: task_ and M1 and M2 at level 0, J5 waits for both M, R3 for J5
-    assert jobs.instances.tolist() == [1, 9, 3, 2, 4, 7, 1, 1, 1000]
-    assert jobs.level.tolist() == [0, 0, 0, 1, 2, 0, 0, 1, 0]
-    assert jobs.seconds.tolist() == [7, 12, 1, 3, 30, 5, 5, 5, 0]
-    assert jobs.created.tolist() == [0] * 5 + [61] * 3 + [130]
-    assert jobs.cores.tolist() == [0.1, 1, 1, 0.5, 0.5, 2, 1, 1, 0.05]
+    wanted = {
+        "groups_per_job": [5, 1, 2, 1],
+        # b: task_ and M1 and M2 at level 0, J5 waits for both M, R3 for J5
+        "instances": [1, 9, 3, 2, 4, 7, 1, 1, 1000], "level": [0, 0, 0, 1, 2, 0, 0, 1, 0],
+        "seconds": [7, 12, 1, 3, 30, 5, 5, 5, 0], "created": [0] * 5 + [61] * 3 + [130],
+        "cores": [0.1, 1, 1, 0.5, 0.5, 2, 1, 1, 0.05]}
+    assert {name: getattr(jobs, name).tolist() for name in wanted} == wanted
     memory = [0.0002, 0.005, 0.01, 0.0025, 0.0025, 0.02, 0.003, 0.003, 0.0002]
     np.testing.assert_allclose(jobs.memory, memory, rtol=1e-15)
     assert not jobs.memory.flags.writeable
-    frame = jobs.frame
-    assert frame["job"].tolist() == [0] * 5 + [1, 2, 2, 3]
-    assert frame["s"].tolist() == [0, 1, 2, 3, 4, 0, 0, 1, 0]
+    assert jobs.frame[["job", "s"]].T.to_numpy().tolist() == [[0] * 5 + [1, 2, 2, 3], [0, 1, 2, 3, 4, 0, 0, 1, 0]]
 
 
 def test_forms_of_the_same_file(write: Callable[..., Path], tmp_path: Path) -> None:

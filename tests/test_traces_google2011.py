@@ -241,6 +241,9 @@ def test_odd_but_valid_traces(tmp_path: Path, text: str) -> None:
     assert_like_reference(tmp_path / "out", digest(paths, tmp_path / "out", progress=False), rows)
     (frame,) = read_task_events(paths)
     assert frame["user"].tolist() == [r[6] for r in rows]
+    assert frame["time"].tolist() == [int(r[0]) for r in rows]
+    np.testing.assert_array_equal(frame["cpu_request"], [float(r[9] or "nan") for r in rows])
+    assert [str(frame[name].dtype) for name in ("job_id", "missing_info")] == ["int64", "Int64"]
     assert frame["job_id"].tolist() == [int(r[2]) for r in rows]
     assert frame["missing_info"].dropna().tolist() == [int(r[1]) for r in rows if r[1]]
 
@@ -298,21 +301,6 @@ def test_the_layout_as_published_and_a_trace_without_machines(tmp_path: Path) ->
         load_digest(tmp_path / "less").pool()
     with pytest.raises(TraceError, match=r"google2011_machines\.csv: is of another digest"):
         digest(tmp_path / "any-name", tmp_path / "out", progress=False)
-
-
-def test_events_as_frames(tmp_path: Path) -> None:
-    texts = random_trace(8)
-    paths = write(tmp_path / "in", *texts, suffix=".csv.gz")
-    frame = pd.concat(read_task_events(paths[::-1]), ignore_index=True)
-    rows = reference_rows([t.encode() for t in texts])
-    assert rows is not None
-    assert frame["time"].tolist() == [int(r[0]) for r in rows]
-    assert frame["user"].tolist() == [r[6] for r in rows]
-    assert frame["machine_id"].isna().all()
-    wanted = np.array([float(r[9] or "nan") for r in rows])
-    np.testing.assert_array_equal(frame["cpu_request"].to_numpy(), wanted)
-    assert str(frame["job_id"].dtype) == "int64"
-    assert str(frame["missing_info"].dtype) == "Int64"
 
 
 def test_the_joining_of_blocks_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
