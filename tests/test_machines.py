@@ -331,9 +331,9 @@ def test_an_interrupt_between_blocks_leaves_nothing_behind(monkeypatch: pytest.M
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(filling, "tqdm", Interrupted)
+        patch.setattr("tqdm.tqdm", Interrupted)
         with pytest.raises(KeyboardInterrupt):
-            fb.gdrf(**GOOD, machine_counts=[5])
+            fb.gdrf(**GOOD, machine_counts=[5], progress=True)
     assert same(fb.gdrf(**GOOD, machine_counts=[5]), (expected.placed_user.tolist(), expected.placed_machine.tolist()))
 
 

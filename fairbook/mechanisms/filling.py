@@ -25,12 +25,12 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from fairbook.errors import InvalidInput
 from fairbook.kernels import ALWAYS, INSIDE, kernel
 from fairbook.model.inputs import FloatArray
 from fairbook.model.placement import FITS, MOST_TASKS, Cell, Placement
+from fairbook.progress import bar
 
 Key = Literal["first", "fairness", "fairness_empty_last", "fairness_after", "best_fit", "entropy"]
 
@@ -437,13 +437,13 @@ def fill(cell: Cell, *, unit: FloatArray, per: FloatArray, rank: NDArray[np.int6
                 np.full(N, -1, np.int64), np.empty((n, N)), np.empty((n, 2 * N), np.int32), _OWN[key])
         step = _fill_own
     users, machines = np.empty(_BLOCK, np.int32), np.empty(_BLOCK, np.int32)
-    with tqdm(unit=" tasks", disable=not progress, desc=mechanism) as bar:
+    with bar(shown=progress, unit=" tasks", desc=mechanism) as placing:
         while True:
             numbers[_STOP] += _BLOCK
             if numbers[_STOP] > len(users):
                 users, machines = np.concatenate([users, users]), np.concatenate([machines, machines])
             done = step(numbers, users, machines, *common, *rest)
-            bar.update(int(numbers[_PLACED]) - bar.n)
+            placing.update(int(numbers[_PLACED]) - placing.n)
             if done:
                 break
     placed = int(numbers[_PLACED])
