@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -81,14 +82,14 @@ class Kernel:
     def compiled(self) -> Any:
         """The compiled form, kept on disk unless nothing can be written there."""
         numba = _numba()
-        folder = numba.config.CACHE_DIR
         options = {"error_model": "numpy", **self._options}
-        if not folder or os.access(folder, os.W_OK) or not os.path.exists(folder):
-            try:
-                return numba.njit(cache=True, **options)(self.py_func)
-            except (RuntimeError, OSError):  # numba has found no folder, neither beside the module nor at home
-                pass
-        return numba.njit(**options)(self.py_func)
+        try:
+            if folder := numba.config.CACHE_DIR:  # where it is named numba believes that it can be written to
+                os.makedirs(folder, exist_ok=True)
+                tempfile.TemporaryFile(dir=folder).close()
+            return numba.njit(cache=True, **options)(self.py_func)
+        except (RuntimeError, OSError):  # there is no such folder, neither beside the module nor at home
+            return numba.njit(**options)(self.py_func)
 
     @property
     def _numba_type_(self) -> Any:
