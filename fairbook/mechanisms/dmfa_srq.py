@@ -33,7 +33,7 @@ from fairbook.model.inputs import (
     Named,
     as_positive,
     check_demands,
-    check_name,
+    check_newcomer,
     check_positive,
     demand_matrix,
     names_or_number,
@@ -432,13 +432,7 @@ class DmfaSrq(Stateful):
         row = per_resource(demand, m, None if self.resources == tuple(range(m)) else self.resources, "demand")
         check_demands(row, "demand")
         amount = as_positive(weight, "weight")
-        try:
-            present = user in self._present
-        except TypeError:
-            raise InvalidInput("user", "must be hashable", user) from None
-        check_name(user, "user")
-        if present:
-            raise InvalidInput("user", "must not be present already", user)
+        check_newcomer(user, self._present)
         n = len(self)
         if n == len(self._weights):
             self._grow()
