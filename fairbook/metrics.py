@@ -35,18 +35,8 @@ from fairbook.model.inputs import (
 from fairbook.model.placement import machine_matrix
 
 __all__ = [
-    "Run",
-    "demand_weights",
-    "dominant_shares",
-    "envy_matrix",
-    "exchange_rates",
-    "global_shares",
-    "jain_index",
-    "joe_wong_fairness",
-    "lan_fairness",
-    "machine_utilisation",
-    "placement_fairness",
-    "relative_utilisation",
+    "Run", "demand_weights", "dominant_shares", "envy_matrix", "exchange_rates", "global_shares", "jain_index",
+    "joe_wong_fairness", "lan_fairness", "machine_utilisation", "placement_fairness", "relative_utilisation",
     "utilisation",
 ]
 

@@ -478,8 +478,8 @@ def virtual_cluster(max_vms: Any, tolerance: Any = None, capacities: Any = None,
     Cost: O(n H) and the sharing out for the first three, O(n H log n) for ``"vector_packing"``, O(n log n + H) for
     ``"spanning"``. The exact problem is strongly NP-hard; up to some 20 users on 5 clusters, or 50 on 8, it is mostly
     settled in milliseconds. Where VMs are not whole, the least fraction is found to 1e-10 of the bound, or to 1e-5
-    once a search has given up. The first call ever compiles some 5 s, the first that needs the searches 10 s more, and
-    about as much again where VMs are not whole; what was compiled is kept on disk.
+    once a search has given up. Lists on small input need no compiler. The first call that needs the searches
+    compiles some 10 s, and about as much again where VMs are not whole; what was compiled is kept on disk.
 
     References
     ----------
