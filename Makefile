@@ -72,7 +72,7 @@ compare: $(READY)  ## say how the stored results differ from those of a revision
 	$(PY) tools/compare_results.py $(OLD)
 
 lock: $(READY)  ## resolve requirements.txt again from pyproject.toml
-	$(PY) -m uv pip compile pyproject.toml -q --universal --python-version 3.11 --fork-strategy fewest --extra proofs --extra cluster --extra book --extra test --upgrade \
+	$(PY) -m uv pip compile pyproject.toml -q --universal --python-version 3.11 --fork-strategy fewest --extra proofs --extra sweeps --extra cluster --extra book --extra test --upgrade \
 	  --no-emit-index-url --custom-compile-command "make lock" -o requirements.txt
 
 lint: $(READY)  ## ruff and mypy

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
@@ -19,7 +18,6 @@ from fairbook.model.inputs import (
     LARGEST,
     SMALLEST,
     FloatArray,
-    Named,
     Names,
     as_capacities,
     as_demands,
@@ -29,25 +27,16 @@ from fairbook.model.inputs import (
     check_amounts,
     check_demands,
     demand_matrix,
+    in_words,
     order_of,
     per_user,
     raise_at_first,
-    reordered,
 )
+from fairbook.model.placement import machine_matrix
 
 __all__ = [
-    "Run",
-    "demand_weights",
-    "dominant_shares",
-    "envy_matrix",
-    "exchange_rates",
-    "global_shares",
-    "jain_index",
-    "joe_wong_fairness",
-    "lan_fairness",
-    "machine_utilisation",
-    "placement_fairness",
-    "relative_utilisation",
+    "Run", "demand_weights", "dominant_shares", "envy_matrix", "exchange_rates", "global_shares", "jain_index",
+    "joe_wong_fairness", "lan_fairness", "machine_utilisation", "placement_fairness", "relative_utilisation",
     "utilisation",
 ]
 
@@ -393,34 +382,15 @@ def joe_wong_fairness(dominant_shares: Any, beta: float, lam: float) -> float:
 # ------------------------------------------------------------------------------------------------- over machines
 
 
-def _matrix(values: Any, argument: str, rows: str) -> Named:
-    """Read a matrix of ``rows`` (such as "K machines") by resources; entries are not checked here."""
-    try:
-        return demand_matrix(values, argument)
-    except InvalidInput as error:
-        rule = error.rule.replace("n users", rows).replace("one user", f"one {rows[2:-1]}")
-        raise InvalidInput(error.argument, rule, error.value, error.index) from None
-
-
 def _pool_of(machines: Any, machine_counts: Any, m: int, resources: Names | None) -> FloatArray:
     """Check classes of machines and their counts; give the total of each resource, shape (m,)."""
-    named = _matrix(machines, "machines", "K machines")
-    values, K = named.values, len(named.values)
-    if values.shape[1] != m:
-        raise InvalidInput("machines", f"must have one column for each of the {m} resources", values.shape)
-    check_demands(values, "machines")
-    columns = order_of(named.resources, resources, "machines.columns", "resources")
-    if columns is not None:
-        values = values[:, columns]
+    named = machine_matrix(machines, m, resources)
+    values = named.values
     if machine_counts is None:
         total: FloatArray = values.sum(axis=0)
         return total
-    if isinstance(machine_counts, pd.Series):
-        machine_counts = reordered(machine_counts, named.users, "machine_counts", "classes of machines")
-    counts = as_floats(machine_counts, "machine_counts", (1,), f"must have shape ({K},), one entry a class of machines")
-    if len(counts) != K:
-        raise InvalidInput("machine_counts", f"must have one entry for each of the {K} classes of machines",
-                           counts.tolist())
+    with in_words(("users", "classes of machines"), ("user", "class of machines")):
+        counts = per_user(machine_counts, len(values), named.users, "machine_counts")
     whole = np.isfinite(counts) & (counts >= 0) & (counts <= _MOST_MACHINES) & (counts == np.floor(counts))
     raise_at_first(~whole, "machine_counts", f"must be a whole number from 0 to {_MOST_MACHINES:g}", counts)
     if not counts.any():
@@ -525,7 +495,8 @@ def demand_weights(demands: Any, machines: Any = None, machine_counts: Any = Non
 
 def _use_and_room(used: Any, capacities: Any) -> tuple[FloatArray, FloatArray]:
     """Check what machines hold and have, both of shape (N, m), matched by name where both have names."""
-    room, use = _matrix(capacities, "capacities", "N machines"), _matrix(used, "used", "N machines")
+    with in_words(("n users", "N machines"), ("one user", "one machine")):
+        room, use = demand_matrix(capacities, "capacities"), demand_matrix(used, "used")
     if use.values.shape != room.values.shape:
         raise InvalidInput("used", f"must have the shape of capacities, {room.values.shape}", use.values.shape)
     check_demands(room.values, "capacities")

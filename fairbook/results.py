@@ -123,7 +123,8 @@ def _closure(modules: Iterable[str]) -> list[str]:
         seen.add(name)
         waiting.extend(_imports(name))
     # these dispatch, store, compare, render and complain; they do not compute
-    apart = {f"fairbook.{name}" for name in ("checkout", "files", "claims.stored", "errors", "results", "sweeps")}
+    names = ("checkout", "files", "claims.stored", "errors", "progress", "results", "sweeps")
+    apart = {f"fairbook.{name}" for name in names}
     return sorted(seen - apart)
 
 

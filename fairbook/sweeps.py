@@ -36,6 +36,7 @@ from typing import Any, Literal, NoReturn, TypeVar
 import numpy as np
 
 from fairbook.errors import InvalidInput, MissingDependency, StaleResult
+from fairbook.progress import bar
 from fairbook.results import edited_sources, source_hash
 from fairbook.traces.paths import data_path
 
@@ -345,7 +346,7 @@ def _arrivals(
         from joblib.parallel import get_active_backend
     except ImportError:
         if (workers or 1) > 1:
-            raise MissingDependency("more than one worker needs the package joblib: pip install joblib") from None
+            raise MissingDependency("more than one worker needs joblib: pip install 'fairbook[sweeps]'") from None
         workers = 1
     else:
         backend, configured = get_active_backend()
@@ -363,15 +364,6 @@ def _arrivals(
     parallel = Parallel(n_jobs=workers, return_as="generator_unordered")
     with closing(parallel(delayed(_elsewhere)(call, at, job, expected) for at, job in todo)) as arrived:
         yield from arrived
-
-
-def _shown(arrivals: Iterator[Any], progress: bool, **how: Any) -> Iterator[Any]:
-    if progress:
-        with suppress(ImportError):  # the bar is an extra
-            from tqdm import tqdm
-
-            return iter(tqdm(arrivals, **how))
-    return arrivals
 
 
 def sweep(
@@ -442,8 +434,8 @@ def sweep(
         key, there = place._begin(call, about)
         found = {at: decode(there[name]) for at, name in enumerate(names) if name in there}
     todo = [(at, job) for at, job in enumerate(listed) if at not in found]
-    for at, result in _shown(_arrivals(call, todo, workers, place is not None) if todo else iter(()), progress,
-                             total=len(listed), initial=len(found), desc=label, leave=False):
+    arrived = _arrivals(call, todo, workers, place is not None) if todo else iter(())
+    for at, result in bar(arrived, shown=progress, total=len(listed), initial=len(found), desc=label, leave=False):
         if place is not None:
             place._write(key, names[at], encode(result, f"the result of jobs[{at}]"))
         found[at] = result

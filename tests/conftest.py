@@ -47,7 +47,7 @@ def kernel_cache(below: Path) -> Path:
     """
     digest = hashlib.sha256(np.__version__.encode())
     for path in sorted((ROOT / "fairbook").rglob("*.py")):
-        if "njit" in path.read_text(encoding="utf8"):
+        if "@kernel(" in path.read_text(encoding="utf8"):
             digest.update(source_hash(".".join(path.relative_to(ROOT).with_suffix("").parts)).encode())
     folder = below / digest.hexdigest()[:16]
     try:

@@ -413,7 +413,7 @@ def test_bar_and_processes_are_extras(monkeypatch: pytest.MonkeyPatch, capsys: p
     monkeypatch.setitem(sys.modules, "joblib", None)
     assert sweep(abs, [1, 2], workers=1, progress=True) == sweep(abs, [-1, -2]) == [1, 2]
     assert not capsys.readouterr().err
-    with pytest.raises(MissingDependency, match="pip install joblib"):
+    with pytest.raises(MissingDependency, match=r"pip install 'fairbook\[sweeps\]'"):
         sweep(abs, [1], workers=2)
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 from fairbook import results
 from fairbook.claims.registry import COLUMNS, FULL, QUICK, Claim, Effort, claims, compute
 from fairbook.errors import InvalidInput
+from fairbook.progress import bar
 
 __all__ = ["anchor", "document", "ledger", "papers", "rows"]
 
@@ -26,12 +27,10 @@ def papers() -> dict[str, Any]:
 
 def rows(chosen: dict[str, Claim], effort: Effort, progress: bool) -> pd.DataFrame:
     """Check claims, one after the other, and give their rows of the ledger."""
-    from tqdm import tqdm
-
     found = []
-    bar = tqdm(chosen.values(), disable=not progress, leave=False, desc=f"claims, {effort.name}")
-    for one in bar:
-        bar.set_postfix_str(one.id)
+    under = bar(chosen.values(), shown=progress, leave=False, desc=f"claims, {effort.name}")
+    for one in under:
+        under.set_postfix_str(one.id)
         found.append(compute(one, effort))
     return pd.DataFrame(found, columns=COLUMNS)
 

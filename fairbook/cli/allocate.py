@@ -11,6 +11,7 @@ from fairbook.cli.reports import Report, check_output, deliver
 from fairbook.cli.tables import Table, given_capacities, read_table, resource_columns, row_names
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms import Mechanism, registry
+from fairbook.progress import bar
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,9 +143,7 @@ def _violations(allocation: Any, steps: dict[str, int], options: argparse.Namesp
     """Run the certificate; where users arrive, the certificate of every step up to the one shown."""
     if not steps:
         return list(allocation.violations())
-    from tqdm import tqdm
-
-    numbers = tqdm(range(1, steps["k"] + 1), desc="arrivals", leave=False, disable=not progress(options))
+    numbers = bar(range(1, steps["k"] + 1), shown=progress(options), desc="arrivals", leave=False)
     return [f"after arrival {k}: {text}" for k in numbers for text in allocation.violations_at(k)]
 
 

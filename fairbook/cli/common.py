@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fairbook.errors import FairbookError, MissingDependency
+from fairbook.progress import bar
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,11 +81,9 @@ def progress(options: argparse.Namespace) -> bool:
 
 def counted(items: dict[str, Any], label: str, options: argparse.Namespace) -> Iterator[Any]:
     """Yield the values under a bar that names the one at work."""
-    from tqdm import tqdm
-
-    bar = tqdm(items.items(), desc=label, leave=False, disable=not progress(options))
-    for name, value in bar:
-        bar.set_postfix_str(name)
+    under = bar(items.items(), shown=progress(options), desc=label, leave=False)
+    for name, value in under:
+        under.set_postfix_str(name)
         yield value
 
 
@@ -171,7 +170,7 @@ def running(options: argparse.Namespace) -> Iterator[Checkpoint | None]:
                 try:
                     from joblib import parallel_config
                 except ImportError:
-                    raise MissingDependency("--workers needs the package joblib: pip install joblib") from None
+                    raise MissingDependency("--workers needs joblib: pip install 'fairbook[sweeps]'") from None
                 stack.enter_context(parallel_config("loky", n_jobs=options.workers, inner_max_num_threads=1))
         yield kept
 

@@ -17,13 +17,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
 
-import numba
 import numpy as np
-from numba.cpython.unsafe.tuple import tuple_setitem
-from numba.extending import overload
 
 from fairbook.decimals import DOUBTFUL, MOST, UNIT, decimals, enough_digits
 from fairbook.errors import InvalidInput
+from fairbook.kernels import kernel, put
 from fairbook.mechanisms.saved import Stateful, names_for_json
 from fairbook.model.allocation import Allocation, used_up
 from fairbook.model.dynamic import DynamicAllocation
@@ -35,7 +33,7 @@ from fairbook.model.inputs import (
     Named,
     as_positive,
     check_demands,
-    check_name,
+    check_newcomer,
     check_positive,
     demand_matrix,
     names_or_number,
@@ -56,29 +54,17 @@ __all__ = ["DmfaSrq", "dmfa_srq", "exact_levels", "static_optimum"]
 _IN_REGISTERS = 8
 
 
-def _put(values: Any, j: int, value: Any) -> Any:
-    """Give ``values`` with entry j replaced: a new tuple for a tuple, the same array for an array."""
-    return values[:j] + (value,) + values[j + 1 :]
-
-
-@overload(_put, inline="always")
-def _compiled_put(values, j, value):  # type: ignore[no-untyped-def]  # numba compares the signatures
-    if isinstance(values, numba.types.BaseTuple):
-        return lambda values, j, value: tuple_setitem(values, j, value)
-
-    def put_in_place(values, j, value):  # type: ignore[no-untyped-def]
-        values[j] = value
-        return values
-
-    return put_in_place
-
-
 def _zeros(m: int) -> Any:
     """Give four times m zeros in the containers that suit the compiled engine."""
     return ((0.0,) * m,) * 4 if m <= _IN_REGISTERS else np.zeros((4, m))
 
 
-@numba.njit(cache=True, error_model="numpy", forceinline=True)
+def _resources(top: int, height: Any, rates: Any, *_: Any) -> float:
+    """Steps of a rise: most merge with one group or with none."""
+    return 4.0 * len(rates)
+
+
+@kernel(_resources, forceinline=True)
 def _rise(top: int, height: Any, rates: Any, below: Any, rates_below: Any, level: Any, rate: Any, slack: Any,
           zero: Any) -> Any:
     """Raise a group until a resource ends, merging it with each group of the stack that it reaches; push the result.
@@ -102,14 +88,14 @@ def _rise(top: int, height: Any, rates: Any, below: Any, rates_below: Any, level
         if not reaches:
             break
         for j in range(m):
-            slack = _put(slack, j, slack[j] - rates[j] * step)
-            rates = _put(rates, j, rates[j] + rates_below[j])
+            slack = put(slack, j, slack[j] - rates[j] * step)
+            rates = put(rates, j, rates[j] + rates_below[j])
         height = below
         top -= 1
         if top >= 0:
             below = level[top]
             for j in range(m):
-                rates_below = _put(rates_below, j, rate[top, j])
+                rates_below = put(rates_below, j, rate[top, j])
     stop = 0
     step = np.inf
     for j in range(m):
@@ -119,8 +105,8 @@ def _rise(top: int, height: Any, rates: Any, below: Any, rates_below: Any, level
                 step = room
                 stop = j
     for j in range(m):
-        slack = _put(slack, j, max(slack[j] - rates[j] * step, zero))
-    slack = _put(slack, stop, zero)  # used up by definition, not up to rounding
+        slack = put(slack, j, max(slack[j] - rates[j] * step, zero))
+    slack = put(slack, stop, zero)  # used up by definition, not up to rounding
     top += 1
     height += step
     level[top] = height
@@ -129,7 +115,7 @@ def _rise(top: int, height: Any, rates: Any, below: Any, rates_below: Any, level
     return top, height, rates, stop, slack
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel()
 def _run(demands: Any, weights: Any, levels: Any, binding: Any, rates: Any, rates_below: Any, slack: Any,
          errors: Any) -> float:
     """All arrivals, from a state of zeros. Returns the doubt in a level, or -1 at the first entry that is not valid.
@@ -154,9 +140,9 @@ def _run(demands: Any, weights: Any, levels: Any, binding: Any, rates: Any, rate
             return -1.0
         scale = weight / largest
         for j in range(m):
-            rates = _put(rates, j, demands[k, j] * scale)
-            slack = _put(slack, j, slack[j] + weight)
-            errors = _put(errors, j, errors[j] + UNIT * slack[j])
+            rates = put(rates, j, demands[k, j] * scale)
+            slack = put(slack, j, slack[j] + weight)
+            errors = put(errors, j, errors[j] + UNIT * slack[j])
             # seen from one resource a level is concave in what is left, and so no further off, in parts, than that
             doubt = max(doubt, errors[j] / slack[j])
         top, height, rates, binding[k], slack = _rise(top, 0.0, rates, height, rates_below, level, rate, slack, 0.0)
@@ -166,10 +152,10 @@ def _run(demands: Any, weights: Any, levels: Any, binding: Any, rates: Any, rate
         alone = True
         for j in range(m):
             if j != stop:
-                errors = _put(errors, j, errors[j] + error * rates[j])
+                errors = put(errors, j, errors[j] + error * rates[j])
                 alone &= slack[j] > errors[j]
         if alone:
-            errors = _put(errors, stop, 0.0)
+            errors = put(errors, stop, 0.0)
         rates, rates_below = rates_below, rates  # for the next arrival this group is the one below
     return doubt
 
@@ -446,13 +432,7 @@ class DmfaSrq(Stateful):
         row = per_resource(demand, m, None if self.resources == tuple(range(m)) else self.resources, "demand")
         check_demands(row, "demand")
         amount = as_positive(weight, "weight")
-        try:
-            present = user in self._present
-        except TypeError:
-            raise InvalidInput("user", "must be hashable", user) from None
-        check_name(user, "user")
-        if present:
-            raise InvalidInput("user", "must not be present already", user)
+        check_newcomer(user, self._present)
         n = len(self)
         if n == len(self._weights):
             self._grow()

@@ -14,13 +14,13 @@ from __future__ import annotations
 import heapq
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from fairbook import decimals
 from fairbook.decimals import UNIT
 from fairbook.errors import InvalidInput
+from fairbook.kernels import INSIDE, kernel
 from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.readings import Stuck
 from fairbook.model.allocation import Allocation
@@ -45,7 +45,12 @@ __all__ = ["drf", "drf_by_task"]
 _UNSET = -2  # marks a user who is still rising
 
 
-@numba.njit(cache=True, error_model="numpy")
+def _rounds(demands: FloatArray, *_: Any) -> float:
+    """Steps of progressive filling: m rounds over all demands."""
+    return demands.size * demands.shape[1]
+
+
+@kernel()
 def _rates(demands: FloatArray, weights: FloatArray, capacities: FloatArray, scaled: FloatArray,
            rate: FloatArray) -> bool:
     """Tasks per unit of level, into ``rate``; False where a demand or a raw weight is not valid. Cost O(n m)."""
@@ -64,13 +69,13 @@ def _rates(demands: FloatArray, weights: FloatArray, capacities: FloatArray, sca
     return True
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _unit(n: int) -> float:
     """Give what rounding changes in a sum over n users, in parts of it: all n roundings may go one way."""
     return UNIT * (1.0 + n / 50.0)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _smallest(demands: FloatArray, rate: FloatArray, bottlenecks: NDArray[np.int64], growth: FloatArray,
               slack: FloatArray, errors: FloatArray) -> float:
     """Give the least that a user who still rises takes of a resource that is nearly used up, by that resource's error.
@@ -87,7 +92,7 @@ def _smallest(demands: FloatArray, rate: FloatArray, bottlenecks: NDArray[np.int
     return worst
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(_rounds)
 def _fill(demands: FloatArray, rate: FloatArray, capacities: FloatArray, levels: FloatArray,
           bottlenecks: NDArray[np.int64]) -> float:
     """Progressive filling without bounds: at most m rounds of O(n m) each. Returns the doubt, relative, in a level."""
@@ -138,7 +143,7 @@ def _fill(demands: FloatArray, rate: FloatArray, capacities: FloatArray, levels:
     return doubt
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(_rounds)
 def fill_bounded(demands: FloatArray, rate: FloatArray, capacities: FloatArray, cap: FloatArray,
                   order: NDArray[np.int64], levels: FloatArray, bottlenecks: NDArray[np.int64]) -> float:
     """Progressive filling where user i stops at level ``cap[i]``; ``order`` sorts ``cap``. Returns the doubt as above.

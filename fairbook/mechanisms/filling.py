@@ -23,14 +23,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from fairbook.errors import InvalidInput
+from fairbook.kernels import ALWAYS, INSIDE, kernel
 from fairbook.model.inputs import FloatArray
 from fairbook.model.placement import FITS, MOST_TASKS, Cell, Placement
+from fairbook.progress import bar
 
 Key = Literal["first", "fairness", "fairness_empty_last", "fairness_after", "best_fit", "entropy"]
 
@@ -49,7 +49,7 @@ _NOBODY, _PAUSE = -1, -2
 # ------------------------------------------------------------------------------------------------ who comes next
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _sink(heap: Any, size: int, at: int, held: Any, rank: Any) -> None:
     """Restore the heap of users below one place: least held first, then rank."""
     user = heap[at]
@@ -69,7 +69,7 @@ def _sink(heap: Any, size: int, at: int, held: Any, rank: Any) -> None:
     heap[at] = user
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _next(numbers: Any, bounds: Any, unit: Any, per: Any, rank: Any, heap: Any, slots: Any, held: Any,
           gone: Any) -> int:
     """Give a slot to the user with the least and return it, or _NOBODY."""
@@ -88,7 +88,7 @@ def _next(numbers: Any, bounds: Any, unit: Any, per: Any, rank: Any, heap: Any, 
     return _NOBODY
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _turn(numbers: Any, bounds: Any, unit: Any, per: Any, rank: Any, order: Any, per_round: int, heap: Any,
           slots: Any, held: Any, gone: Any, grants: Any) -> int:
     """Give the user whose task is placed next, _NOBODY at the end, or _PAUSE where it is time for a break."""
@@ -117,7 +117,7 @@ def _turn(numbers: Any, bounds: Any, unit: Any, per: Any, rank: Any, order: Any,
 # ------------------------------------------------------------------------------------------------ which machine
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _log_fairness(used: Any, stakes: Any, size: float, totals: Any, empty: float) -> float:
     """Logarithm of (8) on one machine: w log S."""
     w, s = 0.0, 0.0
@@ -130,7 +130,7 @@ def _log_fairness(used: Any, stakes: Any, size: float, totals: Any, empty: float
     return w / size * np.log(s)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _renew(tree: Any, base: int, node: int, key: float, needs: Any, limit: Any, used: Any) -> None:
     """Give a leaf its new key, for the needs that still fit there, and bring the nodes above it up to date."""
     for b in range(len(needs)):
@@ -153,7 +153,7 @@ def _renew(tree: Any, base: int, node: int, key: float, needs: Any, limit: Any, 
         node >>= 1
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _search(tree: Any, lowest: Any, base: int, kind: int, need: Any, limit: Any, used: Any, best: float,
             machine: int, stack: Any) -> Any:
     """Find the machine with room and the largest key, ties by the lowest number; better than the one given, or that."""
@@ -182,7 +182,7 @@ def _search(tree: Any, lowest: Any, base: int, kind: int, need: Any, limit: Any,
     return best, machine
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(ALWAYS)
 def _fill_shared(numbers: Any, log_user: Any, log_machine: Any, demands: Any, bounds: Any, unit: Any, per: Any,
                  rank: Any, order: Any, per_round: int, heap: Any, slots: Any, held: Any, gone: Any, grants: Any,
                  totals: Any, dominant: Any, limit: Any, size: Any, used: Any, stakes: Any, group: Any, level: Any,
@@ -220,7 +220,7 @@ def _fill_shared(numbers: Any, log_user: Any, log_machine: Any, demands: Any, bo
         _renew(tree, bases[group[machine]], leaf[machine], key, needs, limit[machine], used[machine])
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _own_key(kind: int, i: int, j: int, demands: Any, dominant: Any, firsts: Any, mixes: Any, used: Any, stakes: Any,
              capacity: Any, limit: Any, size: Any, totals: Any) -> float:
     """Give the key of machine j for user i, -inf where the task does not fit."""
@@ -257,7 +257,7 @@ def _own_key(kind: int, i: int, j: int, demands: Any, dominant: Any, firsts: Any
     return key
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _beats(a: int, b: int, keys: Any, level: Any, group: Any, levels: int) -> bool:
     """Tell whether machine a comes before machine b for one user."""
     if levels > 1 and keys[a] > -np.inf and keys[b] > -np.inf and level[group[a]] != level[group[b]]:
@@ -265,7 +265,7 @@ def _beats(a: int, b: int, keys: Any, level: Any, group: Any, levels: int) -> bo
     return keys[a] > keys[b] or (keys[a] == keys[b] and a < b)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(ALWAYS)
 def _fill_own(numbers: Any, log_user: Any, log_machine: Any, demands: Any, bounds: Any, unit: Any, per: Any,
               rank: Any, order: Any, per_round: int, heap: Any, slots: Any, held: Any, gone: Any, grants: Any,
               totals: Any, dominant: Any, limit: Any, size: Any, used: Any, stakes: Any, group: Any, level: Any,
@@ -437,13 +437,13 @@ def fill(cell: Cell, *, unit: FloatArray, per: FloatArray, rank: NDArray[np.int6
                 np.full(N, -1, np.int64), np.empty((n, N)), np.empty((n, 2 * N), np.int32), _OWN[key])
         step = _fill_own
     users, machines = np.empty(_BLOCK, np.int32), np.empty(_BLOCK, np.int32)
-    with tqdm(unit=" tasks", disable=not progress, desc=mechanism) as bar:
+    with bar(shown=progress, unit=" tasks", desc=mechanism) as placing:
         while True:
             numbers[_STOP] += _BLOCK
             if numbers[_STOP] > len(users):
                 users, machines = np.concatenate([users, users]), np.concatenate([machines, machines])
             done = step(numbers, users, machines, *common, *rest)
-            bar.update(int(numbers[_PLACED]) - bar.n)
+            placing.update(int(numbers[_PLACED]) - placing.n)
             if done:
                 break
     placed = int(numbers[_PLACED])

@@ -22,12 +22,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
+from fairbook.kernels import kernel
 from fairbook.mechanisms.pools import CreditPool
 from fairbook.mechanisms.saved import names_for_json
 from fairbook.model.allocation import Allocation
@@ -59,7 +59,7 @@ _OWN = -1  # marks a user whom its own bound or the end of its credit stops
 # -------------------------------------------------------------------------------------------------- the engine
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel()
 def _fill_late(need: Any, begin: Any, room: Any, rising: Any, ending: Any, slack: Any, tree: Any, gained: Any,
                stops: Any) -> None:
     """Progressive filling in which each user sets out at a moment of its own, exactly and from event to event.

@@ -18,9 +18,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from fairbook.kernels import ALWAYS, INSIDE, kernel
 
 __all__ = ["FITS", "LISTS", "Packing", "list_pack", "pack"]
 
@@ -52,7 +53,12 @@ class Packing(NamedTuple):
     """Places tried by the searches."""
 
 
-@numba.njit(cache=True, error_model="numpy")
+def _pairs(sizes: Any, items: Any, free: Any, *_: Any) -> float:
+    """Steps of a list heuristic: each item looks at each bin."""
+    return float(items.size * free.size)
+
+
+@kernel(_pairs)
 def _list(sizes: Any, items: Any, free: Any, bins: Any, fit: int, where: Any) -> bool:
     """Pack items in this order into bins in this order; free is used up. Cost O(n H)."""
     where[:] = -1
@@ -81,7 +87,7 @@ def _list(sizes: Any, items: Any, free: Any, bins: Any, fit: int, where: Any) ->
     return True
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _mixed(value: Any) -> Any:
     x = np.uint64(value) * np.uint64(0x9E3779B97F4A7C15)
     x ^= x >> np.uint64(29)
@@ -91,7 +97,7 @@ def _mixed(value: Any) -> Any:
     return x ^ (x >> np.uint64(31))
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(ALWAYS)
 def complete_search(sizes: Any, free: Any, limit: int, seen: Any, bits: Any) -> Any:
     """Put sizes (falling) into bins; give 1 packed, 0 impossible, -1 limit reached, then the bins and the nodes.
 
@@ -163,7 +169,7 @@ def complete_search(sizes: Any, free: Any, limit: int, seen: Any, bits: Any) -> 
             where[i] = -1
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(ALWAYS)
 def all_subsets(sizes: Any, room: Any) -> Any:
     """Go through all subsets of the items; give 1 packed or 0 impossible, the bins, and the subsets. Cost O(n 2^n).
 
@@ -201,7 +207,7 @@ def all_subsets(sizes: Any, room: Any) -> Any:
     return 1, where, count
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _tight(sizes: Any, items: Any, count: int, room: Any, spare: Any, tries: int, chosen: Any) -> Any:
     """Choose among the first items a subset that leaves at most ``spare`` of the room, or as little as is found.
 
@@ -237,14 +243,14 @@ def _tight(sizes: Any, items: Any, count: int, room: Any, spare: Any, tries: int
             at += 1
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _random(state: Any) -> Any:
     """Give a number in [0, 1) and count on: a numpy generator would take half a minute to compile."""
     state[0] += np.uint64(1)
     return np.float64(_mixed(state[0]) >> np.uint64(11)) * 2.0**-53
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(ALWAYS)
 def random_fills(sizes: Any, free: Any, limit: int, seen: Any, seed: int) -> Any:
     """Fill all bins but a few tightly in a random order, the rest by the complete search; again until the limit."""
     state = np.full(1, np.uint64(seed) << np.uint64(32), np.uint64)

@@ -22,17 +22,8 @@ def names_for_json(names: Iterable[Hashable] | None, argument: str) -> list[Any]
     return listed
 
 
-def _alike(value: Any) -> Any:
-    """Give 1 for 1.0: other tools that write JSON do the same."""
-    if isinstance(value, dict):
-        return {key: _alike(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_alike(one) for one in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
 def _checksum(state: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(_alike(state), sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()[:16]
 
 
 class Stateful:

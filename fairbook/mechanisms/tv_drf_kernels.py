@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from fairbook.kernels import INSIDE, kernel
 from fairbook.model.inputs import FloatArray
 
 __all__ = [
@@ -31,7 +31,12 @@ NEAR = 1e-13
 # ------------------------------------------------------------------------------------------------------- alone
 
 
-@numba.njit(cache=True, error_model="numpy")
+def _spread(demands: Any, bounds: Any, machines: Any, *_: Any) -> float:
+    """Steps of spreading all groups over all machines."""
+    return float(demands.size * len(machines))
+
+
+@kernel(_spread)
 def alone_by_tasks(demands: Any, bounds: Any, machines: Any, parts: Any, waits: bool, whole: bool, rounding: Any,
            own: Any) -> None:
     """Fill ``own`` (zeros, (T, n, m)) with what each user could run on its own parts, a queue in order of submission.
@@ -103,7 +108,7 @@ def alone_by_resources(demands: Any, bounds: Any, brought: Any, waits: bool) -> 
     return own
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _ratio(used: FloatArray, owned: FloatArray) -> float:
     """Sharing coefficient of one user."""
     least, some = np.inf, False
@@ -114,7 +119,7 @@ def _ratio(used: FloatArray, owned: FloatArray) -> float:
     return 1.0 if least == np.inf and not some else least
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel()
 def coefficients(amounts: FloatArray, own: FloatArray) -> FloatArray:
     """Sharing coefficients after each period, (T, n)."""
     T, n, m = amounts.shape
@@ -131,7 +136,7 @@ def coefficients(amounts: FloatArray, own: FloatArray) -> FloatArray:
 # --------------------------------------------------------------------------------------------------- heuristic
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _build(tree: NDArray[np.int32], keys: FloatArray) -> None:
     """Set up a tournament: ``tree[1]`` is the place of the least key, the first one among equals.
 
@@ -144,7 +149,7 @@ def _build(tree: NDArray[np.int32], keys: FloatArray) -> None:
         tree[node] = b if keys[b] < keys[a] else a
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _lift(tree: NDArray[np.int32], keys: FloatArray, place: int) -> None:
     """Replay the games of one place after its key has changed. Cost O(log s)."""
     node = (len(tree) // 2 + place) // 2
@@ -154,7 +159,7 @@ def _lift(tree: NDArray[np.int32], keys: FloatArray, place: int) -> None:
         node //= 2
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _nearest(want: FloatArray, form: FloatArray, unit: FloatArray, lead: int, limit: FloatArray, ratio: FloatArray,
              begin: int, end: int, distance: FloatArray) -> int:
     """Place of the least best-fit distance (17) of a task to machines ``begin`` to ``end``, the first among equals.
@@ -177,7 +182,7 @@ def _nearest(want: FloatArray, form: FloatArray, unit: FloatArray, lead: int, li
     return best
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _measure(k: int, left: FloatArray, low: FloatArray, allow: FloatArray, leads: NDArray[np.bool_], limit: FloatArray,
              ratio: FloatArray) -> None:
     """Write down of machine k: of each resource the largest task that fits; what is left of j per what is left of f."""
@@ -191,7 +196,12 @@ def _measure(k: int, left: FloatArray, low: FloatArray, allow: FloatArray, leads
                 ratio[f, j, k] = (left[k, j] + low[k, j]) / free if free > 0.0 else 0.0
 
 
-@numba.njit(cache=True, error_model="numpy")
+def _turns(demands: FloatArray, bounds: FloatArray, machines: FloatArray, *_: Any) -> float:
+    """Steps of the heuristic: at most all machines for each task."""
+    return float(demands.size + bounds.sum() * machines.size + len(demands) * machines.size)
+
+
+@kernel(_turns)
 def heuristic(demands: FloatArray, bounds: FloatArray, machines: FloatArray, weights: FloatArray, own: FloatArray,
                waits: bool, memory: bool, tasks: FloatArray, amounts: FloatArray, machine_use: FloatArray,
                beta: FloatArray, cumulative: FloatArray, unserved: FloatArray, stops: NDArray[np.int64],
@@ -384,7 +394,7 @@ def heuristic(demands: FloatArray, bounds: FloatArray, machines: FloatArray, wei
 # ------------------------------------------------------------------------------------------------------- fluid
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel()
 def rise(need: Any, begin: Any, end: Any, owner: Any, rising: Any, ending: Any, slack: Any, tree: Any, gained: Any,
           whole: Any, stops: Any, near: Any) -> None:
     """Progressive filling along paths: exactly, from event to event.
@@ -469,7 +479,7 @@ def rise(need: Any, begin: Any, end: Any, owner: Any, rising: Any, ending: Any, 
                 tree[place, j] = tree[2 * place, j] + tree[2 * place + 1, j]
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _left(i: int, t: int, bounds: FloatArray, head: NDArray[np.int64], rest: FloatArray, place: NDArray[np.int64],
           run: FloatArray) -> float:
     """Tasks left of the group that user i is served from, 0.0 where its queue has ended; moves on past empty groups."""
@@ -481,7 +491,7 @@ def _left(i: int, t: int, bounds: FloatArray, head: NDArray[np.int64], rest: Flo
     return 0.0
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _height(i: int, dominant: FloatArray, weights: FloatArray, bounds: FloatArray, head: NDArray[np.int64],
             rest: FloatArray, place: NDArray[np.int64], run: FloatArray, level: FloatArray) -> float:
     """G of user i with what it has run so far in this period."""
@@ -491,7 +501,7 @@ def _height(i: int, dominant: FloatArray, weights: FloatArray, bounds: FloatArra
     return level[i] + (total + run[i] * dominant[place[i], i] / weights[i] if run[i] > 0.0 else total)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _flow_floors(t: int, share: FloatArray, bounds: FloatArray, used: FloatArray, owned: FloatArray, near: float,
                  head: NDArray[np.int64], rest: FloatArray, place: NDArray[np.int64], run: FloatArray,
                  slack: FloatArray) -> bool:
@@ -532,7 +542,7 @@ def _flow_floors(t: int, share: FloatArray, bounds: FloatArray, used: FloatArray
     return True
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _flow_coefficients(i: int, t: int, share: FloatArray, bounds: FloatArray, used: FloatArray, owned: FloatArray,
                        near: float, head: NDArray[np.int64], rest: FloatArray, pieces: Any) -> None:
     """Append the pieces of a user's path while its coefficient rises to 1; they end where a task would not raise it.
@@ -570,7 +580,7 @@ def _flow_coefficients(i: int, t: int, share: FloatArray, bounds: FloatArray, us
             left = 0.0 if width == left else left - width
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(INSIDE)
 def _flow_run(t: int, pieces: Any, share: FloatArray, bounds: FloatArray, head: NDArray[np.int64], rest: FloatArray,
               place: NDArray[np.int64], run: FloatArray, slack: FloatArray, stopped: NDArray[np.int64],
               near: float) -> None:
@@ -599,7 +609,7 @@ def _flow_run(t: int, pieces: Any, share: FloatArray, bounds: FloatArray, head: 
             run[i] += min(gained[p] / rate, left)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel()
 def flow(demands: FloatArray, bounds: FloatArray, total: FloatArray, own: FloatArray, weights: FloatArray, waits: bool,
           memory: bool, near: float, tasks: FloatArray, amounts: FloatArray, cumulative: FloatArray,
           unserved: FloatArray, stops: NDArray[np.int64], below: NDArray[np.bool_]) -> None:
@@ -674,7 +684,7 @@ def flow(demands: FloatArray, bounds: FloatArray, total: FloatArray, own: FloatA
                 unserved[t, i] += bounds[s, i]
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel()
 def enough(demands: FloatArray, total: FloatArray) -> FloatArray:
     """Twice the tasks that the empty pool could run: as good as no bound."""
     T, n, m = demands.shape

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from fairbook.kernels import ALWAYS, kernel
 from fairbook.mechanisms.tv_drf_kernels import FITS, SPLIT
 from fairbook.model.inputs import FloatArray
 
 __all__ = ["refused", "replay", "replay_alone"]
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel(ALWAYS)
 def replay_alone(rate: FloatArray, bounds: FloatArray, machines: FloatArray, parts: FloatArray, own: FloatArray,
                   waits: bool, whole: bool, rtol: float) -> NDArray[np.bool_]:
     """Say of each period and user whether ``own`` is what its queue runs on its own parts, up to ``rtol`` of the pool.
@@ -71,7 +71,7 @@ def replay_alone(rate: FloatArray, bounds: FloatArray, machines: FloatArray, par
     return right
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel()
 def replay(rate: FloatArray, bounds: FloatArray, tasks: FloatArray, weights: FloatArray, waits: bool,
             near: float) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.int64]]:
     """Give what given tasks take when they are served in the order of submission.
@@ -123,7 +123,7 @@ def replay(rate: FloatArray, bounds: FloatArray, tasks: FloatArray, weights: Flo
     return amounts, gained, slop, following
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel()
 def refused(rate: FloatArray, following: NDArray[np.int64], stops: NDArray[np.int64], free: FloatArray,
              left: FloatArray, sizes: FloatArray, rtol: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Say of each user with tasks left whether the resource named falls short, and whether no machine has room.

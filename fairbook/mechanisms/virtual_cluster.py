@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple, get_args
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
+from fairbook.kernels import kernel
 from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.packing import FITS, pack
 from fairbook.mechanisms.readings import Fit, General, Load
@@ -53,7 +53,12 @@ _MANY = 2_000_000  # fractions that whole VMs can have, more of which are not li
  _FIRST_THAT_HOLDS_ALL) = range(8)
 
 
-@numba.njit(cache=True, error_model="numpy")
+def _pairs(order: Any, least: Any, most: Any, capacities: Any, *_: Any) -> float:
+    """Steps of a list rule: each user looks at each cluster."""
+    return float(order.size * capacities.size)
+
+
+@kernel(_pairs)
 def _one_by_one(order: Any, least: Any, most: Any, capacities: Any, slack: Any, rule: int, where: Any) -> None:
     """Give the users in this order their clusters by one rule, the first cluster at ties. Cost O(n H)."""
     H = len(capacities)
@@ -359,7 +364,7 @@ def _packed(asked: Requests, node_limit: int, seed: int) -> _Found:
 # --------------------------------------------------------------------------------------------------------- the wish
 
 
-@numba.njit(cache=True, error_model="numpy")
+@kernel()
 def _cut(vms: Any, capacities: Any, rounding: float) -> Any:
     """Put user after user into cluster after cluster; give user, cluster and VMs of each piece. Cost O(n + H).
 
@@ -473,8 +478,8 @@ def virtual_cluster(max_vms: Any, tolerance: Any = None, capacities: Any = None,
     Cost: O(n H) and the sharing out for the first three, O(n H log n) for ``"vector_packing"``, O(n log n + H) for
     ``"spanning"``. The exact problem is strongly NP-hard; up to some 20 users on 5 clusters, or 50 on 8, it is mostly
     settled in milliseconds. Where VMs are not whole, the least fraction is found to 1e-10 of the bound, or to 1e-5
-    once a search has given up. The first call ever compiles some 5 s, the first that needs the searches 10 s more, and
-    about as much again where VMs are not whole; what was compiled is kept on disk.
+    once a search has given up. Lists on small input need no compiler. The first call that needs the searches
+    compiles some 10 s, and about as much again where VMs are not whole; what was compiled is kept on disk.
 
     References
     ----------

@@ -21,7 +21,8 @@ from fairbook.errors import InvalidInput
 from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.saved import Stateful, names_for_json
 from fairbook.model.clusters import IntArray, Requests, VirtualClusters, as_requests, share_out
-from fairbook.model.inputs import check_name
+from fairbook.model.inputs import check_newcomer
+from fairbook.model.result import position
 
 __all__ = ["VirtualClusterPool"]
 
@@ -166,12 +167,7 @@ class VirtualClusterPool(Stateful):
         InvalidInput
             Where the user is there already, or the request is none.
         """
-        try:
-            if user in self._tenants:
-                raise InvalidInput("user", "must not be there already", user)
-        except TypeError:
-            raise InvalidInput("user", "must be hashable", user) from None
-        check_name(user, "user")
+        check_newcomer(user, self._tenants)
         asked = as_requests([max_vms], [tolerance], self._capacities)
         new = _Tenant(int(asked.max_vms[0]), float(asked.tolerance[0]), int(asked.minimum[0]), -1)
         new.cluster = self._cluster_for(new)
@@ -190,12 +186,8 @@ class VirtualClusterPool(Stateful):
         InvalidInput
             Where no user has that name.
         """
-        try:
-            if user not in self._tenants:
-                raise InvalidInput("user", "must be one of the users", user)
-        except TypeError:
-            raise InvalidInput("user", "must be hashable", user) from None
-        self._rearrange(self._tenants.pop(user).cluster)
+        there = self.users
+        self._rearrange(self._tenants.pop(there[position(user, there)]).cluster)
 
     def _on(self, cluster: int) -> list[_Tenant]:
         return [tenant for tenant in self._tenants.values() if tenant.cluster == cluster]

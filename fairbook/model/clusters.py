@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numba
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
+from fairbook.kernels import kernel
 from fairbook.model.inputs import (
     FloatArray,
     Names,
@@ -194,7 +194,12 @@ def as_requests(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = Tru
 # -------------------------------------------------------------------------------------- one cluster among its users
 
 
-@numba.njit(cache=True, error_model="numpy")
+def _bisected(least: Any, *_: Any) -> float:
+    """Steps of sharing out one cluster: 60 halvings, and as much again for the last VMs."""
+    return 100.0 * len(least)
+
+
+@kernel(_bisected)
 def _share_whole(least: Any, most: Any, capacity: int) -> Any:
     """Hand out VMs one by one to the user with the least fraction; most of them at one go, by bisection.
 

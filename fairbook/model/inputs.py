@@ -7,7 +7,7 @@ Everything a caller can get wrong ends in :class:`~fairbook.errors.InvalidInput`
 from __future__ import annotations
 
 import numbers
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any, NamedTuple, NoReturn
@@ -196,10 +196,16 @@ def names_or_number(given: Any, argument: str) -> tuple[int, Names | None]:
     raise InvalidInput(argument, f"must be a whole number from 1 to {_MOST:g} or a list of names", given)
 
 
-def check_name(name: Any, argument: str) -> None:
-    """Raise InvalidInput at a name that is missing: None, or what is not even equal to itself, as NaN and NaT."""
-    if name is None or name is pd.NA or bool(name != name):
-        raise InvalidInput(argument, "must not be missing", name)
+def check_newcomer(user: Any, present: Collection[Hashable]) -> None:
+    """Raise InvalidInput at a name that is there already or missing: None, or not equal to itself, as NaN and NaT."""
+    try:
+        there = user in present
+    except TypeError:
+        raise InvalidInput("user", "must be hashable", user) from None
+    if user is None or user is pd.NA or bool(user != user):
+        raise InvalidInput("user", "must not be missing", user)
+    if there:
+        raise InvalidInput("user", "must not be present already", user)
 
 
 def demand_matrix(demands: Any, argument: str = "demands") -> Named:

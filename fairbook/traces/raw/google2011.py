@@ -16,7 +16,6 @@ C. Reiss, J. Wilkes, J. L. Hellerstein. *Google cluster-usage traces: format + s
 from __future__ import annotations
 
 import math
-import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -26,6 +25,7 @@ import numpy as np
 import pandas as pd
 
 from fairbook.errors import InvalidInput, TraceError
+from fairbook.progress import bar
 from fairbook.traces.google2011 import MACHINE_HEADER, MACHINES, NAME, REQUEST_HEADER, REQUESTS
 from fairbook.traces.raw.digests import DigestReport, check_folder, number
 from fairbook.traces.raw.files import File, Part, Source, find_parts, find_tables, missing_numbers, said_missing
@@ -213,11 +213,9 @@ class _Tasks:
 
 def _compute(tasks: Sequence[Part], machines: Sequence[Part], progress: bool) -> DigestReport:
     """Read everything; write nothing."""
-    from tqdm import tqdm
-
     files, seen = [File(part) for part in tasks], _Tasks()
     submits = lacking = last_time = 0
-    for file in tqdm(files, desc="task_events", unit="part", leave=False, file=sys.stderr, disable=not progress):
+    for file in bar(files, shown=progress, desc="task_events", unit="part", leave=False):
         for frame in frames(file, _TASK_COLUMNS, use=["time", *_TASK, "event_type", *_REQUEST]):
             times = frame["time"].to_numpy()
             last_time = max(last_time, int(times[times < _END_OF_TRACE].max(initial=0)))

@@ -1,0 +1,138 @@
+"""The opponents: mechanisms as one would write them down in numpy, and programs for solvers. Nothing checks input."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.sparse import block_array, csr_array, diags_array, eye_array, hstack, kron
+
+
+def plain_cbdrf(demands: np.ndarray, released: np.ndarray) -> np.ndarray:
+    """The paper's rule as one would write it in numpy, where all demands are positive, unchecked; the tasks."""
+    credit = np.full(demands.shape[1], 10)  # in tenths; who has none holds nothing, and so complies
+    tasks = np.empty(released.shape)
+    for t, need in enumerate(demands):
+        largest = need.max(axis=1)
+        tasks[t] = credit / 10 / largest / (need / largest[:, None]).sum(axis=0).max()
+        credit = np.where((released[t] >= 0.75) | (credit == 0), np.minimum(credit + 1, 10), credit - 1)
+    return tasks
+
+
+def highs_drf(demands: np.ndarray) -> np.ndarray:
+    """DRF of each phase by a linear program of its own: all dominant shares equal, as large as they can be."""
+    T, n, m = demands.shape
+    tasks = np.empty((T, n))
+    for t, need in enumerate(demands):
+        equal = hstack([diags_array(need.max(axis=1)), csr_array(-np.ones((n, 1)))])
+        found = linprog(-np.eye(n + 1)[n], np.hstack([need.T, np.zeros((m, 1))]), np.ones(m), equal, np.zeros(n))
+        tasks[t] = found.x[:n]
+    return tasks
+
+
+def plain_tv_drf(demands: np.ndarray, tasks: np.ndarray, machines: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """TV-DRF's Algorithm 1 as printed, in numpy, equal parts, what is not run expires; the tasks.
+
+    Before every task all coefficients, all G and the distances of one task to all machines are worked out.
+    """
+    T, n, _ = demands.shape
+    total = machines.sum(axis=0)
+    before, owned, level = np.zeros(demands.shape[1:]), np.zeros(demands.shape[1:]), np.zeros(n)
+    ran = np.zeros((T, n))
+    for t, need in enumerate(demands):
+        left, rest = machines.copy(), tasks[t].copy()
+        owned += own[t]
+        dominant = n * (need / total).max(axis=1)
+        while (rest > 0).any():
+            used = before + ran[t, :, None] * need  # multiplied, not added up, as in tv_drf: many betas tie
+            beta = np.where(rest > 0, (used / owned).min(axis=1), np.inf)
+            i = beta.argmin() if beta.min() < 1 - 1e-12 else np.where(rest > 0, level, np.inf).argmin()
+            ratios = np.abs(need[i] / need[i, 0] - left / left[:, :1]) * (total[0] / total)
+            distance = np.where((need[i] <= left).all(axis=1), ratios.sum(axis=1), np.inf)
+            k = distance.argmin()
+            if distance[k] == np.inf:
+                rest[i] = 0
+                continue
+            left[k] -= need[i]
+            level[i] += dominant[i]
+            rest[i] -= 1
+            ran[t, i] += 1
+        before = before + ran[t, :, None] * need
+    return ran
+
+
+def by_cvxpy_leximin(demands: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """DRF with bounds and equal weights by the package's default method; the tasks."""
+    import cvxpy
+    from cvxpy_leximin import Leximin, Problem
+
+    tasks = cvxpy.Variable(len(demands))
+    shares = [one * tasks[i] for i, one in enumerate(demands.max(axis=1))]
+    Problem(Leximin(shares), [tasks >= 0, tasks <= bounds, demands.T @ tasks <= 1]).solve()
+    return tasks.value
+
+
+def plain_gdrf(demands: np.ndarray, machines: np.ndarray, counts: np.ndarray) -> tuple[list[int], list[int]]:
+    """GDRF as one would write it in numpy: all machines before every task, f kept; whom and where, in order.
+
+    Lots play no part: users and resources are ranked by number where they tie.
+    """
+    n = len(demands)
+    size = np.repeat(machines, counts, axis=0)
+    totals = counts @ machines
+    share = demands / totals
+    largest, dominant = share.max(axis=1), np.argsort(-share, axis=1, kind="stable")
+    weight = np.array([math.fsum(d * totals[r] / (d[r] * totals))
+                       for d, r in zip(demands, dominant[:, 0], strict=True)])
+    order = np.lexsort((-weight, -largest)).tolist()
+    rank, amount = np.argsort(order).tolist(), demands.sum(axis=1).tolist()
+    parts = size / totals
+    of_type = (parts == parts.max(axis=1, keepdims=True)).T
+    limit, whole = size * (1 + 1e-12), size.sum(axis=1)
+    used, stakes, f = np.zeros_like(size), np.zeros_like(size), np.zeros(len(size))  # of f the logarithm
+    slots, inside = [0] * n, set(range(n))
+    users: list[int] = []
+    places: list[int] = []
+    while inside:
+        queue = [0] * n
+        for _ in range(n):
+            i = min(inside, key=lambda h: (slots[h] * amount[h], rank[h]))
+            slots[i] += 1
+            queue[i] += 1
+        for i in order:
+            for _ in range(queue[i]):
+                room = (limit - used >= demands[i]).all(axis=1)
+                for r in dominant[i]:
+                    values = np.where(room & of_type[r], f, -np.inf)
+                    j = int(values.argmax())
+                    if values[j] > -np.inf:
+                        break
+                else:
+                    inside.discard(i)
+                    break
+                used[j] += demands[i]
+                stakes[j, dominant[i, 0]] += demands[i, dominant[i, 0]]
+                base = sum(one / total for one, total in zip(stakes[j], totals, strict=True) if one)
+                f[j] = sum(used[j].tolist()) / whole[j] * math.log(base)
+                users.append(i)
+                places.append(j)
+    return users, places
+
+
+def highs_clusters(max_vms: np.ndarray, tolerance: np.ndarray, capacities: np.ndarray, nodes: int) -> Any:
+    """Equations (1) to (5) in whole VMs as one writes them down: VMs, who is where, the least fraction."""
+    n, H = len(max_vms), len(capacities)
+    N = n * H
+    of_user, of_cluster = kron(eye_array(n), np.ones((1, H))), kron(np.ones((1, n)), eye_array(H))
+    rows = block_array([
+        [of_user, None, None], [of_user, None, -max_vms[:, None]], [of_cluster, None, None],
+        [eye_array(N), diags_array(-np.repeat(max_vms, H)), None], [None, of_user, None],
+    ])
+    low = [np.ceil((1 - tolerance) * max_vms - 1e-9), np.zeros(n), np.full(H + N, -np.inf), np.ones(n)]
+    high = [max_vms, np.full(n, np.inf), capacities, np.zeros(N), np.ones(n)]
+    bounds = Bounds(0, np.concatenate([np.repeat(max_vms, H), np.ones(N + 1)]))
+    return milp(-np.eye(2 * N + 1)[-1], integrality=np.arange(2 * N + 1) < 2 * N, bounds=bounds,
+                constraints=LinearConstraint(csr_array(rows), np.concatenate(low), np.concatenate(high)),
+                options={"node_limit": nodes, "mip_rel_gap": 0})

@@ -1,0 +1,48 @@
+"""Progress bars on stderr, which are an extra: without the package tqdm nothing is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+__all__ = ["bar"]
+
+
+class _NoBar(AbstractContextManager["_NoBar"]):
+    """What stands in for a bar: the items, and calls that do nothing."""
+
+    n = 0
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        self._items = items
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items)
+
+    def __exit__(self, *_: object) -> None:
+        """Leave errors alone."""
+
+    def update(self, n: int) -> None:
+        """Draw nothing."""
+
+    def set_postfix_str(self, text: str) -> None:
+        """Draw nothing."""
+
+
+def bar(items: Iterable[Any] | None = None, *, shown: bool, **how: Any) -> Any:
+    """Give the items under a bar of tqdm, where one is to be shown and the package is there (extra ``sweeps``).
+
+    Examples
+    --------
+    >>> list(bar("ab", shown=False))
+    ['a', 'b']
+    """
+    if shown:
+        try:
+            from tqdm import tqdm
+
+            return tqdm(items, **how)
+        except ImportError:
+            pass
+    return _NoBar(items or ())
