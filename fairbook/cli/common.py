@@ -176,23 +176,6 @@ def running(options: argparse.Namespace) -> Iterator[Checkpoint | None]:
         yield kept
 
 
-def add_capacity(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--capacity",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME=NUMBER",
-        help="the pool, in the unit of the demands",
-    )
-
-
-def add_output(parser: argparse.ArgumentParser, rows: str) -> None:
-    parser.add_argument(
-        "--output", metavar="FILE", help=f"also write {rows} to .csv or everything to .json; - prints only CSV"
-    )
-
-
 def check_paper(paper: str | None, known: set[str]) -> None:
     """Refuse a key that no paper has."""
     if paper is not None and paper not in known:
