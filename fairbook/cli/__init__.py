@@ -13,7 +13,6 @@ import argparse
 from collections.abc import Sequence
 
 import fairbook
-from fairbook.cli.allocate import allocate
 from fairbook.cli.claims import add_claims
 from fairbook.cli.common import Parser, serve
 from fairbook.cli.options import add_allocate
@@ -36,9 +35,8 @@ exit codes: 0 fine; 1 a check came out negative; 2 error, in one line on stderr;
     )
     parser.add_argument("--version", action="version", version=f"fairbook {fairbook.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
-    add_allocate(commands, allocate)
-    add_claims(commands)
-    add_traces(commands)
+    for add in (add_allocate, add_claims, add_traces):
+        add(commands)
     return parser
 
 

@@ -6,7 +6,10 @@ import argparse
 import math
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
 
 import fairbook
 from fairbook.cli import explain
@@ -16,14 +19,14 @@ from fairbook.cli.reports import Report, check_output, deliver
 from fairbook.cli.tables import MOST_CELLS, Machines, Users, read_machines, read_parts, read_users
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms import Mechanism, registry
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
+from fairbook.model.inputs import as_capacities, as_demands, check_positive
+from fairbook.model.placement import MOST_MACHINES
 
 __all__ = ["allocate"]
 
-_MOST_MACHINES = 100_000  # that are looked at one by one in every period
+_MOST_SINGLY = 100_000  # machines that are looked at one by one in every period
+_AS = {"max_tasks": "tasks"}  # bounds have another name where tasks are submitted, period by period
+_POOL = {"arrivals": ("capacities",)}  # which demands are divided by
 
 
 class Given(NamedTuple):
@@ -34,33 +37,40 @@ class Given(NamedTuple):
     machines: Machines | None
     arguments: dict[str, Any]
     terms: dict[str, Any]
-    pool: Any
-    """How much there is of each resource, in the unit of the table, shape (m,); of each cluster."""
+    pool: pd.Series  # how much there is, in the unit of the table, by resource or by cluster
 
     def run(self, **changes: Any) -> Any:
         """Run the mechanism, with some arguments changed."""
-        result = getattr(fairbook, self.rule.name)(**{**self.arguments, **self.terms, **changes})
+        arguments = {**self.arguments, **self.terms, **changes}
+        if self.rule.kind == "arrivals":  # what is refused is what the file says, so it is checked before division
+            pool, demands = arguments.pop("capacities"), arguments["demands"]
+            as_capacities(pool, len(pool))
+            as_demands(demands)
+            arguments["demands"] = demands / pool
+            if "weights" in self.rule.takes:
+                weights = arguments.get("weights", pd.Series(1.0, demands.index))
+                check_positive(weights.to_numpy(), "weights")
+                arguments["weights"] = weights / weights.sum()
+        result = getattr(fairbook, self.rule.name)(**arguments)
         if not self.users.period:
             return result
         return replace(result, named_users=tuple(self.users.names), named_resources=tuple(self.users.resources))
 
     def in_the_files(self, error: InvalidInput) -> str:
         """Say where an entry stands that the library refused, or which option it is."""
-        argument, index, said = error.argument, error.index, error.complaint
-        if self.rule.kind == "clusters":
-            said = said.replace("whole=False", "--fractions is given")
-        if argument in self.terms or argument == "placement":
-            return f"{flag(argument)} {said}"
-        if argument == "capacities" and index and self.machines is None:
-            name = list(self.pool.index if self.rule.kind == "clusters" else self.users.resources)[index[0]]
-            return f"--capacity {name} {said}"
-        if argument in ("machines", "capacities") and index and self.machines is not None:
-            lines = [k for k, count in enumerate(self.machines.counts) for _ in range(count)]
-            line = index[0] if self.rule.kind == "machines" else lines[index[0]]
-            return f"{self.machines.place(line, index[1] if index[1:] else 0 if argument == 'capacities' else None)} {said}"
-        if argument == "contributions" and index:
-            return f"{self.users.names[index[0]]!r} has tasks in {self.users.table.source} and brought no machine"
+        argument, index = error.argument, error.index
         place = self.users.place("max_tasks" if argument == "tasks" else argument, index)
+        if argument in self.terms or argument == "placement":
+            place = flag(argument)
+        elif argument in ("machines", "capacities") and index and self.machines is not None:
+            lines = np.arange(len(self.machines.counts)).repeat(self.machines.counts)
+            line = index[0] if self.rule.kind == "machines" else lines[index[0]]
+            place = self.machines.place(line, index[1:] if argument == "machines" else (0,))
+        elif argument == "capacities" and index:
+            place = f"--capacity {self.pool.index[index[0]]}"
+        elif argument == "contributions" and index:
+            return f"{self.users.names[index[0]]!r} has tasks in {self.users.table.source} and brought no machine"
+        said = error.complaint.replace("whole=False", "--fractions is given")
         return str(error) if place is None else f"{place} {said}"
 
 
@@ -85,14 +95,14 @@ def allocate(options: argparse.Namespace) -> int:
     except InvalidInput as error:
         raise Refused(given.in_the_files(error)) from None
     if options.verify:
-        report.violations = _violations(given, result, options, **steps)
+        report.violations = _violations(given, result, **steps)
     deliver(report, options.output)
     return 1 if report.violations else 0
 
 
 def _kind(users: Users, options: argparse.Namespace) -> str:
     """Say what is given, in the words of ``DEFAULTS``."""
-    if "max_vms" in users.columns:
+    if {"max_vms", "tolerance"} <= users.columns.keys():
         return "clusters"
     if users.period is None:
         return "machines" if options.machines else "pool"
@@ -106,225 +116,142 @@ def _kind(users: Users, options: argparse.Namespace) -> str:
 
 def _given(rule: Mechanism, users: Users, terms: dict[str, Any], options: argparse.Namespace) -> Given:
     """Give what the mechanism takes."""
-    import numpy as np
-    import pandas as pd
-
-    from fairbook.model.placement import MOST_MACHINES
-
-    singly = rule.kind in ("periods", "clusters")
-    machines = None
+    takes, machines = set(rule.takes), None
     if options.machines is not None:
-        machines = read_machines(options.machines, users, _MOST_MACHINES if singly else MOST_MACHINES)
-    if rule.kind == "clusters":
-        return _clusters(rule, users, machines, terms, options)
-    names, resources, demands = users.names, users.resources, users.demands()
+        machines = read_machines(options.machines, users, MOST_MACHINES if rule.kind == "machines" else _MOST_SINGLY)
     pool = _pool(rule, users, machines, options)
-    offered: dict[str, Any] = {"progress": progress(options), "capacities": pool, "demands": demands}
-    for argument, default in (("weights", 1.0), ("max_tasks", 0.0), ("released", 1.0)):
-        if argument in users.columns:
-            asked = {argument, "tasks"} if argument == "max_tasks" else {argument}
-            if not asked & set(rule.takes) or (argument == "weights" and users.period):
-                note(f"{rule.name} does not use column {users.columns[argument]!r}")
-                continue
-            offered[argument] = users.spread(users.columns[argument], default, unbounded=argument == "max_tasks")
-    if not users.period:
-        offered["demands"] = pd.DataFrame(demands, pd.Index(names, dtype=object), resources)
-    if rule.kind == "arrivals":
-        offered |= _arrivals(rule, offered, pool)
-    if machines is not None and rule.kind in ("machines", "periods"):
-        rows = machines.capacities()
+    offered: dict[str, Any] = {"progress": progress(options), "placement": options.placement, "capacities": pool}
+    names = pd.Index(users.names, dtype=object)
+    for argument, column in users.columns.items():
+        if (argument == "weights" and users.period) or not {argument, _AS.get(argument, argument)} & takes:
+            note(f"{rule.name} does not use column {column!r}")
+            continue
+        values = users.spread(column, 1.0 if argument == "released" else 0.0, unbounded=argument == "max_tasks")
+        offered[argument] = values if users.period else pd.Series(values, names)
+    if "demands" in takes:
+        demands = users.demands()
+        offered["demands"] = demands if users.period else pd.DataFrame(demands, names, users.resources)
+        offered["tasks"] = offered.get("max_tasks", np.where(demands.any(axis=-1), np.inf, 0.0))
+    if machines is not None and "machines" in takes:
+        rows = pd.DataFrame(machines.capacities, pd.Index(machines.names, dtype=object), users.resources)
+        offered |= {"machines": rows, "machine_counts": machines.counts}
         if rule.kind == "periods":
-            if len(users.periods) * sum(machines.counts) * len(resources) > MOST_CELLS:
+            if len(users.periods) * sum(machines.counts) * len(users.resources) > MOST_CELLS:
                 raise Refused(f"{len(users.periods)} periods on {sum(machines.counts)} machines are too many: their "
                               f"product times the number of resources must not pass {MOST_CELLS}")
-            offered["contributions"] = read_parts(users, machines, options.contributions).repeat(machines.counts, axis=1)
-            offered["tasks"] = offered.get("max_tasks", np.where(demands.any(axis=2), np.inf, 0.0))
-            offered["placement"] = options.placement
-            rows = rows.repeat(machines.counts, axis=0)
+            offered["machines"] = rows.loc[rows.index.repeat(machines.counts)].set_axis(machines.singly)
+            parts = read_parts(users, machines, options.contributions)
+            offered["contributions"] = parts.repeat(machines.counts, axis=1)
         elif machines.others:
-            note(f"{machines.table.source}: no task needs column {', '.join(map(repr, machines.others))}, which is left out")
-        lines = machines.singly if rule.kind == "periods" else machines.names
-        offered["machines"] = pd.DataFrame(rows, pd.Index(lines, dtype=object), resources)
-        offered["machine_counts"] = machines.counts
-    arguments = {name: value for name, value in offered.items() if name in rule.takes}
+            note(f"{machines.table.source}: no task needs column {', '.join(map(repr, machines.others))}; left out")
+    arguments = {name: value for name, value in offered.items() if name in {*takes, *_POOL.get(rule.kind, ())}}
     return Given(rule, users, machines, arguments, terms, pool)
 
 
-def _pool(rule: Mechanism, users: Users, machines: Machines | None, options: argparse.Namespace) -> Any:
-    """Give how much there is of each resource, in the unit of the table."""
-    import numpy as np
-
+def _pool(rule: Mechanism, users: Users, machines: Machines | None, options: argparse.Namespace) -> pd.Series:
+    """Give how much there is of each resource, or on each cluster."""
     if machines is not None:
-        return (machines.capacities() * np.array(machines.counts)[:, None]).sum(axis=0)
-    if rule.kind == "arrivals" and not options.capacity and {"weights"} <= set(rule.takes) & set(users.columns):
-        return np.full(len(users.resources), math.fsum(users.spread(users.columns["weights"], 1.0)))
-    given = _capacities(options.capacity)
-    for name in given:
-        if name not in users.resources:
-            raise Refused(f"--capacity names {shown(name)}, which is none of the resources {', '.join(users.resources)}")
+        sizes = machines.capacities.repeat(machines.counts, axis=0)
+        return pd.Series(sizes[:, 0], machines.singly) if rule.kind == "clusters" else \
+            pd.Series(sizes.sum(axis=0), users.resources)
+    given: dict[str, float] = {}
+    for pair in options.capacity:
+        name, sign, text = pair.rpartition("=")
+        if not (sign and name and name.isprintable()) or not NUMBER.fullmatch(text):
+            raise Refused(f"--capacity must be given as name=number, got {shown(pair)}")
+        if name in given or name not in (users.resources if rule.kind != "clusters" else [name]):
+            raise Refused(f"--capacity names {shown(name)} twice" if name in given else
+                          f"--capacity names {shown(name)}, none of the resources {', '.join(users.resources)}")
+        given[name] = float(text)
+    if rule.kind == "arrivals" and not given and "weights" in users.columns and "weights" in rule.takes:
+        given = dict.fromkeys(users.resources, math.fsum(users.spread(users.columns["weights"], 1.0)))
     missing = [name for name in users.resources if name not in given]
+    if rule.kind == "clusters":
+        missing = [] if given else ["CLUSTER"]
     if missing:
         needed = " ".join(f"{name}=NUMBER" for name in missing)
         raise Refused(f"{users.table.source}: how much is there of {', '.join(missing)}? Say --capacity {needed}, or "
                       f"--machines FILE; leave out a column that is no resource")
-    return np.array([given[name] for name in users.resources])
-
-
-def _capacities(pairs: list[str]) -> dict[str, float]:
-    """Read ``name=number``."""
-    given: dict[str, float] = {}
-    for pair in pairs:
-        name, sign, text = pair.rpartition("=")
-        if not (sign and name and name.isprintable()) or not NUMBER.fullmatch(text):
-            raise Refused(f"--capacity must be given as name=number, got {shown(pair)}")
-        if name in given:
-            raise Refused(f"--capacity names {shown(name)} twice")
-        given[name] = float(text)
-    return given
-
-
-def _arrivals(rule: Mechanism, offered: dict[str, Any], pool: np.ndarray[Any, Any]) -> dict[str, Any]:
-    """Give demands as parts of the pool that is there in the end, and the parts of it that users bring."""
-    import numpy as np
-
-    from fairbook.model.inputs import as_capacities, as_demands
-
-    as_capacities(pool, len(pool))
-    as_demands(offered["demands"])  # before division, so that what is refused is what the file says
-    weights = offered.get("weights", np.ones(len(offered["demands"])))
-    if np.isfinite(weights).all() and (weights > 0).all() and "weights" in rule.takes:
-        weights = weights / weights.sum()
-    return {"demands": offered["demands"] / pool, "weights": weights}
-
-
-def _clusters(rule: Mechanism, users: Users, machines: Machines | None, terms: dict[str, Any],
-              options: argparse.Namespace) -> Given:
-    """Give what users ask of clusters, and what these hold."""
-    import pandas as pd
-
-    if "tolerance" not in users.columns:
-        raise Refused(f"{users.table.source}: has no column 'tolerance', only "
-                      f"{', '.join(map(shown, users.table.columns))}")
-    if machines is None and not options.capacity:
-        raise Refused("how many virtual machines does each cluster hold? Say --capacity NAME=NUMBER, or --clusters FILE")
-    if machines is not None:
-        sizes = pd.Series(machines.capacities()[:, 0].repeat(machines.counts), pd.Index(machines.singly, dtype=object))
-    else:
-        given = _capacities(options.capacity)
-        sizes = pd.Series(list(given.values()), pd.Index(list(given), dtype=object))
-    if users.resources:
-        note(f"{rule.name} does not use column {', '.join(map(repr, users.resources))}")
-    for name, size in sizes.items():
-        if terms.get("whole", True) and math.isfinite(size) and size - math.floor(size) > 1e-9:
-            note(f"cluster {name!r} holds {math.floor(size)} whole VMs, not {size:g}; --fractions uses all")
-    arguments = {name: pd.Series(users.spread(users.columns[name], 0.0), pd.Index(users.names, dtype=object))
-                 for name in ("max_vms", "tolerance")}
-    return Given(rule, users, machines, {**arguments, "capacities": sizes}, terms, sizes)
+    return pd.Series(given)[list(given) if rule.kind == "clusters" else users.resources]
 
 
 # ------------------------------------------------------------------------------------------------ what comes out
 
 
 def _report(given: Given, result: Any, reason: str, steps: dict[str, int], options: argparse.Namespace) -> Report:
-    import numpy as np
-    import pandas as pd
-
     users, rule = given.users, given.rule
     rows = result.to_frame(**steps)
     if users.period:
         rows.index = pd.MultiIndex.from_product([users.periods, users.names], names=[users.period, "user"])
     report = Report(rows, {"mechanism": rule.name, "reason": reason, "terms": given.terms, **steps})
+    if options.placement:
+        report.placement = _placement(given, result)
     if rule.kind == "clusters":
         report.amounts = result.cluster_frame().drop(columns="users")
         report.head |= {name: getattr(result, name) for name in ("min_fraction", "bound", "optimal", "served_fraction")}
         report.lines.append(f"least fraction {result.min_fraction:.6g}, at most {result.bound:.6g} can be had"
-                            f"{': as good as can be' if result.optimal else ''}; "
-                            f"{int((~result.served).sum())} turned away")
-    else:
-        use = [f"use_{name}" for name in users.resources]
-        if rule.kind == "arrivals":
-            rows[use] *= given.pool
-        if not np.isfinite(rows[["tasks", *use]]).all(axis=None) or rows.select_dtypes("number").isna().any(axis=None):
-            raise Refused("the numbers lie too far apart: a result does not fit a double")
-        _round(report, options)
-        present = result.weights[: steps["k"]].sum() if steps else 1.0
-        columns = {"capacity": given.pool * present, "use": rows[use].to_numpy().sum(axis=0) / len(users.periods)}
-        columns["utilisation"] = columns["use"] / columns["capacity"]
-        if rule.kind == "periods":
-            columns["utilisation_alone"] = result.utilisation_alone.mean(axis=0)
-            _note_losses(users, result)
-        report.amounts = pd.DataFrame(columns, pd.Index(users.resources, name="resource"))
+                            f"{': as good as can be' if result.optimal else ''}; {(~result.served).sum()} turned away")
+        for name, size in given.pool.items():
+            if given.terms.get("whole", True) and size - math.floor(size) > 1e-9:
+                note(f"cluster {name!r} holds {math.floor(size)} whole VMs, not {size:g}; --fractions uses all")
+        return report
+    use = [f"use_{name}" for name in users.resources]
+    if rule.kind == "arrivals":
+        rows[use] *= given.pool.to_numpy()
+    if not np.isfinite(rows[["tasks", *use]]).all(axis=None) or rows.select_dtypes("number").isna().any(axis=None):
+        raise Refused("the numbers lie too far apart: a result does not fit a double")
+    _round(report, use, options.whole_tasks)
+    present = result.weights[: steps["k"]].sum() if steps else 1.0
+    report.amounts = pd.DataFrame({"capacity": given.pool * present}).rename_axis("resource")
+    report.amounts["mean_use" if users.period else "use"] = rows[use].to_numpy().sum(axis=0) / len(users.periods)
+    report.amounts["utilisation"] = report.amounts.iloc[:, 1] / report.amounts["capacity"]
+    if rule.kind == "periods":
+        report.amounts["utilisation_alone"] = result.utilisation_alone.mean(axis=0)
     if users.period:
-        report.amounts = report.amounts.rename(columns={"use": "mean_use"})
         report.lines.append(f"{len(users.periods)} of {users.period}, {users.sorting}: {users.periods[0]} to "
-                            f"{users.periods[-1]}; in one without a line nothing happens")
-    if options.placement:
-        report.placement = _placement(given, result)
+                            f"{users.periods[-1]}; what has no line is not run")
     return report
 
 
-def _round(report: Report, options: argparse.Namespace) -> None:
+def _round(report: Report, use: list[str], whole: bool) -> None:
     """Round tasks down where whole ones are asked for, or say that this can be had."""
-    import numpy as np
-
-    rows = report.rows
-    tasks = rows["tasks"].to_numpy(dtype=float)
-    whole = np.floor(tasks * (1 + 1e-12))
-    if (whole == tasks).all():
+    tasks = report.rows["tasks"].to_numpy(dtype=float)
+    part = np.floor(tasks * (1 + 1e-12)) / np.where(tasks > 0, tasks, 1.0)
+    if (part == (tasks > 0)).all():
         return
-    if not options.whole_tasks:
+    if not whole:
         report.lines.append("tasks are divisible here; --whole gives whole ones")
         return
     report.lines.append(f"{report.head['mechanism']} hands out parts of tasks, which are rounded down")
-    part = np.divide(whole, tasks, out=np.ones_like(tasks), where=tasks > 0)
-    for name in rows.columns:
-        if name.startswith("use_") or name in ("dominant_share", "dominant_shares"):
-            rows[name] *= part
-    rows["tasks"] = whole
-
-
-def _note_losses(users: Users, run: Any) -> None:
-    low = (run.sharing_coefficients < 1 - 1e-9).any(axis=1).nonzero()[0]
-    if len(low):
-        note(f"after {len(low)} of {len(run)} period(s), the first of them {users.periods[low[0]]}, someone has used "
-             f"less than it would have alone (sharing_coefficient below 1)")
+    columns = report.rows.columns.intersection(["tasks", *use, "dominant_share", "dominant_shares"])
+    report.rows[columns] = report.rows[columns].mul(part, axis=0)
 
 
 def _placement(given: Given, result: Any) -> pd.DataFrame:
     """Give a row for each machine, or for some with the same contents: whose tasks are on it."""
-    import numpy as np
-    import pandas as pd
-
-    users, lines = given.users, given.machines.names if given.machines else []
-    counts = None
+    users, columns = given.users, {"machine": given.pool.index}
     if given.rule.kind == "clusters":
-        where, tables = [(name,) for name in result.clusters], result.by_cluster.T
+        tables = result.by_cluster.T
     elif given.rule.kind == "periods":
-        cells = np.argwhere(result.placement.any(axis=1))
-        where = [(users.periods[t], result.machine_names[k]) for t, k in cells]
-        tables = result.placement[cells[:, 0], :, cells[:, 1]]
+        t, k = result.placement.any(axis=1).nonzero()
+        columns = {users.period: np.array(users.periods)[t], "machine": np.array(result.machine_names)[k]}
+        tables = result.placement[t, :, k]
+    elif isinstance(result, fairbook.FluidPlacement):
+        columns, tables = {"machine": result.classes, "machines": result.cell.machine_counts}, result.by_class
     elif isinstance(result, fairbook.Placement):
         kinds, counts, tables = result.states
-        where = [(lines[k],) for k in kinds]
-    elif isinstance(result, fairbook.FluidPlacement):
-        where, counts, tables = [(name,) for name in lines], result.cell.machine_counts, result.by_class
+        columns = {"machine": np.array(result.classes)[kinds], "machines": counts}
     else:
         raise Refused(f"--placement needs a mechanism that places tasks on machines; {given.rule.name} fills one pool")
-    frame = pd.DataFrame(where, columns=[users.period, "machine"][-len(where[0]) :] if where else ["machine"])
-    if counts is not None:
-        frame["machines"] = counts
-    frame["tasks"] = [{users.names[i]: row[i].item() for i in row.nonzero()[0]} for row in tables]
-    return frame
+    return pd.DataFrame({**columns, "tasks": [{users.names[i]: row[i].item() for i in row.nonzero()[0]}
+                                              for row in tables]})
 
 
-def _violations(given: Given, result: Any, options: argparse.Namespace, k: int = 0) -> list[str]:
+def _violations(given: Given, result: Any, k: int = 0) -> list[str]:
     """Run the certificate; where users arrive, that of every step up to the one shown."""
-    if given.rule.kind != "arrivals":
-        word = getattr(result, "step", "")
-        periods = given.users.periods
-        return [re.sub(rf"(?<=in {word} )\d+$", lambda found: periods[int(found[0])], text) if word else text
-                for text in result.violations()]
-    from tqdm import tqdm
-
-    numbers = tqdm(range(1, k + 1), desc="arrivals", leave=False, disable=not progress(options))
-    return [f"after arrival {step}: {text}" for step in numbers for text in result.violations_at(step)]
+    if given.rule.kind == "arrivals":
+        return [f"after arrival {step}: {text}" for step in range(1, k + 1) for text in result.violations_at(step)]
+    found: list[str] = result.violations()
+    if not given.users.period:
+        return found
+    return [re.sub(rf"(?<=in {result.step} )\d+$", lambda at: given.users.periods[int(at[0])], text) for text in found]

@@ -26,7 +26,7 @@ def sentences(given: Given, result: Any, wanted: list[str], k: int | None = None
     for t, i in _asked(given, wanted, k):
         text = _why(given, result, i, t, k)
         if weights is not None:
-            text += f" Its weight is {weights[i]:.6g} of {weights.sum():.6g}."
+            text += f" Its weight is {weights.iloc[i]:.6g} of {weights.sum():.6g}."
         now = _tasks(result, i, t, k)
         for key, more, changes in _more(given, result, i, t, k):
             with suppress(InvalidInput):  # what is added may be more than the mechanism takes
@@ -109,8 +109,8 @@ def _more(given: Given, result: Any, i: int, t: int, k: int | None) -> Iterator[
     bound = kind == "machines" and result.tasks[i] >= result.cell.max_tasks[i]
     if bound or (kind == "pool" and result.bottlenecks[i] == -1):
         bounds = arguments["max_tasks"].copy()
-        bounds[i] += 1
-        yield ("bound", i), f"a bound of {bounds[i]:.6g} tasks", {"max_tasks": bounds}
+        bounds.iloc[i] += 1
+        yield ("bound", i), f"a bound of {bounds.iloc[i]:.6g} tasks", {"max_tasks": bounds}
     elif kind == "machines":
         large = (result.cell.machines >= result.cell.demands[i]).all(axis=1).nonzero()[0]
         for line in large[:_MOST_CLASSES].tolist():
@@ -123,10 +123,9 @@ def _more(given: Given, result: Any, i: int, t: int, k: int | None) -> Iterator[
     else:
         for j in _short(given, result, i, t, k):
             pool = given.pool.copy()
-            pool[j] += 1
-            changes = {"capacities": pool} if kind != "arrivals" else \
-                {"demands": arguments["demands"] * (given.pool / pool)}
-            yield j, f"one more {users.resources[j]} ({pool[j]:.6g} instead of {given.pool[j]:.6g})", changes
+            pool.iloc[j] += 1
+            more = f"one more {users.resources[j]} ({pool.iloc[j]:.6g} instead of {given.pool.iloc[j]:.6g})"
+            yield j, more, {"capacities": pool}
 
 
 def _larger(run: Any, j: int) -> tuple[str, dict[str, Any]]:

@@ -47,7 +47,7 @@ _NUMBERS: dict[str, tuple[Callable[[str], Any], str]] = {
 }
 #: Switches, by argument: the option, what it sets the argument to, and what it says.
 _SWITCHES = {
-    "top_up": ("--top-up", True, "virtual_cluster, mixed_knapsack: what is left in the end goes to all, not as printed"),
+    "top_up": ("--top-up", True, "virtual_cluster, mixed_knapsack: what is left goes to all, not as printed"),
     "whole": ("--fractions", False, "virtual_cluster: virtual machines need not be whole"),
     "memory": ("--no-memory", False, "tv_drf: share every period as if it were the first, for comparison"),
 }
@@ -113,13 +113,19 @@ def _arguments() -> list[str]:
     return [*_readings(), *_NUMBERS, *_SWITCHES]
 
 
-def add_allocate(commands: Any, run: Callable[[argparse.Namespace], int]) -> None:
+def _run(options: argparse.Namespace) -> int:
+    from fairbook.cli.allocate import allocate  # with numpy and pandas, which the help does without
+
+    return allocate(options)
+
+
+def add_allocate(commands: Any) -> None:
     """Declare the command."""
     rules = "\n".join(f"  {row.name:<15} {row.about}" for row in registry.values())
     parser = add_command(
         commands,
         "allocate",
-        run,
+        _run,
         "say who gets what: resources of a pool, places on machines, now or over time",
         f"""
 
@@ -150,23 +156,24 @@ fairbook allocate requests.csv --clusters clusters.csv --method greedy
 zcat teams.csv.gz | fairbook allocate - --machines nodes.csv --output - > allocation.csv""",
     )
     parser.add_argument("table", metavar="TABLE", help="CSV file of users, .csv.gz, or - for stdin")
-    parser.add_argument("--mechanism", choices=list(registry), metavar="NAME", help="default: by what is given, and said")
+    parser.add_argument("--mechanism", choices=list(registry), metavar="NAME",
+                        help="default: by what is given; the output names it")
     pool = parser.add_mutually_exclusive_group()
     pool.add_argument("--capacity", nargs="+", action="extend", default=[], metavar="NAME=NUMBER",
                       help="how much there is of each resource (virtual clusters: on each cluster)")
     pool.add_argument("--machines", "--clusters", metavar="FILE", help="CSV file of machines, or of clusters")
-    parser.add_argument("--contributions", metavar="FILE", help="tv_drf: CSV file with a column for each user, the part "
-                        "that it brought, and a line for each machine (column machine) or one for all")
+    parser.add_argument("--contributions", metavar="FILE", help="tv_drf: CSV file with a column for each user, the "
+                        "part that it brought, and a line for each of the table of machines or one for all")
     parser.add_argument("--user-column", metavar="NAME", help="the column with names of users")
     parser.add_argument("--whole", action="store_true", dest="whole_tasks",
                         help="whole tasks: by the mechanism's own rule, or else rounded down")
     parser.add_argument("--placement", action="store_true", help="show whose tasks are on which machine")
     parser.add_argument("--after", type=whole(1), metavar="K",
                         help="arrivals: show the allocation after arrival K (default: the last)")
-    parser.add_argument("--explain", nargs="*", metavar="USER[:PERIOD]", help="say what stops these users (default: all, "
-                        "in the last period) and what a little more of it would change")
-    parser.add_argument("--verify", action="store_true",
-                        help="check the certificate of the result, for arrivals at each of them; exit code 1 if it fails")
+    parser.add_argument("--explain", nargs="*", metavar="USER[:PERIOD]", help="say what stops these users (default: "
+                        "all, in the last period) and what a little more of it would change")
+    parser.add_argument("--verify", action="store_true", help="check the certificate of the result, for arrivals at "
+                        "each of them; exit code 1 if it fails")
     parser.add_argument("--output", metavar="FILE",
                         help="also write the users' rows to .csv or everything to .json; - prints only CSV")
     for name, said in _readings().items():

@@ -9,14 +9,13 @@ import shutil
 import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 import fairbook
 from fairbook.cli.common import Refused, csv_of, note, shown, six
 from fairbook.files import write_whole
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _MOST_ROWS = 2000  # of periods times users that are printed
 #: Columns that a terminal has no room for.
@@ -31,10 +30,8 @@ class Report:
     """An allocation as it is printed and written: a row for each user, what there is, and what was asked about them."""
 
     rows: pd.DataFrame
-    head: dict[str, Any]
-    """What goes into a JSON file before the rows."""
-    lines: list[str] = field(default_factory=list)
-    """What is said below the tables."""
+    head: dict[str, Any]  # what goes into a JSON file before the rows
+    lines: list[str] = field(default_factory=list)  # what is said below the tables
     amounts: pd.DataFrame | None = None
     placement: pd.DataFrame | None = None
     sentences: dict[Any, str] = field(default_factory=dict)
@@ -89,8 +86,8 @@ def _print(report: Report) -> None:
     for table in tables:
         if table is not None:
             print()
-            most = _MOST_ROWS if table.index.nlevels > 1 else None
-            print(table.rename(columns=_HEADS).to_string(float_format=six, max_rows=most, sparsify=False, line_width=width))
+            most, table = _MOST_ROWS if table.index.nlevels > 1 else None, table.rename(columns=_HEADS)
+            print(table.to_string(float_format=six, max_rows=most, sparsify=False, line_width=width))
             if most is not None and len(table) > most:
                 print(f"({len(table)} rows; --output writes all)")
     print()

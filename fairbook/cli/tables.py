@@ -15,6 +15,8 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fairbook.cli.common import NUMBER, Refused, note, shown
 
 __all__ = ["MOST_CELLS", "Machines", "Table", "Users", "read_machines", "read_parts", "read_table", "read_users"]
@@ -23,7 +25,6 @@ MOST_CELLS = 10_000_000  # periods times users, or machines, times resources
 _LONGEST_LINE = 1 << 20  # characters; a longer line is no table of users
 _LONGEST_NAME = 200
 _MOST_CELLS = 10_000_000  # of a table, a few GB; a small file that unpacks to more is refused, not read
-_MOST_LINES = 10_000_000
 _MISSING = {"", "na", "n/a", "nan", "+nan", "-nan", "null", "none"}
 _INFINITE = {"inf", "+inf", "infinity", "+infinity"}
 
@@ -68,12 +69,7 @@ class Table(NamedTuple):
 @contextmanager
 def _bytes_of(source: str) -> Iterator[io.BufferedIOBase]:
     """Open a file, or stdin for ``-``, and unpack it where it begins like gzip."""
-    if source == "-" and sys.stdin is None:
-        raise Refused("stdin is closed")
-    try:
-        raw: Any = sys.stdin.buffer if source == "-" else open(source, "rb")  # noqa: SIM115
-    except ValueError:  # a name with a null byte
-        raise Refused(f"{shown(source)} is not the name of a file") from None
+    raw: Any = sys.stdin.buffer if source == "-" else open(source, "rb")  # noqa: SIM115
     try:
         buffered = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
         yield gzip.GzipFile(fileobj=buffered) if buffered.peek(2)[:2] == b"\x1f\x8b" else buffered
@@ -88,8 +84,6 @@ def _text_lines(stream: io.BufferedIOBase, name: str) -> Iterator[str]:
     number = 0
     while line := stream.readline(_LONGEST_LINE + 1):
         number += 1
-        if number > _MOST_LINES:
-            raise Refused(f"{name}: has more than {_MOST_LINES} lines")
         if len(line) > _LONGEST_LINE:
             raise Refused(f"{name}, line {number}: the line is longer than {_LONGEST_LINE} bytes")
         try:
@@ -157,6 +151,16 @@ def _called(table: Table, names: Iterable[str]) -> str | None:
     return found[0] if found else None
 
 
+def _named(table: Table, columns: list[str], named: str | None) -> tuple[str | None, list[str]]:
+    """Give the column of names, the first one of words where none is told, and those of numbers; say what is left."""
+    words = [column for column in columns if table.is_text(column)]
+    named = named or next(iter(words), None)
+    left_out = [column for column in words if column != named]
+    if left_out:
+        note(f"{table.source}: no numbers in column {', '.join(map(repr, left_out))}, which is left out")
+    return named, [column for column in columns if column not in (named, *left_out)]
+
+
 def _name(table: Table, row: int, column: str) -> str:
     name = table.columns[column][row]
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
@@ -188,32 +192,23 @@ class Users(NamedTuple):
     """A table with a line for each user, or for each user and period."""
 
     table: Table
-    user: str | None
-    """The column of names."""
-    period: str | None
-    """The column of periods."""
-    columns: dict[str, str]
-    """What else the mechanisms take, by argument: its column."""
+    user: str | None  # the column of names
+    period: str | None  # the column of periods
+    columns: dict[str, str]  # of what else the mechanisms take, by argument
     resources: list[str]
     names: list[str]
     periods: list[str]
-    sorting: str
-    """By what the periods are sorted."""
-    cells: list[tuple[int, int]]
-    """Period and user of each line, by position."""
+    sorting: str  # by what the periods are sorted
+    cells: list[tuple[int, int]]  # period and user of each line, by position
 
     def spread(self, column: str, default: float, *, unbounded: bool = False) -> Any:
         """Give a column as an array of shape (T, n), or (n,) where there are no periods; default where no line is."""
-        import numpy as np
-
         found = np.full((len(self.periods), len(self.names)), default)
         found[tuple(zip(*self.cells, strict=True))] = self.table.numbers(column, unbounded=unbounded)
         return found if self.period else found[0]
 
     def demands(self) -> Any:
         """Give the columns of resources as an array of shape (T, n, m), or (n, m) where there are no periods."""
-        import numpy as np
-
         return np.stack([self.spread(name, 0.0) for name in self.resources], axis=-1)
 
     def place(self, argument: str, index: tuple[int, ...]) -> str | None:
@@ -236,16 +231,12 @@ def read_users(source: str, user: str | None) -> Users:
     rest = [column for column in table.columns if column not in (period, *columns.values())]
     if user is not None and user not in rest:
         raise Refused(f"--user-column {shown(user)} is none of the columns {', '.join(map(shown, rest))}")
-    words = [column for column in rest if table.is_text(column)]
-    user = user or _called(table, ("user",)) or next(iter(words), None)
+    user, resources = _named(table, rest, user or _called(table, ("user",)))
     if period is not None and user is None:
         raise Refused(f"{table.source}: has a column {period!r} and none with names of users; --user-column names it")
-    left_out = [column for column in words if column != user]
-    if left_out:
-        note(f"{table.source}: no numbers in column {', '.join(map(repr, left_out))}, which is left out")
-    resources = [column for column in rest if column != user and column not in left_out]
-    if not resources and "max_vms" not in columns:
-        raise Refused(f"{table.source}: has no column of demands (numbers), only {', '.join(map(shown, rest))}")
+    if not resources and not {"max_vms", "tolerance"} <= columns.keys():
+        found = ", ".join(map(shown, table.columns))
+        raise Refused(f"{table.source}: has no column of demands (numbers), only {found}")
     if period is None:
         names = _row_names(table, user)
         return Users(table, user, None, columns, resources, names, [""], "", [(0, i) for i in range(len(names))])
@@ -289,22 +280,12 @@ class Machines(NamedTuple):
     """A table of machines, or of clusters: a line for each, or for some that are alike."""
 
     table: Table
-    names: list[str]
-    """By line."""
+    names: list[str]  # by line
     counts: list[int]
     resources: list[str]
-    named: str | None
-    """The column of names."""
-    owner: str | None
-    """The column that says who brought it."""
-    others: list[str]
-    """Columns of numbers that are no resource: parts that users brought, if anything."""
-
-    def capacities(self) -> Any:
-        """Give what one machine of each line has, shape (K, m)."""
-        import numpy as np
-
-        return np.array([self.table.numbers(name) for name in self.resources]).T
+    capacities: Any  # of one machine of each line, shape (K, m)
+    owner: str | None  # the column that says who brought it
+    others: list[str]  # columns of numbers that are no resource: parts that users brought, if anything
 
     @property
     def singly(self) -> list[str]:
@@ -313,11 +294,11 @@ class Machines(NamedTuple):
             return self.names
         return [f"{name} {k + 1}" for name, count in zip(self.names, self.counts, strict=True) for k in range(count)]
 
-    def place(self, line: int, column: int | None) -> str:
+    def place(self, line: int, column: tuple[int, ...]) -> str:
         """Say where a line stands, or an entry in it."""
-        if column is None:
+        if not column:
             return f"{self.table.source}, line {self.table.lines[line]}: the machine"
-        return f"{self.table.at(line, self.resources[column])}:"
+        return f"{self.table.at(line, self.resources[column[0]])}:"
 
 
 def read_machines(source: str, users: Users, most: int) -> Machines:
@@ -330,11 +311,7 @@ def read_machines(source: str, users: Users, most: int) -> Machines:
     owner = _called(table, {"user", "owner", _bare(users.user or "user")})
     count = _called(table, ("count",))
     rest = [column for column in table.columns if column not in (owner, count, *resources)]
-    words = [column for column in rest if table.is_text(column)]
-    named = _called(table, ("machine", "cluster")) or next(iter(words), None)
-    left_out = [column for column in words if column != named]
-    if left_out:
-        note(f"{table.source}: no numbers in column {', '.join(map(repr, left_out))}, which is left out")
+    named, others = _named(table, rest, _called(table, ("machine", "cluster")))
     counts = []
     for row, text in enumerate(table.columns[count] if count else ["1"] * len(table.lines)):
         if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or int(text) == 0:
@@ -342,12 +319,11 @@ def read_machines(source: str, users: Users, most: int) -> Machines:
         counts.append(int(text))
         if sum(counts) > most:
             raise Refused(f"{table.at(row, str(count))}: more than {most} machines")
-    others = [column for column in rest if column != named and column not in left_out]
-    machines = Machines(table, _row_names(table, named), counts, resources, named, owner, others)
-    for column in users.resources:
-        if column in resources and users.spread(column, 0.0).any() and not any(table.numbers(column)):
+    capacities = np.array([table.numbers(name) for name in resources]).T
+    for column, values in zip(resources, capacities.T, strict=True):
+        if column in users.resources and users.spread(column, 0.0).any() and not values.any():
             raise Refused(f"{table.source}, column {column!r}: no machine has any")
-    return machines
+    return Machines(table, _row_names(table, named), counts, resources, capacities, owner, others)
 
 
 def read_parts(users: Users, machines: Machines, source: str | None) -> Any:
@@ -355,47 +331,36 @@ def read_parts(users: Users, machines: Machines, source: str | None) -> Any:
 
     Told by a table of parts, by columns of machines that are called like users, or by a column of owners.
     """
-    import numpy as np
-
-    table, at = machines.table, {name: i for i, name in enumerate(users.names)}
-    parts = np.zeros((len(at), len(table.lines)))
-    told = [said for said in (source, machines.owner, *machines.others[:1]) if said]
+    table, columns, owner = machines.table, machines.others, machines.owner
+    parts = np.zeros((len(users.names), len(table.lines)))
+    told = [said for said in (source, owner, *columns[:1]) if said]
     if len(told) > 1:
-        raise Refused(f"{told[0]} and column {told[1]!r} of {table.source} both say who brought what")
+        raise Refused(f"{told[0]!r} and column {told[1]!r} of {table.source} both say who brought what")
 
-    def row_of(name: str, where: str) -> int:
-        if name not in at:
-            raise Refused(f"{where} fits no user of {users.table.source} ({', '.join(users.names[:9])}); one that "
-                          f"brings machines and runs nothing has a line with 0 tasks")
-        return at[name]
+    def of(name: str, where: str) -> Any:
+        if name not in users.names:
+            raise Refused(f"{where} {shown(name)} fits no user of {users.table.source} ({', '.join(users.names[:9])}); "
+                          f"one that brings machines and runs nothing has a line with 0 tasks")
+        return parts[users.names.index(name)]
 
     if not told:
         note(f"{table.source}: does not say who brought what; everyone is taken to have brought the same part of each")
-        return np.full_like(parts, 1 / len(at))
-    if machines.owner is not None:
-        for line, name in enumerate(table.columns[machines.owner]):
-            parts[row_of(name, f"{table.at(line, machines.owner)}: {shown(name)}"), line] = 1.0
-        return parts
-    named, columns = machines.named, machines.others
-    lines = list(range(len(table.lines)))
+        return parts + 1 / len(parts)
+    for line, name in enumerate(table.columns[owner] if owner else ()):
+        of(name, f"{table.at(line, str(owner))}:")[line] = 1.0
     if source is not None:
         table = read_table(source, "part")
-        named = _called(table, {_bare(machines.named or "machine")})
-        columns = [column for column in table.columns if column != named]
-        rows = {name: row for row, name in enumerate(_row_names(table, named))}
-        if named is not None and rows.keys() != set(machines.names):
-            name = sorted(rows.keys() ^ set(machines.names))[0]
-            raise Refused(f"{table.source}: machine {shown(name)} must be both there and in {machines.table.source}")
-        if named is None and len(rows) > 1:
-            raise Refused(f"{table.source}: has several lines and no column 'machine'")
-        lines = [0] * len(lines) if named is None else [rows[name] for name in machines.names]
+        named, columns = _named(table, list(table.columns), None)
+        if len(table.lines) not in (1, parts.shape[1]) or (named and table.columns[named] != machines.names):
+            raise Refused(f"{table.source}: must have a line for each of {machines.table.source}, in its order, or one "
+                          f"for all")
     for column in columns:
-        values = table.numbers(column)
-        for row, value in enumerate(values):
+        of(column, f"{table.source}: column")[:] = table.numbers(column)
+        for row, value in enumerate(table.numbers(column)):
             if not 0 <= value <= 1:
                 raise Refused(f"{table.at(row, column)}: must be between 0 and 1, got {value:g}")
-        parts[row_of(column, f"{table.source}: column {column!r}")] = [values[row] for row in lines]
     sums = parts.sum(axis=0)
     for k in np.flatnonzero(np.abs(sums - 1) > 1e-6)[:1].tolist():
-        raise Refused(f"{table.source}, line {table.lines[lines[k]]}: the parts must sum to 1, got {sums[k]:.9g}")
+        raise Refused(f"{table.source}, line {table.lines[min(k, len(table.lines) - 1)]}: the parts must sum to 1, got "
+                      f"{sums[k]:.9g}")
     return parts / sums
