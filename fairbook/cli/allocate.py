@@ -16,7 +16,7 @@ from fairbook.cli import explain
 from fairbook.cli.common import NUMBER, Refused, note, progress, shown
 from fairbook.cli.options import choose, flag, terms_of
 from fairbook.cli.reports import Report, check_output, deliver
-from fairbook.cli.tables import MOST_CELLS, Machines, Users, read_machines, read_parts, read_users
+from fairbook.cli.tables import Machines, Users, read_machines, read_parts, read_users
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms import Mechanism, registry
 from fairbook.model.inputs import as_capacities, as_demands, check_positive
@@ -24,6 +24,7 @@ from fairbook.model.placement import MOST_MACHINES
 
 __all__ = ["allocate"]
 
+MOST_CELLS = 10_000_000
 _MOST_SINGLY = 100_000  # machines that are looked at one by one in every period
 _AS = {"max_tasks": "tasks"}  # bounds have another name where tasks are submitted, period by period
 _POOL = {"arrivals": ("capacities",)}  # which demands are divided by
@@ -60,8 +61,8 @@ class Given(NamedTuple):
         """Say where an entry stands that the library refused, or which option it is."""
         argument, index = error.argument, error.index
         place = self.users.place("max_tasks" if argument == "tasks" else argument, index)
-        if argument in self.terms or argument == "placement":
-            place = flag(argument)
+        if argument in {*self.terms, "placement", "k"}:
+            place = "--after" if argument == "k" else flag(argument)
         elif argument in ("machines", "capacities") and index and self.machines is not None:
             lines = np.arange(len(self.machines.counts)).repeat(self.machines.counts)
             line = index[0] if self.rule.kind == "machines" else lines[index[0]]
@@ -120,6 +121,10 @@ def _given(rule: Mechanism, users: Users, terms: dict[str, Any], options: argpar
     if options.machines is not None:
         machines = read_machines(options.machines, users, MOST_MACHINES if rule.kind == "machines" else _MOST_SINGLY)
     pool = _pool(rule, users, machines, options)
+    singly = sum(machines.counts) if machines is not None and rule.kind == "periods" else 0
+    if len(users.periods) * max(len(users.names), singly) * len(users.resources) > MOST_CELLS:
+        raise Refused(f"{len(users.periods)} periods of {len(users.names)} users on {singly} machines are too many: "
+                      f"periods times users, or machines, times resources must not pass {MOST_CELLS}")
     offered: dict[str, Any] = {"progress": progress(options), "placement": options.placement, "capacities": pool}
     names = pd.Index(users.names, dtype=object)
     for argument, column in users.columns.items():
@@ -136,9 +141,6 @@ def _given(rule: Mechanism, users: Users, terms: dict[str, Any], options: argpar
         rows = pd.DataFrame(machines.capacities, pd.Index(machines.names, dtype=object), users.resources)
         offered |= {"machines": rows, "machine_counts": machines.counts}
         if rule.kind == "periods":
-            if len(users.periods) * sum(machines.counts) * len(users.resources) > MOST_CELLS:
-                raise Refused(f"{len(users.periods)} periods on {sum(machines.counts)} machines are too many: their "
-                              f"product times the number of resources must not pass {MOST_CELLS}")
             offered["machines"] = rows.loc[rows.index.repeat(machines.counts)].set_axis(machines.singly)
             parts = read_parts(users, machines, options.contributions)
             offered["contributions"] = parts.repeat(machines.counts, axis=1)
@@ -208,8 +210,8 @@ def _report(given: Given, result: Any, reason: str, steps: dict[str, int], optio
     if rule.kind == "periods":
         report.amounts["utilisation_alone"] = result.utilisation_alone.mean(axis=0)
     if users.period:
-        report.lines.append(f"{len(users.periods)} of {users.period}, {users.sorting}: {users.periods[0]} to "
-                            f"{users.periods[-1]}; what has no line is not run")
+        report.lines.append(f"{len(users.periods)} periods in column {users.period!r}, {users.sorting}: "
+                            f"{users.periods[0]} to {users.periods[-1]}; one without a line is not run")
     return report
 
 
@@ -229,7 +231,8 @@ def _round(report: Report, use: list[str], whole: bool) -> None:
 
 def _placement(given: Given, result: Any) -> pd.DataFrame:
     """Give a row for each machine, or for some with the same contents: whose tasks are on it."""
-    users, columns = given.users, {"machine": given.pool.index}
+    users = given.users
+    columns: dict[Any, Any] = {"machine": given.pool.index}
     if given.rule.kind == "clusters":
         tables = result.by_cluster.T
     elif given.rule.kind == "periods":

@@ -100,17 +100,14 @@ def _print(report: Report) -> None:
 def _shown(rows: pd.DataFrame) -> pd.DataFrame:
     """Give the columns that are printed, with what is in use of the dominant resource marked."""
     frame = rows[[]].copy()
-    for name in ["tasks", *(name for name in rows.columns if str(name).startswith("use_")), *rows.columns]:
-        if name not in rows or name in _DETAILS:
-            continue
-        if str(name).startswith("use_"):
+    use = [name for name in rows.columns if name.startswith("use_")]
+    for name in dict.fromkeys(["tasks", *use, "dominant_share", *rows.columns] if use else rows.columns):
+        if name in use:
             resource = name.removeprefix("use_")
             frame[resource] = [f"{six(value)}{'*' if resource == dominant else ' '}"
                                for value, dominant in zip(rows[name], rows["dominant"], strict=True)]
-        elif name == "dominant_share":
-            frame[name] = [f"{value:.1%}" for value in rows[name]]
-        else:
-            frame[name] = rows[name]
+        elif name not in _DETAILS:
+            frame[name] = rows[name] if name != "dominant_share" else [f"{value:.1%}" for value in rows[name]]
     return frame
 
 

@@ -19,9 +19,8 @@ import numpy as np
 
 from fairbook.cli.common import NUMBER, Refused, note, shown
 
-__all__ = ["MOST_CELLS", "Machines", "Table", "Users", "read_machines", "read_parts", "read_table", "read_users"]
+__all__ = ["Machines", "Table", "Users", "read_machines", "read_parts", "read_table", "read_users"]
 
-MOST_CELLS = 10_000_000  # periods times users, or machines, times resources
 _LONGEST_LINE = 1 << 20  # characters; a longer line is no table of users
 _LONGEST_NAME = 200
 _MOST_CELLS = 10_000_000  # of a table, a few GB; a small file that unpacks to more is refused, not read
@@ -250,9 +249,6 @@ def read_users(source: str, user: str | None) -> Users:
             raise Refused(f"{table.at(row, str(user))}: {lines[row]!r} has {period} {periods[cell[0]]} on line "
                           f"{first[cell]} already")
         first[cell] = table.lines[row]
-    if len(periods) * len(names) * len(resources) > MOST_CELLS:
-        raise Refused(f"{table.source}: {len(periods)} periods of {len(names)} users are too many: the number of "
-                      f"periods times that of users times that of resources must not pass {MOST_CELLS}")
     return Users(table, user, period, columns, resources, names, periods, sorting, list(first))
 
 
