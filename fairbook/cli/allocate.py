@@ -235,7 +235,7 @@ def _placement(given: Given, result: Any) -> pd.DataFrame:
     columns: dict[Any, Any] = {"machine": given.pool.index}
     if given.rule.kind == "clusters":
         tables = result.by_cluster.T
-    elif given.rule.kind == "periods":
+    elif getattr(result, "placement", None) is not None:
         t, k = result.placement.any(axis=1).nonzero()
         columns = {users.period: np.array(users.periods)[t], "machine": np.array(result.machine_names)[k]}
         tables = result.placement[t, :, k]

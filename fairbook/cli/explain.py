@@ -84,9 +84,8 @@ def _short(given: Given, result: Any, i: int, t: int, k: int | None) -> list[int
     """Give the resources that stop a user: it needs them, and they are used up."""
     if given.rule.kind == "arrivals":
         result = result.at(k)
-    demands, slack, named = result.demands[i], result.slack, result.bottlenecks[i]
-    if given.users.period:
-        demands, slack, named = result.demands[t, i], result.slack[t], result.bottlenecks[t, i]
+    at, slack = ((t, i), result.slack[t]) if given.users.period else (i, result.slack)
+    demands, named = result.demands[at], result.bottlenecks[at]
     if named < 0:
         return []
     whole = getattr(result, "rule", "") == "whole_tasks"

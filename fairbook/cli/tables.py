@@ -68,6 +68,8 @@ class Table(NamedTuple):
 @contextmanager
 def _bytes_of(source: str) -> Iterator[io.BufferedIOBase]:
     """Open a file, or stdin for ``-``, and unpack it where it begins like gzip."""
+    if source == "-" and sys.stdin is None:
+        raise Refused("stdin is closed")
     raw: Any = sys.stdin.buffer if source == "-" else open(source, "rb")  # noqa: SIM115
     try:
         buffered = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
@@ -329,17 +331,21 @@ def read_parts(users: Users, machines: Machines, source: str | None) -> Any:
     """
     table, columns, owner = machines.table, machines.others, machines.owner
     parts = np.zeros((len(users.names), len(table.lines)))
-    told = [said for said in (source, owner, *columns[:1]) if said]
-    if len(told) > 1:
+    told = [said for said in (source, owner, *(name for name in columns if name in users.names)) if said]
+    if (source or owner) and len(told) > 1:
         raise Refused(f"{told[0]!r} and column {told[1]!r} of {table.source} both say who brought what")
+    if (source or owner) and columns:
+        note(f"{table.source}: no task needs column {', '.join(map(repr, columns))}; left out")
+        columns = []
 
     def of(name: str, where: str) -> Any:
         if name not in users.names:
-            raise Refused(f"{where} {shown(name)} fits no user of {users.table.source} ({', '.join(users.names[:9])}); "
-                          f"one that brings machines and runs nothing has a line with 0 tasks")
+            found = ", ".join(users.names[:9])
+            raise Refused(f"{where} {shown(name)} fits no user of {users.table.source} ({found}), and is no resource "
+                          f"there; who brings machines and runs nothing has a line with 0 tasks")
         return parts[users.names.index(name)]
 
-    if not told:
+    if not (told or columns):
         note(f"{table.source}: does not say who brought what; everyone is taken to have brought the same part of each")
         return parts + 1 / len(parts)
     for line, name in enumerate(table.columns[owner] if owner else ()):
