@@ -330,7 +330,6 @@ def test_use_is_shown_and_the_dominant_resource_marked(tmp_path: Path) -> None:
 
 def test_eighty_columns_are_enough_for_what_is_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("COLUMNS", "80")
     for name, *options in SHIPPED:
         placed = ["--placement"] * (options[0] != "--capacity")
         code, out, err = run("allocate", f"data/example_{name}.csv", *options, "--verify", "--explain", *placed)

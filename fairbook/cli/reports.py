@@ -6,6 +6,7 @@ import json
 import math
 import os
 import shutil
+import sys
 import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,7 +73,7 @@ def deliver(report: Report, output: str | None) -> None:
 
 
 def _print(report: Report) -> None:
-    width = shutil.get_terminal_size().columns
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
 
     def say(text: str) -> None:
         print(textwrap.fill(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
