@@ -158,6 +158,7 @@ def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Cla
     """Replace the registry by four claims of two papers, one with a check that sees nothing; store elsewhere."""
     names = ("one.first", "one.second.a", "one.second.b", "two.blind")
     known = {name: fake_claim(name, name == "two.blind") for name in names}
+    registry.claims()  # the real ones are loaded now, or they would come among these later
     monkeypatch.setattr(registry, "_CLAIMS", known)
     papers = {"version": "0", "released": "unreleased", "papers": {"one": {}, "two": {}}}
     monkeypatch.setattr(stored, "papers", lambda: papers)
