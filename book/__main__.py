@@ -8,7 +8,8 @@ import inspect
 import io
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +19,10 @@ from fairbook.cli.common import (
     Parser,
     Refused,
     add_command,
-    add_runs,
     check_paper,
     counted,
     note,
     progress,
-    running,
     serve,
     shown,
     whole,
@@ -33,6 +32,48 @@ from fairbook.files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from fairbook.sweeps import Checkpoint
+
+
+def _add_runs(parser: argparse.ArgumentParser) -> None:
+    """Declare where repeated runs are computed, and where they are kept."""
+    parser.add_argument(
+        "--workers", type=whole(1), metavar="N", help="processes that share the repeated runs (default: this one alone)"
+    )
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="send the runs to the workers of a Dask scheduler: its address, or the file it wrote; only one you trust",
+    )
+    parser.add_argument(
+        "--checkpoint",
+        metavar="DIR",
+        help="keep every finished run in this folder, and take from there what an interrupted call had computed",
+    )
+
+
+@contextmanager
+def _running(options: argparse.Namespace) -> Iterator[Checkpoint | None]:
+    """Let the runs of a block be computed where the options say; give the checkpoint if there is one."""
+    if options.workers and options.scheduler is not None:
+        raise Refused("--workers and --scheduler exclude each other")
+    with ExitStack() as stack:
+        kept = None
+        if options.workers or options.scheduler is not None or options.checkpoint is not None:
+            from fairbook import sweeps
+
+            if options.checkpoint is not None:
+                kept = stack.enter_context(sweeps.checkpoint(options.checkpoint))
+            if options.scheduler is not None:
+                stack.enter_context(sweeps.cluster(options.scheduler))
+            elif options.workers:
+                try:
+                    from joblib import parallel_config
+                except ImportError:
+                    raise MissingDependency("--workers needs joblib: pip install 'fairbook[sweeps]'") from None
+                stack.enter_context(parallel_config("loky", n_jobs=options.workers, inner_max_num_threads=1))
+        yield kept
 
 
 def _figure_names(paper: str) -> list[str]:
@@ -62,7 +103,7 @@ def _figures(options: argparse.Namespace) -> int:
         raise Refused(f"--output {folder} is not a folder")
     folder.mkdir(parents=True, exist_ok=True)
     chosen = [(key, name) for key, name in wanted if not options.only or name in options.only]
-    with running(options):
+    with _running(options):
         for key, name in counted({f"{key}/{name}": (key, name) for key, name in chosen}, "figures", options):
             frame = _frame(key, name, options)
             written = {"csv": frame.to_csv(index=False, lineterminator="\n").encode()}
@@ -123,7 +164,7 @@ def _results(options: argparse.Namespace) -> int:
             raise Refused(f"--only {shown(name)} is none of the stored results {', '.join(known)}")
     chosen = {name: compute for name, compute in known.items() if not options.only or name in options.only}
     missing = None
-    with running(options) as kept:
+    with _running(options) as kept:
 
         def computed(name: str) -> None:
             print(f"{name}: computed", flush=True)
@@ -179,7 +220,7 @@ def _add_figures(commands: Any) -> None:
         default="svg",
         help="of the drawings; csv writes frames only (default: %(default)s)",
     )
-    add_runs(parser)
+    _add_runs(parser)
 
 
 def _add_results(commands: Any) -> None:
@@ -200,7 +241,7 @@ def _add_results(commands: Any) -> None:
     )
     parser.add_argument("--only", nargs="+", action="extend", metavar="NAME", help="only these results")
     parser.add_argument("--force", action="store_true", help="with --full: compute also what is fresh")
-    add_runs(parser)
+    _add_runs(parser)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""What the checks of the command line share: how a command is run, and the five that read tables of users."""
+"""What the checks of the command line share: how a command is run, and tables of five kinds."""
 
 from __future__ import annotations
 
@@ -62,60 +62,53 @@ def no_gaps(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class Command:
-    """A command that reads tables of users, with tables and options that it takes."""
+class Case:
+    """What is given to ``fairbook allocate``: tables, and options that go with them."""
 
-    name: str
     files: dict[str, str]
     """What its files hold, by their names: the first is told by its place, each other by an option of its name."""
-    examples: dict[str, str]
-    """Where the shipped ones lie."""
+    mechanism: str
+    """What is taken for these where none is named."""
+    options: tuple[str, ...] = ()
     index: tuple[str, ...] = ("user",)
     """The columns that name a row of the result."""
-    options: tuple[str, ...] = ()
-    """What goes with these tables."""
 
     def given(self, folder: Path, **contents: str | bytes) -> list[Any]:
         """Write the tables, with these in place of the usual ones; give the arguments."""
-        (first, *_), paths = self.files, {name: folder / f"{name}.csv" for name in {**self.files, **contents}}
-        for name, path in paths.items():
-            content = {**self.files, **contents}[name]
-            path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
-        others = [part for name, path in paths.items() if name != first for part in (f"--{name}", path)]
-        return [self.name, paths[first], *others]
+        (first, *_), contents = self.files, {**self.files, **contents}
+        for name, content in contents.items():
+            raw = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
+            (folder / f"{name}.csv").write_bytes(raw)
+        others = [part for name in contents if name != first for part in (f"--{name}", folder / f"{name}.csv")]
+        return ["allocate", folder / f"{first}.csv", *others, *self.options]
 
-    def rows(self, text: str, *index: str) -> pd.DataFrame:
+    def rows(self, text: str) -> pd.DataFrame:
         """Read what the command has written; what is left empty among words is an empty text."""
-        return no_gaps(pd.read_csv(io.StringIO(text)).set_index(list(index or self.index)))
+        return no_gaps(pd.read_csv(io.StringIO(text)).set_index(list(self.index)))
 
-    def told(self, *arguments: Any, index: tuple[str, ...] = ()) -> pd.DataFrame:
+    def told(self, *arguments: Any) -> pd.DataFrame:
         """Run it and give the rows that it writes to stdout as CSV."""
         code, out, err = run(*arguments, "--output", "-")
         assert code == 0, err
-        return self.rows(out, *index)
+        return self.rows(out)
 
 
-ALLOCATE = Command("allocate", {"users": "user,cpu,memory\nann,1,4\nbob,3,1\n"}, {"users": "users"},
-                   options=("--capacity", "cpu=9", "memory=18"))
-PHASES = Command(
-    "phases", {"phases": "phase,user,cpu,memory,released\n1,ann,1,4,1\n1,bob,3,1,0.5\n2,ann,1,4,1\n2,bob,3,1,0.5\n"
-                         "3,bob,3,1,1\n3,cyd,1,1,0\n"},
-    {"phases": "phases"}, ("phase", "user"), ("--capacity", "cpu=9", "memory=18"))
+POOL = Case({"users": "user,cpu,memory\nann,1,4\nbob,3,1\n"}, "drf", ("--capacity", "cpu=9", "memory=18"))
+PHASES = Case(
+    {"phases": "phase,user,cpu,memory,released\n1,ann,1,4,1\n1,bob,3,1,0.5\n2,ann,1,4,1\n2,bob,3,1,0.5\n"
+               "3,bob,3,1,1\n3,cyd,1,1,0\n"},
+    "cbdrf", ("--capacity", "cpu=9", "memory=18"), ("phase", "user"))
 #: The instance of the paper's worked example, and a third period in which nobody submits anything.
-PERIODS = Command(
-    "periods", {"demands": "period,user,tasks,cpu,memory\n1,ann,15,2,1\n1,bob,70,1,1\n2,ann,12,5,5\n2,bob,4,20,10\n"
-                           "3,ann,0,1,1\n",
-                "machines": "machine,user,cpu,memory\nleft,ann,50,50\nright,bob,50,50\n"},
-    {"demands": "periods", "machines": "machines"}, ("period", "user"))
-PLACE = Command(
-    "place", {"users": "user,cpu,memory,max_tasks\nann,1,4,6\nbob,3,1,\n",
-              "machines": "machine,count,memory,cpu\nsmall,2,32,8\nlarge,1,64,32\n"},
-    {"users": "tasks", "machines": "machines"})
-CLUSTER = Command(
-    "cluster", {"requests": "user,max_vms,tolerance\nann,10,0.5\nbob,8,0.25\ncyd,6,1\ndan,5,0\n",
-                "clusters": "cluster,capacity\nnorth,12\nsouth,9\n"},
-    {"requests": "requests", "clusters": "clusters"})
-COMMANDS = {command.name: command for command in (ALLOCATE, PHASES, PERIODS, PLACE, CLUSTER)}
+PERIODS = Case(
+    {"demands": "period,user,tasks,cpu,memory\n1,ann,15,2,1\n1,bob,70,1,1\n2,ann,12,5,5\n2,bob,4,20,10\n3,ann,0,1,1\n",
+     "machines": "machine,user,cpu,memory\nleft,ann,50,50\nright,bob,50,50\n"}, "tv_drf", index=("period", "user"))
+MACHINES = Case(
+    {"users": "user,cpu,memory,max_tasks\nann,1,4,6\nbob,3,1,\n",
+     "machines": "machine,count,memory,cpu\nsmall,2,32,8\nlarge,1,64,32\n"}, "drfh")
+CLUSTERS = Case(
+    {"requests": "user,max_vms,tolerance\nann,10,0.5\nbob,8,0.25\ncyd,6,1\ndan,5,0\n",
+     "clusters": "cluster,capacity\nnorth,12\nsouth,9\n"}, "virtual_cluster")
+CASES = {"pool": POOL, "phases": PHASES, "periods": PERIODS, "machines": MACHINES, "clusters": CLUSTERS}
 
 # The same instances, as the library takes them.
 PHASED = np.array([[[1, 4], [3, 1], [0, 0]], [[1, 4], [3, 1], [0, 0]], [[0, 0], [3, 1], [1, 1]]], dtype=float)

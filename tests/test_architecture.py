@@ -130,7 +130,7 @@ def test_an_import_against_the_direction_is_caught(module: str, text: str, fault
     ("book.__main__", "import importlib\nfrom book.gdrf import studies"),
     ("fairbook.mechanisms.drf", "from ..model import Allocation\nfrom fairbook.mechanisms import dmfa_srq"),
     ("fairbook.traces.google2011", "import fairbook\nfairbook.__version__"),
-    ("fairbook.cli.periods", "import fairbook\nfairbook.drf"),
+    ("fairbook.cli.allocate", "import fairbook\nfairbook.drf"),
 ])
 def test_an_import_along_the_direction_is_not(module: str, text: str) -> None:
     assert faults(module, text) == []

@@ -18,13 +18,14 @@ from typing import Any
 import pytest
 
 from fairbook import cli, files
-from fairbook.cli import common, phases, tables
+from fairbook.cli import allocate, common, tables
 from fairbook.files import write_whole
 from fairbook.traces import alibaba2018
 from tests.commands import refused, runner
 
 ROOT = Path(__file__).resolve().parents[1]
 USERS = "user,cpu\nann,1\nbob,2\n"
+CPU = "--capacity=cpu=9"
 
 
 def _kept(folder: Path) -> list[str]:
@@ -116,29 +117,24 @@ def test_digits_without_end_and_headers_without_end_are_refused_at_once(run, tmp
     """Both took minutes: one way to read a number, one look at each name."""
     path = tmp_path / "users.csv"
     path.write_text(f"user,cpu\nann,{'1' * 100_000}x\n")
-    assert "line 2, column 'cpu'" in refused(run("allocate", path))
+    assert "line 2, column 'cpu'" in refused(run("allocate", CPU, path))
     assert common.NUMBER.fullmatch("1" * 100_000)
     path.write_text(",".join(f"c{i}" for i in range(60_000)) + ",c0\n")
-    assert "two columns are named 'c0'" in refused(run("allocate", path))
+    assert "two columns are named 'c0'" in refused(run("allocate", CPU, path))
 
 
 def test_small_files_that_unpack_to_large_ones_are_refused(run, tmp_path: Path, monkeypatch) -> None:
     path = tmp_path / "users.csv.gz"
     path.write_bytes(gzip.compress(bytes(1 << 22)))  # 4 MB of zeros in 4 KB
-    assert "longer than" in refused(run("allocate", path))
+    assert "longer than" in refused(run("allocate", CPU, path))
     monkeypatch.setattr(tables, "_MOST_CELLS", 1000)
     path.write_bytes(gzip.compress(b"user,cpu\n" + b"".join(b"%d,1\n" % k for k in range(501))))
-    assert "line 502: holds more than 1000 cells" in refused(run("allocate", path))
-    monkeypatch.setattr(tables, "_MOST_LINES", 1000)
-    path.write_bytes(gzip.compress(b"user,cpu\nann,1\n" + b"\n" * 1000))
-    assert "more than 1000 lines" in refused(run("allocate", path))
-    path.write_bytes(gzip.compress(b"user,cpu\nann,1\n" + b"\n" * 998))
-    assert run("allocate", path)[0] == 0
+    assert "line 502: holds more than 1000 cells" in refused(run("allocate", CPU, path))
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no /dev/zero here")
 def test_endless_files_end(run) -> None:
-    assert "longer than" in refused(run("allocate", "/dev/zero"))
+    assert "longer than" in refused(run("allocate", CPU, "/dev/zero"))
 
 
 def test_a_pipe_is_read_like_a_file(run, tmp_path: Path) -> None:
@@ -146,7 +142,7 @@ def test_a_pipe_is_read_like_a_file(run, tmp_path: Path) -> None:
     os.mkfifo(path)
     writer = threading.Thread(target=lambda: path.write_bytes(gzip.compress(USERS.encode())))
     writer.start()
-    code, out, _ = run("allocate", path)
+    code, out, _ = run("allocate", CPU, path)
     writer.join()
     assert code == 0
     assert "ann" in out
@@ -157,11 +153,11 @@ def test_a_pipe_is_read_like_a_file(run, tmp_path: Path) -> None:
 def test_a_name_is_a_name(name: str, run, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path(name).write_text(USERS)
-    code, _, err = run("allocate", f"./{name}", "--output", f"./{name}.json")
+    code, _, err = run("allocate", CPU, f"./{name}", "--output", f"./{name}.json")
     assert (code, err) == (0, "")
     assert _kept(tmp_path) == sorted([name, f"{name}.json"])
     Path(name).write_text("user,cpu\nann,1x\n")
-    assert "line 2" in refused(run("allocate", f"./{name}"))
+    assert "line 2" in refused(run("allocate", CPU, f"./{name}"))
 
 
 @pytest.mark.parametrize("place", ["missing.csv", "a" * 5000, "\0", "loop.csv", "folder", "\ud800.csv", "users.csv/x"])
@@ -170,14 +166,14 @@ def test_a_place_without_a_file_is_an_error(place: str, run, tmp_path: Path, mon
     Path("loop.csv").symlink_to("loop.csv")
     Path("folder").mkdir()
     Path("users.csv").write_text(USERS)
-    refused(run("allocate", place))
+    refused(run("allocate", CPU, place))
     for command in ("digest", "verify"):
         extra = ["--output", "out"] if command == "digest" else []
         if place not in ("folder", "users.csv"):
             refused(run("traces", command, place, *extra))
     before = _kept(tmp_path)
     if place != "missing.csv":
-        refused(run("allocate", "users.csv", "--output", place if place.endswith(".csv") else f"{place}/no/x.csv"))
+        refused(run("allocate", CPU, "users.csv", "--output", place if place.endswith(".csv") else f"{place}/no/x.csv"))
     assert _kept(tmp_path) == before
 
 
@@ -185,10 +181,10 @@ def test_closed_and_full_streams(run, tmp_path: Path, monkeypatch) -> None:
     path = tmp_path / "users.csv"
     path.write_text(USERS)
     monkeypatch.setattr(sys, "stdin", None)
-    assert "stdin is closed" in refused(run("allocate", "-"))
+    assert "stdin is closed" in refused(run("allocate", CPU, "-"))
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", None)
-        assert cli.main(["allocate", str(path)]) == 0
+        assert cli.main(["allocate", CPU, str(path)]) == 0
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", None)
         assert cli.main(["allocate", "missing"]) == 2
@@ -203,26 +199,26 @@ def test_closed_and_full_streams(run, tmp_path: Path, monkeypatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", said := io.StringIO())
         patch.setattr(sys, "stdout", Full())
-        assert cli.main(["allocate", str(path)]) == 2
+        assert cli.main(["allocate", CPU, str(path)]) == 2
         assert said.getvalue() == "fairbook: error: No space left on device\n"
 
 
 def test_phases_and_users_far_more_than_lines_are_refused(run, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(phases, "MOST_CELLS", 99)
+    monkeypatch.setattr(allocate, "MOST_CELLS", 99)
     path = tmp_path / "phases.csv"
     path.write_text("phase,user,cpu\n" + "".join(f"{k},u{k},1\n" for k in range(10)))
-    assert "10 phases of 10 users are too many" in refused(run("phases", path))
+    assert "10 periods of 10 users on 0 machines are too many" in refused(run("allocate", CPU, path))
 
 
 def test_no_cell_is_a_formula_to_a_spreadsheet(run, tmp_path: Path) -> None:
     names = ["=1+1", "+cmd|' /C calc'!A0", "@SUM(A1)", "-x", "-2", "a=1"]
     path, out = tmp_path / "users.csv", tmp_path / "out.csv"
     path.write_text("user,cpu\n" + "".join(f"{name},1\n" for name in names))
-    assert run("allocate", path, "--output", out)[0] == 0
+    assert run("allocate", CPU, path, "--output", out)[0] == 0
     expected = [f"'{name}" for name in names[:4]] + names[4:]
     assert [line.split(",")[0] for line in out.read_text().splitlines()[1:]] == expected
-    assert run("allocate", path, "--output", "-")[1] == out.read_text()
-    assert run("allocate", path, "--output", out.with_suffix(".json"))[0] == 0
+    assert run("allocate", CPU, path, "--output", "-")[1] == out.read_text()
+    assert run("allocate", CPU, path, "--output", out.with_suffix(".json"))[0] == 0
     assert [row["user"] for row in json.loads(out.with_suffix(".json").read_text())["users"]] == names
 
 

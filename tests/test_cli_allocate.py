@@ -1,11 +1,17 @@
-"""``fairbook allocate``: what it alone has, and how files are written, which all commands do alike."""
+"""``fairbook allocate``: what it reads, computes, prints, explains and writes, for everything that can be given."""
 
 from __future__ import annotations
 
+import gzip
+import inspect
 import io
+import json
 import os
+import re
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,89 +22,487 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fairbook as fb
+from book.compare import studies
 from fairbook import cli
-from tests.commands import ALLOCATE, ROOT, refused, run, survives
+from fairbook.cli import options as cli_options
+from fairbook.mechanisms import registry
+from fairbook.mechanisms.readings import READINGS
+from fairbook.mechanisms.virtual_cluster import METHODS
+from tests.commands import (
+    ASKED,
+    BOUNDED,
+    BOUNDS,
+    CASES,
+    CLUSTERS,
+    MACHINES,
+    PERIODIC,
+    PERIODS,
+    PHASED,
+    PHASES,
+    PLACED,
+    POOL,
+    RELEASED,
+    ROOT,
+    USERS,
+    Case,
+    no_gaps,
+    refused,
+    run,
+    survives,
+)
 
-EXAMPLE = ROOT / "data/example_users.csv"
+EVERY = pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+KINDS = {"drf": fb.Allocation, "cbdrf": fb.CreditRun, "tv_drf": fb.TvDrfRun, "drfh": fb.Placement,
+         "virtual_cluster": fb.VirtualClusters}
+#: What is shipped, and the options that go with it.
+SHIPPED = [("users", "--capacity", "cpu=1", "memory=1", "gpu=1"), ("phases", "--capacity", "cpu=9", "memory=18"),
+           ("periods", "--machines", "data/example_machines.csv"), ("tasks", "--machines", "data/example_machines.csv"),
+           ("requests", "--clusters", "data/example_clusters.csv")]
+
+# ------------------------------------------------------------------------------------- what the library says
+
+_USERS = pd.read_csv(ROOT / "data/example_users.csv", index_col="user")
+_COLUMNS = {"weights": _USERS["weight"].to_numpy(), "max_tasks": _USERS["max_tasks"].fillna(np.inf).to_numpy()}
+_EXAMPLE = Case({"users": (ROOT / "data/example_users.csv").read_text()}, "drf",
+                ("--capacity", "cpu=1", "memory=1", "gpu=1"))
+
+#: Tables, the function and its data, and what the paper leaves open.
+RUNS: list[tuple[Case, dict[str, str], str, tuple[Any, ...], dict[str, Any], dict[str, Any]]] = [
+    *((_EXAMPLE, {}, name, (_USERS[["cpu", "memory", "gpu"]],),
+       {column: _COLUMNS[column] for column in _COLUMNS if column in rule.takes}, terms)
+      for name, rule in registry.items() if rule.kind in ("pool", "arrivals")
+      for terms in [{}, *({key: value} for key, (values, _) in rule.readings.items() for value in values)]),
+    *((PHASES, {}, "cbdrf", (PHASED, [9, 18]), RELEASED, terms) for terms in (
+        {}, {"held": "stays"}, {"grant": "capped", "credit_cap": 1.0},
+        {"grant": "weighted", "held": "stays", "penalty": "graded"},
+        {"rho": 0.5, "step_up": 0.2, "step_down": 0.3, "initial_credit": 2.0, "credit_cap": 2.5, "credit_floor": 1.0})),
+    *((PHASES, {"phases": BOUNDED}, "karma", (PHASED, [9, 18]), BOUNDS, terms)
+      for terms in ({}, {"alpha": 0.2, "initial_credit": 0.25})),
+    *((PERIODS, {}, "tv_drf", PERIODIC, {}, dict(zip(READINGS["tv_drf"], values)) | memory)
+      for values in product(*(reading.values for reading in READINGS["tv_drf"].values()))
+      for memory in ({}, {"memory": False})),
+    *((MACHINES, {}, name, (PLACED,), {}, terms) for name, terms in (
+        ("gdrf", {}),
+        ("gdrf", {"match": "same", "least": "shares", "machine_type": "amount", "choice": "fairness_after",
+                  "queue": "one_by_one", "seed": 3}),
+        ("drfh", {}), ("drfh", {"method": "first_fit"}), ("drfh", {"method": "fluid"}),
+        ("mdrf", {"reading": "type", "seed": 5}), ("per_server_drf", {}))),
+    *((CLUSTERS, {}, "virtual_cluster", ASKED, {}, terms) for terms in (
+        {}, {"node_limit": 7, "seed": 3}, {"whole": False}, {"method": "spanning"},
+        {"method": "spanning", "whole": False}, {"method": "relaxation", "load": "free"},
+        {"method": "greedy", "fit": "first_fit"},
+        {"method": "mixed_knapsack", "general": "relaxation", "load": "free", "fit": "best_fit", "small": 0,
+         "top_up": True}, {"method": "metagreedy"}, {"method": "vector_packing"})),
+]  # fmt: skip
 
 
-def test_the_example_of_the_drf_paper(tmp_path: Path) -> None:
-    code, out, err = run(*ALLOCATE.given(tmp_path), *ALLOCATE.options, "--explain", "--verify")
+@pytest.mark.parametrize(("case", "tables", "rule", "data", "columns", "terms"), RUNS)
+def test_what_is_written_is_what_the_library_says(
+    case: Case, tables: dict[str, str], rule: str, data: tuple[Any, ...], columns: dict[str, Any],
+    terms: dict[str, Any], tmp_path: Path,
+) -> None:
+    result = getattr(fb, rule)(*data, **columns, **terms)
+    arguments = [*case.given(tmp_path, **tables), "--mechanism", rule]
+    for name, value in terms.items():
+        arguments += [cli_options.flag(name)] if isinstance(value, bool) else [cli_options.flag(name), value]
+    told, expected = case.told(*arguments), result.to_frame()
+    if len(case.index) == 2:  # a file counts from 1, and has names
+        names = pd.MultiIndex.from_product([(1, 2, 3), USERS[: expected.index.levshape[1]]], names=case.index)
+        named = {"bottleneck": {0: "cpu", 1: "memory"}, "dominant": {0: "cpu", 1: "memory", None: ""}}
+        expected = expected.set_index(names).replace(named)
+        expected.columns = [{"use_0": "use_cpu", "use_1": "use_memory"}.get(name, name) for name in expected]
+    pd.testing.assert_frame_equal(told[list(expected)], no_gaps(expected), check_dtype=False, rtol=1e-12, atol=1e-12,
+                                  check_index_type=False, check_names=False)
+    code, _, err = run(*arguments, "--verify", "--output", tmp_path / "all.json")
+    stops = terms == {"stuck": "stop"}  # which leaves room
+    assert (code, "verified: no constraint is violated" in err) == (int(stops), not stops)
+    everything = json.loads((tmp_path / "all.json").read_text())
+    assert (everything["mechanism"], everything["terms"]) == (rule, terms)
+    key = "vms" if case is CLUSTERS else "tasks"
+    assert [row[key] for row in everything["users"]] == told[key].to_list()
+
+
+def test_every_mechanism_and_option_is_offered() -> None:
+    text = re.sub(r"\s+", " ", run("allocate", "--help")[1])
+    numbers = {*cli_options._NUMBERS, *cli_options._SWITCHES}
+    read = {"demands", "weights", "capacities", "max_tasks", "released", "tasks", "machines", "machine_counts",
+            "contributions", "tolerance", "max_vms", "progress", "placement", "ratio"}
+    for name, rule in registry.items():
+        assert f" {name} {rule.about}" in text
+        assert set(rule.takes) - read <= {*numbers, *rule.readings, "method"}
+        for argument in set(rule.takes) & numbers:
+            assert f"{cli_options.flag(argument)} " in text
+        for argument, reading in rule.readings.items():
+            assert argument in read or all(value in text for value in reading.values)
+    assert set(cli_options.METHODS) == set(METHODS)
+    for takes in cli_options.METHODS.values():
+        assert set(takes) <= inspect.signature(fb.virtual_cluster).parameters.keys()
+
+
+def test_the_defaults_are_what_the_guide_of_the_comparison_says() -> None:
+    moment, day, lying, matrix = (fb.results.load(f"compare/{name}") for name in ("moment", "day", "lying", "matrix"))
+    guide = studies.guide(studies.cells(matrix, fb.claims.ledger()), moment, day, lying)
+    best = dict(zip(guide["situation"], guide["best"].fillna("").str.split(", "), strict=True))
+    default = {given: name for given, (name, _) in cli_options.DEFAULTS.items()}
+    assert default["pool"] in best["one pool, fractions will do, all are there"]
+    assert default["phases"] in best["demands change, who was idle is to have more later"]
+    assert default["periods"] in best["the same, in whole tasks on machines"]
+    assert default["machines"] in best[
+        "whole tasks on machines, nothing idle, losses against the own machines are to be small"]
+    assert default["machines"] in best["whole tasks on machines, nothing idle"]
+
+
+@EVERY
+def test_the_default_is_named_with_its_reason(case: Case, tmp_path: Path) -> None:
+    out = " ".join(run(*case.given(tmp_path))[1].split())
+    assert out.startswith(f"{case.mechanism}: ")
+    assert "(--mechanism takes another)" in out
+    assert run(*case.given(tmp_path), "--mechanism", case.mechanism)[1].startswith(f"{case.mechanism}: as asked\n")
+
+
+# ------------------------------------------------------------------------------------------------ what is read
+
+
+def cells(change: Callable[[list[str]], list[str]]) -> Callable[[str], str]:
+    """Change every line of a table."""
+    return lambda text: "".join(",".join(change(line.split(","))) + "\n" for line in text.splitlines())
+
+
+HAND = {"period": "Day", "phase": "Day", "tasks": "Max-Tasks", "max_tasks": "Tasks", "tolerance": "TOLERANCE",
+        "machine": "Machines", "count": " Count ", "released": "Release"}
+#: Other forms of the same table.
+FORMS: dict[str, Callable[[str], str | bytes]] = {
+    "line ends of Windows": lambda text: text.replace("\n", "\r\n"),
+    "a mark at the head": lambda text: "\ufeff" + text,
+    "no end of the last line": str.rstrip,
+    "blank lines": lambda text: text.replace("\n", "\n\n , , \n", 2),
+    "blanks": cells(lambda row: [f" {cell} " for cell in row]),
+    "quotes": cells(lambda row: [f'"{cell}"' for cell in row]),
+    "numbers written otherwise": lambda text: re.sub(r"(?<=,)(\d+)(?=[,\n])", r"+\1.0e0", text),
+    "columns in another order": cells(lambda row: row[::-1]),
+    "packed": lambda text: gzip.compress(text.encode(), mtime=0),
+    "headings of another hand": lambda text: re.sub(
+        "(period|phase|tasks|max_tasks|tolerance|machine|count|released)(?=[,\n])", lambda word: HAND[word[0]], text),
+    "a column of words": lambda text: text.replace("\n", ",odd\n").replace(",odd", ",note", 1),
+}
+
+
+@EVERY
+def test_forms_of_the_same_tables(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = case.told(*case.given(tmp_path)).reset_index()
+    for name, form in FORMS.items():
+        tables: dict[str, Any] = {file: form(text) for file, text in case.files.items()}
+        if name == "numbers written otherwise" and case is MACHINES:
+            del tables["machines"]  # a count of machines is written with digits
+        arguments = case.given(tmp_path, **tables)
+        code, out, err = run(*arguments, "--output", "-")
+        assert code == 0, (name, err)
+        told = case.rows(out.replace("Day", case.index[0], 1)).reset_index()
+        same = [one for one in usual if one != "dominant" or "order" not in name]  # the first of several
+        pd.testing.assert_frame_equal(told[same], usual[same], check_dtype=False, obj=name)
+        assert all(file in err for file in case.files) if name == "a column of words" else not err, name
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(arguments[1].read_bytes())))
+        assert run("allocate", "-", *arguments[2:], "--output", "-")[0] == 0, name
+
+
+@pytest.mark.parametrize(("table", "options", "users"), [
+    ("team,cpu\nweb,1\netl,2\n", [], ["web", "etl"]),
+    ("cpu,who,note\n1,web,x\n2,etl,y\n", [], ["web", "etl"]),
+    ("note,who,cpu\nx,web,1\ny,etl,2\n", ["--user-column", "who"], ["web", "etl"]),
+    ("cpu\n1\n2\n", [], ["1", "2"]),
+    ("id,cpu\n7,1\n8,2\n", ["--user-column", "id"], ["7", "8"]),
+    ("user,cpu\n7,1\n8,2\n", [], ["7", "8"]),
+])
+def test_users_by_any_name(table: str, options: list[str], users: list[str], tmp_path: Path) -> None:
+    arguments = [*POOL.given(tmp_path, users=table)[:2], "--capacity", "cpu=6", *options]
+    told = POOL.told(*arguments)
+    assert told.index.astype(str).to_list() == users
+    assert told["tasks"].to_list() == [3, 1.5]
+
+
+@pytest.mark.parametrize(("texts", "order", "said"), [
+    (["10", "9", "08"], ["08", "9", "10"], "by number: 08 to 10"),
+    (["2026-03-01", "2025-12-31", "2026-01-15"], ["2025-12-31", "2026-01-15", "2026-03-01"], "by date: 2025-12-31"),
+    (["Wed", "Mon", "Tue"], ["Wed", "Mon", "Tue"], "in the order of the file: Wed to Tue"),
+])
+def test_periods_are_numbers_dates_or_names(
+    texts: list[str], order: list[str], said: str, tmp_path: Path
+) -> None:
+    lines = "".join(f"{text},ann,{9 - i}\n{text},bob,1\n" for i, text in enumerate(texts))
+    given = [*PHASES.given(tmp_path, phases=f"when,day,user,cpu\n{lines}".replace("when,", ""))[:2],
+             "--capacity", "cpu=9", "--explain"]
+    code, out, _ = run(*given, f"bob:{texts[1]}", "--output", tmp_path / "out.json")
     assert code == 0
-    assert err == "fairbook: verified: no constraint is violated, and each user's bottleneck stops it\n"
-    lines = [line.split() for line in out.splitlines()]
-    assert ["ann", "3", "0.666667", "1.33333", "cpu"] in lines
-    assert ["bob", "2", "0.666667", "1.33333", "cpu"] in lines
-    assert ["cpu", "9", "9", "1"] in lines
-    assert ["memory", "18", "14", "0.777778"] in lines
-    assert "ann runs 3 tasks at level 1.33333: cpu stops it." in out
+    rows = json.loads((tmp_path / "out.json").read_text())["users"]
+    assert [row["day"] for row in rows] == [text for text in order for _ in "ab"]
+    assert f"3 periods in column 'day', {said}" in re.sub(r"\s+", " ", out)
+    assert f"in phase {texts[1]}" in re.sub(r"\s+", " ", out)
+    first = next(row for row in rows if row["day"] == texts[0])
+    assert first["use_cpu"] == pytest.approx(9 * first["tasks"])  # its line has moved with it
+    assert len(run(*given, "bob")[1].split("bob runs")) == 4
 
 
-def test_the_shipped_example_shows_three_reasons() -> None:
-    assert {"memory", "gpu", "own bound"} == set(ALLOCATE.told("allocate", EXAMPLE)["bottleneck"])
-    assert pd.read_csv(EXAMPLE)["user"].str.fullmatch("team-[a-z]").all()
+def test_machines_give_a_pool_what_they_have(tmp_path: Path) -> None:
+    given = MACHINES.given(tmp_path)
+    for rule in ("drf", "dmfa_srq"):
+        assert run(*given, "--mechanism", rule, "--output", "-") == run(
+            *given[:2], "--capacity", "cpu=48", "memory=128", "--mechanism", rule, "--output", "-")
+    assert "fills one pool" in refused(run(*given, "--mechanism", "drf", "--placement"))
 
 
 def test_arrivals_share_the_pool_that_capacity_describes(tmp_path: Path) -> None:
-    given = ALLOCATE.given(tmp_path, users="user,cpu,memory,weight\na,1,4,2\nb,3,1,4\nc,1,1,2\n")
-    arguments = (*given, "--mechanism", "dmfa_srq", "--capacity", "cpu=90", "memory=180")
-    tasks, demands = ALLOCATE.told(*arguments)["tasks"].to_numpy(), np.array([[1, 4], [3, 1], [1, 1]])
+    given = POOL.given(tmp_path, users="user,cpu,memory,weight\na,1,4,2\nb,3,1,4\nc,1,1,2\n")[:2]
+    arguments = [*given, "--mechanism", "dmfa_srq", "--capacity", "cpu=90", "memory=180"]
+    demands = np.array([[1, 4], [3, 1], [1, 1]])
     expected = fb.dmfa_srq(demands / [90, 180], [1 / 4, 1 / 2, 1 / 4])
-    np.testing.assert_allclose(tasks, expected.tasks)
-    assert (tasks @ demands / [90, 180]).max() == pytest.approx(1)
-    _, table, _ = run(*arguments, "--after", "2", "--explain", "b", "--verify")
-    first_two = expected.tasks_at(2) @ demands[:2]
-    lines = [line.split() for line in table.splitlines()]
-    assert ["cpu", "67.5", f"{first_two[0]:.6g}", f"{first_two[0] / 67.5:.6g}"] in lines
-    assert ["memory", "135", f"{first_two[1]:.6g}", f"{first_two[1] / 135:.6g}"] in lines
-    assert not [line for line in lines if line[:1] == ["c"]]
-    assert ALLOCATE.told(*arguments, "--after", "2")["raised_at"].to_list() == [2, 2]
-    assert "b runs" in table
+    np.testing.assert_allclose(POOL.told(*arguments)["tasks"], expected.tasks)
+    told = POOL.told(*arguments, "--after", "2")
+    np.testing.assert_allclose(told[["use_cpu", "use_memory"]], expected.tasks_at(2)[:, None] * demands[:2])
+    assert told["raised_at"].to_list() == [2, 2]
+    assert ["cpu", "67.5"] in [line.split()[:2] for line in run(*arguments, "--after", "2")[1].splitlines()]
+    own = POOL.told(*given, "--mechanism", "dmfa_srq")["tasks"]  # each brings its weight of everything
+    np.testing.assert_allclose(own, fb.dmfa_srq(demands, [2, 4, 2]).tasks)
 
 
-def test_columns_and_their_defaults(tmp_path: Path) -> None:
-    given = ALLOCATE.given(tmp_path, users="user,cpu,tier,cap\na,1,1,\nb,1,3,0.25\nc,1,4,inf\n")
-    told = ALLOCATE.told(*given, "--weights", "tier", "--max-tasks", "cap")
-    np.testing.assert_allclose(told["tasks"], [0.15, 0.25, 0.6])
-    _, out, _ = run(*ALLOCATE.given(tmp_path, users="cpu,memory\n1,4\n3,1\n"), "--explain", "2")
-    assert out.splitlines()[2].startswith("1 ")  # users without names
-    assert "\n2 runs" in out
-    arrivals = ALLOCATE.told(*ALLOCATE.given(tmp_path), "--mechanism", "dmfa_srq")
-    np.testing.assert_allclose(arrivals["tasks"], fb.dmfa_srq([[1, 4], [3, 1]], [1, 1]).tasks)  # each brings one
-    assert run("allocate", EXAMPLE, "--mechanism", "dynamic_drf")[2] == (
-        "fairbook: dynamic_drf does not use column 'weight'\nfairbook: dynamic_drf does not use column 'max_tasks'\n")
+@pytest.mark.parametrize("rule", ["drfh", "per_server_drf"])
+def test_weights_on_machines(rule: str, tmp_path: Path) -> None:
+    users = "user,cpu,memory,weight\nann,1,1,3\nbob,1,1,1\n"
+    given = MACHINES.given(tmp_path, users=users, machines="cpu,memory\n8,8\n")
+    assert MACHINES.told(*given, "--mechanism", rule)["tasks"].to_list() == [6, 2]
+    assert "gdrf does not use column 'weight'" in run(*given, "--mechanism", "gdrf")[2]
 
 
-def test_stuck(tmp_path: Path) -> None:
-    given = ALLOCATE.given(tmp_path, users="user,cpu,memory\na,1,0\nb,0,1\n")
-    arguments = (*given, "--mechanism", "drf_by_task", "--capacity", "cpu=1.5", "memory=10", "--stuck")
-    assert ALLOCATE.told(*arguments, "skip")["tasks"].tolist() == [1, 10]
-    assert ALLOCATE.told(*arguments, "stop")["tasks"].tolist() == [1, 7]
+#: Ways to say that Ann brought a quarter of the left machine, and Bob the rest.
+PARTS = {"machines": "machine,cpu,memory,ann,bob\nleft,50,50,0.25,0.75\nright,50,50,0,1\n"}
+APART = {"machines": "machine,cpu,memory\nleft,50,50\nright,50,50\n",
+         "contributions": "machine,ann,bob\nleft,0.25,0.75\nright,0,1\n"}
 
 
-def test_a_broken_mechanism_does_not_pass_the_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest, arrivals = fb.drf, fb.dmfa_srq
+@pytest.mark.parametrize(("tables", "machines", "parts", "silent"), [
+    (PARTS, 50, [[0.25, 0], [0.75, 1]], True), (APART, 50, [[0.25, 0], [0.75, 1]], True),
+    (APART | {"contributions": "ann,bob\n0.3,0.7\n"}, 50, [0.3, 0.7], True),
+    ({"machines": APART["machines"]}, 50, [0.5, 0.5], False),
+    ({"machines": "owner,count,cpu,memory,disk\nann,2,25,25,9\nbob,1,50,50,9\n"}, [[25.0] * 2, [25.0] * 2, [50.0] * 2],
+     [[1, 1, 0], [0, 0, 1]], True),
+])
+def test_who_brought_which_machine(
+    tables: dict[str, str], machines: Any, parts: Any, silent: bool, tmp_path: Path
+) -> None:
+    code, out, err = run(*PERIODS.given(tmp_path, **tables), "--output", "-")
+    assert (code, "everyone is taken to have brought the same part" not in err) == (0, silent)
+    pool = np.full((2, 2), 50.0) if machines == 50 else machines
+    expected = fb.tv_drf(*PERIODIC[:2], pool, parts).to_frame()
+    assert PERIODS.rows(out)["tasks"].to_list() == expected["tasks"].to_list()
+    assert PERIODS.rows(out)["cumulative_share"].to_list() == expected["cumulative_share"].to_list()
 
-    def half(*arguments: Any, **named: Any) -> Any:
-        whole = honest(*arguments, **named)
-        return replace(whole, tasks=whole.tasks / 2)
 
-    def third_step_wrong(*arguments: Any, **named: Any) -> Any:
-        whole = arrivals(*arguments, **named)
-        return replace(whole, levels=np.where(np.arange(len(whole)) == 2, whole.levels / 2, whole.levels))
+def test_tasks_without_bound_are_null_in_json(tmp_path: Path) -> None:
+    given = PERIODS.given(tmp_path, demands="period,user,cpu\n1,a,1\n1,b,1\n", machines="user,cpu\na,3\nb,1\n")
+    assert run(*given, "--output", tmp_path / "out.json")[0] == 0
+    written = json.loads((tmp_path / "out.json").read_text())["users"]
+    assert [(row["tasks"], row["unserved"]) for row in written] == [(3, None), (1, None)]
 
-    monkeypatch.setattr(fb, "drf", half)
-    monkeypatch.setattr(fb, "dmfa_srq", third_step_wrong)
-    code, _, err = run("allocate", EXAMPLE, "--verify")
-    assert code == 1
-    assert "fairbook: violated: gpu does not stop team-c" in err
-    code, _, err = run("allocate", EXAMPLE, "--mechanism", "dmfa_srq", "--verify")
-    assert code == 1
-    assert "violated: after arrival 3: " in err
-    assert run("allocate", EXAMPLE, "--mechanism", "dmfa_srq", "--verify", "--after", "2")[0] == 0
+
+def test_clusters_on_the_command_line(tmp_path: Path) -> None:
+    given = CLUSTERS.given(tmp_path)
+    expected = run(*given, "--output", "-")
+    assert run(*given[:2], "--capacity", "north=12", "south=9", "--output", "-") == expected
+    half = CLUSTERS.given(tmp_path, requests="max_vms,tolerance\n10,0.5\n10,0.5\n", clusters="capacity\n12.5\n")
+    assert "'1' holds 12 whole VMs, not 12.5" in run(*half)[2]
+    assert sorted(CLUSTERS.told(*half)["vms"]) == [6, 6]
+    assert CLUSTERS.told(*half, "--fractions")["vms"].to_list() == pytest.approx([6.25, 6.25])
+
+
+# --------------------------------------------------------------------------------------- what is said and written
+
+
+def test_use_is_shown_and_the_dominant_resource_marked(tmp_path: Path) -> None:
+    code, out, err = run(*POOL.given(tmp_path), "--verify")
+    assert code == 0
+    assert err == "fairbook: verified: no constraint is violated, and the numbers keep what the mechanism promises\n"
+    lines = [line.split() for line in out.splitlines()]
+    assert ["tasks", "cpu", "memory", "share", "stopped", "by"] in lines
+    assert ["ann", "3", "3", "12*", "66.7%", "cpu"] in lines
+    assert ["bob", "2", "6*", "2", "66.7%", "cpu"] in lines
+    assert ["cpu", "9", "9", "1"] in lines
+    assert ["memory", "18", "14", "0.777778"] in lines
+
+
+def test_eighty_columns_are_enough_for_what_is_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    for name, *options in SHIPPED:
+        placed = ["--placement"] * (options[0] != "--capacity")
+        code, out, err = run("allocate", f"data/example_{name}.csv", *options, "--verify", "--explain", *placed)
+        assert (code, "verified" in err) == (0, True)
+        assert max(map(len, out.splitlines())) <= 80
+        assert "\\" not in out  # no table is broken
+
+
+@pytest.mark.parametrize(("rule", "options", "exact"), [
+    ("drf", [], True), ("drf_by_task", [], True), ("dmfa_srq", [], False), ("karma", [], False),
+    ("tv_drf", [], True), ("drfh", [], True), ("drfh", ["--method", "fluid"], False)])
+def test_whole_tasks(rule: str, options: list[str], exact: bool, tmp_path: Path) -> None:
+    case = (CASES | {"arrivals": POOL})[registry[rule].kind]
+    table = {"users": "user,cpu,memory\nann,1,3.7\nbob,3,1\n"} if case is POOL else {}
+    given = [*case.given(tmp_path, **table), "--mechanism", rule, *options]
+    parts, whole = case.told(*given), case.told(*given, "--whole")
+    assert (whole["tasks"] == np.floor(whole["tasks"])).all()
+    assert ("which are rounded down" in run(*given, "--whole")[1]) == (not exact)
+    assert ("--whole gives whole ones" in run(*given)[1]) == (rule == "drf" or not exact)
+    if exact:
+        library = fb.drf_by_task([[1, 3.7], [3, 1]], capacities=[9, 18]).tasks
+        assert whole["tasks"].to_list() == (library.tolist() if case is POOL else parts["tasks"].to_list())
+    else:
+        assert whole["tasks"].to_list() == np.floor(parts["tasks"] * (1 + 1e-12)).to_list()
+        assert (whole["tasks"] < parts["tasks"]).any()
+        ratio = (whole["tasks"] / parts["tasks"]).fillna(0)
+        np.testing.assert_allclose(whole["use_cpu"], parts["use_cpu"] * ratio)
+
+
+@pytest.mark.parametrize("options", [[], ["--mechanism", "gdrf"], ["--method", "fluid"]])
+@pytest.mark.parametrize("case", [MACHINES, PERIODS, CLUSTERS], ids=["machines", "periods", "clusters"])
+def test_placements(case: Case, options: list[str], tmp_path: Path) -> None:
+    options = options if case is MACHINES else []
+    arguments = [*case.given(tmp_path), *options, "--placement"]
+    code, out, _ = run(*arguments, "--output", tmp_path / "all.json")
+    assert code == 0
+    everything = json.loads((tmp_path / "all.json").read_text())
+    key, total = "vms" if case is CLUSTERS else "tasks", dict[str, float]()
+    for row in everything["placement"]:
+        times = 1 if "--method" in options else row.get("machines", 1)  # those that are alike hold the same
+        for name, held in row["tasks"].items():
+            total[name] = total.get(name, 0) + held * times
+            assert f"{held:.6g} {name}" in out
+    expected = case.told(*arguments[:-1])[key].groupby("user").sum()
+    assert total == pytest.approx(expected[expected > 0].to_dict())
+    names = {row["machine"] for row in everything["placement"]}
+    assert names <= {"small", "large", "left", "right", "north", "south"}
+
+
+def test_explanations_differ_and_say_what_one_more_would_change(tmp_path: Path) -> None:
+    given = POOL.given(tmp_path, users="user,cpu,memory,weight,max_tasks\nann,1,4,2,\nbob,3,1,1,\ncyd,1,0,1,1\n")
+    told = POOL.told(*given, "--explain")["explanation"]
+    demands, weights, bounds = np.array([[1, 4], [3, 1], [1, 0]]), [2, 1, 1], [np.inf, np.inf, 1]
+    now, more, longer = (fb.drf(demands, weights, capacities, limits).tasks for capacities, limits in (
+        ([9, 18], bounds), ([10, 18], bounds), ([9, 18], [np.inf, np.inf, 2])))
+    assert f"ann runs {now[0]:.6g} tasks, " in told["ann"]
+    assert "it needs cpu, all of which is in use. Its weight is 2 of 4." in told["ann"]
+    assert f"With one more cpu (10 instead of 9) it would run {more[0]:.6g}." in told["ann"]
+    assert told["cyd"].endswith(f"its own bound stops it. Its weight is 1 of 4. With a bound of 2 tasks it would run "
+                                f"{longer[2]:.6g}.")
+    both = POOL.told(*POOL.given(tmp_path, users="user,cpu,memory\nann,1,2\nbob,2,4\n"), "--explain")["explanation"]
+    assert both["ann"].endswith("it needs cpu and memory, all of which are in use. With one more cpu (10 instead of 9) "
+                                "nothing would change for it. With one more memory (19 instead of 18) nothing would "
+                                "change for it.")
+
+
+#: What is asked, what is said of it, and the same with a little more.
+MORE: list[tuple[Case, list[str], Any, str, Callable[[], Any]]] = [
+    (POOL, ["--whole"], "ann", "With one more cpu (10 instead of 9)",
+     lambda: fb.drf_by_task([[1, 4], [3, 1]], capacities=[10, 18]).tasks[0]),
+    (POOL, ["--mechanism", "dmfa_srq"], "ann", "With one more cpu (10 instead of 9)",
+     lambda: fb.dmfa_srq(np.array([[1, 4], [3, 1]]) / [10, 18], [0.5, 0.5]).tasks[0]),
+    (PHASES, ["--mechanism", "karma"], (3, "bob"), "With one more cpu (10 instead of 9)",
+     lambda: fb.karma(PHASED, [10, 18]).tasks[2, 1]),
+    (PERIODS, [], (2, "bob"), "With one more cpu on machine left",
+     lambda: fb.tv_drf(*PERIODIC[:2], [[51, 50], [50, 50]], PERIODIC[3]).tasks[1, 1]),
+    (PERIODS, ["--method", "lexicographic"], (2, "bob"), "With one more cpu",
+     lambda: fb.tv_drf(*PERIODIC[:2], [[101, 100]], [0.5, 0.5], method="lexicographic").tasks[1, 1]),
+    (MACHINES, [], "bob", "With one more machine small",
+     lambda: fb.drfh(replace(PLACED, machine_counts=[3, 1])).tasks[1]),
+    (CLUSTERS, [], "ann", "With one more VM on north",
+     lambda: fb.virtual_cluster(*ASKED[:2], [13, 9]).vms[0]),
+]
+
+
+@pytest.mark.parametrize(("case", "options", "who", "said", "more"), MORE)
+def test_one_more_is_computed(
+    case: Case, options: list[str], who: Any, said: str, more: Callable[[], Any], tmp_path: Path
+) -> None:
+    wanted = f"{who[1]}:{who[0]}" if isinstance(who, tuple) else who
+    told = case.told(*case.given(tmp_path), *options, "--explain", wanted)
+    text, key = told["explanation"][who], "vms" if case is CLUSTERS else "tasks"
+    assert (told["explanation"] != "").sum() == 1
+    changed = f"it would run {more():.6g}."
+    same = more() == pytest.approx(told[key][who], rel=1e-9)
+    assert f"{said} {'nothing would change for it.' if same else changed}" in text
+
+
+def test_explanations_tell_the_period_of_the_file(tmp_path: Path) -> None:
+    given = PHASES.given(tmp_path, phases="phase,user,cpu,memory\n7,a:7,1,1\n7,x in phase 0 of 3,1,1\n8,a,1,1\n")
+    text = " ".join(run(*given, "--explain", "a:7:7", "x in phase 0 of 3:7", "a:8")[1].split())
+    for said in ("a:7 runs 4.5 tasks in phase 7", "x in phase 0 of 3 runs 4.5 tasks in phase 7", "a runs 9 tasks in"):
+        assert said in text
+    assert run(*given, "--explain", "a:7")[1].count("a:7 ") == 4  # the user of that name: two rows, two sentences
+
+
+@EVERY
+def test_output_as_csv_and_json(case: Case, tmp_path: Path) -> None:
+    arguments = [*case.given(tmp_path), "--explain"]
+    plain, csv, whole = (run(*arguments, *more) for more in (
+        [], ["--output", tmp_path / "out.csv"], ["--verify", "--output", tmp_path / "out.json"]))
+    assert plain[0] == 0
+    assert plain == csv
+    assert plain[:2] == whole[:2]  # to certify says something on stderr
+    assert run(*arguments, "--output", "-")[1] == (tmp_path / "out.csv").read_text()
+    everything = json.loads((tmp_path / "out.json").read_text())
+    assert (everything["fairbook"], everything["violations"]) == (fb.__version__, [])
+    told = case.rows((tmp_path / "out.csv").read_text())
+    assert [row["explanation"] for row in everything["users"]] == told["explanation"].to_list()
+    said = " ".join(plain[1].split())
+    assert all(" ".join(text.split()) in said for text in told["explanation"])
+    if case is CLUSTERS:
+        assert everything["min_fraction"] == fb.virtual_cluster(*ASKED).min_fraction
+    else:
+        use = fb.drf([[1, 4], [3, 1]], capacities=[9, 18]).use if case is POOL else None
+        amounts = {row["resource"]: row for row in everything["resources"]}
+        assert list(amounts) == ["cpu", "memory"]
+        assert use is None or [row["use"] for row in amounts.values()] == pytest.approx(use.tolist())
+
+
+def test_long_tables_are_shortened_on_the_terminal_only(tmp_path: Path) -> None:
+    lines = "".join(f"{t},u{i},1\n" for t in range(50) for i in range(50))
+    given = [*PHASES.given(tmp_path, phases="phase,user,cpu\n" + lines)[:2], "--capacity", "cpu=1"]
+    out = run(*given)[1]
+    assert "(2500 rows; --output writes all)" in out
+    assert len(out.splitlines()) < 2100
+    assert len(PHASES.told(*given)) == 2500
+
+
+def test_progress_goes_to_stderr(tmp_path: Path) -> None:
+    quiet, loud = (run(*MACHINES.given(tmp_path), "--output", "-", *more) for more in ([], ["--progress"]))
+    assert (quiet[:2], quiet[2]) == (loud[:2], "")
+    assert "tasks" in loud[2]
 
 
 # ------------------------------------------------------------------------------------------------------- files
+
+
+@EVERY
+def test_inputs_are_never_overwritten(case: Case, tmp_path: Path) -> None:
+    arguments = case.given(tmp_path)
+    for file, text in case.files.items():
+        path = tmp_path / f"{file}.csv"
+        (tmp_path / f"link-{file}.csv").symlink_to(path)
+        os.link(path, tmp_path / f"hard-{file}.csv")
+        for name in (file, f"link-{file}", f"hard-{file}", f"./{file}"):
+            line = refused(run(*arguments, "--output", f"{tmp_path}/{name}.csv"))
+            assert "--output would overwrite the input" in line
+        assert path.read_text() == text
+
+
+@EVERY
+def test_an_interrupt_writes_nothing(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments, target = case.given(tmp_path), tmp_path / "out.csv"
+    target.write_text("before")
+    before = sorted(tmp_path.iterdir())
+
+    def stop(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fb, case.mechanism, stop)
+    assert run(*arguments, "--output", target) == (130, "", "fairbook: interrupted\n")
+    assert (sorted(tmp_path.iterdir()), target.read_text()) == (before, "before")
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace", "chmod"])
@@ -106,7 +510,7 @@ def test_a_broken_mechanism_does_not_pass_the_certificate(monkeypatch: pytest.Mo
 def test_a_file_is_written_whole_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, there: bool
 ) -> None:
-    arguments, target = ALLOCATE.given(tmp_path), tmp_path / "out.csv"
+    arguments, target = POOL.given(tmp_path), tmp_path / "out.csv"
     if there:
         target.write_text("old")
     before = sorted(tmp_path.iterdir())
@@ -120,43 +524,97 @@ def test_a_file_is_written_whole_or_not_at_all(
     assert not there or target.read_text() == "old"
 
 
-def test_where_nothing_can_be_written(tmp_path: Path) -> None:
-    text = refused(run("allocate", EXAMPLE, "--output", tmp_path / "none" / "out.csv"))
-    assert text == f"fairbook: error: {tmp_path / 'none' / 'out.csv'}: No such file or directory"
-    (tmp_path / "folder.csv").mkdir()
-    assert "folder.csv" in refused(run("allocate", EXAMPLE, "--output", tmp_path / "folder.csv"))
-    assert [p.name for p in tmp_path.iterdir()] == ["folder.csv"]
-
-
 def test_links_and_permissions_survive(tmp_path: Path) -> None:
-    new, link, old = tmp_path / "new.csv", tmp_path / "link.csv", os.umask(0o027)
+    given, new, link, old = POOL.given(tmp_path), tmp_path / "new.csv", tmp_path / "link.csv", os.umask(0o027)
     try:
-        run("allocate", EXAMPLE, "--output", new)
+        run(*given, "--output", new)
     finally:
         os.umask(old)
     assert new.stat().st_mode & 0o777 == 0o640
     new.chmod(0o604)
     new.write_text("old")
     link.symlink_to("new.csv")
-    run("allocate", EXAMPLE, "--output", link)
+    run(*given, "--output", link)
     assert link.is_symlink()
     assert new.read_text().startswith("user,tasks")
     assert new.stat().st_mode & 0o777 == 0o604
+    assert "none/out.csv: No such file or directory" in refused(run(*given, "--output", tmp_path / "none/out.csv"))
 
 
 def test_names_that_the_terminal_cannot_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(terminal, "ascii"))
-    assert cli.main(list(map(str, ALLOCATE.given(tmp_path, users="user,cpu\n\u0105\u4e2d,1\n")))) == 0
+    given = POOL.given(tmp_path, users="user,cpu,memory\n\u0105\u4e2d,1,1\n")
+    assert cli.main(list(map(str, given))) == 0
     assert rb"\u0105\u4e2d" in terminal.getvalue()
 
 
-# ----------------------------------------------------------------------------------------------------- numbers
+# ------------------------------------------------------------------------------------------------ certificates
+
+
+@EVERY
+def test_a_failed_certificate_is_told(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    word = getattr(KINDS[case.mechanism], "step", "place")
+    monkeypatch.setattr(KINDS[case.mechanism], "violations", lambda self: [f"all is wrong in {word} 1"])
+    arguments = [*case.given(tmp_path), "--output", tmp_path / "out.json"]
+    code, out, err = run(*arguments, "--verify")
+    said = f"all is wrong in {word} {2 if len(case.index) == 2 else 1}"  # a file counts from 1
+    assert (code, err) == (1, f"fairbook: violated: {said}\n")
+    assert "ann" in out
+    assert json.loads((tmp_path / "out.json").read_text())["violations"] == [said]
+    assert run(*arguments)[0] == 0
+
+
+def test_a_broken_mechanism_does_not_pass_the_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest, arrivals, given = fb.drf, fb.dmfa_srq, _EXAMPLE.given(tmp_path)
+
+    def half(*arguments: Any, **named: Any) -> Any:
+        whole = honest(*arguments, **named)
+        return replace(whole, tasks=whole.tasks / 2)
+
+    def third_step_wrong(*arguments: Any, **named: Any) -> Any:
+        whole = arrivals(*arguments, **named)
+        return replace(whole, levels=np.where(np.arange(len(whole)) == 2, whole.levels / 2, whole.levels))
+
+    monkeypatch.setattr(fb, "drf", half)
+    monkeypatch.setattr(fb, "dmfa_srq", third_step_wrong)
+    code, _, err = run(*given, "--verify")
+    assert (code, "fairbook: violated: gpu does not stop team-c" in err) == (1, True)
+    code, _, err = run(*given, "--mechanism", "dmfa_srq", "--verify")
+    assert (code, "violated: after arrival 3: " in err) == (1, True)
+    assert run(*given, "--mechanism", "dmfa_srq", "--verify", "--after", "2")[0] == 0
+
+
+MANY = settings(deadline=None, derandomize=True, database=None, max_examples=60,
+                suppress_health_check=list(HealthCheck))
+
+
+@MANY
+@given(data=st.data())
+def test_good_tables_are_certified(tmp_path: Path, data: st.DataObject) -> None:
+    keys = data.draw(st.lists(st.tuples(st.integers(0, 4), st.sampled_from("abc")), unique=True, min_size=1))
+
+    def choice(*values: str) -> str:
+        return data.draw(st.sampled_from(values))
+
+    lines = [f"{t},{user},{data.draw(st.integers(0, 9))},{choice('1', '0.5', '3')},{choice('1', '0.5', '3')},"
+             f"{choice('0', '0.5', '0.75', '1')}" for t, user in keys]
+    options, machines = data.draw(st.sampled_from([
+        (["--mechanism", "karma"], False),
+        (["--held", choice("returns", "stays"), "--grant", choice("scaled", "weighted", "capped")], False),
+        (["--unserved", choice("expires", "waits"), "--method", choice("heuristic", "lexicographic"),
+          "--alone", choice("bundles", "whole_bundles", "resources")], True)]))
+    given = PHASES.given(tmp_path, phases="\n".join(["period,user,tasks,cpu,gpu,released", *lines]),
+                         machines="cpu,gpu\n4,4\n2,2\n")
+    arguments = given[:4] if machines else [*given[:2], "--capacity", "cpu=6", "gpu=6"]
+    code, _, err = run(*arguments, *options, "--verify", "--explain")
+    assert code == 0, err
+
 
 POSITIVE = st.one_of(st.sampled_from([1e-74, 1e-40, 1e-3, 1.0, 1e3, 1e40, 1e74]), st.floats(0.01, 100))
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
+@MANY
 @given(data=st.data())
 def test_numbers_never_crash_and_are_certified(data: st.DataObject, tmp_path: Path) -> None:
     m, extreme = data.draw(st.integers(1, 3)), data.draw(st.booleans())
@@ -164,9 +622,41 @@ def test_numbers_never_crash_and_are_certified(data: st.DataObject, tmp_path: Pa
     row = st.tuples(st.lists(st.one_of(number, st.just(0.0)), min_size=m, max_size=m), number)
     rows = data.draw(st.lists(row, min_size=1, max_size=5))
     lines = [",".join(f"r{j}" for j in range(m)) + ",weight"] + [",".join(map(repr, [*d, w])) for d, w in rows]
-    arguments = [*ALLOCATE.given(tmp_path, users="\n".join(lines)), "--mechanism",
-                 data.draw(st.sampled_from(["drf", "dmfa_srq", "static_optimum", "dynamic_drf"]))]
-    if data.draw(st.booleans()):
-        arguments += ["--capacity", *(f"r{j}={data.draw(number)!r}" for j in range(m))]
+    arguments = [*POOL.given(tmp_path, users="\n".join(lines))[:2], "--explain", "--mechanism",
+                 data.draw(st.sampled_from(["drf", "dmfa_srq", "static_optimum", "dynamic_drf"])),
+                 "--capacity", *(f"r{j}={data.draw(number)!r}" for j in range(m))]
     code = survives(arguments if extreme else [*arguments, "--verify"])
     assert code == 0 or extreme or any(not any(d) for d, _ in rows)
+
+
+CELL = st.one_of(
+    st.sampled_from(["", "0", "1", "2", "0.5", "-1", "1e74", "1e-74", "1e80", "1e999", "inf", "nan", "NA", "x", '"',
+                     "a,b", "\r", "\ufeff"]),
+    st.floats(0.01, 100).map(repr), st.text(max_size=4))
+HEADS = {"users": "user,cpu,max_tasks", "phases": "phase,user,cpu,released", "demands": "period,user,tasks,cpu",
+         "machines": "machine,cpu,count", "requests": "user,max_vms,tolerance", "clusters": "cluster,capacity"}
+GOOD = {"users": "a,1,2", "phases": "1,a,1,1", "demands": "1,a,2,1", "machines": "m,3,2", "requests": "a,2,0.5",
+        "clusters": "m,3"}
+
+
+@EVERY
+@MANY
+@given(data=st.data())
+def test_any_tables_are_computed_or_refused_in_one_line(data: st.DataObject, case: Case, tmp_path: Path) -> None:
+    tables = {}
+    for file in case.files:
+        width = HEADS[file].count(",") + 1
+        rows = data.draw(st.lists(st.lists(CELL, min_size=width, max_size=width), max_size=4))
+        tables[file] = "\n".join([HEADS[file], *map(",".join, rows), GOOD[file]])
+    given = case.given(tmp_path, **tables)[: 2 * len(case.files)]
+    fits = [name for name, rule in registry.items() if rule.kind == registry[case.mechanism].kind]
+    options = ["--capacity", "cpu=9"] if case in (POOL, PHASES) else ["--placement"]
+    survives([*given, *options, "--mechanism", data.draw(st.sampled_from(fits)), "--explain", "--whole"])
+
+
+@MANY
+@given(content=st.one_of(st.binary(max_size=200), st.text(max_size=200)),
+       head=st.sampled_from(["", "user,cpu\na,1\n", "\x1f\x8b\x08\0"]))
+def test_any_bytes_are_computed_or_refused_in_one_line(content: bytes | str, head: str, tmp_path: Path) -> None:
+    rest = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
+    survives(POOL.given(tmp_path, users=head.encode("latin1") + rest))

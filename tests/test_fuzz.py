@@ -48,7 +48,7 @@ def test_nothing_ends_badly(group: str, name: str) -> None:
 def test_the_checks_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that leaves a part behind, writes over its input, or dies, is found out."""
     (tmp_path / "a.csv").write_text("user,cpu\nann,1\n")
-    argv = ["allocate", str(tmp_path / "a.csv")]
+    argv = ["allocate", str(tmp_path / "a.csv"), "--capacity", "cpu=9"]
     assert fuzz.check_command(argv, tmp_path) == "fine"
 
     def broken(what: str) -> None:

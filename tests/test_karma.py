@@ -275,7 +275,7 @@ def test_long_frame() -> None:
                 initial_credit=[5, 5, 0])
     frame = run.to_frame()
     assert frame.index.names == ["phase", "user"]
-    assert frame.shape == (6, 8)
+    assert frame.shape == (6, 11)
     assert frame.loc[(0, "ann"), "bottleneck"] == "own bound"
     assert frame.loc[(0, "cyd"), "bottleneck"] == "credit"
     assert frame.loc[(1, "bob"), "bottleneck"] == "cpu"

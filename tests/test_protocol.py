@@ -72,6 +72,16 @@ def test_results_have_one_core(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, row in registry.items() if row.kind != "clusters"])
+def test_frames_hold_use_and_the_dominant_resource(name: str) -> None:
+    result = registry[name].function(**data(name))
+    frame, capacities = result.to_frame(), result.cell.totals if hasattr(result, "cell") else result.capacities
+    use = frame[[f"use_{one}" for one in RESOURCES]].to_numpy()
+    np.testing.assert_allclose(use.reshape(-1, len(USERS), 2).sum(axis=1).squeeze(), np.squeeze(result.use), rtol=1e-9)
+    assert frame["dominant"].to_list() == [RESOURCES[j] for j in (use / capacities).argmax(axis=1)]
+    np.testing.assert_allclose(frame["dominant_share"], (use / capacities).max(axis=1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", [name for name, row in registry.items() if row.kind != "clusters"])
 def test_an_instance_stands_for_the_data(name: str) -> None:
     row, given = registry[name], data(name)
     instance = Instance(**{"max_tasks" if key == "tasks" else key: value for key, value in given.items()})

@@ -1,196 +1,260 @@
-"""``fairbook allocate``: one pool, a CSV file of users, one allocation."""
+"""``fairbook allocate``: a table of users, and who gets what by the mechanism that fits what is given."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any, NamedTuple
+import math
+import re
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
 
 import fairbook
-from fairbook.cli.common import Refused, add_capacity, add_command, add_output, note, progress, whole
+from fairbook.cli import explain
+from fairbook.cli.common import NUMBER, Refused, note, progress, shown
+from fairbook.cli.options import choose, flag, terms_of
 from fairbook.cli.reports import Report, check_output, deliver
-from fairbook.cli.tables import Table, given_capacities, read_table, resource_columns, row_names
+from fairbook.cli.tables import Machines, Users, read_machines, read_parts, read_users
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms import Mechanism, registry
-from fairbook.progress import bar
+from fairbook.model.inputs import as_capacities, as_demands, check_positive
+from fairbook.model.placement import MOST_MACHINES
 
-if TYPE_CHECKING:
-    import pandas as pd
+__all__ = ["allocate"]
 
-
-#: What this command offers, by name.
-RULES = {name: row for name, row in registry.items() if row.kind in ("pool", "arrivals")}
-_WHOLE = "drf_by_task"
-
-
-class Instance(NamedTuple):
-    """What a CSV file of users says, checked as far as the file goes; entries are checked by the mechanisms."""
-
-    table: Table
-    demands: pd.DataFrame
-    weights: list[float] | None
-    max_tasks: list[float] | None
-    weight_column: str
-    bound_column: str
-
-    def in_the_file(self, error: InvalidInput) -> str:
-        """Say where in the file an entry stands that the library refused."""
-        columns = {"demands": self.demands.columns, "weights": [self.weight_column], "max_tasks": [self.bound_column]}
-        if error.argument not in columns or not error.index:
-            return str(error)
-        row, *column = error.index
-        if error.argument == "demands" and not column:
-            place = f"{self.table.source}, line {self.table.lines[row]}: the demands"
-        else:
-            place = self.table.at(row, str(columns[error.argument][column[0] if column else 0])) + ":"
-        return f"{place} {error.complaint}"
+MOST_CELLS = 10_000_000
+_MOST_SINGLY = 100_000  # machines that are looked at one by one in every period
+_AS = {"max_tasks": "tasks"}  # bounds have another name where tasks are submitted, period by period
+_POOL = {"arrivals": ("capacities",)}  # which demands are divided by
 
 
-def read_users(options: argparse.Namespace) -> Instance:
-    import pandas as pd
+class Given(NamedTuple):
+    """What the tables say, as the mechanism takes it."""
 
-    table = read_table(options.users)
-    weight, bound = options.weights or "weight", options.max_tasks or "max_tasks"
-    for column, given in ((weight, options.weights), (bound, options.max_tasks)):
-        if given is not None and column not in table.columns:
-            raise Refused(f"{table.source}: has no column {column!r}, only {', '.join(table.columns)}")
-    if weight == bound or "user" in (weight, bound):
-        raise Refused(f"{table.source}: column {weight if weight == bound else 'user'!r} cannot serve twice")
-    resources = resource_columns(table, {"user", "weight", "max_tasks", weight, bound})
-    users = row_names(table, "user")
-    demands = pd.DataFrame({column: table.numbers(column) for column in resources}, index=pd.Index(users, dtype=object))
-    return Instance(
-        table,
-        demands,
-        table.numbers(weight) if weight in table.columns else None,
-        table.numbers(bound, unbounded=True) if bound in table.columns else None,
-        weight,
-        bound,
-    )
+    rule: Mechanism
+    users: Users
+    machines: Machines | None
+    arguments: dict[str, Any]
+    terms: dict[str, Any]
+    pool: pd.Series  # how much there is, in the unit of the table, by resource or by cluster
+
+    def run(self, **changes: Any) -> Any:
+        """Run the mechanism, with some arguments changed."""
+        arguments = {**self.arguments, **self.terms, **changes}
+        if self.rule.kind == "arrivals":  # what is refused is what the file says, so it is checked before division
+            pool, demands = arguments.pop("capacities"), arguments["demands"]
+            as_capacities(pool, len(pool))
+            as_demands(demands)
+            arguments["demands"] = demands / pool
+            if "weights" in self.rule.takes:
+                weights = arguments.get("weights", pd.Series(1.0, demands.index))
+                check_positive(weights.to_numpy(), "weights")
+                arguments["weights"] = weights / weights.sum()
+        result = getattr(fairbook, self.rule.name)(**arguments)
+        if not self.users.period:
+            return result
+        return replace(result, named_users=tuple(self.users.names), named_resources=tuple(self.users.resources))
+
+    def in_the_files(self, error: InvalidInput) -> str:
+        """Say where an entry stands that the library refused, or which option it is."""
+        argument, index = error.argument, error.index
+        place = self.users.place("max_tasks" if argument == "tasks" else argument, index)
+        if argument in {*self.terms, "placement", "k"}:
+            place = "--after" if argument == "k" else flag(argument)
+        elif argument in ("machines", "capacities") and index and self.machines is not None:
+            lines = np.arange(len(self.machines.counts)).repeat(self.machines.counts)
+            line = index[0] if self.rule.kind == "machines" else lines[index[0]]
+            place = self.machines.place(line, index[1:] if argument == "machines" else (0,))
+        elif argument == "capacities" and index:
+            place = f"--capacity {self.pool.index[index[0]]}"
+        elif argument == "contributions" and index:
+            return f"{self.users.names[index[0]]!r} has tasks in {self.users.table.source} and brought no machine"
+        said = error.complaint.replace("whole=False", "--fractions is given")
+        return str(error) if place is None else f"{place} {said}"
 
 
-def _allocate(options: argparse.Namespace) -> int:
-    rule = RULES[options.mechanism]
-    check_output(options.users, options.output)
-    if options.after is not None and rule.kind != "arrivals":
-        raise Refused(f"--after needs a mechanism with arrivals; {rule.name} has none")
-    if options.stuck is not None and rule.name != _WHOLE:
-        raise Refused(f"--stuck belongs to {_WHOLE}, not to {rule.name}")
-    if options.weights is not None and "weights" not in rule.takes:
-        raise Refused(f"--weights does not apply: {rule.name} gives every user an equal part")
-    if options.max_tasks is not None and "max_tasks" not in rule.takes:
-        raise Refused(f"--max-tasks does not apply: {rule.name} knows no bounds")
-    if options.verify and rule.name == _WHOLE:
-        raise Refused(f"--verify does not apply: {rule.name} deals in whole tasks, the certificate in divisible ones")
-    instance = read_users(options)
+def allocate(options: argparse.Namespace) -> int:
+    """Run the command."""
+    sources = [one for one in (options.table, options.machines, options.contributions) if one is not None]
+    check_output(sources, options.output)
+    if sources.count("-") > 1:
+        raise Refused("only one file can be -, for stdin")
+    users = read_users(options.table, options.user_column)
+    rule, reason = choose(options, _kind(users, options))
+    if options.whole_tasks and rule.name == "drf":
+        rule, reason = registry["drf_by_task"], f"{reason}; the same in whole tasks"
+    terms = terms_of(rule, options)
+    given = _given(rule, users, terms, options)
     try:
-        report = _run(rule, instance, options)
+        result = given.run()
+        steps = {"k": options.after or len(users.names)} if rule.kind == "arrivals" else {}
+        report = _report(given, result, reason, steps, options)
+        if options.explain is not None:
+            report.sentences = explain.sentences(given, result, options.explain, **steps)
     except InvalidInput as error:
-        raise Refused(instance.in_the_file(error)) from None
-    deliver(report, options)
+        raise Refused(given.in_the_files(error)) from None
+    if options.verify:
+        report.violations = _violations(given, result, **steps)
+    deliver(report, options.output)
     return 1 if report.violations else 0
 
 
-def _run(rule: Mechanism, instance: Instance, options: argparse.Namespace) -> Report:
-    import numpy as np
-    import pandas as pd
+def _kind(users: Users, options: argparse.Namespace) -> str:
+    """Say what is given, in the words of ``DEFAULTS``."""
+    if {"max_vms", "tolerance"} <= users.columns.keys():
+        return "clusters"
+    if users.period is None:
+        return "machines" if options.machines else "pool"
+    if options.machines:
+        return "periods"
+    return "released" if "released" in users.columns else "phases"
 
-    from fairbook.model.inputs import as_capacities, as_demands
 
-    capacities = given_capacities(options.capacity, list(instance.demands.columns))
-    pool = np.ones(instance.demands.shape[1]) if capacities is None else np.array(capacities)
-    weights: Any = instance.weights
-    if rule.kind == "arrivals" and "weights" in rule.takes:
-        weights = np.ones(len(instance.demands)) if weights is None else np.array(weights)
-        if capacities is not None and np.isfinite(weights).all() and (weights > 0).all():
-            weights = weights / weights.sum()  # parts of the pool that --capacity describes once all have arrived
-    offered = {"weights": weights, "capacities": capacities, "max_tasks": instance.max_tasks, "stuck": options.stuck}
-    arguments = {name: value for name, value in offered.items() if name in rule.takes and value is not None}
-    for name, column in (("weights", instance.weight_column), ("max_tasks", instance.bound_column)):
-        if offered[name] is not None and name not in rule.takes:
+# ------------------------------------------------------------------------------------------------- what goes in
+
+
+def _given(rule: Mechanism, users: Users, terms: dict[str, Any], options: argparse.Namespace) -> Given:
+    """Give what the mechanism takes."""
+    takes, machines = set(rule.takes), None
+    if options.machines is not None:
+        machines = read_machines(options.machines, users, MOST_MACHINES if rule.kind == "machines" else _MOST_SINGLY)
+    pool = _pool(rule, users, machines, options)
+    singly = sum(machines.counts) if machines is not None and rule.kind == "periods" else 0
+    if len(users.periods) * max(len(users.names), singly) * len(users.resources) > MOST_CELLS:
+        raise Refused(f"{len(users.periods)} periods of {len(users.names)} users on {singly} machines are too many: "
+                      f"periods times users, or machines, times resources must not pass {MOST_CELLS}")
+    offered: dict[str, Any] = {"progress": progress(options), "placement": options.placement, "capacities": pool}
+    names = pd.Index(users.names, dtype=object)
+    for argument, column in users.columns.items():
+        if (argument == "weights" and users.period) or not {argument, _AS.get(argument, argument)} & takes:
             note(f"{rule.name} does not use column {column!r}")
-    demands: Any = instance.demands
-    if rule.kind == "arrivals" and capacities is not None:
-        as_capacities(capacities, len(capacities))
-        as_demands(demands)  # before division, so that what is refused is what the file says
-        demands = demands / pool
-    allocation = getattr(fairbook, rule.name)(demands, **arguments)
-    steps = {} if rule.kind != "arrivals" else {"k": len(demands) if options.after is None else options.after}
-    users = allocation.to_frame(**steps)
-    present = len(users)
+            continue
+        values = users.spread(column, 1.0 if argument == "released" else 0.0, unbounded=argument == "max_tasks")
+        offered[argument] = values if users.period else pd.Series(values, names)
+    if "demands" in takes:
+        demands = users.demands()
+        offered["demands"] = demands if users.period else pd.DataFrame(demands, names, users.resources)
+        offered["tasks"] = offered.get("max_tasks", np.where(demands.any(axis=-1), np.inf, 0.0))
+    if machines is not None and "machines" in takes:
+        rows = pd.DataFrame(machines.capacities, pd.Index(machines.names, dtype=object), users.resources)
+        offered |= {"machines": rows, "machine_counts": machines.counts}
+        if rule.kind == "periods":
+            offered["machines"] = rows.loc[rows.index.repeat(machines.counts)].set_axis(machines.singly)
+            parts = read_parts(users, machines, options.contributions)
+            offered["contributions"] = parts.repeat(machines.counts, axis=1)
+        elif machines.others:
+            note(f"{machines.table.source}: no task needs column {', '.join(map(repr, machines.others))}; left out")
+    arguments = {name: value for name, value in offered.items() if name in {*takes, *_POOL.get(rule.kind, ())}}
+    return Given(rule, users, machines, arguments, terms, pool)
+
+
+def _pool(rule: Mechanism, users: Users, machines: Machines | None, options: argparse.Namespace) -> pd.Series:
+    """Give how much there is of each resource, or on each cluster."""
+    if machines is not None:
+        sizes = machines.capacities.repeat(machines.counts, axis=0)
+        return pd.Series(sizes[:, 0], machines.singly) if rule.kind == "clusters" else \
+            pd.Series(sizes.sum(axis=0), users.resources)
+    given: dict[str, float] = {}
+    for pair in options.capacity:
+        name, sign, text = pair.rpartition("=")
+        if not (sign and name and name.isprintable()) or not NUMBER.fullmatch(text):
+            raise Refused(f"--capacity must be given as name=number, got {shown(pair)}")
+        if name in given or name not in (users.resources if rule.kind != "clusters" else [name]):
+            raise Refused(f"--capacity names {shown(name)} twice" if name in given else
+                          f"--capacity names {shown(name)}, none of the resources {', '.join(users.resources)}")
+        given[name] = float(text)
+    if rule.kind == "arrivals" and not given and "weights" in users.columns and "weights" in rule.takes:
+        given = dict.fromkeys(users.resources, math.fsum(users.spread(users.columns["weights"], 1.0)))
+    missing = [name for name in users.resources if name not in given]
+    if rule.kind == "clusters":
+        missing = [] if given else ["CLUSTER"]
+    if missing:
+        needed = " ".join(f"{name}=NUMBER" for name in missing)
+        raise Refused(f"{users.table.source}: how much is there of {', '.join(missing)}? Say --capacity {needed}, or "
+                      f"--machines FILE; leave out a column that is no resource")
+    return pd.Series(given)[list(given) if rule.kind == "clusters" else users.resources]
+
+
+# ------------------------------------------------------------------------------------------------ what comes out
+
+
+def _report(given: Given, result: Any, reason: str, steps: dict[str, int], options: argparse.Namespace) -> Report:
+    users, rule = given.users, given.rule
+    rows = result.to_frame(**steps)
+    if users.period:
+        rows.index = pd.MultiIndex.from_product([users.periods, users.names], names=[users.period, "user"])
+    report = Report(rows, {"mechanism": rule.name, "reason": reason, "terms": given.terms, **steps})
+    if options.placement:
+        report.placement = _placement(given, result)
+    if rule.kind == "clusters":
+        report.amounts = result.cluster_frame().drop(columns="users")
+        report.head |= {name: getattr(result, name) for name in ("min_fraction", "bound", "optimal", "served_fraction")}
+        report.lines.append(f"least fraction {result.min_fraction:.6g}, at most {result.bound:.6g} can be had"
+                            f"{': as good as can be' if result.optimal else ''}; {(~result.served).sum()} turned away")
+        for name, size in given.pool.items():
+            if given.terms.get("whole", True) and size - math.floor(size) > 1e-9:
+                note(f"cluster {name!r} holds {math.floor(size)} whole VMs, not {size:g}; --fractions uses all")
+        return report
+    use = [f"use_{name}" for name in users.resources]
     if rule.kind == "arrivals":
-        pool = pool * allocation.weights[:present].sum()
-    use = users["tasks"].to_numpy() @ instance.demands.to_numpy()[:present]
-    resources = pd.DataFrame(
-        {"capacity": pool, "use": use, "utilisation": use / pool}, index=pd.Index(demands.columns, name="resource")
-    )
-    if not np.isfinite(users.select_dtypes("number")).all(axis=None):
+        rows[use] *= given.pool.to_numpy()
+    if not np.isfinite(rows[["tasks", *use]]).all(axis=None) or rows.select_dtypes("number").isna().any(axis=None):
         raise Refused("the numbers lie too far apart: a result does not fit a double")
-    report = Report(
-        users,
-        resources,
-        {"mechanism": rule.name, "after": options.after},
-        "users",
-        "each user's bottleneck stops it" if rule.kind == "pool" else "no arrival left room to raise the lowest level",
-    )
-    if options.explain is not None:
-        report.sentences = {name: allocation.explain(name, **steps) for name in options.explain or users.index}
-    if options.verify:
-        report.violations = _violations(allocation, steps, options)
+    _round(report, use, options.whole_tasks)
+    present = result.weights[: steps["k"]].sum() if steps else 1.0
+    report.amounts = pd.DataFrame({"capacity": given.pool * present}).rename_axis("resource")
+    report.amounts["mean_use" if users.period else "use"] = rows[use].to_numpy().sum(axis=0) / len(users.periods)
+    report.amounts["utilisation"] = report.amounts.iloc[:, 1] / report.amounts["capacity"]
+    if rule.kind == "periods":
+        report.amounts["utilisation_alone"] = result.utilisation_alone.mean(axis=0)
+    if users.period:
+        report.lines.append(f"{len(users.periods)} periods in column {users.period!r}, {users.sorting}: "
+                            f"{users.periods[0]} to {users.periods[-1]}; one without a line is not run")
     return report
 
 
-def _violations(allocation: Any, steps: dict[str, int], options: argparse.Namespace) -> list[str]:
-    """Run the certificate; where users arrive, the certificate of every step up to the one shown."""
-    if not steps:
-        return list(allocation.violations())
-    numbers = bar(range(1, steps["k"] + 1), shown=progress(options), desc="arrivals", leave=False)
-    return [f"after arrival {k}: {text}" for k in numbers for text in allocation.violations_at(k)]
+def _round(report: Report, use: list[str], whole: bool) -> None:
+    """Round tasks down where whole ones are asked for, or say that this can be had."""
+    tasks = report.rows["tasks"].to_numpy(dtype=float)
+    part = np.floor(tasks * (1 + 1e-12)) / np.where(tasks > 0, tasks, 1.0)
+    if (part == (tasks > 0)).all():
+        return
+    if not whole:
+        report.lines.append("tasks are divisible here; --whole gives whole ones")
+        return
+    report.lines.append(f"{report.head['mechanism']} hands out parts of tasks, which are rounded down")
+    columns = report.rows.columns.intersection(["tasks", *use, "dominant_share", "dominant_shares"])
+    report.rows[columns] = report.rows[columns].mul(part, axis=0)
 
 
-def add_allocate(commands: Any) -> None:
-    rules = "\n".join(f"  {rule.name:<15} {rule.about}" for rule in RULES.values())
-    parser = add_command(
-        commands,
-        "allocate",
-        _allocate,
-        "allocate resources to the users of a CSV file",
-        f"""
+def _placement(given: Given, result: Any) -> pd.DataFrame:
+    """Give a row for each machine, or for some with the same contents: whose tasks are on it."""
+    users = given.users
+    columns: dict[Any, Any] = {"machine": given.pool.index}
+    if given.rule.kind == "clusters":
+        tables = result.by_cluster.T
+    elif getattr(result, "placement", None) is not None:
+        t, k = result.placement.any(axis=1).nonzero()
+        columns = {users.period: np.array(users.periods)[t], "machine": np.array(result.machine_names)[k]}
+        tables = result.placement[t, :, k]
+    elif isinstance(result, fairbook.FluidPlacement):
+        columns, tables = {"machine": result.classes, "machines": result.cell.machine_counts}, result.by_class
+    elif isinstance(result, fairbook.Placement):
+        kinds, counts, tables = result.states
+        columns = {"machine": np.array(result.classes)[kinds], "machines": counts}
+    else:
+        raise Refused(f"--placement needs a mechanism that places tasks on machines; {given.rule.name} fills one pool")
+    return pd.DataFrame({**columns, "tasks": [{users.names[i]: row[i].item() for i in row.nonzero()[0]}
+                                              for row in tables]})
 
-The file has a header and a line for each user:
-  user        name (else users are numbered from 1)
-  weight      entitlement, or with arrivals the amount of every resource that the user brings (else equal)
-  max_tasks   bound on the user's tasks, empty for none (column optional)
-  others      resource per task, one column a resource; columns without numbers are left out
-Without --capacity the pool is 1 of each resource; with arrivals it is what the users bring.
-With arrivals and --capacity the pool is that once all are there, and weights are parts of it.
 
-mechanisms:
-{rules}""",
-        """fairbook allocate users.csv
-fairbook allocate users.csv --capacity cpu=9 memory=18 --explain team-a
-fairbook allocate users.csv --mechanism dmfa_srq --after 3 --verify
-zcat users.csv.gz | fairbook allocate - --output - > allocation.csv""",
-    )
-    parser.add_argument("users", metavar="users.csv", help="CSV file, .csv.gz, or - for stdin")
-    parser.add_argument("--mechanism", choices=list(RULES), default="drf", help="default: %(default)s")
-    add_capacity(parser)
-    parser.add_argument("--weights", metavar="COLUMN", help="column of weights (default: weight, if there is one)")
-    parser.add_argument("--max-tasks", metavar="COLUMN", help="column of bounds (default: max_tasks, if there is one)")
-    stuck = RULES[_WHOLE].readings["stuck"]
-    parser.add_argument(
-        "--stuck",
-        choices=stuck.values,
-        help=f"{_WHOLE}: {stuck.about} (default: {stuck.values[0]})",
-    )
-    parser.add_argument(
-        "--after", type=whole(1), metavar="K", help="show the allocation after arrival K (default: the last)"
-    )
-    parser.add_argument(
-        "--explain", nargs="*", metavar="USER", help="say why these users (default: all) have what they have"
-    )
-    add_output(parser, "the users' rows")
-    parser.add_argument(
-        "--verify",
-        action="store_true",
-        help="check the certificate of fairness, at every arrival; exit code 1 if it fails",
-    )
+def _violations(given: Given, result: Any, k: int = 0) -> list[str]:
+    """Run the certificate; where users arrive, that of every step up to the one shown."""
+    if given.rule.kind == "arrivals":
+        return [f"after arrival {step}: {text}" for step in range(1, k + 1) for text in result.violations_at(step)]
+    found: list[str] = result.violations()
+    if not given.users.period:
+        return found
+    return [re.sub(rf"(?<=in {result.step} )\d+$", lambda at: given.users.periods[int(at[0])], text) for text in found]

@@ -9,16 +9,14 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from fairbook.errors import FairbookError, MissingDependency
+from fairbook.errors import FairbookError
 from fairbook.progress import bar
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from fairbook.sweeps import Checkpoint
 
 # No two ways to read the same digits, so that a cell of a hundred thousand of them is refused at once.
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -135,63 +133,6 @@ def add_command(
     return parser
 
 
-def add_runs(parser: argparse.ArgumentParser) -> None:
-    """Declare where repeated runs are computed, and where they are kept."""
-    parser.add_argument(
-        "--workers", type=whole(1), metavar="N", help="processes that share the repeated runs (default: this one alone)"
-    )
-    parser.add_argument(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="send the runs to the workers of a Dask scheduler: its address, or the file it wrote; only one you trust",
-    )
-    parser.add_argument(
-        "--checkpoint",
-        metavar="DIR",
-        help="keep every finished run in this folder, and take from there what an interrupted call had computed",
-    )
-
-
-@contextmanager
-def running(options: argparse.Namespace) -> Iterator[Checkpoint | None]:
-    """Let the runs of a block be computed where the options say; give the checkpoint if there is one."""
-    if options.workers and options.scheduler is not None:
-        raise Refused("--workers and --scheduler exclude each other")
-    with ExitStack() as stack:
-        kept = None
-        if options.workers or options.scheduler is not None or options.checkpoint is not None:
-            from fairbook import sweeps
-
-            if options.checkpoint is not None:
-                kept = stack.enter_context(sweeps.checkpoint(options.checkpoint))
-            if options.scheduler is not None:
-                stack.enter_context(sweeps.cluster(options.scheduler))
-            elif options.workers:
-                try:
-                    from joblib import parallel_config
-                except ImportError:
-                    raise MissingDependency("--workers needs joblib: pip install 'fairbook[sweeps]'") from None
-                stack.enter_context(parallel_config("loky", n_jobs=options.workers, inner_max_num_threads=1))
-        yield kept
-
-
-def add_capacity(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--capacity",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME=NUMBER",
-        help="the pool, in the unit of the demands",
-    )
-
-
-def add_output(parser: argparse.ArgumentParser, rows: str) -> None:
-    parser.add_argument(
-        "--output", metavar="FILE", help=f"also write {rows} to .csv or everything to .json; - prints only CSV"
-    )
-
-
 def check_paper(paper: str | None, known: set[str]) -> None:
     """Refuse a key that no paper has."""
     if paper is not None and paper not in known:
@@ -207,11 +148,6 @@ def _leave_stdout() -> None:
 def _say_error(text: str) -> int:
     note(f"error: {text}")
     return 2
-
-
-def _os_error(error: OSError) -> str:
-    place = f"{error.filename}: " if isinstance(error.filename, str) else ""
-    return f"{place}{error.strerror or error}"
 
 
 def _check_arguments(argv: Sequence[str]) -> None:
@@ -251,6 +187,7 @@ def serve(parser: Callable[[], argparse.ArgumentParser], argv: Sequence[str] | N
             return _say_error(str(error))
         except OSError as error:
             _leave_stdout()
-            return _say_error(_os_error(error))
+            place = f"{error.filename}: " if isinstance(error.filename, str) else ""
+            return _say_error(f"{place}{error.strerror or error}")
         except MemoryError:
             return _say_error("not enough memory")

@@ -2,102 +2,132 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
+import shutil
+import sys
+import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 import fairbook
 from fairbook.cli.common import Refused, csv_of, note, shown, six
 from fairbook.files import write_whole
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-_MOST_ROWS = 2000  # of phases or periods times users that are printed
+_MOST_ROWS = 2000  # of periods times users that are printed
+#: Columns that a terminal has no room for.
+_DETAILS = {"dominant", "dominant_shares", "level", "weight", "raised_at", "cumulative_share", "drf_tasks", "complied",
+            "guaranteed", "borrowed", "donated", "earned", "credit", "bound", "served_fraction"}
+_HEADS = {"dominant_share": "share", "bottleneck": "stopped by", "stopped_by": "stopped by", "credit_factor": "credit",
+          "sharing_coefficient": "to alone", "utilisation_alone": "alone"}
 
 
 @dataclass
 class Report:
-    """An allocation as it is printed and written: rows, resources, and what was asked about them.
-
-    ``head`` goes into a JSON file before the rows, which stand there under ``name``; ``promise`` is what an empty list
-    of violations certifies. Where there are no resources, another table stands in their place, named ``second``.
-    """
+    """An allocation as it is printed and written: a row for each user, what there is, and what was asked about them."""
 
     rows: pd.DataFrame
-    resources: pd.DataFrame
-    head: dict[str, Any]
-    name: str
-    promise: str
+    head: dict[str, Any]  # what goes into a JSON file before the rows
+    lines: list[str] = field(default_factory=list)  # what is said below the tables
+    amounts: pd.DataFrame | None = None
+    placement: pd.DataFrame | None = None
     sentences: dict[Any, str] = field(default_factory=dict)
     violations: list[str] | None = None
-    beside: dict[str, pd.DataFrame] = field(default_factory=dict)  # more tables, in a JSON file only
-    second: str = "resources"
 
 
-def check_output(source: str, output: str | None) -> None:
+def check_output(sources: list[str], output: str | None) -> None:
+    """Refuse a file that is no table, or that is read."""
     if output in (None, "-"):
         return
     if not output.endswith((".csv", ".json")):
         raise Refused(f"--output must end in .csv or .json, or be -, got {shown(output)}")
-    keep(source, output, "--output")
+    for source in sources:
+        try:
+            same = source != "-" and os.path.samefile(source, output)
+        except (OSError, ValueError):  # one of them is not there
+            same = False
+        if same:
+            raise Refused(f"--output would overwrite the input {source}")
 
 
-def keep(source: str, output: str, flag: str) -> None:
-    """Refuse to write over a file that is read."""
-    try:
-        same = source != "-" and os.path.samefile(source, output)
-    except (OSError, ValueError):  # one of them is not there
-        same = False
-    if same:
-        raise Refused(f"{flag} would overwrite the input {source}")
-
-
-def deliver(report: Report, options: argparse.Namespace) -> None:
+def deliver(report: Report, output: str | None) -> None:
+    """Write what is to be written, print what is to be printed."""
     frame = report.rows
     if report.sentences:
         frame = frame.assign(explanation=[report.sentences.get(name, "") for name in frame.index])
-    if options.output == "-":
+    if output == "-":
         print(csv_of(frame), end="")
     else:
-        if options.output is not None:
-            write_whole({Path(options.output): _file_of(report, frame, options)})
-        most = _MOST_ROWS if frame.index.nlevels > 1 else None
-        print(report.rows.to_string(float_format=six, max_rows=most, sparsify=False))
-        if most is not None and len(report.rows) > most:
-            print(f"({len(report.rows)} rows; --output writes all)")
-        print()
-        print(report.resources.to_string(float_format=six))
-        if report.sentences:
-            print("\n" + "\n".join(report.sentences.values()))
+        if output is not None:
+            content = csv_of(frame) if output.endswith(".csv") else _json_of(report, frame)
+            write_whole({Path(output): content.encode()})
+        _print(report)
     for text in report.violations or ():
         note(f"violated: {text}")
     if report.violations == []:
-        note(f"verified: no constraint is violated, and {report.promise}")
+        note("verified: no constraint is violated, and the numbers keep what the mechanism promises")
+
+
+def _print(report: Report) -> None:
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
+
+    def say(text: str) -> None:
+        print(textwrap.fill(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
+
+    say(f"{report.head['mechanism']}: {report.head['reason']}")
+    tables = [_shown(report.rows), report.amounts]
+    if report.placement is not None:
+        tables.append(report.placement.assign(tasks=[
+            ", ".join(f"{tasks:.6g} {name}" for name, tasks in held.items()) for held in report.placement["tasks"]
+        ]).set_index(report.placement.columns[0]))
+    for table in tables:
+        if table is not None:
+            print()
+            most, table = _MOST_ROWS if table.index.nlevels > 1 else None, table.rename(columns=_HEADS)
+            print(table.to_string(float_format=six, max_rows=most, sparsify=False, line_width=width))
+            if most is not None and len(table) > most:
+                print(f"({len(table)} rows; --output writes all)")
+    print()
+    if "dominant" in report.rows:
+        say("* the user's dominant resource: it holds the largest part of it, its share")
+    for text in (*report.lines, *report.sentences.values()):
+        say(text)
+
+
+def _shown(rows: pd.DataFrame) -> pd.DataFrame:
+    """Give the columns that are printed, with what is in use of the dominant resource marked."""
+    frame = rows[[]].copy()
+    use = [name for name in rows.columns if name.startswith("use_")]
+    for name in dict.fromkeys(["tasks", *use, "dominant_share", *rows.columns] if use else rows.columns):
+        if name in use:
+            resource = name.removeprefix("use_")
+            frame[resource] = [f"{six(value)}{'*' if resource == dominant else ' '}"
+                               for value, dominant in zip(rows[name], rows["dominant"], strict=True)]
+        elif name not in _DETAILS:
+            frame[name] = rows[name] if name != "dominant_share" else [f"{value:.1%}" for value in rows[name]]
+    return frame
 
 
 def _records(frame: pd.DataFrame) -> list[dict[Any, Any]]:
     """Give the rows as JSON holds them, which has no infinity and no nan."""
     return [
         {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()}
-        for row in frame.reset_index().to_dict("records")
+        for row in frame.to_dict("records")
     ]
 
 
-def _file_of(report: Report, frame: pd.DataFrame, options: argparse.Namespace) -> bytes:
-    if options.output.endswith(".csv"):
-        return csv_of(frame).encode()
+def _json_of(report: Report, frame: pd.DataFrame) -> str:
+    tables = {"users": frame.reset_index(), "placement": report.placement}
+    if report.amounts is not None:
+        tables["resources" if "dominant" in frame else "clusters"] = report.amounts.reset_index()
     content = {
         "fairbook": fairbook.__version__,
-        **report.head,
-        **{name: _records(table) for name, table in {report.name: frame, **report.beside}.items()},
-        report.second: _records(report.resources),
+        **{name: None if value != value else value for name, value in report.head.items()},
+        **{name: _records(table) for name, table in tables.items() if table is not None},
         "violations": report.violations,
     }
-    return (
-        json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False, default=lambda x: x.item()) + "\n"
-    ).encode()
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False, default=lambda x: x.item()) + "\n"

@@ -1,4 +1,4 @@
-"""Tables that users bring as CSV files."""
+"""Tables that users bring as CSV files, and the words for what is wrong in them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ import math
 import re
 import sys
 import zlib
-from collections.abc import Iterator, Set
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fairbook.cli.common import NUMBER, Refused, note, shown
+
+__all__ = ["Machines", "Table", "Users", "read_machines", "read_parts", "read_table", "read_users"]
 
 _LONGEST_LINE = 1 << 20  # characters; a longer line is no table of users
 _LONGEST_NAME = 200
 _MOST_CELLS = 10_000_000  # of a table, a few GB; a small file that unpacks to more is refused, not read
-_MOST_LINES = 10_000_000
 _MISSING = {"", "na", "n/a", "nan", "+nan", "-nan", "null", "none"}
 _INFINITE = {"inf", "+inf", "infinity", "+infinity"}
 
@@ -66,10 +70,7 @@ def _bytes_of(source: str) -> Iterator[io.BufferedIOBase]:
     """Open a file, or stdin for ``-``, and unpack it where it begins like gzip."""
     if source == "-" and sys.stdin is None:
         raise Refused("stdin is closed")
-    try:
-        raw: Any = sys.stdin.buffer if source == "-" else open(source, "rb")  # noqa: SIM115
-    except ValueError:  # a name with a null byte
-        raise Refused(f"{shown(source)} is not the name of a file") from None
+    raw: Any = sys.stdin.buffer if source == "-" else open(source, "rb")  # noqa: SIM115
     try:
         buffered = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
         yield gzip.GzipFile(fileobj=buffered) if buffered.peek(2)[:2] == b"\x1f\x8b" else buffered
@@ -84,8 +85,6 @@ def _text_lines(stream: io.BufferedIOBase, name: str) -> Iterator[str]:
     number = 0
     while line := stream.readline(_LONGEST_LINE + 1):
         number += 1
-        if number > _MOST_LINES:
-            raise Refused(f"{name}: has more than {_MOST_LINES} lines")
         if len(line) > _LONGEST_LINE:
             raise Refused(f"{name}, line {number}: the line is longer than {_LONGEST_LINE} bytes")
         try:
@@ -140,109 +139,230 @@ def _check_header(header: list[str], name: str) -> None:
         seen.add(column)
 
 
-def need_columns(table: Table, names: tuple[str, ...]) -> None:
-    """Refuse a table that lacks one of these columns."""
-    for column in names:
-        if column not in table.columns:
-            raise Refused(f"{table.source}: has no column {column!r}, only {', '.join(map(shown, table.columns))}")
+def _bare(column: str) -> str:
+    """Strip what slips in a heading: capitals, blanks and strokes, the s of a plural."""
+    return re.sub(r"[\s_-]", "", column).lower().removesuffix("s")
 
 
-def checked_name(table: Table, row: int, column: str) -> str:
-    """Read a name."""
+def _called(table: Table, names: Iterable[str]) -> str | None:
+    """Give the column that is called one of these, whatever its capitals and strokes."""
+    found = [column for column in table.columns if _bare(column) in names]
+    if len(found) > 1:
+        raise Refused(f"{table.source}: columns {found[0]!r} and {found[1]!r} say the same; leave one out")
+    return found[0] if found else None
+
+
+def _named(table: Table, columns: list[str], named: str | None) -> tuple[str | None, list[str]]:
+    """Give the column of names, the first one of words where none is told, and those of numbers; say what is left."""
+    words = [column for column in columns if table.is_text(column)]
+    named = named or next(iter(words), None)
+    left_out = [column for column in words if column != named]
+    if left_out:
+        note(f"{table.source}: no numbers in column {', '.join(map(repr, left_out))}, which is left out")
+    return named, [column for column in columns if column not in (named, *left_out)]
+
+
+def _name(table: Table, row: int, column: str) -> str:
     name = table.columns[column][row]
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
         raise Refused(f"{table.at(row, column)}: {shown(name)} is not a name")
     return name
 
 
-def row_names(table: Table, column: str) -> list[str]:
+def _row_names(table: Table, column: str | None) -> list[str]:
     """Read the name of each row, no two alike; without such a column rows are numbered from 1."""
-    if column not in table.columns:
+    if column is None:
         return [str(row + 1) for row in range(len(table.lines))]
     first: dict[str, int] = {}
     for row, line in enumerate(table.lines):
-        name = checked_name(table, row, column)
+        name = _name(table, row, column)
         if first.setdefault(name, line) != line:
             raise Refused(f"{table.at(row, column)}: {name!r} is on line {first[name]} already")
     return list(first)
 
 
-def read_machines(source: str, resources: list[str]) -> Table:
-    """Read a CSV file of machines that must have these resources; what no task needs is left out, and told."""
-    table = read_table(source, "machine")
-    need_columns(table, tuple(resources))
-    for column in table.columns:
-        if column not in {"machine", "user", "count"} and column not in resources:
-            note(f"{table.source}: no task needs column {column!r}, which is left out")
-    return table
+# ------------------------------------------------------------------------------------------------------------ users
+
+#: Headings of columns, bare, by what they mean.
+_PERIODS = ("period", "phase", "step", "round", "date", "day", "hour", "week", "month")
+_MEANINGS = {"weights": ("weight",), "max_tasks": ("maxtask", "task"), "released": ("released", "release"),
+             "max_vms": ("maxvm",), "tolerance": ("tolerance",)}
 
 
-def machine_lines(table: Table, most: int) -> tuple[list[str], list[int]]:
-    """Read the name and the number of machines of each line of a table of machines; at most so many in all."""
-    names = row_names(table, "machine")
-    counts: list[int] = []
-    for row in range(len(table.lines)):
-        text = table.columns["count"][row] if "count" in table.columns else "1"
-        if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or int(text) == 0:
-            raise Refused(f"{table.at(row, 'count')}: {shown(text)} is not a number of machines")
-        counts.append(int(text))
-        if sum(counts) > most:
-            raise Refused(f"{table.at(row, 'count')}: more than {most} machines")
-    return names, counts
+class Users(NamedTuple):
+    """A table with a line for each user, or for each user and period."""
+
+    table: Table
+    user: str | None  # the column of names
+    period: str | None  # the column of periods
+    columns: dict[str, str]  # of what else the mechanisms take, by argument
+    resources: list[str]
+    names: list[str]
+    periods: list[str]
+    sorting: str  # by what the periods are sorted
+    cells: list[tuple[int, int]]  # period and user of each line, by position
+
+    def spread(self, column: str, default: float, *, unbounded: bool = False) -> Any:
+        """Give a column as an array of shape (T, n), or (n,) where there are no periods; default where no line is."""
+        found = np.full((len(self.periods), len(self.names)), default)
+        found[tuple(zip(*self.cells, strict=True))] = self.table.numbers(column, unbounded=unbounded)
+        return found if self.period else found[0]
+
+    def demands(self) -> Any:
+        """Give the columns of resources as an array of shape (T, n, m), or (n, m) where there are no periods."""
+        return np.stack([self.spread(name, 0.0) for name in self.resources], axis=-1)
+
+    def place(self, argument: str, index: tuple[int, ...]) -> str | None:
+        """Say where the entry of an argument stands in the file."""
+        index = index if self.period else (0, *index)
+        if len(index) < 2 or (argument != "demands" and argument not in self.columns):
+            return None
+        period, user, *resource = index
+        row = self.cells.index((period, user))
+        if argument == "demands" and not resource:
+            return f"{self.table.source}, line {self.table.lines[row]}: the demands"
+        return f"{self.table.at(row, self.resources[resource[0]] if resource else self.columns[argument])}:"
 
 
-def checked_user(table: Table, row: int) -> str:
-    """Read the name of a user."""
-    return checked_name(table, row, "user")
-
-
-def _bare(column: str) -> str:
-    """Strip what slips in a heading: capitals, blanks and strokes, the s of a plural."""
-    return re.sub(r"[\s_-]", "", column).lower().removesuffix("s")
-
-
-def resource_columns(table: Table, others: Set[str]) -> list[str]:
-    """List the columns of demands: all but the others, and those that are plainly words.
-
-    A heading that is nearly one of the others, such as ``Weight`` or ``max tasks``, is refused: as a resource it would
-    give numbers that look right.
-    """
-    rest = [column for column in table.columns if column not in others]
-    meant = {_bare(other): other for other in sorted(others)}
-    for column in rest:
-        if _bare(column) in meant:
-            raise Refused(
-                f"{table.source}: column {shown(column)} would be taken for a resource; is it meant as "
-                f"{meant[_bare(column)]!r}? Rename it or leave it out"
-            )
-    words = {column: None for column in rest if table.is_text(column)}
-    if len(words) == len(rest):
+def read_users(source: str, user: str | None) -> Users:
+    """Read a table of users; ``user`` is the column of their names where that is told."""
+    table = read_table(source)
+    period = _called(table, _PERIODS)
+    columns = {name: found for name, words in _MEANINGS.items() if (found := _called(table, words))}
+    rest = [column for column in table.columns if column not in (period, *columns.values())]
+    if user is not None and user not in rest:
+        raise Refused(f"--user-column {shown(user)} is none of the columns {', '.join(map(shown, rest))}")
+    user, resources = _named(table, rest, user or _called(table, ("user",)))
+    if period is not None and user is None:
+        raise Refused(f"{table.source}: has a column {period!r} and none with names of users; --user-column names it")
+    if not resources and not {"max_vms", "tolerance"} <= columns.keys():
         found = ", ".join(map(shown, table.columns))
         raise Refused(f"{table.source}: has no column of demands (numbers), only {found}")
-    if words:
-        names = "" if "user" in table.columns else "; names of users are read from the column 'user'"
-        note(f"{table.source}: no numbers in column {', '.join(map(repr, words))}, which is left out{names}")
-    return [column for column in rest if column not in words]
+    if period is None:
+        names = _row_names(table, user)
+        return Users(table, user, None, columns, resources, names, [""], "", [(0, i) for i in range(len(names))])
+    lines = [_name(table, row, str(user)) for row in range(len(table.lines))]
+    names = list(dict.fromkeys(lines))
+    at_user = {name: i for i, name in enumerate(names)}
+    periods, sorting, at_line = _sorted_periods(table, period)
+    first: dict[tuple[int, int], int] = {}
+    for row, cell in enumerate(zip(at_line, map(at_user.__getitem__, lines), strict=True)):
+        if cell in first:
+            raise Refused(f"{table.at(row, str(user))}: {lines[row]!r} has {period} {periods[cell[0]]} on line "
+                          f"{first[cell]} already")
+        first[cell] = table.lines[row]
+    return Users(table, user, period, columns, resources, names, periods, sorting, list(first))
 
 
-def given_capacities(pairs: list[str], resources: list[str]) -> list[float] | None:
-    """Read ``name=number`` for every resource."""
-    if not pairs:
-        return None
-    given: dict[str, float] = {}
-    for pair in pairs:
-        name, sign, text = pair.rpartition("=")
-        if not sign or not NUMBER.fullmatch(text):
-            raise Refused(f"--capacity must be given as name=number, got {shown(pair)}")
-        if name not in resources:
-            raise Refused(f"--capacity names {shown(name)}, which is none of the resources {', '.join(resources)}")
-        if name in given:
-            raise Refused(f"--capacity names {name!r} twice")
-        given[name] = float(text)
-        if not given[name] > 0 or math.isinf(given[name]):
-            raise Refused(f"--capacity {name} must be positive and finite, got {text}")
-    if len(given) < len(resources):
-        raise Refused(
-            f"--capacity must be given for every resource, also for {', '.join(r for r in resources if r not in given)}"
-        )
-    return [given[name] for name in resources]
+def _sorted_periods(table: Table, column: str) -> tuple[list[str], str, list[int]]:
+    """Give the periods, by what they are sorted, and the period of each line: numbers, dates, or else names."""
+    texts = [_name(table, row, column) for row in range(len(table.lines))]
+    keys: list[Any] = texts
+    sorting = "in the order of the file"
+    if all(NUMBER.fullmatch(text) for text in texts):
+        keys, sorting = [float(text) for text in texts], "by number"
+    else:
+        with suppress(ValueError):
+            moments = [datetime.fromisoformat(text) for text in texts]
+            keys, sorting = [moment.replace(tzinfo=moment.tzinfo or UTC) for moment in moments], "by date"
+    label = dict(zip(reversed(keys), reversed(texts), strict=True))  # as it is written first
+    order = list(dict.fromkeys(keys)) if keys is texts else sorted(label)
+    at = {key: t for t, key in enumerate(order)}
+    return [label[key] for key in order], sorting, [at[key] for key in keys]
+
+
+# --------------------------------------------------------------------------------------------------------- machines
+
+
+class Machines(NamedTuple):
+    """A table of machines, or of clusters: a line for each, or for some that are alike."""
+
+    table: Table
+    names: list[str]  # by line
+    counts: list[int]
+    resources: list[str]
+    capacities: Any  # of one machine of each line, shape (K, m)
+    owner: str | None  # the column that says who brought it
+    others: list[str]  # columns of numbers that are no resource: parts that users brought, if anything
+
+    @property
+    def singly(self) -> list[str]:
+        """Names of the machines one by one."""
+        if set(self.counts) == {1}:
+            return self.names
+        return [f"{name} {k + 1}" for name, count in zip(self.names, self.counts, strict=True) for k in range(count)]
+
+    def place(self, line: int, column: tuple[int, ...]) -> str:
+        """Say where a line stands, or an entry in it."""
+        if not column:
+            return f"{self.table.source}, line {self.table.lines[line]}: the machine"
+        return f"{self.table.at(line, self.resources[column[0]])}:"
+
+
+def read_machines(source: str, users: Users, most: int) -> Machines:
+    """Read a table of machines that have the resources of the users; at most so many machines."""
+    resources = users.resources if "max_vms" not in users.columns else ["capacity"]
+    table = read_table(source, "machine")
+    for column in resources:
+        if column not in table.columns:
+            raise Refused(f"{table.source}: has no column {column!r}, only {', '.join(map(shown, table.columns))}")
+    owner = _called(table, {"user", "owner", _bare(users.user or "user")})
+    count = _called(table, ("count",))
+    rest = [column for column in table.columns if column not in (owner, count, *resources)]
+    named, others = _named(table, rest, _called(table, ("machine", "cluster")))
+    counts = []
+    for row, text in enumerate(table.columns[count] if count else ["1"] * len(table.lines)):
+        if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or int(text) == 0:
+            raise Refused(f"{table.at(row, str(count))}: {shown(text)} is not a number of machines")
+        counts.append(int(text))
+        if sum(counts) > most:
+            raise Refused(f"{table.at(row, str(count))}: more than {most} machines")
+    capacities = np.array([table.numbers(name) for name in resources]).T
+    for column, values in zip(resources, capacities.T, strict=True):
+        if column in users.resources and users.spread(column, 0.0).any() and not values.any():
+            raise Refused(f"{table.source}, column {column!r}: no machine has any")
+    return Machines(table, _row_names(table, named), counts, resources, capacities, owner, others)
+
+
+def read_parts(users: Users, machines: Machines, source: str | None) -> Any:
+    """Give which part of each line of machines each user brought, shape (n, K).
+
+    Told by a table of parts, by columns of machines that are called like users, or by a column of owners.
+    """
+    table, columns, owner = machines.table, machines.others, machines.owner
+    parts = np.zeros((len(users.names), len(table.lines)))
+    told = [said for said in (source, owner, *(name for name in columns if name in users.names)) if said]
+    if (source or owner) and len(told) > 1:
+        raise Refused(f"{told[0]!r} and column {told[1]!r} of {table.source} both say who brought what")
+    if (source or owner) and columns:
+        note(f"{table.source}: no task needs column {', '.join(map(repr, columns))}; left out")
+        columns = []
+
+    def of(name: str, where: str) -> Any:
+        if name not in users.names:
+            found = ", ".join(users.names[:9])
+            raise Refused(f"{where} {shown(name)} fits no user of {users.table.source} ({found}), and is no resource "
+                          f"there; who brings machines and runs nothing has a line with 0 tasks")
+        return parts[users.names.index(name)]
+
+    if not (told or columns):
+        note(f"{table.source}: does not say who brought what; everyone is taken to have brought the same part of each")
+        return parts + 1 / len(parts)
+    for line, name in enumerate(table.columns[owner] if owner else ()):
+        of(name, f"{table.at(line, str(owner))}:")[line] = 1.0
+    if source is not None:
+        table = read_table(source, "part")
+        named, columns = _named(table, list(table.columns), None)
+        if len(table.lines) not in (1, parts.shape[1]) or (named and table.columns[named] != machines.names):
+            raise Refused(f"{table.source}: must have a line for each of {machines.table.source}, in its order, or one "
+                          f"for all")
+    for column in columns:
+        of(column, f"{table.source}: column")[:] = table.numbers(column)
+        for row, value in enumerate(table.numbers(column)):
+            if not 0 <= value <= 1:
+                raise Refused(f"{table.at(row, column)}: must be between 0 and 1, got {value:g}")
+    sums = parts.sum(axis=0)
+    for k in np.flatnonzero(np.abs(sums - 1) > 1e-6)[:1].tolist():
+        raise Refused(f"{table.source}, line {table.lines[min(k, len(table.lines) - 1)]}: the parts must sum to 1, got "
+                      f"{sums[k]:.9g}")
+    return parts / sums

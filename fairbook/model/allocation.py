@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairbook import decimals
 from fairbook.model.inputs import FloatArray, Names, as_tolerance
-from fairbook.model.result import Result, labelled, position
+from fairbook.model.result import Result, labelled, position, use_columns
 
 __all__ = ["Allocation", "used_up"]
 
@@ -89,11 +89,13 @@ class Allocation(Result):
         return self.tasks * (self.demands / self.capacities / weights).max(axis=1)
 
     def to_frame(self) -> pd.DataFrame:
-        """Give one row a user: tasks, dominant share, level, bottleneck by name."""
+        """Give one row a user: tasks, use of each resource, the dominant one and its share, level, bottleneck."""
         reasons = {-1: "own bound", -2: "nothing", -3: "not present"}
         stops = [reasons.get(int(j)) or self.resources[j] for j in self.bottlenecks]
         return pd.DataFrame(
-            {"tasks": self.tasks, "dominant_share": self.dominant_shares, "level": self.levels, "bottleneck": stops},
+            {"tasks": self.tasks,
+             **use_columns(self.tasks[:, None] * self.demands, self.demands, self.capacities, self.resources),
+             "dominant_share": self.dominant_shares, "level": self.levels, "bottleneck": stops},
             index=labelled(self.users, "user"),
         )
 

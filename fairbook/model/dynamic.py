@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fairbook import decimals
 from fairbook.model.allocation import Allocation, used_up
 from fairbook.model.inputs import FloatArray, Names, as_tolerance, as_whole
-from fairbook.model.result import Result, labelled, position
+from fairbook.model.result import Result, labelled, position, use_columns
 
 __all__ = ["DynamicAllocation"]
 
@@ -159,10 +159,15 @@ class DynamicAllocation(Result):
         return self.bottlenecks_at()
 
     def to_frame(self, k: int | None = None) -> pd.DataFrame:
-        """Give one row a user: weight, tasks, dominant share, level, the arrival that set it, the bottleneck."""
+        """Give one row a user: weight, tasks, use of each resource, the dominant one and its share, level, the arrival
+        that set it, the bottleneck.
+        """
         k = self._step(k)
+        tasks, demands = self.tasks_at(k), self.demands[:k]
         return pd.DataFrame(
-            {"weight": self.weights[:k], "tasks": self.tasks_at(k), "dominant_share": self.dominant_shares_at(k),
+            {"weight": self.weights[:k], "tasks": tasks,
+             **use_columns(tasks[:, None] * demands, demands, self.weights[:k].sum(), self.resources),
+             "dominant_share": self.dominant_shares_at(k),
              "level": self.levels_at(k), "raised_at": self.raised_at(k),
              "bottleneck": [self.resources[j] for j in self.bottlenecks_at(k)]},
             index=labelled(self.users[:k], "user"),

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fairbook.model.inputs import FloatArray, as_whole
-from fairbook.model.result import Result, position
+from fairbook.model.result import Result, position, use_columns
 
 __all__ = ["PhasedRun"]
 
@@ -58,6 +58,10 @@ class PhasedRun(Result):
         return self._step(len(self) - 1 if given is None else given), position(user, self.users)
 
     def _frame(self, columns: dict[str, Any]) -> pd.DataFrame:
-        """Make one row a step and user of columns of shape (T, n)."""
+        """Make one row a step and user of columns of shape (T, n), and of the use of each resource besides."""
+        amounts = getattr(self, "amounts", None)  # kept where tasks of older steps, with other demands, are run
+        held = self.tasks[:, :, None] * self.demands if amounts is None else amounts
+        use = use_columns(held, self.demands, self.capacities, self.resources)
+        columns = {**columns, **use, "dominant_share": (held / self.capacities).max(axis=2)}
         index = pd.MultiIndex.from_product([range(len(self)), self.users], names=[self.step, "user"])
         return pd.DataFrame({name: values.ravel() for name, values in columns.items()}, index=index)

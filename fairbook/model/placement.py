@@ -32,7 +32,7 @@ from fairbook.model.inputs import (
     per_user,
     raise_at_first,
 )
-from fairbook.model.result import Result, labelled, labels_or_positions, position
+from fairbook.model.result import Result, labelled, labels_or_positions, position, use_columns
 
 __all__ = ["Cell", "FluidPlacement", "Placement", "States", "as_cell", "machine_matrix"]
 
@@ -240,6 +240,12 @@ class _Placed(Result):
         total: FloatArray = self.by_class @ self.cell.demands
         return total
 
+    def _columns(self) -> dict[str, Any]:
+        """What the frames of both have in common, by column."""
+        need = self.cell.demands
+        return {"tasks": self.tasks, **use_columns(self.tasks[:, None] * need, need, self.cell.totals, self.resources),
+                "dominant_share": self.dominant_shares}
+
     def machine_frame(self) -> pd.DataFrame:
         """Give one row a class of machines: machines, tasks on them, use of each resource as a part of capacity."""
         frame = pd.DataFrame({"machines": self.cell.machine_counts, "tasks": self.by_class.sum(axis=1)},
@@ -354,11 +360,13 @@ class Placement(_Placed):
         return np.flatnonzero((free >= need).all(axis=1))
 
     def to_frame(self) -> pd.DataFrame:
-        """Give one row a user: tasks, dominant share, what stops it, machines that have one of its tasks."""
+        """Give one row a user: tasks, use of each resource, the dominant one and its share, what stops the user,
+        machines that have one of its tasks.
+        """
         done = self.tasks >= self.cell.max_tasks
         pairs = np.unique(self.placed_machine.astype(np.int64) * len(self.users) + self.placed_user) % len(self.users)
         return pd.DataFrame(
-            {"tasks": self.tasks, "dominant_share": self.dominant_shares,
+            {**self._columns(),
              "stopped_by": np.where(done, "own bound", "no room" if self.full else "no room where it may go"),
              "machines": np.bincount(pairs, minlength=len(self.users))},
             index=labelled(self.users, "user"),
@@ -446,9 +454,8 @@ class FluidPlacement(_Placed):
         return float(self.levels.min())
 
     def to_frame(self) -> pd.DataFrame:
-        """Give one row a user: tasks, dominant share, level."""
-        return pd.DataFrame({"tasks": self.tasks, "dominant_share": self.dominant_shares, "level": self.levels},
-                            index=labelled(self.users, "user"))
+        """Give one row a user: tasks, use of each resource, the dominant one and its share, level."""
+        return pd.DataFrame({**self._columns(), "level": self.levels}, index=labelled(self.users, "user"))
 
     def explain(self, user: Hashable) -> str:
         """Say in a sentence why this user has no more tasks.

@@ -10,16 +10,18 @@ import numpy as np
 import pandas as pd
 
 from fairbook.errors import InvalidInput
-from fairbook.model.inputs import Names
+from fairbook.model.inputs import FloatArray, Names
 
-__all__ = ["Result", "plain"]
+__all__ = ["Result", "plain", "use_columns"]
 
 
 class Result:
     """A result of a mechanism, with ``named_users`` and ``named_resources``, or None where they came without names.
 
     Every result has ``users``, ``use``, ``slack``, ``to_frame()``, ``explain(user)``, ``violations(rtol)`` and
-    :meth:`to_dict`; kinds of results add to that. A subclass is a dataclass and gives ``_shape``.
+    :meth:`to_dict`; kinds of results add to that. Where there are resources, ``to_frame()`` has for each of them a
+    column ``use_<resource>`` with what the user has in use, in the unit of the capacities, and in ``dominant`` the one
+    of which the user has the largest part. A subclass is a dataclass and gives ``_shape``.
     """
 
     #: Attributes that hold names, which ``to_dict()`` gives first.
@@ -99,3 +101,18 @@ def position(user: Hashable, users: Sequence[Hashable]) -> int:
         return list(users).index(user)
     except ValueError:
         raise InvalidInput("user", "must be one of the users", user) from None
+
+
+def use_columns(amounts: FloatArray, demands: FloatArray, capacities: Any, resources: Names) -> dict[str, Any]:
+    """Give columns for a frame: what each user has in use of each resource, and which of them is its dominant one.
+
+    ``amounts`` and ``demands`` are of shape (..., n, m), ``capacities`` (m,) or a number; the columns are (..., n). The
+    dominant resource is that of the largest part in use, or of the largest demanded where nothing is in use; the first
+    of several. None where nothing is demanded.
+    """
+    shown = np.where((amounts > 0).any(axis=-1, keepdims=True), amounts, demands)
+    part = np.divide(shown, capacities, out=np.zeros_like(shown), where=np.asarray(capacities) > 0)
+    names = np.empty(len(resources) + 1, dtype=object)
+    names[:-1] = resources
+    largest = np.where((part > 0).any(axis=-1), part.argmax(axis=-1), -1)
+    return {**{f"use_{name}": amounts[..., j] for j, name in enumerate(resources)}, "dominant": names[largest]}
