@@ -85,8 +85,8 @@ def _kept(margin: Margin, key: int, weighted: bool = False, **about: Any) -> Non
             return Part(False, "witness", f"Broken: for {case} it gives {list(tasks)}.", 1)
         return True
 
-    sampled_claim(key=key, share=4, said="Kept in {count} instances in whole numbers, whoever of those that tie is "
-                  "served.", grade="search", **about)(look)
+    sampled_claim(key=key, share=4, said="Kept in {count} instances in whole numbers, zeros and ties among them.",
+                  grade="search", **about)(look)
 
 
 _kept(
@@ -171,13 +171,18 @@ def _before(effort: Effort, judged: Mechanism) -> Evidence:
     )
 
 
-def reports() -> dict[tuple[int, int], list[Tasks]]:
-    """Give for each pair of reports, tasks of 1 or of 2 units of :data:`TWO_UNITS`, the Pareto optimal allocations."""
-    return {(a, b): list(oracle.maximal(Case(((a,), (b,)), TWO_UNITS, (1, 1)))) for a in (1, 2) for b in (1, 2)}
+#: A mechanism: for each pair of reports, tasks of one or of two units, what is given.
+Given = dict[tuple[int, int], Tasks]
 
 
-def lie_pays(chosen: dict[tuple[int, int], Tasks]) -> bool:
-    """Tell whether some user gets more true tasks by the other report, in a mechanism given by its table."""
+def mechanisms() -> list[Given]:
+    """List all Pareto optimal mechanisms for two users and two units of one resource."""
+    found = {(a, b): list(oracle.maximal(Case(((a,), (b,)), TWO_UNITS, (1, 1)))) for a in (1, 2) for b in (1, 2)}
+    return [dict(zip(found, chosen, strict=True)) for chosen in itertools.product(*found.values())]
+
+
+def lie_pays(chosen: Given) -> bool:
+    """Tell whether some user gets more true tasks by the other report."""
     for told, tasks in chosen.items():
         for i in (0, 1):
             lie = (3 - told[0], told[1]) if i == 0 else (told[0], 3 - told[1])
@@ -199,15 +204,15 @@ def _fair(*margins: Margin) -> Callable[[Case, Tasks], bool]:
     mutant=Mechanism("all_mechanisms", lambda: {"envy up to one bundle": _fair(), "the sharing incentive": _fair()}),
 )
 def _incompatible(effort: Effort, judged: Mechanism) -> Evidence:
-    table, parts = reports(), []
-    every = [dict(zip(table, chosen, strict=True)) for chosen in itertools.product(*table.values())]
+    every, parts = mechanisms(), []
     honest = [one for one in every if not lie_pays(one)]
     for name, kept in judged.run().items():
         fair = [one for one in every
                 if all(kept(Case(((a,), (b,)), TWO_UNITS, (1, 1)), x) for (a, b), x in one.items())]
         parts.append(computed(
-            not any(one in honest for one in fair), f"Two users, two units, tasks of one or two: of {len(every)} Pareto "
-            f"optimal mechanisms {len(honest)} reward no lie and {len(fair)} keep {name}; none does both.", len(every),
+            not any(one in honest for one in fair),
+            f"Two users, two units, tasks of one or two: of {len(every)} Pareto optimal mechanisms "
+            f"{len(honest)} reward no lie and {len(fair)} keep {name}; none does both.", len(every),
         ))
     return Evidence.of(*parts)
 
@@ -231,9 +236,10 @@ def _welfare(effort: Effort, judged: Mechanism) -> Evidence:
     m, k = table["m"], table["k"]
     return Evidence.of(
         sampled(look, effort, judged, key=7, share=40, right=lambda parts: min(parts) >= 1 - 1e-7,
-                said=lambda parts: f"m times DRF's part of the largest sum is at least {min(parts):.4f} in {len(parts)} "
-                "instances (linear programs)."),
+                said=lambda parts: f"m times DRF's part of the largest sum is at least {min(parts):.4f} in "
+                f"{len(parts)} instances (linear programs)."),
         computed(np.allclose(table["shared"], (m * m + k) / (m + k), rtol=1e-7), "With m users of one resource each "
                  "and k of all alike, the most that the sharing incentive allows is (m^2 + k) / (m + k) of m, by a "
-                 f"linear program in {len(table)} cases: {table['part'].iloc[-1]:.3f} for m = 5, k = 1000.", len(table)),
+                 f"linear program in {len(table)} cases: {table['part'].iloc[-1]:.3f} for m = 5, k = 1000.",
+                 len(table)),
     )

@@ -26,7 +26,9 @@ DATA = ("alibaba_gpu2023.json", "alibaba_gpu2023_machines.csv", "alibaba_gpu2023
 #: Rules in whole tasks, by their name in fairbook.
 RULES: dict[str, Callable[..., Any]] = {"sequential_minmax": sequential_minmax, "drf_by_task": drf_by_task}
 PROPERTIES: dict[str, Margin] = {
-    "sharing incentive": sharing, "envy up to an own task": envy_own_task, "envy up to the other's task": envy_other_task,
+    "sharing incentive": sharing,
+    "envy up to an own task": envy_own_task,
+    "envy up to the other's task": envy_other_task,
 }
 
 

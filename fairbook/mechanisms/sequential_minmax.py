@@ -1,4 +1,4 @@
-"""SequentialMinMax (Parkes, Procaccia, Shah, TEAC 2015): whole tasks, one by one, by the level that each would lead to."""
+"""SequentialMinMax (Parkes, Procaccia, Shah, TEAC 2015): whole tasks one by one, by the level after the task."""
 
 from __future__ import annotations
 
