@@ -345,8 +345,9 @@ CELL = {"demands": D, "machines": MACHINES, "machine_counts": [2, 1]}
 CELL_SORTS = {"demands": "demands", "machines": "machines", "machine_counts": "counts"}
 
 ENTRIES = [
-    Entry("drf", fb.drf, DRF, DRF_SORTS),
-    Entry("drf_by_task", fb.drf_by_task, DRF | {"stuck": "skip"}, DRF_SORTS | {"stuck": "a choice"}),
+    *(Entry(row.name, row.function, DRF | {name: one.values[0] for name, one in row.readings.items()},
+            DRF_SORTS | dict.fromkeys(row.readings, "a choice"))
+      for row in fb.mechanisms.registry.values() if row.kind == "pool"),
     Entry("dmfa_srq", fb.dmfa_srq, {"demands": SHARES, "weights": [1.0, 2.0, 3.0]},
           {"demands": "demands", "weights": "contributed"}),
     Entry("static_optimum", fb.static_optimum, {"demands": SHARES, "weights": [1.0, 2.0, 3.0]},

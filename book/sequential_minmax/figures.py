@@ -27,7 +27,7 @@ def trace(frame: pd.DataFrame) -> Svg:
         panel.set_xscale("log", base=2)
         panel.xaxis.set_major_formatter("{x:.0f}")
         panel.yaxis.set_major_formatter(percent)
-        panel.set_xlabel("machines in the pool (number)")
+        panel.set_xlabel("pool (machines)")
         note(panel, name)
     panels[0].set_ylabel("runs in which it is broken (%)")
     legend_below(figure, panels[:1], 2, top_first=False)
