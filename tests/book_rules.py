@@ -11,8 +11,17 @@ from dataclasses import dataclass, field
 import nbformat
 
 from tools import execute
+from tools.measure_pages import words
 
-HEADS = (
+#: The heads that a page of a paper has, in this order; others may stand between them.
+HEADS = {
+    "story": ("The question", "The rule", "By hand", "What is true of it", "What to use, and when"),
+    "theory": ("Model", "Exercises", "References"),
+    "evidence": ("Figures and tables", "What the paper leaves open", "What differs"),
+}
+#: The most words of prose on a page; of a theory page outside folds.
+WORDS = {"story": 2500, "theory": 4000, "evidence": 3000}
+CHAPTER_HEADS = (
     "At a glance",
     "Overview and prerequisites",
     "Setup",
@@ -155,16 +164,14 @@ def thin_cells(text: str) -> list[str]:
 
 
 def one_import_cell(text: str) -> list[str]:
-    """Check that a page imports in one cell, under the head Setup."""
+    """Check that the first cell of a page imports, and no other."""
     importing = [
-        (head, cell)
-        for head, cell in code_cells(text)
+        number
+        for number, (_, cell) in enumerate(code_cells(text), start=1)
         if any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(tree(cell.source)))
     ]
-    found = [f"imports under {head!r}, not under 'Setup'" for head, _ in importing if head != "Setup"]
-    if code_cells(text) and len(importing) != 1:
-        found.append(f"{len(importing)} cells import; one should")
-    return found
+    right = importing == [1] or not code_cells(text)
+    return [] if right else [f"the cells {importing} import; the first should, alone"]
 
 
 def compared_cells(text: str) -> list[str]:
@@ -254,16 +261,25 @@ def chapter_labels(text: str, key: str) -> list[str]:
     ]
 
 
-def house_order(text: str) -> list[str]:
-    """Check that a chapter has the heads of the house, all of them, in their order, and none of them empty."""
+def house_order(text: str, kind: str) -> list[str]:
+    """Check that a page of a paper has the heads of its kind in their order, no empty section and one title."""
     prose = without_fences(text)
     heads = [title.strip() for title in re.findall(r"^## (.+)$", prose, flags=re.MULTILINE)]
-    found = [] if heads == list(HEADS) else [f"the heads are {heads}, in house order {list(HEADS)}"]
+    wanted = list(HEADS.get(kind, CHAPTER_HEADS))
+    kept = [head for head in heads if head in wanted]
+    found = [] if kept == wanted else [f"the heads are {heads}, among them in this order {wanted}"]
     sections = re.split(r"^## .+$", re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL), flags=re.MULTILINE)[1:]
     found += [f"the section {head!r} is empty" for head, body in zip(heads, sections) if not body.strip()]
     if len(re.findall(r"^# .+$", prose, flags=re.MULTILINE)) != 1:
         found.append("a page has one title")
     return found
+
+
+def short_enough(text: str, kind: str) -> list[str]:
+    """Check that a page of a paper can be read at one sitting."""
+    count = words(text, folded=kind != "theory")
+    most = WORDS.get(kind)
+    return [f"{count} words of prose, at most {most}"] if most and count > most else []
 
 
 def proofs(text: str) -> list[str]:

@@ -13,7 +13,12 @@ from tools import execute
 BOOK = execute.BOOK
 PAGES = {p.relative_to(BOOK).with_suffix("").as_posix(): p.read_text("utf8") for p in sorted(BOOK.rglob("*.md"))}
 NOTEBOOKS = {path.relative_to(BOOK).with_suffix("").as_posix(): path for path in execute.pages()}
-CHAPTERS = {key: PAGES[f"{key}/chapter"] for key in papers("checks")}
+KINDS = ("chapter", *rules.HEADS)
+CHAPTERS = {
+    name: text
+    for name, text in PAGES.items()
+    if (key := name.split("/")[0]) in papers("checks") and name.removeprefix(f"{key}/") in KINDS
+}
 
 
 def test_there_is_a_book() -> None:
@@ -41,8 +46,10 @@ def test_drawn_figures(name: str) -> None:
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_chapter(name: str) -> None:
-    assert rules.house_order(CHAPTERS[name]) == []
-    assert rules.chapter_labels(CHAPTERS[name], name) == []
+    key, kind = name.split("/")
+    assert rules.house_order(CHAPTERS[name], kind) == []
+    assert rules.short_enough(CHAPTERS[name], kind) == []
+    assert rules.chapter_labels(CHAPTERS[name], key) == []
 
 
 def test_labels_are_unique_in_the_whole_book() -> None:
@@ -68,7 +75,7 @@ def cell(source: str, head: str = "Setup", options: str = "") -> str:
     return f"\n## {head}\n\n```{{code-cell}} ipython3\n{options}{source}\n```\n"
 
 
-GOOD = FRONT + "# T\n" + cell("import numpy as np\nx = np.ones(3)") + cell("x.sum()", "Model")
+GOOD = FRONT + "# T\n" + cell("import numpy as np\nx = np.ones(3)") + cell("x.sum()", "Model") + cell("x", "Model")
 THEOREM = ":::{prf:theorem} T\n:label: thm-key-1\n\nOne is one.\n:::\n"
 PROOF = """::::{dropdown} Proof of {prf:ref}`thm-key-1`
 :::{prf:proof}
@@ -89,10 +96,10 @@ def test_a_good_page_passes(rule: Callable[[str], list[str]]) -> None:
         (rules.thin_cells, FRONT + cell("\n".join(f"x{i} = {i}" for i in range(16))), "16 lines in the cell"),
         (rules.thin_cells, FRONT + cell("def f():\n" + "    pass\n" * 5), "definition of f"),
         (rules.thin_cells, FRONT + 2 * cell("\n".join(f"x{i} = {i}" for i in range(8))), "on average"),
-        (rules.one_import_cell, GOOD + cell("import os", "Model"), "not under 'Setup'"),
-        (rules.one_import_cell, GOOD + cell("import os"), "2 cells import"),
-        (rules.one_import_cell, FRONT + cell("x = 1"), "0 cells import"),
-        (rules.one_import_cell, GOOD + cell("def f():\n    import os", "Model"), "not under 'Setup'"),
+        (rules.one_import_cell, FRONT + cell("x = 1") + cell("import os", "Model"), "the cells [2] import"),
+        (rules.one_import_cell, GOOD + cell("import os"), "the cells [1, 4] import"),
+        (rules.one_import_cell, FRONT + cell("x = 1"), "the cells [] import"),
+        (rules.one_import_cell, GOOD + cell("def f():\n    import os", "Model"), "the cells [1, 4] import"),
         (rules.compared_cells, FRONT + cell("x", options=":tags: [nbval-skip]\n\n"), "kept from being compared"),
         (rules.compared_cells, FRONT + cell("x", options=":tags: [raises-exception]\n\n"), "kept from being compared"),
         (rules.compared_cells, FRONT + cell("# NBVAL_IGNORE_OUTPUT\nx"), "kept from being compared"),
@@ -126,13 +133,22 @@ def chapter(*heads: str) -> str:
 
 
 def test_heads_out_of_order_missing_extra_or_empty_are_noticed() -> None:
-    assert rules.house_order(chapter(*rules.HEADS)) == []
-    assert rules.house_order(chapter(*rules.HEADS[1:], rules.HEADS[0]))
-    assert rules.house_order(chapter(*rules.HEADS[:-1]))
-    assert rules.house_order(chapter(*rules.HEADS, "Thanks"))
-    assert rules.house_order(chapter(*rules.HEADS).replace("## Summary\n\nWords.", "## Summary"))
-    assert rules.house_order("# Another\n" + chapter(*rules.HEADS))
-    assert rules.house_order(chapter(*rules.HEADS) + "\n```python\n## a comment\n# another\n```\n") == []
+    heads = rules.HEADS["story"]
+    assert rules.house_order(chapter(*heads), "story") == []
+    assert rules.house_order(chapter(heads[0], "Try it", *heads[1:]), "story") == []
+    assert rules.house_order(chapter(*heads[1:], heads[0]), "story")
+    assert rules.house_order(chapter(*heads[:-1]), "story")
+    assert rules.house_order(chapter(*heads).replace("## By hand\n\nWords.", "## By hand"), "story")
+    assert rules.house_order("# Another\n" + chapter(*heads), "story")
+    assert rules.house_order(chapter(*heads) + "\n```python\n## a comment\n# another\n```\n", "story") == []
+
+
+def test_a_page_that_is_too_long_is_noticed() -> None:
+    many = chapter(*rules.HEADS["theory"]) + "word " * 3990
+    assert rules.short_enough(many, "theory") == []
+    assert rules.short_enough(many + "word " * 20, "theory")
+    assert rules.short_enough(many + "\n:::{dropdown} Proof\n" + "word " * 20 + "\n:::\n", "theory") == []
+    assert rules.short_enough(many, "story")
 
 
 def test_labels_of_all_kinds_are_seen() -> None:

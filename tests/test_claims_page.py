@@ -1,4 +1,4 @@
-"""The page of claims: every claim is on it, and the filter shows what the ledger says it should."""
+"""The pages of the ledger: every claim is there, linked both ways, and the filter shows what the ledger says."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ import pandas as pd
 import pytest
 
 import fairbook as fb
-from book.common.cards import counts, listing
+from fairbook import checkout
 from fairbook.claims.stored import anchor
 from tests.chromium import Chromium
 from tests.conftest import Book
 from tests.visits import SETTLED, press, tab
+from tools import verdicts
 
 pytestmark = [pytest.mark.book, pytest.mark.browser]
 
 SHOWN = """(() => {
   const shown = [...document.querySelectorAll(".verdicts .claim-id")].filter(id => id.checkVisibility());
-  const heads = [...document.querySelectorAll("main section > h2")].filter(head => head.checkVisibility());
-  return { ids: shown.map(id => id.textContent), sections: heads.length,
-           said: document.querySelector(".claims-filter output").value, hash: location.hash };
+  return { ids: shown.map(id => id.textContent), said: document.querySelector(".claims-filter output").value,
+           hash: location.hash };
 })()"""
 
 
 @cache
 def ledger() -> pd.DataFrame:
-    """Give the ledger, read once and not before it is needed."""
-    return fb.claims.ledger()
+    """Give the ledger of the paper whose page is looked at, read once and not before it is needed."""
+    return fb.claims.ledger(paper="tv_drf")
 
 
 @pytest.fixture(scope="module")
 def page(book: Book, chromium: Chromium) -> Iterator[Chromium]:
     """Yield a browser that shows the page."""
     chromium.look(still=True)
-    seen = chromium.open((book.html / "book" / "claims.html").as_uri())
+    seen = chromium.open((book.html / "book" / "tv_drf" / "ledger.html").as_uri())
     assert (seen.errors, seen.failed) == ([], [])
     yield chromium
     assert chromium.seen().errors == []
@@ -63,16 +63,16 @@ def wanted(frame: pd.DataFrame, **chosen: str) -> list[str]:
 def choices() -> Iterator[dict[str, str]]:
     """Yield each value of each filter alone, and some together."""
     grades = sorted({grade for row in ledger()["grade"] for grade in row.split(", ")})
-    for name in ("paper", "verdict", "kind"):
+    for name in ("verdict", "kind"):
         yield from ({name: value} for value in ledger()[name].unique())
     yield from ({"grade": grade} for grade in grades)
-    for paper, verdict in ledger().groupby(["paper", "verdict"]).groups:
-        yield {"paper": paper, "verdict": verdict}
+    for kind, verdict in ledger().groupby(["kind", "verdict"]).groups:
+        yield {"kind": kind, "verdict": verdict}
     yield {"q": "counterexample fractions"}
     yield {"q": "envy", "verdict": "holds"}
     yield {"q": "100%", "kind": "lemma"}
     yield {"q": '"theorem 1" users'}
-    yield {"q": 'theorem 1 users'}
+    yield {"q": "theorem 1 users"}
 
 
 def shown(page: Chromium, hash_: str) -> dict[str, Any]:
@@ -95,11 +95,12 @@ def test_every_choice_shows_what_the_ledger_says(page: Chromium) -> None:
 
 
 def test_each_option_says_how_many_claims_it_leaves(page: Chromium) -> None:
-    shown(page, "#paper=gdrf")
+    shown(page, "#kind=theorem")
     told = page.evaluate(
-        "[...document.querySelector('.claims-filter').elements.verdict.options].map(o => [o.value, o.text])")
-    gdrf = ledger()[ledger()["paper"] == "gdrf"]["verdict"].value_counts()
-    expected = {verdict: int(gdrf.get(verdict, 0)) for verdict in ledger()["verdict"].unique()}
+        "[...document.querySelector('.claims-filter').elements.verdict.options].map(o => [o.value, o.text])"
+    )
+    left = ledger()[ledger()["kind"] == "theorem"]["verdict"].value_counts()
+    expected = {verdict: int(left.get(verdict, 0)) for verdict in ledger()["verdict"].unique()}
     assert {value: text for value, text in told if value} == {v: f"{v} ({count})" for v, count in expected.items()}
 
 
@@ -120,9 +121,8 @@ def test_the_filter_is_worked_by_keyboard_and_kept_in_the_address(page: Chromium
     assert (len(seen["ids"]), seen["hash"]) == (len(ledger()), "")
 
 
-def test_sections_without_a_claim_are_left_out_and_paper_shows_all(page: Chromium) -> None:
-    every = shown(page, "#")["sections"]
-    assert shown(page, "#paper=cbdrf")["sections"] == every - ledger()["paper"].nunique() + 1
+def test_paper_shows_all(page: Chromium) -> None:
+    shown(page, "#kind=lemma")
     page.send("Emulation.setEmulatedMedia", media="print")
     assert len(page.evaluate(SHOWN)["ids"]) == len(ledger())
     page.send("Emulation.setEmulatedMedia", media="")
@@ -136,7 +136,7 @@ def test_a_link_to_a_claim_shows_it_whatever_was_chosen(page: Chromium) -> None:
     assert page.evaluate(f"document.getElementById({anchor(one)!r}).getBoundingClientRect().top < innerHeight")
 
 
-@pytest.mark.parametrize("hash_", ["#verdict=nonsense", "#paper=", "#no=thing", "#%", "#q=%"])
+@pytest.mark.parametrize("hash_", ["#verdict=nonsense", "#kind=", "#no=thing", "#%", "#q=%"])
 def test_nonsense_in_the_address_does_no_harm(page: Chromium, hash_: str) -> None:
     seen = shown(page, hash_)
     assert len(seen["ids"]) in (len(ledger()), len(wanted(ledger(), q="%")))
@@ -146,11 +146,46 @@ def test_names_of_claims_are_one_to_one() -> None:
     assert len({anchor(one) for one in ledger()["id"]}) == len(ledger())
 
 
-def test_what_the_page_is_made_of() -> None:
-    text = listing("gdrf").text
-    assert text.count("claim-id") == (ledger()["paper"] == "gdrf").sum()
-    table = counts(ledger(), caption="c", name="tab-c").text
-    links = ledger().groupby(["paper", "verdict"]).size()
-    assert table.count("&amp;verdict=") == len(links)
-    for (paper, verdict), count in links.items():
-        assert f'#paper={paper}&amp;verdict={str(verdict).replace(" ", "+")}">{count}</a>' in table
+def test_every_claim_is_on_the_page_of_its_paper_with_source_and_proof(book: Book) -> None:
+    every = fb.claims.ledger()
+    for paper, rows in every.groupby("paper"):
+        text = (book.html / "book" / str(paper) / "ledger.html").read_text("utf8")
+        for claim, proof in zip(rows["id"], rows["proof"], strict=True):
+            row = text[text.index(f'id="{anchor(claim)}"') :]
+            row = row[: row.index(f'href="#{anchor(claim)}"')]
+            linked = re.search(r'href="([^"#]*source/[\w.]+)#(L-\d+)"', row)
+            assert linked, claim
+            page = book.html / "book" / str(paper) / linked[1]
+            assert f'id="{linked[2]}"' in page.read_text("utf8"), claim
+            assert not proof or f'#{proof}"' in row, claim
+
+
+def test_every_badge_is_linked_back_from_its_row(book: Book) -> None:
+    found = 0
+    for path in (book.html / "book").rglob("*.html"):
+        for place, row in re.findall(
+            r'<a id="(claim-[^"]*-\d+)" class="verdict[^"]*" href="[^"]*#([^"]*)"', path.read_text("utf8")
+        ):
+            paper = next(key for key in checkout.papers("checks") if row.startswith(f"claim-{key.replace('_', '-')}-"))
+            assert f"#{place}" in (book.html / "book" / paper / "ledger.html").read_text("utf8") or place[-1] != "0", (
+                place
+            )
+            found += 1
+    assert found >= 0
+
+
+def test_the_statements_are_counted_as_the_page_says() -> None:
+    frame, every = verdicts.statements(), fb.claims.ledger()
+    own = every[(every["kind"] != "extension") & ~every["locator"].str.startswith("beyond")]
+    assert frame["readings"].sum() == len(own)
+    assert len(frame) == len(set(zip(own["paper"], own["locator"], own["statement"], strict=True)))
+    mixed = frame[frame["verdict"] == "depends on the reading"]
+    assert len(mixed)
+    for one in mixed.to_dict("records"):
+        rows = own[(own["paper"] == one["paper"]) & (own["statement"] == one["statement"])]
+        assert rows["verdict"].nunique() > 1
+
+
+def test_a_name_that_no_claim_has_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no claim is named"):
+        verdicts.chosen("gdrf.nothing")

@@ -1,7 +1,7 @@
-/* A filter for the page that lists all claims. It is built from the words on the page, keeps what it shows in the
-   address (claims.html#verdict=refuted&paper=gdrf), and without it, and on paper, every claim is there. */
+/* A filter for a page that lists the claims of a paper. It is built from the words on the page, keeps what it shows in the
+   address (ledger.html#verdict=refuted&kind=theorem), and without it, and on paper, every claim is there. */
 (function () {
-  const FACETS = { paper: "Paper", verdict: "Verdict", kind: "Kind", grade: "Evidence" };
+  const FACETS = { verdict: "Verdict", kind: "Kind", grade: "Evidence" };
   const squeezed = (element) => element.textContent.replace(/\s+/g, " ").trim();
 
   function start() {
@@ -9,9 +9,7 @@
       const said = id.closest("dd"), claim = said.previousElementSibling;
       return {
         rows: [claim, said],
-        section: id.closest("section"),
         words: `${squeezed(claim)} ${squeezed(said)}`.toLowerCase(),
-        paper: [id.textContent.split(".")[0]],
         verdict: [squeezed(said.querySelector(".claim-verdict"))],
         kind: [squeezed(said.querySelector(".claim-kind"))],
         grade: squeezed(said.querySelector(".claim-grade")).split(", "),
@@ -30,7 +28,7 @@
       select.name = name;
       select.append(new Option("all", ""));
       const values = new Set(claims.flatMap((claim) => claim[name]));
-      for (const value of name === "paper" ? values : [...values].sort()) select.append(new Option(value, value));
+      for (const value of [...values].sort()) select.append(new Option(value, value));
       label.append(`${title} `, select);
       form.append(label);
       selects[name] = select;
@@ -39,7 +37,7 @@
       '<label class="claims-filter-words">Words, or a "phrase" <input type="search" name="q" spellcheck="false"></label>' +
       '<button type="reset">Show all</button><output name="found" aria-live="polite"></output>');
     const words = form.elements.q, found = form.elements.found;
-    claims[0].section.before(form);
+    claims[0].rows[0].closest(".verdicts").before(form);
 
     const fits = (claim, chosen, besides) =>
       chosen.q.every((word) => claim.words.includes(word)) &&
@@ -48,15 +46,12 @@
     function show() {
       const chosen = { q: (words.value.toLowerCase().match(/"[^"]+"|[^\s"]+/g) || []).map((w) => w.replaceAll('"', "")) };
       for (const name in selects) chosen[name] = selects[name].value;
-      const sections = new Map();
       let count = 0;
       for (const claim of claims) {
         const fit = fits(claim, chosen);
         count += fit;
-        sections.set(claim.section, (sections.get(claim.section) ?? 0) + fit);
         for (const row of claim.rows) row.classList.toggle("claims-out", !fit);
       }
-      for (const [section, left] of sections) section.classList.toggle("claims-out", !left);
       // Each choice says how many claims it would leave, all other choices as they are.
       for (const name in selects) {
         const left = claims.filter((claim) => fits(claim, chosen, name));

@@ -80,7 +80,7 @@ def faults(frame: pd.DataFrame) -> Iterator[str]:
 
 
 def _link(one: str, text: str = "") -> str:
-    return f'<a href="claims.html#{anchor(one)}">{text or one}</a>'
+    return f'<a href="{one.split(".")[0]}/ledger.html#{anchor(one)}">{text or one}</a>'
 
 
 def _where(see: list[str]) -> str:

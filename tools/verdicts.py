@@ -1,0 +1,320 @@
+"""Sphinx extension: verdicts of the ledger wherever a page speaks of them, linked both ways.
+
+``{verdict}`tv_drf.theorem_1.fluid.one``` is a badge that leads to the claim's row. ``{claims} tv_drf.theorem_1 ...``
+lists claims with all their variants and what was found. ``{ledger} tv_drf`` is the whole ledger of a paper: each row
+with its proof, the places in the book where its badge stands, the source of its check and the command that runs it
+again. ``{verdict-map}`` is one tile for each statement of each paper, ``{verdict-counts}`` their table, and
+``{verdict-total}`` a number in the text. All are read from the stored ledger when the book is built.
+"""
+
+from __future__ import annotations
+
+import html
+import inspect
+import re
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from docutils import nodes
+from docutils.statemachine import StringList
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from fairbook.claims import claims
+from fairbook.claims.stored import anchor, papers
+from tools.book_tables import table as numbered
+
+ROOT = Path(__file__).resolve().parents[1]
+GOOD, BAD = {"holds", "reproduced"}, {"refuted", "not reproduced"}
+#: The verdicts on a statement, in the order of the tables; the fourth is of several readings that differ.
+VERDICTS = ("holds", "reproduced", "partly", "depends on the reading", "refuted", "not reproduced", "undetermined",
+            "nothing to compare")  # fmt: skip
+
+
+@cache
+def ledger() -> pd.DataFrame:
+    """Read the stored ledgers of all papers as they are; the tests see to it that they are fresh."""
+    found = [
+        pd.read_csv(ROOT / "data" / "results" / key / "ledger.csv", keep_default_na=False) for key in papers()["papers"]
+    ]
+    return pd.concat(found, ignore_index=True).set_index("id", drop=False)
+
+
+@cache
+def statements() -> pd.DataFrame:
+    """Give the papers' own statements, each with one verdict over all its readings.
+
+    A statement is what is said in the same words at the same place; its readings are claims. What goes beyond the
+    paper is left out.
+    """
+    frame = ledger()
+    own = frame[(frame["kind"] != "extension") & ~frame["locator"].str.startswith("beyond")]
+
+    def verdict(found: pd.Series) -> str:
+        kinds = set(found)
+        if len(kinds) == 1:
+            return str(found.iloc[0])
+        told = kinds - {"nothing to compare", "undetermined"}
+        return "depends on the reading" if len(told) != 1 else told.pop()
+
+    grouped = own.groupby(["paper", "locator", "statement"], sort=False)
+    found = grouped.agg(first=("id", "first"), readings=("id", "size"), verdict=("verdict", verdict))
+    return found.reset_index()
+
+
+def chosen(*names: str) -> pd.DataFrame:
+    """Give the rows of claims, each name with all its variants.
+
+    Raises
+    ------
+    ValueError
+        Where a name fits no claim.
+    """
+    ids = ledger()["id"]
+    found = [ids[(ids == name) | ids.str.startswith(f"{name}.")] for name in names]
+    missing = [name for name, rows in zip(names, found, strict=True) if rows.empty]
+    if missing or not names:
+        raise ValueError(f"no claim is named {', '.join(missing) or '(nothing)'}")
+    return ledger().loc[pd.concat(found).drop_duplicates()]
+
+
+def classes(verdict: str) -> str:
+    """Give the class of a verdict's colour and icon.
+
+    Examples
+    --------
+    >>> classes("not reproduced")
+    'verdict verdict-not-reproduced'
+    """
+    return f"verdict verdict-{verdict.replace(' ', '-')}"
+
+
+def source(claim: str) -> tuple[str, int]:
+    """Give the module that checks a claim and the line of the check."""
+    check: Any = claims()[claim].check
+    while isinstance(check, partial):
+        check = check.func
+    return check.__module__, inspect.getsourcelines(check)[1]
+
+
+def shown(module: str) -> str:
+    """Give the page that shows a module.
+
+    Examples
+    --------
+    >>> shown("book.gdrf.checks")
+    'book/gdrf/source/checks'
+    """
+    folder, _, name = module.replace(".", "/").rpartition("/")
+    return f"{folder}/source/{name}"
+
+
+class Page(SphinxDirective):
+    """What the directives share."""
+
+    has_content = False
+    final_argument_whitespace = True
+
+    def address(self, page: str, target: str = "") -> str:
+        """Give the address of a page, seen from this one."""
+        uri = self.env.app.builder.get_relative_uri(self.env.docname, page)
+        return f"{uri}#{target}" if target else uri
+
+    def parse(self, text: str) -> list[nodes.Node]:
+        """Parse MyST."""
+        holder = nodes.container()
+        self.state.nested_parse(StringList(text.splitlines(), source=self.env.docname), self.content_offset, holder)
+        return holder.children
+
+    def raw(self, text: str) -> list[nodes.Node]:
+        return [nodes.raw("", text, format="html")]
+
+
+class Badge(SphinxRole):
+    """A verdict, as a link to its row of the ledger."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the badge, and note that it stands here."""
+        name = self.text
+        if name not in ledger().index:
+            message = self.inliner.reporter.error(f"no claim is named {name}", line=self.lineno)
+            return [], [message]
+        row = ledger().loc[name]
+        places = self.env.__dict__.setdefault("fairbook_badges", {}).setdefault(name, [])
+        here = f"{anchor(name)}-{sum(page == self.env.docname for page, _ in places)}"
+        places.append((self.env.docname, here))
+        uri = self.env.app.builder.get_relative_uri(self.env.docname, f"book/{row['paper']}/ledger")
+        text = (
+            f'<a id="{here}" class="{classes(row["verdict"])}" href="{uri}#{anchor(name)}" '
+            f'aria-label="{row["verdict"]}: {html.escape(row["locator"])}">{row["verdict"]}</a>'
+        )
+        return [nodes.raw("", text, format="html")], []
+
+
+class Total(SphinxRole):
+    """A count in a sentence: ``claims``, ``statements``, a verdict, each with ``of PAPER`` or without."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the number."""
+        what, _, paper = self.text.partition(" of ")
+        frame = ledger() if what == "claims" else statements()
+        frame = frame[frame["paper"] == paper] if paper else frame
+        if what not in ("claims", "statements", "wrong", *VERDICTS) or frame.empty:
+            return [], [self.inliner.reporter.error(f"nothing is counted as {self.text}", line=self.lineno)]
+        wrong = frame["verdict"].isin({"partly", "depends on the reading", *BAD})
+        if what not in ("claims", "statements"):
+            frame = frame[wrong if what == "wrong" else frame["verdict"] == what]
+        return [nodes.Text(str(len(frame)))], []
+
+
+def told(row: pd.Series) -> str:
+    """Say where a claim is made and in which reading."""
+    return row["locator"] + ("" if row["variant"] == "as stated" else f", {row['variant']}")
+
+
+class Claims(Page):
+    """Claims with verdict and evidence."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return a list of definitions."""
+        try:
+            rows = chosen(*self.arguments[0].split())
+        except ValueError as error:
+            raise self.error(str(error)) from error
+        lines = [
+            f"**{told(row)}.** {row['statement']}\n: {{verdict}}`{row['id']}` ({row['grade']}). {row['evidence']}\n"
+            for _, row in rows.iterrows()
+        ]
+        return self.parse("::::{div} verdicts\n" + "\n".join(lines) + "::::")
+
+
+class Back(nodes.General, nodes.Element):
+    """The places of a claim's badge; known when all pages are read."""
+
+
+class Ledger(Page):
+    """All claims of a paper."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the counts and the list, which a filter turns into a search."""
+        paper = self.arguments[0]
+        rows = ledger()[ledger()["paper"] == paper]
+        if rows.empty:
+            raise self.error(f"no paper is called {paper}")
+        lines = []
+        for _, row in rows.iterrows():
+            module, line = source(row["id"])
+            page = self.address(shown(module), f"L-{line}")
+            role = "ref" if row["proof"].startswith("ex-") else "prf:ref"
+            proof = f"Proof: {{{role}}}`{row['proof']}`. " if row["proof"] else ""
+            lines.append(
+                f"[**{told(row)}.**]{{#{anchor(row['id'])}}} {row['statement']}\n"
+                f": [{row['verdict']}]{{.{' .'.join(classes(row['verdict']).split())} .claim-verdict}} "
+                f"([{row['kind']}]{{.claim-kind}}; [{row['grade']}]{{.claim-grade}}). {row['evidence']} "
+                f"{proof}{{claim-places}}`{row['id']}` "
+                f'<a href="{page}">Source of the check</a>; again: `fairbook claims --recompute --id {row["id"]}` '
+                f'<a class="claim-id" href="#{anchor(row["id"])}">{row["id"]}</a>\n'
+            )
+        return self.parse(f"::::{{div}} verdicts claims-of-{paper.replace('_', '-')}\n" + "\n".join(lines) + "::::")
+
+
+class Places(SphinxRole):
+    """Where in the book the badge of a claim stands."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return what is replaced when all pages are read."""
+        return [Back(claim=self.text)], []
+
+
+def backlinks(app: Any, doctree: nodes.document, docname: str) -> None:
+    """Replace each :class:`Back` by links to the places where the badge of its claim stands."""
+    for node in list(doctree.findall(Back)):
+        places = getattr(app.env, "fairbook_badges", {}).get(node["claim"], [])
+        first = {page: here for page, here in reversed(places) if page != docname}
+        links = [
+            f'<a href="{app.builder.get_relative_uri(docname, page)}#{here}">'
+            f"{html.escape(app.env.titles[page].astext())}</a>"
+            for page, here in first.items()
+        ]
+        node.replace_self(nodes.raw("", "In the text: " + ", ".join(links) + "." if links else "", format="html"))
+
+
+class Map(Page):
+    """A tile for each statement of each paper."""
+
+    def tile(self, one: dict[str, Any]) -> str:
+        """Give one tile: colour and icon are seen, all of it is heard, and shown where a pointer rests."""
+        said = html.escape(f"{one['locator']}: {one['verdict']}")
+        row = self.address(f"book/{one['paper']}/ledger", anchor(one["first"]))
+        return (
+            f'<li><a class="tile {classes(one["verdict"])}" href="{row}" '
+            f'title="{said}. {html.escape(one["statement"])}"><span>{said}</span></a></li>'
+        )
+
+    def run(self) -> list[nodes.Node]:
+        """Return one row of tiles a paper, and what the colours mean."""
+        rows, frame = [], statements()
+        for paper, facts in papers()["papers"].items():
+            tiles = "".join(map(self.tile, frame[frame["paper"] == paper].to_dict("records")))
+            start = "story" if f"book/{paper}/story" in self.env.found_docs else "chapter"
+            link = f'<a href="{self.address(f"book/{paper}/{start}")}">{html.escape(facts["short"])}</a>'
+            rows.append(f"<div>{link}<ul>{tiles}</ul></div>")
+        counts = frame["verdict"].value_counts()
+        legend = " ".join(f'<span class="{classes(v)}">{v} {counts[v]}</span>' for v in VERDICTS if v in counts)
+        return self.raw(f'<div class="verdict-map">{"".join(rows)}<p class="verdict-legend">{legend}</p></div>')
+
+
+class Counts(Page):
+    """The verdicts on the statements of each paper, each count a link to the claims."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a table."""
+        frame, known = statements(), papers()["papers"]
+        table = pd.crosstab(frame["paper"], frame["verdict"]).reindex(list(known)).fillna(0).astype(int)
+        shown = [verdict for verdict in VERDICTS if verdict in table]
+        rows = [["paper", *shown, "all"]]
+        for paper, row in table.iterrows():
+            name = f"{{ref}}`{known[paper]['short']} <{paper}-ledger>`"
+            rows.append([name, *(str(row[one] or "-") for one in shown), str(row.sum())])
+        rows.append(["**all**", *(str(table[one].sum()) for one in shown), str(len(frame))])
+        return self.parse(numbered("Verdicts on the statements of the papers", "tab-claims-counts", rows))
+
+
+def sources(app: Any) -> Any:
+    """Yield a page for each module that checks claims, with a name for each line."""
+    for module in sorted({source(name)[0] for name in ledger().index}):
+        path = module.replace(".", "/") + ".py"
+        look = HtmlFormatter(linenos="inline", lineanchors="L", anchorlinenos=True, cssclass="highlight")
+        code = highlight((ROOT / path).read_text("utf8"), PythonLexer(), look)
+        code = re.sub(r'<a id="(L-\d+)" name="\1"></a>', r'<span id="\1"></span>', code)
+        yield shown(module), {"title": path, "body": f"<h1>{path}</h1>{code}"}, "page.html"
+
+
+def forget(app: Any, env: Any, docname: str) -> None:
+    """Forget the badges of a page that is read again."""
+    for places in env.__dict__.get("fairbook_badges", {}).values():
+        places[:] = [place for place in places if place[0] != docname]
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.add_role("verdict", Badge())
+    app.add_role("verdict-total", Total())
+    app.add_role("claim-places", Places())
+    app.add_directive("claims", Claims)
+    app.add_directive("ledger", Ledger)
+    app.add_directive("verdict-map", Map)
+    app.add_directive("verdict-counts", Counts)
+    app.add_node(Back)
+    app.connect("env-purge-doc", forget)
+    app.connect("doctree-resolved", backlinks)
+    app.connect("html-collect-pages", sources)
+    return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": False}
