@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from math import inf
 from typing import NamedTuple
 
 from book.sequential_minmax.properties import Case, Tasks, fit, pareto
@@ -26,10 +27,10 @@ class Step(NamedTuple):
     served: int
 
 
-def course(case: Case, ties: str = "first") -> Iterator[Step]:
+def course(case: Case, ties: str = "first", most: Sequence[float | None] | None = None) -> Iterator[Step]:
     """Serve in each step a user whose next task fits, so that the largest level of all after it is smallest.
 
-    Cost O(t n (n + m)) fractions for t tasks.
+    ``most`` bounds the tasks of each user, None where there is no bound. Cost O(t n (n + m)) fractions for t tasks.
 
     Examples
     --------
@@ -37,8 +38,9 @@ def course(case: Case, ties: str = "first") -> Iterator[Step]:
     [0, 0, 0, 0]
     """
     level, tasks, left = shares(case), [0] * len(case.demands), list(case.capacities)
+    bounds = [inf if bound is None else bound for bound in most or [None] * len(tasks)]
     order = range(len(tasks)) if ties == "first" else range(len(tasks) - 1, -1, -1)
-    while able := [i for i in order if fit(left, case.demands[i])]:
+    while able := [i for i in order if fit(left, case.demands[i]) and tasks[i] + 1 <= bounds[i]]:
         after = {i: max((x + (h == i)) * level[h] for h, x in enumerate(tasks)) for i in able}
         i = min(able, key=after.__getitem__)  # the first of those that tie
         yield Step(left, after, i)
@@ -46,9 +48,9 @@ def course(case: Case, ties: str = "first") -> Iterator[Step]:
         left = [amount - need for amount, need in zip(left, case.demands[i], strict=True)]
 
 
-def served_in_turn(case: Case, ties: str = "first") -> list[int]:
+def served_in_turn(case: Case, ties: str = "first", most: Sequence[float | None] | None = None) -> list[int]:
     """Count the tasks of each user at the end of its :func:`course`."""
-    served = [step.served for step in course(case, ties)]
+    served = [step.served for step in course(case, ties, most)]
     return [served.count(i) for i in range(len(case.demands))]
 
 
