@@ -35,7 +35,7 @@
     form.autocomplete = "off";
     form.innerHTML = controls.map(({ label, values, at }, i) => {
       const name = `explore-${number}-${i}`;
-      if (values.length > 3)
+      if (values.length > 4)
         return `<label><span>${escape(label)}: <b></b></span><input type="range" name="${name}" min="0" max="${values.length - 1}" value="${at}"></label>`;
       const options = values.map((value, k) =>
         `<label><input type="radio" name="${name}" value="${k}"${k === at ? " checked" : ""}> ${escape(value)}</label>`);

@@ -19,7 +19,7 @@ __all__ = ["Column", "Control", "Explorable", "Panel", "State"]
 
 @dataclass(frozen=True)
 class Control:
-    """What the reader sets: a slider, or a choice where there are at most three values.
+    """What the reader sets: a slider, or a choice where there are at most four values.
 
     Attributes
     ----------

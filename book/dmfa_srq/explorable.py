@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from book.common.explore import Column, Control, Explorable, Panel, State
-from fairbook import dmfa_srq
+from fairbook.mechanisms.dmfa_srq import dmfa_srq
 
 __all__ = ["arrivals"]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from book.common.explore import Column, Control, Explorable, Panel, State
-from fairbook import drfh, gdrf
+from fairbook.mechanisms.drfh import drfh
+from fairbook.mechanisms.gdrf import gdrf
 
 __all__ = ["placing"]
 

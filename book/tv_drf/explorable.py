@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from book.common.explore import Column, Control, Explorable, Panel, State
 from book.tv_drf.studies import memory_course
-from fairbook import tv_drf
+from fairbook.mechanisms.tv_drf import tv_drf
 
 __all__ = ["accounts", "lie"]
 

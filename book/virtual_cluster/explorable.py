@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from book.common.explore import Column, Control, Explorable, Panel, State
-from fairbook import virtual_cluster
-from fairbook.mechanisms.virtual_cluster import Method
+from fairbook.mechanisms.virtual_cluster import Method, virtual_cluster
 
 __all__ = ["homes"]
 
