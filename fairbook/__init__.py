@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fairbook.mechanisms.karma import Karma, karma, karma_phase
     from fairbook.mechanisms.mdrf import mdrf
     from fairbook.mechanisms.per_server_drf import per_server_drf
+    from fairbook.mechanisms.sequential_minmax import sequential_minmax
     from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
     from fairbook.mechanisms.virtual_cluster import scarcity_rounds, virtual_cluster
     from fairbook.mechanisms.virtual_cluster_pool import VirtualClusterPool
@@ -40,7 +41,7 @@ __all__ = [
     "TraceError", "TvDrfRun", "VirtualClusterPool", "VirtualClusters", "__version__", "cbdrf", "claims",
     "dmfa_srq", "drf", "drf_by_task", "drfh", "dynamic_drf", "gdrf", "grant_tasks", "karma",
     "karma_phase", "mdrf", "mechanisms", "metrics", "per_server_drf", "properties", "results",
-    "scarcity_rounds", "static_optimum", "sweeps", "traces", "tv_drf", "virtual_cluster",
+    "scarcity_rounds", "sequential_minmax", "static_optimum", "sweeps", "traces", "tv_drf", "virtual_cluster",
 ]
 
 _ROOMS = ("claims", "mechanisms", "metrics", "properties", "results", "sweeps", "traces")
@@ -55,7 +56,7 @@ _HOMES = {
     "DmfaSrq": "mechanisms.dmfa_srq", "dmfa_srq": "mechanisms.dmfa_srq", "static_optimum": "mechanisms.dmfa_srq",
     "drf": "mechanisms.drf", "drf_by_task": "mechanisms.drf", "dynamic_drf": "mechanisms.dynamic_drf",
     "drfh": "mechanisms.drfh", "gdrf": "mechanisms.gdrf", "mdrf": "mechanisms.mdrf",
-    "per_server_drf": "mechanisms.per_server_drf",
+    "per_server_drf": "mechanisms.per_server_drf", "sequential_minmax": "mechanisms.sequential_minmax",
     "VirtualClusterPool": "mechanisms.virtual_cluster_pool", "VirtualClusters": "model.clusters",
     "scarcity_rounds": "mechanisms.virtual_cluster", "virtual_cluster": "mechanisms.virtual_cluster",
     "FluidPlacement": "model.placement", "Placement": "model.placement",

@@ -128,6 +128,25 @@ def _closure(modules: Iterable[str]) -> list[str]:
     return sorted(seen - apart)
 
 
+#: Gathers the options of all mechanisms. Of it counts what is taken by name: another paper's make no result stale.
+_GATHERED = "fairbook.mechanisms.readings"
+
+
+def _taken(modules: Iterable[str]) -> str:
+    """Tokens of those assignments in the module that gathers whose names are taken; of all if it is taken whole."""
+    text, names = {one: path.read_text(encoding="utf-8") for one in modules if (path := module_file(one))}, set()
+    package, _, own = _GATHERED.rpartition(".")
+    for node in (node for one in text.values() for node in ast.walk(_tree(one)) if isinstance(node, ast.ImportFrom)):
+        names |= {alias.name for alias in node.names if node.module == _GATHERED}
+        if node.module == package and own in {alias.name for alias in node.names}:
+            return _bare(text[_GATHERED])
+    return _bare("\n".join(
+        str(ast.get_source_segment(text[_GATHERED], part)) for part in _tree(text[_GATHERED]).body
+        if names & {found.id for found in ast.walk(part) if isinstance(found, ast.Name) and
+                    isinstance(found.ctx, ast.Store)}
+    ))
+
+
 @cache
 def source_hash(module: str, data: tuple[str, ...] = ()) -> str:
     """Hash of a module, of every module of fairbook and its book that it imports, and of data files: 16 hex digits.
@@ -147,10 +166,11 @@ def source_hash(module: str, data: tuple[str, ...] = ()) -> str:
     if module_file(module) is None:
         raise InvalidInput("module", "must be a module of fairbook or of its book", module)
     digest = hashlib.sha256()
-    for name in _closure([module]):
+    closure = _closure([module])
+    for name in closure:
         path = module_file(name)
         assert path is not None
-        digest.update(f"{name}\0{_bare_source(path)}\0".encode())
+        digest.update(f"{name}\0{_taken(closure) if name == _GATHERED else _bare_source(path)}\0".encode())
     for name in sorted(data):
         digest.update(name.encode() + b"\0" + data_path(name).read_bytes())
     return digest.hexdigest()[:16]

@@ -385,8 +385,9 @@ CELL = {"demands": D, "machines": MACHINES, "machine_counts": [2, 1]}
 CELL_SORTS = {"demands": "demands", "machines": "machines", "machine_counts": "counts"}
 
 ENTRIES = [
-    Entry("drf", fb.drf, DRF, DRF_SORTS),
-    Entry("drf_by_task", fb.drf_by_task, DRF | {"stuck": "skip"}, DRF_SORTS | {"stuck": "a choice"}),
+    *(Entry(row.name, row.function, DRF | {name: one.values[0] for name, one in row.readings.items()},
+            DRF_SORTS | dict.fromkeys(row.readings, "a choice"))
+      for row in fb.mechanisms.registry.values() if row.kind == "pool"),
     Entry("dmfa_srq", fb.dmfa_srq, SRQ, SRQ_SORTS),
     Entry("static_optimum", fb.static_optimum, SRQ, SRQ_SORTS),
     Entry("dynamic_drf", fb.dynamic_drf, {"demands": SHARES}, {"demands": "demands"}),

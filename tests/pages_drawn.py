@@ -14,28 +14,21 @@ import pytest
 from matplotlib.figure import Figure
 
 import fairbook as fb
-from book.cbdrf import figures as cbdrf
 from book.cbdrf import studies as cbdrf_study
 from book.common import style
 from book.common.runs import stream
-from book.compare import figures as compare
-from book.dmfa_srq import figures as dmfa
 from book.dmfa_srq import studies as dmfa_study
-from book.foundations import figures as foundations
 from book.foundations import studies as groundwork
-from book.gdrf import figures as gdrf
 from book.gdrf import studies as gdrf_study
-from book.tv_drf import figures as tv
 from book.tv_drf import studies as tv_study
-from book.virtual_cluster import figures as vc
 from book.virtual_cluster import studies as vc_study
+from fairbook.checkout import load
 from tests.drawings import (
     drawn,
 )
 
 Frame = pd.DataFrame
-MODULES: dict[str, ModuleType] = {"cbdrf": cbdrf, "compare": compare, "dmfa_srq": dmfa, "foundations": foundations,
-                                  "gdrf": gdrf, "tv_drf": tv, "virtual_cluster": vc}
+MODULES: dict[str, ModuleType] = load("figures")
 
 
 @cache

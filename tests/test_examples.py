@@ -1,63 +1,18 @@
-"""The worked examples of the page on extending the library, and that what the page on the code lists is there."""
+"""The trace of the page on extending the library, and that what the page on the code lists is there."""
 
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import fairbook as fb
 from book.examples import batch_log
-from book.examples.asset_fairness import asset_fairness
 from fairbook import checkout
 
 ROOT = Path(__file__).resolve().parents[1]
-
-# ------------------------------------------------------------------------------------------------- the mechanism
-
-
-def exact(demands: list[list[int]], capacities: list[int]) -> list[Fraction]:
-    """Asset fairness with equal weights in fractions, from its definition: everyone in step, until stopped."""
-    n, m = len(demands), len(capacities)
-    share = [[Fraction(d, c) for d, c in zip(row, capacities, strict=True)] for row in demands]
-    tasks, rising = [Fraction(0)] * n, set(range(n))
-    while rising:
-        rate = [1 / sum(share[i]) if i in rising else Fraction(0) for i in range(n)]
-        growth = [sum(rate[i] * share[i][j] for i in range(n)) for j in range(m)]
-        left = [1 - sum(tasks[i] * share[i][j] for i in range(n)) for j in range(m)]
-        step = min(left[j] / growth[j] for j in range(m) if growth[j])
-        tasks = [t + r * step for t, r in zip(tasks, rate, strict=True)]
-        full = {j for j in range(m) if growth[j] and left[j] == growth[j] * step}
-        rising = {i for i in rising if not any(share[i][j] for j in full)}
-    return tasks
-
-
-@given(st.integers(1, 3).flatmap(lambda m: st.tuples(
-    st.lists(st.lists(st.integers(0, 9), min_size=m, max_size=m).filter(any), min_size=1, max_size=5),
-    st.lists(st.integers(1, 40), min_size=m, max_size=m))))
-@settings(max_examples=30, deadline=None)
-def test_asset_fairness_is_what_exact_arithmetic_says(instance: tuple[list[list[int]], list[int]]) -> None:
-    demands, capacities = instance
-    found = asset_fairness(demands, capacities=capacities)
-    np.testing.assert_allclose(found.tasks, [float(t) for t in exact(demands, capacities)], rtol=1e-9, atol=1e-12)
-    assert found.violations() == []
-
-
-def test_asset_fairness_takes_names_and_refuses_bad_input() -> None:
-    frame = pd.DataFrame({"cpu": [1, 3], "memory": [4, 1]}, index=["ann", "bob"])
-    named = asset_fairness(frame, weights=pd.Series({"bob": 2, "ann": 1}))
-    assert named.users == ("ann", "bob")
-    sums = (named.demands * named.tasks[:, None]).sum(axis=1)
-    assert sums[1] == pytest.approx(2 * sums[0])
-    with pytest.raises(fb.InvalidInput, match="capacities"):
-        asset_fairness(frame, capacities=[1, -1])
-
 
 # ----------------------------------------------------------------------------------------------------- the trace
 
@@ -112,7 +67,7 @@ def absent(paths: list[str]) -> list[str]:
     for path in paths:
         patterns = [path.replace("<key>", key) for key in keys] if "<key>" in path else [path]
         there = [any(ROOT.glob(re.sub(r"<\w+>", "*", pattern).rstrip("/"))) for pattern in patterns]
-        needed = path.endswith(("chapter.md", "checks.py", "studies.py", "figures.py"))
+        needed = path.endswith(("ledger.md", "checks.py", "studies.py", "figures.py"))
         # an oracle or an encoding may be missing for a paper that has no use for it
         if not any(there) or (needed and not all(there)):
             found.append(path)
@@ -122,10 +77,11 @@ def absent(paths: list[str]) -> list[str]:
 def test_the_files_that_a_paper_adds_are_where_the_guide_says() -> None:
     page = (ROOT / "book" / "code.md").read_text("utf8")
     paths = listed(page)
-    assert {"fairbook/mechanisms/", "book/<key>/chapter.md", "book/<key>/smt.py", "data/results/<key>/"} <= set(paths)
+    assert {"fairbook/mechanisms/", "book/<key>/story.md", "book/<key>/smt.py", "data/results/<key>/"} <= set(paths)
     assert absent(paths) == []
     assert absent(["book/<key>/solvers.py"]) == ["book/<key>/solvers.py"]
     assert absent(["fairbook/mechanisms/<key>_fast.py"]) == ["fairbook/mechanisms/<key>_fast.py"]
-    for name in ("_toc.yml", "book/references.bib", "CITATION.cff", "CHANGELOG.md", "fairbook/claims/papers.toml"):
+    for name in ("_toc.yml", "book/references.bib", "CITATION.cff", "CHANGELOG.md", "fairbook/claims/papers.toml",
+                 "book/notation.md", "book/cite.md", "fairbook/__init__.py"):
         assert (ROOT / name).is_file()
         assert f"`{name}`" in page

@@ -16,10 +16,11 @@ from check_jsonschema.builtin_schemas import get_builtin_schema
 from jsonschema import Draft7Validator
 
 import fairbook
+from fairbook.checkout import papers
 from tools import bump
 
 ROOT = Path(__file__).resolve().parents[1]
-KEYS = ("dmfa_srq", "cbdrf", "tv_drf", "gdrf", "virtual_cluster")
+KEYS = tuple(papers("checks"))
 FILES = [
     "README.md",
     "LICENSE",

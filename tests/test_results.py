@@ -255,6 +255,22 @@ def test_what_is_not_imported_does_not_count(house: House, module: str) -> None:
     assert house.hash() == before
 
 
+@pytest.mark.parametrize(("taken", "other_counts"), [
+    ("from fairbook.rooms.lists import A", False), ("from fairbook.rooms import lists", True)])
+def test_of_what_gathers_for_all_papers_counts_what_is_taken(
+    house: House, taken: str, other_counts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "_GATHERED", "fairbook.rooms.lists")
+    house.write("../book/paper/studies.py", f"{taken}\n{STUDY}")
+    hashes = []
+    for text in ("A = 1\nB = 2\n", "A = 1\nB = 3\n", "A = 2\nB = 2\n", "B = 2\nA = 1\n"):
+        house.write("rooms/lists.py", text)
+        hashes.append(house.hash())
+    assert (hashes[1] != hashes[0]) == other_counts
+    assert hashes[2] != hashes[0]
+    assert (hashes[3] != hashes[0]) == other_counts  # the order, too, counts for whoever takes the whole
+
+
 def test_data_count(house: House) -> None:
     house.save()
     (house.data / "digest.csv").write_text("1,3\n")

@@ -57,8 +57,13 @@ STUDIES = load("studies")
 del STUDIES["foundations"]  # that one stores nothing, and its frames are no experiments
 #: What a study does at random, by the argument that says how often.
 TIMES = ("runs", "tries", "instances", "run")
-#: Each experiment made small.
+#: Every experiment.
+RANDOM = [f"{paper}/{name}" for paper, module in STUDIES.items() for name in module.__all__
+          if inspect.isfunction(getattr(module, name))
+          and {*TIMES} & {*inspect.signature(getattr(module, name)).parameters}]
+#: Each experiment made small: two runs where nothing else is said.
 SMALL: dict[str, dict[str, Any]] = {
+    **{name: {"runs": 2} for name in RANDOM if not re.search(r"/fig\d$", name)},
     "cbdrf/comparison": {"runs": 2, "n": 4, "phases": 8, "defectors": (2,)},
     "cbdrf/course": {"runs": 2, "released": [[0.5], [1]]},
     "cbdrf/hoarding": {"runs": 2, "n": 4, "phases": 20, "hoarders": (2,)},
@@ -98,9 +103,6 @@ SMALL: dict[str, dict[str, Any]] = {
     "virtual_cluster/tolerance_price": {"runs": 2, "users": 9},
     "virtual_cluster/trace": {"runs": 2, "users": 9, "loads": 1.0},
 }
-RANDOM = [f"{paper}/{name}" for paper, module in STUDIES.items() for name in module.__all__
-          if inspect.isfunction(getattr(module, name))
-          and {*TIMES} & {*inspect.signature(getattr(module, name)).parameters}]
 
 
 def call(name: str, **arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A small trace, the worked example of the page "How to add a mechanism, how to add a trace".
+"""A small trace, the worked example of the page "How to add a paper, how to add a trace".
 
 The format, invented for that page: headerless CSV ``batch_log.csv[.gz]``, a line for each job, with the second of its
 submission, its owner, its number of tasks, and what each of them asks for: CPU in cores, memory in GB.

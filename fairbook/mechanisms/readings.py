@@ -10,11 +10,13 @@ from typing import Any, Literal, NamedTuple, get_args
 
 __all__ = [
     "READINGS", "Alone", "DrfhMethod", "Fit", "GdrfChoice", "General", "Grant", "Held", "Least", "Load", "MachineType",
-    "Match", "MdrfReading", "Penalty", "Queue", "Ratio", "Reading", "Stuck", "TvMethod", "Unserved",
+    "Match", "MdrfReading", "Penalty", "Queue", "Ratio", "Reading", "Stuck", "Ties", "TvMethod", "Unserved",
 ]
 
 #: Who does not fit is passed over, or ends it (drf_by_task).
 Stuck = Literal["skip", "stop"]
+#: Whom a tie serves (sequential_minmax).
+Ties = Literal["first", "last"]
 #: What is held returns in the next phase, or stays away (cbdrf).
 Held = Literal["returns", "stays"]
 #: The paper's rule, or one of its two repairs (cbdrf).
@@ -66,6 +68,7 @@ def _reading(kind: Any, about: str) -> Reading:
 #: By mechanism and argument.
 READINGS: dict[str, dict[str, Reading]] = {
     "drf_by_task": {"stuck": _reading(Stuck, "pass over who does not fit, or end there")},
+    "sequential_minmax": {"ties": _reading(Ties, "which of the users that tie is served: the first, or the last")},
     "cbdrf": {
         "held": _reading(Held, "whether what is held is back in the next phase, or missing there"),
         "grant": _reading(Grant, "the paper's rule, or one of its two repairs"),

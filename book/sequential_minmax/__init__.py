@@ -1,0 +1,1 @@
+"""SequentialMinMax (Parkes, Procaccia, Shah, TEAC 2015): indivisible tasks, judged in whole numbers."""
