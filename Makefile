@@ -77,6 +77,7 @@ lock: $(READY)  ## resolve requirements.txt again from pyproject.toml
 
 lint: $(READY)  ## ruff and mypy
 	$(PY) -m ruff check .
+	$(PY) -m ruff format --check -q .
 	$(PY) -m mypy
 
 package: $(READY)  ## build dist/: the source archive and the wheel

@@ -69,9 +69,7 @@ def _dmfa_srq(rng: np.random.Generator, scale: int) -> Iterator[Row]:
             demands, weights = _users(rng, 10**6)
             yield (lambda d=demands, w=weights: fb.dmfa_srq(d, w)), (lambda d=demands: d / d.max(axis=1, keepdims=True))
 
-    yield compare(
-        "`dmfa_srq`, 10^6 arrivals, against `D / D.max(axis=1, keepdims=True)`", million(), 2, at_least=False
-    )
+    yield compare("`dmfa_srq`, 10^6 arrivals, against `D / D.max(axis=1, keepdims=True)`", million(), 2, at_least=False)
 
     def per_arrival() -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
         for _ in range(7 * scale):
@@ -180,7 +178,11 @@ def _tv_drf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
     yield Row(
         f"all {int(run.tasks.sum())} tasks of the Alibaba trace by `tv_drf`, {users} users, {machines} machines, "
         f"{last + 1} periods: part of a minute",
-        seconds / 60, (seconds / 60, seconds / 60), 1, False, (seconds, 60.0),
+        seconds / 60,
+        (seconds / 60, seconds / 60),
+        1,
+        False,
+        (seconds, 60.0),
     )
 
     def thinned() -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
@@ -195,16 +197,20 @@ def _tv_drf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
                 raise SystemExit("the queues of a thinned trace did not run dry")
             yield (lambda u=(demands, tasks): drained(*u)), (lambda u=small: several(u))
 
-    yield compare("cost per task of the whole trace against 1 % of its tasks (100 times)", thinned(), 1.5,
-                  at_least=False)
+    yield compare(
+        "cost per task of the whole trace against 1 % of its tasks (100 times)", thinned(), 1.5, at_least=False
+    )
 
     def crowd(grain: int, periods: int) -> Callable[[], float]:
         """All want more than there is, all the time; ``grain`` tasks in place of one."""
         demands = whole[0][rng.integers(0, 205, periods)] / grain
         return lambda: fb.tv_drf(demands, np.full(demands.shape[:2], 1e9), pool, parts).tasks.sum()
 
-    yield per_task("cost per task in a crowd (all users always queue) with tasks of 1/100 the size",
-                   ((crowd(100, 5), crowd(1, 500)) for _ in range(runs)), 1.5)
+    yield per_task(
+        "cost per task in a crowd (all users always queue) with tasks of 1/100 the size",
+        ((crowd(100, 5), crowd(1, 500)) for _ in range(runs)),
+        1.5,
+    )
 
     def moderate() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         demands, tasks = rng.uniform(0.005, 0.03, (2, 100, 2)), rng.integers(1, 100, (2, 100)).astype(float)
@@ -221,8 +227,10 @@ def _tv_drf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
                 raise SystemExit("Algorithm 1 as printed and tv_drf do not run the same tasks")
             yield (lambda u=(*one, own): plain_tv_drf(*u)), (lambda u=fast: [ours(*each).tasks for each in u])
 
-    yield repeated(20, compare("TV-DRF's Algorithm 1 as printed, in numpy, against `tv_drf`, n = K = 100", plain(), 50,
-                             at_least=True))
+    yield repeated(
+        20,
+        compare("TV-DRF's Algorithm 1 as printed, in numpy, against `tv_drf`, n = K = 100", plain(), 50, at_least=True),
+    )
 
     n, fast = 20, 200
 
@@ -254,14 +262,28 @@ def _tv_drf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
 
     bounded()
     fluid(*bounded())
-    yield repeated(fast, compare("fresh HiGHS programs against fluid `tv_drf`, one period, n = 20",
-                               against(programs, fluid, 3 * runs), 100, at_least=True))
+    yield repeated(
+        fast,
+        compare(
+            "fresh HiGHS programs against fluid `tv_drf`, one period, n = 20",
+            against(programs, fluid, 3 * runs),
+            100,
+            at_least=True,
+        ),
+    )
     if find_spec("cvxpy_leximin") is None:
         print("cvxpy_leximin was not measured: it is not installed", file=sys.stderr)
         return
     for name, quick in (("fluid `tv_drf`", fluid), ("`drf` with bounds", drf)):
-        yield repeated(fast, compare(f"`cvxpy_leximin` {version('cvxpy-leximin')} against {name}, one period, n = 20",
-                                   against(by_cvxpy_leximin, quick, 1 + 2 * scale), 50_000, at_least=True))
+        yield repeated(
+            fast,
+            compare(
+                f"`cvxpy_leximin` {version('cvxpy-leximin')} against {name}, one period, n = 20",
+                against(by_cvxpy_leximin, quick, 1 + 2 * scale),
+                50_000,
+                at_least=True,
+            ),
+        )
 
 
 def _gdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
@@ -293,13 +315,19 @@ def _gdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         seconds.append(time.perf_counter() - started)
     yield Row(
         f"{counts.sum()} machines of the Google cell filled by `gdrf`, 20 users, about {round(tasks, -4)} tasks: "
-        "part of a second", median(seconds), (min(seconds), max(seconds)), 1, False, (median(seconds), 1.0),
+        "part of a second",
+        median(seconds),
+        (min(seconds), max(seconds)),
+        1,
+        False,
+        (median(seconds), 1.0),
     )
 
     fast = 5
 
-    def scans(draw: Callable[[int], np.ndarray], n: int, runs: int) -> Iterator[tuple[Callable[[], Any],
-                                                                                      Callable[[], Any]]]:
+    def scans(
+        draw: Callable[[int], np.ndarray], n: int, runs: int
+    ) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
         for _ in range(runs):
             one, several, found = draw(n), [draw(n) for _ in range(fast)], []
             yield (
@@ -311,10 +339,19 @@ def _gdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
                 raise SystemExit("gdrf and the scan of all machines do not place the same tasks on the same machines")
 
     # a scan takes one to two minutes
-    for draw, n, runs, limit, name in ((mixes, 16, scale, 20, "16 users, whole-number demands"),
-                                       (of_trace, 300, 1, 5, "300 users, demands of the trace")):
-        yield repeated(fast, compare(f"a numpy scan of all {counts.sum()} machines per task, f kept, against `gdrf`, "
-                                   f"{name}", scans(draw, n, runs), limit, at_least=True))
+    for draw, n, runs, limit, name in (
+        (mixes, 16, scale, 20, "16 users, whole-number demands"),
+        (of_trace, 300, 1, 5, "300 users, demands of the trace"),
+    ):
+        yield repeated(
+            fast,
+            compare(
+                f"a numpy scan of all {counts.sum()} machines per task, f kept, against `gdrf`, {name}",
+                scans(draw, n, runs),
+                limit,
+                at_least=True,
+            ),
+        )
 
     def number(demands: np.ndarray, sizes: np.ndarray = machines, many: np.ndarray = counts) -> Callable[[], int]:
         return lambda: len(place(demands, sizes, many))
@@ -325,13 +362,21 @@ def _gdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
     def crowds() -> Iterator[np.ndarray]:
         return (crowd() for _ in range(1 + scale))
 
-    yield per_task("cost per task of `gdrf` on 10 times the machines (the tree no longer fits the cache)",
-                   ((number(users, many=10 * counts), number(users)) for users in crowds()), 3)
-    yield per_task("cost per task of `gdrf` with tasks of 1/10 the size",
-                   ((number(users / 10), number(users)) for users in crowds()), 2)
-    yield per_task("cost per task of `gdrf` where no two machines are alike, against 10 classes",
-                   ((number(users, each_of_its_own(), np.ones(counts.sum())), number(users)) for users in crowds()),
-                   1.5)
+    yield per_task(
+        "cost per task of `gdrf` on 10 times the machines (the tree no longer fits the cache)",
+        ((number(users, many=10 * counts), number(users)) for users in crowds()),
+        3,
+    )
+    yield per_task(
+        "cost per task of `gdrf` with tasks of 1/10 the size",
+        ((number(users / 10), number(users)) for users in crowds()),
+        2,
+    )
+    yield per_task(
+        "cost per task of `gdrf` where no two machines are alike, against 10 classes",
+        ((number(users, each_of_its_own(), np.ones(counts.sum())), number(users)) for users in crowds()),
+        1.5,
+    )
 
 
 def _requests(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -371,8 +416,14 @@ def _virtual_cluster(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         proved = sum(one.optimal for one, _ in found) / len(found)
         what = f"`virtual_cluster`, exact, 5 clusters, 14 users, {kind}, {len(found)} instances"
         yield Row(f"{what}: part proved optimal", proved, (proved, proved), 1, True, shown)
-        yield Row(f"{what}: median time, part of a tenth of a second", 10 * median(seconds),
-                  (10 * min(seconds), 10 * max(seconds)), 1, False, shown)
+        yield Row(
+            f"{what}: median time, part of a tenth of a second",
+            10 * median(seconds),
+            (10 * min(seconds), 10 * max(seconds)),
+            1,
+            False,
+            shown,
+        )
 
     cap, many = 2000, 100
 
@@ -381,15 +432,25 @@ def _virtual_cluster(rng: np.random.Generator, scale: int) -> Iterator[Row]:
             one, fast, held = small(), [small() for _ in range(many)], []
             while not fb.virtual_cluster(*one).min_fraction:  # where not everybody can be served there is no optimum
                 one = small()
-            yield (lambda u=one, h=held: h.append(highs_clusters(*u, cap))), (
-                lambda u=fast: [fb.virtual_cluster(*each) for each in u])
+            yield (
+                (lambda u=one, h=held: h.append(highs_clusters(*u, cap))),
+                (lambda u=fast: [fb.virtual_cluster(*each) for each in u]),
+            )
             best, theirs = fb.virtual_cluster(*one), held[0]
             reached = -theirs.fun if theirs.x is not None else 0.0
             if not reached - 1e-6 <= best.min_fraction <= 1e-6 - theirs.mip_dual_bound:
                 raise SystemExit("virtual_cluster and HiGHS do not agree")
 
-    yield repeated(many, compare(f"HiGHS on the plain integer program, given up after {cap} nodes, against exact "
-                               "`virtual_cluster`, 5 clusters, 14 users", programs(), 100, at_least=True))
+    yield repeated(
+        many,
+        compare(
+            f"HiGHS on the plain integer program, given up after {cap} nodes, against exact "
+            "`virtual_cluster`, 5 clusters, 14 users",
+            programs(),
+            100,
+            at_least=True,
+        ),
+    )
 
     for draw, runs, limit, judge, size in (
         (small, 100 * scale, 1, "the optimum", "5 clusters, 14 users"),
@@ -405,13 +466,23 @@ def _virtual_cluster(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         reached, bounds, packed, first, second = np.array(rows).T
         short, above = 100 * (1 - reached / bounds), 100 * (reached - packed) / bounds
         pair = median(first), median(second)
-        yield Row(f"exact `virtual_cluster` stopped after 1000 nodes, {size}, {runs} instances: % by which its mean "
-                  f"least fraction falls short of {judge} (second: vector packing)",
-                  100 * float(1 - reached.mean() / bounds.mean()), (float(short.min()), float(short.max())), limit,
-                  False, pair)
-        yield Row(f"the same: % by which it lies above that of vector packing (METAHVP), {size}",
-                  100 * float(reached.mean() / packed.mean() - 1), (float(above.min()), float(above.max())), 0, True,
-                  pair)
+        yield Row(
+            f"exact `virtual_cluster` stopped after 1000 nodes, {size}, {runs} instances: % by which its mean "
+            f"least fraction falls short of {judge} (second: vector packing)",
+            100 * float(1 - reached.mean() / bounds.mean()),
+            (float(short.min()), float(short.max())),
+            limit,
+            False,
+            pair,
+        )
+        yield Row(
+            f"the same: % by which it lies above that of vector packing (METAHVP), {size}",
+            100 * float(reached.mean() / packed.mean() - 1),
+            (float(above.min()), float(above.max())),
+            0,
+            True,
+            pair,
+        )
 
     def wide(n: int, H: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """As many VMs as five sixths of those wanted."""
@@ -422,19 +493,31 @@ def _virtual_cluster(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         for method in METHODS:
             times[method] = median(timed(wide(10_000, 200), method=method, whole=whole)[1] for _ in range(1 + scale))
         slowest, fastest = max(times, key=times.__getitem__), min(times.values())
-        yield Row(f"`virtual_cluster`, 10 000 users, 200 clusters, {kind}: the slowest method ({slowest}), "
-                  "part of 10 seconds (smallest: the fastest)",
-                  times[slowest] / 10, (fastest / 10, times[slowest] / 10), 1, False, (times[slowest], 10.0))
+        yield Row(
+            f"`virtual_cluster`, 10 000 users, 200 clusters, {kind}: the slowest method ({slowest}), "
+            "part of 10 seconds (smallest: the fastest)",
+            times[slowest] / 10,
+            (fastest / 10, times[slowest] / 10),
+            1,
+            False,
+            (times[slowest], 10.0),
+        )
 
     def growth(method: Any) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
         for _ in range(3 * scale):
             one, ten = wide(10_000, 20), [wide(1000, 20) for _ in range(10)]
-            yield (lambda u=one: fb.virtual_cluster(*u, method=method)), (
-                lambda u=ten: [fb.virtual_cluster(*each, method=method) for each in u])
+            yield (
+                (lambda u=one: fb.virtual_cluster(*u, method=method)),
+                (lambda u=ten: [fb.virtual_cluster(*each, method=method) for each in u]),
+            )
 
     for method in METHODS:
-        yield compare(f"cost per user of `virtual_cluster`, {method}, 20 clusters, 10 000 users against 1000",
-                      growth(method), 2, at_least=False)
+        yield compare(
+            f"cost per user of `virtual_cluster`, {method}, 20 clusters, 10 000 users against 1000",
+            growth(method),
+            2,
+            at_least=False,
+        )
 
 
 def _a_millisecond(job: int) -> np.ndarray:
@@ -585,17 +668,21 @@ def _all_mechanisms(runs: int) -> str:
         "|---|" + "---|" * (len(sizes) + 1),
     ]
     for name, seconds in rows.items():
-        cells = [f"{1e3 * own:.2g} ms ({own / drf:,.1f})" if own < 0.1 else f"{1e3 * own:.0f} ms ({own / drf:,.0f})"
-                 for own, drf in zip(seconds, rows["drf"], strict=True)]
+        cells = [
+            f"{1e3 * own:.2g} ms ({own / drf:,.1f})" if own < 0.1 else f"{1e3 * own:.0f} ms ({own / drf:,.0f})"
+            for own, drf in zip(seconds, rows["drf"], strict=True)
+        ]
         lines.append(f"| {ENTRANTS[name].label} | {' | '.join(cells)} | {seconds[-1] / seconds[0]:.1f} |")
-    return "\n".join([
-        f"Users and machines of the Alibaba trace of 2017, one moment, everybody asks for more than fits; median of "
-        f"{runs} instances, the best of several calls on each. In brackets: times as long as DRF on the same "
-        "instances. The last column compares "
-        f"{sizes[-1]} users with {sizes[0]}, {sizes[-1] // sizes[0]} times as many; machines grow alike.",
-        "",
-        *lines,
-    ])
+    return "\n".join(
+        [
+            f"Users and machines of the Alibaba trace of 2017, one moment, all ask for more than fits; median of "
+            f"{runs} instances, the best of several calls on each. In brackets: times as long as DRF on the same "
+            "instances. The last column compares "
+            f"{sizes[-1]} users with {sizes[0]}, {sizes[-1] // sizes[0]} times as many; machines grow alike.",
+            "",
+            *lines,
+        ]
+    )
 
 
 def _with_section(text: str, section: str) -> str:
@@ -629,8 +716,15 @@ def main() -> int:
     rng = np.random.default_rng(2016)
     rows: list[Row] = []
     scale = 1 if quick else 2
-    for group in (_dmfa_srq(rng, scale), _drf(rng, scale**2), _cbdrf(rng, scale), _tv_drf(rng, scale),
-                  _gdrf(rng, scale), _virtual_cluster(rng, scale), _sweeps(scale)):
+    for group in (
+        _dmfa_srq(rng, scale),
+        _drf(rng, scale**2),
+        _cbdrf(rng, scale),
+        _tv_drf(rng, scale),
+        _gdrf(rng, scale),
+        _virtual_cluster(rng, scale),
+        _sweeps(scale),
+    ):
         for row in group:
             rows.append(row)
             print(f"{'ok  ' if row.kept else 'FAIL'} {row.what}: {_number(row.ratio)}", file=sys.stderr, flush=True)

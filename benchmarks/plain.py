@@ -84,8 +84,9 @@ def plain_gdrf(demands: np.ndarray, machines: np.ndarray, counts: np.ndarray) ->
     totals = counts @ machines
     share = demands / totals
     largest, dominant = share.max(axis=1), np.argsort(-share, axis=1, kind="stable")
-    weight = np.array([math.fsum(d * totals[r] / (d[r] * totals))
-                       for d, r in zip(demands, dominant[:, 0], strict=True)])
+    weight = np.array(
+        [math.fsum(d * totals[r] / (d[r] * totals)) for d, r in zip(demands, dominant[:, 0], strict=True)]
+    )
     order = np.lexsort((-weight, -largest)).tolist()
     rank, amount = np.argsort(order).tolist(), demands.sum(axis=1).tolist()
     parts = size / totals
@@ -126,13 +127,22 @@ def highs_clusters(max_vms: np.ndarray, tolerance: np.ndarray, capacities: np.nd
     n, H = len(max_vms), len(capacities)
     N = n * H
     of_user, of_cluster = kron(eye_array(n), np.ones((1, H))), kron(np.ones((1, n)), eye_array(H))
-    rows = block_array([
-        [of_user, None, None], [of_user, None, -max_vms[:, None]], [of_cluster, None, None],
-        [eye_array(N), diags_array(-np.repeat(max_vms, H)), None], [None, of_user, None],
-    ])
+    rows = block_array(
+        [
+            [of_user, None, None],
+            [of_user, None, -max_vms[:, None]],
+            [of_cluster, None, None],
+            [eye_array(N), diags_array(-np.repeat(max_vms, H)), None],
+            [None, of_user, None],
+        ]
+    )
     low = [np.ceil((1 - tolerance) * max_vms - 1e-9), np.zeros(n), np.full(H + N, -np.inf), np.ones(n)]
     high = [max_vms, np.full(n, np.inf), capacities, np.zeros(N), np.ones(n)]
     bounds = Bounds(0, np.concatenate([np.repeat(max_vms, H), np.ones(N + 1)]))
-    return milp(-np.eye(2 * N + 1)[-1], integrality=np.arange(2 * N + 1) < 2 * N, bounds=bounds,
-                constraints=LinearConstraint(csr_array(rows), np.concatenate(low), np.concatenate(high)),
-                options={"node_limit": nodes, "mip_rel_gap": 0})
+    return milp(
+        -np.eye(2 * N + 1)[-1],
+        integrality=np.arange(2 * N + 1) < 2 * N,
+        bounds=bounds,
+        constraints=LinearConstraint(csr_array(rows), np.concatenate(low), np.concatenate(high)),
+        options={"node_limit": nodes, "mip_rel_gap": 0},
+    )

@@ -54,12 +54,19 @@ def per_task(what: str, pairs: Iterator[tuple[Callable[[], float], Callable[[], 
         taken = [timed_once(lambda c=call, into=placed: into.append(float(c()))) for call in pair]
         ratios.append(taken[0] / placed[0] / (taken[1] / placed[1]))
         times.append(taken)
-    return Row(what, median(ratios), (min(ratios), max(ratios)), limit, False,
-               (median(a for a, _ in times), median(b for _, b in times)))
+    return Row(
+        what,
+        median(ratios),
+        (min(ratios), max(ratios)),
+        limit,
+        False,
+        (median(a for a, _ in times), median(b for _, b in times)),
+    )
 
 
 def repeated(many: int, row: Row) -> Row:
     """Account for the second call of each pair having done its work ``many`` times."""
     low, high = row.spread
-    return replace(row, ratio=many * row.ratio, spread=(many * low, many * high),
-                   seconds=(row.seconds[0], row.seconds[1] / many))
+    return replace(
+        row, ratio=many * row.ratio, spread=(many * low, many * high), seconds=(row.seconds[0], row.seconds[1] / many)
+    )

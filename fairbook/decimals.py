@@ -33,8 +33,12 @@ def enough_digits(m: int, *arrays: NDArray[np.float64]) -> Iterator[None]:
         yield
 
 
-def fill(demands: NDArray[np.float64], weights: NDArray[np.float64], capacities: NDArray[np.float64],
-         max_tasks: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def fill(
+    demands: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    capacities: NDArray[np.float64],
+    max_tasks: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Give tasks and bottlenecks of weighted DRF; arguments as for ``fairbook.drf``, checked. Cost O(n m^2).
 
     From one resource that ends to the next: with users sorted by the levels at which their bounds stop them, what all
@@ -76,8 +80,9 @@ def fill(demands: NDArray[np.float64], weights: NDArray[np.float64], capacities:
         return tasks.astype(np.float64), stops
 
 
-def lowest_levels(demands: NDArray[np.float64], weights: NDArray[np.float64],
-                  irrevocable: bool = True) -> NDArray[np.float64]:
+def lowest_levels(
+    demands: NDArray[np.float64], weights: NDArray[np.float64], irrevocable: bool = True
+) -> NDArray[np.float64]:
     """Give M^1, ..., M^n of DMFA-SRQ: raise the newcomer, and whoever it reaches with it, until a resource ends.
 
     Where allocations may shrink, it reaches everybody. Cost O(n m).

@@ -35,8 +35,18 @@ from fairbook.model.inputs import (
 from fairbook.model.placement import machine_matrix
 
 __all__ = [
-    "Run", "demand_weights", "dominant_shares", "envy_matrix", "exchange_rates", "global_shares", "jain_index",
-    "joe_wong_fairness", "lan_fairness", "machine_utilisation", "placement_fairness", "relative_utilisation",
+    "Run",
+    "demand_weights",
+    "dominant_shares",
+    "envy_matrix",
+    "exchange_rates",
+    "global_shares",
+    "jain_index",
+    "joe_wong_fairness",
+    "lan_fairness",
+    "machine_utilisation",
+    "placement_fairness",
+    "relative_utilisation",
     "utilisation",
 ]
 
@@ -502,13 +512,15 @@ def _use_and_room(used: Any, capacities: Any) -> tuple[FloatArray, FloatArray]:
     check_demands(room.values, "capacities")
     check_amounts(use.values, "used")
     values = use.values
-    for axis, (mine, wanted, what) in enumerate(((use.users, room.users, "machines"),
-                                                 (use.resources, room.resources, "resources"))):
+    for axis, (mine, wanted, what) in enumerate(
+        ((use.users, room.users, "machines"), (use.resources, room.resources, "resources"))
+    ):
         order = order_of(mine, wanted, "used.columns" if axis else "used.index", what)
         if order is not None:
             values = values.take(order, axis=axis)
-    raise_at_first((values > 0) & (room.values == 0), "used", "must be 0 where the machine has none of the resource",
-                    values)
+    raise_at_first(
+        (values > 0) & (room.values == 0), "used", "must be 0 where the machine has none of the resource", values
+    )
     return values, room.values
 
 
@@ -625,16 +637,19 @@ def placement_fairness(shares_placed: Any, w: Any, k: Any = 1.0) -> Any:
     array([1.    , 0.3162, 0.5   ])
     """
     rule = "must hold numbers, in at most two dimensions"
-    s, exponent, factor = (as_floats(values, argument, (0, 1, 2), rule)
-                           for values, argument in ((shares_placed, "shares_placed"), (w, "w"), (k, "k")))
+    s, exponent, factor = (
+        as_floats(values, argument, (0, 1, 2), rule)
+        for values, argument in ((shares_placed, "shares_placed"), (w, "w"), (k, "k"))
+    )
     for values, argument in ((s, "shares_placed"), (exponent, "w")):
         raise_at_first(~np.isfinite(values) | (values < 0), argument, "must be finite and not negative", values)
     raise_at_first(~np.isfinite(factor), "k", "must be finite", factor)
     try:
         shape = np.broadcast_shapes(s.shape, exponent.shape, factor.shape)
     except ValueError:
-        raise InvalidInput("shares_placed, w, k", "must broadcast together", [s.shape, exponent.shape, factor.shape]) \
-            from None
+        raise InvalidInput(
+            "shares_placed, w, k", "must broadcast together", [s.shape, exponent.shape, factor.shape]
+        ) from None
     f = factor * s**exponent  # numpy's 0.0 ** 0.0 is 1
     return f if shape else float(f)
 
@@ -684,8 +699,9 @@ def level_rows(run: Run, ks: NDArray[np.int64]) -> FloatArray:
     table = np.zeros((len(ks), n), dtype=np.result_type(run.weights, np.float64))
     units = largest_demands(run)
     for row, k in zip(table, ks.tolist()):
-        row[:k] = run.levels_at(k) if isinstance(run, DynamicAllocation) else \
-            run.tasks_at(k) * units[:k] / run.weights[:k]
+        row[:k] = (
+            run.levels_at(k) if isinstance(run, DynamicAllocation) else run.tasks_at(k) * units[:k] / run.weights[:k]
+        )
     return table
 
 

@@ -140,11 +140,14 @@ def _taken(modules: Iterable[str]) -> str:
         names |= {alias.name for alias in node.names if node.module == _GATHERED}
         if node.module == package and own in {alias.name for alias in node.names}:
             return _bare(text[_GATHERED])
-    return _bare("\n".join(
-        str(ast.get_source_segment(text[_GATHERED], part)) for part in _tree(text[_GATHERED]).body
-        if names & {found.id for found in ast.walk(part) if isinstance(found, ast.Name) and
-                    isinstance(found.ctx, ast.Store)}
-    ))
+    return _bare(
+        "\n".join(
+            str(ast.get_source_segment(text[_GATHERED], part))
+            for part in _tree(text[_GATHERED]).body
+            if names
+            & {found.id for found in ast.walk(part) if isinstance(found, ast.Name) and isinstance(found.ctx, ast.Store)}
+        )
+    )
 
 
 @cache

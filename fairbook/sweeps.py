@@ -76,8 +76,12 @@ def encode(value: Any, argument: str = "value") -> str:
     """
 
     def refuse(one: Any) -> NoReturn:
-        raise InvalidInput(argument, "must be made of None, bool, int, float, str, list, tuple, dict, numpy numbers "
-                           "and arrays of numbers, where there is a checkpoint", type(one).__qualname__)
+        raise InvalidInput(
+            argument,
+            "must be made of None, bool, int, float, str, list, tuple, dict, numpy numbers "
+            "and arrays of numbers, where there is a checkpoint",
+            type(one).__qualname__,
+        )
 
     return json.dumps(_packed(value, refuse))
 
@@ -134,8 +138,12 @@ def _named(modules: set[str], value: Any) -> Any:
             modules.add(module)
             fields = dataclasses.fields(value) if held else ()
             return {"name": [module, name, again({field.name: getattr(value, field.name) for field in fields})]}
-    raise InvalidInput("call", "and what it holds must be plain data, dataclasses and functions importable by name "
-                       "from a module with a file, where there is a checkpoint", value)
+    raise InvalidInput(
+        "call",
+        "and what it holds must be plain data, dataclasses and functions importable by name "
+        "from a module with a file, where there is a checkpoint",
+        value,
+    )
 
 
 def _hash_of(paths: list[Path]) -> str:
@@ -420,9 +428,7 @@ def sweep(
     """
     if not callable(call):
         raise InvalidInput("call", "must be callable", call)
-    if workers is not None and (
-        isinstance(workers, bool) or not isinstance(workers, (int, np.integer)) or workers < 1
-    ):
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, (int, np.integer)) or workers < 1):
         raise InvalidInput("workers", "must be a whole number of at least 1, or None", workers)
     listed = list(jobs)
     place = _CHECKPOINT.get()

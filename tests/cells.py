@@ -56,4 +56,3 @@ def cells(draw: st.DrawFn) -> tuple[Any, Any, Any, Any]:
 def same(placed: Placement, expected: tuple[list[int], list[int]]) -> bool:
     """Tell whether the same tasks went to the same machines in the same order."""
     return placed.placed_user.tolist() == expected[0] and placed.placed_machine.tolist() == expected[1]
-

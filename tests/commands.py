@@ -95,31 +95,59 @@ class Case:
 
 POOL = Case({"users": "user,cpu,memory\nann,1,4\nbob,3,1\n"}, "drf", ("--capacity", "cpu=9", "memory=18"))
 PHASES = Case(
-    {"phases": "phase,user,cpu,memory,released\n1,ann,1,4,1\n1,bob,3,1,0.5\n2,ann,1,4,1\n2,bob,3,1,0.5\n"
-               "3,bob,3,1,1\n3,cyd,1,1,0\n"},
-    "cbdrf", ("--capacity", "cpu=9", "memory=18"), ("phase", "user"))
+    {
+        "phases": "phase,user,cpu,memory,released\n1,ann,1,4,1\n1,bob,3,1,0.5\n2,ann,1,4,1\n2,bob,3,1,0.5\n"
+        "3,bob,3,1,1\n3,cyd,1,1,0\n"
+    },
+    "cbdrf",
+    ("--capacity", "cpu=9", "memory=18"),
+    ("phase", "user"),
+)
 #: The instance of the paper's worked example, and a third period in which nobody submits anything.
 PERIODS = Case(
-    {"demands": "period,user,tasks,cpu,memory\n1,ann,15,2,1\n1,bob,70,1,1\n2,ann,12,5,5\n2,bob,4,20,10\n3,ann,0,1,1\n",
-     "machines": "machine,user,cpu,memory\nleft,ann,50,50\nright,bob,50,50\n"}, "tv_drf", index=("period", "user"))
+    {
+        "demands": "period,user,tasks,cpu,memory\n1,ann,15,2,1\n1,bob,70,1,1\n"
+        "2,ann,12,5,5\n2,bob,4,20,10\n3,ann,0,1,1\n",
+        "machines": "machine,user,cpu,memory\nleft,ann,50,50\nright,bob,50,50\n",
+    },
+    "tv_drf",
+    index=("period", "user"),
+)
 MACHINES = Case(
-    {"users": "user,cpu,memory,max_tasks\nann,1,4,6\nbob,3,1,\n",
-     "machines": "machine,count,memory,cpu\nsmall,2,32,8\nlarge,1,64,32\n"}, "drfh")
+    {
+        "users": "user,cpu,memory,max_tasks\nann,1,4,6\nbob,3,1,\n",
+        "machines": "machine,count,memory,cpu\nsmall,2,32,8\nlarge,1,64,32\n",
+    },
+    "drfh",
+)
 CLUSTERS = Case(
-    {"requests": "user,max_vms,tolerance\nann,10,0.5\nbob,8,0.25\ncyd,6,1\ndan,5,0\n",
-     "clusters": "cluster,capacity\nnorth,12\nsouth,9\n"}, "virtual_cluster")
+    {
+        "requests": "user,max_vms,tolerance\nann,10,0.5\nbob,8,0.25\ncyd,6,1\ndan,5,0\n",
+        "clusters": "cluster,capacity\nnorth,12\nsouth,9\n",
+    },
+    "virtual_cluster",
+)
 CASES = {"pool": POOL, "phases": PHASES, "periods": PERIODS, "machines": MACHINES, "clusters": CLUSTERS}
 
 # The same instances, as the library takes them.
 PHASED = np.array([[[1, 4], [3, 1], [0, 0]], [[1, 4], [3, 1], [0, 0]], [[0, 0], [3, 1], [1, 1]]], dtype=float)
-BOUNDED = ("phase,user,cpu,memory,max_tasks\n1,ann,1,4,\n1,bob,3,1,2\n2,ann,1,4,1\n2,bob,3,1,inf\n3,bob,3,1,5\n"
-            "3,cyd,1,1,0\n")
+BOUNDED = (
+    "phase,user,cpu,memory,max_tasks\n1,ann,1,4,\n1,bob,3,1,2\n2,ann,1,4,1\n2,bob,3,1,inf\n3,bob,3,1,5\n3,cyd,1,1,0\n"
+)
 BOUNDS = {"max_tasks": np.array([[np.inf, 2, 0], [1, np.inf, 0], [0, 5, 0]])}
 RELEASED = {"released": [[1, 0.5, 1], [1, 0.5, 1], [1, 1, 0]]}
-PERIODIC = (np.array([[[2, 1], [1, 1]], [[5, 5], [20, 10]], [[1, 1], [0, 0]]], dtype=float),
-            np.array([[15, 70], [12, 4], [0, 0]], dtype=float), np.full((2, 2), 50.0), np.eye(2))
+PERIODIC = (
+    np.array([[[2, 1], [1, 1]], [[5, 5], [20, 10]], [[1, 1], [0, 0]]], dtype=float),
+    np.array([[15, 70], [12, 4], [0, 0]], dtype=float),
+    np.full((2, 2), 50.0),
+    np.eye(2),
+)
 SIZES = pd.DataFrame({"cpu": [8.0, 32.0], "memory": [32.0, 64.0]}, ["small", "large"])
-PLACED = fb.Instance(pd.DataFrame({"cpu": [1.0, 3.0], "memory": [4.0, 1.0]}, ["ann", "bob"]), machines=SIZES,
-                      machine_counts=[2, 1], max_tasks=[6, np.inf])
+PLACED = fb.Instance(
+    pd.DataFrame({"cpu": [1.0, 3.0], "memory": [4.0, 1.0]}, ["ann", "bob"]),
+    machines=SIZES,
+    machine_counts=[2, 1],
+    max_tasks=[6, np.inf],
+)
 USERS = ["ann", "bob", "cyd", "dan"]
 ASKED = (pd.Series([10, 8, 6, 5], USERS), pd.Series([0.5, 0.25, 1, 0], USERS), pd.Series([12, 9], ["north", "south"]))

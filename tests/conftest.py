@@ -37,6 +37,7 @@ SHARE = {
     "test_studies_compare.py", "test_studies_gdrf.py", "test_studies_virtual_cluster.py", "test_sweeps.py",
 }  # fmt: skip
 
+
 def kernel_cache(below: Path) -> Path:
     """Return the folder of the compiled kernels of the present sources; where nothing can be kept, one for this run.
 

@@ -29,13 +29,14 @@ _POD = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creat
 #: Whole files, small, by table of a trace.
 TRACE_FILES = {
     "task_events": "".join(
-        f"{k},,34{k // 2},{k},3938719206,{k % 4},{_USER},3,9,0.{k}25,0.07{k},0.0004,0\n" for k in range(6)),
+        f"{k},,34{k // 2},{k},3938719206,{k % 4},{_USER},3,9,0.{k}25,0.07{k},0.0004,0\n" for k in range(6)
+    ),
     "machine_events": "".join(f"{k},{k % 3},{k // 3},HofLGzk1Or/8Ildj2+Lqv0UGGvY82NLo,0.5,0.2493\n" for k in range(5)),
     "batch_task": "".join(f"{100 + k},{200 + k},{k // 2},{k},{k + 1},Terminated,50,0.00{k + 1}\n" for k in range(6)),
     "server_event": "".join(f"0,{k},add,,64,0.69000{k},1\n" for k in range(4)),
     "sample_tasks": "7,j_1,R2_1,30,50.0,0.3,4\n7,j_1,M1,12,100.0,0.5,9\n9,j_2,task_x,5,50,1,1\n9,j_2,M3,5,50,1,1\n",
-    "openb_pod_list_default": _POD + "".join(
-        f"p{k},{1000 * k + 1},2048,{k % 2},{1000 * (k % 2)},,LS,Running,{k},90{k},{k}\n" for k in range(5)),
+    "openb_pod_list_default": _POD
+    + "".join(f"p{k},{1000 * k + 1},2048,{k % 2},{1000 * (k % 2)},,LS,Running,{k},90{k},{k}\n" for k in range(5)),
     "openb_node_list_all_node": "sn,cpu_milli,memory_mib,gpu,model\nn0,32000,262144,0,\nn1,96000,393216,8,V100M32\n",
 }
 
@@ -59,10 +60,58 @@ TABLES = {
 } | {"contributions": "ann,bob\n0.5,0.5\n"}
 
 HOSTILE = (
-    "", " ", "0", "-1", "nan", "inf", "-inf", "1e999", "1e75", "1e-75", "1e76", "5e-324", "9" * 30, "1" * 4000, "0x10",
-    "1_000", "1,5", "4 GB", "true", "None", "=1+1", "+cmd|' /C calc'!A0", "@x", "-x", "$(touch pwned)", "`touch pwned`",
-    "%s%n", "\0", "\x1b[2J", "\u00e4\u4e2d", "\u202e", '"', '"a', "'", ";", "\t", "|", "\\", "../../x", "x" * 300,
-    "user", "weight", "ann", "\ufeff", "\r", "\u0661", "1\u00a0", "__import__('os')", "{0}", "1e5", "2.5", "007",
+    "",
+    " ",
+    "0",
+    "-1",
+    "nan",
+    "inf",
+    "-inf",
+    "1e999",
+    "1e75",
+    "1e-75",
+    "1e76",
+    "5e-324",
+    "9" * 30,
+    "1" * 4000,
+    "0x10",
+    "1_000",
+    "1,5",
+    "4 GB",
+    "true",
+    "None",
+    "=1+1",
+    "+cmd|' /C calc'!A0",
+    "@x",
+    "-x",
+    "$(touch pwned)",
+    "`touch pwned`",
+    "%s%n",
+    "\0",
+    "\x1b[2J",
+    "\u00e4\u4e2d",
+    "\u202e",
+    '"',
+    '"a',
+    "'",
+    ";",
+    "\t",
+    "|",
+    "\\",
+    "../../x",
+    "x" * 300,
+    "user",
+    "weight",
+    "ann",
+    "\ufeff",
+    "\r",
+    "\u0661",
+    "1\u00a0",
+    "__import__('os')",
+    "{0}",
+    "1e5",
+    "2.5",
+    "007",
 )
 
 CELLS = (*HOSTILE, *(str(k) for k in range(4)))
@@ -157,42 +206,106 @@ _NAMES = ("ann", "bob", "team-a", "nobody", "", "=1", "\x1b[2J", "ann:1", "ann:9
 _CAPACITY = ("cpu=9", "memory=18", "gpu=1", "north=40", "cpu=0", "cpu=x", "=3", "12", "cpu=1e999", "cpu", "a=b=3", "30")
 
 #: What all allocations may be given.
-_ANY: dict[str, tuple[str, ...] | None] = {"--explain": _NAMES, "--verify": None, "--whole": None, "--placement": None,
-                                           "--user-column": ("user", "cpu", "x")}
+_ANY: dict[str, tuple[str, ...] | None] = {
+    "--explain": _NAMES,
+    "--verify": None,
+    "--whole": None,
+    "--placement": None,
+    "--user-column": ("user", "cpu", "x"),
+}
 #: What each command may be given, by its words and, for allocations, what is allocated:
 #: its first file, then options with the values to try (None: a flag).
 COMMANDS: dict[str, tuple[tuple[str, ...], dict[str, tuple[str, ...] | None]]] = {
-    "allocate": (("users",), _ANY | {
-        "--mechanism": ("drf", "drf", "drf_by_task", "dmfa_srq", "dynamic_drf", "static_optimum", "x"),
-        "--capacity": _CAPACITY, "--stuck": ("skip", "stop", "x"), "--after": _WHOLE}),
-    "allocate phases": (("phases",), _ANY | {
-        "--mechanism": ("cbdrf", "karma", "x"), "--capacity": _CAPACITY, "--rho": _NUMBERS, "--step-up": _NUMBERS,
-        "--step-down": _NUMBERS, "--initial-credit": _NUMBERS, "--credit-cap": _NUMBERS, "--credit-floor": _NUMBERS,
-        "--alpha": _NUMBERS, "--held": ("returns", "stays"), "--grant": ("scaled", "weighted", "capped"),
-        "--penalty": ("step", "graded")}),
-    "allocate periods": (("periods", "machines"), _ANY | {
-        "--contributions": ("@contributions",), "--method": ("heuristic", "lexicographic"),
-        "--mechanism": ("karma", "drf"),
-        "--unserved": ("expires", "waits"), "--alone": ("bundles", "whole_bundles", "resources"), "--no-memory": None}),
-    "allocate machines": (("tasks", "machines"), _ANY | {
-        "--mechanism": ("gdrf", "drfh", "mdrf", "per_server_drf", "drf"), "--match": ("nearest", "same", "any"),
-        "--least": ("amount", "dominant_share", "shares"), "--machine-type": ("share", "amount"),
-        "--choice": ("fairness", "fairness_empty_last", "fairness_after", "first"), "--queue": ("rounds", "one_by_one"),
-        "--method": ("best_fit", "first_fit", "fluid"), "--reading": ("entropy", "type"), "--seed": _WHOLE}),
-    "allocate clusters": (("requests", "clusters"), _ANY | {
-        "--capacity": _CAPACITY, "--fractions": None, "--node-limit": ("1", "100", "x"), "--seed": _WHOLE,
-        "--method": ("exact", "spanning", "relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packing"),
-        "--load": ("relative", "free"), "--fit": ("least_wanted", "best_fit", "first_fit"),
-        "--general": ("greedy", "relaxation", "metagreedy"), "--small": _WHOLE, "--top-up": None}),
+    "allocate": (
+        ("users",),
+        _ANY
+        | {
+            "--mechanism": ("drf", "drf", "drf_by_task", "dmfa_srq", "dynamic_drf", "static_optimum", "x"),
+            "--capacity": _CAPACITY,
+            "--stuck": ("skip", "stop", "x"),
+            "--after": _WHOLE,
+        },
+    ),
+    "allocate phases": (
+        ("phases",),
+        _ANY
+        | {
+            "--mechanism": ("cbdrf", "karma", "x"),
+            "--capacity": _CAPACITY,
+            "--rho": _NUMBERS,
+            "--step-up": _NUMBERS,
+            "--step-down": _NUMBERS,
+            "--initial-credit": _NUMBERS,
+            "--credit-cap": _NUMBERS,
+            "--credit-floor": _NUMBERS,
+            "--alpha": _NUMBERS,
+            "--held": ("returns", "stays"),
+            "--grant": ("scaled", "weighted", "capped"),
+            "--penalty": ("step", "graded"),
+        },
+    ),
+    "allocate periods": (
+        ("periods", "machines"),
+        _ANY
+        | {
+            "--contributions": ("@contributions",),
+            "--method": ("heuristic", "lexicographic"),
+            "--mechanism": ("karma", "drf"),
+            "--unserved": ("expires", "waits"),
+            "--alone": ("bundles", "whole_bundles", "resources"),
+            "--no-memory": None,
+        },
+    ),
+    "allocate machines": (
+        ("tasks", "machines"),
+        _ANY
+        | {
+            "--mechanism": ("gdrf", "drfh", "mdrf", "per_server_drf", "drf"),
+            "--match": ("nearest", "same", "any"),
+            "--least": ("amount", "dominant_share", "shares"),
+            "--machine-type": ("share", "amount"),
+            "--choice": ("fairness", "fairness_empty_last", "fairness_after", "first"),
+            "--queue": ("rounds", "one_by_one"),
+            "--method": ("best_fit", "first_fit", "fluid"),
+            "--reading": ("entropy", "type"),
+            "--seed": _WHOLE,
+        },
+    ),
+    "allocate clusters": (
+        ("requests", "clusters"),
+        _ANY
+        | {
+            "--capacity": _CAPACITY,
+            "--fractions": None,
+            "--node-limit": ("1", "100", "x"),
+            "--seed": _WHOLE,
+            "--method": ("exact", "spanning", "relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packing"),
+            "--load": ("relative", "free"),
+            "--fit": ("least_wanted", "best_fit", "first_fit"),
+            "--general": ("greedy", "relaxation", "metagreedy"),
+            "--small": _WHOLE,
+            "--top-up": None,
+        },
+    ),
     "traces digest": ((), {"--exact": None}),
-    "claims": ((), {"--paper": ("dmfa_srq", "x", ""), "--id": ("dmfa_srq.figure_1", "x"), "--verdict": ("holds", "x"),
-                    "--format": ("table", "csv", "json")}),
+    "claims": (
+        (),
+        {
+            "--paper": ("dmfa_srq", "x", ""),
+            "--id": ("dmfa_srq.figure_1", "x"),
+            "--verdict": ("holds", "x"),
+            "--format": ("table", "csv", "json"),
+        },
+    ),
     "results": ((), {"--check": None, "--force": None, "--only": ("dmfa_srq/fig5", "x", "../x")}),
     "figures": ((), {"--only": ("x", "fig99"), "--runs": ("0", "x"), "--seed": ("-1",)}),
 }
 _SECOND = {"machines": "--machines", "clusters": "--clusters"}
-_TRACES = {"google2011": ("task_events", "machine_events"), "alibaba2017": ("batch_task", "server_event"),
-           "alibaba_gpu2023": ("openb_pod_list_default", "openb_node_list_all_node")}
+_TRACES = {
+    "google2011": ("task_events", "machine_events"),
+    "alibaba2017": ("batch_task", "server_event"),
+    "alibaba_gpu2023": ("openb_pod_list_default", "openb_node_list_all_node"),
+}
 
 
 def command_line(name: str, rng: Random, folder: Path) -> tuple[list[str], str]:

@@ -92,8 +92,12 @@ def drf_cases(draw: Draw) -> Case:
     weights = draw(far_apart(n))
     twins(draw, demands, weights)
     bound = one_of(None, 0.0, 0.3, 1.0, 2.0, 3.0, 1e-5, 1e-7, 1e-12)
-    return {"demands": demands, "weights": weights, "capacities": draw(amounts(m)),
-            "max_tasks": draw(st.none() | many(bound, n))}
+    return {
+        "demands": demands,
+        "weights": weights,
+        "capacities": draw(amounts(m)),
+        "max_tasks": draw(st.none() | many(bound, n)),
+    }
 
 
 def run_drf(max_tasks: Any, **case: Any) -> Any:
@@ -113,19 +117,33 @@ def grants(draw: Draw) -> Case:
     n, m = draw(st.integers(1, 5)), draw(st.integers(1, 3))
     demands, factors = draw(rows(n, m)), draw(many(one_of(0, 1, 1, 0.5, 0.1) | powers(-12, -1), n))
     twins(draw, demands, factors)
-    return {"demands": demands, "credit_factor": factors, "capacities": draw(amounts(m)),
-            "grant": draw(one_of("scaled", "weighted", "capped"))}
+    return {
+        "demands": demands,
+        "credit_factor": factors,
+        "capacities": draw(amounts(m)),
+        "grant": draw(one_of("scaled", "weighted", "capped")),
+    }
 
 
 @st.composite
 def credit_runs(draw: Draw) -> Case:
     n, m = draw(st.integers(1, 3)), draw(st.integers(1, 2))
-    return draw(st.fixed_dictionaries({
-        "demands": many(rows(n, m), 3), "capacities": many(st.integers(1, 3), m),
-        "released": many(many(one_of(0, 0.25, 0.5, 0.75, 1), n), 3), "rho": st.just(0.5), "step_up": st.just(0.125),
-        "step_down": one_of(0.125, 0.5, 1 - 2.0**-20), "credit_cap": one_of(None, 1),
-        "grant": one_of("scaled", "weighted", "capped"), "held": one_of("returns", "stays"),
-        "penalty": one_of("step", "graded")}))
+    return draw(
+        st.fixed_dictionaries(
+            {
+                "demands": many(rows(n, m), 3),
+                "capacities": many(st.integers(1, 3), m),
+                "released": many(many(one_of(0, 0.25, 0.5, 0.75, 1), n), 3),
+                "rho": st.just(0.5),
+                "step_up": st.just(0.125),
+                "step_down": one_of(0.125, 0.5, 1 - 2.0**-20),
+                "credit_cap": one_of(None, 1),
+                "grant": one_of("scaled", "weighted", "capped"),
+                "held": one_of("returns", "stays"),
+                "penalty": one_of("step", "graded"),
+            }
+        )
+    )
 
 
 def credit_numbers(run: Any) -> list[Any]:
@@ -136,9 +154,17 @@ def credit_numbers(run: Any) -> list[Any]:
 def karma_cases(draw: Draw) -> Case:
     n, m, more = draw(st.integers(1, 4)), draw(st.integers(1, 2)), draw(one_of(0.0, 1e-6, 1e6))
     credit = st.builds(lambda quarters, has: quarters / 4 + more * has, st.integers(0, 8), st.booleans())
-    return draw(st.fixed_dictionaries({
-        "demands": many(rows(n, m), 3), "initial_credit": many(credit, n), "capacities": many(st.integers(1, 3), m),
-        "max_tasks": many(many(one_of(None, 0, 0.125, 1, 2), n), 3), "alpha": one_of(0, 0.25, 0.5, 1)}))
+    return draw(
+        st.fixed_dictionaries(
+            {
+                "demands": many(rows(n, m), 3),
+                "initial_credit": many(credit, n),
+                "capacities": many(st.integers(1, 3), m),
+                "max_tasks": many(many(one_of(None, 0, 0.125, 1, 2), n), 3),
+                "alpha": one_of(0, 0.25, 0.5, 1),
+            }
+        )
+    )
 
 
 KARMA_PARTS = ("guaranteed", "borrowed", "donated", "earned")
@@ -161,15 +187,24 @@ def judge_karma(**case: Any) -> list[Any]:
 def fluid_cases(draw: Draw) -> Case:
     n, m, T = draw(st.integers(1, 3)), draw(st.integers(1, 2)), draw(st.integers(1, 3))
     parts = draw(many(st.integers(1, 3), n))
-    return draw(st.fixed_dictionaries({
-        "demands": many(rows(n, m), T), "tasks": many(many(st.integers(0, 4), n), T),
-        "capacities": many(st.integers(1, 3), m), "parts": st.just([Fraction(a, sum(parts)) for a in parts]),
-        "alone": one_of("bundles", "resources"), "unserved": one_of("expires", "waits")}))
+    return draw(
+        st.fixed_dictionaries(
+            {
+                "demands": many(rows(n, m), T),
+                "tasks": many(many(st.integers(0, 4), n), T),
+                "capacities": many(st.integers(1, 3), m),
+                "parts": st.just([Fraction(a, sum(parts)) for a in parts]),
+                "alone": one_of("bundles", "resources"),
+                "unserved": one_of("expires", "waits"),
+            }
+        )
+    )
 
 
 def run_fluid(demands: Any, tasks: Any, capacities: Any, parts: Any, **reading: Any) -> list[Any]:
-    return fluid_numbers(fb.tv_drf(demands, tasks, [capacities], [[float(p)] for p in parts], method="lexicographic",
-                                   **reading))
+    return fluid_numbers(
+        fb.tv_drf(demands, tasks, [capacities], [[float(p)] for p in parts], method="lexicographic", **reading)
+    )
 
 
 @st.composite
@@ -178,10 +213,18 @@ def whole_cases(draw: Draw) -> Case:
     T, K, n = draw(st.integers(1, 3)), draw(st.integers(1, 3)), draw(one_of(1, 2, 4))
     m = draw(st.integers(1, 3)) if K == 1 else 1
     machines = [draw(many(one_of(4, 8, 16), m))] * 2 ** (K - 1)
-    return draw(st.fixed_dictionaries({
-        "demands": many(many(many(one_of(1, 2, 4), m), n), T), "tasks": many(many(st.integers(0, 5), n), T),
-        "machines": st.just(machines), "contributions": st.just([[1 / n] * len(machines)] * n),
-        "alone": one_of("bundles", "whole_bundles", "resources"), "unserved": one_of("expires", "waits")}))
+    return draw(
+        st.fixed_dictionaries(
+            {
+                "demands": many(many(many(one_of(1, 2, 4), m), n), T),
+                "tasks": many(many(st.integers(0, 5), n), T),
+                "machines": st.just(machines),
+                "contributions": st.just([[1 / n] * len(machines)] * n),
+                "alone": one_of("bundles", "whole_bundles", "resources"),
+                "unserved": one_of("expires", "waits"),
+            }
+        )
+    )
 
 
 def fluid_numbers(run: Any) -> list[Any]:
@@ -201,8 +244,12 @@ def cells(draw: Draw) -> Case:
     machines = draw(rows(K, m, 8))
     if not np.sum(machines, axis=0).all():
         machines.append([1] * m)
-    return {"demands": draw(rows(n, m, 4)), "machines": machines, "machine_counts": [1] * len(machines),
-            "max_tasks": draw(many(one_of(np.inf, np.inf, 0.0, 2.0, 4.0), n))}
+    return {
+        "demands": draw(rows(n, m, 4)),
+        "machines": machines,
+        "machine_counts": [1] * len(machines),
+        "max_tasks": draw(many(one_of(np.inf, np.inf, 0.0, 2.0, 4.0), n)),
+    }
 
 
 def and_then(cases: st.SearchStrategy[Case], **options: Some) -> st.SearchStrategy[Case]:
@@ -210,9 +257,14 @@ def and_then(cases: st.SearchStrategy[Case], **options: Some) -> st.SearchStrate
 
 
 GDRF_CASES = and_then(
-    cells(), seed=st.integers(0, 9), match=one_of("nearest", "same", "any"),
-    least=one_of("amount", "dominant_share", "shares"), machine_type=one_of("share", "amount"),
-    choice=one_of("fairness", "fairness_empty_last", "fairness_after", "first"), queue=one_of("rounds", "one_by_one"))
+    cells(),
+    seed=st.integers(0, 9),
+    match=one_of("nearest", "same", "any"),
+    least=one_of("amount", "dominant_share", "shares"),
+    machine_type=one_of("share", "amount"),
+    choice=one_of("fairness", "fairness_empty_last", "fairness_after", "first"),
+    queue=one_of("rounds", "one_by_one"),
+)
 
 
 @st.composite
@@ -236,12 +288,22 @@ def judge_fluid(method: str, **case: Any) -> Any:
 # ---------------------------------------------------------------------------------------------- virtual clusters
 
 VM_CASES = st.booleans().flatmap(
-    lambda whole: asked(6, 4, 12, TENTHS if whole else QUARTERS).map(lambda case: case._asdict() | {"whole": whole}))
+    lambda whole: asked(6, 4, 12, TENTHS if whole else QUARTERS).map(lambda case: case._asdict() | {"whole": whole})
+)
 LOAD, FIT = one_of("relative", "free"), one_of("least_wanted", "best_fit", "first_fit")
-LISTS = (and_then(VM_CASES, method=st.just("relaxation"), load=LOAD)
-         | and_then(VM_CASES, method=st.just("greedy"), fit=FIT)
-         | and_then(VM_CASES, method=st.just("mixed_knapsack"), load=LOAD, fit=FIT, small=st.integers(0, 3),
-                    general=one_of("greedy", "relaxation"), top_up=st.booleans()))
+LISTS = (
+    and_then(VM_CASES, method=st.just("relaxation"), load=LOAD)
+    | and_then(VM_CASES, method=st.just("greedy"), fit=FIT)
+    | and_then(
+        VM_CASES,
+        method=st.just("mixed_knapsack"),
+        load=LOAD,
+        fit=FIT,
+        small=st.integers(0, 3),
+        general=one_of("greedy", "relaxation"),
+        top_up=st.booleans(),
+    )
+)
 
 
 def run_lists(tolerance: Any, **case: Any) -> list[Any]:
@@ -270,31 +332,54 @@ ENGINES = {
     "drf": Engine(False, drf_cases(), run_drf, drf.exact_tasks),
     "dmfa_srq": Engine(False, arrivals(), lambda **case: fb.dmfa_srq(**case).levels, dmfa_srq.exact_levels),
     "grant_tasks": Engine(False, grants(), lambda **case: fb.grant_tasks(**case).tasks, cbdrf.exact_grant),
-    "cbdrf": Engine(False, credit_runs(), lambda **case: credit_numbers(fb.cbdrf(**case)),
-                    lambda **case: credit_numbers(cbdrf.exact_run(**case))),
+    "cbdrf": Engine(
+        False,
+        credit_runs(),
+        lambda **case: credit_numbers(fb.cbdrf(**case)),
+        lambda **case: credit_numbers(cbdrf.exact_run(**case)),
+    ),
     # shares of the pool, and credits that are as exact as the largest of them
     "karma": Engine(False, karma_cases(), run_karma, judge_karma, least=1.0),
     "virtual cluster lists": Engine(False, LISTS, run_lists, judge_lists),
     "virtual cluster exact": Engine(True, VM_CASES, run_exact, judge_exact),
-    "tv_drf whole": Engine(True, whole_cases(), lambda **case: whole_numbers(fb.tv_drf(**case, placement=True)),
-                           lambda **case: whole_numbers(tv_drf.exact_whole_run(**case))),
-    "tv_drf fluid": Engine(True, fluid_cases(), run_fluid, lambda **case: fluid_numbers(tv_drf.exact_run(**case)),
-                           least=0.1),
+    "tv_drf whole": Engine(
+        True,
+        whole_cases(),
+        lambda **case: whole_numbers(fb.tv_drf(**case, placement=True)),
+        lambda **case: whole_numbers(tv_drf.exact_whole_run(**case)),
+    ),
+    "tv_drf fluid": Engine(
+        True, fluid_cases(), run_fluid, lambda **case: fluid_numbers(tv_drf.exact_run(**case)), least=0.1
+    ),
     # where doubles take one of two machines that are exactly tied, either is right
-    "gdrf": Engine(True, GDRF_CASES, lambda **case: flat(placed(fb.gdrf(**case))),
-                   lambda **case: flat(gdrf.exact_gdrf(**case, prefer=placed(fb.gdrf(**case))).placed)),
-    "drfh": Engine(True, drfh_cases("best_fit", "first_fit"), lambda **case: flat(placed(fb.drfh(**case))),
-                   lambda **case: flat(gdrf.exact_drfh(**case, prefer=placed(fb.drfh(**case))).placed)),
+    "gdrf": Engine(
+        True,
+        GDRF_CASES,
+        lambda **case: flat(placed(fb.gdrf(**case))),
+        lambda **case: flat(gdrf.exact_gdrf(**case, prefer=placed(fb.gdrf(**case))).placed),
+    ),
+    "drfh": Engine(
+        True,
+        drfh_cases("best_fit", "first_fit"),
+        lambda **case: flat(placed(fb.drfh(**case))),
+        lambda **case: flat(gdrf.exact_drfh(**case, prefer=placed(fb.drfh(**case))).placed),
+    ),
     "drfh fluid": Engine(True, drfh_cases("fluid"), lambda **case: fb.drfh(**case).levels, judge_fluid, 1e-6),
 }
 
 
 #: Where an engine that works in doubles alone is wrong, which is once in some hundred instances.
 LOST_DIGITS = {
-    "drf": {"demands": [[0, 2, 2], [2, 2, 0], [2, 1, 1], [0, 3, 2]], "weights": [2e12, 2e12, 3.0, 1.0],
-            "capacities": [1, 1, 1], "max_tasks": [0.0, 1.0, 0.3, 0.3]},
-    "dmfa_srq": {"demands": [[1, 1, 2], [2, 1, 0], [1, 1, 2], [1, 1, 2], [1, 1, 0], [3, 3, 0]],
-                 "weights": [1e12, 1e12, 1e12, 1.0, 1.0, 1.0]},
+    "drf": {
+        "demands": [[0, 2, 2], [2, 2, 0], [2, 1, 1], [0, 3, 2]],
+        "weights": [2e12, 2e12, 3.0, 1.0],
+        "capacities": [1, 1, 1],
+        "max_tasks": [0.0, 1.0, 0.3, 0.3],
+    },
+    "dmfa_srq": {
+        "demands": [[1, 1, 2], [2, 1, 0], [1, 1, 2], [1, 1, 2], [1, 1, 0], [3, 3, 0]],
+        "weights": [1e12, 1e12, 1e12, 1.0, 1.0, 1.0],
+    },
 }
 
 

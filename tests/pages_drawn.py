@@ -61,8 +61,9 @@ def periods(n: int | None = None, name: str | None = None) -> Frame:
 
 def ends() -> Frame:
     names = zip(("fig5", "fig6", "fig7", "fig8"), dmfa_study.MEASURES, strict=True)
-    return dmfa_study.end_points(pd.concat([stored(f"dmfa_srq/{name}").assign(measure=measure)
-                                            for name, measure in names]))
+    return dmfa_study.end_points(
+        pd.concat([stored(f"dmfa_srq/{name}").assign(measure=measure) for name, measure in names])
+    )
 
 
 def clusters(size: str) -> Frame:
@@ -75,19 +76,30 @@ TAKEN: dict[str, Callable[[], Any]] = {
     **{f"cbdrf/{name}": getattr(cbdrf_study, name) for name in ("fig1", "fig2", "fig3", "fig4", "fig5", "blanks")},
     "cbdrf/nodes": cbdrf_study.fig5,
     **{f"compare/{name}": lambda: stored("compare/moment") for name in ("shares", "use", "envy", "arrivals")},
-    "dmfa_srq/fig1": dmfa_study.fig1, "dmfa_srq/fig2": dmfa_study.fig2, "dmfa_srq/gap": ends,
-    "dmfa_srq/levels": thirty, "dmfa_srq/water": three,
+    "dmfa_srq/fig1": dmfa_study.fig1,
+    "dmfa_srq/fig2": dmfa_study.fig2,
+    "dmfa_srq/gap": ends,
+    "dmfa_srq/levels": thirty,
+    "dmfa_srq/water": three,
     "foundations/pools": lambda: groundwork.shares({"DRF": two(), "again": two()}),
-    "foundations/plane": lambda: groundwork.plane(two()), "foundations/course": lambda: groundwork.course(two()),
+    "foundations/plane": lambda: groundwork.plane(two()),
+    "foundations/course": lambda: groundwork.course(two()),
     **{f"gdrf/{name}": lambda: stored("gdrf/curves") for name in ("fig1", "fig2", "fig3", "fig4", "utilisation")},
     "gdrf/example": gdrf_study.example,
     **{f"tv_drf/{name}": getattr(tv_study, name) for name in ("fig1", "fig2", "example", "memory_course")},
-    "tv_drf/fig3": lambda: periods(5), "tv_drf/fig4": lambda: periods(20), "tv_drf/fig5": lambda: periods(20),
-    "tv_drf/fig6": lambda: periods(100), "tv_drf/fig7": lambda: periods(100), "tv_drf/utilisation": periods,
+    "tv_drf/fig3": lambda: periods(5),
+    "tv_drf/fig4": lambda: periods(20),
+    "tv_drf/fig5": lambda: periods(20),
+    "tv_drf/fig6": lambda: periods(100),
+    "tv_drf/fig7": lambda: periods(100),
+    "tv_drf/utilisation": periods,
     "tv_drf/comparison": lambda: stored("tv_drf/curves_busy").query("unserved == 'waits'"),
-    "virtual_cluster/fig2": lambda: clusters("small"), "virtual_cluster/fig3": lambda: clusters("small"),
-    "virtual_cluster/fig4": lambda: clusters("large"), "virtual_cluster/fig5": lambda: clusters("large"),
-    "virtual_cluster/gains": lambda: stored("virtual_cluster/curves"), "virtual_cluster/packing": vc_study.packing,
+    "virtual_cluster/fig2": lambda: clusters("small"),
+    "virtual_cluster/fig3": lambda: clusters("small"),
+    "virtual_cluster/fig4": lambda: clusters("large"),
+    "virtual_cluster/fig5": lambda: clusters("large"),
+    "virtual_cluster/gains": lambda: stored("virtual_cluster/curves"),
+    "virtual_cluster/packing": vc_study.packing,
 }
 MORE: dict[str, dict[str, Any]] = {"dmfa_srq/water": {"steps": [1, 2, 3], "resource": 1}}
 DRAWINGS = [f"{paper}/{name}" for paper, module in MODULES.items() for name in module.__all__]
@@ -112,5 +124,7 @@ def figure(name: str) -> Figure:
 
 def parts(frame: Frame, **choices: Iterable[Any]) -> list[Frame]:
     """Cut a frame into one part a panel: all combinations of what columns may be, the last fastest."""
-    return [frame[np.all([frame[column] == one for column, one in zip(choices, values, strict=True)], axis=0)]
-            for values in product(*choices.values())]
+    return [
+        frame[np.all([frame[column] == one for column, one in zip(choices, values, strict=True)], axis=0)]
+        for values in product(*choices.values())
+    ]

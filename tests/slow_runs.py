@@ -1,6 +1,6 @@
 """Runs that say in a file that they were computed, for the checks of sweeps; also the process that is killed amid them.
 
-    python -m tests.slow_runs FOLDER COUNTS JOBS WORKERS
+python -m tests.slow_runs FOLDER COUNTS JOBS WORKERS
 """
 
 from __future__ import annotations

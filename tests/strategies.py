@@ -28,9 +28,12 @@ class Instance(NamedTuple):
     @property
     def floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """The same as float arrays, ``inf`` for no bound."""
-        return (np.array(self.demands, dtype=float), np.array(self.weights, dtype=float),
-                np.array(self.capacities, dtype=float),
-                np.array([np.inf if bound is None else float(bound) for bound in self.max_tasks]))
+        return (
+            np.array(self.demands, dtype=float),
+            np.array(self.weights, dtype=float),
+            np.array(self.capacities, dtype=float),
+            np.array([np.inf if bound is None else float(bound) for bound in self.max_tasks]),
+        )
 
 
 def ratios(largest: int = 6) -> st.SearchStrategy[Fraction]:
@@ -57,8 +60,9 @@ def instances(draw: st.DrawFn, zeros: bool = True, max_n: int = 7, max_m: int = 
     return Instance(demands, weights, capacities, draw(st.lists(bound, min_size=n, max_size=n)))
 
 
-def random_arrivals(rng: np.random.Generator, n: int, m: int, decades: float = 0.0,
-                    zeros: float = 0.0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def random_arrivals(
+    rng: np.random.Generator, n: int, m: int, decades: float = 0.0, zeros: float = 0.0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Give demands (n, m) and weights (n,) spread over ``decades`` powers of ten; a part ``zeros`` of entries is 0."""
     demands = rng.uniform(0.01, 1.0, (n, m))
     demands[rng.random((n, m)) < zeros] = 0.0

@@ -102,10 +102,18 @@ BROKEN = {
     "a part of another kind": ("<form>", "<form><b role='button'></b>", "structure", "aria-command-name"),
     "a frame without a name": ("<form>", "<iframe></iframe><form>", "structure", "frame-title"),
     "a pale formula": ("<p>A", "<p><mjx-container style='color: #888'></mjx-container>A", "structure", "mjx-container"),
-    "a wide formula": ("<form>", "<div style='overflow-x: auto'><mjx-container><i style='margin: 2000px'>x</i>"
-                                 "</mjx-container></div><form>", "structure", "cannot be reached"),
+    "a wide formula": (
+        "<form>",
+        "<div style='overflow-x: auto'><mjx-container><i style='margin: 2000px'>x</i></mjx-container></div><form>",
+        "structure",
+        "cannot be reached",
+    ),
     "pale on a mixture": (
-        "<p>A", '<p style="background: color-mix(in srgb, #222, #fff 30%)">A', "structure", "color-contrast"),
+        "<p>A",
+        '<p style="background: color-mix(in srgb, #222, #fff 30%)">A',
+        "structure",
+        "color-contrast",
+    ),
 }
 
 
@@ -139,7 +147,11 @@ def test_a_broken_page_is_noticed(fault: str, chromium: Chromium, tmp_path: Path
 
 def test_what_the_extension_mends() -> None:
     assert list(pieces("a \u4efd\u989d, \u6743\u503c")) == [
-        ("a ", False), ("\u4efd\u989d", True), (", ", False), ("\u6743\u503c", True)]
+        ("a ", False),
+        ("\u4efd\u989d", True),
+        (", ", False),
+        ("\u6743\u503c", True),
+    ]
     table = "<table><thead><tr><th></th><th>a</th></tr></thead><tbody><tr><th>b</th><td>1</td></tr></tbody></table>"
     mended = mend(f'<h2>On <em>us</em><a class="headerlink" href="#x">#</a></h2>{table}<p id="i"></p><i id="i"></i>')
     assert '<table aria-label="Table: On us">' in mended

@@ -32,8 +32,13 @@ MAY: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 #: What may look modules up by name at run time, which no table can follow.
-BY_NAME = {"fairbook.checkout", "fairbook.mechanisms.rows", "fairbook.cli.traces", "book.__main__",
-           "book.common.smt"}  # which only looks for z3
+BY_NAME = {
+    "fairbook.checkout",
+    "fairbook.mechanisms.rows",
+    "fairbook.cli.traces",
+    "book.__main__",
+    "book.common.smt",
+}  # which only looks for z3
 #: Folders of the book that all papers may use.
 SHARED = {"common", "foundations"}
 
@@ -47,16 +52,20 @@ def faults(module: str, text: str) -> list[str]:
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-            tops |= {alias.asname or "fairbook" for alias in node.names
-                     if alias.name == "fairbook" or (alias.name.startswith("fairbook.") and not alias.asname)}
+            tops |= {
+                alias.asname or "fairbook"
+                for alias in node.names
+                if alias.name == "fairbook" or (alias.name.startswith("fairbook.") and not alias.asname)
+            }
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else []
             source = ".".join([*above, *([node.module] if node.module else [])])
             inner = [f"{source}.{alias.name}" for alias in node.names]
             names = [name if module_file(name) else source for name in inner]
             if source == "fairbook":  # the hash of sources follows modules: a name from the top would escape it
-                found += [f"takes {name.split('.')[1]} from the top of the package" for name in inner
-                          if not module_file(name)]
+                found += [
+                    f"takes {name.split('.')[1]} from the top of the package" for name in inner if not module_file(name)
+                ]
         found += [fault for name in names if (fault := _fault(top, room, name.split(".")))]
         if {"importlib", "importlib.import_module"} & set(names) and module not in BY_NAME:
             found.append("imports by name")
@@ -87,8 +96,11 @@ def sources() -> list[str]:
 
 @pytest.mark.parametrize("top", ["fairbook", "book"])
 def test_imports_run_one_way(top: str) -> None:
-    found = {module: faults(module, ROOT.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8"))
-             for module in sources() if module.split(".")[0] == top and not module.startswith("book.examples")}
+    found = {
+        module: faults(module, ROOT.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8"))
+        for module in sources()
+        if module.split(".")[0] == top and not module.startswith("book.examples")
+    }
     assert len(found) > 30
     assert {module: what for module, what in found.items() if what} == {}
 
@@ -98,39 +110,48 @@ def test_the_table_names_every_room_and_has_no_circle() -> None:
     assert list(TopologicalSorter(MAY).static_order())[-1] == "__main__"
 
 
-@pytest.mark.parametrize(("module", "text", "fault"), [
-    ("fairbook.model", "from fairbook.mechanisms.drf import drf", "imports mechanisms"),
-    ("fairbook.errors", "import fairbook.model", "imports model"),
-    ("fairbook.mechanisms.drf", "from fairbook.traces import google2011", "imports traces"),
-    ("fairbook.mechanisms.drf", "def f():\n    from fairbook import claims", "imports claims"),
-    ("fairbook.mechanisms.drf", "if TYPE_CHECKING:\n    from fairbook import results", "imports results"),
-    ("fairbook.properties.static", "from ..claims import registry", "imports claims"),
-    ("fairbook.properties.static", "import os, fairbook.results as r", "imports results"),
-    ("fairbook.properties.static", "from book.common import runs", "imports book.common"),
-    ("fairbook.properties.static", "import book", "imports book.properties"),
-    ("fairbook.metrics", "from fairbook import drf", "takes drf from the top of the package"),
-    ("fairbook.metrics", "from . import drf", "takes drf from the top of the package"),
-    ("book.gdrf.studies", "from fairbook import drf", "takes drf from the top of the package"),
-    ("fairbook.metrics", "import fairbook as fb\nfb.drf([[1]])", "takes drf from the top of the package"),
-    ("fairbook.metrics", "import fairbook.model\nfairbook.results.load", "imports results"),
-    ("fairbook.metrics", "import importlib", "imports by name"),
-    ("book.gdrf.studies", "from importlib import import_module", "imports by name"),
-    ("book.gdrf.studies", "from book.tv_drf import oracle", "imports book.tv_drf"),
-    ("book.gdrf.studies", "from ..tv_drf.oracle import LpRun", "imports book.tv_drf"),
-    ("book.common.runs", "from book.foundations import studies", "imports book.foundations"),
-    ("book.foundations.studies", "from book.compare import studies", "imports book.compare"),
-])
+@pytest.mark.parametrize(
+    ("module", "text", "fault"),
+    [
+        ("fairbook.model", "from fairbook.mechanisms.drf import drf", "imports mechanisms"),
+        ("fairbook.errors", "import fairbook.model", "imports model"),
+        ("fairbook.mechanisms.drf", "from fairbook.traces import google2011", "imports traces"),
+        ("fairbook.mechanisms.drf", "def f():\n    from fairbook import claims", "imports claims"),
+        ("fairbook.mechanisms.drf", "if TYPE_CHECKING:\n    from fairbook import results", "imports results"),
+        ("fairbook.properties.static", "from ..claims import registry", "imports claims"),
+        ("fairbook.properties.static", "import os, fairbook.results as r", "imports results"),
+        ("fairbook.properties.static", "from book.common import runs", "imports book.common"),
+        ("fairbook.properties.static", "import book", "imports book.properties"),
+        ("fairbook.metrics", "from fairbook import drf", "takes drf from the top of the package"),
+        ("fairbook.metrics", "from . import drf", "takes drf from the top of the package"),
+        ("book.gdrf.studies", "from fairbook import drf", "takes drf from the top of the package"),
+        ("fairbook.metrics", "import fairbook as fb\nfb.drf([[1]])", "takes drf from the top of the package"),
+        ("fairbook.metrics", "import fairbook.model\nfairbook.results.load", "imports results"),
+        ("fairbook.metrics", "import importlib", "imports by name"),
+        ("book.gdrf.studies", "from importlib import import_module", "imports by name"),
+        ("book.gdrf.studies", "from book.tv_drf import oracle", "imports book.tv_drf"),
+        ("book.gdrf.studies", "from ..tv_drf.oracle import LpRun", "imports book.tv_drf"),
+        ("book.common.runs", "from book.foundations import studies", "imports book.foundations"),
+        ("book.foundations.studies", "from book.compare import studies", "imports book.compare"),
+    ],
+)
 def test_an_import_against_the_direction_is_caught(module: str, text: str, fault: str) -> None:
     assert faults(module, text) == [fault]
 
 
-@pytest.mark.parametrize(("module", "text"), [
-    ("book.gdrf.checks", "from fairbook import results\nfrom fairbook.mechanisms.drf import drf\nfrom . import oracle"),
-    ("book.gdrf.checks", "from book.common.runs import stream\nfrom book.foundations import figures"),
-    ("book.__main__", "import importlib\nfrom book.gdrf import studies"),
-    ("fairbook.mechanisms.drf", "from ..model import Allocation\nfrom fairbook.mechanisms import dmfa_srq"),
-    ("fairbook.traces.google2011", "import fairbook\nfairbook.__version__"),
-    ("fairbook.cli.allocate", "import fairbook\nfairbook.drf"),
-])
+@pytest.mark.parametrize(
+    ("module", "text"),
+    [
+        (
+            "book.gdrf.checks",
+            "from fairbook import results\nfrom fairbook.mechanisms.drf import drf\nfrom . import oracle",
+        ),
+        ("book.gdrf.checks", "from book.common.runs import stream\nfrom book.foundations import figures"),
+        ("book.__main__", "import importlib\nfrom book.gdrf import studies"),
+        ("fairbook.mechanisms.drf", "from ..model import Allocation\nfrom fairbook.mechanisms import dmfa_srq"),
+        ("fairbook.traces.google2011", "import fairbook\nfairbook.__version__"),
+        ("fairbook.cli.allocate", "import fairbook\nfairbook.drf"),
+    ],
+)
 def test_an_import_along_the_direction_is_not(module: str, text: str) -> None:
     assert faults(module, text) == []

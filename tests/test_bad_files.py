@@ -148,8 +148,20 @@ def test_a_pipe_is_read_like_a_file(run, tmp_path: Path) -> None:
     assert "ann" in out
 
 
-@pytest.mark.parametrize("name", ["-users.csv", "users\n.csv", "$(touch pwned).csv", "`touch pwned`.csv",
-                                  "|touch pwned", "%s%n.csv", "\u4e2d.csv", "a" * 200, ";touch pwned"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "-users.csv",
+        "users\n.csv",
+        "$(touch pwned).csv",
+        "`touch pwned`.csv",
+        "|touch pwned",
+        "%s%n.csv",
+        "\u4e2d.csv",
+        "a" * 200,
+        ";touch pwned",
+    ],
+)
 def test_a_name_is_a_name(name: str, run, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path(name).write_text(USERS)
@@ -299,8 +311,14 @@ print(sorted({event for event, _ in seen}))
 
 def test_no_input_is_executed_fetched_or_unpickled(tmp_path: Path) -> None:
     """The interpreter reports whatever is run, imported, compiled, loaded or connected to; it has nothing to report."""
-    done = subprocess.run([sys.executable, "-c", _WATCH, str(ROOT)], cwd=tmp_path, capture_output=True, text=True,
-                          timeout=600, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", _WATCH, str(ROOT)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     first, last = done.stdout.splitlines()[-2:]
     assert first == "0 []"

@@ -79,8 +79,10 @@ def test_the_table_tells_good_from_bad() -> None:
     """A callable that checks nothing, one that checks under another name, and one that changes its input."""
     free = Entry("free", lambda demands: "fine", {"demands": bad_inputs.D}, {"demands": "demands"})
     found = [_complaint(row, "fine") for row in rows(free)]
-    assert Counter(one is None for one in found) == {False: len(bad_inputs.BAD["demands"]),
-                                                     True: len(bad_inputs.SAME["demands"])}
+    assert Counter(one is None for one in found) == {
+        False: len(bad_inputs.BAD["demands"]),
+        True: len(bad_inputs.SAME["demands"]),
+    }
 
     def other(demands: Any) -> None:
         raise fb.InvalidInput("weights", "must be something", demands)
@@ -97,8 +99,11 @@ def test_the_table_tells_good_from_bad() -> None:
 
 def test_every_exemption_is_of_a_row() -> None:
     for entry, argument, kind in EXEMPT:
-        assert any(entry in (row.entry.name, "*") and argument in (row.argument, "*") and kind in (row.kind, "*")
-                   for one in ENTRIES for row in rows(one)), (entry, argument, kind)
+        assert any(
+            entry in (row.entry.name, "*") and argument in (row.argument, "*") and kind in (row.kind, "*")
+            for one in ENTRIES
+            for row in rows(one)
+        ), (entry, argument, kind)
 
 
 # ------------------------------------------------------------------------------------------------ completeness
@@ -132,15 +137,22 @@ def test_every_public_callable_has_its_rows() -> None:
 
 def test_every_argument_has_its_rows() -> None:
     """But flags of progress bars, which are not looked at, and the names of arguments that go on to a checked one."""
-    passed_on = {("CbDrf", "rule"), ("CbDrf", "terms"), ("results.load", "check"), ("results.load_facts", "check"),
-                 ("tables.myst", "caption"), ("tables.myst", "name"),
-                 ("metrics.placement_fairness", "k")}
+    passed_on = {
+        ("CbDrf", "rule"),
+        ("CbDrf", "terms"),
+        ("results.load", "check"),
+        ("results.load_facts", "check"),
+        ("tables.myst", "caption"),
+        ("tables.myst", "name"),
+        ("metrics.placement_fairness", "k"),
+    }
     missing = [
         (name, argument)
         for name, function in _public()
         if name in BY_NAME
         for argument in inspect.signature(function).parameters
-        if argument not in ("self", "progress") and argument not in BY_NAME[name].sorts
+        if argument not in ("self", "progress")
+        and argument not in BY_NAME[name].sorts
         and (name, argument) not in passed_on
     ]
     assert missing == []

@@ -54,7 +54,8 @@ def test_no_button_leads_to_a_repository_or_a_host(book: Book) -> None:
     for page in book.html.rglob("*.html"):
         text = page.read_text("utf8")
         assert not re.search(
-            r'="[^"]*(?:mybinder|colab\.research|jupyter-book/issues)|launch-buttons|btn-source-edit', text), page
+            r'="[^"]*(?:mybinder|colab\.research|jupyter-book/issues)|launch-buttons|btn-source-edit', text
+        ), page
 
 
 def test_licences_are_on_every_page(book: Book) -> None:

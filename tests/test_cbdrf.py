@@ -137,8 +137,17 @@ def cases(draw: st.DrawFn, phases: int = 6) -> Case:
         rho = draw(st.lists(st.lists(threshold, min_size=n, max_size=n), min_size=T, max_size=T))
     start = draw(st.sampled_from([Fraction(1), Fraction(1, 2), Fraction(7), Fraction(1, 1000)]))
     part = st.builds(lambda k: start * k / 10, st.integers(0, 10))
-    return Case(demands, draw(st.lists(ratios(), min_size=m, max_size=m)), released, rho, draw(part), draw(part), start,
-                draw(st.one_of(st.none(), part.map(lambda p: start + p))), draw(part))
+    return Case(
+        demands,
+        draw(st.lists(ratios(), min_size=m, max_size=m)),
+        released,
+        rho,
+        draw(part),
+        draw(part),
+        start,
+        draw(st.one_of(st.none(), part.map(lambda p: start + p))),
+        draw(part),
+    )
 
 
 def run_both(case: Case, grant: Any, held: Any, penalty: Any, ratio: Any) -> tuple[CreditRun, ExactRun]:
@@ -171,10 +180,13 @@ def test_runs_equal_exact_fractions_and_one_phase_at_a_time(
     assert found.violations() == []
     names = [(user, phase) for user in found.users for phase in range(len(found))]
     assert all(str(user) in found.explain(user, phase) for user, phase in names)
-    terms: dict[str, Any] = {name: None if (value := getattr(case, name)) is None else float(value)
-                             for name in ("step_up", "step_down", "initial_credit", "credit_cap", "credit_floor")}
-    pool = fb.CbDrf(found.tasks.shape[1], found.capacities, held=held, grant=grant, penalty=penalty, ratio=ratio,
-                    **terms)
+    terms: dict[str, Any] = {
+        name: None if (value := getattr(case, name)) is None else float(value)
+        for name in ("step_up", "step_down", "initial_credit", "credit_cap", "credit_floor")
+    }
+    pool = fb.CbDrf(
+        found.tasks.shape[1], found.capacities, held=held, grant=grant, penalty=penalty, ratio=ratio, **terms
+    )
     for t in range(len(found)):
         assert (pool.pool == found.pool[t]).all()
         assert (pool.credit == found.credit[t]).all()
@@ -200,10 +212,19 @@ def random_demands(seed: int, phases: int, nodes: int) -> NDArray[np.float64]:
 # -------------------------------------------------------------------------------------------- credit over phases
 
 
-@pytest.mark.parametrize(("up", "down", "cap", "floor"), [
-    (10, 10, None, 0), (10, 10, 100, 0), (10, 10, 150, 20), (7, 30, None, 0), (30, 7, 100, 10), (1, 90, 100, 0),
-    (0, 10, None, 50), (33, 33, 1000, 1),
-])
+@pytest.mark.parametrize(
+    ("up", "down", "cap", "floor"),
+    [
+        (10, 10, None, 0),
+        (10, 10, 100, 0),
+        (10, 10, 150, 20),
+        (7, 30, None, 0),
+        (30, 7, 100, 10),
+        (1, 90, 100, 0),
+        (0, 10, None, 50),
+        (33, 33, 1000, 1),
+    ],
+)
 def test_thousands_of_phases_equal_whole_numbers(up: int, down: int, cap: int | None, floor: int) -> None:
     T, n = 2_000, 4
     rng = np.random.default_rng(up)
@@ -215,8 +236,14 @@ def test_thousands_of_phases_equal_whole_numbers(up: int, down: int, cap: int | 
         exact[t] = credit
         complies[t] |= credit == 0  # who is granted nothing holds nothing
         credit = np.where(complies[t], np.minimum(credit + up, cap or 10**9), np.maximum(credit - down, floor))
-    found = fb.cbdrf(np.ones((T, n, 1)), released=np.where(complies, 0.75, 0.7), step_up=up / 100, step_down=down / 100,
-                     credit_cap=None if cap is None else cap / 100, credit_floor=floor / 100)
+    found = fb.cbdrf(
+        np.ones((T, n, 1)),
+        released=np.where(complies, 0.75, 0.7),
+        step_up=up / 100,
+        step_down=down / 100,
+        credit_cap=None if cap is None else cap / 100,
+        credit_floor=floor / 100,
+    )
     assert ((found.credit_factor == 1.0) == (exact >= 100)).all()
     assert ((found.credit_factor == 0.0) == (exact == 0)).all()
     assert same(found.credit, exact / 100, atol=1e-9)
@@ -243,15 +270,31 @@ def test_a_clean_record_is_not_lost_by_rounding() -> None:
 ONE, EACH = [[[1.0, 4.0, 0.0]]], [[[0.9, 0.5, 0.1]]]  # the last resource is not needed and does not count
 
 
-@pytest.mark.parametrize(("demands", "pool", "options", "name", "expected"), [
-    *((ONE, None, {"released": EACH, "ratio": ratio}, "released", [[one]])
-      for ratio, one in (("least", 0.5), ("mean", 0.7), ("dominant", 0.5))),
-    (ONE, [1.0, 8.0, 1.0], {"released": EACH, "ratio": "dominant"}, "released", [[0.9]]),  # now the first is dominant
-    (np.zeros((1, 1, 3)), None, {"released": EACH, "ratio": "mean"}, "released", [[1]]),
-    (np.ones((3, 2, 1)), None, {"released": 0.5, "rho": [0.5, 0.6]}, "complied", [[True, False]] * 3),
-    (np.ones((3, 2, 1)), None, {"released": 0.5, "rho": [[0.4], [0.5], [0.6]]}, "complied",
-     [[True, True], [True, True], [False, False]]),
-])
+@pytest.mark.parametrize(
+    ("demands", "pool", "options", "name", "expected"),
+    [
+        *(
+            (ONE, None, {"released": EACH, "ratio": ratio}, "released", [[one]])
+            for ratio, one in (("least", 0.5), ("mean", 0.7), ("dominant", 0.5))
+        ),
+        (
+            ONE,
+            [1.0, 8.0, 1.0],
+            {"released": EACH, "ratio": "dominant"},
+            "released",
+            [[0.9]],
+        ),  # now the first is dominant
+        (np.zeros((1, 1, 3)), None, {"released": EACH, "ratio": "mean"}, "released", [[1]]),
+        (np.ones((3, 2, 1)), None, {"released": 0.5, "rho": [0.5, 0.6]}, "complied", [[True, False]] * 3),
+        (
+            np.ones((3, 2, 1)),
+            None,
+            {"released": 0.5, "rho": [[0.4], [0.5], [0.6]]},
+            "complied",
+            [[True, True], [True, True], [False, False]],
+        ),
+    ],
+)
 def test_ratios_a_resource_and_thresholds_a_node_or_a_phase(
     demands: Any, pool: Any, options: dict[str, Any], name: str, expected: Any
 ) -> None:
@@ -276,15 +319,22 @@ def test_forms_of_behaviour() -> None:
     each = np.array([0.9, 0.6, 0.75])
     expected = fb.cbdrf(demands, POOL, released=each).to_frame()
     forms: list[Any] = [
-        each.tolist(), np.tile(each, (T, 1)), np.tile(each[None, :, None], (T, 1, m)), pd.Series(each),
-        pd.DataFrame(np.tile(each, (T, 1))), list(each[:2]) + [lambda view: 0.75], [lambda view: 0.9, 0.6, [0.75] * T],
+        each.tolist(),
+        np.tile(each, (T, 1)),
+        np.tile(each[None, :, None], (T, 1, m)),
+        pd.Series(each),
+        pd.DataFrame(np.tile(each, (T, 1))),
+        list(each[:2]) + [lambda view: 0.75],
+        [lambda view: 0.9, 0.6, [0.75] * T],
         [lambda view: np.array([0.9, 0.9]), lambda view: [0.6, 1.0], lambda view: 0.75],
     ]
     for form in forms:
         pd.testing.assert_frame_equal(fb.cbdrf(demands, POOL, released=form).to_frame(), expected, check_exact=True)
     pd.testing.assert_frame_equal(
-        fb.cbdrf(demands, POOL, released=0.6).to_frame(), fb.cbdrf(demands, POOL, released=[0.6] * n).to_frame(),
-        check_exact=True)
+        fb.cbdrf(demands, POOL, released=0.6).to_frame(),
+        fb.cbdrf(demands, POOL, released=[0.6] * n).to_frame(),
+        check_exact=True,
+    )
     default = fb.cbdrf(demands)
     assert (default.released == 1).all()
     assert default.capacities.tolist() == [1, 1]
@@ -359,8 +409,15 @@ def test_input_at_the_ends_of_the_range(grant: Any, held: Any, power: int) -> No
 
 @pytest.mark.parametrize("start", [1e-75, 1e75])
 def test_credits_at_the_ends_of_the_range(start: float) -> None:
-    found = fb.cbdrf(np.ones((12, 2, 1)), released=[0.0, 1.0], step_up=start / 10, step_down=start / 10,
-                     initial_credit=start, credit_cap=start, credit_floor=start / 5)
+    found = fb.cbdrf(
+        np.ones((12, 2, 1)),
+        released=[0.0, 1.0],
+        step_up=start / 10,
+        step_down=start / 10,
+        initial_credit=start,
+        credit_cap=start,
+        credit_floor=start / 5,
+    )
     assert same(found.credit_factor[:, 0], np.maximum(np.arange(10, -2, -1) / 10, 0.2))
     assert (found.credit_factor[:, 1] == 1).all()
     assert found.violations() == []
@@ -390,12 +447,21 @@ def tampered_runs(grant: Any, held: Any) -> list[tuple[str, CreditRun]]:
     behaviour[:, 0] = [1.0, 0.8]
     run = fb.cbdrf(demands, [500, 5000], released=behaviour, credit_cap=1.2, held=held, grant=grant)
     assert run.violations() == []
-    found = [("swap", replace(run, tasks=run.tasks[:, [1, 0, 2, 3]])),
-             ("half", replace(run, tasks=run.tasks / 2, drf_tasks=run.drf_tasks / 2))]
-    for name, value in (("step_up", 0.2), ("step_down", 0.2), ("rho", 0.2), ("initial_credit", 0.9),
-                        ("credit_cap", 1.0), ("penalty", "graded"), ("ratio", "mean"),
-                        ("held", "returns" if held == "stays" else "stays"),
-                        ("grant", "capped" if grant == "scaled" else "scaled")):
+    found = [
+        ("swap", replace(run, tasks=run.tasks[:, [1, 0, 2, 3]])),
+        ("half", replace(run, tasks=run.tasks / 2, drf_tasks=run.drf_tasks / 2)),
+    ]
+    for name, value in (
+        ("step_up", 0.2),
+        ("step_down", 0.2),
+        ("rho", 0.2),
+        ("initial_credit", 0.9),
+        ("credit_cap", 1.0),
+        ("penalty", "graded"),
+        ("ratio", "mean"),
+        ("held", "returns" if held == "stays" else "stays"),
+        ("grant", "capped" if grant == "scaled" else "scaled"),
+    ):
         found.append((f"rule.{name}", replace(run, rule=replace(run.rule, **{name: value}))))  # type: ignore[arg-type]
     return found
 
@@ -410,9 +476,22 @@ def test_certificate_notices_tampering(grant: str, held: str) -> None:
 def test_certificate_notices_what_agrees_with_all_the_rest(grant: Any) -> None:
     demands = np.tile(random_demands(11, 1, 4), (3, 1, 1))
     run = fb.cbdrf(demands, [500, 5000], released=[1.0, 1.0, 0.5, 0.6], credit_cap=1.0, grant=grant)
-    later = {name: getattr(run, name)[1:] for name in (
-        "credit", "credit_factor", "tasks", "drf_tasks", "released", "complied", "pool", "demands", "ratios",
-        "held_back", "bottlenecks")}
+    later = {
+        name: getattr(run, name)[1:]
+        for name in (
+            "credit",
+            "credit_factor",
+            "tasks",
+            "drf_tasks",
+            "released",
+            "complied",
+            "pool",
+            "demands",
+            "ratios",
+            "held_back",
+            "bottlenecks",
+        )
+    }
     assert replace(run, **later).violations() == ["credit does not begin at C_0 in phase 0"]
     j = int(run.bottlenecks[1, 0]) if grant != "scaled" else int(run.at(0).bottlenecks[0])
     for name, text in (("tasks", "grant"), ("drf_tasks", "DRF amounts")):
@@ -459,23 +538,48 @@ RUNS: dict[str, CreditRun] = {
 }
 
 
-@pytest.mark.parametrize(("run", "user", "phase", "said"), [
-    ("scaled", 0, 0, "0 runs 3 tasks in phase 0; DRF would give it 3. It is in good standing, and so is everyone who "
-                     "is present."),
-    ("scaled", 0, 2, "0 runs 3 tasks in phase 2; DRF would give it 3. It is in good standing: what is withheld from "
-                     "others lies idle."),
-    ("scaled", 0, None, "0 runs 3 tasks in phase 2; DRF would give it 3. It is in good standing: what is withheld from "
-                        "others lies idle."),
-    ("scaled", 1, 2, "1 runs 1.6 tasks in phase 2; DRF would give it 2. It failed to release enough in 2 of 2 phases "
-                     "before, and stands at 80.00% of the initial credit, the part of its DRF amount that it gets."),
-    ("scaled", 2, 1, "2 is not present in phase 1."),
-    ("weighted", 0, 1, "what is withheld from others goes to it and its like."), ("weighted", 1, 1, "is its weight."),
-    ("capped", 0, 1, "goes to it and its like."), ("capped", 1, 1, "the part of an equal split that it gets."),
-    ("more", 2, 1, "others in good standing took what was withheld, and more."),
-    ("away", 0, 1, "and so is everyone who is present."),
-    ("empty", 0, 1, "0 runs 0 tasks in phase 1: it needs 0, all of which is still held from the phase before."),
-    ("second", 0, 1, "it needs 0, all of which is still held from the phase before."),
-])
+@pytest.mark.parametrize(
+    ("run", "user", "phase", "said"),
+    [
+        (
+            "scaled",
+            0,
+            0,
+            "0 runs 3 tasks in phase 0; DRF would give it 3. It is in good standing, and so is everyone who "
+            "is present.",
+        ),
+        (
+            "scaled",
+            0,
+            2,
+            "0 runs 3 tasks in phase 2; DRF would give it 3. It is in good standing: what is withheld from "
+            "others lies idle.",
+        ),
+        (
+            "scaled",
+            0,
+            None,
+            "0 runs 3 tasks in phase 2; DRF would give it 3. It is in good standing: what is withheld from "
+            "others lies idle.",
+        ),
+        (
+            "scaled",
+            1,
+            2,
+            "1 runs 1.6 tasks in phase 2; DRF would give it 2. It failed to release enough in 2 of 2 phases "
+            "before, and stands at 80.00% of the initial credit, the part of its DRF amount that it gets.",
+        ),
+        ("scaled", 2, 1, "2 is not present in phase 1."),
+        ("weighted", 0, 1, "what is withheld from others goes to it and its like."),
+        ("weighted", 1, 1, "is its weight."),
+        ("capped", 0, 1, "goes to it and its like."),
+        ("capped", 1, 1, "the part of an equal split that it gets."),
+        ("more", 2, 1, "others in good standing took what was withheld, and more."),
+        ("away", 0, 1, "and so is everyone who is present."),
+        ("empty", 0, 1, "0 runs 0 tasks in phase 1: it needs 0, all of which is still held from the phase before."),
+        ("second", 0, 1, "it needs 0, all of which is still held from the phase before."),
+    ],
+)
 def test_explain(run: str, user: int, phase: int | None, said: str) -> None:
     assert RUNS[run].explain(user, phase).endswith(said)
 
@@ -524,8 +628,14 @@ def test_a_run_does_not_follow_what_the_caller_does_later() -> None:
 
 
 def test_rules_are_equal_by_value() -> None:
-    rules = [CreditRule(), CreditRule(rho=[0.75, 0.5]), CreditRule(rho=[[0.75, 0.5]]), CreditRule(rho=[0.75, 0.25]),
-             CreditRule(credit_cap=1.0), CreditRule(held="stays")]
+    rules = [
+        CreditRule(),
+        CreditRule(rho=[0.75, 0.5]),
+        CreditRule(rho=[[0.75, 0.5]]),
+        CreditRule(rho=[0.75, 0.25]),
+        CreditRule(credit_cap=1.0),
+        CreditRule(held="stays"),
+    ]
     again = [replace(rule) for rule in rules]
     assert [[one == other for other in again] for one in rules] == np.eye(len(rules), dtype=bool).tolist()
     assert [hash(rule) for rule in rules] == [hash(rule) for rule in again]

@@ -117,8 +117,15 @@ def test_no_paper_is_left_out_of_these_checks() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["dmfa_srq.complexity", "dmfa_srq.water_filling", "dmfa_srq.utilisation", "cbdrf.utilisation", "cbdrf.penalty",
-     "tv_drf.coefficient", "tv_drf.heuristic_optimal"],
+    [
+        "dmfa_srq.complexity",
+        "dmfa_srq.water_filling",
+        "dmfa_srq.utilisation",
+        "cbdrf.utilisation",
+        "cbdrf.penalty",
+        "tv_drf.coefficient",
+        "tv_drf.heuristic_optimal",
+    ],
 )
 def test_what_the_paper_asserts_without_a_number_has_a_claim(name: str) -> None:
     assert [key for key in CLAIMS if key == name or key.startswith(f"{name}.")]

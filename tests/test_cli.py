@@ -125,9 +125,7 @@ def test_interruption_by_signal(tmp_path: Path) -> None:
         (fb.TraceError("two\nlines and \x1b[31m"), 2, "fairbook: error: two lines and \\x1b[31m\n"),
     ],
 )
-def test_what_ends_a_command(
-    monkeypatch: pytest.MonkeyPatch, raised: BaseException, code: int, said: str
-) -> None:
+def test_what_ends_a_command(monkeypatch: pytest.MonkeyPatch, raised: BaseException, code: int, said: str) -> None:
     def end(options: object) -> int:
         raise raised
 

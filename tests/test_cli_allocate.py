@@ -52,19 +52,29 @@ from tests.commands import (
 )
 
 EVERY = pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
-KINDS = {"drf": fb.Allocation, "cbdrf": fb.CreditRun, "tv_drf": fb.TvDrfRun, "drfh": fb.Placement,
-         "virtual_cluster": fb.VirtualClusters}
+KINDS = {
+    "drf": fb.Allocation,
+    "cbdrf": fb.CreditRun,
+    "tv_drf": fb.TvDrfRun,
+    "drfh": fb.Placement,
+    "virtual_cluster": fb.VirtualClusters,
+}
 #: What is shipped, and the options that go with it.
-SHIPPED = [("users", "--capacity", "cpu=1", "memory=1", "gpu=1"), ("phases", "--capacity", "cpu=9", "memory=18"),
-           ("periods", "--machines", "data/example_machines.csv"), ("tasks", "--machines", "data/example_machines.csv"),
-           ("requests", "--clusters", "data/example_clusters.csv")]
+SHIPPED = [
+    ("users", "--capacity", "cpu=1", "memory=1", "gpu=1"),
+    ("phases", "--capacity", "cpu=9", "memory=18"),
+    ("periods", "--machines", "data/example_machines.csv"),
+    ("tasks", "--machines", "data/example_machines.csv"),
+    ("requests", "--clusters", "data/example_clusters.csv"),
+]
 
 # ------------------------------------------------------------------------------------- what the library says
 
 _USERS = pd.read_csv(ROOT / "data/example_users.csv", index_col="user")
 _COLUMNS = {"weights": _USERS["weight"].to_numpy(), "max_tasks": _USERS["max_tasks"].fillna(np.inf).to_numpy()}
-_EXAMPLE = Case({"users": (ROOT / "data/example_users.csv").read_text()}, "drf",
-                ("--capacity", "cpu=1", "memory=1", "gpu=1"))
+_EXAMPLE = Case(
+    {"users": (ROOT / "data/example_users.csv").read_text()}, "drf", ("--capacity", "cpu=1", "memory=1", "gpu=1")
+)
 
 #: Tables, the function and its data, and what the paper leaves open.
 RUNS: list[tuple[Case, dict[str, str], str, tuple[Any, ...], dict[str, Any], dict[str, Any]]] = [
@@ -98,8 +108,13 @@ RUNS: list[tuple[Case, dict[str, str], str, tuple[Any, ...], dict[str, Any], dic
 
 @pytest.mark.parametrize(("case", "tables", "rule", "data", "columns", "terms"), RUNS)
 def test_what_is_written_is_what_the_library_says(
-    case: Case, tables: dict[str, str], rule: str, data: tuple[Any, ...], columns: dict[str, Any],
-    terms: dict[str, Any], tmp_path: Path,
+    case: Case,
+    tables: dict[str, str],
+    rule: str,
+    data: tuple[Any, ...],
+    columns: dict[str, Any],
+    terms: dict[str, Any],
+    tmp_path: Path,
 ) -> None:
     result = getattr(fb, rule)(*data, **columns, **terms)
     arguments = [*case.given(tmp_path, **tables), "--mechanism", rule]
@@ -111,8 +126,15 @@ def test_what_is_written_is_what_the_library_says(
         named = {"bottleneck": {0: "cpu", 1: "memory"}, "dominant": {0: "cpu", 1: "memory", None: ""}}
         expected = expected.set_index(names).replace(named)
         expected.columns = [{"use_0": "use_cpu", "use_1": "use_memory"}.get(name, name) for name in expected]
-    pd.testing.assert_frame_equal(told[list(expected)], no_gaps(expected), check_dtype=False, rtol=1e-12, atol=1e-12,
-                                  check_index_type=False, check_names=False)
+    pd.testing.assert_frame_equal(
+        told[list(expected)],
+        no_gaps(expected),
+        check_dtype=False,
+        rtol=1e-12,
+        atol=1e-12,
+        check_index_type=False,
+        check_names=False,
+    )
     code, _, err = run(*arguments, "--verify", "--output", tmp_path / "all.json")
     stops = terms == {"stuck": "stop"}  # which leaves room
     assert (code, "verified: no constraint is violated" in err) == (int(stops), not stops)
@@ -125,8 +147,22 @@ def test_what_is_written_is_what_the_library_says(
 def test_every_mechanism_and_option_is_offered() -> None:
     text = re.sub(r"\s+", " ", run("allocate", "--help")[1])
     numbers = {*cli_options._NUMBERS, *cli_options._SWITCHES}
-    read = {"demands", "weights", "capacities", "max_tasks", "released", "tasks", "machines", "machine_counts",
-            "contributions", "tolerance", "max_vms", "progress", "placement", "ratio"}
+    read = {
+        "demands",
+        "weights",
+        "capacities",
+        "max_tasks",
+        "released",
+        "tasks",
+        "machines",
+        "machine_counts",
+        "contributions",
+        "tolerance",
+        "max_vms",
+        "progress",
+        "placement",
+        "ratio",
+    }
     for name, rule in registry.items():
         assert f" {name} {rule.about}" in text
         assert set(rule.takes) - read <= {*numbers, *rule.readings, "method"}
@@ -147,8 +183,10 @@ def test_the_defaults_are_what_the_guide_of_the_comparison_says() -> None:
     assert default["pool"] in best["one pool, fractions will do, all are there"]
     assert default["phases"] in best["demands change, who was idle is to have more later"]
     assert default["periods"] in best["the same, in whole tasks on machines"]
-    assert default["machines"] in best[
-        "whole tasks on machines, nothing idle, losses against the own machines are to be small"]
+    assert (
+        default["machines"]
+        in best["whole tasks on machines, nothing idle, losses against the own machines are to be small"]
+    )
     assert default["machines"] in best["whole tasks on machines, nothing idle"]
 
 
@@ -168,8 +206,16 @@ def cells(change: Callable[[list[str]], list[str]]) -> Callable[[str], str]:
     return lambda text: "".join(",".join(change(line.split(","))) + "\n" for line in text.splitlines())
 
 
-HAND = {"period": "Day", "phase": "Day", "tasks": "Max-Tasks", "max_tasks": "Tasks", "tolerance": "TOLERANCE",
-        "machine": "Machines", "count": " Count ", "released": "Release"}
+HAND = {
+    "period": "Day",
+    "phase": "Day",
+    "tasks": "Max-Tasks",
+    "max_tasks": "Tasks",
+    "tolerance": "TOLERANCE",
+    "machine": "Machines",
+    "count": " Count ",
+    "released": "Release",
+}
 #: Other forms of the same table.
 FORMS: dict[str, Callable[[str], str | bytes]] = {
     "line ends of Windows": lambda text: text.replace("\n", "\r\n"),
@@ -182,7 +228,8 @@ FORMS: dict[str, Callable[[str], str | bytes]] = {
     "columns in another order": cells(lambda row: row[::-1]),
     "packed": lambda text: gzip.compress(text.encode(), mtime=0),
     "headings of another hand": lambda text: re.sub(
-        "(period|phase|tasks|max_tasks|tolerance|machine|count|released)(?=[,\n])", lambda word: HAND[word[0]], text),
+        "(period|phase|tasks|max_tasks|tolerance|machine|count|released)(?=[,\n])", lambda word: HAND[word[0]], text
+    ),
     "a column of words": lambda text: text.replace("\n", ",odd\n").replace(",odd", ",note", 1),
 }
 
@@ -205,14 +252,17 @@ def test_forms_of_the_same_tables(case: Case, tmp_path: Path, monkeypatch: pytes
         assert run("allocate", "-", *arguments[2:], "--output", "-")[0] == 0, name
 
 
-@pytest.mark.parametrize(("table", "options", "users"), [
-    ("team,cpu\nweb,1\netl,2\n", [], ["web", "etl"]),
-    ("cpu,who,note\n1,web,x\n2,etl,y\n", [], ["web", "etl"]),
-    ("note,who,cpu\nx,web,1\ny,etl,2\n", ["--user-column", "who"], ["web", "etl"]),
-    ("cpu\n1\n2\n", [], ["1", "2"]),
-    ("id,cpu\n7,1\n8,2\n", ["--user-column", "id"], ["7", "8"]),
-    ("user,cpu\n7,1\n8,2\n", [], ["7", "8"]),
-])
+@pytest.mark.parametrize(
+    ("table", "options", "users"),
+    [
+        ("team,cpu\nweb,1\netl,2\n", [], ["web", "etl"]),
+        ("cpu,who,note\n1,web,x\n2,etl,y\n", [], ["web", "etl"]),
+        ("note,who,cpu\nx,web,1\ny,etl,2\n", ["--user-column", "who"], ["web", "etl"]),
+        ("cpu\n1\n2\n", [], ["1", "2"]),
+        ("id,cpu\n7,1\n8,2\n", ["--user-column", "id"], ["7", "8"]),
+        ("user,cpu\n7,1\n8,2\n", [], ["7", "8"]),
+    ],
+)
 def test_users_by_any_name(table: str, options: list[str], users: list[str], tmp_path: Path) -> None:
     arguments = [*POOL.given(tmp_path, users=table)[:2], "--capacity", "cpu=6", *options]
     told = POOL.told(*arguments)
@@ -220,17 +270,22 @@ def test_users_by_any_name(table: str, options: list[str], users: list[str], tmp
     assert told["tasks"].to_list() == [3, 1.5]
 
 
-@pytest.mark.parametrize(("texts", "order", "said"), [
-    (["10", "9", "08"], ["08", "9", "10"], "by number: 08 to 10"),
-    (["2026-03-01", "2025-12-31", "2026-01-15"], ["2025-12-31", "2026-01-15", "2026-03-01"], "by date: 2025-12-31"),
-    (["Wed", "Mon", "Tue"], ["Wed", "Mon", "Tue"], "in the order of the file: Wed to Tue"),
-])
-def test_periods_are_numbers_dates_or_names(
-    texts: list[str], order: list[str], said: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(
+    ("texts", "order", "said"),
+    [
+        (["10", "9", "08"], ["08", "9", "10"], "by number: 08 to 10"),
+        (["2026-03-01", "2025-12-31", "2026-01-15"], ["2025-12-31", "2026-01-15", "2026-03-01"], "by date: 2025-12-31"),
+        (["Wed", "Mon", "Tue"], ["Wed", "Mon", "Tue"], "in the order of the file: Wed to Tue"),
+    ],
+)
+def test_periods_are_numbers_dates_or_names(texts: list[str], order: list[str], said: str, tmp_path: Path) -> None:
     lines = "".join(f"{text},ann,{9 - i}\n{text},bob,1\n" for i, text in enumerate(texts))
-    given = [*PHASES.given(tmp_path, phases=f"when,day,user,cpu\n{lines}".replace("when,", ""))[:2],
-             "--capacity", "cpu=9", "--explain"]
+    given = [
+        *PHASES.given(tmp_path, phases=f"when,day,user,cpu\n{lines}".replace("when,", ""))[:2],
+        "--capacity",
+        "cpu=9",
+        "--explain",
+    ]
     code, out, _ = run(*given, f"bob:{texts[1]}", "--output", tmp_path / "out.json")
     assert code == 0
     rows = json.loads((tmp_path / "out.json").read_text())["users"]
@@ -246,7 +301,8 @@ def test_machines_give_a_pool_what_they_have(tmp_path: Path) -> None:
     given = MACHINES.given(tmp_path)
     for rule in ("drf", "dmfa_srq"):
         assert run(*given, "--mechanism", rule, "--output", "-") == run(
-            *given[:2], "--capacity", "cpu=48", "memory=128", "--mechanism", rule, "--output", "-")
+            *given[:2], "--capacity", "cpu=48", "memory=128", "--mechanism", rule, "--output", "-"
+        )
     assert "fills one pool" in refused(run(*given, "--mechanism", "drf", "--placement"))
 
 
@@ -274,17 +330,27 @@ def test_weights_on_machines(rule: str, tmp_path: Path) -> None:
 
 #: Ways to say that Ann brought a quarter of the left machine, and Bob the rest.
 PARTS = {"machines": "machine,cpu,memory,ann,bob\nleft,50,50,0.25,0.75\nright,50,50,0,1\n"}
-APART = {"machines": "machine,cpu,memory\nleft,50,50\nright,50,50\n",
-         "contributions": "machine,ann,bob\nleft,0.25,0.75\nright,0,1\n"}
+APART = {
+    "machines": "machine,cpu,memory\nleft,50,50\nright,50,50\n",
+    "contributions": "machine,ann,bob\nleft,0.25,0.75\nright,0,1\n",
+}
 
 
-@pytest.mark.parametrize(("tables", "machines", "parts", "silent"), [
-    (PARTS, 50, [[0.25, 0], [0.75, 1]], True), (APART, 50, [[0.25, 0], [0.75, 1]], True),
-    (APART | {"contributions": "ann,bob\n0.3,0.7\n"}, 50, [0.3, 0.7], True),
-    ({"machines": APART["machines"]}, 50, [0.5, 0.5], False),
-    ({"machines": "owner,count,cpu,memory,disk\nann,2,25,25,9\nbob,1,50,50,9\n"}, [[25.0] * 2, [25.0] * 2, [50.0] * 2],
-     [[1, 1, 0], [0, 0, 1]], True),
-])
+@pytest.mark.parametrize(
+    ("tables", "machines", "parts", "silent"),
+    [
+        (PARTS, 50, [[0.25, 0], [0.75, 1]], True),
+        (APART, 50, [[0.25, 0], [0.75, 1]], True),
+        (APART | {"contributions": "ann,bob\n0.3,0.7\n"}, 50, [0.3, 0.7], True),
+        ({"machines": APART["machines"]}, 50, [0.5, 0.5], False),
+        (
+            {"machines": "owner,count,cpu,memory,disk\nann,2,25,25,9\nbob,1,50,50,9\n"},
+            [[25.0] * 2, [25.0] * 2, [50.0] * 2],
+            [[1, 1, 0], [0, 0, 1]],
+            True,
+        ),
+    ],
+)
 def test_who_brought_which_machine(
     tables: dict[str, str], machines: Any, parts: Any, silent: bool, tmp_path: Path
 ) -> None:
@@ -338,9 +404,18 @@ def test_eighty_columns_are_enough_for_what_is_shipped(monkeypatch: pytest.Monke
         assert "\\" not in out  # no table is broken
 
 
-@pytest.mark.parametrize(("rule", "options", "exact"), [
-    ("drf", [], True), ("drf_by_task", [], True), ("dmfa_srq", [], False), ("karma", [], False),
-    ("tv_drf", [], True), ("drfh", [], True), ("drfh", ["--method", "fluid"], False)])
+@pytest.mark.parametrize(
+    ("rule", "options", "exact"),
+    [
+        ("drf", [], True),
+        ("drf_by_task", [], True),
+        ("dmfa_srq", [], False),
+        ("karma", [], False),
+        ("tv_drf", [], True),
+        ("drfh", [], True),
+        ("drfh", ["--method", "fluid"], False),
+    ],
+)
 def test_whole_tasks(rule: str, options: list[str], exact: bool, tmp_path: Path) -> None:
     case = (CASES | {"arrivals": POOL})[registry[rule].kind]
     table = {"users": "user,cpu,memory\nann,1,3.7\nbob,3,1\n"} if case is POOL else {}
@@ -383,35 +458,69 @@ def test_explanations_differ_and_say_what_one_more_would_change(tmp_path: Path) 
     given = POOL.given(tmp_path, users="user,cpu,memory,weight,max_tasks\nann,1,4,2,\nbob,3,1,1,\ncyd,1,0,1,1\n")
     told = POOL.told(*given, "--explain")["explanation"]
     demands, weights, bounds = np.array([[1, 4], [3, 1], [1, 0]]), [2, 1, 1], [np.inf, np.inf, 1]
-    now, more, longer = (fb.drf(demands, weights, capacities, limits).tasks for capacities, limits in (
-        ([9, 18], bounds), ([10, 18], bounds), ([9, 18], [np.inf, np.inf, 2])))
+    now, more, longer = (
+        fb.drf(demands, weights, capacities, limits).tasks
+        for capacities, limits in (([9, 18], bounds), ([10, 18], bounds), ([9, 18], [np.inf, np.inf, 2]))
+    )
     assert f"ann runs {now[0]:.6g} tasks, " in told["ann"]
     assert "it needs cpu, all of which is in use. Its weight is 2 of 4." in told["ann"]
     assert f"With one more cpu (10 instead of 9) it would run {more[0]:.6g}." in told["ann"]
-    assert told["cyd"].endswith(f"its own bound stops it. Its weight is 1 of 4. With a bound of 2 tasks it would run "
-                                f"{longer[2]:.6g}.")
+    assert told["cyd"].endswith(
+        f"its own bound stops it. Its weight is 1 of 4. With a bound of 2 tasks it would run {longer[2]:.6g}."
+    )
     both = POOL.told(*POOL.given(tmp_path, users="user,cpu,memory\nann,1,2\nbob,2,4\n"), "--explain")["explanation"]
-    assert both["ann"].endswith("it needs cpu and memory, all of which are in use. With one more cpu (10 instead of 9) "
-                                "nothing would change for it. With one more memory (19 instead of 18) nothing would "
-                                "change for it.")
+    assert both["ann"].endswith(
+        "it needs cpu and memory, all of which are in use. With one more cpu (10 instead of 9) "
+        "nothing would change for it. With one more memory (19 instead of 18) nothing would "
+        "change for it."
+    )
 
 
 #: What is asked, what is said of it, and the same with a little more.
 MORE: list[tuple[Case, list[str], Any, str, Callable[[], Any]]] = [
-    (POOL, ["--whole"], "ann", "With one more cpu (10 instead of 9)",
-     lambda: fb.drf_by_task([[1, 4], [3, 1]], capacities=[10, 18]).tasks[0]),
-    (POOL, ["--mechanism", "dmfa_srq"], "ann", "With one more cpu (10 instead of 9)",
-     lambda: fb.dmfa_srq(np.array([[1, 4], [3, 1]]) / [10, 18], [0.5, 0.5]).tasks[0]),
-    (PHASES, ["--mechanism", "karma"], (3, "bob"), "With one more cpu (10 instead of 9)",
-     lambda: fb.karma(PHASED, [10, 18]).tasks[2, 1]),
-    (PERIODS, [], (2, "bob"), "With one more cpu on machine left",
-     lambda: fb.tv_drf(*PERIODIC[:2], [[51, 50], [50, 50]], PERIODIC[3]).tasks[1, 1]),
-    (PERIODS, ["--method", "lexicographic"], (2, "bob"), "With one more cpu",
-     lambda: fb.tv_drf(*PERIODIC[:2], [[101, 100]], [0.5, 0.5], method="lexicographic").tasks[1, 1]),
-    (MACHINES, [], "bob", "With one more machine small",
-     lambda: fb.drfh(replace(PLACED, machine_counts=[3, 1])).tasks[1]),
-    (CLUSTERS, [], "ann", "With one more VM on north",
-     lambda: fb.virtual_cluster(*ASKED[:2], [13, 9]).vms[0]),
+    (
+        POOL,
+        ["--whole"],
+        "ann",
+        "With one more cpu (10 instead of 9)",
+        lambda: fb.drf_by_task([[1, 4], [3, 1]], capacities=[10, 18]).tasks[0],
+    ),
+    (
+        POOL,
+        ["--mechanism", "dmfa_srq"],
+        "ann",
+        "With one more cpu (10 instead of 9)",
+        lambda: fb.dmfa_srq(np.array([[1, 4], [3, 1]]) / [10, 18], [0.5, 0.5]).tasks[0],
+    ),
+    (
+        PHASES,
+        ["--mechanism", "karma"],
+        (3, "bob"),
+        "With one more cpu (10 instead of 9)",
+        lambda: fb.karma(PHASED, [10, 18]).tasks[2, 1],
+    ),
+    (
+        PERIODS,
+        [],
+        (2, "bob"),
+        "With one more cpu on machine left",
+        lambda: fb.tv_drf(*PERIODIC[:2], [[51, 50], [50, 50]], PERIODIC[3]).tasks[1, 1],
+    ),
+    (
+        PERIODS,
+        ["--method", "lexicographic"],
+        (2, "bob"),
+        "With one more cpu",
+        lambda: fb.tv_drf(*PERIODIC[:2], [[101, 100]], [0.5, 0.5], method="lexicographic").tasks[1, 1],
+    ),
+    (
+        MACHINES,
+        [],
+        "bob",
+        "With one more machine small",
+        lambda: fb.drfh(replace(PLACED, machine_counts=[3, 1])).tasks[1],
+    ),
+    (CLUSTERS, [], "ann", "With one more VM on north", lambda: fb.virtual_cluster(*ASKED[:2], [13, 9]).vms[0]),
 ]
 
 
@@ -439,8 +548,10 @@ def test_explanations_tell_the_period_of_the_file(tmp_path: Path) -> None:
 @EVERY
 def test_output_as_csv_and_json(case: Case, tmp_path: Path) -> None:
     arguments = [*case.given(tmp_path), "--explain"]
-    plain, csv, whole = (run(*arguments, *more) for more in (
-        [], ["--output", tmp_path / "out.csv"], ["--verify", "--output", tmp_path / "out.json"]))
+    plain, csv, whole = (
+        run(*arguments, *more)
+        for more in ([], ["--output", tmp_path / "out.csv"], ["--verify", "--output", tmp_path / "out.json"])
+    )
     assert plain[0] == 0
     assert plain == csv
     assert plain[:2] == whole[:2]  # to certify says something on stderr
@@ -585,8 +696,9 @@ def test_a_broken_mechanism_does_not_pass_the_certificate(tmp_path: Path, monkey
     assert run(*given, "--mechanism", "dmfa_srq", "--verify", "--after", "2")[0] == 0
 
 
-MANY = settings(deadline=None, derandomize=True, database=None, max_examples=60,
-                suppress_health_check=list(HealthCheck))
+MANY = settings(
+    deadline=None, derandomize=True, database=None, max_examples=60, suppress_health_check=list(HealthCheck)
+)
 
 
 @MANY
@@ -597,15 +709,33 @@ def test_good_tables_are_certified(tmp_path: Path, data: st.DataObject) -> None:
     def choice(*values: str) -> str:
         return data.draw(st.sampled_from(values))
 
-    lines = [f"{t},{user},{data.draw(st.integers(0, 9))},{choice('1', '0.5', '3')},{choice('1', '0.5', '3')},"
-             f"{choice('0', '0.5', '0.75', '1')}" for t, user in keys]
-    options, machines = data.draw(st.sampled_from([
-        (["--mechanism", "karma"], False),
-        (["--held", choice("returns", "stays"), "--grant", choice("scaled", "weighted", "capped")], False),
-        (["--unserved", choice("expires", "waits"), "--method", choice("heuristic", "lexicographic"),
-          "--alone", choice("bundles", "whole_bundles", "resources")], True)]))
-    given = PHASES.given(tmp_path, phases="\n".join(["period,user,tasks,cpu,gpu,released", *lines]),
-                         machines="cpu,gpu\n4,4\n2,2\n")
+    lines = [
+        f"{t},{user},{data.draw(st.integers(0, 9))},{choice('1', '0.5', '3')},{choice('1', '0.5', '3')},"
+        f"{choice('0', '0.5', '0.75', '1')}"
+        for t, user in keys
+    ]
+    options, machines = data.draw(
+        st.sampled_from(
+            [
+                (["--mechanism", "karma"], False),
+                (["--held", choice("returns", "stays"), "--grant", choice("scaled", "weighted", "capped")], False),
+                (
+                    [
+                        "--unserved",
+                        choice("expires", "waits"),
+                        "--method",
+                        choice("heuristic", "lexicographic"),
+                        "--alone",
+                        choice("bundles", "whole_bundles", "resources"),
+                    ],
+                    True,
+                ),
+            ]
+        )
+    )
+    given = PHASES.given(
+        tmp_path, phases="\n".join(["period,user,tasks,cpu,gpu,released", *lines]), machines="cpu,gpu\n4,4\n2,2\n"
+    )
     arguments = given[:4] if machines else [*given[:2], "--capacity", "cpu=6", "gpu=6"]
     code, _, err = run(*arguments, *options, "--verify", "--explain")
     assert code == 0, err
@@ -622,21 +752,60 @@ def test_numbers_never_crash_and_are_certified(data: st.DataObject, tmp_path: Pa
     row = st.tuples(st.lists(st.one_of(number, st.just(0.0)), min_size=m, max_size=m), number)
     rows = data.draw(st.lists(row, min_size=1, max_size=5))
     lines = [",".join(f"r{j}" for j in range(m)) + ",weight"] + [",".join(map(repr, [*d, w])) for d, w in rows]
-    arguments = [*POOL.given(tmp_path, users="\n".join(lines))[:2], "--explain", "--mechanism",
-                 data.draw(st.sampled_from(["drf", "dmfa_srq", "static_optimum", "dynamic_drf"])),
-                 "--capacity", *(f"r{j}={data.draw(number)!r}" for j in range(m))]
+    arguments = [
+        *POOL.given(tmp_path, users="\n".join(lines))[:2],
+        "--explain",
+        "--mechanism",
+        data.draw(st.sampled_from(["drf", "dmfa_srq", "static_optimum", "dynamic_drf"])),
+        "--capacity",
+        *(f"r{j}={data.draw(number)!r}" for j in range(m)),
+    ]
     code = survives(arguments if extreme else [*arguments, "--verify"])
     assert code == 0 or extreme or any(not any(d) for d, _ in rows)
 
 
 CELL = st.one_of(
-    st.sampled_from(["", "0", "1", "2", "0.5", "-1", "1e74", "1e-74", "1e80", "1e999", "inf", "nan", "NA", "x", '"',
-                     "a,b", "\r", "\ufeff"]),
-    st.floats(0.01, 100).map(repr), st.text(max_size=4))
-HEADS = {"users": "user,cpu,max_tasks", "phases": "phase,user,cpu,released", "demands": "period,user,tasks,cpu",
-         "machines": "machine,cpu,count", "requests": "user,max_vms,tolerance", "clusters": "cluster,capacity"}
-GOOD = {"users": "a,1,2", "phases": "1,a,1,1", "demands": "1,a,2,1", "machines": "m,3,2", "requests": "a,2,0.5",
-        "clusters": "m,3"}
+    st.sampled_from(
+        [
+            "",
+            "0",
+            "1",
+            "2",
+            "0.5",
+            "-1",
+            "1e74",
+            "1e-74",
+            "1e80",
+            "1e999",
+            "inf",
+            "nan",
+            "NA",
+            "x",
+            '"',
+            "a,b",
+            "\r",
+            "\ufeff",
+        ]
+    ),
+    st.floats(0.01, 100).map(repr),
+    st.text(max_size=4),
+)
+HEADS = {
+    "users": "user,cpu,max_tasks",
+    "phases": "phase,user,cpu,released",
+    "demands": "period,user,tasks,cpu",
+    "machines": "machine,cpu,count",
+    "requests": "user,max_vms,tolerance",
+    "clusters": "cluster,capacity",
+}
+GOOD = {
+    "users": "a,1,2",
+    "phases": "1,a,1,1",
+    "demands": "1,a,2,1",
+    "machines": "m,3,2",
+    "requests": "a,2,0.5",
+    "clusters": "m,3",
+}
 
 
 @EVERY
@@ -655,8 +824,10 @@ def test_any_tables_are_computed_or_refused_in_one_line(data: st.DataObject, cas
 
 
 @MANY
-@given(content=st.one_of(st.binary(max_size=200), st.text(max_size=200)),
-       head=st.sampled_from(["", "user,cpu\na,1\n", "\x1f\x8b\x08\0"]))
+@given(
+    content=st.one_of(st.binary(max_size=200), st.text(max_size=200)),
+    head=st.sampled_from(["", "user,cpu\na,1\n", "\x1f\x8b\x08\0"]),
+)
 def test_any_bytes_are_computed_or_refused_in_one_line(content: bytes | str, head: str, tmp_path: Path) -> None:
     rest = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
     survives(POOL.given(tmp_path, users=head.encode("latin1") + rest))

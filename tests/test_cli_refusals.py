@@ -126,13 +126,18 @@ def test_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert sorted(tmp_path.iterdir()) == before
 
 
-@pytest.mark.parametrize(("capacities", "said"), [
-    ("", "how much is there of CLUSTER? Say --capacity CLUSTER=NUMBER"),
-    ("many", "--capacity must be given as name=number, got 'many'"), ("12", "name=number, got '12'"),
-    ("north=4 north=5", "--capacity names 'north' twice"),
-    ("north=12 south=-1", "--capacity south must not be negative, got -1.0"),
-    ("north=1e999", "--capacity north must be finite, got inf"), ("a=0 b=0", "must hold at least one VM somewhere"),
-])
+@pytest.mark.parametrize(
+    ("capacities", "said"),
+    [
+        ("", "how much is there of CLUSTER? Say --capacity CLUSTER=NUMBER"),
+        ("many", "--capacity must be given as name=number, got 'many'"),
+        ("12", "name=number, got '12'"),
+        ("north=4 north=5", "--capacity names 'north' twice"),
+        ("north=12 south=-1", "--capacity south must not be negative, got -1.0"),
+        ("north=1e999", "--capacity north must be finite, got inf"),
+        ("a=0 b=0", "must hold at least one VM somewhere"),
+    ],
+)
 def test_capacities_of_clusters(capacities: str, said: str, tmp_path: Path) -> None:
     options = ["--capacity", *capacities.split()] if capacities else []
     assert said in refused(run(*CLUSTERS.given(tmp_path)[:2], *options))
@@ -331,7 +336,13 @@ def test_damage_to_any_table(case: Case, tmp_path: Path) -> None:
     (POOL, tables, "_MOST_CELLS", 6, "line 3: holds more than 5 cells"),
 ])  # fmt: skip
 def test_what_is_too_large_is_refused_before_it_is_made(
-    case: Case, module: object, limit: str, least: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    case: Case,
+    module: object,
+    limit: str,
+    least: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     arguments = case.given(tmp_path)
     monkeypatch.setattr(module, limit, least - 1)

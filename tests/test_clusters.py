@@ -173,17 +173,24 @@ def test_what_the_caller_holds_is_neither_changed_nor_kept(whole: bool) -> None:
 GOOD: dict[str, Any] = {"max_vms": [4, 6], "tolerance": [0.5, 0.25], "capacities": [7, 4]}
 
 
-@pytest.mark.parametrize(("given_", "argument", "rule"), [
-    ({"max_vms": [4, 2e9]}, "max_vms[1]", "at most 1e+09"),
-    ({"tolerance": [0.5, 1.01]}, "tolerance[1]", "between 0 and 1"),
-    ({"tolerance": 1.5}, "tolerance", "between 0 and 1"),
-    ({"tolerance": np.nan}, "tolerance", "between 0 and 1"),
-    ({"tolerance": pd.Series({"a": 0.5, "b": 1}), "max_vms": pd.Series({"a": 4, "c": 6})}, "tolerance.index", "users"),
-    ({"capacities": [0, 0]}, "capacities", "at least one VM"),
-    ({"capacities": [0.5]}, "capacities", "at least one VM"),
-    ({"capacities": [1e10]}, "capacities[0]", "at most 1e+09"),
-    ({"whole": 1}, "whole", "True or False"),
-])
+@pytest.mark.parametrize(
+    ("given_", "argument", "rule"),
+    [
+        ({"max_vms": [4, 2e9]}, "max_vms[1]", "at most 1e+09"),
+        ({"tolerance": [0.5, 1.01]}, "tolerance[1]", "between 0 and 1"),
+        ({"tolerance": 1.5}, "tolerance", "between 0 and 1"),
+        ({"tolerance": np.nan}, "tolerance", "between 0 and 1"),
+        (
+            {"tolerance": pd.Series({"a": 0.5, "b": 1}), "max_vms": pd.Series({"a": 4, "c": 6})},
+            "tolerance.index",
+            "users",
+        ),
+        ({"capacities": [0, 0]}, "capacities", "at least one VM"),
+        ({"capacities": [0.5]}, "capacities", "at least one VM"),
+        ({"capacities": [1e10]}, "capacities[0]", "at most 1e+09"),
+        ({"whole": 1}, "whole", "True or False"),
+    ],
+)
 def test_bad_input(given_: dict[str, Any], argument: str, rule: str) -> None:
     with pytest.raises(fb.InvalidInput) as caught:
         as_requests(**{**GOOD, **given_})
@@ -201,21 +208,46 @@ def test_what_only_whole_vms_forbid() -> None:
 
 
 def named(method: Any = "exact", **options: Any) -> fb.VirtualClusters:
-    return fb.virtual_cluster(pd.Series({"ann": 8, "bob": 6, "cat": 4, "dan": 9}), [0.5, 0.5, 1, 0],
-                              pd.Series({"north": 8, "south": 5, "west": 0}), method=method, **options)
+    return fb.virtual_cluster(
+        pd.Series({"ann": 8, "bob": 6, "cat": 4, "dan": 9}),
+        [0.5, 0.5, 1, 0],
+        pd.Series({"north": 8, "south": 5, "west": 0}),
+        method=method,
+        **options,
+    )
 
 
 def test_frames() -> None:
     found = named("relaxation")
     # minima 4 -> north (0, a tie), 3 -> south, 0 -> north (4/8 < 3/5), 9 -> nowhere; north shares 8: 5 of 8, 3 of 4
-    pd.testing.assert_frame_equal(found.to_frame(), pd.DataFrame(
-        {"max_vms": [8, 6, 4, 9], "minimum": [4, 3, 0, 9], "vms": [5, 5, 3, 0],
-         "fraction": [5 / 8, 5 / 6, 3 / 4, 0], "cluster": ["north", "south", "north", ""]},
-        pd.Index(["ann", "bob", "cat", "dan"], name="user")), check_dtype=False)
-    pd.testing.assert_frame_equal(found.cluster_frame(), pd.DataFrame(
-        {"capacity": [8, 5, 0], "users": [2, 1, 0], "use": [8, 5, 0], "slack": [0, 0, 0],
-         "min_fraction": [5 / 8, 5 / 6, np.nan]}, pd.Index(["north", "south", "west"], name="cluster")),
-        check_dtype=False)
+    pd.testing.assert_frame_equal(
+        found.to_frame(),
+        pd.DataFrame(
+            {
+                "max_vms": [8, 6, 4, 9],
+                "minimum": [4, 3, 0, 9],
+                "vms": [5, 5, 3, 0],
+                "fraction": [5 / 8, 5 / 6, 3 / 4, 0],
+                "cluster": ["north", "south", "north", ""],
+            },
+            pd.Index(["ann", "bob", "cat", "dan"], name="user"),
+        ),
+        check_dtype=False,
+    )
+    pd.testing.assert_frame_equal(
+        found.cluster_frame(),
+        pd.DataFrame(
+            {
+                "capacity": [8, 5, 0],
+                "users": [2, 1, 0],
+                "use": [8, 5, 0],
+                "slack": [0, 0, 0],
+                "min_fraction": [5 / 8, 5 / 6, np.nan],
+            },
+            pd.Index(["north", "south", "west"], name="cluster"),
+        ),
+        check_dtype=False,
+    )
     assert found.by_cluster.tolist() == [[5, 0, 0], [0, 5, 0], [3, 0, 0], [0, 0, 0]]
     assert (found.min_fraction, found.served_fraction) == (0, 5 / 8)
     assert found.served.tolist() == [True, True, True, False]
@@ -274,17 +306,30 @@ def test_cost_and_revenue() -> None:
 
 #: What is asked for and how, of whom, what is said.
 EXPLAINED: list[tuple[tuple[Any, Any, Any], Any, int, str]] = [
-    (([10, 10], [0.1, 1], [12]), "exact", 0,
-     "0 has 9 of 10 VMs (90.0%) on 0, its minimum: others there have a smaller fraction, and 0 is used up."),
+    (
+        ([10, 10], [0.1, 1], [12]),
+        "exact",
+        0,
+        "0 has 9 of 10 VMs (90.0%) on 0, its minimum: others there have a smaller fraction, and 0 is used up.",
+    ),
     (([10, 10], [0.1, 1], [12]), "exact", 1, "1 has 3 of 10 VMs (30.0%) on 0, which is used up."),
     (([2], 0, [3]), "exact", 0, "0 has 2 of 2 VMs (100.0%): all that it asked for."),
     (([4, 4, 2], 0.5, [5, 4]), "spanning", 1, "1 has 3 of 4 VMs (75.0%) on several clusters, which are used up."),
-    (([5, 6], 0, [4, 4]), "spanning", 1,
-     "1 was turned away: it needs at least 6 VMs, and all clusters together have fewer to give, after the minima of "
-     "the users that were served."),
-    (([5, 6], 0, [4, 5]), "greedy", 1,
-     "1 was turned away: it needs at least 6 VMs on one cluster, and no cluster has as many to give, after the minima "
-     "of the users that were served."),
+    (
+        ([5, 6], 0, [4, 4]),
+        "spanning",
+        1,
+        "1 was turned away: it needs at least 6 VMs, and all clusters together have fewer to give, after the minima of "
+        "the users that were served.",
+    ),
+    (
+        ([5, 6], 0, [4, 5]),
+        "greedy",
+        1,
+        "1 was turned away: it needs at least 6 VMs on one cluster, and no cluster has as many to give,"
+        " after the minima "
+        "of the users that were served.",
+    ),
 ]
 
 
@@ -297,7 +342,8 @@ def test_an_explanation_names_and_tells_what_is_not_handed_out() -> None:
     assert named("relaxation").explain("ann") == "ann has 5 of 8 VMs (62.5%) on north, which is used up."
     left = fb.virtual_cluster([8, 4], [0.25, 0.5], [7, 2], method="mixed_knapsack", small=0)
     assert left.explain(0) == (
-        "0 has 6 of 8 VMs (75.0%) on 0, where 1 VMs are free that mixed_knapsack does not hand out.")
+        "0 has 6 of 8 VMs (75.0%) on 0, where 1 VMs are free that mixed_knapsack does not hand out."
+    )
 
 
 @pytest.mark.parametrize("parts", [TENTHS, QUARTERS])
@@ -311,8 +357,9 @@ def test_explanations_are_true(parts: tuple[int, ...]) -> None:
             for i in range(len(one.max_vms)):
                 text = found.explain(i)
                 assert "does not hand out" not in text
-                kind = next(word for word in ("turned away", "all that", "several", "its minimum", "used up")
-                            if word in text)
+                kind = next(
+                    word for word in ("turned away", "all that", "several", "its minimum", "used up") if word in text
+                )
                 seen.add(kind)
                 assert (kind == "all that") == (found.vms[i] == one.max_vms[i])
                 j = found.cluster[i]
@@ -333,21 +380,25 @@ def test_explanations_are_true(parts: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("whole", [True, False])
-@pytest.mark.parametrize(("change", "expected"), [
-    ({"vms": [6, 5, 3, 0]}, ["cluster north holds 9 of 8 VMs"]),
-    ({"cluster": [0, 0, 0, -1]}, ["cluster north holds 13 of 8 VMs"]),
-    ({"vms": [3, 5, 5, 0]}, ["cat has 5 VMs, more than the 4 it wants", "ann has 3 VMs, fewer than its minimum 4"]),
-    ({"vms": [4, 2, 4, 0]}, ["bob has 2 VMs, fewer than its minimum 3"]),
-    ({"vms": [5, 5, -1, 0]}, ["cat has -1 VMs, fewer than its minimum 0"]),
-    ({"vms": [5, 5, 3, 2]}, ["dan was turned away and has 2 VMs"]),
-    ({"cluster": [0, 1, 2, -1]}, ["cluster west holds 3 of 0 VMs"]),
-])
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"vms": [6, 5, 3, 0]}, ["cluster north holds 9 of 8 VMs"]),
+        ({"cluster": [0, 0, 0, -1]}, ["cluster north holds 13 of 8 VMs"]),
+        ({"vms": [3, 5, 5, 0]}, ["cat has 5 VMs, more than the 4 it wants", "ann has 3 VMs, fewer than its minimum 4"]),
+        ({"vms": [4, 2, 4, 0]}, ["bob has 2 VMs, fewer than its minimum 3"]),
+        ({"vms": [5, 5, -1, 0]}, ["cat has -1 VMs, fewer than its minimum 0"]),
+        ({"vms": [5, 5, 3, 2]}, ["dan was turned away and has 2 VMs"]),
+        ({"cluster": [0, 1, 2, -1]}, ["cluster west holds 3 of 0 VMs"]),
+    ],
+)
 def test_violations_are_found(whole: bool, change: dict[str, Any], expected: list[str]) -> None:
     found = named("relaxation", whole=whole)
     sound = replace(found, vms=np.array([5, 5, 3, 0]).astype(found.vms.dtype))
     assert sound.violations() == found.violations() == []
-    changed = replace(sound, **{name: np.array(value).astype(getattr(found, name).dtype)
-                                for name, value in change.items()})
+    changed = replace(
+        sound, **{name: np.array(value).astype(getattr(found, name).dtype) for name, value in change.items()}
+    )
     assert changed.violations() == expected
 
 

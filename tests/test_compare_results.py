@@ -43,6 +43,11 @@ def test_a_changed_cell_a_lost_row_a_lost_table_and_another_effort_are_said(copy
     (copy / "gdrf/lies.csv").unlink()
     said = "\n".join(found(copy))
     assert len(said.splitlines()) == 5
-    for part in (f"{frame.loc[0, 'id']}, verdict", f"{frame.loc[1, 'id']}: removed", "gdrf/curves: 720 rows",
-                 "gdrf/bounds, runs", "gdrf/lies.csv: removed"):
+    for part in (
+        f"{frame.loc[0, 'id']}, verdict",
+        f"{frame.loc[1, 'id']}: removed",
+        "gdrf/curves: 720 rows",
+        "gdrf/bounds, runs",
+        "gdrf/lies.csv: removed",
+    ):
         assert part in said

@@ -96,13 +96,16 @@ def test_a_million_arrivals_keep_every_constraint() -> None:
     assert close(result.utilisation_at().max(), 1, rtol=1e-9)
 
 
-@pytest.mark.parametrize("weights_of", [
-    pytest.param(lambda rng, n: np.where(np.arange(n) % 2, 1e-6, 1.0), id="1 and 1e-6 in turn"),
-    pytest.param(lambda rng, n: 10.0 ** rng.uniform(-6, 6, n), id="spread over 1e12"),
-    pytest.param(lambda rng, n: 10.0 ** np.linspace(6, -6, n), id="falling over 1e12"),
-    pytest.param(lambda rng, n: 10.0 ** np.linspace(-6, 6, n), id="rising over 1e12"),
-    pytest.param(lambda rng, n: np.where(np.arange(n) == n // 2, 1e12, 1.0), id="one giant in the middle"),
-])
+@pytest.mark.parametrize(
+    "weights_of",
+    [
+        pytest.param(lambda rng, n: np.where(np.arange(n) % 2, 1e-6, 1.0), id="1 and 1e-6 in turn"),
+        pytest.param(lambda rng, n: 10.0 ** rng.uniform(-6, 6, n), id="spread over 1e12"),
+        pytest.param(lambda rng, n: 10.0 ** np.linspace(6, -6, n), id="falling over 1e12"),
+        pytest.param(lambda rng, n: 10.0 ** np.linspace(-6, 6, n), id="rising over 1e12"),
+        pytest.param(lambda rng, n: np.where(np.arange(n) == n // 2, 1e12, 1.0), id="one giant in the middle"),
+    ],
+)
 def test_weights_far_apart(weights_of: Any) -> None:
     rng = np.random.default_rng(0)
     demands, _ = random_arrivals(rng, 200_000, 2)

@@ -125,16 +125,24 @@ def test_many_users_equal_exact_fractions() -> None:
 W = 1e12
 
 
-@pytest.mark.parametrize("case", [
-    ([[1, 0], [1, 2], [2, 2], [0, 2]], [1, 1, W, 1], [1, 1], None),
-    ([[2, 2], [0, 2], [1, 0], [0, 1], [1, 0], [3, 1]], [1e-12] * 5 + [1e6], [3, 1], None),
-    ([[2, 3, 0], [3, 2, 0], [0, 1, 0], [0, 0.1, 1]], [W, 3 * W, 1, 1], [3, 4, 1], None),  # two resources end together
-    ([[1], [1], [1]], [W, 1, 2], [1], [1 - 2**-40, None, None]),  # a bound leaves little
-    ([[1, 1], [1, 0], [0, 1]], [1e75, 1e-75, 1], [1, 1], [None, 1e-75, None]),
-    # where all bounds together are 4e-17 of the resource too much
-    ([[0, 1], [0, 1], [2e6, 1.000002]], [4e-6, 400, 1e-7], [1, 3], [2.99999997e-8, 2.99999997, 2.499999975e-16]),
-    ([[1, 1 - 2e-5]] * 999 + [[0, 1]], [1] * 999 + [1e-9], [1, 1], None),  # a thousand roundings, all one way
-])
+@pytest.mark.parametrize(
+    "case",
+    [
+        ([[1, 0], [1, 2], [2, 2], [0, 2]], [1, 1, W, 1], [1, 1], None),
+        ([[2, 2], [0, 2], [1, 0], [0, 1], [1, 0], [3, 1]], [1e-12] * 5 + [1e6], [3, 1], None),
+        (
+            [[2, 3, 0], [3, 2, 0], [0, 1, 0], [0, 0.1, 1]],
+            [W, 3 * W, 1, 1],
+            [3, 4, 1],
+            None,
+        ),  # two resources end together
+        ([[1], [1], [1]], [W, 1, 2], [1], [1 - 2**-40, None, None]),  # a bound leaves little
+        ([[1, 1], [1, 0], [0, 1]], [1e75, 1e-75, 1], [1, 1], [None, 1e-75, None]),
+        # where all bounds together are 4e-17 of the resource too much
+        ([[0, 1], [0, 1], [2e6, 1.000002]], [4e-6, 400, 1e-7], [1, 3], [2.99999997e-8, 2.99999997, 2.499999975e-16]),
+        ([[1, 1 - 2e-5]] * 999 + [[0, 1]], [1] * 999 + [1e-9], [1, 1], None),  # a thousand roundings, all one way
+    ],
+)
 def test_light_users_beside_heavy_ones(case: Any) -> None:
     """Each user's tasks are right to 1e-9, and the certificate sees what is not, also of the lightest."""
     exact = exact_tasks(*case)
@@ -207,7 +215,7 @@ def test_by_task_with_weights_and_small_tasks_is_close_to_drf(case: Instance) ->
     demands = demands / demands.max() / 400
     whole, divisible = fb.drf_by_task(demands, weights, stuck="stop"), fb.drf(demands, weights)
     # until the first task that does not fit all levels are within one task of each other
-    one_task = (demands.max(axis=1) / (weights / weights.sum()))
+    one_task = demands.max(axis=1) / (weights / weights.sum())
     assert np.ptp(whole.levels) <= one_task.max() * (1 + 1e-9)
     assert (np.abs(whole.levels - divisible.levels) <= 2 * one_task.max()).all()
 

@@ -114,8 +114,11 @@ def test_conda_environment_agrees() -> None:
     found = yaml.safe_load(CONDA)
     python = found["dependencies"].pop(0)
     assert python.removeprefix("python=") in VERSIONS
-    assert found == {"name": PROJECT["name"], "channels": ["conda-forge"],
-                     "dependencies": ["pip", {"pip": ["-r requirements.txt", "-e ."]}]}
+    assert found == {
+        "name": PROJECT["name"],
+        "channels": ["conda-forge"],
+        "dependencies": ["pip", {"pip": ["-r requirements.txt", "-e ."]}],
+    }
 
 
 def test_binder_finds_one_environment_and_a_kernel_for_every_notebook() -> None:

@@ -36,8 +36,15 @@ def test_the_same_log_gives_the_same_bytes_and_is_read_back(log: Path, tmp_path:
         batch_log.sample_users(np.random.default_rng(0), 0, batch_log.load_digest(one))
 
 
-@pytest.mark.parametrize(("line", "word"), [("7,cyd,1,2", "columns"), ("7,cyd,0,1,1", "positive integer"),
-                                            ("7,cyd,1,nan,1", "column 4"), ("7,cyd,1,0,0", "asks for nothing")])
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("7,cyd,1,2", "columns"),
+        ("7,cyd,0,1,1", "positive integer"),
+        ("7,cyd,1,nan,1", "column 4"),
+        ("7,cyd,1,0,0", "asks for nothing"),
+    ],
+)
 def test_a_damaged_log_is_refused_with_its_line(log: Path, line: str, word: str) -> None:
     log.write_text(LOG + line + "\n")
     with pytest.raises(fb.TraceError, match="line 4") as caught:
@@ -81,7 +88,15 @@ def test_the_files_that_a_paper_adds_are_where_the_guide_says() -> None:
     assert absent(paths) == []
     assert absent(["book/<key>/solvers.py"]) == ["book/<key>/solvers.py"]
     assert absent(["fairbook/mechanisms/<key>_fast.py"]) == ["fairbook/mechanisms/<key>_fast.py"]
-    for name in ("_toc.yml", "book/references.bib", "CITATION.cff", "CHANGELOG.md", "fairbook/claims/papers.toml",
-                 "book/notation.md", "book/cite.md", "fairbook/__init__.py"):
+    for name in (
+        "_toc.yml",
+        "book/references.bib",
+        "CITATION.cff",
+        "CHANGELOG.md",
+        "fairbook/claims/papers.toml",
+        "book/notation.md",
+        "book/cite.md",
+        "fairbook/__init__.py",
+    ):
         assert (ROOT / name).is_file()
         assert f"`{name}`" in page

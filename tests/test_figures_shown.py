@@ -42,8 +42,11 @@ LINES: dict[str, tuple[PANELS, str, str]] = {
     "dmfa_srq/fig2": (("n", "memory"), "n", "cpu"),
     "foundations/plane": ([({}, "y")], "part", "x"),
     "foundations/course": (("kind", "value"), "name", "water"),
-    "tv_drf/memory_course": ([({"mechanism": name}, value) for value in ("share", "tasks")
-                              for name in ("tv_drf", "memoryless")], "user", "period"),
+    "tv_drf/memory_course": (
+        [({"mechanism": name}, value) for value in ("share", "tasks") for name in ("tv_drf", "memoryless")],
+        "user",
+        "period",
+    ),
     "virtual_cluster/course": ([({}, name) for name in ("users", "min_fraction", "used", "revenue")], "policy", "time"),
 }
 
@@ -66,15 +69,30 @@ def test_lines_are_rows_of_the_frame(name: str) -> None:
 def test_figure_1_tells_the_run_in_boxes_that_hold_their_words() -> None:
     (panel,) = figure("cbdrf/fig1").axes
     words = "\n".join(text.get_text().replace("\n", " ") for text in panel.texts)
-    for piece in ("25 CPU, 500 memory", "10 tasks", r"$1\times 10$ = 10 tasks", "5 of 10 tasks released: 0.5",
-                  "$0.5<0.75$: no", "$1-0.1$ = 0.9", "C_0)=0.9$", r"$0.9\times 5$ = 4.5 tasks", "4.5 of 4.5",
-                  r"$1\geq0.75$: yes", "$0.9+0.1$ = 1", "C_0)=1$", "phase 1", "phase 2", "phase 3"):
+    for piece in (
+        "25 CPU, 500 memory",
+        "10 tasks",
+        r"$1\times 10$ = 10 tasks",
+        "5 of 10 tasks released: 0.5",
+        "$0.5<0.75$: no",
+        "$1-0.1$ = 0.9",
+        "C_0)=0.9$",
+        r"$0.9\times 5$ = 4.5 tasks",
+        "4.5 of 4.5",
+        r"$1\geq0.75$: yes",
+        "$0.9+0.1$ = 1",
+        "C_0)=1$",
+        "phase 1",
+        "phase 2",
+        "phase 3",
+    ):
         assert piece in words, piece
     other = cbdrf.fig1(cbdrf_study.fig1().assign(tasks=[7.0, 2.0])).figure.axes[0]
     assert sum(text.get_text().endswith(("= 7 tasks", "= 2 tasks")) for text in other.texts) == 2
     boxes = [patch.get_window_extent() for patch in panel.patches if isinstance(patch, mpl.patches.FancyBboxPatch)]
-    around = [(one, box(text)) for text in panel.texts for one in boxes
-              if one.contains(*((box(text).p0 + box(text).p1) / 2))]
+    around = [
+        (one, box(text)) for text in panel.texts for one in boxes if one.contains(*((box(text).p0 + box(text).p1) / 2))
+    ]
     assert len(boxes) == len(around) == 12
     assert all((one.p0 <= text.p0).all() and (text.p1 <= one.p1).all() for one, text in around)
 
@@ -91,7 +109,7 @@ def test_both_resources_are_drawn_and_coincide(name: str, last: float) -> None:
 @pytest.mark.parametrize("name", ["fig3", "fig4", "fig5"])
 def test_amounts_are_those_of_the_frame(name: str) -> None:
     frame = taken(f"cbdrf/{name}")
-    panels = figure(f"cbdrf/{name}").axes[1 if name == "fig3" else 0:]
+    panels = figure(f"cbdrf/{name}").axes[1 if name == "fig3" else 0 :]
     cases = product(dict.fromkeys(frame["node"]), (("CPU", 1), ("memory", 1000)))
     for panel, (node, (resource, unit)) in zip(panels, cases, strict=True):
         part = frame[(frame["resource"] == resource) & (frame["node"] == node)]
@@ -130,10 +148,17 @@ def test_operator_marks_the_paper_and_draws_both_sources() -> None:
 # ------------------------------------------------------------------------------------------------------ comparison
 
 
-@pytest.mark.parametrize(("name", "measures"), {
-    "shares": ("min_share", "min_placed", "sum_share"), "use": ("utilisation", "placed"),
-    "envy": ("envious", "losers", "loss"), "lying": ("paying", "gain"), "arrivals": ("taken",),
-    "day": ("min_share", "loss", "done")}.items())
+@pytest.mark.parametrize(
+    ("name", "measures"),
+    {
+        "shares": ("min_share", "min_placed", "sum_share"),
+        "use": ("utilisation", "placed"),
+        "envy": ("envious", "losers", "loss"),
+        "lying": ("paying", "gain"),
+        "arrivals": ("taken",),
+        "day": ("min_share", "loss", "done"),
+    }.items(),
+)
 def test_every_mark_is_where_its_number_is(name: str, measures: tuple[str, ...]) -> None:
     panels = figure(f"compare/{name}").axes
     heads = dict(zip(panels[0].get_yticks(), [text.get_text() for text in panels[0].get_yticklabels()], strict=True))
@@ -221,8 +246,9 @@ def test_pools_plane_and_course() -> None:
         assert [bar.get_width() for bar in panel.patches] == pytest.approx(part["share"].tolist())
     (panel,) = figure("foundations/plane").axes
     assert panel.lines[-2].get_xydata()[-1].tolist() == panel.lines[-1].get_xydata()[0].tolist() == [3, 2]
-    for panel, part in zip(figure("foundations/course").axes, parts(
-            taken("foundations/course"), kind=("user", "resource")), strict=True):
+    for panel, part in zip(
+        figure("foundations/course").axes, parts(taken("foundations/course"), kind=("user", "resource")), strict=True
+    ):
         assert [line.get_label() for line in panel.lines] == list(dict.fromkeys(part["name"]))
 
 
@@ -269,19 +295,26 @@ def test_dots_of_gdrf_are_those_of_the_frame() -> None:
     for panel, measure in zip(panels, ("tasks", "cpu", "min_share", "fairness"), strict=True):
         part = frame[frame["measure"] == measure].set_index("variant").loc[names]
         found = dots(panel)
-        np.testing.assert_allclose(found[np.argsort(found[:, 1])][:, [0, 2, 3]],
-                                   part[["change", "change_low", "change_high"]], atol=1e-12)
+        np.testing.assert_allclose(
+            found[np.argsort(found[:, 1])][:, [0, 2, 3]], part[["change", "change_low", "change_high"]], atol=1e-12
+        )
     assert [text.get_text() for text in panels[0].get_yticklabels()] == names
     means = taken("gdrf/bounds").set_index(["mix", "measure", "mechanism", "machines"])
     cases = list(product(enumerate((*gdrf_study.MECHANISMS, "drfh_fluid")), ((60, -0.15), (300, 0.15))))
     for panel, measure in zip(figure("gdrf/bounds").axes, ("packed", "of_level", "of_most"), strict=True):
-        wanted = [[row["mean"], place + shift, row["low"], row["high"]] for (place, name), (size, shift) in cases
-                  for row in [means.loc[("random", measure, name, size)]]]
+        wanted = [
+            [row["mean"], place + shift, row["low"], row["high"]]
+            for (place, name), (size, shift) in cases
+            for row in [means.loc[("random", measure, name, size)]]
+        ]
         np.testing.assert_allclose(dots(panel), wanted)
     largest = taken("gdrf/utilisation").query("mix == 'random' and machines == 300").set_index(["mechanism", "measure"])
     for panel, resource in zip(figure("gdrf/utilisation").axes, ("cpu", "memory"), strict=True):
-        assert dots(panel)[:, 0].tolist() == [largest["mean"][name, measure] for name in gdrf_study.MECHANISMS
-                                              for measure in (resource, f"{resource}_mean")]
+        assert dots(panel)[:, 0].tolist() == [
+            largest["mean"][name, measure]
+            for name in gdrf_study.MECHANISMS
+            for measure in (resource, f"{resource}_mean")
+        ]
 
 
 def test_every_machine_is_a_tile() -> None:
@@ -306,7 +339,7 @@ def test_idle_machines_are_light_and_idle_resources_have_their_colour() -> None:
     assert busy.sum() < 150 < 600 < idle.sum()
     assert no_cpu[0] > no_cpu[2] + 100  # orange
     assert no_memory[2] > no_memory[0] + 100  # blue
-    steps = gdrf._tint(np.linspace(1, .5, 6), np.ones(6)).astype(int)
+    steps = gdrf._tint(np.linspace(1, 0.5, 6), np.ones(6)).astype(int)
     assert (np.diff(steps[:, 0]) > 0).all()
 
 
@@ -334,7 +367,8 @@ def test_examples_are_drawn_as_run() -> None:
         assert [line.get_ydata()[0] for line in panel.lines] == own
         assert [text.get_text() for text in panel.texts][:4] == [
             exact if "/" not in exact else f"{exact}\n= {beta:.4g}"
-            for exact, beta in zip(part["exact"], part["beta"], strict=True)]
+            for exact, beta in zip(part["exact"], part["beta"], strict=True)
+        ]
     shares, tasks = np.split(np.array([panel.get_ylim() for panel in figure("tv_drf/memory_course").axes]), 2)
     assert np.ptp(shares, axis=0).tolist() == np.ptp(tasks, axis=0).tolist() == [0, 0]
 
@@ -348,22 +382,31 @@ def test_losses_and_gaps_are_those_of_the_frame() -> None:
     cases = list(frame[["mechanism", "alone"]].drop_duplicates().itertuples(index=False, name=None))
     assert rows_of("tv_drf/losses") == [f"{LOOKS[name].label}, {alone.replace('_', ' ')}" for name, alone in cases]
     for panel, (_, rows) in zip(figure("tv_drf/losses").axes, frame.groupby("n"), strict=True):
-        found = {(cases[round(line.get_ydata()[0])], line.get_markerfacecolor() == "white"): line.get_xdata()[0]
-                 for line in panel.lines if len(line.get_xdata())}
-        assert found == {((row.mechanism, row.alone), row.unserved == "expires"): row.below
-                         for row in rows.itertuples()}
+        found = {
+            (cases[round(line.get_ydata()[0])], line.get_markerfacecolor() == "white"): line.get_xdata()[0]
+            for line in panel.lines
+            if len(line.get_xdata())
+        }
+        assert found == {
+            ((row.mechanism, row.alone), row.unserved == "expires"): row.below for row in rows.itertuples()
+        }
     frame = taken("tv_drf/gaps")
     names = {"machines": "machines as they are", "merged": "one machine"}
     pairs = list(product(dict.fromkeys(frame["n"]), dict.fromkeys(frame["packing"])))
     assert rows_of("tv_drf/gaps") == [f"{n} users, {names[packing]}" for n, packing in pairs]
-    for panel, columns in zip(figure("tv_drf/gaps").axes, (
-            {"o": "mean", "s": "p95", "D": "worst"}, {"o": "total_share", "D": "total_share_least"}), strict=True):
+    for panel, columns in zip(
+        figure("tv_drf/gaps").axes,
+        ({"o": "mean", "s": "p95", "D": "worst"}, {"o": "total_share", "D": "total_share_least"}),
+        strict=True,
+    ):
         lines = [line for line in panel.lines if line.get_marker() in columns and len(line.get_xdata())]
         for line in lines:
             n, packing = pairs[round(line.get_ydata()[0])]
             unserved = "expires" if line.get_markerfacecolor() == "white" else "waits"
-            ((value,),) = frame.loc[(frame["n"] == n) & (frame["packing"] == packing) & (frame["unserved"] == unserved),
-                                    [columns[line.get_marker()]]].to_numpy()
+            ((value,),) = frame.loc[
+                (frame["n"] == n) & (frame["packing"] == packing) & (frame["unserved"] == unserved),
+                [columns[line.get_marker()]],
+            ].to_numpy()
             assert line.get_xdata()[0] == pytest.approx(max(value, 3e-3) if "s" in columns else 1 - value)
         assert len(lines) == len(frame) * len(columns)
     low, high = figure("tv_drf/gaps").axes[0].get_xlim()
@@ -372,8 +415,9 @@ def test_losses_and_gaps_are_those_of_the_frame() -> None:
 
 def test_readings_of_tv_drf_are_those_of_the_frame() -> None:
     frame = taken("tv_drf/readings")
-    assert rows_of("tv_drf/readings") == [f"{point}: {value}" for point, values in tv_study.READINGS.items()
-                                          for value in values]
+    assert rows_of("tv_drf/readings") == [
+        f"{point}: {value}" for point, values in tv_study.READINGS.items() for value in values
+    ]
     for panel, measure in zip(figure("tv_drf/readings").axes, ("min_share", "cpu", "memory"), strict=True):
         part = pd.concat(parts(frame, measure=[measure], n=(5, 20)))
         ends = part[["low", "high"]].to_numpy() / part[["alone"]].to_numpy()
@@ -407,8 +451,9 @@ def test_blocks_are_the_vms() -> None:
     panels, heads = figure("virtual_cluster/packing").axes, notes(figure("virtual_cluster/packing"))
     for panel, head, (_, rows) in zip(panels, heads, frame.groupby("method", sort=False), strict=True):
         filled = [bar for bar in panel.patches if bar.get_fill()]
-        outlines = [bar.get_height() for bar in panel.patches if not bar.get_fill()
-                    and to_hex(bar.get_edgecolor()) == "#000000"]
+        outlines = [
+            bar.get_height() for bar in panel.patches if not bar.get_fill() and to_hex(bar.get_edgecolor()) == "#000000"
+        ]
         assert outlines == capacities
         assert sum(bar.get_height() for bar in filled) == rows["vms"].sum()
         for j, size in enumerate(capacities):
@@ -416,14 +461,18 @@ def test_blocks_are_the_vms() -> None:
             bars = [bar for bar in filled if round(bar.get_x() + 0.4) == j]
             assert sum(bar.get_height() for bar in bars) == own["vms"].sum() <= size
             assert max(bar.get_y() + bar.get_height() for bar in bars) == own["vms"].sum()  # one upon the other
-            dark = [bar for bar in bars if to_hex(bar.get_facecolor()).upper() in (
-                style.COLOURS["marine"], style.COLOURS["flame"])]
+            dark = [
+                bar
+                for bar in bars
+                if to_hex(bar.get_facecolor()).upper() in (style.COLOURS["marine"], style.COLOURS["flame"])
+            ]
             assert sum(bar.get_height() for bar in dark) == own["minimum"].sum()
         least = rows["fraction"].min()
         red = [bar for bar in filled if to_hex(bar.get_facecolor()).upper() == style.COLOURS["flame"]]
         assert len(red) == (rows["fraction"] == least).sum()
         assert [int(text.get_text()) for text in panel.texts if text.get_text().isdigit()] == [
-            round(100 * value) for j in range(5) for value in rows.loc[rows["cluster"] == j, "fraction"]]
+            round(100 * value) for j in range(5) for value in rows.loc[rows["cluster"] == j, "fraction"]
+        ]
         assert f"{100 * least:.0f}" in head
     crowded = vc_study.packing(users=24, methods="relaxation")
     assert f"{(crowded['cluster'] < 0).sum()} turned away" in notes(vc.packing(crowded).figure)[0]

@@ -31,8 +31,13 @@ USUAL = {"readers": 15, "commands": 8, "records": 4}
 def test_nothing_ends_badly(group: str, name: str) -> None:
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=EXAMPLES or USUAL[group], deadline=None, database=None, derandomize=not EXAMPLES,
-              suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=EXAMPLES or USUAL[group],
+        deadline=None,
+        database=None,
+        derandomize=not EXAMPLES,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(seed=st.integers(0, 2**63 - 1))
     def check(seed: int) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -77,8 +82,14 @@ def test_the_checks_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def check_engine(engine: fuzz_engines.Engine, tries: int, phases: tuple[Phase, ...] = tuple(Phase)) -> None:
     """Hold an engine against its judge on so many instances; hypothesis makes one on which they differ small."""
 
-    @settings(max_examples=tries, deadline=None, database=None, derandomize=not ENGINE_EXAMPLES, phases=phases,
-              suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=tries,
+        deadline=None,
+        database=None,
+        derandomize=not ENGINE_EXAMPLES,
+        phases=phases,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(engine.cases)
     def check(case: dict[str, Any]) -> None:
         assert fuzz_engines.difference(engine, case) <= engine.rtol

@@ -213,8 +213,13 @@ def test_certificate_notices_another_rule_and_who_borrows_out_of_turn() -> None:
         assert wrong.violations() != []
     run = karma(np.ones((1, 2, 1)), initial_credit=[2, 1])
     assert run.borrowed.tolist() == [[0.5, 0]]
-    even = replace(run, borrowed=np.full((1, 2), 0.25), tasks=np.full((1, 2), 0.5),
-                   final_credit=np.array([2.0, 1.0]), bottlenecks=np.zeros((1, 2), dtype=np.int64))
+    even = replace(
+        run,
+        borrowed=np.full((1, 2), 0.25),
+        tasks=np.full((1, 2), 0.5),
+        final_credit=np.array([2.0, 1.0]),
+        bottlenecks=np.zeros((1, 2), dtype=np.int64),
+    )
     assert even.violations() == ["a richer user is denied 0 in phase 0"]
     earned = karma(np.ones((1, 3, 1)), max_tasks=[0, 0, 0.5], alpha=1, initial_credit=[1, 2, 3])
     assert close(earned.earned, [[1 / 6, 0, 0]])
@@ -230,9 +235,16 @@ def test_certificate_notices_another_rule_and_who_borrows_out_of_turn() -> None:
 def test_no_lie_gains_tasks_nor_credits_at_the_same_tasks(case: dict[str, Any], data: st.DataObject) -> None:
     # about demands and bounds together; tasks first, then the credit that is left
     (demands, *_), (bounds, *_), credit, alpha = (
-        case[name] for name in ("demands", "max_tasks", "initial_credit", "alpha"))
-    truth, claim = demands[0], data.draw(st.lists(st.one_of(st.just(F(0)), ratios(3)), min_size=len(demands[0]),
-                                                  max_size=len(demands[0])).filter(any))
+        case[name] for name in ("demands", "max_tasks", "initial_credit", "alpha")
+    )
+    truth, claim = (
+        demands[0],
+        data.draw(
+            st.lists(st.one_of(st.just(F(0)), ratios(3)), min_size=len(demands[0]), max_size=len(demands[0])).filter(
+                any
+            )
+        ),
+    )
     bound = data.draw(st.one_of(st.none(), st.just(bounds[0]), ratios(4)))
     honest = exact_run([demands], credit, None, [bounds], alpha)
     lying = exact_run([[claim, *demands[1:]]], credit, None, [[bound, *bounds[1:]]], alpha)
@@ -271,8 +283,11 @@ def test_one_at_a_time_is_the_same_digit_for_digit() -> None:
 
 def test_long_frame() -> None:
     users = ["ann", "bob", "cyd"]
-    run = karma([pd.DataFrame(np.ones((3, 1)), users, ["cpu"])] * 2, max_tasks=[[0.2, 0.3, 1], [1, 1, 1]],
-                initial_credit=[5, 5, 0])
+    run = karma(
+        [pd.DataFrame(np.ones((3, 1)), users, ["cpu"])] * 2,
+        max_tasks=[[0.2, 0.3, 1], [1, 1, 1]],
+        initial_credit=[5, 5, 0],
+    )
     frame = run.to_frame()
     assert frame.index.names == ["phase", "user"]
     assert frame.shape == (6, 11)
@@ -304,13 +319,21 @@ def test_credits_far_apart() -> None:
 WAITED = fb.karma([[[1.0], [1.0]]] * 2, max_tasks=[[1.0, 0.0], [1.0, 1.0]])
 
 
-@pytest.mark.parametrize(("run", "user", "phase", "said"), [
-    (WAITED, 0, 0, "0.75 borrowed, with a credit of 2.25. That is its claim."),
-    (WAITED, 1, 0, "It claims less than its guarantee, donates 0.25 of it and earns 0.25."),
-    (WAITED, 0, None, "0 is used up; the 1 with more credit borrowed first."),
-    (WAITED, 1, None, "1 runs 0.75 tasks in phase 1, a dominant share of 0.75: 0.25 for nothing and 0.5 borrowed, with "
-                      "a credit of 2.75. 0 is used up; nobody has more credit."),
-    (fb.karma([[[1.0], [1.0]]], initial_credit=0.0, alpha=0.9), 0, None, "Its credit is spent."),
-])
+@pytest.mark.parametrize(
+    ("run", "user", "phase", "said"),
+    [
+        (WAITED, 0, 0, "0.75 borrowed, with a credit of 2.25. That is its claim."),
+        (WAITED, 1, 0, "It claims less than its guarantee, donates 0.25 of it and earns 0.25."),
+        (WAITED, 0, None, "0 is used up; the 1 with more credit borrowed first."),
+        (
+            WAITED,
+            1,
+            None,
+            "1 runs 0.75 tasks in phase 1, a dominant share of 0.75: 0.25 for nothing and 0.5 borrowed, with "
+            "a credit of 2.75. 0 is used up; nobody has more credit.",
+        ),
+        (fb.karma([[[1.0], [1.0]]], initial_credit=0.0, alpha=0.9), 0, None, "Its credit is spent."),
+    ],
+)
 def test_a_run_explains_itself(run: fb.KarmaRun, user: int, phase: int | None, said: str) -> None:
     assert run.explain(user, phase).endswith(said)

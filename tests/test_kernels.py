@@ -60,13 +60,17 @@ def tv_drf(rng: Rng, n: int, m: int) -> list[Any]:
 
 def virtual_cluster(rng: Rng, n: int, m: int) -> list[Any]:
     asked = rng.integers(1, 40, n), rng.random(n).round(1), rng.integers(1, 60, m)
-    return [fb.virtual_cluster(*asked, method=method, whole=whole) for whole in (True, False)  # type: ignore[arg-type]
-            for method in ("greedy", "mixed_knapsack", "metagreedy", "vector_packing", "spanning")]
+    return [
+        fb.virtual_cluster(*asked, method=method, whole=whole)
+        for whole in (True, False)  # type: ignore[arg-type]
+        for method in ("greedy", "mixed_knapsack", "metagreedy", "vector_packing", "spanning")
+    ]
 
 
 @pytest.mark.parametrize("run", [drf, dmfa_srq, cbdrf, karma, tv_drf, virtual_cluster])
-def test_plain_and_compiled_give_the_same_bits(run: Callable[[Rng, int, int], list[Any]],
-                                               monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plain_and_compiled_give_the_same_bits(
+    run: Callable[[Rng, int, int], list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for seed in range(40):
         told = []
         for most in (np.inf, 0):
@@ -90,14 +94,21 @@ def test_a_kernel_is_compiled_once_it_has_had_enough(monkeypatch: pytest.MonkeyP
 NOWHERE = "/dev/null/nothing"
 
 
-@pytest.mark.parametrize("nowhere", [{"NUMBA_CACHE_DIR": NOWHERE}, {
-    "NUMBA_CACHE_LOCATOR_CLASSES": "_UserWideCacheLocator", "XDG_CACHE_HOME": NOWHERE, "HOME": NOWHERE}])
+@pytest.mark.parametrize(
+    "nowhere",
+    [
+        {"NUMBA_CACHE_DIR": NOWHERE},
+        {"NUMBA_CACHE_LOCATOR_CLASSES": "_UserWideCacheLocator", "XDG_CACHE_HOME": NOWHERE, "HOME": NOWHERE},
+    ],
+)
 def test_everything_works_where_nothing_can_be_written(nowhere: dict[str, str]) -> None:
     """Small inputs, without numba; and compiled ones, for this process alone."""
-    code = ("import sys, fairbook as fb\n"
-            "print(fb.drf([[1, 4], [3, 1]], capacities=[9, 18]).tasks, 'numba' in sys.modules)\n"
-            "fb.kernels.MOST = 0\n"
-            "print(fb.drf([[1, 4], [3, 1]], capacities=[9, 18]).tasks, 'numba' in sys.modules)")
+    code = (
+        "import sys, fairbook as fb\n"
+        "print(fb.drf([[1, 4], [3, 1]], capacities=[9, 18]).tasks, 'numba' in sys.modules)\n"
+        "fb.kernels.MOST = 0\n"
+        "print(fb.drf([[1, 4], [3, 1]], capacities=[9, 18]).tasks, 'numba' in sys.modules)"
+    )
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA")} | nowhere
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
     assert done.stdout == "[3. 2.] False\n[3. 2.] True\n", done.stderr

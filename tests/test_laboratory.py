@@ -107,8 +107,11 @@ def test_wrong_figures(run: Run, tmp_path: Path) -> None:
     for said, *arguments in (
         ("none of the figures", "--only", "fig99", "--output", tmp_path),
         ("--paper must be one of", "--paper", "cbrdf", "--output", tmp_path),
-        ("is not a folder", "--only", "fig1", "--output", file), ("file", "--only", "fig1", "--output", file / "below"),
-        ("--output",), ("at least 1", "--output", "x", "--runs", "-1"), ("at least 0", "--output", "x", "--seed", "x"),
+        ("is not a folder", "--only", "fig1", "--output", file),
+        ("file", "--only", "fig1", "--output", file / "below"),
+        ("--output",),
+        ("at least 1", "--output", "x", "--runs", "-1"),
+        ("at least 0", "--output", "x", "--seed", "x"),
     ):
         assert said in refused(run("figures", *arguments))
 
@@ -178,8 +181,7 @@ def test_results_go_on_without_a_missing_package(run: Run, work: list[str], monk
     assert code == 2
     assert work == ["p/a", "p/b", "q/ledger"]
     assert out == (
-        "p/a: computed\np/b: computed\nq/ledger: computed\n"
-        "p/needy: missing\np/a: fresh\np/b: fresh\nq/ledger: fresh\n"
+        "p/a: computed\np/b: computed\nq/ledger: computed\np/needy: missing\np/a: fresh\np/b: fresh\nq/ledger: fresh\n"
     )
     assert err.splitlines()[-1] == "fairbook: error: p/needy: the extra 'workloads' is not installed"
     assert run("results", "--full", "--only", "p/a")[0] == 0

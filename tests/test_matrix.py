@@ -41,10 +41,16 @@ def plain(case: Instance) -> Instance:
 
 def dyadic(case: Instance) -> Instance:
     """The same with numbers that floats hold exactly and add exactly, so that ties stay ties."""
+
     def near(x: Fraction) -> Fraction:
         return Fraction(max(1, round(x * 16)), 16) if x else x
-    return Instance([[near(d) / 16 for d in row] for row in case.demands], [Fraction(1)] * len(case.weights),
-                    [Fraction(1)] * len(case.capacities), case.max_tasks)
+
+    return Instance(
+        [[near(d) / 16 for d in row] for row in case.demands],
+        [Fraction(1)] * len(case.weights),
+        [Fraction(1)] * len(case.capacities),
+        case.max_tasks,
+    )
 
 
 def recorded(case: Instance) -> Instance:
@@ -52,7 +58,8 @@ def recorded(case: Instance) -> Instance:
     light = [weight < Fraction(1, 100) for weight in case.weights]
     return case._replace(
         demands=[[d * (not away) for d in row] for row, away in zip(case.demands, light, strict=True)],
-        weights=[Fraction(1) if bound is None else min(bound / 2, Fraction(1)) for bound in case.max_tasks])
+        weights=[Fraction(1) if bound is None else min(bound / 2, Fraction(1)) for bound in case.max_tasks],
+    )
 
 
 def credited(case: Instance) -> Instance:
@@ -133,16 +140,28 @@ def registered(name: str, **options: Any) -> Engine:
 IN_THE_MATRIX = {name for name, row in registry.items() if row.kind in ("pool", "arrivals", "phases", "machines")}
 ENGINES: dict[str, Engine] = {
     **{name: registered(name) for name in sorted(IN_THE_MATRIX)},
-    **{f"{name}, {value}": registered(name, **{option: value}) for name in sorted(IN_THE_MATRIX)
-       for option, reading in registry[name].readings.items() for value in reading.values[1:] if value != "fluid"},
+    **{
+        f"{name}, {value}": registered(name, **{option: value})
+        for name in sorted(IN_THE_MATRIX)
+        for option, reading in registry[name].readings.items()
+        for value in reading.values[1:]
+        if value != "fluid"
+    },
     "drf, plain": registered("drf")._replace(prepare=plain),
     "dmfa_srq, plain": registered("dmfa_srq")._replace(prepare=plain),
     # one phase with any credits
-    **{f"cbdrf, grants {grant}": Engine(lambda d, w, c, b, grant=grant: fb.grant_tasks(d, w, c, grant=grant),
-                                        prepare=recorded) for grant in GRANTS},
-    **{f"karma, {alpha}": Engine(
-        lambda d, w, c, b, alpha=float(alpha): fb.karma_phase(d, w, c, max_tasks=b, alpha=alpha), prepare=credited)
-       for alpha in ALPHAS},
+    **{
+        f"cbdrf, grants {grant}": Engine(
+            lambda d, w, c, b, grant=grant: fb.grant_tasks(d, w, c, grant=grant), prepare=recorded
+        )
+        for grant in GRANTS
+    },
+    **{
+        f"karma, {alpha}": Engine(
+            lambda d, w, c, b, alpha=float(alpha): fb.karma_phase(d, w, c, max_tasks=b, alpha=alpha), prepare=credited
+        )
+        for alpha in ALPHAS
+    },
 }
 
 
@@ -174,15 +193,25 @@ JUDGES: dict[tuple[str, str], Judge] = {
     # these subtract use from capacity
     ("dmfa_srq", "Algorithm 1"): Judge(lambda c: algorithm_1(*c.floats[:2]).levels, 1e-9),
     ("dmfa_srq", "Algorithm 1 as printed, repaired"): Judge(
-        lambda c: algorithm_1_printed(*c.floats[:2], repairs=REPAIRS).levels, 1e-9),
+        lambda c: algorithm_1_printed(*c.floats[:2], repairs=REPAIRS).levels, 1e-9
+    ),
     ("dmfa_srq, plain", "linear programs"): Judge(lambda c: srq.lp_levels(*c.floats[:2]), 1e-7, effort=FEW),
     ("dynamic_drf", "fractions"): Judge(lambda c: srq.exact_levels(c.demands, [1] * len(c.weights))),
     ("static_optimum", "DRF of each prefix"): Judge(static_levels, zeros=False),
-    **{(f"cbdrf, grants {grant}", "fractions"): Judge(
-        lambda c, grant=grant: exact_grant(c.demands, c.weights, c.capacities, grant), 1e-11) for grant in GRANTS},
-    **{(f"karma, {alpha}", "fractions"): Judge(
-        lambda c, alpha=alpha: exact_phase(c.demands, c.weights, c.capacities, c.max_tasks, alpha).tasks, 1e-12, 1e-13)
-       for alpha in ALPHAS},
+    **{
+        (f"cbdrf, grants {grant}", "fractions"): Judge(
+            lambda c, grant=grant: exact_grant(c.demands, c.weights, c.capacities, grant), 1e-11
+        )
+        for grant in GRANTS
+    },
+    **{
+        (f"karma, {alpha}", "fractions"): Judge(
+            lambda c, alpha=alpha: exact_phase(c.demands, c.weights, c.capacities, c.max_tasks, alpha).tasks,
+            1e-12,
+            1e-13,
+        )
+        for alpha in ALPHAS
+    },
 }
 
 
@@ -209,8 +238,15 @@ class Rule(NamedTuple):
 
 
 #: Every choice of every mechanism that places whole tasks.
-RULES = {name: [Rule(registry[name].function, judge, options) for options in crossed(name)] for name, judge in (
-    ("gdrf", exact_gdrf), ("drfh", exact_drfh), ("mdrf", exact_mdrf), ("per_server_drf", exact_per_server))}
+RULES = {
+    name: [Rule(registry[name].function, judge, options) for options in crossed(name)]
+    for name, judge in (
+        ("gdrf", exact_gdrf),
+        ("drfh", exact_drfh),
+        ("mdrf", exact_mdrf),
+        ("per_server_drf", exact_per_server),
+    )
+}
 
 
 def near(found: Any, expected: Any, rtol: float = 1e-12, atol: float = 0.0) -> bool:
@@ -329,13 +365,20 @@ def test_every_reading_against_the_rules(kind: str) -> None:
         for rule in (*RULES["gdrf"][::41], *RULES["mdrf"]):
             rule.agrees(cell, seed=4)
         for rule, weights in itertools.product(
-                RULES["drfh"] + RULES["per_server_drf"], (None, RNG.choice([1.0, 1.0, 2.0, 4.0], n).tolist())):
+            RULES["drfh"] + RULES["per_server_drf"], (None, RNG.choice([1.0, 1.0, 2.0, 4.0], n).tolist())
+        ):
             rule.agrees(cell, weights=weights)
 
 
-@pytest.mark.parametrize(("n", "choice", "match"), [
-    (64, "fairness", "nearest"), (65, "fairness_empty_last", "same"), (70, "fairness_after", "any"),
-    *((150, "first", match) for match in registry["gdrf"].readings["match"].values)])
+@pytest.mark.parametrize(
+    ("n", "choice", "match"),
+    [
+        (64, "fairness", "nearest"),
+        (65, "fairness_empty_last", "same"),
+        (70, "fairness_after", "any"),
+        *((150, "first", match) for match in registry["gdrf"].readings["match"].values),
+    ],
+)
 def test_more_users_than_kinds(n: int, choice: str, match: str) -> None:
     """Beyond 64 different demands a branch may seem to have room and have none."""
     rng = np.random.default_rng(n)

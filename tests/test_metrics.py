@@ -88,15 +88,51 @@ def direct_lan(values, beta):
         return float((1 if b < 1 else -1) * inner ** (1 / b))
 
 
-BETAS = [-1000.5, -30, -2, -1, -0.3, -0.1, -0.099, -0.01, -1e-6, -1e-12, 1e-25, 1e-12, 1e-5, 0.02, 0.0999, 0.1, 0.5,
-         0.99, 1 - 1e-9, 1 - 2**-53, 1 + 2**-52, 1 + 1e-9, 1.3, 2, 7, 40, 300.25]
+BETAS = [
+    -1000.5,
+    -30,
+    -2,
+    -1,
+    -0.3,
+    -0.1,
+    -0.099,
+    -0.01,
+    -1e-6,
+    -1e-12,
+    1e-25,
+    1e-12,
+    1e-5,
+    0.02,
+    0.0999,
+    0.1,
+    0.5,
+    0.99,
+    1 - 1e-9,
+    1 - 2**-53,
+    1 + 2**-52,
+    1 + 1e-9,
+    1.3,
+    2,
+    7,
+    40,
+    300.25,
+]
 
 
 @pytest.mark.parametrize("beta", BETAS)
-@pytest.mark.parametrize("values", [
-    [3, 1], [1, 1, 1, 1, 1], [0.1], [1e-6, 1, 0.25, 3], [1e-200, 1e-200, 3e-200], [1e-150, 1, 1e-3], [5e-324, 1e-322],
-    np.random.default_rng(7).lognormal(size=50),
-])
+@pytest.mark.parametrize(
+    "values",
+    [
+        [3, 1],
+        [1, 1, 1, 1, 1],
+        [0.1],
+        [1e-6, 1, 0.25, 3],
+        [1e-200, 1e-200, 3e-200],
+        [1e-150, 1, 1e-3],
+        [5e-324, 1e-322],
+        np.random.default_rng(7).lognormal(size=50),
+    ],
+)
 def test_lan_fairness_against_the_formula_in_many_digits(values, beta):
     expected = direct_lan(values, beta)
     assert metrics.lan_fairness(values, beta) == pytest.approx(expected, rel=2e-12)
@@ -260,7 +296,8 @@ def test_placement_fairness_entry_by_entry():
     assert metrics.placement_fairness(shares, w, 3) == pytest.approx([3 * s**u for s, u in zip(shares, w)], rel=1e-14)
     users = [1, 2, 0, 4, 5]
     assert metrics.placement_fairness(shares, w, users) == pytest.approx(
-        [k * s**u for k, s, u in zip(users, shares, w)], rel=1e-14)
+        [k * s**u for k, s, u in zip(users, shares, w)], rel=1e-14
+    )
     assert metrics.placement_fairness(0, 0) == 1
     assert metrics.placement_fairness(0, 0.5) == 0
     assert metrics.placement_fairness(0.25, 0.5, -2) == -1
@@ -268,24 +305,27 @@ def test_placement_fairness_entry_by_entry():
     assert metrics.placement_fairness([[0.25], [0.0]], [0.5, 0]).tolist() == [[0.5, 1], [0, 1]]
 
 
-@pytest.mark.parametrize(("call", "argument"), [  # beyond the table of bad inputs
-    (lambda: metrics.joe_wong_fairness([1, 2], 1, 0), "beta"),
-    (lambda: metrics.joe_wong_fairness([1, 2], 2, 1e80), "lam"),
-    (lambda: metrics.global_shares([[1, 4]], [4, 8]), "machines"),
-    (lambda: metrics.global_shares([[1, 4]], [[4, 0], [1, 0]]), "demands[0, 1]"),
-    (lambda: metrics.global_shares([[1, 4]], [[4, 0], [1, 1]], [1, 0]), "demands[0, 1]"),
-    (lambda: metrics.global_shares([[1, 4]], [[4, 8]], [0]), "machine_counts"),
-    (lambda: metrics.demand_weights([[1, 4]], machine_counts=[1]), "machine_counts"),
-    (lambda: metrics.demand_weights([[1, 1]], [[1, 0]]), "demands[0, 1]"),
-    (lambda: metrics.machine_utilisation([[1, 1]], [[2, 2], [2, 2]]), "used"),
-    (lambda: metrics.machine_utilisation([[1, 1]], [[2, 0]]), "used[0, 1]"),
-    (lambda: metrics.relative_utilisation([[0, 0]], [[0, 0]]), "capacities[0]"),
-    (lambda: metrics.placement_fairness([0.5, 1], [1, 1, 1]), "shares_placed, w, k"),
-    (lambda: metrics.placement_fairness(0.5, 1, np.inf), "k"),
-    (lambda: metrics.check_steps(fb.dmfa_srq([[1]], [1]), [0]), "steps"),
-    (lambda: metrics.check_steps(fb.dmfa_srq([[1]], [1]), [2]), "steps"),
-    (lambda: metrics.check_steps(fb.dmfa_srq([[1]], [1]), []), "steps"),
-])
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [  # beyond the table of bad inputs
+        (lambda: metrics.joe_wong_fairness([1, 2], 1, 0), "beta"),
+        (lambda: metrics.joe_wong_fairness([1, 2], 2, 1e80), "lam"),
+        (lambda: metrics.global_shares([[1, 4]], [4, 8]), "machines"),
+        (lambda: metrics.global_shares([[1, 4]], [[4, 0], [1, 0]]), "demands[0, 1]"),
+        (lambda: metrics.global_shares([[1, 4]], [[4, 0], [1, 1]], [1, 0]), "demands[0, 1]"),
+        (lambda: metrics.global_shares([[1, 4]], [[4, 8]], [0]), "machine_counts"),
+        (lambda: metrics.demand_weights([[1, 4]], machine_counts=[1]), "machine_counts"),
+        (lambda: metrics.demand_weights([[1, 1]], [[1, 0]]), "demands[0, 1]"),
+        (lambda: metrics.machine_utilisation([[1, 1]], [[2, 2], [2, 2]]), "used"),
+        (lambda: metrics.machine_utilisation([[1, 1]], [[2, 0]]), "used[0, 1]"),
+        (lambda: metrics.relative_utilisation([[0, 0]], [[0, 0]]), "capacities[0]"),
+        (lambda: metrics.placement_fairness([0.5, 1], [1, 1, 1]), "shares_placed, w, k"),
+        (lambda: metrics.placement_fairness(0.5, 1, np.inf), "k"),
+        (lambda: metrics.check_steps(fb.dmfa_srq([[1]], [1]), [0]), "steps"),
+        (lambda: metrics.check_steps(fb.dmfa_srq([[1]], [1]), [2]), "steps"),
+        (lambda: metrics.check_steps(fb.dmfa_srq([[1]], [1]), []), "steps"),
+    ],
+)
 def test_bad_input_is_named(call, argument):
     with pytest.raises(fb.InvalidInput) as caught:
         call()

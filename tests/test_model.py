@@ -39,13 +39,33 @@ def test_other_arguments() -> None:
 
 
 @REPEATABLE
-@given(st.lists(st.lists(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary(),
-                                   st.complex_numbers(), st.decimals(), st.fractions(), st.dates()), max_size=3),
-                max_size=3),
-       st.lists(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.decimals()), max_size=3))
+@given(
+    st.lists(
+        st.lists(
+            st.one_of(
+                st.none(),
+                st.booleans(),
+                st.integers(),
+                st.floats(),
+                st.text(),
+                st.binary(),
+                st.complex_numbers(),
+                st.decimals(),
+                st.fractions(),
+                st.dates(),
+            ),
+            max_size=3,
+        ),
+        max_size=3,
+    ),
+    st.lists(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.decimals()), max_size=3),
+)
 def test_nothing_but_an_answer_or_a_refusal(demands: Any, weights: Any) -> None:
-    for call in (lambda: fb.dmfa_srq(demands, weights), lambda: fb.drf(demands, weights, None, weights),
-                 lambda: engine.exact_levels(demands, weights)):
+    for call in (
+        lambda: fb.dmfa_srq(demands, weights),
+        lambda: fb.drf(demands, weights, None, weights),
+        lambda: engine.exact_levels(demands, weights),
+    ):
         with contextlib.suppress(fb.InvalidInput):
             call()
 

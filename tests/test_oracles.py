@@ -25,10 +25,12 @@ def test_oracles_do_without_the_mechanisms() -> None:
     book = Path(__file__).resolve().parents[1] / "book"
     oracles = [f"book.{path.parent.name}.{path.stem}" for path in sorted(book.glob("*/*oracle*.py"))]
     assert len(oracles) >= 8
-    code = (f"import sys, importlib\nfor name in {[*oracles, 'book.common.packing']}:\n"
-            "    importlib.import_module(name)\n"
-            "judged = ('fairbook.mechanisms', 'fairbook.model.clusters', 'fairbook.kernels', 'numba')\n"
-            "print(sorted(name for name in sys.modules if name.startswith(judged)))")
+    code = (
+        f"import sys, importlib\nfor name in {[*oracles, 'book.common.packing']}:\n"
+        "    importlib.import_module(name)\n"
+        "judged = ('fairbook.mechanisms', 'fairbook.model.clusters', 'fairbook.kernels', 'numba')\n"
+        "print(sorted(name for name in sys.modules if name.startswith(judged)))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout == "[]\n", done.stderr
 
@@ -97,8 +99,12 @@ def test_exact_tasks_cannot_be_improved_for_anyone(case: Instance, data: st.Data
     level = [tasks[i] / weights[i] * max(d / c for d, c in zip(demands[i], capacities, strict=True)) for i in range(n)]
     i = data.draw(st.integers(0, n - 1))
     at_bound = bounds[i] is not None and tasks[i] == bounds[i]
-    stopped = any(use[j] == capacities[j] and demands[i][j] > 0
-                  and all(level[h] <= level[i] for h in range(n) if demands[h][j] > 0) for j in range(m))
+    stopped = any(
+        use[j] == capacities[j]
+        and demands[i][j] > 0
+        and all(level[h] <= level[i] for h in range(n) if demands[h][j] > 0)
+        for j in range(m)
+    )
     assert at_bound or stopped
 
 

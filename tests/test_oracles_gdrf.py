@@ -70,9 +70,13 @@ def reachable(case: Case) -> set[tuple[int, ...]]:
     for machine in case.each:
         fill = {(0,) * n}
         while True:
-            more = {(*x[:i], x[i] + 1, *x[i + 1:]) for x in fill for i in range(n)}
-            more = {x for x in more if all(a <= b for a, b in zip(x, case.max_tasks, strict=True)) and all(
-                sum(v * d[r] for v, d in zip(x, case.demands, strict=True)) <= c for r, c in enumerate(machine))}
+            more = {(*x[:i], x[i] + 1, *x[i + 1 :]) for x in fill for i in range(n)}
+            more = {
+                x
+                for x in more
+                if all(a <= b for a, b in zip(x, case.max_tasks, strict=True))
+                and all(sum(v * d[r] for v, d in zip(x, case.demands, strict=True)) <= c for r, c in enumerate(machine))
+            }
             if more <= fill:
                 break
             fill |= more
@@ -112,47 +116,69 @@ MATCHED = ([[2, 1], [1, 2]], [[4, 2], [4, 8]], None, [None, 1])
 TYPED = ([[2, 1]], [[4, 4], [8, 2]])
 
 
-@pytest.mark.parametrize(("given_", "reading", "placed"), [
-    # One resource, 20 of it on one machine; A needs 1, B 3, C 4, so rank is C, B, A. Least amounts so far:
-    # round 1: C B A (all 0), now A1 B3 C4. Round 2: A (to 2), A (to 3), B (tie at 3, the higher rank), now A3 B6 C4;
-    # served B A A. Round 3: A (4), C (tie at 4), A (5); served C A A; 19 in use. Round 4: A (6), B (tie), A (7); B does
-    # not fit and leaves, A fits once and leaves. Round 5: all to C, which does not fit.
-    (([[1], [3], [4]], [[20]]), {}, [(i, 0) for i in (2, 1, 0, 1, 0, 0, 2, 0, 0, 0)]),
-    # One by one: C B A, A A (to 3), B, A (to 4), C, A A: 20 in use.
-    (([[1], [3], [4]], [[20]]), {"queue": "one_by_one"}, [(i, 0) for i in (2, 1, 0, 0, 0, 1, 0, 2, 0, 0)]),
-    # A needs 1, B 2; machines of 4 and 8, so S counts twelfths and w quarters or eighths. Slots: B A, B A, A A, B A.
-    # f as it stands, empty 1: B on 0, A on the empty 1; then 1 has (1/12)^(1/8) = .73 against (1/6)^(1/2) = .41, and
-    # .59, .58, .58, .59 as it fills, always more. B then has no room on 0, A takes what is left there.
-    (([[1], [2]], [[4], [8]]), {"choice": "fairness"},
-     [(1, 0), (0, 1), (1, 1), (0, 1), (0, 1), (0, 1), (1, 1), (0, 0), (0, 0)]),
-    # f of an empty machine 0: A joins B on 0 (3 of 4); B does not fit there; then 1 has (1/6)^(1/4) = .64 against
-    # (1/4)^(3/4) = .35 and stays above .57.
-    (([[1], [2]], [[4], [8]]), {"choice": "fairness_empty_last"},
-     [(1, 0), (0, 0), (1, 1), (0, 1), (0, 1), (0, 1), (1, 1), (0, 1), (0, 0)]),
-    # f with the task: B (1/6)^(1/2) = .41 or (1/6)^(1/4) = .64; A (1/12)^(1/4) = .54 or (1/4)^(3/8) = .59; B .41 or
-    # (5/12)^(5/8) = .58; A .54 or .59, .62, .67: machine 1 is full after six tasks.
-    (([[1], [2]], [[4], [8]]), {"choice": "fairness_after"},
-     [(1, 1), (0, 1), (1, 1), (0, 1), (0, 1), (0, 1), (1, 0), (0, 0), (0, 0)]),
-    (([[1], [2]], [[4], [8]]), {"choice": "first"},
-     [(1, 0), (0, 0), (1, 1), (0, 0), (0, 1), (0, 1), (1, 1), (0, 1), (0, 1)]),
-    (MATCHED, {"match": "nearest"}, [(0, 0), (1, 1), (0, 0), (0, 1)]),
-    (MATCHED, {"match": "same"}, [(0, 0), (1, 1), (0, 0)]),
-    # Without types A has (1/4)^(1/2) = .5 on machine 0 against (1/5)^(1/4) = .67.
-    (MATCHED, {"match": "any"}, [(0, 0), (1, 1), (0, 1), (0, 0)]),
-    (TYPED, {"choice": "first"}, [(0, 1), (0, 1), (0, 0), (0, 0)]),
-    (TYPED, {"choice": "first", "machine_type": "amount"}, [(0, 0), (0, 0), (0, 1), (0, 1)]),
-    # A (2, 1) and B (1, 4) on (10, 40): amounts 3, 5, dominant shares .2, .1, shares .225, .2; A comes first at ties.
-    # Held before each: 0 0, 3 0, 3 5, 6 5, 6 10, 9 10
-    (([["2", "1"], ["1", "4"]], [[10, 40]]), {"queue": "one_by_one"}, [(i, 0) for i in (0, 1, 0, 1, 0, 0)]),
-    # 0 0, .2 0, .2 .1, .2 .2, .4 .2, .4 .3, .4 .4
-    (([["2", "1"], ["1", "4"]], [[10, 40]]), {"queue": "one_by_one", "least": "dominant_share"},
-     [(i, 0) for i in (0, 1, 1, 0, 1, 1, 0)]),
-    # 0 0, .225 0, .225 .2, .225 .4, .45 .4, .45 .6, .675 .6
-    (([["2", "1"], ["1", "4"]], [[10, 40]]), {"queue": "one_by_one", "least": "shares"},
-     [(i, 0) for i in (0, 1, 1, 0, 1, 0, 1)]),
-    # ten tenths fill a unit; the float .1 is a little more than a tenth, so only nine of it do
-    (([["1/10"]], [[1]]), {}, [(0, 0)] * 10), (([[0.1]], [[1.0]]), {}, [(0, 0)] * 9),
-])
+@pytest.mark.parametrize(
+    ("given_", "reading", "placed"),
+    [
+        # One resource, 20 of it on one machine; A needs 1, B 3, C 4, so rank is C, B, A. Least amounts so far:
+        # round 1: C B A (all 0), now A1 B3 C4. Round 2: A (to 2), A (to 3), B (tie at 3, higher rank), now A3 B6 C4;
+        # served B A A. Round 3: A (4), C (tie at 4), A (5), served C A A, 19 in use. Round 4: A (6), B (tie), A (7):
+        # B does not fit and leaves, A fits once and leaves. Round 5: all to C, which does not fit.
+        (([[1], [3], [4]], [[20]]), {}, [(i, 0) for i in (2, 1, 0, 1, 0, 0, 2, 0, 0, 0)]),
+        # One by one: C B A, A A (to 3), B, A (to 4), C, A A: 20 in use.
+        (([[1], [3], [4]], [[20]]), {"queue": "one_by_one"}, [(i, 0) for i in (2, 1, 0, 0, 0, 1, 0, 2, 0, 0)]),
+        # A needs 1, B 2; machines of 4 and 8, so S counts twelfths, w quarters or eighths. Slots: B A, B A, A A, B A.
+        # f as it stands, empty 1: B on 0, A on the empty 1; then 1 has (1/12)^(1/8) = .73 against (1/6)^(1/2) = .41,
+        # and .59, .58, .58, .59 as it fills, always more. B then has no room on 0, A takes what is left there.
+        (
+            ([[1], [2]], [[4], [8]]),
+            {"choice": "fairness"},
+            [(1, 0), (0, 1), (1, 1), (0, 1), (0, 1), (0, 1), (1, 1), (0, 0), (0, 0)],
+        ),
+        # f of an empty machine 0: A joins B on 0 (3 of 4); B does not fit there; then 1 has (1/6)^(1/4) = .64 against
+        # (1/4)^(3/4) = .35 and stays above .57.
+        (
+            ([[1], [2]], [[4], [8]]),
+            {"choice": "fairness_empty_last"},
+            [(1, 0), (0, 0), (1, 1), (0, 1), (0, 1), (0, 1), (1, 1), (0, 1), (0, 0)],
+        ),
+        # f with the task: B (1/6)^(1/2) = .41 or (1/6)^(1/4) = .64; A (1/12)^(1/4) = .54 or (1/4)^(3/8) = .59; B .41 or
+        # (5/12)^(5/8) = .58; A .54 or .59, .62, .67: machine 1 is full after six tasks.
+        (
+            ([[1], [2]], [[4], [8]]),
+            {"choice": "fairness_after"},
+            [(1, 1), (0, 1), (1, 1), (0, 1), (0, 1), (0, 1), (1, 0), (0, 0), (0, 0)],
+        ),
+        (
+            ([[1], [2]], [[4], [8]]),
+            {"choice": "first"},
+            [(1, 0), (0, 0), (1, 1), (0, 0), (0, 1), (0, 1), (1, 1), (0, 1), (0, 1)],
+        ),
+        (MATCHED, {"match": "nearest"}, [(0, 0), (1, 1), (0, 0), (0, 1)]),
+        (MATCHED, {"match": "same"}, [(0, 0), (1, 1), (0, 0)]),
+        # Without types A has (1/4)^(1/2) = .5 on machine 0 against (1/5)^(1/4) = .67.
+        (MATCHED, {"match": "any"}, [(0, 0), (1, 1), (0, 1), (0, 0)]),
+        (TYPED, {"choice": "first"}, [(0, 1), (0, 1), (0, 0), (0, 0)]),
+        (TYPED, {"choice": "first", "machine_type": "amount"}, [(0, 0), (0, 0), (0, 1), (0, 1)]),
+        # A (2, 1) and B (1, 4) on (10, 40): amounts 3, 5, dominant shares .2, .1, shares .225, .2; A is first at ties.
+        # Held before each: 0 0, 3 0, 3 5, 6 5, 6 10, 9 10
+        (([["2", "1"], ["1", "4"]], [[10, 40]]), {"queue": "one_by_one"}, [(i, 0) for i in (0, 1, 0, 1, 0, 0)]),
+        # 0 0, .2 0, .2 .1, .2 .2, .4 .2, .4 .3, .4 .4
+        (
+            ([["2", "1"], ["1", "4"]], [[10, 40]]),
+            {"queue": "one_by_one", "least": "dominant_share"},
+            [(i, 0) for i in (0, 1, 1, 0, 1, 1, 0)],
+        ),
+        # 0 0, .225 0, .225 .2, .225 .4, .45 .4, .45 .6, .675 .6
+        (
+            ([["2", "1"], ["1", "4"]], [[10, 40]]),
+            {"queue": "one_by_one", "least": "shares"},
+            [(i, 0) for i in (0, 1, 1, 0, 1, 0, 1)],
+        ),
+        # ten tenths fill a unit; the float .1 is a little more than a tenth, so only nine of it do
+        (([["1/10"]], [[1]]), {}, [(0, 0)] * 10),
+        (([[0.1]], [[1.0]]), {}, [(0, 0)] * 9),
+    ],
+)
 def test_gdrf_by_hand(given_: Any, reading: dict[str, Any], placed: list[tuple[int, int]]) -> None:
     run = exact_gdrf(*given_, **reading)
     assert run.placed == placed
@@ -224,16 +250,24 @@ def test_ties_between_machines_follow_a_placement_where_told() -> None:
 
 
 def price_of_all(case: Case, prices: list[list[Fraction]]) -> Fraction:
-    return sum((c * p for row, count, price in zip(case.machines, case.counts, prices, strict=True)
-                for c, p in zip([count * c for c in row], price, strict=True)), F(0))
+    return sum(
+        (
+            c * p
+            for row, count, price in zip(case.machines, case.counts, prices, strict=True)
+            for c, p in zip([count * c for c in row], price, strict=True)
+        ),
+        F(0),
+    )
 
 
 def cheapest(case: Case, prices: list[list[Fraction]], i: int) -> Fraction | None:
     """Price of a task of user i on the cheapest class that has some of all it needs."""
     need = case.demands[i]
-    found = [sum((d * p for d, p in zip(need, price, strict=True)), F(0))
-             for row, price in zip(case.machines, prices, strict=True)
-             if all(c > 0 for c, d in zip(row, need, strict=True) if d)]
+    found = [
+        sum((d * p for d, p in zip(need, price, strict=True)), F(0))
+        for row, price in zip(case.machines, prices, strict=True)
+        if all(c > 0 for c, d in zip(row, need, strict=True) if d)
+    ]
     return min(found) if found else None
 
 
@@ -274,13 +308,15 @@ def test_bounds_hold_for_all_whole_placements(case: Case) -> None:
 @FEW
 @given(cases(), st.lists(st.integers(0, 5), min_size=4, max_size=4))
 def test_same_mix_is_proved_by_its_prices(case: Case, mix: list[int]) -> None:
-    tasks = mix[:len(case.demands)]
+    tasks = mix[: len(case.demands)]
     if not any(tasks):
         return
     found = same_mix(tasks, case.demands, case.machines, case.counts)
     check_fluid(case._replace(max_tasks=[INF] * len(tasks)), found.by_class, found.tasks)
-    assert np.allclose(found.tasks, found.value * np.array(tasks), atol=1e-6) or (
-        found.tasks >= found.value * np.array(tasks) - 1e-7).all()
+    assert (
+        np.allclose(found.tasks, found.value * np.array(tasks), atol=1e-6)
+        or (found.tasks >= found.value * np.array(tasks) - 1e-7).all()
+    )
     priced = [(x, cheapest(case, found.prices, i)) for i, x in enumerate(tasks) if x]
     if any(price is None for _, price in priced):
         assert found.upper == 0
@@ -294,7 +330,7 @@ def test_same_mix_is_proved_by_its_prices(case: Case, mix: list[int]) -> None:
 def test_one_class_is_the_pool_of_drf(case: Case, weights: list[int]) -> None:
     if len(case.machines) > 1:
         return
-    own = weights[:len(case.demands)]
+    own = weights[: len(case.demands)]
     share = fluid_share(*case, own)
     exact = exact_tasks(case.demands, own, case.pool, [None if b == INF else b for b in case.max_tasks])
     assert np.allclose(share.tasks, np.array(exact, dtype=float), rtol=1e-6, atol=1e-8)
@@ -305,7 +341,7 @@ def test_one_class_is_the_pool_of_drf(case: Case, weights: list[int]) -> None:
 @FEW
 @given(cases(max_n=4, max_K=3), st.lists(st.integers(1, 3), min_size=4, max_size=4))
 def test_nobody_can_rise_without_one_no_higher_falling(case: Case, weights: list[int]) -> None:
-    own = np.array(weights[:len(case.demands)], dtype=float)
+    own = np.array(weights[: len(case.demands)], dtype=float)
     share = fluid_share(*case, own.tolist())
     check_fluid(case, share.by_class, share.tasks)
     assert share.level == share.levels.min()
@@ -315,8 +351,11 @@ def test_nobody_can_rise_without_one_no_higher_falling(case: Case, weights: list
     each = np.kron(np.eye(n), np.ones(K))
     for i in range(n):
         keep = [h for h in range(n) if h != i and share.levels[h] <= share.levels[i] * (1 + 1e-6)]
-        result = linprog(-each[i], A_ub=np.vstack([rows, -each[keep]]),
-                         b_ub=np.concatenate([right, -share.tasks[keep] * (1 - 1e-9) + 1e-9]))
+        result = linprog(
+            -each[i],
+            A_ub=np.vstack([rows, -each[keep]]),
+            b_ub=np.concatenate([right, -share.tasks[keep] * (1 - 1e-9) + 1e-9]),
+        )
         top = min(-result.fun, case.max_tasks[i])
         assert top == pytest.approx(share.tasks[i], rel=1e-5, abs=1e-6)
 
@@ -359,8 +398,7 @@ def test_bounds_hold_for_numbers_far_apart() -> None:
 
 
 def test_programs_that_are_not_solved_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gdrf, "linprog",
-                        lambda *_, **__: SimpleNamespace(status=4, message="numerical difficulties"))
+    monkeypatch.setattr(gdrf, "linprog", lambda *_, **__: SimpleNamespace(status=4, message="numerical difficulties"))
     for judge in (most_tasks, fluid_share):
         with pytest.raises(fb.FairbookError, match="numerical difficulties"):
             judge([[1]], [[1]])

@@ -107,8 +107,11 @@ def test_pack_against_all_assignments(kind: Any, limit: int) -> None:
 
 
 @REPEATABLE
-@given(st.lists(st.integers(0, 6), max_size=7), st.lists(st.integers(0, 9), min_size=1, max_size=4),
-       st.sampled_from([1, 3, 7]))
+@given(
+    st.lists(st.integers(0, 6), max_size=7),
+    st.lists(st.integers(0, 9), min_size=1, max_size=4),
+    st.sampled_from([1, 3, 7]),
+)
 def test_small_cases_with_zeros_and_ties(sizes: list[int], room: list[int], unit: int) -> None:
     whole, bins = np.array(sizes, np.int64), np.array(room)
     for found in (pack(whole, bins, 10**5), pack(whole / unit, bins / unit, 10**5)):  # thirds and sevenths fill a bin
@@ -129,8 +132,11 @@ def by_list(sizes: list[int], room: list[int], heuristic: tuple[str, str, str]) 
     item, bin_, fit = heuristic
 
     def in_order(values: list[int], how: str) -> list[int]:
-        return {"given": list(range(len(values))), "up": sorted(range(len(values)), key=lambda i: (values[i], -i)),
-                "down": sorted(range(len(values)), key=lambda i: (-values[i], i))}[how]
+        return {
+            "given": list(range(len(values))),
+            "up": sorted(range(len(values)), key=lambda i: (values[i], -i)),
+            "down": sorted(range(len(values)), key=lambda i: (-values[i], i)),
+        }[how]
 
     rising = sorted(range(len(room)), key=lambda b: (room[b], b))
     bins = {"given": list(range(len(room))), "up": rising, "down": rising[::-1]}[bin_]
@@ -227,12 +233,18 @@ def test_limits_are_kept() -> None:
     assert (status, nodes) == (-1, 11)
 
 
-@pytest.mark.parametrize(("sizes", "room", "bins"), [
-    ([3, 3], [5], None), ([4], [3, 3], None), ([], [3], []),  # settled by sums and sizes
-    ([4, 5], [5, 4, 0], [1, 0]),  # each item has one place
-    ([0.1 + 0.2, 0.3, 0.4], [1.0], [0, 0, 0]), ([1 / 3] * 3, [1 - 1e-16], [0, 0, 0]),  # a hair too large fits
-    ([0.5, 0.5 + 1e-10], [1.0], None),  # and more does not
-])
+@pytest.mark.parametrize(
+    ("sizes", "room", "bins"),
+    [
+        ([3, 3], [5], None),
+        ([4], [3, 3], None),
+        ([], [3], []),  # settled by sums and sizes
+        ([4, 5], [5, 4, 0], [1, 0]),  # each item has one place
+        ([0.1 + 0.2, 0.3, 0.4], [1.0], [0, 0, 0]),
+        ([1 / 3] * 3, [1 - 1e-16], [0, 0, 0]),  # a hair too large fits
+        ([0.5, 0.5 + 1e-10], [1.0], None),  # and more does not
+    ],
+)
 def test_what_needs_no_search(sizes: list[float], room: list[float], bins: list[int] | None) -> None:
     found = pack(np.array(sizes, float if sizes and isinstance(sizes[0], float) else np.int64), np.array(room), 0)
     assert (found.settled, found.nodes) == (True, 0)

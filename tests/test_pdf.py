@@ -62,8 +62,10 @@ def test_two_pages_are_printed(book: Book, tmp_path: Path) -> None:
 def test_what_is_too_wide_is_made_to_fit(chromium: Chromium, tmp_path: Path) -> None:
     page = tmp_path / "wide.html"
     cells = "".join(f"<td>{'wide' * 6}</td>" for _ in range(8))
-    page.write_text(f"<!doctype html><style>{make_pdf.STYLE}</style><main class='bd-article'><article><div>"
-                    f"<table class='table'><tr>{cells}</tr></table></div></article></main>")
+    page.write_text(
+        f"<!doctype html><style>{make_pdf.STYLE}</style><main class='bd-article'><article><div>"
+        f"<table class='table'><tr>{cells}</tr></table></div></article></main>"
+    )
     chromium.look(make_pdf.WIDTH)
     chromium.open(page.as_uri())
     over = "document.querySelector('table').getBoundingClientRect().right - innerWidth"

@@ -91,13 +91,32 @@ def named() -> fb.Placement:
 def test_frames() -> None:
     placed = named()
     runs, use = by_hand(placed), placed.machine_use
-    pd.testing.assert_frame_equal(placed.to_frame(), pd.DataFrame(
-        {"tasks": placed.tasks, "dominant_share": placed.dominant_shares, "stopped_by": ["own bound", "no room"],
-         "machines": (runs > 0).sum(axis=0)}, pd.Index(["ann", "bob"], name="user")), check_exact=True)
-    pd.testing.assert_frame_equal(placed.machine_frame(), pd.DataFrame(
-        {"machines": [1, 2], "tasks": [runs[0].sum(), runs[1:].sum()],
-         "utilisation_cpu": [use[0, 0] / 8, use[1:, 0].sum() / 8],
-         "utilisation_memory": [use[0, 1] / 8, use[1:, 1].sum() / 32]}, ["large", "fat"]), check_names=False)
+    pd.testing.assert_frame_equal(
+        placed.to_frame(),
+        pd.DataFrame(
+            {
+                "tasks": placed.tasks,
+                "dominant_share": placed.dominant_shares,
+                "stopped_by": ["own bound", "no room"],
+                "machines": (runs > 0).sum(axis=0),
+            },
+            pd.Index(["ann", "bob"], name="user"),
+        ),
+        check_exact=True,
+    )
+    pd.testing.assert_frame_equal(
+        placed.machine_frame(),
+        pd.DataFrame(
+            {
+                "machines": [1, 2],
+                "tasks": [runs[0].sum(), runs[1:].sum()],
+                "utilisation_cpu": [use[0, 0] / 8, use[1:, 0].sum() / 8],
+                "utilisation_memory": [use[0, 1] / 8, use[1:, 1].sum() / 32],
+            },
+            ["large", "fat"],
+        ),
+        check_names=False,
+    )
     same_only = fb.gdrf([[1, 2]], [[4, 2], [2, 4]], match="same").to_frame()
     assert same_only["stopped_by"].tolist() == ["no room where it may go"]
 
@@ -114,17 +133,28 @@ def test_a_class_without_a_resource() -> None:
 FLUID = fb.drfh([[1, 1], [1, 1], [1, 0]], [[24, 4]], max_tasks=[1, np.inf, np.inf], method="fluid")
 
 
-@pytest.mark.parametrize(("placed", "user", "parts"), [
-    (named(), "ann", ["ann runs 6 tasks", "all that it asked for"]),
-    (named(), "bob", ["bob runs", "none of the 3 machines has room", "for want of cpu alone"]),
-    (fb.gdrf([[9, 1]], [[4, 4]]), 0, ["0 runs 0 tasks", "even if it were empty"]),
-    (fb.gdrf([[1, 2]], [[4, 2], [2, 4]], match="same"), 0, ["1 machines would have room", "gdrf does not use them"]),
-    (FLUID, 0, ["0 runs 1 tasks at level 0.75", "all that it asked for"]),
-    (FLUID, 1, ["1 runs 3 tasks", "every class of machines that it can use is full (0 on 1, 1 on 1)"]),
-    (FLUID, 2, ["2 runs 20 tasks", "is full (0 on 1)"]),
-    (fb.drfh([[1, 1], [1, 0]], [[4, 0], [0, 4]], method="fluid"), 0, ["no class of machines has all the resources"]),
-    (replace(FLUID, by_class=FLUID.by_class / 2), 2, ["room for more on 1 of the classes, but drfh_fluid does"]),
-])
+@pytest.mark.parametrize(
+    ("placed", "user", "parts"),
+    [
+        (named(), "ann", ["ann runs 6 tasks", "all that it asked for"]),
+        (named(), "bob", ["bob runs", "none of the 3 machines has room", "for want of cpu alone"]),
+        (fb.gdrf([[9, 1]], [[4, 4]]), 0, ["0 runs 0 tasks", "even if it were empty"]),
+        (
+            fb.gdrf([[1, 2]], [[4, 2], [2, 4]], match="same"),
+            0,
+            ["1 machines would have room", "gdrf does not use them"],
+        ),
+        (FLUID, 0, ["0 runs 1 tasks at level 0.75", "all that it asked for"]),
+        (FLUID, 1, ["1 runs 3 tasks", "every class of machines that it can use is full (0 on 1, 1 on 1)"]),
+        (FLUID, 2, ["2 runs 20 tasks", "is full (0 on 1)"]),
+        (
+            fb.drfh([[1, 1], [1, 0]], [[4, 0], [0, 4]], method="fluid"),
+            0,
+            ["no class of machines has all the resources"],
+        ),
+        (replace(FLUID, by_class=FLUID.by_class / 2), 2, ["room for more on 1 of the classes, but drfh_fluid does"]),
+    ],
+)
 def test_explanations(placed: Any, user: Any, parts: list[str]) -> None:
     told = placed.explain(user)
     assert all(part in told for part in parts), told
@@ -195,17 +225,26 @@ def test_a_round_is_served_in_order_of_shares() -> None:
     assert queue.placed_user.tolist() == [1, 0, 0, 0, 0, 1, 0]
 
 
-@pytest.mark.parametrize(("demands", "machines", "options", "placed"), [
-    ([[2, 1]], [[4, 2], [2, 4]], {}, [0, 0, 1]),
-    ([[2, 1]], [[4, 2], [2, 4]], {"match": "same"}, [0, 0]),
-    # by amount machine 0 has more memory; as a part of all there is it has more CPU
-    ([[3, 1]], [[3, 4], [1, 9]], {"match": "same"}, [0]),
-    ([[3, 1]], [[3, 4], [1, 9]], {"match": "same", "machine_type": "amount"}, []),
-    # f with the task: (1/12)^(1/4) on an empty machine is more than (2/12)^(2/4)
-    *(([[1, 1]], [[4, 4]], {"machine_counts": [3], "max_tasks": [3], "choice": choice}, machines)
-      for choice, machines in (("fairness", [0, 1, 2]), ("fairness_empty_last", [0, 0, 0]), ("first", [0, 0, 0]),
-                               ("fairness_after", [0, 1, 2]))),
-])
+@pytest.mark.parametrize(
+    ("demands", "machines", "options", "placed"),
+    [
+        ([[2, 1]], [[4, 2], [2, 4]], {}, [0, 0, 1]),
+        ([[2, 1]], [[4, 2], [2, 4]], {"match": "same"}, [0, 0]),
+        # by amount machine 0 has more memory; as a part of all there is it has more CPU
+        ([[3, 1]], [[3, 4], [1, 9]], {"match": "same"}, [0]),
+        ([[3, 1]], [[3, 4], [1, 9]], {"match": "same", "machine_type": "amount"}, []),
+        # f with the task: (1/12)^(1/4) on an empty machine is more than (2/12)^(2/4)
+        *(
+            ([[1, 1]], [[4, 4]], {"machine_counts": [3], "max_tasks": [3], "choice": choice}, machines)
+            for choice, machines in (
+                ("fairness", [0, 1, 2]),
+                ("fairness_empty_last", [0, 0, 0]),
+                ("first", [0, 0, 0]),
+                ("fairness_after", [0, 1, 2]),
+            )
+        ),
+    ],
+)
 def test_types_of_machines_and_empty_ones_first_or_last(
     demands: Any, machines: Any, options: dict[str, Any], placed: list[int]
 ) -> None:
@@ -235,11 +274,19 @@ def test_the_lot_settles_what_is_left() -> None:
     assert first.placed_user.tolist() == again.placed_user.tolist()
 
 
-@pytest.mark.parametrize(("place", "demands", "machines", "pairs"), [
-    (fb.drfh, [[0.2, 1], [1, 0.2]], [[2, 12], [12, 2]], {(0, 0): 10, (1, 1): 10}),
-    (fb.mdrf, [[2, 1], [1, 3]], [[8, 4], [4, 12]], {(0, 0): 4, (1, 1): 4}),
-    (fb.per_server_drf, [[1, 1], [1, 0]], [[4, 0], [2, 2]], {(1, 0): 4, (0, 1): 1, (1, 1): 1}),  # it lacks a resource
-])
+@pytest.mark.parametrize(
+    ("place", "demands", "machines", "pairs"),
+    [
+        (fb.drfh, [[0.2, 1], [1, 0.2]], [[2, 12], [12, 2]], {(0, 0): 10, (1, 1): 10}),
+        (fb.mdrf, [[2, 1], [1, 3]], [[8, 4], [4, 12]], {(0, 0): 4, (1, 1): 4}),
+        (
+            fb.per_server_drf,
+            [[1, 1], [1, 0]],
+            [[4, 0], [2, 2]],
+            {(1, 0): 4, (0, 1): 1, (1, 1): 1},
+        ),  # it lacks a resource
+    ],
+)
 def test_the_machine_that_suits(place: Any, demands: Any, machines: Any, pairs: Any) -> None:
     placed = place(demands, machines)
     found = list(zip(placed.placed_user.tolist(), placed.placed_machine.tolist()))

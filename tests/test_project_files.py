@@ -77,8 +77,11 @@ def citation_faults(text: str) -> list[str]:
         found.append("the author is The fairbook developers")
     references = cff.get("references", [])
     for reference in references:  # the schema asks for title and authors
-        found += [f"{reference['title']}: no {key}" for key, kind in (("year", int), ("journal", str))
-                  if not isinstance(reference.get(key), kind)]
+        found += [
+            f"{reference['title']}: no {key}"
+            for key, kind in (("year", int), ("journal", str))
+            if not isinstance(reference.get(key), kind)
+        ]
         if not all(set(person) == {"family-names", "given-names"} for person in reference["authors"]):
             found.append(f"{reference['title']}: an author without both names")
     noted = " ".join(str(reference.get("notes")) for reference in references)
@@ -203,7 +206,7 @@ def test_citation() -> None:
         ("1.2.0", "1.0.0"),
         ("type: software", "type: program"),
         ("license: BSD-3-Clause", "license: BSD"),
-        ("journal: \"Journal on Communications\"", "journal: 7"),
+        ('journal: "Journal on Communications"', "journal: 7"),
         ("message:", "massage:"),
     ):
         assert old in text

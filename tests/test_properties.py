@@ -17,12 +17,30 @@ from fairbook import properties as p
 
 F = Fraction
 STATIC = [p.sharing_incentive, p.envy_freeness, p.pareto_optimality, p.feasibility]
-DYNAMIC = [p.dynamic_sharing_incentive, p.dynamic_feasibility, p.dynamic_pareto_optimality, p.dynamic_envy_freeness,
-           p.irrevocability, srq.lemma_1, srq.lemma_2, srq.lemma_3]
-SHORT = {"dynamic_sharing_incentive": "SI", "dynamic_feasibility": "feasible", "dynamic_pareto_optimality": "DPO",
-         "dynamic_envy_freeness": "DEF", "irrevocability": "irrevocable", "lemma_1": "L1", "lemma_2": "L2",
-         "lemma_3": "L3", "sharing_incentive": "SI", "envy_freeness": "EF",
-         "pareto_optimality": "PO", "feasibility": "feasible"}
+DYNAMIC = [
+    p.dynamic_sharing_incentive,
+    p.dynamic_feasibility,
+    p.dynamic_pareto_optimality,
+    p.dynamic_envy_freeness,
+    p.irrevocability,
+    srq.lemma_1,
+    srq.lemma_2,
+    srq.lemma_3,
+]
+SHORT = {
+    "dynamic_sharing_incentive": "SI",
+    "dynamic_feasibility": "feasible",
+    "dynamic_pareto_optimality": "DPO",
+    "dynamic_envy_freeness": "DEF",
+    "irrevocability": "irrevocable",
+    "lemma_1": "L1",
+    "lemma_2": "L2",
+    "lemma_3": "L3",
+    "sharing_incentive": "SI",
+    "envy_freeness": "EF",
+    "pareto_optimality": "PO",
+    "feasibility": "feasible",
+}
 FIGURE_1 = ([[F(1), F(1, 2)], [F(1, 2), F(1)], [F(1, 2), F(1)]], [F(1, 4), F(1, 4), F(1, 2)])
 
 
@@ -50,7 +68,8 @@ def judge(tasks, demands, weights):
         held["feasible"] &= min(left) >= 0
         held["SI"] &= all(row[i] >= count(i, [weights[i]] * m) for i in range(k))
         held["DPO"] &= min(left) >= 0 and all(
-            any(demands[i][j] > 0 and left[j] == 0 for j in range(m)) for i in range(k))
+            any(demands[i][j] > 0 and left[j] == 0 for j in range(m)) for i in range(k)
+        )
         lowest = min(level)
         before = [*y[k - 2], F(0)] if k > 1 else [F(0)]
         held["irrevocable"] &= all(level[i] >= before[i] for i in range(k - 1))
@@ -147,8 +166,13 @@ def test_each_mutant_breaks_what_it_says(name):
 
 
 STATIC_BREAKS = {
-    "weights_ignored": "SI EF", "first_user_favoured": "SI EF", "capacity_overshot": "feasible PO",
-    "capacity_wasted": "SI PO", "level_by_sum": "SI", "first_resource": "SI", "scarcest_resource": "SI",
+    "weights_ignored": "SI EF",
+    "first_user_favoured": "SI EF",
+    "capacity_overshot": "feasible PO",
+    "capacity_wasted": "SI PO",
+    "level_by_sum": "SI",
+    "first_resource": "SI",
+    "scarcest_resource": "SI",
     "need_favoured": "SI EF",
 }
 
@@ -163,8 +187,7 @@ def test_the_mutants_code_without_a_defect_is_dmfa_srq():
         ours, theirs = reference(instance.demands, instance.weights), fb.dmfa_srq(instance.demands, instance.weights)
         assert ours.levels == pytest.approx(theirs.levels, rel=1e-9)
     exact = reference(*FIGURE_1)
-    assert [list(exact.tasks_at(k)) for k in (1, 2, 3)] == [
-        [F(1, 4)], [F(1, 3), F(1, 3)], [F(1, 3), F(1, 3), F(1, 2)]]
+    assert [list(exact.tasks_at(k)) for k in (1, 2, 3)] == [[F(1, 4)], [F(1, 3), F(1, 3)], [F(1, 3), F(1, 3), F(1, 2)]]
     assert list(exact.levels) == list(srq.exact_dmfa_srq(*FIGURE_1).levels)
 
 
@@ -197,9 +220,14 @@ def slack_by_program(allocation):
     share = (allocation.demands / allocation.capacities)[here]
     tasks, most = allocation.tasks[here], allocation.max_tasks[here]
     largest = share.max(axis=1)
-    result = linprog(-np.ones(len(share)), A_ub=(share / largest[:, None]).T, b_ub=np.maximum(1 - tasks @ share, 0.0),
-                     bounds=[(0, max(b, 0.0)) for b in (most - tasks) * largest], method="highs",
-                     options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10})
+    result = linprog(
+        -np.ones(len(share)),
+        A_ub=(share / largest[:, None]).T,
+        b_ub=np.maximum(1 - tasks @ share, 0.0),
+        bounds=[(0, max(b, 0.0)) for b in (most - tasks) * largest],
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
     assert result.status == 0
     return float(-result.fun)
 
@@ -322,25 +350,28 @@ def test_lemma_4_in_the_sense_of_its_proof_and_in_the_literal_one():
     assert srq.lemma_4(honest, honest, 0).checked == 0
 
 
-@pytest.mark.parametrize(("call", "argument"), [
-    (lambda: p.sharing_incentive(fb.dmfa_srq([[1]], [1])), "allocation"),
-    (lambda: p.dynamic_sharing_incentive(fb.drf([[1]])), "run"),
-    (lambda: srq.lemma_1([[1.0]]), "run"),
-    (lambda: srq.lemma_2(fb.dmfa_srq([[1]], [1]), [2]), "steps"),
-    (lambda: srq.lemma_3(fb.dmfa_srq([[1]], [1]), rtol=-1), "rtol"),
-    (lambda: srq.lemma_4(fb.dmfa_srq([[1]], [1]), fb.dmfa_srq([[1]], [1]), 1), "user"),
-    (lambda: srq.lemma_4(fb.dmfa_srq([[1]], [1]), fb.dmfa_srq([[1]], [1]), 0, at="never"), "at"),
-    (lambda: p.Trajectory.of_levels([[1], [1]], [[1], [1]], [1, 1]), "steps"),
-    (lambda: p.Trajectory.of_levels([[1]], [1], [1]), "demands"),
-    (lambda: p.sampler(users=(0, 2)), "users"),
-    (lambda: p.sampler(corners=["nowhere"]), "corners"),
-    (lambda: srq.with_departures([0, 2], "stays"), "events"),
-    (lambda: srq.with_departures([0, 1], "stays")([[1]], [1]), "demands"),
-    (lambda: p.search_lie(fb.drf, [[1, 1]], [1], 1), "user"),
-    (lambda: p.search_instance(fb.drf, evaluations=0), "evaluations"),
-    (lambda: p.minimise_margin(lambda i: 1.0, evaluations=0), "evaluations"),
-    (lambda: p.minimise_margin(lambda i: float("nan"), evaluations=5), "statement"),
-])
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda: p.sharing_incentive(fb.dmfa_srq([[1]], [1])), "allocation"),
+        (lambda: p.dynamic_sharing_incentive(fb.drf([[1]])), "run"),
+        (lambda: srq.lemma_1([[1.0]]), "run"),
+        (lambda: srq.lemma_2(fb.dmfa_srq([[1]], [1]), [2]), "steps"),
+        (lambda: srq.lemma_3(fb.dmfa_srq([[1]], [1]), rtol=-1), "rtol"),
+        (lambda: srq.lemma_4(fb.dmfa_srq([[1]], [1]), fb.dmfa_srq([[1]], [1]), 1), "user"),
+        (lambda: srq.lemma_4(fb.dmfa_srq([[1]], [1]), fb.dmfa_srq([[1]], [1]), 0, at="never"), "at"),
+        (lambda: p.Trajectory.of_levels([[1], [1]], [[1], [1]], [1, 1]), "steps"),
+        (lambda: p.Trajectory.of_levels([[1]], [1], [1]), "demands"),
+        (lambda: p.sampler(users=(0, 2)), "users"),
+        (lambda: p.sampler(corners=["nowhere"]), "corners"),
+        (lambda: srq.with_departures([0, 2], "stays"), "events"),
+        (lambda: srq.with_departures([0, 1], "stays")([[1]], [1]), "demands"),
+        (lambda: p.search_lie(fb.drf, [[1, 1]], [1], 1), "user"),
+        (lambda: p.search_instance(fb.drf, evaluations=0), "evaluations"),
+        (lambda: p.minimise_margin(lambda i: 1.0, evaluations=0), "evaluations"),
+        (lambda: p.minimise_margin(lambda i: float("nan"), evaluations=5), "statement"),
+    ],
+)
 def test_bad_input_is_named(call, argument):
     with pytest.raises(fb.InvalidInput) as caught:
         call()

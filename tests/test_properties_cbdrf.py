@@ -68,8 +68,12 @@ def test_the_gain_from_a_better_record() -> None:
     assert psi.tolist() == [0.5, 1.0]
 
 
-CHECKS = [sharing_incentive_in_good_standing, sharing_incentive_by_record, justified_envy_freeness,
-          pareto_optimality_within_caps]
+CHECKS = [
+    sharing_incentive_in_good_standing,
+    sharing_incentive_by_record,
+    justified_envy_freeness,
+    pareto_optimality_within_caps,
+]
 
 
 @pytest.mark.parametrize("grant", ["scaled", "weighted", "capped"])

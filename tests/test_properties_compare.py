@@ -52,25 +52,35 @@ def kinds(case: Shared) -> tuple[np.ndarray, np.ndarray]:
 DIRECT: dict[str, Callable[[Shared], np.ndarray]] = {
     "drf": lambda c: per_period(c, lambda d, most: fb.drf(d / c.total, max_tasks=most).tasks),
     "drf_by_task": lambda c: per_period(c, lambda d, most: fb.drf_by_task(d / c.total, max_tasks=most).tasks),
-    "dmfa_srq": lambda c: per_period(
-        c, lambda d, most: np.minimum(fb.dynamic_drf(d / c.total).tasks_at(len(d)), most)),
+    "dmfa_srq": lambda c: per_period(c, lambda d, most: np.minimum(fb.dynamic_drf(d / c.total).tasks_at(len(d)), most)),
     # nobody holds anything, so every phase is DRF without bounds
     "cbdrf": lambda c: per_period(c, lambda d, most: np.minimum(fb.drf(d, capacities=c.total).tasks, most)),
     "karma": lambda c: fb.karma(list(c.demands / c.total), max_tasks=c.tasks).tasks,
-    "tv_drf_fluid": lambda c: fb.tv_drf(
-        c.demands / c.total, c.tasks, np.ones((1, c.demands.shape[2])),
-        np.full((c.demands.shape[1], 1), 1 / c.demands.shape[1]), method="lexicographic").tasks,
+    "tv_drf_fluid": lambda c: (
+        fb.tv_drf(
+            c.demands / c.total,
+            c.tasks,
+            np.ones((1, c.demands.shape[2])),
+            np.full((c.demands.shape[1], 1), 1 / c.demands.shape[1]),
+            method="lexicographic",
+        ).tasks
+    ),
     "drfh": lambda c: per_period(c, lambda d, most: fb.drfh(d, *kinds(c), max_tasks=most).tasks),
     "drfh_first_fit": lambda c: per_period(
-        c, lambda d, most: fb.drfh(d, *kinds(c), max_tasks=most, method="first_fit").tasks),
-    "drfh_fluid": lambda c: per_period(
-        c, lambda d, most: fb.drfh(d, c.machines, max_tasks=most, method="fluid").tasks),
-    "gdrf": lambda c: per_period(c, lambda d, most: fb.gdrf(
-        d / c.block.mean(axis=0), kinds(c)[0] / c.block.mean(axis=0), kinds(c)[1], max_tasks=most).tasks),
+        c, lambda d, most: fb.drfh(d, *kinds(c), max_tasks=most, method="first_fit").tasks
+    ),
+    "drfh_fluid": lambda c: per_period(c, lambda d, most: fb.drfh(d, c.machines, max_tasks=most, method="fluid").tasks),
+    "gdrf": lambda c: per_period(
+        c,
+        lambda d, most: (
+            fb.gdrf(d / c.block.mean(axis=0), kinds(c)[0] / c.block.mean(axis=0), kinds(c)[1], max_tasks=most).tasks
+        ),
+    ),
     "mdrf": lambda c: per_period(c, lambda d, most: fb.mdrf(d, *kinds(c), max_tasks=most).tasks),
     "per_server_drf": lambda c: per_period(c, lambda d, most: fb.per_server_drf(d, *kinds(c), max_tasks=most).tasks),
-    "tv_drf": lambda c: fb.tv_drf(
-        c.demands, c.tasks, c.machines, np.repeat(np.eye(c.demands.shape[1]), len(c.block), axis=1)).tasks,
+    "tv_drf": lambda c: (
+        fb.tv_drf(c.demands, c.tasks, c.machines, np.repeat(np.eye(c.demands.shape[1]), len(c.block), axis=1)).tasks
+    ),
 }
 
 
@@ -119,8 +129,13 @@ def test_one_user_none_who_asks_and_zero_demands(name: str) -> None:
 def test_gdrf_does_not_hear_in_which_units_we_count() -> None:
     for case in drawn(5):
         scale = np.array([1.0, 1024.0])[: case.demands.shape[2]]
-        same = replace(case, demands=case.demands * scale, block=case.block * scale, extra=case.extra * scale,
-                       slot=case.slot * scale)
+        same = replace(
+            case,
+            demands=case.demands * scale,
+            block=case.block * scale,
+            extra=case.extra * scale,
+            slot=case.slot * scale,
+        )
         for name in ENTRANTS:
             assert ENTRANTS[name].call(same).tasks == pytest.approx(ENTRANTS[name].call(case).tasks), name
 
@@ -129,8 +144,12 @@ def test_the_example_by_hand() -> None:
     """Dominant shares: 1/5 and 3/16 a task; both equal s: CPU is full where s + 8/15 s = 1."""
     s = Fraction(15, 23)
     expected = {
-        "drf": (float(5 * s), float(s * 16 / 3)), "drf_by_task": (3, 4), "drfh": (3, 3), "tv_drf": (3, 3),
-        "per_server_drf": (2, 4), "slots": (2, 2),
+        "drf": (float(5 * s), float(s * 16 / 3)),
+        "drf_by_task": (3, 4),
+        "drfh": (3, 3),
+        "tv_drf": (3, 3),
+        "per_server_drf": (2, 4),
+        "slots": (2, 2),
     }
     for name, tasks in expected.items():
         assert ENTRANTS[name].call(PAIR).tasks[0] == pytest.approx(tasks), name
@@ -163,8 +182,10 @@ def test_alone_by_putting_tasks_in() -> None:
     for case in drawn(8, 2):
         for places in (False, True):
             rooms = case.block if places else case.block.sum(axis=0)[None]
-            counted = [[min(sum(fill(room, need) for room in rooms), most) for need, most in zip(rows, mosts)]
-                       for rows, mosts in zip(case.demands, case.tasks)]
+            counted = [
+                [min(sum(fill(room, need) for room in rooms), most) for need, most in zip(rows, mosts)]
+                for rows, mosts in zip(case.demands, case.tasks)
+            ]
             assert (props.alone(case, whole=True, places=places) == counted).all()
             fluid = props.alone(case, whole=False, places=places)
             assert (fluid >= np.array(counted)).all()
@@ -191,8 +212,9 @@ def test_what_one_could_run_on_what_another_holds(name: str) -> None:
 def test_worth_is_the_dominant_share_over_periods() -> None:
     for case in drawn(5, 2):
         tasks = ENTRANTS["drfh"].call(case).tasks
-        unit = [[max(Fraction(d) / Fraction(c) for d, c in zip(need, case.total)) for need in rows]
-                for rows in case.demands]
+        unit = [
+            [max(Fraction(d) / Fraction(c) for d, c in zip(need, case.total)) for need in rows] for rows in case.demands
+        ]
         by_hand = [sum(Fraction(tasks[t, i]) * unit[t][i] for t in range(2)) for i in range(tasks.shape[1])]
         assert props.worth(case, tasks) == pytest.approx([float(x) for x in by_hand])
 
@@ -255,8 +277,9 @@ def drf(case: Shared) -> np.ndarray:
 
 def favoured(case: Shared) -> np.ndarray:
     weights = np.where(np.arange(case.demands.shape[1]) == 0, 3.0, 1.0)
-    return np.array([fb.drf(d, weights, capacities=case.total, max_tasks=most).tasks
-                     for d, most in zip(case.demands, case.tasks)])
+    return np.array(
+        [fb.drf(d, weights, capacities=case.total, max_tasks=most).tasks for d, most in zip(case.demands, case.tasks)]
+    )
 
 
 def equal_counts(case: Shared) -> np.ndarray:
@@ -280,8 +303,10 @@ def credulous(case: Shared) -> np.ndarray:
 
 
 MUTANTS: dict[str, tuple[Entrant, set[str]]] = {
-    "nothing for anybody": (broken(lambda c: np.zeros_like(c.tasks)),
-                            {"sharing", "sharing_periods", "sharing_three", "waste"}),
+    "nothing for anybody": (
+        broken(lambda c: np.zeros_like(c.tasks)),
+        {"sharing", "sharing_periods", "sharing_three", "waste"},
+    ),
     "one per cent too much": (broken(lambda c: np.minimum(drf(c) * 1.01, c.tasks)), {"places"}),
     "one per cent is kept": (broken(lambda c: drf(c) * 0.99), {"sharing", "waste"}),
     "the first is favoured": (broken(favoured), {"sharing", "envy", "order"}),
@@ -293,8 +318,9 @@ MUTANTS: dict[str, tuple[Entrant, set[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "caught"),
-                         [(name, one) for name, (_, hits) in MUTANTS.items() for one in sorted(hits)])
+@pytest.mark.parametrize(
+    ("name", "caught"), [(name, one) for name, (_, hits) in MUTANTS.items() for one in sorted(hits)]
+)
 def test_a_broken_mechanism_is_caught(name: str, caught: str) -> None:
     found, tried = props.look(MUTANTS[name][0], caught, 300)
     assert found is not None
@@ -307,9 +333,21 @@ def test_every_property_has_a_mutant() -> None:
 
 
 #: A mechanism that has the property, on all that is looked at.
-HAS = {name: ENTRANTS[one] for name, one in {
-    "sharing": "drf", "sharing_periods": "tv_drf_fluid", "sharing_three": "drf", "envy": "drf", "lies": "drf",
-    "keeps": "dmfa_srq", "order": "drf", "waste": "drf", "places": "drfh", "remembers": "drf"}.items()}
+HAS = {
+    name: ENTRANTS[one]
+    for name, one in {
+        "sharing": "drf",
+        "sharing_periods": "tv_drf_fluid",
+        "sharing_three": "drf",
+        "envy": "drf",
+        "lies": "drf",
+        "keeps": "dmfa_srq",
+        "order": "drf",
+        "waste": "drf",
+        "places": "drfh",
+        "remembers": "drf",
+    }.items()
+}
 HAS["more"] = broken(lambda case: props.alone(case, whole=False, places=False))  # nobody shares, nobody's is left
 
 
@@ -343,14 +381,16 @@ def test_whole_tasks_may_miss_by_one() -> None:
 
 def test_looking_is_repeatable_and_starts_small() -> None:
     (first, tried), (second, again), (other, _) = (
-        props.look(ENTRANTS["per_server_drf"], "envy", 200, seed=seed) for seed in (1, 1, 2))
+        props.look(ENTRANTS["per_server_drf"], "envy", 200, seed=seed) for seed in (1, 1, 2)
+    )
     assert (first.what, str(first.case), tried) == (second.what, str(second.case), again)
     assert str(other.case) != str(first.case)
 
 
 def test_cases_are_written_out() -> None:
     assert str(shared([[2, 1], [1, 3]], [[5, 8]], [[4, 6]], [[1, 0]])) == (
-        "users 4 x (2, 1) 6 x (1, 3); each brings (5, 8), nobody's (1, 0)")
+        "users 4 x (2, 1) 6 x (1, 3); each brings (5, 8), nobody's (1, 0)"
+    )
 
 
 def test_in_larger_machines_a_task_is_worth_less() -> None:
@@ -388,7 +428,9 @@ def test_tv_drf_in_whole_tasks_may_leave_a_user_below_its_own_machines_over_two_
     """Rarer than in one period: the usual search does not come across it, so it is kept and asked last."""
     (case,) = props.KEPT["sharing_periods"]
     assert props.look(ENTRANTS["tv_drf"], "sharing_periods", 2) == (
-        (case, "user 2 runs 17 then 24 tasks, alone 20 then 24"), 3)
+        (case, "user 2 runs 17 then 24 tasks, alone 20 then 24"),
+        3,
+    )
     # alone: of (2, 1, 3) on the third machine 16 and on the fourth 4, of (1, 1, 3) 16 and 8; 3 of 384 is a task of both
     assert (16 + 4 - 17) * 3 / 384 > 3 / 384 + 3 / 384
 
@@ -424,8 +466,9 @@ def test_tasks_of_several_slots_leave_gaps() -> None:
         assert PROPERTIES[name].check(whole, slots) is None
 
 
-@pytest.mark.parametrize(("name", "property_name"), [
-    ("tv_drf_fluid", "sharing_three"), ("slots", "order"), ("slots", "more")])
+@pytest.mark.parametrize(
+    ("name", "property_name"), [("tv_drf_fluid", "sharing_three"), ("slots", "order"), ("slots", "more")]
+)
 def test_drawn_instances_break_what_the_kept_ones_break(name: str, property_name: str) -> None:
     found, _ = props.look(ENTRANTS[name], property_name, 1000, SEED)
     assert found is not None

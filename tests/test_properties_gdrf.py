@@ -16,23 +16,26 @@ APART, PACKED = Case(((3, 1), (1, 2)), ((4, 3), (2, 4))), Case(((2,), (3,)), ((4
 ENVIED, TWO_SIZES = Case(((1, 1), (2, 2)), ((5, 5),)), Case(((1, 1),), ((2, 2), (6, 6)))
 
 
-@pytest.mark.parametrize(("check", "case", "rule", "tasks", "margin"), [
-    (props.maximality, ONE, "gdrf", (2,), 0),
-    (props.maximality, ONE, "last task taken back", (1,), -1),
-    (props.maximality, Case(((1, 1),), ((2, 2),), (1,)), "gdrf", (1,), 0),
-    # the first machine has (1, 2) left, and only the first user on it
-    (props.side_by_side, APART, "gdrf_same", (1, 2), -1),
-    (props.side_by_side, APART, "gdrf", (1, 3), 0),
-    # nobody wants more of the second machine but its own user
-    (props.side_by_side, ALIKE, Outcome(((1, 0), (0, 1)), (1, 1)), (1, 1), -1),
-    (props.side_by_side, ALIKE, Outcome(((1, 0), (0, 0), (0, 1)), (2, 1)), (2, 1), 0),
-    (props.pareto_optimality, PACKED, "gdrf", (1, 1), -1),
-    (props.pareto_optimality, PACKED, "largest packing", (3, 0), 0),
-    (props.envy_up_to_one, ENVIED, "gdrf", (1, 2), -1),  # (2, 2) is two tasks of the first, who has one
-    (props.sharing_incentive, ENVIED, "gdrf", (1, 2), -1),  # half of the machine is two tasks
-    (props.least_used_first, TWO_SIZES, "gdrf", (8,), Fraction(-1, 3)),
-    (props.least_used_first, TWO_SIZES, "least used machine", (8,), 0),
-])
+@pytest.mark.parametrize(
+    ("check", "case", "rule", "tasks", "margin"),
+    [
+        (props.maximality, ONE, "gdrf", (2,), 0),
+        (props.maximality, ONE, "last task taken back", (1,), -1),
+        (props.maximality, Case(((1, 1),), ((2, 2),), (1,)), "gdrf", (1,), 0),
+        # the first machine has (1, 2) left, and only the first user on it
+        (props.side_by_side, APART, "gdrf_same", (1, 2), -1),
+        (props.side_by_side, APART, "gdrf", (1, 3), 0),
+        # nobody wants more of the second machine but its own user
+        (props.side_by_side, ALIKE, Outcome(((1, 0), (0, 1)), (1, 1)), (1, 1), -1),
+        (props.side_by_side, ALIKE, Outcome(((1, 0), (0, 0), (0, 1)), (2, 1)), (2, 1), 0),
+        (props.pareto_optimality, PACKED, "gdrf", (1, 1), -1),
+        (props.pareto_optimality, PACKED, "largest packing", (3, 0), 0),
+        (props.envy_up_to_one, ENVIED, "gdrf", (1, 2), -1),  # (2, 2) is two tasks of the first, who has one
+        (props.sharing_incentive, ENVIED, "gdrf", (1, 2), -1),  # half of the machine is two tasks
+        (props.least_used_first, TWO_SIZES, "gdrf", (8,), Fraction(-1, 3)),
+        (props.least_used_first, TWO_SIZES, "least used machine", (8,), 0),
+    ],
+)
 def test_margins_by_hand(check: Any, case: Case, rule: Any, tasks: tuple[int, ...], margin: Any) -> None:
     outcome = (RULES | BROKEN)[rule](case, True) if isinstance(rule, str) else rule
     assert (outcome.tasks, check(case, outcome)) == (tasks, margin)
@@ -58,9 +61,15 @@ def test_shares_and_lies_in_the_queue_by_hand() -> None:
     assert props.shares_in_queue(demands, room, skipping) < 0 <= props.shares_in_queue(demands, room, queue)
     assert props.roomy_machine(demands, 2, (1, 3)) == (4, 24)
     # with dominant shares the lie leaves the share and wins the tie for the last slot of a round
-    lost = [props.slots_lost_by_lie(((4, 1), (4, 2), (2, 2)), (4, 3), 12, lambda d, rounds, room, least=least:
-                                    queue_rounds(d, rounds, exact=True, room=room, least=least))
-            for least in ("dominant_share", "amount")]
+    lost = [
+        props.slots_lost_by_lie(
+            ((4, 1), (4, 2), (2, 2)),
+            (4, 3),
+            12,
+            lambda d, rounds, room, least=least: queue_rounds(d, rounds, exact=True, room=room, least=least),
+        )
+        for least in ("dominant_share", "amount")
+    ]
     assert lost[0] < 0 <= lost[1]
 
 

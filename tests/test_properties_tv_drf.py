@@ -32,8 +32,13 @@ CHECKS: dict[str, Any] = {
 def outcome(w: Workload, tasks: Any, alone: Any, waits: bool = False) -> Outcome:
     ran = objects([[F(x) for x in row] for row in tasks])
     rate = (w.demands / w.capacities).max(axis=2) / w.weights
-    return Outcome(ran, np.cumsum(ran * rate, axis=0), ran[:, :, None] * w.demands,
-                   objects([[[F(x) for x in row] for row in period] for period in alone]), waits)
+    return Outcome(
+        ran,
+        np.cumsum(ran * rate, axis=0),
+        ran[:, :, None] * w.demands,
+        objects([[[F(x) for x in row] for row in period] for period in alone]),
+        waits,
+    )
 
 
 #: One resource of 4 for two users with equal parts, tasks of 1 and 2, in two periods; alone (1, 1 task of 2), (2, 1).
@@ -115,8 +120,11 @@ def test_true_tasks_of_a_lie() -> None:
     got = outcome(judge.as_claimed(w, 0, claimed, w.tasks[:, 0]), [[1, 1], [1, 1]], w.demands * 0)
     # holds 2 and 1/2: one true task (its bound) and one; in a queue one of 1, then two of 1/2 wait for period 2;
     # with a quarter of it 1/2 of the task of 1, then 1/8 of it
-    for held, runs in ((got, 2), (replace(got, waits=True), 2),
-                       (replace(got, amounts=got.amounts / 4, waits=True), F(1, 2) + F(1, 8))):
+    for held, runs in (
+        (got, 2),
+        (replace(got, waits=True), 2),
+        (replace(got, amounts=got.amounts / 4, waits=True), F(1, 2) + F(1, 8)),
+    ):
         assert judge.true_tasks_over_time(w, held, 0, claimed) == runs
 
 
@@ -201,8 +209,12 @@ def test_a_coefficient_that_starts_at_zero_comes_first(tasks_a: int) -> None:
 
 
 def test_the_grid_of_verdicts_has_a_row_for_each_theorem() -> None:
-    ids = [f"tv_drf.theorem_{k}.{kind}.{cell}" for k in range(1, 5) for kind in ("fluid", "whole")
-           for cell in ("one", "several_expires", "several_waits")]
+    ids = [
+        f"tv_drf.theorem_{k}.{kind}.{cell}"
+        for k in range(1, 5)
+        for kind in ("fluid", "whole")
+        for cell in ("one", "several_expires", "several_waits")
+    ]
     verdicts = checks.grid(pd.DataFrame({"id": ids, "verdict": ids}))
     assert verdicts.iloc[:, 1:].to_numpy().ravel().tolist() == ids
 

@@ -44,9 +44,7 @@ def test_all_allocations_of_a_small_case() -> None:
     assert max(outcome.level(case) for outcome in props.allocations(case)) == RULES["exact"](case).level(case)
 
 
-@pytest.mark.parametrize(
-    ("key", "vms"), [("tolerance", (2, 1)), ("gap", (2, 1)), ("small", (1, 2))]
-)
+@pytest.mark.parametrize(("key", "vms"), [("tolerance", (2, 1)), ("gap", (2, 1)), ("small", (1, 2))])
 def test_free_vms_are_handed_out(key: str, vms: tuple[int, ...]) -> None:
     case = Case((10, 2), (Fraction(9, 10), HALF), (3,))
     assert props.hand_out(case, key) == vms

@@ -22,8 +22,12 @@ DATA: dict[str, dict[str, Any]] = {
     "pool": {"demands": DEMANDS, "weights": [1.0, 2.0, 3.0], "capacities": [9.0, 18.0], "max_tasks": [1.0, 9.0, 9.0]},
     "arrivals": {"demands": DEMANDS, "weights": [1.0, 2.0, 3.0]},
     "phases": {"demands": [DEMANDS, DEMANDS * 2], "capacities": [9.0, 18.0]},
-    "periods": {"demands": [DEMANDS, DEMANDS * 2], "tasks": [[2.0, 3.0, 1.0]] * 2, "machines": MACHINES,
-                "contributions": [[0.2, 0.2], [0.3, 0.4], [0.5, 0.4]]},
+    "periods": {
+        "demands": [DEMANDS, DEMANDS * 2],
+        "tasks": [[2.0, 3.0, 1.0]] * 2,
+        "machines": MACHINES,
+        "contributions": [[0.2, 0.2], [0.3, 0.4], [0.5, 0.4]],
+    },
     "machines": {"demands": DEMANDS, "machines": MACHINES, "machine_counts": [1, 2]},
     "clusters": {"max_vms": pd.Series([4, 3, 5], USERS), "tolerance": [0.5, 0.1, 0.6], "capacities": [6, 4]},
 }
@@ -98,16 +102,27 @@ def test_an_instance_stands_for_the_data(name: str) -> None:
 #: What has an entry a user, a resource or a machine, or a column for each, and may come with their names.
 LABELS = {
     **dict.fromkeys(("weights", "max_tasks", "initial_credit", "rho", "released"), USERS),
-    "capacities": RESOURCES, "machine_counts": list(MACHINES.index), "machines": RESOURCES}
+    "capacities": RESOURCES,
+    "machine_counts": list(MACHINES.index),
+    "machines": RESOURCES,
+}
 MORE: dict[str, list[dict[str, Any]]] = {
-    "karma": [{"max_tasks": [1.0, 9.0, 0.5], "initial_credit": [1.0, 2.0, 0.0]},
-              {"max_tasks": [[1.0, 9.0, 0.5], [0.1, 0.2, 9.0]]}],
-    "cbdrf": [{"rho": [0.3, 0.9, 0.5], "released": [0.2, 0.95, 0.4]},
-              {"rho": [[0.3, 0.9, 0.5]] * 2, "released": [[0.2, 0.95, 0.4], [0.9, 0.1, 0.5]]}],
+    "karma": [
+        {"max_tasks": [1.0, 9.0, 0.5], "initial_credit": [1.0, 2.0, 0.0]},
+        {"max_tasks": [[1.0, 9.0, 0.5], [0.1, 0.2, 9.0]]},
+    ],
+    "cbdrf": [
+        {"rho": [0.3, 0.9, 0.5], "released": [0.2, 0.95, 0.4]},
+        {"rho": [[0.3, 0.9, 0.5]] * 2, "released": [[0.2, 0.95, 0.4], [0.9, 0.1, 0.5]]},
+    ],
     "machines": [{"max_tasks": [2.0, np.inf, 1.0]}],
 }
-MATCHED = [(name, more) for name, row in registry.items() if row.kind in ("pool", "arrivals", "phases", "machines")
-           for more in MORE.get(name, MORE.get(row.kind, [{}]))]
+MATCHED = [
+    (name, more)
+    for name, row in registry.items()
+    if row.kind in ("pool", "arrivals", "phases", "machines")
+    for more in MORE.get(name, MORE.get(row.kind, [{}]))
+]
 
 
 @pytest.mark.parametrize(("name", "more"), MATCHED)

@@ -255,8 +255,10 @@ def test_what_is_not_imported_does_not_count(house: House, module: str) -> None:
     assert house.hash() == before
 
 
-@pytest.mark.parametrize(("taken", "other_counts"), [
-    ("from fairbook.rooms.lists import A", False), ("from fairbook.rooms import lists", True)])
+@pytest.mark.parametrize(
+    ("taken", "other_counts"),
+    [("from fairbook.rooms.lists import A", False), ("from fairbook.rooms import lists", True)],
+)
 def test_of_what_gathers_for_all_papers_counts_what_is_taken(
     house: House, taken: str, other_counts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,11 +78,19 @@ def test_search_instance_finds_planted_manipulability(name):
 
 
 STATEMENTS = {
-    "weights_ignored": p.dynamic_sharing_incentive, "first_user_favoured": p.dynamic_envy_freeness,
-    "newest_favoured": srq.lemma_2, "capacity_overshot": p.dynamic_feasibility,
-    "capacity_wasted": p.dynamic_pareto_optimality, "may_shrink": p.irrevocability, "level_by_sum": srq.lemma_1,
-    "first_resource": p.dynamic_sharing_incentive, "scarcest_resource": srq.lemma_3, "need_favoured": srq.lemma_1,
-    "no_sharing": p.dynamic_pareto_optimality, "rest_to_newest": p.dynamic_envy_freeness, "rest_to_first": srq.lemma_3,
+    "weights_ignored": p.dynamic_sharing_incentive,
+    "first_user_favoured": p.dynamic_envy_freeness,
+    "newest_favoured": srq.lemma_2,
+    "capacity_overshot": p.dynamic_feasibility,
+    "capacity_wasted": p.dynamic_pareto_optimality,
+    "may_shrink": p.irrevocability,
+    "level_by_sum": srq.lemma_1,
+    "first_resource": p.dynamic_sharing_incentive,
+    "scarcest_resource": srq.lemma_3,
+    "need_favoured": srq.lemma_1,
+    "no_sharing": p.dynamic_pareto_optimality,
+    "rest_to_newest": p.dynamic_envy_freeness,
+    "rest_to_first": srq.lemma_3,
 }
 
 
@@ -105,6 +113,7 @@ def test_minimise_margin_refutes_every_mutant_and_shrinks_the_witness(name):
 
 def test_minimise_margin_climbs_where_sampling_fails():
     """A violation in a corner of 1e-6 of the volume: levels of five users within 1 % of a target."""
+
     def statement(instance):
         weights = instance.weights / instance.weights.sum()
         return float(np.abs(np.log(weights / (np.arange(1, 6) / 15))).max()) - 0.01

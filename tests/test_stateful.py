@@ -120,11 +120,15 @@ def test_what_was_changed_since_is_refused(case: str) -> None:
     pool = CASES[case][0]()
     good = pool.to_dict()
     for path in list(places(good))[:: 7 if case.endswith("many") else 1]:
-        for change in (lambda inner, key: inner.pop(key), lambda inner, key: inner.update(extra=1),
-                       lambda inner, key: inner.__setitem__(key, slightly_more(inner[key])),
-                       *(lambda inner, key, junk=junk: inner.__setitem__(key, junk)
-                         for junk in (None, True, "x", -1, 0.123, 1e308, float("nan"), 10**400, [], {}, [["deep"]],
-                                      b"", {1: 2}))):
+        for change in (
+            lambda inner, key: inner.pop(key),
+            lambda inner, key: inner.update(extra=1),
+            lambda inner, key: inner.__setitem__(key, slightly_more(inner[key])),
+            *(
+                lambda inner, key, junk=junk: inner.__setitem__(key, junk)
+                for junk in (None, True, "x", -1, 0.123, 1e308, float("nan"), 10**400, [], {}, [["deep"]], b"", {1: 2})
+            ),
+        ):
             state = copy.deepcopy(good)
             inner = state
             for key in path[:-1]:
@@ -138,20 +142,37 @@ def test_what_was_changed_since_is_refused(case: str) -> None:
                 type(pool).from_dict(state)
 
 
-@pytest.mark.parametrize("junk", [None, 3, "{}", [], {}, {"format": "fairbook.Karma/1"}, {"format": "fairbook.Karma/2"},
-                                  {"format": "fairbook.Karma/2", "checksum": None}, json.dumps(karma().to_dict()),
-                                  arrivals(3).to_dict()])
+@pytest.mark.parametrize(
+    "junk",
+    [
+        None,
+        3,
+        "{}",
+        [],
+        {},
+        {"format": "fairbook.Karma/1"},
+        {"format": "fairbook.Karma/2"},
+        {"format": "fairbook.Karma/2", "checksum": None},
+        json.dumps(karma().to_dict()),
+        arrivals(3).to_dict(),
+    ],
+)
 def test_what_is_no_state_is_refused(junk: Any) -> None:
     with pytest.raises(fb.InvalidInput, match=r"^state must be"):
         fb.Karma.from_dict(junk)
 
 
-@pytest.mark.parametrize(("pool", "argument"), [
-    (fb.DmfaSrq([("a", 1)]), "resources"), (fb.Karma([("a", 1), ("b", 2)], [1]), "users"),
-    (fb.Karma(2, pd.Series({1.5: 2.0})), "resources"), (fb.CbDrf([1.5], [1.0]), "users"),
-    (fb.CbDrf(["a"], pd.Series({1.5: 2.0})), "resources"),
-    (fb.VirtualClusterPool(pd.Series({1.5: 4})), "capacities"),
-])
+@pytest.mark.parametrize(
+    ("pool", "argument"),
+    [
+        (fb.DmfaSrq([("a", 1)]), "resources"),
+        (fb.Karma([("a", 1), ("b", 2)], [1]), "users"),
+        (fb.Karma(2, pd.Series({1.5: 2.0})), "resources"),
+        (fb.CbDrf([1.5], [1.0]), "users"),
+        (fb.CbDrf(["a"], pd.Series({1.5: 2.0})), "resources"),
+        (fb.VirtualClusterPool(pd.Series({1.5: 4})), "capacities"),
+    ],
+)
 def test_names_that_json_would_change_are_not_saved(pool: Any, argument: str) -> None:
     with pytest.raises(fb.InvalidInput, match=rf"^{argument}.* must be named by strings or whole numbers"):
         pool.to_dict()
@@ -162,8 +183,9 @@ def test_names_that_json_would_change_are_not_saved(pool: Any, argument: str) ->
                 now.to_dict()
 
 
-@pytest.mark.parametrize("make", [
-    lambda users: fb.CbDrf(users, POOL), lambda users: fb.Karma(users, POOL, initial_credit=2)])
+@pytest.mark.parametrize(
+    "make", [lambda users: fb.CbDrf(users, POOL), lambda users: fb.Karma(users, POOL, initial_credit=2)]
+)
 def test_demands_of_a_phase_are_matched_by_name(make: Callable[[Any], Any]) -> None:
     frame, pool = pd.DataFrame(DEMANDS, USERS, list(POOL.index)), make(USERS)
     expected, before = make(USERS).phase(frame), pool.to_dict()
@@ -184,26 +206,42 @@ def test_demands_of_a_phase_are_matched_by_name(make: Callable[[Any], Any]) -> N
 #: Events that are refused, each with the argument that is to blame.
 MISUSE: dict[str, list[tuple[Callable[[Any], Any], str]]] = {
     "DmfaSrq": [
-        (lambda p: p.arrive("new", [1.0], 1.0), "demand"), (lambda p: p.arrive("new", [1.0, math.nan], 1.0), "demand"),
-        (lambda p: p.arrive("new", [0.0, 0.0], 1.0), "demand"), (lambda p: p.arrive("new", [1.0, 1.0], 0.0), "weight"),
-        (lambda p: p.arrive(["a"], [1.0, 1.0], 1.0), "user"), (lambda p: p.arrive(5, [1, 1], 1), "user"),
-        (lambda p: p.depart("nobody"), "user"), (lambda p: p.depart(5, "goes"), "contribution")],
+        (lambda p: p.arrive("new", [1.0], 1.0), "demand"),
+        (lambda p: p.arrive("new", [1.0, math.nan], 1.0), "demand"),
+        (lambda p: p.arrive("new", [0.0, 0.0], 1.0), "demand"),
+        (lambda p: p.arrive("new", [1.0, 1.0], 0.0), "weight"),
+        (lambda p: p.arrive(["a"], [1.0, 1.0], 1.0), "user"),
+        (lambda p: p.arrive(5, [1, 1], 1), "user"),
+        (lambda p: p.depart("nobody"), "user"),
+        (lambda p: p.depart(5, "goes"), "contribution"),
+    ],
     "CbDrf, granted": [
-        (lambda p: p.phase(DEMANDS), "demands"), (lambda p: p.release(1.1), "ratios"),
+        (lambda p: p.phase(DEMANDS), "demands"),
+        (lambda p: p.release(1.1), "ratios"),
         (lambda p: p.release(pd.Series([1, 1, 1], ["x", "y", "z"])), "ratios"),
-        (lambda p: p.release(1.0, rho=np.ones((3, 2))), "rho")],
+        (lambda p: p.release(1.0, rho=np.ones((3, 2))), "rho"),
+    ],
     "CbDrf": [
-        (lambda p: p.release(1.0), "ratios"), (lambda p: p.phase(-DEMANDS), "demands"),
-        (lambda p: p.phase(DEMANDS[None]), "demands"), (lambda p: p.phase("x"), "demands")],
+        (lambda p: p.release(1.0), "ratios"),
+        (lambda p: p.phase(-DEMANDS), "demands"),
+        (lambda p: p.phase(DEMANDS[None]), "demands"),
+        (lambda p: p.phase("x"), "demands"),
+    ],
     "Karma": [
-        (lambda p: p.phase(DEMANDS[:2]), "demands"), (lambda p: p.phase(-DEMANDS), "demands"),
+        (lambda p: p.phase(DEMANDS[:2]), "demands"),
+        (lambda p: p.phase(-DEMANDS), "demands"),
         (lambda p: p.phase(DEMANDS, max_tasks=[1, 1]), "max_tasks"),
-        (lambda p: p.phase(DEMANDS, max_tasks=[-1, 1, 1]), "max_tasks")],
+        (lambda p: p.phase(DEMANDS, max_tasks=[-1, 1, 1]), "max_tasks"),
+    ],
     "VirtualClusterPool": [
-        (lambda p: p.arrive("ann", 1, 0), "user"), (lambda p: p.arrive(["new"], 1, 0), "user"),
-        (lambda p: p.arrive("new", 1.5, 0), "max_vms"), (lambda p: p.arrive("new", 1, 2), "tolerance"),
-        (lambda p: p.arrive("new", 1, None), "tolerance"), (lambda p: p.depart("eve"), "user"),
-        (lambda p: p.depart((["ann"],)), "user")],
+        (lambda p: p.arrive("ann", 1, 0), "user"),
+        (lambda p: p.arrive(["new"], 1, 0), "user"),
+        (lambda p: p.arrive("new", 1.5, 0), "max_vms"),
+        (lambda p: p.arrive("new", 1, 2), "tolerance"),
+        (lambda p: p.arrive("new", 1, None), "tolerance"),
+        (lambda p: p.depart("eve"), "user"),
+        (lambda p: p.depart((["ann"],)), "user"),
+    ],
 }
 
 
@@ -219,9 +257,15 @@ def test_misuse_changes_nothing(case: str) -> None:
     CASES[case][1](pool)
 
 
-@pytest.mark.parametrize(("case", "names"), [
-    ("DmfaSrq", "tasks levels slack"), ("CbDrf, granted", "credit credit_factor pool capacities"),
-    ("Karma", "credit capacities"), ("VirtualClusterPool", "capacities")])
+@pytest.mark.parametrize(
+    ("case", "names"),
+    [
+        ("DmfaSrq", "tasks levels slack"),
+        ("CbDrf, granted", "credit credit_factor pool capacities"),
+        ("Karma", "credit capacities"),
+        ("VirtualClusterPool", "capacities"),
+    ],
+)
 def test_what_is_read_cannot_change_it(case: str, names: str) -> None:
     pool = CASES[case][0]()
     before = pool.to_dict()

@@ -46,6 +46,7 @@ def test_style_that_is_wrong_is_noticed(tmp_path: Path) -> None:
 
 def test_what_is_dear_is_made_by_one_worker() -> None:
     """The book, of which one check in a file of others may have need, and what the checks of some files share."""
+
     def scope(nodeid: str) -> str:
         return KeepTogether._split_scope(None, nodeid)  # type: ignore[arg-type]
 

@@ -58,9 +58,12 @@ del STUDIES["foundations"]  # that one stores nothing, and its frames are no exp
 #: What a study does at random, by the argument that says how often.
 TIMES = ("runs", "tries", "instances", "run")
 #: Every experiment.
-RANDOM = [f"{paper}/{name}" for paper, module in STUDIES.items() for name in module.__all__
-          if inspect.isfunction(getattr(module, name))
-          and {*TIMES} & {*inspect.signature(getattr(module, name)).parameters}]
+RANDOM = [
+    f"{paper}/{name}"
+    for paper, module in STUDIES.items()
+    for name in module.__all__
+    if inspect.isfunction(getattr(module, name)) and {*TIMES} & {*inspect.signature(getattr(module, name)).parameters}
+]
 #: Each experiment made small: two runs where nothing else is said.
 SMALL: dict[str, dict[str, Any]] = {
     **{name: {"runs": 2} for name in RANDOM if not re.search(r"/fig\d$", name)},
@@ -77,8 +80,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "dmfa_srq/readings": {"runs": 1, "n": 5},
     "dmfa_srq/shares_by_weight": {"runs": 2, "n": 9},
     **{f"gdrf/{name}": {"runs": 2, "number": 6} for name in ("ablation", "arrivals", "by_machine", "cells")},
-    **{f"gdrf/{name}": {"runs": 2, "sizes": size} for size, name in enumerate(
-        ("balance", "bounds", "curves", "mixes", "own"), 5)},  # of the same runs each of them would take the others'
+    **{
+        f"gdrf/{name}": {"runs": 2, "sizes": size}
+        for size, name in enumerate(("balance", "bounds", "curves", "mixes", "own"), 5)
+    },  # of the same runs each of them would take the others'
     "gdrf/lies": {"runs": 1, "number": 4},
     "gdrf/readings": {"runs": 1, "number": 4},
     "tv_drf/curves": {"runs": 2, "n": 3},
@@ -142,7 +147,7 @@ LAX = {"tv_drf/second_workload"}
 @pytest.mark.parametrize("name", [name for name in RANDOM if name not in LAX])
 def test_how_often_and_the_seed_are_whole_numbers(name: str) -> None:
     usual = SMALL.get(name, {})
-    times, = {*TIMES} & {*inspect.signature(getattr(STUDIES[name.split("/")[0]], name.split("/")[1])).parameters}
+    (times,) = {*TIMES} & {*inspect.signature(getattr(STUDIES[name.split("/")[0]], name.split("/")[1])).parameters}
     for argument, value in ((times, -1), (times, 1.5), (times, True), (times, "2"), ("seed", -1), ("seed", "a")):
         with pytest.raises(InvalidInput) as caught:
             call(name, **{**usual, argument: value})
@@ -152,68 +157,129 @@ def test_how_often_and_the_seed_are_whole_numbers(name: str) -> None:
 NAN = float("nan")
 #: What else is refused, and the argument that is named.
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
-    *((f"{paper}/instance", arguments, argument) for paper, arguments, argument in (
-        ("dmfa_srq", {"n": 0}, "n"), ("dmfa_srq", {"n": 2, "unit": "tasks"}, "unit"),
-        ("dmfa_srq", {"n": 2, "contribution": "normal"}, "contribution"),
-        ("dmfa_srq", {"n": 2, "order": "sorted"}, "order"), ("dmfa_srq", {"n": 2, "scale": "cell"}, "scale"),
-        ("compare", {"trace": "alibaba2017", "users": 0}, "users"),
-        ("compare", {"trace": "alibaba2017", "load": -1.0}, "load"),
-        ("gdrf", {"rng": 1, "number": 5}, "rng"), ("gdrf", {"number": 0}, "number"),
-        ("gdrf", {"number": 5, "users": "trace"}, "users"), ("gdrf", {"number": 5, "machines": "all"}, "machines"),
-        ("gdrf", {"number": 5, "capacities": "rounded"}, "capacities"), ("gdrf", {"number": 5, "order": "up"}, "order"),
-        ("tv_drf", {"rng": 1, "n": 5}, "rng"), ("tv_drf", {"n": 0}, "n"), ("tv_drf", {"n": 336}, "n"),
-        ("tv_drf", {"n": 2, "periods": 0}, "periods"), ("tv_drf", {"n": 2, "machines": "five"}, "machines"),
-        ("tv_drf", {"n": 2, "memory_gb": 0}, "memory_gb"), ("tv_drf", {"n": 2, "memory_gb": True}, "memory_gb"),
-        ("tv_drf", {"n": 2, "memory_gb": 10_000}, "memory_gb"), ("tv_drf", {"n": 2, "min_groups": 0}, "min_groups"),
-        ("tv_drf", {"n": 2, "min_load": -1}, "min_load"), ("tv_drf", {"n": 2, "min_load": [1]}, "min_load"),
-        ("tv_drf", {"n": 2, "min_load": NAN}, "min_load"),
-        ("tv_drf", {"n": 2, "min_load": 0.5, "min_groups": 3}, "min_load"), ("tv_drf", {"n": 2, "jobs": 3}, "jobs"),
-        ("virtual_cluster", {"size": "medium"}, "size"), ("virtual_cluster", {"users": 0}, "users"),
-        ("virtual_cluster", {"users": 101}, "users"), ("virtual_cluster", {"variance": "10"}, "variance"))),
-    *((f"cbdrf/{name}", arguments, argument) for name, arguments, argument in (
-        ("course", {"released": [[2.0]]}, "released"),
-        ("course", {"released": [[0.5]], "runs": 1, "held": "leaves"}, "held"),
-        ("parameters", {"caps": [0.5]}, "credit_cap"), ("comparison", {"runs": 1, "defectors": (10,)}, "defectors"),
-        ("comparison", {"runs": 1, "defectors": (-1,)}, "defectors"),
-        ("comparison", {"runs": 1, "defectors": ()}, "defectors"), ("comparison", {"runs": 1, "kept": 0.25}, "kept"),
-        ("comparison", {"runs": 1, "kept": 1.5}, "kept"), ("hoarding", {"runs": 1, "hoarders": (10,)}, "hoarders"),
-        ("hoarding", {"runs": 1, "phases": 5}, "phases"),
-        ("operator", {"steps": [0.1], "settings": [(1.5, 0.99)]}, "rho"))),
+    *(
+        (f"{paper}/instance", arguments, argument)
+        for paper, arguments, argument in (
+            ("dmfa_srq", {"n": 0}, "n"),
+            ("dmfa_srq", {"n": 2, "unit": "tasks"}, "unit"),
+            ("dmfa_srq", {"n": 2, "contribution": "normal"}, "contribution"),
+            ("dmfa_srq", {"n": 2, "order": "sorted"}, "order"),
+            ("dmfa_srq", {"n": 2, "scale": "cell"}, "scale"),
+            ("compare", {"trace": "alibaba2017", "users": 0}, "users"),
+            ("compare", {"trace": "alibaba2017", "load": -1.0}, "load"),
+            ("gdrf", {"rng": 1, "number": 5}, "rng"),
+            ("gdrf", {"number": 0}, "number"),
+            ("gdrf", {"number": 5, "users": "trace"}, "users"),
+            ("gdrf", {"number": 5, "machines": "all"}, "machines"),
+            ("gdrf", {"number": 5, "capacities": "rounded"}, "capacities"),
+            ("gdrf", {"number": 5, "order": "up"}, "order"),
+            ("tv_drf", {"rng": 1, "n": 5}, "rng"),
+            ("tv_drf", {"n": 0}, "n"),
+            ("tv_drf", {"n": 336}, "n"),
+            ("tv_drf", {"n": 2, "periods": 0}, "periods"),
+            ("tv_drf", {"n": 2, "machines": "five"}, "machines"),
+            ("tv_drf", {"n": 2, "memory_gb": 0}, "memory_gb"),
+            ("tv_drf", {"n": 2, "memory_gb": True}, "memory_gb"),
+            ("tv_drf", {"n": 2, "memory_gb": 10_000}, "memory_gb"),
+            ("tv_drf", {"n": 2, "min_groups": 0}, "min_groups"),
+            ("tv_drf", {"n": 2, "min_load": -1}, "min_load"),
+            ("tv_drf", {"n": 2, "min_load": [1]}, "min_load"),
+            ("tv_drf", {"n": 2, "min_load": NAN}, "min_load"),
+            ("tv_drf", {"n": 2, "min_load": 0.5, "min_groups": 3}, "min_load"),
+            ("tv_drf", {"n": 2, "jobs": 3}, "jobs"),
+            ("virtual_cluster", {"size": "medium"}, "size"),
+            ("virtual_cluster", {"users": 0}, "users"),
+            ("virtual_cluster", {"users": 101}, "users"),
+            ("virtual_cluster", {"variance": "10"}, "variance"),
+        )
+    ),
+    *(
+        (f"cbdrf/{name}", arguments, argument)
+        for name, arguments, argument in (
+            ("course", {"released": [[2.0]]}, "released"),
+            ("course", {"released": [[0.5]], "runs": 1, "held": "leaves"}, "held"),
+            ("parameters", {"caps": [0.5]}, "credit_cap"),
+            ("comparison", {"runs": 1, "defectors": (10,)}, "defectors"),
+            ("comparison", {"runs": 1, "defectors": (-1,)}, "defectors"),
+            ("comparison", {"runs": 1, "defectors": ()}, "defectors"),
+            ("comparison", {"runs": 1, "kept": 0.25}, "kept"),
+            ("comparison", {"runs": 1, "kept": 1.5}, "kept"),
+            ("hoarding", {"runs": 1, "hoarders": (10,)}, "hoarders"),
+            ("hoarding", {"runs": 1, "phases": 5}, "phases"),
+            ("operator", {"steps": [0.1], "settings": [(1.5, 0.99)]}, "rho"),
+        )
+    ),
     ("compare/matrix", {"tries": 0}, "tries"),
-    ("compare/day", {"runs": 1, "traces": "azure"}, "traces"), ("compare/lying", {"runs": 1, "liars": 13}, "liars"),
-    *((f"gdrf/{name}", arguments, argument) for name, arguments, argument in (
-        ("curves", {"runs": 0, "sizes": 5}, "runs"), ("curves", {"runs": (1, 2), "sizes": (5, 6, 7)}, "runs"),
-        ("curves", {"runs": 1, "sizes": ()}, "sizes"), ("mixes", {"runs": 1, "sizes": "60"}, "sizes"),
-        ("cells", {"runs": 1, "number": 0}, "number"), ("own", {"runs": 1, "sizes": (0,)}, "sizes"),
-        ("ablation", {"runs": 1, "number": True}, "number"), ("arrivals", {"runs": 1, "number": 0}, "number"),
-        ("bounds", {"runs": 1, "sizes": (0,)}, "sizes"), ("cell", {"cases": "floats"}, "cases"),
-        ("cell", {"mechanisms": ("drf",)}, "mechanisms"), ("cell", {"trace_users": 0}, "trace_users"),
-        ("cell_machines", {"cases": ()}, "cases"))),
-    *((f"tv_drf/{name}", arguments, argument) for name, arguments, argument in (
-        ("dealt_instance", {"n": 2, "seconds": 0.5}, "period"), ("dealt_instance", {"n": 0, "seconds": 900.0}, "n"),
-        ("example", {"counts": (0, 4)}, "counts"), ("example", {"counts": 4}, "counts"),
-        ("example", {"alone": "own"}, "alone"), ("example_counts", {"most": (3, 1.5)}, "most"),
-        ("curves", {"runs": 1, "n": ()}, "n"), ("curves", {"runs": 1, "n": 0}, "n"),
-        ("curves", {"runs": 1, "n": 5, "unserved": "stays"}, "unserved"),
-        ("curves", {"runs": 1, "n": 5, "unserved": ()}, "unserved"),
-        ("curves", {"runs": 1, "n": 5, "mechanisms": ("drf",)}, "mechanisms"),
-        ("curves", {"runs": 1, "n": 5, "mechanisms": ()}, "mechanisms"), ("losses", {"runs": 1, "sizes": ()}, "sizes"),
-        ("losses", {"runs": 1, "sizes": (2,), "unserved": "stays"}, "unserved"),
-        ("gaps", {"runs": 1, "sizes": (0,)}, "sizes"), ("readings", {"runs": 1, "points": ("colour",)}, "points"),
-        ("memory_course", {"quiet": 20}, "quiet"), ("memory_course", {"periods": 1}, "periods"))),
-    *((f"virtual_cluster/{name}", arguments, argument) for name, arguments, argument in (
-        ("curves", {"runs": 1, "sizes": ()}, "sizes"), ("curves", {"runs": 1, "sizes": "tiny"}, "sizes"),
-        ("curves", {"runs": 1, "variances": "both"}, "variances"), ("curves", {"runs": 1, "users": ()}, "users"),
-        ("spread", {"runs": 1, "users": 2.5}, "users"), ("readings", {"runs": 4}, "runs"),
-        ("gaps", {"runs": 1, "cases": [("tiny", 3)]}, "cases"), ("gaps", {"runs": 1, "whole": 2}, "whole"),
-        ("spanning_gain", {"runs": 1, "sizes": "all"}, "sizes"),
-        ("price", {"runs": 1, "per_cluster": 0}, "per_cluster"),
-        ("price", {"runs": 1, "load": 0}, "load"), ("packing", {"run": -1}, "run"),
-        ("packing", {"methods": "best"}, "methods"), ("dynamic", {"runs": 1, "loads": -1}, "loads"),
-        ("dynamic", {"runs": 1, "stays": 2}, "stays"), ("dynamic", {"runs": 1, "policies": "first come"}, "policies"),
-        ("course", {"load": NAN}, "load"), ("lies", {"runs": 1, "users": 0}, "users"),
-        ("tolerance_price", {"runs": 1, "users": "12"}, "users"), ("trace", {"runs": 1, "size": "both"}, "size"),
-        ("trace", {"runs": 1, "users": 301}, "users"), ("trace", {"runs": 1, "loads": ()}, "loads"))),
+    ("compare/day", {"runs": 1, "traces": "azure"}, "traces"),
+    ("compare/lying", {"runs": 1, "liars": 13}, "liars"),
+    *(
+        (f"gdrf/{name}", arguments, argument)
+        for name, arguments, argument in (
+            ("curves", {"runs": 0, "sizes": 5}, "runs"),
+            ("curves", {"runs": (1, 2), "sizes": (5, 6, 7)}, "runs"),
+            ("curves", {"runs": 1, "sizes": ()}, "sizes"),
+            ("mixes", {"runs": 1, "sizes": "60"}, "sizes"),
+            ("cells", {"runs": 1, "number": 0}, "number"),
+            ("own", {"runs": 1, "sizes": (0,)}, "sizes"),
+            ("ablation", {"runs": 1, "number": True}, "number"),
+            ("arrivals", {"runs": 1, "number": 0}, "number"),
+            ("bounds", {"runs": 1, "sizes": (0,)}, "sizes"),
+            ("cell", {"cases": "floats"}, "cases"),
+            ("cell", {"mechanisms": ("drf",)}, "mechanisms"),
+            ("cell", {"trace_users": 0}, "trace_users"),
+            ("cell_machines", {"cases": ()}, "cases"),
+        )
+    ),
+    *(
+        (f"tv_drf/{name}", arguments, argument)
+        for name, arguments, argument in (
+            ("dealt_instance", {"n": 2, "seconds": 0.5}, "period"),
+            ("dealt_instance", {"n": 0, "seconds": 900.0}, "n"),
+            ("example", {"counts": (0, 4)}, "counts"),
+            ("example", {"counts": 4}, "counts"),
+            ("example", {"alone": "own"}, "alone"),
+            ("example_counts", {"most": (3, 1.5)}, "most"),
+            ("curves", {"runs": 1, "n": ()}, "n"),
+            ("curves", {"runs": 1, "n": 0}, "n"),
+            ("curves", {"runs": 1, "n": 5, "unserved": "stays"}, "unserved"),
+            ("curves", {"runs": 1, "n": 5, "unserved": ()}, "unserved"),
+            ("curves", {"runs": 1, "n": 5, "mechanisms": ("drf",)}, "mechanisms"),
+            ("curves", {"runs": 1, "n": 5, "mechanisms": ()}, "mechanisms"),
+            ("losses", {"runs": 1, "sizes": ()}, "sizes"),
+            ("losses", {"runs": 1, "sizes": (2,), "unserved": "stays"}, "unserved"),
+            ("gaps", {"runs": 1, "sizes": (0,)}, "sizes"),
+            ("readings", {"runs": 1, "points": ("colour",)}, "points"),
+            ("memory_course", {"quiet": 20}, "quiet"),
+            ("memory_course", {"periods": 1}, "periods"),
+        )
+    ),
+    *(
+        (f"virtual_cluster/{name}", arguments, argument)
+        for name, arguments, argument in (
+            ("curves", {"runs": 1, "sizes": ()}, "sizes"),
+            ("curves", {"runs": 1, "sizes": "tiny"}, "sizes"),
+            ("curves", {"runs": 1, "variances": "both"}, "variances"),
+            ("curves", {"runs": 1, "users": ()}, "users"),
+            ("spread", {"runs": 1, "users": 2.5}, "users"),
+            ("readings", {"runs": 4}, "runs"),
+            ("gaps", {"runs": 1, "cases": [("tiny", 3)]}, "cases"),
+            ("gaps", {"runs": 1, "whole": 2}, "whole"),
+            ("spanning_gain", {"runs": 1, "sizes": "all"}, "sizes"),
+            ("price", {"runs": 1, "per_cluster": 0}, "per_cluster"),
+            ("price", {"runs": 1, "load": 0}, "load"),
+            ("packing", {"run": -1}, "run"),
+            ("packing", {"methods": "best"}, "methods"),
+            ("dynamic", {"runs": 1, "loads": -1}, "loads"),
+            ("dynamic", {"runs": 1, "stays": 2}, "stays"),
+            ("dynamic", {"runs": 1, "policies": "first come"}, "policies"),
+            ("course", {"load": NAN}, "load"),
+            ("lies", {"runs": 1, "users": 0}, "users"),
+            ("tolerance_price", {"runs": 1, "users": "12"}, "users"),
+            ("trace", {"runs": 1, "size": "both"}, "size"),
+            ("trace", {"runs": 1, "users": 301}, "users"),
+            ("trace", {"runs": 1, "loads": ()}, "loads"),
+        )
+    ),
 ]
 
 
@@ -238,12 +304,24 @@ def test_stored_names_are_those_of_the_study(paper: str) -> None:
 #: Sizes that a figure asks its paper's experiment for, and the measures that it keeps.
 FIGURES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     **{f"dmfa_srq/fig{k}": ({}, (measure,)) for k, measure in zip((5, 6, 7, 8), study.MEASURES, strict=True)},
-    "gdrf/fig1": ({}, ("tasks",)), "gdrf/fig2": ({}, ("cpu", "cpu_mean")), "gdrf/fig3": ({}, ("memory", "memory_mean")),
+    "gdrf/fig1": ({}, ("tasks",)),
+    "gdrf/fig2": ({}, ("cpu", "cpu_mean")),
+    "gdrf/fig3": ({}, ("memory", "memory_mean")),
     "gdrf/fig4": ({}, ("fairness", "fairness_mean", "fairness_whole", "fairness_present")),
-    **{f"tv_drf/fig{k}": ({"n": n, "unserved": "expires"}, (measure,)) for k, n, measure in (
-        (3, 5, "min_share"), (4, 20, "cpu"), (5, 20, "memory"), (6, 100, "cpu"), (7, 100, "memory"))},
-    **{f"virtual_cluster/fig{k}": ({"sizes": size}, STUDIES["virtual_cluster"].MEASURES)
-       for k, size in ((2, "small"), (3, "small"), (4, "large"), (5, "large"))},
+    **{
+        f"tv_drf/fig{k}": ({"n": n, "unserved": "expires"}, (measure,))
+        for k, n, measure in (
+            (3, 5, "min_share"),
+            (4, 20, "cpu"),
+            (5, 20, "memory"),
+            (6, 100, "cpu"),
+            (7, 100, "memory"),
+        )
+    },
+    **{
+        f"virtual_cluster/fig{k}": ({"sizes": size}, STUDIES["virtual_cluster"].MEASURES)
+        for k, size in ((2, "small"), (3, "small"), (4, "large"), (5, "large"))
+    },
 }
 
 
@@ -278,10 +356,13 @@ AGAIN: dict[str, tuple[str, dict[str, Any], dict[str, int]]] = {
     "dmfa_srq/algorithm_repairs": ("algorithm_repairs", {}, {}),
     "cbdrf/comparison": ("comparison", {"defectors": (7,)}, {"runs": 40}),
     "cbdrf/hoarding": ("hoarding", {"hoarders": (4,)}, {"runs": 40}),
-    "tv_drf/curves_5": ("curves", {}, {"runs": 100}), "tv_drf/curves_20": ("curves", {}, {"runs": 100}),
+    "tv_drf/curves_5": ("curves", {}, {"runs": 100}),
+    "tv_drf/curves_20": ("curves", {}, {"runs": 100}),
     "tv_drf/curves_busy": ("curves", {"n": 5}, {"runs": 100}),
-    **{f"tv_drf/{name}": (name.split("_")[0], {"sizes": sizes}, {"runs": 30}) for name, sizes in (
-        ("losses", [5]), ("losses_busy", [5]), ("gaps", [5, 20]), ("gaps_busy", [5]))},
+    **{
+        f"tv_drf/{name}": (name.split("_")[0], {"sizes": sizes}, {"runs": 30})
+        for name, sizes in (("losses", [5]), ("losses_busy", [5]), ("gaps", [5, 20]), ("gaps_busy", [5]))
+    },
     "tv_drf/readings": ("readings", {"sizes": [5], "points": ["unserved", "load"]}, {"runs": 50}),
     "tv_drf/second_workload": ("second_workload", {"sizes": [5]}, {"runs": 50}),
 }

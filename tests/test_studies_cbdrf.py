@@ -37,11 +37,13 @@ def test_courses_of_other_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     for r in range(4):
         demands = study.instance(stream(7, 6, 3, r), 3, 6).tolist()
         run = exact_run(demands, [500, 50_000], released.tolist(), credit_cap=1, held="stays", grant="capped")
-        ratios.append([[float(a / b) for a, b in zip(*pair, strict=True)]
-                       for pair in zip(run.tasks, run.drf_tasks, strict=True)])
+        ratios.append(
+            [[float(a / b) for a, b in zip(*pair, strict=True)] for pair in zip(run.tasks, run.drf_tasks, strict=True)]
+        )
         if r == 0:
-            amounts = [[float(x) * d[0] for x, d in zip(*pair, strict=True)]
-                       for pair in zip(run.tasks, demands, strict=True)]
+            amounts = [
+                [float(x) * d[0] for x, d in zip(*pair, strict=True)] for pair in zip(run.tasks, demands, strict=True)
+            ]
             np.testing.assert_allclose(table(frame, "granted"), np.transpose(amounts), rtol=1e-9)
     found = np.array(ratios)
     for column, expected in (("ratio", found.mean(axis=0)), ("low", found.min(axis=0)), ("high", found.max(axis=0))):
@@ -68,8 +70,12 @@ def psi(pattern: str, down: float, up: float, cap: float | None, floor: float, p
 
 def test_patterns() -> None:
     conduct = {name: [t for t in range(1, 13) if complies(t)] for name, complies in study.PATTERNS.items()}
-    assert conduct == {"never": [], "from phase 6 on": [6, 7, 8, 9, 10, 11, 12],
-                       "not in phases 6 to 10": [1, 2, 3, 4, 5, 11, 12], "every second phase": [2, 4, 6, 8, 10, 12]}
+    assert conduct == {
+        "never": [],
+        "from phase 6 on": [6, 7, 8, 9, 10, 11, 12],
+        "not in phases 6 to 10": [1, 2, 3, 4, 5, 11, 12],
+        "every second phase": [2, 4, 6, 8, 10, 12],
+    }
 
 
 def test_parameters_against_fractions() -> None:
@@ -138,8 +144,11 @@ def test_comparison_against_drf_phase_by_phase() -> None:
         shares = tasks * demands.max(axis=2)
         part = shares.mean(axis=0) / usual.mean(axis=0)
         row = rows_of(frame, "defectors", count, held, grant)
-        expected = {"utilisation": np.einsum("ti,tij->tj", tasks, demands).max(axis=1).mean(),
-                    "complying": part[count:].mean(), "worst": n * shares[:, count:].min()}
+        expected = {
+            "utilisation": np.einsum("ti,tij->tj", tasks, demands).max(axis=1).mean(),
+            "complying": part[count:].mean(),
+            "worst": n * shares[:, count:].min(),
+        }
         if count:
             expected["defecting"] = part[:count].mean()
         assert set(row.index) == set(expected)
@@ -182,9 +191,13 @@ def test_hoarding_against_drf_phase_by_phase() -> None:
         assert found["honest"] == pytest.approx((none.sum(axis=0) / usual).mean(), abs=1e-9)
         part = three.sum(axis=0) / usual
         found = rows_of(rows, "hoarders", 3, case[1], mechanism)
-        for measure, value in {"useful": (three @ demands).max(axis=1).mean(), "honest": part[3:].mean(),
-                               "hoarder": part[:3].mean(), "gain": part[:3].mean() / part[3:].mean() - 1,
-                               "switch": three[:, 2].sum() / two[:, 2].sum() - 1}.items():
+        for measure, value in {
+            "useful": (three @ demands).max(axis=1).mean(),
+            "honest": part[3:].mean(),
+            "hoarder": part[:3].mean(),
+            "gain": part[:3].mean() / part[3:].mean() - 1,
+            "switch": three[:, 2].sum() / two[:, 2].sum() - 1,
+        }.items():
             assert found[measure] == pytest.approx(value, abs=1e-9), (*case, mechanism, measure)
 
 
@@ -268,5 +281,6 @@ def test_the_stored_thresholds_computed_again() -> None:
     assert len(both) >= 2 * 7
     np.testing.assert_allclose(both["worth"], both["worth_stored"], rtol=1e-8)
     for row in frame[frame["grant"] == "scaled"].itertuples():
-        assert row.worth == pytest.approx(bound(row.rho, row.discount, row.step_down, row.step_down / row.ratio),
-                                          rel=1e-6)
+        assert row.worth == pytest.approx(
+            bound(row.rho, row.discount, row.step_down, row.step_down / row.ratio), rel=1e-6
+        )

@@ -37,8 +37,9 @@ def value(table: pd.DataFrame, mechanism: str, measure: str) -> float:
 # --------------------------------------------------------------------------------------------------------- frames
 
 
-@pytest.mark.parametrize(("name", "measures"), [
-    ("moment", study.MOMENT), ("day", study.DAY), ("lying", ("paying", "gain"))])
+@pytest.mark.parametrize(
+    ("name", "measures"), [("moment", study.MOMENT), ("day", study.DAY), ("lying", ("paying", "gain"))]
+)
 def test_every_mechanism_and_measure_has_a_row(name: str, measures: tuple[str, ...]) -> None:
     table = frame(name)
     assert list(table.columns) == ["trace", "mechanism", "measure", "mean", "low", "high", "runs"]
@@ -69,7 +70,8 @@ def test_measures_of_one_moment_by_another_way() -> None:
     assert value(table, "drf", "min_placed") == pytest.approx(rounded.dominant_shares.min())
     growing = fb.dynamic_drf(case.demands[0] / case.total)
     assert value(table, "dmfa_srq", "sum_share") == pytest.approx(
-        (growing.tasks_at(12) * (case.demands[0] / case.total).max(axis=1)).sum())
+        (growing.tasks_at(12) * (case.demands[0] / case.total).max(axis=1)).sum()
+    )
 
 
 def test_what_must_be_so_is_so() -> None:
@@ -90,8 +92,9 @@ def test_what_must_be_so_is_so() -> None:
 
 
 def case_of_two() -> Shared:
-    return Shared(np.array([[[1.0], [2.0]]]), np.array([[9.0, 9.0]]), np.array([[4.0]]), np.array([2.0]),
-                  np.zeros((0, 1)))
+    return Shared(
+        np.array([[[1.0], [2.0]]]), np.array([[9.0, 9.0]]), np.array([[4.0]]), np.array([2.0]), np.zeros((0, 1))
+    )
 
 
 def test_envy_and_losses_by_hand() -> None:
@@ -147,8 +150,10 @@ def test_instances_are_of_the_trace(trace: str) -> None:
 
 
 def test_the_load_is_what_is_asked_for() -> None:
-    asked = [float((case.tasks * case.unit).sum(axis=1).mean())
-             for case in (study.instance(np.random.default_rng(k), ONE, periods=20, load=0.5) for k in range(8))]
+    asked = [
+        float((case.tasks * case.unit).sum(axis=1).mean())
+        for case in (study.instance(np.random.default_rng(k), ONE, periods=20, load=0.5) for k in range(8))
+    ]
     assert np.mean(asked) == pytest.approx(0.5, rel=0.15)
 
 
@@ -157,8 +162,12 @@ def test_the_load_is_what_is_asked_for() -> None:
 
 def stored_cells() -> pd.DataFrame:
     """Tell the cells by whatever is stored now, though sources may have changed since."""
-    known = pd.concat([fb.results.load(f"{paper}/ledger", check=False)
-                       for paper in sorted({one.split(".")[0] for one in study.EVIDENCE.values()})])
+    known = pd.concat(
+        [
+            fb.results.load(f"{paper}/ledger", check=False)
+            for paper in sorted({one.split(".")[0] for one in study.EVIDENCE.values()})
+        ]
+    )
     return study.cells(fb.results.load("compare/matrix", check=False), known)
 
 
@@ -168,8 +177,12 @@ def matrix() -> pd.DataFrame:
 
 
 def ledger(**verdicts: str) -> pd.DataFrame:
-    return pd.DataFrame([{"id": one, "verdict": verdicts.get(one.replace(".", "__"), "holds")}
-                         for one in sorted(set(study.EVIDENCE.values()))])
+    return pd.DataFrame(
+        [
+            {"id": one, "verdict": verdicts.get(one.replace(".", "__"), "holds")}
+            for one in sorted(set(study.EVIDENCE.values()))
+        ]
+    )
 
 
 def test_every_cell_is_computed() -> None:
@@ -177,10 +190,14 @@ def test_every_cell_is_computed() -> None:
     assert list(zip(table["mechanism"], table["property"])) == list(product(study.MECHANISMS, PROPERTIES))
     assert (table["witness"].ne("") == table["found"]).all()
     missed = table[~table["found"]]
-    assert missed["tried"].tolist() == [4 * PROPERTIES[name].effort + len(KEPT.get(name, ()))
-                                        for name in missed["property"]]
-    assert table.loc[table["found"], "case"].str.contains("a slot holds").equals(
-        table.loc[table["found"], "mechanism"].str.startswith("slots"))
+    assert missed["tried"].tolist() == [
+        4 * PROPERTIES[name].effort + len(KEPT.get(name, ())) for name in missed["property"]
+    ]
+    assert (
+        table.loc[table["found"], "case"]
+        .str.contains("a slot holds")
+        .equals(table.loc[table["found"], "mechanism"].str.startswith("slots"))
+    )
     assert table["found"].any()
 
 
@@ -201,8 +218,10 @@ def test_proofs_are_on_the_page_and_each_settles_a_cell() -> None:
 
 #: Where a broken mechanism lets user 0 go without; elsewhere always.
 WHEN: dict[str, Callable[[Shared], bool]] = {
-    "keeps": lambda case: case.tasks.shape[1] > 1, "more": lambda case: len(case.extra) > 0,
-    "remembers": lambda case: case.tasks[0, 0] > 0}
+    "keeps": lambda case: case.tasks.shape[1] > 1,
+    "more": lambda case: len(case.extra) > 0,
+    "remembers": lambda case: case.tasks[0, 0] > 0,
+}
 
 
 def breach(entrant: Entrant, name: str) -> Entrant:
@@ -235,11 +254,16 @@ def test_verdicts_of_cells() -> None:
     refuted = study.EVIDENCE["dmfa_srq", "sharing"].replace(".", "__")
     told = study.cells(table, ledger(**{refuted: "refuted"})).set_index(["mechanism", "property"])
     for cell, verdict, contradicts in (
-            (("drf", "envy"), "fails", True), (("drf", "lies"), "holds", False),
-            (("dmfa_srq", "sharing"), "fails", False), (("tv_drf", "envy"), "not broken", False),
-            (("tv_drf", "waste"), "fails", True),
-            (("drfh", "waste"), "holds", False), (("drf", "remembers"), "none", False),
-            (("karma", "remembers"), "seen", False), (("tv_drf", "remembers"), "not seen", False)):
+        (("drf", "envy"), "fails", True),
+        (("drf", "lies"), "holds", False),
+        (("dmfa_srq", "sharing"), "fails", False),
+        (("tv_drf", "envy"), "not broken", False),
+        (("tv_drf", "waste"), "fails", True),
+        (("drfh", "waste"), "holds", False),
+        (("drf", "remembers"), "none", False),
+        (("karma", "remembers"), "seen", False),
+        (("tv_drf", "remembers"), "not seen", False),
+    ):
         assert told.loc[cell, ["verdict", "contradicts"]].tolist() == [verdict, contradicts], cell
     assert told.loc[("drfh", "waste"), "proof"] == "prop-compare-full"
     assert told["contradicts"].sum() == 2
@@ -283,9 +307,19 @@ def told(found: set[tuple[str, str]]) -> pd.DataFrame:
 def measured(**values: float) -> pd.DataFrame:
     """Make up means: 0.5 but for those given as mechanism__measure."""
     names = {*study.MOMENT, *study.DAY, "paying", "gain"}
-    return pd.DataFrame([{"trace": trace, "mechanism": mechanism, "measure": measure,
-                          "mean": values.get(f"{mechanism}__{measure}", 0.5)}
-                         for trace in study.TRACES for mechanism in study.MECHANISMS for measure in sorted(names)])
+    return pd.DataFrame(
+        [
+            {
+                "trace": trace,
+                "mechanism": mechanism,
+                "measure": measure,
+                "mean": values.get(f"{mechanism}__{measure}", 0.5),
+            }
+            for trace in study.TRACES
+            for mechanism in study.MECHANISMS
+            for measure in sorted(names)
+        ]
+    )
 
 
 def guided(found: set[tuple[str, str]], **values: float) -> pd.DataFrame:
@@ -308,7 +342,9 @@ def test_the_guide_follows_the_numbers() -> None:
 def test_the_guide_takes_the_least_where_little_is_wanted() -> None:
     row = next(k for k, need in enumerate(study.NEEDS) if need.measure == "gain")
     assert guided(set(), drfh__gain=0.2, gdrf__gain=0.201).loc[row, ["best", "value"]].tolist() == [
-        "drfh, gdrf", pytest.approx(0.2)]
+        "drfh, gdrf",
+        pytest.approx(0.2),
+    ]
     # no part of nothing is near it, a thousandth is
     assert guided(set(), drfh__gain=0, gdrf__gain=0.0009, mdrf__gain=0.0011).loc[row, "best"] == "drfh, gdrf"
 
@@ -316,8 +352,11 @@ def test_the_guide_takes_the_least_where_little_is_wanted() -> None:
 def test_a_gain_counts_however_little_it_is() -> None:
     """Lies that pay by more than one task of anybody are few, and most of what lies bring lies below that."""
     table = frame("lying")
-    assert any(value(table, name, "gain") > 0 == value(table, name, "paying") for name in study.MECHANISMS
-               if ENTRANTS[name].whole)
+    assert any(
+        value(table, name, "gain") > 0 == value(table, name, "paying")
+        for name in study.MECHANISMS
+        if ENTRANTS[name].whole
+    )
 
 
 def test_the_guide_says_when_nothing_is_left() -> None:

@@ -42,11 +42,19 @@ def by_hand(case: study.Instance, placed: list[tuple[int, int]]) -> dict[str, fl
     shares = [m * x for m, x in zip(mu, tasks, strict=True)]
     cpu_mean, memory_mean = (sum(e[r] for e in eta) / len(eta) for r in (0, 1))
     return {
-        "tasks": len(placed), "cpu": used[0] / totals[0], "memory": used[1] / totals[1], "cpu_mean": cpu_mean,
-        "memory_mean": memory_mean, "memory_gap": abs(memory_mean - used[1] / totals[1]), "min_share": min(shares),
-        "jain": sum(shares) ** 2 / len(shares) / sum(s * s for s in shares), "fairness": sum(values),
-        "fairness_mean": sum(values) / len(values), "fairness_whole": sum(shares) ** (sum(used) / sum(totals)),
-        "fairness_present": sum(with_users)}
+        "tasks": len(placed),
+        "cpu": used[0] / totals[0],
+        "memory": used[1] / totals[1],
+        "cpu_mean": cpu_mean,
+        "memory_mean": memory_mean,
+        "memory_gap": abs(memory_mean - used[1] / totals[1]),
+        "min_share": min(shares),
+        "jain": sum(shares) ** 2 / len(shares) / sum(s * s for s in shares),
+        "fairness": sum(values),
+        "fairness_mean": sum(values) / len(values),
+        "fairness_whole": sum(shares) ** (sum(used) / sum(totals)),
+        "fairness_present": sum(with_users),
+    }
 
 
 def scanned(case: study.Instance, mechanism: str, lot: int, **how: Any) -> list[tuple[int, int]]:
@@ -62,15 +70,22 @@ def scanned(case: study.Instance, mechanism: str, lot: int, **how: Any) -> list[
 
 
 @cache
-def run_by_hand(seed: int, r: int, number: int, mechanism: str, how: tuple[tuple[str, str], ...] = (),
-                drawn: tuple[tuple[str, str], ...] = ()) -> dict[str, float]:
+def run_by_hand(
+    seed: int,
+    r: int,
+    number: int,
+    mechanism: str,
+    how: tuple[tuple[str, str], ...] = (),
+    drawn: tuple[tuple[str, str], ...] = (),
+) -> dict[str, float]:
     """Give the measures of one run; ``how`` are readings, ``drawn`` says how users and cell are drawn."""
     case, lot = cells.drawn(stream(seed, r), number, **dict(drawn))
     return by_hand(case, scanned(case, mechanism, lot, **dict(how)))
 
 
-def runs_by_hand(seed: int, runs: int, number: int, mechanism: str, how: dict[str, str] | None = None,
-                 **drawn: str) -> pd.DataFrame:
+def runs_by_hand(
+    seed: int, runs: int, number: int, mechanism: str, how: dict[str, str] | None = None, **drawn: str
+) -> pd.DataFrame:
     """Give the measures of the first runs, one row a run."""
     asked = tuple((how or {}).items()), tuple(drawn.items())
     return pd.DataFrame([run_by_hand(seed, r, number, mechanism, *asked) for r in range(runs)])
@@ -131,8 +146,9 @@ def test_other_cells() -> None:
 def test_users_are_as_the_text_says() -> None:
     totals = pd.Series([c + m for c, m in study.USERS]).value_counts().sort_index()
     assert totals.tolist() == [1, 2, 4, 6, 4, 2, 1]  # a bell, 20 in all
-    _, counts = np.unique(np.concatenate([study.instance(stream(1, r), 60).demands for r in range(200)]), axis=0,
-                          return_counts=True)
+    _, counts = np.unique(
+        np.concatenate([study.instance(stream(1, r), 60).demands for r in range(200)]), axis=0, return_counts=True
+    )
     assert len(counts) == 16
     assert (np.abs(counts / 250 - 1) < 0.3).all()
     cover, paper = (study.instance(stream(3), 60, users=users).demands for users in ("covering", "paper"))
@@ -165,26 +181,40 @@ def test_mixes_compare_run_by_run_and_balance_counts_them() -> None:
         gains, row = gains.to_numpy().round(12), frame.loc[(against, measure)]
         assert row["runs"] == len(gains)
         if len(gains):
-            columns = {"mean": gains.mean(), "median": np.median(gains), "p05": np.quantile(gains, 0.05),
-                       "p95": np.quantile(gains, 0.95), "above": (gains > 0).mean(),
-                       "above_12": (gains > 0.12).mean(), "above_15": (gains > 0.15).mean()}
+            columns = {
+                "mean": gains.mean(),
+                "median": np.median(gains),
+                "p05": np.quantile(gains, 0.05),
+                "p95": np.quantile(gains, 0.95),
+                "above": (gains > 0).mean(),
+                "above_12": (gains > 0.12).mean(),
+                "above_15": (gains > 0.15).mean(),
+            }
             near(row[list(columns)].to_numpy(float), list(columns.values()), rtol=1e-9, atol=1e-9)
             assert row["low"] <= row["mean"] <= row["high"]
     counted = study.balance(6, 5, sizes=8).set_index("mechanism")
     for mechanism in study.MECHANISMS:
         near_balance(counted.loc[mechanism], runs_by_hand(5, 6, 8, mechanism))
         one = runs_by_hand(5, 1, 8, mechanism, users="paper")
-        near(counted.loc[mechanism, ["paper_gap", "paper_memory_less_cpu"]].to_numpy(float),
-             [(one["memory_mean"] - one["memory"]).iloc[0], (one["memory"] - one["cpu"]).iloc[0]], atol=1e-9)
+        near(
+            counted.loc[mechanism, ["paper_gap", "paper_memory_less_cpu"]].to_numpy(float),
+            [(one["memory_mean"] - one["memory"]).iloc[0], (one["memory"] - one["cpu"]).iloc[0]],
+            atol=1e-9,
+        )
 
 
 def near_balance(row: pd.Series, found: pd.DataFrame) -> None:
     found = found.round(12)
-    wanted = {"mean_above_total": found["memory_mean"] > found["memory"],
-              "memory_above_cpu": found["memory"] > found["cpu"], "memory_less_cpu": found["memory"] - found["cpu"]}
+    wanted = {
+        "mean_above_total": found["memory_mean"] > found["memory"],
+        "memory_above_cpu": found["memory"] > found["cpu"],
+        "memory_less_cpu": found["memory"] - found["cpu"],
+    }
     if "gap" in row:
-        wanted |= {"cpu_mean_above_total": found["cpu_mean"] > found["cpu"],
-                   "gap": found["memory_mean"] - found["memory"]}
+        wanted |= {
+            "cpu_mean_above_total": found["cpu_mean"] > found["cpu"],
+            "gap": found["memory_mean"] - found["memory"],
+        }
     near(row[list(wanted)].to_numpy(float), [values.mean() for values in wanted.values()], atol=1e-12)
 
 
@@ -205,13 +235,33 @@ def test_readings_are_those_of_the_exact_scan() -> None:
 
 
 def test_conclusions_by_hand() -> None:
-    rows = {"tasks": [(0.2, 0.1, 0.3, 1.0), (0.13, 0.1, 0.2, 0.9), (-0.1, -0.2, 0.0, 0.2)],
-            "cpu": [(0.2, 0.1, 0.3, 1.0)] * 3, "memory": [(-0.2, -0.3, -0.1, 0.0)] * 3}
-    columns = {measure + part: list(values) for measure in study._JUDGED for part, values in
-               zip(("", "_low", "_high", "_above"), zip(*rows.get(measure, rows["cpu"]), strict=True), strict=True)}
+    rows = {
+        "tasks": [(0.2, 0.1, 0.3, 1.0), (0.13, 0.1, 0.2, 0.9), (-0.1, -0.2, 0.0, 0.2)],
+        "cpu": [(0.2, 0.1, 0.3, 1.0)] * 3,
+        "memory": [(-0.2, -0.3, -0.1, 0.0)] * 3,
+    }
+    columns = {
+        measure + part: list(values)
+        for measure in study._JUDGED
+        for part, values in zip(
+            ("", "_low", "_high", "_above"), zip(*rows.get(measure, rows["cpu"]), strict=True), strict=True
+        )
+    }
     found = study.conclusions(pd.DataFrame({"against": ["x"] * 3, **columns})).set_index("measure")
-    wanted = {"readings": 3, "ahead": 2, "surely_ahead": 2, "surely_behind": 0, "every_mix": 1, "nearest": 0.2,
-              "least": -0.1, "median": 0.13, "most": 0.2, "by_12": 2, "by_15": 1, "verdict": "depends"}
+    wanted = {
+        "readings": 3,
+        "ahead": 2,
+        "surely_ahead": 2,
+        "surely_behind": 0,
+        "every_mix": 1,
+        "nearest": 0.2,
+        "least": -0.1,
+        "median": 0.13,
+        "most": 0.2,
+        "by_12": 2,
+        "by_15": 1,
+        "verdict": "depends",
+    }
     assert found.loc["tasks"].drop("against").to_dict() == wanted
     assert found.loc[["cpu", "memory"], "verdict"].tolist() == ["ahead", "behind"]
 
@@ -232,12 +282,16 @@ def test_machine_by_machine_is_counted_on_the_scan() -> None:
         case, lot = cells.drawn(stream(5, r), 10)
         placed = scanned(case, "gdrf", lot)
         part = np.array([sum(case.demands[i][1] for i, at in placed if at == j) for j in range(10)]) / np.repeat(
-            case.machines[:, 1], case.counts)
+            case.machines[:, 1], case.counts
+        )
         shared = np.mean([len({i for i, at in placed if at == j}) > 1 for j in range(10)])
         rows.append([shared, np.mean(part >= 0.9), np.mean(part <= 0.7)])
     uneven = np.mean([full > 0.5 and low > 0 for _, full, low in rows])
-    near(frame.loc[("gdrf", 0.7), ["shared", "full", "low", "uneven"]].to_numpy(float),
-         [*np.mean(rows, axis=0), uneven], atol=1e-9)
+    near(
+        frame.loc[("gdrf", 0.7), ["shared", "full", "low", "uneven"]].to_numpy(float),
+        [*np.mean(rows, axis=0), uneven],
+        atol=1e-9,
+    )
 
 
 def gain(ours: pd.DataFrame, theirs: pd.DataFrame) -> Any:
@@ -257,8 +311,13 @@ def test_ablation_changes_one_thing_at_a_time() -> None:
     assert len(frame) == 15 * len(MEASURES)
     tasks = frame.xs("tasks", level="measure")
     plain = {"match": "any", "choice": "first", "queue": "one_by_one", "least": "dominant_share"}
-    steps = [plain, {**plain, "least": "amount"}, {"choice": "first", "queue": "one_by_one"}, {"queue": "one_by_one"},
-             {}]
+    steps = [
+        plain,
+        {**plain, "least": "amount"},
+        {"choice": "first", "queue": "one_by_one"},
+        {"queue": "one_by_one"},
+        {},
+    ]
     before = runs_by_hand(5, 2, 10, "drfh_first_fit")
     assert np.isnan(tasks["change"].iloc[0])
     for how, row in zip(steps, tasks.iloc[1:6].to_dict("records"), strict=True):
@@ -310,12 +369,16 @@ def test_the_whole_cell_adds_up() -> None:
         assert counts.tolist() == [count for *_, count in study.MACHINES]
         for name in ("cpu", "memory"):
             amounts = part["machines"] * part[f"{name}_capacity"]
-            near([np.average(part[name], weights=weights) for weights in (part["machines"], amounts)],
-                 [row[f"{name}_mean"], row[name]], atol=0.005)
+            near(
+                [np.average(part[name], weights=weights) for weights in (part["machines"], amounts)],
+                [row[f"{name}_mean"], row[name]],
+                atol=0.005,
+            )
     assert (frame.xs("per_server_drf", level="mechanism")["states"] == 10).all()  # machines of a class do the same
     # DRF on one machine of each class at a time, in fractions
-    each = [exact_per_server(study.USERS, [[round(100 * cpu), round(100 * memory)]]) for cpu, memory, _ in
-            study.MACHINES]
+    each = [
+        exact_per_server(study.USERS, [[round(100 * cpu), round(100 * memory)]]) for cpu, memory, _ in study.MACHINES
+    ]
     total = sum(count * sum(one.tasks) for one, (*_, count) in zip(each, study.MACHINES, strict=True))
     assert frame.loc[("integers", "per_server_drf"), "tasks"] == total
 
@@ -364,8 +427,12 @@ def test_arrivals_add_up() -> None:
     for r in range(2):
         case, lot = cells.drawn(stream(study.SEED, r), 12)
         tasks = [gdrf(case.demands[:k], case.machines, case.counts, seed=lot).tasks for k in range(1, 21)]
-        rows.append([[old.sum(), new[-1], np.maximum(old - new[:-1], 0).sum()]
-                     for old, new in zip(tasks, tasks[1:], strict=False)])
+        rows.append(
+            [
+                [old.sum(), new[-1], np.maximum(old - new[:-1], 0).sum()]
+                for old, new in zip(tasks, tasks[1:], strict=False)
+            ]
+        )
     near(frame[["running", "own", "stopped"]], np.mean(rows, axis=0))
     assert (frame["moved"] >= 0).all()
     assert ((frame["touched"] > 0) & (frame["touched"] < 1)).all()

@@ -27,8 +27,14 @@ from tests.test_studies import stored
 near, JOBS = np.testing.assert_allclose, load_digest()
 #: The same jobs as the trace of 2018 would have them; how long they took and what waits for what is made up.
 JOBS_2018 = alibaba2018.Jobs(
-    JOBS.first.copy(), JOBS.created.copy(), JOBS.instances.copy(), JOBS.plan_cpu.astype(float), JOBS.memory.copy(),
-    np.full(len(JOBS.created), 60), np.arange(len(JOBS.created)) - JOBS.first[:-1].repeat(JOBS.groups_per_job))
+    JOBS.first.copy(),
+    JOBS.created.copy(),
+    JOBS.instances.copy(),
+    JOBS.plan_cpu.astype(float),
+    JOBS.memory.copy(),
+    np.full(len(JOBS.created), 60),
+    np.arange(len(JOBS.created)) - JOBS.first[:-1].repeat(JOBS.groups_per_job),
+)
 
 
 def value(frame: pd.DataFrame, measure: str, mechanism: str, column: str = "mean") -> np.ndarray:
@@ -64,13 +70,23 @@ def serve(demands: np.ndarray, tasks: np.ndarray, waits: bool) -> tuple[np.ndarr
 
 def alone(case: study.Instance, waits: bool) -> dict[str, np.ndarray]:
     """Give the measures where everyone has a machine of (250, 40), of which the pool has n; and G of each user."""
-    ran, use = (np.stack(parts) for parts in zip(*(serve(case.demands[:, i], case.tasks[:, i], waits)
-                                                   for i in range(case.tasks.shape[1])), strict=True))
+    ran, use = (
+        np.stack(parts)
+        for parts in zip(
+            *(serve(case.demands[:, i], case.tasks[:, i], waits) for i in range(case.tasks.shape[1])), strict=True
+        )
+    )
     size = (case.demands / (250, 40)).max(axis=2)  # r / w
     shares = np.einsum("its,si->ti", ran, size).cumsum(axis=0)
     part = use.mean(axis=0) / (250, 40)
-    return {"G": shares, "min_share": shares.min(axis=1), "total_share": shares.mean(axis=1), "cpu": part[:, 0],
-            "memory": part[:, 1], "served": ran.sum(axis=(0, 2)).cumsum() / case.tasks.sum(axis=1).cumsum()}
+    return {
+        "G": shares,
+        "min_share": shares.min(axis=1),
+        "total_share": shares.mean(axis=1),
+        "cpu": part[:, 0],
+        "memory": part[:, 1],
+        "served": ran.sum(axis=(0, 2)).cumsum() / case.tasks.sum(axis=1).cumsum(),
+    }
 
 
 # ------------------------------------------------------------------------------------------------- worked example
@@ -83,8 +99,11 @@ def test_the_example_by_hand() -> None:
     assert frame["exact"].tolist() == ["1", "7/5", "3/13", "7/10", "1", "1", "9/8", "1"]
     assert frame["beta"].tolist() == [float(Fraction(x)) for x in frame["exact"]]
     shown = ["tasks", "cpu", "memory", "own_cpu", "own_memory"]
-    assert frame[shown].iloc[[1, 6, 7]].to_numpy().tolist() == [[70, 70, 70, 50, 50], [12, 90, 75, 80, 65],
-                                                                [2, 110, 90, 100, 90]]
+    assert frame[shown].iloc[[1, 6, 7]].to_numpy().tolist() == [
+        [70, 70, 70, 50, 50],
+        [12, 90, 75, 80, 65],
+        [2, 110, 90, 100, 90],
+    ]
     assert frame[["own_cpu", "own_memory"]].iloc[2:].to_numpy().tolist() == [[80, 65], [100, 90]] * 3
     # bundles: B alone runs 2.5 of (20, 10), so (100, 75) in all; whole ones 2, so (90, 70)
     for reading, owned, beta in (("bundles", [100, 75], "7/10"), ("whole_bundles", [90, 70], "7/9")):
@@ -104,9 +123,15 @@ def test_which_counts_print_the_example() -> None:
     for reading, (a, b) in product(("resources", "bundles"), ((9, 4), (10, 4), (10, 3), (20, 2))):
         owned_a = 30 + 5 * min(a, 10), 15 + 5 * min(a, 10)
         owned_b = 50 + min(20 * b, 50), 50 + min(10 * b, 50 if reading == "resources" else 25)
-        near(rows.loc[(reading, a, b), ["start_a", "start_b", "middle_b"]].to_numpy(float),
-             [min(30 / owned_a[0], 15 / owned_a[1]), min(70 / owned_b[0], 70 / owned_b[1]),
-              min(110 / owned_b[0], 90 / owned_b[1])], rtol=1e-12)
+        near(
+            rows.loc[(reading, a, b), ["start_a", "start_b", "middle_b"]].to_numpy(float),
+            [
+                min(30 / owned_a[0], 15 / owned_a[1]),
+                min(70 / owned_b[0], 70 / owned_b[1]),
+                min(110 / owned_b[0], 90 / owned_b[1]),
+            ],
+            rtol=1e-12,
+        )
         # nine of A's are not 50; two of B's are 1 at once
         assert rows.loc[(reading, a, b), "passed"] == (a >= 10 and b >= 3)
     assert not frame.loc[frame["alone"] != "resources", "end"].any()
@@ -121,17 +146,28 @@ def test_users_are_jobs_of_the_trace_with_their_groups_in_order() -> None:
     case = study.instance(stream(1), 30, periods=12, memory_gb=64.0)
     assert case.demands.shape == (12, 30, 2)
     starts = JOBS.first[:-1][JOBS.groups_per_job >= 12]
-    known = {tuple(JOBS.instances[a:a + 12]) + tuple(JOBS.plan_cpu[a:a + 12]) + tuple(JOBS.memory[a:a + 12].round(9))
-             for a in starts}
+    known = {
+        tuple(JOBS.instances[a : a + 12]) + tuple(JOBS.plan_cpu[a : a + 12]) + tuple(JOBS.memory[a : a + 12].round(9))
+        for a in starts
+    }
     for i in range(30):
-        job = (*case.tasks[:, i], *(100 * case.demands[:, i, 0]).round().astype(int),
-               *(case.demands[:, i, 1] / 64).round(9))
+        job = (
+            *case.tasks[:, i],
+            *(100 * case.demands[:, i, 0]).round().astype(int),
+            *(case.demands[:, i, 1] / 64).round(9),
+        )
         assert job in known
 
 
-@pytest.mark.parametrize(("n", "machines", "number", "size"), [
-    (20, "table", 1, (250, 40)), (100, "table", 1, (200, 40)), (5, "twelve", 12, (50, 40)),
-    (100, "twelve", 1, (200, 40))])
+@pytest.mark.parametrize(
+    ("n", "machines", "number", "size"),
+    [
+        (20, "table", 1, (250, 40)),
+        (100, "table", 1, (200, 40)),
+        (5, "twelve", 12, (50, 40)),
+        (100, "twelve", 1, (200, 40)),
+    ],
+)
 def test_machines_are_those_of_the_table(n: int, machines: str, number: int, size: tuple[float, float]) -> None:
     case = study.instance(stream(2), n, machines=machines)
     assert case.machines.tolist() == [list(size)] * (n * number)
@@ -145,8 +181,9 @@ def test_every_task_of_the_trace_fits_a_machine_of_the_table() -> None:
     assert JOBS.cores.max() == 8
     assert JOBS.memory.max() == 0.127
     with pytest.raises(InvalidInput, match="memory_gb"):
-        study.instance(stream(1), 5, memory_gb=40 / JOBS.memory[JOBS.groups_per_job.repeat(JOBS.groups_per_job)
-                                                                 >= 20].min() * 1.01)
+        study.instance(
+            stream(1), 5, memory_gb=40 / JOBS.memory[JOBS.groups_per_job.repeat(JOBS.groups_per_job) >= 20].min() * 1.01
+        )
 
 
 def test_short_jobs_begin_again() -> None:
@@ -164,8 +201,10 @@ def test_busy_users_are_busy() -> None:
     usual = study.instance(stream(4), 300)
     need = ((usual.tasks[:, :, None] * usual.demands).mean(axis=0) / (200, 40)).max(axis=1)
     assert np.median(need) < 0.25
-    for users, how, wanted in ((68, {"min_load": 1.0}, "at most 67"),
-                               (2, {"min_load": 0.5, "jobs": JOBS_2018}, "min_load")):
+    for users, how, wanted in (
+        (68, {"min_load": 1.0}, "at most 67"),
+        (2, {"min_load": 0.5, "jobs": JOBS_2018}, "min_load"),
+    ):
         with pytest.raises(InvalidInput, match=wanted):
             study.instance(stream(4), users, **how)  # type: ignore[arg-type]
 
@@ -205,8 +244,12 @@ def test_the_optimum_against_linear_programs() -> None:
     pool = case.machines.sum(axis=0, keepdims=True)
     run = lexicographic_run(case.demands, case.tasks, pool, case.contributions[:, None])
     use = np.einsum("ti,tij->tj", run.tasks, case.demands) / pool
-    for measure, wanted in {"min_share": run.cumulative_shares.min(axis=1), "cpu": use[:, 0], "memory": use[:, 1],
-                            "total_share": run.cumulative_shares.mean(axis=1)}.items():
+    for measure, wanted in {
+        "min_share": run.cumulative_shares.min(axis=1),
+        "cpu": use[:, 0],
+        "memory": use[:, 1],
+        "total_share": run.cumulative_shares.mean(axis=1),
+    }.items():
         near(value(frame, measure, "optimum"), wanted, rtol=1e-6)
 
 
@@ -215,9 +258,12 @@ def by_hand(case: study.Instance, run: TvDrfRun, waits: bool) -> dict[str, np.nd
     ahead, needy = np.where(run.tasks > 0, run.cumulative_shares, np.nan), run.unserved > 0
     gaps = np.where(needy[:, None], ahead[:, :, None] - run.cumulative_shares[:, None], np.nan)
     # on machines of their own, whole bundles are all that anyone can have alone
-    return {"min_beta": (np.cumsum(run.amounts, axis=0) / np.cumsum(run.alone, axis=0)).min(axis=(1, 2)),
-            "memory": run.amounts[:, :, 1].sum(axis=1) / 160, "behind": np.fmax(np.nanmax(gaps, axis=(1, 2)), 0),
-            "min_ratio": (run.cumulative_shares / alone(case, waits)["G"]).min(axis=1)}
+    return {
+        "min_beta": (np.cumsum(run.amounts, axis=0) / np.cumsum(run.alone, axis=0)).min(axis=(1, 2)),
+        "memory": run.amounts[:, :, 1].sum(axis=1) / 160,
+        "behind": np.fmax(np.nanmax(gaps, axis=(1, 2)), 0),
+        "min_ratio": (run.cumulative_shares / alone(case, waits)["G"]).min(axis=1),
+    }
 
 
 @pytest.mark.filterwarnings("ignore:All-NaN")
@@ -229,8 +275,14 @@ def test_measures_of_the_heuristic_from_its_amounts(unserved: Any) -> None:
     assert list(dict.fromkeys(frame["measure"])) == list(study.MEASURES)
     cases = [study.instance(stream(9, 4, r), 4, min_load=0.5) for r in range(2)]
     for name in ("tv_drf", "memoryless"):
-        found = [by_hand(case, tv_drf(*case, alone="whole_bundles", unserved=unserved, memory=name == "tv_drf"),
-                         unserved == "waits") for case in cases]
+        found = [
+            by_hand(
+                case,
+                tv_drf(*case, alone="whole_bundles", unserved=unserved, memory=name == "tv_drf"),
+                unserved == "waits",
+            )
+            for case in cases
+        ]
         for measure in found[0]:
             near(value(frame, measure, name), np.mean([one[measure] for one in found], axis=0), rtol=1e-9, atol=1e-9)
     assert max(one["behind"].max() for one in found) > 1
@@ -255,7 +307,11 @@ def test_only_pairs_have_differences() -> None:
     frame = study.curves(1, 1, (2, 3), unserved=("expires", "waits"), mechanisms=("optimum",), periods=10)
     assert set(frame["mechanism"]) == {"optimum"}
     assert list(frame[["n", "unserved"]].drop_duplicates().itertuples(index=False, name=None)) == [
-        (2, "expires"), (2, "waits"), (3, "expires"), (3, "waits")]
+        (2, "expires"),
+        (2, "waits"),
+        (3, "expires"),
+        (3, "waits"),
+    ]
     with pytest.raises(InvalidInput, match="frame"):
         study.moments(frame)
 
@@ -267,13 +323,34 @@ def test_idle_users_have_a_coefficient_of_one() -> None:
 
 
 def test_moments_by_hand() -> None:
-    rows = [("difference", "cpu", t, mean, high, below) for t, mean, high, below in (
-        (1, 0.1, 0.2, 0.0), (2, -0.1, 0.05, 0.5), (3, -0.3, -0.2, 1.0), (4, 0.4, 0.5, 0.25))]
+    rows = [
+        ("difference", "cpu", t, mean, high, below)
+        for t, mean, high, below in (
+            (1, 0.1, 0.2, 0.0),
+            (2, -0.1, 0.05, 0.5),
+            (3, -0.3, -0.2, 1.0),
+            (4, 0.4, 0.5, 0.25),
+        )
+    ]
     frame = pd.DataFrame(rows, columns=["mechanism", "measure", "period", "mean", "high", "below"]).assign(
-        n=20, unserved="waits", runs=8)
-    assert study.moments(frame).to_dict("records") == [{
-        "n": 20, "unserved": "waits", "measure": "cpu", "first": 0.1, "last": 0.4, "least": -0.3, "periods_below": 2,
-        "surely_below": 1, "below": 0.4375, "falls": 2, "periods": 4, "runs": 8}]
+        n=20, unserved="waits", runs=8
+    )
+    assert study.moments(frame).to_dict("records") == [
+        {
+            "n": 20,
+            "unserved": "waits",
+            "measure": "cpu",
+            "first": 0.1,
+            "last": 0.4,
+            "least": -0.3,
+            "periods_below": 2,
+            "surely_below": 1,
+            "below": 0.4375,
+            "falls": 2,
+            "periods": 4,
+            "runs": 8,
+        }
+    ]
 
 
 # ------------------------------------------------------------------------------------------------ the paper's figures
@@ -295,13 +372,24 @@ def test_losses_counted_by_hand() -> None:
     assert len(frame) == 2 * 6
     for (unserved, mechanism, reading), row in frame.iterrows():
         method = "lexicographic" if mechanism == "optimum" else "heuristic"
-        runs = [tv_drf(*study.instance(stream(2, 4, r), 4, min_load=0.5), memory=mechanism != "memoryless",
-                       method=method, alone=reading, unserved=unserved) for r in range(3)]
+        runs = [
+            tv_drf(
+                *study.instance(stream(2, 4, r), 4, min_load=0.5),
+                memory=mechanism != "memoryless",
+                method=method,
+                alone=reading,
+                unserved=unserved,
+            )
+            for r in range(3)
+        ]
         betas = np.array([run.sharing_coefficients for run in runs])
         below = betas < 1 - 1e-9
         reach = np.mean([run.below_one.mean() for run in runs]) if mechanism == "optimum" else np.nan
-        near(row[["below", "periods_below", "runs_below", "least", "unreachable", "runs"]].to_numpy(float),
-             [below.mean(), below.any(axis=2).mean(), below.any(axis=(1, 2)).mean(), betas.min(), reach, 3], rtol=1e-9)
+        near(
+            row[["below", "periods_below", "runs_below", "least", "unreachable", "runs"]].to_numpy(float),
+            [below.mean(), below.any(axis=2).mean(), below.any(axis=(1, 2)).mean(), betas.min(), reach, 3],
+            rtol=1e-9,
+        )
     assert (frame.xs("bundles", level="alone")[["below", "runs_below"]] == 0).all(axis=None)  # Theorem 1
     assert (frame.xs("resources", level="alone")["below"] > 0.1).all()
 
@@ -319,10 +407,19 @@ def test_gaps_measured_by_hand() -> None:
             steps.append(np.abs(found - best) / largest)
             parts.append([found.min(axis=1) / best.min(axis=1), found.sum(axis=1) / best.sum(axis=1)])
         cells, (least, total) = np.array(steps), np.stack(parts, axis=1)
-        wanted = {"mean": cells.mean(), "median": np.median(cells), "p95": np.quantile(cells, 0.95),
-                  "worst": cells.max(), "beyond": (cells > 1).mean(), "end_mean": cells[:, -1].mean(),
-                  "end_worst": cells[:, -1].max(), "total_share": total.mean(), "total_share_least": total.min(),
-                  "min_share": least.mean(), "min_share_least": least.min()}
+        wanted = {
+            "mean": cells.mean(),
+            "median": np.median(cells),
+            "p95": np.quantile(cells, 0.95),
+            "worst": cells.max(),
+            "beyond": (cells > 1).mean(),
+            "end_mean": cells[:, -1].mean(),
+            "end_worst": cells[:, -1].max(),
+            "total_share": total.mean(),
+            "total_share_least": total.min(),
+            "min_share": least.mean(),
+            "min_share_least": least.min(),
+        }
         near(frame.loc[packing, list(wanted)].to_numpy(float), list(wanted.values()), rtol=1e-8, atol=1e-9)
     assert frame.loc["machines", "worst"] > frame.loc["merged", "worst"] > 0
 
@@ -332,16 +429,24 @@ def test_gaps_measured_by_hand() -> None:
 
 def test_readings_are_ends_of_curves() -> None:
     frame = study.readings(3, 5, sizes=(4,), points=("unserved", "Table 1"))
-    ways = {"waits": {}, "expires": {"unserved": "expires"}, "1 x (250, 40)": {},
-            "12 x (50, 40)": {"machines": "twelve"}}
+    ways = {
+        "waits": {},
+        "expires": {"unserved": "expires"},
+        "1 x (250, 40)": {},
+        "12 x (50, 40)": {"machines": "twelve"},
+    }
     assert frame["value"].tolist() == [name for name in ways for _ in range(3)]
     for (name, measure), row in frame.set_index(["value", "measure"]).iterrows():
         courses = study.curves(3, 5, 4, mechanisms=("tv_drf", "alone"), **ways[name])  # type: ignore[arg-type]
         lines = [value(courses, measure, way) for way in ("tv_drf", "alone", "difference")]
         ends = [line[-1] if measure == "min_share" else line.mean() for line in lines]
         behind = value(courses, measure, "difference", "below").mean()
-        near(row[["shared", "alone", "difference", "gain", "below"]].to_numpy(float),
-             [*ends, ends[2] / ends[1], behind], rtol=1e-9, atol=1e-9)
+        near(
+            row[["shared", "alone", "difference", "gain", "below"]].to_numpy(float),
+            [*ends, ends[2] / ends[1], behind],
+            rtol=1e-9,
+            atol=1e-9,
+        )
         assert row["low"] <= row["difference"] <= row["high"]
         assert row["figures"] == (not ways[name])
 
@@ -362,8 +467,10 @@ def test_every_reading_changes_something() -> None:
 
 def test_what_memory_buys_by_hand() -> None:
     frame = study.memory_course()
-    tasks, shares = ({key: part[name].to_numpy() for key, part in frame.groupby(["mechanism", "user"])}
-                     for name in ("tasks", "share"))
+    tasks, shares = (
+        {key: part[name].to_numpy() for key, part in frame.groupby(["mechanism", "user"])}
+        for name in ("tasks", "share")
+    )
     for key in tasks:  # both resources are 120; a task adds 2 / 120 over 1 / 2
         near(shares[key], np.cumsum(tasks[key]) / 30, rtol=1e-12)
         # B fills what A leaves: 5 of A's 120 GB, and 57 whole tasks of 2
@@ -408,11 +515,14 @@ def test_the_second_workload_is_judged_like_the_first(monkeypatch: pytest.Monkey
     monkeypatch.setattr(study, "read_tasks", lambda: JOBS_2018)
     frame = study.second_workload(runs=3, sizes=[4])
     assert frame.groupby(["unserved", "value"]).size().tolist() == [3] * 4
-    first, second = (frame[frame["value"] == name].drop(columns=["value", "figures"]).reset_index(drop=True)
-                     for name in ("2017", "2018 sample"))
+    first, second = (
+        frame[frame["value"] == name].drop(columns=["value", "figures"]).reset_index(drop=True)
+        for name in ("2017", "2018 sample")
+    )
     pd.testing.assert_frame_equal(first, second)  # the same jobs, the same users, the same numbers
-    runs = [tv_drf(*study.instance(stream(study.SEED, 4, r), 4), alone="whole_bundles", unserved="waits")
-            for r in range(3)]
+    runs = [
+        tv_drf(*study.instance(stream(study.SEED, 4, r), 4), alone="whole_bundles", unserved="waits") for r in range(3)
+    ]
     row = first[(first["unserved"] == "waits") & (first["measure"] == "cpu")]
     near(row["shared"], np.mean([run.utilisation[:, 0].mean() for run in runs]))
 

@@ -27,10 +27,13 @@ def by_hand(case: study.Instance, method: str, **how: Any) -> dict[str, float]:
     found = virtual_cluster(*case, method=method, **how)  # type: ignore[arg-type]
     there = [i for i, j in enumerate(found.cluster.tolist()) if j >= 0]
     fractions = [int(found.vms[i]) / int(case.max_vms[i]) for i in range(len(case.max_vms))]
-    return {"y": min(fractions) if len(there) == len(fractions) else 0.0,
-            "y_served": min((fractions[i] for i in there), default=0.0),
-            "everybody": float(len(there) == len(fractions)), "served": len(there) / len(fractions),
-            "remaining": float(case.capacities.sum() - sum(int(v) for v in found.vms))}
+    return {
+        "y": min(fractions) if len(there) == len(fractions) else 0.0,
+        "y_served": min((fractions[i] for i in there), default=0.0),
+        "everybody": float(len(there) == len(fractions)),
+        "served": len(there) / len(fractions),
+        "remaining": float(case.capacities.sum() - sum(int(v) for v in found.vms)),
+    }
 
 
 def close(row: pd.Series, values: list[float]) -> None:
@@ -94,14 +97,18 @@ def test_curves_by_hand(users: int, variance: str, curves: pd.DataFrame) -> None
     assert set(part["load"]) == {30 * users / 320}
     cases = drawn(12, 5, "small", users, variance)
     runs, common = judged(cases)
-    bounds, pools = zip(*((best.bound, best.requests.bound) for best in (virtual_cluster(*case) for case in cases)),
-                        strict=True)
+    bounds, pools = zip(
+        *((best.bound, best.requests.bound) for best in (virtual_cluster(*case) for case in cases)), strict=True
+    )
     assert len(common) < 12 or users == 9
     for method in study.METHODS:
         for measure in ("y", "y_served", "everybody", "served", "remaining"):
             close(rows.loc[(method, measure)], [run[method][measure] for run in runs])
-        of_all = [(run["y"], run["remaining"], run["y"] / runs[r]["relaxation"]["y"] - 1, run["y"] / bounds[r])
-                  for r in common for run in [runs[r][method]]]
+        of_all = [
+            (run["y"], run["remaining"], run["y"] / runs[r]["relaxation"]["y"] - 1, run["y"] / bounds[r])
+            for r in common
+            for run in [runs[r][method]]
+        ]
         for k, measure in enumerate(("y_common", "remaining_common", "gain", "ratio")):
             close(rows.loc[(method, measure)], [values[k] for values in of_all])
     close(rows.loc[("bound", "y")], pools)
@@ -121,8 +128,11 @@ def test_spread_by_hand() -> None:
     for method in study.METHODS:
         ratios = np.array([runs[r][method]["y"] / virtual_cluster(*cases[r]).bound for r in common])
         row = frame.loc[method]
-        same(row, {"runs": len(common), "mean": ratios.mean(), "sd": ratios.std(ddof=1),
-                   "p05": np.quantile(ratios, 0.05)}, 1e-12)
+        same(
+            row,
+            {"runs": len(common), "mean": ratios.mean(), "sd": ratios.std(ddof=1), "p05": np.quantile(ratios, 0.05)},
+            1e-12,
+        )
         assert row["sd_low"] <= row["sd"] <= row["sd_high"]
     assert frame.loc["relaxation", "sd_low"] < frame.loc["relaxation", "sd_high"]
     few = study.spread(3, 5, sizes="small", variances="variance", users=12)
@@ -143,8 +153,12 @@ def nearest() -> pd.DataFrame:
 
 
 LISTS: dict[str, Callable[[int, float, float], float]] = {
-    "given": lambda a, k, m: 0, "wish": lambda a, k, m: -a, "minimum": lambda a, k, m: -m,
-    "elastic": lambda a, k, m: m - a, "tolerance": lambda a, k, m: k}
+    "given": lambda a, k, m: 0,
+    "wish": lambda a, k, m: -a,
+    "minimum": lambda a, k, m: -m,
+    "elastic": lambda a, k, m: m - a,
+    "tolerance": lambda a, k, m: k,
+}
 
 
 def listed(case: study.Instance, order: str) -> study.Instance:
@@ -174,28 +188,59 @@ def test_readings_by_hand(readings: pd.DataFrame, nearest: pd.DataFrame) -> None
         for users in np.array((10, 11, 12, 13, 14, 16))[list(ranges[row["range"]])].tolist():
             cases = drawn(6, 8, "small", users, row["variance"])
             bounds.append([virtual_cluster(*case).bound for case in cases])
-            lists["relaxation"].append([by_hand(listed(case, row["relaxed"]), "relaxation", load=row["load"])
-                                        for case in cases])
-            lists["greedy"].append([by_hand(case, "metagreedy") if meta else
-                                    by_hand(listed(case, row["order"]), "greedy", fit=row["fit"]) for case in cases])
+            lists["relaxation"].append(
+                [by_hand(listed(case, row["relaxed"]), "relaxation", load=row["load"]) for case in cases]
+            )
+            lists["greedy"].append(
+                [
+                    by_hand(case, "metagreedy")
+                    if meta
+                    else by_hand(listed(case, row["order"]), "greedy", fit=row["fit"])
+                    for case in cases
+                ]
+            )
             lists["mixed"].append([by_hand(listed(case, mixed_order), "mixed_knapsack", **own) for case in cases])
-        kept = [[r for r in range(6) if row["counting"] != "common" or all(
-            part[at][r]["everybody"] == 1 for part in lists.values())] for at in loads]
+        kept = [
+            [
+                r
+                for r in range(6)
+                if row["counting"] != "common" or all(part[at][r]["everybody"] == 1 for part in lists.values())
+            ]
+            for at in loads
+        ]
         column = "y_served" if row["counting"] == "served" else "y"
-        means = {name: [np.mean([part[at][r][column] for r in kept[at]]) for at in loads if kept[at]]
-                 for name, part in lists.items()}
+        means = {
+            name: [np.mean([part[at][r][column] for r in kept[at]]) for at in loads if kept[at]]
+            for name, part in lists.items()
+        }
         for name in ("greedy", "mixed"):
             gains = [a / b - 1 for a, b in zip(means[name], means["relaxation"], strict=True)]
-            same(row, {f"gain_{name}": np.mean(gains), f"gain_{name}_least": min(gains),
-                       f"gain_{name}_most": max(gains)}, 2e-6)
+            same(
+                row,
+                {f"gain_{name}": np.mean(gains), f"gain_{name}_least": min(gains), f"gain_{name}_most": max(gains)},
+                2e-6,
+            )
         for name, part in lists.items():
             free = [np.mean([part[at][r]["remaining"] for r in kept[at]]) for at in loads if kept[at]]
             ratios = [[part[at][r][column] / bounds[at][r] for r in kept[at] if bounds[at][r] > 0] for at in loads]
-            same(row, {f"remaining_{name}": np.mean(free),
-                       f"near_{name}": np.mean([np.mean(some) for some in ratios if some]),
-                       f"sd_{name}": np.mean([np.std(some) for some in ratios if some])}, 2e-6)
-        ahead = [np.mean(some) for r in range(6) if (some := [
-            lists["greedy"][at][r][column] - lists["mixed"][at][r][column] for at in loads if r in kept[at]])]
+            same(
+                row,
+                {
+                    f"remaining_{name}": np.mean(free),
+                    f"near_{name}": np.mean([np.mean(some) for some in ratios if some]),
+                    f"sd_{name}": np.mean([np.std(some) for some in ratios if some]),
+                },
+                2e-6,
+            )
+        ahead = [
+            np.mean(some)
+            for r in range(6)
+            if (
+                some := [
+                    lists["greedy"][at][r][column] - lists["mixed"][at][r][column] for at in loads if r in kept[at]
+                ]
+            )
+        ]
         same(row, {"ahead": np.mean(ahead), "kept": sum(map(len, kept)) / (6 * len(loads))}, 2e-6)
         assert row["ahead_low"] <= row["ahead"] <= row["ahead_high"]
 
@@ -205,8 +250,16 @@ def test_the_nearest_reading_is_one_of_all(readings: pd.DataFrame, nearest: pd.D
     assert list(zip(nearest["size"], nearest["range"], strict=True)) == list(product(study.SIZES, loads))
     same_way = np.all([readings[name] == choice for name, choice in study.NEAREST.items()], axis=0)
     rows = readings[same_way & (readings["range"] == "0.9 to 1.5")].set_index("size")
-    means = nearest.groupby("size")[[name for name in nearest if name in readings and name not in (
-        "size", "range") and not name.endswith(("_least", "_most")) and not name.startswith(("ahead", "kept"))]].mean()
+    means = nearest.groupby("size")[
+        [
+            name
+            for name in nearest
+            if name in readings
+            and name not in ("size", "range")
+            and not name.endswith(("_least", "_most"))
+            and not name.startswith(("ahead", "kept"))
+        ]
+    ].mean()
     np.testing.assert_allclose(means.loc[rows.index], rows[means.columns], atol=2e-6)  # each load counts as much
     assert len(means.columns) == 11
 
@@ -225,34 +278,59 @@ def test_conclusions_by_hand() -> None:
     columns = [f"{a}_{b}" for a in ("remaining", "sd", "near") for b in ("relaxation", "greedy", "mixed")]
     rows = []
     for size, reading in product(("small", "large"), (0, 1, 2)):
-        row: dict[str, Any] = {"size": size, **{key: study.READINGS[key][0] for key in keys},
-                               "counting": ("common", "zero", "common")[reading],
-                               "range": ("0.9 to 1.5", "0.9 to 1.5", "1.1")[reading], **dict.fromkeys(columns, 1.0)}
-        row |= {"gain_greedy": (0.3, 0.5, 0.3)[reading], "gain_greedy_least": 0.25, "gain_greedy_most": 0.35,
-                "gain_mixed": 0.1, "gain_mixed_least": 0.0, "gain_mixed_most": 0.2, "ahead": (0.1, -0.1, -0.1)[reading],
-                "ahead_low": 0.05, "ahead_high": 0.2, "remaining_relaxation": 5.0,
-                "sd_greedy": 0.1, "sd_mixed": 0.2 if size == "small" else 0.05}
+        row: dict[str, Any] = {
+            "size": size,
+            **{key: study.READINGS[key][0] for key in keys},
+            "counting": ("common", "zero", "common")[reading],
+            "range": ("0.9 to 1.5", "0.9 to 1.5", "1.1")[reading],
+            **dict.fromkeys(columns, 1.0),
+        }
+        row |= {
+            "gain_greedy": (0.3, 0.5, 0.3)[reading],
+            "gain_greedy_least": 0.25,
+            "gain_greedy_most": 0.35,
+            "gain_mixed": 0.1,
+            "gain_mixed_least": 0.0,
+            "gain_mixed_most": 0.2,
+            "ahead": (0.1, -0.1, -0.1)[reading],
+            "ahead_low": 0.05,
+            "ahead_high": 0.2,
+            "remaining_relaxation": 5.0,
+            "sd_greedy": 0.1,
+            "sd_mixed": 0.2 if size == "small" else 0.05,
+        }
         rows.append(row)
     frame = pd.DataFrame(rows)
     one = frame["range"] == "1.1"
     found = study.conclusions(frame[~one], frame[one].drop(columns=list(study.NEAREST))).set_index("statement")
     assert list(found.index) == list(study.STATEMENTS)
     for statement, wanted in {
-            "greedy_small": {"readings": 2, "holds": 1, "surely": 2, "verdict": "depends", "nearest": "1.1",
-                             "hinges_on": "counting: common 100 %, zero 0 %"},
-            "greedy_large": {"holds": 2, "median": 0.4, "verdict": "holds"},
-            "mixed_small": {"verdict": "fails", "nearest": ""}, "mixed_above": {"holds": 2, "surely": 0},
-            "remaining_large": {"holds": 2, "surely": 2, "least": 4.0}, "small_greedy": {"holds": 1, "surely": 2},
-            "large_mixed": {"holds": 1, "surely": 0, "nearest": "1.1"},
-            "crossing": {"holds": 0, "surely": 0, "most": -0.1},
-            "less_steady": {"holds": 2, "least": 1.0}, "steadier": {"holds": 0, "least": 0.0},
-            "near_small": {"verdict": "holds", "hinges_on": ""}}.items():
+        "greedy_small": {
+            "readings": 2,
+            "holds": 1,
+            "surely": 2,
+            "verdict": "depends",
+            "nearest": "1.1",
+            "hinges_on": "counting: common 100 %, zero 0 %",
+        },
+        "greedy_large": {"holds": 2, "median": 0.4, "verdict": "holds"},
+        "mixed_small": {"verdict": "fails", "nearest": ""},
+        "mixed_above": {"holds": 2, "surely": 0},
+        "remaining_large": {"holds": 2, "surely": 2, "least": 4.0},
+        "small_greedy": {"holds": 1, "surely": 2},
+        "large_mixed": {"holds": 1, "surely": 0, "nearest": "1.1"},
+        "crossing": {"holds": 0, "surely": 0, "most": -0.1},
+        "less_steady": {"holds": 2, "least": 1.0},
+        "steadier": {"holds": 0, "least": 0.0},
+        "near_small": {"verdict": "holds", "hinges_on": ""},
+    }.items():
         assert found.loc[statement, list(wanted)].to_dict() == wanted
     assert (found["loads"] == "1.1").all()
 
 
 def test_conclusions_take_all_readings(
-        readings: pd.DataFrame, nearest: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    readings: pd.DataFrame, nearest: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = study.conclusions(readings, nearest)
     for name, runs, frame in (("readings", 6, readings), ("nearest", 7, nearest)):  # known already
         monkeypatch.setattr(all_readings, name, lambda *of, progress, runs=runs, frame=frame: {(runs, 8): frame}[of])
@@ -283,9 +361,15 @@ def test_gaps_by_hand() -> None:
         ratios = [run[method]["y"] / bound for run, bound in zip(runs, bounds, strict=True)]
         row = frame.loc[method]
         close(row, ratios)
-        same(row, {"common": np.mean([ratios[r] for r in common]), "worst": min(ratios[r] for r in common),
-                   "everybody": np.mean([run[method]["everybody"] for run in runs]),
-                   "at_bound": np.mean([ratio >= 1 - 1e-9 for ratio in ratios])})
+        same(
+            row,
+            {
+                "common": np.mean([ratios[r] for r in common]),
+                "worst": min(ratios[r] for r in common),
+                "everybody": np.mean([run[method]["everybody"] for run in runs]),
+                "at_bound": np.mean([ratio >= 1 - 1e-9 for ratio in ratios]),
+            },
+        )
     assert frame.loc["exact", "at_bound"] == frame.loc["exact", "solved"] == 1
     both = study.gaps(2, 6, cases=[("small", 10)]).query("method == 'exact' and runs == 2 and mean > 0.999")
     assert both["whole"].tolist() == [True, False]
@@ -363,7 +447,10 @@ def test_packing_shows_one_run() -> None:
         found = fb.virtual_cluster(*case, method=method)  # type: ignore[arg-type]
         homes = [int(case.capacities[j]) if j >= 0 else 0 for j in found.cluster]
         assert part[["vms", "cluster", "capacity"]].T.to_numpy().tolist() == [
-            found.vms.tolist(), found.cluster.tolist(), homes]
+            found.vms.tolist(),
+            found.cluster.tolist(),
+            homes,
+        ]
     assert (frame["cluster"] < 0).any()
     assert frame["all_clusters"].iloc[0].split() == [str(C) for C in case.capacities]
     least = study.packing().groupby("method")["fraction"].min()  # what the page shows
@@ -421,9 +508,14 @@ def state_of(traffic: Traffic, vms: dict[int, int]) -> dict[str, float]:
     """Sum up the users present, one by one."""
     fractions = [v / traffic.wanted[i] for i, v in vms.items()]
     sure = sum(min((1 - traffic.tolerance[i]) * traffic.wanted[i], v) for i, v in vms.items())
-    return {"users": len(vms), "fraction": sum(fractions), "slowdown": sum(1 / f for f in fractions),
-            "min_fraction": min(fractions, default=1.0), "used": sum(vms.values()) / 320,
-            "revenue": (sum(vms.values()) + sure) / 320}
+    return {
+        "users": len(vms),
+        "fraction": sum(fractions),
+        "slowdown": sum(1 / f for f in fractions),
+        "min_fraction": min(fractions, default=1.0),
+        "used": sum(vms.values()) / 320,
+        "revenue": (sum(vms.values()) + sure) / 320,
+    }
 
 
 @pytest.mark.parametrize("policy", study.POLICIES)
@@ -440,14 +532,23 @@ def test_policies_by_hand(policy: str) -> None:
         last, state = max(time, 2.0), state_of(traffic, vms)
         before, taken = taken_now if time < 2 else before, taken_now
         came += [event == "in"] if time >= 2 and event != "out" else []
-        same(frame.iloc[at], {"time": time, "users": len(vms), "used": state["used"], "revenue": state["revenue"],
-                              "taken": taken} | ({"min_fraction": state["min_fraction"]} if vms else {}))
+        same(
+            frame.iloc[at],
+            {"time": time, "users": len(vms), "used": state["used"], "revenue": state["revenue"], "taken": taken}
+            | ({"min_fraction": state["min_fraction"]} if vms else {}),
+        )
         assert frame.iloc[at]["event"] == event
     assert at == len(frame)
     row = study.dynamic(1, 5, loads=2.8, stays=4.0, policies=policy).set_index("measure")["mean"]
     assert 0 < sum(came) < len(came)
-    same(row, {"admitted": np.mean(came), "taken": (taken - before) / len(came),
-               **{name: sums[name] / (sums["users"] if name in ("fraction", "slowdown") else 2) for name in sums}})
+    same(
+        row,
+        {
+            "admitted": np.mean(came),
+            "taken": (taken - before) / len(came),
+            **{name: sums[name] / (sums["users"] if name in ("fraction", "slowdown") else 2) for name in sums},
+        },
+    )
 
 
 def test_policies_differ_where_they_should() -> None:
@@ -478,9 +579,13 @@ def test_tariffs_by_hand() -> None:
                 vms = fb.virtual_cluster(case.max_vms, k, case.capacities, method=method).vms  # type: ignore[arg-type]
                 sure = (1 - k) * case.max_vms
                 high, low = 2 * sure.sum(), (vms - sure).sum()
-                for name, value in {"revenue": (high + low) / 320, "high_part": high / (high + low),
-                                    "price": (high + low) / vms.sum(), "hurt": (vms < floors).mean(),
-                                    "fraction": (vms / case.max_vms).mean()}.items():
+                for name, value in {
+                    "revenue": (high + low) / 320,
+                    "high_part": high / (high + low),
+                    "price": (high + low) / vms.sum(),
+                    "hurt": (vms < floors).mean(),
+                    "fraction": (vms / case.max_vms).mean(),
+                }.items():
                     found.setdefault((statement, name), []).append(value)
         for (statement, name), values in found.items():
             close(frame.loc[(method, statement, name)], values)

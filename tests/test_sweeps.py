@@ -62,16 +62,32 @@ def same(a: Any, b: Any) -> bool:
 
 # ------------------------------------------------------------------------------------------------------- encoding
 
-DTYPES = st.one_of(hnp.boolean_dtypes(), hnp.integer_dtypes(endianness="?"), hnp.floating_dtypes(endianness="?"),
-                   hnp.complex_number_dtypes())
+DTYPES = st.one_of(
+    hnp.boolean_dtypes(),
+    hnp.integer_dtypes(endianness="?"),
+    hnp.floating_dtypes(endianness="?"),
+    hnp.complex_number_dtypes(),
+)
 ARRAYS = hnp.arrays(DTYPES, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3))
-LEAVES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), ARRAYS,
-                   ARRAYS.map(lambda a: np.asfortranarray(a).copy("F")),
-                   ARRAYS.filter(lambda a: a.size).map(lambda a: a.flat[0]),
-                   st.sampled_from([-0.0, 5e-324, 2**63, "\ud800\n\0", struct.unpack("d", b"\1\0\0\0\0\0\xf8\xff")[0]]))
-VALUES = st.recursive(LEAVES, lambda inner: st.one_of(
-    st.lists(inner, max_size=3), st.lists(inner, max_size=3).map(tuple),
-    st.dictionaries(st.one_of(st.text(max_size=3), st.integers(), st.tuples(st.integers())), inner, max_size=3)))
+LEAVES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(),
+    ARRAYS,
+    ARRAYS.map(lambda a: np.asfortranarray(a).copy("F")),
+    ARRAYS.filter(lambda a: a.size).map(lambda a: a.flat[0]),
+    st.sampled_from([-0.0, 5e-324, 2**63, "\ud800\n\0", struct.unpack("d", b"\1\0\0\0\0\0\xf8\xff")[0]]),
+)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.lists(inner, max_size=3).map(tuple),
+        st.dictionaries(st.one_of(st.text(max_size=3), st.integers(), st.tuples(st.integers())), inner, max_size=3),
+    ),
+)
 
 
 @REPEATABLE
@@ -94,9 +110,24 @@ class Setting:
     rate: Any
 
 
-@pytest.mark.parametrize("value", [
-    Named(1), object(), {1, 2}, b"a", range(3), np.array([object()]), abs, np.ma.masked_array([1]), np.str_("a"),
-    np.zeros(1, dtype="i4,f4"), np.datetime64(0, "s"), pd.DataFrame({"a": [1]}), Setting(1)])
+@pytest.mark.parametrize(
+    "value",
+    [
+        Named(1),
+        object(),
+        {1, 2},
+        b"a",
+        range(3),
+        np.array([object()]),
+        abs,
+        np.ma.masked_array([1]),
+        np.str_("a"),
+        np.zeros(1, dtype="i4,f4"),
+        np.datetime64(0, "s"),
+        pd.DataFrame({"a": [1]}),
+        Setting(1),
+    ],
+)
 def test_what_is_no_plain_data_is_refused_by_name(value: Any) -> None:
     for nested in (value, [{"a": (value,)}]):
         with pytest.raises(InvalidInput, match=f"must be made of None, bool.*, got '{type(value).__name__}'"):
@@ -172,8 +203,16 @@ def test_a_result_is_for_one_question(tmp_path: Path, monkeypatch: pytest.Monkey
     holds = [array, array.T, array.astype("f4"), np.asfortranarray(array), 0, 0.0, False, (0,), [0], inverse]
     calls = [inverse, partial(dmfa_srq._grid, points=2), partial(dmfa_srq._grid, points=3), partial(process, 0)]
     calls += [partial(held, value) for value in holds]
-    abouts = [{"seed": 2}, {"seed": (2,)}, {"seed": Setting(1)}, {"seed": Setting(2)}, {"seed": Setting(inverse)},
-              {"seed": held}, {"seeds": 2}, {2: "seed"}]
+    abouts = [
+        {"seed": 2},
+        {"seed": (2,)},
+        {"seed": Setting(1)},
+        {"seed": Setting(2)},
+        {"seed": Setting(inverse)},
+        {"seed": held},
+        {"seeds": 2},
+        {2: "seed"},
+    ]
 
     def ask() -> int:
         with checkpoint(tmp_path):
@@ -184,8 +223,11 @@ def test_a_result_is_for_one_question(tmp_path: Path, monkeypatch: pytest.Monkey
         return len(journal(tmp_path))
 
     assert ask() == ask() == len(calls) + len(abouts)
-    for name, other in (("_surroundings", lambda: {"the data": "new"}), ("source_hash", lambda module: "0" * 16),
-                        ("_hash_of", lambda paths: "1" * 16)):
+    for name, other in (
+        ("_surroundings", lambda: {"the data": "new"}),
+        ("source_hash", lambda module: "0" * 16),
+        ("_hash_of", lambda paths: "1" * 16),
+    ):
         before = ask()
         with monkeypatch.context() as patch:
             patch.setattr(sweeps, name, other)
@@ -231,8 +273,18 @@ def test_what_cannot_be_kept_is_refused_by_name(tmp_path: Path) -> None:
     typed: dict[str, Any] = {"__name__": "a_notebook"}
     exec("def run(job):\n    return job", typed)
     assert sweep(inner, [1]) == sweep(typed["run"], [1]) == [1]  # no checkpoint, no rule
-    for call in (inner, lambda job: job, typed["run"], partial(held, object()), partial(held, inner), [1].index, abs,
-                 partial(held, Named(1)), partial(held, {1}), Setting(1).__eq__):
+    for call in (
+        inner,
+        lambda job: job,
+        typed["run"],
+        partial(held, object()),
+        partial(held, inner),
+        [1].index,
+        abs,
+        partial(held, Named(1)),
+        partial(held, {1}),
+        Setting(1).__eq__,
+    ):
         with checkpoint(tmp_path), pytest.raises(InvalidInput, match=r"call .*importable by name from a module with"):
             sweep(call, [1])
     with checkpoint(tmp_path):
@@ -364,8 +416,13 @@ def test_results_can_be_forgotten_and_those_of_the_past_are_pruned(
     assert sorted(here.values()) == [1, 1, 3]
     with checkpoint(tmp_path / "kept") as kept:
         there = {"fairbook.model": results.source_hash("fairbook.model"), **sweeps._surroundings()}
-        for key, change in {"equal": {}, "old": {"version of numpy": "0.1"}, "edited": {"fairbook.model": "0" * 16},
-                            "mine": {"not_here": "0"}, "fewer": {"version of old": "1"}}.items():
+        for key, change in {
+            "equal": {},
+            "old": {"version of numpy": "0.1"},
+            "edited": {"fairbook.model": "0" * 16},
+            "mine": {"not_here": "0"},
+            "fewer": {"version of old": "1"},
+        }.items():
             kept._write(key, "", sweeps.json.dumps(there | change))
             kept._write(key, "1", "1")
         kept.forget()  # nothing was used

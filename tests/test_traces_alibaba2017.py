@@ -266,13 +266,20 @@ def test_comparing_quantisations(tmp_path: Path) -> None:
     )
     # 0.016 and 0.024 both become 0.02
     expected = {
-        "cpu": 0, "instances": 0, "memory": 43 * 0.02 / (28 * 0.016 + 15 * 0.024) - 1, "worst_memory": 0.25,
-        "ks_memory": 28 / 43, "w1_memory": 0.004 * 43 / (28 * 0.016 + 15 * 0.024), "w1_instances": 0,
+        "cpu": 0,
+        "instances": 0,
+        "memory": 43 * 0.02 / (28 * 0.016 + 15 * 0.024) - 1,
+        "worst_memory": 0.25,
+        "ks_memory": 28 / 43,
+        "w1_memory": 0.004 * 43 / (28 * 0.016 + 15 * 0.024),
+        "w1_instances": 0,
     }
     assert {name: memory[name] for name in expected} == pytest.approx(expected)
     # 15 becomes 20 (its even neighbour), 14 becomes 10
     expected = {
-        "instances": 40 / 43 - 1, "cpu": (20 * 100 + 20 * 50) / (28 * 100 + 15 * 50) - 1, "worst_instances": 1 / 3,
+        "instances": 40 / 43 - 1,
+        "cpu": (20 * 100 + 20 * 50) / (28 * 100 + 15 * 50) - 1,
+        "worst_instances": 1 / 3,
         "w1_instances": (4 + 4 + 5) / 43,
     }
     assert {name: count[name] for name in expected} == pytest.approx(expected)
@@ -431,11 +438,19 @@ def test_what_rounding_does_to_the_genuine_trace() -> None:
     assert three["cpu"] == pytest.approx((k @ held.cores) / (n @ raw.cores) - 1, rel=1e-9)
     assert three["memory"] == pytest.approx((k @ held.memory) / (n @ raw.memory) - 1, rel=1e-9)
     assert "1 717 of the" in paths.data_path("README.md").read_text(encoding="utf-8")
-    errors = {"instances in all": "instances", "CPU in all": "cpu", "memory in all": "memory",
-              "group's instances": "worst_instances", "group's memory": "worst_memory"}
+    errors = {
+        "instances in all": "instances",
+        "CPU in all": "cpu",
+        "memory in all": "memory",
+        "group's instances": "worst_instances",
+        "group's memory": "worst_memory",
+    }
     sizes = {"distinct requests": "requests", "distinct shapes of jobs": "shapes", "bytes of both tables": "bytes"}
-    told_in_the_readme("Alibaba cluster-trace-v2017", {k: (three[v], two[v]) for k, v in errors.items()},
-                       {k: (int(exact[v]), int(three[v]), int(two[v])) for k, v in sizes.items()})
+    told_in_the_readme(
+        "Alibaba cluster-trace-v2017",
+        {k: (three[v], two[v]) for k, v in errors.items()},
+        {k: (int(exact[v]), int(three[v]), int(two[v])) for k, v in sizes.items()},
+    )
 
 
 @pytest.mark.traces

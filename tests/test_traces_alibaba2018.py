@@ -64,9 +64,12 @@ def test_jobs_in_order_of_arrival_and_tasks_in_order_of_their_dependencies(write
     wanted = {
         "groups_per_job": [5, 1, 2, 1],
         # b: task_ and M1 and M2 at level 0, J5 waits for both M, R3 for J5
-        "instances": [1, 9, 3, 2, 4, 7, 1, 1, 1000], "level": [0, 0, 0, 1, 2, 0, 0, 1, 0],
-        "seconds": [7, 12, 1, 3, 30, 5, 5, 5, 0], "created": [0] * 5 + [61] * 3 + [130],
-        "cores": [0.1, 1, 1, 0.5, 0.5, 2, 1, 1, 0.05]}
+        "instances": [1, 9, 3, 2, 4, 7, 1, 1, 1000],
+        "level": [0, 0, 0, 1, 2, 0, 0, 1, 0],
+        "seconds": [7, 12, 1, 3, 30, 5, 5, 5, 0],
+        "created": [0] * 5 + [61] * 3 + [130],
+        "cores": [0.1, 1, 1, 0.5, 0.5, 2, 1, 1, 0.05],
+    }
     assert {name: getattr(jobs, name).tolist() for name in wanted} == wanted
     memory = [0.0002, 0.005, 0.01, 0.0025, 0.0025, 0.02, 0.003, 0.003, 0.0002]
     np.testing.assert_allclose(jobs.memory, memory, rtol=1e-15)
@@ -120,33 +123,42 @@ def test_a_job_as_a_user(write: Callable[..., Path]) -> None:
 # -------------------------------------------------------------------------------------------------------- refusals
 
 
-@pytest.mark.parametrize(("content", "part"), [
-    ("", "sample_tasks.csv, line 1: the file holds no row"),
-    ("0,j,M1,1,100,0.3\n", "line 1: expected 7 columns, found 6"),
-    (LINES + "140,j_e,M1,1,100,0.3,1,x\n", "line 10: expected 7 columns, found 8"),
-    ("arrival,job,task,seconds,cpu,mem,n\n" + LINES, r"line 1: column 1 \(arrival\) is not a non-negative integer"),
-    ("0.5,j,M1,1,100,0.3,1\n", r"line 1: column 1 \(arrival\) is not a non-negative integer"),
-    ("-1,j,M1,1,100,0.3,1\n", r"line 1: column 1 \(arrival\) is not a non-negative integer"),
-    ("0,j,M1,1,100,0.3,1\n0,j,M2,1,0,0.3,1\n", r"line 2: column 5 \(plan_cpu\) asks for nothing"),
-    ("0,j,M1,1,1e-999,0.3,1\n", r"line 1: column 5 \(plan_cpu\) is not a non-negative number"),
-    ("0,j,M1,1,100,0.0,1\n", r"line 1: column 6 \(plan_mem\) asks for nothing"),
-    ("0,j,M1,1,100,0.3,999999999999999999\n", r"line 1: more than 2\*\*53 instances up to here"),
-    (f"0,j,M1,1,100,0.3,1\n0,j,M2,1,100,0.3,{2**53}\n", r"line 2: more than 2\*\*53 instances"),
-    ("0,,M1,1,100,0.3,1\n", r"line 1: column 2 \(job\) is empty"),
-    ("0,j,M 1,1,100,0.3,1\n", r"line 1: column 3 \(task\) is not a plain name"),
-    ("0,j,M1,-1,100,0.3,1\n", r"line 1: column 4 \(seconds\) is not a non-negative integer"),
-    ("0,j,M1,1,nan,0.3,1\n", r"line 1: column 5 \(plan_cpu\) is not a non-negative number"),
-    ("0,j,M1,1,100,-1,1\n", r"line 1: column 6 \(plan_mem\) is not a non-negative"),
-    ("0,j,M1,1,100,101,1\n", r"line 1: column 6 \(plan_mem\) is more than 100"),
-    ("0,j,M1,1,100,0.3,0\n", r"line 1: column 7 \(instances\) is not a positive integer"),
-    ("0,j,M1,1,100,0.3,1\n0,j,M1,1,100,0.3,1\n", "line 2: job j, task M1 is there already .*line 1"),
-    ("0,j,M1,1,100,0.3,1\n5,j,M2,1,100,0.3,1\n", "line 2: its job arrived at another time"),
-    ("0,j,M1,1,100,0.3,1\n0,j,R1_2,1,100,0.3,1\n", "line 2: the job has a task with the number 1 already"),
-    ("0,j,M1,1,100,0.3,1\n0,j,R2_3,1,100,0.3,1\n", "line 2: R2_3 waits for a task that is not there, or for itself"),
-    ("0,j,R1_2,1,100,0.3,1\n0,j,R2_1,1,100,0.3,1\n", "line 1: R1_2 waits for a task that is not there, or for itself"),
-    ("0,j,R1_1,1,100,0.3,1\n", "line 1: R1_1 waits for"),
-    ("0,j,M1,1,100,0.3,1", "cut short"),
-])
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        ("", "sample_tasks.csv, line 1: the file holds no row"),
+        ("0,j,M1,1,100,0.3\n", "line 1: expected 7 columns, found 6"),
+        (LINES + "140,j_e,M1,1,100,0.3,1,x\n", "line 10: expected 7 columns, found 8"),
+        ("arrival,job,task,seconds,cpu,mem,n\n" + LINES, r"line 1: column 1 \(arrival\) is not a non-negative integer"),
+        ("0.5,j,M1,1,100,0.3,1\n", r"line 1: column 1 \(arrival\) is not a non-negative integer"),
+        ("-1,j,M1,1,100,0.3,1\n", r"line 1: column 1 \(arrival\) is not a non-negative integer"),
+        ("0,j,M1,1,100,0.3,1\n0,j,M2,1,0,0.3,1\n", r"line 2: column 5 \(plan_cpu\) asks for nothing"),
+        ("0,j,M1,1,1e-999,0.3,1\n", r"line 1: column 5 \(plan_cpu\) is not a non-negative number"),
+        ("0,j,M1,1,100,0.0,1\n", r"line 1: column 6 \(plan_mem\) asks for nothing"),
+        ("0,j,M1,1,100,0.3,999999999999999999\n", r"line 1: more than 2\*\*53 instances up to here"),
+        (f"0,j,M1,1,100,0.3,1\n0,j,M2,1,100,0.3,{2**53}\n", r"line 2: more than 2\*\*53 instances"),
+        ("0,,M1,1,100,0.3,1\n", r"line 1: column 2 \(job\) is empty"),
+        ("0,j,M 1,1,100,0.3,1\n", r"line 1: column 3 \(task\) is not a plain name"),
+        ("0,j,M1,-1,100,0.3,1\n", r"line 1: column 4 \(seconds\) is not a non-negative integer"),
+        ("0,j,M1,1,nan,0.3,1\n", r"line 1: column 5 \(plan_cpu\) is not a non-negative number"),
+        ("0,j,M1,1,100,-1,1\n", r"line 1: column 6 \(plan_mem\) is not a non-negative"),
+        ("0,j,M1,1,100,101,1\n", r"line 1: column 6 \(plan_mem\) is more than 100"),
+        ("0,j,M1,1,100,0.3,0\n", r"line 1: column 7 \(instances\) is not a positive integer"),
+        ("0,j,M1,1,100,0.3,1\n0,j,M1,1,100,0.3,1\n", "line 2: job j, task M1 is there already .*line 1"),
+        ("0,j,M1,1,100,0.3,1\n5,j,M2,1,100,0.3,1\n", "line 2: its job arrived at another time"),
+        ("0,j,M1,1,100,0.3,1\n0,j,R1_2,1,100,0.3,1\n", "line 2: the job has a task with the number 1 already"),
+        (
+            "0,j,M1,1,100,0.3,1\n0,j,R2_3,1,100,0.3,1\n",
+            "line 2: R2_3 waits for a task that is not there, or for itself",
+        ),
+        (
+            "0,j,R1_2,1,100,0.3,1\n0,j,R2_1,1,100,0.3,1\n",
+            "line 1: R1_2 waits for a task that is not there, or for itself",
+        ),
+        ("0,j,R1_1,1,100,0.3,1\n", "line 1: R1_1 waits for"),
+        ("0,j,M1,1,100,0.3,1", "cut short"),
+    ],
+)
 def test_bad_files(write: Callable[..., Path], content: str, part: str) -> None:
     with pytest.raises(fb.TraceError, match=part):
         read_tasks(write(content))
@@ -194,8 +206,11 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
 def test_another_package_of_the_name_is_refused(
     write: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importlib.metadata, "distribution", lambda name: SimpleNamespace(
-        locate_file=lambda inside: tmp_path / Path(inside).name))
+    monkeypatch.setattr(
+        importlib.metadata,
+        "distribution",
+        lambda name: SimpleNamespace(locate_file=lambda inside: tmp_path / Path(inside).name),
+    )
     with pytest.raises(fb.TraceError, match="is missing from the installed package spar"):
         read_tasks()
     write()
@@ -239,8 +254,10 @@ def test_levels_of_the_real_file_a_second_way() -> None:
         by_job.setdefault(row[1], []).append(row[2])
     upward = 0
     for j, names in enumerate(by_job.values()):
-        graph = {n[0]: set(n[1:]) for n in ([int(x) for x in re.findall(r"\d+", name)]
-                                            for name in names if not name.startswith("task_"))}
+        graph = {
+            n[0]: set(n[1:])
+            for n in ([int(x) for x in re.findall(r"\d+", name)] for name in names if not name.startswith("task_"))
+        }
         upward += sum(other >= number for number, others in graph.items() for other in others)
         sorter: Any = TopologicalSorter(graph)
         sorter.prepare()
@@ -250,7 +267,7 @@ def test_levels_of_the_real_file_a_second_way() -> None:
             level += [depth] * len(batch)
             sorter.done(*batch)
             depth += 1
-        assert jobs.level[jobs.first[j]:jobs.first[j + 1]].tolist() == sorted(level)
+        assert jobs.level[jobs.first[j] : jobs.first[j + 1]].tolist() == sorted(level)
     assert upward == 3_336
 
 

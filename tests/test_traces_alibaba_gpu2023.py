@@ -198,7 +198,9 @@ def test_frames_as_published(tmp_path: Path) -> None:
     assert ",".join(frame.columns) + "\n" == POD_TITLES
     assert frame["scheduled_time"].isna().tolist() == [True, False]
     assert frame[["num_gpu", "gpu_milli", "gpu_spec"]].to_numpy().tolist() == [
-        [1, 470, "V100M16|V100M32"], [2, 1000, ""]]
+        [1, 470, "V100M16|V100M32"],
+        [2, 1000, ""],
+    ]
     assert str(frame["scheduled_time"].dtype) == "Int64"
     nodes = read_node_list(tmp_path / NODE_FILE)
     assert ",".join(nodes.columns) + "\n" == NODE_TITLES
@@ -221,8 +223,13 @@ def test_the_shipped_digest_is_rounded_and_adds_up(shipped: Pods) -> None:
     assert int(shipped.counts.sum()) == facts["machines"]["machines"]
     assert shipped.pool().tolist() == [125_514, 597_684, 6_212]  # "more than 6,200 GPUs", abstract of the paper
     gpu = shipped.requests[:, 2]
-    kinds = {"without_gpu": gpu == 0, "sharing_a_gpu": (gpu > 0) & (gpu < 1), "with_one_gpu": gpu == 1,
-             "with_more_gpus": gpu > 1, "zero_memory": shipped.requests[:, 1] == 0}
+    kinds = {
+        "without_gpu": gpu == 0,
+        "sharing_a_gpu": (gpu > 0) & (gpu < 1),
+        "with_one_gpu": gpu == 1,
+        "with_more_gpus": gpu > 1,
+        "zero_memory": shipped.requests[:, 1] == 0,
+    }
     for kind, which in kinds.items():
         assert int(shipped.pods[which].sum()) == counts[f"pods_{kind}"], kind
     assert set(gpu[gpu >= 1].tolist()) == {1, 2, 4, 8}
@@ -274,8 +281,11 @@ def test_comparing_quantisations(tmp_path: Path) -> None:
 
 
 def test_the_law_of_the_sample(tmp_path: Path) -> None:
-    pods = "".join(pod(f"p{k}-{i}", 1000 * k, 1024, 0 if k == 1 else 1, 0 if k == 1 else 500)
-                   for k in range(1, 5) for i in range(k))
+    pods = "".join(
+        pod(f"p{k}-{i}", 1000 * k, 1024, 0 if k == 1 else 1, 0 if k == 1 else 500)
+        for k in range(1, 5)
+        for i in range(k)
+    )
     held = read_pods(write_both(tmp_path, pods + pod("z", 9000, 0), node("a") + node("b", 8000, 1024, 0, "") + node()))
     rng, n = np.random.default_rng(8), 6_000
     for unit, zeros, weights in (
@@ -360,8 +370,16 @@ def test_what_rounding_does_to_the_genuine_trace(shipped: Pods) -> None:
     assert three["fits"] == 0
     whole = raw.requests[:, 1] % 1 == 0
     np.testing.assert_array_equal(np.sort(raw.requests[whole, 1]), np.sort(shipped.requests[whole, 1]))
-    errors = {"CPU in all": "cpu", "memory in all": "memory", "largest error of one pod's CPU": "worst_cpu",
-              "largest error of one pod's memory": "worst_memory", "pods whose request changes": "changed",
-              "pods and machines of which another number fits": "fits"}
-    told_in_the_readme("Alibaba cluster-trace-gpu-v2023", {k: (three[v], two[v]) for k, v in errors.items()},
-                       {"distinct requests": tuple(int(which["requests"]) for which in (exact, three, two))})
+    errors = {
+        "CPU in all": "cpu",
+        "memory in all": "memory",
+        "largest error of one pod's CPU": "worst_cpu",
+        "largest error of one pod's memory": "worst_memory",
+        "pods whose request changes": "changed",
+        "pods and machines of which another number fits": "fits",
+    }
+    told_in_the_readme(
+        "Alibaba cluster-trace-gpu-v2023",
+        {k: (three[v], two[v]) for k, v in errors.items()},
+        {"distinct requests": tuple(int(which["requests"]) for which in (exact, three, two))},
+    )

@@ -214,20 +214,35 @@ def test_requests_are_the_nearest_double(tmp_path: Path, texts: list[str]) -> No
 
 #: Lines beside others, then whole traces.
 ODD = [
-    *(line(job=1) + odd + line(job=1, task=1) for odd in (
-        line(t=2**63 - 1), line(job=10**18 - 1), line(cpu="0.50000000000000000000"),
-        line(cpu="0000000000000000000000.5"), line(cpu="5e-1", memory="25E-2"),
-        line(cpu="500000000000000000000000000e-27"), line(memory=".25"), line().replace("\n", "\r\n"),
-        line(user=HASH + "x" * 20), line(user=""), "0,2,7,0,4155527081,0," + HASH + ",,9,0.5,0.25,,\n",
-    )),
+    *(
+        line(job=1) + odd + line(job=1, task=1)
+        for odd in (
+            line(t=2**63 - 1),
+            line(job=10**18 - 1),
+            line(cpu="0.50000000000000000000"),
+            line(cpu="0000000000000000000000.5"),
+            line(cpu="5e-1", memory="25E-2"),
+            line(cpu="500000000000000000000000000e-27"),
+            line(memory=".25"),
+            line().replace("\n", "\r\n"),
+            line(user=HASH + "x" * 20),
+            line(user=""),
+            "0,2,7,0,4155527081,0," + HASH + ",,9,0.5,0.25,,\n",
+        )
+    ),
     line(5, user="a") + line(4, user="b"),  # a user left without tasks has no code
     line(cpu="") + line(task=1) + line(task=2, memory="") * 2,
     # jobs and indices are not confused
-    2 * "".join(line(job=j, task=i) for j, i in (
-        (0, 0), (0, 1), (1, 0), (0, 2**31 - 1), (2**32, 0), (10**17, 2**31 - 1), (1, 2**16), (2**16, 1))),
+    2
+    * "".join(
+        line(job=j, task=i)
+        for j, i in ((0, 0), (0, 1), (1, 0), (0, 2**31 - 1), (2**32, 0), (10**17, 2**31 - 1), (1, 2**16), (2**16, 1))
+    ),
     # words that pandas would take for something else
-    *("".join(line(user=user, job=k) for k, user in enumerate(users))
-      for users in (["NA", "", "nan"], ["007", "7", "1e1"], ["True", "false"], ["7"])),
+    *(
+        "".join(line(user=user, job=k) for k, user in enumerate(users))
+        for users in (["NA", "", "nan"], ["007", "7", "1e1"], ["True", "false"], ["7"])
+    ),
     # long integers beside missing ones
     line(job=2**53 + 1) + line().replace(",,", f",{10**18 - 1},", 1),
 ]
@@ -462,5 +477,3 @@ def test_the_raw_machines() -> None:
     assert mix["at_start"].sum() == 12_477
     assert (mix["cpu"] * mix["at_start"]).sum() == 6603.25
     assert round((mix["memory"] * mix["at_start"]).sum(), 2) == 5862.75
-
-

@@ -69,21 +69,36 @@ class Kit(NamedTuple):
         return folder
 
 
-def event(k: int, *, time: Any = None, task: Any = 0, event: Any = 0, user: str = HASH, cpu: str = "0.5",
-          memory: str = "0.25") -> str:
+def event(
+    k: int, *, time: Any = None, task: Any = 0, event: Any = 0, user: str = HASH, cpu: str = "0.5", memory: str = "0.25"
+) -> str:
     return f"{k if time is None else time},,{k // 2 + 7},{task},,{event},{user},2,9,{cpu},{memory},4e-04,0"
 
 
-def group(k: int, *, created: Any = 5, task: Any = None, n: Any = 3, status: str = "Failed", cpu: Any = 50,
-          memory: str = "0.25") -> str:
+def group(
+    k: int,
+    *,
+    created: Any = 5,
+    task: Any = None,
+    n: Any = 3,
+    status: str = "Failed",
+    cpu: Any = 50,
+    memory: str = "0.25",
+) -> str:
     return f"{created},9,{k // 2},{k if task is None else task},{n},{status},{cpu},{memory}"
 
 
 KITS = (
     Kit(
-        "google2011", "task_events", tuple(event(k, cpu=f"0.{k + 1}", task=k % 2) for k in range(8)),
-        "machine_events", ("0,5,0,P,0.5,0.25", "0,6,0,Q,1,1", "9,5,1,P,0.5,0.25"), "",
-        ("read_task_events", "read_machine_events"), "", {},
+        "google2011",
+        "task_events",
+        tuple(event(k, cpu=f"0.{k + 1}", task=k % 2) for k in range(8)),
+        "machine_events",
+        ("0,5,0,P,0.5,0.25", "0,6,0,Q,1,1", "9,5,1,P,0.5,0.25"),
+        "",
+        ("read_task_events", "read_machine_events"),
+        "",
+        {},
         (
             (event(1, time="x"), r"column 1 \(time\) is not a time"),
             (event(1, time=-1), r"column 1 \(time\)"),
@@ -98,8 +113,10 @@ KITS = (
             (event(1, user='"a"'), r"column 7 \(user\)"),
             (event(1, user="\x00"), r"column 7 \(user\)"),
             (event(1, user="u" * 65), r"column 7 \(user\)"),
-            *((event(1, cpu=bad), r"column 10 \(cpu_request\) is not a non-negative number")
-              for bad in ("nan", "inf", "1e999", "-0.5", "+1", "0.5.5", ".", "e5", "5e", "1_0", "9" * 81, "0x1")),
+            *(
+                (event(1, cpu=bad), r"column 10 \(cpu_request\) is not a non-negative number")
+                for bad in ("nan", "inf", "1e999", "-0.5", "+1", "0.5.5", ".", "e5", "5e", "1_0", "9" * 81, "0x1")
+            ),
             (event(1, memory="x"), r"column 11 \(memory_request\)"),
             (event(1).replace("4e-04", "-0"), r"column 12 \(disk_request\)"),
             (event(1) + "\rx", r"column 13 \(different_machines\)"),
@@ -113,11 +130,16 @@ KITS = (
         ),
     ),
     Kit(
-        "alibaba2017", "batch_task", tuple(group(k, n=1001 * k + 1, memory=f"0.01234{k}") for k in range(8)),
-        "server_event", ("0,1,add,,64,0.69,1", "0,2,add,,64,1,1", "9,2,softerror,disk_full,0,0,0"),
+        "alibaba2017",
+        "batch_task",
+        tuple(group(k, n=1001 * k + 1, memory=f"0.01234{k}") for k in range(8)),
+        "server_event",
+        ("0,1,add,,64,0.69,1", "0,2,add,,64,1,1", "9,2,softerror,disk_full,0,0,0"),
         "task_create_time, task_end_time, job_id, task_id,number_of_instances, status, number_of_cpus_requested_per_"
         "instance_in_the_task,normalized_memory_requested_per_instance_in_the_task",
-        ("read_batch_task", "read_server_event"), "read_jobs", {"memory_digits": 3, "instance_digits": 3},
+        ("read_batch_task", "read_server_event"),
+        "read_jobs",
+        {"memory_digits": 3, "instance_digits": 3},
         (
             (group(9, created="+5"), r"column 1 \(create_timestamp\) is not an integer"),
             (group(9, created="5.0"), r"column 1 \(create_timestamp\)"),
@@ -140,18 +162,27 @@ KITS = (
         ),
     ),
     Kit(
-        "alibaba_gpu2023", "openb_pod_list_default", tuple(POD.format(k=k, cpu=3152 + 500 * (k % 3)) for k in range(8)),
-        "openb_node_list_all_node", ("a,96000,393216,8,G2", "b,32000,65536,0,", "c,96000,393216,8,G2"),
+        "alibaba_gpu2023",
+        "openb_pod_list_default",
+        tuple(POD.format(k=k, cpu=3152 + 500 * (k % 3)) for k in range(8)),
+        "openb_node_list_all_node",
+        ("a,96000,393216,8,G2", "b,32000,65536,0,", "c,96000,393216,8,G2"),
         "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time",
-        ("read_pod_list", "read_node_list"), "read_pods", {"digits": 3},
+        ("read_pod_list", "read_node_list"),
+        "read_pods",
+        {"digits": 3},
         (
             (POD.format(k='"', cpu=1), r"column 1 \(name\) is not a plain name"),
             (POD.format(k=9, cpu=""), r"column 2 \(cpu_milli\) is empty"),
             (POD.format(k=9, cpu="1e3"), r"column 2 \(cpu_milli\)"),
             (POD.format(k=9, cpu=BIG), r"column 2 \(cpu_milli\)"),
-            *((POD.format(k=9, cpu=1).replace(",1,470,", f",{gpus},{milli},"),
-               rf"column 5 \(gpu_milli\) must be 0 without a GPU, .* more: {milli} with {gpus}")
-              for gpus, milli in ((0, 470), (1, 0), (1, 1001), (2, 500))),
+            *(
+                (
+                    POD.format(k=9, cpu=1).replace(",1,470,", f",{gpus},{milli},"),
+                    rf"column 5 \(gpu_milli\) must be 0 without a GPU, .* more: {milli} with {gpus}",
+                )
+                for gpus, milli in ((0, 470), (1, 0), (1, 1001), (2, 500))
+            ),
             (POD.format(k=9, cpu=1).replace("P100", ""), r"column 6 \(gpu_spec\) is not plain words separated by \|"),
             (POD.format(k=9, cpu=1).replace("LS", "ls"), r"column 7 \(qos\) is not one of LS, BE"),
             (POD.format(k=9, cpu=1).replace(",-5,", ",,"), r"column 9 \(creation_time\) is empty"),
@@ -185,8 +216,10 @@ def test_same_bytes_whatever_the_order_the_parts_and_the_dress(kit: Kit, tmp_pat
     dressed = [*([kit.header] if kit.header else []), *kit.lines[::-1]]
     kit.lay(tmp_path / "b", dressed, ".csv.gz")
     kit.lay(tmp_path / "c", [f"{line}\r" for line in dressed])
-    parts = [write(tmp_path / "d", "".join(f"{x}\n" for x in kit.lines[k::3]), f"{kit.main}_part-0000{k}-of-00003.csv")
-             for k in (2, 0, 1)]
+    parts = [
+        write(tmp_path / "d", "".join(f"{x}\n" for x in kit.lines[k::3]), f"{kit.main}_part-0000{k}-of-00003.csv")
+        for k in (2, 0, 1)
+    ]
     parts.insert(1, write(tmp_path / "d", "".join(f"{x}\n" for x in kit.others), f"{kit.second}.csv"))
     write(tmp_path / "d", "not,a,part\n", "schema.csv")
     for k, source in enumerate((tmp_path / "b", tmp_path / "c", tmp_path / "d", parts, tuple(map(str, parts[::-1])))):
@@ -202,8 +235,12 @@ def test_same_bytes_whatever_the_order_the_parts_and_the_dress(kit: Kit, tmp_pat
 
 
 WIDTHS = tuple((bad, f"expected .* columns, found {n}") for bad, n in (("", 1), ("1,2", 2), ("," * 20, 21)))
-CASES = [(kit, table, bad, said) for kit in KITS for table, lines in (("main", kit.bad), ("second", kit.bad_others))
-         for bad, said in lines + WIDTHS]
+CASES = [
+    (kit, table, bad, said)
+    for kit in KITS
+    for table, lines in (("main", kit.bad), ("second", kit.bad_others))
+    for bad, said in lines + WIDTHS
+]
 
 
 @pytest.mark.parametrize(("kit", "table", "bad", "said"), CASES, ids=[f"{case[0].name}-{case[2]!r}" for case in CASES])
@@ -251,8 +288,13 @@ def test_a_file_cut_short_or_damaged_is_refused(kit: Kit, tmp_path: Path, monkey
                 kit.read(path)
     packed, other = gzip.compress(text, mtime=0), gzip.compress(f"{kit.lines[3]}\n".encode())
     path = tmp_path / f"{kit.main}.csv.gz"
-    for damaged in (*(packed[:size] for size in range(len(packed))), packed + b"junk", packed + other[:9],
-                    packed[:-6] + b"??" + packed[-4:], gzip.compress(b"")):
+    for damaged in (
+        *(packed[:size] for size in range(len(packed))),
+        packed + b"junk",
+        packed + other[:9],
+        packed[:-6] + b"??" + packed[-4:],
+        gzip.compress(b""),
+    ):
         path.write_bytes(damaged)
         with pytest.raises(TraceError, match=r"\.csv\.gz, line \d+( or later)?: "):
             kit.read(path)
@@ -316,9 +358,11 @@ def test_sources_that_are_none(kit: Kit, tmp_path: Path) -> None:
         kit.digest(folder, 7)  # type: ignore[arg-type]
     with pytest.raises(TraceError, match="is not a folder"):
         kit.digest(folder, main)
-    nothing = {"google2011": [event(1, cpu=""), event(1, event=1), event(2, memory="")],
-               "alibaba2017": [group(1, cpu=""), group(2, memory="")],
-               "alibaba_gpu2023": [POD.format(k=1, cpu=0).replace(",5600,1,470,", ",0,0,0,")]}[kit.name]
+    nothing = {
+        "google2011": [event(1, cpu=""), event(1, event=1), event(2, memory="")],
+        "alibaba2017": [group(1, cpu=""), group(2, memory="")],
+        "alibaba_gpu2023": [POD.format(k=1, cpu=0).replace(",5600,1,470,", ",0,0,0,")],
+    }[kit.name]
     with pytest.raises(TraceError, match=f"{kit.main}.*(no SUBMIT event carries|no row carries|no pod asks for any)"):
         kit.digest(kit.lay(folder, nothing), tmp_path / "out")
     (folder / f"{kit.second}.csv").unlink()
@@ -458,12 +502,29 @@ def test_the_commands(kit: Kit, tmp_path: Path, capsys: pytest.CaptureFixture[st
 #: What is known of each trace from elsewhere: its README, its paper, or a count of the raw files.
 KNOWN: dict[str, dict[str, int]] = {
     "google2011": {"submit_events": 936_182, "distinct_tasks": 614_019},
-    "alibaba2017": {"rows": 80_553, "jobs_in_trace": 12_951, "rows_without_request": 9_017, "instances": 11_059_704,
-                    "instances_stored": 11_057_692, "jobs": 12_014, "groups": 80_553 - 9_017, "groups_zero_cpu": 0,
-                    "groups_zero_memory": 0, "rows_with_half_a_request": 0},
-    "alibaba_gpu2023": {"rows": 8_152, "pods": 8_152, "pods_without_gpu": 1_088, "pods_sharing_a_gpu": 3_078,
-                        "pods_with_one_gpu": 3_911, "pods_with_more_gpus": 75, "pods_zero_memory": 1,
-                        "pods_never_scheduled": 897, "pods_pending": 897},
+    "alibaba2017": {
+        "rows": 80_553,
+        "jobs_in_trace": 12_951,
+        "rows_without_request": 9_017,
+        "instances": 11_059_704,
+        "instances_stored": 11_057_692,
+        "jobs": 12_014,
+        "groups": 80_553 - 9_017,
+        "groups_zero_cpu": 0,
+        "groups_zero_memory": 0,
+        "rows_with_half_a_request": 0,
+    },
+    "alibaba_gpu2023": {
+        "rows": 8_152,
+        "pods": 8_152,
+        "pods_without_gpu": 1_088,
+        "pods_sharing_a_gpu": 3_078,
+        "pods_with_one_gpu": 3_911,
+        "pods_with_more_gpus": 75,
+        "pods_zero_memory": 1,
+        "pods_never_scheduled": 897,
+        "pods_pending": 897,
+    },
 }
 
 
@@ -478,9 +539,9 @@ def test_the_readme_of_the_data_agrees_with_the_record(kit: Kit) -> None:
     told = {
         "google2011": "events submit_events distinct_tasks tasks jobs users rows tasks_zero_cpu tasks_changing_request",
         "alibaba2017": "rows jobs_in_trace instances_in_trace rows_without_request instances_without_request "
-                       "jobs_without_request jobs groups instances instances_stored rows_waiting distinct_shapes",
+        "jobs_without_request jobs groups instances instances_stored rows_waiting distinct_shapes",
         "alibaba_gpu2023": "rows pods_without_gpu pods_sharing_a_gpu pods_with_one_gpu pods_with_more_gpus "
-                           "pods_never_scheduled distinct_requests",
+        "pods_never_scheduled distinct_requests",
     }[kit.name]
     for name in told.split():
         assert re.search(rf"(?<!\d)(?<!\d ){held['counts'][name]:,}(?!\d)".replace(",", " "), section), name
@@ -501,15 +562,35 @@ DRAWS: dict[str, Any] = {
     "alibaba_gpu2023 machines": lambda rng, m=20, **how: alibaba_gpu2023.sample_machines(rng, m, **how),
 }
 NO_COUNT: list[dict[str, Any]] = [{"n": 0}, {"n": -3}, {"n": 2.0}, {"n": True}]
-NO_JOBS: list[dict[str, Any]] = [*NO_COUNT, {"n": 12_015}, {"memory_unit": 0}, {"memory_unit": math.nan},
-                                 {"memory_unit": "GB"}, {"jobs": 3}]
+NO_JOBS: list[dict[str, Any]] = [
+    *NO_COUNT,
+    {"n": 12_015},
+    {"memory_unit": 0},
+    {"memory_unit": math.nan},
+    {"memory_unit": "GB"},
+    {"jobs": 3},
+]
 #: Options of a draw that are refused, each by its first name.
 REFUSED: dict[str, list[dict[str, Any]]] = {
     "google2011": [*NO_COUNT, {"unit": "Task"}, {"zeros": True}, {"scale": "cluster"}],
-    "alibaba2017 sampled": [*NO_JOBS, {"n": 5, "min_groups": 157}, {"min_groups": 0}, {"periods": 0},
-                            {"periods": 2**27}, {"after": "stop"}],
-    "alibaba2017 dealt": [*NO_JOBS, {"period": 0}, {"period": 0.5}, {"period": math.inf}, {"period": math.nan},
-                          {"period": None}, {"period": 1, "n": 12_000}, {"merge": "max"}],
+    "alibaba2017 sampled": [
+        *NO_JOBS,
+        {"n": 5, "min_groups": 157},
+        {"min_groups": 0},
+        {"periods": 0},
+        {"periods": 2**27},
+        {"after": "stop"},
+    ],
+    "alibaba2017 dealt": [
+        *NO_JOBS,
+        {"period": 0},
+        {"period": 0.5},
+        {"period": math.inf},
+        {"period": math.nan},
+        {"period": None},
+        {"period": 1, "n": 12_000},
+        {"merge": "max"},
+    ],
     "alibaba_gpu2023": [*NO_COUNT, {"unit": "job"}, {"zeros": "some"}, {"pods": "digest"}],
     "alibaba_gpu2023 machines": [{"m": 0}, {"m": 2.0}, {"m": True}, {"pods": "digest"}],
 }

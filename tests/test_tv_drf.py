@@ -62,9 +62,11 @@ def cases(draw: st.DrawFn, max_n: int = 4, max_T: int = 3, zeros: bool = True, w
     if whole:
         row = st.builds(lambda r: [x / 16 for x in r], row)
     amounts = draw(st.lists(ratios(3), min_size=n, max_size=n))
-    return Case(draw(st.lists(st.lists(row, min_size=n, max_size=n), min_size=T, max_size=T)),
-                draw(st.lists(st.lists(count, min_size=n, max_size=n), min_size=T, max_size=T)),
-                [a / sum(amounts) for a in amounts])
+    return Case(
+        draw(st.lists(st.lists(row, min_size=n, max_size=n), min_size=T, max_size=T)),
+        draw(st.lists(st.lists(count, min_size=n, max_size=n), min_size=T, max_size=T)),
+        [a / sum(amounts) for a in amounts],
+    )
 
 
 def fluid(case: Case, alone: Any, unserved: Any) -> TvDrfRun:
@@ -99,7 +101,7 @@ def test_without_memory_each_period_is_the_first(case: Case, alone: Any, method:
     given_: dict[str, Any] = {"method": method, "alone": alone, "memory": False}
     run = tv_drf(demands, tasks, np.ones((1, case.m)), parts, **given_)
     for t in range(len(run)):
-        once = tv_drf(demands[t:t + 1], tasks[t:t + 1], np.ones((1, case.m)), parts, **given_)
+        once = tv_drf(demands[t : t + 1], tasks[t : t + 1], np.ones((1, case.m)), parts, **given_)
         for name in ("tasks", "amounts", "bottlenecks", "unserved"):
             assert getattr(run, name)[t].tolist() == getattr(once, name)[0].tolist(), name
     assert np.allclose(run.cumulative_shares, np.cumsum(run.amounts.max(axis=2) / run.weights, axis=0))
@@ -153,8 +155,14 @@ def test_machines_of_one_shape_are_one_pool() -> None:
 
 def agrees(run: TvDrfRun) -> None:
     """Compare a run of the heuristic with Algorithm 1 in fractions, which looks at everyone before every task."""
-    exact = exact_whole_run(run.demands.tolist(), run.max_tasks.tolist(), run.machines.tolist(),
-                            run.contributions.tolist(), run.reading, "waits" if run.waits else "expires")
+    exact = exact_whole_run(
+        run.demands.tolist(),
+        run.max_tasks.tolist(),
+        run.machines.tolist(),
+        run.contributions.tolist(),
+        run.reading,
+        "waits" if run.waits else "expires",
+    )
     assert run.placement.tolist() == exact.placement
     assert np.allclose(run.alone, floats(exact.alone), rtol=1e-12, atol=1e-12)
     assert run.below_one.tolist() == exact.below_one
@@ -278,83 +286,162 @@ FLUID, WHOLE, WAITS = {"method": "lexicographic"}, {"alone": "whole_bundles"}, {
 #: What happens, what is passed, options, what comes out.
 BY_HAND: dict[str, tuple[tuple[Any, Any, Any, Any], dict[str, Any], dict[str, Any]]] = {
     # with the memory, and what else the figures need, in the claims about the example
-    **{f"the example of the paper, {method}": (
-        ([[[2, 1], [1, 1]], [[5, 5], [20, 10]]], [[15, 70], [12, 4]], [[50, 50], [50, 50]], [[1, 0], [0, 1]]),
-        {"alone": "resources", "method": method},
-        {"tasks": [[15, 70], [12, 2]], "use": [[100, 85], [100, 80]], "sharing_coefficients": [[1, 1.4], [1.125, 1]]})
-       for method in METHODS},
+    **{
+        f"the example of the paper, {method}": (
+            ([[[2, 1], [1, 1]], [[5, 5], [20, 10]]], [[15, 70], [12, 4]], [[50, 50], [50, 50]], [[1, 0], [0, 1]]),
+            {"alone": "resources", "method": method},
+            {
+                "tasks": [[15, 70], [12, 2]],
+                "use": [[100, 85], [100, 80]],
+                "sharing_coefficients": [[1, 1.4], [1.125, 1]],
+            },
+        )
+        for method in METHODS
+    },
     # the task of period 3 must start in period 3, alone and in the pool
-    **{f"three times a third is one, {method}": (
-        ([[[3, 0]], [[3, 0]], [[0, 1]]], [[1], [0], [1]], [[1, 1]], [1]), {"method": method, "unserved": "waits"},
-        {"alone": [[[1, 0]], [[1, 0]], [[1, 1]]]}) for method in METHODS},
+    **{
+        f"three times a third is one, {method}": (
+            ([[[3, 0]], [[3, 0]], [[0, 1]]], [[1], [0], [1]], [[1, 1]], [1]),
+            {"method": method, "unserved": "waits"},
+            {"alone": [[[1, 0]], [[1, 0]], [[1, 1]]]},
+        )
+        for method in METHODS
+    },
     "twice a third of two is no queue": (
-        ([[[3, 0], [1, 1]]] * 2 + [[[0, 1], [1, 2]]], [[1, 0], [0, 0], [1, 9]], [[2, 2]], HALVES), FLUID | WAITS,
-        {"tasks": [[2 / 3, 0], [1 / 3, 0], [1, 0.5]]}),
+        ([[[3, 0], [1, 1]]] * 2 + [[[0, 1], [1, 2]]], [[1, 0], [0, 0], [1, 9]], [[2, 2]], HALVES),
+        FLUID | WAITS,
+        {"tasks": [[2 / 3, 0], [1 / 3, 0], [1, 0.5]]},
+    ),
     # the whole of the first resource in three periods, and of the second from the third one on
     "a queue ends where another resource begins": (
-        ([[[3, 0]], [[0, 2]], [[0, 0]]], [[1], [2], [0]], [[1, 1]], [1]), FLUID | WAITS | {"alone": "resources"},
-        {"tasks": [[1 / 3], [1 / 3], [1 / 3 + 1 / 2]]}),
-    "without bounds it is DRF": (([[[1, 4], [3, 1]]], [[math.inf] * 2], [[9, 18]], HALVES), FLUID,
-                                 {"tasks": [[3, 2]], "unserved": [[math.inf] * 2]}),
+        ([[[3, 0]], [[0, 2]], [[0, 0]]], [[1], [2], [0]], [[1, 1]], [1]),
+        FLUID | WAITS | {"alone": "resources"},
+        {"tasks": [[1 / 3], [1 / 3], [1 / 3 + 1 / 2]]},
+    ),
+    "without bounds it is DRF": (
+        ([[[1, 4], [3, 1]]], [[math.inf] * 2], [[9, 18]], HALVES),
+        FLUID,
+        {"tasks": [[3, 2]], "unserved": [[math.inf] * 2]},
+    ),
     "in whole tasks, too": (([[[1, 4], [3, 1]]], [[math.inf] * 2], [[9, 18]], HALVES), WHOLE, {"tasks": [[3, 2]]}),
     # whoever had all of the first period is owed its half of the second like the other; weights are for the rest
-    **{f"without memory the first period is forgotten, {method}": (
-        ([[[1], [1]]] * 2, [[10, 0], [10, 10]], [[10]], HALVES), {"memory": False, "weights": [1, 9], "method": method},
-        {"tasks": [[10, 0], [5, 5]]}) for method in METHODS},
-    "with memory it is not": (([[[1], [1]]] * 2, [[10, 0], [10, 10]], [[10]], HALVES), {"weights": [1, 9]},
-                              {"tasks": [[10, 0], [0, 10]]}),
+    **{
+        f"without memory the first period is forgotten, {method}": (
+            ([[[1], [1]]] * 2, [[10, 0], [10, 10]], [[10]], HALVES),
+            {"memory": False, "weights": [1, 9], "method": method},
+            {"tasks": [[10, 0], [5, 5]]},
+        )
+        for method in METHODS
+    },
+    "with memory it is not": (
+        ([[[1], [1]]] * 2, [[10, 0], [10, 10]], [[10]], HALVES),
+        {"weights": [1, 9]},
+        {"tasks": [[10, 0], [0, 10]]},
+    ),
     "more tasks than anyone could run": (([[[2, 1]]], [[10**9]], [[1, 1]], [1]), {}, {"bottlenecks": [[0]]}),
-    "they wait": (([[[1, 1]]] * 3, [[10**9]] * 3, [[1, 1]], [1]), WAITS,
-                  {"tasks": [[1]] * 3, "unserved": [[10**9 - 1], [2 * 10**9 - 2], [3 * 10**9 - 3]]}),
-    **{f"nobody has a task, {method}": (([[[1.0]]], [[0]], [[1]], [1]), {"method": method},
-                                        {"tasks": [[0]], "bottlenecks": [[-3]], "sharing_coefficients": [[1]]})
-       for method in METHODS},
-    "ten tenths fill a machine": (([[[0.1, 0.1]]], [[11]], [[1, 1]], [[1]]), {},
-                                  {"tasks": [[10]], "bottlenecks": [[0]]}),
+    "they wait": (
+        ([[[1, 1]]] * 3, [[10**9]] * 3, [[1, 1]], [1]),
+        WAITS,
+        {"tasks": [[1]] * 3, "unserved": [[10**9 - 1], [2 * 10**9 - 2], [3 * 10**9 - 3]]},
+    ),
+    **{
+        f"nobody has a task, {method}": (
+            ([[[1.0]]], [[0]], [[1]], [1]),
+            {"method": method},
+            {"tasks": [[0]], "bottlenecks": [[-3]], "sharing_coefficients": [[1]]},
+        )
+        for method in METHODS
+    },
+    "ten tenths fill a machine": (
+        ([[[0.1, 0.1]]], [[11]], [[1, 1]], [[1]]),
+        {},
+        {"tasks": [[10]], "bottlenecks": [[0]]},
+    ),
     "and so do many small ones": (([[[1e-5]]], [[10**6]], [[1]], [[1]]), {}, {"tasks": [[10**5]]}),
     "best fit takes the machine of the same shape": (
-        ([[[0.25, 1], [1, 0.25], [1, 1]]], [[1, 1, 1]], [[1, 4], [4, 1], [2, 2]], [1 / 3] * 3), {"placement": True},
-        {"placement": [[[1, 0, 0], [0, 1, 0], [0, 0, 1]]]}),
-    "machines alike in order": (([[[1, 1]]], [[3]], np.full((4, 2), 1.5), [1]), {"placement": True},
-                                {"placement": [[[1, 1, 1, 0]]]}),
+        ([[[0.25, 1], [1, 0.25], [1, 1]]], [[1, 1, 1]], [[1, 4], [4, 1], [2, 2]], [1 / 3] * 3),
+        {"placement": True},
+        {"placement": [[[1, 0, 0], [0, 1, 0], [0, 0, 1]]]},
+    ),
+    "machines alike in order": (
+        ([[[1, 1]]], [[3]], np.full((4, 2), 1.5), [1]),
+        {"placement": True},
+        {"placement": [[[1, 1, 1, 0]]]},
+    ),
     # the old one, then one of the new: (3/4, 3/4)
-    "waiting tasks keep demand and turn": (TURN, WAITS, {"tasks": [[2], [2]], "unserved": [[1], [1]],
-                                                         "amounts": [[[1, 0.5]], [[0.75, 0.75]]]}),
-    "expired tasks are gone": (TURN, {}, {"tasks": [[2], [2]], "amounts": [[[1, 0.5]], [[0.5, 1]]],
-                                          "unserved": [[1], [0]]}),
-    **{f"who is alone has what it would have alone, {fate}": (TURN, FLUID | {"unserved": fate},
-                                                              {"sharing_coefficients": [[1], [1]]}) for fate in FATES},
-    "beta of 0/0 is 1": (([[[1, 0], [1, 1]], [[1, 1], [1, 1]]], [[0, 1], [1, 1]], [[2, 2]], HALVES), FLUID,
-                         {"sharing_coefficients": [[1, 1], [1, 1]], "bottlenecks": [[-3, -1], [-1, -1]]}),
-    "of a guest it is infinite": (([[[1], [1]]], [[1, 1]], [[2]], [1, 0]), FLUID | {"weights": [1, 1]},
-                                  {"sharing_coefficients": [[1, math.inf]]}),
-    "of a guest without tasks it is 1": (([[[1], [1]]], [[1, 0]], [[2]], [1, 0]), {"weights": [1, 1]},
-                                         {"sharing_coefficients": [[1, 1]]}),
+    "waiting tasks keep demand and turn": (
+        TURN,
+        WAITS,
+        {"tasks": [[2], [2]], "unserved": [[1], [1]], "amounts": [[[1, 0.5]], [[0.75, 0.75]]]},
+    ),
+    "expired tasks are gone": (
+        TURN,
+        {},
+        {"tasks": [[2], [2]], "amounts": [[[1, 0.5]], [[0.5, 1]]], "unserved": [[1], [0]]},
+    ),
+    **{
+        f"who is alone has what it would have alone, {fate}": (
+            TURN,
+            FLUID | {"unserved": fate},
+            {"sharing_coefficients": [[1], [1]]},
+        )
+        for fate in FATES
+    },
+    "beta of 0/0 is 1": (
+        ([[[1, 0], [1, 1]], [[1, 1], [1, 1]]], [[0, 1], [1, 1]], [[2, 2]], HALVES),
+        FLUID,
+        {"sharing_coefficients": [[1, 1], [1, 1]], "bottlenecks": [[-3, -1], [-1, -1]]},
+    ),
+    "of a guest it is infinite": (
+        ([[[1], [1]]], [[1, 1]], [[2]], [1, 0]),
+        FLUID | {"weights": [1, 1]},
+        {"sharing_coefficients": [[1, math.inf]]},
+    ),
+    "of a guest without tasks it is 1": (
+        ([[[1], [1]]], [[1, 0]], [[2]], [1, 0]),
+        {"weights": [1, 1]},
+        {"sharing_coefficients": [[1, 1]]},
+    ),
     # alone it could run one task, (1, 1/2); of memory by itself it "would have had" 1
-    "resources can ask for more than the pool": (([[[1, 0.5]]], [[2]], [[1, 1]], [1]), FLUID | {"alone": "resources"},
-                                                 {"below_one": [True], "sharing_coefficients": [[0.5]]}),
+    "resources can ask for more than the pool": (
+        ([[[1, 0.5]]], [[2]], [[1, 1]], [1]),
+        FLUID | {"alone": "resources"},
+        {"below_one": [True], "sharing_coefficients": [[0.5]]},
+    ),
     "bundles cannot": (([[[1, 0.5]]], [[2]], [[1, 1]], [1]), FLUID, {"sharing_coefficients": [[1]]}),
     # both lack memory; the first can have at most 1/2 of what it lacks per CPU, the second more
-    "below one the worst off come first": (([[[1, 0.5], [1, 0.25]]], [[2, 2]], [[1, 1]], HALVES),
-                                           FLUID | {"alone": "resources"},
-                                           {"tasks": [[1 / 3, 2 / 3]], "sharing_coefficients": [[1 / 3, 1 / 3]]}),
+    "below one the worst off come first": (
+        ([[[1, 0.5], [1, 0.25]]], [[2, 2]], [[1, 1]], HALVES),
+        FLUID | {"alone": "resources"},
+        {"tasks": [[1 / 3, 2 / 3]], "sharing_coefficients": [[1 / 3, 1 / 3]]},
+    ),
     # alone each could run 3/4 of a task
-    "whole tasks can break sharing incentive": (([[[2], [2]]], [[1, 1]], [[3]], HALVES), {},
-                                                {"tasks": [[1, 0]], "below_one": [True]}),
+    "whole tasks can break sharing incentive": (
+        ([[[2], [2]]], [[1, 1]], [[3]], HALVES),
+        {},
+        {"tasks": [[1, 0]], "below_one": [True]},
+    ),
     "not where alone they are whole, too": (([[[2], [2]]], [[1, 1]], [[3]], HALVES), WHOLE, {"below_one": [False]}),
     "an honest user": (SPLIT, WHOLE, {"tasks": [[1, 1]]}),
     "a lie gives room for two true tasks": (([[[2, 2], [2, 1]]], *SPLIT[1:]), WHOLE, {"amounts": [[[2, 2], [0, 0]]]}),
     # the first user's task leaves no room, and the second goes on with what the first cannot use
-    "whole tasks, more than one from the fluid": (([[[1, 3], [1, 1]]], [[5, 5]], [[3, 3]], HALVES), WHOLE,
-                                                  {"tasks": [[0, 3]]}),
+    "whole tasks, more than one from the fluid": (
+        ([[[1, 3], [1, 1]]], [[5, 5]], [[3, 3]], HALVES),
+        WHOLE,
+        {"tasks": [[0, 3]]},
+    ),
     "the fluid": (([[[1, 3], [1, 1]]], [[5, 5]], [[3, 3]], HALVES), FLUID, {"tasks": [[0.5, 1.5]]}),
     # 2 units are left, one on each machine
     "machines split what a user could run alone": (
-        ([[[3], [2]]], [[2, 3]], [[6], [6]], [[1, 0], [0, 1]]), WHOLE | {"placement": True},
-        {"placement": [[[1, 1], [1, 1]]], "sharing_coefficients": [[1, 2 / 3]], "bottlenecks": [[-1, -2]]}),
-    "whole tasks stop before a resource is used up": (([[[2, 1], [2, 1]]], [[1, 1]], [[3, 10]], HALVES), WHOLE,
-                                                      {"tasks": [[1, 0]], "use": [[2, 1]], "bottlenecks": [[-1, 0]],
-                                                       "slack": [[1, 9]]}),
+        ([[[3], [2]]], [[2, 3]], [[6], [6]], [[1, 0], [0, 1]]),
+        WHOLE | {"placement": True},
+        {"placement": [[[1, 1], [1, 1]]], "sharing_coefficients": [[1, 2 / 3]], "bottlenecks": [[-1, -2]]},
+    ),
+    "whole tasks stop before a resource is used up": (
+        ([[[2, 1], [2, 1]]], [[1, 1]], [[3, 10]], HALVES),
+        WHOLE,
+        {"tasks": [[1, 0]], "use": [[2, 1]], "bottlenecks": [[-1, 0]], "slack": [[1, 9]]},
+    ),
 }
 
 
@@ -372,16 +459,26 @@ def test_by_hand(what: str) -> None:
     assert all(run.at(t).violations() == [] for t in range(len(run)))
 
 
-@pytest.mark.parametrize(("what", "user", "told", "of_the_period"), [
-    ("machines split what a user could run alone", 1, "fits on no machine", "no room for its next task"),
-    ("whole tasks stop before a resource is used up", 1,
-     "0 tasks in period 0: the next needs more resource 0 than is left.",
-     "1 runs 0 tasks: there is no room for its next task."),
-    ("whole tasks stop before a resource is used up", 0, "it has no more",
-     "0 runs 1 tasks: its own bound stops it."),
-    ("the fluid", 1, "resource 1 is used up", "1, which it needs, is used up"),
-    ("nobody has a task, heuristic", 0, "0 has no tasks in period 0.", "its own bound stops it"),
-])
+@pytest.mark.parametrize(
+    ("what", "user", "told", "of_the_period"),
+    [
+        ("machines split what a user could run alone", 1, "fits on no machine", "no room for its next task"),
+        (
+            "whole tasks stop before a resource is used up",
+            1,
+            "0 tasks in period 0: the next needs more resource 0 than is left.",
+            "1 runs 0 tasks: there is no room for its next task.",
+        ),
+        (
+            "whole tasks stop before a resource is used up",
+            0,
+            "it has no more",
+            "0 runs 1 tasks: its own bound stops it.",
+        ),
+        ("the fluid", 1, "resource 1 is used up", "1, which it needs, is used up"),
+        ("nobody has a task, heuristic", 0, "0 has no tasks in period 0.", "its own bound stops it"),
+    ],
+)
 def test_explanations(what: str, user: int, told: str, of_the_period: str) -> None:
     run = run_by_hand(what)
     assert told in run.explain(user, 0)
@@ -424,25 +521,36 @@ def test_names_are_kept_and_matched() -> None:
         tv_drf(frames, tasks.rename(columns={"ann": "zoe"}), machines, parts)
 
 
-GOOD: dict[str, Any] = {"demands": np.ones((2, 2, 2)), "tasks": np.ones((2, 2)), "machines": [[4, 4]],
-                        "contributions": [[0.5], [0.5]]}
+GOOD: dict[str, Any] = {
+    "demands": np.ones((2, 2, 2)),
+    "tasks": np.ones((2, 2)),
+    "machines": [[4, 4]],
+    "contributions": [[0.5], [0.5]],
+}
 #: What only TV-DRF asks for.
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"tasks": np.ones((1, 2))}, "tasks"), ({"tasks": [[1, 1], [0.5, 1]]}, "tasks[1, 0]"),
+    ({"tasks": np.ones((1, 2))}, "tasks"),
+    ({"tasks": [[1, 1], [0.5, 1]]}, "tasks[1, 0]"),
     ({"tasks": [[1, math.inf], [1, 1]], "unserved": "waits"}, "tasks[0, 1]"),
     ({"tasks": [[1, 1e80], [1, 1]]}, "tasks[0, 1]"),
     ({"demands": [[[0, 0], [1, 1]], [[1, 1], [1, 1]]]}, "tasks[0, 0]"),
     ({"demands": [[[0, 0], [1, 1]], [[1, 1], [1, 1]]], "tasks": [[math.inf, 1], [1, 1]]}, "tasks[0, 0]"),
-    ({"machines": [[4]]}, "machines"), ({"machines": [[0, 0], [1, 1]], "contributions": [0.5, 0.5]}, "machines[0]"),
-    ({"contributions": [[0.5], [0.4]]}, "contributions"), ({"contributions": [[1.5], [-0.5]]}, "contributions[1, 0]"),
-    ({"contributions": [0.5]}, "contributions"), ({"contributions": [[1], [0]]}, "contributions[1]"),
+    ({"machines": [[4]]}, "machines"),
+    ({"machines": [[0, 0], [1, 1]], "contributions": [0.5, 0.5]}, "machines[0]"),
+    ({"contributions": [[0.5], [0.4]]}, "contributions"),
+    ({"contributions": [[1.5], [-0.5]]}, "contributions[1, 0]"),
+    ({"contributions": [0.5]}, "contributions"),
+    ({"contributions": [[1], [0]]}, "contributions[1]"),
     ({"method": "lexicographic", "machines": [[1, 2], [2, 1]], "contributions": [0.5, 0.5]}, "machines"),
 ]
 SHAPES: list[tuple[dict[str, Any], str, str]] = [
     ({"demands": np.ones((2, 2))}, "demands", "must have shape (T periods, n users, m resources)"),
     ({"demands": np.ones((0, 2, 2))}, "demands", "must have at least one period, user and resource"),
-    ({"demands": [pd.DataFrame([[1]]), pd.DataFrame([[1]], index=["a"])]}, "demands[1]",
-     "must have the labels of the first period, in the same order"),
+    (
+        {"demands": [pd.DataFrame([[1]]), pd.DataFrame([[1]], index=["a"])]},
+        "demands[1]",
+        "must have the labels of the first period, in the same order",
+    ),
     ({"tasks": np.ones(2)}, "tasks", "must have shape (T periods, n users)"),
     ({"tasks": np.ones((0, 2))}, "tasks", "must have at least one period and one user"),
     ({"tasks": [[1, 1], [1]]}, "tasks", "must have shape (T periods, n users), without ragged rows"),
@@ -466,8 +574,15 @@ ARRAYS = [f.name for f in fields(TvDrfRun) if "ndarray" in str(f.type).lower() o
 def overloaded(method: Any, unserved: Any) -> TvDrfRun:
     """Three periods with queues, two resources, users of unlike parts, of whom one has no tasks once."""
     demands = [[[2, 1], [1, 2], [1, 1]], [[1, 3], [2, 2], [1, 1]], [[1, 1], [2, 1], [3, 1]]]
-    run = tv_drf(demands, [[9, 4, 2], [5, 5, 0], [2, 3, 4]], [[8, 8], [6, 6]], [0.5, 0.25, 0.25], method=method,
-                 unserved=unserved, placement=method == "heuristic")
+    run = tv_drf(
+        demands,
+        [[9, 4, 2], [5, 5, 0], [2, 3, 4]],
+        [[8, 8], [6, 6]],
+        [0.5, 0.25, 0.25],
+        method=method,
+        unserved=unserved,
+        placement=method == "heuristic",
+    )
     assert (run.unserved > 0).any()
     assert run.violations() == []
     return run
@@ -491,18 +606,32 @@ def test_violations_can_fail(method: str, unserved: str, field: str) -> None:
         assert replace(run, **{field: changed}).violations() != [], changed
 
 
-@pytest.mark.parametrize(("what", "changed", "told"), [
-    ("three times a third is one, heuristic", {"alone": np.array([[[1.0, 0]], [[1, 0]], [[1, 0]]])},
-     "amounts alone do not follow from the queue and the own parts in period 2"),
-    ("a queue ends where another resource begins",
-     {"tasks": np.full((3, 1), 1 / 3), "unserved": np.array([[2 / 3], [7 / 3], [2]]),
-      "amounts": np.array([[[1.0, 0]]] * 3), "bottlenecks": np.zeros((3, 1), dtype=np.int64)},
-     "next task does not need it"),
-    # the task of period 2, in period 2, while one of period 1 waits
-    ("waiting tasks keep demand and turn",
-     dict.fromkeys(("amounts", "machine_use"), np.array([[[1, 0.5]], [[0.5, 1]]])),
-     "amounts do not follow from the tasks in period 1"),
-])
+@pytest.mark.parametrize(
+    ("what", "changed", "told"),
+    [
+        (
+            "three times a third is one, heuristic",
+            {"alone": np.array([[[1.0, 0]], [[1, 0]], [[1, 0]]])},
+            "amounts alone do not follow from the queue and the own parts in period 2",
+        ),
+        (
+            "a queue ends where another resource begins",
+            {
+                "tasks": np.full((3, 1), 1 / 3),
+                "unserved": np.array([[2 / 3], [7 / 3], [2]]),
+                "amounts": np.array([[[1.0, 0]]] * 3),
+                "bottlenecks": np.zeros((3, 1), dtype=np.int64),
+            },
+            "next task does not need it",
+        ),
+        # the task of period 2, in period 2, while one of period 1 waits
+        (
+            "waiting tasks keep demand and turn",
+            dict.fromkeys(("amounts", "machine_use"), np.array([[[1, 0.5]], [[0.5, 1]]])),
+            "amounts do not follow from the tasks in period 1",
+        ),
+    ],
+)
 def test_violations_see_what_a_queue_does_not_do(what: str, changed: dict[str, Any], told: str) -> None:
     assert any(told in text for text in replace(run_by_hand(what), **changed).violations())
 
@@ -518,16 +647,22 @@ def test_violations_see_room_for_another_task() -> None:
     run = tv_drf([[[1], [2]]], [[3, 1]], [[3]], [0.5, 0.5], alone="whole_bundles")
     lazy = tv_drf([[[1], [2]]], [[1, 1]], [[5]], [0.5, 0.5], alone="whole_bundles")
     assert run.violations() == lazy.violations() == []
-    lazy = replace(lazy, max_tasks=lazy.max_tasks + 1, unserved=lazy.unserved + 1,
-                   bottlenecks=np.zeros((1, 2), dtype=np.int64))
+    lazy = replace(
+        lazy, max_tasks=lazy.max_tasks + 1, unserved=lazy.unserved + 1, bottlenecks=np.zeros((1, 2), dtype=np.int64)
+    )
     assert any("fits on a machine" in text for text in lazy.violations())
     assert any("suffices" in text for text in lazy.violations())
 
 
 @pytest.mark.parametrize("method", ["heuristic", "lexicographic"])
 def test_the_run_shares_no_memory_with_what_was_passed(method: Any) -> None:
-    given: dict[str, Any] = {"demands": np.full((2, 2, 2), 0.5), "tasks": np.ones((2, 2)), "machines": np.ones((1, 2)),
-                             "contributions": np.full((2, 1), 0.5), "weights": np.array([0.5, 0.5])}
+    given: dict[str, Any] = {
+        "demands": np.full((2, 2, 2), 0.5),
+        "tasks": np.ones((2, 2)),
+        "machines": np.ones((1, 2)),
+        "contributions": np.full((2, 1), 0.5),
+        "weights": np.array([0.5, 0.5]),
+    }
     run = tv_drf(**given, method=method)
     for field, name in product(ARRAYS, given):
         values = getattr(run, field)

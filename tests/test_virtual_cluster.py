@@ -49,9 +49,15 @@ def test_list_methods_against_their_judges(whole: bool, parts: tuple[int, ...], 
     for seed in range(300 * block, 300 * block + 300):
         rng = np.random.default_rng(seed)
         size = (6, 4) if seed % 12 else (40, 9)
-        check_lists(random_asked(rng, parts, *size), whole, load=LOADS[seed % 2], fit=FITS[seed % 3],
-                    general=("greedy", "relaxation")[seed // 2 % 2], small=int(rng.integers(0, 4)),
-                    top_up=bool(rng.random() < 0.4))
+        check_lists(
+            random_asked(rng, parts, *size),
+            whole,
+            load=LOADS[seed % 2],
+            fit=FITS[seed % 3],
+            general=("greedy", "relaxation")[seed // 2 % 2],
+            small=int(rng.integers(0, 4)),
+            top_up=bool(rng.random() < 0.4),
+        )
 
 
 def test_defaults_are_those_of_the_judge() -> None:
@@ -96,9 +102,10 @@ def check_turned_away(one: Asked, whole: bool, found: fb.VirtualClusters) -> boo
     served = np.flatnonzero(found.served).tolist()
     assert len(served) == oracle.most_served(minima, one.capacities)
     if served:
-        assert sum(minima[i] for i in served) == sum(sorted(minima)[:len(served)])
-        part = oracle.exact_optimum([one.max_vms[i] for i in served], [one.tolerance[i] for i in served],
-                                    one.capacities, whole)
+        assert sum(minima[i] for i in served) == sum(sorted(minima)[: len(served)])
+        part = oracle.exact_optimum(
+            [one.max_vms[i] for i in served], [one.tolerance[i] for i in served], one.capacities, whole
+        )
         assert found.served_fraction == pytest.approx(float(part.level), rel=1e-9)
     return bool(served)
 
@@ -112,8 +119,15 @@ def test_bounds_and_proofs_of_every_method(whole: bool, many: int | None, monkey
     for seed in range(250):
         rng = np.random.default_rng([seed, many or 0])
         alpha = np.maximum(1, np.round(rng.normal(30, 10, 8))).astype(int)
-        one = random_asked(rng) if seed % 40 else Asked(  # or larger numbers
-            alpha.tolist(), [Fraction(int(a), 1000) for a in rng.integers(0, 900, 8)], rng.integers(40, 80, 3).tolist())
+        one = (
+            random_asked(rng)
+            if seed % 40
+            else Asked(  # or larger numbers
+                alpha.tolist(),
+                [Fraction(int(a), 1000) for a in rng.integers(0, 900, 8)],
+                rng.integers(40, 80, 3).tolist(),
+            )
+        )
         best, pool = (oracle.exact_optimum(*one, whole, spanning=spanning) for spanning in (False, True))
         level, pooled = (0.0 if found is None else float(found.level) for found in (best, pool))
         for method in METHODS:
@@ -223,8 +237,9 @@ def test_metagreedy_in_step_7a_is_metagreedy_on_what_queue_a_leaves() -> None:
                     assert found.vms[i] == found.requests.minimum[i]
             left = [i for i in left if i not in queue]
         if left and any(room):
-            rest = fb.virtual_cluster([one.max_vms[i] for i in left], [float(one.tolerance[i]) for i in left], room,
-                                      method="metagreedy")
+            rest = fb.virtual_cluster(
+                [one.max_vms[i] for i in left], [float(one.tolerance[i]) for i in left], room, method="metagreedy"
+            )
             assert found.vms[left].tolist() == rest.vms.tolist()
             inner += len(left) > 1
     assert inner > 100
@@ -232,6 +247,7 @@ def test_metagreedy_in_step_7a_is_metagreedy_on_what_queue_a_leaves() -> None:
 
 def test_metagreedy_is_the_best_of_its_lists() -> None:
     """Order by nothing, need, minimum, both; pick the most free, the least fluid load, the tightest, the first."""
+
     def one_list(case: oracle.Case, order: list[int], pick: str) -> tuple[int, float, float]:
         lives: list[list[int]] = [[] for _ in case.capacities]
         for i in order:
@@ -256,8 +272,11 @@ def test_metagreedy_is_the_best_of_its_lists() -> None:
         one = random_asked(np.random.default_rng(seed), max_n=8)
         case = oracle.as_case(*one)
         keys = ([0] * case.n, [a - m for a, m in zip(case.wanted, case.minimum)], case.minimum, case.wanted)
-        best = max(one_list(case, sorted(range(case.n), key=lambda i: -key[i]), pick)
-                   for key in keys for pick in ("most", "load", "tight", "first"))
+        best = max(
+            one_list(case, sorted(range(case.n), key=lambda i: -key[i]), pick)
+            for key in keys
+            for pick in ("most", "load", "tight", "first")
+        )
         found = fb.virtual_cluster(*one.floats, method="metagreedy")
         served = found.served_fraction if found.served.any() else 0
         assert (found.served.sum(), served, found.vms.sum()) == pytest.approx(best), seed

@@ -12,8 +12,12 @@ import pytest
 import fairbook as fb
 from book.virtual_cluster.oracle import as_case, share
 
-RULES = [{"give": give, "take": take, "pick": pick} for give in ("gap", "tolerance")
-         for take in ("surplus", "printed", "reshare") for pick in ("least_wanted", "free")]
+RULES = [
+    {"give": give, "take": take, "pick": pick}
+    for give in ("gap", "tolerance")
+    for take in ("surplus", "printed", "reshare")
+    for pick in ("least_wanted", "free")
+]
 
 
 class Plain:
@@ -46,9 +50,14 @@ class Plain:
             self.share(j)
             return True
         while sum(one["vms"] for one in others) + minimum > C:
-            marks = [Fraction(one["vms"] - one["min"], one["alpha"]) if self.take == "surplus"
-                     else Fraction(one["vms"], one["alpha"]) - one["k"] if one["vms"] > one["min"] else Fraction(-9)
-                     for one in others]
+            marks = [
+                Fraction(one["vms"] - one["min"], one["alpha"])
+                if self.take == "surplus"
+                else Fraction(one["vms"], one["alpha"]) - one["k"]
+                if one["vms"] > one["min"]
+                else Fraction(-9)
+                for one in others
+            ]
             others[marks.index(max(marks))]["vms"] -= 1
             self.taken_back += 1
         self.hand_out(j)
@@ -111,25 +120,58 @@ def test_the_rules_against_a_plain_simulation(rules: dict[str, Any]) -> None:
 #: Capacities, rules, who comes (VMs, tolerance) or goes, the VMs of those who stay, how many were taken back.
 BY_HAND: dict[str, tuple[list[int], dict[str, Any], list[Any], dict[str, int], int]] = {
     # 10/10 against 10/6: ann goes first; bob 16/10 against 6/6; cat finds 5 and 0 left
-    "where users go": ([10, 6], {}, [("ann", 10, 0.5), ("bob", 6, 0), ("cat", 6, 0), ("dan", 5, 0)],
-                       {"ann": 5, "bob": 6, "dan": 5}, 5),
+    "where users go": (
+        [10, 6],
+        {},
+        [("ann", 10, 0.5), ("bob", 6, 0), ("cat", 6, 0), ("dan", 5, 0)],
+        {"ann": 5, "bob": 6, "dan": 5},
+        5,
+    ),
     # calm has 8, of which 2 are free beside tense's minimum and 2 are taken back; brief takes 2 more from calm: 4, 4
     "who gets what is free: the largest gap": (
-        [10], {"give": "gap"}, [("calm", 8, 1), ("tense", 8, 0.5), ("brief", 2, 0)],
-        {"calm": 4, "tense": 4, "brief": 2}, 4),
-    "and when one goes": ([10], {"give": "gap"}, [("calm", 8, 1), ("tense", 8, 0.5), ("brief", 2, 0), "brief"],
-                          {"calm": 5, "tense": 5}, 4),
-    "or who tolerates most": ([10], {"give": "tolerance"}, [("calm", 8, 1), ("tense", 8, 0.5)],
-                              {"calm": 6, "tense": 4}, 2),
+        [10],
+        {"give": "gap"},
+        [("calm", 8, 1), ("tense", 8, 0.5), ("brief", 2, 0)],
+        {"calm": 4, "tense": 4, "brief": 2},
+        4,
+    ),
+    "and when one goes": (
+        [10],
+        {"give": "gap"},
+        [("calm", 8, 1), ("tense", 8, 0.5), ("brief", 2, 0), "brief"],
+        {"calm": 5, "tense": 5},
+        4,
+    ),
+    "or who tolerates most": (
+        [10],
+        {"give": "tolerance"},
+        [("calm", 8, 1), ("tense", 8, 0.5)],
+        {"calm": 6, "tense": 4},
+        2,
+    ),
     "calm gave, and calm gets": (
-        [10], {"give": "tolerance"}, [("calm", 8, 1), ("tense", 8, 0.5), ("brief", 2, 0), "brief"],
-        {"calm": 6, "tense": 4}, 4),
+        [10],
+        {"give": "tolerance"},
+        [("calm", 8, 1), ("tense", 8, 0.5), ("brief", 2, 0), "brief"],
+        {"calm": 6, "tense": 4},
+        4,
+    ),
     # surplus 4/8 and 2/4 (a tie: the first), then 3/8 < 2/4, 3/8 > 1/4: 3 VMs: calm 6, brisk 3
-    "who gives": ([12], {"give": "gap"}, [("calm", 8, 0.5), ("brisk", 4, 0.5), ("new", 3, 0)],
-                  {"calm": 6, "brisk": 3, "new": 3}, 3),
+    "who gives": (
+        [12],
+        {"give": "gap"},
+        [("calm", 8, 0.5), ("brisk", 4, 0.5), ("new", 3, 0)],
+        {"calm": 6, "brisk": 3, "new": 3},
+        3,
+    ),
     # 1 - 0.25 against 1 - 0.75: the one that tolerates least gives first, down to its minimum
-    "as printed": ([16], {"take": "printed"}, [("tense", 8, 0.25), ("calm", 8, 0.75), ("new", 3, 0)],
-                   {"tense": 6, "calm": 7, "new": 3}, 3),
+    "as printed": (
+        [16],
+        {"take": "printed"},
+        [("tense", 8, 0.25), ("calm", 8, 0.75), ("new", 3, 0)],
+        {"tense": 6, "calm": 7, "new": 3},
+        3,
+    ),
 }
 
 

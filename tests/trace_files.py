@@ -39,8 +39,9 @@ def follows(drawn: Mapping[Any, int], weights: Mapping[Any, float]) -> None:
         assert abs(drawn[key] - n * p) < 5 * math.sqrt(n * p * (1 - p)), key
 
 
-def told_in_the_readme(heading: str, errors: Mapping[str, tuple[float, ...]],
-                       sizes: Mapping[str, tuple[int, int, int]]) -> None:
+def told_in_the_readme(
+    heading: str, errors: Mapping[str, tuple[float, ...]], sizes: Mapping[str, tuple[int, int, int]]
+) -> None:
     """Look up what rounding does: errors of two roundings in percent, and sizes of the trace and of two roundings."""
     text = paths.data_path("README.md").read_text(encoding="utf-8")
     section = text.split(f"## {heading}", 1)[1].split("\n## ", 1)[0]

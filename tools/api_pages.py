@@ -36,10 +36,19 @@ BLOCK = re.compile(r"^```\{(api|commands)\}[ \t]*(\S*)[ \t]*\n(.*?)^```[ \t]*$",
 PAGES = Path(__file__).resolve().parents[1] / "book" / "api"
 #: The command line has a page of its own, made from its parsers; the others are the library's own tools.
 LEFT_OUT = (
-    "fairbook.checkout", "fairbook.cli", "fairbook.decimals", "fairbook.files", "fairbook.mechanisms.choices",
-    "fairbook.mechanisms.filling", "fairbook.mechanisms.packing", "fairbook.mechanisms.pools",
-    "fairbook.mechanisms.saved", "fairbook.mechanisms.tv_drf_kernels", "fairbook.mechanisms.tv_drf_replay",
-    "fairbook.traces.checks", "fairbook.traces.paths",
+    "fairbook.checkout",
+    "fairbook.cli",
+    "fairbook.decimals",
+    "fairbook.files",
+    "fairbook.mechanisms.choices",
+    "fairbook.mechanisms.filling",
+    "fairbook.mechanisms.packing",
+    "fairbook.mechanisms.pools",
+    "fairbook.mechanisms.saved",
+    "fairbook.mechanisms.tv_drf_kernels",
+    "fairbook.mechanisms.tv_drf_replay",
+    "fairbook.traces.checks",
+    "fairbook.traces.paths",
 )
 WIDTH = 78
 #: Longest value of a constant that is shown; longer ones are described by their comment.
@@ -275,8 +284,14 @@ def commands() -> str:
         for paragraph in (parser.epilog or "").split("\n\n"):
             head, _, rest = paragraph.partition("\n")
             if rest:
-                lines += [f"{_words(head.removesuffix(':').capitalize())}:", "", "```bash", inspect.cleandoc(rest),
-                          "```", ""]
+                lines += [
+                    f"{_words(head.removesuffix(':').capitalize())}:",
+                    "",
+                    "```bash",
+                    inspect.cleandoc(rest),
+                    "```",
+                    "",
+                ]
             elif head:
                 lines += [f"{_words(head[0].upper() + head[1:])}.", ""]
     return "\n".join(lines)

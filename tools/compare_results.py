@@ -55,8 +55,11 @@ def differences(old: dict[str, bytes], new: dict[str, bytes]) -> Iterator[str]:
             continue
         elif kind == "json":
             before, after = (json.loads(one[path])["facts"] for one in (old, new))
-            yield from (f"{name}, {key}: {_cut(before.get(key))} -> {_cut(after.get(key))}"
-                        for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key))
+            yield from (
+                f"{name}, {key}: {_cut(before.get(key))} -> {_cut(after.get(key))}"
+                for key in sorted(before.keys() | after.keys())
+                if before.get(key) != after.get(key)
+            )
         elif kind == "csv":
             before, after = _cells(old[path]), _cells(new[path])
             if list(before.columns) != list(after.columns) or (before.index.name is None and len(before) != len(after)):

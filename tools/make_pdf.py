@@ -162,21 +162,23 @@ def joined(html: Path, chosen: list[str] | None = None) -> str:
     classes = "tex2jax_process|mathjax_process|math|output_area"
     mathjax_options = f'{{"options": {{"processHtmlClass": "{classes}", "enableMenu": false}}}}'
     title = config["title"]
-    return "\n".join([
-        '<!doctype html><html lang="en" data-theme="light" data-mode="light"><head><meta charset="utf-8">',
-        f"<title>{title}</title>",
-        *(f'<link rel="stylesheet" href="{style}">' for style in dict.fromkeys(styles)),
-        f"<style>{STYLE}</style><script>window.MathJax = {mathjax_options}</script>",
-        f'<script defer src="{mathjax}"></script></head><body>',
-        f'<main class="bd-article"><section class="title"><h1>{title}</h1>',
-        "<p>Fair allocation of several resources:<br>five papers as an executable book</p>",
-        f'<p>{config["author"]}</p><p>Version {version[1] if version else "unknown"}, {config["copyright"]}</p>',
-        '<p class="small">Text and figures: CC-BY 4.0. Code: BSD 3-Clause.<br>'
-        "The same pages as notebooks that run, and the library, are in the repository.</p></section>",
-        f'<section class="page contents"><h2>Contents</h2><ol>{"".join(lines)}</ol></section>',
-        *(text for _, text in read.values()),
-        "</main></body></html>",
-    ])
+    return "\n".join(
+        [
+            '<!doctype html><html lang="en" data-theme="light" data-mode="light"><head><meta charset="utf-8">',
+            f"<title>{title}</title>",
+            *(f'<link rel="stylesheet" href="{style}">' for style in dict.fromkeys(styles)),
+            f"<style>{STYLE}</style><script>window.MathJax = {mathjax_options}</script>",
+            f'<script defer src="{mathjax}"></script></head><body>',
+            f'<main class="bd-article"><section class="title"><h1>{title}</h1>',
+            "<p>Fair allocation of several resources:<br>five papers as an executable book</p>",
+            f"<p>{config['author']}</p><p>Version {version[1] if version else 'unknown'}, {config['copyright']}</p>",
+            '<p class="small">Text and figures: CC-BY 4.0. Code: BSD 3-Clause.<br>'
+            "The same pages as notebooks that run, and the library, are in the repository.</p></section>",
+            f'<section class="page contents"><h2>Contents</h2><ol>{"".join(lines)}</ol></section>',
+            *(text for _, text in read.values()),
+            "</main></body></html>",
+        ]
+    )
 
 
 def print_pdf(page: Path, output: Path, program: str, seconds: float = 600.0) -> None:

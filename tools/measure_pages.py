@@ -18,9 +18,7 @@ FOLDED = r"dropdown|solution"
 
 def without(text: str, names: str) -> str:
     """Take out the directives with these names (a pattern), with all that is in them."""
-    return re.sub(
-        rf"^(`{{3,}}|:{{3,}})\s*\{{(?:{names})\}}.*?^\1[ \t]*$", "", text, flags=re.DOTALL | re.MULTILINE
-    )
+    return re.sub(rf"^(`{{3,}}|:{{3,}})\s*\{{(?:{names})\}}.*?^\1[ \t]*$", "", text, flags=re.DOTALL | re.MULTILINE)
 
 
 def words(text: str, *, folded: bool = True) -> int:

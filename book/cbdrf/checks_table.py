@@ -82,6 +82,8 @@ PRINTED_TABLE = {
     "release_incentive": (False, True),
     "release_incentive_cap": (False, True),
 }
+
+
 def _where(column: str) -> str:
     return "Table 1" if column in ("drf", "scaled") else "beyond the paper (Table 1)"
 
@@ -261,8 +263,16 @@ SENSES: dict[str, str] = {
 }
 
 
-def _sense(row: str, column: str, statement: str, check: Check, solver: str | None, mutant: Mechanism,
-           proof: str | None, records: Records = any_record) -> None:
+def _sense(
+    row: str,
+    column: str,
+    statement: str,
+    check: Check,
+    solver: str | None,
+    mutant: Mechanism,
+    proof: str | None,
+    records: Records = any_record,
+) -> None:
     about_a_phase(
         f"sense.{row}.{column}",
         "beyond the paper (Table 1)",

@@ -163,9 +163,7 @@ for _grant in ("scaled", "weighted", "capped"):
                 d, released=1 - np.asarray(released), grant=g, credit_cap=1.0, credit_floor=0.05, rho=0.5
             ),
         ),
-    )(
-        lambda effort, judged: seen(_no_regret, effort, judged, "Complying never costs a later grant", share=80)
-    )
+    )(lambda effort, judged: seen(_no_regret, effort, judged, "Complying never costs a later grant", share=80))
 
 
 @claim(
@@ -218,13 +216,13 @@ def _releasing(
             "releasing 3/4 always."
         )
         later, cost = (str(x) if x.denominator < 10**6 else f"{float(x):.4f}" for x in (lost, loss))
-        once = (f"Holding everything once gains {worth} * {rho} = {gain} of a phase's grant and costs "
-                f"(1 + {worth} * {1 - rho}) * {later} = {cost} of one later: psi falls by {down} and rises by {up}.")
+        once = (
+            f"Holding everything once gains {worth} * {rho} = {gain} of a phase's grant and costs "
+            f"(1 + {worth} * {1 - rho}) * {later} = {cost} of one later: psi falls by {down} and rises by {up}."
+        )
         if gain >= loss:  # exact; what the programme finds in floats can only add to it
             return Evidence.of(Part(False, "witness", f"{once} {programme}", best.looked_at))
-        return Evidence.of(
-            Part(best.releases, "numbers", programme, best.looked_at), Part(True, "numbers", once, 1)
-        )
+        return Evidence.of(Part(best.releases, "numbers", programme, best.looked_at), Part(True, "numbers", once, 1))
 
 
 _HALF = Fraction(1, 2)
@@ -472,6 +470,7 @@ def _larger_penalty(penalty: str, proof: str | None, mutant: Mechanism) -> None:
 
 _larger_penalty("step", None, by_rule(credit_cap=1.0, penalty="graded"))
 _larger_penalty("graded", "prop-cbdrf-graded", by_rule(credit_cap=1.0, penalty="step"))
+
 
 @claim(
     id="cbdrf.penalty.phases",

@@ -105,9 +105,7 @@ def exactly(subject: Mechanism, demands: Any, released: Any) -> Any:
     return exact_run(demands, [Fraction(1)] * len(demands[0][0]), released, **rule)
 
 
-def lying_pays(
-    rng: np.random.Generator, needless: bool, subject: Mechanism, demands: Any, released: Any
-) -> str | None:
+def lying_pays(rng: np.random.Generator, needless: bool, subject: Mechanism, demands: Any, released: Any) -> str | None:
     """Let node 0 lie in some phases and look for one in which it runs more true tasks.
 
     It claims something in each phase in which it needs something; ``needless``: now and then in others, too.

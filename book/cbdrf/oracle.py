@@ -34,8 +34,12 @@ class ExactRun(NamedTuple):
     final_credit: list[Fraction]
 
 
-def exact_grant(demands: Sequence[Sequence[Any]], credit_factor: Sequence[Any], capacities: Sequence[Any] | None = None,
-                grant: str = "scaled") -> list[Fraction]:
+def exact_grant(
+    demands: Sequence[Sequence[Any]],
+    credit_factor: Sequence[Any],
+    capacities: Sequence[Any] | None = None,
+    grant: str = "scaled",
+) -> list[Fraction]:
     """Share out one phase exactly, given the credit factors.
 
     Parameters
@@ -76,8 +80,11 @@ def exact_grant(demands: Sequence[Sequence[Any]], credit_factor: Sequence[Any], 
     if grant not in ("scaled", "weighted", "capped"):
         raise InvalidInput("grant", "must be 'scaled', 'weighted' or 'capped'", grant)
     present = [any(row) for row in rows]
-    served = [i for i, row in enumerate(rows)
-              if present[i] and all(size > 0 for d, size in zip(row, pool, strict=True) if d > 0)]
+    served = [
+        i
+        for i, row in enumerate(rows)
+        if present[i] and all(size > 0 for d, size in zip(row, pool, strict=True) if d > 0)
+    ]
     if grant == "weighted":
         served = [i for i in served if psi[i] > 0]
     tasks = [NONE] * len(rows)
@@ -92,8 +99,9 @@ def exact_grant(demands: Sequence[Sequence[Any]], credit_factor: Sequence[Any], 
         found = exact_tasks(need, [psi[i] for i in served], size)
     else:
         alone = [1 / (sum(present) * max(d / c for d, c in zip(row, size, strict=True))) for row in need]
-        found = exact_tasks(need, None, size,
-                            [None if psi[i] == 1 else psi[i] * a for i, a in zip(served, alone, strict=True)])
+        found = exact_tasks(
+            need, None, size, [None if psi[i] == 1 else psi[i] * a for i, a in zip(served, alone, strict=True)]
+        )
     for i, x in zip(served, found, strict=True):
         tasks[i] = x
     return tasks
@@ -110,10 +118,21 @@ def _reading(ratios: list[Fraction], demand: list[Fraction], capacities: list[Fr
     return ratios[shares.index(max(shares))]
 
 
-def exact_run(demands: Sequence[Sequence[Sequence[Any]]], capacities: Sequence[Any] | None = None,
-              released: Any = 1, rho: Any = "3/4", step_up: Any = "0.1", step_down: Any = "0.1",
-              initial_credit: Any = 1, credit_cap: Any = None, credit_floor: Any = 0, held: str = "returns",
-              grant: str = "scaled", penalty: str = "step", ratio: str = "least") -> ExactRun:
+def exact_run(
+    demands: Sequence[Sequence[Sequence[Any]]],
+    capacities: Sequence[Any] | None = None,
+    released: Any = 1,
+    rho: Any = "3/4",
+    step_up: Any = "0.1",
+    step_down: Any = "0.1",
+    initial_credit: Any = 1,
+    credit_cap: Any = None,
+    credit_floor: Any = 0,
+    held: str = "returns",
+    grant: str = "scaled",
+    penalty: str = "step",
+    ratio: str = "least",
+) -> ExactRun:
     """Run credit-based DRF over T phases in exact fractions.
 
     Parameters
@@ -148,8 +167,11 @@ def exact_run(demands: Sequence[Sequence[Sequence[Any]]], capacities: Sequence[A
     up, down, start, floor = as_fractions([step_up, step_down, initial_credit, credit_floor], "steps and credits")
     cap = None if credit_cap is None else as_fractions([credit_cap], "credit_cap")[0]
     thresholds, kept = _per_phase(rho, T, n, "rho"), _per_phase(released, T, n, "released")
-    if held not in ("returns", "stays") or penalty not in ("step", "graded") or (
-            ratio not in ("least", "mean", "dominant")):
+    if (
+        held not in ("returns", "stays")
+        or penalty not in ("step", "graded")
+        or (ratio not in ("least", "mean", "dominant"))
+    ):
         raise InvalidInput("held, penalty, ratio", "must be known", [held, penalty, ratio])
     run = ExactRun([], [], [], [], [], [start] * n)
     missing = [NONE] * m
@@ -158,8 +180,9 @@ def exact_run(demands: Sequence[Sequence[Sequence[Any]]], capacities: Sequence[A
         credit = list(run.final_credit)
         psi = [min(ONE, c / start) for c in credit]
         tasks = exact_grant(need[t], psi, pool, grant)
-        for column, values in zip(run[:5], (credit, psi, tasks, exact_grant(need[t], [ONE] * n, pool), pool),
-                                  strict=True):
+        for column, values in zip(
+            run[:5], (credit, psi, tasks, exact_grant(need[t], [ONE] * n, pool), pool), strict=True
+        ):
             column.append(values)
         missing = [NONE] * m
         for i, x in enumerate(tasks):

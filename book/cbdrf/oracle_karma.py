@@ -42,6 +42,7 @@ def _used_up_at(taken: Fraction, users: list[tuple[Fraction, Fraction, Fraction]
 
     ``users`` holds (credit, room, need of the resource) of those not stopped, ``taken`` what all others use.
     """
+
     def use(level: Fraction) -> Fraction:
         return taken + sum((min(room, max(ZERO, credit - level)) * need for credit, room, need in users), ZERO)
 
@@ -55,8 +56,9 @@ def _used_up_at(taken: Fraction, users: list[tuple[Fraction, Fraction, Fraction]
     raise InvalidInput("demands", "must leave the guaranteed shares feasible", taken)  # pragma: no cover
 
 
-def _borrow(need: list[list[Fraction]], base: list[Fraction], room: list[Fraction],
-            credit: list[Fraction]) -> list[Fraction]:
+def _borrow(
+    need: list[list[Fraction]], base: list[Fraction], room: list[Fraction], credit: list[Fraction]
+) -> list[Fraction]:
     n, m = len(need), len(need[0])
     fixed: dict[int, Fraction] = {}
     while True:
@@ -77,6 +79,7 @@ def _borrow(need: list[list[Fraction]], base: list[Fraction], room: list[Fractio
 
 def _earn(donated: list[Fraction], credit: list[Fraction], total: Fraction) -> list[Fraction]:
     """Share out ``total``, at most the sum of ``donated``, the poorest first."""
+
     def shares(level: Fraction) -> list[Fraction]:
         return [min(d, max(ZERO, level - c)) for d, c in zip(donated, credit, strict=True)]
 
@@ -88,8 +91,13 @@ def _earn(donated: list[Fraction], credit: list[Fraction], total: Fraction) -> l
     return [ZERO] * len(donated)
 
 
-def exact_phase(demands: Sequence[Sequence[Any]], credit: Sequence[Any], capacities: Sequence[Any] | None = None,
-                max_tasks: Sequence[Any] | None = None, alpha: Any = "1/2") -> ExactPhase:
+def exact_phase(
+    demands: Sequence[Sequence[Any]],
+    credit: Sequence[Any],
+    capacities: Sequence[Any] | None = None,
+    max_tasks: Sequence[Any] | None = None,
+    alpha: Any = "1/2",
+) -> ExactPhase:
     """Give one phase of Karma in dominant shares in exact fractions.
 
     Parameters
@@ -128,9 +136,13 @@ def exact_phase(demands: Sequence[Sequence[Any]], credit: Sequence[Any], capacit
     return ExactPhase(tasks, base, borrowed, donated, earned)
 
 
-def exact_run(demands: Sequence[Sequence[Sequence[Any]]], initial_credit: Sequence[Any],
-              capacities: Sequence[Any] | None = None, max_tasks: Sequence[Sequence[Any] | None] | None = None,
-              alpha: Any = "1/2") -> ExactRun:
+def exact_run(
+    demands: Sequence[Sequence[Sequence[Any]]],
+    initial_credit: Sequence[Any],
+    capacities: Sequence[Any] | None = None,
+    max_tasks: Sequence[Sequence[Any] | None] | None = None,
+    alpha: Any = "1/2",
+) -> ExactRun:
     """Run Karma in dominant shares over phases in exact fractions.
 
     Parameters

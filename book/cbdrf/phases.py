@@ -125,8 +125,11 @@ def attacked(
     if not found.found:
         demands = "zero demands among them" if subject.zeros else "demands within a factor of a million"
         size = "up to 4 nodes and 3" if sample is not None else "1 to 8 nodes, now and then 50, and 1 to 4"
-        margin = f"smallest gain {float(found.margin):.1e}" if strict else (
-            f"smallest margin {margin_in_words(float(found.margin))}")
+        margin = (
+            f"smallest gain {float(found.margin):.1e}"
+            if strict
+            else (f"smallest margin {margin_in_words(float(found.margin))}")
+        )
         return Part(
             True,
             "search",
@@ -186,7 +189,8 @@ def drawn(check: Check, effort: Effort, subject: Mechanism, records: Records) ->
         instance = draw(rng)
         psi = records(instance.weights)
         return _least(check(judged.run(instance.demands, psi), psi)) >= -RTOL or Part(
-            False, "search", f"Violated at instance {done + 1}: {_in_numbers(instance, records)}.", done + 1)
+            False, "search", f"Violated at instance {done + 1}: {_in_numbers(instance, records)}.", done + 1
+        )
 
     return sampled(look, effort, subject, key=3, share=4, said="Holds on {count} random instances.")
 
@@ -208,8 +212,9 @@ def drawn_lies(effort: Effort, subject: Mechanism, records: Records) -> Part:
                 return Part(False, "search", f"A lie pays at instance {done + 1}: {where}.", done + 1)
         return True
 
-    return sampled(look, effort, subject, key=4, share=4,
-                   said="No lie pays on {count} random instances with three claims each.")
+    return sampled(
+        look, effort, subject, key=4, share=4, said="No lie pays on {count} random instances with three claims each."
+    )
 
 
 def solved(statement: str, effort: Effort, subject: Mechanism) -> list[Part]:

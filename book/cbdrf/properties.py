@@ -30,8 +30,14 @@ from fairbook.properties.finding import Finding, default_tolerance, numbers, rat
 from fairbook.properties.static import pareto_optimality, present, sharing_incentive
 
 __all__ = [
-    "EXACT_PHASES", "PHASES", "PHASE_MUTANTS", "gain_from_record", "justified_envy_freeness",
-    "pareto_optimality_within_caps", "sharing_incentive_by_record", "sharing_incentive_in_good_standing",
+    "EXACT_PHASES",
+    "PHASES",
+    "PHASE_MUTANTS",
+    "gain_from_record",
+    "justified_envy_freeness",
+    "pareto_optimality_within_caps",
+    "sharing_incentive_by_record",
+    "sharing_incentive_in_good_standing",
 ]
 
 Phase = Callable[[Any, Any], Allocation]
@@ -63,15 +69,18 @@ def _alone(allocation: Allocation) -> Array:
 def sharing_incentive_in_good_standing(allocation: Allocation, factor: Any, rtol: float | None = None) -> Finding:
     """Check that a node with psi = 1 runs at least what it could on an equal part of the pool. Cost O(n m)."""
     allocation, psi = _judged(allocation, factor)
-    return replace(sharing_incentive(allocation, np.where(psi == 1, _alone(allocation), 0), rtol),
-                   property="sharing incentive in good standing")
+    return replace(
+        sharing_incentive(allocation, np.where(psi == 1, _alone(allocation), 0), rtol),
+        property="sharing incentive in good standing",
+    )
 
 
 def sharing_incentive_by_record(allocation: Allocation, factor: Any, rtol: float | None = None) -> Finding:
     """Check that every node runs at least psi times what it could on an equal part of the pool. Cost O(n m)."""
     allocation, psi = _judged(allocation, factor)
-    return replace(sharing_incentive(allocation, psi * _alone(allocation), rtol),
-                   property="sharing incentive by record")
+    return replace(
+        sharing_incentive(allocation, psi * _alone(allocation), rtol), property="sharing incentive by record"
+    )
 
 
 def justified_envy_freeness(allocation: Allocation, factor: Any, rtol: float | None = None) -> Finding:
@@ -114,20 +123,33 @@ def justified_envy_freeness(allocation: Allocation, factor: Any, rtol: float | N
     h = int(envy[i].argmin())
     tolerance = default_tolerance(tasks, rtol)
     margin = margins.min()
-    witness = {"says": f"node {allocation.users[i]} runs {show(tasks[i])} tasks and could run {show(value[i, h])} on "
-                       f"the bundle of node {allocation.users[h]}, whose record is no better",
-               "demands": demands, "credit_factor": psi, "tasks": tasks}
+    witness = {
+        "says": f"node {allocation.users[i]} runs {show(tasks[i])} tasks and could run {show(value[i, h])} on "
+        f"the bundle of node {allocation.users[h]}, whose record is no better",
+        "demands": demands,
+        "credit_factor": psi,
+        "tasks": tasks,
+    }
     holds = bool(margin >= -tolerance)
-    return Finding("justified envy-freeness", holds, margin, None if holds else witness, None,
-                   int(np.isfinite(envy.astype(np.float64)).sum()), tolerance, margins)
+    return Finding(
+        "justified envy-freeness",
+        holds,
+        margin,
+        None if holds else witness,
+        None,
+        int(np.isfinite(envy.astype(np.float64)).sum()),
+        tolerance,
+        margins,
+    )
 
 
 def pareto_optimality_within_caps(allocation: Allocation, factor: Any, rtol: float | None = None) -> Finding:
     """Check Pareto optimality among the allocations in which no punished node has more than it has. Cost O(n m)."""
     allocation, psi = _judged(allocation, factor)
     caps = np.where(psi < 1, allocation.tasks, np.inf)
-    return replace(pareto_optimality(replace(allocation, max_tasks=caps), rtol),
-                   property="Pareto optimality within caps")
+    return replace(
+        pareto_optimality(replace(allocation, max_tasks=caps), rtol), property="Pareto optimality within caps"
+    )
 
 
 def gain_from_record(rule: Phase, demands: Any, factor: Any, node: int, better: Any) -> Any:
@@ -157,7 +179,8 @@ def _karma(demands: Any, factor: Any) -> Allocation:
 PHASES: dict[str, Phase] = {
     "drf": lambda demands, factor: drf(demands),
     **{name: partial(grant_tasks, grant=name) for name in READINGS["cbdrf"]["grant"].values},  # type: ignore[arg-type]
-    "karma": _karma}
+    "karma": _karma,
+}
 
 
 def _exact_allocation(tasks: Any, demands: Any, name: str) -> Allocation:
@@ -197,8 +220,14 @@ EXACT_PHASES: dict[str, Phase] = {name: _exact(name) for name in (*PHASES, "capp
 
 def _unweighted(allocation: Allocation, name: str, times: float = 1.0) -> Allocation:
     n = len(allocation.tasks)
-    return replace(allocation, tasks=allocation.tasks * times, weights=np.full(n, 1.0 / n),
-                   max_tasks=np.full(n, np.inf), mechanism=name, rule="full")
+    return replace(
+        allocation,
+        tasks=allocation.tasks * times,
+        weights=np.full(n, 1.0 / n),
+        max_tasks=np.full(n, np.inf),
+        mechanism=name,
+        rule="full",
+    )
 
 
 def inverse(demands: Any, factor: Any) -> Allocation:
@@ -237,4 +266,5 @@ def by_tasks(demands: Any, factor: Any) -> Allocation:
 
 #: Broken phase rules by name.
 PHASE_MUTANTS: dict[str, Phase] = {
-    function.__name__: function for function in (inverse, wasted, capped_at_drf, by_sum, by_tasks)}
+    function.__name__: function for function in (inverse, wasted, capped_at_drf, by_sum, by_tasks)
+}

@@ -91,8 +91,14 @@ def _one_threshold(rule: CreditRule) -> float:
     return float(rule.rho)
 
 
-def best_response(rule: CreditRule, *, worth: float, discount: float = 0.99, phases: int | None = None,
-                  demands: Any = ((1.0,), (1.0,))) -> Response:
+def best_response(
+    rule: CreditRule,
+    *,
+    worth: float,
+    discount: float = 0.99,
+    phases: int | None = None,
+    demands: Any = ((1.0,), (1.0,)),
+) -> Response:
     """Find the best strategy of the first node by dynamic programming over its credit.
 
     Parameters
@@ -132,8 +138,11 @@ def best_response(rule: CreditRule, *, worth: float, discount: float = 0.99, pha
     # Between two ratios with the same consequence for the credit the node holds as much as it can; complying first.
     ratios = [rho, 0.0] if rho else [0.0]
     if (rule.held, rule.penalty) != ("returns", "step"):
-        raise InvalidInput("rule", "must have held='returns' (else others' pools remember, too) and the step penalty",
-                           (rule.held, rule.penalty))
+        raise InvalidInput(
+            "rule",
+            "must have held='returns' (else others' pools remember, too) and the step penalty",
+            (rule.held, rule.penalty),
+        )
     worth = as_number(worth, "worth", 0.0, LARGEST)
     discount = as_number(discount, "discount", 0.0, 1.0)
     if phases is not None:
@@ -175,15 +184,19 @@ def best_response(rule: CreditRule, *, worth: float, discount: float = 0.99, pha
 
     granted, held, chosen = follow(lambda at, t: int((policies[phases - 1 - t] if phases is not None else picked)[at]))
     honest = follow(lambda at, t: 0)
-    return Response(granted + worth * held, honest[0] + worth * honest[1], granted, held, np.array(chosen[:200]),
-                    len(credits))
+    return Response(
+        granted + worth * held, honest[0] + worth * honest[1], granted, held, np.array(chosen[:200]), len(credits)
+    )
 
 
 def _reachable(rule: CreditRule, ratios: Sequence[float], phases: int | None) -> tuple[Any, FloatArray]:
     """Give for each reachable credit and ratio the place of the next credit, shape (S, ratios), and the credits."""
     if any(0 < step < _LEAST_STEP * rule.initial_credit for step in (rule.step_up, rule.step_down)):
-        raise InvalidInput("rule", f"must have steps of 0 or at least {_LEAST_STEP:g} of initial_credit",
-                           [rule.step_up, rule.step_down])
+        raise InvalidInput(
+            "rule",
+            f"must have steps of 0 or at least {_LEAST_STEP:g} of initial_credit",
+            [rule.step_up, rule.step_down],
+        )
     known: dict[float, int] = {rule.initial_credit: 0}
     order = [rule.initial_credit]
     moves: list[list[int]] = []
@@ -205,8 +218,11 @@ def _reachable(rule: CreditRule, ratios: Sequence[float], phases: int | None) ->
             row.append(known[after])
         moves.append(row)
         if len(order) > _STATES:
-            raise InvalidInput("rule", f"must lead to at most {_STATES} different credits (steps of a common unit)",
-                               [rule.step_up, rule.step_down])
+            raise InvalidInput(
+                "rule",
+                f"must lead to at most {_STATES} different credits (steps of a common unit)",
+                [rule.step_up, rule.step_down],
+            )
     return np.array(moves), np.array(order)
 
 
@@ -277,8 +293,9 @@ def worth_threshold(rule: CreditRule, *, discount: float = 0.99) -> float:
     return np.inf if room <= 0 else penalty / room
 
 
-def search_release(rule: CreditRule, demands: Any, *, worth: float, discount: float = 0.99, phases: int = 6,
-                   tail: int = 60) -> Response:
+def search_release(
+    rule: CreditRule, demands: Any, *, worth: float, discount: float = 0.99, phases: int = 6, tail: int = 60
+) -> Response:
     """Try every sequence of the release ratios 1, rho and 0 of the first node on the mechanism itself.
 
     Parameters

@@ -118,10 +118,21 @@ def fig1() -> pd.DataFrame:
     demands = np.array([[[25, 500], [50, 500]], [[50, 400], [25, 600]]], dtype=float)
     run = cbdrf(demands, POOL, released=[[0.5, 1.0], [1.0, 1.0]], rho=RHO, credit_cap=1.0)
     after = np.append(run.credit[1:, 0], run.final_credit[0])
-    return pd.DataFrame({
-        "phase": [1, 2], "cpu": demands[:, 0, 0], "memory": demands[:, 0, 1], "drf_tasks": run.drf_tasks[:, 0],
-        "credit": run.credit[:, 0], "credit_factor": run.credit_factor[:, 0], "tasks": run.tasks[:, 0],
-        "released": run.released[:, 0], "rho": RHO, "complied": run.complied[:, 0], "next_credit": after})
+    return pd.DataFrame(
+        {
+            "phase": [1, 2],
+            "cpu": demands[:, 0, 0],
+            "memory": demands[:, 0, 1],
+            "drf_tasks": run.drf_tasks[:, 0],
+            "credit": run.credit[:, 0],
+            "credit_factor": run.credit_factor[:, 0],
+            "tasks": run.tasks[:, 0],
+            "released": run.released[:, 0],
+            "rho": RHO,
+            "complied": run.complied[:, 0],
+            "next_credit": after,
+        }
+    )
 
 
 def _one_run(rng: np.random.Generator, released: FloatArray, **rule: Any) -> FloatArray:
@@ -159,15 +170,24 @@ def course(released: Any, runs: int = RUNS, seed: int = SEED, *, progress: bool 
     """
     released = np.asarray(released, dtype=float)
     T, n = released.shape
-    amounts = np.stack(repeat(_one_run, runs, seed=seed, key=(T, n), progress=progress, label="runs",
-                              released=released, **rule))
+    amounts = np.stack(
+        repeat(_one_run, runs, seed=seed, key=(T, n), progress=progress, label="runs", released=released, **rule)
+    )
     granted, drf = amounts[:, 0], amounts[:, 1]
     ratio = (granted / drf).round(12)
     phase, node, resource = (part.ravel() for part in np.indices((T, n, len(RESOURCES))))
-    return pd.DataFrame({
-        "phase": phase + 1, "node": node + 1, "resource": np.array(RESOURCES)[resource],
-        "granted": granted[0].ravel(), "drf": drf[0].ravel(), "ratio": ratio.mean(axis=0).round(12).ravel(),
-        "low": ratio.min(axis=0).ravel(), "high": ratio.max(axis=0).ravel()}).assign(runs=runs)
+    return pd.DataFrame(
+        {
+            "phase": phase + 1,
+            "node": node + 1,
+            "resource": np.array(RESOURCES)[resource],
+            "granted": granted[0].ravel(),
+            "drf": drf[0].ravel(),
+            "ratio": ratio.mean(axis=0).round(12).ravel(),
+            "low": ratio.min(axis=0).ravel(),
+            "high": ratio.max(axis=0).ravel(),
+        }
+    ).assign(runs=runs)
 
 
 def failing(*never: bool, until: int = PHASES) -> FloatArray:
@@ -223,8 +243,15 @@ _PAPER = CreditRule(rho=RHO)
 def _ratio(rule: CreditRule, pattern: str, phases: int) -> CreditRun:
     """Run one node that follows a pattern; its ratio is psi, whatever it demands."""
     released = [[float(PATTERNS[pattern](t))] for t in range(1, phases + 1)]
-    return cbdrf(np.ones((phases, 1, 1)), released=released, rho=rule.rho, step_up=rule.step_up,
-                 step_down=rule.step_down, credit_cap=rule.credit_cap, credit_floor=rule.credit_floor)
+    return cbdrf(
+        np.ones((phases, 1, 1)),
+        released=released,
+        rho=rule.rho,
+        step_up=rule.step_up,
+        step_down=rule.step_down,
+        credit_cap=rule.credit_cap,
+        credit_floor=rule.credit_floor,
+    )
 
 
 def parameters(
@@ -267,24 +294,37 @@ def parameters(
         rule = replace(_PAPER, step_down=down, step_up=up, credit_cap=cap, credit_floor=floor)
         run = _ratio(rule, pattern, phases)
         ratio, failed = run.credit_factor[:, 0], np.flatnonzero(~run.complied[:, 0])
-        back = np.flatnonzero(ratio[failed[-1] + 1:] == 1) if len(failed) else np.array([0])
-        rows.append({
-            "pattern": pattern, "step_down": down, "step_up": up, "cap": "none" if cap is None else f"{cap:g} C_0",
-            "floor": floor, "at_10": ratio[9], "least": ratio.min(),
-            "recovery": float(back[0] + 1) if len(back) and len(failed) else np.nan, "lost": float((1 - ratio).sum())})
+        back = np.flatnonzero(ratio[failed[-1] + 1 :] == 1) if len(failed) else np.array([0])
+        rows.append(
+            {
+                "pattern": pattern,
+                "step_down": down,
+                "step_up": up,
+                "cap": "none" if cap is None else f"{cap:g} C_0",
+                "floor": floor,
+                "at_10": ratio[9],
+                "least": ratio.min(),
+                "recovery": float(back[0] + 1) if len(back) and len(failed) else np.nan,
+                "lost": float((1 - ratio).sum()),
+            }
+        )
     return pd.DataFrame(rows).assign(phases=phases)
 
 
 #: One blank a panel: its name, the conduct that shows it, and the values; the first is the paper's or our reading.
 _BLANKS: tuple[tuple[str, str, tuple[tuple[str, dict[str, Any]], ...]], ...] = (
-    ("step down", "never", (
-        ("0.1", {}), ("0.05", {"step_down": 0.05}), ("0.2", {"step_down": 0.2}), ("0.5", {"step_down": 0.5}))),
-    ("step up", "from phase 6 on", (
-        ("0.1", {}), ("0.02", {"step_up": 0.02}), ("0.05", {"step_up": 0.05}), ("0.3", {"step_up": 0.3}))),
-    ("cap", "not in phases 6 to 10", (
-        ("none", {}), ("1.2", {"credit_cap": 1.2}), ("1", {"credit_cap": 1.0}))),
-    ("floor", "never", (
-        ("0", {}), ("0.3", {"credit_floor": 0.3}), ("0.6", {"credit_floor": 0.6}))),
+    (
+        "step down",
+        "never",
+        (("0.1", {}), ("0.05", {"step_down": 0.05}), ("0.2", {"step_down": 0.2}), ("0.5", {"step_down": 0.5})),
+    ),
+    (
+        "step up",
+        "from phase 6 on",
+        (("0.1", {}), ("0.02", {"step_up": 0.02}), ("0.05", {"step_up": 0.05}), ("0.3", {"step_up": 0.3})),
+    ),
+    ("cap", "not in phases 6 to 10", (("none", {}), ("1.2", {"credit_cap": 1.2}), ("1", {"credit_cap": 1.0}))),
+    ("floor", "never", (("0", {}), ("0.3", {"credit_floor": 0.3}), ("0.6", {"credit_floor": 0.6}))),
 )
 
 
@@ -298,9 +338,16 @@ def blanks(phases: int = 16) -> pd.DataFrame:
         of C_0), ``paper`` (whether this is the value of the other figures), ``phase``, ``ratio``.
     """
     parts = [
-        pd.DataFrame({"blank": blank, "pattern": pattern, "value": value, "paper": not change,
-                      "phase": np.arange(1, phases + 1),
-                      "ratio": _ratio(replace(_PAPER, **change), pattern, phases).credit_factor[:, 0]})
+        pd.DataFrame(
+            {
+                "blank": blank,
+                "pattern": pattern,
+                "value": value,
+                "paper": not change,
+                "phase": np.arange(1, phases + 1),
+                "ratio": _ratio(replace(_PAPER, **change), pattern, phases).credit_factor[:, 0],
+            }
+        )
         for blank, pattern, values in _BLANKS
         for value, change in values
     ]
@@ -311,9 +358,18 @@ def blanks(phases: int = 16) -> pd.DataFrame:
 
 
 def _run(rule: CreditRule, demands: FloatArray, released: FloatArray, held: Held) -> CreditRun:
-    return cbdrf(demands, released=released, rho=rule.rho, step_up=rule.step_up, step_down=rule.step_down,
-                 initial_credit=rule.initial_credit, credit_cap=rule.credit_cap, credit_floor=rule.credit_floor,
-                 held=held, grant=rule.grant)
+    return cbdrf(
+        demands,
+        released=released,
+        rho=rule.rho,
+        step_up=rule.step_up,
+        step_down=rule.step_down,
+        initial_credit=rule.initial_credit,
+        credit_cap=rule.credit_cap,
+        credit_floor=rule.credit_floor,
+        held=held,
+        grant=rule.grant,
+    )
 
 
 def _compared(rng: np.random.Generator, n: int, phases: int, defectors: Sequence[int], kept: float) -> FloatArray:
@@ -322,13 +378,18 @@ def _compared(rng: np.random.Generator, n: int, phases: int, defectors: Sequence
     usual = cbdrf(demands).dominant_shares.mean(axis=0)
     found = np.full((2, len(RULES), len(defectors), 4), np.nan)
     for (h, held), (r, rule), (k, count) in product(
-            enumerate(("returns", "stays")), enumerate(RULES.values()), enumerate(defectors)):
+        enumerate(("returns", "stays")), enumerate(RULES.values()), enumerate(defectors)
+    ):
         released = np.ones((phases, n))
         released[:, :count] = 1.0 - kept
         run = _run(rule, demands, released, held)  # type: ignore[arg-type]
         shares = run.dominant_shares
-        parts = [run.utilisation.max(axis=1).mean(), (shares.mean(axis=0) / usual)[count:].mean(),
-                 (shares.mean(axis=0) / usual)[:count].mean() if count else np.nan, n * shares[:, count:].min()]
+        parts = [
+            run.utilisation.max(axis=1).mean(),
+            (shares.mean(axis=0) / usual)[count:].mean(),
+            (shares.mean(axis=0) / usual)[:count].mean() if count else np.nan,
+            n * shares[:, count:].min(),
+        ]
         found[h, r, k] = parts
     return found
 
@@ -389,10 +450,29 @@ def comparison(
     _counts(defectors, n, "defectors")
     if not 1 - RHO < kept <= 1:
         raise InvalidInput("kept", f"must be above {1 - RHO:g} and at most 1", kept)
-    values = np.stack(repeat(_compared, runs, seed=seed, key=(n, 1), progress=progress, label="comparison",
-                             n=n, phases=phases, defectors=defectors, kept=kept))
-    return _tidy(values, {"held": ("returns", "stays"), "mechanism": list(RULES), "defectors": list(defectors),
-                          "measure": ("utilisation", "complying", "defecting", "worst")})
+    values = np.stack(
+        repeat(
+            _compared,
+            runs,
+            seed=seed,
+            key=(n, 1),
+            progress=progress,
+            label="comparison",
+            n=n,
+            phases=phases,
+            defectors=defectors,
+            kept=kept,
+        )
+    )
+    return _tidy(
+        values,
+        {
+            "held": ("returns", "stays"),
+            "mechanism": list(RULES),
+            "defectors": list(defectors),
+            "measure": ("utilisation", "complying", "defecting", "worst"),
+        },
+    )
 
 
 _WITH_KARMA = (*RULES, "karma")
@@ -435,8 +515,11 @@ def _hoarded(rng: np.random.Generator, n: int, phases: int, hoarders: Sequence[i
             found[c, r, k, :2] = np.einsum("ti,ij->tj", tasks, demands[0]).max(axis=1).mean(), part[count:].mean()
             if count:
                 before = known[seen, count - 1][:, count - 1].sum()
-                found[c, r, k, 2:] = (part[:count].mean(), part[:count].mean() / part[count:].mean() - 1,
-                                      tasks[:, count - 1].sum() / before - 1)
+                found[c, r, k, 2:] = (
+                    part[:count].mean(),
+                    part[:count].mean() / part[count:].mean() - 1,
+                    tasks[:, count - 1].sum() / before - 1,
+                )
     return found
 
 
@@ -484,10 +567,28 @@ def hoarding(
     """
     as_whole(phases, "phases", 20)  # or somebody may never be busy
     _counts(hoarders, n, "hoarders")
-    values = np.stack(repeat(_hoarded, runs, seed=seed, key=(n, 2), progress=progress, label="hoarding",
-                             n=n, phases=phases, hoarders=hoarders))
-    frame = _tidy(values, {"case": range(len(_HOARDERS)), "mechanism": _WITH_KARMA, "hoarders": list(hoarders),
-                           "measure": ("useful", "honest", "hoarder", "gain", "switch")})
+    values = np.stack(
+        repeat(
+            _hoarded,
+            runs,
+            seed=seed,
+            key=(n, 2),
+            progress=progress,
+            label="hoarding",
+            n=n,
+            phases=phases,
+            hoarders=hoarders,
+        )
+    )
+    frame = _tidy(
+        values,
+        {
+            "case": range(len(_HOARDERS)),
+            "mechanism": _WITH_KARMA,
+            "hoarders": list(hoarders),
+            "measure": ("useful", "honest", "hoarder", "gain", "switch"),
+        },
+    )
     cases = pd.DataFrame(_HOARDERS, columns=["conduct", "held"]).loc[frame.pop("case")].reset_index(drop=True)
     return pd.concat([cases, frame], axis=1)
 
@@ -544,10 +645,14 @@ def operator(
     for grant, (rho, discount), ratio in tqdm(cases, desc="operator", disable=not progress, leave=False):
         for source, places in (("closed form", fine), ("dynamic programme", steps)):
             for step in places if grant == "scaled" or source == "dynamic programme" else ():
-                rule = CreditRule(rho=rho, step_down=float(step), step_up=float(step) / ratio, credit_cap=1.0,
-                                  grant=grant)  # type: ignore[arg-type]
-                worth = (worth_threshold(rule, discount=discount) if source == "closed form" else
-                         largest_worth(rule, discount=discount, demands=MIXED))
+                rule = CreditRule(
+                    rho=rho, step_down=float(step), step_up=float(step) / ratio, credit_cap=1.0, grant=grant
+                )  # type: ignore[arg-type]
+                worth = (
+                    worth_threshold(rule, discount=discount)
+                    if source == "closed form"
+                    else largest_worth(rule, discount=discount, demands=MIXED)
+                )
                 rows.append((grant, rho, discount, float(ratio), float(step), source, worth))
     return pd.DataFrame(rows, columns=["grant", "rho", "discount", "ratio", "step_down", "source", "worth"])
 

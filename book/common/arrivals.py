@@ -41,8 +41,13 @@ def highest(rates: list[list[Any]], paces: list[Any], held: list[Any], capacity:
     return best
 
 
-def raised(demands: Sequence[Sequence[Any]], weights: Sequence[Any], pace: Pace = one, factor: Any = 1,
-           irrevocable: bool = True) -> Iterator[tuple[Any, list[Any]]]:
+def raised(
+    demands: Sequence[Sequence[Any]],
+    weights: Sequence[Any],
+    pace: Pace = one,
+    factor: Any = 1,
+    irrevocable: bool = True,
+) -> Iterator[tuple[Any, list[Any]]]:
     """Give after each arrival the largest M that fits, and the levels max(pace_i M, level before).
 
     Parameters

@@ -193,8 +193,19 @@ def sampled_claim(
     def register(look: Look) -> Look:
         claim(**about)(
             lambda effort, judged: Evidence.of(
-                sampled(look, effort, judged, key=key, share=share, said=said, right=right, least=least, most=most,
-                        again=again, grade=grade)
+                sampled(
+                    look,
+                    effort,
+                    judged,
+                    key=key,
+                    share=share,
+                    said=said,
+                    right=right,
+                    least=least,
+                    most=most,
+                    again=again,
+                    grade=grade,
+                )
             )
         )
         return look

@@ -74,8 +74,15 @@ def _allocation(tasks: Sequence[Any], rows: Any, amounts: Sequence[Any], name: s
     ones = numbers([amounts[0] / amounts[0]] * values.shape[1])
     x = numbers(tasks)
     left = np.where(values > 0, ones - x @ values, np.inf)
-    return Allocation(x, values, weights / weights.sum(), ones, np.full(len(x), np.inf),
-                      left.argmin(axis=1).astype(np.int64), mechanism=name)
+    return Allocation(
+        x,
+        values,
+        weights / weights.sum(),
+        ones,
+        np.full(len(x), np.inf),
+        left.argmin(axis=1).astype(np.int64),
+        mechanism=name,
+    )
 
 
 def _static(name: str, pace: Pace = one, overdraw: Fraction = Fraction(1)) -> Callable[..., Allocation]:

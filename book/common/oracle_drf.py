@@ -53,8 +53,14 @@ def leximin_tasks(demands: Any, weights: Any = None, capacities: Any = None, max
 
     def solve(objective: FloatArray, rows: FloatArray, right: FloatArray, low: FloatArray) -> FloatArray:
         bounds = [(0.0, None)] + [(lo, None if np.isinf(hi) else max(hi, lo)) for lo, hi in zip(low, cap, strict=True)]
-        result = linprog(-objective, A_ub=rows, b_ub=right, bounds=bounds, method="highs",
-                         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10})
+        result = linprog(
+            -objective,
+            A_ub=rows,
+            b_ub=right,
+            bounds=bounds,
+            method="highs",
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        )
         if result.status != 0:
             raise FairbookError(f"HiGHS did not solve the leximin program: {result.message}")
         return np.asarray(result.x)
@@ -68,16 +74,21 @@ def leximin_tasks(demands: Any, weights: Any = None, capacities: Any = None, max
         target = np.eye(n + 1)[0]
         best = solve(target, np.vstack([pool, above]), np.concatenate([np.ones(m), np.zeros(len(free))]), lower)[0]
         lower[free] = best * (1 - 1e-9)
-        stuck = [i for i in free
-                 if solve(np.eye(n + 1)[i + 1], pool, np.ones(m), lower)[i + 1] <= best * (1 + 1e-6) + 1e-9]
+        stuck = [
+            i for i in free if solve(np.eye(n + 1)[i + 1], pool, np.ones(m), lower)[i + 1] <= best * (1 + 1e-6) + 1e-9
+        ]
         if not stuck:
             raise FairbookError("the leximin program fixed nobody in a round: tolerances too tight for this input")
         fixed[stuck] = True
     return lower * scale * rate
 
 
-def exact_tasks(demands: Sequence[Sequence[Any]], weights: Sequence[Any] | None = None,
-                capacities: Sequence[Any] | None = None, max_tasks: Sequence[Any] | None = None) -> list[Fraction]:
+def exact_tasks(
+    demands: Sequence[Sequence[Any]],
+    weights: Sequence[Any] | None = None,
+    capacities: Sequence[Any] | None = None,
+    max_tasks: Sequence[Any] | None = None,
+) -> list[Fraction]:
     """Give the tasks of the lexicographic max-min optimum in exact fractions, round by round.
 
     Parameters
@@ -104,8 +115,10 @@ def exact_tasks(demands: Sequence[Sequence[Any]], weights: Sequence[Any] | None 
     level: list[Fraction | None] = [None] * n
     while None in level:
         free = [i for i in range(n) if level[i] is None]
-        taken = [sum((x * rate[i] * share[i][j] for i, x in enumerate(level) if x is not None), Fraction(0))
-                 for j in range(m)]
+        taken = [
+            sum((x * rate[i] * share[i][j] for i, x in enumerate(level) if x is not None), Fraction(0))
+            for j in range(m)
+        ]
         growth = [sum((rate[i] * share[i][j] for i in free), Fraction(0)) for j in range(m)]
         ends = [(1 - taken[j]) / growth[j] if growth[j] > 0 else None for j in range(m)]
         candidates = [e for e in ends if e is not None] + [c for i in free if (c := cap[i]) is not None]

@@ -41,16 +41,22 @@ def choices(values: Any, argument: str, allowed: Sequence[Any]) -> tuple[Any, ..
     >>> choices("drf", "mechanisms", ("drf", "karma")), choices([True, False], "whole", (True, False))
     (('drf',), (True, False))
     """
-    names = (values,) if isinstance(values, (str, bool)) or not isinstance(values, (Sequence, Mapping)) \
-        else tuple(values)
+    names = (
+        (values,) if isinstance(values, (str, bool)) or not isinstance(values, (Sequence, Mapping)) else tuple(values)
+    )
     for name in names or (values,):
         if isinstance(name, (list, dict)) or name not in allowed:
             raise InvalidInput(argument, f"must be one or more of {', '.join(map(str, allowed))}", name)
     return names
 
 
-def several(values: Any, argument: str, check: Callable[..., Any], *limits: float, what: str = "number",
-            ) -> tuple[Any, ...]:
+def several(
+    values: Any,
+    argument: str,
+    check: Callable[..., Any],
+    *limits: float,
+    what: str = "number",
+) -> tuple[Any, ...]:
     """Give one number or several as a tuple, each checked by ``check(value, argument, *limits)``; at least one."""
     found = tuple(values) if isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str) else (values,)
     if not found:
@@ -120,8 +126,14 @@ def repeat(
     if isinstance(runs, bool) or not isinstance(runs, (int, np.integer)) or runs < 1:
         raise InvalidInput("runs", "must be a whole number of at least 1", runs)
     about = {"run": run, "seed": seed, "key": tuple(key), "arguments": arguments}
-    return sweep(partial(_one, run, seed, tuple(key), arguments), range(runs), about=about, workers=workers,
-                 progress=progress, label=label)
+    return sweep(
+        partial(_one, run, seed, tuple(key), arguments),
+        range(runs),
+        about=about,
+        workers=workers,
+        progress=progress,
+        label=label,
+    )
 
 
 def interval(values: np.ndarray, level: float = 0.95) -> pd.DataFrame:
@@ -148,8 +160,15 @@ def interval(values: np.ndarray, level: float = 0.95) -> pd.DataFrame:
     return pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half})
 
 
-def storing(table: str, compute: Callable[..., pd.DataFrame], *, module: str, seed: int, data: tuple[str, ...] = (),
-            **arguments: Any) -> Callable[..., None]:
+def storing(
+    table: str,
+    compute: Callable[..., pd.DataFrame],
+    *,
+    module: str,
+    seed: int,
+    data: tuple[str, ...] = (),
+    **arguments: Any,
+) -> Callable[..., None]:
     """Give the call that computes a table of full effort, with a bar on stderr or without, and stores it.
 
     Parameters

@@ -219,9 +219,7 @@ class BaseCase(ABC, Generic[Encoding, World]):
                 rows = [_widened(row, self.m) for row in demands]
                 yield self.instance(rows, [Fraction(x) for x in numbers], told)
 
-    def near_rows(
-        self, answer: Answer, kind: str, scales: Mapping[int, Fraction], precision: int
-    ) -> dict[int, Row]:
+    def near_rows(self, answer: Answer, kind: str, scales: Mapping[int, Fraction], precision: int) -> dict[int, Row]:
         """Rows of a model over the largest entry that each may have, rounded to a largest denominator."""
         rows = {}
         for i, scale in scales.items():

@@ -20,8 +20,23 @@ from matplotlib.figure import Figure
 
 from fairbook.errors import InvalidInput
 
-__all__ = ["COLOURS", "LOOKS", "Look", "Svg", "axes", "band", "drawing", "legend_below", "name_rows", "note",
-           "number", "of_measure", "percent", "tint", "whiskers"]
+__all__ = [
+    "COLOURS",
+    "LOOKS",
+    "Look",
+    "Svg",
+    "axes",
+    "band",
+    "drawing",
+    "legend_below",
+    "name_rows",
+    "note",
+    "number",
+    "of_measure",
+    "percent",
+    "tint",
+    "whiskers",
+]
 
 Arguments = ParamSpec("Arguments")
 Drawn = TypeVar("Drawn")
@@ -185,8 +200,9 @@ def note(panel: Axes, text: str, height: float = 1.02) -> None:
     panel.annotate(text, (0.0, height), xycoords="axes fraction", fontsize=9, color=COLOURS["grey"])
 
 
-def band(panel: Axes, part: pd.DataFrame, x: str, look: Look, *, y: str = "mean", alpha: float = 0.15,
-         **how: Any) -> None:
+def band(
+    panel: Axes, part: pd.DataFrame, x: str, look: Look, *, y: str = "mean", alpha: float = 0.15, **how: Any
+) -> None:
     """Draw a line of means in a mechanism's look, and behind it the band of its intervals.
 
     Parameters
@@ -203,8 +219,11 @@ def band(panel: Axes, part: pd.DataFrame, x: str, look: Look, *, y: str = "mean"
         Of the line, where it differs from the look.
     """
     panel.fill_between(part[x], part["low"], part["high"], color=look.colour, alpha=alpha, linewidth=0)
-    panel.plot(part[x], part[y], **{"color": look.colour, "marker": look.marker, "linestyle": look.line,
-                                    "label": look.label, **how})
+    panel.plot(
+        part[x],
+        part[y],
+        **{"color": look.colour, "marker": look.marker, "linestyle": look.line, "label": look.label, **how},
+    )
 
 
 def whiskers(part: pd.DataFrame | pd.Series, centre: str = "mean", low: str = "low", high: str = "high") -> list[Any]:
@@ -244,13 +263,14 @@ def of_measure(frame: pd.DataFrame, measure: str) -> pd.DataFrame:
     return part
 
 
-def legend_below(figure: Figure, panels: Sequence[Axes], columns: int, top_first: bool = True,
-                 **spacing: float) -> None:
+def legend_below(
+    figure: Figure, panels: Sequence[Axes], columns: int, top_first: bool = True, **spacing: float
+) -> None:
     """Put one legend for all panels below them: what was drawn last, on top, comes first, or what was drawn first."""
     found: dict[str, Any] = {}
     for panel in panels:
         handles, labels = panel.get_legend_handles_labels()
-        for handle, label in list(zip(handles, labels, strict=True))[::-1 if top_first else 1]:
+        for handle, label in list(zip(handles, labels, strict=True))[:: -1 if top_first else 1]:
             found.setdefault(label, handle)
     figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=columns, **spacing)
 

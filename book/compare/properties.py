@@ -38,9 +38,28 @@ from fairbook.mechanisms import (
 from fairbook.model.inputs import FloatArray
 from fairbook.model.placement import FITS, Placement
 
-__all__ = ["ENTRANTS", "KEPT", "PROPERTIES", "Entrant", "Outcome", "Property", "Shared", "Witness", "after_lie",
-           "alone", "believable", "best_lie", "each_period", "less", "lies", "look", "random_shared", "slack", "usable",
-           "worth"]
+__all__ = [
+    "ENTRANTS",
+    "KEPT",
+    "PROPERTIES",
+    "Entrant",
+    "Outcome",
+    "Property",
+    "Shared",
+    "Witness",
+    "after_lie",
+    "alone",
+    "believable",
+    "best_lie",
+    "each_period",
+    "less",
+    "lies",
+    "look",
+    "random_shared",
+    "slack",
+    "usable",
+    "worth",
+]
 
 #: Relative difference below which two numbers of tasks count as equal: far above rounding, far below any finding.
 TOLERANCE = 1e-6
@@ -103,11 +122,14 @@ class Shared:
 
     def __str__(self) -> str:
         """Write it out for a reader who wants to check a witness by hand."""
+
         def listed(values: FloatArray) -> str:
             return "(" + ", ".join(f"{v:g}" for v in values) + ")"
 
-        periods = " then ".join(" ".join(f"{int(count)} x {listed(row)}" for row, count in zip(rows, counts))
-                                for rows, counts in zip(self.demands, self.tasks))
+        periods = " then ".join(
+            " ".join(f"{int(count)} x {listed(row)}" for row, count in zip(rows, counts))
+            for rows, counts in zip(self.demands, self.tasks)
+        )
         nobody = f", nobody's {' '.join(map(listed, self.extra))}" if len(self.extra) else ""
         return f"users {periods}; each brings {' '.join(map(listed, self.block))}{nobody}"
 
@@ -159,8 +181,11 @@ class Entrant:
 
 def _each_pool(rule: Callable[..., Any]) -> Callable[[Shared], Outcome]:
     """Let a mechanism of one pool share it out in each period by itself."""
-    return lambda case: Outcome(np.stack([rule(rows, capacities=case.total, max_tasks=most).tasks
-                                          for rows, most in zip(case.demands, case.tasks)]).astype(float))
+    return lambda case: Outcome(
+        np.stack(
+            [rule(rows, capacities=case.total, max_tasks=most).tasks for rows, most in zip(case.demands, case.tasks)]
+        ).astype(float)
+    )
 
 
 def _dmfa_srq(case: Shared) -> Outcome:
@@ -221,14 +246,16 @@ def _gdrf(case: Shared) -> Outcome:
     # GDRF adds up amounts of all resources; each is measured in what a machine that users bring holds in the mean, so
     # that it plays no role whether memory is counted in GiB or in MiB
     size = case.block.mean(axis=0)
-    return each_period(gdrf.gdrf)(replace(case, demands=case.demands / size, block=case.block / size,
-                                      extra=case.extra / size))
+    return each_period(gdrf.gdrf)(
+        replace(case, demands=case.demands / size, block=case.block / size, extra=case.extra / size)
+    )
 
 
 def _drfh_fluid(case: Shared) -> Outcome:
     kinds, inverse, counts = np.unique(case.machines, axis=0, return_inverse=True, return_counts=True)
-    given = [drfh.drfh(rows, kinds, counts, max_tasks=most, method="fluid")
-             for rows, most in zip(case.demands, case.tasks)]
+    given = [
+        drfh.drfh(rows, kinds, counts, max_tasks=most, method="fluid") for rows, most in zip(case.demands, case.tasks)
+    ]
     placed = np.stack([(one.by_class / counts[:, None])[inverse] for one in given])
     return Outcome(placed.sum(axis=1), placed)
 
@@ -272,23 +299,26 @@ def _entrant(name: str, whole: bool, places: bool, call: Callable[[Shared], Outc
 
 #: The mechanisms by name. Dynamic DRF is DMFA-SRQ here, since all bring the same. Stored results hang on the modules
 #: named above; the registry, which loads mechanisms by their names, would hide them.
-ENTRANTS: dict[str, Entrant] = {one.name: one for one in (
-    _entrant("drf", False, False, _each_pool(drf.drf)),
-    _entrant("dmfa_srq", False, False, _dmfa_srq),
-    _entrant("cbdrf", False, False, _cbdrf),
-    _entrant("karma", False, False, _karma),
-    _entrant("tv_drf_fluid", False, False, _tv_drf_fluid, "TV-DRF, fluid"),
-    _entrant("drf_by_task", True, False, _each_pool(drf.drf_by_task)),
-    _entrant("drfh_fluid", False, True, _drfh_fluid, "DRFH, fluid"),
-    _entrant("drfh", True, True, each_period(drfh.drfh), "DRFH, Best-Fit"),
-    _entrant("drfh_first_fit", True, True, each_period(drfh.drfh, method="first_fit"), "DRFH, First-Fit"),
-    _entrant("gdrf", True, True, _gdrf),
-    _entrant("mdrf", True, True, each_period(mdrf.mdrf), "MDRF (stand-in)"),
-    _entrant("per_server_drf", True, True, each_period(per_server_drf.per_server_drf), "DRF per machine"),
-    _entrant("tv_drf", True, True, _tv_drf),
-    _entrant("slots", True, True, _slots(1), "virtual clusters, one"),
-    _entrant("slots_racks", True, True, _slots(_RACKS), "virtual clusters, four"),
-)}
+ENTRANTS: dict[str, Entrant] = {
+    one.name: one
+    for one in (
+        _entrant("drf", False, False, _each_pool(drf.drf)),
+        _entrant("dmfa_srq", False, False, _dmfa_srq),
+        _entrant("cbdrf", False, False, _cbdrf),
+        _entrant("karma", False, False, _karma),
+        _entrant("tv_drf_fluid", False, False, _tv_drf_fluid, "TV-DRF, fluid"),
+        _entrant("drf_by_task", True, False, _each_pool(drf.drf_by_task)),
+        _entrant("drfh_fluid", False, True, _drfh_fluid, "DRFH, fluid"),
+        _entrant("drfh", True, True, each_period(drfh.drfh), "DRFH, Best-Fit"),
+        _entrant("drfh_first_fit", True, True, each_period(drfh.drfh, method="first_fit"), "DRFH, First-Fit"),
+        _entrant("gdrf", True, True, _gdrf),
+        _entrant("mdrf", True, True, each_period(mdrf.mdrf), "MDRF (stand-in)"),
+        _entrant("per_server_drf", True, True, each_period(per_server_drf.per_server_drf), "DRF per machine"),
+        _entrant("tv_drf", True, True, _tv_drf),
+        _entrant("slots", True, True, _slots(1), "virtual clusters, one"),
+        _entrant("slots_racks", True, True, _slots(_RACKS), "virtual clusters, four"),
+    )
+}
 
 
 # --------------------------------------------------------------------------------------------- what it is worth
@@ -345,8 +375,10 @@ def after_lie(case: Shared, entrant: Entrant, user: int, factors: FloatArray) ->
     lied = case.with_claim(user, factors)
     given = entrant.call(lied)
     held = given.tasks[:, user, None] if given.placed is None else given.placed[:, :, user]
-    run = [_fit(counts[:, None] * claim, need, entrant.whole).sum()
-           for counts, claim, need in zip(held, lied.demands[:, user], case.demands[:, user])]
+    run = [
+        _fit(counts[:, None] * claim, need, entrant.whole).sum()
+        for counts, claim, need in zip(held, lied.demands[:, user], case.demands[:, user])
+    ]
     return np.minimum(np.array(run), case.tasks[:, user])
 
 
@@ -468,8 +500,10 @@ def _lies(case: Shared, entrant: Entrant) -> str | None:
         lied, factors = best_lie(case, entrant, i, honest[:, i])
         truth, gained = float(honest[:, i] @ case.unit[:, i]), float(lied @ case.unit[:, i])
         if factors is not None and less(truth, gained, slack(case, entrant)):
-            return (f"user {i} runs {_told(honest[:, i])} tasks, and {_told(lied)} by claiming its demand times "
-                    f"({', '.join(f'{f:g}' for f in factors)})")
+            return (
+                f"user {i} runs {_told(honest[:, i])} tasks, and {_told(lied)} by claiming its demand times "
+                f"({', '.join(f'{f:g}' for f in factors)})"
+            )
     return None
 
 
@@ -477,7 +511,7 @@ def _keeps(case: Shared, entrant: Entrant) -> str | None:
     before = entrant.call(case.among(1)).tasks
     for k in range(2, case.demands.shape[1] + 1):
         after = entrant.call(case.among(k)).tasks
-        i = _loser(case, entrant, before[0, :k - 1] * case.unit[0, :k - 1], after[0, :k - 1] * case.unit[0, :k - 1])
+        i = _loser(case, entrant, before[0, : k - 1] * case.unit[0, : k - 1], after[0, : k - 1] * case.unit[0, : k - 1])
         if i is not None:
             return f"user {i} runs {before[0, i]:.4g} tasks, and {after[0, i]:.4g} once user {k - 1} has come"
         before = after
@@ -488,14 +522,17 @@ def _more(case: Shared, entrant: Entrant) -> str | None:
     fewer = replace(case, extra=case.extra[:0])
     before, after = entrant.call(fewer).tasks, entrant.call(case).tasks
     i = _loser(case, entrant, before[0] * case.unit[0], after[0] * case.unit[0])
-    return None if i is None else (
-        f"user {i} runs {before[0, i]:.4g} tasks without nobody's machine, {after[0, i]:.4g} with it")
+    return (
+        None
+        if i is None
+        else (f"user {i} runs {before[0, i]:.4g} tasks without nobody's machine, {after[0, i]:.4g} with it")
+    )
 
 
 def _order(case: Shared, entrant: Entrant) -> str | None:
     given = worth(case, entrant.call(case).tasks)
     users = np.arange(case.demands.shape[1])
-    for order, how in ((users[::-1], "in reverse order"), (np.roll(users, 1), "with the last one first"))[:users[-1]]:
+    for order, how in ((users[::-1], "in reverse order"), (np.roll(users, 1), "with the last one first"))[: users[-1]]:
         again = worth(case, entrant.call(case.permuted(order)).tasks[:, np.argsort(order)])
         i = _loser(case, entrant, np.maximum(given, again), np.minimum(given, again))
         if i is not None:
@@ -532,29 +569,71 @@ def _remembers(case: Shared, entrant: Entrant) -> str | None:
 #: What is asked of every mechanism. Where tasks are whole, a loss or a gain counts if it is more than one task of
 #: anybody a period, and envy if it is of what another holds less one task; the last three know no such slack. For the
 #: last a case is sought in which it shows, for the others one in which they fail.
-PROPERTIES: dict[str, Property] = {one.name: one for one in (
-    Property("sharing", "nobody is worse off than alone", "Everybody has at least what its own block would give it.",
-             1, _sharing),
-    Property("sharing_periods", "nor over several periods",
-             "Over two periods with different demands everybody has at least what its own block would give it.", 2,
-             _sharing),
-    Property("sharing_three", "nor over three periods",
-             "Over three periods with different demands everybody has at least what its own block would give it.", 3,
-             _sharing, 5),
-    Property("envy", "no envy", "Nobody could run more tasks on what another holds.", 1, _envy),
-    Property("lies", "no lie pays", "Nobody runs more by claiming another demand (halves and doubles are tried).", 1,
-             _lies),
-    Property("keeps", "an arrival takes nothing back", "As users come with their blocks, all keep what they have.", 1,
-             _keeps),
-    Property("more", "more machines hurt nobody", "Nobody loses where a machine of nobody is added.", 1, _more),
-    Property("order", "the order of users plays no role",
-             "Shares stay what they are if users are listed in another order.", 1, _order),
-    Property("waste", "nothing is wasted", "Nobody could run more in what is left over, without moving anything.", 1,
-             _waste),
-    Property("places", "it fits on the machines",
-             "What each user gets, rounded down to whole tasks, can run on the machines.", 1, _places),
-    Property("remembers", "it remembers", "A user who asked for nothing before has more now.", 2, _remembers),
-)}
+PROPERTIES: dict[str, Property] = {
+    one.name: one
+    for one in (
+        Property(
+            "sharing",
+            "nobody is worse off than alone",
+            "Everybody has at least what its own block would give it.",
+            1,
+            _sharing,
+        ),
+        Property(
+            "sharing_periods",
+            "nor over several periods",
+            "Over two periods with different demands everybody has at least what its own block would give it.",
+            2,
+            _sharing,
+        ),
+        Property(
+            "sharing_three",
+            "nor over three periods",
+            "Over three periods with different demands everybody has at least what its own block would give it.",
+            3,
+            _sharing,
+            5,
+        ),
+        Property("envy", "no envy", "Nobody could run more tasks on what another holds.", 1, _envy),
+        Property(
+            "lies",
+            "no lie pays",
+            "Nobody runs more by claiming another demand (halves and doubles are tried).",
+            1,
+            _lies,
+        ),
+        Property(
+            "keeps",
+            "an arrival takes nothing back",
+            "As users come with their blocks, all keep what they have.",
+            1,
+            _keeps,
+        ),
+        Property("more", "more machines hurt nobody", "Nobody loses where a machine of nobody is added.", 1, _more),
+        Property(
+            "order",
+            "the order of users plays no role",
+            "Shares stay what they are if users are listed in another order.",
+            1,
+            _order,
+        ),
+        Property(
+            "waste",
+            "nothing is wasted",
+            "Nobody could run more in what is left over, without moving anything.",
+            1,
+            _waste,
+        ),
+        Property(
+            "places",
+            "it fits on the machines",
+            "What each user gets, rounded down to whole tasks, can run on the machines.",
+            1,
+            _places,
+        ),
+        Property("remembers", "it remembers", "A user who asked for nothing before has more now.", 2, _remembers),
+    )
+}
 
 
 def _kept(demands: Any, tasks: Any, block: Any, slot: Any, extra: Any = None) -> Shared:
@@ -566,12 +645,19 @@ def _kept(demands: Any, tasks: Any, block: Any, slot: Any, extra: Any = None) ->
 #: Instances that other, longer searches came across or that were made by hand, by the property that one of the
 #: mechanisms lacks there: TV-DRF in whole tasks, TV-DRF in fractions, and one cluster of slots twice.
 KEPT: dict[str, tuple[Shared, ...]] = {
-    "sharing_periods": (_kept([[[3, 1, 1], [1, 3, 1], [2, 1, 3], [3, 1, 1]],
-                               [[1, 1, 1], [2, 2, 1], [1, 1, 3], [1, 1, 1]]],
-                              [[171, 182, 129, 51], [385, 257, 129, 385]],
-                              [[64, 32, 0], [0, 40, 0], [56, 16, 64], [8, 48, 32]], [3, 3, 3]),),
-    "sharing_three": (_kept([[[4, 4]] * 3, [[1, 4]] * 3, [[4, 1], [4, 1], [4, 2]]], [[0, 0, 2], [3, 0, 1], [0, 3, 1]],
-                            [[4, 4]], [4, 4]),),
+    "sharing_periods": (
+        _kept(
+            [[[3, 1, 1], [1, 3, 1], [2, 1, 3], [3, 1, 1]], [[1, 1, 1], [2, 2, 1], [1, 1, 3], [1, 1, 1]]],
+            [[171, 182, 129, 51], [385, 257, 129, 385]],
+            [[64, 32, 0], [0, 40, 0], [56, 16, 64], [8, 48, 32]],
+            [3, 3, 3],
+        ),
+    ),
+    "sharing_three": (
+        _kept(
+            [[[4, 4]] * 3, [[1, 4]] * 3, [[4, 1], [4, 1], [4, 2]]], [[0, 0, 2], [3, 0, 1], [0, 3, 1]], [[4, 4]], [4, 4]
+        ),
+    ),
     "more": (_kept([[[3], [3], [4]]], [[10, 10, 7]], [[4], [4]], [1], [[3]]),),
     "order": (_kept([[[1], [2]]], [[25, 13]], [[3]] * 4, [1]),),
 }

@@ -41,18 +41,50 @@ from fairbook.model.placement import FITS
 from fairbook.sweeps import sweep
 from fairbook.traces import alibaba2017, alibaba_gpu2023, google2011
 
-__all__ = ["DATA", "DAY", "EVIDENCE", "HEADS", "MECHANISMS", "MOMENT", "NEEDS", "PROOFS", "READINGS", "RUNS", "SEED",
-           "STORED", "TRACES", "Need", "accounts", "cells", "day", "guide", "instance", "lying", "matrix", "moment",
-           "readings", "sheet"]
+__all__ = [
+    "DATA",
+    "DAY",
+    "EVIDENCE",
+    "HEADS",
+    "MECHANISMS",
+    "MOMENT",
+    "NEEDS",
+    "PROOFS",
+    "READINGS",
+    "RUNS",
+    "SEED",
+    "STORED",
+    "TRACES",
+    "Need",
+    "accounts",
+    "cells",
+    "day",
+    "guide",
+    "instance",
+    "lying",
+    "matrix",
+    "moment",
+    "readings",
+    "sheet",
+]
 
 #: Root of every random stream.
 SEED = 2026
 #: Instances of each trace.
 RUNS = 100
 #: Data files, below ``data/``, on which the stored results depend.
-DATA = ("alibaba2017.json", "alibaba2017_jobs.csv", "alibaba2017_machines.csv", "alibaba2017_requests.csv",
-        "alibaba_gpu2023.json", "alibaba_gpu2023_machines.csv", "alibaba_gpu2023_requests.csv", "google2011.json",
-        "google2011_machines.csv", "google2011_requests.csv")
+DATA = (
+    "alibaba2017.json",
+    "alibaba2017_jobs.csv",
+    "alibaba2017_machines.csv",
+    "alibaba2017_requests.csv",
+    "alibaba_gpu2023.json",
+    "alibaba_gpu2023_machines.csv",
+    "alibaba_gpu2023_requests.csv",
+    "google2011.json",
+    "google2011_machines.csv",
+    "google2011_requests.csv",
+)
 #: The three workloads: two of CPU and memory, and one of CPU, memory and GPUs.
 TRACES = ("google2011", "alibaba2017", "alibaba_gpu2023")
 #: Names of the mechanisms, in the order of every table.
@@ -76,12 +108,20 @@ def _requests(trace: str) -> tuple[FloatArray, FloatArray, FloatArray, FloatArra
         google = google2011.load_digest()
         rows = (google.cpu > 0) | (google.memory > 0)
         machines = google.machine_classes[google.machine_classes[:, 3] > 0]
-        return (np.column_stack([google.cpu, google.memory])[rows], google.tasks[rows].astype(float), machines[:, 1:3],
-                machines[:, 3])
+        return (
+            np.column_stack([google.cpu, google.memory])[rows],
+            google.tasks[rows].astype(float),
+            machines[:, 1:3],
+            machines[:, 3],
+        )
     if trace == "alibaba2017":
         jobs = alibaba2017.load_digest()
-        return (np.column_stack([jobs.cores, jobs.memory]), np.ones(len(jobs.memory)), jobs.machine_classes[:, :2],
-                jobs.machine_classes[:, 2])
+        return (
+            np.column_stack([jobs.cores, jobs.memory]),
+            np.ones(len(jobs.memory)),
+            jobs.machine_classes[:, :2],
+            jobs.machine_classes[:, 2],
+        )
     pods = alibaba_gpu2023.load_digest()
     return pods.requests, pods.pods.astype(float), pods.capacities, pods.counts.astype(float)
 
@@ -97,8 +137,15 @@ def _slot(trace: str, part: float = _SLOT) -> FloatArray:
     return np.array(found)
 
 
-def instance(rng: np.random.Generator, trace: str, *, users: int = _USERS, block: int = _BLOCK, periods: int = 1,
-             load: float | None = None) -> Shared:
+def instance(
+    rng: np.random.Generator,
+    trace: str,
+    *,
+    users: int = _USERS,
+    block: int = _BLOCK,
+    periods: int = 1,
+    load: float | None = None,
+) -> Shared:
     """Draw users and machines from a trace.
 
     Parameters
@@ -147,8 +194,18 @@ def _envious(case: Shared, given: Outcome, entrant: Entrant) -> float:
     """Give the part of the users who could run more on what another holds (whole tasks: less one of the other's)."""
     n = case.demands.shape[1]
     but = int(entrant.whole)
-    return float(np.mean([any(usable(case, given, entrant.whole, 0, i, h, but=but) > given.tasks[0, i] * (1 + 1e-6)
-                              for h in range(n) if h != i) for i in range(n)]))
+    return float(
+        np.mean(
+            [
+                any(
+                    usable(case, given, entrant.whole, 0, i, h, but=but) > given.tasks[0, i] * (1 + 1e-6)
+                    for h in range(n)
+                    if h != i
+                )
+                for i in range(n)
+            ]
+        )
+    )
 
 
 def _losses(case: Shared, given: Outcome, entrant: Entrant) -> tuple[float, float]:
@@ -200,16 +257,29 @@ def _of_each(case: Shared, measures: Callable[[Entrant, Outcome], list[float]]) 
 
 def _one_moment(rng: np.random.Generator, trace: str) -> FloatArray:
     case = instance(rng, trace)
-    return _of_each(case, lambda entrant, given: [
-        *_shared_by(case, given), _envious(case, given, entrant), *_losses(case, given, entrant),
-        *_placed(case, given, entrant), _taken(case, entrant, given)])
+    return _of_each(
+        case,
+        lambda entrant, given: [
+            *_shared_by(case, given),
+            _envious(case, given, entrant),
+            *_losses(case, given, entrant),
+            *_placed(case, given, entrant),
+            _taken(case, entrant, given),
+        ],
+    )
 
 
 def _one_day(rng: np.random.Generator, trace: str, load: float) -> FloatArray:
     case = instance(rng, trace, periods=_PERIODS, load=load)
     asked = worth(case, case.tasks).sum()
-    return _of_each(case, lambda entrant, given: [
-        *_shared_by(case, given), *_losses(case, given, entrant), worth(case, given.tasks).sum() / asked])
+    return _of_each(
+        case,
+        lambda entrant, given: [
+            *_shared_by(case, given),
+            *_losses(case, given, entrant),
+            worth(case, given.tasks).sum() / asked,
+        ],
+    )
 
 
 def _one_lying(rng: np.random.Generator, trace: str, liars: int) -> FloatArray:
@@ -222,7 +292,7 @@ def _one_lying(rng: np.random.Generator, trace: str, liars: int) -> FloatArray:
         gains = []
         for i in who.tolist():
             unit = float(case.unit[0, i])
-            truth, gained = honest[i] * unit, float(best_lie(case, entrant, i, honest[i:i + 1])[0][0]) * unit
+            truth, gained = honest[i] * unit, float(best_lie(case, entrant, i, honest[i : i + 1])[0][0]) * unit
             pays = less(truth, gained, slack(case, entrant))
             gains.append([float(pays), (gained - truth) / max(truth, unit) if less(truth, gained) else 0.0])
         rows.append(gains)
@@ -233,24 +303,52 @@ def _one_lying(rng: np.random.Generator, trace: str, liars: int) -> FloatArray:
 _EACH = tuple({"mechanism": name} for name in MECHANISMS)
 
 
-def _measured(run: Callable[..., FloatArray], names: Sequence[str], key: int, traces: str | Sequence[str], runs: int,
-              seed: int, progress: bool, *, label: str, each: Sequence[dict[str, str]] = _EACH,
-              **arguments: Any) -> pd.DataFrame:
+def _measured(
+    run: Callable[..., FloatArray],
+    names: Sequence[str],
+    key: int,
+    traces: str | Sequence[str],
+    runs: int,
+    seed: int,
+    progress: bool,
+    *,
+    label: str,
+    each: Sequence[dict[str, str]] = _EACH,
+    **arguments: Any,
+) -> pd.DataFrame:
     """Run on instances of each trace what gives values of shape (mechanisms, measures), and sum them up."""
     rows: list[dict[str, Any]] = []
     for trace in choices(traces, "traces", TRACES):
-        values = np.stack(repeat(run, runs, seed=seed, key=(key, TRACES.index(trace)), progress=progress,
-                                 label=f"{label}, {trace}", trace=trace, **arguments))
+        values = np.stack(
+            repeat(
+                run,
+                runs,
+                seed=seed,
+                key=(key, TRACES.index(trace)),
+                progress=progress,
+                label=f"{label}, {trace}",
+                trace=trace,
+                **arguments,
+            )
+        )
         for (k, who), (j, measure) in product(enumerate(each), enumerate(names)):
             some = values[~np.isnan(values[:, k, j]), k, j]
             row = interval(some.round(12)[:, None]).iloc[0] if len(some) else {}
-            rows.append({"trace": trace, **who, "measure": measure,
-                         **{part: row.get(part, np.nan) for part in ("mean", "low", "high")}, "runs": len(some)})
+            rows.append(
+                {
+                    "trace": trace,
+                    **who,
+                    "measure": measure,
+                    **{part: row.get(part, np.nan) for part in ("mean", "low", "high")},
+                    "runs": len(some),
+                }
+            )
     return pd.DataFrame(rows)
 
 
-def moment(runs: int = RUNS, seed: int = SEED, *, traces: str | Sequence[str] = TRACES,
-           progress: bool = False) -> pd.DataFrame:
+def moment(
+    runs: int = RUNS, seed: int = SEED, *, traces: str | Sequence[str] = TRACES, progress: bool = False
+) -> pd.DataFrame:
     """Give every mechanism the same users at one moment, who could all use more than there is.
 
     Parameters
@@ -279,8 +377,14 @@ def moment(runs: int = RUNS, seed: int = SEED, *, traces: str | Sequence[str] = 
     return _measured(_one_moment, MOMENT, 0, traces, runs, seed, progress, label="moment")
 
 
-def day(runs: int = RUNS, seed: int = SEED, *, traces: str | Sequence[str] = TRACES, load: float = _LOAD,
-        progress: bool = False) -> pd.DataFrame:
+def day(
+    runs: int = RUNS,
+    seed: int = SEED,
+    *,
+    traces: str | Sequence[str] = TRACES,
+    load: float = _LOAD,
+    progress: bool = False,
+) -> pd.DataFrame:
     """Give every mechanism the same six periods, in which users ask for changing amounts of changing tasks.
 
     Parameters
@@ -303,8 +407,9 @@ def day(runs: int = RUNS, seed: int = SEED, *, traces: str | Sequence[str] = TRA
     return _measured(_one_day, DAY, 1, traces, runs, seed, progress, label="day", load=load)
 
 
-def lying(runs: int = 30, seed: int = SEED, *, traces: str | Sequence[str] = TRACES, liars: int = 3,
-          progress: bool = False) -> pd.DataFrame:
+def lying(
+    runs: int = 30, seed: int = SEED, *, traces: str | Sequence[str] = TRACES, liars: int = 3, progress: bool = False
+) -> pd.DataFrame:
     """Let some users of each instance claim another demand, one at a time, and keep the lie that pays most.
 
     Parameters
@@ -326,8 +431,17 @@ def lying(runs: int = 30, seed: int = SEED, *, traces: str | Sequence[str] = TRA
     Claims: each resource halved, as it is, or doubled, 8 lies with two resources and 26 with three, without those that
     fit on no machine. Cost of a run: 0.3 s with two resources, 1 s with three.
     """
-    return _measured(_one_lying, ("paying", "gain"), 2, traces, runs, seed, progress, label="lies",
-                     liars=as_whole(liars, "liars", 1, _USERS))
+    return _measured(
+        _one_lying,
+        ("paying", "gain"),
+        2,
+        traces,
+        runs,
+        seed,
+        progress,
+        label="lies",
+        liars=as_whole(liars, "liars", 1, _USERS),
+    )
 
 
 def _one_reading(rng: np.random.Generator, trace: str) -> FloatArray:
@@ -344,13 +458,16 @@ def _one_reading(rng: np.random.Generator, trace: str) -> FloatArray:
 READINGS: tuple[tuple[str, str, Entrant, float], ...] = (
     ("gdrf", "amounts in mean machines", ENTRANTS["gdrf"], _SLOT),
     ("gdrf", "amounts in the trace's units", replace(ENTRANTS["gdrf"], call=each_period(gdrf)), _SLOT),
-    *(("slots", f"a slot holds {part:.0%} of the requests", ENTRANTS["slots"], part)
-      for part in (0.25, 0.5, 0.75, 0.9)),
+    *(
+        ("slots", f"a slot holds {part:.0%} of the requests", ENTRANTS["slots"], part)
+        for part in (0.25, 0.5, 0.75, 0.9)
+    ),
 )
 
 
-def readings(runs: int = 30, seed: int = SEED, *, traces: str | Sequence[str] = TRACES,
-             progress: bool = False) -> pd.DataFrame:
+def readings(
+    runs: int = 30, seed: int = SEED, *, traces: str | Sequence[str] = TRACES, progress: bool = False
+) -> pd.DataFrame:
     """Show how much two choices of ours move a mechanism: the units that GDRF adds up, and the size of a slot.
 
     Parameters
@@ -367,9 +484,17 @@ def readings(runs: int = 30, seed: int = SEED, *, traces: str | Sequence[str] = 
     -----
     Cost of a run: 10 ms.
     """
-    return _measured(_one_reading, ("min_share", "sum_share", "utilisation", "losers", "loss"), 0, traces, runs, seed,
-                     progress, label="readings",
-                     each=[{"mechanism": name, "reading": reading} for name, reading, _, _ in READINGS])
+    return _measured(
+        _one_reading,
+        ("min_share", "sum_share", "utilisation", "losers", "loss"),
+        0,
+        traces,
+        runs,
+        seed,
+        progress,
+        label="readings",
+        each=[{"mechanism": name, "reading": reading} for name, reading, _, _ in READINGS],
+    )
 
 
 # ------------------------------------------------------------------------------------------------- property matrix
@@ -407,11 +532,26 @@ def matrix(tries: int = 1000, seed: int = SEED, *, progress: bool = False) -> pd
     tries = as_whole(tries, "tries", 1)
     stream(seed)  # which refuses what is no seed
     asked = [(mechanism, name) for mechanism in MECHANISMS for name in PROPERTIES]
-    found = sweep(partial(_looked, tries, seed), asked, about={"run": _looked, "tries": tries, "seed": seed},
-                  progress=progress, label="cells of the matrix")
-    return pd.DataFrame([
-        {"mechanism": mechanism, "property": name, "found": bool(what), "tried": number, "witness": what, "case": case}
-        for (mechanism, name), (what, case, number) in zip(asked, found)])
+    found = sweep(
+        partial(_looked, tries, seed),
+        asked,
+        about={"run": _looked, "tries": tries, "seed": seed},
+        progress=progress,
+        label="cells of the matrix",
+    )
+    return pd.DataFrame(
+        [
+            {
+                "mechanism": mechanism,
+                "property": name,
+                "found": bool(what),
+                "tried": number,
+                "witness": what,
+                "case": case,
+            }
+            for (mechanism, name), (what, case, number) in zip(asked, found)
+        ]
+    )
 
 
 #: Claims of the chapters that say of a mechanism what a property says here, at one moment, in the same sense and with
@@ -436,28 +576,48 @@ EVIDENCE: dict[tuple[str, str], str] = {
 }
 
 
-_BY_PERIOD = ("drf", "dmfa_srq", "cbdrf", "drf_by_task", "drfh_fluid", "drfh", "drfh_first_fit", "gdrf", "mdrf",
-              "per_server_drf", "slots", "slots_racks")
+_BY_PERIOD = (
+    "drf",
+    "dmfa_srq",
+    "cbdrf",
+    "drf_by_task",
+    "drfh_fluid",
+    "drfh",
+    "drfh_first_fit",
+    "gdrf",
+    "mdrf",
+    "per_server_drf",
+    "slots",
+    "slots_racks",
+)
 
 #: Labels of the proofs on the comparison's page, by the cells that they settle: that the mechanism has the property; of
 #: ``remembers``, that it has not.
-PROOFS: dict[tuple[str, str], str] = {(mechanism, name): f"prop-compare-{label}" for label, names, mechanisms in (
-    ("order", ("order",), ("drf", "cbdrf", "karma", "tv_drf_fluid", "drfh_fluid")),
-    ("moment", ("sharing", "envy", "lies", "waste"), ("karma",)),
-    ("moment", ("envy", "lies"), ("tv_drf_fluid",)),
-    ("drfh", ("envy", "lies", "waste"), ("drfh_fluid",)),
-    ("keeps", ("keeps",), ("dmfa_srq",)),
-    ("periods", ("sharing_periods", "sharing_three"), ("drf", "dmfa_srq", "cbdrf")),
-    ("two", ("sharing_periods",), ("tv_drf_fluid",)),
-    ("tasks", ("sharing", "sharing_periods", "sharing_three", "envy"), ("drf_by_task",)),
-    ("first_fit", ("envy",), ("drfh_first_fit",)),
-    ("full", ("waste",), ("drf_by_task", "drfh", "drfh_first_fit", "mdrf", "per_server_drf", "tv_drf")),
-    ("full", ("places",), ("drfh", "drfh_first_fit", "gdrf", "mdrf", "per_server_drf", "tv_drf", "slots",
-                           "slots_racks")),
-    ("machines", ("more",), ("per_server_drf",)),
-    ("slots", ("keeps",), ("slots",)),
-    ("memory", ("remembers",), _BY_PERIOD),
-) for mechanism in mechanisms for name in names}
+PROOFS: dict[tuple[str, str], str] = {
+    (mechanism, name): f"prop-compare-{label}"
+    for label, names, mechanisms in (
+        ("order", ("order",), ("drf", "cbdrf", "karma", "tv_drf_fluid", "drfh_fluid")),
+        ("moment", ("sharing", "envy", "lies", "waste"), ("karma",)),
+        ("moment", ("envy", "lies"), ("tv_drf_fluid",)),
+        ("drfh", ("envy", "lies", "waste"), ("drfh_fluid",)),
+        ("keeps", ("keeps",), ("dmfa_srq",)),
+        ("periods", ("sharing_periods", "sharing_three"), ("drf", "dmfa_srq", "cbdrf")),
+        ("two", ("sharing_periods",), ("tv_drf_fluid",)),
+        ("tasks", ("sharing", "sharing_periods", "sharing_three", "envy"), ("drf_by_task",)),
+        ("first_fit", ("envy",), ("drfh_first_fit",)),
+        ("full", ("waste",), ("drf_by_task", "drfh", "drfh_first_fit", "mdrf", "per_server_drf", "tv_drf")),
+        (
+            "full",
+            ("places",),
+            ("drfh", "drfh_first_fit", "gdrf", "mdrf", "per_server_drf", "tv_drf", "slots", "slots_racks"),
+        ),
+        ("machines", ("more",), ("per_server_drf",)),
+        ("slots", ("keeps",), ("slots",)),
+        ("memory", ("remembers",), _BY_PERIOD),
+    )
+    for mechanism in mechanisms
+    for name in names
+}
 
 
 def cells(frame: pd.DataFrame, ledger: pd.DataFrame) -> pd.DataFrame:
@@ -488,15 +648,32 @@ def cells(frame: pd.DataFrame, ledger: pd.DataFrame) -> pd.DataFrame:
             verdict = "seen" if found else "none" if settled else "not seen"
         else:
             verdict = "fails" if found or says == "refuted" else "holds" if settled else "not broken"
-        rows.append({"claim": known, "said": says, "proof": proof, "verdict": verdict,
-                     "contradicts": settled and (bool(found) or says == "refuted")})
+        rows.append(
+            {
+                "claim": known,
+                "said": says,
+                "proof": proof,
+                "verdict": verdict,
+                "contradicts": settled and (bool(found) or says == "refuted"),
+            }
+        )
     return pd.concat([frame.reset_index(drop=True), pd.DataFrame(rows)], axis=1)
 
 
 #: Heads of the columns of :func:`sheet`, by property.
-HEADS = {"sharing": "own machines", "sharing_periods": "two periods", "sharing_three": "three periods", "envy": "envy",
-         "lies": "lies", "keeps": "arrivals", "more": "more machines", "order": "order", "waste": "waste",
-         "places": "fits", "remembers": "memory"}
+HEADS = {
+    "sharing": "own machines",
+    "sharing_periods": "two periods",
+    "sharing_three": "three periods",
+    "envy": "envy",
+    "lies": "lies",
+    "keeps": "arrivals",
+    "more": "more machines",
+    "order": "order",
+    "waste": "waste",
+    "places": "fits",
+    "remembers": "memory",
+}
 
 
 def sheet(cells: pd.DataFrame, proofs: Mapping[str, str]) -> pd.DataFrame:
@@ -532,8 +709,11 @@ def accounts(cells: pd.DataFrame) -> str:
         for one in part.itertuples():
             known = f" Claim `{one.claim}`: {one.said}." if one.claim else ""
             known += f" {{prf:ref}}`Proved <{one.proof}>`." if one.proof else ""
-            found = f"Instance {one.tried}: {one.witness}. There: {one.case}." if one.found else \
-                f"None of {one.tried} instances."
+            found = (
+                f"Instance {one.tried}: {one.witness}. There: {one.case}."
+                if one.found
+                else f"None of {one.tried} instances."
+            )
             lines += [PROPERTIES[one.property].label, f": **{one.verdict}**. {found}{known}", ""]
         written.append("\n".join([*lines, ":::"]))
     return "\n\n".join(written)
@@ -551,25 +731,51 @@ class Need(NamedTuple):
 
 #: What :func:`guide` answers.
 NEEDS: tuple[Need, ...] = (
-    Need("one pool, fractions will do, all are there", ("sharing", "envy", "lies", "waste", "order"), "moment",
-         "min_share"),
+    Need(
+        "one pool, fractions will do, all are there",
+        ("sharing", "envy", "lies", "waste", "order"),
+        "moment",
+        "min_share",
+    ),
     Need("users come one by one, nothing may be taken back", ("keeps", "sharing"), "moment", "min_share"),
     Need("demands change, who was idle is to have more later", ("remembers",), "day", "min_share"),
     Need("the same, in whole tasks on machines", ("remembers", "places"), "day", "min_share"),
     Need("whole tasks on machines, nobody below its own machines", ("places", "sharing"), "moment", "min_share"),
-    Need("whole tasks on machines, nothing idle, losses against the own machines are to be small",
-         ("places", "waste"), "moment", "loss", True),
+    Need(
+        "whole tasks on machines, nothing idle, losses against the own machines are to be small",
+        ("places", "waste"),
+        "moment",
+        "loss",
+        True,
+    ),
     Need("whole tasks on machines, nothing idle", ("places", "waste"), "moment", "sum_share"),
-    Need("whole tasks on machines, nothing idle, arrivals are to take little back", ("places", "waste"), "moment",
-         "taken", True),
+    Need(
+        "whole tasks on machines, nothing idle, arrivals are to take little back",
+        ("places", "waste"),
+        "moment",
+        "taken",
+        True,
+    ),
     Need("whole tasks on machines, nothing idle, lies are to bring little", ("places", "waste"), "lying", "gain", True),
-    Need("whole tasks on machines, nothing idle, few are to find a lie that pays", ("places", "waste"), "lying",
-         "paying", True),
+    Need(
+        "whole tasks on machines, nothing idle, few are to find a lie that pays",
+        ("places", "waste"),
+        "lying",
+        "paying",
+        True,
+    ),
 )
 
 
-def guide(cells: pd.DataFrame, moment: pd.DataFrame, day: pd.DataFrame, lying: pd.DataFrame, *,
-          near: float = 0.01, hair: float = 0.001) -> pd.DataFrame:
+def guide(
+    cells: pd.DataFrame,
+    moment: pd.DataFrame,
+    day: pd.DataFrame,
+    lying: pd.DataFrame,
+    *,
+    near: float = 0.01,
+    hair: float = 0.001,
+) -> pd.DataFrame:
     """Choose mechanisms by what must hold and what they measured: first the matrix, then the means over the traces.
 
     Parameters
@@ -600,8 +806,17 @@ def guide(cells: pd.DataFrame, moment: pd.DataFrame, day: pd.DataFrame, lying: p
         top = values.min() if need.least else values.max()
         close = values <= top * (1 + near) + hair if need.least else values >= top * (1 - near)
         best = values[close].sort_values(ascending=need.least, kind="stable")
-        rows.append({"situation": need.situation, "must": ", ".join(need.must), "measure": need.measure,
-                     "least": need.least, "left": len(left), "best": ", ".join(best.index), "value": top})
+        rows.append(
+            {
+                "situation": need.situation,
+                "must": ", ".join(need.must),
+                "measure": need.measure,
+                "least": need.least,
+                "left": len(left),
+                "best": ", ".join(best.index),
+                "value": top,
+            }
+        )
     return pd.DataFrame(rows)
 
 

@@ -107,8 +107,12 @@ def decimal_levels(demands: Any, weights: Any, digits: int = 60) -> list[Decimal
         return _lowest([[Decimal(d) for d in row] for row in values.tolist()], [Decimal(w) for w in amounts.tolist()])
 
 
-def exact_departures(events: Sequence[int], demands: Sequence[Sequence[Any]], weights: Sequence[Any],
-                     contribution: Literal["stays", "leaves"]) -> list[list[Fraction]]:
+def exact_departures(
+    events: Sequence[int],
+    demands: Sequence[Sequence[Any]],
+    weights: Sequence[Any],
+    contribution: Literal["stays", "leaves"],
+) -> list[list[Fraction]]:
     """Give the tasks of every user after every event in exact fractions: DMFA-SRQ where users also leave.
 
     After each event the highest levels are lowered to the largest common level that fits, if need be, and then the

@@ -75,8 +75,13 @@ def algorithm_1(demands: Any, weights: Any, *, work: list[int] | None = None) ->
 REPAIRS = ("levels", "line_6", "end")
 
 
-def algorithm_1_printed(demands: Any, weights: Any, *, repairs: Sequence[str] = (),
-                        line_6: Literal["position", "own", "largest"] = "position") -> DynamicAllocation:
+def algorithm_1_printed(
+    demands: Any,
+    weights: Any,
+    *,
+    repairs: Sequence[str] = (),
+    line_6: Literal["position", "own", "largest"] = "position",
+) -> DynamicAllocation:
     """Allocate by Algorithm 1 as printed, line by line; each repair is a switch.
 
     Parameters
@@ -159,5 +164,4 @@ def algorithm_1_printed(demands: Any, weights: Any, *, repairs: Sequence[str] = 
         j = int(room.argmin())
         levels[k - 1], binding[k - 1] = room[j], j  # line 21
         x[:k] = np.maximum(room[j] * w[:k], x[:k])  # line 22
-    return DynamicAllocation(levels, binding, raw, w, named.users, named.resources,
-                             mechanism="algorithm_1_printed")
+    return DynamicAllocation(levels, binding, raw, w, named.users, named.resources, mechanism="algorithm_1_printed")

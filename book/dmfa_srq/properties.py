@@ -52,8 +52,16 @@ from fairbook.properties.dynamic import (
 from fairbook.properties.finding import Finding, Trajectory, ratio, show
 
 __all__ = [
-    "MUTANTS", "EventRun", "exact_dmfa_srq", "lemma_1", "lemma_2", "lemma_3", "lemma_4", "reference",
-    "schedule", "with_departures",
+    "MUTANTS",
+    "EventRun",
+    "exact_dmfa_srq",
+    "lemma_1",
+    "lemma_2",
+    "lemma_3",
+    "lemma_4",
+    "reference",
+    "schedule",
+    "with_departures",
 ]
 
 
@@ -74,6 +82,7 @@ def lemma_1(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding
     -----
     Cost O(s n).
     """
+
     def look(checker: Checker, ks: NDArray[np.int64], levels: Array) -> tuple[Array, int]:
         gone = absent(ks, len(run))
         lowest = np.where(gone, np.inf, levels).min(axis=1)
@@ -83,9 +92,12 @@ def lemma_1(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding
     def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
         held = level_rows(run, np.array([k - 1]))[0] if k > 1 else np.zeros_like(levels)
         i, user = index[0], user_names(run)[index[0]]
-        return {"says": f"after arrival {k} user {user} stands at {show(levels[i])}, neither at the lowest level "
-                        f"{show(levels[:k].min())} nor where it stood before, {show(held[i])}",
-                "user": user, "levels_before": held[: k - 1]}
+        return {
+            "says": f"after arrival {k} user {user} stands at {show(levels[i])}, neither at the lowest level "
+            f"{show(levels[:k].min())} nor where it stood before, {show(held[i])}",
+            "user": user,
+            "levels_before": held[: k - 1],
+        }
 
     return check_run("Lemma 1", run, steps, rtol, look, says, instead="lemma_1, about sequences")
 
@@ -102,6 +114,7 @@ def lemma_2(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding
     -----
     Cost O(s n).
     """
+
     def look(checker: Checker, ks: NDArray[np.int64], levels: Array) -> tuple[Array, int]:
         lowest = np.minimum.accumulate(levels[:, :-1], axis=1)
         margins = np.where(absent(ks, len(run))[:, 1:], np.inf, ratio(lowest, levels[:, 1:]) - 1)
@@ -110,8 +123,12 @@ def lemma_2(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding
     def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
         h, users = index[0] + 1, user_names(run)
         i = int(levels[:h].argmin())
-        return {"says": f"after arrival {k} user {users[h]} stands at {show(levels[h])}, above the earlier "
-                        f"user {users[i]} at {show(levels[i])}", "user": users[i], "other": users[h]}
+        return {
+            "says": f"after arrival {k} user {users[h]} stands at {show(levels[h])}, above the earlier "
+            f"user {users[i]} at {show(levels[i])}",
+            "user": users[i],
+            "other": users[h],
+        }
 
     return check_run("Lemma 2", run, steps, rtol, look, says, instead="lemma_2, about sequences")
 
@@ -132,8 +149,9 @@ def lemma_3(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding
     return excused("Lemma 3", run, steps, rtol, None, "stands below", "lemma_3, about sequences")
 
 
-def lemma_4(honest: Run, lying: Run, user: int, *, at: Literal["raised", "all"] = "raised",
-            rtol: float | None = None) -> Finding:
+def lemma_4(
+    honest: Run, lying: Run, user: int, *, at: Literal["raised", "all"] = "raised", rtol: float | None = None
+) -> Finding:
     """Check Lemma 4: where a lie gives user i more, every user present has at least what it has honestly.
 
     "More" is meant in shares, as in the paper: x_i^t with the lie (in the units of the claimed demand) exceeds the
@@ -178,11 +196,15 @@ def lemma_4(honest: Run, lying: Run, user: int, *, at: Literal["raised", "all"] 
 
     def says(k: int, index: tuple[int, ...], lied: Array) -> dict[str, Any]:
         h = index[0]
-        return {"says": f"after arrival {k} the lie lifts user {users[user]} from {show(before[k - 1, user])} to "
-                        f"{show(lied[user])}, and user {users[h]} falls from {show(before[k - 1, h])} "
-                        f"to {show(lied[h])}",
-                "user": users[user], "other": users[h], "honest_demands": honest.demands[:k],
-                "honest_levels": before[k - 1, :k]}
+        return {
+            "says": f"after arrival {k} the lie lifts user {users[user]} from {show(before[k - 1, user])} to "
+            f"{show(lied[user])}, and user {users[h]} falls from {show(before[k - 1, h])} "
+            f"to {show(lied[h])}",
+            "user": users[user],
+            "other": users[h],
+            "honest_demands": honest.demands[:k],
+            "honest_levels": before[k - 1, :k],
+        }
 
     return checker.finding(says)
 
@@ -190,8 +212,15 @@ def lemma_4(honest: Run, lying: Run, user: int, *, at: Literal["raised", "all"] 
 # ------------------------------------------------------------------------------------------------------ broken versions
 
 
-def _share_out(name: str, demands: Any, weights: Any, *, pace: Pace = one, overdraw: Fraction = Fraction(1),
-               irrevocable: bool = True) -> Trajectory:
+def _share_out(
+    name: str,
+    demands: Any,
+    weights: Any,
+    *,
+    pace: Pace = one,
+    overdraw: Fraction = Fraction(1),
+    irrevocable: bool = True,
+) -> Trajectory:
     rows, amounts = as_rows(demands, weights)
     exact = isinstance(amounts[0], Fraction)
     normal = [[x / max(row) for x in row] for row in rows]
@@ -311,8 +340,7 @@ class EventRun:
         return self.table[:, user]
 
 
-def with_departures(events: Sequence[int], contribution: Literal["stays", "leaves"]
-                    ) -> Callable[[Any, Any], EventRun]:
+def with_departures(events: Sequence[int], contribution: Literal["stays", "leaves"]) -> Callable[[Any, Any], EventRun]:
     """Give the mechanism that runs :class:`~fairbook.mechanisms.dmfa_srq.DmfaSrq` through a fixed sequence of events.
 
     Parameters

@@ -36,12 +36,26 @@ SEED = 2016
 SIZES = (60, 120, 180, 240, 300)
 #: Table 1: CPU and memory of a machine as parts of the largest, and how many there are (Reiss et al., SoCC 2012).
 MACHINES: tuple[tuple[float, float, int], ...] = (
-    (0.5, 0.5, 6732), (0.5, 0.25, 3863), (0.5, 0.75, 1001), (1.0, 1.0, 795), (0.25, 0.25, 126), (0.5, 0.12, 52),
-    (0.5, 0.03, 5), (0.5, 0.97, 5), (1.0, 0.5, 3), (0.5, 0.06, 1))
+    (0.5, 0.5, 6732),
+    (0.5, 0.25, 3863),
+    (0.5, 0.75, 1001),
+    (1.0, 1.0, 795),
+    (0.25, 0.25, 126),
+    (0.5, 0.12, 52),
+    (0.5, 0.03, 5),
+    (0.5, 0.97, 5),
+    (1.0, 0.5, 3),
+    (0.5, 0.06, 1),
+)
 
 #: A stand-in for Table 3: each pair from 1 to 4 once, and four in the middle once more.
-USERS: tuple[tuple[int, int], ...] = (*((c, m) for c in range(1, 5) for m in range(1, 5)), (2, 3), (3, 2), (2, 2),
-                                      (3, 3))
+USERS: tuple[tuple[int, int], ...] = (
+    *((c, m) for c in range(1, 5) for m in range(1, 5)),
+    (2, 3),
+    (3, 2),
+    (2, 2),
+    (3, 3),
+)
 
 #: Rules that are compared.
 MECHANISMS = ("gdrf", "mdrf_entropy", "mdrf_type", "drfh_best_fit", "drfh_first_fit", "per_server_drf")
@@ -49,10 +63,23 @@ MECHANISMS = ("gdrf", "mdrf_entropy", "mdrf_type", "drfh_best_fit", "drfh_first_
 BASELINES = MECHANISMS[1:]
 
 #: What is measured on a placement, see :func:`curves`.
-MEASURES = ("tasks", "cpu", "memory", "cpu_mean", "memory_mean", "memory_gap", "min_share", "jain", "fairness",
-            "fairness_mean", "fairness_whole", "fairness_present")
+MEASURES = (
+    "tasks",
+    "cpu",
+    "memory",
+    "cpu_mean",
+    "memory_mean",
+    "memory_gap",
+    "min_share",
+    "jain",
+    "fairness",
+    "fairness_mean",
+    "fairness_whole",
+    "fairness_present",
+)
 
 SCALE = 100.0
+
 
 class Instance(NamedTuple):
     """What the mechanisms take, in their order.
@@ -136,8 +163,11 @@ def instance(
         raise InvalidInput("rng", "must be a numpy.random.Generator", rng)
     number = as_whole(number, "number", 1)
     for argument, value, allowed in (
-            ("users", users, ("drawn", "covering", "paper")), ("machines", machines, ("proportional", "drawn")),
-            ("capacities", capacities, ("published", "trace")), ("order", order, ("table", "reversed", "shuffled"))):
+        ("users", users, ("drawn", "covering", "paper")),
+        ("machines", machines, ("proportional", "drawn")),
+        ("capacities", capacities, ("published", "trace")),
+        ("order", order, ("table", "reversed", "shuffled")),
+    ):
         choices((value,), argument, allowed)
     demands = np.array(USERS, dtype=float)
     if users == "drawn":
@@ -191,9 +221,20 @@ def measured(placed: Placement) -> list[float]:
     pairs = np.unique(placed.placed_machine.astype(np.int64) * n + placed.placed_user)
     present = np.bincount(pairs // n, minlength=N)
     whole = placed.tasks @ placed.cell.demands
-    return [len(placed), total[0], total[1], mean[0], mean[1], abs(mean[1] - total[1]), shares.min(),
-            jain_index(shares), f.sum(), f.mean(), shares.sum() ** (whole.sum() / placed.cell.totals.sum()),
-            placement_fairness(stakes, w, present).sum()]
+    return [
+        len(placed),
+        total[0],
+        total[1],
+        mean[0],
+        mean[1],
+        abs(mean[1] - total[1]),
+        shares.min(),
+        jain_index(shares),
+        f.sum(),
+        f.mean(),
+        shares.sum() ** (whole.sum() / placed.cell.totals.sum()),
+        placement_fairness(stakes, w, present).sum(),
+    ]
 
 
 def run_all(run: Callable[..., Any], runs: Any, seed: int, progress: bool, label: str, **how: Any) -> FloatArray:

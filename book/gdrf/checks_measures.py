@@ -92,8 +92,9 @@ def _positive(rng: np.random.Generator) -> Any:
     mutant=TIED,
     key=12,
     share=10,
-    said=lambda off: f"At beta = 1 - 1e-9 the largest relative difference on {len(off)} random allocations is "
-    f"{max(off):.1g}.",
+    said=lambda off: (
+        f"At beta = 1 - 1e-9 the largest relative difference on {len(off)} random allocations is {max(off):.1g}."
+    ),
     right=lambda off: max(off) < 1e-6,
 )
 def _left(rng: np.random.Generator, judged: Mechanism, at: int) -> float:
@@ -145,8 +146,10 @@ def _proportional(effort: Effort, judged: Mechanism) -> Evidence:
     key=13,
     share=10,
     again=True,
-    said=lambda wrong: f"Compared on {len(wrong)} random pairs of allocations, on both sides of beta = 1; {sum(wrong)} "
-    "comparisons differ.",
+    said=lambda wrong: (
+        f"Compared on {len(wrong)} random pairs of allocations, on both sides of beta = 1; {sum(wrong)} "
+        "comparisons differ."
+    ),
     right=lambda wrong: not any(wrong),
 )
 def _tied(rng: np.random.Generator, judged: Mechanism, at: int) -> int | None:

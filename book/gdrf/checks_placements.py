@@ -83,9 +83,11 @@ def _about_the_queue(check: Callable[..., Any], *, largest: int = 9, **about: An
         **{"kind": "statement"} | about | QUEUES,
         key=15,
         share=20,
-        said=lambda margins: f"{len(margins)} random sets of 2 to 6 users, a quarter of them with zeros and far apart, "
-        "through 12 rounds, counted in whole numbers (every tenth placed in fractions): smallest margin "
-        f"{min(margins)}.",
+        said=lambda margins: (
+            f"{len(margins)} random sets of 2 to 6 users, a quarter of them with zeros and far apart, "
+            "through 12 rounds, counted in whole numbers (every tenth placed in fractions): smallest margin "
+            f"{min(margins)}."
+        ),
         right=lambda margins: True,
     )
     def _look(rng: np.random.Generator, judged: Mechanism, at: int) -> Any:
@@ -156,8 +158,10 @@ def _apart(effort: Effort, judged: Mechanism) -> Evidence:
             judged,
             key=22,
             share=20,
-            said=lambda margins: f"{len(margins)} random sets of 2 to 6 users through 12 rounds, cells of many shapes: "
-            f"smallest margin {float(min(margins)):.3g}.",
+            said=lambda margins: (
+                f"{len(margins)} random sets of 2 to 6 users through 12 rounds, cells of many shapes: "
+                f"smallest margin {float(min(margins)):.3g}."
+            ),
             right=lambda margins: min(margins) >= 0,
         ),
         Part(

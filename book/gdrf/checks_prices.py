@@ -103,8 +103,10 @@ _about_fluid(
     key=20,
     share=50,
     most=400,
-    said=lambda gains: f"{len(gains)} random cells, one random lie in each: the largest gain, as a part of the honest "
-    f"number, is {_small(max(gains))}.",
+    said=lambda gains: (
+        f"{len(gains)} random cells, one random lie in each: the largest gain, as a part of the honest "
+        f"number, is {_small(max(gains))}."
+    ),
     right=lambda gains: max(gains) < 1e-6,
 )
 def _truth(rng: np.random.Generator, judged: Mechanism, at: int) -> float:

@@ -52,8 +52,10 @@ class ExactCell:
     @cached_property
     def pool(self) -> list[Fraction]:
         """S_r, (1)."""
-        return [sum((count * row[r] for row, count in zip(self.machines, self.counts, strict=True)), ZERO)
-                for r in range(self.m)]
+        return [
+            sum((count * row[r] for row, count in zip(self.machines, self.counts, strict=True)), ZERO)
+            for r in range(self.m)
+        ]
 
     @cached_property
     def shares(self) -> list[list[Fraction]]:
@@ -73,8 +75,10 @@ class ExactCell:
     @cached_property
     def able(self) -> list[list[bool]]:
         """Whether class k has some of all that a task of user i needs, (K, n)."""
-        return [[all(c > 0 for c, d in zip(machine, row, strict=True) if d) for row in self.demands]
-                for machine in self.machines]
+        return [
+            [all(c > 0 for c, d in zip(machine, row, strict=True) if d) for row in self.demands]
+            for machine in self.machines
+        ]
 
     @cached_property
     def limits(self) -> list[int | None]:
@@ -87,12 +91,15 @@ class ExactCell:
         return [k for k, count in enumerate(self.counts) for _ in range(count)]
 
 
-def exact_cell(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None,
-               weights: Any = None) -> ExactCell:
+def exact_cell(
+    demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, weights: Any = None
+) -> ExactCell:
     """Give an instance in fractions; floats count at face value, labels do not count. Machines are taken as given."""
     if isinstance(max_tasks, (list, tuple, np.ndarray, pd.Series)) and number_of_dimensions(max_tasks) == 1:
-        max_tasks = [None if isinstance(b, (float, np.floating)) and b == np.inf else b
-                     for b in (max_tasks.tolist() if isinstance(max_tasks, (np.ndarray, pd.Series)) else max_tasks)]
+        max_tasks = [
+            None if isinstance(b, (float, np.floating)) and b == np.inf else b
+            for b in (max_tasks.tolist() if isinstance(max_tasks, (np.ndarray, pd.Series)) else max_tasks)
+        ]
     rows, shares, _, bounds = exact_instance(demands, weights, None, max_tasks)
     size = as_fractions(machines, "machines")
     size = size if isinstance(size[0], list) else [size]
@@ -155,8 +162,10 @@ def sign_of_product(powers: Iterable[tuple[Fraction, Fraction]]) -> int:
     digits = 50
     while base:
         context = Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN)
-        parts = [context.multiply(context.divide(Decimal(e.numerator), Decimal(e.denominator)),
-                                  context.ln(Decimal(b))) for b, e in base.items()]
+        parts = [
+            context.multiply(context.divide(Decimal(e.numerator), Decimal(e.denominator)), context.ln(Decimal(b)))
+            for b, e in base.items()
+        ]
         total_log, size = Decimal(0), Decimal(0)
         for part in parts:
             total_log, size = context.add(total_log, part), context.add(size, abs(part))

@@ -56,6 +56,15 @@ def example() -> pd.DataFrame:
         used[j] = [u + d for u, d in zip(used[j], cell.demands[i], strict=True)]
         stakes[j] += cell.dominant[i]
         cpu, memory = map(float, used[j])
-        rows.append({"user": users[i], "machine": j, "f": f, "cpu": cpu, "memory": memory,
-                     "cpu_free": float(size[0]) - cpu, "memory_free": float(size[1]) - memory})
+        rows.append(
+            {
+                "user": users[i],
+                "machine": j,
+                "f": f,
+                "cpu": cpu,
+                "memory": memory,
+                "cpu_free": float(size[0]) - cpu,
+                "memory_free": float(size[1]) - memory,
+            }
+        )
     return pd.DataFrame(rows)

@@ -25,8 +25,16 @@ from fairbook.errors import FairbookError
 from fairbook.model.exact import as_fractions
 from fairbook.model.inputs import FloatArray, as_whole
 
-__all__ = ["ExactPlacement", "FluidOptimum", "exact_drfh", "exact_gdrf", "exact_mdrf", "exact_per_server", "most_tasks",
-           "same_mix"]
+__all__ = [
+    "ExactPlacement",
+    "FluidOptimum",
+    "exact_drfh",
+    "exact_gdrf",
+    "exact_mdrf",
+    "exact_per_server",
+    "most_tasks",
+    "same_mix",
+]
 
 
 # ------------------------------------------------------------------------------------ machine by machine scan
@@ -83,8 +91,14 @@ class _Scan:
         return base, load / sum(self.size[j], ZERO)
 
 
-def _run(cell: ExactCell, amounts: Sequence[Fraction], rank: Sequence[Any], per_round: int,
-         choose: Callable[[_Scan, int], list[int]], prefer: Sequence[tuple[int, int]] = ()) -> ExactPlacement:
+def _run(
+    cell: ExactCell,
+    amounts: Sequence[Fraction],
+    rank: Sequence[Any],
+    per_round: int,
+    choose: Callable[[_Scan, int], list[int]],
+    prefer: Sequence[tuple[int, int]] = (),
+) -> ExactPlacement:
     """Hand out slots to whoever has least, then place them in rank order; whoever fits nowhere leaves for good.
 
     ``choose`` gives the best machines, tied ones in order of their numbers.
@@ -124,8 +138,10 @@ def _lots(cell: ExactCell, seed: Any) -> tuple[list[int], list[int]]:
 
 def _wanted_types(cell: ExactCell, lot: list[int]) -> list[list[int]]:
     """Resources of each user from the dominant one down: larger share, larger amount, lot. All m of them."""
-    return [sorted(range(cell.m), key=lambda r: (-mu[r], -d[r], lot[r]))
-            for mu, d in zip(cell.shares, cell.demands, strict=True)]
+    return [
+        sorted(range(cell.m), key=lambda r: (-mu[r], -d[r], lot[r]))
+        for mu, d in zip(cell.shares, cell.demands, strict=True)
+    ]
 
 
 def _types(cell: ExactCell, machine_type: str) -> list[set[int]]:
@@ -144,13 +160,20 @@ def _compare_f(a: tuple[Fraction, Fraction], b: tuple[Fraction, Fraction], empty
     return sign_of_product([(base, e) for base, e in (a, (b[0], -b[1])) if base > 0])
 
 
-def exact_gdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, seed: int = 0, *,
-               match: Literal["nearest", "same", "any"] = "nearest",
-               least: Literal["amount", "dominant_share", "shares"] = "amount",
-               machine_type: Literal["share", "amount"] = "share",
-               choice: Literal["fairness", "fairness_empty_last", "fairness_after", "first"] = "fairness",
-               queue: Literal["rounds", "one_by_one"] = "rounds",
-               prefer: Sequence[tuple[int, int]] = ()) -> ExactPlacement:
+def exact_gdrf(
+    demands: Any,
+    machines: Any,
+    machine_counts: Any = None,
+    max_tasks: Any = None,
+    seed: int = 0,
+    *,
+    match: Literal["nearest", "same", "any"] = "nearest",
+    least: Literal["amount", "dominant_share", "shares"] = "amount",
+    machine_type: Literal["share", "amount"] = "share",
+    choice: Literal["fairness", "fairness_empty_last", "fairness_after", "first"] = "fairness",
+    queue: Literal["rounds", "one_by_one"] = "rounds",
+    prefer: Sequence[tuple[int, int]] = (),
+) -> ExactPlacement:
     """Run GDRF (Algorithms 1-3) in exact fractions, every machine looked at before every VM.
 
     Parameters
@@ -194,8 +217,11 @@ def exact_gdrf(demands: Any, machines: Any, machine_counts: Any = None, max_task
     cell = exact_cell(demands, machines, machine_counts, max_tasks)
     lot_users, lot_resources = _lots(cell, seed)
     rank = [(-top, -omega, lot) for top, omega, lot in zip(cell.dominant, cell.gdrw, lot_users, strict=True)]
-    amounts = {"amount": [sum(row, ZERO) for row in cell.demands], "dominant_share": cell.dominant,
-               "shares": [sum(row, ZERO) for row in cell.shares]}[least]
+    amounts = {
+        "amount": [sum(row, ZERO) for row in cell.demands],
+        "dominant_share": cell.dominant,
+        "shares": [sum(row, ZERO) for row in cell.shares],
+    }[least]
     wanted, types, classes = _wanted_types(cell, lot_resources), _types(cell, machine_type), cell.classes
 
     after_too, empty = choice == "fairness_after", 0 if choice == "fairness_empty_last" else 1
@@ -216,9 +242,16 @@ def exact_gdrf(demands: Any, machines: Any, machine_counts: Any = None, max_task
     return _run(cell, amounts, rank, cell.n if queue == "rounds" else 1, choose, prefer)
 
 
-def exact_drfh(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, weights: Any = None, *,
-               method: Literal["best_fit", "first_fit"] = "best_fit",
-               prefer: Sequence[tuple[int, int]] = ()) -> ExactPlacement:
+def exact_drfh(
+    demands: Any,
+    machines: Any,
+    machine_counts: Any = None,
+    max_tasks: Any = None,
+    weights: Any = None,
+    *,
+    method: Literal["best_fit", "first_fit"] = "best_fit",
+    prefer: Sequence[tuple[int, int]] = (),
+) -> ExactPlacement:
     """Run DRFH task by task in exact fractions: lowest dominant share per weight first, then Best-Fit or First-Fit.
 
     Parameters
@@ -270,8 +303,9 @@ def exact_drfh(demands: Any, machines: Any, machine_counts: Any = None, max_task
     return _run(cell, levels, range(cell.n), 1, choose, prefer)
 
 
-def exact_per_server(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None,
-                     weights: Any = None) -> ExactPlacement:
+def exact_per_server(
+    demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, weights: Any = None
+) -> ExactPlacement:
     """Run task-by-task DRF on each machine by itself in exact fractions, bounds used up machine after machine.
 
     Parameters
@@ -302,9 +336,13 @@ def exact_per_server(demands: Any, machines: Any, machine_counts: Any = None, ma
     for j, k in enumerate(cell.classes):
         users = [i for i in range(cell.n) if cell.able[k][i]]
         if users:
-            one = ExactCell([cell.demands[i] for i in users], [cell.machines[k]], [1],
-                            [None if (b := cell.max_tasks[i]) is None else b - tasks[i] for i in users],
-                            [cell.weights[i] for i in users])
+            one = ExactCell(
+                [cell.demands[i] for i in users],
+                [cell.machines[k]],
+                [1],
+                [None if (b := cell.max_tasks[i]) is None else b - tasks[i] for i in users],
+                [cell.weights[i] for i in users],
+            )
             levels = [top / w for top, w in zip(one.dominant, one.weights, strict=True)]
             run = _run(one, levels, range(one.n), 1, lambda scan, i: [0] if scan.fits(i, 0) else [])
             for i, _ in run.placed:
@@ -313,9 +351,16 @@ def exact_per_server(demands: Any, machines: Any, machine_counts: Any = None, ma
     return ExactPlacement(tasks, placed)
 
 
-def exact_mdrf(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, *,
-               reading: Literal["entropy", "type"] = "entropy", seed: int = 0,
-               prefer: Sequence[tuple[int, int]] = ()) -> ExactPlacement:
+def exact_mdrf(
+    demands: Any,
+    machines: Any,
+    machine_counts: Any = None,
+    max_tasks: Any = None,
+    *,
+    reading: Literal["entropy", "type"] = "entropy",
+    seed: int = 0,
+    prefer: Sequence[tuple[int, int]] = (),
+) -> ExactPlacement:
     """Run the stand-in for MDRF in exact fractions: lowest dominant share first, then larger GDRW, then lot.
 
     Parameters
@@ -404,19 +449,29 @@ class Fluid:
         n, K = cell.n, len(cell.machines)
         self.dominant = np.array([float(x) for x in cell.dominant])
         need = np.array([[float(x / top) for x in row] for row, top in zip(cell.shares, cell.dominant, strict=True)])
-        self.room = np.array([[float(count * c / s) if c else 0.0 for c, s in zip(row, cell.pool, strict=True)]
-                              for row, count in zip(cell.machines, cell.counts, strict=True)])
-        self.most = np.array([np.inf if b is None else float(b * top)
-                              for b, top in zip(cell.max_tasks, cell.dominant, strict=True)])
+        self.room = np.array(
+            [
+                [float(count * c / s) if c else 0.0 for c, s in zip(row, cell.pool, strict=True)]
+                for row, count in zip(cell.machines, cell.counts, strict=True)
+            ]
+        )
+        self.most = np.array(
+            [np.inf if b is None else float(b * top) for b, top in zip(cell.max_tasks, cell.dominant, strict=True)]
+        )
         self.use = sparse.kron(sparse.eye_array(K), need.T).tocsr()
         self.each = sparse.kron(np.ones((1, K)), sparse.eye_array(n)).tocsr()
         self.highest = np.where(np.array(cell.able).ravel(), np.inf, 0.0)
         self.bounded = np.flatnonzero(np.isfinite(self.most))
 
     def solve(self, cost: FloatArray, rows: Any, right: FloatArray, highest: FloatArray) -> Any:
-        result = linprog(cost, A_ub=rows, b_ub=right, bounds=np.column_stack([np.zeros(len(cost)), highest]),
-                         method="highs", options={"primal_feasibility_tolerance": 1e-10,
-                                                  "dual_feasibility_tolerance": 1e-10})
+        result = linprog(
+            cost,
+            A_ub=rows,
+            b_ub=right,
+            bounds=np.column_stack([np.zeros(len(cost)), highest]),
+            method="highs",
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        )
         if result.status != 0:
             raise FairbookError(f"HiGHS did not solve a program of the cell: {result.message}")
         return result
@@ -428,12 +483,16 @@ class Fluid:
         and the bound that follows from it is the optimum itself.
         """
         K, m = self.room.shape
-        found = np.maximum(-result.ineqlin.marginals[:K * m], 0.0).reshape(K, m)
-        exact = [[Fraction(float(p)) / s if s else ZERO for p, s in zip(row, self.cell.pool, strict=True)]
-                 for row in found]
+        found = np.maximum(-result.ineqlin.marginals[: K * m], 0.0).reshape(K, m)
+        exact = [
+            [Fraction(float(p)) / s if s else ZERO for p, s in zip(row, self.cell.pool, strict=True)] for row in found
+        ]
         top = max(max(row) for row in exact)
-        rounded = [[[(p / top).limit_denominator(largest) for p in row] for row in exact]
-                   for largest in (100, 10**4, 10**6) if top]
+        rounded = [
+            [[(p / top).limit_denominator(largest) for p in row] for row in exact]
+            for largest in (100, 10**4, 10**6)
+            if top
+        ]
         return [exact, *rounded]
 
     def by_class(self, shares: FloatArray) -> FloatArray:
@@ -445,30 +504,47 @@ class Fluid:
         Give L, the price of each user's row (of floor + L goal), and the solver's result.
         """
         last = sparse.csr_array(goal[:, None])
-        rows = sparse.vstack([
-            sparse.hstack([self.use, sparse.csr_array((self.use.shape[0], 1))]),
-            sparse.hstack([-self.each, last]),
-            sparse.hstack([self.each[self.bounded], sparse.csr_array((len(self.bounded), 1))])], format="csr")
+        rows = sparse.vstack(
+            [
+                sparse.hstack([self.use, sparse.csr_array((self.use.shape[0], 1))]),
+                sparse.hstack([-self.each, last]),
+                sparse.hstack([self.each[self.bounded], sparse.csr_array((len(self.bounded), 1))]),
+            ],
+            format="csr",
+        )
         cost = np.zeros(self.each.shape[1] + 1)
         cost[-1] = -1.0
-        result = self.solve(cost, rows, np.concatenate([self.room.ravel(), -floor, self.most[self.bounded]]),
-                            np.append(self.highest, np.inf))
+        result = self.solve(
+            cost,
+            rows,
+            np.concatenate([self.room.ravel(), -floor, self.most[self.bounded]]),
+            np.append(self.highest, np.inf),
+        )
         a = self.use.shape[0]
-        return float(result.x[-1]), -result.ineqlin.marginals[a:a + self.cell.n], result
+        return float(result.x[-1]), -result.ineqlin.marginals[a : a + self.cell.n], result
 
 
 def total_price(cell: ExactCell, prices: list[list[Fraction]]) -> Fraction:
     """Price of all machines."""
-    return sum((count * c * p for row, count, price in zip(cell.machines, cell.counts, prices, strict=True)
-                for c, p in zip(row, price, strict=True)), ZERO)
+    return sum(
+        (
+            count * c * p
+            for row, count, price in zip(cell.machines, cell.counts, prices, strict=True)
+            for c, p in zip(row, price, strict=True)
+        ),
+        ZERO,
+    )
 
 
 def task_prices(cell: ExactCell, prices: list[list[Fraction]]) -> list[Fraction | None]:
     """Price of a task of each user where it is cheapest among the classes that can run it; None if none can."""
     found: list[Fraction | None] = []
     for i, row in enumerate(cell.demands):
-        offers = [sum((d * p for d, p in zip(row, price, strict=True)), ZERO)
-                  for price, able in zip(prices, cell.able, strict=True) if able[i]]
+        offers = [
+            sum((d * p for d, p in zip(row, price, strict=True)), ZERO)
+            for price, able in zip(prices, cell.able, strict=True)
+            if able[i]
+        ]
         found.append(min(offers) if offers else None)
     return found
 
@@ -590,7 +666,8 @@ def same_mix(tasks: Any, demands: Any, machines: Any, machine_counts: Any = None
     unit = max(held)
     level, _, result = fluid.raise_level(np.array([float(h / unit) for h in held]), np.zeros(cell.n))
     by_class = fluid.by_class(result.x[:-1])
-    proofs = [(bound, prices) for prices in fluid.prices(result)
-              if (bound := bound_on_mix(cell, mix, prices)) is not None]
+    proofs = [
+        (bound, prices) for prices in fluid.prices(result) if (bound := bound_on_mix(cell, mix, prices)) is not None
+    ]
     upper, prices = min(proofs, key=lambda proof: proof[0])
     return FluidOptimum(level / float(unit), upper, by_class.sum(axis=0), by_class, prices)

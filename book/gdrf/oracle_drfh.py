@@ -37,8 +37,9 @@ class FluidShare(NamedTuple):
     by_class: FloatArray
 
 
-def fluid_share(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None,
-                weights: Any = None) -> FluidShare:
+def fluid_share(
+    demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, weights: Any = None
+) -> FluidShare:
     """Find the DRFH optimum: raise the least dominant share per weight, then the next, by linear programs.
 
     Maximise L with sum_k x_ik mu_i* >= L w_i and sum_i x_ik d_ir <= N_k C_kr. Users whose row has a positive dual price
@@ -96,7 +97,11 @@ def fluid_share(demands: Any, machines: Any, machine_counts: Any = None, max_tas
         levels[stuck] = level
         fixed |= stuck
     held = levels * weight
-    result = fluid.solve(np.zeros(fluid.each.shape[1]), sparse.vstack([fluid.use, fluid.each, -fluid.each]),
-                         np.concatenate([fluid.room.ravel(), held, -held * (1 - 1e-8)]), fluid.highest)
+    result = fluid.solve(
+        np.zeros(fluid.each.shape[1]),
+        sparse.vstack([fluid.use, fluid.each, -fluid.each]),
+        np.concatenate([fluid.room.ravel(), held, -held * (1 - 1e-8)]),
+        fluid.highest,
+    )
     by_class = fluid.by_class(result.x)
     return FluidShare(float(levels.min()), min(bounds), levels, by_class.sum(axis=0), by_class)

@@ -29,11 +29,38 @@ from fairbook.mechanisms.gdrf import gdrf
 from fairbook.mechanisms.mdrf import mdrf
 from fairbook.model.placement import Placement
 
-__all__ = ["BROKEN", "RULES", "Case", "Outcome", "Queue", "cases", "compare_with_judge", "envy_in_queue",
-           "envy_up_to_one", "first_round", "fluid_slack", "gain_of_lie", "held_after", "least_used_first",
-           "level_within_one", "lies", "maximality", "on_own_parts", "pareto_optimality", "printed_algorithm",
-           "queue_rounds", "roomy_machine", "rounds_of_one", "search_case", "search_lie_in", "shares_in_queue",
-           "sharing_incentive", "side_by_side", "slots_lost_by_lie", "true_tasks"]
+__all__ = [
+    "BROKEN",
+    "RULES",
+    "Case",
+    "Outcome",
+    "Queue",
+    "cases",
+    "compare_with_judge",
+    "envy_in_queue",
+    "envy_up_to_one",
+    "first_round",
+    "fluid_slack",
+    "gain_of_lie",
+    "held_after",
+    "least_used_first",
+    "level_within_one",
+    "lies",
+    "maximality",
+    "on_own_parts",
+    "pareto_optimality",
+    "printed_algorithm",
+    "queue_rounds",
+    "roomy_machine",
+    "rounds_of_one",
+    "search_case",
+    "search_lie_in",
+    "shares_in_queue",
+    "sharing_incentive",
+    "side_by_side",
+    "slots_lost_by_lie",
+    "true_tasks",
+]
 
 Number = Any  # whole numbers or fractions
 Vector = tuple[Number, ...]
@@ -58,8 +85,10 @@ class Case:
 
     def __str__(self) -> str:
         bounds = "" if self.max_tasks is None else f" who want at most {in_words(self.max_tasks)} tasks"
-        return (f"users {' '.join(map(in_words, self.demands))}{bounds} on machines "
-                f"{' '.join(map(in_words, self.machines))}")
+        return (
+            f"users {' '.join(map(in_words, self.demands))}{bounds} on machines "
+            f"{' '.join(map(in_words, self.machines))}"
+        )
 
     @cached_property
     def pool(self) -> Vector:
@@ -119,8 +148,12 @@ def whole_tasks(need: Vector, room: Sequence[Number]) -> int:
 def on_own_parts(case: Case) -> list[tuple[int, int]]:
     """Place everybody alone on its n-th part of every machine, in whole tasks."""
     n = len(case.demands)
-    return [(i, j) for i, need in enumerate(case.demands) for j, machine in enumerate(case.machines)
-            for _ in range(whole_tasks(need, [Fraction(c) / n for c in machine]))]
+    return [
+        (i, j)
+        for i, need in enumerate(case.demands)
+        for j, machine in enumerate(case.machines)
+        for _ in range(whole_tasks(need, [Fraction(c) / n for c in machine]))
+    ]
 
 
 Rule = Callable[..., Outcome]
@@ -185,9 +218,13 @@ def _packed(case: Case, exact: bool) -> Outcome:
     """The largest total of whole tasks, and of these the lexicographically largest: everything tried."""
     best: tuple[int, ...] = (0,) * len(case.demands)
     rooms = tuple(sorted(case.machines))
-    most = [min(int(case.bound(i)) if case.bound(i) < np.inf else 10**6,
-                sum(whole_tasks(need, machine) for machine in case.machines))
-            for i, need in enumerate(case.demands)]
+    most = [
+        min(
+            int(case.bound(i)) if case.bound(i) < np.inf else 10**6,
+            sum(whole_tasks(need, machine) for machine in case.machines),
+        )
+        for i, need in enumerate(case.demands)
+    ]
     for counts in itertools.product(*(range(b + 1) for b in most)):
         if (sum(counts), counts) > (sum(best), best) and packs(rooms, case.demands, counts):
             best = counts
@@ -216,8 +253,15 @@ class Queue(NamedTuple):
     """Slots of each user in each round."""
 
 
-def queue_rounds(demands: tuple[Vector, ...], rounds: int, room: Vector | None = None, *, exact: bool = False,
-                 skips: int | None = None, least: str = "amount") -> Queue:
+def queue_rounds(
+    demands: tuple[Vector, ...],
+    rounds: int,
+    room: Vector | None = None,
+    *,
+    exact: bool = False,
+    skips: int | None = None,
+    least: str = "amount",
+) -> Queue:
     """Read the queue off a run on one machine that is large enough for all of it.
 
     ``skips`` names a user whom a broken queue leaves out of every round but the last, for checks that must notice.
@@ -262,15 +306,26 @@ def rounds_of_one(queue: Queue) -> Number:
 def level_within_one(queue: Queue) -> Number:
     """At the end of each round nobody is ahead of anybody by more than its own last task. Margin in amounts."""
     a = queue.amounts
-    return min(held[i] * a[i] - (held[h] - 1) * a[h] for held in held_after(queue)
-               for i, h in itertools.product(range(len(a)), repeat=2) if held[h])
+    return min(
+        held[i] * a[i] - (held[h] - 1) * a[h]
+        for held in held_after(queue)
+        for i, h in itertools.product(range(len(a)), repeat=2)
+        if held[h]
+    )
 
 
 def envy_in_queue(demands: tuple[Vector, ...], queue: Queue) -> Number:
     """At the end of each round nobody could run more than it has on what another holds, less one task of the other."""
     pairs = list(itertools.permutations(range(len(demands)), 2))
-    return min((held[i] - _runs(demands[i], [(held[h] - 1) * d for d in demands[h]])
-                for held in held_after(queue) for i, h in pairs if held[h]), default=0)
+    return min(
+        (
+            held[i] - _runs(demands[i], [(held[h] - 1) * d for d in demands[h]])
+            for held in held_after(queue)
+            for i, h in pairs
+            if held[h]
+        ),
+        default=0,
+    )
 
 
 def shares_in_queue(demands: tuple[Vector, ...], room: Vector, queue: Queue) -> Number:
@@ -280,8 +335,9 @@ def shares_in_queue(demands: tuple[Vector, ...], room: Vector, queue: Queue) -> 
     return min(apart * held[i] * top[i] - (held[h] - 1) * top[h] for held in held_after(queue) for i, h in pairs)
 
 
-def slots_lost_by_lie(demands: tuple[Vector, ...], said: Vector, rounds: int,
-                      run: Callable[[tuple[Vector, ...], int, Vector], Queue]) -> int:
+def slots_lost_by_lie(
+    demands: tuple[Vector, ...], said: Vector, rounds: int, run: Callable[[tuple[Vector, ...], int, Vector], Queue]
+) -> int:
     """Slots that the first user has less, at the end of the round where these are fewest, if it states more."""
     lied = (said, *demands[1:])
     room = roomy_machine((*lied, demands[0]), rounds)
@@ -333,21 +389,32 @@ def sharing_incentive(case: Case, outcome: Outcome) -> Number:
 
 def envy_up_to_one(case: Case, outcome: Outcome) -> Number:
     """At the end nobody who wants more could run more tasks than it has on what another holds, less one task of it."""
-    margins = [has - _runs(case.demands[i], [(outcome.tasks[h] - 1) * d for d in case.demands[h]])
-               for i, has in enumerate(outcome.tasks) for h in range(len(case.demands))
-               if h != i and outcome.tasks[h] > 0 and has < case.bound(i)]
+    margins = [
+        has - _runs(case.demands[i], [(outcome.tasks[h] - 1) * d for d in case.demands[h]])
+        for i, has in enumerate(outcome.tasks)
+        for h in range(len(case.demands))
+        if h != i and outcome.tasks[h] > 0 and has < case.bound(i)
+    ]
     return min(margins, default=0)
 
 
 def least_used_first(case: Case, outcome: Outcome) -> Number:
     """Each task goes to the least used (4) machine with room of its type. Margin: smallest lead in (4)."""
     filling = Filling(case)
-    types = [tuple(Fraction(c) / s == max(Fraction(a) / b for a, b in zip(machine, case.pool, strict=True))
-                   for c, s in zip(machine, case.pool, strict=True)) for machine in case.machines]
+    types = [
+        tuple(
+            Fraction(c) / s == max(Fraction(a) / b for a, b in zip(machine, case.pool, strict=True))
+            for c, s in zip(machine, case.pool, strict=True)
+        )
+        for machine in case.machines
+    ]
     margin: Number = 1
     for user, machine in outcome.placed:
-        leads = [filling.part(k) - filling.part(machine) for k in range(len(types))
-                 if types[k] == types[machine] and filling.fits(user, k)]
+        leads = [
+            filling.part(k) - filling.part(machine)
+            for k in range(len(types))
+            if types[k] == types[machine] and filling.fits(user, k)
+        ]
         margin = min([margin, *leads])
         filling.place(user, machine)
     return margin
@@ -430,8 +497,14 @@ def lies(case: Case, user: int, largest: int) -> list[Vector]:
 # ---------------------------------------------------------------------------------------------------------- searches
 
 
-def cases(rng: Generator, *, users: tuple[int, int] = (2, 4), machines: tuple[int, int] = (1, 4), largest: int = 4,
-          bounded: bool = True) -> Case:
+def cases(
+    rng: Generator,
+    *,
+    users: tuple[int, int] = (2, 4),
+    machines: tuple[int, int] = (1, 4),
+    largest: int = 4,
+    bounded: bool = True,
+) -> Case:
     """Draw a case in small whole numbers: one to three resources, some zeros, bounds in a third of the cases."""
     n, N, m = (int(rng.integers(low, high + 1)) for low, high in (users, machines, (1, 3)))
     demands = rng.integers(0 if rng.random() < 0.25 else 1, largest + 1, (n, m))

@@ -104,17 +104,35 @@ def _one(rng: np.random.Generator, number: int, mechanisms: tuple[str, ...], **h
 
 
 @lru_cache(maxsize=32)
-def _values(number: int, runs: int, seed: int, progress: bool, mechanisms: tuple[str, ...] = MECHANISMS,
-            how: tuple[tuple[str, str], ...] = ()) -> FloatArray:
+def _values(
+    number: int,
+    runs: int,
+    seed: int,
+    progress: bool,
+    mechanisms: tuple[str, ...] = MECHANISMS,
+    how: tuple[tuple[str, str], ...] = (),
+) -> FloatArray:
     """Give what the mechanisms reach in each run, shape (runs, mechanisms, measures)."""
-    return np.stack(repeat(_one, runs, seed=seed, progress=progress, label=f"{number} machines", number=number,
-                           mechanisms=mechanisms, **dict[str, Any](how)))
+    return np.stack(
+        repeat(
+            _one,
+            runs,
+            seed=seed,
+            progress=progress,
+            label=f"{number} machines",
+            number=number,
+            mechanisms=mechanisms,
+            **dict[str, Any](how),
+        )
+    )
 
 
 def _by_size(sizes: Any, runs: Any, seed: int, progress: bool) -> list[tuple[int, FloatArray, FloatArray]]:
     """Give for each number of machines what the mechanisms reach with the one mix and with random ones."""
-    return [(number, _values(number, 1, seed, False, how=(("users", "paper"),)),
-             _values(number, many, seed, progress)) for number, many in by_size(sizes, runs)]
+    return [
+        (number, _values(number, 1, seed, False, how=(("users", "paper"),)), _values(number, many, seed, progress))
+        for number, many in by_size(sizes, runs)
+    ]
 
 
 def _gains(of: FloatArray, against: FloatArray) -> FloatArray:
@@ -164,9 +182,11 @@ def curves(
     -----
     Cost of a mix, two thirds of it for ``mdrf_entropy`` and ``drfh_best_fit``: 0.03 s for 60 machines, 0.2 s for 300.
     """
-    parts = [means(values, 12, mix=[mix], machines=[number], mechanism=MECHANISMS, measure=MEASURES)
-             for number, paper, random in _by_size(sizes, runs, seed, progress)
-             for mix, values in (("paper", paper), ("random", random))]
+    parts = [
+        means(values, 12, mix=[mix], machines=[number], mechanism=MECHANISMS, measure=MEASURES)
+        for number, paper, random in _by_size(sizes, runs, seed, progress)
+        for mix, values in (("paper", paper), ("random", random))
+    ]
     return pd.concat(parts, ignore_index=True)
 
 
@@ -202,20 +222,34 @@ def mixes(
 
 def _against(values: FloatArray) -> list[dict[str, Any]]:
     """Sum up the gains of GDRF, mix by mix, over each baseline in each measure; values by run, mechanism, measure."""
-    return [{"against": against, "measure": measure, **_spread(_gains(values[:, 0], values[:, k])[:, at])}
-            for k, against in enumerate(BASELINES, start=1) for at, measure in enumerate(MEASURES)]
+    return [
+        {"against": against, "measure": measure, **_spread(_gains(values[:, 0], values[:, k])[:, at])}
+        for k, against in enumerate(BASELINES, start=1)
+        for at, measure in enumerate(MEASURES)
+    ]
 
 
 def _spread(gains: FloatArray) -> dict[str, Any]:
     gains = gains[np.isfinite(gains)]
     if not len(gains):
-        return {**dict.fromkeys(("mean", "low", "high", "median", "p05", "p95", "above", "above_12", "above_15"),
-                                np.nan), "runs": 0}
+        return {
+            **dict.fromkeys(("mean", "low", "high", "median", "p05", "p95", "above", "above_12", "above_15"), np.nan),
+            "runs": 0,
+        }
     mean = interval(gains[:, None]).iloc[0]
     p05, median, p95 = np.quantile(gains, [0.05, 0.5, 0.95])
-    return {"mean": mean["mean"], "low": mean["low"], "high": mean["high"], "median": median, "p05": p05, "p95": p95,
-            "above": (gains > 0).mean(), "above_12": (gains > 0.12).mean(), "above_15": (gains > 0.15).mean(),
-            "runs": len(gains)}
+    return {
+        "mean": mean["mean"],
+        "low": mean["low"],
+        "high": mean["high"],
+        "median": median,
+        "p05": p05,
+        "p95": p95,
+        "above": (gains > 0).mean(),
+        "above_12": (gains > 0.12).mean(),
+        "above_15": (gains > 0.15).mean(),
+        "runs": len(gains),
+    }
 
 
 def balance(
@@ -238,23 +272,44 @@ def balance(
     rows = []
     for number, paper, random in _by_size(sizes, runs, seed, progress):
         for k, mechanism in enumerate(MECHANISMS):
-            of_paper, of_drawn = (dict(zip(MEASURES, values[:, k].round(12).T, strict=True))
-                                  for values in (paper, random))
-            rows.append({
-                "machines": number, "mechanism": mechanism, **_balance(of_drawn),
-                "cpu_mean_above_total": (of_drawn["cpu_mean"] > of_drawn["cpu"]).mean(),
-                "gap": (of_drawn["memory_mean"] - of_drawn["memory"]).mean(),
-                "paper_gap": (of_paper["memory_mean"] - of_paper["memory"]).mean(),
-                "paper_memory_less_cpu": _balance(of_paper)["memory_less_cpu"], "runs": len(random)})
-    return pd.DataFrame(rows)[["machines", "mechanism", "mean_above_total", "cpu_mean_above_total", "memory_above_cpu",
-                               "memory_less_cpu", "gap", "paper_gap", "paper_memory_less_cpu", "runs"]]
+            of_paper, of_drawn = (
+                dict(zip(MEASURES, values[:, k].round(12).T, strict=True)) for values in (paper, random)
+            )
+            rows.append(
+                {
+                    "machines": number,
+                    "mechanism": mechanism,
+                    **_balance(of_drawn),
+                    "cpu_mean_above_total": (of_drawn["cpu_mean"] > of_drawn["cpu"]).mean(),
+                    "gap": (of_drawn["memory_mean"] - of_drawn["memory"]).mean(),
+                    "paper_gap": (of_paper["memory_mean"] - of_paper["memory"]).mean(),
+                    "paper_memory_less_cpu": _balance(of_paper)["memory_less_cpu"],
+                    "runs": len(random),
+                }
+            )
+    return pd.DataFrame(rows)[
+        [
+            "machines",
+            "mechanism",
+            "mean_above_total",
+            "cpu_mean_above_total",
+            "memory_above_cpu",
+            "memory_less_cpu",
+            "gap",
+            "paper_gap",
+            "paper_memory_less_cpu",
+            "runs",
+        ]
+    ]
 
 
 def _balance(found: Mapping[str, FloatArray]) -> dict[str, Any]:
     """How memory's machine-average stands to its total, and memory to CPU, over mixes; measures by name."""
-    return {"mean_above_total": (found["memory_mean"] > found["memory"]).mean(),
-            "memory_above_cpu": (found["memory"] > found["cpu"]).mean(),
-            "memory_less_cpu": (found["memory"] - found["cpu"]).mean()}
+    return {
+        "mean_above_total": (found["memory_mean"] > found["memory"]).mean(),
+        "memory_above_cpu": (found["memory"] > found["cpu"]).mean(),
+        "memory_less_cpu": (found["memory"] - found["cpu"]).mean(),
+    }
 
 
 # ------------------------------------------------------------------------------------------------ the paper's figures
@@ -319,11 +374,22 @@ def cells(runs: int = 200, seed: int = SEED, *, number: int = 60, progress: bool
 
 #: The readings of GDRF, the first of each is the default. Without types ("any") what a machine's type is plays no role.
 READINGS: dict[str, tuple[str, ...]] = {
-    name: ALL_READINGS["gdrf"][name].values for name in ("least", "machine_type", "match", "choice", "queue")}
+    name: ALL_READINGS["gdrf"][name].values for name in ("least", "machine_type", "match", "choice", "queue")
+}
 
 #: Measures of :func:`readings`.
-_JUDGED = ("tasks", "cpu", "cpu_mean", "memory", "memory_mean", "memory_gap", "min_share", "fairness",
-           "fairness_whole", "fairness_present")
+_JUDGED = (
+    "tasks",
+    "cpu",
+    "cpu_mean",
+    "memory",
+    "memory_mean",
+    "memory_gap",
+    "min_share",
+    "fairness",
+    "fairness_whole",
+    "fairness_present",
+)
 
 
 def _crossed() -> list[dict[str, str]]:
@@ -374,8 +440,10 @@ def readings(runs: int = 100, seed: int = SEED, *, number: int = 60, progress: b
             row: dict[str, Any] = {**name, "against": against}
             for measure in _JUDGED:
                 spread = _spread(gains[:, MEASURES.index(measure)])
-                row |= {measure: spread["mean"], **{f"{measure}_{part}": spread[part]
-                                                    for part in ("low", "high", "above")}}
+                row |= {
+                    measure: spread["mean"],
+                    **{f"{measure}_{part}": spread[part] for part in ("low", "high", "above")},
+                }
             rows.append(row)
     return pd.DataFrame(rows).round(5).assign(runs=runs)
 
@@ -398,16 +466,30 @@ def conclusions(frame: pd.DataFrame) -> pd.DataFrame:
             mean, low, high = part[measure], part[f"{measure}_low"], part[f"{measure}_high"]
             ahead, behind = int((low > 0).sum()), int((high < 0).sum())
             verdict = "ahead" if ahead == len(part) else "behind" if behind == len(part) else "depends"
-            rows.append({
-                "against": against, "measure": measure, "readings": len(part), "ahead": int((mean > 0).sum()),
-                "surely_ahead": ahead, "surely_behind": behind, "every_mix": int((part[f"{measure}_above"] == 1).sum()),
-                "nearest": mean.iloc[0], "least": mean.min(), "median": mean.median(), "most": mean.max(),
-                "by_12": int((mean >= 0.12).sum()), "by_15": int((mean >= 0.15).sum()), "verdict": verdict})
+            rows.append(
+                {
+                    "against": against,
+                    "measure": measure,
+                    "readings": len(part),
+                    "ahead": int((mean > 0).sum()),
+                    "surely_ahead": ahead,
+                    "surely_behind": behind,
+                    "every_mix": int((part[f"{measure}_above"] == 1).sum()),
+                    "nearest": mean.iloc[0],
+                    "least": mean.min(),
+                    "median": mean.median(),
+                    "most": mean.max(),
+                    "by_12": int((mean >= 0.12).sum()),
+                    "by_15": int((mean >= 0.15).sum()),
+                    "verdict": verdict,
+                }
+            )
     return pd.DataFrame(rows)
 
 
-def own(runs: int = 10, seed: int = SEED, *, sizes: int | Sequence[int] = (60, 180, 300),
-        progress: bool = False) -> pd.DataFrame:
+def own(
+    runs: int = 10, seed: int = SEED, *, sizes: int | Sequence[int] = (60, 180, 300), progress: bool = False
+) -> pd.DataFrame:
     """Look at each reading of GDRF and at each baseline by itself, by the number of machines.
 
     Returns
@@ -420,14 +502,22 @@ def own(runs: int = 10, seed: int = SEED, *, sizes: int | Sequence[int] = (60, 1
     rows = []
     for number in numbers(sizes, "sizes", "number of machines"):
         others, values = _crossing(number, as_whole(runs, "runs", 1), seed, progress)
-        named = [*((name, 0, others[:, k]) for k, name in enumerate(BASELINES)),
-                 *(("gdrf", at, values[:, at]) for at in range(values.shape[1]))]
+        named = [
+            *((name, 0, others[:, k]) for k, name in enumerate(BASELINES)),
+            *(("gdrf", at, values[:, at]) for at in range(values.shape[1])),
+        ]
         for name, at, found in named:
             one = dict(zip(MEASURES, found.round(12).T, strict=True))
-            rows.append({
-                "machines": number, "mechanism": name, "reading": at,
-                **{measure: one[measure].mean() for measure in ("tasks", "cpu", "fairness", "fairness_mean")},
-                **_balance(one), "runs": runs})
+            rows.append(
+                {
+                    "machines": number,
+                    "mechanism": name,
+                    "reading": at,
+                    **{measure: one[measure].mean() for measure in ("tasks", "cpu", "fairness", "fairness_mean")},
+                    **_balance(one),
+                    "runs": runs,
+                }
+            )
     return pd.DataFrame(rows)
 
 
@@ -459,9 +549,18 @@ def by_machine(runs: int = 100, seed: int = SEED, *, number: int = 60, progress:
     rows = []
     for k, mechanism in enumerate(MECHANISMS):
         shared, full, *lows = found[:, k].T
-        rows += [{"mechanism": mechanism, "idle": idle, "shared": shared.mean(), "full": full.mean(), "low": low.mean(),
-                  "uneven": ((full > 0.5) & (low > 0)).mean(), "runs": runs}
-                 for idle, low in zip(IDLE, lows, strict=True)]
+        rows += [
+            {
+                "mechanism": mechanism,
+                "idle": idle,
+                "shared": shared.mean(),
+                "full": full.mean(),
+                "low": low.mean(),
+                "uneven": ((full > 0.5) & (low > 0)).mean(),
+                "runs": runs,
+            }
+            for idle, low in zip(IDLE, lows, strict=True)
+        ]
     return pd.DataFrame(rows)
 
 
@@ -469,7 +568,10 @@ def by_machine(runs: int = 100, seed: int = SEED, *, number: int = 60, progress:
 
 #: Readings of GDRF in which lies are tried, and the factors by which a liar overstates each resource.
 LIED_TO: dict[str, Settings] = {
-    "GDRF": {}, "types as printed": {"match": "same"}, "least share": {"least": "dominant_share"}}
+    "GDRF": {},
+    "types as printed": {"match": "same"},
+    "least share": {"least": "dominant_share"},
+}
 #: What a lie multiplies demands by.
 FACTORS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0)
 
@@ -525,11 +627,20 @@ def lies(runs: int = 5, seed: int = SEED, *, number: int = 60, progress: bool = 
         for at, reading in enumerate(LIED_TO):
             honest, best, single, paying = found[:, at].reshape(-1, 4).T
             gain = (best - honest) / np.maximum(honest, 1)
-            rows.append({
-                "mix": mix, "reading": reading, "users": len(honest), "lies": len(FACTORS) ** 2 - 1,
-                "gain": int((best > honest).sum()), "gain_single": int((single > honest).sum()),
-                "paying": paying.mean() / (len(FACTORS) ** 2 - 1), "most": int((best - honest).max()),
-                "most_part": gain.max(), "mean_part": gain.mean()})
+            rows.append(
+                {
+                    "mix": mix,
+                    "reading": reading,
+                    "users": len(honest),
+                    "lies": len(FACTORS) ** 2 - 1,
+                    "gain": int((best > honest).sum()),
+                    "gain_single": int((single > honest).sum()),
+                    "paying": paying.mean() / (len(FACTORS) ** 2 - 1),
+                    "most": int((best - honest).max()),
+                    "most_part": gain.max(),
+                    "mean_part": gain.mean(),
+                }
+            )
     return pd.DataFrame(rows).round(9)
 
 
@@ -563,8 +674,16 @@ def _arrive(rng: np.random.Generator, number: int) -> FloatArray:
         kept = _kept(old, new[:, :-1], before.cell.machine_class)
         free = np.maximum(before.cell.machines[before.cell.machine_class] - before.machine_use, 0)
         room = np.floor((free / case.demands[users - 1]).min(axis=1) + 1e-9).sum()
-        rows.append([before.tasks.sum(), after.tasks[-1], room, (before.tasks - stay).sum(), stay.sum() - kept,
-                     1 - kept / before.tasks.sum()])
+        rows.append(
+            [
+                before.tasks.sum(),
+                after.tasks[-1],
+                room,
+                (before.tasks - stay).sum(),
+                stay.sum() - kept,
+                1 - kept / before.tasks.sum(),
+            ]
+        )
         before = after
     return np.array(rows, dtype=float)
 
@@ -593,8 +712,7 @@ def arrivals(runs: int = 50, seed: int = SEED, *, number: int = 60, progress: bo
     leaves, and as many are moved. Cost of a mix: 0.1 s for 60 machines.
     """
     found = run_all(_arrive, runs, seed, progress, "arrivals", number=number)
-    frame = pd.DataFrame(found.mean(axis=0).round(9),
-                         columns=["running", "own", "room", "stopped", "moved", "touched"])
+    frame = pd.DataFrame(found.mean(axis=0).round(9), columns=["running", "own", "room", "stopped", "moved", "touched"])
     frame.insert(0, "users", np.arange(2, len(frame) + 2))
     return frame.assign(runs=runs)
 
@@ -630,9 +748,12 @@ _KINDS = {**dict.fromkeys(_STEPS, "step"), **dict.fromkeys(_WITHOUT, "without"),
 
 def _taken_apart(rng: np.random.Generator, number: int) -> FloatArray:
     case, lot = drawn(rng, number)
-    return np.array([
-        measured(place(case, "drfh_first_fit", lot) if how is None else gdrf(*case, seed=lot, **how))
-        for how in (*_STEPS.values(), *_WITHOUT.values(), *_INSTEAD.values())])
+    return np.array(
+        [
+            measured(place(case, "drfh_first_fit", lot) if how is None else gdrf(*case, seed=lot, **how))
+            for how in (*_STEPS.values(), *_WITHOUT.values(), *_INSTEAD.values())
+        ]
+    )
 
 
 def ablation(runs: int = 200, seed: int = SEED, *, number: int = 120, progress: bool = False) -> pd.DataFrame:

@@ -42,7 +42,8 @@ def _bound(case: Instance, placed: Mapping[str, Placement]) -> FloatArray:
     fluid = fluid_share(*case)
     level = float(fluid.upper) / len(case.demands)
     found: list[tuple[float, Any, float]] = [
-        (len(one), one.tasks, one.dominant_shares.min()) for one in placed.values()]
+        (len(one), one.tasks, one.dominant_shares.min()) for one in placed.values()
+    ]
     found.append((fluid.tasks.sum(), fluid.tasks, fluid.level / len(case.demands)))
     rows = []
     for count, tasks, least in found:
@@ -81,10 +82,20 @@ def bounds(
     parts = []
     for number, many in by_size(sizes, runs):
         for mix, count, users in (("paper", 1, "paper"), ("random", many, "drawn")):
-            values = np.stack(repeat(_bound_one, count, seed=seed, progress=progress and mix == "random",
-                                     label=f"bounds, {number} machines", number=number, users=users))
-            parts.append(means(values, 9, mix=[mix], machines=[number], mechanism=[*MECHANISMS, "drfh_fluid"],
-                               measure=_BOUNDED))
+            values = np.stack(
+                repeat(
+                    _bound_one,
+                    count,
+                    seed=seed,
+                    progress=progress and mix == "random",
+                    label=f"bounds, {number} machines",
+                    number=number,
+                    users=users,
+                )
+            )
+            parts.append(
+                means(values, 9, mix=[mix], machines=[number], mechanism=[*MECHANISMS, "drfh_fluid"], measure=_BOUNDED)
+            )
     return pd.concat(parts, ignore_index=True)
 
 
@@ -166,18 +177,37 @@ def cell(
         limits = _bound(whole, placed)
         for (mechanism, one), limit in zip(placed.items(), limits, strict=False):
             counts = np.bincount(one.placed_machine, minlength=len(one.cell.machine_class))
-            rows.append({
-                "case": case, "mechanism": mechanism, "users": len(whole.demands),
-                **dict(zip(MEASURES, measured(one), strict=True)), "states": len(one.states.machines),
-                "empty": int((counts == 0).sum()), **_limits(limit)})
+            rows.append(
+                {
+                    "case": case,
+                    "mechanism": mechanism,
+                    "users": len(whole.demands),
+                    **dict(zip(MEASURES, measured(one), strict=True)),
+                    "states": len(one.states.machines),
+                    "empty": int((counts == 0).sum()),
+                    **_limits(limit),
+                }
+            )
         fluid = fluid_share(*whole)
         shares = fluid.levels / len(whole.demands)
         totals = whole.counts @ whole.machines
         cpu, memory = fluid.tasks @ whole.demands / totals
-        rows.append({
-            "case": case, "mechanism": "drfh_fluid", "users": len(whole.demands), **dict.fromkeys(MEASURES, np.nan),
-            "tasks": fluid.tasks.sum(), "cpu": cpu, "memory": memory, "min_share": shares.min(),
-            "jain": jain_index(shares), "states": np.nan, "empty": np.nan, **_limits(limits[-1])})
+        rows.append(
+            {
+                "case": case,
+                "mechanism": "drfh_fluid",
+                "users": len(whole.demands),
+                **dict.fromkeys(MEASURES, np.nan),
+                "tasks": fluid.tasks.sum(),
+                "cpu": cpu,
+                "memory": memory,
+                "min_share": shares.min(),
+                "jain": jain_index(shares),
+                "states": np.nan,
+                "empty": np.nan,
+                **_limits(limits[-1]),
+            }
+        )
     return pd.DataFrame(rows).round(9)
 
 
@@ -219,7 +249,17 @@ def cell_machines(
             frame = pd.DataFrame({"kind": kind, "cpu": use[:, 0], "memory": use[:, 1], "total": -use.sum(axis=1)})
             frame = frame.groupby(["kind", "total", "cpu", "memory"]).size().rename("machines").reset_index()
             capacity = (placed.cell.machines / SCALE)[frame["kind"]].round(6)
-            parts.append(pd.DataFrame({
-                "case": case, "mechanism": mechanism, "cpu_capacity": capacity[:, 0], "memory_capacity": capacity[:, 1],
-                "cpu": frame["cpu"], "memory": frame["memory"], "machines": frame["machines"]}))
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "case": case,
+                        "mechanism": mechanism,
+                        "cpu_capacity": capacity[:, 0],
+                        "memory_capacity": capacity[:, 1],
+                        "cpu": frame["cpu"],
+                        "memory": frame["memory"],
+                        "machines": frame["machines"],
+                    }
+                )
+            )
     return pd.concat(parts, ignore_index=True)

@@ -85,36 +85,72 @@ def _kept(margin: Margin, key: int, weighted: bool = False, **about: Any) -> Non
             return Part(False, "witness", f"Broken: for {case} it gives {list(tasks)}.", 1)
         return True
 
-    sampled_claim(key=key, share=4, said="Kept in {count} instances in whole numbers, zeros and ties among them.",
-                  grade="search", **about)(look)
+    sampled_claim(
+        key=key,
+        share=4,
+        said="Kept in {count} instances in whole numbers, zeros and ties among them.",
+        grade="search",
+        **about,
+    )(look)
 
 
 _kept(
-    pareto, 1, weighted=True, id="sequential_minmax.pareto", locator="Theorem 5.4, Pareto optimality", kind="theorem",
-    statement="Nobody can have another task without another having one less.", proof="thm-sequential_minmax-pareto",
-    mechanism=RULE, mutant=ENDS,
+    pareto,
+    1,
+    weighted=True,
+    id="sequential_minmax.pareto",
+    locator="Theorem 5.4, Pareto optimality",
+    kind="theorem",
+    statement="Nobody can have another task without another having one less.",
+    proof="thm-sequential_minmax-pareto",
+    mechanism=RULE,
+    mutant=ENDS,
 )
 _kept(
-    sharing, 2, id="sequential_minmax.sharing.equal", locator="Theorem 5.4, sharing incentive", kind="theorem",
+    sharing,
+    2,
+    id="sequential_minmax.sharing.equal",
+    locator="Theorem 5.4, sharing incentive",
+    kind="theorem",
     statement="Each of n users has at least the whole tasks that an n-th of every resource would hold.",
-    proof="thm-sequential_minmax-sharing", mechanism=RULE, mutant=BEFORE,
+    proof="thm-sequential_minmax-sharing",
+    mechanism=RULE,
+    mutant=BEFORE,
 )
 _kept(
-    sharing, 3, weighted=True, id="sequential_minmax.sharing.weights", locator="beyond the paper (Theorem 5.4)",
-    kind="extension", variant="with weights", proof="thm-sequential_minmax-sharing", mechanism=RULE, mutant=BEFORE,
+    sharing,
+    3,
+    weighted=True,
+    id="sequential_minmax.sharing.weights",
+    locator="beyond the paper (Theorem 5.4)",
+    kind="extension",
+    variant="with weights",
+    proof="thm-sequential_minmax-sharing",
+    mechanism=RULE,
+    mutant=BEFORE,
     statement="Each user has at least the whole tasks that its weight's part of every resource would hold.",
 )
 _kept(
-    envy_own_task, 4, id="sequential_minmax.envy.own_task", locator="Theorem 5.4, envy-freeness up to one bundle",
-    kind="theorem", variant="a task of the envious is taken away", proof="thm-sequential_minmax-envy",
-    statement="In what another holds, nobody could run two tasks more than it has: one is excused.", mechanism=RULE,
+    envy_own_task,
+    4,
+    id="sequential_minmax.envy.own_task",
+    locator="Theorem 5.4, envy-freeness up to one bundle",
+    kind="theorem",
+    variant="a task of the envious is taken away",
+    proof="thm-sequential_minmax-envy",
+    statement="In what another holds, nobody could run two tasks more than it has: one is excused.",
+    mechanism=RULE,
     mutant=IN_TURN,
 )
 
 
 @claim(
-    id="sequential_minmax.envy.other_task", locator="beyond the paper (Theorem 5.4)", kind="extension",
-    variant="a task of the envied is taken away", mechanism=RULE, mutant=BEFORE,
+    id="sequential_minmax.envy.other_task",
+    locator="beyond the paper (Theorem 5.4)",
+    kind="extension",
+    variant="a task of the envied is taken away",
+    mechanism=RULE,
+    mutant=BEFORE,
     statement="In what another holds, but for one of the other's tasks, nobody could run more tasks than it has.",
 )
 def _other_task(effort: Effort, judged: Mechanism) -> Evidence:
@@ -123,36 +159,58 @@ def _other_task(effort: Effort, judged: Mechanism) -> Evidence:
     good = [x for x in every if sharing(EIGHT, x) >= 0 and envy_other_task(EIGHT, x) >= 0]
     return Evidence.of(
         computed(envy_other_task(EIGHT, tasks) >= 0, f"Given for {EIGHT}: {list(tasks)}.", 1),
-        computed(good, f"Of its {len(every)} Pareto optimal allocations, {list(map(list, every))}, none keeps this and "
-                 "the sharing incentive.", len(every)),
+        computed(
+            good,
+            f"Of its {len(every)} Pareto optimal allocations, {list(map(list, every))}, none keeps this and "
+            "the sharing incentive.",
+            len(every),
+        ),
     )
 
 
 _kept(
-    envy_other_task, 5, id="sequential_minmax.before.other_task", locator="beyond the paper (Section 5)",
-    kind="extension", variant="a task of the envied is taken away", mechanism=BEFORE, mutant=RULE,
+    envy_other_task,
+    5,
+    id="sequential_minmax.before.other_task",
+    locator="beyond the paper (Section 5)",
+    kind="extension",
+    variant="a task of the envied is taken away",
+    mechanism=BEFORE,
+    mutant=RULE,
     statement="DRF task by task, which compares levels before the task: in what another holds, but for one of the "
-    "other's tasks, nobody could run more tasks than it has.", proof="prop-sequential_minmax-before",
+    "other's tasks, nobody could run more tasks than it has.",
+    proof="prop-sequential_minmax-before",
 )
 
 
 @claim(
-    id="sequential_minmax.envy.weights", locator="beyond the paper (Theorem 5.4)", kind="extension",
-    variant="with weights, what the other holds scaled by them", mechanism=RULE, mutant=BEFORE,
+    id="sequential_minmax.envy.weights",
+    locator="beyond the paper (Theorem 5.4)",
+    kind="extension",
+    variant="with weights, what the other holds scaled by them",
+    mechanism=RULE,
+    mutant=BEFORE,
     statement="In what another holds for each unit of weight, nobody could run two tasks more than it has.",
 )
 def _weights(effort: Effort, judged: Mechanism) -> Evidence:
     tasks = judged.run(HEAVY)
-    return Evidence.of(computed(
-        envy_own_task(HEAVY, tasks) >= 0,
-        f"Given for {HEAVY}: {list(tasks)}. Twice what user 2 holds are two tasks of user 1.", 1,
-    ))
+    return Evidence.of(
+        computed(
+            envy_own_task(HEAVY, tasks) >= 0,
+            f"Given for {HEAVY}: {list(tasks)}. Twice what user 2 holds are two tasks of user 1.",
+            1,
+        )
+    )
 
 
 @claim(
-    id="sequential_minmax.before.sharing", locator="Section 5, why the level after the task", kind="statement",
+    id="sequential_minmax.before.sharing",
+    locator="Section 5, why the level after the task",
+    kind="statement",
     statement="The sharing incentive is lost if the lowest level before the task is served, and if the least level is "
-    "made as large as can be.", proof="prop-sequential_minmax-lost", mutant=RULE,
+    "made as large as can be.",
+    proof="prop-sequential_minmax-lost",
+    mutant=RULE,
     mechanism=BEFORE,
 )
 def _before(effort: Effort, judged: Mechanism) -> Evidence:
@@ -163,11 +221,22 @@ def _before(effort: Effort, judged: Mechanism) -> Evidence:
         return sharing(case, rule.run(case)) < 0
 
     return Evidence.of(
-        computed(sharing(EIGHT, judged.run(EIGHT)) < 0, f"The level before gives for {EIGHT}: "
-                 f"{list(judged.run(EIGHT))}. Half of the pool holds two tasks of user 1.", 1),
+        computed(
+            sharing(EIGHT, judged.run(EIGHT)) < 0,
+            f"The level before gives for {EIGHT}: "
+            f"{list(judged.run(EIGHT))}. Half of the pool holds two tasks of user 1.",
+            1,
+        ),
         computed(sharing(EIGHT, fairest) < 0, f"The largest least level gives {list(fairest)}.", 1),
-        sampled(look, effort, judged, key=6, share=4, right=any, said=lambda lost: f"The level before loses it in "
-                f"{sum(lost)} of {len(lost)} instances in whole numbers."),
+        sampled(
+            look,
+            effort,
+            judged,
+            key=6,
+            share=4,
+            right=any,
+            said=lambda lost: f"The level before loses it in {sum(lost)} of {len(lost)} instances in whole numbers.",
+        ),
     )
 
 
@@ -196,32 +265,44 @@ def _fair(*margins: Margin) -> Callable[[Case, Tasks], bool]:
 
 
 @claim(
-    id="sequential_minmax.incompatible", locator="Section 5, impossibility", kind="theorem",
+    id="sequential_minmax.incompatible",
+    locator="Section 5, impossibility",
+    kind="theorem",
     statement="No mechanism in whole tasks is Pareto optimal, strategy-proof, and free of envy up to one bundle; none "
-    "is Pareto optimal, strategy-proof, and keeps the sharing incentive.", proof="thm-sequential_minmax-incompatible",
-    mechanism=Mechanism("fair_mechanisms", lambda: {"envy up to one bundle": _fair(envy_own_task),
-                                                    "the sharing incentive": _fair(sharing)}),
+    "is Pareto optimal, strategy-proof, and keeps the sharing incentive.",
+    proof="thm-sequential_minmax-incompatible",
+    mechanism=Mechanism(
+        "fair_mechanisms",
+        lambda: {"envy up to one bundle": _fair(envy_own_task), "the sharing incentive": _fair(sharing)},
+    ),
     mutant=Mechanism("all_mechanisms", lambda: {"envy up to one bundle": _fair(), "the sharing incentive": _fair()}),
 )
 def _incompatible(effort: Effort, judged: Mechanism) -> Evidence:
     every, parts = mechanisms(), []
     honest = [one for one in every if not lie_pays(one)]
     for name, kept in judged.run().items():
-        fair = [one for one in every
-                if all(kept(Case(((a,), (b,)), TWO_UNITS, (1, 1)), x) for (a, b), x in one.items())]
-        parts.append(computed(
-            not any(one in honest for one in fair),
-            f"Two users, two units, tasks of one or two: of {len(every)} Pareto optimal mechanisms "
-            f"{len(honest)} reward no lie and {len(fair)} keep {name}; none does both.", len(every),
-        ))
+        fair = [
+            one for one in every if all(kept(Case(((a,), (b,)), TWO_UNITS, (1, 1)), x) for (a, b), x in one.items())
+        ]
+        parts.append(
+            computed(
+                not any(one in honest for one in fair),
+                f"Two users, two units, tasks of one or two: of {len(every)} Pareto optimal mechanisms "
+                f"{len(honest)} reward no lie and {len(fair)} keep {name}; none does both.",
+                len(every),
+            )
+        )
     return Evidence.of(*parts)
 
 
 @claim(
-    id="sequential_minmax.welfare", locator="Section 4, social welfare", kind="theorem",
+    id="sequential_minmax.welfare",
+    locator="Section 4, social welfare",
+    kind="theorem",
     statement="With divisible tasks and m resources, the sum of DRF's dominant shares is at least the m-th part of the "
     "largest sum, and no mechanism with the sharing incentive promises more than that part.",
-    proof="thm-sequential_minmax-welfare", mechanism=Mechanism("drf", drf),
+    proof="thm-sequential_minmax-welfare",
+    mechanism=Mechanism("drf", drf),
     mutant=Mechanism("a_tenth_of_drf", lambda demands: drf(demands, capacities=np.full(demands.shape[1], 0.1))),
 )
 def _welfare(effort: Effort, judged: Mechanism) -> Evidence:
@@ -235,11 +316,23 @@ def _welfare(effort: Effort, judged: Mechanism) -> Evidence:
     table = studies.bounds()
     m, k = table["m"], table["k"]
     return Evidence.of(
-        sampled(look, effort, judged, key=7, share=40, right=lambda parts: min(parts) >= 1 - 1e-7,
-                said=lambda parts: f"m times DRF's part of the largest sum is at least {min(parts):.4f} in "
-                f"{len(parts)} instances (linear programs)."),
-        computed(np.allclose(table["shared"], (m * m + k) / (m + k), rtol=1e-7), "With m users of one resource each "
-                 "and k of all alike, the most that the sharing incentive allows is (m^2 + k) / (m + k) of m, by a "
-                 f"linear program in {len(table)} cases: {table['part'].iloc[-1]:.3f} for m = 5, k = 1000.",
-                 len(table)),
+        sampled(
+            look,
+            effort,
+            judged,
+            key=7,
+            share=40,
+            right=lambda parts: min(parts) >= 1 - 1e-7,
+            said=lambda parts: (
+                f"m times DRF's part of the largest sum is at least {min(parts):.4f} in "
+                f"{len(parts)} instances (linear programs)."
+            ),
+        ),
+        computed(
+            np.allclose(table["shared"], (m * m + k) / (m + k), rtol=1e-7),
+            "With m users of one resource each "
+            "and k of all alike, the most that the sharing incentive allows is (m^2 + k) / (m + k) of m, by a "
+            f"linear program in {len(table)} cases: {table['part'].iloc[-1]:.3f} for m = 5, k = 1000.",
+            len(table),
+        ),
     )

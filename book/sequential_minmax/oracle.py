@@ -15,8 +15,10 @@ __all__ = ["Step", "course", "fairest_least", "maximal", "served_in_turn", "shar
 
 def shares(case: Case) -> list[Fraction]:
     """Give the dominant share of one task of each user, over its weight."""
-    return [max(Fraction(need, size) for need, size in zip(row, case.capacities, strict=True)) / weight
-            for row, weight in zip(case.demands, case.weights, strict=True)]
+    return [
+        max(Fraction(need, size) for need, size in zip(row, case.capacities, strict=True)) / weight
+        for row, weight in zip(case.demands, case.weights, strict=True)
+    ]
 
 
 class Step(NamedTuple):
@@ -66,8 +68,9 @@ def maximal(case: Case) -> Iterator[Tasks]:
     """
     most = [fit(case.capacities, row) for row in case.demands]
     for tasks in itertools.product(*(range(x + 1) for x in most)):
-        used = [sum(x * row[j] for x, row in zip(tasks, case.demands, strict=True))
-                for j in range(len(case.capacities))]
+        used = [
+            sum(x * row[j] for x, row in zip(tasks, case.demands, strict=True)) for j in range(len(case.capacities))
+        ]
         if all(amount <= size for amount, size in zip(used, case.capacities, strict=True)) and not pareto(case, tasks):
             yield tasks
 

@@ -53,8 +53,10 @@ def pareto(case: Case, tasks: Tasks) -> int:
 def sharing(case: Case, tasks: Tasks) -> int:
     """Give the tasks of a user beyond those that its own part of the pool would hold, the least over the users."""
     total = sum(case.weights)
-    return min(x - fit([Fraction(w * size, total) for size in case.capacities], row)
-               for x, row, w in zip(tasks, case.demands, case.weights, strict=True))
+    return min(
+        x - fit([Fraction(w * size, total) for size in case.capacities], row)
+        for x, row, w in zip(tasks, case.demands, case.weights, strict=True)
+    )
 
 
 def _envy(case: Case, tasks: Tasks, dropped: int, excused: int) -> int:

@@ -18,8 +18,19 @@ from fairbook.mechanisms.sequential_minmax import sequential_minmax
 from fairbook.model.inputs import FloatArray
 from fairbook.traces import alibaba_gpu2023
 
-__all__ = ["DATA", "PROPERTIES", "RULES", "SEED", "STORED", "best_welfare", "bounds", "crowd", "steps", "trace",
-           "welfare"]
+__all__ = [
+    "DATA",
+    "PROPERTIES",
+    "RULES",
+    "SEED",
+    "STORED",
+    "best_welfare",
+    "bounds",
+    "crowd",
+    "steps",
+    "trace",
+    "welfare",
+]
 
 SEED = 2015
 DATA = ("alibaba_gpu2023.json", "alibaba_gpu2023_machines.csv", "alibaba_gpu2023_requests.csv")
@@ -51,13 +62,17 @@ def steps(case: Case) -> pd.DataFrame:
     ['user 1', 'user 1', 'user 1', 'user 1']
     """
     (size,) = case.capacities
-    return pd.DataFrame([
-        {"step": at, "left": step.left[0]}
-        | {f"level after, user {i + 1}": f"{step.after[i] * size}/{size}" if i in step.after else "does not fit"
-           for i in range(len(case.demands))}
-        | {"served": f"user {step.served + 1}"}
-        for at, step in enumerate(course(case), start=1)
-    ])
+    return pd.DataFrame(
+        [
+            {"step": at, "left": step.left[0]}
+            | {
+                f"level after, user {i + 1}": f"{step.after[i] * size}/{size}" if i in step.after else "does not fit"
+                for i in range(len(case.demands))
+            }
+            | {"served": f"user {step.served + 1}"}
+            for at, step in enumerate(course(case), start=1)
+        ]
+    )
 
 
 def crowd(m: int, users: int) -> FloatArray:
@@ -73,8 +88,13 @@ def welfare(tasks: FloatArray, demands: FloatArray) -> float:
 def best_welfare(demands: FloatArray, least: float) -> float:
     """Give the largest welfare in which each user has at least this dominant share, by a linear program (HiGHS)."""
     largest = demands.max(axis=1)
-    found = linprog(-np.ones(len(demands)), A_ub=(demands / largest[:, None]).T, b_ub=np.ones(demands.shape[1]),
-                    bounds=[(least, None)] * len(demands), method="highs")
+    found = linprog(
+        -np.ones(len(demands)),
+        A_ub=(demands / largest[:, None]).T,
+        b_ub=np.ones(demands.shape[1]),
+        bounds=[(least, None)] * len(demands),
+        method="highs",
+    )
     return float(-found.fun)
 
 
@@ -117,13 +137,15 @@ def _run(rng: np.random.Generator, users: int, machines: tuple[int, ...]) -> lis
         for rule in RULES.values():
             given = rule(case.demands, None, case.capacities)
             tasks = [int(x) for x in given.tasks]
-            found.append([*(float(margin(case, tasks) < 0) for margin in PROPERTIES.values()),
-                          float(given.utilisation.mean())])
+            found.append(
+                [*(float(margin(case, tasks) < 0) for margin in PROPERTIES.values()), float(given.utilisation.mean())]
+            )
     return found
 
 
-def trace(*, runs: int = 50, users: int = 10, machines: Any = (1, 2, 4, 8, 16, 32), seed: int = SEED,
-          progress: bool = False) -> pd.DataFrame:
+def trace(
+    *, runs: int = 50, users: int = 10, machines: Any = (1, 2, 4, 8, 16, 32), seed: int = SEED, progress: bool = False
+) -> pd.DataFrame:
     """Measure how often rules in whole tasks break what the paper asks, on pods and machines of Alibaba's GPU cluster.
 
     Parameters
@@ -142,9 +164,10 @@ def trace(*, runs: int = 50, users: int = 10, machines: Any = (1, 2, 4, 8, 16, 3
         property the measure is the part of runs in which somebody has it broken; ``use`` is the mean utilisation.
     """
     pools = numbers(machines, "machines", "number of machines")
-    users, = numbers(users, "users", "number of users")
-    found = np.array(repeat(_run, runs, seed=seed, key=(1,), progress=progress, label="pods", users=users,
-                            machines=pools))
+    (users,) = numbers(users, "users", "number of users")
+    found = np.array(
+        repeat(_run, runs, seed=seed, key=(1,), progress=progress, label="pods", users=users, machines=pools)
+    )
     measures = [*PROPERTIES, "use"]
     rows = [
         {"machines": count, "rule": rule, "measure": measure, **part}

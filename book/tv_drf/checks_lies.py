@@ -151,7 +151,6 @@ about_lies(
 )
 
 
-
 def _cheap(eps: Fraction) -> Workload:
     """CHEAP with small tasks of size ``eps``, as many as fill half the pool."""
     return Workload.of([[[1], [1]], [[eps], [1]]], [[1, eps], [1 / (2 * eps), 1]], [[1]], HALF)
@@ -323,8 +322,10 @@ def _sharing_on_shapes(rng: np.random.Generator, judged: Mechanism, at: int) -> 
     mutant=Mechanism("by claims", lambda *w: BROKEN["by claims"](Workload(*w), False)),
     key=4,
     share=40,
-    said=lambda gains: f"{len(gains)} random lies on 2 or 3 machines of different shapes, by linear programs: none "
-    f"pays; largest gain {'below 1e-5' if max(gains) < 1e-5 else f'{max(gains):.3g}'}.",
+    said=lambda gains: (
+        f"{len(gains)} random lies on 2 or 3 machines of different shapes, by linear programs: none "
+        f"pays; largest gain {'below 1e-5' if max(gains) < 1e-5 else f'{max(gains):.3g}'}."
+    ),
     grade="search",
     right=lambda gains: True,
 )
@@ -376,4 +377,3 @@ def _heuristic_optimal(effort: Effort, judged: Mechanism) -> Evidence:
             1,
         )
     )
-

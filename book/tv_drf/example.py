@@ -137,8 +137,10 @@ PRINTED: dict[str, Printed] = {
         "beta (A, B) is {}",
         lambda run: _betas(run, _MIDDLE),
         # whether the second period passes that state
-        lambda run: any((run.order[1][:k].count(0), run.order[1][:k].count(1)) == _MIDDLE for k in range(13))
-        and _betas(run, _MIDDLE) == (1, 1),
+        lambda run: (
+            any((run.order[1][:k].count(0), run.order[1][:k].count(1)) == _MIDDLE for k in range(13))
+            and _betas(run, _MIDDLE) == (1, 1)
+        ),
     ),
     "final": Printed(
         "in the end beta_A = 1.125 and beta_B = 1",
@@ -181,17 +183,31 @@ def example(counts: tuple[int, int] = (12, 4), alone: Alone = "resources") -> pd
     run = example_run(alone, _counts(counts, "counts"))
     ran = (int(run.tasks[1][0]), int(run.tasks[1][1]))
     rows: list[dict[str, Any]] = []
-    for moment, tasks in (("after period 1", EXAMPLE.first), ("start of period 2", (0, 0)),
-                          ("A has (50, 50), B (40, 20)", _MIDDLE), ("end of period 2", ran)):
+    for moment, tasks in (
+        ("after period 1", EXAMPLE.first),
+        ("start of period 2", (0, 0)),
+        ("A has (50, 50), B (40, 20)", _MIDDLE),
+        ("end of period 2", ran),
+    ):
         for i, user in enumerate("AB"):
             if moment == "after period 1":
                 used, owned = run.amounts[0][i], run.alone[0][i]
             else:
                 used, owned = _used(run, i, tasks[i]), _owned(run, i)
             beta = _least(used, owned)
-            rows.append({
-                "moment": moment, "user": user, "tasks": tasks[i], "cpu": float(used[0]), "memory": float(used[1]),
-                "own_cpu": float(owned[0]), "own_memory": float(owned[1]), "beta": float(beta), "exact": str(beta)})
+            rows.append(
+                {
+                    "moment": moment,
+                    "user": user,
+                    "tasks": tasks[i],
+                    "cpu": float(used[0]),
+                    "memory": float(used[1]),
+                    "own_cpu": float(owned[0]),
+                    "own_memory": float(owned[1]),
+                    "beta": float(beta),
+                    "exact": str(beta),
+                }
+            )
     return pd.DataFrame(rows)
 
 
@@ -222,12 +238,26 @@ def example_counts(most: tuple[int, int] = (30, 10)) -> pd.DataFrame:
         run = example_run(alone, (a, b))
         way = _way(run)
         found = {
-            "after_first": PRINTED["t1"].agrees(run), "start": PRINTED["start"].agrees(run),
-            "first": max(x for x, y in way if y == 0) == 7 and way[-1][1] > 0, "passed": _MIDDLE in way,
-            "both_one": _betas(run, _MIDDLE) == (1, 1), "end": PRINTED["final"].agrees(run)}
+            "after_first": PRINTED["t1"].agrees(run),
+            "start": PRINTED["start"].agrees(run),
+            "first": max(x for x, y in way if y == 0) == 7 and way[-1][1] > 0,
+            "passed": _MIDDLE in way,
+            "both_one": _betas(run, _MIDDLE) == (1, 1),
+            "end": PRINTED["final"].agrees(run),
+        }
         values = {"start": _betas(run, (0, 0)), "middle": _betas(run, _MIDDLE)}
-        rows.append({
-            "alone": alone, "tasks_a": a, "tasks_b": b, **found, "all": all(found.values()),
-            **{f"{moment}_{user}": float(beta) for moment, betas in values.items()
-               for user, beta in zip("ab", betas, strict=True)}})
+        rows.append(
+            {
+                "alone": alone,
+                "tasks_a": a,
+                "tasks_b": b,
+                **found,
+                "all": all(found.values()),
+                **{
+                    f"{moment}_{user}": float(beta)
+                    for moment, betas in values.items()
+                    for user, beta in zip("ab", betas, strict=True)
+                },
+            }
+        )
     return pd.DataFrame(rows)

@@ -83,8 +83,14 @@ class LpRun(NamedTuple):
 
 
 def _solve(cost: FloatArray, rows: FloatArray, right: FloatArray, bounds: FloatArray) -> Any:
-    result = linprog(cost, A_ub=rows, b_ub=right, bounds=bounds, method="highs",
-                     options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10})
+    result = linprog(
+        cost,
+        A_ub=rows,
+        b_ub=right,
+        bounds=bounds,
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
     if result.status != 0:
         raise FairbookError(f"HiGHS did not solve a program of TV-DRF: {result.message}")
     return result
@@ -121,14 +127,16 @@ class _Programs:
             pairs = [(i, r) for i in free for r in range(starts.shape[1]) if np.isfinite(starts[i, r])]
             above = np.zeros((len(pairs), n * K + 1))
             for p, (i, r) in enumerate(pairs):
-                above[p, i * K:(i + 1) * K] = -rates[i, r]
+                above[p, i * K : (i + 1) * K] = -rates[i, r]
                 above[p, -1] = 1.0
             right_above = np.array([starts[i, r] - shift for i, r in pairs])
             low, high = lower, np.maximum(self.most, lower)
             rows = np.vstack([base, above, per_user, -per_user])
             right = np.concatenate([self.room.ravel(), right_above, high, -low])
-            bounds = np.array([[0.0, np.inf if self.able[i, k] else 0.0] for i in range(n) for k in range(K)]
-                              + [[0.0, cap - shift if np.isfinite(cap) else np.inf]])
+            bounds = np.array(
+                [[0.0, np.inf if self.able[i, k] else 0.0] for i in range(n) for k in range(K)]
+                + [[0.0, cap - shift if np.isfinite(cap) else np.inf]]
+            )
             cost = np.zeros(n * K + 1)
             cost[-1] = -1.0
             result = _solve(cost, rows, right, bounds)
@@ -144,16 +152,31 @@ class _Programs:
             stuck = free if value >= cap - shift - 1e-9 else free[user_prices[free] > 1e-7]
             if not len(stuck):
                 raise FairbookError("a program of TV-DRF fixed nobody: tolerances too tight for this input")
-            self.rounds.append(Round(kind, value + shift, tuple(stuck.tolist()), user_prices,
-                                     price[:a].reshape(self.K, self.m), dual + shift))
+            self.rounds.append(
+                Round(
+                    kind,
+                    value + shift,
+                    tuple(stuck.tolist()),
+                    user_prices,
+                    price[:a].reshape(self.K, self.m),
+                    dual + shift,
+                )
+            )
             for i in free:  # the least that gives this value (nobody falls below it again)
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    wanted = np.where(np.isfinite(starts[i]) & (value + shift > starts[i]),
-                                      (value + shift - starts[i]) / rates[i], 0.0).max()
+                    wanted = np.where(
+                        np.isfinite(starts[i]) & (value + shift > starts[i]),
+                        (value + shift - starts[i]) / rates[i],
+                        0.0,
+                    ).max()
                 lower[i] = min(max(lower[i], wanted * (1 - 1e-9) - 1e-10), self.most[i])
             fixed[stuck] = value
-        result = _solve(np.zeros(n * K), np.vstack([self.use_rows(), -each, each]),
-                        np.concatenate([self.room.ravel(), -lower * (1 - 1e-9), lower]), bounds[:-1])
+        result = _solve(
+            np.zeros(n * K),
+            np.vstack([self.use_rows(), -each, each]),
+            np.concatenate([self.room.ravel(), -lower * (1 - 1e-9), lower]),
+            bounds[:-1],
+        )
         self.placed = result.x.reshape(n, K)
         return lower
 
@@ -172,8 +195,9 @@ def _own(demands: FloatArray, bounds: FloatArray, machines: FloatArray, parts: F
     return own
 
 
-def lexicographic_run(demands: Any, tasks: Any, machines: Any, contributions: Any, alone: str = "bundles",
-                      weights: Any = None) -> LpRun:
+def lexicographic_run(
+    demands: Any, tasks: Any, machines: Any, contributions: Any, alone: str = "bundles", weights: Any = None
+) -> LpRun:
     """Run the lexicographic mechanism (9), fluid, on machines of any shapes; unserved tasks expire.
 
     Parameters
@@ -210,8 +234,9 @@ def lexicographic_run(demands: Any, tasks: Any, machines: Any, contributions: An
     counts = demand_matrix(tasks, "tasks").values
     total = pool.sum(axis=0)
     weight = (parts @ pool / total).mean(axis=1) if weights is None else as_weights(weights, n)
-    run = LpRun(np.zeros((T, n)), np.zeros((T, n)), np.zeros((T, n)), np.zeros_like(values),
-                np.zeros((T, n, len(pool))), [])
+    run = LpRun(
+        np.zeros((T, n)), np.zeros((T, n)), np.zeros((T, n)), np.zeros_like(values), np.zeros((T, n, len(pool))), []
+    )
     used, owned, level = np.zeros((n, m)), np.zeros((n, m)), np.zeros(n)
     for t in range(T):
         share = values[t] / total
@@ -290,7 +315,7 @@ def _cut(queue: Queue, some: Fraction) -> tuple[list[Fraction], Fraction, Queue]
         now = min(some, count)
         use, share, some = _add(use, row, now), share + now * max(row), some - now
         if now < count:
-            return use, share, [(row, count - now), *queue[place + 1:]]
+            return use, share, [(row, count - now), *queue[place + 1 :]]
     return use, share, []
 
 
@@ -305,8 +330,9 @@ def _tasks_for_share(queue: Queue, share: Fraction) -> Fraction:
     return done
 
 
-def _tasks_for_coefficient(queue: Queue, used: list[Fraction], owned: list[Fraction],
-                           value: Fraction) -> Fraction | None:
+def _tasks_for_coefficient(
+    queue: Queue, used: list[Fraction], owned: list[Fraction], value: Fraction
+) -> Fraction | None:
     """Give the least number of tasks that brings beta to a value, None where all of them do not."""
     lack = [value * o - u for u, o in zip(used, owned, strict=True)]
     done = ZERO
@@ -321,8 +347,12 @@ def _tasks_for_coefficient(queue: Queue, used: list[Fraction], owned: list[Fract
     return done if max(lack) <= 0 else None
 
 
-def _leximin(queues: list[Queue], tasks_at: Callable[[int, Fraction], Fraction],
-             corners: Callable[[int], list[Fraction]], top: Fraction | None) -> list[Fraction]:
+def _leximin(
+    queues: list[Queue],
+    tasks_at: Callable[[int, Fraction], Fraction],
+    corners: Callable[[int], list[Fraction]],
+    top: Fraction | None,
+) -> list[Fraction]:
     """Raise a common value for all; whoever needs next what is used up stays. Give the tasks of each user.
 
     ``tasks_at(i, value)`` must be piecewise linear in the value between ``corners(i)``, and not fall.
@@ -341,8 +371,10 @@ def _leximin(queues: list[Queue], tasks_at: Callable[[int, Fraction], Fraction],
                 if queues[i]:
                     found = _add(found, _cut(queues[i], x)[0])
             return found
-        marks = sorted({c for i in free for c in corners(i) if top is None or c <= top} | ({top} if top is not None
-                                                                                          else set()))
+
+        marks = sorted(
+            {c for i in free for c in corners(i) if top is None or c <= top} | ({top} if top is not None else set())
+        )
         level = marks[0]
         for low, high in pairwise(marks):
             below, above = use(low), use(high)
@@ -365,8 +397,9 @@ def _leximin(queues: list[Queue], tasks_at: Callable[[int, Fraction], Fraction],
     return [fixed[i] for i in range(n)]
 
 
-def _floors(queues: list[Queue], used: list[list[Fraction]],
-            owned: list[list[Fraction]]) -> tuple[list[Fraction], bool]:
+def _floors(
+    queues: list[Queue], used: list[list[Fraction]], owned: list[list[Fraction]]
+) -> tuple[list[Fraction], bool]:
     """Tasks that everyone is sure of because of beta >= 1, and whether that is out of reach."""
     n = len(queues)
     wanted = [_tasks_for_coefficient(queues[i], used[i], owned[i], Fraction(1)) for i in range(n)]
@@ -399,11 +432,17 @@ def _floors(queues: list[Queue], used: list[list[Fraction]],
         if x is None:
             raise FairbookError("a coefficient that was reached is out of reach: a defect of fairbook")
         return x
+
     return _leximin(queues, tasks_at, lambda i: [*corner[i], Fraction(1)], Fraction(1)), True
 
 
-def _period(queues: list[Queue], used: list[list[Fraction]], owned: list[list[Fraction]], level: list[Fraction],
-            weights: list[Fraction]) -> tuple[list[Fraction], bool]:
+def _period(
+    queues: list[Queue],
+    used: list[list[Fraction]],
+    owned: list[list[Fraction]],
+    level: list[Fraction],
+    weights: list[Fraction],
+) -> tuple[list[Fraction], bool]:
     floors, below = _floors(queues, used, owned)
 
     def tasks_at(i: int, value: Fraction) -> Fraction:
@@ -414,6 +453,7 @@ def _period(queues: list[Queue], used: list[list[Fraction]], owned: list[list[Fr
         for row, count in queues[i]:
             marks.append(marks[-1] + count * max(row) / weights[i])
         return [*marks, level[i] + _cut(queues[i], floors[i])[1] / weights[i]]
+
     return _leximin(queues, tasks_at, corners, None), below
 
 
@@ -460,8 +500,15 @@ def _submitted(row: list[Fraction], count: Fraction) -> Queue:
     return [(row, count)] if any(row) and count > 0 else []
 
 
-def exact_run(demands: Sequence[Any], tasks: Sequence[Any], capacities: Sequence[Any], parts: Sequence[Any],
-              alone: str = "bundles", unserved: str = "expires", weights: Sequence[Any] | None = None) -> ExactTvRun:
+def exact_run(
+    demands: Sequence[Any],
+    tasks: Sequence[Any],
+    capacities: Sequence[Any],
+    parts: Sequence[Any],
+    alone: str = "bundles",
+    unserved: str = "expires",
+    weights: Sequence[Any] | None = None,
+) -> ExactTvRun:
     """Run the lexicographic mechanism in one pool in exact fractions.
 
     Parameters
@@ -521,8 +568,15 @@ def exact_run(demands: Sequence[Any], tasks: Sequence[Any], capacities: Sequence
     return ExactTvRun._make([*map(list, zip(*periods, strict=True)), [], []])
 
 
-def exact_whole_run(demands: Sequence[Any], tasks: Sequence[Any], machines: Sequence[Any], contributions: Sequence[Any],
-                    alone: str = "bundles", unserved: str = "expires", from_zero: bool = False) -> ExactTvRun:
+def exact_whole_run(
+    demands: Sequence[Any],
+    tasks: Sequence[Any],
+    machines: Sequence[Any],
+    contributions: Sequence[Any],
+    alone: str = "bundles",
+    unserved: str = "expires",
+    from_zero: bool = False,
+) -> ExactTvRun:
     """Run Algorithm 1 in whole tasks in exact fractions.
 
     Parameters
@@ -579,9 +633,20 @@ def exact_whole_run(demands: Sequence[Any], tasks: Sequence[Any], machines: Sequ
             i = min(behind, key=lambda h: (beta[h], h)) if behind else min(active, key=lambda h: (level[h], h))
             task, count = queues[i][0]
             lead = next(j for j in range(m) if task[j] > 0)
-            fits = [(sum((abs(task[j] / task[lead] - machine[j] / machine[lead]) * total[lead] / total[j]
-                          for j in range(m)), ZERO), k) for k, machine in enumerate(left)
-                    if all(a <= b for a, b in zip(task, machine, strict=True))]
+            fits = [
+                (
+                    sum(
+                        (
+                            abs(task[j] / task[lead] - machine[j] / machine[lead]) * total[lead] / total[j]
+                            for j in range(m)
+                        ),
+                        ZERO,
+                    ),
+                    k,
+                )
+                for k, machine in enumerate(left)
+                if all(a <= b for a, b in zip(task, machine, strict=True))
+            ]
             if not fits:
                 stuck.add(i)
                 continue

@@ -39,11 +39,36 @@ from fairbook.mechanisms.tv_drf import TvDrfRun
 from fairbook.properties.finding import Finding
 
 __all__ = [
-    "BROKEN", "Outcome", "RULES", "Workload", "as_claimed", "envy_freeness", "envy_of_equals", "envy_of_the_constant",
-    "findings", "gain_of_lie", "groups", "in_fractions", "in_order", "largest_above_floor", "largest_unserved", "lies",
-    "moved", "next_task_refused", "next_tasks", "on_shapes", "pareto_in_period", "resource_used_up",
-    "search_lie_over_time", "search_workload", "sharing_incentive_so_far", "tasks_against_alone",
-    "true_tasks_over_time", "up_to_one_task", "within_tasks", "workloads",
+    "BROKEN",
+    "Outcome",
+    "RULES",
+    "Workload",
+    "as_claimed",
+    "envy_freeness",
+    "envy_of_equals",
+    "envy_of_the_constant",
+    "findings",
+    "gain_of_lie",
+    "groups",
+    "in_fractions",
+    "in_order",
+    "largest_above_floor",
+    "largest_unserved",
+    "lies",
+    "moved",
+    "next_task_refused",
+    "next_tasks",
+    "on_shapes",
+    "pareto_in_period",
+    "resource_used_up",
+    "search_lie_over_time",
+    "search_workload",
+    "sharing_incentive_so_far",
+    "tasks_against_alone",
+    "true_tasks_over_time",
+    "up_to_one_task",
+    "within_tasks",
+    "workloads",
 ]
 
 #: Where floats are compared: parts of capacities, tasks in units of those submitted, shares.
@@ -108,9 +133,13 @@ def largest_above_floor(w: Workload, outcome: Outcome, tolerance: float = TOLERA
     left = outcome.left(w)
     unfinished = left > _above(outcome, w.tasks, tolerance)
     above = _more_than_floor(w, outcome, tolerance)
-    margins = [outcome.shares[t, k] - outcome.shares[t, h]
-               for t in range(len(left)) for k in np.flatnonzero(unfinished[t]) for h in np.flatnonzero(above[t])
-               if h != k]
+    margins = [
+        outcome.shares[t, k] - outcome.shares[t, h]
+        for t in range(len(left))
+        for k in np.flatnonzero(unfinished[t])
+        for h in np.flatnonzero(above[t])
+        if h != k
+    ]
     return min(margins, default=np.inf)
 
 
@@ -118,8 +147,12 @@ def up_to_one_task(w: Workload, outcome: Outcome) -> Any:
     """Lemma 2 in whole tasks, literally: G_k + one task of k or of h >= G_h, where k has tasks left (that expire)."""
     step = (w.demands / w.capacities).max(axis=2) / w.weights
     left = outcome.left(w) > 0
-    margins = [outcome.shares[t, k] + max(step[t, k], step[t, h]) - outcome.shares[t, h]
-               for t, k in np.argwhere(left) for h in range(w.tasks.shape[1]) if outcome.tasks[t, h] > 0]
+    margins = [
+        outcome.shares[t, k] + max(step[t, k], step[t, h]) - outcome.shares[t, h]
+        for t, k in np.argwhere(left)
+        for h in range(w.tasks.shape[1])
+        if outcome.tasks[t, h] > 0
+    ]
     return min(margins, default=np.inf)
 
 
@@ -203,9 +236,13 @@ def envy_of_the_constant(w: Workload, outcome: Outcome) -> Any:
     """
     held = np.cumsum(outcome.amounts, axis=0) / w.capacities / w.weights[:, None]
     unfinished, above = outcome.left(w) > _above(outcome, w.tasks), _more_than_floor(w, outcome)
-    margins = [(held[t, i] - held[t, h]).max()
-               for t, i in np.argwhere(unfinished) if (w.demands[: t + 1, i] == w.demands[0, i]).all()
-               for h in np.flatnonzero(above[t]) if h != i]
+    margins = [
+        (held[t, i] - held[t, h]).max()
+        for t, i in np.argwhere(unfinished)
+        if (w.demands[: t + 1, i] == w.demands[0, i]).all()
+        for h in np.flatnonzero(above[t])
+        if h != i
+    ]
     return min(margins, default=np.inf)
 
 
@@ -272,8 +309,11 @@ def findings(run: TvDrfRun) -> tuple[Finding, ...]:
     """
     w, outcome = Workload.of_run(run), Outcome.of_run(run)
     found = []
-    for name, check in (("sharing incentive so far", sharing_incentive_so_far), ("envy-freeness", envy_freeness),
-                        ("largest above the floor", largest_above_floor)):
+    for name, check in (
+        ("sharing incentive so far", sharing_incentive_so_far),
+        ("envy-freeness", envy_freeness),
+        ("largest above the floor", largest_above_floor),
+    ):
         margins = np.array([float(check(*_until(w, outcome, t))) for t in range(len(run))])
         margin, t = float(margins.min()), int(margins.argmin())
         holds = margin >= -TOLERANCE
@@ -286,9 +326,17 @@ def _until(w: Workload, outcome: Outcome, t: int) -> tuple[Workload, Outcome]:
     """Cut both after period t."""
     end = t + 1
     placement = None if outcome.placement is None else outcome.placement[:end]
-    return (replace(w, demands=w.demands[:end], tasks=w.tasks[:end]),
-            Outcome(outcome.tasks[:end], outcome.shares[:end], outcome.amounts[:end], outcome.alone[:end],
-                    outcome.waits, placement))
+    return (
+        replace(w, demands=w.demands[:end], tasks=w.tasks[:end]),
+        Outcome(
+            outcome.tasks[:end],
+            outcome.shares[:end],
+            outcome.amounts[:end],
+            outcome.alone[:end],
+            outcome.waits,
+            placement,
+        ),
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------ lies
@@ -346,8 +394,15 @@ def gain_of_lie(rule: Rule, w: Workload, user: int, demands: Array, tasks: Array
     return true_tasks_over_time(w, outcome, user, demands) - honest
 
 
-def lies(rng: Generator, w: Workload, user: int, *, whole: bool, about: Sequence[str] = ("demands", "tasks"),
-         last_only: bool = False) -> tuple[Array, Array]:
+def lies(
+    rng: Generator,
+    w: Workload,
+    user: int,
+    *,
+    whole: bool,
+    about: Sequence[str] = ("demands", "tasks"),
+    last_only: bool = False,
+) -> tuple[Array, Array]:
     """Draw one lie: some demands multiplied, some counts changed; all stay positive, or become so.
 
     Parameters
@@ -362,8 +417,9 @@ def lies(rng: Generator, w: Workload, user: int, *, whole: bool, about: Sequence
     periods = [len(tasks) - 1] if last_only else list(range(len(tasks)))
     for t in periods:
         if "demands" in about and rng.random() < 0.7:
-            factors = rng.choice([1, 1, 2, 3] if whole else [0.25, 0.5, 0.8, 0.95, 1, 1, 1.05, 1.25, 2, 4],
-                                 demands.shape[1])
+            factors = rng.choice(
+                [1, 1, 2, 3] if whole else [0.25, 0.5, 0.8, 0.95, 1, 1, 1.05, 1.25, 2, 4], demands.shape[1]
+            )
             demands[t] = demands[t] * factors
         if "tasks" in about and rng.random() < 0.7:
             if whole:
@@ -373,17 +429,38 @@ def lies(rng: Generator, w: Workload, user: int, *, whole: bool, about: Sequence
     return demands, tasks
 
 
-def search_workload(margin: Callable[[Workload], Any], *, evaluations: int, rng: Generator, moves: int = 15,
-                    whole: bool = False, **sample: Any) -> Lowest[Workload]:
+def search_workload(
+    margin: Callable[[Workload], Any],
+    *,
+    evaluations: int,
+    rng: Generator,
+    moves: int = 15,
+    whole: bool = False,
+    **sample: Any,
+) -> Lowest[Workload]:
     """Drive a margin down: random workloads, from each some moves that are kept where the margin does not rise."""
-    return lowest_margin(lambda w: float(margin(w)), partial(workloads, whole=whole, **sample),
-                         partial(moved, whole=whole), evaluations=evaluations, rng=rng, moves=moves,
-                         tolerance=TOLERANCE)
+    return lowest_margin(
+        lambda w: float(margin(w)),
+        partial(workloads, whole=whole, **sample),
+        partial(moved, whole=whole),
+        evaluations=evaluations,
+        rng=rng,
+        moves=moves,
+        tolerance=TOLERANCE,
+    )
 
 
-def search_lie_over_time(rule: Rule, *, evaluations: int, rng: Generator, whole: bool = False,
-                         about: Sequence[str] = ("demands", "tasks"), last_only: bool = False, each: int = 8,
-                         **sample: Any) -> tuple[float, str, int]:
+def search_lie_over_time(
+    rule: Rule,
+    *,
+    evaluations: int,
+    rng: Generator,
+    whole: bool = False,
+    about: Sequence[str] = ("demands", "tasks"),
+    last_only: bool = False,
+    each: int = 8,
+    **sample: Any,
+) -> tuple[float, str, int]:
     """Draw workloads, on each a liar and some lies, each the best one so far changed further.
 
     Returns

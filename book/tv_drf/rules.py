@@ -30,8 +30,18 @@ def _from_exact(run: ExactTvRun, waits: bool) -> Outcome:
 def _fluid(w: Workload, exact: bool, *, unserved: Any, alone: Any = "bundles", memory: bool = True) -> Outcome:
     total = w.capacities
     if not exact:
-        return Outcome.of_run(tv_drf(w.demands, w.tasks, total[None], w.weights, method="lexicographic", alone=alone,
-                                     unserved=unserved, memory=memory))
+        return Outcome.of_run(
+            tv_drf(
+                w.demands,
+                w.tasks,
+                total[None],
+                w.weights,
+                method="lexicographic",
+                alone=alone,
+                unserved=unserved,
+                memory=memory,
+            )
+        )
     demands, tasks = w.demands.tolist(), w.tasks.tolist()
     # without memory each period is a run by itself
     stretches = [(demands, tasks)] if memory else [([d], [b]) for d, b in zip(demands, tasks, strict=True)]
@@ -46,26 +56,67 @@ def _without_constraint(w: Workload, exact: bool, *, unserved: Any) -> Outcome:
     demands, tasks = np.insert(w.demands, 0, w.demands[:, 0], axis=1), np.insert(w.tasks, 0, 0, axis=1)
     parts, weights = [1] + [0] * len(w.weights), [1, *w.weights]
     if exact:
-        found = _from_exact(exact_run(demands.tolist(), tasks.tolist(), w.capacities.tolist(), parts, "bundles",
-                                      unserved, weights), unserved == "waits")
+        found = _from_exact(
+            exact_run(demands.tolist(), tasks.tolist(), w.capacities.tolist(), parts, "bundles", unserved, weights),
+            unserved == "waits",
+        )
     else:
-        found = Outcome.of_run(tv_drf(demands, tasks, w.capacities[None], parts, method="lexicographic",
-                                      alone="bundles", unserved=unserved, weights=weights))
-    return Outcome(found.tasks[:, 1:], found.shares[:, 1:] / 2, found.amounts[:, 1:],
-                   _fluid(w, exact, unserved=unserved).alone, found.waits)
+        found = Outcome.of_run(
+            tv_drf(
+                demands,
+                tasks,
+                w.capacities[None],
+                parts,
+                method="lexicographic",
+                alone="bundles",
+                unserved=unserved,
+                weights=weights,
+            )
+        )
+    return Outcome(
+        found.tasks[:, 1:],
+        found.shares[:, 1:] / 2,
+        found.amounts[:, 1:],
+        _fluid(w, exact, unserved=unserved).alone,
+        found.waits,
+    )
 
 
-def _whole(w: Workload, exact: bool, *, unserved: Any, alone: Any = "whole_bundles", one_machine: bool = False,
-           from_zero: bool = False) -> Outcome:
+def _whole(
+    w: Workload,
+    exact: bool,
+    *,
+    unserved: Any,
+    alone: Any = "whole_bundles",
+    one_machine: bool = False,
+    from_zero: bool = False,
+) -> Outcome:
     if one_machine:
         w = replace(w, machines=w.capacities[None], contributions=w.weights[:, None])
     if exact or from_zero:
         w = w.in_fractions()
-        run = exact_whole_run(w.demands.tolist(), w.tasks.tolist(), w.machines.tolist(), w.contributions.tolist(),
-                              alone, unserved, from_zero=from_zero)
+        run = exact_whole_run(
+            w.demands.tolist(),
+            w.tasks.tolist(),
+            w.machines.tolist(),
+            w.contributions.tolist(),
+            alone,
+            unserved,
+            from_zero=from_zero,
+        )
         return _from_exact(run, unserved == "waits")
-    return Outcome.of_run(tv_drf(w.demands, w.tasks, w.machines, w.contributions, method="heuristic", alone=alone,
-                                 unserved=unserved, placement=True))
+    return Outcome.of_run(
+        tv_drf(
+            w.demands,
+            w.tasks,
+            w.machines,
+            w.contributions,
+            method="heuristic",
+            alone=alone,
+            unserved=unserved,
+            placement=True,
+        )
+    )
 
 
 def _made(w: Workload, tasks: Array, alone: Array, placement: Array | None = None) -> Outcome:
@@ -83,11 +134,18 @@ def _use_at_home(w: Workload) -> Array:
 def _alone(w: Workload, exact: bool, *, unserved: str, whole: bool) -> Outcome:
     """Nobody shares: each by itself on its part of the merged pool."""
     one = np.array([[Fraction(1)]]) if exact else np.ones((1, 1))
-    parts = [(_whole if whole else _fluid)(
-        Workload(w.demands[:, i : i + 1], w.tasks[:, i : i + 1], w.capacities[None] * weight, one), exact,
-        unserved=unserved) for i, weight in enumerate(w.weights)]
-    tasks, shares, amounts, alone = (np.concatenate([getattr(part, name) for part in parts], axis=1)
-                                     for name in ("tasks", "shares", "amounts", "alone"))
+    parts = [
+        (_whole if whole else _fluid)(
+            Workload(w.demands[:, i : i + 1], w.tasks[:, i : i + 1], w.capacities[None] * weight, one),
+            exact,
+            unserved=unserved,
+        )
+        for i, weight in enumerate(w.weights)
+    ]
+    tasks, shares, amounts, alone = (
+        np.concatenate([getattr(part, name) for part in parts], axis=1)
+        for name in ("tasks", "shares", "amounts", "alone")
+    )
     placement = np.concatenate([part.placement for part in parts], axis=1) if whole else None
     return Outcome(tasks, shares, amounts, alone, unserved == "waits", placement)
 
@@ -169,8 +227,11 @@ RULES: dict[str, Rule] = {
 
 #: Rules that break in one named way.
 BROKEN: dict[str, Rule] = {
-    **{f"nine tenths of {name}, {fate}": partial(_short, rule=RULES[f"{name}, {fate}"])
-       for name in ("fluid", "whole") for fate in ("expires", "waits")},
+    **{
+        f"nine tenths of {name}, {fate}": partial(_short, rule=RULES[f"{name}, {fate}"])
+        for name in ("fluid", "whole")
+        for fate in ("expires", "waits")
+    },
     "the last one first, expires": partial(_dictator, waits=False),
     "the last one first, waits": partial(_dictator, waits=True),
     "tasks of others": partial(_any_course, waits=False, swapped=True),

@@ -109,14 +109,23 @@ def _measured(case: Instance, run: TvDrfRun | Separate, beta: FloatArray, usual:
     use = run.amounts.sum(axis=1) / case.machines.sum(axis=0)
     shares = run.cumulative_shares
     submitted = np.cumsum(case.tasks.sum(axis=1))
-    return np.stack([
-        shares.min(axis=1), use[:, 0], use[:, 1], shares @ case.contributions, beta.min(axis=1),
-        _ratio(shares, usual.cumulative_shares).min(axis=1), _behind(run),
-        _ratio(np.cumsum(run.tasks.sum(axis=1)), submitted.astype(float))])
+    return np.stack(
+        [
+            shares.min(axis=1),
+            use[:, 0],
+            use[:, 1],
+            shares @ case.contributions,
+            beta.min(axis=1),
+            _ratio(shares, usual.cumulative_shares).min(axis=1),
+            _behind(run),
+            _ratio(np.cumsum(run.tasks.sum(axis=1)), submitted.astype(float)),
+        ]
+    )
 
 
-def _served(rng: np.random.Generator, n: int, unserved: str, mechanisms: Sequence[str], alone: str | None = None,
-            **how: Any) -> FloatArray:
+def _served(
+    rng: np.random.Generator, n: int, unserved: str, mechanisms: Sequence[str], alone: str | None = None, **how: Any
+) -> FloatArray:
     """Give the measures of one run, shape (mechanisms, measures, T)."""
     case = draw(rng, n, **how)
     usual, first = separate(case, unserved), shared(case, "tv_drf", unserved, alone)
@@ -182,19 +191,34 @@ def curves(
     paired = {"tv_drf", "alone"} <= set(names)
     parts = []
     for size, queue in product(numbers(n, "n", "number of users"), choices(unserved, "unserved", UNSERVED)):
-        values = np.stack(repeat(_served, runs, seed=seed, key=(size,), progress=progress, label=f"n = {size}, {queue}",
-                                 n=size, unserved=queue, mechanisms=names, **how))
+        values = np.stack(
+            repeat(
+                _served,
+                runs,
+                seed=seed,
+                key=(size,),
+                progress=progress,
+                label=f"n = {size}, {queue}",
+                n=size,
+                unserved=queue,
+                mechanisms=names,
+                **how,
+            )
+        )
         if paired:
             gain = values[:, names.index("tv_drf")] - values[:, names.index("alone")]
             values = np.concatenate([values, gain[:, None]], axis=1)
         values = values.round(12)  # differences of equal numbers differ from processor to processor below that
         T = values.shape[-1]
-        index = pd.MultiIndex.from_product([[size], [queue], names + ["difference"] * paired, MEASURES,
-                                            range(1, T + 1)], names=["n", "unserved", "mechanism", "measure", "period"])
+        index = pd.MultiIndex.from_product(
+            [[size], [queue], names + ["difference"] * paired, MEASURES, range(1, T + 1)],
+            names=["n", "unserved", "mechanism", "measure", "period"],
+        )
         flat = values.reshape(len(values), -1)
         below = np.where(index.get_level_values("mechanism") == "difference", (flat < -_NOTHING).mean(axis=0), np.nan)
-        parts.append(pd.concat([index.to_frame(index=False), interval(flat)], axis=1)
-                     .assign(least=flat.min(axis=0), below=below))
+        parts.append(
+            pd.concat([index.to_frame(index=False), interval(flat)], axis=1).assign(least=flat.min(axis=0), below=below)
+        )
     return pd.concat(parts, ignore_index=True).assign(runs=runs)
 
 
@@ -212,16 +236,28 @@ def moments(frame: pd.DataFrame) -> pd.DataFrame:
     """
     leads = frame[frame["mechanism"] == "difference"]
     if not len(leads):
-        raise InvalidInput("frame", "must hold differences: curves of both tv_drf and alone",
-                           sorted(set(frame["mechanism"])))
+        raise InvalidInput(
+            "frame", "must hold differences: curves of both tv_drf and alone", sorted(set(frame["mechanism"]))
+        )
     rows = []
     for (n, unserved, measure), part in leads.groupby(["n", "unserved", "measure"], sort=False):
         mean = part.sort_values("period")["mean"].to_numpy()
-        rows.append({
-            "n": n, "unserved": unserved, "measure": measure, "first": mean[0], "last": mean[-1], "least": mean.min(),
-            "periods_below": int((mean < -_NOTHING).sum()), "surely_below": int((part["high"] < -_NOTHING).sum()),
-            "below": part["below"].mean(), "falls": int((np.diff(mean) < -_NOTHING).sum()), "periods": len(mean),
-            "runs": part["runs"].iloc[0]})
+        rows.append(
+            {
+                "n": n,
+                "unserved": unserved,
+                "measure": measure,
+                "first": mean[0],
+                "last": mean[-1],
+                "least": mean.min(),
+                "periods_below": int((mean < -_NOTHING).sum()),
+                "surely_below": int((part["high"] < -_NOTHING).sum()),
+                "below": part["below"].mean(),
+                "falls": int((np.diff(mean) < -_NOTHING).sum()),
+                "periods": len(mean),
+                "runs": part["runs"].iloc[0],
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -231,8 +267,16 @@ def moments(frame: pd.DataFrame) -> pd.DataFrame:
 def _bubbles(n: int, seed: int, **how: Any) -> pd.DataFrame:
     case = instance(stream(seed, n, 0), n, **how)
     period, user = (part.ravel() for part in np.indices(case.tasks.shape))
-    return pd.DataFrame({"n": n, "user": user + 1, "period": period + 1, "cpu": case.demands[..., 0].ravel(),
-                         "memory": case.demands[..., 1].ravel(), "tasks": case.tasks.ravel()})
+    return pd.DataFrame(
+        {
+            "n": n,
+            "user": user + 1,
+            "period": period + 1,
+            "cpu": case.demands[..., 0].ravel(),
+            "memory": case.demands[..., 1].ravel(),
+            "tasks": case.tasks.ravel(),
+        }
+    )
 
 
 def fig1(seed: int = SEED, **how: Any) -> pd.DataFrame:
@@ -259,8 +303,13 @@ def _curves(n: int, runs: int, seed: int, unserved: str, progress: bool) -> pd.D
 
 
 #: The measure and the number of users of each figure of curves.
-_CURVES = {"fig3": ("min_share", 5), "fig4": ("cpu", 20), "fig5": ("memory", 20), "fig6": ("cpu", 100),
-           "fig7": ("memory", 100)}
+_CURVES = {
+    "fig3": ("min_share", 5),
+    "fig4": ("cpu", 20),
+    "fig5": ("memory", 20),
+    "fig6": ("cpu", 100),
+    "fig7": ("memory", 100),
+}
 
 
 def _of(figure: str, runs: int, seed: int, unserved: str, progress: bool) -> pd.DataFrame:
@@ -298,8 +347,11 @@ def fig7(runs: int = RUNS, seed: int = SEED, *, unserved: Unserved = "waits", pr
 
 #: What is asked for sharing losses: a mechanism with a reading of what a user would have had alone.
 _JUDGED: tuple[tuple[str, Alone], ...] = (
-    *(("tv_drf", alone) for alone in ALONE), ("memoryless", "whole_bundles"), ("optimum", "bundles"),
-    ("optimum", "resources"))
+    *(("tv_drf", alone) for alone in ALONE),
+    ("memoryless", "whole_bundles"),
+    ("optimum", "bundles"),
+    ("optimum", "resources"),
+)
 
 
 def _lost(rng: np.random.Generator, n: int, unserved: str, **how: Any) -> FloatArray:
@@ -315,12 +367,24 @@ def _lost(rng: np.random.Generator, n: int, unserved: str, **how: Any) -> FloatA
     return np.array(found)
 
 
-def _each(run: Callable[..., Any], name: str, runs: int, seed: int, sizes: Any, unserved: Any, progress: bool,
-          how: dict[str, Any]) -> Iterator[tuple[dict[str, Any], list[Any]]]:
+def _each(
+    run: Callable[..., Any],
+    name: str,
+    runs: int,
+    seed: int,
+    sizes: Any,
+    unserved: Any,
+    progress: bool,
+    how: dict[str, Any],
+) -> Iterator[tuple[dict[str, Any], list[Any]]]:
     """Give for each number of users and fate of their tasks what every run finds."""
     for n, queue in product(numbers(sizes, "sizes", "number of users"), choices(unserved, "unserved", UNSERVED)):
-        yield {"n": n, "unserved": queue}, repeat(run, runs, seed=seed, key=(n,), progress=progress,
-                                                  label=f"{name}, n = {n}", n=n, unserved=queue, **how)
+        yield (
+            {"n": n, "unserved": queue},
+            repeat(
+                run, runs, seed=seed, key=(n,), progress=progress, label=f"{name}, n = {n}", n=n, unserved=queue, **how
+            ),
+        )
 
 
 def losses(
@@ -360,9 +424,20 @@ def losses(
     for case, found in _each(_lost, "losses", runs, seed, sizes, unserved, progress, how):
         values = np.stack(found)
         mean = values.mean(axis=0).round(12)
-        parts += [{**case, "mechanism": mechanism, "alone": alone, "below": mean[k, 0], "periods_below": mean[k, 1],
-                   "runs_below": mean[k, 2], "least": values[:, k, 3].min().round(12), "unreachable": mean[k, 4],
-                   "runs": runs} for k, (mechanism, alone) in enumerate(_JUDGED)]
+        parts += [
+            {
+                **case,
+                "mechanism": mechanism,
+                "alone": alone,
+                "below": mean[k, 0],
+                "periods_below": mean[k, 1],
+                "runs_below": mean[k, 2],
+                "least": values[:, k, 3].min().round(12),
+                "unreachable": mean[k, 4],
+                "runs": runs,
+            }
+            for k, (mechanism, alone) in enumerate(_JUDGED)
+        ]
     return pd.DataFrame(parts)
 
 
@@ -418,12 +493,24 @@ def gaps(
         for k, packing in enumerate(_PACKINGS):
             steps, least, total = (np.stack([run[k][part] for run in found]).round(12) for part in range(3))
             end = steps[:, -1]
-            parts.append({
-                **case, "packing": packing, "mean": steps.mean(), "median": np.median(steps),
-                "p95": np.quantile(steps, 0.95), "worst": steps.max(), "beyond": (steps > 1 + _NOTHING).mean(),
-                "end_mean": end.mean(), "end_worst": end.max(), "min_share": least.mean(),
-                "min_share_least": least.min(), "total_share": total.mean(), "total_share_least": total.min(),
-                "runs": runs})
+            parts.append(
+                {
+                    **case,
+                    "packing": packing,
+                    "mean": steps.mean(),
+                    "median": np.median(steps),
+                    "p95": np.quantile(steps, 0.95),
+                    "worst": steps.max(),
+                    "beyond": (steps > 1 + _NOTHING).mean(),
+                    "end_mean": end.mean(),
+                    "end_worst": end.max(),
+                    "min_share": least.mean(),
+                    "min_share_least": least.min(),
+                    "total_share": total.mean(),
+                    "total_share_least": total.min(),
+                    "runs": runs,
+                }
+            )
     return pd.DataFrame(parts)
 
 
@@ -432,15 +519,23 @@ def gaps(
 #: What is open, its readings, and what each changes; the first of each is that of the figures.
 READINGS: dict[str, dict[str, dict[str, Any]]] = {
     "periods": {"20": {}, "10": {"periods": 10}, "40": {"periods": 40}},
-    "memory unit": {"40 GB": {}, "64 GB": {"memory_gb": 64.0}, "128 GB": {"memory_gb": 128.0},
-                    "256 GB": {"memory_gb": 256.0}},
+    "memory unit": {
+        "40 GB": {},
+        "64 GB": {"memory_gb": 64.0},
+        "128 GB": {"memory_gb": 128.0},
+        "256 GB": {"memory_gb": 256.0},
+    },
     "Table 1": {"1 x (250, 40)": {}, "12 x (50, 40)": {"machines": "twelve"}},
     "unserved": {"waits": {}, "expires": {"unserved": "expires"}},
     "alone": {"whole bundles": {}, "bundles": {"alone": "bundles"}, "resources": {"alone": "resources"}},
     "jobs": {"20 or more groups": {}, "5 or more": {"min_groups": 5}, "all": {"min_groups": 1}},
     "load": {"any": {}, "0.5 or more": {"min_load": 0.5}, "1 or more": {"min_load": 1.0}},
-    "time": {"a group a period": {}, "3600 s": {"seconds": 3600.0}, "900 s": {"seconds": 900.0},
-             "300 s": {"seconds": 300.0}},
+    "time": {
+        "a group a period": {},
+        "3600 s": {"seconds": 3600.0},
+        "900 s": {"seconds": 900.0},
+        "300 s": {"seconds": 300.0},
+    },
 }
 
 
@@ -460,10 +555,20 @@ def _gains(values: FloatArray, figures: bool) -> list[dict[str, Any]]:
     values = values.round(12)
     lead = interval(values[:, 0, :, 0] - values[:, 1, :, 0])
     shared, alone = values[:, :, :, 0].mean(axis=0)
-    return [{"measure": measure, "figures": figures, "alone": alone[k], "shared": shared[k],
-             "difference": lead["mean"][k], "low": lead["low"][k], "high": lead["high"][k],
-             "gain": lead["mean"][k] / alone[k], "below": values[:, 0, k, 1].mean()}
-            for k, measure in enumerate(_ENDS)]
+    return [
+        {
+            "measure": measure,
+            "figures": figures,
+            "alone": alone[k],
+            "shared": shared[k],
+            "difference": lead["mean"][k],
+            "low": lead["low"][k],
+            "high": lead["high"][k],
+            "gain": lead["mean"][k] / alone[k],
+            "below": values[:, 0, k, 1].mean(),
+        }
+        for k, measure in enumerate(_ENDS)
+    ]
 
 
 def readings(
@@ -499,8 +604,12 @@ def readings(
     """
     rows = []
     points = choices(points, "points", tuple(READINGS))
-    cases = [(n, point, value, how) for n in numbers(sizes, "sizes", "number of users") for point in points
-             for value, how in READINGS[point].items()]
+    cases = [
+        (n, point, value, how)
+        for n in numbers(sizes, "sizes", "number of users")
+        for point in points
+        for value, how in READINGS[point].items()
+    ]
     known: dict[str, FloatArray] = {}
     for n, point, value, how in tqdm(cases, desc="readings", disable=not progress, leave=False):
         key = f"{n} {how}"
@@ -534,8 +643,10 @@ def second_workload(
     cases = list(product(numbers(sizes, "sizes", "number of users"), UNSERVED, traces.items()))
     for n, unserved, (value, jobs) in tqdm(cases, desc="second workload", disable=not progress, leave=False):
         ends = np.stack(repeat(_end, runs, seed=seed, key=(n,), n=n, unserved=unserved, jobs=jobs))
-        rows += [{"n": n, "unserved": unserved, "point": "trace", "value": value, **row}
-                 for row in _gains(ends, value == "2017")]
+        rows += [
+            {"n": n, "unserved": unserved, "point": "trace", "value": value, **row}
+            for row in _gains(ends, value == "2017")
+        ]
     return pd.DataFrame(rows).assign(runs=runs)
 
 
@@ -568,13 +679,21 @@ def memory_course(*, quiet: int = 8, periods: int = 20) -> pd.DataFrame:
     tasks[:quiet, 0] = 5
     parts = []
     for mechanism in ("tv_drf", "memoryless"):
-        run = tv_drf(demands, tasks, [[60.0, 60.0]] * 2, np.eye(2), alone="whole_bundles",
-                     memory=mechanism == "tv_drf")
+        run = tv_drf(demands, tasks, [[60.0, 60.0]] * 2, np.eye(2), alone="whole_bundles", memory=mechanism == "tv_drf")
         for i, user in enumerate("AB"):
-            parts.append(pd.DataFrame({
-                "mechanism": mechanism, "user": user, "period": np.arange(1, periods + 1), "submitted": tasks[:, i],
-                "tasks": run.tasks[:, i], "share": run.cumulative_shares[:, i],
-                "beta": run.sharing_coefficients[:, i]}))
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "mechanism": mechanism,
+                        "user": user,
+                        "period": np.arange(1, periods + 1),
+                        "submitted": tasks[:, i],
+                        "tasks": run.tasks[:, i],
+                        "share": run.cumulative_shares[:, i],
+                        "beta": run.sharing_coefficients[:, i],
+                    }
+                )
+            )
     return pd.concat(parts, ignore_index=True)
 
 

@@ -97,15 +97,17 @@ def _busy(jobs: Jobs, periods: int, kind: tuple[int, float, float], memory_gb: f
     rows = [np.arange(jobs.first[j], jobs.first[j + 1]) for j in kept]
     at = np.concatenate(rows) if rows else np.array([], dtype=np.int64)
     first = np.cumsum([0, *(len(row) for row in rows)])
-    return Jobs(first, jobs.created[at], jobs.instances[at], jobs.plan_cpu[at], jobs.memory[at],
-                jobs.machine_classes.copy())
+    return Jobs(
+        first, jobs.created[at], jobs.instances[at], jobs.plan_cpu[at], jobs.memory[at], jobs.machine_classes.copy()
+    )
 
 
 def _assembled(demands: FloatArray, tasks: NDArray[np.int64], n: int, machines: str, memory_gb: float) -> Instance:
     number, cores, memory = _kind(machines, n)
     if (demands > (cores, memory)).any():
-        raise InvalidInput("memory_gb", f"must let every task fit on a machine of {cores:g} cores and {memory:g} GB",
-                           memory_gb)
+        raise InvalidInput(
+            "memory_gb", f"must let every task fit on a machine of {cores:g} cores and {memory:g} GB", memory_gb
+        )
     return Instance(demands, tasks, np.tile((cores, memory), (n * number, 1)), np.full(n, 1 / n))
 
 
@@ -242,7 +244,9 @@ def separate(case: Instance, unserved: Any) -> Separate:
     n), is also what it adds in the pool, r / w.
     """
     n = case.tasks.shape[1]
-    own, whole = case.machines[:len(case.machines) // n], np.ones(1)
-    runs = [tv_drf(case.demands[:, [i]], case.tasks[:, [i]], own, whole, alone="whole_bundles", unserved=unserved)
-            for i in range(n)]
+    own, whole = case.machines[: len(case.machines) // n], np.ones(1)
+    runs = [
+        tv_drf(case.demands[:, [i]], case.tasks[:, [i]], own, whole, alone="whole_bundles", unserved=unserved)
+        for i in range(n)
+    ]
     return Separate(*(np.hstack([getattr(run, name) for run in runs]) for name in Separate._fields))

@@ -47,8 +47,12 @@ class Workload:
         """
         K = len(machines)
         rows = [row if isinstance(row, (list, tuple)) else [row] * K for row in parts]
-        return cls(*(np.array(as_fractions(given, name), dtype=object) for given, name in
-                     ((demands, "demands"), (tasks, "tasks"), (machines, "machines"), (rows, "parts"))))
+        return cls(
+            *(
+                np.array(as_fractions(given, name), dtype=object)
+                for given, name in ((demands, "demands"), (tasks, "tasks"), (machines, "machines"), (rows, "parts"))
+            )
+        )
 
     @classmethod
     def of_run(cls, run: TvDrfRun) -> Workload:
@@ -185,9 +189,16 @@ def in_order(w: Workload, tasks: Array, waits: bool) -> Outcome:
 # ------------------------------------------------------------------------------------------------- drawn at random
 
 
-def workloads(rng: Generator, *, periods: tuple[int, int] = (1, 4), users: tuple[int, int] = (2, 4),
-              resources: tuple[int, int] = (1, 3), machines: tuple[int, int] = (1, 1), whole: bool = False,
-              idle: bool = False) -> Workload:
+def workloads(
+    rng: Generator,
+    *,
+    periods: tuple[int, int] = (1, 4),
+    users: tuple[int, int] = (2, 4),
+    resources: tuple[int, int] = (1, 3),
+    machines: tuple[int, int] = (1, 1),
+    whole: bool = False,
+    idle: bool = False,
+) -> Workload:
     """Draw a workload: small whole numbers, positive demands and counts, machines of one shape, scarce or not.
 
     Parameters

@@ -25,6 +25,7 @@ __all__ = ["checks_money", "checks_packing"]
 
 # ------------------------------------------------------------------------------------------------------- the figures
 
+
 @lru_cache(maxsize=2)
 def _frames(runs: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Give all readings, and the nearest one: in the store from more runs, since its sign is read load by load."""
@@ -87,42 +88,61 @@ def _about_figures(name: str, locator: str, statement: str, rows: Sequence[str],
 
 #: Id, place, statement, rows of the conclusions, kind.
 _SHOWN: tuple[tuple[str, str, str, tuple[str, ...], Kind], ...] = (
-    ("figure2.lead", "Figure 2",
-     "Greedy and mixed knapsack have a least fraction 20 to 40 % above the relaxation's.",
-     ("greedy_small", "mixed_small"), "number"),
-    ("figure4.lead", "Figure 4",
-     "Greedy and mixed knapsack have a least fraction 20 to 50 % above the relaxation's.",
-     ("greedy_large", "mixed_large"), "number"),
-    ("figure2.above", "Figure 2",
-     "Greedy and mixed knapsack are above the relaxation.",
-     ("greedy_above", "mixed_above"), "figure"),
-    ("figure4.above", "Figure 4",
-     "Greedy and mixed knapsack are above the relaxation.",
-     ("greedy_above_large", "mixed_above_large"), "figure"),
-    ("figure3", "Figure 3",
-     "The relaxation leaves most capacity unused.",
-     ("remaining_small",), "figure"),
-    ("figure5", "Figure 5",
-     "The relaxation leaves most capacity unused.",
-     ("remaining_large",), "figure"),
-    ("order.small", "Section 3.3",
-     "Greedy is better on the small clusters.",
-     ("small_greedy",), "figure"),
-    ("order.large", "Section 3.3",
-     "Mixed knapsack is better on the large clusters.",
-     ("large_mixed",), "figure"),
-    ("order.both", "Section 3.3",
-     "Greedy is better on the small clusters and mixed knapsack on the large ones, in one reading.",
-     ("crossing",), "figure"),
-    ("steady.small", "Section 3.3",
-     "Mixed knapsack is less steady than greedy on the small clusters.",
-     ("less_steady",), "figure"),
-    ("steady.large", "Section 3.2",
-     "All three are steadier on the large clusters.",
-     ("steadier",), "figure"),
-    ("near_optimal", "Section 3.3",
-     "Greedy and mixed knapsack come near the optimum: both reach 90 % of it in the mean over runs, or at least 80 %.",
-     ("near_small", "near_large", "near_small_80", "near_large_80"), "figure"),
+    (
+        "figure2.lead",
+        "Figure 2",
+        "Greedy and mixed knapsack have a least fraction 20 to 40 % above the relaxation's.",
+        ("greedy_small", "mixed_small"),
+        "number",
+    ),
+    (
+        "figure4.lead",
+        "Figure 4",
+        "Greedy and mixed knapsack have a least fraction 20 to 50 % above the relaxation's.",
+        ("greedy_large", "mixed_large"),
+        "number",
+    ),
+    (
+        "figure2.above",
+        "Figure 2",
+        "Greedy and mixed knapsack are above the relaxation.",
+        ("greedy_above", "mixed_above"),
+        "figure",
+    ),
+    (
+        "figure4.above",
+        "Figure 4",
+        "Greedy and mixed knapsack are above the relaxation.",
+        ("greedy_above_large", "mixed_above_large"),
+        "figure",
+    ),
+    ("figure3", "Figure 3", "The relaxation leaves most capacity unused.", ("remaining_small",), "figure"),
+    ("figure5", "Figure 5", "The relaxation leaves most capacity unused.", ("remaining_large",), "figure"),
+    ("order.small", "Section 3.3", "Greedy is better on the small clusters.", ("small_greedy",), "figure"),
+    ("order.large", "Section 3.3", "Mixed knapsack is better on the large clusters.", ("large_mixed",), "figure"),
+    (
+        "order.both",
+        "Section 3.3",
+        "Greedy is better on the small clusters and mixed knapsack on the large ones, in one reading.",
+        ("crossing",),
+        "figure",
+    ),
+    (
+        "steady.small",
+        "Section 3.3",
+        "Mixed knapsack is less steady than greedy on the small clusters.",
+        ("less_steady",),
+        "figure",
+    ),
+    ("steady.large", "Section 3.2", "All three are steadier on the large clusters.", ("steadier",), "figure"),
+    (
+        "near_optimal",
+        "Section 3.3",
+        "Greedy and mixed knapsack come near the optimum: both reach 90 % of it in the mean over runs, "
+        "or at least 80 %.",
+        ("near_small", "near_large", "near_small_80", "near_large_80"),
+        "figure",
+    ),
 )
 for _row in _SHOWN:
     _about_figures(*_row)

@@ -73,8 +73,12 @@ _TWO = small_case((2, 2), ("1/2", "1/2"), (3,))
 def _cost_sum(effort: Effort, judged: Mechanism) -> Evidence:
     both, rows = _best_of_both(judged, _TWO, False)
     paid = sorted({row[1] for row in rows})
-    return witness(both, opening(_TWO) + f": what users pay is what the provider earns, from {paid[0]} to {paid[-1]} "
-                   f"over the {len(rows)} allocations that serve both.", len(rows))
+    return witness(
+        both,
+        opening(_TWO) + f": what users pay is what the provider earns, from {paid[0]} to {paid[-1]} "
+        f"over the {len(rows)} allocations that serve both.",
+        len(rows),
+    )
 
 
 @sampled_claim(
@@ -160,7 +164,8 @@ def _lower_k_printed(effort: Effort, judged: Mechanism) -> Evidence:
     return witness(
         after.vms[0] >= before.vms[0],
         opening(case) + f": the first user gets {before.vms[0]}. Stating k = 1/2 it gets {after.vms[0]}: the second "
-        "comes first now.")
+        "comes first now.",
+    )
 
 
 def _fairest(case: Case) -> Outcome:
@@ -178,8 +183,10 @@ about_a_case(
     "The allocation with the largest least fraction also earns most.",
     APART,
     lambda case, chosen: total_cost(case, chosen, Tariff()) == _most_earned(case),
-    lambda case, chosen: f"{handed_out(chosen)}, least fraction {chosen.level(case)}, earns "
-    f"{total_cost(case, chosen, Tariff())} at tariffs 2 and 1; {_most_earned(case)} can be earned.",
+    lambda case, chosen: (
+        f"{handed_out(chosen)}, least fraction {chosen.level(case)}, earns "
+        f"{total_cost(case, chosen, Tariff())} at tariffs 2 and 1; {_most_earned(case)} can be earned."
+    ),
     Mechanism("largest least fraction", _fairest),
     Mechanism("most VMs out", best_use),
 )
@@ -192,8 +199,10 @@ about_a_case(
     key=42,
     share=40,
     right=lambda found: all(agrees for agrees, _ in found),
-    said=lambda found: f"Compared with all sets of users on {len(found)} random cases; in "
-    f"{sum(scarce for _, scarce in found)} not all can be served.",
+    said=lambda found: (
+        f"Compared with all sets of users on {len(found)} random cases; in "
+        f"{sum(scarce for _, scarce in found)} not all can be served."
+    ),
     id="virtual_cluster.rule_a.policy",
     locator="Section 1.2, rule a",
     kind="statement",
@@ -281,7 +290,9 @@ def _rule_a_most(effort: Effort, judged: Mechanism) -> Evidence:
     return witness(
         earned(chosen) == most,
         opening(case) + f": users {', '.join(str(i + 1) for i in chosen)} served earn {earned(chosen)} at tariffs "
-        f"2 and 1; {most} can be earned.", len(_served_sets(case)))
+        f"2 and 1; {most} can be earned.",
+        len(_served_sets(case)),
+    )
 
 
 def _below_idle(judged: Callable[[Case], Sequence[Number]], case: Case) -> Number | None:
@@ -330,8 +341,9 @@ def _better_mean(
         best = max(every, key=lambda other: sign * measure(case, other))
         return witness(
             measure(case, vms) == measure(case, best),
-            opening(case) + f": {vms_of(vms)} has mean {measure(case, vms)}, "
-            f"{vms_of(best)} has {measure(case, best)}.", len(every))
+            opening(case) + f": {vms_of(vms)} has mean {measure(case, vms)}, {vms_of(best)} has {measure(case, best)}.",
+            len(every),
+        )
 
 
 _better_mean("fraction", "mean of the fractions", small_case((10, 2), ("9/10", "1/2"), (3,)), mean_fraction, 1, "small")
@@ -368,7 +380,8 @@ def _rule_c(effort: Effort, judged: Mechanism) -> Evidence:
     i = judged.run(case, vms)
     spare = vms[i] - case.minimum[i]
     return witness(
-        spare > 0, opening(case) + f", both with all they want: the rule names user {i + 1}, who can spare {spare}.")
+        spare > 0, opening(case) + f", both with all they want: the rule names user {i + 1}, who can spare {spare}."
+    )
 
 
 def _admits(case: Case, pool: VirtualClusterPool) -> bool:
@@ -443,7 +456,8 @@ def _truth(effort: Effort, judged: Mechanism) -> Evidence:
     return witness(
         not (lying[0] >= honest[0] and lying[1] < honest[1]),
         opening(case) + f": with k = 1/2 the first user gets {honest[0]} VMs for {honest[1]}, with k = 1 "
-        f"it gets {lying[0]} for {lying[1]}.")
+        f"it gets {lying[0]} for {lying[1]}.",
+    )
 
 
 @claim(
@@ -461,7 +475,8 @@ def _inflated(effort: Effort, judged: Mechanism) -> Evidence:
     honest, lying = judged.run(case), judged.run(said)
     return witness(
         min(lying.vms[0], case.max_vms[0]) <= honest.vms[0],
-        opening(case) + f": stating 12 instead of 4, the first user gets {lying.vms[0]} instead of {honest.vms[0]}.")
+        opening(case) + f": stating 12 instead of 4, the first user gets {lying.vms[0]} instead of {honest.vms[0]}.",
+    )
 
 
 def _level_without(case: Case, user: int) -> Fraction:
@@ -521,8 +536,9 @@ def _best(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None:
 
 def _none_better(case: Case, user: int, floor: Fraction, value: Fraction, steps: int) -> bool:
     """Whether stating this floor is possible, and none of the multiples of 1 / steps is worth more."""
-    now, *others = (_worth(case, user, one, value, Tariff())
-                    for one in (floor, *(Fraction(g, steps) for g in range(steps + 1))))
+    now, *others = (
+        _worth(case, user, one, value, Tariff()) for one in (floor, *(Fraction(g, steps) for g in range(steps + 1)))
+    )
     return now is not None and all(other is None or other <= now for other in others)
 
 
@@ -557,9 +573,14 @@ def _loss(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None:
     lost = total_cost(case, honest, tariff) - total_cost(said, outcome, tariff)
     floors = [(1 - k) * a for k, a in zip(case.tolerance, case.max_vms, strict=True)]
     hidden = sum((f for f, a in zip(floors, case.max_vms, strict=True) if f <= level * a), Fraction(0))
-    return outcome.vms == honest.vms and lost == (tariff.high - tariff.low) * hidden and all(
-        _none_better(said.saying(i, tolerance=case.tolerance[i]), i, 1 - said.tolerance[i], Fraction(3, 2), 10)
-        for i in range(len(case.max_vms)))
+    return (
+        outcome.vms == honest.vms
+        and lost == (tariff.high - tariff.low) * hidden
+        and all(
+            _none_better(said.saying(i, tolerance=case.tolerance[i]), i, 1 - said.tolerance[i], Fraction(3, 2), 10)
+            for i in range(len(case.max_vms))
+        )
+    )
 
 
 def _slow_bound(rule: Rule, case: Case) -> Number | None:

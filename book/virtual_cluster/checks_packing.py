@@ -62,7 +62,8 @@ def _linear(effort: Effort, judged: Mechanism) -> Evidence:
     return witness(
         not allowed or judged.run(middle),
         "One user who wants 1 VM, two clusters of 1, VMs not whole: both places are allowed, half a VM on each "
-        "is not. What a linear program allows is convex.")
+        "is not. What a linear program allows is convex.",
+    )
 
 
 @sampled_claim(
@@ -70,8 +71,10 @@ def _linear(effort: Effort, judged: Mechanism) -> Evidence:
     share=40,
     again=True,
     right=lambda found: all(agrees for agrees, _ in found),
-    said=lambda found: f"In {len(found)} partition questions about six numbers, {sum(split for _, split in found)} "
-    "with answer yes, everybody is served in full exactly where the numbers can be divided.",
+    said=lambda found: (
+        f"In {len(found)} partition questions about six numbers, {sum(split for _, split in found)} "
+        "with answer yes, everybody is served in full exactly where the numbers can be divided."
+    ),
     id="virtual_cluster.hard",
     locator="Section 2",
     kind="complexity",
@@ -131,7 +134,8 @@ def _share(rng: np.random.Generator, judged: Mechanism, at: int) -> bool:
     got = sorted(Fraction(int(v), a) for v, a in zip(judged.run(least, most, capacity), most, strict=True))
     every = product(*(range(low, high + 1) for low, high in zip(least, most, strict=True)))
     return got == max(
-        sorted(Fraction(v, a) for v, a in zip(vms, most, strict=True)) for vms in every if sum(vms) <= capacity)
+        sorted(Fraction(v, a) for v, a in zip(vms, most, strict=True)) for vms in every if sum(vms) <= capacity
+    )
 
 
 def _relaxed(case: Case) -> Number | None:
@@ -149,8 +153,10 @@ def _one_place(case: Case) -> Number | None:
     share=100,
     again=True,
     right=lambda found: max(found) < Fraction(1, 10**6),
-    said=lambda found: f"On {len(found)} random cases with a level below 1 the two differ by at most "
-    f"{margin_in_words(float(max(found)))}.",
+    said=lambda found: (
+        f"On {len(found)} random cases with a level below 1 the two differ by at most "
+        f"{margin_in_words(float(max(found)))}."
+    ),
     id="virtual_cluster.bound",
     locator="beyond the paper (section 2, GLPK and Lingo)",
     kind="extension",
@@ -327,8 +333,10 @@ about_a_case(
     "Where tau > 1, Figure 1 becomes a knapsack: step 4 packs everybody.",
     small_case((4,), ("1/2",), (5,)),
     lambda case, queue: len(queue) == len(case.max_vms),
-    lambda case, queue: f"tau is {case.scarcity}; step 4 packs {len(queue)} of {len(case.max_vms)} users. No k is at "
-    "most 1 - tau, which is negative.",
+    lambda case, queue: (
+        f"tau is {case.scarcity}; step 4 packs {len(queue)} of {len(case.max_vms)} users. No k is at "
+        "most 1 - tau, which is negative."
+    ),
     Mechanism("queue A: k <= 1 - tau", _queue_a),
     Mechanism("queue A: k > 1 - tau", _queue_turned),
     variant="Figure 1 as printed",
@@ -465,8 +473,9 @@ about_a_case(
     "Step 7b hands on a smaller problem, so the algorithm ends.",
     small_case((2,), ("9/10",), (1,)),
     lambda case, counts: all(a > b for a, b in pairwise(counts)),
-    lambda case, counts: f"tau is {case.scarcity} and queue A is empty; users left before each round: "
-    f"{', '.join(map(str, counts))}.",
+    lambda case, counts: (
+        f"tau is {case.scarcity} and queue A is empty; users left before each round: {', '.join(map(str, counts))}."
+    ),
     Mechanism("Figure 1", _printed),
     Mechanism("Figure 1, ended where queue A is empty", _stopped),
     variant="as printed, one pool",
@@ -483,8 +492,10 @@ def _tau(case: Case, at: int) -> Number:
     key=35,
     share=10,
     right=lambda found: all(agrees for agrees, _ in found),
-    said=lambda found: f"Compared in fractions, and with the engine, on {len(found)} random pools; "
-    f"{sum(many for _, many in found)} take three rounds or more.",
+    said=lambda found: (
+        f"Compared in fractions, and with the engine, on {len(found)} random pools; "
+        f"{sum(many for _, many in found)} take three rounds or more."
+    ),
     id="virtual_cluster.rounds",
     locator="beyond the paper (Figure 1)",
     kind="extension",
@@ -543,8 +554,10 @@ def _whole(rng: np.random.Generator, judged: Mechanism, at: int) -> bool:
     key=36,
     share=40,
     right=lambda found: all(agrees for agrees, _, _ in found),
-    said=lambda found: f"Compared with all subsets in fractions on {len(found)} random cases, "
-    f"{sum(fits for _, fits, _ in found)} of them feasible; proved in {sum(proved for _, _, proved in found)}.",
+    said=lambda found: (
+        f"Compared with all subsets in fractions on {len(found)} random cases, "
+        f"{sum(fits for _, fits, _ in found)} of them feasible; proved in {sum(proved for _, _, proved in found)}."
+    ),
     id="virtual_cluster.exact",
     locator="beyond the paper (section 2)",
     kind="extension",

@@ -23,8 +23,15 @@ __all__ = ["LOADS", "POLICIES", "Traffic", "course", "dynamic", "traffic_of"]
 #: Who is let in and who gets what: rules b (free VMs to the least fraction, or to the largest tolerance as printed) and
 #: c (VMs are taken from the largest surplus, or as printed); clusters shared anew at each event; only those who can
 #: have all that they want, who keep it; the best static allocation at each moment, with users moved at will.
-POLICIES = ("gap, surplus", "gap, printed", "tolerance, surplus", "tolerance, printed", "reshare", "maxima only",
-            "optimum, free moves")
+POLICIES = (
+    "gap, surplus",
+    "gap, printed",
+    "tolerance, surplus",
+    "tolerance, printed",
+    "reshare",
+    "maxima only",
+    "optimum, free moves",
+)
 #: Loads: all that is wanted over all there is.
 LOADS = (0.8, 1.2, 1.6, 2.0)
 _WARM = 2.0  # stays before anything is measured
@@ -68,8 +75,9 @@ class _Optimum(_Maxima):
             found = virtual_cluster(wanted, tolerance, self.free, node_limit=20_000)
             if not found.served.all():
                 return False
-            asked = dict(zip(asked, zip(found.vms.tolist(), found.cluster.tolist(), wanted, tolerance, strict=True),
-                             strict=True))
+            asked = dict(
+                zip(asked, zip(found.vms.tolist(), found.cluster.tolist(), wanted, tolerance, strict=True), strict=True)
+            )
         for user in self.there.keys() & asked.keys():
             self.taken_back += max(0, self.there[user][0] - asked[user][0])
             self.moved += self.there[user][1] != asked[user][1]
@@ -146,9 +154,14 @@ def _now(traffic: Traffic, there: dict[int, int]) -> dict[str, float]:
     guaranteed = np.minimum((1 - tolerance) * wanted, vms)
     with np.errstate(divide="ignore"):
         slow = float((1 / fraction).sum())
-    return {"users": float(len(users)), "fraction": float(fraction.sum()), "slowdown": slow,
-            "min_fraction": float(fraction.min()), "used": vms.sum() / total,
-            "revenue": float((LOW * vms + (HIGH - LOW) * guaranteed).sum()) / total}
+    return {
+        "users": float(len(users)),
+        "fraction": float(fraction.sum()),
+        "slowdown": slow,
+        "min_fraction": float(fraction.min()),
+        "used": vms.sum() / total,
+        "revenue": float((LOW * vms + (HIGH - LOW) * guaranteed).sum()) / total,
+    }
 
 
 _DYNAMIC = ("admitted", "fraction", "slowdown", "min_fraction", "used", "users", "revenue", "taken", "moved")
@@ -173,9 +186,17 @@ def _managed(traffic: Traffic, policy: str, stays: float) -> list[float]:
     whole = stays - _WARM
     users = max(sums["users"], 1e-300)
     per = max(counted, 1)
-    return [admitted / per, sums["fraction"] / users, sums["slowdown"] / users, sums["min_fraction"] / whole,
-            sums["used"] / whole, sums["users"] / whole, sums["revenue"] / whole, (after[0] - before[0]) / per,
-            (after[1] - before[1]) / per]
+    return [
+        admitted / per,
+        sums["fraction"] / users,
+        sums["slowdown"] / users,
+        sums["min_fraction"] / whole,
+        sums["used"] / whole,
+        sums["users"] / whole,
+        sums["revenue"] / whole,
+        (after[0] - before[0]) / per,
+        (after[1] - before[1]) / per,
+    ]
 
 
 def _course_of_all(rng: np.random.Generator, load: float, stays: float, policies: tuple[str, ...]) -> FloatArray:
@@ -183,8 +204,15 @@ def _course_of_all(rng: np.random.Generator, load: float, stays: float, policies
     return np.array([_managed(traffic, policy, stays) for policy in policies])
 
 
-def dynamic(runs: int = 20, seed: int = SEED, *, loads: float | Sequence[float] = LOADS, stays: float = 8.0,
-            policies: str | Sequence[str] = POLICIES, progress: bool = False) -> pd.DataFrame:
+def dynamic(
+    runs: int = 20,
+    seed: int = SEED,
+    *,
+    loads: float | Sequence[float] = LOADS,
+    stays: float = 8.0,
+    policies: str | Sequence[str] = POLICIES,
+    progress: bool = False,
+) -> pd.DataFrame:
     """Let users come (a Poisson process) and go (exponential stays) on 5 clusters, under each policy.
 
     Parameters
@@ -211,17 +239,35 @@ def dynamic(runs: int = 20, seed: int = SEED, *, loads: float | Sequence[float] 
     chosen = choices(policies, "policies", POLICIES)
     rows: list[dict[str, Any]] = []
     for load in several(loads, "loads", as_number, 0.05, 20.0):
-        values = np.stack(repeat(_course_of_all, runs, seed=seed, progress=progress, label=f"dynamic, load {load:g}",
-                                 load=load, stays=stays, policies=chosen))
+        values = np.stack(
+            repeat(
+                _course_of_all,
+                runs,
+                seed=seed,
+                progress=progress,
+                label=f"dynamic, load {load:g}",
+                load=load,
+                stays=stays,
+                policies=chosen,
+            )
+        )
         for k, policy in enumerate(chosen):
-            rows += [{"load": load, "policy": policy, "measure": name, **summary(values[:, k, at])}
-                     for at, name in enumerate(_DYNAMIC)]
+            rows += [
+                {"load": load, "policy": policy, "measure": name, **summary(values[:, k, at])}
+                for at, name in enumerate(_DYNAMIC)
+            ]
     return pd.DataFrame(rows)
 
 
-def course(seed: int = SEED, *, run: int = 0, load: float = 1.4, stays: float = 6.0,
-           policies: str | Sequence[str] = ("gap, surplus", "maxima only", "optimum, free moves"),
-           progress: bool = False) -> pd.DataFrame:
+def course(
+    seed: int = SEED,
+    *,
+    run: int = 0,
+    load: float = 1.4,
+    stays: float = 6.0,
+    policies: str | Sequence[str] = ("gap, surplus", "maxima only", "optimum, free moves"),
+    progress: bool = False,
+) -> pd.DataFrame:
     """Follow one run of :func:`dynamic` over time.
 
     Returns
@@ -238,9 +284,17 @@ def course(seed: int = SEED, *, run: int = 0, load: float = 1.4, stays: float = 
         for time, came, now, manager in _events(traffic, policy):
             if time > stays:
                 break
-            rows.append({
-                "policy": policy, "time": time, "event": "out" if came is None else "in" if came else "turned away",
-                "users": int(now["users"]), "fraction": now["fraction"] / now["users"] if now["users"] else np.nan,
-                "min_fraction": now["min_fraction"] if now["users"] else np.nan, "used": now["used"],
-                "revenue": now["revenue"], "taken": manager.taken_back})
+            rows.append(
+                {
+                    "policy": policy,
+                    "time": time,
+                    "event": "out" if came is None else "in" if came else "turned away",
+                    "users": int(now["users"]),
+                    "fraction": now["fraction"] / now["users"] if now["users"] else np.nan,
+                    "min_fraction": now["min_fraction"] if now["users"] else np.nan,
+                    "used": now["used"],
+                    "revenue": now["revenue"],
+                    "taken": manager.taken_back,
+                }
+            )
     return pd.DataFrame(rows)

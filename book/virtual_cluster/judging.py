@@ -19,8 +19,20 @@ from fairbook.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Pa
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.model.clusters import VirtualClusters
 
-__all__ = ["ALL", "Number", "about_a_case", "by_name", "handed_out", "nearest_mixed", "opening", "runs_of",
-           "search_claim", "small_case", "vms_of", "witness"]
+__all__ = [
+    "ALL",
+    "Number",
+    "about_a_case",
+    "by_name",
+    "handed_out",
+    "nearest_mixed",
+    "opening",
+    "runs_of",
+    "search_claim",
+    "small_case",
+    "vms_of",
+    "witness",
+]
 
 Number = Any
 FEW, ALL = 20, 100  # runs at quick effort, and those of the stored frame, so that page and ledger show the same
@@ -34,8 +46,9 @@ def runs_of(effort: Effort) -> int:
 def nearest_mixed(case: Instance) -> VirtualClusters:
     """Run mixed knapsack in the reading nearest to the text: users by k, METAGREEDY in step 7a."""
     by_k = np.argsort(case.tolerance, kind="stable")
-    found = virtual_cluster(case.max_vms[by_k], case.tolerance[by_k], case.capacities, method="mixed_knapsack",
-                            general="metagreedy")
+    found = virtual_cluster(
+        case.max_vms[by_k], case.tolerance[by_k], case.capacities, method="mixed_knapsack", general="metagreedy"
+    )
     back = np.argsort(by_k)
     return replace(found, requests=found.requests.only(back), vms=found.vms[back], cluster=found.cluster[back])
 
@@ -71,8 +84,14 @@ def witness(holds: Any, found: str, size: int = 1) -> Evidence:
     return Evidence.of(Part(bool(holds), "witness", found, size))
 
 
-def search_claim(margin: Callable[[Any, Case], Number | None], key: int, *, fewer: int = 4,
-                 drawn: dict[str, Any] | None = None, **about: Any) -> None:
+def search_claim(
+    margin: Callable[[Any, Case], Number | None],
+    key: int,
+    *,
+    fewer: int = 4,
+    drawn: dict[str, Any] | None = None,
+    **about: Any,
+) -> None:
     """Register a statement that is decided by a search for a case of negative margin.
 
     Parameters
@@ -92,23 +111,49 @@ def search_claim(margin: Callable[[Any, Case], Number | None], key: int, *, fewe
     @claim(**about)
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
         value, where, done, spoken = lowest_margin(
-            partial(margin, judged.run), lambda rng: cases(rng, **(drawn or {})), moved,
-            evaluations=effort.evaluations // fewer, rng=stream(effort.seed, key))
+            partial(margin, judged.run),
+            lambda rng: cases(rng, **(drawn or {})),
+            moved,
+            evaluations=effort.evaluations // fewer,
+            rng=stream(effort.seed, key),
+        )
         if value < 0:
             return Evidence.of(Part(False, "search", f"Violated by {margin_in_words(-float(value))}: {where}.", done))
-        return Evidence.of(Part(
-            True if spoken else None, "search",
-            f"Searched {done} cases in fractions, {spoken} of them of the kind the statement speaks of; "
-            f"the smallest margin is {margin_in_words(float(value))}.", spoken))
+        return Evidence.of(
+            Part(
+                True if spoken else None,
+                "search",
+                f"Searched {done} cases in fractions, {spoken} of them of the kind the statement speaks of; "
+                f"the smallest margin is {margin_in_words(float(value))}.",
+                spoken,
+            )
+        )
 
 
-def about_a_case(name: str, locator: str, statement: str, case: Case, right: Callable[[Case, Any], bool],
-                 says: Callable[[Case, Any], str], judged_by: str | Mechanism, mutant: Mechanism, *,
-                 variant: str = "one cluster a user", kind: Kind = "statement") -> None:
+def about_a_case(
+    name: str,
+    locator: str,
+    statement: str,
+    case: Case,
+    right: Callable[[Case, Any], bool],
+    says: Callable[[Case, Any], str],
+    judged_by: str | Mechanism,
+    mutant: Mechanism,
+    *,
+    variant: str = "one cluster a user",
+    kind: Kind = "statement",
+) -> None:
     """Register a statement that fails in one case, for a rule by its name or for anything that takes the case."""
 
-    @claim(id=f"virtual_cluster.{name}", locator=locator, kind=kind, variant=variant, statement=statement,
-           mechanism=by_name(judged_by) if isinstance(judged_by, str) else judged_by, mutant=mutant)
+    @claim(
+        id=f"virtual_cluster.{name}",
+        locator=locator,
+        kind=kind,
+        variant=variant,
+        statement=statement,
+        mechanism=by_name(judged_by) if isinstance(judged_by, str) else judged_by,
+        mutant=mutant,
+    )
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
         outcome = judged.run(case)
         return witness(right(case, outcome), opening(case) + ": " + says(case, outcome))

@@ -17,8 +17,21 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-__all__ = ["ZERO", "Case", "Optimum", "Placed", "as_case", "exact_optimum", "greedy", "mixed_knapsack", "most_served",
-           "relaxation", "rounds", "settled", "share"]
+__all__ = [
+    "ZERO",
+    "Case",
+    "Optimum",
+    "Placed",
+    "as_case",
+    "exact_optimum",
+    "greedy",
+    "mixed_knapsack",
+    "most_served",
+    "relaxation",
+    "rounds",
+    "settled",
+    "share",
+]
 
 ZERO, ONE = Fraction(0), Fraction(1)
 NOWHERE = -1
@@ -139,7 +152,7 @@ def share(least: Any, most: Any, capacity: Any, whole: bool = True) -> list[Frac
     >>> [str(v) for v in share([1, 6, 0], [10, 10, 20], 15, whole=False)]
     ['3', '6', '6']
     """
-    room, = _decimals([capacity])
+    (room,) = _decimals([capacity])
     return _share(_decimals(least), _decimals(most), room, whole)
 
 
@@ -175,8 +188,9 @@ def settled(case: Case, cluster: list[int]) -> Optimum:
     return Optimum(case.level(total), cluster, total)
 
 
-def exact_optimum(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True,
-                  spanning: bool = False) -> Optimum | None:
+def exact_optimum(
+    max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True, spanning: bool = False
+) -> Optimum | None:
     """Find the largest least fraction of (1) to (5) by going through all sets of users on each cluster.
 
     With v_j(T) the least fraction that the users T get on cluster j alone, the best that the first j clusters give the
@@ -340,8 +354,9 @@ def _listed(case: Case, rule: str) -> Placed:
     return _placed(case, where, _given(case, where, case.capacities))
 
 
-def relaxation(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True,
-               load: Literal["relative", "free"] = "relative") -> Placed:
+def relaxation(
+    max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True, load: Literal["relative", "free"] = "relative"
+) -> Placed:
     """Run the relaxation of section 2.1: minima on the least loaded cluster, then the rest to the least fraction.
 
     Parameters
@@ -360,8 +375,13 @@ def relaxation(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True
     return _listed(as_case(max_vms, tolerance, capacities, whole), load)
 
 
-def greedy(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True,
-           fit: Literal["least_wanted", "best_fit", "first_fit"] = "least_wanted") -> Placed:
+def greedy(
+    max_vms: Any,
+    tolerance: Any,
+    capacities: Any,
+    whole: bool = True,
+    fit: Literal["least_wanted", "best_fit", "first_fit"] = "least_wanted",
+) -> Placed:
     """Run the greedy algorithm of section 2.1: all that is wanted, and give back where a newcomer does not fit.
 
     Parameters
@@ -381,10 +401,17 @@ def greedy(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True,
     return _listed(as_case(max_vms, tolerance, capacities, whole), fit)
 
 
-def mixed_knapsack(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True,
-                   general: Literal["greedy", "relaxation"] = "greedy", small: int = 8, top_up: bool = False,
-                   fit: Literal["least_wanted", "best_fit", "first_fit"] = "least_wanted",
-                   load: Literal["relative", "free"] = "relative") -> Placed:
+def mixed_knapsack(
+    max_vms: Any,
+    tolerance: Any,
+    capacities: Any,
+    whole: bool = True,
+    general: Literal["greedy", "relaxation"] = "greedy",
+    small: int = 8,
+    top_up: bool = False,
+    fit: Literal["least_wanted", "best_fit", "first_fit"] = "least_wanted",
+    load: Literal["relative", "free"] = "relative",
+) -> Placed:
     """Run Figure 1: queue A = {k <= 1 - tau} at its minimum as a knapsack, queue B anew on what is left.
 
     Parameters

@@ -64,17 +64,25 @@ def milp(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True) -> O
         np.append(np.zeros(2 * pairs), -1.0),
         integrality=np.concatenate([np.full(pairs, int(whole)), np.ones(pairs), [0]]),
         bounds=Bounds(np.zeros(2 * pairs + 1), np.concatenate([np.repeat(alpha, H), np.ones(pairs + 1)])),
-        constraints=[LinearConstraint(sparse.csr_array(A), low, high) for A, low, high in (
-            (sparse.hstack([of_user, none, column]), np.zeros(n), np.full(n, np.inf)),
-            (sparse.hstack([of_user, none, 0 * column]), least, alpha),
-            (sparse.hstack([of_cluster, sparse.csr_array((H, pairs + 1))]), np.zeros(H), room),
-            (sparse.hstack([sparse.eye_array(pairs), cap, sparse.csr_array((pairs, 1))]), np.full(pairs, -np.inf),
-             np.zeros(pairs)),
-            (sparse.hstack([none, of_user, sparse.csr_array((n, 1))]), ones, ones))],
-        options={"mip_rel_gap": 0.0})
+        constraints=[
+            LinearConstraint(sparse.csr_array(A), low, high)
+            for A, low, high in (
+                (sparse.hstack([of_user, none, column]), np.zeros(n), np.full(n, np.inf)),
+                (sparse.hstack([of_user, none, 0 * column]), least, alpha),
+                (sparse.hstack([of_cluster, sparse.csr_array((H, pairs + 1))]), np.zeros(H), room),
+                (
+                    sparse.hstack([sparse.eye_array(pairs), cap, sparse.csr_array((pairs, 1))]),
+                    np.full(pairs, -np.inf),
+                    np.zeros(pairs),
+                ),
+                (sparse.hstack([none, of_user, sparse.csr_array((n, 1))]), ones, ones),
+            )
+        ],
+        options={"mip_rel_gap": 0.0},
+    )
     if result.status == 2:
         return None
-    return settled(case, result.x[pairs:2 * pairs].reshape(n, H).argmax(axis=1).tolist())
+    return settled(case, result.x[pairs : 2 * pairs].reshape(n, H).argmax(axis=1).tolist())
 
 
 class LinearBound(NamedTuple):
@@ -140,15 +148,23 @@ def lp_bound(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True) 
     n, H = case.n, case.H
     alpha, least, room, of_user, of_cluster = _program(case)
     zero = sparse.csr_array((n, 1))
-    rows = sparse.vstack([
-        sparse.hstack([of_cluster, sparse.csr_array((H, 1))]),
-        sparse.hstack([-of_user, sparse.csr_array(alpha[:, None])]),
-        sparse.hstack([-of_user, zero]), sparse.hstack([of_user, zero])])
+    rows = sparse.vstack(
+        [
+            sparse.hstack([of_cluster, sparse.csr_array((H, 1))]),
+            sparse.hstack([-of_user, sparse.csr_array(alpha[:, None])]),
+            sparse.hstack([-of_user, zero]),
+            sparse.hstack([of_user, zero]),
+        ]
+    )
     if sum(case.minimum) > sum(case.capacities):
         return None
-    result = linprog(np.append(np.zeros(n * H), -1.0), A_ub=sparse.csr_array(rows),
-                     b_ub=np.concatenate([room, np.zeros(n), -least, alpha]),
-                     bounds=[(0, None)] * (n * H) + [(0, 1)], method="highs")
+    result = linprog(
+        np.append(np.zeros(n * H), -1.0),
+        A_ub=sparse.csr_array(rows),
+        b_ub=np.concatenate([room, np.zeros(n), -least, alpha]),
+        bounds=[(0, None)] * (n * H) + [(0, 1)],
+        method="highs",
+    )
     found = np.maximum(-result.ineqlin.marginals[:H], 0.0)
     top = found.max()
     prices = [Fraction(float(p / top)).limit_denominator(10**6) if top > 0 else ZERO for p in found]

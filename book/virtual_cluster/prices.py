@@ -36,14 +36,23 @@ def _stated(rng: np.random.Generator, users: int) -> FloatArray:
             found = virtual_cluster(case.max_vms, tolerance, case.capacities, method=method)  # type: ignore[arg-type]
             cost, vms = found.cost(HIGH, LOW).sum(), found.vms.sum()
             high = HIGH * np.minimum((1 - tolerance) * case.max_vms, found.vms).sum()
-            rows.append([cost / case.capacities.sum(), high / cost, cost / vms,
-                         (found.vms < honest.requests.minimum).mean(), found.fraction.mean(), found.min_fraction])
+            rows.append(
+                [
+                    cost / case.capacities.sum(),
+                    high / cost,
+                    cost / vms,
+                    (found.vms < honest.requests.minimum).mean(),
+                    found.fraction.mean(),
+                    found.min_fraction,
+                ]
+            )
         blocks.append(np.array(rows))
     return np.stack(blocks)
 
 
-def tariffs(runs: int = RUNS, seed: int = SEED, *, users: int | Sequence[int] = _TARIFF_USERS,
-            progress: bool = False) -> pd.DataFrame:
+def tariffs(
+    runs: int = RUNS, seed: int = SEED, *, users: int | Sequence[int] = _TARIFF_USERS, progress: bool = False
+) -> pd.DataFrame:
     """Compare what the provider earns if users state their true tolerance and if they do not, on 5 clusters.
 
     Parameters
@@ -65,12 +74,22 @@ def tariffs(runs: int = RUNS, seed: int = SEED, *, users: int | Sequence[int] = 
     """
     rows: list[dict[str, Any]] = []
     for number in several(users, "users", as_whole, 1, DRAWN):
-        values = np.stack(repeat(_stated, runs, seed=seed, progress=progress, label=f"tariffs, {number} users",
-                                 users=number))
-        rows += [{"users": number, "load": load_of("small", number), "method": method, "statement": statement,
-                  "measure": name, **summary(values[:, a, b, c])}
-                 for (a, method), (b, statement), (c, name) in product(
-                     enumerate(("exact", "spanning")), enumerate(_STATEMENTS), enumerate(_TARIFFS))]
+        values = np.stack(
+            repeat(_stated, runs, seed=seed, progress=progress, label=f"tariffs, {number} users", users=number)
+        )
+        rows += [
+            {
+                "users": number,
+                "load": load_of("small", number),
+                "method": method,
+                "statement": statement,
+                "measure": name,
+                **summary(values[:, a, b, c]),
+            }
+            for (a, method), (b, statement), (c, name) in product(
+                enumerate(("exact", "spanning")), enumerate(_STATEMENTS), enumerate(_TARIFFS)
+            )
+        ]
     return pd.DataFrame(rows)
 
 
@@ -89,13 +108,20 @@ def _lied(rng: np.random.Generator, users: int) -> list[tuple[bool, bool, float,
         vms, cost = int(lie.vms[i]), float(lie.cost(HIGH, LOW)[i])
         gain = HIGH * (vms - int(honest.vms[i])) - (cost - paid[i])  # a VM is worth the high tariff
         pays = vms >= honest.requests.minimum[i] and gain > 1e-9
-        rows.append((bool(1 - case.tolerance[i] <= honest.min_fraction), bool(pays),
-                     (vms - int(honest.vms[i])) / int(case.max_vms[i]), (cost - float(paid[i])) / int(case.max_vms[i])))
+        rows.append(
+            (
+                bool(1 - case.tolerance[i] <= honest.min_fraction),
+                bool(pays),
+                (vms - int(honest.vms[i])) / int(case.max_vms[i]),
+                (cost - float(paid[i])) / int(case.max_vms[i]),
+            )
+        )
     return rows
 
 
-def lies(runs: int = 60, seed: int = SEED, *, users: int | Sequence[int] = (9, 11, 12, 13, 14),
-         progress: bool = False) -> pd.DataFrame:
+def lies(
+    runs: int = 60, seed: int = SEED, *, users: int | Sequence[int] = (9, 11, 12, 13, 14), progress: bool = False
+) -> pd.DataFrame:
     """Ask each user of a small setting whether stating a tolerance of 1, alone, would pay.
 
     Parameters
@@ -113,14 +139,26 @@ def lies(runs: int = 60, seed: int = SEED, *, users: int | Sequence[int] = (9, 1
     """
     rows: list[dict[str, Any]] = []
     for number in several(users, "users", as_whole, 1, DRAWN):
-        found = [row for run in repeat(_lied, runs, seed=seed, progress=progress, label=f"lies, {number} users",
-                                       users=number) for row in run]
+        found = [
+            row
+            for run in repeat(_lied, runs, seed=seed, progress=progress, label=f"lies, {number} users", users=number)
+            for row in run
+        ]
         values = np.array(found, dtype=float).reshape(-1, 4)
         for group, flag in (("below", 1.0), ("above", 0.0)):
             part = values[values[:, 0] == flag, 1:]
             means = part.mean(axis=0) if len(part) else np.full(3, np.nan)
-            rows.append({"users": number, "load": load_of("small", number), "group": group, "asked": len(part),
-                         "pays": means[0], "vms": means[1], "cost": means[2]})
+            rows.append(
+                {
+                    "users": number,
+                    "load": load_of("small", number),
+                    "group": group,
+                    "asked": len(part),
+                    "pays": means[0],
+                    "vms": means[1],
+                    "cost": means[2],
+                }
+            )
     return pd.DataFrame(rows).round(12)
 
 
@@ -138,8 +176,13 @@ def _tolerated(rng: np.random.Generator, users: int) -> FloatArray:
     return np.column_stack([tenth, found.fraction, found.served, cost / case.max_vms, each])
 
 
-def tolerance_price(runs: int = RUNS, seed: int = SEED, *, users: int | Sequence[int] = (8, 10, 11, 12, 13, 14, 16, 18),
-                    progress: bool = False) -> pd.DataFrame:
+def tolerance_price(
+    runs: int = RUNS,
+    seed: int = SEED,
+    *,
+    users: int | Sequence[int] = (8, 10, 11, 12, 13, 14, 16, 18),
+    progress: bool = False,
+) -> pd.DataFrame:
     """Ask what a large tolerance costs in VMs and saves in money, by load, on 5 clusters by the exact method.
 
     Parameters
@@ -156,10 +199,18 @@ def tolerance_price(runs: int = RUNS, seed: int = SEED, *, users: int | Sequence
     """
     rows: list[dict[str, Any]] = []
     for number in several(users, "users", as_whole, 1, DRAWN):
-        values = np.concatenate(repeat(_tolerated, runs, seed=seed, progress=progress, label=f"prices, {number} users",
-                                       users=number))
-        rows += [{"users": number, "load": load_of("small", number), "tenth": tenth,
-                  "k": round(0.09 * (tenth + 0.5), 3), "measure": name,
-                  **summary(values[values[:, 0] == tenth, at])}
-                 for tenth, (at, name) in product(range(10), enumerate(_PAID, start=1))]
+        values = np.concatenate(
+            repeat(_tolerated, runs, seed=seed, progress=progress, label=f"prices, {number} users", users=number)
+        )
+        rows += [
+            {
+                "users": number,
+                "load": load_of("small", number),
+                "tenth": tenth,
+                "k": round(0.09 * (tenth + 0.5), 3),
+                "measure": name,
+                **summary(values[values[:, 0] == tenth, at]),
+            }
+            for tenth, (at, name) in product(range(10), enumerate(_PAID, start=1))
+        ]
     return pd.DataFrame(rows)

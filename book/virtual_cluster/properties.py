@@ -19,8 +19,23 @@ from book.virtual_cluster.oracle import exact_optimum, greedy, mixed_knapsack, r
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.model.clusters import TURNED_AWAY
 
-__all__ = ["BROKEN", "RULES", "Case", "Outcome", "Rule", "Tariff", "allocations", "arguments", "cases", "hand_out",
-           "mean_fraction", "mean_slowdown", "moved", "pour", "total_cost"]
+__all__ = [
+    "BROKEN",
+    "RULES",
+    "Case",
+    "Outcome",
+    "Rule",
+    "Tariff",
+    "allocations",
+    "arguments",
+    "cases",
+    "hand_out",
+    "mean_fraction",
+    "mean_slowdown",
+    "moved",
+    "pour",
+    "total_cost",
+]
 
 Number = Any  # whole numbers or fractions
 
@@ -47,8 +62,10 @@ class Case:
     whole: bool = True
 
     def __str__(self) -> str:
-        return (f"users who want {_row(self.max_vms)} VMs and tolerate {_row(self.tolerance)} on clusters of "
-                f"{_row(self.capacities)}{'' if self.whole else ', VMs not whole'}")
+        return (
+            f"users who want {_row(self.max_vms)} VMs and tolerate {_row(self.tolerance)} on clusters of "
+            f"{_row(self.capacities)}{'' if self.whole else ', VMs not whole'}"
+        )
 
     @property
     def scarcity(self) -> Fraction:
@@ -62,8 +79,10 @@ class Case:
 
     def saying(self, user: int, **said: Any) -> Case:
         """Give the case in which one user says something else: ``max_vms``, ``tolerance``."""
-        rows: dict[str, Any] = {name: tuple(new if i == user else old for i, old in enumerate(getattr(self, name)))
-                                for name, new in said.items()}
+        rows: dict[str, Any] = {
+            name: tuple(new if i == user else old for i, old in enumerate(getattr(self, name)))
+            for name, new in said.items()
+        }
         return replace(self, **rows)
 
 
@@ -112,8 +131,9 @@ def _best(case: Case) -> Outcome:
 
 
 def _by(judge: Callable[..., Any], **reading: Any) -> Rule:
-    return lambda case: Outcome(*map(tuple, judge(
-        case.max_vms, case.tolerance, case.capacities, case.whole, **reading)))
+    return lambda case: Outcome(
+        *map(tuple, judge(case.max_vms, case.tolerance, case.capacities, case.whole, **reading))
+    )
 
 
 def _metagreedy(case: Case) -> Outcome:
@@ -199,8 +219,9 @@ class Tariff(NamedTuple):
 
 def total_cost(case: Case, outcome: Outcome, tariff: Tariff) -> Fraction:
     """Give what all users pay, which is what the provider earns."""
-    return sum((tariff.cost(a, k, v) for a, k, v in zip(case.max_vms, case.tolerance, outcome.vms, strict=True)),
-               Fraction(0))
+    return sum(
+        (tariff.cost(a, k, v) for a, k, v in zip(case.max_vms, case.tolerance, outcome.vms, strict=True)), Fraction(0)
+    )
 
 
 def mean_fraction(case: Case, vms: Sequence[Number]) -> Fraction:
@@ -236,16 +257,21 @@ def hand_out(case: Case, key: str) -> tuple[Number, ...]:
 # ---------------------------------------------------------------------------------------------------------- searches
 
 
-def cases(rng: Generator, *, users: tuple[int, int] = (1, 4), clusters: tuple[int, int] = (1, 3), largest: int = 9,
-          whole: bool | None = None) -> Case:
+def cases(
+    rng: Generator,
+    *,
+    users: tuple[int, int] = (1, 4),
+    clusters: tuple[int, int] = (1, 3),
+    largest: int = 9,
+    whole: bool | None = None,
+) -> Case:
     """Draw a case in small numbers; tolerances are tenths, now and then 0 or 1."""
     n, H = (int(rng.integers(low, high + 1)) for low, high in (users, clusters))
     wanted = tuple(rng.integers(1, largest + 1, n).tolist())
     capacities = rng.integers(0, 2 * largest, H)
     capacities[0] = max(1, capacities[0])
     tolerance = tuple(Fraction(int(k), 10) for k in rng.integers(0, 11, n))
-    return Case(wanted, tolerance, tuple(capacities.tolist()),
-                bool(rng.integers(2)) if whole is None else whole)
+    return Case(wanted, tolerance, tuple(capacities.tolist()), bool(rng.integers(2)) if whole is None else whole)
 
 
 def moved(rng: Generator, case: Case) -> Case:

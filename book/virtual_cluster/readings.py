@@ -38,8 +38,16 @@ READINGS: dict[str, tuple[Any, ...]] = {
 
 #: The reading nearest to the text. For greedy the text refers to Stillwell et al., whose best greedy is METAGREEDY; for
 #: all else it is what is printed, or the plain sense of the words. Its ``range`` is each load.
-NEAREST: dict[str, Any] = {"variance": "variance", "load": "relative", "relaxed": "given", "order": "metagreedy",
-                           "fit": "metagreedy", "general": "greedy", "queue": "tolerance", "counting": "common"}
+NEAREST: dict[str, Any] = {
+    "variance": "variance",
+    "load": "relative",
+    "relaxed": "given",
+    "order": "metagreedy",
+    "fit": "metagreedy",
+    "general": "greedy",
+    "queue": "tolerance",
+    "counting": "common",
+}
 #: Runs of :func:`nearest`: where greedy and mixed knapsack are a hundredth apart, their order takes more than of all
 #: readings together.
 NEAREST_RUNS = 600
@@ -56,14 +64,21 @@ def _crossed() -> list[dict[str, Any]]:
     """Give every reading of the algorithms, once: where the algorithm of step 7a sorts, ``queue`` plays no part."""
     names = ("load", "relaxed", "order", "fit", "general", "queue")
     every = (dict(zip(names, values, strict=True)) for values in product(*(READINGS[name] for name in names)))
-    return [how for how in every if (how["order"] == "metagreedy") == (how["fit"] == "metagreedy")
-            and (how["queue"] == "tolerance" or _inside(how)[1] == "given")]
+    return [
+        how
+        for how in every
+        if (how["order"] == "metagreedy") == (how["fit"] == "metagreedy")
+        and (how["queue"] == "tolerance" or _inside(how)[1] == "given")
+    ]
 
 
 def _inside(how: Mapping[str, Any]) -> _Key:
     """Give algorithm, order and choice of a cluster in step 7a; METAGREEDY tries the users as it gets them, too."""
-    algorithm, order, own = ("greedy", how["order"], how["fit"]) if how["general"] == "greedy" else (
-        "relaxation", how["relaxed"], how["load"])
+    algorithm, order, own = (
+        ("greedy", how["order"], how["fit"])
+        if how["general"] == "greedy"
+        else ("relaxation", how["relaxed"], how["load"])
+    )
     unsorted = order in ("given", "metagreedy") and how["queue"] == "tolerance"
     return algorithm, "tolerance" if unsorted else order, own
 
@@ -71,13 +86,23 @@ def _inside(how: Mapping[str, Any]) -> _Key:
 def _orders(case: Instance) -> dict[str, NDArray[np.int64]]:
     """Sort the users in each way, the first first at ties."""
     least = as_requests(*case).minimum
-    keys = {"given": 0 * case.max_vms, "wish": -case.max_vms, "minimum": -least, "elastic": least - case.max_vms,
-            "tolerance": case.tolerance}
+    keys = {
+        "given": 0 * case.max_vms,
+        "wish": -case.max_vms,
+        "minimum": -least,
+        "elastic": least - case.max_vms,
+        "tolerance": case.tolerance,
+    }
     return {name: np.argsort(key, kind="stable") for name, key in keys.items()}
 
 
-def _read(rng: np.random.Generator, size: str, users: int, variance: str, crossed: bool,
-          ) -> tuple[dict[_Key, list[float]], float]:
+def _read(
+    rng: np.random.Generator,
+    size: str,
+    users: int,
+    variance: str,
+    crossed: bool,
+) -> tuple[dict[_Key, list[float]], float]:
     """Give the fields of relaxation, greedy and mixed knapsack in every reading or one, and the best proved bound."""
     case = instance(rng, size, users, variance=variance)
     orders = _orders(case)
@@ -86,8 +111,9 @@ def _read(rng: np.random.Generator, size: str, users: int, variance: str, crosse
     def run(key: _Key, order: str, method: Any, **how: Any) -> None:
         if key not in found:
             chosen = orders["given" if order == "metagreedy" else order]
-            found[key] = measured(virtual_cluster(case.max_vms[chosen], case.tolerance[chosen], case.capacities,
-                                                  method=method, **how))
+            found[key] = measured(
+                virtual_cluster(case.max_vms[chosen], case.tolerance[chosen], case.capacities, method=method, **how)
+            )
 
     for how in _crossed() if crossed else [NEAREST]:
         relaxed, greedy, mixed = _keys(how)
@@ -95,16 +121,18 @@ def _read(rng: np.random.Generator, size: str, users: int, variance: str, crosse
         meta = how["fit"] == "metagreedy"
         run(greedy, how["order"], "metagreedy" if meta else "greedy", **({} if meta else {"fit": how["fit"]}))
         algorithm, order, own = _inside(how)
-        inside = {"general": own} if own == "metagreedy" else {
-            "general": algorithm, "fit" if algorithm == "greedy" else "load": own}
+        inside = (
+            {"general": own}
+            if own == "metagreedy"
+            else {"general": algorithm, "fit" if algorithm == "greedy" else "load": own}
+        )
         run(mixed, order, "mixed_knapsack", **inside)
     return found, virtual_cluster(*case, method="exact").bound
 
 
 def _keys(how: Mapping[str, Any]) -> tuple[_Key, _Key, _Key]:
     """Tell relaxation, greedy and mixed knapsack of different readings apart."""
-    return ("relaxation", how["relaxed"], how["load"]), ("greedy", how["order"], how["fit"]), (
-        "mixed", *_inside(how))
+    return ("relaxation", how["relaxed"], how["load"]), ("greedy", how["order"], how["fit"]), ("mixed", *_inside(how))
 
 
 def _mean(values: FloatArray, keep: NDArray[np.bool_]) -> FloatArray:
@@ -129,20 +157,46 @@ def _compared(three: FloatArray, bound: FloatArray, counting: str) -> dict[str, 
     for k, name in enumerate(("relaxation", "greedy", "mixed")):
         centre = _mean(ratio[k], reached)
         square = _mean((ratio[k] - centre[:, None]) ** 2, reached)
-        row |= {f"remaining_{name}": float(np.nanmean(_mean(three[k, ..., 4], keep))),
-                f"sd_{name}": float(np.nanmean(square**0.5)), f"near_{name}": float(np.nanmean(centre))}
+        row |= {
+            f"remaining_{name}": float(np.nanmean(_mean(three[k, ..., 4], keep))),
+            f"sd_{name}": float(np.nanmean(square**0.5)),
+            f"near_{name}": float(np.nanmean(centre)),
+        }
     difference = np.where(keep, least[1] - least[2], 0.0)
     seen = keep.any(axis=0)
     ahead = summary(difference.sum(axis=0)[seen] / keep.sum(axis=0)[seen])
-    return {**row, "ahead": ahead["mean"], "ahead_low": ahead["low"], "ahead_high": ahead["high"],
-            "kept": float(keep.mean())}
+    return {
+        **row,
+        "ahead": ahead["mean"],
+        "ahead_low": ahead["low"],
+        "ahead_high": ahead["high"],
+        "kept": float(keep.mean()),
+    }
 
 
-def _drawn(size: str, variance: str, crossed: bool, runs: int, seed: int, progress: bool,
-           ) -> tuple[dict[_Key, FloatArray], FloatArray]:
+def _drawn(
+    size: str,
+    variance: str,
+    crossed: bool,
+    runs: int,
+    seed: int,
+    progress: bool,
+) -> tuple[dict[_Key, FloatArray], FloatArray]:
     """Give the fields by algorithm and reading, shape (loads, runs, fields), and the bound, shape (loads, runs)."""
-    found = [repeat(_read, runs, seed=seed, progress=progress, label=f"readings, {size}, {users} users, {variance}",
-                    size=size, users=users, variance=variance, crossed=crossed) for users in _READ_AT[size]]
+    found = [
+        repeat(
+            _read,
+            runs,
+            seed=seed,
+            progress=progress,
+            label=f"readings, {size}, {users} users, {variance}",
+            size=size,
+            users=users,
+            variance=variance,
+            crossed=crossed,
+        )
+        for users in _READ_AT[size]
+    ]
     fields = {key: np.array([[run[0][key] for run in at] for at in found]) for key in found[0][0][0]}
     return fields, np.array([[run[1] for run in at] for at in found])
 
@@ -177,8 +231,17 @@ def readings(runs: int = 100, seed: int = SEED, *, progress: bool = False) -> pd
         fields, bound = _drawn(size, variance, True, runs, seed, progress)
         for how, counting in product(_crossed(), READINGS["counting"]):
             three = np.stack([fields[key] for key in _keys(how)])
-            rows += [{"size": size, "variance": variance, **how, "counting": counting, "range": name,
-                      **_compared(three[:, part], bound[part], counting)} for name, part in _RANGES.items()]
+            rows += [
+                {
+                    "size": size,
+                    "variance": variance,
+                    **how,
+                    "counting": counting,
+                    "range": name,
+                    **_compared(three[:, part], bound[part], counting),
+                }
+                for name, part in _RANGES.items()
+            ]
     return pd.DataFrame(rows).round(6)
 
 
@@ -204,8 +267,10 @@ def nearest(runs: int = NEAREST_RUNS, seed: int = SEED, *, progress: bool = Fals
     for size in SIZES:
         fields, bound = _drawn(size, NEAREST["variance"], False, runs, seed, progress)
         three = np.stack([fields[key] for key in _keys(NEAREST)])
-        rows += [{"size": size, "range": load, **_compared(three[:, [k]], bound[[k]], NEAREST["counting"])}
-                 for k, load in enumerate(_READ_LOADS)]
+        rows += [
+            {"size": size, "range": load, **_compared(three[:, [k]], bound[[k]], NEAREST["counting"])}
+            for k, load in enumerate(_READ_LOADS)
+        ]
     return pd.DataFrame(rows).round(6)
 
 
@@ -215,8 +280,11 @@ _Judge = Callable[..., tuple[pd.Series, pd.Series, pd.Series]]
 
 def _between(column: str, low: float, high: float) -> _Judge:
     """Hold where the mean gain lies in the band; surely where it does at every load."""
-    return lambda of: (of[column], of[column].between(low, high),
-                       (of[f"{column}_least"] >= low) & (of[f"{column}_most"] <= high))
+    return lambda of: (
+        of[column],
+        of[column].between(low, high),
+        (of[f"{column}_least"] >= low) & (of[f"{column}_most"] <= high),
+    )
 
 
 def _more_left(of: pd.DataFrame) -> tuple[pd.Series, pd.Series, pd.Series]:
@@ -252,22 +320,25 @@ _SMALL, _LARGE = ("small",), ("large",)
 #: What the paper says of its experiments: a name, its text, the sizes of which it speaks, how one reading is judged.
 STATEMENTS: dict[str, tuple[str, tuple[str, ...], _Judge]] = {
     "greedy_small": ("greedy 20 to 40 % above relaxation, 5 clusters", _SMALL, _between("gain_greedy", 0.2, 0.4)),
-    "mixed_small": ("mixed knapsack 20 to 40 % above relaxation, 5 clusters", _SMALL,
-                    _between("gain_mixed", 0.2, 0.4)),
+    "mixed_small": ("mixed knapsack 20 to 40 % above relaxation, 5 clusters", _SMALL, _between("gain_mixed", 0.2, 0.4)),
     "greedy_large": ("greedy 20 to 50 % above relaxation, 8 clusters", _LARGE, _between("gain_greedy", 0.2, 0.5)),
-    "mixed_large": ("mixed knapsack 20 to 50 % above relaxation, 8 clusters", _LARGE,
-                    _between("gain_mixed", 0.2, 0.5)),
+    "mixed_large": ("mixed knapsack 20 to 50 % above relaxation, 8 clusters", _LARGE, _between("gain_mixed", 0.2, 0.5)),
     "greedy_above": ("greedy above relaxation, 5 clusters", _SMALL, _between("gain_greedy", 1e-9, np.inf)),
     "greedy_above_large": ("greedy above relaxation, 8 clusters", _LARGE, _between("gain_greedy", 1e-9, np.inf)),
     "mixed_above": ("mixed knapsack above relaxation, 5 clusters", _SMALL, _between("gain_mixed", 1e-9, np.inf)),
-    "mixed_above_large": ("mixed knapsack above relaxation, 8 clusters", _LARGE,
-                          _between("gain_mixed", 1e-9, np.inf)),
+    "mixed_above_large": ("mixed knapsack above relaxation, 8 clusters", _LARGE, _between("gain_mixed", 1e-9, np.inf)),
     "remaining_small": ("relaxation leaves most VMs free, 5 clusters", _SMALL, _more_left),
     "remaining_large": ("relaxation leaves most VMs free, 8 clusters", _LARGE, _more_left),
-    "small_greedy": ("greedy better than mixed knapsack, 5 clusters", _SMALL,
-                     lambda of: (of["ahead"], of["ahead"] > 0, of["ahead_low"] > 0)),
-    "large_mixed": ("mixed knapsack better than greedy, 8 clusters", _LARGE,
-                    lambda of: (-of["ahead"], of["ahead"] < 0, of["ahead_high"] < 0)),
+    "small_greedy": (
+        "greedy better than mixed knapsack, 5 clusters",
+        _SMALL,
+        lambda of: (of["ahead"], of["ahead"] > 0, of["ahead_low"] > 0),
+    ),
+    "large_mixed": (
+        "mixed knapsack better than greedy, 8 clusters",
+        _LARGE,
+        lambda of: (-of["ahead"], of["ahead"] < 0, of["ahead_high"] < 0),
+    ),
     "crossing": ("greedy better with 5, mixed knapsack with 8", tuple(SIZES), _crossing),
     "less_steady": ("mixed knapsack less steady than greedy, 5 clusters", _SMALL, _less_steady),
     "steadier": ("all three steadier with 8 clusters than with 5", tuple(SIZES), _steadier),
@@ -299,8 +370,10 @@ def conclusions(frame: pd.DataFrame, near: pd.DataFrame) -> pd.DataFrame:
         these differ by more than a quarter).
     """
     keys = list(READINGS)
-    crossed, by_load = ({size: rows[rows["size"] == size].drop(columns="size").set_index(index).sort_index()
-                         for size in SIZES} for rows, index in ((frame, keys), (near, "range")))
+    crossed, by_load = (
+        {size: rows[rows["size"] == size].drop(columns="size").set_index(index).sort_index() for size in SIZES}
+        for rows, index in ((frame, keys), (near, "range"))
+    )
     if not len(crossed["small"]) or not crossed["small"].index.equals(crossed["large"].index):
         raise InvalidInput("frame", "must have the same readings for both sizes", len(frame))
     rows = []
@@ -314,10 +387,22 @@ def conclusions(frame: pd.DataFrame, near: pd.DataFrame) -> pd.DataFrame:
             if shares.max() - shares.min() > 0.25:
                 words = ", ".join(f"{choice} {100 * share:.0f} %" for choice, share in shares.items())
                 parts.append(f"{key}: {words}")
-        rows.append({"statement": name, "text": text, "readings": len(holds), "holds": number,
-                     "surely": int(surely.sum()), "least": value.min(), "median": value.median(), "most": value.max(),
-                     "verdict": "holds" if number == len(holds) else "depends" if number else "fails",
-                     "nearest": ", ".join(at.index[at]), "loads": ", ".join(at.index), "hinges_on": "; ".join(parts)})
+        rows.append(
+            {
+                "statement": name,
+                "text": text,
+                "readings": len(holds),
+                "holds": number,
+                "surely": int(surely.sum()),
+                "least": value.min(),
+                "median": value.median(),
+                "most": value.max(),
+                "verdict": "holds" if number == len(holds) else "depends" if number else "fails",
+                "nearest": ", ".join(at.index[at]),
+                "loads": ", ".join(at.index),
+                "hinges_on": "; ".join(parts),
+            }
+        )
     return pd.DataFrame(rows)
 
 

@@ -11,8 +11,26 @@ from book.common.runs import choices, interval
 from fairbook.model.clusters import VirtualClusters
 from fairbook.model.inputs import FloatArray, as_whole
 
-__all__ = ["DRAWN", "FIELDS", "HIGH", "LOW", "MEAN", "METHODS", "RUNS", "SEED", "SIZES", "VARIANCES", "Instance",
-           "Size", "cut", "instance", "load_of", "measured", "requests", "summary"]
+__all__ = [
+    "DRAWN",
+    "FIELDS",
+    "HIGH",
+    "LOW",
+    "MEAN",
+    "METHODS",
+    "RUNS",
+    "SEED",
+    "SIZES",
+    "VARIANCES",
+    "Instance",
+    "Size",
+    "cut",
+    "instance",
+    "load_of",
+    "measured",
+    "requests",
+    "summary",
+]
 
 #: Root of every random stream.
 SEED = 2011
@@ -73,8 +91,7 @@ def requests(rng: np.random.Generator, users: int, variance: str) -> tuple[NDArr
     return np.maximum(wanted, 1).astype(np.int64)[:users], tolerance[:users]
 
 
-def instance(rng: np.random.Generator, size: str = "small", users: int = 14, *,
-             variance: str = "variance") -> Instance:
+def instance(rng: np.random.Generator, size: str = "small", users: int = 14, *, variance: str = "variance") -> Instance:
     """Draw the clusters and the users of one run; the first users are the same whatever their number.
 
     Parameters
@@ -108,8 +125,13 @@ FIELDS = ("y", "y_served", "everybody", "served", "remaining")
 def measured(found: VirtualClusters) -> list[float]:
     """Give the :data:`FIELDS` of an allocation; nobody served counts as a least fraction of 0."""
     served = found.served
-    return [found.min_fraction, found.served_fraction if served.any() else 0.0, float(served.all()),
-            float(served.mean()), float(found.slack.sum())]
+    return [
+        found.min_fraction,
+        found.served_fraction if served.any() else 0.0,
+        float(served.all()),
+        float(served.mean()),
+        float(found.slack.sum()),
+    ]
 
 
 def summary(values: FloatArray, digits: int = 12) -> dict[str, float]:

@@ -104,8 +104,10 @@ __all__ = [
 DATA = ("google2011.json", "google2011_requests.csv")
 
 #: Numbers of users of :func:`curves`: from a load of 0.75 or 0.84 to 1.88 or 1.8.
-USERS: dict[str, tuple[int, ...]] = {"small": (8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20),
-                                       "large": tuple(range(28, 61, 4))}
+USERS: dict[str, tuple[int, ...]] = {
+    "small": (8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20),
+    "large": tuple(range(28, 61, 4)),
+}
 
 #: What :func:`curves` measures; the last four over the runs in which all methods serve everybody.
 MEASURES = ("y", "y_served", "everybody", "served", "remaining", "y_common", "remaining_common", "gain", "ratio")
@@ -125,8 +127,18 @@ def _one(rng: np.random.Generator, size: str, users: int, variance: str) -> Floa
 @lru_cache(maxsize=256)
 def _values(size: str, users: int, variance: str, runs: int, seed: int, progress: bool) -> FloatArray:
     """Give the fields of each run, shape (runs, methods + 1, fields)."""
-    return np.stack(repeat(_one, runs, seed=seed, progress=progress, label=f"{size}, {users} users, {variance}",
-                           size=size, users=users, variance=variance))
+    return np.stack(
+        repeat(
+            _one,
+            runs,
+            seed=seed,
+            progress=progress,
+            label=f"{size}, {users} users, {variance}",
+            size=size,
+            users=users,
+            variance=variance,
+        )
+    )
 
 
 def _grid(sizes: Any, variances: Any, users: Any) -> Iterator[tuple[str, str, int]]:
@@ -138,9 +150,15 @@ def _grid(sizes: Any, variances: Any, users: Any) -> Iterator[tuple[str, str, in
             yield size, variance, number
 
 
-def curves(runs: int = RUNS, seed: int = SEED, *, sizes: str | Sequence[str] = tuple(SIZES),
-           variances: str | Sequence[str] = tuple(VARIANCES), users: int | Sequence[int] | None = None,
-           progress: bool = False) -> pd.DataFrame:
+def curves(
+    runs: int = RUNS,
+    seed: int = SEED,
+    *,
+    sizes: str | Sequence[str] = tuple(SIZES),
+    variances: str | Sequence[str] = tuple(VARIANCES),
+    users: int | Sequence[int] | None = None,
+    progress: bool = False,
+) -> pd.DataFrame:
     """Add users one by one and measure what each method gives (Figures 2 to 5).
 
     Parameters
@@ -210,9 +228,15 @@ def fig4(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.Da
 fig3, fig5 = fig2, fig4
 
 
-def spread(runs: int = RUNS, seed: int = SEED, *, sizes: str | Sequence[str] = tuple(SIZES),
-           variances: str | Sequence[str] = tuple(VARIANCES), users: int | Sequence[int] | None = None,
-           progress: bool = False) -> pd.DataFrame:
+def spread(
+    runs: int = RUNS,
+    seed: int = SEED,
+    *,
+    sizes: str | Sequence[str] = tuple(SIZES),
+    variances: str | Sequence[str] = tuple(VARIANCES),
+    users: int | Sequence[int] | None = None,
+    progress: bool = False,
+) -> pd.DataFrame:
     """Ask how steady each method is: least fraction divided by the best proved bound, over runs.
 
     Parameters
@@ -243,8 +267,12 @@ def _steady(values: FloatArray, seed: int) -> dict[str, float]:
     if len(values) < 10:
         return dict.fromkeys(names, np.nan)
     again = values[stream(seed, 0).integers(len(values), size=(400, len(values)))].std(axis=1, ddof=1)
-    found = [values.mean(), values.std(ddof=1), *np.quantile(again, [0.025, 0.975]),
-             *np.quantile(values, [0.05, 0.5, 0.95])]
+    found = [
+        values.mean(),
+        values.std(ddof=1),
+        *np.quantile(again, [0.025, 0.975]),
+        *np.quantile(values, [0.05, 0.5, 0.95]),
+    ]
     return dict(zip(names, map(float, found), strict=True))
 
 
@@ -258,15 +286,25 @@ def _gap(rng: np.random.Generator, size: str, users: int, whole: bool) -> FloatA
     """Give least fraction, everybody served, optimal for each method and last the best proved bound."""
     case = instance(rng, size, users)
     limit = 300_000 if whole else 30_000
-    found = [virtual_cluster(*case, method=method, whole=whole, node_limit=limit)  # type: ignore[arg-type]
-             for method in METHODS]
-    rows = [[one.min_fraction, float(one.served.all()), float(one.min_fraction >= found[-1].bound * (1 - 1e-9))]
-            for one in found]
+    found = [
+        virtual_cluster(*case, method=method, whole=whole, node_limit=limit)  # type: ignore[arg-type]
+        for method in METHODS
+    ]
+    rows = [
+        [one.min_fraction, float(one.served.all()), float(one.min_fraction >= found[-1].bound * (1 - 1e-9))]
+        for one in found
+    ]
     return np.array([*rows, [found[-1].bound, found[-1].requests.bound, float(found[-1].optimal)]])
 
 
-def gaps(runs: int = 500, seed: int = SEED, *, cases: Sequence[tuple[str, int]] = CASES,
-         whole: bool | Sequence[bool] = (True, False), progress: bool = False) -> pd.DataFrame:
+def gaps(
+    runs: int = 500,
+    seed: int = SEED,
+    *,
+    cases: Sequence[tuple[str, int]] = CASES,
+    whole: bool | Sequence[bool] = (True, False),
+    progress: bool = False,
+) -> pd.DataFrame:
     """Put each method beside the best bound that the exact method proved.
 
     Parameters
@@ -290,18 +328,37 @@ def gaps(runs: int = 500, seed: int = SEED, *, cases: Sequence[tuple[str, int]] 
     rows: list[dict[str, Any]] = []
     for exactly, (size, users) in product(choices(whole, "whole", (True, False)), pairs):
         number = runs if exactly or size == "small" else max(1, runs // 30)
-        values = np.stack(repeat(_gap, number, seed=seed, progress=progress, label=f"gaps, {size}, {users} users",
-                                 size=size, users=users, whole=bool(exactly)))
+        values = np.stack(
+            repeat(
+                _gap,
+                number,
+                seed=seed,
+                progress=progress,
+                label=f"gaps, {size}, {users} users",
+                size=size,
+                users=users,
+                whole=bool(exactly),
+            )
+        )
         values = values[values[:, -1, 0] > 0]
         bound, common = values[:, -1, 0], values[:, :-1, 1].all(axis=1)
         for k, method in enumerate(METHODS):
             ratio = values[:, k, 0] / bound
-            rows.append({
-                "size": size, "users": users, "whole": bool(exactly), "method": method, **summary(ratio),
-                "common": ratio[common].mean() if common.any() else np.nan,
-                "worst": ratio[common].min() if common.any() else np.nan, "at_bound": values[:, k, 2].mean(),
-                "everybody": values[:, k, 1].mean(), "solved": values[:, -1, 2].mean(),
-                "common_runs": int(common.sum())})
+            rows.append(
+                {
+                    "size": size,
+                    "users": users,
+                    "whole": bool(exactly),
+                    "method": method,
+                    **summary(ratio),
+                    "common": ratio[common].mean() if common.any() else np.nan,
+                    "worst": ratio[common].min() if common.any() else np.nan,
+                    "at_bound": values[:, k, 2].mean(),
+                    "everybody": values[:, k, 1].mean(),
+                    "solved": values[:, -1, 2].mean(),
+                    "common_runs": int(common.sum()),
+                }
+            )
     return pd.DataFrame(rows)
 
 
@@ -312,8 +369,9 @@ def _fits(asked: Requests, y: float) -> bool:
     """Tell whether some list rule packs the sizes at a value, users in the order of one of four more numbers."""
     keys = asked.max_vms, asked.minimum, asked.max_vms - asked.minimum, asked.minimum / asked.max_vms
     orders = [np.argsort(-key, kind="stable") for key in keys]
-    return any(list_pack(asked.sizes(y), asked.capacities, order, rule) is not None for order in orders
-               for rule in LISTS)
+    return any(
+        list_pack(asked.sizes(y), asked.capacities, order, rule) is not None for order in orders for rule in LISTS
+    )
 
 
 def _reached(rng: np.random.Generator, size: str, users: int, variance: str) -> FloatArray:
@@ -324,8 +382,9 @@ def _reached(rng: np.random.Generator, size: str, users: int, variance: str) -> 
     return np.array([best.min_fraction, lists.min_fraction, max(more, lists.min_fraction)])
 
 
-def keys(runs: int = RUNS, seed: int = SEED, *, size: str = "small", users: int = 14,
-         progress: bool = False) -> pd.DataFrame:
+def keys(
+    runs: int = RUNS, seed: int = SEED, *, size: str = "small", users: int = 14, progress: bool = False
+) -> pd.DataFrame:
     """Ask what the list rules of ``vector_packing`` gain by sorting users by four more numbers.
 
     The numbers: VMs wanted, VMs that must be there, what is wanted beyond that, and the least fraction. With them the
@@ -342,13 +401,29 @@ def keys(runs: int = RUNS, seed: int = SEED, *, size: str = "small", users: int 
     users = as_whole(users, "users", 1, DRAWN)
     rows: list[dict[str, Any]] = []
     for variance in VARIANCES:
-        values = np.stack(repeat(_reached, runs, seed=seed, progress=progress, label=f"orders, {variance}", size=size,
-                                 users=users, variance=variance))
+        values = np.stack(
+            repeat(
+                _reached,
+                runs,
+                seed=seed,
+                progress=progress,
+                label=f"orders, {variance}",
+                size=size,
+                users=users,
+                variance=variance,
+            )
+        )
         values = values[values[:, 0] > 0]
         for k, name in enumerate(("21", "with four more orders"), 1):
             ratio = values[:, k] / values[:, 0]
-            rows.append({"variance": variance, "lists": name, **summary(ratio),
-                         "at_optimum": float((ratio >= 1 - 1e-12).mean())})
+            rows.append(
+                {
+                    "variance": variance,
+                    "lists": name,
+                    **summary(ratio),
+                    "at_optimum": float((ratio >= 1 - 1e-12).mean()),
+                }
+            )
     return pd.DataFrame(rows)
 
 
@@ -360,13 +435,26 @@ def _spanned(rng: np.random.Generator, size: str, users: int) -> FloatArray:
     one, several = (virtual_cluster(*case, method=method) for method in ("exact", "spanning"))  # type: ignore[arg-type]
     both = one.min_fraction > 0 and several.min_fraction > 0
     cut = float((several.cluster == SPANS).sum())
-    return np.array([one.min_fraction, several.min_fraction,
-                     several.min_fraction / one.min_fraction - 1 if both else np.nan, cut,
-                     one.served.mean(), several.served.mean()])
+    return np.array(
+        [
+            one.min_fraction,
+            several.min_fraction,
+            several.min_fraction / one.min_fraction - 1 if both else np.nan,
+            cut,
+            one.served.mean(),
+            several.served.mean(),
+        ]
+    )
 
 
-def spanning_gain(runs: int = RUNS, seed: int = SEED, *, sizes: str | Sequence[str] = tuple(SIZES),
-                  users: int | Sequence[int] | None = None, progress: bool = False) -> pd.DataFrame:
+def spanning_gain(
+    runs: int = RUNS,
+    seed: int = SEED,
+    *,
+    sizes: str | Sequence[str] = tuple(SIZES),
+    users: int | Sequence[int] | None = None,
+    progress: bool = False,
+) -> pd.DataFrame:
     """Ask what it brings to let virtual clusters live on several physical ones.
 
     Returns
@@ -380,10 +468,21 @@ def spanning_gain(runs: int = RUNS, seed: int = SEED, *, sizes: str | Sequence[s
     names = ("exact", "spanning", "gain", "cut", "served_exact", "served_spanning")
     rows: list[dict[str, Any]] = []
     for size, _, number in _grid(sizes, "variance", users):
-        values = np.stack(repeat(_spanned, runs, seed=seed, progress=progress, label=f"spanning, {size}, {number}",
-                                 size=size, users=number))
-        rows += [{"size": size, "users": number, "load": load_of(size, number), "measure": name,
-                  **summary(values[:, k])} for k, name in enumerate(names)]
+        values = np.stack(
+            repeat(
+                _spanned,
+                runs,
+                seed=seed,
+                progress=progress,
+                label=f"spanning, {size}, {number}",
+                size=size,
+                users=number,
+            )
+        )
+        rows += [
+            {"size": size, "users": number, "load": load_of(size, number), "measure": name, **summary(values[:, k])}
+            for k, name in enumerate(names)
+        ]
     return pd.DataFrame(rows)
 
 
@@ -419,8 +518,14 @@ def _priced(rng: np.random.Generator, per: int, load: float) -> FloatArray:
     return np.array([*(one.min_fraction / pool for one in found), _sure(case) / pool])
 
 
-def price(runs: int = 100, seed: int = SEED, *, per_cluster: int | Sequence[int] = PER_CLUSTER, load: float = 1.25,
-          progress: bool = False) -> pd.DataFrame:
+def price(
+    runs: int = 100,
+    seed: int = SEED,
+    *,
+    per_cluster: int | Sequence[int] = PER_CLUSTER,
+    load: float = 1.25,
+    progress: bool = False,
+) -> pd.DataFrame:
     """Measure the price of living on one cluster: least fraction as a part of that of one pool of all clusters.
 
     Parameters
@@ -441,15 +546,22 @@ def price(runs: int = 100, seed: int = SEED, *, per_cluster: int | Sequence[int]
     load = as_number(load, "load", 0.05, 20.0)
     rows: list[dict[str, Any]] = []
     for per in several(per_cluster, "per_cluster", as_whole, 1, 1000):
-        values = np.stack(repeat(_priced, runs, seed=seed, progress=progress, label=f"price, {per} a cluster", per=per,
-                                 load=load))
+        values = np.stack(
+            repeat(_priced, runs, seed=seed, progress=progress, label=f"price, {per} a cluster", per=per, load=load)
+        )
         values = values[~np.isnan(values[:, 0])]
         rows += [{"per_cluster": per, "method": name, **summary(values[:, k])} for k, name in enumerate(_PRICED)]
     return pd.DataFrame(rows)
 
 
-def packing(seed: int = SEED, *, run: int = 16, users: int = 13, size: str = "small",
-            methods: str | Sequence[str] = ("relaxation", "mixed_knapsack", "exact")) -> pd.DataFrame:
+def packing(
+    seed: int = SEED,
+    *,
+    run: int = 16,
+    users: int = 13,
+    size: str = "small",
+    methods: str | Sequence[str] = ("relaxation", "mixed_knapsack", "exact"),
+) -> pd.DataFrame:
     """Show who lives where in one run.
 
     Parameters
@@ -472,10 +584,21 @@ def packing(seed: int = SEED, *, run: int = 16, users: int = 13, size: str = "sm
     for method in choices(methods, "methods", METHODS):
         found = virtual_cluster(*case, method=method)
         on = np.where(found.served, case.capacities[found.cluster], 0)
-        parts.append(pd.DataFrame({
-            "method": method, "user": range(len(case.max_vms)), "cluster": found.cluster, "capacity": on,
-            "max_vms": case.max_vms, "minimum": found.requests.minimum, "vms": found.vms, "fraction": found.fraction,
-            "all_clusters": " ".join(map(str, case.capacities.tolist()))}))
+        parts.append(
+            pd.DataFrame(
+                {
+                    "method": method,
+                    "user": range(len(case.max_vms)),
+                    "cluster": found.cluster,
+                    "capacity": on,
+                    "max_vms": case.max_vms,
+                    "minimum": found.requests.minimum,
+                    "vms": found.vms,
+                    "fraction": found.fraction,
+                    "all_clusters": " ".join(map(str, case.capacities.tolist())),
+                }
+            )
+        )
     return pd.concat(parts, ignore_index=True)
 
 
@@ -507,8 +630,15 @@ def _traced(rng: np.random.Generator, size: str, users: int, load: float) -> Flo
     return np.array([*map(measured, found), last])
 
 
-def trace(runs: int = 100, seed: int = SEED, *, size: str = "large", users: int = 40,
-          loads: float | Sequence[float] = (0.9, 1.0, 1.1, 1.2, 1.4, 1.6), progress: bool = False) -> pd.DataFrame:
+def trace(
+    runs: int = 100,
+    seed: int = SEED,
+    *,
+    size: str = "large",
+    users: int = 40,
+    loads: float | Sequence[float] = (0.9, 1.0, 1.1, 1.2, 1.4, 1.6),
+    progress: bool = False,
+) -> pd.DataFrame:
     """Take what users want from the Google trace: as many VMs as their mean job asks CPU.
 
     Parameters
@@ -539,16 +669,27 @@ def trace(runs: int = 100, seed: int = SEED, *, size: str = "large", users: int 
     users = as_whole(users, "users", 1, 300)
     rows: list[dict[str, Any]] = []
     for load in several(loads, "loads", as_number, 0.05, 20.0):
-        values = np.stack(repeat(_traced, runs, seed=seed, progress=progress, label=f"trace, load {load:g}", size=size,
-                                 users=users, load=load))
+        values = np.stack(
+            repeat(
+                _traced,
+                runs,
+                seed=seed,
+                progress=progress,
+                label=f"trace, load {load:g}",
+                size=size,
+                users=users,
+                load=load,
+            )
+        )
         common = values[:, :-1, 2].all(axis=1)
         for k, method in enumerate(METHODS):
             found = {name: values[:, k, at] for at, name in enumerate(FIELDS)}
             found["ratio"] = values[common, k, 0] / values[common, -1, 0]
-            rows += [{"load": load, "method": method, "measure": name, **summary(some)}
-                     for name, some in found.items()]
-        rows += [{"load": load, "method": "wanted", "measure": name, **summary(values[:, -1, at])}
-                 for at, name in enumerate(("largest", "median", "capped", "single"), start=1)]
+            rows += [{"load": load, "method": method, "measure": name, **summary(some)} for name, some in found.items()]
+        rows += [
+            {"load": load, "method": "wanted", "measure": name, **summary(values[:, -1, at])}
+            for at, name in enumerate(("largest", "median", "capped", "single"), start=1)
+        ]
     return pd.DataFrame(rows)
 
 
@@ -577,5 +718,8 @@ STORED: dict[str, Callable[..., None]] = {
 #: Where a figure's frame lies in the store: the table, and the value that its rows have in these columns. A figure
 #: takes from it the measures that it draws.
 STORED_FIGURES: dict[str, tuple[str, dict[str, Any]]] = {
-    "fig2": ("virtual_cluster/curves", {"size": "small"}), "fig3": ("virtual_cluster/curves", {"size": "small"}),
-    "fig4": ("virtual_cluster/curves", {"size": "large"}), "fig5": ("virtual_cluster/curves", {"size": "large"})}
+    "fig2": ("virtual_cluster/curves", {"size": "small"}),
+    "fig3": ("virtual_cluster/curves", {"size": "small"}),
+    "fig4": ("virtual_cluster/curves", {"size": "large"}),
+    "fig5": ("virtual_cluster/curves", {"size": "large"}),
+}

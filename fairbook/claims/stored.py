@@ -121,7 +121,7 @@ def document(frame: pd.DataFrame) -> str:
             | {
                 "grades": row["grade"].split(", "),
                 "proof": row["proof"] or None,
-                "page": f"book/claims.html#{anchor(row['id'])}",
+                "page": f"book/{row['paper']}/ledger.html#{anchor(row['id'])}",
             }
             for row in frame.to_dict("records")
         ],

@@ -123,8 +123,10 @@ def _given(rule: Mechanism, users: Users, terms: dict[str, Any], options: argpar
     pool = _pool(rule, users, machines, options)
     singly = sum(machines.counts) if machines is not None and rule.kind == "periods" else 0
     if len(users.periods) * max(len(users.names), singly) * len(users.resources) > MOST_CELLS:
-        raise Refused(f"{len(users.periods)} periods of {len(users.names)} users on {singly} machines are too many: "
-                      f"periods times users, or machines, times resources must not pass {MOST_CELLS}")
+        raise Refused(
+            f"{len(users.periods)} periods of {len(users.names)} users on {singly} machines are too many: "
+            f"periods times users, or machines, times resources must not pass {MOST_CELLS}"
+        )
     offered: dict[str, Any] = {"progress": progress(options), "placement": options.placement, "capacities": pool}
     names = pd.Index(users.names, dtype=object)
     for argument, column in users.columns.items():
@@ -154,16 +156,22 @@ def _pool(rule: Mechanism, users: Users, machines: Machines | None, options: arg
     """Give how much there is of each resource, or on each cluster."""
     if machines is not None:
         sizes = machines.capacities.repeat(machines.counts, axis=0)
-        return pd.Series(sizes[:, 0], machines.singly) if rule.kind == "clusters" else \
-            pd.Series(sizes.sum(axis=0), users.resources)
+        return (
+            pd.Series(sizes[:, 0], machines.singly)
+            if rule.kind == "clusters"
+            else pd.Series(sizes.sum(axis=0), users.resources)
+        )
     given: dict[str, float] = {}
     for pair in options.capacity:
         name, sign, text = pair.rpartition("=")
         if not (sign and name and name.isprintable()) or not NUMBER.fullmatch(text):
             raise Refused(f"--capacity must be given as name=number, got {shown(pair)}")
         if name in given or name not in (users.resources if rule.kind != "clusters" else [name]):
-            raise Refused(f"--capacity names {shown(name)} twice" if name in given else
-                          f"--capacity names {shown(name)}, none of the resources {', '.join(users.resources)}")
+            raise Refused(
+                f"--capacity names {shown(name)} twice"
+                if name in given
+                else f"--capacity names {shown(name)}, none of the resources {', '.join(users.resources)}"
+            )
         given[name] = float(text)
     if rule.kind == "arrivals" and not given and "weights" in users.columns and "weights" in rule.takes:
         given = dict.fromkeys(users.resources, math.fsum(users.spread(users.columns["weights"], 1.0)))
@@ -172,8 +180,10 @@ def _pool(rule: Mechanism, users: Users, machines: Machines | None, options: arg
         missing = [] if given else ["CLUSTER"]
     if missing:
         needed = " ".join(f"{name}=NUMBER" for name in missing)
-        raise Refused(f"{users.table.source}: how much is there of {', '.join(missing)}? Say --capacity {needed}, or "
-                      f"--machines FILE; leave out a column that is no resource")
+        raise Refused(
+            f"{users.table.source}: how much is there of {', '.join(missing)}? Say --capacity {needed}, or "
+            f"--machines FILE; leave out a column that is no resource"
+        )
     return pd.Series(given)[list(given) if rule.kind == "clusters" else users.resources]
 
 
@@ -191,8 +201,10 @@ def _report(given: Given, result: Any, reason: str, steps: dict[str, int], optio
     if rule.kind == "clusters":
         report.amounts = result.cluster_frame().drop(columns="users")
         report.head |= {name: getattr(result, name) for name in ("min_fraction", "bound", "optimal", "served_fraction")}
-        report.lines.append(f"least fraction {result.min_fraction:.6g}, at most {result.bound:.6g} can be had"
-                            f"{': as good as can be' if result.optimal else ''}; {(~result.served).sum()} turned away")
+        report.lines.append(
+            f"least fraction {result.min_fraction:.6g}, at most {result.bound:.6g} can be had"
+            f"{': as good as can be' if result.optimal else ''}; {(~result.served).sum()} turned away"
+        )
         for name, size in given.pool.items():
             if given.terms.get("whole", True) and size - math.floor(size) > 1e-9:
                 note(f"cluster {name!r} holds {math.floor(size)} whole VMs, not {size:g}; --fractions uses all")
@@ -210,8 +222,10 @@ def _report(given: Given, result: Any, reason: str, steps: dict[str, int], optio
     if rule.kind == "periods":
         report.amounts["utilisation_alone"] = result.utilisation_alone.mean(axis=0)
     if users.period:
-        report.lines.append(f"{len(users.periods)} periods in column {users.period!r}, {users.sorting}: "
-                            f"{users.periods[0]} to {users.periods[-1]}; one without a line is not run")
+        report.lines.append(
+            f"{len(users.periods)} periods in column {users.period!r}, {users.sorting}: "
+            f"{users.periods[0]} to {users.periods[-1]}; one without a line is not run"
+        )
     return report
 
 
@@ -246,8 +260,9 @@ def _placement(given: Given, result: Any) -> pd.DataFrame:
         columns = {"machine": np.array(result.classes)[kinds], "machines": counts}
     else:
         raise Refused(f"--placement needs a mechanism that places tasks on machines; {given.rule.name} fills one pool")
-    return pd.DataFrame({**columns, "tasks": [{users.names[i]: row[i].item() for i in row.nonzero()[0]}
-                                              for row in tables]})
+    return pd.DataFrame(
+        {**columns, "tasks": [{users.names[i]: row[i].item() for i in row.nonzero()[0]} for row in tables]}
+    )
 
 
 def _violations(given: Given, result: Any, k: int = 0) -> list[str]:

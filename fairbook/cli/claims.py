@@ -148,11 +148,7 @@ fairbook claims --mutants""",
         action="store_true",
         help="run each check on a mechanism broken on purpose; exit code 1 if one passes",
     )
-    parser.add_argument(
-        "--format", choices=("table", "csv", "json"), default="table", help="default: %(default)s"
-    )
+    parser.add_argument("--format", choices=("table", "csv", "json"), default="table", help="default: %(default)s")
     parser.add_argument(
         "--output", metavar="FILE", help="also write them to a .json file to cite, with version, licence and papers"
     )
-
-

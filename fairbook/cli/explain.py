@@ -89,8 +89,9 @@ def _short(given: Given, result: Any, i: int, t: int, k: int | None) -> list[int
     if named < 0:
         return []
     whole = getattr(result, "rule", "") == "whole_tasks"
-    short = demands > slack + 1e-12 * result.capacities if whole else \
-        (demands > 0) & (slack <= 1e-9 * result.capacities)
+    short = (
+        demands > slack + 1e-12 * result.capacities if whole else (demands > 0) & (slack <= 1e-9 * result.capacities)
+    )
     short[named] = True
     return [int(j) for j in short.nonzero()[0]]
 

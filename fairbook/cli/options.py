@@ -23,12 +23,18 @@ DEFAULTS = {
 }
 #: The kinds of mechanisms that can read what is given, by the same names.
 _READS = {
-    "pool": ("pool", "arrivals"), "machines": ("machines", "pool", "arrivals"), "phases": ("phases",),
-    "released": ("phases",), "periods": ("periods", "phases"), "clusters": ("clusters",),
+    "pool": ("pool", "arrivals"),
+    "machines": ("machines", "pool", "arrivals"),
+    "phases": ("phases",),
+    "released": ("phases",),
+    "periods": ("periods", "phases"),
+    "clusters": ("clusters",),
 }
 _NEEDS = {
-    "pool": "a table without periods", "arrivals": "a table without periods",
-    "machines": "a table without periods, and --machines", "phases": "a column of periods (period, day, date, ...)",
+    "pool": "a table without periods",
+    "arrivals": "a table without periods",
+    "machines": "a table without periods, and --machines",
+    "phases": "a column of periods (period, day, date, ...)",
     "periods": "a column of periods (period, day, date, ...), and --machines",
     "clusters": "columns max_vms and tolerance, and --clusters or --capacity",
 }
@@ -53,8 +59,13 @@ _SWITCHES = {
 }
 #: The methods of virtual_cluster, and the options that each takes.
 METHODS = {
-    "exact": ("node_limit", "seed"), "spanning": (), "relaxation": ("load",), "greedy": ("fit",),
-    "mixed_knapsack": ("fit", "load", "general", "small", "top_up"), "metagreedy": (), "vector_packing": (),
+    "exact": ("node_limit", "seed"),
+    "spanning": (),
+    "relaxation": ("load",),
+    "greedy": ("fit",),
+    "mixed_knapsack": ("fit", "load", "general", "small", "top_up"),
+    "metagreedy": (),
+    "vector_packing": (),
 }
 _HIDDEN = {"ratio"}  # a table says one ratio of release, so there is nothing to make one of
 
@@ -71,8 +82,10 @@ def choose(options: argparse.Namespace, given: str) -> tuple[Mechanism, str]:
         return registry[name], f"{reason} (--mechanism takes another)"
     rule = registry[options.mechanism]
     if rule.kind not in _READS[given]:
-        raise Refused(f"{rule.name} needs {_NEEDS[rule.kind]}; for what is given there are "
-                      f"{', '.join(row.name for row in registry.values() if row.kind in _READS[given])}")
+        raise Refused(
+            f"{rule.name} needs {_NEEDS[rule.kind]}; for what is given there are "
+            f"{', '.join(row.name for row in registry.values() if row.kind in _READS[given])}"
+        )
     return rule, "as asked"
 
 
@@ -94,8 +107,10 @@ def terms_of(rule: Mechanism, options: argparse.Namespace) -> dict[str, Any]:
             raise Refused(f"{flag(name)} belongs to --method {others}")
     for option, wanted in (("after", "arrivals"), ("contributions", "periods")):
         if getattr(options, option) is not None and rule.kind != wanted:
-            raise Refused(f"--{option} belongs to {', '.join(r.name for r in registry.values() if r.kind == wanted)}, "
-                          f"not to {rule.name}")
+            raise Refused(
+                f"--{option} belongs to {', '.join(r.name for r in registry.values() if r.kind == wanted)}, "
+                f"not to {rule.name}"
+            )
     return terms
 
 
@@ -156,26 +171,50 @@ fairbook allocate requests.csv --clusters clusters.csv --method greedy
 zcat teams.csv.gz | fairbook allocate - --machines nodes.csv --output - > allocation.csv""",
     )
     parser.add_argument("table", metavar="TABLE", help="CSV file of users, .csv.gz, or - for stdin")
-    parser.add_argument("--mechanism", choices=list(registry), metavar="NAME",
-                        help="default: by what is given; the output names it")
+    parser.add_argument(
+        "--mechanism", choices=list(registry), metavar="NAME", help="default: by what is given; the output names it"
+    )
     pool = parser.add_mutually_exclusive_group()
-    pool.add_argument("--capacity", nargs="+", action="extend", default=[], metavar="NAME=NUMBER",
-                      help="how much there is of each resource (virtual clusters: on each cluster)")
+    pool.add_argument(
+        "--capacity",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="how much there is of each resource (virtual clusters: on each cluster)",
+    )
     pool.add_argument("--machines", "--clusters", metavar="FILE", help="CSV file of machines, or of clusters")
-    parser.add_argument("--contributions", metavar="FILE", help="tv_drf: CSV file with a column for each user, the "
-                        "part that it brought, and a line for each of the table of machines or one for all")
+    parser.add_argument(
+        "--contributions",
+        metavar="FILE",
+        help="tv_drf: CSV file with a column for each user, the "
+        "part that it brought, and a line for each of the table of machines or one for all",
+    )
     parser.add_argument("--user-column", metavar="NAME", help="the column with names of users")
-    parser.add_argument("--whole", action="store_true", dest="whole_tasks",
-                        help="whole tasks: by the mechanism's own rule, or else rounded down")
+    parser.add_argument(
+        "--whole",
+        action="store_true",
+        dest="whole_tasks",
+        help="whole tasks: by the mechanism's own rule, or else rounded down",
+    )
     parser.add_argument("--placement", action="store_true", help="show whose tasks are on which machine")
-    parser.add_argument("--after", type=whole(1), metavar="K",
-                        help="arrivals: show the allocation after arrival K (default: the last)")
-    parser.add_argument("--explain", nargs="*", metavar="USER[:PERIOD]", help="say what stops these users (default: "
-                        "all, in the last period) and what a little more of it would change")
-    parser.add_argument("--verify", action="store_true", help="check the certificate of the result, for arrivals at "
-                        "each of them; exit code 1 if it fails")
-    parser.add_argument("--output", metavar="FILE",
-                        help="also write the users' rows to .csv or everything to .json; - prints only CSV")
+    parser.add_argument(
+        "--after", type=whole(1), metavar="K", help="arrivals: show the allocation after arrival K (default: the last)"
+    )
+    parser.add_argument(
+        "--explain",
+        nargs="*",
+        metavar="USER[:PERIOD]",
+        help="say what stops these users (default: all, in the last period) and what a little more of it would change",
+    )
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="check the certificate of the result, for arrivals at each of them; exit code 1 if it fails",
+    )
+    parser.add_argument(
+        "--output", metavar="FILE", help="also write the users' rows to .csv or everything to .json; - prints only CSV"
+    )
     for name, said in _readings().items():
         parser.add_argument(flag(name), metavar="WORD", help="; ".join(said))
     for name, (read, about) in _NUMBERS.items():

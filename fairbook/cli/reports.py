@@ -20,10 +20,31 @@ from fairbook.files import write_whole
 
 _MOST_ROWS = 2000  # of periods times users that are printed
 #: Columns that a terminal has no room for.
-_DETAILS = {"dominant", "dominant_shares", "level", "weight", "raised_at", "cumulative_share", "drf_tasks", "complied",
-            "guaranteed", "borrowed", "donated", "earned", "credit", "bound", "served_fraction"}
-_HEADS = {"dominant_share": "share", "bottleneck": "stopped by", "stopped_by": "stopped by", "credit_factor": "credit",
-          "sharing_coefficient": "to alone", "utilisation_alone": "alone"}
+_DETAILS = {
+    "dominant",
+    "dominant_shares",
+    "level",
+    "weight",
+    "raised_at",
+    "cumulative_share",
+    "drf_tasks",
+    "complied",
+    "guaranteed",
+    "borrowed",
+    "donated",
+    "earned",
+    "credit",
+    "bound",
+    "served_fraction",
+}
+_HEADS = {
+    "dominant_share": "share",
+    "bottleneck": "stopped by",
+    "stopped_by": "stopped by",
+    "credit_factor": "credit",
+    "sharing_coefficient": "to alone",
+    "utilisation_alone": "alone",
+}
 
 
 @dataclass
@@ -81,9 +102,14 @@ def _print(report: Report) -> None:
     say(f"{report.head['mechanism']}: {report.head['reason']}")
     tables = [_shown(report.rows), report.amounts]
     if report.placement is not None:
-        tables.append(report.placement.assign(tasks=[
-            ", ".join(f"{tasks:.6g} {name}" for name, tasks in held.items()) for held in report.placement["tasks"]
-        ]).set_index(report.placement.columns[0]))
+        tables.append(
+            report.placement.assign(
+                tasks=[
+                    ", ".join(f"{tasks:.6g} {name}" for name, tasks in held.items())
+                    for held in report.placement["tasks"]
+                ]
+            ).set_index(report.placement.columns[0])
+        )
     for table in tables:
         if table is not None:
             print()
@@ -105,8 +131,10 @@ def _shown(rows: pd.DataFrame) -> pd.DataFrame:
     for name in dict.fromkeys(["tasks", *use, "dominant_share", *rows.columns] if use else rows.columns):
         if name in use:
             resource = name.removeprefix("use_")
-            frame[resource] = [f"{six(value)}{'*' if resource == dominant else ' '}"
-                               for value, dominant in zip(rows[name], rows["dominant"], strict=True)]
+            frame[resource] = [
+                f"{six(value)}{'*' if resource == dominant else ' '}"
+                for value, dominant in zip(rows[name], rows["dominant"], strict=True)
+            ]
         elif name not in _DETAILS:
             frame[name] = rows[name] if name != "dominant_share" else [f"{value:.1%}" for value in rows[name]]
     return frame

@@ -185,8 +185,13 @@ def _row_names(table: Table, column: str | None) -> list[str]:
 
 #: Headings of columns, bare, by what they mean.
 _PERIODS = ("period", "phase", "step", "round", "date", "day", "hour", "week", "month")
-_MEANINGS = {"weights": ("weight",), "max_tasks": ("maxtask", "task"), "released": ("released", "release"),
-             "max_vms": ("maxvm",), "tolerance": ("tolerance",)}
+_MEANINGS = {
+    "weights": ("weight",),
+    "max_tasks": ("maxtask", "task"),
+    "released": ("released", "release"),
+    "max_vms": ("maxvm",),
+    "tolerance": ("tolerance",),
+}
 
 
 class Users(NamedTuple):
@@ -248,8 +253,10 @@ def read_users(source: str, user: str | None) -> Users:
     first: dict[tuple[int, int], int] = {}
     for row, cell in enumerate(zip(at_line, map(at_user.__getitem__, lines), strict=True)):
         if cell in first:
-            raise Refused(f"{table.at(row, str(user))}: {lines[row]!r} has {period} {periods[cell[0]]} on line "
-                          f"{first[cell]} already")
+            raise Refused(
+                f"{table.at(row, str(user))}: {lines[row]!r} has {period} {periods[cell[0]]} on line "
+                f"{first[cell]} already"
+            )
         first[cell] = table.lines[row]
     return Users(table, user, period, columns, resources, names, periods, sorting, list(first))
 
@@ -341,8 +348,10 @@ def read_parts(users: Users, machines: Machines, source: str | None) -> Any:
     def of(name: str, where: str) -> Any:
         if name not in users.names:
             found = ", ".join(users.names[:9])
-            raise Refused(f"{where} {shown(name)} fits no user of {users.table.source} ({found}), and is no resource "
-                          f"there; who brings machines and runs nothing has a line with 0 tasks")
+            raise Refused(
+                f"{where} {shown(name)} fits no user of {users.table.source} ({found}), and is no resource "
+                f"there; who brings machines and runs nothing has a line with 0 tasks"
+            )
         return parts[users.names.index(name)]
 
     if not (told or columns):
@@ -354,8 +363,9 @@ def read_parts(users: Users, machines: Machines, source: str | None) -> Any:
         table = read_table(source, "part")
         named, columns = _named(table, list(table.columns), None)
         if len(table.lines) not in (1, parts.shape[1]) or (named and table.columns[named] != machines.names):
-            raise Refused(f"{table.source}: must have a line for each of {machines.table.source}, in its order, or one "
-                          f"for all")
+            raise Refused(
+                f"{table.source}: must have a line for each of {machines.table.source}, in its order, or one for all"
+            )
     for column in columns:
         of(column, f"{table.source}: column")[:] = table.numbers(column)
         for row, value in enumerate(table.numbers(column)):
@@ -363,6 +373,8 @@ def read_parts(users: Users, machines: Machines, source: str | None) -> Any:
                 raise Refused(f"{table.at(row, column)}: must be between 0 and 1, got {value:g}")
     sums = parts.sum(axis=0)
     for k in np.flatnonzero(np.abs(sums - 1) > 1e-6)[:1].tolist():
-        raise Refused(f"{table.source}, line {table.lines[min(k, len(table.lines) - 1)]}: the parts must sum to 1, got "
-                      f"{sums[k]:.9g}")
+        raise Refused(
+            f"{table.source}, line {table.lines[min(k, len(table.lines) - 1)]}: the parts must sum to 1, got "
+            f"{sums[k]:.9g}"
+        )
     return parts / sums

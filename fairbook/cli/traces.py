@@ -143,5 +143,3 @@ def add_traces(commands: Any) -> None:
         parser.add_argument(
             "--digest", metavar="DIR", help="folder of a digest (default: the one that ships with fairbook)"
         )
-
-

@@ -128,8 +128,9 @@ def _share_out(demands: FloatArray, factor: FloatArray, pool: FloatArray, grant:
     return _Granted(tasks, drf_tasks, bottlenecks)
 
 
-def _capped(rows: FloatArray, psi: FloatArray, left: FloatArray, per_share: FloatArray,
-            equal: float) -> tuple[FloatArray, NDArray[np.int64]]:
+def _capped(
+    rows: FloatArray, psi: FloatArray, left: FloatArray, per_share: FloatArray, equal: float
+) -> tuple[FloatArray, NDArray[np.int64]]:
     cap = np.where(psi < 1, psi * equal, np.inf)
     levels, stops = np.empty(len(psi)), np.empty(len(psi), dtype=np.int64)
     doubt = fill_bounded(rows, per_share, left, cap, np.argsort(cap, kind="stable"), levels, stops)
@@ -194,8 +195,18 @@ def grant_tasks(demands: Any, credit_factor: Any, capacities: Any = None, *, gra
 def _allocation(named: Named, pool: FloatArray, factor: FloatArray, grant: str) -> Allocation:
     granted = _share_out(named.values, factor, pool, grant)
     n = len(factor)
-    return Allocation(granted.tasks, named.values, np.full(n, 1.0 / n), pool, np.full(n, np.inf), granted.bottlenecks,
-                      named.users, named.resources, mechanism=f"cbdrf, {grant}", rule="credit")
+    return Allocation(
+        granted.tasks,
+        named.values,
+        np.full(n, 1.0 / n),
+        pool,
+        np.full(n, np.inf),
+        granted.bottlenecks,
+        named.users,
+        named.resources,
+        mechanism=f"cbdrf, {grant}",
+        rule="credit",
+    )
 
 
 # ----------------------------------------------------------------------------------------------------- many phases
@@ -228,7 +239,8 @@ def _behaviour(released: Any, T: int, n: int, m: int, users: Names | None) -> tu
         released = [released] * n
     released = _by_name(released, users, "released")
     if isinstance(released, (list, tuple)) and (
-            any(map(callable, released)) or len(set(map(number_of_dimensions, released))) > 1):
+        any(map(callable, released)) or len(set(map(number_of_dimensions, released))) > 1
+    ):
         if len(released) != n:
             raise InvalidInput("released", f"must have one strategy for each of the {n} nodes", len(released))
         fixed = np.full((T, n, 1), np.nan)
@@ -242,21 +254,40 @@ def _behaviour(released: Any, T: int, n: int, m: int, users: Names | None) -> tu
                     raise InvalidInput("released", f"must be a strategy, one ratio, or {T} of them", one, (i,))
                 fixed[:, i, 0] = ratios
         return fixed, strategies
-    ratios = as_floats(released, "released", (0, 1, 2, 3), f"must be one ratio, or have shape ({n},), ({T}, {n}) or "
-                      f"({T}, {n}, {m}), or be a list of {n} strategies")
+    ratios = as_floats(
+        released,
+        "released",
+        (0, 1, 2, 3),
+        f"must be one ratio, or have shape ({n},), ({T}, {n}) or ({T}, {n}, {m}), or be a list of {n} strategies",
+    )
     raise_at_first(~((ratios >= 0) & (ratios <= 1)), "released", "must be between 0 and 1", ratios)
     if ratios.shape not in ((), (n,), (T, n), (T, n, m)):
-        raise InvalidInput("released", f"must be one ratio, or have shape ({n},), ({T}, {n}) or ({T}, {n}, {m})",
-                           f"shape {ratios.shape}")
+        raise InvalidInput(
+            "released",
+            f"must be one ratio, or have shape ({n},), ({T}, {n}) or ({T}, {n}, {m})",
+            f"shape {ratios.shape}",
+        )
     ratios = ratios.copy() if ratios.ndim == 3 else ratios[..., None].copy()  # the result keeps them
     return np.broadcast_to(ratios, (T, n, ratios.shape[-1])), {}
 
 
 @takes_instance
-def cbdrf(demands: Any, capacities: Any = None, *, released: Any = 1.0, rho: Any = 0.75, step_up: float = 0.1,
-          step_down: float = 0.1, initial_credit: float = 1.0, credit_cap: float | None = None,
-          credit_floor: float = 0.0, held: Held = "returns", grant: Grant = "scaled",
-          penalty: Penalty = "step", ratio: Ratio = "least") -> CreditRun:
+def cbdrf(
+    demands: Any,
+    capacities: Any = None,
+    *,
+    released: Any = 1.0,
+    rho: Any = 0.75,
+    step_up: float = 0.1,
+    step_down: float = 0.1,
+    initial_credit: float = 1.0,
+    credit_cap: float | None = None,
+    credit_floor: float = 0.0,
+    held: Held = "returns",
+    grant: Grant = "scaled",
+    penalty: Penalty = "step",
+    ratio: Ratio = "least",
+) -> CreditRun:
     """Run credit-based DRF over T phases (Lu et al. 2014), or a repaired form of it.
 
     Parameters
@@ -309,8 +340,18 @@ def cbdrf(demands: Any, capacities: Any = None, *, released: Any = 1.0, rho: Any
     """
     named = phased_demands(demands)
     T, n, m = named.values.shape
-    rule = CreditRule(_by_name(rho, named.users, "rho"), step_up, step_down, initial_credit, credit_cap, credit_floor,
-                      held, grant, penalty, ratio)
+    rule = CreditRule(
+        _by_name(rho, named.users, "rho"),
+        step_up,
+        step_down,
+        initial_credit,
+        credit_cap,
+        credit_floor,
+        held,
+        grant,
+        penalty,
+        ratio,
+    )
     pool = as_capacities(capacities, m, named.resources).copy()
     given, strategies = _behaviour(released, T, n, m, named.users)
     try:
@@ -332,8 +373,24 @@ def cbdrf(demands: Any, capacities: Any = None, *, released: Any = 1.0, rho: Any
             each[t] = _decided(strategies, given[t], state, granted, t)
         ones[t], complied[t] = state._settle(each[t], thresholds[t])
         held_back[t] = state._held
-    return CreditRun(credit, factor, tasks, drf_tasks, ones, complied, pools, named.values, pool, state.credit, rule,
-                     each, held_back, bottlenecks, named.users, named.resources)
+    return CreditRun(
+        credit,
+        factor,
+        tasks,
+        drf_tasks,
+        ones,
+        complied,
+        pools,
+        named.values,
+        pool,
+        state.credit,
+        rule,
+        each,
+        held_back,
+        bottlenecks,
+        named.users,
+        named.resources,
+    )
 
 
 def _decided(strategies: dict[int, Strategy], given: Any, state: CbDrf, granted: _Granted, t: int) -> FloatArray:
@@ -342,8 +399,17 @@ def _decided(strategies: dict[int, Strategy], given: Any, state: CbDrf, granted:
     ratios = np.broadcast_to(given, (n, m)).copy()
     users = state.users
     for i, strategy in strategies.items():
-        view = NodeView(t, i, users[i], float(state._credit[i]), float(state.credit_factor[i]),
-                        float(granted.tasks[i]), float(granted.drf_tasks[i]), state._demands[i].copy(), state.pool)
+        view = NodeView(
+            t,
+            i,
+            users[i],
+            float(state._credit[i]),
+            float(state.credit_factor[i]),
+            float(granted.tasks[i]),
+            float(granted.drf_tasks[i]),
+            state._demands[i].copy(),
+            state.pool,
+        )
         answer = _ratios(strategy(view), (m,), f"released[{i}] in phase {t}")
         if answer.shape not in ((), (m,)):
             raise InvalidInput(f"released[{i}] in phase {t}", f"must be one ratio or {m} of them", answer.tolist())
@@ -380,8 +446,9 @@ class CbDrf(CreditPool):
     array([1., 1.])
     """
 
-    def __init__(self, users: int | Sequence[Hashable], capacities: Any, *, rule: CreditRule | None = None,
-                 **terms: Any) -> None:
+    def __init__(
+        self, users: int | Sequence[Hashable], capacities: Any, *, rule: CreditRule | None = None, **terms: Any
+    ) -> None:
         if rule is not None and (terms or not isinstance(rule, CreditRule)):
             raise InvalidInput("rule", "must be a CreditRule, and not be given together with its fields", rule)
         unknown = set(terms) - set(CreditRule.__dataclass_fields__)
@@ -455,9 +522,18 @@ class CbDrf(CreditPool):
         pool = self.pool
         granted = self._grant(values)
         n = len(self)
-        return Allocation(granted.tasks.copy(), values.copy(), np.full(n, 1.0 / n), pool, np.full(n, np.inf),
-                          granted.bottlenecks, self._users, self._resources, mechanism=f"cbdrf, {self._rule.grant}",
-                          rule="credit")
+        return Allocation(
+            granted.tasks.copy(),
+            values.copy(),
+            np.full(n, 1.0 / n),
+            pool,
+            np.full(n, np.inf),
+            granted.bottlenecks,
+            self._users,
+            self._resources,
+            mechanism=f"cbdrf, {self._rule.grant}",
+            rule="credit",
+        )
 
     def release(self, ratios: Any, *, rho: Any = None) -> None:
         """End the phase: say which part of its grant each node released, and settle the credits.
@@ -487,16 +563,22 @@ class CbDrf(CreditPool):
         threshold = self._rule.rho if rho is None else _ratios(_by_name(rho, self._users, "rho"), (n,), "rho")
         if np.shape(threshold) not in ((), (n,)):
             raise InvalidInput("rho", f"must be one number or have shape ({n},)", np.shape(threshold))
-        self._settle(np.broadcast_to(given if given.ndim == 2 else given[..., None], (n, m if given.ndim == 2 else 1)),
-                     threshold)
+        self._settle(
+            np.broadcast_to(given if given.ndim == 2 else given[..., None], (n, m if given.ndim == 2 else 1)), threshold
+        )
 
     def _state(self) -> dict[str, Any]:
         return {
             "users": names_for_json(self._users, "users") or len(self),
-            "resources": names_for_json(self._resources, "resources"), "capacities": self._capacities.tolist(),
+            "resources": names_for_json(self._resources, "resources"),
+            "capacities": self._capacities.tolist(),
             "rule": {**asdict(self._rule), "rho": np.asarray(self._rule.rho).tolist()},
-            "credit": self._credit.tolist(), "held": self._held.tolist(), "demands": self._demands.tolist(),
-            "tasks": self._tasks.tolist(), "granted": self._granted, "phases": self.phases,
+            "credit": self._credit.tolist(),
+            "held": self._held.tolist(),
+            "demands": self._demands.tolist(),
+            "tasks": self._tasks.tolist(),
+            "granted": self._granted,
+            "phases": self.phases,
         }
 
     @classmethod

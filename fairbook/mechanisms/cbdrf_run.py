@@ -100,8 +100,11 @@ class CreditRule:
 
     def _key(self) -> tuple[Any, ...]:
         rho = np.asarray(self.rho)
-        return (rho.shape, (rho + 0.0).tobytes(),  # minus zero becomes zero
-                *(getattr(self, name) for name in self.__dataclass_fields__ if name != "rho"))
+        return (
+            rho.shape,
+            (rho + 0.0).tobytes(),  # minus zero becomes zero
+            *(getattr(self, name) for name in self.__dataclass_fields__ if name != "rho"),
+        )
 
     def __eq__(self, other: object) -> bool:
         return self._key() == other._key() if isinstance(other, CreditRule) else NotImplemented
@@ -199,9 +202,18 @@ class CreditRun(PhasedRun):
         if not (self.pool[t] > 0).all():
             raise InvalidInput("phase", "must be one whose pool has some of every resource", phase)
         n = self.tasks.shape[1]
-        return Allocation(self.tasks[t], self.demands[t], np.full(n, 1.0 / n), self.pool[t], np.full(n, np.inf),
-                          self.bottlenecks[t], self.named_users, self.named_resources,
-                          mechanism=f"cbdrf, {self.rule.grant}", rule="credit")
+        return Allocation(
+            self.tasks[t],
+            self.demands[t],
+            np.full(n, 1.0 / n),
+            self.pool[t],
+            np.full(n, np.inf),
+            self.bottlenecks[t],
+            self.named_users,
+            self.named_resources,
+            mechanism=f"cbdrf, {self.rule.grant}",
+            rule="credit",
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row a phase and node: credit, credit factor, tasks, DRF tasks, release ratio, complied."""
@@ -215,23 +227,40 @@ class CreditRun(PhasedRun):
         if self.bottlenecks[t, i] == IDLE:
             return f"{user} is not present in phase {t}."
         if self.bottlenecks[t, i] >= 0 and self.pool[t, self.bottlenecks[t, i]] == 0:
-            return (f"{user} runs 0 tasks in phase {t}: it needs {self.resources[self.bottlenecks[t, i]]}, "
-                    "all of which is still held from the phase before.")
+            return (
+                f"{user} runs 0 tasks in phase {t}: it needs {self.resources[self.bottlenecks[t, i]]}, "
+                "all of which is still held from the phase before."
+            )
         left = " from what is left" if (self.pool[t] < self.capacities).any() else ""
         text = f"{user} runs {x:.6g} tasks in phase {t}; DRF would give it {drf:.6g}{left}. "
         if psi == 1:
             there = self.bottlenecks[t] != IDLE
             if (self.credit_factor[t, there] == 1).all():
                 return text + "It is in good standing, and so is everyone who is present."
-            return text + "It is in good standing: " + (
-                "what is withheld from others lies idle." if self.rule.grant == "scaled" else
-                "others in good standing took what was withheld, and more." if x < drf else
-                "what is withheld from others goes to it and its like.")
+            return (
+                text
+                + "It is in good standing: "
+                + (
+                    "what is withheld from others lies idle."
+                    if self.rule.grant == "scaled"
+                    else "others in good standing took what was withheld, and more."
+                    if x < drf
+                    else "what is withheld from others goes to it and its like."
+                )
+            )
         broken = int((~self.complied[:t, i]).sum())
-        return text + (f"It failed to release enough in {broken} of {t} phases before, and stands at {psi:.2%} of the "
-                       "initial credit, ") + {"scaled": "the part of its DRF amount that it gets.",
-                                              "weighted": "which is its weight.",
-                                              "capped": "the part of an equal split that it gets."}[self.rule.grant]
+        return (
+            text
+            + (
+                f"It failed to release enough in {broken} of {t} phases before, and stands at {psi:.2%} of the "
+                "initial credit, "
+            )
+            + {
+                "scaled": "the part of its DRF amount that it gets.",
+                "weighted": "which is its weight.",
+                "capped": "the part of an equal split that it gets.",
+            }[self.rule.grant]
+        )
 
     def violations(self, rtol: float = 1e-9) -> list[str]:
         """List every way in which the stored numbers break the rule; empty means certified.
@@ -270,12 +299,24 @@ class CreditRun(PhasedRun):
         held = np.stack([(self.tasks[t][:, None] * self.demands[t] * (1.0 - each[t])).sum(axis=0) for t in range(T)])
         check(close(self.held_back, held, self.capacities), "what is held is told wrongly")
         missing = np.vstack([np.zeros(len(self.capacities)), held[:-1]]) if rule.held == "stays" else 0.0
-        check(close(self.pool, self.capacities - missing, self.capacities) & (self.pool >= 0),
-              "the pool is not what was left")
+        check(
+            close(self.pool, self.capacities - missing, self.capacities) & (self.pool >= 0),
+            "the pool is not what was left",
+        )
         for t in range(T):
-            found += [f"{text} in phase {t}" for text in _grant_violations(
-                self.tasks[t], self.drf_tasks[t], self.demands[t], self.pool[t], self.credit_factor[t],
-                self.bottlenecks[t], rule.grant, rtol)]
+            found += [
+                f"{text} in phase {t}"
+                for text in _grant_violations(
+                    self.tasks[t],
+                    self.drf_tasks[t],
+                    self.demands[t],
+                    self.pool[t],
+                    self.credit_factor[t],
+                    self.bottlenecks[t],
+                    rule.grant,
+                    rtol,
+                )
+            ]
         return found
 
 
@@ -301,8 +342,16 @@ def _is_max_min(tasks: FloatArray, demands: FloatArray, pool: FloatArray, weight
     return bool((use <= 1 + rtol).all() and (stopped | free).all())
 
 
-def _grant_violations(tasks: FloatArray, drf_tasks: FloatArray, demands: FloatArray, pool: FloatArray, psi: FloatArray,
-                      stops: NDArray[np.int64], grant: str, rtol: float) -> list[str]:
+def _grant_violations(
+    tasks: FloatArray,
+    drf_tasks: FloatArray,
+    demands: FloatArray,
+    pool: FloatArray,
+    psi: FloatArray,
+    stops: NDArray[np.int64],
+    grant: str,
+    rtol: float,
+) -> list[str]:
     """Judge one phase by what the rules promise, not by how the engine computes it."""
     found = []
     some = pool > 0
@@ -322,8 +371,11 @@ def _grant_violations(tasks: FloatArray, drf_tasks: FloatArray, demands: FloatAr
     if not _is_max_min(drf, rows, left, np.ones(len(x)), rtol):
         found.append("the DRF amounts are not max-min fair")
     bound = {"scaled": psi * drf, "capped": psi * alone / present.sum(), "weighted": np.zeros(len(x))}[grant]
-    good = {"scaled": np.zeros(len(x), dtype=bool), "capped": psi == 1,
-            "weighted": (psi > 0) & (psi >= SMALLEST * psi.max())}[grant]
+    good = {
+        "scaled": np.zeros(len(x), dtype=bool),
+        "capped": psi == 1,
+        "weighted": (psi > 0) & (psi >= SMALLEST * psi.max()),
+    }[grant]
     if not (np.abs(x - bound) <= rtol * bound)[~good].all():
         found.append("a grant is not what the credit factor makes of it")
     # the punished of "capped" stand below all others, so that an infinite weight, level zero, changes no verdict

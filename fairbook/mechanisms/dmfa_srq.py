@@ -65,8 +65,9 @@ def _resources(top: int, height: Any, rates: Any, *_: Any) -> float:
 
 
 @kernel(_resources, forceinline=True)
-def _rise(top: int, height: Any, rates: Any, below: Any, rates_below: Any, level: Any, rate: Any, slack: Any,
-          zero: Any) -> Any:
+def _rise(
+    top: int, height: Any, rates: Any, below: Any, rates_below: Any, level: Any, rate: Any, slack: Any, zero: Any
+) -> Any:
     """Raise a group until a resource ends, merging it with each group of the stack that it reaches; push the result.
 
     The stack holds groups of users with equal level, the highest at the bottom (Lemma 2). ``level[g]`` is the
@@ -116,8 +117,9 @@ def _rise(top: int, height: Any, rates: Any, below: Any, rates_below: Any, level
 
 
 @kernel()
-def _run(demands: Any, weights: Any, levels: Any, binding: Any, rates: Any, rates_below: Any, slack: Any,
-         errors: Any) -> float:
+def _run(
+    demands: Any, weights: Any, levels: Any, binding: Any, rates: Any, rates_below: Any, slack: Any, errors: Any
+) -> float:
     """All arrivals, from a state of zeros. Returns the doubt in a level, or -1 at the first entry that is not valid.
 
     ``errors`` (zeros) bounds that of the slack. It ends where a resource does, unless another ends with it: then it is
@@ -316,8 +318,16 @@ def static_optimum(demands: Any, weights: Any) -> DynamicAllocation:
     need = np.cumsum(values * (amounts / values.max(axis=1))[:, None], axis=0)
     binding = need.argmax(axis=1)
     levels = np.cumsum(amounts) / need[np.arange(len(need)), binding]
-    return DynamicAllocation(levels, binding.astype(np.int32), values, amounts, named.users, named.resources,
-                             irrevocable=False, mechanism="static_optimum")
+    return DynamicAllocation(
+        levels,
+        binding.astype(np.int32),
+        values,
+        amounts,
+        named.users,
+        named.resources,
+        irrevocable=False,
+        mechanism="static_optimum",
+    )
 
 
 # ------------------------------------------------------------------------------------------------- online use
@@ -502,8 +512,16 @@ class DmfaSrq(Stateful):
         top, level, rate = self._top - 1, self._level, self._rate
         held = tuple if len(self._slack) <= _IN_REGISTERS else np.array
         self._top, lowest, _, _, slack = _rise(
-            top, level[top + 1], held(rate[top + 1]), level[max(top, 0)], held(rate[max(top, 0)]), level, rate,
-            held(self._slack), 0.0)
+            top,
+            level[top + 1],
+            held(rate[top + 1]),
+            level[max(top, 0)],
+            held(rate[max(top, 0)]),
+            level,
+            rate,
+            held(self._slack),
+            0.0,
+        )
         self._slack = np.array(slack)
         return float(lowest)
 
@@ -515,8 +533,9 @@ class DmfaSrq(Stateful):
                 drop = np.where(self._slack < 0, -self._slack / rate, 0.0).max()
             floor = self._level[1] if self._top > 0 else 0.0
             if self._level[0] - drop >= floor:
-                self._slack = np.where(self._slack < 0, np.maximum(self._slack + rate * drop, 0.0),
-                                       self._slack + rate * drop)
+                self._slack = np.where(
+                    self._slack < 0, np.maximum(self._slack + rate * drop, 0.0), self._slack + rate * drop
+                )
                 self._level[0] -= drop
                 break
             self._slack += rate * (self._level[0] - floor)
@@ -539,16 +558,29 @@ class DmfaSrq(Stateful):
         n = len(self)
         if n == 0:
             raise InvalidInput("allocation", "needs at least one user in the pool", 0)
-        return used_up(self.tasks, self._demands[:n].copy(), self._weights[:n], self.capacity, self._slack, self.users,
-                       self.resources, "dmfa_srq")
+        return used_up(
+            self.tasks,
+            self._demands[:n].copy(),
+            self._weights[:n],
+            self.capacity,
+            self._slack,
+            self.users,
+            self.resources,
+            "dmfa_srq",
+        )
 
     def _state(self) -> dict[str, Any]:
         n, g = len(self), self._top + 1
         return {
-            "resources": names_for_json(self.resources, "resources"), "users": names_for_json(self._users, "users"),
-            "demands": self._demands[:n].tolist(), "weights": self._weights[:n].tolist(),
-            "start": self._start[:g].tolist(), "level": self._level[:g].tolist(), "rate": self._rate[:g].tolist(),
-            "slack": self._slack.tolist(), "left_behind": self._left_behind,
+            "resources": names_for_json(self.resources, "resources"),
+            "users": names_for_json(self._users, "users"),
+            "demands": self._demands[:n].tolist(),
+            "weights": self._weights[:n].tolist(),
+            "start": self._start[:g].tolist(),
+            "level": self._level[:g].tolist(),
+            "rate": self._rate[:g].tolist(),
+            "slack": self._slack.tolist(),
+            "left_behind": self._left_behind,
         }
 
     @classmethod

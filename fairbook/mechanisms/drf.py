@@ -51,8 +51,9 @@ def _rounds(demands: FloatArray, *_: Any) -> float:
 
 
 @kernel()
-def _rates(demands: FloatArray, weights: FloatArray, capacities: FloatArray, scaled: FloatArray,
-           rate: FloatArray) -> bool:
+def _rates(
+    demands: FloatArray, weights: FloatArray, capacities: FloatArray, scaled: FloatArray, rate: FloatArray
+) -> bool:
     """Tasks per unit of level, into ``rate``; False where a demand or a raw weight is not valid. Cost O(n m)."""
     n, m = demands.shape
     for i in range(n):
@@ -76,8 +77,14 @@ def _unit(n: int) -> float:
 
 
 @kernel(INSIDE)
-def _smallest(demands: FloatArray, rate: FloatArray, bottlenecks: NDArray[np.int64], growth: FloatArray,
-              slack: FloatArray, errors: FloatArray) -> float:
+def _smallest(
+    demands: FloatArray,
+    rate: FloatArray,
+    bottlenecks: NDArray[np.int64],
+    growth: FloatArray,
+    slack: FloatArray,
+    errors: FloatArray,
+) -> float:
     """Give the least that a user who still rises takes of a resource that is nearly used up, by that resource's error.
 
     Where two resources end together rounding decides which of them does, and who needs one alone may rise on what
@@ -93,8 +100,9 @@ def _smallest(demands: FloatArray, rate: FloatArray, bottlenecks: NDArray[np.int
 
 
 @kernel(_rounds)
-def _fill(demands: FloatArray, rate: FloatArray, capacities: FloatArray, levels: FloatArray,
-          bottlenecks: NDArray[np.int64]) -> float:
+def _fill(
+    demands: FloatArray, rate: FloatArray, capacities: FloatArray, levels: FloatArray, bottlenecks: NDArray[np.int64]
+) -> float:
     """Progressive filling without bounds: at most m rounds of O(n m) each. Returns the doubt, relative, in a level."""
     n, m = demands.shape
     slack = capacities.copy()
@@ -144,8 +152,15 @@ def _fill(demands: FloatArray, rate: FloatArray, capacities: FloatArray, levels:
 
 
 @kernel(_rounds)
-def fill_bounded(demands: FloatArray, rate: FloatArray, capacities: FloatArray, cap: FloatArray,
-                  order: NDArray[np.int64], levels: FloatArray, bottlenecks: NDArray[np.int64]) -> float:
+def fill_bounded(
+    demands: FloatArray,
+    rate: FloatArray,
+    capacities: FloatArray,
+    cap: FloatArray,
+    order: NDArray[np.int64],
+    levels: FloatArray,
+    bottlenecks: NDArray[np.int64],
+) -> float:
     """Progressive filling where user i stops at level ``cap[i]``; ``order`` sorts ``cap``. Returns the doubt as above.
 
     Between two moments at which a resource runs out, the use of resource j at level L is
@@ -221,8 +236,13 @@ def fill_bounded(demands: FloatArray, rate: FloatArray, capacities: FloatArray, 
     return doubt
 
 
-def fill(demands: FloatArray, rate: FloatArray, capacities: FloatArray, weights: FloatArray,
-         max_tasks: FloatArray | None = None) -> tuple[FloatArray, NDArray[np.int64]]:
+def fill(
+    demands: FloatArray,
+    rate: FloatArray,
+    capacities: FloatArray,
+    weights: FloatArray,
+    max_tasks: FloatArray | None = None,
+) -> tuple[FloatArray, NDArray[np.int64]]:
     """Fill progressively, in doubles and, where these leave a level in doubt, in decimals; give tasks and bottlenecks.
 
     ``rate`` (n,) are tasks per unit of level, and ``weights`` (n,) or (n, m) what they come from, unscaled.
@@ -318,13 +338,13 @@ def drf(demands: Any, weights: Any = None, capacities: Any = None, max_tasks: An
         refuse(values, raw)
     bounds = as_max_tasks(max_tasks, n, named.users)
     tasks, bottlenecks = fill(values, rate, pool, raw, None if max_tasks is None else bounds)
-    return Allocation(tasks, values, scaled, pool, bounds, bottlenecks, named.users, named.resources,
-                      given_weights=raw)
+    return Allocation(tasks, values, scaled, pool, bounds, bottlenecks, named.users, named.resources, given_weights=raw)
 
 
 @takes_instance
-def drf_by_task(demands: Any, weights: Any = None, capacities: Any = None, max_tasks: Any = None, *,
-                stuck: Stuck = "skip") -> Allocation:
+def drf_by_task(
+    demands: Any, weights: Any = None, capacities: Any = None, max_tasks: Any = None, *, stuck: Stuck = "skip"
+) -> Allocation:
     """Allocate whole tasks one at a time to the user with the lowest level (Ghodsi et al. 2011, Algorithm 1).
 
     Parameters
@@ -364,8 +384,11 @@ def drf_by_task(demands: Any, weights: Any = None, capacities: Any = None, max_t
     per_task = share.max(axis=1) / scaled
     possible = np.minimum(bounds, 1.0 / share.max(axis=1))
     if possible.sum() > 1e8:
-        raise InvalidInput("demands", "must be large enough that fewer than 1e8 whole tasks fit the pool",
-                           f"about {possible.max():.3g} tasks of one user")
+        raise InvalidInput(
+            "demands",
+            "must be large enough that fewer than 1e8 whole tasks fit the pool",
+            f"about {possible.max():.3g} tasks of one user",
+        )
     tasks = np.zeros(n)
     left = np.ones(m)
     bottlenecks = np.full(n, _UNSET, dtype=np.int64)
@@ -393,5 +416,15 @@ def drf_by_task(demands: Any, weights: Any = None, capacities: Any = None, max_t
         for i in np.flatnonzero(bottlenecks == _UNSET).tolist():
             over = np.flatnonzero(share[i] > left + 1e-12)
             bottlenecks[i] = -1 if tasks[i] >= bounds[i] else (over[0] if over.size else _UNSET)
-    return Allocation(tasks, values, scaled, pool, bounds, bottlenecks, named.users, named.resources,
-                      mechanism="drf_by_task", rule="whole_tasks")
+    return Allocation(
+        tasks,
+        values,
+        scaled,
+        pool,
+        bounds,
+        bottlenecks,
+        named.users,
+        named.resources,
+        mechanism="drf_by_task",
+        rule="whole_tasks",
+    )

@@ -28,14 +28,38 @@ _NEAR = 1e-9  # levels and prices this close count as equal
 
 
 @overload
-def drfh(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_tasks: Any = None, weights: Any = None,
-         method: Literal["best_fit", "first_fit"] = "best_fit", progress: bool = False) -> Placement: ...
+def drfh(
+    demands: Any,
+    machines: Any = None,
+    machine_counts: Any = None,
+    *,
+    max_tasks: Any = None,
+    weights: Any = None,
+    method: Literal["best_fit", "first_fit"] = "best_fit",
+    progress: bool = False,
+) -> Placement: ...
 @overload
-def drfh(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_tasks: Any = None, weights: Any = None,
-         method: Literal["fluid"], progress: bool = False) -> FluidPlacement: ...
+def drfh(
+    demands: Any,
+    machines: Any = None,
+    machine_counts: Any = None,
+    *,
+    max_tasks: Any = None,
+    weights: Any = None,
+    method: Literal["fluid"],
+    progress: bool = False,
+) -> FluidPlacement: ...
 @takes_instance
-def drfh(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_tasks: Any = None, weights: Any = None,
-         method: DrfhMethod = "best_fit", progress: bool = False) -> Placement | FluidPlacement:
+def drfh(
+    demands: Any,
+    machines: Any = None,
+    machine_counts: Any = None,
+    *,
+    max_tasks: Any = None,
+    weights: Any = None,
+    method: DrfhMethod = "best_fit",
+    progress: bool = False,
+) -> Placement | FluidPlacement:
     """Place tasks by dominant resource fairness over all machines (DRFH, Wang et al. 2015).
 
     Parameters
@@ -96,10 +120,21 @@ def drfh(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_
         scaled = given / given.sum()
         return FluidPlacement(cell, _fluid(cell, scaled), scaled, "drfh_fluid")
     dominant = cell.shares.argmax(axis=1)
-    return fill(cell, unit=cell.demands[np.arange(n), dominant], per=cell.totals[dominant] * given,
-                rank=np.arange(n), per_round=1, key="best_fit" if method == "best_fit" else "first",
-                dominant=dominant, group=np.zeros(len(cell.machine_class), np.int64),
-                level=np.zeros((n, 1), np.int64), levels=1, mechanism=f"drfh_{method}", full=True, progress=progress)
+    return fill(
+        cell,
+        unit=cell.demands[np.arange(n), dominant],
+        per=cell.totals[dominant] * given,
+        rank=np.arange(n),
+        per_round=1,
+        key="best_fit" if method == "best_fit" else "first",
+        dominant=dominant,
+        group=np.zeros(len(cell.machine_class), np.int64),
+        level=np.zeros((n, 1), np.int64),
+        levels=1,
+        mechanism=f"drfh_{method}",
+        full=True,
+        progress=progress,
+    )
 
 
 def _fluid(cell: Cell, weights: FloatArray) -> FloatArray:
@@ -127,12 +162,22 @@ def _fluid(cell: Cell, weights: FloatArray) -> FloatArray:
     while np.isnan(frozen).any():
         rising = np.isnan(frozen)
         # maximise g: sum_k y_ki >= g for who rises, >= its level for who has stopped; no bound may lie below g
-        A = sparse.vstack([sparse.hstack([use, sparse.csr_array((K * m, 1))]),
-                           sparse.hstack([-add, sparse.csr_array(rising[:, None].astype(float))])], format="csr")
+        A = sparse.vstack(
+            [
+                sparse.hstack([use, sparse.csr_array((K * m, 1))]),
+                sparse.hstack([-add, sparse.csr_array(rising[:, None].astype(float))]),
+            ],
+            format="csr",
+        )
         b = np.concatenate([has.ravel().astype(float), -np.nan_to_num(frozen) * (1 - _NEAR)])
         least = bounds[rising].min()
-        found = linprog(np.append(np.zeros(K * n), -1.0), A_ub=A, b_ub=b, method="highs",
-                        bounds=np.column_stack([np.zeros(K * n + 1), np.append(highest, least)]))
+        found = linprog(
+            np.append(np.zeros(K * n), -1.0),
+            A_ub=A,
+            b_ub=b,
+            method="highs",
+            bounds=np.column_stack([np.zeros(K * n + 1), np.append(highest, least)]),
+        )
         if found.status != 0:
             raise FairbookError(f"the linear programme of DRFH was not solved: {found.message}")
         y, g = found.x[:-1], float(found.x[-1])

@@ -70,8 +70,9 @@ def _sink(heap: Any, size: int, at: int, held: Any, rank: Any) -> None:
 
 
 @kernel(INSIDE)
-def _next(numbers: Any, bounds: Any, unit: Any, per: Any, rank: Any, heap: Any, slots: Any, held: Any,
-          gone: Any) -> int:
+def _next(
+    numbers: Any, bounds: Any, unit: Any, per: Any, rank: Any, heap: Any, slots: Any, held: Any, gone: Any
+) -> int:
     """Give a slot to the user with the least and return it, or _NOBODY."""
     while numbers[_WAITING] > 0:
         i = heap[0]
@@ -89,8 +90,20 @@ def _next(numbers: Any, bounds: Any, unit: Any, per: Any, rank: Any, heap: Any, 
 
 
 @kernel(INSIDE)
-def _turn(numbers: Any, bounds: Any, unit: Any, per: Any, rank: Any, order: Any, per_round: int, heap: Any,
-          slots: Any, held: Any, gone: Any, grants: Any) -> int:
+def _turn(
+    numbers: Any,
+    bounds: Any,
+    unit: Any,
+    per: Any,
+    rank: Any,
+    order: Any,
+    per_round: int,
+    heap: Any,
+    slots: Any,
+    held: Any,
+    gone: Any,
+    grants: Any,
+) -> int:
     """Give the user whose task is placed next, _NOBODY at the end, or _PAUSE where it is time for a break."""
     if numbers[_PLACED] == numbers[_STOP]:
         return _PAUSE
@@ -154,8 +167,18 @@ def _renew(tree: Any, base: int, node: int, key: float, needs: Any, limit: Any, 
 
 
 @kernel(INSIDE)
-def _search(tree: Any, lowest: Any, base: int, kind: int, need: Any, limit: Any, used: Any, best: float,
-            machine: int, stack: Any) -> Any:
+def _search(
+    tree: Any,
+    lowest: Any,
+    base: int,
+    kind: int,
+    need: Any,
+    limit: Any,
+    used: Any,
+    best: float,
+    machine: int,
+    stack: Any,
+) -> Any:
     """Find the machine with room and the largest key, ties by the lowest number; better than the one given, or that."""
     leaves = lowest[base]  # the place of a node that does not exist keeps their number
     stack[0] = 1
@@ -183,10 +206,39 @@ def _search(tree: Any, lowest: Any, base: int, kind: int, need: Any, limit: Any,
 
 
 @kernel(ALWAYS)
-def _fill_shared(numbers: Any, log_user: Any, log_machine: Any, demands: Any, bounds: Any, unit: Any, per: Any,
-                 rank: Any, order: Any, per_round: int, heap: Any, slots: Any, held: Any, gone: Any, grants: Any,
-                 totals: Any, dominant: Any, limit: Any, size: Any, used: Any, stakes: Any, group: Any, level: Any,
-                 levels: int, leaf: Any, bases: Any, tree: Any, lowest: Any, needs: Any, kinds: Any, kind: int) -> bool:
+def _fill_shared(
+    numbers: Any,
+    log_user: Any,
+    log_machine: Any,
+    demands: Any,
+    bounds: Any,
+    unit: Any,
+    per: Any,
+    rank: Any,
+    order: Any,
+    per_round: int,
+    heap: Any,
+    slots: Any,
+    held: Any,
+    gone: Any,
+    grants: Any,
+    totals: Any,
+    dominant: Any,
+    limit: Any,
+    size: Any,
+    used: Any,
+    stakes: Any,
+    group: Any,
+    level: Any,
+    levels: int,
+    leaf: Any,
+    bases: Any,
+    tree: Any,
+    lowest: Any,
+    needs: Any,
+    kinds: Any,
+    kind: int,
+) -> bool:
     """Place tasks, keys shared by all users, until a break is due (False) or nobody can have more (True)."""
     m = demands.shape[1]
     stack = np.empty(130, np.int64)
@@ -202,8 +254,9 @@ def _fill_shared(numbers: Any, log_user: Any, log_machine: Any, demands: Any, bo
             best = -np.inf
             for g in range(len(bases)):
                 if level[i, g] == wanted:
-                    best, machine = _search(tree, lowest, bases[g], kinds[i], demands[i], limit, used, best, machine,
-                                            stack)
+                    best, machine = _search(
+                        tree, lowest, bases[g], kinds[i], demands[i], limit, used, best, machine, stack
+                    )
             wanted += 1
         if machine == none:
             gone[i] = True
@@ -221,8 +274,21 @@ def _fill_shared(numbers: Any, log_user: Any, log_machine: Any, demands: Any, bo
 
 
 @kernel(INSIDE)
-def _own_key(kind: int, i: int, j: int, demands: Any, dominant: Any, firsts: Any, mixes: Any, used: Any, stakes: Any,
-             capacity: Any, limit: Any, size: Any, totals: Any) -> float:
+def _own_key(
+    kind: int,
+    i: int,
+    j: int,
+    demands: Any,
+    dominant: Any,
+    firsts: Any,
+    mixes: Any,
+    used: Any,
+    stakes: Any,
+    capacity: Any,
+    limit: Any,
+    size: Any,
+    totals: Any,
+) -> float:
     """Give the key of machine j for user i, -inf where the task does not fit."""
     m = len(totals)
     for r in range(m):
@@ -266,11 +332,40 @@ def _beats(a: int, b: int, keys: Any, level: Any, group: Any, levels: int) -> bo
 
 
 @kernel(ALWAYS)
-def _fill_own(numbers: Any, log_user: Any, log_machine: Any, demands: Any, bounds: Any, unit: Any, per: Any,
-              rank: Any, order: Any, per_round: int, heap: Any, slots: Any, held: Any, gone: Any, grants: Any,
-              totals: Any, dominant: Any, limit: Any, size: Any, used: Any, stakes: Any, group: Any, level: Any,
-              levels: int, capacity: Any, mixes: Any, firsts: Any, seen: Any, last: Any, keys: Any,
-              winners: Any, kind: int) -> bool:
+def _fill_own(
+    numbers: Any,
+    log_user: Any,
+    log_machine: Any,
+    demands: Any,
+    bounds: Any,
+    unit: Any,
+    per: Any,
+    rank: Any,
+    order: Any,
+    per_round: int,
+    heap: Any,
+    slots: Any,
+    held: Any,
+    gone: Any,
+    grants: Any,
+    totals: Any,
+    dominant: Any,
+    limit: Any,
+    size: Any,
+    used: Any,
+    stakes: Any,
+    group: Any,
+    level: Any,
+    levels: int,
+    capacity: Any,
+    mixes: Any,
+    firsts: Any,
+    seen: Any,
+    last: Any,
+    keys: Any,
+    winners: Any,
+    kind: int,
+) -> bool:
     """Place tasks, each user with keys of its own, until a break is due (False) or nobody can have more (True)."""
     N, m = used.shape
     while True:
@@ -283,8 +378,9 @@ def _fill_own(numbers: Any, log_user: Any, log_machine: Any, demands: Any, bound
                 top[N + j] = j
                 mine[j] = -np.inf
                 if level[i, group[j]] < levels:
-                    mine[j] = _own_key(kind, i, j, demands, dominant, firsts, mixes, used, stakes, capacity, limit,
-                                       size, totals)
+                    mine[j] = _own_key(
+                        kind, i, j, demands, dominant, firsts, mixes, used, stakes, capacity, limit, size, totals
+                    )
             for node in range(N - 1, 0, -1):
                 a, b = top[2 * node], top[2 * node + 1]
                 top[node] = a if _beats(a, b, mine, level[i], group, levels) else b
@@ -293,8 +389,9 @@ def _fill_own(numbers: Any, log_user: Any, log_machine: Any, demands: Any, bound
                 j = log_machine[t]
                 if last[j] != t or mine[j] == -np.inf:  # it comes again below; once too full, always too full
                     continue
-                mine[j] = _own_key(kind, i, j, demands, dominant, firsts, mixes, used, stakes, capacity, limit, size,
-                                   totals)
+                mine[j] = _own_key(
+                    kind, i, j, demands, dominant, firsts, mixes, used, stakes, capacity, limit, size, totals
+                )
                 node = (N + j) >> 1
                 while node:
                     a, b = top[2 * node], top[2 * node + 1]
@@ -338,8 +435,9 @@ def _representatives(demands: FloatArray, most: int) -> tuple[FloatArray, NDArra
     return np.array([rows[part].min(axis=0) for part in parts]), kind[which.reshape(-1)]
 
 
-def _tournaments(group: NDArray[np.int64], empty: float, classes: NDArray[np.int64],
-                 fits: NDArray[np.bool_]) -> tuple[Any, ...]:
+def _tournaments(
+    group: NDArray[np.int64], empty: float, classes: NDArray[np.int64], fits: NDArray[np.bool_]
+) -> tuple[Any, ...]:
     """Build the tournament of each group of machines, all of them empty; ``fits`` (K, kinds) by class of machines."""
     bases, lows = [], []
     leaf = np.empty(len(group), np.int64)
@@ -372,13 +470,29 @@ def refuse_too_many(cell: Cell) -> None:
         runs = np.where(np.isfinite(needs), cell.machines / needs, np.inf).min(axis=2) @ cell.machine_counts
     asked = np.minimum(runs, cell.max_tasks)
     if min(asked.sum(), runs.max()) > MOST_TASKS:
-        raise InvalidInput("demands", f"must be large enough that at most {MOST_TASKS:g} whole tasks fit the machines",
-                           f"up to {asked.max():.3g} tasks of one user")
+        raise InvalidInput(
+            "demands",
+            f"must be large enough that at most {MOST_TASKS:g} whole tasks fit the machines",
+            f"up to {asked.max():.3g} tasks of one user",
+        )
 
 
-def fill(cell: Cell, *, unit: FloatArray, per: FloatArray, rank: NDArray[np.int64], per_round: int, key: Key,
-         dominant: NDArray[np.int64], group: NDArray[np.int64], level: NDArray[np.int64], levels: int,
-         mechanism: str, full: bool, progress: bool) -> Placement:
+def fill(
+    cell: Cell,
+    *,
+    unit: FloatArray,
+    per: FloatArray,
+    rank: NDArray[np.int64],
+    per_round: int,
+    key: Key,
+    dominant: NDArray[np.int64],
+    group: NDArray[np.int64],
+    level: NDArray[np.int64],
+    levels: int,
+    mechanism: str,
+    full: bool,
+    progress: bool,
+) -> Placement:
     """Place tasks until nobody can have more.
 
     Parameters
@@ -410,8 +524,11 @@ def fill(cell: Cell, *, unit: FloatArray, per: FloatArray, rank: NDArray[np.int6
     N = len(k)
     refuse_too_many(cell)
     if key in _OWN and n * N > _MOST_OWN:
-        raise InvalidInput("machine_counts", f"must be fewer where each user ranks the machines by itself: users times "
-                           f"machines at most {_MOST_OWN:g}", f"{n} times {N}")
+        raise InvalidInput(
+            "machine_counts",
+            f"must be fewer where each user ranks the machines by itself: users times machines at most {_MOST_OWN:g}",
+            f"{n} times {N}",
+        )
     # one layout for all callers: each other one would be compiled anew
     unit, per = np.ascontiguousarray(unit), np.ascontiguousarray(per)
     rank, dominant, level = (np.ascontiguousarray(one) for one in (rank, dominant, level))
@@ -422,8 +539,25 @@ def fill(cell: Cell, *, unit: FloatArray, per: FloatArray, rank: NDArray[np.int6
     used, stakes = np.zeros((N, m)), np.zeros((N, m))
     numbers = np.array([0, n, n, 0], dtype=np.int64)
     queue = (order.copy(), np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_), np.zeros(n, np.int64))
-    common = (demands, bounds, unit, per, rank, order, per_round, *queue, totals, dominant, limit,
-              capacity.sum(axis=1), used, stakes, group, level, levels)
+    common = (
+        demands,
+        bounds,
+        unit,
+        per,
+        rank,
+        order,
+        per_round,
+        *queue,
+        totals,
+        dominant,
+        limit,
+        capacity.sum(axis=1),
+        used,
+        stakes,
+        group,
+        level,
+        levels,
+    )
     rest: tuple[Any, ...]
     if key in _SHARED:
         needs, kinds = _representatives(demands, int(np.clip(_MOST_SHARED // (4 * N), 1, _KINDS)))
@@ -433,8 +567,16 @@ def fill(cell: Cell, *, unit: FloatArray, per: FloatArray, rank: NDArray[np.int6
         step = _fill_shared
     else:
         mixes = cell.shares / cell.shares.sum(axis=1, keepdims=True)
-        rest = (capacity, mixes, (demands > 0).argmax(axis=1), np.full(n, -1, np.int64),
-                np.full(N, -1, np.int64), np.empty((n, N)), np.empty((n, 2 * N), np.int32), _OWN[key])
+        rest = (
+            capacity,
+            mixes,
+            (demands > 0).argmax(axis=1),
+            np.full(n, -1, np.int64),
+            np.full(N, -1, np.int64),
+            np.empty((n, N)),
+            np.empty((n, 2 * N), np.int32),
+            _OWN[key],
+        )
         step = _fill_own
     users, machines = np.empty(_BLOCK, np.int32), np.empty(_BLOCK, np.int32)
     with bar(shown=progress, unit=" tasks", desc=mechanism) as placing:

@@ -65,8 +65,11 @@ def groups(cell: Cell, by: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     with a tie has all of the tied types.
     """
     check_choice(by, "machine_type", MachineType)
-    size = cell.machines if by == "amount" else \
-        np.divide(cell.machines, cell.totals, out=np.zeros_like(cell.machines), where=cell.totals > 0)
+    size = (
+        cell.machines
+        if by == "amount"
+        else np.divide(cell.machines, cell.totals, out=np.zeros_like(cell.machines), where=cell.totals > 0)
+    )
     types, group = np.unique(size == size.max(axis=1, keepdims=True), axis=0, return_inverse=True)
     return group.reshape(-1)[cell.machine_class], types
 
@@ -77,9 +80,20 @@ def levels_of(types: NDArray[np.bool_], preference: NDArray[np.int64]) -> NDArra
 
 
 @takes_instance
-def gdrf(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_tasks: Any = None, seed: int = 0,
-         match: Match = "nearest", least: Least = "amount", machine_type: MachineType = "share",
-         choice: GdrfChoice = "fairness", queue: Queue = "rounds", progress: bool = False) -> Placement:
+def gdrf(
+    demands: Any,
+    machines: Any = None,
+    machine_counts: Any = None,
+    *,
+    max_tasks: Any = None,
+    seed: int = 0,
+    match: Match = "nearest",
+    least: Least = "amount",
+    machine_type: MachineType = "share",
+    choice: GdrfChoice = "fairness",
+    queue: Queue = "rounds",
+    progress: bool = False,
+) -> Placement:
     """Place whole tasks by global dominant resource fairness (GDRF, 2016, Algorithms 1 to 3).
 
     Parameters
@@ -160,9 +174,21 @@ def gdrf(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_
     level = levels_of(types, preference)
     if match == "any":
         group, level = np.zeros_like(group), np.zeros((n, 1), np.int64)
-    return fill(cell, unit=unit, per=per, rank=ranks(cell, lot_users), per_round=n if queue == "rounds" else 1,
-                key=choice, dominant=dominant, group=group, level=level, levels=m if match == "nearest" else 1,
-                mechanism="gdrf", full=match != "same", progress=progress)
+    return fill(
+        cell,
+        unit=unit,
+        per=per,
+        rank=ranks(cell, lot_users),
+        per_round=n if queue == "rounds" else 1,
+        key=choice,
+        dominant=dominant,
+        group=group,
+        level=level,
+        levels=m if match == "nearest" else 1,
+        mechanism="gdrf",
+        full=match != "same",
+        progress=progress,
+    )
 
 
 def measure(cell: Cell, least: Any, dominant: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:

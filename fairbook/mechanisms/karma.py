@@ -60,8 +60,9 @@ _OWN = -1  # marks a user whom its own bound or the end of its credit stops
 
 
 @kernel()
-def _fill_late(need: Any, begin: Any, room: Any, rising: Any, ending: Any, slack: Any, tree: Any, gained: Any,
-               stops: Any) -> None:
+def _fill_late(
+    need: Any, begin: Any, room: Any, rising: Any, ending: Any, slack: Any, tree: Any, gained: Any, stops: Any
+) -> None:
     """Progressive filling in which each user sets out at a moment of its own, exactly and from event to event.
 
     From the moment ``begin[i]`` on user i gains 1 per unit of time, and with it takes ``need[i, j]`` of resource j,
@@ -161,8 +162,9 @@ def _moments(heights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     return begin, order
 
 
-def _fill_from_top(need: NDArray[Any], heights: NDArray[Any], room: NDArray[Any],
-                   slack: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _fill_from_top(
+    need: NDArray[Any], heights: NDArray[Any], room: NDArray[Any], slack: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Let a level fall from the largest height; give what each gains (below its height) and what stops it.
 
     Works on floats and, slowly, on fractions (arrays of objects). ``slack`` is overwritten.
@@ -204,8 +206,9 @@ def _settle(need: NDArray[Any], claimed: NDArray[Any], credit: NDArray[Any], alp
     kept = alpha - np.minimum(claimed * n, alpha)[:, None] * need
     slack = (kept + (1 - alpha)).sum(axis=0) / n
     over = claimed > entitled
-    borrowed, stops = _fill_from_top(need, credit, np.where(over, np.minimum(claimed - guaranteed, credit), 0 * credit),
-                                     slack)
+    borrowed, stops = _fill_from_top(
+        need, credit, np.where(over, np.minimum(claimed - guaranteed, credit), 0 * credit), slack
+    )
     donated = entitled - guaranteed
     supply, sold = donated.sum(), borrowed.sum()
     if sold >= supply:
@@ -252,8 +255,9 @@ def _as_bounds(max_tasks: Any, demands: FloatArray, users: Names | None) -> Floa
     if max_tasks is not None and number_of_dimensions(max_tasks) == 2:
         named = demand_matrix(max_tasks, "max_tasks")
         if named.values.shape != (count, n):
-            raise InvalidInput("max_tasks", f"must have shape ({count} phases, {n} users) or ({n},)",
-                               named.values.shape)
+            raise InvalidInput(
+                "max_tasks", f"must have shape ({count} phases, {n} users) or ({n},)", named.values.shape
+            )
         columns = order_of(named.resources, users, "max_tasks.columns", "users")
         bounds = named.values if columns is None else named.values[:, columns]
         check_bounds(bounds)
@@ -265,8 +269,9 @@ def _as_bounds(max_tasks: Any, demands: FloatArray, users: Names | None) -> Floa
 # -------------------------------------------------------------------------------------------------- one phase
 
 
-def karma_phase(demands: Any, credit: Any, capacities: Any = None, *, max_tasks: Any = None,
-                alpha: float = 0.5) -> Allocation:
+def karma_phase(
+    demands: Any, credit: Any, capacities: Any = None, *, max_tasks: Any = None, alpha: float = 0.5
+) -> Allocation:
     """Allocate one phase by Karma in dominant shares, the credits given (after Vuppalapati et al. 2023).
 
     Parameters
@@ -326,19 +331,37 @@ def karma_phase(demands: Any, credit: Any, capacities: Any = None, *, max_tasks:
     pool = as_capacities(capacities, m, named.resources)
     spend = as_credit(credit, n, named.users, "credit")
     bounds = as_max_tasks(max_tasks, n, named.users)
-    return _phase(named.values, pool, bounds, spend, as_number(alpha, "alpha", 0.0, 1.0), named.users,
-                  named.resources)[0]
+    return _phase(named.values, pool, bounds, spend, as_number(alpha, "alpha", 0.0, 1.0), named.users, named.resources)[
+        0
+    ]
 
 
-def _phase(demands: FloatArray, pool: FloatArray, max_tasks: FloatArray, spend: FloatArray, alpha: float,
-           users: Names | None, resources: Names | None) -> tuple[Allocation, _Settled]:
+def _phase(
+    demands: FloatArray,
+    pool: FloatArray,
+    max_tasks: FloatArray,
+    spend: FloatArray,
+    alpha: float,
+    users: Names | None,
+    resources: Names | None,
+) -> tuple[Allocation, _Settled]:
     n = len(demands)
     need, largest = _normalised(demands, pool)
     max_tasks = np.where((demands > 0).any(axis=1), max_tasks, 0.0)
     settled = _settle(need, max_tasks * largest, spend, alpha)
     bounds = _affordable(max_tasks, largest, spend, alpha)
-    return Allocation(_tasks(settled, bounds, largest), demands, np.full(n, 1.0 / n), pool, bounds, settled.stops,
-                      users, resources, mechanism="karma", rule="full"), settled
+    return Allocation(
+        _tasks(settled, bounds, largest),
+        demands,
+        np.full(n, 1.0 / n),
+        pool,
+        bounds,
+        settled.stops,
+        users,
+        resources,
+        mechanism="karma",
+        rule="full",
+    ), settled
 
 
 # ------------------------------------------------------------------------------------------------- many phases
@@ -411,25 +434,42 @@ class KarmaRun(PhasedRun):
         t, n = self._step(phase), self.tasks.shape[1]
         _, largest = _normalised(self.demands[t], self.capacities)
         bounds = _affordable(self.max_tasks[t], largest, self.credit[t] + self.free_credit, self.alpha)
-        return Allocation(self.tasks[t], self.demands[t], np.full(n, 1.0 / n), self.capacities, bounds,
-                          self.bottlenecks[t], self.named_users, self.named_resources, mechanism="karma", rule="full")
+        return Allocation(
+            self.tasks[t],
+            self.demands[t],
+            np.full(n, 1.0 / n),
+            self.capacities,
+            bounds,
+            self.bottlenecks[t],
+            self.named_users,
+            self.named_resources,
+            mechanism="karma",
+            rule="full",
+        )
 
     def explain(self, user: Hashable, phase: int | None = None) -> str:
         """Say in a few sentences why this user has this amount in this phase (from 0; default: the last)."""
         t, i = self._place(user, phase)
         spend, borrowed = self.credit[t] + self.free_credit, self.borrowed[t]
-        text = (f"{user} runs {self.tasks[t, i]:.6g} tasks in phase {t}, a dominant share of "
-                f"{self.dominant_shares[t, i]:.6g}: {self.guaranteed[t, i]:.6g} for nothing and {borrowed[i]:.6g} "
-                f"borrowed, with a credit of {spend[i]:.6g}. ")
+        text = (
+            f"{user} runs {self.tasks[t, i]:.6g} tasks in phase {t}, a dominant share of "
+            f"{self.dominant_shares[t, i]:.6g}: {self.guaranteed[t, i]:.6g} for nothing and {borrowed[i]:.6g} "
+            f"borrowed, with a credit of {spend[i]:.6g}. "
+        )
         if self.donated[t, i] > 0:
-            return text + (f"It claims less than its guarantee, donates {self.donated[t, i]:.6g} of it and earns "
-                           f"{self.earned[t, i]:.6g}.")
+            return text + (
+                f"It claims less than its guarantee, donates {self.donated[t, i]:.6g} of it and earns "
+                f"{self.earned[t, i]:.6g}."
+            )
         j, richer = int(self.bottlenecks[t, i]), int((spend > spend[i]).sum())
         if j == _OWN:
             spent = self._bounds[t, i] < self.max_tasks[t, i]
             return text + ("Its credit is spent." if spent else "That is its claim.")
-        return text + (f"{self.resources[j]} is used up; the {richer} with more credit borrowed first." if richer else
-                       f"{self.resources[j]} is used up; nobody has more credit.")
+        return text + (
+            f"{self.resources[j]} is used up; the {richer} with more credit borrowed first."
+            if richer
+            else f"{self.resources[j]} is used up; nobody has more credit."
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row a phase and user: tasks, shares, credit at the start of the phase, what stops the user."""
@@ -489,8 +529,9 @@ class KarmaRun(PhasedRun):
 
 
 @takes_instance
-def karma(demands: Any, capacities: Any = None, *, max_tasks: Any = None, alpha: float = 0.5,
-          initial_credit: Any = None) -> KarmaRun:
+def karma(
+    demands: Any, capacities: Any = None, *, max_tasks: Any = None, alpha: float = 0.5, initial_credit: Any = None
+) -> KarmaRun:
     """Run Karma in dominant shares over phases, divisible tasks (after Vuppalapati et al. 2023).
 
     Parameters
@@ -560,8 +601,17 @@ def karma(demands: Any, capacities: Any = None, *, max_tasks: Any = None, alpha:
         kept["guaranteed"][t], kept["borrowed"][t] = settled.guaranteed, settled.borrowed
         kept["donated"][t], kept["earned"][t], stops[t] = settled.donated, settled.earned, settled.stops
         credit = spend - settled.borrowed + settled.earned
-    return KarmaRun(**kept, final_credit=credit, bottlenecks=stops, demands=values, max_tasks=claims, capacities=pool,
-                    alpha=part, named_users=users, named_resources=resources)
+    return KarmaRun(
+        **kept,
+        final_credit=credit,
+        bottlenecks=stops,
+        demands=values,
+        max_tasks=claims,
+        capacities=pool,
+        alpha=part,
+        named_users=users,
+        named_resources=resources,
+    )
 
 
 class Karma(CreditPool):
@@ -600,8 +650,9 @@ class Karma(CreditPool):
     array([2.5, 7.5])
     """
 
-    def __init__(self, users: int | Sequence[Hashable], capacities: Any, *, alpha: float = 0.5,
-                 initial_credit: Any = 1000.0) -> None:
+    def __init__(
+        self, users: int | Sequence[Hashable], capacities: Any, *, alpha: float = 0.5, initial_credit: Any = 1000.0
+    ) -> None:
         super().__init__(users, capacities)
         self._alpha = as_number(alpha, "alpha", 0.0, 1.0)
         self._credit = as_credit(initial_credit, len(self), self._users, "initial_credit")
@@ -650,8 +701,11 @@ class Karma(CreditPool):
     def _state(self) -> dict[str, Any]:
         return {
             "users": names_for_json(self._users, "users") or len(self),
-            "resources": names_for_json(self._resources, "resources"), "capacities": self._capacities.tolist(),
-            "alpha": self._alpha, "credit": self._credit.tolist(), "phases": self.phases,
+            "resources": names_for_json(self._resources, "resources"),
+            "capacities": self._capacities.tolist(),
+            "alpha": self._alpha,
+            "credit": self._credit.tolist(),
+            "phases": self.phases,
         }
 
     @classmethod

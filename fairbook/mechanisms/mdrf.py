@@ -24,8 +24,16 @@ __all__ = ["mdrf"]
 
 
 @takes_instance
-def mdrf(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_tasks: Any = None, seed: int = 0,
-         reading: MdrfReading = "entropy", progress: bool = False) -> Placement:
+def mdrf(
+    demands: Any,
+    machines: Any = None,
+    machine_counts: Any = None,
+    *,
+    max_tasks: Any = None,
+    seed: int = 0,
+    reading: MdrfReading = "entropy",
+    progress: bool = False,
+) -> Placement:
     """Place whole tasks by a stand-in for MDRF (after the abstract of Wang Jinhai et al. 2015).
 
     Parameters
@@ -72,6 +80,18 @@ def mdrf(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_
     level = levels_of(types, preference)
     if reading == "entropy":
         group, level = np.zeros_like(group), np.zeros((n, 1), np.int64)
-    return fill(cell, unit=unit, per=per, rank=ranks(cell, lot_users, by_share=False), per_round=1,
-                key="entropy" if reading == "entropy" else "first", dominant=preference[:, 0], group=group, level=level,
-                levels=m, mechanism=f"mdrf_{reading}", full=True, progress=progress)
+    return fill(
+        cell,
+        unit=unit,
+        per=per,
+        rank=ranks(cell, lot_users, by_share=False),
+        per_round=1,
+        key="entropy" if reading == "entropy" else "first",
+        dominant=preference[:, 0],
+        group=group,
+        level=level,
+        levels=m,
+        mechanism=f"mdrf_{reading}",
+        full=True,
+        progress=progress,
+    )

@@ -29,8 +29,13 @@ __all__ = ["FITS", "LISTS", "Packing", "list_pack", "pack"]
 FITS = 1e-12
 
 #: The list heuristics: how items are sorted, how bins are, and who is matched with whom.
-LISTS = tuple((item, bin_, fit) for item in ("down", "given", "up") for bin_ in ("up", "given", "down")
-              for fit in ("first", "best", "fill") if fit != "best" or bin_ == "up")
+LISTS = tuple(
+    (item, bin_, fit)
+    for item in ("down", "given", "up")
+    for bin_ in ("up", "given", "down")
+    for fit in ("first", "best", "fill")
+    if fit != "best" or bin_ == "up"
+)
 
 _FIRST, _BEST, _FILL = 0, 1, 2
 _FITS_OF = {"first": _FIRST, "best": _BEST, "fill": _FILL}
@@ -314,8 +319,12 @@ def _room(capacities: NDArray[Any]) -> NDArray[Any]:
     return capacities.copy() if capacities.dtype.kind == "i" else capacities * (1 + FITS)
 
 
-def list_pack(sizes: NDArray[Any], capacities: NDArray[Any], order: NDArray[np.int64], heuristic: tuple[str, str, str],
-              ) -> NDArray[np.int64] | None:
+def list_pack(
+    sizes: NDArray[Any],
+    capacities: NDArray[Any],
+    order: NDArray[np.int64],
+    heuristic: tuple[str, str, str],
+) -> NDArray[np.int64] | None:
     """Pack by one of :data:`LISTS`, given the order of falling size; None where it fails. Cost O(n H)."""
     item, bin_, fit = heuristic
     items = {"down": order, "up": order[::-1], "given": np.arange(len(sizes))}[item]

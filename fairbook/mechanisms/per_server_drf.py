@@ -16,8 +16,9 @@ __all__ = ["per_server_drf"]
 
 
 @takes_instance
-def per_server_drf(demands: Any, machines: Any = None, machine_counts: Any = None, *, max_tasks: Any = None,
-                   weights: Any = None) -> Placement:
+def per_server_drf(
+    demands: Any, machines: Any = None, machine_counts: Any = None, *, max_tasks: Any = None, weights: Any = None
+) -> Placement:
     """Place whole tasks by DRF on each machine by itself (the baseline of Wang et al. 2015).
 
     Parameters
@@ -64,8 +65,9 @@ def per_server_drf(demands: Any, machines: Any = None, machine_counts: Any = Non
         able = np.flatnonzero((cell.demands[:, ~has] == 0).all(axis=1))
         while count and able.size:
             one = np.zeros(n, np.int64)
-            one[able] = drf_by_task(cell.demands[np.ix_(able, has)], scaled[able], capacity[has],
-                                    max_tasks=left[able]).tasks
+            one[able] = drf_by_task(
+                cell.demands[np.ix_(able, has)], scaled[able], capacity[has], max_tasks=left[able]
+            ).tasks
             if not one.any():
                 break
             # the same again as long as nobody comes near a bound that could have mattered
@@ -76,5 +78,6 @@ def per_server_drf(demands: Any, machines: Any = None, machine_counts: Any = Non
             left = left - times * one
             first, count = first + times, count - times
         first += count
-    return Placement(cell, np.concatenate(users).astype(np.int32), np.concatenate(numbers).astype(np.int32),
-                     "per_server_drf")
+    return Placement(
+        cell, np.concatenate(users).astype(np.int32), np.concatenate(numbers).astype(np.int32), "per_server_drf"
+    )

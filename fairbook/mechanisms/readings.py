@@ -9,8 +9,27 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple, get_args
 
 __all__ = [
-    "READINGS", "Alone", "DrfhMethod", "Fit", "GdrfChoice", "General", "Grant", "Held", "Least", "Load", "MachineType",
-    "Match", "MdrfReading", "Penalty", "Queue", "Ratio", "Reading", "Stuck", "Ties", "TvMethod", "Unserved",
+    "READINGS",
+    "Alone",
+    "DrfhMethod",
+    "Fit",
+    "GdrfChoice",
+    "General",
+    "Grant",
+    "Held",
+    "Least",
+    "Load",
+    "MachineType",
+    "Match",
+    "MdrfReading",
+    "Penalty",
+    "Queue",
+    "Ratio",
+    "Reading",
+    "Stuck",
+    "Ties",
+    "TvMethod",
+    "Unserved",
 ]
 
 #: Who does not fit is passed over, or ends it (drf_by_task).
@@ -79,10 +98,12 @@ READINGS: dict[str, dict[str, Reading]] = {
         "match": _reading(Match, "machines of the user's type, then of the next; of its type only; all"),
         "least": _reading(Least, "whose turn it is: who has least by this measure"),
         "machine_type": _reading(
-            MachineType, "of which resource a machine has most: as a part of all there is, by amount"),
+            MachineType, "of which resource a machine has most: as a part of all there is, by amount"
+        ),
         "choice": _reading(
             GdrfChoice,
-            "the machine with the largest f as it stands; 0^0 = 0; with the task counted in; with room, the first"),
+            "the machine with the largest f as it stands; 0^0 = 0; with the task counted in; with room, the first",
+        ),
         "queue": _reading(Queue, "rounds of as many tasks as users, or one task at a time"),
     },
     "drfh": {"method": _reading(DrfhMethod, "heuristic for whole tasks, or the optimum in fractions")},
@@ -96,7 +117,8 @@ READINGS: dict[str, dict[str, Reading]] = {
         "alone": _reading(
             Alone,
             "what a user would have had alone: its tasks in fractions, whole tasks (a coefficient below 1 in "
-            "fractions may only mean that a part of a task cannot run), or each resource by itself"),
+            "fractions may only mean that a part of a task cannot run), or each resource by itself",
+        ),
     },
     "virtual_cluster": {
         "load": _reading(Load, "least loaded: the smallest part in use, or the most VMs free"),

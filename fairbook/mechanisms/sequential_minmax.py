@@ -19,8 +19,9 @@ __all__ = ["sequential_minmax"]
 _TIED = 1e-12
 
 
-def sequential_minmax(demands: Any, weights: Any = None, capacities: Any = None, max_tasks: Any = None, *,
-                      ties: Ties = "first") -> Allocation:
+def sequential_minmax(
+    demands: Any, weights: Any = None, capacities: Any = None, max_tasks: Any = None, *, ties: Ties = "first"
+) -> Allocation:
     """Give the next whole task where the largest level after it is smallest (Parkes et al. 2015, section 5).
 
     Parameters
@@ -71,8 +72,11 @@ def sequential_minmax(demands: Any, weights: Any = None, capacities: Any = None,
     per_task = share.max(axis=1) / scaled
     possible = np.minimum(bounds, 1.0 / share.max(axis=1))
     if possible.sum() > 1e8:
-        raise InvalidInput("demands", "must be large enough that fewer than 1e8 whole tasks fit the pool",
-                           f"about {possible.max():.3g} tasks of one user")
+        raise InvalidInput(
+            "demands",
+            "must be large enough that fewer than 1e8 whole tasks fit the pool",
+            f"about {possible.max():.3g} tasks of one user",
+        )
     tasks, left, bottlenecks = np.zeros(n), np.ones(m), np.full(n, -1, dtype=np.int64)
     sign = 1 if ties == "first" else -1
     queue = [(per_task[i], sign * i) for i in range(n)]
@@ -96,5 +100,15 @@ def sequential_minmax(demands: Any, weights: Any = None, capacities: Any = None,
             left -= share[i]
             tasks[i] += 1
             heapq.heappush(queue, ((tasks[i] + 1) * per_task[i], at))
-    return Allocation(tasks, named.values, scaled, pool, bounds, bottlenecks, named.users, named.resources,
-                      mechanism="sequential_minmax", rule="whole_tasks")
+    return Allocation(
+        tasks,
+        named.values,
+        scaled,
+        pool,
+        bounds,
+        bottlenecks,
+        named.users,
+        named.resources,
+        mechanism="sequential_minmax",
+        rule="whole_tasks",
+    )

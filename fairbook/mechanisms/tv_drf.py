@@ -200,17 +200,33 @@ class TvDrfRun(PhasedRun):
         stops = np.where((stops == IDLE) & (demands > 0).any(axis=1), DONE, stops)
         full = (self.use[t] >= self.capacities * (1 - FITS))[np.maximum(stops, 0)]
         stops = np.where((stops >= 0) & ~(needs & full), SPLIT, stops)  # in whole tasks nothing need be full
-        return _Period(self.tasks[t], demands, self.weights, self.capacities, bounds, stops, self.named_users,
-                       self.named_resources, mechanism=f"tv_drf, {self.method}", rule="credit")
+        return _Period(
+            self.tasks[t],
+            demands,
+            self.weights,
+            self.capacities,
+            bounds,
+            stops,
+            self.named_users,
+            self.named_resources,
+            mechanism=f"tv_drf, {self.method}",
+            rule="credit",
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row a period and user: tasks, G, beta, tasks left over, what stops the user."""
         names = np.empty(len(self.resources) + 3, dtype=object)
         names[:-3] = self.resources
         names[-3:] = ["no tasks", "no machine", "own bound"]
-        return self._frame({"tasks": self.tasks, "cumulative_share": self.cumulative_shares,
-                            "sharing_coefficient": self.sharing_coefficients, "unserved": self.unserved,
-                            "bottleneck": names[self.bottlenecks]})
+        return self._frame(
+            {
+                "tasks": self.tasks,
+                "cumulative_share": self.cumulative_shares,
+                "sharing_coefficient": self.sharing_coefficients,
+                "unserved": self.unserved,
+                "bottleneck": names[self.bottlenecks],
+            }
+        )
 
     @property
     def machine_names(self) -> Names:
@@ -249,9 +265,11 @@ class TvDrfRun(PhasedRun):
             why = f"{self._resource(stop)} is used up"
         else:
             why = f"the next needs more {self._resource(stop)} than is left"
-        return (f"{user} runs {self.tasks[t, i]:.6g} tasks in period {t}: {why}. So far it has "
-                f"{self.sharing_coefficients[t, i]:.6g} times what it would have had alone (its scarcest resource), "
-                f"and stands at G = {self.cumulative_shares[t, i]:.6g}.")
+        return (
+            f"{user} runs {self.tasks[t, i]:.6g} tasks in period {t}: {why}. So far it has "
+            f"{self.sharing_coefficients[t, i]:.6g} times what it would have had alone (its scarcest resource), "
+            f"and stands at G = {self.cumulative_shares[t, i]:.6g}."
+        )
 
     def violations(self, rtol: float = 1e-9) -> list[str]:
         """List every way in which the stored numbers contradict the model; empty means that they do not.
@@ -306,10 +324,17 @@ class TvDrfRun(PhasedRun):
         check(self.max_tasks >= 0, "bounds are not numbers")
         check((self.demands >= 0) & np.isfinite(self.demands), "demands are not numbers")
         left = np.where(finite, self.unserved, np.inf)
-        check(np.where(finite, np.abs(self.tasks + self.unserved - most) <= slight,
-                       np.isfinite(self.tasks) & (self.unserved == np.inf)), "tasks do not add up")
-        amounts, gained, slop, following = replay(rate, self.max_tasks, self.tasks, self.weights, self.waits,
-                                                   0.0 if whole else NEAR)
+        check(
+            np.where(
+                finite,
+                np.abs(self.tasks + self.unserved - most) <= slight,
+                np.isfinite(self.tasks) & (self.unserved == np.inf),
+            ),
+            "tasks do not add up",
+        )
+        amounts, gained, slop, following = replay(
+            rate, self.max_tasks, self.tasks, self.weights, self.waits, 0.0 if whole else NEAR
+        )
         check(near(share, amounts, slop), "amounts do not follow from the tasks")
         slop = np.cumsum(slop.max(axis=2) / self.weights, axis=0)
         check(near(self.cumulative_shares, np.cumsum(gained, axis=0), slop), "G does not follow from the tasks")
@@ -319,7 +344,7 @@ class TvDrfRun(PhasedRun):
         check(near(self.sharing_coefficients, beta), "beta is wrong")
         if not whole and not self.memory:
             for t in range(len(self)):  # what was decided on: each period by itself
-                beta[t] = coefficients(self.amounts[t:t + 1], self.alone[t:t + 1])[0]
+                beta[t] = coefficients(self.amounts[t : t + 1], self.alone[t : t + 1])[0]
         least = np.asarray((self.sharing_coefficients if whole else beta).min(axis=1))
         if whole:
             check(self.below_one == (least < 1 - FITS), "below_one is wrong")
@@ -332,8 +357,9 @@ class TvDrfRun(PhasedRun):
         if self.machine_use is None:
             full = share.sum(axis=1) >= 1 - rtol
             for j in range(len(total)):
-                check((stops != j) | full[:, j, None],
-                      f"{self._resource(j)} is said to stop someone and is not used up")
+                check(
+                    (stops != j) | full[:, j, None], f"{self._resource(j)} is said to stop someone and is not used up"
+                )
             check(stops != SPLIT, "no machine is said to have room, and there is one pool")
             after = rate[following, np.arange(len(self.weights))]  # of whoever has tasks left: the next one
             needed = np.take_along_axis(after, np.clip(stops, 0, len(total) - 1)[:, :, None], axis=2)[:, :, 0] > 0
@@ -341,8 +367,9 @@ class TvDrfRun(PhasedRun):
         else:
             check((stops == IDLE) | (stops == DONE) | (left > 0), "someone is stopped without tasks left")
             free = (total - self.use) / total
-            held, room = refused(rate, following, stops, free, (self.machines - self.machine_use) / total,
-                                  self.machines / total, rtol)
+            held, room = refused(
+                rate, following, stops, free, (self.machines - self.machine_use) / total, self.machines / total, rtol
+            )
             check(held, "a resource is said to stop someone and suffices")
             check(room, "someone's next task fits on a machine")
         return found
@@ -352,8 +379,15 @@ class TvDrfRun(PhasedRun):
         total = self.capacities
         if self.reading != "resources":
             own = _alike(self.machines / total, self.contributions)
-            return replay_alone(self.demands / total, self.max_tasks, *own, self.alone / total, self.waits,
-                                 self.reading == "whole_bundles", rtol)
+            return replay_alone(
+                self.demands / total,
+                self.max_tasks,
+                *own,
+                self.alone / total,
+                self.waits,
+                self.reading == "whole_bundles",
+                rtol,
+            )
         with np.errstate(invalid="ignore"):  # infinitely many tasks of nothing, and infinite less infinite
             asked = np.where(self.demands > 0, self.demands * self.max_tasks[:, :, None], 0.0)
             if self.waits:
@@ -367,14 +401,17 @@ class TvDrfRun(PhasedRun):
 
 def _matrix(values: Any, argument: str, rows: str, columns: str) -> Named:
     """Read a matrix of two kinds of things, with copies of its numbers."""
-    with in_words(("n users, m resources", f"{rows}, {columns}"),
-                  ("one user and one resource", f"one {rows[2:-1]} and one {columns[2:-1]}")):
+    with in_words(
+        ("n users, m resources", f"{rows}, {columns}"),
+        ("one user and one resource", f"one {rows[2:-1]} and one {columns[2:-1]}"),
+    ):
         named = demand_matrix(values, argument)
     return named._replace(values=named.values.copy())
 
 
-def _as_contributions(contributions: Any, n: int, K: int, users: Names | None,
-                      machines: Names | None) -> tuple[FloatArray, Names | None]:
+def _as_contributions(
+    contributions: Any, n: int, K: int, users: Names | None, machines: Names | None
+) -> tuple[FloatArray, Names | None]:
     """Give the parts, (n, K), and names of machines."""
     if number_of_dimensions(contributions) == 1:
         values = np.repeat(per_user(contributions, n, users, "contributions")[:, None], K, axis=1)
@@ -395,8 +432,9 @@ def _as_contributions(contributions: Any, n: int, K: int, users: Names | None,
     check_amounts(values, "contributions")
     sums = values.sum(axis=0)
     for k in np.flatnonzero(~(np.abs(sums - 1) <= 1e-9))[:1].tolist():
-        raise InvalidInput("contributions", f"must sum to 1 over the users for each machine (machine {k})",
-                           float(sums[k]))
+        raise InvalidInput(
+            "contributions", f"must sum to 1 over the users for each machine (machine {k})", float(sums[k])
+        )
     return values, machines
 
 
@@ -408,11 +446,14 @@ def _as_tasks(tasks: Any, demands: FloatArray, users: Names | None, whole: bool,
     columns = order_of(named.resources, users, "tasks.columns", "users")
     values = named.values if columns is None else np.ascontiguousarray(named.values[:, columns])
     finite = np.isfinite(values)
-    for bad, rule in ((np.isnan(values), "must be a number"), (values < 0, "must not be negative"),
-                      (finite & (values > LARGEST), f"must be at most {LARGEST:g} or infinite"),
-                      (~finite & waits, "must be finite where unserved tasks wait"),
-                      (whole & finite & (values != np.floor(values)), "must be whole for method='heuristic'"),
-                      (~(demands > 0).any(axis=2) & (values != 0), "must be 0 where the demand vector is zero")):
+    for bad, rule in (
+        (np.isnan(values), "must be a number"),
+        (values < 0, "must not be negative"),
+        (finite & (values > LARGEST), f"must be at most {LARGEST:g} or infinite"),
+        (~finite & waits, "must be finite where unserved tasks wait"),
+        (whole & finite & (values != np.floor(values)), "must be whole for method='heuristic'"),
+        (~(demands > 0).any(axis=2) & (values != 0), "must be 0 where the demand vector is zero"),
+    ):
         raise_at_first(bad, "tasks", rule, values)
     return values
 
@@ -443,9 +484,19 @@ def _alike(pool: FloatArray, parts: FloatArray) -> tuple[FloatArray, FloatArray]
 
 
 @takes_instance
-def tv_drf(demands: Any, tasks: Any = None, machines: Any = None, contributions: Any = None, *,
-           method: TvMethod = "heuristic", alone: Alone = "bundles", unserved: Unserved = "expires",
-           weights: Any = None, memory: bool = True, placement: bool = False) -> TvDrfRun:
+def tv_drf(
+    demands: Any,
+    tasks: Any = None,
+    machines: Any = None,
+    contributions: Any = None,
+    *,
+    method: TvMethod = "heuristic",
+    alone: Alone = "bundles",
+    unserved: Unserved = "expires",
+    weights: Any = None,
+    memory: bool = True,
+    placement: bool = False,
+) -> TvDrfRun:
     """Allocate over periods by TV-DRF (Li et al. 2019).
 
     Parameters
@@ -555,16 +606,22 @@ def tv_drf(demands: Any, tasks: Any = None, machines: Any = None, contributions:
     if weights is None:
         weight = (brought / total).mean(axis=1)
         for i in np.flatnonzero(~(weight > 0))[:1].tolist():
-            raise InvalidInput("contributions", "must be positive somewhere unless weights are given",
-                               parts[i].tolist(), (i,))
+            raise InvalidInput(
+                "contributions", "must be positive somewhere unless weights are given", parts[i].tolist(), (i,)
+            )
     else:
         weight = as_weights(weights, n, users)
     if not whole and K > 1 and not (np.abs(pool / total / (pool / total).max(axis=1, keepdims=True) - 1) <= 1e-9).all():
-        raise InvalidInput("machines", "must have one shape for method='lexicographic', so that they are one pool",
-                           pool.tolist())
+        raise InvalidInput(
+            "machines", "must have one shape for method='lexicographic', so that they are one pool", pool.tolist()
+        )
     if whole and bounds.sum() > MOST and (count := _most_handed_out(values, bounds, total, waits)) > MOST:
-        raise InvalidInput("tasks", "must be fewer for method='heuristic', which hands out whole tasks one by one; use "
-                           "larger tasks or method='lexicographic'", f"room for about {count:.2g}")
+        raise InvalidInput(
+            "tasks",
+            "must be fewer for method='heuristic', which hands out whole tasks one by one; use "
+            "larger tasks or method='lexicographic'",
+            f"room for about {count:.2g}",
+        )
     if whole and placement and T * n * K > MOST:
         raise InvalidInput("placement", f"must be False where it would hold more than {MOST:.0g} numbers", T * n * K)
     if alone == "resources":  # as good as infinite, and times zero it is zero
@@ -577,8 +634,23 @@ def tv_drf(demands: Any, tasks: Any = None, machines: Any = None, contributions:
     machine_use = placed = None
     if whole:
         machine_use, placed = np.zeros((T, K, m)), np.zeros((T, n, K) if placement else (0, 0, 0), dtype=np.int32)
-        heuristic(values, bounds, pool, weight, own, waits, memory, ran, amounts, machine_use, beta, cumulative, left,
-                  stops, placed)
+        heuristic(
+            values,
+            bounds,
+            pool,
+            weight,
+            own,
+            waits,
+            memory,
+            ran,
+            amounts,
+            machine_use,
+            beta,
+            cumulative,
+            left,
+            stops,
+            placed,
+        )
     else:
         most = bounds if waits else np.minimum(bounds, enough(values, total))
         flow(values, most, total, own, weight, waits, memory, NEAR, ran, amounts, cumulative, left, stops, below)
@@ -587,5 +659,27 @@ def tv_drf(demands: Any, tasks: Any = None, machines: Any = None, contributions:
         beta = coefficients(amounts, own)
     if whole:
         below = np.asarray((beta < 1 - FITS).any(axis=1))
-    return TvDrfRun(ran, beta, cumulative, amounts, own, left, stops, below, machine_use, placed if placement else None,
-                    values, bounds, pool, parts, weight, method, alone, waits, memory, users, resources, names)
+    return TvDrfRun(
+        ran,
+        beta,
+        cumulative,
+        amounts,
+        own,
+        left,
+        stops,
+        below,
+        machine_use,
+        placed if placement else None,
+        values,
+        bounds,
+        pool,
+        parts,
+        weight,
+        method,
+        alone,
+        waits,
+        memory,
+        users,
+        resources,
+        names,
+    )

@@ -15,8 +15,19 @@ from fairbook.kernels import INSIDE, kernel
 from fairbook.model.inputs import FloatArray
 
 __all__ = [
-    "DONE", "FITS", "IDLE", "NEAR", "SPLIT", "UNSET", "alone_by_resources", "alone_by_tasks", "coefficients", "enough",
-    "flow", "heuristic", "rise",
+    "DONE",
+    "FITS",
+    "IDLE",
+    "NEAR",
+    "SPLIT",
+    "UNSET",
+    "alone_by_resources",
+    "alone_by_tasks",
+    "coefficients",
+    "enough",
+    "flow",
+    "heuristic",
+    "rise",
 ]
 
 #: What stops a user in place of a resource: nothing yet, no tasks at all, no machine with room, all tasks are run.
@@ -37,8 +48,9 @@ def _spread(demands: Any, bounds: Any, machines: Any, *_: Any) -> float:
 
 
 @kernel(_spread)
-def alone_by_tasks(demands: Any, bounds: Any, machines: Any, parts: Any, waits: bool, whole: bool, rounding: Any,
-           own: Any) -> None:
+def alone_by_tasks(
+    demands: Any, bounds: Any, machines: Any, parts: Any, waits: bool, whole: bool, rounding: Any, own: Any
+) -> None:
     """Fill ``own`` (zeros, (T, n, m)) with what each user could run on its own parts, a queue in order of submission.
 
     A group of tasks is spread over the own parts in proportion to what each of them could still run of it. Where
@@ -160,15 +172,24 @@ def _lift(tree: NDArray[np.int32], keys: FloatArray, place: int) -> None:
 
 
 @kernel(INSIDE)
-def _nearest(want: FloatArray, form: FloatArray, unit: FloatArray, lead: int, limit: FloatArray, ratio: FloatArray,
-             begin: int, end: int, distance: FloatArray) -> int:
+def _nearest(
+    want: FloatArray,
+    form: FloatArray,
+    unit: FloatArray,
+    lead: int,
+    limit: FloatArray,
+    ratio: FloatArray,
+    begin: int,
+    end: int,
+    distance: FloatArray,
+) -> int:
     """Place of the least best-fit distance (17) of a task to machines ``begin`` to ``end``, the first among equals.
 
     Write the distances to ``distance``, infinite where the task does not fit. Ratios are of amounts as given, so that
     machines whose remainders are in proportion tie exactly. One plain loop a resource, for a compiler to make vectors
     of.
     """
-    some, row = ratio[lead, lead, begin:end], distance[:end - begin]
+    some, row = ratio[lead, lead, begin:end], distance[: end - begin]
     for k in range(len(row)):
         row[k] = 0.0 if some[k] > 0.0 else np.inf
     for j in range(len(want)):
@@ -183,8 +204,15 @@ def _nearest(want: FloatArray, form: FloatArray, unit: FloatArray, lead: int, li
 
 
 @kernel(INSIDE)
-def _measure(k: int, left: FloatArray, low: FloatArray, allow: FloatArray, leads: NDArray[np.bool_], limit: FloatArray,
-             ratio: FloatArray) -> None:
+def _measure(
+    k: int,
+    left: FloatArray,
+    low: FloatArray,
+    allow: FloatArray,
+    leads: NDArray[np.bool_],
+    limit: FloatArray,
+    ratio: FloatArray,
+) -> None:
     """Write down of machine k: of each resource the largest task that fits; what is left of j per what is left of f."""
     m = len(leads)
     for j in range(m):
@@ -202,10 +230,23 @@ def _turns(demands: FloatArray, bounds: FloatArray, machines: FloatArray, *_: An
 
 
 @kernel(_turns)
-def heuristic(demands: FloatArray, bounds: FloatArray, machines: FloatArray, weights: FloatArray, own: FloatArray,
-               waits: bool, memory: bool, tasks: FloatArray, amounts: FloatArray, machine_use: FloatArray,
-               beta: FloatArray, cumulative: FloatArray, unserved: FloatArray, stops: NDArray[np.int64],
-               placement: NDArray[np.int32]) -> None:
+def heuristic(
+    demands: FloatArray,
+    bounds: FloatArray,
+    machines: FloatArray,
+    weights: FloatArray,
+    own: FloatArray,
+    waits: bool,
+    memory: bool,
+    tasks: FloatArray,
+    amounts: FloatArray,
+    machine_use: FloatArray,
+    beta: FloatArray,
+    cumulative: FloatArray,
+    unserved: FloatArray,
+    stops: NDArray[np.int64],
+    placement: NDArray[np.int32],
+) -> None:
     """Run Algorithm 1 over all periods.
 
     Users stand in a tournament keyed by beta until everyone who can still run a task has beta >= 1, then by G. Machines
@@ -321,8 +362,9 @@ def heuristic(demands: FloatArray, bounds: FloatArray, machines: FloatArray, wei
                 for block in range(blocks):
                     if changed[block] > seen[i] and least[i, block] < np.inf:
                         begin = block * width
-                        k = _nearest(need[i], shape[i], unit[i], first[i], limit, ratio, begin,
-                                     min(begin + width, K), distance)
+                        k = _nearest(
+                            need[i], shape[i], unit[i], first[i], limit, ratio, begin, min(begin + width, K), distance
+                        )
                         least[i, block], nearest[i, block] = distance[k], begin + k
                     if least[i, block] < least[i, best]:
                         best = block
@@ -395,8 +437,20 @@ def heuristic(demands: FloatArray, bounds: FloatArray, machines: FloatArray, wei
 
 
 @kernel()
-def rise(need: Any, begin: Any, end: Any, owner: Any, rising: Any, ending: Any, slack: Any, tree: Any, gained: Any,
-          whole: Any, stops: Any, near: Any) -> None:
+def rise(
+    need: Any,
+    begin: Any,
+    end: Any,
+    owner: Any,
+    rising: Any,
+    ending: Any,
+    slack: Any,
+    tree: Any,
+    gained: Any,
+    whole: Any,
+    stops: Any,
+    near: Any,
+) -> None:
     """Progressive filling along paths: exactly, from event to event.
 
     A path is a chain of pieces. While the clock runs from ``begin[p]`` to ``end[p]`` the owner of piece p takes
@@ -480,8 +534,15 @@ def rise(need: Any, begin: Any, end: Any, owner: Any, rising: Any, ending: Any, 
 
 
 @kernel(INSIDE)
-def _left(i: int, t: int, bounds: FloatArray, head: NDArray[np.int64], rest: FloatArray, place: NDArray[np.int64],
-          run: FloatArray) -> float:
+def _left(
+    i: int,
+    t: int,
+    bounds: FloatArray,
+    head: NDArray[np.int64],
+    rest: FloatArray,
+    place: NDArray[np.int64],
+    run: FloatArray,
+) -> float:
     """Tasks left of the group that user i is served from, 0.0 where its queue has ended; moves on past empty groups."""
     while place[i] <= t:
         count = rest[i] if place[i] == head[i] else bounds[place[i], i]
@@ -492,8 +553,17 @@ def _left(i: int, t: int, bounds: FloatArray, head: NDArray[np.int64], rest: Flo
 
 
 @kernel(INSIDE)
-def _height(i: int, dominant: FloatArray, weights: FloatArray, bounds: FloatArray, head: NDArray[np.int64],
-            rest: FloatArray, place: NDArray[np.int64], run: FloatArray, level: FloatArray) -> float:
+def _height(
+    i: int,
+    dominant: FloatArray,
+    weights: FloatArray,
+    bounds: FloatArray,
+    head: NDArray[np.int64],
+    rest: FloatArray,
+    place: NDArray[np.int64],
+    run: FloatArray,
+    level: FloatArray,
+) -> float:
     """G of user i with what it has run so far in this period."""
     total = 0.0
     for s in range(head[i], place[i]):
@@ -502,9 +572,19 @@ def _height(i: int, dominant: FloatArray, weights: FloatArray, bounds: FloatArra
 
 
 @kernel(INSIDE)
-def _flow_floors(t: int, share: FloatArray, bounds: FloatArray, used: FloatArray, owned: FloatArray, near: float,
-                 head: NDArray[np.int64], rest: FloatArray, place: NDArray[np.int64], run: FloatArray,
-                 slack: FloatArray) -> bool:
+def _flow_floors(
+    t: int,
+    share: FloatArray,
+    bounds: FloatArray,
+    used: FloatArray,
+    owned: FloatArray,
+    near: float,
+    head: NDArray[np.int64],
+    rest: FloatArray,
+    place: NDArray[np.int64],
+    run: FloatArray,
+    slack: FloatArray,
+) -> bool:
     """Give everyone the least that makes beta at least 1.
 
     Move ``place`` and ``run`` on, and write to ``slack`` what is left of the pool.
@@ -543,8 +623,18 @@ def _flow_floors(t: int, share: FloatArray, bounds: FloatArray, used: FloatArray
 
 
 @kernel(INSIDE)
-def _flow_coefficients(i: int, t: int, share: FloatArray, bounds: FloatArray, used: FloatArray, owned: FloatArray,
-                       near: float, head: NDArray[np.int64], rest: FloatArray, pieces: Any) -> None:
+def _flow_coefficients(
+    i: int,
+    t: int,
+    share: FloatArray,
+    bounds: FloatArray,
+    used: FloatArray,
+    owned: FloatArray,
+    near: float,
+    head: NDArray[np.int64],
+    rest: FloatArray,
+    pieces: Any,
+) -> None:
     """Append the pieces of a user's path while its coefficient rises to 1; they end where a task would not raise it.
 
     The clock is the coefficient. A piece: begin, end, clock per task, user, group, whether it ends the group.
@@ -581,9 +671,19 @@ def _flow_coefficients(i: int, t: int, share: FloatArray, bounds: FloatArray, us
 
 
 @kernel(INSIDE)
-def _flow_run(t: int, pieces: Any, share: FloatArray, bounds: FloatArray, head: NDArray[np.int64], rest: FloatArray,
-              place: NDArray[np.int64], run: FloatArray, slack: FloatArray, stopped: NDArray[np.int64],
-              near: float) -> None:
+def _flow_run(
+    t: int,
+    pieces: Any,
+    share: FloatArray,
+    bounds: FloatArray,
+    head: NDArray[np.int64],
+    rest: FloatArray,
+    place: NDArray[np.int64],
+    run: FloatArray,
+    slack: FloatArray,
+    stopped: NDArray[np.int64],
+    near: float,
+) -> None:
     """Let a clock run along the pieces and move ``place`` and ``run`` on; ``slack`` and ``stopped`` are overwritten."""
     m, count = len(slack), len(pieces)
     stopped[:] = UNSET
@@ -596,8 +696,20 @@ def _flow_run(t: int, pieces: Any, share: FloatArray, bounds: FloatArray, head: 
         begin[p], end[p], rate, owner[p], s, _ = pieces[p]
         for j in range(m):
             need[p, j] = share[s, owner[p], j] / rate
-    rise(need, begin, end, owner, np.argsort(begin, kind="mergesort"), np.argsort(end, kind="mergesort"), slack, tree,
-          gained, whole, stopped, near)
+    rise(
+        need,
+        begin,
+        end,
+        owner,
+        np.argsort(begin, kind="mergesort"),
+        np.argsort(end, kind="mergesort"),
+        slack,
+        tree,
+        gained,
+        whole,
+        stopped,
+        near,
+    )
     for p in range(count):
         _, _, rate, i, _, ends = pieces[p]
         left = _left(i, t, bounds, head, rest, place, run)
@@ -610,9 +722,22 @@ def _flow_run(t: int, pieces: Any, share: FloatArray, bounds: FloatArray, head: 
 
 
 @kernel()
-def flow(demands: FloatArray, bounds: FloatArray, total: FloatArray, own: FloatArray, weights: FloatArray, waits: bool,
-          memory: bool, near: float, tasks: FloatArray, amounts: FloatArray, cumulative: FloatArray,
-          unserved: FloatArray, stops: NDArray[np.int64], below: NDArray[np.bool_]) -> None:
+def flow(
+    demands: FloatArray,
+    bounds: FloatArray,
+    total: FloatArray,
+    own: FloatArray,
+    weights: FloatArray,
+    waits: bool,
+    memory: bool,
+    near: float,
+    tasks: FloatArray,
+    amounts: FloatArray,
+    cumulative: FloatArray,
+    unserved: FloatArray,
+    stops: NDArray[np.int64],
+    below: NDArray[np.bool_],
+) -> None:
     """Run the lexicographic mechanism in one pool over all periods.
 
     In each period everyone first gets the least that makes beta at least 1, or, where that is out of reach, beta rises

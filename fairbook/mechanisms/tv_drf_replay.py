@@ -13,8 +13,16 @@ __all__ = ["refused", "replay", "replay_alone"]
 
 
 @kernel(ALWAYS)
-def replay_alone(rate: FloatArray, bounds: FloatArray, machines: FloatArray, parts: FloatArray, own: FloatArray,
-                  waits: bool, whole: bool, rtol: float) -> NDArray[np.bool_]:
+def replay_alone(
+    rate: FloatArray,
+    bounds: FloatArray,
+    machines: FloatArray,
+    parts: FloatArray,
+    own: FloatArray,
+    waits: bool,
+    whole: bool,
+    rtol: float,
+) -> NDArray[np.bool_]:
     """Say of each period and user whether ``own`` is what its queue runs on its own parts, up to ``rtol`` of the pool.
 
     All as parts of the pool. How far a queue has come follows from the amounts added up over resources: each task adds
@@ -72,8 +80,9 @@ def replay_alone(rate: FloatArray, bounds: FloatArray, machines: FloatArray, par
 
 
 @kernel()
-def replay(rate: FloatArray, bounds: FloatArray, tasks: FloatArray, weights: FloatArray, waits: bool,
-            near: float) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.int64]]:
+def replay(
+    rate: FloatArray, bounds: FloatArray, tasks: FloatArray, weights: FloatArray, waits: bool, near: float
+) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.int64]]:
     """Give what given tasks take when they are served in the order of submission.
 
     Returns amounts as parts of the pool (T, n, m); what they add to G (T, n); how far amounts may be off because a
@@ -124,8 +133,15 @@ def replay(rate: FloatArray, bounds: FloatArray, tasks: FloatArray, weights: Flo
 
 
 @kernel()
-def refused(rate: FloatArray, following: NDArray[np.int64], stops: NDArray[np.int64], free: FloatArray,
-             left: FloatArray, sizes: FloatArray, rtol: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def refused(
+    rate: FloatArray,
+    following: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    free: FloatArray,
+    left: FloatArray,
+    sizes: FloatArray,
+    rtol: float,
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Say of each user with tasks left whether the resource named falls short, and whether no machine has room.
 
     All as parts of the pool: tasks (T, n, m), what is left of it (T, m) and of each machine (T, K, m), sizes (K, m).

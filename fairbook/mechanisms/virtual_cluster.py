@@ -49,8 +49,16 @@ _MANY = 2_000_000  # fractions that whole VMs can have, more of which are not li
 
 #: Rules by which a user gets its cluster, among those that can hold its minimum. The last two prefer those that can
 #: hold all that is wanted there, with the newcomer: the fullest, or the first, of these; else they are _LEAST_WANTED.
-(_LEAST_LOADED, _MOST_FREE, _LEAST_WANTED, _TIGHTEST, _LEAST_FLUID, _FIRST, _FULLEST_THAT_HOLDS_ALL,
- _FIRST_THAT_HOLDS_ALL) = range(8)
+(
+    _LEAST_LOADED,
+    _MOST_FREE,
+    _LEAST_WANTED,
+    _TIGHTEST,
+    _LEAST_FLUID,
+    _FIRST,
+    _FULLEST_THAT_HOLDS_ALL,
+    _FIRST_THAT_HOLDS_ALL,
+) = range(8)
 
 
 def _pairs(order: Any, least: Any, most: Any, capacities: Any, *_: Any) -> float:
@@ -121,7 +129,7 @@ def _shared(asked: Requests, where: IntArray, room: NDArray[Any] | None = None) 
     order = np.argsort(where, kind="stable")
     cuts = np.searchsorted(where[order], np.arange(len(capacities) + 1))
     for j in np.flatnonzero(np.diff(cuts)).tolist():
-        here = order[cuts[j]:cuts[j + 1]]
+        here = order[cuts[j] : cuts[j + 1]]
         vms[here] = share_out(asked.minimum[here], asked.max_vms[here], capacities[j])
     return vms
 
@@ -156,8 +164,11 @@ def _mixed_knapsack(asked: Requests, small: int, general: str, fit: str, load: s
         part = asked.only(left, room)
         in_a = part.tolerance <= 1.0 - part.scarcity + RTOL
         if not in_a.any() or len(left) <= small:
-            found = (_metagreedy(part).where if general == "metagreedy" else
-                     _list_users(part, room, _FITS[fit] if general == "greedy" else _LOADS[load]))
+            found = (
+                _metagreedy(part).where
+                if general == "metagreedy"
+                else _list_users(part, room, _FITS[fit] if general == "greedy" else _LOADS[load])
+            )
             where[left] = found
             vms[left] = _shared(part, found)
             break
@@ -417,10 +428,21 @@ def _spanning(asked: Requests) -> tuple[_Found, NDArray[Any]]:
     return _Found(where, vms, bound), pieces
 
 
-def virtual_cluster(max_vms: Any, tolerance: Any = None, capacities: Any = None, *, method: Method = "exact",
-                    whole: bool = True, node_limit: int = 300_000, seed: int = 0, load: Load = "relative",
-                    fit: Fit = "least_wanted", general: General = "greedy", small: int = 8,
-                    top_up: bool = False) -> VirtualClusters:
+def virtual_cluster(
+    max_vms: Any,
+    tolerance: Any = None,
+    capacities: Any = None,
+    *,
+    method: Method = "exact",
+    whole: bool = True,
+    node_limit: int = 300_000,
+    seed: int = 0,
+    load: Load = "relative",
+    fit: Fit = "least_wanted",
+    general: General = "greedy",
+    small: int = 8,
+    top_up: bool = False,
+) -> VirtualClusters:
     """Give n users virtual clusters on H physical ones so that the least fraction is large (equations 1 to 5).
 
     Parameters

@@ -104,8 +104,9 @@ class VirtualClusterPool(Stateful):
     array([6])
     """
 
-    def __init__(self, capacities: Any, *, give: Give = "gap", take: Take = "surplus",
-                 pick: Pick = "least_wanted") -> None:
+    def __init__(
+        self, capacities: Any, *, give: Give = "gap", take: Take = "surplus", pick: Pick = "least_wanted"
+    ) -> None:
         check_choice(give, "give", Give)
         check_choice(take, "take", Take)
         check_choice(pick, "pick", Pick)
@@ -145,10 +146,21 @@ class VirtualClusterPool(Stateful):
         if not self._tenants:
             raise InvalidInput("pool", "must have a user before its state can be shown", "nobody is there")
         there = self._tenants.values()
-        asked = Requests(np.array([t.max_vms for t in there]), np.array([t.tolerance for t in there]),
-                         self._capacities.copy(), True, self.users, self._clusters)
-        return VirtualClusters(asked, np.array([t.vms for t in there]), np.array([t.cluster for t in there]),
-                               "virtual_cluster_pool", asked.bound)
+        asked = Requests(
+            np.array([t.max_vms for t in there]),
+            np.array([t.tolerance for t in there]),
+            self._capacities.copy(),
+            True,
+            self.users,
+            self._clusters,
+        )
+        return VirtualClusters(
+            asked,
+            np.array([t.vms for t in there]),
+            np.array([t.cluster for t in there]),
+            "virtual_cluster_pool",
+            asked.bound,
+        )
 
     def arrive(self, user: Hashable, max_vms: int, tolerance: float) -> bool:
         """Let a user in if its minimum can be met, and say whether it was.
@@ -203,8 +215,11 @@ class VirtualClusterPool(Stateful):
         open_ones = np.flatnonzero((room >= new.minimum) & (self._capacities > 0))
         if not len(open_ones):
             return -1
-        value = (wanted + new.max_vms)[open_ones] / self._capacities[open_ones] if self.pick == "least_wanted" \
+        value = (
+            (wanted + new.max_vms)[open_ones] / self._capacities[open_ones]
+            if self.pick == "least_wanted"
             else -free[open_ones]
+        )
         return int(open_ones[value.argmin()])
 
     def _rearrange(self, cluster: int, new: _Tenant | None = None) -> None:
@@ -212,8 +227,9 @@ class VirtualClusterPool(Stateful):
         here = self._on(cluster)
         if self.take == "reshare":
             if here:
-                vms = share_out(np.array([t.minimum for t in here]), np.array([t.max_vms for t in here]),
-                                self._capacities[cluster])
+                vms = share_out(
+                    np.array([t.minimum for t in here]), np.array([t.max_vms for t in here]), self._capacities[cluster]
+                )
                 for tenant, number in zip(here, vms.tolist(), strict=True):
                     self.taken_back += max(0, tenant.vms - number)
                     tenant.vms = number
@@ -233,10 +249,15 @@ class VirtualClusterPool(Stateful):
 
     def _state(self) -> dict[str, Any]:
         return {
-            "capacities": self._capacities.tolist(), "clusters": names_for_json(self._clusters, "capacities.index"),
-            "give": self.give, "take": self.take, "pick": self.pick, "users": names_for_json(self._tenants, "users"),
+            "capacities": self._capacities.tolist(),
+            "clusters": names_for_json(self._clusters, "capacities.index"),
+            "give": self.give,
+            "take": self.take,
+            "pick": self.pick,
+            "users": names_for_json(self._tenants, "users"),
             "tenants": [[t.max_vms, t.tolerance, t.minimum, t.cluster, t.vms] for t in self._tenants.values()],
-            "taken_back": self.taken_back, "turned_away": self.turned_away,
+            "taken_back": self.taken_back,
+            "turned_away": self.turned_away,
         }
 
     @classmethod

@@ -93,9 +93,13 @@ class Allocation(Result):
         reasons = {-1: "own bound", -2: "nothing", -3: "not present"}
         stops = [reasons.get(int(j)) or self.resources[j] for j in self.bottlenecks]
         return pd.DataFrame(
-            {"tasks": self.tasks,
-             **use_columns(self.tasks[:, None] * self.demands, self.demands, self.capacities, self.resources),
-             "dominant_share": self.dominant_shares, "level": self.levels, "bottleneck": stops},
+            {
+                "tasks": self.tasks,
+                **use_columns(self.tasks[:, None] * self.demands, self.demands, self.capacities, self.resources),
+                "dominant_share": self.dominant_shares,
+                "level": self.levels,
+                "bottleneck": stops,
+            },
             index=labelled(self.users, "user"),
         )
 
@@ -116,18 +120,25 @@ class Allocation(Result):
         if j == -2:
             return f"{user} runs {tasks:.6g} tasks: nothing stops it, but the mechanism gave it no more."
         if self.rule == "whole_tasks":
-            return (f"{user} runs {tasks:.6g} tasks at level {level:.6g}: another would need {self.demands[i, j]:.6g} "
-                    f"of {self.resources[j]}, and {max(self.slack[j], 0.0):.6g} of {self.capacities[j]:.6g} is left.")
+            return (
+                f"{user} runs {tasks:.6g} tasks at level {level:.6g}: another would need {self.demands[i, j]:.6g} "
+                f"of {self.resources[j]}, and {max(self.slack[j], 0.0):.6g} of {self.capacities[j]:.6g} is left."
+            )
         if self.rule == "credit":
-            return (f"{user} runs {tasks:.6g} tasks at level {level:.6g}: {self.resources[j]}, which it needs, "
-                    "is used up.")
+            return (
+                f"{user} runs {tasks:.6g} tasks at level {level:.6g}: {self.resources[j]}, which it needs, is used up."
+            )
         if self.rule == "full":
-            return (f"{user} runs {tasks:.6g} tasks at level {level:.6g}: {self.utilisation[j]:.2%} of "
-                    f"{self.resources[j]} is in use, and what others hold is not taken back.")
+            return (
+                f"{user} runs {tasks:.6g} tasks at level {level:.6g}: {self.utilisation[j]:.2%} of "
+                f"{self.resources[j]} is in use, and what others hold is not taken back."
+            )
         needs = self.demands[:, j] > 0
-        return (f"{user} runs {tasks:.6g} tasks at level {level:.6g}: {self.resources[j]} stops it. "
-                f"{self.utilisation[j]:.2%} of it is in use, {user} needs it, and none of the {int(needs.sum())} users "
-                f"who need it stands at a higher level (the highest: {self.levels[needs].max():.6g}).")
+        return (
+            f"{user} runs {tasks:.6g} tasks at level {level:.6g}: {self.resources[j]} stops it. "
+            f"{self.utilisation[j]:.2%} of it is in use, {user} needs it, and none of the {int(needs.sum())} users "
+            f"who need it stands at a higher level (the highest: {self.levels[needs].max():.6g})."
+        )
 
     def violations(self, rtol: float = 1e-9) -> list[str]:
         """List every way in which this allocation breaks what its rule promises; empty means certified.
@@ -169,7 +180,8 @@ class Allocation(Result):
                 if not self.tasks[i] >= self.max_tasks[i] * (1 - rtol):
                     found.append(f"{self.users[i]} is below its own bound")
             elif not (over[i, j] if whole else full[j] and self.demands[i, j] > 0) or (
-                    self.rule == "max_min" and not levels[i] >= highest[j] * (1 - rtol)):
+                self.rule == "max_min" and not levels[i] >= highest[j] * (1 - rtol)
+            ):
                 found.append(f"{self.resources[j]} does not stop {self.users[i]}")
         if not found and self.rule == "max_min" and len(self.tasks) <= decimals.MOST:
             weights = self.weights if self.given_weights is None else self.given_weights
@@ -179,8 +191,16 @@ class Allocation(Result):
         return found
 
 
-def used_up(tasks: FloatArray, demands: FloatArray, weights: FloatArray, capacity: float, slack: FloatArray,
-            users: Names, resources: Names, mechanism: str) -> Allocation:
+def used_up(
+    tasks: FloatArray,
+    demands: FloatArray,
+    weights: FloatArray,
+    capacity: float,
+    slack: FloatArray,
+    users: Names,
+    resources: Names,
+    mechanism: str,
+) -> Allocation:
     """Give the allocation of a pool that users brought; the scarcest resource that a user needs stops it.
 
     ``weights`` (n,) are what the users brought, ``slack`` (m,) what is left. Where all that a user needs is left,
@@ -188,5 +208,15 @@ def used_up(tasks: FloatArray, demands: FloatArray, weights: FloatArray, capacit
     """
     left = np.where(demands > 0, slack, np.inf)
     bottlenecks = np.where(left.min(axis=1) <= 1e-9 * capacity, left.argmin(axis=1), -2)
-    return Allocation(tasks, demands, weights / capacity, np.full(len(slack), capacity), np.full(len(tasks), np.inf),
-                      bottlenecks, users, resources, mechanism=mechanism, rule="full")
+    return Allocation(
+        tasks,
+        demands,
+        weights / capacity,
+        np.full(len(slack), capacity),
+        np.full(len(tasks), np.inf),
+        bottlenecks,
+        users,
+        resources,
+        mechanism=mechanism,
+        rule="full",
+    )

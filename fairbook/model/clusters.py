@@ -129,8 +129,12 @@ class Requests:
 
     def only(self, chosen: Any, capacities: NDArray[Any] | None = None) -> Requests:
         """Give the same for some of the users, by mask or positions, and maybe for other capacities. Names go."""
-        return Requests(self.max_vms[chosen], self.tolerance[chosen],
-                        self.capacities if capacities is None else capacities, self.whole)
+        return Requests(
+            self.max_vms[chosen],
+            self.tolerance[chosen],
+            self.capacities if capacities is None else capacities,
+            self.whole,
+        )
 
 
 def _up(values: FloatArray, most: NDArray[Any]) -> IntArray:
@@ -403,8 +407,13 @@ class VirtualClusters(Result):
         """Give one row a user: VMs wanted, minimum, VMs, fraction, cluster (by name; empty where turned away)."""
         names = {TURNED_AWAY: "", SPANS: "several", **dict(enumerate(self.clusters))}
         return pd.DataFrame(
-            {"max_vms": self.requests.max_vms, "minimum": self.requests.minimum, "vms": self.vms,
-             "fraction": self.fraction, "cluster": [names[j] for j in self.cluster.tolist()]},
+            {
+                "max_vms": self.requests.max_vms,
+                "minimum": self.requests.minimum,
+                "vms": self.vms,
+                "fraction": self.fraction,
+                "cluster": [names[j] for j in self.cluster.tolist()],
+            },
             index=labelled(self.users, "user"),
         )
 
@@ -415,8 +424,13 @@ class VirtualClusters(Result):
         least = np.full(H, np.inf)
         np.minimum.at(least, on, self.fraction[user])
         return pd.DataFrame(
-            {"capacity": self.requests.capacities, "users": np.bincount(on, minlength=H), "use": self.use,
-             "slack": self.slack, "min_fraction": np.where(np.isinf(least), np.nan, least)},
+            {
+                "capacity": self.requests.capacities,
+                "users": np.bincount(on, minlength=H),
+                "use": self.use,
+                "slack": self.slack,
+                "min_fraction": np.where(np.isinf(least), np.nan, least),
+            },
             index=labelled(self.clusters, "cluster"),
         )
 
@@ -431,11 +445,15 @@ class VirtualClusters(Result):
         i = position(user, self.users)
         wanted, minimum, j = self.requests.max_vms[i], self.requests.minimum[i], int(self.cluster[i])
         if j == TURNED_AWAY and self.pieces is not None:
-            return (f"{user} was turned away: it needs at least {minimum:g} VMs, and all clusters together have fewer "
-                    f"to give, after the minima of the users that were served.")
+            return (
+                f"{user} was turned away: it needs at least {minimum:g} VMs, and all clusters together have fewer "
+                f"to give, after the minima of the users that were served."
+            )
         if j == TURNED_AWAY:
-            return (f"{user} was turned away: it needs at least {minimum:g} VMs on one cluster, "
-                    f"and no cluster has as many to give, after the minima of the users that were served.")
+            return (
+                f"{user} was turned away: it needs at least {minimum:g} VMs on one cluster, "
+                f"and no cluster has as many to give, after the minima of the users that were served."
+            )
         has = f"{user} has {self.vms[i]:g} of {wanted:g} VMs ({self.fraction[i]:.1%})"
         if self.vms[i] >= wanted:
             return f"{has}: all that it asked for."

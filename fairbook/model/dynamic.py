@@ -128,8 +128,16 @@ class DynamicAllocation(Result):
         """Give the allocation after arrival k (from 1), of the pool of that moment. Cost O(k m)."""
         k = self._step(k)
         tasks, capacity = self.tasks_at(k), float(self.weights[:k].sum())
-        return used_up(tasks, self.demands[:k], self.weights[:k], capacity, capacity - tasks @ self.demands[:k],
-                       self.users[:k], self.resources, self.mechanism)
+        return used_up(
+            tasks,
+            self.demands[:k],
+            self.weights[:k],
+            capacity,
+            capacity - tasks @ self.demands[:k],
+            self.users[:k],
+            self.resources,
+            self.mechanism,
+        )
 
     @cached_property
     def _exact_levels(self) -> FloatArray:
@@ -165,11 +173,15 @@ class DynamicAllocation(Result):
         k = self._step(k)
         tasks, demands = self.tasks_at(k), self.demands[:k]
         return pd.DataFrame(
-            {"weight": self.weights[:k], "tasks": tasks,
-             **use_columns(tasks[:, None] * demands, demands, self.weights[:k].sum(), self.resources),
-             "dominant_share": self.dominant_shares_at(k),
-             "level": self.levels_at(k), "raised_at": self.raised_at(k),
-             "bottleneck": [self.resources[j] for j in self.bottlenecks_at(k)]},
+            {
+                "weight": self.weights[:k],
+                "tasks": tasks,
+                **use_columns(tasks[:, None] * demands, demands, self.weights[:k].sum(), self.resources),
+                "dominant_share": self.dominant_shares_at(k),
+                "level": self.levels_at(k),
+                "raised_at": self.raised_at(k),
+                "bottleneck": [self.resources[j] for j in self.bottlenecks_at(k)],
+            },
             index=labelled(self.users[:k], "user"),
         )
 
@@ -180,12 +192,16 @@ class DynamicAllocation(Result):
         level, t = self.levels_at(k)[i], int(self.raised_at(k)[i])
         text = f"{user} runs {self.tasks_at(k)[i]:.6g} tasks at level {level:.6g} (1 is what it brought). "
         if not self.irrevocable:
-            return text + (f"After arrival {k} all was shared out anew, with everyone at this level: "
-                           f"then {self.resources[self.binding[k - 1]]} was used up.")
+            return text + (
+                f"After arrival {k} all was shared out anew, with everyone at this level: "
+                f"then {self.resources[self.binding[k - 1]]} was used up."
+            )
         text += f"Arrival {t} raised it to there: then {self.resources[self.binding[t - 1]]} was used up."
         if t < k:
-            text += (f" Since then newcomers have been raised no higher than {self.levels[t:k].max():.6g}, and what is "
-                     "once allocated is not taken back.")
+            text += (
+                f" Since then newcomers have been raised no higher than {self.levels[t:k].max():.6g}, and what is "
+                "once allocated is not taken back."
+            )
         return text
 
     def violations(self, rtol: float = 1e-9) -> list[str]:
@@ -227,6 +243,8 @@ class DynamicAllocation(Result):
         if len(self) <= decimals.MOST:
             right = np.abs(self.levels[:k] - self._exact_levels[:k]) <= rtol * self._exact_levels[:k]
             if not right[-1] and (right[:-1].all() or not self.irrevocable):
-                found.append(f"the lowest level is {self.levels[k - 1]:.12g} where {self._exact_levels[k - 1]:.12g} is "
-                             "the highest possible")
+                found.append(
+                    f"the lowest level is {self.levels[k - 1]:.12g} where {self._exact_levels[k - 1]:.12g} is "
+                    "the highest possible"
+                )
         return found

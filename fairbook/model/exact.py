@@ -58,8 +58,9 @@ def as_fractions(values: Any, argument: str, index: tuple[int, ...] = ()) -> lis
     return found
 
 
-def exact_instance(demands: Any, weights: Any, capacities: Any = None,
-                   max_tasks: Any = None) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+def exact_instance(
+    demands: Any, weights: Any, capacities: Any = None, max_tasks: Any = None
+) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
     """Check an instance and give it in fractions; None for weights, capacities and bounds means ones, ones, no bounds.
 
     Raises
@@ -72,9 +73,11 @@ def exact_instance(demands: Any, weights: Any, capacities: Any = None,
         raise InvalidInput("demands", "must have shape (n users, m resources)", demands)
     n, m = len(rows), len(rows[0])
     vectors: list[list[Any]] = []
-    for values, count, default, argument in ((weights, n, Fraction(1), "weights"),
-                                             (capacities, m, Fraction(1), "capacities"),
-                                             (max_tasks, n, None, "max_tasks")):
+    for values, count, default, argument in (
+        (weights, n, Fraction(1), "weights"),
+        (capacities, m, Fraction(1), "capacities"),
+        (max_tasks, n, None, "max_tasks"),
+    ):
         vector: list[Any] = [default] * count if values is None else as_fractions(values, argument)
         if len(vector) != count or isinstance(vector[0], list):
             raise InvalidInput(argument, f"must have shape ({count},)", values)

@@ -40,7 +40,6 @@ class Named(NamedTuple):
     resources: Names | None = None
 
 
-
 # ---------------------------------------------------------------------------------------------- raw arrays
 
 
@@ -150,9 +149,11 @@ def order_of(labels: Names | None, wanted: Names | None, argument: str, what: st
     if place.keys() != set(wanted):
         if labels == tuple(range(len(labels))):
             return None
-        raise InvalidInput(argument, f"must name the same {what}, no more and no fewer",
-                           {"missing": [name for name in wanted if name not in place],
-                            "unknown": list(place.keys() - set(wanted))})
+        raise InvalidInput(
+            argument,
+            f"must name the same {what}, no more and no fewer",
+            {"missing": [name for name in wanted if name not in place], "unknown": list(place.keys() - set(wanted))},
+        )
     return [place[name] for name in wanted]
 
 
@@ -272,8 +273,11 @@ def phased_demands(demands: Any) -> Named:
         users, resources = phases[0].users, phases[0].resources
         for t, one in enumerate(phases):
             if (one.users, one.resources) != (users, resources):
-                raise InvalidInput(f"demands[{t}]", "must have the labels of the first phase, in the same order",
-                                   [one.users, one.resources])
+                raise InvalidInput(
+                    f"demands[{t}]",
+                    "must have the labels of the first phase, in the same order",
+                    [one.users, one.resources],
+                )
         values = np.stack([one.values for one in phases])
     else:
         values = as_floats(demands, "demands", (3,), "must have shape (T phases, n users, m resources)").copy()
@@ -301,8 +305,11 @@ def as_number(value: Any, argument: str, low: float = 0.0, high: float = np.inf)
 
 def as_whole(value: Any, argument: str, low: int, high: int | None = None) -> int:
     """Check one whole number between two bounds; a float is none, even if it is whole."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or (
-            not low <= value or (high is not None and value > high)):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, np.integer))
+        or (not low <= value or (high is not None and value > high))
+    ):
         bounds = f"of at least {low}" if high is None else f"from {low} to {high}"
         raise InvalidInput(argument, f"must be a whole number {bounds}", value)
     return int(value)
@@ -370,8 +377,16 @@ def as_demands(demands: Any, argument: str = "demands") -> Named:
     return named
 
 
-def as_weights(weights: Any, n: int, users: Names | None = None, *, m: int | None = None,
-               resources: Names | None = None, contributed: bool = False, argument: str = "weights") -> FloatArray:
+def as_weights(
+    weights: Any,
+    n: int,
+    users: Names | None = None,
+    *,
+    m: int | None = None,
+    resources: Names | None = None,
+    contributed: bool = False,
+    argument: str = "weights",
+) -> FloatArray:
     """Check weights; without ``contributed`` scale them to sum to 1.
 
     Parameters
@@ -388,8 +403,9 @@ def as_weights(weights: Any, n: int, users: Names | None = None, *, m: int | Non
     if m is not None and number_of_dimensions(weights) == 2:
         if isinstance(weights, pd.DataFrame):
             rows = reordered(pd.Series(range(len(weights)), weights.index), users, argument, "users")
-            columns = reordered(pd.Series(range(weights.shape[1]), weights.columns), resources,
-                                 f"{argument}.columns", "resources")
+            columns = reordered(
+                pd.Series(range(weights.shape[1]), weights.columns), resources, f"{argument}.columns", "resources"
+            )
             weights = weights.iloc[rows.to_list(), columns.to_list()]
         values = demand_matrix(weights, argument).values
         if values.shape != (n, m):
@@ -400,8 +416,7 @@ def as_weights(weights: Any, n: int, users: Names | None = None, *, m: int | Non
     return values if contributed else values / values.sum(axis=0)
 
 
-def as_capacities(capacities: Any, m: int, resources: Names | None = None,
-                  argument: str = "capacities") -> FloatArray:
+def as_capacities(capacities: Any, m: int, resources: Names | None = None, argument: str = "capacities") -> FloatArray:
     """Check the pool's capacities, shape (m,), positive, in the unit of the demands; None means ones."""
     if capacities is None:
         return np.ones(m)

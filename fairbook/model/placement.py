@@ -169,8 +169,11 @@ def as_cell(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: 
     missing = (cell.totals == 0) & (cell.demands > 0).any(axis=0)
     if missing.any():
         j = int(np.flatnonzero(missing)[0])
-        raise InvalidInput("machines", f"must hold all resources that are needed; none holds {cell.resources[j]!r}",
-                           cell.totals.tolist())
+        raise InvalidInput(
+            "machines",
+            f"must hold all resources that are needed; none holds {cell.resources[j]!r}",
+            cell.totals.tolist(),
+        )
     return cell
 
 
@@ -243,13 +246,18 @@ class _Placed(Result):
     def _columns(self) -> dict[str, Any]:
         """What the frames of both have in common, by column."""
         need = self.cell.demands
-        return {"tasks": self.tasks, **use_columns(self.tasks[:, None] * need, need, self.cell.totals, self.resources),
-                "dominant_share": self.dominant_shares}
+        return {
+            "tasks": self.tasks,
+            **use_columns(self.tasks[:, None] * need, need, self.cell.totals, self.resources),
+            "dominant_share": self.dominant_shares,
+        }
 
     def machine_frame(self) -> pd.DataFrame:
         """Give one row a class of machines: machines, tasks on them, use of each resource as a part of capacity."""
-        frame = pd.DataFrame({"machines": self.cell.machine_counts, "tasks": self.by_class.sum(axis=1)},
-                             index=labelled(self.classes, "class"))
+        frame = pd.DataFrame(
+            {"machines": self.cell.machine_counts, "tasks": self.by_class.sum(axis=1)},
+            index=labelled(self.classes, "class"),
+        )
         use, capacity = self.class_use, self.cell.class_capacities
         part = np.divide(use, capacity, out=np.full(use.shape, np.nan), where=capacity > 0)
         return frame.assign(**{f"utilisation_{name}": part[:, j] for j, name in enumerate(self.resources)})
@@ -306,8 +314,10 @@ class Placement(_Placed):
     def machine_use(self) -> FloatArray:
         """Resource in use on each machine, shape (N, m). Cost O(P m)."""
         N = len(self.cell.machine_class)
-        columns = [np.bincount(self.placed_machine, self.cell.demands[self.placed_user, j], minlength=N)
-                   for j in range(self.cell.demands.shape[1])]
+        columns = [
+            np.bincount(self.placed_machine, self.cell.demands[self.placed_user, j], minlength=N)
+            for j in range(self.cell.demands.shape[1])
+        ]
         return np.stack(columns, axis=1)
 
     @property
@@ -366,9 +376,11 @@ class Placement(_Placed):
         done = self.tasks >= self.cell.max_tasks
         pairs = np.unique(self.placed_machine.astype(np.int64) * len(self.users) + self.placed_user) % len(self.users)
         return pd.DataFrame(
-            {**self._columns(),
-             "stopped_by": np.where(done, "own bound", "no room" if self.full else "no room where it may go"),
-             "machines": np.bincount(pairs, minlength=len(self.users))},
+            {
+                **self._columns(),
+                "stopped_by": np.where(done, "own bound", "no room" if self.full else "no room where it may go"),
+                "machines": np.bincount(pairs, minlength=len(self.users)),
+            },
             index=labelled(self.users, "user"),
         )
 
@@ -386,16 +398,20 @@ class Placement(_Placed):
             return f"{has}: all that it asked for."
         open_ones = self.room(user)
         if len(open_ones):
-            return (f"{has}: {len(open_ones)} machines would have room for another, "
-                    f"but {self.mechanism} does not use them.")
+            return (
+                f"{has}: {len(open_ones)} machines would have room for another, but {self.mechanism} does not use them."
+            )
         capacities = self.cell.machines[self.cell.machine_class]
         free = capacities * (1 + FITS) - self.machine_use
         if not (capacities * (1 + FITS) >= self.cell.demands[i]).all(axis=1).any():
             return f"{has}: none of the {len(free)} machines would be large enough for a task even if it were empty."
         short = free < self.cell.demands[i]
-        alone = (short.sum(axis=1) == 1)
-        blamed = ", ".join(f"{int((short[:, j] & alone).sum())} for want of {name} alone"
-                           for j, name in enumerate(self.resources) if (short[:, j] & alone).any())
+        alone = short.sum(axis=1) == 1
+        blamed = ", ".join(
+            f"{int((short[:, j] & alone).sum())} for want of {name} alone"
+            for j, name in enumerate(self.resources)
+            if (short[:, j] & alone).any()
+        )
         return f"{has}: none of the {len(free)} machines has room for another" + (f" ({blamed})." if blamed else ".")
 
     def violations(self, rtol: float = 1e-9) -> list[str]:
@@ -407,8 +423,10 @@ class Placement(_Placed):
         capacities = self.cell.machines[self.cell.machine_class]
         over = self.machine_use > capacities * (1 + as_tolerance(rtol))
         for j, r in np.argwhere(over).tolist():
-            found.append(f"machine {j} holds {self.machine_use[j, r]:.12g} of {self.resources[r]}, "
-                         f"more than its {capacities[j, r]:.12g}")
+            found.append(
+                f"machine {j} holds {self.machine_use[j, r]:.12g} of {self.resources[r]}, "
+                f"more than its {capacities[j, r]:.12g}"
+            )
         for i in np.flatnonzero(self.tasks > self.cell.max_tasks).tolist():
             found.append(f"{self.users[i]} has {self.tasks[i]} tasks, more than its bound")
         if self.full:

@@ -54,8 +54,12 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Give all numbers under their names, ready for JSON: arrays become lists, what is not finite None."""
-        return {**{name: plain(getattr(self, name)) for name in self.names}, **_stored(self),
-                "use": plain(self.use), "slack": plain(self.slack)}
+        return {
+            **{name: plain(getattr(self, name)) for name in self.names},
+            **_stored(self),
+            "use": plain(self.use),
+            "slack": plain(self.slack),
+        }
 
 
 def _stored(result: Any) -> dict[str, Any]:

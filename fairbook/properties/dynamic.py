@@ -41,8 +41,9 @@ Steps = Iterable[int] | None
 def require_run(run: Any, instead: str) -> None:
     """Refuse what is no sequence of allocations; ``instead`` is what there is for a single one."""
     if isinstance(run, Allocation) or not isinstance(run, Run):
-        raise InvalidInput("run", f"must be a sequence of allocations (for one Allocation there is {instead})",
-                           type(run).__name__)
+        raise InvalidInput(
+            "run", f"must be a sequence of allocations (for one Allocation there is {instead})", type(run).__name__
+        )
 
 
 def user_names(run: Run) -> tuple[Hashable, ...]:
@@ -52,8 +53,13 @@ def user_names(run: Run) -> tuple[Hashable, ...]:
 
 def _instance(run: Run, k: int, levels: Array) -> dict[str, Any]:
     """What a reader needs to check a step by hand, shortened to the users present."""
-    found: dict[str, Any] = {"step": k, "demands": run.demands[:k], "weights": run.weights[:k],
-                             "levels": levels[:k], "shares": (levels * run.weights)[:k]}
+    found: dict[str, Any] = {
+        "step": k,
+        "demands": run.demands[:k],
+        "weights": run.weights[:k],
+        "levels": levels[:k],
+        "shares": (levels * run.weights)[:k],
+    }
     if getattr(run, "named_users", None) is not None:
         found["users"] = list(user_names(run)[:k])
     return found
@@ -85,16 +91,18 @@ class Checker:
             index = tuple(int(i) for i in np.unravel_index(place[row], margins.shape[1:]))
             self.worst, self.case = lowest[row], (int(ks[row]), index, levels[row])
 
-    def finding(self, says: Callable[[int, tuple[int, ...], Array], dict[str, Any]],
-                certificate: dict[str, Any] | None = None) -> Finding:
+    def finding(
+        self, says: Callable[[int, tuple[int, ...], Array], dict[str, Any]], certificate: dict[str, Any] | None = None
+    ) -> Finding:
         holds = bool(self.worst >= -self.tolerance)
         witness = None
         if not holds and self.case is not None:
             k, index, levels = self.case
             witness = {**says(k, index, levels), **_instance(self.run, k, levels)}
         margins = np.array(self.margins, dtype=np.result_type(self.run.weights, np.float64))
-        return Finding(self.name, holds, self.worst, witness, certificate if holds else None, self.checked,
-                       self.tolerance, margins)
+        return Finding(
+            self.name, holds, self.worst, witness, certificate if holds else None, self.checked, self.tolerance, margins
+        )
 
 
 def check_run(
@@ -206,14 +214,18 @@ def dynamic_feasibility(run: Run, steps: Steps = None, rtol: float | None = None
     -----
     Cost O(s n m).
     """
+
     def look(checker: Checker, ks: NDArray[np.int64], levels: Array) -> tuple[Array, int]:
         slack = _slack(run, ks, levels)
         return slack, slack.size
 
     def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
         free = _slack(run, np.array([k]), levels[None, :])[0, index[0]]
-        return {"says": f"after arrival {k} resource {index[0]} is used {show(1 - free)} times its capacity",
-                "resource": index[0], "used": 1 - free}
+        return {
+            "says": f"after arrival {k} resource {index[0]} is used {show(1 - free)} times its capacity",
+            "resource": index[0],
+            "used": 1 - free,
+        }
 
     return check_run("dynamic feasibility", run, steps, rtol, look, says, instead="feasibility")
 
@@ -268,8 +280,11 @@ def dynamic_pareto_optimality(run: Run, steps: Steps = None, rtol: float | None 
             text = f"after arrival {k} resource {int(free.argmin())} is used {show(1 - free.min())} times its capacity"
             return {"says": text, "free": free}
         room, user = free[run.demands[index[0]] > 0].min(), user_names(run)[index[0]]
-        return {"says": f"after arrival {k} user {user} could have more: {show(room)} of its needs is free",
-                "user": user, "free": free}
+        return {
+            "says": f"after arrival {k} user {user} could have more: {show(room)} of its needs is free",
+            "user": user,
+            "free": free,
+        }
 
     return check_run(
         "dynamic Pareto optimality", run, steps, rtol, look, says, instead="pareto_optimality",
@@ -286,8 +301,9 @@ def _at_arrivals(run: Run) -> Array:
     return before
 
 
-def excused(name: str, run: Run, steps: Steps, rtol: float | None, rates: Array | None, verb: str, instead: str
-            ) -> Finding:
+def excused(
+    name: str, run: Run, steps: Steps, rtol: float | None, rates: Array | None, verb: str, instead: str
+) -> Finding:
     """Check that i stands below h (times a rate) only if h came earlier and has not gained since before i came."""
     n = len(run)
     before = _at_arrivals(run)
@@ -307,10 +323,15 @@ def excused(name: str, run: Run, steps: Steps, rtol: float | None, rates: Array 
         (i, h), users = index, user_names(run)
         rate = 1 if rates is None else rates[i, h]
         why = "came later" if h > i else f"rose from level {show(before[h, i])} after {users[i]} had come"
-        return {"says": f"after arrival {k} user {users[i]} at level {show(levels[i])} {verb} user {users[h]}"
-                        f" ({show(levels[h] * rate)}), who {why}",
-                "user": users[i], "other": users[h], "level": levels[i], "would_have": levels[h] * rate,
-                "level_of_other_before": before[h, i] if h < i else None}
+        return {
+            "says": f"after arrival {k} user {users[i]} at level {show(levels[i])} {verb} user {users[h]}"
+            f" ({show(levels[h] * rate)}), who {why}",
+            "user": users[i],
+            "other": users[h],
+            "level": levels[i],
+            "would_have": levels[h] * rate,
+            "level_of_other_before": before[h, i] if h < i else None,
+        }
 
     return check_run(name, run, steps, rtol, look, says, instead=instead, row=lambda: n * n)
 
@@ -362,13 +383,17 @@ def irrevocability(run: Run, steps: Steps = None, rtol: float | None = None) -> 
     -----
     Cost O(s n).
     """
+
     def look(checker: Checker, ks: NDArray[np.int64], levels: Array) -> tuple[Array, int]:
         margins = ratio(levels, levels_before(run, ks, levels)) - 1
         return np.where(absent(ks - 1, len(run)), np.inf, margins), int((ks - 1).sum())
 
     def says(k: int, index: tuple[int, ...], levels: Array) -> dict[str, Any]:
         held, user = level_rows(run, np.array([k - 1]))[0], user_names(run)[index[0]]
-        return {"says": f"arrival {k} takes user {user} from level {show(held[index[0]])} to {show(levels[index[0]])}",
-                "user": user, "levels_before": held[: k - 1]}
+        return {
+            "says": f"arrival {k} takes user {user} from level {show(held[index[0]])} to {show(levels[index[0]])}",
+            "user": user,
+            "levels_before": held[: k - 1],
+        }
 
     return check_run("irrevocability", run, steps, rtol, look, says, instead="irrevocability, a property of sequences")

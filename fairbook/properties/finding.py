@@ -123,8 +123,16 @@ class Trajectory(DynamicAllocation):
     steps: tuple[FloatArray, ...] = ()
 
     @classmethod
-    def of_levels(cls, steps: Any, demands: Any, weights: Any, *, users: Names | None = None,
-                  resources: Names | None = None, mechanism: str = "trajectory") -> Trajectory:
+    def of_levels(
+        cls,
+        steps: Any,
+        demands: Any,
+        weights: Any,
+        *,
+        users: Names | None = None,
+        resources: Names | None = None,
+        mechanism: str = "trajectory",
+    ) -> Trajectory:
         """Keep levels x_i^k / w_i, one row a step.
 
         Parameters

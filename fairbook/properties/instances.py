@@ -60,6 +60,7 @@ class Instance:
 
     def exact(self) -> Instance:
         """Give the same instance in fractions, floats at face value."""
+
         def convert(array: Array) -> Array:
             found = np.empty(array.shape, dtype=object)
             for index, entry in np.ndenumerate(array):
@@ -161,17 +162,34 @@ Corner = Callable[[Generator, int, int], tuple[Array, Array]]
 
 #: Kinds of instances by name; each is drawn equally often, ``many_users`` once in fifty.
 CORNERS: dict[str, Corner] = {
-    function.__name__[1:]: function for function in (
-        _uniform, _tiny_entries, _small_integers, _equal_demands, _two_kinds, _weights_apart, _staircase, _merge_at_end,
-        _sorted, _one_user, _one_resource, _many_users)
+    function.__name__[1:]: function
+    for function in (
+        _uniform,
+        _tiny_entries,
+        _small_integers,
+        _equal_demands,
+        _two_kinds,
+        _weights_apart,
+        _staircase,
+        _merge_at_end,
+        _sorted,
+        _one_user,
+        _one_resource,
+        _many_users,
+    )
 }
 
 #: Draws an instance from a random generator.
 Sampler = Callable[[Generator], Instance]
 
 
-def sampler(*, users: tuple[int, int] = (1, 8), resources: tuple[int, int] = (1, 4), zeros: bool = False,
-            corners: Sequence[str] | None = None) -> Sampler:
+def sampler(
+    *,
+    users: tuple[int, int] = (1, 8),
+    resources: tuple[int, int] = (1, 4),
+    zeros: bool = False,
+    corners: Sequence[str] | None = None,
+) -> Sampler:
     """Give a function that draws an instance from one of the named corners.
 
     Parameters

@@ -116,8 +116,9 @@ class Lie:
             if not nothing.any():
                 rows.append(after / before - 1)
             else:  # not there yet, or gone, and so never the best moment; from nothing to something: everything
-                rows.append(np.where(nothing, np.where(after > 0, np.inf, -1),
-                                     after / np.where(nothing, 1, before) - 1))
+                rows.append(
+                    np.where(nothing, np.where(after > 0, np.inf, -1), after / np.where(nothing, 1, before) - 1)
+                )
         length = min(len(row) for row in rows)  # the histories of a coalition are aligned at their ends
         return np.asarray(np.stack([row[len(row) - length :] for row in rows]).min(axis=0))
 
@@ -223,8 +224,16 @@ def _leftovers(instance: Instance, user: int, result: Any) -> Iterator[tuple[Arr
             yield left, tasks[user]
 
 
-def search_lie(mechanism: Mechanism, demands: Any, weights: Any, user: int | Sequence[int], *, evaluations: int = 600,
-               starts: int = 4, seed: int = 0) -> Search:
+def search_lie(
+    mechanism: Mechanism,
+    demands: Any,
+    weights: Any,
+    user: int | Sequence[int],
+    *,
+    evaluations: int = 600,
+    starts: int = 4,
+    seed: int = 0,
+) -> Search:
     """Search for the best lie of one user, or of a coalition, about demands on one instance.
 
     Structured lies first (exaggerate, hide, reshape, fill what is left); then, from the best of them, from the truth
@@ -281,8 +290,9 @@ def _lying(instance: Instance, users: Sequence[int], claims: Array) -> Instance:
     return Instance(instance.demands, instance.weights, dict(zip(users, claims)))
 
 
-def _best_lie(score: Lie, instance: Instance, users: tuple[int, ...], rng: Generator, evaluations: int,
-              starts: int) -> tuple[Instance, float]:
+def _best_lie(
+    score: Lie, instance: Instance, users: tuple[int, ...], rng: Generator, evaluations: int, starts: int
+) -> tuple[Instance, float]:
     limit = score.evaluations + evaluations
     truth = instance.demands[list(users)]
     shape = truth.shape
@@ -321,8 +331,9 @@ def _best_lie(score: Lie, instance: Instance, users: tuple[int, ...], rng: Gener
     return _lying(instance, users, best_claims), best
 
 
-def _pattern_search(value: Callable[[Array], float], start: Array, step: float, score: Lie,
-                    limit: int) -> tuple[Array, float]:
+def _pattern_search(
+    value: Callable[[Array], float], start: Array, step: float, score: Lie, limit: int
+) -> tuple[Array, float]:
     """Climb from ``start`` on the logarithms of the positive entries: poll coordinates, then follow the gradient."""
     place = np.argwhere(start > 0)
     point = start.copy()
@@ -359,8 +370,15 @@ def _pattern_search(value: Callable[[Array], float], start: Array, step: float, 
     return point, best
 
 
-def strategy_proofness(mechanism: Mechanism, demands: Any, weights: Any, *, users: Sequence[int] | None = None,
-                       evaluations: int = 600, seed: int = 0) -> Finding:
+def strategy_proofness(
+    mechanism: Mechanism,
+    demands: Any,
+    weights: Any,
+    *,
+    users: Sequence[int] | None = None,
+    evaluations: int = 600,
+    seed: int = 0,
+) -> Finding:
     """Check strategy-proofness on one instance by searching the best lie of each user (Theorem 4).
 
     Parameters
@@ -396,9 +414,17 @@ def strategy_proofness(mechanism: Mechanism, demands: Any, weights: Any, *, user
 # ------------------------------------------------------------------------------------- instance and lie together
 
 
-def search_instance(mechanism: Mechanism, sample: Sampler | None = None, *, evaluations: int = 20_000,
-                    restarts: int = 20, seed: int = 0, coalition: int = 1, resize: bool = True, zeros: bool = False
-                    ) -> Search:
+def search_instance(
+    mechanism: Mechanism,
+    sample: Sampler | None = None,
+    *,
+    evaluations: int = 20_000,
+    restarts: int = 20,
+    seed: int = 0,
+    coalition: int = 1,
+    resize: bool = True,
+    zeros: bool = False,
+) -> Search:
     """Attack strategy-proofness: search for an instance and a lie on it, together.
 
     Each restart draws an instance and a liar, looks for its best lie (a fifth of the budget), then moves instance and
@@ -485,8 +511,9 @@ def search_instance(mechanism: Mechanism, sample: Sampler | None = None, *, eval
         assert best is not None
         if best[0] > RTOL:
             break
-        instance, value = _best_lie(score, Instance(instance.demands, instance.weights), tuple(instance.lies), rng,
-                                    limit - score.evaluations, 2)
+        instance, value = _best_lie(
+            score, Instance(instance.demands, instance.weights), tuple(instance.lies), rng, limit - score.evaluations, 2
+        )
         if note(value, instance):
             break
     if best is None:

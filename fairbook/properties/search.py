@@ -70,10 +70,14 @@ class Search:
 
     def finding(self) -> Finding:
         """Give the result as a :class:`~fairbook.properties.Finding`."""
-        return Finding(self.statement, not self.found, self.margin, self.witness,
-                       None if self.found else {"evaluations": self.evaluations, "restarts": self.restarts,
-                                                "seed": self.seed},
-                       self.evaluations)
+        return Finding(
+            self.statement,
+            not self.found,
+            self.margin,
+            self.witness,
+            None if self.found else {"evaluations": self.evaluations, "restarts": self.restarts, "seed": self.seed},
+            self.evaluations,
+        )
 
     def __str__(self) -> str:
         size = f"{self.evaluations} evaluations, {self.restarts} restarts, seed {self.seed}"
@@ -96,8 +100,17 @@ def _objective(value: Any) -> tuple[float, float]:
     return margin, min(margin, 1e3) + 1e-3 * max(mean, -1.0)
 
 
-def minimise_margin(statement: Statement, sample: Sampler | None = None, *, name: str = "", evaluations: int = 10_000,
-                    restarts: int = 25, seed: int = 0, resize: bool = True, zeros: bool = False) -> Search:
+def minimise_margin(
+    statement: Statement,
+    sample: Sampler | None = None,
+    *,
+    name: str = "",
+    evaluations: int = 10_000,
+    restarts: int = 25,
+    seed: int = 0,
+    resize: bool = True,
+    zeros: bool = False,
+) -> Search:
     """Attack a statement: drive its margin down by local moves over instances, from many starts, to a violation.
 
     Parameters

@@ -59,6 +59,7 @@ def shrink(instance: Instance, margin: Statement, *, max_denominator: int = 12, 
     >>> print(shrink(minimise_margin(statement, evaluations=200).instance, statement))
     demands = [[1], [1]], weights = [1, 2]
     """
+
     def violated(candidate: Instance) -> bool:
         value = margin(candidate)
         value = value.margin if isinstance(value, Finding) else value
@@ -86,9 +87,11 @@ def shrink(instance: Instance, margin: Statement, *, max_denominator: int = 12, 
 
 
 def _scaled(instance: Instance) -> Instance:
-    return Instance(instance.demands / instance.demands.max(axis=1, keepdims=True),
-                    instance.weights / instance.weights.min(),
-                    {i: row / row.max() for i, row in instance.lies.items()})
+    return Instance(
+        instance.demands / instance.demands.max(axis=1, keepdims=True),
+        instance.weights / instance.weights.min(),
+        {i: row / row.max() for i, row in instance.lies.items()},
+    )
 
 
 def _rounded(instance: Instance, denominator: int) -> Instance:
@@ -99,8 +102,9 @@ def _rounded(instance: Instance, denominator: int) -> Instance:
             found[index] = near if near > 0 or entry == 0 else Fraction(1, denominator)
         return found
 
-    return Instance(convert(instance.demands), convert(instance.weights),
-                    {i: convert(row) for i, row in instance.lies.items()})
+    return Instance(
+        convert(instance.demands), convert(instance.weights), {i: convert(row) for i, row in instance.lies.items()}
+    )
 
 
 def _drop(instance: Instance, violated: Callable[[Instance], bool], resize: bool) -> Instance:
@@ -123,8 +127,9 @@ def _smaller(instance: Instance, resize: bool) -> Iterator[Instance]:
             yield Instance(demands, weights, {h: row for h, row in lies.items() if h != i})
     for i in range(n - 1, -1, -1) if resize and n > 1 else ():
         if i not in lies:
-            yield Instance(np.delete(demands, i, axis=0), np.delete(weights, i),
-                           {h - (h > i): row for h, row in lies.items()})
+            yield Instance(
+                np.delete(demands, i, axis=0), np.delete(weights, i), {h - (h > i): row for h, row in lies.items()}
+            )
     for j in range(m) if m > 1 else ():
         fewer = np.delete(demands, j, axis=1)
         rows: Mapping[int, Array] = {i: np.delete(row, j) for i, row in lies.items()}
@@ -162,8 +167,11 @@ def _simplify(instance: Instance, violated: Callable[[Instance], bool], max_deno
                 changed = array.copy()
                 changed[index] = value
                 lies = {**instance.lies, liar: changed} if name == "lies" else instance.lies
-                trial = Instance(changed if name == "demands" else instance.demands,
-                                 changed if name == "weights" else instance.weights, lies)
+                trial = Instance(
+                    changed if name == "demands" else instance.demands,
+                    changed if name == "weights" else instance.weights,
+                    lies,
+                )
                 if violated(trial):
                     instance, array = trial, changed
                     break

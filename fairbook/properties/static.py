@@ -35,17 +35,24 @@ def present(allocation: Any, instead: str) -> tuple[Allocation, NDArray[np.bool_
         Who they are.
     """
     if not isinstance(allocation, Allocation):
-        raise InvalidInput("allocation", f"must be an Allocation (for sequences there is {instead})",
-                           type(allocation).__name__)
+        raise InvalidInput(
+            "allocation", f"must be an Allocation (for sequences there is {instead})", type(allocation).__name__
+        )
     here: NDArray[np.bool_] = np.asarray((allocation.demands > 0).any(axis=1), dtype=bool)
     if here.all():
         return allocation, here
     if not here.any():
         raise InvalidInput("allocation", "must have at least one user that needs something", allocation.demands)
     users = tuple(name for name, there in zip(allocation.users, here, strict=True) if there)
-    return replace(allocation, tasks=allocation.tasks[here], demands=allocation.demands[here],
-                   weights=allocation.weights[here], max_tasks=allocation.max_tasks[here],
-                   bottlenecks=allocation.bottlenecks[here], named_users=users), here
+    return replace(
+        allocation,
+        tasks=allocation.tasks[here],
+        demands=allocation.demands[here],
+        weights=allocation.weights[here],
+        max_tasks=allocation.max_tasks[here],
+        bottlenecks=allocation.bottlenecks[here],
+        named_users=users,
+    ), here
 
 
 def _weights(allocation: Allocation) -> NDArray[Any]:
@@ -55,19 +62,29 @@ def _weights(allocation: Allocation) -> NDArray[Any]:
 
 
 def _instance(allocation: Allocation) -> dict[str, Any]:
-    found: dict[str, Any] = {"demands": allocation.demands, "weights": allocation.weights,
-                             "capacities": allocation.capacities}
+    found: dict[str, Any] = {
+        "demands": allocation.demands,
+        "weights": allocation.weights,
+        "capacities": allocation.capacities,
+    }
     if (allocation.max_tasks != np.inf).any():
         found["max_tasks"] = allocation.max_tasks
     return {**found, "tasks": allocation.tasks}
 
 
-def _finding(name: str, margins: NDArray[Any], tolerance: float, checked: int, witness: dict[str, Any] | None,
-             certificate: dict[str, Any] | None = None) -> Finding:
+def _finding(
+    name: str,
+    margins: NDArray[Any],
+    tolerance: float,
+    checked: int,
+    witness: dict[str, Any] | None,
+    certificate: dict[str, Any] | None = None,
+) -> Finding:
     margin = margins.min() if margins.size else np.inf
     holds = bool(margin >= -tolerance)
-    return Finding(name, holds, margin, None if holds else witness, certificate if holds else None, checked,
-                   tolerance, margins)
+    return Finding(
+        name, holds, margin, None if holds else witness, certificate if holds else None, checked, tolerance, margins
+    )
 
 
 def sharing_incentive(allocation: Allocation, entitlements: Any = None, rtol: float | None = None) -> Finding:
@@ -110,10 +127,15 @@ def sharing_incentive(allocation: Allocation, entitlements: Any = None, rtol: fl
         alone = per_user(entitlements, len(here), names, "entitlements")[here]
     margins = np.where(alone > 0, ratio(tasks, alone) - 1, np.inf)
     i = int(margins.argmin())
-    witness = {"says": f"user {allocation.users[i]} runs {show(tasks[i])} tasks and could run {show(alone[i])} alone",
-               "user": allocation.users[i], "alone": alone[i], **_instance(allocation)}
-    return _finding("sharing incentive", margins, default_tolerance(tasks, rtol), int((alone > 0).sum()), witness,
-                    {"alone": alone})
+    witness = {
+        "says": f"user {allocation.users[i]} runs {show(tasks[i])} tasks and could run {show(alone[i])} alone",
+        "user": allocation.users[i],
+        "alone": alone[i],
+        **_instance(allocation),
+    }
+    return _finding(
+        "sharing incentive", margins, default_tolerance(tasks, rtol), int((alone > 0).sum()), witness, {"alone": alone}
+    )
 
 
 def envy_freeness(allocation: Allocation, rtol: float | None = None) -> Finding:
@@ -162,10 +184,14 @@ def envy_freeness(allocation: Allocation, rtol: float | None = None) -> Finding:
     margins = envy.min(axis=1)
     i = int(margins.argmin())
     h = int(envy[i].argmin())
-    witness = {"says": f"user {allocation.users[i]} runs {show(tasks[i])} tasks and could run {show(value[i, h])} on "
-                       f"the bundle of user {allocation.users[h]}, scaled by the ratio of their weights",
-               "user": allocation.users[i], "envied": allocation.users[h], "could_run": value[i, h],
-               **_instance(allocation)}
+    witness = {
+        "says": f"user {allocation.users[i]} runs {show(tasks[i])} tasks and could run {show(value[i, h])} on "
+        f"the bundle of user {allocation.users[h]}, scaled by the ratio of their weights",
+        "user": allocation.users[i],
+        "envied": allocation.users[h],
+        "could_run": value[i, h],
+        **_instance(allocation),
+    }
     return _finding("envy-freeness", margins, default_tolerance(tasks, rtol), n * (n - 1), witness)
 
 
@@ -185,14 +211,20 @@ def feasibility(allocation: Allocation, rtol: float | None = None) -> Finding:
     tasks = allocation.tasks
     left = 1 - tasks @ allocation.demands / allocation.capacities
     j = int(left.argmin())
-    witness = {"says": f"{show(1 - left[j])} of {allocation.resources[j]} is in use",
-               "resource": allocation.resources[j], **_instance(allocation)}
+    witness = {
+        "says": f"{show(1 - left[j])} of {allocation.resources[j]} is in use",
+        "resource": allocation.resources[j],
+        **_instance(allocation),
+    }
     bounds = np.where(tasks > allocation.max_tasks, 1 - ratio(tasks, allocation.max_tasks), 0)
     outside = np.where(tasks < 0, -np.inf, bounds)
     if outside.min() < min(left[j], 0):
         i = int(outside.argmin())
-        witness = {"says": f"user {allocation.users[i]} runs {show(tasks[i])} tasks, outside 0 and its bound",
-                   "user": allocation.users[i], **_instance(allocation)}
+        witness = {
+            "says": f"user {allocation.users[i]} runs {show(tasks[i])} tasks, outside 0 and its bound",
+            "user": allocation.users[i],
+            **_instance(allocation),
+        }
         left = np.append(left, outside[i])
     return _finding("feasibility", left, default_tolerance(tasks, rtol), len(left) + len(tasks), witness)
 
@@ -241,6 +273,11 @@ def pareto_optimality(allocation: Allocation, rtol: float | None = None) -> Find
         margins = np.append(margins, np.asarray(feasible.margin))
         return _finding("Pareto optimality", margins, tolerance, feasible.checked, feasible.witness)
     i = int(margins.argmin())
-    witness = {"says": f"user {allocation.users[i]} could have more: of every resource it needs {show(room[i])} of the "
-                       f"capacity is free", "user": allocation.users[i], "free": left, **_instance(allocation)}
+    witness = {
+        "says": f"user {allocation.users[i]} could have more: of every resource it needs {show(room[i])} of the "
+        f"capacity is free",
+        "user": allocation.users[i],
+        "free": left,
+        **_instance(allocation),
+    }
     return _finding("Pareto optimality", margins + 0, tolerance, len(tasks), witness, {"stopped_by": stopped_by})

@@ -22,8 +22,9 @@ def check_rng(rng: object) -> None:
 def check_whole(value: Any, argument: str, most: int | None = None) -> int:
     """Return a whole number from 1, and to `most` where that is given."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1 or (most and value > most):
-        raise InvalidInput(argument, f"must be an integer from 1 to {most}" if most else "must be a positive integer",
-                           value)
+        raise InvalidInput(
+            argument, f"must be an integer from 1 to {most}" if most else "must be a positive integer", value
+        )
     return int(value)
 
 

@@ -213,9 +213,7 @@ def _build(tables: dict[str, stored.Rows], record: dict[str, Any]) -> Digest:
     # as floats: counts are far below 2**53
     user, cpu, memory, tasks, jobs = np.array(tables[REQUESTS], np.float64).reshape(-1, 5).T.copy()
     machines = np.array(tables.get(MACHINES, []), np.float64).reshape(-1, 5)
-    return Digest(
-        user.astype(np.int64), cpu, memory, tasks.astype(np.int64), jobs.astype(np.int64), machines, record
-    )
+    return Digest(user.astype(np.int64), cpu, memory, tasks.astype(np.int64), jobs.astype(np.int64), machines, record)
 
 
 def load_digest(folder: str | Path | None = None) -> Digest:

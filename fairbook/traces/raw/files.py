@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from fairbook.errors import InvalidInput, TraceError
 
-__all__ = ["File", "Part", "Source", "find_parts", "find_tables", "missing_numbers",
-           "refuse_missing", "said_missing"]
+__all__ = ["File", "Part", "Source", "find_parts", "find_tables", "missing_numbers", "refuse_missing", "said_missing"]
 
 Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """A folder, a file, or a sequence of files."""
