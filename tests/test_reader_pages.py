@@ -15,9 +15,13 @@ from tests.conftest import ROOT, toc_files
 from tools import book_tables
 
 BOOK = ROOT / "book"
-CHAPTERS = [BOOK / key / "chapter.md" for key in checkout.papers("checks")]
+#: Where each paper starts: its story, or its chapter where it has but one page.
+STARTS = [
+    next(page for name in ("story", "chapter") if (page := BOOK / key / f"{name}.md").is_file())
+    for key in checkout.papers("checks")
+]
 NUMBERED = [ROOT / name for name in toc_files() if name.endswith(".ipynb")]
-IN_ORDER = [path.with_suffix(".md") for path in NUMBERED if path.with_suffix(".md") in CHAPTERS]
+IN_ORDER = [path.with_suffix(".md") for path in NUMBERED if path.with_suffix(".md") in STARTS]
 PAPERS = [path.parent.name for path in IN_ORDER]
 GLOSSARY, NOTATION, CITE = ((BOOK / f"{name}.md").read_text("utf8") for name in ("glossary", "notation", "cite"))
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf8"))
@@ -96,7 +100,9 @@ def letters(notation: str) -> dict[str, list[str]]:
 
 
 def test_letters_have_several_meanings_and_are_used_where_the_table_says() -> None:
-    texts = [path.read_text("utf8") for path in (BOOK / "foundations" / "chapter.md", *IN_ORDER)]
+    texts = [
+        "".join(page.read_text("utf8") for page in sorted(BOOK.glob(f"{key}/*.md"))) for key in ("foundations", *PAPERS)
+    ]
     assert list(letters(NOTATION)) == sorted(letters(NOTATION), key=spelled)
     for letter, meanings in letters(NOTATION).items():
         assert len(meanings) == 1 + len(PAPERS), letter
@@ -144,7 +150,7 @@ def test_the_book_and_every_chapter_can_be_cited() -> None:
         assert entry, path.parent.name
         assert f"title     = {title(path)}," in bare(entry[0])
         assert f"Chapter {path.parent.name.replace('_', chr(92) + '_')}, version" in entry[0]
-    assert set(IN_ORDER) == set(CHAPTERS)
+    assert set(IN_ORDER) == set(STARTS)
 
 
 def test_every_paper_of_the_citation_file_can_be_cited() -> None:
