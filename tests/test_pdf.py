@@ -14,7 +14,7 @@ from tools import make_pdf
 
 pytestmark = pytest.mark.book
 
-SOME = ["book/glossary", "book/foundations/chapter"]
+SOME = ["book/glossary", "book/foundations/theory"]
 
 
 @pytest.fixture(scope="module")

@@ -15,13 +15,8 @@ from tests.conftest import ROOT, toc_files
 from tools import book_tables
 
 BOOK = ROOT / "book"
-#: Where each paper starts: its story, or its chapter where it has but one page.
-STARTS = [
-    next(page for name in ("story", "chapter") if (page := BOOK / key / f"{name}.md").is_file())
-    for key in checkout.papers("checks")
-]
-NUMBERED = [ROOT / name for name in toc_files() if name.endswith(".ipynb")]
-IN_ORDER = [path.with_suffix(".md") for path in NUMBERED if path.with_suffix(".md") in STARTS]
+TOP = [(ROOT / name).with_suffix(".md") for name in toc_files() if name.endswith(("/story.ipynb", "/chapter.ipynb"))]
+IN_ORDER = [path for path in TOP if path.parent.name in checkout.papers("checks")]
 PAPERS = [path.parent.name for path in IN_ORDER]
 GLOSSARY, NOTATION, CITE = ((BOOK / f"{name}.md").read_text("utf8") for name in ("glossary", "notation", "cite"))
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf8"))
@@ -100,9 +95,8 @@ def letters(notation: str) -> dict[str, list[str]]:
 
 
 def test_letters_have_several_meanings_and_are_used_where_the_table_says() -> None:
-    texts = [
-        "".join(page.read_text("utf8") for page in sorted(BOOK.glob(f"{key}/*.md"))) for key in ("foundations", *PAPERS)
-    ]
+    folders = [BOOK / key for key in ("foundations", *PAPERS)]
+    texts = ["".join(page.read_text("utf8") for page in sorted(folder.glob("*.md"))) for folder in folders]
     assert list(letters(NOTATION)) == sorted(letters(NOTATION), key=spelled)
     for letter, meanings in letters(NOTATION).items():
         assert len(meanings) == 1 + len(PAPERS), letter
@@ -145,12 +139,12 @@ def test_the_version_is_stated_once_and_put_into_every_entry() -> None:
 def test_the_book_and_every_chapter_can_be_cited() -> None:
     book, subtitle = CITATION["title"].split(": ")
     assert f"{book}: {subtitle}" in re.sub(r"\s+", " ", CITE)
-    for path in [BOOK / "foundations" / "chapter.md", *IN_ORDER, BOOK / "compare" / "chapter.md"]:
+    for path in TOP:
         entry = re.search(rf"@incollection\{{fairbook_{path.parent.name},.*?\n\}}", CITE, flags=re.DOTALL)
         assert entry, path.parent.name
         assert f"title     = {title(path)}," in bare(entry[0])
         assert f"Chapter {path.parent.name.replace('_', chr(92) + '_')}, version" in entry[0]
-    assert set(IN_ORDER) == set(STARTS)
+    assert set(PAPERS) == set(checkout.papers("checks"))
 
 
 def test_every_paper_of_the_citation_file_can_be_cited() -> None:

@@ -1,0 +1,145 @@
+"""Experiments under the reader's hand: states that the library computes, and a script that shows one of them.
+
+A cell displays an :class:`Explorable`. Where scripts run, ``book/assets/explore.js`` puts sliders and choices in its
+place; elsewhere, and in a plain notebook, the first state is there as a table.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from fairbook.errors import InvalidInput
+
+__all__ = ["Column", "Control", "Explorable", "Panel", "State"]
+
+
+@dataclass(frozen=True)
+class Control:
+    """What the reader sets: a slider, or a choice where there are at most four values.
+
+    Attributes
+    ----------
+    label : str
+    values : sequence of str
+    at : int
+        Index of the value at the start.
+    """
+
+    label: str
+    values: Sequence[str]
+    at: int = 0
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: who has how much of it, and a line across it where one is given.
+
+    Attributes
+    ----------
+    name, note : str
+        Below the column.
+    parts : sequence of (str, float)
+        Users and their amounts, from below.
+    line : float, optional
+    """
+
+    name: str
+    parts: Sequence[tuple[str, float]]
+    note: str = ""
+    line: float | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Columns side by side, all measured on one axis from 0 to ``top``."""
+
+    title: str
+    columns: Sequence[Column]
+    top: float
+
+
+@dataclass(frozen=True)
+class State:
+    """What is seen at one setting of the controls, and what it says in a sentence."""
+
+    panels: Sequence[Panel]
+    said: str
+
+
+class Explorable:
+    """States for every setting of some controls.
+
+    Parameters
+    ----------
+    users : sequence of str
+        At most six; each has its colour.
+    controls : sequence of Control
+    states : sequence of State
+        One for each setting; the last control changes fastest.
+
+    Raises
+    ------
+    InvalidInput
+        Where a setting has no state.
+    """
+
+    def __init__(self, users: Sequence[str], controls: Sequence[Control], states: Sequence[State]) -> None:
+        wanted = 1
+        for control in controls:
+            wanted *= len(control.values)
+        if len(states) != wanted:
+            raise InvalidInput("states", f"must be {wanted}, one for each setting", len(states))
+        self.users, self.controls, self.states = list(users), list(controls), list(states)
+
+    @property
+    def first(self) -> State:
+        """The state at the start."""
+        index = 0
+        for control in self.controls:
+            index = index * len(control.values) + control.at
+        return self.states[index]
+
+    def data(self) -> dict[str, Any]:
+        """Give what the script reads."""
+
+        def column(one: Column) -> dict[str, Any]:
+            parts = [[who, round(float(size), 9)] for who, size in one.parts]
+            return {"name": one.name, "note": one.note, "parts": parts, "line": one.line}
+
+        return {
+            "users": self.users,
+            "controls": [{"label": c.label, "values": list(c.values), "at": c.at} for c in self.controls],
+            "states": [
+                {
+                    "panels": [
+                        {"title": p.title, "top": p.top, "columns": [column(one) for one in p.columns]}
+                        for p in state.panels
+                    ],
+                    "said": state.said,
+                }
+                for state in self.states
+            ],
+        }
+
+    def _repr_html_(self) -> str:
+        rows = [
+            f"<tr><td>{escape(panel.title)}</td><td>{escape(one.name)}</td>"
+            + "".join(f"<td>{dict(one.parts).get(who, 0):.4g}</td>" for who in self.users)
+            + "</tr>"
+            for panel in self.first.panels
+            for one in panel.columns
+        ]
+        heads = "".join(f"<th>{escape(head)}</th>" for head in ("", "", *self.users))
+        data = json.dumps(self.data(), ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+        return (
+            f'<div class="explore"><script type="application/json">{data}</script>'
+            f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+            f"<p>{escape(self.first.said)}</p></div>"
+        )
+
+    def __repr__(self) -> str:
+        return self.first.said

@@ -1,0 +1,51 @@
+"""Placing task by task, GDRF beside DRFH's Best-Fit, under the reader's hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from book.common.explore import Column, Control, Explorable, Panel, State
+from fairbook.mechanisms.drfh import drfh
+from fairbook.mechanisms.gdrf import gdrf
+
+__all__ = ["placing"]
+
+_DEMANDS = np.array([[2.0, 1.0], [1.0, 2.0], [2.0, 2.0]])
+_MACHINES = np.array([[8.0, 4.0], [4.0, 8.0]])
+_COUNTS = [1, 2]
+
+
+def placing() -> Explorable:
+    """Place the virtual machines of the worked example one by one, under either rule."""
+    runs = {"GDRF": gdrf(_DEMANDS, _MACHINES, _COUNTS), "DRFH, Best-Fit": drfh(_DEMANDS, _MACHINES, _COUNTS)}
+    room = np.repeat(_MACHINES, _COUNTS, axis=0)
+    most = max(len(run.placed_user) for run in runs.values())
+    states = []
+    for run in runs.values():
+        order = list(zip(run.placed_user.tolist(), run.placed_machine.tolist(), strict=True))
+        for k in range(most + 1):
+            panels = [
+                Panel(
+                    f"machine {j}",
+                    [
+                        Column(
+                            name,
+                            [("ABC"[i], float(_DEMANDS[i, r])) for i, place in order[:k] if place == j],
+                            line=float(room[j, r]),
+                        )
+                        for r, name in enumerate(("CPU", "memory"))
+                    ],
+                    8,
+                )
+                for j in range(len(room))
+            ]
+            counts = [sum(i == user for i, _ in order[:k]) for user in range(3)]
+            have = ", ".join(f"{who} has {count}" for who, count in zip("ABC", counts, strict=True))
+            if k > len(order) or k == most:
+                last = f"Nothing fits any more after {len(order)}"
+            else:
+                last = f"{'ABC'[order[k - 1][0]]} goes to machine {order[k - 1][1]}" if k else "Nothing is placed"
+            states.append(State(panels, f"{last}: {have}."))
+    return Explorable(
+        "ABC", [Control("rule", list(runs)), Control("placed", [str(k) for k in range(most + 1)], most)], states
+    )

@@ -1,0 +1,88 @@
+"""Experiments under the reader's hand: every setting shows the state that the library computed."""
+
+from __future__ import annotations
+
+import itertools
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fairbook as fb
+from book.common.explore import Control, Explorable, State
+from fairbook import checkout
+from tests.chromium import Chromium
+from tests.conftest import ROOT
+
+SCRIPT = (ROOT / "book" / "assets" / "explore.js").read_text("utf8")
+MADE = {
+    f"{key}.{name}": getattr(import_module(f"book.{key}.explorable"), name)
+    for key in checkout.papers("explorable")
+    for name in import_module(f"book.{key}.explorable").__all__
+}
+SET = """((values) => {
+  const form = document.querySelector(".explore-form");
+  const names = [...new Set([...form.elements].map(e => e.name).filter(Boolean))];
+  values.forEach((value, i) => { form.elements[names[i]].value = String(value); });
+  form.dispatchEvent(new Event("input"));
+  const parts = [...form.querySelectorAll("figure")].map(one => [one.querySelector("figcaption").textContent,
+    [...one.querySelectorAll("rect")].map(
+      r => [r.dataset.who, Number(r.dataset.size), Number(r.getAttribute("height"))])]);
+  return { parts, said: form.querySelector(".explore-said").textContent };
+})"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", MADE)
+def test_every_setting_shows_its_state(name: str, chromium: Chromium, tmp_path: Path) -> None:
+    made = MADE[name]()
+    page = tmp_path / "page.html"
+    page.write_text(
+        f"<!doctype html><meta charset=utf-8><script>{SCRIPT}</script>{made._repr_html_()}", encoding="utf8"
+    )
+    seen = chromium.open(page.as_uri())
+    assert seen.errors == []
+    assert chromium.evaluate("document.querySelector('.explore-said').textContent") == made.first.said
+    settings = itertools.product(*(range(len(control.values)) for control in made.controls))
+    for values, state in zip(settings, made.states, strict=True):
+        shown = chromium.evaluate(f"{SET}({list(values)})")
+        assert shown["said"] == state.said
+        for (title, parts), panel in zip(shown["parts"], state.panels, strict=True):
+            assert title == panel.title
+            drawn = [part for column in panel.columns for part in column.parts]
+            assert [(who, size) for who, size, _ in parts] == [(who, pytest.approx(size)) for who, size in drawn]
+            heights = [size / panel.top * (150 - 12) for _, size in drawn]
+            assert [height for *_, height in parts] == pytest.approx(heights, abs=0.02)
+
+
+@pytest.mark.browser
+def test_controls_have_names_and_say_their_values(chromium: Chromium, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    text = "".join(make()._repr_html_() for make in MADE.values())
+    page.write_text(f"<!doctype html><meta charset=utf-8><script>{SCRIPT}</script>{text}", encoding="utf8")
+    chromium.open(page.as_uri())
+    inputs = "[...document.querySelectorAll('.explore-form input')]"
+    assert chromium.evaluate(f"{inputs}.filter(i => !i.labels.length).length") == 0
+    silent = f"{inputs}.filter(i => i.type === 'range' && !i.getAttribute('aria-valuetext')).length"
+    assert chromium.evaluate(silent) == 0
+    assert chromium.evaluate("document.querySelectorAll('.explore-form').length") == len(MADE)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_it_is_a_table_without_scripts_and_no_column_overflows(name: str) -> None:
+    made = MADE[name]()
+    html = made._repr_html_()
+    assert made.first.said in html
+    assert html.count("<tr>") == 1 + sum(len(panel.columns) for panel in made.first.panels)
+    for state in made.states:
+        for panel in state.panels:
+            for column in panel.columns:
+                assert sum(size for _, size in column.parts) <= panel.top * (1 + 1e-9)
+                assert {who for who, _ in column.parts} <= set(made.users)
+
+
+def test_a_setting_without_a_state_is_refused() -> None:
+    state: Any = State([], "nothing")
+    with pytest.raises(fb.InvalidInput, match="must be 2, one for each setting"):
+        Explorable("A", [Control("c", ["1", "2"])], [state])
