@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import version
@@ -149,6 +150,28 @@ def state_version(app: Any, docname: str, source: list[str]) -> None:
         source[0] = source[0].replace("VERSION", version("fairbook"))
 
 
+def commit() -> str:
+    """Give the short name of the commit that the book is built from; empty outside a repository.
+
+    >>> len(commit()) in (0, *range(4, 41))
+    True
+    """
+    with suppress(OSError, subprocess.CalledProcessError):
+        asked = ["git", "-C", str(ROOT), "log", "-1", "--format=%h, %cs"]
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    return ""
+
+
+def sign(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Say at the foot of each page what it is a page of, and how to cite it."""
+    built = f" ({app.fairbook_commit})" if app.fairbook_commit else ""
+    cite = context["pathto"]("book/cite")
+    context["theme_extra_footer"] = (
+        f'fairbook {version("fairbook")}{built}. <a href="{cite}">Cite this page</a>. '
+        + app.config.html_theme_options["extra_footer"]
+    )
+
+
 def write_ledger(app: Any, failure: Exception | None) -> None:
     """Put the ledger and its schema beside the page that offers them; a ledger that is stale is not offered."""
     if failure is not None or app.builder.format != "html":
@@ -166,7 +189,9 @@ def write_ledger(app: Any, failure: Exception | None) -> None:
 
 def setup(app: Any) -> dict[str, Any]:
     """Register with Sphinx."""
+    app.fairbook_commit = commit()
     app.connect("source-read", state_version)
+    app.connect("html-page-context", sign)
     app.connect("build-finished", write_ledger)
     app.add_directive("executed-pages", directive(executed_pages, executed))
     app.add_directive("execution-environment", directive(execution_environment, executed))

@@ -20,7 +20,7 @@ def pools(frame: pd.DataFrame) -> Svg:
     """Draw how much of each resource each user holds under several rules (frame of ``shares``)."""
     rules = list(dict.fromkeys(frame["rule"]))
     users, resources = list(dict.fromkeys(frame["user"])), list(dict.fromkeys(frame["resource"]))
-    figure, panels = axes(1, len(rules), width=6.8, height=2.6, share_y=True)
+    figure, panels = axes(len(rules), 1, width=4.6, height=3.4, share_x=True)
     for panel, rule in zip(panels, rules, strict=True):
         part = frame[frame["rule"] == rule]
         held = part.pivot(index="resource", columns="user", values="share").loc[resources, users]
@@ -38,10 +38,10 @@ def pools(frame: pd.DataFrame) -> Svg:
             )
             left = [a + b for a, b in zip(left, held[user], strict=True)]
         panel.axvline(1, color=COLOURS["grey"], linewidth=1)
-        panel.set(xlim=(0, 1.02), xlabel="share of the capacity")
+        panel.set(xlim=(0, 1.02), xlabel="share of the capacity" if panel is panels[-1] else "")
+        panel.invert_yaxis()  # the first resource on top
         panel.grid(visible=False, axis="y")
         note(panel, rule, height=1.03)
-    panels[0].invert_yaxis()  # shared: the first resource on top in every panel
     legend_below(figure, panels[:1], len(users), top_first=False)
     return Svg(figure)
 
@@ -49,7 +49,7 @@ def pools(frame: pd.DataFrame) -> Svg:
 @drawing
 def plane(frame: pd.DataFrame) -> Svg:
     """Draw what two users can run together, and the path of progressive filling (frame of ``plane``)."""
-    figure, (panel,) = axes(width=5.2, height=3.6)
+    figure, (panel,) = axes(width=4.8, height=3.4)
     lines = frame[frame["kind"] == "capacity"]
     names = list(dict.fromkeys(lines["part"]))
     for i, name in enumerate(names):
@@ -69,7 +69,7 @@ def plane(frame: pd.DataFrame) -> Svg:
 @drawing
 def course(frame: pd.DataFrame) -> Svg:
     """Draw users' levels and the use of resources while the water rises (frame of ``course``)."""
-    figure, panels = axes(1, 2, width=7.6, height=3.2)
+    figure, panels = axes(2, 1, width=4.8, height=5.6)
     labels = {"user": "level", "resource": "use (fraction of the capacity)"}
     for panel, (kind, label) in zip(panels, labels.items(), strict=True):
         part = frame[frame["kind"] == kind]
