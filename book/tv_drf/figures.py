@@ -297,7 +297,7 @@ def losses(frame: pd.DataFrame) -> Svg:
 def gaps(frame: pd.DataFrame) -> Svg:
     """Draw by how many tasks the heuristic is off, and what part of the optimum it loses (frame of ``gaps``).
 
-    A dot is the mean, and the line from it ends at the worst.
+    A mark is the mean, and the line from it ends at the worst.
     """
     names = {"machines": "machines as they are", "merged": "one machine"}
     cases = [(n, packing) for n in dict.fromkeys(frame["n"]) for packing in dict.fromkeys(frame["packing"])]
@@ -338,7 +338,7 @@ def readings(frame: pd.DataFrame) -> Svg:
     names = {tuple(first): "as in the figures", **names}
     sure = frame[(frame["measure"] == "min_share") & ((frame["low"] > 0) | (frame["high"] < 0))]
     moved = [case for case in names if case in set(sure[["point", "value"]].itertuples(index=False, name=None))]
-    figure, panels = axes(width=_WIDTH, height=2.2 + 0.23 * (len(names) + len(moved)))
+    figure, _ = axes(width=_WIDTH, height=2.2 + 0.23 * (len(names) + len(moved)))
     figure.clear()
     grid = figure.add_gridspec(2, 2, height_ratios=[len(names), len(moved)])
     panels = [figure.add_subplot(part) for part in (grid[0, 0], grid[0, 1], grid[1, :])]
