@@ -136,7 +136,6 @@ NOTES: dict[str, list[str]] = {
     "gdrf/readings": BASE,
     "tv_drf/fig3": [note for queue in QUEUES for note in (queue, "TV-DRF minus no sharing")],
     "tv_drf/fig4": [note for queue in QUEUES for note in (queue, "TV-DRF minus no sharing")],
-    "tv_drf/utilisation": [f"{n} users, tasks {fate}" for fate in ("wait", "expire") for n in (20, 100)] * 2,
     "tv_drf/comparison": [f"{n} users, tasks wait" for n in (5, 20)], "tv_drf/example": ["user A", "user B"],
     "tv_drf/memory_course": ["TV-DRF", "DRF per period"],
     **same([f"virtual_cluster/fig{k}" for k in (2, 3, 4, 5)], ["variance 10", "standard deviation 10"]),
@@ -206,7 +205,6 @@ CURVES: dict[str, tuple[str, str, Callable[[Frame], list[Frame]]]] = {
             "fig4": ("fairness", "fairness_mean", "fairness_present", "fairness_whole")}.items()},
     **{f"tv_drf/{name}": ("period", "mechanism", leads(measure)) for name, measure in {
         "fig3": "min_share", "fig4": "cpu", "fig5": "memory", "fig6": "cpu", "fig7": "memory"}.items()},
-    "tv_drf/utilisation": ("period", "mechanism", grid("cpu", "memory")),
     "tv_drf/comparison": ("period", "mechanism", grid("min_share", "behind", "memory")),
     **same(("virtual_cluster/fig2", "virtual_cluster/fig4"),
                     ("load", "method", settings("y", "everybody", "y_common"))),

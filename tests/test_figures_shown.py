@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -31,21 +32,67 @@ from tests.drawings import (
 )
 from tests.pages_drawn import figure, parts, stored, taken, thirty
 
+#: What each panel draws of the frame: what its rows have in common (or what tells the panels apart), and its height.
+PANELS = list[tuple[dict[str, Any], str]] | tuple[str, str]
+#: Drawings of lines: the panels, what tells the lines of a panel apart, and what goes to the right.
+LINES: dict[str, tuple[PANELS, str, str]] = {
+    **{f"cbdrf/{name}": ([({}, "ratio")], "resource", "phase") for name in ("fig2", "fig3")},
+    "cbdrf/nodes": ([({"resource": "CPU"}, "ratio")], "node", "phase"),
+    "cbdrf/blanks": (("blank", "ratio"), "value", "phase"),
+    "dmfa_srq/fig2": (("n", "memory"), "n", "cpu"),
+    "foundations/plane": ([({}, "y")], "part", "x"),
+    "foundations/course": (("kind", "value"), "name", "water"),
+    "tv_drf/memory_course": (
+        [({"mechanism": name}, value) for value in ("share", "tasks") for name in ("tv_drf", "memoryless")],
+        "user",
+        "period",
+    ),
+    "virtual_cluster/course": ([({}, name) for name in ("users", "min_fraction", "used", "revenue")], "policy", "time"),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_lines_are_rows_of_the_frame(name: str) -> None:
+    (panels, by, x), frame = LINES[name], taken(name)
+    if isinstance(panels, tuple):
+        panels = [({panels[0]: one}, panels[1]) for one in dict.fromkeys(frame[panels[0]])]
+    for panel, (chosen, y) in zip(figure(name).axes[: len(panels)], panels, strict=True):
+        part = frame[(frame[list(chosen)] == pd.Series(chosen)).all(axis=1)]
+        groups = [rows[[x, y]] for _, rows in part.groupby(by, sort=False)]
+        for line, rows in zip(panel.lines[: len(groups)], groups, strict=True):
+            np.testing.assert_array_equal(line.get_xydata(), rows)
+
+
 # ----------------------------------------------------------------------------------------------------------- cbDRF
 
 
 def test_figure_1_tells_the_run_in_boxes_that_hold_their_words() -> None:
     (panel,) = figure("cbdrf/fig1").axes
     words = "\n".join(text.get_text().replace("\n", " ") for text in panel.texts)
-    for piece in ("25 CPU, 500 memory", "10 tasks", r"$1\times 10$ = 10 tasks", "5 of 10 tasks released: 0.5",
-                  "$0.5<0.75$: no", "$1-0.1$ = 0.9", "C_0)=0.9$", r"$0.9\times 5$ = 4.5 tasks", "4.5 of 4.5",
-                  r"$1\geq0.75$: yes", "$0.9+0.1$ = 1", "C_0)=1$", "phase 1", "phase 2", "phase 3"):
+    for piece in (
+        "25 CPU, 500 memory",
+        "10 tasks",
+        r"$1\times 10$ = 10 tasks",
+        "5 of 10 tasks released: 0.5",
+        "$0.5<0.75$: no",
+        "$1-0.1$ = 0.9",
+        "C_0)=0.9$",
+        r"$0.9\times 5$ = 4.5 tasks",
+        "4.5 of 4.5",
+        r"$1\geq0.75$: yes",
+        "$0.9+0.1$ = 1",
+        "C_0)=1$",
+        "phase 1",
+        "phase 2",
+        "phase 3",
+    ):
         assert piece in words, piece
     other = cbdrf.fig1(cbdrf_study.fig1().assign(tasks=[7.0, 2.0])).figure.axes[0]
     assert sum(text.get_text().endswith(("= 7 tasks", "= 2 tasks")) for text in other.texts) == 2
     boxes = [patch.get_window_extent() for patch in panel.patches if isinstance(patch, mpl.patches.FancyBboxPatch)]
-    around = [(one, box(text)) for text in panel.texts for one in boxes
-              if one.contains(*((box(text).p0 + box(text).p1) / 2))]
+    around = [
+        (one, box(text)) for text in panel.texts for one in boxes if one.contains(*((box(text).p0 + box(text).p1) / 2))
+    ]
     assert len(boxes) == len(around) == 12
     assert all((one.p0 <= text.p0).all() and (text.p1 <= one.p1).all() for one, text in around)
 
@@ -53,9 +100,6 @@ def test_figure_1_tells_the_run_in_boxes_that_hold_their_words() -> None:
 @pytest.mark.parametrize(("name", "last"), [("fig2", 0.1), ("fig3", 0.9)])
 def test_both_resources_are_drawn_and_coincide(name: str, last: float) -> None:
     cpu, memory, whole = figure(f"cbdrf/{name}").axes[0].lines
-    frame = taken(f"cbdrf/{name}")
-    for line, resource in ((cpu, "CPU"), (memory, "memory")):
-        np.testing.assert_array_equal(line.get_xydata(), frame.loc[frame["resource"] == resource, ["phase", "ratio"]])
     assert cpu.get_ydata()[-1] == memory.get_ydata()[-1] == pytest.approx(last)
     assert set(whole.get_ydata()) == {1}
     assert cpu.get_markersize() > memory.get_markersize()
@@ -65,7 +109,7 @@ def test_both_resources_are_drawn_and_coincide(name: str, last: float) -> None:
 @pytest.mark.parametrize("name", ["fig3", "fig4", "fig5"])
 def test_amounts_are_those_of_the_frame(name: str) -> None:
     frame = taken(f"cbdrf/{name}")
-    panels = figure(f"cbdrf/{name}").axes[1 if name == "fig3" else 0:]
+    panels = figure(f"cbdrf/{name}").axes[1 if name == "fig3" else 0 :]
     cases = product(dict.fromkeys(frame["node"]), (("CPU", 1), ("memory", 1000)))
     for panel, (node, (resource, unit)) in zip(panels, cases, strict=True):
         part = frame[(frame["resource"] == resource) & (frame["node"] == node)]
@@ -74,14 +118,10 @@ def test_amounts_are_those_of_the_frame(name: str) -> None:
         assert name == "fig3" or f"{part['ratio'].iloc[-1]:.0%}" in [text.get_text() for text in panel.texts]
 
 
-def test_nodes_and_blanks_are_those_of_the_frame() -> None:
-    frame = taken("cbdrf/nodes").query("resource == 'CPU'")
-    for line, (_, part) in zip(figure("cbdrf/nodes").axes[0].lines, frame.groupby("node"), strict=True):
-        np.testing.assert_array_equal(line.get_xydata(), part[["phase", "ratio"]])
+def test_blanks_mark_what_the_paper_has() -> None:
     blanks = taken("cbdrf/blanks").groupby("blank", sort=False)
     for panel, (_, part) in zip(figure("cbdrf/blanks").axes, blanks, strict=True):
         for line, (value, rows) in zip(panel.lines, part.groupby("value", sort=False), strict=True):
-            np.testing.assert_array_equal(line.get_xydata(), rows[["phase", "ratio"]])
             assert line.get_label() == value
             assert (to_hex(line.get_color()).upper() == style.COLOURS["wine"]) == rows["paper"].iloc[0]
 
@@ -108,10 +148,17 @@ def test_operator_marks_the_paper_and_draws_both_sources() -> None:
 # ------------------------------------------------------------------------------------------------------ comparison
 
 
-@pytest.mark.parametrize(("name", "measures"), {
-    "shares": ("min_share", "min_placed", "sum_share"), "use": ("utilisation", "placed"),
-    "envy": ("envious", "losers", "loss"), "lying": ("paying", "gain"), "arrivals": ("taken",),
-    "day": ("min_share", "loss", "done")}.items())
+@pytest.mark.parametrize(
+    ("name", "measures"),
+    {
+        "shares": ("min_share", "min_placed", "sum_share"),
+        "use": ("utilisation", "placed"),
+        "envy": ("envious", "losers", "loss"),
+        "lying": ("paying", "gain"),
+        "arrivals": ("taken",),
+        "day": ("min_share", "loss", "done"),
+    }.items(),
+)
 def test_every_mark_is_where_its_number_is(name: str, measures: tuple[str, ...]) -> None:
     panels = figure(f"compare/{name}").axes
     heads = dict(zip(panels[0].get_yticks(), [text.get_text() for text in panels[0].get_yticklabels()], strict=True))
@@ -158,8 +205,6 @@ def test_shares_of_three_users() -> None:
 
 def test_every_user_is_drawn_on_one_scale() -> None:
     left, right = figure("dmfa_srq/fig2").axes
-    for panel, part in zip((left, right), parts(taken("dmfa_srq/fig2"), n=(100, 500)), strict=True):
-        np.testing.assert_array_equal(panel.lines[0].get_xydata(), part[["cpu", "memory"]])
     assert (left.get_xlim(), left.get_ylim()) == (right.get_xlim(), right.get_ylim())
 
 
@@ -201,13 +246,10 @@ def test_pools_plane_and_course() -> None:
         assert [bar.get_width() for bar in panel.patches] == pytest.approx(part["share"].tolist())
     (panel,) = figure("foundations/plane").axes
     assert panel.lines[-2].get_xydata()[-1].tolist() == panel.lines[-1].get_xydata()[0].tolist() == [3, 2]
-    for line, (_, part) in zip(panel.lines, taken("foundations/plane").groupby("part", sort=False), strict=False):
-        np.testing.assert_array_equal(line.get_xydata(), part[["x", "y"]])
-    for panel, part in zip(figure("foundations/course").axes, parts(
-            taken("foundations/course"), kind=("user", "resource")), strict=True):
-        for line, (name, rows) in zip(panel.lines, part.groupby("name", sort=False), strict=True):
-            np.testing.assert_array_equal(line.get_xydata(), rows[["water", "value"]])
-            assert line.get_label() == name
+    for panel, part in zip(
+        figure("foundations/course").axes, parts(taken("foundations/course"), kind=("user", "resource")), strict=True
+    ):
+        assert [line.get_label() for line in panel.lines] == list(dict.fromkeys(part["name"]))
 
 
 # ------------------------------------------------------------------------------------------------------------ GDRF
@@ -253,19 +295,26 @@ def test_dots_of_gdrf_are_those_of_the_frame() -> None:
     for panel, measure in zip(panels, ("tasks", "cpu", "min_share", "fairness"), strict=True):
         part = frame[frame["measure"] == measure].set_index("variant").loc[names]
         found = dots(panel)
-        np.testing.assert_allclose(found[np.argsort(found[:, 1])][:, [0, 2, 3]],
-                                   part[["change", "change_low", "change_high"]], atol=1e-12)
+        np.testing.assert_allclose(
+            found[np.argsort(found[:, 1])][:, [0, 2, 3]], part[["change", "change_low", "change_high"]], atol=1e-12
+        )
     assert [text.get_text() for text in panels[0].get_yticklabels()] == names
     means = taken("gdrf/bounds").set_index(["mix", "measure", "mechanism", "machines"])
     cases = list(product(enumerate((*gdrf_study.MECHANISMS, "drfh_fluid")), ((60, -0.15), (300, 0.15))))
     for panel, measure in zip(figure("gdrf/bounds").axes, ("packed", "of_level", "of_most"), strict=True):
-        wanted = [[row["mean"], place + shift, row["low"], row["high"]] for (place, name), (size, shift) in cases
-                  for row in [means.loc[("random", measure, name, size)]]]
+        wanted = [
+            [row["mean"], place + shift, row["low"], row["high"]]
+            for (place, name), (size, shift) in cases
+            for row in [means.loc[("random", measure, name, size)]]
+        ]
         np.testing.assert_allclose(dots(panel), wanted)
     largest = taken("gdrf/utilisation").query("mix == 'random' and machines == 300").set_index(["mechanism", "measure"])
     for panel, resource in zip(figure("gdrf/utilisation").axes, ("cpu", "memory"), strict=True):
-        assert dots(panel)[:, 0].tolist() == [largest["mean"][name, measure] for name in gdrf_study.MECHANISMS
-                                              for measure in (resource, f"{resource}_mean")]
+        assert dots(panel)[:, 0].tolist() == [
+            largest["mean"][name, measure]
+            for name in gdrf_study.MECHANISMS
+            for measure in (resource, f"{resource}_mean")
+        ]
 
 
 def test_every_machine_is_a_tile() -> None:
@@ -290,7 +339,7 @@ def test_idle_machines_are_light_and_idle_resources_have_their_colour() -> None:
     assert busy.sum() < 150 < 600 < idle.sum()
     assert no_cpu[0] > no_cpu[2] + 100  # orange
     assert no_memory[2] > no_memory[0] + 100  # blue
-    steps = gdrf._tint(np.linspace(1, .5, 6), np.ones(6)).astype(int)
+    steps = gdrf._tint(np.linspace(1, 0.5, 6), np.ones(6)).astype(int)
     assert (np.diff(steps[:, 0]) > 0).all()
 
 
@@ -318,13 +367,10 @@ def test_examples_are_drawn_as_run() -> None:
         assert [line.get_ydata()[0] for line in panel.lines] == own
         assert [text.get_text() for text in panel.texts][:4] == [
             exact if "/" not in exact else f"{exact}\n= {beta:.4g}"
-            for exact, beta in zip(part["exact"], part["beta"], strict=True)]
-    frame, panels = taken("tv_drf/memory_course"), figure("tv_drf/memory_course").axes
-    for panel, (value, mechanism) in zip(panels, product(("share", "tasks"), ("tv_drf", "memoryless")), strict=True):
-        for line, part in zip(panel.lines, parts(frame, mechanism=[mechanism], user="AB"), strict=True):
-            np.testing.assert_array_equal(line.get_xydata(), part[["period", value]])
-            assert line.get_color() == LOOKS[mechanism].colour
-        assert panel.get_ylim() == panels[0 if value == "share" else 2].get_ylim()
+            for exact, beta in zip(part["exact"], part["beta"], strict=True)
+        ]
+    shares, tasks = np.split(np.array([panel.get_ylim() for panel in figure("tv_drf/memory_course").axes]), 2)
+    assert np.ptp(shares, axis=0).tolist() == np.ptp(tasks, axis=0).tolist() == [0, 0]
 
 
 def rows_of(name: str) -> list[str]:
@@ -336,18 +382,23 @@ def test_losses_and_gaps_are_those_of_the_frame() -> None:
     cases = list(frame[["mechanism", "alone"]].drop_duplicates().itertuples(index=False, name=None))
     assert rows_of("tv_drf/losses") == [f"{LOOKS[name].label}, {alone.replace('_', ' ')}" for name, alone in cases]
     for panel, (_, rows) in zip(figure("tv_drf/losses").axes, frame.groupby("n"), strict=True):
-        found = {(cases[round(line.get_ydata()[0])], line.get_markerfacecolor() == "white"): line.get_xdata()[0]
-                 for line in panel.lines if len(line.get_xdata())}
-        assert found == {((row.mechanism, row.alone), row.unserved == "expires"): row.below
-                         for row in rows.itertuples()}
+        found = {
+            (cases[round(line.get_ydata()[0])], line.get_markerfacecolor() == "white"): line.get_xdata()[0]
+            for line in panel.lines
+            if len(line.get_xdata())
+        }
+        assert found == {
+            ((row.mechanism, row.alone), row.unserved == "expires"): row.below for row in rows.itertuples()
+        }
     frame = taken("tv_drf/gaps")
     names = {"machines": "machines as they are", "merged": "one machine"}
     pairs = list(product(dict.fromkeys(frame["n"]), dict.fromkeys(frame["packing"])))
     assert rows_of("tv_drf/gaps") == [f"{n} users, {names[packing]}" for n, packing in pairs]
-    for panel, columns in zip(figure("tv_drf/gaps").axes, (
-            ("mean", "worst"), ("total_share", "total_share_least")), strict=True):
+    for panel, columns in zip(
+        figure("tv_drf/gaps").axes, (("mean", "worst"), ("total_share", "total_share_least")), strict=True
+    ):
         for k, queue in enumerate(("waits", "expires")):
-            found = dots(panel)[k * len(pairs):][:len(pairs)]
+            found = dots(panel)[k * len(pairs) :][: len(pairs)]
             assert [pairs[round(y)] for y in found[:, 1]] == pairs
             rows = frame[frame["unserved"] == queue].set_index(["n", "packing"]).loc[pairs, list(columns)].to_numpy()
             ends = rows if columns[0] == "mean" else 1 - rows
@@ -364,11 +415,15 @@ def test_readings_of_tv_drf_are_those_of_the_frame() -> None:
     panels = figure("tv_drf/readings").axes
     names = [text.get_text() for text in panels[2].get_yticklabels()]
     assert names == [f"{point}: {value}" for point, value in changed if f"{point}: {value}" in moves]
-    for panel, measure, cases in zip(panels, ("cpu", "memory", "min_share"), (
-            [("periods", "20"), *changed],) * 2 + ([case for case in changed if f"{case[0]}: {case[1]}" in moves],),
-            strict=True):
-        part = pd.concat([one.set_index(["point", "value"]).loc[cases]
-                          for one in parts(frame, measure=[measure], n=(5, 20))])
+    for panel, measure, cases in zip(
+        panels,
+        ("cpu", "memory", "min_share"),
+        ([("periods", "20"), *changed],) * 2 + ([case for case in changed if f"{case[0]}: {case[1]}" in moves],),
+        strict=True,
+    ):
+        part = pd.concat(
+            [one.set_index(["point", "value"]).loc[cases] for one in parts(frame, measure=[measure], n=(5, 20))]
+        )
         ends = part[["low", "high"]].to_numpy() / part[["alone"]].to_numpy()
         np.testing.assert_allclose(dots(panel)[:, [0, 2, 3]], np.column_stack([part["gain"], ends]), atol=1e-12)
         assert (dots(panel)[:, 1].round() == np.tile(np.arange(len(cases)), 2)).all()
@@ -400,8 +455,9 @@ def test_blocks_are_the_vms() -> None:
     panels, heads = figure("virtual_cluster/packing").axes, notes(figure("virtual_cluster/packing"))
     for panel, head, (_, rows) in zip(panels, heads, frame.groupby("method", sort=False), strict=True):
         filled = [bar for bar in panel.patches if bar.get_fill()]
-        outlines = [bar.get_height() for bar in panel.patches if not bar.get_fill()
-                    and to_hex(bar.get_edgecolor()) == "#000000"]
+        outlines = [
+            bar.get_height() for bar in panel.patches if not bar.get_fill() and to_hex(bar.get_edgecolor()) == "#000000"
+        ]
         assert outlines == capacities
         assert sum(bar.get_height() for bar in filled) == rows["vms"].sum()
         for j, size in enumerate(capacities):
@@ -409,31 +465,29 @@ def test_blocks_are_the_vms() -> None:
             bars = [bar for bar in filled if round(bar.get_x() + 0.4) == j]
             assert sum(bar.get_height() for bar in bars) == own["vms"].sum() <= size
             assert max(bar.get_y() + bar.get_height() for bar in bars) == own["vms"].sum()  # one upon the other
-            dark = [bar for bar in bars if to_hex(bar.get_facecolor()).upper() in (
-                style.COLOURS["marine"], style.COLOURS["flame"])]
+            dark = [
+                bar
+                for bar in bars
+                if to_hex(bar.get_facecolor()).upper() in (style.COLOURS["marine"], style.COLOURS["flame"])
+            ]
             assert sum(bar.get_height() for bar in dark) == own["minimum"].sum()
         least = rows["fraction"].min()
         red = [bar for bar in filled if to_hex(bar.get_facecolor()).upper() == style.COLOURS["flame"]]
         assert len(red) == (rows["fraction"] == least).sum()
         assert [int(text.get_text()) for text in panel.texts if text.get_text().isdigit()] == [
-            round(100 * value) for j in range(5) for value in rows.loc[rows["cluster"] == j, "fraction"]]
+            round(100 * value) for j in range(5) for value in rows.loc[rows["cluster"] == j, "fraction"]
+        ]
         assert f"{100 * least:.0f}" in head
     crowded = vc_study.packing(users=24, methods="relaxation")
     assert f"{(crowded['cluster'] < 0).sum()} turned away" in notes(vc.packing(crowded).figure)[0]
 
 
-def test_what_is_promised_and_the_course_of_a_run() -> None:
+def test_what_is_promised_and_some_of_the_policies() -> None:
     sure = taken("virtual_cluster/price").query("method == 'guaranteed'")
     lines = {line.get_label(): line for line in figure("virtual_cluster/price").axes[0].lines}
     np.testing.assert_array_equal(lines["promised by the theorem"].get_xydata(), sure[["per_cluster", "mean"]])
     few = vc.dynamic(taken("virtual_cluster/dynamic"), ["reshare", "maxima only"]).figure
     assert [line.get_label() for line in few.axes[0].lines] == ["reshare", "maxima only"]
-    frame = taken("virtual_cluster/course")
-    for panel, column in zip(figure("virtual_cluster/course").axes, ("users", "min_fraction", "used", "revenue"),
-                             strict=True):
-        for line, (policy, part) in zip(panel.lines, frame.groupby("policy", sort=False), strict=True):
-            np.testing.assert_array_equal(line.get_xydata(), part[["time", column]])
-            assert (line.get_label(), line.get_color()) == (policy, vc._POLICIES[str(policy)].colour)
 
 
 def test_tolerance_and_price_are_those_of_the_frame() -> None:

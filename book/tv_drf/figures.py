@@ -45,7 +45,6 @@ __all__ = [
     "losses",
     "memory_course",
     "readings",
-    "utilisation",
 ]
 
 _TV_DRF = LOOKS["tv_drf"]
@@ -181,15 +180,6 @@ def _grid(frame: pd.DataFrame, measures: Sequence[str], height: float) -> Svg:
             panel.set_xlabel("")
     legend_below(figure, panels, 2, columnspacing=1.3, handlelength=3.2)
     return Svg(figure)
-
-
-@drawing
-def utilisation(frame: pd.DataFrame) -> Svg:
-    """Draw Figures 4 to 7 in one: CPU and memory in use, a column for each number of users."""
-    shown = _grid(frame, ("cpu", "memory"), 2.0)
-    for panel in shown.figure.axes:
-        panel.set_ylim(0, 1.02 if panel.get_ylim()[1] > 0.5 else 0.42)
-    return shown
 
 
 @drawing
