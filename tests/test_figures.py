@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
 from typing import Any
 
 import matplotlib as mpl
@@ -111,7 +110,7 @@ LEGENDS: dict[str, list[str]] = {
     "tv_drf/example": ["CPU", "memory", "what it would have had alone", "sharing coefficient, the lesser ratio"],
     "tv_drf/memory_course": [f"{rule}, user {user}" for rule in ("TV-DRF", "DRF per period") for user in "AB"],
     "tv_drf/losses": QUEUES,
-    "tv_drf/gaps": ["mean", "95 of 100 are within", "worst", "filled: waits", "open: expires"],
+    "tv_drf/gaps": QUEUES,
     "tv_drf/readings": ["5 users", "20 users"],
     **same(("virtual_cluster/fig2", "virtual_cluster/fig4"), [*SIX, "upper bound"]),
     **same(("virtual_cluster/fig3", "virtual_cluster/fig5"), SIX),
@@ -137,8 +136,7 @@ NOTES: dict[str, list[str]] = {
     "gdrf/readings": BASE,
     "tv_drf/fig3": [note for queue in QUEUES for note in (queue, "TV-DRF minus no sharing")],
     "tv_drf/fig4": [note for queue in QUEUES for note in (queue, "TV-DRF minus no sharing")],
-    "tv_drf/utilisation": [f"{n} users; {queue}" for n, queue in product((20, 100), QUEUES)],
-    "tv_drf/comparison": [f"{n} users; {QUEUES[0]}" for n in (5, 20)], "tv_drf/example": ["user A", "user B"],
+    "tv_drf/comparison": [f"{n} users, tasks wait" for n in (5, 20)], "tv_drf/example": ["user A", "user B"],
     "tv_drf/memory_course": ["TV-DRF", "DRF per period"],
     **same([f"virtual_cluster/fig{k}" for k in (2, 3, 4, 5)], ["variance 10", "standard deviation 10"]),
     **same([f"virtual_cluster/{name}" for name in ("gains", "spread", "spanning_gain")],
@@ -177,7 +175,7 @@ def leads(measure: str) -> Callable[[Frame], list[Frame]]:
 
 def grid(*measures: str) -> Callable[[Frame], list[Frame]]:
     return lambda frame: [part[part["mechanism"] != "difference"] for part in parts(
-        frame, n=dict.fromkeys(frame["n"]), unserved=dict.fromkeys(frame["unserved"]), measure=measures)]
+        frame, measure=measures, unserved=dict.fromkeys(frame["unserved"]), n=dict.fromkeys(frame["n"]))]
 
 
 def enough(frame: Frame, most: int | None = None) -> Frame:
@@ -207,7 +205,6 @@ CURVES: dict[str, tuple[str, str, Callable[[Frame], list[Frame]]]] = {
             "fig4": ("fairness", "fairness_mean", "fairness_present", "fairness_whole")}.items()},
     **{f"tv_drf/{name}": ("period", "mechanism", leads(measure)) for name, measure in {
         "fig3": "min_share", "fig4": "cpu", "fig5": "memory", "fig6": "cpu", "fig7": "memory"}.items()},
-    "tv_drf/utilisation": ("period", "mechanism", grid("cpu", "memory")),
     "tv_drf/comparison": ("period", "mechanism", grid("min_share", "behind", "memory")),
     **same(("virtual_cluster/fig2", "virtual_cluster/fig4"),
                     ("load", "method", settings("y", "everybody", "y_common"))),

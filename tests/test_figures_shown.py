@@ -395,34 +395,38 @@ def test_losses_and_gaps_are_those_of_the_frame() -> None:
     pairs = list(product(dict.fromkeys(frame["n"]), dict.fromkeys(frame["packing"])))
     assert rows_of("tv_drf/gaps") == [f"{n} users, {names[packing]}" for n, packing in pairs]
     for panel, columns in zip(
-        figure("tv_drf/gaps").axes,
-        ({"o": "mean", "s": "p95", "D": "worst"}, {"o": "total_share", "D": "total_share_least"}),
-        strict=True,
+        figure("tv_drf/gaps").axes, (("mean", "worst"), ("total_share", "total_share_least")), strict=True
     ):
-        lines = [line for line in panel.lines if line.get_marker() in columns and len(line.get_xdata())]
-        for line in lines:
-            n, packing = pairs[round(line.get_ydata()[0])]
-            unserved = "expires" if line.get_markerfacecolor() == "white" else "waits"
-            ((value,),) = frame.loc[
-                (frame["n"] == n) & (frame["packing"] == packing) & (frame["unserved"] == unserved),
-                [columns[line.get_marker()]],
-            ].to_numpy()
-            assert line.get_xdata()[0] == pytest.approx(max(value, 3e-3) if "s" in columns else 1 - value)
-        assert len(lines) == len(frame) * len(columns)
-    low, high = figure("tv_drf/gaps").axes[0].get_xlim()
-    assert low < 3e-3 < frame["worst"].max() < high
+        for k, queue in enumerate(("waits", "expires")):
+            found = dots(panel)[k * len(pairs) :][: len(pairs)]
+            assert [pairs[round(y)] for y in found[:, 1]] == pairs
+            rows = frame[frame["unserved"] == queue].set_index(["n", "packing"]).loc[pairs, list(columns)].to_numpy()
+            ends = rows if columns[0] == "mean" else 1 - rows
+            np.testing.assert_allclose(found[:, [0, 2, 3]], ends[:, [0, 0, 1]], atol=1e-12)
+            assert (panel.containers[k].lines[0].get_markerfacecolor() == "white") == (queue == "expires")
 
 
 def test_readings_of_tv_drf_are_those_of_the_frame() -> None:
     frame = taken("tv_drf/readings")
-    assert rows_of("tv_drf/readings") == [
-        f"{point}: {value}" for point, values in tv_study.READINGS.items() for value in values
-    ]
-    for panel, measure in zip(figure("tv_drf/readings").axes, ("min_share", "cpu", "memory"), strict=True):
-        part = pd.concat(parts(frame, measure=[measure], n=(5, 20)))
+    changed = [(point, value) for point, values in tv_study.READINGS.items() for value in list(values)[1:]]
+    assert rows_of("tv_drf/readings") == ["as in the figures", *(f"{point}: {value}" for point, value in changed)]
+    least = frame[frame["measure"] == "min_share"]
+    moves = set(least.loc[least["low"] * least["high"] > 0, "point"] + ": " + least["value"])
+    panels = figure("tv_drf/readings").axes
+    names = [text.get_text() for text in panels[2].get_yticklabels()]
+    assert names == [f"{point}: {value}" for point, value in changed if f"{point}: {value}" in moves]
+    for panel, measure, cases in zip(
+        panels,
+        ("cpu", "memory", "min_share"),
+        ([("periods", "20"), *changed],) * 2 + ([case for case in changed if f"{case[0]}: {case[1]}" in moves],),
+        strict=True,
+    ):
+        part = pd.concat(
+            [one.set_index(["point", "value"]).loc[cases] for one in parts(frame, measure=[measure], n=(5, 20))]
+        )
         ends = part[["low", "high"]].to_numpy() / part[["alone"]].to_numpy()
         np.testing.assert_allclose(dots(panel)[:, [0, 2, 3]], np.column_stack([part["gain"], ends]), atol=1e-12)
-        assert (dots(panel)[:, 1].round() == np.tile(np.arange(len(part) // 2), 2)).all()
+        assert (dots(panel)[:, 1].round() == np.tile(np.arange(len(cases)), 2)).all()
 
 
 # ------------------------------------------------------------------------------------------------- virtual clusters

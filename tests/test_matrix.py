@@ -24,6 +24,8 @@ from book.common.oracle_drf import exact_tasks, leximin_tasks
 from book.dmfa_srq import oracle as srq
 from book.dmfa_srq.printed import REPAIRS, algorithm_1, algorithm_1_printed
 from book.gdrf.oracle import exact_drfh, exact_gdrf, exact_mdrf, exact_per_server
+from book.sequential_minmax.oracle import served_in_turn
+from book.sequential_minmax.properties import Case
 from fairbook.mechanisms import filling, registry
 from fairbook.mechanisms.dmfa_srq import exact_levels
 from tests.cells import cells, instance, random_cell, same
@@ -87,6 +89,12 @@ def naive_by_task(case: Instance, stuck: str) -> list[int]:
     return tasks
 
 
+def in_turn(case: Instance, ties: str) -> list[int]:
+    """SequentialMinMax in fractions."""
+    demands, weights, capacities, bounds = (tuple(one) for one in case)
+    return served_in_turn(Case(tuple(map(tuple, demands)), capacities, weights), ties, bounds)
+
+
 def static_levels(case: Instance) -> list[Any]:
     """DRF anew among those who have come, in what they have brought."""
     prefixes = range(1, len(case.weights) + 1)
@@ -132,7 +140,7 @@ def registered(name: str, **options: Any) -> Engine:
         return row.function(**{name: value for name, value in given.items() if name in row.takes}, **options)
 
     numbers = "levels" if row.kind == "arrivals" else "tasks"
-    if name == "drf_by_task":
+    if name in ("drf_by_task", "sequential_minmax"):  # in whole tasks
         return Engine(call, numbers, symmetric=False, prepare=dyadic)
     return Engine(call, numbers, symmetric=row.kind in ("pool", "phases"))
 
@@ -187,6 +195,10 @@ JUDGES: dict[tuple[str, str], Judge] = {
     ("drf, plain", "leximin programs"): Judge(lambda c: leximin_tasks(*c.floats), 1e-6, 1e-7, FEW),
     ("drf_by_task", "naive loop"): Judge(lambda c: naive_by_task(c, "skip"), 0.0),
     ("drf_by_task, stop", "naive loop"): Judge(lambda c: naive_by_task(c, "stop"), 0.0),
+    **{
+        (f"sequential_minmax{name}", "in turn"): Judge(lambda c, ties=ties: in_turn(c, ties), 0.0)
+        for name, ties in (("", "first"), (", last", "last"))
+    },
     ("dmfa_srq", "fractions"): Judge(lambda c: srq.exact_levels(c.demands, c.weights)),
     ("dmfa_srq", "own steps in fractions"): Judge(lambda c: exact_levels(c.demands, c.weights)),
     ("dmfa_srq", "many digits"): Judge(lambda c: srq.decimal_levels(*c.floats[:2])),

@@ -8,17 +8,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from book.common.cases import lowest_margin
 from book.common.runs import stream
-from book.tv_drf import checks, checks_lies, judging
+from book.tv_drf import checks_lies, judging
 from book.tv_drf import properties as judge
 from book.tv_drf.oracle import exact_whole_run
 from book.tv_drf.properties import RULES, Outcome, Workload
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.tv_drf import tv_drf
 
 F = Fraction
 objects = partial(np.array, dtype=object)
@@ -149,17 +147,6 @@ def test_the_order_in_which_tasks_are_given() -> None:
     assert run.order == [[0, 1, 1]]
 
 
-def test_findings_on_a_run_name_the_period() -> None:
-    run = tv_drf([[[1], [1]]] * 2, [[1, 1 / 4], [1, 2]], [[1]], [1 / 4, 3 / 4], method="lexicographic")
-    sharing, envy, above = judge.findings(run)
-    assert (sharing.holds, envy.holds, above.holds) == (True, False, True)
-    assert np.isclose(envy.margin, -4 / 3)
-    assert envy.witness == {"says": "first after period 1, most after period 1"}
-    assert envy.margins.shape == (2,)
-    with pytest.raises(InvalidInput, match="finite"):
-        judge.findings(tv_drf([[[1]]], [[np.inf]], [[1]], [1], method="lexicographic"))
-
-
 def test_courses_that_no_mechanism_makes_have_both_signs() -> None:
     rng, signs = stream(8, 8), set()
     for _ in range(60):
@@ -206,17 +193,6 @@ def test_a_coefficient_that_starts_at_zero_comes_first(tasks_a: int) -> None:
     ran = [RULES[f"whole, {name}"](w, True).tasks.tolist() for name in ("expires", "beta from 0")]
     assert ran == [[[0, 2]], [[1, 1]]]
     assert judge.sharing_incentive_so_far(w, RULES["whole, beta from 0"](w.in_floats(), False)) == F(-1, 2)
-
-
-def test_the_grid_of_verdicts_has_a_row_for_each_theorem() -> None:
-    ids = [
-        f"tv_drf.theorem_{k}.{kind}.{cell}"
-        for k in range(1, 5)
-        for kind in ("fluid", "whole")
-        for cell in ("one", "several_expires", "several_waits")
-    ]
-    verdicts = checks.grid(pd.DataFrame({"id": ids, "verdict": ids}))
-    assert verdicts.iloc[:, 1:].to_numpy().ravel().tolist() == ids
 
 
 def test_the_best_in_whole_tasks_is_found_by_trying_all() -> None:

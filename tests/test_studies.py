@@ -18,9 +18,8 @@ from book.common.runs import interval, repeat, stream
 from book.dmfa_srq import studies as study
 from fairbook import results
 from fairbook.checkout import load
-from fairbook.errors import InvalidInput, MissingDependency, StaleResult
+from fairbook.errors import InvalidInput, StaleResult
 from fairbook.mechanisms.dmfa_srq import dmfa_srq, static_optimum
-from fairbook.traces import alibaba2018
 from fairbook.traces.google2011 import load_digest
 
 KEYS = ["n", "k", "mechanism", "measure"]
@@ -90,7 +89,6 @@ SMALL: dict[str, dict[str, Any]] = {
     "tv_drf/gaps": {"runs": 1, "sizes": (3,)},
     "tv_drf/losses": {"runs": 1, "sizes": (3,), "min_load": 0.5},
     "tv_drf/readings": {"runs": 1, "sizes": (2,), "points": ("unserved", "load")},
-    "tv_drf/second_workload": {"runs": 1, "sizes": (2,)},
     "virtual_cluster/counted": {"runs": 5, "near": 5},
     "virtual_cluster/course": {"run": 1, "stays": 3.0, "policies": "maxima only"},
     "virtual_cluster/curves": {"runs": 2, "sizes": "small", "users": 9},
@@ -127,8 +125,6 @@ DEAR = {"compare/matrix", "gdrf/lies", "virtual_cluster/counted", "virtual_clust
 
 @pytest.mark.parametrize("name", [name for name in SMALL if name not in DEAR])
 def test_a_seed_gives_a_frame_silently_and_another_seed_another(name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    if name == "tv_drf/second_workload":
-        needs_workloads()
     frame = call(name, **SMALL[name], seed=5)
     assert capfd.readouterr() == ("", "")
     assert not frame.empty
@@ -140,11 +136,7 @@ def test_a_seed_gives_a_frame_silently_and_another_seed_another(name: str, capfd
     assert not call(name, **SMALL[name], seed=6).equals(frame)
 
 
-#: It asks for its package first.
-LAX = {"tv_drf/second_workload"}
-
-
-@pytest.mark.parametrize("name", [name for name in RANDOM if name not in LAX])
+@pytest.mark.parametrize("name", RANDOM)
 def test_how_often_and_the_seed_are_whole_numbers(name: str) -> None:
     usual = SMALL.get(name, {})
     (times,) = {*TIMES} & {*inspect.signature(getattr(STUDIES[name.split("/")[0]], name.split("/")[1])).parameters}
@@ -361,10 +353,9 @@ AGAIN: dict[str, tuple[str, dict[str, Any], dict[str, int]]] = {
     "tv_drf/curves_busy": ("curves", {"n": 5}, {"runs": 100}),
     **{
         f"tv_drf/{name}": (name.split("_")[0], {"sizes": sizes}, {"runs": 30})
-        for name, sizes in (("losses", [5]), ("losses_busy", [5]), ("gaps", [5, 20]), ("gaps_busy", [5]))
+        for name, sizes in (("losses_busy", [5]), ("gaps_busy", [5]))
     },
     "tv_drf/readings": ("readings", {"sizes": [5], "points": ["unserved", "load"]}, {"runs": 50}),
-    "tv_drf/second_workload": ("second_workload", {"sizes": [5]}, {"runs": 50}),
 }
 #: Where the column of a frame is called otherwise than the argument.
 COLUMNS = {"sizes": "n", "points": "point"}
@@ -377,13 +368,6 @@ def stored(name: str) -> tuple[pd.DataFrame, dict[str, Any]]:
         pytest.fail(str(stale))
 
 
-def needs_workloads() -> None:
-    try:
-        alibaba2018.read_tasks()
-    except MissingDependency:
-        pytest.skip("the extra 'workloads' is not installed: the second workload was NOT computed")
-
-
 def test_every_stored_table_is_computed_again() -> None:
     for paper, elsewhere in (("dmfa_srq", "readings"), ("cbdrf", "operator"), ("tv_drf", "curves_100")):
         assert {name for name in AGAIN if name.startswith(paper)} | {f"{paper}/{elsewhere}"} == {*STUDIES[paper].STORED}
@@ -392,8 +376,6 @@ def test_every_stored_table_is_computed_again() -> None:
 @pytest.mark.parametrize("name", AGAIN)
 def test_stored_tables_computed_again(name: str) -> None:
     function, smaller, runs = AGAIN[name]
-    if name == "tv_drf/second_workload":
-        needs_workloads()
     frame, facts = stored(name)
     assert facts.items() >= {"seed": STUDIES[name.split("/")[0]].SEED, **runs}.items()
     again = call(f"{name.split('/')[0]}/{function}", **{**facts, **smaller})

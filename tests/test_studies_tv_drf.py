@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from scipy import stats
 from book.common.runs import interval, stream
 from book.tv_drf import studies as study
 from book.tv_drf.oracle import lexicographic_run
-from fairbook.errors import InvalidInput, MissingDependency
+from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
 from fairbook.traces import alibaba2018
 from fairbook.traces.alibaba2017 import Jobs, load_digest
@@ -111,32 +110,6 @@ def test_the_example_by_hand() -> None:
         start = frame.iloc[2:4]
         assert start["exact"].tolist() == ["3/13", beta]
         assert start[["own_cpu", "own_memory"]].iloc[1].tolist() == owned
-
-
-def test_which_counts_print_the_example() -> None:
-    frame = study.example_counts()
-    assert len(frame) == 3 * 30 * 10
-    assert frame["after_first"].all()
-    rows = frame.set_index(["alone", "tasks_a", "tasks_b"])
-    # A: at least the 12 that it runs; B: 4, for by memory alone it would have had min(10 b, 50) = 40
-    assert set(rows.index[rows["all"]]) == {("resources", a, 4) for a in range(12, 31)}
-    for reading, (a, b) in product(("resources", "bundles"), ((9, 4), (10, 4), (10, 3), (20, 2))):
-        owned_a = 30 + 5 * min(a, 10), 15 + 5 * min(a, 10)
-        owned_b = 50 + min(20 * b, 50), 50 + min(10 * b, 50 if reading == "resources" else 25)
-        near(
-            rows.loc[(reading, a, b), ["start_a", "start_b", "middle_b"]].to_numpy(float),
-            [
-                min(30 / owned_a[0], 15 / owned_a[1]),
-                min(70 / owned_b[0], 70 / owned_b[1]),
-                min(110 / owned_b[0], 90 / owned_b[1]),
-            ],
-            rtol=1e-12,
-        )
-        # nine of A's are not 50; two of B's are 1 at once
-        assert rows.loc[(reading, a, b), "passed"] == (a >= 10 and b >= 3)
-    assert not frame.loc[frame["alone"] != "resources", "end"].any()
-    # with 7 of its own A is at 1, and so is B with one, before B is given anything: what follows is not on the way
-    assert rows.loc[("resources", [7, 12], [1, 4]), "first"].tolist() == [False, False, False, True]
 
 
 # ------------------------------------------------------------------------------------------- users from the trace
@@ -322,37 +295,6 @@ def test_idle_users_have_a_coefficient_of_one() -> None:
     assert value(frame, "min_beta", "alone")[0] == 1
 
 
-def test_moments_by_hand() -> None:
-    rows = [
-        ("difference", "cpu", t, mean, high, below)
-        for t, mean, high, below in (
-            (1, 0.1, 0.2, 0.0),
-            (2, -0.1, 0.05, 0.5),
-            (3, -0.3, -0.2, 1.0),
-            (4, 0.4, 0.5, 0.25),
-        )
-    ]
-    frame = pd.DataFrame(rows, columns=["mechanism", "measure", "period", "mean", "high", "below"]).assign(
-        n=20, unserved="waits", runs=8
-    )
-    assert study.moments(frame).to_dict("records") == [
-        {
-            "n": 20,
-            "unserved": "waits",
-            "measure": "cpu",
-            "first": 0.1,
-            "last": 0.4,
-            "least": -0.3,
-            "periods_below": 2,
-            "surely_below": 1,
-            "below": 0.4375,
-            "falls": 2,
-            "periods": 4,
-            "runs": 8,
-        }
-    ]
-
-
 # ------------------------------------------------------------------------------------------------ the paper's figures
 
 
@@ -509,28 +451,6 @@ def test_figures_from_the_raw_trace_agree_with_those_from_the_digest() -> None:
 
 
 # ----------------------------------------------------------------------------------------------- second workload
-
-
-def test_the_second_workload_is_judged_like_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(study, "read_tasks", lambda: JOBS_2018)
-    frame = study.second_workload(runs=3, sizes=[4])
-    assert frame.groupby(["unserved", "value"]).size().tolist() == [3] * 4
-    first, second = (
-        frame[frame["value"] == name].drop(columns=["value", "figures"]).reset_index(drop=True)
-        for name in ("2017", "2018 sample")
-    )
-    pd.testing.assert_frame_equal(first, second)  # the same jobs, the same users, the same numbers
-    runs = [
-        tv_drf(*study.instance(stream(study.SEED, 4, r), 4), alone="whole_bundles", unserved="waits") for r in range(3)
-    ]
-    row = first[(first["unserved"] == "waits") & (first["measure"] == "cpu")]
-    near(row["shared"], np.mean([run.utilisation[:, 0].mean() for run in runs]))
-
-
-def test_the_second_workload_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alibaba2018, "PACKAGE", "no-such-package-here")
-    with pytest.raises(MissingDependency, match="workloads"):
-        study.second_workload(runs=1)
 
 
 # ------------------------------------------------------------------------------------------------- stored tables

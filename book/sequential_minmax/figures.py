@@ -20,15 +20,15 @@ def trace(frame: pd.DataFrame) -> Svg:
     """Draw how often each property is broken, by the size of the pool (frame of ``studies.trace``)."""
     broken = frame[frame["measure"] != "use"]
     names = list(dict.fromkeys(broken["measure"]))
-    figure, panels = axes(1, len(names), width=7.2, height=2.9, share_y=True)
+    figure, panels = axes(len(names), 1, width=4.8, height=5.2, share_x=True, share_y=True)
     for panel, name in zip(panels, names, strict=True):
         for rule, look in _LOOKS.items():
             band(panel, broken[(broken["measure"] == name) & (broken["rule"] == rule)], "machines", look)
         panel.set_xscale("log", base=2)
         panel.xaxis.set_major_formatter("{x:.0f}")
         panel.yaxis.set_major_formatter(percent)
-        panel.set_xlabel("pool (machines)")
+        panel.set_ylabel("broken (% of runs)")
         note(panel, name)
-    panels[0].set_ylabel("runs in which it is broken (%)")
-    legend_below(figure, panels[:1], 2, top_first=False)
+    panels[-1].set_xlabel("pool (machines)")
+    legend_below(figure, panels[:1], 1, top_first=False)
     return Svg(figure)

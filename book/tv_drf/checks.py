@@ -22,10 +22,9 @@ from book.tv_drf.judging import CHEAP, POSITIVE, about_runs
 from book.tv_drf.properties import Outcome, Workload, tasks_against_alone
 from book.tv_drf.users import MEMORY_GB
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
-from fairbook.claims.stored import ledger
 from fairbook.traces.alibaba2017 import load_digest
 
-__all__ = ["checks_example", "checks_fairness", "checks_lies", "grid"]
+__all__ = ["checks_example", "checks_fairness", "checks_lies"]
 
 # ----------------------------------------------------------------------------------------- what beta says about tasks
 
@@ -286,29 +285,4 @@ def _trace_size(effort: Effort, judged: Mechanism) -> Evidence:
     return Evidence.of(
         Part(12_951 in (groups, instances), "numbers", f"It has {groups} groups and {instances} instances.", 1),
         Part(jobs == 12_951, "numbers", f"It has {jobs} jobs; the paper takes a job for a user.", 1),
-    )
-
-
-def grid(frame: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Arrange the verdicts on Theorems 1 to 4 by mechanism and by what time does.
-
-    Parameters
-    ----------
-    frame : DataFrame, optional
-        A ledger; by default the stored one.
-
-    Returns
-    -------
-    DataFrame
-        One row a theorem; in one period nothing can wait for long, so that column stands for both fates of tasks.
-    """
-    verdict = (ledger(paper="tv_drf") if frame is None else frame).set_index("id")["verdict"]
-    heads = {"one": "one period", "several_expires": "several, tasks expire", "several_waits": "several, tasks wait"}
-    names = ("sharing incentive", "Pareto optimality in each period", "envy-freeness", "truthfulness")
-    columns = {f"{says}, {head}": f"{kind}.{cell}" for kind, says in (("fluid", "fluid"), ("whole", "whole tasks"))
-               for cell, head in heads.items()}  # fmt: skip
-    return pd.DataFrame(
-        {"theorem": f"{number}: {name}"}
-        | {column: verdict[f"tv_drf.theorem_{number}.{cell}"] for column, cell in columns.items()}
-        for number, name in enumerate(names, start=1)
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -16,7 +15,7 @@ from book.tv_drf.users import ALONE, Alone
 from fairbook.errors import InvalidInput
 from fairbook.model.inputs import as_whole
 
-__all__ = ["EXAMPLE", "PRINTED", "Example", "Printed", "example", "example_counts", "example_run"]
+__all__ = ["EXAMPLE", "PRINTED", "Example", "Printed", "example", "example_run"]
 
 
 class Example(NamedTuple):
@@ -208,56 +207,4 @@ def example(counts: tuple[int, int] = (12, 4), alone: Alone = "resources") -> pd
                     "exact": str(beta),
                 }
             )
-    return pd.DataFrame(rows)
-
-
-def example_counts(most: tuple[int, int] = (30, 10)) -> pd.DataFrame:
-    """Ask for every pair of lost task counts, and each reading of alone, which numbers of the example come out.
-
-    Parameters
-    ----------
-    most : (int, int)
-        Largest counts of A and B in period 2.
-
-    Returns
-    -------
-    DataFrame
-        One row per ``alone``, ``tasks_a``, ``tasks_b``: whether what is printed comes out, for ``after_first`` (1 and
-        1.4), ``start`` (0.23 and 0.7), ``first`` (A gets (35, 35) and then B something), ``passed`` (A with (50, 50)
-        and B with (40, 20) is a state on the way to everybody's 1), ``both_one`` (both coefficients are 1 there),
-        ``end`` (1.125 and 1), and ``all``; and the coefficients ``start_a``, ``start_b``, ``middle_a``, ``middle_b``
-        (at (50, 50) and (40, 20), passed or not).
-
-    Notes
-    -----
-    Cost: a run in fractions per row, some 6 ms.
-    """
-    most = _counts(most, "most")
-    rows = []
-    for alone, a, b in product(ALONE, range(1, most[0] + 1), range(1, most[1] + 1)):
-        run = example_run(alone, (a, b))
-        way = _way(run)
-        found = {
-            "after_first": PRINTED["t1"].agrees(run),
-            "start": PRINTED["start"].agrees(run),
-            "first": max(x for x, y in way if y == 0) == 7 and way[-1][1] > 0,
-            "passed": _MIDDLE in way,
-            "both_one": _betas(run, _MIDDLE) == (1, 1),
-            "end": PRINTED["final"].agrees(run),
-        }
-        values = {"start": _betas(run, (0, 0)), "middle": _betas(run, _MIDDLE)}
-        rows.append(
-            {
-                "alone": alone,
-                "tasks_a": a,
-                "tasks_b": b,
-                **found,
-                "all": all(found.values()),
-                **{
-                    f"{moment}_{user}": float(beta)
-                    for moment, betas in values.items()
-                    for user, beta in zip("ab", betas, strict=True)
-                },
-            }
-        )
     return pd.DataFrame(rows)

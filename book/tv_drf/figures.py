@@ -1,9 +1,12 @@
-"""Drawings for the TV-DRF chapter: each takes a frame of :mod:`book.tv_drf.studies`."""
+"""Drawings for the pages on TV-DRF: each takes a frame of :mod:`book.tv_drf.studies`.
+
+All are as wide as a phone can show without scrolling: panels stand below each other, two at most side by side.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -22,6 +25,7 @@ from book.common.style import (
     legend_below,
     name_rows,
     note,
+    number,
     of_measure,
     percent,
 )
@@ -41,10 +45,10 @@ __all__ = [
     "losses",
     "memory_course",
     "readings",
-    "utilisation",
 ]
 
 _TV_DRF = LOOKS["tv_drf"]
+_WIDTH = 5.2
 _QUEUE = {"waits": "what does not run waits", "expires": "what does not run expires"}
 _LABELS = {
     "min_share": "least cumulative share $G_i$",
@@ -53,7 +57,7 @@ _LABELS = {
     "total_share": r"all shares, $\sum_i w_i\,G_i$",
     "min_beta": r"least coefficient $\beta_i$",
     "min_ratio": "least $G_i$ (alone = 1)",
-    "behind": "lead over the needy (in $G$)",
+    "behind": "behind (in $G$)",
     "served": "tasks run (percent)",
 }
 _PERCENT = ("cpu", "memory", "served")
@@ -74,7 +78,7 @@ def fig1(frame: pd.DataFrame) -> Svg:
     A circle for each user and period, large ones behind; those that would look the same are drawn once. The smallest
     are drawn larger than they are.
     """
-    figure, (panel,) = axes(width=6.6, height=3.6)
+    figure, (panel,) = axes(width=_WIDTH, height=3.9)
     scale = 900.0 / frame["tasks"].max()
 
     def area(tasks: Any) -> Any:
@@ -91,7 +95,8 @@ def fig1(frame: pd.DataFrame) -> Svg:
     panel.set(xlabel="memory per task (GB)", ylabel="CPU per task (cores)")
     panel.margins(0.12, 0.3)
     panel.set(xlim=(0, None), ylim=(0, None))
-    panel.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), labelspacing=2.6, handletextpad=1.4, borderpad=1.6)
+    panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, columnspacing=4, handletextpad=2,
+                 borderpad=2)
     return Svg(figure)
 
 
@@ -121,22 +126,22 @@ def _lead(panel: Axes, part: pd.DataFrame, measure: str) -> None:
 
 @drawing
 def _with_lead(frame: pd.DataFrame, measure: str) -> Svg:
-    """Draw a row for each way with unserved tasks: all mechanisms, and the lead of sharing with its own interval."""
+    """Draw for each way with unserved tasks all mechanisms, and below them the lead of sharing with its interval."""
     part = of_measure(frame, measure)
     if part["n"].nunique() > 1:
         raise InvalidInput("frame", "must hold one number of users", sorted(set(part["n"])))
     queues = list(dict.fromkeys(part["unserved"]))
-    figure, panels = axes(len(queues), 2, width=7.4, height=0.75 + 2.6 * len(queues))
+    figure, panels = axes(2 * len(queues), 1, width=_WIDTH, height=0.8 + 3.7 * len(queues), share_x=True)
     for row, queue in enumerate(queues):
         rows = part[part["unserved"] == queue]
-        left, right = panels[2 * row], panels[2 * row + 1]
-        _courses(left, rows, measure)
-        _lead(right, rows, measure)
-        note(left, _QUEUE[queue])
-        note(right, f"{_TV_DRF.label} minus {LOOKS['alone'].label}")
-        for panel in (left, right) if row < len(queues) - 1 else ():
-            panel.set_xlabel("")
-    legend_below(figure, panels, 4, columnspacing=1.3, handlelength=3.2)
+        upper, lower = panels[2 * row : 2 * row + 2]
+        _courses(upper, rows, measure)
+        _lead(lower, rows, measure)
+        note(upper, _QUEUE[queue])
+        note(lower, f"{_TV_DRF.label} minus {LOOKS['alone'].label}")
+    for panel in panels[:-1]:
+        panel.set_xlabel("")
+    legend_below(figure, panels, 2, columnspacing=1.3, handlelength=3.2)
     return Svg(figure)
 
 
@@ -160,36 +165,27 @@ fig6, fig7 = fig4, fig5
 
 @drawing
 def _grid(frame: pd.DataFrame, measures: Sequence[str], height: float) -> Svg:
-    """Draw a row for each number of users and a column for each measure."""
+    """Draw a row for each measure and fate of unserved tasks, and a column for each number of users."""
     queues, sizes = list(dict.fromkeys(frame["unserved"])), list(dict.fromkeys(frame["n"]))
-    cases = [(n, queue) for n in sizes for queue in queues]
-    width = 7.6 if len(measures) > 2 else 7.2
-    figure, panels = axes(len(cases), len(measures), width=width, height=0.7 + height * len(cases))
-    for place, panel in enumerate(panels):
-        (n, queue), measure = cases[place // len(measures)], measures[place % len(measures)]
+    rows = [(measure, queue) for measure in measures for queue in queues]
+    figure, panels = axes(len(rows), len(sizes), width=_WIDTH, height=0.9 + height * len(rows))
+    for panel, ((measure, queue), n) in zip(panels, product(rows, sizes), strict=True):
         part = of_measure(frame, measure)
         _courses(panel, part[(part["n"] == n) & (part["unserved"] == queue)], measure)
-        if place % len(measures) == 0:
-            note(panel, f"{n} users; {_QUEUE[queue]}")
-        if place < len(panels) - len(measures):
+        if len(queues) > 1 or measure == measures[0]:
+            note(panel, f"{n} users, tasks {'wait' if queue == 'waits' else 'expire'}")
+        if n != sizes[0]:
+            panel.set_ylabel("")
+        if (measure, queue) != rows[-1]:
             panel.set_xlabel("")
-    legend_below(figure, panels, 4, columnspacing=1.3, handlelength=3.2)
+    legend_below(figure, panels, 2, columnspacing=1.3, handlelength=3.2)
     return Svg(figure)
-
-
-@drawing
-def utilisation(frame: pd.DataFrame) -> Svg:
-    """Draw Figures 4 to 7 in one: CPU and memory in use, a row for each number of users."""
-    shown = _grid(frame, ("cpu", "memory"), 2.5)
-    for panel in shown.figure.axes:
-        panel.set_ylim(0, 1.02 if panel.get_ylim()[1] > 0.5 else 0.42)
-    return shown
 
 
 @drawing
 def comparison(frame: pd.DataFrame) -> Svg:
     """Draw what the worst-off user has, how far others are ahead of those who still need, and what is used."""
-    return _grid(frame, ("min_share", "behind", "memory"), 2.5)
+    return _grid(frame, ("min_share", "behind", "memory"), 2.0)
 
 
 # ---------------------------------------------------------------------------------------------------- worked example
@@ -198,7 +194,7 @@ def comparison(frame: pd.DataFrame) -> Svg:
 @drawing
 def example(frame: pd.DataFrame) -> Svg:
     """Draw the worked example: what A and B have used so far at each moment, over what they would have had alone."""
-    figure, panels = axes(1, 2, width=7.6, height=3.9, share_y=True)
+    figure, panels = axes(2, 1, width=_WIDTH, height=6.4, share_x=True, share_y=True)
     tints = {"CPU": COLOURS["blue"], "memory": COLOURS["orange"]}
     words = {"after period 1": "after\nperiod 1", "start of period 2": "start of\nperiod 2",
              "end of period 2": "end of\nperiod 2"}
@@ -218,17 +214,17 @@ def example(frame: pd.DataFrame) -> Svg:
                            fontsize=9, color=COLOURS["cobalt"], linespacing=1.05)
         panel.set_xticks(range(len(part)), [words.get(moment, moment.replace(", B", ",\nB").replace("has ", "has\n"))
                                             for moment in part["moment"]], fontsize=8.5)
-        panel.set(xlim=(-0.55, len(part) - 0.45), ylim=(0, 1.24 * top), xlabel="moment (in order)")
+        panel.set(xlim=(-0.55, len(part) - 0.45), ylim=(0, 1.24 * top), ylabel="used so far (CPU, GB)")
         panel.grid(axis="x", visible=False)
         note(panel, f"user {user}")
-    panels[0].set_ylabel("used so far (CPU, GB)")
+    panels[-1].set_xlabel("moment (in order)")
     figure.legend(handles=[
         *(Patch(facecolor=colour, edgecolor=COLOURS["black"], hatch="" if name == "CPU" else "//", label=name)
           for name, colour in tints.items()),
         Line2D([], [], color=COLOURS["black"], linewidth=2.4, label="what it would have had alone"),
         Line2D([], [], linestyle="", marker=r"$\beta$", markersize=8, color=COLOURS["cobalt"],
                label="sharing coefficient, the lesser ratio")],
-        loc="outside lower center", ncols=4, columnspacing=1.4)
+        loc="outside lower center", ncols=2, columnspacing=1.4)
     return Svg(figure)
 
 
@@ -236,7 +232,7 @@ def example(frame: pd.DataFrame) -> Svg:
 def memory_course(frame: pd.DataFrame) -> Svg:
     """Draw what a user who asked for little has later, with memory and without: G, and the tasks of each period."""
     mechanisms = ("tv_drf", "memoryless")
-    figure, panels = axes(2, 2, width=7.2, height=5.0, share_x=True)
+    figure, panels = axes(2, 2, width=_WIDTH, height=4.9, share_x=True)
     ways: dict[str, dict[str, Any]] = {"A": {"marker": "o", "linestyle": "-"},
                                        "B": {"marker": "s", "linestyle": "--", "markerfacecolor": "white"}}
     values = {"share": "cumulative share $G_i$", "tasks": "tasks run (per period)"}
@@ -252,7 +248,7 @@ def memory_course(frame: pd.DataFrame) -> Svg:
             if row == 0:
                 panel.set_xlabel("")
                 note(panel, look.label)
-    legend_below(figure, panels[:2], 4, top_first=False, columnspacing=1.2, handlelength=2.4)
+    legend_below(figure, panels[:2], 2, top_first=False, columnspacing=1.2, handlelength=2.4)
     return Svg(figure)
 
 
@@ -266,8 +262,8 @@ def losses(frame: pd.DataFrame) -> Svg:
     """Draw how often a user has less than alone, by mechanism and reading of alone (frame of ``losses``)."""
     sizes = list(dict.fromkeys(frame["n"]))
     cases = list(frame[["mechanism", "alone"]].drop_duplicates().itertuples(index=False, name=None))
-    figure, panels = axes(1, len(sizes), width=7.6, height=3.3)
-    for column, (panel, n) in enumerate(zip(panels, sizes, strict=True)):
+    figure, panels = axes(len(sizes), 1, width=_WIDTH, height=0.8 + 2.0 * len(sizes), share_x=True)
+    for panel, n in zip(panels, sizes, strict=True):
         for place, (mechanism, alone) in enumerate(cases):
             look = LOOKS[mechanism]
             for queue, shift, face in (("waits", -0.15, look.colour), ("expires", 0.15, "white")):
@@ -275,11 +271,11 @@ def losses(frame: pd.DataFrame) -> Svg:
                              & (frame["unserved"] == queue)]
                 panel.plot(part["below"], [place + shift] * len(part), color=look.colour, marker=look.marker,
                            markerfacecolor=face, markersize=6.5, linestyle="", clip_on=False, zorder=3)
-        name_rows(panel, [f"{LOOKS[mechanism].label}, {_READING[alone]}" for mechanism, alone in cases], column == 0)
-        most = float(frame["below"].max()) or 1.0
-        panel.set(xlim=(-0.06 * most, 1.08 * most), xlabel=r"$\beta_i<1$ (percent)")
-        panel.xaxis.set_major_formatter(percent)
+        name_rows(panel, [f"{LOOKS[mechanism].label}, {_READING[alone]}" for mechanism, alone in cases], True)
         note(panel, f"{n} users")
+    most = float(frame["below"].max()) or 1.0
+    panels[-1].set(xlim=(-0.06 * most, 1.08 * most), xlabel=r"$\beta_i<1$ (percent)")
+    panels[-1].xaxis.set_major_formatter(percent)
     figure.legend(handles=[
         Line2D([], [], linestyle="", marker="o", color=COLOURS["grey"], label=_QUEUE["waits"]),
         Line2D([], [], linestyle="", marker="o", color=COLOURS["grey"], markerfacecolor="white",
@@ -287,68 +283,71 @@ def losses(frame: pd.DataFrame) -> Svg:
     return Svg(figure)
 
 
-_STEPS = {"mean": ("mean", "o"), "p95": ("95 of 100 are within", "s"), "worst": ("worst", "D")}
-
-
 @drawing
 def gaps(frame: pd.DataFrame) -> Svg:
-    """Draw by how many tasks the heuristic is off, and what part of the optimum it has (frame of ``gaps``)."""
+    """Draw by how many tasks the heuristic is off, and what part of the optimum it loses (frame of ``gaps``).
+
+    A mark is the mean, and the line from it ends at the worst.
+    """
     names = {"machines": "machines as they are", "merged": "one machine"}
     cases = [(n, packing) for n in dict.fromkeys(frame["n"]) for packing in dict.fromkeys(frame["packing"])]
-    figure, panels = axes(1, 2, width=7.6, height=1.4 + 0.36 * len(cases))
-    for place, (n, packing) in enumerate(cases):
-        colour = _TV_DRF.colour if packing == "machines" else COLOURS["black"]
-        for queue, shift in (("waits", -0.15), ("expires", 0.15)):
-            face = colour if queue == "waits" else "white"
-            part = frame[(frame["n"] == n) & (frame["packing"] == packing) & (frame["unserved"] == queue)]
-            how: dict[str, Any] = {"color": colour, "markerfacecolor": face, "linestyle": "", "markersize": 5.5}
-            for column, (_, marker) in _STEPS.items():
-                # what is next to nothing stands at the left edge
-                panels[0].plot(np.maximum(part[column], 3e-3), [place + shift] * len(part), marker=marker, **how)
-            panels[1].plot(1 - part["total_share"], [place + shift] * len(part), marker="o", **how)
-            panels[1].plot(1 - part["total_share_least"], [place + shift] * len(part), marker="D", **how)
-    rows = [f"{n} users, {names[packing]}" for n, packing in cases]
-    for k, panel in enumerate(panels):
-        name_rows(panel, rows, k == 0)
-    panels[0].set(xscale="log", xlim=(2e-3, 2 * float(frame["worst"].max())),
-                  xlabel=r"distance from optimum (tasks, $|\Delta G_i|\,w_i/r_i$)")
+    figure, panels = axes(2, 1, width=_WIDTH, height=1.6 + 0.72 * len(cases))
+    for queue, shift, face in (("waits", -0.15, _TV_DRF.colour), ("expires", 0.15, "white")):
+        part = frame[frame["unserved"] == queue].set_index(["n", "packing"]).loc[cases]
+        ends = (part["mean"], part["worst"]), (1 - part["total_share"], 1 - part["total_share_least"])
+        for panel, (mean, worst) in zip(panels, ends, strict=True):
+            places = np.arange(len(cases)) + shift
+            panel.errorbar(mean, places, xerr=[np.zeros(len(cases)), worst - mean], color=_TV_DRF.colour,
+                           linestyle="", marker=_TV_DRF.marker, markerfacecolor=face, markersize=6, elinewidth=1.2,
+                           capsize=3, label=_QUEUE[queue])
+    for panel in panels:
+        name_rows(panel, [f"{n} users, {names[packing]}" for n, packing in cases], True)
     panels[0].axvline(1, color=COLOURS["grey"], linewidth=1, zorder=1)
+    panels[0].set(xscale="log", xlabel=r"distance (tasks, $|\Delta G_i|\,w_i/r_i$)")
+    panels[0].xaxis.set_major_formatter(number)
     panels[1].set(xlabel=r"share $\Sigma\,w_i\,G_i$ lost (percent)", xlim=(-0.0003, None))
     panels[1].xaxis.set_major_formatter(percent)
-    figure.legend(handles=[
-        *(Line2D([], [], linestyle="", marker=marker, color=COLOURS["grey"], label=label)
-          for label, marker in _STEPS.values()),
-        Line2D([], [], linestyle="", marker="o", color=COLOURS["grey"], label="filled: waits"),
-        Line2D([], [], linestyle="", marker="o", color=COLOURS["grey"], markerfacecolor="white",
-               label="open: expires")], loc="outside lower center", ncols=5, columnspacing=1.2)
+    legend_below(figure, panels[:1], 2, top_first=False)
     return Svg(figure)
+
+
+_GAINS = {"cpu": "CPU in use\n(gain, percent)", "memory": "memory in use\n(gain, percent)",
+          "min_share": "least $G_i$, at the end (gain, percent)"}
 
 
 @drawing
 def readings(frame: pd.DataFrame) -> Svg:
-    """Draw what sharing gains over no sharing in each reading, with 95 % intervals (frame of ``readings``)."""
-    measures = {"min_share": "least $G_i$, at the end\n(gain, percent)", "cpu": "CPU in use\n(gain, percent)",
-                "memory": "memory in use\n(gain, percent)"}
-    cases = list(frame[["point", "value"]].drop_duplicates().itertuples(index=False, name=None))
-    sizes = list(dict.fromkeys(frame["n"]))
-    figure, panels = axes(1, len(measures), width=7.6, height=1.3 + 0.245 * len(cases))
-    for column, (panel, (measure, label)) in enumerate(zip(panels, measures.items(), strict=True)):
-        for k, n in enumerate(sizes):
+    """Draw what sharing gains over no sharing in each reading, with 95 % intervals (frame of ``readings``).
+
+    The reading of the figures stands once, on top. The last panel has the readings in which the least share surely
+    moves.
+    """
+    first = frame.loc[frame["figures"], ["point", "value"]].iloc[0]
+    names = {(point, value): f"{point}: {value}"
+             for point, value in frame.loc[~frame["figures"], ["point", "value"]].itertuples(index=False, name=None)}
+    names = {tuple(first): "as in the figures", **names}
+    sure = frame[(frame["measure"] == "min_share") & ((frame["low"] > 0) | (frame["high"] < 0))]
+    moved = [case for case in names if case in set(sure[["point", "value"]].itertuples(index=False, name=None))]
+    figure, _ = axes(width=_WIDTH, height=2.2 + 0.23 * (len(names) + len(moved)))
+    figure.clear()
+    grid = figure.add_gridspec(2, 2, height_ratios=[len(names), len(moved)])
+    panels = [figure.add_subplot(part) for part in (grid[0, 0], grid[0, 1], grid[1, :])]
+    for panel, (measure, label) in zip(panels, _GAINS.items(), strict=True):
+        cases = moved if measure == "min_share" else list(names)
+        for k, n in enumerate(dict.fromkeys(frame["n"])):
             part = frame[(frame["n"] == n) & (frame["measure"] == measure)].set_index(["point", "value"]).loc[cases]
-            colour = _TV_DRF.colour if k else COLOURS["wine"]
-            places = np.arange(len(cases)) + 0.32 * (k - (len(sizes) - 1) / 2)
             gain = part["gain"].to_numpy()
             low, high = (part[side].to_numpy() / part["alone"].to_numpy() for side in ("low", "high"))
-            panel.errorbar(gain, places, xerr=[gain - low, high - gain], color=colour, linestyle="",
-                           marker="o" if k else "s", markersize=4, markerfacecolor=colour if k else "white",
-                           elinewidth=1.2, label=f"{n} users")
+            panel.errorbar(gain, np.arange(len(cases)) + 0.3 * k - 0.15, xerr=[gain - low, high - gain],
+                           color=_TV_DRF.colour, linestyle="", marker="o" if k else "s", markersize=4,
+                           markerfacecolor=_TV_DRF.colour if k else "white", elinewidth=1.2, label=f"{n} users")
         for place, (above, under) in enumerate(pairwise(cases)):
             if above[0] != under[0]:
                 panel.axhline(place + 0.5, color=COLOURS["grey"], linewidth=0.6)
         panel.axvline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
-        name_rows(panel, [f"{point}: {value}" for point, value in cases], column == 0)
+        name_rows(panel, [names[case] for case in cases], panel is not panels[1])
         panel.grid(axis="y", visible=False)
         panel.set_xlabel(label)
         panel.xaxis.set_major_formatter(percent)
-    legend_below(figure, panels[:1], len(sizes), top_first=False)
+    legend_below(figure, panels[:1], 2, top_first=False)
     return Svg(figure)

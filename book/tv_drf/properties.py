@@ -35,8 +35,6 @@ from book.tv_drf.workloads import (
     serve,
     workloads,
 )
-from fairbook.mechanisms.tv_drf import TvDrfRun
-from fairbook.properties.finding import Finding
 
 __all__ = [
     "BROKEN",
@@ -47,7 +45,6 @@ __all__ = [
     "envy_freeness",
     "envy_of_equals",
     "envy_of_the_constant",
-    "findings",
     "gain_of_lie",
     "groups",
     "in_fractions",
@@ -275,51 +272,6 @@ def pareto_in_period(w: Workload, outcome: Outcome) -> Any:
         best = linprog(-np.ones(n), (w.demands[t] / w.capacities).T, room, bounds=np.column_stack([left * 0, left]))
         margin = min(margin, float(best.fun) / (1 + float(w.tasks[t].max())))
     return margin
-
-
-def findings(run: TvDrfRun) -> tuple[Finding, ...]:
-    """Ask of one run, of one's own data say, what the paper's Theorems 1 and 3 and Lemma 2 promise.
-
-    Parameters
-    ----------
-    run : TvDrfRun
-        With finite numbers of tasks.
-
-    Returns
-    -------
-    tuple of Finding
-        Sharing incentive (margin: least beta - 1), envy-freeness as the paper defines it, over all periods, and Lemma 2
-        restated: who has tasks left stands at least as high as all who got more than their floor (fluid, positive
-        demands; whole tasks miss it by some tasks). Each names the period (from 0) where it is tightest.
-
-    Raises
-    ------
-    InvalidInput
-
-    Notes
-    -----
-    Cost O(T n^2 m).
-
-    Examples
-    --------
-    >>> import fairbook as fb
-    >>> run = fb.tv_drf([[[1], [1]]] * 2, [[1, 1/4], [1, 2]], [[1]], [1/4, 3/4], method="lexicographic")
-    >>> [finding.holds for finding in findings(run)]
-    [True, False, True]
-    """
-    w, outcome = Workload.of_run(run), Outcome.of_run(run)
-    found = []
-    for name, check in (
-        ("sharing incentive so far", sharing_incentive_so_far),
-        ("envy-freeness", envy_freeness),
-        ("largest above the floor", largest_above_floor),
-    ):
-        margins = np.array([float(check(*_until(w, outcome, t))) for t in range(len(run))])
-        margin, t = float(margins.min()), int(margins.argmin())
-        holds = margin >= -TOLERANCE
-        says = {"says": f"first after period {int(np.argmax(margins < -TOLERANCE))}, most after period {t}"}
-        found.append(Finding(name, holds, margin, None if holds else says, None, len(run), TOLERANCE, margins))
-    return tuple(found)
 
 
 def _until(w: Workload, outcome: Outcome, t: int) -> tuple[Workload, Outcome]:

@@ -16,7 +16,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from book.common.runs import choices, interval, numbers, repeat, storing, stream
-from book.tv_drf.example import EXAMPLE, Example, example, example_counts
+from book.tv_drf.example import EXAMPLE, Example, example
 from book.tv_drf.users import (
     ALONE,
     MACHINES,
@@ -28,7 +28,6 @@ from book.tv_drf.users import (
     Separate,
     Unserved,
     dealt_instance,
-    digest,
     draw,
     instance,
     separate,
@@ -37,8 +36,6 @@ from book.tv_drf.users import (
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
 from fairbook.model.inputs import FloatArray, as_whole
-from fairbook.traces.alibaba2018 import read_tasks
-from fairbook.traces.jobs import BatchJobs
 
 __all__ = [
     "DATA",
@@ -57,7 +54,6 @@ __all__ = [
     "curves",
     "dealt_instance",
     "example",
-    "example_counts",
     "fig1",
     "fig2",
     "fig3",
@@ -69,9 +65,7 @@ __all__ = [
     "instance",
     "losses",
     "memory_course",
-    "moments",
     "readings",
-    "second_workload",
 ]
 
 #: Root of every random stream.
@@ -220,45 +214,6 @@ def curves(
             pd.concat([index.to_frame(index=False), interval(flat)], axis=1).assign(least=flat.min(axis=0), below=below)
         )
     return pd.concat(parts, ignore_index=True).assign(runs=runs)
-
-
-def moments(frame: pd.DataFrame) -> pd.DataFrame:
-    """Ask of a frame of :func:`curves` whether sharing is better at every moment, and whether its lead grows.
-
-    Returns
-    -------
-    DataFrame
-        One row per ``n``, ``unserved`` and ``measure``: ``first``, ``last`` (mean lead of TV-DRF over alone in the
-        first and the last period), ``least`` (least mean lead in any period), ``periods_below`` (periods in which the
-        mean lead is negative), ``surely_below`` (in which its whole 95 % interval is), ``below`` (part of runs and
-        periods in which sharing is behind), ``falls`` (periods whose mean lead is less than that of the period before),
-        ``periods``, ``runs``.
-    """
-    leads = frame[frame["mechanism"] == "difference"]
-    if not len(leads):
-        raise InvalidInput(
-            "frame", "must hold differences: curves of both tv_drf and alone", sorted(set(frame["mechanism"]))
-        )
-    rows = []
-    for (n, unserved, measure), part in leads.groupby(["n", "unserved", "measure"], sort=False):
-        mean = part.sort_values("period")["mean"].to_numpy()
-        rows.append(
-            {
-                "n": n,
-                "unserved": unserved,
-                "measure": measure,
-                "first": mean[0],
-                "last": mean[-1],
-                "least": mean.min(),
-                "periods_below": int((mean < -_NOTHING).sum()),
-                "surely_below": int((part["high"] < -_NOTHING).sum()),
-                "below": part["below"].mean(),
-                "falls": int((np.diff(mean) < -_NOTHING).sum()),
-                "periods": len(mean),
-                "runs": part["runs"].iloc[0],
-            }
-        )
-    return pd.DataFrame(rows)
 
 
 # ------------------------------------------------------------------------------------------------ the paper's figures
@@ -619,37 +574,6 @@ def readings(
     return pd.DataFrame(rows).assign(runs=runs)
 
 
-def second_workload(
-    runs: int = 50, seed: int = SEED, *, sizes: Sequence[int] = (5, 20), progress: bool = False
-) -> pd.DataFrame:
-    """Ask the same of another workload: the sample of Alibaba's trace of 2018 beside the trace of 2017.
-
-    A user is a job with 20 tasks or more there, too; its s-th task, those it depends on first, is its demand in period
-    s. Memory is taken in parts of a machine of 40 GB in both.
-
-    Returns
-    -------
-    DataFrame
-        Columns as in :func:`readings`, with "trace" as the point, and a row for each fate of unserved tasks (column
-        ``unserved``).
-
-    Raises
-    ------
-    MissingDependency
-        Where the package that carries the sample (extra ``workloads``) is not installed.
-    """
-    traces: dict[str, BatchJobs] = {"2017": digest(), "2018 sample": read_tasks()}
-    rows = []
-    cases = list(product(numbers(sizes, "sizes", "number of users"), UNSERVED, traces.items()))
-    for n, unserved, (value, jobs) in tqdm(cases, desc="second workload", disable=not progress, leave=False):
-        ends = np.stack(repeat(_end, runs, seed=seed, key=(n,), n=n, unserved=unserved, jobs=jobs))
-        rows += [
-            {"n": n, "unserved": unserved, "point": "trace", "value": value, **row}
-            for row in _gains(ends, value == "2017")
-        ]
-    return pd.DataFrame(rows).assign(runs=runs)
-
-
 # -------------------------------------------------------------------------------------------------- what memory buys
 
 
@@ -711,12 +635,9 @@ STORED: dict[str, Callable[..., None]] = {
     "tv_drf/curves_20": _store("tv_drf/curves_20", curves, runs=RUNS, n=20, unserved=list(UNSERVED)),
     "tv_drf/curves_100": _store("tv_drf/curves_100", curves, runs=RUNS, n=100, unserved=list(UNSERVED)),
     "tv_drf/curves_busy": _store("tv_drf/curves_busy", curves, runs=RUNS, n=[5, 20], unserved=list(UNSERVED), **_BUSY),
-    "tv_drf/losses": _store("tv_drf/losses", losses, runs=30),
     "tv_drf/losses_busy": _store("tv_drf/losses_busy", losses, runs=30, sizes=[5, 20], **_BUSY),
-    "tv_drf/gaps": _store("tv_drf/gaps", gaps, runs=30),
     "tv_drf/gaps_busy": _store("tv_drf/gaps_busy", gaps, runs=30, sizes=[5, 20], **_BUSY),
     "tv_drf/readings": _store("tv_drf/readings", readings, runs=50),
-    "tv_drf/second_workload": _store("tv_drf/second_workload", second_workload, runs=50),
 }
 
 #: Where a figure's frame lies in the store: the table, and the value that its rows have in these columns.
