@@ -90,12 +90,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "tv_drf/losses": {"runs": 1, "sizes": (3,), "min_load": 0.5},
     "tv_drf/readings": {"runs": 1, "sizes": (2,), "points": ("unserved", "load")},
     "virtual_cluster/counted": {"runs": 5, "near": 5},
-    "virtual_cluster/course": {"run": 1, "stays": 3.0, "policies": "maxima only"},
     "virtual_cluster/curves": {"runs": 2, "sizes": "small", "users": 9},
-    "virtual_cluster/dynamic": {"runs": 1, "stays": 3.0, "loads": 1.4, "policies": "maxima only"},
     "virtual_cluster/gaps": {"runs": 2, "cases": [("small", 9)]},
-    "virtual_cluster/keys": {"runs": 6},
-    "virtual_cluster/lies": {"runs": 1, "users": 12},
     "virtual_cluster/nearest": {"runs": 5},
     "virtual_cluster/packing": {"run": 1},
     "virtual_cluster/price": {"runs": 2, "per_cluster": 2},
@@ -103,8 +99,6 @@ SMALL: dict[str, dict[str, Any]] = {
     "virtual_cluster/spanning_gain": {"runs": 2, "sizes": "small", "users": 12},
     "virtual_cluster/spread": {"runs": 20, "sizes": "small", "users": 12},
     "virtual_cluster/tariffs": {"runs": 2, "users": 9},
-    "virtual_cluster/tolerance_price": {"runs": 2, "users": 9},
-    "virtual_cluster/trace": {"runs": 2, "users": 9, "loads": 1.0},
 }
 
 

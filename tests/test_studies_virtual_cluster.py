@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import product
 from math import isclose
 from typing import Any
@@ -15,11 +15,9 @@ import fairbook as fb
 from book.common.runs import interval, stream
 from book.virtual_cluster import readings as all_readings
 from book.virtual_cluster import studies as study
-from book.virtual_cluster.dynamics import Traffic, traffic_of
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.model.clusters import as_requests
-from fairbook.traces.google2011 import load_digest
 
 
 def by_hand(case: study.Instance, method: str, **how: Any) -> dict[str, float]:
@@ -427,19 +425,6 @@ def test_price_by_hand() -> None:
     assert isclose(one["greedy"], by_hand(case, "greedy")["y"] / level)
 
 
-def test_more_orders_never_lose_and_never_beat_the_optimum() -> None:
-    frame = study.keys(runs=20).set_index(["variance", "lists"])
-    for variance in study.VARIANCES:
-        few, more = frame.loc[(variance, "21")], frame.loc[(variance, "with four more orders")]
-        assert few["runs"] == more["runs"] >= 15
-        assert few["mean"] < more["mean"] <= 1 + 1e-12
-        assert few["at_optimum"] <= more["at_optimum"] < 1
-    # one cluster: every list packs whatever fits, so that nothing is left to gain
-    asked = as_requests([4, 6, 8], [0.5, 0.5, 0.5], [12])
-    assert study._fits(asked, 0.5)
-    assert not study._fits(asked, 0.9)
-
-
 def test_packing_shows_one_run() -> None:
     frame = study.packing(users=24)
     case = study.instance(stream(study.SEED, 16), users=24)
@@ -455,112 +440,6 @@ def test_packing_shows_one_run() -> None:
     assert frame["all_clusters"].iloc[0].split() == [str(C) for C in case.capacities]
     least = study.packing().groupby("method")["fraction"].min()  # what the page shows
     assert least["relaxation"] < least["mixed_knapsack"] < least["exact"]
-
-
-# ------------------------------------------------------------------------------------------------- coming and going
-
-
-def test_traffic_has_its_load() -> None:
-    work = 0.0
-    for r in range(40):
-        traffic = traffic_of(stream(2, r), 1.5, 10.0)
-        assert traffic.capacities.sum() == 320
-        assert (np.diff(traffic.times) >= 0).all()
-        assert traffic.times.max() <= 10
-        work += (traffic.stays * traffic.wanted).sum() / (320 * 10 * 40)
-    assert abs(work - 1.5) < 0.08
-
-
-#: Policies that are no rules of the pool.
-ALONE = ("maxima only", "optimum, free moves")
-
-
-def followed(traffic: Traffic, policy: str) -> Iterator[tuple[float, str, dict[int, int], int]]:
-    """Go from event to event, and give the VMs of each user present, and how many were taken back so far."""
-    w, k, C = traffic.wanted, traffic.tolerance, traffic.capacities
-    vms, homes, taken, got = {}, {}, 0, True
-    give, take = policy.split(", ") if ", " in policy else ("gap", "reshare")
-    pool = None if policy in ALONE else fb.VirtualClusterPool(C, give=give, take=take)
-    events = [(time, 1, i) for i, time in enumerate(traffic.times.tolist())]
-    for time, comes, i in sorted(events + [(time + traffic.stays[i], 0, i) for time, _, i in events]):
-        if not comes and i not in vms:
-            continue
-        asked = [*vms, i] if comes else [user for user in vms if user != i]
-        if pool is not None:
-            got = pool.arrive(i, int(w[i]), float(k[i])) if comes else pool.depart(i)
-            now, taken = pool.state.vms.tolist() if len(pool) else [], pool.taken_back
-            new = dict(zip(pool.users, now, strict=True))
-        elif policy == "maxima only":
-            free = [room - sum(w[user] for user in vms if homes[user] == j) for j, room in enumerate(C)]
-            homes[i] = min(((room, j) for j, room in enumerate(free) if room >= w[i]), default=(0, None))[1]
-            got = homes[i] is not None
-            new = {user: w[user] for user in asked} if got or not comes else vms
-        else:
-            best = fb.virtual_cluster(w[asked], k[asked], C, node_limit=20_000) if asked else None
-            got = best is None or bool(best.served.all())
-            new = dict(zip(asked, [] if best is None else best.vms.tolist(), strict=True)) if got else vms
-            taken += sum(max(0, vms[user] - new[user]) for user in vms.keys() & new.keys())
-        vms = new
-        yield time, "out" if not comes else "in" if got else "turned away", vms, taken
-
-
-def state_of(traffic: Traffic, vms: dict[int, int]) -> dict[str, float]:
-    """Sum up the users present, one by one."""
-    fractions = [v / traffic.wanted[i] for i, v in vms.items()]
-    sure = sum(min((1 - traffic.tolerance[i]) * traffic.wanted[i], v) for i, v in vms.items())
-    return {
-        "users": len(vms),
-        "fraction": sum(fractions),
-        "slowdown": sum(1 / f for f in fractions),
-        "min_fraction": min(fractions, default=1.0),
-        "used": sum(vms.values()) / 320,
-        "revenue": (sum(vms.values()) + sure) / 320,
-    }
-
-
-@pytest.mark.parametrize("policy", study.POLICIES)
-def test_policies_by_hand(policy: str) -> None:
-    traffic = traffic_of(stream(5, 0), 2.8, 4.0)
-    sums = dict.fromkeys(state_of(traffic, {}), 0.0)
-    last, state, before, came, taken = 2.0, state_of(traffic, {}), 0, [], 0
-    frame = study.course(5, load=2.8, stays=4.0, policies=policy)
-    for at, (time, event, vms, taken_now) in enumerate(followed(traffic, policy)):
-        for name in sums:
-            sums[name] += max(0.0, min(time, 4.0) - last) * state[name]
-        if time > 4.0:
-            break
-        last, state = max(time, 2.0), state_of(traffic, vms)
-        before, taken = taken_now if time < 2 else before, taken_now
-        came += [event == "in"] if time >= 2 and event != "out" else []
-        same(
-            frame.iloc[at],
-            {"time": time, "users": len(vms), "used": state["used"], "revenue": state["revenue"], "taken": taken}
-            | ({"min_fraction": state["min_fraction"]} if vms else {}),
-        )
-        assert frame.iloc[at]["event"] == event
-    assert at == len(frame)
-    row = study.dynamic(1, 5, loads=2.8, stays=4.0, policies=policy).set_index("measure")["mean"]
-    assert 0 < sum(came) < len(came)
-    same(
-        row,
-        {
-            "admitted": np.mean(came),
-            "taken": (taken - before) / len(came),
-            **{name: sums[name] / (sums["users"] if name in ("fraction", "slowdown") else 2) for name in sums},
-        },
-    )
-
-
-def test_policies_differ_where_they_should() -> None:
-    frame = study.dynamic(2, 5, loads=1.5, stays=5.0).pivot(index="policy", columns="measure", values="mean")
-    rules = frame.drop(list(ALONE))
-    # who is let in hangs on the minima alone, and so do the VMs in use, but where clusters are shared anew
-    for name in ("admitted", "used", "users"):
-        assert np.ptp(rules.drop("reshare")[name]) < 1e-9
-    assert (frame["moved"] > 0).tolist() == [policy == "optimum, free moves" for policy in frame.index]
-    best, full = (frame.loc[policy] for policy in ALONE[::-1])
-    assert best["min_fraction"] > rules["min_fraction"].max()
-    assert (full[["admitted", "revenue"]] < rules[["admitted", "revenue"]].min()).all()
 
 
 # ------------------------------------------------------------------------------------------------------------ prices
@@ -593,55 +472,3 @@ def test_tariffs_by_hand() -> None:
     for method in ("exact", "spanning"):
         assert revenue[method, "truth"] > revenue[method, "equilibrium"]
         assert frame.loc[(method, "equilibrium", "hurt"), "mean"] < frame.loc[(method, "all 0.9", "hurt"), "mean"]
-
-
-def test_lies_by_hand() -> None:
-    frame = study.lies(1, 9, users=13).set_index("group")
-    (case,) = drawn(1, 9, "small", 13)
-    honest = fb.virtual_cluster(*case)
-    groups: dict[str, list[bool]] = {"below": [], "above": []}
-    for i in range(13):
-        k = case.tolerance.copy()
-        k[i] = 1
-        vms = int(fb.virtual_cluster(case.max_vms, k, case.capacities).vms[i])
-        sure = (1 - case.tolerance[i]) * case.max_vms[i]
-        worth = 2 * vms - vms  # at the low tariff all of it
-        before = 2 * honest.vms[i] - (2 * sure + honest.vms[i] - sure)
-        pays = vms >= np.ceil(sure - 1e-9) and worth > before + 1e-9
-        groups["below" if 1 - case.tolerance[i] <= honest.min_fraction else "above"].append(bool(pays))
-    for name, pays in groups.items():
-        assert frame.loc[name, "asked"] == len(pays)
-        assert isclose(frame.loc[name, "pays"], np.mean(pays))
-    assert all(groups["below"])
-    assert len(groups["above"]) > 0
-    assert frame.loc["below", "cost"] < 0
-
-
-def test_tolerance_and_price() -> None:
-    frame = study.tolerance_price(20, 5, users=(2, 17))
-    idle = frame[frame["users"] == 2].pivot(index="tenth", columns="measure", values="mean")
-    assert (idle["fraction"] == 1).all()
-    stated = np.concatenate([case.tolerance for case in drawn(20, 5, "small", 2)])
-    for tenth, row in idle.iterrows():
-        own = stated[np.floor(stated / 0.09) == tenth]
-        same(row, {"cost": (2 - own).mean(), "price": (2 - own).mean()})
-    busy = frame[frame["users"] == 17].pivot(index="tenth", columns="measure", values="mean")
-    assert busy.loc[9, "fraction"] < busy.loc[1, "fraction"] - 0.2
-    assert busy.loc[9, "cost"] < busy.loc[1, "cost"]
-    assert frame.groupby("users")["runs"].sum()[2] == 2 * 20 * 4
-
-
-def test_trace_takes_jobs() -> None:
-    frame = load_digest().frame
-    jobs = study._jobs()
-    own = frame[frame["cpu"] > 0]
-    assert len(jobs) == own["user"].nunique()
-    user = sorted(own["user"].unique())[7]
-    rows = own[own["user"] == user]
-    assert isclose(jobs[7], (rows["cpu"] * rows["tasks"]).sum() / rows["jobs"].sum())
-    found = study.trace(4, 5, loads=(1.0, 1.4), users=25)
-    least = found[found["measure"] == "y"].pivot(index="load", columns="method", values="mean")
-    assert (least.le(least["exact"] + 1e-12, axis=0)).all(axis=None)
-    wanted = found[found["method"] == "wanted"].pivot(index="load", columns="measure", values="mean")
-    assert (wanted["largest"] <= 125).all()
-    assert (wanted["median"] >= 1).all()

@@ -19,8 +19,7 @@ import numpy as np
 import pandas as pd
 
 from book.common.runs import choices, repeat, several, storing, stream
-from book.virtual_cluster.dynamics import LOADS, POLICIES, course, dynamic
-from book.virtual_cluster.prices import lies, tariffs, tolerance_price
+from book.virtual_cluster.prices import tariffs
 from book.virtual_cluster.readings import (
     NEAREST,
     NEAREST_RUNS,
@@ -49,22 +48,18 @@ from book.virtual_cluster.settings import (
     requests,
     summary,
 )
-from fairbook.mechanisms.packing import LISTS, list_pack
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
-from fairbook.model.clusters import SPANS, Requests, as_requests
+from fairbook.model.clusters import SPANS, as_requests
 from fairbook.model.inputs import FloatArray, as_number, as_whole
-from fairbook.traces.google2011 import load_digest
 
 __all__ = [
     "CASES",
     "DATA",
-    "LOADS",
     "MEASURES",
     "METHODS",
     "NEAREST",
     "NEAREST_RUNS",
     "PER_CLUSTER",
-    "POLICIES",
     "READINGS",
     "RUNS",
     "SEED",
@@ -78,17 +73,13 @@ __all__ = [
     "Size",
     "conclusions",
     "counted",
-    "course",
     "curves",
-    "dynamic",
     "fig2",
     "fig3",
     "fig4",
     "fig5",
     "gaps",
     "instance",
-    "keys",
-    "lies",
     "nearest",
     "packing",
     "price",
@@ -96,8 +87,6 @@ __all__ = [
     "spanning_gain",
     "spread",
     "tariffs",
-    "tolerance_price",
-    "trace",
 ]
 
 #: Data files, below ``data/``, on which the stored results depend.
@@ -362,71 +351,6 @@ def gaps(
     return pd.DataFrame(rows)
 
 
-# --------------------------------------------------------------------------------------------------- more orders
-
-
-def _fits(asked: Requests, y: float) -> bool:
-    """Tell whether some list rule packs the sizes at a value, users in the order of one of four more numbers."""
-    keys = asked.max_vms, asked.minimum, asked.max_vms - asked.minimum, asked.minimum / asked.max_vms
-    orders = [np.argsort(-key, kind="stable") for key in keys]
-    return any(
-        list_pack(asked.sizes(y), asked.capacities, order, rule) is not None for order in orders for rule in LISTS
-    )
-
-
-def _reached(rng: np.random.Generator, size: str, users: int, variance: str) -> FloatArray:
-    case = instance(rng, size, users, variance=variance)
-    best, lists = (virtual_cluster(*case, method=method) for method in ("exact", "vector_packing"))
-    levels = np.unique(np.concatenate([np.arange(1, most + 1) / most for most in case.max_vms]))
-    more = np.r_[0, levels][bisect(levels, False, key=lambda y: not _fits(best.requests, y))]
-    return np.array([best.min_fraction, lists.min_fraction, max(more, lists.min_fraction)])
-
-
-def keys(
-    runs: int = RUNS, seed: int = SEED, *, size: str = "small", users: int = 14, progress: bool = False
-) -> pd.DataFrame:
-    """Ask what the list rules of ``vector_packing`` gain by sorting users by four more numbers.
-
-    The numbers: VMs wanted, VMs that must be there, what is wanted beyond that, and the least fraction. With them the
-    rules search by bisection among the values that some user's whole VMs can give, as METAHVP does.
-
-    Returns
-    -------
-    DataFrame
-        One row per ``variance`` (reading of "variance 10") and ``lists`` ("21" of them, or "with four more orders"):
-        ``mean``, ``low``, ``high`` (95 %) of the least fraction as a part of the optimum, ``at_optimum`` (part of the
-        runs that reach it), ``runs`` (those in which the optimum serves everybody).
-    """
-    choices((size,), "size", tuple(SIZES))
-    users = as_whole(users, "users", 1, DRAWN)
-    rows: list[dict[str, Any]] = []
-    for variance in VARIANCES:
-        values = np.stack(
-            repeat(
-                _reached,
-                runs,
-                seed=seed,
-                progress=progress,
-                label=f"orders, {variance}",
-                size=size,
-                users=users,
-                variance=variance,
-            )
-        )
-        values = values[values[:, 0] > 0]
-        for k, name in enumerate(("21", "with four more orders"), 1):
-            ratio = values[:, k] / values[:, 0]
-            rows.append(
-                {
-                    "variance": variance,
-                    "lists": name,
-                    **summary(ratio),
-                    "at_optimum": float((ratio >= 1 - 1e-12).mean()),
-                }
-            )
-    return pd.DataFrame(rows)
-
-
 # ------------------------------------------------------------------------------------------------ one or several
 
 
@@ -602,97 +526,6 @@ def packing(
     return pd.concat(parts, ignore_index=True)
 
 
-# ----------------------------------------------------------------------------------------------------- a real trace
-
-
-@lru_cache(maxsize=1)
-def _jobs() -> FloatArray:
-    """Give the CPU of a mean job of each user of the Google trace, as a part of the largest machine."""
-    frame = load_digest().frame.query("cpu > 0")
-    asked = (frame["cpu"] * frame["tasks"]).groupby(frame["user"]).sum()
-    found: FloatArray = (asked / frame.groupby("user")["jobs"].sum()).to_numpy()
-    return found
-
-
-def _traced(rng: np.random.Generator, size: str, users: int, load: float) -> FloatArray:
-    capacities = cut(rng, SIZES[size])
-    cpu = rng.choice(_jobs(), users, replace=False)
-    most = int(capacities.min())
-    low, high = 0.0, most / cpu.min()
-    for _ in range(60):  # the scale at which all together want so many VMs
-        scale = 0.5 * (low + high)
-        total = np.clip(np.rint(scale * cpu), 1, most).sum()
-        low, high = (scale, high) if total < load * capacities.sum() else (low, scale)
-    wanted = np.clip(np.rint(high * cpu), 1, most).astype(np.int64)
-    case = Instance(wanted, rng.uniform(0.0, 0.9, users), capacities)
-    found = [virtual_cluster(*case, method=method) for method in METHODS]  # type: ignore[arg-type]
-    last = [found[-1].bound, wanted.max(), float(np.median(wanted)), (wanted == most).mean(), (wanted == 1).mean()]
-    return np.array([*map(measured, found), last])
-
-
-def trace(
-    runs: int = 100,
-    seed: int = SEED,
-    *,
-    size: str = "large",
-    users: int = 40,
-    loads: float | Sequence[float] = (0.9, 1.0, 1.1, 1.2, 1.4, 1.6),
-    progress: bool = False,
-) -> pd.DataFrame:
-    """Take what users want from the Google trace: as many VMs as their mean job asks CPU.
-
-    Parameters
-    ----------
-    runs, seed, progress
-        As in :func:`curves`.
-    size : {"small", "large"}
-    users : int
-        Different users of the trace, drawn.
-    loads : float or sequence of float
-        VMs wanted divided by VMs. A VM is as much CPU as makes it so; nobody wants fewer than one VM, nor more than
-        the smallest cluster holds.
-
-    Returns
-    -------
-    DataFrame
-        One row per ``load``, ``method``, ``measure`` with ``mean``, ``low``, ``high``, ``runs``: ``y``, ``y_served``,
-        ``everybody``, ``served``, ``remaining`` as in :func:`curves`, and ``ratio`` (least fraction divided by the best
-        proved bound, over runs in which all methods serve everybody). The method "wanted" has ``largest``, ``median``
-        (VMs wanted), ``capped``, ``single`` (part of the users that want as much as the smallest cluster, or one VM).
-
-    Notes
-    -----
-    The trace has no tolerances: they are drawn as in the paper. CPU requests are those of whole jobs, as if all tasks
-    of a job ran at the same time.
-    """
-    choices((size,), "size", tuple(SIZES))
-    users = as_whole(users, "users", 1, 300)
-    rows: list[dict[str, Any]] = []
-    for load in several(loads, "loads", as_number, 0.05, 20.0):
-        values = np.stack(
-            repeat(
-                _traced,
-                runs,
-                seed=seed,
-                progress=progress,
-                label=f"trace, load {load:g}",
-                size=size,
-                users=users,
-                load=load,
-            )
-        )
-        common = values[:, :-1, 2].all(axis=1)
-        for k, method in enumerate(METHODS):
-            found = {name: values[:, k, at] for at, name in enumerate(FIELDS)}
-            found["ratio"] = values[common, k, 0] / values[common, -1, 0]
-            rows += [{"load": load, "method": method, "measure": name, **summary(some)} for name, some in found.items()]
-        rows += [
-            {"load": load, "method": "wanted", "measure": name, **summary(values[:, -1, at])}
-            for at, name in enumerate(("largest", "median", "capped", "single"), start=1)
-        ]
-    return pd.DataFrame(rows)
-
-
 # ------------------------------------------------------------------------------------------------------------ stored
 
 
@@ -704,15 +537,9 @@ STORED: dict[str, Callable[..., None]] = {
     "virtual_cluster/readings": _store("virtual_cluster/readings", counted, runs=100),
     "virtual_cluster/nearest": _store("virtual_cluster/nearest", nearest, runs=NEAREST_RUNS),
     "virtual_cluster/gaps": _store("virtual_cluster/gaps", gaps, runs=500),
-    "virtual_cluster/keys": _store("virtual_cluster/keys", keys, runs=RUNS),
     "virtual_cluster/spanning_gain": _store("virtual_cluster/spanning_gain", spanning_gain, runs=RUNS),
     "virtual_cluster/price": _store("virtual_cluster/price", price, runs=100),
-    "virtual_cluster/dynamic": _store("virtual_cluster/dynamic", dynamic, runs=20),
-    "virtual_cluster/course": _store("virtual_cluster/course", course),
     "virtual_cluster/tariffs": _store("virtual_cluster/tariffs", tariffs, runs=RUNS),
-    "virtual_cluster/lies": _store("virtual_cluster/lies", lies, runs=60),
-    "virtual_cluster/tolerance_price": _store("virtual_cluster/tolerance_price", tolerance_price, runs=RUNS),
-    "virtual_cluster/trace": _store("virtual_cluster/trace", trace, data=DATA, runs=100),
 }
 
 #: Where a figure's frame lies in the store: the table, and the value that its rows have in these columns. A figure
