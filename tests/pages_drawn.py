@@ -86,7 +86,7 @@ TAKEN: dict[str, Callable[[], Any]] = {
     "dmfa_srq/levels": thirty, "dmfa_srq/water": three,
     "foundations/pools": lambda: groundwork.shares({"DRF": two(), "again": two()}),
     "foundations/plane": lambda: groundwork.plane(two()), "foundations/course": lambda: groundwork.course(two()),
-    **{f"gdrf/{name}": lambda: stored("gdrf/curves") for name in ("fig1", "fig2", "fig3", "fig4", "utilisation")},
+    **{f"gdrf/{name}": lambda: stored("gdrf/curves") for name in ("fig1", "fig2", "fig3", "fig4")},
     "gdrf/example": gdrf_study.example,
     **{f"tv_drf/{name}": getattr(tv_study, name) for name in ("fig1", "fig2", "example", "memory_course")},
     "tv_drf/fig3": lambda: periods(5), "tv_drf/fig4": lambda: periods(20), "tv_drf/fig5": lambda: periods(20),

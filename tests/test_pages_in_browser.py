@@ -52,7 +52,9 @@ def test_search_works_from_disk(book: Book, chromium: Chromium) -> None:
 
 
 def test_a_link_into_a_folded_proof_opens_it(visited: Visited) -> None:
-    for name in CHAPTERS:
+    folded = [name for name in PAGES if name.endswith(("/chapter.html", "/theory.html"))]
+    assert folded
+    for name in folded:
         assert visited(name).linked == [False, True], name
 
 
