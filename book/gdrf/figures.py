@@ -117,7 +117,7 @@ def fig4(frame: pd.DataFrame) -> Svg:
 
 # ---------------------------------------------------------------------------------------------------- worked example
 
-_USERS = {"A": (COLOURS["orange"], ""), "B": (COLOURS["sky"], "//"), "C": (COLOURS["green"], "..")}
+_USERS = {"A": (COLOURS["blue"], ""), "B": (COLOURS["vermilion"], "//"), "C": (COLOURS["green"], "..")}
 
 
 @drawing
@@ -303,7 +303,7 @@ def bounds(frame: pd.DataFrame) -> Svg:
 _CORNERS = np.array([[to_rgb("#12233F"), to_rgb("#2F8FE0")], [to_rgb("#F08A00"), to_rgb("#F4F1EA")]])
 #: Beyond so much idle a resource counts as idle: what matters lies below.
 _IDLE = 0.5
-_WIDE = 100
+_WIDE = 120
 _GAP = 4
 
 
