@@ -121,7 +121,7 @@ def test_every_line_has_a_verdict_and_evidence_that_exists() -> None:
         ("`tests/test_oracles.py::", "`tests/test_oracle.py::", "no such check"),
         ("`LICENSE`", "`COPYING`", "no such file"),
         ("`make bench`", "`make benches`", "no such target"),
-        ("PAGE=gdrf/chapter", "PAGE=gdfr/chapter", "no such page"),
+        ("PAGE=gdrf/story", "PAGE=gdfr/story", "no such page"),
         ("{doc}`reading`", "{doc}`readings`", "no such page"),
         ("--paper gdrf --mutants", "--paper gdfr --mutants", "no such"),
         ("`fairbook claims --mutants`", "`fairbook claims --mutant-ninja`", "no such command"),

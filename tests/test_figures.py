@@ -105,6 +105,8 @@ LEGENDS: dict[str, list[str]] = {
     "gdrf/example": ["user A", "user B", "user C"],
     "gdrf/mixes": ["60 machines, 90 of 100 mixes", "300 machines, 90 of 100 mixes", "the one mix",
                    "printed in the paper"],
+    "gdrf/readings": ["nearest, by share", "nearest, by amount", "as printed, by share", "as printed, by amount",
+                      "no types", "printed in the paper"],
     "tv_drf/fig1": ["100 tasks", "1 000 tasks"],
     **same([f"tv_drf/{name}" for name in ("fig3", "fig7", "utilisation", "comparison")], FOUR),
     "tv_drf/example": ["CPU", "memory", "what it would have had alone", "sharing coefficient, the lesser ratio"],
@@ -121,7 +123,6 @@ LEGENDS: dict[str, list[str]] = {
     "virtual_cluster/tolerance_price": ["load 0.94", "load 1.12", "load 1.31", "load 1.50", "minimum, $1-k$"],
 }
 NEVER = "which never releases enough"
-BASE = [f"over {gdrf.NAMES[name]}" for name in gdrf_study.BASELINES]
 NOTES: dict[str, list[str]] = {
     "cbdrf/fig4": [f"node {k}, {NEVER}" for k in (1, 1, 2, 2)],
     "cbdrf/fig5": ["node 1, which complies"] * 2 + [f"node 2, {NEVER}"] * 2,
@@ -133,7 +134,6 @@ NOTES: dict[str, list[str]] = {
     **same([f"compare/{name}" for name in compare.__all__], []),
     **same([f"dmfa_srq/fig{k}" for k in (5, 6, 7, 8)], [f"$n = {n}$" for n in (20, 100, 500)]),
     **same([f"gdrf/fig{k}" for k in (1, 2, 3, 4)], ["one mix", "mean over random mixes"]),
-    "gdrf/readings": BASE,
     "tv_drf/fig3": [note for queue in QUEUES for note in (queue, "TV-DRF minus no sharing")],
     "tv_drf/fig4": [note for queue in QUEUES for note in (queue, "TV-DRF minus no sharing")],
     "tv_drf/comparison": [f"{n} users, tasks wait" for n in (5, 20)], "tv_drf/example": ["user A", "user B"],
@@ -202,7 +202,7 @@ CURVES: dict[str, tuple[str, str, Callable[[Frame], list[Frame]]]] = {
     **{f"gdrf/{name}": ("machines", "mechanism", lambda frame, measures=measures: parts(
         frame, measure=measures, mix=("paper", "random"))) for name, measures in {
             "fig2": ("cpu", "cpu_mean"), "fig3": ("memory", "memory_mean"),
-            "fig4": ("fairness", "fairness_mean", "fairness_present", "fairness_whole")}.items()},
+            "fig4": ("fairness", "fairness_whole")}.items()},
     **{f"tv_drf/{name}": ("period", "mechanism", leads(measure)) for name, measure in {
         "fig3": "min_share", "fig4": "cpu", "fig5": "memory", "fig6": "cpu", "fig7": "memory"}.items()},
     "tv_drf/comparison": ("period", "mechanism", grid("min_share", "behind", "memory")),

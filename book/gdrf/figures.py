@@ -42,8 +42,10 @@ __all__ = [
     "fig4",
     "mixes",
     "readings",
-    "utilisation",
 ]
+
+#: Inches: what a phone can show at a size that can be read.
+_WIDTH = 5.2
 
 _MIXES = {"paper": "one mix", "random": "mean over random mixes"}
 #: How figures and tables call the mechanisms.
@@ -68,10 +70,10 @@ def _lines(panel: Axes, part: pd.DataFrame, per: bool = False) -> None:
 
 @drawing
 def _grid(frame: pd.DataFrame, rows: Sequence[tuple[str, str]], *, per: Sequence[bool] | None = None,
-          in_percent: bool = False, height: float = 2.3) -> Svg:
+          in_percent: bool = False) -> Svg:
     """Draw a row for each measure and a column for each mix."""
     shown = [mix for mix in _MIXES if mix in set(frame["mix"])]
-    figure, panels = axes(len(rows), len(shown), width=7.4, height=0.9 + height * len(rows))
+    figure, panels = axes(len(rows), len(shown), width=_WIDTH, height=1.2 + 2 * len(rows))
     for place, panel in enumerate(panels):
         row, mix = divmod(place, len(shown))
         measure, label = rows[row]
@@ -86,7 +88,7 @@ def _grid(frame: pd.DataFrame, rows: Sequence[tuple[str, str]], *, per: Sequence
         low, high = (pick(panel.get_ylim()[k] for panel in line) for k, pick in enumerate((min, max)))
         for panel in line:
             panel.set_ylim(low, high)
-    legend_below(figure, panels[:1], 3, columnspacing=1.6, handlelength=3.4)
+    legend_below(figure, panels[:1], 2, columnspacing=1.6, handlelength=3.4)
     return Svg(figure)
 
 
@@ -108,43 +110,14 @@ def fig3(frame: pd.DataFrame) -> Svg:
                          ("memory_mean", "memory, mean over\nmachines (percent)")], in_percent=True)
 
 
-@drawing
-def utilisation(frame: pd.DataFrame) -> Svg:
-    """Draw Figures 2 and 3 in one, over random mixes: the distance of the total (filled) from the mean (open)."""
-    part = frame[(frame["mix"] == "random") & (frame["machines"] == frame["machines"].max())]
-    figure, panels = axes(1, 2, width=7.2, height=2.9)
-    names = list(dict.fromkeys(part["mechanism"]))
-    for k, (panel, resource) in enumerate(zip(panels, ("cpu", "memory"), strict=True)):
-        for place, mechanism in enumerate(names):
-            ends = []
-            for measure, face in ((resource, None), (f"{resource}_mean", "white")):
-                line = of_measure(part, measure)
-                line = line[line["mechanism"] == mechanism].iloc[0]
-                colour = LOOKS[mechanism].colour
-                panel.errorbar(line["mean"], place, xerr=whiskers(line), color=colour, marker="o", markersize=6,
-                               markerfacecolor=face or colour, zorder=3, elinewidth=1)
-                ends.append(line["mean"])
-            panel.plot(ends, [place, place], color=LOOKS[mechanism].colour, linewidth=2.2, zorder=2)
-        name_rows(panel, [NAMES[name] for name in names], k == 0)
-        panel.set_xlabel(f"{'CPU' if k == 0 else 'memory'} in use (percent)")
-        panel.xaxis.set_major_formatter(percent)
-    figure.legend(handles=[
-        Line2D([], [], linestyle="", marker="o", color=COLOURS["grey"], label="of all machines together"),
-        Line2D([], [], linestyle="", marker="o", color=COLOURS["grey"], markerfacecolor="white",
-               label="mean over machines")], loc="outside lower center", ncols=2)
-    return Svg(figure)
-
-
 def fig4(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 4: the fairness value in four ways to sum it up, over random mixes and for the one mix."""
-    return _grid(frame, [("fairness", r"$\Sigma_j f_j$ ($k=1$)"), ("fairness_mean", r"mean of $f_j$ ($k=1$)"),
-                         ("fairness_present", r"$\Sigma_j f_j$ ($k$: users on $j$)"),
-                         ("fairness_whole", "$f$ of the cell ($k=1$)")], height=2.0)
+    """Draw Figure 4: the fairness value summed over machines, and of the cell as one machine."""
+    return _grid(frame, [("fairness", r"$\Sigma_j f_j$"), ("fairness_whole", "$f$ of the cell")])
 
 
 # ---------------------------------------------------------------------------------------------------- worked example
 
-_USERS = {"A": (COLOURS["orange"], ""), "B": (COLOURS["sky"], "//"), "C": (COLOURS["green"], "..")}
+_USERS = {"A": (COLOURS["blue"], ""), "B": (COLOURS["vermilion"], "//"), "C": (COLOURS["green"], "..")}
 
 
 @drawing
@@ -152,15 +125,12 @@ def example(frame: pd.DataFrame) -> Svg:
     """Draw the worked example: each machine with CPU to the right and memory upwards, VM on VM, and f at each step."""
     placed = frame[frame["machine"] >= 0].reset_index(drop=True)
     machines = sorted(set(placed["machine"]))
-    figure = axes(1, 1, width=7.4, height=4.6)[0]
-    figure.clear()
-    grid = figure.add_gridspec(2, len(machines), height_ratios=(1.5, 1))
+    figure, panels = axes(-(-(len(machines) + 1) // 2), 2, width=_WIDTH, height=5.6)
     last = placed.groupby("machine").last()
     sizes = {j: (last.loc[j, "cpu"] + last.loc[j, "cpu_free"], last.loc[j, "memory"] + last.loc[j, "memory_free"])
              for j in machines}
     most = max(max(size) for size in sizes.values())
-    for k, j in enumerate(machines):
-        panel = figure.add_subplot(grid[0, k])
+    for panel, j in zip(panels, machines, strict=False):
         panel.add_patch(Rectangle((0, 0), *sizes[j], facecolor="white", edgecolor=COLOURS["black"], linewidth=1.6,
                                   zorder=4, fill=False))
         x, y = 0.0, 0.0
@@ -174,14 +144,14 @@ def example(frame: pd.DataFrame) -> Svg:
             x, y = line["cpu"], line["memory"]
         ticks = range(0, int(most) + 1, 2)
         panel.set(xlim=(-0.2, most + 0.2), ylim=(-0.2, most + 0.2), aspect="equal", xticks=ticks, yticks=ticks,
-                  xlabel="CPU (units)", ylabel="" if k else "memory (units)")
+                  xlabel="CPU (units)", ylabel="memory (units)")
         note(panel, f"machine {j}")
-    panel = figure.add_subplot(grid[1, :])
+    panel = panels[-1]
     for user, part in placed.groupby("user"):
         colour, hatch = _USERS[str(user)]
         panel.bar(part.index + 1, part["f"], 0.62, color=colour, hatch=hatch, edgecolor=COLOURS["black"], linewidth=0.8)
-    panel.set_xticks(placed.index + 1, [f"{k + 1}\nmachine {j}" for k, j in enumerate(placed["machine"])])
-    panel.set(xlabel="VM (in order of placing)", ylabel="$f$ of the\nmachine before", ylim=(0, 1.1))
+    panel.set_xticks(placed.index + 1, [f"{k + 1}\n{j}" for k, j in enumerate(placed["machine"])])
+    panel.set(xlabel="VM (in order), and its machine", ylabel="$f$ of the machine before", ylim=(0, 1.1))
     panel.grid(axis="x", visible=False)
     figure.legend(handles=[Patch(facecolor=colour, hatch=hatch, edgecolor=COLOURS["black"], label=f"user {user}")
                            for user, (colour, hatch) in _USERS.items()], loc="outside lower center", ncols=3)
@@ -209,7 +179,7 @@ def mixes(frame: pd.DataFrame) -> Svg:
     names = list(dict.fromkeys(frame["against"]))
     sizes = sorted(set(frame["machines"]))
     sizes = [sizes[0], sizes[-1]] if len(sizes) > 1 else sizes
-    figure, panels = axes(1, 2, width=7.4, height=3.9)
+    figure, panels = axes(1, 2, width=_WIDTH, height=4.2)
     for k, (panel, (measure, (label, printed))) in enumerate(zip(panels, measures.items(), strict=True)):
         part = of_measure(frame, measure)
         for row, name in enumerate(names):
@@ -235,7 +205,7 @@ def mixes(frame: pd.DataFrame) -> Svg:
     return Svg(figure)
 
 
-#: How types are treated, which moves the points most: match, machine_type.
+#: How types are treated, which moves the gains most: match, machine_type.
 _TYPES = {("nearest", "share"): ("nearest, by share", "o", "flame"),
           ("nearest", "amount"): ("nearest, by amount", "s", "plum"),
           ("same", "share"): ("as printed, by share", "x", "azure"),
@@ -244,29 +214,24 @@ _TYPES = {("nearest", "share"): ("nearest, by share", "o", "flame"),
 
 @drawing
 def readings(frame: pd.DataFrame) -> Svg:
-    """Draw every reading as a point: mean gains of GDRF in VMs and in fairness, a panel for each baseline."""
+    """Draw the spread of GDRF's mean gains over readings: least, median and largest for each treatment of types."""
+    measures = {"tasks": ("VMs (gain, percent)", 0.12), "fairness": (r"$\Sigma_j f_j$ (gain, percent)", 0.15)}
     names = list(dict.fromkeys(frame["against"]))
-    figure, panels = axes(2, -(-len(names) // 2), width=7.4, height=5.0, share_x=True, share_y=True)
-    for k, panel in enumerate(panels):
-        if k >= len(names):
-            panel.set_visible(False)
-            continue
-        for (match, machine_type), (label, marker, colour) in _TYPES.items():
-            part = frame[(frame["against"] == names[k]) & (frame["match"] == match)
-                         & (frame["machine_type"] == machine_type)]
-            panel.plot(part["tasks"], part["fairness"], linestyle="", marker=marker, markersize=4.5, label=label,
-                       color=COLOURS[colour], markerfacecolor="none", markeredgewidth=1)
-        _zero(panel, 0.12)
-        panel.axhline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
-        panel.axhline(0.15, color=COLOURS["black"], linewidth=1.2, linestyle=(0, (4, 2)), zorder=1)
-        panel.yaxis.set_major_formatter(percent)
-        columns = len(panels) // 2
-        panel.set_ylabel("" if k % columns else "$\\Sigma_j f_j$ (gain, percent)")
-        if k + columns >= len(names):
-            panel.set_xlabel("VMs (gain, percent)")
-            panel.tick_params(labelbottom=True)
-        note(panel, f"over {NAMES[names[k]]}")
-    figure.legend(handles=[*panels[0].get_legend_handles_labels()[0], _PRINTED], loc="outside lower center", ncols=3,
+    figure, panels = axes(1, 2, width=_WIDTH, height=5.4)
+    for k, (panel, (measure, (label, printed))) in enumerate(zip(panels, measures.items(), strict=True)):
+        for place, ((match, machine_type), (kind, marker, colour)) in enumerate(_TYPES.items()):
+            part = frame[(frame["match"] == match) & (frame["machine_type"] == machine_type)]
+            gains = part.groupby("against", sort=False)[measure].agg(["min", "median", "max"]).loc[names]
+            panel.errorbar(gains["median"], np.arange(len(names)) + 0.16 * (place - 2), label=kind,
+                           xerr=whiskers(gains, "median", "min", "max"), color=COLOURS[colour], marker=marker,
+                           markersize=5, linestyle="", elinewidth=1.4)
+        name_rows(panel, [f"over {NAMES[name]}" for name in names], k == 0)
+        for row in range(1, len(names)):
+            panel.axhline(row - 0.5, color=COLOURS["grey"], linewidth=0.6)
+        panel.grid(axis="y", visible=False)
+        _zero(panel, printed)
+        panel.set_xlabel(label)
+    figure.legend(handles=[*panels[0].get_legend_handles_labels()[0], _PRINTED], loc="outside lower center", ncols=2,
                   columnspacing=1.6)
     return Svg(figure)
 
@@ -274,13 +239,13 @@ def readings(frame: pd.DataFrame) -> Svg:
 @drawing
 def ablation(frame: pd.DataFrame) -> Svg:
     """Draw what each ingredient changes, as ratios mix by mix with 95 % intervals (frame of ablation)."""
-    measures = {"tasks": "VMs", "cpu": "CPU, total", "min_share": "least dominant share", "fairness": r"$\Sigma_j f_j$"}
+    measures = {"tasks": "VMs", "min_share": "least dominant share"}
     tints = {"step": COLOURS["azure"], "without": COLOURS["flame"], "instead": COLOURS["plum"]}
     markers = {"step": "o", "without": "s", "instead": "D"}
     frame = frame[frame["change"].notna()]
     names = list(dict.fromkeys(frame["variant"]))
     kinds = frame.drop_duplicates("variant")["kind"].tolist()
-    figure, panels = axes(1, len(measures), width=7.6, height=4.7)
+    figure, panels = axes(1, len(measures), width=_WIDTH, height=4.7)
     for k, (panel, (measure, label)) in enumerate(zip(panels, measures.items(), strict=True)):
         part = of_measure(frame, measure)
         panel.axvline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
@@ -300,18 +265,18 @@ def ablation(frame: pd.DataFrame) -> Svg:
                 panel.axhline(row - 0.5, color=COLOURS["grey"], linewidth=0.6)
     words = {"step": "one ingredient more", "without": "GDRF with one less", "instead": "one exchanged"}
     figure.legend(handles=[Line2D([], [], linestyle="", marker=markers[kind], color=tints[kind], label=text)
-                           for kind, text in words.items()], loc="outside lower center", ncols=3)
+                           for kind, text in words.items()], loc="outside lower center", ncols=3,
+                  columnspacing=1, handletextpad=0.2)
     return Svg(figure)
 
 
 @drawing
 def bounds(frame: pd.DataFrame) -> Svg:
     """Draw what each mechanism reaches in parts of what is possible, over random mixes with 95 % intervals."""
-    measures = {"packed": r"packed, $1/\theta$" + "\n(percent)", "of_level": "least dominant share\n(percent of bound)",
-                "of_most": "VMs\n(percent of bound)"}
+    measures = {"packed": "VMs, same mix\n(percent of bound)", "of_level": "least dominant share\n(percent of bound)"}
     part = frame[frame["mix"] == "random"]
     names, sizes = list(dict.fromkeys(part["mechanism"])), sorted(set(part["machines"]))
-    figure, panels = axes(1, len(measures), width=7.4, height=3.5)
+    figure, panels = axes(1, len(measures), width=_WIDTH, height=3.7)
     for k, (panel, (measure, label)) in enumerate(zip(panels, measures.items(), strict=True)):
         rows = of_measure(part, measure)
         for row, name in enumerate(names):
@@ -321,8 +286,7 @@ def bounds(frame: pd.DataFrame) -> Svg:
                 y = row + 0.3 * (place - (len(sizes) - 1) / 2)
                 panel.errorbar(line["mean"], y, xerr=whiskers(line), color=colour, marker="os"[place % 2],
                                markersize=5.5, markerfacecolor="white" if place else colour, elinewidth=1.4)
-        if measure != "of_most":
-            panel.axvline(1, color=COLOURS["grey"], linewidth=1, zorder=1)
+        panel.axvline(1, color=COLOURS["grey"], linewidth=1, zorder=1)
         name_rows(panel, [NAMES[name] for name in names], k == 0)
         panel.set_xlabel(label)
         panel.xaxis.set_major_formatter(percent)
@@ -339,8 +303,8 @@ def bounds(frame: pd.DataFrame) -> Svg:
 _CORNERS = np.array([[to_rgb("#12233F"), to_rgb("#2F8FE0")], [to_rgb("#F08A00"), to_rgb("#F4F1EA")]])
 #: Beyond so much idle a resource counts as idle: what matters lies below.
 _IDLE = 0.5
-_WIDE = 170
-_GAP = 6
+_WIDE = 120
+_GAP = 4
 
 
 def _tint(cpu: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.uint8]:
@@ -390,7 +354,7 @@ def cell_machines(frame: pd.DataFrame, case: str = "trace") -> Svg:
     large = list(sizes.index[:4])
     shown: dict[str, pd.DataFrame] = {"before: all idle": first.assign(cpu=0.0, memory=0.0)}
     shown |= {LOOKS[name].label: rows for name, rows in part.groupby("mechanism", sort=False)}
-    figure = axes(1, 1, width=7.0, height=5.2)[0]
+    figure = axes(1, 1, width=_WIDTH, height=6.6)[0]
     figure.clear()
     panels = figure.subplots(-(-len(shown) // 2), 2, squeeze=False).ravel()
     for place, (panel, (name, rows)) in enumerate(zip(panels, shown.items(), strict=False)):
@@ -427,7 +391,7 @@ def cell_machines(frame: pd.DataFrame, case: str = "trace") -> Svg:
 def _legend(figure: Figure) -> None:
     """Put the map of colours below the panels, idle CPU to the right and idle memory upwards."""
     steps = np.linspace(1, 1 - _IDLE, 26)
-    panel = figure.add_axes((0.47, 0.095, 0.14, 0.165))
+    panel = figure.add_axes((0.47, 0.07, 0.14, 0.11))
     panel.set_in_layout(False)
     cpu, memory = np.meshgrid(steps, steps)
     end = 100 * _IDLE
@@ -440,4 +404,4 @@ def _legend(figure: Figure) -> None:
     panel.set_ylabel("idle memory\n(percent)", rotation=0, ha="right", va="center", labelpad=8)
     for side in ("top", "right"):
         panel.spines[side].set_visible(True)
-    figure.get_layout_engine().set(rect=(0, 0.3, 1, 0.7))  # type: ignore[union-attr, call-arg]
+    figure.get_layout_engine().set(rect=(0, 0.21, 1, 0.79))  # type: ignore[union-attr, call-arg]
