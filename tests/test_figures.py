@@ -89,7 +89,7 @@ LEGENDS: dict[str, list[str]] = {
     "cbdrf/nodes": ["node A", "node B"],
     "cbdrf/comparison": ["DRF", "cbDRF", "cbDRF, weighted", "cbDRF, capped"],
     "cbdrf/hoarding": ["DRF", "cbDRF", "cbDRF, weighted", "cbDRF, capped", "Karma"],
-    "cbdrf/operator": [*(rf"$\varepsilon^{{\prime}}\,/\,\varepsilon={k}$" for k in (1, 2, 5, 10)),
+    "cbdrf/operator": [*(f"$\\varepsilon$\N{PRIME}$\\,/\\,\\varepsilon={k}$" for k in (1, 2, 5, 10)),
                        "cbDRF", "cbDRF, weighted", "cbDRF, capped"],
     **same([f"compare/{name}" for name in compare.__all__],
                     ["Google 2011", "Alibaba 2017", "Alibaba 2023, with GPUs"]),

@@ -34,6 +34,7 @@ _MARKERS = ("o", "s", "^", "D")
 _LINES: tuple[Line, ...] = ("-", "--", "-.", ":")
 
 
+_PRIME = "\N{PRIME}"  # as a letter: browsers show that of mathematics as a raised zero
 _PERCENT = "granted / DRF,\n" + r"$\xi$ (percent)"
 
 
@@ -162,7 +163,7 @@ def _two_nodes(frame: pd.DataFrame, words: Sequence[str]) -> Svg:
         last, unit = part.iloc[-1], _POOL[resource][0]
         panel.annotate(f"{last['ratio']:.0%}", (last["phase"], last["granted"] / unit), xytext=(6, 0),
                        textcoords="offset points", va="center", fontsize=9, color=_CBDRF.colour)
-        panel.set_xlim(0.5, last["phase"] + 3.2)
+        panel.set(xlim=(0.5, last["phase"] + 3.2), xticks=[1, 4, 7, 10])
         panel.set_ylim(0, 1.25 * float(part["drf"].max()) / unit)
         if node == 1:
             panel.set_xlabel("")
@@ -283,7 +284,7 @@ def operator(frame: pd.DataFrame) -> Svg:
     main = usual[usual["grant"] == "scaled"]
     tints = (1.0, 0.88, 0.76, 0.66)
     for k, (ratio, part) in enumerate(main.groupby("ratio")):
-        _worths(panels[0], part, Look(rf"$\varepsilon^{{\prime}}\,/\,\varepsilon={number(float(ratio))}$",
+        _worths(panels[0], part, Look(rf"$\varepsilon${_PRIME}$\,/\,\varepsilon={number(float(ratio))}$",
                                       tint(_CBDRF.colour, tints[k]), _MARKERS[k], _LINES[k]))
     for grant, part in usual[usual["ratio"] == first["ratio"]].groupby("grant", sort=False):
         _worths(panels[1], part, LOOKS["cbdrf" if grant == "scaled" else grant])
@@ -291,7 +292,7 @@ def operator(frame: pd.DataFrame) -> Svg:
     for panel, name in zip(panels, ("time of recovery", "grant"), strict=True):
         panel.plot([0.1], [paper["worth"]], color=COLOURS["black"], marker="o", markersize=11, markerfacecolor="none",
                    linestyle="", zorder=4)
-        panel.set(xscale="log", xlim=(0.018, 1.12), ylim=(0, 1), xlabel=r"step down $\varepsilon^{\prime}\,/\,C_0$")
+        panel.set(xscale="log", xlim=(0.018, 1.12), ylim=(0, 1), xlabel=rf"step down $\varepsilon${_PRIME}$\,/\,C_0$")
         panel.set_xticks([0.02, 0.1, 0.5], ["0.02", "0.1", "0.5"])
         panel.set_xticks([], minor=True)
         note(panel, name)
