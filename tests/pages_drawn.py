@@ -73,7 +73,7 @@ def clusters(size: str) -> Frame:
 
 #: What each drawing takes, as its page gives it; where nothing is said here, what is stored under its name.
 TAKEN: dict[str, Callable[[], Any]] = {
-    **{f"cbdrf/{name}": getattr(cbdrf_study, name) for name in ("fig1", "fig2", "fig3", "fig4", "fig5", "blanks")},
+    **{f"cbdrf/{name}": getattr(cbdrf_study, name) for name in ("fig1", "fig2", "fig3", "fig4", "fig5")},
     "cbdrf/nodes": cbdrf_study.fig5,
     **{f"compare/{name}": lambda: stored("compare/moment") for name in ("shares", "use", "envy", "arrivals")},
     "dmfa_srq/fig1": dmfa_study.fig1,

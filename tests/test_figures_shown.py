@@ -118,12 +118,10 @@ def test_amounts_are_those_of_the_frame(name: str) -> None:
         assert name == "fig3" or f"{part['ratio'].iloc[-1]:.0%}" in [text.get_text() for text in panel.texts]
 
 
-def test_blanks_mark_what_the_paper_has() -> None:
-    blanks = taken("cbdrf/blanks").groupby("blank", sort=False)
-    for panel, (_, part) in zip(figure("cbdrf/blanks").axes, blanks, strict=True):
-        for line, (value, rows) in zip(panel.lines, part.groupby("value", sort=False), strict=True):
-            assert line.get_label() == value
-            assert (to_hex(line.get_color()).upper() == style.COLOURS["wine"]) == rows["paper"].iloc[0]
+def test_nodes_are_those_of_the_frame() -> None:
+    frame = taken("cbdrf/nodes").query("resource == 'CPU'")
+    for line, (_, part) in zip(figure("cbdrf/nodes").axes[0].lines, frame.groupby("node"), strict=True):
+        np.testing.assert_array_equal(line.get_xydata(), part[["phase", "ratio"]])
 
 
 def test_operator_marks_the_paper_and_draws_both_sources() -> None:
@@ -134,7 +132,7 @@ def test_operator_marks_the_paper_and_draws_both_sources() -> None:
     for panel in panels:
         assert panel.lines[-1].get_xydata()[0] == pytest.approx([0.1, paper["worth"].mean()], rel=1e-9)
         assert (panel.get_xscale(), panel.get_ylim()) == ("log", (0, 1))
-    assert "default" in [text.get_text() for text in panels[0].texts]
+    assert "equal steps\nof a tenth" in [text.get_text() for text in panels[0].texts]
     lines = [line for line in panels[0].lines if line.get_marker() == "None"]
     marks = [line for line in panels[0].lines[:-1] if line.get_linestyle() == "None"]
     for line, mark, ratio in zip(lines, marks, (1, 2, 5, 10), strict=True):
