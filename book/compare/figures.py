@@ -1,4 +1,4 @@
-"""Drawings for the comparison: maps of numbers, a row a mechanism, a column a trace; frames of :mod:`book.compare.studies`."""
+"""Drawings for the comparison: maps of numbers, a row a mechanism, a column a trace (:mod:`book.compare.studies`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ GROUPS: dict[str, dict[str, str]] = {
 
 #: Traces as they are shown.
 TRACES = {"google2011": "Google", "alibaba2017": "Alibaba", "alibaba_gpu2023": "with GPUs"}
-_ROW, _HEAD, _GAP = 0.27, 1.35, 0.4  # inches of a row and of what stands above all; rows between groups
+_ROW, _HEAD = 0.27, 1.35  # inches of a row, and of what stands above all
+_LINE, _GAP = 0.62, 0.4  # rows that a line of a label takes, and that are between groups
 
 
 class _Column(NamedTuple):
@@ -45,18 +46,22 @@ def _written(value: float) -> str:
     return f"{100 * value:z.1f}" if abs(value) < 0.1995 else f"{100 * value:.0f}"
 
 
-def _rows(texts: pd.DataFrame) -> list[tuple[float, list[str]]]:
-    """Give each row its height and its mechanisms: those of a group that show the same numbers share one."""
-    rows: list[tuple[float, list[str]]] = []
-    y = 0.0
-    for mechanisms in GROUPS.values():
+def _rows(texts: pd.DataFrame) -> list[tuple[float, str, list[str]]]:
+    """Give each row its height, its label, its mechanisms: those of a group that show the same numbers share one."""
+    rows: list[tuple[float, str, list[str]]] = []
+    top = 0.0
+    for labels in GROUPS.values():
         alike: dict[tuple[str, ...], list[str]] = {}
-        for name in mechanisms:
+        for name in labels:
             alike.setdefault(tuple(texts.loc[name]), []).append(name)
         for names in alike.values():
-            rows.append((y, names))
-            y += 1
-        y += _GAP
+            # a label is broken between mechanisms, not in one
+            whole = "; ".join(labels[name].replace(" ", "\N{NO-BREAK SPACE}") for name in names)
+            lines = textwrap.wrap(whole, 22, break_on_hyphens=False)
+            tall = max(1.0, _LINE * len(lines))
+            rows.append((top + tall / 2, "\n".join(lines).replace("\N{NO-BREAK SPACE}", " "), names))
+            top += tall
+        top += _GAP
     return rows
 
 
@@ -70,26 +75,25 @@ def _map(frame: pd.DataFrame, *columns: _Column) -> Svg:
     values = {one.measure: of_measure(frame, one.measure).pivot(index="mechanism", columns="trace", values="mean")
               .reindex(index=list(labels), columns=shown) for one in columns}
     rows = _rows(pd.concat(values, axis=1).map(_written))
-    last = rows[-1][0]
-    figure, panels = axes(1, len(columns), width=5.2, height=_HEAD + _ROW * (last + 1), share_y=True)
+    first, last = rows[0][0] - 0.5, rows[-1][0] + 0.5
+    figure, panels = axes(1, len(columns), width=5.2, height=_HEAD + _ROW * (last - first), share_y=True)
     for panel, column in zip(panels, columns, strict=True):
         table = values[column.measure]
         low = 0.0 if column.harm else float(table.min(axis=None))
         span = float(table.max(axis=None)) - low
         colour = COLOURS["vermilion" if column.harm else "blue"]
-        for y, names in rows:
+        for y, _, names in rows:
             for x, value in enumerate(table.loc[names[0]]):
                 part = (value - low) / span if span > 0 and not pd.isna(value) else 0.0
                 panel.bar(x, 1, width=1, bottom=y - 0.5, color=tint(colour, 0.55 * part), edgecolor="white")
                 panel.text(x, y, _written(value), ha="center", va="center", fontsize=9)
-        panel.set(xlim=(-0.5, len(shown) - 0.5), ylim=(last + 0.5, -0.5), xlabel=column.label)
+        panel.set(xlim=(-0.5, len(shown) - 0.5), ylim=(last, first), xlabel=column.label)
         panel.set_xticks(range(len(shown)), [TRACES[name] for name in shown], rotation=90, fontsize=9)
         panel.xaxis.set_label_position("top")
         panel.tick_params(length=0, labeltop=True, labelbottom=False)
         panel.grid(False)
         panel.spines[:].set_visible(False)
-    panels[0].set_yticks([y for y, _ in rows], [textwrap.fill("; ".join(labels[name] for name in names), 22,
-                                                              break_on_hyphens=False) for _, names in rows], fontsize=9)
+    panels[0].set_yticks([y for y, _, _ in rows], [label for _, label, _ in rows], fontsize=9)
     return Svg(figure)
 
 
@@ -102,7 +106,8 @@ def shares(frame: pd.DataFrame) -> Svg:
 
 def use(frame: pd.DataFrame) -> Svg:
     """Draw what is in use, and how much of what is handed out runs on machines (``moment``)."""
-    return _map(frame, _Column("utilisation", "in use\n(percent)"), _Column("placed", "part of it\nthat runs (percent)"))
+    return _map(frame, _Column("utilisation", "in use\n(percent)"),
+                _Column("placed", "part of it\nthat runs (percent)"))
 
 
 def envy(frame: pd.DataFrame) -> Svg:
