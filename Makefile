@@ -62,7 +62,7 @@ fuzz: $(READY)  ## damage inputs and judge engines at random, many times: make f
 bench: $(READY)  ## write the benchmark table; fails below the promised ratios
 	$(PY) -m benchmarks
 
-execute: $(READY)  ## execute every notebook again, or one: make execute PAGE=dmfa_srq/chapter
+execute: $(READY)  ## execute every notebook again, or one: make execute PAGE=dmfa_srq/story
 	$(PY) tools/execute.py $(PAGE)
 
 results: $(READY)  ## recompute the stored full-effort results, going on where it stopped: make results WORKERS=4

@@ -90,8 +90,7 @@ LEGENDS: dict[str, list[str]] = {
     "cbdrf/hoarding": ["DRF", "cbDRF", "cbDRF, weighted", "cbDRF, capped", "Karma"],
     "cbdrf/operator": [*(f"$\\varepsilon$\N{PRIME}$\\,/\\,\\varepsilon={k}$" for k in (1, 2, 5, 10)),
                        "cbDRF", "cbDRF, weighted", "cbDRF, capped"],
-    **same([f"compare/{name}" for name in compare.__all__],
-                    ["Google 2011", "Alibaba 2017", "Alibaba 2023, with GPUs"]),
+    **same([f"compare/{name}" for name in compare.__all__], []),
     "dmfa_srq/fig1": ["user 1", "user 2", "user 3"],
     **same(("dmfa_srq/fig3", "dmfa_srq/fig4"), [
         "DMFA-SRQ, mean of 1000 runs", "DMFA-SRQ, first run alone", "contribution, $x = w$"]),

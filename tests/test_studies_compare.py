@@ -210,7 +210,7 @@ def test_evidence_names_registered_claims_that_are_proved_or_refuted() -> None:
 
 
 def test_proofs_are_on_the_page_and_each_settles_a_cell() -> None:
-    page = (BOOK / "compare" / "chapter.md").read_text(encoding="utf-8")
+    page = (BOOK / "compare" / "evidence.md").read_text(encoding="utf-8")
     assert set(study.PROOFS.values()) == set(re.findall(r"^:label: (prop-compare-\S+)", page, re.MULTILINE))
     assert not set(study.PROOFS) & set(study.EVIDENCE)
     assert {*study.PROOFS, *study.EVIDENCE} <= set(product(ENTRANTS, PROPERTIES))

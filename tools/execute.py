@@ -6,7 +6,7 @@ text, fixed metadata, one thread. How long it took, on what and with which versi
 ``book/execution.json``: one entry for each page, of the run that made the stored bytes.
 
     python tools/execute.py                     execute every page
-    python tools/execute.py dmfa_srq/chapter   execute one
+    python tools/execute.py dmfa_srq/story     execute one
     python tools/execute.py --check [PAGE ...]  execute, write nothing, fail where the stored notebook differs
     python tools/execute.py --twins             execute nothing, fail where text and notebook have drifted apart
 """

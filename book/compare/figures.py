@@ -1,14 +1,13 @@
-"""Drawings for the comparison: one row a mechanism, one marker a trace; frames of :mod:`book.compare.studies`."""
+"""Drawings for the comparison: maps of numbers, a row a mechanism, a column a trace (:mod:`book.compare.studies`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import textwrap
 from typing import NamedTuple
 
 import pandas as pd
-from matplotlib.axes import Axes
 
-from book.common.style import COLOURS, Svg, axes, drawing, legend_below, number, of_measure, percent, whiskers
+from book.common.style import COLOURS, Svg, axes, drawing, of_measure, tint
 from fairbook.errors import InvalidInput
 
 __all__ = ["arrivals", "day", "envy", "lying", "shares", "use"]
@@ -26,112 +25,111 @@ GROUPS: dict[str, dict[str, str]] = {
 }
 
 
-class _Trace(NamedTuple):
-    label: str
-    colour: str
-    marker: str
-
-
 #: Traces as they are shown.
-TRACES = {
-    "google2011": _Trace("Google 2011", COLOURS["blue"], "o"),
-    "alibaba2017": _Trace("Alibaba 2017", COLOURS["vermilion"], "s"),
-    "alibaba_gpu2023": _Trace("Alibaba 2023, with GPUs", COLOURS["black"], "^"),
-}
+TRACES = {"google2011": "Google", "alibaba2017": "Alibaba", "alibaba_gpu2023": "with GPUs"}
+_ROW, _HEAD = 0.27, 1.35  # inches of a row, and of what stands above all
+_LINE, _GAP = 0.62, 0.4  # rows that a line of a label takes, and that are between groups
 
 
 class _Column(NamedTuple):
-    """A measure, the label of its axis, how its ticks are written, and where it starts and ends (None: with values)."""
+    """A measure, what stands above its columns, and whether more of it is a harm."""
 
     measure: str
     label: str
-    ticks: Callable[[float, float], str] = number
-    end: float | None = None
-    start: float | None = 0.0
+    harm: bool = False
 
 
-def _rows(panel: Axes) -> dict[str, float]:
-    """Give every mechanism a height, groups under their heads, and write the names; the first is on top."""
-    heights: dict[str, float] = {}
-    ticks: list[tuple[float, str]] = []
-    y = 0.0
-    for group, mechanisms in GROUPS.items():
-        ticks.append((y, group))
-        for name, label in mechanisms.items():
-            y -= 1
-            heights[name] = y
-            ticks.append((y, label))
-        y -= 1.25
-    panel.set_yticks([place for place, _ in ticks], [label for _, label in ticks])
-    for (_, label), text in zip(ticks, panel.get_yticklabels(), strict=True):
-        if label in GROUPS:
-            text.set_color(COLOURS["grey"])
-            text.set_fontstyle("italic")
-    panel.set_ylim(y + 0.65, 0.6)
-    panel.tick_params(axis="y", length=0)
-    return heights
+def _written(value: float) -> str:
+    """Write a part of one in percent, with a digit after the point below twenty."""
+    if pd.isna(value):
+        return "-"
+    return f"{100 * value:z.1f}" if abs(value) < 0.1995 else f"{100 * value:.0f}"
+
+
+def _rows(texts: pd.DataFrame) -> list[tuple[float, str, list[str]]]:
+    """Give each row its height, its label, its mechanisms: those of a group that show the same numbers share one."""
+    rows: list[tuple[float, str, list[str]]] = []
+    top = 0.0
+    for labels in GROUPS.values():
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for name in labels:
+            alike.setdefault(tuple(texts.loc[name]), []).append(name)
+        for names in alike.values():
+            # a label is broken between mechanisms, not in one
+            whole = "; ".join(labels[name].replace(" ", "\N{NO-BREAK SPACE}") for name in names)
+            lines = textwrap.wrap(whole, 22, break_on_hyphens=False)
+            tall = max(1.0, _LINE * len(lines))
+            rows.append((top + tall / 2, "\n".join(lines).replace("\N{NO-BREAK SPACE}", " "), names))
+            top += tall
+        top += _GAP
+    return rows
 
 
 @drawing
-def _dots(frame: pd.DataFrame, *columns: _Column, width: float = 7.4) -> Svg:
-    unknown = sorted(set(frame["trace"]) - set(TRACES)) + sorted(
-        set(frame["mechanism"]) - {name for group in GROUPS.values() for name in group})
+def _map(frame: pd.DataFrame, *columns: _Column) -> Svg:
+    labels = {name: label for group in GROUPS.values() for name, label in group.items()}
+    unknown = sorted(set(frame["trace"]) - set(TRACES)) + sorted(set(frame["mechanism"]) - set(labels))
     if unknown:
         raise InvalidInput("frame", "must hold traces and mechanisms of the comparison only", unknown)
-    figure, panels = axes(1, len(columns), width=width, height=5.6, share_y=True)
-    heights = _rows(panels[0])
     shown = [name for name in TRACES if name in set(frame["trace"])]
+    values = {one.measure: of_measure(frame, one.measure).pivot(index="mechanism", columns="trace", values="mean")
+              .reindex(index=list(labels), columns=shown) for one in columns}
+    rows = _rows(pd.concat(values, axis=1).map(_written))
+    first, last = rows[0][0] - 0.5, rows[-1][0] + 0.5
+    figure, panels = axes(1, len(columns), width=5.2, height=_HEAD + _ROW * (last - first), share_y=True)
     for panel, column in zip(panels, columns, strict=True):
-        part = of_measure(frame, column.measure).dropna(subset=["mean"])
-        for k, name in enumerate(shown):
-            trace, rows = TRACES[name], part[part["trace"] == name]
-            y = rows["mechanism"].map(heights) + 0.24 * ((len(shown) - 1) / 2 - k)
-            panel.errorbar(rows["mean"], y, xerr=whiskers(rows),
-                           color=trace.colour, marker=trace.marker, markersize=4, linestyle="", elinewidth=1.1,
-                           label=trace.label)
-        start = float(part["low"].min()) if column.start is None else column.start
-        end = column.end or float(part["high"].max()) or 1.0
-        panel.set(xlim=(start - 0.03 * (end - start), end + 0.05 * (end - start)), xlabel=column.label)
-        panel.xaxis.set_major_formatter(column.ticks)
-        panel.locator_params(axis="x", nbins=5)
-        panel.tick_params(axis="y", length=0)
-    legend_below(figure, panels, len(shown), top_first=False)
+        table = values[column.measure]
+        low = 0.0 if column.harm else float(table.min(axis=None))
+        span = float(table.max(axis=None)) - low
+        colour = COLOURS["vermilion" if column.harm else "blue"]
+        for y, _, names in rows:
+            for x, value in enumerate(table.loc[names[0]]):
+                part = (value - low) / span if span > 0 and not pd.isna(value) else 0.0
+                panel.bar(x, 1, width=1, bottom=y - 0.5, color=tint(colour, 0.55 * part), edgecolor="white")
+                panel.text(x, y, _written(value), ha="center", va="center", fontsize=9)
+        panel.set(xlim=(-0.5, len(shown) - 0.5), ylim=(last, first), xlabel=column.label)
+        panel.set_xticks(range(len(shown)), [TRACES[name] for name in shown], rotation=90, fontsize=9)
+        panel.xaxis.set_label_position("top")
+        panel.tick_params(length=0, labeltop=True, labelbottom=False)
+        panel.grid(False)
+        panel.spines[:].set_visible(False)
+    panels[0].set_yticks([y for y, _, _ in rows], [label for _, label, _ in rows], fontsize=9)
     return Svg(figure)
 
 
 def shares(frame: pd.DataFrame) -> Svg:
     """Draw the least dominant share, handed out and running, and the sum of what is handed out (``moment``)."""
-    return _dots(frame, _Column("min_share", "least share\nhanded out (percent)", percent),
-                 _Column("min_placed", "least share\nthat runs (percent)", percent),
-                 _Column("sum_share", "sum of the dominant\nshares (pool = 1)"))
+    return _map(frame, _Column("min_share", "least share\nhanded out\n(percent)"),
+                _Column("min_placed", "least share\nthat runs\n(percent)"),
+                _Column("sum_share", "sum of\nthe shares\n(percent)"))
 
 
 def use(frame: pd.DataFrame) -> Svg:
     """Draw what is in use, and how much of what is handed out runs on machines (``moment``)."""
-    return _dots(frame, _Column("utilisation", "utilisation (percent)", percent, 1.0),
-                 _Column("placed", "part of it that runs (percent)", percent, 1.0, None))
+    return _map(frame, _Column("utilisation", "in use\n(percent)"),
+                _Column("placed", "part of it\nthat runs (percent)"))
 
 
 def envy(frame: pd.DataFrame) -> Svg:
     """Draw who envies, who is worse off than alone, and by how much at most (``moment``)."""
-    return _dots(frame, _Column("envious", "users who envy\n(percent)", percent, 1.0),
-                 _Column("losers", "users worse off\nthan alone (percent)", percent, 1.0),
-                 _Column("loss", "largest loss\n(percent)", percent, 1.0))
+    return _map(frame, _Column("envious", "users who\nenvy\n(percent)", True),
+                _Column("losers", "worse off\nthan alone\n(percent)", True),
+                _Column("loss", "largest\nloss\n(percent)", True))
 
 
 def lying(frame: pd.DataFrame) -> Svg:
     """Draw how many of those who try find a lie that pays, and what it brings in the mean (``lying``)."""
-    return _dots(frame, _Column("paying", "users whose lie pays (percent)", percent, 1.0),
-                 _Column("gain", "mean gain by the best lie (percent)", percent))
+    return _map(frame, _Column("paying", "users whose\nlie pays (percent)", True),
+                _Column("gain", "mean gain by\nthe best lie (percent)", True))
 
 
 def arrivals(frame: pd.DataFrame) -> Svg:
     """Draw what an arrival takes away from those who are there (``moment``)."""
-    return _dots(frame, _Column("taken", "taken back at an arrival (percent of what runs)", percent), width=6.0)
+    return _map(frame, _Column("taken", "taken back at an arrival\n(percent of what runs)", True))
 
 
 def day(frame: pd.DataFrame) -> Svg:
     """Draw the least share, the largest loss and the part of the work done, over six periods (``day``)."""
-    return _dots(frame, _Column("min_share", "least share a period\n(percent)", percent),
-                 _Column("loss", "largest loss\n(percent)", percent, 1.0),
-                 _Column("done", "work done\n(percent of what is asked)", percent, 1.0))
+    return _map(frame, _Column("min_share", "least share\na period\n(percent)"),
+                _Column("loss", "largest\nloss\n(percent)", True),
+                _Column("done", "work done\n(percent)"))

@@ -20,7 +20,7 @@ _HATCHES = ("", "//", "..")
 @drawing
 def fig1(frame: pd.DataFrame) -> Svg:
     """Draw Figure 1: the shares of three users after each of their arrivals."""
-    figure, (panel,) = axes(width=5.6, height=3.0)
+    figure, (panel,) = axes(width=5.0, height=3.0)
     for user, group in frame.groupby("user"):
         i = int(user) - 1
         place = group["arrival"] + (i - 1) * 0.27
@@ -34,8 +34,8 @@ def fig1(frame: pd.DataFrame) -> Svg:
             label=f"user {user}",
         )
         panel.bar_label(bars, labels=group["exact"].tolist(), padding=2, fontsize=9)
-    panel.set(xticks=[1, 2, 3], xlabel="arrival $k$", ylabel="dominant-share units $x_i^k$", ylim=(0, 0.58))
-    panel.legend(loc="upper left", ncols=3)
+    panel.set(xticks=[1, 2, 3], xlabel="arrival $k$", ylabel="dominant-share units $x_i^k$", ylim=(0, 0.56))
+    legend_below(figure, [panel], 3, top_first=False)
     return Svg(figure)
 
 
@@ -43,20 +43,20 @@ def fig1(frame: pd.DataFrame) -> Svg:
 def fig2(frame: pd.DataFrame) -> Svg:
     """Draw Figure 2: demands of 100 and of 500 users in the plane of CPU and memory."""
     sizes = sorted(frame["n"].unique())
-    figure, panels = axes(1, len(sizes), width=7.2, height=3.3, share_x=True, share_y=True)
+    figure, panels = axes(1, len(sizes), width=5.2, height=2.9, share_x=True, share_y=True)
     for panel, n in zip(panels, sizes, strict=True):
         part = frame[frame["n"] == n]
         panel.plot(part["cpu"], part["memory"], "o", color=COLOURS["blue"], alpha=0.35, markeredgewidth=0)
-        panel.set_xlabel("CPU request (largest machine = 1)")
+        panel.set_xlabel("CPU request\n(largest machine = 1)")
         note(panel, f"{n} users")
-    panels[0].set_ylabel("memory request (largest machine = 1)")
+    panels[0].set_ylabel("memory request\n(largest machine = 1)")
     return Svg(figure)
 
 
 @drawing
 def fig3(frame: pd.DataFrame) -> Svg:
     """Draw Figures 3 and 4: shares against contributions, 20 of 100 or of 500 users."""
-    figure, (panel,) = axes(width=5.6, height=3.3)
+    figure, (panel,) = axes(width=5.0, height=3.8)
     look = LOOKS["dmfa_srq"]
     band(panel, frame, "weight", look, y="share", alpha=0.25,
          label=f"{look.label}, mean of {int(frame['runs'].iloc[0])} runs")
@@ -73,7 +73,7 @@ def fig3(frame: pd.DataFrame) -> Svg:
     panel.set(xlabel="contribution $w_i$ (part of the pool)", ylabel="dominant-share units $x_i$", xlim=(0, None),
               ylim=(0, None))
     panel.locator_params(nbins=6)
-    panel.legend(loc="upper left")
+    legend_below(figure, [panel], 1, top_first=False)
     return Svg(figure)
 
 
@@ -83,17 +83,17 @@ fig4 = fig3
 @drawing
 def _curves(frame: pd.DataFrame, label: str, one: float | None = None) -> Svg:
     sizes = sorted(frame["n"].unique())
-    figure, panels = axes(1, len(sizes), width=7.6, height=3.3, share_y=True)
+    figure, panels = axes(len(sizes), width=5.0, height=5.4, share_y=True)
     for panel, n in zip(panels, sizes, strict=True):
         part = frame[frame["n"] == n]
         for mechanism, look in _LOOK.items():
             band(panel, part[part["mechanism"] == mechanism], "k", look, alpha=0.22, markersize=3)
         if one is not None:
             panel.axhline(one, color=COLOURS["grey"], linewidth=1, label="what was brought")
-        panel.set_xlabel("users present $k$")
         note(panel, f"$n = {n}$")
-    panels[0].set_ylabel(label)
-    legend_below(figure, panels[:1], 3, top_first=False)  # covers no curve
+    panels[-1].set_xlabel("users present $k$")
+    panels[len(sizes) // 2].set_ylabel(label)
+    legend_below(figure, panels[:1], 2, top_first=False)  # covers no curve
     return Svg(figure)
 
 
@@ -126,7 +126,7 @@ def gap(frame: pd.DataFrame) -> Svg:
         "cpu": "CPU in use",
         "memory": "memory in use",
     }
-    figure, panels = axes(1, len(names), width=8.0, height=2.8)
+    figure, panels = axes(2, 2, width=5.2, height=4.2)
     part = frame[frame["mechanism"] == "difference"]
     look = LOOKS["difference"]
     for panel, (measure, name) in zip(panels, names.items(), strict=True):
@@ -143,9 +143,12 @@ def gap(frame: pd.DataFrame) -> Svg:
         )
         panel.axhline(0, color=COLOURS["grey"], linewidth=1)
         panel.set_xticks(place, rows["n"].astype(str))
-        panel.set(xlim=(-0.5, len(rows) - 0.5), xlabel="users $n$")
+        panel.set_xlim(-0.5, len(rows) - 0.5)
         note(panel, name)
-    panels[0].set_ylabel("DMFA-SRQ minus static")
+    for panel in panels[2:]:
+        panel.set_xlabel("users $n$")
+    for panel in panels[::2]:
+        panel.set_ylabel("DMFA-SRQ minus static")
     return Svg(figure)
 
 
@@ -153,7 +156,7 @@ def gap(frame: pd.DataFrame) -> Svg:
 def levels(run: DynamicAllocation) -> Svg:
     """Draw the level of every user after every arrival: sorted by arrival, never falling."""
     n = len(run)
-    figure, (panel,) = axes(width=6.4, height=3.4)
+    figure, (panel,) = axes(width=5.2, height=3.6)
     history = np.full((n, n), np.nan)
     for k in range(1, n + 1):
         history[:k, k - 1] = run.levels_at(k)
@@ -175,7 +178,7 @@ def levels(run: DynamicAllocation) -> Svg:
         label="lowest level $M^k$",
     )
     panel.set(xlabel="arrival $k$", ylabel="level $x_i^k/w_i$")
-    panel.legend(loc="best")
+    legend_below(figure, [panel], 1)
     return Svg(figure)
 
 
@@ -187,7 +190,7 @@ def water(run: DynamicAllocation, steps: Sequence[int], resource: int) -> Svg:
     so the area is the resource in use. The dashed line is the lowest level; capacity is an area too and is named above
     the panel.
     """
-    figure, panels = axes(1, len(steps), width=7.6, height=3.0, share_y=True)
+    figure, panels = axes(len(steps), width=5.0, height=5.4, share_x=True, share_y=True)
     rate = run.demands[:, resource] * run.weights / run.demands.max(axis=1)
     for panel, k in zip(panels, steps, strict=True):
         left = np.concatenate([[0.0], np.cumsum(rate[: k - 1])])
@@ -207,8 +210,8 @@ def water(run: DynamicAllocation, steps: Sequence[int], resource: int) -> Svg:
                 color="white" if lowest[i] else "black",
                 fontsize=9,
             )
-        panel.set_xlabel("taken per unit of level")
         note(panel, f"after arrival {k}: use {float(rate[:k] @ heights):.3g} of {run.weights[:k].sum():.3g}")
-    panels[0].set_ylabel("level $x_i^k/w_i$")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center")
+    panels[-1].set_xlabel("taken per unit of level")
+    panels[len(panels) // 2].set_ylabel("level $x_i^k/w_i$")
+    legend_below(figure, panels[:1], 1)
     return Svg(figure)
