@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
@@ -80,8 +81,9 @@ def _name_ends(panel: Axes, ends: dict[str, tuple[float, float]]) -> None:
                 heights[k], heights[k + 1] = heights[k] - missing / 2, heights[k + 1] + missing / 2
     shift = max(0.0, low + step / 2 - heights[0])
     for name, height in zip(order, heights, strict=True):
+        dark = to_hex([0.7 * part for part in to_rgb(LOOKS[name].colour)])  # words need more contrast than lines
         panel.annotate(LOOKS[name].label, (ends[name][0], height + shift), (7, 0), textcoords="offset points",
-                       va="center", fontsize=9, color=LOOKS[name].colour, annotation_clip=False)
+                       va="center", fontsize=9, color=dark, annotation_clip=False)
 
 
 #: The curves of Figures 2 to 5: the paper's three, the best greedy, and the optimum.
@@ -93,6 +95,7 @@ def _rows(frame: pd.DataFrame, variance: str, rows: dict[str, str], parts: tuple
     """Draw a panel for each measure, one below the other, each curve with its name at its end."""
     frame = _asked(frame[frame["variance"] == variance], frame, "variance", variance)
     figure, panels = axes(len(rows), 1, width=5.2, height=0.4 + 2.0 * len(rows), share_x=True)
+    figure.set_layout_engine("constrained", rect=(0, 0, 0.985, 1))  # the longest name would pass the edge by a point
     for panel, (measure, label) in zip(panels, rows.items(), strict=True):
         part = _of_few(of_measure(frame, measure), frame["runs"])
         part = part[part["method"].isin(_SHOWN) & part["mean"].notna()]
