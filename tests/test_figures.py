@@ -110,13 +110,9 @@ LEGENDS: dict[str, list[str]] = {
     "tv_drf/losses": QUEUES,
     "tv_drf/gaps": QUEUES,
     "tv_drf/readings": ["5 users", "20 users"],
-    **same(("virtual_cluster/fig2", "virtual_cluster/fig4"), [*SIX, "upper bound"]),
-    **same(("virtual_cluster/fig3", "virtual_cluster/fig5"), SIX),
+    **same([f"virtual_cluster/fig{k}" for k in (2, 3, 4, 5)], []),  # names stand at the ends of the curves
     "virtual_cluster/gains": ["printed in the paper", *SIX[1:]], "virtual_cluster/spread": SIX[:3],
-    "virtual_cluster/dynamic": list(vc_study.POLICIES),
-    "virtual_cluster/course": ["gap, surplus", "maxima only", "optimum, free moves"],
     "virtual_cluster/tariffs": ["all tell the truth", "equilibrium", "all say 0.9"],
-    "virtual_cluster/tolerance_price": ["load 0.94", "load 1.12", "load 1.31", "load 1.50", "minimum, $1-k$"],
 }
 NOTES: dict[str, list[str]] = {
     "cbdrf/fig4": [f"node {k} never complies" for k in (1, 1, 2, 2)],
@@ -131,9 +127,7 @@ NOTES: dict[str, list[str]] = {
     "tv_drf/fig4": [note for queue in QUEUES for note in (queue, "TV-DRF minus no sharing")],
     "tv_drf/comparison": [f"{n} users, tasks wait" for n in (5, 20)], "tv_drf/example": ["user A", "user B"],
     "tv_drf/memory_course": ["TV-DRF", "DRF per period"],
-    **same([f"virtual_cluster/fig{k}" for k in (2, 3, 4, 5)], ["variance 10", "standard deviation 10"]),
-    **same([f"virtual_cluster/{name}" for name in ("gains", "spread", "spanning_gain")],
-                    ["5 clusters, 320 VMs", "8 clusters, 1000 VMs"]),
+    **same(("virtual_cluster/gains", "virtual_cluster/spread"), ["5 clusters, 320 VMs", "8 clusters, 1000 VMs"]),
     "virtual_cluster/gaps": [f"{5 if size == 'small' else 8} clusters, {n} users" for size, n in vc_study.CASES],
 }
 
@@ -180,7 +174,8 @@ def enough(frame: Frame, most: int | None = None) -> Frame:
 
 
 def settings(*measures: str) -> Callable[[Frame], list[Frame]]:
-    return lambda frame: parts(enough(frame), measure=measures, variance=("variance", "deviation"))
+    return lambda frame: parts(
+        enough(frame)[enough(frame)["method"].isin(vc._SHOWN)], measure=measures, variance=["variance"])
 
 
 MEANS = ("fig5", "fig6", "fig7", "fig8")
@@ -200,7 +195,7 @@ CURVES: dict[str, tuple[str, str, Callable[[Frame], list[Frame]]]] = {
         "fig3": "min_share", "fig4": "cpu", "fig5": "memory", "fig6": "cpu", "fig7": "memory"}.items()},
     "tv_drf/comparison": ("period", "mechanism", grid("min_share", "behind", "memory")),
     **same(("virtual_cluster/fig2", "virtual_cluster/fig4"),
-                    ("load", "method", settings("y", "everybody", "y_common"))),
+                    ("load", "method", settings("y", "everybody", "ratio"))),
     **same(("virtual_cluster/fig3", "virtual_cluster/fig5"),
                     ("load", "method", settings("remaining", "remaining_common"))),
     "virtual_cluster/gains": ("load", "method", lambda frame: parts(
@@ -211,18 +206,10 @@ CURVES: dict[str, tuple[str, str, Callable[[Frame], list[Frame]]]] = {
             mean=frame["sd"], low=frame["sd_low"], high=frame["sd_high"]), variance=["variance"],
         size=("small", "large"))),
     "virtual_cluster/price": ("per_cluster", "method", lambda frame: [frame[frame["method"] != "guaranteed"]]),
-    "virtual_cluster/spanning_gain": ("load", "measure", lambda frame: [
-        part[part["measure"].isin(shown)].replace({"measure": {"gain": "difference"}})
-        for shown in (("exact", "spanning"), ("gain",)) for part in parts(enough(frame), size=("small", "large"))]),
-    "virtual_cluster/dynamic": ("load", "policy", lambda frame: parts(frame, measure=(
-        "admitted", "slowdown", "fraction", "min_fraction", "revenue", "taken"))),
     "virtual_cluster/tariffs": ("load", "statement", lambda frame: parts(
         enough(frame), method=["exact"], measure=("revenue", "min_fraction", "hurt"))),
-    "virtual_cluster/trace": ("load", "method", lambda frame: parts(
-        enough(frame[frame["method"] != "wanted"]), measure=("y_served", "everybody", "remaining"))),
 }
-OWN = {"virtual_cluster/dynamic": vc._POLICIES, "virtual_cluster/tariffs": vc._STATED,
-       **same([f"dmfa_srq/{name}" for name in MEANS], dmfa._LOOK)}
+OWN = {"virtual_cluster/tariffs": vc._STATED, **same([f"dmfa_srq/{name}" for name in MEANS], dmfa._LOOK)}
 
 
 @pytest.mark.parametrize("name", CURVES)
@@ -249,13 +236,11 @@ def test_what_is_over_each_panel_of_hoarders_is_what_the_frame_has_there() -> No
     (lambda: tv.fig4(periods()), "one number of users"),
     (lambda: tv.fig4(periods(20).query("measure == 'memory'")), "measure cpu"),
     (lambda: vc.fig2(clusters("small").query("measure == 'y'")), "measure everybody"),
+    (lambda: vc.fig2(clusters("small"), "both"), "variance"),
     (lambda: vc.gains(stored("virtual_cluster/curves"), "both"), "variance"),
     (lambda: vc.spread(stored("virtual_cluster/spread"), "both"), "variance"),
     (lambda: vc.gaps(stored("virtual_cluster/gaps").query("not whole")), "whole"),
-    (lambda: vc.dynamic(stored("virtual_cluster/dynamic"), ["first come"]), "policies"),
-    (lambda: vc.dynamic(stored("virtual_cluster/dynamic"), []), "policies"),
     (lambda: vc.tariffs(stored("virtual_cluster/tariffs"), "greedy"), "method"),
-    (lambda: vc.tolerance_price(stored("virtual_cluster/tolerance_price"), [9]), "users"),
 ])
 def test_frames_that_are_not_meant_are_refused(call: Callable[[], object], rule: str) -> None:
     with pytest.raises(InvalidInput, match=rule):
@@ -281,7 +266,7 @@ def test_mechanisms_look_different_in_every_way() -> None:
         assert len({getattr(look, field) for look in LOOKS.values()}) == len(LOOKS)
     lines = [look.line for key, look in LOOKS.items() if key != "difference"]
     assert len(set(lines)) == len(lines)
-    for look in [*LOOKS.values(), *vc._POLICIES.values(), *vc._STATED.values()]:
+    for look in [*LOOKS.values(), *vc._STATED.values()]:
         assert look.colour in style.COLOURS.values()
         assert contrast(look.colour, "white") >= 3, look
 

@@ -1,13 +1,12 @@
-"""Drawings for the chapter on virtual clusters: each takes a frame of :mod:`book.virtual_cluster.studies`."""
+"""Drawings for the pages on virtual clusters: each takes a frame of :mod:`book.virtual_cluster.studies`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
@@ -29,8 +28,6 @@ from book.common.style import (
 from fairbook.errors import InvalidInput
 
 __all__ = [
-    "course",
-    "dynamic",
     "fig2",
     "fig3",
     "fig4",
@@ -39,11 +36,8 @@ __all__ = [
     "gaps",
     "packing",
     "price",
-    "spanning_gain",
     "spread",
     "tariffs",
-    "tolerance_price",
-    "trace",
 ]
 
 _VARIANCES = {"variance": "variance 10", "deviation": "standard deviation 10"}
@@ -74,44 +68,70 @@ def _asked(part: pd.DataFrame, frame: pd.DataFrame, column: str, value: str) -> 
 # ------------------------------------------------------------------------------------------------ the paper's figures
 
 
+def _name_ends(panel: Axes, ends: dict[str, tuple[float, float]]) -> None:
+    """Write each method's name where its curve ends, moved up or down until the names keep clear of each other."""
+    low, high = panel.get_ylim()
+    step = (high - low) / 12  # a line of 0.15 in, in a panel of 1.8
+    order = sorted(ends, key=lambda name: ends[name][1])
+    heights = [ends[name][1] for name in order]
+    for _ in range(200):
+        for k in range(len(heights) - 1):
+            missing = step - (heights[k + 1] - heights[k])
+            if missing > 0:
+                heights[k], heights[k + 1] = heights[k] - missing / 2, heights[k + 1] + missing / 2
+    shift = max(0.0, low + step / 2 - heights[0])
+    for name, height in zip(order, heights, strict=True):
+        red, green, blue = (0.7 * part for part in to_rgb(LOOKS[name].colour))  # words need more contrast than lines
+        panel.annotate(LOOKS[name].label, (ends[name][0], height + shift), (7, 0), textcoords="offset points",
+                       va="center", fontsize=9, color=(red, green, blue), annotation_clip=False)
+
+
+#: The curves of Figures 2 to 5: the paper's three, the best greedy, and the optimum.
+_SHOWN = ("relaxation", "greedy", "mixed_knapsack", "metagreedy", "exact")
+
+
 @drawing
-def _grid(frame: pd.DataFrame, rows: dict[str, str], parts: tuple[str, ...] = ()) -> Svg:
-    """Draw a row for each measure and a column for each reading of the variance."""
-    shown = [name for name in _VARIANCES if name in set(frame["variance"])]
-    figure, panels = axes(len(rows), len(shown), width=7.2, height=1.1 + 2.1 * len(rows), share_x=True)
-    for place, panel in enumerate(panels):
-        row, column = divmod(place, len(shown))
-        measure, label = list(rows.items())[row]
+def _rows(frame: pd.DataFrame, variance: str, rows: dict[str, str], parts: tuple[str, ...] = ()) -> Svg:
+    """Draw a panel for each measure, one below the other, each curve with its name at its end."""
+    frame = _asked(frame[frame["variance"] == variance], frame, "variance", variance)
+    figure, panels = axes(len(rows), 1, width=5.2, height=0.4 + 2.0 * len(rows), share_x=True)
+    figure.set_layout_engine("constrained", rect=(0, 0, 0.985, 1))  # the longest name would pass the edge by a point
+    for panel, (measure, label) in zip(panels, rows.items(), strict=True):
         part = _of_few(of_measure(frame, measure), frame["runs"])
-        part = part[part["variance"] == shown[column]]
+        part = part[part["method"].isin(_SHOWN) & part["mean"].notna()]
         if measure == "everybody":
             part = part.assign(low=part["low"].clip(0, 1), high=part["high"].clip(0, 1))
-            panel.set_ylim(-0.05, 1.05)
-        elif measure in ("y", "y_common"):
-            panel.set_ylim(0, 1.05)
-        _lines(panel, part)
         if measure in parts:
             panel.yaxis.set_major_formatter(percent)
-        panel.set(ylabel="" if column else label, xlabel=_LOAD if row == len(rows) - 1 else "")
-        if row == 0:
-            note(panel, _VARIANCES[shown[column]])
-    legend_below(figure, panels, 4, **_WIDE)
+            panel.set_ylim(0, 1.05)
+        _lines(panel, part)
+        last = part[part["load"] == part["load"].max()]
+        _name_ends(panel, {row["method"]: (row["load"], row["mean"]) for row in last.to_dict("records")})
+        panel.set(ylabel=label, xlabel=_LOAD if panel is panels[-1] else "")
     return Svg(figure)
 
 
-_Y_ROWS = {"y": "$Y$ (turned away:\ncounts as 0)", "everybody": "all are served\n(percent of runs)",
-           "y_common": "$Y$ (runs in which\nall serve all)"}
+_Y_ROWS = {"y": "$Y$ (percent;\n0: turned away)", "everybody": "all are served\n(percent of runs)",
+           "ratio": "$Y$ (percent of the\nbest bound)"}
 _LEFT_ROWS = {"remaining": "free (VMs)", "remaining_common": "free (VMs), runs in\nwhich all serve all"}
 
 
-def fig2(frame: pd.DataFrame) -> Svg:
-    """Draw Figures 2 and 4: the least fraction on 5 or 8 clusters by load, and how often everybody is served."""
-    return _grid(frame, _Y_ROWS, ("everybody",))
+def fig2(frame: pd.DataFrame, variance: str = "variance") -> Svg:
+    """Draw Figures 2 and 4: the least fraction by load, how often everybody is served, and what the optimum has.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Of ``curves``, for 5 or 8 clusters.
+    variance : {"variance", "deviation"}
+        What "variance 10" is read as.
+    """
+    return _rows(frame, variance, _Y_ROWS, tuple(_Y_ROWS))
 
 
-def fig3(frame: pd.DataFrame) -> Svg:
-    """Draw Figures 3 and 5: VMs left free on 5 or 8 clusters by load."""
-    return _grid(frame, _LEFT_ROWS)
+def fig3(frame: pd.DataFrame, variance: str = "variance") -> Svg:
+    """Draw Figures 3 and 5: VMs left free by load; as :func:`fig2`."""
+    return _rows(frame, variance, _LEFT_ROWS)
 
 
 fig4, fig5 = fig2, fig3
@@ -127,7 +147,7 @@ def gains(frame: pd.DataFrame, variance: str = "variance") -> Svg:
     part = part[(part["variance"] == variance) & ~part["method"].isin(["relaxation", "bound"])]
     part = _asked(part, frame, "variance", variance)
     sizes = [size for size in _CLUSTERS if size in set(part["size"])]
-    figure, panels = axes(1, len(sizes), width=7.2, height=3.8, share_y=True)
+    figure, panels = axes(1, len(sizes), width=5.2, height=4.0, share_y=True)
     for k, (panel, size) in enumerate(zip(panels, sizes, strict=True)):
         panel.axhspan(*_PRINTED[size], color="#E3E3E3", linewidth=0, zorder=0, label="printed in the paper")
         _lines(panel, _of_few(part[part["size"] == size], part["runs"]))
@@ -135,7 +155,7 @@ def gains(frame: pd.DataFrame, variance: str = "variance") -> Svg:
         panel.yaxis.set_major_formatter(percent)
         panel.set(xlabel=_LOAD, ylabel="" if k else "$Y$ over relaxation (gain, percent)")
         note(panel, _CLUSTERS[size])
-    legend_below(figure, panels, 3, **_WIDE)
+    legend_below(figure, panels, 2, **_WIDE)
     return Svg(figure)
 
 
@@ -146,7 +166,7 @@ def spread(frame: pd.DataFrame, variance: str = "variance") -> Svg:
     part = frame[(frame["variance"] == variance) & frame["method"].isin(three) & frame["sd"].notna()]
     part = _asked(part, frame, "variance", variance)
     sizes = [size for size in _CLUSTERS if size in set(part["size"])]
-    figure, panels = axes(1, len(sizes), width=7.2, height=3.3, share_y=True, share_x=True)
+    figure, panels = axes(1, len(sizes), width=5.2, height=3.2, share_y=True, share_x=True)
     for k, (panel, size) in enumerate(zip(panels, sizes, strict=True)):
         _lines(panel, part[part["size"] == size].rename(columns={"mean": "level", "sd": "mean", "sd_low": "low",
                                                                  "sd_high": "high"}))
@@ -168,7 +188,7 @@ def gaps(frame: pd.DataFrame) -> Svg:
     if not len(part):
         raise InvalidInput("frame", "must hold runs with whole VMs", "none")
     cases = list(dict.fromkeys(zip(part["size"], part["users"], strict=True)))
-    figure, panels = axes(1, len(cases), width=7.4, height=3.2, share_x=True)
+    figure, panels = axes(-(-len(cases) // 2), 2, width=5.2, height=5.2, share_x=True)
     for k, (panel, (size, users)) in enumerate(zip(panels, cases, strict=True)):
         rows = part[(part["size"] == size) & (part["users"] == users)]
         for place, line in enumerate(rows.to_dict("records")):
@@ -177,10 +197,10 @@ def gaps(frame: pd.DataFrame) -> Svg:
             panel.plot([line["worst"]], [place], color=look.colour, marker="o", markerfacecolor="white", markersize=5,
                        linestyle="")
             panel.plot([line["common"]], [place], color=look.colour, marker="o", markersize=6, linestyle="")
-        name_rows(panel, [LOOKS[method].label for method in rows["method"]], k == 0)
+        name_rows(panel, [LOOKS[method].label for method in rows["method"]], k % 2 == 0)
         panel.axvline(1, color=COLOURS["grey"], linewidth=1, zorder=1)
         panel.xaxis.set_major_formatter(percent)
-        panel.set_xlabel("$Y$ (percent of\nbest bound)")
+        panel.set_xlabel("$Y$ (percent of best bound)" if k >= len(cases) - 2 else "")
         note(panel, f"{5 if size == 'small' else 8} clusters, {users} users")
     grey = COLOURS["grey"]
     figure.legend(handles=[
@@ -199,8 +219,12 @@ def packing(frame: pd.DataFrame) -> Svg:
     methods = list(dict.fromkeys(frame["method"]))
     capacities = [int(size) for size in frame["all_clusters"].iloc[0].split()]
     away = (frame["cluster"] < 0).any()
-    figure, panels = axes(1, len(methods), width=7.4, height=4.4, share_y=True)
-    for k, (panel, method) in enumerate(zip(panels, methods, strict=True)):
+    columns = min(2, len(methods))
+    lines = -(-len(methods) // columns)
+    figure, panels = axes(lines, columns, width=5.2, height=0.9 + 3.1 * lines, share_y=True)
+    for spare in panels[len(methods):]:
+        spare.set_visible(False)
+    for k, (panel, method) in enumerate(zip(panels, methods, strict=False)):
         rows = frame[frame["method"] == method]
         least = rows["fraction"].min()
         for j, size in enumerate(capacities):
@@ -222,26 +246,26 @@ def packing(frame: pd.DataFrame) -> Svg:
             panel.add_patch(Rectangle((j - 0.42, 0), 0.84, size, fill=False, edgecolor=COLOURS["black"],
                                       linewidth=1.2))
         panel.set(xlim=(-0.6, len(capacities) - 0.4), ylim=(0, 1.04 * max(capacities)), xlabel="cluster (number)",
-                  ylabel="" if k else "VMs (number)")
+                  ylabel="" if k % columns else "VMs (number)")
         panel.set_xticks(range(len(capacities)), [f"{j + 1}" for j in range(len(capacities))])
         panel.grid(axis="x", visible=False)
         gone = int((rows["cluster"] < 0).sum())
         free = sum(capacities) - int(rows["vms"].sum())
-        words = f", {gone} turned away" if away and gone else ""
-        note(panel, f"{LOOKS[method].label}: $Y={100 * least:.0f}$ %{words}, {free} free")
+        words = f"\n{gone} turned away, " if away and gone else ", "
+        note(panel, f"{LOOKS[method].label}: $Y={100 * least:.0f}$ %{words}{free} free")
     blue = COLOURS["marine"]
     figure.legend(handles=[Patch(facecolor=blue, label="what a user must have"),
                            Patch(facecolor=tint(blue, 0.38), label="what it has above that"),
                            Patch(facecolor=COLOURS["flame"], label="the least fraction (percent in boxes)"),
                            Patch(facecolor="white", edgecolor=COLOURS["black"], label="free")],
-                  loc="outside lower center", ncols=4, columnspacing=1.2)
+                  loc="outside lower center", ncols=2, columnspacing=1.2)
     return Svg(figure)
 
 
 @drawing
 def price(frame: pd.DataFrame) -> Svg:
     """Draw the price of living on one cluster by users a cluster: least fraction as a part of that of one pool."""
-    figure, (panel,) = axes(1, 1, width=6.6, height=3.6)
+    figure, (panel,) = axes(1, 1, width=5.2, height=3.6)
     _lines(panel, frame[frame["method"] != "guaranteed"], "per_cluster")
     sure = frame[frame["method"] == "guaranteed"]
     panel.plot(sure["per_cluster"], sure["mean"], color=COLOURS["grey"], linestyle="--",
@@ -253,89 +277,7 @@ def price(frame: pd.DataFrame) -> Svg:
     panel.set_xticks([], minor=True)
     panel.set(ylim=(0, 1.05), xlabel="users (a cluster)", ylabel="$Y$ (percent of one pool)")
     panel.yaxis.set_major_formatter(percent)
-    legend_below(figure, [panel], 3, **_WIDE)
-    return Svg(figure)
-
-
-@drawing
-def spanning_gain(frame: pd.DataFrame) -> Svg:
-    """Draw the least fraction with one cluster a user and with several."""
-    sizes = [size for size in _CLUSTERS if size in set(frame["size"])]
-    figure, panels = axes(2, len(sizes), width=7.2, height=4.6, share_x=True)
-    for k, size in enumerate(sizes):
-        part = frame[frame["size"] == size]
-        upper, lower = panels[k], panels[k + len(sizes)]
-        for name in ("exact", "spanning"):
-            band(upper, of_measure(part, name), "load", LOOKS[name], markersize=6)
-        gain = of_measure(part, "gain")
-        gain = _of_few(gain, gain["runs"])
-        band(lower, gain, "load", LOOKS["difference"], label=None)
-        lower.yaxis.set_major_formatter(percent)
-        lower.set(ylim=(min(0.0, gain["low"].min()), None), xlabel=_LOAD, ylabel="" if k else "$Y$ (gain, percent)")
-        upper.set_ylabel("" if k else "$Y$")
-        note(upper, _CLUSTERS[size])
-    legend_below(figure, panels, 2, **_WIDE)
-    return Svg(figure)
-
-
-# ------------------------------------------------------------------------------------------------ coming and going
-
-#: Policies by name.
-_POLICIES: dict[str, Look] = {name: Look(name, COLOURS[colour], marker, line) for name, colour, marker, line in (
-    ("gap, surplus", "marine", "o", "-"), ("gap, printed", "azure", "s", "--"),
-    ("tolerance, surplus", "leaf", "^", "-."), ("tolerance, printed", "rust", "v", ":"),
-    ("reshare", "orchid", "P", (0, (6, 1))), ("maxima only", "flame", "X", (0, (3, 1, 1, 1))),
-    ("optimum, free moves", "soot", "*", (0, (10, 1))))}
-_DYNAMIC = {"admitted": "let in\n(percent)", "slowdown": "slowdown\n(mean, times)",
-            "fraction": "VMs a user\n(percent of wanted)",
-            "min_fraction": "least fraction\n(percent)", "revenue": "revenue\n(a VM and time)",
-            "taken": "taken back\n(VMs a newcomer)"}
-
-
-@drawing
-def dynamic(frame: pd.DataFrame, policies: Sequence[str] | None = None) -> Svg:
-    """Draw what the policies do under coming and going, by load (frame of dynamic).
-
-    Parameters
-    ----------
-    frame : DataFrame
-    policies : sequence of str, optional
-        Which of them; all if not given.
-    """
-    known = list(dict.fromkeys(frame["policy"]))
-    shown = known if policies is None else list(policies)
-    for name in shown or [policies]:
-        if name not in known:
-            raise InvalidInput("policies", f"must be some of {'; '.join(known)}", name)
-    figure, panels = axes(2, 3, width=7.4, height=5.0, share_x=True)
-    for k, (panel, (measure, label)) in enumerate(zip(panels, _DYNAMIC.items(), strict=True)):
-        part = of_measure(frame, measure)
-        for name in shown:
-            band(panel, part[part["policy"] == name], "load", _POLICIES[name], alpha=0.12)
-        panel.set(ylabel=label, xlabel=_LOAD if k >= 3 else "")
-        if measure in ("admitted", "fraction", "min_fraction"):
-            panel.yaxis.set_major_formatter(percent)
-    legend_below(figure, panels, 3, **_WIDE)
-    return Svg(figure)
-
-
-@drawing
-def course(frame: pd.DataFrame) -> Svg:
-    """Draw one run over time: users present, the least fraction, VMs in use and revenue (frame of course)."""
-    rows = {"users": "users\n(number)", "min_fraction": "least fraction\n(percent)", "used": "in use\n(percent)",
-            "revenue": "revenue\n(a VM)"}
-    figure, panels = axes(len(rows), 1, width=7.2, height=6.2, share_x=True)
-    for panel, (column, label) in zip(panels, rows.items(), strict=True):
-        for name, part in frame.groupby("policy", sort=False):
-            panel.step(part["time"], part[column], where="post", color=_POLICIES[str(name)].colour, label=name,
-                       linewidth=1.3)
-        panel.set_ylabel(label)
-        if column in ("min_fraction", "used"):
-            panel.yaxis.set_major_formatter(percent)
-            panel.set_ylim(0, 1.06)
-        panel.margins(x=0.01)
-    panels[-1].set_xlabel("time (mean stays)")
-    legend_below(figure, panels, 3, **_WIDE)
+    legend_below(figure, [panel], 2, **_WIDE)
     return Svg(figure)
 
 
@@ -351,68 +293,14 @@ def tariffs(frame: pd.DataFrame, method: str = "exact") -> Svg:
     """Draw revenue, price and who falls short of its true minimum by what users state (frame of tariffs)."""
     part = _asked(frame[frame["method"] == method], frame, "method", method)
     rows = {"revenue": "revenue (a VM\nof the clusters)", "min_fraction": "least fraction\n(percent)",
-            "hurt": "below true minimum\n(percent of users)"}
-    figure, panels = axes(1, len(rows), width=7.4, height=3.1)
+            "hurt": "below minimum\n(percent of users)"}
+    figure, panels = axes(len(rows), 1, width=5.2, height=5.6, share_x=True)
     for panel, (measure, label) in zip(panels, rows.items(), strict=True):
         of = of_measure(part, measure)
         for name, some in _of_few(of, of["runs"]).groupby("statement", sort=False):
             band(panel, some, "load", _STATED[str(name)])
-        panel.set(ylabel=label, xlabel=_LOAD, ylim=(0, None))
+        panel.set(ylabel=label, xlabel=_LOAD if panel is panels[-1] else "", ylim=(0, None))
         if measure != "revenue":
-            panel.yaxis.set_major_formatter(percent)
-    legend_below(figure, panels, 3, **_WIDE)
-    return Svg(figure)
-
-
-_SHADES = ("azure", "leaf", "orchid", "flame", "grape", "marine", "rust", "ink")
-
-
-@drawing
-def tolerance_price(frame: pd.DataFrame, users: Sequence[int] = (10, 12, 14, 16)) -> Svg:
-    """Draw VMs got and price paid by tolerance, a line for each load (frame of tolerance_price).
-
-    Parameters
-    ----------
-    frame : DataFrame
-    users : sequence of int
-        Which numbers of users, at most eight.
-    """
-    known = sorted(set(frame["users"]))
-    chosen = list(users)
-    if not 1 <= len(chosen) <= len(_SHADES) or any(number not in known for number in chosen):
-        raise InvalidInput("users", f"must be one to eight of {', '.join(map(str, known))}", chosen)
-    figure, panels = axes(1, 2, width=7.2, height=3.4)
-    for k, (panel, (measure, label)) in enumerate(zip(panels, {
-            "fraction": "VMs (percent of wanted)", "price": "price (a VM)"}.items(), strict=True)):
-        part = of_measure(frame, measure)
-        for place, number in enumerate(chosen):
-            rows = part[part["users"] == number]
-            band(panel, rows, "k", Look(f"load {rows['load'].iloc[0]:.2f}", COLOURS[_SHADES[place]],
-                                        "osD^vPX*"[place], "-"))
-        panel.set(xlabel="tolerance, $k$", ylabel=label)
-        if k == 0:
-            floor = np.array([0.0, 0.9])
-            panel.plot(floor, 1 - floor, color=COLOURS["grey"], linestyle="--", label="minimum, $1-k$")
-            panel.set_ylim(0, 1.05)
-            panel.yaxis.set_major_formatter(percent)
-    legend_below(figure, panels, 5, **_WIDE)
-    return Svg(figure)
-
-
-@drawing
-def trace(frame: pd.DataFrame) -> Svg:
-    """Draw the least fraction of those served, and how many are, for users of the Google trace (frame of trace)."""
-    rows = {"y_served": "$Y$ (of those served)", "everybody": "all are served\n(percent of runs)",
-            "remaining": "free (VMs)"}
-    part = frame[frame["method"] != "wanted"]
-    figure, panels = axes(1, len(rows), width=7.4, height=3.4)
-    for panel, (measure, label) in zip(panels, rows.items(), strict=True):
-        of = of_measure(part, measure)
-        if measure == "everybody":
-            of = of.assign(low=of["low"].clip(0, 1), high=of["high"].clip(0, 1))
-        _lines(panel, of)
-        panel.set(ylabel=label, xlabel=_LOAD)
-        if measure == "everybody":
             panel.yaxis.set_major_formatter(percent)
     legend_below(figure, panels, 3, **_WIDE)
     return Svg(figure)
