@@ -45,8 +45,11 @@ def labelled(figure: Figure, units: bool = True) -> None:
             words = re.sub(r"\$[^$]*\$", "", label).split()
             assert all(word == word.lower() or word.strip("(,)") in NAMES for word in words), label
             assert not units or re.search(r"\$.+\$|\(.+\)|per unit|minus", label, re.DOTALL), label
-    assert not shown or shown[0].get_ylabel() or any(text.get_text().isascii() and not text.get_text().isdigit()
-                                                     for text in shown[0].get_yticklabels())
+    assert (
+        not shown
+        or shown[0].get_ylabel()
+        or any(text.get_text().isascii() and not text.get_text().isdigit() for text in shown[0].get_yticklabels())
+    )
 
 
 def words_fit(figure: Figure, texts: Collection[Text] | None = None) -> None:
@@ -71,7 +74,8 @@ def words_fit(figure: Figure, texts: Collection[Text] | None = None) -> None:
     for legend in legends(figure):
         for text in words:
             assert text in (*legend.get_texts(), legend.get_title()) or not overlap(
-                legend.get_window_extent(), box(text)), text
+                legend.get_window_extent(), box(text)
+            ), text
 
 
 def apart(figure: Figure) -> None:
@@ -100,8 +104,12 @@ def visible(figure: Figure, lines: bool = True, faint: Collection[str] = ()) -> 
     for text in figure.findobj(Text):
         if text.get_text().strip() and text.get_text() not in faint:
             middle = (box(text).p0 + box(text).p1) / 2
-            under = [bar for panel in figure.axes for bar in panel.patches if bar.get_fill()
-                     and bar.get_window_extent().contains(*middle) and text.get_bbox_patch() is None]
+            under = [
+                bar
+                for panel in figure.axes
+                for bar in panel.patches
+                if bar.get_fill() and bar.get_window_extent().contains(*middle) and text.get_bbox_patch() is None
+            ]
             ground = to_hex(under[-1].get_facecolor()) if under else "white"
             assert contrast(to_hex(text.get_color()), ground) >= 4.5, text
 
@@ -153,6 +161,7 @@ def box(artist: Text) -> Bbox:
 
 def contrast(a: str, b: str) -> float:
     """Contrast of two colours by WCAG 2, from 1 to 21."""
+
     def luminance(colour: str) -> float:
         linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
         return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))

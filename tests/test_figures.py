@@ -60,14 +60,43 @@ def test_a_drawing_is_fit_to_print_and_touches_nothing(name: str) -> None:
 
 
 #: What a caller may have set, and no drawing may show.
-ODD = {"lines.linewidth": 9, "font.size": 20, "legend.frameon": True, "axes.grid": False, "svg.hashsalt": "x",
-       "axes.facecolor": "black", "axes.labelsize": 30, "patch.linewidth": 5, "xtick.labelsize": 3}
+ODD = {
+    "lines.linewidth": 9,
+    "font.size": 20,
+    "legend.frameon": True,
+    "axes.grid": False,
+    "svg.hashsalt": "x",
+    "axes.facecolor": "black",
+    "axes.labelsize": 30,
+    "patch.linewidth": 5,
+    "xtick.labelsize": 3,
+}
 
 
-@pytest.mark.parametrize("name", [
-    "cbdrf/fig1", "cbdrf/nodes", "cbdrf/operator", "compare/day", "dmfa_srq/fig3", "dmfa_srq/fig6", "dmfa_srq/gap",
-    "dmfa_srq/water", "foundations/pools", "gdrf/fig1", "gdrf/example", "gdrf/mixes", "tv_drf/fig1", "tv_drf/fig3",
-    "tv_drf/comparison", "tv_drf/losses", "virtual_cluster/fig3", "virtual_cluster/packing", "virtual_cluster/tariffs"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cbdrf/fig1",
+        "cbdrf/nodes",
+        "cbdrf/operator",
+        "compare/day",
+        "dmfa_srq/fig3",
+        "dmfa_srq/fig6",
+        "dmfa_srq/gap",
+        "dmfa_srq/water",
+        "foundations/pools",
+        "gdrf/fig1",
+        "gdrf/example",
+        "gdrf/mixes",
+        "tv_drf/fig1",
+        "tv_drf/fig3",
+        "tv_drf/comparison",
+        "tv_drf/losses",
+        "virtual_cluster/fig3",
+        "virtual_cluster/packing",
+        "virtual_cluster/tariffs",
+    ],
+)
 def test_settings_of_the_caller_neither_count_nor_change(name: str) -> None:
     plain = draw(name)._repr_svg_()
     with mpl.rc_context(ODD):
@@ -88,21 +117,37 @@ LEGENDS: dict[str, list[str]] = {
     "cbdrf/nodes": ["node A", "node B"],
     "cbdrf/comparison": ["DRF", "cbDRF", "cbDRF, weighted", "cbDRF, capped"],
     "cbdrf/hoarding": ["DRF", "cbDRF", "cbDRF, weighted", "cbDRF, capped", "Karma"],
-    "cbdrf/operator": [*(f"$\\varepsilon$\N{PRIME}$\\,/\\,\\varepsilon={k}$" for k in (1, 2, 5, 10)),
-                       "cbDRF", "cbDRF, weighted", "cbDRF, capped"],
+    "cbdrf/operator": [
+        *(f"$\\varepsilon$\N{PRIME}$\\,/\\,\\varepsilon={k}$" for k in (1, 2, 5, 10)),
+        "cbDRF",
+        "cbDRF, weighted",
+        "cbDRF, capped",
+    ],
     **same([f"compare/{name}" for name in compare.__all__], []),
     "dmfa_srq/fig1": ["user 1", "user 2", "user 3"],
-    **same(("dmfa_srq/fig3", "dmfa_srq/fig4"), [
-        "DMFA-SRQ, mean of 1000 runs", "DMFA-SRQ, first run alone", "contribution, $x = w$"]),
+    **same(
+        ("dmfa_srq/fig3", "dmfa_srq/fig4"),
+        ["DMFA-SRQ, mean of 1000 runs", "DMFA-SRQ, first run alone", "contribution, $x = w$"],
+    ),
     "dmfa_srq/fig5": ["DMFA-SRQ", "static weighted DRF", "what was brought"],
     **same([f"dmfa_srq/fig{k}" for k in (6, 7, 8)], ["DMFA-SRQ", "static weighted DRF"]),
     **same(("dmfa_srq/levels", "dmfa_srq/water"), ["lowest level $M^k$"]),
     **same([f"gdrf/fig{k}" for k in (1, 2, 3, 4)], PLACED),
     "gdrf/example": ["user A", "user B", "user C"],
-    "gdrf/mixes": ["60 machines, 90 of 100 mixes", "300 machines, 90 of 100 mixes", "the one mix",
-                   "printed in the paper"],
-    "gdrf/readings": ["nearest, by share", "nearest, by amount", "as printed, by share", "as printed, by amount",
-                      "no types", "printed in the paper"],
+    "gdrf/mixes": [
+        "60 machines, 90 of 100 mixes",
+        "300 machines, 90 of 100 mixes",
+        "the one mix",
+        "printed in the paper",
+    ],
+    "gdrf/readings": [
+        "nearest, by share",
+        "nearest, by amount",
+        "as printed, by share",
+        "as printed, by amount",
+        "no types",
+        "printed in the paper",
+    ],
     "tv_drf/fig1": ["100 tasks", "1 000 tasks"],
     **same([f"tv_drf/{name}" for name in ("fig3", "fig7", "utilisation", "comparison")], FOUR),
     "tv_drf/example": ["CPU", "memory", "what it would have had alone", "sharing coefficient, the lesser ratio"],
@@ -111,7 +156,8 @@ LEGENDS: dict[str, list[str]] = {
     "tv_drf/gaps": QUEUES,
     "tv_drf/readings": ["5 users", "20 users"],
     **same([f"virtual_cluster/fig{k}" for k in (2, 3, 4, 5)], []),  # names stand at the ends of the curves
-    "virtual_cluster/gains": ["printed in the paper", *SIX[1:]], "virtual_cluster/spread": SIX[:3],
+    "virtual_cluster/gains": ["printed in the paper", *SIX[1:]],
+    "virtual_cluster/spread": SIX[:3],
     "virtual_cluster/tariffs": ["all tell the truth", "equilibrium", "all say 0.9"],
 }
 NOTES: dict[str, list[str]] = {
@@ -125,7 +171,8 @@ NOTES: dict[str, list[str]] = {
     **same([f"gdrf/fig{k}" for k in (1, 2, 3, 4)], ["one mix", "mean over random mixes"]),
     "tv_drf/fig3": [note for queue in QUEUES for note in (queue, "TV-DRF minus no sharing")],
     "tv_drf/fig4": [note for queue in QUEUES for note in (queue, "TV-DRF minus no sharing")],
-    "tv_drf/comparison": [f"{n} users, tasks wait" for n in (5, 20)], "tv_drf/example": ["user A", "user B"],
+    "tv_drf/comparison": [f"{n} users, tasks wait" for n in (5, 20)],
+    "tv_drf/example": ["user A", "user B"],
     "tv_drf/memory_course": ["TV-DRF", "DRF per period"],
     **same(("virtual_cluster/gains", "virtual_cluster/spread"), ["5 clusters, 320 VMs", "8 clusters, 1000 VMs"]),
     "virtual_cluster/gaps": [f"{5 if size == 'small' else 8} clusters, {n} users" for size, n in vc_study.CASES],
@@ -143,71 +190,127 @@ def test_legends_and_panels_are_named(name: str) -> None:
 
 def hoards(frame: Frame) -> list[Frame]:
     cases = frame[["conduct", "held"]].drop_duplicates().itertuples(index=False, name=None)
-    return [part for conduct, held in cases for part in parts(
-        frame, conduct=[conduct], held=[held], measure=("honest", "switch"))]
+    return [
+        part
+        for conduct, held in cases
+        for part in parts(frame, conduct=[conduct], held=[held], measure=("honest", "switch"))
+    ]
 
 
 def each_machine(frame: Frame) -> list[Frame]:
     vms = frame[frame["measure"] == "tasks"]
     values = ["mean", "low", "high"]
     return parts(vms, mix=("paper", "random")) + parts(
-        vms.assign(**vms[values].div(vms["machines"], axis=0)), mix=("paper", "random"))
+        vms.assign(**vms[values].div(vms["machines"], axis=0)), mix=("paper", "random")
+    )
 
 
 def leads(measure: str) -> Callable[[Frame], list[Frame]]:
     """Two panels for each way with unserved tasks: the mechanisms, and the difference."""
-    return lambda frame: [part[(part["mechanism"] == "difference") == last] for part in parts(
-        frame, measure=[measure], unserved=dict.fromkeys(frame["unserved"])) for last in (False, True)]
+    return lambda frame: [
+        part[(part["mechanism"] == "difference") == last]
+        for part in parts(frame, measure=[measure], unserved=dict.fromkeys(frame["unserved"]))
+        for last in (False, True)
+    ]
 
 
 def grid(*measures: str) -> Callable[[Frame], list[Frame]]:
-    return lambda frame: [part[part["mechanism"] != "difference"] for part in parts(
-        frame, measure=measures, unserved=dict.fromkeys(frame["unserved"]), n=dict.fromkeys(frame["n"]))]
+    return lambda frame: [
+        part[part["mechanism"] != "difference"]
+        for part in parts(
+            frame, measure=measures, unserved=dict.fromkeys(frame["unserved"]), n=dict.fromkeys(frame["n"])
+        )
+    ]
 
 
 def enough(frame: Frame, most: int | None = None) -> Frame:
     """Means over ten runs or more; a part of the runs lies between 0 and 1, and so does its interval."""
     frame = frame[(frame["runs"] >= min(10, most or frame["runs"].max())) & frame["mean"].notna()]
     part = frame["measure"] == "everybody"
-    return frame.assign(low=frame["low"].where(~part, frame["low"].clip(0, 1)),
-                        high=frame["high"].where(~part, frame["high"].clip(0, 1)))
+    return frame.assign(
+        low=frame["low"].where(~part, frame["low"].clip(0, 1)),
+        high=frame["high"].where(~part, frame["high"].clip(0, 1)),
+    )
 
 
 def settings(*measures: str) -> Callable[[Frame], list[Frame]]:
     return lambda frame: parts(
-        enough(frame)[enough(frame)["method"].isin(vc._SHOWN)], measure=measures, variance=["variance"])
+        enough(frame)[enough(frame)["method"].isin(vc._SHOWN)], measure=measures, variance=["variance"]
+    )
 
 
 MEANS = ("fig5", "fig6", "fig7", "fig8")
 #: Horizontal axis, column that tells curves apart, and the part of the frame in each panel.
 CURVES: dict[str, tuple[str, str, Callable[[Frame], list[Frame]]]] = {
-    "cbdrf/comparison": ("defectors", "mechanism", lambda frame: parts(
-        frame, measure=("utilisation", "complying", "defecting"), held=("returns", "stays"))),
+    "cbdrf/comparison": (
+        "defectors",
+        "mechanism",
+        lambda frame: parts(frame, measure=("utilisation", "complying", "defecting"), held=("returns", "stays")),
+    ),
     "cbdrf/hoarding": ("hoarders", "mechanism", hoards),
-    **{f"dmfa_srq/{name}": ("k", "mechanism", lambda frame: parts(
-        frame[frame["mechanism"] != "difference"], n=(20, 100, 500))) for name in MEANS},
+    **{
+        f"dmfa_srq/{name}": (
+            "k",
+            "mechanism",
+            lambda frame: parts(frame[frame["mechanism"] != "difference"], n=(20, 100, 500)),
+        )
+        for name in MEANS
+    },
     "gdrf/fig1": ("machines", "mechanism", each_machine),
-    **{f"gdrf/{name}": ("machines", "mechanism", lambda frame, measures=measures: parts(
-        frame, measure=measures, mix=("paper", "random"))) for name, measures in {
-            "fig2": ("cpu", "cpu_mean"), "fig3": ("memory", "memory_mean"),
-            "fig4": ("fairness", "fairness_whole")}.items()},
-    **{f"tv_drf/{name}": ("period", "mechanism", leads(measure)) for name, measure in {
-        "fig3": "min_share", "fig4": "cpu", "fig5": "memory", "fig6": "cpu", "fig7": "memory"}.items()},
+    **{
+        f"gdrf/{name}": (
+            "machines",
+            "mechanism",
+            lambda frame, measures=measures: parts(frame, measure=measures, mix=("paper", "random")),
+        )
+        for name, measures in {
+            "fig2": ("cpu", "cpu_mean"),
+            "fig3": ("memory", "memory_mean"),
+            "fig4": ("fairness", "fairness_whole"),
+        }.items()
+    },
+    **{
+        f"tv_drf/{name}": ("period", "mechanism", leads(measure))
+        for name, measure in {
+            "fig3": "min_share",
+            "fig4": "cpu",
+            "fig5": "memory",
+            "fig6": "cpu",
+            "fig7": "memory",
+        }.items()
+    },
     "tv_drf/comparison": ("period", "mechanism", grid("min_share", "behind", "memory")),
-    **same(("virtual_cluster/fig2", "virtual_cluster/fig4"),
-                    ("load", "method", settings("y", "everybody", "ratio"))),
-    **same(("virtual_cluster/fig3", "virtual_cluster/fig5"),
-                    ("load", "method", settings("remaining", "remaining_common"))),
-    "virtual_cluster/gains": ("load", "method", lambda frame: parts(
-        enough(frame)[~enough(frame)["method"].isin(["relaxation", "bound"])], measure=["gain"],
-        variance=["variance"], size=("small", "large"))),
-    "virtual_cluster/spread": ("load", "method", lambda frame: parts(
-        frame[frame["sd"].notna() & frame["method"].isin(("relaxation", "greedy", "mixed_knapsack"))].assign(
-            mean=frame["sd"], low=frame["sd_low"], high=frame["sd_high"]), variance=["variance"],
-        size=("small", "large"))),
+    **same(("virtual_cluster/fig2", "virtual_cluster/fig4"), ("load", "method", settings("y", "everybody", "ratio"))),
+    **same(
+        ("virtual_cluster/fig3", "virtual_cluster/fig5"), ("load", "method", settings("remaining", "remaining_common"))
+    ),
+    "virtual_cluster/gains": (
+        "load",
+        "method",
+        lambda frame: parts(
+            enough(frame)[~enough(frame)["method"].isin(["relaxation", "bound"])],
+            measure=["gain"],
+            variance=["variance"],
+            size=("small", "large"),
+        ),
+    ),
+    "virtual_cluster/spread": (
+        "load",
+        "method",
+        lambda frame: parts(
+            frame[frame["sd"].notna() & frame["method"].isin(("relaxation", "greedy", "mixed_knapsack"))].assign(
+                mean=frame["sd"], low=frame["sd_low"], high=frame["sd_high"]
+            ),
+            variance=["variance"],
+            size=("small", "large"),
+        ),
+    ),
     "virtual_cluster/price": ("per_cluster", "method", lambda frame: [frame[frame["method"] != "guaranteed"]]),
-    "virtual_cluster/tariffs": ("load", "statement", lambda frame: parts(
-        enough(frame), method=["exact"], measure=("revenue", "min_fraction", "hurt"))),
+    "virtual_cluster/tariffs": (
+        "load",
+        "statement",
+        lambda frame: parts(enough(frame), method=["exact"], measure=("revenue", "min_fraction", "hurt")),
+    ),
 }
 OWN = {"virtual_cluster/tariffs": vc._STATED, **same([f"dmfa_srq/{name}" for name in MEANS], dmfa._LOOK)}
 
@@ -222,26 +325,34 @@ def test_curves_are_those_of_the_frame(name: str) -> None:
 def test_what_is_over_each_panel_of_hoarders_is_what_the_frame_has_there() -> None:
     frame = taken("cbdrf/hoarding")
     assert [*frame[["conduct", "held"]].drop_duplicates().itertuples(index=False, name=None)] == [
-        ("holds", "returns"), ("holds", "stays"), ("releases", "returns")]
+        ("holds", "returns"),
+        ("holds", "stays"),
+        ("releases", "returns"),
+    ]
 
 
 # ------------------------------------------------------------------------------------------------- what is refused
 
 
-@pytest.mark.parametrize(("call", "rule"), [
-    *((lambda column=column: compare.shares(stored("compare/moment").assign(**{column: "nonsense"})), "frame")
-      for column in ("trace", "mechanism", "measure")),
-    (lambda: gdrf.fig2(stored("gdrf/curves").query("measure == 'tasks'")), "measure cpu"),
-    (lambda: gdrf.cell_machines(stored("gdrf/cell_machines"), "floats"), "case"),
-    (lambda: tv.fig4(periods()), "one number of users"),
-    (lambda: tv.fig4(periods(20).query("measure == 'memory'")), "measure cpu"),
-    (lambda: vc.fig2(clusters("small").query("measure == 'y'")), "measure everybody"),
-    (lambda: vc.fig2(clusters("small"), "both"), "variance"),
-    (lambda: vc.gains(stored("virtual_cluster/curves"), "both"), "variance"),
-    (lambda: vc.spread(stored("virtual_cluster/spread"), "both"), "variance"),
-    (lambda: vc.gaps(stored("virtual_cluster/gaps").query("not whole")), "whole"),
-    (lambda: vc.tariffs(stored("virtual_cluster/tariffs"), "greedy"), "method"),
-])
+@pytest.mark.parametrize(
+    ("call", "rule"),
+    [
+        *(
+            (lambda column=column: compare.shares(stored("compare/moment").assign(**{column: "nonsense"})), "frame")
+            for column in ("trace", "mechanism", "measure")
+        ),
+        (lambda: gdrf.fig2(stored("gdrf/curves").query("measure == 'tasks'")), "measure cpu"),
+        (lambda: gdrf.cell_machines(stored("gdrf/cell_machines"), "floats"), "case"),
+        (lambda: tv.fig4(periods()), "one number of users"),
+        (lambda: tv.fig4(periods(20).query("measure == 'memory'")), "measure cpu"),
+        (lambda: vc.fig2(clusters("small").query("measure == 'y'")), "measure everybody"),
+        (lambda: vc.fig2(clusters("small"), "both"), "variance"),
+        (lambda: vc.gains(stored("virtual_cluster/curves"), "both"), "variance"),
+        (lambda: vc.spread(stored("virtual_cluster/spread"), "both"), "variance"),
+        (lambda: vc.gaps(stored("virtual_cluster/gaps").query("not whole")), "whole"),
+        (lambda: vc.tariffs(stored("virtual_cluster/tariffs"), "greedy"), "method"),
+    ],
+)
 def test_frames_that_are_not_meant_are_refused(call: Callable[[], object], rule: str) -> None:
     with pytest.raises(InvalidInput, match=rule):
         call()
@@ -276,22 +387,27 @@ def test_numbers_in_drawings() -> None:
     assert [style.number(value) for value in (12583, -0.5, 1e6)] == ["12 583", "\N{MINUS SIGN}0.5", "1 000 000"]
 
 
-@pytest.mark.parametrize(("check", "change"), [
-    (words_fit, lambda panel: panel.figure.text(0.95, 0.5, "cut off at the edge")),
-    (words_fit, lambda panel: [panel.text(0.2, 0.5, word) for word in ("one", "other")]),
-    (words_fit, lambda panel: panel.text(0.2, 0.5, "small", fontsize=7)),
-    (words_fit, lambda panel: (panel.text(0.4, 0.5, "below"), panel.plot([0, 1], label="x"),
-                               panel.legend(loc="center"))),
-    (apart, lambda panel: (panel.plot([0, 1], label="x"), panel.figure.legend(loc="center"))),
-    (apart, lambda panel: (panel.plot([0, 1], label="x"), panel.legend(loc="center"))),
-    (apart, lambda panel: panel.figure.add_axes((0.2, 0.2, 0.5, 0.5))),
-    (visible, lambda panel: panel.plot([0, 1], color=style.COLOURS["yellow"])),
-    (visible, lambda panel: panel.text(0.2, 0.5, "pale", color=style.COLOURS["orange"])),
-    (labelled, lambda panel: panel.set_title("what it is")),
-    (labelled, lambda panel: panel.set_ylabel("Of Course (part)")),
-    (labelled, lambda panel: panel.set_ylabel("no unit")),
-    (lambda made: None, lambda panel: panel.text(0.2, 0.5, "drawn on 2020-02-02")),
-])
+@pytest.mark.parametrize(
+    ("check", "change"),
+    [
+        (words_fit, lambda panel: panel.figure.text(0.95, 0.5, "cut off at the edge")),
+        (words_fit, lambda panel: [panel.text(0.2, 0.5, word) for word in ("one", "other")]),
+        (words_fit, lambda panel: panel.text(0.2, 0.5, "small", fontsize=7)),
+        (
+            words_fit,
+            lambda panel: (panel.text(0.4, 0.5, "below"), panel.plot([0, 1], label="x"), panel.legend(loc="center")),
+        ),
+        (apart, lambda panel: (panel.plot([0, 1], label="x"), panel.figure.legend(loc="center"))),
+        (apart, lambda panel: (panel.plot([0, 1], label="x"), panel.legend(loc="center"))),
+        (apart, lambda panel: panel.figure.add_axes((0.2, 0.2, 0.5, 0.5))),
+        (visible, lambda panel: panel.plot([0, 1], color=style.COLOURS["yellow"])),
+        (visible, lambda panel: panel.text(0.2, 0.5, "pale", color=style.COLOURS["orange"])),
+        (labelled, lambda panel: panel.set_title("what it is")),
+        (labelled, lambda panel: panel.set_ylabel("Of Course (part)")),
+        (labelled, lambda panel: panel.set_ylabel("no unit")),
+        (lambda made: None, lambda panel: panel.text(0.2, 0.5, "drawn on 2020-02-02")),
+    ],
+)
 def test_a_bad_drawing_is_noticed(check: Callable[[Figure], None], change: Callable[[Any], object]) -> None:
     def plain(fault: bool) -> Figure:
         made, panels = style.axes(1, 3)

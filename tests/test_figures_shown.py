@@ -147,10 +147,17 @@ def test_operator_marks_the_paper_and_draws_both_sources() -> None:
 # ------------------------------------------------------------------------------------------------------ comparison
 
 
-@pytest.mark.parametrize(("name", "measures"), {
-    "shares": ("min_share", "min_placed", "sum_share"), "use": ("utilisation", "placed"),
-    "envy": ("envious", "losers", "loss"), "lying": ("paying", "gain"), "arrivals": ("taken",),
-    "day": ("min_share", "loss", "done")}.items())
+@pytest.mark.parametrize(
+    ("name", "measures"),
+    {
+        "shares": ("min_share", "min_placed", "sum_share"),
+        "use": ("utilisation", "placed"),
+        "envy": ("envious", "losers", "loss"),
+        "lying": ("paying", "gain"),
+        "arrivals": ("taken",),
+        "day": ("min_share", "loss", "done"),
+    }.items(),
+)
 def test_every_number_is_where_its_mechanism_is(name: str, measures: tuple[str, ...]) -> None:
     panels = figure(f"compare/{name}").axes
     heads = zip(panels[0].get_yticks(), panels[0].get_yticklabels(), strict=True)
@@ -160,8 +167,9 @@ def test_every_number_is_where_its_mechanism_is(name: str, measures: tuple[str, 
         part = style.of_measure(taken(f"compare/{name}"), measure).dropna(subset=["mean"])
         texts = {(x, round(y, 6)): text.get_text() for text in panel.texts for x, y in [text.get_position()]}
         shades = {(bar.get_x() + 0.5, round(bar.get_y() + 0.5, 6)): sum(bar.get_facecolor()) for bar in panel.patches}
-        found = [(list(compare.TRACES).index(one.trace), places[ENTRANTS[one.mechanism].label])
-                 for one in part.itertuples()]
+        found = [
+            (list(compare.TRACES).index(one.trace), places[ENTRANTS[one.mechanism].label]) for one in part.itertuples()
+        ]
         assert set(found) == set(texts) == set(shades)
         for where, mean in zip(found, 100 * part["mean"], strict=True):
             assert float(texts[where]) == pytest.approx(mean, abs=0.0501 if mean < 19.9 else 0.501)
@@ -280,8 +288,10 @@ def test_readings_of_gdrf_lie_within_their_lines() -> None:
     for panel, measure in zip(figure("gdrf/readings").axes, ("tasks", "fairness"), strict=True):
         found = dots(panel)
         for (place, kind), (row, against) in product(enumerate(gdrf._TYPES), enumerate(gdrf_study.BASELINES)):
-            gains = frame.loc[(frame["match"] == kind[0]) & (frame["machine_type"] == kind[1])
-                              & (frame["against"] == against), measure]
+            gains = frame.loc[
+                (frame["match"] == kind[0]) & (frame["machine_type"] == kind[1]) & (frame["against"] == against),
+                measure,
+            ]
             wanted = [gains.median(), row + 0.16 * (place - 2), gains.min(), gains.max()]
             np.testing.assert_allclose(found[place * len(gdrf_study.BASELINES) + row], wanted, atol=1e-12)
 
@@ -300,8 +310,11 @@ def test_dots_of_gdrf_are_those_of_the_frame() -> None:
     means = taken("gdrf/bounds").set_index(["mix", "measure", "mechanism", "machines"])
     cases = list(product(enumerate((*gdrf_study.MECHANISMS, "drfh_fluid")), ((60, -0.15), (300, 0.15))))
     for panel, measure in zip(figure("gdrf/bounds").axes, ("packed", "of_level"), strict=True):
-        wanted = [[row["mean"], place + shift, row["low"], row["high"]] for (place, name), (size, shift) in cases
-                  for row in [means.loc[("random", measure, name, size)]]]
+        wanted = [
+            [row["mean"], place + shift, row["low"], row["high"]]
+            for (place, name), (size, shift) in cases
+            for row in [means.loc[("random", measure, name, size)]]
+        ]
         np.testing.assert_allclose(dots(panel), wanted)
 
 

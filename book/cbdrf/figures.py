@@ -39,8 +39,12 @@ _PERCENT = "granted / DRF,\n" + r"$\xi$ (percent)"
 
 
 def _phases(panel: Axes, last: int, **more: Any) -> None:
-    panel.set(xlabel="phase $t$", xlim=(0.5, last + 0.5),
-              xticks=[t for t in range(1, last + 1) if last <= 10 or t % 5 == 0 or t == 1], **more)
+    panel.set(
+        xlabel="phase $t$",
+        xlim=(0.5, last + 0.5),
+        xticks=[t for t in range(1, last + 1) if last <= 10 or t % 5 == 0 or t == 1],
+        **more,
+    )
 
 
 # ------------------------------------------------------------------------------------------------ the paper's figures
@@ -51,8 +55,19 @@ _WIDTH, _HEIGHT, _ACROSS, _DOWN = 1.72, 0.5, 2.15, 0.7
 def _arrow(panel: Axes, places: Sequence[tuple[float, float]], colour: str = COLOURS["black"]) -> None:
     xs, ys = zip(*places, strict=True)
     panel.plot(xs, ys, color=colour, linewidth=1.1, solid_joinstyle="round", zorder=1)
-    panel.annotate("", places[-1], places[-2], arrowprops={
-        "arrowstyle": "-|>", "color": colour, "linewidth": 1.1, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 10})
+    panel.annotate(
+        "",
+        places[-1],
+        places[-2],
+        arrowprops={
+            "arrowstyle": "-|>",
+            "color": colour,
+            "linewidth": 1.1,
+            "shrinkA": 0,
+            "shrinkB": 0,
+            "mutation_scale": 10,
+        },
+    )
 
 
 @drawing
@@ -62,8 +77,14 @@ def fig1(frame: pd.DataFrame) -> Svg:
     A column is a phase; it is read downwards, and the credit at its foot leads to the grant of the next.
     """
     figure, (panel,) = axes(width=5.2, height=4.6)
-    heads = ["demand\n$D_i$", "DRF", "grant\n" + r"$\psi_i\,x_i^{\mathrm{DRF}}$", "release\n" + r"ratio $\eta_i$",
-             r"$\eta_i\geq\rho$ ?", "credit\n$C_i$"]
+    heads = [
+        "demand\n$D_i$",
+        "DRF",
+        "grant\n" + r"$\psi_i\,x_i^{\mathrm{DRF}}$",
+        "release\n" + r"ratio $\eta_i$",
+        r"$\eta_i\geq\rho$ ?",
+        "credit\n$C_i$",
+    ]
     colours = [COLOURS["black"], _DRF.colour, _CBDRF.colour, COLOURS["black"], COLOURS["black"], _CBDRF.colour]
     middle, foot = _WIDTH / 2, -5 * _DOWN
     for k, (head, colour) in enumerate(zip(heads, colours, strict=True)):
@@ -82,21 +103,60 @@ def fig1(frame: pd.DataFrame) -> Svg:
         ]
         for k, (text, colour) in enumerate(zip(texts, colours, strict=True)):
             y = -_DOWN * k
-            panel.add_patch(FancyBboxPatch((x, y), _WIDTH, _HEIGHT, boxstyle="round,pad=0,rounding_size=0.08",
-                                           facecolor="white", edgecolor=colour, linewidth=1.4, zorder=2))
+            panel.add_patch(
+                FancyBboxPatch(
+                    (x, y),
+                    _WIDTH,
+                    _HEIGHT,
+                    boxstyle="round,pad=0,rounding_size=0.08",
+                    facecolor="white",
+                    edgecolor=colour,
+                    linewidth=1.4,
+                    zorder=2,
+                )
+            )
             panel.text(x + middle, y + _HEIGHT / 2, text, ha="center", va="center", fontsize=9, zorder=3)
             if k:
                 _arrow(panel, [(x + middle, y + _DOWN), (x + middle, y + _HEIGHT)])
-        panel.text(x + middle, _HEIGHT + 0.14, f"phase {line.phase}", ha="center", va="center", fontsize=9,
-                   color=COLOURS["grey"])
+        panel.text(
+            x + middle,
+            _HEIGHT + 0.14,
+            f"phase {line.phase}",
+            ha="center",
+            va="center",
+            fontsize=9,
+            color=COLOURS["grey"],
+        )
         grant, lane = -2 * _DOWN + _HEIGHT / 2, x + (_WIDTH + _ACROSS) / 2
         last = column == len(frame) - 1
-        _arrow(panel, [(x + middle, foot), (x + middle, foot - 0.16), (lane, foot - 0.16), (lane, grant),
-                       (x + _ACROSS - (0.06 if last else 0), grant)], _CBDRF.colour)
-        panel.text(x + middle, foot - 0.33, rf"$\psi_i=\min(1,\,C_i/C_0)={number(min(1.0, line.next_credit))}$",
-                   ha="center", va="center", fontsize=9, color=_CBDRF.colour)
-    panel.text(_ACROSS * len(frame) - 0.02, grant, "phase\n" + str(len(frame) + 1), va="center", fontsize=9,
-               color=COLOURS["grey"])
+        _arrow(
+            panel,
+            [
+                (x + middle, foot),
+                (x + middle, foot - 0.16),
+                (lane, foot - 0.16),
+                (lane, grant),
+                (x + _ACROSS - (0.06 if last else 0), grant),
+            ],
+            _CBDRF.colour,
+        )
+        panel.text(
+            x + middle,
+            foot - 0.33,
+            rf"$\psi_i=\min(1,\,C_i/C_0)={number(min(1.0, line.next_credit))}$",
+            ha="center",
+            va="center",
+            fontsize=9,
+            color=_CBDRF.colour,
+        )
+    panel.text(
+        _ACROSS * len(frame) - 0.02,
+        grant,
+        "phase\n" + str(len(frame) + 1),
+        va="center",
+        fontsize=9,
+        color=COLOURS["grey"],
+    )
     panel.set(xlim=(-0.75, _ACROSS * len(frame) + 0.4), ylim=(foot - 0.45, _HEIGHT + 0.25))
     panel.set_axis_off()
     return Svg(figure)
@@ -109,8 +169,16 @@ def _xi(panel: Axes, frame: pd.DataFrame) -> None:
         "memory": {"marker": ".", "markersize": 7, "linestyle": ":", "linewidth": 2.6},
     }
     for resource, how in ways.items():
-        band(panel, frame[frame["resource"] == resource], "phase", _CBDRF, y="ratio", alpha=0.25,
-             label=f"{_CBDRF.label}, {resource}", **how)
+        band(
+            panel,
+            frame[frame["resource"] == resource],
+            "phase",
+            _CBDRF,
+            y="ratio",
+            alpha=0.25,
+            label=f"{_CBDRF.label}, {resource}",
+            **how,
+        )
     panel.axhline(1, color=_DRF.colour, linestyle=_DRF.line, label=_DRF.label)
     _phases(panel, int(frame["phase"].max()), ylim=(0, 1.08), ylabel=_PERCENT)
     panel.yaxis.set_major_formatter(percent)
@@ -123,12 +191,26 @@ _POOL = {"CPU": (1.0, "CPU (of 500)"), "memory": (1000.0, "memory (1000s, of 50)
 def _amounts(panel: Axes, part: pd.DataFrame) -> None:
     unit, label = _POOL[part["resource"].iloc[0]]
     part = part.assign(drf=part["drf"] / unit, granted=part["granted"] / unit)
-    panel.plot(part["phase"], part["drf"], color=_DRF.colour, marker=_DRF.marker, linestyle=_DRF.line,
-               markersize=7.5, label=_DRF.label)
-    panel.plot(part["phase"], part["granted"], color=_CBDRF.colour, marker=_CBDRF.marker, linestyle=_CBDRF.line,
-               label=f"{_CBDRF.label}, granted")
-    panel.fill_between(part["phase"], part["granted"], part["drf"], color=_CBDRF.colour, alpha=0.12, linewidth=0,
-                       label="withheld")
+    panel.plot(
+        part["phase"],
+        part["drf"],
+        color=_DRF.colour,
+        marker=_DRF.marker,
+        linestyle=_DRF.line,
+        markersize=7.5,
+        label=_DRF.label,
+    )
+    panel.plot(
+        part["phase"],
+        part["granted"],
+        color=_CBDRF.colour,
+        marker=_CBDRF.marker,
+        linestyle=_CBDRF.line,
+        label=f"{_CBDRF.label}, granted",
+    )
+    panel.fill_between(
+        part["phase"], part["granted"], part["drf"], color=_CBDRF.colour, alpha=0.12, linewidth=0, label="withheld"
+    )
     _phases(panel, int(part["phase"].max()), ylabel=label, ylim=(0, 1.08 * float(part["drf"].max())))
 
 
@@ -161,8 +243,15 @@ def _two_nodes(frame: pd.DataFrame, words: Sequence[str]) -> Svg:
         part = frame[(frame["node"] == node) & (frame["resource"] == resource)]
         _amounts(panel, part)
         last, unit = part.iloc[-1], _POOL[resource][0]
-        panel.annotate(f"{last['ratio']:.0%}", (last["phase"], last["granted"] / unit), xytext=(6, 0),
-                       textcoords="offset points", va="center", fontsize=9, color=_CBDRF.colour)
+        panel.annotate(
+            f"{last['ratio']:.0%}",
+            (last["phase"], last["granted"] / unit),
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=9,
+            color=_CBDRF.colour,
+        )
         panel.set(xlim=(0.5, last["phase"] + 3.2), xticks=[1, 4, 7, 10])
         panel.set_ylim(0, 1.25 * float(part["drf"].max()) / unit)
         if node == 1:
@@ -191,8 +280,15 @@ def nodes(frame: pd.DataFrame) -> Svg:
     looks = ((COLOURS["blue"], "o", "-", COLOURS["blue"]), (COLOURS["vermilion"], "s", "--", "white"))
     part = frame[frame["resource"] == "CPU"]
     for (node, line), (colour, marker, style, face) in zip(part.groupby("node"), looks, strict=True):
-        panel.plot(line["phase"], line["ratio"], color=colour, marker=marker, linestyle=style, markerfacecolor=face,
-                   label=f"node {'AB'[int(node) - 1]}")
+        panel.plot(
+            line["phase"],
+            line["ratio"],
+            color=colour,
+            marker=marker,
+            linestyle=style,
+            markerfacecolor=face,
+            label=f"node {'AB'[int(node) - 1]}",
+        )
     _phases(panel, int(frame["phase"].max()), ylim=(0, 1.08), ylabel=_PERCENT)
     panel.yaxis.set_major_formatter(percent)
     panel.legend(loc="lower left")
@@ -207,10 +303,20 @@ def _mechanisms(cells: Sequence[tuple[str, pd.DataFrame, str]], count: str, heig
     figure, panels = axes(len(cells) // 2, 2, width=5.2, height=height, share_x=True)
     for place, (panel, (name, part, label)) in enumerate(zip(panels, cells, strict=True)):
         for k, mechanism in enumerate(dict.fromkeys(part["mechanism"])):
-            band(panel, part[part["mechanism"] == mechanism], count, LOOKS[mechanism], alpha=0.2,
-                 markersize=max(7.5 - k, 4.5))  # those that coincide show around each other
-        panel.set(ylabel=label, xlim=(-0.3, 9.3), xticks=[0, 3, 6, 9],
-                  xlabel=f"{count} (of 10 nodes)" if place >= len(panels) - 2 else "")
+            band(
+                panel,
+                part[part["mechanism"] == mechanism],
+                count,
+                LOOKS[mechanism],
+                alpha=0.2,
+                markersize=max(7.5 - k, 4.5),
+            )  # those that coincide show around each other
+        panel.set(
+            ylabel=label,
+            xlim=(-0.3, 9.3),
+            xticks=[0, 3, 6, 9],
+            xlabel=f"{count} (of 10 nodes)" if place >= len(panels) - 2 else "",
+        )
         if name:
             note(panel, name)
     legend_below(figure, panels[:1], 3, top_first=False, columnspacing=1.2)
@@ -220,11 +326,19 @@ def _mechanisms(cells: Sequence[tuple[str, pd.DataFrame, str]], count: str, heig
 @drawing
 def comparison(frame: pd.DataFrame) -> Svg:
     """Draw what is used, and what those who comply and those who do not get (frame of ``comparison``)."""
-    measures = {"utilisation": "granted\n(part of the pool)", "complying": "complying node\n(DRF = 1)",
-                "defecting": "defecting node\n(DRF = 1)"}
-    cells = [(f"what is held {held}" if measure == "utilisation" else "", part[part["measure"] == measure],
-              label if held == "returns" else "")
-             for (measure, label), (held, part) in product(measures.items(), frame.groupby("held", sort=False))]
+    measures = {
+        "utilisation": "granted\n(part of the pool)",
+        "complying": "complying node\n(DRF = 1)",
+        "defecting": "defecting node\n(DRF = 1)",
+    }
+    cells = [
+        (
+            f"what is held {held}" if measure == "utilisation" else "",
+            part[part["measure"] == measure],
+            label if held == "returns" else "",
+        )
+        for (measure, label), (held, part) in product(measures.items(), frame.groupby("held", sort=False))
+    ]
     shown = _mechanisms(cells, "defectors", height=6.6)
     for place, panel in enumerate(shown.figure.axes):
         if place // 2 == 1:
@@ -239,12 +353,16 @@ def comparison(frame: pd.DataFrame) -> Svg:
 @drawing
 def hoarding(frame: pd.DataFrame) -> Svg:
     """Draw what honest nodes get, and the temptation to hoard (frame of ``hoarding``)."""
-    names = {("holds", "returns"): "what hoarders hold returns", ("holds", "stays"): "what hoarders hold stays",
-             ("releases", "returns"): "hoarders release all"}
+    names = {
+        ("holds", "returns"): "what hoarders hold returns",
+        ("holds", "stays"): "what hoarders hold stays",
+        ("releases", "returns"): "hoarders release all",
+    }
     measures = {"honest": "honest node\n(DRF = 1)", "switch": "hoarding gains\n(percent)"}
-    cells = [(names[case] if measure == "honest" else "", part[part["measure"] == measure], label)
-             for (case, part), (measure, label) in product(
-                 frame.groupby(["conduct", "held"], sort=False), measures.items())]
+    cells = [
+        (names[case] if measure == "honest" else "", part[part["measure"] == measure], label)
+        for (case, part), (measure, label) in product(frame.groupby(["conduct", "held"], sort=False), measures.items())
+    ]
     shown = _mechanisms(cells, "hoarders", height=6.6)
     for place, panel in enumerate(shown.figure.axes):
         if place % 2:
@@ -267,8 +385,14 @@ def _worths(panel: Axes, part: pd.DataFrame, look: Look) -> None:
     dots = part[(part["source"] == "dynamic programme") & (part["worth"] < 2)].sort_values("step_down")
     if len(line):
         panel.plot(line["step_down"], np.minimum(line["worth"], 1e3), color=colour, linestyle=style)
-    panel.plot(dots["step_down"], dots["worth"], color=colour, marker=marker, linestyle="" if len(line) else style,
-               linewidth=1.2)
+    panel.plot(
+        dots["step_down"],
+        dots["worth"],
+        color=colour,
+        marker=marker,
+        linestyle="" if len(line) else style,
+        linewidth=1.2,
+    )
     panel.plot([], [], color=colour, marker=marker, linestyle=style, label=label)
 
 
@@ -284,22 +408,40 @@ def operator(frame: pd.DataFrame) -> Svg:
     main = usual[usual["grant"] == "scaled"]
     tints = (1.0, 0.88, 0.76, 0.66)
     for k, (ratio, part) in enumerate(main.groupby("ratio")):
-        _worths(panels[0], part, Look(rf"$\varepsilon${_PRIME}$\,/\,\varepsilon={number(float(ratio))}$",
-                                      tint(_CBDRF.colour, tints[k]), _MARKERS[k], _LINES[k]))
+        _worths(
+            panels[0],
+            part,
+            Look(
+                rf"$\varepsilon${_PRIME}$\,/\,\varepsilon={number(float(ratio))}$",
+                tint(_CBDRF.colour, tints[k]),
+                _MARKERS[k],
+                _LINES[k],
+            ),
+        )
     for grant, part in usual[usual["ratio"] == first["ratio"]].groupby("grant", sort=False):
         _worths(panels[1], part, LOOKS["cbdrf" if grant == "scaled" else grant])
     paper = main[(main["ratio"] == first["ratio"]) & (main["step_down"] == 0.1)].iloc[0]
     for panel, name in zip(panels, ("time of recovery", "grant"), strict=True):
-        panel.plot([0.1], [paper["worth"]], color=COLOURS["black"], marker="o", markersize=11, markerfacecolor="none",
-                   linestyle="", zorder=4)
+        panel.plot(
+            [0.1],
+            [paper["worth"]],
+            color=COLOURS["black"],
+            marker="o",
+            markersize=11,
+            markerfacecolor="none",
+            linestyle="",
+            zorder=4,
+        )
         panel.set(xscale="log", xlim=(0.018, 1.12), ylim=(0, 1), xlabel=rf"step down $\varepsilon${_PRIME}$\,/\,C_0$")
         panel.set_xticks([0.02, 0.1, 0.5], ["0.02", "0.1", "0.5"])
         panel.set_xticks([], minor=True)
         note(panel, name)
         panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), handlelength=2.6)
     panels[0].set_ylabel("largest worth of holding $v^*$\n(granted = 1)")
-    panels[0].annotate("equal steps\nof a tenth", (0.1, paper["worth"]), xytext=(9, -13), textcoords="offset points",
-                       fontsize=9)
-    panels[1].annotate("releasing\npays below", (0.97, 0.08), xycoords="axes fraction", ha="right", fontsize=9,
-                       color=COLOURS["grey"])
+    panels[0].annotate(
+        "equal steps\nof a tenth", (0.1, paper["worth"]), xytext=(9, -13), textcoords="offset points", fontsize=9
+    )
+    panels[1].annotate(
+        "releasing\npays below", (0.97, 0.08), xycoords="axes fraction", ha="right", fontsize=9, color=COLOURS["grey"]
+    )
     return Svg(figure)

@@ -15,13 +15,24 @@ __all__ = ["arrivals", "day", "envy", "lying", "shares", "use"]
 #: Mechanisms by what they hand out, as they are shown.
 GROUPS: dict[str, dict[str, str]] = {
     "fractions of one pool": {
-        "drf": "DRF", "dmfa_srq": "DMFA-SRQ", "cbdrf": "cbDRF", "karma": "Karma", "tv_drf_fluid": "TV-DRF, fluid"},
+        "drf": "DRF",
+        "dmfa_srq": "DMFA-SRQ",
+        "cbdrf": "cbDRF",
+        "karma": "Karma",
+        "tv_drf_fluid": "TV-DRF, fluid",
+    },
     "whole tasks of one pool": {"drf_by_task": "DRF, task by task"},
     "fractions on machines": {"drfh_fluid": "DRFH, fluid"},
     "whole tasks on machines": {
-        "drfh": "DRFH, Best-Fit", "drfh_first_fit": "DRFH, First-Fit", "gdrf": "GDRF", "mdrf": "MDRF (stand-in)",
-        "per_server_drf": "DRF per machine", "tv_drf": "TV-DRF", "slots": "virtual clusters, one",
-        "slots_racks": "virtual clusters, four"},
+        "drfh": "DRFH, Best-Fit",
+        "drfh_first_fit": "DRFH, First-Fit",
+        "gdrf": "GDRF",
+        "mdrf": "MDRF (stand-in)",
+        "per_server_drf": "DRF per machine",
+        "tv_drf": "TV-DRF",
+        "slots": "virtual clusters, one",
+        "slots_racks": "virtual clusters, four",
+    },
 }
 
 
@@ -72,8 +83,12 @@ def _map(frame: pd.DataFrame, *columns: _Column) -> Svg:
     if unknown:
         raise InvalidInput("frame", "must hold traces and mechanisms of the comparison only", unknown)
     shown = [name for name in TRACES if name in set(frame["trace"])]
-    values = {one.measure: of_measure(frame, one.measure).pivot(index="mechanism", columns="trace", values="mean")
-              .reindex(index=list(labels), columns=shown) for one in columns}
+    values = {
+        one.measure: of_measure(frame, one.measure)
+        .pivot(index="mechanism", columns="trace", values="mean")
+        .reindex(index=list(labels), columns=shown)
+        for one in columns
+    }
     rows = _rows(pd.concat(values, axis=1).map(_written))
     first, last = rows[0][0] - 0.5, rows[-1][0] + 0.5
     figure, panels = axes(1, len(columns), width=5.2, height=_HEAD + _ROW * (last - first), share_y=True)
@@ -99,28 +114,38 @@ def _map(frame: pd.DataFrame, *columns: _Column) -> Svg:
 
 def shares(frame: pd.DataFrame) -> Svg:
     """Draw the least dominant share, handed out and running, and the sum of what is handed out (``moment``)."""
-    return _map(frame, _Column("min_share", "least share\nhanded out\n(percent)"),
-                _Column("min_placed", "least share\nthat runs\n(percent)"),
-                _Column("sum_share", "sum of\nthe shares\n(percent)"))
+    return _map(
+        frame,
+        _Column("min_share", "least share\nhanded out\n(percent)"),
+        _Column("min_placed", "least share\nthat runs\n(percent)"),
+        _Column("sum_share", "sum of\nthe shares\n(percent)"),
+    )
 
 
 def use(frame: pd.DataFrame) -> Svg:
     """Draw what is in use, and how much of what is handed out runs on machines (``moment``)."""
-    return _map(frame, _Column("utilisation", "in use\n(percent)"),
-                _Column("placed", "part of it\nthat runs (percent)"))
+    return _map(
+        frame, _Column("utilisation", "in use\n(percent)"), _Column("placed", "part of it\nthat runs (percent)")
+    )
 
 
 def envy(frame: pd.DataFrame) -> Svg:
     """Draw who envies, who is worse off than alone, and by how much at most (``moment``)."""
-    return _map(frame, _Column("envious", "users who\nenvy\n(percent)", True),
-                _Column("losers", "worse off\nthan alone\n(percent)", True),
-                _Column("loss", "largest\nloss\n(percent)", True))
+    return _map(
+        frame,
+        _Column("envious", "users who\nenvy\n(percent)", True),
+        _Column("losers", "worse off\nthan alone\n(percent)", True),
+        _Column("loss", "largest\nloss\n(percent)", True),
+    )
 
 
 def lying(frame: pd.DataFrame) -> Svg:
     """Draw how many of those who try find a lie that pays, and what it brings in the mean (``lying``)."""
-    return _map(frame, _Column("paying", "users whose\nlie pays (percent)", True),
-                _Column("gain", "mean gain by\nthe best lie (percent)", True))
+    return _map(
+        frame,
+        _Column("paying", "users whose\nlie pays (percent)", True),
+        _Column("gain", "mean gain by\nthe best lie (percent)", True),
+    )
 
 
 def arrivals(frame: pd.DataFrame) -> Svg:
@@ -130,6 +155,9 @@ def arrivals(frame: pd.DataFrame) -> Svg:
 
 def day(frame: pd.DataFrame) -> Svg:
     """Draw the least share, the largest loss and the part of the work done, over six periods (``day``)."""
-    return _map(frame, _Column("min_share", "least share\na period\n(percent)"),
-                _Column("loss", "largest\nloss\n(percent)", True),
-                _Column("done", "work done\n(percent)"))
+    return _map(
+        frame,
+        _Column("min_share", "least share\na period\n(percent)"),
+        _Column("loss", "largest\nloss\n(percent)", True),
+        _Column("done", "work done\n(percent)"),
+    )

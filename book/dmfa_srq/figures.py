@@ -58,8 +58,15 @@ def fig3(frame: pd.DataFrame) -> Svg:
     """Draw Figures 3 and 4: shares against contributions, 20 of 100 or of 500 users."""
     figure, (panel,) = axes(width=5.0, height=3.8)
     look = LOOKS["dmfa_srq"]
-    band(panel, frame, "weight", look, y="share", alpha=0.25,
-         label=f"{look.label}, mean of {int(frame['runs'].iloc[0])} runs")
+    band(
+        panel,
+        frame,
+        "weight",
+        look,
+        y="share",
+        alpha=0.25,
+        label=f"{look.label}, mean of {int(frame['runs'].iloc[0])} runs",
+    )
     panel.plot(
         frame["first_weight"],
         frame["first_share"],
@@ -70,8 +77,12 @@ def fig3(frame: pd.DataFrame) -> Svg:
     )
     top = float(frame[["weight", "first_weight"]].to_numpy().max())
     panel.plot([0, top], [0, top], color=COLOURS["grey"], linewidth=1, label="contribution, $x = w$")
-    panel.set(xlabel="contribution $w_i$ (part of the pool)", ylabel="dominant-share units $x_i$", xlim=(0, None),
-              ylim=(0, None))
+    panel.set(
+        xlabel="contribution $w_i$ (part of the pool)",
+        ylabel="dominant-share units $x_i$",
+        xlim=(0, None),
+        ylim=(0, None),
+    )
     panel.locator_params(nbins=6)
     legend_below(figure, [panel], 1, top_first=False)
     return Svg(figure)

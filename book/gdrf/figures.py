@@ -49,9 +49,15 @@ _WIDTH = 5.2
 
 _MIXES = {"paper": "one mix", "random": "mean over random mixes"}
 #: How figures and tables call the mechanisms.
-NAMES = {"mdrf_entropy": "MDRF, entropy", "mdrf_type": "MDRF, type", "drfh_best_fit": "Best-Fit",
-         "drfh_first_fit": "First-Fit", "per_server_drf": "DRF per server", "gdrf": "GDRF",
-         "drfh_fluid": "DRFH, fluid"}
+NAMES = {
+    "mdrf_entropy": "MDRF, entropy",
+    "mdrf_type": "MDRF, type",
+    "drfh_best_fit": "Best-Fit",
+    "drfh_first_fit": "First-Fit",
+    "per_server_drf": "DRF per server",
+    "gdrf": "GDRF",
+    "drfh_fluid": "DRFH, fluid",
+}
 
 
 # ------------------------------------------------------------------------------------------------ the paper's figures
@@ -69,8 +75,9 @@ def _lines(panel: Axes, part: pd.DataFrame, per: bool = False) -> None:
 
 
 @drawing
-def _grid(frame: pd.DataFrame, rows: Sequence[tuple[str, str]], *, per: Sequence[bool] | None = None,
-          in_percent: bool = False) -> Svg:
+def _grid(
+    frame: pd.DataFrame, rows: Sequence[tuple[str, str]], *, per: Sequence[bool] | None = None, in_percent: bool = False
+) -> Svg:
     """Draw a row for each measure and a column for each mix."""
     shown = [mix for mix in _MIXES if mix in set(frame["mix"])]
     figure, panels = axes(len(rows), len(shown), width=_WIDTH, height=1.2 + 2 * len(rows))
@@ -94,20 +101,27 @@ def _grid(frame: pd.DataFrame, rows: Sequence[tuple[str, str]], *, per: Sequence
 
 def fig1(frame: pd.DataFrame) -> Svg:
     """Draw Figure 1: VMs by the number of machines, and VMs per machine, where the mechanisms can be told apart."""
-    return _grid(pd.concat([of_measure(frame, "tasks"), of_measure(frame, "tasks").assign(measure="each")]),
-                 [("tasks", "VMs (number)"), ("each", "VMs per machine (number)")], per=(False, True))
+    return _grid(
+        pd.concat([of_measure(frame, "tasks"), of_measure(frame, "tasks").assign(measure="each")]),
+        [("tasks", "VMs (number)"), ("each", "VMs per machine (number)")],
+        per=(False, True),
+    )
 
 
 def fig2(frame: pd.DataFrame) -> Svg:
     """Draw Figure 2: CPU utilisation, of all machines together and in the mean over machines."""
-    return _grid(frame, [("cpu", "CPU, total\n(percent)"), ("cpu_mean", "CPU, mean over\nmachines (percent)")],
-                 in_percent=True)
+    return _grid(
+        frame, [("cpu", "CPU, total\n(percent)"), ("cpu_mean", "CPU, mean over\nmachines (percent)")], in_percent=True
+    )
 
 
 def fig3(frame: pd.DataFrame) -> Svg:
     """Draw Figure 3: memory utilisation, of all machines together and in the mean over machines."""
-    return _grid(frame, [("memory", "memory, total\n(percent)"),
-                         ("memory_mean", "memory, mean over\nmachines (percent)")], in_percent=True)
+    return _grid(
+        frame,
+        [("memory", "memory, total\n(percent)"), ("memory_mean", "memory, mean over\nmachines (percent)")],
+        in_percent=True,
+    )
 
 
 def fig4(frame: pd.DataFrame) -> Svg:
@@ -127,24 +141,53 @@ def example(frame: pd.DataFrame) -> Svg:
     machines = sorted(set(placed["machine"]))
     figure, panels = axes(-(-(len(machines) + 1) // 2), 2, width=_WIDTH, height=5.6)
     last = placed.groupby("machine").last()
-    sizes = {j: (last.loc[j, "cpu"] + last.loc[j, "cpu_free"], last.loc[j, "memory"] + last.loc[j, "memory_free"])
-             for j in machines}
+    sizes = {
+        j: (last.loc[j, "cpu"] + last.loc[j, "cpu_free"], last.loc[j, "memory"] + last.loc[j, "memory_free"])
+        for j in machines
+    }
     most = max(max(size) for size in sizes.values())
     for panel, j in zip(panels, machines, strict=False):
-        panel.add_patch(Rectangle((0, 0), *sizes[j], facecolor="white", edgecolor=COLOURS["black"], linewidth=1.6,
-                                  zorder=4, fill=False))
+        panel.add_patch(
+            Rectangle(
+                (0, 0), *sizes[j], facecolor="white", edgecolor=COLOURS["black"], linewidth=1.6, zorder=4, fill=False
+            )
+        )
         x, y = 0.0, 0.0
         for step, line in placed[placed["machine"] == j].iterrows():
             colour, hatch = _USERS[line["user"]]
-            panel.add_patch(Rectangle((x, y), line["cpu"] - x, line["memory"] - y, facecolor=colour, hatch=hatch,
-                                      edgecolor=COLOURS["black"], linewidth=0.8, zorder=2))
-            panel.text((x + line["cpu"]) / 2, (y + line["memory"]) / 2, f"{int(str(step)) + 1}", ha="center",
-                       va="center", fontsize=9, zorder=5,
-                       bbox={"boxstyle": "circle,pad=0.12", "facecolor": "white", "edgecolor": "none"})
+            panel.add_patch(
+                Rectangle(
+                    (x, y),
+                    line["cpu"] - x,
+                    line["memory"] - y,
+                    facecolor=colour,
+                    hatch=hatch,
+                    edgecolor=COLOURS["black"],
+                    linewidth=0.8,
+                    zorder=2,
+                )
+            )
+            panel.text(
+                (x + line["cpu"]) / 2,
+                (y + line["memory"]) / 2,
+                f"{int(str(step)) + 1}",
+                ha="center",
+                va="center",
+                fontsize=9,
+                zorder=5,
+                bbox={"boxstyle": "circle,pad=0.12", "facecolor": "white", "edgecolor": "none"},
+            )
             x, y = line["cpu"], line["memory"]
         ticks = range(0, int(most) + 1, 2)
-        panel.set(xlim=(-0.2, most + 0.2), ylim=(-0.2, most + 0.2), aspect="equal", xticks=ticks, yticks=ticks,
-                  xlabel="CPU (units)", ylabel="memory (units)")
+        panel.set(
+            xlim=(-0.2, most + 0.2),
+            ylim=(-0.2, most + 0.2),
+            aspect="equal",
+            xticks=ticks,
+            yticks=ticks,
+            xlabel="CPU (units)",
+            ylabel="memory (units)",
+        )
         note(panel, f"machine {j}")
     panel = panels[-1]
     for user, part in placed.groupby("user"):
@@ -153,8 +196,14 @@ def example(frame: pd.DataFrame) -> Svg:
     panel.set_xticks(placed.index + 1, [f"{k + 1}\n{j}" for k, j in enumerate(placed["machine"])])
     panel.set(xlabel="VM (in order), and its machine", ylabel="$f$ of the machine before", ylim=(0, 1.1))
     panel.grid(axis="x", visible=False)
-    figure.legend(handles=[Patch(facecolor=colour, hatch=hatch, edgecolor=COLOURS["black"], label=f"user {user}")
-                           for user, (colour, hatch) in _USERS.items()], loc="outside lower center", ncols=3)
+    figure.legend(
+        handles=[
+            Patch(facecolor=colour, hatch=hatch, edgecolor=COLOURS["black"], label=f"user {user}")
+            for user, (colour, hatch) in _USERS.items()
+        ],
+        loc="outside lower center",
+        ncols=3,
+    )
     return Svg(figure)
 
 
@@ -188,28 +237,70 @@ def mixes(frame: pd.DataFrame) -> Svg:
                 line = part[(part["against"] == name) & (part["machines"] == size)].iloc[0]
                 y = row + 0.32 * (place - (len(sizes) - 1) / 2)
                 panel.plot([line["p05"], line["p95"]], [y, y], color=colour, linewidth=2.2, solid_capstyle="butt")
-                panel.plot([line["median"]], [y], color=colour, marker="os"[place], markersize=6,
-                           markerfacecolor="white" if place else colour, linestyle="")
-                panel.plot([line["paper"]], [y], color=COLOURS["black"], marker="|", markersize=9, markeredgewidth=1.8,
-                           linestyle="", zorder=4)
+                panel.plot(
+                    [line["median"]],
+                    [y],
+                    color=colour,
+                    marker="os"[place],
+                    markersize=6,
+                    markerfacecolor="white" if place else colour,
+                    linestyle="",
+                )
+                panel.plot(
+                    [line["paper"]],
+                    [y],
+                    color=COLOURS["black"],
+                    marker="|",
+                    markersize=9,
+                    markeredgewidth=1.8,
+                    linestyle="",
+                    zorder=4,
+                )
         name_rows(panel, [f"over {NAMES[name]}" for name in names], k == 0)
         _zero(panel, printed)
         panel.set_xlabel(label)
     grey = COLOURS["grey"]
-    figure.legend(handles=[
-        *(Line2D([], [], color=grey, marker="os"[place], markersize=6, linewidth=2.2,
-                 markerfacecolor="white" if place else grey, label=f"{size} machines, 90 of 100 mixes")
-          for place, size in enumerate(sizes)),
-        Line2D([], [], color=COLOURS["black"], marker="|", markersize=9, markeredgewidth=1.8, linestyle="",
-               label="the one mix"), _PRINTED], loc="outside lower center", ncols=2)
+    figure.legend(
+        handles=[
+            *(
+                Line2D(
+                    [],
+                    [],
+                    color=grey,
+                    marker="os"[place],
+                    markersize=6,
+                    linewidth=2.2,
+                    markerfacecolor="white" if place else grey,
+                    label=f"{size} machines, 90 of 100 mixes",
+                )
+                for place, size in enumerate(sizes)
+            ),
+            Line2D(
+                [],
+                [],
+                color=COLOURS["black"],
+                marker="|",
+                markersize=9,
+                markeredgewidth=1.8,
+                linestyle="",
+                label="the one mix",
+            ),
+            _PRINTED,
+        ],
+        loc="outside lower center",
+        ncols=2,
+    )
     return Svg(figure)
 
 
 #: How types are treated, which moves the gains most: match, machine_type.
-_TYPES = {("nearest", "share"): ("nearest, by share", "o", "flame"),
-          ("nearest", "amount"): ("nearest, by amount", "s", "plum"),
-          ("same", "share"): ("as printed, by share", "x", "azure"),
-          ("same", "amount"): ("as printed, by amount", "+", "black"), ("any", "either"): ("no types", "^", "pine")}
+_TYPES = {
+    ("nearest", "share"): ("nearest, by share", "o", "flame"),
+    ("nearest", "amount"): ("nearest, by amount", "s", "plum"),
+    ("same", "share"): ("as printed, by share", "x", "azure"),
+    ("same", "amount"): ("as printed, by amount", "+", "black"),
+    ("any", "either"): ("no types", "^", "pine"),
+}
 
 
 @drawing
@@ -222,17 +313,29 @@ def readings(frame: pd.DataFrame) -> Svg:
         for place, ((match, machine_type), (kind, marker, colour)) in enumerate(_TYPES.items()):
             part = frame[(frame["match"] == match) & (frame["machine_type"] == machine_type)]
             gains = part.groupby("against", sort=False)[measure].agg(["min", "median", "max"]).loc[names]
-            panel.errorbar(gains["median"], np.arange(len(names)) + 0.16 * (place - 2), label=kind,
-                           xerr=whiskers(gains, "median", "min", "max"), color=COLOURS[colour], marker=marker,
-                           markersize=5, linestyle="", elinewidth=1.4)
+            panel.errorbar(
+                gains["median"],
+                np.arange(len(names)) + 0.16 * (place - 2),
+                label=kind,
+                xerr=whiskers(gains, "median", "min", "max"),
+                color=COLOURS[colour],
+                marker=marker,
+                markersize=5,
+                linestyle="",
+                elinewidth=1.4,
+            )
         name_rows(panel, [f"over {NAMES[name]}" for name in names], k == 0)
         for row in range(1, len(names)):
             panel.axhline(row - 0.5, color=COLOURS["grey"], linewidth=0.6)
         panel.grid(axis="y", visible=False)
         _zero(panel, printed)
         panel.set_xlabel(label)
-    figure.legend(handles=[*panels[0].get_legend_handles_labels()[0], _PRINTED], loc="outside lower center", ncols=2,
-                  columnspacing=1.6)
+    figure.legend(
+        handles=[*panels[0].get_legend_handles_labels()[0], _PRINTED],
+        loc="outside lower center",
+        ncols=2,
+        columnspacing=1.6,
+    )
     return Svg(figure)
 
 
@@ -251,10 +354,16 @@ def ablation(frame: pd.DataFrame) -> Svg:
         panel.axvline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
         for kind, line in part.groupby("kind", sort=False):
             places = [names.index(variant) for variant in line["variant"]]
-            panel.errorbar(line["change"], places,
-                           xerr=whiskers(line, "change", "change_low", "change_high"),
-                           color=tints[str(kind)], marker=markers[str(kind)], linestyle="", markersize=5,
-                           elinewidth=1.4)
+            panel.errorbar(
+                line["change"],
+                places,
+                xerr=whiskers(line, "change", "change_low", "change_high"),
+                color=tints[str(kind)],
+                marker=markers[str(kind)],
+                linestyle="",
+                markersize=5,
+                elinewidth=1.4,
+            )
         name_rows(panel, names, k == 0)
         panel.set_xlabel(f"{label}\n(change, percent)")
         panel.margins(x=0.12)
@@ -264,9 +373,16 @@ def ablation(frame: pd.DataFrame) -> Svg:
             if kinds[row] != kinds[row - 1]:
                 panel.axhline(row - 0.5, color=COLOURS["grey"], linewidth=0.6)
     words = {"step": "one ingredient more", "without": "GDRF with one less", "instead": "one exchanged"}
-    figure.legend(handles=[Line2D([], [], linestyle="", marker=markers[kind], color=tints[kind], label=text)
-                           for kind, text in words.items()], loc="outside lower center", ncols=3,
-                  columnspacing=1, handletextpad=0.2)
+    figure.legend(
+        handles=[
+            Line2D([], [], linestyle="", marker=markers[kind], color=tints[kind], label=text)
+            for kind, text in words.items()
+        ],
+        loc="outside lower center",
+        ncols=3,
+        columnspacing=1,
+        handletextpad=0.2,
+    )
     return Svg(figure)
 
 
@@ -284,16 +400,36 @@ def bounds(frame: pd.DataFrame) -> Svg:
             for place, size in enumerate(sizes):
                 line = rows[(rows["mechanism"] == name) & (rows["machines"] == size)].iloc[0]
                 y = row + 0.3 * (place - (len(sizes) - 1) / 2)
-                panel.errorbar(line["mean"], y, xerr=whiskers(line), color=colour, marker="os"[place % 2],
-                               markersize=5.5, markerfacecolor="white" if place else colour, elinewidth=1.4)
+                panel.errorbar(
+                    line["mean"],
+                    y,
+                    xerr=whiskers(line),
+                    color=colour,
+                    marker="os"[place % 2],
+                    markersize=5.5,
+                    markerfacecolor="white" if place else colour,
+                    elinewidth=1.4,
+                )
         panel.axvline(1, color=COLOURS["grey"], linewidth=1, zorder=1)
         name_rows(panel, [NAMES[name] for name in names], k == 0)
         panel.set_xlabel(label)
         panel.xaxis.set_major_formatter(percent)
-    figure.legend(handles=[
-        Line2D([], [], linestyle="", marker="os"[place % 2], color=COLOURS["grey"],
-               markerfacecolor="white" if place else COLOURS["grey"], label=f"{size} machines")
-        for place, size in enumerate(sizes)], loc="outside lower center", ncols=len(sizes))
+    figure.legend(
+        handles=[
+            Line2D(
+                [],
+                [],
+                linestyle="",
+                marker="os"[place % 2],
+                color=COLOURS["grey"],
+                markerfacecolor="white" if place else COLOURS["grey"],
+                label=f"{size} machines",
+            )
+            for place, size in enumerate(sizes)
+        ],
+        loc="outside lower center",
+        ncols=len(sizes),
+    )
     return Svg(figure)
 
 
@@ -311,8 +447,9 @@ def _tint(cpu: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.uint8]:
     """Give the colours of machines by what of their CPU and memory is in use."""
     a = (np.clip((1 - np.asarray(cpu)) / _IDLE, 0, 1) ** 0.7)[..., None]
     b = (np.clip((1 - np.asarray(memory)) / _IDLE, 0, 1) ** 0.7)[..., None]
-    mixed = ((1 - a) * ((1 - b) * _CORNERS[0, 0] + b * _CORNERS[0, 1])
-             + a * ((1 - b) * _CORNERS[1, 0] + b * _CORNERS[1, 1]))
+    mixed = (1 - a) * ((1 - b) * _CORNERS[0, 0] + b * _CORNERS[0, 1]) + a * (
+        (1 - b) * _CORNERS[1, 0] + b * _CORNERS[1, 1]
+    )
     tints: NDArray[np.uint8] = np.rint(255 * mixed).astype(np.uint8)
     return tints
 
@@ -349,8 +486,9 @@ def cell_machines(frame: pd.DataFrame, case: str = "trace") -> Svg:
     if not len(part):
         raise InvalidInput("case", f"must be one of {', '.join(dict.fromkeys(frame['case']))}", case)
     first = part[part["mechanism"] == part["mechanism"].iloc[0]]
-    sizes = first.groupby(["cpu_capacity", "memory_capacity"])["machines"].sum().sort_values(ascending=False,
-                                                                                            kind="stable")
+    sizes = (
+        first.groupby(["cpu_capacity", "memory_capacity"])["machines"].sum().sort_values(ascending=False, kind="stable")
+    )
     large = list(sizes.index[:4])
     shown: dict[str, pd.DataFrame] = {"before: all idle": first.assign(cpu=0.0, memory=0.0)}
     shown |= {LOOKS[name].label: rows for name, rows in part.groupby("mechanism", sort=False)}
@@ -363,13 +501,21 @@ def cell_machines(frame: pd.DataFrame, case: str = "trace") -> Svg:
         for chosen in (*(kind == one for one in large), ~kind.isin(large)):
             block = rows[chosen].assign(lean=rows["memory"] - rows["cpu"], full=-rows["memory"] - rows["cpu"])
             block = block.sort_values(["lean", "full"], kind="stable")  # from idle memory to idle CPU
-            blocks.append((np.repeat(block["cpu"].to_numpy(), block["machines"]),
-                           np.repeat(block["memory"].to_numpy(), block["machines"])))
+            blocks.append(
+                (
+                    np.repeat(block["cpu"].to_numpy(), block["machines"]),
+                    np.repeat(block["memory"].to_numpy(), block["machines"]),
+                )
+            )
         picture, middles = _tiles(blocks)
         panel.imshow(picture, interpolation="none", aspect="equal")
         panel.set_xticks([])
-        panel.set_yticks(middles, [f"{_share(c)} CPU, {_share(m)} mem." for c, m in large] + ["others"]
-                         if place % 2 == 0 else [""] * len(middles))
+        panel.set_yticks(
+            middles,
+            [f"{_share(c)} CPU, {_share(m)} mem." for c, m in large] + ["others"]
+            if place % 2 == 0
+            else [""] * len(middles),
+        )
         panel.tick_params(length=0, labelsize=8.5)
         panel.grid(visible=False)
         for side in panel.spines.values():
@@ -378,8 +524,16 @@ def cell_machines(frame: pd.DataFrame, case: str = "trace") -> Svg:
             at = 0.0
             for cpu, _ in blocks:
                 high = -(-len(cpu) // _WIDE)
-                panel.add_patch(Rectangle((-0.5, at - 0.5), _WIDE if high > 1 else len(cpu), high, fill=False,
-                                          edgecolor=COLOURS["grey"], linewidth=0.5))
+                panel.add_patch(
+                    Rectangle(
+                        (-0.5, at - 0.5),
+                        _WIDE if high > 1 else len(cpu),
+                        high,
+                        fill=False,
+                        edgecolor=COLOURS["grey"],
+                        linewidth=0.5,
+                    )
+                )
                 at += high + _GAP
         note(panel, name)
     for panel in panels[len(shown) :]:

@@ -95,8 +95,9 @@ def fig1(frame: pd.DataFrame) -> Svg:
     panel.set(xlabel="memory per task (GB)", ylabel="CPU per task (cores)")
     panel.margins(0.12, 0.3)
     panel.set(xlim=(0, None), ylim=(0, None))
-    panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, columnspacing=4, handletextpad=2,
-                 borderpad=2)
+    panel.legend(
+        loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, columnspacing=4, handletextpad=2, borderpad=2
+    )
     return Svg(figure)
 
 
@@ -107,8 +108,14 @@ def _courses(panel: Axes, part: pd.DataFrame, measure: str) -> None:
     """Draw mean and interval of each mechanism; those that coincide show around each other."""
     present = [name for name in dict.fromkeys(part["mechanism"]) if name != "difference"]
     for k, mechanism in enumerate(reversed(present)):
-        band(panel, part[part["mechanism"] == mechanism], "period", LOOKS[mechanism],
-             markersize=max(7.5 - 1.1 * k, 4.0), zorder=2 + k / 10)
+        band(
+            panel,
+            part[part["mechanism"] == mechanism],
+            "period",
+            LOOKS[mechanism],
+            markersize=max(7.5 - 1.1 * k, 4.0),
+            zorder=2 + k / 10,
+        )
     _periods(panel, int(part["period"].max()))
     panel.set(ylabel=_LABELS[measure], ylim=(0, None))
     if measure in _PERCENT:
@@ -196,35 +203,76 @@ def example(frame: pd.DataFrame) -> Svg:
     """Draw the worked example: what A and B have used so far at each moment, over what they would have had alone."""
     figure, panels = axes(2, 1, width=_WIDTH, height=6.4, share_x=True, share_y=True)
     tints = {"CPU": COLOURS["blue"], "memory": COLOURS["orange"]}
-    words = {"after period 1": "after\nperiod 1", "start of period 2": "start of\nperiod 2",
-             "end of period 2": "end of\nperiod 2"}
+    words = {
+        "after period 1": "after\nperiod 1",
+        "start of period 2": "start of\nperiod 2",
+        "end of period 2": "end of\nperiod 2",
+    }
     top = float(frame[["cpu", "memory", "own_cpu", "own_memory"]].to_numpy().max())
     for panel, (user, part) in zip(panels, frame.groupby("user"), strict=True):
         for place, line in enumerate(part.to_dict("records")):
             for k, (resource, colour) in enumerate(tints.items()):
                 x = place + 0.36 * (k - 0.5)
                 name = resource.lower()
-                panel.bar(x, line[name], 0.32, color=colour, edgecolor=COLOURS["black"], linewidth=0.6,
-                          hatch="" if k == 0 else "//")
-                panel.plot([x - 0.17, x + 0.17], [line[f"own_{name}"]] * 2, color=COLOURS["black"], linewidth=2.4,
-                           solid_capstyle="butt")
+                panel.bar(
+                    x,
+                    line[name],
+                    0.32,
+                    color=colour,
+                    edgecolor=COLOURS["black"],
+                    linewidth=0.6,
+                    hatch="" if k == 0 else "//",
+                )
+                panel.plot(
+                    [x - 0.17, x + 0.17],
+                    [line[f"own_{name}"]] * 2,
+                    color=COLOURS["black"],
+                    linewidth=2.4,
+                    solid_capstyle="butt",
+                )
             high = max(line[name] for name in ("cpu", "memory", "own_cpu", "own_memory"))
             text = line["exact"] if "/" not in line["exact"] else f"{line['exact']}\n= {line['beta']:.4g}"
-            panel.annotate(text, (place, high), xytext=(0, 5), textcoords="offset points", ha="center", va="bottom",
-                           fontsize=9, color=COLOURS["cobalt"], linespacing=1.05)
-        panel.set_xticks(range(len(part)), [words.get(moment, moment.replace(", B", ",\nB").replace("has ", "has\n"))
-                                            for moment in part["moment"]], fontsize=8.5)
+            panel.annotate(
+                text,
+                (place, high),
+                xytext=(0, 5),
+                textcoords="offset points",
+                ha="center",
+                va="bottom",
+                fontsize=9,
+                color=COLOURS["cobalt"],
+                linespacing=1.05,
+            )
+        panel.set_xticks(
+            range(len(part)),
+            [words.get(moment, moment.replace(", B", ",\nB").replace("has ", "has\n")) for moment in part["moment"]],
+            fontsize=8.5,
+        )
         panel.set(xlim=(-0.55, len(part) - 0.45), ylim=(0, 1.24 * top), ylabel="used so far (CPU, GB)")
         panel.grid(axis="x", visible=False)
         note(panel, f"user {user}")
     panels[-1].set_xlabel("moment (in order)")
-    figure.legend(handles=[
-        *(Patch(facecolor=colour, edgecolor=COLOURS["black"], hatch="" if name == "CPU" else "//", label=name)
-          for name, colour in tints.items()),
-        Line2D([], [], color=COLOURS["black"], linewidth=2.4, label="what it would have had alone"),
-        Line2D([], [], linestyle="", marker=r"$\beta$", markersize=8, color=COLOURS["cobalt"],
-               label="sharing coefficient, the lesser ratio")],
-        loc="outside lower center", ncols=2, columnspacing=1.4)
+    figure.legend(
+        handles=[
+            *(
+                Patch(facecolor=colour, edgecolor=COLOURS["black"], hatch="" if name == "CPU" else "//", label=name)
+                for name, colour in tints.items()
+            ),
+            Line2D([], [], color=COLOURS["black"], linewidth=2.4, label="what it would have had alone"),
+            Line2D(
+                [],
+                [],
+                linestyle="",
+                marker=r"$\beta$",
+                markersize=8,
+                color=COLOURS["cobalt"],
+                label="sharing coefficient, the lesser ratio",
+            ),
+        ],
+        loc="outside lower center",
+        ncols=2,
+        columnspacing=1.4,
+    )
     return Svg(figure)
 
 
@@ -233,16 +281,23 @@ def memory_course(frame: pd.DataFrame) -> Svg:
     """Draw what a user who asked for little has later, with memory and without: G, and the tasks of each period."""
     mechanisms = ("tv_drf", "memoryless")
     figure, panels = axes(2, 2, width=_WIDTH, height=4.9, share_x=True)
-    ways: dict[str, dict[str, Any]] = {"A": {"marker": "o", "linestyle": "-"},
-                                       "B": {"marker": "s", "linestyle": "--", "markerfacecolor": "white"}}
+    ways: dict[str, dict[str, Any]] = {
+        "A": {"marker": "o", "linestyle": "-"},
+        "B": {"marker": "s", "linestyle": "--", "markerfacecolor": "white"},
+    }
     values = {"share": "cumulative share $G_i$", "tasks": "tasks run (per period)"}
     for column, mechanism in enumerate(mechanisms):
         look = LOOKS[mechanism]
         for row, (value, label) in enumerate(values.items()):
             panel = panels[2 * row + column]
             for user, line in frame[frame["mechanism"] == mechanism].groupby("user"):
-                panel.plot(line["period"], line[value], color=look.colour, label=f"{look.label}, user {user}",
-                           **ways[str(user)])
+                panel.plot(
+                    line["period"],
+                    line[value],
+                    color=look.colour,
+                    label=f"{look.label}, user {user}",
+                    **ways[str(user)],
+                )
             _periods(panel, int(frame["period"].max()))
             panel.set(ylim=(0, 1.07 * float(frame[value].max())), ylabel="" if column else label)
             if row == 0:
@@ -267,19 +322,44 @@ def losses(frame: pd.DataFrame) -> Svg:
         for place, (mechanism, alone) in enumerate(cases):
             look = LOOKS[mechanism]
             for queue, shift, face in (("waits", -0.15, look.colour), ("expires", 0.15, "white")):
-                part = frame[(frame["n"] == n) & (frame["mechanism"] == mechanism) & (frame["alone"] == alone)
-                             & (frame["unserved"] == queue)]
-                panel.plot(part["below"], [place + shift] * len(part), color=look.colour, marker=look.marker,
-                           markerfacecolor=face, markersize=6.5, linestyle="", clip_on=False, zorder=3)
+                part = frame[
+                    (frame["n"] == n)
+                    & (frame["mechanism"] == mechanism)
+                    & (frame["alone"] == alone)
+                    & (frame["unserved"] == queue)
+                ]
+                panel.plot(
+                    part["below"],
+                    [place + shift] * len(part),
+                    color=look.colour,
+                    marker=look.marker,
+                    markerfacecolor=face,
+                    markersize=6.5,
+                    linestyle="",
+                    clip_on=False,
+                    zorder=3,
+                )
         name_rows(panel, [f"{LOOKS[mechanism].label}, {_READING[alone]}" for mechanism, alone in cases], True)
         note(panel, f"{n} users")
     most = float(frame["below"].max()) or 1.0
     panels[-1].set(xlim=(-0.06 * most, 1.08 * most), xlabel=r"$\beta_i<1$ (percent)")
     panels[-1].xaxis.set_major_formatter(percent)
-    figure.legend(handles=[
-        Line2D([], [], linestyle="", marker="o", color=COLOURS["grey"], label=_QUEUE["waits"]),
-        Line2D([], [], linestyle="", marker="o", color=COLOURS["grey"], markerfacecolor="white",
-               label=_QUEUE["expires"])], loc="outside lower center", ncols=2)
+    figure.legend(
+        handles=[
+            Line2D([], [], linestyle="", marker="o", color=COLOURS["grey"], label=_QUEUE["waits"]),
+            Line2D(
+                [],
+                [],
+                linestyle="",
+                marker="o",
+                color=COLOURS["grey"],
+                markerfacecolor="white",
+                label=_QUEUE["expires"],
+            ),
+        ],
+        loc="outside lower center",
+        ncols=2,
+    )
     return Svg(figure)
 
 
@@ -297,9 +377,19 @@ def gaps(frame: pd.DataFrame) -> Svg:
         ends = (part["mean"], part["worst"]), (1 - part["total_share"], 1 - part["total_share_least"])
         for panel, (mean, worst) in zip(panels, ends, strict=True):
             places = np.arange(len(cases)) + shift
-            panel.errorbar(mean, places, xerr=[np.zeros(len(cases)), worst - mean], color=_TV_DRF.colour,
-                           linestyle="", marker=_TV_DRF.marker, markerfacecolor=face, markersize=6, elinewidth=1.2,
-                           capsize=3, label=_QUEUE[queue])
+            panel.errorbar(
+                mean,
+                places,
+                xerr=[np.zeros(len(cases)), worst - mean],
+                color=_TV_DRF.colour,
+                linestyle="",
+                marker=_TV_DRF.marker,
+                markerfacecolor=face,
+                markersize=6,
+                elinewidth=1.2,
+                capsize=3,
+                label=_QUEUE[queue],
+            )
     for panel in panels:
         name_rows(panel, [f"{n} users, {names[packing]}" for n, packing in cases], True)
     panels[0].axvline(1, color=COLOURS["grey"], linewidth=1, zorder=1)
@@ -311,8 +401,11 @@ def gaps(frame: pd.DataFrame) -> Svg:
     return Svg(figure)
 
 
-_GAINS = {"cpu": "CPU in use\n(gain, percent)", "memory": "memory in use\n(gain, percent)",
-          "min_share": "least $G_i$, at the end (gain, percent)"}
+_GAINS = {
+    "cpu": "CPU in use\n(gain, percent)",
+    "memory": "memory in use\n(gain, percent)",
+    "min_share": "least $G_i$, at the end (gain, percent)",
+}
 
 
 @drawing
@@ -323,8 +416,10 @@ def readings(frame: pd.DataFrame) -> Svg:
     moves.
     """
     first = frame.loc[frame["figures"], ["point", "value"]].iloc[0]
-    names = {(point, value): f"{point}: {value}"
-             for point, value in frame.loc[~frame["figures"], ["point", "value"]].itertuples(index=False, name=None)}
+    names = {
+        (point, value): f"{point}: {value}"
+        for point, value in frame.loc[~frame["figures"], ["point", "value"]].itertuples(index=False, name=None)
+    }
     names = {tuple(first): "as in the figures", **names}
     sure = frame[(frame["measure"] == "min_share") & ((frame["low"] > 0) | (frame["high"] < 0))]
     moved = [case for case in names if case in set(sure[["point", "value"]].itertuples(index=False, name=None))]
@@ -338,9 +433,18 @@ def readings(frame: pd.DataFrame) -> Svg:
             part = frame[(frame["n"] == n) & (frame["measure"] == measure)].set_index(["point", "value"]).loc[cases]
             gain = part["gain"].to_numpy()
             low, high = (part[side].to_numpy() / part["alone"].to_numpy() for side in ("low", "high"))
-            panel.errorbar(gain, np.arange(len(cases)) + 0.3 * k - 0.15, xerr=[gain - low, high - gain],
-                           color=_TV_DRF.colour, linestyle="", marker="o" if k else "s", markersize=4,
-                           markerfacecolor=_TV_DRF.colour if k else "white", elinewidth=1.2, label=f"{n} users")
+            panel.errorbar(
+                gain,
+                np.arange(len(cases)) + 0.3 * k - 0.15,
+                xerr=[gain - low, high - gain],
+                color=_TV_DRF.colour,
+                linestyle="",
+                marker="o" if k else "s",
+                markersize=4,
+                markerfacecolor=_TV_DRF.colour if k else "white",
+                elinewidth=1.2,
+                label=f"{n} users",
+            )
         for place, (above, under) in enumerate(pairwise(cases)):
             if above[0] != under[0]:
                 panel.axhline(place + 0.5, color=COLOURS["grey"], linewidth=0.6)

@@ -82,8 +82,16 @@ def _name_ends(panel: Axes, ends: dict[str, tuple[float, float]]) -> None:
     shift = max(0.0, low + step / 2 - heights[0])
     for name, height in zip(order, heights, strict=True):
         red, green, blue = (0.7 * part for part in to_rgb(LOOKS[name].colour))  # words need more contrast than lines
-        panel.annotate(LOOKS[name].label, (ends[name][0], height + shift), (7, 0), textcoords="offset points",
-                       va="center", fontsize=9, color=(red, green, blue), annotation_clip=False)
+        panel.annotate(
+            LOOKS[name].label,
+            (ends[name][0], height + shift),
+            (7, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=9,
+            color=(red, green, blue),
+            annotation_clip=False,
+        )
 
 
 #: The curves of Figures 2 to 5: the paper's three, the best greedy, and the optimum.
@@ -111,8 +119,11 @@ def _rows(frame: pd.DataFrame, variance: str, rows: dict[str, str], parts: tuple
     return Svg(figure)
 
 
-_Y_ROWS = {"y": "$Y$ (percent;\n0: turned away)", "everybody": "all are served\n(percent of runs)",
-           "ratio": "$Y$ (percent of the\nbest bound)"}
+_Y_ROWS = {
+    "y": "$Y$ (percent;\n0: turned away)",
+    "everybody": "all are served\n(percent of runs)",
+    "ratio": "$Y$ (percent of the\nbest bound)",
+}
 _LEFT_ROWS = {"remaining": "free (VMs)", "remaining_common": "free (VMs), runs in\nwhich all serve all"}
 
 
@@ -168,8 +179,12 @@ def spread(frame: pd.DataFrame, variance: str = "variance") -> Svg:
     sizes = [size for size in _CLUSTERS if size in set(part["size"])]
     figure, panels = axes(1, len(sizes), width=5.2, height=3.2, share_y=True, share_x=True)
     for k, (panel, size) in enumerate(zip(panels, sizes, strict=True)):
-        _lines(panel, part[part["size"] == size].rename(columns={"mean": "level", "sd": "mean", "sd_low": "low",
-                                                                 "sd_high": "high"}))
+        _lines(
+            panel,
+            part[part["size"] == size].rename(
+                columns={"mean": "level", "sd": "mean", "sd_low": "low", "sd_high": "high"}
+            ),
+        )
         panel.set(xlabel=_LOAD, ylabel="" if k else "$Y$ over the bound\n(standard deviation)")
         if k == 0:
             panel.set_ylim(bottom=0)
@@ -194,8 +209,15 @@ def gaps(frame: pd.DataFrame) -> Svg:
         for place, line in enumerate(rows.to_dict("records")):
             look = LOOKS[line["method"]]
             panel.plot([line["worst"], line["common"]], [place, place], color=look.colour, linewidth=1.2)
-            panel.plot([line["worst"]], [place], color=look.colour, marker="o", markerfacecolor="white", markersize=5,
-                       linestyle="")
+            panel.plot(
+                [line["worst"]],
+                [place],
+                color=look.colour,
+                marker="o",
+                markerfacecolor="white",
+                markersize=5,
+                linestyle="",
+            )
             panel.plot([line["common"]], [place], color=look.colour, marker="o", markersize=6, linestyle="")
         name_rows(panel, [LOOKS[method].label for method in rows["method"]], k % 2 == 0)
         panel.axvline(1, color=COLOURS["grey"], linewidth=1, zorder=1)
@@ -203,10 +225,14 @@ def gaps(frame: pd.DataFrame) -> Svg:
         panel.set_xlabel("$Y$ (percent of best bound)" if k >= len(cases) - 2 else "")
         note(panel, f"{5 if size == 'small' else 8} clusters, {users} users")
     grey = COLOURS["grey"]
-    figure.legend(handles=[
-        Line2D([], [], linestyle="", marker="o", color=grey, label="mean over runs"),
-        Line2D([], [], linestyle="", marker="o", color=grey, markerfacecolor="white", label="worst run")],
-        loc="outside lower center", ncols=2)
+    figure.legend(
+        handles=[
+            Line2D([], [], linestyle="", marker="o", color=grey, label="mean over runs"),
+            Line2D([], [], linestyle="", marker="o", color=grey, markerfacecolor="white", label="worst run"),
+        ],
+        loc="outside lower center",
+        ncols=2,
+    )
     return Svg(figure)
 
 
@@ -222,7 +248,7 @@ def packing(frame: pd.DataFrame) -> Svg:
     columns = min(2, len(methods))
     lines = -(-len(methods) // columns)
     figure, panels = axes(lines, columns, width=5.2, height=0.9 + 3.1 * lines, share_y=True)
-    for spare in panels[len(methods):]:
+    for spare in panels[len(methods) :]:
         spare.set_visible(False)
     for k, (panel, method) in enumerate(zip(panels, methods, strict=False)):
         rows = frame[frame["method"] == method]
@@ -234,19 +260,30 @@ def packing(frame: pd.DataFrame) -> Svg:
                 colour = COLOURS["flame"] if poorest else COLOURS["marine"]
                 for height, part in ((line["minimum"], 1.0), (line["vms"] - line["minimum"], 0.38)):
                     if height > 0:
-                        panel.add_patch(Rectangle((j - 0.4, bottom), 0.8, height, facecolor=tint(colour, part),
-                                                  linewidth=0))
+                        panel.add_patch(
+                            Rectangle((j - 0.4, bottom), 0.8, height, facecolor=tint(colour, part), linewidth=0)
+                        )
                         bottom += height
                 start = bottom - line["vms"]
-                panel.add_patch(Rectangle((j - 0.4, start), 0.8, line["vms"], fill=False, edgecolor="white",
-                                          linewidth=1.6))
-                panel.text(j, start + line["vms"] / 2, f"{100 * line['fraction']:.0f}", ha="center", va="center",
-                           fontsize=8.5, bbox={"boxstyle": "round,pad=0.15", "facecolor": "white",
-                                               "edgecolor": "none"})
-            panel.add_patch(Rectangle((j - 0.42, 0), 0.84, size, fill=False, edgecolor=COLOURS["black"],
-                                      linewidth=1.2))
-        panel.set(xlim=(-0.6, len(capacities) - 0.4), ylim=(0, 1.04 * max(capacities)), xlabel="cluster (number)",
-                  ylabel="" if k % columns else "VMs (number)")
+                panel.add_patch(
+                    Rectangle((j - 0.4, start), 0.8, line["vms"], fill=False, edgecolor="white", linewidth=1.6)
+                )
+                panel.text(
+                    j,
+                    start + line["vms"] / 2,
+                    f"{100 * line['fraction']:.0f}",
+                    ha="center",
+                    va="center",
+                    fontsize=8.5,
+                    bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"},
+                )
+            panel.add_patch(Rectangle((j - 0.42, 0), 0.84, size, fill=False, edgecolor=COLOURS["black"], linewidth=1.2))
+        panel.set(
+            xlim=(-0.6, len(capacities) - 0.4),
+            ylim=(0, 1.04 * max(capacities)),
+            xlabel="cluster (number)",
+            ylabel="" if k % columns else "VMs (number)",
+        )
         panel.set_xticks(range(len(capacities)), [f"{j + 1}" for j in range(len(capacities))])
         panel.grid(axis="x", visible=False)
         gone = int((rows["cluster"] < 0).sum())
@@ -254,11 +291,17 @@ def packing(frame: pd.DataFrame) -> Svg:
         words = f"\n{gone} turned away, " if away and gone else ", "
         note(panel, f"{LOOKS[method].label}: $Y={100 * least:.0f}$ %{words}{free} free")
     blue = COLOURS["marine"]
-    figure.legend(handles=[Patch(facecolor=blue, label="what a user must have"),
-                           Patch(facecolor=tint(blue, 0.38), label="what it has above that"),
-                           Patch(facecolor=COLOURS["flame"], label="the least fraction (percent in boxes)"),
-                           Patch(facecolor="white", edgecolor=COLOURS["black"], label="free")],
-                  loc="outside lower center", ncols=2, columnspacing=1.2)
+    figure.legend(
+        handles=[
+            Patch(facecolor=blue, label="what a user must have"),
+            Patch(facecolor=tint(blue, 0.38), label="what it has above that"),
+            Patch(facecolor=COLOURS["flame"], label="the least fraction (percent in boxes)"),
+            Patch(facecolor="white", edgecolor=COLOURS["black"], label="free"),
+        ],
+        loc="outside lower center",
+        ncols=2,
+        columnspacing=1.2,
+    )
     return Svg(figure)
 
 
@@ -268,8 +311,9 @@ def price(frame: pd.DataFrame) -> Svg:
     figure, (panel,) = axes(1, 1, width=5.2, height=3.6)
     _lines(panel, frame[frame["method"] != "guaranteed"], "per_cluster")
     sure = frame[frame["method"] == "guaranteed"]
-    panel.plot(sure["per_cluster"], sure["mean"], color=COLOURS["grey"], linestyle="--",
-               label="promised by the theorem")
+    panel.plot(
+        sure["per_cluster"], sure["mean"], color=COLOURS["grey"], linestyle="--", label="promised by the theorem"
+    )
     panel.axhline(1, color=COLOURS["grey"], linewidth=1, zorder=1)
     panel.set_xscale("log", base=2)
     steps = sorted(set(frame["per_cluster"]))
@@ -283,17 +327,22 @@ def price(frame: pd.DataFrame) -> Svg:
 
 # ------------------------------------------------------------------------------------------------------------ prices
 
-_STATED = {"truth": Look("all tell the truth", COLOURS["marine"], "o", "-"),
-           "equilibrium": Look("equilibrium", COLOURS["flame"], "s", "--"),
-           "all 0.9": Look("all say 0.9", COLOURS["grape"], "^", "-.")}
+_STATED = {
+    "truth": Look("all tell the truth", COLOURS["marine"], "o", "-"),
+    "equilibrium": Look("equilibrium", COLOURS["flame"], "s", "--"),
+    "all 0.9": Look("all say 0.9", COLOURS["grape"], "^", "-."),
+}
 
 
 @drawing
 def tariffs(frame: pd.DataFrame, method: str = "exact") -> Svg:
     """Draw revenue, price and who falls short of its true minimum by what users state (frame of tariffs)."""
     part = _asked(frame[frame["method"] == method], frame, "method", method)
-    rows = {"revenue": "revenue (a VM\nof the clusters)", "min_fraction": "least fraction\n(percent)",
-            "hurt": "below minimum\n(percent of users)"}
+    rows = {
+        "revenue": "revenue (a VM\nof the clusters)",
+        "min_fraction": "least fraction\n(percent)",
+        "hurt": "below minimum\n(percent of users)",
+    }
     figure, panels = axes(len(rows), 1, width=5.2, height=5.6, share_x=True)
     for panel, (measure, label) in zip(panels, rows.items(), strict=True):
         of = of_measure(part, measure)
