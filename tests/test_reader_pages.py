@@ -15,7 +15,7 @@ from tests.conftest import ROOT, toc_files
 from tools import book_tables
 
 BOOK = ROOT / "book"
-TOP = [(ROOT / name).with_suffix(".md") for name in toc_files() if name.endswith(("/story.ipynb", "/chapter.ipynb"))]
+TOP = [(ROOT / name).with_suffix(".md") for name in toc_files() if name.endswith("/story.ipynb")]
 IN_ORDER = [path for path in TOP if path.parent.name in checkout.papers("checks")]
 PAPERS = [path.parent.name for path in IN_ORDER]
 GLOSSARY, NOTATION, CITE = ((BOOK / f"{name}.md").read_text("utf8") for name in ("glossary", "notation", "cite"))
