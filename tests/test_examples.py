@@ -112,7 +112,7 @@ def absent(paths: list[str]) -> list[str]:
     for path in paths:
         patterns = [path.replace("<key>", key) for key in keys] if "<key>" in path else [path]
         there = [any(ROOT.glob(re.sub(r"<\w+>", "*", pattern).rstrip("/"))) for pattern in patterns]
-        needed = path.endswith(("chapter.md", "checks.py", "studies.py", "figures.py"))
+        needed = path.endswith(("checks.py", "studies.py", "figures.py"))
         # an oracle or an encoding may be missing for a paper that has no use for it
         if not any(there) or (needed and not all(there)):
             found.append(path)
@@ -122,7 +122,7 @@ def absent(paths: list[str]) -> list[str]:
 def test_the_files_that_a_paper_adds_are_where_the_guide_says() -> None:
     page = (ROOT / "book" / "code.md").read_text("utf8")
     paths = listed(page)
-    assert {"fairbook/mechanisms/", "book/<key>/chapter.md", "book/<key>/smt.py", "data/results/<key>/"} <= set(paths)
+    assert {"fairbook/mechanisms/", "book/<key>/story.md", "book/<key>/smt.py", "data/results/<key>/"} <= set(paths)
     assert absent(paths) == []
     assert absent(["book/<key>/solvers.py"]) == ["book/<key>/solvers.py"]
     assert absent(["fairbook/mechanisms/<key>_fast.py"]) == ["fairbook/mechanisms/<key>_fast.py"]
