@@ -74,7 +74,9 @@ def absent(paths: list[str]) -> list[str]:
     for path in paths:
         patterns = [path.replace("<key>", key) for key in keys] if "<key>" in path else [path]
         there = [any(ROOT.glob(re.sub(r"<\w+>", "*", pattern).rstrip("/"))) for pattern in patterns]
-        needed = path.endswith(("story.md", "theory.md", "evidence.md", "ledger.md", "checks.py", "studies.py", "figures.py"))
+        needed = path.endswith(
+            ("story.md", "theory.md", "evidence.md", "ledger.md", "checks.py", "studies.py", "figures.py")
+        )
         # an oracle or an encoding may be missing for a paper that has no use for it
         if not any(there) or (needed and not all(there)):
             found.append(path)
