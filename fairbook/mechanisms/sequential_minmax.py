@@ -12,6 +12,7 @@ from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.readings import Ties
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import as_capacities, as_demands, as_max_tasks, as_weights
+from fairbook.model.instance import takes_instance
 
 __all__ = ["sequential_minmax"]
 
@@ -19,6 +20,7 @@ __all__ = ["sequential_minmax"]
 _TIED = 1e-12
 
 
+@takes_instance
 def sequential_minmax(
     demands: Any, weights: Any = None, capacities: Any = None, max_tasks: Any = None, *, ties: Ties = "first"
 ) -> Allocation:

@@ -151,6 +151,9 @@ def refused(
     for t in range(T):
         for i in range(n):
             j = stops[t, i]
+            if j >= m:  # no resource falls short that is not there
+                short[t, i] = False
+                continue
             if j < 0 and j != SPLIT:
                 continue
             task = rate[following[t, i], i]
