@@ -20,7 +20,6 @@ import pandas as pd
 
 import fairbook as fb
 from book.common import oracle_drf as drf_oracle
-from book.common import tables
 from book.dmfa_srq import oracle as srq_oracle
 from fairbook import metrics, results
 from fairbook.mechanisms.dmfa_srq import exact_levels
@@ -861,12 +860,6 @@ ENTRIES = [
     ),
     Entry("judge drf in fractions", drf_oracle.exact_tasks, DRF, DRF_SORTS),
     # tables and stored results
-    Entry(
-        "tables.myst",
-        tables.myst,
-        {"frame": _frame(D), "caption": "a", "name": "tab-a", "digits": 4, "decimals": 2},
-        {"frame": "a table", "digits": "a count", "decimals": "an optional count"},
-    ),
     Entry("results.load", results.load, {"name": "dmfa_srq/ledger", "check": False}, {"name": "a name of a result"}),
     Entry(
         "results.load_facts",
@@ -894,6 +887,7 @@ NO_ENTRY = {
     "metrics.Run": "a protocol",
     "metrics.exchange_rates": "of checked arrays",
     "tables.Markdown": "any text",
+    "tables.myst": "frames of the book's own pages",
     "results.save": "of fairbook's own tables; its errors are in test_results",
     "results.source_hash": "names of fairbook's own modules",
     "results.edited_sources": "the same",

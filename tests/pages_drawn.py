@@ -92,6 +92,8 @@ TAKEN: dict[str, Callable[[], Any]] = {
     "tv_drf/fig5": lambda: periods(20),
     "tv_drf/fig6": lambda: periods(100),
     "tv_drf/fig7": lambda: periods(100),
+    "tv_drf/losses": lambda: stored("tv_drf/losses_busy"),
+    "tv_drf/gaps": lambda: stored("tv_drf/gaps_busy"),
     "tv_drf/comparison": lambda: stored("tv_drf/curves_busy").query("unserved == 'waits'"),
     "virtual_cluster/fig2": lambda: clusters("small"),
     "virtual_cluster/fig3": lambda: clusters("small"),

@@ -97,4 +97,4 @@ def test_the_tables_say_what_is_recorded() -> None:
     assert "| `numpy` |" in book_tables.results_environment(stored)
     other = copy.deepcopy(RECORD)
     other["errata"]["python"] = "3.12.1"
-    assert "3.12.1 (pages: claims)" in book_tables.execution_environment(other)
+    assert "3.12.1 (pages: errata)" in book_tables.execution_environment(other)

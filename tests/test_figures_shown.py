@@ -39,7 +39,6 @@ PANELS = list[tuple[dict[str, Any], str]] | tuple[str, str]
 LINES: dict[str, tuple[PANELS, str, str]] = {
     **{f"cbdrf/{name}": ([({}, "ratio")], "resource", "phase") for name in ("fig2", "fig3")},
     "cbdrf/nodes": ([({"resource": "CPU"}, "ratio")], "node", "phase"),
-    "cbdrf/blanks": (("blank", "ratio"), "value", "phase"),
     "dmfa_srq/fig2": (("n", "memory"), "n", "cpu"),
     "foundations/plane": ([({}, "y")], "part", "x"),
     "foundations/course": (("kind", "value"), "name", "water"),
@@ -48,7 +47,6 @@ LINES: dict[str, tuple[PANELS, str, str]] = {
         "user",
         "period",
     ),
-    "virtual_cluster/course": ([({}, name) for name in ("users", "min_fraction", "used", "revenue")], "policy", "time"),
 }
 
 

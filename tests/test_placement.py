@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from scipy.optimize import OptimizeResult
-from tqdm import tqdm
 
 import fairbook as fb
+from fairbook import progress
 from fairbook.mechanisms import filling
 from fairbook.mechanisms.gdrf import ranks
 from fairbook.model.placement import as_cell
@@ -92,7 +92,7 @@ def test_frames() -> None:
     placed = named()
     runs, use = by_hand(placed), placed.machine_use
     pd.testing.assert_frame_equal(
-        placed.to_frame(),
+        placed.to_frame()[["tasks", "dominant_share", "stopped_by", "machines"]],
         pd.DataFrame(
             {
                 "tasks": placed.tasks,
@@ -348,12 +348,12 @@ def test_an_interrupt_between_blocks_leaves_nothing_behind(monkeypatch: pytest.M
     monkeypatch.setattr(filling, "_BLOCK", 2)
     expected = fb.gdrf(**GOOD, machine_counts=[5])
 
-    class Interrupted(tqdm):  # type: ignore[type-arg]
+    class Interrupted(type(progress.bar(shown=False))):  # type: ignore[misc]
         def update(self, n: float | None = 1) -> bool | None:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(filling, "tqdm", Interrupted)
+        patch.setattr(filling, "bar", lambda *_, **__: Interrupted([]))
         with pytest.raises(KeyboardInterrupt):
             fb.gdrf(**GOOD, machine_counts=[5])
     assert same(fb.gdrf(**GOOD, machine_counts=[5]), (expected.placed_user.tolist(), expected.placed_machine.tolist()))

@@ -224,7 +224,6 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
             ("example", {"counts": (0, 4)}, "counts"),
             ("example", {"counts": 4}, "counts"),
             ("example", {"alone": "own"}, "alone"),
-            ("example_counts", {"most": (3, 1.5)}, "most"),
             ("curves", {"runs": 1, "n": ()}, "n"),
             ("curves", {"runs": 1, "n": 0}, "n"),
             ("curves", {"runs": 1, "n": 5, "unserved": "stays"}, "unserved"),
@@ -255,15 +254,6 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
             ("price", {"runs": 1, "load": 0}, "load"),
             ("packing", {"run": -1}, "run"),
             ("packing", {"methods": "best"}, "methods"),
-            ("dynamic", {"runs": 1, "loads": -1}, "loads"),
-            ("dynamic", {"runs": 1, "stays": 2}, "stays"),
-            ("dynamic", {"runs": 1, "policies": "first come"}, "policies"),
-            ("course", {"load": NAN}, "load"),
-            ("lies", {"runs": 1, "users": 0}, "users"),
-            ("tolerance_price", {"runs": 1, "users": "12"}, "users"),
-            ("trace", {"runs": 1, "size": "both"}, "size"),
-            ("trace", {"runs": 1, "users": 301}, "users"),
-            ("trace", {"runs": 1, "loads": ()}, "loads"),
         )
     ),
 ]

@@ -285,8 +285,6 @@ def test_only_pairs_have_differences() -> None:
         (3, "expires"),
         (3, "waits"),
     ]
-    with pytest.raises(InvalidInput, match="frame"):
-        study.moments(frame)
 
 
 def test_idle_users_have_a_coefficient_of_one() -> None:

@@ -94,7 +94,7 @@ def deliver(report: Report, output: str | None) -> None:
 
 
 def _print(report: Report) -> None:
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
+    width = shutil.get_terminal_size().columns if sys.stdout and sys.stdout.isatty() else 80
 
     def say(text: str) -> None:
         print(textwrap.fill(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
