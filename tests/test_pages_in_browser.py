@@ -26,12 +26,14 @@ def test_page(name: str, visited: Visited) -> None:
 
 
 def test_chapters_have_formulas_and_figures(book: Book, visited: Visited) -> None:
-    assert CHAPTERS
+    total = 0
     for name in CHAPTERS:
         state = visited(name).wide
         shown = (book.html / name).read_text("utf8").count("<figure")
         assert state["formulas"] == state["sources"]
-        assert len(state["pictures"]) >= shown > 0
+        assert len(state["pictures"]) >= shown
+        total += shown
+    assert total > 30
     for name in (one for one in PAGES if one.endswith("/theory.html")):
         assert visited(name).wide["formulas"] == visited(name).wide["sources"] > 0
 
