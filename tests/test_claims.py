@@ -10,17 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from docutils import nodes
 
 import fairbook as fb
 from book.cbdrf.checks import table_1, table_senses
-from book.common import cards
 from book.dmfa_srq import attacks
 from fairbook import results
 from fairbook.claims import registry, stored
 from fairbook.claims.registry import COLUMNS, QUICK, Claim, Effort, Evidence, Mechanism, Part, check_mutant, claim
 from fairbook.errors import InvalidInput, StaleResult
-from tests.test_tables import rendered
 
 BOOK = Path(__file__).resolve().parents[1] / "book"
 REFRESH = "`make results` computes it"
@@ -354,62 +351,6 @@ def test_the_ledger_refuses(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput) as caught:
         fb.claims.ledger(**options)
     assert caught.value.where == next(iter(options))
-
-
-# ------------------------------------------------------------------------------------------------ cards and tables
-
-
-@pytest.fixture
-def toy(registered: dict[str, Claim], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Store a ledger of three claims in memory."""
-    register("toy.one.plain", proof="lem-toy-1")
-    register("toy.one.odd", variant="zeros", locator="Lemma <9>")
-    register("toy.oneself")
-    frame = fb.claims.ledger(recompute=True)
-    monkeypatch.setattr(results, "load", lambda name: frame)
-
-
-@pytest.mark.usefixtures("toy")
-def test_a_card_shows_a_claim_with_its_variants_and_no_other() -> None:
-    text = cards.card("toy.one").text
-    assert text.count("**holds** (proof, search, smt).") == 1
-    assert text.count("**undetermined** (search, smt).") == 1
-    (box,) = rendered(text).findall(nodes.container)
-    assert "verdicts" in box["classes"]
-    terms = [term.astext() for term in box.findall(nodes.term)]
-    assert terms == ["Lemma 9. a | b", "Lemma <9>, zeros. a | b"]
-    found = [definition.astext() for definition in box.findall(nodes.definition)]
-    assert found[0] == f"holds (proof, search, smt). looked at {QUICK.runs} | 3 things all"
-    assert len(list(rendered(cards.card("toy").text).findall(nodes.term))) == 3
-    assert len(list(rendered(cards.card("toy.one.odd", "toy.oneself").text).findall(nodes.term))) == 2
-
-
-@pytest.mark.usefixtures("toy")
-@pytest.mark.parametrize("ids", [("toy.on",), ("toy.one.plain.x",), ("nothing",), ("",), (), ("toy.one", "toy.two")])
-def test_a_card_refuses_what_is_not_registered(ids: tuple[str, ...]) -> None:
-    with pytest.raises(InvalidInput):
-        cards.card(*ids)
-
-
-@pytest.mark.usefixtures("toy")
-def test_a_table_has_a_row_for_each_claim() -> None:
-    (shown,) = rendered(cards.table(fb.claims.ledger(), caption="Claims", name="tab-toy").text).findall(nodes.table)
-    rows = [[entry.astext() for entry in row.findall(nodes.entry)] for row in shown.findall(nodes.row)]
-    assert rows[0] == ["locator", "variant", "statement", "verdict", "grade"]
-    assert rows[1] == ["Lemma 9", "as stated", "a | b", "holds", "proof, search, smt"]
-    assert len(rows) == 4
-
-
-def test_the_real_cards_and_table_render() -> None:
-    try:
-        frame = fb.claims.ledger()
-    except StaleResult as stale:
-        pytest.fail(str(stale))
-    for key in PAPERS:
-        card = rendered(cards.card(key).text)
-        assert len(list(card.findall(nodes.definition))) == len(fb.claims.claims(key))
-    (shown,) = rendered(cards.table(frame, caption="All", name="tab-all").text).findall(nodes.table)
-    assert len(list(shown.findall(nodes.row))) == len(CLAIMS) + 1
 
 
 # ---------------------------------------------------------------------------- attacks look at explicit allocations

@@ -189,3 +189,11 @@ def test_the_statements_are_counted_as_the_page_says() -> None:
 def test_a_name_that_no_claim_has_is_an_error() -> None:
     with pytest.raises(ValueError, match="no claim is named"):
         verdicts.chosen("gdrf.nothing")
+
+
+def test_a_name_brings_all_its_variants_and_no_other() -> None:
+    every = {one for one in verdicts.ledger()["id"] if one.startswith("tv_drf.theorem_1.")}
+    assert set(verdicts.chosen("tv_drf.theorem_1")["id"]) == {
+        one for one in every if one.startswith("tv_drf.theorem_1.")
+    }
+    assert verdicts.chosen("tv_drf.theorem_1.shapes")["id"].tolist() == ["tv_drf.theorem_1.shapes"]
