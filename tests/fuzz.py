@@ -16,7 +16,6 @@ from typing import Any
 import fairbook as fb
 from book import __main__ as laboratory
 from fairbook import cli
-from fairbook.traces import alibaba2018
 from fairbook.traces.raw import alibaba2017, alibaba_gpu2023, google2011
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,7 +33,6 @@ TRACE_FILES = {
     "machine_events": "".join(f"{k},{k % 3},{k // 3},HofLGzk1Or/8Ildj2+Lqv0UGGvY82NLo,0.5,0.2493\n" for k in range(5)),
     "batch_task": "".join(f"{100 + k},{200 + k},{k // 2},{k},{k + 1},Terminated,50,0.00{k + 1}\n" for k in range(6)),
     "server_event": "".join(f"0,{k},add,,64,0.69000{k},1\n" for k in range(4)),
-    "sample_tasks": "7,j_1,R2_1,30,50.0,0.3,4\n7,j_1,M1,12,100.0,0.5,9\n9,j_2,task_x,5,50,1,1\n9,j_2,M3,5,50,1,1\n",
     "openb_pod_list_default": _POD
     + "".join(f"p{k},{1000 * k + 1},2048,{k % 2},{1000 * (k % 2)},,LS,Running,{k},90{k},{k}\n" for k in range(5)),
     "openb_node_list_all_node": "sn,cpu_milli,memory_mib,gpu,model\nn0,32000,262144,0,\nn1,96000,393216,8,V100M32\n",
@@ -47,7 +45,6 @@ READERS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "alibaba2017.read_batch_task": (alibaba2017.read_batch_task, ("batch_task",)),
     "alibaba2017.read_server_event": (alibaba2017.read_server_event, ("server_event",)),
     "alibaba2017.read_jobs": (alibaba2017.read_jobs, ("batch_task", "server_event")),
-    "alibaba2018.read_tasks": (alibaba2018.read_tasks, ("sample_tasks",)),
     "alibaba_gpu2023.read_pod_list": (alibaba_gpu2023.read_pod_list, ("openb_pod_list_default",)),
     "alibaba_gpu2023.read_node_list": (alibaba_gpu2023.read_node_list, ("openb_node_list_all_node",)),
     "alibaba_gpu2023.read_pods": (alibaba_gpu2023.read_pods, ("openb_pod_list_default", "openb_node_list_all_node")),

@@ -20,7 +20,6 @@ import pytest
 from fairbook import cli, files
 from fairbook.cli import allocate, common, tables
 from fairbook.files import write_whole
-from fairbook.traces import alibaba2018
 from tests.commands import refused, runner
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -254,22 +253,12 @@ def test_a_record_cannot_write_to_the_terminal(run, tmp_path: Path) -> None:
     assert "free\\x1b[2J last event" in out
 
 
-def test_a_long_chain_of_tasks_is_read_in_one_go(tmp_path: Path) -> None:
-    """Tasks that wait for each other in a chain, the last one first: once a look at all of them for each."""
-    n = 3000
-    lines = [f"0,j,M{k}_{k + 1},1,1,1,1\n" for k in range(1, n)] + [f"0,j,M{n},1,1,1,1\n"]
-    path = tmp_path / "sample_tasks.csv"
-    path.write_text("".join(lines))
-    assert alibaba2018.read_tasks(path).level.tolist() == list(range(n))
-
-
 # ------------------------------------------------------------------------------------------ nothing is executed
 
 _WATCH = """
 import sys, tempfile, pathlib, random
 sys.path.insert(0, sys.argv[1])
 from tests import fuzz
-from fairbook.traces import alibaba2018
 from fairbook.traces.raw import google2011, alibaba2017, alibaba_gpu2023
 
 FORBIDDEN = ("os.system", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.startfile", "pty.",

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from fairbook.errors import InvalidInput
 from fairbook.traces import paths
-from fairbook.traces.alibaba2017 import Jobs, deal_jobs, load_digest, sample_jobs
+from fairbook.traces.alibaba2017 import Jobs, load_digest
 from fairbook.traces.checks import significant
 from fairbook.traces.raw.alibaba2017 import (
     compare_quantisations,
@@ -306,9 +306,8 @@ def shipped() -> Jobs:
 def test_sampled_jobs_are_those_jobs(
     shipped: Jobs, seed: int, n: int, periods: int | None, least: int, after: Any, unit: float
 ) -> None:
-    draw = sample_jobs(
-        np.random.default_rng(seed), n, periods=periods, min_groups=least, after=after, memory_unit=unit, jobs=shipped
-    )
+    rng = np.random.default_rng(seed)
+    draw = shipped.sample(rng, n, periods=periods, min_groups=least, after=after, memory_unit=unit)
     frame = shipped.frame
     sizes = frame.groupby("job").size()
     assert len(set(draw.jobs.tolist())) == n
@@ -331,10 +330,10 @@ def test_the_law_of_the_sample(tmp_path: Path) -> None:
     write(tmp_path, text)
     jobs = read_jobs(tmp_path)
     rng = np.random.default_rng(8)
-    draws = [sample_jobs(rng, 2, min_groups=3, jobs=jobs).tasks[0].tolist() for _ in range(6_000)]
+    draws = [jobs.sample(rng, 2, min_groups=3).tasks[0].tolist() for _ in range(6_000)]
     follows(Counter(k for pair in draws for k in pair), {3: 1, 4: 1, 5: 1})  # instances tell the job
     assert all(a != b for a, b in draws)
-    assert sorted(sample_jobs(rng, 5, jobs=jobs).jobs.tolist()) == [0, 1, 2, 3, 4]  # without replacement
+    assert sorted(jobs.sample(rng, 5).jobs.tolist()) == [0, 1, 2, 3, 4]  # without replacement
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -357,9 +356,9 @@ def test_dealt_jobs_against_a_loop(
     jobs = read_jobs(tmp_path)
     if n > len(jobs):
         with pytest.raises(InvalidInput, match=r"^n must be at most"):
-            deal_jobs(np.random.default_rng(seed), n, period, jobs=jobs)
+            jobs.deal(np.random.default_rng(seed), n, period)
         return
-    deal = deal_jobs(np.random.default_rng(seed), n, period, merge=merge, memory_unit=unit, jobs=jobs)
+    deal = jobs.deal(np.random.default_rng(seed), n, period, merge=merge, memory_unit=unit)
     T = len(deal.tasks)
     assert deal.demands.shape == (T, n, 2)
     assert deal.tasks.shape == (T, n)
@@ -399,7 +398,7 @@ def test_dealt_jobs_against_a_loop(
 @pytest.mark.parametrize("merge", ["mean", "queue"])
 @pytest.mark.parametrize("n", [5, 100])
 def test_nothing_of_the_trace_is_lost_in_the_deal(shipped: Jobs, n: int, merge: Any) -> None:
-    deal = deal_jobs(np.random.default_rng(2), n, 300, merge=merge, jobs=shipped)
+    deal = shipped.deal(np.random.default_rng(2), n, 300, merge=merge)
     assert deal.start == -1200
     assert int(deal.tasks.sum()) == 11_057_692
     used = np.einsum("tn,tnr->r", deal.tasks, deal.demands)

@@ -556,8 +556,10 @@ def google(rng: Any, n: Any = 5, **options: Any) -> Any:
 #: Ways to draw users; each takes a generator first and has the digest that ships if none is passed.
 DRAWS: dict[str, Any] = {
     "google2011": google,
-    "alibaba2017 sampled": lambda rng, n=20, **how: tuple(alibaba2017.sample_jobs(rng, n, **how)),
-    "alibaba2017 dealt": lambda rng, n=20, period=600, **how: tuple(alibaba2017.deal_jobs(rng, n, period, **how)),
+    "alibaba2017 sampled": lambda rng, n=20, **how: tuple(alibaba2017.load_digest().sample(rng, n, **how)),
+    "alibaba2017 dealt": lambda rng, n=20, period=600, **how: tuple(
+        alibaba2017.load_digest().deal(rng, n, period, **how)
+    ),
     "alibaba_gpu2023": lambda rng, n=20, **how: alibaba_gpu2023.sample_users(rng, n, **how),
     "alibaba_gpu2023 machines": lambda rng, m=20, **how: alibaba_gpu2023.sample_machines(rng, m, **how),
 }
@@ -568,7 +570,6 @@ NO_JOBS: list[dict[str, Any]] = [
     {"memory_unit": 0},
     {"memory_unit": math.nan},
     {"memory_unit": "GB"},
-    {"jobs": 3},
 ]
 #: Options of a draw that are refused, each by its first name.
 REFUSED: dict[str, list[dict[str, Any]]] = {

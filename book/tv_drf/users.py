@@ -20,8 +20,7 @@ from book.common.runs import choices
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
 from fairbook.model.inputs import FloatArray, as_number, as_positive, as_whole
-from fairbook.traces.alibaba2017 import Jobs, deal_jobs, load_digest
-from fairbook.traces.jobs import BatchJobs
+from fairbook.traces.alibaba2017 import Jobs, load_digest
 
 #: Periods of a run.
 PERIODS = 20
@@ -120,7 +119,7 @@ def instance(
     memory_gb: float = MEMORY_GB,
     min_groups: int | None = None,
     min_load: float = 0.0,
-    jobs: BatchJobs | None = None,
+    jobs: Jobs | None = None,
 ) -> Instance:
     """Draw n jobs of the trace as users, each with the machines of Table 1.
 
@@ -142,7 +141,7 @@ def instance(
         Let only those be users who ask for at least this part of what their own machines have over all periods, of the
         resource that they need more of. Of the 335 jobs with 20 groups half ask for less than 0.2 of one machine of
         (250, 40), three in four for less than 0.8.
-    jobs : Jobs of either Alibaba trace, optional
+    jobs : Jobs, optional
         By default the digest that ships.
 
     Returns
@@ -159,11 +158,9 @@ def instance(
     least = periods if min_groups is None else as_whole(min_groups, "min_groups", 1)
     unit, held = as_positive(memory_gb, "memory_gb"), digest() if jobs is None else jobs
     min_load = as_number(min_load, "min_load")
-    if not isinstance(held, BatchJobs):
-        raise InvalidInput("jobs", "must be Jobs of an Alibaba trace", jobs)
+    if not isinstance(held, Jobs):
+        raise InvalidInput("jobs", "must be None or Jobs", jobs)
     if min_load:
-        if not isinstance(held, Jobs):
-            raise InvalidInput("min_load", "can be asked for with jobs of the trace of 2017 only", min_load)
         if least < periods:
             raise InvalidInput("min_load", "cannot be asked for where min_groups is below the periods", min_load)
         held = _busy(held, periods, _kind(machines, n), unit, min_load)
@@ -206,9 +203,9 @@ def dealt_instance(
         A user's groups that fall into one period are joined, with the mean of their requests; many periods have none.
     """
     n, held, unit = as_whole(n, "n", 1), digest() if jobs is None else jobs, as_positive(memory_gb, "memory_gb")
-    T = len(deal_jobs(np.random.default_rng(0), 1, seconds, jobs=held).tasks)
+    T = len(held.deal(np.random.default_rng(0), 1, seconds).tasks)
     users = _dealt_to(held, n, T, machines, unit)
-    dealt = deal_jobs(rng, users, seconds, memory_unit=unit, jobs=held)
+    dealt = held.deal(rng, users, seconds, memory_unit=unit)
     some = rng.choice(users, n, replace=False)
     return _assembled(np.ascontiguousarray(dealt.demands[:, some]), dealt.tasks[:, some], n, machines, memory_gb)
 
