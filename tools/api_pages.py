@@ -1,19 +1,14 @@
 """Sphinx extension: the API reference and the page on the command line, made from the code while the book is built.
 
-A page asks for them by a block that holds nothing else:
+Each public module has a page, ``book/api/fairbook.<module>.rst``, written before the book is read: what the module is,
+a table of its names, and each of them. A page in Markdown may ask for the commands with all their options:
 
-    ```{api} fairbook.metrics        every name in ``__all__`` of the module, a table first
-    ```
-    ```{api}                         these names, one a line
-    fairbook.drf
-    fairbook.drf_by_task
-    ```
-    ```{commands}                    every command of the command line, with its options
+    ```{commands}
     ```
 
-Each object is described once, under the shortest name that a caller can use (``fairbook.drf``, not
-``fairbook.mechanisms.drf.drf``); references by any of its other names lead there. What the text says comes from
-docstrings, ``#:`` comments and the parsers themselves, so that it cannot go stale.
+Each object is described once, on the page of the module that makes it, under the shortest name that a caller can use
+(``fairbook.drf``, not ``fairbook.mechanisms.drf.drf``); references by any of its other names lead there. What the text
+says comes from docstrings, ``#:`` comments and the parsers themselves, so that it cannot go stale.
 """
 
 from __future__ import annotations
@@ -31,9 +26,9 @@ from pathlib import Path
 from typing import Any
 
 import fairbook
+from fairbook.files import write_whole
 
-BLOCK = re.compile(r"^```\{(api|commands)\}[ \t]*(\S*)[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
-PAGES = Path(__file__).resolve().parents[1] / "book" / "api"
+BLOCK = "```{commands}\n```"
 #: The command line has a page of its own, made from its parsers; the others are the library's own tools.
 LEFT_OUT = (
     "fairbook.checkout",
@@ -126,24 +121,17 @@ def _groups(names: list[str]) -> list[list[str]]:
     return groups
 
 
-def asked(argument: str, body: str) -> tuple[list[Entry], list[Entry]]:
-    """Give what an ``api`` block describes, and what it only points to since it is described elsewhere."""
-    if not argument:
-        return [entries()[name] for name in body.split()], []
-    if argument not in rooms():
-        raise ValueError(f"{argument} is no public module with an __all__")
-    own = [entries()[f"{argument}.{name}"] for name in rooms()[argument]]
-    here = [entry for entry in own if entry.name.rsplit(".", 1)[0] == argument]
+@cache
+def pages() -> dict[str, list[Entry]]:
+    """Give what is described on the page of each module: exceptions, functions, classes, constants."""
+    found: dict[str, list[Entry]] = {}
+    for entry in {entry.name: entry for entry in entries().values()}.values():
+        module = entry.home.rpartition(".")[0]
+        if module not in rooms():  # made by one of the library's own tools
+            module = max((name.rpartition(".")[0] for name in (entry.name, *entry.aliases[:-1])), key=len)
+        found.setdefault(module, []).append(entry)
     order = {"exception": 0, "function": 1, "class": 2, "data": 3}
-    here.sort(key=lambda entry: order[entry.kind])
-    return here, [entry for entry in own if entry not in here]
-
-
-def described(text: str) -> Iterator[str]:
-    """Yield the names that the ``api`` blocks of a page describe."""
-    for kind, argument, body in BLOCK.findall(text):
-        if kind == "api":
-            yield from (entry.name for entry in asked(argument, body)[0])
+    return {module: sorted(found[module], key=lambda entry: order[entry.kind]) for module in sorted(found)}
 
 
 # ------------------------------------------------------------------------------------------------- the reference
@@ -207,11 +195,10 @@ def rst(entry: Entry) -> list[str]:
 ROLES = {"class": "class", "exception": "exc", "function": "func", "data": "data"}
 
 
-def reference(argument: str, body: str) -> str:
-    """Write what replaces an ``api`` block: a table of the names, then each of them."""
-    here, elsewhere = asked(argument, body)
-    lines = ["````{eval-rst}"]
-    lines += [f".. automodule:: {argument}", ""] if argument else [".. py:currentmodule:: fairbook", ""]
+def reference(module: str) -> str:
+    """Write the page of a module: what it is, a table of its names, then each of them."""
+    here = pages()[module]
+    lines = [module, "=" * len(module), "", f".. automodule:: {module}", ""]
     if len(here) > 1:
         lines += [".. list-table::", "   :widths: auto", "   :header-rows: 1", "   :class: api-names", ""]
         lines += ["   * - name", "     - what it is"]
@@ -219,12 +206,17 @@ def reference(argument: str, body: str) -> str:
             link = f":py:{ROLES[entry.kind]}:`~{entry.name}`"
             lines += [f"   * - {link}", f"     - {typeset_text(first_sentence(entry)) or '-'}"]
         lines += [""]
-    if elsewhere:
-        links = (f":py:{ROLES[entry.kind]}:`{entry.name}`" for entry in elsewhere)
-        lines += [f"``{argument}`` also offers {', '.join(links)}.", ""]
-    for entry in here:
-        lines += rst(entry)
-    return "\n".join([*lines, "````"])
+    return "\n".join([*lines, *(line for entry in here for line in rst(entry))])
+
+
+def write(folder: Path) -> None:
+    """Write the pages of all modules, and take away those of modules that are gone."""
+    for path in set(folder.glob("fairbook*.rst")) - {folder / f"{module}.rst" for module in pages()}:
+        path.unlink(missing_ok=True)
+    for module in pages():
+        path, text = folder / f"{module}.rst", reference(module)
+        if not path.exists() or path.read_text("utf8") != text:
+            write_whole({path: text.encode()})
 
 
 # ----------------------------------------------------------------------------------------------- the command line
@@ -303,15 +295,10 @@ def commands() -> str:
 # --------------------------------------------------------------------------------------------------------- Sphinx
 
 
-def expand(text: str) -> str:
-    """Replace the blocks of a page by what they ask for."""
-    return BLOCK.sub(lambda block: commands() if block[1] == "commands" else reference(block[2], block[3]), text)
-
-
 def read_source(app: Any, docname: str, source: list[str]) -> None:
-    """Expand the pages of the reference before they are parsed."""
-    if docname.startswith("book/api/"):
-        source[0] = expand(source[0])
+    """Put the commands where a page asks for them."""
+    if BLOCK in source[0]:
+        source[0] = source[0].replace(BLOCK, commands())
 
 
 def shown_signature(app: Any, what: str, name: str, obj: Any, *_: Any) -> tuple[str, str] | None:
@@ -396,8 +383,8 @@ def resolve(app: Any, env: Any, node: Any, content: Any) -> Any:
         return None
     target, known = node["reftarget"], entries()
     entry = known.get(target)
-    if entry is None and node.get("reftype") == "mod":  # a module without a block of its own: its first object
-        entry = next((e for e in known.values() if e.home.rpartition(".")[0] == target), None)
+    if entry is None and node.get("reftype") == "mod":  # a package has no page of its own: its first object
+        entry = next((e for e in known.values() if e.name.startswith(f"{target}.")), None)
     if entry is None:
         owner, _, member = target.rpartition(".")
         if owner in known:  # a method, by another name of its class
@@ -414,6 +401,7 @@ def _link(app: Any, env: Any, node: Any, content: Any, name: str) -> Any:
 
 def setup(app: Any) -> dict[str, Any]:
     """Register with Sphinx."""
+    write(Path(app.srcdir) / "book" / "api")
     for extension in ("sphinx.ext.autodoc", "sphinx.ext.napoleon"):
         app.setup_extension(extension)
     app.connect("source-read", read_source)
