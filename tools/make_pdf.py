@@ -2,7 +2,8 @@
 
 The pages are those of ``make book``, so that every number, reference and formula is the one that was checked: their
 articles are joined into one page, with links between them made links within it, and a headless Chromium prints that.
-Proofs and solutions are open. What is wider than the paper is made smaller until it fits.
+Proofs and solutions are open; code that a page folds away, and the modules of the API reference, are left out. What is
+wider than the paper is made smaller until it fits.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from tools.chromium import Chromium, find_chromium  # noqa: E402
 
-PAPER, MARGIN = (8.27, 11.69), 0.7  # A4, in inches
+PAPER, MARGIN = (8.27, 11.69), 0.6  # A4, in inches
 WIDTH = round((PAPER[0] - 2 * MARGIN) * 96)  # what a line has, in CSS pixels
 FOOTER = (
     '<div style="width: 100%; font: 8px sans-serif; color: #333; text-align: center">'
@@ -32,10 +33,11 @@ FOOTER = (
 )
 STYLE = """
   :root { color-scheme: light; }
-  html { font-size: 13px; }
-  body { margin: 0; background: #fff; }
+  html { font-size: 12px; }
+  .verdicts { font-size: 10.5px; }
+  body { margin: 0; background: #fff; line-height: 1.45; }
   main { display: block; padding: 0; }
-  .page { break-before: page; }
+  .page:not(.follows) { break-before: page; }
   h1, h2, h3, h4, summary, .admonition-title { break-after: avoid; }
   p, li { orphans: 3; widows: 3; }
   a { text-decoration: none; }
@@ -100,7 +102,8 @@ def contents(toc: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
 
     def pages(entries: list[dict[str, Any]]) -> Iterator[str]:
         for one in entries:
-            yield one["file"].removesuffix(".ipynb")
+            if "file" in one:  # else the modules of the API reference, which nobody reads on paper
+                yield one["file"].removesuffix(".ipynb")
             yield from pages(one.get("sections", []))
 
     yield "", [toc["root"]]
@@ -119,7 +122,7 @@ def article(html: Path, page: str, pages: list[str]) -> tuple[str, str]:
     here = path.resolve().as_uri()
     addresses = {(html / f"{one}.html").resolve().as_uri(): f"page-{number}" for number, one in enumerate(pages)}
     prefix = addresses[here]
-    for one in found.select("a.headerlink, script, .toctree-wrapper"):
+    for one in found.select("a.headerlink, script, .toctree-wrapper, details.above-input"):
         one.decompose()
     for one in found.select("[id]"):
         one["id"] = f"{prefix}-{one['id']}"
@@ -138,7 +141,11 @@ def article(html: Path, page: str, pages: list[str]) -> tuple[str, str]:
         elif address.startswith("file:"):
             del link["href"]  # a download: there is no file beside a PDF
     head = found.find("h1")
-    return (head.get_text(" ", strip=True) if head else page), f'<section class="page" id="{prefix}">{found}</section>'
+    before = pages[max(0, pages.index(page) - 1)]  # the pages of one chapter follow one another
+    follows = " follows" if page.count("/") > 1 and Path(page).parent == Path(before).parent else ""
+    return (
+        head.get_text(" ", strip=True) if head else page
+    ), f'<section class="page{follows}" id="{prefix}">{found}</section>'
 
 
 def joined(html: Path, chosen: list[str] | None = None) -> str:
