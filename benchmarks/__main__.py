@@ -44,7 +44,7 @@ from book.tv_drf.oracle import lexicographic_run
 from fairbook import kernels
 from fairbook.mechanisms.virtual_cluster import METHODS
 from fairbook.sweeps import checkpoint, sweep
-from fairbook.traces.alibaba2017 import deal_jobs
+from fairbook.traces import alibaba2017
 from fairbook.traces.google2011 import load_digest
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
@@ -163,7 +163,7 @@ def _tv_drf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
 
     def trace(extra: int = 1200) -> tuple[np.ndarray, np.ndarray]:
         """All jobs, and empty periods behind them in which the queues run dry."""
-        dealt = deal_jobs(rng, users, 300.0)
+        dealt = alibaba2017.load_digest().deal(rng, users, 300.0)
         rest = np.broadcast_to(dealt.demands[-1], (extra, users, 2))
         return np.concatenate([dealt.demands, rest]), np.concatenate([dealt.tasks, np.zeros((extra, users))])
 

@@ -21,7 +21,7 @@ import pytest
 
 import fairbook as fb
 from fairbook.traces import alibaba2018
-from fairbook.traces.alibaba2018 import deal_tasks, read_tasks, sample_tasks
+from fairbook.traces.alibaba2018 import read_tasks
 
 # Lines of job b stand in an order that is neither that of their numbers nor of what waits for what.
 LINES = """0,j_b,R3_5,30,50.0,0.25,4
@@ -92,7 +92,7 @@ def test_forms_of_the_same_file(write: Callable[..., Path], tmp_path: Path) -> N
 
 def test_dealing_keeps_every_instance_and_the_total_of_each_resource(write: Callable[..., Path]) -> None:
     jobs = read_tasks(write())
-    deal = deal_tasks(np.random.default_rng(3), 2, 60, jobs=jobs, memory_unit=100.0)
+    deal = jobs.deal(np.random.default_rng(3), 2, 60, memory_unit=100.0)
     assert deal.demands.shape == (3, 2, 2)
     assert deal.start == 0
     expected, tasks = np.zeros((3, 2, 2)), np.zeros((3, 2), dtype=int)
@@ -107,14 +107,14 @@ def test_dealing_keeps_every_instance_and_the_total_of_each_resource(write: Call
     run = fb.tv_drf(deal.demands, deal.tasks, [[96, 100]], [[0.5], [0.5]], unserved="waits")
     assert run.violations() == []
     assert run.tasks.sum() + run.unserved[-1].sum() == 1028
-    queued = deal_tasks(np.random.default_rng(3), 2, 60, merge="queue", jobs=jobs)
+    queued = jobs.deal(np.random.default_rng(3), 2, 60, merge="queue")
     assert queued.tasks.sum() == 1028
     assert {tuple(d) for d in queued.demands[queued.tasks > 0]} == set(zip(jobs.cores, jobs.memory, strict=True))
 
 
 def test_a_job_as_a_user(write: Callable[..., Path]) -> None:
     jobs = read_tasks(write())
-    draw = sample_tasks(np.random.default_rng(1), 1, periods=6, min_groups=3, jobs=jobs)
+    draw = jobs.sample(np.random.default_rng(1), 1, periods=6, min_groups=3)
     assert draw.jobs.tolist() == [0]
     assert draw.tasks[:, 0].tolist() == [1, 9, 3, 2, 4, 0]
     assert draw.demands[:3, 0, 0].tolist() == [0.1, 1, 1]
@@ -166,7 +166,7 @@ def test_bad_files(write: Callable[..., Path], content: str, part: str) -> None:
 
 def test_the_most_instances_that_are_dealt_exactly(write: Callable[..., Path]) -> None:
     jobs = read_tasks(write(f"0,j,M1,1,100,0.3,{2**53 - 1}\n0,j,M2,1,50,0.3,1\n"))
-    dealt = deal_tasks(np.random.default_rng(0), 1, 60, jobs=jobs)
+    dealt = jobs.deal(np.random.default_rng(0), 1, 60)
     assert dealt.tasks.tolist() == [[2**53]]
 
 
@@ -180,13 +180,12 @@ def test_bad_arguments(write: Callable[..., Path], tmp_path: Path) -> None:
     jobs = read_tasks(write())
     rng = np.random.default_rng(0)
     for call, argument in (
-        (lambda: deal_tasks(rng, 5, 60, jobs=jobs), "n"),
-        (lambda: deal_tasks(rng, 2, 0.5, jobs=jobs), "period"),
-        (lambda: deal_tasks(rng, 2, 60, merge="sum", jobs=jobs), "merge"),  # type: ignore[arg-type]
-        (lambda: deal_tasks(rng, 2, 60, jobs=[1]), "jobs"),  # type: ignore[arg-type]
-        (lambda: deal_tasks(7, 2, 60, jobs=jobs), "rng"),  # type: ignore[arg-type]
-        (lambda: sample_tasks(rng, 2, min_groups=5, jobs=jobs), "n"),
-        (lambda: sample_tasks(rng, 1, after="stop", jobs=jobs), "after"),  # type: ignore[arg-type]
+        (lambda: jobs.deal(rng, 5, 60), "n"),
+        (lambda: jobs.deal(rng, 2, 0.5), "period"),
+        (lambda: jobs.deal(rng, 2, 60, merge="sum"), "merge"),  # type: ignore[arg-type]
+        (lambda: jobs.deal(7, 2, 60), "rng"),  # type: ignore[arg-type]
+        (lambda: jobs.sample(rng, 2, min_groups=5), "n"),
+        (lambda: jobs.sample(rng, 1, after="stop"), "after"),  # type: ignore[arg-type]
     ):
         with pytest.raises(fb.InvalidInput) as caught:
             call()
@@ -197,8 +196,6 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(alibaba2018, "PACKAGE", "no-such-package-here")
     with pytest.raises(fb.MissingDependency, match="extra 'workloads'"):
         read_tasks()
-    with pytest.raises(fb.MissingDependency, match="extra 'workloads'"):
-        deal_tasks(np.random.default_rng(0), 2, 60)
     extras = importlib.metadata.metadata("fairbook").get_all("Provides-Extra") or []
     assert "workloads" in extras, "`make setup` installs the package again"
 
@@ -238,7 +235,7 @@ def test_the_real_file_a_second_way() -> None:
     np.testing.assert_allclose(np.sort(jobs.memory), np.sort(numbers["mem"]) / 100, rtol=1e-15)
     assert jobs.created.max() == 3600
     np.testing.assert_array_equal(jobs.groups_per_job, table.groupby("job", sort=False).size())
-    deal = deal_tasks(np.random.default_rng(1), 100, 60)
+    deal = jobs.deal(np.random.default_rng(1), 100, 60)
     assert deal.demands.shape == (61, 100, 2)
     assert deal.tasks.sum() == 3_056_536
     assert (deal.demands > 0).all()

@@ -20,7 +20,7 @@ from book.common.runs import choices
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
 from fairbook.model.inputs import FloatArray, as_number, as_positive, as_whole
-from fairbook.traces.alibaba2017 import Jobs, deal_jobs, load_digest
+from fairbook.traces.alibaba2017 import Jobs, load_digest
 from fairbook.traces.jobs import BatchJobs
 
 #: Periods of a run.
@@ -206,9 +206,9 @@ def dealt_instance(
         A user's groups that fall into one period are joined, with the mean of their requests; many periods have none.
     """
     n, held, unit = as_whole(n, "n", 1), digest() if jobs is None else jobs, as_positive(memory_gb, "memory_gb")
-    T = len(deal_jobs(np.random.default_rng(0), 1, seconds, jobs=held).tasks)
+    T = len(held.deal(np.random.default_rng(0), 1, seconds).tasks)
     users = _dealt_to(held, n, T, machines, unit)
-    dealt = deal_jobs(rng, users, seconds, memory_unit=unit, jobs=held)
+    dealt = held.deal(rng, users, seconds, memory_unit=unit)
     some = rng.choice(users, n, replace=False)
     return _assembled(np.ascontiguousarray(dealt.demands[:, some]), dealt.tasks[:, some], n, machines, memory_gb)
 

@@ -29,12 +29,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairbook.errors import InvalidInput
 from fairbook.traces import stored
 from fairbook.traces.checks import check_digits, significant
-from fairbook.traces.jobs import After, BatchJobs, DealtJobs, Merge, SampledJobs
+from fairbook.traces.jobs import BatchJobs
 
-__all__ = ["DealtJobs", "Jobs", "SampledJobs", "deal_jobs", "load_digest", "sample_jobs"]
+__all__ = ["Jobs", "load_digest"]
 
 NAME: Final = "alibaba2017"
 REQUESTS: Final = "alibaba2017_requests.csv"
@@ -56,9 +55,9 @@ _TOKEN = re.compile(r"(\d{1,9})(?:\*(\d{1,18}))?(?:\+(\d{1,18}))?")
 class Jobs(BatchJobs):
     """The batch jobs of the trace with their task groups, in order of creation.
 
-    From :func:`load_digest` (the digest that ships: memory and instance counts to 3 significant digits) or
-    :func:`fairbook.traces.raw.alibaba2017.read_jobs` (raw files: exact). The first is, to the last bit, what
-    :meth:`quantised` makes of the second.
+    From :func:`load_digest`: of the digest that ships (memory and instance counts to 3 significant digits), or of one
+    that :func:`fairbook.traces.raw.alibaba2017.digest` made from raw files (exact). The first is, to the last bit, what
+    :meth:`quantised` makes of the second. ``sample`` and ``deal`` draw users from them.
 
     Attributes
     ----------
@@ -75,7 +74,7 @@ class Jobs(BatchJobs):
     machine_classes : (c, 3) float array
         Cores, memory (fraction of the largest), number of machines; no rows if the digest was made without them.
     provenance : dict
-        Contents of ``alibaba2017.json``; empty if read from raw files.
+        Contents of ``alibaba2017.json``; empty after :meth:`quantised`.
 
     Notes
     -----
@@ -84,6 +83,21 @@ class Jobs(BatchJobs):
     does not;
     the groups of a job in order of creation and of the published task number. Job and task numbers are not kept, nor is
     the status. 5 numbers per group: 3 MB for the trace.
+
+    Of the 12 014 jobs that ship, 3 055 have one group, half have 5 or more, 2 526 have 10 or more and 335 have 20 or
+    more; the most is 156. In 99 % of them all groups are created within one second: in a sample the order of the groups
+    (by creation, then by task number) stands for time, their timestamps do not. The first creation is 1 078 s before
+    the trace's start.
+
+    Examples
+    --------
+    >>> jobs = load_digest()
+    >>> draw = jobs.sample(np.random.default_rng(1), 5, periods=8, min_groups=4)
+    >>> draw.demands.shape, draw.tasks.shape, bool((draw.tasks[:4] > 0).all())
+    ((8, 5, 2), (8, 5), True)
+    >>> deal = jobs.deal(np.random.default_rng(1), 100, 300.0)
+    >>> deal.demands.shape, deal.start, int(deal.tasks.sum())
+    ((205, 100, 2), -1200.0, 11057692)
     """
 
     first: NDArray[np.int64]
@@ -145,101 +159,6 @@ class Jobs(BatchJobs):
         instances = significant(self.instances.astype(np.float64), digits).astype(np.int64)
         arrays = (self.first.copy(), self.created.copy(), instances.copy(), self.plan_cpu.copy(), memory.copy())
         return Jobs(*arrays, self.machine_classes.copy())
-
-
-def sample_jobs(
-    rng: np.random.Generator,
-    n: int,
-    *,
-    periods: int | None = None,
-    min_groups: int = 1,
-    after: After = "idle",
-    memory_unit: float = 1.0,
-    jobs: Jobs | None = None,
-) -> SampledJobs:
-    """Draw n jobs as users, a job's s-th task group being its demand in period s (the reading for TV-DRF's figures).
-
-    Parameters
-    ----------
-    rng, n, periods, min_groups, after, memory_unit
-        As for :meth:`fairbook.traces.jobs.BatchJobs.sample`. Of the 12 014 jobs, 3 055 have one group, half have 5 or
-        more, 2 526 have 10 or more and 335 have 20 or more; the most is 156.
-    jobs : Jobs, optional
-        By default :func:`load_digest`.
-
-    Returns
-    -------
-    SampledJobs
-        demands (T, n, 2), tasks (T, n) and the drawn jobs (n,).
-
-    Raises
-    ------
-    InvalidInput
-        If an argument is none of the above, or fewer than n jobs have `min_groups` groups.
-
-    Notes
-    -----
-    In 99 % of the jobs all groups are created within one second: the order of the groups (by creation, then by task
-    number) stands for time, their timestamps do not.
-
-    Examples
-    --------
-    >>> draw = sample_jobs(np.random.default_rng(1), 5, periods=8, min_groups=4)
-    >>> draw.demands.shape, draw.tasks.shape, bool((draw.tasks[:4] > 0).all())
-    ((8, 5, 2), (8, 5), True)
-    """
-    held = _held(jobs)
-    return held.sample(rng, n, periods=periods, min_groups=min_groups, after=after, memory_unit=memory_unit)
-
-
-def deal_jobs(
-    rng: np.random.Generator,
-    n: int,
-    period: float,
-    *,
-    merge: Merge = "mean",
-    memory_unit: float = 1.0,
-    jobs: Jobs | None = None,
-) -> DealtJobs:
-    """Deal all jobs of the trace out to n users, like cards, at their true timestamps (TV-DRF at scale).
-
-    Parameters
-    ----------
-    rng, n, period, merge, memory_unit
-        As for :meth:`fairbook.traces.jobs.BatchJobs.deal`. The first creation is 1 078 s before the trace's start.
-    jobs : Jobs, optional
-        By default :func:`load_digest`.
-
-    Returns
-    -------
-    DealtJobs
-        demands (T, n, 2), tasks (T, n), whose job is whose (J,) and the second at which period 0 begins.
-
-    Raises
-    ------
-    InvalidInput
-        If an argument is none of the above, or T n would pass 2**27.
-
-    Notes
-    -----
-    All instances are dealt, whatever the arguments: 11 057 692 of the digest that ships, whose counts are rounded, for
-    11 059 704 of the trace.
-
-    Examples
-    --------
-    >>> deal = deal_jobs(np.random.default_rng(1), 100, 300.0)
-    >>> deal.demands.shape, deal.start, int(deal.tasks.sum())
-    ((205, 100, 2), -1200.0, 11057692)
-    """
-    return _held(jobs).deal(rng, n, period, merge=merge, memory_unit=memory_unit)
-
-
-def _held(jobs: Jobs | None) -> Jobs:
-    if jobs is None:
-        return load_digest()
-    if not isinstance(jobs, Jobs):
-        raise InvalidInput("jobs", "must be None or Jobs, from load_digest or read_jobs", jobs)
-    return jobs
 
 
 def _build(tables: dict[str, stored.Rows], record: dict[str, Any]) -> Jobs:

