@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -61,22 +60,9 @@ def write_whole(files: Mapping[Path, bytes], *, mode: int | None = None) -> None
 
 
 def _check_target(target: Path) -> None:
-    """Refuse what a file must not take the place of: a folder, a device, a pipe, a chain of links without an end.
-
-    A file that its owner made read-only stays as it is, though its folder would let it be replaced.
-    """
-    try:
-        kind = target.lstat().st_mode
-    except FileNotFoundError:
-        return
-    if stat.S_ISLNK(kind):
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(target))
-    if stat.S_ISDIR(kind):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
-    if not stat.S_ISREG(kind):
-        raise OSError(errno.EINVAL, "Not a regular file", str(target))
-    if not os.access(target, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
+    """Refuse what a file must not take the place of: anything but a file, or one that its owner made read-only."""
+    if os.path.lexists(target) and not (target.is_file() and os.access(target, os.W_OK)):
+        raise PermissionError(errno.EACCES, "Not a file that may be written", str(target))
 
 
 def _permissions(target: Path) -> int:

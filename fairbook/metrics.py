@@ -18,12 +18,12 @@ from fairbook.model.inputs import (
     LARGEST,
     SMALLEST,
     FloatArray,
-    Names,
     as_capacities,
     as_demands,
     as_floats,
     as_number,
     as_weights,
+    as_whole,
     check_amounts,
     check_demands,
     demand_matrix,
@@ -32,19 +32,15 @@ from fairbook.model.inputs import (
     per_user,
     raise_at_first,
 )
-from fairbook.model.placement import machine_matrix
 
 __all__ = [
     "Run",
-    "demand_weights",
     "dominant_shares",
     "envy_matrix",
     "exchange_rates",
-    "global_shares",
     "jain_index",
     "joe_wong_fairness",
     "lan_fairness",
-    "machine_utilisation",
     "placement_fairness",
     "relative_utilisation",
     "utilisation",
@@ -239,12 +235,11 @@ def envy_matrix(tasks: Any, demands: Any, weights: Any = None) -> FloatArray:
 
 
 class _Logarithm(NamedTuple):
-    """A measure as sign and logarithm, with the values it is of; at beta = 1 the limit from below."""
+    """A measure as sign and logarithm, with the values it is of."""
 
     values: FloatArray
     sign: float
     log: float
-    above: float | None = None  # at beta = 1 the limit from above
 
 
 def _log_lan(values: Any, beta: Any, argument: str) -> _Logarithm:
@@ -255,7 +250,7 @@ def _log_lan(values: Any, beta: Any, argument: str) -> _Logarithm:
         raise InvalidInput("beta", "must be a number or infinite", b)
     used = array[array > 0] if array.any() else np.ones_like(array)
     if b == 1:
-        return _Logarithm(array, 1.0, float(np.log(used.size)), -np.inf if used.size < array.size else -used.size)
+        raise InvalidInput("beta", "must not be 1, where the measure jumps", b)
     if b > 1 and used.size < array.size:
         return _Logarithm(array, -1.0, np.inf)
     largest = used.max()
@@ -279,13 +274,9 @@ def _log_lan(values: Any, beta: Any, argument: str) -> _Logarithm:
 
 
 def _measure(found: _Logarithm, log_factor: float = 0.0) -> float:
-    """Leave the logarithms, or say what the limits at beta = 1 are."""
+    """Leave the logarithms."""
     with np.errstate(over="ignore", under="ignore"):
-        value = found.sign * float(np.exp(found.log + log_factor))
-        if found.above is None:
-            return value
-        above = found.above * float(np.exp(log_factor))
-    raise InvalidInput("beta", f"must not be 1: from below the limit is {value:g}, from above {above:g}", 1.0)
+        return found.sign * float(np.exp(found.log + log_factor))
 
 
 def lan_fairness(values: Any, beta: float) -> float:
@@ -311,8 +302,8 @@ def lan_fairness(values: Any, beta: float) -> float:
     ------
     InvalidInput
         At beta = 1 as well. There the measure jumps, from n to -n where all values are positive: just below 1 it
-        counts the positive values, just above it is minus their number, or minus infinity if some value is zero. The
-        message has both limits. (The formula as printed, with sgn(0), gives 0.)
+        counts the positive values, just above it is minus their number, or minus infinity if some value is zero. (The
+        formula as printed, with sgn(0), gives 0.)
 
     Notes
     -----
@@ -332,7 +323,7 @@ def lan_fairness(values: Any, beta: float) -> float:
     >>> lan_fairness([3, 1], 1)
     Traceback (most recent call last):
         ...
-    fairbook.errors.InvalidInput: beta must not be 1: from below the limit is 2, from above -2, got 1.0
+    fairbook.errors.InvalidInput: beta must not be 1, where the measure jumps, got 1.0
     """
     return _measure(_log_lan(values, beta, "values"))
 
@@ -359,7 +350,7 @@ def joe_wong_fairness(dominant_shares: Any, beta: float, lam: float) -> float:
     Raises
     ------
     InvalidInput
-        At beta = 1 as well: see :func:`lan_fairness`; the message has the two limits.
+        At beta = 1 as well: see :func:`lan_fairness`.
 
     Notes
     -----
@@ -392,117 +383,6 @@ def joe_wong_fairness(dominant_shares: Any, beta: float, lam: float) -> float:
 # ------------------------------------------------------------------------------------------------- over machines
 
 
-def _pool_of(machines: Any, machine_counts: Any, m: int, resources: Names | None) -> FloatArray:
-    """Check classes of machines and their counts; give the total of each resource, shape (m,)."""
-    named = machine_matrix(machines, m, resources)
-    values = named.values
-    if machine_counts is None:
-        total: FloatArray = values.sum(axis=0)
-        return total
-    with in_words(("users", "classes of machines"), ("user", "class of machines")):
-        counts = per_user(machine_counts, len(values), named.users, "machine_counts")
-    whole = np.isfinite(counts) & (counts >= 0) & (counts <= _MOST_MACHINES) & (counts == np.floor(counts))
-    raise_at_first(~whole, "machine_counts", f"must be a whole number from 0 to {_MOST_MACHINES:g}", counts)
-    if not counts.any():
-        raise InvalidInput("machine_counts", "must count at least one machine", counts.tolist())
-    total = counts @ values
-    return total
-
-
-def global_shares(demands: Any, machines: Any, machine_counts: Any = None) -> FloatArray:
-    """Give the part of all machines' resources that one task of each user takes, mu_ir = d_ir / S_r, shape (n, m).
-
-    GDRF (gdrf), equations 1 and 2. The largest entry of a row is the user's global dominant resource share (GDRS), of
-    one task.
-
-    Parameters
-    ----------
-    demands : array_like or DataFrame, shape (n, m)
-        Resource per task, in the unit of ``machines``.
-    machines : array_like or DataFrame, shape (K, m)
-        Capacity of a machine of each class: not negative, some of at least one resource each. Columns of a DataFrame
-        are matched by name where the demands have names.
-    machine_counts : array_like, shape (K,), optional
-        Machines of each class: whole numbers from 0, not all 0. Default: one of each.
-
-    Returns
-    -------
-    ndarray, shape (n, m)
-        0 for a resource that no machine has and nobody needs.
-
-    Raises
-    ------
-    InvalidInput
-        Also where a user needs a resource that no machine has.
-
-    Notes
-    -----
-    Cost O(n m + K m).
-
-    References
-    ----------
-    GDRF paper, equations 1 and 2.
-
-    Examples
-    --------
-    >>> global_shares([[1, 4], [3, 1]], [[4, 8], [1, 2]], machine_counts=[2, 1]).round(4)
-    array([[0.1111, 0.2222],
-           [0.3333, 0.0556]])
-    """
-    named = as_demands(demands)
-    values = named.values
-    total = _pool_of(machines, machine_counts, values.shape[1], named.resources)
-    missing = (values > 0) & (total == 0)
-    raise_at_first(missing, "demands", "must be 0 for a resource that no machine has", values)
-    return values / np.where(total > 0, total, 1.0)
-
-
-def demand_weights(demands: Any, machines: Any = None, machine_counts: Any = None) -> FloatArray:
-    """Give the global dominant resource weight (GDRW) of each user, omega_i = sum_r mu_ir / max_r mu_ir, shape (n,).
-
-    GDRF (gdrf), equation 6. It says how evenly a user needs the resources, not how much it needs: it is the same for
-    demands twice as large.
-
-    Parameters
-    ----------
-    demands : array_like or DataFrame, shape (n, m)
-        Resource per task; without ``machines``, the shares mu_ir themselves, as :func:`global_shares` gives them.
-    machines, machine_counts
-        As for :func:`global_shares`.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        From 1 (one resource alone is needed) to m (the same share of each).
-
-    Notes
-    -----
-    Cost O(n m + K m).
-
-    References
-    ----------
-    GDRF paper, equation 6.
-
-    Examples
-    --------
-    >>> demand_weights([[1, 1], [4, 1]], machines=[[50, 50]])
-    array([2.  , 1.25])
-    >>> demand_weights(global_shares([[1, 4], [3, 1]], [[9, 18]])).round(4)
-    array([1.5   , 1.1667])
-    """
-    if machines is not None:
-        shares = global_shares(demands, machines, machine_counts)
-    elif machine_counts is not None:
-        raise InvalidInput("machine_counts", "must not be given without machines", machine_counts)
-    else:
-        shares = demand_matrix(demands).values
-        raise_at_first(~np.isfinite(shares) | (shares < 0), "demands", "must be finite and not negative", shares)
-        for i in np.flatnonzero(~shares.any(axis=1))[:1].tolist():
-            raise InvalidInput("demands", "must have at least one positive entry", shares[i].tolist(), (i,))
-    ratios: FloatArray = (shares / shares.max(axis=1, keepdims=True)).sum(axis=1)
-    return ratios
-
-
 def _use_and_room(used: Any, capacities: Any) -> tuple[FloatArray, FloatArray]:
     """Check what machines hold and have, both of shape (N, m), matched by name where both have names."""
     with in_words(("n users", "N machines"), ("one user", "one machine")):
@@ -524,50 +404,6 @@ def _use_and_room(used: Any, capacities: Any) -> tuple[FloatArray, FloatArray]:
     return values, room.values
 
 
-def machine_utilisation(used: Any, capacities: Any) -> FloatArray:
-    """Give the utilisation of each resource of each machine, eta_jr = O_jr / C_jr, shape (N, m).
-
-    GDRF (gdrf), equation 3.
-
-    Parameters
-    ----------
-    used : array_like or DataFrame, shape (N, m)
-        Resource in use on each machine, in the unit of ``capacities``; not negative. It may exceed the capacity: an
-        overdrawn machine has a utilisation above 1.
-    capacities : array_like or DataFrame, shape (N, m)
-        Not negative, some of at least one resource each.
-
-    Returns
-    -------
-    ndarray, shape (N, m)
-        nan where the machine has none of the resource: what does not exist is neither idle nor full, and a 0 there
-        would pull the mean over machines down. ``np.nanmean(..., axis=0)`` is the mean over the machines that have it.
-
-    Raises
-    ------
-    InvalidInput
-        Also where a machine uses what it does not have at all.
-
-    Notes
-    -----
-    Cost O(N m).
-
-    References
-    ----------
-    GDRF paper, equation 3.
-
-    Examples
-    --------
-    >>> machine_utilisation([[2, 4], [1, 0]], [[4, 8], [2, 0]])
-    array([[0.5, 0.5],
-           [0.5, nan]])
-    """
-    use, room = _use_and_room(used, capacities)
-    eta = np.full(use.shape, np.nan)
-    np.divide(use, room, out=eta, where=room > 0)
-    return eta
-
-
 def relative_utilisation(used: Any, capacities: Any) -> FloatArray:
     """Give the relative utilisation of each machine, ``w_j = sum_r C_jr eta_jr / sum_r C_jr``, shape (N,).
 
@@ -576,13 +412,21 @@ def relative_utilisation(used: Any, capacities: Any) -> FloatArray:
 
     Parameters
     ----------
-    used, capacities
-        As for :func:`machine_utilisation`. A resource that the machine has none of adds nothing.
+    used : array_like or DataFrame, shape (N, m)
+        Resource in use on each machine, in the unit of ``capacities``; not negative. It may exceed the capacity: an
+        overdrawn machine has a utilisation above 1.
+    capacities : array_like or DataFrame, shape (N, m)
+        Not negative, some of at least one resource each. A resource that the machine has none of adds nothing.
 
     Returns
     -------
     ndarray, shape (N,)
         In [0, 1] unless the machine is overdrawn.
+
+    Raises
+    ------
+    InvalidInput
+        Also where a machine uses what it does not have at all.
 
     Notes
     -----
@@ -670,16 +514,12 @@ def check_steps(run: Run, steps: Iterable[int] | None) -> NDArray[np.int64]:
     n = len(run)
     if steps is None:
         return np.arange(1, n + 1)
-    try:
-        chosen = list(steps)
-    except TypeError:
-        raise InvalidInput("steps", f"must be whole numbers from 1 to {n}", steps) from None
-    for k in chosen:
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= n:
-            raise InvalidInput("steps", f"must be whole numbers from 1 to {n}", k)
+    if not isinstance(steps, Iterable):
+        raise InvalidInput("steps", f"must be whole numbers from 1 to {n}", steps)
+    chosen = [as_whole(k, "steps", 1, n) for k in steps]
     if not chosen:
         raise InvalidInput("steps", "must name at least one arrival", chosen)
-    return np.unique(np.asarray(chosen, dtype=np.int64))
+    return np.unique(np.array(chosen, dtype=np.int64))
 
 
 def level_rows(run: Run, ks: NDArray[np.int64]) -> FloatArray:

@@ -330,19 +330,13 @@ def test_weights_on_machines(rule: str, tmp_path: Path) -> None:
 
 #: Ways to say that Ann brought a quarter of the left machine, and Bob the rest.
 PARTS = {"machines": "machine,cpu,memory,ann,bob\nleft,50,50,0.25,0.75\nright,50,50,0,1\n"}
-APART = {
-    "machines": "machine,cpu,memory\nleft,50,50\nright,50,50\n",
-    "contributions": "machine,ann,bob\nleft,0.25,0.75\nright,0,1\n",
-}
 
 
 @pytest.mark.parametrize(
     ("tables", "machines", "parts", "silent"),
     [
         (PARTS, 50, [[0.25, 0], [0.75, 1]], True),
-        (APART, 50, [[0.25, 0], [0.75, 1]], True),
-        (APART | {"contributions": "ann,bob\n0.3,0.7\n"}, 50, [0.3, 0.7], True),
-        ({"machines": APART["machines"]}, 50, [0.5, 0.5], False),
+        ({"machines": "machine,cpu,memory\nleft,50,50\nright,50,50\n"}, 50, [0.5, 0.5], False),
         (
             {"machines": "owner,count,cpu,memory,disk\nann,2,25,25,9\nbob,1,50,50,9\n"},
             [[25.0] * 2, [25.0] * 2, [50.0] * 2],

@@ -90,7 +90,7 @@ def named() -> fb.Placement:
 
 def test_frames() -> None:
     placed = named()
-    runs, use = by_hand(placed), placed.machine_use
+    runs = by_hand(placed)
     pd.testing.assert_frame_equal(
         placed.to_frame()[["tasks", "dominant_share", "stopped_by", "machines"]],
         pd.DataFrame(
@@ -104,26 +104,13 @@ def test_frames() -> None:
         ),
         check_exact=True,
     )
-    pd.testing.assert_frame_equal(
-        placed.machine_frame(),
-        pd.DataFrame(
-            {
-                "machines": [1, 2],
-                "tasks": [runs[0].sum(), runs[1:].sum()],
-                "utilisation_cpu": [use[0, 0] / 8, use[1:, 0].sum() / 8],
-                "utilisation_memory": [use[0, 1] / 8, use[1:, 1].sum() / 32],
-            },
-            ["large", "fat"],
-        ),
-        check_names=False,
-    )
     same_only = fb.gdrf([[1, 2]], [[4, 2], [2, 4]], match="same").to_frame()
     assert same_only["stopped_by"].tolist() == ["no room where it may go"]
 
 
 def test_a_class_without_a_resource() -> None:
     placed = fb.gdrf([[1, 0], [1, 1]], [[4, 0], [4, 4]])
-    assert placed.machine_frame()["utilisation_1"].isna().tolist() == [True, False]
+    assert np.isnan(placed.machine_utilisation[:, 1]).tolist() == [True, False]
     assert placed.mean_utilisation[1] == placed.machine_utilisation[1, 1]
     nobody = fb.gdrf([[1, 0]], [[4, 0]])
     assert np.isnan(nobody.mean_utilisation).tolist() == [False, True]

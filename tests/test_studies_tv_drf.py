@@ -19,8 +19,8 @@ from book.tv_drf.oracle import lexicographic_run
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
 from fairbook.traces.alibaba2017 import Jobs, load_digest
-from fairbook.traces.raw.alibaba2017 import read_jobs
 from tests.test_studies import stored
+from tests.trace_files import exact
 
 near, JOBS = np.testing.assert_allclose, load_digest()
 
@@ -420,18 +420,18 @@ def test_figures_from_the_raw_trace_agree_with_those_from_the_digest() -> None:
     root = os.environ.get("FAIRBOOK_TRACES")
     if not root or not (Path(root) / "alibaba2017").is_dir():
         pytest.skip("FAIRBOOK_TRACES names no folder with alibaba2017: figures from the raw trace were NOT compared")
-    raw = read_jobs(Path(root) / "alibaba2017")
+    raw = exact("alibaba2017", Path(root) / "alibaba2017")
     assert isinstance(raw, Jobs)
     assert not np.array_equal(raw.memory, JOBS.memory)
     for n in (5, 20):
         case: dict[str, Any] = {"unserved": ("waits", "expires"), "mechanisms": ("tv_drf", "alone")}
-        rounded, exact = study.curves(20, 1, n, **case), study.curves(20, 1, n, jobs=raw, **case)
+        rounded, whole = study.curves(20, 1, n, **case), study.curves(20, 1, n, jobs=raw, **case)
         keys = ["mechanism", "measure", "period", "unserved"]
-        pd.testing.assert_frame_equal(rounded[keys], exact[keys])
+        pd.testing.assert_frame_equal(rounded[keys], whole[keys])
         for measure, tolerance in (("min_share", 0.02), ("cpu", 0.01), ("memory", 0.01), ("total_share", 0.05)):
             part = rounded["measure"] == measure
-            assert (rounded["mean"] - exact["mean"])[part].abs().max() < tolerance, (n, measure)
-        assert (rounded["mean"] != exact["mean"]).any()
+            assert (rounded["mean"] - whole["mean"])[part].abs().max() < tolerance, (n, measure)
+        assert (rounded["mean"] != whole["mean"]).any()
 
 
 # ----------------------------------------------------------------------------------------------- second workload

@@ -26,16 +26,9 @@ from fairbook.errors import InvalidInput
 from fairbook.traces import paths
 from fairbook.traces.alibaba2017 import Jobs, load_digest
 from fairbook.traces.checks import significant
-from fairbook.traces.raw.alibaba2017 import (
-    compare_quantisations,
-    digest,
-    machine_mix,
-    read_batch_task,
-    read_jobs,
-    read_server_event,
-)
+from fairbook.traces.raw.alibaba2017 import digest
 from tests import trace_files
-from tests.trace_files import follows, raw_folder, told_in_the_readme
+from tests.trace_files import exact, follows, raw_folder, told_in_the_readme, worst_error
 
 NAMES = ["created", "modified", "job", "task", "instances", "status", "plan_cpu", "memory"]
 HEADER = (
@@ -127,7 +120,6 @@ def test_digest_equals_the_reference(tmp_path: Path, seed: int, name: str) -> No
     report = digest(tmp_path / "in", tmp_path / "out")
     held, expected = load_digest(tmp_path / "out"), reference(texts)
     assert listed(held) == expected
-    assert_same(held, read_jobs(tmp_path / "in"))
     assert [groups[0][0] for groups in expected] == held.created[held.first[:-1]].tolist()
 
     frame = pd.read_csv(io.StringIO("".join(texts)), header=None, names=NAMES)
@@ -187,31 +179,17 @@ def test_memory_is_kept_to_nine_decimals(tmp_path: Path) -> None:
     write(tmp_path / "in", line(memory="0.005404705821447985"))
     digest(tmp_path / "in", tmp_path / "out")
     assert load_digest(tmp_path / "out").memory.tolist() == [0.005404706]
-    assert read_batch_task(tmp_path / "in")["plan_mem"].tolist() == [0.005404705821447985]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Good and bad files
+# Machines, and the digest that ships
 
 
-def test_frames_as_published(tmp_path: Path) -> None:
+def test_machines_count_as_their_last_add_event_says(tmp_path: Path) -> None:
     write(tmp_path, HEADER + line(-1078) + line(6, 2, 2, 1, "", "", "Waiting"))
-    frame = read_batch_task(tmp_path)
-    assert frame.columns.tolist()[:5] == ["create_timestamp", "modify_timestamp", "job_id", "task_id", "instance_num"]
-    assert frame[["create_timestamp", "status"]].to_numpy().tolist() == [[-1078, "Terminated"], [6, "Waiting"]]
-    assert frame["plan_cpu"].isna().tolist() == frame["plan_mem"].isna().tolist() == [False, True]
-    assert str(frame["plan_cpu"].dtype) == "Int64"
-    write(tmp_path, "8,3,harderror,x,0,0,0\n0,3,add,,64,0.5,1\n0,1,add,,32,,\n", "server_event.csv")
-    events = read_server_event(tmp_path)
-    shown = events[["timestamp", "machine_id", "event_detail"]].to_numpy().tolist()
-    assert shown == [[0, 3, ""], [0, 1, ""], [8, 3, "x"]]
-    assert machine_mix(events).to_numpy().tolist() == [[64, 0.5, 1]]  # an event without a capacity tells none
-    with pytest.raises(InvalidInput, match=r"^events "):
-        machine_mix(frame)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Writing, loading and verifying
+    events = "8,3,harderror,x,0,0,0\n0,3,add,,64,0.25,1\n0,3,add,,64,0.5,1\n0,1,add,,32,,\n"  # without, it tells none
+    write(tmp_path, events, "server_event.csv")
+    assert exact("alibaba2017", tmp_path).machines.to_numpy().tolist() == [[64, 0.5, 1]]
 
 
 def test_the_shipped_digest_is_rounded_and_in_order() -> None:
@@ -241,7 +219,7 @@ def test_significant_digits(value: float, digits: int) -> None:
 def test_rounding_keeps_the_order_and_is_written_as_such(tmp_path: Path) -> None:
     write(tmp_path / "in", "".join(random_trace(5)))
     digest(tmp_path / "in", tmp_path / "out", memory_digits=1, instance_digits=1)
-    exact = read_jobs(tmp_path / "in")
+    exact = trace_files.exact("alibaba2017", tmp_path / "in")
     rounded = exact.quantised(memory_digits=1, instance_digits=1)
     assert set(exact.instances.tolist()) == {1, 2, 17, 64_486}
     assert rounded.instances.tolist() == [{1: 1, 2: 2, 17: 20, 64_486: 60_000}[k] for k in exact.instances.tolist()]
@@ -249,40 +227,6 @@ def test_rounding_keeps_the_order_and_is_written_as_such(tmp_path: Path) -> None
     np.testing.assert_array_equal(rounded.created, exact.created)
     assert listed(load_digest(tmp_path / "out")) == listed(rounded)
     assert_same(exact.quantised(), exact)
-
-
-def test_comparing_quantisations(tmp_path: Path) -> None:
-    text = line(1, 1, 1, 14, 100, "0.016") + line(1, 2, 2, 15, 50, "0.024") + line(1, 3, 3, 14, 100, "0.016")
-    write(tmp_path, text)
-    table = compare_quantisations(read_jobs(tmp_path), [(None, None), (1, None), (None, 1)])
-    assert table["memory_digits"].tolist() == [0, 1, 0]
-    assert table["instance_digits"].tolist() == [0, 0, 1]
-    exact, memory, count = (dict(row) for _, row in table.iterrows())
-    assert all(exact[name] == 0 for name in table.columns[7:])
-    assert (exact["requests"], exact["shapes"], exact["shape_groups"]) == (2, 2, 2)
-    assert exact["bytes"] == len(
-        "request,plan_cpu,plan_mem,groups,instances\n0,100,0.016,2,28\n1,50,0.024,1,15\n"
-        "created,groups\n1 1,0*14\n1,1*15\n"
-    )
-    # 0.016 and 0.024 both become 0.02
-    expected = {
-        "cpu": 0,
-        "instances": 0,
-        "memory": 43 * 0.02 / (28 * 0.016 + 15 * 0.024) - 1,
-        "worst_memory": 0.25,
-        "ks_memory": 28 / 43,
-        "w1_memory": 0.004 * 43 / (28 * 0.016 + 15 * 0.024),
-        "w1_instances": 0,
-    }
-    assert {name: memory[name] for name in expected} == pytest.approx(expected)
-    # 15 becomes 20 (its even neighbour), 14 becomes 10
-    expected = {
-        "instances": 40 / 43 - 1,
-        "cpu": (20 * 100 + 20 * 50) / (28 * 100 + 15 * 50) - 1,
-        "worst_instances": 1 / 3,
-        "w1_instances": (4 + 4 + 5) / 43,
-    }
-    assert {name: count[name] for name in expected} == pytest.approx(expected)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -328,7 +272,7 @@ def test_sampled_jobs_are_those_jobs(
 def test_the_law_of_the_sample(tmp_path: Path) -> None:
     text = "".join(line(k, job, 100 * k + job, job) for job in range(1, 6) for k in range(job))
     write(tmp_path, text)
-    jobs = read_jobs(tmp_path)
+    jobs = exact("alibaba2017", tmp_path)
     rng = np.random.default_rng(8)
     draws = [jobs.sample(rng, 2, min_groups=3).tasks[0].tolist() for _ in range(6_000)]
     follows(Counter(k for pair in draws for k in pair), {3: 1, 4: 1, 5: 1})  # instances tell the job
@@ -353,7 +297,7 @@ def test_dealt_jobs_against_a_loop(
     tmp_path: Path, trace: int, seed: int, n: int, period: float, merge: Any, unit: float
 ) -> None:
     write(tmp_path, "".join(random_trace(trace, jobs=12)).replace(",0\n", ",0.125\n").replace(",0,0", ",50,0"))
-    jobs = read_jobs(tmp_path)
+    jobs = exact("alibaba2017", tmp_path)
     if n > len(jobs):
         with pytest.raises(InvalidInput, match=r"^n must be at most"):
             jobs.deal(np.random.default_rng(seed), n, period)
@@ -420,8 +364,8 @@ def test_nothing_of_the_trace_is_lost_in_the_deal(shipped: Jobs, n: int, merge: 
 
 
 @pytest.mark.traces
-def test_what_rounding_does_to_the_genuine_trace() -> None:
-    raw, held = read_jobs(raw_folder("alibaba2017")), load_digest()
+def test_what_rounding_does_to_the_genuine_trace(tmp_path: Path) -> None:
+    raw, held = exact("alibaba2017", raw_folder("alibaba2017")), load_digest()
     assert_same(held, raw.quantised(memory_digits=3, instance_digits=3))
     small = raw.instances < 1000
     np.testing.assert_array_equal(held.instances[small], raw.instances[small])
@@ -431,24 +375,29 @@ def test_what_rounding_does_to_the_genuine_trace() -> None:
     assert (np.abs(held.memory - raw.memory) <= raw.memory / 200).all()
     assert (np.abs(held.instances - raw.instances) <= raw.instances / 200).all()
 
-    exact, three, two = (dict(row) for _, row in compare_quantisations(raw, [(None, None), (3, 3), (2, 2)]).iterrows())
-    n, k = raw.instances, held.instances
-    assert three["instances"] == pytest.approx(k.sum() / n.sum() - 1, rel=1e-9)
-    assert three["cpu"] == pytest.approx((k @ held.cores) / (n @ raw.cores) - 1, rel=1e-9)
-    assert three["memory"] == pytest.approx((k @ held.memory) / (n @ raw.memory) - 1, rel=1e-9)
-    assert "1 717 of the" in paths.data_path("README.md").read_text(encoding="utf-8")
+    two = raw.quantised(memory_digits=2, instance_digits=2)
+    n = raw.instances
     errors = {
-        "instances in all": "instances",
-        "CPU in all": "cpu",
-        "memory in all": "memory",
-        "group's instances": "worst_instances",
-        "group's memory": "worst_memory",
+        "instances in all": lambda q: q.instances.sum() / n.sum() - 1,
+        "CPU in all": lambda q: (q.instances @ raw.cores) / (n @ raw.cores) - 1,
+        "memory in all": lambda q: (q.instances @ q.memory) / (n @ raw.memory) - 1,
+        "group's instances": lambda q: worst_error(n, q.instances),
+        "group's memory": lambda q: worst_error(raw.memory, q.memory),
     }
-    sizes = {"distinct requests": "requests", "distinct shapes of jobs": "shapes", "bytes of both tables": "bytes"}
+    assert "1 717 of the" in paths.data_path("README.md").read_text(encoding="utf-8")
+    reports = [
+        digest(raw_folder("alibaba2017"), tmp_path / str(digits), memory_digits=digits, instance_digits=digits)
+        for digits in (None, 3, 2)
+    ]
+    tables = ("alibaba2017_requests.csv", "alibaba2017_jobs.csv")
     told_in_the_readme(
         "Alibaba cluster-trace-v2017",
-        {k: (three[v], two[v]) for k, v in errors.items()},
-        {k: (int(exact[v]), int(three[v]), int(two[v])) for k, v in sizes.items()},
+        {name: (error(held), error(two)) for name, error in errors.items()},
+        {
+            "distinct requests": tuple(report.counts["distinct_requests"] for report in reports),
+            "distinct shapes of jobs": tuple(report.counts["distinct_shapes"] for report in reports),
+            "bytes of both tables": tuple(sum(len(report.files[name]) for name in tables) for report in reports),
+        },
     )
 
 
@@ -460,15 +409,12 @@ def test_the_shipped_digest_equals_the_reference_on_the_raw_files() -> None:
     if text.startswith("task_create_time"):
         text = text.split("\n", 1)[1]
     held = load_digest()
-    exact = reference([text])
-    assert listed(read_jobs(folder)) == exact
-    assert listed(held) == rounded_to(exact, 3)
+    jobs = reference([text])
+    assert listed(exact("alibaba2017", folder)) == jobs
+    assert listed(held) == rounded_to(jobs, 3)
 
 
 @pytest.mark.traces
 def test_the_raw_machines() -> None:
-    folder = raw_folder("alibaba2017")
-    mix = machine_mix(read_server_event(folder))
-    frame = pd.read_csv(folder / "server_event.csv", header=None)
-    assert mix["machines"].sum() == frame[frame[2] == "add"][1].nunique() == 1_313
-    pd.testing.assert_frame_equal(load_digest().machines, mix, check_exact=True)
+    frame = pd.read_csv(raw_folder("alibaba2017") / "server_event.csv", header=None)
+    assert load_digest().machines["machines"].sum() == frame[frame[2] == "add"][1].nunique() == 1_313

@@ -24,15 +24,9 @@ from hypothesis import HealthCheck, settings
 from fairbook.errors import InvalidInput
 from fairbook.traces import paths
 from fairbook.traces.alibaba_gpu2023 import RESOURCES, Pods, load_digest, sample_machines, sample_users
-from fairbook.traces.raw.alibaba_gpu2023 import (
-    compare_quantisations,
-    digest,
-    read_node_list,
-    read_pod_list,
-    read_pods,
-    verify_digest,
-)
-from tests.trace_files import follows, raw_folder, told_in_the_readme, write
+from fairbook.traces.raw.alibaba_gpu2023 import digest, verify_digest
+from tests import trace_files
+from tests.trace_files import follows, raw_folder, told_in_the_readme, worst_error, write
 
 POD_TITLES = (
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
@@ -40,6 +34,7 @@ POD_TITLES = (
 NODE_TITLES = "sn,cpu_milli,memory_mib,gpu,model\n"
 POD_FILE = "openb_pod_list_default.csv"
 NODE_FILE = "openb_node_list_all_node.csv"
+NAME = "alibaba_gpu2023"
 REQUESTS, MACHINES = "alibaba_gpu2023_requests.csv", "alibaba_gpu2023_machines.csv"
 fuzzed = settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -137,7 +132,7 @@ def test_digest_equals_the_reference(tmp_path: Path, seed: int, suffix: str, dig
     report = digest(tmp_path / "in", tmp_path / "out", digits=digits)
     held = load_digest(tmp_path / "out")
     assert listed(held) == reference(text, digits)
-    assert_same(held, read_pods(tmp_path / "in").quantised(digits))
+    assert_same(held, trace_files.exact(NAME, tmp_path / "in").quantised(digits))
 
     frame = pd.read_csv(io.StringIO(text))
     asks = (frame[["cpu_milli", "memory_mib", "num_gpu"]] > 0).any(axis=1)
@@ -188,26 +183,6 @@ def test_the_tables_of_a_trace_done_by_hand(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Good and bad files
-
-
-def test_frames_as_published(tmp_path: Path) -> None:
-    lines = pod("a", spec="V100M16|V100M32", scheduled="") + pod("b", gpus=2, milli=1000)
-    write_both(tmp_path, POD_TITLES + lines, NODE_TITLES + node() + node("m", 32000, 65536, 0, ""))
-    frame = read_pod_list(tmp_path)
-    assert ",".join(frame.columns) + "\n" == POD_TITLES
-    assert frame["scheduled_time"].isna().tolist() == [True, False]
-    assert frame[["num_gpu", "gpu_milli", "gpu_spec"]].to_numpy().tolist() == [
-        [1, 470, "V100M16|V100M32"],
-        [2, 1000, ""],
-    ]
-    assert str(frame["scheduled_time"].dtype) == "Int64"
-    nodes = read_node_list(tmp_path / NODE_FILE)
-    assert ",".join(nodes.columns) + "\n" == NODE_TITLES
-    assert nodes.iloc[:, 1:].to_numpy().tolist() == [[96000, 393216, 8, "G2"], [32000, 65536, 0, ""]]
-
-
-# ---------------------------------------------------------------------------------------------------------------------
 # The digest that ships
 
 
@@ -251,29 +226,13 @@ def test_the_shipped_digest_is_rounded_and_adds_up(shipped: Pods) -> None:
 
 def test_rounding_joins_what_becomes_equal(tmp_path: Path) -> None:
     write_both(tmp_path, pod("a", 11_908) + pod("b", 11_931) + pod("c", 12_049) + pod("d", 11_931, gpus=0, milli=0))
-    exact = read_pods(tmp_path)
+    exact = trace_files.exact(NAME, tmp_path)
     rounded = exact.quantised(2)
     assert listed(rounded) == {(12.0, 5.5, 0.47): 3, (12.0, 5.5, 0.0): 1}
     assert_same(exact.quantised(), exact)
     for digits in (0, 16, 2.0, "3"):
         with pytest.raises(InvalidInput, match=r"^digits "):
             exact.quantised(digits)  # type: ignore[arg-type]
-
-
-def test_comparing_quantisations(tmp_path: Path) -> None:
-    pods = pod("a", 1_600, 16 * 1024, 0, 0) + pod("b", 1_600, 16 * 1024, 0, 0) + pod("c", 1_000, 24 * 1024, 1, 500)
-    write_both(tmp_path, pods, node("x", 16_000, 160 * 1024, 0, "") + node("y", 8_000, 44 * 1024, 1))
-    table = compare_quantisations(read_pods(tmp_path), [None, 2, 1])
-    exact, two, one = (dict(row) for _, row in table.iterrows())
-    assert exact == two | {"digits": 0}
-    assert [exact[k] for k in ("requests", "changed", "cpu", "memory", "worst_cpu", "fits")] == [2, 0, 0, 0, 0, 0]
-    assert exact["bytes"] == len("cpu,memory,gpu,pods\n1.6,16,0,2\n1,24,0.5,1\n")
-    # 1.6 cores become 2, 16 GiB and 24 GiB become 20
-    assert (one["changed"], one["worst_cpu"], one["worst_memory"]) == (1, pytest.approx(0.25), pytest.approx(0.25))
-    assert one["cpu"] == pytest.approx(5 / 4.2 - 1)
-    assert one["memory"] == pytest.approx(60 / 56 - 1)
-    # a, b: 10 fit x, then 8, and 2 fit y by memory, as before; c: x has no GPU, 1 fits y by memory, then 2
-    assert one["fits"] == pytest.approx(3 / 6)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -286,7 +245,9 @@ def test_the_law_of_the_sample(tmp_path: Path) -> None:
         for k in range(1, 5)
         for i in range(k)
     )
-    held = read_pods(write_both(tmp_path, pods + pod("z", 9000, 0), node("a") + node("b", 8000, 1024, 0, "") + node()))
+    held = trace_files.exact(
+        NAME, write_both(tmp_path, pods + pod("z", 9000, 0), node("a") + node("b", 8000, 1024, 0, "") + node())
+    )
     rng, n = np.random.default_rng(8), 6_000
     for unit, zeros, weights in (
         ("pod", "keep", {1: 1, 2: 2, 3: 3, 4: 4, 9: 1}),
@@ -312,7 +273,7 @@ def test_draws_from_the_shipped_digest(shipped: Pods, unit: Any, zeros: Any) -> 
 
 
 def test_nobody_is_left(tmp_path: Path) -> None:
-    held, rng = read_pods(write_both(tmp_path, pod(gpus=0, milli=0))), np.random.default_rng(0)
+    held, rng = trace_files.exact(NAME, write_both(tmp_path, pod(gpus=0, milli=0))), np.random.default_rng(0)
     assert sample_users(rng, 2, pods=held).tolist() == [[3.152, 5.46875, 0]] * 2
     with pytest.raises(InvalidInput, match=r"^zeros leaves no pod"):
         sample_users(rng, 2, zeros="drop", pods=held)
@@ -326,7 +287,7 @@ def test_nobody_is_left(tmp_path: Path) -> None:
 def test_the_shipped_digest_is_that_of_the_raw_files(shipped: Pods) -> None:
     folder = raw_folder("alibaba_gpu2023")
     verify_digest([folder / "openb_pod_list_gpuspec33.csv", folder / NODE_FILE])  # the models it names are left out
-    raw = read_pods(folder)
+    raw = trace_files.exact(NAME, folder)
     assert_same(shipped, raw.quantised(3))
     text = (folder / POD_FILE).read_text()
     assert listed(raw) == reference(text)
@@ -355,31 +316,40 @@ def test_the_facts_of_the_raw_files(shipped: Pods) -> None:
     assert nodes["model"].isna().equals(nodes["gpu"] == 0)
     spec = pd.read_csv(folder / "openb_pod_list_gpuspec33.csv")
     pd.testing.assert_frame_equal(frame.drop(columns="gpu_spec"), spec.drop(columns="gpu_spec"))
-    ours = read_pod_list(folder / "openb_pod_list_gpuspec33.csv")
-    assert ours["gpu_spec"].tolist() == spec["gpu_spec"].fillna("").tolist()
 
 
 @pytest.mark.traces
 def test_what_rounding_does_to_the_genuine_trace(shipped: Pods) -> None:
-    raw = read_pods(raw_folder("alibaba_gpu2023"))
-    exact, three, two = (dict(row) for _, row in compare_quantisations(raw, [None, 3, 2]).iterrows())
+    raw = trace_files.exact(NAME, raw_folder("alibaba_gpu2023"))
     now, before = shipped.pods @ shipped.requests, raw.pods @ raw.requests
-    assert three["cpu"] == pytest.approx(now[0] / before[0] - 1, rel=1e-9)
-    assert three["memory"] == pytest.approx(now[1] / before[1] - 1, rel=1e-9)
     assert now[2] == before[2]
-    assert three["fits"] == 0
     whole = raw.requests[:, 1] % 1 == 0
     np.testing.assert_array_equal(np.sort(raw.requests[whole, 1]), np.sort(shipped.requests[whole, 1]))
-    errors = {
-        "CPU in all": "cpu",
-        "memory in all": "memory",
-        "largest error of one pod's CPU": "worst_cpu",
-        "largest error of one pod's memory": "worst_memory",
-        "pods whose request changes": "changed",
-        "pods and machines of which another number fits": "fits",
-    }
+
+    def fitting(requests: Any) -> Any:
+        """Count how many pods of each request an empty machine of each kind takes, its GPUs taken together."""
+        asked = np.where(requests > 0, requests, np.nan)[:, None, :]
+        return np.floor(np.nanmin(raw.capacities / asked, axis=2) * (1 + 1e-12))
+
+    def told(digits: int) -> dict[str, float]:
+        rounded = raw.requests.copy()
+        rounded[:, :2] = np.vectorize(lambda x: float(f"{x:.{digits}g}"))(raw.requests[:, :2])
+        pairs = np.outer(raw.pods, raw.counts)
+        total = raw.pods @ rounded / before - 1
+        return {
+            "CPU in all": total[0],
+            "memory in all": total[1],
+            "largest error of one pod's CPU": worst_error(raw.requests[:, 0], rounded[:, 0]),
+            "largest error of one pod's memory": worst_error(raw.requests[:, 1], rounded[:, 1]),
+            "pods whose request changes": raw.pods[(rounded != raw.requests).any(axis=1)].sum() / raw.pods.sum(),
+            "pods and machines of which another number fits": pairs[fitting(rounded) != fitting(raw.requests)].sum()
+            / pairs.sum(),
+        }
+
+    three, two = told(3), told(2)
+    assert three["pods and machines of which another number fits"] == 0
     told_in_the_readme(
         "Alibaba cluster-trace-gpu-v2023",
-        {k: (three[v], two[v]) for k, v in errors.items()},
-        {"distinct requests": tuple(int(which["requests"]) for which in (exact, three, two))},
+        {name: (three[name], two[name]) for name in three},
+        {"distinct requests": (len(raw.pods), len(shipped.pods), len(raw.quantised(2).pods))},
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import importlib
 import math
 import os
 import re
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,18 @@ def write(folder: Path, text: str | bytes, name: str) -> Path:
     data = text.encode() if isinstance(text, str) else text
     (folder / name).write_bytes(gzip.compress(data, mtime=0) if name.endswith(".gz") else data)
     return folder / name
+
+
+def exact(name: str, source: Any, **options: Any) -> Any:
+    """Digest files of a trace, without rounding unless options say so, and load what comes out."""
+    with tempfile.TemporaryDirectory() as folder:
+        importlib.import_module(f"fairbook.traces.raw.{name}").digest(source, folder, **options)
+        return importlib.import_module(f"fairbook.traces.{name}").load_digest(folder)
+
+
+def worst_error(before: Any, after: Any) -> float:
+    """Give the largest relative error of what is not zero."""
+    return float(max(abs(after[before > 0] / before[before > 0] - 1)))
 
 
 def follows(drawn: Mapping[Any, int], weights: Mapping[Any, float]) -> None:

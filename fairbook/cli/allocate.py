@@ -77,7 +77,7 @@ class Given(NamedTuple):
 
 def allocate(options: argparse.Namespace) -> int:
     """Run the command."""
-    sources = [one for one in (options.table, options.machines, options.contributions) if one is not None]
+    sources = [one for one in (options.table, options.machines) if one is not None]
     check_output(sources, options.output)
     if sources.count("-") > 1:
         raise Refused("only one file can be -, for stdin")
@@ -144,7 +144,7 @@ def _given(rule: Mechanism, users: Users, terms: dict[str, Any], options: argpar
         offered |= {"machines": rows, "machine_counts": machines.counts}
         if rule.kind == "periods":
             offered["machines"] = rows.loc[rows.index.repeat(machines.counts)].set_axis(machines.singly)
-            parts = read_parts(users, machines, options.contributions)
+            parts = read_parts(users, machines)
             offered["contributions"] = parts.repeat(machines.counts, axis=1)
         elif machines.others:
             note(f"{machines.table.source}: no task needs column {', '.join(map(repr, machines.others))}; left out")

@@ -150,17 +150,6 @@ def _say_error(text: str) -> int:
     return 2
 
 
-def _check_arguments(argv: Sequence[str]) -> None:
-    """Refuse what no shell hands over and no file can be called."""
-    for text in argv:
-        try:
-            os.fsencode(text)
-        except UnicodeEncodeError:
-            raise Refused(f"the argument {shown(text)} is no text") from None
-        if "\0" in text:
-            raise Refused(f"the argument {shown(text)} holds a null byte")
-
-
 def serve(parser: Callable[[], argparse.ArgumentParser], argv: Sequence[str] | None) -> int:
     """Parse arguments, run the command that they name, and give the exit code whatever happens."""
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -169,7 +158,6 @@ def serve(parser: Callable[[], argparse.ArgumentParser], argv: Sequence[str] | N
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: note(f"warning: {message}")
         try:
-            _check_arguments(sys.argv[1:] if argv is None else argv)
             options = parser().parse_args(argv)
             code: int = options.run(options)
             if sys.stdout is not None:  # closed

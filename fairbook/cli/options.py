@@ -105,12 +105,9 @@ def terms_of(rule: Mechanism, options: argparse.Namespace) -> dict[str, Any]:
         if rule.kind == "clusters" and name not in method:
             others = ", ".join(one for one, takes in METHODS.items() if name in takes)
             raise Refused(f"{flag(name)} belongs to --method {others}")
-    for option, wanted in (("after", "arrivals"), ("contributions", "periods")):
-        if getattr(options, option) is not None and rule.kind != wanted:
-            raise Refused(
-                f"--{option} belongs to {', '.join(r.name for r in registry.values() if r.kind == wanted)}, "
-                f"not to {rule.name}"
-            )
+    if options.after is not None and rule.kind != "arrivals":
+        others = ", ".join(row.name for row in registry.values() if row.kind == "arrivals")
+        raise Refused(f"--after belongs to {others}, not to {rule.name}")
     return terms
 
 
@@ -184,12 +181,6 @@ zcat teams.csv.gz | fairbook allocate - --machines nodes.csv --output - > alloca
         help="how much there is of each resource (virtual clusters: on each cluster)",
     )
     pool.add_argument("--machines", "--clusters", metavar="FILE", help="CSV file of machines, or of clusters")
-    parser.add_argument(
-        "--contributions",
-        metavar="FILE",
-        help="tv_drf: CSV file with a column for each user, the "
-        "part that it brought, and a line for each of the table of machines or one for all",
-    )
     parser.add_argument("--user-column", metavar="NAME", help="the column with names of users")
     parser.add_argument(
         "--whole",

@@ -23,7 +23,6 @@ __all__ = ["Machines", "Table", "Users", "read_machines", "read_parts", "read_ta
 
 _LONGEST_LINE = 1 << 20  # characters; a longer line is no table of users
 _LONGEST_NAME = 200
-_MOST_CELLS = 10_000_000  # of a table, a few GB; a small file that unpacks to more is refused, not read
 _MISSING = {"", "na", "n/a", "nan", "+nan", "-nan", "null", "none"}
 _INFINITE = {"inf", "+inf", "infinity", "+infinity"}
 
@@ -91,8 +90,6 @@ def _text_lines(stream: io.BufferedIOBase, name: str) -> Iterator[str]:
             text = decode(line)
         except UnicodeDecodeError:
             raise Refused(f"{name}, line {number}: is not UTF-8 text") from None
-        if "\0" in text:
-            raise Refused(f"{name}, line {number}: holds a null byte, so this is not a CSV file")
         yield text
 
 
@@ -114,8 +111,6 @@ def read_table(source: str, of: str = "user") -> Table:
                     )
                 rows.append([cell.strip() for cell in row])
                 lines.append(reader.line_num)
-                if len(rows) * len(header) > _MOST_CELLS:
-                    raise Refused(f"{name}, line {reader.line_num}: holds more than {_MOST_CELLS} cells")
     except csv.Error as error:
         raise Refused(f"{name}, line {reader.line_num}: is not CSV ({error})") from None
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -331,17 +326,17 @@ def read_machines(source: str, users: Users, most: int) -> Machines:
     return Machines(table, _row_names(table, named), counts, resources, capacities, owner, others)
 
 
-def read_parts(users: Users, machines: Machines, source: str | None) -> Any:
+def read_parts(users: Users, machines: Machines) -> Any:
     """Give which part of each line of machines each user brought, shape (n, K).
 
-    Told by a table of parts, by columns of machines that are called like users, or by a column of owners.
+    Told by columns that are called like users, or by a column of owners.
     """
     table, columns, owner = machines.table, machines.others, machines.owner
     parts = np.zeros((len(users.names), len(table.lines)))
-    told = [said for said in (source, owner, *(name for name in columns if name in users.names)) if said]
-    if (source or owner) and len(told) > 1:
-        raise Refused(f"{told[0]!r} and column {told[1]!r} of {table.source} both say who brought what")
-    if (source or owner) and columns:
+    both = [name for name in columns if name in users.names]
+    if owner and both:
+        raise Refused(f"columns {owner!r} and {both[0]!r} of {table.source} both say who brought what")
+    if owner and columns:
         note(f"{table.source}: no task needs column {', '.join(map(repr, columns))}; left out")
         columns = []
 
@@ -354,18 +349,11 @@ def read_parts(users: Users, machines: Machines, source: str | None) -> Any:
             )
         return parts[users.names.index(name)]
 
-    if not (told or columns):
+    if not (owner or columns):
         note(f"{table.source}: does not say who brought what; everyone is taken to have brought the same part of each")
         return parts + 1 / len(parts)
     for line, name in enumerate(table.columns[owner] if owner else ()):
         of(name, f"{table.at(line, str(owner))}:")[line] = 1.0
-    if source is not None:
-        table = read_table(source, "part")
-        named, columns = _named(table, list(table.columns), None)
-        if len(table.lines) not in (1, parts.shape[1]) or (named and table.columns[named] != machines.names):
-            raise Refused(
-                f"{table.source}: must have a line for each of {machines.table.source}, in its order, or one for all"
-            )
     for column in columns:
         of(column, f"{table.source}: column")[:] = table.numbers(column)
         for row, value in enumerate(table.numbers(column)):
@@ -373,8 +361,5 @@ def read_parts(users: Users, machines: Machines, source: str | None) -> Any:
                 raise Refused(f"{table.at(row, column)}: must be between 0 and 1, got {value:g}")
     sums = parts.sum(axis=0)
     for k in np.flatnonzero(np.abs(sums - 1) > 1e-6)[:1].tolist():
-        raise Refused(
-            f"{table.source}, line {table.lines[min(k, len(table.lines) - 1)]}: the parts must sum to 1, got "
-            f"{sums[k]:.9g}"
-        )
+        raise Refused(f"{table.source}, line {table.lines[k]}: the parts must sum to 1, got {sums[k]:.9g}")
     return parts / sums

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import warnings
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from fairbook.cli.common import Parser, Refused, add_command, one_line, progress
+from fairbook.cli.common import Parser, add_command, one_line, progress
 from fairbook.errors import InvalidInput
 
 __all__ = ["add_traces"]
@@ -59,42 +60,19 @@ def _traces_verify(options: argparse.Namespace) -> int:
 
 def _traces_show(options: argparse.Namespace) -> int:
     facts = _trace_module(options, raw=False).load_digest(options.digest).provenance
-    try:
-        rows = _digest_rows(facts, _TRACES[options.trace].rounded)
-    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise Refused(f"{options.digest}: its record is not that of a digest of {options.trace} ({error!r})") from None
+    rows = dict(_rows("", {name: value for name, value in facts.items() if name not in ("inputs", "units")}))
     width = max(map(len, rows))
     print("\n".join(f"{one_line(name):<{width}}  {one_line(str(value))}" for name, value in rows.items()))
     return 0
 
 
-def _digest_rows(facts: dict[str, Any], rounded: tuple[str, ...]) -> dict[str, Any]:
-    """Give what is shown of a digest's record."""
-    rows: dict[str, Any] = {name: facts[name] for name in ("trace", "licence", "attribution")}
-    if "parts" in facts:
-        parts = facts["parts"]
-        rows["parts"] = (
-            f"{len(parts)} of {facts['parts_total']}"
-            + (f" ({min(parts)} to {max(parts)})" if parts else "")
-            + (f", missing {facts['missing_parts']}" if facts["missing_parts"] else "")
-        )
-        rows["last event"] = f"{facts['last_time_us'] / 3.6e9:.2f} h"
-    for name in rounded:
-        if name in facts:
-            rows[name.replace("_", " ")] = "all" if facts[name] is None else f"{facts[name]} significant"
-    rows |= {name.replace("_", " "): value for name, value in facts["counts"].items()}
-    machines = facts["machines"] or {}
-    for when in ("at_start", "last_known"):
-        if when in machines:
-            m = machines[when]
-            rows[f"machines {when.replace('_', ' ')}"] = (
-                f"{m['machines']} with CPU {m['cpu']:g}, memory {m['memory']:g}"
-            )
-    if "machines" in machines:
-        rows["machines"] = f"{machines['machines']} with {machines['cpu']} cores, memory {machines['memory']:g}" + (
-            f" GiB, {machines['gpu']} GPUs" if "gpu" in machines else ""
-        )
-    return rows | {f"sha256 of {name}": output["sha256"] for name, output in facts["outputs"].items()}
+def _rows(name: str, fact: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what a digest's record says, by the path of names to it."""
+    if not isinstance(fact, dict):
+        yield name.strip(), fact
+        return
+    for key, value in fact.items():
+        yield from _rows(f"{name} {key}", value)
 
 
 def add_traces(commands: Any) -> None:

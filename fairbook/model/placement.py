@@ -252,16 +252,6 @@ class _Placed(Result):
             "dominant_share": self.dominant_shares,
         }
 
-    def machine_frame(self) -> pd.DataFrame:
-        """Give one row a class of machines: machines, tasks on them, use of each resource as a part of capacity."""
-        frame = pd.DataFrame(
-            {"machines": self.cell.machine_counts, "tasks": self.by_class.sum(axis=1)},
-            index=labelled(self.classes, "class"),
-        )
-        use, capacity = self.class_use, self.cell.class_capacities
-        part = np.divide(use, capacity, out=np.full(use.shape, np.nan), where=capacity > 0)
-        return frame.assign(**{f"utilisation_{name}": part[:, j] for j, name in enumerate(self.resources)})
-
 
 @dataclass(frozen=True, eq=False)
 class Placement(_Placed):

@@ -135,9 +135,9 @@ def _queue(when: NDArray[np.int64], owner: NDArray[np.int64], order: NDArray[np.
 class Jobs:
     """The batch jobs of the trace with their task groups, in order of creation.
 
-    From :func:`load_digest` (the digest that ships: memory and instance counts to 3 significant digits) or
-    :func:`fairbook.traces.raw.alibaba2017.read_jobs` (raw files: exact). The first is, to the last bit, what
-    :meth:`quantised` makes of the second.
+    From :func:`load_digest`: of the digest that ships (memory and instance counts to 3 significant digits), or of one
+    that :func:`fairbook.traces.raw.alibaba2017.digest` made from raw files (exact). The first is, to the last bit, what
+    :meth:`quantised` makes of the second. ``sample`` and ``deal`` draw users from them.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class Jobs:
     machine_classes : (c, 3) float array
         Cores, memory (fraction of the largest), number of machines; no rows if the digest was made without them.
     provenance : dict
-        Contents of ``alibaba2017.json``; empty if read from raw files.
+        Contents of ``alibaba2017.json``; empty after :meth:`quantised`.
 
     Notes
     -----
@@ -163,6 +163,21 @@ class Jobs:
     does not;
     the groups of a job in order of creation and of the published task number. Job and task numbers are not kept, nor is
     the status. 5 numbers per group: 3 MB for the trace.
+
+    Of the 12 014 jobs that ship, 3 055 have one group, half have 5 or more, 2 526 have 10 or more and 335 have 20 or
+    more; the most is 156. In 99 % of them all groups are created within one second: in a sample the order of the groups
+    (by creation, then by task number) stands for time, their timestamps do not. The first creation is 1 078 s before
+    the trace's start.
+
+    Examples
+    --------
+    >>> jobs = load_digest()
+    >>> draw = jobs.sample(np.random.default_rng(1), 5, periods=8, min_groups=4)
+    >>> draw.demands.shape, draw.tasks.shape, bool((draw.tasks[:4] > 0).all())
+    ((8, 5, 2), (8, 5), True)
+    >>> deal = jobs.deal(np.random.default_rng(1), 100, 300.0)
+    >>> deal.demands.shape, deal.start, int(deal.tasks.sum())
+    ((205, 100, 2), -1200.0, 11057692)
     """
 
     first: NDArray[np.int64]

@@ -48,9 +48,9 @@ Zeros = Literal["keep", "drop"]
 class Pods:
     """The distinct requests of the pods, and the distinct machines, with how many there are of each.
 
-    From :func:`load_digest` (the digest that ships: CPU and memory to 3 significant digits) or
-    :func:`fairbook.traces.raw.alibaba_gpu2023.read_pods` (raw files: exact). The first is, to the last bit,
-    what :meth:`quantised` makes of the second.
+    From :func:`load_digest`: of the digest that ships (CPU and memory to 3 significant digits), or of one that
+    :func:`fairbook.traces.raw.alibaba_gpu2023.digest` made from raw files (exact). The first is, to the last bit, what
+    :meth:`quantised` makes of the second.
 
     Attributes
     ----------
@@ -110,11 +110,6 @@ class Pods:
         """Total capacity of all machines: cores, GiB, GPUs, as a (3,) float array."""
         return np.asarray(self.counts @ self.capacities, np.float64)
 
-    def rounded(self, digits: int | None) -> NDArray[np.float64]:
-        """Return the requests, (r, 3), with CPU and memory rounded to significant digits, equal ones not joined."""
-        check_digits(digits, "digits")
-        return np.column_stack([*(significant(column, digits) for column in self.requests.T[:2]), self.requests[:, 2]])
-
     def quantised(self, digits: int | None = None) -> Pods:
         """Round CPU and memory of the requests to significant digits, half to even, and join what becomes equal.
 
@@ -133,7 +128,8 @@ class Pods:
         >>> load_digest().quantised(2)
         Pods(8152 pods of 146 requests, 1523 machines of 27 kinds)
         """
-        requests, pods = joined(self.rounded(digits), self.pods)
+        rounded = [significant(column, check_digits(digits, "digits")) for column in self.requests.T[:2]]
+        requests, pods = joined(np.column_stack([*rounded, self.requests[:, 2]]), self.pods)
         return Pods(requests, pods, self.capacities.copy(), self.counts.copy(), self.models)
 
 

@@ -132,23 +132,6 @@ class Digest:
             self._plans[key] = (rows, cumulative, begin, cumulative[first + size - 1] - begin)
         return self._plans[key]
 
-    def sample_rows(
-        self, n: int, rng: np.random.Generator, *, unit: Unit = "task", zeros: Zeros = "drop"
-    ) -> NDArray[np.int64]:
-        """Draw row numbers of the digest; see :meth:`sample`, which draws the same for the same generator."""
-        n = check_whole(n, "n")
-        check_rng(rng)
-        check_choice(unit, "unit", ("task", "job", "user"))
-        check_choice(zeros, "zeros", ("drop", "keep"))
-        rows, cumulative, begin, size = self._plan(unit, zeros)
-        if unit == "user":
-            who = rng.integers(len(size), size=n)
-            ticket = begin[who] + rng.integers(size[who])
-        else:
-            ticket = rng.integers(cumulative[-1], size=n)
-        found: NDArray[np.int64] = rows[np.searchsorted(cumulative, ticket, side="right")]
-        return found
-
     def sample(
         self,
         n: int,
@@ -202,8 +185,18 @@ class Digest:
         ((500, 2), True)
         """
         check_choice(scale, "scale", ("machine", "pool"))
-        rows = self.sample_rows(n, rng, unit=unit, zeros=zeros)
-        demands = np.column_stack((self.cpu[rows], self.memory[rows]))
+        n = check_whole(n, "n")
+        check_rng(rng)
+        check_choice(unit, "unit", ("task", "job", "user"))
+        check_choice(zeros, "zeros", ("drop", "keep"))
+        rows, cumulative, begin, size = self._plan(unit, zeros)
+        if unit == "user":
+            who = rng.integers(len(size), size=n)
+            ticket = begin[who] + rng.integers(size[who])
+        else:
+            ticket = rng.integers(cumulative[-1], size=n)
+        found = rows[np.searchsorted(cumulative, ticket, side="right")]
+        demands = np.column_stack((self.cpu[found], self.memory[found]))
         if scale == "pool":
             demands /= self.pool()
         return demands

@@ -16,7 +16,6 @@ Alibaba Group. *Alibaba cluster trace program, cluster-trace-v2017*, ``trace_201
 
 from __future__ import annotations
 
-import gzip
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -25,9 +24,8 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from fairbook.errors import InvalidInput, TraceError
+from fairbook.errors import TraceError
 from fairbook.traces.alibaba2017 import (
     JOB_HEADER,
     JOBS,
@@ -38,23 +36,13 @@ from fairbook.traces.alibaba2017 import (
     REQUESTS,
     Job,
     Jobs,
-    load_digest,
 )
-from fairbook.traces.raw.digests import DigestReport, check_folder, number, worst_error
-from fairbook.traces.raw.files import Part, Source, find_parts, find_tables, refuse_missing
+from fairbook.traces.raw.digests import DigestReport, check_folder, number
+from fairbook.traces.raw.files import Part, Source, find_tables, refuse_missing
 from fairbook.traces.raw.tables import Column, Table
 from fairbook.traces.stored import open_digest
 
-__all__ = [
-    "SHIPPED_DIGITS",
-    "compare_quantisations",
-    "digest",
-    "machine_mix",
-    "read_batch_task",
-    "read_jobs",
-    "read_server_event",
-    "verify_digest",
-]
+__all__ = ["SHIPPED_DIGITS", "digest", "verify_digest"]
 
 SHIPPED_DIGITS: Final = 3
 """Significant digits of memory and of instance counts in the digest that ships."""
@@ -99,100 +87,13 @@ def _task_table(parts: Sequence[Part]) -> Table:
     return Table(parts, _TASK_COLUMNS, titles=_TASK_TITLES, unique=("job_id", "task_id"))
 
 
-def read_batch_task(source: Source) -> pd.DataFrame:
-    r"""Read batch_task as published, in file order.
+def _machine_mix(events: Table) -> pd.DataFrame:
+    """Count machines by cores and memory (fraction of the largest), each as its last ``add`` event says, sorted.
 
-    Parameters
-    ----------
-    source : path or sequence of paths
-        The folder of the trace (``batch_task*.csv`` or ``.csv.gz`` in it), the file, or the files of a table that was
-        cut into parts, in any order. A first line that holds the schema's titles, as in some copies, is skipped.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns create_timestamp, modify_timestamp (int, seconds since the start of the trace), job_id, task_id,
-        instance_num (int, at least 1), status (str), plan_cpu (Int64, 1/100 core per instance), plan_mem (float,
-        fraction of the largest machine per instance); the last two may be missing.
-
-    Raises
-    ------
-    TraceError
-        If there is nothing to read, a numbered part is missing, a file is damaged or cut short, a line is not in the
-        published format, or a task of a job is there twice; the message names file and line.
-
-    Notes
-    -----
-    Every field of every line is checked. Files are decompressed and read in blocks of 1 MiB; the frame is held whole
-    (10 MB for the 80 553 lines of the trace), and the time is linear, a fifth of a second.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> file = pathlib.Path(folder.name) / "batch_task.csv"
-    >>> _ = file.write_text("59581,59592,12702,79304,29,Terminated,100,0.005404705821447985\n")
-    >>> print(read_batch_task(folder.name)[["job_id", "instance_num", "plan_cpu", "plan_mem"]].to_string(index=False))
-     job_id  instance_num  plan_cpu  plan_mem
-      12702            29       100  0.005405
-    >>> folder.cleanup()
+    Errors are passed over: by the trace's documentation what runs on such a machine goes on running.
     """
-    return _task_table(find_tables(source, "batch_task", "server_event")[0]).frame
-
-
-def _server_table(parts: Sequence[Part]) -> Table | None:
-    return Table(parts, _SERVER_COLUMNS) if parts else None
-
-
-def _in_time(table: Table) -> pd.DataFrame:
-    return table.frame.sort_values("timestamp", kind="stable", ignore_index=True)  # file order among equal times
-
-
-def read_server_event(source: Source) -> pd.DataFrame:
-    """Read server_event as published, in time order.
-
-    Parameters
-    ----------
-    source : path or sequence of paths
-        As in :func:`read_batch_task`, for ``server_event``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns timestamp (int, seconds; 0 stands for "before the trace"), machine_id, event_type (``"add"``,
-        ``"softerror"``, ``"harderror"``), event_detail (str, empty where there is none), cpu (Int64, cores), memory,
-        disk (float, fractions of the largest machine). An error event carries zeros for capacities.
-
-    Raises
-    ------
-    TraceError
-        As in :func:`read_batch_task`.
-
-    See Also
-    --------
-    machine_mix : machines by capacity.
-    """
-    return _in_time(Table(find_parts(source, "server_event", any_name=False), _SERVER_COLUMNS))
-
-
-def machine_mix(events: pd.DataFrame) -> pd.DataFrame:
-    """Count machines by capacity, each as its last ``add`` event says.
-
-    Parameters
-    ----------
-    events : pandas.DataFrame
-        From :func:`read_server_event`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns cpu (cores), memory (fraction of the largest machine) and machines, sorted. Errors are passed over: by
-        the trace's documentation what runs on such a machine goes on running.
-    """
-    names = [column.name for column in _SERVER_COLUMNS]
-    if not isinstance(events, pd.DataFrame) or list(events.columns) != names:
-        raise InvalidInput("events", "must be a frame from read_server_event", events)
-    known = events[events["event_type"] == "add"].dropna(subset=["cpu", "memory"])
+    frame = events.frame.sort_values("timestamp", kind="stable")  # file order among equal times
+    known = frame[frame["event_type"] == "add"].dropna(subset=["cpu", "memory"])
     last = known.drop_duplicates("machine_id", keep="last").astype({"cpu": "int64"})
     return last.groupby(["cpu", "memory"]).size().rename("machines").reset_index()
 
@@ -236,32 +137,6 @@ def _total(counts: pd.Series) -> int:
     return sum(counts.tolist())  # 64 bits might not hold it
 
 
-def read_jobs(source: Source) -> Jobs:
-    """Read the jobs from the trace's own files, exact: what the digest holds before it is rounded.
-
-    Parameters
-    ----------
-    source : path or sequence of paths
-        As in :func:`read_batch_task`. Files of ``server_event`` are read too if they are there.
-
-    Returns
-    -------
-    Jobs
-        With memory rounded to 9 decimals (a copy of the trace that is about holds no more, and the digest says the same
-        for it as for the original).
-
-    Raises
-    ------
-    TraceError
-        As in :func:`read_batch_task`.
-    """
-    tasks, machines = find_tables(source, "batch_task", "server_event")
-    listed, _ = _gather(_task_table(tasks))
-    server = _server_table(machines)
-    mix = np.empty((0, 3)) if server is None else machine_mix(_in_time(server)).to_numpy(np.float64)
-    return Jobs.of(listed, mix)
-
-
 def _encode(jobs: Jobs) -> dict[str, list[str]]:
     """Write jobs as the lines of the digest's two tables."""
     keys = list(zip(jobs.plan_cpu.tolist(), jobs.memory.tolist(), strict=True))
@@ -294,7 +169,8 @@ def _encode(jobs: Jobs) -> dict[str, list[str]]:
 def _compute(source: Source, memory_digits: int | None, instance_digits: int | None) -> DigestReport:
     """Read everything; write nothing."""
     task_parts, machine_parts = find_tables(source, "batch_task", "server_event")
-    tasks, server = _task_table(task_parts), _server_table(machine_parts)
+    tasks = _task_table(task_parts)
+    server = Table(machine_parts, _SERVER_COLUMNS) if machine_parts else None
     listed, counts = _gather(tasks)
     options = {"memory_digits": memory_digits, "instance_digits": instance_digits}
     kept = Jobs.of(listed, np.empty((0, 3))).quantised(**options)
@@ -309,8 +185,11 @@ def _compute(source: Source, memory_digits: int | None, instance_digits: int | N
     rounding = f"{' and '.join(parts)} significant digits" if parts else ""
     machines: dict[str, Any] | None = None
     if server is not None:
-        mix = machine_mix(_in_time(server))
-        tables[MACHINES] = [MACHINE_HEADER, *(f"{cpu},{number(x)},{k}" for cpu, x, k in mix.itertuples(index=False))]
+        mix = _machine_mix(server)
+        tables[MACHINES] = [
+            MACHINE_HEADER,
+            *(f"{cpu},{number(x)},{k}" for cpu, x, k in mix.itertuples(index=False, name=None)),
+        ]
         machines = {
             "events": len(server.frame),
             **{f"{name}_events": int((server.frame["event_type"] == name).sum()) for name in _EVENTS},
@@ -367,15 +246,15 @@ def digest(
     Parameters
     ----------
     source : path or sequence of paths
-        The folder of the trace, or its files; see :func:`read_batch_task`. Files of ``server_event`` are recognised by
-        their own or their folder's name.
+        The folder of the trace (``batch_task*.csv`` or ``.csv.gz`` in it), or its files, in any order; a table may be
+        cut into parts. A first line that holds the schema's titles, as in some copies, is skipped. Files of
+        ``server_event`` are recognised by their own or their folder's name.
     output_folder : path
         Receives ``alibaba2017_requests.csv``, ``alibaba2017_jobs.csv``, ``alibaba2017_machines.csv`` and
         ``alibaba2017.json``; made if absent.
     memory_digits, instance_digits : int, optional
-        Round to so many significant digits first; see :func:`compare_quantisations` for what that does. By default
-        nothing is rounded but memory, to 9 decimals. The digest that ships was made with 3 and 3, which are also what
-        the command line takes unless told otherwise.
+        Round to so many significant digits first. By default nothing is rounded but memory, to 9 decimals. The digest
+        that ships was made with 3 and 3, which are also what the command line takes unless told otherwise.
 
     Returns
     -------
@@ -388,15 +267,16 @@ def digest(
     Raises
     ------
     TraceError
-        If a file is missing, damaged or not in the published format, or the output cannot be written.
+        If a file is missing, damaged or not in the published format, a task of a job is there twice, or the output
+        cannot be written; the message names file and line.
     InvalidInput
         If an argument is none of the above.
 
     Notes
     -----
-    About a second for the trace, linear in its lines, which are held. The same input gives the
-    same bytes, in whatever order its lines are. Nothing is written before all is read; each file is written under a
-    temporary name and renamed, the record last.
+    Every field of every line is checked. About a second for the trace, linear in its lines, which are held. The same
+    input gives the same bytes, in whatever order its lines are. Nothing is written before all is read; each file is
+    written under a temporary name and renamed, the record last.
     """
     target = check_folder(output_folder)
     return _compute(source, memory_digits, instance_digits).write(target)
@@ -429,88 +309,3 @@ def verify_digest(source: Source, committed: str | Path | None = None) -> Digest
     """
     record, _ = open_digest(NAME, committed)
     return _compute(source, record.get("memory_digits"), record.get("instance_digits")).held_against(committed)
-
-
-def _distances(a: NDArray[np.float64], b: NDArray[np.float64], weight: NDArray[np.float64]) -> tuple[float, float]:
-    """Kolmogorov distance of two samples with the same weights, and their transport distance over the mean of `a`."""
-    x = np.unique(np.concatenate((a, b)))
-
-    def law(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        mass = np.bincount(np.searchsorted(x, values), weight, len(x))
-        return np.asarray(np.cumsum(mass) / weight.sum())
-
-    gap = np.abs(law(a) - law(b))
-    return float(gap.max()), float((gap[:-1] * np.diff(x)).sum() / np.average(a, weights=weight))
-
-
-def compare_quantisations(
-    jobs: Jobs | None = None,
-    digits: Sequence[tuple[int | None, int | None]] = (
-        (None, None),
-        (4, None),
-        (3, None),
-        (2, None),
-        (3, 3),
-        (3, 2),
-        (2, 2),
-        (2, 1),
-        (1, 1),
-    ),
-) -> pd.DataFrame:
-    """Measure what rounding of memory and instance counts would save in the digest, and what it would cost.
-
-    Parameters
-    ----------
-    jobs : Jobs, optional
-        What errors are measured against. By default what :func:`~fairbook.traces.alibaba2017.load_digest` gives,
-        which is rounded already: give ``read_jobs(FOLDER)`` for errors against the trace.
-    digits : sequence of (int or None, int or None)
-        Significant digits of memory and of instance counts; None for no rounding.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per entry of `digits`: memory_digits, instance_digits (0 for None); requests, shapes and shape_groups
-        (rows, and groups in them); bytes and gzip_bytes of both tables; instances, cpu and memory, the relative errors
-        of the trace's totals (signed); worst_instances and worst_memory, the largest relative error of a group;
-        ks_memory and w1_memory, Kolmogorov and transport distance (over the mean) of the distribution of memory over
-        instances; w1_instances, transport distance (over the mean) of that of instance counts over groups.
-
-    Notes
-    -----
-    Half a second per entry. The Kolmogorov distance of memory is large however fine the rounding: 18 % of the
-    instances ask for one and the same amount, and moving it a little moves all of them past a point. The transport
-    distance is the one that figures feel.
-    """
-    held = load_digest() if jobs is None else jobs
-    rows = []
-    cpu = held.plan_cpu.astype(np.float64)
-    count = held.instances.astype(np.float64)
-    ones = np.ones(len(count))
-    for memory_digits, instance_digits in digits:
-        q = held.quantised(memory_digits=memory_digits, instance_digits=instance_digits)
-        tables = _encode(q)
-        stored = "".join(f"{line}\n" for lines in tables.values() for line in lines).encode()
-        shapes = tables[JOBS][1:]
-        n = q.instances.astype(np.float64)
-        ks_memory, w1_memory = _distances(held.memory, q.memory, count)
-        rows.append(
-            {
-                "memory_digits": memory_digits or 0,
-                "instance_digits": instance_digits or 0,
-                "requests": len(tables[REQUESTS]) - 1,
-                "shapes": len(shapes),
-                "shape_groups": sum(shape.split(",")[1].count(" ") + 1 for shape in shapes),
-                "bytes": len(stored),
-                "gzip_bytes": len(gzip.compress(stored, mtime=0)),
-                "instances": n.sum() / count.sum() - 1,
-                "cpu": (n * cpu).sum() / (count * cpu).sum() - 1,
-                "memory": (n * q.memory).sum() / (count * held.memory).sum() - 1,
-                "worst_instances": worst_error(count, n),
-                "worst_memory": worst_error(held.memory, q.memory),
-                "ks_memory": ks_memory,
-                "w1_memory": w1_memory,
-                "w1_instances": _distances(count, n, ones)[1],
-            }
-        )
-    return pd.DataFrame(rows)

@@ -27,7 +27,6 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from fairbook.errors import TraceError
 from fairbook.traces.alibaba_gpu2023 import (
@@ -39,22 +38,13 @@ from fairbook.traces.alibaba_gpu2023 import (
     RESOURCES,
     Pods,
     joined,
-    load_digest,
 )
-from fairbook.traces.raw.digests import DigestReport, check_folder, number, worst_error
-from fairbook.traces.raw.files import Part, Source, find_parts, find_tables, refuse_missing
+from fairbook.traces.raw.digests import DigestReport, check_folder, number
+from fairbook.traces.raw.files import Part, Source, find_tables, refuse_missing
 from fairbook.traces.raw.tables import Column, Table
 from fairbook.traces.stored import open_digest
 
-__all__ = [
-    "SHIPPED_DIGITS",
-    "compare_quantisations",
-    "digest",
-    "read_node_list",
-    "read_pod_list",
-    "read_pods",
-    "verify_digest",
-]
+__all__ = ["SHIPPED_DIGITS", "digest", "verify_digest"]
 
 SHIPPED_DIGITS: Final = 3
 """Significant digits of CPU and memory in the digest that ships."""
@@ -109,77 +99,6 @@ def _pod_table(parts: Sequence[Part]) -> Table:
     return table
 
 
-def _tables(source: Source) -> tuple[Table, Table]:
-    """Read the pod list and the node list."""
-    pods, nodes = find_tables(source, _POD_FILE, _NODE_FILE, prefix=_NODE_PREFIX)
-    if not nodes:
-        raise TraceError(f"{source}: no {_NODE_FILE} file (.csv or .csv.gz) beside the pod list")
-    return _pod_table(pods), _table(nodes, _NODE_COLUMNS, _NODE_FILE)
-
-
-def read_pod_list(source: Source) -> pd.DataFrame:
-    r"""Read a pod list as published, in file order.
-
-    Parameters
-    ----------
-    source : path or sequence of paths
-        The folder of the lists, of which ``openb_pod_list_default.csv`` (or ``.csv.gz``) is read, or the file of any of
-        the published pod lists.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns name (str), cpu_milli (int, 1/1000 core), memory_mib (int), num_gpu (int), gpu_milli (int, 1/1000 of
-        each GPU), gpu_spec (str: models of GPU separated by bars, empty for any), qos, pod_phase (str), creation_time,
-        deletion_time (int, seconds), scheduled_time (Int64, seconds; missing for a pod that never was).
-
-    Raises
-    ------
-    TraceError
-        If there is nothing to read, a file is damaged or cut short, a line is not in the published format, `num_gpu`
-        and `gpu_milli` contradict each other, or a pod is there twice; the message names file and line.
-    InvalidInput
-        If `source` is not a path or a sequence of paths.
-
-    Notes
-    -----
-    Every field of every line is checked. Time and memory are linear in the lines; the trace takes a tenth of a second.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> file = pathlib.Path(folder.name) / "openb_pod_list_default.csv"
-    >>> _ = file.write_text("openb-pod-0017,88000,327680,8,1000,,Burstable,Succeeded,9437497,10769854,9437497\n")
-    >>> print(read_pod_list(folder.name)[["cpu_milli", "memory_mib", "num_gpu", "gpu_milli"]].to_string(index=False))
-     cpu_milli  memory_mib  num_gpu  gpu_milli
-         88000      327680        8       1000
-    >>> folder.cleanup()
-    """
-    return _pod_table(find_parts(source, _POD_FILE, any_name=False)).frame
-
-
-def read_node_list(source: Source) -> pd.DataFrame:
-    """Read the node list as published, in file order.
-
-    Parameters
-    ----------
-    source : path or sequence of paths
-        The folder of the lists, of which ``openb_node_list_all_node.csv`` (or ``.csv.gz``) is read, or the file.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns sn (str), cpu_milli (int, 1/1000 core), memory_mib, gpu (int), model (str, empty where there is none).
-
-    Raises
-    ------
-    TraceError, InvalidInput
-        As in :func:`read_pod_list`.
-    """
-    return _table(find_parts(source, _NODE_FILE, any_name=False), _NODE_COLUMNS, _NODE_FILE).frame
-
-
 def _requests(pods: Table) -> pd.DataFrame:
     """Return the requests of the pods that ask for anything, as published, with gpu in thousandths."""
     gpu = pods.frame["num_gpu"].astype(object) * pods.frame["gpu_milli"]  # 64 bits might not hold it
@@ -203,28 +122,6 @@ def _pods_of(requests: pd.DataFrame, nodes: Table) -> Pods:
     )
 
 
-def read_pods(source: Source) -> Pods:
-    """Read requests and machines from the trace's own files, exact: what the digest holds before it is rounded.
-
-    Parameters
-    ----------
-    source : path or sequence of paths
-        The folder of the lists (of the pod lists, ``openb_pod_list_default.csv`` is read), or the files of a pod list
-        and of a node list (``openb_node_list*``), each ``.csv`` or ``.csv.gz``.
-
-    Returns
-    -------
-    Pods
-
-    Raises
-    ------
-    TraceError, InvalidInput
-        As in :func:`read_pod_list`; also if one of the two lists is missing, or no pod asks for anything.
-    """
-    pods, nodes = _tables(source)
-    return _pods_of(_requests(pods), nodes)
-
-
 def _encode(held: Pods) -> dict[str, list[str]]:
     """Write requests and machines as the lines of the digest's two tables."""
     requests = (
@@ -245,7 +142,10 @@ def _plain(values: Iterable[float]) -> dict[str, float]:
 
 def _compute(source: Source, digits: int | None) -> DigestReport:
     """Read everything; write nothing."""
-    pods, nodes = _tables(source)
+    pod_parts, node_parts = find_tables(source, _POD_FILE, _NODE_FILE, prefix=_NODE_PREFIX)
+    if not node_parts:
+        raise TraceError(f"{source}: no {_NODE_FILE} file (.csv or .csv.gz) beside the pod list")
+    pods, nodes = _pod_table(pod_parts), _table(node_parts, _NODE_COLUMNS, _NODE_FILE)
     requests, frame = _requests(pods), pods.frame
     exact = _pods_of(requests, nodes)
     kept = exact.quantised(digits)
@@ -319,14 +219,14 @@ def digest(source: Source, output_folder: str | Path, *, digits: int | None = No
     Parameters
     ----------
     source : path or sequence of paths
-        The folder of the lists, or the files of both; see :func:`read_pods`.
+        The folder of the lists (of the pod lists, ``openb_pod_list_default.csv`` is read), or the files of a pod list
+        and of a node list (``openb_node_list*``), each ``.csv`` or ``.csv.gz``.
     output_folder : path
         Receives ``alibaba_gpu2023_requests.csv``, ``alibaba_gpu2023_machines.csv`` and ``alibaba_gpu2023.json``; made
         if absent.
     digits : int, optional
-        Round CPU and memory of the requests to so many significant digits; see :func:`compare_quantisations` for what
-        that does. By default nothing is rounded. The digest that ships was made with 3, which the command line takes
-        unless told otherwise.
+        Round CPU and memory of the requests to so many significant digits. By default nothing is rounded. The digest
+        that ships was made with 3, which the command line takes unless told otherwise.
 
     Returns
     -------
@@ -338,15 +238,17 @@ def digest(source: Source, output_folder: str | Path, *, digits: int | None = No
     Raises
     ------
     TraceError
-        If a file is missing, damaged or not in the published format, or the output cannot be written.
+        If a list is missing, a file is damaged or not in the published format, ``num_gpu`` and ``gpu_milli``
+        contradict each other, a pod is there twice or none asks for anything, or the output cannot be written; the
+        message names file and line.
     InvalidInput
         If an argument is none of the above.
 
     Notes
     -----
-    A fifth of a second for the trace, linear in its lines. The same input gives the same bytes, in whatever order its
-    lines are. Nothing is written before all is read; each file is written under a temporary name and renamed, the
-    record last.
+    Every field of every line is checked. A fifth of a second for the trace, linear in its lines. The same input gives
+    the same bytes, in whatever order its lines are. Nothing is written before all is read; each file is written under
+    a temporary name and renamed, the record last.
     """
     target = check_folder(output_folder)
     return _compute(source, digits).write(target)
@@ -358,7 +260,7 @@ def verify_digest(source: Source, committed: str | Path | None = None) -> Digest
     Parameters
     ----------
     source : path or sequence of paths
-        Folder of the lists, or the files; see :func:`read_pods`. They need not be the very files of the record (they
+        Folder of the lists, or the files; as for :func:`digest`. They need not be the very files of the record (they
         may be compressed, in another order, or a ``gpuspec`` list); what they say must be the same.
     committed : path, optional
         Folder of the digest; by default the one that ships with the package.
@@ -379,62 +281,3 @@ def verify_digest(source: Source, committed: str | Path | None = None) -> Digest
     """
     record, _ = open_digest(NAME, committed)
     return _compute(source, record.get("digits")).held_against(committed)
-
-
-def _fitting(requests: NDArray[np.float64], capacities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Count how many pods of each request an empty machine of each kind takes, its GPUs taken together; (r, c)."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = capacities[None, :, :] / requests[:, None, :]
-    ratio[np.broadcast_to((requests == 0)[:, None, :], ratio.shape)] = np.inf
-    # A quotient that is whole in decimals may come out a last bit short of it.
-    return np.asarray(np.floor(ratio.min(axis=2) * (1 + 1e-12)))
-
-
-def compare_quantisations(pods: Pods | None = None, digits: Sequence[int | None] = (None, 4, 3, 2, 1)) -> pd.DataFrame:
-    """Measure what rounding of CPU and memory would do.
-
-    Parameters
-    ----------
-    pods : Pods, optional
-        What errors are measured against. By default what :func:`~fairbook.traces.alibaba_gpu2023.load_digest` gives,
-        which is rounded already: give ``read_pods(FOLDER)`` for errors against the trace.
-    digits : sequence of (int or None)
-        Significant digits of CPU and memory; None for no rounding.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per entry of `digits`: digits (0 for None); requests (distinct ones) and bytes of their table; changed,
-        the part of the pods whose request changes; cpu and memory, the relative errors of the totals over all pods
-        (signed); worst_cpu and worst_memory, the largest relative error of a pod; fits, the part of all pairs of a pod
-        and a machine of the cluster where another number of pods like it would fit the empty machine.
-
-    Notes
-    -----
-    A hundredth of a second per entry. Where GPUs are shared, whole pods of 0.6 GPU do not share one: `fits` takes a
-    machine's GPUs together and so counts what the three totals allow.
-    """
-    held = load_digest() if pods is None else pods
-    weight = held.pods
-    before = _fitting(held.requests, held.capacities)
-    pairs = np.outer(weight, held.counts)
-    rows = []
-    for entry in digits:
-        q = held.quantised(entry)
-        rounded = held.rounded(entry)
-        total, now = weight @ held.requests, weight @ rounded
-        differ = _fitting(rounded, held.capacities) != before
-        rows.append(
-            {
-                "digits": entry or 0,
-                "requests": len(q.pods),
-                "bytes": sum(len(line) + 1 for line in _encode(q)[REQUESTS]),
-                "changed": weight[(rounded != held.requests).any(axis=1)].sum() / weight.sum(),
-                "cpu": now[0] / total[0] - 1,
-                "memory": now[1] / total[1] - 1,
-                "worst_cpu": worst_error(held.requests[:, 0], rounded[:, 0]),
-                "worst_memory": worst_error(held.requests[:, 1], rounded[:, 1]),
-                "fits": pairs[differ].sum() / pairs.sum(),
-            }
-        )
-    return pd.DataFrame(rows)

@@ -9,15 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 import fairbook
 from fairbook.errors import InvalidInput, TraceError
 from fairbook.files import write_whole
 from fairbook.traces.stored import open_digest
 
-__all__ = ["DigestReport", "check_folder", "number", "worst_error"]
+__all__ = ["DigestReport", "check_folder", "number"]
 
 #: What of the record must come out again; the rest says how, where and of which copies a digest was made.
 _COMPARED = ("counts", "machines", "requested_in_trace", "last_time_us", "missing_parts")
@@ -26,12 +23,6 @@ _COMPARED = ("counts", "machines", "requested_in_trace", "last_time_us", "missin
 def number(x: float) -> str:
     """Write a float with the fewest digits that give it back; whole numbers without a point."""
     return str(int(x)) if x == int(x) and x < 1e15 else repr(float(x))
-
-
-def worst_error(exact: NDArray[np.float64], rounded: NDArray[np.float64]) -> float:
-    """Return the largest relative error of rounded numbers, where the exact one is not zero."""
-    some = exact > 0
-    return float(np.abs(rounded[some] / exact[some] - 1).max(initial=0.0))
 
 
 def check_folder(output_folder: str | Path) -> Path:

@@ -17,29 +17,22 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from fairbook.errors import InvalidInput, TraceError
+from fairbook.errors import TraceError
 from fairbook.progress import bar
 from fairbook.traces.google2011 import MACHINE_HEADER, MACHINES, NAME, REQUEST_HEADER, REQUESTS
 from fairbook.traces.raw.digests import DigestReport, check_folder, number
-from fairbook.traces.raw.files import File, Part, Source, find_parts, find_tables, missing_numbers, said_missing
+from fairbook.traces.raw.files import File, Part, Source, find_tables, missing_numbers, said_missing
 from fairbook.traces.raw.tables import Column, Table, frames
 from fairbook.traces.stored import open_digest
 
-__all__ = [
-    "MissingPartsWarning",
-    "digest",
-    "machine_mix",
-    "read_machine_events",
-    "read_task_events",
-    "verify_digest",
-]
+__all__ = ["MissingPartsWarning", "digest", "verify_digest"]
 
 _END_OF_TRACE: Final = 2**63 - 1
 _JOINED_ROWS: Final = 1_000_000
@@ -81,101 +74,10 @@ def _warn_missing(parts: Sequence[Part]) -> None:
         warnings.warn(said_missing(missing, "task_events"), MissingPartsWarning, stacklevel=3)
 
 
-def read_task_events(source: Source) -> Iterator[pd.DataFrame]:
-    r"""Iterate over the events of task_events as published, in DataFrames of up to 200 000 rows.
-
-    Parameters
-    ----------
-    source : path or sequence of paths
-        A folder (searched for ``task_events*`` and ``task_events/part-*``), a file, or files in any order; ``.csv`` or
-        ``.csv.gz``.
-
-    Returns
-    -------
-    iterator of pandas.DataFrame
-        Columns time (int, microseconds), missing_info, job_id, task_index, machine_id, event_type, user (categories),
-        scheduling_class, priority, cpu_request, memory_request, disk_request (float, fractions of the largest machine,
-        NaN where the trace has none) and different_machines; empty integers are `pandas.NA`.
-
-    Raises
-    ------
-    TraceError
-        Here, if there is nothing to read. While iterating, at the first line that is not in the published format or
-        where a file is damaged or cut short; the message names file and line.
-
-    Warns
-    -----
-    MissingPartsWarning
-        If a numbered part is absent below the highest one present.
-
-    Notes
-    -----
-    Every field of every line is checked. Memory does not grow with the number of parts.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> file = pathlib.Path(folder.name) / "part-00000-of-00500.csv"
-    >>> _ = file.write_text("0,,3418314,0,3938719206,0,alice,3,9,0.125,0.07446,0.0004244,0\n")
-    >>> for frame in read_task_events(folder.name):
-    ...     print(frame[["job_id", "task_index", "cpu_request", "memory_request"]].to_string(index=False))
-     job_id  task_index  cpu_request  memory_request
-    3418314           0        0.125         0.07446
-    >>> folder.cleanup()
-    """
-    parts = find_parts(source, "task_events")
-    _warn_missing(parts)
-    return (frame for part in parts for frame in frames(File(part), _TASK_COLUMNS))
-
-
-def read_machine_events(source: Source) -> pd.DataFrame:
-    """Read machine_events as published, in time order.
-
-    Parameters
-    ----------
-    source : path or sequence of paths
-        As in :func:`read_task_events`, for ``machine_events``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns time (int, microseconds), machine_id, event_type (0 add, 1 remove, 2 update), platform (str), cpu and
-        memory (float, fractions of the largest machine; NaN where the trace has none).
-
-    Raises
-    ------
-    TraceError
-        As in :func:`read_task_events`.
-
-    See Also
-    --------
-    machine_mix : capacities at time 0 and as last known.
-    """
-    return _in_time(Table(find_parts(source, "machine_events"), _MACHINE_COLUMNS))
-
-
-def _in_time(table: Table) -> pd.DataFrame:
-    return table.frame.sort_values("time", kind="stable", ignore_index=True)  # file order among equal times
-
-
-def machine_mix(events: pd.DataFrame) -> pd.DataFrame:
-    """Count machines by platform and capacity, at time 0 and as last known.
-
-    Parameters
-    ----------
-    events : pandas.DataFrame
-        From :func:`read_machine_events`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns platform, cpu, memory, at_start (machines with an event at time 0) and last_known (all machines, by
-        their last event that carries both capacities, also those removed since), sorted.
-    """
-    if not isinstance(events, pd.DataFrame) or list(events.columns) != [column.name for column in _MACHINE_COLUMNS]:
-        raise InvalidInput("events", "must be a frame from read_machine_events", events)
-    known = events.dropna(subset=["cpu", "memory"])
+def _machine_mix(events: Table) -> pd.DataFrame:
+    """Count machines by platform and capacity, sorted: at time 0, and all ever seen as last known."""
+    frame = events.frame.sort_values("time", kind="stable")  # file order among equal times
+    known = frame.dropna(subset=["cpu", "memory"])
     counts = {
         name: some.drop_duplicates("machine_id", keep="last").groupby(_CLASS).size()
         for name, some in (("at_start", known[known["time"] == 0]), ("last_known", known))
@@ -259,16 +161,18 @@ def _compute(tasks: Sequence[Part], machines: Sequence[Part], progress: bool) ->
     }
     requests = [
         f"{user},{number(cpu)},{number(memory)},{n},{jobs}"
-        for user, cpu, memory, n, jobs in table.drop(columns="request").itertuples(index=False)
+        for user, cpu, memory, n, jobs in table.drop(columns="request").itertuples(index=False, name=None)
     ]
     tables = {REQUESTS: [REQUEST_HEADER, *requests]}
     events = Table(machines, _MACHINE_COLUMNS) if machines else None
     pools = None
     if events is not None:
-        mix = machine_mix(_in_time(events))
+        mix = _machine_mix(events)
         mix["platform"] = pd.factorize(mix["platform"], sort=True)[0]
         tables[MACHINES] = [MACHINE_HEADER]
-        tables[MACHINES] += [f"{p},{number(c)},{number(m)},{a},{b}" for p, c, m, a, b in mix.itertuples(index=False)]
+        tables[MACHINES] += [
+            f"{p},{number(c)},{number(m)},{a},{b}" for p, c, m, a, b in mix.itertuples(index=False, name=None)
+        ]
         pools = {"events": len(events.frame), "machines_seen": events.frame["machine_id"].nunique()} | {
             when: {
                 "machines": int(mix[when].sum()),
@@ -327,7 +231,8 @@ def digest(source: Source, output_folder: str | Path, progress: bool = True) -> 
     Parameters
     ----------
     source : path or sequence of paths
-        The folder of the trace as published or flattened, or its files in any order; see :func:`read_task_events`.
+        The folder of the trace as published or flattened (``task_events*``, ``task_events/part-*``), or its files in
+        any order, ``.csv`` or ``.csv.gz``.
         Files of ``machine_events`` are recognised by their own or their folder's name.
     output_folder : path
         Receives ``google2011_requests.csv``, ``google2011_machines.csv`` and ``google2011.json``; made if absent.
@@ -344,7 +249,8 @@ def digest(source: Source, output_folder: str | Path, progress: bool = True) -> 
     Raises
     ------
     TraceError
-        If a file is missing, damaged or not in the published format, or the output cannot be written.
+        If a file is missing, damaged or not in the published format, or the output cannot be written; the message
+        names file and line.
     InvalidInput
         If an argument is not a path.
 
