@@ -9,8 +9,8 @@ FUNCTIONS = "exp|log|max|min|sum"
 NAME = rf"(?<![A-Za-z0-9])(?:{GREEK}|{FUNCTIONS}|[A-Za-z])(?![A-Za-z])"
 INDEX = r"(?:[_^](?:\{[^}]*\}|[A-Za-z0-9]+))*'?"
 NUMBER = r"\d+(?:\.\d+)?"
-#: A word of which all belongs to a formula; A and B are people, some are words, and (7) names an equation.
-WORD = re.compile(rf"(?!(?:[ABIa]|\(\d+\)|sum|max-min)$)(?:{NAME}{INDEX}|{NUMBER}|[-+*/<>=(),|])+")
+#: A word of which all belongs to a formula; A and B are people, a, b, c lists, s seconds, and (7) names an equation.
+WORD = re.compile(rf"(?!(?:[ABIabcs]\)?|\(\d+\)|sum|max-min)$)(?:{NAME}{INDEX}|{NUMBER}|[-+*/<>=(),|])+")
 SIGN = re.compile(r"[-+*/<>]|[<>]?=")
 
 
@@ -73,6 +73,8 @@ def typeset(text: str) -> str:
             end()
             done.append(word)
             continue
+        if run and " ".join(run).count("(") == " ".join(run).count(")") and run[-1][-1].isalnum() and bare[0].isdigit():
+            end()
         run.append(bare)
         if bare == word:
             continue

@@ -190,7 +190,7 @@ class Claims(Page):
         except ValueError as error:
             raise self.error(str(error)) from error
         lines = [
-            f"**{told(row)}.** {typeset(row['statement'])}\n"
+            f"**{typeset(told(row))}.** {typeset(row['statement'])}\n"
             f": {{verdict}}`{row['id']}` ({row['grade']}). {row['evidence']}\n"
             for _, row in rows.iterrows()
         ]
@@ -230,7 +230,7 @@ class Ledger(Page):
             role = "ref" if row["proof"].startswith("ex-") else "prf:ref"
             proof = f"Proof: {{{role}}}`{row['proof']}`. " if row["proof"] else ""
             lines.append(
-                f"[**{told(row)}.**]{{#{anchor(row['id'])}}} {typeset(row['statement'])}\n"
+                f"[**{typeset(told(row))}.**]{{#{anchor(row['id'])}}} {typeset(row['statement'])}\n"
                 f": [{row['verdict']}]{{.{' .'.join(classes(row['verdict']).split())} .claim-verdict}} "
                 f"([{row['kind']}]{{.claim-kind}}; [{row['grade']}]{{.claim-grade}}). {row['evidence']} "
                 f"{proof}{{claim-places}}`{row['id']}` "

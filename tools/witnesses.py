@@ -87,8 +87,9 @@ def data(evidence: str) -> dict[str, Nested]:
 
 
 def ways(choices: Any, claim: str) -> list[str]:
-    """Give the choices of an option, first the one that the claim is named by."""
-    return sorted(get_args(choices), key=lambda name: (-len(name) if name in claim else 0, name != "exact"))
+    """Give the choices of an option: the one that the claim is named by, else all, the exact one first."""
+    named = [name for name in get_args(choices) if name in claim]
+    return [max(named, key=len)] if named else sorted(get_args(choices), key=lambda name: name != "exact")
 
 
 def calls(known: dict[str, Nested], claim: str, fluid: str) -> Iterator[tuple[str, str]]:
