@@ -75,37 +75,11 @@ def test_faults_of_a_glossary_are_noticed() -> None:
 
 def test_every_paper_has_its_table_of_symbols() -> None:
     tables = {block.options.get("name"): block for block in all_directives(NOTATION) if block.name == "table"}
-    assert {f"tab-notation-{key}" for key in (*PAPERS, "book", "drf", "letters")} == set(tables)
+    assert {f"tab-notation-{key}" for key in (*PAPERS, "book", "drf")} == set(tables)
     for name, block in tables.items():
         rows = [line for line in block.body if line.startswith("|")]
         assert len({row.replace(r"\|", "").count("|") for row in rows}) == 1, name
         assert len(rows) > 6, name
-
-
-def letters(notation: str) -> dict[str, list[str]]:
-    """Return the table of letters with more than one meaning, without its heads."""
-    block = next(b for b in all_directives(notation) if b.options.get("name") == "tab-notation-letters")
-    rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in block.body if line.startswith("| $")]
-    return {row[0]: row[1:] for row in rows}
-
-
-def test_letters_have_several_meanings_and_are_used_where_the_table_says() -> None:
-    folders = [BOOK / key for key in ("foundations", *PAPERS)]
-    texts = ["".join(page.read_text("utf8") for page in sorted(folder.glob("*.md"))) for folder in folders]
-    assert list(letters(NOTATION)) == sorted(letters(NOTATION), key=spelled)
-    for letter, meanings in letters(NOTATION).items():
-        assert len(meanings) == 1 + len(PAPERS), letter
-        assert len({one for one in meanings if one not in ("-", "the same", "the same;")}) > 1, letter
-        for meaning, text in zip(meanings, texts):
-            if meaning != "-" and "paper" not in meaning:
-                first = re.escape(letter.split(",")[0].strip("$ "))
-                assert re.search(rf"(?<![a-zA-Z\\]){first}(?![a-zA-Z])", text), (letter, meaning)
-
-
-def spelled(letter: str) -> tuple[str, str]:
-    """Sort Greek letters by their English name, and a capital before its small letter."""
-    name = letter.split(",")[0].strip("$ ").lstrip("\\")
-    return name.lower(), name
 
 
 def title(path: Path) -> str:
