@@ -26,7 +26,9 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from fairbook.claims import claims
 from fairbook.claims.stored import anchor, papers
+from tools import witnesses
 from tools.book_tables import table as numbered
+from tools.formulas import typeset
 
 ROOT = Path(__file__).resolve().parents[1]
 GOOD, BAD = {"holds", "reproduced"}, {"refuted", "not reproduced"}
@@ -188,10 +190,22 @@ class Claims(Page):
         except ValueError as error:
             raise self.error(str(error)) from error
         lines = [
-            f"**{told(row)}.** {row['statement']}\n: {{verdict}}`{row['id']}` ({row['grade']}). {row['evidence']}\n"
+            f"**{typeset(told(row))}.** {typeset(row['statement'])}\n"
+            f": {{verdict}}`{row['id']}` ({row['grade']}). {row['evidence']}\n"
             for _, row in rows.iterrows()
         ]
         return self.parse("::::{div} verdicts\n" + "\n".join(lines) + "::::")
+
+
+def counterexample(row: pd.Series) -> str:
+    """Give the witness of a claim as a table and as Python, folded; nothing where it is told in words alone."""
+    users = witnesses.rows(row["evidence"]) if "witness" in row["grade"] else []
+    if not users:
+        return ""
+    lines = ["|" + "|".join(cells) + "|" for cells in (users[0], ["---"] * len(users[0]), *users[1:])]
+    code = ["```python", *witnesses.python(row["evidence"], row["id"]).splitlines(), "```"]
+    folded = [":::{dropdown} The witness as a table, and as Python", *lines, "", *code, ":::"]
+    return "\n" + "\n".join(f"  {line}".rstrip() for line in folded) + "\n"
 
 
 class Back(nodes.General, nodes.Element):
@@ -216,12 +230,13 @@ class Ledger(Page):
             role = "ref" if row["proof"].startswith("ex-") else "prf:ref"
             proof = f"Proof: {{{role}}}`{row['proof']}`. " if row["proof"] else ""
             lines.append(
-                f"[**{told(row)}.**]{{#{anchor(row['id'])}}} {row['statement']}\n"
+                f"[**{typeset(told(row))}.**]{{#{anchor(row['id'])}}} {typeset(row['statement'])}\n"
                 f": [{row['verdict']}]{{.{' .'.join(classes(row['verdict']).split())} .claim-verdict}} "
                 f"([{row['kind']}]{{.claim-kind}}; [{row['grade']}]{{.claim-grade}}). {row['evidence']} "
                 f"{proof}{{claim-places}}`{row['id']}` "
                 f'<a href="{page}">Source of the check</a>; again: `fairbook claims --recompute --id {row["id"]}` '
                 f'<a class="claim-id" href="#{anchor(row["id"])}">{row["id"]}</a>\n'
+                f"{counterexample(row)}"
             )
         return self.parse(f"::::{{div}} verdicts claims-of-{paper.replace('_', '-')}\n" + "\n".join(lines) + "::::")
 
