@@ -248,7 +248,6 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
             ("spread", {"runs": 1, "users": 2.5}, "users"),
             ("readings", {"runs": 4}, "runs"),
             ("gaps", {"runs": 1, "cases": [("tiny", 3)]}, "cases"),
-            ("gaps", {"runs": 1, "whole": 2}, "whole"),
             ("spanning_gain", {"runs": 1, "sizes": "all"}, "sizes"),
             ("price", {"runs": 1, "per_cluster": 0}, "per_cluster"),
             ("price", {"runs": 1, "load": 0}, "load"),

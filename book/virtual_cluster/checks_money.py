@@ -263,22 +263,17 @@ def _served_sets(case: Case) -> list[tuple[int, ...]]:
     return [chosen for chosen in every if sum(case.minimum[i] for i in chosen) <= sum(case.capacities)]
 
 
-def _most_users(case: Case) -> tuple[int, ...]:
-    return max(_served_sets(case), key=len)
-
-
-def _dearest_users(case: Case) -> tuple[int, ...]:
-    return max(_served_sets(case), key=lambda chosen: sum(case.minimum[i] for i in chosen))
-
-
 @claim(
     id="virtual_cluster.rule_a.most_revenue",
     locator="Section 1.2, rule a",
     kind="statement",
     variant="one cluster: whom to serve",
     statement="Serving as many users as can be served earns most.",
-    mechanism=Mechanism("most users", _most_users),
-    mutant=Mechanism("largest sum of minima", _dearest_users),
+    mechanism=Mechanism("most users", lambda case: max(_served_sets(case), key=len)),
+    mutant=Mechanism(
+        "largest sum of minima",
+        lambda case: max(_served_sets(case), key=lambda chosen: sum(case.minimum[i] for i in chosen)),
+    ),
 )
 def _rule_a_most(effort: Effort, judged: Mechanism) -> Evidence:
     case, tariff = small_case((1, 1, 3), ("0", "0", "0"), (3,)), Tariff()
@@ -495,10 +490,6 @@ def _best_floor(case: Case, user: int, value: Fraction, tariff: Tariff) -> Fract
     return Fraction(1)
 
 
-def _the_truth(case: Case, user: int, value: Fraction, tariff: Tariff) -> Fraction:
-    return 1 - case.tolerance[user]
-
-
 def _worth(case: Case, user: int, floor: Fraction, value: Fraction, tariff: Tariff) -> Fraction | None:
     """Value less cost of stating a floor; None where minima do not fit or the user misses its true one."""
     said = case.saying(user, tolerance=1 - floor)
@@ -523,7 +514,7 @@ def _worth(case: Case, user: int, floor: Fraction, value: Fraction, tariff: Tari
     "exactly where it is above the level that the others leave and a VM is worth no more than the high tariff.",
     proof="thm-virtual_cluster-truth",
     mechanism=Mechanism("the theorem's floor", _best_floor),
-    mutant=Mechanism("the true floor", _the_truth),
+    mutant=Mechanism("the true floor", lambda case, user, value, tariff: 1 - case.tolerance[user]),
 )
 def _best(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None:
     tariff = Tariff()
