@@ -61,7 +61,7 @@ RANDOM = [
     f"{paper}/{name}"
     for paper, module in STUDIES.items()
     for name in module.__all__
-    if inspect.isfunction(getattr(module, name)) and {*TIMES} & {*inspect.signature(getattr(module, name)).parameters}
+    if callable(getattr(module, name)) and {*TIMES} & {*inspect.signature(getattr(module, name)).parameters}
 ]
 #: Each experiment made small: two runs where nothing else is said.
 SMALL: dict[str, dict[str, Any]] = {
@@ -222,8 +222,6 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
             ("dealt_instance", {"n": 2, "seconds": 0.5}, "period"),
             ("dealt_instance", {"n": 0, "seconds": 900.0}, "n"),
             ("example", {"counts": (0, 4)}, "counts"),
-            ("example", {"counts": 4}, "counts"),
-            ("example", {"alone": "own"}, "alone"),
             ("curves", {"runs": 1, "n": ()}, "n"),
             ("curves", {"runs": 1, "n": 0}, "n"),
             ("curves", {"runs": 1, "n": 5, "unserved": "stays"}, "unserved"),
