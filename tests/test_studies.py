@@ -280,7 +280,7 @@ FIGURES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "gdrf/fig1": ({}, ("tasks",)),
     "gdrf/fig2": ({}, ("cpu", "cpu_mean")),
     "gdrf/fig3": ({}, ("memory", "memory_mean")),
-    "gdrf/fig4": ({}, ("fairness", "fairness_mean", "fairness_whole", "fairness_present")),
+    "gdrf/fig4": ({}, ("fairness", "fairness_whole")),
     **{
         f"tv_drf/fig{k}": ({"n": n, "unserved": "expires"}, (measure,))
         for k, n, measure in (
