@@ -535,10 +535,6 @@ def test_readings_cover_all_combinations_and_contain_the_curves() -> None:
     rows = frame[(frame[names] == pd.Series(how)).all(axis=1)].set_index("measure")
     for measure in study.MEASURES:
         assert rows.loc[measure, "dynamic"] == direct.loc[("dynamic", measure), "mean"]
-        assert rows.loc[measure, "static"] == direct.loc[("static", measure), "mean"]
-        assert rows.loc[measure, "difference"] == direct.loc[("difference", measure), "mean"]
-        assert rows.loc[measure, "low"] == direct.loc[("difference", measure), "low"]
-        assert rows.loc[measure, "high"] == direct.loc[("difference", measure), "high"]
 
 
 def test_reading_effects_average_over_all_else() -> None:
@@ -548,7 +544,7 @@ def test_reading_effects_average_over_all_else() -> None:
         for values in product(*study.READINGS.values())
         for measure in study.MEASURES
     ]
-    frame = pd.DataFrame(rows).assign(dynamic=rng.random(len(rows)), difference=rng.random(len(rows)))
+    frame = pd.DataFrame(rows).assign(dynamic=rng.random(len(rows)))
     effects = study.reading_effects(frame)
     assert list(zip(effects["open point"], effects["reading"], strict=True)) == [
         (point, value) for point, values in study.READINGS.items() for value in values
@@ -556,15 +552,11 @@ def test_reading_effects_average_over_all_else() -> None:
     for _, effect in effects.iterrows():
         for measure in study.MEASURES:
             chosen = [
-                (d, e)
-                for at, of, d, e in zip(
-                    frame[effect["open point"]], frame["measure"], frame["dynamic"], frame["difference"], strict=True
-                )
+                mean
+                for at, of, mean in zip(frame[effect["open point"]], frame["measure"], frame["dynamic"], strict=True)
                 if at == effect["reading"] and of == measure
             ]
-            name = measure.replace("_", " ")
-            assert effect[name] == pytest.approx(sum(d for d, _ in chosen) / len(chosen))
-            assert effect[f"{name}, minus static"] == pytest.approx(sum(e for _, e in chosen) / len(chosen))
+            assert effect[measure.replace("_", " ")] == pytest.approx(sum(chosen) / len(chosen))
 
 
 def test_algorithm_repairs_need_all_three() -> None:
@@ -591,8 +583,7 @@ def test_stored_readings_contain_those_of_the_figures() -> None:
         wide = again.pivot(index="measure", columns="mechanism", values="mean")
         rows = stored[(stored[names] == pd.Series(how)).all(axis=1)].set_index("measure")
         assert len(rows) == len(study.MEASURES)
-        for column in ("dynamic", "static", "difference"):
-            np.testing.assert_allclose(rows.loc[wide.index, column], wide[column], rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(rows.loc[wide.index, "dynamic"], wide["dynamic"], rtol=1e-8, atol=1e-8)
 
 
 def test_stored_end_points_gather_the_figures() -> None:
