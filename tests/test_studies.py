@@ -221,7 +221,6 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         for name, arguments, argument in (
             ("dealt_instance", {"n": 2, "seconds": 0.5}, "period"),
             ("dealt_instance", {"n": 0, "seconds": 900.0}, "n"),
-            ("example", {"counts": (0, 4)}, "counts"),
             ("curves", {"runs": 1, "n": ()}, "n"),
             ("curves", {"runs": 1, "n": 0}, "n"),
             ("curves", {"runs": 1, "n": 5, "unserved": "stays"}, "unserved"),

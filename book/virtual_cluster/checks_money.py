@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from book.common.evidence import sampled_claim
+from book.common.evidence import in_words, sampled_claim
 from book.virtual_cluster.checks_packing import APART, best_use
 from book.virtual_cluster.judging import (
     Number,
@@ -21,7 +21,6 @@ from book.virtual_cluster.judging import (
     opening,
     search_claim,
     small_case,
-    vms_of,
     witness,
 )
 from book.virtual_cluster.oracle import most_served
@@ -336,7 +335,8 @@ def _better_mean(
         best = max(every, key=lambda other: sign * measure(case, other))
         return witness(
             measure(case, vms) == measure(case, best),
-            opening(case) + f": {vms_of(vms)} has mean {measure(case, vms)}, {vms_of(best)} has {measure(case, best)}.",
+            opening(case)
+            + f": {in_words(vms)} has mean {measure(case, vms)}, {in_words(best)} has {measure(case, best)}.",
             len(every),
         )
 

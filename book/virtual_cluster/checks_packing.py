@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from book.common.evidence import margin_in_words, sampled_claim
+from book.common.evidence import in_words, margin_in_words, sampled_claim
 from book.common.runs import stream
 from book.virtual_cluster import studies as study
 from book.virtual_cluster.judging import (
@@ -23,7 +23,6 @@ from book.virtual_cluster.judging import (
     runs_of,
     search_claim,
     small_case,
-    vms_of,
     witness,
 )
 from book.virtual_cluster.oracle import exact_optimum, lp_bound, rounds, share
@@ -220,7 +219,7 @@ search_claim(
 
 
 def _numbers(case: Case, outcome: Outcome) -> str:
-    return f"tau is {case.scarcity}, the minima are {vms_of(case.minimum)}, given are {vms_of(outcome.vms)}."
+    return f"tau is {case.scarcity}, the minima are {in_words(case.minimum)}, given are {in_words(outcome.vms)}."
 
 
 about_a_case(

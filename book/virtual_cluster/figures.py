@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -98,8 +99,20 @@ _SHOWN = ("relaxation", "greedy", "mixed_knapsack", "metagreedy", "exact")
 
 
 @drawing
-def _rows(frame: pd.DataFrame, variance: str, rows: dict[str, str], parts: tuple[str, ...] = ()) -> Svg:
-    """Draw a panel for each measure, one below the other, each curve with its name at its end."""
+def _rows(frame: pd.DataFrame, variance: str = "variance", *, rows: dict[str, str], parts: tuple[str, ...] = ()) -> Svg:
+    """Draw a panel for each measure, one below the other, each curve with its name at its end.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Of ``curves``, for 5 or 8 clusters.
+    variance : {"variance", "deviation"}
+        What "variance 10" is read as.
+    rows : dict
+        Label of each measure.
+    parts : tuple of str
+        Measures that are parts of 1.
+    """
     frame = _asked(frame[frame["variance"] == variance], frame, "variance", variance)
     figure, panels = axes(len(rows), 1, width=5.2, height=0.4 + 2.0 * len(rows), share_x=True)
     figure.set_layout_engine("constrained", rect=(0, 0, 0.985, 1))  # the longest name would pass the edge by a point
@@ -123,28 +136,12 @@ _Y_ROWS = {
     "everybody": "all are served\n(percent of runs)",
     "ratio": "$Y$ (percent of the\nbest bound)",
 }
-_LEFT_ROWS = {"remaining": "free (VMs)", "remaining_common": "free (VMs), runs in\nwhich all serve all"}
-
-
-def fig2(frame: pd.DataFrame, variance: str = "variance") -> Svg:
-    """Draw Figures 2 and 4: the least fraction by load, how often everybody is served, and what the optimum has.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Of ``curves``, for 5 or 8 clusters.
-    variance : {"variance", "deviation"}
-        What "variance 10" is read as.
-    """
-    return _rows(frame, variance, _Y_ROWS, tuple(_Y_ROWS))
-
-
-def fig3(frame: pd.DataFrame, variance: str = "variance") -> Svg:
-    """Draw Figures 3 and 5: VMs left free by load; as :func:`fig2`."""
-    return _rows(frame, variance, _LEFT_ROWS)
-
-
-fig4, fig5 = fig2, fig3
+#: The least fraction by load, how often everybody is served, and what the optimum has (Figures 2 and 4).
+fig2 = fig4 = partial(_rows, rows=_Y_ROWS, parts=tuple(_Y_ROWS))
+#: VMs left free by load (Figures 3 and 5).
+fig3 = fig5 = partial(
+    _rows, rows={"remaining": "free (VMs)", "remaining_common": "free (VMs), runs in\nwhich all serve all"}
+)
 
 
 _PRINTED = {"small": (0.2, 0.4), "large": (0.2, 0.5)}

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from numpy.random import Generator
 
+from book.common.evidence import in_words
 from book.virtual_cluster.oracle import exact_optimum, greedy, mixed_knapsack, relaxation, share
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.model.clusters import TURNED_AWAY
@@ -40,10 +41,6 @@ __all__ = [
 Number = Any  # whole numbers or fractions
 
 
-def _row(values: Sequence[Any]) -> str:
-    return "(" + ", ".join(map(str, values)) + ")"
-
-
 @dataclass(frozen=True)
 class Case:
     """Requests and clusters.
@@ -63,8 +60,8 @@ class Case:
 
     def __str__(self) -> str:
         return (
-            f"users who want {_row(self.max_vms)} VMs and tolerate {_row(self.tolerance)} on clusters of "
-            f"{_row(self.capacities)}{'' if self.whole else ', VMs not whole'}"
+            f"users who want {in_words(self.max_vms)} VMs and tolerate {in_words(self.tolerance)} on clusters of "
+            f"{in_words(self.capacities)}{'' if self.whole else ', VMs not whole'}"
         )
 
     @property

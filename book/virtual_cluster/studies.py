@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 
 from book.common.runs import choices, repeat, several, storing, stream
-from book.virtual_cluster.prices import tariffs
 from book.virtual_cluster.readings import (
     NEAREST,
     NEAREST_RUNS,
@@ -33,6 +32,8 @@ from book.virtual_cluster.readings import (
 from book.virtual_cluster.settings import (
     DRAWN,
     FIELDS,
+    HIGH,
+    LOW,
     MEAN,
     METHODS,
     RUNS,
@@ -192,21 +193,13 @@ def curves(
 
 
 @lru_cache(maxsize=2)
-def _curves(size: str, runs: int, seed: int, progress: bool) -> pd.DataFrame:
+def _curves(size: str, runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
     return curves(runs, seed, sizes=size, progress=progress)
 
 
-def fig2(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
-    """Measure the least fraction, and what is left free, on 5 clusters (Figures 2 and 3): :func:`curves`."""
-    return _curves("small", runs, seed, progress).copy()
-
-
-def fig4(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
-    """Measure the same on 8 clusters (Figures 4 and 5)."""
-    return _curves("large", runs, seed, progress).copy()
-
-
-fig3, fig5 = fig2, fig4
+#: The least fraction (Figure 2), and what is left free (Figure 3), on 5 clusters; the same on 8 (Figures 4 and 5).
+fig2 = fig3 = partial(_curves, "small")
+fig4 = fig5 = partial(_curves, "large")
 
 
 def spread(
@@ -478,6 +471,66 @@ def packing(
             )
         )
     return pd.concat(parts, ignore_index=True)
+
+
+# ------------------------------------------------------------------------------------------------------------ prices
+
+_TARIFF_USERS = (8, 10, 11, 12, 13, 14, 15)
+_STATEMENTS = ("truth", "equilibrium", "all 0.9")
+_TARIFFS = ("revenue", "hurt", "min_fraction")
+
+
+def _stated(rng: np.random.Generator, users: int) -> FloatArray:
+    """Give the measures for each statement; nan where not everybody is served even under truth."""
+    case = instance(rng, "small", users)
+    honest = virtual_cluster(*case)
+    if not honest.served.all():
+        return np.full((len(_STATEMENTS), len(_TARIFFS)), np.nan)
+    idle = 1 - case.tolerance <= honest.min_fraction
+    rows = []
+    for tolerance in (case.tolerance, np.where(idle, 1.0, case.tolerance), np.full(users, 0.9)):
+        found = virtual_cluster(case.max_vms, tolerance, case.capacities)
+        revenue = found.cost(HIGH, LOW).sum() / case.capacities.sum()
+        rows.append([revenue, (found.vms < honest.requests.minimum).mean(), found.min_fraction])
+    return np.array(rows)
+
+
+def tariffs(
+    runs: int = RUNS, seed: int = SEED, *, users: int | Sequence[int] = _TARIFF_USERS, progress: bool = False
+) -> pd.DataFrame:
+    """Compare what the provider earns if users state their true tolerance and if they do not, on 5 clusters, exactly.
+
+    Parameters
+    ----------
+    runs, seed, progress
+        As in :func:`curves`.
+    users : int or sequence of int
+
+    Returns
+    -------
+    DataFrame
+        One row per ``users`` (``load``), ``statement`` ("truth"; "equilibrium": all whose true minimum is at most the
+        least fraction under truth state 1, the others the truth, which is a best response of each on one pool with VMs
+        that are not whole; "all 0.9") and ``measure``, over the runs in which truth lets everybody be served: ``mean``,
+        ``low``, ``high`` (95 %), ``runs``. Measures: ``revenue`` (a unit of time and VM of the clusters; tariffs 2 and
+        1), ``hurt`` (part of the users with fewer VMs than their true minimum), ``min_fraction``.
+    """
+    rows: list[dict[str, Any]] = []
+    for number in several(users, "users", as_whole, 1, DRAWN):
+        values = np.stack(
+            repeat(_stated, runs, seed=seed, progress=progress, label=f"tariffs, {number} users", users=number)
+        )
+        rows += [
+            {
+                "users": number,
+                "load": load_of("small", number),
+                "statement": statement,
+                "measure": name,
+                **summary(values[:, b, c]),
+            }
+            for (b, statement), (c, name) in product(enumerate(_STATEMENTS), enumerate(_TARIFFS))
+        ]
+    return pd.DataFrame(rows)
 
 
 # ------------------------------------------------------------------------------------------------------------ stored
