@@ -97,11 +97,9 @@ def _trace_users(n: int) -> FloatArray:
 
 
 def _whole(case: str, trace_users: int) -> Instance:
-    if case == "integers":
-        table = table_1("published")
-        return Instance(np.array(USERS, dtype=float), SCALE * table[:, :2], table[:, 2].astype(np.int64))
-    table = table_1("trace")
-    return Instance(SCALE * _trace_users(trace_users), SCALE * table[:, :2], table[:, 2].astype(np.int64))
+    table = table_1("published" if case == "integers" else "trace")
+    demands = np.array(USERS, dtype=float) if case == "integers" else SCALE * _trace_users(trace_users)
+    return Instance(demands, SCALE * table[:, :2], table[:, 2].astype(np.int64))
 
 
 @lru_cache(maxsize=16)

@@ -291,8 +291,6 @@ def memory_course(frame: pd.DataFrame) -> Svg:
 
 # ------------------------------------------------------------------------------------- the heuristic and its optimum
 
-_READING = {"bundles": "bundles", "whole_bundles": "whole bundles", "resources": "resources"}
-
 
 @drawing
 def losses(frame: pd.DataFrame) -> Svg:
@@ -321,7 +319,7 @@ def losses(frame: pd.DataFrame) -> Svg:
                     clip_on=False,
                     zorder=3,
                 )
-        name_rows(panel, [f"{LOOKS[mechanism].label}, {_READING[alone]}" for mechanism, alone in cases], True)
+        name_rows(panel, [f"{LOOKS[mechanism].label}, {alone.replace('_', ' ')}" for mechanism, alone in cases], True)
         note(panel, f"{n} users")
     most = float(frame["below"].max()) or 1.0
     panels[-1].set(xlim=(-0.06 * most, 1.08 * most), xlabel=r"$\beta_i<1$ (percent)")

@@ -357,10 +357,6 @@ def _by_printed(case: Case, vms: Sequence[int]) -> int:
     return max(range(len(vms)), key=lambda i: Fraction(vms[i], case.max_vms[i]) - case.tolerance[i])
 
 
-def _by_surplus(case: Case, vms: Sequence[int]) -> int:
-    return max(range(len(vms)), key=lambda i: Fraction(vms[i] - int(case.minimum[i]), case.max_vms[i]))
-
-
 @claim(
     id="virtual_cluster.rule_c.printed",
     locator="Section 1.2, rule c",
@@ -368,7 +364,10 @@ def _by_surplus(case: Case, vms: Sequence[int]) -> int:
     variant="slowdown as in definition 3, the part that is kept",
     statement="The user with the largest difference between its slowdown and k can give something back.",
     mechanism=Mechanism("largest a / alpha - k", _by_printed),
-    mutant=Mechanism("largest surplus", _by_surplus),
+    mutant=Mechanism(
+        "largest surplus",
+        lambda case, vms: max(range(len(vms)), key=lambda i: Fraction(vms[i] - int(case.minimum[i]), case.max_vms[i])),
+    ),
 )
 def _rule_c(effort: Effort, judged: Mechanism) -> Evidence:
     case, vms = small_case((2, 2), ("0", "1"), (4,)), (2, 2)

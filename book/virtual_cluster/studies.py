@@ -447,21 +447,19 @@ def packing(
     Returns
     -------
     DataFrame
-        One row per ``method`` and ``user`` (from 0): ``cluster`` (-1 where turned away), ``capacity`` (of the cluster;
-        0), ``max_vms``, ``minimum``, ``vms``, ``fraction``, and ``all_clusters`` (the capacities, joined by spaces).
+        One row per ``method`` and ``user`` (from 0): ``cluster`` (-1 where turned away), ``max_vms``, ``minimum``,
+        ``vms``, ``fraction``, and ``all_clusters`` (the capacities, joined by spaces).
     """
     case = instance(stream(seed, as_whole(run, "run", 0)), size, users)
     parts = []
     for method in choices(methods, "methods", METHODS):
         found = virtual_cluster(*case, method=method)
-        on = np.where(found.served, case.capacities[found.cluster], 0)
         parts.append(
             pd.DataFrame(
                 {
                     "method": method,
                     "user": range(len(case.max_vms)),
                     "cluster": found.cluster,
-                    "capacity": on,
                     "max_vms": case.max_vms,
                     "minimum": found.requests.minimum,
                     "vms": found.vms,
