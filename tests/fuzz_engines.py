@@ -18,7 +18,6 @@ from book.cbdrf import oracle_karma as karma
 from book.common import oracle_drf as drf
 from book.dmfa_srq import oracle as dmfa_srq
 from book.gdrf import oracle as gdrf
-from book.gdrf import oracle_drfh as drfh
 from book.tv_drf import oracle as tv_drf
 from book.virtual_cluster import oracle as virtual_cluster
 from tests.vm_cases import QUARTERS, TENTHS, asked
@@ -282,7 +281,7 @@ def placed(placement: Any) -> list[tuple[int, int]]:
 
 
 def judge_fluid(method: str, **case: Any) -> Any:
-    return drfh.fluid_share(**case).levels
+    return gdrf.fluid_share(**case).levels
 
 
 # ---------------------------------------------------------------------------------------------- virtual clusters

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fairbook as fb
-from book.virtual_cluster.oracle import as_case, share
-from book.virtual_cluster.oracle_programs import lp_bound
+from book.virtual_cluster.oracle import as_case, lp_bound, share
 from fairbook.model.clusters import SPANS, TURNED_AWAY, as_requests, share_out
 from tests.strategies import REPEATABLE
 from tests.vm_cases import QUARTERS, TENTHS, asked, floats, random_asked

@@ -349,8 +349,6 @@ def test_what_is_over_each_panel_of_hoarders_is_what_the_frame_has_there() -> No
         (lambda: vc.fig2(clusters("small"), "both"), "variance"),
         (lambda: vc.gains(stored("virtual_cluster/curves"), "both"), "variance"),
         (lambda: vc.spread(stored("virtual_cluster/spread"), "both"), "variance"),
-        (lambda: vc.gaps(stored("virtual_cluster/gaps").query("not whole")), "whole"),
-        (lambda: vc.tariffs(stored("virtual_cluster/tariffs"), "greedy"), "method"),
     ],
 )
 def test_frames_that_are_not_meant_are_refused(call: Callable[[], object], rule: str) -> None:

@@ -259,7 +259,7 @@ def test_pools_plane_and_course() -> None:
 def test_the_example_is_drawn_vm_by_vm() -> None:
     frame = taken("gdrf/example").query("machine >= 0")
     *machines, steps = figure("gdrf/example").axes
-    demands = dict(zip(gdrf_study.EXAMPLE.users, gdrf_study.EXAMPLE.demands, strict=True))
+    demands = dict(zip(*gdrf_study.EXAMPLE[:2], strict=True))
     for j, (panel, size) in enumerate(zip(machines, [(8, 4), (4, 8), (4, 8)], strict=True)):
         outline, *vms = panel.patches
         assert (outline.get_width(), outline.get_height()) == size
@@ -296,7 +296,7 @@ def test_readings_of_gdrf_lie_within_their_lines() -> None:
 
 def test_dots_of_gdrf_are_those_of_the_frame() -> None:
     frame = taken("gdrf/ablation")
-    names = list(dict.fromkeys(frame["variant"]))[1:]
+    names = list(dict.fromkeys(frame["variant"]))
     panels = figure("gdrf/ablation").axes
     for panel, measure in zip(panels, ("tasks", "min_share"), strict=True):
         part = frame[frame["measure"] == measure].set_index("variant").loc[names]
@@ -305,13 +305,13 @@ def test_dots_of_gdrf_are_those_of_the_frame() -> None:
             found[np.argsort(found[:, 1])][:, [0, 2, 3]], part[["change", "change_low", "change_high"]], atol=1e-12
         )
     assert [text.get_text() for text in panels[0].get_yticklabels()] == names
-    means = taken("gdrf/bounds").set_index(["mix", "measure", "mechanism", "machines"])
+    means = taken("gdrf/bounds").set_index(["measure", "mechanism", "machines"])
     cases = list(product(enumerate((*gdrf_study.MECHANISMS, "drfh_fluid")), ((60, -0.15), (300, 0.15))))
     for panel, measure in zip(figure("gdrf/bounds").axes, ("packed", "of_level"), strict=True):
         wanted = [
             [row["mean"], place + shift, row["low"], row["high"]]
             for (place, name), (size, shift) in cases
-            for row in [means.loc[("random", measure, name, size)]]
+            for row in [means.loc[(measure, name, size)]]
         ]
         np.testing.assert_allclose(dots(panel), wanted)
 

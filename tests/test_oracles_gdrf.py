@@ -16,8 +16,15 @@ import fairbook as fb
 from book.common.oracle_drf import exact_tasks
 from book.gdrf import oracle as gdrf
 from book.gdrf.exact_cell import sign_of_product
-from book.gdrf.oracle import exact_drfh, exact_gdrf, exact_mdrf, exact_per_server, most_tasks, same_mix
-from book.gdrf.oracle_drfh import fluid_share
+from book.gdrf.oracle import (
+    exact_drfh,
+    exact_gdrf,
+    exact_mdrf,
+    exact_per_server,
+    fluid_share,
+    most_tasks,
+    same_mix,
+)
 from tests.strategies import FEW, REPEATABLE, ratios
 
 F = Fraction

@@ -89,8 +89,6 @@ STATEMENTS = {
     "scarcest_resource": srq.lemma_3,
     "need_favoured": srq.lemma_1,
     "no_sharing": p.dynamic_pareto_optimality,
-    "rest_to_newest": p.dynamic_envy_freeness,
-    "rest_to_first": srq.lemma_3,
 }
 
 

@@ -29,7 +29,6 @@ def by_hand(case: study.Instance, method: str, **how: Any) -> dict[str, float]:
         "y": min(fractions) if len(there) == len(fractions) else 0.0,
         "y_served": min((fractions[i] for i in there), default=0.0),
         "everybody": float(len(there) == len(fractions)),
-        "served": len(there) / len(fractions),
         "remaining": float(case.capacities.sum() - sum(int(v) for v in found.vms)),
     }
 
@@ -95,27 +94,21 @@ def test_curves_by_hand(users: int, variance: str, curves: pd.DataFrame) -> None
     assert set(part["load"]) == {30 * users / 320}
     cases = drawn(12, 5, "small", users, variance)
     runs, common = judged(cases)
-    bounds, pools = zip(
-        *((best.bound, best.requests.bound) for best in (virtual_cluster(*case) for case in cases)), strict=True
-    )
+    bounds = [virtual_cluster(*case).bound for case in cases]
     assert len(common) < 12 or users == 9
     for method in study.METHODS:
-        for measure in ("y", "y_served", "everybody", "served", "remaining"):
+        for measure in ("y", "everybody", "remaining"):
             close(rows.loc[(method, measure)], [run[method][measure] for run in runs])
         of_all = [
-            (run["y"], run["remaining"], run["y"] / runs[r]["relaxation"]["y"] - 1, run["y"] / bounds[r])
+            (run["remaining"], run["y"] / runs[r]["relaxation"]["y"] - 1, run["y"] / bounds[r])
             for r in common
             for run in [runs[r][method]]
         ]
-        for k, measure in enumerate(("y_common", "remaining_common", "gain", "ratio")):
+        for k, measure in enumerate(("remaining_common", "gain", "ratio")):
             close(rows.loc[(method, measure)], [values[k] for values in of_all])
-    close(rows.loc[("bound", "y")], pools)
-    close(rows.loc[("bound", "ratio")], [pools[r] / bounds[r] for r in common])
     assert set(part["measure"]) == set(study.MEASURES)
-    # nobody is above the optimum, which is not above the bound
     least = rows.xs("y", level="measure")["mean"]
-    assert (least <= least["exact"] + 1e-12).drop("bound").all()
-    assert least["bound"] >= least["exact"]
+    assert (least <= least["exact"] + 1e-12).all()  # nobody is above the optimum
 
 
 def test_spread_by_hand() -> None:
@@ -128,7 +121,7 @@ def test_spread_by_hand() -> None:
         row = frame.loc[method]
         same(
             row,
-            {"runs": len(common), "mean": ratios.mean(), "sd": ratios.std(ddof=1), "p05": np.quantile(ratios, 0.05)},
+            {"runs": len(common), "sd": ratios.std(ddof=1)},
             1e-12,
         )
         assert row["sd_low"] <= row["sd"] <= row["sd_high"]
@@ -307,20 +300,19 @@ def test_conclusions_by_hand() -> None:
             "readings": 2,
             "holds": 1,
             "surely": 2,
-            "verdict": "depends",
             "nearest": "1.1",
             "hinges_on": "counting: common 100 %, zero 0 %",
         },
-        "greedy_large": {"holds": 2, "median": 0.4, "verdict": "holds"},
-        "mixed_small": {"verdict": "fails", "nearest": ""},
+        "greedy_large": {"holds": 2},
+        "mixed_small": {"holds": 0, "nearest": ""},
         "mixed_above": {"holds": 2, "surely": 0},
-        "remaining_large": {"holds": 2, "surely": 2, "least": 4.0},
+        "remaining_large": {"holds": 2, "surely": 2},
         "small_greedy": {"holds": 1, "surely": 2},
         "large_mixed": {"holds": 1, "surely": 0, "nearest": "1.1"},
-        "crossing": {"holds": 0, "surely": 0, "most": -0.1},
-        "less_steady": {"holds": 2, "least": 1.0},
-        "steadier": {"holds": 0, "least": 0.0},
-        "near_small": {"verdict": "holds", "hinges_on": ""},
+        "crossing": {"holds": 0, "surely": 0},
+        "less_steady": {"holds": 2, "surely": 2},
+        "steadier": {"holds": 0, "surely": 0},
+        "near_small": {"holds": 2, "surely": 2, "hinges_on": ""},
     }.items():
         assert found.loc[statement, list(wanted)].to_dict() == wanted
     assert (found["loads"] == "1.1").all()
@@ -334,7 +326,6 @@ def test_conclusions_take_all_readings(
         monkeypatch.setattr(all_readings, name, lambda *of, progress, runs=runs, frame=frame: {(runs, 8): frame}[of])
     pd.testing.assert_frame_equal(study.counted(6, 8, near=7), found)
     assert set(found["readings"]) == {1704}
-    assert set(found["verdict"]) <= {"holds", "fails", "depends"}
     # without the order of users and METAGREEDY nothing was near the optimum, and no reading had the printed order
     near = found.set_index("statement").loc[["near_small", "near_large", "crossing"]]
     assert (near["holds"] > 0).all()
@@ -348,7 +339,7 @@ def test_conclusions_take_all_readings(
 
 
 def test_gaps_by_hand() -> None:
-    frame = study.gaps(8, 6, cases=[("small", 15)], whole=True).set_index("method")
+    frame = study.gaps(8, 6, cases=[("small", 15)]).set_index("method")
     cases = drawn(8, 6, "small", 15)
     best = [virtual_cluster(*case) for case in cases]
     cases = [case for case, one in zip(cases, best, strict=True) if one.bound > 0]
@@ -364,31 +355,23 @@ def test_gaps_by_hand() -> None:
             {
                 "common": np.mean([ratios[r] for r in common]),
                 "worst": min(ratios[r] for r in common),
-                "everybody": np.mean([run[method]["everybody"] for run in runs]),
-                "at_bound": np.mean([ratio >= 1 - 1e-9 for ratio in ratios]),
             },
         )
-    assert frame.loc["exact", "at_bound"] == frame.loc["exact", "solved"] == 1
-    both = study.gaps(2, 6, cases=[("small", 10)]).query("method == 'exact' and runs == 2 and mean > 0.999")
-    assert both["whole"].tolist() == [True, False]
+    assert frame.loc["exact", "mean"] == frame.loc["exact", "solved"] == 1
 
 
 # ----------------------------------------------------------------------------------------------------- one or several
 
 
 def test_spanning_by_hand() -> None:
-    rows = study.spanning_gain(6, 5, sizes="small", users=12).set_index("measure")
-    ones, several, cut = [], [], []
+    (row,) = study.spanning_gain(6, 5, sizes="small", users=12).to_dict("records")
+    gains = []
     for case in drawn(6, 5, "small", 12):
-        ones.append(by_hand(case, "exact")["y"])
-        found = fb.virtual_cluster(*case, method="spanning")
-        several.append(found.min_fraction)
-        cut.append(int((np.count_nonzero(found.by_cluster, axis=1) > 1).sum()))
-    gains = [b / a - 1 for a, b in zip(ones, several, strict=True)]
-    for measure, values in {"exact": ones, "spanning": several, "cut": cut, "gain": gains}.items():
-        close(rows.loc[measure], values)
-    assert max(cut) <= 4
-    assert all(b >= a for a, b in zip(ones, several, strict=True))  # one cluster is a special case of several
+        fractions = fb.virtual_cluster(*case, method="spanning").vms / case.max_vms
+        gains.append(fractions.min() / by_hand(case, "exact")["y"] - 1)
+    close(row, gains)
+    assert min(gains) >= 0  # one cluster is a special case of several
+    assert max(gains) > 0
 
 
 def test_the_promise_is_kept() -> None:
@@ -430,12 +413,7 @@ def test_packing_shows_one_run() -> None:
     case = study.instance(stream(study.SEED, 16), users=24)
     for method, part in frame.groupby("method"):
         found = fb.virtual_cluster(*case, method=method)  # type: ignore[arg-type]
-        homes = [int(case.capacities[j]) if j >= 0 else 0 for j in found.cluster]
-        assert part[["vms", "cluster", "capacity"]].T.to_numpy().tolist() == [
-            found.vms.tolist(),
-            found.cluster.tolist(),
-            homes,
-        ]
+        assert part[["vms", "cluster"]].T.to_numpy().tolist() == [found.vms.tolist(), found.cluster.tolist()]
     assert (frame["cluster"] < 0).any()
     assert frame["all_clusters"].iloc[0].split() == [str(C) for C in case.capacities]
     least = study.packing().groupby("method")["fraction"].min()  # what the page shows
@@ -446,29 +424,24 @@ def test_packing_shows_one_run() -> None:
 
 
 def test_tariffs_by_hand() -> None:
-    frame = study.tariffs(5, 6, users=13).set_index(["method", "statement", "measure"])
-    for method in ("exact", "spanning"):
-        found: dict[tuple[str, str], list[float]] = {}
-        for case in drawn(5, 6, "small", 13):
-            honest = fb.virtual_cluster(*case, method=method)  # type: ignore[arg-type]
-            assert honest.served.all()
-            floors = np.ceil((1 - case.tolerance) * case.max_vms - 1e-9)
-            lied = np.array([1 if 1 - t <= honest.min_fraction else t for t in case.tolerance])
-            for statement, k in {"truth": case.tolerance, "all 0.9": np.full(13, 0.9), "equilibrium": lied}.items():
-                vms = fb.virtual_cluster(case.max_vms, k, case.capacities, method=method).vms  # type: ignore[arg-type]
-                sure = (1 - k) * case.max_vms
-                high, low = 2 * sure.sum(), (vms - sure).sum()
-                for name, value in {
-                    "revenue": (high + low) / 320,
-                    "high_part": high / (high + low),
-                    "price": (high + low) / vms.sum(),
-                    "hurt": (vms < floors).mean(),
-                    "fraction": (vms / case.max_vms).mean(),
-                }.items():
-                    found.setdefault((statement, name), []).append(value)
-        for (statement, name), values in found.items():
-            close(frame.loc[(method, statement, name)], values)
-    revenue = frame.xs("revenue", level="measure")["mean"]
-    for method in ("exact", "spanning"):
-        assert revenue[method, "truth"] > revenue[method, "equilibrium"]
-        assert frame.loc[(method, "equilibrium", "hurt"), "mean"] < frame.loc[(method, "all 0.9", "hurt"), "mean"]
+    frame = study.tariffs(5, 6, users=13).set_index(["statement", "measure"])
+    found: dict[tuple[str, str], list[float]] = {}
+    for case in drawn(5, 6, "small", 13):
+        honest = fb.virtual_cluster(*case)
+        assert honest.served.all()
+        floors = np.ceil((1 - case.tolerance) * case.max_vms - 1e-9)
+        lied = np.array([1 if 1 - t <= honest.min_fraction else t for t in case.tolerance])
+        for statement, k in {"truth": case.tolerance, "all 0.9": np.full(13, 0.9), "equilibrium": lied}.items():
+            vms = fb.virtual_cluster(case.max_vms, k, case.capacities).vms
+            sure = (1 - k) * case.max_vms
+            for name, value in {
+                "revenue": (2 * sure.sum() + (vms - sure).sum()) / 320,
+                "hurt": (vms < floors).mean(),
+                "min_fraction": (vms / case.max_vms).min(),
+            }.items():
+                found.setdefault((statement, name), []).append(value)
+    for key, values in found.items():
+        close(frame.loc[key], values)
+    means = frame["mean"]
+    assert means["truth", "revenue"] > means["equilibrium", "revenue"]
+    assert means["equilibrium", "hurt"] < means["all 0.9", "hurt"]

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
+from book.virtual_cluster.oracle import as_case
+
 
 class Asked(NamedTuple):
     """VMs wanted (n,), tolerances (n,), capacities (H,), as whole numbers and fractions: what the judges take."""
@@ -47,6 +49,13 @@ def asked(draw: st.DrawFn, max_n: int = 5, max_H: int = 3, largest: int = 8, par
     alpha = draw(st.lists(st.integers(1, largest), min_size=n, max_size=n))
     k = draw(st.lists(st.integers(0, part).map(lambda a: Fraction(a, part)), min_size=n, max_size=n))
     return Asked(alpha, k, draw(st.lists(st.integers(0, 2 * largest), min_size=1, max_size=max_H).filter(any)))
+
+
+def pooled(one: Asked, whole: bool = True) -> Fraction | None:
+    """Give the least fraction of one pool of all clusters; None where the minima do not fit."""
+    case = as_case(*one, whole)
+    vms = case.share(range(case.n), sum(case.capacities))
+    return None if vms is None else case.level(vms)
 
 
 def floats(values: Any) -> Any:

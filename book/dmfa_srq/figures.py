@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -108,24 +109,12 @@ def _curves(frame: pd.DataFrame, label: str, one: float | None = None) -> Svg:
     return Svg(figure)
 
 
-def fig5(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 5: the minimum dominant share; the line at 1 is what each user brought."""
-    return _curves(frame, "minimum of $x_i^k/w_i$", one=1.0)
-
-
-def fig6(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 6: the sum of dominant-share units."""
-    return _curves(frame, "sum of $x_i^k$")
-
-
-def fig7(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 7: CPU utilisation."""
-    return _curves(frame, "CPU in use / $W_k$")
-
-
-def fig8(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 8: memory utilisation."""
-    return _curves(frame, "memory in use / $W_k$")
+#: The minimum dominant share (Figure 5; the line at 1 is what each user brought), the sum of dominant-share units
+#: (Figure 6), CPU and memory utilisation (Figures 7 and 8).
+fig5 = partial(_curves, label="minimum of $x_i^k/w_i$", one=1.0)
+fig6 = partial(_curves, label="sum of $x_i^k$")
+fig7 = partial(_curves, label="CPU in use / $W_k$")
+fig8 = partial(_curves, label="memory in use / $W_k$")
 
 
 @drawing

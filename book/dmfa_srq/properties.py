@@ -34,7 +34,6 @@ from book.common.mutants import (
     whole_need,
 )
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms import dmfa_srq as engine
 from fairbook.mechanisms.dmfa_srq import DmfaSrq
 from fairbook.metrics import Run, level_rows
 from fairbook.model.inputs import FloatArray
@@ -54,7 +53,6 @@ from fairbook.properties.finding import Finding, Trajectory, ratio, show
 __all__ = [
     "MUTANTS",
     "EventRun",
-    "exact_dmfa_srq",
     "lemma_1",
     "lemma_2",
     "lemma_3",
@@ -149,9 +147,7 @@ def lemma_3(run: Run, steps: Steps = None, rtol: float | None = None) -> Finding
     return excused("Lemma 3", run, steps, rtol, None, "stands below", "lemma_3, about sequences")
 
 
-def lemma_4(
-    honest: Run, lying: Run, user: int, *, at: Literal["raised", "all"] = "raised", rtol: float | None = None
-) -> Finding:
+def lemma_4(honest: Run, lying: Run, user: int, *, rtol: float | None = None) -> Finding:
     """Check Lemma 4: where a lie gives user i more, every user present has at least what it has honestly.
 
     "More" is meant in shares, as in the paper: x_i^t with the lie (in the units of the claimed demand) exceeds the
@@ -163,14 +159,12 @@ def lemma_4(
         The same instance without and with the lie.
     user : int
         Position of the liar.
-    at : {"raised", "all"}
-        Which t count: those at which the liar has more and has just risen (what the paper's proof needs), or all
-        at which it has more.
 
     Returns
     -------
     Finding
-        Margin: min over those t and over h <= t of x_h^t with the lie / honest x_h^t - 1; inf without a case.
+        Margin: min of x_h^t with the lie / honest x_h^t - 1, over h <= t and the t at which the liar has more and has
+        just risen, what the paper's proof needs; inf without a case.
 
     Notes
     -----
@@ -181,15 +175,11 @@ def lemma_4(
     n = len(honest)
     if len(lying) != n or not 0 <= user < n:
         raise InvalidInput("user", f"must be a position from 0 to {n - 1} in two runs of the same length", user)
-    if at not in ("raised", "all"):
-        raise InvalidInput("at", "must be 'raised' or 'all'", at)
     checker = Checker("Lemma 4", lying, rtol)
     ks = np.arange(1, n + 1)
     before, levels = level_rows(honest, ks), level_rows(lying, ks)
-    more = levels[:, user] > before[:, user] * (1 + checker.tolerance)
-    if at == "raised":
-        had = np.concatenate([[0], levels[:-1, user]])
-        more &= levels[:, user] > had
+    had = np.concatenate([[0], levels[:-1, user]])
+    more = (levels[:, user] > before[:, user] * (1 + checker.tolerance)) & (levels[:, user] > had)
     margins = np.where(absent(ks, n) | ~more[:, None], np.inf, ratio(levels, before) - 1)
     checker.add(ks, levels, margins, int(np.where(more, ks, 0).sum()))
     users = user_names(honest)
@@ -240,22 +230,6 @@ def no_sharing(demands: Any, weights: Any) -> Trajectory:
     return Trajectory.of_levels([[whole] * k for k in range(1, len(rows) + 1)], rows, amounts, mechanism="no_sharing")
 
 
-def _given_rest(name: str, demands: Any, weights: Any, lucky: Callable[[int], int]) -> Trajectory:
-    """Give each newcomer level 1, then let one user take all it can use."""
-    rows, amounts = as_rows(demands, weights)
-    rates = [[w * x / max(row) for x in row] for row, w in zip(rows, amounts)]
-    held: list[Any] = []
-    steps: list[list[Any]] = []
-    for k in range(1, len(rows) + 1):
-        held = [*held, amounts[0] / amounts[0]]
-        i, capacity = lucky(k), sum(amounts[:k])
-        others = [sum((rates[h][j] * held[h] for h in range(k) if h != i), 0 * capacity) for j in range(len(rows[0]))]
-        level = min((capacity - used) / rate for used, rate in zip(others, rates[i]) if rate > 0)
-        held = [max(y, level) if h == i else y for h, y in enumerate(held)]
-        steps.append(held)
-    return Trajectory.of_levels(steps, rows, amounts, mechanism=name)
-
-
 #: Broken dynamic mechanisms by name.
 MUTANTS: dict[str, Callable[[Any, Any], Trajectory]] = {
     # Raises the lowest x_i, not the lowest x_i / w_i. Breaks sharing incentive, envy-freeness, Lemmas 1 to 3.
@@ -284,40 +258,7 @@ MUTANTS: dict[str, Callable[[Any, Any], Trajectory]] = {
     "need_favoured": partial(_share_out, "need_favoured", pace=whole_need),
     # Breaks Pareto optimality, nothing else.
     "no_sharing": no_sharing,
-    # Gives a newcomer all that it can still use, and never raises anyone again. Keeps sharing incentive,
-    # irrevocability and Pareto optimality; breaks envy-freeness and Lemmas 1 to 3.
-    "rest_to_newest": partial(_given_rest, "rest_to_newest", lucky=lambda k: k - 1),
-    # Gives a newcomer what it brought, and all that can still be used to user 0. Keeps sharing incentive,
-    # irrevocability and Pareto optimality; breaks envy-freeness and Lemmas 1 and 3.
-    "rest_to_first": partial(_given_rest, "rest_to_first", lucky=lambda k: 0),
 }
-
-
-# --------------------------------------------------------------------------------------------------- in exact fractions
-
-
-def exact_dmfa_srq(demands: Any, weights: Any) -> Trajectory:
-    """Run DMFA-SRQ in exact fractions (``fairbook.mechanisms.dmfa_srq.exact_levels``), kept step by step.
-
-    Parameters
-    ----------
-    demands, weights
-        Anything ``fractions.Fraction`` takes; floats count at face value.
-
-    Notes
-    -----
-    Cost O(n m + n^2) operations on fractions.
-
-    Examples
-    --------
-    >>> from fractions import Fraction as F
-    >>> [str(x) for x in exact_dmfa_srq([[F(1), F(1, 2)], [F(1, 2), F(1)]], [F(1, 4), F(1, 4)]).tasks]
-    ['1/3', '1/3']
-    """
-    lowest = engine.exact_levels(demands, weights)
-    steps = [[max(lowest[i:k]) for i in range(k)] for k in range(1, len(lowest) + 1)]
-    rows = [[Fraction(x) for x in row] for row in demands]
-    return Trajectory.of_levels(steps, rows, [Fraction(w) for w in weights], mechanism="dmfa_srq")
 
 
 # ----------------------------------------------------------------------------------------------------------- departures
@@ -363,16 +304,11 @@ def with_departures(events: Sequence[int], contribution: Literal["stays", "leave
     >>> run.tasks_of(0).round(4).tolist()
     [1.0, 1.3333, 1.0]
     """
-    count = max(events) + 1
-    if sorted(set(events)) != list(range(count)) or any(list(events).count(i) > 2 for i in range(count)):
-        raise InvalidInput("events", "must name every user from 0 once (arrival) or twice (departure)", list(events))
 
     def run(demands: Any, weights: Any) -> EventRun:
         rows = np.asarray(demands, dtype=np.float64)
-        if len(rows) != count:
-            raise InvalidInput("demands", f"must have one row for each of the {count} users of the events", rows.shape)
         pool = DmfaSrq(rows.shape[1])
-        table = np.zeros((len(events), count))
+        table = np.zeros((len(events), len(rows)))
         present: list[int] = []
         for row, user in zip(table, events):
             if user in present:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations, product
 from typing import Any, Literal, get_args
 
@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from book.common.runs import choices, interval, repeat, stream
+from book.common.runs import choices, interval, repeat, storing, stream
 from book.dmfa_srq.printed import REPAIRS, algorithm_1_printed
 from fairbook import results
 from fairbook.mechanisms.dmfa_srq import dmfa_srq, exact_levels, static_optimum
@@ -208,7 +208,8 @@ def _curves(runs: int, seed: int, progress: bool) -> pd.DataFrame:
     return curves(runs, seed, progress=progress)
 
 
-def _of(measure: str, runs: int, seed: int, progress: bool) -> pd.DataFrame:
+def _of(measure: str, runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
+    """Follow one measure; columns as in :func:`curves`."""
     frame = _curves(runs, seed, progress)
     return frame[frame["measure"] == measure].drop(columns="measure").reset_index(drop=True)
 
@@ -299,34 +300,11 @@ def shares_by_weight(
     return frame.assign(first_weight=values[0, 0], first_share=values[0, 1], falls=falls, runs=runs)
 
 
-def fig3(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
-    """Relate x_i to w_i among 100 users (Figure 3); columns as in :func:`shares_by_weight`."""
-    return shares_by_weight(100, runs, seed, progress=progress)
-
-
-def fig4(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
-    """Relate x_i to w_i among 500 users (Figure 4); columns as in :func:`shares_by_weight`."""
-    return shares_by_weight(500, runs, seed, progress=progress)
-
-
-def fig5(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
-    """Follow the minimum dominant share min_i x_i^k / w_i (Figure 5); columns as in :func:`curves`."""
-    return _of("min_level", runs, seed, progress)
-
-
-def fig6(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
-    """Follow the sum of dominant-share units, sum_i x_i^k (Figure 6); columns as in :func:`curves`."""
-    return _of("sum_shares", runs, seed, progress)
-
-
-def fig7(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
-    """Follow CPU utilisation, use divided by W_k (Figure 7); columns as in :func:`curves`."""
-    return _of("cpu", runs, seed, progress)
-
-
-def fig8(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
-    """Follow memory utilisation, use divided by W_k (Figure 8); columns as in :func:`curves`."""
-    return _of("memory", runs, seed, progress)
+#: x_i and w_i among 100 users (Figure 3) and among 500 (Figure 4).
+fig3, fig4 = partial(shares_by_weight, 100), partial(shares_by_weight, 500)
+#: The minimum dominant share min_i x_i^k / w_i (Figure 5), the sum of dominant-share units (Figure 6), and CPU and
+#: memory utilisation, use divided by W_k (Figures 7 and 8).
+fig5, fig6, fig7, fig8 = (partial(_of, measure) for measure in MEASURES)
 
 
 #: The readings of what the paper leaves open: the first of each is the one that the figures use.
@@ -344,27 +322,15 @@ def readings(runs: int = 200, seed: int = SEED, *, n: int = 100, progress: bool 
     Returns
     -------
     DataFrame
-        One row per combination and measure: the readings, ``measure``, ``dynamic``, ``static`` (means after the last
-        arrival), ``difference`` with ``low``, ``high``, ``runs``.
+        One row per combination and measure: the readings, ``measure``, ``dynamic`` (mean of DMFA-SRQ after the last
+        arrival), ``n``, ``runs``.
     """
     rows = []
     for values in product(*READINGS.values()):
         how: dict[str, Any] = dict(zip(READINGS, values, strict=True))
         frame = curves(runs, seed, sizes=(n,), points=1, progress=progress, **how)
-        wide = frame.pivot(index="measure", columns="mechanism", values=["mean", "low", "high"])
-        for measure in MEASURES:
-            row = wide.loc[measure]
-            rows.append(
-                {
-                    **how,
-                    "measure": measure,
-                    "dynamic": row["mean", "dynamic"],
-                    "static": row["mean", "static"],
-                    "difference": row["mean", "difference"],
-                    "low": row["low", "difference"],
-                    "high": row["high", "difference"],
-                }
-            )
+        means = frame[frame["mechanism"] == "dynamic"].set_index("measure")["mean"]
+        rows += [{**how, "measure": measure, "dynamic": means[measure]} for measure in MEASURES]
     return pd.DataFrame(rows).assign(n=n, runs=runs)
 
 
@@ -416,17 +382,14 @@ def reading_effects(frame: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``open point``, ``reading``, and per measure the mean of DMFA-SRQ and its difference from the static optimum.
+        ``open point``, ``reading``, and per measure the mean of DMFA-SRQ.
     """
     rows = []
     for point, values in READINGS.items():
         for value in values:
-            part = frame[frame[point] == value].groupby("measure")[["dynamic", "difference"]].mean()
-            row: dict[str, Any] = {"open point": point, "reading": value}
-            for measure in MEASURES:
-                row[measure.replace("_", " ")] = float(part.loc[measure, "dynamic"])
-                row[f"{measure.replace('_', ' ')}, minus static"] = float(part.loc[measure, "difference"])
-            rows.append(row)
+            means = frame[frame[point] == value].groupby("measure")["dynamic"].mean()
+            of_each = {measure.replace("_", " "): means[measure] for measure in MEASURES}
+            rows.append({"open point": point, "reading": value, **of_each})
     return pd.DataFrame(rows)
 
 
@@ -439,20 +402,14 @@ def stored_end_points() -> pd.DataFrame:
     )
 
 
-def _store(name: str, compute: Callable[..., pd.DataFrame], **arguments: Any) -> Callable[..., None]:
-    def run(*, progress: bool = True) -> None:
-        frame = compute(seed=SEED, progress=progress, **arguments)
-        results.save(f"dmfa_srq/{name}", frame, module=__name__, data=DATA, seed=SEED, **arguments)
-
-    return run
-
+_store = partial(storing, module=__name__, seed=SEED, data=DATA)
 
 #: Full-effort tables kept in data/results, each with the call that computes it (with a bar on stderr or without).
 STORED: dict[str, Callable[..., None]] = {
     **{
-        f"dmfa_srq/{figure.__name__}": _store(figure.__name__, figure, runs=RUNS)
-        for figure in (fig3, fig4, fig5, fig6, fig7, fig8)
+        f"dmfa_srq/fig{k}": _store(f"dmfa_srq/fig{k}", figure, runs=RUNS)
+        for k, figure in enumerate((fig3, fig4, fig5, fig6, fig7, fig8), 3)
     },
-    "dmfa_srq/readings": _store("readings", readings, runs=200),
-    "dmfa_srq/algorithm_repairs": _store("algorithm_repairs", algorithm_repairs, instances=500),
+    "dmfa_srq/readings": _store("dmfa_srq/readings", readings, runs=200),
+    "dmfa_srq/algorithm_repairs": _store("dmfa_srq/algorithm_repairs", algorithm_repairs, instances=500),
 }

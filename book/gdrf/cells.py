@@ -75,7 +75,6 @@ MEASURES = (
     "fairness",
     "fairness_mean",
     "fairness_whole",
-    "fairness_present",
 )
 
 SCALE = 100.0
@@ -213,13 +212,10 @@ def measured(placed: Placement) -> list[float]:
     """Give the :data:`MEASURES` of a placement."""
     total, mean = placed.utilisation, placed.mean_utilisation
     shares = placed.dominant_shares
-    n, N = len(shares), len(placed.cell.machine_class)
     capacities = placed.cell.machines[placed.cell.machine_class]
     w = relative_utilisation(np.minimum(placed.machine_use, capacities), capacities)
-    stakes = np.bincount(placed.placed_machine, placed.cell.shares.max(axis=1)[placed.placed_user], minlength=N)
+    stakes = np.bincount(placed.placed_machine, placed.cell.shares.max(axis=1)[placed.placed_user], minlength=len(w))
     f = placement_fairness(stakes, w)
-    pairs = np.unique(placed.placed_machine.astype(np.int64) * n + placed.placed_user)
-    present = np.bincount(pairs // n, minlength=N)
     whole = placed.tasks @ placed.cell.demands
     return [
         len(placed),
@@ -233,7 +229,6 @@ def measured(placed: Placement) -> list[float]:
         f.sum(),
         f.mean(),
         shares.sum() ** (whole.sum() / placed.cell.totals.sum()),
-        placement_fairness(stakes, w, present).sum(),
     ]
 
 

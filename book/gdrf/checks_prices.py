@@ -10,8 +10,7 @@ import numpy as np
 
 from book.common.evidence import in_words, margin_in_words, sampled_claim
 from book.common.runs import stream
-from book.gdrf.oracle import most_tasks, same_mix
-from book.gdrf.oracle_drfh import fluid_share
+from book.gdrf.oracle import fluid_share, most_tasks, same_mix
 from book.gdrf.properties import RULES, Case, fluid_slack
 from fairbook import metrics
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim

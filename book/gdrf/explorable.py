@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from book.common.explore import Column, Control, Explorable, Panel, State
+from book.gdrf.studies import EXAMPLE
 from fairbook.mechanisms.drfh import drfh
 from fairbook.mechanisms.gdrf import gdrf
 
 __all__ = ["placing"]
 
-_DEMANDS = np.array([[2.0, 1.0], [1.0, 2.0], [2.0, 2.0]])
-_MACHINES = np.array([[8.0, 4.0], [4.0, 8.0]])
-_COUNTS = [1, 2]
+_DEMANDS, _MACHINES, _COUNTS = (np.array(part) for part in EXAMPLE[1:])
 
 
 def placing() -> Explorable:

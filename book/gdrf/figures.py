@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -108,25 +109,19 @@ def fig1(frame: pd.DataFrame) -> Svg:
     )
 
 
-def fig2(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 2: CPU utilisation, of all machines together and in the mean over machines."""
-    return _grid(
-        frame, [("cpu", "CPU, total\n(percent)"), ("cpu_mean", "CPU, mean over\nmachines (percent)")], in_percent=True
-    )
-
-
-def fig3(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 3: memory utilisation, of all machines together and in the mean over machines."""
-    return _grid(
-        frame,
-        [("memory", "memory, total\n(percent)"), ("memory_mean", "memory, mean over\nmachines (percent)")],
-        in_percent=True,
-    )
-
-
-def fig4(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 4: the fairness value summed over machines, and of the cell as one machine."""
-    return _grid(frame, [("fairness", r"$\Sigma_j f_j$"), ("fairness_whole", "$f$ of the cell")])
+#: CPU utilisation (Figure 2) and memory utilisation (Figure 3), of all machines together and in the mean over machines.
+fig2 = partial(
+    _grid,
+    rows=[("cpu", "CPU, total\n(percent)"), ("cpu_mean", "CPU, mean over\nmachines (percent)")],
+    in_percent=True,
+)
+fig3 = partial(
+    _grid,
+    rows=[("memory", "memory, total\n(percent)"), ("memory_mean", "memory, mean over\nmachines (percent)")],
+    in_percent=True,
+)
+#: The fairness value summed over machines, and of the cell as one machine (Figure 4).
+fig4 = partial(_grid, rows=[("fairness", r"$\Sigma_j f_j$"), ("fairness_whole", "$f$ of the cell")])
 
 
 # ---------------------------------------------------------------------------------------------------- worked example
@@ -345,7 +340,6 @@ def ablation(frame: pd.DataFrame) -> Svg:
     measures = {"tasks": "VMs", "min_share": "least dominant share"}
     tints = {"step": COLOURS["azure"], "without": COLOURS["flame"], "instead": COLOURS["plum"]}
     markers = {"step": "o", "without": "s", "instead": "D"}
-    frame = frame[frame["change"].notna()]
     names = list(dict.fromkeys(frame["variant"]))
     kinds = frame.drop_duplicates("variant")["kind"].tolist()
     figure, panels = axes(1, len(measures), width=_WIDTH, height=4.7)
@@ -390,11 +384,10 @@ def ablation(frame: pd.DataFrame) -> Svg:
 def bounds(frame: pd.DataFrame) -> Svg:
     """Draw what each mechanism reaches in parts of what is possible, over random mixes with 95 % intervals."""
     measures = {"packed": "VMs, same mix\n(percent of bound)", "of_level": "least dominant share\n(percent of bound)"}
-    part = frame[frame["mix"] == "random"]
-    names, sizes = list(dict.fromkeys(part["mechanism"])), sorted(set(part["machines"]))
+    names, sizes = list(dict.fromkeys(frame["mechanism"])), sorted(set(frame["machines"]))
     figure, panels = axes(1, len(measures), width=_WIDTH, height=3.7)
     for k, (panel, (measure, label)) in enumerate(zip(panels, measures.items(), strict=True)):
-        rows = of_measure(part, measure)
+        rows = of_measure(frame, measure)
         for row, name in enumerate(names):
             colour = LOOKS[name].colour
             for place, size in enumerate(sizes):

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from book.common.runs import choices, repeat
+from book.common.runs import choices
 from book.gdrf.cells import (
-    MEASURES,
     MECHANISMS,
     SCALE,
     SEED,
@@ -21,39 +20,29 @@ from book.gdrf.cells import (
     by_size,
     drawn,
     means,
-    measured,
     place,
+    run_all,
     table_1,
 )
-from book.gdrf.oracle import most_tasks, same_mix
-from book.gdrf.oracle_drfh import fluid_share
-from fairbook.metrics import jain_index
+from book.gdrf.oracle import fluid_share, same_mix
 from fairbook.model.inputs import FloatArray, as_whole
 from fairbook.model.placement import Placement
 from fairbook.traces.google2011 import load_digest
 
 #: Measures of :func:`bounds`.
-_BOUNDED = ("tasks", "theta", "packed", "most", "of_most", "min_share", "level", "of_level")
+_BOUNDED = ("tasks", "packed", "of_level")
 
 
 def _bound(case: Instance, placed: Mapping[str, Placement]) -> FloatArray:
     """Give the measures of :data:`_BOUNDED` for each placement, then for DRFH in fractions of tasks."""
-    most = float(most_tasks(*case).upper)
-    fluid = fluid_share(*case)
-    level = float(fluid.upper) / len(case.demands)
-    found: list[tuple[float, Any, float]] = [
-        (len(one), one.tasks, one.dominant_shares.min()) for one in placed.values()
-    ]
-    found.append((fluid.tasks.sum(), fluid.tasks, fluid.level / len(case.demands)))
-    rows = []
-    for count, tasks, least in found:
-        theta = float(same_mix(tasks, *case).upper)
-        rows.append([count, theta, 1 / theta, most, count / most, least, level, least / level])
-    return np.array(rows)
+    fluid, n = fluid_share(*case), len(case.demands)
+    found = [(one.tasks, one.dominant_shares.min()) for one in placed.values()] + [(fluid.tasks, fluid.level / n)]
+    level = float(fluid.upper) / n
+    return np.array([[tasks.sum(), 1 / float(same_mix(tasks, *case).upper), x / level] for tasks, x in found])
 
 
-def _bound_one(rng: np.random.Generator, number: int, **how: Any) -> FloatArray:
-    case, lot = drawn(rng, number, **how)
+def _bound_one(rng: np.random.Generator, number: int) -> FloatArray:
+    case, lot = drawn(rng, number)
     return _bound(case, {mechanism: place(case, mechanism, lot) for mechanism in MECHANISMS})
 
 
@@ -70,32 +59,19 @@ def bounds(
     Returns
     -------
     DataFrame
-        One row per ``mix``, ``machines``, ``mechanism`` (also "drfh_fluid") and ``measure``, with ``mean``, ``low``,
-        ``high`` (95 %), ``runs``: ``tasks``; ``theta`` (how many times as many tasks in the same proportions would fit
-        in fractions), ``packed`` (1 / theta); ``most`` (no placement has more tasks), ``of_most`` (tasks / most);
-        ``min_share`` (least dominant share), ``level`` (no placement gives everybody more), ``of_level``.
+        One row per ``machines``, ``mechanism`` (also "drfh_fluid") and ``measure``, over random mixes ``mean``,
+        ``low``, ``high`` (95 %), ``runs``: ``tasks``; ``packed`` (1 / theta, where theta times as many tasks in the
+        same proportions would fit in fractions); ``of_level`` (least dominant share, divided by the bound that no
+        placement gives everybody more than).
 
     Notes
     -----
-    Cost of a mix: nine linear programs, some 0.1 s, and the placements.
+    Cost of a mix: eight linear programs, some 0.1 s, and the placements.
     """
     parts = []
     for number, many in by_size(sizes, runs):
-        for mix, count, users in (("paper", 1, "paper"), ("random", many, "drawn")):
-            values = np.stack(
-                repeat(
-                    _bound_one,
-                    count,
-                    seed=seed,
-                    progress=progress and mix == "random",
-                    label=f"bounds, {number} machines",
-                    number=number,
-                    users=users,
-                )
-            )
-            parts.append(
-                means(values, 9, mix=[mix], machines=[number], mechanism=[*MECHANISMS, "drfh_fluid"], measure=_BOUNDED)
-            )
+        values = run_all(_bound_one, many, seed, progress, f"bounds, {number} machines", number=number)
+        parts.append(means(values, 9, machines=[number], mechanism=[*MECHANISMS, "drfh_fluid"], measure=_BOUNDED))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -121,11 +97,9 @@ def _trace_users(n: int) -> FloatArray:
 
 
 def _whole(case: str, trace_users: int) -> Instance:
-    if case == "integers":
-        table = table_1("published")
-        return Instance(np.array(USERS, dtype=float), SCALE * table[:, :2], table[:, 2].astype(np.int64))
-    table = table_1("trace")
-    return Instance(SCALE * _trace_users(trace_users), SCALE * table[:, :2], table[:, 2].astype(np.int64))
+    table = table_1("published" if case == "integers" else "trace")
+    demands = np.array(USERS, dtype=float) if case == "integers" else SCALE * _trace_users(trace_users)
+    return Instance(demands, SCALE * table[:, :2], table[:, 2].astype(np.int64))
 
 
 @lru_cache(maxsize=16)
@@ -158,10 +132,8 @@ def cell(
     Returns
     -------
     DataFrame
-        One row per ``case`` and ``mechanism``: ``users``, the measures of :func:`curves`, ``states`` (machines of the
-        same class with the same contents counted once), ``empty`` (machines without a VM), and the bounds ``theta``,
-        ``packed``, ``most``, ``of_most``, ``level``, ``of_level`` of :func:`bounds`. A last row for each case has DRFH
-        in fractions ("drfh_fluid"), with nan where a measure needs machines.
+        One row per ``case`` and ``mechanism``, with the measures of :func:`bounds`. A last row for each case has DRFH
+        in fractions ("drfh_fluid").
 
     Notes
     -----
@@ -174,46 +146,11 @@ def cell(
         whole = _whole(case, trace_users)
         bar = tqdm(chosen, desc=f"whole cell, {case}", disable=not progress, leave=False)
         placed = {mechanism: _filled(case, mechanism, seed, trace_users) for mechanism in bar}
-        limits = _bound(whole, placed)
-        for (mechanism, one), limit in zip(placed.items(), limits, strict=False):
-            counts = np.bincount(one.placed_machine, minlength=len(one.cell.machine_class))
-            rows.append(
-                {
-                    "case": case,
-                    "mechanism": mechanism,
-                    "users": len(whole.demands),
-                    **dict(zip(MEASURES, measured(one), strict=True)),
-                    "states": len(one.states.machines),
-                    "empty": int((counts == 0).sum()),
-                    **_limits(limit),
-                }
-            )
-        fluid = fluid_share(*whole)
-        shares = fluid.levels / len(whole.demands)
-        totals = whole.counts @ whole.machines
-        cpu, memory = fluid.tasks @ whole.demands / totals
-        rows.append(
-            {
-                "case": case,
-                "mechanism": "drfh_fluid",
-                "users": len(whole.demands),
-                **dict.fromkeys(MEASURES, np.nan),
-                "tasks": fluid.tasks.sum(),
-                "cpu": cpu,
-                "memory": memory,
-                "min_share": shares.min(),
-                "jain": jain_index(shares),
-                "states": np.nan,
-                "empty": np.nan,
-                **_limits(limits[-1]),
-            }
-        )
+        rows += [
+            {"case": case, "mechanism": mechanism, **dict(zip(_BOUNDED, values.tolist(), strict=True))}
+            for mechanism, values in zip((*chosen, "drfh_fluid"), _bound(whole, placed), strict=True)
+        ]
     return pd.DataFrame(rows).round(9)
-
-
-def _limits(values: FloatArray) -> dict[str, float]:
-    found = dict(zip(_BOUNDED, values.tolist(), strict=True))
-    return {name: found[name] for name in ("theta", "packed", "most", "of_most", "level", "of_level")}
 
 
 def cell_machines(

@@ -9,11 +9,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from book.common.runs import choices
 from book.tv_drf.oracle import ExactTvRun, exact_whole_run
-from book.tv_drf.users import ALONE, Alone
-from fairbook.errors import InvalidInput
-from fairbook.model.inputs import as_whole
+from book.tv_drf.users import Alone
 
 __all__ = ["EXAMPLE", "PRINTED", "Example", "Printed", "example", "example_run"]
 
@@ -69,17 +66,6 @@ def _least(used: Sequence[Fraction], owned: Sequence[Fraction]) -> Fraction:
 def _betas(run: ExactTvRun, tasks: tuple[int, int]) -> tuple[Fraction, ...]:
     """Give the coefficients once so many tasks of period 2 have run."""
     return tuple(_least(_used(run, i, tasks[i]), _owned(run, i)) for i in (0, 1))
-
-
-def _way(run: ExactTvRun) -> list[tuple[int, int]]:
-    """List the tasks of A and B in period 2, one more each time, as long as tasks go to who is below 1."""
-    passed = [(0, 0)]
-    for user in run.order[1]:
-        a, b = passed[-1]
-        if _betas(run, (a, b))[user] >= 1:
-            break
-        passed.append((a + (user == 0), b + (user == 1)))
-    return passed
 
 
 def _first_of_a(run: ExactTvRun) -> int:
@@ -150,12 +136,6 @@ PRINTED: dict[str, Printed] = {
 }
 
 
-def _counts(counts: Any, argument: str) -> tuple[int, int]:
-    if not isinstance(counts, (tuple, list)) or len(counts) != 2:
-        raise InvalidInput(argument, "must be two whole numbers, A's and B's tasks", counts)
-    return as_whole(counts[0], argument, 1), as_whole(counts[1], argument, 1)
-
-
 def example(counts: tuple[int, int] = (12, 4), alone: Alone = "resources") -> pd.DataFrame:
     """Follow the worked example: what A and B have used, would have had alone, and the ratio, at each printed moment.
 
@@ -171,15 +151,14 @@ def example(counts: tuple[int, int] = (12, 4), alone: Alone = "resources") -> pd
     DataFrame
         One row a moment and user: ``moment``, ``user``, ``tasks`` (of the period in question, so far), ``cpu``,
         ``memory`` (used so far, both periods), ``own_cpu``, ``own_memory``, ``beta``, ``exact`` (as text). The middle
-        state is listed whether or not the mechanism passes it; see :func:`example_counts`.
+        state is listed whether or not the mechanism passes it.
 
     Examples
     --------
     >>> example()["exact"].tolist()
     ['1', '7/5', '3/13', '7/10', '1', '1', '9/8', '1']
     """
-    choices(alone, "alone", ALONE)
-    run = example_run(alone, _counts(counts, "counts"))
+    run = example_run(alone, counts)
     ran = (int(run.tasks[1][0]), int(run.tasks[1][1]))
     rows: list[dict[str, Any]] = []
     for moment, tasks in (

@@ -5,7 +5,7 @@ All are as wide as a phone can show without scrolling: panels stand below each o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise, product
 from typing import Any
 
@@ -54,13 +54,9 @@ _LABELS = {
     "min_share": "least cumulative share $G_i$",
     "cpu": "CPU in use (percent)",
     "memory": "memory in use (percent)",
-    "total_share": r"all shares, $\sum_i w_i\,G_i$",
-    "min_beta": r"least coefficient $\beta_i$",
-    "min_ratio": "least $G_i$ (alone = 1)",
     "behind": "behind (in $G$)",
-    "served": "tasks run (percent)",
 }
-_PERCENT = ("cpu", "memory", "served")
+_PERCENT = ("cpu", "memory")
 
 
 def _periods(panel: Axes, last: int) -> None:
@@ -152,30 +148,22 @@ def _with_lead(frame: pd.DataFrame, measure: str) -> Svg:
     return Svg(figure)
 
 
-def fig3(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 3: the least cumulative dominant share of 5 users, and how far sharing is ahead in the same runs."""
-    return _with_lead(frame, "min_share")
-
-
-def fig4(frame: pd.DataFrame) -> Svg:
-    """Draw Figures 4 and 6: CPU utilisation with 20 or 100 users, and the lead of sharing."""
-    return _with_lead(frame, "cpu")
-
-
-def fig5(frame: pd.DataFrame) -> Svg:
-    """Draw Figures 5 and 7: memory utilisation with 20 or 100 users, and the lead of sharing."""
-    return _with_lead(frame, "memory")
-
-
+#: The least cumulative dominant share of 5 users (Figure 3), CPU and memory with 20 or 100 (Figures 4 to 7), and how
+#: far sharing is ahead in the same runs.
+fig3, fig4, fig5 = (partial(_with_lead, measure=measure) for measure in ("min_share", "cpu", "memory"))
 fig6, fig7 = fig4, fig5
 
 
 @drawing
-def _grid(frame: pd.DataFrame, measures: Sequence[str], height: float) -> Svg:
-    """Draw a row for each measure and fate of unserved tasks, and a column for each number of users."""
+def comparison(frame: pd.DataFrame) -> Svg:
+    """Draw what the worst-off user has, how far others are ahead of those who still need, and what is used.
+
+    A row for each measure and fate of unserved tasks, and a column for each number of users.
+    """
+    measures = ("min_share", "behind", "memory")
     queues, sizes = list(dict.fromkeys(frame["unserved"])), list(dict.fromkeys(frame["n"]))
     rows = [(measure, queue) for measure in measures for queue in queues]
-    figure, panels = axes(len(rows), len(sizes), width=_WIDTH, height=0.9 + height * len(rows))
+    figure, panels = axes(len(rows), len(sizes), width=_WIDTH, height=0.9 + 2.0 * len(rows))
     for panel, ((measure, queue), n) in zip(panels, product(rows, sizes), strict=True):
         part = of_measure(frame, measure)
         _courses(panel, part[(part["n"] == n) & (part["unserved"] == queue)], measure)
@@ -187,12 +175,6 @@ def _grid(frame: pd.DataFrame, measures: Sequence[str], height: float) -> Svg:
             panel.set_xlabel("")
     legend_below(figure, panels, 2, columnspacing=1.3, handlelength=3.2)
     return Svg(figure)
-
-
-@drawing
-def comparison(frame: pd.DataFrame) -> Svg:
-    """Draw what the worst-off user has, how far others are ahead of those who still need, and what is used."""
-    return _grid(frame, ("min_share", "behind", "memory"), 2.0)
 
 
 # ---------------------------------------------------------------------------------------------------- worked example
@@ -309,8 +291,6 @@ def memory_course(frame: pd.DataFrame) -> Svg:
 
 # ------------------------------------------------------------------------------------- the heuristic and its optimum
 
-_READING = {"bundles": "bundles", "whole_bundles": "whole bundles", "resources": "resources"}
-
 
 @drawing
 def losses(frame: pd.DataFrame) -> Svg:
@@ -339,7 +319,7 @@ def losses(frame: pd.DataFrame) -> Svg:
                     clip_on=False,
                     zorder=3,
                 )
-        name_rows(panel, [f"{LOOKS[mechanism].label}, {_READING[alone]}" for mechanism, alone in cases], True)
+        name_rows(panel, [f"{LOOKS[mechanism].label}, {alone.replace('_', ' ')}" for mechanism, alone in cases], True)
         note(panel, f"{n} users")
     most = float(frame["below"].max()) or 1.0
     panels[-1].set(xlim=(-0.06 * most, 1.08 * most), xlabel=r"$\beta_i<1$ (percent)")

@@ -9,7 +9,6 @@ way each.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
@@ -272,23 +271,6 @@ def pareto_in_period(w: Workload, outcome: Outcome) -> Any:
         best = linprog(-np.ones(n), (w.demands[t] / w.capacities).T, room, bounds=np.column_stack([left * 0, left]))
         margin = min(margin, float(best.fun) / (1 + float(w.tasks[t].max())))
     return margin
-
-
-def _until(w: Workload, outcome: Outcome, t: int) -> tuple[Workload, Outcome]:
-    """Cut both after period t."""
-    end = t + 1
-    placement = None if outcome.placement is None else outcome.placement[:end]
-    return (
-        replace(w, demands=w.demands[:end], tasks=w.tasks[:end]),
-        Outcome(
-            outcome.tasks[:end],
-            outcome.shares[:end],
-            outcome.amounts[:end],
-            outcome.alone[:end],
-            outcome.waits,
-            placement,
-        ),
-    )
 
 
 # ------------------------------------------------------------------------------------------------------------ lies

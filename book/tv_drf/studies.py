@@ -77,7 +77,7 @@ SIZES = (5, 20, 100)
 DATA = ("alibaba2017.json",)
 
 #: What is measured in each period.
-MEASURES = ("min_share", "cpu", "memory", "total_share", "min_beta", "min_ratio", "behind", "served")
+MEASURES = ("min_share", "cpu", "memory", "total_share", "min_ratio", "behind", "served")
 
 #: Below this a difference is rounding.
 _NOTHING = 1e-9
@@ -98,7 +98,7 @@ def _behind(run: TvDrfRun | Separate) -> FloatArray:
     return np.maximum(most - least, 0.0)
 
 
-def _measured(case: Instance, run: TvDrfRun | Separate, beta: FloatArray, usual: Separate) -> FloatArray:
+def _measured(case: Instance, run: TvDrfRun | Separate, usual: Separate) -> FloatArray:
     """Give the measures, shape (measures, T)."""
     use = run.amounts.sum(axis=1) / case.machines.sum(axis=0)
     shares = run.cumulative_shares
@@ -109,7 +109,6 @@ def _measured(case: Instance, run: TvDrfRun | Separate, beta: FloatArray, usual:
             use[:, 0],
             use[:, 1],
             shares @ case.contributions,
-            beta.min(axis=1),
             _ratio(shares, usual.cumulative_shares).min(axis=1),
             _behind(run),
             _ratio(np.cumsum(run.tasks.sum(axis=1)), submitted.astype(float)),
@@ -122,20 +121,12 @@ def _served(
 ) -> FloatArray:
     """Give the measures of one run, shape (mechanisms, measures, T)."""
     case = draw(rng, n, **how)
-    usual, first = separate(case, unserved), shared(case, "tv_drf", unserved, alone)
-    found = []
-    for mechanism in mechanisms:
-        run: TvDrfRun | Separate
-        if mechanism == "alone":
-            owned = np.cumsum(first.alone, axis=0)
-            # who would have had nothing has nothing here: 0/0
-            run, beta = usual, np.where(owned > 0, _ratio(np.cumsum(usual.amounts, axis=0), owned), np.inf).min(axis=2)
-            beta = np.where(np.isinf(beta), 1.0, beta)
-        else:
-            run = first if mechanism == "tv_drf" else shared(case, mechanism, unserved)
-            beta = run.sharing_coefficients
-        found.append(_measured(case, run, beta, usual))
-    return np.stack(found)
+    usual = separate(case, unserved)
+    served: Iterator[TvDrfRun | Separate] = (
+        usual if name == "alone" else shared(case, name, unserved, alone if name == "tv_drf" else None)
+        for name in mechanisms
+    )
+    return np.stack([_measured(case, run, usual) for run in served])
 
 
 def curves(
@@ -169,13 +160,13 @@ def curves(
     -------
     DataFrame
         One row per ``n``, ``unserved``, ``mechanism``, ``measure`` and ``period`` (from 1), with ``mean``, ``low``,
-        ``high`` (95 % interval of the mean over runs), ``least`` (run), ``below`` and ``runs``. The mechanism
+        ``high`` (95 % interval of the mean over runs), ``below`` and ``runs``. The mechanism
         "difference" is "tv_drf" minus "alone", run by run; there ``below`` is the part of the runs in which it is
         negative. Measures: ``min_share`` (least G of any user), ``cpu``, ``memory`` (part in use in this period),
-        ``total_share`` (sum of w G: dominant shares of all tasks run so far), ``min_beta`` (least coefficient of any
-        user), ``min_ratio`` (least G of any user over what the same user has alone), ``behind`` (largest lead in G of a
-        user that ran tasks in this period over one that had tasks left; in the optimum only floors cause one),
-        ``served`` (part of the tasks submitted so far that has run).
+        ``total_share`` (sum of w G: dominant shares of all tasks run so far), ``min_ratio`` (least G of any user over
+        what the same user has alone), ``behind`` (largest lead in G of a user that ran tasks in this period over one
+        that had tasks left; in the optimum only floors cause one), ``served`` (part of the tasks submitted so far that
+        has run).
 
     Notes
     -----
@@ -210,16 +201,22 @@ def curves(
         )
         flat = values.reshape(len(values), -1)
         below = np.where(index.get_level_values("mechanism") == "difference", (flat < -_NOTHING).mean(axis=0), np.nan)
-        parts.append(
-            pd.concat([index.to_frame(index=False), interval(flat)], axis=1).assign(least=flat.min(axis=0), below=below)
-        )
+        parts.append(pd.concat([index.to_frame(index=False), interval(flat)], axis=1).assign(below=below))
     return pd.concat(parts, ignore_index=True).assign(runs=runs)
 
 
 # ------------------------------------------------------------------------------------------------ the paper's figures
 
 
-def _bubbles(n: int, seed: int, **how: Any) -> pd.DataFrame:
+def _bubbles(n: int, seed: int = SEED, **how: Any) -> pd.DataFrame:
+    """Show what users ask for: those of the first run.
+
+    Returns
+    -------
+    DataFrame
+        One row a period and user: ``n``, ``user``, ``period``, ``cpu`` (cores per task), ``memory`` (GB per task),
+        ``tasks``. Readings as in :func:`instance`.
+    """
     case = instance(stream(seed, n, 0), n, **how)
     period, user = (part.ravel() for part in np.indices(case.tasks.shape))
     return pd.DataFrame(
@@ -234,21 +231,8 @@ def _bubbles(n: int, seed: int, **how: Any) -> pd.DataFrame:
     )
 
 
-def fig1(seed: int = SEED, **how: Any) -> pd.DataFrame:
-    """Show what 20 users ask for (Figure 1): those of the first run.
-
-    Returns
-    -------
-    DataFrame
-        One row a period and user: ``n``, ``user``, ``period``, ``cpu`` (cores per task), ``memory`` (GB per task),
-        ``tasks``. Readings as in :func:`instance`.
-    """
-    return _bubbles(20, seed, **how)
-
-
-def fig2(seed: int = SEED, **how: Any) -> pd.DataFrame:
-    """Show what 100 users ask for (Figure 2); columns as in :func:`fig1`."""
-    return _bubbles(100, seed, **how)
+#: What 20 users ask for (Figure 1), and 100 (Figure 2).
+fig1, fig2 = partial(_bubbles, 20), partial(_bubbles, 100)
 
 
 @lru_cache(maxsize=8)
@@ -267,35 +251,16 @@ _CURVES = {
 }
 
 
-def _of(figure: str, runs: int, seed: int, unserved: str, progress: bool) -> pd.DataFrame:
+def _of(
+    figure: str, runs: int = RUNS, seed: int = SEED, *, unserved: Unserved = "waits", progress: bool = False
+) -> pd.DataFrame:
+    """Follow one measure (Figures 3 to 7); columns as in :func:`curves`."""
     measure, n = _CURVES[figure]
     frame = _curves(n, runs, seed, unserved, progress)
     return frame[frame["measure"] == measure].reset_index(drop=True)
 
 
-def fig3(runs: int = RUNS, seed: int = SEED, *, unserved: Unserved = "waits", progress: bool = False) -> pd.DataFrame:
-    """Follow the least cumulative dominant share of 5 users (Figure 3); columns as in :func:`curves`."""
-    return _of("fig3", runs, seed, unserved, progress)
-
-
-def fig4(runs: int = RUNS, seed: int = SEED, *, unserved: Unserved = "waits", progress: bool = False) -> pd.DataFrame:
-    """Follow CPU utilisation with 20 users (Figure 4); columns as in :func:`curves`."""
-    return _of("fig4", runs, seed, unserved, progress)
-
-
-def fig5(runs: int = RUNS, seed: int = SEED, *, unserved: Unserved = "waits", progress: bool = False) -> pd.DataFrame:
-    """Follow memory utilisation with 20 users (Figure 5); columns as in :func:`curves`."""
-    return _of("fig5", runs, seed, unserved, progress)
-
-
-def fig6(runs: int = RUNS, seed: int = SEED, *, unserved: Unserved = "waits", progress: bool = False) -> pd.DataFrame:
-    """Follow CPU utilisation with 100 users (Figure 6); columns as in :func:`curves`."""
-    return _of("fig6", runs, seed, unserved, progress)
-
-
-def fig7(runs: int = RUNS, seed: int = SEED, *, unserved: Unserved = "waits", progress: bool = False) -> pd.DataFrame:
-    """Follow memory utilisation with 100 users (Figure 7); columns as in :func:`curves`."""
-    return _of("fig7", runs, seed, unserved, progress)
+fig3, fig4, fig5, fig6, fig7 = (partial(_of, figure) for figure in _CURVES)
 
 
 # ------------------------------------------------------------------------------------- the heuristic and its optimum
@@ -310,15 +275,13 @@ _JUDGED: tuple[tuple[str, Alone], ...] = (
 
 
 def _lost(rng: np.random.Generator, n: int, unserved: str, **how: Any) -> FloatArray:
-    """Give per judged mechanism: users' periods below 1, periods with one, whether any, the least, out of reach."""
+    """Give per judged mechanism: the part of users' periods below 1, and of periods in which 1 is out of reach."""
     case = draw(rng, n, **how)
     found = []
     for mechanism, alone in _JUDGED:
         run = shared(case, mechanism, unserved, alone)
-        below = run.sharing_coefficients < 1 - _NOTHING
         reach = run.below_one.mean() if mechanism == "optimum" else np.nan
-        least = run.sharing_coefficients.min()
-        found.append([below.mean(), below.any(axis=1).mean(), float(below.any()), least, reach])
+        found.append([(run.sharing_coefficients < 1 - _NOTHING).mean(), reach])
     return np.array(found)
 
 
@@ -367,9 +330,8 @@ def losses(
     -------
     DataFrame
         One row per ``n``, ``unserved``, ``mechanism`` and ``alone`` (the reading in which the coefficient is meant):
-        ``below`` (part of all users, periods and runs with beta < 1), ``periods_below`` (part of the periods in which
-        anyone is), ``runs_below`` (part of the runs), ``least`` (beta), ``unreachable`` (fluid optimum only: part of
-        the periods in which beta >= 1 is out of reach for all at once), ``runs``.
+        ``below`` (part of all users, periods and runs with beta < 1), ``unreachable`` (fluid optimum only: part of the
+        periods in which beta >= 1 is out of reach for all at once), ``runs``.
 
     Notes
     -----
@@ -377,18 +339,14 @@ def losses(
     """
     parts = []
     for case, found in _each(_lost, "losses", runs, seed, sizes, unserved, progress, how):
-        values = np.stack(found)
-        mean = values.mean(axis=0).round(12)
+        mean = np.mean(found, axis=0).round(12)
         parts += [
             {
                 **case,
                 "mechanism": mechanism,
                 "alone": alone,
                 "below": mean[k, 0],
-                "periods_below": mean[k, 1],
-                "runs_below": mean[k, 2],
-                "least": values[:, k, 3].min().round(12),
-                "unreachable": mean[k, 4],
+                "unreachable": mean[k, 1],
                 "runs": runs,
             }
             for k, (mechanism, alone) in enumerate(_JUDGED)
@@ -401,7 +359,7 @@ _PACKINGS = ("machines", "merged")
 
 
 def _gap(rng: np.random.Generator, n: int, unserved: str, **how: Any) -> list[tuple[FloatArray, ...]]:
-    """Give per packing: distances in steps, shape (T, n); ratios of the least G and of the sums of w G, shape (T,)."""
+    """Give per packing: distances in steps, shape (T, n), and ratios of the sums of w G, shape (T,)."""
     case = draw(rng, n, **how)
     best = shared(case, "optimum", unserved)
     step = (case.demands / case.machines.sum(axis=0)).max(axis=2) / case.contributions
@@ -411,9 +369,8 @@ def _gap(rng: np.random.Generator, n: int, unserved: str, **how: Any) -> list[tu
         pool = case.machines if packing == "machines" else case.machines.sum(axis=0, keepdims=True)
         run = shared(case._replace(machines=pool), "tv_drf", unserved)
         off = np.abs(run.cumulative_shares - best.cumulative_shares)
-        least = _ratio(run.cumulative_shares.min(axis=1), best.cumulative_shares.min(axis=1))
         total = _ratio(run.cumulative_shares @ case.contributions, best.cumulative_shares @ case.contributions)
-        found.append((np.where(step > 0, off / np.where(step > 0, step, 1.0), 0.0), least, total))
+        found.append((np.where(step > 0, off / np.where(step > 0, step, 1.0), 0.0), total))
     return found
 
 
@@ -438,29 +395,19 @@ def gaps(
     DataFrame
         One row per ``n``, ``unserved`` and ``packing`` ("machines": as they are; "merged": one machine that has all
         they have, so that whole tasks are the only difference). Of ``abs(G - G of the optimum)`` in units of the
-        user's largest step r / w so far, over users, periods and runs: ``mean``, ``median``, ``p95`` (95 %),
-        ``worst``, ``beyond`` (part that is more than one step); ``end_mean``, ``end_worst`` after the last period.
-        Parts of what the optimum has, mean and least over periods and runs: ``min_share``, ``min_share_least`` (least
-        G of any user), ``total_share``, ``total_share_least`` (sum of w G). ``runs``.
+        user's largest step r / w so far, over users, periods and runs: ``mean``, ``worst``. Of the sum of w G as a part
+        of the optimum's, over periods and runs: ``total_share`` (mean), ``total_share_least``. ``runs``.
     """
     parts = []
     for case, found in _each(_gap, "gaps", runs, seed, sizes, unserved, progress, how):
         for k, packing in enumerate(_PACKINGS):
-            steps, least, total = (np.stack([run[k][part] for run in found]).round(12) for part in range(3))
-            end = steps[:, -1]
+            steps, total = (np.stack([run[k][part] for run in found]).round(12) for part in range(2))
             parts.append(
                 {
                     **case,
                     "packing": packing,
                     "mean": steps.mean(),
-                    "median": np.median(steps),
-                    "p95": np.quantile(steps, 0.95),
                     "worst": steps.max(),
-                    "beyond": (steps > 1 + _NOTHING).mean(),
-                    "end_mean": end.mean(),
-                    "end_worst": end.max(),
-                    "min_share": least.mean(),
-                    "min_share_least": least.min(),
                     "total_share": total.mean(),
                     "total_share_least": total.min(),
                     "runs": runs,
@@ -593,7 +540,7 @@ def memory_course(*, quiet: int = 8, periods: int = 20) -> pd.DataFrame:
     -------
     DataFrame
         One row per ``mechanism`` ("tv_drf", "memoryless"), ``user`` ("A", "B") and ``period`` (from 1): ``submitted``,
-        ``tasks`` (run), ``share`` (G), ``beta``.
+        ``tasks`` (run), ``share`` (G).
     """
     periods = as_whole(periods, "periods", 2)
     if as_whole(quiet, "quiet", 1) >= periods:
@@ -614,7 +561,6 @@ def memory_course(*, quiet: int = 8, periods: int = 20) -> pd.DataFrame:
                         "submitted": tasks[:, i],
                         "tasks": run.tasks[:, i],
                         "share": run.cumulative_shares[:, i],
-                        "beta": run.sharing_coefficients[:, i],
                     }
                 )
             )

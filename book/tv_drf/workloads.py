@@ -12,7 +12,6 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from book.common.evidence import in_words
-from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun
 from fairbook.model.exact import as_fractions
 
@@ -53,13 +52,6 @@ class Workload:
                 for given, name in ((demands, "demands"), (tasks, "tasks"), (machines, "machines"), (rows, "parts"))
             )
         )
-
-    @classmethod
-    def of_run(cls, run: TvDrfRun) -> Workload:
-        """Take what a run was given: demands, bounds (finite), machines and contributions."""
-        if not np.isfinite(run.max_tasks).all():
-            raise InvalidInput("run", "must have finite numbers of tasks", run.max_tasks)
-        return cls(run.demands, run.max_tasks, run.machines, run.contributions)
 
     @property
     def capacities(self) -> Array:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from book.common.evidence import sampled_claim
+from book.common.evidence import in_words, sampled_claim
 from book.virtual_cluster.checks_packing import APART, best_use
 from book.virtual_cluster.judging import (
     Number,
@@ -21,7 +21,6 @@ from book.virtual_cluster.judging import (
     opening,
     search_claim,
     small_case,
-    vms_of,
     witness,
 )
 from book.virtual_cluster.oracle import most_served
@@ -263,22 +262,17 @@ def _served_sets(case: Case) -> list[tuple[int, ...]]:
     return [chosen for chosen in every if sum(case.minimum[i] for i in chosen) <= sum(case.capacities)]
 
 
-def _most_users(case: Case) -> tuple[int, ...]:
-    return max(_served_sets(case), key=len)
-
-
-def _dearest_users(case: Case) -> tuple[int, ...]:
-    return max(_served_sets(case), key=lambda chosen: sum(case.minimum[i] for i in chosen))
-
-
 @claim(
     id="virtual_cluster.rule_a.most_revenue",
     locator="Section 1.2, rule a",
     kind="statement",
     variant="one cluster: whom to serve",
     statement="Serving as many users as can be served earns most.",
-    mechanism=Mechanism("most users", _most_users),
-    mutant=Mechanism("largest sum of minima", _dearest_users),
+    mechanism=Mechanism("most users", lambda case: max(_served_sets(case), key=len)),
+    mutant=Mechanism(
+        "largest sum of minima",
+        lambda case: max(_served_sets(case), key=lambda chosen: sum(case.minimum[i] for i in chosen)),
+    ),
 )
 def _rule_a_most(effort: Effort, judged: Mechanism) -> Evidence:
     case, tariff = small_case((1, 1, 3), ("0", "0", "0"), (3,)), Tariff()
@@ -341,7 +335,8 @@ def _better_mean(
         best = max(every, key=lambda other: sign * measure(case, other))
         return witness(
             measure(case, vms) == measure(case, best),
-            opening(case) + f": {vms_of(vms)} has mean {measure(case, vms)}, {vms_of(best)} has {measure(case, best)}.",
+            opening(case)
+            + f": {in_words(vms)} has mean {measure(case, vms)}, {in_words(best)} has {measure(case, best)}.",
             len(every),
         )
 
@@ -362,10 +357,6 @@ def _by_printed(case: Case, vms: Sequence[int]) -> int:
     return max(range(len(vms)), key=lambda i: Fraction(vms[i], case.max_vms[i]) - case.tolerance[i])
 
 
-def _by_surplus(case: Case, vms: Sequence[int]) -> int:
-    return max(range(len(vms)), key=lambda i: Fraction(vms[i] - int(case.minimum[i]), case.max_vms[i]))
-
-
 @claim(
     id="virtual_cluster.rule_c.printed",
     locator="Section 1.2, rule c",
@@ -373,7 +364,10 @@ def _by_surplus(case: Case, vms: Sequence[int]) -> int:
     variant="slowdown as in definition 3, the part that is kept",
     statement="The user with the largest difference between its slowdown and k can give something back.",
     mechanism=Mechanism("largest a / alpha - k", _by_printed),
-    mutant=Mechanism("largest surplus", _by_surplus),
+    mutant=Mechanism(
+        "largest surplus",
+        lambda case, vms: max(range(len(vms)), key=lambda i: Fraction(vms[i] - int(case.minimum[i]), case.max_vms[i])),
+    ),
 )
 def _rule_c(effort: Effort, judged: Mechanism) -> Evidence:
     case, vms = small_case((2, 2), ("0", "1"), (4,)), (2, 2)
@@ -495,10 +489,6 @@ def _best_floor(case: Case, user: int, value: Fraction, tariff: Tariff) -> Fract
     return Fraction(1)
 
 
-def _the_truth(case: Case, user: int, value: Fraction, tariff: Tariff) -> Fraction:
-    return 1 - case.tolerance[user]
-
-
 def _worth(case: Case, user: int, floor: Fraction, value: Fraction, tariff: Tariff) -> Fraction | None:
     """Value less cost of stating a floor; None where minima do not fit or the user misses its true one."""
     said = case.saying(user, tolerance=1 - floor)
@@ -523,7 +513,7 @@ def _worth(case: Case, user: int, floor: Fraction, value: Fraction, tariff: Tari
     "exactly where it is above the level that the others leave and a VM is worth no more than the high tariff.",
     proof="thm-virtual_cluster-truth",
     mechanism=Mechanism("the theorem's floor", _best_floor),
-    mutant=Mechanism("the true floor", _the_truth),
+    mutant=Mechanism("the true floor", lambda case, user, value, tariff: 1 - case.tolerance[user]),
 )
 def _best(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None:
     tariff = Tariff()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from book.common.evidence import margin_in_words, sampled_claim
+from book.common.evidence import in_words, margin_in_words, sampled_claim
 from book.common.runs import stream
 from book.virtual_cluster import studies as study
 from book.virtual_cluster.judging import (
@@ -23,11 +23,9 @@ from book.virtual_cluster.judging import (
     runs_of,
     search_claim,
     small_case,
-    vms_of,
     witness,
 )
-from book.virtual_cluster.oracle import exact_optimum, rounds, share
-from book.virtual_cluster.oracle_programs import lp_bound
+from book.virtual_cluster.oracle import exact_optimum, lp_bound, rounds, share
 from book.virtual_cluster.properties import BROKEN, RULES, Case, Outcome, Rule, allocations, arguments, cases, pour
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from fairbook.mechanisms.packing import pack
@@ -43,17 +41,13 @@ def _on_one(row: Sequence[Fraction]) -> bool:
     return sum(1 for x in row if x) <= 1
 
 
-def _anywhere(row: Sequence[Fraction]) -> bool:
-    return True
-
-
 @claim(
     id="virtual_cluster.linear",
     locator="Section 1.3",
     kind="statement",
     statement="Problem (1) to (5) is a linear program.",
     mechanism=Mechanism("condition (4)", _on_one),
-    mutant=Mechanism("no condition (4)", _anywhere),
+    mutant=Mechanism("no condition (4)", lambda row: True),
 )
 def _linear(effort: Effort, judged: Mechanism) -> Evidence:
     one, two = (Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))
@@ -100,10 +94,6 @@ def _hard(rng: np.random.Generator, judged: Mechanism, at: int) -> tuple[bool, b
     return bool(judged.run(items, 0, (target, target)).served.all()) == split, split
 
 
-def _lexicographic(least: Sequence[int], most: Sequence[int], capacity: int) -> Any:
-    return share(least, most, capacity, True)
-
-
 def _in_turn(least: Sequence[int], most: Sequence[int], capacity: int) -> Any:
     """What is free goes to the first user, then to the second."""
     vms, free = list(least), capacity - sum(least)
@@ -123,7 +113,7 @@ def _in_turn(least: Sequence[int], most: Sequence[int], capacity: int) -> Any:
     statement="Giving what is free, VM by VM, to the user furthest below its request makes the sorted fractions of a "
     "cluster lexicographically largest (ties: to the smallest request).",
     proof="lem-virtual_cluster-share",
-    mechanism=Mechanism("to the least fraction", _lexicographic),
+    mechanism=Mechanism("to the least fraction", share),
     mutant=Mechanism("in turn", _in_turn),
 )
 def _share(rng: np.random.Generator, judged: Mechanism, at: int) -> bool:
@@ -138,14 +128,10 @@ def _share(rng: np.random.Generator, judged: Mechanism, at: int) -> bool:
     )
 
 
-def _relaxed(case: Case) -> Number | None:
-    found = lp_bound(case.max_vms, case.tolerance, case.capacities, case.whole)
-    return None if found is None else found.upper
-
-
-def _one_place(case: Case) -> Number | None:
-    found = exact_optimum(case.max_vms, case.tolerance, case.capacities, case.whole)
-    return None if found is None else found.level
+def _level(judge: Callable[..., Any], case: Case) -> Number | None:
+    """The largest least fraction, or a bound on it, by one judge; None where the minima do not fit."""
+    found = judge(case.max_vms, case.tolerance, case.capacities, case.whole)
+    return None if found is None else found[0]
 
 
 @sampled_claim(
@@ -163,8 +149,8 @@ def _one_place(case: Case) -> Number | None:
     variant="VMs not whole",
     statement="The linear relaxation of (1) to (5) knows nothing of the clusters: its optimum is that of one pool.",
     proof="thm-virtual_cluster-bound",
-    mechanism=Mechanism("linear relaxation", _relaxed),
-    mutant=Mechanism("one cluster a user", _one_place),
+    mechanism=Mechanism("linear relaxation", partial(_level, lp_bound)),
+    mutant=Mechanism("one cluster a user", partial(_level, exact_optimum)),
 )
 def _bound(rng: np.random.Generator, judged: Mechanism, at: int) -> Fraction | None:
     case = cases(rng, clusters=(2, 3), whole=False)
@@ -233,7 +219,7 @@ search_claim(
 
 
 def _numbers(case: Case, outcome: Outcome) -> str:
-    return f"tau is {case.scarcity}, the minima are {vms_of(case.minimum)}, given are {vms_of(outcome.vms)}."
+    return f"tau is {case.scarcity}, the minima are {in_words(case.minimum)}, given are {in_words(outcome.vms)}."
 
 
 about_a_case(
@@ -323,10 +309,6 @@ def _queue_a(case: Case) -> list[int]:
     return [i for i, k in enumerate(case.tolerance) if k <= 1 - case.scarcity]
 
 
-def _queue_turned(case: Case) -> list[int]:
-    return [i for i, k in enumerate(case.tolerance) if k > 1 - case.scarcity]
-
-
 about_a_case(
     "plenty.knapsack",
     "Section 2.2, tau > 1",
@@ -338,7 +320,7 @@ about_a_case(
         "most 1 - tau, which is negative."
     ),
     Mechanism("queue A: k <= 1 - tau", _queue_a),
-    Mechanism("queue A: k > 1 - tau", _queue_turned),
+    Mechanism("queue A: k > 1 - tau", lambda case: [i for i, k in enumerate(case.tolerance) if k > 1 - case.scarcity]),
     variant="Figure 1 as printed",
 )
 
@@ -462,11 +444,6 @@ def _printed(case: Case) -> list[int]:
     return counts
 
 
-def _stopped(case: Case) -> list[int]:
-    """The same, ended where queue A is empty."""
-    return list(dict.fromkeys(_printed(case)))
-
-
 about_a_case(
     "figure1",
     "Figure 1",
@@ -477,7 +454,7 @@ about_a_case(
         f"tau is {case.scarcity} and queue A is empty; users left before each round: {', '.join(map(str, counts))}."
     ),
     Mechanism("Figure 1", _printed),
-    Mechanism("Figure 1, ended where queue A is empty", _stopped),
+    Mechanism("Figure 1, ended where queue A is empty", lambda case: list(dict.fromkeys(_printed(case)))),
     variant="as printed, one pool",
     kind="algorithm",
 )
@@ -526,10 +503,6 @@ def _is_listed(case: Case) -> bool:
     return best is None or any((best.level * a).denominator == 1 for a in case.max_vms)
 
 
-def _fluid(case: Case) -> bool:
-    return _is_listed(replace(case, whole=False))
-
-
 @sampled_claim(
     key=62,
     share=40,
@@ -541,7 +514,7 @@ def _fluid(case: Case) -> bool:
     statement="Whole VMs make the problem simpler: the largest Y is one of the numbers p / alpha.",
     proof="lem-virtual_cluster-sizes",
     mechanism=Mechanism("whole VMs", _is_listed),
-    mutant=Mechanism("VMs not whole", _fluid),
+    mutant=Mechanism("VMs not whole", lambda case: _is_listed(replace(case, whole=False))),
 )
 def _whole(rng: np.random.Generator, judged: Mechanism, at: int) -> bool:
     return bool(judged.run(cases(rng, users=(1, 4), clusters=(1, 3), whole=True)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -40,7 +41,6 @@ __all__ = [
     "tariffs",
 ]
 
-_VARIANCES = {"variance": "variance 10", "deviation": "standard deviation 10"}
 _CLUSTERS = {"small": "5 clusters, 320 VMs", "large": "8 clusters, 1000 VMs"}
 _LOAD = "load (part of all VMs)"
 _WIDE: dict[str, Any] = {"top_first": False, "columnspacing": 1.6, "handlelength": 3.4}  # of legends
@@ -99,8 +99,20 @@ _SHOWN = ("relaxation", "greedy", "mixed_knapsack", "metagreedy", "exact")
 
 
 @drawing
-def _rows(frame: pd.DataFrame, variance: str, rows: dict[str, str], parts: tuple[str, ...] = ()) -> Svg:
-    """Draw a panel for each measure, one below the other, each curve with its name at its end."""
+def _rows(frame: pd.DataFrame, variance: str = "variance", *, rows: dict[str, str], parts: tuple[str, ...] = ()) -> Svg:
+    """Draw a panel for each measure, one below the other, each curve with its name at its end.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Of ``curves``, for 5 or 8 clusters.
+    variance : {"variance", "deviation"}
+        What "variance 10" is read as.
+    rows : dict
+        Label of each measure.
+    parts : tuple of str
+        Measures that are parts of 1.
+    """
     frame = _asked(frame[frame["variance"] == variance], frame, "variance", variance)
     figure, panels = axes(len(rows), 1, width=5.2, height=0.4 + 2.0 * len(rows), share_x=True)
     figure.set_layout_engine("constrained", rect=(0, 0, 0.985, 1))  # the longest name would pass the edge by a point
@@ -124,28 +136,12 @@ _Y_ROWS = {
     "everybody": "all are served\n(percent of runs)",
     "ratio": "$Y$ (percent of the\nbest bound)",
 }
-_LEFT_ROWS = {"remaining": "free (VMs)", "remaining_common": "free (VMs), runs in\nwhich all serve all"}
-
-
-def fig2(frame: pd.DataFrame, variance: str = "variance") -> Svg:
-    """Draw Figures 2 and 4: the least fraction by load, how often everybody is served, and what the optimum has.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Of ``curves``, for 5 or 8 clusters.
-    variance : {"variance", "deviation"}
-        What "variance 10" is read as.
-    """
-    return _rows(frame, variance, _Y_ROWS, tuple(_Y_ROWS))
-
-
-def fig3(frame: pd.DataFrame, variance: str = "variance") -> Svg:
-    """Draw Figures 3 and 5: VMs left free by load; as :func:`fig2`."""
-    return _rows(frame, variance, _LEFT_ROWS)
-
-
-fig4, fig5 = fig2, fig3
+#: The least fraction by load, how often everybody is served, and what the optimum has (Figures 2 and 4).
+fig2 = fig4 = partial(_rows, rows=_Y_ROWS, parts=tuple(_Y_ROWS))
+#: VMs left free by load (Figures 3 and 5).
+fig3 = fig5 = partial(
+    _rows, rows={"remaining": "free (VMs)", "remaining_common": "free (VMs), runs in\nwhich all serve all"}
+)
 
 
 _PRINTED = {"small": (0.2, 0.4), "large": (0.2, 0.5)}
@@ -155,7 +151,7 @@ _PRINTED = {"small": (0.2, 0.4), "large": (0.2, 0.5)}
 def gains(frame: pd.DataFrame, variance: str = "variance") -> Svg:
     """Draw by how much each method is above relaxation, with what the paper prints shaded (frame of curves)."""
     part = of_measure(frame, "gain")
-    part = part[(part["variance"] == variance) & ~part["method"].isin(["relaxation", "bound"])]
+    part = part[(part["variance"] == variance) & (part["method"] != "relaxation")]
     part = _asked(part, frame, "variance", variance)
     sizes = [size for size in _CLUSTERS if size in set(part["size"])]
     figure, panels = axes(1, len(sizes), width=5.2, height=4.0, share_y=True)
@@ -181,9 +177,7 @@ def spread(frame: pd.DataFrame, variance: str = "variance") -> Svg:
     for k, (panel, size) in enumerate(zip(panels, sizes, strict=True)):
         _lines(
             panel,
-            part[part["size"] == size].rename(
-                columns={"mean": "level", "sd": "mean", "sd_low": "low", "sd_high": "high"}
-            ),
+            part[part["size"] == size].rename(columns={"sd": "mean", "sd_low": "low", "sd_high": "high"}),
         )
         panel.set(xlabel=_LOAD, ylabel="" if k else "$Y$ over the bound\n(standard deviation)")
         if k == 0:
@@ -199,13 +193,10 @@ def spread(frame: pd.DataFrame, variance: str = "variance") -> Svg:
 @drawing
 def gaps(frame: pd.DataFrame) -> Svg:
     """Draw what each method reaches of the best proved bound: mean with interval, and the worst run (open)."""
-    part = frame[frame["whole"]]
-    if not len(part):
-        raise InvalidInput("frame", "must hold runs with whole VMs", "none")
-    cases = list(dict.fromkeys(zip(part["size"], part["users"], strict=True)))
+    cases = list(dict.fromkeys(zip(frame["size"], frame["users"], strict=True)))
     figure, panels = axes(-(-len(cases) // 2), 2, width=5.2, height=5.2, share_x=True)
     for k, (panel, (size, users)) in enumerate(zip(panels, cases, strict=True)):
-        rows = part[(part["size"] == size) & (part["users"] == users)]
+        rows = frame[(frame["size"] == size) & (frame["users"] == users)]
         for place, line in enumerate(rows.to_dict("records")):
             look = LOOKS[line["method"]]
             panel.plot([line["worst"], line["common"]], [place, place], color=look.colour, linewidth=1.2)
@@ -335,9 +326,8 @@ _STATED = {
 
 
 @drawing
-def tariffs(frame: pd.DataFrame, method: str = "exact") -> Svg:
-    """Draw revenue, price and who falls short of its true minimum by what users state (frame of tariffs)."""
-    part = _asked(frame[frame["method"] == method], frame, "method", method)
+def tariffs(frame: pd.DataFrame) -> Svg:
+    """Draw revenue, the least fraction and who falls short of its true minimum by what users state."""
     rows = {
         "revenue": "revenue (a VM\nof the clusters)",
         "min_fraction": "least fraction\n(percent)",
@@ -345,7 +335,7 @@ def tariffs(frame: pd.DataFrame, method: str = "exact") -> Svg:
     }
     figure, panels = axes(len(rows), 1, width=5.2, height=5.6, share_x=True)
     for panel, (measure, label) in zip(panels, rows.items(), strict=True):
-        of = of_measure(part, measure)
+        of = of_measure(frame, measure)
         for name, some in _of_few(of, of["runs"]).groupby("statement", sort=False):
             band(panel, some, "load", _STATED[str(name)])
         panel.set(ylabel=label, xlabel=_LOAD if panel is panels[-1] else "", ylim=(0, None))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from book.common.cases import lowest_margin
-from book.common.evidence import margin_in_words
+from book.common.evidence import in_words, margin_in_words
 from book.common.runs import stream
 from book.virtual_cluster.properties import BROKEN, RULES, Case, Outcome, cases, moved
 from book.virtual_cluster.settings import Instance
@@ -30,7 +30,6 @@ __all__ = [
     "runs_of",
     "search_claim",
     "small_case",
-    "vms_of",
     "witness",
 ]
 
@@ -69,14 +68,11 @@ def opening(case: Case) -> str:
     return words[0].upper() + words[1:]
 
 
-def vms_of(vms: Sequence[Number]) -> str:
-    """Write the VMs of each user."""
-    return "(" + ", ".join(map(str, vms)) + ")"
-
-
 def handed_out(outcome: Outcome) -> str:
     """Write the VMs of each user and its cluster, counted from 1; "-" where it has none of its own."""
-    return f"VMs {vms_of(outcome.vms)} on clusters {vms_of([str(j + 1) if j >= 0 else '-' for j in outcome.cluster])}"
+    return (
+        f"VMs {in_words(outcome.vms)} on clusters {in_words([str(j + 1) if j >= 0 else '-' for j in outcome.cluster])}"
+    )
 
 
 def witness(holds: Any, found: str, size: int = 1) -> Evidence:

@@ -3,8 +3,10 @@
 All numbers are fractions; a float counts as the decimal number it prints, so 0.7 is 7/10, and a VM is whole or it is
 not. Nothing is searched cleverly: :func:`exact_optimum` looks at every set of users on every cluster, VMs are handed
 out one at a time, and :func:`relaxation`, :func:`greedy` and :func:`mixed_knapsack` look at everybody anew before each
-step. Up to some 10 users on 4 clusters. What is asked is not checked: that is the engine's part. Programs for HiGHS are
-in :mod:`book.virtual_cluster.oracle_programs`.
+step. Up to some 10 users on 4 clusters. What is asked is not checked: that is the engine's part.
+
+In :func:`lp_bound`, the linear relaxation of the paper's program, floats enter only the search for prices. The bound
+that is returned follows from these prices in fractions, by weak duality, so it holds whatever the solver did.
 """
 
 from __future__ import annotations
@@ -16,20 +18,23 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from scipy import sparse
+from scipy.optimize import linprog
 
 __all__ = [
     "ZERO",
     "Case",
+    "LinearBound",
     "Optimum",
     "Placed",
     "as_case",
     "exact_optimum",
     "greedy",
+    "lp_bound",
     "mixed_knapsack",
     "most_served",
     "relaxation",
     "rounds",
-    "settled",
     "share",
 ]
 
@@ -166,31 +171,16 @@ class Optimum(NamedTuple):
     ----------
     level : Fraction
         Y of (5).
-    cluster : list of n, or None
-        Cluster of each user; None where users may be on several.
-    vms : list of n
+    cluster, vms : list of n
+        Of each user.
     """
 
     level: Fraction
-    cluster: list[int] | None
+    cluster: list[int]
     vms: list[Fraction]
 
 
-def settled(case: Case, cluster: list[int]) -> Optimum:
-    """Share every cluster among its users, all of whom are somewhere and have their minima."""
-    total = [ZERO] * case.n
-    for j, C in enumerate(case.capacities):
-        here = [i for i in range(case.n) if cluster[i] == j]
-        vms = case.share(here, C)
-        assert vms is not None, f"the minima on cluster {j} do not fit"
-        for i, v in zip(here, vms, strict=True):
-            total[i] = v
-    return Optimum(case.level(total), cluster, total)
-
-
-def exact_optimum(
-    max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True, spanning: bool = False
-) -> Optimum | None:
+def exact_optimum(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True) -> Optimum | None:
     """Find the largest least fraction of (1) to (5) by going through all sets of users on each cluster.
 
     With v_j(T) the least fraction that the users T get on cluster j alone, the best that the first j clusters give the
@@ -206,8 +196,6 @@ def exact_optimum(
         VMs of each cluster; rounded down where ``whole``.
     whole : bool
         Whether VMs are whole.
-    spanning : bool
-        Whether a user may be on several clusters: condition (4) is dropped, and the clusters are one pool.
 
     Returns
     -------
@@ -221,14 +209,11 @@ def exact_optimum(
     Examples
     --------
     >>> best = exact_optimum([4, 4, 4], "1/2", [6, 5])
-    >>> str(best.level), best.cluster, str(exact_optimum([4, 4, 4], "1/2", [6, 5], spanning=True).level)
-    ('3/4', [0, 0, 1], '3/4')
+    >>> str(best.level), best.cluster
+    ('3/4', [0, 0, 1])
     """
     case = as_case(max_vms, tolerance, capacities, whole)
     n = case.n
-    if spanning:
-        vms = case.share(range(n), sum(case.capacities, ZERO))
-        return None if vms is None else Optimum(case.level(vms), None, vms)
     sets = [[i for i in range(n) if s >> i & 1] for s in range(1 << n)]
 
     def alone(users: list[int], C: Fraction) -> Fraction | None:
@@ -263,8 +248,9 @@ def exact_optimum(
         for i in sets[choices[j][s]]:
             cluster[i] = j
         s ^= choices[j][s]
-    found = settled(case, cluster)
-    assert found.level == values[best[-1]], "the sets do not give the level that was found"
+    total = _given(case, dict(enumerate(cluster)), case.capacities)
+    found = Optimum(values[best[-1]], cluster, [total[i] for i in range(n)])
+    assert case.level(found.vms) == found.level, "the sets do not give the level that was found"
     return found
 
 
@@ -290,6 +276,97 @@ def most_served(minima: Any, capacities: Any) -> int:
         return found
 
     return put(0)
+
+
+# ------------------------------------------------------------------------------------- the linear relaxation
+
+
+class LinearBound(NamedTuple):
+    """The linear relaxation.
+
+    Attributes
+    ----------
+    upper : Fraction
+        No allocation, spanning or not, has a larger least fraction: follows from ``prices`` in fractions.
+    value : float
+        What HiGHS found.
+    prices : list of H
+        Not negative, of a VM on each cluster.
+    """
+
+    upper: Fraction
+    value: float
+    prices: list[Fraction]
+
+
+def _highest(case: Case, prices: Sequence[Fraction]) -> Fraction:
+    """Give the highest level at which all users together can pay; for their minima, which fit, they always can.
+
+    A user at level Y has at least max(alpha Y, minimum) VMs, each at the least price or more, and all VMs that there
+    are cost sum_j C_j p_j. Any prices that are not negative give a true bound.
+    """
+    worth = sum((C * p for C, p in zip(case.capacities, prices, strict=True)), ZERO)
+    least = min(prices)
+    if not least:
+        return Fraction(1)
+    vms = share(case.minimum, case.wanted, worth / least, whole=False)
+    return case.level(vms)
+
+
+def lp_bound(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True) -> LinearBound | None:
+    """Bound the least fraction by the linear relaxation of (1) to (5), with prices that prove it.
+
+    e_ij is any number from 0 to 1; a_ij <= alpha_i e_ij and sum_j e_ij = 1 then say no more than sum_j a_ij <= alpha_i.
+
+    Parameters
+    ----------
+    max_vms, tolerance, capacities
+        As for :func:`exact_optimum`, any number of users.
+    whole : bool
+        Whether minima are rounded up to whole VMs. What is above them is a fraction in any case.
+
+    Returns
+    -------
+    LinearBound or None
+        None where the minima do not fit even if users may be on several clusters; prices of 1 prove that.
+
+    Notes
+    -----
+    One HiGHS run with n H + 1 variables and O(n^2 + H) operations on fractions.
+
+    Examples
+    --------
+    >>> found = lp_bound([4, 4, 4], "1/2", [6, 5])
+    >>> str(found.upper), [str(p) for p in found.prices]
+    ('11/12', ['1', '1'])
+    """
+    case = as_case(max_vms, tolerance, capacities, whole)
+    n, H = case.n, case.H
+    alpha, least, room = (np.array(values, dtype=float) for values in (case.wanted, case.minimum, case.capacities))
+    of_user = sparse.kron(sparse.eye_array(n), np.ones((1, H)), format="csr")
+    of_cluster = sparse.kron(np.ones((1, n)), sparse.eye_array(H), format="csr")
+    zero = sparse.csr_array((n, 1))
+    rows = sparse.vstack(
+        [
+            sparse.hstack([of_cluster, sparse.csr_array((H, 1))]),
+            sparse.hstack([-of_user, sparse.csr_array(alpha[:, None])]),
+            sparse.hstack([-of_user, zero]),
+            sparse.hstack([of_user, zero]),
+        ]
+    )
+    if sum(case.minimum) > sum(case.capacities):
+        return None
+    result = linprog(
+        np.append(np.zeros(n * H), -1.0),
+        A_ub=sparse.csr_array(rows),
+        b_ub=np.concatenate([room, np.zeros(n), -least, alpha]),
+        bounds=[(0, None)] * (n * H) + [(0, 1)],
+        method="highs",
+    )
+    found = np.maximum(-result.ineqlin.marginals[:H], 0.0)
+    top = found.max()
+    prices = [Fraction(float(p / top)).limit_denominator(10**6) if top > 0 else ZERO for p in found]
+    return LinearBound(_highest(case, prices), -float(result.fun), prices)
 
 
 # ------------------------------------------------------------------------------------- the paper's algorithms

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from numpy.random import Generator
 
+from book.common.evidence import in_words
 from book.virtual_cluster.oracle import exact_optimum, greedy, mixed_knapsack, relaxation, share
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.model.clusters import TURNED_AWAY
@@ -40,10 +41,6 @@ __all__ = [
 Number = Any  # whole numbers or fractions
 
 
-def _row(values: Sequence[Any]) -> str:
-    return "(" + ", ".join(map(str, values)) + ")"
-
-
 @dataclass(frozen=True)
 class Case:
     """Requests and clusters.
@@ -63,8 +60,8 @@ class Case:
 
     def __str__(self) -> str:
         return (
-            f"users who want {_row(self.max_vms)} VMs and tolerate {_row(self.tolerance)} on clusters of "
-            f"{_row(self.capacities)}{'' if self.whole else ', VMs not whole'}"
+            f"users who want {in_words(self.max_vms)} VMs and tolerate {in_words(self.tolerance)} on clusters of "
+            f"{in_words(self.capacities)}{'' if self.whole else ', VMs not whole'}"
         )
 
     @property
@@ -159,16 +156,6 @@ def _proportional(case: Case) -> Outcome:
     return Outcome((-2,) * len(vms), vms)
 
 
-def _minima_only(case: Case) -> Outcome:
-    """Everybody its minimum in the pool, and no more."""
-    return _pooled(case, lambda: case.minimum)
-
-
-def _most_tolerant_first(case: Case) -> Outcome:
-    """Rule b as printed in one pool: minima, and then all that it wants to the user with the highest k."""
-    return _pooled(case, lambda: hand_out(case, "tolerance"))
-
-
 def _equal_numbers(case: Case) -> Outcome:
     """As many VMs for everybody as can be, up to what each wants; no minima."""
     low = [0 if case.whole else Fraction(0)] * len(case.max_vms)
@@ -184,9 +171,11 @@ def _equal_numbers(case: Case) -> Outcome:
 #: Rules that break in one named way.
 BROKEN: dict[str, Rule] = {
     "in proportion": _proportional,
-    "minima only": _minima_only,
+    # everybody its minimum in the pool, and no more
+    "minima only": lambda case: _pooled(case, lambda: case.minimum),
     "equal numbers": _equal_numbers,
-    "rule b as printed": _most_tolerant_first,
+    # in one pool: minima, and then all that it wants to the user with the highest k
+    "rule b as printed": lambda case: _pooled(case, lambda: hand_out(case, "tolerance")),
 }
 
 

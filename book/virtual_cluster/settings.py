@@ -119,7 +119,7 @@ def instance(rng: np.random.Generator, size: str = "small", users: int = 14, *, 
 
 
 #: What :func:`measured` gives.
-FIELDS = ("y", "y_served", "everybody", "served", "remaining")
+FIELDS = ("y", "y_served", "everybody", "remaining")
 
 
 def measured(found: VirtualClusters) -> list[float]:
@@ -129,7 +129,6 @@ def measured(found: VirtualClusters) -> list[float]:
         found.min_fraction,
         found.served_fraction if served.any() else 0.0,
         float(served.all()),
-        float(served.mean()),
         float(found.slack.sum()),
     ]
 

@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 
 from book.common.runs import choices, repeat, several, storing, stream
-from book.virtual_cluster.prices import tariffs
 from book.virtual_cluster.readings import (
     NEAREST,
     NEAREST_RUNS,
@@ -33,6 +32,8 @@ from book.virtual_cluster.readings import (
 from book.virtual_cluster.settings import (
     DRAWN,
     FIELDS,
+    HIGH,
+    LOW,
     MEAN,
     METHODS,
     RUNS,
@@ -49,7 +50,7 @@ from book.virtual_cluster.settings import (
     summary,
 )
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
-from fairbook.model.clusters import SPANS, as_requests
+from fairbook.model.clusters import as_requests
 from fairbook.model.inputs import FloatArray, as_number, as_whole
 
 __all__ = [
@@ -98,19 +99,18 @@ USERS: dict[str, tuple[int, ...]] = {
     "large": tuple(range(28, 61, 4)),
 }
 
-#: What :func:`curves` measures; the last four over the runs in which all methods serve everybody.
-MEASURES = ("y", "y_served", "everybody", "served", "remaining", "y_common", "remaining_common", "gain", "ratio")
+#: What :func:`curves` measures; the last three over the runs in which all methods serve everybody.
+MEASURES = ("y", "everybody", "remaining", "remaining_common", "gain", "ratio")
 
 
 # ------------------------------------------------------------------------------------------------------- the figures
 
 
 def _one(rng: np.random.Generator, size: str, users: int, variance: str) -> FloatArray:
-    """Give the fields of each method, then in a last row: best proved bound, bound of one pool, ..., in one run."""
+    """Give the fields of each method, then a row of the best proved bound, in one run."""
     case = instance(rng, size, users, variance=variance)
     found = [virtual_cluster(*case, method=method) for method in METHODS]  # type: ignore[arg-type]
-    best = found[-1]
-    return np.array([*map(measured, found), [best.bound, best.requests.bound, float(best.optimal), 0.0, 0.0]])
+    return np.array([*map(measured, found), [found[-1].bound] * len(FIELDS)])
 
 
 @lru_cache(maxsize=256)
@@ -168,12 +168,10 @@ def curves(
     DataFrame
         One row per ``size``, ``variance``, ``users`` (``load``), ``method`` and ``measure``: ``mean``, ``low``,
         ``high`` (95 % t interval of the mean over runs), ``runs``. Measures: ``y`` (least fraction, 0 where somebody is
-        turned away), ``y_served`` (least fraction of those served), ``everybody`` (part of the runs in which all are
-        served), ``served`` (part of the users), ``remaining`` (VMs free); and over the runs in which all six methods
-        serve everybody, whose number is in ``runs``: ``y_common``, ``remaining_common``, ``gain`` (least fraction
-        divided by that of relaxation, less 1, run by run), ``ratio`` (least fraction divided by the best bound that the
-        exact method proved). The method ``"bound"`` (``y``, ``y_common``, ``gain``, ``ratio`` only) is one pool of
-        all clusters.
+        turned away), ``everybody`` (part of the runs in which all are served), ``remaining`` (VMs free); and over the
+        runs in which all six methods serve everybody, whose number is in ``runs``: ``remaining_common``, ``gain``
+        (least fraction divided by that of relaxation, less 1, run by run), ``ratio`` (least fraction divided by the
+        best bound that the exact method proved).
 
     Notes
     -----
@@ -182,39 +180,26 @@ def curves(
     rows: list[dict[str, Any]] = []
     for size, variance, number in _grid(sizes, variances, users):
         values = _values(size, number, variance, runs, seed, progress)
-        of, limits = values[:, :-1], values[:, -1]
+        of, bound = values[:, :-1], values[:, -1, 0]
         common = of[:, :, 2].all(axis=1)
-        least = {**{name: of[:, k, 0] for k, name in enumerate(METHODS)}, "bound": limits[:, 1]}
+        relaxation = of[common, METHODS.index("relaxation"), 0]
         at = {"size": size, "variance": variance, "users": number, "load": load_of(size, number)}
-        for name, y in least.items():
-            found: dict[str, FloatArray] = {"y": y}
-            if name != "bound":
-                found |= {field: of[:, METHODS.index(name), k] for k, field in enumerate(FIELDS) if k}
-            found["y_common"] = y[common]
-            if name != "bound":
-                found["remaining_common"] = found["remaining"][common]
-            found["gain"] = y[common] / least["relaxation"][common] - 1
-            found["ratio"] = y[common] / limits[common, 0]
-            rows += [{**at, "method": name, "measure": measure, **summary(some)} for measure, some in found.items()]
+        for k, name in enumerate(METHODS):
+            y, _, everybody, remaining = of[:, k].T
+            shared = remaining[common], y[common] / relaxation - 1, y[common] / bound[common]
+            found = zip(MEASURES, (y, everybody, remaining, *shared), strict=True)
+            rows += [{**at, "method": name, "measure": measure, **summary(some)} for measure, some in found]
     return pd.DataFrame(rows)
 
 
 @lru_cache(maxsize=2)
-def _curves(size: str, runs: int, seed: int, progress: bool) -> pd.DataFrame:
+def _curves(size: str, runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
     return curves(runs, seed, sizes=size, progress=progress)
 
 
-def fig2(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
-    """Measure the least fraction, and what is left free, on 5 clusters (Figures 2 and 3): :func:`curves`."""
-    return _curves("small", runs, seed, progress).copy()
-
-
-def fig4(runs: int = RUNS, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
-    """Measure the same on 8 clusters (Figures 4 and 5)."""
-    return _curves("large", runs, seed, progress).copy()
-
-
-fig3, fig5 = fig2, fig4
+#: The least fraction (Figure 2), and what is left free (Figure 3), on 5 clusters; the same on 8 (Figures 4 and 5).
+fig2 = fig3 = partial(_curves, "small")
+fig4 = fig5 = partial(_curves, "large")
 
 
 def spread(
@@ -237,8 +222,8 @@ def spread(
     -------
     DataFrame
         One row per ``size``, ``variance``, ``users`` (``load``), ``method``, over the runs in which all six methods
-        serve everybody: ``mean``, ``sd`` (standard deviation) with ``sd_low``, ``sd_high`` (95 %, 400 resamples),
-        ``p05``, ``median``, ``p95``, ``runs``; nan where fewer than 10 such runs are left.
+        serve everybody: ``sd`` (standard deviation) with ``sd_low``, ``sd_high`` (95 %, 400 resamples), ``runs``; nan
+        where fewer than 10 such runs are left.
     """
     rows: list[dict[str, Any]] = []
     for size, variance, number in _grid(sizes, variances, users):
@@ -252,17 +237,11 @@ def spread(
 
 
 def _steady(values: FloatArray, seed: int) -> dict[str, float]:
-    names = ("mean", "sd", "sd_low", "sd_high", "p05", "median", "p95")
     if len(values) < 10:
-        return dict.fromkeys(names, np.nan)
+        return dict.fromkeys(("sd", "sd_low", "sd_high"), np.nan)
     again = values[stream(seed, 0).integers(len(values), size=(400, len(values)))].std(axis=1, ddof=1)
-    found = [
-        values.mean(),
-        values.std(ddof=1),
-        *np.quantile(again, [0.025, 0.975]),
-        *np.quantile(values, [0.05, 0.5, 0.95]),
-    ]
-    return dict(zip(names, map(float, found), strict=True))
+    low, high = np.quantile(again, [0.025, 0.975])
+    return {"sd": values.std(ddof=1), "sd_low": low, "sd_high": high}
 
 
 # --------------------------------------------------------------------------------------------------- to the optimum
@@ -271,19 +250,12 @@ def _steady(values: FloatArray, seed: int) -> dict[str, float]:
 CASES: tuple[tuple[str, int], ...] = (("small", 14), ("large", 30), ("large", 35), ("large", 40))
 
 
-def _gap(rng: np.random.Generator, size: str, users: int, whole: bool) -> FloatArray:
-    """Give least fraction, everybody served, optimal for each method and last the best proved bound."""
+def _gap(rng: np.random.Generator, size: str, users: int) -> FloatArray:
+    """Give least fraction and whether everybody is served for each method; last the best proved bound, and if it is."""
     case = instance(rng, size, users)
-    limit = 300_000 if whole else 30_000
-    found = [
-        virtual_cluster(*case, method=method, whole=whole, node_limit=limit)  # type: ignore[arg-type]
-        for method in METHODS
-    ]
-    rows = [
-        [one.min_fraction, float(one.served.all()), float(one.min_fraction >= found[-1].bound * (1 - 1e-9))]
-        for one in found
-    ]
-    return np.array([*rows, [found[-1].bound, found[-1].requests.bound, float(found[-1].optimal)]])
+    found = [virtual_cluster(*case, method=method, node_limit=300_000) for method in METHODS]  # type: ignore[arg-type]
+    rows = [[one.min_fraction, float(one.served.all())] for one in found]
+    return np.array([*rows, [found[-1].bound, float(found[-1].optimal)]])
 
 
 def gaps(
@@ -291,7 +263,6 @@ def gaps(
     seed: int = SEED,
     *,
     cases: Sequence[tuple[str, int]] = CASES,
-    whole: bool | Sequence[bool] = (True, False),
     progress: bool = False,
 ) -> pd.DataFrame:
     """Put each method beside the best bound that the exact method proved.
@@ -299,34 +270,29 @@ def gaps(
     Parameters
     ----------
     runs, seed, progress
-        As in :func:`curves`. Where VMs are not whole, a thirtieth of the runs on 8 clusters, at least
-        one.
+        As in :func:`curves`.
     cases : sequence of (size, users)
-    whole : bool or both
 
     Returns
     -------
     DataFrame
-        One row per ``size``, ``users``, ``whole``, ``method``: ``mean``, ``low``, ``high`` (95 %) of the least fraction
-        divided by the bound, 0 where the method turns somebody away; ``common`` (mean over the ``common_runs`` in which
-        all methods serve everybody), ``worst`` of these, ``at_bound`` (part of the runs that reach the bound),
-        ``everybody`` (part in which all are served), ``solved`` (part in which the exact method proved its optimum),
+        One row per ``size``, ``users``, ``method``: ``mean``, ``low``, ``high`` (95 %) of the least fraction divided by
+        the bound, 0 where the method turns somebody away; ``common`` (mean over the runs in which all methods serve
+        everybody), ``worst`` of these, ``solved`` (part of the runs in which the exact method proved its optimum),
         ``runs`` (runs in which the bound is not 0).
     """
     pairs = [(choices((size,), "cases", tuple(SIZES))[0], as_whole(users, "cases", 1, DRAWN)) for size, users in cases]
     rows: list[dict[str, Any]] = []
-    for exactly, (size, users) in product(choices(whole, "whole", (True, False)), pairs):
-        number = runs if exactly or size == "small" else max(1, runs // 30)
+    for size, users in pairs:
         values = np.stack(
             repeat(
                 _gap,
-                number,
+                runs,
                 seed=seed,
                 progress=progress,
                 label=f"gaps, {size}, {users} users",
                 size=size,
                 users=users,
-                whole=bool(exactly),
             )
         )
         values = values[values[:, -1, 0] > 0]
@@ -337,15 +303,11 @@ def gaps(
                 {
                     "size": size,
                     "users": users,
-                    "whole": bool(exactly),
                     "method": method,
                     **summary(ratio),
                     "common": ratio[common].mean() if common.any() else np.nan,
                     "worst": ratio[common].min() if common.any() else np.nan,
-                    "at_bound": values[:, k, 2].mean(),
-                    "everybody": values[:, k, 1].mean(),
-                    "solved": values[:, -1, 2].mean(),
-                    "common_runs": int(common.sum()),
+                    "solved": values[:, -1, 1].mean(),
                 }
             )
     return pd.DataFrame(rows)
@@ -354,21 +316,11 @@ def gaps(
 # ------------------------------------------------------------------------------------------------ one or several
 
 
-def _spanned(rng: np.random.Generator, size: str, users: int) -> FloatArray:
+def _spanned(rng: np.random.Generator, size: str, users: int) -> float:
+    """Give by how much the largest least fraction grows, nan where not both serve everybody."""
     case = instance(rng, size, users)
-    one, several = (virtual_cluster(*case, method=method) for method in ("exact", "spanning"))  # type: ignore[arg-type]
-    both = one.min_fraction > 0 and several.min_fraction > 0
-    cut = float((several.cluster == SPANS).sum())
-    return np.array(
-        [
-            one.min_fraction,
-            several.min_fraction,
-            several.min_fraction / one.min_fraction - 1 if both else np.nan,
-            cut,
-            one.served.mean(),
-            several.served.mean(),
-        ]
-    )
+    one, several = (virtual_cluster(*case, method=method).min_fraction for method in ("exact", "spanning"))  # type: ignore[arg-type]
+    return several / one - 1 if one > 0 and several > 0 else np.nan
 
 
 def spanning_gain(
@@ -384,15 +336,13 @@ def spanning_gain(
     Returns
     -------
     DataFrame
-        One row per ``size``, ``users`` (``load``), ``measure``: ``mean``, ``low``, ``high`` (95 %), ``runs``. Measures:
-        ``exact``, ``spanning`` (least fraction of the best allocation with one cluster a user, and with several),
-        ``gain`` (spanning / exact - 1, run by run, where both serve everybody), ``cut`` (users on several clusters),
-        ``served_exact``, ``served_spanning`` (part of the users).
+        One row per ``size``, ``users`` (``load``): ``mean``, ``low``, ``high`` (95 %) of the gain, run by run in the
+        ``runs`` in which both serve everybody: the least fraction of the best allocation with several clusters a user,
+        divided by that with one, less 1.
     """
-    names = ("exact", "spanning", "gain", "cut", "served_exact", "served_spanning")
     rows: list[dict[str, Any]] = []
     for size, _, number in _grid(sizes, "variance", users):
-        values = np.stack(
+        gains = np.array(
             repeat(
                 _spanned,
                 runs,
@@ -403,10 +353,7 @@ def spanning_gain(
                 users=number,
             )
         )
-        rows += [
-            {"size": size, "users": number, "load": load_of(size, number), "measure": name, **summary(values[:, k])}
-            for k, name in enumerate(names)
-        ]
+        rows.append({"size": size, "users": number, "load": load_of(size, number), **summary(gains)})
     return pd.DataFrame(rows)
 
 
@@ -500,21 +447,19 @@ def packing(
     Returns
     -------
     DataFrame
-        One row per ``method`` and ``user`` (from 0): ``cluster`` (-1 where turned away), ``capacity`` (of the cluster;
-        0), ``max_vms``, ``minimum``, ``vms``, ``fraction``, and ``all_clusters`` (the capacities, joined by spaces).
+        One row per ``method`` and ``user`` (from 0): ``cluster`` (-1 where turned away), ``max_vms``, ``minimum``,
+        ``vms``, ``fraction``, and ``all_clusters`` (the capacities, joined by spaces).
     """
     case = instance(stream(seed, as_whole(run, "run", 0)), size, users)
     parts = []
     for method in choices(methods, "methods", METHODS):
         found = virtual_cluster(*case, method=method)
-        on = np.where(found.served, case.capacities[found.cluster], 0)
         parts.append(
             pd.DataFrame(
                 {
                     "method": method,
                     "user": range(len(case.max_vms)),
                     "cluster": found.cluster,
-                    "capacity": on,
                     "max_vms": case.max_vms,
                     "minimum": found.requests.minimum,
                     "vms": found.vms,
@@ -524,6 +469,66 @@ def packing(
             )
         )
     return pd.concat(parts, ignore_index=True)
+
+
+# ------------------------------------------------------------------------------------------------------------ prices
+
+_TARIFF_USERS = (8, 10, 11, 12, 13, 14, 15)
+_STATEMENTS = ("truth", "equilibrium", "all 0.9")
+_TARIFFS = ("revenue", "hurt", "min_fraction")
+
+
+def _stated(rng: np.random.Generator, users: int) -> FloatArray:
+    """Give the measures for each statement; nan where not everybody is served even under truth."""
+    case = instance(rng, "small", users)
+    honest = virtual_cluster(*case)
+    if not honest.served.all():
+        return np.full((len(_STATEMENTS), len(_TARIFFS)), np.nan)
+    idle = 1 - case.tolerance <= honest.min_fraction
+    rows = []
+    for tolerance in (case.tolerance, np.where(idle, 1.0, case.tolerance), np.full(users, 0.9)):
+        found = virtual_cluster(case.max_vms, tolerance, case.capacities)
+        revenue = found.cost(HIGH, LOW).sum() / case.capacities.sum()
+        rows.append([revenue, (found.vms < honest.requests.minimum).mean(), found.min_fraction])
+    return np.array(rows)
+
+
+def tariffs(
+    runs: int = RUNS, seed: int = SEED, *, users: int | Sequence[int] = _TARIFF_USERS, progress: bool = False
+) -> pd.DataFrame:
+    """Compare what the provider earns if users state their true tolerance and if they do not, on 5 clusters, exactly.
+
+    Parameters
+    ----------
+    runs, seed, progress
+        As in :func:`curves`.
+    users : int or sequence of int
+
+    Returns
+    -------
+    DataFrame
+        One row per ``users`` (``load``), ``statement`` ("truth"; "equilibrium": all whose true minimum is at most the
+        least fraction under truth state 1, the others the truth, which is a best response of each on one pool with VMs
+        that are not whole; "all 0.9") and ``measure``, over the runs in which truth lets everybody be served: ``mean``,
+        ``low``, ``high`` (95 %), ``runs``. Measures: ``revenue`` (a unit of time and VM of the clusters; tariffs 2 and
+        1), ``hurt`` (part of the users with fewer VMs than their true minimum), ``min_fraction``.
+    """
+    rows: list[dict[str, Any]] = []
+    for number in several(users, "users", as_whole, 1, DRAWN):
+        values = np.stack(
+            repeat(_stated, runs, seed=seed, progress=progress, label=f"tariffs, {number} users", users=number)
+        )
+        rows += [
+            {
+                "users": number,
+                "load": load_of("small", number),
+                "statement": statement,
+                "measure": name,
+                **summary(values[:, b, c]),
+            }
+            for (b, statement), (c, name) in product(enumerate(_STATEMENTS), enumerate(_TARIFFS))
+        ]
+    return pd.DataFrame(rows)
 
 
 # ------------------------------------------------------------------------------------------------------------ stored
