@@ -124,7 +124,7 @@ def test_nodes_are_those_of_the_frame() -> None:
 
 
 def test_operator_marks_the_paper_and_draws_both_sources() -> None:
-    frame = taken("cbdrf/operator").query("grant == 'scaled' and rho == 0.75 and discount == 0.99")
+    frame = taken("cbdrf/operator").query("grant == 'scaled'")
     panels = figure("cbdrf/operator").axes
     paper = frame.query("ratio == 1 and step_down == 0.1")
     assert len(paper) == 2

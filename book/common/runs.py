@@ -165,7 +165,6 @@ def storing(
     compute: Callable[..., pd.DataFrame],
     *,
     module: str,
-    seed: int,
     data: tuple[str, ...] = (),
     **arguments: Any,
 ) -> Callable[..., None]:
@@ -176,13 +175,13 @@ def storing(
     table : str
         Its name in ``data/results/``.
     compute : callable
-        Takes ``seed``, ``progress`` and the ``arguments``, returns the frame.
+        Takes ``progress`` and the ``arguments``, with the seed of what is drawn; returns the frame.
     module, data
         Of :func:`fairbook.results.save`: on whose sources and which files the table depends.
     """
 
     def run(*, progress: bool = True) -> None:
-        frame = compute(seed=seed, progress=progress, **arguments)
-        results.save(table, frame, module=module, data=data, seed=seed, **arguments)
+        frame = compute(progress=progress, **arguments)
+        results.save(table, frame, module=module, data=data, **arguments)
 
     return run
