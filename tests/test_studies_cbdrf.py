@@ -209,6 +209,4 @@ def test_the_stored_thresholds_computed_again() -> None:
     assert len(both) >= 2 * 4
     np.testing.assert_allclose(both["worth"], both["worth_stored"], rtol=1e-8)
     for row in frame[frame["grant"] == "scaled"].itertuples():
-        assert row.worth == pytest.approx(
-            bound(0.75, 0.99, row.step_down, row.step_down / row.ratio), rel=1e-6
-        )
+        assert row.worth == pytest.approx(bound(0.75, 0.99, row.step_down, row.step_down / row.ratio), rel=1e-6)

@@ -61,6 +61,8 @@ HEADS = {
     "capped": "cbDRF, capped",
     "karma": "Karma",
 }
+
+
 def _where(column: str) -> str:
     return "Table 1" if column in ("drf", "scaled") else "beyond the paper (Table 1)"
 
@@ -231,6 +233,7 @@ for _column in ("drf", "karma"):
 
 
 # ----------------------------------------------------------------------------------------- in which sense each holds
+
 
 def _sense(
     row: str,
