@@ -1,7 +1,7 @@
 """How fast levels rise in mechanisms that are broken on purpose, each in one named way.
 
-Each is a :data:`book.common.arrivals.Pace`, written in + - * / and comparisons only, so that fractions in give exact fractions out, and for being read rather than
-for speed. The broken mechanisms are in the modules of the papers.
+Each is a :data:`book.common.arrivals.Pace`, written in + - * / and comparisons only, so that fractions in give exact
+fractions out, and for being read rather than for speed. The broken mechanisms are in the modules of the papers.
 """
 
 from __future__ import annotations
