@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ GRADES = {"proof", "smt", "search", "witness", "numbers"}
 PAPERS = sorted({one.paper for one in CLAIMS.values()})
 
 
+@cache
 def stored_rows() -> pd.DataFrame:
     """Give the stored ledgers as they are; that they are fresh is a check of its own."""
     try:

@@ -264,8 +264,9 @@ def _counts(values: Sequence[int], n: int, argument: str) -> None:
         raise InvalidInput(argument, f"must be whole numbers below the number of nodes, {n}", list(values))
 
 
-def _tidy(values: FloatArray, keys: dict[str, Sequence[Any]]) -> pd.DataFrame:
-    """Give one row per cell of all axes but the first, the runs, with mean and 95 % interval."""
+def _measured(keys: dict[str, Sequence[Any]], run: Callable[..., FloatArray], runs: int, **how: Any) -> pd.DataFrame:
+    """Repeat a run; give one row per cell of all its axes with mean and 95 % interval."""
+    values = np.stack(repeat(run, runs, **how))
     index = pd.MultiIndex.from_product(list(keys.values()), names=list(keys))
     flat = values.reshape(len(values), -1).round(12)  # below that, processors differ
     frame = pd.concat([index.to_frame(index=False), interval(flat)], axis=1)
@@ -309,27 +310,22 @@ def comparison(
     Cost O(runs * len(defectors) * phases * n); about half a second a run.
     """
     _counts(defectors, n, "defectors")
-    values = np.stack(
-        repeat(
-            _compared,
-            runs,
-            seed=seed,
-            key=(n, 1),
-            progress=progress,
-            label="comparison",
-            n=n,
-            phases=phases,
-            defectors=defectors,
-        )
-    )
-    return _tidy(
-        values,
+    return _measured(
         {
             "held": ("returns", "stays"),
             "mechanism": list(RULES),
             "defectors": list(defectors),
             "measure": ("utilisation", "complying", "defecting"),
         },
+        _compared,
+        runs,
+        seed=seed,
+        key=(n, 1),
+        progress=progress,
+        label="comparison",
+        n=n,
+        phases=phases,
+        defectors=defectors,
     )
 
 
@@ -416,27 +412,22 @@ def hoarding(
     """
     as_whole(phases, "phases", 20)  # or somebody may never be busy
     _counts(hoarders, n, "hoarders")
-    values = np.stack(
-        repeat(
-            _hoarded,
-            runs,
-            seed=seed,
-            key=(n, 2),
-            progress=progress,
-            label="hoarding",
-            n=n,
-            phases=phases,
-            hoarders=hoarders,
-        )
-    )
-    frame = _tidy(
-        values,
+    frame = _measured(
         {
             "case": range(len(_HOARDERS)),
             "mechanism": _WITH_KARMA,
             "hoarders": list(hoarders),
             "measure": ("honest", "switch"),
         },
+        _hoarded,
+        runs,
+        seed=seed,
+        key=(n, 2),
+        progress=progress,
+        label="hoarding",
+        n=n,
+        phases=phases,
+        hoarders=hoarders,
     )
     cases = pd.DataFrame(_HOARDERS, columns=["conduct", "held"]).loc[frame.pop("case")].reset_index(drop=True)
     return pd.concat([cases, frame], axis=1)
