@@ -68,21 +68,24 @@ window.accessibility = (() => {
   const tables = () => all("table:not([role=presentation])");
 
   const own = () => Object.entries(OWN).flatMap(([words, of]) => of().map((element) => `${words}: ${told(element)}`));
-  async function structure() {
-    one_of_each_look();
+  // `judged`: looks whose contrast was judged on an earlier page in the same scheme.
+  async function structure(judged = []) {
+    one_of_each_look(judged);
     return [...await axed({ rules: OFF }), ...own()];
   }
-  function contrast() {
-    one_of_each_look();
-    return axed({ runOnly: ["color-contrast"] });
+  async function contrast(judged = []) {
+    one_of_each_look(judged);
+    return fresh.length ? axed({ runOnly: ["color-contrast"] }) : [];
   }
 
   // --- contrast ----------------------------------------------------------------------------------------------------
 
   // Axe looks for what lies behind each line of each text, which takes minutes for a book: it is shown one text of each
   // look, that is, of each colour and size on each stack of grounds; the last one, which nothing at the top floats over.
+  // A look that was judged on another page is not judged again.
   axe.configure({ rules: [{ id: "color-contrast", selector: "[data-look]" }] });
-  function one_of_each_look() {
+  let fresh = [];
+  function one_of_each_look(judged) {
     const looks = new Map(), behind = new Map([[null, ""]]);
     const ground = (element) => {
       if (!behind.has(element)) {
@@ -102,7 +105,9 @@ window.accessibility = (() => {
       const look = `${style.color} ${style.fontSize} ${style.fontWeight} ${ground(element)}`;
       looks.set(look, element);
     }
+    judged.forEach((look) => looks.delete(look));
     for (const element of looks.values()) element.dataset.look = "";
+    fresh = [...looks.keys()];
   }
 
   // --- focus, touch ------------------------------------------------------------------------------------------------
@@ -174,5 +179,5 @@ window.accessibility = (() => {
     all(".toggle-hidden button.toggle-button").forEach((button) => button.click());
     return new Promise((done) => setTimeout(done, 100)); // what scrolls is looked for anew
   }
-  return { structure, own, contrast, focus, touch, motion, unfold };
+  return { structure, own, contrast, focus, touch, motion, unfold, looks: () => fresh };
 })();

@@ -156,10 +156,11 @@ def chromium() -> Iterator[Chromium]:
 def visited(book: Book, chromium: Chromium) -> Callable[[str], Visit]:
     """Return a function that gives what was seen on a page of the book; each page is opened once."""
     seen: dict[str, Visit] = {}
+    judged: dict[str, list[str]] = {}
 
     def look_at(name: str) -> Visit:
         if name not in seen:
-            seen[name] = visit(chromium, (book.html / name).as_uri())
+            seen[name] = visit(chromium, (book.html / name).as_uri(), judged)
             chromium.look()
         return seen[name]
 

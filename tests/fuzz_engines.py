@@ -174,9 +174,14 @@ def run_karma(max_tasks: Any, **case: Any) -> list[Any]:
     return flat(*(getattr(run, name) for name in KARMA_PARTS), run.credit, run.final_credit)
 
 
-def judge_karma(**case: Any) -> list[Any]:
-    run = karma.exact_run(**case)
-    return flat(*([getattr(one, name) for one in run.phases] for name in KARMA_PARTS), run.credit)
+def judge_karma(demands: Any, initial_credit: Any, capacities: Any, max_tasks: Any, alpha: Any) -> list[Any]:
+    credit, phases = [[Fraction(have) for have in initial_credit]], []
+    free = (1 - Fraction(alpha)) / len(initial_credit)
+    for rows_now, most in zip(demands, max_tasks, strict=True):
+        spend = [have + free for have in credit[-1]]
+        phases.append(one := karma.exact_phase(rows_now, spend, capacities, most, alpha))
+        credit.append([have - paid + got for have, paid, got in zip(spend, one.borrowed, one.earned, strict=True)])
+    return flat(*([getattr(one, name) for one in phases] for name in KARMA_PARTS), credit)
 
 
 # -------------------------------------------------------------------------------------------------- over periods

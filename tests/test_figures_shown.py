@@ -124,7 +124,7 @@ def test_nodes_are_those_of_the_frame() -> None:
 
 
 def test_operator_marks_the_paper_and_draws_both_sources() -> None:
-    frame = taken("cbdrf/operator").query("grant == 'scaled' and rho == 0.75 and discount == 0.99")
+    frame = taken("cbdrf/operator").query("grant == 'scaled'")
     panels = figure("cbdrf/operator").axes
     paper = frame.query("ratio == 1 and step_down == 0.1")
     assert len(paper) == 2
@@ -176,10 +176,6 @@ def test_every_number_is_where_its_mechanism_is(name: str, measures: tuple[str, 
 
 
 def test_rows_are_the_mechanisms_by_what_they_hand_out() -> None:
-    kinds: dict[str, dict[str, str]] = {}
-    for one in ENTRANTS.values():
-        kinds.setdefault(one.kind, {})[one.name] = one.label
-    assert kinds == compare.GROUPS
     assert tuple(compare.TRACES) == compare_study.TRACES
     names = [text.get_text() for text in figure("compare/shares").axes[0].get_yticklabels()]
     assert names[0].split() == ["DRF;", "cbDRF;", "Karma;", "TV-DRF,", "fluid"]  # one row for those that agree

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import fairbook as fb
-from book.cbdrf.oracle_karma import exact_phase, exact_run
+from book.cbdrf.oracle_karma import exact_phase
 from book.common.oracle_drf import exact_tasks
 from fairbook.mechanisms.karma import Karma, _settle, karma, karma_phase
 from fairbook.properties import feasibility, pareto_optimality
@@ -246,13 +246,15 @@ def test_no_lie_gains_tasks_nor_credits_at_the_same_tasks(case: dict[str, Any], 
         ),
     )
     bound = data.draw(st.one_of(st.none(), st.just(bounds[0]), ratios(4)))
-    honest = exact_run([demands], credit, None, [bounds], alpha)
-    lying = exact_run([[claim, *demands[1:]]], credit, None, [[bound, *bounds[1:]]], alpha)
-    before, after = honest.phases[0].tasks[0], lying.phases[0].tasks[0]
+    spend = [have + (1 - F(alpha)) / len(credit) for have in credit]
+    honest = exact_phase(demands, spend, None, bounds, alpha)
+    lying = exact_phase([claim, *demands[1:]], spend, None, [bound, *bounds[1:]], alpha)
+    before, after = honest.tasks[0], lying.tasks[0]
     runs_now = after * min(F(c) / d for c, d in zip(claim, truth, strict=True) if d > 0)
     runs_now = runs_now if bounds[0] is None else min(runs_now, F(bounds[0]))
     assert runs_now <= before
-    assert runs_now < before or lying.credit[1][0] <= honest.credit[1][0]
+    kept = [phase.earned[0] - phase.borrowed[0] for phase in (lying, honest)]
+    assert runs_now < before or kept[0] <= kept[1]
 
 
 # -------------------------------------------------------------------------------------------- one at a time

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairbook as fb
-from book.common.mutants import exact_drf
+from book.cbdrf.properties import EXACT_PHASES
 from book.dmfa_srq import properties as srq
 from fairbook import properties as p
 from fairbook.properties.instances import APART, move
@@ -137,7 +137,7 @@ def test_with_zero_demands_one_user_of_drf_can_help_another_at_no_cost():
     demands = np.array([[F(1), F(0), F(0)], [F(1), F(0), F(0)], [F(0), F(1), F(1, 2)], [F(0), F(0), F(1)]])
     weights = np.array([F(1)] * 4)
     pair = p.Instance(demands, weights, {0: np.array([F(1), F(1), F(0)]), 3: demands[3]})
-    honest, lying = exact_drf(demands, weights), exact_drf(pair.claimed, weights)
+    honest, lying = (EXACT_PHASES["drf"](rows, weights) for rows in (demands, pair.claimed))
     assert list(honest.tasks) == [F(1, 2), F(1, 2), F(2, 3), F(2, 3)]
     assert list(lying.tasks) == [F(1, 2), F(1, 2), F(1, 2), F(3, 4)]
 

@@ -40,13 +40,10 @@ def test_every_run_has_a_stream_of_its_own_which_repeat_takes() -> None:
         repeat(draw, 1, seed=1, workers=0)
 
 
-@pytest.mark.parametrize("level", [0.5, 0.95, 0.99])
-def test_intervals_are_those_of_scipy(level: float) -> None:
+def test_intervals_are_those_of_scipy() -> None:
     values = np.random.default_rng(1).normal(size=(12, 3))
-    low, high = stats.ttest_1samp(values, 0).confidence_interval(level)
-    np.testing.assert_allclose(interval(values, level).T, [values.mean(axis=0), low, high], rtol=1e-12)
-    with pytest.raises(InvalidInput, match="level"):
-        interval(values, level + 0.5)
+    low, high = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    np.testing.assert_allclose(interval(values).T, [values.mean(axis=0), low, high], rtol=1e-12)
 
 
 # --------------------------------------------------------------------------------------------- what all studies do
@@ -184,15 +181,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         for name, arguments, argument in (
             ("course", {"released": [[2.0]]}, "released"),
             ("course", {"released": [[0.5]], "runs": 1, "held": "leaves"}, "held"),
-            ("parameters", {"caps": [0.5]}, "credit_cap"),
             ("comparison", {"runs": 1, "defectors": (10,)}, "defectors"),
             ("comparison", {"runs": 1, "defectors": (-1,)}, "defectors"),
             ("comparison", {"runs": 1, "defectors": ()}, "defectors"),
-            ("comparison", {"runs": 1, "kept": 0.25}, "kept"),
-            ("comparison", {"runs": 1, "kept": 1.5}, "kept"),
             ("hoarding", {"runs": 1, "hoarders": (10,)}, "hoarders"),
             ("hoarding", {"runs": 1, "phases": 5}, "phases"),
-            ("operator", {"steps": [0.1], "settings": [(1.5, 0.99)]}, "rho"),
         )
     ),
     ("compare/matrix", {"tries": 0}, "tries"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from importlib.metadata import distribution
 from pathlib import Path
@@ -99,8 +100,21 @@ def by_keyboard(browser: Chromium) -> list[str]:
     return found
 
 
-def visit(browser: Chromium, url: str) -> Visit:
-    """Open a page once and look at it in every way."""
+def visit(browser: Chromium, url: str, judged: dict[str, list[str]] | None = None) -> Visit:
+    """Open a page once and look at it in every way.
+
+    ``judged`` holds, by scheme, the looks of text judged on other pages; this one's are added.
+    """
+    known = judged if judged is not None else {}
+
+    def with_contrast(name: str, scheme: str) -> list[str]:
+        looks = known.setdefault(scheme, [])
+        found, fresh = browser.evaluate(
+            f"accessibility.{name}({json.dumps(looks)}).then(found => [found, accessibility.looks()])"
+        )
+        looks += fresh
+        return list(found)
+
     browser.look(WIDE, still=True)
     browser.open(url)
     wide = browser.evaluate(STATE)
@@ -108,16 +122,19 @@ def visit(browser: Chromium, url: str) -> Visit:
     linked = browser.evaluate(LINKED)
     browser.evaluate(ACCESSIBILITY)
     browser.evaluate("accessibility.unfold()")
-    for name in ("structure", "focus", "motion"):
+    faults["structure"] = with_contrast("structure", "light")
+    for name in ("focus", "motion"):
         faults[name] = browser.evaluate(f"accessibility.{name}()")
     browser.look(WIDE, scheme="dark", still=True)
     theme, faces = browser.evaluate(f"{SETTLED}.then(() => [document.documentElement.dataset.theme, {FACES}])")
-    faults["contrast, dark"] = browser.evaluate("accessibility.contrast()")
-    browser.look(NARROW, still=True)
+    faults["contrast, dark"] = with_contrast("contrast", "dark")
+    browser.look(NARROW, scheme="dark", still=True)  # to change the scheme as well would style all anew
     narrow = browser.evaluate(f"{SETTLED}.then(() => {STATE})")
     for name in ("own", "touch"):
         faults[f"{name}, phone"] = browser.evaluate(f"accessibility.{name}()")
-    return Visit(browser.seen(), wide, narrow, linked, theme, faces, faults)
+    seen = browser.seen()
+    browser.open("about:blank")  # what the window does next, the page need not follow
+    return Visit(seen, wide, narrow, linked, theme, faces, faults)
 
 
 def problems(seen: Page, state: dict[str, Any]) -> list[str]:

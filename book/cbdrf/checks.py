@@ -9,6 +9,3 @@ from book.cbdrf import (  # noqa: I001
     checks_release as checks_release,
     checks_figures as checks_figures,
 )
-from book.cbdrf.checks_table import table_1, table_senses
-
-__all__ = ["table_1", "table_senses"]

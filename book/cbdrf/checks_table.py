@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from book.cbdrf.histories import seen
 from book.cbdrf.phases import (
@@ -46,7 +45,6 @@ from book.cbdrf.properties import (
 )
 from book.common.evidence import computed
 from fairbook.claims.registry import Effort, Evidence, Mechanism, claim
-from fairbook.claims.stored import ledger
 from fairbook.mechanisms.cbdrf import cbdrf
 from fairbook.mechanisms.drf import drf
 from fairbook.mechanisms.karma import karma
@@ -62,25 +60,6 @@ HEADS = {
     "weighted": "cbDRF, weighted",
     "capped": "cbDRF, capped",
     "karma": "Karma",
-}
-ROWS = {
-    "sharing_incentive": "sharing incentive",
-    "envy_freeness": "envy-freeness",
-    "strategy_proofness": "strategy-proofness",
-    "pareto_efficiency": "Pareto efficiency",
-    "punitive_allocation": "punitive allocation",
-    "release_incentive": "release incentive, credit without a cap",
-    "release_incentive_cap": "release incentive, credit never above C_0",
-}
-#: What the paper's text implies for Table 1, whose cells are lost: row to (DRF, cbDRF).
-PRINTED_TABLE = {
-    "sharing_incentive": (True, True),
-    "envy_freeness": (True, True),
-    "strategy_proofness": (True, True),
-    "pareto_efficiency": (True, True),
-    "punitive_allocation": (False, True),
-    "release_incentive": (False, True),
-    "release_incentive_cap": (False, True),
 }
 
 
@@ -255,13 +234,6 @@ for _column in ("drf", "karma"):
 
 # ----------------------------------------------------------------------------------------- in which sense each holds
 
-SENSES: dict[str, str] = {
-    "good_standing": "sharing incentive for nodes in good standing",
-    "by_record": "sharing incentive times psi",
-    "justified": "envy-freeness towards nodes with no better record",
-    "pareto": "Pareto efficiency where someone is in good standing",
-}
-
 
 def _sense(
     row: str,
@@ -353,52 +325,6 @@ claim(
     mechanism=Mechanism("karma", karma),
     mutant=Mechanism("drf", lambda d, max_tasks: _Again(np.stack([drf(d[0]).tasks, drf(d[1]).tasks]))),
 )(lambda effort, judged: seen(_asks_for_nothing, effort, judged, "Asking for nothing brings more next time"))
-
-
-_WORDS = {"holds": "yes", "refuted": "no", "undetermined": "open"}
-
-
-def _words(verdicts: pd.Series, key: str) -> str:
-    return _WORDS.get(verdicts[key], verdicts[key]) if key in verdicts.index else "-"
-
-
-def _asked(row: str, column: str) -> str:
-    """Give the row whose claim answers a cell: what has no credit has no cap on it."""
-    return row.removesuffix("_cap") if column in ("drf", "karma") else row
-
-
-def table_1() -> pd.DataFrame:
-    """Give Table 1 as computed: one row a property, one column a mechanism, from the stored ledger.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``property``, what the paper's text implies for DRF and for cbDRF, then one a mechanism: "yes" where
-        the cell's claim holds, "no" where it is refuted.
-    """
-    verdicts = ledger(paper="cbdrf").set_index("id")["verdict"]
-    rows = []
-    for row, said in PRINTED_TABLE.items():
-        cells = {HEADS[c]: _words(verdicts, f"cbdrf.table_1.{_asked(row, c)}.{c}") for c in COLUMNS}
-        printed = ", ".join("yes" if yes else "no" for yes in said)
-        rows.append({"property": ROWS[row], "paper: DRF, cbDRF": printed, **cells})
-    return pd.DataFrame(rows)
-
-
-def table_senses() -> pd.DataFrame:
-    """Give for each mechanism under credit the sense in which each property holds, from the stored ledger.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``property``, then one a mechanism, in the words of :func:`table_1`; "-" where a sense does not apply.
-    """
-    verdicts = ledger(paper="cbdrf").set_index("id")["verdict"]
-    columns = ("scaled", "weighted", "capped", "karma")
-    return pd.DataFrame(
-        {"property": words, **{HEADS[c]: _words(verdicts, f"cbdrf.sense.{row}.{c}") for c in columns}}
-        for row, words in SENSES.items()
-    )
 
 
 # ------------------------------------------------------------------------------------------- the repaired mechanisms

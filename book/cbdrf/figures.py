@@ -404,8 +404,7 @@ def operator(frame: pd.DataFrame) -> Svg:
     """
     figure, panels = axes(1, 2, width=5.2, height=4.0, share_y=True)
     first = frame.iloc[0]
-    usual = frame[(frame["rho"] == first["rho"]) & (frame["discount"] == first["discount"])]
-    main = usual[usual["grant"] == "scaled"]
+    main = frame[frame["grant"] == "scaled"]
     tints = (1.0, 0.88, 0.76, 0.66)
     for k, (ratio, part) in enumerate(main.groupby("ratio")):
         _worths(
@@ -418,7 +417,7 @@ def operator(frame: pd.DataFrame) -> Svg:
                 _LINES[k],
             ),
         )
-    for grant, part in usual[usual["ratio"] == first["ratio"]].groupby("grant", sort=False):
+    for grant, part in frame[frame["ratio"] == first["ratio"]].groupby("grant", sort=False):
         _worths(panels[1], part, LOOKS["cbdrf" if grant == "scaled" else grant])
     paper = main[(main["ratio"] == first["ratio"]) & (main["step_down"] == 0.1)].iloc[0]
     for panel, name in zip(panels, ("time of recovery", "grant"), strict=True):

@@ -1,4 +1,4 @@
-"""One phase of Karma in dominant shares, and a run of phases, in exact fractions.
+"""One phase of Karma in dominant shares, in exact fractions.
 
 Written from the definition and not from event to event: for a trial level lambda everything borrowed is known in closed
 form, y_i = min(room_i, max(0, c_i - lambda)) for whoever is not stopped by a resource, so each resource tells at which
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from fairbook.errors import InvalidInput
 from fairbook.model.exact import as_fractions, exact_instance
 
-__all__ = ["ExactPhase", "ExactRun", "exact_phase", "exact_run"]
+__all__ = ["ExactPhase", "exact_phase"]
 
 ZERO = Fraction(0)
 
@@ -28,13 +28,6 @@ class ExactPhase(NamedTuple):
     borrowed: list[Fraction]
     donated: list[Fraction]
     earned: list[Fraction]
-
-
-class ExactRun(NamedTuple):
-    """Phases in fractions; ``credit[t]`` before the free credits of phase t, ``credit[T]`` after the last phase."""
-
-    phases: list[ExactPhase]
-    credit: list[list[Fraction]]
 
 
 def _used_up_at(taken: Fraction, users: list[tuple[Fraction, Fraction, Fraction]]) -> Fraction | None:
@@ -134,43 +127,3 @@ def exact_phase(
     earned = _earn(donated, have, min(sum(donated, ZERO), sum(borrowed, ZERO)))
     tasks = [(held + y) / top for held, y, top in zip(base, borrowed, largest, strict=True)]
     return ExactPhase(tasks, base, borrowed, donated, earned)
-
-
-def exact_run(
-    demands: Sequence[Sequence[Sequence[Any]]],
-    initial_credit: Sequence[Any],
-    capacities: Sequence[Any] | None = None,
-    max_tasks: Sequence[Sequence[Any] | None] | None = None,
-    alpha: Any = "1/2",
-) -> ExactRun:
-    """Run Karma in dominant shares over phases in exact fractions.
-
-    Parameters
-    ----------
-    demands : sequence, shape (T, n, m)
-    initial_credit : sequence, shape (n,)
-    capacities, alpha
-        As for :func:`exact_phase`.
-    max_tasks : sequence, shape (T, n), optional
-        ``None`` as an entry, or as a row, means no bound.
-
-    Notes
-    -----
-    Cost T times :func:`exact_phase`, with digits that grow from phase to phase.
-
-    Examples
-    --------
-    >>> run = exact_run([[[1], [1]], [[1], [1]]], [2, 2], max_tasks=[[1, 0], [1, 1]])
-    >>> [[str(x) for x in phase.tasks] for phase in run.phases], [str(c) for c in run.credit[1]]
-    ([['1', '0'], ['1/4', '3/4']], ['3/2', '5/2'])
-    """
-    credit = [as_fractions(initial_credit, "initial_credit")]
-    phases = []
-    free = (1 - Fraction(alpha)) / len(credit[0])
-    for t, rows in enumerate(demands):
-        spend = [have + free for have in credit[-1]]
-        bounds = None if max_tasks is None else max_tasks[t]
-        phase = exact_phase(rows, spend, capacities, bounds, alpha)
-        phases.append(phase)
-        credit.append([have - paid + got for have, paid, got in zip(spend, phase.borrowed, phase.earned, strict=True)])
-    return ExactRun(phases, credit)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from numpy.typing import NDArray
 from book.cbdrf.oracle import exact_grant
 from book.cbdrf.oracle_karma import exact_phase
 from book.common.oracle_drf import exact_tasks
-from fairbook.errors import InvalidInput
 from fairbook.mechanisms.cbdrf import grant_tasks
 from fairbook.mechanisms.drf import drf
 from fairbook.mechanisms.karma import karma_phase
@@ -48,16 +46,9 @@ Array = NDArray[Any]
 
 
 def _judged(allocation: Allocation, factor: Any) -> tuple[Allocation, Array]:
-    """Check the records, and leave out the nodes that are not present: nothing is owed to them."""
-    psi, n = np.asarray(factor), len(allocation.tasks)
-
-    def is_record(p: Any) -> bool:
-        return isinstance(p, Real) and not isinstance(p, bool) and bool(p >= 0)  # type: ignore[operator]
-
-    if psi.shape != (n,) or not all(map(is_record, psi.tolist())):
-        raise InvalidInput("factor", f"must be {n} numbers that are not negative", factor)
+    """Leave out the nodes that are not present: nothing is owed to them."""
     allocation, here = present(allocation, "at(phase) of a run")
-    return allocation, psi[here]
+    return allocation, np.asarray(factor)[here]
 
 
 def _alone(allocation: Allocation) -> Array:

@@ -18,20 +18,11 @@ import numpy as np
 
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.cbdrf import CbDrf, CreditRule, grant_tasks
-from fairbook.model.inputs import (
-    LARGEST,
-    FloatArray,
-    as_demands,
-    as_number,
-    as_whole,
-    number_of_dimensions,
-    phased_demands,
-)
+from fairbook.model.inputs import FloatArray
 
 __all__ = ["Response", "best_response", "largest_worth", "search_release", "worth_threshold"]
 
 _STATES = 5_000
-_LEAST_STEP = 1e-9  # in parts of C_0: credits that agree to 12 digits are one, so that rounding makes no new ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +65,7 @@ class Response:
 
 def _own_grants(rule: CreditRule, demands: Any) -> Callable[[float], float]:
     """Give the first node's grant as a function of psi, the others in good standing; its grant at psi = 1 is 1."""
-    rows = as_demands(demands).values
+    rows = np.asarray(demands, dtype=float)
 
     def tasks(psi: float) -> float:
         factor = np.ones(len(rows))
@@ -83,12 +74,6 @@ def _own_grants(rule: CreditRule, demands: Any) -> Callable[[float], float]:
 
     full = tasks(1.0)
     return lambda psi: tasks(psi) / full
-
-
-def _one_threshold(rule: CreditRule) -> float:
-    if np.ndim(rule.rho) != 0:
-        raise InvalidInput("rule", "must have one threshold rho", np.asarray(rule.rho).tolist())
-    return float(rule.rho)
 
 
 def best_response(
@@ -104,7 +89,8 @@ def best_response(
     Parameters
     ----------
     rule : CreditRule
-        With ``held="returns"``, the step penalty and one threshold. Without a credit cap ``phases`` must be given.
+        With ``held="returns"`` (else others' pools remember, too), the step penalty, and one threshold. Without a
+        credit cap ``phases`` must be given.
     worth : float
         Value of a task held past its phase, in units of a task granted; at least 0.
     discount : float
@@ -134,19 +120,9 @@ def best_response(
     >>> best_response(CreditRule(credit_cap=1.0, step_down=0.5, step_up=0.05), worth=0.5).releases
     True
     """
-    rho = _one_threshold(rule)
+    rho = float(rule.rho)
     # Between two ratios with the same consequence for the credit the node holds as much as it can; complying first.
     ratios = [rho, 0.0] if rho else [0.0]
-    if (rule.held, rule.penalty) != ("returns", "step"):
-        raise InvalidInput(
-            "rule",
-            "must have held='returns' (else others' pools remember, too) and the step penalty",
-            (rule.held, rule.penalty),
-        )
-    worth = as_number(worth, "worth", 0.0, LARGEST)
-    discount = as_number(discount, "discount", 0.0, 1.0)
-    if phases is not None:
-        as_whole(phases, "phases", 1)
     if phases is None and (discount == 1 or rule.credit_cap is None):
         raise InvalidInput("phases", "must be given where discount is 1 or credit has no cap", phases)
     moves, credits = _reachable(rule, ratios, phases)
@@ -191,12 +167,6 @@ def best_response(
 
 def _reachable(rule: CreditRule, ratios: Sequence[float], phases: int | None) -> tuple[Any, FloatArray]:
     """Give for each reachable credit and ratio the place of the next credit, shape (S, ratios), and the credits."""
-    if any(0 < step < _LEAST_STEP * rule.initial_credit for step in (rule.step_up, rule.step_down)):
-        raise InvalidInput(
-            "rule",
-            f"must have steps of 0 or at least {_LEAST_STEP:g} of initial_credit",
-            [rule.step_up, rule.step_down],
-        )
     known: dict[float, int] = {rule.initial_credit: 0}
     order = [rule.initial_credit]
     moves: list[list[int]] = []
@@ -247,9 +217,7 @@ def largest_worth(rule: CreditRule, *, discount: float = 0.99, demands: Any = ((
     >>> round(largest_worth(rule), 4), round(worth_threshold(rule, discount=0.99), 4)
     (0.1365, 0.1365)
     """
-    rho = _one_threshold(rule)
-    if rule.credit_cap is None or as_number(discount, "discount", 0.0, 1.0) == 1:
-        raise InvalidInput("rule, discount", "must have a credit cap and discount < 1", [rule.credit_cap, discount])
+    rho = float(rule.rho)
     worth = 1e6
     for _ in range(200):
         found = best_response(rule, worth=worth, discount=discount, demands=demands)
@@ -278,13 +246,11 @@ def worth_threshold(rule: CreditRule, *, discount: float = 0.99) -> float:
     -----
     Cost O(min(s / u, log(1 - discount) / log(discount))).
     """
-    rho = _one_threshold(rule)
-    if (rule.grant, rule.penalty, rule.credit_cap, rule.credit_floor) != ("scaled", "step", rule.initial_credit, 0.0):
-        raise InvalidInput("rule", "must have grant 'scaled', the step penalty, cap C_0 and floor 0", rule)
-    discount = as_number(discount, "discount", 0.0, 1.0)
+    rho = float(rule.rho)
     s, u = rule.step_down / rule.initial_credit, rule.step_up / rule.initial_credit
-    if s > 1 or discount == 1:
-        raise InvalidInput("rule, discount", "must have step_down <= initial_credit and discount < 1", [s, discount])
+    terms = (rule.grant, rule.penalty, rule.credit_cap, rule.credit_floor)
+    if terms != ("scaled", "step", rule.initial_credit, 0.0) or s > 1 or discount == 1:
+        raise InvalidInput("rule, discount", "must be as stated", [rule, discount])
     # what follows later changes no digit of the sum
     relevant = 1.0 if discount == 0 else np.ceil(np.log(1e-17 * (1 - discount)) / np.log(discount))
     j = np.arange(1, int(np.ceil(min(s / u + 1 if u else np.inf, relevant))) + 1)
@@ -318,10 +284,9 @@ def search_release(
     -----
     Cost 3^phases * (1 + tail) phases at most; prefixes are shared.
     """
-    rho = _one_threshold(rule)
-    values, _, _ = phased_demands([demands] if number_of_dimensions(demands) == 2 else demands)
+    rho = float(rule.rho)
+    values = np.array(demands, dtype=float, ndmin=3)
     n, m = values.shape[1:]
-    worth, discount = as_number(worth, "worth", 0.0, LARGEST), as_number(discount, "discount", 0.0, 1.0)
     options = sorted({1.0, rho, 0.0}, reverse=True)
     start = CbDrf(n, np.ones(m), rule=rule)
     unit = float(copy.deepcopy(start).phase(values[0]).tasks[0])

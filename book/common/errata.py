@@ -7,7 +7,6 @@ not: ``papers.toml`` has a sentence for each wrong statement, under what the ids
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pandas as pd
 
@@ -16,7 +15,7 @@ from book.common.tables import Markdown, myst
 from fairbook.claims.registry import FIGURE_KINDS, claims
 from fairbook.claims.stored import anchor, ledger, papers
 
-__all__ = ["counts", "errata", "faults", "misses", "wrong"]
+__all__ = ["counts", "errata", "misses", "wrong"]
 
 _WRONG = ("refuted", "partly", "not reproduced")
 _LONG = 300  # of evidence: about two lines
@@ -52,31 +51,6 @@ def wrong(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     own = own[~own["kind"].isin(FIGURE_KINDS)]
     gathered = own.groupby(own["id"].map(key), sort=False)
     return {str(k): rows for k, rows in gathered if rows["verdict"].isin(_WRONG).any()}
-
-
-def faults(frame: pd.DataFrame) -> Iterator[str]:
-    """Yield what does not fit between the ledger and the corrected forms.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The whole ledger.
-    """
-    verdicts, failing, written = dict(zip(frame["id"], frame["verdict"])), wrong(frame), papers()["errata"]
-    for key in failing.keys() - written.keys():
-        bad = failing[key].loc[failing[key]["verdict"].isin(_WRONG), "id"]
-        yield f"{key}: wrong ({', '.join(bad)}), and no corrected form"
-    for key in written.keys() - failing.keys():
-        yield f"{key}: a corrected form, and no claim of the paper that fails"
-    for key, form in written.items():
-        for one in form["see"]:
-            if "." in one and verdicts.get(one) not in ("holds", "reproduced"):
-                yield f"{key}: rests on {one}, which is {verdicts.get(one, 'no claim')}"
-        for one in form.get("also", ()):
-            if not any(f"{name}.".startswith(f"{one}.") for name in verdicts):
-                yield f"{key}: also {one}, with which no claim begins"
-    yield from (f"{one}: denied by its paper, and not refuted" for one in papers()["denied"]
-                if verdicts.get(one) != "refuted")  # fmt: skip
 
 
 def _link(one: str, text: str = "") -> str:

@@ -7,6 +7,7 @@ place; elsewhere, and in a plain notebook, the first state is there as a table.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -88,9 +89,7 @@ class Explorable:
     """
 
     def __init__(self, users: Sequence[str], controls: Sequence[Control], states: Sequence[State]) -> None:
-        wanted = 1
-        for control in controls:
-            wanted *= len(control.values)
+        wanted = math.prod(len(control.values) for control in controls)
         if len(states) != wanted:
             raise InvalidInput("states", f"must be {wanted}, one for each setting", len(states))
         self.users, self.controls, self.states = list(users), list(controls), list(states)

@@ -83,9 +83,7 @@ def stream(seed: int, *key: int) -> np.random.Generator:
     >>> bool(stream(2016, 100, 3).integers(100) == stream(2016, 100, 3).integers(100))
     True
     """
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InvalidInput("seed", "must be a whole number of at least 0", seed)
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+    return np.random.default_rng(np.random.SeedSequence(as_whole(seed, "seed", 0), spawn_key=key))
 
 
 def _one(run: Callable[..., Result], seed: int, key: tuple[int, ...], arguments: dict[str, Any], r: int) -> Result:
@@ -123,8 +121,7 @@ def repeat(
     Where and in which order runs are computed, and whether some were computed before an interruption, is up to
     :func:`fairbook.sweeps.sweep`; what they give is not.
     """
-    if isinstance(runs, bool) or not isinstance(runs, (int, np.integer)) or runs < 1:
-        raise InvalidInput("runs", "must be a whole number of at least 1", runs)
+    as_whole(runs, "runs", 1)
     about = {"run": run, "seed": seed, "key": tuple(key), "arguments": arguments}
     return sweep(
         partial(_one, run, seed, tuple(key), arguments),
@@ -136,27 +133,23 @@ def repeat(
     )
 
 
-def interval(values: np.ndarray, level: float = 0.95) -> pd.DataFrame:
-    """Mean over runs with its t interval.
+def interval(values: np.ndarray) -> pd.DataFrame:
+    """Mean over runs with its 95 % t interval.
 
     Parameters
     ----------
     values : ndarray, shape (runs, points)
-    level : float
-        Confidence level of the interval for the mean.
 
     Returns
     -------
     DataFrame
         One row a point: ``mean``, ``low``, ``high`` (equal to the mean for a single run).
     """
-    if not 0 < level < 1:
-        raise InvalidInput("level", "must lie between 0 and 1", level)
     runs = len(values)
     mean = values.mean(axis=0)
     half = np.zeros_like(mean)
     if runs > 1:
-        half = stats.t.ppf(0.5 + level / 2, runs - 1) * values.std(axis=0, ddof=1) / np.sqrt(runs)
+        half = stats.t.ppf(0.975, runs - 1) * values.std(axis=0, ddof=1) / np.sqrt(runs)
     return pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half})
 
 
@@ -165,7 +158,6 @@ def storing(
     compute: Callable[..., pd.DataFrame],
     *,
     module: str,
-    seed: int,
     data: tuple[str, ...] = (),
     **arguments: Any,
 ) -> Callable[..., None]:
@@ -176,13 +168,13 @@ def storing(
     table : str
         Its name in ``data/results/``.
     compute : callable
-        Takes ``seed``, ``progress`` and the ``arguments``, returns the frame.
+        Takes ``progress`` and the ``arguments``, with the seed of what is drawn; returns the frame.
     module, data
         Of :func:`fairbook.results.save`: on whose sources and which files the table depends.
     """
 
     def run(*, progress: bool = True) -> None:
-        frame = compute(seed=seed, progress=progress, **arguments)
-        results.save(table, frame, module=module, data=data, seed=seed, **arguments)
+        frame = compute(progress=progress, **arguments)
+        results.save(table, frame, module=module, data=data, **arguments)
 
     return run

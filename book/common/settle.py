@@ -436,7 +436,7 @@ def settle_cases(
                 break
     counted = settling.counted
     return Settled(
-        statement, n, m, demands, mechanism, settling.status, " and ".join(sorted(settling.methods)),
+        n, m, demands, settling.status, " and ".join(sorted(settling.methods)),
         cases=counted["unsat"] + counted["sat"] + counted["unknown"], **counted,
         premises_satisfiable=settling.premises, witness=settling.witness,
     )  # fmt: skip

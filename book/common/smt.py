@@ -62,14 +62,10 @@ class Settled:
 
     Attributes
     ----------
-    statement : str
-        Name in the table of the paper's module.
     n, m : int
         Numbers of users and of resources. All numbers of users from 1 to `n` are covered, `m` exactly.
     demands : {"positive", "nonnegative"}
         Domain of the demands.
-    mechanism : str
-        The paper's mechanism or a mutant of it.
     status : {"holds", "refuted", "vacuous", "unknown"}
         ``vacuous``: no counterexample, but no instance that satisfies the premises either.
     method : str
@@ -84,11 +80,9 @@ class Settled:
         Counterexample in exact fractions, checked by plain rational arithmetic.
     """
 
-    statement: str
     n: int
     m: int
     demands: str
-    mechanism: str
     status: Status
     method: str
     cases: int

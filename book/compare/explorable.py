@@ -41,7 +41,7 @@ def guide() -> Explorable:
         measure, least, said = _AIMS[aim]
         values = means["lying" if measure == "paying" else "day" if memory else "moment"][measure]
         ranked = values.reindex(left).dropna().sort_values(ascending=least, kind="stable")
-        near = ranked[ranked <= ranked.min() * 1.01 + 0.001] if least else ranked[ranked >= ranked.max() * 0.99]
+        near = study.leaders(ranked, least)
         best = [ENTRANTS[str(name)].label for name in near.index]
         words = f"{len(left)} of {len(fit)} mechanisms are left. " + (
             f"Best: {', '.join(best)}, with {100 * near.iloc[0]:.1f} %." if best else "Give up one of the needs."

@@ -3,38 +3,16 @@
 from __future__ import annotations
 
 import textwrap
+from itertools import groupby
 from typing import NamedTuple
 
 import pandas as pd
 
 from book.common.style import COLOURS, Svg, axes, drawing, of_measure, tint
+from book.compare.properties import ENTRANTS
 from fairbook.errors import InvalidInput
 
 __all__ = ["arrivals", "day", "envy", "lying", "shares", "use"]
-
-#: Mechanisms by what they hand out, as they are shown.
-GROUPS: dict[str, dict[str, str]] = {
-    "fractions of one pool": {
-        "drf": "DRF",
-        "dmfa_srq": "DMFA-SRQ",
-        "cbdrf": "cbDRF",
-        "karma": "Karma",
-        "tv_drf_fluid": "TV-DRF, fluid",
-    },
-    "whole tasks of one pool": {"drf_by_task": "DRF, task by task"},
-    "fractions on machines": {"drfh_fluid": "DRFH, fluid"},
-    "whole tasks on machines": {
-        "drfh": "DRFH, Best-Fit",
-        "drfh_first_fit": "DRFH, First-Fit",
-        "gdrf": "GDRF",
-        "mdrf": "MDRF (stand-in)",
-        "per_server_drf": "DRF per machine",
-        "tv_drf": "TV-DRF",
-        "slots": "virtual clusters, one",
-        "slots_racks": "virtual clusters, four",
-    },
-}
-
 
 #: Traces as they are shown.
 TRACES = {"google2011": "Google", "alibaba2017": "Alibaba", "alibaba_gpu2023": "with GPUs"}
@@ -61,13 +39,13 @@ def _rows(texts: pd.DataFrame) -> list[tuple[float, str, list[str]]]:
     """Give each row its height, its label, its mechanisms: those of a group that show the same numbers share one."""
     rows: list[tuple[float, str, list[str]]] = []
     top = 0.0
-    for labels in GROUPS.values():
+    for _, group in groupby(ENTRANTS.values(), key=lambda one: one.kind):
         alike: dict[tuple[str, ...], list[str]] = {}
-        for name in labels:
+        for name in (one.name for one in group):
             alike.setdefault(tuple(texts.loc[name]), []).append(name)
         for names in alike.values():
             # a label is broken between mechanisms, not in one
-            whole = "; ".join(labels[name].replace(" ", "\N{NO-BREAK SPACE}") for name in names)
+            whole = "; ".join(ENTRANTS[name].label.replace(" ", "\N{NO-BREAK SPACE}") for name in names)
             lines = textwrap.wrap(whole, 22, break_on_hyphens=False)
             tall = max(1.0, _LINE * len(lines))
             rows.append((top + tall / 2, "\n".join(lines).replace("\N{NO-BREAK SPACE}", " "), names))
@@ -78,15 +56,14 @@ def _rows(texts: pd.DataFrame) -> list[tuple[float, str, list[str]]]:
 
 @drawing
 def _map(frame: pd.DataFrame, *columns: _Column) -> Svg:
-    labels = {name: label for group in GROUPS.values() for name, label in group.items()}
-    unknown = sorted(set(frame["trace"]) - set(TRACES)) + sorted(set(frame["mechanism"]) - set(labels))
+    unknown = sorted(set(frame["trace"]) - set(TRACES)) + sorted(set(frame["mechanism"]) - set(ENTRANTS))
     if unknown:
         raise InvalidInput("frame", "must hold traces and mechanisms of the comparison only", unknown)
     shown = [name for name in TRACES if name in set(frame["trace"])]
     values = {
         one.measure: of_measure(frame, one.measure)
         .pivot(index="mechanism", columns="trace", values="mean")
-        .reindex(index=list(labels), columns=shown)
+        .reindex(index=list(ENTRANTS), columns=shown)
         for one in columns
     }
     rows = _rows(pd.concat(values, axis=1).map(_written))

@@ -61,6 +61,7 @@ __all__ = [
     "day",
     "guide",
     "instance",
+    "leaders",
     "lying",
     "matrix",
     "moment",
@@ -767,14 +768,25 @@ NEEDS: tuple[Need, ...] = (
 )
 
 
+def leaders(values: pd.Series, least: bool) -> pd.Series:
+    """Give what is within a percent of the best value, the best first; within a thousandth besides if that is small.
+
+    Parameters
+    ----------
+    values : Series
+        A value for each mechanism.
+    least : bool
+        Whether small values are good.
+    """
+    near = values <= values.min() * 1.01 + 0.001 if least else values >= values.max() * 0.99
+    return values[near].sort_values(ascending=least, kind="stable")
+
+
 def guide(
     cells: pd.DataFrame,
     moment: pd.DataFrame,
     day: pd.DataFrame,
     lying: pd.DataFrame,
-    *,
-    near: float = 0.01,
-    hair: float = 0.001,
 ) -> pd.DataFrame:
     """Choose mechanisms by what must hold and what they measured: first the matrix, then the means over the traces.
 
@@ -782,18 +794,13 @@ def guide(
     ----------
     cells, moment, day, lying : DataFrame
         From the functions of these names.
-    near : float
-        How far, as a part, a mechanism may be from the best and still be named.
-    hair : float
-        How far it may be besides, whatever the best is, where the measure is to be small.
 
     Returns
     -------
     DataFrame
         One row a need of :data:`NEEDS`: ``situation``, ``must``, ``measure``, ``least`` (whether it is to be small),
-        ``left`` (number of mechanisms that nothing is known against), ``best`` (those of them within ``near`` of the
-        largest, or within ``near`` and ``hair`` of the smallest, mean of the measure over the traces, the best first;
-        empty where none is left), ``value`` (that mean).
+        ``left`` (number of mechanisms that nothing is known against), ``best`` (:func:`leaders` among them by the mean
+        of the measure over the traces; empty where none is left), ``value`` (the best of these means).
     """
     kept = cells[cells["verdict"].isin(["holds", "not broken", "seen"])]
     good = set(zip(kept["mechanism"], kept["property"]))
@@ -803,9 +810,7 @@ def guide(
         left = [name for name in MECHANISMS if all((name, one) in good for one in need.must)]
         frame = tables[need.table]
         values = frame[frame["measure"] == need.measure].groupby("mechanism")["mean"].mean().loc[left]
-        top = values.min() if need.least else values.max()
-        close = values <= top * (1 + near) + hair if need.least else values >= top * (1 - near)
-        best = values[close].sort_values(ascending=need.least, kind="stable")
+        best = leaders(values, need.least)
         rows.append(
             {
                 "situation": need.situation,
@@ -814,7 +819,7 @@ def guide(
                 "least": need.least,
                 "left": len(left),
                 "best": ", ".join(best.index),
-                "value": top,
+                "value": best.max() if not need.least else best.min(),
             }
         )
     return pd.DataFrame(rows)

@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linprog
 
-from book.common.runs import interval, numbers, repeat
+from book.common.runs import interval, numbers, repeat, storing
 from book.sequential_minmax.oracle import course
 from book.sequential_minmax.properties import Case, Margin, envy_other_task, envy_own_task, sharing
-from fairbook import results
 from fairbook.mechanisms.drf import drf, drf_by_task
 from fairbook.mechanisms.sequential_minmax import sequential_minmax
 from fairbook.model.inputs import FloatArray
@@ -177,10 +176,9 @@ def trace(
     return pd.DataFrame(rows)
 
 
-def _store(*, progress: bool = True) -> None:
-    frame = trace(runs=400, progress=progress)
-    results.save("sequential_minmax/trace", frame, module=__name__, data=DATA, seed=SEED, runs=400)
-
-
 #: Full-effort tables kept in data/results, each with the call that computes it.
-STORED: dict[str, Callable[..., None]] = {"sequential_minmax/trace": _store}
+STORED: dict[str, Callable[..., None]] = {
+    "sequential_minmax/trace": storing(
+        "sequential_minmax/trace", trace, module=__name__, data=DATA, seed=SEED, runs=400
+    )
+}
