@@ -304,17 +304,14 @@ def test_two_files_of_slurm(tmp_path: Path) -> None:
 
 
 def test_what_is_held_from_a_csv(tmp_path: Path) -> None:
-    table = written(
-        tmp_path, "user,cpu,memory,weight,tasks,running\nann,1,1,2,9,2\nbob,2,1,1,,4\ncat,1,0,1,,0\n", "t.csv"
-    )
-    capacity = ("--capacity", "cpu=12", "memory=12")
-    assert "comparison" not in everything(tmp_path, table, *capacity)
-    rows = {one["user"]: one for one in everything(tmp_path, table, *capacity, "--against", "now")["comparison"]}
-    assert {name: one["share now"] for name, one in rows.items()} == pytest.approx(
-        {"ann": 2 / 12, "bob": 8 / 12, "cat": 0}
-    )
-    # on what bob holds ann could run 4, 8 for its weight; bob is full on nobody's; cat could run 8
-    assert {name: one["envies"] for name, one in rows.items()} == {"ann": "bob", "bob": "", "cat": "bob"}
+    text = "user,cpu,memory,weight,tasks,running\nann,1,1,2,9,2\nbob,2,1,1,,1\ncat,1,0,1,,0\ndan,1,1,1,,1\n"
+    arguments = (written(tmp_path, text, "t.csv"), "--capacity", "cpu=12", "memory=12")
+    assert "comparison" not in everything(tmp_path, *arguments)
+    rows = {one["user"]: one for one in everything(tmp_path, *arguments, "--against", "now")["comparison"]}
+    shares = {"ann": 2 / 12, "bob": 2 / 12, "cat": 0, "dan": 1 / 12}
+    assert {name: one["share now"] for name, one in rows.items()} == pytest.approx(shares)
+    # weight for weight dan could run 1 on what ann holds, as now; cat could run 2 on what bob holds, and 1 on ann's
+    assert {name: one["envies"] for name, one in rows.items()} == {"ann": "", "bob": "", "cat": "bob", "dan": ""}
     said = refused(
         run("allocate", written(tmp_path, "user,cpu\nann,1\n", "u.csv"), "--capacity", "cpu=1", "--against", "now")
     )
