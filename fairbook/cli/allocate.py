@@ -13,6 +13,7 @@ import pandas as pd
 
 import fairbook
 from fairbook.cli import explain
+from fairbook.cli.against import against_now, against_other
 from fairbook.cli.common import NUMBER, Refused, note, progress, shown
 from fairbook.cli.options import choose, flag, terms_of
 from fairbook.cli.reports import Report, check_output, deliver
@@ -82,31 +83,57 @@ def allocate(options: argparse.Namespace) -> int:
     if sources.count("-") > 1:
         raise Refused("only one file can be -, for stdin")
     users = read_users(options.table, options.user_column)
-    rule, reason = choose(options, _kind(users, options))
-    if options.whole_tasks and rule.name == "drf":
-        rule, reason = registry["drf_by_task"], f"{reason}; the same in whole tasks"
-    terms = terms_of(rule, options)
-    given = _given(rule, users, terms, options)
+    rule, reason = _chosen(options, users)
+    given = _given(rule, users, terms_of(rule, options), options)
     try:
         result = given.run()
-        steps = {"k": options.after or len(users.names)} if rule.kind == "arrivals" else {}
+        steps = _steps(given, options.after)
         report = _report(given, result, reason, steps, options)
         if options.explain is not None:
             report.sentences = explain.sentences(given, result, options.explain, **steps)
     except InvalidInput as error:
         raise Refused(given.in_the_files(error)) from None
+    against = options.against or ("now" if users.table.held is not None else None)
+    if against == "now":
+        against_now(report, users, given.pool)
+    elif against is not None and rule.kind == "clusters":
+        raise Refused("--against compares mechanisms, and there is one for virtual clusters; --method has others")
+    elif against is not None:
+        against_other(report, rule.name, against, _tasks_by(against, users, options))
     if options.verify:
         report.violations = _violations(given, result, **steps)
     deliver(report, options.output)
     return 1 if report.violations else 0
 
 
+def _chosen(options: argparse.Namespace, users: Users) -> tuple[Mechanism, str]:
+    rule, reason = choose(options, _kind(users, options))
+    if options.whole_tasks and rule.name == "drf":
+        return registry["drf_by_task"], f"{reason}; the same in whole tasks"
+    return rule, reason
+
+
+def _steps(given: Given, after: int | None = None) -> dict[str, int]:
+    return {"k": after or len(given.users.names)} if given.rule.kind == "arrivals" else {}
+
+
+def _tasks_by(name: str, users: Users, options: argparse.Namespace) -> Any:
+    """Give the tasks of each user, or each user and period, by another mechanism with its usual options."""
+    options = argparse.Namespace(**{**vars(options), "mechanism": name, "placement": False})
+    given = _given(_chosen(options, users)[0], users, {}, options)
+    try:
+        return _report(given, given.run(), "", _steps(given), options).rows["tasks"].to_numpy(dtype=float)
+    except InvalidInput as error:
+        raise Refused(given.in_the_files(error)) from None
+
+
 def _kind(users: Users, options: argparse.Namespace) -> str:
     """Say what is given, in the words of ``DEFAULTS``."""
     if {"max_vms", "tolerance"} <= users.columns.keys():
         return "clusters"
+    there = options.machines or (users.table.machines and not options.capacity)
     if users.period is None:
-        return "machines" if options.machines else "pool"
+        return ("export" if users.table.held is not None else "machines") if there else "pool"
     if options.machines:
         return "periods"
     return "released" if "released" in users.columns else "phases"
@@ -118,7 +145,7 @@ def _kind(users: Users, options: argparse.Namespace) -> str:
 def _given(rule: Mechanism, users: Users, terms: dict[str, Any], options: argparse.Namespace) -> Given:
     """Give what the mechanism takes."""
     takes, machines = set(rule.takes), None
-    if options.machines is not None:
+    if options.machines is not None or (users.table.machines and not options.capacity):
         machines = read_machines(options.machines, users, MOST_MACHINES if rule.kind == "machines" else _MOST_SINGLY)
     pool = _pool(rule, users, machines, options)
     singly = sum(machines.counts) if machines is not None and rule.kind == "periods" else 0
@@ -130,6 +157,8 @@ def _given(rule: Mechanism, users: Users, terms: dict[str, Any], options: argpar
     offered: dict[str, Any] = {"progress": progress(options), "placement": options.placement, "capacities": pool}
     names = pd.Index(users.names, dtype=object)
     for argument, column in users.columns.items():
+        if argument == "running":
+            continue
         if (argument == "weights" and users.period) or not {argument, _AS.get(argument, argument)} & takes:
             note(f"{rule.name} does not use column {column!r}")
             continue

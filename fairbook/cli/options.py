@@ -15,6 +15,7 @@ __all__ = ["DEFAULTS", "METHODS", "add_allocate", "choose", "flag", "terms_of"]
 #: What is taken where no mechanism is named, by what is given, and why: the guide of the book's comparison.
 DEFAULTS = {
     "pool": ("drf", "the simplest of those that keep every promise which one pool allows"),
+    "export": ("drf", "an export says what users ask for in all, and it keeps every promise which one pool allows"),
     "machines": ("drfh", "it leaves nothing idle that fits, and losses against the own machines are smallest"),
     "phases": ("karma", "it remembers: who was idle has more later, and the least user has most over time"),
     "released": ("cbdrf", "the table says what users release, and no other mechanism counts that"),
@@ -24,6 +25,7 @@ DEFAULTS = {
 #: The kinds of mechanisms that can read what is given, by the same names.
 _READS = {
     "pool": ("pool", "arrivals"),
+    "export": ("pool", "machines", "arrivals"),
     "machines": ("machines", "pool", "arrivals"),
     "phases": ("phases",),
     "released": ("phases",),
@@ -146,9 +148,13 @@ TABLE has a header and a line for each user, or for each user and period:
   period          also phase, day, date, ...: numbers and dates are sorted, names stay in the order of the file
   weight          entitlement; with arrivals the part of the pool that the user brings (no column: equal)
   max_tasks       also tasks: how many tasks the user has, empty for any number (no column: any number)
+  running         how many of its tasks the user runs now, for --against now
   released        cbdrf: part of its grant that the user releases at the end of the period (no column: 1)
   others          resource per task, one column a resource; columns without numbers are left out
 or, for virtual clusters, user, max_vms (virtual machines wanted) and tolerance (part of them that may be missing).
+
+TABLE may also be what a scheduler exports as JSON: `kubectl get nodes,pods -A -o json`, or `squeue --json` with
+`sinfo --json` as --machines. Users are then namespaces, or accounts, and a task is the mean of what one asks for.
 
 What there is comes from --capacity, or from the machines; a pool has all that they have together. A table of machines
 has a header and a line for each machine, or for some that are alike:
@@ -162,12 +168,17 @@ mechanisms:
         """fairbook allocate teams.csv --capacity cpu=400 memory=1600 gpu=16
 fairbook allocate teams.csv --capacity cpu=400 memory=1600 gpu=16 --whole --explain etl
 fairbook allocate teams.csv --machines nodes.csv --placement
+fairbook allocate teams.csv --machines nodes.csv --against gdrf
+fairbook allocate cluster.json
+fairbook allocate jobs.json --machines nodes.json --against now
 fairbook allocate days.csv --machines nodes.csv --explain etl:Tuesday
 fairbook allocate days.csv --capacity cpu=400 memory=1600 --mechanism cbdrf --grant capped
 fairbook allocate requests.csv --clusters clusters.csv --method greedy
 zcat teams.csv.gz | fairbook allocate - --machines nodes.csv --output - > allocation.csv""",
     )
-    parser.add_argument("table", metavar="TABLE", help="CSV file of users, .csv.gz, or - for stdin")
+    parser.add_argument(
+        "table", metavar="TABLE", help="CSV file of users, .csv.gz, JSON of a scheduler, or - for stdin"
+    )
     parser.add_argument(
         "--mechanism", choices=list(registry), metavar="NAME", help="default: by what is given; the output names it"
     )
@@ -181,7 +192,16 @@ zcat teams.csv.gz | fairbook allocate - --machines nodes.csv --output - > alloca
         help="how much there is of each resource (virtual clusters: on each cluster)",
     )
     pool.add_argument("--machines", "--clusters", metavar="FILE", help="CSV file of machines, or of clusters")
-    parser.add_argument("--user-column", metavar="NAME", help="the column with names of users")
+    parser.add_argument(
+        "--user-column", metavar="NAME", help="the column with names of users; the label of pods, the field of jobs"
+    )
+    parser.add_argument(
+        "--against",
+        choices=["now", *registry],
+        metavar="WHAT",
+        help="compare with another mechanism on the same table: who would gain or lose how much; or, with `now`, with "
+        "what users hold: who is below its fair share (default: now, for exports)",
+    )
     parser.add_argument(
         "--whole",
         action="store_true",

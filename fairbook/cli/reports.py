@@ -56,6 +56,7 @@ class Report:
     lines: list[str] = field(default_factory=list)  # what is said below the tables
     amounts: pd.DataFrame | None = None
     placement: pd.DataFrame | None = None
+    comparison: pd.DataFrame | None = None  # with what is held now, or with another mechanism
     sentences: dict[Any, str] = field(default_factory=dict)
     violations: list[str] | None = None
 
@@ -110,6 +111,11 @@ def _print(report: Report) -> None:
                 ]
             ).set_index(report.placement.columns[0])
         )
+    if report.comparison is not None:
+        shares = [name for name in report.comparison if "share" in name or name == "difference"]
+        tables.append(
+            report.comparison.assign(**{name: report.comparison[name].map("{:.1%}".format) for name in shares})
+        )
     for table in tables:
         if table is not None:
             print()
@@ -150,6 +156,8 @@ def _records(frame: pd.DataFrame) -> list[dict[Any, Any]]:
 
 def _json_of(report: Report, frame: pd.DataFrame) -> str:
     tables = {"users": frame.reset_index(), "placement": report.placement}
+    if report.comparison is not None:
+        tables["comparison"] = report.comparison.reset_index()
     if report.amounts is not None:
         tables["resources" if "dominant" in frame else "clusters"] = report.amounts.reset_index()
     content = {

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairbook.cli.common import NUMBER, Refused, note, shown
+from fairbook.cli.exports import read_export
 
 __all__ = ["Machines", "Table", "Users", "read_machines", "read_parts", "read_table", "read_users"]
 
@@ -28,11 +29,13 @@ _INFINITE = {"inf", "+inf", "infinity", "+infinity"}
 
 
 class Table(NamedTuple):
-    """A CSV file: text by column, and the line on which each row stands."""
+    """A CSV file, or what a scheduler exported: text by column, and the line on which each row stands."""
 
     source: str
     columns: dict[str, list[str]]
     lines: list[int]
+    held: dict[str, list[float]] | None = None  # of an export: by resource, what each user holds now
+    machines: dict[str, list[str]] | None = None  # of an export that names them, too
 
     def at(self, row: int, column: str) -> str:
         return f"{self.source}, line {self.lines[row]}, column {column!r}"
@@ -93,11 +96,13 @@ def _text_lines(stream: io.BufferedIOBase, name: str) -> Iterator[str]:
         yield text
 
 
-def read_table(source: str, of: str = "user") -> Table:
-    """Read a CSV file of users, or of something else: a header, then a line for each."""
+def read_table(source: str, of: str = "user", by: str | None = None) -> Table:
+    """Read a CSV file of users, or of something else: a header, then a line for each; or an export (JSON)."""
     name = "stdin" if source == "-" else source
     try:
         with _bytes_of(source) as stream:
+            if stream.peek(1)[:1] == b"{":  # type: ignore[attr-defined]
+                return _exported(stream.read(), name, of, by)
             reader = csv.reader(_text_lines(stream, name), strict=True)
             header = [cell.strip() for cell in next(reader, [])]
             _check_header(header, name)
@@ -118,6 +123,18 @@ def read_table(source: str, of: str = "user") -> Table:
     if not rows:
         raise Refused(f"{name}: holds no {of}, only a header")
     return Table(name, {column: [row[j] for row in rows] for j, column in enumerate(header)}, lines)
+
+
+def _exported(content: bytes, name: str, of: str, by: str | None) -> Table:
+    """Give the users, or the machines, of an export."""
+    found = read_export(content, name, by)
+    columns = found.users if of == "user" else found.machines
+    rows = len(next(iter(columns.values())))
+    if not rows:
+        raise Refused(f"{name}: holds no {of} that counts")
+    return Table(
+        name, columns, list(range(1, rows + 1)), found.held, found.machines if found.machines["machine"] else None
+    )
 
 
 def _check_header(header: list[str], name: str) -> None:
@@ -184,6 +201,7 @@ _MEANINGS = {
     "weights": ("weight",),
     "max_tasks": ("maxtask", "task"),
     "released": ("released", "release"),
+    "running": ("running",),
     "max_vms": ("maxvm",),
     "tolerance": ("tolerance",),
 }
@@ -201,6 +219,15 @@ class Users(NamedTuple):
     periods: list[str]
     sorting: str  # by what the periods are sorted
     cells: list[tuple[int, int]]  # period and user of each line, by position
+
+    @property
+    def held(self) -> Any:
+        """What each user holds now of each resource, shape (n, m), or None where nobody says."""
+        if self.table.held is not None:
+            return np.array([self.table.held[name] for name in self.resources]).T
+        if "running" in self.columns and not self.period:
+            return self.spread(self.columns["running"], 0.0)[:, None] * self.demands()
+        return None
 
     def spread(self, column: str, default: float, *, unbounded: bool = False) -> Any:
         """Give a column as an array of shape (T, n), or (n,) where there are no periods; default where no line is."""
@@ -226,7 +253,8 @@ class Users(NamedTuple):
 
 def read_users(source: str, user: str | None) -> Users:
     """Read a table of users; ``user`` is the column of their names where that is told."""
-    table = read_table(source)
+    table = read_table(source, by=user)
+    user = user if table.held is None else "user"
     period = _called(table, _PERIODS)
     columns = {name: found for name, words in _MEANINGS.items() if (found := _called(table, words))}
     rest = [column for column in table.columns if column not in (period, *columns.values())]
@@ -301,10 +329,17 @@ class Machines(NamedTuple):
         return f"{self.table.at(line, self.resources[column[0]])}:"
 
 
-def read_machines(source: str, users: Users, most: int) -> Machines:
-    """Read a table of machines that have the resources of the users; at most so many machines."""
+def read_machines(source: str | None, users: Users, most: int) -> Machines:
+    """Read a table of machines that have the resources of the users; at most so many machines.
+
+    Without a file they are those that the export of the users names.
+    """
     resources = users.resources if "max_vms" not in users.columns else ["capacity"]
-    table = read_table(source, "machine")
+    if source is None:
+        columns = users.table.machines or {}
+        table = Table(users.table.source, columns, list(range(1, len(columns["machine"]) + 1)), users.table.held)
+    else:
+        table = read_table(source, "machine")
     for column in resources:
         if column not in table.columns:
             raise Refused(f"{table.source}: has no column {column!r}, only {', '.join(map(shown, table.columns))}")
@@ -323,6 +358,7 @@ def read_machines(source: str, users: Users, most: int) -> Machines:
     for column, values in zip(resources, capacities.T, strict=True):
         if column in users.resources and users.spread(column, 0.0).any() and not values.any():
             raise Refused(f"{table.source}, column {column!r}: no machine has any")
+    others = others if table.held is None else []  # an export names resources that nobody asks for
     return Machines(table, _row_names(table, named), counts, resources, capacities, owner, others)
 
 

@@ -1,0 +1,65 @@
+"""What ``--against`` says: how an allocation stands to what users hold now, and to another mechanism's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairbook.cli.common import Refused
+from fairbook.cli.reports import Report
+from fairbook.cli.tables import Users
+
+__all__ = ["against_now", "against_other"]
+
+_SAME = 1e-9  # shares and tasks that differ by no more than this part are the same
+
+
+def against_now(report: Report, users: Users, pool: pd.Series) -> None:
+    """Say whose dominant share is below or above the allocation's, and who envies whom for what it holds now.
+
+    A user envies another where it could run more of its tasks on what the other holds, scaled by their weights. Tasks
+    that it does not have are of no use to it.
+    """
+    if users.held is None or "dominant_share" not in report.rows or len(report.rows) != len(users.names):
+        raise Refused(
+            f"{users.table.source}: --against now needs a mechanism for one moment, and an export of a scheduler or a "
+            "column 'running'"
+        )
+    columns, demands, n = users.columns, users.demands(), len(users.names)
+    weights = users.spread(columns["weights"], 1.0) if "weights" in columns else np.ones(n)
+    most = np.full(n, np.inf)
+    if "max_tasks" in columns:
+        most = users.spread(columns["max_tasks"], 0.0, unbounded=True)
+    now, fair = (users.held / pool.to_numpy()).max(axis=1), report.rows["dominant_share"].to_numpy(dtype=float)
+    ratios = np.divide(users.held, demands[:, None], out=np.full((n, n, len(pool)), np.inf), where=demands[:, None] > 0)
+    could = ratios.min(axis=2)  # tasks that each user could run on what each other holds
+    could = np.minimum(could * weights[:, None] / weights, most[:, None])
+    envy = np.where(could > could.diagonal()[:, None] * (1 + _SAME), could, 0.0)
+    differ = np.where(np.abs(fair - now) > _SAME * np.maximum(fair, now), fair - now, 0.0)
+    report.comparison = pd.DataFrame(
+        {
+            "share now": now,
+            "fair share": fair,
+            "difference": differ,
+            "envies": [users.names[k] if envy[i, k] else "" for i, k in enumerate(envy.argmax(axis=1))],
+        },
+        pd.Index(users.names, name="user"),
+    )
+    below, above = ([name for name, d in zip(users.names, sign * differ, strict=True) if d > 0] for sign in (1, -1))
+    report.lines.append(f"below the fair share, and could have more: {', '.join(below) or 'nobody'}")
+    report.lines.append(f"above the fair share: {', '.join(above) or 'nobody'}")
+
+
+def against_other(report: Report, name: str, other: str, theirs: Any) -> None:
+    """Say who would run more tasks by the other mechanism, and who fewer, over all periods together."""
+    names = report.rows.index.get_level_values("user")
+    frame = pd.DataFrame({name: report.rows["tasks"].to_numpy(dtype=float), f"by {other}": theirs}, names)
+    frame = frame.groupby(level=0, sort=False).sum()
+    ours, theirs = frame.to_numpy().T
+    frame["gain"] = np.where(np.abs(theirs - ours) > _SAME * np.maximum(ours, theirs), theirs - ours, 0.0)
+    frame["gain in %"] = 100 * frame["gain"] / ours
+    report.comparison = frame
+    told = [f"{user} would run {abs(d):.6g} {'more' if d > 0 else 'fewer'}" for user, d in frame["gain"].items() if d]
+    report.lines.append(f"by {other} instead, in tasks: {', '.join(told) or 'nobody would run more or fewer'}")

@@ -1,0 +1,352 @@
+"""What schedulers export, read by ``fairbook allocate``, and ``--against``: each number worked out a second way."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fairbook as fb
+from fairbook.cli.tables import read_machines, read_users
+from tests.commands import ROOT, refused, run
+
+CLUSTER, JOBS, NODES = (ROOT / "data" / f"example_{name}.json" for name in ("kubernetes", "squeue", "sinfo"))
+
+
+def written(folder: Path, document: Any, name: str = "export.json") -> str:
+    path = folder / name
+    path.write_text(document if isinstance(document, str) else json.dumps(document))
+    return str(path)
+
+
+def everything(folder: Path, *arguments: Any) -> dict[str, Any]:
+    code, _, err = run("allocate", *arguments, "--output", folder / "out.json")
+    assert code == 0, err
+    return json.loads((folder / "out.json").read_text())
+
+
+# ------------------------------------------------------------------------------------------------------- Kubernetes
+
+
+def node(name: str = "n", *, ready: str = "True", **amounts: str) -> dict[str, Any]:
+    given = {"cpu": "8", "memory": "32Gi"} | {
+        key.replace("gpu", "nvidia.com/gpu"): value for key, value in amounts.items()
+    }
+    status = {"allocatable": given, "conditions": [{"type": "Ready", "status": ready}]}
+    return {"kind": "Node", "metadata": {"name": name}, "status": status}
+
+
+def container(always: bool = False, limits: Any = None, **requests: Any) -> dict[str, Any]:
+    resources = {"requests": requests} | ({"limits": limits} if limits else {})
+    return {"resources": resources} | ({"restartPolicy": "Always"} if always else {})
+
+
+def pod(*containers: Any, of: str = "a", on: str | None = "n", phase: str = "Running", **spec: Any) -> dict[str, Any]:
+    where = {"nodeName": on} if on else {}
+    return {
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": of, "labels": {"team": of.upper()} if of != "a" else None},
+        "spec": {"containers": list(containers)} | where | spec,
+        "status": {"phase": phase},
+    }
+
+
+def kubernetes(*items: Any) -> dict[str, Any]:
+    return {"kind": "List", "items": list(items)}
+
+
+#: A pod, and what it reserves of cores and GiB.
+RESERVED: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
+    "thousandths and GiB": (pod(container(cpu="500m", memory="16Gi")), {"cpu": 0.5, "memory": 16}),
+    "plain numbers are cores and bytes": (pod(container(cpu=2, memory=2**31)), {"cpu": 2, "memory": 2}),
+    "decimal units": (pod(container(cpu="0.1k", memory="1G")), {"cpu": 100, "memory": 1e9 / 2**30}),
+    "powers of ten": (pod(container(cpu="1e1", memory="2E0")), {"cpu": 10, "memory": 2 / 2**30}),
+    "exa is no power": (pod(container(cpu="1", memory="1E")), {"cpu": 1, "memory": 1e18 / 2**30}),
+    "containers add up": (pod(container(cpu="1"), container(cpu="250m", memory="1Gi")), {"cpu": 1.25, "memory": 1}),
+    "a limit alone is the request": (pod(container(limits={"cpu": "3"}, memory="1Gi")), {"cpu": 3, "memory": 1}),
+    "a request below its limit": (pod(container(limits={"cpu": "3"}, cpu="0", memory="1Gi")), {"memory": 1}),
+    "the start may need more": (
+        pod(container(cpu="1", memory="4Gi"), initContainers=[container(cpu="2"), container(cpu="3", memory="1Gi")]),
+        {"cpu": 3, "memory": 4},
+    ),
+    "sidecars run on, and beside what starts after them": (
+        pod(
+            container(cpu="2"),
+            initContainers=[container(cpu="3"), container(True, cpu="1"), container(cpu="3", memory="1Gi")],
+        ),
+        {"cpu": 4, "memory": 1},
+    ),
+    "a sidecar after the start adds to the run alone": (
+        pod(container(cpu="2"), initContainers=[container(cpu="3"), container(True, cpu="2")]),
+        {"cpu": 4},
+    ),
+    "what the pod itself requests, and overhead": (
+        pod(container(cpu="2", memory="1Gi"), resources={"requests": {"cpu": "5"}}, overhead={"cpu": "250m"}),
+        {"cpu": 5.25, "memory": 1},
+    ),
+    "other resources": (pod(container(cpu="1", **{"nvidia.com/gpu": "2"})), {"cpu": 1, "nvidia.com/gpu": 2}),
+}
+
+
+@pytest.mark.parametrize("name", RESERVED)
+def test_what_a_pod_reserves(name: str, tmp_path: Path) -> None:
+    one, expected = RESERVED[name]
+    users = read_users(written(tmp_path, kubernetes(node(gpu="4"), one, one)), None)
+    assert (users.names, users.resources) == (["a"], list(expected))
+    assert users.demands()[0].tolist() == list(expected.values())
+    assert users.held.tolist() == [[2 * amount for amount in expected.values()]]
+
+
+def test_pods_that_count_and_those_that_do_not(tmp_path: Path) -> None:
+    small, large = container(cpu="1", memory="1Gi"), container(cpu="3", memory="1Gi")
+    document = kubernetes(
+        node(), node("m", cpu="4"), node("gone", ready="Unknown"),
+        pod(small), pod(large, on=None, phase="Pending"),
+        pod(large, phase="Succeeded"), pod(large, phase="Failed"), pod(container()),
+        pod(large, of="b", on=None, phase="Pending"), pod(container(cpu="1", **{"example.com/tape": "1"}), of="c"),
+        {"kind": "Service", "metadata": {"name": "s"}},
+    )  # fmt: skip
+    source = written(tmp_path, document)
+    users = read_users(source, None)
+    assert (users.names, users.table.columns["max_tasks"]) == (["a", "b"], ["2", "1"])
+    assert users.demands().tolist() == [[2, 1], [3, 1]]  # the mean pod
+    assert users.held.tolist() == [[1, 1], [0, 0]]
+    machines = read_machines(None, users, 9)
+    assert (machines.names, machines.capacities.tolist()) == (["n", "m"], [[8, 32], [4, 32]])
+    assert read_users(source, "team").names == ["a", "B"]  # without the label: the namespace
+    code, _, err = run("allocate", source)
+    assert code == 0
+    assert "node 'gone' is not ready, and left out" in err
+    assert "no machine has any 'example.com/tape'; 1 that ask for it are left out" in err
+
+
+# ------------------------------------------------------------------------------------------------------------ Slurm
+
+
+def new(number: float) -> dict[str, Any]:
+    return {"set": True, "infinite": False, "number": number}
+
+
+def job(state: Any = "RUNNING", of: str = "a", **fields: Any) -> dict[str, Any]:
+    return {"account": of, "user_name": f"{of}-1", "job_state": state, **fields}
+
+
+#: A job, how many it stands for, and what one of them asks for, in cores, GiB and GPUs.
+TRES: dict[str, tuple[dict[str, Any], int, list[float]]] = {
+    "as allocated": (job(tres_req_str="cpu=1,mem=1G", tres_alloc_str="cpu=4,mem=16G,gres/gpu=1"), 1, [4, 16, 1]),
+    "a list of states, a type of GPU": (job(["RUNNING"], tres_alloc_str="cpu=4,mem=1G,gres/gpu:a100=2"), 1, [4, 1, 2]),
+    "a sum and its types": (job(tres_alloc_str="cpu=1,mem=1G,gres/gpu=3,gres/gpu:a=2,gres/gpu:b=1"), 1, [1, 1, 3]),
+    "units of memory": (job(tres_req_str="cpu=1,mem=512,node=1,billing=9,gres/gpu=1"), 1, [1, 0.5, 1]),
+    "more units": (job(tres_req_str="cpu=1,mem=1.5T,gres/gpu=1"), 1, [1, 1536, 1]),
+    "what waits": (job("PENDING", tres_req_str="cpu=2,mem=2048M,gres/gpu=1", tres_alloc_str=""), 1, [2, 2, 1]),
+    "an array that waits": (
+        job(["PENDING"], tres_req_str="cpu=1,mem=1G,gres/gpu=1", array_task_string="1-9:2,12%3"), 6, [1, 1, 1]
+    ),
+    "plain numbers": (job(cpus=4, node_count=2, memory_per_node=1024, tres_req_str=None), 1, [4, 2]),
+    "new numbers": (job(cpus=new(4), memory_per_node={**new(9), "set": False}, memory_per_cpu=new(512)), 1, [4, 2]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TRES)
+def test_what_a_job_asks_for(name: str, tmp_path: Path) -> None:
+    one, times, amounts = TRES[name]
+    done = [
+        job(state, tres_req_str="cpu=99,mem=99G") for state in ("COMPLETED", ["FAILED"], ["TIMEOUT"], ["CANCELLED"])
+    ]
+    users = read_users(written(tmp_path, {"jobs": [one, *done]}), None)
+    assert (users.names, users.resources) == (["a"], ["cpu", "memory", "gpu"][: len(amounts)])
+    assert users.table.columns["max_tasks"] == [str(times)]
+    assert users.demands()[0].tolist() == amounts
+    holds = "PENDING" not in one["job_state"]
+    assert users.held.tolist() == [[amount * holds for amount in amounts]]
+
+
+def row(names: list[str], state: Any = "IDLE", cpus: Any = 64, memory: Any = 2048, gres: str = "") -> dict[str, Any]:
+    return {
+        "nodes": {"nodes": names},
+        "node": {"state": [state]},
+        "cpus": {"total": cpus},
+        "memory": {"minimum": memory},
+        "gres": {"total": gres},
+    }
+
+
+OLD = {"cpus": 8, "real_memory": 1024, "state": "idle"}
+MACHINES: dict[str, tuple[dict[str, Any], dict[str, list[float]]]] = {
+    "older": ({"nodes": [{"name": "x", **OLD}]}, {"x": [8, 1, 0]}),
+    "older, with GPUs": (
+        {"nodes": [
+            {"name": "x", **OLD, "gres": "gpu:h100:2(S:0,1),gpu:h100:2(S:2-3)"}, {"name": "y", **OLD, "gres": "gpu:3"},
+        ]},
+        {"x": [8, 1, 4], "y": [8, 1, 3]},
+    ),
+    "newer numbers": (
+        {"nodes": [{"name": "x", "cpus": new(8), "real_memory": new(512), "gres": "gpu"}]}, {"x": [8, 0.5, 1]}
+    ),
+    "out of service": (
+        {"nodes": [{"name": name, **OLD, "state": state} for name, state in (
+            ("a", "down*"), ("b", ["IDLE", "DRAIN"]), ("c", "drained"), ("d", ["MIXED", "DRAIN"]),
+            ("e", "IDLE+NOT_RESPONDING"),
+        )]},
+        {"d": [8, 1, 0]},
+    ),
+    "rows": (
+        {"sinfo": [row(["x", "y"], cpus=128), row(["x"]), row(["z"], "DOWN"), row(["g"], gres="gpu:a100:4(S:0)")]},
+        {"x": [64, 2, 0], "y": [64, 2, 0], "g": [64, 2, 4]},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_machines_of_slurm(name: str, tmp_path: Path) -> None:
+    document, expected = MACHINES[name]
+    table = written(tmp_path, "user,cpu,memory,gpu\nann,1,1,0\n", "users.csv")
+    users = read_users(table, None)
+    if not any(gpus for *_, gpus in expected.values()):
+        users = users._replace(resources=["cpu", "memory"])
+    machines = read_machines(written(tmp_path, document), users, 9)
+    assert dict(zip(machines.names, machines.capacities.tolist(), strict=True)) == {
+        one: amounts[: len(users.resources)] for one, amounts in expected.items()
+    }
+
+
+# -------------------------------------------------------------------------------------------------- what is refused
+
+GOOD = node()
+BAD: list[tuple[Any, str]] = [
+    ("{", "line 1: is not JSON"),
+    ('{"items": [\n{"kind": "Pod",}]}', "line 2: is not JSON"),
+    ('{"jobs": ' + "[" * 100_000, "is not JSON"),
+    ('{"jobs": [{"cpus": 1' + "0" * 5000 + "}]}", "is not JSON"),
+    ({}, "is not what"),
+    ({"rows": []}, "but has 'rows'"),
+    ({"items": []}, "holds no user that counts"),
+    ({"items": {}}, "export.json, items: must be a list, got '{}'"),
+    ({"items": [3]}, "export.json, items[0]: must be an object, got '3'"),
+    (kubernetes(GOOD, pod(container(cpu="4 cores"))), "items[1].spec.containers[0].resources.requests.cpu: must be a"),
+    (kubernetes(GOOD, pod(container(cpu="-1"))), "must be a quantity such as 500m, 2 or 16Gi, got '\"-1\"'"),
+    (kubernetes(GOOD, pod(container(memory="1GiB"))), "requests.memory: must be a quantity"),
+    (kubernetes(node(cpu="many"), pod()), "items[0].status.allocatable.cpu: must be a quantity"),
+    (kubernetes(GOOD, pod(of="")), "items[1].metadata.namespace: must be a name"),
+    (kubernetes(GOOD, pod(container(), initContainers=3)), "items[1].spec.initContainers: must be a list, got '3'"),
+    ({"jobs": [job(tres_alloc_str="cpu=four")]}, "jobs[0].tres_alloc_str: must be resources such as cpu=4,mem"),
+    ({"jobs": [job(tres_alloc_str=4)]}, "jobs[0].tres_alloc_str: must be a text, got '4'"),
+    ({"jobs": [job(cpus=-4)]}, "jobs[0].cpus: must be a number that is not negative, got '-4'"),
+    ({"jobs": [job(cpus=True)]}, "jobs[0].cpus: must be a number"),
+    ({"jobs": [job(cpus=new(float("nan")))]}, "jobs[0].cpus.number: must be a number"),
+    ({"jobs": [job("PENDING", array_task_string="1-9,...")]}, "jobs[0].array_task_string: must be numbers of tasks"),
+    ({"jobs": [job(of=None, tres_req_str="cpu=1")]}, "jobs[0].account: must be a name, got 'null'"),
+    ({"jobs": [job(tres_req_str="cpu=1,mem=1G")]}, "how much is there of cpu, memory? Say --capacity"),
+    ({"nodes": [{"name": "x", **OLD}]}, "holds no user that counts"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("document", "said"), BAD)
+def test_an_error_names_file_place_rule_and_value(document: Any, said: str, tmp_path: Path) -> None:
+    text = refused(run("allocate", written(tmp_path, document)))
+    assert "export.json" in text
+    assert said in text
+
+
+BAD_MACHINES: list[tuple[Any, str]] = [
+    ({"nodes": [{"name": "x", **OLD, "gres": "gpu:a100:many"}]}, "nodes[0].gres: must be resources such as gpu:a100:4"),
+    ({"nodes": [{"name": "", **OLD}]}, "nodes[0].name: must be a name"),
+    ({"nodes": [{"name": "x", "state": "DOWN"}]}, "holds no machine that counts"),
+    ({"jobs": []}, "holds no machine that counts"),
+    ({"sinfo": [row([1])]}, "sinfo[0].nodes.nodes[0]: must be a text, got '1'"),  # type: ignore[list-item]
+]
+
+
+@pytest.mark.parametrize(("document", "said"), BAD_MACHINES)
+def test_bad_machines(document: Any, said: str, tmp_path: Path) -> None:
+    assert said in refused(run("allocate", JOBS, "--machines", written(tmp_path, document)))
+
+
+# ---------------------------------------------------------------------------------------------------------- answers
+
+
+def test_the_cluster_as_it_is(tmp_path: Path) -> None:
+    told = everything(tmp_path, CLUSTER)
+    assert told["mechanism"] == "drf"
+    pool = np.array([0.4 + 31.4 * 2 + 47.5 + 0.4, 126 * 2 + 503, 8])
+    asked = {"etl": (8, 4, 24, 0), "train": (4, 6, 64, 2), "vision": (3, 4, 32, 2), "web": (12, 1.1, 1.125, 0)}
+    runs = {"etl": 8, "train": 3, "vision": 1, "web": 12}
+    expected = fb.drf([row[1:] for row in asked.values()], None, pool, max_tasks=[row[0] for row in asked.values()])
+    assert [one["tasks"] for one in told["users"]] == pytest.approx(expected.tasks.tolist(), rel=1e-12)
+    for one, fair in zip(told["comparison"], expected.dominant_shares, strict=True):
+        now = max(runs[one["user"]] * np.array(asked[one["user"]][1:]) / pool)
+        assert one["share now"] == pytest.approx(now)
+        assert one["fair share"] == pytest.approx(fair)
+        assert one["envies"] == ("train" if one["user"] == "vision" else "")
+    out = run("allocate", CLUSTER)[1]
+    assert "below the fair share, and could have more: vision\nabove the fair share: train\n" in out
+    placed = run("allocate", CLUSTER, "--mechanism", "drfh", "--placement")[1]
+    assert "2 train, 2 vision" in placed
+    assert "'--placement'" not in placed
+
+
+def test_two_files_of_slurm(tmp_path: Path) -> None:
+    told = everything(tmp_path, JOBS, "--machines", NODES)
+    assert [(one["resource"], round(one["capacity"], 2)) for one in told["resources"]] == [
+        ("cpu", 320), ("memory", round((4 * 257_000 + 515_000) / 1024, 2)), ("gpu", 4),
+    ]  # fmt: skip
+    by_user = everything(tmp_path, JOBS, "--machines", NODES, "--user-column", "user_name")
+    assert [one["user"] for one in by_user["users"]] == [f"{one['user']}-user" for one in told["users"]]
+    assert {one["user"]: one["envies"] for one in told["comparison"]} == {
+        "physics": "",
+        "biology": "physics",
+        "vision": "",
+    }
+    assert everything(tmp_path, JOBS, "--capacity", "cpu=320", "memory=999", "gpu=4")["mechanism"] == "drf"
+
+
+def test_what_is_held_from_a_csv(tmp_path: Path) -> None:
+    text = "user,cpu,memory,weight,tasks,running\nann,1,1,2,9,2\nbob,2,1,1,,1\ncat,1,0,1,,0\ndan,1,1,1,,1\n"
+    arguments = (written(tmp_path, text, "t.csv"), "--capacity", "cpu=12", "memory=12")
+    assert "comparison" not in everything(tmp_path, *arguments)
+    rows = {one["user"]: one for one in everything(tmp_path, *arguments, "--against", "now")["comparison"]}
+    shares = {"ann": 2 / 12, "bob": 2 / 12, "cat": 0, "dan": 1 / 12}
+    assert {name: one["share now"] for name, one in rows.items()} == pytest.approx(shares)
+    # weight for weight dan could run 1 on what ann holds, as now; cat could run 2 on what bob holds, and 1 on ann's
+    assert {name: one["envies"] for name, one in rows.items()} == {"ann": "", "bob": "", "cat": "bob", "dan": ""}
+    said = refused(
+        run("allocate", written(tmp_path, "user,cpu\nann,1\n", "u.csv"), "--capacity", "cpu=1", "--against", "now")
+    )
+    assert "u.csv: --against now needs" in said
+
+
+@pytest.mark.parametrize(("arguments", "other"), [
+    (("example_users.csv", "--capacity", "cpu=1", "memory=1", "gpu=1"), "dynamic_drf"),
+    (("example_users.csv", "--capacity", "cpu=1", "memory=1", "gpu=1", "--whole"), "dmfa_srq"),
+    (("example_tasks.csv", "--machines", "example_machines.csv"), "gdrf"),
+    (("example_periods.csv", "--machines", "example_machines.csv", "--unserved", "waits"), "karma"),
+])  # fmt: skip
+def test_another_mechanism_on_the_same_table(arguments: tuple[str, ...], other: str, tmp_path: Path) -> None:
+    arguments = tuple(str(ROOT / "data" / text) if text.endswith(".csv") else text for text in arguments)
+    told = everything(tmp_path, *arguments, "--against", other)
+    plain = tuple(text for text in arguments if text not in ("--unserved", "waits"))
+    theirs = everything(tmp_path, *plain, "--mechanism", other)
+    for one in told["comparison"]:
+        ours, others = (
+            sum(user["tasks"] for user in rows["users"] if user["user"] == one["user"]) for rows in (told, theirs)
+        )
+        assert one[told["mechanism"]] == pytest.approx(ours)
+        assert one[f"by {other}"] == pytest.approx(others)
+        assert one["gain"] == pytest.approx(others - ours, abs=1e-9)
+    moved = [one["user"] for one in told["comparison"] if one["gain"]]
+    out = " ".join(run("allocate", *arguments, "--against", other)[1].split())
+    assert all(f"{user} would run" in out for user in moved)
+    assert moved
+
+
+def test_what_cannot_be_compared() -> None:
+    users = ("allocate", ROOT / "data/example_users.csv", "--capacity", "cpu=1", "memory=1", "gpu=1", "--against")
+    assert "needs a table without periods, and --machines" in refused(run(*users, "drfh"))
+    assert "--against: invalid choice" in refused(run(*users, "then"))
+    clusters = (ROOT / f"data/example_{name}.csv" for name in ("requests", "clusters"))
+    assert "--method" in refused(
+        run("allocate", next(clusters), "--clusters", next(clusters), "--against", "virtual_cluster")
+    )
