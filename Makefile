@@ -17,6 +17,7 @@ unexport PIP_NO_BINARY PIP_ONLY_BINARY PIP_REQUIRE_HASHES PIP_REQUIRE_VIRTUALENV
 PYTHON ?=
 PAGE ?=
 PYTEST_ARGS ?=
+LAB_ARGS ?=
 TRIES ?= 1000
 ENGINE_TRIES ?= 100
 OLD ?= HEAD
@@ -27,7 +28,7 @@ PIP := $(PY) -m pip install -q --disable-pip-version-check
 LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 
-.PHONY: help setup book pdf test fuzz bench execute results compare lock lint package bump clean
+.PHONY: help setup book page lab pdf test fresh fuzz bench execute results compare lock lint package bump clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -58,11 +59,21 @@ book: $(READY)  ## build the HTML book: _build/html/index.html
 	$(PY) tools/build_book.py
 	@echo "open $(CURDIR)/_build/html/index.html"
 
+page: $(READY)  ## bring one page of a book that was built up to date, in seconds: make page PAGE=gdrf/story
+	$(PY) tools/execute.py --text $(PAGE)
+	$(PY) tools/build_book.py --page $(PAGE)
+
+lab: $(READY)  ## open a page in JupyterLab, text and outputs paired: make lab PAGE=gdrf/story
+	$(PY) -m jupyter lab $(LAB_ARGS) $(if $(PAGE),book/$(PAGE).ipynb,book)
+
 pdf: book  ## print the book as a PDF, with Chromium: _build/pdf/fairbook.pdf
 	$(PY) tools/make_pdf.py
 
 test: $(READY)  ## run all checks: make test PYTEST_ARGS="-k twins"
 	$(PY) -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+
+fresh:  ## the checkout as a stranger gets it, once for each of PYTHON="python3.11 python3.13"; takes minutes
+	tools/fresh.sh $(PYTHON)
 
 fuzz: $(READY)  ## damage inputs and judge engines at random, many times: make fuzz TRIES=20000 ENGINE_TRIES=10000
 	FAIRBOOK_FUZZ=$(TRIES) FAIRBOOK_FUZZ_ENGINES=$(ENGINE_TRIES) $(PY) -m pytest -q -s tests/test_fuzz.py

@@ -172,10 +172,8 @@ def sign(app: Any, page: str, template: str, context: dict[str, Any], doctree: A
     )
 
 
-def write_ledger(app: Any, failure: Exception | None) -> None:
-    """Put the ledger and its schema beside the page that offers them; a ledger that is stale is not offered."""
-    if failure is not None or app.builder.format != "html":
-        return
+def write_ledger(app: Any) -> list[Any]:
+    """Put the ledger and its schema beside the page that offers them, a stale ledger excepted; collect no page."""
     from fairbook import claims
     from fairbook.claims.stored import document
     from fairbook.errors import StaleResult
@@ -185,6 +183,7 @@ def write_ledger(app: Any, failure: Exception | None) -> None:
     (folder / "ledger.json").unlink(missing_ok=True)
     with suppress(StaleResult):
         (folder / "ledger.json").write_text(document(claims.ledger()), encoding="utf8")
+    return []
 
 
 def setup(app: Any) -> dict[str, Any]:
@@ -192,7 +191,7 @@ def setup(app: Any) -> dict[str, Any]:
     app.fairbook_commit = commit()
     app.connect("source-read", state_version)
     app.connect("html-page-context", sign)
-    app.connect("build-finished", write_ledger)
+    app.connect("html-collect-pages", write_ledger)
     app.add_directive("executed-pages", directive(executed_pages, executed))
     app.add_directive("execution-environment", directive(execution_environment, executed))
     app.add_directive("stored-results", directive(stored_results, stored))
