@@ -103,7 +103,7 @@ package: $(READY)  ## build dist/: the source archive and the wheel
 	$(PY) -m hatchling build -t sdist -t wheel
 
 bump: $(READY)  ## write a new version everywhere: make bump VERSION=0.2.0 [RELEASED=2027-01-31]
-	$(PY) tools/bump.py "$(VERSION)" $(RELEASED)
+	$(PY) tools/bump.py $(VERSION) $(RELEASED)
 	@rm -f $(READY)
 
 clean:  ## remove builds and caches; keeps .venv/ and the stored results

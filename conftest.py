@@ -1,4 +1,4 @@
-"""Checks of a single notebook or folder of the book load no file of tests/; what keeps a page's cells together they need."""
+"""For checks of a single notebook or folder of the book, which load nothing of tests/ but need its scheduler."""
 
 from tests.conftest import pytest_xdist_make_scheduler
 
