@@ -201,11 +201,10 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
 
     chosen = pages()
-    if options.text:
-        options.page = [page for page in options.page if is_notebook_text((BOOK / page).with_suffix(".md").read_text())]
-        chosen = []
     if options.page:
         wanted = {(BOOK / page).with_suffix(".md") for page in options.page}
+        if options.text:
+            wanted &= set(chosen)  # a page without code has no notebook that could lag behind
         if unknown := wanted - set(chosen):
             parser.error(f"no page with code: {', '.join(str(path.relative_to(BOOK)) for path in sorted(unknown))}")
         chosen = sorted(wanted)
