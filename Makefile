@@ -64,7 +64,7 @@ page: $(READY)  ## bring one page of a book that was built up to date, in second
 	$(PY) tools/build_book.py --page $(PAGE)
 
 lab: $(READY)  ## open a page in JupyterLab, text and outputs paired: make lab PAGE=gdrf/story
-	$(PY) -m jupyter lab $(LAB_ARGS) $(if $(PAGE),book/$(PAGE).ipynb,book)
+	$(PY) -m jupyter lab --ServerApp.root_dir="$(CURDIR)" $(LAB_ARGS) $(if $(PAGE),book/$(PAGE).ipynb,book)
 
 pdf: book  ## print the book as a PDF, with Chromium: _build/pdf/fairbook.pdf
 	$(PY) tools/make_pdf.py
