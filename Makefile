@@ -9,52 +9,71 @@ export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 export PYTHONHASHSEED = 0
 
+# What a user's own settings of pip would do to .venv: install elsewhere, not at all, or only what has a hash.
+unexport PIP_USER PIP_TARGET PIP_PREFIX PIP_ROOT PIP_PYTHON PIP_DRY_RUN PIP_CONSTRAINT PIP_REQUIREMENT PIP_EDITABLE
+unexport PIP_NO_BINARY PIP_ONLY_BINARY PIP_REQUIRE_HASHES PIP_REQUIRE_VIRTUALENV PYTHONPATH PYTHONHOME VIRTUAL_ENV
+
 # the interpreter that .venv is made with (make book PYTHON=python3.12); else the first fit one on the PATH
 PYTHON ?=
 PAGE ?=
 PYTEST_ARGS ?=
+LAB_ARGS ?=
 TRIES ?= 1000
 ENGINE_TRIES ?= 100
 OLD ?= HEAD
 WORKERS ?= auto
 VENV := .venv
 PY := $(VENV)/bin/python
+PIP := $(PY) -m pip install -q --disable-pip-version-check
 LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 
-.PHONY: help setup book pdf test fuzz bench execute results compare lock lint package bump clean
+.PHONY: help setup book page lab pdf test fresh fuzz bench execute results compare lock lint package bump clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
 
 setup: $(READY)  ## make .venv/ and install the lock and the package into it
 
+# An environment holds paths: one that was copied with its checkout would run the code of the other copy.
+$(shell tools/make_venv.sh --check "$(VENV)" "$(PYTHON)")
+
 $(PY):
 	@tools/make_venv.sh "$(VENV)" "$(PYTHON)"
 
 # uv installs the lock in a few seconds where pip needs a minute; where uv cannot be had or fails, pip does it.
-# The lock is complete: nothing is resolved again.
+# The lock is complete, nothing is resolved again; what comes must have one of its hashes.
 $(LOCKED): requirements.txt | $(PY)
 	@echo "set-up: installing the locked packages"
-	@$(PY) -m pip install -q --disable-pip-version-check "$$(grep '^uv==' requirements.txt | cut -d' ' -f1)" \
-	  && $(PY) -m uv pip install -q --no-deps --python $(PY) -r requirements.txt \
-	  || $(PY) -m pip install -q --no-deps --disable-pip-version-check -r requirements.txt
+	@sed -n '/^uv==/,/[^\\]$$/p' requirements.txt | $(PIP) --no-deps --require-hashes -r /dev/stdin \
+	  && $(PY) -m uv pip install -q --no-deps --require-hashes --python $(PY) -r requirements.txt \
+	  || $(PIP) --no-deps --require-hashes -r requirements.txt
 	@touch $@
 
 # No build isolation: hatchling comes from the lock as well.
 $(READY): $(LOCKED) pyproject.toml
-	@$(PY) -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@$(PIP) --no-build-isolation --no-deps -e .
 	@touch $@
 
 book: $(READY)  ## build the HTML book: _build/html/index.html
 	$(PY) tools/build_book.py
 	@echo "open $(CURDIR)/_build/html/index.html"
 
+page: $(READY)  ## bring one page of a book that was built up to date, in seconds: make page PAGE=gdrf/story
+	$(PY) tools/execute.py --text $(PAGE)
+	$(PY) tools/build_book.py --page $(PAGE)
+
+lab: $(READY)  ## open a page in JupyterLab, text and outputs paired: make lab PAGE=gdrf/story
+	$(PY) -m jupyter lab --ServerApp.root_dir="$(CURDIR)" $(LAB_ARGS) $(if $(PAGE),book/$(PAGE).ipynb,book)
+
 pdf: book  ## print the book as a PDF, with Chromium: _build/pdf/fairbook.pdf
 	$(PY) tools/make_pdf.py
 
 test: $(READY)  ## run all checks: make test PYTEST_ARGS="-k twins"
 	$(PY) -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+
+fresh:  ## the checkout as a stranger gets it, once for each of PYTHON="python3.11 python3.13"; takes minutes
+	tools/fresh.sh $(PYTHON)
 
 fuzz: $(READY)  ## damage inputs and judge engines at random, many times: make fuzz TRIES=20000 ENGINE_TRIES=10000
 	FAIRBOOK_FUZZ=$(TRIES) FAIRBOOK_FUZZ_ENGINES=$(ENGINE_TRIES) $(PY) -m pytest -q -s tests/test_fuzz.py
@@ -72,7 +91,7 @@ compare: $(READY)  ## say how the stored results differ from those of a revision
 	$(PY) tools/compare_results.py $(OLD)
 
 lock: $(READY)  ## resolve requirements.txt again from pyproject.toml
-	$(PY) -m uv pip compile pyproject.toml -q --universal --python-version 3.11 --fork-strategy fewest --extra proofs --extra sweeps --extra cluster --extra book --extra test --upgrade \
+	$(PY) -m uv pip compile pyproject.toml -q --universal --python-version 3.11 --fork-strategy fewest --extra proofs --extra sweeps --extra cluster --extra book --extra lab --extra test --upgrade --generate-hashes \
 	  --no-emit-index-url --custom-compile-command "make lock" -o requirements.txt
 
 lint: $(READY)  ## ruff and mypy
@@ -84,7 +103,7 @@ package: $(READY)  ## build dist/: the source archive and the wheel
 	$(PY) -m hatchling build -t sdist -t wheel
 
 bump: $(READY)  ## write a new version everywhere: make bump VERSION=0.2.0 [RELEASED=2027-01-31]
-	$(PY) tools/bump.py "$(VERSION)" $(RELEASED)
+	$(PY) tools/bump.py $(VERSION) $(RELEASED)
 	@rm -f $(READY)
 
 clean:  ## remove builds and caches; keeps .venv/ and the stored results

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from check_jsonschema.builtin_schemas import get_builtin_schema
+from jsonschema import Draft7Validator
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 
@@ -27,7 +29,7 @@ VERSIONS = ("3.11", "3.12", "3.13")
 def locked(text: str) -> dict[str, list[Requirement]]:
     """Return the pins of a lock by normalised name."""
     found: dict[str, list[Requirement]] = {}
-    for line in text.splitlines():
+    for line in re.sub(r"(?: \\\n +--hash=sha256:[0-9a-f]{64})+", "", text).splitlines():
         if line.strip() and not line.lstrip().startswith("#"):
             pin = Requirement(line)
             found.setdefault(re.sub(r"[-_.]+", "-", pin.name).lower(), []).append(pin)
@@ -35,10 +37,12 @@ def locked(text: str) -> dict[str, list[Requirement]]:
 
 
 def lock_faults(text: str) -> list[str]:
-    """Say what is wrong with a lock: anything but exact pins, a host, a path."""
+    """Say what is wrong with a lock: anything but exact pins with hashes, a host, a path."""
     found: list[str] = []
-    if re.search(r"https?://|^--(?:index|extra|find|trusted)|file:|--hash", text):
-        found.append("the lock names a host, a place or a hash")
+    if re.search(r"https?://|^--(?:index|extra|find|trusted)|file:", text):
+        found.append("the lock names a host or a place")
+    bare = re.findall(r"^[a-z].*(?<!\\)$", text, flags=re.MULTILINE)
+    found += [f"{line} has no hash" for line in bare]
     try:
         pinned = locked(text)
     except InvalidRequirement as error:
@@ -117,13 +121,35 @@ def test_conda_environment_agrees() -> None:
     assert found == {
         "name": PROJECT["name"],
         "channels": ["conda-forge"],
-        "dependencies": ["pip", {"pip": ["-r requirements.txt", "-e ."]}],
+        "dependencies": ["pip", {"pip": ["-r requirements.txt"]}],
     }
+    assert "pip install --no-deps --no-build-isolation -e ." in (ROOT / "postBuild").read_text("utf8")
+
+
+def workflow_faults(text: str) -> list[str]:
+    """Say where a workflow breaks the schema of its host, leaves out a Python, or runs what is not there."""
+    flow = yaml.safe_load(text)
+    schema = Draft7Validator(get_builtin_schema("vendor.github-workflows"))
+    found = [error.message for error in schema.iter_errors({"on" if key is True else key: flow[key] for key in flow})]
+    if found:
+        return found
+    runs = {step["run"] for job in flow["jobs"].values() for step in job["steps"] if "run" in step}
+    found += [] if flow["jobs"]["check"]["strategy"]["matrix"]["python"] == list(VERSIONS) else ["another Python"]
+    return found + sorted(runs ^ {".ci/run", "make book"})
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("", ""), ("steps:", "stages:"), ('"3.12", ', ""), (".ci/run", "make tests"), ("make book", "make books")],
+)
+def test_the_workflow_is_valid_and_calls_the_checks_on_every_python(old: str, new: str) -> None:
+    text = (ROOT / ".github/workflows/check.yml").read_text("utf8")
+    assert bool(workflow_faults(text.replace(old, new))) == bool(old)
 
 
 def test_binder_finds_one_environment_and_a_kernel_for_every_notebook() -> None:
     """repo2docker looks for any of these first, and then no further; its kernel is called python3."""
-    others = ("binder", ".binder", "Dockerfile", "runtime.txt", "Pipfile", "setup.py", "postBuild", "start", "apt.txt")
+    others = ("binder", ".binder", "Dockerfile", "runtime.txt", "Pipfile", "setup.py", "start", "apt.txt")
     assert [name for name in others if (ROOT / name).exists()] == []
     notebooks = sorted((ROOT / "book").rglob("*.ipynb"))
     assert len(notebooks) > 5
@@ -131,7 +157,8 @@ def test_binder_finds_one_environment_and_a_kernel_for_every_notebook() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["numpy>=2", "numpy", "--index-url https://example.org/simple", "numpy==2.*", "./b", "a @ file:///b"]
+    "line",
+    ["numpy==2.0", "numpy>=2", "numpy", "--index-url https://example.org/simple", "numpy==2.*", "./b", "a @ file:///b"],
 )
 def test_a_loose_lock_is_noticed(line: str) -> None:
     assert lock_faults(line + "\n")

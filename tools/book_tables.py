@@ -3,7 +3,8 @@
 ``{executed-pages}`` and ``{execution-environment}`` read ``book/execution.json``, which ``tools/execute.py`` keeps;
 ``{stored-results}`` and ``{results-environment}`` read the records beside the tables in ``data/results/``. They are
 directives and no cells: a table of times in a compared cell would have to change whenever a page is executed.
-The page that says how to cite gets the version of the package. Beside the page of claims lies the ledger as a file.
+The page that says how to cite gets the version of the package, and each page with code the ways to run it. Beside the
+page of claims lies the ledger as a file.
 """
 
 from __future__ import annotations
@@ -172,10 +173,23 @@ def sign(app: Any, page: str, template: str, context: dict[str, Any], doctree: A
     )
 
 
-def write_ledger(app: Any, failure: Exception | None) -> None:
-    """Put the ledger and its schema beside the page that offers them; a ledger that is stale is not offered."""
-    if failure is not None or app.builder.format != "html":
-        return
+#: Under each page with code; JupyterLab needs the set-up that `make lab` brings, and so does any other reader's kernel.
+RUN = """<details class="run-page"><summary>Run this page</summary><p>In a checkout, one of:</p><ul>
+<li><code>make lab PAGE={page}</code> opens it in JupyterLab: change a cell, press Shift+Enter</li>
+<li><code>.venv/bin/jupyter execute --inplace book/{page}.ipynb</code> runs all of its cells</li>
+<li><a href="{notebook}" download>download the notebook</a> for VS Code or another reader, with the Python of
+<code>.venv</code> as its kernel</li></ul></details>"""
+
+
+def offer(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Say at the end of each page with code how to run it."""
+    if (ROOT / f"{page}.ipynb").is_file():
+        notebook = context["pathto"](f"_sources/{page}.ipynb", resource=True)
+        context["body"] += RUN.format(page=page.removeprefix("book/"), notebook=notebook)
+
+
+def write_ledger(app: Any) -> list[Any]:
+    """Put the ledger and its schema beside the page that offers them, a stale ledger excepted; collect no page."""
     from fairbook import claims
     from fairbook.claims.stored import document
     from fairbook.errors import StaleResult
@@ -185,6 +199,7 @@ def write_ledger(app: Any, failure: Exception | None) -> None:
     (folder / "ledger.json").unlink(missing_ok=True)
     with suppress(StaleResult):
         (folder / "ledger.json").write_text(document(claims.ledger()), encoding="utf8")
+    return []
 
 
 def setup(app: Any) -> dict[str, Any]:
@@ -192,7 +207,8 @@ def setup(app: Any) -> dict[str, Any]:
     app.fairbook_commit = commit()
     app.connect("source-read", state_version)
     app.connect("html-page-context", sign)
-    app.connect("build-finished", write_ledger)
+    app.connect("html-page-context", offer)
+    app.connect("html-collect-pages", write_ledger)
     app.add_directive("executed-pages", directive(executed_pages, executed))
     app.add_directive("execution-environment", directive(execution_environment, executed))
     app.add_directive("stored-results", directive(stored_results, stored))

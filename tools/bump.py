@@ -1,15 +1,19 @@
 """Write a new version wherever one stands: ``python tools/bump.py VERSION [DATE]``, the date being that of the release.
 
-The places are :data:`PLACES`; tests/test_project_files.py checks that they agree and that there is no other.
+The places are :data:`PLACES`; tests/test_project_files.py checks that they agree and that there is no other. From
+CITATION.cff, which is edited, follow codemeta.json and .zenodo.json; without a VERSION they alone are written again.
 """
 
 from __future__ import annotations
 
 import datetime
+import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
+import yaml
 from packaging.version import InvalidVersion, Version
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -41,6 +45,52 @@ def versions(root: Path) -> dict[str, str]:
             raise ValueError(f"{name} states no version")
         found[name] = match[1]
     return found
+
+
+def descriptions(citation: str) -> dict[str, str]:
+    """Return, by file name, what CITATION.cff says in the words of CodeMeta 3.0 and of a deposit on Zenodo."""
+    cff = yaml.safe_load(citation)
+    names = [author["name"] for author in cff["authors"]]
+    said: dict[str, Any] = {"version": str(cff["version"]), "keywords": cff["keywords"]}
+    codemeta = said | {
+        "@context": "https://w3id.org/codemeta/3.0",
+        "@type": "SoftwareSourceCode",
+        "name": cff["title"],
+        "description": cff["abstract"],
+        "author": [{"@type": "Organization", "name": name} for name in names],
+        "license": f"https://spdx.org/licenses/{cff['license']}",
+        "programmingLanguage": "Python",
+        "citation": [
+            {
+                "@type": "ScholarlyArticle",
+                "name": paper["title"],
+                "author": [
+                    {"@type": "Person", "familyName": person["family-names"], "givenName": person["given-names"]}
+                    for person in paper["authors"]
+                ],
+                "datePublished": str(paper["year"]),
+                **({"@id": f"https://doi.org/{paper['doi']}"} if "doi" in paper else {}),
+            }
+            for paper in cff["references"]
+        ],
+    }
+    zenodo = said | {
+        "upload_type": "software",
+        "title": cff["title"],
+        "description": cff["abstract"],
+        "creators": [{"name": name} for name in names],
+        "license": cff["license"].lower(),
+        "notes": cff["message"],
+        "related_identifiers": [
+            {"identifier": paper["doi"], "relation": "references", "resource_type": "publication-article"}
+            for paper in cff["references"]
+            if "doi" in paper
+        ],
+    }
+    if "date-released" in cff:
+        codemeta["datePublished"] = zenodo["publication_date"] = str(cff["date-released"])
+    found = {"codemeta.json": codemeta, ".zenodo.json": zenodo}
+    return {name: json.dumps(one, indent=2, ensure_ascii=False) + "\n" for name, one in found.items()}
 
 
 def bump(root: Path, version: str, date: str | None = None) -> None:
@@ -80,13 +130,18 @@ def bump(root: Path, version: str, date: str | None = None) -> None:
         if name == "CHANGELOG.md" and version != present and f"## [{present}] - unreleased\n" not in text:
             new += "\n\n\\g<0>"
         texts[name] = re.sub(pattern, new, text, count=1, flags=re.MULTILINE)
+    texts |= descriptions(texts["CITATION.cff"])
     for name, text in texts.items():
         (root / name).write_text(text, encoding="utf-8")
 
 
 def main(arguments: list[str]) -> int:
     """Run the command; return 0, or 2 after one line of error."""
-    if len(arguments) not in (1, 2):
+    if not arguments:
+        for name, text in descriptions((ROOT / "CITATION.cff").read_text("utf8")).items():
+            (ROOT / name).write_text(text, encoding="utf8")
+        return 0
+    if len(arguments) > 2:
         print("usage: bump.py VERSION [DATE]", file=sys.stderr)
         return 2
     try:

@@ -9,6 +9,7 @@ text, fixed metadata, one thread. How long it took, on what and with which versi
     python tools/execute.py dmfa_srq/story     execute one
     python tools/execute.py --check [PAGE ...]  execute, write nothing, fail where the stored notebook differs
     python tools/execute.py --twins             execute nothing, fail where text and notebook have drifted apart
+    python tools/execute.py --text PAGE ...     take over the text alone where no cell of code has changed
 """
 
 from __future__ import annotations
@@ -103,6 +104,17 @@ def executed(text: str, folder: Path) -> str:
     return nbformat.writes(notebook, indent=1) + "\n"
 
 
+def with_new_text(text: str, stored: str) -> str | None:
+    """Return a stored notebook with the text of its page as it is now; None if a cell of code is another one."""
+    notebook, before = unexecuted(text), nbformat.reads(stored, as_version=4)
+    new, old = ([cell for cell in one.cells if cell.cell_type == "code"] for one in (notebook, before))
+    if [cell.source for cell in new] != [cell.source for cell in old]:
+        return None
+    for cell, ran in zip(new, old):
+        cell.outputs, cell.execution_count = ran.outputs, ran.execution_count
+    return nbformat.writes(notebook, indent=1) + "\n"
+
+
 def twin_difference(text: str, stored: str) -> str | None:
     """Say how a stored notebook differs from its text twin, outputs aside; None if it does not."""
     try:
@@ -184,12 +196,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("page", nargs="*", help="page below book/, without suffix; default: all")
     parser.add_argument("--check", action="store_true", help="write nothing; fail where stored outputs differ")
+    parser.add_argument("--text", action="store_true", help="execute only where code has changed; else keep outputs")
     parser.add_argument("--twins", action="store_true", help="execute nothing; fail where text and notebook differ")
     options = parser.parse_args(arguments)
 
     chosen = pages()
     if options.page:
         wanted = {(BOOK / page).with_suffix(".md") for page in options.page}
+        if options.text:
+            wanted &= set(chosen)  # a page without code has no notebook that could lag behind
         if unknown := wanted - set(chosen):
             parser.error(f"no page with code: {', '.join(str(path.relative_to(BOOK)) for path in sorted(unknown))}")
         chosen = sorted(wanted)
@@ -204,6 +219,13 @@ def main(arguments: list[str] | None = None) -> int:
             if difference:
                 failures += 1
                 print(f"{name}: {difference}")
+            continue
+        new = with_new_text(text, stored) if options.text and stored else None
+        if new and stored:
+            twin.write_text(new, encoding="utf8", newline="\n")
+            if is_described(stored, record.get(name)):  # the run stays the one that made these outputs
+                record[name]["sha256"] = hashlib.sha256(new.encode()).hexdigest()
+                write_record(record)
             continue
         start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
         print(f"{name}: executing", end=" ", flush=True)

@@ -1,0 +1,53 @@
+"""A page in JupyterLab: text and notebook are one, whichever is edited."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+from jupyter_server.services.contents.largefilemanager import LargeFileManager
+from jupytext.sync_contentsmanager import build_sync_jupytext_contents_manager_class
+
+from tests.conftest import ROOT
+from tools import execute
+
+PAGE = "book/one_level"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> object:
+    """Return what reads and writes files for JupyterLab, on a copy of one page."""
+    (tmp_path / "book").mkdir()
+    for name in ("jupytext.toml", f"{PAGE}.md", f"{PAGE}.ipynb"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    os.utime(tmp_path / f"{PAGE}.md", (0, 0))  # as after `make execute`, or a checkout that wrote the notebook last
+    return build_sync_jupytext_contents_manager_class(LargeFileManager)(root_dir=str(tmp_path))
+
+
+def test_what_is_changed_in_the_notebook_is_changed_in_the_text(server: object, tmp_path: Path) -> None:
+    text, twin = tmp_path / f"{PAGE}.md", tmp_path / f"{PAGE}.ipynb"
+    model = server.get(f"{PAGE}.ipynb")
+    before = [cell.source for cell in execute.unexecuted(text.read_text("utf8")).cells]
+    code = [cell for cell in model["content"]["cells"] if cell["cell_type"] == "code"]
+    code[-1]["source"] += "\n# changed"
+    server.save({key: model[key] for key in ("type", "format", "content")}, f"{PAGE}.ipynb")
+    after = [cell.source for cell in execute.unexecuted(text.read_text("utf8")).cells]
+    assert [new for old, new in zip(before, after, strict=True) if old != new] == [code[-1]["source"]]
+    assert [cell.source for cell in nbformat.reads(twin.read_text("utf8"), as_version=4).cells] == after
+
+
+def test_what_is_changed_in_the_text_is_changed_in_the_notebook(server: object, tmp_path: Path) -> None:
+    text, twin = tmp_path / f"{PAGE}.md", tmp_path / f"{PAGE}.ipynb"
+    text.write_text(text.read_text("utf8") + "\nOne more sentence.\n", encoding="utf8")
+    os.utime(text, (twin.stat().st_mtime + 60,) * 2)
+    cells = server.get(f"{PAGE}.ipynb")["content"]["cells"]
+    assert cells[-1]["source"].endswith("One more sentence.")
+    assert any(cell.get("outputs") for cell in cells), "what did not change keeps its outputs"
+    new = execute.with_new_text(text.read_text("utf8"), twin.read_text("utf8"))
+    assert new is not None
+    assert list(execute.unsound_cells(new)) == []
+    assert execute.twin_difference(text.read_text("utf8"), new) is None
+    assert execute.with_new_text(text.read_text("utf8").replace("import", "import os,"), twin.read_text("utf8")) is None
