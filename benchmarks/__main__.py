@@ -33,7 +33,15 @@ from typing import Any
 import numpy as np
 
 import fairbook as fb
-from benchmarks.plain import by_cvxpy_leximin, highs_clusters, highs_drf, plain_cbdrf, plain_gdrf, plain_tv_drf
+from benchmarks.plain import (
+    by_cvxpy_leximin,
+    highs_clusters,
+    highs_drf,
+    plain_by_task,
+    plain_cbdrf,
+    plain_gdrf,
+    plain_tv_drf,
+)
 from benchmarks.timing import Row, compare, per_task, repeated, timed_once
 from book.compare.properties import ENTRANTS
 from book.compare.studies import instance
@@ -107,6 +115,42 @@ def _drf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
     yield compare(
         "`drf`, n = 10 000, a third of the demands zero, against `(D * w[:, None]).sum(0)`", pairs(), 2, at_least=False
     )
+
+
+def _few_users(rng: np.random.Generator, number: float) -> tuple[np.ndarray, np.ndarray]:
+    """Draw 100 users of whose tasks about so many fit a pool of ones."""
+    demands, weights = _users(rng, 100)
+    mix = weights / demands.max(axis=1)
+    return demands * mix.sum() / (mix @ demands).max() / number, weights
+
+
+def _drf_by_task(rng: np.random.Generator, scale: int) -> Iterator[Row]:
+    fast = 100
+
+    def each(instances: list[tuple[np.ndarray, np.ndarray]]) -> None:
+        for one in instances:
+            fb.drf_by_task(*one)
+
+    fb.drf_by_task(*_few_users(rng, 100))
+
+    def loops() -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
+        for _ in range(3 * scale):
+            one, several = _few_users(rng, 3e5), [_few_users(rng, 3e5) for _ in range(fast)]
+            if (plain_by_task(*one) != fb.drf_by_task(*one).tasks).any():
+                raise SystemExit("drf_by_task and the loop do not hand out the same tasks")
+            yield (lambda u=one: plain_by_task(*u)), (lambda u=several: each(u))
+
+    kind = "`drf_by_task`, 100 users"
+    yield repeated(
+        fast, compare(f"a loop over tasks and a heap against {kind}, about 3 10^5 tasks", loops(), 200, at_least=True)
+    )
+
+    def growth() -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
+        for _ in range(7 * scale):
+            many, few = ([_few_users(rng, number) for _ in range(fast)] for number in (3e6, 3e5))
+            yield (lambda u=many: each(u)), (lambda u=few: each(u))
+
+    yield compare(f"{kind}: 10 times the tasks", growth(), 2, at_least=False)
 
 
 def _cbdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
@@ -637,8 +681,8 @@ def _growth(rng: np.random.Generator) -> str:
         return run
 
     def whole(n: int) -> Callable[[], Any]:
-        demands, weights = _users(rng, 100)
-        return lambda: fb.drf_by_task(demands * 100 / n, weights)
+        demands, weights = _few_users(rng, n)
+        return lambda: fb.drf_by_task(demands, weights)
 
     bounded(10)()
     lines.append(f"| `dmfa_srq(...).tasks`, m = 2 | {cost(tasks, sizes)} |")
@@ -646,7 +690,7 @@ def _growth(rng: np.random.Generator) -> str:
     lines.append(f"| `DmfaSrq.arrive`, m = 2 | {cost(online, (1000, 10_000))} |")
     for method in METHODS:
         lines.append(f"| `virtual_cluster`, {method}, 20 clusters | {cost(virtual(method), sizes)} |")
-    lines.append(f"| `drf_by_task`, 100 users, about n tasks | {cost(whole, (1000, 10_000, 100_000))} |")
+    lines.append(f"| `drf_by_task`, 100 users, about n tasks | {cost(whole, sizes)} |")
     return "\n".join(lines)
 
 
@@ -719,6 +763,7 @@ def main() -> int:
     for group in (
         _dmfa_srq(rng, scale),
         _drf(rng, scale**2),
+        _drf_by_task(rng, scale),
         _cbdrf(rng, scale),
         _tv_drf(rng, scale),
         _gdrf(rng, scale),

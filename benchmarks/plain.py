@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import block_array, csr_array, diags_array, eye_array, hstack, kron
+
+
+def plain_by_task(demands: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """DRF in whole tasks, one after the other from a heap, on a pool of ones; the tasks."""
+    per_task = demands.max(axis=1) / (weights / weights.sum())
+    left, tasks = np.ones(demands.shape[1]), [0] * len(demands)
+    queue = [(0.0, i) for i in range(len(demands))]
+    while queue:
+        i = queue[0][1]
+        if (demands[i] > left + 1e-12).any():
+            heapq.heappop(queue)
+            continue
+        left -= demands[i]
+        tasks[i] += 1
+        heapq.heapreplace(queue, (tasks[i] * per_task[i], i))
+    return np.array(tasks)
 
 
 def plain_cbdrf(demands: np.ndarray, released: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import fairbook as fb
 from book.common.oracle_drf import exact_tasks
 from tests.strategies import FEW, REPEATABLE, Instance, instances, random_arrivals
+from tests.test_matrix import naive_by_task
 
 TINY = 1e-12  # relative, for what is computed in a few dozen float operations
 
@@ -46,7 +48,7 @@ BY_HAND: list[tuple[Any, Any, dict[str, Any], list[float], list[int]]] = [
     (fb.drf_by_task, [[0.9], [0.8], [0.05]], {"stuck": "stop"}, [1, 0, 0], [0, 0, -2]),
     (fb.drf_by_task, [[0.1]], {}, [10], [0]),
     (fb.drf_by_task, [[0.1], [0.1]], {"max_tasks": [2.9, np.inf]}, [2, 8], [-1, 0]),
-    (fb.drf_by_task, [[1e-10]], {"max_tasks": [5]}, [5], [-1]),  # without it there would be no end
+    (fb.drf_by_task, [[1e-10]], {"max_tasks": [5]}, [5], [-1]),
 ]
 
 
@@ -220,9 +222,27 @@ def test_by_task_with_weights_and_small_tasks_is_close_to_drf(case: Instance) ->
     assert (np.abs(whole.levels - divisible.levels) <= 2 * one_task.max()).all()
 
 
-def test_by_task_refuses_what_would_not_end() -> None:
-    with pytest.raises(fb.InvalidInput, match="1e8 whole tasks"):
-        fb.drf_by_task([[1e-10]])
+@pytest.mark.parametrize("stuck", ["skip", "stop"])
+def test_by_task_jumps_to_where_the_loop_comes(stuck: Any) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(40):  # all levels are whole multiples of powers of two: ties are ties
+        n, m = int(rng.choice([1, 2, 4, 8])), int(rng.integers(1, 4))
+        demands, pool = rng.integers(1, 5, (n, m)), rng.choice([128, 256, 512], m)
+        demands[rng.random((n, m)) < 0.2] *= int(rng.choice([0, 1, 32]))
+        demands[~demands.any(axis=1), 0] = 1
+        bounds = [int(rng.integers(0, 200)) if rng.random() < 0.2 else None for _ in range(n)]
+        exact = [[[Fraction(int(one)) for one in row] for row in table] for table in (demands, [pool])]
+        told = naive_by_task(Instance(exact[0], [Fraction(1)] * n, exact[1][0], bounds), stuck)
+        most = [np.inf if bound is None else bound for bound in bounds]
+        assert fb.drf_by_task(demands, None, pool, most, stuck=stuck).tasks.tolist() == told
+
+
+def test_by_task_costs_no_step_for_each_task() -> None:
+    many = fb.drf_by_task([[1e-10, 2e-10], [2e-10, 1e-10]])  # a loop would take hours
+    assert many.tasks == pytest.approx([1e10 / 3, 1e10 / 3], abs=2)
+    assert many.violations() == []
+    with pytest.raises(fb.InvalidInput, match=r"1e\+11 whole tasks of one user"):
+        fb.drf_by_task([[1e-12]])
 
 
 def test_what_nothing_stops_is_told() -> None:

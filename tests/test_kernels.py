@@ -29,7 +29,8 @@ def demands(rng: Rng, *shape: int) -> np.ndarray:
 
 def drf(rng: Rng, n: int, m: int) -> list[Any]:
     asked, weights = demands(rng, n, m), 10 ** rng.uniform(-9, 9, n)
-    return [fb.drf(asked, weights), fb.drf(asked, weights, max_tasks=rng.random(n))]
+    whole = fb.drf_by_task(np.where(asked > 0, np.clip(asked, 1e-4, 0.5), 0.0), weights)
+    return [fb.drf(asked, weights), fb.drf(asked, weights, max_tasks=rng.random(n)), whole]
 
 
 def dmfa_srq(rng: Rng, n: int, m: int) -> list[Any]:

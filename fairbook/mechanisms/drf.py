@@ -43,6 +43,9 @@ from fairbook.model.instance import takes_instance
 __all__ = ["drf", "drf_by_task"]
 
 _UNSET = -2  # marks a user who is still rising
+_FITS = 1e-12  # part of a resource by which a whole task may overdraw it
+_MOST_TASKS = 1e11  # of one user: smaller tasks could not be told from what a task may overdraw
+_FEW_TASKS = 4  # for each user, that are handed out one by one rather than looking for a level up to which all fit
 
 
 def _rounds(demands: FloatArray, *_: Any) -> float:
@@ -341,6 +344,139 @@ def drf(demands: Any, weights: Any = None, capacities: Any = None, max_tasks: An
     return Allocation(tasks, values, scaled, pool, bounds, bottlenecks, named.users, named.resources, given_weights=raw)
 
 
+@kernel(INSIDE)
+def _rest(tasks: FloatArray, share: FloatArray, left: FloatArray) -> None:
+    """Work out what is left of each resource. Cost O(n m)."""
+    left[:] = 1.0
+    for i in range(len(tasks)):
+        for j in range(len(left)):
+            left[j] -= tasks[i] * share[i, j]
+
+
+@kernel(INSIDE)
+def _up_to(
+    level: float,
+    share: FloatArray,
+    per_task: FloatArray,
+    most: FloatArray,
+    waits: NDArray[np.bool_],
+    tasks: FloatArray,
+    then: FloatArray,
+    left: FloatArray,
+) -> float:
+    """Give all who wait their tasks below a level, into ``then``, and what is left; return how many tasks there are."""
+    count = 0.0
+    for i in range(len(tasks)):
+        number = tasks[i]
+        if waits[i]:
+            number = most[i]
+            if number * per_task[i] >= level:
+                number = np.floor(level / per_task[i])
+                while number * per_task[i] < level:  # as the queue computes it
+                    number += 1.0
+                while number > 0.0 and (number - 1.0) * per_task[i] >= level:
+                    number -= 1.0
+        then[i] = number
+        count += number
+    _rest(then, share, left)
+    return count
+
+
+@kernel(INSIDE)
+def _jump(
+    level: float,
+    share: FloatArray,
+    per_task: FloatArray,
+    most: FloatArray,
+    waits: NDArray[np.bool_],
+    tasks: FloatArray,
+    left: FloatArray,
+) -> None:
+    """Hand out all tasks up to a level at which they fit, at most a few for each user below one at which they do not.
+
+    All who wait hold what they have at ``level``, or will with their next task.
+    """
+    n, m = share.shape
+    step, highest, few = np.inf, 0.0, 0.0
+    for i in range(n):
+        if waits[i]:
+            few += _FEW_TASKS
+            highest = max(highest, most[i] * per_task[i])
+    _rest(tasks, share, left)
+    for j in range(m):
+        growth = 0.0
+        for i in range(n):
+            if waits[i]:
+                growth += share[i, j] / per_task[i]
+        if growth > 0.0:
+            step = min(step, left[j] / growth)
+    low, high, above, below = level, np.inf, np.inf, tasks.sum()
+    then = np.empty(n)
+    while low <= highest and above - below > few:
+        middle = low + step if high == np.inf else 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        count = _up_to(middle, share, per_task, most, waits, tasks, then, left)
+        if left.min() >= 0.0:
+            low, below = middle, count
+            tasks[:] = then
+            step *= 2.0
+        else:
+            high, above = middle, count
+    _rest(tasks, share, left)
+
+
+def _jumps(share: FloatArray, *_: Any) -> float:
+    """Steps of handing out whole tasks: a few dozen levels are tried."""
+    return 40.0 * share.size
+
+
+@kernel(_jumps)
+def _by_task(
+    share: FloatArray,
+    per_task: FloatArray,
+    most: FloatArray,
+    stop: bool,
+    tasks: FloatArray,
+    left: FloatArray,
+    bottlenecks: NDArray[np.int64],
+) -> None:
+    """Hand out one task at a time to who has the lowest level, then the lowest number; jump where many are to come."""
+    n, m = share.shape
+    waits = np.ones(n, np.bool_)
+    queue = [(0.0, i) for i in range(n)]  # sorted already, hence a heap
+    taken, due = 0, 0
+    while len(queue) > 0:
+        if taken >= due:
+            _jump(queue[0][0], share, per_task, most, waits, tasks, left)
+            queue = [(tasks[i] * per_task[i], i) for i in range(n) if waits[i]]
+            heapq.heapify(queue)
+            taken, due = 0, _FEW_TASKS * len(queue)
+        taken += 1
+        _, i = queue[0]
+        stopped = _UNSET
+        if tasks[i] >= most[i]:
+            stopped = -1
+        else:
+            short = (share[i] - left).max()
+            if short > _FITS and short <= _FITS + taken * UNIT:  # subtractions drift: look again from scratch
+                _rest(tasks, share, left)
+            for j in range(m - 1, -1, -1):
+                if share[i, j] > left[j] + _FITS:
+                    stopped = j
+        if stopped == _UNSET:
+            for j in range(m):
+                left[j] -= share[i, j]
+            tasks[i] += 1.0
+            heapq.heapreplace(queue, (tasks[i] * per_task[i], i))
+        else:
+            bottlenecks[i] = stopped
+            if stop and stopped >= 0:
+                break
+            waits[i] = False
+            heapq.heappop(queue)
+
+
 @takes_instance
 def drf_by_task(
     demands: Any, weights: Any = None, capacities: Any = None, max_tasks: Any = None, *, stuck: Stuck = "skip"
@@ -365,7 +501,10 @@ def drf_by_task(
 
     Notes
     -----
-    Cost O((n + t) (m + log n)) for t tasks handed out. Ties go to the user with the smaller index.
+    Cost O(n m log t) for t tasks handed out: up to a level at which all still fits nobody needs to be asked. Beyond it
+    tasks go one by one, until it is worth looking for another level; where user after user is stopped that is
+    O(n^2 m log t) at most, and never more than a few times O(t (m + log n)).
+    Ties go to the user with the smaller index.
     A task fits if it leaves no resource below -1e-12 of its capacity, so that ten tenths fill a unit.
 
     Examples
@@ -381,48 +520,27 @@ def drf_by_task(
     scaled = as_weights(weights, n, named.users)
     bounds = np.floor(as_max_tasks(max_tasks, n, named.users))
     share = values / pool
-    per_task = share.max(axis=1) / scaled
-    possible = np.minimum(bounds, 1.0 / share.max(axis=1))
-    if possible.sum() > 1e8:
+    largest = share.max(axis=1)
+    possible = np.minimum(bounds, 1.0 / largest)
+    if possible.max() > _MOST_TASKS:
         raise InvalidInput(
             "demands",
-            "must be large enough that fewer than 1e8 whole tasks fit the pool",
+            f"must be large enough that at most {_MOST_TASKS:g} whole tasks of one user fit the pool",
             f"about {possible.max():.3g} tasks of one user",
         )
-    tasks = np.zeros(n)
-    left = np.ones(m)
+    tasks, left = np.zeros(n), np.ones(m)
     bottlenecks = np.full(n, _UNSET, dtype=np.int64)
-    queue = [(0.0, i) for i in range(n)]  # sorted already, hence a heap
-    while queue:
-        _, i = queue[0]
-        if tasks[i] >= bounds[i]:
-            bottlenecks[i] = -1
-            heapq.heappop(queue)
-            continue
-        over = np.flatnonzero(share[i] > left + 1e-12)
-        if over.size:  # a million subtractions drift: look again from scratch before saying no
-            left = 1.0 - tasks @ share
-            over = np.flatnonzero(share[i] > left + 1e-12)
-        if over.size:
-            bottlenecks[i] = over[0]
-            if stuck == "stop":
-                break
-            heapq.heappop(queue)
-            continue
-        left -= share[i]
-        tasks[i] += 1
-        heapq.heapreplace(queue, (tasks[i] * per_task[i], i))
-    if stuck == "stop":  # say for the others, too, what would stop them
-        for i in np.flatnonzero(bottlenecks == _UNSET).tolist():
-            over = np.flatnonzero(share[i] > left + 1e-12)
-            bottlenecks[i] = -1 if tasks[i] >= bounds[i] else (over[0] if over.size else _UNSET)
+    _by_task(share, largest / scaled, np.minimum(bounds, possible + 2), stuck == "stop", tasks, left, bottlenecks)
+    # where the allocation stopped: say for the others, too, what would stop them
+    over = share > left + _FITS
+    told = np.where(tasks >= bounds, -1, np.where(over.any(axis=1), over.argmax(axis=1), _UNSET))
     return Allocation(
         tasks,
         values,
         scaled,
         pool,
         bounds,
-        bottlenecks,
+        np.where(bottlenecks == _UNSET, told, bottlenecks),
         named.users,
         named.resources,
         mechanism="drf_by_task",

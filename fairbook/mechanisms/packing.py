@@ -58,37 +58,109 @@ class Packing(NamedTuple):
     """Places tried by the searches."""
 
 
-def _pairs(sizes: Any, items: Any, free: Any, *_: Any) -> float:
-    """Steps of a list heuristic: each item looks at each bin."""
-    return float(items.size * free.size)
+def _places(sizes: Any, items: Any, free: Any, *_: Any) -> float:
+    """Steps of a list heuristic: each item and each bin goes through a tree."""
+    return 10.0 * (items.size + free.size)
 
 
-@kernel(_pairs)
+@kernel(INSIDE)
+def _tree(values: Any, order: Any, none: Any) -> Any:
+    """Build a tree over values in an order: leaves in the second half, each node the least below. Cost O(n).
+
+    Where there is no value there is one that nobody looks for.
+    """
+    leaves = 1
+    while leaves < len(order):
+        leaves *= 2
+    tree = np.full(2 * leaves, none, values.dtype)
+    for place in range(len(order)):
+        tree[leaves + place] = values[order[place]]
+    for node in range(leaves - 1, 0, -1):
+        tree[node] = min(tree[2 * node], tree[2 * node + 1])
+    return tree
+
+
+@kernel(INSIDE)
+def _set(tree: Any, place: int, value: Any) -> None:
+    """Replace the value at a place. Cost O(log n)."""
+    node = len(tree) // 2 + place
+    tree[node] = value
+    node >>= 1
+    while node:
+        tree[node] = min(tree[2 * node], tree[2 * node + 1])
+        node >>= 1
+
+
+@kernel(INSIDE)
+def _next(tree: Any, place: int, most: Any) -> int:
+    """Give the first place, from this one on, whose value is at most that; the number of leaves if there is none."""
+    leaves = len(tree) // 2
+    if place >= leaves:
+        return leaves
+    node = leaves + place
+    while tree[node] > most:
+        while node & 1:
+            node >>= 1
+        if node == 0:
+            return leaves
+        node += 1
+    while node < leaves:
+        node *= 2
+        if tree[node] > most:
+            node += 1
+    return node - leaves
+
+
+@kernel(_places)
 def _list(sizes: Any, items: Any, free: Any, bins: Any, fit: int, where: Any) -> bool:
-    """Pack items in this order into bins in this order; free is used up. Cost O(n H)."""
+    """Pack items in this order into bins in this order; free is used up. Cost O((n + H) log(n + H)).
+
+    Best fit, for which the bins come sorted: O(n H), a move of numbers in an array.
+    """
     where[:] = -1
+    none = 2 * free.max() + 1
     if fit == _FILL:
         left = len(items)
+        tree = _tree(sizes, items, none)
         for b in bins:
-            for i in items:
-                if where[i] < 0 and sizes[i] <= free[b]:
-                    where[i] = b
-                    free[b] -= sizes[i]
-                    left -= 1
+            place = _next(tree, 0, free[b])
+            while place < len(items):
+                i = items[place]
+                where[i] = b
+                free[b] -= sizes[i]
+                left -= 1
+                _set(tree, place, none)
+                place = _next(tree, place + 1, free[b])
         return left == 0
+    if fit == _FIRST:
+        tree = _tree(-free, bins, none)
+        for i in items:
+            place = _next(tree, 0, -sizes[i])
+            if place >= len(bins):
+                return False
+            where[i] = bins[place]
+            free[bins[place]] -= sizes[i]
+            _set(tree, place, -free[bins[place]])
+        return True
+    H = len(bins)
+    position, rising = np.arange(H), free[bins]  # sorted by what is free, then by the place in the order given
     for i in items:
-        chosen = -1
-        for b in bins:
-            if sizes[i] <= free[b]:
-                if fit == _FIRST:
-                    chosen = b
-                    break
-                if chosen < 0 or free[b] < free[chosen]:
-                    chosen = b
-        if chosen < 0:
+        low, high = 0, H
+        while low < high:
+            middle = (low + high) // 2
+            if rising[middle] >= sizes[i]:
+                high = middle
+            else:
+                low = middle + 1
+        if low == H:
             return False
-        where[i] = chosen
-        free[chosen] -= sizes[i]
+        place, rest = position[low], rising[low] - sizes[i]
+        where[i] = bins[place]
+        while low > 0 and (rising[low - 1] > rest or (rising[low - 1] == rest and position[low - 1] > place)):
+            rising[low], position[low] = rising[low - 1], position[low - 1]
+            low -= 1
+        rising[low], position[low] = rest, place
+        free[where[i]] = rest
     return True
 
 
@@ -100,6 +172,22 @@ def _mixed(value: Any) -> Any:
     x ^= x >> np.uint64(32)
     x *= np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
+
+
+@kernel(INSIDE)
+def _resort(rising: Any, free: Any, b: int) -> None:
+    """Move bin b, whose room has changed, to where it belongs among the bins by room, then number. Cost O(H)."""
+    at = 0
+    while rising[at] != b:
+        at += 1
+    while at > 0 and (free[rising[at - 1]] > free[b] or (free[rising[at - 1]] == free[b] and rising[at - 1] > b)):
+        rising[at] = rising[at - 1]
+        at -= 1
+    last = len(rising) - 1
+    while at < last and (free[rising[at + 1]] < free[b] or (free[rising[at + 1]] == free[b] and rising[at + 1] < b)):
+        rising[at] = rising[at + 1]
+        at += 1
+    rising[at] = b
 
 
 @kernel(ALWAYS)
@@ -117,8 +205,9 @@ def complete_search(sizes: Any, free: Any, limit: int, seen: Any, bits: Any) -> 
     after = np.zeros(n + 1, sizes.dtype)
     for i in range(n - 1, -1, -1):
         after[i] = after[i + 1] + sizes[i]
-    choice = np.zeros((n, H), np.int32)
+    choice = np.empty((n, H), np.int32)
     choices, at = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    rising = np.argsort(free, kind="mergesort")  # bins by room, then number; kept so
     smallest = sizes[n - 1]
     nodes, i, entering = 0, 0, True
     seen[:] = 0
@@ -145,16 +234,10 @@ def complete_search(sizes: Any, free: Any, limit: int, seen: Any, bits: Any) -> 
                             choice[i, 0] = b
                             count = 1
                     if count == 0:
-                        for b in range(H):  # best fit first
-                            if free[b] >= size:
-                                t = count
-                                while t > 0 and free[choice[i, t - 1]] > free[b]:
-                                    t -= 1
-                                if t == 0 or free[choice[i, t - 1]] != free[b]:
-                                    for s in range(count, t, -1):
-                                        choice[i, s] = choice[i, s - 1]
-                                    choice[i, t] = b
-                                    count += 1
+                        for b in rising:  # best fit first
+                            if free[b] >= size and (count == 0 or free[b] != free[choice[i, count - 1]]):
+                                choice[i, count] = b
+                                count += 1
             choices[i], at[i] = count, 0
             entering = False
         if at[i] < choices[i]:
@@ -162,6 +245,7 @@ def complete_search(sizes: Any, free: Any, limit: int, seen: Any, bits: Any) -> 
             at[i] += 1
             where[i] = b
             free[b] -= sizes[i]
+            _resort(rising, free, b)
             i += 1
             if i == n:
                 return 1, where, nodes
@@ -171,6 +255,7 @@ def complete_search(sizes: Any, free: Any, limit: int, seen: Any, bits: Any) -> 
             if i < 0:
                 return 0, where, nodes
             free[where[i]] += sizes[i]
+            _resort(rising, free, where[i])
             where[i] = -1
 
 
@@ -213,23 +298,22 @@ def all_subsets(sizes: Any, room: Any) -> Any:
 
 
 @kernel(INSIDE)
-def _tight(sizes: Any, items: Any, count: int, room: Any, spare: Any, tries: int, chosen: Any) -> Any:
-    """Choose among the first items a subset that leaves at most ``spare`` of the room, or as little as is found.
+def _tight(tree: Any, count: int, room: Any, spare: Any, tries: int, chosen: Any, stack: Any) -> Any:
+    """Choose among the items of a tree a subset that leaves at most ``spare`` of the room, or as little as is found.
 
-    ``chosen`` gets the places in ``items``; the number of them and the nodes are returned.
+    ``chosen`` gets their places; the number of them and the nodes are returned. Cost O(log n) a node.
     """
-    stack = np.empty(count, np.int64)
+    leaves = len(tree) // 2
     depth, at, nodes, best, length = 0, 0, 0, room, 0
     left = room
     if room <= spare:
         return 0, 0
     while True:
-        while at < count and sizes[items[at]] > left:
-            at += 1
+        at = _next(tree, at, left)
         if at < count:
             stack[depth] = at
             depth += 1
-            left -= sizes[items[at]]
+            left -= tree[leaves + at]
             at += 1
             nodes += 1
             if left < best:
@@ -244,7 +328,7 @@ def _tight(sizes: Any, items: Any, count: int, room: Any, spare: Any, tries: int
                 return length, nodes
             depth -= 1
             at = stack[depth]
-            left += sizes[items[at]]
+            left += tree[leaves + at]
             at += 1
 
 
@@ -260,9 +344,9 @@ def random_fills(sizes: Any, free: Any, limit: int, seen: Any, seed: int) -> Any
     """Fill all bins but a few tightly in a random order, the rest by the complete search; again until the limit."""
     state = np.full(1, np.uint64(seed) << np.uint64(32), np.uint64)
     n, H = len(sizes), len(free)
-    spare = free.sum() - sizes.sum()
+    spare, none = free.sum() - sizes.sum(), 2 * free.max() + 1
     where = np.full(n, -1, np.int64)
-    items, chosen = np.empty(n, np.int64), np.empty(n, np.int64)
+    items, chosen, stack = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     order, key = np.arange(H), np.empty(n)
     first = min(_REST, H)
     left_over, room = np.empty_like(sizes), np.empty_like(free[:first])
@@ -275,26 +359,20 @@ def random_fills(sizes: Any, free: Any, limit: int, seen: Any, seed: int) -> Any
         for i in range(n):
             key[i] = -sizes[i] * (0.7 + 0.6 * _random(state))  # largest first, more or less
         ranked = np.argsort(key)
-        count, budget = n, spare
-        items[:] = ranked
+        budget = spare
+        tree = _tree(sizes, ranked, none)
         nodes += n  # what sorting costs
         for t in range(H - 1, first - 1, -1):
             b = order[t]
-            taken, work = _tight(sizes, items, count, free[b], budget / (t + 1), _TRIES_PER_BIN, chosen)
+            taken, work = _tight(tree, n, free[b], budget / (t + 1), _TRIES_PER_BIN, chosen, stack)
             nodes += work + 1
             lost = free[b]
             for s in range(taken):
-                i = items[chosen[s]]
+                i = ranked[chosen[s]]
                 where[i] = b
                 lost -= sizes[i]
-                items[chosen[s]] = -1
+                _set(tree, chosen[s], none)
             budget -= lost
-            kept = 0
-            for s in range(count):
-                if items[s] >= 0:
-                    items[kept] = items[s]
-                    kept += 1
-            count = kept
             if budget < 0:
                 break
         if budget < 0:
@@ -325,7 +403,7 @@ def list_pack(
     order: NDArray[np.int64],
     heuristic: tuple[str, str, str],
 ) -> NDArray[np.int64] | None:
-    """Pack by one of :data:`LISTS`, given the order of falling size; None where it fails. Cost O(n H)."""
+    """Pack by one of :data:`LISTS`, given the order of falling size; None where it fails. Cost as of the kernel."""
     item, bin_, fit = heuristic
     items = {"down": order, "up": order[::-1], "given": np.arange(len(sizes))}[item]
     rising = np.argsort(capacities, kind="stable")
@@ -349,8 +427,8 @@ def pack(sizes: NDArray[Any], capacities: NDArray[Any], node_limit: int = 0, see
 
     Notes
     -----
-    Cost O(n H) a list, O(H^2) a node, O(n) a subset; 4 n H bytes for the complete search. Whether bins hold all items
-    is NP-complete.
+    Cost O((n + H) log(n + H)) a list, O(H) a node of the complete search and O(log n) of the random fills, O(n) a
+    subset; 4 n H bytes for the complete search. Whether bins hold all items is NP-complete.
     """
     order = np.argsort(-sizes, kind="stable")
     if len(sizes) and (sizes.sum() > _room(capacities).sum() or sizes[order[0]] > _room(capacities).max()):

@@ -42,6 +42,7 @@ METHODS: tuple[str, ...] = get_args(Method)
 
 _EXACTLY, _ROUGHLY = 1e-10, 1e-5  # parts of the bound to which a fraction is found, and if searches give up
 _ROUNDING = 1e-13  # part of a cluster or of a user that is nothing, where VMs are not whole
+_FEW_PAIRS = 100_000  # of users and clusters; where there are more, packing has come out ahead of the lists each time
 _MANY = 2_000_000  # fractions that whole VMs can have, more of which are not listed
 
 
@@ -76,16 +77,11 @@ def _one_by_one(order: Any, least: Any, most: Any, capacities: Any, slack: Any, 
         for j in range(H):
             if not least[i] <= room[j] + slack[j]:
                 continue
-            # all that is wanted on this cluster, with the newcomer, fits: nobody has to give anything back
-            fits = wanted[j] + most[i] <= capacities[j] + slack[j]
-            # of a cluster without VMs everything is a larger part than of any other
-            part = (wanted[j] + most[i]) / capacities[j] if capacities[j] > 0 else np.inf
-            if rule == _LEAST_LOADED:  # minima as a part of the cluster
+            fits = False
+            if rule == _LEAST_LOADED:  # minima as a part of the cluster; one without VMs is the fullest of all
                 value = guaranteed[j] / capacities[j] if capacities[j] > 0 else np.inf
             elif rule == _MOST_FREE:
                 value = -room[j] * 1.0
-            elif rule == _LEAST_WANTED:  # newcomer included, as a part of the cluster
-                value = part
             elif rule == _TIGHTEST:  # least free after placing
                 value = room[j] * 1.0
             elif rule == _LEAST_FLUID:  # elastic VMs wanted, newcomer included, a VM left for them
@@ -94,13 +90,17 @@ def _one_by_one(order: Any, least: Any, most: Any, capacities: Any, slack: Any, 
                 value = above / left if left > 0 else (np.inf if above > 0 else 0.0)
             elif rule == _FIRST:
                 value = 1.0 * j
-            elif rule == _FULLEST_THAT_HOLDS_ALL:
-                value = (capacities[j] - wanted[j]) * 1.0 if fits else part
-            else:  # _FIRST_THAT_HOLDS_ALL
-                value = 1.0 * j if fits else part
-            first_class = fits and rule >= _FULLEST_THAT_HOLDS_ALL
-            if chosen < 0 or (first_class and not full) or (first_class == full and value < best):
-                chosen, best, full = j, value, first_class
+            else:
+                # all that is wanted on this cluster, with the newcomer, fits: nobody has to give anything back
+                fits = rule != _LEAST_WANTED and wanted[j] + most[i] <= capacities[j] + slack[j]
+                if not fits:  # what is wanted as a part of the cluster
+                    value = (wanted[j] + most[i]) / capacities[j] if capacities[j] > 0 else np.inf
+                elif rule == _FULLEST_THAT_HOLDS_ALL:
+                    value = (capacities[j] - wanted[j]) * 1.0
+                else:
+                    value = 1.0 * j
+            if chosen < 0 or (fits and not full) or (fits == full and value < best):
+                chosen, best, full = j, value, fits
         if chosen >= 0:
             where[i] = chosen
             room[chosen] -= least[i]
@@ -354,7 +354,10 @@ def _packed(asked: Requests, node_limit: int, seed: int) -> _Found:
     """Search all users together; where the minima do not pack, serve as many as can be, the smallest minima."""
     start = None
     if node_limit:  # the best of the cheap ones saves most of the search
-        for found in (_listed(asked, _LEAST_WANTED), _metagreedy(asked), _packed(asked, 0, seed)):
+        cheap = [_packed(asked, 0, seed)]
+        if len(asked) * len(asked.capacities) <= _FEW_PAIRS or (cheap[0].where < 0).any():
+            cheap = [_listed(asked, _LEAST_WANTED), _metagreedy(asked), *cheap]
+        for found in cheap:
             if (found.where >= 0).all() and (start is None or _rank(asked, *found[:2]) > _rank(asked, *start[:2])):
                 start = found
         if start is not None and float((start.vms / asked.max_vms).min()) >= asked.bound * (1 - RTOL):
@@ -497,8 +500,8 @@ def virtual_cluster(
     ``"vector_packing"`` and ``"spanning"`` serve as many as they can, those with the smallest minima, and share
     max-min fairly among these.
 
-    Cost: O(n H) and the sharing out for the first three, O(n H log n) for ``"vector_packing"``, O(n log n + H) for
-    ``"spanning"``. The exact problem is strongly NP-hard; up to some 20 users on 5 clusters, or 50 on 8, it is mostly
+    Cost: O(n H) and the sharing out for the first three, O((n + H) log(n + H)) a fraction for
+    ``"vector_packing"``, O(n log n + H) for ``"spanning"``. The exact problem is strongly NP-hard; up to some 20 users on 5 clusters, or 50 on 8, it is mostly
     settled in milliseconds. Where VMs are not whole, the least fraction is found to 1e-10 of the bound, or to 1e-5
     once a search has given up. Lists on small input need no compiler. The first call that needs the searches
     compiles some 10 s, and about as much again where VMs are not whole; what was compiled is kept on disk.
