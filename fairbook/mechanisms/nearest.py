@@ -26,7 +26,7 @@ __all__ = ["DISTANCE", "ENTROPY", "PATIENCE", "Machines", "as_machines", "build"
 
 DISTANCE, ENTROPY = 0, 1
 
-PATIENCE = 40  # numbers looked at in vain, for each machine, until the blocks are built anew
+PATIENCE = 300  # numbers looked at in vain, for each machine, until the blocks are built anew
 
 
 class Machines(NamedTuple):
@@ -48,21 +48,29 @@ class Machines(NamedTuple):
     kind: int
     """DISTANCE or ENTROPY."""
     columns: FloatArray
-    """By place: room; of each ratio minus the least and the largest that it may count as, shape (m + 2 L m, N)."""
+    """By place: room; of each ratio minus the least and the largest that it may count as, (m + 2 L m, B size)."""
     logs: FloatArray
-    """By place: logarithms of these ratios (ENTROPY), shape (2 L m, N)."""
+    """By place: logarithms of these ratios (ENTROPY), (2 L m, B size)."""
     tops: FloatArray
     """Largest of each column in each block, shape (m + 2 L m, B)."""
     top_logs: FloatArray
     """Logarithms of the spans of ratios (ENTROPY), shape (2 L m, B)."""
+    size: int
+    """Places of each block."""
+    counts: NDArray[np.int64]
+    """Machines in each block, shape (B,)."""
     lowest: NDArray[np.int64]
-    """Lowest number in each block, shape (B,)."""
-    order: NDArray[np.int64]
-    """Machine at each place, shape (N,)."""
+    """No number in a block is lower, shape (B,)."""
+    cuts: FloatArray
+    pivots: NDArray[np.int64]
+    """What splits the blocks at each node of the tree above them: a ratio and a number, shape (B,)."""
+    machines: NDArray[np.int64]
+    """Machine at each place, shape (B size,)."""
     place: NDArray[np.int64]
     """Place of each machine, shape (N,)."""
     vague: NDArray[np.bool_]
-    """Places whose ratios depend on the task, shape (N,)."""
+    """Places whose ratios depend on the task, shape (B size,)."""
+    order: NDArray[np.int64]
     work: NDArray[np.int64]
     """Numbers looked at in vain since the blocks were built, shape (1,)."""
     bounds: FloatArray
@@ -79,6 +87,7 @@ def as_machines(
     B = 1
     while B * B < 2 * N and 4 * B <= N:
         B *= 2
+    size = 2 * -(-N // B)
     spans = 2 * m * len(leads)
     logs = spans if kind == ENTROPY else 0
     return Machines(
@@ -89,17 +98,22 @@ def as_machines(
         leads,
         unit,
         kind,
-        np.empty((m + spans, N)),
-        np.empty((logs, N)),
+        np.empty((m + spans, B * size)),
+        np.empty((logs, B * size)),
         np.empty((m + spans, B)),
         np.empty((logs, B)),
+        size,
         np.empty(B, np.int64),
-        np.arange(N),
-        np.arange(N),
-        np.zeros(N, np.bool_),
-        np.zeros(1, np.int64),
+        np.empty(B, np.int64),
         np.empty(B),
-        np.empty(N),
+        np.empty(B, np.int64),
+        np.empty(B * size, np.int64),
+        np.empty(N, np.int64),
+        np.empty(B * size, np.bool_),
+        np.empty(N, np.int64),
+        np.zeros(3, np.int64),
+        np.empty(B),
+        np.empty(size),
         np.empty(m + spans),
     )
 
@@ -108,6 +122,8 @@ def as_machines(
 def _most(sizes: Any, r: int, free: float, room: float) -> float:
     """Give the most that counts as free: more than there is where some task needs more and still fits."""
     low, high = 0, sizes.shape[1]
+    if high == 0 or sizes[r, high - 1] <= free:
+        return free
     while low < high:
         middle = (low + high) // 2
         if sizes[r, middle] > free:
@@ -185,56 +201,94 @@ def _split(order: Any, values: Any, begin: int, end: int, middle: int) -> None:
 
 @kernel(INSIDE)
 def build(at: Any) -> None:
-    """Build the blocks anew. Cost O(N (m + log N))."""
+    """Build the blocks anew, without the machines that are full. Cost O(N (m + log N))."""
     N, m = at.free.shape
-    B = len(at.lowest)
+    B, count = len(at.counts), 0
     rows, vague = np.empty((N, len(at.columns))), np.empty(N, np.bool_)
     for j in range(N):
         vague[j] = _measure(at, j, rows[j])
-    width, by = B, at.leads[0]
+        if rows[j, 0] > -np.inf:
+            at.order[count] = j
+            count += 1
+    width, by, node = B, at.leads[0], 1
     while width > 1:
-        by = (by + 1) % m
-        if by == at.leads[0] and m > 1:
-            by = (by + 1) % m
+        by = _next_ratio(by, at.leads[0], m)
         values = rows[:, m + 2 * by].copy()
         for first in range(0, B, width):
-            middle = (first + width // 2) * N // B
-            _split(at.order, values, first * N // B, (first + width) * N // B, middle)
+            middle, end = (first + width // 2) * count // B, (first + width) * count // B
+            _split(at.order, values, first * count // B, end, middle)
+            if middle < end:
+                at.pivots[node], at.cuts[node] = at.order[middle], values[at.order[middle]]
+            else:
+                at.pivots[node], at.cuts[node] = N, np.inf
+            node += 1
         width //= 2
-    for place in range(N):
-        j = at.order[place]
-        at.place[j] = place
-        at.vague[place] = vague[j]
-        for c in range(len(at.columns)):
-            at.columns[c, place] = rows[j, c]
-        _logarithms(at.columns, at.logs, m, place)
+    at.counts[:], at.tops[:], at.lowest[:] = 0, -np.inf, N
     for b in range(B):
-        begin, end = b * N // B, (b + 1) * N // B
-        at.lowest[b] = at.order[begin:end].min()
-        for c in range(len(at.columns)):
-            at.tops[c, b] = at.columns[c, begin:end].max()
+        for k in range(b * count // B, (b + 1) * count // B):
+            _enter(at, at.order[k], b, rows[at.order[k]], vague[at.order[k]])
         _logarithms(at.tops, at.top_logs, m, b)
     at.work[0] = 0
 
 
 @kernel(INSIDE)
-def move(at: Any, j: int) -> None:
-    """Bring the blocks up to date with what is free on machine j. Cost O(m sqrt(N)), seldom more than O(m)."""
-    N, B, m, place = len(at.order), len(at.lowest), len(at.least), at.place[j]
-    columns, tops, row = at.columns, at.tops, at.row
-    b = ((place + 1) * B - 1) // N
-    at.vague[place] = _measure(at, j, row)
+def _next_ratio(by: int, lead: int, m: int) -> int:
+    """Give the ratio by which the next level of the tree is split: one after the other, but not the lead itself."""
+    by = (by + 1) % m
+    return (by + 1) % m if by == lead else by
+
+
+@kernel(INSIDE)
+def _enter(at: Any, j: int, b: int, row: Any, vague: bool) -> None:
+    """Put machine j into block b, which has room for it."""
+    place = b * at.size + at.counts[b]
+    at.counts[b] += 1
+    at.machines[place], at.place[j], at.vague[place] = j, place, vague
+    at.lowest[b] = min(at.lowest[b], j)
+    for c in range(len(row)):
+        at.columns[c, place] = row[c]
+        at.tops[c, b] = max(at.tops[c, b], row[c])
+    _logarithms(at.columns, at.logs, len(at.least), place)
+
+
+@kernel(INSIDE)
+def _leave(at: Any, place: int, b: int) -> None:
+    """Take a machine out of block b; the last one of the block takes its place."""
+    at.counts[b] -= 1
+    begin, last = b * at.size, b * at.size + at.counts[b]
+    columns, tops = at.columns, at.tops
     for c in range(len(columns)):
-        old, new = columns[c, place], row[c]
-        columns[c, place] = new
-        if new > tops[c, b]:
-            tops[c, b] = new
-        elif old == tops[c, b] and new < old:
-            for k in range(b * N // B, (b + 1) * N // B):
-                new = max(new, columns[c, k])
-            tops[c, b] = new
-    _logarithms(columns, at.logs, m, place)
-    _logarithms(tops, at.top_logs, m, b)
+        old, largest = columns[c, place], -np.inf
+        columns[c, place] = columns[c, last]
+        if old == tops[c, b]:
+            for k in range(begin, last):
+                largest = max(largest, columns[c, k])
+                if largest == old:
+                    break
+            tops[c, b] = largest
+    for c in range(len(at.logs)):
+        at.logs[c, place] = at.logs[c, last]
+    j = at.machines[last]
+    at.machines[place], at.place[j], at.vague[place] = j, place, at.vague[last]
+
+
+@kernel(INSIDE)
+def move(at: Any, j: int) -> None:
+    """Bring the blocks up to date with what is free on machine j. Cost O(m sqrt(N)), seldom more than O(m + log N)."""
+    B, m, row, b = len(at.counts), len(at.least), at.row, at.place[j] // at.size
+    vague = _measure(at, j, row)
+    _leave(at, at.place[j], b)
+    if row[0] > -np.inf:
+        node, by = 1, at.leads[0]
+        while node < B:
+            by = _next_ratio(by, at.leads[0], m)
+            value = row[m + 2 * by]
+            left = value < at.cuts[node] or (value == at.cuts[node] and j < at.pivots[node])
+            node = 2 * node if left else 2 * node + 1
+        new = node - B if at.counts[node - B] < at.size else b
+        _enter(at, j, new, row, vague)
+        _logarithms(at.tops, at.top_logs, m, new)
+    _logarithms(at.tops, at.top_logs, m, b)
 
 
 @kernel(INSIDE)
@@ -308,9 +362,8 @@ def _exact(free: Any, lead: int, unit: Any, kind: int, needs: Any, forms: Any, i
 @kernel(INSIDE)
 def nearest(at: Any, needs: Any, forms: Any, i: int, k: int) -> int:
     """Give the nearest machine with room for a task of user i, whose k-th lead it is; ties: the lowest number. Or -1."""
-    N, B = len(at.order), len(at.lowest)
-    columns, logs, unit, kind, lead = at.columns, at.logs, at.unit, at.kind, at.leads[k]
-    order, lowest, vague = at.order, at.lowest, at.vague
+    B, size, counts, machines, lowest = len(at.counts), at.size, at.counts, at.machines, at.lowest
+    columns, logs, unit, kind, lead, vague = at.columns, at.logs, at.unit, at.kind, at.leads[k], at.vague
     bounds, far = at.bounds, at.far
     _distances(at.tops, at.top_logs, unit, lead, kind, needs, forms, i, k, 0, B, bounds)
     first = 0
@@ -322,16 +375,18 @@ def nearest(at: Any, needs: Any, forms: Any, i: int, k: int) -> int:
         b = first if turn < 0 else turn
         if bounds[b] == np.inf or bounds[b] > best or (bounds[b] == best and lowest[b] >= machine):
             continue
-        begin, end = b * N // B, (b + 1) * N // B
-        looked += end - begin
-        _distances(columns, logs, unit, lead, kind, needs, forms, i, k, begin, end, far)
-        for p in range(end - begin):
+        begin, count = b * size, counts[b]
+        looked += count
+        _distances(columns, logs, unit, lead, kind, needs, forms, i, k, begin, begin + count, far)
+        for p in range(count):
             if far[p] <= best:
-                some, j = far[p], order[begin + p]
+                some, j = far[p], machines[begin + p]
                 if vague[begin + p] and some < np.inf:
                     some = _exact(at.free, lead, unit, kind, needs, forms, i, k, j)
                 if some < best or (some == best and j < machine):
                     best, machine = some, j
         bounds[b] = np.inf
-    at.work[0] += max(looked - N // B, 0)
+    at.work[1] += 1
+    at.work[2] += looked
+    at.work[0] += max(looked - size, 0)
     return machine
