@@ -582,7 +582,6 @@ def fill(
         scale = np.divide(totals[leads][:, None], totals, out=np.zeros((len(leads), m)), where=totals > 0)
         sizes = np.ascontiguousarray(np.sort(demands, axis=0).T)
         at = as_machines(capacity.copy(), limit.copy(), sizes, demands.min(axis=0), leads, scale, _NEAREST[key])
-        build(at)
         common, rest = turns, (capacity, limit, used, at, form, lead)
         step = _fill_nearest
     else:

@@ -1,15 +1,15 @@
 """Find the machine that suits a task best without looking at each of them, and without a table of users by machines.
 
 How well a machine suits depends on what is free on it, as ratios: the distance of best fit adds up how far they are
-from those of the task, relative entropy compares mixes. Machines stand in about sqrt(N) blocks, split by one ratio after
-the other (the leaves of a k-d tree). Of a block is known the span of each ratio, the largest room of each resource, and
-the lowest number. No machine in it is nearer than the spans allow: rounding is monotone, so this holds for distances as
-computed, and where a span is one number the bound is that machine's distance itself. The block with the least bound is
-looked at first, and then those that could still win; ties go to the lowest number. All of that is plain loops over
-neighbouring numbers, for a compiler to make vectors of.
+from those of the task, relative entropy compares mixes. Machines stand in about sqrt(2 N) blocks, split by one ratio
+after the other (the leaves of a k-d tree). Of a block is known the span of each ratio, the largest room of each
+resource, and the lowest number. No machine in it is nearer than the spans allow: rounding is monotone, so this holds
+for distances as computed, and where a span is one number the bound is that machine's distance itself. The block with
+the least bound is looked at first, and then those that could still win; ties go to the lowest number. All of that is
+plain loops over neighbouring numbers, for a compiler to make vectors of.
 
-A task placed moves one machine, whose block is brought up to date. Machines that wander make spans wide and searches
-long; once these have cost as much as it takes, the blocks are built anew.
+A task placed moves one machine to the block where its ratios now belong; one with room for no task at all leaves. Once
+searches have looked at so many machines in vain that it costs as much, the blocks are built anew.
 """
 
 from __future__ import annotations
@@ -76,13 +76,13 @@ class Machines(NamedTuple):
     bounds: FloatArray
     far: FloatArray
     row: FloatArray
-    """Room to work in."""
+    """To work in: (N,), (B,), (size,), (m + 2 L m,)."""
 
 
 def as_machines(
     free: FloatArray, room: FloatArray, sizes: FloatArray, least: FloatArray, leads: Any, unit: FloatArray, kind: int
 ) -> Machines:
-    """Make room for blocks; :func:`build` has to come next."""
+    """Make room for blocks, which :func:`build` has to fill: they start with no patience left."""
     N, m = free.shape
     B = 1
     while B * B < 2 * N and 4 * B <= N:
@@ -111,7 +111,7 @@ def as_machines(
         np.empty(N, np.int64),
         np.empty(B * size, np.bool_),
         np.empty(N, np.int64),
-        np.zeros(3, np.int64),
+        np.full(1, np.iinfo(np.int64).max),
         np.empty(B),
         np.empty(size),
         np.empty(m + spans),
@@ -274,7 +274,7 @@ def _leave(at: Any, place: int, b: int) -> None:
 
 @kernel(INSIDE)
 def move(at: Any, j: int) -> None:
-    """Bring the blocks up to date with what is free on machine j. Cost O(m sqrt(N)), seldom more than O(m + log N)."""
+    """Bring the blocks up to date with what is free on machine j. Cost O(m sqrt(N)), mostly O(m + log N)."""
     B, m, row, b = len(at.counts), len(at.least), at.row, at.place[j] // at.size
     vague = _measure(at, j, row)
     _leave(at, at.place[j], b)
@@ -361,7 +361,7 @@ def _exact(free: Any, lead: int, unit: Any, kind: int, needs: Any, forms: Any, i
 
 @kernel(INSIDE)
 def nearest(at: Any, needs: Any, forms: Any, i: int, k: int) -> int:
-    """Give the nearest machine with room for a task of user i, whose k-th lead it is; ties: the lowest number. Or -1."""
+    """Give the nearest machine with room for a task of user i (lead k), ties by the lowest number; or -1."""
     B, size, counts, machines, lowest = len(at.counts), at.size, at.counts, at.machines, at.lowest
     columns, logs, unit, kind, lead, vague = at.columns, at.logs, at.unit, at.kind, at.leads[k], at.vague
     bounds, far = at.bounds, at.far
@@ -373,7 +373,7 @@ def nearest(at: Any, needs: Any, forms: Any, i: int, k: int) -> int:
     best, machine, looked = np.inf, -1, 0
     for turn in range(-1, B):
         b = first if turn < 0 else turn
-        if bounds[b] == np.inf or bounds[b] > best or (bounds[b] == best and lowest[b] >= machine):
+        if bounds[b] > best or bounds[b] == np.inf or (bounds[b] == best and lowest[b] >= machine):
             continue
         begin, count = b * size, counts[b]
         looked += count
@@ -386,7 +386,5 @@ def nearest(at: Any, needs: Any, forms: Any, i: int, k: int) -> int:
                 if some < best or (some == best and j < machine):
                     best, machine = some, j
         bounds[b] = np.inf
-    at.work[1] += 1
-    at.work[2] += looked
     at.work[0] += max(looked - size, 0)
     return machine
