@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -56,3 +57,32 @@ def cells(draw: st.DrawFn) -> tuple[Any, Any, Any, Any]:
 def same(placed: Placement, expected: tuple[list[int], list[int]]) -> bool:
     """Tell whether the same tasks went to the same machines in the same order."""
     return placed.placed_user.tolist() == expected[0] and placed.placed_machine.tolist() == expected[1]
+
+
+def scanned(placed: Placement, *, entropy: bool = False) -> list[int]:
+    """Give the machine of each task by a scan of all machines, in doubles, for the users in the order of the placement.
+
+    Least distance of best fit, or least relative entropy; ties go to the lowest number.
+    """
+    cell = placed.cell
+    size, totals, shares = cell.machines[cell.machine_class], cell.totals, cell.shares
+    used, found = np.zeros_like(size), []
+    for i in placed.placed_user.tolist():
+        need = cell.demands[i]
+        first = int((need > 0).argmax())
+        fits = (size * (1 + 1e-12) - used >= need).all(axis=1)
+        free = np.maximum(size - used, need)
+        key = np.zeros(len(size))
+        parts = [free[:, r] / free[:, first] for r in range(len(need))]
+        unit = [totals[first] / total if total else 0.0 for total in totals]
+        if entropy:
+            whole = sum((part * one for part, one in zip(parts, unit)), key)
+            for r in np.flatnonzero(need):
+                mix = parts[r] * unit[r] / whole
+                key = key - (shares[i] / shares[i].sum())[r] * np.array([math.log(q) if q else -math.inf for q in mix])
+        else:
+            for r, part in enumerate(parts):
+                key = key + abs(need[r] / need[first] - part) * unit[r]
+        found.append(int(np.where(fits, key, np.inf).argmin()))
+        used[found[-1]] += need
+    return found

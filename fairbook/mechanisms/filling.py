@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.kernels import ALWAYS, INSIDE, kernel
+from fairbook.mechanisms.nearest import DISTANCE, ENTROPY, PATIENCE, as_machines, build, move, nearest
 from fairbook.model.inputs import FloatArray
 from fairbook.model.placement import FITS, MOST_TASKS, Cell, Placement
 from fairbook.progress import bar
@@ -35,7 +36,7 @@ from fairbook.progress import bar
 Key = Literal["first", "fairness", "fairness_empty_last", "fairness_after", "best_fit", "entropy"]
 
 _SHARED = {"first": 0, "fairness": 1, "fairness_empty_last": 2}
-_OWN = {"fairness_after": 0, "best_fit": 1, "entropy": 2}
+_NEAREST = {"best_fit": DISTANCE, "entropy": ENTROPY}
 _BLOCK = 1 << 17  # placements between two looks at the keyboard, about a tenth of a second
 _KINDS = 64
 _MOST_SHARED, _MOST_OWN = 2**27, 3 * 10**8  # of 8 and of 16 bytes each
@@ -275,52 +276,20 @@ def _fill_shared(
 
 @kernel(INSIDE)
 def _own_key(
-    kind: int,
-    i: int,
-    j: int,
-    demands: Any,
-    dominant: Any,
-    firsts: Any,
-    mixes: Any,
-    used: Any,
-    stakes: Any,
-    capacity: Any,
-    limit: Any,
-    size: Any,
-    totals: Any,
+    i: int, j: int, demands: Any, dominant: Any, used: Any, stakes: Any, limit: Any, size: Any, totals: Any
 ) -> float:
-    """Give the key of machine j for user i, -inf where the task does not fit."""
+    """Give (8) of machine j, in logarithms and with a task of user i on it; -inf where the task does not fit."""
     m = len(totals)
     for r in range(m):
         if limit[j, r] - used[j, r] < demands[i, r]:
             return -np.inf
-    key = 0.0
-    if kind == 0:  # as in _log_fairness, with the task on the machine
-        w, s = 0.0, 0.0
-        for r in range(m):
-            w += used[j, r] + demands[i, r]
-            stake = stakes[j, r] + (demands[i, r] if r == dominant[i] else 0.0)
-            if stake > 0.0:
-                s += stake / totals[r]
-        return w / size[j] * np.log(s)
-    # what is free is at least what fits, whatever rounding says
-    first = firsts[i]
-    ahead = max(capacity[j, first] - used[j, first], demands[i, first])
-    if kind == 1:
-        for r in range(m):
-            if totals[r] > 0.0:
-                free = max(capacity[j, r] - used[j, r], demands[i, r]) / ahead
-                key -= abs(demands[i, r] / demands[i, first] - free) * (totals[first] / totals[r])
-        return key
-    whole = 0.0
+    w, s = 0.0, 0.0
     for r in range(m):
-        if totals[r] > 0.0:
-            whole += max(capacity[j, r] - used[j, r], demands[i, r]) / ahead * (totals[first] / totals[r])
-    for r in range(m):
-        if demands[i, r] > 0.0:
-            free = max(capacity[j, r] - used[j, r], demands[i, r]) / ahead
-            key += mixes[i, r] * np.log(free * (totals[first] / totals[r]) / whole)
-    return key
+        w += used[j, r] + demands[i, r]
+        stake = stakes[j, r] + (demands[i, r] if r == dominant[i] else 0.0)
+        if stake > 0.0:
+            s += stake / totals[r]
+    return w / size[j] * np.log(s)
 
 
 @kernel(INSIDE)
@@ -357,14 +326,10 @@ def _fill_own(
     group: Any,
     level: Any,
     levels: int,
-    capacity: Any,
-    mixes: Any,
-    firsts: Any,
     seen: Any,
     last: Any,
     keys: Any,
     winners: Any,
-    kind: int,
 ) -> bool:
     """Place tasks, each user with keys of its own, until a break is due (False) or nobody can have more (True)."""
     N, m = used.shape
@@ -378,9 +343,7 @@ def _fill_own(
                 top[N + j] = j
                 mine[j] = -np.inf
                 if level[i, group[j]] < levels:
-                    mine[j] = _own_key(
-                        kind, i, j, demands, dominant, firsts, mixes, used, stakes, capacity, limit, size, totals
-                    )
+                    mine[j] = _own_key(i, j, demands, dominant, used, stakes, limit, size, totals)
             for node in range(N - 1, 0, -1):
                 a, b = top[2 * node], top[2 * node + 1]
                 top[node] = a if _beats(a, b, mine, level[i], group, levels) else b
@@ -389,9 +352,7 @@ def _fill_own(
                 j = log_machine[t]
                 if last[j] != t or mine[j] == -np.inf:  # it comes again below; once too full, always too full
                     continue
-                mine[j] = _own_key(
-                    kind, i, j, demands, dominant, firsts, mixes, used, stakes, capacity, limit, size, totals
-                )
+                mine[j] = _own_key(i, j, demands, dominant, used, stakes, limit, size, totals)
                 node = (N + j) >> 1
                 while node:
                     a, b = top[2 * node], top[2 * node + 1]
@@ -412,6 +373,57 @@ def _fill_own(
         for r in range(m):
             used[machine, r] += demands[i, r]
         stakes[machine, dominant[i]] += demands[i, dominant[i]]
+
+
+@kernel(ALWAYS)
+def _fill_nearest(
+    numbers: Any,
+    log_user: Any,
+    log_machine: Any,
+    demands: Any,
+    bounds: Any,
+    unit: Any,
+    per: Any,
+    rank: Any,
+    order: Any,
+    per_round: int,
+    heap: Any,
+    slots: Any,
+    held: Any,
+    gone: Any,
+    grants: Any,
+    capacity: Any,
+    limit: Any,
+    used: Any,
+    at: Any,
+    form: Any,
+    lead: Any,
+) -> bool:
+    """Place tasks on the machines that suit best, until a break is due (False) or nobody can have more (True)."""
+    n, m = demands.shape
+    while True:
+        i = _turn(numbers, bounds, unit, per, rank, order, per_round, heap, slots, held, gone, grants)
+        if i < 0:
+            return i == _NOBODY
+        if at.work[0] > PATIENCE * len(used):
+            at.least[:] = np.inf
+            for k in range(n):
+                if not gone[k]:
+                    for r in range(m):
+                        at.least[r] = min(at.least[r], demands[k, r])
+            build(at)
+        machine = nearest(at, demands, form, i, lead[i])
+        if machine < 0:
+            gone[i] = True
+            continue
+        log_user[numbers[_PLACED]] = i
+        log_machine[numbers[_PLACED]] = machine
+        numbers[_PLACED] += 1
+        for r in range(m):
+            used[machine, r] += demands[i, r]
+            at.free[machine, r] = max(capacity[machine, r] - used[machine, r], 0.0)
+            at.room[machine, r] = limit[machine, r] - used[machine, r]
+        move(at, machine)
 
 
 # ------------------------------------------------------------------------------------------------- the whole run
@@ -523,7 +535,7 @@ def fill(
     k = cell.machine_class
     N = len(k)
     refuse_too_many(cell)
-    if key in _OWN and n * N > _MOST_OWN:
+    if key == "fairness_after" and n * N > _MOST_OWN:
         raise InvalidInput(
             "machine_counts",
             f"must be fewer where each user ranks the machines by itself: users times machines at most {_MOST_OWN:g}",
@@ -539,15 +551,9 @@ def fill(
     used, stakes = np.zeros((N, m)), np.zeros((N, m))
     numbers = np.array([0, n, n, 0], dtype=np.int64)
     queue = (order.copy(), np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_), np.zeros(n, np.int64))
-    common = (
-        demands,
-        bounds,
-        unit,
-        per,
-        rank,
-        order,
-        per_round,
-        *queue,
+    turns = (demands, bounds, unit, per, rank, order, per_round, *queue)
+    common: tuple[Any, ...] = (
+        *turns,
         totals,
         dominant,
         limit,
@@ -565,18 +571,21 @@ def fill(
         fits = np.all(needs <= (cell.machines * (1 + FITS))[:, None], axis=2)
         rest = (*_tournaments(group, empty, k, fits), needs, kinds, _SHARED[key])
         step = _fill_shared
-    else:
-        mixes = cell.shares / cell.shares.sum(axis=1, keepdims=True)
-        rest = (
-            capacity,
-            mixes,
-            (demands > 0).argmax(axis=1),
-            np.full(n, -1, np.int64),
-            np.full(N, -1, np.int64),
-            np.empty((n, N)),
-            np.empty((n, 2 * N), np.int32),
-            _OWN[key],
+    elif key in _NEAREST:
+        first = (demands > 0).argmax(axis=1)
+        leads, lead = np.unique(first, return_inverse=True)
+        form = (
+            demands / demands[np.arange(n), first][:, None]
+            if key == "best_fit"
+            else cell.shares / cell.shares.sum(axis=1, keepdims=True)
         )
+        scale = np.divide(totals[leads][:, None], totals, out=np.zeros((len(leads), m)), where=totals > 0)
+        sizes = np.ascontiguousarray(np.sort(demands, axis=0).T)
+        at = as_machines(capacity.copy(), limit.copy(), sizes, demands.min(axis=0), leads, scale, _NEAREST[key])
+        common, rest = turns, (capacity, limit, used, at, form, lead)
+        step = _fill_nearest
+    else:
+        rest = (np.full(n, -1, np.int64), np.full(N, -1, np.int64), np.empty((n, N)), np.empty((n, 2 * N), np.int32))
         step = _fill_own
     users, machines = np.empty(_BLOCK, np.int32), np.empty(_BLOCK, np.int32)
     with bar(shown=progress, unit=" tasks", desc=mechanism) as placing:
