@@ -63,7 +63,9 @@ page: $(READY)  ## bring one page of a book that was built up to date, in second
 	$(PY) tools/execute.py --text $(PAGE)
 	$(PY) tools/build_book.py --page $(PAGE)
 
+# Drawings of a notebook are shown once it is trusted, as those of one's own checkout may be.
 lab: $(READY)  ## open a page in JupyterLab, text and outputs paired: make lab PAGE=gdrf/story
+	@$(PY) -m jupyter trust $(wildcard book/*.ipynb book/*/*.ipynb) >/dev/null
 	$(PY) -m jupyter lab --ServerApp.root_dir="$(CURDIR)" $(LAB_ARGS) $(if $(PAGE),book/$(PAGE).ipynb,book)
 
 pdf: book  ## print the book as a PDF, with Chromium: _build/pdf/fairbook.pdf
