@@ -415,7 +415,7 @@ def _as_contributions(
 ) -> tuple[FloatArray, Names | None]:
     """Give the parts, (n, K), and names of machines."""
     if number_of_dimensions(contributions) == 1:
-        values = np.repeat(per_user(contributions, n, users, "contributions")[:, None], K, axis=1)
+        values = np.broadcast_to(per_user(contributions, n, users, "contributions")[:, None], (n, K))  # one column
     else:
         named = _matrix(contributions, "contributions", "n users", "K machines")
         values = named.values
@@ -480,6 +480,9 @@ def _most_handed_out(demands: FloatArray, bounds: FloatArray, total: FloatArray,
 def _alike(pool: FloatArray, parts: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Capacities and parts where machines of one size and one ownership count as one."""
     m = pool.shape[1]
+    if not parts.strides[1]:  # the same part of every machine
+        kinds, alike = np.unique(pool + 0.0, axis=0, return_counts=True)
+        return kinds * alike[:, None], np.repeat(parts[:, :1], len(kinds), axis=1)
     kinds, alike = np.unique(np.hstack([pool, parts.T]) + 0.0, axis=0, return_counts=True)
     return kinds[:, :m] * alike[:, None], np.ascontiguousarray(kinds[:, m:].T)
 
