@@ -7,13 +7,15 @@ queue of several slots that is then served in order of rank. A user whose task f
 only fill up.
 
 *Where*: among the machines with room, those of the user's best level (levels say how well types match), and of these
-the one with the largest key, ties by the lowest number. Two cases:
+the one with the largest key, ties by the lowest number. Three cases:
 
 * The key belongs to the machine alone (f of GDRF, first fit). Machines are the leaves of a tournament whose nodes keep,
   for each distinct demand (beyond 64, for each set of similar ones), the largest key below of a machine with room. A
   placement changes one leaf and what is above it.
-* The key depends on the user, too (best fit). Each user has a tournament of its own over the machines; a placement
-  changes one leaf in each of them, which is caught up with when that user's turn comes.
+* The key is a distance between what the task needs and what is free (best fit, entropy): see
+  :mod:`~fairbook.mechanisms.nearest`.
+* The key depends on the user in another way (f with the task in it). Each user has a tournament of its own over the
+  machines; a placement changes one leaf in each of them, which is caught up with when that user's turn comes.
 
 Sums on a machine are kept so that whole-number demands give exact amounts and the same key in whatever order tasks
 came: ties are then ties, not accidents of rounding.
@@ -476,10 +478,17 @@ def _tournaments(
 
 
 def refuse_too_many(cell: Cell) -> None:
-    """Raise InvalidInput where more whole tasks may fit the machines than can be placed one by one. Cost O(n K m)."""
-    needs = np.where(cell.demands > 0, cell.demands, np.inf)[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        runs = np.where(np.isfinite(needs), cell.machines / needs, np.inf).min(axis=2) @ cell.machine_counts
+    """Raise InvalidInput where more whole tasks may fit the machines than can be placed one by one.
+
+    Cost O(n m), and O(n K m) where that many would fit if the machines were one.
+    """
+    needs = np.where(cell.demands > 0, cell.demands, np.inf)
+    with np.errstate(divide="ignore", over="ignore"):
+        runs = np.where(np.isfinite(needs), cell.totals / needs, np.inf).min(axis=1)
+        if min(np.minimum(runs, cell.max_tasks).sum(), runs.max()) <= MOST_TASKS / 2:  # far from it, however rounded
+            return
+        each = [np.where(np.isfinite(need), cell.machines / need, np.inf).min(axis=1) for need in needs]
+    runs = np.array([one @ cell.machine_counts for one in each])
     asked = np.minimum(runs, cell.max_tasks)
     if min(asked.sum(), runs.max()) > MOST_TASKS:
         raise InvalidInput(
@@ -529,7 +538,8 @@ def fill(
     -----
     Cost, P placements: shared keys O(N b + P (log n + b (m + log N))) and O(N b) memory for b different demands, up to
     64 of them (and N b up to 3 10^7; more are sorted into so many kinds, and some machines are then looked at in vain);
-    own keys O(n N m + P n (m + log N)) and O(n N) memory.
+    nearest machines O(N (m + log N) + P (log n + m sqrt(N))) where what is free is spread evenly, and O(N m) memory;
+    ``"fairness_after"`` O(n N m + P n (m + log N)) and O(n N) memory.
     """
     n, m = cell.demands.shape
     k = cell.machine_class

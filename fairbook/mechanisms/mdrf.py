@@ -57,7 +57,7 @@ def mdrf(
 
     Notes
     -----
-    Cost for P tasks on N machines: ``"entropy"`` O(n N m + P n (m + log N)) and O(n N) memory, ``"type"`` as
+    Cost for P tasks on N machines: ``"entropy"`` as Best-Fit of :func:`fairbook.drfh`, ``"type"`` as
     :func:`fairbook.gdrf`. Ties between machines go to the lowest number, among entropies that are equal as computed.
 
     References

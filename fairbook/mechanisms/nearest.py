@@ -30,53 +30,53 @@ PATIENCE = 300  # numbers looked at in vain, for each machine, until the blocks 
 
 
 class Machines(NamedTuple):
-    """N machines with what is free on them, m resources, in B blocks; L resources lead."""
+    """N machines with what is free on them, m resources, in B blocks; L resources lead. Comments follow."""
 
     free: FloatArray
-    """What is free, shape (N, m)."""
+    # ^ What is free, shape (N, m).
     room: FloatArray
-    """The largest task that fits, shape (N, m)."""
+    # ^ The largest task that fits, shape (N, m).
     sizes: FloatArray
-    """What tasks need of each resource, sorted, shape (m, n); or (m, 0). Where such a number is more than what is free
-    and yet fits, the task counts as what is free."""
+    # ^ What tasks need of each resource, sorted, shape (m, n); or (m, 0). Where such a number is more than what is free
+    #   and yet fits, the task counts as what is free.
     least: FloatArray
-    """The least that a task needs of each resource, shape (m,): a machine with less room is full."""
+    # ^ The least that a task needs of each resource, shape (m,): a machine with less room is full.
     leads: NDArray[np.int64]
-    """The resources by which ratios are taken, shape (L,)."""
+    # ^ The resources by which ratios are taken, shape (L,).
     unit: FloatArray
-    """Factors that make ratios comparable, shape (L, m)."""
+    # ^ Factors that make ratios comparable, shape (L, m).
     kind: int
-    """DISTANCE or ENTROPY."""
+    # ^ DISTANCE or ENTROPY.
     columns: FloatArray
-    """By place: room; of each ratio minus the least and the largest that it may count as, (m + 2 L m, B size)."""
+    # ^ By place: room; of each ratio minus the least and the largest that it may count as, (m + 2 L m, B size).
     logs: FloatArray
-    """By place: logarithms of these ratios (ENTROPY), (2 L m, B size)."""
+    # ^ By place: logarithms of these ratios (ENTROPY), (2 L m, B size).
     tops: FloatArray
-    """Largest of each column in each block, shape (m + 2 L m, B)."""
+    # ^ Largest of each column in each block, shape (m + 2 L m, B).
     top_logs: FloatArray
-    """Logarithms of the spans of ratios (ENTROPY), shape (2 L m, B)."""
+    # ^ Logarithms of the spans of ratios (ENTROPY), shape (2 L m, B).
     size: int
-    """Places of each block."""
+    # ^ Places of each block.
     counts: NDArray[np.int64]
-    """Machines in each block, shape (B,)."""
+    # ^ Machines in each block, shape (B,).
     lowest: NDArray[np.int64]
-    """No number in a block is lower, shape (B,)."""
+    # ^ No number in a block is lower, shape (B,).
     cuts: FloatArray
     pivots: NDArray[np.int64]
-    """What splits the blocks at each node of the tree above them: a ratio and a number, shape (B,)."""
+    # ^ What splits the blocks at each node of the tree above them: a ratio and a number, shape (B,).
     machines: NDArray[np.int64]
-    """Machine at each place, shape (B size,)."""
+    # ^ Machine at each place, shape (B size,).
     place: NDArray[np.int64]
-    """Place of each machine, shape (N,)."""
+    # ^ Place of each machine, shape (N,).
     vague: NDArray[np.bool_]
-    """Places whose ratios depend on the task, shape (B size,)."""
+    # ^ Places whose ratios depend on the task, shape (B size,).
     order: NDArray[np.int64]
     work: NDArray[np.int64]
-    """Numbers looked at in vain since the blocks were built, shape (1,)."""
+    # ^ Numbers looked at in vain since the blocks were built, shape (1,).
     bounds: FloatArray
     far: FloatArray
     row: FloatArray
-    """To work in: (N,), (B,), (size,), (m + 2 L m,)."""
+    # ^ To work in: (N,), (B,), (size,), (m + 2 L m,).
 
 
 def as_machines(

@@ -40,6 +40,7 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.choices import check_choice
+from fairbook.mechanisms.nearest import DISTANCE, as_machines
 from fairbook.mechanisms.readings import Alone, TvMethod, Unserved
 from fairbook.mechanisms.tv_drf_kernels import (
     DONE,
@@ -414,7 +415,7 @@ def _as_contributions(
 ) -> tuple[FloatArray, Names | None]:
     """Give the parts, (n, K), and names of machines."""
     if number_of_dimensions(contributions) == 1:
-        values = np.repeat(per_user(contributions, n, users, "contributions")[:, None], K, axis=1)
+        values = np.broadcast_to(per_user(contributions, n, users, "contributions")[:, None], (n, K))  # one column
     else:
         named = _matrix(contributions, "contributions", "n users", "K machines")
         values = named.values
@@ -479,6 +480,9 @@ def _most_handed_out(demands: FloatArray, bounds: FloatArray, total: FloatArray,
 def _alike(pool: FloatArray, parts: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Capacities and parts where machines of one size and one ownership count as one."""
     m = pool.shape[1]
+    if not parts.strides[1]:  # the same part of every machine
+        kinds, alike = np.unique(pool + 0.0, axis=0, return_counts=True)
+        return kinds * alike[:, None], np.repeat(parts[:, :1], len(kinds), axis=1)
     kinds, alike = np.unique(np.hstack([pool, parts.T]) + 0.0, axis=0, return_counts=True)
     return kinds[:, :m] * alike[:, None], np.ascontiguousarray(kinds[:, m:].T)
 
@@ -553,10 +557,9 @@ def tv_drf(
     What rounding leaves over holds up no queue: up to 1e-12 of a group of tasks or of an own part (alone), and up to
     1e-13 of a resource of the pool (fluid), count as nothing.
 
-    Cost of the heuristic, per task handed out: O(log n + K / b), and O(b m) for each block of b = 128 machines (2^k >=
-    sqrt(K) of them, where K is above 128^2) in which something was placed since that user's last turn, unless its task
-    fits there no more: at most O(K m), by plain loops over neighbouring numbers. Besides O(K m) per user with tasks and
-    period, and for the amounts alone per distinct machine.
+    Cost of the heuristic, per task handed out on K machines: O(log n + m sqrt(K)) where their remainders are spread
+    evenly, at worst O(m K), by plain loops over neighbouring numbers; besides, O(K (m + log K) + n m) a period, and for
+    the amounts alone O(m) per user, period and distinct machine. Memory O(K m + T n m), but for ``placement``.
     The compiled loop covers all periods, so that an interrupt (Ctrl-C) is seen only at its end; input for which the
     pool could hold more than about 1e9 tasks in all is refused.
 
@@ -634,6 +637,11 @@ def tv_drf(
     machine_use = placed = None
     if whole:
         machine_use, placed = np.zeros((T, K, m)), np.zeros((T, n, K) if placement else (0, 0, 0), dtype=np.int32)
+        some = values[(values > 0).any(axis=2)] if values.any() else total[None]
+        leads = np.unique((some > 0).argmax(axis=1))
+        scale = 1.0 / total
+        unit = scale / scale[leads][:, None]
+        at = as_machines(pool.copy(), pool.copy(), np.empty((m, 0)), some.min(axis=0), leads, unit, DISTANCE)
         heuristic(
             values,
             bounds,
@@ -650,6 +658,7 @@ def tv_drf(
             left,
             stops,
             placed,
+            at,
         )
     else:
         most = bounds if waits else np.minimum(bounds, enough(values, total))

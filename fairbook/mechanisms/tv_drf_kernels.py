@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.kernels import INSIDE, kernel
+from fairbook.mechanisms.nearest import PATIENCE, build, move, nearest
 from fairbook.model.inputs import FloatArray
 
 __all__ = [
@@ -172,56 +173,13 @@ def _lift(tree: NDArray[np.int32], keys: FloatArray, place: int) -> None:
 
 
 @kernel(INSIDE)
-def _nearest(
-    want: FloatArray,
-    form: FloatArray,
-    unit: FloatArray,
-    lead: int,
-    limit: FloatArray,
-    ratio: FloatArray,
-    begin: int,
-    end: int,
-    distance: FloatArray,
-) -> int:
-    """Place of the least best-fit distance (17) of a task to machines ``begin`` to ``end``, the first among equals.
-
-    Write the distances to ``distance``, infinite where the task does not fit. Ratios are of amounts as given, so that
-    machines whose remainders are in proportion tie exactly. One plain loop a resource, for a compiler to make vectors
-    of.
-    """
-    some, row = ratio[lead, lead, begin:end], distance[: end - begin]
-    for k in range(len(row)):
-        row[k] = 0.0 if some[k] > 0.0 else np.inf
-    for j in range(len(want)):
-        have, most, task, side, scale = ratio[lead, j, begin:end], limit[j, begin:end], want[j], form[j], unit[j]
-        for k in range(len(row)):
-            row[k] = row[k] + abs(side - have[k]) * scale if task <= most[k] else np.inf
-    best, least = 0, row[0]
-    for k in range(1, len(row)):
-        if row[k] < least:
-            best, least = k, row[k]
-    return best
-
-
-@kernel(INSIDE)
-def _measure(
-    k: int,
-    left: FloatArray,
-    low: FloatArray,
-    allow: FloatArray,
-    leads: NDArray[np.bool_],
-    limit: FloatArray,
-    ratio: FloatArray,
-) -> None:
-    """Write down of machine k: of each resource the largest task that fits; what is left of j per what is left of f."""
-    m = len(leads)
-    for j in range(m):
-        limit[j, k] = left[k, j] + low[k, j] + allow[k, j]
-    for f in range(m):
-        if leads[f]:
-            free = left[k, f] + low[k, f]
-            for j in range(m):
-                ratio[f, j, k] = (left[k, j] + low[k, j]) / free if free > 0.0 else 0.0
+def _refill(at: Any, machines: FloatArray, allow: FloatArray) -> None:
+    """Let all machines be empty."""
+    for k in range(len(machines)):
+        for j in range(machines.shape[1]):
+            at.free[k, j] = machines[k, j]
+            at.room[k, j] = machines[k, j] + allow[k, j]
+    build(at)
 
 
 def _turns(demands: FloatArray, bounds: FloatArray, machines: FloatArray, *_: Any) -> float:
@@ -246,13 +204,13 @@ def heuristic(
     unserved: FloatArray,
     stops: NDArray[np.int64],
     placement: NDArray[np.int32],
+    at: Any,
 ) -> None:
     """Run Algorithm 1 over all periods.
 
-    Users stand in a tournament keyed by beta until everyone who can still run a task has beta >= 1, then by G. Machines
-    stand in blocks. Each user keeps the nearest machine of every block; on its turn it looks again only at the blocks
-    where something was placed since its last turn and where its task still fits. What is left of a machine is a sum of
-    two doubles, so that a million subtractions leave no error.
+    Users stand in a tournament keyed by beta until everyone who can still run a task has beta >= 1, then by G. The
+    nearest machine is found among those of ``at`` (:mod:`~fairbook.mechanisms.nearest`). What is left of a machine is a
+    sum of two doubles, so that a million subtractions leave no error.
     """
     T, n, m = demands.shape
     K = len(machines)
@@ -261,37 +219,23 @@ def heuristic(
         total += machines[k]
     scale = 1.0 / total
     allow = machines * FITS
-    width, seats = 128, 1
-    while width * width < K:
-        width *= 2
+    seats = 1
     while seats < n:
         seats *= 2
-    blocks = (K + width - 1) // width
-    nearest, least = np.zeros((n, blocks), dtype=np.int32), np.full((n, blocks), np.inf)
-    distance = np.empty(width)
     user_tree = np.empty(2 * seats, dtype=np.int32)
     key = np.full(seats, np.inf)
     for i in range(seats):
         user_tree[seats + i] = i
-    leads = np.zeros(m, dtype=np.bool_)  # the first resource of some task
-    for t in range(T):
-        for i in range(n):
-            for j in range(m):
-                if demands[t, i, j] > 0.0:
-                    leads[j] = True
-                    break
     left, low = machines.copy(), machines * 0.0
-    limit, ratio = np.zeros((m, K)), np.zeros((m, m, K))
     free, known = np.zeros(m), -1  # what is left in the pool, and when that was
-    changed = np.empty(blocks, dtype=np.int64)
-    seen = np.empty(n, dtype=np.int64)  # -1: this user's distances are not those of its head task
+    ready = np.empty(n, dtype=np.bool_)  # whether need, shape and lead are those of the head group
     head = np.zeros(n, dtype=np.int64)
     rest = np.zeros(n)
     run = np.zeros(n)  # tasks of the head group run in this period
     used, owned, level = np.zeros((n, m)), np.zeros((n, m)), np.zeros(n)
     past = np.zeros(n)  # G of what is no longer counted
-    need, shape, unit = np.zeros((n, m)), np.zeros((n, m)), np.zeros((n, m))
-    first = np.zeros(n, dtype=np.int64)
+    need, shape = np.zeros((n, m)), np.zeros((n, m))
+    lead = np.zeros(n, dtype=np.int64)
     weight = np.zeros(n)  # what one task of the head group adds to G
     now, held = np.empty(m), np.zeros(n)
     for t in range(T):
@@ -299,8 +243,7 @@ def heuristic(
             for j in range(m):
                 left[k, j] = machines[k, j]
                 low[k, j] = 0.0
-            _measure(k, left, low, allow, leads, limit, ratio)
-        changed[:] = 0
+        _refill(at, machines, allow)
         stamp, known = 0, -1
         for i in range(n):
             stops[t, i] = UNSET
@@ -331,13 +274,13 @@ def heuristic(
                         if coefficient < 1.0 - FITS:
                             key[i] = coefficient
                     run[i] = 0.0
-                    seen[i] = -1
+                    ready[i] = False
             _build(user_tree, key)
             while True:
                 i = user_tree[1]
                 if key[i] == np.inf:
                     break
-                if seen[i] < 0:  # a new group of tasks
+                if not ready[i]:  # a new group of tasks
                     while rest[i] <= 0.0 and head[i] < t:
                         head[i] += 1
                         rest[i] = bounds[head[i], i]
@@ -347,29 +290,21 @@ def heuristic(
                         _lift(user_tree, key, i)
                         continue
                     dominant = 0.0
-                    first[i] = -1
+                    first = -1
                     for j in range(m):
                         need[i, j] = demands[head[i], i, j]
                         dominant = max(dominant, need[i, j] * scale[j])
-                        if first[i] < 0 and need[i, j] > 0.0:
-                            first[i] = j
+                        if first < 0 and need[i, j] > 0.0:
+                            first = j
                     for j in range(m):
-                        shape[i, j] = need[i, j] / need[i, first[i]]
-                        unit[i, j] = scale[j] / scale[first[i]]
+                        shape[i, j] = need[i, j] / need[i, first]
+                    for g in range(len(at.leads)):
+                        if at.leads[g] == first:
+                            lead[i] = g
                     weight[i] = dominant / weights[i]
-                    least[i] = -1.0
-                best = 0
-                for block in range(blocks):
-                    if changed[block] > seen[i] and least[i, block] < np.inf:
-                        begin = block * width
-                        k = _nearest(
-                            need[i], shape[i], unit[i], first[i], limit, ratio, begin, min(begin + width, K), distance
-                        )
-                        least[i, block], nearest[i, block] = distance[k], begin + k
-                    if least[i, block] < least[i, best]:
-                        best = block
-                seen[i] = stamp
-                if least[i, best] == np.inf:
+                    ready[i] = True
+                k = nearest(at, need, shape, i, lead[i])
+                if k < 0:
                     if known != stamp:
                         for j in range(m):
                             free[j] = 0.0
@@ -388,15 +323,17 @@ def heuristic(
                     level[i] += run[i] * weight[i]
                     run[i] = 0.0
                     continue
-                k = nearest[i, best]
                 stamp += 1
-                changed[best] = stamp
                 for j in range(m):  # Knuth's exact difference
                     difference = left[k, j] - need[i, j]
                     back = difference - left[k, j]
                     low[k, j] += (left[k, j] - (difference - back)) - (need[i, j] + back)
                     left[k, j] = difference
-                _measure(k, left, low, allow, leads, limit, ratio)
+                    at.free[k, j] = left[k, j] + low[k, j]
+                    at.room[k, j] = at.free[k, j] + allow[k, j]
+                move(at, k)
+                if at.work[0] > PATIENCE * K:
+                    build(at)
                 if placement.shape[0] > 0:
                     placement[t, i, k] += 1
                 run[i] += 1.0
@@ -415,7 +352,7 @@ def heuristic(
                         amounts[t, i, j] += run[i] * need[i, j]
                     level[i] += run[i] * weight[i]
                     run[i] = 0.0
-                    seen[i] = -1
+                    ready[i] = False
                 if held[i] <= 0.0:
                     stops[t, i] = DONE
                     key[i] = np.inf
