@@ -145,7 +145,7 @@ def _log_fairness(used: Any, stakes: Any, size: float, totals: Any, empty: float
 
 @kernel(INSIDE)
 def _renew(tree: Any, base: int, node: int, key: float, needs: Any, limit: Any, used: Any) -> None:
-    """Give a leaf its new key, for the needs that still fit there, and what is free; bring the nodes above up to date."""
+    """Give a leaf what is free and its new key, for the needs that still fit; bring the nodes above it up to date."""
     for r in range(len(used)):
         tree[base + node, len(needs) + r] = limit[r] - used[r]
     for b in range(len(needs)):
@@ -521,8 +521,8 @@ def fill(
 
     Notes
     -----
-    Cost, P placements: shared keys O(N b + P (log n + b m + (b + m) log N)) and O(N (b + m)) memory for b different demands,
-    up to 16 of them (and N b up to 3 10^7; more are sorted into so many kinds, and some nodes are looked at in vain);
+    Cost, P placements: shared keys O(N b + P (log n + b m + (b + m) log N)) and O(N (b + m)) memory for b different
+    demands, up to 16 (and N b up to 3 10^7; more are sorted into so many kinds, and some nodes looked at in vain);
     own keys O(n N m + P n (m + log N)) and O(n N) memory.
     """
     n, m = cell.demands.shape
