@@ -37,6 +37,7 @@ from benchmarks.plain import (
     by_cvxpy_leximin,
     highs_clusters,
     highs_drf,
+    highs_drfh,
     plain_by_task,
     plain_cbdrf,
     plain_gdrf,
@@ -330,6 +331,37 @@ def _tv_drf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         )
 
 
+def _drfh_fluid(rng: np.random.Generator, scale: int) -> Iterator[Row]:
+    def cell(K: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+        return rng.uniform(0.1, 1, (n, 2)), rng.uniform(1, 10, (K, 2))
+
+    def fluid(demands: np.ndarray, machines: np.ndarray) -> fb.FluidPlacement:
+        return fb.drfh(demands, machines, method="fluid")
+
+    def programs(n: int) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
+        for _ in range(1 + 2 * scale):
+            one = cell(640, n)
+            found = fluid(*one)
+            if found.violations() or abs(highs_drfh(*one) - found.dominant_shares.min()) > 1e-6:
+                raise SystemExit("the programme of DRFH and drfh do not agree")
+            yield (lambda u=one: highs_drfh(*u)), (lambda u=one: fluid(*u))
+
+    for n, limit in ((20, 3), (60, 10)):
+        yield compare(
+            f"the whole programme of DRFH by HiGHS against fluid `drfh`, 640 classes, {n} users",
+            programs(n),
+            limit,
+            at_least=True,
+        )
+
+    def growth() -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
+        for _ in range(1 + 4 * scale):
+            many, few = cell(1280, 20), cell(320, 20)
+            yield (lambda u=many: fluid(*u)), (lambda u=few: fluid(*u))
+
+    yield compare("fluid `drfh`, 20 users: 4 times the classes (1280 against 320)", growth(), 6, at_least=False)
+
+
 def _gdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
     table = np.array(MACHINES)
     machines, counts = np.rint(100 * table[:, :2]), table[:, 2].astype(int)
@@ -402,6 +434,12 @@ def _gdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
 
     def each_of_its_own() -> np.ndarray:
         return np.repeat(machines, counts, axis=0) * rng.uniform(0.9, 1.1, (counts.sum(), 2))
+
+    yield per_task(
+        "cost per task of `gdrf` with 300 users of the trace against 20",
+        ((number(of_trace(300)), number(of_trace(20))) for _ in range(1 + 2 * scale)),
+        2,
+    )
 
     def crowds() -> Iterator[np.ndarray]:
         return (crowd() for _ in range(1 + scale))
@@ -545,6 +583,22 @@ def _virtual_cluster(rng: np.random.Generator, scale: int) -> Iterator[Row]:
             1,
             False,
             (times[slowest], 10.0),
+        )
+
+    def crowded(whole: bool) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
+        for _ in range(1 + 2 * scale):
+            many, few = wide(20 * 640, 640), wide(20 * 160, 160)
+            yield (
+                (lambda u=many: fb.virtual_cluster(*u, whole=whole)),
+                (lambda u=few: fb.virtual_cluster(*u, whole=whole)),
+            )
+
+    for whole, kind in ((True, "whole VMs"), (False, "VMs not whole")):
+        yield compare(
+            f"exact `virtual_cluster`, 20 users a cluster, {kind}: 640 clusters against 160 (4^1.2 = 5.3)",
+            crowded(whole),
+            4**1.2,
+            at_least=False,
         )
 
     def growth(method: Any) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
@@ -766,6 +820,7 @@ def main() -> int:
         _drf_by_task(rng, scale),
         _cbdrf(rng, scale),
         _tv_drf(rng, scale),
+        _drfh_fluid(rng, scale),
         _gdrf(rng, scale),
         _virtual_cluster(rng, scale),
         _sweeps(scale),

@@ -49,6 +49,16 @@ def highs_drf(demands: np.ndarray) -> np.ndarray:
     return tasks
 
 
+def highs_drfh(demands: np.ndarray, machines: np.ndarray) -> float:
+    """The programme of DRFH as one writes it down: the largest level that all users can have."""
+    K, n, total = len(machines), len(demands), machines.sum(axis=0)
+    load = demands / total / (demands / total).max(axis=1, keepdims=True)
+    held = hstack([kron(np.ones((1, K)), eye_array(n)), csr_array(-np.ones((n, 1)))])
+    used = hstack([kron(eye_array(K), load.T), csr_array((K * len(total), 1))])
+    found = linprog(-np.eye(K * n + 1)[K * n], used, (machines / total).ravel(), held, np.zeros(n))
+    return -found.fun
+
+
 def plain_tv_drf(demands: np.ndarray, tasks: np.ndarray, machines: np.ndarray, own: np.ndarray) -> np.ndarray:
     """TV-DRF's Algorithm 1 as printed, in numpy, equal parts, what is not run expires; the tasks.
 

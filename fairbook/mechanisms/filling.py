@@ -10,8 +10,8 @@ only fill up.
 the one with the largest key, ties by the lowest number. Three cases:
 
 * The key belongs to the machine alone (f of GDRF, first fit). Machines are the leaves of a tournament whose nodes keep,
-  for each distinct demand (beyond 64, for each set of similar ones), the largest key below of a machine with room. A
-  placement changes one leaf and what is above it.
+  for each distinct demand (beyond 16, for each set of similar ones), the largest key below of a machine with room, and
+  the most that is free of each resource. A placement changes one leaf and what is above it.
 * The key is a distance between what the task needs and what is free (best fit, entropy): see
   :mod:`~fairbook.mechanisms.nearest`.
 * The key depends on the user in another way (f with the task in it). Each user has a tournament of its own over the
@@ -40,7 +40,7 @@ Key = Literal["first", "fairness", "fairness_empty_last", "fairness_after", "bes
 _SHARED = {"first": 0, "fairness": 1, "fairness_empty_last": 2}
 _NEAREST = {"best_fit": DISTANCE, "entropy": ENTROPY}
 _BLOCK = 1 << 17  # placements between two looks at the keyboard, about a tenth of a second
-_KINDS = 64
+_KINDS = 16
 _MOST_SHARED, _MOST_OWN = 2**27, 3 * 10**8  # of 8 and of 16 bytes each
 _LAST = -1e300  # a key below all others that still counts
 
@@ -148,7 +148,9 @@ def _log_fairness(used: Any, stakes: Any, size: float, totals: Any, empty: float
 
 @kernel(INSIDE)
 def _renew(tree: Any, base: int, node: int, key: float, needs: Any, limit: Any, used: Any) -> None:
-    """Give a leaf its new key, for the needs that still fit there, and bring the nodes above it up to date."""
+    """Give a leaf what is free and its new key, for the needs that still fit; bring the nodes above it up to date."""
+    for r in range(len(used)):
+        tree[base + node, len(needs) + r] = limit[r] - used[r]
     for b in range(len(needs)):
         if tree[base + node, b] > -np.inf:  # once too full, always too full
             tree[base + node, b] = key
@@ -160,7 +162,7 @@ def _renew(tree: Any, base: int, node: int, key: float, needs: Any, limit: Any, 
     while node:
         left, right, here = tree[base + 2 * node], tree[base + 2 * node + 1], tree[base + node]
         changed = False
-        for b in range(len(needs)):
+        for b in range(len(here)):
             larger = max(left[b], right[b])
             changed |= larger != here[b]
             here[b] = larger
@@ -184,6 +186,8 @@ def _search(
 ) -> Any:
     """Find the machine with room and the largest key, ties by the lowest number; better than the one given, or that."""
     leaves = lowest[base]  # the place of a node that does not exist keeps their number
+    m = len(need)
+    free = tree.shape[1] - m
     stack[0] = 1
     top = 1
     while top:
@@ -193,13 +197,13 @@ def _search(
         key = tree[here, kind]
         if key == -np.inf or key < best or (key == best and lowest[here] >= machine):
             continue
+        fits = True
+        for r in range(m):  # one of several similar needs may be larger than what the kind knows
+            fits = fits and tree[here, free + r] >= need[r]
+        if not fits:
+            continue
         if node >= leaves:
-            j = lowest[here]
-            fits = True
-            for r in range(len(need)):  # one of several similar needs may be larger than what the tree knows
-                fits = fits and limit[j, r] - used[j, r] >= need[r]
-            if fits:
-                best, machine = key, j
+            best, machine = key, lowest[here]
         else:  # the better branch is looked at first, the one put down last
             better = 2 * node if tree[base + 2 * node, kind] >= tree[base + 2 * node + 1, kind] else 2 * node + 1
             stack[top] = better ^ 1
@@ -450,19 +454,21 @@ def _representatives(demands: FloatArray, most: int) -> tuple[FloatArray, NDArra
 
 
 def _tournaments(
-    group: NDArray[np.int64], empty: float, classes: NDArray[np.int64], fits: NDArray[np.bool_]
+    group: NDArray[np.int64], empty: float, classes: NDArray[np.int64], fits: NDArray[np.bool_], room: FloatArray
 ) -> tuple[Any, ...]:
     """Build the tournament of each group of machines, all of them empty; ``fits`` (K, kinds) by class of machines."""
     bases, lows = [], []
     leaf = np.empty(len(group), np.int64)
     members = [np.flatnonzero(group == g) for g in range(int(group.max()) + 1)]
     sizes = [1 << (len(one) - 1).bit_length() for one in members]
-    tree = np.full((2 * sum(sizes), fits.shape[1]), -np.inf)
+    kinds = fits.shape[1]
+    tree = np.full((2 * sum(sizes), kinds + room.shape[1]), -np.inf)
     offset = 0
     for one, leaves in zip(members, sizes, strict=True):
         leaf[one] = leaves + np.arange(len(one))
         part, low = tree[offset : offset + 2 * leaves], np.full(2 * leaves, np.iinfo(np.int32).max, np.int64)
-        part[leaves : leaves + len(one)][fits[classes[one]]] = empty
+        part[leaves : leaves + len(one), :kinds][fits[classes[one]]] = empty
+        part[leaves : leaves + len(one), kinds:] = room[one]
         low[leaves : leaves + len(one)] = one
         width = leaves
         while width > 1:  # level by level upwards
@@ -536,8 +542,8 @@ def fill(
 
     Notes
     -----
-    Cost, P placements: shared keys O(N b + P (log n + b (m + log N))) and O(N b) memory for b different demands, up to
-    64 of them (and N b up to 3 10^7; more are sorted into so many kinds, and some machines are then looked at in vain);
+    Cost, P placements: shared keys O(N b + P (log n + b m + (b + m) log N)) and O(N (b + m)) memory for b different
+    demands, up to 16 (and N b up to 3 10^7; more are sorted into so many kinds, and some nodes looked at in vain);
     nearest machines O(N (m + log N) + P (log n + m sqrt(N))) where what is free is spread evenly, and O(N m) memory;
     ``"fairness_after"`` O(n N m + P n (m + log N)) and O(n N) memory.
     """
@@ -579,7 +585,7 @@ def fill(
         needs, kinds = _representatives(demands, int(np.clip(_MOST_SHARED // (4 * N), 1, _KINDS)))
         empty = _LAST if key == "fairness_empty_last" else 0.0
         fits = np.all(needs <= (cell.machines * (1 + FITS))[:, None], axis=2)
-        rest = (*_tournaments(group, empty, k, fits), needs, kinds, _SHARED[key])
+        rest = (*_tournaments(group, empty, k, fits, limit), needs, kinds, _SHARED[key])
         step = _fill_shared
     elif key in _NEAREST:
         first = (demands > 0).argmax(axis=1)
