@@ -429,8 +429,6 @@ SEEDED = {"seed": "a count"}
 TASKS = [1.0, 2.0, 0.5]
 MEASURED = {"tasks": TASKS, "demands": D, "capacities": [9.0, 18.0]}
 MEASURED_SORTS = {"tasks": "amounts", "demands": "demands", "capacities": "positive"}
-CELL = {"demands": D, "machines": MACHINES, "machine_counts": [2, 1]}
-CELL_SORTS = {"demands": "demands", "machines": "machines", "machine_counts": "counts"}
 
 ENTRIES = [
     *(
@@ -830,14 +828,6 @@ ENTRIES = [
         {"dominant_shares": TASKS, "beta": 0.5, "lam": 1.0},
         {"dominant_shares": "own amounts", "beta": "any number", "lam": "any number"},
     ),
-    Entry("metrics.global_shares", metrics.global_shares, CELL, CELL_SORTS),
-    Entry("metrics.demand_weights", metrics.demand_weights, CELL, CELL_SORTS),
-    Entry(
-        "metrics.machine_utilisation",
-        metrics.machine_utilisation,
-        {"used": D[:2], "capacities": MACHINES},
-        {"used": "amounts of users", "capacities": "machines"},
-    ),
     Entry(
         "metrics.relative_utilisation",
         metrics.relative_utilisation,
@@ -945,10 +935,6 @@ EXEMPT = {
         for kind in ("less", "more", "more inside")
     },
     ("metrics.placement_fairness", "*", "empty"): "entry by entry",
-    ("metrics.global_shares", "machines", "a resource that no machine has"): "nobody must need it: demands are named",
-    ("metrics.demand_weights", "machines", "a resource that no machine has"): "nobody must need it: demands are named",
-    ("metrics.demand_weights", "machines", "None"): "then there must be no machine_counts either",
-    ("metrics.machine_utilisation", "capacities", "*"): "used and capacities go together",
     ("metrics.relative_utilisation", "capacities", "*"): "used and capacities go together",
 }
 

@@ -47,6 +47,7 @@ def test_every_public_name_says_what_it_is() -> None:
 def test_names_lead_to_where_a_thing_is_described() -> None:
     entries = api_pages.entries()
     assert entries["fairbook.mechanisms.drf.drf"].name == "fairbook.drf"
+    assert entries["fairbook.model.placement.Placement"].name == "fairbook.Placement"
     # a constant that a package hands on is one
     assert entries["fairbook.properties.instances.CORNERS"].name == "fairbook.properties.CORNERS"
 
