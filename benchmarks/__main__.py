@@ -461,6 +461,39 @@ def _gdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
     )
 
 
+def _nearest(rng: np.random.Generator, scale: int) -> Iterator[Row]:
+    """Rules by which a machine suits a user, against First-Fit, which asks for room alone."""
+
+    def pool(K: int = 5000, n: int = 1000) -> tuple[np.ndarray, np.ndarray]:
+        return rng.integers(1, 9, (n, 2)).astype(float), rng.integers(8, 65, (K, 2)).astype(float)
+
+    def over_time(demands: np.ndarray, machines: np.ndarray) -> fb.TvDrfRun:
+        n = len(demands)
+        return fb.tv_drf(demands[None], np.full((1, n), 1e6), machines, np.full(n, 1 / n))
+
+    def first(demands: np.ndarray, machines: np.ndarray) -> fb.Placement:
+        return fb.drfh(demands, machines, method="first_fit")
+
+    for name, place in (("`drfh`, Best-Fit", fb.drfh), ("`mdrf`", fb.mdrf), ("`tv_drf`, whole tasks", over_time)):
+        for one in (place, first):
+            one(*pool(40, 10))  # compile
+
+        def pairs(
+            place: Callable[..., Any] = place,
+        ) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
+            for _ in range(5 * scale):
+                ours, theirs = pool(), pool()
+                yield (lambda u=ours: place(*u)), (lambda u=theirs: first(*u))
+
+        yield compare(f"{name}, 5000 machines, 1000 users, against First-Fit", pairs(), 7, at_least=False)
+    users = [[pool(5000, n) for n in (1000, 20)] for _ in range(3 * scale)]
+    yield per_task(
+        "cost per task of Best-Fit with 1000 users against 20, 5000 machines",
+        (((lambda u=many: len(fb.drfh(*u))), (lambda u=few: len(fb.drfh(*u)))) for many, few in users),
+        2,
+    )
+
+
 def _requests(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Draw what the paper's users ask: normal with mean 30 and variance 10, tolerating up to 0.9."""
     return np.maximum(np.rint(rng.normal(30, math.sqrt(10), n)), 1), rng.uniform(0, 0.9, n)
@@ -822,6 +855,7 @@ def main() -> int:
         _tv_drf(rng, scale),
         _drfh_fluid(rng, scale),
         _gdrf(rng, scale),
+        _nearest(np.random.default_rng(2015), scale),
         _virtual_cluster(rng, scale),
         _sweeps(scale),
     ):

@@ -20,6 +20,7 @@ from book.dmfa_srq import oracle as dmfa_srq
 from book.gdrf import oracle as gdrf
 from book.tv_drf import oracle as tv_drf
 from book.virtual_cluster import oracle as virtual_cluster
+from tests.cells import random_cell, scanned
 from tests.vm_cases import QUARTERS, TENTHS, asked
 
 Case = dict[str, Any]
@@ -285,6 +286,24 @@ def placed(placement: Any) -> list[tuple[int, int]]:
     return list(zip(placement.placed_user.tolist(), placement.placed_machine.tolist(), strict=True))
 
 
+#: Cells of some dozens of machines, in several blocks: a seed, and the kind of numbers.
+MANY_MACHINES = st.fixed_dictionaries(
+    {
+        "seed": st.integers(0, 2**32),
+        "kind": one_of("whole", "zeros", "real", "alike", "small machines"),
+        "unit": one_of(1, 10),
+        "place": one_of(fb.drfh, fb.mdrf),
+    }
+)
+
+
+def on_many(seed: int, kind: str, unit: int, place: Any) -> Any:
+    rng = np.random.default_rng(seed)
+    n, m, K = (int(rng.integers(1, most)) for most in (9, 5, 12))
+    demands, machines, counts, bounds = random_cell(rng, kind, n, m, K)
+    return place(demands / unit, machines / unit, counts * int(rng.integers(1, 9)), max_tasks=bounds * 9)
+
+
 def judge_fluid(method: str, **case: Any) -> Any:
     return gdrf.fluid_share(**case).levels
 
@@ -367,6 +386,12 @@ ENGINES = {
         drfh_cases("best_fit", "first_fit"),
         lambda **case: flat(placed(fb.drfh(**case))),
         lambda **case: flat(gdrf.exact_drfh(**case, prefer=placed(fb.drfh(**case))).placed),
+    ),
+    "nearest machine": Engine(
+        True,
+        MANY_MACHINES,
+        lambda **case: [*on_many(**case).placed_machine.tolist(), len(on_many(**case).violations())],
+        lambda place, **case: [*scanned(on_many(place=place, **case), entropy=place is fb.mdrf), 0],
     ),
     "drfh fluid": Engine(True, drfh_cases("fluid"), lambda **case: fb.drfh(**case).levels, judge_fluid, 1e-6),
 }
