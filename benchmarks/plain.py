@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
-from scipy.sparse import block_array, csr_array, diags_array, eye_array, hstack, kron
+from scipy.sparse import block_array, csr_array, diags_array, eye_array, hstack, kron, vstack
 
 
 def plain_by_task(demands: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -55,8 +55,8 @@ def highs_drfh(demands: np.ndarray, machines: np.ndarray) -> float:
     load = demands / total / (demands / total).max(axis=1, keepdims=True)
     held = hstack([kron(np.ones((1, K)), eye_array(n)), csr_array(-np.ones((n, 1)))])
     used = hstack([kron(eye_array(K), load.T), csr_array((K * len(total), 1))])
-    found = linprog(-np.eye(K * n + 1)[K * n], used, (machines / total).ravel(), held, np.zeros(n))
-    return -found.fun
+    room = np.append(machines / total, np.zeros(n))
+    return -linprog(-np.eye(K * n + 1)[K * n], vstack([used, -held]), room).fun
 
 
 def plain_tv_drf(demands: np.ndarray, tasks: np.ndarray, machines: np.ndarray, own: np.ndarray) -> np.ndarray:

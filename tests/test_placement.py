@@ -324,6 +324,22 @@ def test_fluid_by_hand(demands: Any, machines: Any, options: Any, tasks: list[fl
     assert fluid.to_dict()["by_class"] == fluid.by_class.tolist()
 
 
+@pytest.mark.parametrize("alike", [True, False])
+def test_fluid_begins_with_some_pairs_and_misses_none(alike: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    demands, machines = rng.uniform(0.1, 1, (52, 3)), rng.uniform(1, 10, (100, 3))
+    demands[:5, 1:] = 0.0
+    bounds = np.where(np.arange(52) < 40, np.inf, np.arange(52) % 3)
+    if alike:
+        machines[:] = machines[0]
+    some = fb.drfh(demands, machines, max_tasks=bounds, method="fluid")
+    monkeypatch.setattr("fairbook.mechanisms.drfh._FEW", np.inf)  # one programme of all pairs
+    everything = fb.drfh(demands, machines, max_tasks=bounds, method="fluid")
+    assert some.violations() == []
+    assert some.levels == pytest.approx(everything.levels, rel=1e-8)
+    assert len(set(some.levels.round(6))) > 2  # levels at which users stop
+
+
 def test_a_program_that_is_not_solved_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     # by its path: the function hides the module of the same name
     unsolved = OptimizeResult(status=4, message="numbers")
