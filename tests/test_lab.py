@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from jupytext.sync_contentsmanager import build_sync_jupytext_contents_manager_c
 
 from tests.conftest import ROOT
 from tools import execute
+from tools.book_tables import plain
 
 PAGE = "book/one_level"
 
@@ -51,3 +53,10 @@ def test_what_is_changed_in_the_text_is_changed_in_the_notebook(server: object, 
     assert list(execute.unsound_cells(new)) == []
     assert execute.twin_difference(text.read_text("utf8"), new) is None
     assert execute.with_new_text(text.read_text("utf8").replace("import", "import os,"), twin.read_text("utf8")) is None
+
+
+def test_a_downloaded_notebook_needs_no_myst() -> None:
+    for page in execute.pages():
+        cells = execute.unexecuted(page.read_text("utf8")).cells
+        told = "\n".join(plain(cell.source) for cell in cells if cell.cell_type == "markdown")
+        assert re.findall(r"\{[\w:-]+\}`.*|^[:`]{3,}\{.*|^:::.*|^\([\w-]+\)=$", told, flags=re.MULTILINE) == [], page

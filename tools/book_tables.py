@@ -10,6 +10,7 @@ page of claims lies the ledger as a file.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -181,11 +182,43 @@ RUN = """<details class="run-page"><summary>Run this page</summary><p>In a check
 <code>.venv</code> as its kernel</li></ul></details>"""
 
 
+#: What MyST has beyond Markdown, in the order in which it is taken out, and what takes its place.
+BEYOND = {
+    r"^\([\w-]+\)=(?:\n|\Z)|^:(?:label|class|name|width|alt): .*\n|^:{3,}[ \t]*(?:\n|\Z)": "",
+    r"^[:`]{3,}\{(?:\w+:)?([\w-]+)\} *(.*)$": r"**\1** \2\n",
+    r"^\$\$ \(([\w-]+)\)$": "$$",
+    r"\{[\w:-]+\}`([^<`]+?)\s*<[^>`]*>`": r"\1",
+    r"\{[\w:-]+\}`([^`]+)`": r"[\1]",
+}
+
+
+def plain(text: str) -> str:
+    r"""Say a cell of text in plain Markdown, for readers that know no MyST; a reference is the name of what is meant.
+
+    Examples
+    --------
+    >>> print(plain(":::{prf:lemma} Slots\n:label: lem-a\nSee {ref}`there <b>` and {eq}`eq-c`."))
+    **lemma** Slots
+    <BLANKLINE>
+    See there and [eq-c].
+    """
+    for pattern, instead in BEYOND.items():
+        text = re.sub(pattern, instead, text, flags=re.MULTILINE)
+    return text
+
+
 def offer(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Say at the end of each page with code how to run it."""
-    if (ROOT / f"{page}.ipynb").is_file():
-        notebook = context["pathto"](f"_sources/{page}.ipynb", resource=True)
-        context["body"] += RUN.format(page=page.removeprefix("book/"), notebook=notebook)
+    """Say at the end of each page with code how to run it, and put its notebook beside it, in plain Markdown."""
+    source = ROOT / f"{page}.ipynb"
+    if source.is_file():
+        notebook = json.loads(source.read_text("utf8"))
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "markdown":
+                cell["source"] = plain("".join(cell["source"]))
+        beside = Path(app.outdir, page).with_suffix(".ipynb")
+        beside.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_text(json.dumps(notebook), encoding="utf8")
+        context["body"] += RUN.format(page=page.removeprefix("book/"), notebook=beside.name)
 
 
 def write_ledger(app: Any) -> list[Any]:
