@@ -36,7 +36,8 @@ def test_a_changed_cell_a_lost_row_a_lost_table_and_another_effort_are_said(copy
     frame = pd.read_csv(ledger, dtype=str, keep_default_na=False)
     frame.loc[0, "verdict"] = "perhaps"
     frame.drop(index=1).to_csv(ledger, index=False)
-    curves.write_text("".join(curves.read_text("utf8").splitlines(keepends=True)[:-1]))
+    lines = curves.read_text("utf8").splitlines(keepends=True)
+    curves.write_text("".join(lines[:-1]))
     meta = json.loads(record.read_text("utf8"))
     meta["facts"]["runs"] += 1
     record.write_text(json.dumps(meta))
@@ -46,7 +47,7 @@ def test_a_changed_cell_a_lost_row_a_lost_table_and_another_effort_are_said(copy
     for part in (
         f"{frame.loc[0, 'id']}, verdict",
         f"{frame.loc[1, 'id']}: removed",
-        "gdrf/curves: 720 rows",
+        f"gdrf/curves: {len(lines) - 1} rows",
         "gdrf/bounds, runs",
         "gdrf/lies.csv: removed",
     ):

@@ -40,6 +40,7 @@ LEFT_OUT = (
     "fairbook.progress",
     "fairbook.mechanisms.choices",
     "fairbook.mechanisms.filling",
+    "fairbook.mechanisms.nearest",
     "fairbook.mechanisms.packing",
     "fairbook.mechanisms.pools",
     "fairbook.mechanisms.saved",
