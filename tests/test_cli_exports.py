@@ -241,6 +241,8 @@ BAD: list[tuple[Any, str]] = [
     ({"jobs": [job(of=None, tres_req_str="cpu=1")]}, "jobs[0].account: must be a name, got 'null'"),
     ({"jobs": [job(tres_req_str="cpu=1,mem=1G")]}, "how much is there of cpu, memory? Say --capacity"),
     ({"nodes": [{"name": "x", **OLD}]}, "holds no user that counts"),
+    (kubernetes(GOOD, pod(container(cpu="1e99"))), "export.json, user 'a', column 'cpu': must be zero or between"),
+    (kubernetes(node(cpu="1e99"), pod(container(cpu="1"))), "export.json, machine 'n', column 'cpu': must be"),
 ]  # fmt: skip
 
 
@@ -266,6 +268,13 @@ def test_bad_machines(document: Any, said: str, tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------- answers
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_as_shells_write_it(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "export.json"
+    path.write_text("\n " + CLUSTER.read_text(), encoding)
+    assert run("allocate", path) == run("allocate", CLUSTER)
 
 
 def test_the_cluster_as_it_is(tmp_path: Path) -> None:

@@ -33,17 +33,20 @@ def against_now(report: Report, users: Users, pool: pd.Series) -> None:
     if "max_tasks" in columns:
         most = users.spread(columns["max_tasks"], 0.0, unbounded=True)
     now, fair = (users.held / pool.to_numpy()).max(axis=1), report.rows["dominant_share"].to_numpy(dtype=float)
-    ratios = np.divide(users.held, demands[:, None], out=np.full((n, n, len(pool)), np.inf), where=demands[:, None] > 0)
-    could = ratios.min(axis=2)  # tasks that each user could run on what each other holds
-    could = np.minimum(could * weights[:, None] / weights, most[:, None])
-    envy = np.where(could > could.diagonal()[:, None] * (1 + _SAME), could, 0.0)
+    envies = []
+    for i in range(n):
+        needs = demands[i] > 0
+        could = (users.held[:, needs] / demands[i, needs]).min(axis=1, initial=np.inf)  # tasks on what each other holds
+        could = np.minimum(could * weights[i] / weights, most[i])
+        k = int(could.argmax())
+        envies.append(users.names[k] if could[k] > could[i] * (1 + _SAME) else "")
     differ = np.where(np.abs(fair - now) > _SAME * np.maximum(fair, now), fair - now, 0.0)
     report.comparison = pd.DataFrame(
         {
             "share now": now,
             "fair share": fair,
             "difference": differ,
-            "envies": [users.names[k] if envy[i, k] else "" for i, k in enumerate(envy.argmax(axis=1))],
+            "envies": envies,
         },
         pd.Index(users.names, name="user"),
     )

@@ -24,6 +24,7 @@ __all__ = ["Machines", "Table", "Users", "read_machines", "read_parts", "read_ta
 
 _LONGEST_LINE = 1 << 20  # characters; a longer line is no table of users
 _LONGEST_NAME = 200
+_BEFORE_TEXT = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"  # blanks, and the marks that Windows writes before UTF-8 and UTF-16
 _MISSING = {"", "na", "n/a", "nan", "+nan", "-nan", "null", "none"}
 _INFINITE = {"inf", "+inf", "infinity", "+infinity"}
 
@@ -37,8 +38,15 @@ class Table(NamedTuple):
     held: dict[str, list[float]] | None = None  # of an export: by resource, what each user holds now
     machines: dict[str, list[str]] | None = None  # of an export that names them, too
 
+    def line(self, row: int) -> str:
+        """Say where a row stands; in an export, whose it is."""
+        if self.held is None:
+            return f"{self.source}, line {self.lines[row]}"
+        kind, names = next(iter(self.columns.items()))
+        return f"{self.source}, {kind} {names[row]!r}"
+
     def at(self, row: int, column: str) -> str:
-        return f"{self.source}, line {self.lines[row]}, column {column!r}"
+        return f"{self.line(row)}, column {column!r}"
 
     def numbers(self, column: str, *, unbounded: bool = False) -> list[float]:
         """Give a column as floats; with ``unbounded`` an empty cell or ``inf`` means no bound, and nothing else."""
@@ -101,7 +109,7 @@ def read_table(source: str, of: str = "user", by: str | None = None) -> Table:
     name = "stdin" if source == "-" else source
     try:
         with _bytes_of(source) as stream:
-            if stream.peek(1)[:1] == b"{":  # type: ignore[attr-defined]
+            if stream.peek(1).lstrip(_BEFORE_TEXT)[:1] == b"{":  # type: ignore[attr-defined]
                 return _exported(stream.read(), name, of, by)
             reader = csv.reader(_text_lines(stream, name), strict=True)
             header = [cell.strip() for cell in next(reader, [])]
@@ -247,7 +255,7 @@ class Users(NamedTuple):
         period, user, *resource = index
         row = self.cells.index((period, user))
         if argument == "demands" and not resource:
-            return f"{self.table.source}, line {self.table.lines[row]}: the demands"
+            return f"{self.table.line(row)}: the demands"
         return f"{self.table.at(row, self.resources[resource[0]] if resource else self.columns[argument])}:"
 
 
@@ -325,7 +333,7 @@ class Machines(NamedTuple):
     def place(self, line: int, column: tuple[int, ...]) -> str:
         """Say where a line stands, or an entry in it."""
         if not column:
-            return f"{self.table.source}, line {self.table.lines[line]}: the machine"
+            return f"{self.table.line(line)}: the machine"
         return f"{self.table.at(line, self.resources[column[0]])}:"
 
 
@@ -397,5 +405,5 @@ def read_parts(users: Users, machines: Machines) -> Any:
                 raise Refused(f"{table.at(row, column)}: must be between 0 and 1, got {value:g}")
     sums = parts.sum(axis=0)
     for k in np.flatnonzero(np.abs(sums - 1) > 1e-6)[:1].tolist():
-        raise Refused(f"{table.source}, line {table.lines[k]}: the parts must sum to 1, got {sums[k]:.9g}")
+        raise Refused(f"{table.line(k)}: the parts must sum to 1, got {sums[k]:.9g}")
     return parts / sums
