@@ -25,7 +25,7 @@
       return drawn;
     });
     return `<figure><svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escape(title)}">` +
-      `${parts.join("")}<path d="M2 ${to}H${width - 2}" stroke="currentColor"/></svg><figcaption>${escape(title)}</figcaption></figure>`;
+      `${parts.join("")}<path d="M2 ${from}V${to}H${width - 2}" fill="none" stroke="currentColor"/></svg><figcaption>${escape(title)}</figcaption></figure>`;
   }
 
   function build(home, number) {

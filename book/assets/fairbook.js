@@ -1,4 +1,4 @@
-/* Links into folds, printing, and boxes that scroll. Pages can be read without any of it. */
+/* Links into folds, printing, formulas and boxes that scroll. Pages can be read without any of it. */
 (function () {
   /* A link into a folded proof or solution opens it; printing opens them all. */
   function reveal() {
@@ -48,10 +48,24 @@
     }
   }
 
+  /* A stop or a bracket stays on the line of the formula before it. */
+  function hold() {
+    for (const formula of document.querySelectorAll("span.math")) {
+      const after = formula.nextSibling, stop = after && after.nodeType === 3 && after.data.match(/^[.,;:?!)’”]+/);
+      if (!stop) continue;
+      after.splitText(stop[0].length);
+      const held = document.createElement("span");
+      held.style.whiteSpace = "nowrap";
+      formula.before(held);
+      held.append(formula, after);
+    }
+  }
+
   const ready = (action) => {
     if (document.readyState === "loading") addEventListener("DOMContentLoaded", action);
     else action();
   };
+  ready(hold);
   ready(reveal);
   addEventListener("hashchange", reveal);
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((fold) => { fold.open = true; }));
