@@ -539,6 +539,15 @@ def fill(
         Group of each machine: machines of one type.
     level : ndarray of int, shape (n, groups)
         How well a group suits a user, 0 best; ``levels`` or more: not at all.
+    mechanism, full
+        As of :class:`~fairbook.Placement`.
+    progress : bool
+        Show a progress bar on stderr.
+
+    Raises
+    ------
+    InvalidInput
+        Where too many tasks may fit, or each user would rank too many machines.
 
     Notes
     -----
