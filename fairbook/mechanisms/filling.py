@@ -178,8 +178,6 @@ def _search(
     base: int,
     kind: int,
     need: Any,
-    limit: Any,
-    used: Any,
     best: float,
     machine: int,
     stack: Any,
@@ -261,9 +259,7 @@ def _fill_shared(
             best = -np.inf
             for g in range(len(bases)):
                 if level[i, g] == wanted:
-                    best, machine = _search(
-                        tree, lowest, bases[g], kinds[i], demands[i], limit, used, best, machine, stack
-                    )
+                    best, machine = _search(tree, lowest, bases[g], kinds[i], demands[i], best, machine, stack)
             wanted += 1
         if machine == none:
             gone[i] = True
