@@ -46,7 +46,6 @@ __all__ = [
     "utilisation",
 ]
 
-_MOST_MACHINES = 10**9
 _NEAR_ZERO = 0.1  # below this |beta| the sum of powers is near 1, and its logarithm is taken of the difference to 1
 _AS_ZERO = 1e-30  # below this |beta| the logarithm of Lan's measure is its limit at 0 to all digits of a double
 

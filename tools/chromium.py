@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import itertools
 import json
@@ -13,7 +12,6 @@ import subprocess
 import tempfile
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -183,8 +181,3 @@ class Chromium:
             elif method == "Log.entryAdded" and details["entry"]["level"] == "error":
                 page.errors.append(f"{details['entry']['text']} {details['entry'].get('url', '')}".strip())
         return page
-
-    def screenshot(self, path: Path, whole: bool = False) -> None:
-        """Write the window, or the whole page, as a PNG."""
-        picture = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(picture["data"]))

@@ -497,7 +497,12 @@ def drf_by_task(
     Allocation
         ``tasks`` are whole numbers. ``bottlenecks`` names a resource that the user's next task would overdraw,
         -1 where the bound is reached, -2 where the user could have had another task but the allocation
-        stopped (only with ``"stop"``).
+        stopped (only with ``"stop"``); ``violations()`` names such a user, for no resource stops it.
+
+    Raises
+    ------
+    InvalidInput
+        Naming argument, rule and value. Also where more than about 1e11 tasks of one user fit the pool.
 
     Notes
     -----
@@ -506,6 +511,10 @@ def drf_by_task(
     O(n^2 m log t) at most, and never more than a few times O(t (m + log n)).
     Ties go to the user with the smaller index.
     A task fits if it leaves no resource below -1e-12 of its capacity, so that ten tenths fill a unit.
+
+    References
+    ----------
+    Ghodsi et al., "Dominant Resource Fairness", NSDI 2011, Algorithm 1.
 
     Examples
     --------

@@ -178,8 +178,6 @@ def _search(
     base: int,
     kind: int,
     need: Any,
-    limit: Any,
-    used: Any,
     best: float,
     machine: int,
     stack: Any,
@@ -261,9 +259,7 @@ def _fill_shared(
             best = -np.inf
             for g in range(len(bases)):
                 if level[i, g] == wanted:
-                    best, machine = _search(
-                        tree, lowest, bases[g], kinds[i], demands[i], limit, used, best, machine, stack
-                    )
+                    best, machine = _search(tree, lowest, bases[g], kinds[i], demands[i], best, machine, stack)
             wanted += 1
         if machine == none:
             gone[i] = True
@@ -539,6 +535,15 @@ def fill(
         Group of each machine: machines of one type.
     level : ndarray of int, shape (n, groups)
         How well a group suits a user, 0 best; ``levels`` or more: not at all.
+    mechanism, full
+        As of :class:`~fairbook.Placement`.
+    progress : bool
+        Show a progress bar on stderr.
+
+    Raises
+    ------
+    InvalidInput
+        Where too many tasks may fit, or each user would rank too many machines.
 
     Notes
     -----

@@ -71,12 +71,13 @@ class Machines(NamedTuple):
     vague: NDArray[np.bool_]
     # ^ Places whose ratios depend on the task, shape (B size,).
     order: NDArray[np.int64]
+    # ^ To work in, shape (N,).
     work: NDArray[np.int64]
     # ^ Numbers looked at in vain since the blocks were built, shape (1,).
     bounds: FloatArray
     far: FloatArray
     row: FloatArray
-    # ^ To work in: (N,), (B,), (size,), (m + 2 L m,).
+    # ^ To work in: (B,), (size,), (m + 2 L m,).
 
 
 def as_machines(

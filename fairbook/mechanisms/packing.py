@@ -413,7 +413,7 @@ def list_pack(
 
 
 def pack(sizes: NDArray[Any], capacities: NDArray[Any], node_limit: int = 0, seed: int = 0) -> Packing:
-    """Look for bins that hold all items: lists first, then, up to the limit of nodes, the two searches.
+    """Look for bins that hold all items: lists first, then, up to the limit of nodes, the searches.
 
     Parameters
     ----------
@@ -427,8 +427,8 @@ def pack(sizes: NDArray[Any], capacities: NDArray[Any], node_limit: int = 0, see
 
     Notes
     -----
-    Cost O((n + H) log(n + H)) a list, O(H) a node of the complete search and O(log n) of the random fills, O(n) a
-    subset; 4 n H bytes for the complete search. Whether bins hold all items is NP-complete.
+    Cost O((n + H) log(n + H)) a list, and for best fit at worst O(n H); O(H) a node of the complete search, O(log n) of
+    the random fills, O(n) a subset; 4 n H bytes for the complete search. Whether bins hold all items is NP-complete.
     """
     order = np.argsort(-sizes, kind="stable")
     if len(sizes) and (sizes.sum() > _room(capacities).sum() or sizes[order[0]] > _room(capacities).max()):
