@@ -24,7 +24,7 @@
         drawn.push(`<text x="${x + wide / 2}" y="${to + down}" text-anchor="middle">${escape(words)}</text>`);
       return drawn;
     });
-    return `<figure><svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escape(title)}">` +
+    return `<figure style="width:${Math.max(144, width)}px"><svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escape(title)}">` +
       `${parts.join("")}<path d="M2 ${from}V${to}H${width - 2}" fill="none" stroke="currentColor"/></svg><figcaption>${escape(title)}</figcaption></figure>`;
   }
 
