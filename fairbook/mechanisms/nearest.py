@@ -22,7 +22,18 @@ from numpy.typing import NDArray
 from fairbook.kernels import INSIDE, kernel
 from fairbook.model.inputs import FloatArray
 
-__all__ = ["DISTANCE", "ENTROPY", "PATIENCE", "Machines", "as_machines", "build", "move", "nearest"]
+__all__ = [
+    "DISTANCE",
+    "ENTROPY",
+    "PATIENCE",
+    "Machines",
+    "as_machines",
+    "build",
+    "move",
+    "nearest",
+    "nearest_of_few",
+    "renew_few",
+]
 
 DISTANCE, ENTROPY = 0, 1
 
@@ -86,7 +97,7 @@ def as_machines(
     """Make room for blocks, which :func:`build` has to fill: they start with no patience left."""
     N, m = free.shape
     B = 1
-    while B * B < 2 * N and 4 * B <= N:
+    while N > 256 and B * B < 2 * N:
         B *= 2
     size = 2 * -(-N // B)
     spans = 2 * m * len(leads)
@@ -278,6 +289,12 @@ def move(at: Any, j: int) -> None:
     """Bring the blocks up to date with what is free on machine j. Cost O(m sqrt(N)), mostly O(m + log N)."""
     B, m, row, b = len(at.counts), len(at.least), at.row, at.place[j] // at.size
     vague = _measure(at, j, row)
+    if B == 1:  # nothing to bound: the machine stays where it is
+        at.vague[at.place[j]] = vague
+        for c in range(len(row)):
+            at.columns[c, at.place[j]] = row[c]
+        _logarithms(at.columns, at.logs, m, at.place[j])
+        return
     _leave(at, at.place[j], b)
     if row[0] > -np.inf:
         node, by = 1, at.leads[0]
@@ -361,13 +378,39 @@ def _exact(free: Any, lead: int, unit: Any, kind: int, needs: Any, forms: Any, i
 
 
 @kernel(INSIDE)
+def renew_few(columns: Any, free: Any, room: Any, leads: Any, j: int) -> None:
+    """Write down what is free on machine j where one block holds all in their order, and sizes do not count."""
+    m = free.shape[1]
+    for r in range(m):
+        columns[r, j] = room[j, r]
+    for k in range(len(leads)):
+        ahead = free[j, leads[k]]
+        for r in range(m):
+            ratio = free[j, r] / ahead if ahead > 0.0 else np.inf
+            columns[m + 2 * (k * m + r), j] = -ratio
+            columns[m + 2 * (k * m + r) + 1, j] = ratio if ahead > 0.0 else -np.inf
+
+
+@kernel(INSIDE)
+def nearest_of_few(columns: Any, unit: Any, lead: int, needs: Any, forms: Any, i: int, k: int, far: Any) -> int:
+    """Look at each machine that :func:`renew_few` wrote down; what holds blocks would cost more to be passed on."""
+    _distances(columns, columns, unit, lead, DISTANCE, needs, forms, i, k, 0, len(far), far)
+    best = 0
+    for p in range(1, len(far)):
+        if far[p] < far[best]:
+            best = p
+    return best if far[best] < np.inf else -1
+
+
+@kernel(INSIDE)
 def nearest(at: Any, needs: Any, forms: Any, i: int, k: int) -> int:
     """Give the nearest machine with room for a task of user i (lead k), ties by the lowest number; or -1."""
     B, size, counts, machines, lowest = len(at.counts), at.size, at.counts, at.machines, at.lowest
     columns, logs, unit, kind, lead, vague = at.columns, at.logs, at.unit, at.kind, at.leads[k], at.vague
     bounds, far = at.bounds, at.far
-    _distances(at.tops, at.top_logs, unit, lead, kind, needs, forms, i, k, 0, B, bounds)
-    first = 0
+    first, bounds[0] = 0, -np.inf
+    if B > 1:
+        _distances(at.tops, at.top_logs, unit, lead, kind, needs, forms, i, k, 0, B, bounds)
     for b in range(1, B):
         if bounds[b] < bounds[first]:
             first = b

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.kernels import INSIDE, kernel
-from fairbook.mechanisms.nearest import PATIENCE, build, move, nearest
+from fairbook.mechanisms.nearest import PATIENCE, build, move, nearest, nearest_of_few, renew_few
 from fairbook.model.inputs import FloatArray
 
 __all__ = [
@@ -172,16 +172,6 @@ def _lift(tree: NDArray[np.int32], keys: FloatArray, place: int) -> None:
         node //= 2
 
 
-@kernel(INSIDE)
-def _refill(at: Any, machines: FloatArray, allow: FloatArray) -> None:
-    """Let all machines be empty."""
-    for k in range(len(machines)):
-        for j in range(machines.shape[1]):
-            at.free[k, j] = machines[k, j]
-            at.room[k, j] = machines[k, j] + allow[k, j]
-    build(at)
-
-
 def _turns(demands: FloatArray, bounds: FloatArray, machines: FloatArray, *_: Any) -> float:
     """Steps of the heuristic: at most all machines for each task."""
     return float(demands.size + bounds.sum() * machines.size + len(demands) * machines.size)
@@ -238,12 +228,20 @@ def heuristic(
     lead = np.zeros(n, dtype=np.int64)
     weight = np.zeros(n)  # what one task of the head group adds to G
     now, held = np.empty(m), np.zeros(n)
+    few, columns, unit, leads, far = len(at.counts) == 1, at.columns, at.unit, at.leads, at.far[:K]
+    vacant, room = at.free, at.room
     for t in range(T):
         for k in range(K):
             for j in range(m):
                 left[k, j] = machines[k, j]
                 low[k, j] = 0.0
-        _refill(at, machines, allow)
+        for k in range(K):
+            for j in range(m):
+                vacant[k, j], room[k, j] = machines[k, j], machines[k, j] + allow[k, j]
+            if few:
+                renew_few(columns, vacant, room, leads, k)
+        if not few:
+            build(at)
         stamp, known = 0, -1
         for i in range(n):
             stops[t, i] = UNSET
@@ -298,12 +296,15 @@ def heuristic(
                             first = j
                     for j in range(m):
                         shape[i, j] = need[i, j] / need[i, first]
-                    for g in range(len(at.leads)):
-                        if at.leads[g] == first:
+                    for g in range(len(leads)):
+                        if leads[g] == first:
                             lead[i] = g
                     weight[i] = dominant / weights[i]
                     ready[i] = True
-                k = nearest(at, need, shape, i, lead[i])
+                if few:
+                    k = nearest_of_few(columns, unit, leads[lead[i]], need, shape, i, lead[i], far)
+                else:
+                    k = nearest(at, need, shape, i, lead[i])
                 if k < 0:
                     if known != stamp:
                         for j in range(m):
@@ -329,11 +330,14 @@ def heuristic(
                     back = difference - left[k, j]
                     low[k, j] += (left[k, j] - (difference - back)) - (need[i, j] + back)
                     left[k, j] = difference
-                    at.free[k, j] = left[k, j] + low[k, j]
-                    at.room[k, j] = at.free[k, j] + allow[k, j]
-                move(at, k)
-                if at.work[0] > PATIENCE * K:
-                    build(at)
+                    vacant[k, j] = left[k, j] + low[k, j]
+                    room[k, j] = vacant[k, j] + allow[k, j]
+                if few:
+                    renew_few(columns, vacant, room, leads, k)
+                else:
+                    move(at, k)
+                    if at.work[0] > PATIENCE * K:
+                        build(at)
                 if placement.shape[0] > 0:
                     placement[t, i, k] += 1
                 run[i] += 1.0
