@@ -309,7 +309,7 @@ CURVES: dict[str, tuple[str, str, Callable[[Frame], list[Frame]]]] = {
     "virtual_cluster/tariffs": (
         "load",
         "statement",
-        lambda frame: parts(enough(frame), method=["exact"], measure=("revenue", "min_fraction", "hurt")),
+        lambda frame: parts(enough(frame), measure=("revenue", "min_fraction", "hurt")),
     ),
 }
 OWN = {"virtual_cluster/tariffs": vc._STATED, **same([f"dmfa_srq/{name}" for name in MEANS], dmfa._LOOK)}

@@ -435,7 +435,7 @@ def test_gains_have_the_printed_band() -> None:
 
 
 def test_best_and_worst_are_those_of_the_frame() -> None:
-    frame = taken("virtual_cluster/gaps").query("whole")
+    frame = taken("virtual_cluster/gaps")
     for panel, (size, users) in zip(figure("virtual_cluster/gaps").axes, vc_study.CASES, strict=True):
         rows = frame[(frame["size"] == size) & (frame["users"] == users)]
         marks = [line for line in panel.lines if line.get_marker() == "o"]

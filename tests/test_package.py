@@ -49,7 +49,7 @@ shell = "".join(text for language, text in blocks if language == "bash")
 for text in python:
     exec(text, {})
 commands = re.findall(r"^(?:\\.venv/bin/)?fairbook (.+)$", shell, flags=re.MULTILINE)
-said["codes"] = [cli.main(shlex.split(line)) for line in (*commands, "claims --paper dmfa_srq")]
+said["codes"] = [cli.main(shlex.split(line, comments=True)) for line in (*commands, "claims --paper dmfa_srq")]
 print("\\n" + json.dumps(said | {"blocks": len(python), "commands": len(commands)}))
 """
 

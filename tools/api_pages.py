@@ -212,6 +212,7 @@ def reference(module: str) -> str:
 
 def write(folder: Path) -> None:
     """Write the pages of all modules, and take away those of modules that are gone."""
+    folder.mkdir(parents=True, exist_ok=True)
     for path in set(folder.glob("fairbook*.rst")) - {folder / f"{module}.rst" for module in pages()}:
         path.unlink(missing_ok=True)
     for module in pages():
