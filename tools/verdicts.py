@@ -26,6 +26,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from fairbook.claims import claims
 from fairbook.claims.stored import anchor, papers
+from fairbook.claims.stored import statements as of_papers
 from tools import witnesses
 from tools.book_tables import table as numbered
 from tools.formulas import typeset
@@ -48,24 +49,9 @@ def ledger() -> pd.DataFrame:
 
 @cache
 def statements() -> pd.DataFrame:
-    """Give the papers' own statements, each with one verdict over all its readings.
-
-    A statement is what is said in the same words at the same place; its readings are claims. What goes beyond the
-    paper is left out.
-    """
-    frame = ledger()
-    own = frame[(frame["kind"] != "extension") & ~frame["locator"].str.startswith("beyond")]
-
-    def verdict(found: pd.Series) -> str:
-        kinds = set(found)
-        if len(kinds) == 1:
-            return str(found.iloc[0])
-        told = kinds - {"nothing to compare", "undetermined"}
-        return "depends on the reading" if len(told) != 1 else told.pop()
-
-    grouped = own.groupby(["paper", "locator", "statement"], sort=False)
-    found = grouped.agg(first=("id", "first"), readings=("id", "size"), verdict=("verdict", verdict))
-    return found.reset_index()
+    """Give the papers' own statements, each with its first claim, how many readings it has, and one verdict."""
+    found = of_papers(ledger())
+    return found.assign(first=found["ids"].str[0], readings=found["ids"].str.len())
 
 
 def chosen(*names: str) -> pd.DataFrame:
