@@ -105,9 +105,7 @@ def _print_claims(frame: pd.DataFrame, options: argparse.Namespace) -> None:
         )
         told = statements(frame)
         beyond = len(frame) - told["ids"].str.len().sum()
-        more = f", and {beyond} that go beyond the papers" if beyond else ""
-        many = "s" if len(told) != 1 else ""
-        print(f"They are readings of {len(told)} statement{many} of the papers{more}.")
+        print(f"They read {len(told)} statements of the papers, or go beyond the papers ({beyond}).")
 
 
 def _mutants(chosen: dict[str, Claim], options: argparse.Namespace) -> int:
