@@ -43,6 +43,7 @@ LINES = {
     "traces digest folder": "--output",
 }
 
+REQUESTS = Case({"requests": CLUSTERS.files["requests"]}, "virtual_cluster")
 #: Options that do not go with good tables; for the pool, those on how much there is come in place of its own.
 OPTIONS: list[tuple[Case, str, str]] = [
     *((POOL, line, said) for line, said in {
@@ -64,6 +65,8 @@ OPTIONS: list[tuple[Case, str, str]] = [
         "--mechanism karma": "karma needs a column of periods", "--mechanism virtual_cluster": "columns max_vms and",
     }.items()),
     *((POOL, f"--capacity cpu=9 memory=18 {line}", said) for line, said in {
+        "--against drfh": "needs a table without periods, and --machines", "--against then": "invalid choice",
+        "--against now": "users.csv: --against now needs a mechanism for one moment",
         "--after 1": "--after belongs to dmfa_srq, dynamic_drf, static_optimum, not to drf",
         "--stuck skip": "--stuck belongs to drf_by_task, not to drf",
         "--placement": "fills one pool",
@@ -98,7 +101,16 @@ OPTIONS: list[tuple[Case, str, str]] = [
         "--match any": "--match belongs to gdrf, not to drfh",
         "--mechanism gdrf --method fluid": "--method belongs to tv_drf, drfh, virtual_cluster, not to gdrf",
         "--seed 1": "--seed belongs to gdrf, mdrf, virtual_cluster, not to drfh",
-        "--mechanism tv_drf": "tv_drf needs a column of periods",
+        "--mechanism tv_drf": "tv_drf needs a column of periods", "--mechanism drf --placement": "fills one pool",
+    }.items()),
+    *((REQUESTS, line, said) for line, said in {
+        "": "how much is there of CLUSTER? Say --capacity CLUSTER=NUMBER",
+        "--capacity many": "--capacity must be given as name=number, got 'many'",
+        "--capacity 12": "name=number, got '12'",
+        "--capacity north=4 north=5": "--capacity names 'north' twice",
+        "--capacity north=12 south=-1": "--capacity south must not be negative, got -1.0",
+        "--capacity north=1e999": "--capacity north must be finite, got inf",
+        "--capacity a=0 b=0": "must hold at least one VM somewhere",
     }.items()),
     *((CLUSTERS, line, said) for line, said in {
         "--method knapsack": "--method must be one of", "--method relaxation --load least": "--load must be one of",
@@ -107,6 +119,7 @@ OPTIONS: list[tuple[Case, str, str]] = [
         "--method greedy --node-limit 9": "--node-limit belongs to --method exact",
         "--top-up": "--top-up belongs to --method mixed_knapsack",
         "--mechanism drf": "for what is given there are virtual",
+        "--against virtual_cluster": "--method has others",
     }.items()),
 ]  # fmt: skip
 
@@ -126,23 +139,6 @@ def test_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         before = sorted(tmp_path.iterdir())
         assert said in refused(run(*arguments, *line.split())), line
         assert sorted(tmp_path.iterdir()) == before
-
-
-@pytest.mark.parametrize(
-    ("capacities", "said"),
-    [
-        ("", "how much is there of CLUSTER? Say --capacity CLUSTER=NUMBER"),
-        ("many", "--capacity must be given as name=number, got 'many'"),
-        ("12", "name=number, got '12'"),
-        ("north=4 north=5", "--capacity names 'north' twice"),
-        ("north=12 south=-1", "--capacity south must not be negative, got -1.0"),
-        ("north=1e999", "--capacity north must be finite, got inf"),
-        ("a=0 b=0", "must hold at least one VM somewhere"),
-    ],
-)
-def test_capacities_of_clusters(capacities: str, said: str, tmp_path: Path) -> None:
-    options = ["--capacity", *capacities.split()] if capacities else []
-    assert said in refused(run(*CLUSTERS.given(tmp_path)[:2], *options))
 
 
 # ------------------------------------------------------------------------------------------------------------- tables

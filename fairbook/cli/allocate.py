@@ -216,9 +216,11 @@ def _pool(rule: Mechanism, users: Users, machines: Machines | None, options: arg
     if rule.kind == "clusters":
         missing = [] if given else ["CLUSTER"]
     if missing:
-        other = "leave out a column that is no resource"
-        if users.table.held is not None:
-            other = "no machine in this export counts (`kubectl get nodes,pods`, or `sinfo --json` as --machines)"
+        other = (
+            "leave out a column that is no resource"
+            if users.table.held is None
+            else "no machine in this export counts (`kubectl get nodes,pods`, or `sinfo --json` as --machines)"
+        )
         needed = " ".join(f"{name}=NUMBER" for name in missing)
         raise Refused(
             f"{users.table.source}: how much is there of {', '.join(missing)}? Say --capacity {needed}, or "

@@ -103,9 +103,11 @@ def _print_claims(frame: pd.DataFrame, options: argparse.Namespace) -> None:
             f"\n{len(frame)} claims: "
             + ", ".join(f"{n} {v}" for v, n in frame["verdict"].value_counts(sort=False).items())
         )
-        told = statements(frame)
-        beyond = len(frame) - told["ids"].str.len().sum()
-        print(f"They read {len(told)} statements of the papers, or go beyond the papers ({beyond}).")
+        read = statements(frame)["ids"]
+        print(
+            f"{len(read.explode())} are readings of {len(read)} statements of the papers; "
+            "the others, if any, go beyond the papers."
+        )
 
 
 def _mutants(chosen: dict[str, Claim], options: argparse.Namespace) -> int:

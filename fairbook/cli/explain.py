@@ -73,8 +73,8 @@ def _would(given: Given, run: Any, now: Any, i: int, t: int, k: int | None) -> s
     names = [given.users.names[j] for j in np.argsort(-gains, kind="stable")[:_MOST_NAMED] if gains[j] > 0]
     why = [f"{', '.join(names)} would run more"] if names else []
     if given.rule.kind == "machines":
-        room = then[i] >= run.cell.max_tasks[i]
-        why.append("its own bound would stop it" if room else "no machine would have room for another")
+        full = "no machine would have room for another"
+        why.append(full if then[i] < run.cell.max_tasks[i] else "its own bound would stop it")
     elif given.rule.kind != "clusters" and (short := _short(given, run, i, t, k)):
         why.append(f"{' and '.join(given.users.resources[j] for j in short)} would stop it")
     return said + (", fewer than now" if gains[i] else "") + (": " if why else "") + ", and ".join(why)
