@@ -73,7 +73,7 @@ def _would(given: Given, run: Any, now: Any, i: int, t: int, k: int | None) -> s
     names = [given.users.names[j] for j in np.argsort(-gains, kind="stable")[:_MOST_NAMED] if gains[j] > 0]
     why = [f"{', '.join(names)} would run more"] if names else []
     if given.rule.kind == "machines":
-        full = "no machine would have room for another"
+        full = f"no machine would have room for another{'' if getattr(run, 'full', True) else ' where it may go'}"
         why.append(full if then[i] < run.cell.max_tasks[i] else "its own bound would stop it")
     elif given.rule.kind != "clusters" and (short := _short(given, run, i, t, k)):
         why.append(f"{' and '.join(given.users.resources[j] for j in short)} would stop it")
