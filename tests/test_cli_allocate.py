@@ -535,8 +535,7 @@ def test_what_one_more_would_change_is_what_a_rerun_gives(rule: str, tmp_path: P
             number = f"it would run {then.loc[user, 'tasks']:.6g}" + ", fewer than now" * bool(gain[user] < 0)
             head, _, why = said.partition(": ")
             assert head == (number if gain[user] else "nothing would change for it")
-            most = gain[gain > 0].nlargest(3).index if gain[user] <= 0 else []
-            assert re.findall("team-.", why) == list(most)
+            assert re.findall("team-.", why) == list(gain[(gain > 0) & (gain[user] <= 0)].nlargest(3).index)
             for full in re.findall("cpu|memory|gpu", why):
                 assert then[f"use_{full}"].sum() + _USERS.loc[user, full] > 1 + (full == name)
             assert bool(why) == (gain[user] <= 0)
