@@ -22,7 +22,7 @@ from fairbook.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Pa
 __all__ = ["checks_measures", "checks_placements", "checks_prices"]
 
 _MDRF = ("mdrf_entropy", "mdrf_type")
-_FEW, _ALL = 20, 100  # mixes at quick effort, and those of the stored crossing, so that page and ledger show the same
+_FEW, _ALL = 6, 100  # mixes at quick effort, and those of the stored crossing, so that page and ledger show the same
 Frames = dict[str, pd.DataFrame]
 
 
