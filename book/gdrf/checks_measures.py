@@ -199,13 +199,13 @@ def _blind(effort: Effort, judged: Mechanism) -> Evidence:
     locator="beyond the paper (section 1.3)",
     kind="extension",
     statement="On a machine that is a small part of the cell (all its shares together at most exp(-|S|/min S)) every "
-    "task lowers f, so an idle cell has the largest mean of f.",
+    "VM lowers f, so an idle cell has the largest mean of f.",
     proof="prop-gdrf-empty",
     mechanism=Mechanism("f (8)", lambda shares, used: [(shares, used)]),
     mutant=Mechanism("sum of shares", lambda shares, used: [(shares, Fraction(1))]),
     key=14,
     share=20,
-    said="{count} random machines filled task by task, compared exactly.",
+    said="{count} random machines filled VM by VM, compared exactly.",
 )
 def _empty(rng: np.random.Generator, judged: Mechanism, at: int) -> bool:
     m, falls = int(rng.integers(1, 4)), True

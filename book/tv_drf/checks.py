@@ -110,7 +110,7 @@ _figure_of_demands(2, 100, study.fig2)
 
 @lru_cache(maxsize=16)
 def _differences(n: int, runs: int, unserved: str) -> pd.DataFrame:
-    """TV-DRF less no sharing, all measures from one experiment; nobody else is at work, as the figures' studies have."""
+    """TV-DRF less no sharing in all measures, from one experiment without the others that the figures draw."""
     frame = study.curves(runs, study.SEED, n, unserved=unserved, mechanisms=("tv_drf", "alone"))
     return frame[frame["mechanism"] == "difference"]
 
