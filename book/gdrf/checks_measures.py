@@ -140,7 +140,7 @@ def _about_the_order(name: str, variant: str, judged: Mechanism, lam: str, y: tu
         )
 
 
-_about_the_order("proportional", "lambda fixed", FIXED, "1/2", (0.5, 0.5), (0.98, 0.04))
+_about_the_order("proportional", "lambda fixed and not 0", FIXED, "1/2", (0.5, 0.5), (0.98, 0.04))
 _about_the_order("zero", "lambda = 0", ZERO, "0", (0.2, 0.2), (0.9, 0.05))
 
 
