@@ -13,6 +13,7 @@ import ast
 import html
 import re
 from functools import cache
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -250,9 +251,10 @@ def others(claim: str) -> str:
     ids = mixed().get(claim, [])
     if claim not in ids[:1]:
         return f'<a href="#{anchor(ids[0])}">Other readings</a> differ. ' if ids else ""
+    variants = ledger().loc[ids, "variant"].map(typeset)
+    links = {one: f'<a href="#{anchor(one)}">{variants[one]}</a>' if one != claim else variants[one] for one in ids}
     told = [
-        f"{verdict.capitalize()}: "
-        + "; ".join(f'<a href="#{anchor(one)}">{typeset(ledger().loc[one, "variant"])}</a>' for one in its)
+        f"{verdict.capitalize()}: {'; '.join(links[one] for one in its)}"
         for verdict, its in ledger().loc[ids].groupby("verdict", sort=False).groups.items()
     ]
     return f"This depends on the reading. {'. '.join(told)}. "
@@ -284,7 +286,7 @@ class Ledger(Page):
                 f": [{row['verdict']}]{{.{' .'.join(classes(row['verdict']).split())} .claim-verdict}} "
                 f"([{row['kind']}]{{.claim-kind}}; [{row['grade']}]{{.claim-grade}}). {row['evidence']} "
                 f"{others(row['id'])}{proof}{{claim-places}}`{row['id']}` "
-                f'<a href="{page}">Source of the check</a>; again ({row["seconds"]} s): '
+                f'<a href="{page}">Source of the check</a>; again ({ceil(float(row["seconds"])) or 1} s): '
                 f"`fairbook claims --recompute --effort full --id {row['id']}` "
                 f'<a class="claim-id" href="#{anchor(row["id"])}">{row["id"]}</a>\n'
                 f"{counterexample(row)}"
