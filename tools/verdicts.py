@@ -25,7 +25,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from fairbook.claims import claims
+from fairbook.claims import claims, stored
 from fairbook.claims.stored import anchor, papers
 from tools import witnesses
 from tools.book_tables import table as numbered
@@ -47,30 +47,10 @@ def ledger() -> pd.DataFrame:
     return pd.concat(found, ignore_index=True).set_index("id", drop=False)
 
 
-def of_papers() -> pd.DataFrame:
-    """Give the claims that are readings of a paper; the others go beyond it."""
-    frame = ledger()
-    return frame[(frame["kind"] != "extension") & ~frame["locator"].str.startswith("beyond")]
-
-
 @cache
 def statements() -> pd.DataFrame:
-    """Give the papers' own statements, each with one verdict over all its readings.
-
-    A statement is what is said in the same words at the same place; its readings are claims, ``ids``. What goes beyond
-    the paper is left out.
-    """
-    own = of_papers()
-
-    def verdict(found: pd.Series) -> str:
-        kinds = set(found)
-        if len(kinds) == 1:
-            return str(found.iloc[0])
-        told = kinds - {"nothing to compare", "undetermined"}
-        return "depends on the reading" if len(told) != 1 else told.pop()
-
-    grouped = own.groupby(["paper", "locator", "statement"], sort=False)
-    return grouped.agg(ids=("id", list), verdict=("verdict", verdict)).reset_index()
+    """Give the papers' own statements, each with its claims and one verdict over all of them."""
+    return stored.statements(ledger())
 
 
 @cache
@@ -200,7 +180,8 @@ class Total(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return the number."""
         what, _, paper = self.text.partition(" of ")
-        frame = ledger() if what == "claims" else of_papers() if what == "readings" else statements()
+        frame = ledger() if what in ("claims", "readings") else statements()
+        frame = frame.loc[statements()["ids"].explode()] if what == "readings" else frame
         frame = frame[frame["paper"] == paper] if paper else frame
         whole = ("claims", "readings", "statements")
         if what not in (*whole, "wrong", *VERDICTS) or frame.empty:
