@@ -126,9 +126,12 @@ def shown(module: str) -> str:
 
 
 #: At the head of each ledger.
-AGAIN = (
-    "The command of a row works once `source .venv/bin/activate` has been typed. It looks as hard as we did; the "
-    "seconds are what the check took, to which the start comes. Without `--effort full` it looks less hard."
+HEAD = (
+    "Every claim of the paper, in each reading of its text that was judged: where the paper makes it, what it says in "
+    "our words, the verdict, and what the verdict rests on. {ref}`The words <reading-claims>` are explained elsewhere; "
+    "the paper's wrong statements, with what is true instead, are in {doc}`../errata`. A row ends with the command "
+    "that checks the claim again and the seconds that its check took, to which the start comes. Type "
+    "`source .venv/bin/activate` first; without `--effort full` it is quicker, and looks less hard."
 )
 
 
@@ -273,7 +276,7 @@ class Ledger(Page):
                 f"{counterexample(row)}"
             )
         return self.parse(
-            f"{AGAIN}\n\n::::{{div}} verdicts claims-of-{paper.replace('_', '-')}\n" + "\n".join(lines) + "::::"
+            f"{HEAD}\n\n::::{{div}} verdicts claims-of-{paper.replace('_', '-')}\n" + "\n".join(lines) + "::::"
         )
 
 
