@@ -129,9 +129,9 @@ def shown(module: str) -> str:
 HEAD = (
     "Every claim of the paper, in each reading of its text that was judged: where the paper makes it, what it says in "
     "our words, the verdict, and what the verdict rests on. {ref}`The words <reading-claims>` are explained elsewhere; "
-    "the paper's wrong statements, with what is true instead, are in {doc}`../errata`. A row ends with the command "
-    "that checks the claim again and the seconds that its check took, to which the start comes. Type "
-    "`source .venv/bin/activate` first; without `--effort full` it is quicker, and looks less hard."
+    "the paper's wrong statements, with what is true instead, are in {doc}`../errata`. A row ends with the seconds "
+    "that its check took and the command that runs it again, in a checkout after `make setup`; without "
+    "`--effort full` it is quicker, and looks less hard."
 )
 
 
@@ -238,7 +238,7 @@ def others(claim: str) -> str:
     variants = ledger().loc[ids, "variant"].map(typeset)
     links = {one: f'<a href="#{anchor(one)}">{variants[one]}</a>' if one != claim else variants[one] for one in ids}
     told = [
-        f"{verdict.capitalize()}: {'; '.join(links[one] for one in its)}"
+        f"**{verdict.capitalize()}**: {'; '.join(links[one] for one in its)}"
         for verdict, its in ledger().loc[ids].groupby("verdict", sort=False).groups.items()
     ]
     return f"This depends on the reading. {'. '.join(told)}. "
@@ -271,7 +271,7 @@ class Ledger(Page):
                 f"([{row['kind']}]{{.claim-kind}}; [{row['grade']}]{{.claim-grade}}). {row['evidence']} "
                 f"{others(row['id'])}{proof}{{claim-places}}`{row['id']}` "
                 f'<a href="{page}">Source of the check</a>; again ({ceil(float(row["seconds"])) or 1} s): '
-                f"`fairbook claims --recompute --effort full --id {row['id']}` "
+                f"`.venv/bin/fairbook claims --recompute --effort full --id {row['id']}` "
                 f'<a class="claim-id" href="#{anchor(row["id"])}">{row["id"]}</a>\n'
                 f"{counterexample(row)}"
             )
