@@ -150,21 +150,15 @@ def test_names_of_claims_are_one_to_one() -> None:
 
 
 def declaring(claim: str) -> str:
-    """Give the statement that a claim's link leads to, the loop around it, and what they name in their module."""
+    """Give the statement that declares a claim, and what it names in its module; the claim's link leads there."""
     module, line = verdicts.source(claim)
     body = verdicts.parsed(module)
-    lines = (line, fb.claims.claims()[claim].declared[1])
     first = [min(d.lineno for d in (one, *getattr(one, "decorator_list", []))) for one in body]
-    at = [body[bisect(first, one) - 1] for one in lines]
-    named = {node.id for one in at for node in ast.walk(one) if isinstance(node, ast.Name)}
-    defined = [one for one in body if isinstance(one, ast.FunctionDef) and one.name in named]
-    tables = [
-        one
-        for one in body
-        if isinstance(one, ast.Assign | ast.AnnAssign)
-        and named & set(re.findall(r"\w+", ast.unparse(one).partition("=")[0]))
-    ]
-    return "\n".join(map(ast.unparse, at + defined + tables))
+    linked, call = (body[bisect(first, at) - 1] for at in (line, fb.claims.claims()[claim].declared[1]))
+    named = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)}
+    used = [one for one in body if re.split(r"\W", ast.unparse(one).removeprefix("def "), maxsplit=1)[0] in named]
+    assert linked in (call, *used), claim
+    return "\n".join(map(ast.unparse, (call, *used)))
 
 
 def test_every_claim_is_on_the_page_of_its_paper_with_source_and_proof(book: Book) -> None:
@@ -229,8 +223,6 @@ def test_a_name_that_no_claim_has_is_an_error() -> None:
 
 
 def test_a_name_brings_all_its_variants_and_no_other() -> None:
-    every = {one for one in verdicts.ledger()["id"] if one.startswith("tv_drf.theorem_1.")}
-    assert set(verdicts.chosen("tv_drf.theorem_1")["id"]) == {
-        one for one in every if one.startswith("tv_drf.theorem_1.")
-    }
+    every = [one for one in verdicts.ledger()["id"] if one.startswith("tv_drf.theorem_1.")]
+    assert verdicts.chosen("tv_drf.theorem_1")["id"].tolist() == every
     assert verdicts.chosen("tv_drf.theorem_1.shapes")["id"].tolist() == ["tv_drf.theorem_1.shapes"]
