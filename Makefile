@@ -44,7 +44,7 @@ $(PY):
 # uv installs the lock in a few seconds where pip needs a minute; where uv cannot be had or fails, pip does it.
 # The lock is complete, nothing is resolved again; what comes must have one of its hashes.
 $(LOCKED): requirements.txt | $(PY)
-	@echo "set-up: installing the locked packages, half a minute or one; it is silent until it is done"
+	@echo "set-up: installing the locked packages"
 	@sed -n '/^uv==/,/[^\\]$$/p' requirements.txt | $(PIP) --no-deps --require-hashes -r /dev/stdin \
 	  && $(PY) -m uv pip install -q --no-deps --require-hashes --python $(PY) -r requirements.txt \
 	  || $(PIP) --no-deps --require-hashes -r requirements.txt
