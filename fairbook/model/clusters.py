@@ -27,6 +27,7 @@ from fairbook.model.inputs import (
     as_tolerance,
     check_amounts,
     check_positive,
+    check_fractions,
     check_switch,
     labels_of,
     number_of_dimensions,
@@ -184,7 +185,7 @@ def as_requests(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = Tru
         part = np.full(len(wanted), as_number(tolerance, "tolerance", 0.0, 1.0))
     else:
         part = per_user(tolerance, len(wanted), users, "tolerance").copy()
-        raise_at_first(~((part >= 0) & (part <= 1)), "tolerance", "must be between 0 and 1", part)
+        check_fractions(part, "tolerance")
     if whole:
         raise_at_first(wanted != np.floor(wanted), "max_vms", "must be whole unless whole=False", wanted)
         raise_at_first(wanted > MOST_VMS, "max_vms", f"must be at most {MOST_VMS:g}", wanted)
