@@ -110,6 +110,8 @@ def number_of_dimensions(values: Any) -> int:
 
 
 def as_floats(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: str) -> FloatArray:
+    if type(values) is float:
+        values = np.array(values)
     if type(values) is np.ndarray and values.dtype == np.float64 and values.ndim in ndim:
         return np.ascontiguousarray(values).reshape(values.shape)  # the common case costs a microsecond
     try:
@@ -336,7 +338,7 @@ def check_amounts(values: FloatArray, argument: str) -> None:
 
 def as_number(value: Any, argument: str, low: float = 0.0, high: float = np.inf) -> float:
     """Check one finite number between two bounds."""
-    number: float = value if type(value) is float else as_floats(value, argument, (0,), "must be one number").item()
+    number = float(as_floats(value, argument, (0,), "must be one number").item())
     if not (math.isfinite(number) and low <= number <= high):
         rule = f"must be finite and at least {low:g}" if high == np.inf else f"must be between {low:g} and {high:g}"
         raise InvalidInput(argument, rule, number)
