@@ -63,10 +63,11 @@ page: $(READY)  ## bring one page of a book that was built up to date, in second
 	$(PY) tools/execute.py --text $(PAGE)
 	$(PY) tools/build_book.py --page $(PAGE)
 
-# Drawings of a notebook are shown once it is trusted, as those of one's own checkout may be.
+# Drawings of a notebook are shown once it is trusted, as those of one's own checkout may be. What is saved differs from
+# what was there by what a person changed only: tools/execute.py.
 lab: $(READY)  ## open a page in JupyterLab, text and outputs paired: make lab PAGE=gdrf/story
 	@$(PY) -m jupyter trust $(wildcard book/*.ipynb book/*/*.ipynb) >/dev/null
-	$(PY) -m jupyter lab --ServerApp.root_dir="$(CURDIR)" $(LAB_ARGS) $(if $(PAGE),book/$(PAGE).ipynb,book)
+	$(PY) -m jupyterlab --ServerApp.root_dir="$(CURDIR)" --FileContentsManager.pre_save_hook=tools.execute.before_saving $(LAB_ARGS) $(if $(PAGE),book/$(PAGE).ipynb,book)
 
 pdf: book  ## print the book as a PDF, with Chromium: _build/pdf/fairbook.pdf
 	$(PY) tools/make_pdf.py
