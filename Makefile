@@ -44,15 +44,16 @@ $(PY):
 # uv installs the lock in a few seconds where pip needs a minute; where uv cannot be had or fails, pip does it.
 # The lock is complete, nothing is resolved again; what comes must have one of its hashes.
 $(LOCKED): requirements.txt | $(PY)
-	@echo "set-up: installing the locked packages"
+	@echo "set-up: installing the locked packages, a gigabyte: about half a minute, or a few with pip alone or a slow network"
 	@sed -n '/^uv==/,/[^\\]$$/p' requirements.txt | $(PIP) --no-deps --require-hashes -r /dev/stdin \
 	  && $(PY) -m uv pip install -q --no-deps --require-hashes --python $(PY) -r requirements.txt \
 	  || $(PIP) --no-deps --require-hashes -r requirements.txt
 	@touch $@
 
-# No build isolation: hatchling comes from the lock as well.
+# No build isolation: hatchling comes from the lock as well. A first call leaves bytecode, so that nobody waits for it.
 $(READY): $(LOCKED) pyproject.toml
 	@$(PIP) --no-build-isolation --no-deps -e .
+	@$(VENV)/bin/fairbook allocate data/example_users.csv --capacity cpu=1 memory=1 gpu=1 >/dev/null
 	@touch $@
 
 book: $(READY)  ## build the HTML book: _build/html/index.html
