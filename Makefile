@@ -103,7 +103,7 @@ lint: $(READY)  ## ruff and mypy
 	$(PY) -m ruff format --check -q .
 	$(PY) -m mypy
 
-package: $(READY)  ## build dist/: the source archive and the wheel
+package: $(READY)  ## build dist/: source archive and wheel of the library
 	$(PY) -m hatchling build -t sdist -t wheel
 
 bump: $(READY)  ## write a new version everywhere: make bump VERSION=0.2.0 [RELEASED=2027-01-31]
