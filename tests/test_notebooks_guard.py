@@ -29,6 +29,7 @@ NAMES = [path.relative_to(execute.BOOK).with_suffix("").as_posix() for path in T
 def test_text_and_notebook_are_twins(text: Path) -> None:
     stored = text.with_suffix(".ipynb").read_text("utf8")
     assert execute.twin_difference(text.read_text("utf8"), stored) is None, "make execute PAGE=... mends this"
+    assert text.read_text("utf8") == execute.as_saved(text), "make execute PAGE=... mends this, too"
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=NAMES)
@@ -91,10 +92,6 @@ jupytext:
   text_representation:
     extension: .md
     format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
 ---
 
 # A page
