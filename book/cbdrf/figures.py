@@ -243,9 +243,9 @@ def _two_nodes(frame: pd.DataFrame, words: Sequence[str]) -> Svg:
         panel.annotate(
             f"{last['ratio']:.0%}",
             (last["phase"], last["granted"] / unit),
-            xytext=(6, 0),
+            xytext=(6, -2),  # never on the axis
             textcoords="offset points",
-            va="center",
+            va="bottom",
             color=_CBDRF.colour,
         )
         panel.set(xlim=(0.5, last["phase"] + 3.2), xticks=[1, 4, 7, 10])
