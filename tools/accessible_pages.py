@@ -79,7 +79,7 @@ def mend_table(table: str, head: str) -> str:
         flags=re.DOTALL,
     )
     body = re.sub(r"<th(?![\w-])(?![^>]*\bscope=)", '<th scope="row"', body)
-    body = CODE.sub(lambda code: re.sub(r"(?<=\w)([/_.:]+)(?=\w)", r"\1<wbr>", code[0]), body)
+    body = CODE.sub(lambda code: re.sub(r"((?<=\w)[/_:]+|(?<=\w{3})\.)(?=\w)", r"\1<wbr>", code[0]), body)
     if "<caption" not in body and "aria-label" not in start and head:
         start = f'{start[:-1]} aria-label="Table: {head}">'
     return start + body
