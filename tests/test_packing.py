@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairbook.mechanisms import packing
-from fairbook.mechanisms.packing import LISTS, Packing, list_pack, pack
+from fairbook.mechanisms.engines import packing
+from fairbook.mechanisms.engines.packing import LISTS, Packing, list_pack, pack
 from tests.strategies import REPEATABLE
 
 

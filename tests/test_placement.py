@@ -15,7 +15,7 @@ from scipy.optimize import OptimizeResult
 
 import fairbook as fb
 from fairbook import progress
-from fairbook.mechanisms import filling
+from fairbook.mechanisms.engines import filling
 from fairbook.mechanisms.gdrf import ranks
 from fairbook.model.placement import as_cell
 from tests.cells import cells, instance, random_cell, same, scanned

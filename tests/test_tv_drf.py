@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 import fairbook as fb
 from book.common.oracle_drf import exact_tasks
 from book.tv_drf.oracle import ExactTvRun, exact_run, exact_whole_run, lexicographic_run
+from fairbook.mechanisms.engines.tv_drf_kernels import alone_by_tasks, coefficients
 from fairbook.mechanisms.readings import READINGS
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
-from fairbook.mechanisms.tv_drf_kernels import alone_by_tasks, coefficients
 from tests.strategies import FEW, REPEATABLE, ratios
 
 F = Fraction

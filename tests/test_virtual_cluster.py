@@ -11,7 +11,7 @@ import pytest
 
 import fairbook as fb
 from book.virtual_cluster import oracle
-from fairbook.mechanisms.packing import Packing, pack
+from fairbook.mechanisms.engines.packing import Packing, pack
 from fairbook.model.clusters import SPANS, as_requests
 from tests.vm_cases import QUARTERS, TENTHS, Asked, floats, pooled, random_asked
 

@@ -28,7 +28,7 @@ from book.virtual_cluster.judging import (
 from book.virtual_cluster.oracle import exact_optimum, lp_bound, rounds, share
 from book.virtual_cluster.properties import BROKEN, RULES, Case, Outcome, Rule, allocations, arguments, cases, pour
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
-from fairbook.mechanisms.packing import pack
+from fairbook.mechanisms.engines.packing import pack
 from fairbook.mechanisms.virtual_cluster import scarcity_rounds, virtual_cluster
 from fairbook.model.clusters import VirtualClusters
 

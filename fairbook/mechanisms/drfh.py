@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 
 from fairbook.errors import FairbookError
 from fairbook.mechanisms.choices import check_choice
-from fairbook.mechanisms.filling import fill
+from fairbook.mechanisms.engines.filling import fill
 from fairbook.mechanisms.readings import DrfhMethod
 from fairbook.model.inputs import FloatArray, as_weights
 from fairbook.model.instance import takes_instance

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.mechanisms.choices import check_choice
-from fairbook.mechanisms.filling import fill
+from fairbook.mechanisms.engines.filling import fill
 from fairbook.mechanisms.readings import GdrfChoice, Least, MachineType, Match, Queue
 from fairbook.model.inputs import FloatArray, as_whole
 from fairbook.model.instance import takes_instance

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fairbook.mechanisms.choices import check_choice
-from fairbook.mechanisms.filling import fill
+from fairbook.mechanisms.engines.filling import fill
 from fairbook.mechanisms.gdrf import groups, levels_of, lots, measure, preferences, ranks
 from fairbook.mechanisms.readings import MdrfReading
 from fairbook.model.instance import takes_instance

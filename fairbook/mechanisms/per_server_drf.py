@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fairbook.mechanisms.drf import drf_by_task
-from fairbook.mechanisms.filling import refuse_too_many
+from fairbook.mechanisms.engines.filling import refuse_too_many
 from fairbook.model.inputs import as_weights
 from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Placement, as_cell

@@ -40,9 +40,8 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.choices import check_choice
-from fairbook.mechanisms.nearest import DISTANCE, as_machines
-from fairbook.mechanisms.readings import Alone, TvMethod, Unserved
-from fairbook.mechanisms.tv_drf_kernels import (
+from fairbook.mechanisms.engines.nearest import DISTANCE, as_machines
+from fairbook.mechanisms.engines.tv_drf_kernels import (
     DONE,
     FITS,
     IDLE,
@@ -55,6 +54,7 @@ from fairbook.mechanisms.tv_drf_kernels import (
     flow,
     heuristic,
 )
+from fairbook.mechanisms.readings import Alone, TvMethod, Unserved
 from fairbook.mechanisms.tv_drf_replay import refused, replay, replay_alone
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import (

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.kernels import ALWAYS, kernel
-from fairbook.mechanisms.tv_drf_kernels import FITS, SPLIT
+from fairbook.mechanisms.engines.tv_drf_kernels import FITS, SPLIT
 from fairbook.model.inputs import FloatArray
 
 __all__ = ["refused", "replay", "replay_alone"]

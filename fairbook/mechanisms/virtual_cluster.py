@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fairbook.errors import InvalidInput
 from fairbook.kernels import kernel
 from fairbook.mechanisms.choices import check_choice
-from fairbook.mechanisms.packing import FITS, pack
+from fairbook.mechanisms.engines.packing import FITS, pack
 from fairbook.mechanisms.readings import Fit, General, Load
 from fairbook.model.clusters import (
     RTOL,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.kernels import INSIDE, kernel
-from fairbook.mechanisms.nearest import FEW, PATIENCE, build, move, nearest, nearest_of_few, renew_few
+from fairbook.mechanisms.engines.nearest import FEW, PATIENCE, build, move, nearest, nearest_of_few, renew_few
 from fairbook.model.inputs import FloatArray
 
 __all__ = [
@@ -199,7 +199,7 @@ def heuristic(
     """Run Algorithm 1 over all periods.
 
     Users stand in a tournament keyed by beta until everyone who can still run a task has beta >= 1, then by G. The
-    nearest machine is found among those of ``at`` (:mod:`~fairbook.mechanisms.nearest`). What is left of a machine is a
+    nearest machine is found among those of ``at`` (``nearest.py``). What is left of a machine is a
     sum of two doubles, so that a million subtractions leave no error.
     """
     T, n, m = demands.shape

@@ -13,7 +13,7 @@ the one with the largest key, ties by the lowest number. Three cases:
   for each distinct demand (beyond 16, for each set of similar ones), the largest key below of a machine with room, and
   the most that is free of each resource. A placement changes one leaf and what is above it.
 * The key is a distance between what the task needs and what is free (best fit, entropy): see
-  :mod:`~fairbook.mechanisms.nearest`.
+  :mod:`~fairbook.mechanisms.engines.nearest`.
 * The key depends on the user in another way (f with the task in it). Each user has a tournament of its own over the
   machines; a placement changes one leaf in each of them, which is caught up with when that user's turn comes.
 
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.kernels import ALWAYS, INSIDE, kernel
-from fairbook.mechanisms.nearest import DISTANCE, ENTROPY, PATIENCE, as_machines, build, move, nearest
+from fairbook.mechanisms.engines.nearest import DISTANCE, ENTROPY, PATIENCE, as_machines, build, move, nearest
 from fairbook.model.inputs import FloatArray
 from fairbook.model.placement import FITS, MOST_TASKS, Cell, Placement
 from fairbook.progress import bar
