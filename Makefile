@@ -12,6 +12,8 @@ export PYTHONHASHSEED = 0
 # What a user's own settings of pip would do to .venv: install elsewhere, not at all, or only what has a hash.
 unexport PIP_USER PIP_TARGET PIP_PREFIX PIP_ROOT PIP_PYTHON PIP_DRY_RUN PIP_CONSTRAINT PIP_REQUIREMENT PIP_EDITABLE
 unexport PIP_NO_BINARY PIP_ONLY_BINARY PIP_REQUIRE_HASHES PIP_REQUIRE_VIRTUALENV PYTHONPATH PYTHONHOME VIRTUAL_ENV
+# Where no bytecode is kept, each of many processes compiles pandas and the like again: 4 s for a notebook's kernel.
+unexport PYTHONDONTWRITEBYTECODE
 
 # the interpreter that .venv is made with (make book PYTHON=python3.12); else the first fit one on the PATH
 PYTHON ?=

@@ -52,7 +52,7 @@ _NOBODY, _PAUSE = -1, -2
 # ------------------------------------------------------------------------------------------------ who comes next
 
 
-@kernel(INSIDE)
+@kernel(INSIDE, _nrt=False)
 def _sink(heap: Any, size: int, at: int, held: Any, rank: Any) -> None:
     """Restore the heap of users below one place: least held first, then rank."""
     user = heap[at]
@@ -72,7 +72,7 @@ def _sink(heap: Any, size: int, at: int, held: Any, rank: Any) -> None:
     heap[at] = user
 
 
-@kernel(INSIDE)
+@kernel(INSIDE, _nrt=False)
 def _next(
     numbers: Any, bounds: Any, unit: Any, per: Any, rank: Any, heap: Any, slots: Any, held: Any, gone: Any
 ) -> int:
@@ -92,7 +92,7 @@ def _next(
     return _NOBODY
 
 
-@kernel(INSIDE)
+@kernel(INSIDE, _nrt=False)
 def _turn(
     numbers: Any,
     bounds: Any,
@@ -133,7 +133,7 @@ def _turn(
 # ------------------------------------------------------------------------------------------------ which machine
 
 
-@kernel(INSIDE)
+@kernel(INSIDE, _nrt=False)
 def _log_fairness(used: Any, stakes: Any, size: float, totals: Any, empty: float) -> float:
     """Logarithm of (8) on one machine: w log S."""
     w, s = 0.0, 0.0
@@ -146,7 +146,7 @@ def _log_fairness(used: Any, stakes: Any, size: float, totals: Any, empty: float
     return w / size * np.log(s)
 
 
-@kernel(INSIDE)
+@kernel(INSIDE, _nrt=False)
 def _renew(tree: Any, base: int, node: int, key: float, needs: Any, limit: Any, used: Any) -> None:
     """Give a leaf what is free and its new key, for the needs that still fit; bring the nodes above it up to date."""
     for r in range(len(used)):
@@ -171,7 +171,7 @@ def _renew(tree: Any, base: int, node: int, key: float, needs: Any, limit: Any, 
         node >>= 1
 
 
-@kernel(INSIDE)
+@kernel(INSIDE, _nrt=False)
 def _search(
     tree: Any,
     lowest: Any,
@@ -276,7 +276,7 @@ def _fill_shared(
         _renew(tree, bases[group[machine]], leaf[machine], key, needs, limit[machine], used[machine])
 
 
-@kernel(INSIDE)
+@kernel(INSIDE, _nrt=False)
 def _own_key(
     i: int, j: int, demands: Any, dominant: Any, used: Any, stakes: Any, limit: Any, size: Any, totals: Any
 ) -> float:
@@ -294,7 +294,7 @@ def _own_key(
     return w / size[j] * np.log(s)
 
 
-@kernel(INSIDE)
+@kernel(INSIDE, _nrt=False)
 def _beats(a: int, b: int, keys: Any, level: Any, group: Any, levels: int) -> bool:
     """Tell whether machine a comes before machine b for one user."""
     if levels > 1 and keys[a] > -np.inf and keys[b] > -np.inf and level[group[a]] != level[group[b]]:
@@ -377,7 +377,7 @@ def _fill_own(
         stakes[machine, dominant[i]] += demands[i, dominant[i]]
 
 
-@kernel(ALWAYS)
+@kernel(ALWAYS, _nrt=False)
 def _fill_nearest(
     numbers: Any,
     log_user: Any,
@@ -403,16 +403,17 @@ def _fill_nearest(
 ) -> bool:
     """Place tasks on the machines that suit best, until a break is due (False) or nobody can have more (True)."""
     n, m = demands.shape
+    free, room, least, work = at.free, at.room, at.least, at.work
     while True:
         i = _turn(numbers, bounds, unit, per, rank, order, per_round, heap, slots, held, gone, grants)
         if i < 0:
             return i == _NOBODY
-        if at.work[0] > PATIENCE * len(used):
-            at.least[:] = np.inf
+        if work[0] > PATIENCE * len(used):
+            least[:] = np.inf
             for k in range(n):
                 if not gone[k]:
                     for r in range(m):
-                        at.least[r] = min(at.least[r], demands[k, r])
+                        least[r] = min(least[r], demands[k, r])
             build(at)
         machine = nearest(at, demands, form, i, lead[i])
         if machine < 0:
@@ -423,8 +424,8 @@ def _fill_nearest(
         numbers[_PLACED] += 1
         for r in range(m):
             used[machine, r] += demands[i, r]
-            at.free[machine, r] = max(capacity[machine, r] - used[machine, r], 0.0)
-            at.room[machine, r] = limit[machine, r] - used[machine, r]
+            free[machine, r] = max(capacity[machine, r] - used[machine, r], 0.0)
+            room[machine, r] = limit[machine, r] - used[machine, r]
         move(at, machine)
 
 

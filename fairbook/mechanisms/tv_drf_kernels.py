@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.kernels import INSIDE, kernel
-from fairbook.mechanisms.nearest import PATIENCE, build, move, nearest, nearest_of_few, renew_few
+from fairbook.mechanisms.nearest import FEW, PATIENCE, build, move, nearest, nearest_of_few, renew_few
 from fairbook.model.inputs import FloatArray
 
 __all__ = [
@@ -228,8 +228,8 @@ def heuristic(
     lead = np.zeros(n, dtype=np.int64)
     weight = np.zeros(n)  # what one task of the head group adds to G
     now, held = np.empty(m), np.zeros(n)
-    few, columns, unit, leads, far = len(at.counts) == 1, at.columns, at.unit, at.leads, at.far[:K]
-    vacant, room = at.free, at.room
+    vacant, room, unit, leads = at.free, at.room, at.unit, at.leads
+    few, columns, far = K <= FEW, np.empty((m + m * len(leads), K)), np.empty(K)
     for t in range(T):
         for k in range(K):
             for j in range(m):
