@@ -35,7 +35,7 @@ def test_what_is_not_changed_stays_as_it_is(server: object, tmp_path: Path) -> N
     files = [tmp_path / f"{PAGE}.md", tmp_path / f"{PAGE}.ipynb"]
     before = [path.read_bytes() for path in files]
     model = server.get(f"{PAGE}.ipynb")
-    model["content"]["metadata"]["kernelspec"]["display_name"] = get_kernel_dict()["display_name"]
+    assert model["content"]["metadata"]["kernelspec"]["display_name"] == get_kernel_dict()["display_name"]
     model["content"]["metadata"]["language_info"]["version"] = "3.99"
     model["content"]["cells"][1]["metadata"]["execution"] = {"iopub.status.idle": "now"}
     server.save({key: model[key] for key in ("type", "format", "content")}, f"{PAGE}.ipynb")
