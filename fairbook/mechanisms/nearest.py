@@ -63,7 +63,7 @@ class Machines(NamedTuple):
     # ^ DISTANCE or ENTROPY.
     tree: FloatArray
     # ^ A row for each node (1 the root, B the first leaf), then one for each place of the leaves, (2 B + B size, C):
-    #   room; of each ratio minus the least and the largest that it may count as; the same of their logarithms (ENTROPY);
+    #   room; of each ratio minus the least and the largest that it may count as; the same of logarithms (ENTROPY);
     #   minus the number of the machine. The row of a node holds the largest of each column below it.
     size: int
     # ^ Places of each leaf.
