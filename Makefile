@@ -12,6 +12,8 @@ export PYTHONHASHSEED = 0
 # What a user's own settings of pip would do to .venv: install elsewhere, not at all, or only what has a hash.
 unexport PIP_USER PIP_TARGET PIP_PREFIX PIP_ROOT PIP_PYTHON PIP_DRY_RUN PIP_CONSTRAINT PIP_REQUIREMENT PIP_EDITABLE
 unexport PIP_NO_BINARY PIP_ONLY_BINARY PIP_REQUIRE_HASHES PIP_REQUIRE_VIRTUALENV PYTHONPATH PYTHONHOME VIRTUAL_ENV
+# Where no bytecode is kept, each of many processes compiles pandas and the like again: 4 s for a notebook's kernel.
+unexport PYTHONDONTWRITEBYTECODE
 
 # the interpreter that .venv is made with (make book PYTHON=python3.12); else the first fit one on the PATH
 PYTHON ?=
@@ -44,15 +46,16 @@ $(PY):
 # uv installs the lock in a few seconds where pip needs a minute; where uv cannot be had or fails, pip does it.
 # The lock is complete, nothing is resolved again; what comes must have one of its hashes.
 $(LOCKED): requirements.txt | $(PY)
-	@echo "set-up: installing the locked packages"
+	@echo "set-up: installing the locked packages, a gigabyte: about half a minute, or a few with pip alone or a slow network"
 	@sed -n '/^uv==/,/[^\\]$$/p' requirements.txt | $(PIP) --no-deps --require-hashes -r /dev/stdin \
 	  && $(PY) -m uv pip install -q --no-deps --require-hashes --python $(PY) -r requirements.txt \
 	  || $(PIP) --no-deps --require-hashes -r requirements.txt
 	@touch $@
 
-# No build isolation: hatchling comes from the lock as well.
+# No build isolation: hatchling comes from the lock as well. A first call leaves bytecode, so that nobody waits for it.
 $(READY): $(LOCKED) pyproject.toml
 	@$(PIP) --no-build-isolation --no-deps -e .
+	@$(VENV)/bin/fairbook allocate data/example_users.csv --capacity cpu=1 memory=1 gpu=1 >/dev/null
 	@touch $@
 
 book: $(READY)  ## build the HTML book: _build/html/index.html
@@ -63,10 +66,11 @@ page: $(READY)  ## bring one page of a book that was built up to date, in second
 	$(PY) tools/execute.py --text $(PAGE)
 	$(PY) tools/build_book.py --page $(PAGE)
 
-# Drawings of a notebook are shown once it is trusted, as those of one's own checkout may be.
+# Drawings of a notebook are shown once it is trusted, as those of one's own checkout may be. What is saved differs from
+# what was there by what a person changed only: tools/execute.py.
 lab: $(READY)  ## open a page in JupyterLab, text and outputs paired: make lab PAGE=gdrf/story
 	@$(PY) -m jupyter trust $(wildcard book/*.ipynb book/*/*.ipynb) >/dev/null
-	$(PY) -m jupyter lab --ServerApp.root_dir="$(CURDIR)" $(LAB_ARGS) $(if $(PAGE),book/$(PAGE).ipynb,book)
+	$(PY) -m jupyterlab --ServerApp.root_dir="$(CURDIR)" --FileContentsManager.pre_save_hook=tools.execute.before_saving $(LAB_ARGS) $(if $(PAGE),book/$(PAGE).ipynb,book)
 
 pdf: book  ## print the book as a PDF, with Chromium: _build/pdf/fairbook.pdf
 	$(PY) tools/make_pdf.py
@@ -101,7 +105,7 @@ lint: $(READY)  ## ruff and mypy
 	$(PY) -m ruff format --check -q .
 	$(PY) -m mypy
 
-package: $(READY)  ## build dist/: the source archive and the wheel
+package: $(READY)  ## build dist/: source archive and wheel of the library
 	$(PY) -m hatchling build -t sdist -t wheel
 
 bump: $(READY)  ## write a new version everywhere: make bump VERSION=0.2.0 [RELEASED=2027-01-31]

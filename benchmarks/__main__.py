@@ -51,6 +51,7 @@ from book.dmfa_srq.printed import algorithm_1
 from book.gdrf.studies import MACHINES
 from book.tv_drf.oracle import lexicographic_run
 from fairbook import kernels
+from fairbook.mechanisms.rows import Mechanism, registry
 from fairbook.mechanisms.virtual_cluster import METHODS
 from fairbook.sweeps import checkpoint, sweep
 from fairbook.traces import alibaba2017
@@ -101,6 +102,59 @@ def _dmfa_srq(rng: np.random.Generator, scale: int) -> Iterator[Row]:
     ):
         row = compare(f"{name} against `dmfa_srq`, n = {n}", against(n, slow, runs * scale), limit, at_least=True)
         yield repeated(200, row)
+
+
+#: Times as long as ``asarray``, finite and not negative of the input alone, for 10 users and 2 resources, 4 phases of
+#: them where there are phases: half as much again as was measured. What is not kernel is numpy on ten numbers, a
+#: microsecond a call, and many calls where a mechanism has phases or searches.
+_SMALL = {
+    "drf": 2.5,
+    "drf_by_task": 4.0,
+    "sequential_minmax": 4.0,
+    "dmfa_srq": 1.2,
+    "dynamic_drf": 4.5,
+    "static_optimum": 3.5,
+    "cbdrf": 60.0,
+    "karma": 40.0,
+    "tv_drf": 30.0,
+    "gdrf": 90.0,
+    "drfh": 30.0,
+    "mdrf": 55.0,
+    "per_server_drf": 30.0,
+    "virtual_cluster": 85.0,
+}
+
+
+def _checked(*arrays: np.ndarray) -> None:
+    for array in map(np.asarray, arrays):
+        if not np.isfinite(array).all() or (array < 0).any():
+            raise ValueError(array)
+
+
+def _small_inputs(rng: np.random.Generator, scale: int) -> Iterator[Row]:
+    def given(row: Mechanism) -> tuple[np.ndarray, ...]:
+        demands, weights = _users(rng, 10)
+        phases, room = rng.random((4, 10, 2)) + 0.1, 2.0 + 6.0 * rng.random((2, 2))
+        if row.name == "dynamic_drf":
+            return (demands,)
+        return {
+            "pool": (demands + 0.1, weights + 0.1, room[0]),
+            "arrivals": (demands, weights),
+            "phases": (phases, room[0]),
+            "periods": (phases, np.full((4, 10), 3.0), room, np.full(10, 0.1)),
+            "machines": (demands + 0.1, room, np.array([2.0, 1.0])),
+            "clusters": (np.ceil(20 * weights), demands[:, 0] / 2, np.array([40.0, 60.0])),
+        }[row.kind]
+
+    def pairs(row: Mechanism) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
+        row.function(*given(row))
+        for _ in range(7 * scale):
+            many = [given(row) for _ in range(100)]
+            yield tuple(lambda call=call, many=many: [call(*one) for one in many] for call in (row.function, _checked))
+
+    for name, row in registry.items():
+        what = f"`{name}`, 10 users, against `asarray`, finite and not negative of its input alone"
+        yield compare(what, pairs(row), _SMALL[name], at_least=False)
 
 
 def _drf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
@@ -850,6 +904,7 @@ def main() -> int:
     for group in (
         _dmfa_srq(rng, scale),
         _drf(rng, scale**2),
+        _small_inputs(np.random.default_rng(2011), scale),
         _drf_by_task(rng, scale),
         _cbdrf(rng, scale),
         _tv_drf(rng, scale),

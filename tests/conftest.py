@@ -94,7 +94,8 @@ class KeepTogether(LoadScopeScheduling):
             return "the built book"
         if claim := re.search(r"test_claims\.py::test_the_check\w+\[(\w+)\.", nodeid):
             return f"claims of {claim[1]}"  # of one paper many take the same runs
-        return file if file.endswith(".ipynb") or Path(file).name in SHARE else nodeid
+        # two files look at the same drawings
+        return file.replace("_shown", "") if file.endswith(".ipynb") or Path(file).name in SHARE else nodeid
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> KeepTogether:

@@ -64,18 +64,17 @@ def words_fit(figure: Figure, texts: Collection[Text] | None = None) -> None:
     among = figure.findobj(Text) if texts is None else texts
     words = [text for text in among if text.get_visible() and text.get_text().strip() and text not in hidden]
     assert len(words) > 5
-    for text in words:
-        inside = box(text)
+    boxes = {text: box(text) for text in words}
+    for text, inside in boxes.items():
         assert page.x0 - 1 <= inside.x0 < inside.x1 <= page.x1 + 1, text
         assert page.y0 - 1 <= inside.y0 < inside.y1 <= page.y1 + 1, text
         assert text.get_fontsize() >= 8, text
     for a, b in combinations(words, 2):
-        assert not overlap(box(a), box(b)), (a, b)
+        assert not overlap(boxes[a], boxes[b]), (a, b)
     for legend in legends(figure):
+        area, own = legend.get_window_extent(), (*legend.get_texts(), legend.get_title())
         for text in words:
-            assert text in (*legend.get_texts(), legend.get_title()) or not overlap(
-                legend.get_window_extent(), box(text)
-            ), text
+            assert text in own or not overlap(area, boxes[text]), text
 
 
 def apart(figure: Figure) -> None:
@@ -101,15 +100,11 @@ def visible(figure: Figure, lines: bool = True, faint: Collection[str] = ()) -> 
     for panel in figure.axes:
         assert to_hex(panel.get_facecolor()) == "#ffffff"
         assert all(contrast(to_hex(line.get_color()), "white") >= 3 for line in panel.lines if lines)
+    bars = [(bar, bar.get_window_extent()) for panel in figure.axes for bar in panel.patches if bar.get_fill()]
     for text in figure.findobj(Text):
         if text.get_text().strip() and text.get_text() not in faint:
             middle = (box(text).p0 + box(text).p1) / 2
-            under = [
-                bar
-                for panel in figure.axes
-                for bar in panel.patches
-                if bar.get_fill() and bar.get_window_extent().contains(*middle) and text.get_bbox_patch() is None
-            ]
+            under = [bar for bar, area in bars if area.contains(*middle) and text.get_bbox_patch() is None]
             ground = to_hex(under[-1].get_facecolor()) if under else "white"
             assert contrast(to_hex(text.get_color()), ground) >= 4.5, text
 

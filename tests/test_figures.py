@@ -34,7 +34,7 @@ from tests.drawings import (
     visible,
     words_fit,
 )
-from tests.pages_drawn import Frame, clusters, draw, each, figure, parts, periods, stored, taken
+from tests.pages_drawn import MADE, Frame, clusters, draw, each, figure, parts, periods, stored, taken
 
 # ------------------------------------------------------------------------------------------------ fit to be printed
 
@@ -45,7 +45,7 @@ def test_a_drawing_is_fit_to_print_and_touches_nothing(name: str) -> None:
     frame, settings = taken(name), dict(mpl.rcParams)
     before = frame.copy() if isinstance(frame, Frame) else None
     shown = draw(name)
-    made = drawn(shown)
+    made = MADE[name] = drawn(shown)
     if before is not None:
         pd.testing.assert_frame_equal(frame, before)
     assert plt.get_fignums() == []
@@ -57,6 +57,8 @@ def test_a_drawing_is_fit_to_print_and_touches_nothing(name: str) -> None:
     if not scheme:
         apart(made)
     visible(made, lines=not name.startswith(("dmfa_srq", "foundations")), faint=("DRF",) if scheme else ())
+    assert entries(made) == LEGENDS.get(name, entries(made))
+    assert notes(made) == NOTES.get(name, notes(made))
 
 
 #: What a caller may have set, and no drawing may show.
@@ -177,12 +179,6 @@ NOTES: dict[str, list[str]] = {
     **same(("virtual_cluster/gains", "virtual_cluster/spread"), ["5 clusters, 320 VMs", "8 clusters, 1000 VMs"]),
     "virtual_cluster/gaps": [f"{5 if size == 'small' else 8} clusters, {n} users" for size, n in vc_study.CASES],
 }
-
-
-@each
-def test_legends_and_panels_are_named(name: str) -> None:
-    assert entries(figure(name)) == LEGENDS.get(name, entries(figure(name)))
-    assert notes(figure(name)) == NOTES.get(name, notes(figure(name)))
 
 
 # ------------------------------------------------------------------------------------- curves are those of the frame

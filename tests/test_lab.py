@@ -9,6 +9,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from ipykernel.kernelspec import get_kernel_dict
 from jupyter_server.services.contents.largefilemanager import LargeFileManager
 from jupytext.sync_contentsmanager import build_sync_jupytext_contents_manager_class
 
@@ -26,7 +27,19 @@ def server(tmp_path: Path) -> object:
     for name in ("jupytext.toml", f"{PAGE}.md", f"{PAGE}.ipynb"):
         shutil.copy(ROOT / name, tmp_path / name)
     os.utime(tmp_path / f"{PAGE}.md", (0, 0))  # as after `make execute`, or a checkout that wrote the notebook last
-    return build_sync_jupytext_contents_manager_class(LargeFileManager)(root_dir=str(tmp_path))
+    hook = re.search(r"pre_save_hook=(\S+)", (ROOT / "Makefile").read_text("utf8"))[1]
+    return build_sync_jupytext_contents_manager_class(LargeFileManager)(root_dir=str(tmp_path), pre_save_hook=hook)
+
+
+def test_what_is_not_changed_stays_as_it_is(server: object, tmp_path: Path) -> None:
+    files = [tmp_path / f"{PAGE}.md", tmp_path / f"{PAGE}.ipynb"]
+    before = [path.read_bytes() for path in files]
+    model = server.get(f"{PAGE}.ipynb")
+    model["content"]["metadata"]["kernelspec"]["display_name"] = get_kernel_dict()["display_name"]
+    model["content"]["metadata"]["language_info"]["version"] = "3.99"
+    model["content"]["cells"][1]["metadata"]["execution"] = {"iopub.status.idle": "now"}
+    server.save({key: model[key] for key in ("type", "format", "content")}, f"{PAGE}.ipynb")
+    assert [path.read_bytes() for path in files] == before
 
 
 def test_what_is_changed_in_the_notebook_is_changed_in_the_text(server: object, tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """Sphinx extension: what screen readers and keyboards need of a page and the theme does not give.
 
-Tables get a name and header cells that say what they head, Chinese terms get their language, no id is there twice,
-and the list of a page's sections gets a name. What depends on the reader's window (boxes that scroll) is done in the
-browser by ``book/assets/fairbook.js``.
+Tables get a name and header cells that say what they head, code in them may break after a stroke or a dot, Chinese
+terms get their language, no id is there twice, and the list of a page's sections gets a name. What depends on the
+reader's window (boxes that scroll) is done in the browser by ``book/assets/fairbook.js``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from docutils import nodes
 
 CHINESE = re.compile(r"[\u3400-\u9fff][\u3000-\u303f\u3400-\u9fff\uff00-\uffef]*")
 TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
+CODE = re.compile(r'(?<=<span class="pre">)[^<]+')
 HEAD = re.compile(r"<h([1-6])\b[^>]*>(.*?)</h\1>", re.DOTALL)
 FOLD = re.compile(
     r'(<a class="[^"]*reference internal" href="[^"]*">(?:(?!</a>).)*</a><details[^>]*>)<summary>', re.DOTALL
@@ -78,6 +79,7 @@ def mend_table(table: str, head: str) -> str:
         flags=re.DOTALL,
     )
     body = re.sub(r"<th(?![\w-])(?![^>]*\bscope=)", '<th scope="row"', body)
+    body = CODE.sub(lambda code: re.sub(r"((?<=\w)[/_:]+|(?<=\w{3})\.)(?=\w)", r"\1<wbr>", code[0]), body)
     if "<caption" not in body and "aria-label" not in start and head:
         start = f'{start[:-1]} aria-label="Table: {head}">'
     return start + body

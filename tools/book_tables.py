@@ -177,7 +177,9 @@ def sign(app: Any, page: str, template: str, context: dict[str, Any], doctree: A
 #: Under each page with code; JupyterLab needs the set-up that `make lab` brings, and so does any other reader's kernel.
 RUN = """<details class="run-page"><summary>Run this page</summary><p>In a checkout, one of:</p><ul>
 <li><code>make lab PAGE={page}</code> opens it in JupyterLab: change a cell, press Shift+Enter</li>
-<li><code>.venv/bin/jupyter execute --inplace book/{page}.ipynb</code> runs all of its cells</li>
+<li><code>make execute PAGE={page}</code> runs all of its cells, then <code>make page PAGE={page}</code> shows this page
+with what they gave; <code>.venv/bin/jupyter execute --inplace book/{page}.ipynb</code> changes the notebook
+alone</li>
 <li><a href="{notebook}" download>download the notebook</a> for VS Code or another reader, with the Python of
 <code>.venv</code> as its kernel</li></ul></details>"""
 

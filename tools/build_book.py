@@ -35,6 +35,9 @@ def build_page(page: Path) -> None:
     """Write one page, with its notebook's stored outputs; the same command otherwise, so that its cache is of use."""
     jupyter_book.sphinx.build_sphinx = functools.partial(jupyter_book.sphinx.build_sphinx, filenames=[str(page)])
     StandaloneHTMLBuilder.finish = PageOnly.finish
+    import api_pages  # type: ignore[import-not-found]  # as Sphinx calls the module; its pages stay as they were
+
+    api_pages.write = lambda folder: None
     jupyter_book_cli(["build", str(ROOT), *OPTIONS, str(ROOT)], prog_name="jupyter-book", standalone_mode=True)
 
 

@@ -1,7 +1,8 @@
 """Turn the pages of the book that have code into executed notebooks.
 
 A page is a pair: ``book/<page>.md`` (MyST, the only file that is edited) and ``book/<page>.ipynb`` (generated here,
-with its outputs). The same page gives the same bytes whenever it is executed: no timings, cell ids derived from the
+with its outputs). The text is brought into the form in which JupyterLab saves it, so that saving a page there changes
+nothing else. The same page gives the same bytes whenever it is executed: no timings, cell ids derived from the
 text, fixed metadata, one thread. How long it took, on what and with which versions stands beside the pages, in
 ``book/execution.json``: one entry for each page, of the run that made the stored bytes.
 
@@ -30,6 +31,7 @@ from typing import Any
 import jupytext
 import nbformat
 from jupytext.compare import NotebookDifference, compare_notebooks
+from jupytext.config import load_jupytext_config
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
@@ -45,7 +47,7 @@ ENVIRONMENT = {
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",
 }
 METADATA = {
-    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
 SECONDS_PER_CELL = 600
@@ -66,6 +68,24 @@ def is_notebook_text(text: str) -> bool:
 def pages(book: Path = BOOK) -> list[Path]:
     """Return the text twin of every page with code, sorted."""
     return [path for path in sorted(book.rglob("*.md")) if is_notebook_text(path.read_text("utf8"))]
+
+
+def as_saved(path: Path) -> str:
+    """Return the text of a page in the form in which JupyterLab saves it: what is saved unchanged stays the same."""
+    config = load_jupytext_config(str(path))
+    notebook = jupytext.reads(path.read_text("utf8"), "md:myst", config=config)
+    for cell in notebook.cells:
+        if figure := cell.metadata.get("mystnb", {}).get("figure"):
+            figure["caption"] = figure.get("caption", "").strip()  # a block of YAML ends with an empty line
+    return jupytext.writes(notebook, "md:myst", config=config)
+
+
+def before_saving(model: dict[str, Any], **_: Any) -> None:
+    """Take out of a notebook that JupyterLab saves what it says of the kernel, and of when cells ran; a hook of it."""
+    if model["type"] == "notebook":
+        model["content"]["metadata"] = METADATA
+        for cell in model["content"]["cells"]:
+            cell["metadata"].pop("execution", None)
 
 
 def unexecuted(text: str) -> nbformat.NotebookNode:
@@ -216,10 +236,13 @@ def main(arguments: list[str] | None = None) -> int:
         text, stored = path.read_text("utf8"), twin.read_text("utf8") if twin.exists() else None
         if options.twins:
             difference = "there is no notebook" if stored is None else twin_difference(text, stored)
+            difference = difference or ("" if text == as_saved(path) else "its text is not as JupyterLab would save it")
             if difference:
                 failures += 1
                 print(f"{name}: {difference}")
             continue
+        if not options.check and text != (saved := as_saved(path)):
+            path.write_text(text := saved, encoding="utf8", newline="\n")
         new = with_new_text(text, stored) if options.text and stored else None
         if new and stored:
             twin.write_text(new, encoding="utf8", newline="\n")

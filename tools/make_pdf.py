@@ -56,7 +56,17 @@ STYLE = """
   caption { break-after: avoid; } tbody tr:first-child { break-before: avoid; }
   tr, figure, .cell_output img, mjx-container { break-inside: avoid; }
   div.proof, details { break-inside: auto !important; }
-  figure img, .cell_output img { max-width: 100% !important; height: auto !important; }
+  figure img, .cell_output img { max-width: 100% !important; height: auto !important; zoom: .85; }
+  .bd-article figure { margin: .5rem auto; } .bd-article figure > figcaption { margin: .3rem auto .8rem; }
+  details.sd-dropdown { margin-bottom: .6rem !important; }
+  details.sd-dropdown > summary { padding: .2rem .6rem !important; }
+  details > .sd-card-body { padding: .4rem .6rem; }
+  .verdicts .sd-card-body { display: flex; flex-wrap: wrap; align-items: start; gap: .6rem; }
+  .verdicts .sd-card-body > div { margin: 0; } .verdicts :is(pre, table) { margin: 0 !important; }
+  .verdicts :is(th, td) { padding: .1rem .5rem !important; }
+  .verdicts pre { padding: .3rem .6rem; font-size: 9.5px; line-height: 1.25; }
+  .cell_output details dl { columns: 2; column-gap: 2rem; } .cell_output details :is(dt, dd) { break-inside: avoid; }
+  .cell_output details dt { break-after: avoid; } .cell_output details dd { margin: 0 0 .4rem 1rem; }
   .title { text-align: center; padding-top: 60mm; }
   .title h1 { font-size: 40px; } .title p { font-size: 16px; } .title .small { font-size: 12px; margin-top: 60mm; }
   .contents ol { list-style: none; padding: 0; } .contents li { margin: .3rem 0; }
@@ -141,8 +151,8 @@ def article(html: Path, page: str, pages: list[str]) -> tuple[str, str]:
         elif address.startswith("file:"):
             del link["href"]  # a download: there is no file beside a PDF
     head = found.find("h1")
-    before = pages[max(0, pages.index(page) - 1)]  # the pages of one chapter follow one another
-    follows = " follows" if page.count("/") > 1 and Path(page).parent == Path(before).parent else ""
+    number = pages.index(page)  # the pages of one chapter follow one another, and so do short ones outside chapters
+    follows = " follows" if number and Path(page).parent == Path(pages[number - 1]).parent else ""
     return (
         head.get_text(" ", strip=True) if head else page
     ), f'<section class="page{follows}" id="{prefix}">{found}</section>'

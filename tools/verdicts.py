@@ -9,10 +9,11 @@ again. ``{verdict-map}`` is one tile for each statement of each paper, ``{verdic
 
 from __future__ import annotations
 
+import ast
 import html
-import inspect
 import re
-from functools import cache, partial
+from functools import cache
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from fairbook.claims import claims
+from fairbook.claims import claims, stored
 from fairbook.claims.stored import anchor, papers
 from tools import witnesses
 from tools.book_tables import table as numbered
@@ -48,24 +49,15 @@ def ledger() -> pd.DataFrame:
 
 @cache
 def statements() -> pd.DataFrame:
-    """Give the papers' own statements, each with one verdict over all its readings.
+    """Give the papers' own statements, each with its claims and one verdict over all of them."""
+    return stored.statements(ledger())
 
-    A statement is what is said in the same words at the same place; its readings are claims. What goes beyond the
-    paper is left out.
-    """
-    frame = ledger()
-    own = frame[(frame["kind"] != "extension") & ~frame["locator"].str.startswith("beyond")]
 
-    def verdict(found: pd.Series) -> str:
-        kinds = set(found)
-        if len(kinds) == 1:
-            return str(found.iloc[0])
-        told = kinds - {"nothing to compare", "undetermined"}
-        return "depends on the reading" if len(told) != 1 else told.pop()
-
-    grouped = own.groupby(["paper", "locator", "statement"], sort=False)
-    found = grouped.agg(first=("id", "first"), readings=("id", "size"), verdict=("verdict", verdict))
-    return found.reset_index()
+@cache
+def mixed() -> dict[str, list[str]]:
+    """Give of each claim whose readings have different verdicts all readings, the first of them first."""
+    frame = statements()
+    return {one: ids for ids in frame.loc[frame["verdict"] == "depends on the reading", "ids"] for one in ids}
 
 
 def chosen(*names: str) -> pd.DataFrame:
@@ -95,12 +87,30 @@ def classes(verdict: str) -> str:
     return f"verdict verdict-{verdict.replace(' ', '-')}"
 
 
+@cache
+def parsed(module: str) -> list[ast.stmt]:
+    """Give the statements of a module."""
+    return ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text("utf8")).body
+
+
 def source(claim: str) -> tuple[str, int]:
-    """Give the module that checks a claim and the line of the check."""
-    check: Any = claims()[claim].check
-    while isinstance(check, partial):
-        check = check.func
-    return check.__module__, inspect.getsourcelines(check)[1]
+    """Give the module that declares a claim and the line: that of its row where a loop goes through a table."""
+    module, line = claims()[claim].declared
+    body, found = parsed(module), {"": line}
+    tables = {
+        ast.unparse(target): one.value
+        for one in body
+        if isinstance(one, ast.Assign | ast.AnnAssign) and one.value
+        for target in (one.targets if isinstance(one, ast.Assign) else [one.target])
+    }
+    for loop in body:
+        if isinstance(loop, ast.For) and loop.lineno <= line <= (loop.end_lineno or 0):
+            for row in ast.walk(tables.get(ast.unparse(loop.iter), loop.iter)):
+                if isinstance(row, ast.Tuple) and isinstance(named := row.elts[0], ast.Constant):
+                    name = str(named.value)
+                    if name and re.search(rf"[._]{re.escape(name)}(?![^._])", claim):
+                        found[name] = row.lineno
+    return module, found[max(found, key=len)]
 
 
 def shown(module: str) -> str:
@@ -113,6 +123,16 @@ def shown(module: str) -> str:
     """
     folder, _, name = module.replace(".", "/").rpartition("/")
     return f"{folder}/source/{name}"
+
+
+#: At the head of each ledger.
+HEAD = (
+    "Every claim of the paper, in each reading of its text that was judged: where the paper makes it, what it says in "
+    "our words, the verdict, and what the verdict rests on. {ref}`The words <reading-claims>` are explained elsewhere; "
+    "the paper's wrong statements, with what is true instead, are in {doc}`../errata`. A row ends with the seconds "
+    "that its check took and the command that runs it again, in a checkout after `make setup`; without "
+    "`--effort full` it is quicker, and looks less hard."
+)
 
 
 class Page(SphinxDirective):
@@ -158,17 +178,19 @@ class Badge(SphinxRole):
 
 
 class Total(SphinxRole):
-    """A count in a sentence: ``claims``, ``statements``, a verdict, each with ``of PAPER`` or without."""
+    """A count in a sentence: ``claims``, ``readings``, ``statements``, a verdict, with ``of PAPER`` or without."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return the number."""
         what, _, paper = self.text.partition(" of ")
-        frame = ledger() if what == "claims" else statements()
+        frame = ledger() if what in ("claims", "readings") else statements()
+        frame = frame.loc[statements()["ids"].explode()] if what == "readings" else frame
         frame = frame[frame["paper"] == paper] if paper else frame
-        if what not in ("claims", "statements", "wrong", *VERDICTS) or frame.empty:
+        whole = ("claims", "readings", "statements")
+        if what not in (*whole, "wrong", *VERDICTS) or frame.empty:
             return [], [self.inliner.reporter.error(f"nothing is counted as {self.text}", line=self.lineno)]
         wrong = frame["verdict"].isin({"partly", "depends on the reading", *BAD})
-        if what not in ("claims", "statements"):
+        if what not in whole:
             frame = frame[wrong if what == "wrong" else frame["verdict"] == what]
         return [nodes.Text(str(len(frame)))], []
 
@@ -208,6 +230,20 @@ def counterexample(row: pd.Series) -> str:
     return "\n" + "\n".join(f"  {line}".rstrip() for line in folded) + "\n"
 
 
+def others(claim: str) -> str:
+    """Say what the other readings of a statement came to: all of them in the first row, elsewhere the way there."""
+    ids = mixed().get(claim, [])
+    if claim not in ids[:1]:
+        return f'<a href="#{anchor(ids[0])}">Other readings</a> differ. ' if ids else ""
+    variants = ledger().loc[ids, "variant"].map(typeset)
+    links = {one: f'<a href="#{anchor(one)}">{variants[one]}</a>' if one != claim else variants[one] for one in ids}
+    told = [
+        f"**{verdict.capitalize()}**: {'; '.join(links[one] for one in its)}"
+        for verdict, its in ledger().loc[ids].groupby("verdict", sort=False).groups.items()
+    ]
+    return f"This depends on the reading. {'. '.join(told)}. "
+
+
 class Back(nodes.General, nodes.Element):
     """The places of a claim's badge; known when all pages are read."""
 
@@ -233,12 +269,15 @@ class Ledger(Page):
                 f"[**{typeset(told(row))}.**]{{#{anchor(row['id'])}}} {typeset(row['statement'])}\n"
                 f": [{row['verdict']}]{{.{' .'.join(classes(row['verdict']).split())} .claim-verdict}} "
                 f"([{row['kind']}]{{.claim-kind}}; [{row['grade']}]{{.claim-grade}}). {row['evidence']} "
-                f"{proof}{{claim-places}}`{row['id']}` "
-                f'<a href="{page}">Source of the check</a>; again: `fairbook claims --recompute --id {row["id"]}` '
+                f"{others(row['id'])}{proof}{{claim-places}}`{row['id']}` "
+                f'<a href="{page}">Source of the check</a>; again ({ceil(float(row["seconds"])) or 1} s): '
+                f"`.venv/bin/fairbook claims --recompute --effort full --id {row['id']}` "
                 f'<a class="claim-id" href="#{anchor(row["id"])}">{row["id"]}</a>\n'
                 f"{counterexample(row)}"
             )
-        return self.parse(f"::::{{div}} verdicts claims-of-{paper.replace('_', '-')}\n" + "\n".join(lines) + "::::")
+        return self.parse(
+            f"{HEAD}\n\n::::{{div}} verdicts claims-of-{paper.replace('_', '-')}\n" + "\n".join(lines) + "::::"
+        )
 
 
 class Places(SphinxRole):
@@ -262,13 +301,18 @@ def backlinks(app: Any, doctree: nodes.document, docname: str) -> None:
         node.replace_self(nodes.raw("", "In the text: " + ", ".join(links) + "." if links else "", format="html"))
 
 
+def leads(one: dict[str, Any]) -> str:
+    """Give the claim that the tile of a statement leads to: the first with its verdict, or that lists the readings."""
+    return next((claim for claim in one["ids"] if ledger().loc[claim, "verdict"] == one["verdict"]), one["ids"][0])
+
+
 class Map(Page):
     """A tile for each statement of each paper."""
 
     def tile(self, one: dict[str, Any]) -> str:
         """Give one tile: colour and icon are seen, all of it is heard, and shown where a pointer rests."""
         said = html.escape(f"{one['locator']}: {one['verdict']}")
-        row = self.address(f"book/{one['paper']}/ledger", anchor(one["first"]))
+        row = self.address(f"book/{one['paper']}/ledger", anchor(leads(one)))
         return (
             f'<li><a class="tile {classes(one["verdict"])}" href="{row}" '
             f'title="{said}. {html.escape(one["statement"])}"><span>{said}</span></a></li>'

@@ -25,15 +25,36 @@ PAIR = r"({}) (\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))"
 NAMES = {
     "demands": "demands", "Demands": "demands", "tasks": "tasks", "machines": "machines", "parts": "parts",
     "weights": "weights", "psi": "psi", "Users": "demands", "contributions": "weights", "want": "wishes",
-    "tolerate": "tolerance", "clusters of": "clusters",
+    "tolerate": "tolerance", "clusters of": "clusters", "a pool of": "capacities",
 }  # fmt: skip
 #: The arguments of a mechanism.
 KINDS: tuple[set[str], ...] = (
     {"demands", "tasks", "machines", "parts"},
+    {"demands", "capacities", "weights"},
+    {"demands", "capacities"},
+    {"demands", "machines"},
     {"demands", "weights"},
     {"demands", "psi"},
     {"wishes", "tolerance", "clusters"},
 )
+#: What all users share.
+SHARED = {"machines", "capacities", "clusters"}
+#: Users and machines, one after the other; tasks in a pool.
+LISTED = re.compile(r"users ((?:\([^()]*\) ?)+)on machines (\([^()]*\)(?: \([^()]*\))*)")
+POOLED = re.compile(r"tasks of (\(.+?\)) in a pool of ")
+
+
+def uniform(evidence: str) -> str:
+    """Write data in round brackets, and users and machines that stand one after the other as lists.
+
+    Examples
+    --------
+    >>> uniform("users (1, 1) (2, 2) on machines (5, 5): VMs (1, 2).")
+    'demands ((1, 1), (2, 2)), machines ((5, 5)): VMs (1, 2).'
+    """
+    listed = r"demands (\1), machines (\2)"
+    found = LISTED.sub(listed, POOLED.sub(r"demands \1, a pool of ", evidence.translate(str.maketrans("[]", "()"))))
+    return re.sub(r"\) +(?=\()", "), ", found).replace(" ), machines", "), machines")
 
 
 def nested(text: str) -> Nested:
@@ -75,12 +96,12 @@ def data(evidence: str) -> dict[str, Nested]:
     {'weights': ['1', '2'], 'demands': [['1', '0'], ['0', '1']]}
     """
     found: dict[str, Nested] = {}
-    for said, value in re.findall(PAIR.format("|".join(NAMES)), evidence):
+    for said, value in re.findall(PAIR.format("|".join(NAMES)), uniform(evidence)):
         if re.fullmatch(r"[()\d./, -]+", value):
             found.setdefault(NAMES[said], nested(value))
     for kind in KINDS:
         chosen = {name: value for name, value in found.items() if name in kind}
-        users = {len(value) for name, value in chosen.items() if name not in ("machines", "clusters")}
+        users = {len(value) for name, value in chosen.items() if name not in SHARED}
         if kind == set(chosen) and (len(users) == 1 or "parts" in kind):
             return chosen
     return {}
@@ -102,6 +123,12 @@ def calls(known: dict[str, Nested], claim: str, fluid: str) -> Iterator[tuple[st
         for method, waits in product(methods, ("", ', unserved="waits"')):
             call = f'fb.tv_drf(demands, tasks, machines, parts, method="{method}"{waits}).tasks'
             yield call, "Tasks run|Tasks by period:"
+    elif "capacities" in known:
+        weights = "weights" if "weights" in known else "None"
+        yield f"fb.sequential_minmax(demands, {weights}, capacities).tasks", "Given for [^:]*:"
+    elif "machines" in known:
+        for match in ("same", "nearest") if "printed" in claim else ("nearest",):
+            yield f'fb.gdrf(demands, machines, match="{match}").tasks', "VMs"
     elif "weights" in known:
         yield "[fb.dmfa_srq(demands, weights).levels_at(k) for k in range(1, len(weights) + 1)]", "levels"
     elif "psi" in known:
@@ -126,7 +153,7 @@ def outcome(call: str, known: dict[str, Nested]) -> np.ndarray | None:
 def call_of(evidence: str, known: dict[str, Nested], claim: str = "") -> tuple[str, str] | None:
     """Give the call that gives what the evidence says, and what it says."""
     for call, said in calls(known, claim, ", whole=False" if "VMs not whole" in evidence else ""):
-        stated = re.search(PAIR.format(said), evidence)
+        stated = re.search(PAIR.format(said), uniform(evidence))
         if not stated:
             continue
         wanted, found = numbers(nested(stated[2])), outcome(call, known)
@@ -155,7 +182,7 @@ def rows(evidence: str) -> list[list[str]]:
     for name, value in known.items():
         if "parts" in known and name in ("demands", "tasks"):
             columns |= {f"{name}, period {t}": one for t, one in enumerate(value, start=1)}
-        elif name not in ("machines", "clusters"):
+        elif name not in SHARED:
             columns[name] = value
     users = zip(*columns.values(), strict=True)
     shown = [[str(i), *(written(one).strip("[]") for one in user)] for i, user in enumerate(users, start=1)]

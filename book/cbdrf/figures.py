@@ -88,7 +88,7 @@ def fig1(frame: pd.DataFrame) -> Svg:
     colours = [COLOURS["black"], _DRF.colour, _CBDRF.colour, COLOURS["black"], COLOURS["black"], _CBDRF.colour]
     middle, foot = _WIDTH / 2, -5 * _DOWN
     for k, (head, colour) in enumerate(zip(heads, colours, strict=True)):
-        panel.text(-0.12, _HEIGHT / 2 - _DOWN * k, head, ha="right", va="center", fontsize=9, color=colour)
+        panel.text(-0.12, _HEIGHT / 2 - _DOWN * k, head, ha="right", va="center", color=colour)
     for column, line in enumerate(frame.itertuples()):
         x = _ACROSS * column
         sign = r"\geq" if line.complied else "<"
@@ -115,7 +115,7 @@ def fig1(frame: pd.DataFrame) -> Svg:
                     zorder=2,
                 )
             )
-            panel.text(x + middle, y + _HEIGHT / 2, text, ha="center", va="center", fontsize=9, zorder=3)
+            panel.text(x + middle, y + _HEIGHT / 2, text, ha="center", va="center", zorder=3)
             if k:
                 _arrow(panel, [(x + middle, y + _DOWN), (x + middle, y + _HEIGHT)])
         panel.text(
@@ -124,7 +124,6 @@ def fig1(frame: pd.DataFrame) -> Svg:
             f"phase {line.phase}",
             ha="center",
             va="center",
-            fontsize=9,
             color=COLOURS["grey"],
         )
         grant, lane = -2 * _DOWN + _HEIGHT / 2, x + (_WIDTH + _ACROSS) / 2
@@ -146,7 +145,6 @@ def fig1(frame: pd.DataFrame) -> Svg:
             rf"$\psi_i=\min(1,\,C_i/C_0)={number(min(1.0, line.next_credit))}$",
             ha="center",
             va="center",
-            fontsize=9,
             color=_CBDRF.colour,
         )
     panel.text(
@@ -154,7 +152,6 @@ def fig1(frame: pd.DataFrame) -> Svg:
         grant,
         "phase\n" + str(len(frame) + 1),
         va="center",
-        fontsize=9,
         color=COLOURS["grey"],
     )
     panel.set(xlim=(-0.75, _ACROSS * len(frame) + 0.4), ylim=(foot - 0.45, _HEIGHT + 0.25))
@@ -246,10 +243,9 @@ def _two_nodes(frame: pd.DataFrame, words: Sequence[str]) -> Svg:
         panel.annotate(
             f"{last['ratio']:.0%}",
             (last["phase"], last["granted"] / unit),
-            xytext=(6, 0),
+            xytext=(6, -2),  # never on the axis
             textcoords="offset points",
-            va="center",
-            fontsize=9,
+            va="bottom",
             color=_CBDRF.colour,
         )
         panel.set(xlim=(0.5, last["phase"] + 3.2), xticks=[1, 4, 7, 10])
@@ -372,7 +368,7 @@ def hoarding(frame: pd.DataFrame) -> Svg:
         else:
             panel.set_ylim(0, 1.55)
     for panel, height in zip(shown.figure.axes[-2:], (0.22, 0.57), strict=True):
-        panel.annotate("all but Karma", (0.06, height), xycoords="axes fraction", fontsize=9, color=COLOURS["grey"])
+        panel.annotate("all but Karma", (0.06, height), xycoords="axes fraction", color=COLOURS["grey"])
     return shown
 
 
@@ -437,10 +433,8 @@ def operator(frame: pd.DataFrame) -> Svg:
         note(panel, name)
         panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), handlelength=2.6)
     panels[0].set_ylabel("largest worth of holding $v^*$\n(granted = 1)")
-    panels[0].annotate(
-        "equal steps\nof a tenth", (0.1, paper["worth"]), xytext=(9, -13), textcoords="offset points", fontsize=9
-    )
+    panels[0].annotate("equal steps\nof a tenth", (0.1, paper["worth"]), xytext=(9, -13), textcoords="offset points")
     panels[1].annotate(
-        "releasing\npays below", (0.97, 0.08), xycoords="axes fraction", ha="right", fontsize=9, color=COLOURS["grey"]
+        "releasing\npays below", (0.97, 0.08), xycoords="axes fraction", ha="right", color=COLOURS["grey"]
     )
     return Svg(figure)

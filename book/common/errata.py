@@ -137,7 +137,7 @@ def misses(frame: pd.DataFrame, *, caption: str, name: str) -> Markdown:
     """
     shown = [
         {
-            "paper": f"`{rows['paper'].iloc[0]}`",
+            "paper": papers()["papers"][rows["paper"].iloc[0]]["short"],
             "where": rows["locator"].iloc[0],
             "the paper says": rows["statement"].iloc[0],
             "verdict": ", ".join(map(_link, rows["id"], rows["verdict"])),
@@ -162,7 +162,7 @@ def counts(frame: pd.DataFrame, *, caption: str, name: str) -> Markdown:
         gathered = wrong(its).values()
         rows.append(
             {
-                "paper": f"`{paper}`",
+                "paper": papers()["papers"][paper]["short"],
                 "claims of the paper": len(_own(its)),
                 "statements that fail in a reading": len(gathered),
                 "claims that say so": sum(int(one["verdict"].isin(_WRONG).sum()) for one in gathered),

@@ -16,8 +16,8 @@ __all__ = ["arrivals", "day", "envy", "lying", "shares", "use"]
 
 #: Traces as they are shown.
 TRACES = {"google2011": "Google", "alibaba2017": "Alibaba", "alibaba_gpu2023": "with GPUs"}
-_ROW, _HEAD = 0.27, 1.35  # inches of a row, and of what stands above all
-_LINE, _GAP = 0.62, 0.4  # rows that a line of a label takes, and that are between groups
+_ROW, _HEAD = 0.27, 1.45  # inches of a row, and of what stands above all
+_LINE, _GAP = 0.68, 0.4  # rows that a line of a label takes, and that are between groups
 
 
 class _Column(NamedTuple):
@@ -78,14 +78,15 @@ def _map(frame: pd.DataFrame, *columns: _Column) -> Svg:
             for x, value in enumerate(table.loc[names[0]]):
                 part = (value - low) / span if span > 0 and not pd.isna(value) else 0.0
                 panel.bar(x, 1, width=1, bottom=y - 0.5, color=tint(colour, 0.55 * part), edgecolor="white")
-                panel.text(x, y, _written(value), ha="center", va="center", fontsize=9)
+                panel.text(x, y, _written(value), ha="center", va="center")
         panel.set(xlim=(-0.5, len(shown) - 0.5), ylim=(last, first), xlabel=column.label)
-        panel.set_xticks(range(len(shown)), [TRACES[name] for name in shown], rotation=90, fontsize=9)
+        panel.set_xticks(range(len(shown)), [TRACES[name] for name in shown], rotation=90)
         panel.xaxis.set_label_position("top")
+        panel.xaxis.labelpad = 8
         panel.tick_params(length=0, labeltop=True, labelbottom=False)
         panel.grid(False)
         panel.spines[:].set_visible(False)
-    panels[0].set_yticks([y for y, _, _ in rows], [label for _, label, _ in rows], fontsize=9)
+    panels[0].set_yticks([y for y, _, _ in rows], [label for _, label, _ in rows])
     return Svg(figure)
 
 

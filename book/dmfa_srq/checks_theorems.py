@@ -161,7 +161,7 @@ attacked_claim(
 )
 refuted_claim(
     "theorem_3.printed",
-    "Section 4, property 3",
+    "beyond the paper (section 4, property 3: a misprint)",
     "Envy, as defined in print, is only towards earlier users who have gained nothing since.",
     "theorem_3_printed",
     kind="theorem",

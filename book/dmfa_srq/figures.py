@@ -34,7 +34,7 @@ def fig1(frame: pd.DataFrame) -> Svg:
             edgecolor="white",
             label=f"user {user}",
         )
-        panel.bar_label(bars, labels=group["exact"].tolist(), padding=2, fontsize=9)
+        panel.bar_label(bars, labels=group["exact"].tolist(), padding=2)
     panel.set(xticks=[1, 2, 3], xlabel="arrival $k$", ylabel="dominant-share units $x_i^k$", ylim=(0, 0.56))
     legend_below(figure, [panel], 3, top_first=False)
     return Svg(figure)
@@ -208,7 +208,6 @@ def water(run: DynamicAllocation, steps: Sequence[int], resource: int) -> Svg:
                 textcoords="offset points",
                 ha="center",
                 color="white" if lowest[i] else "black",
-                fontsize=9,
             )
         note(panel, f"after arrival {k}: use {float(rate[:k] @ heights):.3g} of {run.weights[:k].sum():.3g}")
     panels[-1].set_xlabel("taken per unit of level")

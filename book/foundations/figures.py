@@ -59,7 +59,7 @@ def plane(frame: pd.DataFrame) -> Svg:
     panel.plot(path["x"], path["y"], color=_DRF.colour, linestyle=_DRF.line, label="progressive filling")
     end = path.iloc[-1]
     panel.plot([end["x"]], [end["y"]], color=_DRF.colour, marker=_DRF.marker, markersize=9, linestyle="")
-    panel.annotate("DRF", (end["x"], end["y"]), xytext=(7, 3), textcoords="offset points", fontsize=9)
+    panel.annotate("DRF", (end["x"], end["y"]), xytext=(7, 3), textcoords="offset points")
     top = 1.05 * min(lines.loc[lines["part"] == name, "y"].max() for name in names) * 1.6
     panel.set(xlim=(0, 1.05 * lines["x"].max()), ylim=(0, top), xlabel="tasks of ann", ylabel="tasks of bob")
     panel.legend(loc="upper right")

@@ -22,7 +22,7 @@ from fairbook.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Pa
 __all__ = ["checks_measures", "checks_placements", "checks_prices"]
 
 _MDRF = ("mdrf_entropy", "mdrf_type")
-_FEW, _ALL = 20, 100  # mixes at quick effort, and those of the stored crossing, so that page and ledger show the same
+_FEW, _ALL = 6, 100  # mixes at quick effort, and those of the stored crossing, so that page and ledger show the same
 Frames = dict[str, pd.DataFrame]
 
 
@@ -79,7 +79,7 @@ def _about_figures(
 
 #: Words for the cards: measures whose names do not speak, and stand-ins.
 _NAMES = {
-    "tasks": "Tasks",
+    "tasks": "VMs",
     "cpu": "CPU",
     "cpu_mean": "CPU",
     "memory": "Memory",
@@ -182,11 +182,11 @@ def _gap(frames: Frames) -> list[Part]:
 
 
 _PRINTED, _BENT = Mechanism("gains as printed", _as_printed), Mechanism("bent curves", _bent)
-_about_figures("figure1.more", "Figure 1", "GDRF places more tasks than MDRF.", _ahead("tasks"), _PRINTED)
+_about_figures("figure1.more", "Figure 1", "GDRF places more VMs than MDRF.", _ahead("tasks"), _PRINTED)
 _about_figures(
     "figure1.percent",
     "Figure 1",
-    "GDRF places about 12 % more tasks than MDRF.",
+    "GDRF places about 12 % more VMs than MDRF.",
     _about("tasks", 0.12),
     _PRINTED,
     "number",
@@ -194,8 +194,8 @@ _about_figures(
 _about_figures(
     "figure1.steady",
     "Figure 1",
-    "The number of tasks grows steadily with the machines.",
-    _of_each("growth", "tasks", _spread, "tasks a machine vary by less than 2 %", lambda spread: spread < 0.02, ".1%"),
+    "The number of VMs grows steadily with the machines.",
+    _of_each("growth", "tasks", _spread, "VMs a machine vary by less than 2 %", lambda spread: spread < 0.02, ".1%"),
     _BENT,
 )
 _about_figures("figure2.total", "Figure 2", "GDRF's total CPU utilisation is above MDRF's.", _ahead("cpu"), _PRINTED)
@@ -329,7 +329,7 @@ def _balanced(effort: Effort, judged: Mechanism) -> Evidence:
         Part(
             memory * case.pool[0] > cpu * case.pool[1],
             "witness",
-            f"{case}: tasks {in_words(tasks)}, in use {cpu} of {case.pool[0]} and {memory} of {case.pool[1]}.",
+            f"{case}: VMs {in_words(tasks)}, in use {cpu} of {case.pool[0]} and {memory} of {case.pool[1]}.",
             1,
         )
     )

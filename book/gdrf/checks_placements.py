@@ -116,7 +116,7 @@ _about_the_queue(
     id="gdrf.queue",
     locator="Section 2.2, Algorithm 2",
     statement="At the end of a round that all are in, nobody has more resource than another by more than its own last "
-    "task.",
+    "VM.",
     proof="thm-gdrf-queue",
     kind="algorithm",
 )
@@ -124,8 +124,8 @@ _about_the_queue(
     envy_in_queue,
     id="gdrf.envy.one",
     locator="beyond the paper (section 2.4)",
-    statement="At the end of a round that all are in, nobody could run more tasks than it has on what another holds, "
-    "less one task of the other.",
+    statement="At the end of a round that all are in, nobody could run more VMs than it has on what another holds, "
+    "less one VM of the other.",
     proof="thm-gdrf-envy",
     kind="extension",
 )
@@ -141,7 +141,7 @@ def _share_margin(rng: np.random.Generator, judged: Mechanism, at: int) -> Any:
     id="gdrf.shares",
     locator="beyond the paper (section 1.1)",
     kind="extension",
-    statement="At the end of a round that all are in, a dominant share, less one task, is at most |S|/min S times any "
+    statement="At the end of a round that all are in, a dominant share, less one VM, is at most |S|/min S times any "
     "other; and two users reach this factor.",
     proof="prop-gdrf-shares",
     **QUEUES,
@@ -223,7 +223,7 @@ def _past_a_less_used_one(case: Case, outcome: Outcome) -> str:
         shares, used = sum(tops, Fraction(0)), 1 - Fraction(sum(free), sum(machine))
         words.append(f"machine {j + 1} has f = ({shares})^({used}) = {float(shares) ** float(used):.3f}")
     task = len(before.placed)
-    return (f"Before task {task + 1}, which goes to machine {outcome.placed[task][1] + 1}, {', '.join(words)}; "
+    return (f"Before VM {task + 1}, which goes to machine {outcome.placed[task][1] + 1}, {', '.join(words)}; "
             "the exponent is the part in use")  # fmt: skip
 
 
@@ -257,7 +257,7 @@ def _envied(case: Case, outcome: Outcome) -> str:
     runs = {(i, h): min(Fraction(x, d) for x, d in zip(held[h], case.demands[i], strict=True) if d) for i, h in pairs}
     i, h = min(pairs, key=lambda pair: outcome.tasks[pair[0]] - runs[pair])
     return (f"Left is {in_words(_free(case, outcome))}. On {in_words(tuple(held[h]))}, what user {h + 1} holds less "
-            f"one task, user {i + 1} could run {runs[i, h]}; it has {outcome.tasks[i]}")  # fmt: skip
+            f"one VM, user {i + 1} could run {runs[i, h]}; it has {outcome.tasks[i]}")  # fmt: skip
 
 
 def _alone(case: Case, outcome: Outcome) -> str:
@@ -285,7 +285,7 @@ def _about_outcomes(
     """
 
     def told(case: Case, outcome: Outcome, margin: Any) -> str:
-        placed = f"tasks {in_words(outcome.tasks)}, placed (user on machine) {_course(outcome)}"
+        placed = f"VMs {in_words(outcome.tasks)}, placed (user on machine) {_course(outcome)}"
         return f"{case}: {placed}. {says(case, outcome)}."
 
     @claim(
@@ -333,7 +333,7 @@ _about_outcomes(
 _about_outcomes(
     "maximal.nearest",
     "Section 2.4",
-    "At the end nobody who wants more could get one more task while all stay where they are.",
+    "At the end nobody who wants more could get one more VM while all stay where they are.",
     maximality,
     "gdrf",
     "last task taken back",
@@ -343,7 +343,7 @@ _about_outcomes(
 _about_outcomes(
     "maximal.printed",
     "Section 2.4",
-    "At the end nobody who wants more could get one more task while all stay where they are.",
+    "At the end nobody who wants more could get one more VM while all stay where they are.",
     maximality,
     "gdrf_same",
     "gdrf",
@@ -353,11 +353,11 @@ _about_outcomes(
 _about_outcomes(
     "pareto",
     "Section 2.4",
-    "At the end nobody could get more and all others keep the number of their tasks, wherever tasks are put.",
+    "At the end nobody could get more and all others keep the number of their VMs, wherever VMs are put.",
     pareto_optimality,
     "gdrf",
     "largest packing",
-    variant="tasks may move",
+    variant="VMs may move",
     witness=Case(((2,), (3,)), ((4,), (3,))),
     says=_better,
     share=40,
@@ -365,7 +365,7 @@ _about_outcomes(
 _about_outcomes(
     "envy.end",
     "beyond the paper (section 2.4)",
-    "At the end nobody could run more tasks than it has on what another holds, less one task of the other.",
+    "At the end nobody could run more VMs than it has on what another holds, less one VM of the other.",
     envy_up_to_one,
     "gdrf",
     "nothing placed",
@@ -396,7 +396,7 @@ _about_outcomes(
 _about_outcomes(
     "sharing",
     "beyond the paper (sharing incentive)",
-    "Nobody runs fewer tasks than on its n-th part of every machine.",
+    "Nobody runs fewer VMs than on its n-th part of every machine.",
     sharing_incentive,
     "gdrf",
     "each on its part",
@@ -518,15 +518,15 @@ def _packed_apart(size: int) -> list[Callable[[Rule], bool]]:
 
 _no_bound(
     "lie.unbounded",
-    "No factor bounds the gain of a lie: for each K from 3 on a user runs one task with the truth and K with a lie, "
-    "all in one that is claimed to be K times as large, or each in one of its own.",
+    "No factor bounds the gain of a lie: for each K from 3 on a user has one VM with the truth and runs K of its "
+    "tasks with a lie, all in one VM that is claimed to be K times as large, or each in one of its own.",
     "drfh_first_fit",
     _lies_of_size,
     "K from 3 to {}, both ways",
 )
 _no_bound(
     "packing.unbounded",
-    "No factor bounds what packing loses: on N machines one user has one task where N - 1 would fit beside all that "
+    "No factor bounds what packing loses: on N machines one user has one VM where N - 1 would fit beside all that "
     "the other has and wants, for each even N.",
     "drfh_first_fit",
     _packed_apart,
@@ -542,7 +542,7 @@ _no_bound(
     locator="Algorithm 3",
     kind="algorithm",
     variant="0^0 = 0",
-    statement="The printed comparison, fmax < f from fmax = 0, finds a machine for the first task.",
+    statement="The printed comparison, fmax < f from fmax = 0, finds a machine for the first VM.",
     mechanism=Mechanism("0^0 = 0", partial(printed_algorithm, zero_to_zero=0)),
     mutant=Mechanism("0^0 = 1", partial(printed_algorithm, zero_to_zero=1)),
 )
@@ -553,7 +553,7 @@ def _stuck(effort: Effort, judged: Mechanism) -> Evidence:
         Part(
             found > 0,
             "witness",
-            f"{case}, the printed loop run line by line: {found} of {len(case.demands)} tasks of the first round "
+            f"{case}, the printed loop run line by line: {found} of {len(case.demands)} VMs of the first round "
             "get a machine.",
             1,
         )
@@ -574,7 +574,7 @@ def _last_taken_back(rule: Rule) -> Rule:
     id="gdrf.engine",
     locator="beyond the paper (engine)",
     kind="number",
-    statement="Tournaments in floats place every task where a scan of all machines in fractions places it, or on a "
+    statement="Tournaments in floats place every VM where a scan of all machines in fractions places it, or on a "
     "machine that is exactly tied with it.",
     mechanism=Mechanism("engine", lambda rule: rule),
     mutant=Mechanism("last task taken back", _last_taken_back),

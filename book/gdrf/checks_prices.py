@@ -76,7 +76,7 @@ _about_fluid(
 )
 _about_fluid(
     "envy",
-    "Nobody could run more tasks on what another holds.",
+    "Nobody could run more VMs on what another holds.",
     FIRST,
     lambda demands, machines, by_class: -float((metrics.envy_matrix(by_class.sum(axis=0), demands) - 1).max()),
     "what anybody could run on what another holds is above its own by a part of",
@@ -95,7 +95,7 @@ _about_fluid(
     id="gdrf.drfh.truth",
     locator="beyond the paper (DRFH)",
     kind="extension",
-    statement="No user can run more tasks by stating another demand.",
+    statement="No user can run more of its VMs by stating another demand.",
     proof="thm-gdrf-drfh",
     mechanism=FLUID,
     mutant=Mechanism("weights by amount", lambda d, machines: _fluid(d, machines, np.sum(d, axis=1) ** 2)),
@@ -120,7 +120,7 @@ def _truth(rng: np.random.Generator, judged: Mechanism, at: int) -> float:
     id="gdrf.drfh.sharing",
     locator="beyond the paper (DRFH)",
     kind="extension",
-    statement="Nobody runs fewer tasks than on its n-th part of every machine, tasks divisible.",
+    statement="Nobody runs fewer VMs than on its n-th part of every machine, VMs divisible.",
     mechanism=FLUID,
     mutant=Mechanism(
         "each on its part", lambda d, rooms: np.min(np.asarray(rooms)[:, None] / np.asarray(d)[None], axis=2) / len(d)
@@ -151,8 +151,8 @@ def _fluid_sharing(effort: Effort, judged: Mechanism) -> Evidence:
     id="gdrf.prices",
     locator="beyond the paper (bounds)",
     kind="extension",
-    statement="Prices bound every placement: the number of tasks, how many times its own mix would fit, the least "
-    "dominant share; and the best such bounds are the optima in fractions of tasks.",
+    statement="Prices bound every placement: the number of VMs, how many times its own mix would fit, the least "
+    "dominant share; and the best such bounds are the optima in fractions of VMs.",
     proof="prop-gdrf-prices",
     mechanism=Mechanism("prices of all machines", lambda case: (case.demands, case.machines)),
     mutant=Mechanism("prices of all but one machine", lambda case: (case.demands, case.machines[1:])),

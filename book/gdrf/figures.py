@@ -168,7 +168,6 @@ def example(frame: pd.DataFrame) -> Svg:
                 f"{int(str(step)) + 1}",
                 ha="center",
                 va="center",
-                fontsize=9,
                 zorder=5,
                 bbox={"boxstyle": "circle,pad=0.12", "facecolor": "white", "edgecolor": "none"},
             )
@@ -509,7 +508,7 @@ def cell_machines(frame: pd.DataFrame, case: str = "trace") -> Svg:
             if place % 2 == 0
             else [""] * len(middles),
         )
-        panel.tick_params(length=0, labelsize=8.5)
+        panel.tick_params(length=0)
         panel.grid(visible=False)
         for side in panel.spines.values():
             side.set_visible(False)
@@ -545,7 +544,7 @@ def _legend(figure: Figure) -> None:
     panel.imshow(_tint(cpu, memory), origin="lower", interpolation="none", extent=(0, end, 0, end))
     panel.set_xticks([0, end], ["0", f"{end:.0f}+"])
     panel.set_yticks([0, end], ["0", f"{end:.0f}+"])
-    panel.tick_params(length=2, labelsize=9)
+    panel.tick_params(length=2)
     panel.grid(visible=False)
     panel.set_xlabel("idle CPU (percent)", labelpad=1)
     panel.set_ylabel("idle memory\n(percent)", rotation=0, ha="right", va="center", labelpad=8)

@@ -221,14 +221,12 @@ def example(frame: pd.DataFrame) -> Svg:
                 textcoords="offset points",
                 ha="center",
                 va="bottom",
-                fontsize=9,
                 color=COLOURS["cobalt"],
                 linespacing=1.05,
             )
         panel.set_xticks(
             range(len(part)),
             [words.get(moment, moment.replace(", B", ",\nB").replace("has ", "has\n")) for moment in part["moment"]],
-            fontsize=8.5,
         )
         panel.set(xlim=(-0.55, len(part) - 0.45), ylim=(0, 1.24 * top), ylabel="used so far (CPU, GB)")
         panel.grid(axis="x", visible=False)

@@ -32,6 +32,7 @@ def _frames(runs: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     return study.readings(runs), study.nearest(study.NEAREST_RUNS if runs == ALL else runs)
 
 
+@lru_cache(maxsize=2)
 def _conclusions(runs: int) -> pd.DataFrame:
     return study.conclusions(*_frames(runs)).set_index("statement")
 
@@ -48,6 +49,7 @@ def _as_printed(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**shown, near_greedy=0.97, near_mixed=0.97)
 
 
+@lru_cache(maxsize=2)
 def _printed_frame(runs: int) -> pd.DataFrame:
     return study.conclusions(*map(_as_printed, _frames(runs))).set_index("statement")
 

@@ -352,30 +352,90 @@ _better_mean(
 )
 
 
-def _by_printed(case: Case, vms: Sequence[int]) -> int:
-    """Rule c as printed: the largest fraction less k."""
-    return max(range(len(vms)), key=lambda i: Fraction(vms[i], case.max_vms[i]) - case.tolerance[i])
+def _largest(case: Case, key: Callable[[int], Any]) -> int:
+    """Give the user with the largest key, the first of several."""
+    return max(range(len(case.max_vms)), key=key)
 
 
-@claim(
-    id="virtual_cluster.rule_c.printed",
+def _by_kept(case: Case, vms: Sequence[Number]) -> int:
+    """Rule c with slowdown as definition 3 has it: the largest fraction less k."""
+    return _largest(case, lambda i: Fraction(vms[i]) / case.max_vms[i] - case.tolerance[i])
+
+
+def _by_missing(case: Case, vms: Sequence[Number]) -> int:
+    """Rule c with slowdown as what is missing, furthest below what is tolerated: the largest k less 1 - fraction."""
+    return _largest(case, lambda i: case.tolerance[i] - (1 - Fraction(vms[i]) / case.max_vms[i]))
+
+
+def _by_surplus(case: Case, vms: Sequence[Number]) -> int:
+    return _largest(case, lambda i: Fraction(vms[i] - case.minimum[i]) / case.max_vms[i])
+
+
+RULE_C = "If anybody can give something back, the user with the largest difference between its slowdown and k can."
+KEPT, SURPLUS = Mechanism("largest a / alpha - k", _by_kept), Mechanism("largest surplus", _by_surplus)
+MISSING = Mechanism("largest k - (1 - a / alpha)", _by_missing)
+
+
+def _about_rule_c(name: str, variant: str, rule: Mechanism, case: Case, vms: tuple[int, ...]) -> None:
+    """Register that the rule names, in one case, a user that has its minimum and no more though another has more."""
+
+    @claim(
+        id=f"virtual_cluster.rule_c.{name}",
+        locator="Section 1.2, rule c",
+        kind="statement",
+        variant=variant,
+        statement=RULE_C,
+        mechanism=rule,
+        mutant=SURPLUS,
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        i = judged.run(case, vms)
+        spare = [v - m for v, m in zip(vms, case.minimum, strict=True)]
+        return witness(
+            spare[i] > 0 or not any(spare),
+            f"{opening(case)}: given are {in_words(vms)}, so they can spare {in_words(spare)}. The rule names user "
+            f"{i + 1}, who can spare {spare[i]}.",
+        )
+
+
+_about_rule_c(
+    "printed",
+    "slowdown as in definition 3, the part that is kept",
+    KEPT,
+    small_case((2, 2), ("0", "1"), (4,)),
+    (2, 2),
+)
+
+
+@sampled_claim(
+    key=44,
+    share=10,
+    again=True,
+    said="{count} random cases in fractions in which somebody has more than its minimum.",
+    id="virtual_cluster.rule_c.missing",
     locator="Section 1.2, rule c",
     kind="statement",
-    variant="slowdown as in definition 3, the part that is kept",
-    statement="The user with the largest difference between its slowdown and k can give something back.",
-    mechanism=Mechanism("largest a / alpha - k", _by_printed),
-    mutant=Mechanism(
-        "largest surplus",
-        lambda case, vms: max(range(len(vms)), key=lambda i: Fraction(vms[i] - int(case.minimum[i]), case.max_vms[i])),
-    ),
+    variant="slowdown as the part that is missing, VMs not whole",
+    statement=RULE_C,
+    proof="prop-virtual_cluster-back",
+    mechanism=MISSING,
+    mutant=KEPT,
 )
-def _rule_c(effort: Effort, judged: Mechanism) -> Evidence:
-    case, vms = small_case((2, 2), ("0", "1"), (4,)), (2, 2)
-    i = judged.run(case, vms)
-    spare = vms[i] - case.minimum[i]
-    return witness(
-        spare > 0, opening(case) + f", both with all they want: the rule names user {i + 1}, who can spare {spare}."
-    )
+def _missing(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None:
+    case = cases(rng, users=(2, 6), whole=False)
+    above = [Fraction(int(part), 4) for part in rng.choice((0, 0, 1, 2, 4), len(case.max_vms))]
+    vms = [low + x * (high - low) for x, low, high in zip(above, case.minimum, case.max_vms, strict=True)]
+    spare = [v - low for v, low in zip(vms, case.minimum, strict=True)]
+    return bool(spare[judged.run(case, vms)] > 0) if any(spare) else None
+
+
+_about_rule_c(
+    "whole",
+    "slowdown as the part that is missing, whole VMs",
+    MISSING,
+    small_case((2, 5), ("3/4", "2/5"), (5,)),
+    (1, 4),
+)
 
 
 def _admits(case: Case, pool: VirtualClusterPool) -> bool:

@@ -30,6 +30,7 @@ from book.virtual_cluster.properties import BROKEN, RULES, Case, Outcome, Rule, 
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from fairbook.mechanisms.packing import pack
 from fairbook.mechanisms.virtual_cluster import scarcity_rounds, virtual_cluster
+from fairbook.model.clusters import VirtualClusters
 
 __all__ = ["APART", "best_use"]
 
@@ -389,6 +390,7 @@ def best_use(case: Case) -> Outcome:
     return max(allocations(case), key=lambda outcome: sum(outcome.vms))
 
 
+BEST_USE = "The algorithm makes the best use of the VMs: no allocation that serves all hands out more."
 _HALF = small_case((1, 1, 2), ("0", "0", "1/2"), (2, 2))
 _LEFT = small_case((1, 2), ("1/2", "1/2"), (2, 1))
 APART = small_case((4, 4), ("3/4", "3/4"), (4, 1))
@@ -402,7 +404,7 @@ for _name, _where, _asked, _better in (
     about_a_case(
         f"use.{_name}",
         _where,
-        "The algorithm makes the best use of the VMs: no allocation that serves all hands out more.",
+        BEST_USE,
         _asked,
         lambda case, outcome: outcome.all_served and sum(outcome.vms) == sum(best_use(case).vms),
         lambda case, outcome: f"handed out are {handed_out(outcome)}, and could be {handed_out(best_use(case))}.",
@@ -410,6 +412,42 @@ for _name, _where, _asked, _better in (
         by_name(_better),
         variant=_name.replace("_", " "),
     )
+
+
+def _most_where_they_are(case: Case, cluster: Sequence[int]) -> int:
+    """Most VMs that users can hold on given clusters, each at least its minimum, found by trying all."""
+    most = 0
+    for j, room in enumerate(case.capacities):
+        there = [range(case.minimum[i], case.max_vms[i] + 1) for i in range(len(cluster)) if cluster[i] == j]
+        most += max(total for total in map(sum, product(*there)) if total <= room)
+    return most
+
+
+@sampled_claim(
+    key=39,
+    share=20,
+    again=True,
+    said="Compared with all ways to share, users staying where they are, in {count} random cases.",
+    id="virtual_cluster.use.second_step",
+    locator="Section 2.1",
+    kind="statement",
+    variant="relaxation, its second step alone: users stay where the first has put them",
+    statement=BEST_USE,
+    proof="lem-virtual_cluster-share",
+    mechanism=Mechanism("relaxation", partial(virtual_cluster, method="relaxation")),
+    mutant=Mechanism("one VM taken back", lambda *case: _one_less(virtual_cluster(*case, method="relaxation"))),
+)
+def _second_step(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None:
+    case = cases(rng, whole=True)
+    found = judged.run(*arguments(case))
+    if not found.served.all():
+        return None
+    return int(found.vms.sum()) == _most_where_they_are(case, found.cluster.tolist())
+
+
+def _one_less(found: VirtualClusters) -> VirtualClusters:
+    """Take a VM from a user that has most of them."""
+    return replace(found, vms=found.vms - (np.arange(len(found.vms)) == found.vms.argmax()))
 
 
 def _served_though(rule: Rule, case: Case) -> Number | None:

@@ -88,7 +88,6 @@ def _name_ends(panel: Axes, ends: dict[str, tuple[float, float]]) -> None:
             (7, 0),
             textcoords="offset points",
             va="center",
-            fontsize=9,
             color=(red, green, blue),
             annotation_clip=False,
         )
@@ -265,7 +264,6 @@ def packing(frame: pd.DataFrame) -> Svg:
                     f"{100 * line['fraction']:.0f}",
                     ha="center",
                     va="center",
-                    fontsize=8.5,
                     bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"},
                 )
             panel.add_patch(Rectangle((j - 0.42, 0), 0.84, size, fill=False, edgecolor=COLOURS["black"], linewidth=1.2))

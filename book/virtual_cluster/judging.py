@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 Number = Any
-FEW, ALL = 20, 100  # runs at quick effort, and those of the stored frame, so that page and ledger show the same
+FEW, ALL = 6, 100  # runs at quick effort, and those of the stored frame, so that page and ledger show the same
 
 
 def runs_of(effort: Effort) -> int:

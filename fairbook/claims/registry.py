@@ -23,8 +23,10 @@ check must get another answer. :func:`check_mutant` runs it.
 
 from __future__ import annotations
 
+import inspect
 import re
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -153,7 +155,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Claim:
-    """A registered claim; see :func:`claim` for the fields."""
+    """A registered claim; see :func:`claim` for the fields. ``declared`` is the module and line that register it."""
 
     id: str
     paper: str
@@ -165,6 +167,7 @@ class Claim:
     mechanism: Mechanism
     mutant: Mechanism
     proof: str | None = None
+    declared: tuple[str, int] = ("", 0)
 
     def verdict(self, evidence: Evidence) -> str:
         """Derive the verdict; see the table at the head of this module."""
@@ -231,13 +234,21 @@ def claim(
     proof : str, optional
         Label of the proof in the chapter. Without one, nothing ``holds``.
     """
+    # many claims share a function that registers them; what tells them apart is the module's own line
+    declared = next(
+        (frame.f_globals["__name__"], line)
+        for frame, line in traceback.walk_stack(inspect.currentframe())
+        if frame.f_code.co_name == "<module>"
+    )
 
     def register(check: Callable[[Effort, Mechanism], Evidence]) -> Callable[[Effort, Mechanism], Evidence]:
         if id in _CLAIMS:
             raise InvalidInput("id", "must not be registered already", id)
         if not re.fullmatch(r"[a-z0-9_]+(\.[a-z0-9_]+)+", id):
             raise InvalidInput("id", "must look like 'paper.claim.variant'", id)
-        _CLAIMS[id] = Claim(id, id.split(".")[0], locator, kind, variant, statement, check, mechanism, mutant, proof)
+        _CLAIMS[id] = Claim(
+            id, id.split(".")[0], locator, kind, variant, statement, check, mechanism, mutant, proof, declared
+        )
         return check
 
     return register

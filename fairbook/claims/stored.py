@@ -16,7 +16,7 @@ from fairbook.claims.registry import COLUMNS, FULL, QUICK, Claim, Effort, claims
 from fairbook.errors import InvalidInput
 from fairbook.progress import bar
 
-__all__ = ["anchor", "document", "ledger", "papers", "rows"]
+__all__ = ["anchor", "document", "ledger", "papers", "rows", "statements"]
 
 
 @cache
@@ -82,6 +82,35 @@ def ledger(
         return rows(claims(paper), FULL if effort == "full" else QUICK, progress)
     stored = [results.load(f"{key}/ledger") for key in known if paper in (None, key)]
     return pd.concat(stored, ignore_index=True)
+
+
+def statements(frame: pd.DataFrame) -> pd.DataFrame:
+    """Give the papers' own statements, each with one verdict over all its readings.
+
+    A statement is what is said in the same words at the same place; its readings are claims. What goes beyond the
+    paper is left out.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows of the ledger.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``paper, locator, statement, ids, verdict``; ``depends on the reading`` where readings differ.
+    """
+    own = frame[(frame["kind"] != "extension") & ~frame["locator"].str.startswith("beyond")]
+
+    def verdict(found: pd.Series) -> str:
+        kinds = set(found)
+        if len(kinds) == 1:
+            return str(found.iloc[0])
+        told = kinds - {"nothing to compare", "undetermined"}
+        return "depends on the reading" if len(told) != 1 else told.pop()
+
+    grouped = own.groupby(["paper", "locator", "statement"], sort=False)
+    return grouped.agg(ids=("id", list), verdict=("verdict", verdict)).reset_index()
 
 
 def anchor(claim: str) -> str:

@@ -41,14 +41,11 @@ def against_now(report: Report, users: Users, pool: pd.Series) -> None:
         k = int(could.argmax())
         envies.append(users.names[k] if could[k] > could[i] * (1 + _SAME) else "")
     differ = np.where(np.abs(fair - now) > _SAME * np.maximum(fair, now), fair - now, 0.0)
-    report.comparison = pd.DataFrame(
-        {
-            "share now": now,
-            "fair share": fair,
-            "difference": differ,
-            "envies": envies,
-        },
-        pd.Index(users.names, name="user"),
+    report.comparisons.append(
+        pd.DataFrame(
+            {"share now": now, "fair share": fair, "difference": differ, "envies": envies},
+            pd.Index(users.names, name="user"),
+        )
     )
     below, above = ([name for name, d in zip(users.names, sign * differ, strict=True) if d > 0] for sign in (1, -1))
     report.lines.append(f"below the fair share, and could have more: {', '.join(below) or 'nobody'}")
@@ -62,7 +59,8 @@ def against_other(report: Report, name: str, other: str, theirs: Any) -> None:
     frame = frame.groupby(level=0, sort=False).sum()
     ours, theirs = frame.to_numpy().T
     frame["gain"] = np.where(np.abs(theirs - ours) > _SAME * np.maximum(ours, theirs), theirs - ours, 0.0)
-    frame["gain in %"] = 100 * frame["gain"] / ours
-    report.comparison = frame
+    with np.errstate(divide="ignore", invalid="ignore"):
+        frame["gain in %"] = np.where(frame["gain"] == 0, 0.0, 100 * frame["gain"] / ours)
+    report.comparisons.append(frame)
     told = [f"{user} would run {abs(d):.6g} {'more' if d > 0 else 'fewer'}" for user, d in frame["gain"].items() if d]
     report.lines.append(f"by {other} instead, in tasks: {', '.join(told) or 'nobody would run more or fewer'}")

@@ -14,7 +14,7 @@ import pandas as pd
 import fairbook
 from fairbook.cli import explain
 from fairbook.cli.against import against_now, against_other
-from fairbook.cli.common import NUMBER, Refused, note, progress, shown
+from fairbook.cli.common import NUMBER, Refused, note, progress, shown, written
 from fairbook.cli.options import choose, flag, terms_of
 from fairbook.cli.reports import Report, check_output, deliver
 from fairbook.cli.tables import Machines, Users, read_machines, read_parts, read_users
@@ -93,13 +93,13 @@ def allocate(options: argparse.Namespace) -> int:
             report.sentences = explain.sentences(given, result, options.explain, **steps)
     except InvalidInput as error:
         raise Refused(given.in_the_files(error)) from None
-    against = options.against or ("now" if users.table.held is not None else None)
-    if against == "now":
+    against = options.against
+    if against == "now" or (users.table.held is not None and not options.after):
         against_now(report, users, given.pool)
-    elif against is not None and rule.kind == "clusters":
+    if against not in (None, "now") and rule.kind == "clusters":
         raise Refused("--against compares mechanisms, and there is one for virtual clusters; --method has others")
-    elif against is not None:
-        against_other(report, rule.name, against, _tasks_by(against, users, options))
+    if against not in (None, "now"):
+        against_other(report, rule.name, against, _tasks_by(against, given, options))
     if options.verify:
         report.violations = _violations(given, result, **steps)
     deliver(report, options.output)
@@ -117,10 +117,10 @@ def _steps(given: Given, after: int | None = None) -> dict[str, int]:
     return {"k": after or len(given.users.names)} if given.rule.kind == "arrivals" else {}
 
 
-def _tasks_by(name: str, users: Users, options: argparse.Namespace) -> Any:
+def _tasks_by(name: str, ours: Given, options: argparse.Namespace) -> Any:
     """Give the tasks of each user, or each user and period, by another mechanism with its usual options."""
     options = argparse.Namespace(**{**vars(options), "mechanism": name, "placement": False})
-    given = _given(_chosen(options, users)[0], users, {}, options)
+    given = _given(_chosen(options, ours.users)[0], ours.users, {}, options, ours.machines)
     try:
         return _report(given, given.run(), "", _steps(given), options).rows["tasks"].to_numpy(dtype=float)
     except InvalidInput as error:
@@ -142,10 +142,16 @@ def _kind(users: Users, options: argparse.Namespace) -> str:
 # ------------------------------------------------------------------------------------------------- what goes in
 
 
-def _given(rule: Mechanism, users: Users, terms: dict[str, Any], options: argparse.Namespace) -> Given:
-    """Give what the mechanism takes."""
-    takes, machines = set(rule.takes), None
-    if options.machines is not None or (users.table.machines and not options.capacity):
+def _given(
+    rule: Mechanism,
+    users: Users,
+    terms: dict[str, Any],
+    options: argparse.Namespace,
+    known: Machines | None = None,
+) -> Given:
+    """Give what the mechanism takes; ``known`` are the machines, where they have been read."""
+    takes, machines = set(rule.takes), known
+    if known is None and (options.machines is not None or (users.table.machines and not options.capacity)):
         machines = read_machines(options.machines, users, MOST_MACHINES if rule.kind == "machines" else _MOST_SINGLY)
     pool = _pool(rule, users, machines, options)
     singly = sum(machines.counts) if machines is not None and rule.kind == "periods" else 0
@@ -175,7 +181,7 @@ def _given(rule: Mechanism, users: Users, terms: dict[str, Any], options: argpar
             offered["machines"] = rows.loc[rows.index.repeat(machines.counts)].set_axis(machines.singly)
             parts = read_parts(users, machines)
             offered["contributions"] = parts.repeat(machines.counts, axis=1)
-        elif machines.others:
+        elif machines.others and known is None:
             note(f"{machines.table.source}: no task needs column {', '.join(map(repr, machines.others))}; left out")
     arguments = {name: value for name, value in offered.items() if name in {*takes, *_POOL.get(rule.kind, ())}}
     return Given(rule, users, machines, arguments, terms, pool)
@@ -194,12 +200,14 @@ def _pool(rule: Mechanism, users: Users, machines: Machines | None, options: arg
     for pair in options.capacity:
         name, sign, text = pair.rpartition("=")
         if not (sign and name and name.isprintable()) or not NUMBER.fullmatch(text):
-            raise Refused(f"--capacity must be given as name=number, got {shown(pair)}")
+            raise Refused(f"--capacity must be given as name=number, got {shown(pair)}{written(text)}")
+        why = "; the column of this name has another meaning" if name in users.table.columns else ""
         if name in given or name not in (users.resources if rule.kind != "clusters" else [name]):
             raise Refused(
                 f"--capacity names {shown(name)} twice"
                 if name in given
-                else f"--capacity names {shown(name)}, none of the resources {', '.join(users.resources)}"
+                else f"--capacity names {shown(name)}, none of the resources {', '.join(users.resources)}{why}"
+                f"{'; blanks stand between the pairs' if '=' in name else ''}"
             )
         given[name] = float(text)
     if rule.kind == "arrivals" and not given and "weights" in users.columns and "weights" in rule.takes:
@@ -208,10 +216,15 @@ def _pool(rule: Mechanism, users: Users, machines: Machines | None, options: arg
     if rule.kind == "clusters":
         missing = [] if given else ["CLUSTER"]
     if missing:
+        other = (
+            "leave out a column that is no resource"
+            if users.table.held is None
+            else "no machine in this export counts (`kubectl get nodes,pods`, or `sinfo --json` as --machines)"
+        )
         needed = " ".join(f"{name}=NUMBER" for name in missing)
         raise Refused(
             f"{users.table.source}: how much is there of {', '.join(missing)}? Say --capacity {needed}, or "
-            f"--machines FILE; leave out a column that is no resource"
+            f"--machines FILE; {other}"
         )
     return pd.Series(given)[list(given) if rule.kind == "clusters" else users.resources]
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["add_claims"]
 
 _VERDICTS = ("holds", "partly", "refuted", "undetermined", "reproduced", "not reproduced", "nothing to compare")
+_DEPENDS = "depends on the reading"  # is said of a statement, whose readings are claims with different verdicts
 
 
 def _chosen(options: argparse.Namespace, known: Iterable[str]) -> list[str]:
@@ -59,7 +60,9 @@ def _claims(options: argparse.Namespace) -> int:
             ) from None
         frame = frame[frame["id"].isin(_chosen(options, frame["id"]))]
     if options.verdict:
-        frame = frame[frame["verdict"].isin(options.verdict)]
+        told = claims.stored.statements(frame)
+        mixed = told.loc[(told["verdict"] == _DEPENDS) & (_DEPENDS in options.verdict), "ids"].explode()
+        frame = frame[frame["verdict"].isin(options.verdict) | frame["id"].isin(mixed)]
     if options.output:
         write_whole({Path(options.output): claims.stored.document(frame).encode()})
     _print_claims(frame.reset_index(drop=True), options)
@@ -73,6 +76,8 @@ def _effort(options: argparse.Namespace) -> Effort:
 
 
 def _print_claims(frame: pd.DataFrame, options: argparse.Namespace) -> None:
+    from fairbook.claims.stored import statements
+
     if options.format == "csv":
         print(frame.to_csv(index=False, lineterminator="\n"), end="")
     elif options.format == "json":
@@ -97,6 +102,11 @@ def _print_claims(frame: pd.DataFrame, options: argparse.Namespace) -> None:
         print(
             f"\n{len(frame)} claims: "
             + ", ".join(f"{n} {v}" for v, n in frame["verdict"].value_counts(sort=False).items())
+        )
+        read = statements(frame)["ids"]
+        print(
+            f"{len(read.explode())} are readings of {len(read)} statements of the papers; "
+            "the others, if any, go beyond the papers."
         )
 
 
@@ -137,7 +147,11 @@ fairbook claims --mutants""",
         help="only these claims, with all their variants and the evidence",
     )
     parser.add_argument(
-        "--verdict", nargs="+", action="extend", choices=_VERDICTS, help="only claims with one of these verdicts"
+        "--verdict",
+        nargs="+",
+        action="extend",
+        choices=(*_VERDICTS, _DEPENDS),
+        help="only claims with one of these verdicts, or whose statement has readings with different verdicts",
     )
     parser.add_argument(
         "--recompute", action="store_true", help="check the claims now instead of reading stored verdicts"

@@ -22,12 +22,25 @@ if TYPE_CHECKING:
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
+_UNIT = re.compile(rf"(?P<number>{NUMBER.pattern})\s*(?P<unit>[A-Za-z%]{{1,9}})", re.ASCII)
+
+
 class Refused(FairbookError):
     """What the user asked for cannot be done; the message says why."""
 
 
 def shown(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def written(text: str) -> str:
+    """Say how a number is to be written, where a text is nearly one."""
+    if re.fullmatch(r"[+-]?\d[\d.,']*", text, re.ASCII):  # 1,5 and 1.000,5 and 1'000
+        return "; write it with a decimal point and no other mark"
+    found = _UNIT.fullmatch(text) if len(text) <= 60 else None
+    if found is None:
+        return ""
+    return f"; numbers are plain, all of a column in one unit: {found['number']} where that is {found['unit']}"
 
 
 def six(value: float) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fairbook.cli.common import Refused, shown
 from fairbook.errors import InvalidInput
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["sentences"]
 
 _MOST_CLASSES = 4  # of machines that are tried
+_MOST_NAMED = 3  # of users that would have more instead
 
 
 def sentences(given: Given, result: Any, wanted: list[str], k: int | None = None) -> dict[Any, str]:
@@ -27,13 +30,11 @@ def sentences(given: Given, result: Any, wanted: list[str], k: int | None = None
         text = _why(given, result, i, t, k)
         if weights is not None:
             text += f" Its weight is {weights.iloc[i]:.6g} of {weights.sum():.6g}."
-        now = _tasks(result, i, t, k)
+        now = _tasks(result, t, k)
         for key, more, changes in _more(given, result, i, t, k):
             with suppress(InvalidInput):  # what is added may be more than the mechanism takes
                 kept[key] = kept.get(key) or given.run(**changes)
-                then = _tasks(kept[key], i, t, k)
-                same = abs(then - now) <= 1e-9 * max(then, now)
-                text += f" With {more} " + ("nothing would change for it." if same else f"it would run {then:.6g}.")
+                text += f" With {more} {_would(given, kept[key], now, i, t, k)}."
         told[(users.periods[t], users.names[i]) if users.period else users.names[i]] = text
     return told
 
@@ -54,12 +55,29 @@ def _asked(given: Given, wanted: list[str], k: int | None) -> Iterator[tuple[int
             raise Refused(f"--explain {shown(text)} is no user of {users.table.source}{meant}")
 
 
-def _tasks(result: Any, i: int, t: int, k: int | None) -> float:
-    """Give how many tasks, or virtual machines, a user has."""
+def _tasks(result: Any, t: int, k: int | None) -> Any:
+    """Give how many tasks, or virtual machines, each user has."""
     if k is not None:
-        return float(result.tasks_at(k)[i])
+        return result.tasks_at(k)
     tasks = result.vms if hasattr(result, "vms") else result.tasks
-    return float(tasks[t, i] if tasks.ndim == 2 else tasks[i])
+    return tasks[t] if tasks.ndim == 2 else tasks
+
+
+def _would(given: Given, run: Any, now: Any, i: int, t: int, k: int | None) -> str:
+    """Say what a user would have in a run with a little more; where that is no more, who has it and what stops it."""
+    then = _tasks(run, t, k)
+    gains = np.where(np.abs(then - now) > 1e-9 * np.maximum(then, now), then - now, 0.0)
+    said = f"it would run {then[i]:.6g}" if gains[i] else "nothing would change for it"
+    if gains[i] > 0:
+        return said
+    names = [given.users.names[j] for j in np.argsort(-gains, kind="stable")[:_MOST_NAMED] if gains[j] > 0]
+    why = [f"{', '.join(names)} would run more"] if names else []
+    if given.rule.kind == "machines":
+        full = f"no machine would have room for another{'' if getattr(run, 'full', True) else ' where it may go'}"
+        why.append(full if then[i] < run.cell.max_tasks[i] else "its own bound would stop it")
+    elif given.rule.kind != "clusters" and (short := _short(given, run, i, t, k)):
+        why.append(f"{' and '.join(given.users.resources[j] for j in short)} would stop it")
+    return said + (", fewer than now" if gains[i] else "") + (": " if why else "") + ", and ".join(why)
 
 
 def _why(given: Given, result: Any, i: int, t: int, k: int | None) -> str:

@@ -33,6 +33,7 @@ _TRES = re.compile(r"(\d+\.?\d*)([KMGTP]?)", re.ASCII)
 _HOLDING = {"RUNNING", "CONFIGURING", "COMPLETING"}
 _WAITING = {"PENDING", "SUSPENDED"}
 _OUT = {"DOWN", "FUTURE", "NOT_RESPONDING", "POWERED_DOWN"}
+_ORDINARY = {"ALLOCATED", "CLOUD", "COMPLETING", "IDLE", "MIXED", "PLANNED"}
 
 
 class Asked(NamedTuple):
@@ -104,7 +105,7 @@ def read_export(content: bytes, source: str, by: str | None) -> Exported:
     try:
         document = Place(source, "", json.loads(content))
     except json.JSONDecodeError as error:
-        raise Refused(f"{source}, line {error.lineno}: is not JSON ({error.msg})") from None
+        raise Refused(f"{source}, line {error.lineno}, column {error.colno}: is not JSON ({error.msg})") from None
     except (RecursionError, ValueError):  # an integer of too many digits
         raise Refused(f"{source}: is not JSON that anybody exported") from None
     readers = {"items": _kubernetes, "jobs": _squeue, "sinfo": _sinfo, "nodes": _nodes}
@@ -114,15 +115,20 @@ def read_export(content: bytes, source: str, by: str | None) -> Exported:
             f"{source}: is not what {_KNOWN} writes, but has {', '.join(map(shown, document.value)) or 'nothing'}"
         )
     asked, machines = reader(document, by)
+    everyone = dict.fromkeys(one.owner for one in asked)
     of_machines = {name for amounts in machines.values() for name in amounts}
     for name in sorted({name for one in asked for name in one.amounts} - of_machines) if machines else ():
         count = sum(one.times for one in asked if name in one.amounts)
         note(f"{source}: no machine has any {name!r}; {count} that ask for it are left out")
         asked = [one for one in asked if name not in one.amounts]
+    idle = sum(one.times for one in asked if not one.amounts)
     asked = [one for one in asked if one.amounts]
     wanted = {name for one in asked for name in one.amounts}
     resources = sorted(wanted, key=lambda name: (name not in ("cpu", "memory"), name))
     owners = list(dict.fromkeys(one.owner for one in asked))
+    if idle or len(owners) < len(everyone):
+        gone = ", ".join(owner for owner in everyone if owner not in owners)
+        note(f"{source}: {idle} that request nothing do not count" + (f"; of {gone} nothing does" if gone else ""))
     counts, total, held = Amounts(), Amounts(), Amounts()
     for one in asked:
         counts[one.owner] += one.times
@@ -183,6 +189,8 @@ def _kubernetes(document: Place, by: str | None) -> tuple[list[Asked], dict[str,
         if item.get("kind").value == "Node":
             name = meta.get("name").name()
             states = {one.get("type").value: one.get("status").value for one in status.get("conditions").items()}
+            if item.get("spec", "unschedulable").value:
+                note(f"{document.source}: node {name!r} is cordoned, and counted")
             if states.get("Ready", "True") == "True":
                 machines[name] = +_amounts(status.get("allocatable"))
             else:
@@ -260,6 +268,8 @@ def _machine(states: Place, cpus: float, memory: float, gres: Place, name: str) 
     if words & _OUT or words >= {"IDLE", "DRAIN"} or "DRAINED" in words:
         note(f"{states.source}: node {name!r} is {'+'.join(sorted(words)).lower()}, and left out")
         return {}
+    if words - _ORDINARY:
+        note(f"{states.source}: node {name!r} is {'+'.join(sorted(words)).lower()}, and counted")
     return {name: Amounts({"cpu": cpus, "memory": memory / 1024}) + _gres(gres)}
 
 
@@ -274,9 +284,12 @@ def _nodes(document: Place, by: str | None) -> tuple[list[Asked], dict[str, Any]
 def _sinfo(document: Place, by: str | None) -> tuple[list[Asked], dict[str, Any]]:
     """Read rows of alike machines; one that is in several partitions is in several rows."""
     machines: dict[str, Any] = {}
-    for row in document.get("sinfo").items():
-        names = [one.name() for one in row.get("nodes", "nodes").items()]
-        for name in names:
-            cpus, memory = row.get("cpus", "total").number() / len(names), row.get("memory", "minimum").number()
-            machines |= _machine(row.get("node", "state"), cpus, memory, row.get("gres", "total"), name)
+    rows = {
+        one.name(): (row, len(row.get("nodes", "nodes").value))
+        for row in document.get("sinfo").items()
+        for one in row.get("nodes", "nodes").items()
+    }
+    for name, (row, alike) in rows.items():
+        cpus, memory = row.get("cpus", "total").number() / alike, row.get("memory", "minimum").number()
+        machines |= _machine(row.get("node", "state"), cpus, memory, row.get("gres", "total"), name)
     return [], machines

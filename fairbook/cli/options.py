@@ -16,7 +16,7 @@ __all__ = ["DEFAULTS", "METHODS", "add_allocate", "choose", "flag", "terms_of"]
 DEFAULTS = {
     "pool": ("drf", "the simplest of those that keep every promise which one pool allows"),
     "export": ("drf", "an export says what users ask for in all, and it keeps every promise which one pool allows"),
-    "machines": ("drfh", "it leaves nothing idle that fits, and losses against the own machines are smallest"),
+    "machines": ("drfh", "it leaves nothing idle that fits, and losses against dividing up the machines are smallest"),
     "phases": ("karma", "it remembers: who was idle has more later, and the least user has most over time"),
     "released": ("cbdrf", "the table says what users release, and no other mechanism counts that"),
     "periods": ("tv_drf", "it remembers, places whole tasks on machines, and its least user has most over time"),

@@ -56,7 +56,7 @@ class Report:
     lines: list[str] = field(default_factory=list)  # what is said below the tables
     amounts: pd.DataFrame | None = None
     placement: pd.DataFrame | None = None
-    comparison: pd.DataFrame | None = None  # with what is held now, or with another mechanism
+    comparisons: list[pd.DataFrame] = field(default_factory=list)  # with what is held now, with another mechanism
     sentences: dict[Any, str] = field(default_factory=dict)
     violations: list[str] | None = None
 
@@ -111,10 +111,12 @@ def _print(report: Report) -> None:
                 ]
             ).set_index(report.placement.columns[0])
         )
-    if report.comparison is not None:
-        shares = [name for name in report.comparison if "share" in name or name == "difference"]
+    for frame in report.comparisons:
+        how: dict[str, Any] = dict.fromkeys(("share now", "fair share", "difference"), "{:.1%}".format) | {
+            "gain in %": lambda part: six(part) if math.isfinite(part) else "from nothing"
+        }
         tables.append(
-            report.comparison.assign(**{name: report.comparison[name].map("{:.1%}".format) for name in shares})
+            frame.assign(**{name: frame[name].map(to_text) for name, to_text in how.items() if name in frame})
         )
     for table in tables:
         if table is not None:
@@ -156,8 +158,8 @@ def _records(frame: pd.DataFrame) -> list[dict[Any, Any]]:
 
 def _json_of(report: Report, frame: pd.DataFrame) -> str:
     tables = {"users": frame.reset_index(), "placement": report.placement}
-    if report.comparison is not None:
-        tables["comparison"] = report.comparison.reset_index()
+    if report.comparisons:
+        tables["comparison"] = pd.concat(report.comparisons, axis=1).reset_index()
     if report.amounts is not None:
         tables["resources" if "dominant" in frame else "clusters"] = report.amounts.reset_index()
     content = {

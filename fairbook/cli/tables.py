@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairbook.cli.common import NUMBER, Refused, note, shown
+from fairbook.cli.common import NUMBER, Refused, note, shown, written
 from fairbook.cli.exports import read_export
 
 __all__ = ["Machines", "Table", "Users", "read_machines", "read_parts", "read_table", "read_users"]
@@ -57,9 +57,7 @@ class Table(NamedTuple):
             elif text.lower() in _MISSING:
                 raise Refused(f"{self.at(row, column)}: the number is missing, got {text!r}")
             elif not NUMBER.fullmatch(text):
-                marks = re.fullmatch(r"[+-]?\d[\d.,']*", text, re.ASCII)  # 1,5 and 1.000,5 and 1'000
-                hint = "; write it with a decimal point and no other mark" if marks else ""
-                raise Refused(f"{self.at(row, column)}: {shown(text)} is not a number{hint}")
+                raise Refused(f"{self.at(row, column)}: {shown(text)} is not a number{written(text)}")
             elif math.isinf(float(text)):
                 raise Refused(f"{self.at(row, column)}: must be finite, got {shown(text)}")
             else:
@@ -215,6 +213,10 @@ _MEANINGS = {
 }
 
 
+#: Headings with a meaning in a table of machines, which no resource may have.
+_OF_MACHINES = {"user", "owner", "machine", "cluster", "count"}
+
+
 class Users(NamedTuple):
     """A table with a line for each user, or for each user and period."""
 
@@ -268,12 +270,29 @@ def read_users(source: str, user: str | None) -> Users:
     rest = [column for column in table.columns if column not in (period, *columns.values())]
     if user is not None and user not in rest:
         raise Refused(f"--user-column {shown(user)} is none of the columns {', '.join(map(shown, rest))}")
-    user, resources = _named(table, rest, user or _called(table, ("user",)))
+    called = _called(table, ("user",))
+    words = next((column for column in rest if table.is_text(column)), None)
+    if user is None and called and words and not table.is_text(called):
+        raise Refused(
+            f"{table.source}: column {called!r} holds numbers and {words!r} words; --user-column says which names the "
+            "users"
+        )
+    user, resources = _named(table, rest, user or called)
+    if taken := [column for column in resources if _bare(column) in _OF_MACHINES]:
+        raise Refused(f"{table.source}: no resource can be called {taken[0]!r}, which has another meaning in tables")
     if period is not None and user is None:
         raise Refused(f"{table.source}: has a column {period!r} and none with names of users; --user-column names it")
     if not resources and not {"max_vms", "tolerance"} <= columns.keys():
         found = ", ".join(map(shown, table.columns))
         raise Refused(f"{table.source}: has no column of demands (numbers), only {found}")
+    if {"running", "max_tasks"} <= columns.keys():
+        most = table.numbers(columns["max_tasks"], unbounded=True)
+        for row, now in enumerate(table.numbers(columns["running"])):
+            if not 0 <= now <= most[row]:
+                raise Refused(
+                    f"{table.at(row, columns['running'])}: must be from 0 to the number of tasks, {most[row]:g}, "
+                    f"got {now:g}"
+                )
     if period is None:
         names = _row_names(table, user)
         return Users(table, user, None, columns, resources, names, [""], "", [(0, i) for i in range(len(names))])

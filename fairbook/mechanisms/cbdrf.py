@@ -35,13 +35,13 @@ from fairbook.model.inputs import (
     as_capacities,
     as_floats,
     check_amounts,
+    check_fractions,
     demand_matrix,
     labels_of,
     number_of_dimensions,
     order_of,
     per_user,
     phased_demands,
-    raise_at_first,
     reordered,
 )
 from fairbook.model.instance import takes_instance
@@ -188,7 +188,7 @@ def grant_tasks(demands: Any, credit_factor: Any, capacities: Any = None, *, gra
     check_amounts(named.values, "demands")
     n, m = named.values.shape
     factor = per_user(credit_factor, n, named.users, "credit_factor")
-    raise_at_first(~((factor >= 0) & (factor <= 1)), "credit_factor", "must be between 0 and 1", factor)
+    check_fractions(factor, "credit_factor")
     return _allocation(named, as_capacities(capacities, m, named.resources), factor, grant)
 
 
@@ -214,7 +214,7 @@ def _allocation(named: Named, pool: FloatArray, factor: FloatArray, grant: str) 
 
 def _ratios(values: Any, shape: tuple[int, ...], argument: str) -> FloatArray:
     ratios = as_floats(values, argument, (0, 1, 2), f"must be one number or have shape {shape}")
-    raise_at_first(~((ratios >= 0) & (ratios <= 1)), argument, "must be between 0 and 1", ratios)
+    check_fractions(ratios, argument)
     return ratios
 
 
@@ -260,7 +260,7 @@ def _behaviour(released: Any, T: int, n: int, m: int, users: Names | None) -> tu
         (0, 1, 2, 3),
         f"must be one ratio, or have shape ({n},), ({T}, {n}) or ({T}, {n}, {m}), or be a list of {n} strategies",
     )
-    raise_at_first(~((ratios >= 0) & (ratios <= 1)), "released", "must be between 0 and 1", ratios)
+    check_fractions(ratios, "released")
     if ratios.shape not in ((), (n,), (T, n), (T, n, m)):
         raise InvalidInput(
             "released",

@@ -24,7 +24,7 @@ from fairbook.model.inputs import (
     as_number,
     as_positive,
     as_tolerance,
-    raise_at_first,
+    check_fractions,
 )
 from fairbook.model.phased import PhasedRun
 
@@ -78,7 +78,7 @@ class CreditRule:
 
     def __post_init__(self) -> None:
         rho = np.asarray(as_floats(self.rho, "rho", (0, 1, 2), "must be one number, one a node, or (T, n) of them"))
-        raise_at_first(~((rho >= 0) & (rho <= 1)), "rho", "must be between 0 and 1", rho)
+        check_fractions(rho, "rho")
         if rho.ndim:
             rho = rho.copy()
             rho.flags.writeable = False

@@ -34,9 +34,11 @@ from fairbook.model.inputs import (
     as_weights,
     check_demands,
     demand_matrix,
+    filled,
     number_of_dimensions,
     per_user,
     refuse,
+    within,
 )
 from fairbook.model.instance import takes_instance
 
@@ -324,16 +326,16 @@ def drf(demands: Any, weights: Any = None, capacities: Any = None, max_tasks: An
     n, m = values.shape
     pool = as_capacities(capacities, m, named.resources)
     rate = np.empty(n)
-    raw = np.ones(n)
     if weights is None:
-        scaled = np.full(n, 1.0 / n)
+        raw, scaled = filled(n, 1.0), filled(n, 1.0 / n)
     elif number_of_dimensions(weights) == 2:
         raw = as_weights(weights, n, named.users, m=m, resources=named.resources, contributed=True)
         scaled = raw / raw.sum(axis=0)
     else:
         raw = per_user(weights, n, named.users, "weights")
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            scaled = raw / raw.sum()
+        if not within(raw, SMALLEST, LARGEST):
+            refuse(values, raw)
+        scaled = raw / raw.sum()
     if scaled.ndim == 2:
         check_demands(values)
         rate[:] = 1.0 / (values / pool / scaled).max(axis=1)
@@ -540,16 +542,17 @@ def drf_by_task(
     tasks, left = np.zeros(n), np.ones(m)
     bottlenecks = np.full(n, _UNSET, dtype=np.int64)
     _by_task(share, largest / scaled, np.minimum(bounds, possible + 2), stuck == "stop", tasks, left, bottlenecks)
-    # where the allocation stopped: say for the others, too, what would stop them
-    over = share > left + _FITS
-    told = np.where(tasks >= bounds, -1, np.where(over.any(axis=1), over.argmax(axis=1), _UNSET))
+    if stuck == "stop":  # say for the others, too, what would stop them
+        over = share > left + _FITS
+        told = np.where(tasks >= bounds, -1, np.where(over.any(axis=1), over.argmax(axis=1), _UNSET))
+        bottlenecks = np.where(bottlenecks == _UNSET, told, bottlenecks)
     return Allocation(
         tasks,
         values,
         scaled,
         pool,
         bounds,
-        np.where(bottlenecks == _UNSET, told, bottlenecks),
+        bottlenecks,
         named.users,
         named.resources,
         mechanism="drf_by_task",

@@ -151,6 +151,8 @@ def _moments(heights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """
     order = np.argsort(-heights, kind="stable")
     falling = heights[order]
+    if falling[0] - falling[-1] <= 2:
+        return falling[0] - heights, order
     far = falling[:-1] - falling[1:] > 2
     group = np.concatenate(([0], np.cumsum(far)))
     first = np.concatenate(([0], np.flatnonzero(far) + 1))

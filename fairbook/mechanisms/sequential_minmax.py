@@ -6,18 +6,69 @@ import heapq
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
+from fairbook.kernels import kernel
 from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.readings import Ties
 from fairbook.model.allocation import Allocation
-from fairbook.model.inputs import as_capacities, as_demands, as_max_tasks, as_weights
+from fairbook.model.inputs import FloatArray, as_capacities, as_demands, as_max_tasks, as_weights
 from fairbook.model.instance import takes_instance
 
 __all__ = ["sequential_minmax"]
 
 #: Levels closer than this, relatively, are a tie: three tenths and the double 0.3 are.
 _TIED = 1e-12
+
+
+def _asked(share: FloatArray, per_task: FloatArray, most: FloatArray, *_: Any) -> float:
+    """Steps of handing out one task after the other."""
+    return float(most.sum()) * share.shape[1]
+
+
+@kernel(_asked)
+def _serve(
+    share: FloatArray,
+    per_task: FloatArray,
+    most: FloatArray,
+    sign: int,
+    tasks: FloatArray,
+    bottlenecks: NDArray[np.int64],
+) -> None:
+    """Give tasks, in order of the level after them, to all who have room; ``sign`` orders those of equal level."""
+    n, m = share.shape
+    left = np.ones(m)
+    queue = [(per_task[i], sign * i) for i in range(n)]
+    heapq.heapify(queue)
+    while len(queue) > 0:
+        highest = queue[0][0] * (1 + _TIED)
+        tied = [heapq.heappop(queue)[1]]
+        while len(queue) > 0 and queue[0][0] <= highest:
+            tied.append(heapq.heappop(queue)[1])
+        tied.sort()
+        for at in tied:
+            i = abs(at)
+            if tasks[i] >= most[i]:
+                continue
+            for j in range(m):
+                if share[i, j] > left[j] + 1e-12:  # a million subtractions drift: look again from scratch
+                    left[:] = 1.0
+                    for k in range(n):
+                        for r in range(m):
+                            left[r] -= tasks[k] * share[k, r]
+                    break
+            stopped = -1
+            for j in range(m - 1, -1, -1):
+                if share[i, j] > left[j] + 1e-12:
+                    stopped = j
+            if stopped >= 0:
+                bottlenecks[i] = stopped
+                continue
+            for j in range(m):
+                left[j] -= share[i, j]
+            tasks[i] += 1.0
+            heapq.heappush(queue, ((tasks[i] + 1.0) * per_task[i], at))
 
 
 @takes_instance
@@ -79,29 +130,8 @@ def sequential_minmax(
             "must be large enough that fewer than 1e8 whole tasks fit the pool",
             f"about {possible.max():.3g} tasks of one user",
         )
-    tasks, left, bottlenecks = np.zeros(n), np.ones(m), np.full(n, -1, dtype=np.int64)
-    sign = 1 if ties == "first" else -1
-    queue = [(per_task[i], sign * i) for i in range(n)]
-    heapq.heapify(queue)
-    while queue:
-        level = queue[0][0]
-        tied = []
-        while queue and queue[0][0] <= level * (1 + _TIED):
-            tied.append(heapq.heappop(queue)[1])
-        for at in sorted(tied):
-            i = abs(at)
-            if tasks[i] >= bounds[i]:
-                continue
-            over = np.flatnonzero(share[i] > left + 1e-12)
-            if over.size:  # a million subtractions drift: look again from scratch before saying no
-                left = 1.0 - tasks @ share
-                over = np.flatnonzero(share[i] > left + 1e-12)
-            if over.size:
-                bottlenecks[i] = over[0]
-                continue
-            left -= share[i]
-            tasks[i] += 1
-            heapq.heappush(queue, ((tasks[i] + 1) * per_task[i], at))
+    tasks, bottlenecks = np.zeros(n), np.full(n, -1, dtype=np.int64)
+    _serve(share, per_task, np.minimum(bounds, possible + 2), 1 if ties == "first" else -1, tasks, bottlenecks)
     return Allocation(
         tasks,
         named.values,

@@ -30,6 +30,7 @@ from fairbook.model.clusters import (
     Requests,
     VirtualClusters,
     as_requests,
+    share_each,
     share_out,
 )
 from fairbook.model.inputs import LARGEST, SMALLEST, as_number, as_whole, check_switch
@@ -128,6 +129,9 @@ def _shared(asked: Requests, where: IntArray, room: NDArray[Any] | None = None) 
     capacities = asked.capacities if room is None else room
     order = np.argsort(where, kind="stable")
     cuts = np.searchsorted(where[order], np.arange(len(capacities) + 1))
+    if asked.whole:
+        share_each(asked.minimum, asked.max_vms, capacities, order, cuts, vms)
+        return vms
     for j in np.flatnonzero(np.diff(cuts)).tolist():
         here = order[cuts[j] : cuts[j + 1]]
         vms[here] = share_out(asked.minimum[here], asked.max_vms[here], capacities[j])
@@ -235,17 +239,11 @@ def scarcity_rounds(max_vms: Any, tolerance: Any, capacity: float) -> list[tuple
 def _metagreedy(asked: Requests) -> _Found:
     """The best of all sort orders S1 to S7 with all picks P1 to P7 that differ in one dimension."""
     keys = (np.zeros(len(asked)), asked.max_vms - asked.minimum, asked.minimum, asked.max_vms)  # S1, S2-3, S4-5, S6-7
-    best: tuple[tuple[int, float, float], IntArray, NDArray[Any]] | None = None
-    for key in keys:
-        order = np.argsort(-np.asarray(key), kind="stable")
-        for rule in _PICKS:
-            where = _list_users(asked, asked.capacities, rule, order)
-            vms = _shared(asked, where)
-            rank = _rank(asked, where, vms)
-            if best is None or rank > best[0]:
-                best = rank, where, vms
-    assert best is not None
-    return _Found(best[1], best[2], asked.bound)
+    orders = [np.argsort(-key, kind="stable") for key in keys]
+    lists = [_list_users(asked, asked.capacities, rule, order) for order in orders for rule in _PICKS]
+    distinct = {where.tobytes(): where for where in lists}.values()
+    found = [_Found(where, _shared(asked, where), asked.bound) for where in distinct]
+    return max(found, key=lambda one: _rank(asked, one.where, one.vms))
 
 
 def _fractions_between(asked: Requests, low: float, high: float) -> NDArray[np.float64] | None:

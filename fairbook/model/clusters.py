@@ -26,6 +26,7 @@ from fairbook.model.inputs import (
     as_number,
     as_tolerance,
     check_amounts,
+    check_fractions,
     check_positive,
     check_switch,
     labels_of,
@@ -35,7 +36,7 @@ from fairbook.model.inputs import (
 )
 from fairbook.model.result import Result, labelled, labels_or_positions, position
 
-__all__ = ["SPANS", "TURNED_AWAY", "Requests", "VirtualClusters", "as_requests", "share_out"]
+__all__ = ["SPANS", "TURNED_AWAY", "Requests", "VirtualClusters", "as_requests", "share_each", "share_out"]
 
 IntArray = NDArray[np.int64]
 
@@ -184,7 +185,7 @@ def as_requests(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = Tru
         part = np.full(len(wanted), as_number(tolerance, "tolerance", 0.0, 1.0))
     else:
         part = per_user(tolerance, len(wanted), users, "tolerance").copy()
-        raise_at_first(~((part >= 0) & (part <= 1)), "tolerance", "must be between 0 and 1", part)
+        check_fractions(part, "tolerance")
     if whole:
         raise_at_first(wanted != np.floor(wanted), "max_vms", "must be whole unless whole=False", wanted)
         raise_at_first(wanted > MOST_VMS, "max_vms", f"must be at most {MOST_VMS:g}", wanted)
@@ -199,7 +200,7 @@ def as_requests(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = Tru
 
 
 def _bisected(least: Any, *_: Any) -> float:
-    """Steps of sharing out one cluster: 60 halvings, and as much again for the last VMs."""
+    """Steps of sharing out clusters: 60 halvings, and as much again for the last VMs."""
     return 100.0 * len(least)
 
 
@@ -242,6 +243,15 @@ def _share_whole(least: Any, most: Any, capacity: int) -> Any:
                 vms[i] += 1
                 free -= 1
     return vms
+
+
+@kernel(_bisected)
+def share_each(least: Any, most: Any, capacities: Any, order: Any, cuts: Any, vms: Any) -> None:
+    """Share every cluster in whole VMs: those of ``order`` from ``cuts[j]`` on live on cluster j."""
+    for j in range(len(capacities)):
+        if cuts[j] < cuts[j + 1]:
+            here = order[cuts[j] : cuts[j + 1]]
+            vms[here] = _share_whole(least[here], most[here], capacities[j])
 
 
 def _share_fluid(least: FloatArray, most: FloatArray, capacity: float) -> FloatArray:

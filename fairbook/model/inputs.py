@@ -6,6 +6,7 @@ Everything a caller can get wrong ends in :class:`~fairbook.errors.InvalidInput`
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import FairbookError, InvalidInput
+from fairbook.kernels import kernel
 
 __all__ = ["LARGEST", "SMALLEST", "as_capacities", "as_demands", "as_max_tasks", "as_weights"]
 
@@ -108,6 +110,8 @@ def number_of_dimensions(values: Any) -> int:
 
 
 def as_floats(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: str) -> FloatArray:
+    if type(values) is float:
+        values = np.array(values)
     if type(values) is np.ndarray and values.dtype == np.float64 and values.ndim in ndim:
         return np.ascontiguousarray(values).reshape(values.shape)  # the common case costs a microsecond
     try:
@@ -116,6 +120,40 @@ def as_floats(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: str
         raise
     except (ValueError, TypeError, RecursionError):  # numpy on ragged rows, or on a list that holds itself
         raise InvalidInput(argument, f"{shape_rule}, without ragged rows", values) from None
+
+
+@kernel()
+def _lie_within(rows: FloatArray, low: float, high: float, zeros: int) -> bool:
+    """Whether all entries lie between two numbers, but for so many zeros a row. False for NaN."""
+    n, m = rows.shape
+    for i in range(n):
+        left = zeros
+        for j in range(m):
+            one = rows[i, j]
+            if not low <= one <= high:
+                left -= 1
+                if one != 0.0 or left < 0:
+                    return False
+    return True
+
+
+def within(values: FloatArray, low: float, high: float, zeros: int = 0) -> bool:
+    """Say whether all entries lie between two numbers, but for ``zeros`` zeros a row: in one pass, without a copy."""
+    valid: bool = _lie_within(values.reshape(-1, values.shape[-1] if zeros else 1), low, high, zeros)
+    return valid
+
+
+def check_fractions(values: FloatArray, argument: str) -> None:
+    """Raise InvalidInput at the first entry that does not lie between 0 and 1."""
+    if not within(values, 0.0, 1.0):
+        raise_at_first(~((values >= 0) & (values <= 1)), argument, "must be between 0 and 1", values)
+
+
+def filled(n: int, value: float) -> FloatArray:
+    """Give what ``np.full(n, value)`` does, in a tenth of the time where n is small."""
+    array = np.empty(n)
+    array.fill(value)
+    return array
 
 
 def raise_at_first(bad: NDArray[np.bool_], argument: str, rule: str, values: FloatArray) -> None:
@@ -247,6 +285,8 @@ def per_resource(values: Any, m: int, resources: Names | None, argument: str) ->
 
 def check_demands(values: FloatArray, argument: str = "demands") -> None:
     """Raise InvalidInput at the first entry that is not a valid demand. Cost O(n m)."""
+    if within(values, SMALLEST, LARGEST, values.shape[-1] - 1):
+        return
     check_amounts(values, argument)
     empty = ~(values > 0).any(axis=-1)
     if empty.any():
@@ -289,6 +329,8 @@ def phased_demands(demands: Any) -> Named:
 
 def check_amounts(values: FloatArray, argument: str) -> None:
     """Raise InvalidInput at the first entry that is not zero or a positive number in range."""
+    if within(values, SMALLEST, LARGEST, values.shape[-1]):
+        return
     raise_at_first(~np.isfinite(values), argument, "must be finite", values)
     raise_at_first(values < 0, argument, "must not be negative", values)
     raise_at_first((values > LARGEST) | ((values > 0) & (values < SMALLEST)), argument, RANGE_RULE, values)
@@ -297,7 +339,7 @@ def check_amounts(values: FloatArray, argument: str) -> None:
 def as_number(value: Any, argument: str, low: float = 0.0, high: float = np.inf) -> float:
     """Check one finite number between two bounds."""
     number = float(as_floats(value, argument, (0,), "must be one number").item())
-    if not (np.isfinite(number) and low <= number <= high):
+    if not (math.isfinite(number) and low <= number <= high):
         rule = f"must be finite and at least {low:g}" if high == np.inf else f"must be between {low:g} and {high:g}"
         raise InvalidInput(argument, rule, number)
     return number
@@ -329,6 +371,8 @@ def as_tolerance(rtol: Any) -> float:
 
 def check_positive(values: FloatArray, argument: str) -> None:
     """Raise InvalidInput at the first entry that is not a positive number in range."""
+    if within(values, SMALLEST, LARGEST):
+        return
     raise_at_first(~np.isfinite(values), argument, "must be finite", values)
     raise_at_first(~(values > 0), argument, "must be positive", values)
     raise_at_first((values > LARGEST) | (values < SMALLEST), argument, POSITIVE_RULE, values)
@@ -399,7 +443,7 @@ def as_weights(
         Whether the weights are amounts that the users bring into the pool; these are kept as given.
     """
     if weights is None:
-        return np.full(n, 1.0 if contributed else 1.0 / n)
+        return filled(n, 1.0 if contributed else 1.0 / n)
     if m is not None and number_of_dimensions(weights) == 2:
         if isinstance(weights, pd.DataFrame):
             rows = reordered(pd.Series(range(len(weights)), weights.index), users, argument, "users")
@@ -419,7 +463,7 @@ def as_weights(
 def as_capacities(capacities: Any, m: int, resources: Names | None = None, argument: str = "capacities") -> FloatArray:
     """Check the pool's capacities, shape (m,), positive, in the unit of the demands; None means ones."""
     if capacities is None:
-        return np.ones(m)
+        return filled(m, 1.0)
     values = per_resource(capacities, m, resources, argument)
     check_positive(values, argument)
     return values
@@ -435,7 +479,7 @@ def as_positive(value: Any, argument: str) -> float:
 def as_max_tasks(max_tasks: Any, n: int, users: Names | None = None, argument: str = "max_tasks") -> FloatArray:
     """Check task bounds, shape (n,): not negative, ``inf`` for no bound; None means no bounds."""
     if max_tasks is None:
-        return np.full(n, np.inf)
+        return filled(n, np.inf)
     values = per_user(max_tasks, n, users, argument)
     check_bounds(values, argument)
     return values
@@ -443,6 +487,8 @@ def as_max_tasks(max_tasks: Any, n: int, users: Names | None = None, argument: s
 
 def check_bounds(values: FloatArray, argument: str = "max_tasks") -> None:
     """Raise InvalidInput at the first entry that is no bound on tasks."""
+    if within(values, 0.0, LARGEST):
+        return
     raise_at_first(np.isnan(values), argument, "must be a number", values)
     raise_at_first(values < 0, argument, "must not be negative", values)
     too_large = np.isfinite(values) & (values > LARGEST)
