@@ -539,7 +539,7 @@ def _nearest(rng: np.random.Generator, scale: int) -> Iterator[Row]:
                 ours, theirs = pool(), pool()
                 yield (lambda u=ours: place(*u)), (lambda u=theirs: first(*u))
 
-        yield compare(f"{name}, 5000 machines, 1000 users, against First-Fit", pairs(), 7, at_least=False)
+        yield compare(f"{name}, 5000 machines, 1000 users, against First-Fit", pairs(), 5, at_least=False)
     users = [[pool(5000, n) for n in (1000, 20)] for _ in range(3 * scale)]
     yield per_task(
         "cost per task of Best-Fit with 1000 users against 20, 5000 machines",

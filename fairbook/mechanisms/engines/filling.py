@@ -550,7 +550,7 @@ def fill(
     -----
     Cost, P placements: shared keys O(N b + P (log n + b m + (b + m) log N)) and O(N (b + m)) memory for b different
     demands, up to 16 (and N b up to 3 10^7; more are sorted into so many kinds, and some nodes looked at in vain);
-    nearest machines O(N (m + log N) + P (log n + m sqrt(N))) where what is free is spread evenly, and O(N m) memory;
+    nearest machines O(N (m + log N) + P (log n + m log N)) where what is free is spread evenly, and O(N m) memory;
     ``"fairness_after"`` O(n N m + P n (m + log N)) and O(n N) memory.
     """
     n, m = cell.demands.shape

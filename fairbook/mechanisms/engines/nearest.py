@@ -10,6 +10,9 @@ is looked at first, and then those that could still win; ties go to the lowest n
 A task placed moves one machine to the leaf where its ratios now belong; one with room for no task at all leaves. Where
 that leaf has no place left, the machines below the lowest node that is loosely filled are dealt out to its leaves anew
 (as in a packed memory array). Once searches have looked at so many nodes in vain that it costs as much, all are.
+
+Kernels with ``_nrt=False`` make no arrays, so numba need not count who refers to those that they are given; counting
+took three quarters of the time. Such a kernel must not make or return an array; a view of one that stays is safe.
 """
 
 from __future__ import annotations
@@ -63,7 +66,7 @@ class Machines(NamedTuple):
     # ^ DISTANCE or ENTROPY.
     tree: FloatArray
     # ^ A row for each node (1 the root, B the first leaf), then one for each place of the leaves, (2 B + B size, C):
-    #   room; of each ratio minus the least and the largest it may count as; the same of their logarithms (ENTROPY);
+    #   room; of each ratio minus the least and the largest that it may count as; the same of logarithms (ENTROPY);
     #   minus the number of the machine. The row of a node holds the largest of each column below it.
     size: int
     # ^ Places of each leaf.
