@@ -26,8 +26,9 @@ from book.dmfa_srq.printed import REPAIRS, algorithm_1, algorithm_1_printed
 from book.gdrf.oracle import exact_drfh, exact_gdrf, exact_mdrf, exact_per_server
 from book.sequential_minmax.oracle import served_in_turn
 from book.sequential_minmax.properties import Case
+from fairbook.mechanisms import registry
 from fairbook.mechanisms.dmfa_srq import exact_levels
-from fairbook.mechanisms.engines import filling, registry
+from fairbook.mechanisms.engines import filling
 from tests.cells import cells, instance, random_cell, same
 from tests.strategies import FEW, REPEATABLE, Instance, instances
 
