@@ -98,7 +98,7 @@ def alone_by_tasks(
                     if some > 0:
                         for j in range(m):
                             own[t, i, j] += some * demands[head, i, j]
-                            for k in range(K):
+                            for k in range(K if head < t else 0):  # after the last group nobody asks what is left
                                 rest = room[k, j] - some * runs[k] / possible * demands[head, i, j]
                                 room[k, j] = rest if rest > rounding * machines[k, j] * parts[i, k] else zero
                     left -= some
