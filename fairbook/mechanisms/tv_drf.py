@@ -47,6 +47,7 @@ from fairbook.mechanisms.engines.tv_drf_kernels import (
     IDLE,
     NEAR,
     SPLIT,
+    add_parts,
     alone_by_resources,
     alone_by_tasks,
     coefficients,
@@ -604,8 +605,7 @@ def tv_drf(
     K, total = len(pool), pool.sum(axis=0)
     parts, names = _as_contributions(contributions, n, K, users, names)
     brought = np.zeros((n, m))
-    for part, machine in zip(parts.T, pool, strict=True):  # the digits of a matrix product depend on the processor
-        brought += part[:, None] * machine
+    add_parts(parts, pool, brought)  # the digits of a matrix product depend on the processor
     if weights is None:
         weight = (brought / total).mean(axis=1)
         for i in np.flatnonzero(~(weight > 0))[:1].tolist():

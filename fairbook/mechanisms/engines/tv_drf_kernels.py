@@ -22,6 +22,7 @@ __all__ = [
     "NEAR",
     "SPLIT",
     "UNSET",
+    "add_parts",
     "alone_by_resources",
     "alone_by_tasks",
     "coefficients",
@@ -107,6 +108,16 @@ def alone_by_tasks(
                 head += 1
                 if head <= t:
                     left = bounds[head, i]
+
+
+@kernel()
+def add_parts(parts: Any, machines: Any, brought: Any) -> None:
+    """Add what each user has of all machines to ``brought``, (n, m), machine by machine. Cost O(n K m)."""
+    n, K = parts.shape
+    for i in range(n):
+        for k in range(K):
+            for j in range(machines.shape[1]):
+                brought[i, j] += parts[i, k] * machines[k, j]
 
 
 def alone_by_resources(demands: Any, bounds: Any, brought: Any, waits: bool) -> Any:
