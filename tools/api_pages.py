@@ -27,6 +27,7 @@ from typing import Any
 
 import fairbook
 from fairbook.files import write_whole
+from fairbook.kernels import Kernel
 
 BLOCK = "```{commands}\n```"
 #: The command line has a page of its own, made from its parsers; the others are the library's own tools.
@@ -64,14 +65,15 @@ class Entry:
 
 @cache
 def rooms() -> dict[str, tuple[str, ...]]:
-    """Give every public module with an ``__all__``, and the names there that are not modules themselves."""
+    """Give every public module with an ``__all__``, and the names there but for modules and kernels."""
     found = {}
     for info in [None, *pkgutil.walk_packages(fairbook.__path__, "fairbook.")]:
         name = info.name if info else "fairbook"
         if any(part.startswith("_") for part in name.split(".")) or name.startswith(LEFT_OUT):
             continue
         module = importlib.import_module(name)
-        names = tuple(n for n in getattr(module, "__all__", ()) if not isinstance(getattr(module, n), types.ModuleType))
+        left = (types.ModuleType, Kernel)
+        names = tuple(n for n in getattr(module, "__all__", ()) if not isinstance(getattr(module, n), left))
         if names:
             found[name] = names
     return found
