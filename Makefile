@@ -63,6 +63,7 @@ book: $(READY)  ## build the HTML book: _build/html/index.html
 	@echo "open $(CURDIR)/_build/html/index.html"
 
 page: $(READY)  ## bring one page of a book that was built up to date, in seconds: make page PAGE=gdrf/story
+	@test -f "book/$(PAGE).md" || { echo "there is no book/$(PAGE).md; for example: make page PAGE=gdrf/story" >&2; exit 2; }
 	$(PY) tools/execute.py --text $(PAGE)
 	$(PY) tools/build_book.py --page $(PAGE)
 

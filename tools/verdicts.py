@@ -178,7 +178,10 @@ class Badge(SphinxRole):
 
 
 class Total(SphinxRole):
-    """A count in a sentence: ``claims``, ``readings``, ``statements``, a verdict, with ``of PAPER`` or without."""
+    """A count in a sentence: ``claims``, ``readings``, ``statements``, a verdict, with ``of PAPER`` or without.
+
+    ``wrong`` counts the statements that do not stand, ``otherwise`` the figures and numbers that came out otherwise.
+    """
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return the number."""
@@ -187,11 +190,14 @@ class Total(SphinxRole):
         frame = frame.loc[statements()["ids"].explode()] if what == "readings" else frame
         frame = frame[frame["paper"] == paper] if paper else frame
         whole = ("claims", "readings", "statements")
-        if what not in (*whole, "wrong", *VERDICTS) or frame.empty:
+        if what not in (*whole, "wrong", "otherwise", *VERDICTS) or frame.empty:
             return [], [self.inliner.reporter.error(f"nothing is counted as {self.text}", line=self.lineno)]
-        wrong = frame["verdict"].isin({"partly", "depends on the reading", *BAD})
-        if what not in whole:
-            frame = frame[wrong if what == "wrong" else frame["verdict"] == what]
+        if what in ("wrong", "otherwise"):
+            measured = frame["kind"].isin(("figure", "number"))
+            fails = frame["verdict"].isin({"partly", "depends on the reading", *BAD})
+            frame = frame[fails & (measured == (what == "otherwise"))]
+        elif what not in whole:
+            frame = frame[frame["verdict"] == what]
         return [nodes.Text(str(len(frame)))], []
 
 

@@ -88,7 +88,7 @@ def statements(frame: pd.DataFrame) -> pd.DataFrame:
     """Give the papers' own statements, each with one verdict over all its readings.
 
     A statement is what is said in the same words at the same place; its readings are claims. What goes beyond the
-    paper is left out.
+    paper, or tests what the paper itself denies, is left out.
 
     Parameters
     ----------
@@ -98,9 +98,10 @@ def statements(frame: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``paper, locator, statement, ids, verdict``; ``depends on the reading`` where readings differ.
+        Columns ``paper, locator, statement, kind, ids, verdict``; ``depends on the reading`` where readings differ.
     """
-    own = frame[(frame["kind"] != "extension") & ~frame["locator"].str.startswith("beyond")]
+    left_out = (frame["kind"] == "extension") | frame["locator"].str.startswith("beyond")
+    own = frame[~left_out & ~frame["id"].isin(papers()["denied"])]
 
     def verdict(found: pd.Series) -> str:
         kinds = set(found)
@@ -110,7 +111,7 @@ def statements(frame: pd.DataFrame) -> pd.DataFrame:
         return "depends on the reading" if len(told) != 1 else told.pop()
 
     grouped = own.groupby(["paper", "locator", "statement"], sort=False)
-    return grouped.agg(ids=("id", list), verdict=("verdict", verdict)).reset_index()
+    return grouped.agg(kind=("kind", "first"), ids=("id", list), verdict=("verdict", verdict)).reset_index()
 
 
 def anchor(claim: str) -> str:

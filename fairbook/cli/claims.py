@@ -106,7 +106,7 @@ def _print_claims(frame: pd.DataFrame, options: argparse.Namespace) -> None:
         read = statements(frame)["ids"]
         print(
             f"{len(read.explode())} are readings of {len(read)} statements of the papers; "
-            "the others, if any, go beyond the papers."
+            "the others, if any, go beyond the papers, or test what a paper denies."
         )
 
 
