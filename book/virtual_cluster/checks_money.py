@@ -358,13 +358,13 @@ def _largest(case: Case, key: Callable[[int], Any]) -> int:
 
 
 def _by_kept(case: Case, vms: Sequence[Number]) -> int:
-    """Rule c with slowdown as definition 3 has it: the largest fraction less k."""
-    return _largest(case, lambda i: Fraction(vms[i]) / case.max_vms[i] - case.tolerance[i])
+    """Rule c with slowdown as definition 3 has it: the fraction furthest from k."""
+    return _largest(case, lambda i: abs(Fraction(vms[i]) / case.max_vms[i] - case.tolerance[i]))
 
 
 def _by_missing(case: Case, vms: Sequence[Number]) -> int:
-    """Rule c with slowdown as what is missing, furthest below what is tolerated: the largest k less 1 - fraction."""
-    return _largest(case, lambda i: case.tolerance[i] - (1 - Fraction(vms[i]) / case.max_vms[i]))
+    """Rule c with slowdown as what is missing, the furthest from k."""
+    return _largest(case, lambda i: abs(1 - Fraction(vms[i]) / case.max_vms[i] - case.tolerance[i]))
 
 
 def _by_surplus(case: Case, vms: Sequence[Number]) -> int:
@@ -372,8 +372,8 @@ def _by_surplus(case: Case, vms: Sequence[Number]) -> int:
 
 
 RULE_C = "If anybody can give something back, the user with the largest difference between its slowdown and k can."
-KEPT, SURPLUS = Mechanism("largest a / alpha - k", _by_kept), Mechanism("largest surplus", _by_surplus)
-MISSING = Mechanism("largest k - (1 - a / alpha)", _by_missing)
+KEPT, SURPLUS = Mechanism("largest |a / alpha - k|", _by_kept), Mechanism("largest surplus", _by_surplus)
+MISSING = Mechanism("largest |1 - a / alpha - k|", _by_missing)
 
 
 def _about_rule_c(name: str, variant: str, rule: Mechanism, case: Case, vms: tuple[int, ...]) -> None:
@@ -433,8 +433,8 @@ _about_rule_c(
     "whole",
     "slowdown as the part that is missing, whole VMs",
     MISSING,
-    small_case((2, 5), ("3/4", "2/5"), (5,)),
-    (1, 4),
+    small_case((1, 2), ("3/4", "1/2"), (3,)),
+    (1, 2),
 )
 
 
