@@ -799,11 +799,12 @@ def _digest(rng: np.random.Generator, scale: int) -> Iterator[Row | str]:
             subprocess.run(["gzip", "-dc", *parts], check=True, stdout=subprocess.DEVNULL)
 
         ours()
-        for clock, name in _CLOCKS:
+        # it parses while it unpacks, on two cores: that takes less of the clock, not less work
+        for (clock, name), limit in zip(_CLOCKS, (2, 4), strict=True):
             row = compare(
                 f"digest of {len(parts)} Google parts against `gzip -dc`, {name}",
                 ((ours, gzip) for _ in range(1 + 3 * scale)),
-                2,
+                limit,
                 at_least=False,
                 clock=clock,
             )
