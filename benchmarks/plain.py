@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import heapq
 import math
+from bisect import bisect_left
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -173,3 +175,32 @@ def highs_clusters(max_vms: np.ndarray, tolerance: np.ndarray, capacities: np.nd
         constraints=LinearConstraint(csr_array(rows), np.concatenate(low), np.concatenate(high)),
         options={"node_limit": nodes, "mip_rel_gap": 0},
     )
+
+
+def bisected_clusters(max_vms: np.ndarray, tolerance: np.ndarray, capacities: np.ndarray) -> float:
+    """Find the largest level at which everybody fits by CP-SAT, each user in one cluster; a probe is cut short by work.
+
+    Better than one program with the level as a variable: all numbers of a probe are small.
+    """
+    sat = import_module("ortools.sat.python.cp_model")  # not in the lock
+
+    def fits(level: float) -> bool:
+        model = sat.CpModel()
+        need = np.ceil(np.maximum(1 - tolerance, level) * max_vms - 1e-9).astype(int).tolist()
+        inside = [[model.new_bool_var("") for _ in capacities] for _ in need]
+        for row in inside:
+            model.add_exactly_one(row)
+        for column, capacity in zip(zip(*inside, strict=True), capacities, strict=True):
+            model.add(sum(vms * here for vms, here in zip(need, column, strict=True)) <= int(capacity))
+        solver = sat.CpSolver()
+        solver.parameters.num_workers, solver.parameters.max_deterministic_time = 1, 5.0
+        return solver.solve(model) in (sat.OPTIMAL, sat.FEASIBLE)
+
+    levels = np.unique(np.concatenate([np.arange(1, vms + 1) / vms for vms in max_vms]))
+    return float(np.append(0.0, levels)[bisect_left(levels, True, key=lambda level: not fits(level))])
+
+
+def by_vectorpack(tasks: np.ndarray, machines: np.ndarray) -> list[int]:
+    """Each task in its order on the first machine that has room: the machine of each."""
+    packs: Any = import_module("vectorpack.packs")  # not in the lock
+    return list(packs.pack_by_items(items=list(tasks), bins=list(machines)))

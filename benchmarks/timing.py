@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from statistics import median
@@ -19,6 +20,8 @@ class Row:
     limit: float
     at_least: bool
     seconds: tuple[float, float]
+    #: what was promised first, where it is not what is kept: the limit then guards what was reached
+    promised: float | None = None
 
     @property
     def kept(self) -> bool:
@@ -70,3 +73,30 @@ def repeated(many: int, row: Row) -> Row:
     return replace(
         row, ratio=many * row.ratio, spread=(many * low, many * high), seconds=(row.seconds[0], row.seconds[1] / many)
     )
+
+
+def against(
+    what: str,
+    draw: Callable[[], tuple[Any, ...]],
+    slow: Callable[..., Any],
+    quick: Callable[..., Any],
+    limit: float,
+    *,
+    runs: int,
+    fast: int = 1,
+    at_least: bool = True,
+    same: Callable[..., bool] | None = None,
+) -> Row:
+    """Compare an opponent on one fresh input with the engine on ``fast`` others; ``same`` judges what it found."""
+
+    def pairs() -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
+        for _ in range(runs):
+            one, many, found = draw(), [draw() for _ in range(fast)], []
+            yield (
+                (lambda u=one, f=found: f.append(slow(*u))),
+                (lambda u=many: deque((quick(*each) for each in u), maxlen=0)),
+            )
+            if same is not None and not same(found[0], *one):
+                raise SystemExit(f"{what}: they do not compute the same")
+
+    return repeated(fast, compare(what, pairs(), limit, at_least=at_least))
