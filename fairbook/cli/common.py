@@ -40,6 +40,9 @@ def written(text: str) -> str:
     found = _UNIT.fullmatch(text) if len(text) <= 60 else None
     if found is None:
         return ""
+    if found["unit"] == "m":  # thousandths, as Kubernetes writes them
+        thousandths = f"{float(found['number']) / 1000:g}"
+        return f"; numbers are plain: convert it to the unit of the column ({thousandths} if that is cores)"
     return f"; numbers are plain, all of a column in one unit: {found['number']} where that is {found['unit']}"
 
 
