@@ -196,10 +196,9 @@ def _kubernetes(document: Place, by: str | None) -> tuple[list[Asked], dict[str,
             else:
                 note(f"{document.source}: node {name!r} is not ready, and left out")
         elif item.get("kind").value == "Pod" and status.get("phase").value not in ("Succeeded", "Failed"):
-            owner = meta.get("labels", by) if by else meta.get("namespace")
-            if not owner.value:
-                without += 1
-                owner = meta.get("namespace")
+            label = meta.get("labels", by) if by else meta.get("namespace")
+            owner = label if label.value else meta.get("namespace")
+            without += not label.value
             amounts = _effective(item.get("spec"))
             asked.append(Asked(owner.name(), 1, bool(item.get("spec", "nodeName").value), amounts))
     if without and without == len(asked):
