@@ -327,6 +327,12 @@ def test_weights_on_machines(rule: str, tmp_path: Path) -> None:
     assert "gdrf does not use column 'weight'" in run(*given, "--mechanism", "gdrf")[2]
 
 
+def test_tasks_that_fit_no_machine(tmp_path: Path) -> None:
+    apart, later = "cpu,memory\n2,8\n8,0.5\n", "user,cpu,memory\nann,4,4\nbob,19,19\n"  # all that bob needs, not on one
+    for case, machines in ((MACHINES, apart), (PERIODS, later)):
+        assert "no machine is large enough for a task of bob\n" in run(*case.given(tmp_path, machines=machines))[2]
+
+
 #: Ways to say that Ann brought a quarter of the left machine, and Bob the rest.
 PARTS = {"machines": "machine,cpu,memory,ann,bob\nleft,50,50,0.25,0.75\nright,50,50,0,1\n"}
 

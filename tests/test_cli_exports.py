@@ -118,6 +118,8 @@ def test_pods_that_count_and_those_that_do_not(tmp_path: Path) -> None:
     machines = read_machines(None, users, 9)
     assert (machines.names, machines.capacities.tolist()) == (["n", "m"], [[8, 32], [4, 32]])
     assert read_users(source, "team").names == ["a", "B"]  # without the label: the namespace
+    assert "3 of 6 pods have no label 'team'" in run("allocate", source, "--user-column", "team")[2]
+    assert "no pod has the label 'nope'" in refused(run("allocate", source, "--user-column", "nope"))
     err = run("allocate", source)[2]
     assert [line.removeprefix(f"fairbook: {source}: ") for line in err.splitlines()] == [
         "node 'm' is cordoned, and counted", "node 'gone' is not ready, and left out",
@@ -329,6 +331,10 @@ def test_what_is_held_from_a_csv(tmp_path: Path) -> None:
     assert {name: one["share now"] for name, one in rows.items()} == pytest.approx(shares)
     # weight for weight dan could run 1 on what ann holds, as now; cat could run 2 on what bob holds, and 1 on ann's
     assert {name: one["envies"] for name, one in rows.items()} == {"ann": "", "bob": "", "cat": "bob", "dan": ""}
+    tight = (arguments[0], "--capacity", "cpu=5", "memory=4")  # 5 cores and 4 of memory run
+    notes = [run("allocate", *tight[:-1], memory, "--against", "now")[2] for memory in ("memory=4", "memory=3.9")]
+    assert (notes[0], "exceeds the capacity of memory: " in notes[1]) == ("", True)
+    assert re.search(r"static_optimum\s+does not", run("allocate", *arguments, "--against", "static_optimum")[1])
     small = written(tmp_path, "user,cpu\nann,9\nbob,1\ncat,0.5\n", "u.csv")
     told = run("allocate", small, "--capacity", "cpu=8", "--mechanism", "drf_by_task", "--against", "drf")[1]
     assert re.search(r"^ann +0 +0.296\d+ +0.296\d+ +from nothing$", told, re.MULTILINE)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairbook.cli.common import Refused
+from fairbook.cli.common import Refused, note
 from fairbook.cli.reports import Report
 from fairbook.cli.tables import Users
 
@@ -26,6 +26,12 @@ def against_now(report: Report, users: Users, pool: pd.Series) -> None:
         raise Refused(
             f"{users.table.source}: --against now needs a mechanism for one moment, and an export of a scheduler or a "
             "column 'running'"
+        )
+    over = users.held.sum(axis=0) > pool.to_numpy() * (1 + _SAME)
+    if over.any():
+        note(
+            f"what runs now exceeds the capacity of {', '.join(pool.index[over])}: is --capacity right, or is a "
+            "machine missing?"
         )
     columns, demands, n = users.columns, users.demands(), len(users.names)
     weights = users.spread(columns["weights"], 1.0) if "weights" in columns else np.ones(n)
@@ -52,8 +58,11 @@ def against_now(report: Report, users: Users, pool: pd.Series) -> None:
     report.lines.append(f"above the fair share: {', '.join(above) or 'nobody'}")
 
 
-def against_other(report: Report, name: str, other: str, theirs: Any) -> None:
-    """Say who would run more tasks by the other mechanism, and who fewer, over all periods together."""
+def against_other(report: Report, name: str, other: str, theirs: Any, blind: list[str]) -> None:
+    """Say who would run more tasks by the other mechanism, and who fewer, over all periods together.
+
+    ``blind`` are those of the two mechanisms that do not use the number of tasks, though the table tells it.
+    """
     names = report.rows.index.get_level_values("user")
     frame = pd.DataFrame({name: report.rows["tasks"].to_numpy(dtype=float), f"by {other}": theirs}, names)
     frame = frame.groupby(level=0, sort=False).sum()
@@ -63,4 +72,5 @@ def against_other(report: Report, name: str, other: str, theirs: Any) -> None:
         frame["gain in %"] = np.where(frame["gain"] == 0, 0.0, 100 * frame["gain"] / ours)
     report.comparisons.append(frame)
     told = [f"{user} would run {abs(d):.6g} {'more' if d > 0 else 'fewer'}" for user, d in frame["gain"].items() if d]
-    report.lines.append(f"by {other} instead, in tasks: {', '.join(told) or 'nobody would run more or fewer'}")
+    ignored = "".join(f"; {one} does not look at how many tasks there are" for one in blind)
+    report.lines.append(f"by {other} instead, in tasks: {', '.join(told) or 'nobody would run more or fewer'}{ignored}")

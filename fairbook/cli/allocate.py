@@ -14,7 +14,7 @@ import pandas as pd
 import fairbook
 from fairbook.cli import explain
 from fairbook.cli.against import against_now, against_other
-from fairbook.cli.common import NUMBER, Refused, note, progress, shown, written
+from fairbook.cli.common import NUMBER, Refused, few, note, progress, shown, written
 from fairbook.cli.options import choose, flag, terms_of
 from fairbook.cli.reports import Report, check_output, deliver
 from fairbook.cli.tables import Machines, Users, read_machines, read_parts, read_users
@@ -70,6 +70,8 @@ class Given(NamedTuple):
             place = self.machines.place(line, index[1:] if argument == "machines" else (0,))
         elif argument == "capacities" and index:
             place = f"--capacity {self.pool.index[index[0]]}"
+            if self.rule.kind != "clusters":
+                return f"{place} {error.complaint}; or leave out column and resource"
         elif argument == "contributions" and index:
             return f"{self.users.names[index[0]]!r} has tasks in {self.users.table.source} and brought no machine"
         said = error.complaint.replace("whole=False", "--fractions is given")
@@ -99,7 +101,12 @@ def allocate(options: argparse.Namespace) -> int:
     if against not in (None, "now") and rule.kind == "clusters":
         raise Refused("--against compares mechanisms, and there is one for virtual clusters; --method has others")
     if against not in (None, "now"):
-        against_other(report, rule.name, against, _tasks_by(against, given, options))
+        blind = [
+            name
+            for name in (rule.name, against)
+            if "max_tasks" in users.columns and not {"max_tasks", "tasks"} & set(registry[name].takes)
+        ]
+        against_other(report, rule.name, against, _tasks_by(against, given, options), blind)
     if options.verify:
         report.violations = _violations(given, result, **steps)
     deliver(report, options.output)
@@ -172,6 +179,8 @@ def _given(
         offered[argument] = values if users.period else pd.Series(values, names)
     if "demands" in takes:
         demands = users.demands()
+        if machines is not None and known is None and (small := _too_large(users, demands, machines)):
+            note(f"{machines.table.source}: no machine is large enough for a task of {few(small)}")
         offered["demands"] = demands if users.period else pd.DataFrame(demands, names, users.resources)
         offered["tasks"] = offered.get("max_tasks", np.where(demands.any(axis=-1), np.inf, 0.0))
     if machines is not None and "machines" in takes:
@@ -185,6 +194,14 @@ def _given(
             note(f"{machines.table.source}: no task needs column {', '.join(map(repr, machines.others))}; left out")
     arguments = {name: value for name, value in offered.items() if name in {*takes, *_POOL.get(rule.kind, ())}}
     return Given(rule, users, machines, arguments, terms, pool)
+
+
+def _too_large(users: Users, demands: Any, machines: Machines) -> list[str]:
+    """Give the users who have tasks that fit no machine, even an empty one."""
+    fits = np.zeros(demands.shape[:-1], dtype=bool)
+    for kind in np.unique(machines.capacities, axis=0):
+        fits |= (demands <= kind).all(axis=-1)
+    return [users.names[i] for i in np.flatnonzero(~fits.reshape(-1, len(users.names)).all(axis=0))]
 
 
 def _pool(rule: Mechanism, users: Users, machines: Machines | None, options: argparse.Namespace) -> pd.Series:

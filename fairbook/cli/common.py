@@ -33,6 +33,11 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
+def few(names: list[str]) -> str:
+    """List names, of many the first."""
+    return ", ".join(names if len(names) < 10 else [*names[:9], "..."])
+
+
 def written(text: str) -> str:
     """Say how a number is to be written, where a text is nearly one."""
     if re.fullmatch(r"[+-]?\d[\d.,']*", text, re.ASCII):  # 1,5 and 1.000,5 and 1'000
@@ -40,6 +45,9 @@ def written(text: str) -> str:
     found = _UNIT.fullmatch(text) if len(text) <= 60 else None
     if found is None:
         return ""
+    if found["unit"] == "m":  # thousandths, as Kubernetes writes them
+        cores = float(found["number"]) / 1000
+        return f"; numbers are plain: convert it to the unit of the column ({cores:g} if that is cores)"
     return f"; numbers are plain, all of a column in one unit: {found['number']} where that is {found['unit']}"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairbook.cli.common import Refused, shown
+from fairbook.cli.common import Refused, few, shown
 from fairbook.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def _asked(given: Given, wanted: list[str], k: int | None) -> Iterator[tuple[int
             yield users.periods.index(period), users.names.index(name)
         else:
             meant = f", nor USER:{users.period.upper()} of one" if users.period else f" after arrival {k}" if k else ""
-            raise Refused(f"--explain {shown(text)} is no user of {users.table.source}{meant}")
+            raise Refused(
+                f"--explain {shown(text)} is no user of {users.table.source} ({few(users.names[: k or None])}){meant}"
+            )
 
 
 def _tasks(result: Any, t: int, k: int | None) -> Any:

@@ -183,7 +183,7 @@ def _effective(spec: Place) -> Any:
 
 
 def _kubernetes(document: Place, by: str | None) -> tuple[list[Asked], dict[str, Any]]:
-    asked, machines = [], {}
+    asked, machines, without = [], {}, 0
     for item in document.get("items").items():
         meta, status = item.get("metadata"), item.get("status")
         if item.get("kind").value == "Node":
@@ -196,10 +196,17 @@ def _kubernetes(document: Place, by: str | None) -> tuple[list[Asked], dict[str,
             else:
                 note(f"{document.source}: node {name!r} is not ready, and left out")
         elif item.get("kind").value == "Pod" and status.get("phase").value not in ("Succeeded", "Failed"):
-            label = meta.get("labels", by) if by else meta
-            owner = label if by and label.value else meta.get("namespace")
+            label = meta.get("labels", by) if by else meta.get("namespace")
+            owner = label if label.value else meta.get("namespace")
+            without += not label.value
             amounts = _effective(item.get("spec"))
             asked.append(Asked(owner.name(), 1, bool(item.get("spec", "nodeName").value), amounts))
+    if without and without == len(asked):
+        raise Refused(f"{document.source}: no pod has the label {shown(str(by))} that --user-column names")
+    if without:
+        note(
+            f"{document.source}: {without} of {len(asked)} pods have no label {by!r}; they count under their namespace"
+        )
     return asked, machines
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairbook.cli.common import NUMBER, Refused, note, shown, written
+from fairbook.cli.common import NUMBER, Refused, few, note, shown, written
 from fairbook.cli.exports import read_export
 
 __all__ = ["Machines", "Table", "Users", "read_machines", "read_parts", "read_table", "read_users"]
@@ -111,7 +111,7 @@ def read_table(source: str, of: str = "user", by: str | None = None) -> Table:
                 return _exported(stream.read(), name, of, by)
             reader = csv.reader(_text_lines(stream, name), strict=True)
             header = [cell.strip() for cell in next(reader, [])]
-            _check_header(header, name)
+            _check_header(header, name, of)
             rows, lines = [], []
             for row in reader:
                 if not any(cell.strip() for cell in row):
@@ -143,11 +143,13 @@ def _exported(content: bytes, name: str, of: str, by: str | None) -> Table:
     )
 
 
-def _check_header(header: list[str], name: str) -> None:
+def _check_header(header: list[str], name: str, of: str) -> None:
     if not any(header):
         raise Refused(f"{name}: is empty; the first line must name the columns")
     if len(header) == 1 and re.search("[;\t|]", header[0]):
         raise Refused(f"{name}, line 1: {shown(header[0])} is one column; columns are separated by commas")
+    if of == "user" and 2 * sum(bool(NUMBER.fullmatch(cell)) for cell in header) >= len(header):
+        raise Refused(f"{name}, line 1 looks like data: a header is missing")  # of machines, users' numbers may be one
     seen: set[str] = set()
     for column in header:
         if not column or len(column) > _LONGEST_NAME or not column.isprintable():
@@ -405,9 +407,8 @@ def read_parts(users: Users, machines: Machines) -> Any:
 
     def of(name: str, where: str) -> Any:
         if name not in users.names:
-            found = ", ".join(users.names[:9])
             raise Refused(
-                f"{where} {shown(name)} fits no user of {users.table.source} ({found}), and is no resource "
+                f"{where} {shown(name)} fits no user of {users.table.source} ({few(users.names)}), and is no resource "
                 f"there; who brings machines and runs nothing has a line with 0 tasks"
             )
         return parts[users.names.index(name)]
