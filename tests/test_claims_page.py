@@ -16,7 +16,7 @@ import pytest
 
 import fairbook as fb
 from fairbook import checkout
-from fairbook.claims.stored import anchor
+from fairbook.claims.stored import anchor, papers
 from tests.chromium import Chromium
 from tests.conftest import Book
 from tests.visits import SETTLED, press, tab
@@ -194,7 +194,7 @@ def test_every_badge_is_linked_back_from_its_row(book: Book) -> None:
 def test_the_statements_are_counted_as_the_page_says() -> None:
     frame, every = verdicts.statements(), fb.claims.ledger()
     own = every[(every["kind"] != "extension") & ~every["locator"].str.startswith("beyond")]
-    own = own[~own["id"].isin(fb.claims.papers()["denied"])]
+    own = own[~own["id"].isin(papers()["denied"])]
     assert frame["ids"].map(len).sum() == len(own)
     assert len(frame) == len(set(zip(own["paper"], own["locator"], own["statement"], strict=True)))
 

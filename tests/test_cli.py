@@ -158,7 +158,7 @@ def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Cla
     known = {name: fake_claim(name, name == "two.blind") for name in names}
     registry.claims()  # the real ones are loaded now, or they would come among these later
     monkeypatch.setattr(registry, "_CLAIMS", known)
-    papers = {"version": "0", "released": "unreleased", "papers": {"one": {}, "two": {}}}
+    papers = {"version": "0", "released": "unreleased", "denied": [], "papers": {"one": {}, "two": {}}}
     monkeypatch.setattr(stored, "papers", lambda: papers)
     monkeypatch.setattr(results, "_files", lambda name: (tmp_path / f"{name}.csv", tmp_path / f"{name}.json"))
     return known
