@@ -41,7 +41,7 @@ def test_what_is_wrong_follows_from_verdict_and_kind() -> None:
         return set(errata.wrong(ROWS.assign(**{column: ROWS[column].where(ROWS["id"] != one, value)})))
 
     assert changed("verdict", "partly", "dmfa_srq.lemma_2") - {*errata.wrong(ROWS)} == {"dmfa_srq.lemma_2"}
-    for column, value in (("verdict", "holds"), ("kind", "extension")):
+    for column, value in (("verdict", "holds"), ("locator", "beyond the paper")):
         assert {*errata.wrong(ROWS)} - changed(column, value, "cbdrf.penalty.step") == {"cbdrf.penalty"}
 
 
@@ -56,7 +56,7 @@ def test_every_statement_that_fails_is_on_the_page(monkeypatch: pytest.MonkeyPat
             bad = rows[rows["verdict"] == "refuted"]
             assert any(f">{one}</a>" in text and said in text for one, said in zip(bad["id"], bad["statement"]))
     page, refuted = errata.counts(ROWS, caption="c", name="tab-c").text, ROWS[ROWS["verdict"] == "refuted"]
-    own = refuted[(refuted["kind"] != "extension") & ~refuted["locator"].str.startswith("beyond")]
+    own = refuted[~refuted["locator"].str.startswith("beyond")]
     assert f"| {len(own) - len(stored.papers()['denied'])} |" in page.splitlines()[-2]
 
 

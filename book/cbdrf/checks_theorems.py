@@ -168,7 +168,7 @@ for _grant in ("scaled", "weighted", "capped"):
 
 @claim(
     id="cbdrf.corollary_1.never_less.floor_0",
-    locator="beyond the paper (Corollary 1)",
+    locator="Corollary 1",
     kind="theorem",
     variant="floor 0, release ratios given, 0/0 counts as compliance",
     statement="A node that releases enough in a phase where it did not is granted no less in any later phase.",
@@ -279,7 +279,7 @@ about_a_phase(
 )
 about_a_phase(
     "corollary_2.by_record",
-    "Corollary 2",
+    "beyond the paper (Corollary 2)",
     "Every node runs at least psi times what it could alone on an equal part of the pool.",
     sharing_incentive_by_record,
     mutant=broken("inverse"),
@@ -533,7 +533,7 @@ about_a_phase(
 )
 about_a_phase(
     "theorem_4.justified",
-    "Theorem 4",
+    "beyond the paper (Theorem 4)",
     "No node would rather have the bundle of one whose record is no better.",
     justified_envy_freeness,
     mutant=broken("inverse"),

@@ -42,7 +42,7 @@ for _reading, _variant in _PRINTED.items():
 
 claim(
     id="dmfa_srq.algorithm_1.repaired",
-    locator="Algorithm 1",
+    locator="beyond the paper (Algorithm 1)",
     kind="algorithm",
     variant="with the three repairs",
     statement="Algorithm 1 computes the optimum of (4).",

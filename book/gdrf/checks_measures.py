@@ -146,10 +146,10 @@ _about_the_order("zero", "lambda = 0", ZERO, "0", (0.2, 0.2), (0.9, 0.05))
 
 @sampled_claim(
     id="gdrf.limit.tied",
-    locator="beyond the paper (section 1.3 restated)",
-    kind="extension",
+    locator="Section 1.3",
+    kind="statement",
     variant="lambda = (1 - beta)/beta",
-    statement="As beta tends to 1, (7) judges by proportional fairness if lambda is tied to beta.",
+    statement="As beta tends to 1, (7) judges by proportional fairness.",
     proof="prop-gdrf-limit",
     mechanism=TIED,
     mutant=FIXED,

@@ -176,7 +176,7 @@ def _apart(effort: Effort, judged: Mechanism) -> Evidence:
 
 @sampled_claim(
     id="gdrf.lie.slots",
-    locator="Section 2.4 restated",
+    locator="beyond the paper (section 2.4)",
     kind="statement",
     variant="while all are in",
     statement="A user who overstates its demand has at no end of a round more slots than with the truth.",

@@ -86,7 +86,7 @@ for _fate, _variant in _FLUID.items():
         )
     about_runs(
         f"lemma_1.restated_{_fate}",
-        "Lemma 1",
+        "beyond the paper (Lemma 1)",
         "In every period there is one level: whoever got more than its floor and less than all its tasks stands "
         "at it, nobody with tasks left stands below it, nobody above its floor stands above it, and for whoever "
         "has tasks left a resource is used up" + POSITIVE,
@@ -99,7 +99,7 @@ for _fate, _variant in _FLUID.items():
     )
     about_runs(
         f"lemma_2.restated_{_fate}",
-        "Lemma 2",
+        "beyond the paper (Lemma 2)",
         "Whoever has tasks left at the end of a period has a G at least that of everyone who got more in it than "
         "beta >= 1 asks for" + POSITIVE,
         largest_above_floor,
@@ -135,7 +135,7 @@ about_runs(
 )
 about_runs(
     "lemma_2.whole_restated",
-    "Lemma 2",
+    "beyond the paper (Lemma 2)",
     "In whole tasks on one machine, where k has tasks left: G_h exceeds "
     "G_k by at most one task of h and what h can run in the room that a task of k lacks, or exceeds what "
     "beta_h >= 1 asks for by that alone" + POSITIVE,
@@ -161,7 +161,7 @@ about_runs(
 for _fate in _FLUID:
     about_runs(
         f"lemma_3.whole_restated_{_fate}",
-        "Lemma 3",
+        "beyond the paper (Lemma 3)",
         "In whole tasks on one machine the next task of whoever has tasks left does not fit" + POSITIVE,
         next_task_refused,
         f"whole, {_fate}",
@@ -348,7 +348,7 @@ about_runs(
 for _fate, _variant in _FLUID.items():
     about_runs(
         f"theorem_3.constant_{_fate}",
-        "Theorem 3",
+        "beyond the paper (Theorem 3)",
         "Whoever has tasks left in a period, and the same demand vector in all periods so far, holds, against every h "
         "that got more in it than beta >= 1 asks for, of some resource at least as much so far per weight" + POSITIVE,
         envy_of_the_constant,

@@ -262,7 +262,7 @@ def _in_turn(demands: Any, tasks: Any, machines: Any, parts: Any) -> Any:
 
 @sampled_claim(
     id="tv_drf.lemma_2.shapes",
-    locator="Lemma 2",
+    locator="beyond the paper (Lemma 2)",
     kind="lemma",
     variant="restated; fluid, several periods, tasks expire, machines of different shapes",
     statement="Whoever has tasks left at the end of a period has a G at least that of everyone who got more in it than "

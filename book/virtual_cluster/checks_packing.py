@@ -209,7 +209,7 @@ search_claim(
     fewer=10,
     drawn={"users": (1, 3)},
     id="virtual_cluster.corollary_1.enough",
-    locator="Corollary 1",
+    locator="beyond the paper (Corollary 1)",
     kind="statement",
     variant="one cluster a user: the minimum is enough",
     statement="To a user with 1 - k > tau more than its minimum need not be given: the least fraction is at most tau.",
@@ -328,14 +328,13 @@ about_a_case(
 
 about_a_case(
     "plenty.full",
-    "beyond the paper (section 3, tau > 1)",
+    "Section 3, tau > 1",
     "Where tau > 1, everybody can have all it wants.",
     small_case((3, 3, 3), ("1", "1", "1"), (5, 5)),
     lambda case, outcome: outcome.level(case) == 1,
     lambda case, outcome: f"tau is {case.scarcity}, and the largest least fraction is {outcome.level(case)}.",
     "exact",
     by_name("pool"),
-    kind="extension",
 )
 
 

@@ -16,7 +16,7 @@ from fairbook.claims.registry import COLUMNS, FULL, QUICK, Claim, Effort, claims
 from fairbook.errors import InvalidInput
 from fairbook.progress import bar
 
-__all__ = ["anchor", "document", "ledger", "papers", "rows", "statements"]
+__all__ = ["anchor", "document", "ledger", "own", "papers", "rows", "statements"]
 
 
 @cache
@@ -84,11 +84,15 @@ def ledger(
     return pd.concat(stored, ignore_index=True)
 
 
+def own(frame: pd.DataFrame) -> pd.DataFrame:
+    """Leave out of rows of the ledger what goes beyond the papers, as the locator says, and what a paper denies."""
+    return frame[~frame["locator"].str.startswith("beyond") & ~frame["id"].isin(papers()["denied"])]
+
+
 def statements(frame: pd.DataFrame) -> pd.DataFrame:
     """Give the papers' own statements, each with one verdict over all its readings.
 
-    A statement is what is said in the same words at the same place; its readings are claims. What goes beyond the
-    paper, or tests what the paper itself denies, is left out.
+    A statement is what is said in the same words at the same place; its readings are claims.
 
     Parameters
     ----------
@@ -100,8 +104,6 @@ def statements(frame: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         Columns ``paper, locator, statement, kind, ids, verdict``; ``depends on the reading`` where readings differ.
     """
-    left_out = (frame["kind"] == "extension") | frame["locator"].str.startswith("beyond")
-    own = frame[~left_out & ~frame["id"].isin(papers()["denied"])]
 
     def verdict(found: pd.Series) -> str:
         kinds = set(found)
@@ -110,7 +112,7 @@ def statements(frame: pd.DataFrame) -> pd.DataFrame:
         told = kinds - {"nothing to compare", "undetermined"}
         return "depends on the reading" if len(told) != 1 else told.pop()
 
-    grouped = own.groupby(["paper", "locator", "statement"], sort=False)
+    grouped = own(frame).groupby(["paper", "locator", "statement"], sort=False)
     return grouped.agg(kind=("kind", "first"), ids=("id", list), verdict=("verdict", verdict)).reset_index()
 
 
