@@ -151,9 +151,42 @@ def _lead_and_growth(mean: Any) -> list[Part]:
     ]
 
 
-def _about_leads(
-    number: int, n: int, measure: str, what: str, statement: str, parts: Callable[[pd.DataFrame, int], list[Part]]
-) -> None:
+def _ahead_all_the_time(leads: pd.DataFrame, runs: int) -> Part:
+    mean = leads["mean"].to_numpy()
+    words = (
+        f"The mean lead over {runs} runs is positive in {int((mean > NOTHING).sum())} of {len(mean)} periods, "
+        f"{mean.min():.3f} at least; in single runs and periods sharing is behind in {leads['below'].mean():.1%}."
+    )
+    return Part(bool((mean > NOTHING).all()), "numbers", words, len(mean))
+
+
+#: What is added up over the periods: its lead stays where nothing runs, and of it the text says that the gap grows. Of
+#: use, which is of the moment, it says that it is higher at every moment.
+_ADDED_UP = "min_share"
+#: The figures of leads: number, users, measure, its name, and what the text says.
+_FIGURES = (
+    (
+        3,
+        5,
+        _ADDED_UP,
+        "",
+        "the least cumulative dominant share under TV-DRF is above that without sharing, and the gap grows from period "
+        "to period.",
+    ),
+    *(
+        (
+            number,
+            n,
+            what.lower(),
+            what,
+            f"{what} utilisation under TV-DRF is above that without sharing at every moment.",
+        )
+        for number, n, what in ((4, 20, "CPU"), (5, 20, "memory"), (6, 100, "CPU"), (7, 100, "memory"))
+    ),
+)
+
+
+def _about_leads(number: int, n: int, measure: str, name: str, statement: str) -> None:
     """Register for both fates of tasks what a figure is said to show of the lead of sharing."""
     for unserved in ("waits", "expires"):
 
@@ -161,43 +194,21 @@ def _about_leads(
             id=f"tv_drf.figure_{number}.{unserved}",
             locator=f"Figure {number}",
             kind="figure",
-            variant=f"{n} users, {what}tasks {unserved[:-1]}",
+            variant=", ".join(filter(None, (f"{n} users", name, f"tasks {unserved[:-1]}"))),
             statement=f"Averaged over the runs, {statement}",
             mechanism=COMPARED,
             mutant=EXCHANGED,
         )
         def _check(effort: Effort, judged: Mechanism, unserved: str = unserved) -> Evidence:
             runs = _runs(effort, n)
-            return Evidence(tuple(parts(judged.run(n, measure, runs, unserved), runs)))
+            leads = judged.run(n, measure, runs, unserved)
+            if measure == _ADDED_UP:
+                return Evidence.of(*_lead_and_growth(leads["mean"].to_numpy()))
+            return Evidence.of(_ahead_all_the_time(leads, runs))
 
 
-def _ahead_all_the_time(leads: pd.DataFrame, runs: int) -> list[Part]:
-    mean = leads["mean"].to_numpy()
-    words = (
-        f"The mean lead over {runs} runs is positive in {int((mean > NOTHING).sum())} of {len(mean)} periods, "
-        f"{mean.min():.3f} at least; in single runs and periods sharing is behind in {leads['below'].mean():.1%}."
-    )
-    return [Part(bool((mean > NOTHING).all()), "numbers", words, len(mean))]
-
-
-_about_leads(
-    3,
-    5,
-    "min_share",
-    "",
-    "the least cumulative dominant share under TV-DRF is above that without sharing, and the gap grows from period to "
-    "period.",
-    lambda leads, runs: _lead_and_growth(leads["mean"].to_numpy()),
-)
-for _figure, _n, _what in ((4, 20, "CPU"), (5, 20, "memory"), (6, 100, "CPU"), (7, 100, "memory")):
-    _about_leads(
-        _figure,
-        _n,
-        _what.lower(),
-        f"{_what}, ",
-        f"{_what} utilisation under TV-DRF is above that without sharing at every moment.",
-        _ahead_all_the_time,
-    )
+for _figure in _FIGURES:
+    _about_leads(*_figure)
 
 
 @lru_cache(maxsize=8)
@@ -217,15 +228,16 @@ def _created(n: int, runs: int, seconds: float) -> pd.DataFrame:
 _PERIODS = {900.0: {5: 10, 20: 60, 100: 3}, 300.0: {5: 10, 20: 6, 100: 3}}
 
 
-def _figure_of_created(number: int, n: int, measure: str, what: str) -> None:
+def _figure_of_created(number: int, n: int, measure: str, name: str, statement: str) -> None:
+    grown = measure == _ADDED_UP
+
     @claim(
         id=f"tv_drf.figure_{number}.created",
         locator=f"Figure {number}",
         kind="figure",
         variant=f"{n} users, tasks wait, submitted at create_timestamp (section 4, 3)); periods of 900 and of 300 s"
-        + ("" if number == 3 else " in which anything runs"),
-        statement=f"Averaged over the runs, {what} under TV-DRF is above that without sharing at every moment"
-        + (", and the gap grows from period to period." if number == 3 else "."),
+        + ("" if grown else " in which anything runs"),
+        statement=f"Averaged over the runs, {statement}",
         mechanism=Mechanism("TV-DRF", lambda frame: frame["mean"].to_numpy()),
         mutant=Mechanism("one more than nothing, growing", lambda frame: np.arange(1.0, 1 + len(frame))),
     )
@@ -234,25 +246,19 @@ def _figure_of_created(number: int, n: int, measure: str, what: str) -> None:
         for seconds, few in _PERIODS.items():
             runs = few[n] if effort.name == "quick" else _runs(effort, n)
             leads = _created(n, runs, seconds)
-            mean = judged.run(leads[(leads["measure"] == measure) & (leads["used"] | (number == 3))])
+            mean = judged.run(leads[(leads["measure"] == measure) & (leads["used"] | grown)])
             ahead, behind = int((mean > NOTHING).sum()), int((mean < -NOTHING).sum())
             found = (
                 f"Periods of {seconds:.0f} s: the mean lead over {runs} runs is positive in {ahead} of {len(mean)} "
                 f"and negative in {behind}; {mean.mean():.3f} in the mean, {mean.min():.3f} at least."
             )
             parts.append(Part(ahead == len(mean), "numbers", found, len(mean)))
-            parts += _lead_and_growth(mean)[1:] if number == 3 else []
+            parts += _lead_and_growth(mean)[1:] if grown else []
         return Evidence(tuple(parts))
 
 
-for _figure, _n, _measure, _what in (
-    (3, 5, "min_share", "the least cumulative dominant share"),
-    (4, 20, "cpu", "CPU utilisation"),
-    (5, 20, "memory", "memory utilisation"),
-    (6, 100, "cpu", "CPU utilisation"),
-    (7, 100, "memory", "memory utilisation"),
-):
-    _figure_of_created(_figure, _n, _measure, _what)
+for _figure in _FIGURES:
+    _figure_of_created(*_figure)
 
 
 def _more_tasks(unserved: str) -> None:
