@@ -193,8 +193,7 @@ def test_every_badge_is_linked_back_from_its_row(book: Book) -> None:
 
 def test_the_statements_are_counted_as_the_page_says() -> None:
     frame, every = verdicts.statements(), fb.claims.ledger()
-    own = every[~every["locator"].str.startswith("beyond")]
-    own = own[~own["id"].isin(papers()["denied"])]
+    own = every[~every["locator"].str.startswith("beyond") & ~every["id"].isin(papers()["denied"])]
     assert frame["ids"].map(len).sum() == len(own)
     assert len(frame) == len(set(zip(own["paper"], own["locator"], own["statement"], strict=True)))
 

@@ -186,8 +186,7 @@ class Total(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return the number."""
         what, _, paper = self.text.partition(" of ")
-        frame = ledger() if what in ("claims", "readings") else statements()
-        frame = frame.loc[statements()["ids"].explode()] if what == "readings" else frame
+        frame = {"claims": ledger(), "readings": stored.own(ledger())}.get(what, statements())
         frame = frame[frame["paper"] == paper] if paper else frame
         whole = ("claims", "readings", "statements")
         if what not in (*whole, "wrong", "otherwise", *VERDICTS) or frame.empty:

@@ -110,8 +110,7 @@ def errata(paper: str) -> Markdown:
 
 def _missed(frame: pd.DataFrame) -> list[pd.DataFrame]:
     """Gather the readings of what a paper says of a figure or a number, where none of them reproduces it."""
-    measured = own(frame[frame["kind"].isin(FIGURE_KINDS)])
-    said = measured.groupby(["paper", "locator", "statement"], sort=False)
+    said = own(frame[frame["kind"].isin(FIGURE_KINDS)]).groupby(["paper", "locator", "statement"], sort=False)
     return [
         rows for _, rows in said if rows["verdict"].isin(_WRONG).any() and "reproduced" not in rows["verdict"].tolist()
     ]

@@ -108,13 +108,12 @@ def _some_and_all(words: str, holds: Any, nearest: str, turned: Any = None) -> l
     """
     count, many = int(holds.sum()), len(holds)
     every = "In all" if count == many else "Not in all"
-    found = [
+    other = [] if turned is None else [int(turned.sum())]
+    return [
         Part(count > 0, "numbers", f"{words} in {count} of {many} readings.", many),
+        *(Part(count > few, "numbers", f"The other way round in {few}.", many) for few in other),
         Part(count == many, "numbers", f"{every}; in the one nearest to the text {nearest}.", many),
     ]
-    if turned is not None:
-        found.insert(1, Part(count > turned.sum(), "numbers", f"The other way round in {turned.sum()}.", many))
-    return found
 
 
 def _against_each(measure: str, words: str, holds: Callable[[pd.DataFrame], Any]) -> Callable[[Frames], list[Part]]:
@@ -128,9 +127,11 @@ def _against_each(measure: str, words: str, holds: Callable[[pd.DataFrame], Any]
             gain = rows[[measure, f"{measure}_low", f"{measure}_high"]].set_axis(["mean", "low", "high"], axis=1)
             so = holds(gain).to_numpy()
             both = both & so
-            nearest = "{:+.3f} ({:+.3f} to {:+.3f})".format(*gain.iloc[0])
             found += _some_and_all(
-                f"{_NAMES[measure]} over {_NAMES[against]}: {words}", so, nearest, holds(_turned(gain))
+                f"{_NAMES[measure]} over {_NAMES[against]}: {words}",
+                so,
+                "{:+.3f} ({:+.3f} to {:+.3f})".format(*gain.iloc[0]),
+                holds(_turned(gain)),
             )
         return [*found, Part(bool(both.any()), "numbers", f"Over both: in {both.sum()}.", len(both))]
 

@@ -202,9 +202,8 @@ def _about_leads(number: int, n: int, measure: str, name: str, statement: str) -
         def _check(effort: Effort, judged: Mechanism, unserved: str = unserved) -> Evidence:
             runs = _runs(effort, n)
             leads = judged.run(n, measure, runs, unserved)
-            if measure == _ADDED_UP:
-                return Evidence.of(*_lead_and_growth(leads["mean"].to_numpy()))
-            return Evidence.of(_ahead_all_the_time(leads, runs))
+            grown = _lead_and_growth(leads["mean"].to_numpy()) if measure == _ADDED_UP else []
+            return Evidence.of(*(grown or [_ahead_all_the_time(leads, runs)]))
 
 
 for _figure in _FIGURES:

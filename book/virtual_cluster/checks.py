@@ -34,27 +34,28 @@ def _frames(runs: int) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _exchanged(frame: pd.DataFrame) -> pd.DataFrame:
     """Take each of two that are compared for the other: relaxation and the better ones, greedy and mixed, the sizes."""
-    rest, deviations = (
-        [f"{what}_{name}" for name in names]
-        for what, names in (("remaining", ("greedy", "mixed")), ("sd", ("relaxation", "greedy", "mixed")))
-    )
-    turned = dict.fromkeys(rest, frame["remaining_relaxation"]) | {
-        "remaining_relaxation": frame[rest].max(axis=1),
-        "ahead": -frame["ahead"],
-        "ahead_low": -frame["ahead_high"],
-        "ahead_high": -frame["ahead_low"],
+    rest = frame[["remaining_greedy", "remaining_mixed"]]
+    gains = {
+        f"gain_{name}{one}": 1 / (1 + frame[f"gain_{name}{other}"]) - 1
+        for name in ("greedy", "mixed")
+        for one, other in (("", ""), ("_least", "_most"), ("_most", "_least"))
     }
-    for name in ("gain_greedy", "gain_mixed"):
-        for one, other in (("", ""), ("_least", "_most"), ("_most", "_least")):
-            turned[name + one] = 1 / (1 + frame[name + other]) - 1
+    turned = frame.assign(
+        **gains,
+        **dict.fromkeys(rest, frame["remaining_relaxation"]),
+        remaining_relaxation=rest.max(axis=1),
+        ahead=-frame["ahead"],
+        ahead_low=-frame["ahead_high"],
+        ahead_high=-frame["ahead_low"],
+    )
     # of deviations only ratios are judged, of two algorithms and of two sizes
-    return frame.assign(**turned, **1 / frame[deviations])
+    return turned.assign(**1 / frame[["sd_relaxation", "sd_greedy", "sd_mixed"]])
 
 
 @lru_cache(maxsize=2)
 def _conclusions(runs: int, turned: bool = False) -> pd.DataFrame:
-    frames = _frames(runs)
-    return study.conclusions(*(map(_exchanged, frames) if turned else frames)).set_index("statement")
+    frames = map(_exchanged, _frames(runs)) if turned else _frames(runs)
+    return study.conclusions(*frames).set_index("statement")
 
 
 def _near(runs: int, turned: bool = False) -> pd.DataFrame:
@@ -90,20 +91,22 @@ def _about_figures(
         frame, turned = (judged.run(runs_of(effort), way) for way in (False, True))
         parts = []
         for row in rows:
-            one = frame.loc[row]
+            one, text = frame.loc[row], frame.loc[row, "text"]
             every, held = (one[column].split(", ") if one[column] else [] for column in ("loads", "nearest"))
-            words = f"{one['text']}: in {one['holds']} of {one['readings']} readings,"
-            number, holds = int(one["readings"]), int(one["holds"])
+            number, holds, other = (int(x) for x in (one["readings"], one["holds"], turned.loc[row, "holds"]))
             which = "in all of them" if holds == number else "not in all" if holds else "in none"
             where = "all loads" if held == every else f"loads {one['nearest']}" if held else "no load"
-            near = f"in the nearest one at {where} of {every[0]} to {every[-1]}."
             parts += [
-                Part(holds > 0, "numbers", words[0].upper() + words[1:], number),
+                Part(holds > 0, "numbers", f"{text[0].upper()}{text[1:]}: in {holds} of {number} readings,", number),
                 Part(holds == number, "numbers", f"{which}, surely in {one['surely']};", number),
-                Part(held == every, "numbers", near, len(every)),
+                Part(
+                    held == every,
+                    "numbers",
+                    f"in the nearest one at {where} of {every[0]} to {every[-1]}.",
+                    len(every),
+                ),
             ]
             if mutant is _EXCHANGED:
-                other = int(turned.loc[row, "holds"])
                 parts.append(Part(holds > other, "numbers", f"The other way round in {other} readings.", number))
         return Evidence(tuple(parts))
 
