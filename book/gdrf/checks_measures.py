@@ -198,6 +198,7 @@ def _blind(effort: Effort, judged: Mechanism) -> Evidence:
     id="gdrf.f.empty",
     locator="beyond the paper (section 1.3)",
     kind="extension",
+    variant="k = 1",
     statement="On a machine that is a small part of the cell (all its shares together at most exp(-|S|/min S)) every "
     "VM lowers f, so an idle cell has the largest mean of f.",
     proof="prop-gdrf-empty",

@@ -178,7 +178,7 @@ def _apart(effort: Effort, judged: Mechanism) -> Evidence:
     id="gdrf.lie.slots",
     locator="beyond the paper (section 2.4)",
     kind="statement",
-    variant="while all are in",
+    variant="while all are in, resource so far by amount",
     statement="A user who overstates its demand has at no end of a round more slots than with the truth.",
     proof="prop-gdrf-lie",
     mechanism=QUEUES["mechanism"],
