@@ -204,7 +204,7 @@ _utilisation("stays")
     id="cbdrf.utilisation.responding",
     locator="Sections 1, 2.2",
     kind="number",
-    variant="nodes that release because they are punished otherwise, what is held stays",
+    variant="if all release under cbDRF, and one does not under DRF; what is held stays",
     statement="cbDRF grants more of the pool than DRF does to nodes that hold.",
     mechanism=Mechanism("all release", lambda: ["1", "1"]),
     mutant=Mechanism("one holds all the same", lambda: ["1", "0"]),
