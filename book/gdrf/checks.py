@@ -56,7 +56,7 @@ def _bent(runs: int) -> Frames:
     own, growth = (_studied(runs)[name].copy() for name in ("own", "growth"))
     for measure in ("tasks", "cpu"):
         growth[measure] /= np.sqrt(growth["machines"])
-    own["mean_above_total"] = 1 - own["mean_above_total"]
+    own[["mean_above_total", "memory_above_cpu"]] = 1 - own[["mean_above_total", "memory_above_cpu"]]
     own["memory_less_cpu"] *= -1
     return _studied(runs) | {"own": own, "growth": growth}
 
@@ -153,9 +153,18 @@ def _both(*some: Callable[[Frames], list[Part]]) -> Callable[[Frames], list[Part
 
 
 def _of_each(
-    frame: str, measure: str, value: Callable[[pd.DataFrame], Any], words: str, holds: Callable[[Any], Any], how: str
+    frame: str,
+    measure: str,
+    value: Callable[[pd.DataFrame], Any],
+    words: str,
+    holds: Callable[[Any], Any],
+    how: str,
+    turned: Callable[[Any], Any] | None = None,
 ) -> Callable[[Frames], list[Part]]:
-    """Ask of GDRF in each reading, and of the stand-ins, whether the value of a measure, sizes by readings, is so."""
+    """Ask of GDRF in each reading, and of the stand-ins, whether the value of a measure, sizes by readings, is so.
+
+    ``turned`` tells whether it is so the other way round.
+    """
 
     def parts(frames: Frames) -> list[Part]:
         found = []
@@ -163,7 +172,7 @@ def _of_each(
             values = value(_by_size(frames[frame], measure, mechanism))
             so, first = holds(values), format(values.iloc[0], how)
             if mechanism == "gdrf":
-                found += _some_and_all(f"GDRF: {words}", so, first)
+                found += _some_and_all(f"GDRF: {words}", so, first, turned and turned(values))
             else:
                 found.append(Part(bool(so.iloc[0]), "numbers", f"{_NAMES[mechanism]}: {first}.", 1))
         return found
@@ -239,7 +248,15 @@ _about_figures(
     "figure3.mean_above",
     "Figure 3",
     "Memory's machine-average exceeds its total under both, in most mixes.",
-    _of_each("own", "mean_above_total", _at_60, "so in most mixes", lambda often: often > 0.5, ".0%"),
+    _of_each(
+        "own",
+        "mean_above_total",
+        _at_60,
+        "so in most mixes",
+        lambda often: often > 0.5,
+        ".0%",
+        lambda often: often < 0.5,
+    ),
     _BENT,
 )
 _about_figures(
@@ -254,8 +271,24 @@ _about_figures(
     "Figures 2 and 3",
     "Memory utilisation is far above CPU's.",
     _both(
-        _of_each("own", "memory_less_cpu", _at_60, "mean lead above 0.05", lambda lead: lead > 0.05, ".3f"),
-        _of_each("own", "memory_above_cpu", _at_60, "ahead in every mix", lambda often: often == 1, ".0%"),
+        _of_each(
+            "own",
+            "memory_less_cpu",
+            _at_60,
+            "mean lead above 0.05",
+            lambda lead: lead > 0.05,
+            ".3f",
+            lambda lead: lead < -0.05,
+        ),
+        _of_each(
+            "own",
+            "memory_above_cpu",
+            _at_60,
+            "ahead in every mix",
+            lambda often: often == 1,
+            ".0%",
+            lambda often: often == 0,
+        ),
     ),
     _BENT,
 )
