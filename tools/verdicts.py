@@ -15,6 +15,7 @@ import re
 from functools import cache
 from math import ceil
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pandas as pd
@@ -111,6 +112,13 @@ def source(claim: str) -> tuple[str, int]:
                     if name and re.search(rf"[._]{re.escape(name)}(?![^._])", claim):
                         found[name] = row.lineno
     return module, found[max(found, key=len)]
+
+
+def shared(claim: str) -> tuple[str, int]:
+    """Give the module and the line of the function that a check calls, which may serve many claims."""
+    check = claims()[claim].check
+    check = getattr(check, "func", check)
+    return check.__module__, check.__code__.co_firstlineno
 
 
 def shown(module: str) -> str:
@@ -231,9 +239,10 @@ def counterexample(row: pd.Series) -> str:
     if not users:
         return ""
     lines = ["|" + "|".join(cells) + "|" for cells in (users[0], ["---"] * len(users[0]), *users[1:])]
-    code = ["```python", *witnesses.python(row["evidence"], row["id"]).splitlines(), "```"]
-    folded = [":::{dropdown} The witness as a table, and as Python", *lines, "", *code, ":::"]
-    return "\n" + "\n".join(f"  {line}".rstrip() for line in folded) + "\n"
+    code = witnesses.python(row["evidence"], row["id"])
+    what = "The witness" if "\n# " in code else "The input of the witness"
+    folded = [f":::{{dropdown}} {what}, as a table and as Python", *lines, "", "```python", code, "```", ":::"]
+    return "\n" + indent("\n".join(folded), "  ") + "\n"
 
 
 def others(claim: str) -> str:
@@ -267,8 +276,10 @@ class Ledger(Page):
             raise self.error(f"no paper is called {paper}")
         lines = []
         for _, row in rows.iterrows():
-            module, line = source(row["id"])
-            page = self.address(shown(module), f"L-{line}")
+            page, called = (
+                self.address(shown(module), f"L-{line}") for module, line in (source(row["id"]), shared(row["id"]))
+            )
+            calls = "" if called.startswith(page.partition("#")[0]) else f' and <a href="{called}">what it calls</a>'
             role = "ref" if row["proof"].startswith("ex-") else "prf:ref"
             proof = f"Proof: {{{role}}}`{row['proof']}`. " if row["proof"] else ""
             lines.append(
@@ -276,7 +287,7 @@ class Ledger(Page):
                 f": [{row['verdict']}]{{.{' .'.join(classes(row['verdict']).split())} .claim-verdict}} "
                 f"([{row['kind']}]{{.claim-kind}}; [{row['grade']}]{{.claim-grade}}). {row['evidence']} "
                 f"{others(row['id'])}{proof}{{claim-places}}`{row['id']}` "
-                f'<a href="{page}">Source of the check</a>; again ({ceil(float(row["seconds"])) or 1} s): '
+                f'<a href="{page}">Source of the check</a>{calls}; again ({ceil(float(row["seconds"])) or 1} s): '
                 f"`.venv/bin/fairbook claims --recompute --effort full --id {row['id']}` "
                 f'<a class="claim-id" href="#{anchor(row["id"])}">{row["id"]}</a>\n'
                 f"{counterexample(row)}"
@@ -329,8 +340,7 @@ class Map(Page):
         rows, frame = [], statements()
         for paper, facts in papers()["papers"].items():
             tiles = "".join(map(self.tile, frame[frame["paper"] == paper].to_dict("records")))
-            start = "story" if f"book/{paper}/story" in self.env.found_docs else "chapter"
-            link = f'<a href="{self.address(f"book/{paper}/{start}")}">{html.escape(facts["short"])}</a>'
+            link = f'<a href="{self.address(f"book/{paper}/story")}">{html.escape(facts["short"])}</a>'
             rows.append(f"<div>{link}<ul>{tiles}</ul></div>")
         counts = frame["verdict"].value_counts()
         legend = " ".join(f'<span class="{classes(v)}">{v} {counts[v]}</span>' for v in VERDICTS if v in counts)
@@ -354,8 +364,8 @@ class Counts(Page):
 
 
 def sources(app: Any) -> Any:
-    """Yield a page for each module that checks claims, with a name for each line."""
-    for module in sorted({source(name)[0] for name in ledger().index}):
+    """Yield a page for each module that checks claims or is called by many, with a name for each line."""
+    for module in sorted({find(name)[0] for name in ledger().index for find in (source, shared)}):
         path = module.replace(".", "/") + ".py"
         look = HtmlFormatter(linenos="inline", lineanchors="L", anchorlinenos=True, cssclass="highlight")
         code = highlight((ROOT / path).read_text("utf8"), PythonLexer(), look)
