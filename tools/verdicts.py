@@ -116,8 +116,7 @@ def source(claim: str) -> tuple[str, int]:
 
 def shared(claim: str) -> tuple[str, int]:
     """Give the module and the line of the function that a check calls, which may serve many claims."""
-    check = claims()[claim].check
-    check = getattr(check, "func", check)
+    check = getattr(claims()[claim].check, "func", claims()[claim].check)
     return check.__module__, check.__code__.co_firstlineno
 
 
@@ -160,9 +159,6 @@ class Page(SphinxDirective):
         self.state.nested_parse(StringList(text.splitlines(), source=self.env.docname), self.content_offset, holder)
         return holder.children
 
-    def raw(self, text: str) -> list[nodes.Node]:
-        return [nodes.raw("", text, format="html")]
-
 
 class Badge(SphinxRole):
     """A verdict, as a link to its row of the ledger."""
@@ -171,8 +167,7 @@ class Badge(SphinxRole):
         """Return the badge, and note that it stands here."""
         name = self.text
         if name not in ledger().index:
-            message = self.inliner.reporter.error(f"no claim is named {name}", line=self.lineno)
-            return [], [message]
+            return [], [self.inliner.reporter.error(f"no claim is named {name}", line=self.lineno)]
         row = ledger().loc[name]
         places = self.env.__dict__.setdefault("fairbook_badges", {}).setdefault(name, [])
         here = f"{anchor(name)}-{sum(page == self.env.docname for page, _ in places)}"
@@ -344,7 +339,8 @@ class Map(Page):
             rows.append(f"<div>{link}<ul>{tiles}</ul></div>")
         counts = frame["verdict"].value_counts()
         legend = " ".join(f'<span class="{classes(v)}">{v} {counts[v]}</span>' for v in VERDICTS if v in counts)
-        return self.raw(f'<div class="verdict-map">{"".join(rows)}<p class="verdict-legend">{legend}</p></div>')
+        text = f'<div class="verdict-map">{"".join(rows)}<p class="verdict-legend">{legend}</p></div>'
+        return [nodes.raw("", text, format="html")]
 
 
 class Counts(Page):
@@ -357,8 +353,8 @@ class Counts(Page):
         shown = [verdict for verdict in VERDICTS if verdict in table]
         rows = [["paper", *shown, "all"]]
         for paper, row in table.iterrows():
-            name = f"{{ref}}`{known[paper]['short']} <{paper}-ledger>`"
-            rows.append([name, *(str(row[one] or "-") for one in shown), str(row.sum())])
+            head = f"{{ref}}`{known[paper]['short']} <{paper}-ledger>`"
+            rows.append([head, *(str(row[one] or "-") for one in shown), str(row.sum())])
         rows.append(["**all**", *(str(table[one].sum()) for one in shown), str(len(frame))])
         return self.parse(numbered("Verdicts on the statements of the papers", "tab-claims-counts", rows))
 
