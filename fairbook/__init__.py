@@ -1,4 +1,5 @@
-"""Fair division of several resources: the mechanisms of five papers, made executable and checked.
+"""Fair division of several resources: the mechanisms of five papers, and of a sixth as the worked
+example, made executable and checked.
 
 >>> import fairbook as fb
 >>> fb.drf([[1, 4], [3, 1]], capacities=[9, 18]).tasks

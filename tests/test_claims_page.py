@@ -168,11 +168,11 @@ def test_every_claim_is_on_the_page_of_its_paper_with_source_and_proof(book: Boo
         for claim, proof in zip(rows["id"], rows["proof"], strict=True):
             row = text[text.index(f'id="{anchor(claim)}"') :]
             row = row[: row.index(f'href="#{anchor(claim)}"')]
-            linked = re.search(r'href="([^"#]*source/[\w.]+)#(L-\d+)"', row)
-            assert linked, claim
-            page = book.html / "book" / str(paper) / linked[1]
-            assert f'id="{linked[2]}"' in page.read_text("utf8"), claim
-            assert Path(linked[1]).name.startswith("checks"), claim
+            links = re.findall(r'href="([^"#]*source/[\w.]+)#(L-\d+)"', row)
+            for page, line in links:
+                assert f'id="{line}"' in (book.html / "book" / str(paper) / page).read_text("utf8"), claim
+            assert len(links) == len({verdicts.source(claim)[0], verdicts.shared(claim)[0]}), claim
+            assert Path(links[0][0]).name.startswith("checks"), claim
             assert all(word in declaring(claim) for word in re.findall(r"[a-z]+|\d+", claim.split(".")[-1])), claim
             assert not proof or f'#{proof}"' in row, claim
 

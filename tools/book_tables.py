@@ -90,14 +90,12 @@ def executed_pages(record: dict[str, dict[str, Any]]) -> str:
 def execution_environment(record: dict[str, dict[str, Any]]) -> str:
     """Tell on what machine and with which versions the pages were executed."""
     machines = {name: one["machine"] for name, one in record.items()}
-    units = {"processor": "", "cores": "", "memory": " GB", "system": ""}
     rows = [["what", "value"]]
-    for part, unit in units.items():
+    for part, unit in {"processor": "", "cores": "", "memory": " GB", "system": ""}.items():
         values = {name: "unknown" if one[part] is None else f"{one[part]}{unit}" for name, one in machines.items()}
         rows.append([part, spread(values, "pages")])
     rows.append(["Python", spread({name: one["python"] for name, one in record.items()}, "pages")])
-    packages = sorted({package for one in record.values() for package in one["packages"]})
-    for package in packages:
+    for package in sorted({package for one in record.values() for package in one["packages"]}):
         values = {name: one["packages"].get(package, "-") for name, one in record.items()}
         rows.append([f"`{package}`", spread(values, "pages")])
     return table("Machine and versions of the execution", "tab-execution-environment", rows)
@@ -122,9 +120,8 @@ def stored_results(record: dict[str, dict[str, Any]]) -> str:
 
 def results_environment(record: dict[str, dict[str, Any]]) -> str:
     """Tell with which versions the stored results were computed."""
-    packages = sorted({package for one in record.values() for package in one["versions"]})
     rows = [["what", "version"]]
-    for package in packages:
+    for package in sorted({package for one in record.values() for package in one["versions"]}):
         values = {name: one["versions"].get(package, "-") for name, one in record.items()}
         rows.append(["Python" if package == "python" else f"`{package}`", spread(values, "results")])
     return table("Versions with which the stored results were computed", "tab-execution-results-environment", rows)
@@ -179,9 +176,11 @@ RUN = """<details class="run-page"><summary>Run this page</summary><p>In a check
 <li><code>make lab PAGE={page}</code> opens it in JupyterLab: change a cell, press Shift+Enter</li>
 <li><code>make execute PAGE={page}</code> runs all of its cells, then <code>make page PAGE={page}</code> shows this page
 with what they gave; <code>.venv/bin/jupyter execute --inplace book/{page}.ipynb</code> changes the notebook
-alone</li>
+alone; what it warns of, TCP without encryption, does not leave your machine</li>
 <li><a href="{notebook}" download>download the notebook</a> for VS Code or another reader, with the Python of
-<code>.venv</code> as its kernel</li></ul></details>"""
+<code>.venv</code> as its kernel</li></ul>
+<p><code>git checkout book</code> undoes all that you changed, and <code>make page PAGE={page}</code> shows
+it.</p></details>"""
 
 
 #: What MyST has beyond Markdown, in the order in which it is taken out, and what takes its place.

@@ -15,6 +15,7 @@ import re
 from functools import cache
 from math import ceil
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pandas as pd
@@ -113,6 +114,12 @@ def source(claim: str) -> tuple[str, int]:
     return module, found[max(found, key=len)]
 
 
+def shared(claim: str) -> tuple[str, int]:
+    """Give the module and the line of the function that a check calls, which may serve many claims."""
+    check = getattr(claims()[claim].check, "func", claims()[claim].check)
+    return check.__module__, check.__code__.co_firstlineno
+
+
 def shown(module: str) -> str:
     """Give the page that shows a module.
 
@@ -152,9 +159,6 @@ class Page(SphinxDirective):
         self.state.nested_parse(StringList(text.splitlines(), source=self.env.docname), self.content_offset, holder)
         return holder.children
 
-    def raw(self, text: str) -> list[nodes.Node]:
-        return [nodes.raw("", text, format="html")]
-
 
 class Badge(SphinxRole):
     """A verdict, as a link to its row of the ledger."""
@@ -163,8 +167,7 @@ class Badge(SphinxRole):
         """Return the badge, and note that it stands here."""
         name = self.text
         if name not in ledger().index:
-            message = self.inliner.reporter.error(f"no claim is named {name}", line=self.lineno)
-            return [], [message]
+            return [], [self.inliner.reporter.error(f"no claim is named {name}", line=self.lineno)]
         row = ledger().loc[name]
         places = self.env.__dict__.setdefault("fairbook_badges", {}).setdefault(name, [])
         here = f"{anchor(name)}-{sum(page == self.env.docname for page, _ in places)}"
@@ -230,9 +233,10 @@ def counterexample(row: pd.Series) -> str:
     if not users:
         return ""
     lines = ["|" + "|".join(cells) + "|" for cells in (users[0], ["---"] * len(users[0]), *users[1:])]
-    code = ["```python", *witnesses.python(row["evidence"], row["id"]).splitlines(), "```"]
-    folded = [":::{dropdown} The witness as a table, and as Python", *lines, "", *code, ":::"]
-    return "\n" + "\n".join(f"  {line}".rstrip() for line in folded) + "\n"
+    code = witnesses.python(row["evidence"], row["id"])
+    what = "The witness" if "\n# " in code else "The input of the witness"
+    folded = [f":::{{dropdown}} {what}, as a table and as Python", *lines, "", "```python", code, "```", ":::"]
+    return "\n" + indent("\n".join(folded), "  ") + "\n"
 
 
 def others(claim: str) -> str:
@@ -266,8 +270,10 @@ class Ledger(Page):
             raise self.error(f"no paper is called {paper}")
         lines = []
         for _, row in rows.iterrows():
-            module, line = source(row["id"])
-            page = self.address(shown(module), f"L-{line}")
+            page, called = (
+                self.address(shown(module), f"L-{line}") for module, line in (source(row["id"]), shared(row["id"]))
+            )
+            calls = "" if called.startswith(page.partition("#")[0]) else f' and <a href="{called}">what it calls</a>'
             role = "ref" if row["proof"].startswith("ex-") else "prf:ref"
             proof = f"Proof: {{{role}}}`{row['proof']}`. " if row["proof"] else ""
             lines.append(
@@ -275,7 +281,7 @@ class Ledger(Page):
                 f": [{row['verdict']}]{{.{' .'.join(classes(row['verdict']).split())} .claim-verdict}} "
                 f"([{row['kind']}]{{.claim-kind}}; [{row['grade']}]{{.claim-grade}}). {row['evidence']} "
                 f"{others(row['id'])}{proof}{{claim-places}}`{row['id']}` "
-                f'<a href="{page}">Source of the check</a>; again ({ceil(float(row["seconds"])) or 1} s): '
+                f'<a href="{page}">Source of the check</a>{calls}; again ({ceil(float(row["seconds"])) or 1} s): '
                 f"`.venv/bin/fairbook claims --recompute --effort full --id {row['id']}` "
                 f'<a class="claim-id" href="#{anchor(row["id"])}">{row["id"]}</a>\n'
                 f"{counterexample(row)}"
@@ -328,12 +334,12 @@ class Map(Page):
         rows, frame = [], statements()
         for paper, facts in papers()["papers"].items():
             tiles = "".join(map(self.tile, frame[frame["paper"] == paper].to_dict("records")))
-            start = "story" if f"book/{paper}/story" in self.env.found_docs else "chapter"
-            link = f'<a href="{self.address(f"book/{paper}/{start}")}">{html.escape(facts["short"])}</a>'
+            link = f'<a href="{self.address(f"book/{paper}/story")}">{html.escape(facts["short"])}</a>'
             rows.append(f"<div>{link}<ul>{tiles}</ul></div>")
         counts = frame["verdict"].value_counts()
         legend = " ".join(f'<span class="{classes(v)}">{v} {counts[v]}</span>' for v in VERDICTS if v in counts)
-        return self.raw(f'<div class="verdict-map">{"".join(rows)}<p class="verdict-legend">{legend}</p></div>')
+        text = f'<div class="verdict-map">{"".join(rows)}<p class="verdict-legend">{legend}</p></div>'
+        return [nodes.raw("", text, format="html")]
 
 
 class Counts(Page):
@@ -346,15 +352,15 @@ class Counts(Page):
         shown = [verdict for verdict in VERDICTS if verdict in table]
         rows = [["paper", *shown, "all"]]
         for paper, row in table.iterrows():
-            name = f"{{ref}}`{known[paper]['short']} <{paper}-ledger>`"
-            rows.append([name, *(str(row[one] or "-") for one in shown), str(row.sum())])
+            head = f"{{ref}}`{known[paper]['short']} <{paper}-ledger>`"
+            rows.append([head, *(str(row[one] or "-") for one in shown), str(row.sum())])
         rows.append(["**all**", *(str(table[one].sum()) for one in shown), str(len(frame))])
         return self.parse(numbered("Verdicts on the statements of the papers", "tab-claims-counts", rows))
 
 
 def sources(app: Any) -> Any:
-    """Yield a page for each module that checks claims, with a name for each line."""
-    for module in sorted({source(name)[0] for name in ledger().index}):
+    """Yield a page for each module that checks claims or is called by many, with a name for each line."""
+    for module in sorted({find(name)[0] for name in ledger().index for find in (source, shared)}):
         path = module.replace(".", "/") + ".py"
         look = HtmlFormatter(linenos="inline", lineanchors="L", anchorlinenos=True, cssclass="highlight")
         code = highlight((ROOT / path).read_text("utf8"), PythonLexer(), look)

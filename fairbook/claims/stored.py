@@ -143,7 +143,7 @@ def document(frame: pd.DataFrame) -> str:
     written = papers()
     copied = ["id", "paper", "locator", "kind", "variant", "statement", "verdict", "effort", "evidence"]
     found = {
-        "title": "The ledger of fairbook: every claim of five papers on fair allocation, with its verdict",
+        "title": "The ledger of fairbook: every claim of the papers on fair allocation, with its verdict",
         "version": written["version"],
         "date": written["released"],
         "licence": "CC-BY-4.0",

@@ -24,7 +24,7 @@ __all__ = ["main"]
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="fairbook",
-        description="Fair allocation of several resources: mechanisms of five papers, and verdicts on their claims.",
+        description="Fair allocation of several resources: mechanisms of the papers, and verdicts on their claims.",
         epilog="""examples:
   fairbook allocate teams.csv --capacity cpu=400 memory=1600 gpu=16 --explain
   fairbook allocate teams.csv --machines nodes.csv --placement --verify

@@ -154,7 +154,8 @@ TABLE has a header and a line for each user, or for each user and period:
 or, for virtual clusters, user, max_vms (virtual machines wanted) and tolerance (part of them that may be missing).
 
 TABLE may also be what a scheduler exports as JSON: `kubectl get nodes,pods -A -o json`, or `squeue --json` with
-`sinfo --json` as --machines. Users are then namespaces, or accounts, and a task is the mean of what one asks for.
+`sinfo --json` as --machines. Users are then namespaces, or accounts, and a task is the mean of what one pod or job
+asks for. Units are cores for cpu, GiB for memory and all that is counted in bytes, and pieces for the rest: GPUs.
 
 What there is comes from --capacity, or from the machines; a pool has all that they have together. A table of machines
 has a header and a line for each machine, or for some that are alike:

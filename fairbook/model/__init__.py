@@ -1,4 +1,4 @@
-"""What all five papers talk about: instances, allocations and time.
+"""What all papers talk about: instances, allocations and time.
 
 Units are the same everywhere. A *demand* is what one task needs, in the unit in which the caller counts
 the resource. ``tasks @ demands`` is the resource in use, in that same unit. A *share* is a part of the
