@@ -83,8 +83,14 @@ window.accessibility = (() => {
   // Axe looks for what lies behind each line of each text, which takes minutes for a book: it is shown one text of each
   // look, that is, of each colour and size on each stack of grounds; the last one, which nothing at the top floats over.
   // A look that was judged on another page is not judged again.
-  axe.configure({ rules: [{ id: "color-contrast", selector: "[data-look]" }] });
+  // So is how a link stands out from the words around it.
+  axe.configure({ rules: [
+    { id: "color-contrast", selector: "[data-look]" }, { id: "link-in-text-block", selector: "[data-link]" },
+  ] });
   let fresh = [];
+  const kind = (element) => `${element.localName}.${element.className}`;
+  const block_around = (element) =>
+    getComputedStyle(element).display.startsWith("inline") ? block_around(element.parentElement) : element;
   function one_of_each_look(judged) {
     const looks = new Map(), behind = new Map([[null, ""]]);
     const ground = (element) => {
@@ -98,6 +104,7 @@ window.accessibility = (() => {
     };
     for (const element of all("body *")) {
       delete element.dataset.look;
+      delete element.dataset.link;
       const words = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && /\w\w/.test(node.data));
       if (!words && element.localName !== "mjx-container" || element.parentElement.closest("mjx-container")) continue;
       if (element.closest("script, style, noscript, svg") || !shown(element)) continue;
@@ -105,8 +112,13 @@ window.accessibility = (() => {
       const look = `${style.color} ${style.fontSize} ${style.fontWeight} ${ground(element)}`;
       looks.set(look, element);
     }
+    for (const link of all("a[href]").filter(shown)) {
+      const style = getComputedStyle(link), block = block_around(link.parentElement);
+      const marks = ["color", "backgroundColor", "textDecoration", "borderBottom", "font"].map((name) => style[name]);
+      looks.set(["link", ...marks, getComputedStyle(block).color, getComputedStyle(block).font, kind(link), kind(block)].join(" "), link);
+    }
     judged.forEach((look) => looks.delete(look));
-    for (const element of looks.values()) element.dataset.look = "";
+    for (const [look, element] of looks) element.dataset[look.startsWith("link ") ? "link" : "look"] = "";
     fresh = [...looks.keys()];
   }
 
@@ -120,14 +132,14 @@ window.accessibility = (() => {
   }
 
   // One of each kind of control: what has the focus must look otherwise than what has not.
-  async function focus() {
-    const found = [], kinds = new Set();
+  async function focus(judged = []) {
+    const found = [], kinds = new Set(judged);
     const settled = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
     document.documentElement.style.setProperty("scroll-behavior", "auto");
     const candidates = all("a[href], button, summary, input, select, [tabindex='0']").filter((one) => {
       if (!shown(one) || one.disabled || one.tabIndex < 0) return false;
-      const kind = `${one.localName} ${one.type ?? ""} ${one.className} ${one.parentElement.className}`;
-      return kinds.has(kind) ? false : kinds.add(kind);
+      const like = `${one.type ?? ""} ${kind(one)} ${one.parentElement.className}`;
+      return kinds.has(like) ? false : kinds.add(like);
     });
     for (const one of candidates) {
       document.activeElement?.blur();
@@ -138,6 +150,7 @@ window.accessibility = (() => {
       if (look(one) === before) found.push(`focus cannot be seen: ${told(one)}`);
     }
     document.activeElement?.blur();
+    fresh = [...kinds].slice(judged.length);
     return found;
   }
 

@@ -89,6 +89,12 @@ BROKEN = {
     "faded": ("<p>A", '<p style="opacity: .5">A', "structure", "color-contrast"),
     "pale and large": ("<h1>", '<h1 style="color: #999">', "structure", "color-contrast"),
     "pale in the dark": ("#ddd; background: #111", "#555; background: #111", "contrast, dark", "color-contrast"),
+    "a link like its words": (
+        'href="#users">l',
+        'href="#users" style="color: #333; display: inline; text-decoration: none">l',
+        "structure",
+        "link-in-text-block",
+    ),
     "hidden focus": (":focus-visible { outline: 3px solid; }", ":focus { outline: 0; }", "focus", "cannot be seen"),
     "motion": ("body { color", "body { transition: color 1s; color", "motion", "still is asked for"),
     "a smooth slide": ("<style>", "<style>html { scroll-behavior: smooth; }", "motion", "still is asked for"),

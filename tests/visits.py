@@ -103,12 +103,13 @@ def by_keyboard(browser: Chromium) -> list[str]:
 def visit(browser: Chromium, url: str, judged: dict[str, list[str]] | None = None) -> Visit:
     """Open a page once and look at it in every way.
 
-    ``judged`` holds, by scheme, the looks of text judged on other pages; this one's are added.
+    ``judged`` holds what was judged on other pages: looks of text and links by scheme, kinds of controls; this
+    one's are added.
     """
     known = judged if judged is not None else {}
 
-    def with_contrast(name: str, scheme: str) -> list[str]:
-        looks = known.setdefault(scheme, [])
+    def but_what_was_judged(name: str, where: str) -> list[str]:
+        looks = known.setdefault(where, [])
         found, fresh = browser.evaluate(
             f"accessibility.{name}({json.dumps(looks)}).then(found => [found, accessibility.looks()])"
         )
@@ -122,12 +123,12 @@ def visit(browser: Chromium, url: str, judged: dict[str, list[str]] | None = Non
     linked = browser.evaluate(LINKED)
     browser.evaluate(ACCESSIBILITY)
     browser.evaluate("accessibility.unfold()")
-    faults["structure"] = with_contrast("structure", "light")
-    for name in ("focus", "motion"):
-        faults[name] = browser.evaluate(f"accessibility.{name}()")
+    faults["structure"] = but_what_was_judged("structure", "light")
+    faults["focus"] = but_what_was_judged("focus", "controls")
+    faults["motion"] = browser.evaluate("accessibility.motion()")
     browser.look(WIDE, scheme="dark", still=True)
     theme, faces = browser.evaluate(f"{SETTLED}.then(() => [document.documentElement.dataset.theme, {FACES}])")
-    faults["contrast, dark"] = with_contrast("contrast", "dark")
+    faults["contrast, dark"] = but_what_was_judged("contrast", "dark")
     browser.look(NARROW, scheme="dark", still=True)  # to change the scheme as well would style all anew
     narrow = browser.evaluate(f"{SETTLED}.then(() => {STATE})")
     for name in ("own", "touch"):

@@ -42,7 +42,7 @@ _FITS_OF = {"first": _FIRST, "best": _BEST, "fill": _FILL}
 _MEMORY = 1 << 16  # states that the complete search remembers, 8 bytes each; a later one overwrites
 _REST = 3  # bins left to the complete search after random fills
 _TRIES_PER_BIN = 400  # nodes of one subset search
-_AFTER_FILLS = 5000  # nodes of the complete search after one round of random fills
+_AFTER_FILLS = np.int64(5000)  # nodes of the complete search after one round of random fills
 _SHORT = 20_000  # nodes after which the complete search gives way
 _FEW = 20  # items whose subsets are gone through: 2^20 of 13 bytes
 
@@ -409,7 +409,9 @@ def list_pack(
     rising = np.argsort(capacities, kind="stable")
     bins = {"up": rising, "down": rising[::-1], "given": np.arange(len(capacities))}[bin_]
     where = np.empty(len(sizes), np.int64)
-    return where if _list(sizes, items, _room(capacities), bins, _FITS_OF[fit], where) else None
+    # sizes that may be written, items and bins without gaps: numba compiles each layout anew
+    items, bins = np.ascontiguousarray(items), np.ascontiguousarray(bins)
+    return where if _list(sizes.copy(), items, _room(capacities), bins, _FITS_OF[fit], where) else None
 
 
 def pack(sizes: NDArray[Any], capacities: NDArray[Any], node_limit: int = 0, seed: int = 0) -> Packing:
