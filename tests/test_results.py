@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import stat
+import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -302,10 +303,9 @@ def test_sources_edited_while_a_result_is_computed_are_noticed(house: House) -> 
     assert not house.stored().exists()
 
 
-def test_the_bare_source_is_the_same_for_every_python(tmp_path: Path) -> None:
+def test_the_bare_source_is_the_same_for_every_python() -> None:
     # Newer tokenizers take f-strings apart; stored hashes must not depend on who made them.
-    path = tmp_path / "module.py"
-    path.write_text(
+    text = (
         '"""Doc."""\nx = f"a {b!r:>{c}} {{}}" rf\'{d}\' \'\'  # e\n\n\nclass A:\n    """D\n    E"""\n'
         "    def f(self):\n        'F'\n        return (\n            f'''g\n{h}  i''')\n\n\ny = 'not a docstring'\n"
     )
@@ -341,7 +341,7 @@ def test_the_bare_source_is_the_same_for_every_python(tmp_path: Path) -> None:
         "'not a docstring'",
         "\n",
     ]
-    assert results._bare_source(path).split("\0") == words
+    assert results._bare(text).split("\0") == words
 
 
 def test_the_papers_studies_and_claims_depend_on_what_they_use() -> None:
@@ -362,6 +362,58 @@ def test_the_papers_studies_and_claims_depend_on_what_they_use() -> None:
     assert not {name for name in ledger if name.endswith(".figures") or name.startswith("fairbook.cli")}
     # packages only gather; of those that also compute, their modules import from by name
     assert "fairbook.claims" not in ledger
+
+
+def test_a_kept_hash_is_that_of_the_same_bytes_or_is_not_believed(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    closure, asked = results._closure, []
+
+    def taken_apart(modules: list[str]) -> list[str]:
+        asked.extend(modules)
+        return closure(modules)
+
+    monkeypatch.setattr(results, "_closure", taken_apart)
+    unkept = house.hash()  # there is no folder to keep it in
+    folder = house.package / "__pycache__"
+    folder.mkdir()
+    assert {house.hash(), house.hash(), house.hash()} == {unkept}
+    assert len(asked) == 2
+    (kept,) = folder.iterdir()
+    seal, _, entries = kept.read_text().partition("\n")
+    house.write("rooms/hidden.py", "VALUE = 2\n")  # no longer, and no later
+    changed = house.hash()
+    assert changed != unkept
+    kept.write_text(kept.read_text().replace(changed, unkept))
+    assert house.hash() == changed
+    for damaged in ("", "\n", seal, f"{seal}\n{entries[:-1]}", "\udcff"):
+        kept.write_text(damaged, errors="surrogateescape")
+        assert house.hash() == changed
+    house.write("rooms/hidden.py", "VALUE = 1\n")
+    assert house.hash() == unkept
+    (house.data / "digest.csv").write_text("1,3\n")
+    assert house.hash() != unkept
+    (house.data / "digest.csv").write_text("1,2\n")
+    before = len(asked)
+    house.write("rooms/deep/__init__.py", "")  # stands behind deep.py, and counts for nothing
+    assert house.hash() == unkept
+    assert len(asked) == before + 1  # but that was looked into
+
+    def edited(modules: list[str]) -> list[str]:
+        house.write("rooms/hidden.py", "VALUE = 3\n")
+        return closure(modules)
+
+    monkeypatch.setattr(results, "_closure", edited)
+    kept.unlink()
+    between = house.hash()
+    house.write("rooms/hidden.py", "VALUE = 1\n")
+    monkeypatch.setattr(results, "_closure", closure)
+    assert house.hash() == unkept != between
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    kept.unlink()
+    assert house.hash() == unkept
+    assert not kept.exists()
 
 
 # ------------------------------------------------------------------------------------------ tampering, interruption
