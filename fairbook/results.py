@@ -30,7 +30,6 @@ from typing import Any
 import pandas as pd
 
 from fairbook import checkout
-from fairbook.checkout import is_checkout, module_file
 from fairbook.errors import InvalidInput, StaleResult
 from fairbook.files import write_whole
 from fairbook.traces.paths import data_path
@@ -103,7 +102,7 @@ def _imports(module: str) -> set[str]:
 
     ``from package import module`` depends on the module, not on all that the package's ``__init__`` gathers.
     """
-    path = module_file(module)
+    path = checkout.module_file(module)
     assert path is not None
     package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
     found: set[str] = set()
@@ -115,15 +114,15 @@ def _imports(module: str) -> set[str]:
             source = ".".join([*above, *([node.module] if node.module else [])])
             for alias in node.names:
                 inner = f"{source}.{alias.name}"
-                found.add(inner if module_file(inner) else source)
-    return {name for name in found if module_file(name)}
+                found.add(inner if checkout.module_file(inner) else source)
+    return {name for name in found if checkout.module_file(name)}
 
 
 def _closure(modules: Iterable[str]) -> list[str]:
     waiting, seen = list(modules), set()
     while waiting:
         name = waiting.pop()
-        path = module_file(name)
+        path = checkout.module_file(name)
         if name in seen or path is None:
             continue
         seen.add(name)
@@ -140,7 +139,10 @@ _GATHERED = "fairbook.mechanisms.readings"
 
 def _taken(modules: Iterable[str]) -> str:
     """Tokens of those assignments in the module that gathers whose names are taken; of all if it is taken whole."""
-    text, names = {one: path.read_text(encoding="utf-8") for one in modules if (path := module_file(one))}, set()
+    text, names = (
+        {one: path.read_text(encoding="utf-8") for one in modules if (path := checkout.module_file(one))},
+        set(),
+    )
     package, _, own = _GATHERED.rpartition(".")
     for node in (node for one in text.values() for node in _statements(one) if isinstance(node, ast.ImportFrom)):
         names |= {alias.name for alias in node.names if node.module == _GATHERED}
@@ -161,17 +163,14 @@ def _state(module: str, data: tuple[str, ...]) -> str:
 
     A new file counts, too: it may stand before another.
     """
-    sources = (
-        name for top in ("fairbook", "book") for name in glob.iglob(f"{checkout.ROOT}/{top}/**/*.py", recursive=True)
+    names = (
+        n for top in ("fairbook", "book") for n in glob.glob(f"{top}/**/*.py", root_dir=checkout.ROOT, recursive=True)
     )
-    digest = hashlib.sha256(module.encode())
-    for path in (*map(Path, sorted(sources)), *map(data_path, sorted(data))):
-        if path.is_file():
-            digest.update(f"\0{path}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
+    files = [*(checkout.ROOT / name for name in sorted(names)), *map(data_path, data)]
+    read = [(str(path), hashlib.sha256(path.read_bytes()).digest()) for path in files if path.is_file()]
+    return hashlib.sha256(repr((module, data, read)).encode()).hexdigest()
 
 
-@cache
 def source_hash(module: str, data: tuple[str, ...] = ()) -> str:
     """Hash of a module, of every module of fairbook and its book that it imports, and of data files: 16 hex digits.
 
@@ -187,9 +186,9 @@ def source_hash(module: str, data: tuple[str, ...] = ()) -> str:
     InvalidInput
         Where there is no such module: a hash of nothing would never be stale.
     """
-    if module_file(module) is None:
+    if checkout.module_file(module) is None:
         raise InvalidInput("module", "must be a module of fairbook or of its book", module)
-    # To take 120 sources apart takes seconds. The last answer is kept beside the bytecode, sealed with the state it is of.
+    # To take 120 sources apart takes seconds: the last answer is kept beside the bytecode, sealed with what it is of.
     state, named = _state(module, data), hashlib.sha256(repr((module, data)).encode()).hexdigest()[:16]
     kept = Path(cache_from_source(str(checkout.ROOT / "fairbook" / f"{named}.py"))).with_suffix(".hash")
     with suppress(OSError, ValueError):
@@ -199,7 +198,7 @@ def source_hash(module: str, data: tuple[str, ...] = ()) -> str:
     digest = hashlib.sha256()
     closure = _closure([module])
     for name in closure:
-        path = module_file(name)
+        path = checkout.module_file(name)
         assert path is not None
         digest.update(
             f"{name}\0{_taken(closure) if name == _GATHERED else _bare(path.read_text(encoding='utf-8'))}\0".encode()
@@ -215,7 +214,9 @@ def source_hash(module: str, data: tuple[str, ...] = ()) -> str:
 
 def edited_sources(module: str) -> list[str]:
     """List what of a module, and of all that it imports from fairbook, was edited after this process started."""
-    return [one for one in _closure([module]) if (path := module_file(one)) and path.stat().st_mtime > _STARTED]
+    return [
+        one for one in _closure([module]) if (path := checkout.module_file(one)) and path.stat().st_mtime > _STARTED
+    ]
 
 
 def _files(name: str) -> tuple[Path, Path]:
@@ -301,8 +302,10 @@ def load_facts(name: str, *, check: bool = True) -> dict[str, Any]:
         if hashlib.sha256(table.read_bytes()).hexdigest() != meta["sha256"]:
             raise StaleResult(f"{table.name} is not the table that {record.name} describes")
         # an installed package has what was shipped, and not the sources that made it
-        known = module_file(meta["module"]) is not None
-        if is_checkout() and not (known and source_hash(meta["module"], tuple(meta["data"])) == meta["sources"]):
+        known = checkout.module_file(meta["module"]) is not None
+        if checkout.is_checkout() and not (
+            known and source_hash(meta["module"], tuple(meta["data"])) == meta["sources"]
+        ):
             raise StaleResult(f"{name} was computed by other sources or data; `make results` refreshes it")
     return meta
 

@@ -93,9 +93,9 @@ class _Tasks:
         self.codes: dict[tuple[str, float, float], int] = {}
         """Distinct (user, CPU, memory), in order of appearance; -1 stands for a request that is not complete."""
 
-    def add(self, submitted: pd.DataFrame) -> None:
-        """Take in SUBMIT events, which follow the others in file order."""
-        complete = submitted[_REQUEST].notna().all(axis=1).to_numpy()
+    def add(self, submitted: pd.DataFrame) -> int:
+        """Take in SUBMIT events, which follow the others in file order; count those without a request."""
+        complete = submitted[_REQUEST[1:]].notna().all(axis=1).to_numpy()  # every user has a name, if an empty one
         known = submitted[complete]
         place = known.groupby(_REQUEST, sort=False, observed=True).ngroup().to_numpy()
         first = known[_REQUEST][~pd.Series(place).duplicated().to_numpy()]
@@ -106,6 +106,7 @@ class _Tasks:
         # What was read since is joined to what is held once it is as much, so that all joining costs as much as a few.
         if sum(map(len, self.held[1:])) > max(len(self.held[0]), _JOINED_ROWS):
             self.held = [self.all()]
+        return int((~complete).sum())
 
     def all(self) -> pd.DataFrame:
         """Return the rows: job_id, task_index, time, request."""
@@ -123,8 +124,7 @@ def _compute(tasks: Sequence[Part], machines: Sequence[Part], progress: bool) ->
             last_time = max(last_time, int(times[times < _END_OF_TRACE].max(initial=0)))
             submitted = frame[(frame["event_type"] == 0).to_numpy()]
             submits += len(submitted)
-            lacking += int(submitted[_REQUEST].isna().any(axis=1).sum())
-            seen.add(submitted)
+            lacking += seen.add(submitted)
     rows = seen.all()
     known = rows[rows["request"] >= 0]
     kept = known.drop_duplicates(_TASK)  # in time order: the earliest
