@@ -43,13 +43,9 @@ _RECORDED = {"columns", "data", "facts", "module", "name", "sha256", "sources"}
 
 
 @cache
-def _statements(text: str) -> list[Any]:
-    """Give the module, and all statements in it however deep; expressions, most of a tree, are not looked into."""
-    found: list[Any] = [ast.parse(text)]
-    for node in found:  # grows as it is read
-        for part in ("body", "handlers", "orelse", "finalbody", "cases"):
-            found.extend(getattr(node, part, ()))
-    return found
+def _nodes(text: str) -> list[Any]:
+    """Give the module, and all that is in it."""
+    return list(ast.walk(ast.parse(text)))
 
 
 @cache
@@ -61,7 +57,7 @@ def _bare(text: str) -> str:
     """
     lines = [*text.splitlines(keepends=True), ""]
     docstrings = []
-    for node in _statements(text):
+    for node in _nodes(text):
         if isinstance(node, (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.body:
             first = node.body[0]
             if (
@@ -106,7 +102,7 @@ def _imports(module: str) -> set[str]:
     assert path is not None
     package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
     found: set[str] = set()
-    for node in _statements(path.read_text(encoding="utf-8")):
+    for node in _nodes(path.read_text(encoding="utf-8")):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -144,14 +140,14 @@ def _taken(modules: Iterable[str]) -> str:
         set(),
     )
     package, _, own = _GATHERED.rpartition(".")
-    for node in (node for one in text.values() for node in _statements(one) if isinstance(node, ast.ImportFrom)):
+    for node in (node for one in text.values() for node in _nodes(one) if isinstance(node, ast.ImportFrom)):
         names |= {alias.name for alias in node.names if node.module == _GATHERED}
         if node.module == package and own in {alias.name for alias in node.names}:
             return _bare(text[_GATHERED])
     return _bare(
         "\n".join(
             str(ast.get_source_segment(text[_GATHERED], part))
-            for part in _statements(text[_GATHERED])[0].body
+            for part in _nodes(text[_GATHERED])[0].body
             if names
             & {found.id for found in ast.walk(part) if isinstance(found, ast.Name) and isinstance(found.ctx, ast.Store)}
         )
