@@ -558,12 +558,15 @@ def _large(rng: np.random.Generator, scale: int) -> Iterator[Row]:
     yield _memory(f"{what} (times: processor, wall)", 1024, (_of_children() - before, wall))
 
 
-def _processes(rng: np.random.Generator, scale: int) -> Iterator[Row]:
-    def run(*command: str) -> None:
-        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-        subprocess.run([sys.executable, *command], check=True, env=environment, stdout=subprocess.DEVNULL)
+def _run(*command: str) -> None:
+    """Run a whole process as on any machine: what runs before it leaves bytecode and compiled kernels behind."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
 
+
+def _processes(rng: np.random.Generator, scale: int) -> Iterator[Row]:
     users = str(RESULTS.parents[1] / "data" / "example_users.csv")
+    run = partial(_run, sys.executable)
     allocate = partial(run, "-m", "fairbook", "allocate", users, "--capacity", "cpu=1", "memory=1", "gpu=1")
     for first, second, what in (
         (allocate, partial(run, "-c", "import pandas"), "`fairbook allocate` against `import pandas`"),
@@ -789,15 +792,7 @@ def _digest(rng: np.random.Generator, scale: int) -> Iterator[Row | str]:
             f"{machines!r}, {output!r}, progress=False)"
         )
 
-        # as on any machine: the warm-up below leaves compiled bytecode and kernels behind
-        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-
-        def ours() -> None:
-            subprocess.run([sys.executable, "-c", code], check=True, env=environment)
-
-        def gzip() -> None:
-            subprocess.run(["gzip", "-dc", *parts], check=True, stdout=subprocess.DEVNULL)
-
+        ours, gzip = partial(_run, sys.executable, "-c", code), partial(_run, "gzip", "-dc", *parts)
         ours()
         for clock, name in _CLOCKS:
             row = compare(

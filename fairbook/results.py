@@ -93,13 +93,11 @@ def _bare(text: str) -> str:
     return "\0".join(kept)
 
 
-def _imports(module: str) -> set[str]:
+def _imports(module: str, path: Path) -> set[str]:
     """Modules of fairbook, or of the book, that a module takes something from.
 
     ``from package import module`` depends on the module, not on all that the package's ``__init__`` gathers.
     """
-    path = checkout.module_file(module)
-    assert path is not None
     package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
     found: set[str] = set()
     for node in _nodes(path.read_text(encoding="utf-8")):
@@ -111,34 +109,29 @@ def _imports(module: str) -> set[str]:
             for alias in node.names:
                 inner = f"{source}.{alias.name}"
                 found.add(inner if checkout.module_file(inner) else source)
-    return {name for name in found if checkout.module_file(name)}
+    return found
 
 
-def _closure(modules: Iterable[str]) -> list[str]:
-    waiting, seen = list(modules), set()
+def _closure(modules: Iterable[str]) -> dict[str, Path]:
+    waiting, found = list(modules), dict[str, Path]()
     while waiting:
         name = waiting.pop()
         path = checkout.module_file(name)
-        if name in seen or path is None:
-            continue
-        seen.add(name)
-        waiting.extend(_imports(name))
+        if path and name not in found:
+            found[name] = path
+            waiting.extend(_imports(name, path))
     # these dispatch, store, compare, render and complain; they do not compute
     names = ("checkout", "files", "claims.stored", "errors", "progress", "results", "sweeps")
-    apart = {f"fairbook.{name}" for name in names}
-    return sorted(seen - apart)
+    return {name: found[name] for name in sorted(found.keys() - {f"fairbook.{apart}" for apart in names})}
 
 
 #: Gathers the options of all mechanisms. Of it counts what is taken by name: another paper's make no result stale.
 _GATHERED = "fairbook.mechanisms.readings"
 
 
-def _taken(modules: Iterable[str]) -> str:
+def _taken(closure: dict[str, Path]) -> str:
     """Tokens of those assignments in the module that gathers whose names are taken; of all if it is taken whole."""
-    text, names = (
-        {one: path.read_text(encoding="utf-8") for one in modules if (path := checkout.module_file(one))},
-        set(),
-    )
+    text, names = {one: path.read_text(encoding="utf-8") for one, path in closure.items()}, set()
     package, _, own = _GATHERED.rpartition(".")
     for node in (node for one in text.values() for node in _nodes(one) if isinstance(node, ast.ImportFrom)):
         names |= {alias.name for alias in node.names if node.module == _GATHERED}
@@ -193,9 +186,7 @@ def source_hash(module: str, data: tuple[str, ...] = ()) -> str:
             return found
     digest = hashlib.sha256()
     closure = _closure([module])
-    for name in closure:
-        path = checkout.module_file(name)
-        assert path is not None
+    for name, path in closure.items():
         digest.update(
             f"{name}\0{_taken(closure) if name == _GATHERED else _bare(path.read_text(encoding='utf-8'))}\0".encode()
         )
@@ -210,9 +201,7 @@ def source_hash(module: str, data: tuple[str, ...] = ()) -> str:
 
 def edited_sources(module: str) -> list[str]:
     """List what of a module, and of all that it imports from fairbook, was edited after this process started."""
-    return [
-        one for one in _closure([module]) if (path := checkout.module_file(one)) and path.stat().st_mtime > _STARTED
-    ]
+    return [one for one, path in _closure([module]).items() if path.stat().st_mtime > _STARTED]
 
 
 def _files(name: str) -> tuple[Path, Path]:
