@@ -287,9 +287,8 @@ def load_facts(name: str, *, check: bool = True) -> dict[str, Any]:
         if hashlib.sha256(table.read_bytes()).hexdigest() != meta["sha256"]:
             raise StaleResult(f"{table.name} is not the table that {record.name} describes")
         # an installed package has what was shipped, and not the sources that made it
-        known = checkout.module_file(meta["module"]) is not None
         if checkout.is_checkout() and not (
-            known and source_hash(meta["module"], tuple(meta["data"])) == meta["sources"]
+            checkout.module_file(meta["module"]) and source_hash(meta["module"], tuple(meta["data"])) == meta["sources"]
         ):
             raise StaleResult(f"{name} was computed by other sources or data; `make results` refreshes it")
     return meta

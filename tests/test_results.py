@@ -84,11 +84,6 @@ class House:
         path.write_text(textwrap.dedent(text))
         os.utime(path, (1, 1))  # long before this process began
 
-    def find(self, name: str) -> Path:
-        path = self.data / name
-        assert path.is_file()
-        return path
-
     def hash(self) -> str:
         return results.source_hash("book.paper.studies", ("digest.csv",))
 
@@ -103,7 +98,7 @@ class House:
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
     made = House(tmp_path)
     monkeypatch.setattr(checkout, "ROOT", tmp_path)
-    monkeypatch.setattr(results, "data_path", made.find)
+    monkeypatch.setattr(results, "data_path", made.data.joinpath)
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     return made
 
@@ -299,7 +294,7 @@ def test_the_bare_source_is_the_same_for_every_python() -> None:
         '"""Doc."""\nx = f"a {b!r:>{c}} {{}}" rf\'{d}\' \'\'  # e\n\n\nclass A:\n    """D\n    E"""\n'
         "    def f(self):\n        'F'\n        return (\n            f'''g\n{h}  i''')\n\n\ny = 'not a docstring'\n"
     )
-    words = [
+    assert results._bare(text).split("\0") == [
         "x",
         "=",
         'f"a {b!r:>{c}} {{}}"',
@@ -331,7 +326,6 @@ def test_the_bare_source_is_the_same_for_every_python() -> None:
         "'not a docstring'",
         "\n",
     ]
-    assert results._bare(text).split("\0") == words
 
 
 def test_the_papers_studies_and_claims_depend_on_what_they_use() -> None:

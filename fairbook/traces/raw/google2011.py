@@ -68,12 +68,6 @@ class MissingPartsWarning(UserWarning):
     """A numbered part is absent below the highest part that is present."""
 
 
-def _warn_missing(parts: Sequence[Part]) -> None:
-    missing = missing_numbers(parts)
-    if missing:
-        warnings.warn(said_missing(missing, "task_events"), MissingPartsWarning, stacklevel=3)
-
-
 def _machine_mix(events: Table) -> pd.DataFrame:
     """Count machines by platform and capacity, sorted: at time 0, and all ever seen as last known."""
     frame = events.frame.sort_values("time", kind="stable")  # file order among equal times
@@ -274,7 +268,8 @@ def digest(source: Source, output_folder: str | Path, progress: bool = True) -> 
     """
     target = check_folder(output_folder)
     tasks, machines = find_tables(source, "task_events", "machine_events", any_name=True)
-    _warn_missing(tasks)
+    if missing := missing_numbers(tasks):
+        warnings.warn(said_missing(missing, "task_events"), MissingPartsWarning, stacklevel=2)
     return _compute(tasks, machines, progress).write(target)
 
 
