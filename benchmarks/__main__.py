@@ -798,7 +798,7 @@ def _digest(rng: np.random.Generator, scale: int) -> Iterator[Row | str]:
             row = compare(
                 f"digest of {len(parts)} Google parts against `gzip -dc`, {name}",
                 ((ours, gzip) for _ in range(1 + 3 * scale)),
-                4,
+                3.6,
                 at_least=False,
                 clock=clock,
             )
