@@ -9,23 +9,27 @@ no page can show a number that the present code did not make. Comments, docstrin
 from __future__ import annotations
 
 import ast
+import glob
 import hashlib
 import io
 import json
 import platform
+import sys
 import time
 import tokenize
 from bisect import bisect_right
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
+from importlib.util import cache_from_source
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from fairbook.checkout import is_checkout, module_file
+from fairbook import checkout
 from fairbook.errors import InvalidInput, StaleResult
 from fairbook.files import write_whole
 from fairbook.traces.paths import data_path
@@ -39,17 +43,9 @@ _RECORDED = {"columns", "data", "facts", "module", "name", "sha256", "sources"}
 
 
 @cache
-def _statements(text: str) -> list[Any]:
-    """Give the module, and all statements in it however deep; expressions, most of a tree, are not looked into."""
-    found: list[Any] = [ast.parse(text)]
-    for node in found:  # grows as it is read
-        for part in ("body", "handlers", "orelse", "finalbody", "cases"):
-            found.extend(getattr(node, part, ()))
-    return found
-
-
-def _bare_source(path: Path) -> str:
-    return _bare(path.read_text(encoding="utf-8"))
+def _nodes(text: str) -> list[Any]:
+    """Give the module, and all that is in it."""
+    return list(ast.walk(ast.parse(text)))
 
 
 @cache
@@ -61,7 +57,7 @@ def _bare(text: str) -> str:
     """
     lines = [*text.splitlines(keepends=True), ""]
     docstrings = []
-    for node in _statements(text):
+    for node in _nodes(text):
         if isinstance(node, (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.body:
             first = node.body[0]
             if (
@@ -97,16 +93,14 @@ def _bare(text: str) -> str:
     return "\0".join(kept)
 
 
-def _imports(module: str) -> set[str]:
+def _imports(module: str, path: Path) -> set[str]:
     """Modules of fairbook, or of the book, that a module takes something from.
 
     ``from package import module`` depends on the module, not on all that the package's ``__init__`` gathers.
     """
-    path = module_file(module)
-    assert path is not None
     package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
     found: set[str] = set()
-    for node in _statements(path.read_text(encoding="utf-8")):
+    for node in _nodes(path.read_text(encoding="utf-8")):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -114,48 +108,58 @@ def _imports(module: str) -> set[str]:
             source = ".".join([*above, *([node.module] if node.module else [])])
             for alias in node.names:
                 inner = f"{source}.{alias.name}"
-                found.add(inner if module_file(inner) else source)
-    return {name for name in found if module_file(name)}
+                found.add(inner if checkout.module_file(inner) else source)
+    return found
 
 
-def _closure(modules: Iterable[str]) -> list[str]:
-    waiting, seen = list(modules), set()
+def _closure(modules: Iterable[str]) -> dict[str, Path]:
+    waiting, found = list(modules), dict[str, Path]()
     while waiting:
         name = waiting.pop()
-        path = module_file(name)
-        if name in seen or path is None:
-            continue
-        seen.add(name)
-        waiting.extend(_imports(name))
+        path = checkout.module_file(name)
+        if path and name not in found:
+            found[name] = path
+            waiting.extend(_imports(name, path))
     # these dispatch, store, compare, render and complain; they do not compute
     names = ("checkout", "files", "claims.stored", "errors", "progress", "results", "sweeps")
-    apart = {f"fairbook.{name}" for name in names}
-    return sorted(seen - apart)
+    return {name: found[name] for name in sorted(found.keys() - {f"fairbook.{apart}" for apart in names})}
 
 
 #: Gathers the options of all mechanisms. Of it counts what is taken by name: another paper's make no result stale.
 _GATHERED = "fairbook.mechanisms.readings"
 
 
-def _taken(modules: Iterable[str]) -> str:
+def _taken(closure: dict[str, Path]) -> str:
     """Tokens of those assignments in the module that gathers whose names are taken; of all if it is taken whole."""
-    text, names = {one: path.read_text(encoding="utf-8") for one in modules if (path := module_file(one))}, set()
+    text, names = {one: path.read_text(encoding="utf-8") for one, path in closure.items()}, set()
     package, _, own = _GATHERED.rpartition(".")
-    for node in (node for one in text.values() for node in _statements(one) if isinstance(node, ast.ImportFrom)):
+    for node in (node for one in text.values() for node in _nodes(one) if isinstance(node, ast.ImportFrom)):
         names |= {alias.name for alias in node.names if node.module == _GATHERED}
         if node.module == package and own in {alias.name for alias in node.names}:
             return _bare(text[_GATHERED])
     return _bare(
         "\n".join(
             str(ast.get_source_segment(text[_GATHERED], part))
-            for part in _statements(text[_GATHERED])[0].body
+            for part in _nodes(text[_GATHERED])[0].body
             if names
             & {found.id for found in ast.walk(part) if isinstance(found, ast.Name) and isinstance(found.ctx, ast.Store)}
         )
     )
 
 
-@cache
+def _state(module: str, data: tuple[str, ...]) -> str:
+    """Hash, byte by byte, whatever :func:`source_hash` might read: every source there is, and the data.
+
+    A new file counts, too: it may stand before another.
+    """
+    names = (
+        n for top in ("fairbook", "book") for n in glob.glob(f"{top}/**/*.py", root_dir=checkout.ROOT, recursive=True)
+    )
+    files = [*(checkout.ROOT / name for name in sorted(names)), *map(data_path, data)]
+    read = [(str(path), hashlib.sha256(path.read_bytes()).digest()) for path in files if path.is_file()]
+    return hashlib.sha256(repr((module, data, read)).encode()).hexdigest()
+
+
 def source_hash(module: str, data: tuple[str, ...] = ()) -> str:
     """Hash of a module, of every module of fairbook and its book that it imports, and of data files: 16 hex digits.
 
@@ -171,22 +175,33 @@ def source_hash(module: str, data: tuple[str, ...] = ()) -> str:
     InvalidInput
         Where there is no such module: a hash of nothing would never be stale.
     """
-    if module_file(module) is None:
+    if checkout.module_file(module) is None:
         raise InvalidInput("module", "must be a module of fairbook or of its book", module)
+    # To take 120 sources apart takes seconds: the last answer is kept beside the bytecode, sealed with what it is of.
+    state, named = _state(module, data), hashlib.sha256(repr((module, data)).encode()).hexdigest()[:16]
+    kept = Path(cache_from_source(str(checkout.ROOT / "fairbook" / f"{named}.py"))).with_suffix(".hash")
+    with suppress(OSError, ValueError):
+        found, seal = kept.read_text(encoding="utf-8").split()
+        if seal == hashlib.sha256(f"{state} {found}".encode()).hexdigest():
+            return found
     digest = hashlib.sha256()
     closure = _closure([module])
-    for name in closure:
-        path = module_file(name)
-        assert path is not None
-        digest.update(f"{name}\0{_taken(closure) if name == _GATHERED else _bare_source(path)}\0".encode())
+    for name, path in closure.items():
+        digest.update(
+            f"{name}\0{_taken(closure) if name == _GATHERED else _bare(path.read_text(encoding='utf-8'))}\0".encode()
+        )
     for name in sorted(data):
         digest.update(name.encode() + b"\0" + data_path(name).read_bytes())
-    return digest.hexdigest()[:16]
+    found = digest.hexdigest()[:16]
+    if not sys.dont_write_bytecode and state == _state(module, data):  # nothing was edited meanwhile
+        with suppress(OSError):  # where nothing can be written nothing is kept
+            write_whole({kept: f"{found} {hashlib.sha256(f'{state} {found}'.encode()).hexdigest()}".encode()})
+    return found
 
 
 def edited_sources(module: str) -> list[str]:
     """List what of a module, and of all that it imports from fairbook, was edited after this process started."""
-    return [one for one in _closure([module]) if (path := module_file(one)) and path.stat().st_mtime > _STARTED]
+    return [one for one, path in _closure([module]).items() if path.stat().st_mtime > _STARTED]
 
 
 def _files(name: str) -> tuple[Path, Path]:
@@ -272,8 +287,9 @@ def load_facts(name: str, *, check: bool = True) -> dict[str, Any]:
         if hashlib.sha256(table.read_bytes()).hexdigest() != meta["sha256"]:
             raise StaleResult(f"{table.name} is not the table that {record.name} describes")
         # an installed package has what was shipped, and not the sources that made it
-        known = module_file(meta["module"]) is not None
-        if is_checkout() and not (known and source_hash(meta["module"], tuple(meta["data"])) == meta["sources"]):
+        if checkout.is_checkout() and not (
+            checkout.module_file(meta["module"]) and source_hash(meta["module"], tuple(meta["data"])) == meta["sources"]
+        ):
             raise StaleResult(f"{name} was computed by other sources or data; `make results` refreshes it")
     return meta
 

@@ -7,8 +7,8 @@ import importlib
 import json
 import os
 import stat
+import sys
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +61,7 @@ class House:
     def __init__(self, root: Path) -> None:
         self.package, self.data = root / "fairbook", root / "data"
         (root / "book" / "paper").mkdir(parents=True)
+        (self.package / "__pycache__").mkdir(parents=True)  # so that whatever changes, changes after a hash was kept
         (root / "_toc.yml").touch()
         self.write("../book/__init__.py", "")
         self.write("../book/paper/studies.py", STUDY)
@@ -83,17 +84,10 @@ class House:
         path.write_text(textwrap.dedent(text))
         os.utime(path, (1, 1))  # long before this process began
 
-    def find(self, name: str) -> Path:
-        path = self.data / name
-        assert path.is_file()
-        return path
-
     def hash(self) -> str:
-        results.source_hash.cache_clear()
         return results.source_hash("book.paper.studies", ("digest.csv",))
 
     def save(self, frame: pd.DataFrame = FRAME, name: str = "paper/one", **facts: object) -> None:
-        results.source_hash.cache_clear()
         results.save(name, frame, module="book.paper.studies", data=("digest.csv",), **facts)
 
     def stored(self, suffix: str = "csv", name: str = "one") -> Path:
@@ -101,13 +95,12 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
     made = House(tmp_path)
     monkeypatch.setattr(checkout, "ROOT", tmp_path)
-    monkeypatch.setattr(results, "data_path", made.find)
-    results.source_hash.cache_clear()
-    yield made
-    results.source_hash.cache_clear()
+    monkeypatch.setattr(results, "data_path", made.data.joinpath)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    return made
 
 
 # ------------------------------------------------------------------------------------------------ round trip
@@ -174,14 +167,6 @@ def test_refuses_what_would_come_back_as_something_else(house: House, frame: pd.
 
 
 # -------------------------------------------------------------------------------------------------- staleness
-
-
-def test_fresh_until_something_changes(house: House) -> None:
-    assert not results.is_fresh("paper/one")
-    with pytest.raises(StaleResult, match=r"not stored.*make results"):
-        results.load("paper/one")
-    house.save()
-    assert results.is_fresh("paper/one")
 
 
 SAME = {
@@ -275,15 +260,16 @@ def test_of_what_gathers_for_all_papers_counts_what_is_taken(
 
 def test_data_count(house: House) -> None:
     house.save()
+    assert results.is_fresh("paper/one")
     (house.data / "digest.csv").write_text("1,3\n")
-    results.source_hash.cache_clear()
     assert not results.is_fresh("paper/one")
 
 
 def test_a_module_that_moves_counts(house: House) -> None:
     before = house.hash()
-    (house.package / "rooms/plain.py").rename(house.package / "rooms/flat.py")
-    house.write("rooms/helper.py", "import fairbook.rooms.flat\n\n\ndef h(x):\n    return x\n")
+    (house.package / "rooms/plain.py").rename(house.package / "rooms/plane.py")
+    assert house.hash() != before
+    house.write("rooms/helper.py", "import fairbook.rooms.plane\n\n\ndef h(x):\n    return x\n")
     assert house.hash() != before
 
 
@@ -302,14 +288,13 @@ def test_sources_edited_while_a_result_is_computed_are_noticed(house: House) -> 
     assert not house.stored().exists()
 
 
-def test_the_bare_source_is_the_same_for_every_python(tmp_path: Path) -> None:
+def test_the_bare_source_is_the_same_for_every_python() -> None:
     # Newer tokenizers take f-strings apart; stored hashes must not depend on who made them.
-    path = tmp_path / "module.py"
-    path.write_text(
+    text = (
         '"""Doc."""\nx = f"a {b!r:>{c}} {{}}" rf\'{d}\' \'\'  # e\n\n\nclass A:\n    """D\n    E"""\n'
         "    def f(self):\n        'F'\n        return (\n            f'''g\n{h}  i''')\n\n\ny = 'not a docstring'\n"
     )
-    words = [
+    assert results._bare(text).split("\0") == [
         "x",
         "=",
         'f"a {b!r:>{c}} {{}}"',
@@ -341,7 +326,6 @@ def test_the_bare_source_is_the_same_for_every_python(tmp_path: Path) -> None:
         "'not a docstring'",
         "\n",
     ]
-    assert results._bare_source(path).split("\0") == words
 
 
 def test_the_papers_studies_and_claims_depend_on_what_they_use() -> None:
@@ -362,6 +346,32 @@ def test_the_papers_studies_and_claims_depend_on_what_they_use() -> None:
     assert not {name for name in ledger if name.endswith(".figures") or name.startswith("fairbook.cli")}
     # packages only gather; of those that also compute, their modules import from by name
     assert "fairbook.claims" not in ledger
+
+
+def test_a_kept_hash_is_believed_of_the_bytes_it_was_found_for(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, closure = house.hash(), results._closure
+    with monkeypatch.context() as patch:
+        patch.setattr(results, "_closure", None)  # nothing is taken apart
+        assert house.hash() == before
+    (kept,) = (house.package / "__pycache__").iterdir()
+    house.write("rooms/hidden.py", "VALUE = 2\n")  # no longer, and no later
+    after = house.hash()
+    assert after != before
+    for planted in (kept.read_text().replace(after, before), before, "\0", ""):
+        kept.write_text(planted)
+        assert house.hash() == after
+    kept.unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(results, "_closure", lambda of: house.write("rooms/hidden.py", "VALUE = 3\n") or closure(of))
+        between = house.hash()
+    house.write("rooms/hidden.py", "VALUE = 2\n")
+    assert house.hash() == after != between
+    kept.unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "dont_write_bytecode", True)
+        assert house.hash() == after
+    kept.mkdir()  # was not there, and now nothing can be kept
+    assert house.hash() == after
 
 
 # ------------------------------------------------------------------------------------------ tampering, interruption
@@ -396,6 +406,8 @@ def test_half_a_result_is_none(house: House, suffix: str) -> None:
     house.save()
     house.stored(suffix).unlink()
     assert not results.is_fresh("paper/one")
+    with pytest.raises(StaleResult, match=r"not stored.*make results"):
+        results.load("paper/one")
 
 
 # ----------------------------------------------------------------------------------------- what the repository holds

@@ -19,7 +19,7 @@ __all__ = ["File", "Part", "Source", "find_parts", "find_tables", "missing_numbe
 Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """A folder, a file, or a sequence of files."""
 
-_BLOCK_BYTES = 1 << 24
+_BLOCK_BYTES = 1 << 25
 _LONGEST_LINE = 1 << 16
 _SUFFIXES = (".csv", ".csv.gz")
 _NUMBERED = re.compile(r"(?:^|[_.-])part-(\d+)-of-(\d+)\.csv(?:\.gz)?$")
@@ -166,7 +166,7 @@ class File:
         }
 
     def blocks(self, titles: tuple[str, ...] = ()) -> Iterator[bytes]:
-        """Yield the lines in blocks of some 16 MiB, each ended by a newline; whoever takes them counts `rows`.
+        """Yield the lines in blocks of some 32 MiB, each ended by a newline; whoever takes them counts `rows`.
 
         A first line of `titles` is left out. An error in the file's form names the line before which reading stopped.
         """

@@ -24,12 +24,12 @@ Kind = Literal["time", "microseconds", "count", "positive", "decimal", "word", "
 
 # Integers of 18 digits fit 64 bits; decimals of this form are finite.
 _FORMS: Final[dict[str, tuple[str, str]]] = {
-    "time": (r"-?\d{1,18}+", "an integer of at most 18 digits"),
-    "microseconds": (r"(?:9223372036854775807|\d{1,18}+)", "a time of at most 18 digits, or 2**63 - 1"),
-    "count": (r"\d{1,18}+", "a non-negative integer of at most 18 digits"),
-    "positive": (r"(?!0+(?!\d))\d{1,18}+", "a positive integer of at most 18 digits"),
+    "time": (r"-?[0-9]{1,18}+", "an integer of at most 18 digits"),
+    "microseconds": (r"(?:9223372036854775807|[0-9]{1,18}+)", "a time of at most 18 digits, or 2**63 - 1"),
+    "count": (r"[0-9]{1,18}+", "a non-negative integer of at most 18 digits"),
+    "positive": (r"(?!0+(?![0-9]))[0-9]{1,18}+", "a positive integer of at most 18 digits"),
     "decimal": (
-        r"(?:\d{1,40}+\.?+\d{0,40}+|\.\d{1,40}+)(?:[eE][+-]?+\d{1,2}+)?+",
+        r"(?:[0-9]{1,40}+\.?+[0-9]{0,40}+|\.[0-9]{1,40}+)(?:[eE][+-]?+[0-9]{1,2}+|)",
         "a non-negative number of at most 40 digits before and after the point and an exponent of two",
     ),
     "word": (r"[A-Za-z0-9_.:-]{1,64}+", "a plain word of at most 64 characters"),
@@ -119,7 +119,7 @@ def frames(
     TraceError
         At the first line that is not in the published format, or where the file is damaged; it names file and line.
     """
-    fields = ",".join(f"(?:{column.form[0]}){'?+' if column.optional else ''}" for column in columns)
+    fields = ",".join(f"(?:{column.form[0]}{'|' * column.optional})" for column in columns)
     lines = re.compile(f"(?:{fields}\n)*+".encode())
     used = [column for column in columns if use is None or column.name in use]
     kinds = {column.name: column.dtype for column in used}
