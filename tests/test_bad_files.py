@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 
 from fairbook import cli, files
-from fairbook.cli import allocate, common
 from fairbook.files import write_whole
 from tests.commands import refused, runner
 
@@ -112,22 +111,6 @@ def run(capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
     return runner(capsys)
 
 
-def test_digits_without_end_and_headers_without_end_are_refused_at_once(run, tmp_path: Path) -> None:
-    """Both took minutes: one way to read a number, one look at each name."""
-    path = tmp_path / "users.csv"
-    path.write_text(f"user,cpu\nann,{'1' * 100_000}x\n")
-    assert "line 2, column 'cpu'" in refused(run("allocate", CPU, path))
-    assert common.NUMBER.fullmatch("1" * 100_000)
-    path.write_text(",".join(f"c{i}" for i in range(60_000)) + ",c0\n")
-    assert "two columns are named 'c0'" in refused(run("allocate", CPU, path))
-
-
-def test_a_small_file_that_unpacks_to_a_large_one_is_refused(run, tmp_path: Path) -> None:
-    path = tmp_path / "users.csv.gz"
-    path.write_bytes(gzip.compress(bytes(1 << 22)))  # 4 MB of zeros in 4 KB
-    assert "longer than" in refused(run("allocate", CPU, path))
-
-
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no /dev/zero here")
 def test_endless_files_end(run) -> None:
     assert "longer than" in refused(run("allocate", CPU, "/dev/zero"))
@@ -209,13 +192,6 @@ def test_closed_and_full_streams(run, tmp_path: Path, monkeypatch) -> None:
         patch.setattr(sys, "stdout", Full())
         assert cli.main(["allocate", CPU, str(path)]) == 2
         assert said.getvalue() == "fairbook: error: No space left on device\n"
-
-
-def test_phases_and_users_far_more_than_lines_are_refused(run, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(allocate, "MOST_CELLS", 99)
-    path = tmp_path / "phases.csv"
-    path.write_text("phase,user,cpu\n" + "".join(f"{k},u{k},1\n" for k in range(10)))
-    assert "10 periods of 10 users on 0 machines are too many" in refused(run("allocate", CPU, path))
 
 
 def test_no_cell_is_a_formula_to_a_spreadsheet(run, tmp_path: Path) -> None:

@@ -623,25 +623,6 @@ def test_inputs_are_never_overwritten(case: Case, tmp_path: Path) -> None:
         assert path.read_text() == text
 
 
-@pytest.mark.parametrize("step", ["fsync", "replace", "chmod"])
-@pytest.mark.parametrize("there", [True, False])
-def test_a_file_is_written_whole_or_not_at_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, there: bool
-) -> None:
-    arguments, target = POOL.given(tmp_path), tmp_path / "out.csv"
-    if there:
-        target.write_text("old")
-    before = sorted(tmp_path.iterdir())
-
-    def fail(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device", "out.csv")
-
-    monkeypatch.setattr(os, step, fail)
-    assert "out.csv: No space left on device" in refused(run(*arguments, "--output", target))
-    assert sorted(tmp_path.iterdir()) == before
-    assert not there or target.read_text() == "old"
-
-
 def test_links_and_permissions_survive(tmp_path: Path) -> None:
     given, new, link, old = POOL.given(tmp_path), tmp_path / "new.csv", tmp_path / "link.csv", os.umask(0o027)
     try:
@@ -769,72 +750,3 @@ def test_numbers_never_crash_and_are_certified(data: st.DataObject, tmp_path: Pa
     ]
     code = survives(arguments if extreme else [*arguments, "--verify"])
     assert code == 0 or extreme or any(not any(d) for d, _ in rows)
-
-
-CELL = st.one_of(
-    st.sampled_from(
-        [
-            "",
-            "0",
-            "1",
-            "2",
-            "0.5",
-            "-1",
-            "1e74",
-            "1e-74",
-            "1e80",
-            "1e999",
-            "inf",
-            "nan",
-            "NA",
-            "x",
-            '"',
-            "a,b",
-            "\r",
-            "\ufeff",
-        ]
-    ),
-    st.floats(0.01, 100).map(repr),
-    st.text(max_size=4),
-)
-HEADS = {
-    "users": "user,cpu,max_tasks",
-    "phases": "phase,user,cpu,released",
-    "demands": "period,user,tasks,cpu",
-    "machines": "machine,cpu,count",
-    "requests": "user,max_vms,tolerance",
-    "clusters": "cluster,capacity",
-}
-GOOD = {
-    "users": "a,1,2",
-    "phases": "1,a,1,1",
-    "demands": "1,a,2,1",
-    "machines": "m,3,2",
-    "requests": "a,2,0.5",
-    "clusters": "m,3",
-}
-
-
-@EVERY
-@MANY
-@given(data=st.data())
-def test_any_tables_are_computed_or_refused_in_one_line(data: st.DataObject, case: Case, tmp_path: Path) -> None:
-    tables = {}
-    for file in case.files:
-        width = HEADS[file].count(",") + 1
-        rows = data.draw(st.lists(st.lists(CELL, min_size=width, max_size=width), max_size=4))
-        tables[file] = "\n".join([HEADS[file], *map(",".join, rows), GOOD[file]])
-    given = case.given(tmp_path, **tables)[: 2 * len(case.files)]
-    fits = [name for name, rule in registry.items() if rule.kind == registry[case.mechanism].kind]
-    options = ["--capacity", "cpu=9"] if case in (POOL, PHASES) else ["--placement"]
-    survives([*given, *options, "--mechanism", data.draw(st.sampled_from(fits)), "--explain", "--whole"])
-
-
-@MANY
-@given(
-    content=st.one_of(st.binary(max_size=200), st.text(max_size=200)),
-    head=st.sampled_from(["", "user,cpu\na,1\n", "\x1f\x8b\x08\0"]),
-)
-def test_any_bytes_are_computed_or_refused_in_one_line(content: bytes | str, head: str, tmp_path: Path) -> None:
-    rest = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
-    survives(POOL.given(tmp_path, users=head.encode("latin1") + rest))

@@ -169,6 +169,7 @@ ANY: dict[str, tuple[str | bytes, str]] = {
     "huge field": ("{head}\n" + "a" * 200_000, "line 2: is not CSV (field larger"),
     "huge line": ("{head}\n" + "1," * 600_000, "line 2: the line is longer than"),
     "huge header": ("x" * 2_000_000, "line 1: the line is longer than"),
+    "a small file that unpacks to a large one": (gzip.compress(bytes(1 << 22)), "line 1: the line is longer than"),
     "null bytes": ("{head}\n{line}\0\n", "line 2"),
     "latin 1": ("{head}\n{line}\xe9\n".encode("latin1"), "line 2: is not UTF-8"),
     "utf 16": ("user,cpu\n".encode("utf-16"), "line 1: is not UTF-8"),

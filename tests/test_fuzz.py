@@ -24,7 +24,7 @@ from tests import fuzz, fuzz_engines
 
 EXAMPLES = int(os.environ.get("FAIRBOOK_FUZZ", "0"))
 ENGINE_EXAMPLES = int(os.environ.get("FAIRBOOK_FUZZ_ENGINES", "0"))
-USUAL = {"readers": 15, "commands": 8, "records": 4}
+USUAL = {"readers": 15, "commands": 20, "records": 4}
 
 
 @pytest.mark.parametrize(("group", "name"), list(fuzz.targets()))
