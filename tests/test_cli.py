@@ -275,14 +275,6 @@ def test_traces(trace: Path, tmp_path: Path) -> None:
     assert "task_events" in run("traces", "digest", trace, "--output", tmp_path / "again", "--progress")[2]
 
 
-def test_the_shipped_digest_is_shown() -> None:
-    _, out, err = run("traces", "show")
-    facts = fb.traces.google2011.load_digest().provenance
-    assert err == ""
-    assert f"{facts['counts']['distinct_tasks']}\n" in out
-    assert all(entry["sha256"] in out for entry in facts["outputs"].values())
-
-
 def test_wrong_traces(tmp_path: Path) -> None:
     assert "no such file" in refused(run("traces", "digest", tmp_path / "none", "--output", tmp_path / "out"))
     assert "no task_events file" in refused(run("traces", "digest", tmp_path, "--output", tmp_path / "out"))

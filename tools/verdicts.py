@@ -329,8 +329,7 @@ class Map(Page):
         rows, frame = [], statements()
         for paper, facts in papers()["papers"].items():
             tiles = "".join(map(self.tile, frame[frame["paper"] == paper].to_dict("records")))
-            start = "story" if f"book/{paper}/story" in self.env.found_docs else "chapter"
-            link = f'<a href="{self.address(f"book/{paper}/{start}")}">{html.escape(facts["short"])}</a>'
+            link = f'<a href="{self.address(f"book/{paper}/story")}">{html.escape(facts["short"])}</a>'
             rows.append(f"<div>{link}<ul>{tiles}</ul></div>")
         counts = frame["verdict"].value_counts()
         legend = " ".join(f'<span class="{classes(v)}">{v} {counts[v]}</span>' for v in VERDICTS if v in counts)
