@@ -100,7 +100,7 @@ def check_engine(engine: fuzz_engines.Engine, tries: int, phases: tuple[Phase, .
 @pytest.mark.parametrize("name", fuzz_engines.ENGINES)
 def test_engines_agree_with_their_judges(name: str) -> None:
     engine = fuzz_engines.ENGINES[name]
-    check_engine(engine, ENGINE_EXAMPLES * (1 if engine.dear else 10) or 50)
+    check_engine(engine, ENGINE_EXAMPLES * (1 if engine.dear else 10) or engine.tries)
     faulty = engine._replace(run=lambda **case: [x * (1 + 3 * engine.rtol) for x in engine.run(**case)])
     with pytest.raises(AssertionError):
         check_engine(faulty, 50, (Phase.generate,))
