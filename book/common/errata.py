@@ -13,19 +13,12 @@ import pandas as pd
 from book.common.evidence import EXACT
 from book.common.tables import Markdown, myst
 from fairbook.claims.registry import FIGURE_KINDS, claims
-from fairbook.claims.stored import anchor, ledger, papers
+from fairbook.claims.stored import anchor, asserted, ledger, papers
 
 __all__ = ["counts", "errata", "misses", "wrong"]
 
 _WRONG = ("refuted", "partly", "not reproduced")
 _LONG = 300  # of evidence: about two lines
-
-
-def _own(frame: pd.DataFrame) -> pd.DataFrame:
-    """Leave out what is no assertion of a paper: extensions, and what a paper itself denies."""
-    denied = papers()["denied"]
-    beyond = (frame["kind"] == "extension") | frame["locator"].str.startswith("beyond")
-    return frame[~beyond & ~frame["id"].isin(denied)]
 
 
 def wrong(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -47,7 +40,7 @@ def wrong(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     def key(one: str) -> str:
         return next((keys[k] for k in longest if f"{one}.".startswith(f"{k}.")), ".".join(one.split(".")[:2]))
 
-    own = _own(frame)
+    own = asserted(frame)
     own = own[~own["kind"].isin(FIGURE_KINDS)]
     gathered = own.groupby(own["id"].map(key), sort=False)
     return {str(k): rows for k, rows in gathered if rows["verdict"].isin(_WRONG).any()}
@@ -118,7 +111,7 @@ def errata(paper: str) -> Markdown:
 
 def _missed(frame: pd.DataFrame) -> list[pd.DataFrame]:
     """Gather the readings of what a paper says of a figure or a number, where none of them reproduces it."""
-    own = _own(frame)
+    own = asserted(frame)
     said = own[own["kind"].isin(FIGURE_KINDS)].groupby(["paper", "locator", "statement"], sort=False)
     return [
         rows for _, rows in said if rows["verdict"].isin(_WRONG).any() and "reproduced" not in rows["verdict"].tolist()
@@ -163,7 +156,7 @@ def counts(frame: pd.DataFrame, *, caption: str, name: str) -> Markdown:
         rows.append(
             {
                 "paper": papers()["papers"][paper]["short"],
-                "claims of the paper": len(_own(its)),
+                "claims of the paper": len(asserted(its)),
                 "statements that fail in a reading": len(gathered),
                 "claims that say so": sum(int(one["verdict"].isin(_WRONG).sum()) for one in gathered),
                 "figures and numbers that came out otherwise": len(_missed(its)),

@@ -16,7 +16,7 @@ from fairbook.claims.registry import COLUMNS, FULL, QUICK, Claim, Effort, claims
 from fairbook.errors import InvalidInput
 from fairbook.progress import bar
 
-__all__ = ["anchor", "document", "ledger", "papers", "rows", "statements"]
+__all__ = ["anchor", "asserted", "document", "ledger", "papers", "rows", "statements"]
 
 
 @cache
@@ -84,6 +84,12 @@ def ledger(
     return pd.concat(stored, ignore_index=True)
 
 
+def asserted(frame: pd.DataFrame) -> pd.DataFrame:
+    """Leave out the rows that assert nothing of a paper's: extensions, and what a paper itself denies."""
+    beyond = (frame["kind"] == "extension") | frame["locator"].str.startswith("beyond")
+    return frame[~beyond & ~frame["id"].isin(papers()["denied"])]
+
+
 def statements(frame: pd.DataFrame) -> pd.DataFrame:
     """Give the papers' own statements, each with one verdict over all its readings.
 
@@ -100,8 +106,6 @@ def statements(frame: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         Columns ``paper, locator, statement, kind, ids, verdict``; ``depends on the reading`` where readings differ.
     """
-    left_out = (frame["kind"] == "extension") | frame["locator"].str.startswith("beyond")
-    own = frame[~left_out & ~frame["id"].isin(papers()["denied"])]
 
     def verdict(found: pd.Series) -> str:
         kinds = set(found)
@@ -110,7 +114,7 @@ def statements(frame: pd.DataFrame) -> pd.DataFrame:
         told = kinds - {"nothing to compare", "undetermined"}
         return "depends on the reading" if len(told) != 1 else told.pop()
 
-    grouped = own.groupby(["paper", "locator", "statement"], sort=False)
+    grouped = asserted(frame).groupby(["paper", "locator", "statement"], sort=False)
     return grouped.agg(kind=("kind", "first"), ids=("id", list), verdict=("verdict", verdict)).reset_index()
 
 
