@@ -770,70 +770,45 @@ def _digest(rng: np.random.Generator, scale: int) -> Iterator[Row | str]:
 
 
 def _growth(rng: np.random.Generator, scale: int) -> Iterator[str]:
+    sizes = (1000, 10_000, 100_000, 1_000_000)
+
+    def bounded(n: int) -> tuple[np.ndarray, ...]:
+        demands, weights = _users(rng, n)
+        return demands, weights, fb.drf(demands, weights).tasks * 2 * rng.random(n)
+
+    def online(demands: np.ndarray, weights: np.ndarray) -> None:
+        pool = fb.DmfaSrq(2)
+        for user, row in enumerate(demands):
+            pool.arrive(user, row, float(weights[user]))
+
+    users = partial(_users, rng)
+    rows: dict[str, tuple[Callable[[int], tuple[np.ndarray, ...]], Callable[..., Any]]] = {
+        **{f"`dmfa_srq`, m = {m}": (partial(_users, rng, m=m), fb.dmfa_srq) for m in (2, 4, 8, 12)},
+        "`dmfa_srq(...).tasks`, m = 2": (users, lambda d, w: fb.dmfa_srq(d, w).tasks),
+        "`drf` with bounds, m = 2": (bounded, lambda d, w, most: fb.drf(d, w, max_tasks=most)),
+        "`DmfaSrq.arrive`, m = 2": (users, online),
+        **{
+            f"`virtual_cluster`, {method}, 20 clusters": (
+                lambda n: (*_requests(rng, n), _sizes(rng, 20, 25 * n, 25 * n // 40)),
+                partial(fb.virtual_cluster, method=method),  # type: ignore[arg-type]
+            )
+            for method in METHODS
+        },
+        "`drf_by_task`, 100 users, about n tasks": (partial(_few_users, rng), fb.drf_by_task),
+    }
     lines = [
         "Nanoseconds per user (per task in the last row), checks of the input included.",
         "",
-        "| engine | " + " | ".join(f"n = {n}" for n in (1000, 10_000, 100_000, 1_000_000)) + " |",
-        "|---|" + "---|" * 4,
+        "| engine | " + " | ".join(f"n = {n}" for n in sizes) + " |",
+        "|---|" + "---|" * len(sizes),
     ]
-
-    def cost(call: Callable[[int], Callable[[], Any]], sizes: tuple[int, ...]) -> str:
+    for what, (draw, call) in rows.items():
+        call(*draw(10))  # compile
         cells = []
-        for n in (1000, 10_000, 100_000, 1_000_000):
-            if n not in sizes:
-                cells.append("")
-                continue
-            seconds = median(timed_once(call(n)) for _ in range(1 + 2 * scale))
+        for n in sizes[: 2 if call is online else None]:
+            seconds = median(timed_once(partial(call, *draw(n))) for _ in range(1 + 2 * scale))
             cells.append(f"{1e9 * seconds / n:.0f}")
-        return " | ".join(cells)
-
-    sizes = (1000, 10_000, 100_000, 1_000_000)
-    for m in (2, 4, 8, 12):
-        fb.dmfa_srq(*_users(rng, 10, m))
-
-        def one(n: int, m: int = m) -> Callable[[], Any]:
-            users = _users(rng, n, m)
-            return lambda: fb.dmfa_srq(*users)
-
-        lines.append(f"| `dmfa_srq`, m = {m} | {cost(one, sizes)} |")
-
-    def tasks(n: int) -> Callable[[], Any]:
-        users = _users(rng, n)
-        return lambda: fb.dmfa_srq(*users).tasks
-
-    def bounded(n: int) -> Callable[[], Any]:
-        demands, weights = _users(rng, n)
-        bounds = fb.drf(demands, weights).tasks * 2 * rng.random(n)
-        return lambda: fb.drf(demands, weights, max_tasks=bounds)
-
-    def virtual(method: Any) -> Callable[[int], Callable[[], Any]]:
-        def one(n: int) -> Callable[[], Any]:
-            asked = *_requests(rng, n), _sizes(rng, 20, 25 * n, 25 * n // 40)
-            return lambda: fb.virtual_cluster(*asked, method=method)
-
-        return one
-
-    def online(n: int) -> Callable[[], Any]:
-        demands, weights = _users(rng, n)
-
-        def run() -> None:
-            pool = fb.DmfaSrq(2)
-            for user, row in enumerate(demands):
-                pool.arrive(user, row, float(weights[user]))
-
-        return run
-
-    def whole(n: int) -> Callable[[], Any]:
-        demands, weights = _few_users(rng, n)
-        return lambda: fb.drf_by_task(demands, weights)
-
-    bounded(10)()
-    lines.append(f"| `dmfa_srq(...).tasks`, m = 2 | {cost(tasks, sizes)} |")
-    lines.append(f"| `drf` with bounds, m = 2 | {cost(bounded, sizes)} |")
-    lines.append(f"| `DmfaSrq.arrive`, m = 2 | {cost(online, (1000, 10_000))} |")
-    for method in METHODS:
-        lines.append(f"| `virtual_cluster`, {method}, 20 clusters | {cost(virtual(method), sizes)} |")
-    lines.append(f"| `drf_by_task`, 100 users, about n tasks | {cost(whole, sizes)} |")
+        lines.append(f"| {what} | {' | '.join(cells + [''] * (len(sizes) - len(cells)))} |")
     yield "\n".join(lines)
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import fairbook as fb
 from book.cbdrf.oracle import ExactRun, exact_grant, exact_run
 from fairbook.mechanisms.cbdrf import CreditRule, CreditRun
-from tests.strategies import REPEATABLE, instances, ratios
+from tests.strategies import REPEATABLE, floats, instances, ratios
 
 GRANTS = ("scaled", "weighted", "capped")
 HELD, PENALTIES, READINGS = ("returns", "stays"), ("step", "graded"), ("least", "mean", "dominant")
@@ -31,10 +31,6 @@ POOL = [500.0, 50_000.0]  # the paper's CPU and memory
 TENTHS = st.builds(Fraction, st.integers(0, 10), st.just(10))
 SEVENTHS = st.builds(Fraction, st.integers(1, 6), st.just(7))
 FACTORS = st.one_of(st.just(Fraction(1)), st.just(Fraction(0)), TENTHS, SEVENTHS)
-
-
-def floats(values: Any) -> NDArray[np.float64]:
-    return np.array(values, dtype=float)
 
 
 def same(found: Any, exact: Any, rtol: float = RTOL, atol: float = 0.0) -> bool:

@@ -21,7 +21,7 @@ from book.tv_drf.oracle import ExactTvRun, exact_whole_run, lexicographic_run
 from fairbook.mechanisms.engines.tv_drf_kernels import alone_by_tasks, coefficients
 from fairbook.mechanisms.readings import READINGS
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
-from tests.strategies import FEW, REPEATABLE, ratios
+from tests.strategies import FEW, REPEATABLE, floats, ratios
 
 F = Fraction
 METHODS, FATES, ALONE = (READINGS["tv_drf"][name].values for name in ("method", "unserved", "alone"))
@@ -42,10 +42,6 @@ class Case(NamedTuple):
     @property
     def m(self) -> int:
         return len(self.demands[0][0])
-
-
-def floats(values: Any) -> NDArray[np.float64]:
-    return np.array(values, dtype=float)
 
 
 def betas(exact: ExactTvRun) -> list[list[float]]:
