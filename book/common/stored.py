@@ -6,22 +6,22 @@ from collections.abc import Callable
 from functools import partial
 
 from fairbook import checkout, results
-from fairbook.claims.registry import FULL, Effort, claims
+from fairbook.claims.registry import FULL, claims
 from fairbook.claims.stored import rows
 
 __all__ = ["store_ledger", "stored_results"]
 
 
-def store_ledger(paper: str, *, effort: Effort = FULL, progress: bool = True) -> None:
+def store_ledger(paper: str, *, progress: bool = True) -> None:
     """Check all claims of a paper at full effort and store the rows."""
     results.save(
         f"{paper}/ledger",
-        rows(claims(paper), effort, progress),
+        rows(claims(paper), FULL, progress),
         module=f"book.{paper}.checks",
         data=tuple(checkout.load("studies")[paper].DATA),
-        seed=effort.seed,
-        runs=effort.runs,
-        evaluations=effort.evaluations,
+        seed=FULL.seed,
+        runs=FULL.runs,
+        evaluations=FULL.evaluations,
     )
 
 
