@@ -750,3 +750,62 @@ def test_numbers_never_crash_and_are_certified(data: st.DataObject, tmp_path: Pa
     ]
     code = survives(arguments if extreme else [*arguments, "--verify"])
     assert code == 0 or extreme or any(not any(d) for d, _ in rows)
+
+
+CELL = st.one_of(
+    st.sampled_from(
+        [
+            "",
+            "0",
+            "1",
+            "2",
+            "0.5",
+            "-1",
+            "1e74",
+            "1e-74",
+            "1e80",
+            "1e999",
+            "inf",
+            "nan",
+            "NA",
+            "x",
+            '"',
+            "a,b",
+            "\r",
+            "\ufeff",
+        ]
+    ),
+    st.floats(0.01, 100).map(repr),
+    st.text(max_size=4),
+)
+HEADS = {
+    "users": "user,cpu,max_tasks",
+    "phases": "phase,user,cpu,released",
+    "demands": "period,user,tasks,cpu",
+    "machines": "machine,cpu,count",
+    "requests": "user,max_vms,tolerance",
+    "clusters": "cluster,capacity",
+}
+GOOD = {
+    "users": "a,1,2",
+    "phases": "1,a,1,1",
+    "demands": "1,a,2,1",
+    "machines": "m,3,2",
+    "requests": "a,2,0.5",
+    "clusters": "m,3",
+}
+
+
+@EVERY
+@MANY
+@given(data=st.data())
+def test_any_tables_are_computed_or_refused_in_one_line(data: st.DataObject, case: Case, tmp_path: Path) -> None:
+    tables = {}
+    for file in case.files:
+        width = HEADS[file].count(",") + 1
+        rows = data.draw(st.lists(st.lists(CELL, min_size=width, max_size=width), max_size=4))
+        tables[file] = "\n".join([HEADS[file], *map(",".join, rows), GOOD[file]])
+    given = case.given(tmp_path, **tables)[: 2 * len(case.files)]
+    fits = [name for name, rule in registry.items() if rule.kind == registry[case.mechanism].kind]
+    options = ["--capacity", "cpu=9"] if case in (POOL, PHASES) else ["--placement"]
+    survives([*given, *options, "--mechanism", data.draw(st.sampled_from(fits)), "--explain", "--whole"])
