@@ -360,12 +360,3 @@ def test_an_interrupt_between_blocks_leaves_nothing_behind(monkeypatch: pytest.M
         with pytest.raises(KeyboardInterrupt):
             fb.gdrf(**GOOD, machine_counts=[5])
     assert same(fb.gdrf(**GOOD, machine_counts=[5]), (expected.placed_user.tolist(), expected.placed_machine.tolist()))
-
-
-def test_progress_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    fb.gdrf(**GOOD)
-    assert capsys.readouterr() == ("", "")
-    fb.gdrf(**GOOD, progress=True)
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "gdrf" in err
