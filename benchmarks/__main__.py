@@ -48,7 +48,7 @@ from benchmarks.plain import (
     plain_gdrf,
     plain_tv_drf,
 )
-from benchmarks.timing import Row, against, compare, per_task, timed_once
+from benchmarks.timing import Row, against, compare, grown, per_task, timed_once
 from book.compare.properties import ENTRANTS
 from book.compare.studies import instance
 from book.dmfa_srq.oracle import lp_levels
@@ -87,28 +87,21 @@ def _users(rng: np.random.Generator, n: int, m: int = 2) -> tuple[np.ndarray, np
     return rng.random((n, m)) + 1e-3, rng.random(n) + 1e-3
 
 
-def _each(instances: list[tuple[np.ndarray, np.ndarray]]) -> None:
-    for demands, weights in instances:
-        fb.dmfa_srq(demands, weights)
-
-
 def _dmfa_srq(rng: np.random.Generator, scale: int) -> Iterator[Row]:
     fb.dmfa_srq(*_users(rng, 10))  # compile
 
-    def million() -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
-        for _ in range(9 * scale):
-            demands, weights = _users(rng, 10**6)
-            yield (lambda d=demands, w=weights: fb.dmfa_srq(d, w)), (lambda d=demands: d / d.max(axis=1, keepdims=True))
-
-    yield compare("`dmfa_srq`, 10^6 arrivals, against `D / D.max(axis=1, keepdims=True)`", million(), 2, at_least=False)
-
-    def per_arrival() -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
-        for _ in range(7 * scale):
-            small = [_users(rng, 10**4) for _ in range(100)]
-            large = _users(rng, 10**6)
-            yield (lambda u=large: fb.dmfa_srq(*u)), (lambda u=small: _each(u))
-
-    yield compare("cost per arrival at 10^6 against 10^4 (100 fresh instances)", per_arrival(), 1.5, at_least=False)
+    what = "`dmfa_srq`, 10^6 arrivals, against `D / D.max(axis=1, keepdims=True)`"
+    million = partial(_users, rng, 10**6)
+    largest = lambda d, w: d / d.max(axis=1, keepdims=True)  # noqa: E731
+    yield against(what, million, fb.dmfa_srq, largest, 2, runs=9 * scale, at_least=False)
+    yield grown(
+        "cost per arrival at 10^6 against 10^4 (100 fresh instances)",
+        fb.dmfa_srq,
+        lambda: [million()],
+        lambda: [_users(rng, 10**4) for _ in range(100)],
+        1.5,
+        runs=7 * scale,
+    )
 
     for n, slow, name, limit, runs in (
         (500, algorithm_1, "Algorithm 1 in numpy", 1000, 15),
@@ -173,18 +166,17 @@ def _small_inputs(rng: np.random.Generator, scale: int) -> Iterator[Row]:
 
 
 def _drf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
-    def pairs() -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
-        for _ in range(50 * scale**2):
-            demands, weights = _users(rng, 10_000)
-            zero = rng.random((10_000, 2)) < 1 / 3
-            zero[zero.all(axis=1), 0] = False
-            demands[zero] = 0.0
-            yield (lambda d=demands, w=weights: fb.drf(d, w)), (lambda d=demands, w=weights: (d * w[:, None]).sum(0))
+    def some_zero() -> tuple[np.ndarray, np.ndarray]:
+        demands, weights = _users(rng, 10_000)
+        zero = rng.random((10_000, 2)) < 1 / 3
+        zero[zero.all(axis=1), 0] = False
+        demands[zero] = 0.0
+        return demands, weights
 
     fb.drf(*_users(rng, 10))
-    yield compare(
-        "`drf`, n = 10 000, a third of the demands zero, against `(D * w[:, None]).sum(0)`", pairs(), 2, at_least=False
-    )
+    what = "`drf`, n = 10 000, a third of the demands zero, against `(D * w[:, None]).sum(0)`"
+    runs = 50 * scale**2
+    yield against(what, some_zero, fb.drf, lambda d, w: (d * w[:, None]).sum(0), 2, runs=runs, at_least=False)
 
 
 def _product(rng: np.random.Generator, scale: int) -> Iterator[Row]:
@@ -204,13 +196,7 @@ def _few_users(rng: np.random.Generator, number: float) -> tuple[np.ndarray, np.
 
 def _drf_by_task(rng: np.random.Generator, scale: int) -> Iterator[Row]:
     fast = 100
-
-    def each(instances: list[tuple[np.ndarray, np.ndarray]]) -> None:
-        for one in instances:
-            fb.drf_by_task(*one)
-
     fb.drf_by_task(*_few_users(rng, 100))
-
     kind = "`drf_by_task`, 100 users"
     yield against(
         f"a loop over tasks and a heap against {kind}, about 3 10^5 tasks",
@@ -223,12 +209,8 @@ def _drf_by_task(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         same=lambda found, *one: bool((found == fb.drf_by_task(*one).tasks).all()),
     )
 
-    def growth() -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
-        for _ in range(7 * scale):
-            many, few = ([_few_users(rng, number) for _ in range(fast)] for number in (3e6, 3e5))
-            yield (lambda u=many: each(u)), (lambda u=few: each(u))
-
-    yield compare(f"{kind}: 10 times the tasks", growth(), 2, at_least=False)
+    many, few = (lambda number=number: [_few_users(rng, number) for _ in range(fast)] for number in (3e6, 3e5))
+    yield grown(f"{kind}: 10 times the tasks", fb.drf_by_task, many, few, 2, runs=7 * scale)
 
 
 def _cbdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
@@ -240,34 +222,22 @@ def _cbdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
     def ours(demands: np.ndarray, released: np.ndarray) -> np.ndarray:
         return fb.cbdrf(demands, None, released=released, credit_cap=1.0).tasks
 
-    def all_of(several: list[tuple[np.ndarray, np.ndarray]]) -> None:
-        for demands, released in several:
-            ours(demands, released)
-
     few = run(20)
     if not (np.allclose(ours(*few), plain_cbdrf(*few)) and np.allclose(fb.cbdrf(few[0]).tasks, highs_drf(few[0]))):
         raise SystemExit("what is compared does not compute the same")
 
-    def plain() -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
-        for _ in range(runs):
-            long = run(3000)
-            yield (lambda u=long: ours(*u)), (lambda u=long: plain_cbdrf(*u))
-
-    yield compare("`cbdrf`, 300 nodes, 3000 phases, against its formulas in numpy", plain(), 5, at_least=False)
-
-    def growth() -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
-        for _ in range(runs):
-            long, short = run(3000), [run(300) for _ in range(10)]
-            yield (lambda u=long: ours(*u)), (lambda u=short: all_of(u))
-
-    yield compare("cost per node and phase at 3000 phases against 300 (10 fresh runs)", growth(), 1.5, at_least=False)
-
-    def highs() -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
-        for _ in range(runs):
-            short = run(20)
-            yield (lambda u=short: highs_drf(u[0])), (lambda u=short: ours(*u))
-
-    yield compare("a fresh HiGHS program per phase against `cbdrf`, 300 nodes", highs(), 10, at_least=True)
+    what = "`cbdrf`, 300 nodes, 3000 phases, against its formulas in numpy"
+    yield against(what, lambda: run(3000), ours, plain_cbdrf, 5, runs=runs, at_least=False)
+    yield grown(
+        "cost per node and phase at 3000 phases against 300 (10 fresh runs)",
+        ours,
+        lambda: [run(3000)],
+        lambda: [run(300) for _ in range(10)],
+        1.5,
+        runs=runs,
+    )
+    what = "a fresh HiGHS program per phase against `cbdrf`, 300 nodes"
+    yield against(what, lambda: run(20), lambda demands, _: highs_drf(demands), ours, 10, runs=runs)
 
 
 def _tv_drf(rng: np.random.Generator, scale: int) -> Iterator[Row | str]:
@@ -717,36 +687,23 @@ def _virtual_cluster(rng: np.random.Generator, scale: int) -> Iterator[Row | str
             (times[slowest], 10.0),
         )
 
-    def crowded(whole: bool) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
-        for _ in range(1 + 2 * scale):
-            many, few = wide(20 * 640, 640), wide(20 * 160, 160)
-            yield (
-                (lambda u=many: fb.virtual_cluster(*u, whole=whole)),
-                (lambda u=few: fb.virtual_cluster(*u, whole=whole)),
-            )
-
     for whole, kind in ((True, "whole VMs"), (False, "VMs not whole")):
-        yield compare(
+        yield grown(
             f"exact `virtual_cluster`, 20 users a cluster, {kind}: 640 clusters against 160 (4^1.2 = 5.3)",
-            crowded(whole),
+            partial(fb.virtual_cluster, whole=whole),
+            lambda: [wide(20 * 640, 640)],
+            lambda: [wide(20 * 160, 160)],
             4**1.2,
-            at_least=False,
+            runs=1 + 2 * scale,
         )
-
-    def growth(method: Any) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
-        for _ in range(3 * scale):
-            one, ten = wide(10_000, 20), [wide(1000, 20) for _ in range(10)]
-            yield (
-                (lambda u=one: fb.virtual_cluster(*u, method=method)),
-                (lambda u=ten: [fb.virtual_cluster(*each, method=method) for each in u]),
-            )
-
     for method in METHODS:
-        yield compare(
+        yield grown(
             f"cost per user of `virtual_cluster`, {method}, 20 clusters, 10 000 users against 1000",
-            growth(method),
+            partial(fb.virtual_cluster, method=method),
+            lambda: [wide(10_000, 20)],
+            lambda: [wide(1000, 20) for _ in range(10)],
             2,
-            at_least=False,
+            runs=3 * scale,
         )
 
 
@@ -807,70 +764,45 @@ def _digest(rng: np.random.Generator, scale: int) -> Iterator[Row | str]:
 
 
 def _growth(rng: np.random.Generator, scale: int) -> Iterator[str]:
+    sizes = (1000, 10_000, 100_000, 1_000_000)
+
+    def bounded(n: int) -> tuple[np.ndarray, ...]:
+        demands, weights = _users(rng, n)
+        return demands, weights, fb.drf(demands, weights).tasks * 2 * rng.random(n)
+
+    def online(demands: np.ndarray, weights: np.ndarray) -> None:
+        pool = fb.DmfaSrq(2)
+        for user, row in enumerate(demands):
+            pool.arrive(user, row, float(weights[user]))
+
+    users = partial(_users, rng)
+    rows: dict[str, tuple[Callable[[int], tuple[np.ndarray, ...]], Callable[..., Any]]] = {
+        **{f"`dmfa_srq`, m = {m}": (partial(_users, rng, m=m), fb.dmfa_srq) for m in (2, 4, 8, 12)},
+        "`dmfa_srq(...).tasks`, m = 2": (users, lambda d, w: fb.dmfa_srq(d, w).tasks),
+        "`drf` with bounds, m = 2": (bounded, lambda d, w, most: fb.drf(d, w, max_tasks=most)),
+        "`DmfaSrq.arrive`, m = 2": (users, online),
+        **{
+            f"`virtual_cluster`, {method}, 20 clusters": (
+                lambda n: (*_requests(rng, n), _sizes(rng, 20, 25 * n, 25 * n // 40)),
+                partial(fb.virtual_cluster, method=method),  # type: ignore[arg-type]
+            )
+            for method in METHODS
+        },
+        "`drf_by_task`, 100 users, about n tasks": (partial(_few_users, rng), fb.drf_by_task),
+    }
     lines = [
         "Nanoseconds per user (per task in the last row), checks of the input included.",
         "",
-        "| engine | " + " | ".join(f"n = {n}" for n in (1000, 10_000, 100_000, 1_000_000)) + " |",
-        "|---|" + "---|" * 4,
+        "| engine | " + " | ".join(f"n = {n}" for n in sizes) + " |",
+        "|---|" + "---|" * len(sizes),
     ]
-
-    def cost(call: Callable[[int], Callable[[], Any]], sizes: tuple[int, ...]) -> str:
+    for what, (draw, call) in rows.items():
+        call(*draw(10))  # compile
         cells = []
-        for n in (1000, 10_000, 100_000, 1_000_000):
-            if n not in sizes:
-                cells.append("")
-                continue
-            seconds = median(timed_once(call(n)) for _ in range(1 + 2 * scale))
+        for n in sizes[: 2 if call is online else None]:
+            seconds = median(timed_once(partial(call, *draw(n))) for _ in range(1 + 2 * scale))
             cells.append(f"{1e9 * seconds / n:.0f}")
-        return " | ".join(cells)
-
-    sizes = (1000, 10_000, 100_000, 1_000_000)
-    for m in (2, 4, 8, 12):
-        fb.dmfa_srq(*_users(rng, 10, m))
-
-        def one(n: int, m: int = m) -> Callable[[], Any]:
-            users = _users(rng, n, m)
-            return lambda: fb.dmfa_srq(*users)
-
-        lines.append(f"| `dmfa_srq`, m = {m} | {cost(one, sizes)} |")
-
-    def tasks(n: int) -> Callable[[], Any]:
-        users = _users(rng, n)
-        return lambda: fb.dmfa_srq(*users).tasks
-
-    def bounded(n: int) -> Callable[[], Any]:
-        demands, weights = _users(rng, n)
-        bounds = fb.drf(demands, weights).tasks * 2 * rng.random(n)
-        return lambda: fb.drf(demands, weights, max_tasks=bounds)
-
-    def virtual(method: Any) -> Callable[[int], Callable[[], Any]]:
-        def one(n: int) -> Callable[[], Any]:
-            asked = *_requests(rng, n), _sizes(rng, 20, 25 * n, 25 * n // 40)
-            return lambda: fb.virtual_cluster(*asked, method=method)
-
-        return one
-
-    def online(n: int) -> Callable[[], Any]:
-        demands, weights = _users(rng, n)
-
-        def run() -> None:
-            pool = fb.DmfaSrq(2)
-            for user, row in enumerate(demands):
-                pool.arrive(user, row, float(weights[user]))
-
-        return run
-
-    def whole(n: int) -> Callable[[], Any]:
-        demands, weights = _few_users(rng, n)
-        return lambda: fb.drf_by_task(demands, weights)
-
-    bounded(10)()
-    lines.append(f"| `dmfa_srq(...).tasks`, m = 2 | {cost(tasks, sizes)} |")
-    lines.append(f"| `drf` with bounds, m = 2 | {cost(bounded, sizes)} |")
-    lines.append(f"| `DmfaSrq.arrive`, m = 2 | {cost(online, (1000, 10_000))} |")
-    for method in METHODS:
-        lines.append(f"| `virtual_cluster`, {method}, 20 clusters | {cost(virtual(method), sizes)} |")
-    lines.append(f"| `drf_by_task`, 100 users, about n tasks | {cost(whole, sizes)} |")
+        lines.append(f"| {what} | {' | '.join(cells + [''] * (len(sizes) - len(cells)))} |")
     yield "\n".join(lines)
 
 

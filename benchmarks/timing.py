@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -65,6 +66,25 @@ def per_task(what: str, pairs: Iterator[tuple[Callable[[], float], Callable[[], 
         False,
         (median(a for a, _ in times), median(b for _, b in times)),
     )
+
+
+def grown(
+    what: str,
+    call: Callable[..., Any],
+    large: Callable[[], Iterable[tuple[Any, ...]]],
+    small: Callable[[], Iterable[tuple[Any, ...]]],
+    limit: float,
+    *,
+    runs: int,
+) -> Row:
+    """Compare a call on each of some large inputs with the same call on each of some small ones, all of them fresh."""
+
+    def each(inputs: Iterable[tuple[Any, ...]]) -> None:
+        for one in inputs:
+            call(*one)
+
+    pairs = ((partial(each, large()), partial(each, small())) for _ in range(runs))
+    return compare(what, pairs, limit, at_least=False)
 
 
 def repeated(many: int, row: Row) -> Row:

@@ -11,10 +11,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from book.common.stored import refresh, stored_results
-from fairbook import checkout, results
+import pandas as pd
+from joblib import parallel_config
+
+from book.common.stored import stored_results
+from fairbook import checkout, results, sweeps
 from fairbook.cli.common import (
     Parser,
     Refused,
@@ -27,13 +30,8 @@ from fairbook.cli.common import (
     shown,
     whole,
 )
-from fairbook.errors import MissingDependency, StaleResult
+from fairbook.errors import StaleResult
 from fairbook.files import write_whole
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from fairbook.sweeps import Checkpoint
 
 
 def _add_runs(parser: argparse.ArgumentParser) -> None:
@@ -54,25 +52,18 @@ def _add_runs(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def _running(options: argparse.Namespace) -> Iterator[Checkpoint | None]:
+def _running(options: argparse.Namespace) -> Iterator[sweeps.Checkpoint | None]:
     """Let the runs of a block be computed where the options say; give the checkpoint if there is one."""
     if options.workers and options.scheduler is not None:
         raise Refused("--workers and --scheduler exclude each other")
     with ExitStack() as stack:
         kept = None
-        if options.workers or options.scheduler is not None or options.checkpoint is not None:
-            from fairbook import sweeps
-
-            if options.checkpoint is not None:
-                kept = stack.enter_context(sweeps.checkpoint(options.checkpoint))
-            if options.scheduler is not None:
-                stack.enter_context(sweeps.cluster(options.scheduler))
-            elif options.workers:
-                try:
-                    from joblib import parallel_config
-                except ImportError:
-                    raise MissingDependency("--workers needs joblib: pip install 'fairbook[sweeps]'") from None
-                stack.enter_context(parallel_config("loky", n_jobs=options.workers, inner_max_num_threads=1))
+        if options.checkpoint is not None:
+            kept = stack.enter_context(sweeps.checkpoint(options.checkpoint))
+        if options.scheduler is not None:
+            stack.enter_context(sweeps.cluster(options.scheduler))
+        elif options.workers:
+            stack.enter_context(parallel_config("loky", n_jobs=options.workers, inner_max_num_threads=1))
         yield kept
 
 
@@ -163,31 +154,18 @@ def _results(options: argparse.Namespace) -> int:
         if name not in known:
             raise Refused(f"--only {shown(name)} is none of the stored results {', '.join(known)}")
     chosen = {name: compute for name, compute in known.items() if not options.only or name in options.only}
-    missing = None
     with _running(options) as kept:
-
-        def computed(name: str) -> None:
+        wanted = {n: (n, one) for n, one in chosen.items() if options.full and (options.force or _state(n) != "fresh")}
+        for name, compute in counted(wanted, "results", options):
+            compute()
             print(f"{name}: computed", flush=True)
             if kept:
                 kept.forget()  # the table holds them now
-
-        if options.full:
-            try:
-                refresh(
-                    chosen,
-                    force=options.force,
-                    over=lambda names: counted({name: name for name in names}, "results", options),
-                    computed=computed,
-                )
-            except MissingDependency as error:
-                missing = error  # said last, after what has become of the others
         states = {name: _state(name) for name in chosen}
         if kept and set(states) == set(known) and set(states.values()) == {"fresh"}:
             kept.prune()  # of sources that are gone; what a figure has left there stays
     for name, state in states.items():
         print(f"{name}: {state}")
-    if missing is not None:
-        raise missing
     return 1 if (options.check or options.full) and set(states.values()) - {"fresh"} else 0
 
 

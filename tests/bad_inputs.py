@@ -235,6 +235,9 @@ BAD: dict[str, dict[str, Callable[[Any], Any]]] = {
         "a text": lambda good: json.dumps(good),
         "more keys": lambda good: {**good, "more": 1},
         "another format": lambda good: {**good, "format": "farebook"},
+        "an older one": lambda good: {**good, "format": good["format"].replace("/", "/0")},
+        "nothing": _always({}),
+        "its format alone": lambda good: {"format": good["format"], "checksum": None},
     },
 }
 

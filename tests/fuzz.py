@@ -293,6 +293,8 @@ COMMANDS: dict[str, tuple[tuple[str, ...], dict[str, tuple[str, ...] | None]]] =
     "results": ((), {"--check": None, "--force": None, "--only": ("dmfa_srq/fig5", "x", "../x")}),
     "figures": ((), {"--only": ("x", "fig99"), "--runs": ("0", "x"), "--seed": ("-1",)}),
 }
+#: What goes with the whole tables, mostly: else nothing behind the question of how much there is would be tried.
+_POOLS = {"users": ["--capacity", "cpu=1", "memory=1", "gpu=1"], "phases": ["--capacity", "cpu=9", "memory=18"]}
 _SECOND = {"machines": "--machines", "clusters": "--clusters"}
 _TRACES = {
     "google2011": ("task_events", "machine_events"),
@@ -320,7 +322,8 @@ def command_line(name: str, rng: Random, folder: Path) -> tuple[list[str], str]:
             argv.append(file(table))
         elif table != "clusters" or rng.random() < 0.7:
             argv += [_SECOND[table], file(table)]
-    out = str(folder / rng.choice(("out.csv", "out.csv", "out.json", "out.json", "out.txt", "no/out.csv", "in")))
+    argv += _POOLS.get(tables[0], []) if tables and rng.random() < 0.8 else []
+    out = str(folder / rng.choice(("out.csv", "out.json") * 4 + ("out.txt", "no/out.csv", "in")))
     if name == "traces digest":
         trace = rng.choice(list(_TRACES))
         for table in _TRACES[trace]:

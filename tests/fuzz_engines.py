@@ -21,6 +21,7 @@ from book.gdrf import oracle as gdrf
 from book.tv_drf import oracle as tv_drf
 from book.virtual_cluster import oracle as virtual_cluster
 from tests.cells import random_cell, scanned
+from tests.test_tv_drf import cases as periods
 from tests.vm_cases import QUARTERS, TENTHS, asked
 
 Case = dict[str, Any]
@@ -29,7 +30,10 @@ Some = st.SearchStrategy[Any]
 
 
 class Engine(NamedTuple):
-    """Its instances, how one is run and judged; numbers agree to ``rtol`` of what is right, or of ``least``."""
+    """Its instances, how one is run and judged; numbers agree to ``rtol`` of what is right, or of ``least``.
+
+    ``tries`` says how many instances there are where nobody asks for more.
+    """
 
     dear: bool
     cases: st.SearchStrategy[Case]
@@ -37,6 +41,7 @@ class Engine(NamedTuple):
     judge: Callable[..., Iterable[Any]]
     rtol: float = 1e-9
     least: float = 0.0
+    tries: int = 50
 
 
 def one_of(*values: Any) -> Some:
@@ -190,54 +195,49 @@ def judge_karma(demands: Any, initial_credit: Any, capacities: Any, max_tasks: A
 
 @st.composite
 def fluid_cases(draw: Draw) -> Case:
-    n, m, T = draw(st.integers(1, 3)), draw(st.integers(1, 2)), draw(st.integers(1, 3))
-    parts = draw(many(st.integers(1, 3), n))
-    return draw(
-        st.fixed_dictionaries(
-            {
-                "demands": many(rows(n, m), T),
-                "tasks": many(many(st.integers(0, 4), n), T),
-                "capacities": many(st.integers(1, 3), m),
-                "parts": st.just([Fraction(a, sum(parts)) for a in parts]),
-                "alone": one_of("bundles", "resources"),
-                "unserved": one_of("expires", "waits"),
-            }
-        )
-    )
+    demands, tasks, parts = draw(periods())
+    return {
+        "demands": demands,
+        "tasks": tasks,
+        "capacities": draw(many(st.integers(1, 3), len(demands[0][0]))),
+        "parts": parts,
+        "alone": draw(one_of("bundles", "resources")),
+        "unserved": draw(one_of("expires", "waits")),
+    }
 
 
 def run_fluid(demands: Any, tasks: Any, capacities: Any, parts: Any, **reading: Any) -> list[Any]:
-    return fluid_numbers(
-        fb.tv_drf(demands, tasks, [capacities], [[float(p)] for p in parts], method="lexicographic", **reading)
-    )
+    data = [np.array(one, dtype=float) for one in (demands, tasks, [capacities], parts)]
+    run = fb.tv_drf(*data, method="lexicographic", **reading)
+    return [*fluid_numbers(run), len(run.violations(1e-8))]
 
 
 @st.composite
 def whole_cases(draw: Draw) -> Case:
-    """Draw powers of two and no distances to compare: nothing is rounded, so that a tie is a tie in doubles, too."""
-    T, K, n = draw(st.integers(1, 3)), draw(st.integers(1, 3)), draw(one_of(1, 2, 4))
-    m = draw(st.integers(1, 3)) if K == 1 else 1
-    machines = [draw(many(one_of(4, 8, 16), m))] * 2 ** (K - 1)
-    return draw(
-        st.fixed_dictionaries(
-            {
-                "demands": many(many(many(one_of(1, 2, 4), m), n), T),
-                "tasks": many(many(st.integers(0, 5), n), T),
-                "machines": st.just(machines),
-                "contributions": st.just([[1 / n] * len(machines)] * n),
-                "alone": one_of("bundles", "whole_bundles", "resources"),
-                "unserved": one_of("expires", "waits"),
-            }
-        )
-    )
+    """Draw powers of two, totals too, so that sums make no error and a tie is a tie in doubles, too."""
+    n, m, K, T = draw(one_of(1, 2, 4)), *(draw(st.integers(1, most)) for most in (3, 5, 3))
+    sizes = {1: [4], 2: [4, 4], 3: [2, 2, 4], 4: [2, 2, 4, 8], 5: [2, 2, 4, 4, 4]}[K]
+    return {
+        "demands": draw(many(many(many(one_of(0.25, 0.5, 1, 2), m), n), T)),
+        "tasks": draw(many(many(st.integers(0, 12), n), T)),
+        "machines": np.transpose([draw(st.permutations(sizes)) for _ in range(m)]).tolist(),
+        "contributions": [[1 / n] * K] * n,
+        "alone": draw(one_of("bundles", "whole_bundles", "resources")),
+        "unserved": draw(one_of("expires", "waits")),
+    }
 
 
 def fluid_numbers(run: Any) -> list[Any]:
-    return flat(run.tasks, run.cumulative_shares, run.alone)
+    return flat(run.tasks, run.cumulative_shares, run.alone, run.amounts, run.below_one)
+
+
+def run_whole(**case: Any) -> list[Any]:
+    run = fb.tv_drf(**case, placement=True)
+    return [*whole_numbers(run), len(run.violations())]
 
 
 def whole_numbers(run: Any) -> list[Any]:
-    return flat(run.tasks, run.placement, run.cumulative_shares, run.alone)
+    return flat(run.tasks, run.placement, run.cumulative_shares, run.alone, run.below_one)
 
 
 # ------------------------------------------------------------------------------------------ machines, one by one
@@ -368,11 +368,16 @@ ENGINES = {
     "tv_drf whole": Engine(
         True,
         whole_cases(),
-        lambda **case: whole_numbers(fb.tv_drf(**case, placement=True)),
-        lambda **case: whole_numbers(tv_drf.exact_whole_run(**case)),
+        run_whole,
+        lambda **case: [*whole_numbers(tv_drf.exact_whole_run(**case)), 0],
     ),
     "tv_drf fluid": Engine(
-        True, fluid_cases(), run_fluid, lambda **case: fluid_numbers(tv_drf.exact_run(**case)), least=0.1
+        True,
+        fluid_cases(),
+        run_fluid,
+        lambda **case: [*fluid_numbers(tv_drf.exact_run(**case)), 0],
+        least=0.1,
+        tries=80,
     ),
     # where doubles take one of two machines that are exactly tied, either is right
     "gdrf": Engine(
@@ -392,6 +397,7 @@ ENGINES = {
         MANY_MACHINES,
         lambda **case: [*on_many(**case).placed_machine.tolist(), len(on_many(**case).violations())],
         lambda place, **case: [*scanned(on_many(place=place, **case), entropy=place is fb.mdrf), 0],
+        tries=360,
     ),
     "drfh fluid": Engine(True, drfh_cases("fluid"), lambda **case: fb.drfh(**case).levels, judge_fluid, 1e-6),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis import settings
@@ -34,6 +34,11 @@ class Instance(NamedTuple):
             np.array(self.capacities, dtype=float),
             np.array([np.inf if bound is None else float(bound) for bound in self.max_tasks]),
         )
+
+
+def floats(values: Any) -> NDArray[np.float64]:
+    """Give fractions, nested as they may be, as an array of floats."""
+    return np.array(values, dtype=float)
 
 
 def ratios(largest: int = 6) -> st.SearchStrategy[Fraction]:

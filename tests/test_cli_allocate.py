@@ -623,25 +623,6 @@ def test_inputs_are_never_overwritten(case: Case, tmp_path: Path) -> None:
         assert path.read_text() == text
 
 
-@pytest.mark.parametrize("step", ["fsync", "replace", "chmod"])
-@pytest.mark.parametrize("there", [True, False])
-def test_a_file_is_written_whole_or_not_at_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, there: bool
-) -> None:
-    arguments, target = POOL.given(tmp_path), tmp_path / "out.csv"
-    if there:
-        target.write_text("old")
-    before = sorted(tmp_path.iterdir())
-
-    def fail(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device", "out.csv")
-
-    monkeypatch.setattr(os, step, fail)
-    assert "out.csv: No space left on device" in refused(run(*arguments, "--output", target))
-    assert sorted(tmp_path.iterdir()) == before
-    assert not there or target.read_text() == "old"
-
-
 def test_links_and_permissions_survive(tmp_path: Path) -> None:
     given, new, link, old = POOL.given(tmp_path), tmp_path / "new.csv", tmp_path / "link.csv", os.umask(0o027)
     try:
@@ -828,13 +809,3 @@ def test_any_tables_are_computed_or_refused_in_one_line(data: st.DataObject, cas
     fits = [name for name, rule in registry.items() if rule.kind == registry[case.mechanism].kind]
     options = ["--capacity", "cpu=9"] if case in (POOL, PHASES) else ["--placement"]
     survives([*given, *options, "--mechanism", data.draw(st.sampled_from(fits)), "--explain", "--whole"])
-
-
-@MANY
-@given(
-    content=st.one_of(st.binary(max_size=200), st.text(max_size=200)),
-    head=st.sampled_from(["", "user,cpu\na,1\n", "\x1f\x8b\x08\0"]),
-)
-def test_any_bytes_are_computed_or_refused_in_one_line(content: bytes | str, head: str, tmp_path: Path) -> None:
-    rest = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
-    survives(POOL.given(tmp_path, users=head.encode("latin1") + rest))

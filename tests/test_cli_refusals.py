@@ -41,6 +41,10 @@ LINES = {
     "claims --mutants --output ledger.json": "--mutants",
     "traces": "ACTION",
     "traces digest folder": "--output",
+    "traces digest none --output out": "no such file",
+    "traces digest . --output out": "no task_events file",
+    "traces verify .": "no task_events file",
+    "traces show --digest .": "cannot be read",
 }
 
 REQUESTS = Case({"requests": CLUSTERS.files["requests"]}, "virtual_cluster")
@@ -169,6 +173,7 @@ ANY: dict[str, tuple[str | bytes, str]] = {
     "huge field": ("{head}\n" + "a" * 200_000, "line 2: is not CSV (field larger"),
     "huge line": ("{head}\n" + "1," * 600_000, "line 2: the line is longer than"),
     "huge header": ("x" * 2_000_000, "line 1: the line is longer than"),
+    "a small file that unpacks to a large one": (gzip.compress(bytes(1 << 22)), "line 1: the line is longer than"),
     "null bytes": ("{head}\n{line}\0\n", "line 2"),
     "latin 1": ("{head}\n{line}\xe9\n".encode("latin1"), "line 2: is not UTF-8"),
     "utf 16": ("user,cpu\n".encode("utf-16"), "line 1: is not UTF-8"),

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import fairbook as fb
 from book.virtual_cluster.oracle import as_case, lp_bound, share
 from fairbook.model.clusters import SPANS, TURNED_AWAY, as_requests, share_out
-from tests.strategies import REPEATABLE
-from tests.vm_cases import QUARTERS, TENTHS, asked, floats, random_asked
+from tests.strategies import REPEATABLE, floats
+from tests.vm_cases import QUARTERS, TENTHS, asked, random_asked
 
 # ------------------------------------------------------------------------------------------------- one cluster
 

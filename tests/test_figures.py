@@ -318,15 +318,6 @@ def test_curves_are_those_of_the_frame(name: str) -> None:
         curves_are(panel, part, x, key, OWN.get(name, LOOKS))
 
 
-def test_what_is_over_each_panel_of_hoarders_is_what_the_frame_has_there() -> None:
-    frame = taken("cbdrf/hoarding")
-    assert [*frame[["conduct", "held"]].drop_duplicates().itertuples(index=False, name=None)] == [
-        ("holds", "returns"),
-        ("holds", "stays"),
-        ("releases", "returns"),
-    ]
-
-
 # ------------------------------------------------------------------------------------------------- what is refused
 
 

@@ -117,12 +117,6 @@ def test_amounts_are_those_of_the_frame(name: str) -> None:
         assert name == "fig3" or f"{part['ratio'].iloc[-1]:.0%}" in [text.get_text() for text in panel.texts]
 
 
-def test_nodes_are_those_of_the_frame() -> None:
-    frame = taken("cbdrf/nodes").query("resource == 'CPU'")
-    for line, (_, part) in zip(figure("cbdrf/nodes").axes[0].lines, frame.groupby("node"), strict=True):
-        np.testing.assert_array_equal(line.get_xydata(), part[["phase", "ratio"]])
-
-
 def test_operator_marks_the_paper_and_draws_both_sources() -> None:
     frame = taken("cbdrf/operator").query("grant == 'scaled'")
     panels = figure("cbdrf/operator").axes

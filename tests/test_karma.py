@@ -20,7 +20,7 @@ from book.common.oracle_drf import exact_tasks
 from fairbook.mechanisms.karma import Karma, _settle, karma, karma_phase
 from fairbook.properties import feasibility, pareto_optimality
 from tests.fuzz_engines import karma_cases
-from tests.strategies import FEW, REPEATABLE, Instance, instances, random_arrivals, ratios
+from tests.strategies import FEW, REPEATABLE, Instance, floats, instances, random_arrivals, ratios
 
 F = Fraction
 ALPHAS = st.sampled_from([F(0), F(1, 4), F(1, 2), F(2, 3), F(1)])
@@ -33,10 +33,6 @@ def phases(draw: st.DrawFn) -> tuple[Instance, list[Fraction], Fraction]:
     case = draw(instances(max_n=6, max_m=3))
     n = len(case.demands)
     return case, draw(st.lists(CREDITS, min_size=n, max_size=n)), draw(ALPHAS)
-
-
-def floats(values: Any) -> NDArray[np.float64]:
-    return np.array(values, dtype=float)
 
 
 def close(a: Any, b: Any, scale: float = 1.0) -> bool:

@@ -13,7 +13,6 @@ from typing import Any
 import pandas as pd
 import pytest
 
-import fairbook as fb
 from book import __main__ as laboratory
 from book.common.stored import stored_results
 from book.dmfa_srq import studies as dmfa_srq
@@ -168,23 +167,6 @@ def test_results_go_on_after_an_interruption(run: Run, work: list[str]) -> None:
     assert work == ["p/a", "p/b", "p/b", "q/ledger"]
     assert run("results", "--full", "--force", "--only", "p/a")[0] == 0
     assert work[-1] == "p/a"
-
-
-def test_results_go_on_without_a_missing_package(run: Run, work: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    known = laboratory.stored_results(progress=False)
-
-    def needy() -> None:
-        raise fb.MissingDependency("the extra 'workloads' is not installed")
-
-    monkeypatch.setattr(laboratory, "stored_results", lambda progress: {"p/needy": needy, **known})
-    code, out, err = run("results", "--full")
-    assert code == 2
-    assert work == ["p/a", "p/b", "q/ledger"]
-    assert out == (
-        "p/a: computed\np/b: computed\nq/ledger: computed\np/needy: missing\np/a: fresh\np/b: fresh\nq/ledger: fresh\n"
-    )
-    assert err.splitlines()[-1] == "fairbook: error: p/needy: the extra 'workloads' is not installed"
-    assert run("results", "--full", "--only", "p/a")[0] == 0
 
 
 def test_bars_stay_out_of_logs(run: Run, work: list[str]) -> None:

@@ -11,14 +11,13 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from functools import partial
 from pathlib import Path
 
 import nbformat
 import nbformat.v4 as v4
 import pytest
 
-from tests.conftest import ROOT, KeepTogether, toc_files
+from tests.conftest import ROOT, toc_files
 from tools import execute
 
 TEXTS = execute.pages()
@@ -64,13 +63,6 @@ def test_every_code_cell_is_compared(request: pytest.FixtureRequest) -> None:
         notebook = nbformat.reads(twin.read_text("utf8"), as_version=4)
         cells[twin] = sum(cell.cell_type == "code" for cell in notebook.cells)
     assert collected == cells
-
-
-def test_cells_of_one_notebook_stay_on_one_worker() -> None:
-    """Scattered over workers, the cells of a notebook run in kernels that have not seen each other's names."""
-    scope = partial(KeepTogether._split_scope, None)
-    assert scope("book/a.ipynb::Cell 0") == scope("book/a.ipynb::Cell 1") != scope("book/b.ipynb::Cell 0")
-    assert scope("tests/test_model.py::test_a") != scope("tests/test_model.py::test_b")
 
 
 # --- each guard can fail -------------------------------------------------------------------------------------------

@@ -70,28 +70,6 @@ def cases(draw: st.DrawFn, max_n: int = 4, max_K: int = 3, max_m: int = 3, large
     return Case(demands, machines, counts, draw(st.lists(limit, min_size=n, max_size=n)))
 
 
-def reachable(case: Case) -> set[tuple[int, ...]]:
-    """All tasks (n,) that some placement of whole tasks has, within bounds: machine by machine, everything tried."""
-    n = len(case.demands)
-    found = {(0,) * n}
-    for machine in case.each:
-        fill = {(0,) * n}
-        while True:
-            more = {(*x[:i], x[i] + 1, *x[i + 1 :]) for x in fill for i in range(n)}
-            more = {
-                x
-                for x in more
-                if all(a <= b for a, b in zip(x, case.max_tasks, strict=True))
-                and all(sum(v * d[r] for v, d in zip(x, case.demands, strict=True)) <= c for r, c in enumerate(machine))
-            }
-            if more <= fill:
-                break
-            fill |= more
-        found = {tuple(a + b for a, b in zip(x, y, strict=True)) for x in found for y in fill}
-        found = {x for x in found if all(a <= b for a, b in zip(x, case.max_tasks, strict=True))}
-    return found
-
-
 # ------------------------------------------------------------------------------------------------------- powers
 
 
@@ -296,20 +274,6 @@ def test_most_tasks_is_proved_by_its_prices(case: Case) -> None:
     assert price_of_all(case, found.prices) == found.upper
     assert found.value * (1 - 1e-9) <= found.upper <= found.value * (1 + 1e-7) + 1e-9
     assert found.upper.denominator < 10**9  # small numbers: the dual optimum itself, not one near it
-
-
-@FEW
-@given(cases(max_n=3, max_K=2, max_m=2, largest=3))
-def test_bounds_hold_for_all_whole_placements(case: Case) -> None:
-    everything = reachable(case)
-    most = most_tasks(*case[:3]).upper
-    share = fluid_share(*case)
-    rate = [x * len(case.demands) for x in case.dominant]  # level of a task, weights being 1/n
-    assert max(map(sum, everything)) <= most
-    for tasks in everything:
-        assert min(x * r for x, r in zip(tasks, rate, strict=True)) <= share.upper
-        if any(tasks):
-            assert same_mix(tasks, case.demands, case.machines, case.counts).upper >= 1
 
 
 @FEW

@@ -18,7 +18,7 @@ from fairbook import progress
 from fairbook.mechanisms.engines import filling
 from fairbook.mechanisms.gdrf import ranks
 from fairbook.model.placement import as_cell
-from tests.cells import cells, instance, random_cell, same, scanned
+from tests.cells import cells, instance, same
 from tests.strategies import FEW
 
 GOOD: dict[str, Any] = {"demands": [[1, 2], [2, 1]], "machines": [[4, 4]]}
@@ -286,21 +286,6 @@ def test_a_machine_that_is_all_but_full_counts_as_free_for_what_fits() -> None:
         assert place([[1.0, 1e-9], [1e-13, 0.2]], [[1.0, 1.0]], max_tasks=[1, 3]).tasks.tolist() == [1, 3]
 
 
-@pytest.mark.parametrize("kind", ["whole", "zeros", "tenths", "real", "alike", "small machines"])
-def test_the_nearest_machine_is_that_of_a_scan(kind: str) -> None:
-    """Blocks of machines, which change them, are built anew and leave, find what looking at all of them finds."""
-    for seed in range(30):
-        rng = np.random.default_rng(seed)
-        n, m, K = int(rng.integers(1, 9)), int(rng.integers(1, 5)), int(rng.integers(1, 12))
-        demands, machines, counts, bounds = random_cell(rng, "whole" if kind == "tenths" else kind, n, m, K)
-        if kind == "tenths":  # sums of tenths are more or less than what there is
-            demands, machines = demands / 10, machines / 10
-        for place in (fb.drfh, fb.mdrf):
-            placed = place(demands, machines, 1 + counts * int(rng.integers(1, 9)), max_tasks=bounds * 9)
-            assert placed.violations() == []
-            assert placed.placed_machine.tolist() == scanned(placed, entropy=place is fb.mdrf), seed
-
-
 # ------------------------------------------------------------------------------------------------ fractions
 
 
@@ -375,12 +360,3 @@ def test_an_interrupt_between_blocks_leaves_nothing_behind(monkeypatch: pytest.M
         with pytest.raises(KeyboardInterrupt):
             fb.gdrf(**GOOD, machine_counts=[5])
     assert same(fb.gdrf(**GOOD, machine_counts=[5]), (expected.placed_user.tolist(), expected.placed_machine.tolist()))
-
-
-def test_progress_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    fb.gdrf(**GOOD)
-    assert capsys.readouterr() == ("", "")
-    fb.gdrf(**GOOD, progress=True)
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "gdrf" in err

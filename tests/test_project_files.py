@@ -22,26 +22,6 @@ from tools import bump
 
 ROOT = Path(__file__).resolve().parents[1]
 KEYS = tuple(papers("checks"))
-FILES = [
-    "README.md",
-    "LICENSE",
-    "LICENSE-TEXT",
-    "CITATION.cff",
-    "CONTRIBUTING.md",
-    "CHANGELOG.md",
-    "Makefile",
-    "pyproject.toml",
-    "requirements.txt",
-    "environment.yml",
-    "_config.yml",
-    "_toc.yml",
-    ".ci/run",
-    ".gitignore",
-    ".github/workflows/check.yml",
-    "Containerfile",
-    ".pre-commit-config.yaml",
-    "fairbook/py.typed",
-]
 TEXT = {".py", ".md", ".toml", ".yml", ".yaml", ".txt", ".cff", ".bib", ".css", ".js", ".sh", ".ipynb", ".json", ""}
 
 
@@ -114,10 +94,6 @@ def words_that_do_not_belong(text: str) -> list[str]:
     found = re.findall(r"(?:/home/|/Users/|/root/|/work/|[A-Z]:\\\\Users)[\w.-]*", text)
     hosts = ("pypi" + ".org", "pythonhosted" + ".org", "npmjs" + ".org", "anaconda" + ".org", "deb.debian" + ".org")
     return found + [host for host in hosts if host in text]
-
-
-def test_files_are_there() -> None:
-    assert [name for name in FILES if not (ROOT / name).is_file()] == []
 
 
 def test_versions_agree() -> None:

@@ -102,8 +102,10 @@ def test_an_instance_stands_for_the_data(name: str) -> None:
 #: What has an entry a user, a resource or a machine, or a column for each, and may come with their names.
 LABELS = {
     **dict.fromkeys(("weights", "max_tasks", "initial_credit", "rho", "released"), USERS),
+    "tasks": USERS,
     "capacities": RESOURCES,
     "machine_counts": list(MACHINES.index),
+    "contributions": list(MACHINES.index),
     "machines": RESOURCES,
 }
 MORE: dict[str, list[dict[str, Any]]] = {
@@ -120,7 +122,7 @@ MORE: dict[str, list[dict[str, Any]]] = {
 MATCHED = [
     (name, more)
     for name, row in registry.items()
-    if row.kind in ("pool", "arrivals", "phases", "machines")
+    if row.kind != "clusters"
     for more in MORE.get(name, MORE.get(row.kind, [{}]))
 ]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 from fractions import Fraction
 
@@ -14,6 +13,7 @@ z3 = pytest.importorskip("z3")
 
 from book.common import smt  # noqa: E402
 from book.dmfa_srq import smt as dmfa_srq  # noqa: E402
+from book.dmfa_srq.oracle import exact_levels  # noqa: E402
 from book.dmfa_srq.smt import STATEMENTS, is_violated, settle  # noqa: E402
 
 #: What no mechanism has: the others must fail on some mutant.
@@ -21,35 +21,10 @@ REFUTED = {"lemma_4_any", "theorem_1_whole_pool", "theorem_3_printed", "weight_o
 CAUGHT = [(name, mutant, n) for name, entry in STATEMENTS.items() for mutant, n in entry.caught.items()]
 
 
-def levels_by_search(weights, demands):
-    """Levels by trying every candidate for M: another algorithm than the package's, in exact fractions.
-
-    Returns the list of levels after each step. M is where some resource runs out for some set of raised users; of all
-    such candidates the feasible ones are compared.
-    """
-    steps, y = [], []
-    for k in range(1, len(weights) + 1):
-        before = [*y, Fraction(0)]
-        total = sum(weights[:k])
-        candidates = []
-        for j in range(len(demands[0])):
-            for size in range(1, k + 1):
-                for raised in itertools.combinations(range(k), size):
-                    rest = sum(weights[i] * demands[i][j] * before[i] for i in range(k) if i not in raised)
-                    slope = sum(weights[i] * demands[i][j] for i in raised)
-                    if slope > 0:
-                        candidates.append((total - rest) / slope)
-
-        def fits(top, before=before, total=total, k=k):
-            return all(
-                sum(weights[i] * demands[i][j] * max(top, before[i]) for i in range(k)) <= total
-                for j in range(len(demands[0]))
-            )
-
-        top = max(c for c in candidates if c >= 0 and fits(c))
-        y = [max(top, floor) for floor in before]
-        steps.append(tuple(y))
-    return tuple(steps)
+def levels(weights, demands):
+    """Levels after each step from the oracle in fractions, which knows neither the encoding nor a solver."""
+    lowest = exact_levels(demands, weights)
+    return tuple(tuple(max(lowest[i:k]) for i in range(k)) for k in range(1, len(lowest) + 1))
 
 
 def test_the_encoded_step_is_the_optimum():
@@ -68,7 +43,7 @@ def test_falls_with_zero_demands(statement):
     witness = result.witness
     assert any(x == 0 for row in witness["demands"] for x in row)
     # One user's resource is left over at the end, though the user has a use for it and for nothing else.
-    y = levels_by_search(witness["weights"], witness["demands"])[-1]
+    y = levels(witness["weights"], witness["demands"])[-1]
     used = [
         sum(w * d[j] * level for w, d, level in zip(witness["weights"], witness["demands"], y, strict=True))
         for j in (0, 1)
@@ -88,8 +63,8 @@ def test_lemma_4_is_refuted_at_a_later_t_by_a_witness_checked_by_hand():
     assert witness["claims"] == {1: (Fraction(1, 2), 1)}
     assert (witness["t"], witness["i"]) == (3, 1)
     told = (witness["claims"][1], *witness["demands"][1:])
-    assert levels_by_search(witness["weights"], witness["demands"]) == witness["levels"]
-    assert levels_by_search(witness["weights"], told) == witness["levels_under_lie"]
+    assert levels(witness["weights"], witness["demands"]) == witness["levels"]
+    assert levels(witness["weights"], told) == witness["levels_under_lie"]
     assert witness["levels"] == ((1,), (1, 1), (Fraction(6, 5),) * 3)
     assert witness["levels_under_lie"] == ((1,), (Fraction(4, 3),) * 2, (Fraction(4, 3), Fraction(4, 3), 1))
     assert settle("lemma_4_any", 2, 2).status == "holds"
@@ -103,7 +78,7 @@ def test_refuted_readings_have_witnesses_that_plain_arithmetic_confirms(statemen
     result = settle(statement, n, 2)
     assert result.status == "refuted"
     assert is_violated(statement, result.witness)
-    assert levels_by_search(result.witness["weights"], result.witness["demands"]) == result.witness["levels"]
+    assert levels(result.witness["weights"], result.witness["demands"]) == result.witness["levels"]
 
 
 @pytest.mark.parametrize(("statement", "mutant", "n"), CAUGHT)
@@ -136,14 +111,14 @@ def test_the_rule_of_the_relaxation_is_true_of_products():
     assert smt.ask([b >= 0, r >= 0, s >= 0, z3.And(rules)], linear=False, rlimit=10**6).result == "sat"
 
 
-def test_levels_agree_with_the_search_and_with_the_paper_example():
+def test_levels_agree_with_the_oracle_and_with_the_paper_example():
     half, quarter = Fraction(1, 2), Fraction(1, 4)
     demands = ((1, half), (half, 1), (half, 1))
     weights = (quarter, quarter, half)
     world = dmfa_srq._World(weights, tuple(tuple(map(Fraction, row)) for row in demands), {}, "dmfa_srq")
     x = [tuple(w * world.truth[i, k] for i, w in enumerate(weights[:k])) for k in (1, 2, 3)]
     assert x == [(quarter,), (Fraction(1, 3), Fraction(1, 3)), (Fraction(1, 3), Fraction(1, 3), half)]
-    assert levels_by_search(weights, demands)[-1] == tuple(world.truth[i, 3] for i in range(3))
+    assert levels(weights, demands)[-1] == tuple(world.truth[i, 3] for i in range(3))
 
 
 @pytest.mark.parametrize(
@@ -185,11 +160,11 @@ def test_encoding_and_plain_arithmetic_define_the_same_levels(mechanism, demands
     world = dmfa_srq._World([Fraction(w) for w in (1, 2, 1)], exact, told, mechanism)
     premises = case.fixed(world, negate=False)
     same = []
-    for name, levels in (("y", world.truth), ("z", world.run(lying=True))):
+    for name, known in (("y", world.truth), ("z", world.run(lying=True))):
         # Before the liar arrives both runs share their variables.
         same += [
             z3.Real(f"{name}{i + 1}_{k}") == z3.RealVal(str(level))
-            for (i, k), level in levels.items()
+            for (i, k), level in known.items()
             if name == "y" or k >= 2
         ]
     assert smt.ask([*premises, *same], linear=False, rlimit=10**6).result == "sat"

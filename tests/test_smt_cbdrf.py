@@ -13,8 +13,10 @@ from fairbook.errors import InvalidInput
 z3 = pytest.importorskip("z3")
 
 from book.cbdrf import smt as cbdrf  # noqa: E402
+from book.cbdrf.oracle import exact_grant  # noqa: E402
 from book.cbdrf.smt import GRANTS, MECHANISMS, STATEMENTS, settle  # noqa: E402
 from book.common import smt  # noqa: E402
+from book.common.oracle_drf import exact_tasks  # noqa: E402
 
 F = Fraction
 
@@ -48,29 +50,20 @@ CAUGHT = [
 HALF, THIRD = F(1, 2), F(1, 3)
 
 
-def tasks_by_formula(demands, credit, grant):
-    """Closed forms for positive demands: no filling, no event, no solver."""
-    n, resources = len(demands), range(len(demands[0]))
-    drf = 1 / max(sum(row[j] for row in demands) for j in resources)
-    if grant in ("drf", "scaled"):
-        return tuple(drf * (psi if grant == "scaled" else 1) for psi in credit)
-    if grant == "weighted":
-        most = max(sum(psi * row[j] for psi, row in zip(credit, demands, strict=True)) for j in resources)
-        return tuple(psi / most if most else F(0) for psi in credit)
-    part = F(1, n) if grant == "capped" else drf
-    bounded = [None if psi == 1 else psi * part for psi in credit]
-    good = [i for i in range(n) if bounded[i] is None]
-    if not good:
-        return tuple(bounded)
-    used = [sum(b * row[j] for b, row in zip(bounded, demands, strict=True) if b is not None) for j in resources]
-    level = min((1 - used[j]) / sum(demands[i][j] for i in good) for j in resources)
-    return tuple(level if b is None else b for b in bounded)
+def exact(demands, credit, grant):
+    """Tasks from the oracles in fractions, which know neither the encoding nor a solver."""
+    drf = exact_tasks(demands)
+    if grant == "drf":
+        return tuple(drf)
+    if grant == "capped_at_drf":
+        return tuple(exact_tasks(demands, max_tasks=[None if p == 1 else p * x for p, x in zip(credit, drf)]))
+    return tuple(exact_grant(demands, credit, None, grant))
 
 
 def check_witness(witness, grant):
-    """Tasks of a counterexample from the closed forms."""
-    assert witness["tasks"] == tasks_by_formula(witness["demands"], witness["credit_factor"], grant)
-    assert witness["drf_tasks"] == tasks_by_formula(witness["demands"], witness["credit_factor"], "drf")
+    """Tasks of a counterexample are those of the oracles."""
+    assert witness["tasks"] == exact(witness["demands"], witness["credit_factor"], grant)
+    assert witness["drf_tasks"] == exact(witness["demands"], witness["credit_factor"], "drf")
     assert witness["k"] == len(witness["demands"])
     assert all(isinstance(x, Fraction) for row in witness["demands"] for x in row)
 
@@ -140,7 +133,7 @@ def test_an_answer_does_not_depend_on_what_was_asked_before():
 
 
 @pytest.mark.parametrize("grant", list(GRANTS))
-def test_filling_agrees_with_the_closed_forms(grant):
+def test_filling_agrees_with_the_oracles(grant):
     draw = random.Random(14)
     for _ in range(200):
         n, m = draw.randint(1, 4), draw.randint(1, 3)
@@ -150,8 +143,8 @@ def test_filling_agrees_with_the_closed_forms(grant):
             demands.append(tuple(x / max(row) for x in row))
         credit = [F(draw.choice((0, 1, 2, 3, 3)), 3) for _ in range(n)]
         world = cbdrf._World(demands, credit, {}, grant, "cbdrf")
-        assert tuple(world.share) == tasks_by_formula(demands, credit, grant)
-        assert (world.drf(),) * n == tasks_by_formula(demands, credit, "drf")
+        assert tuple(world.share) == exact(demands, credit, grant)
+        assert (world.drf(),) * n == exact(demands, credit, "drf")
 
 
 @pytest.mark.parametrize(("grant", "mechanism"), list(itertools.product(GRANTS, MECHANISMS)))

@@ -143,26 +143,6 @@ def test_what_was_changed_since_is_refused(case: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "junk",
-    [
-        None,
-        3,
-        "{}",
-        [],
-        {},
-        {"format": "fairbook.Karma/1"},
-        {"format": "fairbook.Karma/2"},
-        {"format": "fairbook.Karma/2", "checksum": None},
-        json.dumps(karma().to_dict()),
-        arrivals(3).to_dict(),
-    ],
-)
-def test_what_is_no_state_is_refused(junk: Any) -> None:
-    with pytest.raises(fb.InvalidInput, match=r"^state must be"):
-        fb.Karma.from_dict(junk)
-
-
-@pytest.mark.parametrize(
     ("pool", "argument"),
     [
         (fb.DmfaSrq([("a", 1)]), "resources"),

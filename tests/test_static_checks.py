@@ -58,3 +58,5 @@ def test_what_is_dear_is_made_by_one_worker() -> None:
     check = "tests/test_claims.py::test_the_check_gives_the_stored_verdict_and_can_fail"
     assert {scope(f"{check}[gdrf.figure1.{name}]") for name in ("more", "steady")} == {"claims of gdrf"}
     assert scope("tests/test_drf.py::test_x") == "tests/test_drf.py::test_x"
+    # scattered over workers, the cells of a notebook run in kernels that have not seen each other's names
+    assert scope("book/a.ipynb::Cell 0") == scope("book/a.ipynb::Cell 1") != scope("book/b.ipynb::Cell 0")

@@ -339,26 +339,6 @@ def test_dealt_jobs_against_a_loop(
     assert int(deal.tasks.sum()) == int(jobs.instances.sum())
 
 
-@pytest.mark.parametrize("merge", ["mean", "queue"])
-@pytest.mark.parametrize("n", [5, 100])
-def test_nothing_of_the_trace_is_lost_in_the_deal(shipped: Jobs, n: int, merge: Any) -> None:
-    deal = shipped.deal(np.random.default_rng(2), n, 300, merge=merge)
-    assert deal.start == -1200
-    assert int(deal.tasks.sum()) == 11_057_692
-    used = np.einsum("tn,tnr->r", deal.tasks, deal.demands)
-    whole = (shipped.instances * shipped.cores).sum(), (shipped.instances * shipped.memory).sum()
-    np.testing.assert_allclose(used, whole, rtol=1e-12)
-    assert (deal.demands > 0).all()
-    owner = np.repeat(deal.users, shipped.groups_per_job)
-    per_user = np.bincount(owner, shipped.instances, n)
-    np.testing.assert_array_equal(deal.tasks.sum(axis=0), per_user)
-    if merge == "mean":
-        per_period = np.bincount((shipped.created + 1200) // 300, shipped.instances, len(deal.tasks))
-        np.testing.assert_array_equal(deal.tasks.sum(axis=1), per_period)
-    else:
-        assert int((deal.tasks > 0).sum()) == len(shipped.created)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # The genuine trace
 

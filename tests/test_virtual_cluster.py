@@ -13,7 +13,8 @@ import fairbook as fb
 from book.virtual_cluster import oracle
 from fairbook.mechanisms.engines.packing import Packing, pack
 from fairbook.model.clusters import SPANS, as_requests
-from tests.vm_cases import QUARTERS, TENTHS, Asked, floats, pooled, random_asked
+from tests.strategies import floats
+from tests.vm_cases import QUARTERS, TENTHS, Asked, pooled, random_asked
 
 #: By its path: the function hides the module of the same name.
 engine = sys.modules[fb.virtual_cluster.__module__]

@@ -56,7 +56,3 @@ def pooled(one: Asked, whole: bool = True) -> Fraction | None:
     case = as_case(*one, whole)
     vms = case.share(range(case.n), sum(case.capacities))
     return None if vms is None else case.level(vms)
-
-
-def floats(values: Any) -> Any:
-    return np.array([float(v) for v in values])

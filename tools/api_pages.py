@@ -32,6 +32,7 @@ from fairbook.kernels import Kernel
 BLOCK = "```{commands}\n```"
 #: The command line has a page of its own, made from its parsers; the others are the library's own tools.
 LEFT_OUT = (
+    "fairbook.__main__",
     "fairbook.checkout",
     "fairbook.cli",
     "fairbook.decimals",
@@ -69,7 +70,7 @@ def rooms() -> dict[str, tuple[str, ...]]:
     found = {}
     for info in [None, *pkgutil.walk_packages(fairbook.__path__, "fairbook.")]:
         name = info.name if info else "fairbook"
-        if any(part.startswith("_") for part in name.split(".")) or name.startswith(LEFT_OUT):
+        if name.startswith(LEFT_OUT):
             continue
         module = importlib.import_module(name)
         left = (types.ModuleType, Kernel)
@@ -82,43 +83,27 @@ def rooms() -> dict[str, tuple[str, ...]]:
 @cache
 def entries() -> dict[str, Entry]:
     """Give every public object by each of its names."""
-    names: dict[tuple[int, str], list[str]] = {}
+    names: dict[tuple[int, str, str], list[str]] = {}
     for module, members in rooms().items():
+        package = module.rpartition(".")[0]
         for member in members:
             value = getattr(importlib.import_module(module), member)
-            # constants may be equal by accident: they are the same only if they also share their name
-            names.setdefault((id(value), member), []).append(f"{module}.{member}")
+            # constants may be equal by accident: those of two modules are one only if the package hands it on
+            place = package if member in rooms().get(package, ()) else module
+            place = "" if inspect.isclass(value) or inspect.isroutine(value) else place
+            names.setdefault((id(value), member, place), []).append(f"{module}.{member}")
     found: dict[str, Entry] = {}
-    for same in names.values():
-        for group in _groups(same):
-            module, member = group[0].rsplit(".", 1)
-            value = getattr(importlib.import_module(module), member)
-            kind = "class" if inspect.isclass(value) else "function" if inspect.isroutine(value) else "data"
-            if kind == "class" and issubclass(value, BaseException):
-                kind = "exception"
-            home = f"{value.__module__}.{value.__qualname__}" if kind != "data" else max(group, key=len)
-            entry = Entry(group[0], home, kind, value, tuple(dict.fromkeys([*group[1:], home])))
-            found |= dict.fromkeys([entry.name, *entry.aliases], entry)
+    for (_, member, constant), same in names.items():
+        value = getattr(importlib.import_module(same[0].rpartition(".")[0]), member)
+        kind = "data" if constant else "class" if inspect.isclass(value) else "function"
+        if kind == "class" and issubclass(value, BaseException):
+            kind = "exception"
+        home = max(same, key=len) if constant else f"{value.__module__}.{value.__qualname__}"
+        # the shortest; of names equally short the one where the thing is defined
+        first, *others = sorted(same, key=lambda name: (name.count("."), name != home, name))
+        entry = Entry(first, home, kind, value, tuple(dict.fromkeys([*others, home])))
+        found |= dict.fromkeys([entry.name, *entry.aliases], entry)
     return found
-
-
-def _groups(names: list[str]) -> list[list[str]]:
-    """Split names of one value: constants of two modules are two constants unless a package hands one on."""
-    ordered = sorted(names, key=lambda name: (name.count("."), name))
-    first = importlib.import_module(ordered[0].rsplit(".", 1)[0])
-    value = getattr(first, ordered[0].rsplit(".", 1)[1])
-    if inspect.isclass(value) or inspect.isroutine(value):
-        home = f"{value.__module__}.{value.__qualname__}"
-        # of names equally short the one where the thing is defined
-        return [sorted(ordered, key=lambda name: (name.count("."), name != home, name))]
-    groups: list[list[str]] = []
-    for name in ordered:
-        package = next((g for g in groups if name.startswith(g[0].rsplit(".", 1)[0] + ".")), None)
-        if package is None:
-            groups.append([name])
-        else:
-            package.append(name)
-    return groups
 
 
 @cache
@@ -172,10 +157,6 @@ def shown_value(value: Any) -> str | None:
     return None
 
 
-def _private_base(value: type) -> bool:
-    return any(base.__module__.startswith("fairbook") and "._" in base.__module__ for base in value.__mro__[1:])
-
-
 def rst(entry: Entry) -> list[str]:
     """Write the directive that describes one object."""
     if entry.kind == "data":
@@ -186,9 +167,6 @@ def rst(entry: Entry) -> list[str]:
     lines = [f".. auto{entry.kind}:: {entry.name}"]
     if entry.kind == "class":
         lines += ["   :members:"]
-        if _private_base(entry.value):  # what a private base offers would be described nowhere else
-            others = [b.__name__ for b in entry.value.__mro__[1:] if "._" not in b.__module__]
-            lines += [f"   :inherited-members: {', '.join(others)}"]
     return [*lines, ""]
 
 

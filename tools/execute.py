@@ -8,7 +8,6 @@ text, fixed metadata, one thread. How long it took, on what and with which versi
 
     python tools/execute.py                     execute every page
     python tools/execute.py dmfa_srq/story     execute one
-    python tools/execute.py --check [PAGE ...]  execute, write nothing, fail where the stored notebook differs
     python tools/execute.py --twins             execute nothing, fail where text and notebook have drifted apart
     python tools/execute.py --text PAGE ...     take over the text alone where no cell of code has changed
 """
@@ -212,10 +211,9 @@ def write_record(entries: dict[str, dict[str, Any]]) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; return the number of pages that failed a check."""
+    """Run the command line; return the number of pages whose text and notebook differ."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("page", nargs="*", help="page below book/, without suffix; default: all")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail where stored outputs differ")
     parser.add_argument("--text", action="store_true", help="execute only where code has changed; else keep outputs")
     parser.add_argument("--twins", action="store_true", help="execute nothing; fail where text and notebook differ")
     options = parser.parse_args(arguments)
@@ -241,7 +239,7 @@ def main(arguments: list[str] | None = None) -> int:
                 failures += 1
                 print(f"{name}: {difference}")
             continue
-        if not options.check and text != (saved := as_saved(path)):
+        if text != (saved := as_saved(path)):
             path.write_text(text := saved, encoding="utf8", newline="\n")
         new = with_new_text(text, stored) if options.text and stored else None
         if new and stored:
@@ -254,16 +252,13 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{name}: executing", end=" ", flush=True)
         notebook = executed(text, path.parent)
         seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-        same = notebook == stored
-        if not options.check and not same:
+        if notebook != stored:
             twin.write_text(notebook, encoding="utf8", newline="\n")
-        if not options.check and not is_described(notebook, record.get(name)):
+        if not is_described(notebook, record.get(name)):
             used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             record[name] = entry(notebook, seconds, used)
             write_record(record)
-        failures += options.check and not same
-        outcome = "as stored" if same else "DIFFERS" if options.check else "written"
-        print(f"({seconds:.1f} s) {outcome}")
+        print(f"({seconds:.1f} s) {'as stored' if notebook == stored else 'written'}")
     return failures
 
 

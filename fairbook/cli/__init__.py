@@ -4,7 +4,7 @@ Every command reads its arguments, calls the library and prints. What a user can
 ``fairbook: error: ...`` on stderr. The exit code is 0 where all went well, 1 where a check that was asked for came out
 negative, 2 after an error, 130 after Ctrl-C and 141 where the reader of a pipe went away.
 
-Only the standard library is imported at the head, so that ``fairbook --help`` answers at once.
+Neither numpy nor pandas is imported at the head, so that ``fairbook --help`` answers at once.
 """
 
 from __future__ import annotations

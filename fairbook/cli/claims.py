@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import fairbook
-from fairbook.cli.common import Refused, add_command, check_paper, counted, left_aligned, shown
+from fairbook.cli.common import Refused, add_command, check_paper, counted, left_aligned, progress, shown
 from fairbook.files import write_whole
 
 if TYPE_CHECKING:
@@ -43,14 +43,12 @@ def _claims(options: argparse.Namespace) -> int:
     if options.effort and not (options.recompute or options.mutants):
         raise Refused("--effort goes with --recompute or --mutants; stored results are of full effort")
     if options.recompute or options.mutants:
-        import pandas as pd
-
         registered = claims.claims()
         chosen = {name: registered[name] for name in _chosen(options, registered)}
+        effort = claims.FULL if options.effort == "full" else claims.QUICK
         if options.mutants:
-            return _mutants(chosen, options)
-        rows = [claims.compute(one, _effort(options)) for one in counted(chosen, "claims", options)]
-        frame = pd.DataFrame(rows, columns=list(claims.registry.COLUMNS))
+            return _mutants(chosen, effort, options)
+        frame = claims.stored.rows(chosen, effort, progress(options))
     else:
         try:
             frame = claims.ledger()
@@ -67,12 +65,6 @@ def _claims(options: argparse.Namespace) -> int:
         write_whole({Path(options.output): claims.stored.document(frame).encode()})
     _print_claims(frame.reset_index(drop=True), options)
     return 0
-
-
-def _effort(options: argparse.Namespace) -> Effort:
-    from fairbook import claims
-
-    return claims.FULL if options.effort == "full" else claims.QUICK
 
 
 def _print_claims(frame: pd.DataFrame, options: argparse.Namespace) -> None:
@@ -110,12 +102,12 @@ def _print_claims(frame: pd.DataFrame, options: argparse.Namespace) -> None:
         )
 
 
-def _mutants(chosen: dict[str, Claim], options: argparse.Namespace) -> int:
+def _mutants(chosen: dict[str, Claim], effort: Effort, options: argparse.Namespace) -> int:
     from fairbook import claims
 
     passed = []
     for one in counted(chosen, "mutants", options):
-        caught = claims.check_mutant(one, _effort(options))
+        caught = claims.check_mutant(one, effort)
         print(
             f"{one.id}: the check {'tells' if caught else 'DOES NOT TELL'} {one.mechanism.name} from {one.mutant.name}",
             flush=True,

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 # No two ways to read the same digits, so that a cell of a hundred thousand of them is refused at once.
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-
-
 _UNIT = re.compile(rf"(?P<number>{NUMBER.pattern})\s*(?P<unit>[A-Za-z%]{{1,9}})", re.ASCII)
 
 
@@ -63,7 +61,7 @@ def left_aligned(frame: pd.DataFrame) -> str:
     return "\n".join("  ".join(v.ljust(w) for v, w in zip(row, widths, strict=True)).rstrip() for row in cells)
 
 
-def csv_of(frame: pd.DataFrame, *, index: bool = True) -> str:
+def csv_of(frame: pd.DataFrame) -> str:
     """Give a table as CSV. A text that a spreadsheet would run as a formula gets an apostrophe before it.
 
     A table may come from a stranger and be opened with a double click. JSON keeps every text as it is.
@@ -73,7 +71,7 @@ def csv_of(frame: pd.DataFrame, *, index: bool = True) -> str:
         formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@")) and not NUMBER.fullmatch(value)
         return f"'{value}" if formula else value
 
-    whole = frame.reset_index() if index else frame
+    whole = frame.reset_index()
     numbers = whole.select_dtypes("number").columns
     whole = whole.apply(lambda column: column if column.name in numbers else column.map(plain)).rename(columns=plain)
     return str(whole.to_csv(index=False, lineterminator="\n"))
