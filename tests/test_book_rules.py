@@ -13,10 +13,11 @@ from tools import execute
 BOOK = execute.BOOK
 PAGES = {p.relative_to(BOOK).with_suffix("").as_posix(): p.read_text("utf8") for p in sorted(BOOK.rglob("*.md"))}
 NOTEBOOKS = {path.relative_to(BOOK).with_suffix("").as_posix(): path for path in execute.pages()}
+KINDS = ("chapter", *rules.HEADS)
 CHAPTERS = {
     name: text
     for name, text in PAGES.items()
-    if (key := name.split("/")[0]) in papers("checks") and name.removeprefix(f"{key}/") in rules.HEADS
+    if (key := name.split("/")[0]) in papers("checks") and name.removeprefix(f"{key}/") in KINDS
 }
 
 
