@@ -64,34 +64,33 @@ def alone_by_tasks(
     T, n, m = demands.shape
     K = len(machines)
     zero = machines[0, 0] * 0
+    sizes, room, runs = machines.T.copy(), machines.T.copy(), machines[:, 0].copy()  # neighbours, for vectors
     for i in range(n):
         head = 0
         left = bounds[0, i]
-        room = machines.copy()
-        runs = machines[:, 0].copy()
         for t in range(T):
             if not waits:
                 head = t
                 left = bounds[t, i]
             elif head == t:
                 left = bounds[t, i]
-            for k in range(K):
-                for j in range(m):
-                    room[k, j] = machines[k, j] * parts[i, k]
+            for j in range(m):
+                for k in range(K):
+                    room[j, k] = sizes[j, k] * parts[i, k]
             while head <= t:
                 if left > 0:
+                    runs[:] = zero
+                    first = True
+                    for j in range(m):
+                        need = demands[head, i, j]
+                        for k in range(K if need > 0 else 0):
+                            fit = room[j, k] / need
+                            if whole:
+                                fit += rounding * sizes[j, k] * parts[i, k] / need
+                            runs[k] = fit if first or fit < runs[k] else runs[k]
+                        first &= not need > 0
                     possible = zero
                     for k in range(K):
-                        runs[k] = zero
-                        first = True
-                        for j in range(m):
-                            if demands[head, i, j] > 0:
-                                fit = room[k, j] / demands[head, i, j]
-                                if whole:
-                                    fit += rounding * machines[k, j] * parts[i, k] / demands[head, i, j]
-                                if first or fit < runs[k]:
-                                    runs[k] = fit
-                                first = False
                         possible += runs[k]
                     some = possible if possible < left * (1 - rounding) else left
                     if whole:
@@ -100,8 +99,8 @@ def alone_by_tasks(
                         for j in range(m):
                             own[t, i, j] += some * demands[head, i, j]
                             for k in range(K if head < t else 0):  # after the last group nobody asks what is left
-                                rest = room[k, j] - some * runs[k] / possible * demands[head, i, j]
-                                room[k, j] = rest if rest > rounding * machines[k, j] * parts[i, k] else zero
+                                rest = room[j, k] - some * runs[k] / possible * demands[head, i, j]
+                                room[j, k] = rest if rest > rounding * sizes[j, k] * parts[i, k] else zero
                     left -= some
                     if left > rounding * bounds[head, i]:
                         break
@@ -114,8 +113,8 @@ def alone_by_tasks(
 def add_parts(parts: Any, machines: Any, brought: Any) -> None:
     """Add what each user has of all machines to ``brought``, (n, m), machine by machine. Cost O(n K m)."""
     n, K = parts.shape
-    for i in range(n):
-        for k in range(K):
+    for k in range(K):
+        for i in range(n):
             for j in range(machines.shape[1]):
                 brought[i, j] += parts[i, k] * machines[k, j]
 
