@@ -131,8 +131,14 @@ def sequential_minmax(
             f"about {possible.max():.3g} tasks of one user",
         )
     tasks, bottlenecks = np.zeros(n), np.full(n, -1, dtype=np.int64)
-    sign = 1 if ties == "first" else -1
-    _serve(share, largest / scaled, np.minimum(bounds, possible + 2), sign, tasks, bottlenecks)
+    _serve(
+        share,
+        largest / scaled,
+        np.minimum(bounds, possible + 2),
+        1 if ties == "first" else -1,
+        tasks,
+        bottlenecks,
+    )
     return Allocation(
         tasks,
         named.values,
