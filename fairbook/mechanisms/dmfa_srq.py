@@ -282,6 +282,19 @@ def _levels(rows: Sequence[Sequence[Any]], amounts: Sequence[Any], zero: Any) ->
     return levels, binding
 
 
+@kernel()
+def _anew(demands: Any, weights: Any, levels: Any, binding: Any) -> None:
+    """Share out all that is there at each arrival, from what all need for a level of one. Cost O(n m)."""
+    pool, need = 0.0, np.zeros(demands.shape[1])
+    for k in range(len(weights)):
+        pool += weights[k]
+        scale = weights[k] / demands[k].max()
+        for j in range(len(need)):
+            need[j] += demands[k, j] * scale
+        binding[k] = need.argmax()
+        levels[k] = pool / need[binding[k]]
+
+
 @takes_instance
 def static_optimum(demands: Any, weights: Any) -> DynamicAllocation:
     """Share out everything anew at each arrival: the static optimum, equation (5) of Zhang et al. 2016.
@@ -314,14 +327,13 @@ def static_optimum(demands: Any, weights: Any) -> DynamicAllocation:
     array([1.    , 1.3333, 1.1429])
     """
     named, amounts = checked_arrivals(demands, weights)
-    values = named.values
-    need = np.cumsum(values * (amounts / values.max(axis=1))[:, None], axis=0)
-    binding = need.argmax(axis=1)
-    levels = np.cumsum(amounts) / need[np.arange(len(need)), binding]
+    n = len(amounts)
+    levels, binding = np.empty(n), np.empty(n, dtype=np.int32)
+    _anew(named.values, amounts, levels, binding)
     return DynamicAllocation(
         levels,
-        binding.astype(np.int32),
-        values,
+        binding,
+        named.values,
         amounts,
         named.users,
         named.resources,

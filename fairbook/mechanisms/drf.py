@@ -435,16 +435,27 @@ def _jumps(share: FloatArray, *_: Any) -> float:
 
 @kernel(_jumps)
 def _by_task(
-    share: FloatArray,
-    per_task: FloatArray,
-    most: FloatArray,
+    demands: FloatArray,
+    capacities: FloatArray,
+    weights: FloatArray,
+    bounds: FloatArray,
     stop: bool,
     tasks: FloatArray,
     left: FloatArray,
     bottlenecks: NDArray[np.int64],
-) -> None:
-    """Hand out one task at a time to who has the lowest level, then the lowest number; jump where many are to come."""
-    n, m = share.shape
+) -> float:
+    """Hand out one task at a time to who has the lowest level, then the lowest number; jump where many are to come.
+
+    Return the most tasks that one user could run by itself; where that is too many nothing is handed out.
+    """
+    n, m = demands.shape
+    share = demands / capacities
+    largest = np.array([share[i].max() for i in range(n)])
+    possible = np.minimum(bounds, 1.0 / largest)
+    if possible.max() > _MOST_TASKS:
+        return possible.max()
+    per_task, most = largest / weights, np.minimum(bounds, possible + 2.0)
+    bottlenecks[:] = _UNSET
     waits = np.ones(n, np.bool_)
     queue = [(0.0, i) for i in range(n)]  # sorted already, hence a heap
     taken, due = 0, 0
@@ -477,6 +488,7 @@ def _by_task(
                 break
             waits[i] = False
             heapq.heappop(queue)
+    return possible.max()
 
 
 @takes_instance
@@ -530,20 +542,16 @@ def drf_by_task(
     pool = as_capacities(capacities, m, named.resources)
     scaled = as_weights(weights, n, named.users)
     bounds = np.floor(as_max_tasks(max_tasks, n, named.users))
-    share = values / pool
-    largest = share.max(axis=1)
-    possible = np.minimum(bounds, 1.0 / largest)
-    if possible.max() > _MOST_TASKS:
+    tasks, left, bottlenecks = np.zeros(n), np.empty(m), np.empty(n, dtype=np.int64)
+    possible = _by_task(values, pool, scaled, bounds, stuck == "stop", tasks, left, bottlenecks)
+    if possible > _MOST_TASKS:
         raise InvalidInput(
             "demands",
             f"must be large enough that at most {_MOST_TASKS:g} whole tasks of one user fit the pool",
-            f"about {possible.max():.3g} tasks of one user",
+            f"about {possible:.3g} tasks of one user",
         )
-    tasks, left = np.zeros(n), np.ones(m)
-    bottlenecks = np.full(n, _UNSET, dtype=np.int64)
-    _by_task(share, largest / scaled, np.minimum(bounds, possible + 2), stuck == "stop", tasks, left, bottlenecks)
     if stuck == "stop":  # say for the others, too, what would stop them
-        over = share > left + _FITS
+        over = values / pool > left + _FITS
         told = np.where(tasks >= bounds, -1, np.where(over.any(axis=1), over.argmax(axis=1), _UNSET))
         bottlenecks = np.where(bottlenecks == _UNSET, told, bottlenecks)
     return Allocation(

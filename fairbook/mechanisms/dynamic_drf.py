@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from fairbook.mechanisms.dmfa_srq import dmfa_srq
 from fairbook.model.dynamic import DynamicAllocation
-from fairbook.model.inputs import demand_matrix
+from fairbook.model.inputs import demand_matrix, filled
 from fairbook.model.instance import takes_instance
 
 __all__ = ["dynamic_drf"]
@@ -46,4 +43,7 @@ def dynamic_drf(demands: Any) -> DynamicAllocation:
     """
     named = demand_matrix(demands)
     n = len(named.values)
-    return replace(dmfa_srq(demands, np.full(n, 1.0 / n)), mechanism="dynamic_drf")
+    run = dmfa_srq(named.values, filled(n, 1.0 / n))
+    return DynamicAllocation(
+        run.levels, run.binding, run.demands, run.weights, named.users, named.resources, mechanism="dynamic_drf"
+    )

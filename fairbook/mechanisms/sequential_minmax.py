@@ -122,8 +122,8 @@ def sequential_minmax(
     scaled = as_weights(weights, n, named.users)
     bounds = np.floor(as_max_tasks(max_tasks, n, named.users))
     share = named.values / pool
-    per_task = share.max(axis=1) / scaled
-    possible = np.minimum(bounds, 1.0 / share.max(axis=1))
+    largest = share.max(axis=1)
+    possible = np.minimum(bounds, 1.0 / largest)
     if possible.sum() > 1e8:
         raise InvalidInput(
             "demands",
@@ -131,7 +131,14 @@ def sequential_minmax(
             f"about {possible.max():.3g} tasks of one user",
         )
     tasks, bottlenecks = np.zeros(n), np.full(n, -1, dtype=np.int64)
-    _serve(share, per_task, np.minimum(bounds, possible + 2), 1 if ties == "first" else -1, tasks, bottlenecks)
+    _serve(
+        share,
+        largest / scaled,
+        np.minimum(bounds, possible + 2),
+        1 if ties == "first" else -1,
+        tasks,
+        bottlenecks,
+    )
     return Allocation(
         tasks,
         named.values,

@@ -483,9 +483,11 @@ def _alike(pool: FloatArray, parts: FloatArray) -> tuple[FloatArray, FloatArray]
     m = pool.shape[1]
     if not parts.strides[1]:  # the same part of every machine
         kinds, alike = np.unique(pool + 0.0, axis=0, return_counts=True)
-        return kinds * alike[:, None], np.repeat(parts[:, :1], len(kinds), axis=1)
-    kinds, alike = np.unique(np.hstack([pool, parts.T]) + 0.0, axis=0, return_counts=True)
-    return kinds[:, :m] * alike[:, None], np.ascontiguousarray(kinds[:, m:].T)
+        parts = parts[:, :1]
+    else:
+        kinds, alike = np.unique(np.hstack([pool, parts.T]) + 0.0, axis=0, return_counts=True)
+        parts = kinds[:, m:].T
+    return kinds[:, :m] * alike[:, None], np.broadcast_to(parts, (len(parts), len(kinds)))
 
 
 @takes_instance

@@ -438,6 +438,8 @@ def _representatives(demands: FloatArray, most: int) -> tuple[FloatArray, NDArra
     A machine that has no room for the needs of a kind has none for any user of it.
     """
     rows, which = np.unique(demands, axis=0, return_inverse=True)
+    if len(rows) <= most:
+        return rows, which.reshape(-1)
     parts = [np.arange(len(rows))]
     while len(parts) < most and max(map(len, parts)) > 1:
         part = parts.pop(max(range(len(parts)), key=lambda p: len(parts[p])))

@@ -1,7 +1,7 @@
 """Find the machine that suits a task best without looking at each of them, and without a table of users by machines.
 
 How well a machine suits depends on what is free on it, as ratios: the distance of best fit adds up how far they are
-from those of the task, relative entropy compares mixes. Machines stand in leaves of at most 16, split by one ratio
+from those of the task, relative entropy compares mixes. Machines stand in leaves of at most 32, split by one ratio
 after the other (a k-d tree). Of each node is known the span of each ratio, the largest room of each resource, and the
 lowest number. No machine below it is nearer than the spans allow: rounding is monotone, so this holds for distances as
 computed, and where a span is one number the bound is that machine's distance itself. The branch with the least bound
@@ -41,7 +41,7 @@ __all__ = [
 
 DISTANCE, ENTROPY = 0, 1
 
-PATIENCE = 30  # nodes looked at in vain, for each machine, until all machines are dealt out anew
+PATIENCE = 60  # nodes looked at in vain, for each machine, until all machines are dealt out anew
 
 FEW = 256  # machines that it is cheaper to look at than to keep in a tree
 
@@ -92,7 +92,7 @@ def as_machines(
 ) -> Machines:
     """Make room for machines in a tree, which :func:`build` has to fill: it starts with no patience left."""
     N, m = free.shape
-    B = 1 << max((N - 1) // 8, 0).bit_length()
+    B = 1 << max((N - 1) // 16, 0).bit_length()
     size = 2 * -(-N // B)
     columns = m + 2 * m * len(leads) * (2 if kind == ENTROPY else 1) + 1
     deep = 2 * B.bit_length()
@@ -333,28 +333,22 @@ def _bound(
     """Give the least distance of a task of user i from what stands in a row; infinite where it does not fit."""
     m = needs.shape[1]
     base, below = m + 2 * m * k, m + 2 * m * (k + len(unit))
-    far = 0.0 if tree[p, base + 2 * lead + 1] > -np.inf else np.inf
-    for r in range(m):
-        if needs[i, r] > tree[p, r]:
-            far = np.inf
-    if far == 0.0 and kind == DISTANCE:
-        for r in range(m):
-            if r != lead:
-                form = forms[i, r]
-                far += max(-tree[p, base + 2 * r] - form, form - tree[p, base + 2 * r + 1], 0.0) * unit[k, r]
-    elif far == 0.0:
-        wide, total = 0.0, 0.0
-        for r in range(m):
-            low, high, form = -tree[p, base + 2 * r], tree[p, base + 2 * r + 1], forms[i, r]
+    fits, far, wide, total = tree[p, base + 2 * lead + 1] > -np.inf, 0.0, 0.0, 0.0
+    for r in range(m):  # to the end, even where it does not fit: a loop without a way out is faster
+        low, high, form = -tree[p, base + 2 * r], tree[p, base + 2 * r + 1], forms[i, r]
+        fits &= needs[i, r] <= tree[p, r]
+        if kind == DISTANCE:
+            far += max(low - form, form - high, 0.0) * unit[k, r]
+        else:
             if needs[i, r] > 0.0:
                 log = -tree[p, below + 2 * r] if form < low else tree[p, below + 2 * r + 1] if form > high else logs[r]
                 far -= form * log
             wide += high - low
             total += min(max(form, low), high)
-        if wide > 0.0:
-            # mixes sum to 1: of all points of the box this one has the least -sum p log q + sum q - 1
-            far += (total - 1.0) - 1e-13 * (1.0 + abs(far))
-    return far
+    if wide > 0.0:
+        # mixes sum to 1: of all points of the box this one has the least -sum p log q + sum q - 1
+        far += (total - 1.0) - 1e-13 * (1.0 + abs(far))
+    return far if fits else np.inf
 
 
 @kernel(INSIDE, _nrt=False)

@@ -64,34 +64,31 @@ def alone_by_tasks(
     T, n, m = demands.shape
     K = len(machines)
     zero = machines[0, 0] * 0
+    sizes, room, runs = machines.T.copy(), machines.T.copy(), machines[:, 0].copy()  # neighbours, for vectors
     for i in range(n):
         head = 0
-        left = bounds[0, i]
-        room = machines.copy()
-        runs = machines[:, 0].copy()
         for t in range(T):
             if not waits:
                 head = t
+            if head == t:
                 left = bounds[t, i]
-            elif head == t:
-                left = bounds[t, i]
-            for k in range(K):
-                for j in range(m):
-                    room[k, j] = machines[k, j] * parts[i, k]
+            for j in range(m):
+                for k in range(K):
+                    room[j, k] = sizes[j, k] * parts[i, k]
             while head <= t:
                 if left > 0:
+                    runs[:] = zero
+                    first = True
+                    for j in range(m):
+                        need = demands[head, i, j]
+                        for k in range(K if need > 0 else 0):
+                            fit = room[j, k] / need
+                            if whole:
+                                fit += rounding * sizes[j, k] * parts[i, k] / need
+                            runs[k] = fit if first or fit < runs[k] else runs[k]
+                        first &= not need > 0
                     possible = zero
                     for k in range(K):
-                        runs[k] = zero
-                        first = True
-                        for j in range(m):
-                            if demands[head, i, j] > 0:
-                                fit = room[k, j] / demands[head, i, j]
-                                if whole:
-                                    fit += rounding * machines[k, j] * parts[i, k] / demands[head, i, j]
-                                if first or fit < runs[k]:
-                                    runs[k] = fit
-                                first = False
                         possible += runs[k]
                     some = possible if possible < left * (1 - rounding) else left
                     if whole:
@@ -100,8 +97,8 @@ def alone_by_tasks(
                         for j in range(m):
                             own[t, i, j] += some * demands[head, i, j]
                             for k in range(K if head < t else 0):  # after the last group nobody asks what is left
-                                rest = room[k, j] - some * runs[k] / possible * demands[head, i, j]
-                                room[k, j] = rest if rest > rounding * machines[k, j] * parts[i, k] else zero
+                                rest = room[j, k] - some * runs[k] / possible * demands[head, i, j]
+                                room[j, k] = rest if rest > rounding * sizes[j, k] * parts[i, k] else zero
                     left -= some
                     if left > rounding * bounds[head, i]:
                         break
@@ -114,8 +111,8 @@ def alone_by_tasks(
 def add_parts(parts: Any, machines: Any, brought: Any) -> None:
     """Add what each user has of all machines to ``brought``, (n, m), machine by machine. Cost O(n K m)."""
     n, K = parts.shape
-    for i in range(n):
-        for k in range(K):
+    for k in range(K):
+        for i in range(n):
             for j in range(machines.shape[1]):
                 brought[i, j] += parts[i, k] * machines[k, j]
 
@@ -183,6 +180,16 @@ def _lift(tree: NDArray[np.int32], keys: FloatArray, place: int) -> None:
         node //= 2
 
 
+@kernel(INSIDE)
+def _write_down(run: Any, need: Any, weight: Any, used: Any, amounts: Any, level: Any, i: int) -> None:
+    """Add what user i has run of its head group to what it used and to its level."""
+    for j in range(need.shape[1]):
+        used[i, j] += run[i] * need[i, j]
+        amounts[i, j] += run[i] * need[i, j]
+    level[i] += run[i] * weight[i]
+    run[i] = 0.0
+
+
 def _turns(demands: FloatArray, bounds: FloatArray, machines: FloatArray, *_: Any) -> float:
     """Steps of the heuristic: at most all machines for each task."""
     return float(demands.size + bounds.sum() * machines.size + len(demands) * machines.size)
@@ -242,15 +249,9 @@ def heuristic(
     vacant, room, unit, leads = at.free, at.room, at.unit, at.leads
     few, columns, far = K <= FEW, np.empty((m + m * len(leads), K)), np.empty(K)
     for t in range(T):
-        for k in range(K):
-            for j in range(m):
-                left[k, j] = machines[k, j]
-                low[k, j] = 0.0
-        for k in range(K):
-            for j in range(m):
-                vacant[k, j], room[k, j] = machines[k, j], machines[k, j] + allow[k, j]
-            if few:
-                renew_few(columns, vacant, room, leads, k)
+        left[:], low[:], vacant[:], room[:] = machines, 0.0, machines, machines + allow
+        for k in range(K if few else 0):
+            renew_few(columns, vacant, room, leads, k)
         if not few:
             build(at)
         stamp, known = 0, -1
@@ -265,9 +266,8 @@ def heuristic(
                 owned[i, j] += own[t, i, j]
             if not waits:
                 head[i] = t
-                rest[i] = bounds[t, i]
                 held[i] = 0.0
-            elif head[i] == t:
+            if head[i] == t:
                 rest[i] = bounds[t, i]
             held[i] += bounds[t, i]
             if held[i] == 0.0:
@@ -329,11 +329,7 @@ def heuristic(
                             stops[t, i] = j
                     key[i] = np.inf
                     _lift(user_tree, key, i)
-                    for j in range(m):
-                        used[i, j] += run[i] * need[i, j]
-                        amounts[t, i, j] += run[i] * need[i, j]
-                    level[i] += run[i] * weight[i]
-                    run[i] = 0.0
+                    _write_down(run, need, weight, used, amounts[t], level, i)
                     continue
                 stamp += 1
                 for j in range(m):  # Knuth's exact difference
@@ -361,12 +357,8 @@ def heuristic(
                         now[j] = used[i, j] + run[i] * need[i, j]
                     coefficient = _ratio(now, owned[i])
                     leaves = coefficient >= 1.0 - FITS
-                if rest[i] <= 0.0 or leaves:  # write down what was run of this group
-                    for j in range(m):
-                        used[i, j] += run[i] * need[i, j]
-                        amounts[t, i, j] += run[i] * need[i, j]
-                    level[i] += run[i] * weight[i]
-                    run[i] = 0.0
+                if rest[i] <= 0.0 or leaves:
+                    _write_down(run, need, weight, used, amounts[t], level, i)
                     ready[i] = False
                 if held[i] <= 0.0:
                     stops[t, i] = DONE
