@@ -286,7 +286,7 @@ def placed(placement: Any) -> list[tuple[int, int]]:
     return list(zip(placement.placed_user.tolist(), placement.placed_machine.tolist(), strict=True))
 
 
-#: Cells of some dozens of machines, in several blocks: a seed, and the kind of numbers.
+#: Cells of some dozens of machines, in several leaves of the tree: a seed, and the kind of numbers.
 MANY_MACHINES = st.fixed_dictionaries(
     {
         "seed": st.integers(0, 2**32),
