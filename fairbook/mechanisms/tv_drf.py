@@ -560,11 +560,11 @@ def tv_drf(
     What rounding leaves over holds up no queue: up to 1e-12 of a group of tasks or of an own part (alone), and up to
     1e-13 of a resource of the pool (fluid), count as nothing.
 
-    Cost of the heuristic, per task handed out on K machines: up to 256 of them are looked at one by one, O(log n + m K);
-    more stand in a tree, O(log n + m log K) where what is free on them is spread evenly, at worst O(m K). Besides,
-    O(K (m + log K) + n m) a period, O(m K) for each user that is refused after a placement, to say what is missing, and
-    for the amounts alone O(m) per user, period and distinct machine. All this where the tasks need the same resource
-    first; where L different ones come first, machines are kept by each of them, m L numbers in the place of m. Memory
+    Cost of the heuristic, per task handed out on K machines: O(log n + m K) where they are at most 256, looked at one
+    by one; more stand in a tree, O(log n + m log K) where what is free on them is spread evenly, at worst O(m K).
+    Besides, O(K (m + log K) + n m) a period; O(m K) for each user that is refused after a placement, to say what is
+    missing; and for the amounts alone O(m) per user, period and distinct machine. All this where the tasks need the
+    same resource first: where L different ones come first, m L numbers are kept of a machine in place of m. Memory
     O(K m L + T (K + n) m), but for ``placement``.
     The compiled loop covers all periods, so that an interrupt (Ctrl-C) is seen only at its end; input for which the
     pool could hold more than about 1e9 tasks in all is refused.
