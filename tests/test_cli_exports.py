@@ -245,7 +245,7 @@ BAD: list[tuple[Any, str]] = [
     ({"jobs": [job("PENDING", array_task_string="1-9,...")]}, "jobs[0].array_task_string: must be numbers of tasks"),
     ({"jobs": [job(of=None, tres_req_str="cpu=1")]}, "jobs[0].account: must be a name, got 'null'"),
     ({"jobs": [job(tres_req_str="cpu=1,mem=1G")]}, "--machines FILE; no machine in this export counts"),
-    ({"nodes": [{"name": "x", **OLD}]}, "holds no user that counts; TABLE and --machines look exchanged"),
+    ({"nodes": [{"name": "x", **OLD}]}, "holds no user that counts, only machines, which --machines takes"),
     (kubernetes(GOOD, pod(container(cpu="1e99"))), "export.json, user 'a', column 'cpu': must be zero or between"),
     (kubernetes(node(cpu="1e99"), pod(container(cpu="1"))), "export.json, machine 'n', column 'cpu': must be"),
 ]  # fmt: skip
@@ -256,7 +256,7 @@ BAD_MACHINES: list[tuple[Any, str]] = [
     ({"nodes": [{"name": "", **OLD}]}, "nodes[0].name: must be a name"),
     ({"nodes": [{"name": "x", "state": "DOWN"}]}, "holds no machine that counts"),
     ({"jobs": []}, "holds no machine that counts"),
-    ({"jobs": [job(tres_req_str="cpu=1")]}, "holds no machine that counts; TABLE and --machines look exchanged"),
+    ({"jobs": [job(tres_req_str="cpu=1")]}, "holds no machine that counts, only users, which TABLE takes"),
     ({"sinfo": [row([1])]}, "sinfo[0].nodes.nodes[0]: must be a text, got '1'"),  # type: ignore[list-item]
 ]
 

@@ -134,10 +134,14 @@ def read_table(source: str, of: str = "user", by: str | None = None) -> Table:
 def _exported(content: bytes, name: str, of: str, by: str | None) -> Table:
     """Give the users, or the machines, of an export."""
     found = read_export(content, name, by)
-    columns, others = (found.users, found.machines) if of == "user" else (found.machines, found.users)
+    columns, others, taken = (
+        (found.users, found.machines, "machines, which --machines takes")
+        if of == "user"
+        else (found.machines, found.users, "users, which TABLE takes")
+    )
     rows, other = (len(next(iter(each.values()))) for each in (columns, others))
     if not rows:
-        raise Refused(f"{name}: holds no {of} that counts{'; TABLE and --machines look exchanged' if other else ''}")
+        raise Refused(f"{name}: holds no {of} that counts{f', only {taken}' if other else ''}")
     return Table(
         name, columns, list(range(1, rows + 1)), found.held, found.machines if found.machines["machine"] else None
     )
