@@ -47,7 +47,8 @@ Result = TypeVar("Result")
 
 _STARTED = time.time()
 _NESTED: dict[str, Callable[[Any], Any]] = {"list": list, "tuple": tuple, "dict": dict}
-_edited = cache(edited_sources)  # what is edited later, this process does not run
+# asked once: what is edited later, this process does not run
+_edited, _hashed = cache(edited_sources), cache(source_hash)
 
 
 # ------------------------------------------------------------------------------------------------------- encoding
@@ -160,7 +161,7 @@ def _hash_of(paths: list[Path]) -> str:
 def _source(module: str) -> str:
     """Hash a module with all that it imports from the project; one of somebody's own with all of this package."""
     with suppress(InvalidInput):
-        found = source_hash(module)
+        found = _hashed(module)
         if edited := _edited(module):
             raise StaleResult(f"{', '.join(edited)} changed after this process had started; start it again")
         return found

@@ -225,7 +225,7 @@ def test_a_result_is_for_one_question(tmp_path: Path, monkeypatch: pytest.Monkey
     assert ask() == ask() == len(calls) + len(abouts)
     for name, other in (
         ("_surroundings", lambda: {"the data": "new"}),
-        ("source_hash", lambda module: "0" * 16),
+        ("_hashed", lambda module: "0" * 16),
         ("_hash_of", lambda paths: "1" * 16),
     ):
         before = ask()
@@ -257,6 +257,8 @@ def test_an_edited_function_is_run_again(my_runs: tuple[ModuleType, Path], tmp_p
 
 
 def test_sources_edited_under_a_running_process_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sweeps._source("book.dmfa_srq.studies")
+    monkeypatch.setattr(results, "_state", None)  # the hash is of what was loaded, whatever stands there now
     monkeypatch.setattr(results, "_STARTED", 0.0)
     monkeypatch.setattr(sweeps, "_edited", results.edited_sources)
     with checkpoint(tmp_path), pytest.raises(StaleResult, match=r"book\.dmfa_srq\.studies.* start it again"):
