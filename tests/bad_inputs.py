@@ -1,21 +1,16 @@
 """One table of bad inputs: every public entry point x each of its arguments x every kind of bad value that applies.
 
-An :class:`Entry` says how to call it well, and of what *sort* each argument is. ``BAD`` holds for each sort the kinds
-of values that must be refused by name, ``SAME`` those that look odd and mean the same. ``EXEMPT`` lists, with a reason,
-where a kind has another right outcome.
+An :class:`Entry` says how to call it well, and of what *sort* each argument is. ``BAD`` in ``bad_values.py`` holds for
+each sort the kinds of values that must be refused by name, ``SAME`` those that look odd and mean the same. ``EXEMPT``
+lists, with a reason, where a kind has another right outcome.
 """
 
 from __future__ import annotations
 
-import copy
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 import fairbook as fb
@@ -23,243 +18,16 @@ from book.common import oracle_drf as drf_oracle
 from book.dmfa_srq import oracle as srq_oracle
 from fairbook import metrics, results
 from fairbook.mechanisms.dmfa_srq import exact_levels
+from tests.bad_values import BAD, SAME
 
 D = [[1.0, 4.0], [3.0, 1.0], [2.0, 2.0]]
 SHARES = [[0.1, 0.4], [0.3, 0.1], [0.2, 0.2]]
 NAMES = ["ann", "bob", "cyd"]
 MACHINES = [[8.0, 32.0], [32.0, 64.0]]
-LONG = "x" * 100_000
 
 
 def _frame(values: Any) -> pd.DataFrame:
     return pd.DataFrame(values, index=NAMES[: len(values)], columns=["cpu", "memory"][: len(values[0])])
-
-
-class _Loud:
-    """An object that has no business in a computation and shouts if anything but its repr is used."""
-
-    def __repr__(self) -> str:
-        return "<something else>"
-
-
-def _with(value: Any) -> Callable[[Any], Any]:
-    """Put a value into the last place of nested lists."""
-
-    def make(good: Any) -> Any:
-        made = copy.deepcopy(good)
-        inner = made
-        while isinstance(inner[-1], list):
-            inner = inner[-1]
-        inner[-1] = value
-        return made
-
-    return make
-
-
-def _always(value: Any) -> Callable[[Any], Any]:
-    return lambda good: value
-
-
-def _self_holding(good: Any) -> Any:
-    made: list[Any] = []
-    made.append(made)
-    return made
-
-
-def _as(kind: Any) -> Callable[[Any], Any]:
-    return lambda good: np.array(good, dtype=kind)
-
-
-def _nullable(good: Any) -> Any:
-    holder = pd.DataFrame if isinstance(good[0], list) else pd.Series
-    made = holder(np.array(good)).astype("Float64")
-    made.iloc[(-1,) * np.ndim(good)] = pd.NA
-    return made
-
-
-def _pandas(kind: Any) -> Callable[[Any], Any]:
-    """Put what is given into a series, a frame, or a frame for each phase, with entries of a kind."""
-
-    def make(good: Any) -> Any:
-        if np.ndim(good) == 3:
-            return [make(phase) for phase in good]
-        return (pd.DataFrame if np.ndim(good) == 2 else pd.Series)(np.array(good)).astype(kind)
-
-    return make
-
-
-def _masked(good: Any) -> Any:
-    made = np.ma.array(good, dtype=float)
-    made[(-1,) * made.ndim] = np.ma.masked
-    return made
-
-
-def _repeated(good: Any) -> Any:
-    return (pd.DataFrame if np.ndim(good) == 2 else pd.Series)(np.array(good), index=["ann"] * len(good))
-
-
-def _missing_name(good: Any) -> Any:
-    names = [None, *range(len(good) - 1)]
-    return (pd.DataFrame if np.ndim(good) == 2 else pd.Series)(np.array(good), index=pd.Index(names, dtype=object))
-
-
-def _read_only(good: Any) -> Any:
-    made = np.array(good, dtype=float)
-    made.flags.writeable = False
-    return made
-
-
-NEVER_NUMBERS: dict[str, Callable[[Any], Any]] = {
-    "a text": _always("1"),
-    "bytes": _always(b"\x01\x02"),
-    "an object": _always(_Loud()),
-    "a dict": _always({"a": 1}),
-    "a set": _always({1.0, 2.0}),
-    "a generator": lambda good: (x for x in good),
-    "a list that holds itself": _self_holding,
-    "empty": _always([]),
-    "NaN": _with(float("nan")),
-    "negative": _with(-1.0),
-    "minus infinity": _with(-np.inf),
-    "text inside": _with("1"),
-    "None inside": _with(None),
-    "a truth value inside": _with(True),
-    "an object inside": _with(_Loud()),
-    "complex inside": _with(1j),
-    "a huge whole number inside": _with(10**400),
-    "a huge float inside": _with(1e308),
-    "a date inside": _with(np.datetime64("2026-01-01")),
-    "ragged": lambda good: [*good, [1.0] * 7],
-    "one dimension more": lambda good: [good, good],
-    "truth values": lambda good: np.ones(np.shape(good), dtype=bool),
-    "complex": _as(complex),
-    "texts": lambda good: np.array(good).astype(str),
-    "masked": _masked,
-    "a masked entry inside": _with(np.ma.masked),
-    "a masked row inside": lambda good: [*good[:-1], np.ma.masked_array(good[-1], mask=True)],
-    "missing in a pandas dtype": _nullable,
-    "missing for pandas inside": _with(pd.NA),
-    "records": lambda good: np.zeros(len(good), dtype=[("a", float)]),
-    "one dimension less": lambda good: good[0],
-    "one dimension more inside": lambda good: np.array(good)[..., None].tolist(),
-    "no number as a decimal": _with(Decimal("NaN")),
-    "a signal as a decimal": _with(Decimal("sNaN")),
-    "bytes inside": _with(b"1"),
-    "a dict inside": _with({}),
-    "a numpy truth value inside": _with(np.True_),
-    "truth values for a row": lambda good: [*good[:-1], np.ones_like(good[-1], dtype=bool)],
-    "dates": lambda good: np.zeros(np.shape(good), dtype="datetime64[D]"),
-    "spans of time": lambda good: np.ones(np.shape(good), dtype="timedelta64[s]"),
-    "texts in pandas": _pandas(str),
-    "truth values in pandas": _pandas(bool),
-    "truth values in a pandas dtype": lambda good: _pandas("boolean")(np.ones_like(good)),
-    "categories": _pandas("category"),
-}
-
-OUTSIDE = {
-    "infinite inside": _with(np.inf),
-    "subnormal inside": _with(5e-324),
-    "below the range inside": _with(1e-76),
-    "above the range inside": _with(1e76),
-    "a long double beyond doubles": lambda good: np.full(np.shape(good), np.longdouble("1e400")),
-}
-POSITIVE = OUTSIDE | {"zero inside": _with(0.0)}
-
-ONE_ENTRY_MORE = {"one entry too many": lambda good: [*good, good[-1]], "one entry too few": lambda good: good[:-1]}
-
-ONE_NUMBER: dict[str, Callable[[Any], Any]] = {
-    "a text": _always("1"),
-    "an object": _always(_Loud()),
-    "None": _always(None),
-    "NaN": _always(float("nan")),
-    "negative": _always(-1.0),
-    "infinite": _always(np.inf),
-    "a truth value": _always(True),
-    "complex": _always(1j),
-    "a huge whole number": _always(10**400),
-    "a list": _always([1.0, 2.0]),
-    "a missing value": _always(pd.NA),
-}
-
-BAD: dict[str, dict[str, Callable[[Any], Any]]] = {
-    # demands (n, m): at least one positive entry a row
-    "demands": NEVER_NUMBERS
-    | OUTSIDE
-    | {
-        "None": _always(None),
-        "a row of zeros": lambda good: [*good[:-1], [0.0] * len(good[0])],
-        "no rows": lambda good: np.zeros((0, 2)),
-        "no columns": lambda good: np.zeros((2, 0)),
-        "names twice": _repeated,
-        "a name missing": _missing_name,
-    },
-    # capacities of machines (K, m), where a row of zeros means as little
-    "machines": NEVER_NUMBERS
-    | OUTSIDE
-    | {
-        "None": _always(None),
-        "a row of zeros": lambda good: [*good[:-1], [0.0] * len(good[0])],
-        "a resource that no machine has": lambda good: [[row[0], 0.0] for row in good],
-        "no rows": lambda good: np.zeros((0, 2)),
-        "one column too many": lambda good: [[*row, 1.0] for row in good],
-    },
-    "positive": NEVER_NUMBERS | POSITIVE | ONE_ENTRY_MORE | {"names twice": _repeated, "a name missing": _missing_name},
-    "contributed": NEVER_NUMBERS | POSITIVE | ONE_ENTRY_MORE | {"None": _always(None)},
-    "amounts": NEVER_NUMBERS | {"infinite inside": _with(np.inf)} | ONE_ENTRY_MORE,
-    "bounds": NEVER_NUMBERS | ONE_ENTRY_MORE | {"names twice": _repeated},
-    "counts": NEVER_NUMBERS | ONE_ENTRY_MORE | {"infinite inside": _with(np.inf), "a fraction inside": _with(1.5)},
-    "a bounded number": ONE_NUMBER,
-    "a count": ONE_NUMBER | {"a fraction": _always(1.5), "a whole float": _always(2.0)},
-    "a choice": {
-        "another word": _always("no such thing"),
-        "empty": _always(""),
-        "None": _always(None),
-        "a number": _always(1),
-        "a list": _always(["a"]),
-        "an array": lambda good: np.array(["a", "b"]),
-        "very long": _always(LONG),
-    },
-    "a user": {
-        "unknown": _always("nobody"),
-        "control characters": _always("\x1b[2J\n"),
-        "unhashable": _always(["ann"]),
-        "a negative position": _always(-1),
-        "a position too far": _always(10**30),
-        "NaN": _always(float("nan")),
-        "an array": lambda good: np.array([0, 1]),
-    },
-    "a flag": {"a text": _always("yes"), "None": _always(None), "a number": _always(2), "a list": _always([])},
-    "a saved state": {
-        "no state": _always(None),
-        "a number": _always(5),
-        "a text": lambda good: json.dumps(good),
-        "more keys": lambda good: {**good, "more": 1},
-        "another format": lambda good: {**good, "format": "farebook"},
-        "an older one": lambda good: {**good, "format": good["format"].replace("/", "/0")},
-        "nothing": _always({}),
-        "its format alone": lambda good: {"format": good["format"], "checksum": None},
-    },
-}
-
-#: Odd, and with the same meaning.
-SAME: dict[str, dict[str, Callable[[Any], Any]]] = {
-    "an array": {
-        "read-only": _read_only,
-        "Fortran order": lambda good: np.asfortranarray(np.array(good, dtype=float)),
-        "every second entry": lambda good: np.repeat(np.array(good, dtype=float), 2, axis=0)[::2],
-        "tuples": lambda good: tuple(tuple(x) if isinstance(x, list) else x for x in good),
-        "objects": _as(object),
-        "decimals": lambda good: [[Decimal(x) for x in r] if isinstance(r, list) else Decimal(r) for r in good],
-        "long doubles": _as(np.longdouble),
-        "big-endian": _as(">f8"),
-        "fractions": lambda good: [[Fraction(x) for x in r] if isinstance(r, list) else Fraction(r) for r in good],
-        "arrays in a list": lambda good: [np.array(row) for row in good],
-        "nothing masked": lambda good: np.ma.array(good, dtype=float),
-        "sparse": _pandas(pd.SparseDtype(float, 0.0)),
-        "numbers in pandas": _pandas(float),
-        "numbers in a pandas dtype": _pandas("Float64"),
-    },
-}
 
 
 @dataclass(frozen=True)
@@ -290,89 +58,6 @@ def rows(entry: Entry) -> Iterator[Row]:
             yield Row(entry, argument, kind, make, True)
         for kind, make in SAME.get(sort, {}).items():
             yield Row(entry, argument, kind, make, False)
-
-
-def _but(sort: str, *kinds: str) -> dict[str, Callable[[Any], Any]]:
-    return {kind: make for kind, make in BAD[sort].items() if kind not in kinds}
-
-
-_NAMES: dict[str, Callable[[Any], Any]] = {
-    "zero": _always(0),
-    "negative": _always(-1),
-    "a huge whole number": _always(10**30),
-    "a truth value": _always(True),
-    "None": _always(None),
-    "a text": _always("ab"),
-    "twice": _always(["a", "a"]),
-    "unhashable": _always([["a"]]),
-    "a missing name": _always([None, "a"]),
-    "NaN": _always([float("nan"), "b"]),
-    "empty": _always([]),
-    "a float": _always(2.0),
-    "an object": _always(_Loud()),
-    "a set": _always({"a", "b"}),
-    "a dict": _always({"a": 1}),
-    "a truth value inside": _always([True, 1]),
-    "unhashable within": _always([("a", [1])]),
-    "a series": _always(pd.Series(["a", "b"])),
-    "twice in an index": _always(pd.Index(["a", "a"])),
-}
-
-BAD |= {
-    "phases": _but("demands", "a row of zeros", "names twice", "a name missing", "missing in a pandas dtype"),
-    "amounts of users": _but("demands", "a row of zeros"),
-    "positive or zero": BAD["amounts"],
-    "numbers of machines": BAD["counts"] | {"zero inside": _with(0.0), "too many in all": _with(1e8)},
-    "own positive": _but("positive", *ONE_ENTRY_MORE),  # nothing says how many there must be
-    "own amounts": _but("amounts", *ONE_ENTRY_MORE),
-    "an optional number": _but("a bounded number", "None"),
-    "any number": _but("a bounded number", "negative", "infinite"),
-    "an optional count": _but("a count", "None"),
-    "names": _NAMES,
-    "optional names": {kind: make for kind, make in _NAMES.items() if kind != "None"},
-    "a new user": {
-        "unhashable": _always(["x"]),
-        "there already": _always("ann"),
-        "NaN": _always(float("nan")),
-        "NA": _always(pd.NA),
-        "an array": _always(np.array([1, 2])),
-    },
-    "steps": {
-        "a text": _always("1"),
-        "an object": _always(_Loud()),
-        "empty": _always([]),
-        "zero": _always([0]),
-        "too far": _always([4]),
-        "a float": _always([1.0]),
-        "a truth value": _always([True]),
-        "nested": _always([[1]]),
-        "NaN": _always([float("nan")]),
-        "complex": _always([1j]),
-    },
-    "a table": {"None": _always(None), "a list": _always([[1]]), "no rows": lambda good: good.iloc[:0]},
-    "a name of a result": _but("a choice")
-    | {"another folder": _always("../x"), "hostile": _always("a/$(touch x)"), "a null byte": _always("a/b\0")},
-}
-SAME |= dict.fromkeys(
-    (
-        "demands",
-        "machines",
-        "positive",
-        "contributed",
-        "amounts",
-        "bounds",
-        "counts",
-        "amounts of users",
-        "numbers of machines",
-        "positive or zero",
-        "own positive",
-        "own amounts",
-    ),
-    SAME["an array"],
-)
-SAME["phases"] = {
-    kind: make for kind, make in SAME["an array"].items() if kind not in ("sparse", "decimals", "fractions")
-}
 
 
 # ------------------------------------------------------------------------------------------------ entry points

@@ -128,6 +128,7 @@ CLUSTERS = Case(
     "virtual_cluster",
 )
 CASES = {"pool": POOL, "phases": PHASES, "periods": PERIODS, "machines": MACHINES, "clusters": CLUSTERS}
+EVERY = pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 
 # The same instances, as the library takes them.
 PHASED = np.array([[[1, 4], [3, 1], [0, 0]], [[1, 4], [3, 1], [0, 0]], [[0, 0], [3, 1], [1, 1]]], dtype=float)

@@ -16,8 +16,8 @@ import pytest
 import fairbook as fb
 from book.common import tables
 from fairbook import metrics, results
-from tests import bad_inputs
-from tests.bad_inputs import ENTRIES, EXEMPT, NO_ENTRY, Entry, Row, exempt, rows
+from tests.bad_inputs import ENTRIES, EXEMPT, NO_ENTRY, D, Entry, Row, exempt, rows
+from tests.bad_values import BAD, SAME
 
 BY_NAME = {entry.name: entry for entry in ENTRIES}
 
@@ -77,11 +77,11 @@ def test_bad_values_are_refused_by_name_and_odd_ones_understood(name: str) -> No
 
 def test_the_table_tells_good_from_bad() -> None:
     """A callable that checks nothing, one that checks under another name, and one that changes its input."""
-    free = Entry("free", lambda demands: "fine", {"demands": bad_inputs.D}, {"demands": "demands"})
+    free = Entry("free", lambda demands: "fine", {"demands": D}, {"demands": "demands"})
     found = [_complaint(row, "fine") for row in rows(free)]
     assert Counter(one is None for one in found) == {
-        False: len(bad_inputs.BAD["demands"]),
-        True: len(bad_inputs.SAME["demands"]),
+        False: len(BAD["demands"]),
+        True: len(SAME["demands"]),
     }
 
     def other(demands: Any) -> None:
@@ -208,7 +208,7 @@ def test_numbers_far_apart_are_refused_or_computed(name: str) -> None:
     for pool in pools:
         given = dict(entry.good)
         for argument, sort in entry.sorts.items():
-            if sort in bad_inputs.SAME and rng.random() < 0.6:
+            if sort in SAME and rng.random() < 0.6:
                 given[argument] = drawn(given[argument], pool)
         outcome, found = _outcome(entry, given)
         assert outcome in ("answered", "refused", "FairbookError"), found

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import fairbook as fb
+from book.compare import findings
 from book.compare import properties as props
 from book.compare.properties import ENTRANTS, PROPERTIES, Entrant, Outcome, Shared
 from book.compare.studies import SEED, instance
@@ -34,7 +35,7 @@ PAIR = shared([[2, 1], [1, 3]], [[5, 8]])
 
 
 def drawn(count: int, periods: int = 1, size: int = 5) -> list[Shared]:
-    return [props.random_shared(np.random.default_rng([5, k]), size, periods) for k in range(count)]
+    return [findings.random_shared(np.random.default_rng([5, k]), size, periods) for k in range(count)]
 
 
 # ------------------------------------------------------------------------------------------------------- entrants
@@ -322,7 +323,7 @@ MUTANTS: dict[str, tuple[Entrant, set[str]]] = {
     ("name", "caught"), [(name, one) for name, (_, hits) in MUTANTS.items() for one in sorted(hits)]
 )
 def test_a_broken_mechanism_is_caught(name: str, caught: str) -> None:
-    found, tried = props.look(MUTANTS[name][0], caught, 300)
+    found, tried = findings.look(MUTANTS[name][0], caught, 300)
     assert found is not None
     assert 1 <= tried <= 300 * PROPERTIES[caught].effort
     assert PROPERTIES[caught].check(found.case, MUTANTS[name][0]) == found.what
@@ -353,12 +354,12 @@ HAS["more"] = broken(lambda case: props.alone(case, whole=False, places=False)) 
 
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_a_mechanism_that_has_it_is_not_accused(name: str) -> None:
-    assert props.look(HAS[name], name, 60) == (None, 60 * PROPERTIES[name].effort + len(props.KEPT.get(name, ())))
+    assert findings.look(HAS[name], name, 60) == (None, 60 * PROPERTIES[name].effort + len(findings.KEPT.get(name, ())))
 
 
 def test_a_pool_promises_what_machines_cannot_run_and_an_overdrawn_one_is_named() -> None:
     assert "3 and 4 whole tasks are given out" in str(PROPERTIES["places"].check(PAIR, ENTRANTS["drf_by_task"]))
-    assert props.look(ENTRANTS["drf"], "places", 36)[0] is not None
+    assert findings.look(ENTRANTS["drf"], "places", 36)[0] is not None
     assert PROPERTIES["places"].check(PAIR, ENTRANTS["drfh"]) is None
     table = np.zeros((1, 2, 2))
     table[0, 1] = [2, 2]  # 6 of 5 CPU
@@ -381,7 +382,7 @@ def test_whole_tasks_may_miss_by_one() -> None:
 
 def test_looking_is_repeatable_and_starts_small() -> None:
     (first, tried), (second, again), (other, _) = (
-        props.look(ENTRANTS["per_server_drf"], "envy", 200, seed=seed) for seed in (1, 1, 2)
+        findings.look(ENTRANTS["per_server_drf"], "envy", 200, seed=seed) for seed in (1, 1, 2)
     )
     assert (first.what, str(first.case), tried) == (second.what, str(second.case), again)
     assert str(other.case) != str(first.case)
@@ -395,11 +396,11 @@ def test_cases_are_written_out() -> None:
 
 def test_in_larger_machines_a_task_is_worth_less() -> None:
     """Found only where one task of anybody does not forgive everything."""
-    found, _ = props.look(ENTRANTS["drf_by_task"], "keeps", 200)
+    found, _ = findings.look(ENTRANTS["drf_by_task"], "keeps", 200)
     assert found is not None
     assert found.case.unit.max() < 0.05
     rng = np.random.default_rng
-    small, large = props.random_shared(rng(1), 3), props.random_shared(rng(1), 3, grain=4)
+    small, large = findings.random_shared(rng(1), 3), findings.random_shared(rng(1), 3, grain=4)
     assert (large.block == 4 * small.block).all()
     assert (large.demands == small.demands).all()
 
@@ -426,8 +427,8 @@ def test_random_cases_are_what_they_say() -> None:
 
 def test_tv_drf_in_whole_tasks_may_leave_a_user_below_its_own_machines_over_two_periods() -> None:
     """Rarer than in one period: the usual search does not come across it, so it is kept and asked last."""
-    (case,) = props.KEPT["sharing_periods"]
-    assert props.look(ENTRANTS["tv_drf"], "sharing_periods", 2) == (
+    (case,) = findings.KEPT["sharing_periods"]
+    assert findings.look(ENTRANTS["tv_drf"], "sharing_periods", 2) == (
         (case, "user 2 runs 17 then 24 tasks, alone 20 then 24"),
         3,
     )
@@ -437,7 +438,7 @@ def test_tv_drf_in_whole_tasks_may_leave_a_user_below_its_own_machines_over_two_
 
 def test_tv_drf_in_fractions_may_leave_a_user_below_its_own_block_over_three_periods() -> None:
     """By hand: a surplus in period 1 makes up for a deficit in each resource, and each is counted once."""
-    (case,) = props.KEPT["sharing_three"]
+    (case,) = findings.KEPT["sharing_three"]
     fluid = ENTRANTS["tv_drf_fluid"]
     ran: list[list[Any]] = [[0, 0, 2], [Fraction(5, 2), 0, Fraction(1, 2)], [0, Fraction(11, 4), Fraction(1, 4)]]
     assert fluid.call(case).tasks == pytest.approx(np.array(ran, dtype=float))
@@ -454,10 +455,10 @@ def test_tv_drf_in_fractions_may_leave_a_user_below_its_own_block_over_three_per
 def test_tasks_of_several_slots_leave_gaps() -> None:
     """By hand: who comes first decides who meets the gaps, and a machine of nobody moves them."""
     slots = ENTRANTS["slots"]
-    (order,) = props.KEPT["order"]  # eight machines of three slots, twelve slots each
+    (order,) = findings.KEPT["order"]  # eight machines of three slots, twelve slots each
     assert slots.call(order).tasks.tolist() == [[12, 4]]
     assert slots.call(order.permuted(np.array([1, 0]))).tasks.tolist() == [[6, 12]]
-    (more,) = props.KEPT["more"]  # six machines of four slots and one of three: eight slots each, then nine
+    (more,) = findings.KEPT["more"]  # six machines of four slots and one of three: eight slots each, then nine
     assert slots.call(replace(more, extra=more.extra[:0])).tasks.tolist() == [[2, 2, 2]]
     assert slots.call(more).tasks.tolist() == [[3, 3, 0]]
     for name, case in (("order", order), ("more", more)):
@@ -470,6 +471,6 @@ def test_tasks_of_several_slots_leave_gaps() -> None:
     ("name", "property_name"), [("tv_drf_fluid", "sharing_three"), ("slots", "order"), ("slots", "more")]
 )
 def test_drawn_instances_break_what_the_kept_ones_break(name: str, property_name: str) -> None:
-    found, _ = props.look(ENTRANTS[name], property_name, 1000, SEED)
+    found, _ = findings.look(ENTRANTS[name], property_name, 1000, SEED)
     assert found is not None
-    assert all(found.case is not kept for kept in props.KEPT[property_name])
+    assert all(found.case is not kept for kept in findings.KEPT[property_name])

@@ -15,7 +15,8 @@ import pytest
 import fairbook as fb
 from book.common.runs import stream
 from book.compare import studies as study
-from book.compare.properties import ENTRANTS, KEPT, PROPERTIES, Entrant, Outcome, Shared, look
+from book.compare.findings import KEPT, look
+from book.compare.properties import ENTRANTS, PROPERTIES, Entrant, Outcome, Shared
 from fairbook.claims import claims
 from tools.execute import BOOK
 

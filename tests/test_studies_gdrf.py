@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from book.common.runs import interval, stream
-from book.gdrf import cells, whole_cell
+from book.gdrf import behaviour, cells, whole_cell
 from book.gdrf import studies as study
 from book.gdrf.oracle import exact_drfh, exact_gdrf, exact_mdrf, exact_per_server
 from fairbook.mechanisms.drfh import drfh
@@ -364,7 +364,7 @@ def test_the_whole_cell_adds_up() -> None:
 def test_lies_by_hand() -> None:
     # one user alone fills what there is: no lie pays, and twice the size is half as many, of two tasks each
     alone = study.Instance(np.array([[1.0, 1.0]]), np.array([[4.0, 4.0]]), np.array([1]))
-    tasks, single = study._lies_of(alone, 0, 0).T
+    tasks, single = behaviour._lies_of(alone, 0, 0).T
     lies = list(product(study.FACTORS, study.FACTORS))
     found = dict(zip(lies, tasks.tolist(), strict=True))
     assert (found[1.0, 1.0], found[2.0, 2.0], found[2.0, 1.0], found[3.0, 3.0], found[1.5, 1.5]) == (4, 4, 2, 3, 2)
@@ -391,9 +391,9 @@ def test_lies_against_honest_runs() -> None:
 
 def test_what_can_stay_is_counted_up_to_numbering() -> None:
     before = np.array([[2, 0], [0, 3], [1, 1]])
-    assert study._kept(before, before[[1, 0, 2]], np.array([0, 0, 1])) == 7  # two alike have changed names
-    assert study._kept(before, before[[1, 0, 2]], np.array([0, 1, 2])) == 2  # three classes: only the last stays
-    assert study._kept(before, np.array([[1, 1], [1, 2], [0, 5]]), np.array([0, 0, 1])) == 1 + 2 + 1
+    assert behaviour._kept(before, before[[1, 0, 2]], np.array([0, 0, 1])) == 7  # two alike have changed names
+    assert behaviour._kept(before, before[[1, 0, 2]], np.array([0, 1, 2])) == 2  # three classes: only the last stays
+    assert behaviour._kept(before, np.array([[1, 1], [1, 2], [0, 5]]), np.array([0, 0, 1])) == 1 + 2 + 1
 
 
 def test_arrivals_add_up() -> None:

@@ -1,10 +1,9 @@
 """Karma (Vuppalapati et al., OSDI 2023), as published for one resource and generalised to dominant shares.
 
 Credits carry fairness over time: who takes less than its guaranteed share earns them, who takes more pays them, and
-the richest borrows first.
-
-* :func:`karma_phase` is one phase of the generalisation, with the credits given: divisible tasks, several resources.
-* :func:`karma` runs phases and keeps the credits; :class:`Karma` takes one phase at a time and can be saved.
+the richest borrows first. :func:`karma_phase` is one phase of the generalisation, with the credits given: divisible
+tasks, several resources. :func:`karma` runs phases and keeps the credits; :class:`Karma` takes one phase at a time and
+can be saved.
 
 The generalisation counts dominant shares: one credit buys a dominant share of 1. Of n users each is guaranteed
 g = alpha / n and gets (1 - alpha) / n credits before each phase. What a user claims, b, is its bound on tasks in
@@ -197,10 +196,7 @@ class _Settled(NamedTuple):
 
 
 def _settle(need: NDArray[Any], claimed: NDArray[Any], credit: NDArray[Any], alpha: Any) -> _Settled:
-    """Run one phase on normalised demands (n, m), claims in dominant share and credits to spend.
-
-    Cost O(n m (log n + m)).
-    """
+    """Run one phase on normalised demands (n, m), claims in dominant share, credits; cost O(n m (log n + m))."""
     n = len(need)
     entitled = alpha / n
     guaranteed = np.minimum(claimed, entitled)
@@ -239,7 +235,7 @@ def _tasks(settled: _Settled, bounds: FloatArray, largest: FloatArray) -> FloatA
     return np.where(settled.stops == _OWN, bounds, tasks)
 
 
-# ---------------------------------------------------------------------------------------------------- the input
+# --------------------------------------------------------------------------------------------- the input, and one phase
 
 
 def as_credit(credit: Any, n: int, users: Names | None, argument: str) -> FloatArray:
@@ -266,9 +262,6 @@ def _as_bounds(max_tasks: Any, demands: FloatArray, users: Names | None) -> Floa
     else:
         bounds = np.broadcast_to(as_max_tasks(max_tasks, n, users), (count, n))
     return np.where((demands > 0).any(axis=2), bounds, 0.0)
-
-
-# -------------------------------------------------------------------------------------------------- one phase
 
 
 def karma_phase(
@@ -377,15 +370,14 @@ class KarmaRun(PhasedRun):
     ----------
     tasks : ndarray, shape (T, n)
     credit : ndarray, shape (T, n)
-        Credit at the start of each phase, *before* the free credits of that phase; row 0 is the initial credit.
+        At the start of each phase, *before* its free credits; row 0 is the initial credit.
+        ``credit[t + 1] = credit[t] + free_credit - borrowed[t] + earned[t]``.
     final_credit : ndarray, shape (n,)
-        Credit after the last phase.
+        After the last phase.
     guaranteed, borrowed : ndarray, shape (T, n)
         The two parts of the dominant share: taken for nothing, and paid for at 1 credit a unit.
-    donated : ndarray, shape (T, n)
-        What each left of its guaranteed dominant share.
-    earned : ndarray, shape (T, n)
-        Credits for what was borrowed of that, at most ``donated``.
+    donated, earned : ndarray, shape (T, n)
+        What each left of its guaranteed dominant share; credits for what was borrowed of that, at most ``donated``.
     bottlenecks : ndarray of int, shape (T, n)
         The resource that stops each user; -1 where its own bound or the end of its credit does.
     demands : ndarray, shape (T, n, m)
@@ -395,10 +387,6 @@ class KarmaRun(PhasedRun):
     capacities : ndarray, shape (m,)
     alpha : float
     named_users, named_resources : tuple or None
-
-    Notes
-    -----
-    ``credit[t + 1] = credit[t] + free_credit - borrowed[t] + earned[t]``.
     """
 
     tasks: FloatArray
@@ -489,11 +477,7 @@ class KarmaRun(PhasedRun):
         One phase is right exactly if everyone holds min(guarantee, claim) for nothing, and every borrower is at its
         bound, at the end of its credit, or needs a resource that is used up and of which nobody holds borrowed shares
         who has less credit left; and if the donors' earnings add up and no donor that has unpaid donations
-        left ends poorer than one that earned. Credits must follow from one phase to the next.
-
-        Notes
-        -----
-        Cost O(T n m).
+        left ends poorer than one that earned. Credits must follow from one phase to the next. Cost O(T n m).
         """
         rtol = as_tolerance(rtol)
         found: list[str] = []
@@ -554,8 +538,7 @@ def karma(
     Returns
     -------
     KarmaRun
-        ``tasks``, ``credit``, ``borrowed``, ``donated``, ``earned``, ... of shape (T, n); ``at(t)`` gives one phase as
-        an Allocation.
+        ``tasks``, ``credit``, ``borrowed``, ``donated``, ``earned``, ... of shape (T, n); ``at(t)`` is an Allocation.
 
     Raises
     ------
@@ -619,6 +602,8 @@ def karma(
 class Karma(CreditPool):
     """Karma in dominant shares one phase at a time, saved and restored.
 
+    :meth:`phase` costs O(n m (log n + m)) and gives digit for digit what :func:`karma` does.
+
     Parameters
     ----------
     users : int or sequence of hashable
@@ -636,10 +621,6 @@ class Karma(CreditPool):
         Credit now, before the free credits of the next phase.
     phases : int
         Phases settled so far.
-
-    Notes
-    -----
-    :meth:`phase` costs O(n m (log n + m)) and gives digit for digit what :func:`karma` does.
 
     Examples
     --------

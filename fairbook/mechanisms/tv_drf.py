@@ -41,18 +41,16 @@ from numpy.typing import NDArray
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.engines.nearest import DISTANCE, as_machines
+from fairbook.mechanisms.engines.tv_drf_fluid import NEAR, enough, flow
 from fairbook.mechanisms.engines.tv_drf_kernels import (
     DONE,
     FITS,
     IDLE,
-    NEAR,
     SPLIT,
     add_parts,
     alone_by_resources,
     alone_by_tasks,
     coefficients,
-    enough,
-    flow,
     heuristic,
 )
 from fairbook.mechanisms.readings import Alone, TvMethod, Unserved

@@ -1,0 +1,391 @@
+"""The cells of the matrix: the search for what breaks a property, what is known besides, which mechanism to take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from book.compare.properties import ENTRANTS, MECHANISMS, PROPERTIES, Entrant, Property, Shared, Witness
+
+# ------------------------------------------------------------------------------------------------------- the search
+
+
+def _kept(demands: Any, tasks: Any, block: Any, slot: Any, extra: Any = None) -> Shared:
+    rows = np.array(demands, dtype=float)
+    nobody = np.array(extra or [], dtype=float).reshape(-1, rows.shape[2])
+    return Shared(rows, np.array(tasks, dtype=float), np.array(block, dtype=float), np.array(slot, dtype=float), nobody)
+
+
+#: Instances that other, longer searches came across or that were made by hand, by the property that one of the
+#: mechanisms lacks there: TV-DRF in whole tasks, TV-DRF in fractions, and one cluster of slots twice.
+KEPT: dict[str, tuple[Shared, ...]] = {
+    "sharing_periods": (
+        _kept(
+            [[[3, 1, 1], [1, 3, 1], [2, 1, 3], [3, 1, 1]], [[1, 1, 1], [2, 2, 1], [1, 1, 3], [1, 1, 1]]],
+            [[171, 182, 129, 51], [385, 257, 129, 385]],
+            [[64, 32, 0], [0, 40, 0], [56, 16, 64], [8, 48, 32]],
+            [3, 3, 3],
+        ),
+    ),
+    "sharing_three": (
+        _kept(
+            [[[4, 4]] * 3, [[1, 4]] * 3, [[4, 1], [4, 1], [4, 2]]], [[0, 0, 2], [3, 0, 1], [0, 3, 1]], [[4, 4]], [4, 4]
+        ),
+    ),
+    "more": (_kept([[[3], [3], [4]]], [[10, 10, 7]], [[4], [4]], [1], [[3]]),),
+    "order": (_kept([[[1], [2]]], [[25, 13]], [[3]] * 4, [1]),),
+}
+
+
+def random_shared(rng: np.random.Generator, size: int, periods: int = 1, grain: int = 1) -> Shared:
+    """Draw a small instance in whole numbers.
+
+    Parameters
+    ----------
+    size : int
+        1 to 7: how large its numbers may get; 2 users with one or two machines and one or two resources, up to 4 users
+        where it is larger, and with 7 up to 6 users, 4 machines each and 3 resources: what goes wrong between machines
+        or racks needs some of them.
+    periods : int
+        Where there are more than two, demands are powers of two and users at most four: what is lost over three
+        periods takes few users whose tasks are far from each other in shape.
+    grain : int
+        How many times larger machines are: the larger, the less one task is worth.
+    """
+    most_users, most_resources, most_machines = (6, 3, 4) if size == 7 else (2 + size // 3, 2, 1 + (size > 1))
+    n, m = int(rng.integers(2, most_users + 1)), int(rng.integers(1, most_resources + 1))
+    n = min(n, 4) if periods > 2 else n
+    b = int(rng.integers(1, most_machines + 1))
+    while True:
+        demands = rng.integers(0, 2 + size, size=(periods, n, m)).astype(float)
+        if periods > 2:
+            demands = np.where(demands > 0, 2 ** (demands % 4), 0)
+        block = rng.integers(0, 4 * size + 1, size=(b, m)).astype(float)
+        extra = rng.integers(0, 4 * size + 1, size=(1, m)).astype(float)
+        if demands.any(axis=2).all() and (block.sum(axis=0) > 0).all() and block.any(axis=1).all() and extra.any():
+            break
+    block, extra = grain * block, grain * extra
+    total = n * block.sum(axis=0) + extra.sum(axis=0)
+    # as good as no bound; where there are two periods, some users want less
+    most = np.array([[np.floor((total[row > 0] / row[row > 0]).min()) + 1 for row in rows] for rows in demands])
+    if periods > 1:
+        most = np.where(rng.random(most.shape) < 0.3, rng.integers(0, 3, size=most.shape), most)
+    largest = demands.max(axis=(0, 1)).astype(int)  # a slot holds this, or less: then a task takes several
+    return Shared(demands, most, block, rng.integers(np.minimum(largest, 1), largest + 1).astype(float), extra)
+
+
+def look(entrant: Entrant, property_name: str, tries: int, seed: int = 0) -> tuple[Witness | None, int]:
+    """Look for a case that breaks a property (or shows it, for ``"remembers"``), small ones first.
+
+    Parameters
+    ----------
+    entrant : Entrant
+    property_name : str
+        Key of :data:`PROPERTIES`.
+    tries : int
+        Random instances to look at, at most, times the effort of the property; those of :data:`KEPT` come after them.
+    seed : int
+
+    Returns
+    -------
+    (Witness or None, int)
+        The first that was found and the number of instances looked at.
+
+    Notes
+    -----
+    Cost: at most ``tries`` times a few calls of the mechanism; for ``"lies"`` some tens.
+    """
+    asked = PROPERTIES[property_name]
+    number, drawn = 0, _cases(tries * asked.effort, asked, seed, entrant.whole)
+    for number, case in enumerate(chain(drawn, KEPT.get(property_name, ())), 1):
+        if (what := asked.check(case, entrant)) is not None:
+            return Witness(case, what), number
+    return None, number
+
+
+def _cases(tries: int, asked: Property, seed: int, whole: bool) -> Iterator[Shared]:
+    for number in range(tries):
+        rng = np.random.default_rng([seed, number])
+        # where a task is a large part of all, "up to one task" forgives everything
+        grain = 1 + number % 8 if whole and asked.name != "places" else 1
+        # the first half grows step by step, the second is as large as it gets
+        case = random_shared(rng, min(1 + 12 * number // tries, 7), asked.periods, grain)
+        yield case if asked.name == "more" else replace(case, extra=case.extra[:0])
+
+
+# ---------------------------------------------------------------------------------------------------- what is known
+
+
+#: Claims of the chapters that say of a mechanism what a property says here, at one moment, in the same sense and with
+#: zero demands allowed.
+EVIDENCE: dict[tuple[str, str], str] = {
+    ("drf", "sharing"): "cbdrf.table_1.sharing_incentive.drf",
+    ("drf", "envy"): "cbdrf.table_1.envy_freeness.drf",
+    ("drf", "lies"): "cbdrf.table_1.strategy_proofness.drf",
+    ("drf", "waste"): "cbdrf.table_1.pareto_efficiency.drf",
+    ("dmfa_srq", "sharing"): "dmfa_srq.theorem_2.zeros",
+    ("dmfa_srq", "lies"): "dmfa_srq.theorem_4.zeros",
+    ("dmfa_srq", "waste"): "dmfa_srq.theorem_1.zeros",
+    ("cbdrf", "sharing"): "cbdrf.corollary_2.good_standing",
+    ("cbdrf", "envy"): "cbdrf.theorem_4.equal_records",
+    ("cbdrf", "lies"): "cbdrf.theorem_5.phase",
+    ("cbdrf", "waste"): "cbdrf.theorem_6.all_good",
+    ("tv_drf_fluid", "sharing"): "tv_drf.theorem_1.fluid.one",
+    ("tv_drf_fluid", "waste"): "tv_drf.theorem_2.fluid.one",
+    ("drfh_fluid", "sharing"): "gdrf.drfh.sharing",
+    ("gdrf", "envy"): "gdrf.envy.end",
+    ("gdrf", "waste"): "gdrf.maximal.nearest",
+}
+
+
+_BY_PERIOD = (
+    "drf",
+    "dmfa_srq",
+    "cbdrf",
+    "drf_by_task",
+    "drfh_fluid",
+    "drfh",
+    "drfh_first_fit",
+    "gdrf",
+    "mdrf",
+    "per_server_drf",
+    "slots",
+    "slots_racks",
+)
+
+#: Labels of the proofs on the comparison's page, by the cells that they settle: that the mechanism has the property; of
+#: ``remembers``, that it has not.
+PROOFS: dict[tuple[str, str], str] = {
+    (mechanism, name): f"prop-compare-{label}"
+    for label, names, mechanisms in (
+        ("order", ("order",), ("drf", "cbdrf", "karma", "tv_drf_fluid", "drfh_fluid")),
+        ("moment", ("sharing", "envy", "lies", "waste"), ("karma",)),
+        ("moment", ("envy", "lies"), ("tv_drf_fluid",)),
+        ("drfh", ("envy", "lies", "waste"), ("drfh_fluid",)),
+        ("keeps", ("keeps",), ("dmfa_srq",)),
+        ("periods", ("sharing_periods", "sharing_three"), ("drf", "dmfa_srq", "cbdrf")),
+        ("two", ("sharing_periods",), ("tv_drf_fluid",)),
+        ("tasks", ("sharing", "sharing_periods", "sharing_three", "envy"), ("drf_by_task",)),
+        ("first_fit", ("envy",), ("drfh_first_fit",)),
+        ("full", ("waste",), ("drf_by_task", "drfh", "drfh_first_fit", "mdrf", "per_server_drf", "tv_drf")),
+        (
+            "full",
+            ("places",),
+            ("drfh", "drfh_first_fit", "gdrf", "mdrf", "per_server_drf", "tv_drf", "slots", "slots_racks"),
+        ),
+        ("machines", ("more",), ("per_server_drf",)),
+        ("slots", ("keeps",), ("slots",)),
+        ("memory", ("remembers",), _BY_PERIOD),
+    )
+    for mechanism in mechanisms
+    for name in names
+}
+
+
+def cells(frame: pd.DataFrame, ledger: pd.DataFrame) -> pd.DataFrame:
+    """Say for every cell of the matrix what is known: from its own search, a claim of a chapter, a proof on the page.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`matrix`.
+    ledger : DataFrame
+        With columns ``id`` and ``verdict``, as ``fairbook.claims.ledger`` gives it.
+
+    Returns
+    -------
+    DataFrame
+        ``frame`` with ``claim`` (id, or empty), ``said`` (its verdict there), ``proof`` (label in :data:`PROOFS`, or
+        empty) and ``verdict``: ``fails`` (a witness, here or in the chapter), ``holds`` (proved in the chapter under
+        the conditions of its claim, or on the page, and not broken here), ``not broken`` (searched only); for
+        ``remembers``: ``seen``, ``none`` (proved), ``not seen``. ``contradicts``: whether search and proof disagree.
+    """
+    verdicts = dict(zip(ledger["id"], ledger["verdict"]))
+    rows = []
+    for mechanism, name, found in zip(frame["mechanism"], frame["property"], frame["found"]):
+        known, proof = EVIDENCE.get((mechanism, name), ""), PROOFS.get((mechanism, name), "")
+        says = verdicts.get(known, "")
+        settled = bool(proof) or says == "holds"
+        if name == "remembers":
+            verdict = "seen" if found else "none" if settled else "not seen"
+        else:
+            verdict = "fails" if found or says == "refuted" else "holds" if settled else "not broken"
+        rows.append(
+            {
+                "claim": known,
+                "said": says,
+                "proof": proof,
+                "verdict": verdict,
+                "contradicts": settled and (bool(found) or says == "refuted"),
+            }
+        )
+    return pd.concat([frame.reset_index(drop=True), pd.DataFrame(rows)], axis=1)
+
+
+#: Heads of the columns of :func:`sheet`, by property.
+HEADS = {
+    "sharing": "own machines",
+    "sharing_periods": "two periods",
+    "sharing_three": "three periods",
+    "envy": "envy",
+    "lies": "lies",
+    "keeps": "arrivals",
+    "more": "more machines",
+    "order": "order",
+    "waste": "waste",
+    "places": "fits",
+    "remembers": "memory",
+}
+
+
+def sheet(cells: pd.DataFrame, proofs: Mapping[str, str]) -> pd.DataFrame:
+    """Write the matrix as a table in which each word leads to its evidence.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        From :func:`cells`.
+    proofs : mapping
+        The label of the proof of each claim in :data:`EVIDENCE` that holds.
+
+    Returns
+    -------
+    DataFrame
+        One row a mechanism, one column a property; roles of MyST that lead to proofs, or to what :func:`accounts`
+        writes.
+    """
+    rows: dict[str, dict[str, str]] = {}
+    for one in cells.itertuples():
+        known = (one.proof or proofs.get(one.claim, "")) if one.verdict in ("holds", "none") else ""
+        word = "proved" if known and one.verdict == "holds" else one.verdict
+        led = f"{{prf:ref}}`{word} <{known}>`" if known else f"{{ref}}`{word} <witness-{one.mechanism}>`"
+        rows.setdefault(one.mechanism, {"mechanism": ENTRANTS[one.mechanism].label})[HEADS[one.property]] = led
+    return pd.DataFrame(rows.values())
+
+
+def accounts(cells: pd.DataFrame) -> str:
+    """Write down in MyST, one dropdown a mechanism, what was found on each property, witnesses included."""
+    written = []
+    for mechanism, part in cells.groupby("mechanism", sort=False):
+        lines = [f":::{{dropdown}} {ENTRANTS[mechanism].label}", f":name: witness-{mechanism}", ""]
+        for one in part.itertuples():
+            known = f" Claim `{one.claim}`: {one.said}." if one.claim else ""
+            known += f" {{prf:ref}}`Proved <{one.proof}>`." if one.proof else ""
+            found = (
+                f"Instance {one.tried}: {one.witness}. There: {one.case}."
+                if one.found
+                else f"None of {one.tried} instances."
+            )
+            lines += [PROPERTIES[one.property].label, f": **{one.verdict}**. {found}{known}", ""]
+        written.append("\n".join([*lines, ":::"]))
+    return "\n\n".join(written)
+
+
+class Need(NamedTuple):
+    """A situation: what must not be given up, and what is to be large, or small, among what is left."""
+
+    situation: str
+    must: tuple[str, ...]
+    table: str
+    measure: str
+    least: bool = False
+
+
+#: What :func:`guide` answers.
+NEEDS: tuple[Need, ...] = (
+    Need(
+        "one pool, fractions will do, all are there",
+        ("sharing", "envy", "lies", "waste", "order"),
+        "moment",
+        "min_share",
+    ),
+    Need("users come one by one, nothing may be taken back", ("keeps", "sharing"), "moment", "min_share"),
+    Need("demands change, who was idle is to have more later", ("remembers",), "day", "min_share"),
+    Need("the same, in whole tasks on machines", ("remembers", "places"), "day", "min_share"),
+    Need("whole tasks on machines, nobody below its own machines", ("places", "sharing"), "moment", "min_share"),
+    Need(
+        "whole tasks on machines, nothing idle, losses against the own machines are to be small",
+        ("places", "waste"),
+        "moment",
+        "loss",
+        True,
+    ),
+    Need("whole tasks on machines, nothing idle", ("places", "waste"), "moment", "sum_share"),
+    Need(
+        "whole tasks on machines, nothing idle, arrivals are to take little back",
+        ("places", "waste"),
+        "moment",
+        "taken",
+        True,
+    ),
+    Need("whole tasks on machines, nothing idle, lies are to bring little", ("places", "waste"), "lying", "gain", True),
+    Need(
+        "whole tasks on machines, nothing idle, few are to find a lie that pays",
+        ("places", "waste"),
+        "lying",
+        "paying",
+        True,
+    ),
+)
+
+
+def leaders(values: pd.Series, least: bool) -> pd.Series:
+    """Give what is within a percent of the best value, the best first; within a thousandth besides if that is small.
+
+    Parameters
+    ----------
+    values : Series
+        A value for each mechanism.
+    least : bool
+        Whether small values are good.
+    """
+    near = values <= values.min() * 1.01 + 0.001 if least else values >= values.max() * 0.99
+    return values[near].sort_values(ascending=least, kind="stable")
+
+
+def guide(
+    cells: pd.DataFrame,
+    moment: pd.DataFrame,
+    day: pd.DataFrame,
+    lying: pd.DataFrame,
+) -> pd.DataFrame:
+    """Choose mechanisms by what must hold and what they measured: first the matrix, then the means over the traces.
+
+    Parameters
+    ----------
+    cells, moment, day, lying : DataFrame
+        From the functions of these names.
+
+    Returns
+    -------
+    DataFrame
+        One row a need of :data:`NEEDS`: ``situation``, ``must``, ``measure``, ``least`` (whether it is to be small),
+        ``left`` (number of mechanisms that nothing is known against), ``best`` (:func:`leaders` among them by the mean
+        of the measure over the traces; empty where none is left), ``value`` (the best of these means).
+    """
+    kept = cells[cells["verdict"].isin(["holds", "not broken", "seen"])]
+    good = set(zip(kept["mechanism"], kept["property"]))
+    tables = {"moment": moment, "day": day, "lying": lying}
+    rows = []
+    for need in NEEDS:
+        left = [name for name in MECHANISMS if all((name, one) in good for one in need.must)]
+        frame = tables[need.table]
+        values = frame[frame["measure"] == need.measure].groupby("mechanism")["mean"].mean().loc[left]
+        best = leaders(values, need.least)
+        rows.append(
+            {
+                "situation": need.situation,
+                "must": ", ".join(need.must),
+                "measure": need.measure,
+                "least": need.least,
+                "left": len(left),
+                "best": ", ".join(best.index),
+                "value": best.max() if not need.least else best.min(),
+            }
+        )
+    return pd.DataFrame(rows)
