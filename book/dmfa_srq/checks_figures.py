@@ -111,7 +111,7 @@ claim(
     locator="Sections 4, 6",
     kind="statement",
     variant="two users of one run",
-    statement="Who brings at least as much gets at least as much.",
+    statement="Who brings more gets at least as much.",
     mechanism=DMFA_SRQ,
     mutant=STATIC,
 )(lambda effort, subject: Evidence.of(settled_for("weight_order", effort, subject)))

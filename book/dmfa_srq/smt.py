@@ -462,11 +462,11 @@ def _dynamic_below_static_judge(v: _World, k: int) -> tuple[bool, bool]:
 
 
 def _weight_order(e: _Encoding, k: int, i: int, h: int) -> tuple[Any, Any]:
-    return e.w[i] >= e.w[h], e.mul(e.w[i], e.truth[i, k]) >= e.mul(e.w[h], e.truth[h, k])
+    return e.w[i] > e.w[h], e.mul(e.w[i], e.truth[i, k]) >= e.mul(e.w[h], e.truth[h, k])
 
 
 def _weight_order_judge(v: _World, k: int, i: int, h: int) -> tuple[bool, bool]:
-    return v.w[i] >= v.w[h], v.w[i] * v.truth[i, k] >= v.w[h] * v.truth[h, k]
+    return v.w[i] > v.w[h], v.w[i] * v.truth[i, k] >= v.w[h] * v.truth[h, k]
 
 
 def _moved(t: int, i: int, p: int) -> list[int]:
@@ -575,7 +575,7 @@ STATEMENTS: dict[str, Statement] = {
         _dynamic_below_static, _dynamic_below_static_judge, {"capacity_overshot": 2},
     ),
     "weight_order": Statement(
-        "Figures 3 and 4", "Who contributes at least as much gets at least as much.", "k i h", each_k_i_h,
+        "Figures 3 and 4", "Who contributes more gets at least as much.", "k i h", each_k_i_h,
         _weight_order, _weight_order_judge,
     ),
     "late_arrival": Statement(

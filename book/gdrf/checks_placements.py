@@ -327,6 +327,7 @@ _about_outcomes(
     least_used_first,
     "gdrf",
     "least used machine",
+    variant="for every VM; the paper says, as far as possible",
     witness=Case(((1, 1),), ((2, 2), (6, 6))),
     says=_past_a_less_used_one,
 )

@@ -123,7 +123,7 @@ for _fate, _variant in _FLUID.items():
 
 about_runs(
     "lemma_2.whole",
-    "Lemma 2",
+    "beyond the paper (Lemma 2)",
     "In whole tasks, whoever has tasks left has, with one task, its own or one of h, a G at least that of h" + POSITIVE,
     up_to_one_task,
     "whole, expires",
@@ -148,7 +148,7 @@ about_runs(
 )
 about_runs(
     "lemma_3.whole",
-    "Lemma 3",
+    "beyond the paper (Lemma 3)",
     "In whole tasks, for whoever has tasks left some resource is used up in the pool" + POSITIVE,
     resource_used_up,
     "whole, expires",

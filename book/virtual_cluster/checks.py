@@ -43,7 +43,7 @@ def _exchanged(frame: pd.DataFrame) -> pd.DataFrame:
     turned = frame.assign(
         **gains,
         **dict.fromkeys(rest, frame["remaining_relaxation"]),
-        remaining_relaxation=rest.max(axis=1),
+        remaining_relaxation=rest.min(axis=1),
         ahead=-frame["ahead"],
         ahead_low=-frame["ahead_high"],
         ahead_high=-frame["ahead_low"],

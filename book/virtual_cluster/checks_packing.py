@@ -283,7 +283,7 @@ about_a_case(
     "corollary_2.most.whole",
     "Corollary 2",
     "A user with 1 - k <= tau gets at most tau alpha.",
-    small_case((1, 1), ("1", "1"), (1,)),
+    small_case((2, 2), ("1/2", "1/2"), (3,)),
     _none_above,
     _numbers,
     "pool",
@@ -328,7 +328,7 @@ about_a_case(
 
 about_a_case(
     "plenty.full",
-    "Section 3, tau > 1",
+    "beyond the paper (section 3, tau > 1)",
     "Where tau > 1, everybody can have all it wants.",
     small_case((3, 3, 3), ("1", "1", "1"), (5, 5)),
     lambda case, outcome: outcome.level(case) == 1,

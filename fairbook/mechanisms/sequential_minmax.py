@@ -124,11 +124,13 @@ def sequential_minmax(
     share = named.values / pool
     largest = share.max(axis=1)
     possible = np.minimum(bounds, 1.0 / largest)
-    if possible.sum() > 1e8:
+    # all together no more than what each could run alone, and each takes that much of one of m resources
+    most = min(possible.sum(), m / largest.min())
+    if most > 1e8:
         raise InvalidInput(
             "demands",
-            "must be large enough that fewer than 1e8 whole tasks fit the pool",
-            f"about {possible.max():.3g} tasks of one user",
+            "must be large enough that surely at most 1e8 whole tasks fit the pool",
+            f"up to {most:.3g} tasks",
         )
     tasks, bottlenecks = np.zeros(n), np.full(n, -1, dtype=np.int64)
     _serve(
