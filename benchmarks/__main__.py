@@ -344,7 +344,7 @@ def _tv_drf(rng: np.random.Generator, scale: int) -> Iterator[Row | str]:
         return
     for name, quick in (("fluid `tv_drf`", fluid), ("`drf` with bounds", drf)):
         what = f"`cvxpy_leximin` {version('cvxpy-leximin')} against {name}, one period, n = 20"
-        yield against(what, bounded, by_cvxpy_leximin, quick, 40_000, runs=1 + 2 * scale, fast=200, same=alike)
+        yield against(what, bounded, by_cvxpy_leximin, quick, 50_000, runs=1 + 2 * scale, fast=200, same=alike)
 
 
 def _large(rng: np.random.Generator, scale: int) -> Iterator[Row]:
