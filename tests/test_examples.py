@@ -97,7 +97,6 @@ def test_the_files_that_a_paper_adds_are_where_the_guide_says() -> None:
         "CHANGELOG.md",
         "fairbook/claims/papers.toml",
         "book/notation.md",
-        "book/cite.md",
         "fairbook/__init__.py",
     ):
         assert (ROOT / name).is_file()
