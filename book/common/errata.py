@@ -12,7 +12,7 @@ import pandas as pd
 
 from book.common.evidence import EXACT
 from book.common.tables import Markdown, myst
-from fairbook.claims.registry import FIGURE_KINDS, claims
+from fairbook.claims.registry import FIGURE_KINDS, REVERSED, claims
 from fairbook.claims.stored import anchor, ledger, own, papers
 
 __all__ = ["counts", "errata", "misses", "wrong"]
@@ -116,6 +116,10 @@ def _missed(frame: pd.DataFrame) -> list[pd.DataFrame]:
     ]
 
 
+def _prevails(evidence: str) -> str:
+    return ", mostly the other way round" if evidence.startswith(REVERSED) else ""
+
+
 def misses(frame: pd.DataFrame, *, caption: str, name: str) -> Markdown:
     """List what the papers say of figures and numbers that came out in part only, or not, in all readings.
 
@@ -131,7 +135,7 @@ def misses(frame: pd.DataFrame, *, caption: str, name: str) -> Markdown:
             "paper": papers()["papers"][rows["paper"].iloc[0]]["short"],
             "where": rows["locator"].iloc[0],
             "the paper says": rows["statement"].iloc[0],
-            "verdict": ", ".join(map(_link, rows["id"], rows["verdict"])),
+            "verdict": ", ".join(map(_link, rows["id"], rows["verdict"] + rows["evidence"].map(_prevails))),
         }
         for rows in _missed(frame)
     ]
