@@ -190,13 +190,15 @@ def _never_less_at_zero(effort: Effort, subject: Mechanism) -> Evidence:
 
 
 def _releasing(
-    name: str, variant: str, worth: Fraction, subject: Mechanism, mutant: Mechanism, proof: str | None
+    name: str, locator: str, variant: str, worth: Fraction, subject: Mechanism, mutant: Mechanism, proof: str | None
 ) -> None:
+    """Register that releasing pays; the paper names neither what a held task is worth nor how the future counts."""
+
     @claim(
         id=f"cbdrf.corollary_1.best_response.{name}",
-        locator="Corollary 1",
+        locator=locator,
         kind="theorem",
-        variant=f"{variant}; cap C_0, rho 3/4, discount 0.99",
+        variant=f"{variant}; cap C_0",
         statement="Releasing enough in every phase is the best that a node can do; holding everything once is worse.",
         proof=proof,
         mechanism=subject,
@@ -217,7 +219,8 @@ def _releasing(
         )
         later, cost = (str(x) if x.denominator < 10**6 else f"{float(x):.4f}" for x in (lost, loss))
         once = (
-            f"Holding everything once gains {worth} * {rho} = {gain} of a phase's grant and costs "
+            f"With rho {rho}, and numbers of ours, a held task worth {worth} and the next phase {discount}: holding "
+            f"everything once gains {worth} * {rho} = {gain} of a phase's grant and costs "
             f"(1 + {worth} * {1 - rho}) * {later} = {cost} of one later: psi falls by {down} and rises by {up}."
         )
         if gain >= loss:  # exact; what the programme finds in floats can only add to it
@@ -226,10 +229,12 @@ def _releasing(
 
 
 _HALF = Fraction(1, 2)
-_releasing("worthless", "what is held is of no use to the node", Fraction(0), WITH_CAP, MEMORYLESS, "thm-cbdrf-release")
-_releasing("equal_steps", "a held task is worth half, equal steps", _HALF, WITH_CAP,
+_releasing("worthless", "Corollary 1", "what is held is of no use to the node", Fraction(0), WITH_CAP, MEMORYLESS,
+           "thm-cbdrf-release")  # fmt: skip
+_releasing("equal_steps", "Corollary 1", "whatever a held task is worth to the node, equal steps", _HALF, WITH_CAP,
            by_rule(credit_cap=1.0, step_up=0.01), None)  # fmt: skip
-_releasing("slow_recovery", "a held task is worth half, step up a tenth of the step down", _HALF,
+_releasing("slow_recovery", "beyond the paper (Corollary 1)",
+           "a held task worth half, step up a tenth of the step down, discount 0.99", _HALF,
            by_rule(credit_cap=1.0, step_up=0.01), WITH_CAP, "thm-cbdrf-release")  # fmt: skip
 
 
