@@ -170,20 +170,19 @@ for _grant in ("scaled", "weighted", "capped"):
     id="cbdrf.corollary_1.never_less.floor_0",
     locator="Corollary 1",
     kind="theorem",
-    variant="floor 0, release ratios given, 0/0 counts as compliance",
+    variant="floor 0, steps of a half, release ratios given, 0/0 counts as compliance",
     statement="A node that releases enough in a phase where it did not is granted no less in any later phase.",
-    mechanism=by_rule(credit_cap=1.0),
-    mutant=by_rule(credit_cap=1.0, credit_floor=0.05),
+    mechanism=by_rule(credit_cap=1.0, step_up=0.5, step_down=0.5),
+    mutant=by_rule(credit_cap=1.0, step_up=0.5, step_down=0.5, credit_floor=0.05),
 )
 def _never_less_at_zero(effort: Effort, subject: Mechanism) -> Evidence:
-    runs = [exactly(subject, [[["1"]]] * 12, [[ratio], *[["0"]] * 11]) for ratio in ("0", "1")]
+    runs = [exactly(subject, [[["1"]]] * 4, [[ratio], *[["0"]] * 3]) for ratio in ("0", "1")]
     held, released = ([row[0] for row in run.tasks] for run in runs)
     return Evidence.of(
         computed(
             all(b >= a for a, b in zip(held, released, strict=True)),
-            f"One node alone ({in_words(TENTHS)}) releases nothing, or all at the end of phase 1 only: tasks "
-            f"{in_words(held[9:])} and "
-            f"{in_words(released[9:])} in phases 10 to 12. Who is granted nothing holds nothing, and so complies.",
+            f"One node alone releases nothing, or all at the end of phase 1 only: tasks {in_words(held)} and "
+            f"{in_words(released)} in phases 1 to 4. Who is granted nothing holds nothing, and so complies.",
             2,
         )
     )

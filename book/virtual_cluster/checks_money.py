@@ -157,13 +157,13 @@ search_claim(
     mutant=by_name("pool"),
 )
 def _lower_k_printed(effort: Effort, judged: Mechanism) -> Evidence:
-    case = small_case((4, 4), ("1", "3/4"), (5,))
+    case = small_case((4, 3), ("3/4", "2/3"), (5,))
     said = case.saying(0, tolerance=Fraction(1, 2))
-    before, after = judged.run(case), judged.run(said)
+    before, after = (_net(case, one, 0, Tariff(), judged.run(one)) for one in (case, said))
     return witness(
-        after.vms[0] >= before.vms[0],
-        opening(case) + f": the first user gets {before.vms[0]}. Stating k = 1/2 it gets {after.vms[0]}: the second "
-        "comes first now.",
+        all(a >= b for a, b in zip(after, before, strict=True)),
+        f"{opening(case)}: the first user gets {before[0]} for {before[1]} at tariffs 2 and 1. Stating k = 1/2 it gets "
+        f"{after[0]} for {after[1]}: the second comes first now.",
     )
 
 
@@ -402,8 +402,8 @@ _about_rule_c(
     "printed",
     "slowdown as in definition 3, the part that is kept",
     KEPT,
-    small_case((2, 2), ("0", "1"), (4,)),
-    (2, 2),
+    small_case((4, 4), ("1/4", "3/4"), (5,)),
+    (3, 2),
 )
 
 
