@@ -419,7 +419,7 @@ for _name, _subject, _mutant, _proof in (
 ):
     claim(
         id=f"cbdrf.theorem_3.next_phase.{_name}",
-        locator="Theorem 3",
+        locator="Section 2.2, on equation (7)",
         kind="theorem",
         variant=f"the next phase, credit {'without a cap' if _proof is None else 'never above C_0'}",
         proof=_proof,

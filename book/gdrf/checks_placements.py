@@ -322,12 +322,12 @@ def _about_outcomes(
 
 _about_outcomes(
     "f.least_used",
-    "Section 1.3",
+    "beyond the paper (section 1.3)",
     "The machine with the largest f is the least used one of those with room.",
     least_used_first,
     "gdrf",
     "least used machine",
-    variant="for every VM; the paper says, as far as possible",
+    variant="for every VM, where the paper says, as far as possible",
     witness=Case(((1, 1),), ((2, 2), (6, 6))),
     says=_past_a_less_used_one,
 )

@@ -403,7 +403,7 @@ def _trade(name: str) -> None:
 
     @claim(
         id=f"tv_drf.theorem_2.whole_run.{name}",
-        locator="Theorem 2",
+        locator="beyond the paper (Theorem 2)",
         kind="theorem",
         variant=f"fluid, several periods, tasks of all periods added up, {variant}",
         statement="No other tasks in all periods together give somebody more in total and nobody less" + POSITIVE,

@@ -492,7 +492,7 @@ search_claim(
 
 
 def _printed(case: Case) -> list[int]:
-    """Users left before each round of Figure 1 as printed, at most five rounds; nobody counts as few enough to stop."""
+    """Users left before each round of Figure 1 as printed, at most five rounds; nine do not count as few enough."""
     left, room = list(range(len(case.max_vms))), Fraction(sum(case.capacities))
     counts: list[int] = []
     while left and len(counts) < 5:
@@ -508,7 +508,7 @@ about_a_case(
     "figure1",
     "Figure 1",
     "Step 7b hands on a smaller problem, so the algorithm ends.",
-    small_case((2,), ("9/10",), (1,)),
+    small_case((2,) * 9, ("9/10",) * 9, (9,)),
     lambda case, counts: all(a > b for a, b in pairwise(counts)),
     lambda case, counts: (
         f"tau is {case.scarcity} and queue A is empty; users left before each round: {', '.join(map(str, counts))}."
