@@ -116,10 +116,6 @@ def _missed(frame: pd.DataFrame) -> list[pd.DataFrame]:
     ]
 
 
-def _prevails(evidence: str) -> str:
-    return ", mostly the other way round" if evidence.startswith(REVERSED) else ""
-
-
 def misses(frame: pd.DataFrame, *, caption: str, name: str) -> Markdown:
     """List what the papers say of figures and numbers that came out in part only, or not, in all readings.
 
@@ -135,7 +131,10 @@ def misses(frame: pd.DataFrame, *, caption: str, name: str) -> Markdown:
             "paper": papers()["papers"][rows["paper"].iloc[0]]["short"],
             "where": rows["locator"].iloc[0],
             "the paper says": rows["statement"].iloc[0],
-            "verdict": ", ".join(map(_link, rows["id"], rows["verdict"] + rows["evidence"].map(_prevails))),
+            "verdict": ", ".join(
+                _link(one, f"{verdict}, mostly the other way round" if found.startswith(REVERSED) else verdict)
+                for one, verdict, found in zip(rows["id"], rows["verdict"], rows["evidence"], strict=True)
+            ),
         }
         for rows in _missed(frame)
     ]

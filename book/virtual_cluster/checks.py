@@ -113,8 +113,9 @@ def _about_figures(
                 ),
             ]
             if compares:
-                words = f"The other way round in {other} readings."
-                parts.append(Part(holds > other, "numbers", words, number, other > holds))
+                parts.append(
+                    Part(holds > other, "numbers", f"The other way round in {other} readings.", number, other > holds)
+                )
         return Evidence(tuple(parts))
 
 
