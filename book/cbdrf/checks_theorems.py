@@ -209,8 +209,7 @@ def _releasing(
         # in exact terms: hold everything once at full credit, then comply
         rho, discount = Fraction(3, 4), Fraction(99, 100)
         down, up = Fraction(str(rule.step_down)), Fraction(str(rule.step_up))
-        steps = range(1, int(np.ceil(rule.step_down / rule.step_up)) + 2)
-        lost = sum((discount**j * max(Fraction(0), down - (j - 1) * up) for j in steps), Fraction(0))
+        lost = sum((discount ** (j + 1) * (down - j * up) for j in range(1 + int(down / up))), Fraction(0))
         gain, loss = worth * rho, (1 + worth * (1 - rho)) * lost
         programme = (
             f"Dynamic programming over {best.looked_at} credits: the best strategy gains {best.gain:.2%} over "
@@ -227,13 +226,12 @@ def _releasing(
         return Evidence.of(Part(best.releases, "numbers", programme, best.looked_at), Part(True, "numbers", once, 1))
 
 
-_HALF = Fraction(1, 2)
 _releasing("worthless", "Corollary 1", "what is held is of no use to the node", Fraction(0), WITH_CAP, MEMORYLESS,
            "thm-cbdrf-release")  # fmt: skip
-_releasing("equal_steps", "Corollary 1", "whatever a held task is worth to the node, equal steps", _HALF, WITH_CAP,
-           by_rule(credit_cap=1.0, step_up=0.01), None)  # fmt: skip
+_releasing("equal_steps", "Corollary 1", "whatever a held task is worth to the node, equal steps", Fraction(1, 2),
+           WITH_CAP, by_rule(credit_cap=1.0, step_up=0.01), None)  # fmt: skip
 _releasing("slow_recovery", "beyond the paper (Corollary 1)",
-           "a held task worth half, step up a tenth of the step down, discount 0.99", _HALF,
+           "a held task worth half, step up a tenth of the step down, discount 0.99", Fraction(1, 2),
            by_rule(credit_cap=1.0, step_up=0.01), WITH_CAP, "thm-cbdrf-release")  # fmt: skip
 
 

@@ -101,19 +101,22 @@ def _cost_per_vm(rng: np.random.Generator, judged: Mechanism, at: int) -> bool |
     return _best_of_both(judged, case, True)[0] if any(True for _ in allocations(case)) else None
 
 
-@claim(
-    id="virtual_cluster.cost.fraction",
-    locator="Definition 3",
-    kind="statement",
-    statement="What a user pays does not depend on the fraction that it gets.",
-    mechanism=Mechanism("tariffs 2 and 1", Tariff),
-    mutant=Mechanism("elastic VMs free", partial(Tariff, Fraction(2), Fraction(0))),
+def _half_and_all(tariff: Tariff, case: Case) -> list[Fraction]:
+    """What the first user pays for half of what it wants, and for all."""
+    return [tariff.cost(case.max_vms[0], case.tolerance[0], case.max_vms[0] * part) for part in (Fraction(1, 2), 1)]
+
+
+about_a_case(
+    "cost.fraction",
+    "Definition 3",
+    "What a user pays does not depend on the fraction that it gets.",
+    small_case((4,), ("1/2",), (4,)),
+    lambda case, paid: paid[0] == paid[1],
+    lambda case, paid: f"at tariffs 2 and 1 the user pays {paid[0]} for half of them, {paid[1]} for all.",
+    Mechanism("tariffs 2 and 1", partial(_half_and_all, Tariff())),
+    Mechanism("elastic VMs free", partial(_half_and_all, Tariff(Fraction(2), Fraction(0)))),
+    variant="as stated",
 )
-def _cost_fraction(effort: Effort, judged: Mechanism) -> Evidence:
-    tariff = judged.run()
-    few, many = (tariff.cost(4, Fraction(1, 2), vms) for vms in (2, 4))
-    words = f"A user wants 4 VMs, k = 1/2, tariffs {tariff.high} and {tariff.low}: it pays {few} for half of them"
-    return witness(few == many, f"{words}, {many} for all.", 2)
 
 
 def _less_tolerant(rule: Rule, case: Case) -> Number | None:

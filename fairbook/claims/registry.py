@@ -277,8 +277,7 @@ def compute(one: Claim, effort: Effort = QUICK) -> dict[str, Any]:
     started = time.perf_counter()
     evidence = one.check(effort, one.mechanism)
     verdict = one.verdict(evidence)
-    reverse = [part.reverse for part in evidence.parts if part.reverse is not None]
-    lead = [REVERSED] if reverse and all(reverse) else []
+    lead = [REVERSED] if {part.reverse for part in evidence.parts} - {None} == {True} else []
     return {
         "id": one.id,
         "paper": one.paper,
