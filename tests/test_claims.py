@@ -329,6 +329,15 @@ def test_a_row_of_the_ledger_is_computed(registered: dict[str, Claim]) -> None:
     assert (without["verdict"], without["grade"]) == ("undetermined", "search, smt")
 
 
+@pytest.mark.parametrize(
+    ("reverse", "first"), [((None, None), ""), ((True, None), registry.REVERSED), ((True, False), ""), ((False,), "")]
+)
+def test_a_row_begins_with_the_reverse_where_it_prevails(reverse: Any, first: str) -> None:
+    found = Evidence(tuple(Part(False, "numbers", "found", 1, one) for one in reverse))
+    one = Claim("toy.one", "toy", "Figure 9", "figure", "", "", lambda effort, subject: found, GOOD, BAD)
+    assert registry.compute(one)["evidence"] == " ".join([*filter(None, [first]), *["found"] * len(reverse)])
+
+
 def test_the_ledger_is_recomputed_on_request(registered: dict[str, Claim], capfd: pytest.CaptureFixture[str]) -> None:
     register("toy.one", proof="lem-toy-1")
     register("toy.two")

@@ -12,7 +12,7 @@ import pandas as pd
 
 from book.common.evidence import EXACT
 from book.common.tables import Markdown, myst
-from fairbook.claims.registry import FIGURE_KINDS, claims
+from fairbook.claims.registry import FIGURE_KINDS, REVERSED, claims
 from fairbook.claims.stored import anchor, ledger, own, papers
 
 __all__ = ["counts", "errata", "misses", "wrong"]
@@ -131,7 +131,10 @@ def misses(frame: pd.DataFrame, *, caption: str, name: str) -> Markdown:
             "paper": papers()["papers"][rows["paper"].iloc[0]]["short"],
             "where": rows["locator"].iloc[0],
             "the paper says": rows["statement"].iloc[0],
-            "verdict": ", ".join(map(_link, rows["id"], rows["verdict"])),
+            "verdict": ", ".join(
+                _link(one, f"{verdict}, mostly the other way round" if found.startswith(REVERSED) else verdict)
+                for one, verdict, found in zip(rows["id"], rows["verdict"], rows["evidence"], strict=True)
+            ),
         }
         for rows in _missed(frame)
     ]

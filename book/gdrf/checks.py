@@ -111,7 +111,7 @@ def _some_and_all(words: str, holds: Any, nearest: str, turned: Any = None) -> l
     other = [] if turned is None else [int(turned.sum())]
     return [
         Part(count > 0, "numbers", f"{words} in {count} of {many} readings.", many),
-        *(Part(count > few, "numbers", f"The other way round in {few}.", many) for few in other),
+        *(Part(count > few, "numbers", f"The other way round in {few}.", many, few > count) for few in other),
         Part(count == many, "numbers", f"{every}; in the one nearest to the text {nearest}.", many),
     ]
 

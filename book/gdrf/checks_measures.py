@@ -186,11 +186,17 @@ def _larger(a: Sequence[tuple[Fraction, Fraction]], b: Sequence[tuple[Fraction, 
     mutant=Mechanism("product of shares", lambda y, w: [(Fraction(x), Fraction(1)) for x in y]),
 )
 def _blind(effort: Effort, judged: Mechanism) -> Evidence:
-    even, uneven, w = [Fraction(1, 2)] * 2, [Fraction(99, 100), Fraction(1, 100)], Fraction(1, 2)
-    sign = _larger(judged.run(even, w), judged.run(uneven, w))
-    said = {0: "the same value as", 1: "a larger value than", -1: "a smaller value than"}[sign]
+    even, less, uneven = ([Fraction(a, 100), Fraction(b, 100)] for a, b in ((50, 50), (50, 49), (99, 1)))
+    signs = [_larger(judged.run(one, sum(one)), judged.run(uneven, sum(uneven))) for one in (even, less)]
+    same, other = ({0: "the same value as", 1: "a larger value than", -1: "a smaller value than"}[s] for s in signs)
     return Evidence.of(
-        Part(sign > 0, "witness", f"Shares of {in_words(even)} on a machine have {said} {in_words(uneven)}.", 1)
+        Part(
+            min(signs) > 0,
+            "witness",
+            f"Shares of {in_words(even)} of a machine have {same} {in_words(uneven)}; {in_words(less)} have {other} "
+            "these.",
+            1,
+        )
     )
 
 

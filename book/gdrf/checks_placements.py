@@ -322,12 +322,12 @@ def _about_outcomes(
 
 _about_outcomes(
     "f.least_used",
-    "Section 1.3",
+    "beyond the paper (section 1.3)",
     "The machine with the largest f is the least used one of those with room.",
     least_used_first,
     "gdrf",
     "least used machine",
-    variant="for every VM; the paper says, as far as possible",
+    variant="for every VM, where the paper says, as far as possible",
     witness=Case(((1, 1),), ((2, 2), (6, 6))),
     says=_past_a_less_used_one,
 )
@@ -538,14 +538,36 @@ _no_bound(
 # ------------------------------------------------------------------------------ Algorithm 3 to the letter, engine
 
 
+_ZERO, _ONE = (Mechanism(f"0^0 = {x}", partial(printed_algorithm, zero_to_zero=x)) for x in (0, 1))
+_STARTS = "The printed comparison, fmax < f from fmax = 0, finds a machine for the first VM."
+
+
+@sampled_claim(
+    key=24,
+    share=20,
+    said="It does in {count} random cells in which each user has a machine of its type.",
+    id="gdrf.printed.starts",
+    locator="Algorithm 3",
+    kind="algorithm",
+    variant="0^0 = 1",
+    statement=_STARTS,
+    proof="prop-gdrf-empty",
+    mechanism=_ONE,
+    mutant=_ZERO,
+)
+def _starts(rng: np.random.Generator, judged: Mechanism, at: int) -> bool:
+    users = rng.integers(1, 9, (int(rng.integers(1, 5)), int(rng.integers(1, 4)))).tolist()
+    return bool(judged.run(Case(tuple(map(tuple, users)), tuple(tuple(4 * x for x in row) for row in users))).placed)
+
+
 @claim(
     id="gdrf.printed.stuck",
     locator="Algorithm 3",
     kind="algorithm",
     variant="0^0 = 0",
-    statement="The printed comparison, fmax < f from fmax = 0, finds a machine for the first VM.",
-    mechanism=Mechanism("0^0 = 0", partial(printed_algorithm, zero_to_zero=0)),
-    mutant=Mechanism("0^0 = 1", partial(printed_algorithm, zero_to_zero=1)),
+    statement=_STARTS,
+    mechanism=_ZERO,
+    mutant=_ONE,
 )
 def _stuck(effort: Effort, judged: Mechanism) -> Evidence:
     case = Case(((2, 1), (1, 2)), ((8, 4), (4, 8)))

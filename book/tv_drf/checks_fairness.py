@@ -361,7 +361,7 @@ for _fate, _variant in _FLUID.items():
 about_runs(
     "theorem_3.equal_levels",
     "Theorem 3",
-    _T3.replace("Whoever", "Where all have equal G and tasks left in every period, whoever") + POSITIVE,
+    _T3 + POSITIVE,
     envy_of_equals,
     "fluid, expires",
     "nothing, expires",
@@ -403,7 +403,7 @@ def _trade(name: str) -> None:
 
     @claim(
         id=f"tv_drf.theorem_2.whole_run.{name}",
-        locator="Theorem 2",
+        locator="beyond the paper (Theorem 2)",
         kind="theorem",
         variant=f"fluid, several periods, tasks of all periods added up, {variant}",
         statement="No other tasks in all periods together give somebody more in total and nobody less" + POSITIVE,
@@ -439,8 +439,7 @@ SHAPES: dict[str, list[list[int]]] = {"two shapes": [[2, 1], [1, 2]], "one shape
     locator="Theorem 3",
     kind="theorem",
     variant="fluid, one period, machines of different shapes",
-    statement="With beta >= 1 for everyone, whoever has tasks left holds, against every h, of some resource at least "
-    "as much per weight" + POSITIVE,
+    statement=_T3 + POSITIVE,
     mechanism=Mechanism("two shapes", lambda: SHAPES["two shapes"]),
     mutant=Mechanism("one shape", lambda: SHAPES["one shape"]),
 )

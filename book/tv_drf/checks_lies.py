@@ -60,7 +60,7 @@ about_lies(
 )
 about_lies(
     "theorem_4.counts_only.expires",
-    T4.replace("its demands or ", "") + POSITIVE,
+    T4 + POSITIVE,
     "fluid, expires",
     "alone, expires",
     variant="fluid, several periods, tasks expire, lies about counts only",
@@ -69,7 +69,7 @@ about_lies(
 )
 about_lies(
     "theorem_4.counts_only.waits",
-    T4.replace("its demands or ", "") + POSITIVE,
+    T4 + POSITIVE,
     "fluid, waits",
     "alone, waits",
     variant="fluid, several periods, tasks wait, lies about counts only",
@@ -86,7 +86,7 @@ about_lies(
 )
 about_lies(
     "theorem_4.demands_only.expires",
-    T4.replace(" or its numbers of tasks", "") + POSITIVE,
+    T4 + POSITIVE,
     "fluid, expires",
     "alone, expires",
     variant="fluid, several periods, tasks expire, lies about demands only",
@@ -98,7 +98,7 @@ about_lies(
 )
 about_lies(
     "theorem_4.demands_only.waits",
-    T4.replace(" or its numbers of tasks", "") + POSITIVE,
+    T4 + POSITIVE,
     "fluid, waits",
     "alone, waits",
     variant="fluid, several periods, tasks wait, lies about demands only",

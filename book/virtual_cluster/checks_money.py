@@ -25,7 +25,6 @@ from book.virtual_cluster.judging import (
 )
 from book.virtual_cluster.oracle import most_served
 from book.virtual_cluster.properties import (
-    RULES,
     Case,
     Outcome,
     Rule,
@@ -102,19 +101,22 @@ def _cost_per_vm(rng: np.random.Generator, judged: Mechanism, at: int) -> bool |
     return _best_of_both(judged, case, True)[0] if any(True for _ in allocations(case)) else None
 
 
-@claim(
-    id="virtual_cluster.cost.fraction",
-    locator="Definition 3",
-    kind="statement",
-    statement="What a user pays does not depend on the fraction that it gets.",
-    mechanism=Mechanism("tariffs 2 and 1", Tariff),
-    mutant=Mechanism("elastic VMs free", partial(Tariff, Fraction(2), Fraction(0))),
+def _half_and_all(tariff: Tariff, case: Case) -> list[Fraction]:
+    """What the first user pays for half of what it wants, and for all."""
+    return [tariff.cost(case.max_vms[0], case.tolerance[0], case.max_vms[0] * part) for part in (Fraction(1, 2), 1)]
+
+
+about_a_case(
+    "cost.fraction",
+    "Definition 3",
+    "What a user pays does not depend on the fraction that it gets.",
+    small_case((4,), ("1/2",), (4,)),
+    lambda case, paid: paid[0] == paid[1],
+    lambda case, paid: f"at tariffs 2 and 1 the user pays {paid[0]} for half of them, {paid[1]} for all.",
+    Mechanism("tariffs 2 and 1", partial(_half_and_all, Tariff())),
+    Mechanism("elastic VMs free", partial(_half_and_all, Tariff(Fraction(2), Fraction(0)))),
+    variant="as stated",
 )
-def _cost_fraction(effort: Effort, judged: Mechanism) -> Evidence:
-    tariff = judged.run()
-    few, many = (tariff.cost(4, Fraction(1, 2), vms) for vms in (2, 4))
-    words = f"A user wants 4 VMs, k = 1/2, tariffs {tariff.high} and {tariff.low}: it pays {few} for half of them"
-    return witness(few == many, f"{words}, {many} for all.", 2)
 
 
 def _less_tolerant(rule: Rule, case: Case) -> Number | None:
@@ -147,24 +149,30 @@ search_claim(
 )
 
 
-@claim(
-    id="virtual_cluster.lower_k.rule_b",
-    locator="Section 1.2, what a low k does",
-    kind="statement",
+def _both_ways(rule: Rule, tariff: Tariff, case: Case, **said: Any) -> list[tuple[Number, Fraction]]:
+    """VMs of use to the first user, and what it pays for all it gets: with the truth, and with what it says."""
+    every = [(one, rule(one).vms[0]) for one in (case, case.saying(0, **said))]
+    return [(min(v, case.max_vms[0]), tariff.cost(one.max_vms[0], one.tolerance[0], v)) for one, v in every]
+
+
+def _stating(name: str, rule: Mechanism, *tariff: Fraction, **said: Any) -> Mechanism:
+    return Mechanism(name, partial(_both_ways, rule.run, Tariff(*tariff), **said))
+
+
+about_a_case(
+    "lower_k.rule_b",
+    "Section 1.2, what a low k does",
+    _LOWER_K,
+    small_case((4, 3), ("3/4", "2/3"), (5,)),
+    lambda case, got: all(then >= now for now, then in zip(*got, strict=True)),
+    lambda case, got: (
+        f"the first user gets {got[0][0]} for {got[0][1]} at tariffs 2 and 1. Stating k = 1/2 it gets {got[1][0]} for "
+        f"{got[1][1]}: the second comes first now."
+    ),
+    _stating("rule b as printed", by_name("rule b as printed"), tolerance=Fraction(1, 2)),
+    _stating("pool", by_name("pool"), tolerance=Fraction(1, 2)),
     variant="one pool, free VMs by rule b as printed",
-    statement=_LOWER_K,
-    mechanism=by_name("rule b as printed"),
-    mutant=by_name("pool"),
 )
-def _lower_k_printed(effort: Effort, judged: Mechanism) -> Evidence:
-    case = small_case((4, 4), ("1", "3/4"), (5,))
-    said = case.saying(0, tolerance=Fraction(1, 2))
-    before, after = judged.run(case), judged.run(said)
-    return witness(
-        after.vms[0] >= before.vms[0],
-        opening(case) + f": the first user gets {before.vms[0]}. Stating k = 1/2 it gets {after.vms[0]}: the second "
-        "comes first now.",
-    )
 
 
 def _fairest(case: Case) -> Outcome:
@@ -262,31 +270,29 @@ def _served_sets(case: Case) -> list[tuple[int, ...]]:
     return [chosen for chosen in every if sum(case.minimum[i] for i in chosen) <= sum(case.capacities)]
 
 
-@claim(
-    id="virtual_cluster.rule_a.most_revenue",
-    locator="Section 1.2, rule a",
-    kind="statement",
-    variant="one cluster: whom to serve",
-    statement="Serving as many users as can be served earns most.",
-    mechanism=Mechanism("most users", lambda case: max(_served_sets(case), key=len)),
-    mutant=Mechanism(
+def _earned(case: Case, chosen: Sequence[int]) -> Fraction:
+    """What the minima of some users earn."""
+    tariff = Tariff()
+    return sum((tariff.cost(case.max_vms[i], case.tolerance[i], case.minimum[i]) for i in chosen), Fraction(0))
+
+
+about_a_case(
+    "rule_a.most_revenue",
+    "Section 1.2, rule a",
+    "Serving as many users as can be served earns most.",
+    small_case((1, 1, 3), ("0", "0", "0"), (3,)),
+    lambda case, chosen: all(_earned(case, chosen) >= _earned(case, others) for others in _served_sets(case)),
+    lambda case, chosen: (
+        f"users {', '.join(str(i + 1) for i in chosen)} served earn {_earned(case, chosen)} at tariffs 2 and 1; "
+        f"{max(_earned(case, others) for others in _served_sets(case))} can be earned."
+    ),
+    Mechanism("most users", lambda case: max(_served_sets(case), key=len)),
+    Mechanism(
         "largest sum of minima",
         lambda case: max(_served_sets(case), key=lambda chosen: sum(case.minimum[i] for i in chosen)),
     ),
+    variant="one cluster: whom to serve",
 )
-def _rule_a_most(effort: Effort, judged: Mechanism) -> Evidence:
-    case, tariff = small_case((1, 1, 3), ("0", "0", "0"), (3,)), Tariff()
-
-    def earned(chosen: Sequence[int]) -> Fraction:
-        return sum((tariff.cost(case.max_vms[i], case.tolerance[i], case.minimum[i]) for i in chosen), Fraction(0))
-
-    chosen, most = judged.run(case), max(map(earned, _served_sets(case)))
-    return witness(
-        earned(chosen) == most,
-        opening(case) + f": users {', '.join(str(i + 1) for i in chosen)} served earn {earned(chosen)} at tariffs "
-        f"2 and 1; {most} can be earned.",
-        len(_served_sets(case)),
-    )
 
 
 def _below_idle(judged: Callable[[Case], Sequence[Number]], case: Case) -> Number | None:
@@ -402,8 +408,8 @@ _about_rule_c(
     "printed",
     "slowdown as in definition 3, the part that is kept",
     KEPT,
-    small_case((2, 2), ("0", "1"), (4,)),
-    (2, 2),
+    small_case((4, 4), ("1/4", "3/4"), (5,)),
+    (3, 2),
 )
 
 
@@ -487,50 +493,35 @@ def _mended(rng: np.random.Generator, judged: Mechanism, at: int) -> bool:
 # ------------------------------------------------------------------------------------------------- stating the truth
 
 
-def _net(case: Case, said: Case, user: int, tariff: Tariff, outcome: Outcome) -> tuple[Number, Fraction]:
-    """VMs of use to a user, and what it pays for all it gets under what it said."""
-    vms = outcome.vms[user]
-    return min(vms, case.max_vms[user]), tariff.cost(said.max_vms[user], said.tolerance[user], vms)
-
-
-@claim(
-    id="virtual_cluster.truth.tolerance",
-    locator="beyond the paper (section 1.2, what to state)",
-    kind="extension",
+about_a_case(
+    "truth.tolerance",
+    "beyond the paper (section 1.2, what to state)",
+    "Nobody gets the same VMs for less by stating another tolerance.",
+    small_case((4, 4), ("1/2", "1/2"), (10,)),
+    lambda case, got: not (got[1][0] >= got[0][0] and got[1][1] < got[0][1]),
+    lambda case, got: (
+        f"with k = 1/2 the first user gets {got[0][0]} VMs for {got[0][1]}, with k = 1 it gets {got[1][0]} for "
+        f"{got[1][1]}."
+    ),
+    _stating("tariffs 2 and 1", by_name("exact"), tolerance=Fraction(1)),
+    _stating("one tariff", by_name("exact"), Fraction(1), Fraction(1), tolerance=Fraction(1)),
     variant="overstating k",
-    statement="Nobody gets the same VMs for less by stating another tolerance.",
-    mechanism=Mechanism("tariffs 2 and 1", Tariff),
-    mutant=Mechanism("one tariff", partial(Tariff, Fraction(1), Fraction(1))),
-)
-def _truth(effort: Effort, judged: Mechanism) -> Evidence:
-    case, tariff = small_case((4, 4), ("1/2", "1/2"), (10,)), judged.run()
-    said = case.saying(0, tolerance=Fraction(1))
-    honest = _net(case, case, 0, tariff, RULES["exact"](case))
-    lying = _net(case, said, 0, tariff, RULES["exact"](said))
-    return witness(
-        not (lying[0] >= honest[0] and lying[1] < honest[1]),
-        opening(case) + f": with k = 1/2 the first user gets {honest[0]} VMs for {honest[1]}, with k = 1 "
-        f"it gets {lying[0]} for {lying[1]}.",
-    )
-
-
-@claim(
-    id="virtual_cluster.truth.request",
-    locator="beyond the paper (section 1.2, what to state)",
     kind="extension",
-    variant="inflating alpha",
-    statement="Nobody gets more useful VMs by stating another number of VMs.",
-    mechanism=by_name("exact"),
-    mutant=by_name("equal numbers"),
 )
-def _inflated(effort: Effort, judged: Mechanism) -> Evidence:
-    case = small_case((4, 4), ("1", "1"), (4,))
-    said = case.saying(0, max_vms=12)
-    honest, lying = judged.run(case), judged.run(said)
-    return witness(
-        min(lying.vms[0], case.max_vms[0]) <= honest.vms[0],
-        opening(case) + f": stating 12 instead of 4, the first user gets {lying.vms[0]} instead of {honest.vms[0]}.",
-    )
+
+
+about_a_case(
+    "truth.request",
+    "beyond the paper (section 1.2, what to state)",
+    "Nobody gets more useful VMs by stating another number of VMs.",
+    small_case((4, 4), ("1", "1"), (4,)),
+    lambda case, got: got[1][0] <= got[0][0],
+    lambda case, got: f"stating 12 instead of 4, the first user gets {got[1][0]} instead of {got[0][0]}.",
+    _stating("exact", by_name("exact"), max_vms=12),
+    _stating("equal numbers", by_name("equal numbers"), max_vms=12),
+    variant="inflating alpha",
+    kind="extension",
+)
 
 
 def _level_without(case: Case, user: int) -> Fraction:

@@ -310,10 +310,11 @@ def _queue_a(case: Case) -> list[int]:
     return [i for i, k in enumerate(case.tolerance) if k <= 1 - case.scarcity]
 
 
+_KNAPSACK = "Where tau > 1, the algorithm becomes the solution of a knapsack problem."
 about_a_case(
-    "plenty.knapsack",
+    "plenty.knapsack.printed",
     "Section 2.2, tau > 1",
-    "Where tau > 1, Figure 1 becomes a knapsack: step 4 packs everybody.",
+    _KNAPSACK,
     small_case((4,), ("1/2",), (5,)),
     lambda case, queue: len(queue) == len(case.max_vms),
     lambda case, queue: (
@@ -322,8 +323,30 @@ about_a_case(
     ),
     Mechanism("queue A: k <= 1 - tau", _queue_a),
     Mechanism("queue A: k > 1 - tau", lambda case: [i for i, k in enumerate(case.tolerance) if k > 1 - case.scarcity]),
-    variant="Figure 1 as printed",
+    variant="Figure 1 as printed: step 4 packs everybody",
 )
+
+
+@sampled_claim(
+    key=64,
+    share=40,
+    again=True,
+    said="Compared with all packings of the alpha in {count} random cases with tau > 1.",
+    id="virtual_cluster.plenty.knapsack.problem",
+    locator="Section 2.2, tau > 1",
+    kind="statement",
+    variant="whether everybody can have all it wants: do the alpha pack?",
+    statement=_KNAPSACK,
+    proof="prop-virtual_cluster-infeasible",
+    mechanism=Mechanism("exact", partial(virtual_cluster, method="exact")),
+    mutant=Mechanism("relaxation", partial(virtual_cluster, method="relaxation")),
+)
+def _packs(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None:
+    case = cases(rng, whole=True)
+    if case.scarcity <= 1:
+        return None
+    everything = replace(case, tolerance=(Fraction(0),) * len(case.max_vms))
+    return (judged.run(*arguments(case)).min_fraction == 1) == any(True for _ in allocations(everything))
 
 
 about_a_case(
@@ -469,7 +492,7 @@ search_claim(
 
 
 def _printed(case: Case) -> list[int]:
-    """Users left before each round of Figure 1 as printed, at most five rounds; nobody counts as few enough to stop."""
+    """Users left before each round of Figure 1 as printed, at most five rounds; nine do not count as few enough."""
     left, room = list(range(len(case.max_vms))), Fraction(sum(case.capacities))
     counts: list[int] = []
     while left and len(counts) < 5:
@@ -485,7 +508,7 @@ about_a_case(
     "figure1",
     "Figure 1",
     "Step 7b hands on a smaller problem, so the algorithm ends.",
-    small_case((2,), ("9/10",), (1,)),
+    small_case((2,) * 9, ("9/10",) * 9, (9,)),
     lambda case, counts: all(a > b for a, b in pairwise(counts)),
     lambda case, counts: (
         f"tau is {case.scarcity} and queue A is empty; users left before each round: {', '.join(map(str, counts))}."

@@ -38,6 +38,7 @@ __all__ = [
     "COLUMNS",
     "FULL",
     "QUICK",
+    "REVERSED",
     "Claim",
     "Effort",
     "Evidence",
@@ -68,6 +69,8 @@ COLUMNS = [
     "seconds",
 ]
 FIGURE_KINDS = {"figure", "number"}
+#: What the evidence begins with where the reverse of what is printed prevails in all that is compared.
+REVERSED = "More often the other way round than as printed."
 
 
 @dataclass(frozen=True)
@@ -134,12 +137,15 @@ class Part:
         The evidence in words and rounded numbers: sizes of searches, the witness, the measured numbers.
     size : int
         Instances, cases or runs looked at.
+    reverse : bool or None
+        Of two that are compared, whether more readings show the reverse than show what is printed.
     """
 
     holds: bool | None
     grade: Grade
     found: str
     size: int = 0
+    reverse: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -271,6 +277,7 @@ def compute(one: Claim, effort: Effort = QUICK) -> dict[str, Any]:
     started = time.perf_counter()
     evidence = one.check(effort, one.mechanism)
     verdict = one.verdict(evidence)
+    lead = [REVERSED] if {part.reverse for part in evidence.parts} - {None} == {True} else []
     return {
         "id": one.id,
         "paper": one.paper,
@@ -281,7 +288,7 @@ def compute(one: Claim, effort: Effort = QUICK) -> dict[str, Any]:
         "verdict": verdict,
         "grade": _grades(one, evidence, verdict),
         "effort": effort.name,
-        "evidence": " ".join(part.found for part in evidence.parts),
+        "evidence": " ".join([*lead, *(part.found for part in evidence.parts)]),
         "proof": one.proof or "",
         "seconds": round(time.perf_counter() - started, 1),
     }
