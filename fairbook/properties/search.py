@@ -137,10 +137,13 @@ def minimise_margin(
 
     Examples
     --------
-    >>> from fairbook.properties import dynamic_sharing_incentive
-    >>> from book.dmfa_srq.properties import MUTANTS
-    >>> broken = MUTANTS["weights_ignored"]
-    >>> minimise_margin(lambda i: dynamic_sharing_incentive(broken(i.demands, i.weights)), evaluations=200).found
+    Weights count, and a mechanism ignores them.
+
+    >>> from dataclasses import replace
+    >>> import fairbook as fb
+    >>> from fairbook.properties import sharing_incentive
+    >>> ignoring = lambda i: sharing_incentive(replace(fb.drf(i.demands), weights=i.weights))
+    >>> minimise_margin(ignoring, evaluations=200).found
     True
     """
     if evaluations < 1 or restarts < 1:
