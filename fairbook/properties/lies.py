@@ -152,7 +152,7 @@ def lie_gain(mechanism: Mechanism, instance: Instance) -> Any:
     >>> import fairbook as fb
     >>> by_need = lambda demands, weights: fb.drf(demands, np.sum(demands, axis=1))
     >>> truth, weights = np.array([[1, 1/2], [1/2, 1]]), np.array([1, 1])
-    >>> round(lie_gain(by_need, Instance(truth, weights, {0: np.array([2, 1])})), 4)
+    >>> print(round(lie_gain(by_need, Instance(truth, weights, {0: np.array([2, 1])})), 4))
     0.2
     """
     return Lie(mechanism)(instance)
