@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import fairbook as fb
+from book import __main__ as laboratory
 from fairbook import cli
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,9 +31,8 @@ def run(*arguments: Any, main: Callable[..., int] = cli.main) -> Outcome:
     return code, out.getvalue(), err.getvalue()
 
 
-def runner(capsys: pytest.CaptureFixture[str], *command: str, main: Callable[..., int] = cli.main) -> Run:
-    """Give a function that runs a command; nothing is captured elsewhere."""
-    return partial(run, *command, main=main)
+#: A command of the laboratory.
+run_laboratory = partial(run, main=laboratory.main)
 
 
 def refused(outcome: Outcome) -> str:

@@ -21,7 +21,7 @@ from book.gdrf import oracle as gdrf
 from book.tv_drf import oracle as tv_drf
 from book.virtual_cluster import oracle as virtual_cluster
 from tests.cells import random_cell, scanned
-from tests.test_tv_drf import cases as periods
+from tests.strategies import periods
 from tests.vm_cases import QUARTERS, TENTHS, asked
 
 Case = dict[str, Any]

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import ast
 from graphlib import TopologicalSorter
-from pathlib import Path
 
 import pytest
 
-from fairbook.checkout import module_file
-
-ROOT = Path(__file__).resolve().parents[1]
+from fairbook.checkout import ROOT, module_file
 
 #: Each room of the library (a module or a folder of it) with the other rooms that it may import.
 MAY: dict[str, set[str]] = {

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 import fairbook as fb
 from book.common.oracle_drf import exact_tasks
-from tests.strategies import FEW, REPEATABLE, Instance, instances, random_arrivals
-from tests.test_matrix import naive_by_task
+from tests.strategies import FEW, REPEATABLE, Instance, instances, naive_by_task, random_arrivals
 
 TINY = 1e-12  # relative, for what is computed in a few dozen float operations
 

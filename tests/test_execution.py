@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from packaging.specifiers import SpecifierSet
 
-from tests.test_environment import LOCK, PROJECT, locked
+from tests.conftest import LOCK, PROJECT, locked
 from tools import book_tables, execute
 
 RECORD = book_tables.executed()

@@ -66,9 +66,9 @@ def test_holding_costs_oneself_where_it_stays() -> None:
     [
         (lambda: best_response(CreditRule(), worth=0.5), "phases"),
         (lambda: best_response(CreditRule(credit_cap=1.0, step_up=1e-4, step_down=3e-5), worth=0.5), "rule"),
-        (lambda: worth_threshold(CreditRule(credit_cap=1.0, grant="capped")), "rule, discount"),
-        (lambda: worth_threshold(CreditRule()), "rule, discount"),
-        (lambda: worth_threshold(CreditRule(credit_cap=1.0), discount=1.0), "rule, discount"),
+        (lambda: worth_threshold(CreditRule(credit_cap=1.0, grant="capped")), "rule"),
+        (lambda: worth_threshold(CreditRule()), "rule"),
+        (lambda: worth_threshold(CreditRule(credit_cap=1.0), discount=1.0), "discount"),
         (lambda: largest_worth(CreditRule()), "phases"),
     ],
 )

@@ -14,7 +14,6 @@ import html
 import re
 from functools import cache
 from math import ceil
-from pathlib import Path
 from textwrap import indent
 from typing import Any
 
@@ -26,13 +25,13 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
+from fairbook.checkout import ROOT
 from fairbook.claims import claims, stored
 from fairbook.claims.stored import anchor, papers
 from tools import witnesses
 from tools.book_tables import table as numbered
 from tools.formulas import typeset
 
-ROOT = Path(__file__).resolve().parents[1]
 GOOD, BAD = {"holds", "reproduced"}, {"refuted", "not reproduced"}
 #: The verdicts on a statement, in the order of the tables; the fourth is of several readings that differ.
 VERDICTS = ("holds", "reproduced", "partly", "depends on the reading", "refuted", "not reproduced", "undetermined",

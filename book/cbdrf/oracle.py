@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from book.common.oracle_drf import exact_tasks
-from fairbook.errors import InvalidInput
+from fairbook.mechanisms.choices import check_choice
+from fairbook.mechanisms.readings import Grant, Held, Penalty, Ratio
 from fairbook.model.exact import as_fractions
 from fairbook.model.inputs import number_of_dimensions
 
@@ -77,8 +78,7 @@ def exact_grant(
     """
     rows, psi = as_fractions(demands, "demands"), as_fractions(credit_factor, "credit_factor")
     pool = [ONE] * len(rows[0]) if capacities is None else as_fractions(capacities, "capacities")
-    if grant not in ("scaled", "weighted", "capped"):
-        raise InvalidInput("grant", "must be 'scaled', 'weighted' or 'capped'", grant)
+    check_choice(grant, "grant", Grant)
     present = [any(row) for row in rows]
     served = [
         i
@@ -167,12 +167,8 @@ def exact_run(
     up, down, start, floor = as_fractions([step_up, step_down, initial_credit, credit_floor], "steps and credits")
     cap = None if credit_cap is None else as_fractions([credit_cap], "credit_cap")[0]
     thresholds, kept = _per_phase(rho, T, n, "rho"), _per_phase(released, T, n, "released")
-    if (
-        held not in ("returns", "stays")
-        or penalty not in ("step", "graded")
-        or (ratio not in ("least", "mean", "dominant"))
-    ):
-        raise InvalidInput("held, penalty, ratio", "must be known", [held, penalty, ratio])
+    for value, argument, known in ((held, "held", Held), (penalty, "penalty", Penalty), (ratio, "ratio", Ratio)):
+        check_choice(value, argument, known)
     run = ExactRun([], [], [], [], [], [start] * n)
     missing = [NONE] * m
     for t in range(T):
