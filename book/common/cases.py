@@ -12,7 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.random import Generator
 
-from fairbook.errors import InvalidInput
+from fairbook.model.inputs import as_whole
 
 __all__ = ["Lowest", "lowest_margin"]
 
@@ -65,8 +65,7 @@ def lowest_margin(
     >>> found.margin, found.case
     (-1, 2)
     """
-    if evaluations < 1:
-        raise InvalidInput("evaluations", "must be at least 1", evaluations)
+    as_whole(evaluations, "evaluations", 1)
     best, where, done, spoken = np.inf, draw(rng), 0, 0
     while done < evaluations and best >= -tolerance:
         here, value = draw(rng), None

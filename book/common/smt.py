@@ -19,7 +19,8 @@ from fractions import Fraction
 from types import ModuleType
 from typing import Any, Literal
 
-from fairbook.errors import InvalidInput, MissingDependency
+from fairbook.errors import MissingDependency
+from fairbook.model.inputs import as_whole
 
 __all__ = ["Answer", "Products", "Settled", "ask", "require_z3"]
 
@@ -117,8 +118,7 @@ def ask(assertions: Sequence[Any], *, linear: bool, rlimit: int) -> Answer:
     >>> ask([x * x == 2, x > 0], linear=False, rlimit=10**6).result
     'sat'
     """
-    if rlimit < 1:
-        raise InvalidInput("rlimit", "must be at least 1", rlimit)
+    as_whole(rlimit, "rlimit", 1)
     z3 = require_z3()
     context = z3.Context()
     solver = z3.SolverFor("QF_LRA" if linear else "QF_NRA", ctx=context)

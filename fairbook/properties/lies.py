@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fairbook.errors import InvalidInput
 from fairbook.model.allocation import Allocation
 from fairbook.model.dynamic import DynamicAllocation
-from fairbook.model.inputs import as_demands, as_weights
+from fairbook.model.inputs import as_demands, as_weights, as_whole
 from fairbook.properties.finding import RTOL, Finding
 from fairbook.properties.instances import Instance, Sampler, move, sampler
 from fairbook.properties.search import Search
@@ -463,8 +463,8 @@ def search_instance(
     >>> search_instance(by_need, evaluations=500).found
     True
     """
-    if evaluations < 1 or restarts < 1:
-        raise InvalidInput("evaluations", "and restarts must be at least 1", (evaluations, restarts))
+    as_whole(evaluations, "evaluations", 1)
+    as_whole(restarts, "restarts", 1)
     draw = sampler(users=(max(2, coalition), 8), resources=(2, 4), zeros=zeros) if sample is None else sample
     score = Lie(mechanism)
     best: tuple[float, Instance] | None = None

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from fairbook.errors import InvalidInput
+from fairbook.model.inputs import as_whole
 from fairbook.properties.finding import RTOL, Finding, Number, show
 from fairbook.properties.instances import Instance, Sampler, move, sampler
 
@@ -146,8 +147,8 @@ def minimise_margin(
     >>> minimise_margin(ignoring, evaluations=200).found
     True
     """
-    if evaluations < 1 or restarts < 1:
-        raise InvalidInput("evaluations", "and restarts must be at least 1", (evaluations, restarts))
+    as_whole(evaluations, "evaluations", 1)
+    as_whole(restarts, "restarts", 1)
     draw = sampler(zeros=zeros) if sample is None else sample
     worst: tuple[float, Instance] | None = None
     spent = 0
