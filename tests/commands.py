@@ -1,7 +1,5 @@
 """What the checks of the command line share: how a command is run, and tables of five kinds."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout

@@ -1,7 +1,5 @@
 """What all checks share: one environment, one built book, one browser, and which checks run on the same worker."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -3,8 +3,6 @@
 Zeros, ties and bounds are common, weights and credit factors up to 10^12 apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, NamedTuple

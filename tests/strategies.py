@@ -1,7 +1,5 @@
 """Instances that several test modules draw: small and exact with many ties, or in floats with weights far apart."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Every page can be read by ear, by keyboard, with a finger and in both schemes; and each check can fail."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

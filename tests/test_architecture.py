@@ -1,7 +1,5 @@
 """The import direction: the library knows no book, no paper another, and nothing runs past the hash of sources."""
 
-from __future__ import annotations
-
 import ast
 from graphlib import TopologicalSorter
 

@@ -1,7 +1,5 @@
 """The page on the artifact: every line of its checklists has a verdict, and the evidence that it names exists."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

@@ -1,7 +1,5 @@
 """Files that are not what they should be, places where nothing can be written, and inputs that want to be more."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import io

@@ -1,7 +1,5 @@
 """cbDRF and its repairs against exact fractions, closed forms, the paper's numbers and their own certificates."""
 
-from __future__ import annotations
-
 import copy
 import math
 from dataclasses import replace

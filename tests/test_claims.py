@@ -1,7 +1,5 @@
 """The ledger: every claim gets its verdict again, every check can fail, and a verdict follows from what was found."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

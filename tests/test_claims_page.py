@@ -1,7 +1,5 @@
 """The pages of the ledger: every claim is there, linked both ways, and the filter shows what the ledger says."""
 
-from __future__ import annotations
-
 import ast
 import re
 from bisect import bisect

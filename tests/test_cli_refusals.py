@@ -1,7 +1,5 @@
 """What the command line refuses, each with words of the one line that says why; any other table it computes."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

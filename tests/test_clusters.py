@@ -1,7 +1,5 @@
 """Requests, the sharing of one cluster, and allocations: against the judges, by hand, and what is wrong is said."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """The credit laboratory: its numbers are those of the rule, its controls work, and without it a picture is there."""
 
-from __future__ import annotations
-
 import json
 import random
 import time

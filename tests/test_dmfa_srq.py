@@ -1,7 +1,5 @@
 """The engine of DMFA-SRQ against Algorithm 1, the linear program, exact and many-digit arithmetic, and certificates."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """drf and drf_by_task against exact fractions, linear programs, certificates and what the DRF paper prints."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """The lock, pyproject.toml, environment.yml and what is installed say the same."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import os

@@ -1,7 +1,5 @@
 """What is written about the papers fits the ledger: the errata, and the ledger as a file to cite."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re

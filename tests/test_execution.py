@@ -1,7 +1,5 @@
 """What is recorded of how pages were executed is whole, is of the stored pages, and agrees with the lock."""
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import json

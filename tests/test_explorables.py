@@ -1,7 +1,5 @@
 """Experiments under the reader's hand: every setting shows the state that the library computed."""
 
-from __future__ import annotations
-
 import itertools
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The drawings of all chapters, each made once from its stored frame: what they show, and fit to print."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

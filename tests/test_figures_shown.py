@@ -1,7 +1,5 @@
 """What each drawing shows is what its frame says, and the worked examples are as run."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 from typing import Any

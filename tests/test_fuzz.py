@@ -4,8 +4,6 @@ A few dozen of each by default; ``FAIRBOOK_FUZZ=20000`` says how many to try of 
 how many instances of each dear engine; of each cheap one ten times as many. ``make fuzz`` sets both.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

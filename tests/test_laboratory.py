@@ -1,7 +1,5 @@
 """The command line of the laboratory: drawings, and the stored results."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import sys

@@ -4,8 +4,6 @@ A mechanism is in the matrix once it is registered, with every value of every op
 has no judge here fails.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What every public entry point does with input: InvalidInput names the argument, and nothing else comes out."""
 
-from __future__ import annotations
-
 import contextlib
 from decimal import Decimal
 from fractions import Fraction

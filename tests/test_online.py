@@ -1,7 +1,5 @@
 """DmfaSrq: one arrival at a time as all together, departures, saving and restoring."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The oracles against the definition of the optimum, against each other, and free of the mechanisms they judge."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The judges of placements: rules in fractions by hand, bounds against certificates and brute force."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any, NamedTuple

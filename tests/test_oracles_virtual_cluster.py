@@ -1,7 +1,5 @@
 """The judges of virtual clusters: against brute force, cases by hand, certificates and each other."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """The package that others install: both archives, and the wheel at work where nothing but its requirements is."""
 
-from __future__ import annotations
-
 import email
 import importlib.metadata
 import json

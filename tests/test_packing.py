@@ -1,7 +1,5 @@
 """Packing of sizes into bins: every search against all assignments, floats that fill to the brim, limits."""
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import product
 from typing import Any

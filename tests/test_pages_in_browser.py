@@ -1,7 +1,5 @@
 """Every page, opened from disk in headless Chromium with the network off, is typeset, complete and silent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

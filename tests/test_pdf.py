@@ -1,7 +1,5 @@
 """The PDF has every page of the book, with its links, folds open, and nothing wider than the paper."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

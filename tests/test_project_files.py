@@ -1,7 +1,5 @@
 """The files around the package are there, parse, and agree with each other."""
 
-from __future__ import annotations
-
 import datetime
 import importlib.metadata
 import json

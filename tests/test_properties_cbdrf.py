@@ -1,7 +1,5 @@
 """Fairness up to a record: the phase rules in floats and in fractions, the checks on small cases, and the mutants."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import partial
 from typing import Any

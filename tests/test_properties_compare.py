@@ -1,8 +1,6 @@
 """One instance for all mechanisms: adapters against direct calls, measures against brute force, properties against
 mechanisms that were broken on purpose."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

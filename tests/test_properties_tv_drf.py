@@ -1,7 +1,5 @@
 """Checks of runs over periods: worked out by hand, against broken rules, and the oracle in whole tasks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial

@@ -1,7 +1,5 @@
 """Best responses: dynamic programming against the closed form, and against playing every sequence on the mechanism."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The store of full-effort results: what goes in comes out, and nothing stale, tampered or orphaned is read."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import json

@@ -1,7 +1,5 @@
 """Types and style: mypy and ruff find nothing, and would find something."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The experiments: what those of all papers must do, refuse and hold; then those on dynamic max-min fairness."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import re

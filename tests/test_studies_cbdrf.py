@@ -1,7 +1,5 @@
 """The experiments of the cbDRF chapter: by hand, against exact fractions and DRF itself, and the tables again."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """The experiments of the GDRF chapter: by hand, against scans in fractions, and with their own arithmetic undone."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 from itertools import product

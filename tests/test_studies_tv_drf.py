@@ -1,7 +1,5 @@
 """The experiments of the TV-DRF chapter: by hand, against a queue and the oracle, and the stored tables again."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The experiments of the chapter on virtual clusters: by hand, and with their own arithmetic undone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 from math import isclose

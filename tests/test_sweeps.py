@@ -1,7 +1,5 @@
 """Sweeps: the same results wherever they are computed, and nothing lost or done twice after an interruption."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Frames as tables: what a cell shows, and that the text is a MyST table whatever is in the cells."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

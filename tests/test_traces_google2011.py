@@ -4,8 +4,6 @@ The reference here shares no code with the package: it reads whole files with th
 its own grammar and counts with pandas.
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """TV-DRF: fluid against exact fractions and linear programs, whole tasks against a plain loop, the paper's example."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields, replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Water filling under the reader's hand shows what the library computes, by mouse and keyboard, and stays a picture."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """One visit to a page: opened once, then looked at wide and narrow, in both schemes, by eye, ear and keyboard."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from importlib.metadata import distribution

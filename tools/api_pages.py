@@ -11,8 +11,6 @@ Each object is described once, on the page of the module that makes it, under th
 says comes from docstrings, ``#:`` comments and the parsers themselves, so that it cannot go stale.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import inspect

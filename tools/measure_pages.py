@@ -5,8 +5,6 @@ generated are not counted. With the folder of a built book (``_build/html``), an
 pixels at 1400 and 390 are there too.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -7,8 +7,6 @@ again. ``{verdict-map}`` is one tile for each statement of each paper, ``{verdic
 ``{verdict-total}`` a number in the text. All are read from the stored ledger when the book is built.
 """
 
-from __future__ import annotations
-
 import ast
 import html
 import re
