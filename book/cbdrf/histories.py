@@ -4,8 +4,6 @@ A *history* is what all nodes demand and release, phase by phase. The mechanism 
 some rule (:func:`by_rule`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """cbDRF and its two repairs in exact fractions, straight from their definitions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple

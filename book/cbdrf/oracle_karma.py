@@ -5,8 +5,6 @@ form, y_i = min(room_i, max(0, c_i - lambda)) for whoever is not stopped by a re
 level it is used up. The highest of these levels stops those who need that resource; then all is worked out anew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise

@@ -4,8 +4,6 @@ A *phase rule* takes demands and credit factors. The searches draw instances wit
 node's credit over C_0, and *records* turn weights into credit factors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

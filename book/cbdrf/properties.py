@@ -6,8 +6,6 @@ are broken in one named way each. Checks of the literal properties are those of 
 are the forms in which credit is taken into account.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial

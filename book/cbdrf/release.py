@@ -6,8 +6,6 @@ its own credit, where held resources return to the pool: then its credit is all 
 :func:`search_release` tries every sequence of release ratios on the mechanism itself, in either kind of pool.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

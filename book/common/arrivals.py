@@ -4,8 +4,6 @@ Written in + - * / and comparisons only: fractions in give exact fractions out, 
 have.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

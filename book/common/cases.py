@@ -4,8 +4,6 @@ A *case* is whatever a paper's rules decide (users and machines, a workload, req
 a case by how much a statement holds in it: at least 0 where it does, and None where the statement does not speak of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 

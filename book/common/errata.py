@@ -4,8 +4,6 @@ Which statements are wrong, in which readings and by what witness follows from t
 not: ``papers.toml`` has a sentence for each wrong statement, under what the ids of its claims begin with.
 """
 
-from __future__ import annotations
-
 import re
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Turning what a search or a solver found into a part of a claim's evidence: the same words for every paper."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

@@ -4,8 +4,6 @@ Each is a :data:`book.common.arrivals.Pace`, written in + - * / and comparisons 
 fractions out, and for being read rather than for speed. The broken mechanisms are in the modules of the papers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any

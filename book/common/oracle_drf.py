@@ -1,7 +1,5 @@
 """The lexicographic max-min optimum behind DRF, by linear programs and in exact fractions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any

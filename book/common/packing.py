@@ -1,7 +1,5 @@
 """Whether whole tasks fit on machines, decided by trying everything: for instances that fit on a page."""
 
-from __future__ import annotations
-
 from typing import Any
 
 __all__ = ["packs"]

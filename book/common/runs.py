@@ -1,7 +1,5 @@
 """Repetitions: one random stream per run, in parallel where it pays, with progress on stderr; and their storage."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar

@@ -5,8 +5,6 @@ fractions (a class of instances of which nothing is asked here). A :class:`State
 :class:`BaseCase` joins one statement, one index and one size. :func:`settle_cases` then asks the questions.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from abc import ABC, abstractmethod

@@ -10,8 +10,6 @@ context of its own and bounded by z3's deterministic resource limit, never by se
 depend on the machine or on what was asked before.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What is stored in ``data/results/``, and how it is computed again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

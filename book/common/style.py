@@ -4,8 +4,6 @@ Colours are those of Okabe and Ito, which readers with any colour vision can tel
 apart from them; a mechanism has the same colour, marker and line style in every chapter.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

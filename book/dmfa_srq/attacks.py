@@ -1,7 +1,5 @@
 """How a statement about DMFA-SRQ is attacked: by the solver, by search, by lies, by exact oracles."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction

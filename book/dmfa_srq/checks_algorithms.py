@@ -1,7 +1,5 @@
 """The algorithms of the DMFA-SRQ paper: what they compute, and what they cost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial

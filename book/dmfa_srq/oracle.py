@@ -1,7 +1,5 @@
 """The optimum of model (4) of DMFA-SRQ, by linear programs and in exact or many-digit arithmetic."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction

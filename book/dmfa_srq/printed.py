@@ -1,7 +1,5 @@
 """Algorithm 1 of Zhang et al. 2016, twice: repaired, and line by line as printed with each repair as a switch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal
 

@@ -11,8 +11,6 @@ References
 Zhang, Liu, Li, Zhang, Journal on Communications 37(7), 2016, section 4.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

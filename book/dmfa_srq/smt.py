@@ -24,8 +24,6 @@ Zhang X., Liu X., Li W., Zhang X. Dynamic fair allocation of multi-resources bas
 (Chinese). Journal on Communications 37(7), 2016. Model (1)-(4), Lemmas 1-4, Theorems 1-4.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence

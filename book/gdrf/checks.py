@@ -3,8 +3,6 @@
 The figures are judged here; the rest is registered by the modules named ``checks_*``, in this order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any

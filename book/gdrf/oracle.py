@@ -10,8 +10,6 @@ machine the N_k-th part; the other way round, add up). Floats enter only the sea
 returned follows from these prices in fractions, by weak duality, so it holds whatever the solver did.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple

@@ -1,7 +1,5 @@
 """SequentialMinMax as the paper says it, in fractions, and all allocations in whole tasks, without the engine."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from fractions import Fraction

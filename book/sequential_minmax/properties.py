@@ -1,7 +1,5 @@
 """What the paper asks of whole tasks, as margins in whole numbers: below 0 where a property is broken."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import NamedTuple

@@ -5,8 +5,6 @@ unserved tasks expire and where they wait. All demands and all counts of tasks a
 modules named ``checks_*`` register what is not here, in this order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any

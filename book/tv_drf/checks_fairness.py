@@ -1,7 +1,5 @@
 """The claims about the lemmas of the TV-DRF paper and its Theorems 1 to 3: sharing incentive, Pareto, envy."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial

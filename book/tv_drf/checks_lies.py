@@ -4,8 +4,6 @@ Whether a lie pays on one pool is asked in fractions and by a search; on machine
 answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial

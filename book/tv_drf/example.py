@@ -1,7 +1,5 @@
 """The worked example of the TV-DRF paper in exact fractions: what it prints, and for which of the lost counts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """How statements about TV-DRF are asked: of runs over periods, and of lies; and the workloads that refute some."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any

@@ -11,8 +11,6 @@ trial level, not from event to event.
 every task.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

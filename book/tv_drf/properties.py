@@ -6,8 +6,6 @@ is violated. :data:`RULES` has the mechanisms of the chapter by name, :data:`BRO
 way each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial

@@ -5,8 +5,6 @@ numbers, judged in fractions. What holds beyond the paper stands here, too, wher
 named ``checks_*`` register first (about costs after about packing, on which it rests), then what its figures show.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any

@@ -1,7 +1,5 @@
 """The claims about who lives where: the model, corollaries 1 and 2, Figure 1, and what is proved beyond the paper."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """How the claims about virtual clusters are judged: rules by name, cases in small numbers, searches, one witness."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction

@@ -9,8 +9,6 @@ In :func:`lp_bound`, the linear relaxation of the paper's program, floats enter 
 that is returned follows from these prices in fractions, by weak duality, so it holds whatever the solver did.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

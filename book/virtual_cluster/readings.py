@@ -1,7 +1,5 @@
 """Every reading of the paper's three algorithms and of its experiments, and what it says of them under each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from itertools import product
 from typing import Any

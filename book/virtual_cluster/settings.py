@@ -1,7 +1,5 @@
 """What is drawn in the experiments on virtual clusters, how load is counted, and what is measured of an allocation."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
