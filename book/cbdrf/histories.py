@@ -18,21 +18,6 @@ from book.common.runs import stream
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part
 from fairbook.mechanisms.cbdrf import CreditRun, cbdrf
 
-__all__ = [
-    "MEMORYLESS",
-    "PRINTED",
-    "TENTHS",
-    "WITH_CAP",
-    "Lie",
-    "by_rule",
-    "exactly",
-    "lying_pays",
-    "opened",
-    "seen",
-    "terms_of",
-    "watched",
-]
-
 #: (mechanism, demands, release ratios) -> what is wrong with the history, or None.
 Test = Callable[[Mechanism, Any, Any], str | None]
 #: The mechanism -> whether the statement holds in a history by hand, and that history in words; None where it has none.

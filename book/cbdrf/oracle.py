@@ -10,8 +10,6 @@ from fairbook.mechanisms.readings import Grant, Held, Penalty, Ratio
 from fairbook.model.exact import as_fractions
 from fairbook.model.inputs import number_of_dimensions
 
-__all__ = ["ExactRun", "exact_grant", "exact_run"]
-
 ONE, NONE = Fraction(1), Fraction(0)
 
 

@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 from fairbook.errors import InvalidInput
 from fairbook.model.exact import as_fractions, exact_instance
 
-__all__ = ["ExactPhase", "exact_phase"]
-
 ZERO = Fraction(0)
 
 

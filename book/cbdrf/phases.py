@@ -24,34 +24,6 @@ from fairbook.properties.search import minimise_margin
 from fairbook.properties.shrinking import shrink
 from fairbook.properties.static import envy_freeness, pareto_optimality, sharing_incentive
 
-__all__ = [
-    "CAPPED",
-    "DRF",
-    "KARMA",
-    "LITERAL_EF",
-    "LITERAL_PE",
-    "LITERAL_SI",
-    "SCALED",
-    "WEIGHTED",
-    "Check",
-    "Records",
-    "about_a_phase",
-    "all_good",
-    "any_record",
-    "attacked",
-    "below_drf",
-    "broken",
-    "drawn",
-    "drawn_lies",
-    "equal_records",
-    "exact_rule",
-    "lied_to",
-    "of_drf",
-    "solved",
-    "someone_good",
-    "strictly",
-]
-
 #: (allocation of one phase, credit factors) -> margin, margins or Finding.
 Check = Callable[[Allocation, Any], Any]
 #: Weights of an instance -> credit factors.

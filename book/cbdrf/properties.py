@@ -25,17 +25,6 @@ from fairbook.model.allocation import Allocation
 from fairbook.properties.finding import Finding, default_tolerance, numbers, ratio, show
 from fairbook.properties.static import pareto_optimality, present, sharing_incentive
 
-__all__ = [
-    "EXACT_PHASES",
-    "PHASES",
-    "PHASE_MUTANTS",
-    "gain_from_record",
-    "justified_envy_freeness",
-    "pareto_optimality_within_caps",
-    "sharing_incentive_by_record",
-    "sharing_incentive_in_good_standing",
-]
-
 Phase = Callable[[Any, Any], Allocation]
 Array = NDArray[Any]
 

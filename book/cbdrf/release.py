@@ -18,8 +18,6 @@ from fairbook.errors import InvalidInput
 from fairbook.mechanisms.cbdrf import CbDrf, CreditRule, grant_tasks
 from fairbook.model.inputs import FloatArray
 
-__all__ = ["Response", "best_response", "largest_worth", "search_release", "worth_threshold"]
-
 _STATES = 5_000
 
 

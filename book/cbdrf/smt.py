@@ -57,8 +57,6 @@ from book.common.settle import (
 )
 from book.common.smt import Answer, Settled
 
-__all__ = ["GRANTS", "MECHANISMS", "STATEMENTS", "settle"]
-
 #: Ways to turn credit factors into shares.
 GRANTS: dict[str, str] = {
     "drf": "DRF: the credit factor plays no role",

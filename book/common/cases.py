@@ -12,8 +12,6 @@ from numpy.random import Generator
 
 from fairbook.model.inputs import as_whole
 
-__all__ = ["Lowest", "lowest_margin"]
-
 Case = TypeVar("Case")
 
 

@@ -13,8 +13,6 @@ from book.common.tables import Markdown, myst
 from fairbook.claims.registry import FIGURE_KINDS, claims
 from fairbook.claims.stored import anchor, ledger, own, papers
 
-__all__ = ["counts", "errata", "misses", "wrong"]
-
 _WRONG = ("refuted", "partly", "not reproduced")
 _LONG = 300  # of evidence: about two lines
 

@@ -10,18 +10,6 @@ from book.common.smt import Settled
 from fairbook.claims.registry import Effort, Evidence, Grade, Mechanism, Part, claim
 from fairbook.properties.search import Search
 
-__all__ = [
-    "EXACT",
-    "computed",
-    "in_words",
-    "margin_in_words",
-    "sampled",
-    "sampled_claim",
-    "searched",
-    "settled",
-    "witnessed",
-]
-
 #: What a solver's counterexample begins with.
 EXACT = "Counterexample in exact fractions: "
 

@@ -13,8 +13,6 @@ from typing import Any
 
 from fairbook.errors import InvalidInput
 
-__all__ = ["Column", "Control", "Explorable", "Panel", "State"]
-
 
 @dataclass(frozen=True)
 class Control:

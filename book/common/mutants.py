@@ -12,17 +12,6 @@ import numpy as np
 
 from fairbook.model.inputs import as_demands, as_weights
 
-__all__ = [
-    "as_rows",
-    "double_first",
-    "double_newest",
-    "inverse_first",
-    "inverse_scarcest",
-    "inverse_sum",
-    "inverse_weight",
-    "whole_need",
-]
-
 
 def as_rows(demands: Any, weights: Any) -> tuple[list[list[Any]], list[Any]]:
     """Give demands and weights as lists: of fractions where either holds a fraction, else of checked floats."""

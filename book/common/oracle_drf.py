@@ -11,8 +11,6 @@ from fairbook.errors import FairbookError
 from fairbook.model.exact import exact_instance
 from fairbook.model.inputs import FloatArray, as_capacities, as_demands, as_max_tasks, as_weights
 
-__all__ = ["exact_tasks", "leximin_tasks"]
-
 
 def leximin_tasks(demands: Any, weights: Any = None, capacities: Any = None, max_tasks: Any = None) -> FloatArray:
     """Give the tasks of the lexicographic max-min optimum of the levels, by a sequence of linear programs.

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-__all__ = ["packs"]
-
 
 def packs(rooms: tuple[Any, ...], rows: tuple[Any, ...], counts: tuple[int, ...]) -> bool:
     """Tell whether whole tasks fit on machines: one after the other, on each machine that is different.

@@ -13,8 +13,6 @@ from fairbook.errors import InvalidInput
 from fairbook.model.inputs import as_whole
 from fairbook.sweeps import sweep
 
-__all__ = ["choices", "interval", "numbers", "repeat", "several", "storing", "stream"]
-
 Result = TypeVar("Result")
 
 

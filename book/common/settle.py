@@ -17,19 +17,6 @@ from book.common.runs import choices
 from book.common.smt import Answer, Products, Settled, Status, ask, require_z3
 from fairbook.model.inputs import as_whole
 
-__all__ = [
-    "BaseCase",
-    "BaseEncoding",
-    "Index",
-    "Row",
-    "Statement",
-    "demand_rows",
-    "each_k",
-    "each_k_i",
-    "each_k_i_h",
-    "settle_cases",
-]
-
 Index = tuple[int, ...]
 Row = tuple[Fraction, ...]
 

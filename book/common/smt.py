@@ -20,8 +20,6 @@ from typing import Any, Literal
 from fairbook.errors import MissingDependency
 from fairbook.model.inputs import as_whole
 
-__all__ = ["Answer", "Products", "Settled", "ask", "require_z3"]
-
 Status = Literal["holds", "refuted", "vacuous", "unknown"]
 
 

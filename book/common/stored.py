@@ -7,8 +7,6 @@ from fairbook import checkout, results
 from fairbook.claims.registry import FULL, claims
 from fairbook.claims.stored import rows
 
-__all__ = ["store_ledger", "stored_results"]
-
 
 def store_ledger(paper: str, *, progress: bool = True) -> None:
     """Check all claims of a paper at full effort and store the rows."""

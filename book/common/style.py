@@ -18,24 +18,6 @@ from matplotlib.figure import Figure
 
 from fairbook.errors import InvalidInput
 
-__all__ = [
-    "COLOURS",
-    "LOOKS",
-    "Look",
-    "Svg",
-    "axes",
-    "band",
-    "drawing",
-    "legend_below",
-    "name_rows",
-    "note",
-    "number",
-    "of_measure",
-    "percent",
-    "tint",
-    "whiskers",
-]
-
 Arguments = ParamSpec("Arguments")
 Drawn = TypeVar("Drawn")
 

@@ -5,8 +5,6 @@ import pandas as pd
 
 from fairbook.errors import InvalidInput
 
-__all__ = ["Markdown", "myst"]
-
 
 class Markdown:
     """Text that a notebook shows as Markdown."""

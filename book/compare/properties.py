@@ -38,27 +38,6 @@ from fairbook.mechanisms import (
 from fairbook.model.inputs import FloatArray
 from fairbook.model.placement import FITS, Placement
 
-__all__ = [
-    "ENTRANTS",
-    "MECHANISMS",
-    "PROPERTIES",
-    "Entrant",
-    "Outcome",
-    "Property",
-    "Shared",
-    "Witness",
-    "after_lie",
-    "alone",
-    "believable",
-    "best_lie",
-    "each_period",
-    "less",
-    "lies",
-    "slack",
-    "usable",
-    "worth",
-]
-
 #: Relative difference below which two numbers of tasks count as equal: far above rounding, far below any finding.
 TOLERANCE = 1e-6
 _RACKS = 4

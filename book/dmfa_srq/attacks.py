@@ -21,24 +21,6 @@ from fairbook.properties.instances import Instance, sampler
 from fairbook.properties.lies import claimed_tasks, search_instance, true_tasks
 from fairbook.properties.search import minimise_margin
 
-__all__ = [
-    "DMFA_SRQ",
-    "FIGURE_1",
-    "STATIC",
-    "WITH_ZEROS",
-    "ZEROS",
-    "attacked_claim",
-    "broken",
-    "computes_the_mechanism",
-    "deceived",
-    "floats",
-    "instances",
-    "lied_to",
-    "lied_to_others",
-    "refuted_claim",
-    "settled_for",
-]
-
 #: The paper's mechanism, the same where demands may be zero, and the static optimum.
 DMFA_SRQ = Mechanism("dmfa_srq", dmfa_srq, smt="dmfa_srq")
 WITH_ZEROS = replace(DMFA_SRQ, zeros=True)

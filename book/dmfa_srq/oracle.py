@@ -13,8 +13,6 @@ from fairbook.errors import FairbookError
 from fairbook.model.exact import exact_instance
 from fairbook.model.inputs import FloatArray, as_demands, as_weights
 
-__all__ = ["decimal_levels", "exact_departures", "exact_levels", "lp_levels"]
-
 
 def lp_levels(demands: Any, weights: Any) -> FloatArray:
     """Give M^1, ..., M^n by one fresh linear program, model (4), per arrival.

@@ -11,8 +11,6 @@ from fairbook.mechanisms.dmfa_srq import checked_arrivals
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.inputs import FloatArray
 
-__all__ = ["REPAIRS", "algorithm_1", "algorithm_1_printed"]
-
 
 def algorithm_1(demands: Any, weights: Any, *, work: list[int] | None = None) -> DynamicAllocation:
     """Allocate by the paper's Algorithm 1, repaired: bisection over the sorted previous levels.

@@ -48,19 +48,6 @@ from fairbook.properties.dynamic import (
 )
 from fairbook.properties.finding import Finding, Trajectory, ratio, show
 
-__all__ = [
-    "MUTANTS",
-    "EventRun",
-    "lemma_1",
-    "lemma_2",
-    "lemma_3",
-    "lemma_4",
-    "reference",
-    "schedule",
-    "with_departures",
-]
-
-
 # ----------------------------------------------------------------------------------------------------------- the lemmas
 
 

@@ -50,8 +50,6 @@ from book.common.settle import (
 from book.common.smt import Answer, Settled
 from fairbook.errors import InvalidInput
 
-__all__ = ["MECHANISMS", "STATEMENTS", "is_violated", "settle"]
-
 #: The mechanism and its mutants, each a broken variant that some statement must refute.
 MECHANISMS: dict[str, str] = {
     "dmfa_srq": "the mechanism of the paper, x_i >= M w_i",

@@ -23,20 +23,6 @@ from fairbook.errors import FairbookError
 from fairbook.model.exact import as_fractions
 from fairbook.model.inputs import FloatArray, as_whole
 
-__all__ = [
-    "ExactPlacement",
-    "FluidOptimum",
-    "FluidShare",
-    "exact_drfh",
-    "exact_gdrf",
-    "exact_mdrf",
-    "exact_per_server",
-    "fluid_share",
-    "most_tasks",
-    "same_mix",
-]
-
-
 # ------------------------------------------------------------------------------------ machine by machine scan
 
 

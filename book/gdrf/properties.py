@@ -29,39 +29,6 @@ from fairbook.mechanisms.gdrf import gdrf
 from fairbook.mechanisms.mdrf import mdrf
 from fairbook.model.placement import Placement
 
-__all__ = [
-    "BROKEN",
-    "RULES",
-    "Case",
-    "Outcome",
-    "Queue",
-    "cases",
-    "compare_with_judge",
-    "envy_in_queue",
-    "envy_up_to_one",
-    "first_round",
-    "fluid_slack",
-    "gain_of_lie",
-    "held_after",
-    "least_used_first",
-    "level_within_one",
-    "lies",
-    "maximality",
-    "on_own_parts",
-    "pareto_optimality",
-    "printed_algorithm",
-    "queue_rounds",
-    "roomy_machine",
-    "rounds_of_one",
-    "search_case",
-    "search_lie_in",
-    "shares_in_queue",
-    "sharing_incentive",
-    "side_by_side",
-    "slots_lost_by_lie",
-    "true_tasks",
-]
-
 Number = Any  # whole numbers or fractions
 Vector = tuple[Number, ...]
 

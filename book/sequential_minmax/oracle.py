@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from book.sequential_minmax.properties import Case, Tasks, fit, pareto
 
-__all__ = ["Step", "course", "fairest_least", "maximal", "served_in_turn", "shares"]
-
 
 def shares(case: Case) -> list[Fraction]:
     """Give the dominant share of one task of each user, over its weight."""

@@ -4,8 +4,6 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-__all__ = ["Case", "envy_other_task", "envy_own_task", "fit", "pareto", "sharing"]
-
 Tasks = Sequence[int]
 
 

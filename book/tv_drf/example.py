@@ -10,8 +10,6 @@ import pandas as pd
 from book.tv_drf.oracle import ExactTvRun, exact_whole_run
 from book.tv_drf.users import Alone
 
-__all__ = ["EXAMPLE", "PRINTED", "Example", "Printed", "example", "example_run"]
-
 
 class Example(NamedTuple):
     """The paper's worked example, as far as its numbers fix it: users A and B with a machine each.

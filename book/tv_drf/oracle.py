@@ -25,8 +25,6 @@ from fairbook.errors import FairbookError
 from fairbook.model.exact import as_fractions
 from fairbook.model.inputs import FloatArray, as_weights, demand_matrix, phased_demands
 
-__all__ = ["ExactTvRun", "LpRun", "Round", "exact_run", "exact_whole_run", "lexicographic_run"]
-
 ZERO = Fraction(0)
 
 # --------------------------------------------------------------------------------------------- linear programs

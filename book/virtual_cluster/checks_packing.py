@@ -30,8 +30,6 @@ from fairbook.mechanisms.engines.packing import pack
 from fairbook.mechanisms.virtual_cluster import scarcity_rounds, virtual_cluster
 from fairbook.model.clusters import VirtualClusters
 
-__all__ = ["APART", "best_use"]
-
 # --------------------------------------------------------------------------------------------------- the model, 1.3
 
 

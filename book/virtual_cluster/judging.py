@@ -17,20 +17,6 @@ from fairbook.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Pa
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.model.clusters import VirtualClusters
 
-__all__ = [
-    "ALL",
-    "Number",
-    "about_a_case",
-    "by_name",
-    "handed_out",
-    "nearest_mixed",
-    "opening",
-    "runs_of",
-    "search_claim",
-    "small_case",
-    "witness",
-]
-
 Number = Any
 FEW, ALL = 6, 100  # runs at quick effort, and those of the stored frame, so that page and ledger show the same
 

@@ -19,23 +19,6 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-__all__ = [
-    "ZERO",
-    "Case",
-    "LinearBound",
-    "Optimum",
-    "Placed",
-    "as_case",
-    "exact_optimum",
-    "greedy",
-    "lp_bound",
-    "mixed_knapsack",
-    "most_served",
-    "relaxation",
-    "rounds",
-    "share",
-]
-
 ZERO, ONE = Fraction(0), Fraction(1)
 NOWHERE = -1
 

@@ -20,24 +20,6 @@ from book.virtual_cluster.oracle import exact_optimum, greedy, mixed_knapsack, r
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.model.clusters import TURNED_AWAY
 
-__all__ = [
-    "BROKEN",
-    "RULES",
-    "Case",
-    "Outcome",
-    "Rule",
-    "Tariff",
-    "allocations",
-    "arguments",
-    "cases",
-    "hand_out",
-    "mean_fraction",
-    "mean_slowdown",
-    "moved",
-    "pour",
-    "total_cost",
-]
-
 Number = Any  # whole numbers or fractions
 
 

@@ -15,8 +15,6 @@ from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.model.clusters import as_requests
 from fairbook.model.inputs import FloatArray, as_whole
 
-__all__ = ["NEAREST", "NEAREST_RUNS", "READINGS", "STATEMENTS", "conclusions", "counted", "nearest", "readings"]
-
 #: The open points of the paper and how each may be read. ``order``, ``fit``: how greedy sorts the users and where it
 #: puts them; METAGREEDY, the best of 16 lists, is a reading of both. ``relaxed``: how relaxation sorts them.
 #: ``general``: who is at work in step 7a, greedy or relaxation, read as outside. ``queue``: the order in which it meets

@@ -9,27 +9,6 @@ from book.common.runs import choices, interval
 from fairbook.model.clusters import VirtualClusters
 from fairbook.model.inputs import FloatArray, as_whole
 
-__all__ = [
-    "DRAWN",
-    "FIELDS",
-    "HIGH",
-    "LOW",
-    "MEAN",
-    "METHODS",
-    "RUNS",
-    "SEED",
-    "SIZES",
-    "VARIANCES",
-    "Instance",
-    "Size",
-    "cut",
-    "instance",
-    "load_of",
-    "measured",
-    "requests",
-    "summary",
-]
-
 #: Root of every random stream.
 SEED = 2011
 #: Repetitions.
