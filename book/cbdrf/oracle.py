@@ -5,8 +5,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from book.common.oracle_drf import exact_tasks
-from fairbook.mechanisms.choices import check_choice
-from fairbook.mechanisms.readings import Grant, Held, Penalty, Ratio
+from fairbook.errors import InvalidInput
 from fairbook.model.exact import as_fractions
 from fairbook.model.inputs import number_of_dimensions
 
@@ -74,7 +73,8 @@ def exact_grant(
     """
     rows, psi = as_fractions(demands, "demands"), as_fractions(credit_factor, "credit_factor")
     pool = [ONE] * len(rows[0]) if capacities is None else as_fractions(capacities, "capacities")
-    check_choice(grant, "grant", Grant)
+    if grant not in ("scaled", "weighted", "capped"):
+        raise InvalidInput("grant", "must be 'scaled', 'weighted' or 'capped'", grant)
     present = [any(row) for row in rows]
     served = [
         i
@@ -163,8 +163,13 @@ def exact_run(
     up, down, start, floor = as_fractions([step_up, step_down, initial_credit, credit_floor], "steps and credits")
     cap = None if credit_cap is None else as_fractions([credit_cap], "credit_cap")[0]
     thresholds, kept = _per_phase(rho, T, n, "rho"), _per_phase(released, T, n, "released")
-    for value, argument, known in ((held, "held", Held), (penalty, "penalty", Penalty), (ratio, "ratio", Ratio)):
-        check_choice(value, argument, known)
+    for value, argument, known in (
+        (held, "held", ("returns", "stays")),
+        (penalty, "penalty", ("step", "graded")),
+        (ratio, "ratio", ("least", "mean", "dominant")),
+    ):
+        if value not in known:
+            raise InvalidInput(argument, f"must be one of {', '.join(known)}", value)
     run = ExactRun([], [], [], [], [], [start] * n)
     missing = [NONE] * m
     for t in range(T):
