@@ -5,6 +5,8 @@ import pandas as pd
 
 from fairbook.errors import InvalidInput
 
+__all__ = ["Markdown", "myst"]
+
 
 class Markdown:
     """Text that a notebook shows as Markdown."""

@@ -10,8 +10,6 @@ from fairbook.cli.common import Refused, add_command, number, whole
 from fairbook.mechanisms import Mechanism, registry
 from fairbook.mechanisms.readings import READINGS
 
-__all__ = ["DEFAULTS", "METHODS", "add_allocate", "choose", "flag", "terms_of"]
-
 #: What is taken where no mechanism is named, by what is given, and why: the guide of the book's comparison.
 DEFAULTS = {
     "pool": ("drf", "the simplest of those that keep every promise which one pool allows"),
