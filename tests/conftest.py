@@ -21,9 +21,9 @@ from packaging.requirements import Requirement
 from xdist.scheduler import LoadScopeScheduling
 
 from fairbook.results import source_hash
-from tests.chromium import Chromium, find_chromium
 from tests.visits import Visit, visit
 from tools import execute
+from tools.chromium import Chromium, find_chromium
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.chromium import Chromium
 from tests.conftest import Book, toc_files
 from tests.visits import ACCESSIBILITY, Visit, by_keyboard, visit
 from tools.accessible_pages import mend, pieces
+from tools.chromium import Chromium
 
 pytestmark = [pytest.mark.book, pytest.mark.browser]
 
