@@ -6,8 +6,6 @@ comparison in exact fractions. Since tasks are whole, everything asked of an out
 at least 0 where the property holds.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -61,7 +59,7 @@ class Case:
     def pool(self) -> Vector:
         return tuple(sum(column) for column in zip(*self.machines, strict=True))
 
-    def with_demand(self, user: int, demand: Vector) -> Case:
+    def with_demand(self, user: int, demand: Vector) -> "Case":
         """Give the case in which one user says something else."""
         rows = (*self.demands[:user], demand, *self.demands[user + 1 :])
         return Case(rows, self.machines, self.max_tasks)
@@ -80,7 +78,7 @@ class Outcome(NamedTuple):
     """Tasks of each user."""
 
     @classmethod
-    def of(cls, case: Case, placed: Sequence[tuple[int, int]]) -> Outcome:
+    def of(cls, case: Case, placed: Sequence[tuple[int, int]]) -> "Outcome":
         users = [user for user, _ in placed]
         return cls(tuple(placed), tuple(users.count(i) for i in range(len(case.demands))))
 
