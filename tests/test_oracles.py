@@ -74,7 +74,6 @@ def test_program_that_is_not_solved_is_an_error(monkeypatch: pytest.MonkeyPatch)
     def unsolved(*_: Any, **__: Any) -> SimpleNamespace:
         return SimpleNamespace(status=4, message="numerical difficulties")
 
-    monkeypatch.setattr(srq, "linprog", unsolved)
     monkeypatch.setattr(drf, "linprog", unsolved)
     with pytest.raises(fb.FairbookError, match="numerical difficulties"):
         srq.lp_levels([[1.0]], [1.0])

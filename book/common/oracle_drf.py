@@ -12,6 +12,29 @@ from fairbook.model.exact import exact_instance
 from fairbook.model.inputs import FloatArray, as_capacities, as_demands, as_max_tasks, as_weights
 
 
+def solved(what: str, cost: FloatArray, rows: Any, right: FloatArray, bounds: Any) -> Any:
+    """Minimise cost x over rows x <= right by HiGHS, to 1e-10; FairbookError where it does not solve it.
+
+    Parameters
+    ----------
+    what : str
+        The program, for the error.
+    cost, rows, right, bounds
+        As for ``scipy.optimize.linprog``.
+    """
+    result = linprog(
+        cost,
+        A_ub=rows,
+        b_ub=right,
+        bounds=bounds,
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    if result.status != 0:
+        raise FairbookError(f"HiGHS did not solve {what}: {result.message}")
+    return result
+
+
 def leximin_tasks(demands: Any, weights: Any = None, capacities: Any = None, max_tasks: Any = None) -> FloatArray:
     """Give the tasks of the lexicographic max-min optimum of the levels, by a sequence of linear programs.
 
@@ -49,17 +72,7 @@ def leximin_tasks(demands: Any, weights: Any = None, capacities: Any = None, max
 
     def solve(objective: FloatArray, rows: FloatArray, right: FloatArray, low: FloatArray) -> FloatArray:
         bounds = [(0.0, None)] + [(lo, None if np.isinf(hi) else max(hi, lo)) for lo, hi in zip(low, cap, strict=True)]
-        result = linprog(
-            -objective,
-            A_ub=rows,
-            b_ub=right,
-            bounds=bounds,
-            method="highs",
-            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-        )
-        if result.status != 0:
-            raise FairbookError(f"HiGHS did not solve the leximin program: {result.message}")
-        return np.asarray(result.x)
+        return np.asarray(solved("the leximin program", -objective, rows, right, bounds).x)
 
     pool = np.hstack([np.zeros((m, 1)), need.T])
     while not fixed.all():
