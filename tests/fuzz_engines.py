@@ -11,8 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import fairbook as fb
-from book.cbdrf import oracle as cbdrf
-from book.cbdrf import oracle_karma as karma
+from book.cbdrf import oracle as cbdrf, oracle_karma as karma
 from book.common import oracle_drf as drf
 from book.dmfa_srq import oracle as dmfa_srq
 from book.gdrf import oracle as gdrf

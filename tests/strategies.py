@@ -4,8 +4,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 from numpy.typing import NDArray
 
 #: The same examples on every machine, and no limit in seconds: the first call compiles.

@@ -14,8 +14,7 @@ import yaml
 
 import fairbook as fb
 from tests.conftest import ROOT
-from tests.visits import enter, tab
-from tests.visits import press as strike
+from tests.visits import enter, press as strike, tab
 from tools.chromium import Chromium
 
 pytestmark = pytest.mark.browser

@@ -15,8 +15,7 @@ from book import __main__ as laboratory
 from book.common.stored import stored_results
 from book.dmfa_srq import studies as dmfa_srq
 from fairbook import results
-from tests.commands import refused
-from tests.commands import run_laboratory as run
+from tests.commands import refused, run_laboratory as run
 
 
 @pytest.fixture

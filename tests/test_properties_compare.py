@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import fairbook as fb
-from book.compare import findings
-from book.compare import properties as props
+from book.compare import findings, properties as props
 from book.compare.properties import ENTRANTS, PROPERTIES, Entrant, Outcome, Shared
 from book.compare.studies import SEED, instance
 

@@ -10,8 +10,7 @@ import pytest
 
 from book.common.cases import lowest_margin
 from book.common.runs import stream
-from book.tv_drf import checks_lies, judging
-from book.tv_drf import properties as judge
+from book.tv_drf import checks_lies, judging, properties as judge
 from book.tv_drf.oracle import exact_whole_run
 from book.tv_drf.properties import RULES, Outcome, Workload
 from fairbook.errors import InvalidInput

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from book.cbdrf.release import best_response, largest_worth, search_release, worth_threshold
 from fairbook.errors import InvalidInput

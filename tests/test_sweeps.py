@@ -25,8 +25,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from book import __main__ as laboratory
@@ -36,8 +35,7 @@ from book.gdrf import studies as gdrf
 from fairbook import results, sweeps
 from fairbook.errors import InvalidInput, MissingDependency, StaleResult
 from fairbook.sweeps import checkpoint, decode, encode, sweep
-from tests.commands import refused
-from tests.commands import run_laboratory as run
+from tests.commands import refused, run_laboratory as run
 from tests.slow_runs import computed, counted, go_on, process, table
 from tests.strategies import REPEATABLE
 

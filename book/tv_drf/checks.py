@@ -14,8 +14,7 @@ import pandas as pd
 
 from book.common.evidence import in_words
 from book.common.runs import stream
-from book.tv_drf import checks_example, checks_fairness, checks_lies
-from book.tv_drf import studies as study
+from book.tv_drf import checks_example, checks_fairness, checks_lies, studies as study
 from book.tv_drf.judging import CHEAP, POSITIVE, about_runs
 from book.tv_drf.properties import Outcome, Workload, tasks_against_alone
 from book.tv_drf.users import MEMORY_GB
