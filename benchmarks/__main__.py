@@ -13,8 +13,6 @@ Inputs are fresh for each repetition: a branch predictor learns nothing. Results
 Opponents that are not in the lock are measured where they are installed: ``pip install ortools vectorpack``.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import platform

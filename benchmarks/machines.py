@@ -1,7 +1,5 @@
 """What is measured of the mechanisms that place tasks on machines, and virtual machines on clusters."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterator

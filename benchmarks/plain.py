@@ -1,7 +1,5 @@
 """The opponents: mechanisms as one would write them down in numpy, and programs for solvers. Nothing checks input."""
 
-from __future__ import annotations
-
 import heapq
 import math
 from bisect import bisect_left

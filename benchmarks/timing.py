@@ -1,7 +1,5 @@
 """Two things timed in turn, and the ratio that is promised of them."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """The command line of the laboratory: ``python -m book figures | results``."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import inspect

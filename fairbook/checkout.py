@@ -12,8 +12,6 @@ from types import ModuleType
 
 from fairbook.errors import FairbookError
 
-__all__ = ["is_checkout", "load", "module_file", "needed", "papers"]
-
 #: What the package lies in.
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -8,8 +8,6 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["write_whole"]
-
 
 def write_whole(files: Mapping[Path, bytes], *, mode: int | None = None) -> None:
     """Write files so that each is either the old one or the whole new one, whatever interrupts.

@@ -20,8 +20,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ALWAYS", "INSIDE", "MOST", "Kernel", "kernel", "put"]
-
 #: Steps of plain Python that a kernel may take in all, of about a microsecond each.
 MOST = 100_000
 

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-__all__ = ["bar"]
-
 
 class _NoBar(AbstractContextManager["_NoBar"]):
     """What stands in for a bar: the items, and calls that do nothing."""

@@ -5,8 +5,6 @@ each sort the kinds of values that must be refused by name, ``SAME`` those that 
 lists, with a reason, where a kind has another right outcome.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Kinds of bad values, and of odd ones that mean the same, by the sort of argument to which they are given."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The rules that a page of the book keeps, each a function from the page to the list of its breaches."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter
@@ -50,7 +48,7 @@ class Block:
     line: int
     fence: str
     body: list[str] = field(default_factory=list)
-    inner: list[Block] = field(default_factory=list)
+    inner: list["Block"] = field(default_factory=list)
 
     @property
     def options(self) -> dict[str, str]:
@@ -63,7 +61,7 @@ class Block:
             found[matched[1]] = matched[2]
         return found
 
-    def walk(self) -> Iterator[Block]:
+    def walk(self) -> Iterator["Block"]:
         """Yield this block and all within."""
         yield self
         for block in self.inner:

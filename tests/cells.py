@@ -1,7 +1,5 @@
 """Cells of machines that several test modules draw, and how placements are compared."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

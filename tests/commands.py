@@ -1,7 +1,5 @@
 """What the checks of the command line share: how a command is run, and tables of five kinds."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
@@ -15,6 +13,7 @@ import pandas as pd
 import pytest
 
 import fairbook as fb
+from book import __main__ as laboratory
 from fairbook import cli
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,9 +29,8 @@ def run(*arguments: Any, main: Callable[..., int] = cli.main) -> Outcome:
     return code, out.getvalue(), err.getvalue()
 
 
-def runner(capsys: pytest.CaptureFixture[str], *command: str, main: Callable[..., int] = cli.main) -> Run:
-    """Give a function that runs a command; nothing is captured elsewhere."""
-    return partial(run, *command, main=main)
+#: A command of the laboratory.
+run_laboratory = partial(run, main=laboratory.main)
 
 
 def refused(outcome: Outcome) -> str:

@@ -1,7 +1,5 @@
 """What all checks share: one environment, one built book, one browser, and which checks run on the same worker."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
@@ -9,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -18,14 +17,17 @@ import matplotlib
 import numpy as np
 import pytest
 import yaml
+from packaging.requirements import Requirement
 from xdist.scheduler import LoadScopeScheduling
 
 from fairbook.results import source_hash
-from tests.chromium import Chromium, find_chromium
 from tests.visits import Visit, visit
 from tools import execute
+from tools.chromium import Chromium, find_chromium
 
 ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]
+LOCK = (ROOT / "requirements.txt").read_text("utf8")
 
 # Notebooks are compared under the very environment that they were executed in.
 os.environ.update(execute.ENVIRONMENT)
@@ -135,6 +137,16 @@ def toc_files(root: Path = ROOT) -> list[str]:
                 yield from files(entry)
 
     return list(files(yaml.safe_load((root / "_toc.yml").read_text("utf8"))))
+
+
+def locked(text: str) -> dict[str, list[Requirement]]:
+    """Return the pins of a lock by normalised name."""
+    found: dict[str, list[Requirement]] = {}
+    for line in re.sub(r"(?: \\\n +--hash=sha256:[0-9a-f]{64})+", "", text).splitlines():
+        if line.strip() and not line.lstrip().startswith("#"):
+            pin = Requirement(line)
+            found.setdefault(re.sub(r"[-_.]+", "-", pin.name).lower(), []).append(pin)
+    return found
 
 
 @pytest.fixture(scope="session")

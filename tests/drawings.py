@@ -1,7 +1,5 @@
 """What the checks of all drawings share: what is cut off, covered or pale, and whether curves are those of a frame."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from itertools import combinations

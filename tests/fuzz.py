@@ -1,7 +1,5 @@
 """Damaged files and odd arguments for every reader and command, and what must hold whatever they are."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io

@@ -3,8 +3,6 @@
 Zeros, ties and bounds are common, weights and credit factors up to 10^12 apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -13,15 +11,14 @@ import numpy as np
 from hypothesis import strategies as st
 
 import fairbook as fb
-from book.cbdrf import oracle as cbdrf
-from book.cbdrf import oracle_karma as karma
+from book.cbdrf import oracle as cbdrf, oracle_karma as karma
 from book.common import oracle_drf as drf
 from book.dmfa_srq import oracle as dmfa_srq
 from book.gdrf import oracle as gdrf
 from book.tv_drf import oracle as tv_drf
 from book.virtual_cluster import oracle as virtual_cluster
 from tests.cells import random_cell, scanned
-from tests.test_tv_drf import cases as periods
+from tests.strategies import periods
 from tests.vm_cases import QUARTERS, TENTHS, asked
 
 Case = dict[str, Any]

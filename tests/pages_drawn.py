@@ -1,7 +1,5 @@
 """Every drawing of the book, as its page makes it: from the stored frame where there is one, each made once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import product

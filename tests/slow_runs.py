@@ -3,8 +3,6 @@
 python -m tests.slow_runs FOLDER COUNTS JOBS WORKERS
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

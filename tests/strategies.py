@@ -1,13 +1,10 @@
 """Instances that several test modules draw: small and exact with many ties, or in floats with weights far apart."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 from numpy.typing import NDArray
 
 #: The same examples on every machine, and no limit in seconds: the first call compiles.
@@ -73,3 +70,56 @@ def random_arrivals(
     demands[rng.random((n, m)) < zeros] = 0.0
     demands[np.arange(n), rng.integers(m, size=n)] = rng.uniform(0.01, 1.0, n)
     return demands, 10.0 ** rng.uniform(-decades / 2, decades / 2, n)
+
+
+class Periods(NamedTuple):
+    """Several periods in one pool of ones, in fractions."""
+
+    demands: list[Any]
+    tasks: list[Any]
+    parts: list[Fraction]
+
+    @property
+    def floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        return floats(self.demands), floats(self.tasks), floats(self.parts)
+
+    @property
+    def m(self) -> int:
+        return len(self.demands[0][0])
+
+
+@st.composite
+def periods(draw: st.DrawFn, max_n: int = 4, max_T: int = 3, zeros: bool = True, whole: bool = False) -> Periods:
+    n, m, T = draw(st.integers(1, max_n)), draw(st.integers(1, 3)), draw(st.integers(1, max_T))
+    entry = st.one_of(st.just(Fraction(0)), ratios(4)) if zeros else ratios(4)
+    row = st.lists(entry, min_size=m, max_size=m).filter(any)
+    part = st.builds(lambda r: r / 8, ratios(4))
+    count = st.integers(0, 8).map(Fraction) if whole else st.one_of(st.just(Fraction(0)), ratios(4), part)
+    if whole:
+        row = st.builds(lambda r: [x / 16 for x in r], row)
+    amounts = draw(st.lists(ratios(3), min_size=n, max_size=n))
+    return Periods(
+        draw(st.lists(st.lists(row, min_size=n, max_size=n), min_size=T, max_size=T)),
+        draw(st.lists(st.lists(count, min_size=n, max_size=n), min_size=T, max_size=T)),
+        [a / sum(amounts) for a in amounts],
+    )
+
+
+def naive_by_task(case: Instance, stuck: str) -> list[int]:
+    """Algorithm 1 of the DRF paper in fractions: scan everyone before every task."""
+    demands, weights, capacities, bounds = case
+    n, m = len(demands), len(capacities)
+    dominant = [max(d / c for d, c in zip(row, capacities, strict=True)) for row in demands]
+    tasks, left, active = [0] * n, list(capacities), set(range(n))
+    while active:
+        i = min(active, key=lambda i: (tasks[i] * dominant[i] / weights[i], i))
+        if bounds[i] is not None and tasks[i] + 1 > bounds[i]:
+            active.remove(i)
+        elif any(demands[i][j] > left[j] for j in range(m)):
+            if stuck == "stop":
+                break
+            active.remove(i)
+        else:
+            tasks[i] += 1
+            left = [have - need for have, need in zip(left, demands[i], strict=True)]
+    return tasks

@@ -1,16 +1,14 @@
 """Every page can be read by ear, by keyboard, with a finger and in both schemes; and each check can fail."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.chromium import Chromium
 from tests.conftest import Book, toc_files
 from tests.visits import ACCESSIBILITY, Visit, by_keyboard, visit
 from tools.accessible_pages import mend, pieces
+from tools.chromium import Chromium
 
 pytestmark = [pytest.mark.book, pytest.mark.browser]
 

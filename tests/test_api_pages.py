@@ -1,7 +1,5 @@
 """The API reference describes every public name once, and the page on the command line every option."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections import Counter

@@ -1,16 +1,11 @@
 """The import direction: the library knows no book, no paper another, and nothing runs past the hash of sources."""
 
-from __future__ import annotations
-
 import ast
 from graphlib import TopologicalSorter
-from pathlib import Path
 
 import pytest
 
-from fairbook.checkout import module_file
-
-ROOT = Path(__file__).resolve().parents[1]
+from fairbook.checkout import ROOT, module_file
 
 #: Each room of the library (a module or a folder of it) with the other rooms that it may import.
 MAY: dict[str, set[str]] = {

@@ -1,14 +1,11 @@
 """The page on the artifact: every line of its checklists has a verdict, and the evidence that it names exists."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re
 import shlex
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import pytest
 import yaml
@@ -16,8 +13,8 @@ import yaml
 import book.__main__
 import fairbook
 from fairbook import FairbookError, claims, cli
+from tests.conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "book" / "artifact.md").read_text("utf8")
 PAPER = (ROOT / "paper" / "paper.md").read_text("utf8")
 BIB = (ROOT / "book" / "references.bib").read_text("utf8")

@@ -1,7 +1,5 @@
 """Files that are not what they should be, places where nothing can be written, and inputs that want to be more."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import io
@@ -20,7 +18,7 @@ import pytest
 
 from fairbook import cli, files
 from fairbook.files import write_whole
-from tests.commands import refused, runner
+from tests.commands import refused, run
 
 ROOT = Path(__file__).resolve().parents[1]
 USERS = "user,cpu\nann,1\nbob,2\n"
@@ -106,17 +104,12 @@ def test_a_process_killed_before_the_rename_leaves_the_old_file(tmp_path: Path) 
 # ---------------------------------------------------------------------------------------------------- reading
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
-    return runner(capsys)
-
-
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no /dev/zero here")
-def test_endless_files_end(run) -> None:
+def test_endless_files_end() -> None:
     assert "longer than" in refused(run("allocate", CPU, "/dev/zero"))
 
 
-def test_a_pipe_is_read_like_a_file(run, tmp_path: Path) -> None:
+def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
     path = tmp_path / "users.csv"
     os.mkfifo(path)
     writer = threading.Thread(target=lambda: path.write_bytes(gzip.compress(USERS.encode())))
@@ -141,7 +134,7 @@ def test_a_pipe_is_read_like_a_file(run, tmp_path: Path) -> None:
         ";touch pwned",
     ],
 )
-def test_a_name_is_a_name(name: str, run, tmp_path: Path, monkeypatch) -> None:
+def test_a_name_is_a_name(name: str, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path(name).write_text(USERS)
     code, _, err = run("allocate", CPU, f"./{name}", "--output", f"./{name}.json")
@@ -152,7 +145,7 @@ def test_a_name_is_a_name(name: str, run, tmp_path: Path, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("place", ["missing.csv", "a" * 5000, "loop.csv", "folder", "users.csv/x"])
-def test_a_place_without_a_file_is_an_error(place: str, run, tmp_path: Path, monkeypatch) -> None:
+def test_a_place_without_a_file_is_an_error(place: str, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("loop.csv").symlink_to("loop.csv")
     Path("folder").mkdir()
@@ -168,7 +161,7 @@ def test_a_place_without_a_file_is_an_error(place: str, run, tmp_path: Path, mon
     assert _kept(tmp_path) == before
 
 
-def test_closed_and_full_streams(run, tmp_path: Path, monkeypatch) -> None:
+def test_closed_and_full_streams(tmp_path: Path, monkeypatch) -> None:
     path = tmp_path / "users.csv"
     path.write_text(USERS)
     monkeypatch.setattr(sys, "stdin", None)
@@ -192,7 +185,7 @@ def test_closed_and_full_streams(run, tmp_path: Path, monkeypatch) -> None:
     assert said.getvalue() == "fairbook: error: No space left on device\n"
 
 
-def test_no_cell_is_a_formula_to_a_spreadsheet(run, tmp_path: Path) -> None:
+def test_no_cell_is_a_formula_to_a_spreadsheet(tmp_path: Path) -> None:
     names = ["=1+1", "+cmd|' /C calc'!A0", "@SUM(A1)", "-x", "-2", "a=1"]
     path, out = tmp_path / "users.csv", tmp_path / "out.csv"
     path.write_text("user,cpu\n" + "".join(f"{name},1\n" for name in names))
@@ -216,7 +209,7 @@ def _digest(folder: Path, change) -> Path:  # type: ignore[no-untyped-def]
     return folder
 
 
-def test_a_record_cannot_write_to_the_terminal(run, tmp_path: Path) -> None:
+def test_a_record_cannot_write_to_the_terminal(tmp_path: Path) -> None:
     folder = _digest(tmp_path, lambda record: record | {"licence": "free\x1b[2J\nlast event  0 h"})
     code, out, _ = run("traces", "show", "--digest", folder)
     assert code == 0

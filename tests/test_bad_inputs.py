@@ -1,7 +1,5 @@
 """Every public entry point against every kind of bad value: a clear refusal or a right answer, and nothing else."""
 
-from __future__ import annotations
-
 import inspect
 import pickle
 import warnings

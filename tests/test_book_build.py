@@ -1,7 +1,5 @@
 """The book builds without one warning, and what is built is what was checked."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

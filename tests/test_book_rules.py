@@ -1,7 +1,5 @@
 """The pages keep the rules of the house, and every rule notices a page that breaks it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

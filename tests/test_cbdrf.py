@@ -1,7 +1,5 @@
 """cbDRF and its repairs against exact fractions, closed forms, the paper's numbers and their own certificates."""
 
-from __future__ import annotations
-
 import copy
 import math
 from dataclasses import replace
@@ -12,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 import fairbook as fb

@@ -1,7 +1,5 @@
 """The pages of the ledger: every claim is there, linked both ways, and the filter shows what the ledger says."""
 
-from __future__ import annotations
-
 import ast
 import re
 from bisect import bisect
@@ -17,10 +15,10 @@ import pytest
 import fairbook as fb
 from fairbook import checkout
 from fairbook.claims.stored import anchor, papers
-from tests.chromium import Chromium
 from tests.conftest import Book
 from tests.visits import SETTLED, press, tab
 from tools import verdicts
+from tools.chromium import Chromium
 
 pytestmark = [pytest.mark.book, pytest.mark.browser]
 

@@ -1,7 +1,5 @@
 """The command line: what each command prints and writes, and how it refuses."""
 
-from __future__ import annotations
-
 import argparse
 import io
 import json

@@ -1,7 +1,5 @@
 """``fairbook allocate``: what it reads, computes, prints, explains and writes, for everything that can be given."""
 
-from __future__ import annotations
-
 import gzip
 import inspect
 import io

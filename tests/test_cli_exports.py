@@ -1,7 +1,5 @@
 """What schedulers export, read by ``fairbook allocate``, and ``--against``: each number worked out a second way."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,13 +1,10 @@
 """What the command line refuses, each with words of the one line that says why; any other table it computes."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from fairbook.cli import allocate
 from fairbook.mechanisms import registry

@@ -1,7 +1,5 @@
 """Requests, the sharing of one cluster, and allocations: against the judges, by hand, and what is wrong is said."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -9,8 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import fairbook as fb
 from book.virtual_cluster.oracle import as_case, lp_bound, share

@@ -1,7 +1,5 @@
 """The guard that compares two states of the stored results: whatever differs is said."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

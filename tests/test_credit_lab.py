@@ -1,7 +1,5 @@
 """The credit laboratory: its numbers are those of the rule, its controls work, and without it a picture is there."""
 
-from __future__ import annotations
-
 import json
 import random
 import time
@@ -15,10 +13,9 @@ import pytest
 import yaml
 
 import fairbook as fb
-from tests.chromium import Chromium
 from tests.conftest import ROOT
-from tests.visits import enter, tab
-from tests.visits import press as strike
+from tests.visits import enter, press as strike, tab
+from tools.chromium import Chromium
 
 pytestmark = pytest.mark.browser
 

@@ -1,7 +1,5 @@
 """The engine of DMFA-SRQ against Algorithm 1, the linear program, exact and many-digit arithmetic, and certificates."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -9,8 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
 import fairbook as fb

@@ -1,7 +1,5 @@
 """drf and drf_by_task against exact fractions, linear programs, certificates and what the DRF paper prints."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -9,13 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import fairbook as fb
 from book.common.oracle_drf import exact_tasks
-from tests.strategies import FEW, REPEATABLE, Instance, instances, random_arrivals
-from tests.test_matrix import naive_by_task
+from tests.strategies import FEW, REPEATABLE, Instance, instances, naive_by_task, random_arrivals
 
 TINY = 1e-12  # relative, for what is computed in a few dozen float operations
 

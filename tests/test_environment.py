@@ -1,13 +1,10 @@
 """The lock, pyproject.toml, environment.yml and what is installed say the same."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import os
 import re
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -18,22 +15,10 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 
 from tests import conftest
+from tests.conftest import LOCK, PROJECT, ROOT, locked
 
-ROOT = Path(__file__).resolve().parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]
-LOCK = (ROOT / "requirements.txt").read_text("utf8")
 CONDA = (ROOT / "environment.yml").read_text("utf8")
 VERSIONS = ("3.11", "3.12", "3.13")
-
-
-def locked(text: str) -> dict[str, list[Requirement]]:
-    """Return the pins of a lock by normalised name."""
-    found: dict[str, list[Requirement]] = {}
-    for line in re.sub(r"(?: \\\n +--hash=sha256:[0-9a-f]{64})+", "", text).splitlines():
-        if line.strip() and not line.lstrip().startswith("#"):
-            pin = Requirement(line)
-            found.setdefault(re.sub(r"[-_.]+", "-", pin.name).lower(), []).append(pin)
-    return found
 
 
 def lock_faults(text: str) -> list[str]:

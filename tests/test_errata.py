@@ -1,7 +1,5 @@
 """What is written about the papers fits the ledger: the errata, and the ledger as a file to cite."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re
@@ -15,9 +13,9 @@ from jsonschema import Draft202012Validator
 from book.common import errata
 from fairbook.claims import claims, stored
 from tests.conftest import ROOT, Book
-from tests.test_claims import stored_rows
+from tools.verdicts import ledger
 
-ROWS = stored_rows()
+ROWS = ledger().loc[list(claims())]
 SCHEMA = json.loads(Path(stored.__file__).with_name("ledger.schema.json").read_text("utf8"))
 
 

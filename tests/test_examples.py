@@ -1,7 +1,5 @@
 """The trace of the page on extending the library, and that what the page on the code lists is there."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is recorded of how pages were executed is whole, is of the stored pages, and agrees with the lock."""
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import json
@@ -12,7 +10,7 @@ from typing import Any
 import pytest
 from packaging.specifiers import SpecifierSet
 
-from tests.test_environment import LOCK, PROJECT, locked
+from tests.conftest import LOCK, PROJECT, locked
 from tools import book_tables, execute
 
 RECORD = book_tables.executed()

@@ -1,7 +1,5 @@
 """Experiments under the reader's hand: every setting shows the state that the library computed."""
 
-from __future__ import annotations
-
 import itertools
 from importlib import import_module
 from pathlib import Path
@@ -12,8 +10,8 @@ import pytest
 import fairbook as fb
 from book.common.explore import Control, Explorable, State
 from fairbook import checkout
-from tests.chromium import Chromium
 from tests.conftest import ROOT
+from tools.chromium import Chromium
 
 SCRIPT = (ROOT / "book" / "assets" / "explore.js").read_text("utf8")
 MADE = {

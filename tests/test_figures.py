@@ -1,7 +1,5 @@
 """The drawings of all chapters, each made once from its stored frame: what they show, and fit to print."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -16,11 +14,9 @@ from book.common import style
 from book.common.style import LOOKS
 from book.compare import figures as compare
 from book.dmfa_srq import figures as dmfa
-from book.gdrf import figures as gdrf
-from book.gdrf import studies as gdrf_study
+from book.gdrf import figures as gdrf, studies as gdrf_study
 from book.tv_drf import figures as tv
-from book.virtual_cluster import figures as vc
-from book.virtual_cluster import studies as vc_study
+from book.virtual_cluster import figures as vc, studies as vc_study
 from fairbook.errors import InvalidInput
 from tests.drawings import (
     apart,

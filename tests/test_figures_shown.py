@@ -1,7 +1,5 @@
 """What each drawing shows is what its frame says, and the worked examples are as run."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 from typing import Any
@@ -12,19 +10,15 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from book.cbdrf import figures as cbdrf
-from book.cbdrf import studies as cbdrf_study
+from book.cbdrf import figures as cbdrf, studies as cbdrf_study
 from book.common import style
 from book.common.style import LOOKS
-from book.compare import figures as compare
-from book.compare import studies as compare_study
+from book.compare import figures as compare, studies as compare_study
 from book.compare.properties import ENTRANTS
 from book.dmfa_srq import studies as dmfa_study
-from book.gdrf import figures as gdrf
-from book.gdrf import studies as gdrf_study
+from book.gdrf import figures as gdrf, studies as gdrf_study
 from book.tv_drf import studies as tv_study
-from book.virtual_cluster import figures as vc
-from book.virtual_cluster import studies as vc_study
+from book.virtual_cluster import figures as vc, studies as vc_study
 from tests.drawings import (
     box,
     dots,

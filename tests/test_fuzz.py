@@ -4,8 +4,6 @@ A few dozen of each by default; ``FAIRBOOK_FUZZ=20000`` says how many to try of 
 how many instances of each dear engine; of each cheap one ten times as many. ``make fuzz`` sets both.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile
@@ -16,8 +14,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 from fairbook import decimals
 from fairbook.mechanisms import dmfa_srq

@@ -1,7 +1,5 @@
 """Karma: fluid phases against exact fractions, against Algorithm 1 in whole slices, certified, and in special cases."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from fractions import Fraction
@@ -10,14 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
 import fairbook as fb
 from book.cbdrf.oracle_karma import exact_phase
 from book.common.oracle_drf import exact_tasks
-from fairbook.mechanisms.karma import Karma, _settle, karma, karma_phase
+from fairbook.mechanisms.karma import Karma, KarmaRun, _settle, karma, karma_phase
 from fairbook.properties import feasibility, pareto_optimality
 from tests.fuzz_engines import karma_cases
 from tests.strategies import FEW, REPEATABLE, Instance, floats, instances, random_arrivals, ratios
@@ -333,5 +330,5 @@ WAITED = fb.karma([[[1.0], [1.0]]] * 2, max_tasks=[[1.0, 0.0], [1.0, 1.0]])
         (fb.karma([[[1.0], [1.0]]], initial_credit=0.0, alpha=0.9), 0, None, "Its credit is spent."),
     ],
 )
-def test_a_run_explains_itself(run: fb.KarmaRun, user: int, phase: int | None, said: str) -> None:
+def test_a_run_explains_itself(run: KarmaRun, user: int, phase: int | None, said: str) -> None:
     assert run.explain(user, phase).endswith(said)

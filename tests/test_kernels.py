@@ -1,7 +1,5 @@
 """Kernels: in plain Python and compiled they give the same bits, small inputs need no numba, and no folder to write."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A page in JupyterLab: text and notebook are one, whichever is edited."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The command line of the laboratory: drawings, and the stored results."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import sys
@@ -17,12 +15,7 @@ from book import __main__ as laboratory
 from book.common.stored import stored_results
 from book.dmfa_srq import studies as dmfa_srq
 from fairbook import results
-from tests.commands import Run, refused, runner
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(capsys, main=laboratory.main)
+from tests.commands import refused, run_laboratory as run
 
 
 @pytest.fixture
@@ -45,7 +38,7 @@ def test_figures_are_those_of_the_paper() -> None:
     assert laboratory._figure_names("dmfa_srq") == [f"fig{i}" for i in range(1, 9)]
 
 
-def test_figures_and_frames(run: Run, store: Path, tmp_path: Path) -> None:
+def test_figures_and_frames(store: Path, tmp_path: Path) -> None:
     out = tmp_path / "drawings"
     code, text, err = run(
         "figures", "--paper", "dmfa_srq", "--only", "fig1", "fig5", "--runs", "2", "--seed", "7", "--output", out
@@ -61,7 +54,7 @@ def test_figures_and_frames(run: Run, store: Path, tmp_path: Path) -> None:
     assert not list(out.glob("*.part"))
 
 
-def test_a_fresh_stored_frame_is_used(run: Run, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fresh_stored_frame_is_used(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = importlib.import_module("book.dmfa_srq.studies")
     monkeypatch.setattr(study, "fig3", lambda runs=5, seed=1: pd.DataFrame({"computed": [runs]}))
     arguments = ("figures", "--paper", "dmfa_srq", "--only", "fig3", "--format", "csv", "--output", tmp_path)
@@ -77,9 +70,7 @@ def test_a_fresh_stored_frame_is_used(run: Run, store: Path, tmp_path: Path, mon
     assert (tmp_path / "dmfa_srq_fig3.csv").read_text() == "computed\n5\n"
 
 
-def test_a_figure_may_be_rows_of_a_stored_table(
-    run: Run, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_figure_may_be_rows_of_a_stored_table(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = importlib.import_module("book.tv_drf.studies")
     assert set(study.STORED_FIGURES) == {"fig3", "fig4", "fig5", "fig6", "fig7"}
     assert {table for table, _ in study.STORED_FIGURES.values()} <= set(study.STORED)
@@ -100,7 +91,7 @@ def test_a_figure_may_be_rows_of_a_stored_table(
         pd.testing.assert_frame_equal(pd.read_csv(tmp_path / f"tv_drf_{name}.csv"), frame, rtol=1e-8)
 
 
-def test_wrong_figures(run: Run, tmp_path: Path) -> None:
+def test_wrong_figures(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
     for said, *arguments in (
@@ -143,7 +134,7 @@ def work(monkeypatch: pytest.MonkeyPatch, store: Path) -> list[str]:
     return done
 
 
-def test_results_are_listed_and_checked(run: Run, work: list[str], store: Path) -> None:
+def test_results_are_listed_and_checked(work: list[str], store: Path) -> None:
     listing = "p/a: missing\np/b: missing\nq/ledger: missing\n"
     assert run("results") == (0, listing, "")
     assert run("results", "--check") == (1, listing, "")
@@ -158,7 +149,7 @@ def test_results_are_listed_and_checked(run: Run, work: list[str], store: Path) 
     assert work == ["p/a", "p/b"]
 
 
-def test_results_go_on_after_an_interruption(run: Run, work: list[str]) -> None:
+def test_results_go_on_after_an_interruption(work: list[str]) -> None:
     assert run("results", "--full", "--only", "p/a")[0] == 0
     work.append("stop")
     assert run("results", "--full")[0] == 130
@@ -169,7 +160,7 @@ def test_results_go_on_after_an_interruption(run: Run, work: list[str]) -> None:
     assert work[-1] == "p/a"
 
 
-def test_bars_stay_out_of_logs(run: Run, work: list[str]) -> None:
+def test_bars_stay_out_of_logs(work: list[str]) -> None:
     _, out, err = run("results", "--full")
     assert err == "said on the way\n" * 3
     assert out.startswith("p/a: computed\n")
@@ -177,7 +168,7 @@ def test_bars_stay_out_of_logs(run: Run, work: list[str]) -> None:
     assert "a bar of its own" in err
 
 
-def test_wrong_results(run: Run, work: list[str]) -> None:
+def test_wrong_results(work: list[str]) -> None:
     assert "none of the stored results p/a, p/b" in refused(run("results", "--only", "p/c"))
     assert "--full" in refused(run("results", "--force"))
     assert work == []
@@ -192,7 +183,7 @@ def test_everything_that_is_stored_is_known() -> None:
             assert inspect.signature(compute.func).bind(*compute.args, **compute.keywords).kwargs["progress"] is wanted
 
 
-def test_help_and_its_examples(run: Run) -> None:
+def test_help_and_its_examples() -> None:
     for command in ("figures", "results"):
         code, text, err = run(command, "--help")
         assert (code, err) == (0, "")

@@ -4,8 +4,6 @@ A mechanism is in the matrix once it is registered, with every value of every op
 has no judge here fails.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import fairbook as fb
 from book.cbdrf.oracle import exact_grant
@@ -30,7 +27,7 @@ from fairbook.mechanisms import registry
 from fairbook.mechanisms.dmfa_srq import exact_levels
 from fairbook.mechanisms.engines import filling
 from tests.cells import cells, instance, random_cell, same
-from tests.strategies import FEW, REPEATABLE, Instance, instances
+from tests.strategies import FEW, REPEATABLE, Instance, instances, naive_by_task
 
 GRANTS = ("scaled", "weighted", "capped")
 ALPHAS = (Fraction(0), Fraction(1, 4), Fraction(2, 3), Fraction(1))
@@ -68,26 +65,6 @@ def recorded(case: Instance) -> Instance:
 def credited(case: Instance) -> Instance:
     """The same with credits in the place of weights, some of them 0."""
     return case._replace(weights=[weight * (weight > Fraction(1, 100)) for weight in case.weights])
-
-
-def naive_by_task(case: Instance, stuck: str) -> list[int]:
-    """Algorithm 1 of the DRF paper in fractions: scan everyone before every task."""
-    demands, weights, capacities, bounds = case
-    n, m = len(demands), len(capacities)
-    dominant = [max(d / c for d, c in zip(row, capacities, strict=True)) for row in demands]
-    tasks, left, active = [0] * n, list(capacities), set(range(n))
-    while active:
-        i = min(active, key=lambda i: (tasks[i] * dominant[i] / weights[i], i))
-        if bounds[i] is not None and tasks[i] + 1 > bounds[i]:
-            active.remove(i)
-        elif any(demands[i][j] > left[j] for j in range(m)):
-            if stuck == "stop":
-                break
-            active.remove(i)
-        else:
-            tasks[i] += 1
-            left = [have - need for have, need in zip(left, demands[i], strict=True)]
-    return tasks
 
 
 def in_turn(case: Instance, ties: str) -> list[int]:

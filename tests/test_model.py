@@ -1,7 +1,5 @@
 """What every public entry point does with input: InvalidInput names the argument, and nothing else comes out."""
 
-from __future__ import annotations
-
 import contextlib
 from decimal import Decimal
 from fractions import Fraction
@@ -10,8 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import fairbook as fb
 from book.dmfa_srq import printed

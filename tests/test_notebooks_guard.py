@@ -4,8 +4,6 @@ The comparison of outputs itself is done by nbval, which collects the notebooks 
 was never run, and a notebook that it does not collect. Both are looked for here.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,14 +1,11 @@
 """DmfaSrq: one arrival at a time as all together, departures, saving and restoring."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import fairbook as fb
 from book.dmfa_srq.oracle import exact_departures

@@ -1,7 +1,5 @@
 """The oracles against the definition of the optimum, against each other, and free of the mechanisms they judge."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from fractions import Fraction
@@ -11,8 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import fairbook as fb
 from book.common import oracle_drf as drf
@@ -76,7 +73,6 @@ def test_program_that_is_not_solved_is_an_error(monkeypatch: pytest.MonkeyPatch)
     def unsolved(*_: Any, **__: Any) -> SimpleNamespace:
         return SimpleNamespace(status=4, message="numerical difficulties")
 
-    monkeypatch.setattr(srq, "linprog", unsolved)
     monkeypatch.setattr(drf, "linprog", unsolved)
     with pytest.raises(fb.FairbookError, match="numerical difficulties"):
         srq.lp_levels([[1.0]], [1.0])

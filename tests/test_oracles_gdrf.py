@@ -1,15 +1,12 @@
 """The judges of placements: rules in fractions by hand, bounds against certificates and brute force."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.optimize import linprog
 
 import fairbook as fb
@@ -369,14 +366,15 @@ def test_bounds_hold_for_numbers_far_apart() -> None:
 
 
 def test_programs_that_are_not_solved_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gdrf, "linprog", lambda *_, **__: SimpleNamespace(status=4, message="numerical difficulties"))
+    unsolved = SimpleNamespace(status=4, message="numerical difficulties")
+    monkeypatch.setattr("book.common.oracle_drf.linprog", lambda *_, **__: unsolved)
     for judge in (most_tasks, fluid_share):
         with pytest.raises(fb.FairbookError, match="numerical difficulties"):
             judge([[1]], [[1]])
 
 
 def test_whatever_prices_the_solver_gives_the_bound_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = gdrf.linprog
+    plain = gdrf.solved
     factors = np.random.default_rng(3)
 
     def spoiled(*args: Any, **kwargs: Any) -> Any:
@@ -388,7 +386,7 @@ def test_whatever_prices_the_solver_gives_the_bound_is_true(monkeypatch: pytest.
     given_: Any = ([[2, 1], [1, 2], [3, 3]], [[8, 4], [4, 9]], [2, 3])
     bounds = (lambda: most_tasks(*given_), lambda: fluid_share(*given_), lambda: same_mix([1, 2, 1], *given_))
     best = [bound().upper for bound in bounds]
-    monkeypatch.setattr(gdrf, "linprog", spoiled)
+    monkeypatch.setattr(gdrf, "solved", spoiled)
     for bound, least in zip(bounds, best, strict=True):
         found = [bound().upper for _ in range(10)]
         assert min(found) >= least

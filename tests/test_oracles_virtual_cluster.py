@@ -1,7 +1,5 @@
 """The judges of virtual clusters: against brute force, cases by hand, certificates and each other."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -9,8 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from book.virtual_cluster import oracle
 from book.virtual_cluster.oracle import (

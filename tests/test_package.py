@@ -1,7 +1,5 @@
 """The package that others install: both archives, and the wheel at work where nothing but its requirements is."""
 
-from __future__ import annotations
-
 import email
 import importlib.metadata
 import json
@@ -11,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tomllib
 import venv
 import zipfile
 from dataclasses import dataclass
@@ -21,8 +18,8 @@ import pytest
 from packaging.requirements import Requirement
 
 import fairbook
+from tests.conftest import PROJECT, ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 NAME = f"fairbook-{fairbook.__version__}"
 
 #: Run by the Python of the empty environment in an empty folder; its last line is what the check below reads.
@@ -121,15 +118,14 @@ def test_wheel_ships_the_package_its_data_and_its_licences_and_nothing_else(buil
 def test_wheel_says_who_what_and_under_which_terms(built: Built) -> None:
     archive, info = zipfile.ZipFile(built.wheel), f"{NAME}.dist-info/"
     head = email.message_from_bytes(archive.read(info + "METADATA"))
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]
     assert head["Version"] == fairbook.__version__
     assert head["Author"] == "The fairbook developers"
-    assert head["License-Expression"] == project["license"]
-    assert head.get_all("License-File") == project["license-files"]
-    for name in project["license-files"]:
+    assert head["License-Expression"] == PROJECT["license"]
+    assert head.get_all("License-File") == PROJECT["license-files"]
+    for name in PROJECT["license-files"]:
         assert archive.read(f"{info}licenses/{name}") == (ROOT / name).read_bytes()
     core = [line for line in head.get_all("Requires-Dist", []) if "extra ==" not in line]
-    assert sorted(core) == sorted(project["dependencies"])
+    assert sorted(core) == sorted(PROJECT["dependencies"])
 
 
 def requirements(wheel: Path) -> set[str]:

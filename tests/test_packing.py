@@ -1,15 +1,12 @@
 """Packing of sizes into bins: every search against all assignments, floats that fill to the brim, limits."""
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fairbook.mechanisms.engines import packing
 from fairbook.mechanisms.engines.packing import LISTS, Packing, list_pack, pack

@@ -1,15 +1,13 @@
 """Every page, opened from disk in headless Chromium with the network off, is typeset, complete and silent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.chromium import Chromium
 from tests.conftest import Book, toc_files
 from tests.visits import STATE, Visit, problems
+from tools.chromium import Chromium
 
 pytestmark = [pytest.mark.book, pytest.mark.browser]
 

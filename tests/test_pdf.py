@@ -1,16 +1,14 @@
 """The PDF has every page of the book, with its links, folds open, and nothing wider than the paper."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
 
-from tests.chromium import Chromium, find_chromium
 from tests.conftest import Book, toc_files
 from tools import make_pdf
+from tools.chromium import Chromium, find_chromium
 
 pytestmark = pytest.mark.book
 

@@ -1,7 +1,5 @@
 """Cells and placements: what is computed from the list of tasks, the rules by hand, and every violation provoked."""
 
-from __future__ import annotations
-
 import itertools
 import sys
 from dataclasses import replace

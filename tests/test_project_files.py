@@ -1,14 +1,11 @@
 """The files around the package are there, parse, and agree with each other."""
 
-from __future__ import annotations
-
 import datetime
 import importlib.metadata
 import json
 import re
 import shutil
 import subprocess
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -18,9 +15,9 @@ from jsonschema import Draft7Validator
 
 import fairbook
 from fairbook.checkout import papers
+from tests.conftest import PROJECT, ROOT
 from tools import bump
 
-ROOT = Path(__file__).resolve().parents[1]
 KEYS = tuple(papers("checks"))
 TEXT = {".py", ".md", ".toml", ".yml", ".yaml", ".txt", ".cff", ".bib", ".css", ".js", ".sh", ".ipynb", ".json", ""}
 
@@ -208,15 +205,14 @@ def test_licences() -> None:
     assert "Neither the name of the copyright holder" in code
     assert "https://creativecommons.org/licenses/by/4.0/legalcode" in words
     assert all(f"Section {number}" in words for number in range(1, 9))
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]
     # A package states all that is in it, joined by AND. A list in CITATION.cff would mean OR, so it names the code's.
-    terms = project["license"].split(" AND ")
+    terms = PROJECT["license"].split(" AND ")
     assert terms == ["BSD-3-Clause", "CC-BY-4.0"]
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text("utf8"))["license"] == terms[0]
     data = (ROOT / "data/README.md").read_text("utf8")
     assert "for research or study purpose" in data
     assert "https://creativecommons.org/licenses/by/4.0/" in data
-    assert project["authors"] == [{"name": "The fairbook developers"}]
+    assert PROJECT["authors"] == [{"name": "The fairbook developers"}]
 
 
 def test_targets_of_make_are_documented() -> None:

@@ -1,15 +1,12 @@
 """Fairness up to a record: the phase rules in floats and in fractions, the checks on small cases, and the mutants."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from book.cbdrf.histories import WITH_CAP, by_rule, lying_pays, watched
 from book.cbdrf.properties import (

@@ -1,8 +1,6 @@
 """One instance for all mechanisms: adapters against direct calls, measures against brute force, properties against
 mechanisms that were broken on purpose."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -13,8 +11,7 @@ import numpy as np
 import pytest
 
 import fairbook as fb
-from book.compare import findings
-from book.compare import properties as props
+from book.compare import findings, properties as props
 from book.compare.properties import ENTRANTS, PROPERTIES, Entrant, Outcome, Shared
 from book.compare.studies import SEED, instance
 

@@ -1,7 +1,5 @@
 """Properties of placements: each check is caught by a rule that breaks it, and by hand-worked cases."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import partial
 from typing import Any

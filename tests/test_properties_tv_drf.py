@@ -1,7 +1,5 @@
 """Checks of runs over periods: worked out by hand, against broken rules, and the oracle in whole tasks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -12,8 +10,7 @@ import pytest
 
 from book.common.cases import lowest_margin
 from book.common.runs import stream
-from book.tv_drf import checks_lies, judging
-from book.tv_drf import properties as judge
+from book.tv_drf import checks_lies, judging, properties as judge
 from book.tv_drf.oracle import exact_whole_run
 from book.tv_drf.properties import RULES, Outcome, Workload
 from fairbook.errors import InvalidInput

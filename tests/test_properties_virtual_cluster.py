@@ -1,7 +1,5 @@
 """Properties of virtual clusters: engine against judge, rules that break them, and cases worked by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """What every mechanism of the registry has in common: its arguments, an Instance for the data, one core of results."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """The pages to look things up in are complete: glossary, notation, how to cite."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

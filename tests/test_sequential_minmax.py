@@ -1,7 +1,5 @@
 """SequentialMinMax against the paper's rule in fractions, and what its predicates and its two dictators say by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

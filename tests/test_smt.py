@@ -1,7 +1,5 @@
 """Statements settled by the solver: the statuses, the witnesses, and that every encoding can fail."""
 
-from __future__ import annotations
-
 import sys
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """cbDRF's statements settled by the solver: the statuses, the witnesses, and that every encoding can fail."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The forms that remember: saved and restored they go on as if nothing had been; what was changed since is refused."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math

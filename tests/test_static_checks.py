@@ -1,16 +1,13 @@
 """Types and style: mypy and ruff find nothing, and would find something."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import SHARE, KeepTogether
+from tests.conftest import ROOT, SHARE, KeepTogether
 
-ROOT = Path(__file__).resolve().parents[1]
 UNTYPED = "def f(x):\n    return x\n\n\ny: int = 'a'\n"
 UNTIDY = "import os\nl=[1,2 ]\nassert (l, 'always true')\n"
 

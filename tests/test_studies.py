@@ -1,7 +1,5 @@
 """The experiments: what those of all papers must do, refuse and hold; then those on dynamic max-min fairness."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import re
@@ -18,7 +16,7 @@ from book.common.runs import interval, repeat, stream
 from book.dmfa_srq import studies as study
 from fairbook import results
 from fairbook.checkout import load
-from fairbook.errors import InvalidInput, StaleResult
+from fairbook.errors import InvalidInput
 from fairbook.mechanisms.dmfa_srq import dmfa_srq, static_optimum
 from fairbook.traces.google2011 import load_digest
 
@@ -334,13 +332,6 @@ AGAIN: dict[str, tuple[str, dict[str, Any], dict[str, int]]] = {
 COLUMNS = {"sizes": "n", "points": "point"}
 
 
-def stored(name: str) -> tuple[pd.DataFrame, dict[str, Any]]:
-    try:
-        return results.load(name), results.load_facts(name)["facts"]
-    except StaleResult as stale:
-        pytest.fail(str(stale))
-
-
 def test_every_stored_table_is_computed_again() -> None:
     for paper, elsewhere in (("dmfa_srq", "readings"), ("cbdrf", "operator"), ("tv_drf", "curves_100")):
         assert {name for name in AGAIN if name.startswith(paper)} | {f"{paper}/{elsewhere}"} == {*STUDIES[paper].STORED}
@@ -349,7 +340,7 @@ def test_every_stored_table_is_computed_again() -> None:
 @pytest.mark.parametrize("name", AGAIN)
 def test_stored_tables_computed_again(name: str) -> None:
     function, smaller, runs = AGAIN[name]
-    frame, facts = stored(name)
+    frame, facts = results.load(name), results.load_facts(name)["facts"]
     assert facts.items() >= {"seed": STUDIES[name.split("/")[0]].SEED, **runs}.items()
     again = call(f"{name.split('/')[0]}/{function}", **{**facts, **smaller})
     for column in (COLUMNS.get(argument, argument) for argument in smaller):

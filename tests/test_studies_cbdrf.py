@@ -1,7 +1,5 @@
 """The experiments of the cbDRF chapter: by hand, against exact fractions and DRF itself, and the tables again."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -13,9 +11,9 @@ import pytest
 from book.cbdrf import studies as study
 from book.cbdrf.oracle import exact_grant, exact_run
 from book.common.runs import interval, stream
+from fairbook import results
 from fairbook.mechanisms.cbdrf import cbdrf
 from fairbook.mechanisms.karma import Karma
-from tests.test_studies import stored
 
 POOL = np.array([500.0, 50_000.0])
 
@@ -145,7 +143,7 @@ def test_means_and_intervals_are_over_runs() -> None:
 
 
 def test_the_page_reads_the_stored_hoarders_rightly() -> None:
-    frame, _ = stored("cbdrf/hoarding")
+    frame = results.load("cbdrf/hoarding")
     wide = frame.pivot(index=["measure", "conduct", "held", "mechanism"], columns="hoarders", values="mean")
     switch, honest = wide.loc["switch"].loc[:, 1:], wide.loc["honest"]
     third, half = pytest.approx(1 / 3, abs=0.05), pytest.approx(1 / 2, abs=0.05)
@@ -201,8 +199,8 @@ def test_repaired_grants_are_solved_by_the_programme_alone() -> None:
 
 def test_the_stored_thresholds_computed_again() -> None:
     assert bound(0.75, 0.99, 0.1, 0.1) == pytest.approx(0.099 / 0.72525)  # one term, by hand: P = 0.99 * 0.1
-    frame, facts = stored("cbdrf/operator")
-    assert facts == {}
+    frame = results.load("cbdrf/operator")
+    assert results.load_facts("cbdrf/operator")["facts"] == {}
     again = study.operator(steps=(0.1, 0.5), ratios=(1, 10))
     key = ["grant", "ratio", "step_down", "source"]
     both = again.merge(frame, on=key, suffixes=("", "_stored"))

@@ -1,7 +1,5 @@
 """The comparison: what its frames hold, that they are what was measured, and that the guide follows from them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

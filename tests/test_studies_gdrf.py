@@ -1,7 +1,5 @@
 """The experiments of the GDRF chapter: by hand, against scans in fractions, and with their own arithmetic undone."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -12,8 +10,7 @@ import pandas as pd
 import pytest
 
 from book.common.runs import interval, stream
-from book.gdrf import behaviour, cells, whole_cell
-from book.gdrf import studies as study
+from book.gdrf import behaviour, cells, studies as study, whole_cell
 from book.gdrf.oracle import exact_drfh, exact_gdrf, exact_mdrf, exact_per_server
 from fairbook.mechanisms.drfh import drfh
 from fairbook.mechanisms.gdrf import gdrf

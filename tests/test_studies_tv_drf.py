@@ -1,7 +1,5 @@
 """The experiments of the TV-DRF chapter: by hand, against a queue and the oracle, and the stored tables again."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from fractions import Fraction
@@ -16,10 +14,10 @@ from scipy import stats
 from book.common.runs import interval, stream
 from book.tv_drf import studies as study
 from book.tv_drf.oracle import lexicographic_run
+from fairbook import results
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
 from fairbook.traces.alibaba2017 import Jobs, load_digest
-from tests.test_studies import stored
 from tests.trace_files import exact
 
 near, JOBS = np.testing.assert_allclose, load_digest()
@@ -430,7 +428,7 @@ def test_figures_from_the_raw_trace_agree_with_those_from_the_digest() -> None:
 
 def test_the_longest_stored_table_holds_its_first_runs() -> None:
     """All of curves_100 would take a minute: some of its runs, held against mean and interval of all."""
-    frame, facts = stored("tv_drf/curves_100")
+    frame, facts = results.load("tv_drf/curves_100"), results.load_facts("tv_drf/curves_100")["facts"]
     assert (facts["seed"], facts["runs"], set(frame["runs"])) == (study.SEED, 100, {100})
     few = 4
     again = study.curves(**{**facts, "runs": few})

@@ -1,7 +1,5 @@
 """The experiments of the chapter on virtual clusters: by hand, and with their own arithmetic undone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 from math import isclose
@@ -13,8 +11,7 @@ import pytest
 
 import fairbook as fb
 from book.common.runs import interval, stream
-from book.virtual_cluster import readings as all_readings
-from book.virtual_cluster import studies as study
+from book.virtual_cluster import readings as all_readings, studies as study
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.model.clusters import as_requests

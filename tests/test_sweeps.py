@@ -1,7 +1,5 @@
 """Sweeps: the same results wherever they are computed, and nothing lost or done twice after an interruption."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import signal
@@ -27,8 +25,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from book import __main__ as laboratory
@@ -38,7 +35,7 @@ from book.gdrf import studies as gdrf
 from fairbook import results, sweeps
 from fairbook.errors import InvalidInput, MissingDependency, StaleResult
 from fairbook.sweeps import checkpoint, decode, encode, sweep
-from tests.commands import refused, runner
+from tests.commands import refused, run_laboratory as run
 from tests.slow_runs import computed, counted, go_on, process, table
 from tests.strategies import REPEATABLE
 
@@ -545,10 +542,7 @@ def test_a_scheduler_is_an_address_or_a_file(monkeypatch: pytest.MonkeyPatch) ->
 # -------------------------------------------------------------------------------------------------- the command line
 
 
-def test_an_interrupted_command_goes_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = runner(capsys, main=laboratory.main)
+def test_an_interrupted_command_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = ("figures", "--paper", "dmfa_srq", "--only", "fig3", "--runs", "6", "--format", "csv", "--output")
     assert run(*arguments, tmp_path / "plain")[0] == 0
     real, seen = dmfa_srq._ranked, []
@@ -571,9 +565,7 @@ def test_an_interrupted_command_goes_on(
     assert resumed.read_bytes() == plain.read_bytes()
 
 
-def test_stored_results_are_kept_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, counts: Path
-) -> None:
+def test_stored_results_are_kept_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counts: Path) -> None:
     files = {name: (tmp_path / f"{name}.csv", tmp_path / f"{name}.json") for name in "ab"}
     monkeypatch.setattr(results, "_files", lambda name: files[name])
 
@@ -584,7 +576,7 @@ def test_stored_results_are_kept_once(
         results.save(name, pd.DataFrame([v for _, v in values], columns=list("xyz")), module="fairbook.errors")
 
     monkeypatch.setattr(laboratory, "stored_results", lambda progress: {name: partial(compute, name) for name in files})
-    run, kept = runner(capsys, main=laboratory.main), tmp_path / "kept"
+    kept = tmp_path / "kept"
     (tmp_path / "stop").touch()
     assert run("results", "--full", "--checkpoint", kept)[0] == 130
     assert len(journal(kept)) == 4  # of the table which is not stored
@@ -596,8 +588,7 @@ def test_stored_results_are_kept_once(
     assert not journal(kept, "SELECT * FROM runs")
 
 
-def test_wrong_ways_to_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = runner(capsys, main=laboratory.main)
+def test_wrong_ways_to_run(tmp_path: Path) -> None:
     for flag, value in (("--workers", "2"), ("--scheduler", "tcp://a:1"), ("--checkpoint", ""), ("--checkpoint", ".")):
         assert f"{flag} goes with --full" in refused(run("results", flag, value))
     figures = ("figures", "--paper", "dmfa_srq", "--only", "fig5", "--runs", "1", "--output", tmp_path)

@@ -1,7 +1,5 @@
 """Frames as tables: what a cell shows, and that the text is a MyST table whatever is in the cells."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,8 +8,7 @@ from docutils.frontend import get_default_settings
 from docutils.parsers.rst.directives import register_directive
 from docutils.parsers.rst.directives.body import Container
 from docutils.utils import new_document
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.docutils_ import Parser
 

@@ -4,8 +4,6 @@ The reference here shares no code with the package: it reads whole files with pa
 sorts and counts with pandas or plain loops.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io
@@ -19,8 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from fairbook.errors import InvalidInput
 from fairbook.traces import paths

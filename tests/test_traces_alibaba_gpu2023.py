@@ -4,8 +4,6 @@ The reference here shares no code with the package: it reads whole files with pa
 pandas or plain loops.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io

@@ -4,8 +4,6 @@ The reference here shares no code with the package: it reads whole files with th
 its own grammar and counts with pandas.
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 from collections import Counter
@@ -16,13 +14,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from fairbook.errors import InvalidInput, TraceError
 from fairbook.traces.google2011 import Digest, load_digest
-from fairbook.traces.raw import files
-from fairbook.traces.raw import google2011 as raw_google
+from fairbook.traces.raw import files, google2011 as raw_google
 from fairbook.traces.raw.digests import DigestReport
 from fairbook.traces.raw.google2011 import digest
 from tests import trace_files

@@ -1,7 +1,5 @@
 """What the readers and digests of all traces promise alike, on small files of each."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import importlib

@@ -1,19 +1,15 @@
 """TV-DRF: fluid against exact fractions and linear programs, whole tasks against a plain loop, the paper's example."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields, replace
 from fractions import Fraction
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from numpy.typing import NDArray
+from hypothesis import given, strategies as st
 
 import fairbook as fb
 from book.common.oracle_drf import exact_tasks
@@ -22,51 +18,18 @@ from fairbook.mechanisms.engines.nearest import FEW as FEW_MACHINES
 from fairbook.mechanisms.engines.tv_drf_kernels import alone_by_tasks, coefficients
 from fairbook.mechanisms.readings import READINGS
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
-from tests.strategies import FEW, REPEATABLE, floats, ratios
+from tests.strategies import FEW, REPEATABLE, Periods, floats, periods
 
 F = Fraction
 METHODS, FATES, ALONE = (READINGS["tv_drf"][name].values for name in ("method", "unserved", "alone"))
 ACCOUNTS, FATE = st.sampled_from(["bundles", "resources"]), st.sampled_from(FATES)
 
 
-class Case(NamedTuple):
-    """Several periods in one pool of ones, in fractions."""
-
-    demands: list[Any]
-    tasks: list[Any]
-    parts: list[Fraction]
-
-    @property
-    def floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        return floats(self.demands), floats(self.tasks), floats(self.parts)
-
-    @property
-    def m(self) -> int:
-        return len(self.demands[0][0])
-
-
 def betas(exact: ExactTvRun) -> list[list[float]]:
     return [[math.inf if b is None else float(b) for b in row] for row in exact.sharing_coefficients]
 
 
-@st.composite
-def cases(draw: st.DrawFn, max_n: int = 4, max_T: int = 3, zeros: bool = True, whole: bool = False) -> Case:
-    n, m, T = draw(st.integers(1, max_n)), draw(st.integers(1, 3)), draw(st.integers(1, max_T))
-    entry = st.one_of(st.just(F(0)), ratios(4)) if zeros else ratios(4)
-    row = st.lists(entry, min_size=m, max_size=m).filter(any)
-    part = st.builds(lambda r: r / 8, ratios(4))
-    count = st.integers(0, 8).map(F) if whole else st.one_of(st.just(F(0)), ratios(4), part)
-    if whole:
-        row = st.builds(lambda r: [x / 16 for x in r], row)
-    amounts = draw(st.lists(ratios(3), min_size=n, max_size=n))
-    return Case(
-        draw(st.lists(st.lists(row, min_size=n, max_size=n), min_size=T, max_size=T)),
-        draw(st.lists(st.lists(count, min_size=n, max_size=n), min_size=T, max_size=T)),
-        [a / sum(amounts) for a in amounts],
-    )
-
-
-def fluid(case: Case, alone: Any, unserved: Any) -> TvDrfRun:
+def fluid(case: Periods, alone: Any, unserved: Any) -> TvDrfRun:
     demands, tasks, parts = case.floats
     return tv_drf(demands, tasks, np.ones((1, case.m)), parts, method="lexicographic", alone=alone, unserved=unserved)
 
@@ -75,8 +38,8 @@ def fluid(case: Case, alone: Any, unserved: Any) -> TvDrfRun:
 
 
 @REPEATABLE
-@given(cases(max_n=6, max_T=5, whole=True), st.sampled_from(ALONE), st.sampled_from(METHODS))
-def test_without_memory_each_period_is_the_first(case: Case, alone: Any, method: Any) -> None:
+@given(periods(max_n=6, max_T=5, whole=True), st.sampled_from(ALONE), st.sampled_from(METHODS))
+def test_without_memory_each_period_is_the_first(case: Periods, alone: Any, method: Any) -> None:
     demands, tasks, parts = case.floats
     given_: dict[str, Any] = {"method": method, "alone": alone, "memory": False}
     run = tv_drf(demands, tasks, np.ones((1, case.m)), parts, **given_)
@@ -88,8 +51,8 @@ def test_without_memory_each_period_is_the_first(case: Case, alone: Any, method:
 
 
 @FEW
-@given(cases(max_n=4, max_T=2), ACCOUNTS)
-def test_fluid_equals_linear_programs(case: Case, alone: str) -> None:
+@given(periods(max_n=4, max_T=2), ACCOUNTS)
+def test_fluid_equals_linear_programs(case: Periods, alone: str) -> None:
     demands, tasks, parts = case.floats
     run = fluid(case, alone, "expires")
     oracle = lexicographic_run(demands, tasks, np.ones((1, case.m)), parts[:, None], alone)
@@ -151,8 +114,8 @@ def agrees(run: TvDrfRun) -> None:
 
 
 @REPEATABLE
-@given(cases(max_n=5, whole=True, zeros=False), ACCOUNTS, FATE, st.integers(1, 4))
-def test_heuristic_keeps_machines_queues_and_amounts(case: Case, alone: Any, unserved: Any, K: int) -> None:
+@given(periods(max_n=5, whole=True, zeros=False), ACCOUNTS, FATE, st.integers(1, 4))
+def test_heuristic_keeps_machines_queues_and_amounts(case: Periods, alone: Any, unserved: Any, K: int) -> None:
     demands, tasks, parts = case.floats
     machines = np.linspace(0.5, 1, K)[:, None] * np.ones((1, case.m))
     run = tv_drf(demands, tasks, machines, parts, method="heuristic", alone=alone, unserved=unserved, placement=True)
@@ -232,8 +195,8 @@ def test_alone_on_several_machines_equals_fractions(alone: Any) -> None:
 
 
 @REPEATABLE
-@given(cases(max_n=5, max_T=1))
-def test_one_period_with_bounds_is_drf_with_bounds(case: Case) -> None:
+@given(periods(max_n=5, max_T=1))
+def test_one_period_with_bounds_is_drf_with_bounds(case: Periods) -> None:
     demands, tasks, parts = case.floats
     run = fluid(case, "bundles", "expires")
     some = (demands[0] > 0).any(axis=1)

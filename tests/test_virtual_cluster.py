@@ -1,7 +1,5 @@
 """Virtual clusters: every method against its judge, what is promised of bounds and proofs, and bad input."""
 
-from __future__ import annotations
-
 import sys
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Virtual clusters that come and go: the rules against a plain simulation in fractions, by hand, saved states."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Water filling under the reader's hand shows what the library computes, by mouse and keyboard, and stays a picture."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator
@@ -11,9 +9,9 @@ import numpy as np
 import pytest
 
 import fairbook as fb
-from tests.chromium import Chromium
 from tests.conftest import ROOT
 from tests.visits import press
+from tools.chromium import Chromium
 
 pytestmark = pytest.mark.browser
 

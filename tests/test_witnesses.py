@@ -1,7 +1,5 @@
 """Witnesses of the ledger as tables and as Python: what stands there can be run, and gives what the ledger says."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Small files of each trace in the published format, and where the genuine ones are."""
 
-from __future__ import annotations
-
 import gzip
 import importlib
 import math

@@ -1,14 +1,12 @@
 """One visit to a page: opened once, then looked at wide and narrow, in both schemes, by eye, ear and keyboard."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
-from tests.chromium import Chromium, Page
+from tools.chromium import Chromium, Page
 
 #: axe-core as the package ships it, which is not imported: it would need playwright. Then what axe does not know.
 AXE = Path(str(distribution("axe-playwright-python").locate_file("axe_playwright_python/axe.min.js")))

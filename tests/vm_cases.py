@@ -1,7 +1,5 @@
 """Requests for virtual machines that several test modules draw, with tolerances that are exact."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any, NamedTuple
 

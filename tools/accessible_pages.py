@@ -5,8 +5,6 @@ terms get their language, no id is there twice, and the list of a page's section
 reader's window (boxes that scroll) is done in the browser by ``book/assets/fairbook.js``.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterator

@@ -11,8 +11,6 @@ Each object is described once, on the page of the module that makes it, under th
 says comes from docstrings, ``#:`` comments and the parsers themselves, so that it cannot go stale.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import inspect
@@ -30,24 +28,6 @@ from fairbook.files import write_whole
 from fairbook.kernels import Kernel
 
 BLOCK = "```{commands}\n```"
-#: The command line has a page of its own, made from its parsers; the others are the library's own tools.
-LEFT_OUT = (
-    "fairbook.__main__",
-    "fairbook.checkout",
-    "fairbook.cli",
-    "fairbook.decimals",
-    "fairbook.files",
-    "fairbook.kernels",
-    "fairbook.mechanisms.cbdrf_run",
-    "fairbook.progress",
-    "fairbook.mechanisms.choices",
-    "fairbook.mechanisms.engines",
-    "fairbook.mechanisms.pools",
-    "fairbook.mechanisms.saved",
-    "fairbook.mechanisms.tv_drf_replay",
-    "fairbook.traces.checks",
-    "fairbook.traces.paths",
-)
 WIDTH = 78
 #: Longest value of a constant that is shown; longer ones are described by their comment.
 LONGEST_VALUE = 40
@@ -66,12 +46,13 @@ class Entry:
 
 @cache
 def rooms() -> dict[str, tuple[str, ...]]:
-    """Give every public module with an ``__all__``, and the names there but for modules and kernels."""
+    """Give every module with an ``__all__``, which the library's own tools lack, and the names there.
+
+    Modules and kernels are left out; the command line has a page of its own, made from its parsers.
+    """
     found = {}
     for info in [None, *pkgutil.walk_packages(fairbook.__path__, "fairbook.")]:
         name = info.name if info else "fairbook"
-        if name.startswith(LEFT_OUT):
-            continue
         module = importlib.import_module(name)
         left = (types.ModuleType, Kernel)
         names = tuple(n for n in getattr(module, "__all__", ()) if not isinstance(getattr(module, n), left))

@@ -7,8 +7,6 @@ The page that says how to cite gets the version of the package, and each page wi
 page of claims lies the ledger as a file.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -4,8 +4,6 @@ Every page is read again, since a page that warned in the last build would be sk
 ``--page gdrf/story``, for writers: only what changed is read, and only that page is written, into a book built before.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 from pathlib import Path

@@ -4,8 +4,6 @@ The places are :data:`PLACES`; tests/test_project_files.py checks that they agre
 CITATION.cff, which is edited, follow codemeta.json and .zenodo.json; without a VERSION they alone are written again.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 import re

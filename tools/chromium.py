@@ -1,7 +1,5 @@
 """Drive a headless Chromium without a network, over its debugging pipe and with nothing but the standard library."""
 
-from __future__ import annotations
-
 import fcntl
 import itertools
 import json
@@ -72,7 +70,7 @@ class Chromium:
         self.events: list[dict[str, Any]] = []
         self.session: str | None = None
 
-    def __enter__(self) -> Chromium:
+    def __enter__(self) -> "Chromium":
         self.profile = tempfile.mkdtemp(prefix="fairbook-browser-")
         # Chromium reads commands from descriptor 3 and answers on 4. Ours are moved out of their way first.
         ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (*os.pipe(), *os.pipe())]

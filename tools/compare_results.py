@@ -5,8 +5,6 @@
 Seconds do not count, nor do versions or the hash of the sources. The exit code is 1 where anything else differs.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import json

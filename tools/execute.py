@@ -12,8 +12,6 @@ text, fixed metadata, one thread. How long it took, on what and with which versi
     python tools/execute.py --text PAGE ...     take over the text alone where no cell of code has changed
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import importlib.metadata

@@ -1,7 +1,5 @@
 r"""Formulas that stand as plain text in a sentence, typeset: ``psi < 1`` becomes ``$\psi < 1$``."""
 
-from __future__ import annotations
-
 import re
 
 GREEK = "alpha|beta|epsilon|eps|eta|lambda|mu|omega|psi|rho|sigma|tau"

@@ -6,8 +6,6 @@ Proofs and solutions are open; code that a page folds away, and the modules of t
 wider than the paper is made smaller until it fits.
 """
 
-from __future__ import annotations
-
 import argparse
 import base64
 import re

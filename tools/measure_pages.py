@@ -5,8 +5,6 @@ matter, code, comments, options of directives and what is generated are not coun
 pixels at 1400 and 390 are there too.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -6,8 +6,6 @@ copied. The theme asks the browser to preload its icon fonts in a way that brows
 style sheets load the same fonts anyway, so the hints are taken out.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import shutil

@@ -7,14 +7,11 @@ again. ``{verdict-map}`` is one tile for each statement of each paper, ``{verdic
 ``{verdict-total}`` a number in the text. All are read from the stored ledger when the book is built.
 """
 
-from __future__ import annotations
-
 import ast
 import html
 import re
 from functools import cache
 from math import ceil
-from pathlib import Path
 from textwrap import indent
 from typing import Any
 
@@ -26,13 +23,13 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
+from fairbook.checkout import ROOT
 from fairbook.claims import claims, stored
 from fairbook.claims.stored import anchor, papers
 from tools import witnesses
 from tools.book_tables import table as numbered
 from tools.formulas import typeset
 
-ROOT = Path(__file__).resolve().parents[1]
 GOOD, BAD = {"holds", "reproduced"}, {"refuted", "not reproduced"}
 #: The verdicts on a statement, in the order of the tables; the fourth is of several readings that differ.
 VERDICTS = ("holds", "reproduced", "partly", "depends on the reading", "refuted", "not reproduced", "undetermined",

@@ -4,8 +4,6 @@ The call is found by trying: of a few that fit the data, the first whose outcome
 Where none gives it, the data alone are shown.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The figures of the cbDRF paper, as far as they state something."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

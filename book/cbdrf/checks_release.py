@@ -1,7 +1,5 @@
 """Releasing as a choice under cbDRF, and what punishment does to utilisation."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial

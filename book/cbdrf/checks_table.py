@@ -1,7 +1,5 @@
 """Table 1 of the cbDRF paper cell by cell, in which sense each property holds, and what the repaired rules promise."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The theorems and corollaries of the cbDRF paper (Lu et al. 2014), one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

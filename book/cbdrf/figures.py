@@ -1,7 +1,5 @@
 """Drawings for the cbDRF chapter: each takes a frame of :mod:`book.cbdrf.studies`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import product
 from typing import Any

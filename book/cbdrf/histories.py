@@ -4,8 +4,6 @@ A *history* is what all nodes demand and release, phase by phase. The mechanism 
 some rule (:func:`by_rule`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -19,21 +17,6 @@ from book.common.evidence import in_words, sampled
 from book.common.runs import stream
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part
 from fairbook.mechanisms.cbdrf import CreditRun, cbdrf
-
-__all__ = [
-    "MEMORYLESS",
-    "PRINTED",
-    "TENTHS",
-    "WITH_CAP",
-    "Lie",
-    "by_rule",
-    "exactly",
-    "lying_pays",
-    "opened",
-    "seen",
-    "terms_of",
-    "watched",
-]
 
 #: (mechanism, demands, release ratios) -> what is wrong with the history, or None.
 Test = Callable[[Mechanism, Any, Any], str | None]

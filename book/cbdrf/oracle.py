@@ -1,7 +1,5 @@
 """cbDRF and its two repairs in exact fractions, straight from their definitions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -10,8 +8,6 @@ from book.common.oracle_drf import exact_tasks
 from fairbook.errors import InvalidInput
 from fairbook.model.exact import as_fractions
 from fairbook.model.inputs import number_of_dimensions
-
-__all__ = ["ExactRun", "exact_grant", "exact_run"]
 
 ONE, NONE = Fraction(1), Fraction(0)
 
@@ -167,12 +163,13 @@ def exact_run(
     up, down, start, floor = as_fractions([step_up, step_down, initial_credit, credit_floor], "steps and credits")
     cap = None if credit_cap is None else as_fractions([credit_cap], "credit_cap")[0]
     thresholds, kept = _per_phase(rho, T, n, "rho"), _per_phase(released, T, n, "released")
-    if (
-        held not in ("returns", "stays")
-        or penalty not in ("step", "graded")
-        or (ratio not in ("least", "mean", "dominant"))
+    for value, argument, known in (
+        (held, "held", ("returns", "stays")),
+        (penalty, "penalty", ("step", "graded")),
+        (ratio, "ratio", ("least", "mean", "dominant")),
     ):
-        raise InvalidInput("held, penalty, ratio", "must be known", [held, penalty, ratio])
+        if value not in known:
+            raise InvalidInput(argument, f"must be one of {', '.join(known)}", value)
     run = ExactRun([], [], [], [], [], [start] * n)
     missing = [NONE] * m
     for t in range(T):

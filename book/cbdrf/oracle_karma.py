@@ -5,8 +5,6 @@ form, y_i = min(room_i, max(0, c_i - lambda)) for whoever is not stopped by a re
 level it is used up. The highest of these levels stops those who need that resource; then all is worked out anew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -14,8 +12,6 @@ from typing import Any, NamedTuple
 
 from fairbook.errors import InvalidInput
 from fairbook.model.exact import as_fractions, exact_instance
-
-__all__ = ["ExactPhase", "exact_phase"]
 
 ZERO = Fraction(0)
 

@@ -4,8 +4,6 @@ A *phase rule* takes demands and credit factors. The searches draw instances wit
 node's credit over C_0, and *records* turn weights into credit factors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -25,34 +23,6 @@ from fairbook.properties.lies import Lie, lie_gain, search_instance
 from fairbook.properties.search import minimise_margin
 from fairbook.properties.shrinking import shrink
 from fairbook.properties.static import envy_freeness, pareto_optimality, sharing_incentive
-
-__all__ = [
-    "CAPPED",
-    "DRF",
-    "KARMA",
-    "LITERAL_EF",
-    "LITERAL_PE",
-    "LITERAL_SI",
-    "SCALED",
-    "WEIGHTED",
-    "Check",
-    "Records",
-    "about_a_phase",
-    "all_good",
-    "any_record",
-    "attacked",
-    "below_drf",
-    "broken",
-    "drawn",
-    "drawn_lies",
-    "equal_records",
-    "exact_rule",
-    "lied_to",
-    "of_drf",
-    "solved",
-    "someone_good",
-    "strictly",
-]
 
 #: (allocation of one phase, credit factors) -> margin, margins or Finding.
 Check = Callable[[Allocation, Any], Any]

@@ -6,8 +6,6 @@ are broken in one named way each. Checks of the literal properties are those of 
 are the forms in which credit is taken into account.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -26,17 +24,6 @@ from fairbook.mechanisms.readings import READINGS
 from fairbook.model.allocation import Allocation
 from fairbook.properties.finding import Finding, default_tolerance, numbers, ratio, show
 from fairbook.properties.static import pareto_optimality, present, sharing_incentive
-
-__all__ = [
-    "EXACT_PHASES",
-    "PHASES",
-    "PHASE_MUTANTS",
-    "gain_from_record",
-    "justified_envy_freeness",
-    "pareto_optimality_within_caps",
-    "sharing_incentive_by_record",
-    "sharing_incentive_in_good_standing",
-]
 
 Phase = Callable[[Any, Any], Allocation]
 Array = NDArray[Any]

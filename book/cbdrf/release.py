@@ -6,8 +6,6 @@ its own credit, where held resources return to the pool: then its credit is all 
 :func:`search_release` tries every sequence of release ratios on the mechanism itself, in either kind of pool.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,8 +17,6 @@ import numpy as np
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.cbdrf import CbDrf, CreditRule, grant_tasks
 from fairbook.model.inputs import FloatArray
-
-__all__ = ["Response", "best_response", "largest_worth", "search_release", "worth_threshold"]
 
 _STATES = 5_000
 
@@ -249,8 +245,11 @@ def worth_threshold(rule: CreditRule, *, discount: float = 0.99) -> float:
     rho = float(rule.rho)
     s, u = rule.step_down / rule.initial_credit, rule.step_up / rule.initial_credit
     terms = (rule.grant, rule.penalty, rule.credit_cap, rule.credit_floor)
-    if terms != ("scaled", "step", rule.initial_credit, 0.0) or s > 1 or discount == 1:
-        raise InvalidInput("rule, discount", "must be as stated", [rule, discount])
+    if terms != ("scaled", "step", rule.initial_credit, 0.0) or s > 1:
+        stated = "grant 'scaled', penalty 'step', cap C_0, floor 0 and a step down of at most C_0"
+        raise InvalidInput("rule", f"must have {stated}", rule)
+    if not 0 <= discount < 1:
+        raise InvalidInput("discount", "must be at least 0 and below 1", discount)
     # what follows later changes no digit of the sum
     relevant = 1.0 if discount == 0 else np.ceil(np.log(1e-17 * (1 - discount)) / np.log(discount))
     j = np.arange(1, int(np.ceil(min(s / u + 1 if u else np.inf, relevant))) + 1)

@@ -32,8 +32,6 @@ Lu D., Ma J., Wang Y., Xi N., Zhang L., Meng X. Credit-based DRF (cbDRF): fair a
 dynamic demands (Chinese). Journal of Xidian University 41(3), 2014. Equations (1)-(7), Corollary 2, Theorems 3-6.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -58,8 +56,6 @@ from book.common.settle import (
     settle_cases,
 )
 from book.common.smt import Answer, Settled
-
-__all__ = ["GRANTS", "MECHANISMS", "STATEMENTS", "settle"]
 
 #: Ways to turn credit factors into shares.
 GRANTS: dict[str, str] = {

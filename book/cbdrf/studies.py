@@ -5,8 +5,6 @@ here they are uniform, and every run has a random stream of its own. Phases coun
 paper's figures.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from itertools import product

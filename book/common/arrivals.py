@@ -4,12 +4,8 @@ Written in + - * / and comparisons only: fractions in give exact fractions out, 
 have.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
-
-__all__ = ["Pace", "highest", "one", "raised"]
 
 #: Level of a user per unit of M, from (position, normalised demands and weights of the users present).
 Pace = Callable[[int, Sequence[Sequence[Any]], Sequence[Any]], Any]

@@ -4,17 +4,13 @@ A *case* is whatever a paper's rules decide (users and machines, a workload, req
 a case by how much a statement holds in it: at least 0 where it does, and None where the statement does not speak of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.random import Generator
 
-from fairbook.errors import InvalidInput
-
-__all__ = ["Lowest", "lowest_margin"]
+from fairbook.model.inputs import as_whole
 
 Case = TypeVar("Case")
 
@@ -65,8 +61,7 @@ def lowest_margin(
     >>> found.margin, found.case
     (-1, 2)
     """
-    if evaluations < 1:
-        raise InvalidInput("evaluations", "must be at least 1", evaluations)
+    as_whole(evaluations, "evaluations", 1)
     best, where, done, spoken = np.inf, draw(rng), 0, 0
     while done < evaluations and best >= -tolerance:
         here, value = draw(rng), None

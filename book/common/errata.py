@@ -4,8 +4,6 @@ Which statements are wrong, in which readings and by what witness follows from t
 not: ``papers.toml`` has a sentence for each wrong statement, under what the ids of its claims begin with.
 """
 
-from __future__ import annotations
-
 import re
 
 import pandas as pd
@@ -14,8 +12,6 @@ from book.common.evidence import EXACT
 from book.common.tables import Markdown, myst
 from fairbook.claims.registry import FIGURE_KINDS, REVERSED, claims
 from fairbook.claims.stored import anchor, ledger, own, papers
-
-__all__ = ["counts", "errata", "misses", "wrong"]
 
 _WRONG = ("refuted", "partly", "not reproduced")
 _LONG = 300  # of evidence: about two lines

@@ -1,7 +1,5 @@
 """Turning what a search or a solver found into a part of a claim's evidence: the same words for every paper."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -11,18 +9,6 @@ from book.common.runs import stream
 from book.common.smt import Settled
 from fairbook.claims.registry import Effort, Evidence, Grade, Mechanism, Part, claim
 from fairbook.properties.search import Search
-
-__all__ = [
-    "EXACT",
-    "computed",
-    "in_words",
-    "margin_in_words",
-    "sampled",
-    "sampled_claim",
-    "searched",
-    "settled",
-    "witnessed",
-]
 
 #: What a solver's counterexample begins with.
 EXACT = "Counterexample in exact fractions: "

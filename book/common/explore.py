@@ -4,8 +4,6 @@ A cell displays an :class:`Explorable`. Where scripts run, ``book/assets/explore
 place; elsewhere, and in a plain notebook, the first state is there as a table.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence
@@ -14,8 +12,6 @@ from html import escape
 from typing import Any
 
 from fairbook.errors import InvalidInput
-
-__all__ = ["Column", "Control", "Explorable", "Panel", "State"]
 
 
 @dataclass(frozen=True)

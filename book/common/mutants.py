@@ -4,8 +4,6 @@ Each is a :data:`book.common.arrivals.Pace`, written in + - * / and comparisons 
 fractions out, and for being read rather than for speed. The broken mechanisms are in the modules of the papers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -13,17 +11,6 @@ from typing import Any
 import numpy as np
 
 from fairbook.model.inputs import as_demands, as_weights
-
-__all__ = [
-    "as_rows",
-    "double_first",
-    "double_newest",
-    "inverse_first",
-    "inverse_scarcest",
-    "inverse_sum",
-    "inverse_weight",
-    "whole_need",
-]
 
 
 def as_rows(demands: Any, weights: Any) -> tuple[list[list[Any]], list[Any]]:

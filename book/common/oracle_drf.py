@@ -1,7 +1,5 @@
 """The lexicographic max-min optimum behind DRF, by linear programs and in exact fractions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -13,7 +11,28 @@ from fairbook.errors import FairbookError
 from fairbook.model.exact import exact_instance
 from fairbook.model.inputs import FloatArray, as_capacities, as_demands, as_max_tasks, as_weights
 
-__all__ = ["exact_tasks", "leximin_tasks"]
+
+def solved(what: str, cost: FloatArray, rows: Any, right: FloatArray, bounds: Any) -> Any:
+    """Minimise cost x over rows x <= right by HiGHS, to 1e-10; FairbookError where it does not solve it.
+
+    Parameters
+    ----------
+    what : str
+        The program, for the error.
+    cost, rows, right, bounds
+        As for ``scipy.optimize.linprog``.
+    """
+    result = linprog(
+        cost,
+        A_ub=rows,
+        b_ub=right,
+        bounds=bounds,
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    if result.status != 0:
+        raise FairbookError(f"HiGHS did not solve {what}: {result.message}")
+    return result
 
 
 def leximin_tasks(demands: Any, weights: Any = None, capacities: Any = None, max_tasks: Any = None) -> FloatArray:
@@ -53,17 +72,7 @@ def leximin_tasks(demands: Any, weights: Any = None, capacities: Any = None, max
 
     def solve(objective: FloatArray, rows: FloatArray, right: FloatArray, low: FloatArray) -> FloatArray:
         bounds = [(0.0, None)] + [(lo, None if np.isinf(hi) else max(hi, lo)) for lo, hi in zip(low, cap, strict=True)]
-        result = linprog(
-            -objective,
-            A_ub=rows,
-            b_ub=right,
-            bounds=bounds,
-            method="highs",
-            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-        )
-        if result.status != 0:
-            raise FairbookError(f"HiGHS did not solve the leximin program: {result.message}")
-        return np.asarray(result.x)
+        return np.asarray(solved("the leximin program", -objective, rows, right, bounds).x)
 
     pool = np.hstack([np.zeros((m, 1)), need.T])
     while not fixed.all():

@@ -1,10 +1,6 @@
 """Whether whole tasks fit on machines, decided by trying everything: for instances that fit on a page."""
 
-from __future__ import annotations
-
 from typing import Any
-
-__all__ = ["packs"]
 
 
 def packs(rooms: tuple[Any, ...], rows: tuple[Any, ...], counts: tuple[int, ...]) -> bool:

@@ -1,7 +1,5 @@
 """Repetitions: one random stream per run, in parallel where it pays, with progress on stderr; and their storage."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -14,8 +12,6 @@ from fairbook import results
 from fairbook.errors import InvalidInput
 from fairbook.model.inputs import as_whole
 from fairbook.sweeps import sweep
-
-__all__ = ["choices", "interval", "numbers", "repeat", "several", "storing", "stream"]
 
 Result = TypeVar("Result")
 

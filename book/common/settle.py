@@ -5,8 +5,6 @@ fractions (a class of instances of which nothing is asked here). A :class:`State
 :class:`BaseCase` joins one statement, one index and one size. :func:`settle_cases` then asks the questions.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from abc import ABC, abstractmethod
@@ -18,19 +16,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 from book.common.runs import choices
 from book.common.smt import Answer, Products, Settled, Status, ask, require_z3
 from fairbook.model.inputs import as_whole
-
-__all__ = [
-    "BaseCase",
-    "BaseEncoding",
-    "Index",
-    "Row",
-    "Statement",
-    "demand_rows",
-    "each_k",
-    "each_k_i",
-    "each_k_i_h",
-    "settle_cases",
-]
 
 Index = tuple[int, ...]
 Row = tuple[Fraction, ...]

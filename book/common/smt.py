@@ -10,8 +10,6 @@ context of its own and bounded by z3's deterministic resource limit, never by se
 depend on the machine or on what was asked before.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,9 +17,8 @@ from fractions import Fraction
 from types import ModuleType
 from typing import Any, Literal
 
-from fairbook.errors import InvalidInput, MissingDependency
-
-__all__ = ["Answer", "Products", "Settled", "ask", "require_z3"]
+from fairbook.errors import MissingDependency
+from fairbook.model.inputs import as_whole
 
 Status = Literal["holds", "refuted", "vacuous", "unknown"]
 
@@ -117,8 +114,7 @@ def ask(assertions: Sequence[Any], *, linear: bool, rlimit: int) -> Answer:
     >>> ask([x * x == 2, x > 0], linear=False, rlimit=10**6).result
     'sat'
     """
-    if rlimit < 1:
-        raise InvalidInput("rlimit", "must be at least 1", rlimit)
+    as_whole(rlimit, "rlimit", 1)
     z3 = require_z3()
     context = z3.Context()
     solver = z3.SolverFor("QF_LRA" if linear else "QF_NRA", ctx=context)

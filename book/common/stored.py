@@ -1,15 +1,11 @@
 """What is stored in ``data/results/``, and how it is computed again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 
 from fairbook import checkout, results
 from fairbook.claims.registry import FULL, claims
 from fairbook.claims.stored import rows
-
-__all__ = ["store_ledger", "stored_results"]
 
 
 def store_ledger(paper: str, *, progress: bool = True) -> None:

@@ -4,8 +4,6 @@ Colours are those of Okabe and Ito, which readers with any colour vision can tel
 apart from them; a mechanism has the same colour, marker and line style in every chapter.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,24 +17,6 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from fairbook.errors import InvalidInput
-
-__all__ = [
-    "COLOURS",
-    "LOOKS",
-    "Look",
-    "Svg",
-    "axes",
-    "band",
-    "drawing",
-    "legend_below",
-    "name_rows",
-    "note",
-    "number",
-    "of_measure",
-    "percent",
-    "tint",
-    "whiskers",
-]
 
 Arguments = ParamSpec("Arguments")
 Drawn = TypeVar("Drawn")

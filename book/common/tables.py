@@ -1,7 +1,5 @@
 """Frames as numbered tables of the book."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """Which mechanism? Four questions, an answer, and the numbers behind it."""
 
-from __future__ import annotations
-
 import itertools
 
 import fairbook.claims as ledgers

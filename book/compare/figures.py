@@ -1,7 +1,5 @@
 """Drawings for the comparison: maps of numbers, a row a mechanism, a column a trace (:mod:`book.compare.studies`)."""
 
-from __future__ import annotations
-
 import textwrap
 from itertools import groupby
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The cells of the matrix: the search for what breaks a property, what is known besides, which mechanism to take."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain

@@ -10,8 +10,6 @@ Mechanisms that know one pool see all machines merged and hand out fractions of 
 user has is worth the dominant share that its tasks hold; the tasks of several periods are added up by it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -37,27 +35,6 @@ from fairbook.mechanisms import (
 )
 from fairbook.model.inputs import FloatArray
 from fairbook.model.placement import FITS, Placement
-
-__all__ = [
-    "ENTRANTS",
-    "MECHANISMS",
-    "PROPERTIES",
-    "Entrant",
-    "Outcome",
-    "Property",
-    "Shared",
-    "Witness",
-    "after_lie",
-    "alone",
-    "believable",
-    "best_lie",
-    "each_period",
-    "less",
-    "lies",
-    "slack",
-    "usable",
-    "worth",
-]
 
 #: Relative difference below which two numbers of tasks count as equal: far above rounding, far below any finding.
 TOLERANCE = 1e-6
@@ -103,18 +80,18 @@ class Shared:
         """Dominant share of one task, shape (T, n)."""
         return (self.demands / self.total).max(axis=2)
 
-    def among(self, users: int) -> Shared:
+    def among(self, users: int) -> "Shared":
         """Keep the first users only, with what they brought."""
         return replace(self, demands=self.demands[:, :users], tasks=self.tasks[:, :users])
 
-    def with_claim(self, user: int, factors: FloatArray) -> Shared:
+    def with_claim(self, user: int, factors: FloatArray) -> "Shared":
         """Let a user claim its demand times factors, shape (m,), and as many tasks of that as it can use."""
         demands, tasks = self.demands.copy(), self.tasks.copy()
         demands[:, user] *= factors
         tasks[:, user] = np.ceil(tasks[:, user] * max(1.0, 1 / factors.min()))
         return replace(self, demands=demands, tasks=tasks)
 
-    def permuted(self, order: NDArray[np.int64]) -> Shared:
+    def permuted(self, order: NDArray[np.int64]) -> "Shared":
         """Number the users anew: the new user i is the old user ``order[i]``."""
         return replace(self, demands=self.demands[:, order], tasks=self.tasks[:, order])
 

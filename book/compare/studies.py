@@ -7,8 +7,6 @@ part of the pool, exponentially distributed. Amounts, arrivals and whose is what
 traces'.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial

@@ -1,7 +1,5 @@
 """How a statement about DMFA-SRQ is attacked: by the solver, by search, by lies, by exact oracles."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -22,24 +20,6 @@ from fairbook.properties.finding import Trajectory
 from fairbook.properties.instances import Instance, sampler
 from fairbook.properties.lies import claimed_tasks, search_instance, true_tasks
 from fairbook.properties.search import minimise_margin
-
-__all__ = [
-    "DMFA_SRQ",
-    "FIGURE_1",
-    "STATIC",
-    "WITH_ZEROS",
-    "ZEROS",
-    "attacked_claim",
-    "broken",
-    "computes_the_mechanism",
-    "deceived",
-    "floats",
-    "instances",
-    "lied_to",
-    "lied_to_others",
-    "refuted_claim",
-    "settled_for",
-]
 
 #: The paper's mechanism, the same where demands may be zero, and the static optimum.
 DMFA_SRQ = Mechanism("dmfa_srq", dmfa_srq, smt="dmfa_srq")

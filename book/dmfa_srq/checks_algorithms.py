@@ -1,7 +1,5 @@
 """The algorithms of the DMFA-SRQ paper: what they compute, and what they cost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -10,8 +8,7 @@ from math import lcm
 import numpy as np
 
 from book.common.runs import stream
-from book.dmfa_srq import oracle
-from book.dmfa_srq import studies as study
+from book.dmfa_srq import oracle, studies as study
 from book.dmfa_srq.attacks import DMFA_SRQ, broken, computes_the_mechanism
 from book.dmfa_srq.printed import REPAIRS, algorithm_1, algorithm_1_printed
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim

@@ -1,7 +1,5 @@
 """The figures of the DMFA-SRQ paper, and what it says of contributions and of utilisation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The lemmas and theorems of the DMFA-SRQ paper, and what holds beyond them: departures, late arrivals, coalitions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial

@@ -1,7 +1,5 @@
 """Arrivals under the reader's hand: who is raised, and what stops the lowest."""
 
-from __future__ import annotations
-
 from book.common.explore import Column, Control, Explorable, Panel, State
 from fairbook.mechanisms.dmfa_srq import dmfa_srq
 

@@ -1,7 +1,5 @@
 """Drawings for the DMFA-SRQ chapter: each takes a frame of :mod:`book.dmfa_srq.studies` or an allocation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

@@ -1,21 +1,16 @@
 """The optimum of model (4) of DMFA-SRQ, by linear programs and in exact or many-digit arithmetic."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from scipy.optimize import linprog
 
 from book.common.arrivals import raised
-from fairbook.errors import FairbookError
+from book.common.oracle_drf import solved
 from fairbook.model.exact import exact_instance
 from fairbook.model.inputs import FloatArray, as_demands, as_weights
-
-__all__ = ["decimal_levels", "exact_departures", "exact_levels", "lp_levels"]
 
 
 def lp_levels(demands: Any, weights: Any) -> FloatArray:
@@ -55,14 +50,9 @@ def lp_levels(demands: Any, weights: Any) -> FloatArray:
         objective[0] = -1.0
         pool = np.hstack([np.zeros((m, 1)), share.T])  # share.T @ (before + gain) <= 1
         lowest = np.hstack([np.ones((k, 1)), -np.eye(k)])  # M - gain_i <= before_i
-        result = linprog(
-            objective, A_ub=np.vstack([pool, lowest]), b_ub=np.concatenate([1.0 - before @ share, before]),
-            bounds=[(0, None)] * (k + 1), method="highs",
-            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "presolve": True},
-        )  # fmt: skip
-        if result.status != 0:
-            raise FairbookError(f"HiGHS did not solve model (4) with {k} users: {result.message}")
-        levels[k - 1] = result.x[0]
+        rows, right = np.vstack([pool, lowest]), np.concatenate([1.0 - before @ share, before])
+        bounds = [(0, None)] * (k + 1)
+        levels[k - 1] = solved(f"model (4) with {k} users", objective, rows, right, bounds).x[0]
         before = np.maximum(before, levels[k - 1])
     return levels
 

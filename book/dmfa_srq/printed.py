@@ -1,7 +1,5 @@
 """Algorithm 1 of Zhang et al. 2016, twice: repaired, and line by line as printed with each repair as a switch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -12,8 +10,6 @@ from fairbook.errors import InvalidInput
 from fairbook.mechanisms.dmfa_srq import checked_arrivals
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.inputs import FloatArray
-
-__all__ = ["REPAIRS", "algorithm_1", "algorithm_1_printed"]
 
 
 def algorithm_1(demands: Any, weights: Any, *, work: list[int] | None = None) -> DynamicAllocation:

@@ -11,8 +11,6 @@ References
 Zhang, Liu, Li, Zhang, Journal on Communications 37(7), 2016, section 4.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -49,19 +47,6 @@ from fairbook.properties.dynamic import (
     user_names,
 )
 from fairbook.properties.finding import Finding, Trajectory, ratio, show
-
-__all__ = [
-    "MUTANTS",
-    "EventRun",
-    "lemma_1",
-    "lemma_2",
-    "lemma_3",
-    "lemma_4",
-    "reference",
-    "schedule",
-    "with_departures",
-]
-
 
 # ----------------------------------------------------------------------------------------------------------- the lemmas
 

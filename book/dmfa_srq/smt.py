@@ -24,8 +24,6 @@ Zhang X., Liu X., Li W., Zhang X. Dynamic fair allocation of multi-resources bas
 (Chinese). Journal on Communications 37(7), 2016. Model (1)-(4), Lemmas 1-4, Theorems 1-4.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,8 +49,6 @@ from book.common.settle import (
 )
 from book.common.smt import Answer, Settled
 from fairbook.errors import InvalidInput
-
-__all__ = ["MECHANISMS", "STATEMENTS", "is_violated", "settle"]
 
 #: The mechanism and its mutants, each a broken variant that some statement must refute.
 MECHANISMS: dict[str, str] = {

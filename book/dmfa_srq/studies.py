@@ -6,8 +6,6 @@ not change when more are asked for. Readings of what the text leaves open are ar
 them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial

@@ -4,8 +4,6 @@ The format, invented for that page: headerless CSV ``batch_log.csv[.gz]``, a lin
 submission, its owner, its number of tasks, and what each of them asks for: CPU in cores, memory in GB.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Drawings for the page on dominant resource fairness: each takes a frame of :mod:`book.foundations.studies`."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from book.common.style import COLOURS, LOOKS, Svg, axes, drawing, legend_below, note

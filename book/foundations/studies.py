@@ -1,7 +1,5 @@
 """Frames and random instances behind the page on dominant resource fairness."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

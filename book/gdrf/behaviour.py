@@ -1,7 +1,5 @@
 """What users do to GDRF, and it to them: they overstate their demands, and come one after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import product
 from typing import Any

@@ -9,8 +9,6 @@ mixes whose requests are drawn evenly from 1 to 4 (the total of two such numbers
 mix is the same in every study with the same seed, at every number of machines.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 The figures are judged here; the rest is registered by the modules named ``checks_*``, in this order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -14,8 +12,7 @@ import pandas as pd
 
 from book.common.evidence import in_words
 from book.common.runs import stream
-from book.gdrf import checks_measures, checks_placements, checks_prices
-from book.gdrf import studies as study
+from book.gdrf import checks_measures, checks_placements, checks_prices, studies as study
 from book.gdrf.properties import Case
 from fairbook.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Part, claim
 

@@ -1,7 +1,5 @@
 """The claims about the measures of the GDRF paper, (4) to (8): utilisation, weights, and what f tells."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any

@@ -4,8 +4,6 @@ Statements about rules are asked in whole numbers, where every comparison can be
 has a witness of a few numbers that was judged in fractions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial

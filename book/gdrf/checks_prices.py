@@ -1,7 +1,5 @@
 """The claims about DRFH in fractions of tasks, and about the prices that bound every placement."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """A cell of users and machines in exact fractions, and powers of fractions compared exactly."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal

@@ -1,7 +1,5 @@
 """Placing task by task, GDRF beside DRFH's Best-Fit, under the reader's hand."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from book.common.explore import Column, Control, Explorable, Panel, State

@@ -1,7 +1,5 @@
 """Drawings for the GDRF chapter: each takes a frame of :mod:`book.gdrf.studies`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

@@ -10,34 +10,18 @@ machine the N_k-th part; the other way round, add up). Floats enter only the sea
 returned follows from these prices in fractions, by weak duality, so it holds whatever the solver did.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linprog
 
+from book.common.oracle_drf import solved
 from book.gdrf.exact_cell import ZERO, ExactCell, exact_cell, sign_of_product
 from fairbook.errors import FairbookError
 from fairbook.model.exact import as_fractions
 from fairbook.model.inputs import FloatArray, as_whole
-
-__all__ = [
-    "ExactPlacement",
-    "FluidOptimum",
-    "FluidShare",
-    "exact_drfh",
-    "exact_gdrf",
-    "exact_mdrf",
-    "exact_per_server",
-    "fluid_share",
-    "most_tasks",
-    "same_mix",
-]
-
 
 # ------------------------------------------------------------------------------------ machine by machine scan
 
@@ -466,17 +450,7 @@ class Fluid:
         self.bounded = np.flatnonzero(np.isfinite(self.most))
 
     def solve(self, cost: FloatArray, rows: Any, right: FloatArray, highest: FloatArray) -> Any:
-        result = linprog(
-            cost,
-            A_ub=rows,
-            b_ub=right,
-            bounds=np.column_stack([np.zeros(len(cost)), highest]),
-            method="highs",
-            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-        )
-        if result.status != 0:
-            raise FairbookError(f"HiGHS did not solve a program of the cell: {result.message}")
-        return result
+        return solved("a program of the cell", cost, rows, right, np.column_stack([np.zeros(len(cost)), highest]))
 
     def prices(self, result: Any) -> list[list[list[Fraction]]]:
         """Give dual prices of the resources, per unit of each, in fractions and none negative: as found, and rounded.

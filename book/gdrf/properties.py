@@ -6,8 +6,6 @@ comparison in exact fractions. Since tasks are whole, everything asked of an out
 at least 0 where the property holds.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,39 +26,6 @@ from fairbook.mechanisms.drfh import drfh
 from fairbook.mechanisms.gdrf import gdrf
 from fairbook.mechanisms.mdrf import mdrf
 from fairbook.model.placement import Placement
-
-__all__ = [
-    "BROKEN",
-    "RULES",
-    "Case",
-    "Outcome",
-    "Queue",
-    "cases",
-    "compare_with_judge",
-    "envy_in_queue",
-    "envy_up_to_one",
-    "first_round",
-    "fluid_slack",
-    "gain_of_lie",
-    "held_after",
-    "least_used_first",
-    "level_within_one",
-    "lies",
-    "maximality",
-    "on_own_parts",
-    "pareto_optimality",
-    "printed_algorithm",
-    "queue_rounds",
-    "roomy_machine",
-    "rounds_of_one",
-    "search_case",
-    "search_lie_in",
-    "shares_in_queue",
-    "sharing_incentive",
-    "side_by_side",
-    "slots_lost_by_lie",
-    "true_tasks",
-]
 
 Number = Any  # whole numbers or fractions
 Vector = tuple[Number, ...]
@@ -94,7 +59,7 @@ class Case:
     def pool(self) -> Vector:
         return tuple(sum(column) for column in zip(*self.machines, strict=True))
 
-    def with_demand(self, user: int, demand: Vector) -> Case:
+    def with_demand(self, user: int, demand: Vector) -> "Case":
         """Give the case in which one user says something else."""
         rows = (*self.demands[:user], demand, *self.demands[user + 1 :])
         return Case(rows, self.machines, self.max_tasks)
@@ -113,7 +78,7 @@ class Outcome(NamedTuple):
     """Tasks of each user."""
 
     @classmethod
-    def of(cls, case: Case, placed: Sequence[tuple[int, int]]) -> Outcome:
+    def of(cls, case: Case, placed: Sequence[tuple[int, int]]) -> "Outcome":
         users = [user for user, _ in placed]
         return cls(tuple(placed), tuple(users.count(i) for i in range(len(case.demands))))
 

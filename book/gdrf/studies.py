@@ -1,7 +1,5 @@
 """The experiments of the GDRF paper on Google's mix of machines, what its blanks do to them, and the whole cell."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import product

@@ -1,7 +1,5 @@
 """Bounds beside what the mechanisms place, and all 12 583 machines of the Google cell filled."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any

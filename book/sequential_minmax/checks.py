@@ -1,7 +1,5 @@
 """The claims of Parkes, Procaccia and Shah (TEAC 2015) on whole tasks and on welfare, each with its check."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Drawings of the chapter on whole tasks: each takes a frame of :mod:`book.sequential_minmax.studies`."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from book.common.style import COLOURS, Look, Svg, axes, band, drawing, legend_below, note, percent

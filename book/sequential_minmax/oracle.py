@@ -1,7 +1,5 @@
 """SequentialMinMax as the paper says it, in fractions, and all allocations in whole tasks, without the engine."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -9,8 +7,6 @@ from math import inf
 from typing import NamedTuple
 
 from book.sequential_minmax.properties import Case, Tasks, fit, pareto
-
-__all__ = ["Step", "course", "fairest_least", "maximal", "served_in_turn", "shares"]
 
 
 def shares(case: Case) -> list[Fraction]:

@@ -1,12 +1,8 @@
 """What the paper asks of whole tasks, as margins in whole numbers: below 0 where a property is broken."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
-
-__all__ = ["Case", "envy_other_task", "envy_own_task", "fit", "pareto", "sharing"]
 
 Tasks = Sequence[int]
 

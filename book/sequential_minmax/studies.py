@@ -1,7 +1,5 @@
 """The paper's bound on welfare as a table, and what rules in whole tasks keep on pods of a GPU cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

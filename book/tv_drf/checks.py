@@ -5,8 +5,6 @@ unserved tasks expire and where they wait. All demands and all counts of tasks a
 modules named ``checks_*`` register what is not here, in this order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -16,8 +14,7 @@ import pandas as pd
 
 from book.common.evidence import in_words
 from book.common.runs import stream
-from book.tv_drf import checks_example, checks_fairness, checks_lies
-from book.tv_drf import studies as study
+from book.tv_drf import checks_example, checks_fairness, checks_lies, studies as study
 from book.tv_drf.judging import CHEAP, POSITIVE, about_runs
 from book.tv_drf.properties import Outcome, Workload, tasks_against_alone
 from book.tv_drf.users import MEMORY_GB
@@ -163,13 +160,12 @@ def _ahead_all_the_time(leads: pd.DataFrame, runs: int) -> Part:
 #: What is added up over the periods: its lead stays where nothing runs, and of it the text says that the gap grows. Of
 #: use, which is of the moment, it says that it is higher at every moment.
 _ADDED_UP = "min_share"
-#: The figures of leads: number, users, measure, its name, and what the text says.
+#: The figures of leads: number, users, measure, and what the text says.
 _FIGURES = (
     (
         3,
         5,
         _ADDED_UP,
-        "",
         "the least cumulative dominant share under TV-DRF is above that without sharing, and the gap grows from period "
         "to period.",
     ),
@@ -177,7 +173,6 @@ _FIGURES = (
         (
             number,
             n,
-            what.lower(),
             what,
             f"{what} utilisation under TV-DRF is above that without sharing at every moment.",
         )
@@ -186,7 +181,7 @@ _FIGURES = (
 )
 
 
-def _about_leads(number: int, n: int, measure: str, name: str, statement: str) -> None:
+def _about_leads(number: int, n: int, measure: str, statement: str) -> None:
     """Register for both fates of tasks what a figure is said to show of the lead of sharing."""
     for unserved in ("waits", "expires"):
 
@@ -194,14 +189,14 @@ def _about_leads(number: int, n: int, measure: str, name: str, statement: str) -
             id=f"tv_drf.figure_{number}.{unserved}",
             locator=f"Figure {number}",
             kind="figure",
-            variant=", ".join(filter(None, (f"{n} users", name, f"tasks {unserved[:-1]}"))),
+            variant=", ".join(filter(None, (f"{n} users", measure.replace(_ADDED_UP, ""), f"tasks {unserved[:-1]}"))),
             statement=f"Averaged over the runs, {statement}",
             mechanism=COMPARED,
             mutant=EXCHANGED,
         )
         def _check(effort: Effort, judged: Mechanism, unserved: str = unserved) -> Evidence:
             runs = _runs(effort, n)
-            leads = judged.run(n, measure, runs, unserved)
+            leads = judged.run(n, measure.lower(), runs, unserved)
             grown = _lead_and_growth(leads["mean"].to_numpy()) if measure == _ADDED_UP else []
             return Evidence.of(*(grown or [_ahead_all_the_time(leads, runs)]))
 
@@ -227,7 +222,7 @@ def _created(n: int, runs: int, seconds: float) -> pd.DataFrame:
 _PERIODS = {900.0: {5: 10, 20: 60, 100: 3}, 300.0: {5: 10, 20: 6, 100: 3}}
 
 
-def _figure_of_created(number: int, n: int, measure: str, name: str, statement: str) -> None:
+def _figure_of_created(number: int, n: int, measure: str, statement: str) -> None:
     grown = measure == _ADDED_UP
 
     @claim(
@@ -245,7 +240,7 @@ def _figure_of_created(number: int, n: int, measure: str, name: str, statement: 
         for seconds, few in _PERIODS.items():
             runs = few[n] if effort.name == "quick" else _runs(effort, n)
             leads = _created(n, runs, seconds)
-            mean = judged.run(leads[(leads["measure"] == measure) & (leads["used"] | grown)])
+            mean = judged.run(leads[(leads["measure"] == measure.lower()) & (leads["used"] | grown)])
             ahead, behind = int((mean > NOTHING).sum()), int((mean < -NOTHING).sum())
             found = (
                 f"Periods of {seconds:.0f} s: the mean lead over {runs} runs is positive in {ahead} of {len(mean)} "

@@ -1,7 +1,5 @@
 """The claims about the TV-DRF paper's worked example: which of its numbers come out, for which of the lost counts."""
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import product
 

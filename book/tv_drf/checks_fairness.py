@@ -1,7 +1,5 @@
 """The claims about the lemmas of the TV-DRF paper and its Theorems 1 to 3: sharing incentive, Pareto, envy."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -14,23 +12,19 @@ from book.tv_drf.judging import CUT, EARLY, GOES_ON, HALF, POSITIVE, SPLIT, abou
 from book.tv_drf.oracle import lexicographic_run
 from book.tv_drf.properties import (
     RULES,
-    Outcome,
-    Workload,
     envy_freeness,
     envy_of_equals,
     envy_of_the_constant,
-    in_fractions,
-    in_order,
     largest_above_floor,
     largest_unserved,
     next_task_refused,
-    on_shapes,
     pareto_in_period,
     resource_used_up,
     sharing_incentive_so_far,
     up_to_one_task,
     within_tasks,
 )
+from book.tv_drf.workloads import Outcome, Workload, in_fractions, in_order, on_shapes
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 
 # ------------------------------------------------------------------------------------------------------------ lemmas

@@ -4,8 +4,6 @@ Whether a lie pays on one pool is asked in fractions and by a search; on machine
 answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -18,14 +16,9 @@ from book.common.evidence import in_words, sampled_claim
 from book.common.packing import packs
 from book.tv_drf.judging import CHEAP, HALF, POSITIVE, SPLIT, about_lies, rule_named
 from book.tv_drf.oracle import LpRun, lexicographic_run
-from book.tv_drf.properties import (
-    BROKEN,
-    Outcome,
-    Workload,
-    gain_of_lie,
-    largest_above_floor,
-    on_shapes,
-)
+from book.tv_drf.properties import gain_of_lie, largest_above_floor
+from book.tv_drf.rules import BROKEN
+from book.tv_drf.workloads import Outcome, Workload, on_shapes
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 
 T4 = "Nobody runs more of its true tasks, all periods together, by lying about its demands or its numbers of tasks"

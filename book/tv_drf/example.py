@@ -1,7 +1,5 @@
 """The worked example of the TV-DRF paper in exact fractions: what it prints, and for which of the lost counts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -11,8 +9,6 @@ import pandas as pd
 
 from book.tv_drf.oracle import ExactTvRun, exact_whole_run
 from book.tv_drf.users import Alone
-
-__all__ = ["EXAMPLE", "PRINTED", "Example", "Printed", "example", "example_run"]
 
 
 class Example(NamedTuple):

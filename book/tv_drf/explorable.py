@@ -1,7 +1,5 @@
 """TV-DRF's accounts and a lie about them, under the reader's hand."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from book.common.explore import Column, Control, Explorable, Panel, State

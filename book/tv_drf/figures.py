@@ -3,8 +3,6 @@
 All are as wide as a phone can show without scrolling: panels stand below each other, two at most side by side.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import pairwise, product
 from typing import Any

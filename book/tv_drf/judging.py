@@ -1,7 +1,5 @@
 """How statements about TV-DRF are asked: of runs over periods, and of lies; and the workloads that refute some."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -10,22 +8,10 @@ import numpy as np
 
 from book.common.evidence import in_words, margin_in_words, sampled, witnessed
 from book.common.runs import stream
-from book.tv_drf.properties import (
-    BROKEN,
-    RULES,
-    Outcome,
-    Workload,
-    as_claimed,
-    gain_of_lie,
-    in_fractions,
-    lies,
-    search_lie_over_time,
-    search_workload,
-    workloads,
-)
+from book.tv_drf.properties import gain_of_lie, lies, search_lie_over_time, search_workload
+from book.tv_drf.rules import BROKEN, RULES
+from book.tv_drf.workloads import Outcome, Workload, as_claimed, in_fractions, workloads
 from fairbook.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
-
-__all__ = ["CHEAP", "CUT", "EARLY", "GOES_ON", "HALF", "POSITIVE", "SPLIT", "about_lies", "about_runs", "rule_named"]
 
 Check = Callable[[Workload, Outcome], Any]
 Lie = tuple[int, Any, Any]  # user, demands (T, m), tasks (T,) that it claims

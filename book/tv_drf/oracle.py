@@ -11,8 +11,6 @@ trial level, not from event to event.
 every task.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,13 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
+from book.common.oracle_drf import solved
 from fairbook.errors import FairbookError
 from fairbook.model.exact import as_fractions
 from fairbook.model.inputs import FloatArray, as_weights, demand_matrix, phased_demands
-
-__all__ = ["ExactTvRun", "LpRun", "Round", "exact_run", "exact_whole_run", "lexicographic_run"]
 
 ZERO = Fraction(0)
 
@@ -82,20 +78,6 @@ class LpRun(NamedTuple):
     rounds: list[list[Round]]
 
 
-def _solve(cost: FloatArray, rows: FloatArray, right: FloatArray, bounds: FloatArray) -> Any:
-    result = linprog(
-        cost,
-        A_ub=rows,
-        b_ub=right,
-        bounds=bounds,
-        method="highs",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    if result.status != 0:
-        raise FairbookError(f"HiGHS did not solve a program of TV-DRF: {result.message}")
-    return result
-
-
 class _Programs:
     """The programs of one period. Variables: y_ik >= 0, what user i runs on machine k in dominant share of the pool."""
 
@@ -139,7 +121,7 @@ class _Programs:
             )
             cost = np.zeros(n * K + 1)
             cost[-1] = -1.0
-            result = _solve(cost, rows, right, bounds)
+            result = solved("a program of TV-DRF", cost, rows, right, bounds)
             value = float(result.x[-1])
             price = -result.ineqlin.marginals
             a, b = self.K * self.m, self.K * self.m + len(pairs)
@@ -171,7 +153,8 @@ class _Programs:
                     ).max()
                 lower[i] = min(max(lower[i], wanted * (1 - 1e-9) - 1e-10), self.most[i])
             fixed[stuck] = value
-        result = _solve(
+        result = solved(
+            "a program of TV-DRF",
             np.zeros(n * K),
             np.vstack([self.use_rows(), -each, each]),
             np.concatenate([self.room.ravel(), -lower * (1 - 1e-9), lower]),

@@ -6,8 +6,6 @@ is violated. :data:`RULES` has the mechanisms of the chapter by name, :data:`BRO
 way each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -20,52 +18,17 @@ from scipy.optimize import linprog
 from book.common.cases import Lowest, lowest_margin
 from book.common.evidence import in_words
 from book.common.packing import packs
-from book.tv_drf.rules import BROKEN, RULES, Rule
+from book.tv_drf.rules import RULES, Rule
 from book.tv_drf.workloads import (
     Array,
     Outcome,
     Workload,
     as_claimed,
     groups,
-    in_fractions,
-    in_order,
     moved,
-    on_shapes,
     serve,
     workloads,
 )
-
-__all__ = [
-    "BROKEN",
-    "Outcome",
-    "RULES",
-    "Workload",
-    "as_claimed",
-    "envy_freeness",
-    "envy_of_equals",
-    "envy_of_the_constant",
-    "gain_of_lie",
-    "groups",
-    "in_fractions",
-    "in_order",
-    "largest_above_floor",
-    "largest_unserved",
-    "lies",
-    "moved",
-    "next_task_refused",
-    "next_tasks",
-    "on_shapes",
-    "pareto_in_period",
-    "resource_used_up",
-    "search_lie_over_time",
-    "search_workload",
-    "sharing_incentive_so_far",
-    "tasks_against_alone",
-    "true_tasks_over_time",
-    "up_to_one_task",
-    "within_tasks",
-    "workloads",
-]
 
 #: Where floats are compared: parts of capacities, tasks in units of those submitted, shares.
 TOLERANCE = 1e-7

@@ -3,8 +3,6 @@
 A rule decides in floats or, on small workloads, in exact fractions.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable
 from dataclasses import replace

@@ -4,8 +4,6 @@ Every run has a random stream of its own. Periods count from 1 in every frame. :
 users are and how they are served.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import product

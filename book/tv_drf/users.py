@@ -8,8 +8,6 @@ stands for (``"optimum"``, fluid), the heuristic without memory, which is DRF in
 everyone for himself on his own machines (``"alone"``).
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 

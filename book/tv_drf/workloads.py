@@ -1,7 +1,5 @@
 """Workloads over periods with contributed machines, what a rule makes of them, and how they are drawn at random."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -39,7 +37,7 @@ class Workload:
     contributions: Array
 
     @classmethod
-    def of(cls, demands: Any, tasks: Any, machines: Any, parts: Any) -> Workload:
+    def of(cls, demands: Any, tasks: Any, machines: Any, parts: Any) -> "Workload":
         """Make one from nested sequences of numbers or strings such as "1/3", in fractions.
 
         ``parts`` has one entry a user (the same part of every machine), or one row a user.
@@ -68,11 +66,11 @@ class Workload:
     def _arrays(self) -> tuple[Array, Array, Array, Array]:
         return self.demands, self.tasks, self.machines, self.contributions
 
-    def in_floats(self) -> Workload:
+    def in_floats(self) -> "Workload":
         """Give the same in floats."""
         return Workload(*(np.asarray(a, dtype=float) for a in self._arrays()))
 
-    def in_fractions(self) -> Workload:
+    def in_fractions(self) -> "Workload":
         """Give the same in fractions: those nearest to the floats with denominators up to 10^6."""
         if self.demands.dtype == object:
             return self
@@ -114,7 +112,7 @@ class Outcome:
     placement: Array | None = None
 
     @classmethod
-    def of_run(cls, run: TvDrfRun) -> Outcome:
+    def of_run(cls, run: TvDrfRun) -> "Outcome":
         """Take what a run came to."""
         return cls(run.tasks, run.cumulative_shares, run.amounts, run.alone, run.waits, run.placement)
 

@@ -5,8 +5,6 @@ numbers, judged in fractions. What holds beyond the paper stands here, too, wher
 named ``checks_*`` register first (about costs after about packing, on which it rests), then what its figures show.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -15,8 +13,7 @@ import numpy as np
 import pandas as pd
 
 from book.common.runs import stream
-from book.virtual_cluster import checks_money, checks_packing
-from book.virtual_cluster import studies as study
+from book.virtual_cluster import checks_money, checks_packing, studies as study
 from book.virtual_cluster.judging import ALL, nearest_mixed, runs_of
 from fairbook.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
 from fairbook.mechanisms.virtual_cluster import virtual_cluster

@@ -1,7 +1,5 @@
 """The claims about costs and revenue, rules a, b and c, and what it pays to state."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction

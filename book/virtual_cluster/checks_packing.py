@@ -1,7 +1,5 @@
 """The claims about who lives where: the model, corollaries 1 and 2, Figure 1, and what is proved beyond the paper."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -31,8 +29,6 @@ from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from fairbook.mechanisms.engines.packing import pack
 from fairbook.mechanisms.virtual_cluster import scarcity_rounds, virtual_cluster
 from fairbook.model.clusters import VirtualClusters
-
-__all__ = ["APART", "best_use"]
 
 # --------------------------------------------------------------------------------------------------- the model, 1.3
 

@@ -1,7 +1,5 @@
 """Who lives where, under the reader's hand."""
 
-from __future__ import annotations
-
 from book.common.explore import Column, Control, Explorable, Panel, State
 from fairbook.mechanisms.virtual_cluster import Method, virtual_cluster
 

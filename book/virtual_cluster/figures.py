@@ -1,7 +1,5 @@
 """Drawings for the pages on virtual clusters: each takes a frame of :mod:`book.virtual_cluster.studies`."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

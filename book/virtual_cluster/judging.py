@@ -1,7 +1,5 @@
 """How the claims about virtual clusters are judged: rules by name, cases in small numbers, searches, one witness."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -18,20 +16,6 @@ from book.virtual_cluster.settings import Instance
 from fairbook.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Part, claim
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.model.clusters import VirtualClusters
-
-__all__ = [
-    "ALL",
-    "Number",
-    "about_a_case",
-    "by_name",
-    "handed_out",
-    "nearest_mixed",
-    "opening",
-    "runs_of",
-    "search_claim",
-    "small_case",
-    "witness",
-]
 
 Number = Any
 FEW, ALL = 6, 100  # runs at quick effort, and those of the stored frame, so that page and ledger show the same

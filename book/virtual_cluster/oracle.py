@@ -9,8 +9,6 @@ In :func:`lp_bound`, the linear relaxation of the paper's program, floats enter 
 that is returned follows from these prices in fractions, by weak duality, so it holds whatever the solver did.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,23 +18,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
-
-__all__ = [
-    "ZERO",
-    "Case",
-    "LinearBound",
-    "Optimum",
-    "Placed",
-    "as_case",
-    "exact_optimum",
-    "greedy",
-    "lp_bound",
-    "mixed_knapsack",
-    "most_served",
-    "relaxation",
-    "rounds",
-    "share",
-]
 
 ZERO, ONE = Fraction(0), Fraction(1)
 NOWHERE = -1

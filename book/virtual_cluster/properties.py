@@ -4,8 +4,6 @@ Cases are small, in whole numbers and fractions, and rules are run by the judge,
 rules with something wrong on purpose, on which checks must fail.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,24 +17,6 @@ from book.common.evidence import in_words
 from book.virtual_cluster.oracle import exact_optimum, greedy, mixed_knapsack, relaxation, share
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.model.clusters import TURNED_AWAY
-
-__all__ = [
-    "BROKEN",
-    "RULES",
-    "Case",
-    "Outcome",
-    "Rule",
-    "Tariff",
-    "allocations",
-    "arguments",
-    "cases",
-    "hand_out",
-    "mean_fraction",
-    "mean_slowdown",
-    "moved",
-    "pour",
-    "total_cost",
-]
 
 Number = Any  # whole numbers or fractions
 
@@ -74,7 +54,7 @@ class Case:
         least = [(1 - k) * a for a, k in zip(self.max_vms, self.tolerance, strict=True)]
         return tuple(-(-x.numerator // x.denominator) if self.whole else x for x in map(Fraction, least))
 
-    def saying(self, user: int, **said: Any) -> Case:
+    def saying(self, user: int, **said: Any) -> "Case":
         """Give the case in which one user says something else: ``max_vms``, ``tolerance``."""
         rows: dict[str, Any] = {
             name: tuple(new if i == user else old for i, old in enumerate(getattr(self, name)))

@@ -1,7 +1,5 @@
 """Every reading of the paper's three algorithms and of its experiments, and what it says of them under each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from itertools import product
 from typing import Any
@@ -16,8 +14,6 @@ from fairbook.errors import InvalidInput
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.model.clusters import as_requests
 from fairbook.model.inputs import FloatArray, as_whole
-
-__all__ = ["NEAREST", "NEAREST_RUNS", "READINGS", "STATEMENTS", "conclusions", "counted", "nearest", "readings"]
 
 #: The open points of the paper and how each may be read. ``order``, ``fit``: how greedy sorts the users and where it
 #: puts them; METAGREEDY, the best of 16 lists, is a reading of both. ``relaxed``: how relaxation sorts them.

@@ -1,7 +1,5 @@
 """What is drawn in the experiments on virtual clusters, how load is counted, and what is measured of an allocation."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -10,27 +8,6 @@ from numpy.typing import NDArray
 from book.common.runs import choices, interval
 from fairbook.model.clusters import VirtualClusters
 from fairbook.model.inputs import FloatArray, as_whole
-
-__all__ = [
-    "DRAWN",
-    "FIELDS",
-    "HIGH",
-    "LOW",
-    "MEAN",
-    "METHODS",
-    "RUNS",
-    "SEED",
-    "SIZES",
-    "VARIANCES",
-    "Instance",
-    "Size",
-    "cut",
-    "instance",
-    "load_of",
-    "measured",
-    "requests",
-    "summary",
-]
 
 #: Root of every random stream.
 SEED = 2011

@@ -7,8 +7,6 @@ of 10. Users are added one by one, so a run's first n users are the same at ever
 that the clusters hold.
 """
 
-from __future__ import annotations
-
 from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial

@@ -18,8 +18,6 @@ from fairbook.cli.common import Parser, serve
 from fairbook.cli.options import add_allocate
 from fairbook.cli.traces import add_traces
 
-__all__ = ["main"]
-
 
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(

@@ -11,8 +11,6 @@ from fairbook.cli.common import Refused, note
 from fairbook.cli.reports import Report
 from fairbook.cli.tables import Users
 
-__all__ = ["against_now", "against_other"]
-
 _SAME = 1e-9  # shares and tasks that differ by no more than this part are the same
 
 

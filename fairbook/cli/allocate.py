@@ -23,8 +23,6 @@ from fairbook.mechanisms import Mechanism, registry
 from fairbook.model.inputs import as_capacities, as_demands, check_positive
 from fairbook.model.placement import MOST_MACHINES
 
-__all__ = ["allocate"]
-
 MOST_CELLS = 10_000_000
 _MOST_SINGLY = 100_000  # machines that are looked at one by one in every period
 _AS = {"max_tasks": "tasks"}  # bounds have another name where tasks are submitted, period by period

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from fairbook.claims import Claim, Effort
 
-__all__ = ["add_claims"]
-
 _VERDICTS = ("holds", "partly", "refuted", "undetermined", "reproduced", "not reproduced", "nothing to compare")
 _DEPENDS = "depends on the reading"  # is said of a statement, whose readings are claims with different verdicts
 

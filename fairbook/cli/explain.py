@@ -14,8 +14,6 @@ from fairbook.errors import InvalidInput
 if TYPE_CHECKING:
     from fairbook.cli.allocate import Given
 
-__all__ = ["sentences"]
-
 _MOST_CLASSES = 4  # of machines that are tried
 _MOST_NAMED = 3  # of users that would have more instead
 

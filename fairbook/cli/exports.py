@@ -15,8 +15,6 @@ from typing import Any, NamedTuple, NoReturn
 
 from fairbook.cli.common import Refused, note, shown
 
-__all__ = ["Exported", "read_export"]
-
 _KNOWN = "`kubectl get nodes,pods -A -o json`, `squeue --json` or `sinfo --json`"
 _GIB = 2**30
 Amounts: Any = Counter  # by resource; its type knows whole numbers only

@@ -10,8 +10,6 @@ from fairbook.cli.common import Refused, add_command, number, whole
 from fairbook.mechanisms import Mechanism, registry
 from fairbook.mechanisms.readings import READINGS
 
-__all__ = ["DEFAULTS", "METHODS", "add_allocate", "choose", "flag", "terms_of"]
-
 #: What is taken where no mechanism is named, by what is given, and why: the guide of the book's comparison.
 DEFAULTS = {
     "pool": ("drf", "the simplest of those that keep every promise which one pool allows"),
@@ -94,7 +92,7 @@ def choose(options: argparse.Namespace, given: str) -> tuple[Mechanism, str]:
 def terms_of(rule: Mechanism, options: argparse.Namespace) -> dict[str, Any]:
     """Give the arguments of the mechanism that were set; refuse those of others."""
     terms = {}
-    for name in _arguments():
+    for name in [*_readings(), *_NUMBERS, *_SWITCHES]:
         value = getattr(options, name)
         if value is None:
             continue
@@ -121,10 +119,6 @@ def _readings() -> dict[str, list[str]]:
             found.setdefault(name, []).append(f"{mechanism}: {about} ({', '.join(values)}; default: {values[0]})")
     found["method"].append(f"virtual_cluster: {', '.join(METHODS)} (default: exact)")
     return {name: said for name, said in found.items() if name not in _HIDDEN}
-
-
-def _arguments() -> list[str]:
-    return [*_readings(), *_NUMBERS, *_SWITCHES]
 
 
 def _run(options: argparse.Namespace) -> int:

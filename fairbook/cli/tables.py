@@ -20,8 +20,6 @@ import numpy as np
 from fairbook.cli.common import NUMBER, Refused, few, note, shown, written
 from fairbook.cli.exports import read_export
 
-__all__ = ["Machines", "Table", "Users", "read_machines", "read_parts", "read_table", "read_users"]
-
 _LONGEST_LINE = 1 << 20  # characters; a longer line is no table of users
 _LONGEST_NAME = 200
 _BEFORE_TEXT = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"  # blanks, and the marks that Windows writes before UTF-8 and UTF-16

@@ -11,8 +11,6 @@ from typing import Any, Final, NamedTuple
 from fairbook.cli.common import Parser, add_command, one_line, progress
 from fairbook.errors import InvalidInput
 
-__all__ = ["add_traces"]
-
 
 class _Trace(NamedTuple):
     """What sets the commands on one trace apart."""

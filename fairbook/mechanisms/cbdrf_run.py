@@ -28,8 +28,6 @@ from fairbook.model.inputs import (
 )
 from fairbook.model.phased import PhasedRun
 
-__all__ = ["IDLE", "OWN", "UNSTOPPED", "CreditRule", "CreditRun", "one_ratio"]
-
 #: Credits this close to C_0, cap or floor, in parts of C_0, are set to it: after any realistic number of steps such as
 #: 0.1 a node that has regained its credit is in good standing, not one rounding error short of it. Where steps are
 #: tiny, a thousandth of the smaller one, so that every step counts.

@@ -6,8 +6,6 @@ from typing import Any, get_args
 
 from fairbook.errors import InvalidInput
 
-__all__ = ["check_choice"]
-
 
 def check_choice(value: Any, argument: str, kind: Any) -> None:
     """Raise InvalidInput unless the value is one of those of a Literal type."""

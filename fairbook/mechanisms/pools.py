@@ -24,8 +24,6 @@ from fairbook.model.inputs import (
 )
 from fairbook.model.result import labels_or_positions
 
-__all__ = ["CreditPool"]
-
 
 class CreditPool(Stateful):
     """A pool of n users who are all known from the start, each with a credit.

@@ -9,8 +9,6 @@ from typing import Any, Self
 
 from fairbook.errors import InvalidInput
 
-__all__ = ["Stateful", "names_for_json"]
-
 
 def names_for_json(names: Iterable[Hashable] | None, argument: str) -> list[Any] | None:
     """Give names as a list, once it is clear that JSON gives them back as they are: strings and whole numbers."""

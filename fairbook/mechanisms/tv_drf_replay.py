@@ -9,8 +9,6 @@ from fairbook.kernels import ALWAYS, kernel
 from fairbook.mechanisms.engines.tv_drf_kernels import FITS, SPLIT
 from fairbook.model.inputs import FloatArray
 
-__all__ = ["refused", "replay", "replay_alone"]
-
 
 @kernel(ALWAYS)
 def replay_alone(

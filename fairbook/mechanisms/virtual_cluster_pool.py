@@ -201,9 +201,6 @@ class VirtualClusterPool(Stateful):
         there = self.users
         self._rearrange(self._tenants.pop(there[position(user, there)]).cluster)
 
-    def _on(self, cluster: int) -> list[_Tenant]:
-        return [tenant for tenant in self._tenants.values() if tenant.cluster == cluster]
-
     def _cluster_for(self, new: _Tenant) -> int:
         """Rule a and the choice among the clusters that it leaves; -1 where it leaves none."""
         room = self._capacities.copy()
@@ -224,7 +221,7 @@ class VirtualClusterPool(Stateful):
 
     def _rearrange(self, cluster: int, new: _Tenant | None = None) -> None:
         """Rules c and b on one cluster, after somebody came or went."""
-        here = self._on(cluster)
+        here = [tenant for tenant in self._tenants.values() if tenant.cluster == cluster]
         if self.take == "reshare":
             if here:
                 vms = share_out(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fairbook.errors import InvalidInput
 from fairbook.model.allocation import Allocation
 from fairbook.model.dynamic import DynamicAllocation
-from fairbook.model.inputs import as_demands, as_weights
+from fairbook.model.inputs import as_demands, as_weights, as_whole
 from fairbook.properties.finding import RTOL, Finding
 from fairbook.properties.instances import Instance, Sampler, move, sampler
 from fairbook.properties.search import Search
@@ -147,13 +147,13 @@ def lie_gain(mechanism: Mechanism, instance: Instance) -> Any:
 
     Examples
     --------
-    Where the share of the scarcest resource counts, user 0 exaggerates until its own is no longer the scarcest.
+    Where a weight is what a user asks for, who claims twice what it needs gains a fifth.
 
-    >>> from fractions import Fraction as F
-    >>> from book.dmfa_srq.properties import MUTANTS
-    >>> truth, weights = np.array([[F(1), F(1, 2)], [F(1, 2), F(1)]]), np.array([F(1), F(1)])
-    >>> print(lie_gain(MUTANTS["scarcest_resource"], Instance(truth, weights, {0: np.array([F(1), F(2, 3)])})))
-    1/2
+    >>> import fairbook as fb
+    >>> by_need = lambda demands, weights: fb.drf(demands, np.sum(demands, axis=1))
+    >>> truth, weights = np.array([[1, 1/2], [1/2, 1]]), np.array([1, 1])
+    >>> print(round(lie_gain(by_need, Instance(truth, weights, {0: np.array([2, 1])})), 4))
+    0.2
     """
     return Lie(mechanism)(instance)
 
@@ -266,11 +266,11 @@ def search_lie(
     Examples
     --------
     >>> import fairbook as fb
-    >>> from book.dmfa_srq.properties import MUTANTS
     >>> demands, weights = [[1, 1/2], [1/2, 1], [1/2, 1]], [1/4, 1/4, 1/2]
     >>> search_lie(fb.dmfa_srq, demands, weights, user=0).found
     False
-    >>> search_lie(MUTANTS["scarcest_resource"], demands, weights, user=0).found
+    >>> by_need = lambda demands, weights: fb.drf(demands, np.sum(demands, axis=1))
+    >>> search_lie(by_need, demands, weights, user=0).found
     True
     """
     values = as_demands(demands).values
@@ -458,12 +458,13 @@ def search_instance(
 
     Examples
     --------
-    >>> from book.dmfa_srq.properties import MUTANTS
-    >>> search_instance(MUTANTS["need_favoured"], evaluations=500).found
+    >>> import fairbook as fb
+    >>> by_need = lambda demands, weights: fb.drf(demands, np.sum(demands, axis=1))
+    >>> search_instance(by_need, evaluations=500).found
     True
     """
-    if evaluations < 1 or restarts < 1:
-        raise InvalidInput("evaluations", "and restarts must be at least 1", (evaluations, restarts))
+    as_whole(evaluations, "evaluations", 1)
+    as_whole(restarts, "restarts", 1)
     draw = sampler(users=(max(2, coalition), 8), resources=(2, 4), zeros=zeros) if sample is None else sample
     score = Lie(mechanism)
     best: tuple[float, Instance] | None = None

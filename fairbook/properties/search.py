@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from fairbook.errors import InvalidInput
+from fairbook.model.inputs import as_whole
 from fairbook.properties.finding import RTOL, Finding, Number, show
 from fairbook.properties.instances import Instance, Sampler, move, sampler
 
@@ -137,14 +138,17 @@ def minimise_margin(
 
     Examples
     --------
-    >>> from fairbook.properties import dynamic_sharing_incentive
-    >>> from book.dmfa_srq.properties import MUTANTS
-    >>> broken = MUTANTS["weights_ignored"]
-    >>> minimise_margin(lambda i: dynamic_sharing_incentive(broken(i.demands, i.weights)), evaluations=200).found
+    Weights count, and a mechanism ignores them.
+
+    >>> from dataclasses import replace
+    >>> import fairbook as fb
+    >>> from fairbook.properties import sharing_incentive
+    >>> ignoring = lambda i: sharing_incentive(replace(fb.drf(i.demands), weights=i.weights))
+    >>> minimise_margin(ignoring, evaluations=200).found
     True
     """
-    if evaluations < 1 or restarts < 1:
-        raise InvalidInput("evaluations", "and restarts must be at least 1", (evaluations, restarts))
+    as_whole(evaluations, "evaluations", 1)
+    as_whole(restarts, "restarts", 1)
     draw = sampler(zeros=zeros) if sample is None else sample
     worst: tuple[float, Instance] | None = None
     spent = 0

@@ -53,10 +53,13 @@ def shrink(instance: Instance, margin: Statement, *, max_denominator: int = 12, 
 
     Examples
     --------
-    >>> from book.dmfa_srq.properties import MUTANTS
-    >>> from fairbook.properties import dynamic_sharing_incentive, minimise_margin
-    >>> statement = lambda i: dynamic_sharing_incentive(MUTANTS["weights_ignored"](i.demands, i.weights))
-    >>> print(shrink(minimise_margin(statement, evaluations=200).instance, statement))
+    Weights count, and a mechanism ignores them.
+
+    >>> from dataclasses import replace
+    >>> import fairbook as fb
+    >>> from fairbook.properties import minimise_margin, sharing_incentive
+    >>> ignoring = lambda i: sharing_incentive(replace(fb.drf(i.demands), weights=i.weights))
+    >>> print(shrink(minimise_margin(ignoring, evaluations=200).instance, ignoring))
     demands = [[1], [1]], weights = [1, 2]
     """
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 
-__all__ = ["check_choice", "check_digits", "check_rng", "check_whole", "significant"]
-
 
 def check_rng(rng: object) -> None:
     """Refuse what is no generator."""

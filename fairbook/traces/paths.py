@@ -6,8 +6,6 @@ from pathlib import Path
 
 from fairbook.errors import TraceError
 
-__all__ = ["data_path"]
-
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 

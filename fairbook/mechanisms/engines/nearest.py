@@ -25,20 +25,6 @@ from numpy.typing import NDArray
 from fairbook.kernels import INSIDE, kernel
 from fairbook.model.inputs import FloatArray
 
-__all__ = [
-    "DISTANCE",
-    "ENTROPY",
-    "FEW",
-    "PATIENCE",
-    "Machines",
-    "as_machines",
-    "build",
-    "move",
-    "nearest",
-    "nearest_of_few",
-    "renew_few",
-]
-
 DISTANCE, ENTROPY = 0, 1
 
 PATIENCE = 60  # nodes looked at in vain, for each machine, until all machines are dealt out anew

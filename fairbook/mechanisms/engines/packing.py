@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 
 from fairbook.kernels import ALWAYS, INSIDE, kernel
 
-__all__ = ["FITS", "LISTS", "Packing", "list_pack", "pack"]
-
 #: A float bin takes this part of its capacity more: thirds fill a unit.
 FITS = 1e-12
 

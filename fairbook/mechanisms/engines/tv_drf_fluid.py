@@ -15,8 +15,6 @@ from fairbook.kernels import INSIDE, kernel
 from fairbook.mechanisms.engines.tv_drf_kernels import DONE, UNSET
 from fairbook.model.inputs import FloatArray
 
-__all__ = ["NEAR", "enough", "flow", "rise"]
-
 #: Fluid: a coefficient above 1 minus this is 1; what is left of a resource of the pool is none up to this part of it.
 NEAR = 1e-13
 

@@ -15,19 +15,6 @@ from fairbook.kernels import INSIDE, kernel
 from fairbook.mechanisms.engines.nearest import FEW, PATIENCE, build, move, nearest, nearest_of_few, renew_few
 from fairbook.model.inputs import FloatArray
 
-__all__ = [
-    "DONE",
-    "FITS",
-    "IDLE",
-    "SPLIT",
-    "UNSET",
-    "add_parts",
-    "alone_by_resources",
-    "alone_by_tasks",
-    "coefficients",
-    "heuristic",
-]
-
 #: What stops a user in place of a resource: nothing yet, no tasks at all, no machine with room, all tasks are run.
 UNSET, IDLE, SPLIT, DONE = -4, -3, -2, -1
 
