@@ -141,8 +141,8 @@ def gdrf(
     Notes
     -----
     Cost O(N (m + b) + P (log n + b m + (b + m) log N)) for P tasks placed on N machines, b the number of different
-    demands (16 at most); with more of them some machines are looked at in vain near the end: measured, 300 users cost
-    less than twice as much a task as 20. ``"fairness_after"`` costs
+    demands (16 at most, in the end 32); with more of them some machines are looked at in vain near the end: measured,
+    300 users cost less than twice as much a task as 20. ``"fairness_after"`` costs
     O(n N m + P n (m + log N)) and O(n N) memory.
 
     A task fits if it overdraws no resource by more than 1e-12 of the machine. Ties between machines go to the lowest

@@ -11,7 +11,8 @@ the one with the largest key, ties by the lowest number. Three cases:
 
 * The key belongs to the machine alone (f of GDRF, first fit). Machines are the leaves of a tournament whose nodes keep,
   for each distinct demand (beyond 16, for each set of similar ones), the largest key below of a machine with room, and
-  the most that is free of each resource. A placement changes one leaf and what is above it.
+  the most that is free of each resource. A placement changes one leaf and what is above it. Once searches have looked
+  at so many nodes in vain that it costs as much, the users left are sorted into up to 32 sets and all is built anew.
 * The key is a distance between what the task needs and what is free (best fit, entropy): see
   :mod:`~fairbook.mechanisms.engines.nearest`.
 * The key depends on the user in another way (f with the task in it). Each user has a tournament of its own over the
@@ -44,8 +45,9 @@ _KINDS = 16
 _MOST_SHARED, _MOST_OWN = 2**27, 3 * 10**8  # of 8 and of 16 bytes each
 _LAST = -1e300  # a key below all others that still counts
 
-# where the running numbers are: tasks placed, users in the heap, place in the order of the round, tasks to pause at
-_PLACED, _WAITING, _AT, _STOP = 0, 1, 2, 3
+# where the running numbers are: tasks placed, users in the heap, place in the order of the round, tasks to pause at,
+# nodes looked at in vain less those that there is patience for
+_PLACED, _WAITING, _AT, _STOP, _VAIN = 0, 1, 2, 3, 4
 _NOBODY, _PAUSE = -1, -2
 
 
@@ -173,6 +175,7 @@ def _renew(tree: Any, base: int, node: int, key: float, needs: Any, limit: Any, 
 
 @kernel(INSIDE, _nrt=False)
 def _search(
+    numbers: Any,
     tree: Any,
     lowest: Any,
     base: int,
@@ -191,22 +194,26 @@ def _search(
     while top:
         top -= 1
         node = stack[top]
-        here = base + node
-        key = tree[here, kind]
-        if key == -np.inf or key < best or (key == best and lowest[here] >= machine):
-            continue
-        fits = True
-        for r in range(m):  # one of several similar needs may be larger than what the kind knows
-            fits = fits and tree[here, free + r] >= need[r]
-        if not fits:
-            continue
-        if node >= leaves:
-            best, machine = key, lowest[here]
-        else:  # the better branch is looked at first, the one put down last
-            better = 2 * node if tree[base + 2 * node, kind] >= tree[base + 2 * node + 1, kind] else 2 * node + 1
-            stack[top] = better ^ 1
-            stack[top + 1] = better
-            top += 2
+        while True:
+            here = base + node
+            key = tree[here, kind]
+            if key == -np.inf or key < best or (key == best and lowest[here] >= machine):
+                break
+            fits = True
+            for r in range(m):  # one of several similar needs may be larger than what the kind knows
+                fits = fits and tree[here, free + r] >= need[r]
+            if not fits:
+                numbers[_VAIN] += 1
+                break
+            if node >= leaves:
+                best, machine = key, lowest[here]
+                break
+            node *= 2  # the better branch is looked at first
+            left, right = tree[base + node, kind], tree[base + node + 1, kind]
+            if min(left, right) > -np.inf:
+                stack[top] = node + (left >= right)
+                top += 1
+            node += left < right
     return best, machine
 
 
@@ -242,6 +249,7 @@ def _fill_shared(
     lowest: Any,
     needs: Any,
     kinds: Any,
+    keys: Any,
     kind: int,
 ) -> bool:
     """Place tasks, keys shared by all users, until a break is due (False) or nobody can have more (True)."""
@@ -259,21 +267,22 @@ def _fill_shared(
             best = -np.inf
             for g in range(len(bases)):
                 if level[i, g] == wanted:
-                    best, machine = _search(tree, lowest, bases[g], kinds[i], demands[i], best, machine, stack)
+                    best, machine = _search(numbers, tree, lowest, bases[g], kinds[i], demands[i], best, machine, stack)
             wanted += 1
         if machine == none:
             gone[i] = True
+            if numbers[_VAIN] >= 0:
+                return False
             continue
         log_user[numbers[_PLACED]] = i
         log_machine[numbers[_PLACED]] = machine
         numbers[_PLACED] += 1
         for r in range(m):
             used[machine, r] += demands[i, r]
-        key = 0.0
         if kind:
             stakes[machine, dominant[i]] += demands[i, dominant[i]]
-            key = _log_fairness(used[machine], stakes[machine], size[machine], totals, empty)
-        _renew(tree, bases[group[machine]], leaf[machine], key, needs, limit[machine], used[machine])
+            keys[machine] = _log_fairness(used[machine], stakes[machine], size[machine], totals, empty)
+        _renew(tree, bases[group[machine]], leaf[machine], keys[machine], needs, limit[machine], used[machine])
 
 
 @kernel(INSIDE, _nrt=False)
@@ -452,28 +461,27 @@ def _representatives(demands: FloatArray, most: int) -> tuple[FloatArray, NDArra
     return np.array([rows[part].min(axis=0) for part in parts]), kind[which.reshape(-1)]
 
 
-def _tournaments(
-    group: NDArray[np.int64], empty: float, classes: NDArray[np.int64], fits: NDArray[np.bool_], room: FloatArray
-) -> tuple[Any, ...]:
-    """Build the tournament of each group of machines, all of them empty; ``fits`` (K, kinds) by class of machines."""
+def _tournaments(group: NDArray[np.int64], keys: FloatArray, room: FloatArray, needs: FloatArray) -> tuple[Any, ...]:
+    """Build the tournament of each group of machines from key and room of each of them, for needs (kinds, m)."""
     bases, lows = [], []
     leaf = np.empty(len(group), np.int64)
     members = [np.flatnonzero(group == g) for g in range(int(group.max()) + 1)]
     sizes = [1 << (len(one) - 1).bit_length() for one in members]
-    kinds = fits.shape[1]
+    kinds = len(needs)
     tree = np.full((2 * sum(sizes), kinds + room.shape[1]), -np.inf)
     offset = 0
     for one, leaves in zip(members, sizes, strict=True):
         leaf[one] = leaves + np.arange(len(one))
         part, low = tree[offset : offset + 2 * leaves], np.full(2 * leaves, np.iinfo(np.int32).max, np.int64)
-        part[leaves : leaves + len(one), :kinds][fits[classes[one]]] = empty
+        fits = np.logical_and.reduce([room[one, r, None] >= needs[:, r] for r in range(room.shape[1])])
+        part[leaves : leaves + len(one), :kinds] = np.where(fits, keys[one, None], -np.inf)
         part[leaves : leaves + len(one), kinds:] = room[one]
         low[leaves : leaves + len(one)] = one
         width = leaves
         while width > 1:  # level by level upwards
             half = width // 2
-            part[half:width] = part[width : 2 * width].reshape(half, 2, -1).max(axis=1)
-            low[half:width] = low[width : 2 * width].reshape(half, 2).min(axis=1)
+            np.maximum(part[width : 2 * width : 2], part[width + 1 : 2 * width : 2], out=part[half:width])
+            np.minimum(low[width : 2 * width : 2], low[width + 1 : 2 * width : 2], out=low[half:width])
             width = half
         low[0] = leaves
         bases.append(offset)
@@ -499,7 +507,7 @@ def refuse_too_many(cell: Cell) -> None:
         raise InvalidInput(
             "demands",
             f"must be large enough that at most {MOST_TASKS:g} whole tasks fit the machines",
-            f"up to {asked.max():.3g} tasks of one user",
+            f"up to {min(asked.sum(), runs.max()):.3g} tasks",
         )
 
 
@@ -551,9 +559,9 @@ def fill(
     Notes
     -----
     Cost, P placements: shared keys O(N b + P (log n + b m + (b + m) log N)) and O(N (b + m)) memory for b different
-    demands, up to 16 (and N b up to 3 10^7; more are sorted into so many kinds, and some nodes looked at in vain);
-    nearest machines O(N (m + log N) + P (log n + m log N)) where what is free is spread evenly, and O(N m) memory;
-    ``"fairness_after"`` O(n N m + P n (m + log N)) and O(n N) memory.
+    demands, up to 16, in the end 32 (and N b up to 3 10^7; more are sorted into so many kinds, and some nodes looked
+    at in vain); nearest machines O(N (m + log N) + P (log n + m log N)) where what is free is spread evenly, and O(N m)
+    memory; ``"fairness_after"`` O(n N m + P n (m + log N)) and O(n N) memory.
     """
     n, m = cell.demands.shape
     k = cell.machine_class
@@ -573,7 +581,7 @@ def fill(
     order = np.argsort(rank)  # of users who hold nothing yet this is a heap, too
     limit = capacity * (1 + FITS)
     used, stakes = np.zeros((N, m)), np.zeros((N, m))
-    numbers = np.array([0, n, n, 0], dtype=np.int64)
+    numbers = np.array([0, n, n, 0, 0], dtype=np.int64)
     queue = (order.copy(), np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_), np.zeros(n, np.int64))
     turns = (demands, bounds, unit, per, rank, order, per_round, *queue)
     common: tuple[Any, ...] = (
@@ -590,11 +598,8 @@ def fill(
     )
     rest: tuple[Any, ...]
     if key in _SHARED:
-        needs, kinds = _representatives(demands, int(np.clip(_MOST_SHARED // (4 * N), 1, _KINDS)))
-        empty = _LAST if key == "fairness_empty_last" else 0.0
-        fits = np.all(needs <= (cell.machines * (1 + FITS))[:, None], axis=2)
-        rest = (*_tournaments(group, empty, k, fits, limit), needs, kinds, _SHARED[key])
-        step = _fill_shared
+        keys, kinds = np.full(N, _LAST if key == "fairness_empty_last" else 0.0), np.zeros(n, np.int64)
+        most, step = _KINDS, _fill_shared
     elif key in _NEAREST:
         first = (demands > 0).argmax(axis=1)
         leads, lead = np.unique(first, return_inverse=True)
@@ -614,7 +619,12 @@ def fill(
     users, machines = np.empty(_BLOCK, np.int32), np.empty(_BLOCK, np.int32)
     with bar(shown=progress, unit=" tasks", desc=mechanism) as placing:
         while True:
-            numbers[_STOP] += _BLOCK
+            left = ~queue[3]
+            if key in _SHARED and numbers[_VAIN] >= 0 and left.any():  # at first, and where kinds are too coarse
+                needs, kinds[left] = _representatives(demands[left], int(np.clip(_MOST_SHARED // (4 * N), 1, most)))
+                rest = (*_tournaments(group, keys, limit - used, needs), needs, kinds, keys, _SHARED[key])
+                numbers[_VAIN], most = -PATIENCE * N, 2 * _KINDS
+            numbers[_STOP] = numbers[_PLACED] + _BLOCK
             if numbers[_STOP] > len(users):
                 users, machines = np.concatenate([users, users]), np.concatenate([machines, machines])
             done = step(numbers, users, machines, *common, *rest)
