@@ -25,13 +25,14 @@ window.accessibility = (() => {
     "empty-table-header": { enabled: false }, // the corner of a table, and the heads of a list of terms
     "duplicate-id": { enabled: true },
   };
-  // A formula is thousands of elements, none of which has text: to axe it is the word, in the formula's colour.
+  // A formula is thousands of elements, none of which has text: to axe it is the word, in the formula's colour. It stays
+  // the word until `contrast` has been judged as well: to lay all of them out once more takes longer than to judge.
+  let formulas = [];
   async function axed(options) {
-    const formulas = all("mjx-container").map((formula) => [formula, [...formula.childNodes]]);
+    if (!formulas.length) formulas = all("mjx-container").map((formula) => [formula, [...formula.childNodes]]);
     formulas.forEach(([formula]) => formula.replaceChildren("formula"));
     const page = { exclude: ["[role=tooltip]"] }; // what floats up where the keyboard has been
     const said = await axe.run(page, { resultTypes: ["violations", "incomplete"], preload: false, ...options });
-    formulas.forEach(([formula, parts]) => formula.replaceChildren(...parts));
     return [...said.violations, ...said.incomplete].flatMap((rule) => rule.nodes.map((node) =>
       `${rule.id}: ${node.html.slice(0, 120)} ${[...node.any, ...node.all, ...node.none].map((one) => one.message).join("; ")}`));
   }
@@ -62,20 +63,24 @@ window.accessibility = (() => {
     "a box that scrolls has no role or no name": () => all("main [tabindex='0']").filter((box) =>
       scrolls(box) && !(/^(region|group|img|math)$/.test(box.role ?? "") && named(box))),
     // terms in another script need their language, or they are spelled out sign by sign
-    "Chinese without its language": () => all("body, body *").filter((one) => !one.closest('[lang^="zh"], script, style') &&
-      [...one.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && /[\u3400-\u9fff]/.test(node.data))),
+    "Chinese without its language": () => all("body, body *").filter((one) => [...one.childNodes].some((node) =>
+      node.nodeType === Node.TEXT_NODE && /[\u3400-\u9fff]/.test(node.data)) && !one.closest('[lang^="zh"], script, style')),
   };
   const tables = () => all("table:not([role=presentation])");
 
   const own = () => Object.entries(OWN).flatMap(([words, of]) => of().map((element) => `${words}: ${told(element)}`));
   // `judged`: looks whose contrast was judged on an earlier page in the same scheme.
   async function structure(judged = []) {
+    const found = own();
     one_of_each_look(judged);
-    return [...await axed({ rules: OFF }), ...own()];
+    return [...await axed({ rules: OFF }), ...found];
   }
   async function contrast(judged = []) {
     one_of_each_look(judged);
-    return fresh.length ? axed({ runOnly: ["color-contrast"] }) : [];
+    const found = fresh.length ? await axed({ runOnly: ["color-contrast"] }) : [];
+    formulas.forEach(([formula, parts]) => formula.replaceChildren(...parts));
+    formulas = [];
+    return found;
   }
 
   // --- contrast ----------------------------------------------------------------------------------------------------
@@ -102,11 +107,11 @@ window.accessibility = (() => {
       }
       return behind.get(element);
     };
-    for (const element of all("body *")) {
+    for (const element of all("body *:not(mjx-container *)")) {
       delete element.dataset.look;
       delete element.dataset.link;
       const words = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && /\w\w/.test(node.data));
-      if (!words && element.localName !== "mjx-container" || element.parentElement.closest("mjx-container")) continue;
+      if (!words && element.localName !== "mjx-container") continue;
       if (element.closest("script, style, noscript, svg") || !shown(element)) continue;
       const style = getComputedStyle(element);
       const look = `${style.color} ${style.fontSize} ${style.fontWeight} ${ground(element)}`;

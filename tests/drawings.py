@@ -22,13 +22,13 @@ from book.common.style import LOOKS, Look, Svg
 NAMES = {"CPU", "DRF", "VMs", "VM", "GB", "DMFA-SRQ"}
 
 
-def drawn(shown: Svg) -> Figure:
+def drawn(shown: Svg) -> tuple[Figure, str]:
     """Put everything in its place; no date and no version is in the picture, which is not too large for a page."""
     text = shown._repr_svg_()
     assert not re.search(r"<dc:date>|\b20\d\d-\d\d-\d\d|Matplotlib v", text)
     assert len(text) < 450_000
-    FigureCanvasAgg(shown.figure).draw()
-    return shown.figure
+    FigureCanvasAgg(shown.figure).figure.draw_without_rendering()
+    return shown.figure, text
 
 
 def labelled(figure: Figure, units: bool = True) -> None:

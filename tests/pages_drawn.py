@@ -116,14 +116,18 @@ def draw(name: str) -> style.Svg:
     return shown
 
 
-#: Drawings made before, by their names.
-MADE: dict[str, Figure] = {}
+#: Drawings made before, each with its SVG, by their names.
+MADE: dict[str, tuple[Figure, str]] = {}
 
 
-def figure(name: str) -> Figure:
+def picture(name: str) -> tuple[Figure, str]:
     if name not in MADE:
         MADE[name] = drawn(draw(name))
     return MADE[name]
+
+
+def figure(name: str) -> Figure:
+    return picture(name)[0]
 
 
 def parts(frame: Frame, **choices: Iterable[Any]) -> list[Frame]:

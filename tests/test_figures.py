@@ -1,6 +1,7 @@
 """The drawings of all chapters, each made once from its stored frame: what they show, and fit to print."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import matplotlib as mpl
@@ -30,7 +31,7 @@ from tests.drawings import (
     visible,
     words_fit,
 )
-from tests.pages_drawn import MADE, Frame, clusters, draw, each, figure, parts, periods, stored, taken
+from tests.pages_drawn import MADE, Frame, clusters, draw, each, figure, parts, periods, picture, stored, taken
 
 # ------------------------------------------------------------------------------------------------ fit to be printed
 
@@ -41,7 +42,7 @@ def test_a_drawing_is_fit_to_print_and_touches_nothing(name: str) -> None:
     frame, settings = taken(name), dict(mpl.rcParams)
     before = frame.copy() if isinstance(frame, Frame) else None
     shown = draw(name)
-    made = MADE[name] = drawn(shown)
+    made, _ = MADE[name] = drawn(shown)
     if before is not None:
         pd.testing.assert_frame_equal(frame, before)
     assert plt.get_fignums() == []
@@ -96,7 +97,7 @@ ODD = {
     ],
 )
 def test_settings_of_the_caller_neither_count_nor_change(name: str) -> None:
-    plain = draw(name)._repr_svg_()
+    _, plain = picture(name)
     with mpl.rc_context(ODD):
         before = dict(mpl.rcParams)
         assert draw(name)._repr_svg_() == plain
@@ -368,6 +369,16 @@ def test_numbers_in_drawings() -> None:
     assert [style.number(value) for value in (12583, -0.5, 1e6)] == ["12 583", "\N{MINUS SIGN}0.5", "1 000 000"]
 
 
+@cache
+def three_panels(change: Callable[[Any], object] | None = None) -> Figure:
+    made, panels = style.axes(1, 3)
+    for panel in panels:
+        panel.set(xlabel="side (m)", ylabel="height (m)")
+    if change:
+        change(panels[0])
+    return drawn(style.Svg(made))[0]
+
+
 @pytest.mark.parametrize(
     ("check", "change"),
     [
@@ -390,15 +401,7 @@ def test_numbers_in_drawings() -> None:
     ],
 )
 def test_a_bad_drawing_is_noticed(check: Callable[[Figure], None], change: Callable[[Any], object]) -> None:
-    def plain(fault: bool) -> Figure:
-        made, panels = style.axes(1, 3)
-        for panel in panels:
-            panel.set(xlabel="side (m)", ylabel="height (m)")
-        if fault:
-            change(panels[0])
-        return drawn(style.Svg(made))
-
-    check(plain(False))
+    check(three_panels())
     with pytest.raises(AssertionError):
-        check(plain(True))
-    assert legends(plain(False)) == []
+        check(three_panels(change))
+    assert legends(three_panels()) == []

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from fairbook import results
 from fairbook.errors import InvalidInput
@@ -145,7 +145,7 @@ def interval(values: np.ndarray) -> pd.DataFrame:
     mean = values.mean(axis=0)
     half = np.zeros_like(mean)
     if runs > 1:
-        half = stats.t.ppf(0.975, runs - 1) * values.std(axis=0, ddof=1) / np.sqrt(runs)
+        half = special.stdtrit(runs - 1, 0.975) * values.std(axis=0, ddof=1) / np.sqrt(runs)
     return pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half})
 
 

@@ -188,16 +188,23 @@ class Products:
         return axioms
 
 
+_STATED: dict[tuple[int, ...], list[Any]] = {}
+
+
 def monotone(common: Any, r: Any, product_r: Any, s: Any, product_s: Any) -> list[Any]:
     """State that products with a common nonnegative factor are ordered as their other factors are.
 
     Each formula is true when ``product_r = common * r`` and ``product_s = common * s`` with all three factors
-    nonnegative.
+    nonnegative. What was stated before of the same terms is given again: z3 has one number for a term as long as
+    anything holds it, as the formulas do.
     """
-    z3 = require_z3()
-    return [
-        z3.Implies(z3.And(common > 0, r < s), product_r < product_s),
-        z3.Implies(z3.And(common > 0, r > s), product_r > product_s),
-        z3.Implies(r == s, product_r == product_s),
-        z3.Implies(common == 0, z3.And(product_r == 0, product_s == 0)),
-    ]
+    terms = tuple(term.get_id() for term in (common, r, product_r, s, product_s))
+    if terms not in _STATED:
+        z3 = require_z3()
+        _STATED[terms] = [
+            z3.Implies(z3.And(common > 0, r < s), product_r < product_s),
+            z3.Implies(z3.And(common > 0, r > s), product_r > product_s),
+            z3.Implies(r == s, product_r == product_s),
+            z3.Implies(common == 0, z3.And(product_r == 0, product_s == 0)),
+        ]
+    return _STATED[terms]
