@@ -48,6 +48,21 @@
     }
   }
 
+  /* What code prints is wrapped like text, but for lines with columns. */
+  function wrap() {
+    for (const pre of document.querySelectorAll(".cell_output pre")) {
+      if (pre.querySelector("span:not(:empty)")) continue; // coloured
+      pre.replaceChildren(...pre.textContent.split(/(?<=\n)/).map((line) => {
+        if (!/\S {2,}\S/.test(line)) return line;
+        const row = document.createElement("span");
+        row.className = "columns";
+        row.textContent = line;
+        return row;
+      }));
+      pre.classList.add("sentences");
+    }
+  }
+
   /* A stop or a bracket stays on the line of the formula before it. */
   function hold() {
     for (const formula of document.querySelectorAll("span.math")) {
@@ -66,6 +81,7 @@
     else action();
   };
   ready(hold);
+  ready(wrap);
   ready(reveal);
   addEventListener("hashchange", reveal);
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((fold) => { fold.open = true; }));
