@@ -12,7 +12,7 @@
   }
 
   /* A box that scrolls can be reached by keyboard and says what it is; one that does not is no stop on the way. */
-  const BOXES = ".pst-scrollable-table-container, .text_html, pre, div.math, div.proof, figure, .cell_output, " +
+  const BOXES = ".pst-scrollable-table-container, .text_html, pre, .math, div.proof, figure, .cell_output, " +
     ".credit-lab-numbers, mjx-container";
   const squeezed = (element) => (element ? element.textContent.replace(/\s+/g, " ").trim() : "");
   function nameOf(box) {
@@ -20,7 +20,7 @@
     if (table) return caption || table.getAttribute("aria-label") || "Table";
     if (box.matches("figure")) return squeezed(box.querySelector(".caption-number")) || "Figure";
     if (box.matches("div.proof")) return squeezed(box.querySelector(".admonition-title")) || "Statement";
-    if (box.matches("div.math, mjx-container")) return "Formula";
+    if (box.matches(".math, mjx-container")) return "Formula";
     return box.closest(".cell_output") ? "Output" : "Code";
   }
   function reach() {
@@ -48,6 +48,21 @@
     }
   }
 
+  /* What code prints is wrapped like text, but for lines with columns. */
+  function wrap() {
+    for (const pre of document.querySelectorAll(".cell_output pre")) {
+      if (pre.querySelector("span:not(:empty)")) continue; // coloured
+      pre.replaceChildren(...pre.textContent.split(/(?<=\n)/).map((line) => {
+        if (!/\S {2,}\S/.test(line)) return line;
+        const row = document.createElement("span");
+        row.className = "columns";
+        row.textContent = line;
+        return row;
+      }));
+      pre.classList.add("sentences");
+    }
+  }
+
   /* A stop or a bracket stays on the line of the formula before it. */
   function hold() {
     for (const formula of document.querySelectorAll("span.math")) {
@@ -66,6 +81,7 @@
     else action();
   };
   ready(hold);
+  ready(wrap);
   ready(reveal);
   addEventListener("hashchange", reveal);
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((fold) => { fold.open = true; }));

@@ -55,10 +55,10 @@
     return `${runs} tasks. ${joined(stops)}.`;
   }
 
-  /* Two tanks, filled by the teams, and one column a team under the common level. */
+  /* Two tanks, filled by the teams, and one column for each team that asks for something, under the common level. */
   function chart(teams, found, width) {
     const height = 262, top = 26, bottom = 206, y = (part) => round(bottom - part * (bottom - top), 2);
-    const slot = width / 5, wide = Math.min(64, 0.62 * slot), text = (x, py, words, more = "") =>
+    const asking = teams.filter(asks), slot = width / (2 + Math.max(2, asking.length)), wide = Math.min(64, 0.62 * slot), text = (x, py, words, more = "") =>
       `<text x="${round(x, 1)}" y="${py}" text-anchor="middle" ${more}>${words}</text>`;
     const bar = (x, from, to, colour) =>
       `<rect x="${round(x - wide / 2, 1)}" y="${y(to)}" width="${round(wide, 1)}" height="${round(y(from) - y(to), 2)}" fill="${colour}"/>`;
@@ -80,15 +80,15 @@
     });
     const most = Math.max(...teams.map((team) => team[2]));
     teams.forEach((team, i) => {
-      const x = (i + 2.5) * slot;
-      parts.push(bar(x, 0, found.share[i], TEAMS[i].colour), text(x, bottom + 18, `team ${TEAMS[i].name}`),
-        asks(team) ? small(x, `${round(100 * found.share[i], 0)} % of`, dominant(team)) : small(x, "needs", "nothing"));
       if (!asks(team)) return;
+      const x = (asking.indexOf(team) + 2.5) * slot;
+      parts.push(bar(x, 0, found.share[i], TEAMS[i].colour), text(x, bottom + 18, `team ${TEAMS[i].name}`),
+        small(x, `${round(100 * found.share[i], 0)} % of`, dominant(team)));
       const level = Math.min(1, Math.max(...found.level) * team[2]);
       parts.push(`<path d="M${round(x - 0.48 * slot, 1)} ${y(level)}H${round(x + 0.48 * slot, 1)}" stroke="currentColor" stroke-width="1.5" stroke-dasharray="5 3"/>`);
     });
     parts.push(`<path d="M${2 * slot} ${bottom}H${width}" stroke="currentColor"/>`);
-    parts.push(text(3.5 * slot, top - 8, most > 1 ? "dominant shares; the level, times the weight" : "dominant shares, under one level", 'class="small"'));
+    parts.push(text((2 * slot + width) / 2, top - 8, most > 1 ? "dominant shares; the level, times the weight" : "dominant shares, under one level", 'class="small"'));
     return `<svg viewBox="0 0 ${width} ${height}" role="img" focusable="false">${parts.join("")}</svg>`;
   }
 
