@@ -384,27 +384,3 @@ def test_lies_against_honest_runs() -> None:
         row = frame.loc[("random", reading)]
         assert row["most"] == max(gains)
         near(row["paying"], np.sum(np.array(gains) > 0) / 20 / (len(study.FACTORS) ** 2 - 1), atol=1e-8)
-
-
-def test_what_can_stay_is_counted_up_to_numbering() -> None:
-    before = np.array([[2, 0], [0, 3], [1, 1]])
-    assert behaviour._kept(before, before[[1, 0, 2]], np.array([0, 0, 1])) == 7  # two alike have changed names
-    assert behaviour._kept(before, before[[1, 0, 2]], np.array([0, 1, 2])) == 2  # three classes: only the last stays
-    assert behaviour._kept(before, np.array([[1, 1], [1, 2], [0, 5]]), np.array([0, 0, 1])) == 1 + 2 + 1
-
-
-def test_arrivals_add_up() -> None:
-    frame, rows = study.arrivals(2, number=12), []
-    assert frame["users"].tolist() == list(range(2, 21))
-    for r in range(2):
-        case, lot = cells.drawn(stream(study.SEED, r), 12)
-        tasks = [gdrf(case.demands[:k], case.machines, case.counts, seed=lot).tasks for k in range(1, 21)]
-        rows.append(
-            [
-                [old.sum(), new[-1], np.maximum(old - new[:-1], 0).sum()]
-                for old, new in zip(tasks, tasks[1:], strict=False)
-            ]
-        )
-    near(frame[["running", "own", "stopped"]], np.mean(rows, axis=0))
-    assert (frame["moved"] >= 0).all()
-    assert ((frame["touched"] > 0) & (frame["touched"] < 1)).all()

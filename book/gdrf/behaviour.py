@@ -1,4 +1,4 @@
-"""What users do to GDRF, and it to them: they overstate their demands, and come one after the other."""
+"""What users do to GDRF: they overstate their demands."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from book.gdrf.cells import SEED, Instance, drawn, run_all
 from fairbook.mechanisms.gdrf import gdrf
@@ -99,69 +98,3 @@ def on_machines(placed: Placement) -> NDArray[np.int64]:
     n, N = len(placed.cell.demands), len(placed.cell.machine_class)
     at = placed.placed_machine.astype(np.int64) * n + placed.placed_user
     return np.bincount(at, minlength=N * n).reshape(N, n)
-
-
-def _kept(before: NDArray[np.int64], after: NDArray[np.int64], kind: NDArray[np.int64]) -> int:
-    """Count the tasks that can stay, if machines of a class are renumbered so that most do."""
-    kept = 0
-    for k in range(int(kind.max()) + 1):
-        old, new = before[kind == k], after[kind == k]
-        common = np.minimum(old[:, None], new[None]).sum(axis=2)
-        kept += int(common[linear_sum_assignment(common, maximize=True)].sum())
-    return kept
-
-
-def _arrive(rng: np.random.Generator, number: int) -> FloatArray:
-    """Let the users of a mix come one after the other, shape (n - 1, 6); see :func:`arrivals`."""
-    case, lot = drawn(rng, number)
-    n = len(case.demands)
-    before = gdrf(case.demands[:1], case.machines, case.counts, seed=lot)
-    rows = []
-    for users in range(2, n + 1):
-        after = gdrf(case.demands[:users], case.machines, case.counts, seed=lot)
-        old, new = on_machines(before), on_machines(after)
-        stay = np.minimum(before.tasks, after.tasks[:-1])
-        kept = _kept(old, new[:, :-1], before.cell.machine_class)
-        free = np.maximum(before.cell.machines[before.cell.machine_class] - before.machine_use, 0)
-        room = np.floor((free / case.demands[users - 1]).min(axis=1) + 1e-9).sum()
-        rows.append(
-            [
-                before.tasks.sum(),
-                after.tasks[-1],
-                room,
-                (before.tasks - stay).sum(),
-                stay.sum() - kept,
-                1 - kept / before.tasks.sum(),
-            ]
-        )
-        before = after
-    return np.array(rows, dtype=float)
-
-
-def arrivals(runs: int = 50, seed: int = SEED, *, number: int = 60, progress: bool = False) -> pd.DataFrame:
-    """Run GDRF anew whenever a user arrives, and count what that does to the VMs that run already.
-
-    Parameters
-    ----------
-    runs, seed
-        Random mixes and their root seed; users arrive in the order in which they are drawn.
-    number : int
-        Machines.
-
-    Returns
-    -------
-    DataFrame
-        One row per number of ``users`` after an arrival (2 to 20), means over mixes: ``running`` (VMs before), ``own``
-        (VMs of the newcomer after), ``room`` (VMs that it could have had without touching any), ``stopped`` (VMs by
-        which those present shrink), ``moved`` (others that are on another machine, machines of a class renumbered so
-        that these are fewest), ``touched`` (stopped or moved, as a part of those running); ``runs``.
-
-    Notes
-    -----
-    Read from below, the same counts are those of a departure: what is stopped on arrival is started when the newcomer
-    leaves, and as many are moved. Cost of a mix: 0.1 s for 60 machines.
-    """
-    found = run_all(_arrive, runs, seed, progress, "arrivals", number=number)
-    frame = pd.DataFrame(found.mean(axis=0).round(9), columns=["running", "own", "room", "stopped", "moved", "touched"])
-    frame.insert(0, "users", np.arange(2, len(frame) + 2))
-    return frame.assign(runs=runs)

@@ -10,7 +10,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from book.common.runs import interval, numbers, repeat, storing
-from book.gdrf.behaviour import FACTORS, LIED_TO, Settings, arrivals, lies, on_machines
+from book.gdrf.behaviour import FACTORS, LIED_TO, Settings, lies, on_machines
 from book.gdrf.cells import (
     BASELINES,
     CELLS,
@@ -58,7 +58,6 @@ __all__ = [
     "USERS",
     "Instance",
     "ablation",
-    "arrivals",
     "balance",
     "bounds",
     "by_machine",
@@ -631,7 +630,6 @@ STORED: dict[str, Callable[..., None]] = {
     "gdrf/cells": _store("gdrf/cells", cells, runs=100),
     "gdrf/readings": _store("gdrf/readings", readings, runs=100),
     "gdrf/lies": _store("gdrf/lies", lies, runs=5),
-    "gdrf/arrivals": _store("gdrf/arrivals", arrivals, runs=50),
     "gdrf/ablation": _store("gdrf/ablation", ablation, runs=200),
     "gdrf/bounds": _store("gdrf/bounds", bounds, module=bounds.__module__, runs=50),
     "gdrf/cell": _store("gdrf/cell", cell, module=cell.__module__),
