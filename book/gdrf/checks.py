@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from book.common.evidence import in_words
+from book.common.evidence import computed, in_words
 from book.common.runs import stream
 from book.gdrf import checks_measures, checks_placements, checks_prices, studies as study
 from book.gdrf.properties import Case
@@ -353,32 +353,50 @@ def _uneven(effort: Effort, judged: Mechanism) -> Evidence:
 def _supply(effort: Effort, judged: Mechanism) -> Evidence:
     table = judged.run()
     cpu, memory = (float(x) for x in table[:, 2] @ table[:, :2])
-    words = f"In units of the largest machine {cpu:.0f} CPU and {memory:.0f} memory: {cpu / memory - 1:+.1%}."
-    return Evidence.of(Part(cpu > memory, "numbers", words, len(table)))
-
-
-@claim(
-    id="gdrf.figure3.balanced",
-    locator="Section 3",
-    kind="statement",
-    variant="requests balanced in all",
-    statement="Where the CPUs are more than the memory and users request as much of the one as of the other, a larger "
-    "part of the memory is used.",
-    mechanism=checks_placements.rule_named("gdrf"),
-    mutant=checks_placements.rule_named("least used machine"),
-)
-def _balanced(effort: Effort, judged: Mechanism) -> Evidence:
-    case = Case(((2, 1), (3, 4)), ((16, 15),))
-    tasks = judged.run(case, True).tasks
-    cpu, memory = (sum(t * d for t, d in zip(tasks, needs, strict=True)) for needs in zip(*case.demands, strict=True))
     return Evidence.of(
         Part(
-            memory * case.pool[0] > cpu * case.pool[1],
-            "witness",
-            f"{case}: VMs {in_words(tasks)}, in use {cpu} of {case.pool[0]} and {memory} of {case.pool[1]}.",
-            1,
+            cpu > memory,
+            "numbers",
+            f"In units of the largest machine {cpu:.0f} CPU and {memory:.0f} memory: {cpu / memory - 1:+.1%}.",
+            len(table),
         )
     )
+
+
+def _about_balance(name: str, variant: str, case: Case, mutant: str, proof: str | None = None) -> None:
+    """Register, for requests that are balanced in one sense, that a larger part of the scarcer resource is used."""
+
+    @claim(
+        id=f"gdrf.figure3.balanced.{name}",
+        locator="Section 3",
+        kind="statement",
+        variant=variant,
+        statement="Where the CPUs are more than the memory and users request as much of the one as of the other, a "
+        "larger part of the memory is used.",
+        proof=proof,
+        mechanism=checks_placements.rule_named("gdrf"),
+        mutant=checks_placements.rule_named(mutant),
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        tasks = judged.run(case, True).tasks
+        cpu, memory = (sum(t * d for t, d in zip(tasks, one, strict=True)) for one in zip(*case.demands, strict=True))
+        return Evidence.of(
+            computed(
+                memory * case.pool[0] > cpu * case.pool[1],
+                f"{case}: VMs {in_words(tasks)}, in use {cpu} of {case.pool[0]} and {memory} of {case.pool[1]}.",
+                1,
+            )
+        )
+
+
+_about_balance("requested", "requests balanced in all", Case(((2, 1), (3, 4)), ((16, 15),)), "least used machine")
+_about_balance(
+    "placed",
+    "balanced in what is placed",
+    Case(((2, 1), (1, 2)), ((16, 15),), (4, 4)),
+    "nothing placed",
+    "lem-gdrf-utilisation",
+)
 
 
 def _by_share(pool: Any) -> list[float]:
@@ -399,8 +417,14 @@ def _cpu_first(effort: Effort, judged: Mechanism) -> Evidence:
     case = study.instance(stream(effort.seed), 60)
     ratios = judged.run(case.counts @ case.machines)
     cpu, memory = sum(ratio > 1 for ratio in ratios), sum(ratio < 1 for ratio in ratios)
-    words = f"On 60 machines CPU is dominant for {cpu} of the 16 pairs from 1 to 4, memory for {memory}."
-    return Evidence.of(Part(cpu > memory, "numbers", words, len(ratios)))
+    return Evidence.of(
+        Part(
+            cpu > memory,
+            "numbers",
+            f"On 60 machines CPU is dominant for {cpu} of the 16 pairs from 1 to 4, memory for {memory}.",
+            len(ratios),
+        )
+    )
 
 
 def _about_users(name: str, statement: str, stand_in: str, holds: Callable[[Any], bool]) -> None:

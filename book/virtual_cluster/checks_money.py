@@ -173,28 +173,48 @@ about_a_case(
 )
 
 
-def _fairest(case: Case) -> Outcome:
-    """Of the allocations with the largest least fraction, one that hands out most VMs."""
-    return max(allocations(case), key=lambda outcome: (outcome.level(case), sum(outcome.vms)))
-
-
 def _most_earned(case: Case) -> Fraction:
     return max(total_cost(case, outcome, Tariff()) for outcome in allocations(case))
 
 
+_FAIREST = "The allocation with the largest least fraction also earns most."
 about_a_case(
-    "cost.max_min",
+    "cost.max_min.one_cluster",
     "Abstract",
-    "The allocation with the largest least fraction also earns most.",
+    _FAIREST,
     APART,
     lambda case, chosen: total_cost(case, chosen, Tariff()) == _most_earned(case),
     lambda case, chosen: (
         f"{handed_out(chosen)}, least fraction {chosen.level(case)}, earns "
         f"{total_cost(case, chosen, Tariff())} at tariffs 2 and 1; {_most_earned(case)} can be earned."
     ),
-    Mechanism("largest least fraction", _fairest),
+    Mechanism(
+        "largest least fraction, then most VMs",
+        lambda case: max(allocations(case), key=lambda outcome: (outcome.level(case), sum(outcome.vms))),
+    ),
     Mechanism("most VMs out", best_use),
 )
+
+
+@sampled_claim(
+    key=65,
+    share=40,
+    again=True,
+    said="Compared with all allocations in {count} random cases.",
+    id="virtual_cluster.cost.max_min.pool",
+    locator="Abstract",
+    kind="statement",
+    variant="one pool, shared max-min fairly, whole VMs",
+    statement=_FAIREST,
+    proof="prop-virtual_cluster-cost",
+    mechanism=by_name("pool"),
+    mutant=by_name("minima only"),
+)
+def _fairest(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None:
+    case = cases(rng, users=(1, 3), clusters=(1, 1), largest=4, whole=True)
+    if sum(case.minimum) > sum(case.capacities):
+        return None
+    return total_cost(case, judged.run(case), Tariff()) == _most_earned(case)
 
 
 # -------------------------------------------------------------------------------------------------- rules a, b and c
@@ -356,28 +376,19 @@ _better_mean(
 )
 
 
-def _largest(case: Case, key: Callable[[int], Any]) -> int:
-    """Give the user with the largest key, the first of several."""
-    return max(range(len(case.max_vms)), key=key)
-
-
-def _by_kept(case: Case, vms: Sequence[Number]) -> int:
-    """Rule c with slowdown as definition 3 has it: the fraction furthest from k."""
-    return _largest(case, lambda i: abs(Fraction(vms[i]) / case.max_vms[i] - case.tolerance[i]))
-
-
-def _by_missing(case: Case, vms: Sequence[Number]) -> int:
-    """Rule c with slowdown as what is missing, the furthest from k."""
-    return _largest(case, lambda i: abs(1 - Fraction(vms[i]) / case.max_vms[i] - case.tolerance[i]))
-
-
-def _by_surplus(case: Case, vms: Sequence[Number]) -> int:
-    return _largest(case, lambda i: Fraction(vms[i] - case.minimum[i]) / case.max_vms[i])
+def _naming(name: str, key: Callable[[Case, int, Fraction], Fraction]) -> Mechanism:
+    """Name the user with the largest key, of the case, the user and the fraction that it has; the first of several."""
+    return Mechanism(
+        name,
+        lambda case, vms: max(range(len(vms)), key=lambda i: key(case, i, Fraction(vms[i]) / case.max_vms[i])),
+    )
 
 
 RULE_C = "If anybody can give something back, the user with the largest difference between its slowdown and k can."
-KEPT, SURPLUS = Mechanism("largest |a / alpha - k|", _by_kept), Mechanism("largest surplus", _by_surplus)
-MISSING = Mechanism("largest |1 - a / alpha - k|", _by_missing)
+#: Rule c with slowdown as definition 3 has it, with slowdown as what is missing, and as it should be.
+KEPT = _naming("largest |a / alpha - k|", lambda case, i, part: abs(part - case.tolerance[i]))
+MISSING = _naming("largest |1 - a / alpha - k|", lambda case, i, part: abs(1 - part - case.tolerance[i]))
+SURPLUS = _naming("largest surplus", lambda case, i, part: part - Fraction(case.minimum[i]) / case.max_vms[i])
 
 
 def _about_rule_c(name: str, variant: str, rule: Mechanism, case: Case, vms: tuple[int, ...]) -> None:
