@@ -18,9 +18,8 @@ import pytest
 
 from fairbook import cli, files
 from fairbook.files import write_whole
-from tests.commands import refused, run
+from tests.commands import ROOT, refused, run
 
-ROOT = Path(__file__).resolve().parents[1]
 USERS = "user,cpu\nann,1\nbob,2\n"
 CPU = "--capacity=cpu=9"
 

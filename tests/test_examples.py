@@ -10,8 +10,6 @@ import fairbook as fb
 from book.examples import batch_log
 from fairbook import checkout
 
-ROOT = Path(__file__).resolve().parents[1]
-
 # ----------------------------------------------------------------------------------------------------- the trace
 
 LOG = "0,ann,20,1,4\n5,bob,8,3,1\n9,ann,4,1,4\n"
@@ -71,7 +69,7 @@ def absent(paths: list[str]) -> list[str]:
     found = []
     for path in paths:
         patterns = [path.replace("<key>", key) for key in keys] if "<key>" in path else [path]
-        there = [any(ROOT.glob(re.sub(r"<\w+>", "*", pattern).rstrip("/"))) for pattern in patterns]
+        there = [any(checkout.ROOT.glob(re.sub(r"<\w+>", "*", pattern).rstrip("/"))) for pattern in patterns]
         needed = path.endswith(
             ("story.md", "theory.md", "evidence.md", "ledger.md", "checks.py", "studies.py", "figures.py")
         )
@@ -82,7 +80,7 @@ def absent(paths: list[str]) -> list[str]:
 
 
 def test_the_files_that_a_paper_adds_are_where_the_guide_says() -> None:
-    page = (ROOT / "book" / "code.md").read_text("utf8")
+    page = (checkout.ROOT / "book" / "code.md").read_text("utf8")
     paths = listed(page)
     assert {"fairbook/mechanisms/", "book/<key>/story.md", "book/<key>/smt.py", "data/results/<key>/"} <= set(paths)
     assert absent(paths) == []
@@ -97,5 +95,5 @@ def test_the_files_that_a_paper_adds_are_where_the_guide_says() -> None:
         "book/notation.md",
         "fairbook/__init__.py",
     ):
-        assert (ROOT / name).is_file()
+        assert (checkout.ROOT / name).is_file()
         assert f"`{name}`" in page

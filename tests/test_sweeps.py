@@ -35,11 +35,10 @@ from book.gdrf import studies as gdrf
 from fairbook import results, sweeps
 from fairbook.errors import InvalidInput, MissingDependency, StaleResult
 from fairbook.sweeps import checkpoint, decode, encode, sweep
-from tests.commands import refused, run_laboratory as run
+from tests.commands import ROOT, refused, run_laboratory as run
 from tests.slow_runs import computed, counted, go_on, process, table
 from tests.strategies import REPEATABLE
 
-ROOT = Path(__file__).resolve().parents[1]
 CALM = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
 
 
