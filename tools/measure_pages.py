@@ -1,8 +1,8 @@
 """Count the words of every page and measure how long it is: ``python tools/measure_pages.py [FOLDER]``.
 
 Words are those of the source prose, what stands between blanks and has a letter or a digit, formulas with it. Front
-matter, code, comments, options of directives and what is generated are not counted. With the folder of a built book (``_build/html``), and Chromium, each page's heights in
-pixels at 1400 and 390 are there too.
+matter, code, comments, options of directives and what is generated are not counted. With the folder of a built book
+(``_build/html``), and Chromium, each page's heights in pixels at 1400 and 390 are there too.
 """
 
 import re
