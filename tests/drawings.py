@@ -25,6 +25,7 @@ NAMES = {"CPU", "DRF", "VMs", "VM", "GB", "DMFA-SRQ"}
 def drawn(shown: Svg) -> tuple[Figure, str]:
     """Put everything in its place; no date and no version is in the picture, which is not too large for a page."""
     text = shown._repr_svg_()
+    assert repr(shown) == "<figure>"
     assert not re.search(r"<dc:date>|\b20\d\d-\d\d-\d\d|Matplotlib v", text)
     assert len(text) < 450_000
     FigureCanvasAgg(shown.figure).figure.draw_without_rendering()

@@ -116,14 +116,9 @@ def draw(name: str) -> style.Svg:
     return shown
 
 
-#: Drawings made before, each with its SVG, by their names.
-MADE: dict[str, tuple[Figure, str]] = {}
-
-
+@cache
 def picture(name: str) -> tuple[Figure, str]:
-    if name not in MADE:
-        MADE[name] = drawn(draw(name))
-    return MADE[name]
+    return drawn(draw(name))
 
 
 def figure(name: str) -> Figure:
