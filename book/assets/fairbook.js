@@ -12,7 +12,7 @@
   }
 
   /* A box that scrolls can be reached by keyboard and says what it is; one that does not is no stop on the way. */
-  const BOXES = ".pst-scrollable-table-container, .text_html, pre, .math, div.proof, figure, .cell_output, " +
+  const BOXES = ".pst-scrollable-table-container, .text_html, pre, div.math, div.proof, figure, .cell_output, " +
     ".credit-lab-numbers, mjx-container";
   const squeezed = (element) => (element ? element.textContent.replace(/\s+/g, " ").trim() : "");
   function nameOf(box) {
@@ -20,7 +20,7 @@
     if (table) return caption || table.getAttribute("aria-label") || "Table";
     if (box.matches("figure")) return squeezed(box.querySelector(".caption-number")) || "Figure";
     if (box.matches("div.proof")) return squeezed(box.querySelector(".admonition-title")) || "Statement";
-    if (box.matches(".math, mjx-container")) return "Formula";
+    if (box.matches("div.math, mjx-container")) return "Formula";
     return box.closest(".cell_output") ? "Output" : "Code";
   }
   function reach() {

@@ -58,7 +58,7 @@
   /* Two tanks, filled by the teams, and one column for each team that asks for something, under the common level. */
   function chart(teams, found, width) {
     const height = 262, top = 26, bottom = 206, y = (part) => round(bottom - part * (bottom - top), 2);
-    const asking = teams.filter(asks), slot = width / (2 + Math.max(2, asking.length)), wide = Math.min(64, 0.62 * slot), text = (x, py, words, more = "") =>
+    const asking = teams.filter(asks), slot = width / 5, wide = Math.min(64, 0.62 * slot), text = (x, py, words, more = "") =>
       `<text x="${round(x, 1)}" y="${py}" text-anchor="middle" ${more}>${words}</text>`;
     const bar = (x, from, to, colour) =>
       `<rect x="${round(x - wide / 2, 1)}" y="${y(to)}" width="${round(wide, 1)}" height="${round(y(from) - y(to), 2)}" fill="${colour}"/>`;
