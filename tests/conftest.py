@@ -21,9 +21,9 @@ import yaml
 from xdist.scheduler import LoadScopeScheduling
 
 from fairbook.results import source_hash
-from tests.chromium import Chromium, find_chromium
 from tests.visits import Visit, visit
 from tools import execute
+from tools.chromium import Chromium, find_chromium
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -162,7 +162,6 @@ def visited(book: Book, chromium: Chromium) -> Callable[[str], Visit]:
     def look_at(name: str) -> Visit:
         if name not in seen:
             seen[name] = visit(chromium, (book.html / name).as_uri(), judged)
-            chromium.look()
         return seen[name]
 
     return look_at

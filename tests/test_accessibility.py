@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.chromium import Chromium
 from tests.conftest import Book, toc_files
 from tests.visits import ACCESSIBILITY, Visit, by_keyboard, visit
 from tools.accessible_pages import mend, pieces
+from tools.chromium import Chromium
 
 pytestmark = [pytest.mark.book, pytest.mark.browser]
 
@@ -24,8 +24,7 @@ def test_page(name: str, visited: Callable[[str], Visit]) -> None:
 
 @pytest.mark.parametrize("name", ["search.html", "genindex.html"])
 def test_pages_without_a_source(name: str, book: Book, chromium: Chromium) -> None:
-    seen = visit(chromium, (book.html / name).as_uri())
-    chromium.look()
+    seen = visit(chromium, (book.html / name).as_uri(), {})
     assert {what: faults for what, faults in seen.faults.items() if faults} == {}
 
 
@@ -130,7 +129,7 @@ def write(folder: Path, text: str) -> str:
 
 
 def test_a_good_page_passes(chromium: Chromium, tmp_path: Path) -> None:
-    seen = visit(chromium, write(tmp_path, GOOD))
+    seen = visit(chromium, write(tmp_path, GOOD), {})
     assert {what: faults for what, faults in seen.faults.items() if faults} == {}
     assert seen.linked == [False, True]
 

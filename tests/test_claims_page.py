@@ -17,10 +17,10 @@ import pytest
 import fairbook as fb
 from fairbook import checkout
 from fairbook.claims.stored import anchor, papers
-from tests.chromium import Chromium
 from tests.conftest import Book
 from tests.visits import SETTLED, press, tab
 from tools import verdicts
+from tools.chromium import Chromium
 
 pytestmark = [pytest.mark.book, pytest.mark.browser]
 

@@ -15,10 +15,10 @@ import pytest
 import yaml
 
 import fairbook as fb
-from tests.chromium import Chromium
 from tests.conftest import ROOT
 from tests.visits import enter, tab
 from tests.visits import press as strike
+from tools.chromium import Chromium
 
 pytestmark = pytest.mark.browser
 

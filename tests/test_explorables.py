@@ -12,8 +12,8 @@ import pytest
 import fairbook as fb
 from book.common.explore import Control, Explorable, State
 from fairbook import checkout
-from tests.chromium import Chromium
 from tests.conftest import ROOT
+from tools.chromium import Chromium
 
 SCRIPT = (ROOT / "book" / "assets" / "explore.js").read_text("utf8")
 MADE = {

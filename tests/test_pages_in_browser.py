@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.chromium import Chromium
 from tests.conftest import Book, toc_files
 from tests.visits import STATE, Visit, problems
+from tools.chromium import Chromium
 
 pytestmark = [pytest.mark.book, pytest.mark.browser]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from tests.chromium import Chromium, find_chromium
 from tests.conftest import Book, toc_files
 from tools import make_pdf
+from tools.chromium import Chromium, find_chromium
 
 pytestmark = pytest.mark.book
 

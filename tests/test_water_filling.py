@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import fairbook as fb
-from tests.chromium import Chromium
 from tests.conftest import ROOT
 from tests.visits import press
+from tools.chromium import Chromium
 
 pytestmark = pytest.mark.browser
 
