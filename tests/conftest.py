@@ -174,7 +174,6 @@ def visited(book: Book, chromium: Chromium) -> Callable[[str], Visit]:
     def look_at(name: str) -> Visit:
         if name not in seen:
             seen[name] = visit(chromium, (book.html / name).as_uri(), judged)
-            chromium.look()
         return seen[name]
 
     return look_at

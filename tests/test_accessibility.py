@@ -22,8 +22,7 @@ def test_page(name: str, visited: Callable[[str], Visit]) -> None:
 
 @pytest.mark.parametrize("name", ["search.html", "genindex.html"])
 def test_pages_without_a_source(name: str, book: Book, chromium: Chromium) -> None:
-    seen = visit(chromium, (book.html / name).as_uri())
-    chromium.look()
+    seen = visit(chromium, (book.html / name).as_uri(), {})
     assert {what: faults for what, faults in seen.faults.items() if faults} == {}
 
 
@@ -128,7 +127,7 @@ def write(folder: Path, text: str) -> str:
 
 
 def test_a_good_page_passes(chromium: Chromium, tmp_path: Path) -> None:
-    seen = visit(chromium, write(tmp_path, GOOD))
+    seen = visit(chromium, write(tmp_path, GOOD), {})
     assert {what: faults for what, faults in seen.faults.items() if faults} == {}
     assert seen.linked == [False, True]
 

@@ -98,16 +98,15 @@ def by_keyboard(browser: Chromium) -> list[str]:
     return found
 
 
-def visit(browser: Chromium, url: str, judged: dict[str, list[str]] | None = None) -> Visit:
+def visit(browser: Chromium, url: str, judged: dict[str, list[str]]) -> Visit:
     """Open a page once and look at it in every way.
 
     ``judged`` holds what was judged on other pages: looks of text and links by scheme, kinds of controls; this
     one's are added.
     """
-    known = judged if judged is not None else {}
 
     def but_what_was_judged(name: str, where: str) -> list[str]:
-        looks = known.setdefault(where, [])
+        looks = judged.setdefault(where, [])
         found, fresh = browser.evaluate(
             f"accessibility.{name}({json.dumps(looks)}).then(found => [found, accessibility.looks()])"
         )
@@ -133,6 +132,7 @@ def visit(browser: Chromium, url: str, judged: dict[str, list[str]] | None = Non
         faults[f"{name}, phone"] = browser.evaluate(f"accessibility.{name}()")
     seen = browser.seen()
     browser.open("about:blank")  # what the window does next, the page need not follow
+    browser.look()
     return Visit(seen, wide, narrow, linked, theme, faces, faults)
 
 
