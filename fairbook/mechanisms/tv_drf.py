@@ -487,7 +487,7 @@ def _alike(pool: FloatArray, parts: FloatArray) -> tuple[FloatArray, FloatArray]
     else:
         kinds, alike = np.unique(np.hstack([pool, parts.T]) + 0.0, axis=0, return_counts=True)
         parts = kinds[:, m:].T
-    return kinds[:, :m] * alike[:, None], np.ascontiguousarray(np.broadcast_to(parts, (len(parts), len(kinds))))
+    return kinds[:, :m] * alike[:, None], np.broadcast_to(parts, (len(parts), len(kinds))).copy()
 
 
 @takes_instance

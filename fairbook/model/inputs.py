@@ -46,7 +46,7 @@ class Named(NamedTuple):
 
 
 def _converted(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: str) -> FloatArray:
-    """Convert to a C-contiguous float array without ever reading a string as a number."""
+    """Convert to a C-contiguous float array, to be written to, without ever reading a string as a number."""
     rule = shape_rule if ndim == (0,) else f"must hold numbers, {shape_rule}"
     if isinstance(values, (str, bytes)):
         raise InvalidInput(argument, rule, values)
@@ -80,7 +80,7 @@ def _converted(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: st
     if array.ndim not in ndim:
         raise InvalidInput(argument, shape_rule, f"an array of shape {array.shape}")
     with np.errstate(over="ignore"):  # a long double beyond the range becomes infinite, which is refused later
-        return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)  # numpy makes one number a vector
+        return np.require(array, np.float64, ["C", "W"])  # what pandas hands out is read-only, and kernels are compiled anew
 
 
 def _refuse_hidden(values: Sequence[Any], argument: str, index: tuple[int, ...] = ()) -> None:

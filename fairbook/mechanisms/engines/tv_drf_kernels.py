@@ -138,7 +138,7 @@ def coefficients(amounts: FloatArray, own: FloatArray) -> FloatArray:
 
 
 @kernel(INSIDE)
-def _build(tree: NDArray[np.int32], keys: FloatArray) -> None:
+def _build(tree: NDArray[np.int64], keys: FloatArray) -> None:
     """Set up a tournament: ``tree[1]`` is the place of the least key, the first one among equals.
 
     ``tree`` has shape (2 s,), s a power of two and at least the number of keys; the places themselves stand at s +
@@ -151,7 +151,7 @@ def _build(tree: NDArray[np.int32], keys: FloatArray) -> None:
 
 
 @kernel(INSIDE)
-def _lift(tree: NDArray[np.int32], keys: FloatArray, place: int) -> None:
+def _lift(tree: NDArray[np.int64], keys: FloatArray, place: int) -> None:
     """Replay the games of one place after its key has changed. Cost O(log s)."""
     node = (len(tree) // 2 + place) // 2
     while node >= 1:
@@ -210,7 +210,7 @@ def heuristic(
     seats = 1
     while seats < n:
         seats *= 2
-    user_tree = np.empty(2 * seats, dtype=np.int32)
+    user_tree = np.empty(2 * seats, dtype=np.int64)
     key = np.full(seats, np.inf)
     for i in range(seats):
         user_tree[seats + i] = i
