@@ -80,7 +80,7 @@ def _converted(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: st
     if array.ndim not in ndim:
         raise InvalidInput(argument, shape_rule, f"an array of shape {array.shape}")
     with np.errstate(over="ignore"):  # a long double beyond the range becomes infinite, which is refused later
-        return np.require(array, np.float64, ["C", "W"])  # what pandas hands out is read-only, and kernels are compiled anew
+        return np.require(array, np.float64, ["C", "W"])  # pandas hands out what is read-only, a form of its own
 
 
 def _refuse_hidden(values: Sequence[Any], argument: str, index: tuple[int, ...] = ()) -> None:
