@@ -547,7 +547,7 @@ _STARTS = "The printed comparison, fmax < f from fmax = 0, finds a machine for t
     id="gdrf.printed.starts",
     locator="Algorithm 3",
     kind="algorithm",
-    variant="0^0 = 1",
+    variant="0^0 = 1, where a machine has the user's type",
     statement=_STARTS,
     proof="prop-gdrf-empty",
     mechanism=_ONE,
