@@ -85,12 +85,9 @@ class Kernel:
             if folder := numba.config.CACHE_DIR:  # where it is named numba believes that it can be written to
                 os.makedirs(folder, exist_ok=True)
                 tempfile.TemporaryFile(dir=folder).close()
-            compiled = numba.njit(cache=True, **options)(self.py_func)
+            return numba.njit(cache=True, **options)(self.py_func)
         except (RuntimeError, OSError):  # there is no such folder, neither beside the module nor at home
-            compiled = numba.njit(**options)(self.py_func)
-        template = compiled.get_call_template  # a number written down is a number: none has a form of its own compiled
-        compiled.get_call_template = lambda args, kws: template(tuple(map(numba.types.unliteral, args)), kws)
-        return compiled
+            return numba.njit(**options)(self.py_func)
 
     @property
     def _numba_type_(self) -> Any:

@@ -73,7 +73,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "dmfa_srq/curves": {"runs": 2, "sizes": (5, 9), "points": 3},
     "dmfa_srq/readings": {"runs": 1, "n": 5},
     "dmfa_srq/shares_by_weight": {"runs": 2, "n": 9},
-    **{f"gdrf/{name}": {"runs": 2, "number": 6} for name in ("ablation", "arrivals", "by_machine", "cells")},
+    **{f"gdrf/{name}": {"runs": 2, "number": 6} for name in ("ablation", "by_machine", "cells")},
     **{
         f"gdrf/{name}": {"runs": 2, "sizes": size}
         for size, name in enumerate(("balance", "bounds", "curves", "mixes", "own"), 5)
