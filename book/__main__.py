@@ -167,7 +167,7 @@ def _results(options: argparse.Namespace) -> int:
     return 1 if (options.check or options.full) and set(states.values()) - {"fresh"} else 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
     parser = Parser(prog="python -m book", description="Draw the figures of the book, and keep its stored results.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
     _add_figures(commands)
@@ -222,7 +222,7 @@ def _add_results(commands: Any) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit code, as :func:`fairbook.cli.main` does."""
-    return serve(_parser, argv)
+    return serve(make_parser, argv)
 
 
 if __name__ == "__main__":

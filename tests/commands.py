@@ -18,7 +18,6 @@ from fairbook import cli
 
 ROOT = Path(__file__).resolve().parents[1]
 Outcome = tuple[int, str, str]
-Run = Callable[..., Outcome]
 
 
 def run(*arguments: Any, main: Callable[..., int] = cli.main) -> Outcome:

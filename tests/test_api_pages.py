@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import fairbook
-from fairbook.cli import _parser
+from fairbook.cli import make_parser
 from tests.conftest import ROOT, Book
 from tools import api_pages
 
@@ -79,7 +79,7 @@ def test_every_command_and_option_is_on_the_page() -> None:
     page = COMMANDS.replace(api_pages.BLOCK, api_pages.commands())
     assert page != COMMANDS
     sections = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", page, flags=re.DOTALL | re.MULTILINE))
-    parsers = {parser.prog: parser for parser in (_parser(), *api_pages.parsers(_parser()))}
+    parsers = {parser.prog: parser for parser in (make_parser(), *api_pages.parsers(make_parser()))}
     assert set(sections) == set(parsers)
     assert {"fairbook allocate", "fairbook traces digest"} <= set(parsers)
     for prog, parser in parsers.items():

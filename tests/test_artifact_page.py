@@ -57,7 +57,7 @@ def command_fault(named: str) -> str | None:
     laboratory = named.startswith("python -m book ")
     words = shlex.split(named)[3 if laboratory else 1 :]
     try:
-        options = (book.__main__ if laboratory else cli)._parser().parse_args(words)
+        options = (book.__main__ if laboratory else cli).make_parser().parse_args(words)
     except (SystemExit, FairbookError) as error:
         return None if getattr(error, "code", 2) == 0 else f"{named}: no such command"
     if any(word.startswith("data/") and not (ROOT / word).is_file() for word in words):

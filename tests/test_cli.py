@@ -35,7 +35,7 @@ def child(*arguments: str, **how: Any) -> subprocess.Popen[bytes]:
 
 def parsers() -> dict[str, argparse.ArgumentParser]:
     """Give the parser of every command, by its words."""
-    found, new = {}, [("", cli._parser())]
+    found, new = {}, [("", cli.make_parser())]
     while new:
         words, parser = new.pop()
         found[words] = parser

@@ -370,7 +370,7 @@ def test_every_reading_against_the_rules(kind: str) -> None:
     ],
 )
 def test_more_users_than_kinds(n: int, choice: str, match: str) -> None:
-    """Beyond 64 different demands a branch may seem to have room and have none."""
+    """Beyond 16 different demands a branch may seem to have room and have none."""
     rng = np.random.default_rng(n)
     demands, machines = rng.uniform(0.02, 0.4, (n, 2)), rng.uniform(0.3, 1, (15, 2))
     demands[rng.random((n, 2)) < 0.2] = 0.01

@@ -229,9 +229,9 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 def commands() -> str:
     """Write what replaces a ``commands`` block: each command's description, usage, options and examples."""
-    from fairbook.cli import _parser
+    from fairbook.cli import make_parser
 
-    top, lines = _parser(), []
+    top, lines = make_parser(), []
     for parser in (top, *parsers(top)):
         parser.formatter_class = lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=WIDTH)
         lines += [f"## {parser.prog}", "", *_description(parser.description or "")]

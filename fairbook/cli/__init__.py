@@ -19,7 +19,7 @@ from fairbook.cli.options import add_allocate
 from fairbook.cli.traces import add_traces
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="fairbook",
         description="Fair allocation of several resources: mechanisms of the papers, and verdicts on their claims.",
@@ -57,4 +57,4 @@ def main(argv: Sequence[str] | None = None) -> int:
     fairbook ...
     0
     """
-    return serve(_parser, argv)
+    return serve(make_parser, argv)

@@ -11,8 +11,9 @@ the one with the largest key, ties by the lowest number. Three cases:
 
 * The key belongs to the machine alone (f of GDRF, first fit). Machines are the leaves of a tournament whose nodes keep,
   for each distinct demand (beyond 16, for each set of similar ones), the largest key below of a machine with room, and
-  the most that is free of each resource. A placement changes one leaf and what is above it. Once searches have looked
-  at so many nodes in vain that it costs as much, the users left are sorted into up to 32 sets and all is built anew.
+  the most that is free of each resource. A placement changes one leaf and what is above it. When a user leaves, and
+  searches have looked at so many nodes in vain that it costs as much, the users left are sorted into up to 32 sets and
+  all is built anew.
 * The key is a distance between what the task needs and what is free (best fit, entropy): see
   :mod:`~fairbook.mechanisms.engines.nearest`.
 * The key depends on the user in another way (f with the task in it). Each user has a tournament of its own over the
