@@ -128,7 +128,7 @@ def misses(frame: pd.DataFrame, *, caption: str, name: str) -> Markdown:
             "where": rows["locator"].iloc[0],
             "the paper says": rows["statement"].iloc[0],
             "verdict": ", ".join(
-                _link(one, f"{verdict}, mostly the other way round" if found.startswith(REVERSED) else verdict)
+                _link(one, f"{verdict}, more often the other way round" if found.startswith(REVERSED) else verdict)
                 for one, verdict, found in zip(rows["id"], rows["verdict"], rows["evidence"], strict=True)
             ),
         }

@@ -80,7 +80,7 @@ def _converted(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: st
     if array.ndim not in ndim:
         raise InvalidInput(argument, shape_rule, f"an array of shape {array.shape}")
     with np.errstate(over="ignore"):  # a long double beyond the range becomes infinite, which is refused later
-        return np.require(array, np.float64, ["C", "W"])  # pandas hands out what is read-only, a form of its own
+        return np.require(array, np.float64, ["C", "W", "E"])  # pandas hands out what is read-only, a form of its own
 
 
 def _refuse_hidden(values: Sequence[Any], argument: str, index: tuple[int, ...] = ()) -> None:
@@ -112,7 +112,7 @@ def number_of_dimensions(values: Any) -> int:
 def as_floats(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: str) -> FloatArray:
     if type(values) is float:
         values = np.array(values)
-    if type(values) is np.ndarray and values.dtype == np.float64 and values.ndim in ndim:
+    if type(values) is np.ndarray and values.dtype == np.float64 and values.ndim in ndim and values.flags.writeable:
         return np.ascontiguousarray(values).reshape(values.shape)  # the common case costs a microsecond
     try:
         return _converted(values, argument, ndim, shape_rule)

@@ -622,6 +622,7 @@ def fill(
         while True:
             left = ~queue[3]
             if key in _SHARED and numbers[_VAIN] >= 0 and left.any():  # at first, and where kinds are too coarse
+                rest = ()  # the old tree goes before the new one comes
                 needs, kinds[left] = _representatives(demands[left], int(np.clip(_MOST_SHARED // (4 * N), 1, most)))
                 rest = (*_tournaments(group, keys, limit - used, needs), needs, kinds, keys, _SHARED[key])
                 numbers[_VAIN], most = -PATIENCE * N, 2 * _KINDS
