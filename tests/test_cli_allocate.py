@@ -295,9 +295,11 @@ def test_periods_are_numbers_dates_or_names(texts: list[str], order: list[str], 
 def test_machines_give_a_pool_what_they_have(tmp_path: Path) -> None:
     given = MACHINES.given(tmp_path)
     for rule in ("drf", "dmfa_srq"):
-        assert run(*given, "--mechanism", rule, "--output", "-") == run(
-            *given[:2], "--capacity", "cpu=48", "memory=128", "--mechanism", rule, "--output", "-"
-        )
+        machines = run(*given, "--mechanism", rule, "--output", "-")
+        pool = run(*given[:2], "--capacity", "cpu=48", "memory=128", "--mechanism", rule, "--output", "-")
+        assert machines[:2] == pool[:2]
+        assert "takes the machines as one pool" in machines[2]
+        assert pool[2] in machines[2]
 
 
 def test_arrivals_share_the_pool_that_capacity_describes(tmp_path: Path) -> None:

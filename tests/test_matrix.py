@@ -312,10 +312,10 @@ def changed(result: Any) -> Iterator[Any]:
 
 
 def misstated(run: Any, some: int) -> Iterator[Any]:
-    """Change each third of the other numbers that a run of phases tells, one at a time."""
+    """Change each ninth of the other numbers that a run of phases tells, one at a time; ``some`` says which."""
     for name, numbers in vars(run).items():
         if isinstance(numbers, np.ndarray) and name not in ("demands", "capacities", "max_tasks", "bottlenecks"):
-            for at in list(np.ndindex(numbers.shape))[some % 3 :: 3]:
+            for at in list(np.ndindex(numbers.shape))[some % 9 :: 9]:
                 wrong = numbers.copy()
                 wrong[at] = ~wrong[at] if wrong.dtype == bool else wrong[at] - 0.001 - 0.001 * wrong[at]
                 if name != "ratios" or run.tasks[at[:2]] > 0:  # who is granted nothing holds nothing, whatever it says

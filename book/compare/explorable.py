@@ -42,7 +42,7 @@ def guide() -> Explorable:
         near = study.leaders(ranked, least)
         best = [ENTRANTS[str(name)].label for name in near.index]
         words = f"{len(left)} of {len(fit)} mechanisms are left. " + (
-            f"Best: {', '.join(best)}, with {100 * near.iloc[0]:.1f} %." if best else "Give up one of the needs."
+            f"Best: {'; '.join(best)}, with {100 * near.iloc[0]:.1f} %." if best else "Give up one of the needs."
         )
         columns = [
             Column(str(place), [("mean over three traces", float(value))], f"{100 * value:.1f} %")

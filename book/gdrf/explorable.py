@@ -44,5 +44,5 @@ def placing() -> Explorable:
                 last = f"{'ABC'[order[k - 1][0]]} goes to machine {order[k - 1][1]}" if k else "Nothing is placed"
             states.append(State(panels, f"{last}: {have}."))
     return Explorable(
-        "ABC", [Control("rule", list(runs)), Control("placed", [str(k) for k in range(most + 1)], most)], states
+        "ABC", [Control("rule", list(runs)), Control("step", [str(k) for k in range(most + 1)], most)], states
     )

@@ -190,6 +190,8 @@ def _given(
             offered["contributions"] = parts.repeat(machines.counts, axis=1)
         elif machines.others and known is None:
             note(f"{machines.table.source}: no task needs column {', '.join(map(repr, machines.others))}; left out")
+    elif machines is not None and rule.kind in ("pool", "arrivals") and users.table.held is None:
+        note(f"{rule.name} takes the machines as one pool; what it gives may not fit on them")
     arguments = {name: value for name, value in offered.items() if name in {*takes, *_POOL.get(rule.kind, ())}}
     return Given(rule, users, machines, arguments, terms, pool)
 
@@ -232,7 +234,7 @@ def _pool(rule: Mechanism, users: Users, machines: Machines | None, options: arg
         missing = [] if given else ["CLUSTER"]
     if missing:
         other = (
-            "leave out a column that is no resource"
+            "leave out a column that is no resource (weights stand in a column 'weight')"
             if users.table.held is None
             else "no machine in this export counts (`kubectl get nodes,pods`, or `sinfo --json` as --machines)"
         )
