@@ -199,7 +199,6 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
             ("cells", {"runs": 1, "number": 0}, "number"),
             ("own", {"runs": 1, "sizes": (0,)}, "sizes"),
             ("ablation", {"runs": 1, "number": True}, "number"),
-            ("arrivals", {"runs": 1, "number": 0}, "number"),
             ("bounds", {"runs": 1, "sizes": (0,)}, "sizes"),
             ("cell", {"cases": "floats"}, "cases"),
             ("cell", {"mechanisms": ("drf",)}, "mechanisms"),
