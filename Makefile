@@ -71,7 +71,7 @@ page: $(READY)  ## bring one page of a book that was built up to date, in second
 # what was there by what a person changed only: tools/execute.py.
 lab: $(READY)  ## open a page in JupyterLab, text and outputs paired: make lab PAGE=gdrf/story
 	@$(PY) -m jupyter trust $(wildcard book/*.ipynb book/*/*.ipynb) >/dev/null
-	$(PY) -m jupyterlab --ServerApp.root_dir="$(CURDIR)" --FileContentsManager.pre_save_hook=tools.execute.before_saving $(LAB_ARGS) $(if $(PAGE),book/$(PAGE).ipynb,book)
+	$(PY) -m jupyterlab --ServerApp.root_dir="$(CURDIR)" --FileContentsManager.pre_save_hook=tools.execute.before_saving $(LAB_ARGS) $(if $(PAGE),book/$(PAGE).ipynb,--LabApp.default_url=/lab/tree/book)
 
 pdf: book  ## print the book as a PDF, with Chromium: _build/pdf/fairbook.pdf
 	$(PY) tools/make_pdf.py

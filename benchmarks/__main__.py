@@ -212,7 +212,7 @@ def _cbdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         return rng.random((phases, n, 2)) + 1e-3, rng.random((phases, n))
 
     def ours(demands: np.ndarray, released: np.ndarray) -> np.ndarray:
-        return fb.cbdrf(demands, None, released=released, credit_cap=1.0).tasks
+        return fb.cbdrf(demands, None, released=released).tasks
 
     few = run(20)
     if not (np.allclose(ours(*few), plain_cbdrf(*few)) and np.allclose(fb.cbdrf(few[0]).tasks, highs_drf(few[0]))):

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from fairbook.model.placement import FluidPlacement, Placement
 
 __version__ = "0.1.0"
+__released__ = "unreleased"
 
 __all__ = [
     "Allocation",

@@ -9,6 +9,18 @@ class FairbookError(Exception):
     """Base class of every exception that fairbook raises on purpose."""
 
 
+def _shown(value: object) -> str:
+    """Put a value on one line: of what has a shape that and its type, of anything else a short form."""
+    kind, shape = type(value).__qualname__, getattr(value, "shape", ())
+    if isinstance(shape, tuple) and shape:
+        return f"{kind} of shape {shape}"
+    try:
+        shown = " ".join(repr(value).split())
+    except RecursionError:
+        return f"{kind}, nested too deeply to be shown"
+    return shown if len(shown) <= 120 else shown[:117] + "..."
+
+
 class InvalidInput(FairbookError, ValueError):
     """An argument breaks a rule.
 
@@ -19,7 +31,8 @@ class InvalidInput(FairbookError, ValueError):
     rule : str
         What the argument must satisfy, worded to follow the name ("must be finite").
     value : object
-        The offending value. Long values are shortened in the message; the attribute keeps them whole.
+        The offending value. The message names an array or a frame by its type and shape, and shortens what is long;
+        the attribute keeps all of it.
     index : tuple of int
         Where one entry is to blame, its place in the argument; ``where`` is name and place together.
 
@@ -37,10 +50,7 @@ class InvalidInput(FairbookError, ValueError):
         self.value = value
         self.index = index
         self.where = f"{argument}[{', '.join(map(str, index))}]" if index else argument
-        shown = repr(value)
-        if len(shown) > 120:
-            shown = shown[:117] + "..."
-        super().__init__(f"{self.where} {rule}, got {shown}")
+        super().__init__(f"{self.where} {rule}, got {_shown(value)}")
 
     @property
     def complaint(self) -> str:

@@ -2,7 +2,7 @@
 
 numba takes a second to load and more to compile, and a small input is done before that. So a kernel runs as it stands
 until all it was given has grown to :data:`MOST` entries; then it is compiled, once and for good. What is compiled is
-kept on disk where that can be written to.
+kept on disk where that can be written to, and taken from there by the code that it was made of (:class:`_Kept`).
 
 Both ways give the same bits, for a kernel does one operation after the other: + - * / and comparisons, in the order in
 which they stand there. One that sums, sorts or takes logarithms through numpy, which numba does in ways of its own, is
@@ -12,10 +12,15 @@ always compiled (``steps=ALWAYS``). ``tests/test_kernels.py`` holds the two ways
 from __future__ import annotations
 
 import functools
+import hashlib
 import math
 import os
 import tempfile
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -68,6 +73,79 @@ def _numba() -> Any:
     return numba
 
 
+def _made_of(one: Any, around: dict[str, Any], met: set[Any]) -> Iterator[object]:
+    """Yield what a function does, with all that it calls and the constants that these take, but no line numbers."""
+    if isinstance(one, Kernel):
+        yield one._options
+        one = one.py_func
+    if isinstance(one, FunctionType):
+        if one not in met:
+            met.add(one)
+            yield from _made_of(one.__code__, one.__globals__, met)
+    elif isinstance(one, CodeType):
+        yield one.co_code, one.co_names
+        modules = [it for name in one.co_names if isinstance(it := around.get(name), ModuleType)]
+        spaces = [around, *(vars(it) for it in modules if it.__name__.startswith("fairbook."))]
+        for part in (*one.co_consts, *(space[name] for space in spaces for name in one.co_names if name in space)):
+            yield from _made_of(part, around, met)
+    else:  # what repr tells by its address is compiled in every process
+        yield one.__name__ if isinstance(one, ModuleType) else one
+
+
+class _Kept:
+    """Numba's cache of one kernel on disk, by the code that it is made of, and never in the way.
+
+    Numba itself looks at the file of the kernel alone: what it compiled from an earlier callee or constant in another
+    file, it would go on with. It looks at that file as it is now, too, and not as this process has loaded it. And it
+    passes on what goes wrong on the disk, which costs nothing here but time.
+    """
+
+    told = False
+
+    def __init__(self, kernel: Kernel, kept: Any) -> None:
+        self._kernel, self._kept, self._file = kernel, kept, kept._cache_file
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._kept, name)
+
+    def _stamp(self) -> None:
+        state = [np.__version__, *_made_of(self._kernel, {}, set()), *_made_of(_numba.__wrapped__, {}, set())]
+        self._file._source_stamp = hashlib.sha256(repr(state).encode()).digest()
+
+    def _say(self, what: str, error: Exception) -> None:
+        if not _Kept.told:
+            _Kept.told = True
+            why = str(error) or type(error).__name__
+            warnings.warn(f"{what} {self._kept.cache_path} ({why}): this costs time, and nothing else", stacklevel=2)
+
+    def load_overload(self, *what: Any) -> Any:
+        """Give what was compiled; None where there is nothing, or what is there is damaged."""
+        self._stamp()
+        try:
+            return self._kept.load_overload(*what)
+        except Exception as error:  # whatever a damaged pickle may raise
+            self._say("damaged code is compiled anew in", error)
+            self._sweep()
+            return None
+
+    def save_overload(self, *what: Any) -> None:
+        """Keep what was compiled; the first of a new state removes what is left of the others."""
+        self._stamp()
+        try:
+            if not self._file._load_index():
+                self._sweep()
+            self._kept.save_overload(*what)
+        except Exception as error:  # the disk is full, say
+            self._say("compiled code cannot be kept in", error)
+
+    def _sweep(self) -> None:
+        base = self._kept._impl.filename_base  # name-line.python
+        name, _, rest = base.rpartition("-")
+        with suppress(OSError):
+            for path in Path(self._kept.cache_path).glob(f"{name}-*.{rest.partition('.')[2]}.*"):
+                path.unlink()
+
+
 class Kernel:
     """A function of numbers and arrays; see the head of this module."""
 
@@ -85,9 +163,12 @@ class Kernel:
             if folder := numba.config.CACHE_DIR:  # where it is named numba believes that it can be written to
                 os.makedirs(folder, exist_ok=True)
                 tempfile.TemporaryFile(dir=folder).close()
-            return numba.njit(cache=True, **options)(self.py_func)
+            made = numba.njit(cache=True, **options)(self.py_func)
         except (RuntimeError, OSError):  # there is no such folder, neither beside the module nor at home
             return numba.njit(**options)(self.py_func)
+        if hasattr(made, "_cache"):  # NUMBA_DISABLE_JIT makes nothing of it
+            made._cache = _Kept(self, made._cache)
+        return made
 
     @property
     def _numba_type_(self) -> Any:

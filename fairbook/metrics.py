@@ -1,7 +1,7 @@
 """Numbers that sum up an allocation: dominant shares, utilisation, fairness measures, envy, their course over time.
 
-Everything works on plain arrays, so that any code's allocation can be measured. Where an array holds
-``fractions.Fraction`` (dtype object) the result is exact.
+Everything works on plain arrays, so that any code's allocation can be measured; Series and frames are matched by name,
+as mechanisms do it. A ruler takes what a mechanism refuses: users that need nothing, resources of which there is none.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
@@ -18,8 +19,8 @@ from fairbook.model.inputs import (
     LARGEST,
     SMALLEST,
     FloatArray,
-    as_capacities,
-    as_demands,
+    Named,
+    Names,
     as_floats,
     as_number,
     as_weights,
@@ -27,8 +28,11 @@ from fairbook.model.inputs import (
     check_amounts,
     check_demands,
     demand_matrix,
+    filled,
     in_words,
+    labels_of,
     order_of,
+    per_resource,
     per_user,
     raise_at_first,
 )
@@ -71,8 +75,8 @@ class Run(Protocol):
         """Tasks of the first k users after arrival k (from 1), shape (k,)."""
 
 
-def _non_negative(values: Any, n: int, argument: str) -> FloatArray:
-    array = per_user(values, n, None, argument)
+def _non_negative(values: Any, n: int, argument: str, users: Names | None = None) -> FloatArray:
+    array = per_user(values, n, users, argument)
     if not (np.isfinite(array).all() and (array >= 0).all()):
         raise InvalidInput(argument, "must be finite and not negative", array.tolist())
     return array
@@ -85,11 +89,30 @@ def _vector(values: Any, argument: str) -> FloatArray:
     return _non_negative(values, count, argument)
 
 
-def _tasks(tasks: Any, n: int) -> FloatArray:
-    array = _non_negative(tasks, n, "tasks")
+def _held(tasks: Any, demands: Any) -> tuple[FloatArray, Named]:
+    """Check tasks and what each needs, matched by name; who needs nothing is welcome."""
+    named = demand_matrix(demands)
+    check_amounts(named.values, "demands")
+    array = _non_negative(tasks, len(named.values), "tasks", named.users)
     most = LARGEST / SMALLEST  # no mechanism gives more, and what more would use may not fit a double
     raise_at_first(array > most, "tasks", f"must be at most {most:g}", array)
-    return array
+    return array, named
+
+
+def _shares(tasks: Any, demands: Any, capacities: Any) -> tuple[FloatArray, FloatArray]:
+    """Give tasks, and the part of each capacity that one task takes: 0 of what is not there and nobody has."""
+    held, named = _held(tasks, demands)
+    m = named.values.shape[1]
+    pool = filled(m, 1.0) if capacities is None else per_resource(capacities, m, named.resources, "capacities")
+    check_amounts(pool, "capacities")
+    none = pool == 0
+    raise_at_first(
+        (named.values > 0) & (held[:, None] > 0) & none,
+        "demands",
+        "must be 0 where a user has tasks and there is none of the resource",
+        named.values,
+    )
+    return held, np.where(none, 0.0, named.values) / np.where(none, 1.0, pool)
 
 
 def dominant_shares(tasks: Any, demands: Any, capacities: Any = None) -> FloatArray:
@@ -97,11 +120,11 @@ def dominant_shares(tasks: Any, demands: Any, capacities: Any = None) -> FloatAr
 
     Parameters
     ----------
-    tasks : array_like, shape (n,)
-    demands : array_like, shape (n, m)
-        Resource per task, in the unit of ``capacities``.
-    capacities : array_like, shape (m,), optional
-        Positive; default ones.
+    tasks : array_like or Series, shape (n,)
+    demands : array_like or DataFrame, shape (n, m)
+        Resource per task, in the unit of ``capacities``; zero, or in [1e-75, 1e75]. A row of zeros needs nothing.
+    capacities : array_like or Series, shape (m,), optional
+        As demands are; default ones. Of what there is none nobody may hold any, and its share is 0.
 
     Notes
     -----
@@ -116,9 +139,8 @@ def dominant_shares(tasks: Any, demands: Any, capacities: Any = None) -> FloatAr
     >>> dominant_shares([3, 2], [[1, 4], [3, 1]], [9, 18]).round(4)
     array([0.6667, 0.6667])
     """
-    values = as_demands(demands).values
-    pool = as_capacities(capacities, values.shape[1])
-    return _tasks(tasks, len(values)) * (values / pool).max(axis=1)
+    held, share = _shares(tasks, demands, capacities)
+    return held * share.max(axis=1)
 
 
 def utilisation(tasks: Any, demands: Any, capacities: Any = None) -> FloatArray:
@@ -138,9 +160,8 @@ def utilisation(tasks: Any, demands: Any, capacities: Any = None) -> FloatArray:
     >>> utilisation([3, 2], [[1, 4], [3, 1]], [9, 18]).round(4)
     array([1.    , 0.7778])
     """
-    values = as_demands(demands).values
-    pool = as_capacities(capacities, values.shape[1])
-    return (_tasks(tasks, len(values)) @ values) / pool
+    held, share = _shares(tasks, demands, capacities)
+    return held @ share
 
 
 def jain_index(values: Any) -> float:
@@ -200,13 +221,13 @@ def envy_matrix(tasks: Any, demands: Any, weights: Any = None) -> FloatArray:
     """Give E with E[i, h] = (N_i(A_h) / w_h) / (N_i(A_i) / w_i), shape (n, n); above 1 user i envies user h.
 
     N_i(A_h) is the number of tasks that user i could run on what user h holds. A user who holds nothing envies
-    infinitely whoever holds something useful; the diagonal is 1.
+    infinitely whoever holds something useful, and a user who needs nothing envies nobody: 0. The diagonal is 1.
 
     Parameters
     ----------
-    tasks : array_like, shape (n,)
-    demands : array_like, shape (n, m)
-    weights : array_like, shape (n,), optional
+    tasks, demands
+        As for :func:`dominant_shares`.
+    weights : array_like or Series, shape (n,), optional
         Positive; only their ratios matter. Default: equal.
 
     Notes
@@ -219,13 +240,15 @@ def envy_matrix(tasks: Any, demands: Any, weights: Any = None) -> FloatArray:
     array([[1.    , 0.1667],
            [0.5   , 1.    ]])
     """
-    values = as_demands(demands).values
-    n = len(values)
-    per_weight = _tasks(tasks, n) / as_weights(weights, n)
-    other = exchange_rates(values) * per_weight
+    held, named = _held(tasks, demands)
+    n = len(held)
+    per_weight = held / as_weights(weights, n, named.users)
+    idle = named.values.max(axis=1) == 0
+    other = np.where(idle[:, None], 0.0, exchange_rates(named.values)) * per_weight
     own = np.broadcast_to(per_weight[:, None], (n, n))
     envy = np.where(other > 0, np.inf, 1.0)
     np.divide(other, own, out=envy, where=own > 0)
+    envy[idle] = 0.0
     np.fill_diagonal(envy, 1.0)
     return envy
 
@@ -454,11 +477,11 @@ def placement_fairness(shares_placed: Any, w: Any, k: Any = 1.0) -> Any:
 
     Parameters
     ----------
-    shares_placed : array_like, up to two dimensions
+    shares_placed : array_like, Series or DataFrame, shape (N,), up to two dimensions
         s of each machine; not negative.
-    w : array_like
+    w : array_like, Series or DataFrame, shape (N,), up to two dimensions
         Utilisation of each machine, as :func:`relative_utilisation` gives it; not negative.
-    k : array_like, default 1
+    k : array_like, Series or DataFrame, shape (N,), default 1
         The constant of the paper, which it leaves open; or one number a machine, such as the number of users on it.
 
     Returns
@@ -479,11 +502,17 @@ def placement_fairness(shares_placed: Any, w: Any, k: Any = 1.0) -> Any:
     >>> placement_fairness([0, 0.01, 0.25], [0, 0.25, 0.5]).round(4)
     array([1.    , 0.3162, 0.5   ])
     """
-    rule = "must hold numbers, in at most two dimensions"
-    s, exponent, factor = (
-        as_floats(values, argument, (0, 1, 2), rule)
-        for values, argument in ((shares_placed, "shares_placed"), (w, "w"), (k, "k"))
-    )
+    arrays: list[FloatArray] = []
+    names: dict[int, Names] = {}
+    for values, argument in ((shares_placed, "shares_placed"), (w, "w"), (k, "k")):
+        array = as_floats(values, argument, (0, 1, 2), "must hold numbers, in at most two dimensions")
+        # numpy broadcasts from the last axis on, and so the names are matched
+        for axis, index in enumerate(values.axes[::-1] if isinstance(values, (pd.Series, pd.DataFrame)) else (), 1):
+            labels = labels_of(index, argument)
+            order = order_of(labels, names.setdefault(axis, labels), argument, "machines")
+            array = array if order is None else array.take(order, axis=-axis)
+        arrays.append(array)
+    s, exponent, factor = arrays
     for values, argument in ((s, "shares_placed"), (exponent, "w")):
         raise_at_first(~np.isfinite(values) | (values < 0), argument, "must be finite and not negative", values)
     raise_at_first(~np.isfinite(factor), "k", "must be finite", factor)

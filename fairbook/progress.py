@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
+from fairbook.errors import InvalidInput
+
 
 class _NoBar(AbstractContextManager["_NoBar"]):
     """What stands in for a bar: the items, and calls that do nothing."""
@@ -36,6 +38,8 @@ def bar(items: Iterable[Any] | None = None, *, shown: bool, **how: Any) -> Any:
     >>> list(bar("ab", shown=False))
     ['a', 'b']
     """
+    if not isinstance(shown, bool):
+        raise InvalidInput("progress", "must be True or False", shown)
     if shown:
         try:
             from tqdm import tqdm

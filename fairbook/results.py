@@ -15,7 +15,6 @@ import io
 import json
 import platform
 import sys
-import time
 import tokenize
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -37,9 +36,26 @@ from fairbook.traces.paths import data_path
 __all__ = ["edited_sources", "is_fresh", "load", "load_facts", "save", "source_hash"]
 
 _DIGITS = "%.10g"  # more would tie the stored bytes to one processor
-_STARTED = time.time()
 _KINDS = {"f": "float64", "i": "int64", "u": "int64", "b": "bool"}
 _RECORDED = {"columns", "data", "facts", "module", "name", "sha256", "sources"}
+
+
+def _sources() -> list[Path]:
+    """List every source there is, by name."""
+    names = (
+        n for top in ("fairbook", "book") for n in glob.glob(f"{top}/**/*.py", root_dir=checkout.ROOT, recursive=True)
+    )
+    return [checkout.ROOT / name for name in sorted(names)]
+
+
+def file_stamp(path: Path) -> tuple[int, int, int]:
+    """Tell one state of a file from another, without a clock: a file's time may lie in the future."""
+    told = path.stat()
+    return told.st_mtime_ns, told.st_size, told.st_ino
+
+
+#: The sources as this process found them. What has been edited since it does not run.
+_LOADED = {path: file_stamp(path) for path in _sources()}
 
 
 @cache
@@ -152,10 +168,7 @@ def _state(module: str, data: tuple[str, ...]) -> str:
 
     A new file counts, too: it may stand before another.
     """
-    names = (
-        n for top in ("fairbook", "book") for n in glob.glob(f"{top}/**/*.py", root_dir=checkout.ROOT, recursive=True)
-    )
-    files = [*(checkout.ROOT / name for name in sorted(names)), *map(data_path, data)]
+    files = [*_sources(), *map(data_path, data)]
     read = [(str(path), hashlib.sha256(path.read_bytes()).digest()) for path in files if path.is_file()]
     return hashlib.sha256(repr((module, data, read)).encode()).hexdigest()
 
@@ -201,7 +214,7 @@ def source_hash(module: str, data: tuple[str, ...] = ()) -> str:
 
 def edited_sources(module: str) -> list[str]:
     """List what of a module, and of all that it imports from fairbook, was edited after this process started."""
-    return [one for one, path in _closure([module]).items() if path.stat().st_mtime > _STARTED]
+    return [one for one, path in _closure([module]).items() if file_stamp(path) != _LOADED.get(path)]
 
 
 def _files(name: str) -> tuple[Path, Path]:

@@ -114,7 +114,7 @@ VMS = {"max_vms": [40.0, 30.0, 25.0], "tolerance": [0.5, 0.1, 0.6], "capacities"
 SEEDED = {"seed": "a count"}
 TASKS = [1.0, 2.0, 0.5]
 MEASURED = {"tasks": TASKS, "demands": D, "capacities": [9.0, 18.0]}
-MEASURED_SORTS = {"tasks": "amounts", "demands": "demands", "capacities": "positive"}
+MEASURED_SORTS = {"tasks": "amounts", "demands": "amounts of users", "capacities": "positive"}
 
 ENTRIES = [
     *(
@@ -134,13 +134,13 @@ ENTRIES = [
         "drfh",
         fb.drfh,
         PLACED | {"weights": [1.0, 2.0, 3.0], "method": "best_fit", "progress": False},
-        PLACED_SORTS | {"weights": "positive", "method": "a choice"},
+        PLACED_SORTS | {"weights": "positive", "method": "a choice", "progress": "a flag"},
     ),
     Entry(
         "drfh (fluid)",
         lambda **given: fb.drfh(**given, method="fluid"),
-        PLACED | {"weights": [1.0, 2.0, 3.0]},
-        PLACED_SORTS | {"weights": "positive"},
+        PLACED | {"weights": [1.0, 2.0, 3.0], "progress": False},
+        PLACED_SORTS | {"weights": "positive", "progress": "a flag"},
     ),
     Entry(
         "per_server_drf",
@@ -159,10 +159,19 @@ ENTRIES = [
             "machine_type": "share",
             "choice": "fairness",
             "queue": "rounds",
+            "progress": False,
         },
-        PLACED_SORTS | SEEDED | dict.fromkeys(("match", "least", "machine_type", "choice", "queue"), "a choice"),
+        PLACED_SORTS
+        | SEEDED
+        | {"progress": "a flag"}
+        | dict.fromkeys(("match", "least", "machine_type", "choice", "queue"), "a choice"),
     ),
-    Entry("mdrf", fb.mdrf, PLACED | {"seed": 1, "reading": "entropy"}, PLACED_SORTS | SEEDED | {"reading": "a choice"}),
+    Entry(
+        "mdrf",
+        fb.mdrf,
+        PLACED | {"seed": 1, "reading": "entropy", "progress": False},
+        PLACED_SORTS | SEEDED | {"reading": "a choice", "progress": "a flag"},
+    ),
     Entry(
         "cbdrf",
         fb.cbdrf,
@@ -500,7 +509,7 @@ ENTRIES = [
         "metrics.envy_matrix",
         metrics.envy_matrix,
         {"tasks": TASKS, "demands": D, "weights": [1.0, 2.0, 3.0]},
-        {"tasks": "amounts", "demands": "demands", "weights": "positive"},
+        {"tasks": "amounts", "demands": "amounts of users", "weights": "positive"},
     ),
     Entry(
         "metrics.lan_fairness",
@@ -586,6 +595,8 @@ EXEMPT = {
     ("VirtualClusterPool.arrive", "max_vms", "a whole float"): "virtual_cluster takes floats that are whole",
     ("grant_tasks", "demands", "a row of zeros"): "a node may sit out",
     ("metrics.dominant_shares", "tasks", "a huge float inside"): "a share that fits",
+    ("metrics.dominant_shares", "capacities", "zero inside"): "who uses what is not there is to blame",
+    ("metrics.utilisation", "capacities", "zero inside"): "who uses what is not there is to blame",
     ("metrics.jain_index", "values", "a huge float inside"): "scaled first, so that nothing overflows",
     ("metrics.lan_fairness", "values", "a huge float inside"): "computed in logarithms",
     ("metrics.joe_wong_fairness", "dominant_shares", "a huge float inside"): "computed in logarithms",

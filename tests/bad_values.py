@@ -1,6 +1,7 @@
 """Kinds of bad values, and of odd ones that mean the same, by the sort of argument to which they are given."""
 
 import copy
+import functools
 import json
 from collections.abc import Callable
 from decimal import Decimal
@@ -95,6 +96,9 @@ NEVER_NUMBERS: dict[str, Callable[[Any], Any]] = {
     "a set": _always({1.0, 2.0}),
     "a generator": lambda good: (x for x in good),
     "a list that holds itself": _self_holding,
+    "nested very deeply": lambda good: functools.reduce(lambda inner, _: [inner], range(3000), [1.0]),
+    "many, of no use": lambda good: np.full((40, 50, 3, 3, 3), np.nan),
+    "a frame of no use": lambda good: pd.DataFrame([["x"] * 50] * 40),
     "empty": _always([]),
     "NaN": _with(float("nan")),
     "negative": _with(-1.0),
@@ -204,7 +208,10 @@ BAD: dict[str, dict[str, Callable[[Any], Any]]] = {
         "a negative position": _always(-1),
         "a position too far": _always(10**30),
         "NaN": _always(float("nan")),
+        "NA": _always(pd.NA),
+        "a set": _always({1, 2}),
         "an array": lambda good: np.array([0, 1]),
+        "a frame": lambda good: pd.DataFrame([[0, 1]]),
     },
     "a flag": {"a text": _always("yes"), "None": _always(None), "a number": _always(2), "a list": _always([])},
     "a saved state": {
@@ -280,6 +287,7 @@ BAD |= {
     "optional names": {kind: make for kind, make in _NAMES.items() if kind != "None"},
     "a new user": {
         "unhashable": _always(["x"]),
+        "a set": _always({1, 2}),
         "there already": _always("ann"),
         "NaN": _always(float("nan")),
         "NA": _always(pd.NA),

@@ -1,12 +1,9 @@
 """What all checks share: one environment, one built book, one browser, and which checks run on the same worker."""
 
-import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,13 +11,11 @@ from functools import cache
 from pathlib import Path
 
 import matplotlib
-import numpy as np
 import pytest
 import yaml
 from packaging.requirements import Requirement
 from xdist.scheduler import LoadScopeScheduling
 
-from fairbook.results import source_hash
 from tests.visits import Visit, visit
 from tools import execute
 from tools.chromium import Chromium, find_chromium
@@ -38,44 +33,6 @@ SHARE = {
     "test_figures.py", "test_figures_shown.py", "test_notebooks_guard.py", "test_package.py",
     "test_studies_compare.py", "test_studies_gdrf.py", "test_studies_virtual_cluster.py", "test_sweeps.py",
 }  # fmt: skip
-
-
-def kernel_cache(below: Path) -> Path:
-    """Return the folder of the compiled kernels of the present sources; where nothing can be kept, one for this run.
-
-    Numba itself keeps its versions, Pythons and CPUs apart, and compiles anew what a changed file defines. But a cached
-    caller does not notice a kernel or a constant that has changed in another file: hence a folder for each state of all
-    modules with kernels and of what these import. The two states used last before this one stay, for those who switch
-    between branches.
-    """
-    digest = hashlib.sha256(np.__version__.encode())
-    for path in sorted((ROOT / "fairbook").rglob("*.py")):
-        if "@kernel(" in path.read_text(encoding="utf8"):
-            digest.update(source_hash(".".join(path.relative_to(ROOT).with_suffix("").parts)).encode())
-    folder = below / digest.hexdigest()[:16]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        os.utime(folder)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-        for old in sorted(below.iterdir(), key=lambda path: path.stat().st_mtime)[:-3]:
-            shutil.rmtree(old, ignore_errors=True)
-    except OSError:
-        return Path(tempfile.mkdtemp(prefix=FOR_ONE_RUN))
-    return folder
-
-
-# Before anything imports numba. Workers and notebooks' kernels take over what is set here.
-FOR_ONE_RUN = "fairbook-numba-"
-if "PYTEST_XDIST_WORKER" not in os.environ:
-    os.environ["NUMBA_CACHE_DIR"] = str(kernel_cache(ROOT / ".pytest_cache" / "numba"))
-
-
-def pytest_unconfigure() -> None:
-    """Remove compiled kernels that could not be kept."""
-    folder = Path(os.environ["NUMBA_CACHE_DIR"])
-    if folder.name.startswith(FOR_ONE_RUN) and "PYTEST_XDIST_WORKER" not in os.environ:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @cache

@@ -228,7 +228,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], dict[str, tuple[str, ...] | None]]] =
             "--step-up": _NUMBERS,
             "--step-down": _NUMBERS,
             "--initial-credit": _NUMBERS,
-            "--credit-cap": _NUMBERS,
+            "--credit-cap": (*_NUMBERS, "none"),
             "--credit-floor": _NUMBERS,
             "--alpha": _NUMBERS,
             "--held": ("returns", "stays"),

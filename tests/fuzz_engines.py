@@ -17,8 +17,9 @@ from book.dmfa_srq import oracle as dmfa_srq
 from book.gdrf import oracle as gdrf
 from book.tv_drf import oracle as tv_drf
 from book.virtual_cluster import oracle as virtual_cluster
+from fairbook.model.exact import as_fractions
 from tests.cells import random_cell, scanned
-from tests.strategies import periods
+from tests.strategies import Instance, naive_by_task, periods
 from tests.vm_cases import QUARTERS, TENTHS, asked
 
 Case = dict[str, Any]
@@ -107,6 +108,23 @@ def run_drf(max_tasks: Any, **case: Any) -> Any:
 
 
 @st.composite
+def tasks_one_by_one(draw: Draw) -> Case:
+    """Draw whole numbers: levels that are equal are so as fractions, and seldom as doubles are rounded."""
+    n, m, most = draw(st.integers(1, 4)), draw(st.integers(1, 2)), draw(one_of(3, 12))
+    return {
+        "demands": draw(rows(n, m, most)),
+        "weights": draw(amounts(n)),
+        "capacities": draw(many(st.integers(most, 150), m)),
+        "max_tasks": draw(many(one_of(np.inf, np.inf, 0, 2, 17), n)),
+    }
+
+
+def exact_by_task(max_tasks: Any, stuck: str, **case: Any) -> Any:
+    exact = [as_fractions(case[name], name) for name in ("demands", "weights", "capacities")]
+    return naive_by_task(Instance(*exact, [None if b == np.inf else Fraction(b) for b in max_tasks]), stuck)
+
+
+@st.composite
 def arrivals(draw: Draw) -> Case:
     n, m = draw(st.integers(1, 7)), draw(st.integers(1, 3))
     demands, weights = draw(rows(n, m)), draw(far_apart(n))
@@ -191,21 +209,33 @@ def judge_karma(demands: Any, initial_credit: Any, capacities: Any, max_tasks: A
 
 
 @st.composite
+def plain_numbers(draw: Draw) -> tuple[Any, Any, Any]:
+    """Draw demands between .001 and 1000, half of them zero, and counts; some users bring nothing."""
+    n, m, T = draw(st.integers(1, 3)), draw(st.integers(2, 3)), draw(st.integers(2, 3))
+    plain = st.builds(lambda digit, place: digit * Fraction(10) ** place, st.integers(1, 9), st.integers(-3, 2))
+    demands = draw(many(many(many(st.just(0) | plain, m).filter(any), n), T))
+    tasks = draw(many(many(st.integers(0, 20), n), T))
+    brought = draw(many(st.integers(0, 2), n).filter(any))
+    return demands, tasks, [Fraction(part, sum(brought)) for part in brought]
+
+
+@st.composite
 def fluid_cases(draw: Draw) -> Case:
-    demands, tasks, parts = draw(periods())
+    demands, tasks, parts = draw(periods() | plain_numbers())
     return {
         "demands": demands,
         "tasks": tasks,
-        "capacities": draw(many(st.integers(1, 3), len(demands[0][0]))),
+        "capacities": draw(many(one_of(1, 2, 3, 8, 16), len(demands[0][0]))),
         "parts": parts,
+        "weights": [1] * len(parts) if 0 in parts else parts,
         "alone": draw(one_of("bundles", "resources")),
         "unserved": draw(one_of("expires", "waits")),
     }
 
 
-def run_fluid(demands: Any, tasks: Any, capacities: Any, parts: Any, **reading: Any) -> list[Any]:
-    data = [np.array(one, dtype=float) for one in (demands, tasks, [capacities], parts)]
-    run = fb.tv_drf(*data, method="lexicographic", **reading)
+def run_fluid(demands: Any, tasks: Any, capacities: Any, parts: Any, weights: Any, **reading: Any) -> list[Any]:
+    data = [np.array(one, dtype=float) for one in (demands, tasks, [capacities], parts, weights)]
+    run = fb.tv_drf(*data[:-1], weights=data[-1], method="lexicographic", **reading)
     return [*fluid_numbers(run), len(run.violations(1e-8))]
 
 
@@ -225,7 +255,8 @@ def whole_cases(draw: Draw) -> Case:
 
 
 def fluid_numbers(run: Any) -> list[Any]:
-    return flat(run.tasks, run.cumulative_shares, run.alone, run.amounts, run.below_one)
+    """Amounts instead of tasks: a thousandth of the pool may be many of these."""
+    return flat(run.cumulative_shares, run.alone, run.amounts, run.below_one)
 
 
 def run_whole(**case: Any) -> list[Any]:
@@ -276,7 +307,8 @@ def drfh_cases(draw: Draw, *methods: str) -> Case:
         for rows_, least, most in ((case["demands"], -3, 2), (case["machines"], -2, 2)):
             rows_[:] = [[x * size for x in row] for row in rows_ for size in [draw(powers(least, most))]]
     most = draw(one_of(1, 3) if methods == ("fluid",) else one_of(1, 3, 10**6))
-    return case | {"weights": draw(many(st.integers(1, most), len(case["demands"]))), "method": draw(one_of(*methods))}
+    case["weights"] = draw(many(st.integers(1, most), len(case["demands"])))
+    return case | {"method": draw(one_of(*methods))} if methods else case
 
 
 def placed(placement: Any) -> list[tuple[int, int]]:
@@ -301,11 +333,39 @@ def on_many(seed: int, kind: str, unit: int, place: Any) -> Any:
     return place(demands / unit, machines / unit, counts * int(rng.integers(1, 9)), max_tasks=bounds * 9)
 
 
+@st.composite
+def one_class(draw: Draw) -> Case:
+    """Draw a pool as one class of machines, where DRF is the judge; weights up to 10^12 apart."""
+    case = draw(drf_cases())
+    case["max_tasks"] = [None if most is None else float(int(most)) for most in case["max_tasks"] or ()] or None
+    return case
+
+
+def levels_or_refused(demands: Any, weights: Any, capacities: Any, max_tasks: Any) -> Any:
+    bounds = max_tasks and [np.inf if most is None else most for most in max_tasks]
+    try:
+        fluid = fb.drfh(demands, [capacities], weights=weights, max_tasks=bounds, method="fluid")
+    except fb.InvalidInput:
+        assert min(weights) < 1e-7 * sum(weights)
+        return drf.exact_tasks(demands, weights, capacities, max_tasks) + [0]
+    return [*fluid.tasks, len(fluid.violations())]
+
+
 def judge_fluid(method: str, **case: Any) -> Any:
     return gdrf.fluid_share(**case).levels
 
 
 # ---------------------------------------------------------------------------------------------- virtual clusters
+
+
+@st.composite
+def far_apart_vms(draw: Draw) -> Case:
+    """Draw VMs that are not whole, of users and clusters up to 10^4 apart."""
+    n, H = draw(st.integers(1, 6)), draw(st.integers(1, 3))
+    sizes = [[x * draw(powers(-2, 2)) / 4 for x in draw(many(st.integers(1, 40), k))] for k in (n, H)]
+    tolerance = draw(many(one_of(Fraction(1), Fraction(1), Fraction(3, 4), Fraction(1, 2), Fraction(0)), n))
+    return {"max_vms": sizes[0], "tolerance": tolerance, "capacities": sizes[1], "whole": False}
+
 
 VM_CASES = st.booleans().flatmap(
     lambda whole: asked(6, 4, 12, TENTHS if whole else QUARTERS).map(lambda case: case._asdict() | {"whole": whole})
@@ -326,8 +386,8 @@ LISTS = (
 )
 
 
-def run_lists(tolerance: Any, **case: Any) -> list[Any]:
-    found = fb.virtual_cluster(tolerance=[float(k) for k in tolerance], **case)
+def run_lists(**case: Any) -> list[Any]:
+    found = vms_of(**case)
     return flat(np.maximum(found.cluster, -1), found.vms)
 
 
@@ -336,8 +396,12 @@ def judge_lists(method: str, **case: Any) -> list[Any]:
     return flat(found.cluster, found.vms)
 
 
-def run_exact(tolerance: Any, **case: Any) -> list[float]:
-    found = fb.virtual_cluster(tolerance=[float(k) for k in tolerance], **case)
+def vms_of(tolerance: Any, **case: Any) -> fb.VirtualClusters:
+    return fb.virtual_cluster(tolerance=[float(k) for k in tolerance], **case)
+
+
+def run_exact(**case: Any) -> list[float]:
+    found = vms_of(**case)
     return [found.min_fraction if (found.cluster >= 0).all() else -1.0]
 
 
@@ -350,6 +414,18 @@ def judge_exact(**case: Any) -> list[Any]:
 
 ENGINES = {
     "drf": Engine(False, drf_cases(), run_drf, drf.exact_tasks),
+    "drf_by_task": Engine(
+        False,
+        and_then(tasks_one_by_one(), stuck=one_of("skip", "stop")),
+        lambda **case: fb.drf_by_task(**case).tasks,
+        exact_by_task,
+    ),
+    "per_server_drf": Engine(
+        True,
+        drfh_cases(),
+        lambda **case: fb.per_server_drf(**case).tasks,
+        lambda **case: gdrf.exact_per_server(**case).tasks,
+    ),
     "dmfa_srq": Engine(False, arrivals(), lambda **case: fb.dmfa_srq(**case).levels, dmfa_srq.exact_levels),
     "grant_tasks": Engine(False, grants(), lambda **case: fb.grant_tasks(**case).tasks, cbdrf.exact_grant),
     "cbdrf": Engine(
@@ -362,6 +438,15 @@ ENGINES = {
     "karma": Engine(False, karma_cases(), run_karma, judge_karma, least=1.0),
     "virtual cluster lists": Engine(False, LISTS, run_lists, judge_lists),
     "virtual cluster exact": Engine(True, VM_CASES, run_exact, judge_exact),
+    # bins take 1e-12 of a cluster more than they hold
+    "virtual cluster apart": Engine(
+        True,
+        far_apart_vms(),
+        lambda **case: [*run_exact(**case), vms_of(**case).bound],
+        lambda **case: [*judge_exact(**case), max(vms_of(**case).bound, *judge_exact(**case))],
+        1e-6,
+        least=1.0,
+    ),
     "tv_drf whole": Engine(
         True,
         whole_cases(),
@@ -395,6 +480,9 @@ ENGINES = {
         lambda **case: [*on_many(**case).placed_machine.tolist(), len(on_many(**case).violations())],
         lambda place, **case: [*scanned(on_many(place=place, **case), entropy=place is fb.mdrf), 0],
         tries=360,
+    ),
+    "drfh fluid, one class": Engine(
+        True, one_class(), levels_or_refused, lambda **case: [*drf.exact_tasks(**case), 0], 1e-5, least=1e-6
     ),
     "drfh fluid": Engine(True, drfh_cases("fluid"), lambda **case: fb.drfh(**case).levels, judge_fluid, 1e-6),
 }

@@ -128,7 +128,7 @@ def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
         "`touch pwned`.csv",
         "|touch pwned",
         "%s%n.csv",
-        "\u4e2d.csv",
+        os.fsdecode("\u4e2d.csv".encode()),
         "a" * 200,
         ";touch pwned",
     ],
@@ -185,15 +185,15 @@ def test_closed_and_full_streams(tmp_path: Path, monkeypatch) -> None:
 
 
 def test_no_cell_is_a_formula_to_a_spreadsheet(tmp_path: Path) -> None:
-    names = ["=1+1", "+cmd|' /C calc'!A0", "@SUM(A1)", "-x", "-2", "a=1"]
+    names = ["=1+1", "+cmd|' /C calc'!A0", "@SUM(A1)", "-x", "\uff1d1+1", "-2", "a=1"]
     path, out = tmp_path / "users.csv", tmp_path / "out.csv"
-    path.write_text("user,cpu\n" + "".join(f"{name},1\n" for name in names))
+    path.write_text("user,cpu\n" + "".join(f"{name},1\n" for name in names), "utf8")
     assert run("allocate", CPU, path, "--output", out)[0] == 0
-    expected = [f"'{name}" for name in names[:4]] + names[4:]
-    assert [line.split(",")[0] for line in out.read_text().splitlines()[1:]] == expected
-    assert run("allocate", CPU, path, "--output", "-")[1] == out.read_text()
+    expected = [f"'{name}" for name in names[:5]] + names[5:]
+    assert [line.split(",")[0] for line in out.read_text("utf8").splitlines()[1:]] == expected
+    assert run("allocate", CPU, path, "--output", "-")[1] == out.read_text("utf8")
     assert run("allocate", CPU, path, "--output", out.with_suffix(".json"))[0] == 0
-    assert [row["user"] for row in json.loads(out.with_suffix(".json").read_text())["users"]] == names
+    assert [row["user"] for row in json.loads(out.with_suffix(".json").read_text("utf8"))["users"]] == names
 
 
 # --------------------------------------------------------------------------------------------- records, states

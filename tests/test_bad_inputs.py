@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -13,8 +14,9 @@ import pytest
 
 import fairbook as fb
 from book.common import tables
-from fairbook import metrics, results
-from tests.bad_inputs import ENTRIES, EXEMPT, NO_ENTRY, D, Entry, Row, exempt, rows
+from fairbook import metrics, properties, results
+from fairbook.mechanisms.rows import registry
+from tests.bad_inputs import ENTRIES, EXEMPT, NAMES, NO_ENTRY, D, Entry, Row, exempt, rows
 from tests.bad_values import BAD, SAME
 
 BY_NAME = {entry.name: entry for entry in ENTRIES}
@@ -56,7 +58,7 @@ def _complaint(row: Row, usual: str) -> str | None:
         return f"accepted: {_said(found)[:80]}"
     if not found.where.startswith(row.argument):
         return f"names {found.where}, not {row.argument}"
-    if not found.rule or not hasattr(found, "value") or len(str(found)) > 1000:
+    if not found.rule or not hasattr(found, "value") or len(str(found)) > 300 or "\n" in str(found):
         return f"says too little, or too much: {str(found)[:80]}"
     return None
 
@@ -71,6 +73,25 @@ def test_bad_values_are_refused_by_name_and_odd_ones_understood(name: str) -> No
     complaints = {(row.argument, row.kind): found for row in rows(entry) if (found := _complaint(row, usual))}
     assert complaints == {}
     assert pickle.dumps(entry.good) == before  # nobody wrote into what was given
+
+
+@pytest.mark.parametrize("name", [*registry, "grant_tasks"])
+def test_what_changes_afterwards_changes_no_result(name: str) -> None:
+    entry = BY_NAME[name]
+    given = {argument: np.array(value) for argument, value in entry.good.items() if isinstance(value, list)}
+    given = {argument: array.astype(float) for argument, array in given.items() if array.dtype.kind in "if"}
+    assert given
+    for kind in (np.asarray, lambda array: pd.DataFrame(array) if array.ndim == 2 else array):
+        handed = {argument: kind(array.copy()) for argument, array in given.items()}
+        result = entry.call(**{**entry.good, **handed})
+        told = _told(result)
+        for value in handed.values():
+            value *= 2
+        assert _told(result) == told
+
+
+def _told(result: Any) -> list[Any]:
+    return [result.to_dict(), str(result.to_frame()), *map(result.explain, result.users), result.violations()]
 
 
 def test_the_table_tells_good_from_bad() -> None:
@@ -134,7 +155,7 @@ def test_every_public_callable_has_its_rows() -> None:
 
 
 def test_every_argument_has_its_rows() -> None:
-    """But flags of progress bars, which are not looked at, and the names of arguments that go on to a checked one."""
+    """But the names of arguments that go on to a checked one."""
     passed_on = {
         ("CbDrf", "rule"),
         ("CbDrf", "terms"),
@@ -149,9 +170,7 @@ def test_every_argument_has_its_rows() -> None:
         for name, function in _public()
         if name in BY_NAME
         for argument in inspect.signature(function).parameters
-        if argument not in ("self", "progress")
-        and argument not in BY_NAME[name].sorts
-        and (name, argument) not in passed_on
+        if argument != "self" and argument not in BY_NAME[name].sorts and (name, argument) not in passed_on
     ]
     assert missing == []
 
@@ -184,6 +203,71 @@ def test_any_names_will_do_and_come_back(name: str) -> None:
             assert list(answer.to_frame().index) == list(frame.index), kind
             if hasattr(answer, "explain"):
                 assert str(frame.index[0]) in answer.explain(frame.index[0])
+
+
+#: What an axis is named, by its letter in docstrings. Phases come in order, and have no names.
+AXES = {"n": NAMES, "m": ["cpu", "memory"], "K": ["small", "large"], "N": ["one", "two", "three"], "H": ["x", "y"]}
+LIED_TO = {"mechanism": lambda d, w: fb.drf(d, weights=w), "demands": D, "weights": [1.0, 2.0, 3.0], "evaluations": 9}
+CALLS = {name: (entry.call, entry.good) for name, entry in BY_NAME.items()} | {
+    "properties.search_lie": (lambda **given: properties.search_lie(**given).gain, {**LIED_TO, "user": 0}),
+    "properties.strategy_proofness": (lambda **given: properties.strategy_proofness(**given).margins, LIED_TO),
+}
+
+
+def _axes() -> dict[str, dict[str, list[str]]]:
+    """Read, from the docstrings of all that is public, the axes of the arguments of each function."""
+    public = {name: function for name, function in _public() if not inspect.isclass(function)}
+    public |= {f"properties.{name}": getattr(properties, name) for name in properties.__all__}
+    told: dict[str, dict[str, list[str]]] = {}
+    for name, function in public.items():
+        for arguments, shape in re.findall(
+            r"^(\w[\w, ]*) : [^\n]*array_like[^\n]* shape \(([^)]*)\)", inspect.getdoc(function) or "", re.M
+        ):
+            for argument in arguments.split(", "):
+                told.setdefault(argument, {}).setdefault(name, re.findall(r"\w+", shape))
+    found = {
+        name: {
+            argument: told[argument].get(name) or next(iter(told[argument].values()))  # "as for ..."
+            for argument in inspect.signature(function).parameters
+            if argument in told
+        }
+        for name, function in public.items()
+        if inspect.isfunction(function)
+    }
+    return {name: axes for name, axes in found.items() if len(axes) > 1 and name not in NO_ENTRY}
+
+
+def _labelled(value: Any, axes: list[str], turned: str) -> Any:
+    """Give names to an argument; along one axis in another order, entries and names together."""
+    if np.ndim(value) == 3:
+        return [_labelled(one, axes[1:], turned) for one in value]
+    if np.ndim(value) == 0:
+        return value
+    axes = axes[-np.ndim(value) :]
+    names = [AXES[axis][:length] if axis in AXES else range(length) for axis, length in zip(axes, np.shape(value))]
+    holder = pd.DataFrame(value, *names) if len(axes) == 2 else pd.Series(value, *names)
+    for at, axis in enumerate(axes):
+        if axis == turned:
+            holder = holder.iloc[(slice(None),) * at + (slice(None, None, -1),)]
+    return holder
+
+
+@pytest.mark.parametrize("name", list(_axes()))
+def test_arguments_are_matched_by_name(name: str) -> None:
+    """In another order, each argument gives the same, but the one whose order results stand in and ties go by."""
+    call, good = CALLS[name]
+    axes = {argument: letters for argument, letters in _axes()[name].items() if argument in good}
+
+    def answer(of: str, turned: str) -> str:
+        return _said(call(**good | {one: _labelled(good[one], axes[one], turned * (one == of)) for one in axes}))
+
+    usual, led = answer("", ""), set()
+    # demands, or the capacities of machines that use is measured by
+    for argument in sorted(axes, key=lambda one: (-len(set(axes[one]) - {"T"}), one != "capacities")):
+        for axis in axes[argument]:
+            if axis in led:
+                assert answer(argument, axis) == usual, (argument, axis)
+            led |= {axis} & AXES.keys()
 
 
 def test_unknown_keywords_are_refused() -> None:

@@ -158,7 +158,10 @@ def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Cla
     known = {name: fake_claim(name, name == "two.blind") for name in names}
     registry.claims()  # the real ones are loaded now, or they would come among these later
     monkeypatch.setattr(registry, "_CLAIMS", known)
-    papers = {"version": "0", "released": "unreleased", "denied": [], "papers": {"one": {}, "two": {}}}
+    rows = [{"id": f"one.second.{name}", "reading": "letter"} for name in "ab"]
+    place = {"where": "Theorem 1", "says": "It is so.", "rows": rows}
+    apart = place | {"rows": [{"id": "two.blind", "reading": "letter"}], "apart": "presumed"}
+    papers = {"one": {"short": "One", "places": {"place": place}}, "two": {"short": "Two", "places": {"other": apart}}}
     monkeypatch.setattr(stored, "papers", lambda: papers)
     monkeypatch.setattr(results, "_files", lambda name: (tmp_path / f"{name}.csv", tmp_path / f"{name}.json"))
     return known
@@ -181,16 +184,16 @@ def test_stored_ledger(registered: dict[str, Claim]) -> None:
     code, out, err = run("claims")
     assert (code, err) == (0, "")
     assert [line.split()[0] for line in out.splitlines()[1:5]] == list(registered)
-    assert "4 claims: 2 holds, 2 refuted\n4 are readings of 3 statements of the papers; " in out
+    assert "2 refuted\nThey judge 2 statements of the papers, 1 of them counted apart; the others: 1 depends" in out
     assert "statement of two.blind" in out
     assert "two.blind" not in run("claims", "--paper", "one")[1]
     _, out, _ = run("claims", "--verdict", "refuted", "--format", "csv")
     frame = pd.read_csv(io.StringIO(out))
-    assert frame.columns.tolist() == COLUMNS
+    assert frame.columns.tolist() == [*COLUMNS, *stored.PLACED]
     assert frame["id"].tolist() == ["one.second.a", "two.blind"]
     out = run("claims", "--verdict", "depends on the reading")[1]
     assert "one.second.b" in out
-    assert "2 claims: 1 refuted, 1 holds\n2 are readings of 1 statements of" in out
+    assert "2 claims: 1 refuted, 1 holds\nThey judge 1 statements" in out
     assert run("claims", "--verdict", "undetermined")[1] == "no claim with this verdict\n"
     assert [row["id"] for row in json.loads(run("claims", "--format", "json", "--id", "one.second")[1])] == [
         "one.second.a",

@@ -78,7 +78,7 @@ RUNS: list[tuple[Case, dict[str, str], str, tuple[Any, ...], dict[str, Any], dic
       for name, rule in registry.items() if rule.kind in ("pool", "arrivals")
       for terms in [{}, *({key: value} for key, (values, _) in rule.readings.items() for value in values)]),
     *((PHASES, {}, "cbdrf", (PHASED, [9, 18]), RELEASED, terms) for terms in (
-        {}, {"held": "stays"}, {"grant": "capped", "credit_cap": 1.0},
+        {}, {"held": "stays"}, {"grant": "capped", "credit_cap": None},
         {"grant": "weighted", "held": "stays", "penalty": "graded"},
         {"rho": 0.5, "step_up": 0.2, "step_down": 0.3, "initial_credit": 2.0, "credit_cap": 2.5, "credit_floor": 1.0})),
     *((PHASES, {"phases": BOUNDED}, "karma", (PHASED, [9, 18]), BOUNDS, terms)
@@ -114,7 +114,11 @@ def test_what_is_written_is_what_the_library_says(
     result = getattr(fb, rule)(*data, **columns, **terms)
     arguments = [*case.given(tmp_path, **tables), "--mechanism", rule]
     for name, value in terms.items():
-        arguments += [cli_options.flag(name)] if isinstance(value, bool) else [cli_options.flag(name), value]
+        arguments += (
+            [cli_options.flag(name)]
+            if isinstance(value, bool)
+            else [cli_options.flag(name), "none" if value is None else value]
+        )
     told, expected = case.told(*arguments), result.to_frame()
     if len(case.index) == 2:  # a file counts from 1, and has names
         names = pd.MultiIndex.from_product([(1, 2, 3), USERS[: expected.index.levshape[1]]], names=case.index)
@@ -381,13 +385,23 @@ def test_clusters_on_the_command_line(tmp_path: Path) -> None:
 def test_use_is_shown_and_the_dominant_resource_marked(tmp_path: Path) -> None:
     code, out, err = run(*POOL.given(tmp_path), "--verify")
     assert code == 0
-    assert err == "fairbook: verified: no constraint is violated, and the numbers keep what the mechanism promises\n"
+    assert err.startswith("fairbook: verified: no constraint is violated; the book's page")
     lines = [line.split() for line in out.splitlines()]
     assert ["tasks", "cpu", "memory", "share", "stopped", "by"] in lines
     assert ["ann", "3", "3", "12*", "66.7%", "cpu"] in lines
     assert ["bob", "2", "6*", "2", "66.7%", "cpu"] in lines
     assert ["cpu", "9", "9", "1"] in lines
     assert ["memory", "18", "14", "0.777778"] in lines
+
+
+def test_no_resource_vanishes_behind_another_column(tmp_path: Path) -> None:
+    names = ["bottleneck", "dominant_share", "cpu"]
+    path = tmp_path / "users.csv"
+    path.write_text(f"user,{','.join(names)}\nann,11,12,16\n")
+    code, out, _ = run("allocate", path, "--capacity", *(f"{name}=100" for name in names))
+    assert code == 0
+    (row,) = (line for line in out.splitlines() if line.startswith("ann ") and "%" in line)
+    assert [float(cell.rstrip("*")) for cell in row.split()[2:5]] == [68.75, 75, 100]
 
 
 def test_eighty_columns_are_enough_for_what_is_shipped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,12 +30,15 @@ def everything(folder: Path, *arguments: Any) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------------- Kubernetes
 
 
-def node(name: str = "n", *, ready: str = "True", cordoned: bool = False, **amounts: str) -> dict[str, Any]:
+def node(
+    name: str = "n", *, ready: str = "True", cordoned: bool = False, taint: str = "", **amounts: str
+) -> dict[str, Any]:
     given = {"cpu": "8", "memory": "32Gi"} | {
         key.replace("gpu", "nvidia.com/gpu"): value for key, value in amounts.items()
     }
     status = {"allocatable": given, "conditions": [{"type": "Ready", "status": ready}]}
-    return {"kind": "Node", "metadata": {"name": name}, "spec": {"unschedulable": cordoned}, "status": status}
+    spec = {"unschedulable": cordoned} | ({"taints": [{"key": "k", "effect": taint}]} if taint else {})
+    return {"kind": "Node", "metadata": {"name": name}, "spec": spec, "status": status}
 
 
 def container(always: bool = False, limits: Any = None, **requests: Any) -> dict[str, Any]:
@@ -126,6 +129,36 @@ def test_pods_that_count_and_those_that_do_not(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_pods_on_a_node_that_is_left_out_wait_and_tainted_nodes_are_told(tmp_path: Path) -> None:
+    small = container(cpu="1", memory="1Gi")
+    document = kubernetes(
+        pod(small), pod(small, on="gone"), node("gone", ready="False"), node(taint="PreferNoSchedule"),
+        node("cp", taint="NoSchedule"), node("m", cordoned=True, taint="NoSchedule"), node("x", taint="NoExecute"),
+    )  # fmt: skip
+    source = written(tmp_path, document)
+    users = read_users(source, None)
+    assert (users.table.columns["max_tasks"], users.held.tolist()) == (["2"], [[1, 1]])
+    assert read_machines(None, users, 9).names == ["n", "cp", "m", "x"]
+    err = run("allocate", source)[2]
+    assert [line.removeprefix(f"fairbook: {source}: ") for line in err.splitlines()] == [
+        "node 'gone' is not ready, and left out", "node 'm' is cordoned, and counted",
+        "2 with a taint that keeps pods away are counted: cp, x",
+        "1 on nodes that are left out count as waiting",
+    ]  # fmt: skip
+
+
+def test_lists_of_the_api_whose_items_tell_no_kind(tmp_path: Path) -> None:
+    def bare(kind: str, *items: dict[str, Any]) -> str:
+        return written(
+            tmp_path, {"kind": kind, "items": [one | {"kind": None} for one in items]}, f"{kind or 'none'}.json"
+        )
+
+    pods, nodes = bare("PodList", pod(container(cpu="1"))), bare("NodeList", node(cpu="6"))
+    (told,) = everything(tmp_path, pods, "--machines", nodes)["resources"]
+    assert (told["capacity"], told["use"]) == (6, 1)
+    assert "items[0].kind: must be Pod or Node, which `kubectl" in refused(run("allocate", bare("", pod())))
+
+
 # ------------------------------------------------------------------------------------------------------------ Slurm
 
 
@@ -148,6 +181,8 @@ TRES: dict[str, tuple[dict[str, Any], int, list[float]]] = {
     "an array that waits": (
         job(["PENDING"], tres_req_str="cpu=1,mem=1G,gres/gpu=1", array_task_string="1-9:2,12%3"), 6, [1, 1, 1]
     ),
+    "pieces by the thousand": (job(tres_req_str="cpu=2K,mem=1G,gres/gpu=1"), 1, [2048, 1, 1]),
+    "without accounting": (job(of="") | {"user_name": "a", "tres_req_str": "cpu=1,mem=1G,gres/gpu=1"}, 1, [1, 1, 1]),
     "plain numbers": (job(cpus=4, node_count=2, memory_per_node=1024, tres_req_str=None), 1, [4, 2]),
     "new numbers": (job(cpus=new(4), memory_per_node={**new(9), "set": False}, memory_per_cpu=new(512)), 1, [4, 2]),
 }  # fmt: skip
@@ -189,6 +224,12 @@ MACHINES: dict[str, tuple[dict[str, Any], dict[str, list[float]]]] = {
     "newer numbers": (
         {"nodes": [{"name": "x", "cpus": new(8), "real_memory": new(512), "gres": "gpu"}]}, {"x": [8, 0.5, 1]}
     ),
+    "the example of the manual": (
+        {"nodes": [{"name": "x", **OLD, "gres": "gpu:tesla:1,gpu:kepler:1,bandwidth:lustre:no_consume:4G"}]},
+        {"x": [8, 1, 2]},
+    ),
+    "pieces by the thousand": ({"nodes": [{"name": "x", **OLD, "gres": "gpu:2K"}]}, {"x": [8, 1, 2048]}),
+    "cores kept for the system": ({"nodes": [{"name": "x", **OLD, "effective_cpus": 6}]}, {"x": [6, 1, 0]}),
     "out of service": (
         {"nodes": [{"name": name, **OLD, "state": state} for name, state in (
             ("a", "down*"), ("b", ["IDLE", "DRAIN"]), ("c", "drained"), ("d", ["MIXED", "DRAIN"]),
@@ -241,7 +282,9 @@ BAD: list[tuple[Any, str]] = [
     ({"jobs": [job(cpus=True)]}, "jobs[0].cpus: must be a number"),
     ({"jobs": [job(cpus=new(float("nan")))]}, "jobs[0].cpus.number: must be a number"),
     ({"jobs": [job("PENDING", array_task_string="1-9,...")]}, "jobs[0].array_task_string: must be numbers of tasks"),
-    ({"jobs": [job(of=None, tres_req_str="cpu=1")]}, "jobs[0].account: must be a name, got 'null'"),
+    ({"jobs": [job(of="") | {"user_name": None}]}, "jobs[0].user_name: must be a name (--user-column takes another"),
+    (kubernetes({**GOOD, "status": {"conditions": [{"type": ["x"]}]}}), "conditions[0].type: must be a text, got"),
+    (kubernetes({**GOOD, "status": {"conditions": [{"type": {"a": 1}}]}}), "conditions[0].type: must be a text, got"),
     ({"jobs": [job(tres_req_str="cpu=1,mem=1G")]}, "--machines FILE; no machine in this export counts"),
     ({"nodes": [{"name": "x", **OLD}]}, "holds no user that counts, only machines, which --machines takes"),
     (kubernetes(GOOD, pod(container(cpu="1e99"))), "export.json, user 'a', column 'cpu': must be zero or between"),

@@ -84,7 +84,8 @@ OPTIONS: list[tuple[Case, str, str]] = [
         "--alpha 0.5": "--alpha belongs to karma, not to cbdrf", "--rho 1.5": "--rho must be between 0 and 1, got 1.5",
         "--rho=-1": "--rho must be between 0 and 1", "--step-up=-0.1": "--step-up must be between",
         "--step-down 1e99": "--step-down must be between", "--initial-credit 0": "--initial-credit must be positive",
-        "--credit-cap 0.5": "--credit-cap must be", "--credit-floor 2": "--credit-floor must be between 0 and 1",
+        "--credit-cap 0.5": "--credit-cap must be", "--credit-cap no": "--credit-cap: must be a number, or `none`",
+        "--credit-floor 2": "--credit-floor must be between 0 and 1",
         "--held goes": "--held must be one of returns, stays", "--grant best": "--grant must be one of",
         "--penalty none": "--penalty must be one of", "--mechanism karma --alpha 2": "--alpha must be between 0 and 1",
         "--mechanism karma --initial-credit=-1": "--initial-credit",
@@ -142,6 +143,15 @@ def test_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         before = sorted(tmp_path.iterdir())
         assert said in refused(run(*arguments, *line.split())), line
         assert sorted(tmp_path.iterdir()) == before
+
+
+def test_many_resources_are_named_on_a_line_that_can_be_read(tmp_path: Path) -> None:
+    names = [f"r{j}" for j in range(300)]
+    (tmp_path / "users.csv").write_text(f"user,{','.join(names)}\nann{',1' * 300}\n")
+    for line in ([], ["--capacity", "disk=1"]):
+        said = refused(run("allocate", tmp_path / "users.csv", *line))
+        assert "r7, r8, ..." in said
+        assert len(said) < 600
 
 
 # ------------------------------------------------------------------------------------------------------------- tables

@@ -78,6 +78,7 @@ def releases(pattern: str, k: int) -> Callable[[int], bool]:
         "always": lambda t: True,
         "never": lambda t: False,
         "from": lambda t: t >= k,
+        "until": lambda t: t <= k,
         "second": lambda t: t % 2 == 0,
     }[pattern]
 
@@ -110,7 +111,7 @@ def drawn(rng: random.Random) -> Settings:
         "floor": f"{rng.choice((0, 0, rng.randint(0, 50))) / 100:.2f}",
     }
     for node in "ab":
-        settings[f"pattern-{node}"] = rng.choice(("always", "never", "from", "second"))
+        settings[f"pattern-{node}"] = rng.choice(("always", "never", "from", "until", "second"))
         settings[f"from-{node}"] = rng.randint(1, phases)
     return settings
 
@@ -187,6 +188,7 @@ def test_numbers_are_those_of_the_rule(lab: Chromium) -> None:
         ("rule.capped ? Math.min(1, next) : next", "Math.min(1, next)"),
         ("Math.max(rule.floor, credit - rule.down)", "Math.max(0, credit - rule.down)"),
         ("phase >= k", "phase > k"),
+        ("phase <= k", "phase < k"),
         ("phase % 2 === 0", "phase % 2 === 1"),
     ],
 )
@@ -206,7 +208,8 @@ def test_settings_of_the_paper(lab: Chromium) -> None:
         ("Figure 2", (decline, clean), "node A loses 4.5 phases' worth of its DRF amount and ends at 10 %"),
         ("Figure 3", (late,), "node A"),
         ("Figure 4", (decline, decline), "node A"),
-        ("Figure 5", (clean, decline), "node A loses nothing and ends at 100 %, with 1.9 times the initial credit;"),
+        ("Banked credit", (clean, decline), "node A loses nothing and ends at 100 %, with 1.1 times the initial"),
+        ("Figure 5", (clean, decline), "node A loses nothing and ends at 100 %;"),
     ):
         rows = press(lab, name)
         assert [factors(one) for one in rows[: len(wanted)]] == [pytest.approx(one) for one in wanted]
@@ -243,11 +246,11 @@ def test_keyboard_and_names(lab: Chromium) -> None:
     focused = "(e => e.name || e.value || e.localName)(document.activeElement)"
     order = []
     lab.evaluate("document.querySelector('.credit-lab-form button').focus()")
-    for _ in range(12):
+    for _ in range(13):
         order.append(lab.evaluate(focused))
         tab(lab)
-    figures = [f"Figure {i}" for i in range(2, 6)]
-    assert order == [*figures, "down", "up", "floor", "capped", "phases", "pattern-a", "pattern-b", "summary"]
+    presets = [*(f"Figure {i}" for i in range(2, 6)), "Banked credit"]
+    assert order == [*presets, "down", "up", "floor", "capped", "phases", "pattern-a", "pattern-b", "summary"]
 
     lab.evaluate("document.querySelector('.credit-lab-form button').focus()")
     enter(lab)
@@ -273,7 +276,7 @@ def test_k_counts_only_where_it_is_asked_for(lab: Chromium) -> None:
 def test_it_takes_the_place_of_the_picture(body: str, width: int, chromium: Chromium, tmp_path: Path) -> None:
     chromium.look(width)
     seen = chromium.open(page(tmp_path, body))
-    put(chromium, {"phases": 40, "capped": True})
+    put(chromium, {"phases": 40, "capped": False})
     found = chromium.evaluate("""(() => {
       const height = selector => document.querySelector(selector).getBoundingClientRect().height;
       const svg = document.querySelector(".credit-lab-plot svg");
@@ -320,7 +323,7 @@ def test_a_print_has_the_chart_and_its_settings_but_no_controls(lab: Chromium) -
     assert printed == ["plot", "settings", "outcome"]
     put(lab, {"phases": 20, "pattern-b": "from", "from-b": 7, "floor": "0.2"})
     assert lab.evaluate("document.querySelector('.credit-lab-settings').textContent") == (
-        "Step down 0.1 C\u2080, step up 0.1 C\u2080, least credit 0.2 C\u2080, no cap. "
+        "Step down 0.1 C\u2080, step up 0.1 C\u2080, least credit 0.2 C\u2080, cap C\u2080. "
         "Node A always releases. Node B releases from phase 7 on."
     )
 

@@ -2,10 +2,8 @@
 
 import importlib.metadata
 import json
-import os
 import re
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
@@ -14,7 +12,6 @@ from jsonschema import Draft7Validator
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 
-from tests import conftest
 from tests.conftest import LOCK, PROJECT, ROOT, locked
 
 CONDA = (ROOT / "environment.yml").read_text("utf8")
@@ -153,26 +150,3 @@ def test_an_unmet_requirement_is_noticed() -> None:
     assert unmet([Requirement("numpy>=99")], LOCK)
     assert unmet([Requirement("no-such-package")], LOCK)
     assert unmet([Requirement("numpy")], "numpy==2.0 ; python_version < '3.13'\n")
-
-
-def test_compiled_kernels_are_kept_by_the_state_of_all_their_sources(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    states = iter("abcde")
-    with monkeypatch.context() as patch:
-        patch.setattr(conftest, "source_hash", lambda module: "")
-        first = conftest.kernel_cache(tmp_path / "kept")
-        assert conftest.kernel_cache(tmp_path / "kept") == first
-        os.utime(first, (0, 0))
-        for state in states:
-            # one module of several with kernels has changed
-            patch.setattr(conftest, "source_hash", lambda module, s=state: s * module.endswith("karma"))
-            last = conftest.kernel_cache(tmp_path / "kept")
-            assert last.is_dir()
-    assert len(list((tmp_path / "kept").iterdir())) == 3
-    assert last.is_dir()
-    assert not first.exists()
-    (tmp_path / "file").touch()
-    lost = conftest.kernel_cache(tmp_path / "file")  # no folder can be made there
-    assert lost.name.startswith(conftest.FOR_ONE_RUN)
-    lost.rmdir()

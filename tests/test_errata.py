@@ -1,69 +1,138 @@
-"""What is written about the papers fits the ledger: the errata, and the ledger as a file to cite."""
+"""What is written of papers and theorems fits the ledger: places, errata, hypotheses; and the ledger as a file."""
 
 import copy
 import json
 import re
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from book.common import errata
+import fairbook
+from book.compare.findings import PROOFS
 from fairbook.claims import claims, stored
+from fairbook.claims.registry import FIGURE_KINDS
 from tests.conftest import ROOT, Book
+from tools import errata, verdicts
 from tools.verdicts import ledger
 
 ROWS = ledger().loc[list(claims())]
 SCHEMA = json.loads(Path(stored.__file__).with_name("ledger.schema.json").read_text("utf8"))
 
 
-def test_corrected_forms_fit_the_ledger() -> None:
-    verdicts, written = dict(zip(ROWS["id"], ROWS["verdict"], strict=True)), stored.papers()["errata"]
-    assert errata.wrong(ROWS).keys() == written.keys()
+def test_every_row_judges_one_place_or_goes_beyond_the_paper() -> None:
+    named = [row["id"] for place in stored.places().values() for row in place["rows"]]
+    assert len(named) == len(set(named))
+    own = {one.id for one in claims().values() if not one.locator.startswith("beyond")}
+    assert set(named) == own
+
+
+@pytest.mark.parametrize(("name", "place"), stored.places().items())
+def test_a_place_says_what_stands_there_and_whose_each_reading_is(name: str, place: dict[str, Any]) -> None:
+    assert {"where", "says", "term", "rows"} <= place.keys() - {"paper"}
+    assert place.keys() <= {"paper", "where", "says", "term", "rows", "apart", "instead", "see", "reply"}
+    assert place["says"].endswith((".", ".)"))
+    assert place["apart"] in ("", *verdicts.APART)
+    assert any(row["reading"] in stored.JUDGES for row in place["rows"]) or place["apart"] == "lost"
+    kinds = {claims()[row["id"]].kind in FIGURE_KINDS for row in place["rows"]}
+    assert len(kinds) < 2
+    for row in place["rows"]:
+        assert row["id"].startswith(f"{place['paper']}.")
+        assert row["reading"] in (*stored.JUDGES, "ours")
+        assert row["reading"] == "letter" or row["ours"], row["id"]
+
+
+def test_what_is_true_instead_stands_where_it_is_needed_and_rests_on_what_holds() -> None:
+    found, frame = dict(zip(ROWS["id"], ROWS["verdict"], strict=True)), stored.statements(ROWS)
+    listed = {one for its in errata.wrong(frame) for one in its["place"]}
+    written = {name: place for name, place in stored.places().items() if "instead" in place}
+    assert listed == {name for name, place in written.items() if not place["apart"]}
     text = "\n".join(page.read_text("utf8") for page in sorted((ROOT / "book").rglob("*.md")))
     known = set(re.findall(r"^:label: (\S+)$", text, re.MULTILINE))
-    for key, form in written.items():
-        assert form["see"], key
-        assert form["instead"].endswith("."), key
-        for one in form["see"]:
-            assert verdicts.get(one) in ("holds", "reproduced") if "." in one else one in known, (key, one)
-        for one in form.get("also", ()):
-            assert any(f"{name}.".startswith(f"{one}.") for name in verdicts), (key, one)
-    assert {verdicts.get(one) for one in stored.papers()["denied"]} == {"refuted"}
+    for name, place in written.items():
+        assert place["instead"].endswith("."), name
+        assert place["see"] or place["apart"], name
+        for one in place["see"]:
+            assert found.get(one) in ("holds", "reproduced") if "." in one else one in known, (name, one)
 
 
-def test_what_is_wrong_follows_from_verdict_and_kind() -> None:
-    def changed(column: str, value: str, one: str) -> set[str]:
-        return set(errata.wrong(ROWS.assign(**{column: ROWS[column].where(ROWS["id"] != one, value)})))
+@pytest.mark.parametrize(
+    ("verdicts", "readings", "apart", "expected"),
+    [
+        (("holds", "holds"), ("letter", "charitable"), "", "holds"),
+        (("refuted", "refuted"), ("letter", "charitable"), "", "refuted"),
+        (("refuted", "holds"), ("letter", "charitable"), "", "depends on the reading"),
+        (("refuted", "holds"), ("ours", "letter"), "", "holds"),
+        (("holds", "refuted"), ("ours", "charitable"), "presumed", "refuted"),
+        (("reproduced", "nothing to compare"), ("letter", "letter"), "", "reproduced"),
+        (("partly", "partly"), ("letter", "letter"), "", "partly"),
+        ((), (), "lost", "lost"),
+    ],
+)
+def test_the_verdict_on_a_place_is_that_of_the_readings_that_judge(
+    monkeypatch: pytest.MonkeyPatch, verdicts: list[str], readings: list[str], apart: str, expected: str
+) -> None:
+    named = [{"id": f"toy.one.{at}", "reading": reading} for at, reading in enumerate(readings)]
+    place = {"where": "Lemma 1", "says": "All is well.", "rows": named, "apart": apart}
+    monkeypatch.setattr(stored, "papers", lambda: {"toy": {"places": {"one": place}}})
+    rows = [{"id": f"toy.one.{at}", "paper": "toy", "kind": "lemma", "verdict": one} for at, one in enumerate(verdicts)]
+    frame = pd.DataFrame([*rows, {"id": "toy.beyond", "paper": "toy", "kind": "lemma", "verdict": "holds"}])
+    assert stored.placed(frame)["place"].tolist() == [*["toy.one"] * len(rows), ""]
+    [one] = stored.statements(frame).to_dict("records")
+    assert (one["verdict"], one["apart"], len(one["ids"])) == (expected, apart, len(rows))
 
-    assert changed("verdict", "partly", "dmfa_srq.lemma_2") - {*errata.wrong(ROWS)} == {"dmfa_srq.lemma_2"}
-    for column, value in (("verdict", "holds"), ("locator", "beyond the paper")):
-        assert {*errata.wrong(ROWS)} - changed(column, value, "cbdrf.penalty.step") == {"cbdrf.penalty"}
+
+def words(row: dict[str, Any]) -> str:
+    """Give the words of a row in which its hypotheses must stand."""
+    return f"{row['variant']} {row['statement']}".lower()
 
 
-def test_every_statement_that_fails_is_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(errata, "ledger", lambda paper: ROWS[ROWS["paper"] == paper])
-    for paper in ROWS["paper"].unique():
-        its = ROWS[ROWS["paper"] == paper]
-        text, gathered = errata.errata(paper).text, errata.wrong(its)
-        assert text.count("*Instead:*") == len(gathered)
-        assert "Counterexample in exact" not in text  # each witness is one
-        for rows in gathered.values():
-            bad = rows[rows["verdict"] == "refuted"]
-            assert any(f">{one}</a>" in text and said in text for one, said in zip(bad["id"], bad["statement"]))
-    page, refuted = errata.counts(ROWS, caption="c", name="tab-c").text, ROWS[ROWS["verdict"] == "refuted"]
-    own = refuted[~refuted["locator"].str.startswith("beyond")]
-    assert f"| {len(own) - len(stored.papers()['denied'])} |" in page.splitlines()[-2]
+def held(one: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]:
+    """Name the rows that do not say a hypothesis."""
+    told = [text.lower() for text in (one["words"], *one.get("or", ()))]
+    meant = [row for row in rows if row["id"] in one.get("rows", [row["id"]])]
+    return [row["id"] for row in meant if not any(text in words(row) for text in told)]
 
 
-def test_a_number_that_some_reading_reproduces_is_not_listed() -> None:
-    text = errata.misses(ROWS, caption="c", name="tab-c").text
-    assert "cbdrf-figure-5" in text
-    assert "tv-drf-example" not in text
-    missed = ROWS.assign(verdict=ROWS["verdict"].replace("reproduced", "not reproduced"))
-    assert "tv-drf-example" in errata.misses(missed, caption="c", name="tab-c").text
+HYPOTHESES = errata.hypotheses()
+FORMS = {label: form for found in HYPOTHESES.values() for label, form in found.items() if label != "standing"}
+
+
+def test_each_theorem_that_carries_a_row_has_its_hypotheses_and_each_row_says_them() -> None:
+    holding = ROWS[(ROWS["verdict"] == "holds") & ~ROWS["proof"].str.startswith("ex-")]
+    assert set(holding["proof"]) | set(PROOFS.values()) == set(FORMS)  # the comparison has cells, no rows
+    by_label = {label: rows.to_dict("records") for label, rows in holding.groupby("proof")}
+    for label, form in FORMS.items():
+        for one in form["hypotheses"]:
+            assert set(one.get("rows", ())) <= {row["id"] for row in by_label.get(label, [])}, label
+            assert held(one, by_label.get(label, [])) == [], (label, one["words"])
+    assert held({"words": "at least two users"}, by_label["thm-foundations-si"])  # it can fail
+
+
+def test_each_hypothesis_has_its_ground() -> None:
+    """What fails without it is refuted, caught, or shown by a witness that runs; or what was tried is told."""
+    found = dict(zip(ROWS["id"], ROWS["verdict"], strict=True))
+    every = [one for chapter in HYPOTHESES.values() for one in chapter.get("standing", ())]
+    every += [one for form in FORMS.values() for one in form["hypotheses"]]
+    for one in every:
+        assert one["why"], one
+        match one["ground"]:
+            case "open":
+                assert one["tried"], one
+            case "mutant":
+                assert one["of"] in claims(), one
+            case "witness":
+                assert len(one["witness"].strip().splitlines()) <= 5, one
+                scope: dict[str, Any] = {"fb": fairbook, "np": np, "Fraction": Fraction}
+                exec(one["witness"], scope)
+                assert bool(scope["fails"]) is True, one
+            case row:
+                assert found.get(row) in ("refuted", "partly"), one
 
 
 def test_the_ledger_to_cite() -> None:
@@ -78,7 +147,14 @@ def test_the_ledger_to_cite() -> None:
         assert row["id"].split(".")[0] == row["paper"]
         assert "proof" not in row["grades"] or row["proof"]
         assert ", ".join(row["grades"]) == ROWS.set_index("id").loc[row["id"], "grade"]
-    for change in ({"id": "One"}, {"verdict": "true"}, {"grades": ["luck"]}, {"kind": None}, {"seconds": 1.5}):
+    for change in (
+        {"id": "One"},
+        {"verdict": "true"},
+        {"grades": ["luck"]},
+        {"kind": None},
+        {"reading": "mine"},
+        {"seconds": 1.5},
+    ):
         other = copy.deepcopy(found)
         other["rows"][0] |= change
         assert not schema.is_valid(other), change
@@ -95,8 +171,9 @@ def test_the_papers_are_those_of_the_citation_file() -> None:
         | ({"doi": one["doi"]} if "doi" in one else {})
         for one in cited
     }
-    written = {key: {**one} for key, one in stored.papers()["papers"].items()}
-    assert all(one.pop("short") for one in written.values())
+    whose = ("title", "authors", "year", "doi")
+    written = {key: {name: one[name] for name in whose if name in one} for key, one in stored.papers().items()}
+    assert all(one["short"] for one in stored.papers().values())
     assert written == expected
 
 

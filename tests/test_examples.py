@@ -91,7 +91,6 @@ def test_the_files_that_a_paper_adds_are_where_the_guide_says() -> None:
         "book/references.bib",
         "CITATION.cff",
         "CHANGELOG.md",
-        "fairbook/claims/papers.toml",
         "book/notation.md",
         "fairbook/__init__.py",
     ):

@@ -60,20 +60,20 @@ def test_the_record_is_stored_as_it_would_be_written_again() -> None:
 )
 def test_a_wrong_entry_is_noticed(path: tuple[str, ...], value: object, words: str) -> None:
     record = copy.deepcopy(RECORD)
-    inner = record["errata"]
+    inner = record["scale"]
     for key in path[:-1]:
         inner = inner[key]
     inner[path[-1]] = value
-    assert [one for one in faults(record, PAGES) if words in one and one.startswith("errata")]
+    assert [one for one in faults(record, PAGES) if words in one and one.startswith("scale")]
 
 
 def test_missing_and_surplus_entries_are_noticed() -> None:
-    some = {name: one for name, one in RECORD.items() if name != "errata"} | {"nowhere": RECORD["errata"]}
-    assert set(faults(some, PAGES)) == {"errata: no entry", "nowhere: no such page"}
+    some = {name: one for name, one in RECORD.items() if name != "scale"} | {"nowhere": RECORD["scale"]}
+    assert set(faults(some, PAGES)) == {"scale: no entry", "nowhere: no such page"}
 
 
 def test_an_entry_stays_while_bytes_and_packages_are_the_same() -> None:
-    notebook = PAGES["errata"].with_suffix(".ipynb").read_text("utf8")
+    notebook = PAGES["scale"].with_suffix(".ipynb").read_text("utf8")
     one = execute.entry(notebook, 1.26, 0.51)
     assert (one["seconds"], one["processor_seconds"]) == (1.3, 0.5)
     assert execute.is_described(notebook, one)
@@ -94,5 +94,5 @@ def test_the_tables_say_what_is_recorded() -> None:
     assert len(stored) > 40
     assert "| `numpy` |" in book_tables.results_environment(stored)
     other = copy.deepcopy(RECORD)
-    other["errata"]["python"] = "3.12.1"
-    assert "3.12.1 (pages: errata)" in book_tables.execution_environment(other)
+    other["scale"]["python"] = "3.12.1"
+    assert "3.12.1 (pages: scale)" in book_tables.execution_environment(other)

@@ -2,9 +2,11 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,7 +46,9 @@ def cbdrf(rng: Rng, n: int, m: int) -> list[Any]:
 
 
 def karma(rng: Rng, n: int, m: int) -> list[Any]:
-    return [fb.karma(demands(rng, 3, n, m), max_tasks=rng.random((3, n)), initial_credit=rng.choice([0.5, 1, 1000]))]
+    asked = demands(rng, 3, n, m)
+    asked[asked > 0] = np.maximum(asked, 1e-9 * asked.max(axis=-1, keepdims=True))[asked > 0]
+    return [fb.karma(asked, max_tasks=rng.random((3, n)), initial_credit=rng.choice([0.5, 1, 1000]))]
 
 
 def tv_drf(rng: Rng, n: int, m: int) -> list[Any]:
@@ -112,3 +116,71 @@ def test_everything_works_where_nothing_can_be_written(nowhere: dict[str, str]) 
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
     assert done.stdout == "[3. 2.] False\n[3. 2.] True\n", done.stderr
     assert done.stderr == ""
+
+
+CALLER = """
+from fairbook import callee
+from fairbook.callee import ADDED, inner
+from fairbook.kernels import ALWAYS, kernel
+
+@kernel(ALWAYS)
+def outer(x):
+    return inner(x) + ADDED + callee.ONE_MORE
+"""
+CALLEE = """
+from fairbook.kernels import INSIDE, kernel
+
+ADDED, ONE_MORE = 20, 100
+
+@kernel(INSIDE)
+def inner(x):
+    return x + 1
+"""
+
+
+def full(folder: Path) -> None:
+    """Let nothing be written: nobody may, and where root may all the same there are folders in the way."""
+    for path in folder.glob("*.nbi"):
+        path.unlink()
+        path.mkdir()
+
+
+def test_compiled_code_is_that_of_the_present_sources_and_a_bad_cache_costs_time_alone(tmp_path: Path) -> None:
+    copy = tmp_path / "fairbook"
+    shutil.copytree(Path(fb.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    (copy / "caller.py").write_text(CALLER, "utf8")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA", "PYTHON"))}
+    code = "from fairbook.caller import outer; print(outer(3), sum(outer.compiled.stats.cache_hits.values()))"
+
+    def run(text: str) -> tuple[str, str]:
+        (copy / "callee.py").write_text(text, "utf8")
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300
+        )
+        return done.stdout.strip() or done.stderr, done.stderr
+
+    def kept() -> list[Path]:
+        return sorted((copy / "__pycache__").glob("*.nb?"))
+
+    assert run(CALLEE) == ("124 0", "")
+    assert len(kept()) == 4
+    for edit, expected in [
+        (("\n@", "# a comment\n\n@"), "124 1"),
+        (("x + 1", "x + 2"), "125 0"),
+        (("ADDED, ONE_MORE = 20", "ADDED, ONE_MORE = 30"), "134 0"),
+        (("100", "200"), "224 0"),
+    ]:
+        assert run(CALLEE.replace(*edit)) == (expected, ""), edit
+    assert len(kept()) == 4, "old code is swept"
+
+    for name, harm in (("*.nbi", 0), ("*.nbc", 1000)):
+        assert run(CALLEE) == ("124 0" if harm == 0 else "124 1", "")
+        for path in (copy / "__pycache__").glob(name):
+            path.write_bytes(path.read_bytes()[:harm])
+        printed, said = run(CALLEE)
+        assert printed == "124 0"
+        assert said.count("this costs time") == 1, said
+    full(copy / "__pycache__")
+    printed, said = run(CALLEE)
+    assert printed == "124 0"
+    assert said.count("this costs time") == 1, said

@@ -1,9 +1,15 @@
 """A page in JupyterLab: text and notebook are one, whichever is edited."""
 
+import json
 import os
 import re
+import shlex
 import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import nbformat
 import pytest
@@ -50,6 +56,43 @@ def test_what_is_changed_in_the_notebook_is_changed_in_the_text(server: object, 
     after = [cell.source for cell in execute.unexecuted(text.read_text("utf8")).cells]
     assert [new for old, new in zip(before, after, strict=True) if old != new] == [code[-1]["source"]]
     assert [cell.source for cell in nbformat.reads(twin.read_text("utf8"), as_version=4).cells] == after
+
+
+def test_the_command_that_a_person_types_saves_both(tmp_path: Path) -> None:
+    """`make lab` itself, once: which folder it serves decides whether the pairing is found."""
+    folder = tmp_path / "checkout"
+    (folder / "book").mkdir(parents=True)
+    shutil.copytree(ROOT / "tools", folder / "tools", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("jupytext.toml", f"{PAGE}.md", f"{PAGE}.ipynb"):
+        shutil.copy(ROOT / name, folder / name)
+    quiet = "LAB_ARGS=--no-browser --allow-root --ip=127.0.0.1 --port=0 --IdentityProvider.token=word"
+    recipe = subprocess.run(["make", "-n", "lab", "PAGE=", quiet], cwd=ROOT, capture_output=True, text=True, check=True)
+    line = next(line for line in recipe.stdout.splitlines() if "-m jupyterlab" in line)
+    command = [sys.executable, *shlex.split(line.replace(str(ROOT), str(folder)))[1:]]
+    environment = os.environ | {"JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime"), "HOME": str(tmp_path)}
+    with (tmp_path / "log").open("w") as log, subprocess.Popen(command, cwd=folder, env=environment, stderr=log) as lab:
+        try:
+            for _ in range(600):
+                if (told := list((tmp_path / "runtime").glob("jpserver-*.json"))) and told[0].stat().st_size:
+                    break
+                assert lab.poll() is None, (tmp_path / "log").read_text("utf8")
+                time.sleep(0.1)
+            url = json.loads(told[0].read_text("utf8"))["url"]
+
+            def ask(path: str, **more: object) -> str:
+                request = Request(url + path, headers={"Authorization": "token word"}, **more)  # type: ignore[arg-type]
+                with urlopen(request, timeout=60) as answer:
+                    return str(answer.geturl()) if path == "" else answer.read().decode()
+
+            assert ask("").endswith("/lab/tree/book")
+            model = json.loads(ask(f"api/contents/{PAGE}.ipynb"))
+            next(cell for cell in model["content"]["cells"] if cell["cell_type"] == "code")["source"] += "\n# changed"
+            sent = json.dumps({key: model[key] for key in ("type", "format", "content")}).encode()
+            ask(f"api/contents/{PAGE}.ipynb", data=sent, method="PUT")
+        finally:
+            lab.terminate()
+    for ending in (".md", ".ipynb"):
+        assert "# changed" in (folder / f"{PAGE}{ending}").read_text("utf8"), ending
 
 
 def test_what_is_changed_in_the_text_is_changed_in_the_notebook(server: object, tmp_path: Path) -> None:

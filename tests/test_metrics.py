@@ -24,6 +24,18 @@ def test_dominant_shares_and_utilisation_of_the_drf_example():
     assert metrics.utilisation([3, 2], demands, capacities) == pytest.approx([1, 14 / 18])
 
 
+def test_who_needs_nothing_and_what_is_not_there_are_measured():
+    demands, tasks, capacities = [[2, 0, 1], [0, 0, 0], [1, 5, 0]], [3, 7, 0], [12, 0, 6]
+    assert metrics.dominant_shares(tasks, demands, capacities).tolist() == [0.5, 0, 0]
+    assert metrics.utilisation(tasks, demands, capacities).tolist() == [0.5, 0, 0.5]
+    assert metrics.envy_matrix([3, 7, 1], demands).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    assert metrics.envy_matrix(tasks, [[1, 1], [0, 0], [1, 1]]).tolist() == [[1, 0, 0], [0, 1, 0], [np.inf, 1, 1]]
+    assert metrics.envy_matrix([0, 0], [[0, 0], [0, 0]]).tolist() == [[1, 0], [0, 1]]
+    for call in (metrics.dominant_shares, metrics.utilisation):
+        with pytest.raises(fb.InvalidInput, match=r"demands\[2, 1\] must be 0 where .* none of the resource, got 5"):
+            call([3, 7, 1], demands, capacities)
+
+
 def test_jain_index_in_fractions():
     values = [Fraction(1, 2), Fraction(1, 3), Fraction(2), Fraction(0)]
     exact = sum(values) ** 2 / (len(values) * sum(v * v for v in values))

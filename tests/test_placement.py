@@ -64,7 +64,7 @@ def test_states_are_the_machines_grouped(cell: Any) -> None:
     expected: dict[tuple[int, ...], int] = {}
     for k, row in zip(placed.cell.machine_class.tolist(), by_hand(placed).tolist()):
         expected[k, *row] = expected.get((k, *row), 0) + 1
-    found = [(int(k), *row) for k, row in zip(kinds, tasks.tolist())]
+    found = [(int(k), *row) for k, row in zip(kinds, tasks.toarray().tolist())]
     assert found == list(expected)  # in order of the first machine, each once
     assert machines.tolist() == list(expected.values())
     assert machines.sum() == sum(cell[2])
@@ -168,11 +168,26 @@ def test_violations_of_a_fluid_placement_are_found() -> None:
     assert fluid.violations() == []
     more = fluid.by_class.copy()
     more[0] *= 1.001
-    assert all("overdrawn" in one for one in replace(fluid, by_class=more).violations())
-    assert len(replace(fluid, by_class=more).violations()) >= 1
+    assert any("overdrawn" in one for one in replace(fluid, by_class=more).violations())
     assert "some tasks are negative" in replace(fluid, by_class=-fluid.by_class).violations()
     bounded = replace(fluid, cell=replace(fluid.cell, max_tasks=np.array([4.9, 50])))
-    assert bounded.violations() == ["0 has more tasks than its bound"]
+    assert bounded.violations()[0] == "0 has more tasks than its bound"
+    for i in range(2):
+        fewer = fluid.by_class.copy()
+        fewer[:, i] *= 0.1
+        assert replace(fluid, by_class=fewer).violations() != []
+    assert "nothing stops 1" in replace(fluid, turn=np.array([0, 9])).violations()
+
+
+def test_fluid_levels_with_weights_far_apart() -> None:
+    demands, machines = [[1, 0, 1], [0, 1, 1], [1, 1, 0]], [[4, 3, 2]]
+    for weights in ([1, 1e5, 1e6], [1, 8e6, 1], [1e6, 3, 2]):
+        fluid = fb.drfh(demands, machines, weights=weights, method="fluid")
+        assert fluid.tasks == pytest.approx(fb.drf(demands, weights, machines[0]).tasks, rel=1e-5)
+        assert fluid.violations() == []
+    for weights in ([1, 1, 1e8], [1, 1, 1e10], [1e12, 1, 1e12]):
+        with pytest.raises(fb.InvalidInput, match=r"^weights\[\d\] must be at least 1e-07 of their sum where fluid"):
+            fb.drfh(demands, machines, weights=weights, method="fluid")
 
 
 # ------------------------------------------------------------------------------------------------ cells

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -231,6 +232,19 @@ def test_scripts_parse_and_can_be_run() -> None:
     for name in (".ci/run", "postBuild", "tools/fresh.sh", "tools/make_venv.sh"):
         assert (ROOT / name).stat().st_mode & 0o111, f"{name} is not executable"
         assert subprocess.run(["bash", "-n", str(ROOT / name)], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize(("told", "kept"), [(None, False), ("of another\n", False), ("its own", True)])
+def test_an_environment_that_was_not_finished_is_made_again(told: str | None, kept: bool, tmp_path: Path) -> None:
+    """`kill -9` leaves an interpreter, perhaps without pip, and nothing that says of which Python it is."""
+    python = tmp_path / ".venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    origin = f"{tmp_path}\n{sys.base_prefix} {sys.version.split()[0]}\n" if told == "its own" else told
+    if origin:
+        (tmp_path / ".venv/.origin").write_text(origin, "utf8")
+    subprocess.run([ROOT / "tools/make_venv.sh", "--check", ".venv", ""], cwd=tmp_path, check=True)
+    assert python.exists() == kept
 
 
 def test_nothing_of_a_machine_or_a_registry_is_named() -> None:

@@ -89,7 +89,7 @@ def test_who_is_not_present_is_left_out(grant: Any) -> None:
 @pytest.mark.parametrize("grant", GRANTS)
 def test_lies_over_phases_are_looked_for_where_nothing_is_needed(grant: str) -> None:
     def found(needless: bool, floor: float) -> bool | None:
-        rule = by_rule(grant=grant, credit_cap=1.0, credit_floor=floor)
+        rule = by_rule(grant=grant, credit_floor=floor)
         return watched(partial(lying_pays, np.random.default_rng(1), needless), QUICK, rule, "").holds
 
     assert found(True, 0.0) is False  # claims something whenever it needs something, and in other phases, too

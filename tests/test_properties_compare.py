@@ -14,6 +14,7 @@ import fairbook as fb
 from book.compare import findings, properties as props
 from book.compare.properties import ENTRANTS, PROPERTIES, Entrant, Outcome, Shared
 from book.compare.studies import SEED, instance
+from fairbook.mechanisms import registry
 
 LOOSE = 1e-9
 
@@ -63,6 +64,9 @@ DIRECT: dict[str, Callable[[Shared], np.ndarray]] = {
             method="lexicographic",
         ).tasks
     ),
+    "sequential_minmax": lambda c: per_period(
+        c, lambda d, most: fb.sequential_minmax(d / c.total, max_tasks=most).tasks
+    ),
     "drfh": lambda c: per_period(c, lambda d, most: fb.drfh(d, *kinds(c), max_tasks=most).tasks),
     "drfh_first_fit": lambda c: per_period(
         c, lambda d, most: fb.drfh(d, *kinds(c), max_tasks=most, method="first_fit").tasks
@@ -93,6 +97,17 @@ def test_an_entrant_is_a_direct_call(name: str, trace: str) -> None:
 
 def test_every_entrant_is_here() -> None:
     assert {*DIRECT, "slots", "slots_racks"} == set(ENTRANTS)
+
+
+def test_each_entrant_can_be_typed() -> None:
+    """The name of a mechanism, and options that it takes, with words that they know."""
+    for one in ENTRANTS.values():
+        mechanism, *how = one.typed.split(" --")
+        for name, word in (option.split(" ") for option in how):
+            assert word in registry[mechanism].readings[name].values, one
+        assert getattr(fb, mechanism) is registry[mechanism].function
+        assert one.function.startswith(f"fb.{mechanism}(...")
+    assert ENTRANTS["drfh_first_fit"].function == "fb.drfh(..., method='first_fit')"
 
 
 @pytest.mark.parametrize("name", ENTRANTS)
@@ -144,6 +159,7 @@ def test_the_example_by_hand() -> None:
     expected = {
         "drf": (float(5 * s), float(s * 16 / 3)),
         "drf_by_task": (3, 4),
+        "sequential_minmax": (3, 4),
         "drfh": (3, 3),
         "tv_drf": (3, 3),
         "per_server_drf": (2, 4),
@@ -242,6 +258,24 @@ def test_a_liar_runs_true_tasks_on_what_it_was_given() -> None:
     assert props.best_lie(case, drf, 0, honest) == (honest, None)
 
 
+@pytest.mark.parametrize(
+    ("name", "demands", "tasks", "block", "honest", "lied"),
+    [  # that of Karma is on the page
+        ("karma", [[[1, 1], [3, 1]], [[1, 2], [2, 1]]], [[2, 0], [3, 3]], [2, 3], [2, 6 / 7], [1, 12 / 7]),
+        ("tv_drf_fluid", [[[1, 0], [2, 0]], [[1, 2], [2, 0]]], [[2, 4], [3, 3]], [2, 2], [2, 4 / 3], [1, 2]),
+    ],
+)
+def test_modesty_pays_over_two_periods(
+    name: str, demands: list, tasks: list, block: list, honest: list, lied: list
+) -> None:
+    case = shared(demands, [block], tasks)
+    told = ENTRANTS[name].call(case).tasks[:, 0], props.after_early_lie(case, ENTRANTS[name], 0, np.ones(2), 0.5)
+    assert told[0] == pytest.approx(honest)
+    assert told[1] == pytest.approx(lied)
+    assert told[1] @ case.unit[:, 0] > told[0] @ case.unit[:, 0] + 0.03
+    assert PROPERTIES["lies_periods"].check(case, ENTRANTS[name]) is not None
+
+
 def test_a_user_asks_for_more_of_smaller_tasks() -> None:
     lied = PAIR.with_claim(0, np.array([0.5, 1.0]))
     assert lied.demands[0].tolist() == [[1, 1], [1, 3]]
@@ -312,7 +346,7 @@ MUTANTS: dict[str, tuple[Entrant, set[str]]] = {
     "last come, first served": (broken(lambda c: in_turn(c, True)), {"sharing", "envy", "order", "keeps"}),
     "equal numbers of tasks": (broken(equal_counts), {"sharing", "envy", "lies"}),
     "more is less": (broken(shy), {"more"}),
-    "the idle are rewarded": (broken(credulous), {"remembers"}),
+    "the idle are rewarded": (broken(credulous), {"remembers", "lies_periods"}),
 }
 
 
@@ -339,6 +373,7 @@ HAS = {
         "sharing_three": "drf",
         "envy": "drf",
         "lies": "drf",
+        "lies_periods": "drf",
         "keeps": "dmfa_srq",
         "order": "drf",
         "waste": "drf",

@@ -50,6 +50,9 @@ def test_the_queue_by_hand() -> None:
     assert queue.rounds == ((1, 1), (1, 1), (2, 0))  # amounts (1, 2), (2, 4), then the first twice
     assert (props.first_round(queue), props.level_within_one(queue)) == (0, 0)
     assert props.first_round(queue_rounds(((1,), (2,)), 3, exact=True, skips=0)) == -1
+    served = queue_rounds(((1,), (1,)), 3, exact=True, bounds=(1, 6))
+    assert (served.rounds, served.active, queue.active) == (((1, 1), (0, 2), (0, 2)), 0, 3)
+    assert (props.rounds_of_one(served), props.level_within_one(served)) == (0, 1)  # who is served is left behind
 
 
 def test_shares_and_lies_in_the_queue_by_hand() -> None:
@@ -77,6 +80,7 @@ def test_the_printed_loop_by_hand() -> None:
     assert props.printed_algorithm(case, 1).placed == ((0, 0), (1, 1))  # the same GDRS and GDRW; each to its own type
     # one type only: the first takes the empty machine with the lowest number, the second prefers the other, f = 1
     assert props.printed_algorithm(Case(((2, 1), (2, 1)), ((8, 4), (8, 4))), 1).placed == ((0, 0), (1, 1))
+    assert props.printed_algorithm(Case(((2, 1),), ((1, 1), (4, 2))), 1).placed == ((0, 1),)  # the first has no room
 
 
 def test_exact_ties_are_told_from_mistakes() -> None:

@@ -20,7 +20,7 @@ objects = partial(np.array, dtype=object)
 HALF = ["1/2", "1/2"]
 CHECKS: dict[str, Any] = {
     "sharing": judge.sharing_incentive_so_far, "unserved": judge.largest_unserved, "above": judge.largest_above_floor,
-    "used up": judge.resource_used_up, "envy": judge.envy_freeness, "pareto": judge.pareto_in_period,
+    "used up": judge.resource_used_up, "envy": judge.envy_freeness, "past": judge.one_level_above_past,
 }  # fmt: skip
 
 
@@ -57,11 +57,11 @@ def test_the_numbers_of_a_small_run_by_hand() -> None:
 @pytest.mark.parametrize(("w", "tasks", "alone", "margins"), [
     # user 2 after period 2: 4 of 4; user 1 has tasks left in period 2 and so has user 2; both stand at 2
     (TWO, [[1, "3/2"], [3, "1/2"]], ALONE,
-     {"sharing": 0, "unserved": 0, "used up": 0, "pareto": 1, "envy": 0, "above": 0}),
+     {"sharing": 0, "unserved": 0, "used up": 0, "envy": 0, "above": 0, "past": 0}),
     # user 2 after period 1: 1 of 2
-    (TWO, [[1, "1/2"], [1, "1/2"]], ALONE, {"sharing": F(-1, 2), "used up": F(-1, 2), "pareto": -1}),
+    (TWO, [[1, "1/2"], [1, "1/2"]], ALONE, {"sharing": F(-1, 2), "used up": F(-1, 2)}),
     # user 1 after period 1; user 2 has more than its floor of 1 task
-    (TWO, [[0, 2], [4, 0]], ALONE, {"unserved": -2, "envy": -2, "above": -2}),
+    (TWO, [[0, 2], [4, 0]], ALONE, {"unserved": -2, "envy": -2, "above": -2, "past": F(-1, 2)}),
     # a floor excuses a lead
     (replace(UNEQUAL, contributions=UNEQUAL.contributions[::-1]), [[3, "1/2"]], [[[3], [1]]],
      {"above": np.inf, "unserved": 0}),
@@ -176,6 +176,23 @@ def test_who_has_no_tasks_may_claim_some() -> None:
     assert claimed > 10
 
 
+def test_zeros_are_drawn_and_every_task_needs_something() -> None:
+    rng = stream(5, 7)
+    drawn = [judge.workloads(rng, zeros=True) for _ in range(60)]
+    assert all((w.demands.max(axis=2) > 0).all() for w in drawn)
+    assert any((w.demands == 0).any() for w in drawn)
+    assert any((w.tasks[:, -1] == 0).any() for w in drawn)
+
+
+def test_what_no_memory_keeps_is_lost_with_memory() -> None:
+    rng, memory, found = stream(5, 8), set(), set()
+    for _ in range(20):
+        w = judge.workloads(rng).in_fractions()
+        found.add(judge.drf_in_each_period(w, RULES["fluid, no memory"](w, True)) == 0)
+        memory.add(judge.drf_in_each_period(w, RULES["fluid, expires"](w, True)) < 0)
+    assert (found, memory) == ({True}, {True, False})
+
+
 def test_envy_of_every_resource_asks_for_more() -> None:
     w = Workload.of([[[2, 1], [1, 2]]], [[1, 1]], [[2, 2]], HALF)
     got = RULES["fluid, expires"](w, True)
@@ -193,5 +210,5 @@ def test_a_coefficient_that_starts_at_zero_comes_first(tasks_a: int) -> None:
 
 
 def test_the_best_in_whole_tasks_is_found_by_trying_all() -> None:
-    assert max(checks_lies.all_whole(judging.SPLIT)) == (F(18, 23), F(32, 25))
+    assert max(checks_lies.all_whole(judging.SPLIT)) == (1, 1)
     assert (0, F(4, 3)) in checks_lies.all_whole(Workload.of([[[2], [2]]], [[1, 1]], [[3]], HALF))

@@ -29,7 +29,7 @@ def arrivals(n: int, m: int = 2, seed: int = 0) -> fb.DmfaSrq:
 
 
 def credits(phases: int, granted: bool, **terms: Any) -> fb.CbDrf:
-    pool = fb.CbDrf(USERS, POOL, credit_cap=1.0, **terms)
+    pool = fb.CbDrf(USERS, POOL, **terms)
     for t in range(phases):
         pool.phase(DEMANDS + t)
         pool.release([1.0, 0.5, 0.1])

@@ -30,11 +30,11 @@ def test_courses_of_other_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(study, "RANGES", ((20.0, 100.0), (1000.0, 9000.0)))  # either resource may be the dominant one
     released = np.ones((6, 3))
     released[:, 0] = 0.5
-    frame = study.course(released, 4, 7, grant="capped", credit_cap=1.0, held="stays")
+    frame = study.course(released, 4, 7, grant="capped", held="stays")
     ratios = []
     for r in range(4):
         demands = study.instance(stream(7, 6, 3, r), 3, 6).tolist()
-        run = exact_run(demands, [500, 50_000], released.tolist(), credit_cap=1, held="stays", grant="capped")
+        run = exact_run(demands, [500, 50_000], released.tolist(), held="stays", grant="capped")
         ratios.append(
             [[float(a / b) for a, b in zip(*pair, strict=True)] for pair in zip(run.tasks, run.drf_tasks, strict=True)]
         )
@@ -55,7 +55,7 @@ def test_courses_of_other_rules(monkeypatch: pytest.MonkeyPatch) -> None:
 def simulate(demands: np.ndarray, released: np.ndarray, grant: str, held: str) -> np.ndarray:
     """Tasks, shape (T, n), under a rule with a cap; under DRF nobody loses credit."""
     rule: Any = {"grant": "scaled", "step_down": 0.0} if grant == "drf" else {"grant": grant.replace("cbdrf", "scaled")}
-    return cbdrf(demands, released=released, credit_cap=1.0, held=held, **rule).tasks  # type: ignore[arg-type]
+    return cbdrf(demands, released=released, held=held, **rule).tasks  # type: ignore[arg-type]
 
 
 def rows_of(frame: pd.DataFrame, count: str, number: int, held: str, mechanism: str) -> pd.Series:

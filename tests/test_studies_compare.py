@@ -12,9 +12,9 @@ import pytest
 
 import fairbook as fb
 from book.common.runs import stream
-from book.compare import studies as study
+from book.compare import explorable, studies as study
 from book.compare.findings import KEPT, look
-from book.compare.properties import ENTRANTS, PROPERTIES, Entrant, Outcome, Shared
+from book.compare.properties import ENTRANTS, PROPERTIES, STAND_INS, Entrant, Outcome, Shared
 from fairbook.claims import claims
 from tools.execute import BOOK
 
@@ -218,6 +218,7 @@ def test_proofs_are_on_the_page_and_each_settles_a_cell() -> None:
 #: Where a broken mechanism lets user 0 go without; elsewhere always.
 WHEN: dict[str, Callable[[Shared], bool]] = {
     "keeps": lambda case: case.tasks.shape[1] > 1,
+    "lies_periods": lambda case: case.tasks[0, 0] > 0,
     "more": lambda case: len(case.extra) > 0,
     "remembers": lambda case: case.tasks[0, 0] > 0,
 }
@@ -286,7 +287,7 @@ def test_the_sheet_leads_to_proofs_and_witnesses() -> None:
     assert sheet.loc[5, "fits"] == "{ref}`fails <witness-drf_by_task>`"
     assert sheet.loc[0, "envy"] == "{prf:ref}`proved <thm-x>`"
     assert sheet.loc[0, "memory"] == "{prf:ref}`none <prop-compare-memory>`"
-    assert sheet.loc[7, "waste"] == "{prf:ref}`proved <prop-compare-full>`"
+    assert sheet.loc[8, "waste"] == "{prf:ref}`proved <prop-compare-full>`"
     assert study.sheet(told, {}).loc[0, "envy"] == "{ref}`holds <witness-drf>`"
     text = study.accounts(told)
     assert text.count(":::{dropdown}") == len(ENTRANTS)
@@ -312,11 +313,14 @@ def measured(**values: float) -> pd.DataFrame:
                 "trace": trace,
                 "mechanism": mechanism,
                 "measure": measure,
-                "mean": values.get(f"{mechanism}__{measure}", 0.5),
+                "mean": mean,
+                "low": mean - 0.005,
+                "high": mean + 0.005,
             }
             for trace in study.TRACES
             for mechanism in study.MECHANISMS
             for measure in sorted(names)
+            for mean in [values.get(f"{mechanism}__{measure}", 0.5)]
         ]
     )
 
@@ -330,22 +334,20 @@ def test_the_guide_follows_the_numbers() -> None:
     broken = {(name, "places") for name in study.MECHANISMS if not name.startswith(("gdrf", "mdrf", "tv_drf"))}
     broken |= {("tv_drf_fluid", "places")}
     row = next(k for k, need in enumerate(study.NEEDS) if need.must == ("places", "sharing"))
-    assert guided(broken).loc[row, ["left", "best"]].tolist() == [3, "gdrf, mdrf, tv_drf"]
-    assert guided(broken, mdrf__min_share=0.6).loc[row, ["best", "value"]].tolist() == ["mdrf", pytest.approx(0.6)]
-    assert guided(broken, mdrf__min_share=0.504).loc[row, "best"] == "mdrf, gdrf, tv_drf"
-    assert guided(broken, mdrf__min_share=0.4).loc[row, "best"] == "gdrf, tv_drf"
+    assert guided(broken).loc[row, ["left", "best"]].tolist() == [2, "gdrf, tv_drf"]  # a stand-in is not counted
+    assert guided(broken, gdrf__min_share=0.6).loc[row, ["best", "value"]].tolist() == ["gdrf", pytest.approx(0.6)]
+    # the interval of a mean of three is 0.005 / 3 ** 0.5 to each side, and 0.0057 is twice that
+    assert guided(broken, gdrf__min_share=0.505).loc[row, "best"] == "gdrf, tv_drf"
+    assert guided(broken, gdrf__min_share=0.506).loc[row, "best"] == "gdrf"
     # a witness counts for more than a number
-    assert guided(broken | {("mdrf", "sharing")}, mdrf__min_share=0.6).loc[row, "best"] == "gdrf, tv_drf"
+    assert guided(broken | {("gdrf", "sharing")}, gdrf__min_share=0.6).loc[row, "best"] == "tv_drf"
 
 
-def test_the_guide_takes_the_least_where_little_is_wanted() -> None:
+def test_the_guide_takes_the_least_where_little_is_wanted_and_nothing_that_is_not_little() -> None:
     row = next(k for k, need in enumerate(study.NEEDS) if need.measure == "gain")
-    assert guided(set(), drfh__gain=0.2, gdrf__gain=0.201).loc[row, ["best", "value"]].tolist() == [
-        "drfh, gdrf",
-        pytest.approx(0.2),
-    ]
-    # no part of nothing is near it, a thousandth is
-    assert guided(set(), drfh__gain=0, gdrf__gain=0.0009, mdrf__gain=0.0011).loc[row, "best"] == "drfh, gdrf"
+    few = guided(set(), drfh__gain=0.02, gdrf__gain=0.021, mdrf__gain=0.0)
+    assert few.loc[row, ["best", "value"]].tolist() == ["drfh, gdrf", pytest.approx(0.02)]
+    assert guided(set()).loc[row, ["best", "value"]].tolist() == ["", pytest.approx(0.5)]
 
 
 def test_a_gain_counts_however_little_it_is() -> None:
@@ -366,6 +368,22 @@ def test_the_guide_says_when_nothing_is_left() -> None:
     memory = next(k for k, need in enumerate(study.NEEDS) if need.must == ("remembers",))
     assert guided(set()).loc[memory, "left"] == 0
     assert guided({("karma", "remembers")}).loc[memory, "best"] == "karma"
+    honest = next(k for k, need in enumerate(study.NEEDS) if "lies_periods" in need.must)
+    assert guided({("karma", "remembers")}).loc[honest, "best"] == "karma"
+    assert guided({("karma", "remembers"), ("karma", "lies_periods")}).loc[honest, "left"] == 0
+
+
+def test_the_guide_under_the_hand_has_an_answer_that_can_be_typed_or_says_none() -> None:
+    """With stored numbers; a mechanism whose past counts can be lied to, whatever else is asked."""
+    said = [state.said for state in explorable.guide().states]
+    assert len(said) == 32
+    for text in said:
+        assert "None" in text or "--mechanism " in text
+        assert not any(ENTRANTS[name].label in text for name in STAND_INS)
+    asked = list(product((False, True), (False, True), (False, True), range(4)))
+    lies = [text for (_, _, memory, aim), text in zip(asked, said) if memory and aim == 3]
+    assert all("None: once the past counts, a lie can pay." in text for text in lies)
+    assert "None is good enough: virtual clusters, one" in said[asked.index((True, True, False, 2))]
 
 
 def test_what_the_page_says_in_words_follows_from_the_stored_numbers() -> None:
@@ -376,18 +394,18 @@ def test_what_the_page_says_in_words_follows_from_the_stored_numbers() -> None:
     best = [set(names.split(", ")) for names in guide["best"]]
     assert best[0] == {"drf", "cbdrf", "karma", "tv_drf_fluid"}  # "at one moment they are the same"
     assert best[1] == {"dmfa_srq"}
-    assert best[2] == {"karma", "tv_drf_fluid"}  # "both remember"
+    assert best[2] == {"karma", "tv_drf_fluid", "tv_drf"}  # "within the intervals of both"
     assert best[3] == {"tv_drf"}
-    assert best[4] == {""}
-    assert guide.loc[5, "value"] == 0  # "a mean of nothing"
+    assert best[4] == best[5] == {""}  # "none", where no lie may pay, and where nobody may be below its own
+    assert guide.loc[6, "value"] == 0  # "a mean of nothing"
     fails = set(cells.loc[cells["verdict"] == "fails", ["mechanism", "property"]].itertuples(index=False, name=None))
     for name, one in ENTRANTS.items():  # "none is free of taking back", and "none proof against lies"
         assert not one.places or (name, "waste") in fails or (name, "places") in fails or (name, "keeps") in fails
         assert not one.whole or (name, "lies") in fails
     means = pd.concat(frames.values()).groupby(["measure", "mechanism"])["mean"].mean()
-    few, seldom = (sorted(best[k]) for k in (8, 9))  # "it is not the same"
-    assert means["paying"][few].min() > means["paying"][seldom].max()
-    assert means["gain"][few].max() < means["gain"][seldom].min()
+    few, seldom = (sorted(best[k]) for k in (9, 10))  # "at most", "up to"
+    assert means["paying"][seldom].max() < means["paying"][few].max()
+    assert means["gain"][few].max() <= study.ENOUGH
     for measure in ("envious", "paying", "gain"):  # "nowhere do more users envy or gain by a lie"
         assert means[measure].idxmax() == "per_server_drf"
     least = frames["moment"].groupby(["measure", "mechanism"])["mean"].mean()["min_share"]

@@ -248,18 +248,24 @@ def test_an_edited_function_is_run_again(my_runs: tuple[ModuleType, Path], tmp_p
         source.write_text("def run(job):\n    return job + 100\n")
         with pytest.raises(StaleResult, match=r"my_runs\.py changed after this process had started; start it again"):
             sweep(module.run, [1])  # it would run what is no longer there
-        os.utime(source, (2, 2))
+        sweeps._FOUND.clear()  # another process
+        os.utime(source, (2**32, 2**32))  # whose clock is behind that of who edited
         assert sweep(importlib.reload(module).run, [1]) == [101]
+        assert sweep(module.run, [1, 2]) == [101, 102]
+        source.write_text("def run(job):\n    return job + 1000\n")
+        with pytest.raises(StaleResult, match=r"my_runs\.py changed after"):
+            sweep(module.run, [1])
 
 
 def test_sources_edited_under_a_running_process_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert sweeps._source("book.dmfa_srq.studies")
     monkeypatch.setattr(results, "_state", None)  # the hash is of what was loaded, whatever stands there now
-    monkeypatch.setattr(results, "_STARTED", 0.0)
+    monkeypatch.setattr(results, "_LOADED", {})
     monkeypatch.setattr(sweeps, "_edited", results.edited_sources)
     with checkpoint(tmp_path), pytest.raises(StaleResult, match=r"book\.dmfa_srq\.studies.* start it again"):
         sweep(partial(dmfa_srq._grid, points=2), [5])
     monkeypatch.setattr(sweeps, "_STARTED", 0.0)
+    monkeypatch.setattr(sweeps, "_FOUND", {})
     with checkpoint(tmp_path), pytest.raises(StaleResult, match=r"test_sweeps\.py changed after"):
         sweep(inverse, [5])
 

@@ -1,6 +1,10 @@
 """TV-DRF: fluid against exact fractions and linear programs, whole tasks against a plain loop, the paper's example."""
 
 import math
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import fields, replace
 from fractions import Fraction
 from itertools import product
@@ -152,8 +156,9 @@ def test_machines_alike_count_as_one() -> None:
     few, some = rng.uniform(0.5, 1, (2, 2)), rng.dirichlet(np.ones(3), 2).T
     pick = [1, 0, 1, 1, 0]
     run = tv_drf(demands, tasks, few[pick], some[:, pick], method="heuristic")
-    own = np.zeros_like(demands)
-    alone_by_tasks(demands, tasks.astype(float), few[pick], np.ascontiguousarray(some[:, pick]), False, False, 0.0, own)
+    own, left = np.zeros_like(demands), np.zeros((2, 3, 3))
+    given_ = demands, tasks.astype(float), few[pick], np.ascontiguousarray(some[:, pick])
+    alone_by_tasks(*given_, False, False, 0.0, own, *left)
     assert np.allclose(run.alone, own, rtol=1e-12)
 
 
@@ -330,6 +335,34 @@ BY_HAND: dict[str, tuple[tuple[Any, Any, Any, Any], dict[str, Any], dict[str, An
         ([[[1], [1]]], [[1, 0]], [[2]], [1, 0]),
         {"weights": [1, 1]},
         {"sharing_coefficients": [[1, 1]]},
+    ),
+    # the floor of the second period is what is left of the first group but for rounding, before a group of 3 tasks
+    "who owns all has all that it would have alone": (
+        ([[[0, 8], [0.1, 0.2]], [[500, 0.01], [0.1, 2]]], [[1, 2], [2, 3]], [[16, 7]], [1, 0]),
+        FLUID | WAITS | {"weights": [1, 1]},
+        {"tasks": [[0.875, 0], [0.157, 0]], "sharing_coefficients": [[1, 1], [1, 1]], "below_one": [False, False]},
+    ),
+    "and who owns half": (
+        ([[[0, 3], [0, 0.7]], [[16, 3], [1000, 0.2]]], [[2, 3], [5, 3]], [[1, 8]], HALVES),
+        FLUID | WAITS,
+        {"sharing_coefficients": [[1.475, 1], [1, 1]], "below_one": [False, False]},
+    ),
+    "a coefficient of 1 is not below 1": (
+        ([[[0.1, 2]], [[16, 0.002]]], [[20], [20]], [[2, 4]], [1]),
+        FLUID,
+        {"sharing_coefficients": [[1], [1]], "below_one": [False, False]},
+    ),
+    # the second user lacks CPU, and its next task needs none: it runs this quarter, and then a twelfth of what it owned
+    "who is worst off runs tasks that do not help, for those behind them": (
+        ([[[0, 2], [0, 2]], [[2, 1], [1, 3]]], [[2, 1], [0, 3]], [[8, 2]], [0.75, 0.25]),
+        FLUID | WAITS | {"alone": "resources"},
+        {"sharing_coefficients": [[1, 1], [0.5, 1 / 12]], "tasks": [[0.75, 0.25], [0, 11 / 12]]},
+    ),
+    # both have 0 of the CPU that they owned, each first needs 3/4 of all memory
+    "where one can pass it is the first": (
+        ([[[1, 0], [1, 0]], [[0, 3], [0, 3]], [[1, 1], [1, 1]]], [[0, 0], [1, 1], [1, 1]], [[4, 4]], HALVES),
+        FLUID | WAITS | {"alone": "resources", "memory": False},
+        {"tasks": [[0, 0], [2 / 3, 2 / 3], [1 / 3 + 1, 1 / 3 + 1]]},
     ),
     # alone it could run one task, (1, 1/2); of memory by itself it "would have had" 1
     "resources can ask for more than the pool": (
@@ -566,6 +599,67 @@ def test_violations_see_what_a_queue_does_not_do(what: str, changed: dict[str, A
 def test_violations_see_wrong_reasons(method: str, stop: int) -> None:
     run = overloaded(method, "waits")
     assert replace(run, bottlenecks=np.full_like(run.bottlenecks, stop)).violations() != []
+
+
+def test_violations_see_less_than_alone() -> None:
+    run = run_by_hand("who owns all has all that it would have alone")
+    ran = np.array([[0.875, 0], [0.075, 5]])  # the second user has taken nearly all
+    amounts = np.array([[[0, 7], [0, 0]], [[0, 0.6], [0.5, 6.4]]])
+    told = replace(run, tasks=ran, amounts=amounts, sharing_coefficients=coefficients(amounts, run.alone))
+    assert "someone has less than it would have had alone in period 1" in told.violations()
+
+
+@pytest.mark.parametrize("unserved", FATES)
+@pytest.mark.parametrize("alone", ["bundles", "resources"])
+def test_floors_of_a_backlog_that_never_ends(alone: Any, unserved: Any) -> None:
+    # of 10^70 tasks a double keeps no single one; the first user is behind in G and may not have it all
+    demands = [[[1, 1], [1, 1]]] * 3
+    given_: Any = {"method": "lexicographic", "weights": [1e6, 1], "alone": alone, "unserved": unserved}
+    run = tv_drf(demands, [[1e70, 1e70]] * 3, [[4, 4]], HALVES, **given_)
+    assert np.allclose(run.sharing_coefficients, 1)
+    assert run.violations() == []
+
+
+@pytest.mark.parametrize("run", [
+    lambda d: tv_drf([d], [[0.3, 0.3, 0.4, 9]], [[1, 1]], [0.25] * 4, method="lexicographic"),
+    lambda d: fb.karma([d], max_tasks=[[0.3, 0.3, 0.4, 9]]),
+    lambda d: fb.karma_phase(d, 1),
+    lambda d: fb.Karma(4, [1, 1]).phase(d),
+])  # fmt: skip
+def test_demands_too_far_apart_for_doubles(run: Any) -> None:
+    assert run([[0, 1]] * 3 + [[1, 1e-9]]).violations() == []
+    with pytest.raises(
+        fb.InvalidInput, match=r"^demands\[(0, )?3\] must, as parts of the pool, be at most 1e\+09 times"
+    ):
+        run([[0, 1]] * 3 + [[1, 0.9e-9]])
+
+
+#: Each would run for minutes.
+LONG = {
+    "heuristic": "[[[1e-6]]], [[9e8]], [[1000]], [1]",
+    "fluid": "random.uniform(0.5, 1, (60_000, 4, 2)), np.full((60_000, 4), 3.0), [[1, 1]], [0.25] * 4, "
+    "method='lexicographic', unserved='waits'",
+}
+
+
+@pytest.mark.parametrize("what", LONG)
+def test_an_interrupt_is_heard(what: str) -> None:
+    code = (
+        "import signal, numpy as np, fairbook as fb\nfrom fairbook import kernels\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a job in the background may ignore it
+        "random, kernels.MOST = np.random.default_rng(1), 0\n"
+        "short = lambda d, t, *rest, **how: fb.tv_drf(d[:2], np.minimum(t[:2], 5), *rest, **how)\n"
+        f"short({LONG[what]})\nprint('compiled', flush=True)\nfb.tv_drf({LONG[what]})\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "compiled\n"
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        assert "KeyboardInterrupt" in process.communicate(timeout=40)[1]
+    finally:
+        process.kill()
 
 
 def test_violations_see_room_for_another_task() -> None:

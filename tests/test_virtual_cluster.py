@@ -203,6 +203,21 @@ def test_a_small_limit_is_kept_and_told() -> None:
     assert nodes[0] < nodes[1]
 
 
+def test_every_search_ends_within_its_limit() -> None:
+    # what a cluster is packed too full is more than a small user's part: a packing that gives nobody more
+    found = fb.virtual_cluster([99.5, 1, 1], [0, 1, 1], [100, 0.9], whole=False)
+    assert found.min_fraction == pytest.approx(0.5, rel=1e-9)
+    assert found.optimal
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        n, H, limit = int(rng.integers(2, 9)), int(rng.integers(2, 4)), int(rng.choice([1, 300, 30_000]))
+        alpha = 10 ** rng.uniform(0, 6, n)
+        C = rng.dirichlet(np.full(H, 0.5)) * alpha.sum() * 0.8 + 0.1
+        found = fb.virtual_cluster(alpha, rng.choice([0.5, 1.0], n), C, node_limit=limit, whole=False)
+        assert found.nodes <= limit
+        assert found.violations() == []
+
+
 def test_requests_of_a_billion() -> None:
     found = fb.virtual_cluster([10**9, 10**9 - 1, 10**9 - 3, 7], 0.9, [10**9, 6 * 10**8])
     assert found.violations() == []

@@ -18,10 +18,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 #: File, what stands there (the version being the only group), and what takes its place.
 PLACES = {
-    "fairbook/__init__.py": (r'^__version__ = "([^"]+)"$', '__version__ = "{version}"'),
-    "fairbook/claims/papers.toml": (
-        r'^version = "([^"]+)"\nreleased = "[^"]+"$',
-        'version = "{version}"\nreleased = "{state}"',
+    "fairbook/__init__.py": (
+        r'^__version__ = "([^"]+)"\n__released__ = "[^"]+"$',
+        '__version__ = "{version}"\n__released__ = "{state}"',
     ),
     "CITATION.cff": (r"^version: (\S+)$(?:\ndate-released: \S+$)?", "version: {version}{released}"),
     "CHANGELOG.md": (r"^## \[([^\]]+)\] - \S+$", "## [{version}] - {state}"),

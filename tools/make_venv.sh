@@ -11,7 +11,7 @@ fits() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3,
 origin() { printf '%s\n' "$PWD"; "$1" -c 'import sys; print(sys.base_prefix, sys.version.split()[0])'; }
 
 if [ -n "$check" ]; then
-    [ -e "$venv/.locked" ] || exit 0
+    [ -e "$venv/.locked" ] || [ -e "$venv/bin/python" ] || exit 0  # one that was not finished has no .origin
     now=$(origin "${wanted:-$venv/bin/python}" 2>/dev/null) || now=broken
     [ "$now" = "$(cat "$venv/.origin" 2>/dev/null)" ] || rm -f "$venv/.locked" "$venv/.ready" "$venv/bin/python"
     exit 0

@@ -1,9 +1,10 @@
 """Sphinx extension: verdicts of the ledger wherever a page speaks of them, linked both ways.
 
-``{verdict}`tv_drf.theorem_1.fluid.one``` is a badge that leads to the claim's row. ``{claims} tv_drf.theorem_1 ...``
-lists claims with all their variants and what was found. ``{ledger} tv_drf`` is the whole ledger of a paper: each row
-with its proof, the places in the book where its badge stands, the source of its check and the command that runs it
-again. ``{verdict-map}`` is one tile for each statement of each paper, ``{verdict-counts}`` their table, and
+``{verdict}`tv_drf.theorem_1.fluid.one``` is a badge that leads to the claim's row; ``{verdict}`words <id>``` names the
+claim that it judges. ``{claims} tv_drf.theorem_1 ...`` lists claims with all their variants and what was found.
+``{ledger} tv_drf`` is the whole ledger of a paper: what stands at each place, and each row on it with its proof, the
+places in the book where its badge stands, the source of its check and the command that runs it again.
+``{verdict-map}`` is one tile for each statement of each paper, ``{verdict-counts}`` their table, and
 ``{verdict-total}`` a number in the text. All are read from the stored ledger when the book is built.
 """
 
@@ -33,29 +34,34 @@ from tools.formulas import typeset
 GOOD, BAD = {"holds", "reproduced"}, {"refuted", "not reproduced"}
 #: The verdicts on a statement, in the order of the tables; the fourth is of several readings that differ.
 VERDICTS = ("holds", "reproduced", "partly", "depends on the reading", "refuted", "not reproduced", "undetermined",
-            "nothing to compare")  # fmt: skip
+            "nothing to compare", "lost")  # fmt: skip
+#: Why a statement is not counted with the others.
+APART = {
+    "presumed": "its words are lost, and what is judged is our guess",
+    "reconstructed": "inputs or formulas are lost, and ours stand in for them",
+    "stand-in": "it rests on our stand-in for MDRF",
+    "abstract": "the paper was read in its abstract alone",
+    "denied": "the paper says that DRF does not consider it",
+    "lost": "nothing is left to judge",
+}
 
 
 @cache
 def ledger() -> pd.DataFrame:
     """Read the stored ledgers of all papers as they are; the tests see to it that they are fresh."""
-    found = [
-        pd.read_csv(ROOT / "data" / "results" / key / "ledger.csv", keep_default_na=False) for key in papers()["papers"]
-    ]
-    return pd.concat(found, ignore_index=True).set_index("id", drop=False)
+    found = [pd.read_csv(ROOT / "data" / "results" / key / "ledger.csv", keep_default_na=False) for key in papers()]
+    return stored.placed(pd.concat(found, ignore_index=True)).set_index("id", drop=False)
 
 
 @cache
 def statements() -> pd.DataFrame:
-    """Give the papers' own statements, each with its claims and one verdict over all of them."""
-    return stored.statements(ledger())
+    """Give what the papers say, place by place, each with its claims and one verdict over its readings."""
+    return stored.statements(ledger()).set_index("place", drop=False)
 
 
-@cache
-def mixed() -> dict[str, list[str]]:
-    """Give of each claim whose readings have different verdicts all readings, the first of them first."""
-    frame = statements()
-    return {one: ids for ids in frame.loc[frame["verdict"] == "depends on the reading", "ids"] for one in ids}
+def counted(frame: pd.DataFrame) -> pd.DataFrame:
+    """Leave out the statements that are counted apart."""
+    return frame[frame["apart"] == ""]
 
 
 def chosen(*names: str) -> pd.DataFrame:
@@ -131,11 +137,11 @@ def shown(module: str) -> str:
 
 #: At the head of each ledger.
 HEAD = (
-    "Every claim of the paper, in each reading of its text that was judged: where the paper makes it, what it says in "
-    "our words, the verdict, and what the verdict rests on. {ref}`The words <reading-claims>` are explained elsewhere; "
-    "the paper's wrong statements, with what is true instead, are in {doc}`../errata`. A row ends with the seconds "
-    "that its check took and the command that runs it again, in a checkout after `make setup`; without "
-    "`--effort full` it is quicker, and looks less hard."
+    "What the paper says, place by place, with the decisive words of the original, and below it each reading that was "
+    "judged: the statement tested, the verdict, whose reading it is, and what the verdict rests on. "
+    "{ref}`The words <reading-claims>` are explained elsewhere; the paper's wrong statements, with what is true "
+    "instead, are in {doc}`../errata`. A row ends with the seconds that its check took and the command that runs it "
+    "again, in a checkout after `make setup`; without `--effort full` it is quicker, and looks less hard."
 )
 
 
@@ -162,7 +168,7 @@ class Badge(SphinxRole):
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return the badge, and note that it stands here."""
-        name = self.text
+        words, name = named.groups() if (named := re.fullmatch(r"(.+?)\s*<(\S+)>", self.text)) else ("", self.text)
         if name not in ledger().index:
             return [], [self.inliner.reporter.error(f"no claim is named {name}", line=self.lineno)]
         row = ledger().loc[name]
@@ -172,35 +178,63 @@ class Badge(SphinxRole):
         uri = self.env.app.builder.get_relative_uri(self.env.docname, f"book/{row['paper']}/ledger")
         text = (
             f'<a id="{here}" class="{classes(row["verdict"])}" href="{uri}#{anchor(name)}" '
-            f'aria-label="{row["verdict"]}: {html.escape(row["locator"])}">{row["verdict"]}</a>'
+            f'aria-label="{row["verdict"]}: {html.escape(words or row["locator"])}">'
+            f"{html.escape(words and f'{words}: ')}{row['verdict']}</a>"
         )
         return [nodes.raw("", text, format="html")], []
 
 
 class Total(SphinxRole):
-    """A count in a sentence: ``claims``, ``readings``, ``statements``, a verdict, with ``of PAPER`` or without.
+    """A count in a sentence: ``claims``, ``readings``, ``statements``, ``apart``, a verdict; ``of PAPER`` or of all.
 
-    ``wrong`` counts the statements that do not stand, ``otherwise`` the figures and numbers that came out otherwise.
+    ``readings`` are the rows that judge a place. ``wrong`` counts the statements that are refuted or fail in part,
+    ``depends`` those whose readings differ, ``otherwise`` the figures and numbers that came out otherwise. Of one
+    paper, what is counted apart is in, too.
     """
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return the number."""
         what, _, paper = self.text.partition(" of ")
-        frame = {"claims": ledger(), "readings": stored.own(ledger())}.get(what, statements())
-        frame = frame[frame["paper"] == paper] if paper else frame
-        whole = ("claims", "readings", "statements")
-        if what not in (*whole, "wrong", "otherwise", *VERDICTS) or frame.empty:
+        rows, said = ledger(), statements() if paper else counted(statements())
+        measured = said["kind"].isin(("figure", "number"))
+        frames = {
+            "claims": rows,
+            "readings": rows[rows["reading"].isin(stored.JUDGES)],
+            "statements": said,
+            "apart": statements()[statements()["apart"] != ""],
+            "wrong": said[said["verdict"].isin({"partly", *BAD}) & ~measured],
+            "depends": said[(said["verdict"] == "depends on the reading") & ~measured],
+            "otherwise": said[said["verdict"].isin({"partly", "depends on the reading", *BAD}) & measured],
+            **{verdict: said[said["verdict"] == verdict] for verdict in VERDICTS},
+        }
+        if what not in frames or (paper and paper not in papers()):
             return [], [self.inliner.reporter.error(f"nothing is counted as {self.text}", line=self.lineno)]
-        if what in ("wrong", "otherwise"):
-            measured = frame["kind"].isin(("figure", "number"))
-            fails = frame["verdict"].isin({"partly", "depends on the reading", *BAD})
-            frame = frame[fails & (measured == (what == "otherwise"))]
-        elif what not in whole:
-            frame = frame[frame["verdict"] == what]
-        return [nodes.Text(str(len(frame)))], []
+        frame = frames[what]
+        return [nodes.Text(str(len(frame[frame["paper"] == paper] if paper else frame)))], []
 
 
-def told(row: pd.Series) -> str:
+#: Whose reading of a place a row tests.
+WHOSE = {"letter": "the letter's", "charitable": "a charitable one", "ours": "ours, which does not judge the paper"}
+
+
+def original(place: dict[str, Any]) -> str:
+    """Give the decisive words of the original."""
+    return f' <span class="term" lang="zh">{html.escape(place["term"])}</span>' if place["term"] else ""
+
+
+def place(one: dict[str, Any]) -> str:
+    """Say what stands at a place of a paper, with the decisive words of the original, and the verdict on it."""
+    facts = stored.places()[one["place"]]
+    apart = f" Counted apart: {APART[one['apart']]}." if one["apart"] else ""
+    reply = f" *An author answers:* {facts['reply']}" if "reply" in facts else ""
+    return (
+        f"[**{typeset(one['where'])}.**]{{#{anchor(one['place']).replace('claim', 'place', 1)}}} "
+        f"The paper: {typeset(one['says'])}{original(facts)} "
+        f"[{one['verdict']}]{{.{' .'.join(classes(one['verdict']).split())}}}{apart}{reply}"
+    )
+
+
+def told(row: Any) -> str:
     """Say where a claim is made and in which reading."""
     return row["locator"] + ("" if row["variant"] == "as stated" else f", {row['variant']}")
 
@@ -224,7 +258,7 @@ class Claims(Page):
         return self.parse("::::{div} verdicts\n" + "\n".join(lines) + "::::")
 
 
-def counterexample(row: pd.Series) -> str:
+def counterexample(row: Any) -> str:
     """Give the witness of a claim as a table and as Python, folded; nothing where it is told in words alone."""
     users = witnesses.rows(row["evidence"]) if "witness" in row["grade"] else []
     if not users:
@@ -234,20 +268,6 @@ def counterexample(row: pd.Series) -> str:
     what = "The witness" if "\n# " in code else "The input of the witness"
     folded = [f":::{{dropdown}} {what}, as a table and as Python", *lines, "", "```python", code, "```", ":::"]
     return "\n" + indent("\n".join(folded), "  ") + "\n"
-
-
-def others(claim: str) -> str:
-    """Say what the other readings of a statement came to: all of them in the first row, elsewhere the way there."""
-    ids = mixed().get(claim, [])
-    if claim not in ids[:1]:
-        return f'<a href="#{anchor(ids[0])}">Other readings</a> differ. ' if ids else ""
-    variants = ledger().loc[ids, "variant"].map(typeset)
-    links = {one: f'<a href="#{anchor(one)}">{variants[one]}</a>' if one != claim else variants[one] for one in ids}
-    told = [
-        f"**{verdict.capitalize()}**: {'; '.join(links[one] for one in its)}"
-        for verdict, its in ledger().loc[ids].groupby("verdict", sort=False).groups.items()
-    ]
-    return f"This depends on the reading. {'. '.join(told)}. "
 
 
 class Back(nodes.General, nodes.Element):
@@ -260,31 +280,46 @@ class Ledger(Page):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return the counts and the list, which a filter turns into a search."""
+        """Return the rows, place by place, which a filter turns into a search."""
         paper = self.arguments[0]
         rows = ledger()[ledger()["paper"] == paper]
         if rows.empty:
             raise self.error(f"no paper is called {paper}")
-        lines = []
-        for _, row in rows.iterrows():
-            page, called = (
-                self.address(shown(module), f"L-{line}") for module, line in (source(row["id"]), shared(row["id"]))
-            )
-            calls = "" if called.startswith(page.partition("#")[0]) else f' and <a href="{called}">what it calls</a>'
-            role = "ref" if row["proof"].startswith("ex-") else "prf:ref"
-            proof = f"Proof: {{{role}}}`{row['proof']}`. " if row["proof"] else ""
-            lines.append(
-                f"[**{typeset(told(row))}.**]{{#{anchor(row['id'])}}} {typeset(row['statement'])}\n"
-                f": [{row['verdict']}]{{.{' .'.join(classes(row['verdict']).split())} .claim-verdict}} "
-                f"([{row['kind']}]{{.claim-kind}}; [{row['grade']}]{{.claim-grade}}). {row['evidence']} "
-                f"{others(row['id'])}{proof}{{claim-places}}`{row['id']}` "
-                f'<a href="{page}">Source of the check</a>{calls}; again ({ceil(float(row["seconds"])) or 1} s): '
-                f"`.venv/bin/fairbook claims --recompute --effort full --id {row['id']}` "
-                f'<a class="claim-id" href="#{anchor(row["id"])}">{row["id"]}</a>\n'
-                f"{counterexample(row)}"
-            )
+        said, beyond = statements(), rows[rows["place"] == ""]
+        lines = [
+            self.group(place(one), ledger().loc[one["ids"]]) for one in said[said["paper"] == paper].to_dict("records")
+        ]
+        if len(beyond):
+            lines.append(self.group("**Beyond the paper**", beyond))
         return self.parse(
-            f"{HEAD}\n\n::::{{div}} verdicts claims-of-{paper.replace('_', '-')}\n" + "\n".join(lines) + "::::"
+            f"{HEAD}\n\n:::::{{div}} verdicts claims-of-{paper.replace('_', '-')}\n" + "\n".join(lines) + ":::::"
+        )
+
+    def group(self, head: str, rows: pd.DataFrame) -> str:
+        """Give what stands at a place, and the rows on it."""
+        return "\n".join([f"::::{{div}} place\n{head}\n", *map(self.row, rows.to_dict("records")), "::::\n"])
+
+    def row(self, row: dict[str, Any]) -> str:
+        """Give one row, with the ways to its proof, its source and its command."""
+        page, called = (
+            self.address(shown(module), f"L-{line}") for module, line in (source(row["id"]), shared(row["id"]))
+        )
+        calls = "" if called.startswith(page.partition("#")[0]) else f' and <a href="{called}">what it calls</a>'
+        role = "ref" if row["proof"].startswith("ex-") else "prf:ref"
+        proof = f"Proof: {{{role}}}`{row['proof']}`. " if row["proof"] else ""
+        head = row["variant"].replace("as stated", "In our words") if row["place"] else told(row)
+        whose = (
+            f"Reading: {WHOSE[row['reading']]}{row['ours'] and ': ' + typeset(row['ours'])}. " if row["place"] else ""
+        )
+        return (
+            f"[**{typeset(head)}**]{{#{anchor(row['id'])}}} {typeset(row['statement'])}\n"
+            f": [{row['verdict']}]{{.{' .'.join(classes(row['verdict']).split())} .claim-verdict}} "
+            f"([{row['kind']}]{{.claim-kind}}; [{row['grade']}]{{.claim-grade}}). {whose}{row['evidence']} "
+            f"{proof}{{claim-places}}`{row['id']}` "
+            f'<a href="{page}">Source of the check</a>{calls}; again ({ceil(float(row["seconds"])) or 1} s): '
+            f"`.venv/bin/fairbook claims --recompute --effort full --id {row['id']}` "
+            f'<a class="claim-id" href="#{anchor(row["id"])}">{row["id"]}</a>\n'
+            f"{counterexample(row)}"
         )
 
 
@@ -309,32 +344,29 @@ def backlinks(app: Any, doctree: nodes.document, docname: str) -> None:
         node.replace_self(nodes.raw("", "In the text: " + ", ".join(links) + "." if links else "", format="html"))
 
 
-def leads(one: dict[str, Any]) -> str:
-    """Give the claim that the tile of a statement leads to: the first with its verdict, or that lists the readings."""
-    return next((claim for claim in one["ids"] if ledger().loc[claim, "verdict"] == one["verdict"]), one["ids"][0])
-
-
 class Map(Page):
-    """A tile for each statement of each paper."""
+    """A tile for each statement of each paper; those that are counted apart are hatched."""
 
     def tile(self, one: dict[str, Any]) -> str:
         """Give one tile: colour and icon are seen, all of it is heard, and shown where a pointer rests."""
-        said = html.escape(f"{one['locator']}: {one['verdict']}")
-        row = self.address(f"book/{one['paper']}/ledger", anchor(leads(one)))
+        said = html.escape(f"{one['where']}: {one['verdict']}")
+        row = self.address(f"book/{one['paper']}/ledger", anchor(one["place"]).replace("claim", "place", 1))
+        apart = " tile-apart" if one["apart"] else ""
         return (
-            f'<li><a class="tile {classes(one["verdict"])}" href="{row}" '
-            f'title="{said}. {html.escape(one["statement"])}"><span>{said}</span></a></li>'
+            f'<li><a class="tile{apart} {classes(one["verdict"])}" href="{row}" '
+            f'title="{said}. {html.escape(one["says"])}"><span>{said}</span></a></li>'
         )
 
     def run(self) -> list[nodes.Node]:
         """Return one row of tiles a paper, and what the colours mean."""
         rows, frame = [], statements()
-        for paper, facts in papers()["papers"].items():
+        for paper, facts in papers().items():
             tiles = "".join(map(self.tile, frame[frame["paper"] == paper].to_dict("records")))
             link = f'<a href="{self.address(f"book/{paper}/story")}">{html.escape(facts["short"])}</a>'
             rows.append(f"<div>{link}<ul>{tiles}</ul></div>")
-        counts = frame["verdict"].value_counts()
+        counts = counted(frame)["verdict"].value_counts()
         legend = " ".join(f'<span class="{classes(v)}">{v} {counts[v]}</span>' for v in VERDICTS if v in counts)
+        legend += f'<span class="verdict tile-apart">counted apart {len(frame) - len(counted(frame))}</span>'
         text = f'<div class="verdict-map">{"".join(rows)}<p class="verdict-legend">{legend}</p></div>'
         return [nodes.raw("", text, format="html")]
 
@@ -344,14 +376,24 @@ class Counts(Page):
 
     def run(self) -> list[nodes.Node]:
         """Return a table."""
-        frame, known = statements(), papers()["papers"]
-        table = pd.crosstab(frame["paper"], frame["verdict"]).reindex(list(known)).fillna(0).astype(int)
+        frame = counted(statements())
+        apart = statements()["paper"].value_counts() - frame["paper"].value_counts()
+        table = pd.crosstab(frame["paper"], frame["verdict"])
         shown = [verdict for verdict in VERDICTS if verdict in table]
-        rows = [["paper", *shown, "all"]]
-        for paper, row in table.iterrows():
-            head = f"{{ref}}`{known[paper]['short']} <{paper}-ledger>`"
-            rows.append([head, *(str(row[one] or "-") for one in shown), str(row.sum())])
-        rows.append(["**all**", *(str(table[one].sum()) for one in shown), str(len(frame))])
+        rows = [["paper", *shown, "all", "counted apart"]]
+        for paper, facts in papers().items():
+            if paper in table.index:
+                told = [str(table.loc[paper, one] or "-") for one in shown]
+                rows.append(
+                    [
+                        f"{{ref}}`{facts['short']} <{paper}-ledger>`",
+                        *told,
+                        str(table.loc[paper].sum()),
+                        str(apart[paper]),
+                    ]
+                )
+        every = [str(table[one].sum()) for one in shown]
+        rows.append(["**five papers**", *every, str(len(frame)), str(apart[table.index].sum())])
         return self.parse(numbered("Verdicts on the statements of the papers", "tab-claims-counts", rows))
 
 

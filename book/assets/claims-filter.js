@@ -9,7 +9,7 @@
       const said = id.closest("dd"), claim = said.previousElementSibling;
       return {
         rows: [claim, said],
-        words: `${squeezed(claim)} ${squeezed(said)}`.toLowerCase(),
+        words: `${squeezed(said.closest(".place").querySelector("p"))} ${squeezed(claim)} ${squeezed(said)}`.toLowerCase(),
         verdict: [squeezed(said.querySelector(".claim-verdict"))],
         kind: [squeezed(said.querySelector(".claim-kind"))],
         grade: squeezed(said.querySelector(".claim-grade")).split(", "),

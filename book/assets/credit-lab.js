@@ -21,19 +21,26 @@
       says: (k) => `releases from phase ${k} on`,
       releases: (phase, k) => phase >= k,
     },
+    until: {
+      label: "releases until phase k",
+      says: (k) => `releases until phase ${k}`,
+      releases: (phase, k) => phase <= k,
+    },
     second: {
       label: "every second phase (2, 4, ...)",
       says: () => "releases in every second phase",
       releases: (phase) => phase % 2 === 0,
     },
   };
-  const PAPER = { down: 0.1, up: 0.1, floor: 0, capped: false, phases: 10 };
+  const PAPER = { down: 0.1, up: 0.1, floor: 0, phases: 10 };
   const PRESETS = {
-    "Figure 2": ["never", "always", 6],
-    "Figure 3": ["from", "always", 6],
-    "Figure 4": ["never", "never", 6],
-    "Figure 5": ["always", "never", 6],
+    "Figure 2": { a: "never", b: "always", k: 6, capped: true },
+    "Figure 3": { a: "from", b: "always", k: 6, capped: true },
+    "Figure 4": { a: "never", b: "never", k: 6, capped: true },
+    "Figure 5": { a: "always", b: "never", k: 6, capped: true },
+    "Banked credit": { a: "until", b: "never", k: 5, capped: false },
   };
+  const counts = (pattern) => ["from", "until"].includes(pattern); // whether it asks for k
   const FIRST = "Figure 5";
 
   /* The phases of one node. Credit is counted in units of C_0 and is that in force during the phase. A node that was
@@ -151,13 +158,13 @@
     return (
       `<fieldset><legend>Node ${node.name}</legend>` +
       `<label><span>Behaviour</span><select name="pattern-${key}">${options.join("")}</select></label>` +
-      '<label><span>Releases from phase k</span><span class="credit-lab-value" aria-hidden="true"></span>' +
+      '<label><span>Phase k</span><span class="credit-lab-value" aria-hidden="true"></span>' +
       `<input type="range" name="from-${key}" min="1" max="10" step="1"></label></fieldset>`
     );
   };
   const LAB =
-    '<div class="credit-lab-presets" role="group" aria-label="Settings of the paper">' +
-    "<span>Settings of the paper:</span> " +
+    '<div class="credit-lab-presets" role="group" aria-label="Settings">' +
+    "<span>Settings of the paper, and one without a cap:</span> " +
     Object.keys(PRESETS).map((name) => `<button type="button" value="${name}">${name}</button>`).join(" ") +
     '</div><div class="credit-lab-plot"></div><p class="credit-lab-outcome" aria-live="polite"></p>' +
     '<p class="credit-lab-settings"></p><div class="credit-lab-controls">' +
@@ -207,7 +214,7 @@
       const nodes = NODES.map((node) => {
         const key = node.name.toLowerCase(), from = fields[`from-${key}`], pattern = fields[`pattern-${key}`].value;
         from.max = rule.phases;
-        from.disabled = pattern !== "from";
+        from.disabled = !counts(pattern);
         return { pattern, k: Number(from.value) };
       });
       runs = nodes.map(({ pattern, k }) => run(rule, (phase) => PATTERNS[pattern].releases(phase, k)));
@@ -219,8 +226,9 @@
       });
       const paper = Object.keys(PAPER).every((name) => rule[name] === PAPER[name]);
       form.querySelectorAll("button").forEach((button) => {
-        const [a, b, k] = PRESETS[button.value];
-        const same = paper && nodes[0].pattern === a && nodes[1].pattern === b && (a !== "from" || nodes[0].k === k);
+        const { a, b, k, capped } = PRESETS[button.value];
+        const same = paper && rule.capped === capped && nodes[0].pattern === a && nodes[1].pattern === b &&
+          (!counts(a) || nodes[0].k === k);
         button.setAttribute("aria-pressed", String(same));
       });
       find("outcome").textContent = outcome(runs);
@@ -233,9 +241,9 @@
     }
 
     function preset(name) {
-      const [a, b, k] = PRESETS[name];
+      const { a, b, k, capped } = PRESETS[name];
       for (const key of ["down", "up", "floor", "phases"]) fields[key].value = String(PAPER[key]);
-      fields.capped.checked = PAPER.capped;
+      fields.capped.checked = capped;
       for (const [key, pattern] of [["a", a], ["b", b]]) {
         fields[`pattern-${key}`].value = pattern;
         fields[`from-${key}`].value = String(k);

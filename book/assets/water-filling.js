@@ -9,7 +9,7 @@
     "Two teams": [[1, 4, 1], [3, 1, 1], [0, 0, 1]],
     "Three teams": [[1, 4, 1], [3, 1, 1], [2, 2, 1]],
     "A counts double": [[1, 4, 2], [3, 1, 1], [0, 0, 1]],
-    "C needs no memory": [[1, 4, 1], [1, 1, 1], [1, 0, 1]],
+    "C needs no memory": [[1, 5, 1], [0, 1, 1], [1, 0, 1]],
   };
   const FIELDS = [["cpu", "cores a task", 0, 6, 1], ["memory", "GB a task", 0, 6, 1], ["weight", "weight", 1, 4, 1]];
 

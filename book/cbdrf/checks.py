@@ -5,6 +5,7 @@ Each part registers its claims as it is imported; the ledger keeps this order.
 
 from book.cbdrf import (  # noqa: I001
     checks_theorems as checks_theorems,
+    checks_conduct as checks_conduct,
     checks_table as checks_table,
     checks_release as checks_release,
     checks_figures as checks_figures,

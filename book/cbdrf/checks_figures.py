@@ -53,8 +53,8 @@ def _figure_1(name: str, variant: str, subject: Mechanism, mutant: Mechanism) ->
         )
 
 
-_figure_1(".cap", "credit never above C_0", _course(credit_cap=1.0), COURSE)
-_figure_1(".no_cap", "credit without a cap", COURSE, _course(credit_cap=1.0))
+_figure_1(".cap", "credit never above C_0", COURSE, _course(credit_cap=None))
+_figure_1(".no_cap", "credit without a cap", _course(credit_cap=None), COURSE)
 
 
 def _to_the_bit(frame: pd.DataFrame) -> Part:
@@ -94,6 +94,31 @@ def _figure_2(effort: Effort, subject: Mechanism) -> Evidence:
         Part(bool((np.diff(one) < 0).all()), "numbers", "It falls in every phase.", 9),
         _in_common(frame),
     )
+
+
+def _gap(name: str, variant: str) -> None:
+    @claim(
+        id=f"cbdrf.figure_2_gap.{name}",
+        locator="Section 3.1, on Figure 2",
+        kind="figure",
+        variant=variant,
+        mechanism=COURSE,
+        mutant=_course(step_down=0.0),
+        statement="What is granted to a node that never releases enough differs from the DRF amount by more from phase "
+        "to phase.",
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        frame, _ = _curves(judged, effort, study.failing(True))
+        gap = 1 - frame["ratio"] if name == "part" else frame["drf"] - frame["granted"]
+        wide = frame.assign(gap=gap).pivot(index="phase", columns="resource", values="gap")
+        grows = (wide.diff()[1:] > 1e-9).sum().to_dict()
+        return Evidence.of(
+            *(Part(n == 9, "numbers", f"{one}: more after {n} of nine phases.", 9) for one, n in grows.items())
+        )
+
+
+_gap("part", "as a part of the DRF amount")
+_gap("amount", "amounts of one run with random demands")
 
 
 @claim(
@@ -157,7 +182,7 @@ def _figure_5(effort: Effort, subject: Mechanism) -> Evidence:
     locator="Figure 5",
     kind="figure",
     variant="what is held leaves the next phase's pool",
-    mechanism=_course(credit_cap=1.0, held="stays"),
+    mechanism=_course(held="stays"),
     mutant=COURSE,
     statement="The node that complies gets no less than DRF would give it from the whole pool.",
 )
@@ -183,8 +208,8 @@ def _figure_5_stays(effort: Effort, subject: Mechanism) -> Evidence:
     locator="Figure 5",
     kind="figure",
     variant="what is held leaves the next phase's pool, DRF of what is left",
-    mechanism=_course(credit_cap=1.0, held="stays"),
-    mutant=_course(credit_cap=1.0, held="stays", grant="weighted"),
+    mechanism=_course(held="stays"),
+    mutant=_course(held="stays", grant="weighted"),
     statement="The node that complies gets exactly what DRF would give it.",
 )
 def _figure_5_of_the_moment(effort: Effort, subject: Mechanism) -> Evidence:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from book.cbdrf.checks_table import HEADS
-from book.cbdrf.histories import PRINTED, TENTHS, WITH_CAP, by_rule, exactly, terms_of
+from book.cbdrf.histories import NO_CAP, TENTHS, WITH_CAP, by_rule, exactly, terms_of
 from book.cbdrf.release import best_response, largest_worth, search_release, worth_threshold
 from book.common.evidence import computed, in_words, sampled
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
@@ -21,9 +21,11 @@ from fairbook.mechanisms.cbdrf import CreditRule, cbdrf
     id="cbdrf.release.threshold",
     locator="beyond the paper (Corollary 1)",
     kind="extension",
-    variant="as printed, credit never above C_0, floor 0, step down at most C_0",
-    statement="Releasing rho > 0 in every phase is a best response exactly while the worth of holding is at most "
-    "P / (rho - (1 - rho) P), and always where rho <= (1 - rho) P.",
+    variant="as printed, credit never above C_0, floor 0, step down at most C_0, the same demands in each phase, what "
+    "is held returns",
+    statement="Releasing rho in every phase is a best response exactly while the worth of holding is at most "
+    "P / (rho - (1 - rho) P), and always where rho <= (1 - rho) P; P, what a failure costs, is the sum over k >= 1 of "
+    "discount^k max(0, step down - (k - 1) step up), at a discount below 1 and steps in parts of C_0.",
     proof="thm-cbdrf-release",
     mechanism=Mechanism("scaled", worth_threshold),
     mutant=Mechanism(
@@ -35,10 +37,9 @@ def _threshold(effort: Effort, subject: Mechanism) -> Evidence:
     def off(rng: np.random.Generator, judged: Mechanism, at: int) -> float:
         down = int(rng.integers(1, 21))
         rule = CreditRule(
-            rho=int(rng.integers(1, 21)) / 20,
+            rho=int(rng.integers(21)) / 20,
             step_down=down / 20,
             step_up=int(rng.integers(1, down + 1)) / 20,
-            credit_cap=1.0,
         )
         discount = float(rng.choice([0.5, 0.9, 0.95]))
         found, closed = largest_worth(rule, discount=discount), judged.run(rule, discount=discount)
@@ -54,7 +55,7 @@ def _threshold(effort: Effort, subject: Mechanism) -> Evidence:
     tried = 0
     agree = True
     for worth in (0.1, 0.2, 0.5):
-        rule = CreditRule(credit_cap=1.0)
+        rule = CreditRule()
         phases = 4 if effort.name == "quick" else 6
         search = search_release(rule, [[1.0], [1.0]], worth=worth, discount=0.9, phases=phases)
         tried += search.looked_at
@@ -81,7 +82,7 @@ def _worth_of(
     variant="credit without a cap",
     statement="If a held task is worth a tenth, over ten phases known in advance and without discount, a node does "
     "best to release enough in each phase but the last.",
-    mechanism=PRINTED,
+    mechanism=NO_CAP,
     mutant=WITH_CAP,
 )
 def _banked(effort: Effort, subject: Mechanism) -> Evidence:
@@ -108,7 +109,7 @@ def _banked(effort: Effort, subject: Mechanism) -> Evidence:
     mutant=Mechanism("the same in each phase", lambda: [[[1.0], [1.0]], [[1.0], [1.0]]]),
 )
 def _changing(effort: Effort, subject: Mechanism) -> Evidence:
-    demands, rule = subject.run(), CreditRule(credit_cap=1.0)
+    demands, rule = subject.run(), CreditRule()
     found = search_release(rule, demands, worth=0.05, phases=4, tail=20)
     enough = [Fraction(3, 4)] * 20
     chosen = [Fraction(str(r)) for r in found.ratios.tolist()]
@@ -136,7 +137,8 @@ def _changing(effort: Effort, subject: Mechanism) -> Evidence:
     id="cbdrf.release.capped_stronger",
     locator="beyond the paper (repair)",
     kind="extension",
-    variant=HEADS["capped"],
+    variant=f"{HEADS['capped']}, credit never above C_0, floor 0, step down at most C_0, the same demands in each "
+    "phase, what is held returns",
     statement="Releasing stays a best response up to at least the worth of holding up to which it is under the printed "
     "grant.",
     proof="prop-cbdrf-capped-release",
@@ -146,7 +148,7 @@ def _changing(effort: Effort, subject: Mechanism) -> Evidence:
 def _capped_stronger(effort: Effort, subject: Mechanism) -> Evidence:
     def ratio(rng: np.random.Generator, judged: Mechanism, at: int) -> tuple[float, str]:
         n, down = int(rng.integers(2, 6)), int(rng.integers(1, 11))
-        terms = {"step_down": down / 10, "step_up": int(rng.integers(1, down + 1)) / 10, "credit_cap": 1.0}
+        terms = {"step_down": down / 10, "step_up": int(rng.integers(1, down + 1)) / 10}
         demands, discount = rng.integers(1, 9, (n, 2)) / 8, float(rng.choice([0.5, 0.9]))
         printed = worth_threshold(CreditRule(**terms), discount=discount)  # type: ignore[arg-type]
         found = largest_worth(judged.run(**terms), discount=discount, demands=demands)
@@ -171,12 +173,12 @@ def _capped_stronger(effort: Effort, subject: Mechanism) -> Evidence:
 def _utilisation(held: str) -> None:
     @claim(
         id=f"cbdrf.utilisation.{held}",
-        locator="Sections 1, 2.2",
+        locator="beyond the paper (Section 2.2)",
         kind="statement",
         variant=f"the same behaviour of nodes, what is held {held}",
         statement="cbDRF grants no less of the pool than DRF does.",
-        mechanism=by_rule(credit_cap=1.0, held=held),
-        mutant=by_rule(credit_cap=1.0, held=held, grant="capped"),
+        mechanism=by_rule(held=held),
+        mutant=by_rule(held=held, grant="capped"),
     )
     def _check(effort: Effort, subject: Mechanism) -> Evidence:
         demands, ratios = [[["1"], ["1"]]] * 2, [["1", "0"]] * 2
@@ -200,7 +202,7 @@ _utilisation("stays")
 
 @claim(
     id="cbdrf.utilisation.responding",
-    locator="Sections 1, 2.2",
+    locator="Section 2.2, on Figure 1",
     kind="number",
     variant="if all release under cbDRF, and one does not under DRF; what is held stays",
     statement="cbDRF grants more of the pool than DRF does to nodes that hold.",
@@ -209,8 +211,8 @@ _utilisation("stays")
 )
 def _responding(effort: Effort, subject: Mechanism) -> Evidence:
     demands = [[["1"], ["1"]]] * 10
-    with_credit = exactly(by_rule(credit_cap=1.0, held="stays"), demands, [subject.run()] * 10)
-    without = exactly(by_rule(credit_cap=1.0, held="stays", step_down=0.0), demands, [["1", "0"]] * 10)
+    with_credit = exactly(by_rule(held="stays"), demands, [subject.run()] * 10)
+    without = exactly(by_rule(held="stays", step_down=0.0), demands, [["1", "0"]] * 10)
     granted = [sum(sum(row) for row in run.tasks) / 10 for run in (with_credit, without)]
     return Evidence.of(
         Part(

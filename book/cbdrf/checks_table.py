@@ -26,11 +26,13 @@ from book.cbdrf.phases import (
     attacked,
     below_drf,
     broken,
-    equal_records,
+    equal_credits,
     exact_rule,
+    karma_credits,
     of_drf,
     solved,
     someone_good,
+    someone_with_credit,
     strictly,
 )
 from book.cbdrf.properties import (
@@ -57,7 +59,7 @@ HEADS = {
     "scaled": "cbDRF as printed",
     "weighted": "cbDRF, weighted",
     "capped": "cbDRF, capped",
-    "karma": "Karma",
+    "karma": "Karma, nobody bounded",
 }
 
 
@@ -74,10 +76,17 @@ _CELLS: tuple[tuple[str, str, Check | None, str, dict[str, str]], ...] = (
      None, "strategy_proofness",
      {"drf": "thm-foundations-sp", "karma": "prop-cbdrf-karma"} | dict.fromkeys(("scaled", "weighted", "capped"),
                                                                               "thm-cbdrf-5")),
-    ("pareto_efficiency", "Where some psi is positive, no allocation of the pool gives one node more and none less.",
+    ("pareto_efficiency", "no allocation of the pool gives one node more and none less.",
      LITERAL_PE, "pareto_optimality_someone_with_credit",
      {"drf": "thm-foundations-po", "weighted": "prop-cbdrf-weighted-pe", "karma": "prop-cbdrf-karma"}),
 )  # fmt: skip
+
+
+def _less_one(name: str) -> Mechanism:
+    """A broken rule that takes Karma's credits less 1."""
+    return Mechanism(name, lambda demands, credit: PHASE_MUTANTS[name](demands, credit + 1))
+
+
 _MUTANTS: dict[tuple[str, str], Mechanism] = {
     **{("sharing_incentive", c): DRF for c in COLUMNS},
     ("sharing_incentive", "drf"): broken("by_sum"),
@@ -85,21 +94,31 @@ _MUTANTS: dict[tuple[str, str], Mechanism] = {
     ("envy_freeness", "drf"): broken("by_tasks"),
     **{("strategy_proofness", c): broken("by_tasks") for c in COLUMNS},
     ("strategy_proofness", "capped"): broken("capped_at_drf"),
+    ("strategy_proofness", "karma"): _less_one("by_tasks"),
     **{("pareto_efficiency", c): WEIGHTED for c in COLUMNS},
-    ("pareto_efficiency", "karma"): broken("wasted"),
+    ("pareto_efficiency", "karma"): _less_one("wasted"),
     ("pareto_efficiency", "drf"): broken("wasted"),
     ("pareto_efficiency", "weighted"): broken("wasted"),
 }
+#: Where the rule has something to grant, or credit can buy all.
+_SOMETHING = {"drf": "N", "karma": "Where some credit is at least 1, n"}
 for _row, _statement, _test, _solver, _proofs in _CELLS:
     for _column in COLUMNS:
+        _efficient = _row == "pareto_efficiency"
+        _head = _SOMETHING.get(_column, "Where some psi is positive, n") if _efficient else _statement[0]
         about_a_phase(
             f"table_1.{_row}.{_column}",
             _where(_column),
-            _statement,
+            _head + _statement[1:],
             _test,
             subject=COLUMNS[_column],
             mutant=_MUTANTS[_row, _column],
             solver=_solver,
+            records=karma_credits
+            if _column == "karma" and _proofs.get(_column)
+            else someone_with_credit
+            if _efficient
+            else any_record,
             kind="statement",
             variant=HEADS[_column],
             proof=_proofs.get(_column),
@@ -186,7 +205,10 @@ def _credit_cell(row: str, column: str, statement: str, proof: str | None, terms
 
 
 _PUNITIVE = "gets fewer tasks than with a clean record, all else equal"
-_RELEASE = "A node that releases enough in a phase gets more tasks in the next than if it had not, all else equal"
+_RELEASE = (
+    "A node that was granted something and releases enough gets more tasks in the next phase, if it needs something "
+    "again, than if it had not, all else equal"
+)
 
 
 def _blind_cell(row: str, column: str, statement: str) -> None:
@@ -223,8 +245,14 @@ _second_phase: dict[str, Callable[[float], float]] = {
 for _column in ("scaled", "weighted", "capped"):
     _credit_cell("punitive_allocation", _column, f"A node with psi < 1 {_PUNITIVE}",
                  "prop-cbdrf-weighted-punitive" if _column == "weighted" else "thm-cbdrf-3")  # fmt: skip
-    _credit_cell("release_incentive", _column, _RELEASE, None, ", credit without a cap")
-    _credit_cell("release_incentive_cap", _column, _RELEASE, "prop-cbdrf-monotone", ", credit never above C_0")
+    _credit_cell("release_incentive", _column, _RELEASE, None, ", credit without a cap, what is held returns")
+    _credit_cell(
+        "release_incentive_cap",
+        _column,
+        _RELEASE,
+        "prop-cbdrf-monotone",
+        ", credit never above C_0, what is held returns",
+    )
 for _column in ("drf", "karma"):
     _blind_cell("punitive_allocation", _column, f"A node that failed to release {_PUNITIVE}")
     _blind_cell("release_incentive", _column, _RELEASE)
@@ -273,7 +301,7 @@ _PROOFS = {
         "pareto": "prop-cbdrf-weighted-pe",
     },
     "capped": dict.fromkeys(("good_standing", "by_record", "justified", "pareto"), "thm-cbdrf-capped"),
-    "karma": dict.fromkeys(("good_standing", "justified", "pareto"), "prop-cbdrf-karma"),
+    "karma": dict.fromkeys(("good_standing", "justified"), "prop-cbdrf-karma"),
 }
 INVERSE = broken("inverse")
 for _column in ("scaled", "weighted", "capped", "karma"):
@@ -288,8 +316,9 @@ for _column in ("scaled", "weighted", "capped", "karma"):
     _other = "with no more credit" if _column == "karma" else "whose record is no better"
     _sense("justified", _column, f"No node would rather have the bundle of one {_other}.",
            justified_envy_freeness, "justified_envy_freeness", INVERSE, _PROOFS[_column].get("justified"))  # fmt: skip
-    _where_some = "some credit is at least 1" if _column == "karma" else "some psi is 1"
-    _sense("pareto", _column, f"Where {_where_some}, no allocation of the pool gives one node more and none less.",
+    if _column == "karma":
+        continue  # in Table 1 already
+    _sense("pareto", _column, "Where some psi is 1, no allocation of the pool gives one node more and none less.",
            LITERAL_PE, "pareto_optimality_someone_in_good_standing", broken("wasted") if _column != "scaled" else
            WEIGHTED, _PROOFS[_column].get("pareto"), someone_good)  # fmt: skip
 
@@ -316,7 +345,7 @@ claim(
     id="cbdrf.karma.memory",
     locator="beyond the paper (Table 1)",
     kind="extension",
-    variant="Karma, equal and ample credits, unlimited needs of the others",
+    variant="Karma, alpha below 1, equal credits for both phases, unlimited needs of the others",
     statement="A user that claims nothing in a phase gets more tasks in the next than if it had claimed without bound "
     "(two users or more, positive demands).",
     proof="prop-cbdrf-karma",
@@ -408,15 +437,16 @@ about_a_phase(
 about_a_phase(
     "weighted.equal_records",
     "beyond the paper (repair)",
-    "Where all records are equal it is DRF: nobody is punished.",
+    "Where all records are equal and positive it is DRF: nobody is punished.",
     _same_as_drf,
     subject=WEIGHTED,
     mutant=SCALED,
     solver="equal_records_as_drf",
-    records=equal_records,
+    records=equal_credits,
     kind="extension",
     variant=HEADS["weighted"],
     proof="prop-cbdrf-weighted-punitive",
+    zeros=True,
 )
 about_a_phase(
     "tempting_cap",

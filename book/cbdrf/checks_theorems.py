@@ -4,24 +4,21 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
 
 from book.cbdrf.histories import (
     MEMORYLESS,
-    PRINTED,
-    TENTHS,
+    NO_CAP,
     WITH_CAP,
     Lie,
     by_rule,
     exactly,
     lying_pays,
-    opened,
     seen,
     terms_of,
-    watched,
+    uncapped,
 )
 from book.cbdrf.phases import (
     DRF,
@@ -29,7 +26,6 @@ from book.cbdrf.phases import (
     LITERAL_PE,
     LITERAL_SI,
     SCALED,
-    WEIGHTED,
     about_a_phase,
     all_good,
     below_drf,
@@ -44,7 +40,7 @@ from book.cbdrf.properties import (
     sharing_incentive_in_good_standing,
 )
 from book.cbdrf.release import best_response
-from book.common.evidence import computed, in_words, sampled
+from book.common.evidence import computed, in_words
 from book.common.runs import stream
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from fairbook.mechanisms.cbdrf import CreditRule, CreditRun, cbdrf
@@ -56,6 +52,8 @@ from fairbook.properties.finding import Finding
 
 def _one_level(allocation: Allocation, factor: Any) -> Finding:
     """All shares follow from one level: share of j = psi_i d_ij L, with the same L for all nodes (positive demands)."""
+    if not factor.any():
+        return Finding("one level", True, 0)
     level = allocation.dominant_shares[factor > 0] / factor[factor > 0]
     return Finding("one level", bool(np.ptp(level) <= 1e-9 * level.max()), 1 - level.max() / level.min())
 
@@ -108,7 +106,7 @@ def _accumulates(subject: Mechanism, demands: Any, released: Any) -> str | None:
 
 
 def _psi_falls_late(judged: Mechanism) -> tuple[bool, str] | None:
-    if terms_of(judged).get("credit_cap") is not None:
+    if not uncapped(judged):
         return None
     run = exactly(judged, [[["1"]]] * 3, [["1"], ["0"], ["0"]])
     psi = [row[0] for row in run.credit_factor]
@@ -118,7 +116,7 @@ def _psi_falls_late(judged: Mechanism) -> tuple[bool, str] | None:
 
 for _name, _variant, _subject, _mutant, _proof in (
     ("cap", "credit never above C_0", WITH_CAP, MEMORYLESS, "thm-cbdrf-2"),
-    ("no_cap", "credit without a cap", PRINTED, WITH_CAP, None),
+    ("no_cap", "credit without a cap", NO_CAP, WITH_CAP, None),
 ):
     claim(
         id=f"cbdrf.theorem_2.{_name}",
@@ -154,11 +152,11 @@ for _grant in ("scaled", "weighted", "capped"):
         variant=f"{_grant}, what is held returns, floor above 0",
         statement="A node that releases enough in a phase where it did not is granted no less in any later phase.",
         proof="prop-cbdrf-monotone",
-        mechanism=by_rule(grant=_grant, credit_cap=1.0, credit_floor=0.05),
+        mechanism=by_rule(grant=_grant, credit_floor=0.05),
         mutant=Mechanism(
             "credit inverted",
             lambda d, released, g=_grant: cbdrf(
-                d, released=1 - np.asarray(released), grant=g, credit_cap=1.0, credit_floor=0.05, rho=0.5
+                d, released=1 - np.asarray(released), grant=g, credit_floor=0.05, rho=0.5
             ),
         ),
     )(lambda effort, judged: seen(_no_regret, effort, judged, "Complying never costs a later grant", share=80))
@@ -168,10 +166,10 @@ for _grant in ("scaled", "weighted", "capped"):
     id="cbdrf.corollary_1.never_less.floor_0",
     locator="Corollary 1",
     kind="theorem",
-    variant="floor 0, steps of a half, release ratios given, 0/0 counts as compliance",
+    variant="what is held returns, floor 0, steps of a half, release ratios given, 0/0 counts as compliance",
     statement="A node that releases enough in a phase where it did not is granted no less in any later phase.",
-    mechanism=by_rule(credit_cap=1.0, step_up=0.5, step_down=0.5),
-    mutant=by_rule(credit_cap=1.0, step_up=0.5, step_down=0.5, credit_floor=0.05),
+    mechanism=by_rule(step_up=0.5, step_down=0.5),
+    mutant=by_rule(step_up=0.5, step_down=0.5, credit_floor=0.05),
 )
 def _never_less_at_zero(effort: Effort, subject: Mechanism) -> Evidence:
     runs = [exactly(subject, [[["1"]]] * 4, [[ratio], *[["0"]] * 3]) for ratio in ("0", "1")]
@@ -195,7 +193,7 @@ def _releasing(
         id=f"cbdrf.corollary_1.best_response.{name}",
         locator=locator,
         kind="theorem",
-        variant=f"{variant}; cap C_0",
+        variant=f"{variant}; cap C_0, the same demands in each phase, what is held returns",
         statement="Releasing enough in every phase is the best that a node can do; holding everything once is worse.",
         proof=proof,
         mechanism=subject,
@@ -227,10 +225,10 @@ def _releasing(
 _releasing("worthless", "Corollary 1", "what is held is of no use to the node", Fraction(0), WITH_CAP, MEMORYLESS,
            "thm-cbdrf-release")  # fmt: skip
 _releasing("equal_steps", "Corollary 1", "whatever a held task is worth to the node, equal steps", Fraction(1, 2),
-           WITH_CAP, by_rule(credit_cap=1.0, step_up=0.01), None)  # fmt: skip
+           WITH_CAP, by_rule(step_up=0.01), None)  # fmt: skip
 _releasing("slow_recovery", "beyond the paper (Corollary 1)",
            "a held task worth half, step up a tenth of the step down, discount 0.99", Fraction(1, 2),
-           by_rule(credit_cap=1.0, step_up=0.01), WITH_CAP, "thm-cbdrf-release")  # fmt: skip
+           by_rule(step_up=0.01), WITH_CAP, "thm-cbdrf-release")  # fmt: skip
 
 
 @claim(
@@ -239,8 +237,8 @@ _releasing("slow_recovery", "beyond the paper (Corollary 1)",
     kind="theorem",
     variant="releasing all",
     statement="A node has a reason to release more than the part rho: some later grant is larger for it.",
-    mechanism=PRINTED,
-    mutant=by_rule(rho=1.0, credit_cap=1.0),
+    mechanism=WITH_CAP,
+    mutant=by_rule(rho=1.0),
 )
 def _more_than_rho(effort: Effort, subject: Mechanism) -> Evidence:
     runs = [exactly(subject, [[["1"]]] * 4, [[ratio]] * 4) for ratio in ("1", "3/4")]
@@ -370,7 +368,7 @@ claim(
     variant="what is held stays, credit never above C_0",
     statement="A node that always releases enough is granted no less in any phase than under DRF, the conduct of all "
     "nodes being the same.",
-    mechanism=by_rule(credit_cap=1.0, held="stays"),
+    mechanism=by_rule(held="stays"),
     mutant=WITH_CAP,
 )(lambda effort, judged: seen(_less_than_drf, effort, judged, "It has no less than under DRF", _less_in_phase_4))
 
@@ -387,128 +385,6 @@ about_a_phase(
     strict=True,
     zeros=True,
 )
-
-
-def _each_failure_costs(subject: Mechanism, demands: Any, released: Any) -> str | None:
-    run: CreditRun = subject.run(demands, released=released)
-    ratio = run.granted_ratio
-    for t, i in np.argwhere(~run.complied[:-1] & (run.credit[:-1] > run.rule.credit_floor)):
-        if ratio[t + 1, i] >= ratio[t, i]:  # no number where the node is not present
-            return f"node {i} fails in phase {t} and keeps {ratio[t + 1, i]:.3g} of its DRF amount"
-    return None
-
-
-def _three_are_free(judged: Mechanism) -> tuple[bool, str] | None:
-    if terms_of(judged).get("credit_cap") is not None:
-        return None
-    run = exactly(judged, [[["1"]]] * 7, [["1"]] * 3 + [["0"]] * 4)
-    psi = [row[0] for row in run.credit_factor]
-    return all(b < a for a, b in zip(psi[3:], psi[4:], strict=False)), (
-        f"One node releases all in phases 1 to 3 and nothing afterwards: psi is {in_words(psi)} in phases 1 to "
-        "7. Three failures are free."
-    )
-
-
-for _name, _subject, _mutant, _proof in (
-    ("cap", WITH_CAP, MEMORYLESS, "thm-cbdrf-3"),
-    ("no_cap", PRINTED, WITH_CAP, None),
-):
-    claim(
-        id=f"cbdrf.theorem_3.next_phase.{_name}",
-        locator="Section 2.2, on equation (7)",
-        kind="theorem",
-        variant=f"the next phase, credit {'without a cap' if _proof is None else 'never above C_0'}",
-        proof=_proof,
-        mechanism=_subject,
-        mutant=_mutant,
-        statement="After each phase in which a node above the floor fails to release enough, its part of the DRF "
-        "amount is smaller.",
-    )(lambda effort, judged: seen(_each_failure_costs, effort, judged, "Each failure costs something", _three_are_free))
-
-
-def _larger_penalty(penalty: str, proof: str | None, mutant: Mechanism) -> None:
-    @claim(
-        id=f"cbdrf.penalty.{penalty}",
-        locator="Section 3.1" if penalty == "step" else "beyond the paper (Section 3.1)",
-        kind="statement",
-        variant="equation (6)" if penalty == "step" else "graded: the step times the part held",
-        proof=proof,
-        mechanism=by_rule(credit_cap=1.0, penalty=penalty),
-        mutant=mutant,
-        statement="Among nodes with the same credit that release too little, the one that holds more is punished more, "
-        "unless both then stand at the floor.",
-    )
-    def _check(effort: Effort, judged: Mechanism) -> Evidence:
-        ratios = ("0", "1/4", "1/2", "37/50")
-        runs = [exactly(judged, [[["1"]]] * 2, [[r]] * 2) for r in ratios]
-        psi = [run.credit_factor[1][0] for run in runs]
-        text = f"psi is 1 and, after a phase with ratios {in_words(ratios)} ({in_words(TENTHS)}), {in_words(psi)}."
-        more = stream(effort.seed, 8)
-
-        def look(rng: np.random.Generator, judged: Mechanism, at: int) -> tuple[bool, bool]:
-            """Whether the order is wrong, and whether both stand at the floor."""
-            low, high = np.sort(rng.uniform(0, 0.74, 2))
-            before = more.integers(0, 5, int(more.integers(0, 4))) / 4  # ratios of phases that bring down the credit
-            run = opened(more, judged).run(
-                np.ones((len(before) + 1, 2, 1)), released=[*([r, r] for r in before), [low, high]]
-            )
-            worse, better = run.final_credit
-            floored = bool(worse == better == run.rule.credit_floor)
-            fails = not run.complied[-1].any()  # at zero nothing is held
-            return fails and not floored and not worse < better, fails and floored
-
-        found = sampled(
-            look, effort, judged, key=7, share=40, least=50,
-            right=lambda pairs: not any(wrong for wrong, _ in pairs),
-            said=lambda pairs: f"{text} {len(pairs)} random pairs of ratios, after random phases under random steps "
-            f"and floors: {sum(wrong for wrong, _ in pairs)} exceptions, {sum(both for _, both in pairs)} pairs with "
-            "both at the floor.",
-        )  # fmt: skip
-        grows = all(a < b for a, b in zip(psi, psi[1:], strict=False))
-        return Evidence.of(found if grows else Part(False, "witness", text, found.size))
-
-
-_larger_penalty("step", None, by_rule(credit_cap=1.0, penalty="graded"))
-_larger_penalty("graded", "prop-cbdrf-graded", by_rule(credit_cap=1.0, penalty="step"))
-
-
-@claim(
-    id="cbdrf.penalty.phases",
-    locator="Section 3.1",
-    kind="statement",
-    variant="the number of phases in a row, credit never above C_0",
-    statement="Among nodes that were in good standing before they began to fail and have failed in every phase since, "
-    "the one that has failed in more of them is punished more, unless both stand at the floor.",
-    proof="thm-cbdrf-2",
-    mechanism=WITH_CAP,
-    mutant=MEMORYLESS,
-)
-def _penalty_by_phases(effort: Effort, subject: Mechanism) -> Evidence:
-    psi = []
-    for failures in range(6):
-        released = [["1"]] * (6 - failures) + [["0"]] * failures
-        psi.append(exactly(subject, [[["1"]]] * 7, [*released, ["1"]]).credit_factor[6][0])
-    falls = all(b < a for a, b in zip(psi, psi[1:], strict=False))
-    text = f"psi in phase 7 after 0 to 5 failures in a row: {in_words(psi)}."
-    rows = computed(falls, text, 6)
-    return Evidence.of(rows, watched(_more_in_a_row, effort, subject, "More failures in a row leave less"))
-
-
-def _more_in_a_row(subject: Mechanism, demands: Any, released: Any) -> str | None:
-    """Compare what failures in all of the last phases, begun in good standing, leave of credits."""
-    run: CreditRun = subject.run(demands, released=released)
-    T, n = run.tasks.shape
-    rows = []
-    for i in range(n):
-        failures = 0
-        while failures < T and not run.complied[T - 1 - failures, i]:
-            failures += 1
-        if run.credit_factor[T - failures, i] == 1 if failures else run.final_credit[i] >= 1:
-            rows.append((failures, run.final_credit[i]))
-    for (few, higher), (many, lower) in product(rows, rows):
-        if few < many and not (lower < higher or higher <= run.rule.credit_floor):
-            return f"{few} failures in a row leave the credit {higher:.3g}, {many} leave {lower:.3g}"
-    return None
 
 
 about_a_phase(
@@ -594,8 +470,8 @@ def _over_phases(
 
 
 _EXACTLY, _AT_LEAST = "in exactly the phases", "at least in the phases"
-_FLOOR, _NO_FLOOR = (by_rule(credit_cap=1.0, credit_floor=floor) for floor in (0.05, 0.0))
-_STAYS = by_rule(held="stays", credit_cap=1.0)
+_FLOOR, _NO_FLOOR = (by_rule(credit_floor=floor) for floor in (0.05, 0.0))
+_STAYS = by_rule(held="stays")
 _over_phases("returns", "what is held returns", _EXACTLY, WITH_CAP, _STAYS)
 _over_phases("floor", "what is held returns, floor above 0", _AT_LEAST, _FLOOR, _NO_FLOOR)
 _over_phases("needless", "what is held returns, floor 0", _AT_LEAST, _NO_FLOOR, _FLOOR, lie=_AT_ZERO)
@@ -637,8 +513,8 @@ def _ratio_reading(reading: str, words: str, claimed: list[Any], released: list[
         kind="theorem",
         variant=words,
         statement="A node that holds all it got of a resource that it needs counts as failing to release.",
-        mechanism=by_rule(ratio=reading, credit_cap=1.0),
-        mutant=by_rule(ratio="least", credit_cap=1.0),
+        mechanism=by_rule(ratio=reading),
+        mutant=by_rule(ratio="least"),
     )
     def _check(effort: Effort, subject: Mechanism) -> Evidence:
         psi = [row[0] for row in exactly(subject, [[claimed]] * 3, [[released]] * 3).credit_factor]
@@ -667,7 +543,7 @@ about_a_phase(
     "Theorem 6",
     "No allocation of the pool gives one node more and none less.",
     LITERAL_PE,
-    mutant=WEIGHTED,
+    mutant=DRF,
     solver="pareto_optimality",
     variant="any records",
 )

@@ -60,6 +60,11 @@ def by_rule(**terms: Any) -> Mechanism:
     return Mechanism(name, partial(cbdrf, **terms), zeros=True)
 
 
+def uncapped(subject: Mechanism) -> bool:
+    """Tell whether a mechanism made by :func:`by_rule` has no cap on credit."""
+    return terms_of(subject).get("credit_cap", "initial") is None
+
+
 def terms_of(subject: Mechanism) -> dict[str, Any]:
     """The terms with which a mechanism made by :func:`by_rule` runs."""
     return getattr(subject.run, "keywords", {})
@@ -73,10 +78,10 @@ def opened(rng: np.random.Generator, subject: Mechanism) -> Mechanism:
     return by_rule(**{key: int(value) / 16 for key, value in drawn.items()} | terms_of(subject))
 
 
-#: The rule as the paper prints it, with a cap at C_0, and one that also takes no credit away.
-PRINTED = by_rule()
-WITH_CAP = by_rule(credit_cap=1.0)
-MEMORYLESS = by_rule(credit_cap=1.0, step_down=0.0)
+#: The rule as printed in both readings of "(C_i < C_0)", a cap at C_0 and none, and one that takes no credit away.
+WITH_CAP = by_rule()
+NO_CAP = by_rule(credit_cap=None)
+MEMORYLESS = by_rule(step_down=0.0)
 #: The rule in exact numbers.
 TENTHS: dict[str, Any] = {"step_up": Fraction(1, 10), "step_down": Fraction(1, 10), "rho": Fraction(3, 4)}
 

@@ -122,7 +122,7 @@ def exact_run(
     step_up: Any = "0.1",
     step_down: Any = "0.1",
     initial_credit: Any = 1,
-    credit_cap: Any = None,
+    credit_cap: Any = "initial",
     credit_floor: Any = 0,
     held: str = "returns",
     grant: str = "scaled",
@@ -161,7 +161,8 @@ def exact_run(
     T, n, m = len(need), len(need[0]), len(need[0][0])
     size = [ONE] * m if capacities is None else as_fractions(capacities, "capacities")
     up, down, start, floor = as_fractions([step_up, step_down, initial_credit, credit_floor], "steps and credits")
-    cap = None if credit_cap is None else as_fractions([credit_cap], "credit_cap")[0]
+    cap = start if credit_cap == "initial" else credit_cap
+    cap = None if cap is None else as_fractions([cap], "credit_cap")[0]
     thresholds, kept = _per_phase(rho, T, n, "rho"), _per_phase(released, T, n, "released")
     for value, argument, known in (
         (held, "held", ("returns", "stays")),

@@ -31,9 +31,19 @@ Records = Callable[[Any], Any]
 
 
 def any_record(weights: Any) -> Any:
+    """Credits up to 1; the poor ones have none, now and then all of them."""
+    return np.where((weights * 10 < 1) | (weights.max() * 4 < 1), weights * 0, np.minimum(weights, 1))
+
+
+def someone_with_credit(weights: Any) -> Any:
     """Credits up to 1; the poor ones have none, but never all of them."""
     poor = (weights * 10 < 1) & (weights * 10 < weights.max())
     return np.where(poor, weights * 0, np.minimum(weights, 1))
+
+
+def karma_credits(weights: Any) -> Any:
+    """Karma's credits less 1: from 0 to 1, the largest of them 1."""
+    return someone_with_credit(someone_good(weights)) - 1
 
 
 def someone_good(weights: Any) -> Any:
@@ -47,6 +57,11 @@ def all_good(weights: Any) -> Any:
 
 
 def equal_records(weights: Any) -> Any:
+    """The smallest credit for everyone, none where it is poor."""
+    return equal_credits(weights) * (weights.min() * 10 >= 1)
+
+
+def equal_credits(weights: Any) -> Any:
     """The smallest credit for everyone."""
     return np.minimum(weights / weights * weights.min(), 1)
 

@@ -110,10 +110,10 @@ def best_response(
     With the paper's steps a node to whom holding is worth half of a grant does better by not releasing; with a
     loss of half its credit, regained over ten phases, it releases.
 
-    >>> paper = CreditRule(credit_cap=1.0)
+    >>> paper = CreditRule()
     >>> best_response(paper, worth=0.5).releases
     False
-    >>> best_response(CreditRule(credit_cap=1.0, step_down=0.5, step_up=0.05), worth=0.5).releases
+    >>> best_response(CreditRule(step_down=0.5, step_up=0.05), worth=0.5).releases
     True
     """
     rho = float(rule.rho)
@@ -209,7 +209,7 @@ def largest_worth(rule: CreditRule, *, discount: float = 0.99, demands: Any = ((
 
     Examples
     --------
-    >>> rule = CreditRule(credit_cap=1.0)
+    >>> rule = CreditRule()
     >>> round(largest_worth(rule), 4), round(worth_threshold(rule, discount=0.99), 4)
     (0.1365, 0.1365)
     """

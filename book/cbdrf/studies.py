@@ -60,10 +60,10 @@ Held = Literal["returns", "stays"]
 
 #: The rules that are compared. DRF is cbDRF that takes no credit away.
 RULES = {
-    "drf": CreditRule(step_down=0.0, credit_cap=1.0),
-    "cbdrf": CreditRule(credit_cap=1.0),
-    "weighted": CreditRule(credit_cap=1.0, grant="weighted"),
-    "capped": CreditRule(credit_cap=1.0, grant="capped"),
+    "drf": CreditRule(step_down=0.0),
+    "cbdrf": CreditRule(),
+    "weighted": CreditRule(grant="weighted"),
+    "capped": CreditRule(grant="capped"),
 }
 
 
@@ -110,7 +110,7 @@ def fig1() -> pd.DataFrame:
     [[10.0, 1.0, 10.0, 0.9], [5.0, 0.9, 4.5, 1.0]]
     """
     demands = np.array([[[25, 500], [50, 500]], [[50, 400], [25, 600]]], dtype=float)
-    run = cbdrf(demands, POOL, released=[[0.5, 1.0], [1.0, 1.0]], rho=RHO, credit_cap=1.0)
+    run = cbdrf(demands, POOL, released=[[0.5, 1.0], [1.0, 1.0]], rho=RHO)
     after = np.append(run.credit[1:, 0], run.final_credit[0])
     return pd.DataFrame(
         {
@@ -479,9 +479,7 @@ def operator(
     for grant, ratio in tqdm(cases, desc="operator", disable=not progress, leave=False):
         for source, places in (("closed form", fine), ("dynamic programme", steps)):
             for step in places if grant == "scaled" or source == "dynamic programme" else ():
-                rule = CreditRule(
-                    rho=RHO, step_down=float(step), step_up=float(step) / ratio, credit_cap=1.0, grant=grant
-                )  # type: ignore[arg-type]
+                rule = CreditRule(rho=RHO, step_down=float(step), step_up=float(step) / ratio, grant=grant)  # type: ignore[arg-type]
                 worth = worth_threshold(rule) if source == "closed form" else largest_worth(rule, demands=MIXED)
                 rows.append((grant, float(ratio), float(step), source, worth))
     return pd.DataFrame(rows, columns=["grant", "ratio", "step_down", "source", "worth"])

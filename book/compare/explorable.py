@@ -2,54 +2,74 @@
 
 import itertools
 
+import pandas as pd
+
 import fairbook.claims as ledgers
 from book.common.explore import Column, Control, Explorable, Panel, State
 from book.compare import studies as study
-from book.compare.properties import ENTRANTS
+from book.compare.properties import ENTRANTS, STAND_INS
 from fairbook import results
 
 __all__ = ["guide"]
 
-#: What may matter most: measure, whether it is to be small, in words.
+#: What may matter most: table where nothing is remembered, measure, whether it is to be small, in words.
 _AIMS = {
-    "the least share": ("min_share", False, "least share"),
-    "nothing idle": ("sum_share", False, "sum of shares"),
-    "no losses against one's own": ("loss", True, "mean loss against one's own machines"),
-    "few lies that pay": ("paying", True, "users who find a lie that pays"),
+    "the least share": ("moment", "min_share", False, "least share"),
+    "nothing idle": ("moment", "sum_share", False, "sum of shares"),
+    "no losses against one's own": ("moment", "loss", True, "mean loss against one's own machines"),
+    "few lies that pay": ("lying", "paying", True, "users who find a lie that pays at one moment"),
 }
 _SHOWN = 6
+
+
+def _named(name: str) -> str:
+    """Name a mechanism as it is shown, and as it is typed."""
+    one = ENTRANTS[name]
+    return f"{one.label}: {one.function}, or --mechanism {one.typed}"
+
+
+def _answer(left: list[str], count: int, best: list[str], ranked: pd.DataFrame, said: str, lies: bool) -> str:
+    words = f"{len(left)} of {count} mechanisms are left. "
+    if lies:
+        return f"{words}None: once the past counts, a lie can pay."
+    if not left:
+        return f"{words}None: give up one of the needs."
+    value = f"{100 * ranked['mean'].iloc[0]:.1f} % ({said})"
+    if not best:
+        return f"{words}None is good enough: {ENTRANTS[str(ranked.index[0])].label} comes nearest, with {value}."
+    tied = " (the intervals of these meet)" if len(best) > 1 else ""
+    return f"{words}Best{tied}, with {value}: {'; '.join(map(_named, best))}."
 
 
 def guide() -> Explorable:
     """Strike out what fails a need, and rank what is left by its mean over the three traces.
 
     A need strikes out every mechanism with a failing cell in its column of the matrix. The numbers are the stored
-    ones: over a day where the past is to count, of lies at one moment, else at one moment.
+    ones: over a day where the past is to count, else at one moment. Of lies there are numbers at one moment only;
+    where the past is to count, the matrix decides.
     """
     cells = study.cells(results.load("compare/matrix"), ledgers.ledger())
     kept = cells[cells["verdict"].isin(["holds", "not broken", "seen"])]
     good = set(zip(kept["mechanism"], kept["property"], strict=True))
     tables = {name: results.load(f"compare/{name}") for name in ("moment", "day", "lying")}
-    means = {name: frame.groupby(["measure", "mechanism"])["mean"].mean() for name, frame in tables.items()}
     states = []
     for whole, keeps, memory, aim in itertools.product((False, True), (False, True), (False, True), _AIMS):
-        must = [need for need, asked in (("places", whole), ("keeps", keeps), ("remembers", memory)) if asked]
-        fit = [name for name, one in ENTRANTS.items() if whole or not one.whole]
+        table, measure, least, said = _AIMS[aim]
+        lies = memory and table == "lying"
+        asked = (("places", whole), ("keeps", keeps), ("remembers", memory), ("lies_periods", lies))
+        must = [need for need, wanted in asked if wanted]
+        fit = [name for name, one in ENTRANTS.items() if name not in STAND_INS and (whole or not one.whole)]
         left = [name for name in fit if all((name, need) in good for need in must)]
-        measure, least, said = _AIMS[aim]
-        values = means["lying" if measure == "paying" else "day" if memory else "moment"][measure]
-        ranked = values.reindex(left).dropna().sort_values(ascending=least, kind="stable")
-        near = study.leaders(ranked, least)
-        best = [ENTRANTS[str(name)].label for name in near.index]
-        words = f"{len(left)} of {len(fit)} mechanisms are left. " + (
-            f"Best: {'; '.join(best)}, with {100 * near.iloc[0]:.1f} %." if best else "Give up one of the needs."
-        )
+        means = study.averaged(tables["day" if memory and not lies else table], measure)
+        ranked = means.reindex(left).dropna().sort_values("mean", ascending=least, kind="stable")
+        best = [str(name) for name in study.leaders(ranked, least).index]
         columns = [
             Column(str(place), [("mean over three traces", float(value))], f"{100 * value:.1f} %")
-            for place, value in enumerate(ranked.iloc[:_SHOWN], start=1)
+            for place, value in enumerate(ranked["mean"].iloc[:_SHOWN], start=1)
         ]
         names = "; ".join(f"{place} {ENTRANTS[str(name)].label}" for place, name in enumerate(ranked.index[:_SHOWN], 1))
-        top = max(float(ranked.iloc[:_SHOWN].max()) if len(ranked) else 0.0, 1e-9)
+        top = max(float(ranked["mean"].iloc[:_SHOWN].max()) if len(ranked) else 0.0, 1e-9)
+        words = _answer(left, len(fit), best, ranked, said, lies and not left)
         states.append(State([Panel(f"{said}: {names}", columns, top)] if columns else [], words))
     return Explorable(
         ["mean over three traces"],

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from book.compare.properties import ENTRANTS, MECHANISMS, PROPERTIES, Entrant, Property, Shared, Witness
+from book.compare.properties import ENTRANTS, MECHANISMS, PROPERTIES, STAND_INS, Entrant, Property, Shared, Witness
 
 # ------------------------------------------------------------------------------------------------------- the search
 
@@ -20,7 +20,7 @@ def _kept(demands: Any, tasks: Any, block: Any, slot: Any, extra: Any = None) ->
 
 
 #: Instances that other, longer searches came across or that were made by hand, by the property that one of the
-#: mechanisms lacks there: TV-DRF in whole tasks, TV-DRF in fractions, and one cluster of slots twice.
+#: mechanisms lacks there: TV-DRF in whole tasks, TV-DRF in fractions, SequentialMinMax, and one cluster of slots twice.
 KEPT: dict[str, tuple[Shared, ...]] = {
     "sharing_periods": (
         _kept(
@@ -35,6 +35,7 @@ KEPT: dict[str, tuple[Shared, ...]] = {
             [[[4, 4]] * 3, [[1, 4]] * 3, [[4, 1], [4, 1], [4, 2]]], [[0, 0, 2], [3, 0, 1], [0, 3, 1]], [[4, 4]], [4, 4]
         ),
     ),
+    "lies_periods": (_kept([[[1, 5], [2, 1]], [[1, 1], [1, 1]]], [[99, 99], [0, 0]], [[16, 12]], [2, 5]),),
     "more": (_kept([[[3], [3], [4]]], [[10, 10, 7]], [[4], [4]], [1], [[3]]),),
     "order": (_kept([[[1], [2]]], [[25, 13]], [[3]] * 4, [1]),),
 }
@@ -99,7 +100,7 @@ def look(entrant: Entrant, property_name: str, tries: int, seed: int = 0) -> tup
     Cost: at most ``tries`` times a few calls of the mechanism; for ``"lies"`` some tens.
     """
     asked = PROPERTIES[property_name]
-    number, drawn = 0, _cases(tries * asked.effort, asked, seed, entrant.whole)
+    number, drawn = 0, _cases(int(tries * asked.effort), asked, seed, entrant.whole)
     for number, case in enumerate(chain(drawn, KEPT.get(property_name, ())), 1):
         if (what := asked.check(case, entrant)) is not None:
             return Witness(case, what), number
@@ -119,8 +120,8 @@ def _cases(tries: int, asked: Property, seed: int, whole: bool) -> Iterator[Shar
 # ---------------------------------------------------------------------------------------------------- what is known
 
 
-#: Claims of the chapters that say of a mechanism what a property says here, at one moment, in the same sense and with
-#: zero demands allowed.
+#: Claims of the chapters that say of a mechanism what a property says here, at one moment and in the same sense. Zero
+#: demands are allowed here and in the theorems that these claims cite, if not in all that the claims look at.
 EVIDENCE: dict[tuple[str, str], str] = {
     ("drf", "sharing"): "cbdrf.table_1.sharing_incentive.drf",
     ("drf", "envy"): "cbdrf.table_1.envy_freeness.drf",
@@ -136,6 +137,8 @@ EVIDENCE: dict[tuple[str, str], str] = {
     ("tv_drf_fluid", "sharing"): "tv_drf.theorem_1.fluid.one",
     ("tv_drf_fluid", "waste"): "tv_drf.theorem_2.fluid.one",
     ("drfh_fluid", "sharing"): "gdrf.drfh.sharing",
+    ("sequential_minmax", "sharing"): "sequential_minmax.sharing.equal",
+    ("sequential_minmax", "waste"): "sequential_minmax.pareto",
     ("gdrf", "envy"): "gdrf.envy.end",
     ("gdrf", "waste"): "gdrf.maximal.nearest",
 }
@@ -146,6 +149,7 @@ _BY_PERIOD = (
     "dmfa_srq",
     "cbdrf",
     "drf_by_task",
+    "sequential_minmax",
     "drfh_fluid",
     "drfh",
     "drfh_first_fit",
@@ -166,7 +170,8 @@ PROOFS: dict[tuple[str, str], str] = {
         ("moment", ("envy", "lies"), ("tv_drf_fluid",)),
         ("drfh", ("envy", "lies", "waste"), ("drfh_fluid",)),
         ("keeps", ("keeps",), ("dmfa_srq",)),
-        ("periods", ("sharing_periods", "sharing_three"), ("drf", "dmfa_srq", "cbdrf")),
+        ("periods", ("sharing_periods", "sharing_three"), ("drf", "dmfa_srq", "cbdrf", "sequential_minmax")),
+        ("lies", ("lies_periods",), ("drf", "dmfa_srq", "cbdrf", "drfh_fluid")),
         ("two", ("sharing_periods",), ("tv_drf_fluid",)),
         ("tasks", ("sharing", "sharing_periods", "sharing_three", "envy"), ("drf_by_task",)),
         ("first_fit", ("envy",), ("drfh_first_fit",)),
@@ -232,6 +237,7 @@ HEADS = {
     "sharing_three": "three periods",
     "envy": "envy",
     "lies": "lies",
+    "lies_periods": "lies over periods",
     "keeps": "arrivals",
     "more": "more machines",
     "order": "order",
@@ -305,6 +311,12 @@ NEEDS: tuple[Need, ...] = (
     Need("users come one by one, nothing may be taken back", ("keeps", "sharing"), "moment", "min_share"),
     Need("demands change, who was idle is to have more later", ("remembers",), "day", "min_share"),
     Need("the same, in whole tasks on machines", ("remembers", "places"), "day", "min_share"),
+    Need(
+        "demands change, who was idle is to have more, and no lie may pay",
+        ("remembers", "lies_periods"),
+        "day",
+        "min_share",
+    ),
     Need("whole tasks on machines, nobody below its own machines", ("places", "sharing"), "moment", "min_share"),
     Need(
         "whole tasks on machines, nothing idle, losses against the own machines are to be small",
@@ -332,18 +344,38 @@ NEEDS: tuple[Need, ...] = (
 )
 
 
-def leaders(values: pd.Series, least: bool) -> pd.Series:
-    """Give what is within a percent of the best value, the best first; within a thousandth besides if that is small.
+#: What is to be small must be at most this, or else nothing is recommended.
+ENOUGH = 0.05
+
+
+def averaged(frame: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Give the mean of a measure over the traces by mechanism, and half the width of its 95 % interval.
+
+    Returns
+    -------
+    DataFrame
+        Index ``mechanism``, columns ``mean`` and ``half``.
+    """
+    rows = frame[frame["measure"] == measure]
+    halves = rows.assign(half=((rows["high"] - rows["low"]) / 2) ** 2).groupby("mechanism")["half"]
+    return pd.DataFrame({"mean": rows.groupby("mechanism")["mean"].mean(), "half": halves.sum() ** 0.5 / halves.size()})
+
+
+def leaders(values: pd.DataFrame, least: bool) -> pd.Series:
+    """Give the best mean, and those whose interval meets the interval of the best, the best first.
 
     Parameters
     ----------
-    values : Series
-        A value for each mechanism.
+    values : DataFrame
+        From :func:`averaged`.
     least : bool
-        Whether small values are good.
+        Whether small values are good. None is good enough above :data:`ENOUGH`.
     """
-    near = values <= values.min() * 1.01 + 0.001 if least else values >= values.max() * 0.99
-    return values[near].sort_values(ascending=least, kind="stable")
+    ranked = values.dropna().sort_values("mean", ascending=least, kind="stable")
+    if ranked.empty or (least and ranked["mean"].iloc[0] > ENOUGH):
+        return pd.Series(dtype=float)
+    far = (ranked["mean"] - ranked["mean"].iloc[0]).abs() - ranked["half"] - ranked["half"].iloc[0]
+    return ranked["mean"][far <= 1e-9]
 
 
 def guide(
@@ -363,17 +395,17 @@ def guide(
     -------
     DataFrame
         One row a need of :data:`NEEDS`: ``situation``, ``must``, ``measure``, ``least`` (whether it is to be small),
-        ``left`` (number of mechanisms that nothing is known against), ``best`` (:func:`leaders` among them by the mean
-        of the measure over the traces; empty where none is left), ``value`` (the best of these means).
+        ``left`` (number of mechanisms that nothing is known against, stand-ins not counted), ``best`` (:func:`leaders`
+        among them by the mean of the measure over the traces; empty where none is left or good enough), ``value`` (the
+        best mean of all that are left).
     """
     kept = cells[cells["verdict"].isin(["holds", "not broken", "seen"])]
     good = set(zip(kept["mechanism"], kept["property"]))
     tables = {"moment": moment, "day": day, "lying": lying}
     rows = []
     for need in NEEDS:
-        left = [name for name in MECHANISMS if all((name, one) in good for one in need.must)]
-        frame = tables[need.table]
-        values = frame[frame["measure"] == need.measure].groupby("mechanism")["mean"].mean().loc[left]
+        left = [name for name in MECHANISMS if name not in STAND_INS and all((name, one) in good for one in need.must)]
+        values = averaged(tables[need.table], need.measure).reindex(left)
         best = leaders(values, need.least)
         rows.append(
             {
@@ -383,7 +415,7 @@ def guide(
                 "least": need.least,
                 "left": len(left),
                 "best": ", ".join(best.index),
-                "value": best.max() if not need.least else best.min(),
+                "value": values["mean"].min() if need.least else values["mean"].max(),
             }
         )
     return pd.DataFrame(rows)

@@ -18,12 +18,14 @@ import pandas as pd
 
 from book.common.runs import choices, interval, repeat, storing, stream
 from book.compare.findings import (
+    ENOUGH,
     EVIDENCE,
     HEADS,
     NEEDS,
     PROOFS,
     Need,
     accounts,
+    averaged,
     cells,
     guide,
     leaders,
@@ -55,6 +57,7 @@ from fairbook.traces import alibaba2017, alibaba_gpu2023, google2011
 __all__ = [
     "DATA",
     "DAY",
+    "ENOUGH",
     "EVIDENCE",
     "HEADS",
     "MECHANISMS",
@@ -68,6 +71,7 @@ __all__ = [
     "TRACES",
     "Need",
     "accounts",
+    "averaged",
     "cells",
     "day",
     "guide",
@@ -382,7 +386,7 @@ def moment(
 
     Notes
     -----
-    Cost of a run: 15 mechanisms, 12 calls each, some 0.5 s.
+    Cost of a run: 16 mechanisms, 12 calls each, some 0.5 s.
     """
     return _measured(_one_moment, MOMENT, 0, traces, runs, seed, progress, label="moment")
 
@@ -412,7 +416,7 @@ def day(
 
     Notes
     -----
-    Cost of a run: 15 mechanisms, some 0.2 s.
+    Cost of a run: 16 mechanisms, some 0.2 s.
     """
     return _measured(_one_day, DAY, 1, traces, runs, seed, progress, label="day", load=load)
 
@@ -537,7 +541,7 @@ def matrix(tries: int = 1000, seed: int = SEED, *, progress: bool = False) -> pd
 
     Notes
     -----
-    Cost: 165 cells; with linear programs some 0.1 s an instance for the fluid DRFH, else some milliseconds.
+    Cost: 192 cells; with linear programs up to 1 s an instance for the fluid DRFH, else some milliseconds.
     """
     tries = as_whole(tries, "tries", 1)
     stream(seed)  # which refuses what is no seed

@@ -25,7 +25,7 @@ from fairbook.properties.search import minimise_margin
 DMFA_SRQ = Mechanism("dmfa_srq", dmfa_srq, smt="dmfa_srq")
 WITH_ZEROS = replace(DMFA_SRQ, zeros=True)
 STATIC = Mechanism("static_optimum", static_optimum, smt="may_shrink")
-ZEROS = "zero demands allowed"
+POSITIVE, ZEROS = "positive demands", "zero demands allowed"
 
 
 def broken(name: str, smt: str | None = None) -> Mechanism:
@@ -37,12 +37,17 @@ def broken(name: str, smt: str | None = None) -> Mechanism:
 
 
 def _says(statement: str, witness: dict[str, Any]) -> str:
-    """Say who has less under a lie, or what the printed envy compares; else nothing."""
+    """Say who has less under a lie, who brings more and has less, or what the printed envy compares; else nothing."""
     if statement == "theorem_3_printed":
         k, i, h, weights = (witness[name] for name in ("k", "i", "h", "weights"))
         tasks = witness["levels"][k - 1][i - 1] * weights[i - 1]
         return (f" Printed envy after arrival k = {k}: user i = {i} runs {tasks} tasks, {tasks / weights[h - 1]} by "
                 f"the weight of user h = {h} and {tasks / weights[i - 1]} by its own.")  # fmt: skip
+    if statement == "weight_order":
+        k, (i, h), weights = witness["k"], (witness["i"], witness["h"]), witness["weights"]
+        told = (f"user {u} brings {weights[u - 1]} and has {witness['levels'][k - 1][u - 1] * weights[u - 1]}"
+                for u in (i, h))  # fmt: skip
+        return f" After arrival {k}, {', '.join(told)}."
     if "levels_under_lie" not in witness or "t" not in witness:
         return ""
     rows = (witness[name][witness["t"] - 1] for name in ("levels_under_lie", "levels"))
@@ -124,11 +129,12 @@ def lied_to_others(effort: Effort, subject: Mechanism) -> Part:
     )
 
 
-def deceived(effort: Effort, subject: Mechanism, liars: int, late: bool = False) -> Part:
+def deceived(effort: Effort, subject: Mechanism, liars: int, late: bool = False, alone: bool = False) -> Part:
     """Search for lies, smaller contributions and perhaps a later arrival that pay for all the liars at one time.
 
     The last rows of demands are the claims, the last weights what the liars bring at most. Every group of users is
-    tried as the liars, and a late one at every later place, with its claim and with the truth.
+    tried as the liars, and a late one at every later place, with its claim and with the truth. Where the lies may pay
+    for the first liar ``alone``, it is enough that the others lose nothing.
     """
 
     def margins(instance: Instance) -> FloatArray:
@@ -150,7 +156,10 @@ def deceived(effort: Effort, subject: Mechanism, liars: int, late: bool = False)
                     gains = [
                         row[-span:] / claimed_tasks(honest, u)[-span:] for row, u in zip(after, users, strict=True)
                     ]
-                    found.append(1 - float(np.min(gains, axis=0).max()))
+                    gained = np.min(gains, axis=0)
+                    if alone:
+                        gained = np.where(gained > 1 - 1e-12, gains[0], gained)
+                    found.append(1 - float(gained.max()))
         return np.array(found)
 
     return searched(

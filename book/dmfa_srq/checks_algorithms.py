@@ -3,13 +3,16 @@
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from itertools import islice
 from math import lcm
+from typing import Any
 
 import numpy as np
 
+from book.common.evidence import in_words
 from book.common.runs import stream
 from book.dmfa_srq import oracle, studies as study
-from book.dmfa_srq.attacks import DMFA_SRQ, broken, computes_the_mechanism
+from book.dmfa_srq.attacks import DMFA_SRQ, FIGURE_1, broken, computes_the_mechanism, instances
 from book.dmfa_srq.printed import REPAIRS, algorithm_1, algorithm_1_printed
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from fairbook.mechanisms.dmfa_srq import dmfa_srq
@@ -17,13 +20,14 @@ from fairbook.model.inputs import FloatArray
 
 # ------------------------------------------------------------------------------------------------- the algorithms
 
-_PRINTED = {
-    "position": "as printed; line 6 pairs the i-th largest value with user i",
-    "own": "as printed; line 6 read as the users' own previous amounts",
-    "largest": "as printed; line 6 read as the largest value for everyone",
+_PRINTED: dict[str, tuple[str, dict[str, Any]]] = {
+    "position": ("as printed; line 6 pairs the i-th largest value with user i", {}),
+    "own": ("as printed; line 6 read as the users' own previous amounts", {"line_6": "own"}),
+    "largest": ("as printed; line 6 read as the largest value for everyone", {"line_6": "largest"}),
+    "levels": ("as printed; amounts read as levels", {"line_6": "own", "repairs": ("levels",)}),
 }
 
-for _reading, _variant in _PRINTED.items():
+for _reading, (_variant, _options) in _PRINTED.items():
     claim(
         id=f"dmfa_srq.algorithm_1.{_reading}",
         locator="Algorithm 1",
@@ -32,11 +36,40 @@ for _reading, _variant in _PRINTED.items():
         statement="Algorithm 1 computes the optimum of (4).",
         mechanism=Mechanism(
             "algorithm_1_printed",
-            partial(algorithm_1_printed, line_6=_reading),  # type: ignore[arg-type]
+            partial(algorithm_1_printed, **_options),
         ),
         mutant=Mechanism("repaired", partial(algorithm_1_printed, repairs=REPAIRS)),
     )(computes_the_mechanism)
 
+
+def _threshold(effort: Effort, subject: Mechanism) -> Evidence:
+    """Look for an arrival at which no value parts those who keep what they had from those who rise."""
+    for count, (demands, weights) in enumerate([FOUR, *islice(instances(effort), 500)], 1):
+        lowest = oracle.exact_levels(demands, weights)
+        for k in range(2, len(lowest) + 1):
+            had = [max(lowest[i : k - 1]) for i in range(k - 1)]
+            size = subject.run(had, weights)
+            keep = [size[i] for i in range(k - 1) if had[i] > lowest[k - 1]]
+            rise = [size[i] for i in range(k - 1) if had[i] <= lowest[k - 1]]
+            if keep and rise and min(keep) <= max(rise):
+                text = (f"Users {in_words(demands)} with contributions {in_words(weights)}: at arrival {k} a user with "
+                        f"{min(keep)} keeps it, a user with {max(rise)} rises.")  # fmt: skip
+                return Evidence.of(Part(False, "witness", text, count))
+    return Evidence.of(Part(True, "search", f"There is one at each arrival of {count} small instances.", count))
+
+
+#: The paper's example, and a fourth user.
+FOUR = ((*FIGURE_1[0], (Fraction(1), Fraction(1, 2))), (*FIGURE_1[1], Fraction(1, 4)))
+claim(
+    id="dmfa_srq.equation_9",
+    locator="Equations (8), (9)",
+    kind="equation",
+    variant="in amounts, as (8) has them",
+    statement="At each arrival some v_tau parts the amounts x_i^{k-1}: those who had more keep it, all others rise to "
+    "M^k w_i.",
+    mechanism=Mechanism("amounts", lambda had, weights: [y * w for y, w in zip(had, weights)]),
+    mutant=Mechanism("levels", lambda had, weights: had),
+)(_threshold)
 claim(
     id="dmfa_srq.algorithm_1.repaired",
     locator="beyond the paper (Algorithm 1)",
@@ -220,7 +253,7 @@ for _name, _how, _way, _other in (
 
     @claim(
         id=f"dmfa_srq.water_filling.pseudo_polynomial.{_name}",
-        locator="Section 1",
+        locator="beyond the paper (Section 1)",
         kind="complexity",
         variant=f"water filling {_how}",
         statement="The time of water filling is not bounded by a polynomial in the length of the input.",

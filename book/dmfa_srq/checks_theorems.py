@@ -11,24 +11,26 @@ from book.common.runs import stream
 from book.dmfa_srq import oracle
 from book.dmfa_srq.attacks import (
     DMFA_SRQ,
+    POSITIVE,
     STATIC,
     WITH_ZEROS,
     ZEROS,
     attacked_claim,
     broken,
     deceived,
+    floats,
     lied_to,
     lied_to_others,
     refuted_claim,
     settled_for,
 )
-from book.dmfa_srq.properties import lemma_1, lemma_2, lemma_3, schedule, with_departures
+from book.dmfa_srq.properties import lemma_1, lemma_2, lemma_3, schedule, theorems_after, with_departures
 from book.dmfa_srq.smt import is_violated
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from fairbook.mechanisms.drf import drf
 from fairbook.properties.dynamic import dynamic_envy_freeness, dynamic_pareto_optimality, dynamic_sharing_incentive
 from fairbook.properties.instances import sampler
-from fairbook.properties.lies import search_instance
+from fairbook.properties.lies import claimed_tasks, search_instance, true_tasks
 
 attacked_claim(
     "lemma_1.positive",
@@ -36,6 +38,7 @@ attacked_claim(
     "Every optimum of (4) has x_i^k = max(M^k w_i, x_i^{k-1}).",
     lemma_1,
     kind="lemma",
+    variant=POSITIVE,
     proof="lem-dmfa_srq-1",
     mutant=broken("may_shrink"),
 )
@@ -79,10 +82,10 @@ refuted_claim(
 attacked_claim(
     "lemma_4.rises",
     "Lemma 4",
-    "When an arrival raises the liar's claimed share above the honest one, nobody present has less.",
+    "When an arrival raises the liar's claimed share, and above the honest one, nobody present has less.",
     None,
     kind="lemma",
-    variant="read for t at which the claim rises",
+    variant="read for t that raises the claimed share",
     proof="lem-dmfa_srq-4",
     mutant=broken("need_favoured", "claims_rewarded"),
     solver="lemma_4_rises",
@@ -94,7 +97,7 @@ attacked_claim(
     "Within W_k nobody can gain without another losing.",
     dynamic_pareto_optimality,
     kind="theorem",
-    variant="as stated",
+    variant=POSITIVE,
     proof="thm-dmfa_srq-1",
     mutant=broken("capacity_wasted"),
 )
@@ -190,6 +193,7 @@ for _name, _locator, _variant, _mechanism in (
     id="dmfa_srq.equation_5.positive",
     locator="Equation (5)",
     kind="equation",
+    variant=POSITIVE,
     statement="W_k / max_j sum_i w_i d_ij is the static optimum, the level of weighted DRF, and at least M^k.",
     proof="prop-dmfa_srq-static",
     mechanism=replace(STATIC, smt="dmfa_srq"),
@@ -210,6 +214,29 @@ def _equation_5(effort: Effort, subject: Mechanism) -> Evidence:
         settled_for("dynamic_below_static", effort, subject),
         sampled(off, effort, subject, key=4, share=20, said=said, right=lambda found: max(found) < 1e-9),
     )
+
+
+@claim(
+    id="dmfa_srq.equal_contributions",
+    locator="Section 1",
+    kind="statement",
+    statement="With equal contributions weighted DRF is DRF.",
+    proof="prop-dmfa_srq-static",
+    mechanism=Mechanism("drf", drf),
+    mutant=Mechanism("unequal", lambda demands, weights: drf(demands, np.arange(1, len(weights) + 1))),
+)
+def _equal_contributions(effort: Effort, subject: Mechanism) -> Evidence:
+    def off(rng: np.random.Generator, judged: Mechanism, at: int) -> float:
+        n, m = int(rng.integers(2, 5)), int(rng.integers(1, 4))
+        demands = rng.integers(1, 7, (n, m))
+        shares = [list(map(Fraction, row.tolist())) for row in demands]
+        # raise all dominant shares together: no weights anywhere
+        share = 1 / max(sum(row[j] / max(row) for row in shares) for j in range(m))
+        tasks = judged.run(demands, np.full(n, 10.0 ** rng.uniform(-2, 2))).tasks
+        return float(np.abs(tasks * demands.max(axis=1) / float(share) - 1).max())
+
+    said = "In {count} random instances all dominant shares are the one that fits, as DRF has it (1e-9)."
+    return Evidence.of(sampled(off, effort, subject, key=7, share=20, said=said, right=lambda found: max(found) < 1e-9))
 
 
 refuted_claim(
@@ -235,8 +262,10 @@ _LIE = ["1/2", "1"]
     id="dmfa_srq.departures.stays",
     locator="beyond the paper",
     kind="extension",
-    variant="the contribution stays",
-    statement="With departures, no lie about its demand gives a user more true tasks.",
+    variant="the contribution stays; Theorem 1 for positive demands",
+    statement="With departures at times that hang on nobody's statements, Theorems 1 to 4 hold for the users present, "
+    "who comes later (the other events in the same order) never runs more, and users who lie together, and may bring "
+    "less, never all run more at one time.",
     proof="prop-dmfa_srq-stays",
     mechanism=_STAYS,
     mutant=_LEAVES,
@@ -247,29 +276,53 @@ def _departures_stay(effort: Effort, subject: Mechanism) -> Evidence:
     schedules = [_SCHEDULE] + [
         schedule(rng, int(rng.integers(3, 6))) for _ in range(5 if effort.name == "quick" else 40)
     ]
-    spent, worst = 0, np.inf
-    for number, events in enumerate(schedules):
-        n = max(events) + 1
-        found = search_instance(
-            subject.run(events),
-            sampler(users=(n, n), resources=(2, 3)),
-            resize=False,
-            evaluations=6000 if number == 0 else effort.evaluations // 10,
-            restarts=20,
-            seed=effort.seed,
+    parts = [
+        sampled(_departing, effort, subject, key=6, share=16, grade="search", right=lambda found: min(found) > -1e-9,
+                said="{count} runs keep Theorems 1 to 3; nobody gained by coming late, lying or bringing less."),
+    ]  # fmt: skip
+    for liars in (1, 2):
+        spent, worst = 0, np.inf
+        for number, events in enumerate(schedules):
+            n = max(events) + 1
+            found = search_instance(
+                subject.run(events),
+                sampler(users=(n, n), resources=(2, 3)),
+                resize=False,
+                coalition=liars,
+                evaluations=6000 if number == 0 and liars == 1 else effort.evaluations // (10 * liars**2),
+                restarts=20,
+                seed=effort.seed,
+            )
+            spent, worst = spent + found.evaluations, min(worst, float(found.margin))
+            if found.found:
+                break
+        text = (
+            f"Search over instances and lies of {liars} on {len(schedules)} schedules of arrivals and departures "
+            f"({spent} runs) found nothing; smallest margin {margin_in_words(worst)}."
         )
-        spent, worst = spent + found.evaluations, min(worst, float(found.margin))
         if found.found:
-            return Evidence.of(Part(False, "search", f"A lie pays on the schedule {events}: {found.instance}.", spent))
-    return Evidence.of(
-        Part(
-            True,
-            "search",
-            f"Search over instances and lies on {len(schedules)} schedules of arrivals and "
-            f"departures ({spent} runs) found nothing; smallest margin {margin_in_words(worst)}.",
-            spent,
-        )
-    )
+            text = f"A lie of {liars} pays on the schedule {events}: {found.instance}."
+        parts.append(Part(not found.found, "search", text, spent))
+    return Evidence(tuple(parts))
+
+
+def _departing(rng: np.random.Generator, subject: Mechanism, at: int) -> float:
+    """Draw a run with departures, and one in which a user comes later, lies and brings less; give the least margin."""
+    events, claims = schedule(rng, int(rng.integers(2, 7))), rng.random(4) + 1e-3
+    n, late = max(events) + 1, int(rng.integers(max(events) + 1))
+    drawn = sampler(users=(n, n), resources=(1, 4))(rng)
+    honest = subject.run(events)(drawn.demands, drawn.weights).table
+    came, end = events.index(late), len(events) - (events[::-1].index(late) if events.count(late) > 1 else 0)
+    place = int(rng.integers(came, end - (events.count(late) > 1)))
+    moved = events[:came] + events[came + 1 :]
+    moved.insert(place, late)
+    told, brought = drawn.demands.copy(), drawn.weights.copy()
+    told[late] = claims[: told.shape[1]] if at % 2 else told[late]
+    brought[late] *= rng.choice([0.5, 1.0])
+    lying = true_tasks(subject.run(moved)(told, brought).tasks_of(late), drawn.demands[late], told[late])
+    kept = theorems_after(events, drawn.demands, drawn.weights, honest)
+    there = honest[place:, late] > 0
+    return min(kept, float(np.min(1 - lying[place:][there] / honest[place:, late][there], initial=np.inf)))
 
 
 @claim(
@@ -321,6 +374,37 @@ def _harmless_lie(effort: Effort, subject: Mechanism) -> Evidence:
     )
 
 
+@claim(
+    id="dmfa_srq.coalition_sometime",
+    locator="beyond the paper",
+    kind="extension",
+    variant="each at a time of its own",
+    statement="Users who lie together never all run more true tasks.",
+    mechanism=DMFA_SRQ,
+    mutant=STATIC,
+)
+def _coalition_sometime(effort: Effort, subject: Mechanism) -> Evidence:
+    truth = [["1", "1", "1/10"], ["1", "1/10", "1/10"], ["1/10", "1", "1/10"], ["1", "1/10", "1/10"],
+             ["1/10", "1/10", "1"]]  # fmt: skip
+    lies = {1: ["1", "1/2", "1/10"], 3: ["3/4", "1/10", "1"]}
+    needed, claimed = ([[Fraction(x) for x in (chosen or row)] for row, chosen in zip(truth, some, strict=True)]
+                       for some in ([None] * 5, [lies.get(i) for i in range(5)]))  # fmt: skip
+    honest, lying = (subject.run(*floats(rows, [1] * 5)) for rows in (needed, claimed))
+    gains, told = [], []
+    for user in lies:
+        true = true_tasks(claimed_tasks(lying, user), *(floats(rows, [1])[0][user] for rows in (needed, claimed)))
+        more = true - claimed_tasks(honest, user)
+        gains.append(more.max() > 1e-9)
+        had, has = (
+            Fraction(float(x[more.argmax()])).limit_denominator(1000) for x in (claimed_tasks(honest, user), true)
+        )
+        told.append(f"user {user + 1} has {has} true tasks after arrival {user + 1 + more.argmax()}, honestly {had}")
+    text = (
+        f"Users {in_words(truth)} bring 1 each; users 2 and 4 claim {in_words(list(lies.values()))}: {'; '.join(told)}."
+    )
+    return Evidence.of(Part(not all(gains), "witness", text, 1))
+
+
 attacked_claim(
     "late_arrival",
     "beyond the paper",
@@ -354,4 +438,25 @@ def _coalition(effort: Effort, subject: Mechanism) -> Evidence:
                 (" who may bring less", deceived(effort, subject, liars)),
             )
         ),
+    )
+
+
+@claim(
+    id="dmfa_srq.coalition_first",
+    locator="beyond the paper",
+    kind="extension",
+    variant=POSITIVE,
+    statement="Of users who lie together, and may bring less, the first to arrive never runs more true tasks at a time "
+    "when all are present and none of the others runs fewer.",
+    proof="thm-dmfa_srq-coalition",
+    mechanism=DMFA_SRQ,
+    mutant=broken("need_favoured"),
+)
+def _coalition_first(effort: Effort, subject: Mechanism) -> Evidence:
+    return Evidence.of(
+        *(
+            replace(part, found=f"{liars} users: {part.found}")
+            for liars in (2, 3)
+            for part in (deceived(effort, subject, liars, alone=True),)
+        )
     )

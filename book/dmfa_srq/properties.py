@@ -308,6 +308,48 @@ def with_departures(events: Sequence[int], contribution: Literal["stays", "leave
     return run
 
 
+def theorems_after(events: Sequence[int], demands: FloatArray, weights: FloatArray, table: FloatArray) -> float:
+    """Check Theorems 1 to 3 for the users present after each event, where contributions stay.
+
+    Parameters
+    ----------
+    events : sequence of int
+        As for :func:`with_departures`.
+    demands : ndarray, shape (n, m)
+        Positive.
+    weights : ndarray, shape (n,)
+    table : ndarray, shape (events, n)
+        Tasks of each user after each event.
+
+    Returns
+    -------
+    float
+        Smallest of: minus the part by which the scarcest resource is overdrawn or left; the least level, less 1; minus
+        what somebody gained since an envious user came, as a part. Negative where a theorem fails.
+
+    Notes
+    -----
+    Cost O(events n (n + m)).
+    """
+    need = demands / demands.max(axis=1, keepdims=True)
+    units, came = table * demands.max(axis=1), [list(events).index(user) for user in range(len(weights))]
+    margin, present, pool = np.inf, set[int](), 0.0
+    for event, user in enumerate(events):
+        pool += weights[user] if came[user] == event else 0.0
+        present ^= {user}
+        if not present:
+            continue
+        now = units[event]
+        margin = min(margin, -abs((now @ need).max() / pool - 1), min(now[i] / weights[i] for i in present) - 1)
+        for i in present:
+            for h in present - {i}:
+                envied = now[h] * (need[h] / need[i]).min() / weights[h]
+                if envied > now[i] / weights[i] * (1 + 1e-9):
+                    before = units[came[i] - 1, h] if came[h] < came[i] else 0.0
+                    margin = min(margin, before / now[h] - 1)
+    return float(margin)
+
+
 def schedule(rng: np.random.Generator, n: int) -> list[int]:
     """Draw n arrivals in order and some departures between them, as :func:`with_departures` takes them.
 

@@ -56,7 +56,7 @@ def _weight(demand: Vector, pool: Vector) -> Fraction:
     mutant=Mechanism("sum of shares", _total_share),
 )
 def _weight_scale(effort: Effort, judged: Mechanism) -> Evidence:
-    pool, small, large = (10, 10), (1, 1), (4, 1)
+    pool, small, large = (10, 10), (2, 1), (4, 1)  # the larger has more CPU and as much memory
     a, b = judged.run(small, pool), judged.run(large, pool)
     return Evidence.of(
         Part(
@@ -67,6 +67,64 @@ def _weight_scale(effort: Effort, judged: Mechanism) -> Evidence:
             1,
         )
     )
+
+
+@sampled_claim(
+    id="gdrf.weight.tied",
+    locator="Section 1.2",
+    kind="statement",
+    variant="of users with the same GDRS",
+    statement="The weight (6) lies between 1 and the number of resources and does not change if a demand is "
+    "multiplied; of users with the same GDRS the one with the larger weight asks for the larger sum of shares.",
+    proof="lem-gdrf-weight",
+    mechanism=Mechanism("GDRW (6)", _weight),
+    mutant=Mechanism("sum of shares", _total_share),
+    key=25,
+    share=10,
+    said="Compared in fractions on {count} random pairs of users with the same GDRS.",
+)
+def _tied_weights(rng: np.random.Generator, judged: Mechanism, at: int) -> bool:
+    m = int(rng.integers(1, 5))
+    pool = rng.integers(1, 9, m).tolist()
+    # shares in twentieths, the largest of each user 1/2
+    parts = rng.integers(0, 11, (2, m))
+    parts[[0, 1], rng.integers(0, m, 2)] = 10
+    a, b = ([Fraction(int(x), 20) * s for x, s in zip(row, pool, strict=True)] for row in parts)
+    weights, sums = ([of(user, pool) for user in (a, b)] for of in (judged.run, _total_share))
+    scaled = judged.run([3 * x for x in a], pool)
+    return bool(
+        all(1 <= w <= m for w in weights) and scaled == weights[0] and (weights[0] > weights[1]) == (sums[0] > sums[1])
+    )
+
+
+def _measures(demand: Vector, pool: Vector) -> tuple[Any, ...]:
+    """The three readings of what one VM adds to the resource so far."""
+    shares = [Fraction(d) / s for d, s in zip(demand, pool, strict=True)]
+    return sum(demand), max(shares), sum(shares)
+
+
+@sampled_claim(
+    id="gdrf.measure",
+    locator="beyond the paper (section 2.2)",
+    kind="extension",
+    statement="In each of three readings of the resource so far (amount, dominant share, sum of shares) nobody could "
+    "run more VMs, divided if need be, on one VM of another than that VM counts by its own.",
+    proof="lem-gdrf-measure",
+    mechanism=Mechanism("readings of the resource so far", _measures),
+    mutant=Mechanism("squares", lambda demand, pool: (sum(d * d for d in demand),)),
+    key=26,
+    share=10,
+    said="Compared in fractions on {count} random pairs of VMs, some of them multiples and with zeros.",
+)
+def _one_by_another(rng: np.random.Generator, judged: Mechanism, at: int) -> bool:
+    m = int(rng.integers(1, 5))
+    pool, own = rng.integers(1, 9, m).tolist(), rng.integers(0, 4, m)
+    own[0] += own.sum() == 0
+    other = own * int(rng.integers(1, 4)) + rng.integers(0, 3, m) * (at % 2)
+    own, other = (other, own) if at % 3 else (own, other)
+    runs = min(Fraction(int(h), int(d)) for h, d in zip(other, own, strict=True) if d)
+    of_other, of_own = (judged.run(one.tolist(), pool) for one in (other, own))
+    return all(a >= runs * b for a, b in zip(of_other, of_own, strict=True))
 
 
 FIXED = Mechanism("(7), lambda fixed", lambda y, beta, lam: metrics.joe_wong_fairness(list(y), beta, lam))
@@ -81,25 +139,78 @@ def _positive(rng: np.random.Generator) -> Any:
 
 
 @sampled_claim(
-    id="gdrf.limit.left",
-    locator="Section 1.3",
-    kind="equation",
-    variant="lambda = w fixed, from the left, k the number of users",
-    statement="(8) is the limit of (7) as beta tends to 1.",
-    proof="prop-gdrf-limit",
+    id="gdrf.family",
+    locator="beyond the paper (section 1.3)",
+    kind="extension",
+    statement="Where everybody has something, (7) with lambda = 0 is n times Jain's index at beta = -1, tends to the "
+    "exponential of the entropy at 0, and to -1 by the least part for large beta; with lambda = (1 - beta)/beta and "
+    "beta > 0 it rises with each share.",
+    proof="prop-gdrf-family",
     mechanism=FIXED,
-    mutant=TIED,
+    mutant=Mechanism("sum of shares", lambda y, beta, lam: sum(y)),
+    key=27,
+    share=20,
+    said="Computed for {count} random allocations; large beta is 100, near 0 is 1e-6.",
+)
+def _family(rng: np.random.Generator, judged: Mechanism, at: int) -> bool:
+    y, beta = _positive(rng), float(rng.choice([0.3, 0.8, 1.5, 4.0]))
+    part, more = y / y.sum(), y * np.where(np.arange(len(y)) == at % len(y), 1.1, 1.0)
+    least, power = -float(judged.run(y, 100.0, 0.0)) * part.min(), (1 - beta) / beta
+    return bool(
+        np.isclose(judged.run(y, -1.0, 0.0), len(y) * metrics.jain_index(y))
+        and np.isclose(judged.run(y, 1e-6, 0.0), np.exp(-(part * np.log(part)).sum()), rtol=1e-4)
+        and part.min() ** 0.01 * (1 - 1e-9) <= least <= (len(y) * part.min()) ** 0.01 * (1 + 1e-9)
+        and judged.run(more, beta, power) > judged.run(y, beta, power)
+    )
+
+
+_LIMIT: dict[str, Any] = {
+    "locator": "Section 1.3",
+    "kind": "equation",
+    "statement": "(8) is the limit of (7) as beta tends to 1.",
+    "mechanism": FIXED,
+    "mutant": TIED,
+}
+
+
+@sampled_claim(
+    id="gdrf.limit.left",
+    variant="lambda = w fixed, from the left, k the number of users, each with a VM on the machine",
+    proof="prop-gdrf-limit",
     key=12,
     share=10,
     said=lambda off: (
         f"At beta = 1 - 1e-9 the largest relative difference on {len(off)} random allocations is {max(off):.1g}."
     ),
     right=lambda off: max(off) < 1e-6,
+    **_LIMIT,
 )
 def _left(rng: np.random.Generator, judged: Mechanism, at: int) -> float:
     y, w = _positive(rng), float(rng.uniform(0.1, 1))
     limit = metrics.placement_fairness(y.sum(), w, k=len(y))
     return float(abs(judged.run(y, 1 - 1e-9, w) / float(limit) - 1))
+
+
+@claim(
+    id="gdrf.limit.absent",
+    variant="lambda = w fixed, from the left, one k, some users with nothing on the machine",
+    **{**_LIMIT, "mutant": Mechanism("sum of shares", lambda y, beta, lam: sum(y))},
+)
+def _absent(effort: Effort, judged: Mechanism) -> Evidence:
+    machines = [(0.5, 0.0, 0.0), (0.2, 0.2, 0.0), (0.1, 0.1, 0.1)]
+    near = [float(judged.run(y, 1 - 1e-9, 0.5)) for y in machines]
+    eight = [float(metrics.placement_fairness(sum(y), 0.5, k=3)) for y in machines]
+    by_seven, by_eight = (sorted(range(3), key=of.__getitem__) for of in (near, eight))
+    return Evidence.of(
+        Part(
+            by_seven == by_eight,
+            "witness",
+            f"Three machines, half in use, on which three users have {in_words(machines)}: (7) with lambda = 1/2 is "
+            f"{in_words(tuple(near))} just below beta = 1, and (8) with k = 3 is {in_words(tuple(eight))}: another "
+            "order, whatever k is.",
+            3,
+        )
+    )
 
 
 def _against_the_product(judged: Mechanism, y: Any, z: Any) -> int:
@@ -179,7 +290,8 @@ def _larger(a: Sequence[tuple[Fraction, Fraction]], b: Sequence[tuple[Fraction, 
     id="gdrf.f.blind",
     locator="Section 1.3",
     kind="statement",
-    statement="The larger f (8), the fairer is the division of a machine.",
+    variant="between users, as an overall value",
+    statement="The larger f (8), the fairer is the allocation.",
     mechanism=Mechanism("f (8)", lambda y, w: [(sum(y, Fraction(0)), w)]),
     mutant=Mechanism("product of shares", lambda y, w: [(Fraction(x), Fraction(1)) for x in y]),
 )
@@ -200,9 +312,9 @@ def _blind(effort: Effort, judged: Mechanism) -> Evidence:
 
 @sampled_claim(
     id="gdrf.f.empty",
-    locator="beyond the paper (section 1.3)",
-    kind="extension",
-    variant="k = 1",
+    locator="Section 1.3",
+    kind="statement",
+    variant="between machines, k = 1",
     statement="On a machine that is a small part of the cell (all its shares together at most exp(-|S|/min S)) every "
     "VM lowers f, so an idle cell has the largest mean of f.",
     proof="prop-gdrf-empty",

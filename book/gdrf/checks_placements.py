@@ -74,6 +74,11 @@ def _users(rng: np.random.Generator, at: int, low: int, high: int) -> tuple[tupl
     return tuple(map(tuple, demands.tolist()))
 
 
+def _bounds(rng: np.random.Generator, at: int, users: int) -> list[int] | None:
+    """In every other case bound the slots that each user asks for, most of them by few."""
+    return rng.choice([1, 2, 3, 5, 8, 12 * users], users).tolist() if at % 2 else None
+
+
 def _about_the_queue(check: Callable[..., Any], *, largest: int = 9, **about: Any) -> None:
     """Register a statement about Algorithm 2 where nothing ever fails to fit."""
 
@@ -82,39 +87,42 @@ def _about_the_queue(check: Callable[..., Any], *, largest: int = 9, **about: An
         key=15,
         share=20,
         said=lambda margins: (
-            f"{len(margins)} random sets of 2 to 6 users, a quarter of them with zeros and far apart, "
+            f"{len(margins)} random sets of 2 to 6 users, a quarter with zeros and far apart, half with bounds, "
             "through 12 rounds, counted in whole numbers (every tenth placed in fractions): smallest margin "
             f"{min(margins)}."
         ),
         right=lambda margins: True,
     )
     def _look(rng: np.random.Generator, judged: Mechanism, at: int) -> Any:
-        demands = _users(rng, at, 1 if at % 2 else largest - 1, largest)  # similar users in every other case
-        queue = judged.run(demands, 12, exact=at % 10 == 0)
+        demands = _users(rng, at, 1 if at // 2 % 2 else largest - 1, largest)  # similar users in every other case
+        bounds = _bounds(rng, at, len(demands))
+        queue = judged.run(demands, 12, exact=at % 10 == 0, bounds=bounds)
         margin = check(demands, queue) if check is envy_in_queue else check(queue)
-        return Part(False, "witness", f"Users {demands}: margin {margin}.", at + 1) if margin < 0 else margin
+        words = f"Users {demands} who want at most {bounds}: margin {margin}."
+        return Part(False, "witness", words, at + 1) if margin < 0 else margin
 
 
 _about_the_queue(
     first_round,
     id="gdrf.round_one",
     locator="Section 2.4",
-    statement="The first round gives every user a slot.",
+    statement="If everybody asks for a VM, the first round gives every user a slot.",
     proof="thm-gdrf-first-round",
 )
 _about_the_queue(
     rounds_of_one,
     id="gdrf.rounds.similar",
     locator="Section 2.4",
-    statement="Where amounts lie within a factor 1 + eps, every round before round 1 + 1/eps gives everybody one slot.",
+    statement="Where amounts lie within a factor 1 + eps, every round before round 1 + 1/eps through which everybody "
+    "is in and wants more gives everybody one slot.",
     proof="prop-gdrf-rounds",
 )
 _about_the_queue(
     level_within_one,
     id="gdrf.queue",
     locator="Section 2.2, Algorithm 2",
-    statement="At the end of a round that all are in, nobody has more resource than another by more than its own last "
-    "VM.",
+    statement="At the end of a round through which all are in, nobody has more resource than another who wants more by "
+    "more than its own last VM.",
     proof="thm-gdrf-queue",
     kind="algorithm",
 )
@@ -122,25 +130,64 @@ _about_the_queue(
     envy_in_queue,
     id="gdrf.envy.one",
     locator="beyond the paper (section 2.4)",
-    statement="At the end of a round that all are in, nobody could run more VMs than it has on what another holds, "
-    "less one VM of the other.",
+    statement="At the end of a round through which all are in, nobody who wants more could run more VMs than it has on "
+    "what another holds, less one VM of the other.",
     proof="thm-gdrf-envy",
     kind="extension",
 )
 
 
+def _printed_slots(demands: tuple[Vector, ...], pool: Vector, rounds: int, bounds: Sequence[int]) -> list[list[int]]:
+    """Algorithm 2 as it is printed: all who have least get a slot, or as many as there are slots, by the ranking."""
+    n, table = len(demands), []
+    tops = [[Fraction(d) / s for d, s in zip(row, pool, strict=True)] for row in demands]
+    ranking = sorted(range(n), key=lambda i: (-max(tops[i]), -sum(tops[i]) / max(tops[i])))
+    held = [0] * n
+    for _ in range(rounds):
+        left, row = n, [0] * n
+        while left and (waiting := [i for i in ranking if held[i] < bounds[i]]):
+            least = min(held[i] * sum(demands[i]) for i in waiting)
+            for i in [i for i in waiting if held[i] * sum(demands[i]) == least][:left]:
+                held[i], row[i], left = held[i] + 1, row[i] + 1, left - 1
+        table.append(row)
+    return table
+
+
+@sampled_claim(
+    id="gdrf.slots",
+    locator="beyond the paper (section 2.2)",
+    kind="extension",
+    statement="Algorithm 2, which serves all users with the least resource at once, hands out the same slots as one "
+    "slot at a time to the first in the ranking of those with the least.",
+    proof="lem-gdrf-slots",
+    **QUEUES,
+    key=28,
+    share=20,
+    said="{count} random sets of 2 to 6 users, half with bounds, through 8 rounds.",
+)
+def _batches(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None:
+    demands = _users(rng, at, 1, 5)
+    room = roomy_machine(demands, 8)
+    tops = [[Fraction(d) / s for d, s in zip(row, room, strict=True)] for row in demands]
+    if len({(max(top), sum(top)) for top in tops}) < len(demands):
+        return None  # the lot decides
+    bounds = _bounds(rng, at, len(demands)) or [99] * len(demands)
+    one_by_one = [list(row) for row in judged.run(demands, 8, room, bounds=bounds).rounds]
+    return _printed_slots(demands, room, 8, bounds)[: len(one_by_one)] == one_by_one
+
+
 def _share_margin(rng: np.random.Generator, judged: Mechanism, at: int) -> Any:
     demands = _users(rng, at, 1, 9)
     room = roomy_machine(demands, 12, rng.integers(1, 6, len(demands[0])).tolist())
-    return shares_in_queue(demands, room, judged.run(demands, 12, room))
+    return shares_in_queue(demands, room, judged.run(demands, 12, room, bounds=_bounds(rng, at, len(demands))))
 
 
 @claim(
     id="gdrf.shares",
     locator="beyond the paper (section 1.1)",
     kind="extension",
-    statement="At the end of a round that all are in, a dominant share, less one VM, is at most |S|/min S times any "
-    "other; and two users reach this factor.",
+    statement="At the end of a round through which all are in, a dominant share, less one VM, is at most |S|/min S "
+    "times that of anybody who wants more; and two users reach this factor.",
     proof="prop-gdrf-shares",
     **QUEUES,
 )
@@ -157,8 +204,8 @@ def _apart(effort: Effort, judged: Mechanism) -> Evidence:
             key=22,
             share=20,
             said=lambda margins: (
-                f"{len(margins)} random sets of 2 to 6 users through 12 rounds, cells of many shapes: "
-                f"smallest margin {float(min(margins)):.3g}."
+                f"{len(margins)} random sets of 2 to 6 users, half with bounds, through 12 rounds, cells of many "
+                f"shapes: smallest margin {float(min(margins)):.3g}."
             ),
             right=lambda margins: min(margins) >= 0,
         ),
@@ -176,14 +223,14 @@ def _apart(effort: Effort, judged: Mechanism) -> Evidence:
     id="gdrf.lie.slots",
     locator="beyond the paper (section 2.4)",
     kind="statement",
-    variant="while all are in, resource so far by amount",
+    variant="while all are in and want more, resource so far by amount",
     statement="A user who overstates its demand has at no end of a round more slots than with the truth.",
     proof="prop-gdrf-lie",
     mechanism=QUEUES["mechanism"],
     mutant=Mechanism("least dominant share", partial(queue_rounds, least="dominant_share")),
     key=23,
     share=20,
-    said="{count} random sets of 2 to 6 users through 12 rounds: no lie gains a slot.",
+    said="{count} random sets of 2 to 6 users, half with bounds, through 12 rounds: no lie gains a slot.",
 )
 def _slots(rng: np.random.Generator, judged: Mechanism, at: int) -> Any:
     demands = _users(rng, at, 1, 5)
@@ -191,8 +238,9 @@ def _slots(rng: np.random.Generator, judged: Mechanism, at: int) -> Any:
     said = tuple(d + more for d, more in zip(demands[0], more, strict=True))
     if at == 0:  # a tie for the last slot of a round, which the larger GDRW wins
         demands, said = ((4, 1), (4, 2), (2, 2)), (4, 3)
-    lost = slots_lost_by_lie(demands, said, 12, judged.run)
-    words = f"Users {in_words(demands)}: saying {in_words(said)} gains {-lost} slots."
+    bounds = _bounds(rng, at, len(demands))
+    lost = slots_lost_by_lie(demands, said, 12, partial(judged.run, bounds=bounds))
+    words = f"Users {in_words(demands)} who want at most {bounds}: saying {in_words(said)} gains {-lost} slots."
     return Part(False, "witness", words, 1) if lost < 0 else True
 
 
@@ -320,12 +368,12 @@ def _about_outcomes(
 
 _about_outcomes(
     "f.least_used",
-    "beyond the paper (section 1.3)",
+    "Section 1.3",
     "The machine with the largest f is the least used one of those with room.",
     least_used_first,
     "gdrf",
     "least used machine",
-    variant="for every VM, where the paper says, as far as possible",
+    variant="for every VM; the paper says, as far as possible",
     witness=Case(((1, 1),), ((2, 2), (6, 6))),
     says=_past_a_less_used_one,
 )
@@ -406,13 +454,16 @@ _about_outcomes(
 )
 
 
-def _about_lies(name: str, variant: str, rule: str, case: Case, said: tuple[int, ...]) -> None:
+def _about_lies(name: str, variant: str, rule: str) -> None:
+    """Register that lies gain nothing, unless one gets a user a VM that it would not have."""
+    case, said = Case(((5,), (6,)), ((7,),)), (7,)
+
     @claim(
         id=f"gdrf.lie.{name}",
         locator="Section 2.4",
         kind="statement",
         variant=variant,
-        statement="A user gains nothing by stating a larger demand than it has.",
+        statement="A user gains nothing by stating a larger demand than it has, and paying for it.",
         mechanism=rule_named(rule),
         mutant=rule_named("nothing placed"),
     )
@@ -421,13 +472,14 @@ def _about_lies(name: str, variant: str, rule: str, case: Case, said: tuple[int,
         if gain > 0:
             honest, lied = (judged.run(one, True) for one in (case, case.with_demand(0, said)))
             runs = honest.tasks[0] + gain
+            use = Fraction(runs * case.demands[0][0], lied.tasks[0] * said[0])
             return Evidence.of(
                 Part(
                     False,
                     "witness",
                     f"{case}: placed (user on machine) {_course(honest)}. The first user says {in_words(said)}: placed "
                     f"{_course(lied)}, each of its own holding {Fraction(runs, lied.tasks[0])} of its true tasks: "
-                    f"{runs} instead of {honest.tasks[0]}.",
+                    f"{runs} instead of {honest.tasks[0]}, and the part {use} of what it pays for is in use.",
                     1,
                 )
             )
@@ -440,8 +492,8 @@ def _about_lies(name: str, variant: str, rule: str, case: Case, said: tuple[int,
         return Evidence.of(Part(True, "search", f"None of {done} lies pays.", done))
 
 
-_about_lies("nearest", "nearest type", "gdrf", Case(((1, 1), (3, 1)), ((7, 3),)), (2, 1))
-_about_lies("printed", "Algorithm 3 as printed", "gdrf_same", Case(((1, 1), (3, 2)), ((4, 5), (12, 3))), (3, 1))
+_about_lies("nearest", "nearest type", "gdrf")
+_about_lies("printed", "Algorithm 3 as printed", "gdrf_same")
 
 
 @claim(
@@ -543,19 +595,29 @@ _STARTS = "The printed comparison, fmax < f from fmax = 0, finds a machine for t
 @sampled_claim(
     key=24,
     share=20,
-    said="It does in {count} random cells in which each user has a machine of its type.",
+    said="It does in {count} random cells in which a machine of the first user's type has room.",
+    again=True,
     id="gdrf.printed.starts",
     locator="Algorithm 3",
     kind="algorithm",
-    variant="0^0 = 1, where a machine has the user's type",
+    variant="0^0 = 1, where a machine of the user's type has room",
     statement=_STARTS,
     proof="prop-gdrf-empty",
     mechanism=_ONE,
     mutant=_ZERO,
 )
-def _starts(rng: np.random.Generator, judged: Mechanism, at: int) -> bool:
-    users = rng.integers(1, 9, (int(rng.integers(1, 5)), int(rng.integers(1, 4)))).tolist()
-    return bool(judged.run(Case(tuple(map(tuple, users)), tuple(tuple(4 * x for x in row) for row in users))).placed)
+def _starts(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None:
+    case = cases(rng)
+    need, *_ = case.demands
+    tops = [Fraction(d, s) for d, s in zip(need, case.pool, strict=True)]
+    kinds = [[Fraction(c, s) for c, s in zip(row, case.pool, strict=True)] for row in case.machines]
+    has = any(
+        any(mu == max(tops) and part == max(kind) for mu, part in zip(tops, kind, strict=True))
+        and all(d <= c for d, c in zip(need, machine, strict=True))
+        for kind, machine in zip(kinds, case.machines, strict=True)
+    )
+    # alone, the user has the first VM
+    return bool(judged.run(Case((need,), case.machines)).placed) if has else None
 
 
 @claim(

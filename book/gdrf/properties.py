@@ -216,6 +216,13 @@ class Queue(NamedTuple):
     """What a slot adds to each user's resource so far."""
     rounds: tuple[tuple[int, ...], ...]
     """Slots of each user in each round."""
+    bounds: tuple[int, ...]
+    """Slots that each user asks for; who has them is served."""
+
+    @property
+    def active(self) -> int:
+        """Rounds at whose end everybody wants more."""
+        return sum(all(map(int.__lt__, held, self.bounds)) for held in held_after(self))
 
 
 def queue_rounds(
@@ -226,23 +233,26 @@ def queue_rounds(
     exact: bool = False,
     skips: int | None = None,
     least: str = "amount",
+    bounds: Sequence[int] | None = None,
 ) -> Queue:
     """Read the queue off a run on one machine that is large enough for all of it.
 
     ``skips`` names a user whom a broken queue leaves out of every round but the last, for checks that must notice.
-    ``room`` is the machine, if not the smallest that will do, and ``least`` what is least.
+    ``room`` is the machine, if not the smallest that will do, and ``least`` what is least. Rounds end when all are
+    served.
     """
     n = len(demands)
     # nobody can have more slots than there are, and without a bound the smallest users would fill the machine
-    roomy = Case(demands, (room or roomy_machine(demands, rounds),), (rounds * n,) * n)
+    bounds = tuple(bounds or (rounds * n,) * n)
+    roomy = Case(demands, (room or roomy_machine(demands, rounds),), bounds)
     placed = _gdrf(match="any", least=least)(roomy, exact).placed[: rounds * n]
     table = []
-    for t in range(rounds):
+    for t in range(-(-len(placed) // n)):
         row = [0] * n
         for user, _ in placed[t * n : (t + 1) * n]:
             row[(user + 1) % n if user == skips and t < rounds - 1 else user] += 1
         table.append(tuple(row))
-    return Queue(tuple(sum(row) for row in demands), tuple(table))
+    return Queue(tuple(sum(row) for row in demands), tuple(table), bounds)
 
 
 def roomy_machine(demands: Sequence[Vector], rounds: int, many: Sequence[int] | None = None) -> Vector:
@@ -262,52 +272,54 @@ def first_round(queue: Queue) -> Number:
 
 
 def rounds_of_one(queue: Queue) -> Number:
-    """Nobody is left out before round 1 + 1/eps, where amounts lie within a factor 1 + eps. Margin: as above."""
+    """Nobody is left out before round 1 + 1/eps, while all want more, amounts within 1 + eps. Margin: as above."""
     low, high = min(queue.amounts), max(queue.amounts)
-    last = len(queue.rounds) if low == high else 1 + Fraction(low) / (high - low)
-    return min((min(row) - 1 for t, row in enumerate(queue.rounds, 1) if t < last), default=0)
+    last = np.inf if low == high else 1 + Fraction(low) / (high - low)
+    rows = enumerate(queue.rounds[: min(queue.bounds)], 1)
+    return min((min(row) - 1 for t, row in rows if t < last), default=0)
+
+
+def _of_queue(queue: Queue) -> Iterator[tuple[tuple[int, ...], int, int]]:
+    """List slots at the ends of rounds with each user who still wants more and each other who has some."""
+    pairs = list(itertools.permutations(range(len(queue.amounts)), 2))
+    return ((held, i, h) for held in held_after(queue) for i, h in pairs if held[i] < queue.bounds[i] and held[h])
 
 
 def level_within_one(queue: Queue) -> Number:
-    """At the end of each round nobody is ahead of anybody by more than its own last task. Margin in amounts."""
+    """At the end of each round nobody is ahead of who wants more by more than its own last task. Margin in amounts."""
     a = queue.amounts
-    return min(
-        held[i] * a[i] - (held[h] - 1) * a[h]
-        for held in held_after(queue)
-        for i, h in itertools.product(range(len(a)), repeat=2)
-        if held[h]
-    )
+    return min((held[i] * a[i] - (held[h] - 1) * a[h] for held, i, h in _of_queue(queue)), default=0)
 
 
 def envy_in_queue(demands: tuple[Vector, ...], queue: Queue) -> Number:
-    """At the end of each round nobody could run more than it has on what another holds, less one task of the other."""
-    pairs = list(itertools.permutations(range(len(demands)), 2))
+    """At the end of each round nobody who wants more could run more on what another holds, less one task of that."""
     return min(
-        (
-            held[i] - _runs(demands[i], [(held[h] - 1) * d for d in demands[h]])
-            for held in held_after(queue)
-            for i, h in pairs
-            if held[h]
-        ),
+        (held[i] - _runs(demands[i], [(held[h] - 1) * d for d in demands[h]]) for held, i, h in _of_queue(queue)),
         default=0,
     )
 
 
 def shares_in_queue(demands: tuple[Vector, ...], room: Vector, queue: Queue) -> Number:
-    """At the end of each round no dominant share, less one task, is above sum(S) / min(S) times another. Margin."""
+    """At the end of each round no dominant share, less one task, is above sum(S) / min(S) times that of another who
+    wants more. Margin.
+    """
     top = [max(Fraction(d) / s for d, s in zip(row, room, strict=True)) for row in demands]
-    apart, pairs = Fraction(sum(room)) / min(room), list(itertools.permutations(range(len(demands)), 2))
-    return min(apart * held[i] * top[i] - (held[h] - 1) * top[h] for held in held_after(queue) for i, h in pairs)
+    apart = Fraction(sum(room)) / min(room)
+    return min((apart * held[i] * top[i] - (held[h] - 1) * top[h] for held, i, h in _of_queue(queue)), default=0)
 
 
 def slots_lost_by_lie(
     demands: tuple[Vector, ...], said: Vector, rounds: int, run: Callable[[tuple[Vector, ...], int, Vector], Queue]
 ) -> int:
-    """Slots that the first user has less, at the end of the round where these are fewest, if it states more."""
+    """Slots that the first user has less, at the end of the round where these are fewest, if it states more.
+
+    Asked of rounds at whose end all want more, with the truth and with the lie.
+    """
     lied = (said, *demands[1:])
     room = roomy_machine((*lied, demands[0]), rounds)
-    pairs = zip(held_after(run(demands, rounds, room)), held_after(run(lied, rounds, room)), strict=True)
-    return min(honest[0] - claimed[0] for honest, claimed in pairs)
+    runs = [run(demands, rounds, room), run(lied, rounds, room)]
+    honest, claimed = (held_after(one)[: min(one.active for one in runs)] for one in runs)
+    return min((a[0] - b[0] for a, b in zip(honest, claimed, strict=True)), default=0)
 
 
 def _runs(need: Vector, held: Sequence[Number]) -> Number:
@@ -391,24 +403,24 @@ def least_used_first(case: Case, outcome: Outcome) -> Number:
 def printed_algorithm(case: Case, zero_to_zero: int) -> Outcome:
     """Serve the first round as Algorithm 3 prints it: "if fmax < f", from fmax = 0; no task without a machine.
 
-    Types must be equal and room is not looked at, as in the print. ``zero_to_zero`` is f on an empty machine.
+    Types must be equal, as in the print, and there must be room, as in the prose. ``zero_to_zero`` is f on an empty
+    machine.
     """
     shares = [[Fraction(d) / s for d, s in zip(row, case.pool, strict=True)] for row in case.demands]
     parts = [[Fraction(c) / s for c, s in zip(row, case.pool, strict=True)] for row in case.machines]
-    stakes, used = [Fraction(0)] * len(parts), [0] * len(parts)
-    placed = []
+    stakes, filling = [Fraction(0)] * len(parts), Filling(case)
     for i in sorted(range(len(shares)), key=lambda h: (-max(shares[h]), -sum(shares[h]) / max(shares[h]))):
         best, machine = 0.0, None
         for j, part in enumerate(parts):
-            if any(mu == max(shares[i]) and c == max(part) for mu, c in zip(shares[i], part, strict=True)):
-                f = float(stakes[j]) ** (used[j] / sum(case.machines[j])) if used[j] else float(zero_to_zero)
+            same = any(mu == max(shares[i]) and c == max(part) for mu, c in zip(shares[i], part, strict=True))
+            if same and filling.fits(i, j):
+                f = float(stakes[j]) ** float(filling.part(j)) if stakes[j] else float(zero_to_zero)
                 if best < f:
                     best, machine = f, j
         if machine is not None:
-            placed.append((i, machine))
+            filling.place(i, machine)
             stakes[machine] += max(shares[i])
-            used[machine] += sum(case.demands[i])
-    return Outcome.of(case, placed)
+    return Outcome.of(case, filling.placed)
 
 
 # ------------------------------------------------------------------------------------------------- engine and judge

@@ -35,6 +35,7 @@ from book.gdrf.whole_cell import CASES, bounds, cell, cell_machines
 from fairbook.mechanisms.gdrf import gdrf
 from fairbook.mechanisms.readings import READINGS as ALL_READINGS
 from fairbook.model.inputs import FloatArray, as_whole
+from fairbook.model.placement import FITS
 
 __all__ = [
     "BASELINES",
@@ -72,6 +73,7 @@ __all__ = [
     "fig3",
     "fig4",
     "instance",
+    "lacking",
     "lies",
     "mixes",
     "own",
@@ -510,6 +512,25 @@ def own(
 
 #: Use of memory from which a machine counts as nearly full, and up to which as hardly used, read in two ways.
 FULL, IDLE = 0.9, (0.5, 0.7)
+
+
+def _lacking(rng: np.random.Generator, number: int) -> FloatArray:
+    case, lot = drawn(rng, number)
+    placed = place(case, "gdrf", lot)
+    free = placed.cell.machines[placed.cell.machine_class] - placed.machine_use
+    short = case.demands[:, None] > free * (1 + FITS)
+    return short.mean(axis=(0, 1))
+
+
+def lacking(runs: int = 100, seed: int = SEED, *, number: int = 60, progress: bool = False) -> FloatArray:
+    """Ask what keeps a further VM off a machine once GDRF has ended.
+
+    Returns
+    -------
+    ndarray, shape (runs, 2)
+        Part of the pairs of a user and a machine that lack CPU, and memory, in each random mix.
+    """
+    return run_all(_lacking, runs, seed, progress, "bottleneck", number=number)
 
 
 def _by_machine(rng: np.random.Generator, number: int) -> FloatArray:

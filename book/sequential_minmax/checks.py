@@ -134,7 +134,7 @@ _kept(
     id="sequential_minmax.envy.own_task",
     locator="Theorem 5.4, envy-freeness up to one bundle",
     kind="theorem",
-    variant="a task of the envious is taken away",
+    variant="equal weights; a task of the envious is taken away",
     proof="thm-sequential_minmax-envy",
     statement="In what another holds, nobody could run two tasks more than it has: one is excused.",
     mechanism=RULE,
@@ -172,7 +172,7 @@ _kept(
     id="sequential_minmax.before.other_task",
     locator="beyond the paper (Section 5)",
     kind="extension",
-    variant="a task of the envied is taken away",
+    variant="equal weights; a task of the envied is taken away",
     mechanism=BEFORE,
     mutant=RULE,
     statement="DRF task by task, which compares levels before the task: in what another holds, but for one of the "

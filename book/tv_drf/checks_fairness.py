@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 
 from book.common.evidence import in_words, sampled_claim
-from book.tv_drf.judging import CUT, EARLY, GOES_ON, HALF, POSITIVE, SPLIT, about_runs, rule_named
+from book.tv_drf.judging import EARLY, GOES_ON, HALF, POSITIVE, SPLIT, ZEROS, about_runs, rule_named
 from book.tv_drf.oracle import lexicographic_run
 from book.tv_drf.properties import (
     RULES,
+    drf_in_each_period,
     envy_freeness,
     envy_of_equals,
     envy_of_the_constant,
     largest_above_floor,
     largest_unserved,
     next_task_refused,
+    one_level_above_past,
     pareto_in_period,
     resource_used_up,
     sharing_incentive_so_far,
@@ -29,15 +31,10 @@ from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 
 # ------------------------------------------------------------------------------------------------------------ lemmas
 
-
-def _again(w: Workload) -> Workload:
-    """The same twice."""
-    return replace(w, demands=np.concatenate([w.demands] * 2), tasks=np.concatenate([w.tasks] * 2))
-
-
 _LITERAL_1 = "There is one G with G_i = min(G, G_i^max) for all i, where G_i^max counts all tasks submitted so far"
 _LITERAL_2 = "Whoever has run fewer tasks than it has submitted so far has a G at least everyone else's"
 _ONE = "fluid, one period"
+_PRESUMED = "the statement is lost, this one presumed; "
 _FLUID = {"expires": "fluid, several periods, tasks expire", "waits": "fluid, several periods, tasks wait"}
 
 about_runs(
@@ -48,9 +45,22 @@ about_runs(
     "fluid, expires",
     "the last one first, expires",
     kind="lemma",
-    variant=_ONE,
+    variant=_PRESUMED + _ONE,
     periods=(1, 1),
     proof="lem-tv_drf-1",
+)
+about_runs(
+    "lemma_1.from_the_past",
+    "Lemma 1",
+    "There is one G with G_i = max(G_i one period before, min(G, G_i^max)) for all i, where G_i^max counts all tasks "
+    "submitted so far" + POSITIVE,
+    one_level_above_past,
+    "fluid, waits",
+    "fluid, no constraint, waits",
+    kind="lemma",
+    variant=_PRESUMED + "after the group's paper on DMFA-SRQ; " + _FLUID["waits"],
+    witness=Workload.of([[[1], [1]], [[1], [3]]], [[1, "1/2"], ["3/2", 1]], [[3]], HALF),
+    what="the best G is off by so much, with a minus:",
 )
 about_runs(
     "lemma_2.one",
@@ -74,7 +84,7 @@ for _fate, _variant in _FLUID.items():
             f"fluid, {_fate}",
             f"nothing, {_fate}",
             kind="lemma",
-            variant=_variant,
+            variant=_PRESUMED * (_lemma == 1) + _variant,
             witness=EARLY,
             what="G of the unfinished less the largest G",
         )
@@ -111,7 +121,7 @@ for _fate, _variant in _FLUID.items():
         f"fluid, {_fate}",
         f"nine tenths of fluid, {_fate}",
         kind="lemma",
-        variant=f"the statement is lost, this one presumed; {_variant}",
+        variant=_PRESUMED + _variant,
         proof="lem-tv_drf-3",
     )
 
@@ -191,6 +201,9 @@ _T3 = (
     "Whoever has run fewer tasks than submitted so far holds, against every h, of some resource at least as much so "
     "far per weight"
 )
+#: Where the paper says of Algorithm 1, not of the mechanism, that it is fair.
+_OF_THE_ALGORITHM = "contribution 2; section 4"
+_LEAD = "largest of (held of j per weight by the unfinished, less by the other):"
 _CELLS = {
     "one": ("one period", "expires", (1, 1)),
     "several_expires": ("several periods, tasks expire", "expires", (1, 4)),
@@ -198,11 +211,11 @@ _CELLS = {
 }
 
 for _cell, (_when, _fate, _periods) in _CELLS.items():
-    _fluid, _whole = f"fluid, {_fate}", f"whole, {_fate}"
+    _fluid = f"fluid, {_fate}"
     about_runs(
         f"theorem_1.fluid.{_cell}",
         "Theorem 1",
-        _T1 + POSITIVE,
+        _T1 + ZEROS,
         sharing_incentive_so_far,
         _fluid,
         f"nine tenths of {_fluid}",
@@ -211,39 +224,15 @@ for _cell, (_when, _fate, _periods) in _CELLS.items():
         proof="thm-tv_drf-1",
     )
     about_runs(
-        f"theorem_1.whole.{_cell}",
-        "Theorem 1",
-        _T1 + POSITIVE,
-        sharing_incentive_so_far,
-        _whole,
-        f"alone, whole, {_fate}",
-        variant=f"Algorithm 1, {_when}",
-        periods=_periods,
-        witness=SPLIT if _cell == "one" else _again(SPLIT),
-        what="least beta less 1:",
-    )
-    about_runs(
         f"theorem_2.fluid.{_cell}",
         "Theorem 2",
-        _T2 + POSITIVE,
-        pareto_in_period if _fate == "expires" else resource_used_up,
+        _T2 + ZEROS,
+        resource_used_up,
         _fluid,
         f"nine tenths of {_fluid}",
         variant=f"fluid, {_when}",
         periods=_periods,
         proof="thm-tv_drf-2",
-    )
-    about_runs(
-        f"theorem_2.whole.{_cell}",
-        "Theorem 2",
-        _T2 + POSITIVE,
-        pareto_in_period,
-        _whole,
-        f"whole, one machine, {_fate}",
-        variant=f"Algorithm 1, {_when}",
-        periods=_periods,
-        witness=CUT if _cell == "one" else _again(CUT),
-        what="-1 where one task more fits beside all others:",
     )
     about_runs(
         f"theorem_3.fluid.{_cell}",
@@ -255,25 +244,50 @@ for _cell, (_when, _fate, _periods) in _CELLS.items():
         variant=f"fluid, {_when}",
         periods=_periods,
         witness=None if _cell == "one" else EARLY,
-        what="largest of (held of j per weight by the unfinished, less by the other):",
+        what=_LEAD,
         proof="thm-tv_drf-3" if _cell == "one" else None,
     )
+
+about_runs(
+    "theorem_2.fluid.resources",
+    "Theorem 2",
+    _T2 + ZEROS,
+    resource_used_up,
+    "fluid, resources",
+    "nine tenths of fluid, expires",
+    variant="fluid, several periods, tasks expire, alone: of each resource by itself, the smaller of need and own",
+    proof="thm-tv_drf-2",
+)
+
+#: What of Theorems 1 to 3 breaks for Algorithm 1, already in one period: statement, check, mutant, witness.
+_BREAKS: dict[str, tuple[str, Any, str, Workload, str]] = {
+    "theorem_1": (_T1, sharing_incentive_so_far, "alone, whole, expires", SPLIT, "least beta less 1:"),
+    "theorem_2": (
+        _T2,
+        pareto_in_period,
+        "whole, one machine, expires",
+        SPLIT,
+        "-1 where one more task fits:",
+    ),
+    "theorem_3": (_T3, envy_freeness, "nothing, expires", GOES_ON, _LEAD),
+}
+for _theorem, (_says, _check, _mutant, _witness, _what) in _BREAKS.items():
     about_runs(
-        f"theorem_3.whole.{_cell}",
-        "Theorem 3",
-        _T3 + POSITIVE,
-        envy_freeness,
-        _whole,
-        f"nothing, {_fate}",
-        variant=f"Algorithm 1, {_when}",
-        periods=_periods,
-        witness=GOES_ON if _cell == "one" else _again(GOES_ON),
-        what="largest of (held of j per weight by the unfinished, less by the other):",
+        f"{_theorem}.whole.one",
+        _OF_THE_ALGORITHM,
+        _says + POSITIVE,
+        _check,
+        "whole, expires",
+        _mutant,
+        variant="Algorithm 1, already in one period",
+        periods=(1, 1),
+        witness=_witness,
+        what=_what,
     )
 
 about_runs(
     "theorem_3.every_resource",
-    "introduction",
+    "beyond the paper (introduction, of fairness in general)",
     "Whoever has run fewer tasks than submitted so far holds, against every h, of every resource at least as much so "
     "far per weight" + POSITIVE,
     partial(envy_freeness, every=True),
@@ -286,40 +300,35 @@ about_runs(
     what="least of (held of j per weight by the unfinished, less by the other):",
 )
 for _fate in ("expires", "waits"):
-    about_runs(
-        f"theorem_1.one_machine.{_fate}",
-        "Theorem 1",
-        _T1 + POSITIVE,
-        sharing_incentive_so_far,
-        f"whole, {_fate}",
-        f"nine tenths of whole, {_fate}",
-        variant=f"Algorithm 1 on one machine, alone in whole tasks, tasks {_fate[:-1]}",
-        proof="thm-tv_drf-1-whole",
-    )
-    about_runs(
-        f"theorem_2.one_machine.{_fate}",
-        "Theorem 2",
-        _T2 + POSITIVE,
-        pareto_in_period if _fate == "expires" else next_task_refused,
-        f"whole, {_fate}",
-        f"nine tenths of whole, {_fate}",
-        variant=f"Algorithm 1 on one machine, tasks {_fate[:-1]}",
-        proof="thm-tv_drf-2-whole",
-    )
+    _variant = f"Algorithm 1 on one machine, alone in whole tasks, 0/0 = 1, tasks {_fate[:-1]}"
+    for _theorem, _says, _check in (
+        ("theorem_1", _T1, sharing_incentive_so_far),
+        ("theorem_2", _T2, next_task_refused),
+    ):
+        about_runs(
+            f"{_theorem}.one_machine.{_fate}",
+            _OF_THE_ALGORITHM,
+            _says + ZEROS,
+            _check,
+            f"whole, {_fate}",
+            f"nine tenths of whole, {_fate}",
+            variant=_variant,
+            proof=f"thm-tv_drf-{_theorem[-1]}-whole",
+        )
 about_runs(
-    "theorem_1.bundles_in_whole_tasks",
-    "Theorem 1",
+    "theorem_1.whole.resources",
+    _OF_THE_ALGORITHM,
     _T1 + POSITIVE,
     sharing_incentive_so_far,
-    "whole, bundles",
+    "whole, resources",
     "whole, expires",
-    variant="Algorithm 1 on one machine, alone in fractions of tasks",
+    variant="Algorithm 1 on one machine, alone: of each resource by itself, the smaller of need and own",
     witness=Workload.of([[[2], [2]]], [[1, 1]], [[3]], HALF),
     what="least beta less 1:",
 )
 about_runs(
     "theorem_1.beta_from_zero",
-    "Theorem 1",
+    _OF_THE_ALGORITHM,
     _T1 + POSITIVE,
     sharing_incentive_so_far,
     "whole, beta from 0",
@@ -361,7 +370,20 @@ about_runs(
     "nothing, expires",
     variant="fluid, several periods, equal G and tasks left in all periods",
     witness=Workload.of([[[1, "1/4"], [1, "3/4"]], [["1/4", 1], ["3/4", 1]]], [[1, 1]] * 2, [[1, 1]], HALF),
-    what="largest of (held of j per weight by the unfinished, less by the other):",
+    what=_LEAD,
+)
+about_runs(
+    "no_memory.each_period",
+    "beyond the paper: no memory",
+    "In each period everybody runs what weighted DRF of that period by itself gives, at least what it runs alone; "
+    "nobody could run more and nobody fewer; and whoever has tasks left holds, against every h, of some resource at "
+    "least as much per weight. Over all periods beta_i(t) >= 1" + POSITIVE,
+    drf_in_each_period,
+    "fluid, no memory",
+    "fluid, expires",
+    kind="extension",
+    variant="fluid in one pool, without memory, several periods, tasks expire",
+    proof="prop-tv_drf-memoryless",
 )
 
 
@@ -428,17 +450,8 @@ for _name in TRADES:
 SHAPES: dict[str, list[list[int]]] = {"two shapes": [[2, 1], [1, 2]], "one shape": [[2, 1], [2, 1]]}
 
 
-@claim(
-    id="tv_drf.theorem_3.shapes",
-    locator="Theorem 3",
-    kind="theorem",
-    variant="fluid, one period, machines of different shapes",
-    statement=_T3 + POSITIVE,
-    mechanism=Mechanism("two shapes", lambda: SHAPES["two shapes"]),
-    mutant=Mechanism("one shape", lambda: SHAPES["one shape"]),
-)
-def _shapes(effort: Effort, judged: Mechanism) -> Evidence:
-    machines = judged.run()
+def _sharing_against_envy(machines: list[list[int]]) -> tuple[bool | None, str]:
+    """Whether what beta >= 1 leaves is free of envy, one period, and why; None where the linear programs disagree."""
     task = (2, 1)
     fits = [min(Fraction(c, a) for c, a in zip(machine, task, strict=True)) for machine in machines]
     most, need_a = sum(fits), fits[0]  # A brought the first machine, and its beta is 1 only with what that one can run
@@ -453,7 +466,34 @@ def _shapes(effort: Effort, judged: Mechanism) -> Evidence:
         f"{task} for both: {most} tasks fit in all, beta_A >= 1 asks for {need_a} for A, so B runs at most {b}; "
         f"weights {in_words(weight)}. The linear programs give {in_words(in_fractions(run.tasks[0], 1000).tolist())}."
     )
-    return Evidence.of(Part(not envy if agree else None, "witness" if envy else "numbers", text, 1))
+    return not envy if agree else None, text
+
+
+def _on_shapes(name: str, locator: str, statement: str, proof: str | None) -> None:
+    @claim(
+        id=f"tv_drf.theorem_3.{name}",
+        locator=locator,
+        kind="extension" if proof else "theorem",
+        variant="fluid, one period, machines of different shapes",
+        statement=statement + POSITIVE,
+        proof=proof,
+        mechanism=Mechanism("two shapes", lambda: SHAPES["two shapes"]),
+        mutant=Mechanism("one shape", lambda: SHAPES["one shape"]),
+    )
+    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+        free, text = _sharing_against_envy(judged.run())
+        holds = free if proof is None or free is None else not free
+        return Evidence.of(Part(holds, "witness" if holds is False else "numbers", text, 1))
+
+
+_on_shapes("shapes", "Theorem 3", _T3, None)
+_on_shapes(
+    "no_allocation",
+    "beyond the paper: sharing incentive against envy-freeness",
+    "There are machines and users for which no allocation has both beta >= 1 for all and, for whoever has tasks left "
+    "and every h, of some resource at least as much per weight",
+    "prop-tv_drf-shapes",
+)
 
 
 def _runs_alone(machines: Any, parts: Any, demands: Any) -> Any:

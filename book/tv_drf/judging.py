@@ -18,16 +18,16 @@ Lie = tuple[int, Any, Any]  # user, demands (T, m), tasks (T,) that it claims
 
 HALF = ["1/2", "1/2"]
 POSITIVE = " (positive demands and counts)."
+ZEROS = " (zero demands and counts included)."
 #: Who was served early stays ahead: one resource, the second user has little to run in period 1.
 EARLY = Workload.of([[[1], [1]]] * 2, [[1, "1/4"], [1, 2]], [[1]], ["1/4", "3/4"])
 #: After one task each only one unit is left; the next task of the first user needs two.
 GOES_ON = Workload.of([[[2], [1]]], [[2, 2]], [[4]], ["3/4", "1/4"])
 #: Large tasks early, small ones late, and what was run early counts against the user.
 CHEAP = Workload.of([[[1], [1]], [["1/4"], [1]]], [[1, "1/4"], [2, 1]], [[1]], HALF)
-#: Best fit gives the second user the place that the first one's second task needs.
-CUT = Workload.of([[[1, 3], [1, 1]]], [[2, 1]], [[3, 3], [2, 5]], [["1", "0"], ["0", "1"]])
-#: Each could fill its own machine; best fit cuts the room for the second user's third task in two.
-SPLIT = Workload.of([[[3, 1], [1, 1]]], [[2, 3]], [[6, 3], [3, 5]], [["1", "0"], ["0", "1"]])
+#: Each could fill its own machine. The first task of each goes to the first machine, the second to the second one, and
+#: the room for the second user's third task is cut in two. One resource: every distance of shapes is 0.
+SPLIT = Workload.of([[[3], [2]]], [[2, 3]], [[6], [6]], [["1", "0"], ["0", "1"]])
 
 
 def rule_named(name: str) -> Mechanism:
@@ -39,21 +39,21 @@ def _at_most(periods: tuple[int, int]) -> str:
     return "one period" if periods[1] == 1 else f"up to {periods[1]} periods"
 
 
-def _searched(check: Check, effort: Effort, judged: Mechanism, *, periods: tuple[int, int], whole: bool) -> list[Part]:
+def _searched(check: Check, effort: Effort, judged: Mechanism, **drawn: Any) -> list[Part]:
     """Drive the margin down in floats, and check random small workloads in fractions."""
 
     def look(rng: np.random.Generator, judged: Mechanism, at: int) -> Any:
-        w = workloads(rng, periods=periods, whole=whole).in_fractions()
+        w = workloads(rng, **drawn).in_fractions()
         value = check(w, judged.run(w, True))
         return Part(False, "witness", f"Violated in fractions, margin {value}: {w}.", at + 1) if value < 0 else value
 
-    one_pool = "one machine" if whole else "one pool"
+    where_drawn = "one machine" if drawn["whole"] else "one pool"
+    zeros = ", zeros among demands and counts" if drawn["zeros"] else ""
     margin, where, done, _ = search_workload(
         lambda w: check(w, judged.run(w, False)),
         evaluations=effort.evaluations // 4,
         rng=stream(effort.seed, 1),
-        periods=periods,
-        whole=whole,
+        **drawn,
     )
     if margin < -1e-7:
         return [Part(False, "search", f"Violated, margin {margin:.3g}: {where}.", done)]
@@ -66,8 +66,8 @@ def _searched(check: Check, effort: Effort, judged: Mechanism, *, periods: tuple
         Part(
             True,
             "search",
-            f"Local search over workloads ({done} runs; {one_pool}, {_at_most(periods)}, 2 to 4 users, 1 to 3 "
-            f"resources at the start) found nothing; {least}.",
+            f"Local search over workloads ({done} runs; {where_drawn}, {_at_most(drawn['periods'])}, 2 to 4 users, "
+            f"1 to 3 resources at the start{zeros}) found nothing; {least}.",
             done,
         ),
         exact,
@@ -94,7 +94,10 @@ def about_runs(
     what: str | Callable[[Workload, Outcome], str] = "margin",
     proof: str | None = None,
 ) -> None:
-    """Register a statement about what a mechanism does with a workload; one with a witness is refuted by it."""
+    """Register a statement about what a mechanism does with a workload; one with a witness is refuted by it.
+
+    Workloads have zeros among their demands and counts where the statement says so.
+    """
 
     @claim(
         id=f"tv_drf.{name}",
@@ -106,10 +109,11 @@ def about_runs(
         mechanism=rule_named(rule),
         mutant=rule_named(mutant),
     )
-    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+    def _check(effort: Effort, judged: Mechanism, zeros: bool = statement.endswith(ZEROS)) -> Evidence:
         if against := witnessed(judged, witness, check, lambda w, outcome, margin: _told(w, outcome, what, margin)):
             return against
-        return Evidence(tuple(_searched(check, effort, judged, periods=periods, whole=rule.startswith("whole"))))
+        whole = rule.startswith("whole")
+        return Evidence(tuple(_searched(check, effort, judged, periods=periods, whole=whole, zeros=zeros)))
 
 
 def _told_lie(w: Workload, lie: Lie, judged: Mechanism) -> Evidence | None:

@@ -338,45 +338,57 @@ def _leximin(
 ) -> list[Fraction]:
     """Raise a common value for all; whoever needs next what is used up stays. Give the tasks of each user.
 
-    ``tasks_at(i, value)`` must be piecewise linear in the value between ``corners(i)``, and not fall.
+    ``tasks_at(i, value)`` is the least that gives user i the value: linear between ``corners(i)``, not falling. It may
+    jump behind a corner, over tasks that do not raise the value. Who stands before a jump with others crosses if it
+    leaves room for all who rise from there: who need not jump first, then by index.
     """
     n = len(queues)
     m = max((len(queue[0][0]) for queue in queues if queue), default=0)
     fixed: dict[int, Fraction] = {i: ZERO for i in range(n) if not queues[i]}
-    total = [sum((count for _, count in queue), ZERO) for queue in queues]
+
+    def use(tasks: dict[int, Fraction]) -> list[Fraction]:
+        found = [ZERO] * m
+        for i, x in (fixed | tasks).items():
+            found = _add(found, _cut(queues[i], x)[0]) if queues[i] else found
+        return found
+
+    def behind(i: int, low: Fraction, high: Fraction) -> Fraction:
+        """Tasks of user i just above ``low``: two points between two corners tell."""
+        return 2 * tasks_at(i, (low + high) / 2) - tasks_at(i, high)
+
+    level = min((corners(i)[0] for i in range(n) if i not in fixed), default=ZERO)
     while len(fixed) < n:
         free = [i for i in range(n) if i not in fixed]
-
-        def use(value: Fraction, free: list[int] = free) -> list[Fraction]:
-            found = [ZERO] * m
-            for i in range(n):
-                x = fixed[i] if i in fixed else tasks_at(i, value)
-                if queues[i]:
-                    found = _add(found, _cut(queues[i], x)[0])
-            return found
-
         marks = sorted(
-            {c for i in free for c in corners(i) if top is None or c <= top} | ({top} if top is not None else set())
-        )
-        level = marks[0]
+            {level} | {c for i in free for c in corners(i) if c > level and (top is None or c <= top)}
+            | ({top} if top is not None else set())
+        )  # fmt: skip
         for low, high in pairwise(marks):
-            below, above = use(low), use(high)
-            ends = [(1 - a) / (b - a) for a, b in zip(below, above, strict=True) if b > 1]
-            level = low + (high - low) * min(ends) if ends else high
-            if ends:
+            below = use({i: behind(i, low, high) for i in free})
+            above = use({i: tasks_at(i, high) for i in free})
+            ends = [(1 - a) / (b - a) for a, b in zip(below, above, strict=True) if b > 1 and b > a]
+            part = min([*ends, Fraction(1)]) if max(below) <= 1 else ZERO
+            level = low + (high - low) * max(part, ZERO)
+            if level < high:
                 break
-        now = use(level)
         held = {i: tasks_at(i, level) for i in free}
-        stuck = []
-        for i in free:
-            rest = _cut(queues[i], held[i])[2]
-            next_row = rest[0][0] if held[i] < total[i] else None
-            if next_row is None or level == top or any(u == 1 and r > 0 for u, r in zip(now, next_row, strict=True)):
-                stuck.append(i)
-        if not stuck:
-            stuck = [i for i in free if max(corners(i)) <= level]
-        for i in stuck:
-            fixed[i] = held[i]
+        after = min((mark for mark in marks if mark > level), default=None)
+        if after is None:
+            fixed |= held
+            break
+        then = {i: behind(i, level, after) for i in free}
+        going: list[int] = []
+        for i in sorted(free, key=lambda i: then[i] > held[i]):
+            rises = [*going, i]
+            now = use(held | {h: then[h] for h in rises})
+            rows = [_cut(queues[h], then[h])[2][0][0] for h in rises if tasks_at(h, after) > then[h]]
+            if tasks_at(i, after) > held[i] and max(now) <= 1 and not any(
+                u == 1 and row[j] > 0 for row in rows for j, u in enumerate(now)
+            ):  # fmt: skip
+                going.append(i)
+        fixed |= {
+            i: held[i] for i in free if i not in going and (tasks_at(i, after) > held[i] or max(corners(i)) <= level)
+        }
     return [fixed[i] for i in range(n)]
 
 
@@ -391,7 +403,7 @@ def _floors(
         use = [_cut(queue, x)[0] for queue, x in zip(queues, needed, strict=True) if queue]
         if not use or max(sum(column, ZERO) for column in zip(*use, strict=True)) <= 1:
             return needed, False
-    # out of reach: make min(beta, 1) lexicographically max-min; a user rises until a task does not raise its beta
+    # out of reach: make min(beta, 1) lexicographically max-min
     corner: list[list[Fraction]] = []
     for i in range(n):
         marks, (u, rest) = [], (used[i], queues[i])
@@ -402,10 +414,8 @@ def _floors(
                 break
             low, rate = min(ratios)  # among equal ratios the slowest
             marks.append(low)
-            if rate == 0:
-                break
             steps = [(v - low) / (rate - g) for v, g in ratios if g < rate and v > low]
-            width = min([rest[0][1], (1 - low) / rate, *steps])
+            width = min([rest[0][1], *steps, *([(1 - low) / rate] if rate else [])])
             u, rest = _add(u, rest[0][0], width), _cut(rest, width)[2]
             marks.append(low + rate * width)
         corner.append(marks or [Fraction(1)])

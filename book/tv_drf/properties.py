@@ -7,16 +7,17 @@ way each.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy.optimize import linprog
 
 from book.common.cases import Lowest, lowest_margin
 from book.common.evidence import in_words
+from book.common.oracle_drf import exact_tasks
 from book.common.packing import packs
 from book.tv_drf.rules import RULES, Rule
 from book.tv_drf.workloads import (
@@ -29,6 +30,7 @@ from book.tv_drf.workloads import (
     serve,
     workloads,
 )
+from fairbook.mechanisms.drf import drf
 
 #: Where floats are compared: parts of capacities, tasks in units of those submitted, shares.
 TOLERANCE = 1e-7
@@ -67,12 +69,27 @@ def tasks_against_alone(w: Workload, outcome: Outcome) -> Any:
 def largest_unserved(w: Workload, outcome: Outcome) -> Any:
     """Lemma 2 as printed: whoever has run less than it submitted so far has a G at least everyone's.
 
-    Margin: least of G_k - max over h of G_h, over periods and such k; positive infinite where there is none.
+    Margin: least of G_k - max over h of G_h, over periods and such k; positive infinite where there is none. It is
+    not negative exactly where some G has G_i = min(G, G_i^max) for all i: those k then stand at one G, the largest.
     """
     short = np.cumsum(w.tasks, axis=0) - np.cumsum(outcome.tasks, axis=0)
     lag = outcome.shares - outcome.shares.max(axis=1, keepdims=True)
     behind = short > _above(outcome, np.cumsum(w.tasks, axis=0))
     return lag[behind].min() if behind.any() else np.inf
+
+
+def one_level_above_past(w: Workload, outcome: Outcome) -> Any:
+    """Lemma 1 as the group has it elsewhere: G_i = max(G_i before, min(G, G_i^max)) for one G and all i, each period.
+
+    Margin: minus the largest over periods of the least, over numbers G, of the largest difference.
+    """
+    rate = (w.demands / w.capacities).max(axis=2) / w.weights
+    most, past, far = np.cumsum(w.tasks * rate, axis=0), outcome.shares[0] * 0, 0
+    for shares, top in zip(outcome.shares, most, strict=True):
+        # if some G will do, so will the G_i of somebody
+        off = [np.abs(np.maximum(past, np.minimum(level, top)) - shares).max() for level in shares]
+        past, far = shares, max(far, min(off))
+    return -far
 
 
 def _more_than_floor(w: Workload, outcome: Outcome, tolerance: float = TOLERANCE) -> Array:
@@ -136,33 +153,36 @@ def within_tasks(w: Workload, outcome: Outcome) -> Any:
 
 
 def resource_used_up(w: Workload, outcome: Outcome) -> Any:
-    """Lemma 3: for whoever has tasks left, some resource that it needs is used up in the pool (positive demands).
+    """Lemma 3: for whoever has tasks left, some resource that its next task needs is used up in the pool.
 
-    Margin: minus the least part of the pool that is free of the fullest resource, over such periods.
+    So in a period nobody can run more tasks and nobody fewer, the past being what it is: Theorem 2, for fluid outcomes
+    in one pool. Margin: minus the least part that is free of the fullest such resource, over such users and periods.
     """
-    full = (outcome.amounts.sum(axis=1) / w.capacities).max(axis=1)
-    left = (outcome.left(w) > _above(outcome, w.tasks)).any(axis=1)
-    return (full[left] - 1).min() if left.any() else np.inf
+    free = 1 - outcome.amounts.sum(axis=1) / w.capacities
+    left, tasks = outcome.left(w) > _above(outcome, w.tasks), next_tasks(w, outcome)
+    return min((-free[t][tasks[t, i] > 0].min() for t, i in np.argwhere(left)), default=np.inf)
 
 
 def next_tasks(w: Workload, outcome: Outcome) -> Array:
     """Demand vector of the task that each would run next after each period, (T, n, m)."""
-    demands = w.demands.copy()
+    demands, edge = w.demands.copy(), _above(outcome, w.tasks)
     if outcome.waits:
         submitted, ran = np.cumsum(w.tasks, axis=0), np.cumsum(outcome.tasks, axis=0)
-        for t, i in np.argwhere(outcome.left(w) > 0):
-            demands[t, i] = w.demands[int(np.argmax(submitted[:, i] > ran[t, i])), i]
+        for t, i in np.argwhere(outcome.left(w) > edge):
+            demands[t, i] = w.demands[int(np.argmax(submitted[:, i] > ran[t, i] + edge[t, i])), i]
     return demands
 
 
 def next_task_refused(w: Workload, outcome: Outcome) -> Any:
     """Lemma 3 in whole tasks: the next task of whoever has tasks left does not fit. Only for one machine.
 
-    Margin: least over such users of (task - what is left) / capacity, of the resource that is shortest.
+    Margin: least over such users of (task - what is left) / capacity, of the resource that is shortest; -1 where a
+    task fits.
     """
     free, tasks = w.capacities - outcome.amounts.sum(axis=1), next_tasks(w, outcome)
     margins = [((tasks[t, i] - free[t]) / w.capacities).max() for t, i in np.argwhere(outcome.left(w) > 0)]
-    return min(margins, default=np.inf)
+    least = min(margins, default=np.inf)
+    return least if least > (0 if outcome.exact else 1e-9) else -1
 
 
 def envy_freeness(w: Workload, outcome: Outcome, every: bool = False) -> Any:
@@ -205,35 +225,37 @@ def envy_of_the_constant(w: Workload, outcome: Outcome) -> Any:
     return min(margins, default=np.inf)
 
 
+def drf_in_each_period(w: Workload, outcome: Outcome) -> Any:
+    """What no memory keeps: weighted DRF in each period, as much as alone, efficiency, no envy within; beta >= 1.
+
+    Fluid outcomes in one pool, tasks that expire. Margin: the least of all five.
+    """
+    found = [sharing_incentive_so_far(w, outcome), resource_used_up(w, outcome)]
+    for t, (demands, tasks, ran) in enumerate(zip(w.demands, w.tasks, outcome.tasks, strict=True)):
+        if outcome.exact:
+            fair = np.array(exact_tasks(demands.tolist(), w.weights.tolist(), w.capacities.tolist(), tasks.tolist()))
+        else:
+            fair = drf(demands, w.weights, w.capacities, tasks).tasks
+        alone = np.minimum((w.weights[:, None] * w.capacities / demands).min(axis=1), tasks)
+        found += [-np.abs(ran / fair - 1).max(), (ran / alone - 1).min()]
+        once = replace(outcome, tasks=ran[None], amounts=outcome.amounts[[t]], shares=outcome.shares[[t]])
+        found.append(envy_freeness(replace(w, demands=demands[None], tasks=tasks[None]), once))
+    return min(found)
+
+
 @lru_cache(maxsize=50_000)
 def pareto_in_period(w: Workload, outcome: Outcome) -> Any:
-    """Theorem 2, the past given: in no period could someone run more tasks and nobody fewer (fluid: tasks that expire).
+    """Theorem 2 in whole tasks, the past given: in no period could someone run more tasks and nobody fewer.
 
-    Fluid: margin minus the tasks that all could run more in total, each at least what it has, by a linear program (in
-    fractions: -1 where all resources that someone with tasks left needs have room, in one pool). Whole tasks: -1 where
-    one more task of someone fits beside all that are run, wherever they are put; 1 where it never does.
+    -1 where one more task of someone fits beside all that are run, wherever they are put; 1 where it never does.
     """
-    if outcome.placement is not None:
-        rooms = tuple(sorted(map(tuple, w.machines.tolist())))
-        after = next_tasks(w, outcome)
-        for t, i in np.argwhere(outcome.left(w) > 0):
-            rows = [(tuple(w.demands[s, h].tolist()), int(count)) for h, s, count in groups(w, outcome, int(t))]
-            rows.append((tuple(after[t, i].tolist()), 1))
-            if packs(rooms, tuple(row for row, _ in rows), tuple(count for _, count in rows)):
-                return -1
-        return 1
-    if outcome.exact:
-        left = outcome.left(w)
-        free = w.capacities - outcome.amounts.sum(axis=1)
-        return -1 if any(min(free[t]) > 0 for t, _ in np.argwhere(left > 0)) else 1
-    margin = np.inf
-    for t in range(len(w.tasks)):
-        n = len(w.weights)
-        left = np.maximum(outcome.left(w)[t], 0)
-        room = np.maximum(w.capacities - outcome.amounts[t].sum(axis=0), 0) / w.capacities
-        best = linprog(-np.ones(n), (w.demands[t] / w.capacities).T, room, bounds=np.column_stack([left * 0, left]))
-        margin = min(margin, float(best.fun) / (1 + float(w.tasks[t].max())))
-    return margin
+    rooms, after = tuple(sorted(map(tuple, w.machines.tolist()))), next_tasks(w, outcome)
+    for t, i in np.argwhere(outcome.left(w) > 0):
+        rows = [(tuple(w.demands[s, h].tolist()), int(count)) for h, s, count in groups(w, outcome, int(t))]
+        rows.append((tuple(after[t, i].tolist()), 1))
+        if packs(rooms, tuple(row for row, _ in rows), tuple(count for _, count in rows)):
+            return -1
+    return 1
 
 
 # ------------------------------------------------------------------------------------------------------------ lies

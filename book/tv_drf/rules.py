@@ -213,7 +213,7 @@ RULES: dict[str, Rule] = {
     "any course, waits": partial(_any_course, waits=True),
     "whole, expires": partial(_whole, unserved="expires"),
     "whole, waits": partial(_whole, unserved="waits"),
-    "whole, bundles": partial(_whole, alone="bundles", unserved="expires"),
+    "whole, resources": partial(_whole, alone="resources", unserved="expires"),
     "whole, beta from 0": partial(_whole, unserved="expires", from_zero=True),
     "whole, one machine, expires": partial(_whole, unserved="expires", one_machine=True),
     "whole, one machine, waits": partial(_whole, unserved="waits", one_machine=True),

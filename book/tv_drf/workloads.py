@@ -188,6 +188,7 @@ def workloads(
     machines: tuple[int, int] = (1, 1),
     whole: bool = False,
     idle: bool = False,
+    zeros: bool = False,
 ) -> Workload:
     """Draw a workload: small whole numbers, positive demands and counts, machines of one shape, scarce or not.
 
@@ -199,6 +200,8 @@ def workloads(
         Whether counts are whole (up to 6); else quarters of tasks occur.
     idle : bool
         Whether now and then a user, the last one apart, has no tasks in a period.
+    zeros : bool
+        Whether now and then a task needs nothing of a resource, and a user, the last one too, has no tasks.
     """
     T, n, m, K = (int(rng.integers(low, high + 1)) for low, high in (periods, users, resources, machines))
     demands = rng.integers(1, 5, (T, n, m)).astype(float)
@@ -209,6 +212,10 @@ def workloads(
         tasks[:] = 20.0
     if idle:
         tasks[:, :-1][rng.random((T, n - 1)) < 0.3] = 0.0
+    if zeros:
+        tasks[rng.random((T, n)) < 0.15] = 0.0
+        spared = rng.integers(m, size=(T, n, 1)) == np.arange(m)  # one resource that each task needs
+        demands[(rng.random((T, n, m)) < 0.3) & ~spared] = 0.0
     shape = rng.integers(4, 13, m).astype(float)
     parts = rng.integers(1, 4, n).astype(float)
     sizes = np.repeat(shape[None], K, axis=0)

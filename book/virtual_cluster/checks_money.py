@@ -61,7 +61,7 @@ _TWO = small_case((2, 2), ("1/2", "1/2"), (3,))
     id="virtual_cluster.cost.sum",
     locator="Abstract",
     kind="statement",
-    variant="costs added up",
+    variant="costs added up, revenue in money",
     statement="Users' costs are least and the provider's revenue is highest at once.",
     mechanism=Mechanism("tariffs 2 and 1", Tariff),
     mutant=Mechanism("elastic VMs free", partial(Tariff, Fraction(2), Fraction(0))),
@@ -85,7 +85,7 @@ def _cost_sum(effort: Effort, judged: Mechanism) -> Evidence:
     id="virtual_cluster.cost.per_vm",
     locator="Abstract",
     kind="statement",
-    variant="cost of a VM on average, most VMs handed out",
+    variant="everybody served: mean cost of a VM, revenue in money or as VMs in use",
     statement="Users' costs are least and the provider's revenue is highest at once.",
     proof="prop-virtual_cluster-cost",
     mechanism=Mechanism("tariffs 2 and 1", Tariff),
@@ -296,7 +296,7 @@ def _earned(case: Case, chosen: Sequence[int]) -> Fraction:
 
 about_a_case(
     "rule_a.most_revenue",
-    "Section 1.2, rule a",
+    "beyond the paper (section 1.2, rule a)",
     "Serving as many users as can be served earns most.",
     small_case((1, 1, 3), ("0", "0", "0"), (3,)),
     lambda case, chosen: all(_earned(case, chosen) >= _earned(case, others) for others in _served_sets(case)),
@@ -650,7 +650,7 @@ search_claim(
     id="virtual_cluster.tolerant",
     locator="Section 1.2, a high k need not slow a job much",
     kind="statement",
-    variant="one pool, VMs not whole",
+    variant="one pool, shared max-min fairly, VMs not whole",
     statement="However high its k, a user keeps at least (tau - f) / (1 - f) of its request, f being the mean floor: "
     "all of it where tau is 1.",
     proof="prop-virtual_cluster-tolerance",

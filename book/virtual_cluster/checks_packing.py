@@ -26,7 +26,6 @@ from book.virtual_cluster.judging import (
 from book.virtual_cluster.oracle import exact_optimum, lp_bound, rounds, share
 from book.virtual_cluster.properties import BROKEN, RULES, Case, Outcome, Rule, allocations, arguments, cases, pour
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
-from fairbook.mechanisms.engines.packing import pack
 from fairbook.mechanisms.virtual_cluster import scarcity_rounds, virtual_cluster
 from fairbook.model.clusters import VirtualClusters
 
@@ -42,6 +41,7 @@ def _on_one(row: Sequence[Fraction]) -> bool:
     id="virtual_cluster.linear",
     locator="Section 1.3",
     kind="statement",
+    variant="condition (4) as printed",
     statement="Problem (1) to (5) is a linear program.",
     mechanism=Mechanism("condition (4)", _on_one),
     mutant=Mechanism("no condition (4)", lambda row: True),
@@ -141,10 +141,10 @@ def _level(judge: Callable[..., Any], case: Case) -> Number | None:
         f"{margin_in_words(float(max(found)))}."
     ),
     id="virtual_cluster.bound",
-    locator="beyond the paper (section 2, GLPK and Lingo)",
-    kind="extension",
-    variant="VMs not whole",
-    statement="The linear relaxation of (1) to (5) knows nothing of the clusters: its optimum is that of one pool.",
+    locator="Section 1.3",
+    kind="statement",
+    variant="VMs not whole, condition (4) relaxed: users may be on several clusters",
+    statement="Where all can be served, problem (1) to (5) is a linear program; its optimum is that of one pool.",
     proof="thm-virtual_cluster-bound",
     mechanism=Mechanism("linear relaxation", partial(_level, lp_bound)),
     mutant=Mechanism("one cluster a user", partial(_level, exact_optimum)),
@@ -383,6 +383,7 @@ _NINE = small_case((4, 4, 3, 3, 2, 2), ("0",) * 6, (9, 9))
 _TEN = small_case((3, 3, 2, 2), ("0",) * 4, (4, 6))
 
 for _name, _asked, _reading in (
+    ("relaxation", _EVEN, "relaxation"),
     ("greedy", _EVEN, "greedy, in the order of arrival"),
     ("metagreedy", _TEN, "greedy, METAGREEDY: each of its 16 lists puts the two large ones apart"),
     ("mixed_knapsack", _NINE, "mixed knapsack, queue A by largest minimum first"),
@@ -415,9 +416,9 @@ APART = small_case((4, 4), ("3/4", "3/4"), (4, 1))
 
 for _name, _where, _asked, _better in (
     ("relaxation", "Section 2.1", _HALF, "exact"),
-    ("greedy", "Section 3.2", _HALF, "exact"),
-    ("metagreedy", "Section 3.2", APART, "relaxation"),
-    ("mixed_knapsack", "Section 3.2", _LEFT, "exact"),
+    ("greedy", "beyond the paper (section 3.2)", _HALF, "exact"),
+    ("metagreedy", "beyond the paper (section 3.2)", APART, "relaxation"),
+    ("mixed_knapsack", "beyond the paper (section 3.2)", _LEFT, "exact"),
 ):
     about_a_case(
         f"use.{_name}",
@@ -487,33 +488,59 @@ search_claim(
 )
 
 
-def _printed(case: Case) -> list[int]:
-    """Users left before each round of Figure 1 as printed, at most five rounds; nine do not count as few enough."""
+def _printed(case: Case, adjusted: bool = False) -> list[int]:
+    """Users left before each round of Figure 1, at most five rounds; nine do not count as few enough.
+
+    ``adjusted``: the problem left counts as small enough where queue A is empty.
+    """
     left, room = list(range(len(case.max_vms))), Fraction(sum(case.capacities))
     counts: list[int] = []
     while left and len(counts) < 5:
         counts.append(len(left))
         tau = room / sum(case.max_vms[i] for i in left)
         queue = [i for i in left if case.tolerance[i] <= 1 - tau]
+        if adjusted and not queue:
+            break
         room -= sum(case.minimum[i] for i in queue)
         left = [i for i in left if i not in queue]
     return counts
 
 
+_ADJUSTED = Mechanism("Figure 1, ended where queue A is empty", partial(_printed, adjusted=True))
+_ENDS = "Step 7b hands on a smaller problem, so the algorithm ends."
 about_a_case(
     "figure1",
     "Figure 1",
-    "Step 7b hands on a smaller problem, so the algorithm ends.",
+    _ENDS,
     small_case((2,) * 9, ("9/10",) * 9, (9,)),
     lambda case, counts: all(a > b for a, b in pairwise(counts)),
     lambda case, counts: (
         f"tau is {case.scarcity} and queue A is empty; users left before each round: {', '.join(map(str, counts))}."
     ),
     Mechanism("Figure 1", _printed),
-    Mechanism("Figure 1, ended where queue A is empty", lambda case: list(dict.fromkeys(_printed(case)))),
-    variant="as printed, one pool",
+    _ADJUSTED,
+    variant="as printed, one pool, a fixed size that is small enough",
     kind="algorithm",
 )
+
+
+@sampled_claim(
+    key=66,
+    share=20,
+    said="Followed in fractions on {count} random pools with up to four users.",
+    id="virtual_cluster.figure1_adjusted",
+    locator="Figure 1",
+    kind="algorithm",
+    variant="one pool, small enough is what is left where queue A is empty",
+    statement=_ENDS,
+    proof="thm-virtual_cluster-rounds",
+    mechanism=_ADJUSTED,
+    mutant=Mechanism("Figure 1", _printed),
+)
+def _ends(rng: np.random.Generator, judged: Mechanism, at: int) -> bool:
+    case = cases(rng, whole=False)
+    counts = judged.run(case)
+    return len(counts) <= len(case.max_vms) and all(a > b for a, b in pairwise(counts))
 
 
 def _tau(case: Case, at: int) -> Number:
@@ -574,110 +601,3 @@ def _is_listed(case: Case) -> bool:
 )
 def _whole(rng: np.random.Generator, judged: Mechanism, at: int) -> bool:
     return bool(judged.run(cases(rng, users=(1, 4), clusters=(1, 3), whole=True)))
-
-
-# ---------------------------------------------------------------------------------------------- beyond the paper
-
-
-@sampled_claim(
-    key=36,
-    share=40,
-    right=lambda found: all(agrees for agrees, _, _ in found),
-    said=lambda found: (
-        f"Compared with all subsets in fractions on {len(found)} random cases, "
-        f"{sum(fits for _, fits, _ in found)} of them feasible; proved in {sum(proved for _, _, proved in found)}."
-    ),
-    id="virtual_cluster.exact",
-    locator="beyond the paper (section 2)",
-    kind="extension",
-    variant="whole VMs, at most 20 users",
-    statement="The search over fractions and packings finds the optimum, and proves it.",
-    proof="thm-virtual_cluster-subsets",
-    mechanism=Mechanism("exact", partial(virtual_cluster, method="exact")),
-    mutant=Mechanism("greedy", partial(virtual_cluster, method="greedy")),
-)
-def _exact(rng: np.random.Generator, judged: Mechanism, at: int) -> tuple[bool, bool, bool]:
-    case = cases(rng, users=(4, 6), clusters=(2, 3), whole=True, largest=12)
-    found = judged.run(*arguments(case))
-    best = exact_optimum(case.max_vms, case.tolerance, case.capacities)
-    level = 0.0 if best is None else float(best.level)
-    agrees = abs(found.min_fraction - level) < 1e-12 and found.bound >= level - 1e-12
-    return agrees, best is not None, found.optimal
-
-
-def _cuts(case: Case) -> tuple[int, bool]:
-    """Users on several clusters under the engine's spanning method, and whether the pool's optimum is met."""
-    found = virtual_cluster(*arguments(case), method="spanning")
-    level = float(pour(case).level(case))
-    return int((found.cluster == -2).sum()), not found.violations() and abs(found.min_fraction - level) < 1e-12
-
-
-def _dealt(case: Case) -> tuple[int, bool]:
-    """VMs of the pool's optimum dealt to the clusters in turn."""
-    vms = pour(case).vms
-    return sum(1 for v in vms if v > 1 and sum(c > 0 for c in case.capacities) > 1), True
-
-
-@sampled_claim(
-    key=37,
-    share=20,
-    again=True,
-    said="Checked in {count} random cases against fractions.",
-    id="virtual_cluster.spanning",
-    locator="beyond the paper (section 4, future work)",
-    kind="extension",
-    variant="condition (4) dropped, whole VMs",
-    statement="Over H clusters the optimum of one pool is reached with at most H - 1 users on several clusters.",
-    proof="thm-virtual_cluster-spanning",
-    mechanism=Mechanism("one after the other", _cuts),
-    mutant=Mechanism("dealt in turn", _dealt),
-)
-def _spanning(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None:
-    case = cases(rng, users=(2, 6), whole=True)
-    if not pour(case).all_served:
-        return None
-    cut, best = judged.run(case)
-    return best and cut <= len(case.capacities) - 1
-
-
-def _threshold(sizes: Sequence[int], H: int, less: int = 0) -> int:
-    return (H - 1) * (max(sizes) - 1) - less
-
-
-def _list_packs(sizes: Sequence[int], capacities: Sequence[int], rng: np.random.Generator) -> bool:
-    """Place items one by one, in random order, each on any cluster that has room."""
-    free = list(capacities)
-    for i in rng.permutation(len(sizes)).tolist():
-        room = [j for j in range(len(free)) if sizes[i] <= free[j]]
-        if not room:
-            return False
-        free[room[int(rng.integers(len(room)))]] -= sizes[i]
-    return True
-
-
-@sampled_claim(
-    key=38,
-    share=4,
-    said="Packed in {count} random cases, in random order, each on a random cluster with room.",
-    id="virtual_cluster.price_of_one",
-    locator="beyond the paper (section 3.3, few virtual clusters on each)",
-    kind="extension",
-    variant="whole VMs",
-    statement="Sizes that leave (H - 1)(largest - 1) VMs of all capacity free are packed by every list rule.",
-    proof="thm-virtual_cluster-gap",
-    mechanism=Mechanism("(H - 1)(largest - 1)", _threshold),
-    mutant=Mechanism("one VM less", partial(_threshold, less=1)),
-)
-def _price(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None:
-    H = int(rng.integers(2, 5))
-    top = int(rng.integers(1, 6))
-    sizes = rng.integers(max(1, top - 1), top + 1, int(rng.integers(H, 3 * H + 1))).tolist()
-    spare = judged.run(sizes, H)
-    capacities = rng.integers(0, 2 * top + 1, H).tolist()
-    capacities[0] += max(0, sum(sizes) + spare - sum(capacities))
-    if rng.random() < 0.5:  # as even as can be, and no more than is asked for
-        total = sum(sizes) + max(spare, 0)
-        capacities = [total // H + (j < total % H) for j in range(H)]
-    if sum(capacities) - sum(sizes) < spare:
-        return None
-    return _list_packs(sizes, capacities, rng) and pack(np.array(sizes), np.array(capacities)).bins is not None

@@ -11,18 +11,59 @@ from typing import Any, Literal
 
 import pandas as pd
 
+import fairbook
 from fairbook import results
 from fairbook.claims.registry import COLUMNS, FULL, QUICK, Claim, Effort, claims, compute
 from fairbook.errors import InvalidInput
 from fairbook.progress import bar
 
-__all__ = ["anchor", "document", "ledger", "own", "papers", "rows", "statements"]
+__all__ = ["JUDGES", "anchor", "document", "ledger", "papers", "placed", "places", "rows", "statements"]
+
+#: Readings that judge a paper: what its words say, and what they can bear in its favour. The third is ``ours``.
+JUDGES = ("letter", "charitable")
+#: Columns that rows get from the files of the papers.
+PLACED = ["place", "says", "reading", "ours"]
 
 
 @cache
 def papers() -> dict[str, Any]:
-    """Read what is written, and not computed, about the papers: ``papers.toml`` beside this module."""
-    return tomllib.loads(Path(__file__).with_name("papers.toml").read_text(encoding="utf-8"))
+    """Read what is written, and not computed, about the papers: a file each in ``papers/``, in the book's order."""
+    found = {
+        path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
+        for path in Path(__file__).with_name("papers").glob("*.toml")
+    }
+    return dict(sorted(found.items(), key=lambda one: one[1]["chapter"]))
+
+
+def places() -> dict[str, dict[str, Any]]:
+    """Give the places of all papers, each under ``paper.place``: where it stands, what it says, and the rows on it."""
+    return {
+        f"{key}.{name}": {"paper": key, "apart": facts.get("apart", "")} | place
+        for key, facts in papers().items()
+        for name, place in facts.get("places", {}).items()
+    }
+
+
+def placed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Say of each row of the ledger which place of the paper it judges, what stands there, and whose reading it is.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows of the ledger.
+
+    Returns
+    -------
+    DataFrame
+        With columns ``place, says, reading, ours``, empty in rows that go beyond the papers.
+    """
+    known = {
+        row["id"]: (name, place["says"], row["reading"], row.get("ours", ""))
+        for name, place in places().items()
+        for row in place["rows"]
+    }
+    added = [known.get(one, ("", "", "", "")) for one in frame["id"]]
+    return frame.assign(**{name: [one[at] for one in added] for at, name in enumerate(PLACED)})
 
 
 def rows(chosen: dict[str, Claim], effort: Effort, progress: bool) -> pd.DataFrame:
@@ -58,7 +99,8 @@ def ledger(
     Returns
     -------
     DataFrame
-        Columns ``id, paper, locator, kind, variant, statement, verdict, grade, effort, evidence, proof, seconds``.
+        Columns ``id, paper, locator, kind, variant, statement, verdict, grade, effort, evidence, proof, seconds``, and
+        of rows on a place of a paper ``place, says, reading, ours``; see :func:`placed`.
 
     Raises
     ------
@@ -73,26 +115,27 @@ def ledger(
     >>> fb.claims.ledger().columns[:3].tolist()
     ['id', 'paper', 'locator']
     """
-    known = sorted(papers()["papers"])
+    known = list(papers())
     if paper not in (None, *known):
         raise InvalidInput("paper", f"must be one of {', '.join(known)}", paper)
     if effort not in ("quick", "full"):
         raise InvalidInput("effort", "must be 'quick' or 'full'", effort)
     if recompute:
-        return rows(claims(paper), FULL if effort == "full" else QUICK, progress)
+        return placed(rows(claims(paper), FULL if effort == "full" else QUICK, progress))
     stored = [results.load(f"{key}/ledger") for key in known if paper in (None, key)]
-    return pd.concat(stored, ignore_index=True)
+    return placed(pd.concat(stored, ignore_index=True))
 
 
-def own(frame: pd.DataFrame) -> pd.DataFrame:
-    """Leave out of rows of the ledger what goes beyond the papers, as the locator says, and what a paper denies."""
-    return frame[~frame["locator"].str.startswith("beyond") & ~frame["id"].isin(papers()["denied"])]
+def _over_readings(verdicts: list[str]) -> str:
+    """Give one verdict over all readings that judge a place."""
+    told = set(verdicts) - {"nothing to compare", "undetermined"}
+    if len(told) > 1:
+        return "depends on the reading"
+    return next(iter(told or set(verdicts)), "lost")
 
 
 def statements(frame: pd.DataFrame) -> pd.DataFrame:
-    """Give the papers' own statements, each with one verdict over all its readings.
-
-    A statement is what is said in the same words at the same place; its readings are claims.
+    """Give what the papers say, a row for each place, with one verdict over its readings.
 
     Parameters
     ----------
@@ -102,18 +145,27 @@ def statements(frame: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``paper, locator, statement, kind, ids, verdict``; ``depends on the reading`` where readings differ.
+        Columns ``place, paper, where, says, apart, kind, ids, verdict``, in the order of the papers. ``ids`` are all
+        rows on the place; the verdict is that of those whose reading is the letter's or charitable: ``depends on the
+        reading`` where they differ, ``lost`` where there are none. ``apart`` says why a place is not counted with the
+        others, or is empty.
     """
-
-    def verdict(found: pd.Series) -> str:
-        kinds = set(found)
-        if len(kinds) == 1:
-            return str(found.iloc[0])
-        told = kinds - {"nothing to compare", "undetermined"}
-        return "depends on the reading" if len(told) != 1 else told.pop()
-
-    grouped = own(frame).groupby(["paper", "locator", "statement"], sort=False)
-    return grouped.agg(kind=("kind", "first"), ids=("id", list), verdict=("verdict", verdict)).reset_index()
+    verdicts, kinds = (dict(zip(frame["id"], frame[name], strict=True)) for name in ("verdict", "kind"))
+    found = []
+    for name, place in places().items():
+        its = {row["id"]: row["reading"] for row in place["rows"] if row["id"] in verdicts}
+        if not its and (place["rows"] or place["paper"] not in set(frame["paper"])):
+            continue
+        found.append(
+            {
+                "place": name,
+                **{key: place[key] for key in ("paper", "where", "says", "apart")},
+                "kind": next((kinds[one] for one in its), "statement"),
+                "ids": list(its),
+                "verdict": _over_readings([verdicts[one] for one, reading in its.items() if reading in JUDGES]),
+            }
+        )
+    return pd.DataFrame(found, columns=["place", "paper", "where", "says", "apart", "kind", "ids", "verdict"])
 
 
 def anchor(claim: str) -> str:
@@ -140,14 +192,18 @@ def document(frame: pd.DataFrame) -> str:
     str
         The same for the same ledger.
     """
-    written = papers()
-    copied = ["id", "paper", "locator", "kind", "variant", "statement", "verdict", "effort", "evidence"]
+    copied = ["id", "paper", "locator", "kind", "variant", "statement", "verdict", "effort", "evidence", *PLACED]
+    whose = ("short", "title", "authors", "year", "doi")
     found = {
         "title": "The ledger of fairbook: every claim of the papers on fair allocation, with its verdict",
-        "version": written["version"],
-        "date": written["released"],
+        "version": fairbook.__version__,
+        "date": fairbook.__released__,
         "licence": "CC-BY-4.0",
-        "papers": [{"key": key} | one for key, one in written["papers"].items() if key in set(frame["paper"])],
+        "papers": [
+            {"key": key} | {name: one[name] for name in whose if name in one}
+            for key, one in papers().items()
+            if key in set(frame["paper"])
+        ],
         "rows": [
             {name: row[name] for name in copied}
             | {

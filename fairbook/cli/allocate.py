@@ -223,7 +223,7 @@ def _pool(rule: Mechanism, users: Users, machines: Machines | None, options: arg
             raise Refused(
                 f"--capacity names {shown(name)} twice"
                 if name in given
-                else f"--capacity names {shown(name)}, none of the resources {', '.join(users.resources)}{why}"
+                else f"--capacity names {shown(name)}, none of the resources {few(users.resources)}{why}"
                 f"{'; blanks stand between the pairs' if '=' in name else ''}"
             )
         given[name] = float(text)
@@ -238,9 +238,9 @@ def _pool(rule: Mechanism, users: Users, machines: Machines | None, options: arg
             if users.table.held is None
             else "no machine in this export counts (`kubectl get nodes,pods`, or `sinfo --json` as --machines)"
         )
-        needed = " ".join(f"{name}=NUMBER" for name in missing)
+        needed = " ".join(f"{name}=NUMBER" for name in missing[:9]) + (" ..." if len(missing) > 9 else "")
         raise Refused(
-            f"{users.table.source}: how much is there of {', '.join(missing)}? Say --capacity {needed}, or "
+            f"{users.table.source}: how much is there of {few(missing)}? Say --capacity {needed}, or "
             f"--machines FILE; {other}"
         )
     return pd.Series(given)[list(given) if rule.kind == "clusters" else users.resources]
@@ -317,6 +317,9 @@ def _placement(given: Given, result: Any) -> pd.DataFrame:
     elif isinstance(result, fairbook.Placement):
         kinds, counts, tables = result.states
         columns = {"machine": np.array(result.classes)[kinds], "machines": counts}
+        parts = map(slice, tables.indptr[:-1].tolist(), tables.indptr[1:].tolist())
+        held = [dict(zip(tables.indices[at].tolist(), tables.data[at].tolist(), strict=True)) for at in parts]
+        return pd.DataFrame({**columns, "tasks": [{users.names[i]: tasks for i, tasks in one.items()} for one in held]})
     else:
         raise Refused(f"--placement needs a mechanism that places tasks on machines; {given.rule.name} fills one pool")
     return pd.DataFrame(
@@ -327,7 +330,7 @@ def _placement(given: Given, result: Any) -> pd.DataFrame:
 def _violations(given: Given, result: Any, k: int = 0) -> list[str]:
     """Run the certificate; where users arrive, that of every step up to the one shown."""
     if given.rule.kind == "arrivals":
-        return [f"after arrival {step}: {text}" for step in range(1, k + 1) for text in result.violations_at(step)]
+        return list(result.violations_at(k))
     found: list[str] = result.violations()
     if not given.users.period:
         return found

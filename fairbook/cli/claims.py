@@ -46,7 +46,7 @@ def _claims(options: argparse.Namespace) -> int:
         effort = claims.FULL if options.effort == "full" else claims.QUICK
         if options.mutants:
             return _mutants(chosen, effort, options)
-        frame = claims.stored.rows(chosen, effort, progress(options))
+        frame = claims.stored.placed(claims.stored.rows(chosen, effort, progress(options)))
     else:
         try:
             frame = claims.ledger()
@@ -77,7 +77,9 @@ def _print_claims(frame: pd.DataFrame, options: argparse.Namespace) -> None:
     elif options.id:
         print(
             "\n\n".join(
-                f"{row['id']} ({row['locator']}, {row['variant']}): {row['verdict']}\n  claimed:  {row['statement']}\n"
+                f"{row['id']} ({row['locator']}, {row['variant']}): {row['verdict']}\n"
+                + (f"  the paper: {row['says']} (reading: {row['reading']})\n" if row["place"] else "")
+                + f"  claimed:  {row['statement']}\n"
                 f"  evidence: {row['evidence']}\n  grade:    {row['grade']}; {row['effort']} effort, {row['seconds']} s"
                 for _, row in frame.iterrows()
             )
@@ -93,10 +95,11 @@ def _print_claims(frame: pd.DataFrame, options: argparse.Namespace) -> None:
             f"\n{len(frame)} claims: "
             + ", ".join(f"{n} {v}" for v, n in frame["verdict"].value_counts(sort=False).items())
         )
-        read = statements(frame)["ids"]
+        said = statements(frame)
+        counted = said[said["apart"] == ""]
         print(
-            f"{len(read.explode())} are readings of {len(read)} statements of the papers; "
-            "the others, if any, go beyond the papers, or test what a paper denies."
+            f"They judge {len(said)} statements of the papers, {len(said) - len(counted)} of them counted apart; "
+            "the others: " + ", ".join(f"{n} {v}" for v, n in counted["verdict"].value_counts().items())
         )
 
 

@@ -23,6 +23,9 @@ NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _UNIT = re.compile(rf"(?P<number>{NUMBER.pattern})\s*(?P<unit>[A-Za-z%]{{1,9}})", re.ASCII)
 
 
+_FORMULAS = {"=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"}
+
+
 class Refused(FairbookError):
     """What the user asked for cannot be done; the message says why."""
 
@@ -64,11 +67,12 @@ def left_aligned(frame: pd.DataFrame) -> str:
 def csv_of(frame: pd.DataFrame) -> str:
     """Give a table as CSV. A text that a spreadsheet would run as a formula gets an apostrophe before it.
 
-    A table may come from a stranger and be opened with a double click. JSON keeps every text as it is.
+    A table may come from a stranger and be opened with a double click; the wide signs of East Asian keyboards count,
+    too. JSON keeps every text as it is.
     """
 
     def plain(value: Any) -> Any:
-        formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@")) and not NUMBER.fullmatch(value)
+        formula = isinstance(value, str) and value[:1] in _FORMULAS and not NUMBER.fullmatch(value)
         return f"'{value}" if formula else value
 
     whole = frame.reset_index()

@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from typing import Any, NamedTuple, NoReturn
 
-from fairbook.cli.common import Refused, note, shown
+from fairbook.cli.common import Refused, few, note, shown
 
 _KNOWN = "`kubectl get nodes,pods -A -o json`, `squeue --json` or `sinfo --json`"
 _GIB = 2**30
@@ -26,8 +26,10 @@ _SCALES = dict(zip("num", (1e-9, 1e-6, 1e-3), strict=True)) | {
 _SCALES |= {"": 1, "k": 1000}
 _QUANTITY = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?(n|u|m|k|[KMGTPE]i|[MGTPE]|)", re.ASCII)
 _BYTES = re.compile("memory|ephemeral-storage|hugepages-.*")
-_MIB = {"K": 2**-10, "": 1, "M": 1, "G": 2**10, "T": 2**20, "P": 2**30}
+_PIECES = {letter: 1024**power for power, letter in enumerate(["", *"KMGTP"])}
+_MIB = _PIECES | {"": 2**20}  # in bytes; a plain number is MiB
 _TRES = re.compile(r"(\d+\.?\d*)([KMGTP]?)", re.ASCII)
+_TAINTS = {"NoExecute", "NoSchedule"}
 _HOLDING = {"RUNNING", "CONFIGURING", "COMPLETING"}
 _WAITING = {"PENDING", "SUSPENDED"}
 _OUT = {"DOWN", "FUTURE", "NOT_RESPONDING", "POWERED_DOWN"}
@@ -83,9 +85,9 @@ class Place(NamedTuple):
         given = self.items() if isinstance(self.value, list) else [self]
         return {word for one in given for word in one.checked(str).upper().rstrip("*$~#!%@^-").split("+")}
 
-    def name(self) -> str:
+    def name(self, rule: str = "a name") -> str:
         if not self.checked(str).isprintable() or not self.value:
-            self.refuse("a name")
+            self.refuse(rule)
         return str(self.value)
 
     def number(self) -> float:
@@ -180,31 +182,53 @@ def _effective(spec: Place) -> Any:
     return Amounts({**(start | running), **_requests(spec.get("resources"))}) + _amounts(spec.get("overhead"))
 
 
+def _ready(name: str, node: Place) -> bool:
+    states = {one.get("type").checked(str): one.get("status").value for one in node.get("status", "conditions").items()}
+    ready = states.get("Ready", "True") == "True"
+    if node.get("spec", "unschedulable").value:
+        note(f"{node.source}: node {name!r} is cordoned, and counted")
+    if not ready:
+        note(f"{node.source}: node {name!r} is not ready, and left out")
+    return ready
+
+
 def _kubernetes(document: Place, by: str | None) -> tuple[list[Asked], dict[str, Any]]:
-    asked, machines, without = [], {}, 0
+    source = document.source
+    kinds: dict[str, list[Place]] = {"Node": [], "Pod": []}
+    of_all = document.get("kind").checked(str).removesuffix("List")  # of a PodList no item tells its own
     for item in document.get("items").items():
-        meta, status = item.get("metadata"), item.get("status")
-        if item.get("kind").value == "Node":
-            name = meta.get("name").name()
-            states = {one.get("type").value: one.get("status").value for one in status.get("conditions").items()}
-            if item.get("spec", "unschedulable").value:
-                note(f"{document.source}: node {name!r} is cordoned, and counted")
-            if states.get("Ready", "True") == "True":
-                machines[name] = +_amounts(status.get("allocatable"))
-            else:
-                note(f"{document.source}: node {name!r} is not ready, and left out")
-        elif item.get("kind").value == "Pod" and status.get("phase").value not in ("Succeeded", "Failed"):
-            label = meta.get("labels", by) if by else meta.get("namespace")
-            owner = label if label.value else meta.get("namespace")
-            without += not label.value
-            amounts = _effective(item.get("spec"))
-            asked.append(Asked(owner.name(), 1, bool(item.get("spec", "nodeName").value), amounts))
+        kind = item.get("kind").checked(str) or of_all
+        if not kind:
+            item.get("kind").refuse("Pod or Node, which `kubectl get nodes,pods -A -o json` says of each item")
+        kinds.setdefault(kind, []).append(item)
+    nodes = {node.get("metadata", "name").name(): node for node in kinds["Node"]}
+    machines = {
+        name: +_amounts(node.get("status", "allocatable")) for name, node in nodes.items() if _ready(name, node)
+    }
+    tainted = [
+        name
+        for name in machines
+        if not nodes[name].get("spec", "unschedulable").value  # which taints it as well
+        and any(one.get("effect").checked(str) in _TAINTS for one in nodes[name].get("spec", "taints").items())
+    ]
+    if tainted:
+        note(f"{source}: {len(tainted)} with a taint that keeps pods away are counted: {few(tainted)}")
+    asked, without, lost = [], 0, 0
+    for pod in (one for one in kinds["Pod"] if one.get("status", "phase").value not in ("Succeeded", "Failed")):
+        meta = pod.get("metadata")
+        label = meta.get("labels", by) if by else meta.get("namespace")
+        owner = label if label.value else meta.get("namespace")
+        without += not label.value
+        place = pod.get("spec", "nodeName").checked(str)
+        lost += place in nodes.keys() - machines.keys()
+        holds = bool(place) and place not in nodes.keys() - machines.keys()
+        asked.append(Asked(owner.name(), 1, holds, _effective(pod.get("spec"))))
+    if lost:
+        note(f"{source}: {lost} on nodes that are left out count as waiting")
     if without and without == len(asked):
-        raise Refused(f"{document.source}: no pod has the label {shown(str(by))} that --user-column names")
+        raise Refused(f"{source}: no pod has the label {shown(str(by))} that --user-column names")
     if without:
-        note(
-            f"{document.source}: {without} of {len(asked)} pods have no label {by!r}; they count under their namespace"
-        )
+        note(f"{source}: {without} of {len(asked)} pods have no label {by!r}; they count under their namespace")
     return asked, machines
 
 
@@ -222,13 +246,13 @@ def _tres(place: Place) -> Any:
         matched = _TRES.fullmatch(text)
         if matched is None:
             place.refuse("resources such as cpu=4,mem=16G,gres/gpu=1")
-        amount = float(matched[1]) * _MIB[matched[2]]
-        (typed if colon else found)["memory" if name == "mem" else name] += amount / 1024 if name == "mem" else amount
+        amount = float(matched[1]) * (_MIB[matched[2]] / _GIB if name == "mem" else _PIECES[matched[2]])
+        (typed if colon else found)["memory" if name == "mem" else name] += amount
     return found | typed
 
 
 def _squeue(document: Place, by: str | None) -> tuple[list[Asked], dict[str, Any]]:
-    asked = []
+    asked, without = [], 0
     for job in document.get("jobs").items():
         states = job.get("job_state").words()
         if not states & (_HOLDING | _WAITING):
@@ -240,7 +264,13 @@ def _squeue(document: Place, by: str | None) -> tuple[list[Asked], dict[str, Any
             cpus, nodes = job.get("cpus").number(), max(1.0, job.get("node_count").number())
             memory = job.get("memory_per_node").number() * nodes or job.get("memory_per_cpu").number() * cpus
             amounts = +Amounts({"cpu": cpus, "memory": memory / 1024})
-        asked.append(Asked(job.get(by or "account").name(), _array(job.get("array_task_string")), holds, amounts))
+        owner = job.get(by or "account")
+        if not by and not owner.value:  # Slurm keeps no accounts
+            owner, without = job.get("user_name"), without + 1
+        name = owner.name("a name (--user-column takes another field of the jobs)")
+        asked.append(Asked(name, _array(job.get("array_task_string")), holds, amounts))
+    if without:
+        note(f"{document.source}: {without} of {len(asked)} jobs have no account; they count under their user_name")
     return asked, {}
 
 
@@ -257,13 +287,16 @@ def _array(place: Place) -> int:
 
 
 def _gres(place: Place) -> Any:
-    """Read generic resources of a machine such as ``gpu:a100:4(S:0-1),gpu:v100:2``."""
+    """Read generic resources of a machine such as ``gpu:a100:4(S:0-1),gpu:v100:2``, as far as jobs use them up."""
     found = Amounts()
     for part in filter(None, re.sub(r"\([^)]*\)", "", place.checked(str)).split(",")):
-        name, *_, text = part.split(":") if ":" in part else (part, "1")
-        if not re.fullmatch(r"\d{1,9}", text, re.ASCII):
+        name, *kinds, text = part.split(":") if ":" in part else (part, "1")
+        matched = re.fullmatch(r"(\d{1,9})([KMGTP]?)", text, re.ASCII)
+        if "no_consume" in (*kinds, text):  # as many jobs as like may use it
+            continue
+        if matched is None:
             place.refuse("resources such as gpu:a100:4")
-        found[name] += int(text)
+        found[name] += int(matched[1]) * _PIECES[matched[2]]
     return found
 
 
@@ -281,7 +314,8 @@ def _machine(states: Place, cpus: float, memory: float, gres: Place, name: str) 
 def _nodes(document: Place, by: str | None) -> tuple[list[Asked], dict[str, Any]]:
     machines: dict[str, Any] = {}
     for node in document.get("nodes").items():
-        cpus, memory = node.get("cpus").number(), node.get("real_memory").number()
+        cpus = node.get("effective_cpus").number() or node.get("cpus").number()  # some may be kept for the system
+        memory = node.get("real_memory").number()
         machines |= _machine(node.get("state"), cpus, memory, node.get("gres"), node.get("name").name())
     return [], machines
 

@@ -38,17 +38,27 @@ _NEEDS = {
     "periods": "a column of periods (period, day, date, ...), and --machines",
     "clusters": "columns max_vms and tolerance, and --clusters or --capacity",
 }
+_NO_CAP = object()
+
+
+def _cap(text: str) -> Any:
+    try:
+        return _NO_CAP if text == "none" else number(text)
+    except argparse.ArgumentTypeError as wrong:
+        raise argparse.ArgumentTypeError(str(wrong).replace("a number", "a number, or `none`")) from None
+
+
 #: Options with a number, by argument: how it is read, and what it says.
 _NUMBERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "rho": (number, "cbdrf: part of its grant that a user must release to comply (default: 0.75)"),
     "step_up": (number, "cbdrf: credit gained by complying (default: 0.1)"),
     "step_down": (number, "cbdrf: credit lost by not complying (default: 0.1)"),
     "initial_credit": (number, "credit at the start (default: cbdrf 1; karma the number of periods)"),
-    "credit_cap": (number, "cbdrf: highest credit (default: none)"),
+    "credit_cap": (_cap, "cbdrf: highest credit, or `none` (default: the initial credit)"),
     "credit_floor": (number, "cbdrf: lowest credit (default: 0)"),
     "alpha": (number, "karma: part of the pool that is guaranteed (default: 0.5)"),
     "seed": (whole(0), "gdrf, mdrf: of the lots; virtual_cluster: of the random fills of exact (default: 0)"),
-    "node_limit": (whole(1), "virtual_cluster, exact: places that each search tries at most (default: 300000)"),
+    "node_limit": (whole(1), "virtual_cluster, exact: places that all searches try at most (default: 10000000)"),
     "small": (whole(0), "virtual_cluster, mixed_knapsack: so many users count as few (default: 8)"),
 }
 #: Switches, by argument: the option, what it sets the argument to, and what it says.
@@ -91,7 +101,7 @@ def choose(options: argparse.Namespace, given: str) -> tuple[Mechanism, str]:
 
 def terms_of(rule: Mechanism, options: argparse.Namespace) -> dict[str, Any]:
     """Give the arguments of the mechanism that were set; refuse those of others."""
-    terms = {}
+    terms: dict[str, Any] = {}
     for name in [*_readings(), *_NUMBERS, *_SWITCHES]:
         value = getattr(options, name)
         if value is None:
@@ -99,7 +109,7 @@ def terms_of(rule: Mechanism, options: argparse.Namespace) -> dict[str, Any]:
         if name not in rule.takes:
             others = ", ".join(row.name for row in registry.values() if name in row.takes)
             raise Refused(f"{flag(name)} belongs to {others}, not to {rule.name}")
-        terms[name] = value
+        terms[name] = None if value is _NO_CAP else value
     method = METHODS.get(terms.get("method", "exact"), ()) if rule.kind == "clusters" else ()
     for name in terms.keys() & {name for takes in METHODS.values() for name in takes}:
         if rule.kind == "clusters" and name not in method:
@@ -216,7 +226,7 @@ zcat teams.csv.gz | fairbook allocate - --machines nodes.csv --output - > alloca
     parser.add_argument(
         "--verify",
         action="store_true",
-        help="check the certificate of the result, for arrivals at each of them; exit code 1 if it fails",
+        help="check the result by its violations(), for arrivals at each of them; exit code 1 if any is found",
     )
     parser.add_argument(
         "--output", metavar="FILE", help="also write the users' rows to .csv or everything to .json; - prints only CSV"

@@ -91,7 +91,7 @@ def deliver(report: Report, output: str | None) -> None:
     for text in report.violations or ():
         note(f"violated: {text}")
     if report.violations == []:
-        note("verified: no constraint is violated, and the numbers keep what the mechanism promises")
+        note('verified: no constraint is violated; the book\'s page "What happens with bad input" says what is checked')
 
 
 def _print(report: Report) -> None:
@@ -139,7 +139,8 @@ def _shown(rows: pd.DataFrame) -> pd.DataFrame:
     for name in dict.fromkeys(["tasks", *use, "dominant_share", *rows.columns] if use else rows.columns):
         if name in use:
             resource = name.removeprefix("use_")
-            frame[resource] = [
+            taken = {*rows.columns, *_HEADS.values()}  # of another column
+            frame[name if resource in taken else resource] = [
                 f"{six(value)}{'*' if resource == dominant else ' '}"
                 for value, dominant in zip(rows[name], rows["dominant"], strict=True)
             ]

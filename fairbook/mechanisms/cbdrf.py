@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fairbook import decimals
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.cbdrf_run import IDLE, OWN, UNSTOPPED, CreditRule, CreditRun, one_ratio
+from fairbook.mechanisms.cbdrf_run import IDLE, OWN, UNSTOPPED, CreditRule, CreditRun, Grants, one_ratio
 from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.drf import fill, fill_bounded
 from fairbook.mechanisms.pools import CreditPool
@@ -154,7 +154,7 @@ def grant_tasks(demands: Any, credit_factor: Any, capacities: Any = None, *, gra
         The pool. Default: ones.
     grant : {"scaled", "weighted", "capped"}
         ``"scaled"``: psi times the DRF amount; nobody gets the rest (the paper's equation (7)).
-        ``"weighted"``: DRF with the credit factors as weights (ours).
+        ``"weighted"``: DRF with the credit factors as weights (ours); below 1e-75 of the largest a factor counts as 0.
         ``"capped"``: a punished node gets psi times what it could run alone on an equal part of the pool; DRF shares
         the rest among the nodes in good standing (ours).
 
@@ -163,7 +163,7 @@ def grant_tasks(demands: Any, credit_factor: Any, capacities: Any = None, *, gra
     Allocation
         With equal weights and no task bounds, so that the checks of :mod:`fairbook.properties` judge it as any other.
         ``bottlenecks``: a resource that is used up; -1 where a cap stops the node; -2 where the rule withholds what
-        is free; -3 where the node is not present.
+        is free; -3 where the node is not present. Besides ``drf_tasks`` and ``credit_factor``, both (n,).
 
     Notes
     -----
@@ -192,10 +192,10 @@ def grant_tasks(demands: Any, credit_factor: Any, capacities: Any = None, *, gra
     return _allocation(named, as_capacities(capacities, m, named.resources), factor, grant)
 
 
-def _allocation(named: Named, pool: FloatArray, factor: FloatArray, grant: str) -> Allocation:
+def _allocation(named: Named, pool: FloatArray, factor: FloatArray, grant: Grant) -> Allocation:
     granted = _share_out(named.values, factor, pool, grant)
     n = len(factor)
-    return Allocation(
+    return Grants(
         granted.tasks,
         named.values,
         np.full(n, 1.0 / n),
@@ -206,6 +206,9 @@ def _allocation(named: Named, pool: FloatArray, factor: FloatArray, grant: str) 
         named.resources,
         mechanism=f"cbdrf, {grant}",
         rule="credit",
+        drf_tasks=granted.drf_tasks,
+        credit_factor=factor,
+        grant=grant,
     )
 
 
@@ -267,7 +270,7 @@ def _behaviour(released: Any, T: int, n: int, m: int, users: Names | None) -> tu
             f"must be one ratio, or have shape ({n},), ({T}, {n}) or ({T}, {n}, {m})",
             f"shape {ratios.shape}",
         )
-    ratios = ratios.copy() if ratios.ndim == 3 else ratios[..., None].copy()  # the result keeps them
+    ratios = ratios if ratios.ndim == 3 else ratios[..., None]
     return np.broadcast_to(ratios, (T, n, ratios.shape[-1])), {}
 
 
@@ -281,7 +284,7 @@ def cbdrf(
     step_up: float = 0.1,
     step_down: float = 0.1,
     initial_credit: float = 1.0,
-    credit_cap: float | None = None,
+    credit_cap: float | Literal["initial"] | None = "initial",
     credit_floor: float = 0.0,
     held: Held = "returns",
     grant: Grant = "scaled",
@@ -303,8 +306,8 @@ def cbdrf(
         :class:`NodeView` that gives the ratio (or one ratio a resource). Or one strategy for all; or a mapping from
         nodes to such entries, 1 for those it does not name.
     rho, step_up, step_down, initial_credit, credit_cap, credit_floor, held, grant, penalty, ratio
-        See :class:`CreditRule`. The paper gives rho = 0.75; the steps follow from its Figure 2; cap and floor are
-        its blanks.
+        See :class:`CreditRule`. The paper gives rho = 0.75; the steps follow from its Figure 2; the floor is a blank,
+        and its bracket on the cap has two readings: ``"initial"``, never above C_0, and ``None``, no cap.
 
     Returns
     -------
@@ -352,7 +355,7 @@ def cbdrf(
         penalty,
         ratio,
     )
-    pool = as_capacities(capacities, m, named.resources).copy()
+    pool = as_capacities(capacities, m, named.resources)
     given, strategies = _behaviour(released, T, n, m, named.users)
     try:
         thresholds = np.broadcast_to(rule.rho, (T, n))
@@ -435,7 +438,7 @@ class CbDrf(CreditPool):
 
     Examples
     --------
-    >>> pool = CbDrf(["ann", "bob"], [9, 18], credit_cap=1.0)
+    >>> pool = CbDrf(["ann", "bob"], [9, 18])
     >>> pool.phase([[1, 4], [3, 1]]).tasks
     array([3., 2.])
     >>> pool.release([1.0, 0.2])

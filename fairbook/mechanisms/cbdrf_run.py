@@ -50,8 +50,10 @@ class CreditRule:
         What a phase adds to the credit of a node that complied, and takes from one that did not; at least 0.
     initial_credit : float
         C_0, positive: the credit at the start, and the credit at which nothing is withheld.
-    credit_cap, credit_floor : float or None
-        Credit stays between them; floor <= C_0 <= cap. None: no cap, as the paper has it.
+    credit_cap, credit_floor : float
+        Credit stays between them; floor <= C_0 <= cap. The paper's "(C_i < C_0)" beside psi = C_i / C_0 may be a range
+        or a case. The default ``"initial"`` is the range: the cap is C_0, and that number stands here. ``None`` is the
+        case: no cap, and psi = 1 above C_0.
     held : {"returns", "stays"}
         Whether what is not released is back in the next phase's pool, or is missing there and back one phase later.
     grant : {"scaled", "weighted", "capped"}
@@ -67,7 +69,7 @@ class CreditRule:
     step_up: float = 0.1
     step_down: float = 0.1
     initial_credit: float = 1.0
-    credit_cap: float | None = None
+    credit_cap: Any = "initial"
     credit_floor: float = 0.0
     held: Held = "returns"
     grant: Grant = "scaled"
@@ -86,13 +88,15 @@ class CreditRule:
         start = as_positive(self.initial_credit, "initial_credit")
         object.__setattr__(self, "initial_credit", start)
         floor = as_number(self.credit_floor, "credit_floor", 0.0)
-        cap = start if self.credit_cap is None else as_number(self.credit_cap, "credit_cap", 0.0, LARGEST)
+        cap = self.credit_cap
+        if cap is not None:
+            cap = start if isinstance(cap, str) and cap == "initial" else as_number(cap, "credit_cap", 0.0, LARGEST)
         if floor > start:
             raise InvalidInput("credit_floor", f"must be between 0 and {start:g}, the initial_credit", floor)
-        if cap < start:
+        if cap is not None and cap < start:
             raise InvalidInput("credit_cap", f"must be at least {start:g}, the initial_credit, or None", cap)
         object.__setattr__(self, "credit_floor", floor)
-        object.__setattr__(self, "credit_cap", None if self.credit_cap is None else cap)
+        object.__setattr__(self, "credit_cap", cap)
         for name, kind in (("held", Held), ("grant", Grant), ("penalty", Penalty), ("ratio", Ratio)):
             check_choice(getattr(self, name), name, kind)
 
@@ -318,6 +322,27 @@ class CreditRun(PhasedRun):
         return found
 
 
+@dataclass(frozen=True, eq=False)
+class Grants(Allocation):
+    """Tasks granted in one phase, with the credit factors that they follow from.
+
+    Attributes
+    ----------
+    drf_tasks, credit_factor : ndarray, shape (n,)
+        What DRF would have granted, and psi.
+    grant : {"scaled", "weighted", "capped"}
+    """
+
+    drf_tasks: FloatArray = field(kw_only=True)
+    credit_factor: FloatArray = field(kw_only=True)
+    grant: Grant = field(kw_only=True)
+
+    def violations(self, rtol: float = 1e-9) -> list[str]:
+        """List what is wrong with the pool and the bottlenecks, and each grant that does not follow from the credit."""
+        rest = self.demands, self.capacities, self.credit_factor, self.bottlenecks, self.grant, as_tolerance(rtol)
+        return super().violations(rtol) + _grant_violations(self.tasks, self.drf_tasks, *rest)
+
+
 def _is_max_min(tasks: FloatArray, demands: FloatArray, pool: FloatArray, weights: FloatArray, rtol: float) -> bool:
     """Tell whether tasks are the lexicographic max-min optimum, by each node's resource; weight inf: not looked at.
 
@@ -358,9 +383,9 @@ def _grant_violations(
     if not ((tasks >= 0) & (drf_tasks >= 0)).all() or (tasks[idle] > 0).any() or (drf_tasks[idle] > 0).any():
         found.append("a node has fewer tasks than none, or some of what is not there")
     used_up = tasks @ demands >= pool * (1 - rtol)
-    at = np.maximum(stops, 0)
-    named = (demands > 0)[np.arange(len(tasks)), at] & used_up[at]
-    if not np.where(stops >= 0, named, (stops == IDLE) == ~present).all():
+    at = np.clip(stops, 0, len(pool) - 1)
+    named = (stops == at) & (demands > 0)[np.arange(len(tasks)), at] & used_up[at]
+    if not np.where(stops >= 0, named, (stops >= IDLE) & ((stops == IDLE) == ~present)).all():
         found.append("a resource that stops a node is not used up, or not needed")
     if idle.all():
         return found
@@ -377,7 +402,7 @@ def _grant_violations(
     if not (np.abs(x - bound) <= rtol * bound)[~good].all():
         found.append("a grant is not what the credit factor makes of it")
     # the punished of "capped" stand below all others, so that an infinite weight, level zero, changes no verdict
-    weights = np.where(good, psi if grant == "weighted" else 1.0, np.inf)
+    weights = np.where(good, psi / max(psi.max(), np.nextafter(0, 1)) if grant == "weighted" else 1.0, np.inf)
     if good.any() and not _is_max_min(x, rows, left, weights, rtol):
         found.append("the grants of the nodes that no bound stops are not max-min fair")
     return found

@@ -202,8 +202,7 @@ def dmfa_srq(demands: Any, weights: Any) -> DynamicAllocation:
     Notes
     -----
     Cost O(n m) for all arrivals together: each arrival pushes one group, each merge removes one. Memory O(n m).
-    A float array is kept, not copied: change it afterwards and ``tasks`` changes with it. ``tasks_at`` costs
-    O(k m) a call. After 10^6 arrivals the constraints hold to about 1e-13.
+    ``tasks_at`` costs O(k m) a call. After 10^6 arrivals the constraints hold to about 1e-13.
     What is left of a resource is a difference of large numbers, and a newcomer with little weight may live on it. Where
     that leaves a level in doubt by 1e-10 of it, all is worked out in decimals, a thousand times slower: each level is
     right to 1e-9 for up to 1000 arrivals, however far apart weights and demands lie. With more arrivals it is right to

@@ -46,6 +46,8 @@ __all__ = ["drf", "drf_by_task"]
 
 _UNSET = -2  # marks a user who is still rising
 _FITS = 1e-12  # part of a resource by which a whole task may overdraw it
+#: Levels of whole tasks closer than this, relatively, are a tie: three tenths and the double 0.3 are.
+TIED = 1e-12
 _MOST_TASKS = 1e11  # of one user: smaller tasks could not be told from what a task may overdraw
 _FEW_TASKS = 4  # for each user, that are handed out one by one rather than looking for a level up to which all fit
 
@@ -261,7 +263,7 @@ def fill(
         cap = max_tasks / rate
         doubt = fill_bounded(demands, rate, capacities, cap, np.argsort(cap, kind="stable"), levels, bottlenecks)
         tasks = np.where(bottlenecks == -1, max_tasks, np.minimum(levels * rate, max_tasks))
-    if not doubt <= decimals.DOUBTFUL and n <= decimals.MOST:
+    if not doubt <= decimals.DOUBTFUL:
         exact = decimals.fill(demands, weights, capacities, np.full(n, np.inf) if max_tasks is None else max_tasks)
         if not np.allclose(tasks, exact[0], rtol=1e-12, atol=0):
             return exact
@@ -299,11 +301,10 @@ def drf(demands: Any, weights: Any = None, capacities: Any = None, max_tasks: An
     -----
     Cost O(n m) per resource that runs out, so at most O(n m^2); with bounds O(n log n + n m^2).
     Ties: a user whose bound and resource end at the same level is stopped by the bound; of two resources
-    that end together, the one with the smaller index is named.
+    that end together, the one with the smaller index is named, or the other where rounding puts it first.
     What heavy users leave of a resource is a difference of large numbers, and a light user may live on it. Where that
-    leaves a level in doubt by 1e-10 of it, all is worked out in decimals, a thousand times slower: each user's tasks
-    are right to 1e-9 for up to 1000 users, however far apart weights and demands lie. With more users they are right to
-    about 1e-15 over the least part of a resource that a user has to live on.
+    leaves a level in doubt by 1e-10 of it, all is worked out in decimals, a thousand times slower (10^5 users: some
+    seconds): each user's tasks are right to 1e-9, however far apart weights and demands lie.
 
     References
     ----------
@@ -368,6 +369,7 @@ def _up_to(
 ) -> float:
     """Give all who wait their tasks below a level, into ``then``, and what is left; return how many tasks there are."""
     count = 0.0
+    level *= 1.0 - TIED
     for i in range(len(tasks)):
         number = tasks[i]
         if waits[i]:
@@ -456,38 +458,52 @@ def _by_task(
         return possible.max()
     per_task, most = largest / weights, np.minimum(bounds, possible + 2.0)
     bottlenecks[:] = _UNSET
-    waits = np.ones(n, np.bool_)
+    waits, tied = np.ones(n, np.bool_), np.empty(n, np.int64)
     queue = [(0.0, i) for i in range(n)]  # sorted already, hence a heap
-    taken, due = 0, 0
-    while len(queue) > 0:
+    taken, due, going = 0, 0, True
+    while going and len(queue) > 0:
         if taken >= due:
             _jump(queue[0][0], share, per_task, most, waits, tasks, left)
             queue = [(tasks[i] * per_task[i], i) for i in range(n) if waits[i]]
             heapq.heapify(queue)
             taken, due = 0, _FEW_TASKS * len(queue)
-        taken += 1
-        _, i = queue[0]
-        stopped = _UNSET
-        if tasks[i] >= most[i]:
-            stopped = -1
-        else:
-            short = (share[i] - left).max()
-            if short > _FITS and short <= _FITS + taken * UNIT:  # subtractions drift: look again from scratch
-                _rest(tasks, share, left)
-            for j in range(m - 1, -1, -1):
-                if share[i, j] > left[j] + _FITS:
-                    stopped = j
-        if stopped == _UNSET:
-            for j in range(m):
-                left[j] -= share[i, j]
-            tasks[i] += 1.0
-            heapq.heapreplace(queue, (tasks[i] * per_task[i], i))
-        else:
-            bottlenecks[i] = stopped
-            if stop and stopped >= 0:
-                break
-            waits[i] = False
+        highest, count = queue[0][0] * (1.0 + TIED), 1
+        tied[0] = queue[0][1]
+        while len(queue) > 1 and (queue[1][0] <= highest or (len(queue) > 2 and queue[2][0] <= highest)):
             heapq.heappop(queue)
+            tied[count] = queue[0][1]
+            count += 1
+        if count > 1:
+            tied[:count].sort()
+        for place in range(count):
+            i = tied[place]
+            taken += 1
+            stopped = _UNSET
+            if tasks[i] >= most[i]:
+                stopped = -1
+            else:
+                short = (share[i] - left).max()
+                if short > _FITS and short <= _FITS + taken * UNIT:  # subtractions drift: look again from scratch
+                    _rest(tasks, share, left)
+                for j in range(m - 1, -1, -1):
+                    if share[i, j] > left[j] + _FITS:
+                        stopped = j
+            if stopped == _UNSET:
+                for j in range(m):
+                    left[j] -= share[i, j]
+                tasks[i] += 1.0
+                if place == 0:  # one of those who are tied is still in the queue
+                    heapq.heapreplace(queue, (tasks[i] * per_task[i], i))
+                else:
+                    heapq.heappush(queue, (tasks[i] * per_task[i], i))
+            else:
+                bottlenecks[i] = stopped
+                waits[i] = False
+                if place == 0:
+                    heapq.heappop(queue)
+                if stop and stopped >= 0:
+                    going = False
+                    break
     return possible.max()
 
 
@@ -523,7 +539,7 @@ def drf_by_task(
     Cost O(n m log t) for t tasks handed out: up to a level at which all still fits nobody needs to be asked. Beyond it
     tasks go one by one, until it is worth looking for another level; where user after user is stopped that is
     O(n^2 m log t) at most, and never more than a few times O(t (m + log n)).
-    Ties go to the user with the smaller index.
+    Ties go to the user with the smaller index; levels within 1e-12 of each other, relatively, are one.
     A task fits if it leaves no resource below -1e-12 of its capacity, so that ten tenths fill a unit.
 
     References

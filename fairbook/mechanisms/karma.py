@@ -39,6 +39,7 @@ from fairbook.model.inputs import (
     as_number,
     as_tolerance,
     check_amounts,
+    check_apart,
     check_bounds,
     demand_matrix,
     number_of_dimensions,
@@ -242,7 +243,7 @@ def as_credit(credit: Any, n: int, users: Names | None, argument: str) -> FloatA
     """Check credits, one for everybody or one a user."""
     if number_of_dimensions(credit) == 0:
         return np.full(n, as_number(credit, argument, 0.0, LARGEST))
-    values = per_user(credit, n, users, argument).copy()
+    values = per_user(credit, n, users, argument)
     raise_at_first(~((values >= 0) & (values <= LARGEST)), argument, f"must be between 0 and {LARGEST:g}", values)
     return values
 
@@ -320,15 +321,13 @@ def karma_phase(
     >>> karma_phase([[1, 1/2], [1/2, 1]], credit=[1, 1]).dominant_shares.round(6)
     array([0.666667, 0.666667])
     """
-    named = demand_matrix(demands)
-    check_amounts(named.values, "demands")
-    n, m = named.values.shape
-    pool = as_capacities(capacities, m, named.resources)
-    spend = as_credit(credit, n, named.users, "credit")
-    bounds = as_max_tasks(max_tasks, n, named.users)
-    return _phase(named.values, pool, bounds, spend, as_number(alpha, "alpha", 0.0, 1.0), named.users, named.resources)[
-        0
-    ]
+    values, users, resources = demand_matrix(demands)[:3]
+    check_amounts(values, "demands")
+    n, m = values.shape
+    pool = as_capacities(capacities, m, resources)
+    spend = as_credit(credit, n, users, "credit")
+    bounds = as_max_tasks(max_tasks, n, users)
+    return _phase(values, pool, bounds, spend, as_number(alpha, "alpha", 0.0, 1.0), users, resources)[0]
 
 
 def _phase(
@@ -341,6 +340,7 @@ def _phase(
     resources: Names | None,
 ) -> tuple[Allocation, _Settled]:
     n = len(demands)
+    check_apart(demands / pool)
     need, largest = _normalised(demands, pool)
     max_tasks = np.where((demands > 0).any(axis=1), max_tasks, 0.0)
     settled = _settle(need, max_tasks * largest, spend, alpha)
@@ -548,7 +548,8 @@ def karma(
     Notes
     -----
     Cost O(T n m (log n + m)); 1000 phases of 500 users and 2 resources take a fraction of a second. Credits are kept in
-    doubles, so they are as exact as the largest of them: 1e-16 of it.
+    doubles, to 1e-16 of the largest; what is left of a resource, to some 1e-16 of the pool. Whoever lives on that and
+    needs r times more of another may have a share off by r times as much: r above 1e9 is refused.
 
     References
     ----------
@@ -570,17 +571,17 @@ def karma(
     values, users, resources = phased_demands(demands)
     count, n, m = values.shape
     claims = _as_bounds(max_tasks, values, users)
-    pool = as_capacities(capacities, m, resources).copy()
+    pool = as_capacities(capacities, m, resources)
     part = as_number(alpha, "alpha", 0.0, 1.0)
     credit = as_credit(float(count) if initial_credit is None else initial_credit, n, users, "initial_credit")
+    check_apart(values / pool)
     need, largest = _normalised(values, pool)
     claimed = claims * largest
-    free = (1.0 - part) / n
     kept = {name: np.empty((count, n)) for name in ("tasks", "credit", "guaranteed", "borrowed", "donated", "earned")}
     stops = np.empty((count, n), dtype=np.int64)
     for t in range(count):
         kept["credit"][t] = credit
-        spend = credit + free
+        spend = credit + (1.0 - part) / n
         settled = _settle(need[t], claimed[t], spend, part)
         kept["tasks"][t] = _tasks(settled, _affordable(claims[t], largest[t], spend, part), largest[t])
         kept["guaranteed"][t], kept["borrowed"][t] = settled.guaranteed, settled.borrowed

@@ -43,7 +43,7 @@ class CreditPool(Stateful):
             raise InvalidInput("capacities", "must have shape (m,), one entry a resource", capacities)
         if not len(capacities):
             raise InvalidInput("capacities", "must have at least one resource", capacities)
-        self._capacities = as_capacities(capacities, len(capacities), self._resources).copy()
+        self._capacities = as_capacities(capacities, len(capacities), self._resources)
         self._credit = np.zeros(n)
         self.phases = 0
 

@@ -11,15 +11,13 @@ from numpy.typing import NDArray
 from fairbook.errors import InvalidInput
 from fairbook.kernels import kernel
 from fairbook.mechanisms.choices import check_choice
+from fairbook.mechanisms.drf import TIED
 from fairbook.mechanisms.readings import Ties
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import FloatArray, as_capacities, as_demands, as_max_tasks, as_weights
 from fairbook.model.instance import takes_instance
 
 __all__ = ["sequential_minmax"]
-
-#: Levels closer than this, relatively, are a tie: three tenths and the double 0.3 are.
-_TIED = 1e-12
 
 
 def _asked(share: FloatArray, per_task: FloatArray, most: FloatArray, *_: Any) -> float:
@@ -42,7 +40,7 @@ def _serve(
     queue = [(per_task[i], sign * i) for i in range(n)]
     heapq.heapify(queue)
     while len(queue) > 0:
-        highest = queue[0][0] * (1 + _TIED)
+        highest = queue[0][0] * (1 + TIED)
         tied = [heapq.heappop(queue)[1]]
         while len(queue) > 0 and queue[0][0] <= highest:
             tied.append(heapq.heappop(queue)[1])

@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.choices import check_choice
 from fairbook.mechanisms.engines.nearest import DISTANCE, as_machines
-from fairbook.mechanisms.engines.tv_drf_fluid import NEAR, enough, flow
+from fairbook.mechanisms.engines.tv_drf_fluid import NEAR, State, as_queues, enough, flow
 from fairbook.mechanisms.engines.tv_drf_kernels import (
     DONE,
     FITS,
@@ -64,6 +64,7 @@ from fairbook.model.inputs import (
     as_tolerance,
     as_weights,
     check_amounts,
+    check_apart,
     check_switch,
     demand_matrix,
     in_words,
@@ -119,7 +120,7 @@ class TvDrfRun(PhasedRun):
         than the next task needs. -1 where all its tasks are run; -2 where its next task fits on no machine though the
         pool has room for it; -3 where it has no tasks.
     below_one : ndarray of bool, shape (T,)
-        Fluid: the periods in which beta >= 1 was out of reach. Heuristic: those at whose end some beta is below 1.
+        The periods at whose end some beta is below 1; fluid: in which beta >= 1 was out of reach.
     machine_use : ndarray, shape (T, K, m), or None
         Resource in use on each machine; None for the fluid mechanism.
     placement : ndarray of int, shape (T, n, K), or None
@@ -340,16 +341,13 @@ class TvDrfRun(PhasedRun):
         check(near(self.cumulative_shares, np.cumsum(gained, axis=0), slop), "G does not follow from the tasks")
         check(self.alone >= 0, "amounts alone are not numbers")
         check(self._alone_stands(rtol), "amounts alone do not follow from the queue and the own parts")
-        beta = coefficients(self.amounts, self.alone)
-        check(near(self.sharing_coefficients, beta), "beta is wrong")
-        if not whole and not self.memory:
-            for t in range(len(self)):  # what was decided on: each period by itself
-                beta[t] = coefficients(self.amounts[t : t + 1], self.alone[t : t + 1])[0]
-        least = np.asarray((self.sharing_coefficients if whole else beta).min(axis=1))
-        if whole:
-            check(self.below_one == (least < 1 - FITS), "below_one is wrong")
-        else:
-            check(np.where(self.below_one, least < 1 - NEAR / 10, least >= 1 - rtol), "below_one is wrong")
+        check(near(self.sharing_coefficients, coefficients(self.amounts, self.alone)), "beta is wrong")
+        beta = self.sharing_coefficients
+        if not whole and not self.memory:  # what was decided on: each period by itself
+            beta = coefficients(self.amounts, self.alone, False)
+        check(self.below_one == (beta < 1 - FITS).any(axis=1), "below_one is wrong")
+        if not whole and never_below(self.reading, self.waits, self.memory):
+            check(beta >= 1 - rtol, "someone has less than it would have had alone")
         stops = self.bottlenecks
         check((stops >= IDLE) & (stops < len(total)), "some bottleneck does not exist")
         check((stops == IDLE) == (finite & (most <= 0)), "someone is wrongly said to have no tasks, or to have some")
@@ -396,17 +394,21 @@ class TvDrfRun(PhasedRun):
             return np.asarray((np.abs(self.alone - right) <= rtol * total).all(axis=2))
 
 
+def never_below(alone: str, waits: bool, memory: bool) -> bool:
+    """Whether beta >= 1 can always be had: all run what they could run alone, and alone are in no other queue."""
+    return alone != "resources" and (memory or not waits)
+
+
 # ---------------------------------------------------------------------------------------------------- the input
 
 
 def _matrix(values: Any, argument: str, rows: str, columns: str) -> Named:
-    """Read a matrix of two kinds of things, with copies of its numbers."""
+    """Read a matrix of two kinds of things."""
     with in_words(
         ("n users, m resources", f"{rows}, {columns}"),
         ("one user and one resource", f"one {rows[2:-1]} and one {columns[2:-1]}"),
     ):
-        named = demand_matrix(values, argument)
-    return named._replace(values=named.values.copy())
+        return demand_matrix(values, argument)
 
 
 def _as_contributions(
@@ -549,8 +551,10 @@ def tv_drf(
     Notes
     -----
     Where beta >= 1 cannot be had for all at once the fluid mechanism first makes min(beta, 1) lexicographically max-min
-    fair (``below_one`` tells), then G. This is what Algorithm 1 does in whole tasks. With ``alone="bundles"`` it can
-    always be had, with ``"resources"`` it fails with one user, one period: tasks of (1, 1/2), capacities (1, 1).
+    fair (``below_one`` tells), then G. This is what Algorithm 1 does in whole tasks. In bundles, whole ones too, it can
+    always be had, unless tasks wait and ``memory`` is off; with ``"resources"`` it fails with one user, one period:
+    tasks of (1, 1/2), capacities (1, 1). Of the users that have the same beta while their next tasks do not raise it,
+    those with smaller indices pass these tasks if there is not room for all (most would pass by solving a knapsack).
 
     Ties of the heuristic: the user with the smaller index, the machine with the smaller index, among numbers that are
     equal as computed. Where two accounts, or two distances, are equal in exact arithmetic and not in doubles, either
@@ -558,7 +562,8 @@ def tv_drf(
     no resource of the machine below -1e-12 of its capacity. A coefficient within 1e-12 of 1 is 1.
 
     What rounding leaves over holds up no queue: up to 1e-12 of a group of tasks or of an own part (alone), and up to
-    1e-13 of a resource of the pool (fluid), count as nothing.
+    1e-13 of a resource of the pool (fluid), count as nothing. Whoever lives on what is left of a resource and needs r
+    times more of another may have a share off by r times as much; the fluid refuses r above 1e9.
 
     Cost of the heuristic, per task handed out on K machines: O(log n + m K) where they are at most 256, looked at one
     by one; more stand in a tree, O(log n + m log K) where what is free on them is spread evenly, at worst O(m K).
@@ -566,8 +571,7 @@ def tv_drf(
     missing; and for the amounts alone O(m) per user, period and distinct machine. All this where the tasks need the
     same resource first: where L different ones come first, m L numbers are kept of a machine in place of m. Memory
     O(K m L + T (K + n) m), but for ``placement``.
-    The compiled loop covers all periods, so that an interrupt (Ctrl-C) is seen only at its end; input for which the
-    pool could hold more than about 1e9 tasks in all is refused.
+    Input for which the pool could hold more than about 1e9 tasks in all is refused.
 
     Cost of the lexicographic mechanism: O(n m log n + n m^2) a period where nothing waits. Where tasks wait, each
     period goes through all groups that are still in a queue: in a pool that is always overloaded the time grows with
@@ -623,6 +627,8 @@ def tv_drf(
         raise InvalidInput(
             "machines", "must have one shape for method='lexicographic', so that they are one pool", pool.tolist()
         )
+    if not whole:
+        check_apart(values / total)
     if whole and bounds.sum() > MOST and (count := _most_handed_out(values, bounds, total, waits)) > MOST:
         raise InvalidInput(
             "tasks",
@@ -632,13 +638,15 @@ def tv_drf(
         )
     if whole and placement and T * n * K > MOST:
         raise InvalidInput("placement", f"must be False where it would hold more than {MOST:.0g} numbers", T * n * K)
+    most = bounds if whole else np.minimum(bounds, enough(values, total) * (T if waits else 1))
+    heads, rests = np.zeros((T, n), dtype=np.int64), np.zeros((T, n))
     if alone == "resources":  # as good as infinite, and times zero it is zero
         own = alone_by_resources(values, np.minimum(bounds, LARGEST**2), brought, waits)
     else:
         own = np.zeros_like(values)
-        alone_by_tasks(values, bounds, *_alike(pool, parts), waits, alone == "whole_bundles", FITS, own)
+        alone_by_tasks(values, most, *_alike(pool, parts), waits, alone == "whole_bundles", FITS, own, heads, rests)
     ran, cumulative, left, beta = (np.zeros((T, n)) for _ in range(4))
-    amounts, stops, below = np.zeros_like(values), np.full((T, n), IDLE), np.zeros(T, dtype=np.bool_)
+    amounts, stops = np.zeros_like(values), np.full((T, n), IDLE)
     machine_use = placed = None
     if whole:
         machine_use, placed = np.zeros((T, K, m)), np.zeros((T, n, K) if placement else (0, 0, 0), dtype=np.int32)
@@ -647,32 +655,22 @@ def tv_drf(
         scale = 1.0 / total
         unit = scale / scale[leads][:, None]
         at = as_machines(pool.copy(), pool.copy(), np.empty((m, 0)), some.min(axis=0), leads, unit, DISTANCE)
-        heuristic(
-            values,
-            bounds,
-            pool,
-            weight,
-            own,
-            waits,
-            memory,
-            ran,
-            amounts,
-            machine_use,
-            beta,
-            cumulative,
-            left,
-            stops,
-            placed,
-            at,
-        )
+        results = ran, amounts, machine_use, beta, cumulative, left, stops, placed
+        steps = heuristic(values, bounds, pool, weight, own, waits, memory, *results, at)
     else:
-        most = bounds if waits else np.minimum(bounds, enough(values, total))
-        flow(values, most, total, own, weight, waits, memory, NEAR, ran, amounts, cumulative, left, stops, below)
-        left = left if waits else bounds - ran
+        sure = never_below(alone, waits, memory)
+        known = as_queues(most), total, own, weight, waits, memory, sure, (heads, rests), NEAR
+        state = State(*np.zeros((2, n, m)), *np.zeros((2, n)))
+        steps = flow(values, *known, state, (ran, amounts, cumulative, left, stops))
+    with np.errstate(all="ignore"):
+        for _ in steps:  # between two of them an interrupt is seen
+            pass
+    if not whole:
+        left = left + np.cumsum(bounds - most, axis=0) if waits else bounds - ran
     if not (whole and memory):
         beta = coefficients(amounts, own)
-    if whole:
-        below = np.asarray((beta < 1 - FITS).any(axis=1))
+    decided = beta if whole or memory else coefficients(amounts, own, False)
+    below = np.asarray((decided < 1 - FITS).any(axis=1))
     return TvDrfRun(
         ran,
         beta,

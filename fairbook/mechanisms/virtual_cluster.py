@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fairbook.errors import InvalidInput
 from fairbook.kernels import kernel
 from fairbook.mechanisms.choices import check_choice
-from fairbook.mechanisms.engines.packing import FITS, pack
+from fairbook.mechanisms.engines.packing import FITS, Packing, pack
 from fairbook.mechanisms.readings import Fit, General, Load
 from fairbook.model.clusters import (
     RTOL,
@@ -44,6 +44,7 @@ METHODS: tuple[str, ...] = get_args(Method)
 _EXACTLY, _ROUGHLY = 1e-10, 1e-5  # parts of the bound to which a fraction is found, and if searches give up
 _ROUNDING = 1e-13  # part of a cluster or of a user that is nothing, where VMs are not whole
 _FEW_PAIRS = 100_000  # of users and clusters; where there are more, packing has come out ahead of the lists each time
+_QUESTIONS = 16  # whether sizes pack, that may each be as hard as they like within the limit
 _MANY = 2_000_000  # fractions that whole VMs can have, more of which are not listed
 
 
@@ -142,7 +143,6 @@ class _Found(NamedTuple):
     where: IntArray
     vms: NDArray[Any]
     bound: float
-    nodes: int = 0
 
 
 def _rank(asked: Requests, where: IntArray, vms: NDArray[Any]) -> tuple[int, float, float]:
@@ -257,15 +257,25 @@ def _fractions_between(asked: Requests, low: float, high: float) -> NDArray[np.f
     return np.unique(np.concatenate(values)) if values else np.zeros(0)
 
 
+class _Packer:
+    """Packs, question after question, till the limit is used up; from then on, or with a limit of 0, by lists alone."""
+
+    def __init__(self, node_limit: int, seed: int) -> None:
+        self.each, self.left, self.seed, self.nodes = node_limit // _QUESTIONS, node_limit, seed, 0
+
+    def pack(self, sizes: NDArray[Any], capacities: NDArray[Any]) -> Packing:
+        packing = pack(sizes, capacities, min(self.each, self.left), self.seed)
+        self.left -= packing.nodes
+        self.nodes += packing.nodes
+        return packing
+
+
 class _Search:
-    """Asks whether sizes pack, and keeps the best allocation and what was proved.
+    """Asks whether sizes pack, and keeps the best allocation and what was proved."""
 
-    With a limit of 0 only lists are tried, and nothing is proved.
-    """
-
-    def __init__(self, asked: Requests, start: _Found, node_limit: int, seed: int) -> None:
-        self.asked, self.node_limit, self.seed = asked, node_limit, seed
-        self.where, self.vms, self.nodes = start.where, start.vms, start.nodes
+    def __init__(self, asked: Requests, start: _Found, packer: _Packer) -> None:
+        self.asked, self.packer = asked, packer
+        self.where, self.vms = start.where, start.vms
         self.bound, self.out, self.complete = asked.bound, np.inf, True
 
     @property
@@ -273,11 +283,15 @@ class _Search:
         return float((self.vms / self.asked.max_vms).min())
 
     def ask(self, fraction: float) -> bool:
-        """Whether a packing was found; if so, ``reached`` grows; if it was proved that there is none, ``out`` falls."""
-        packing = pack(self.asked.sizes(fraction), self.asked.capacities, self.node_limit, self.seed)
-        self.nodes += packing.nodes
+        """Whether a packing was found; if it was proved that there is none, ``out`` falls.
+
+        With it ``reached`` grows to the fraction; where VMs are not whole maybe not, as bins are a hair too large.
+        """
+        packing = self.packer.pack(self.asked.sizes(fraction), self.asked.capacities)
         if packing.bins is not None:
-            self.where, self.vms = packing.bins, _shared(self.asked, packing.bins)
+            vms = _shared(self.asked, packing.bins)
+            if (vms / self.asked.max_vms).min() > self.reached:
+                self.where, self.vms = packing.bins, vms
         elif packing.settled:
             self.out = min(self.out, fraction)
             self.bound = min(self.bound, fraction)
@@ -311,48 +325,48 @@ class _Search:
             just_above = not halve and tried != low  # often the last question: is there anything above what is reached?
             middle = low * (1 + 0.5 * _EXACTLY) if just_above else 0.5 * (low + high)
             halve, tried = not halve, low if just_above else tried
-            if not self.ask(middle) and (self.out == middle or not just_above):
+            self.ask(middle)
+            if self.out == middle or (self.reached < middle and not just_above):
                 high = middle
 
 
-def _search(asked: Requests, start: _Found | None, node_limit: int, seed: int) -> _Found:
+def _search(asked: Requests, start: _Found | None, packer: _Packer) -> _Found:
     """Find a large fraction at which the sizes pack, from an allocation or, without one, from packed minima.
 
     No users are placed where not even the minima were packed; the bound is 0 then if that was proved.
     """
     if start is None:
-        packing = pack(asked.minimum, asked.capacities, node_limit, seed)
+        packing = packer.pack(asked.minimum, asked.capacities)
         if packing.bins is None:
-            return _Found(np.zeros(0, np.int64), np.zeros(0), 0.0 if packing.settled else asked.bound, packing.nodes)
-        start = _Found(packing.bins, _shared(asked, packing.bins), asked.bound, packing.nodes)
-    search = _Search(asked, start, node_limit, seed)
+            return _Found(np.zeros(0, np.int64), np.zeros(0), 0.0 if packing.settled else asked.bound)
+        start = _Found(packing.bins, _shared(asked, packing.bins), asked.bound)
+    search = _Search(asked, start, packer)
     search.halve()
-    return _Found(search.where, search.vms, max(search.bound, search.reached), search.nodes)
+    return _Found(search.where, search.vms, max(search.bound, search.reached))
 
 
-def _most_minima(asked: Requests, node_limit: int, seed: int) -> tuple[IntArray, bool, int]:
-    """Give the largest set of smallest minima that packs, whether a larger set was proved out of reach, and nodes.
+def _most_minima(asked: Requests, packer: _Packer) -> tuple[IntArray, bool]:
+    """Give the largest set of smallest minima that packs, and whether a larger set was proved out of reach.
 
     If m users can be served at all, then the m with the smallest minima can: they fit where others were.
     """
     order = np.argsort(asked.minimum, kind="stable")
-    below, above, proved, nodes = 0, len(asked) + 1, True, 0
+    below, above, proved = 0, len(asked) + 1, True
     while above - below > 1:
         middle = (below + above) // 2
-        packing = pack(asked.minimum[order[:middle]], asked.capacities, node_limit, seed)
-        nodes += packing.nodes
+        packing = packer.pack(asked.minimum[order[:middle]], asked.capacities)
         if packing.bins is None:
             above, proved = middle, packing.settled
         else:
             below = middle
-    return np.sort(order[:below]), proved, nodes
+    return np.sort(order[:below]), proved
 
 
-def _packed(asked: Requests, node_limit: int, seed: int) -> _Found:
+def _packed(asked: Requests, packer: _Packer) -> _Found:
     """Search all users together; where the minima do not pack, serve as many as can be, the smallest minima."""
     start = None
-    if node_limit:  # the best of the cheap ones saves most of the search
-        cheap = [_packed(asked, 0, seed)]
+    if packer.left:  # the best of the cheap ones saves most of the search
+        cheap = [_packed(asked, _Packer(0, packer.seed))]
         if len(asked) * len(asked.capacities) <= _FEW_PAIRS or (cheap[0].where < 0).any():
             cheap = [_listed(asked, _LEAST_WANTED), _metagreedy(asked), *cheap]
         for found in cheap:
@@ -360,17 +374,15 @@ def _packed(asked: Requests, node_limit: int, seed: int) -> _Found:
                 start = found
         if start is not None and float((start.vms / asked.max_vms).min()) >= asked.bound * (1 - RTOL):
             return start
-    found_all = _search(asked, start, node_limit, seed)
+    found_all = _search(asked, start, packer)
     if len(found_all.where):
         return found_all
-    served, _, nodes = _most_minima(asked, node_limit, seed)
+    served, _ = _most_minima(asked, packer)
     where, vms = np.full(len(asked), TURNED_AWAY, np.int64), np.zeros_like(asked.max_vms)
-    nodes += found_all.nodes
     if len(served):
-        part = _search(asked.only(served), None, node_limit, seed)
+        part = _search(asked.only(served), None, packer)
         where[served], vms[served] = part.where, part.vms
-        nodes += part.nodes
-    return _Found(where, vms, found_all.bound, nodes)
+    return _Found(where, vms, found_all.bound)
 
 
 # --------------------------------------------------------------------------------------------------------- the wish
@@ -436,7 +448,7 @@ def virtual_cluster(
     *,
     method: Method = "exact",
     whole: bool = True,
-    node_limit: int = 300_000,
+    node_limit: int = 10_000_000,
     seed: int = 0,
     load: Load = "relative",
     fit: Fit = "least_wanted",
@@ -454,7 +466,7 @@ def virtual_cluster(
     tolerance : array_like or Series, shape (n,), or one number
         Part of them that may be missing, from 0 to 1: k. A user gets at least (1 - k) alpha VMs or is turned away.
     capacities : array_like or Series, shape (H,)
-        VMs that each physical cluster holds: C.
+        VMs that each physical cluster holds: C. Where VMs are whole, they are rounded down, as max_vms must be whole.
     method : str
         ``"relaxation"``: minima first, each on the least loaded cluster, users in the order given (section 2.1).
         ``"greedy"``: all that is wanted first; what was given is taken back when a newcomer does not fit (section 2.1).
@@ -464,9 +476,9 @@ def virtual_cluster(
     whole : bool
         Whether VMs are whole.
     node_limit : int
-        For ``"exact"``: places tried by each of two searches for each fraction looked at, at least 1. An interruption
-        (Ctrl-C) waits for the search that runs: less than half a second at the default with 10 000 users on 200
-        clusters, and longer in proportion to the limit.
+        For ``"exact"``: places that its searches try in all, at least 1; a sixteenth of them for one fraction at most.
+        What runs into it keeps what was proved. An interruption (Ctrl-C) waits for the search that runs: less than half
+        a second at the default with 10 000 users on 200 clusters, and longer in proportion to the limit.
     seed : int
         For ``"exact"``: of its random fills, which find packings but prove nothing. From 0 to 2^32 - 1.
     load : {"relative", "free"}
@@ -532,7 +544,7 @@ def virtual_cluster(
         asked = max_vms
     else:
         raise InvalidInput("max_vms", "must come alone where they are Requests", max_vms)
-    pieces = None
+    pieces, nodes = None, 0
     if method == "spanning":
         found, pieces = _spanning(asked)
     elif method == "relaxation":
@@ -544,5 +556,6 @@ def virtual_cluster(
     elif method == "metagreedy":
         found = _metagreedy(asked)
     else:
-        found = _packed(asked, node_limit if method == "exact" else 0, seed)
-    return VirtualClusters(asked, found.vms, found.where, method, found.bound, found.nodes, pieces)
+        found = _packed(asked, packer := _Packer(node_limit if method == "exact" else 0, seed))
+        nodes = packer.nodes
+    return VirtualClusters(asked, found.vms, found.where, method, found.bound, nodes, pieces)

@@ -171,7 +171,9 @@ class Allocation(Result):
             found.append("some tasks are not whole")
         highest = np.where(self.demands > 0, levels[:, None], 0.0).max(axis=0)
         for i, j in enumerate(self.bottlenecks.tolist()):
-            if self.rule == "credit" and j < 0:
+            if not -2 - (self.rule == "credit") <= j < len(self.capacities):
+                found.append(f"there is no resource {j} that could stop {self.users[i]}")
+            elif self.rule == "credit" and j < 0:
                 if j == -3 and (self.tasks[i] != 0 or self.demands[i].any()):
                     found.append(f"{self.users[i]} is said not to be present")
             elif j == -2:

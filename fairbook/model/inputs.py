@@ -25,6 +25,8 @@ __all__ = ["LARGEST", "SMALLEST", "as_capacities", "as_demands", "as_max_tasks",
 #: Positive inputs lie between these two, so that no product or quotient of four of them (weight over the sum of
 #: weights, demand over capacity) leaves the range of a double: no rate is rounded to zero or infinity.
 SMALLEST, LARGEST = 1e-75, 1e75
+#: Where an engine works in doubles alone the demands of a task may be so many times apart, as parts of the pool.
+APART = 1e9
 RANGE_RULE = f"must be zero or between {SMALLEST:g} and {LARGEST:g}"
 POSITIVE_RULE = f"must be between {SMALLEST:g} and {LARGEST:g}"
 
@@ -46,7 +48,7 @@ class Named(NamedTuple):
 
 
 def _converted(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: str) -> FloatArray:
-    """Convert to a C-contiguous float array, to be written to, without ever reading a string as a number."""
+    """Copy into a C-contiguous float array without ever reading a string as a number."""
     rule = shape_rule if ndim == (0,) else f"must hold numbers, {shape_rule}"
     if isinstance(values, (str, bytes)):
         raise InvalidInput(argument, rule, values)
@@ -80,7 +82,7 @@ def _converted(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: st
     if array.ndim not in ndim:
         raise InvalidInput(argument, shape_rule, f"an array of shape {array.shape}")
     with np.errstate(over="ignore"):  # a long double beyond the range becomes infinite, which is refused later
-        return np.require(array, np.float64, ["C", "W", "E"])  # pandas hands out what is read-only, a form of its own
+        return np.array(array, np.float64, order="C")
 
 
 def _refuse_hidden(values: Sequence[Any], argument: str, index: tuple[int, ...] = ()) -> None:
@@ -110,10 +112,11 @@ def number_of_dimensions(values: Any) -> int:
 
 
 def as_floats(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: str) -> FloatArray:
+    """Give the numbers in a C-contiguous array of the callee's own, for results keep it."""
     if type(values) is float:
         values = np.array(values)
-    if type(values) is np.ndarray and values.dtype == np.float64 and values.ndim in ndim and values.flags.writeable:
-        return np.ascontiguousarray(values).reshape(values.shape)  # the common case costs a microsecond
+    if type(values) is np.ndarray and values.dtype == np.float64 and values.ndim in ndim:
+        return values.copy()  # the common case costs half a microsecond
     try:
         return _converted(values, argument, ndim, shape_rule)
     except InvalidInput:
@@ -238,6 +241,7 @@ def names_or_number(given: Any, argument: str) -> tuple[int, Names | None]:
 def check_newcomer(user: Any, present: Collection[Hashable]) -> None:
     """Raise InvalidInput at a name that is there already or missing: None, or not equal to itself, as NaN and NaT."""
     try:
+        hash(user)  # a set would look for itself as a frozen one
         there = user in present
     except TypeError:
         raise InvalidInput("user", "must be hashable", user) from None
@@ -320,7 +324,7 @@ def phased_demands(demands: Any) -> Named:
                 )
         values = np.stack([one.values for one in phases])
     else:
-        values = as_floats(demands, "demands", (3,), "must have shape (T phases, n users, m resources)").copy()
+        values = as_floats(demands, "demands", (3,), "must have shape (T phases, n users, m resources)")
     if 0 in values.shape:
         raise InvalidInput("demands", "must have at least one phase, user and resource", values.shape)
     check_amounts(values, "demands")
@@ -334,6 +338,13 @@ def check_amounts(values: FloatArray, argument: str) -> None:
     raise_at_first(~np.isfinite(values), argument, "must be finite", values)
     raise_at_first(values < 0, argument, "must not be negative", values)
     raise_at_first((values > LARGEST) | ((values > 0) & (values < SMALLEST)), argument, RANGE_RULE, values)
+
+
+def check_apart(shares: FloatArray) -> None:
+    """Raise InvalidInput at the first task whose demands, as parts of the pool, are more than APART times apart."""
+    largest, least = shares.max(axis=-1), np.where(shares > 0, shares, np.inf).min(axis=-1)
+    rule = f"must, as parts of the pool, be at most {APART:g} times apart within a task, zeros left out"
+    raise_at_first(largest > APART * least, "demands", rule, largest / np.where(largest > 0, least, 1.0))
 
 
 def as_number(value: Any, argument: str, low: float = 0.0, high: float = np.inf) -> float:

@@ -103,7 +103,7 @@ def position(user: Hashable, users: Sequence[Hashable]) -> int:
     """Give the row of a user, or raise InvalidInput."""
     try:
         return list(users).index(user)
-    except ValueError:
+    except (TypeError, ValueError):  # what cannot be compared is none of them
         raise InvalidInput("user", "must be one of the users", user) from None
 
 

@@ -244,9 +244,9 @@ def search_lie(
     ----------
     mechanism : callable
         (demands, weights) -> Allocation, DynamicAllocation or an object with ``tasks_of(user)``.
-    demands : array_like, shape (n, m)
+    demands : array_like or DataFrame, shape (n, m)
         The truth.
-    weights : array_like, shape (n,)
+    weights : array_like or Series, shape (n,)
     user : int or sequence of int
         Position of the liar, or positions of a coalition, which all must gain at the same moment.
     evaluations : int
@@ -273,8 +273,8 @@ def search_lie(
     >>> search_lie(by_need, demands, weights, user=0).found
     True
     """
-    values = as_demands(demands).values
-    amounts = as_weights(weights, len(values), contributed=True)
+    values, names, _ = as_demands(demands)
+    amounts = as_weights(weights, len(values), names, contributed=True)
     users = (user,) if isinstance(user, (int, np.integer)) else tuple(user)
     if not users or len(set(users)) != len(users) or not all(0 <= u < len(values) for u in users):
         raise InvalidInput("user", f"must be positions from 0 to {len(values) - 1}, none twice", user)
@@ -385,8 +385,8 @@ def strategy_proofness(
     ----------
     mechanism : callable
         (demands, weights) -> Allocation, DynamicAllocation or an object with ``tasks_of(user)``.
-    demands, weights
-        As the mechanism takes them.
+    demands : array_like or DataFrame, shape (n, m)
+    weights : array_like or Series, shape (n,)
     users : sequence of int, optional
         Positions of those who may lie; default all.
     evaluations : int

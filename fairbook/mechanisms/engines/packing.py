@@ -37,11 +37,12 @@ LISTS = tuple(
 
 _FIRST, _BEST, _FILL = 0, 1, 2
 _FITS_OF = {"first": _FIRST, "best": _BEST, "fill": _FILL}
-_MEMORY = 1 << 16  # states that the complete search remembers, 8 bytes each; a later one overwrites
+_MEMORY = 1 << 16  # states that the complete search remembers; a later one overwrites
 _REST = 3  # bins left to the complete search after random fills
 _TRIES_PER_BIN = 400  # nodes of one subset search
 _AFTER_FILLS = np.int64(5000)  # nodes of the complete search after one round of random fills
 _SHORT = 20_000  # nodes after which the complete search gives way
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # mixes what is multiplied by it
 _FEW = 20  # items whose subsets are gone through: 2^20 of 13 bytes
 
 
@@ -164,7 +165,7 @@ def _list(sizes: Any, items: Any, free: Any, bins: Any, fit: int, where: Any) ->
 
 @kernel(INSIDE)
 def _mixed(value: Any) -> Any:
-    x = np.uint64(value) * np.uint64(0x9E3779B97F4A7C15)
+    x = np.uint64(value) * _ODD
     x ^= x >> np.uint64(29)
     x *= np.uint64(0xBF58476D1CE4E5B9)
     x ^= x >> np.uint64(32)
@@ -188,13 +189,26 @@ def _resort(rising: Any, free: Any, b: int) -> None:
     rising[at] = b
 
 
+@kernel(INSIDE)
+def _known(states: Any, slot: int, words: Any) -> bool:
+    """Whether the state of a slot is this one; if not, it is from now on."""
+    start, same = slot * len(words), True
+    for w in range(len(words)):
+        same = same and states[start + w] == words[w]
+        states[start + w] = words[w]
+    return same
+
+
 @kernel(ALWAYS)
-def complete_search(sizes: Any, free: Any, limit: int, seen: Any, bits: Any) -> Any:
+def complete_search(sizes: Any, free: Any, limit: int, seen: Any, bits: Any, states: Any) -> Any:
     """Put sizes (falling) into bins; give 1 packed, 0 impossible, -1 limit reached, then the bins and the nodes.
 
     Three things cut the search. Room that no item can use any more is lost, and the rest must hold what is left. A bin
     that an item fills to the brim takes it: nothing else could use that room better. Bins with equal room are the same,
     and a set of rooms that failed for the items from here on, whatever the order of the bins, fails again.
+
+    ``seen`` has a number for each state that failed. Two may have the same, so ``states``, H + 1 words for each, has
+    the state itself: the next item and the rooms, sorted. Small whole numbers share a word.
     """
     n, H = len(sizes), len(free)
     where = np.full(n, -1, np.int64)
@@ -207,25 +221,40 @@ def complete_search(sizes: Any, free: Any, limit: int, seen: Any, bits: Any) -> 
     choices, at = np.zeros(n, np.int64), np.zeros(n, np.int64)
     rising = np.argsort(free, kind="mergesort")  # bins by room, then number; kept so
     smallest = sizes[n - 1]
+    base, per = np.uint64(0), 1  # digits in a word: one where they are the bits of a float
+    if sizes.dtype.kind == "i":
+        most = max(n, free.max())
+        while per <= H and (most + 1.0) ** (per + 1) < 2.0**64:
+            per += 1
+        base = np.uint64(most + 1)
+    words = np.empty(H // per + 1, np.uint64)
     nodes, i, entering = 0, 0, True
     seen[:] = 0
     while True:
         if entering:
-            nodes += 1
-            if nodes > limit:
+            if nodes >= limit:
                 return -1, where, nodes
+            nodes += 1
             room = after[0] - after[0]
+            word, digits, w = np.uint64(i), 1, 0
             key = np.uint64(0)
-            for b in range(H):
+            for b in rising:
+                if digits == per:
+                    words[w] = word
+                    key = (key + word) * _ODD
+                    word, digits, w = np.uint64(0), 0, w + 1
+                word *= base
+                digits += 1
                 if free[b] >= smallest:
                     room += free[b]
-                    key += _mixed(bits[b])
+                    word += np.uint64(bits[b])
+            words[w] = word
             count = 0
             if room >= after[i]:
-                key = _mixed(key + np.uint64(i + 1)) | np.uint64(1)
+                key = _mixed(key + word) | np.uint64(1)
                 slot = np.int64(key >> np.uint64(40)) % len(seen)
-                if seen[slot] != key:
-                    seen[slot] = key
+                before, seen[slot] = seen[slot], key
+                if not _known(states, slot, words) or before != key:
                     size = sizes[i]
                     for b in range(H):
                         if free[b] == size:
@@ -338,7 +367,7 @@ def _random(state: Any) -> Any:
 
 
 @kernel(ALWAYS)
-def random_fills(sizes: Any, free: Any, limit: int, seen: Any, seed: int) -> Any:
+def random_fills(sizes: Any, free: Any, limit: int, seen: Any, states: Any, seed: int) -> Any:
     """Fill all bins but a few tightly in a random order, the rest by the complete search; again until the limit."""
     state = np.full(1, np.uint64(seed) << np.uint64(32), np.uint64)
     n, H = len(sizes), len(free)
@@ -349,7 +378,7 @@ def random_fills(sizes: Any, free: Any, limit: int, seen: Any, seed: int) -> Any
     first = min(_REST, H)
     left_over, room = np.empty_like(sizes), np.empty_like(free[:first])
     nodes = 0
-    while nodes < limit:
+    while nodes + n <= limit:
         where[:] = -1
         for b in range(H - 1, 0, -1):
             other = np.int64(_random(state) * (b + 1))
@@ -362,7 +391,11 @@ def random_fills(sizes: Any, free: Any, limit: int, seen: Any, seed: int) -> Any
         nodes += n  # what sorting costs
         for t in range(H - 1, first - 1, -1):
             b = order[t]
-            taken, work = _tight(tree, n, free[b], budget / (t + 1), _TRIES_PER_BIN, chosen, stack)
+            tries = min(_TRIES_PER_BIN, limit - nodes - 1)
+            if tries <= 0:
+                budget -= budget + 1
+                break
+            taken, work = _tight(tree, n, free[b], budget / (t + 1), tries, chosen, stack)
             nodes += work + 1
             lost = free[b]
             for s in range(taken):
@@ -382,7 +415,8 @@ def random_fills(sizes: Any, free: Any, limit: int, seen: Any, seed: int) -> Any
                 count += 1
         for b in range(first):
             room[b] = free[order[b]]
-        status, found, work = complete_search(left_over[:count], room, _AFTER_FILLS, seen, room.view(np.int64))
+        few = min(_AFTER_FILLS, limit - nodes)
+        status, found, work = complete_search(left_over[:count], room, few, seen, room.view(np.int64), states)
         nodes += work
         if status == 1:
             for s in range(count):
@@ -420,8 +454,7 @@ def pack(sizes: NDArray[Any], capacities: NDArray[Any], node_limit: int = 0, see
     sizes : ndarray of int64 or float64, shape (n,)
     capacities : ndarray, shape (H,), of the same type
     node_limit : int
-        Nodes of the complete search, and again of the random fills; subsets are gone through if they are fewer. 0:
-        lists only.
+        Nodes of all searches together; subsets are gone through if they are fewer. 0: lists only.
     seed : int
         Of the random fills.
 
@@ -440,20 +473,21 @@ def pack(sizes: NDArray[Any], capacities: NDArray[Any], node_limit: int = 0, see
     if node_limit == 0:
         return Packing(None, False, 0)
     falling, seen, total = np.ascontiguousarray(sizes[order]), np.zeros(_MEMORY, np.uint64), 0
+    states = np.empty(_MEMORY * (len(capacities) + 1), np.uint64)  # only what is written to takes memory
 
     def complete(limit: int) -> Any:
         limit = limit * 8 // max(8, len(capacities))  # a node costs more where there are many bins
         room = _room(capacities)
-        return complete_search(falling, room, limit, seen, room.view(np.int64))
+        return complete_search(falling, room, limit, seen, room.view(np.int64), states)
 
-    searches: list[Callable[[], Any]] = [lambda: complete(min(node_limit, _SHORT))]
-    if len(sizes) <= _FEW and node_limit >= 1 << len(sizes):
-        searches += [lambda: all_subsets(falling, _room(capacities))]
+    searches: list[Callable[[int], Any]] = [lambda left: complete(min(left, _SHORT))]
+    if len(sizes) <= _FEW and node_limit - _SHORT >= 1 << len(sizes):
+        searches += [lambda left: all_subsets(falling, _room(capacities))]
     else:
-        searches += [lambda: random_fills(falling, _room(capacities), node_limit, seen, seed)]
-        searches += [lambda: complete(node_limit)] if node_limit > _SHORT else []
+        searches += [lambda left: random_fills(falling, _room(capacities), left // 2, seen, states, seed), complete]
     for search in searches:
-        status, found, nodes = search()
+        with np.errstate(over="ignore"):  # of keys, which go round; where nothing is compiled numpy would warn
+            status, found, nodes = search(node_limit - total)
         total += nodes
         if status == 1:
             bins = np.empty(len(sizes), np.int64)

@@ -6,7 +6,8 @@ everywhere.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ NEAR = 1e-13
 @kernel()
 def rise(
     need: Any,
+    toll: Any,
     begin: Any,
     end: Any,
     owner: Any,
@@ -38,12 +40,14 @@ def rise(
 
     A path is a chain of pieces. While the clock runs from ``begin[p]`` to ``end[p]`` the owner of piece p takes
     ``need[p, j]`` of resource j per unit of the clock, unless a resource that it needs is used up: that stops the owner
-    for good. Pieces of one owner follow each other without a gap. ``rising`` and ``ending`` sort the pieces by begin
-    and end (stable, an owner's pieces in their order). ``gained`` (clock units), ``whole`` (pieces gone through),
-    ``stops`` (by owner, UNSET before) and ``slack`` receive the result. ``tree`` (zeros, (2 p, m)) adds up needs in
-    pairs, so that who stops is left out rather than subtracted. A piece that ends as a resource is used up has ended,
-    and its owner goes on to the next one; in doubles the two may come apart, so a resource is used up where at most
-    ``near`` of the pool is left of it, and may be overdrawn by that. Also runs on fractions, with ``near`` 0.
+    for good. Pieces of one owner follow each other without a gap. Before a piece its owner pays ``toll[p]``, at once or
+    not at all: it stops unless that leaves some of what it needs next, and of what those need who rise already.
+    ``rising`` and ``ending`` sort the pieces by begin and end (stable, an owner's pieces in their order). ``gained``
+    (clock units, -1 before; it stays so where a piece does not begin), ``whole`` (pieces gone through), ``stops`` (by
+    owner, UNSET before) and ``slack`` receive the result. ``tree`` (zeros, (2 p, m)) adds up needs in pairs, so that
+    who stops is left out rather than subtracted. A piece that ends as a resource is used up has ended, and its owner
+    goes on to the next one; in doubles the two may come apart, so a resource is used up where at most ``near`` of the
+    pool is left of it, and may be overdrawn by that. Also runs on fractions, with ``near`` 0.
     Cost O(p m log p + n m^2 + p m^2) for p pieces.
     """
     count, m = need.shape
@@ -74,9 +78,15 @@ def rise(
             if starts:
                 up += 1
                 for j in range(m):
-                    if need[p, j] > 0 and slack[j] <= near and stops[owner[p]] == UNSET:
+                    wanted = need[p, j] > 0 or (toll[p, j] > 0 and tree[1, j] > 0)
+                    left = slack[j] - toll[p, j]
+                    if (left < -near or (wanted and left <= near)) and stops[owner[p]] == UNSET:
                         stops[owner[p]] = j
                 starts = stops[owner[p]] == UNSET
+                for j in range(m if starts else 0):
+                    gained[p] = slack[j] * 0
+                    if toll[p, j] > 0:
+                        slack[j] = slack[j] - toll[p, j] if slack[j] > toll[p, j] else slack[j] * 0
             else:
                 down += 1
                 gained[p] = end[p] - begin[p]
@@ -116,280 +126,324 @@ def rise(
                 tree[place, j] = tree[2 * place, j] + tree[2 * place + 1, j]
 
 
-@kernel(INSIDE)
-def _left(
-    i: int,
-    t: int,
-    bounds: FloatArray,
-    head: NDArray[np.int64],
-    rest: FloatArray,
-    place: NDArray[np.int64],
-    run: FloatArray,
-) -> float:
+class Queues(NamedTuple):
+    """What users have submitted, group by group, a group a period, and how far they have come in this period."""
+
+    bounds: FloatArray
+    # ^ Tasks of each group, (T, n).
+    head: NDArray[np.int64]
+    # ^ The first group left at the beginning of the period, (n,).
+    rest: FloatArray
+    # ^ What is left of it then, (n,).
+    place: NDArray[np.int64]
+    # ^ The group being served, (n,).
+    run: FloatArray
+    # ^ Tasks of that group run in this period, (n,).
+
+
+def as_queues(bounds: FloatArray) -> Queues:
+    """Give queues before the first period."""
+    n = bounds.shape[1]
+    return Queues(bounds, np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.int64), np.zeros(n))
+
+
+@kernel(INSIDE, _nrt=False)
+def _had(queue: Any, i: int, s: int) -> float:
+    """Tasks of group s that user i had at the beginning of the period."""
+    return queue.rest[i] if s == queue.head[i] else queue.bounds[s, i]
+
+
+@kernel(INSIDE, _nrt=False)
+def _ran(queue: Any, i: int, s: int) -> float:
+    """Tasks of group s that user i has run in this period, up to the group being served."""
+    return queue.run[i] if s == queue.place[i] else _had(queue, i, s)
+
+
+@kernel(INSIDE, _nrt=False)
+def _left(queue: Any, i: int, t: int) -> float:
     """Tasks left of the group that user i is served from, 0.0 where its queue has ended; moves on past empty groups."""
-    while place[i] <= t:
-        count = rest[i] if place[i] == head[i] else bounds[place[i], i]
+    while queue.place[i] <= t:
+        count = _had(queue, i, queue.place[i])
         if count > 0.0:
-            return count - run[i]
-        place[i] += 1
+            return count - queue.run[i]
+        queue.place[i] += 1
     return 0.0
 
 
-@kernel(INSIDE)
-def _height(
-    i: int,
-    dominant: FloatArray,
-    weights: FloatArray,
-    bounds: FloatArray,
-    head: NDArray[np.int64],
-    rest: FloatArray,
-    place: NDArray[np.int64],
-    run: FloatArray,
-    level: FloatArray,
-) -> float:
-    """G of user i with what it has run so far in this period."""
+@kernel(INSIDE, _nrt=False)
+def _height(queue: Any, i: int, t: int, dominant: FloatArray, weights: FloatArray) -> float:
+    """What user i has run so far in this period adds so much to its G."""
     total = 0.0
-    for s in range(head[i], place[i]):
-        total += (rest[i] if s == head[i] else bounds[s, i]) * dominant[s, i] / weights[i]
-    return level[i] + (total + run[i] * dominant[place[i], i] / weights[i] if run[i] > 0.0 else total)
+    for s in range(queue.head[i], min(queue.place[i], t) + 1):
+        total += _ran(queue, i, s) * dominant[s, i] / weights[i]
+    return total
+
+
+@kernel(INSIDE, _nrt=False)
+def _floors(
+    t: int,
+    share: FloatArray,
+    waits: bool,
+    lack: FloatArray,
+    alone: Any,
+    queue: Any,
+    slack: FloatArray,
+) -> None:
+    """Give everyone the least that makes beta at least 1, where alone nobody would have run less in this period.
+
+    Where tasks wait, that brings its queue as far as the one alone has come.
+    """
+    slack[:] = 1.0
+    alone_head, alone_rest = alone
+    for i in range(len(lack)):
+        if not waits:
+            for j in range(len(slack)):
+                if lack[i, j] > 0.0:
+                    queue.run[i] = max(queue.run[i], lack[i, j] / share[t, i, j])
+            queue.run[i] = min(queue.run[i], queue.bounds[t, i])
+        elif alone_head[t, i] >= queue.head[i]:
+            queue.place[i] = alone_head[t, i]
+            if alone_head[t, i] <= t:
+                queue.run[i] = max(_had(queue, i, alone_head[t, i]) - alone_rest[t, i], 0.0)
+        for s in range(queue.head[i], min(queue.place[i], t) + 1):
+            for j in range(len(slack)):
+                slack[j] -= _ran(queue, i, s) * share[s, i, j]
+    for j in range(len(slack)):
+        slack[j] = max(slack[j], 0.0)
 
 
 @kernel(INSIDE)
-def _flow_floors(
-    t: int,
-    share: FloatArray,
-    bounds: FloatArray,
-    used: FloatArray,
-    owned: FloatArray,
-    near: float,
-    head: NDArray[np.int64],
-    rest: FloatArray,
-    place: NDArray[np.int64],
-    run: FloatArray,
-    slack: FloatArray,
-) -> bool:
-    """Give everyone the least that makes beta at least 1.
+def _path(
+    i: int, t: int, share: FloatArray, lack: FloatArray, owned: FloatArray, near: float, queue: Any, pieces: Any
+) -> None:
+    """Append the pieces of a user's path while its coefficient rises to 1, up to the last one that raises it.
 
-    Move ``place`` and ``run`` on, and write to ``slack`` what is left of the pool.
-    False, with ``slack`` undefined, where the tasks or the pool do not suffice for it.
+    The clock is the coefficient less 1. A piece: begin, end, clock per task (0 where it does not raise the
+    coefficient), tasks, user, group, whether it ends the group.
     """
-    n, m = used.shape
-    lack, taken = np.empty(m), np.zeros(m)
-    for i in range(n):
-        some = 0.0
-        for j in range(m):
-            lack[j] = owned[i, j] - used[i, j]
-            if not lack[j] > near * owned[i, j]:
-                lack[j] = 0.0
-        while lack.max() > 0.0:
-            left = _left(i, t, bounds, head, rest, place, run)
-            if place[i] > t:
-                return False
-            some, whole = 0.0, False
-            for j in range(m):
-                if lack[j] > 0.0:
-                    want = lack[j] / share[place[i], i, j]
-                    whole |= not want < left * (1.0 - near)
-                    some = max(some, want)
-            some = left if whole else some
-            for j in range(m):
-                taken[j] += some * share[place[i], i, j]
-                lack[j] -= some * share[place[i], i, j]
-                if not (whole and lack[j] > near * owned[i, j]):
-                    lack[j] = 0.0
-            place[i], run[i] = (place[i] + 1, 0.0) if whole else (place[i], run[i] + some)
+    m = lack.shape[1]
+    missing, slope = np.full(m, -np.inf), np.zeros(m)  # in parts of what is owned
     for j in range(m):
-        if taken[j] > 1.0 + 10.0 * near:
-            return False
-        slack[j] = 1.0 - taken[j] if taken[j] < 1.0 else 0.0
-    return True
-
-
-@kernel(INSIDE)
-def _flow_coefficients(
-    i: int,
-    t: int,
-    share: FloatArray,
-    bounds: FloatArray,
-    used: FloatArray,
-    owned: FloatArray,
-    near: float,
-    head: NDArray[np.int64],
-    rest: FloatArray,
-    pieces: Any,
-) -> None:
-    """Append the pieces of a user's path while its coefficient rises to 1; they end where a task would not raise it.
-
-    The clock is the coefficient. A piece: begin, end, clock per task, user, group, whether it ends the group.
-    """
-    m = used.shape[1]
-    values, clock, started = used[i] / owned[i], 0.0, False
-    for s in range(head[i], t + 1):
-        left = rest[i] if s == head[i] else bounds[s, i]
-        while left > 0.0:
-            low, rate = np.inf, np.inf
+        if owned[i, j] > 0.0:
+            missing[j] = lack[i, j] / owned[i, j]
+    top, risen = missing.max(), len(pieces)
+    clock = -top
+    for s in range(queue.head[i], t + 1):
+        left = _had(queue, i, s)
+        for j in range(m):
+            slope[j] = share[s, i, j] / owned[i, j] if owned[i, j] > 0.0 else 0.0
+        while left > 0.0 and top > near:
+            rate, width = np.inf, left
             for j in range(m):
-                if owned[i, j] > 0.0:
-                    low = min(low, values[j])
-            if not low < 1.0 - near:
-                return
-            for j in range(m):
-                if owned[i, j] > 0.0 and values[j] <= low + near:
-                    rate = min(rate, share[s, i, j] / owned[i, j])
-            if not rate > 0.0:
-                return
-            width = (1.0 - low) / rate
-            width = width if width < left * (1.0 - near) else left
-            for j in range(m):
-                if owned[i, j] > 0.0:
-                    slope = share[s, i, j] / owned[i, j]
-                    if slope < rate and (values[j] - low) / (rate - slope) < width * (1.0 - near):
-                        width = (values[j] - low) / (rate - slope)
-            clock, started = clock if started else low, True
-            pieces.append((clock, clock + width * rate, rate, i, s, width == left))
+                if missing[j] >= top - near:
+                    rate = min(rate, slope[j])
+            if rate > 0.0:
+                if top < rate * width * (1.0 - near):
+                    width = top / rate
+                for j in range(m):
+                    if slope[j] < rate and top - missing[j] < (rate - slope[j]) * width * (1.0 - near):
+                        width = (top - missing[j]) / (rate - slope[j])
+            pieces.append((clock, clock + width * rate, rate, width, i, s, width == left))
             clock += width * rate
-            for j in range(m):
-                values[j] += width * (share[s, i, j] / owned[i, j])
+            risen = len(pieces) if rate > 0.0 else risen
             left = 0.0 if width == left else left - width
+            for j in range(m):
+                missing[j] -= width * slope[j]
+            top = missing.max()
+    while len(pieces) > risen:
+        pieces.pop()
+
+
+@kernel(INSIDE, _nrt=False)
+def _advance(queue: Any, i: int, s: int, some: float, ends: bool) -> None:
+    """Run so many tasks of group s, or all that are left of it."""
+    if queue.place[i] != s:
+        queue.place[i], queue.run[i] = s, 0.0
+    queue.place[i], queue.run[i] = (s + 1, 0.0) if ends else (s, queue.run[i] + some)
 
 
 @kernel(INSIDE)
-def _flow_run(
-    t: int,
-    pieces: Any,
-    share: FloatArray,
-    bounds: FloatArray,
-    head: NDArray[np.int64],
-    rest: FloatArray,
-    place: NDArray[np.int64],
-    run: FloatArray,
-    slack: FloatArray,
-    stopped: NDArray[np.int64],
-    near: float,
+def _run(
+    pieces: Any, share: FloatArray, near: float, queue: Any, slack: FloatArray, stopped: NDArray[np.int64]
 ) -> None:
-    """Let a clock run along the pieces and move ``place`` and ``run`` on; ``slack`` and ``stopped`` are overwritten."""
-    m, count = len(slack), len(pieces)
+    """Let a clock run along the pieces, move the queues on; ``slack`` and ``stopped`` are overwritten."""
+    m, count, fits = len(slack), 0, True
     stopped[:] = UNSET
-    if count == 0:
+    asked = np.zeros(m)
+    for _, _, rate, some, i, s, _ in pieces:
+        count += rate > 0.0
+        for j in range(m):
+            asked[j] += some * share[s, i, j]
+    for j in range(m):
+        fits &= asked[j] <= slack[j] + near
+    if fits:
+        for _, _, _, some, i, s, ends in pieces:
+            _advance(queue, i, s, some, ends)
+        for j in range(m):
+            slack[j] = max(slack[j] - asked[j], 0.0)
         return
     begin, end, owner = np.empty(count), np.empty(count), np.empty(count, dtype=np.int64)
-    need, gained, tree = np.empty((count, m)), np.zeros(count), np.zeros((2 * count, m))
-    whole = np.zeros(count, dtype=np.bool_)
-    for p in range(count):
-        begin[p], end[p], rate, owner[p], s, _ = pieces[p]
+    need, toll, tree = np.empty((count, m)), np.zeros((count, m)), np.zeros((2 * count, m))
+    gained, whole = np.full(count, -1.0), np.zeros(count, dtype=np.bool_)
+    p = 0
+    for start, stop, rate, some, i, s, _ in pieces:
         for j in range(m):
-            need[p, j] = share[s, owner[p], j] / rate
-    rise(
-        need,
-        begin,
-        end,
-        owner,
-        np.argsort(begin, kind="mergesort"),
-        np.argsort(end, kind="mergesort"),
-        slack,
-        tree,
-        gained,
-        whole,
-        stopped,
-        near,
-    )
-    for p in range(count):
-        _, _, rate, i, _, ends = pieces[p]
-        left = _left(i, t, bounds, head, rest, place, run)
-        if place[i] > t:
-            continue
-        if whole[p] and ends:
-            place[i], run[i] = place[i] + 1, 0.0
-        else:
-            run[i] += min(gained[p] / rate, left)
+            if rate > 0.0:
+                need[p, j] = share[s, i, j] / rate
+            else:
+                toll[p, j] += some * share[s, i, j]
+        if rate > 0.0:
+            begin[p], end[p], owner[p] = start, stop, i
+            p += 1
+    rising = np.argsort(begin, kind="mergesort")
+    if count < len(pieces):  # of those who begin together, who pays comes last
+        free = np.argsort(toll.sum(axis=1) > 0.0, kind="mergesort")
+        rising = free[np.argsort(begin[free], kind="mergesort")]
+    ending = np.argsort(end, kind="mergesort")
+    rise(need, toll, begin, end, owner, rising, ending, slack, tree, gained, whole, stopped, near)
+    p = 0
+    for _, _, rate, some, i, s, ends in pieces:
+        if gained[p] >= 0.0:
+            full = whole[p] or not rate > 0.0
+            _advance(queue, i, s, some if full else min(gained[p] / rate, some), full and ends)
+        p += rate > 0.0
+
+
+class State(NamedTuple):
+    """What the past of n users comes to, m resources of the pool. Comments follow."""
+
+    lack: FloatArray
+    # ^ What they owned less what they used, so far, in parts of the pool, (n, m).
+    owned: FloatArray
+    # ^ What they owned so far, (n, m).
+    level: FloatArray
+    # ^ G, (n,).
+    past: FloatArray
+    # ^ G of what is no longer counted, (n,).
+
+
+@kernel(INSIDE, _nrt=False)
+def _open(t: int, own: FloatArray, total: FloatArray, waits: bool, memory: bool, queue: Any, state: Any) -> None:
+    """Begin a period: what everyone owns in it, and its queue."""
+    n, m = state.lack.shape
+    for i in range(n):
+        if not memory:
+            state.past[i] += state.level[i]
+            state.level[i] = 0.0
+            state.lack[i] = 0.0
+            state.owned[i] = 0.0
+        for j in range(m):
+            now = own[t, i, j] / total[j]
+            state.lack[i, j] += now
+            state.owned[i, j] += now
+        if not waits:
+            queue.head[i] = t
+        if queue.head[i] == t:
+            queue.rest[i] = queue.bounds[t, i]
+        queue.place[i], queue.run[i] = queue.head[i], 0.0
+
+
+@kernel(INSIDE)
+def _climb(t: int, dominant: FloatArray, weights: FloatArray, queue: Any, level: FloatArray, pieces: Any) -> None:
+    """Append the pieces on which G rises, as in :func:`_path`; the clock is G."""
+    n, base = len(level), np.inf
+    heights = np.empty(n)
+    for i in range(n):
+        heights[i] = level[i] + _height(queue, i, t, dominant, weights)
+        base = min(base, heights[i])
+    for i in range(n):
+        clock = heights[i] - base
+        left = _left(queue, i, t)
+        for s in range(queue.place[i], t + 1):
+            left = left if s == queue.place[i] else queue.bounds[s, i]
+            if s == queue.place[i] or left > 0.0:
+                rate = dominant[s, i] / weights[i]
+                pieces.append((clock, clock + left * rate, rate, left, i, s, True))
+                clock += left * rate
+
+
+@kernel(INSIDE, _nrt=False)
+def _close(
+    t: int,
+    share: FloatArray,
+    demands: FloatArray,
+    sure: bool,
+    queue: Any,
+    state: Any,
+    stopped: NDArray[np.int64],
+    tasks: FloatArray,
+    amounts: FloatArray,
+    unserved: FloatArray,
+    stops: NDArray[np.int64],
+) -> None:
+    """End a period: write down what everyone has run, and what is left of its queue."""
+    n, m = state.lack.shape
+    for i in range(n):
+        held = False
+        for s in range(queue.head[i], min(queue.place[i], t) + 1):
+            held |= _had(queue, i, s) > 0.0
+            count = _ran(queue, i, s)
+            tasks[t, i] += count
+            for j in range(m):
+                amounts[t, i, j] += count * demands[s, i, j]
+                state.lack[i, j] -= count * share[s, i, j]
+        for j in range(m if sure else 0):
+            state.lack[i, j] = min(state.lack[i, j], 0.0)
+        left = _left(queue, i, t)
+        if held:
+            stops[t, i] = stopped[i] if queue.place[i] <= t else DONE
+        queue.head[i], queue.rest[i] = queue.place[i], left
+        for s in range(queue.place[i] + 1, t + 1):
+            left += queue.bounds[s, i]
+        unserved[t, i] = left
 
 
 @kernel()
 def flow(
     demands: FloatArray,
-    bounds: FloatArray,
+    queue: Any,
     total: FloatArray,
     own: FloatArray,
     weights: FloatArray,
     waits: bool,
     memory: bool,
+    sure: bool,
+    alone: Any,
     near: float,
-    tasks: FloatArray,
-    amounts: FloatArray,
-    cumulative: FloatArray,
-    unserved: FloatArray,
-    stops: NDArray[np.int64],
-    below: NDArray[np.bool_],
-) -> None:
-    """Run the lexicographic mechanism in one pool over all periods.
+    state: Any,
+    results: Any,
+) -> Iterator[None]:
+    """Run the lexicographic mechanism in one pool over all periods; a generator that pauses before each of them.
 
-    In each period everyone first gets the least that makes beta at least 1, or, where that is out of reach, beta rises
-    from the lowest one up (:func:`_flow_coefficients`). Then G does. A queue is a place in ``bounds``: the first group
-    left (``head``), and how much of it (``rest``).
+    In each period everyone first gets the least that makes beta at least 1 (``sure``: that is always to be had) or,
+    where that is out of reach, beta rises from the lowest one up (:func:`_path`). Then G does. ``alone`` tells how far
+    the queues alone have come; ``results`` are tasks, amounts, G, tasks left over and what stops each user.
     """
     T, n, m = demands.shape
-    share = demands / total
-    used, owned, level, past = np.zeros((n, m)), np.zeros((n, m)), np.zeros(n), np.zeros(n)
-    head, place = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)  # first group left; the one being served
-    rest, run = np.zeros(n), np.zeros(n)  # tasks left of the first; tasks run of the one being served
-    slack, stopped, dominant = np.empty(m), np.empty(n, dtype=np.int64), np.empty((T, n))
-    pieces = [(0.0, 0.0, 0.0, 0, 0, True)]  # begin, end, clock per task, user, group, whether it ends the group
+    tasks, amounts, cumulative, unserved, stops = results
+    share, dominant = demands / total, np.empty((T, n))
+    slack, stopped = np.empty(m), np.empty(n, dtype=np.int64)
+    pieces = [(0.0, 0.0, 0.0, 0.0, 0, 0, True)]
     for t in range(T):
+        yield
         for i in range(n):
             dominant[t, i] = share[t, i].max()
-            if not memory:
-                past[i] += level[i]
-                level[i] = 0.0
-                used[i] = 0.0
-                owned[i] = 0.0
-            for j in range(m):
-                owned[i, j] += own[t, i, j] / total[j]
-            if not waits:
-                head[i] = t
-            if head[i] == t:
-                rest[i] = bounds[t, i]
-            place[i], run[i] = head[i], 0.0
-        if not _flow_floors(t, share, bounds, used, owned, near, head, rest, place, run, slack):
-            below[t] = True
+        _open(t, own, total, waits, memory, queue, state)
+        if sure:
+            _floors(t, share, waits, state.lack, alone, queue, slack)
+        else:
+            slack[:] = 1.0
             pieces.clear()
             for i in range(n):
-                place[i], run[i] = head[i], 0.0
-                _flow_coefficients(i, t, share, bounds, used, owned, near, head, rest, pieces)
-            slack[:] = 1.0
-            _flow_run(t, pieces, share, bounds, head, rest, place, run, slack, stopped, near)
+                _path(i, t, share, state.lack, state.owned, near, queue, pieces)
+            _run(pieces, share, near, queue, slack, stopped)
         pieces.clear()
-        base = np.inf
+        _climb(t, dominant, weights, queue, state.level, pieces)
+        _run(pieces, share, near, queue, slack, stopped)
         for i in range(n):
-            base = min(base, _height(i, dominant, weights, bounds, head, rest, place, run, level))
-        for i in range(n):
-            clock = _height(i, dominant, weights, bounds, head, rest, place, run, level) - base
-            left = _left(i, t, bounds, head, rest, place, run)
-            for s in range(place[i], t + 1):
-                left = left if s == place[i] else bounds[s, i]
-                if s == place[i] or left > 0.0:
-                    rate = dominant[s, i] / weights[i]
-                    pieces.append((clock, clock + left * rate, rate, i, s, True))
-                    clock += left * rate
-        _flow_run(t, pieces, share, bounds, head, rest, place, run, slack, stopped, near)
-        for i in range(n):
-            level[i] = _height(i, dominant, weights, bounds, head, rest, place, run, level)
-            cumulative[t, i] = past[i] + level[i]
-            held = False
-            for s in range(head[i], min(place[i], t) + 1):
-                count = rest[i] if s == head[i] else bounds[s, i]
-                held |= count > 0.0
-                count = run[i] if s == place[i] else count
-                tasks[t, i] += count
-                for j in range(m):
-                    amounts[t, i, j] += count * demands[s, i, j]
-                    used[i, j] += count * share[s, i, j]
-            left = _left(i, t, bounds, head, rest, place, run)
-            if held:
-                stops[t, i] = stopped[i] if place[i] <= t else DONE
-            head[i], rest[i] = place[i], left
-            unserved[t, i] = left
-            for s in range(place[i] + 1, t + 1):
-                unserved[t, i] += bounds[s, i]
+            state.level[i] += _height(queue, i, t, dominant, weights)
+            cumulative[t, i] = state.past[i] + state.level[i]
+        _close(t, share, demands, sure, queue, state, stopped, tasks, amounts, unserved, stops)
 
 
 @kernel()

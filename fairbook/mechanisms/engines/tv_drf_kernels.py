@@ -6,6 +6,7 @@ K machines everywhere.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from fairbook.model.inputs import FloatArray
 
 #: What stops a user in place of a resource: nothing yet, no tasks at all, no machine with room, all tasks are run.
 UNSET, IDLE, SPLIT, DONE = -4, -3, -2, -1
+
+#: Tasks that the heuristic places between two looks at the keyboard: some milliseconds, with 10^5 machines a second.
+BLOCK = 1 << 13
 
 #: A task fits if it leaves no resource of the machine below minus this part of its capacity: ten tenths fill a unit.
 FITS = 1e-12
@@ -31,9 +35,20 @@ def _spread(demands: Any, bounds: Any, machines: Any, *_: Any) -> float:
 
 @kernel(_spread)
 def alone_by_tasks(
-    demands: Any, bounds: Any, machines: Any, parts: Any, waits: bool, whole: bool, rounding: Any, own: Any
+    demands: Any,
+    bounds: Any,
+    machines: Any,
+    parts: Any,
+    waits: bool,
+    whole: bool,
+    rounding: Any,
+    own: Any,
+    heads: Any,
+    rests: Any,
 ) -> None:
     """Fill ``own`` (zeros, (T, n, m)) with what each user could run on its own parts, a queue in order of submission.
+
+    ``heads`` and ``rests`` (T, n) receive the first group left at the end of each period, and what is left of it.
 
     A group of tasks is spread over the own parts in proportion to what each of them could still run of it. Where
     all machines have the same shape this is the same as one merged part. ``parts`` has shape (n, K).
@@ -85,6 +100,7 @@ def alone_by_tasks(
                 head += 1
                 if head <= t:
                     left = bounds[head, i]
+            heads[t, i], rests[t, i] = head, left
 
 
 @kernel()
@@ -121,11 +137,13 @@ def _ratio(used: FloatArray, owned: FloatArray) -> float:
 
 
 @kernel()
-def coefficients(amounts: FloatArray, own: FloatArray) -> FloatArray:
-    """Sharing coefficients after each period, (T, n)."""
+def coefficients(amounts: FloatArray, own: FloatArray, memory: bool = True) -> FloatArray:
+    """Sharing coefficients after each period, or of each period by itself, (T, n)."""
     T, n, m = amounts.shape
     used, owned, beta = np.zeros((n, m)), np.zeros((n, m)), np.empty((T, n))
     for t in range(T):
+        if not memory:
+            used[:], owned[:] = 0.0, 0.0
         for i in range(n):
             for j in range(m):
                 used[i, j] += amounts[t, i, j]
@@ -193,8 +211,8 @@ def heuristic(
     stops: NDArray[np.int64],
     placement: NDArray[np.int32],
     at: Any,
-) -> None:
-    """Run Algorithm 1 over all periods.
+) -> Iterator[None]:
+    """Run Algorithm 1 over all periods; a generator that pauses now and then.
 
     Users stand in a tournament keyed by beta until everyone who can still run a task has beta >= 1, then by G. The
     nearest machine is found among those of ``at`` (``nearest.py``). What is left of a machine is a
@@ -227,6 +245,7 @@ def heuristic(
     weight = np.zeros(n)  # what one task of the head group adds to G
     now, held = np.empty(m), np.zeros(n)
     vacant, room, unit, leads = at.free, at.room, at.unit, at.leads
+    placed = 0
     few, columns, far = K <= FEW, np.empty((m + m * len(leads), K)), np.empty(K)
     for t in range(T):
         left[:], low[:], vacant[:], room[:] = machines, 0.0, machines, machines + allow
@@ -327,6 +346,9 @@ def heuristic(
                         build(at)
                 if placement.shape[0] > 0:
                     placement[t, i, k] += 1
+                placed += 1
+                if placed % BLOCK == 0:
+                    yield
                 run[i] += 1.0
                 rest[i] -= 1.0
                 held[i] -= 1.0

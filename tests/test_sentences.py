@@ -1,0 +1,95 @@
+"""Sentences of pages that no cell computes: what they say of the library is so."""
+
+import ast
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import fairbook as fb
+from tests.conftest import ROOT
+
+SEEDS = range(40)
+
+
+def test_the_tank_that_needs_no_memory_goes_on() -> None:
+    script = (ROOT / "book" / "assets" / "water-filling.js").read_text("utf8")
+    found = re.search(r'"C needs no memory": (.+),$', script, flags=re.MULTILINE)
+    assert found
+    teams = ast.literal_eval(found[1])
+    run = fb.drf([team[:2] for team in teams], weights=[team[2] for team in teams], capacities=[9, 18])
+    assert teams[2][1] == 0
+    assert run.bottlenecks.tolist() == [1, 1, 0]  # two stops
+    assert run.levels[2] > run.levels[:2].max() + 0.1
+    page = (ROOT / "book" / "foundations" / "story.md").read_text("utf8")
+    assert 'With "C needs no memory" C goes on when the others have stopped.' in page
+
+
+def exact(x: float) -> Fraction:
+    return Fraction(float(x)).limit_denominator(1000)
+
+
+def test_instances_of_dmfa_srq_told_on_its_pages() -> None:
+    """What no row of the ledger and no cell computes: the numbers of the story, and of the remarks of the theory."""
+    more = fb.dmfa_srq([[1, 1 / 2], [1 / 2, 1], [1, 1]], [4, 4, 5])  # more brought, more received
+    assert [exact(x) for x in more.tasks] == [Fraction(16, 3), Fraction(16, 3), 5]
+    truth, lie = ([[1, 1], [1 / 2, 1], [1, 1 / 2]], [[1, 1 / 2], [1 / 2, 1], [1, 1 / 2]])  # Lemma 4
+    honest, lying = fb.dmfa_srq(truth, [1, 1, 1]), fb.dmfa_srq(lie, [1, 1, 1])
+    assert [exact(x) for x in honest.tasks] == [Fraction(6, 5)] * 3
+    assert [exact(x) for x in lying.tasks] == [Fraction(4, 3), Fraction(4, 3), 1]
+    assert lying.use_at(2).tolist() == pytest.approx([2, 2])  # inequality (7): no more memory than under the truth
+    four = fb.dmfa_srq([[1, 1 / 2], [1 / 2, 1], [1 / 2, 1], [1, 1 / 2]], [1 / 4, 1 / 4, 1 / 2, 1 / 4])  # (9)
+    before, after = four.tasks_at(3), four.tasks_at(4)
+    assert [exact(x) for x in before] == [Fraction(1, 3), Fraction(1, 3), Fraction(1, 2)]
+    assert after[:2].tolist() == before[:2].tolist()
+    assert after[2] > before[2]
+    hand = fb.dmfa_srq([[1, 1 / 2], [1 / 2, 1], [1 / 2, 1], [1, 1 / 2]], [3, 3, 6, 6])  # the exercise
+    assert [exact(x) for x in hand.levels_at(4)] == [Fraction(4, 3)] * 4
+    for name, told in (
+        ("story", "have $\\tfrac{16}3$ each"),
+        ("theory", "users 1 and 2 keep $\\tfrac13$ while user 3"),
+    ):
+        assert told in (ROOT / "book" / "dmfa_srq" / f"{name}.md").read_text("utf8")
+
+
+def poured(w: np.ndarray, low: np.ndarray, high: np.ndarray, C: float) -> np.ndarray:
+    """Raise one level between two ends, by bisection."""
+    down, up = 0.0, 1e9
+    for _ in range(200):
+        level = (down + up) / 2
+        down, up = (level, up) if (w * np.clip(level, low, high)).sum() <= C else (down, level)
+    return np.asarray(w * np.clip(down, low, high))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_floors_of_virtual_clusters_are_a_past_in_dmfa_srq(seed: int) -> None:
+    """The page's construction, where the wishes do not fit; floors may be equal, and the minima may take all."""
+    rng = np.random.default_rng(seed)
+    wish = rng.integers(1, 9, 4).astype(float)
+    own = wish * rng.choice([0.25, 0.5, 0.75], 4)
+    C = own.sum() if seed % 4 == 0 else rng.uniform(own.sum(), wish.sum())
+    order = np.argsort(-own / wish, kind="stable")
+    wishes, floors, chain = wish[order], (own / wish)[order], fb.DmfaSrq(1)
+    bring = wishes * np.maximum(floors / floors.min() - 1, 0)
+    bring[-1] = (C - own.sum()) / floors.min()
+    for user, (amount, more) in enumerate(zip(wishes, bring, strict=True)):
+        chain.arrive(user, [1], amount)
+        if more > 0:
+            chain.arrive("guest", [1], more)
+            chain.depart("guest", "stays")
+    given = chain.levels * floors.min() * wishes
+    np.testing.assert_allclose(given, poured(wishes, floors, np.ones(4), C), rtol=1e-9)
+    pool = fb.virtual_cluster(wishes, 1 - floors, [C], method="spanning", whole=False)
+    np.testing.assert_allclose(given, pool.vms, rtol=1e-9)
+
+
+def test_drfh_and_spanning_have_one_least_fraction() -> None:
+    rng, apart = np.random.default_rng(0), 0
+    for _ in range(200):
+        wish, room = rng.integers(1, 9, 4), rng.integers(1, 7, 3)
+        one_by_one = fb.drfh(np.ones((4, 1)), room[:, None], max_tasks=wish, weights=wish).tasks / wish
+        spanned = fb.virtual_cluster(wish, 1, room, method="spanning")
+        assert one_by_one.min() == pytest.approx(spanned.min_fraction)
+        apart += not np.allclose(np.sort(one_by_one), np.sort(spanned.vms / wish))
+    assert apart > 0  # ties go elsewhere
