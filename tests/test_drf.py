@@ -46,8 +46,8 @@ BY_HAND: list[tuple[Any, Any, dict[str, Any], list[float], list[int]]] = [
     (fb.drf_by_task, [[0.1], [0.1]], {"max_tasks": [2.9, np.inf]}, [2, 8], [-1, 0]),
     (fb.drf_by_task, [[1e-10]], {"max_tasks": [5]}, [5], [-1]),
     # three tenths are 0.3: the first user's turn
-    (fb.drf_by_task, [[1], [3]], {"capacities": [20], "stuck": "stop"}, [10, 3], [0, 0]),
-    (fb.drf_by_task, [[0.1], [0.3]], {"capacities": [2], "stuck": "stop"}, [10, 3], [0, 0]),
+    (fb.drf_by_task, [[1], [3]], {"capacities": [20], "stuck": "stop"}, [10, 3], [-2, 0]),
+    (fb.drf_by_task, [[0.1], [0.3]], {"capacities": [2], "stuck": "stop"}, [10, 3], [-2, 0]),
     (fb.drf_by_task, [[6], [2]], {"capacities": [5539], "max_tasks": [np.inf, 1728]}, [462, 1383], [0, 0]),
 ]
 

@@ -33,7 +33,7 @@ def test_most_witnesses_come_with_a_call_that_gives_what_the_ledger_says() -> No
     [
         ("tv_drf.theorem_1.whole.one", "Tasks run ((2", "Tasks run ((7"),
         ("dmfa_srq.theorem_1.zeros", "levels ((1)", "levels ((7)"),
-        ("cbdrf.theorem_4.literally", "; tasks (1/2", "; tasks (1/7"),
+        ("cbdrf.theorem_4.literally", "; tasks (1/4", "; tasks (1/7"),
         ("virtual_cluster.use.greedy", "out are VMs (1, 1, 1)", "out are VMs (1, 1, 7)"),
     ],
 )

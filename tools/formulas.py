@@ -24,11 +24,15 @@ def tex(text: str) -> str:
     --------
     >>> print(tex("M^k <= max_j x_ij"))
     M^{k} \le \max_{j} x_{ij}
+    >>> print(tex("sum_{i<=k} w_i"))
+    \sum_{i\le k} w_{i}
     """
     text = re.sub(r"([_^])([A-Za-z0-9]+)", r"\1{\2}", text)
     text = re.sub(rf"(?<![A-Za-z\\])({GREEK}|{FUNCTIONS})(?![A-Za-z])", r"\\\1", text)
     text = re.sub(r"\\eps(?![A-Za-z])", r"\\varepsilon", text)
-    return text.replace("<=", r"\le").replace(">=", r"\ge").replace("*", r"\cdot")
+    for sign, name in {"<=": r"\le ", ">=": r"\ge ", "*": r"\cdot "}.items():
+        text = text.replace(sign, name).replace("  ", " ")
+    return text
 
 
 def trimmed(run: list[str]) -> tuple[list[str], str, list[str]]:

@@ -434,11 +434,11 @@ def _cpu_first(effort: Effort, judged: Mechanism) -> Evidence:
     variant=f"GDRF in the reading nearest to the text, {_ALL} random mixes, 60 machines",
     statement="Memory is the bottleneck: at the end it is memory that VMs lack, rather than CPU.",
     mechanism=Mechanism("what VMs lack", study.lacking),
-    mutant=Mechanism("CPU and memory exchanged", lambda runs: study.lacking(runs)[:, ::-1]),
+    mutant=Mechanism("CPU and memory exchanged", lambda runs: study.lacking(runs).set_axis(["memory", "cpu"], axis=1)),
 )
 def _bottleneck(effort: Effort, judged: Mechanism) -> Evidence:
     lacks = judged.run(_FEW if effort.evaluations < FULL.evaluations else _ALL)
-    mixes, (cpu, memory) = int((lacks[:, 1] > lacks[:, 0]).sum()), lacks.mean(axis=0)
+    mixes, (cpu, memory) = int((lacks["memory"] > lacks["cpu"]).sum()), lacks[["cpu", "memory"]].mean()
     return Evidence.of(
         Part(
             memory > cpu,

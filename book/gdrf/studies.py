@@ -522,15 +522,16 @@ def _lacking(rng: np.random.Generator, number: int) -> FloatArray:
     return short.mean(axis=(0, 1))
 
 
-def lacking(runs: int = 100, seed: int = SEED, *, number: int = 60, progress: bool = False) -> FloatArray:
+def lacking(runs: int = 100, seed: int = SEED, *, number: int = 60, progress: bool = False) -> pd.DataFrame:
     """Ask what keeps a further VM off a machine once GDRF has ended.
 
     Returns
     -------
-    ndarray, shape (runs, 2)
-        Part of the pairs of a user and a machine that lack CPU, and memory, in each random mix.
+    DataFrame
+        Columns ``cpu, memory``, a row for each random mix: part of the pairs of a user and a machine that lack it.
     """
-    return run_all(_lacking, runs, seed, progress, "bottleneck", number=number)
+    found = run_all(_lacking, runs, seed, progress, "bottleneck", number=number)
+    return pd.DataFrame(found, columns=["cpu", "memory"])
 
 
 def _by_machine(rng: np.random.Generator, number: int) -> FloatArray:

@@ -261,7 +261,7 @@ def claim(
 
 
 def claims(paper: str | None = None) -> dict[str, Claim]:
-    """Give the registered claims, of one paper or of all, in the order in which they were registered.
+    """Give the registered claims, of one paper or of all, each paper's in the order of its module.
 
     Raises
     ------

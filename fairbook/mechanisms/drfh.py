@@ -75,7 +75,8 @@ def drfh(
     machine_counts : array_like, shape (K,), optional
         Machines of each class. Default: one each.
     max_tasks : array_like, shape (n,), optional
-        Bounds, rounded down; ``inf`` for none. Default: no bounds.
+        Bounds, rounded down; ``inf`` for none; fluid: 0, or a level (dominant share / weight) of 1e-7 or more.
+        Default: no bounds.
     weights : array_like, shape (n,), optional
         Positive, scaled to sum to 1; fluid: none below 1e-7 of their sum. Default: equal.
     method : {"best_fit", "first_fit", "fluid"}
@@ -127,6 +128,9 @@ def drfh(
     if method == "fluid":
         scaled = given / given.sum()
         raise_at_first(scaled < _LEAST, "weights", f"must be at least {_LEAST:g} of their sum where fluid", given)
+        highest = cell.max_tasks * (cell.shares.max(axis=1) / scaled)
+        tiny = (highest > 0) & (highest < _LEAST)
+        raise_at_first(tiny, "max_tasks", f"must be 0 or allow a level of {_LEAST:g} where fluid", cell.max_tasks)
         return FluidPlacement(cell, *_fluid(cell, scaled), scaled, "drfh_fluid")
     dominant = cell.shares.argmax(axis=1)
     return fill(
