@@ -74,20 +74,27 @@ def _memory(what: str, most: float, seconds: tuple[float, float]) -> Row:
     return Row(f"{what}: largest memory, {peak:.0f} MB, part of {most:.0f} MB", part, (part, part), 1, False, seconds)
 
 
+def _weighted(rule: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda demands, weights: rule(demands, weights=weights)
+
+
+DMFA_SRQ, DRF, BY_TASK = (_weighted(rule) for rule in (fb.dmfa_srq, fb.drf, fb.drf_by_task))
+
+
 def _users(rng: np.random.Generator, n: int, m: int = 2) -> tuple[np.ndarray, np.ndarray]:
     return rng.random((n, m)) + 1e-3, rng.random(n) + 1e-3
 
 
 def _dmfa_srq(rng: np.random.Generator, scale: int) -> Iterator[Row]:
-    fb.dmfa_srq(*_users(rng, 10))  # compile
+    DMFA_SRQ(*_users(rng, 10))  # compile
 
     what = "`dmfa_srq`, 10^6 arrivals, against `D / D.max(axis=1, keepdims=True)`"
     million = partial(_users, rng, 10**6)
     largest = lambda d, w: d / d.max(axis=1, keepdims=True)  # noqa: E731
-    yield against(what, million, fb.dmfa_srq, largest, 2, runs=9 * scale, at_least=False)
+    yield against(what, million, DMFA_SRQ, largest, 2, runs=9 * scale, at_least=False)
     yield grown(
         "cost per arrival at 10^6 against 10^4 (100 fresh instances)",
-        fb.dmfa_srq,
+        DMFA_SRQ,
         lambda: [million()],
         lambda: [_users(rng, 10**4) for _ in range(100)],
         1.5,
@@ -100,7 +107,7 @@ def _dmfa_srq(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         (500, lp_levels, "a fresh HiGHS program per arrival", 5000, 3),
     ):
         what, draw = f"{name} against `dmfa_srq`, n = {n}", partial(_users, rng, n)
-        yield against(what, draw, slow, fb.dmfa_srq, limit, runs=runs * scale, fast=200)
+        yield against(what, draw, slow, DMFA_SRQ, limit, runs=runs * scale, fast=200)
 
 
 #: Times as long as ``asarray``, finite and not negative of the input alone, for 10 users and 2 resources, 4 phases of
@@ -125,32 +132,41 @@ _SMALL = {
 }
 
 
-def _checked(*arrays: np.ndarray) -> None:
-    for array in map(np.asarray, arrays):
+def _checked(**arrays: np.ndarray) -> None:
+    for array in map(np.asarray, arrays.values()):
         if not np.isfinite(array).all() or (array < 0).any():
             raise ValueError(array)
 
 
 def _small_inputs(rng: np.random.Generator, scale: int) -> Iterator[Row]:
-    def given(row: Mechanism) -> tuple[np.ndarray, ...]:
+    def given(row: Mechanism) -> dict[str, np.ndarray]:
         demands, weights = _users(rng, 10)
         phases, room = rng.random((4, 10, 2)) + 0.1, 2.0 + 6.0 * rng.random((2, 2))
         if row.name == "dynamic_drf":
-            return (demands,)
+            return {"demands": demands}
         return {
-            "pool": (demands + 0.1, weights + 0.1, room[0]),
-            "arrivals": (demands, weights),
-            "phases": (phases, room[0]),
-            "periods": (phases, np.full((4, 10), 3.0), room, np.full(10, 0.1)),
-            "machines": (demands + 0.1, room, np.array([2.0, 1.0])),
-            "clusters": (np.ceil(20 * weights), demands[:, 0] / 2, np.array([40.0, 60.0])),
+            "pool": {"demands": demands + 0.1, "weights": weights + 0.1, "capacities": room[0]},
+            "arrivals": {"demands": demands, "weights": weights},
+            "phases": {"demands": phases, "capacities": room[0]},
+            "periods": {
+                "demands": phases,
+                "tasks": np.full((4, 10), 3.0),
+                "machines": room,
+                "contributions": np.full(10, 0.1),
+            },
+            "machines": {"demands": demands + 0.1, "machines": room, "machine_counts": np.array([2.0, 1.0])},
+            "clusters": {
+                "max_vms": np.ceil(20 * weights),
+                "tolerance": demands[:, 0] / 2,
+                "capacities": np.array([40.0, 60.0]),
+            },
         }[row.kind]
 
     def pairs(row: Mechanism) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
-        row.function(*given(row))
+        row.function(**given(row))
         for _ in range(7 * scale):
             many = [given(row) for _ in range(100)]
-            yield tuple(lambda call=call, many=many: [call(*one) for one in many] for call in (row.function, _checked))
+            yield tuple(lambda call=call, many=many: [call(**one) for one in many] for call in (row.function, _checked))
 
     for name, row in registry.items():
         what = f"`{name}`, 10 users, against `asarray`, finite and not negative of its input alone"
@@ -165,15 +181,15 @@ def _drf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         demands[zero] = 0.0
         return demands, weights
 
-    fb.drf(*_users(rng, 10))
+    DRF(*_users(rng, 10))
     what = "`drf`, n = 10 000, a third of the demands zero, against `(D * w[:, None]).sum(0)`"
     runs = 50 * scale**2
-    yield against(what, some_zero, fb.drf, lambda d, w: (d * w[:, None]).sum(0), 2, runs=runs, at_least=False)
+    yield against(what, some_zero, DRF, lambda d, w: (d * w[:, None]).sum(0), 2, runs=runs, at_least=False)
 
 
 def _product(rng: np.random.Generator, scale: int) -> Iterator[Row]:
     """One matrix product reads every demand once, which no mechanism can do without."""
-    for name, call, limit in (("dmfa_srq", fb.dmfa_srq, 40), ("drf", fb.drf, 40)):
+    for name, call, limit in (("dmfa_srq", DMFA_SRQ, 40), ("drf", DRF, 40)):
         call(*_users(rng, 10))
         what, draw = f"`{name}`, 10^6 users, against `w @ D`", partial(_users, rng, 10**6)
         yield against(what, draw, call, lambda d, w: w @ d, limit, runs=10 * scale, at_least=False)
@@ -188,21 +204,21 @@ def _few_users(rng: np.random.Generator, number: float) -> tuple[np.ndarray, np.
 
 def _drf_by_task(rng: np.random.Generator, scale: int) -> Iterator[Row]:
     fast = 100
-    fb.drf_by_task(*_few_users(rng, 100))
+    BY_TASK(*_few_users(rng, 100))
     kind = "`drf_by_task`, 100 users"
     yield against(
         f"a loop over tasks and a heap against {kind}, about 3 10^5 tasks",
         partial(_few_users, rng, 3e5),
         plain_by_task,
-        fb.drf_by_task,
+        BY_TASK,
         200,
         runs=3 * scale,
         fast=fast,
-        same=lambda found, *one: bool((found == fb.drf_by_task(*one).tasks).all()),
+        same=lambda found, *one: bool((found == BY_TASK(*one).tasks).all()),
     )
 
     many, few = (lambda number=number: [_few_users(rng, number) for _ in range(fast)] for number in (3e6, 3e5))
-    yield grown(f"{kind}: 10 times the tasks", fb.drf_by_task, many, few, 2, runs=7 * scale)
+    yield grown(f"{kind}: 10 times the tasks", BY_TASK, many, few, 2, runs=7 * scale)
 
 
 def _cbdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
@@ -212,7 +228,7 @@ def _cbdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         return rng.random((phases, n, 2)) + 1e-3, rng.random((phases, n))
 
     def ours(demands: np.ndarray, released: np.ndarray) -> np.ndarray:
-        return fb.cbdrf(demands, None, released=released).tasks
+        return fb.cbdrf(demands, capacities=None, released=released).tasks
 
     few = run(20)
     if not (np.allclose(ours(*few), plain_cbdrf(*few)) and np.allclose(fb.cbdrf(few[0]).tasks, highs_drf(few[0]))):
@@ -439,7 +455,7 @@ def _growth(rng: np.random.Generator, scale: int) -> Iterator[str]:
 
     def bounded(n: int) -> tuple[np.ndarray, ...]:
         demands, weights = _users(rng, n)
-        return demands, weights, fb.drf(demands, weights).tasks * 2 * rng.random(n)
+        return demands, weights, fb.drf(demands, weights=weights).tasks * 2 * rng.random(n)
 
     def online(demands: np.ndarray, weights: np.ndarray) -> None:
         pool = fb.DmfaSrq(2)
@@ -448,9 +464,9 @@ def _growth(rng: np.random.Generator, scale: int) -> Iterator[str]:
 
     users = partial(_users, rng)
     rows: dict[str, tuple[Callable[[int], tuple[np.ndarray, ...]], Callable[..., Any]]] = {
-        **{f"`dmfa_srq`, m = {m}": (partial(_users, rng, m=m), fb.dmfa_srq) for m in (2, 4, 8, 12)},
-        "`dmfa_srq(...).tasks`, m = 2": (users, lambda d, w: fb.dmfa_srq(d, w).tasks),
-        "`drf` with bounds, m = 2": (bounded, lambda d, w, most: fb.drf(d, w, max_tasks=most)),
+        **{f"`dmfa_srq`, m = {m}": (partial(_users, rng, m=m), DMFA_SRQ) for m in (2, 4, 8, 12)},
+        "`dmfa_srq(...).tasks`, m = 2": (users, lambda d, w: fb.dmfa_srq(d, weights=w).tasks),
+        "`drf` with bounds, m = 2": (bounded, lambda d, w, most: fb.drf(d, weights=w, max_tasks=most)),
         "`DmfaSrq.arrive`, m = 2": (users, online),
         **{
             f"`virtual_cluster`, {method}, 20 clusters": (
@@ -459,7 +475,7 @@ def _growth(rng: np.random.Generator, scale: int) -> Iterator[str]:
             )
             for method in METHODS
         },
-        "`drf_by_task`, 100 users, about n tasks": (partial(_few_users, rng), fb.drf_by_task),
+        "`drf_by_task`, 100 users, about n tasks": (partial(_few_users, rng), BY_TASK),
     }
     lines = [
         "Nanoseconds per user (per task in the last row), checks of the input included.",

@@ -62,7 +62,7 @@ def rows(entry: Entry) -> Iterator[Row]:
 
 
 def _dynamic() -> fb.DynamicAllocation:
-    return fb.dmfa_srq(_frame(SHARES), [1.0, 1.0, 1.0])
+    return fb.dmfa_srq(_frame(SHARES), weights=[1.0, 1.0, 1.0])
 
 
 def _srq() -> fb.DmfaSrq:

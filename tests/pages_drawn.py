@@ -36,11 +36,12 @@ def stored(name: str) -> Frame:
 
 
 def thirty() -> fb.DynamicAllocation:
-    return fb.dmfa_srq(*dmfa_study.instance(stream(2016, 30, 0), 30))
+    demands, weights = dmfa_study.instance(stream(2016, 30, 0), 30)
+    return fb.dmfa_srq(demands, weights=weights)
 
 
 def three() -> fb.DynamicAllocation:
-    return fb.dmfa_srq([[1, 0.5], [0.5, 1], [0.5, 1]], [3, 3, 6])
+    return fb.dmfa_srq([[1, 0.5], [0.5, 1], [0.5, 1]], weights=[3, 3, 6])
 
 
 def two() -> fb.Allocation:

@@ -63,16 +63,20 @@ def test_closed_forms_for_positive_demands(case: Any, factors: list[Fraction]) -
     for grant in GRANTS:
         expected = [level / max(row) for level, row in zip(levels[grant], share, strict=True)]
         assert exact_grant(case.demands, psi, case.capacities, grant) == expected
-        found = fb.grant_tasks(floats(case.demands), floats(psi), floats(case.capacities), grant=grant)
+        found = fb.grant_tasks(floats(case.demands), floats(psi), capacities=floats(case.capacities), grant=grant)
         assert same(found.tasks, expected)
 
 
 def test_what_stops_a_node_is_told() -> None:
     demands, psi = [[1, 4], [3, 1], [0, 0]], [1, 0.5, 1]
-    stops = {grant: fb.grant_tasks(demands, psi, [9, 18], grant=grant).bottlenecks.tolist() for grant in GRANTS}
+    stops = {
+        grant: fb.grant_tasks(demands, psi, capacities=[9, 18], grant=grant).bottlenecks.tolist() for grant in GRANTS
+    }
     # scaled: what the second node does not get is free, so that nothing stops the first
     assert stops == {"scaled": [-2, -2, -3], "weighted": [1, 1, -3], "capped": [1, -1, -3]}
-    found = fb.grant_tasks(pd.DataFrame(demands, ["a", "b", "c"], ["cpu", "ram"]), psi, [9, 18], grant="capped")
+    found = fb.grant_tasks(
+        pd.DataFrame(demands, ["a", "b", "c"], ["cpu", "ram"]), psi, capacities=[9, 18], grant="capped"
+    )
     assert found.to_frame()["bottleneck"].tolist() == ["ram", "own bound", "not present"]
     assert found.explain("a").endswith("ram, which it needs, is used up.")
     assert found.explain("c") == "c is not present."
@@ -81,7 +85,7 @@ def test_what_stops_a_node_is_told() -> None:
     assert (
         replace(found, bottlenecks=np.array([7, -9, -3])).violations()[0] == "there is no resource 7 that could stop a"
     )
-    assert fb.grant_tasks(demands, [1, 1, 1], [9, 18]).bottlenecks.tolist() == [0, 0, -3]
+    assert fb.grant_tasks(demands, [1, 1, 1], capacities=[9, 18]).bottlenecks.tolist() == [0, 0, -3]
 
 
 @pytest.mark.parametrize("grant", GRANTS)
@@ -89,13 +93,13 @@ def test_factors_may_be_tiny(grant: Any) -> None:
     demands = [[1.0, 0.5], [0.5, 1.0]]
     for psi in (1e-300, 5e-324, 1e-80, 1e-20):
         for factors in ([psi, 1.0], [psi, psi], [psi, 0.0], [psi, psi / 2]):
-            found = fb.grant_tasks(demands, factors, None, grant=grant)
+            found = fb.grant_tasks(demands, factors, capacities=None, grant=grant)
             assert np.isfinite(found.tasks).all()
             assert (found.use <= 1 + 1e-12).all()
             assert found.violations() == []
             if grant == "weighted":  # only the relation of the weights counts
                 assert found.use.max() == pytest.approx(1)
-    assert fb.grant_tasks(demands, [0, 0], None, grant=grant).tasks.tolist() == [0, 0]
+    assert fb.grant_tasks(demands, [0, 0], capacities=None, grant=grant).tasks.tolist() == [0, 0]
 
 
 # --------------------------------------------------------------------------------------- many phases, exact
@@ -251,16 +255,16 @@ def test_thousands_of_phases_equal_whole_numbers(up: int, down: int, cap: int | 
 
 def test_tiny_steps_count() -> None:
     for step in (1e-10, 1e-6, 1e-3):
-        found = fb.cbdrf(np.ones((50, 1, 1)), None, released=0.0, step_down=step)
+        found = fb.cbdrf(np.ones((50, 1, 1)), capacities=None, released=0.0, step_down=step)
         assert same(1 - found.credit[:, 0], step * np.arange(50), rtol=1e-4)
         assert (np.diff(found.credit[:, 0]) < 0).all()
 
 
 def test_a_clean_record_is_not_lost_by_rounding() -> None:
-    mean = fb.cbdrf(np.ones((1, 1, 3)), None, released=[[[0.0, 0.0, 0.3]]], rho=0.1, ratio="mean")
+    mean = fb.cbdrf(np.ones((1, 1, 3)), capacities=None, released=[[[0.0, 0.0, 0.3]]], rho=0.1, ratio="mean")
     assert mean.released[0, 0] < 0.1  # by a rounding error
     assert mean.complied.all()
-    assert not fb.cbdrf(np.ones((1, 1, 1)), None, released=0.2 - 1e-9, rho=0.2).complied.any()
+    assert not fb.cbdrf(np.ones((1, 1, 1)), capacities=None, released=0.2 - 1e-9, rho=0.2).complied.any()
 
 
 ONE, EACH = [[[1.0, 4.0, 0.0]]], [[[0.9, 0.5, 0.1]]]  # the last resource is not needed and does not count
@@ -294,16 +298,16 @@ ONE, EACH = [[[1.0, 4.0, 0.0]]], [[[0.9, 0.5, 0.1]]]  # the last resource is not
 def test_ratios_a_resource_and_thresholds_a_node_or_a_phase(
     demands: Any, pool: Any, options: dict[str, Any], name: str, expected: Any
 ) -> None:
-    assert getattr(fb.cbdrf(demands, pool, **options), name).tolist() == expected
+    assert getattr(fb.cbdrf(demands, capacities=pool, **options), name).tolist() == expected
 
 
 def test_who_is_granted_nothing_complies() -> None:
     demands = np.array([[[1.0], [0.0]]] * 3)
-    found = fb.cbdrf(demands, None, released=0.0)
+    found = fb.cbdrf(demands, capacities=None, released=0.0)
     assert found.released[:, 1].tolist() == [1, 1, 1]
     assert found.credit_factor[:, 1].tolist() == [1, 1, 1]
     assert np.isnan(found.granted_ratio[:, 1]).all()
-    locked = fb.cbdrf(np.ones((4, 1, 1)), None, released=0.0, step_down=1.0)
+    locked = fb.cbdrf(np.ones((4, 1, 1)), capacities=None, released=0.0, step_down=1.0)
     assert locked.credit_factor[:, 0] == pytest.approx([1, 0, 0.1, 0])  # credit 0: no grant, nothing held, up again
 
 
@@ -313,7 +317,7 @@ def test_who_is_granted_nothing_complies() -> None:
 def test_forms_of_behaviour() -> None:
     demands, T, n, m = random_demands(3, 6, 3), 6, 3, 2
     each = np.array([0.9, 0.6, 0.75])
-    expected = fb.cbdrf(demands, POOL, released=each).to_frame()
+    expected = fb.cbdrf(demands, capacities=POOL, released=each).to_frame()
     forms: list[Any] = [
         each.tolist(),
         np.tile(each, (T, 1)),
@@ -325,10 +329,14 @@ def test_forms_of_behaviour() -> None:
         [lambda view: np.array([0.9, 0.9]), lambda view: [0.6, 1.0], lambda view: 0.75],
     ]
     for form in forms:
-        pd.testing.assert_frame_equal(fb.cbdrf(demands, POOL, released=form).to_frame(), expected, check_exact=True)
-    expected = fb.cbdrf(demands, POOL, released=[0.6] * n).to_frame()
+        pd.testing.assert_frame_equal(
+            fb.cbdrf(demands, capacities=POOL, released=form).to_frame(), expected, check_exact=True
+        )
+    expected = fb.cbdrf(demands, capacities=POOL, released=[0.6] * n).to_frame()
     for form in (0.6, lambda view: 0.6):  # of all alike
-        pd.testing.assert_frame_equal(fb.cbdrf(demands, POOL, released=form).to_frame(), expected, check_exact=True)
+        pd.testing.assert_frame_equal(
+            fb.cbdrf(demands, capacities=POOL, released=form).to_frame(), expected, check_exact=True
+        )
     default = fb.cbdrf(demands)
     assert (default.released == 1).all()
     assert default.capacities.tolist() == [1, 1]
@@ -349,8 +357,8 @@ def test_strategies_equal_the_same_ratios_as_an_array(grant: Any, held: Any) -> 
     def by_resource(view: fb.NodeView) -> list[float]:
         return [0.8, 0.7 + 0.01 * view.phase]
 
-    found = fb.cbdrf(demands, POOL, released=[careful, 0.5, by_resource], held=held, grant=grant)
-    array = fb.cbdrf(demands, POOL, released=found.ratios, held=held, grant=grant)
+    found = fb.cbdrf(demands, capacities=POOL, released=[careful, 0.5, by_resource], held=held, grant=grant)
+    array = fb.cbdrf(demands, capacities=POOL, released=found.ratios, held=held, grant=grant)
     pd.testing.assert_frame_equal(found.to_frame(), array.to_frame(), check_exact=True)
     assert (found.pool == array.pool).all()
     assert found.released[:, 0].tolist() == [float(p < 1) for p in found.credit_factor[:, 0].tolist()]
@@ -366,16 +374,16 @@ def test_strategies_equal_the_same_ratios_as_an_array(grant: Any, held: Any) -> 
 @pytest.mark.parametrize("grant", GRANTS)
 def test_one_phase_of_a_run_is_an_allocation(grant: Any) -> None:
     demands = random_demands(6, 5, 3)
-    found = fb.cbdrf(demands, POOL, released=[1, 0, 0.5], grant=grant)
+    found = fb.cbdrf(demands, capacities=POOL, released=[1, 0, 0.5], grant=grant)
     for t in range(5):
-        again = fb.grant_tasks(demands[t], found.credit_factor[t], POOL, grant=grant)
+        again = fb.grant_tasks(demands[t], found.credit_factor[t], capacities=POOL, grant=grant)
         one = found.at(t)
         assert (one.tasks == again.tasks).all()
         assert (one.bottlenecks == again.bottlenecks).all()
         assert one.mechanism == again.mechanism == f"cbdrf, {grant}"
         assert one.violations() == []
     assert len(found) == 5
-    gone = fb.cbdrf(np.ones((2, 1, 1)), None, released=0.0, held="stays")
+    gone = fb.cbdrf(np.ones((2, 1, 1)), capacities=None, released=0.0, held="stays")
     with pytest.raises(fb.InvalidInput, match="phase must be one whose pool"):
         gone.at(1)
 
@@ -391,7 +399,7 @@ def test_input_at_the_ends_of_the_range(grant: Any, held: Any, power: int) -> No
     demands = np.stack([ends, ends[::-1], ends])
     behaviour = [0.0, 1.0, 0.5, 0.75, 0.7, 0.0]
     for capacities in ([low, high], [high, low], [high, high], [low, low], [1.0, 1.0]):
-        found = fb.cbdrf(demands, capacities, released=behaviour, held=held, grant=grant)
+        found = fb.cbdrf(demands, capacities=capacities, released=behaviour, held=held, grant=grant)
         assert found.violations() == []
         assert np.isfinite(found.dominant_shares).all()
         assert ((found.tasks > 0) == (demands > 0).any(axis=2)).all()
@@ -426,7 +434,7 @@ def test_hundreds_of_nodes_over_a_thousand_phases() -> None:
     demands, behaviour = rng.random((1000, 200, 3)), rng.random((1000, 200))
     demands[rng.random((1000, 200)) < 0.1] = 0.0
     for grant, held in product(GRANTS, HELD):
-        found = fb.cbdrf(demands, None, released=behaviour, held=held, grant=grant)  # type: ignore[arg-type]
+        found = fb.cbdrf(demands, capacities=None, released=behaviour, held=held, grant=grant)  # type: ignore[arg-type]
         assert found.violations() == []
 
 
@@ -439,7 +447,7 @@ def tampered_runs(grant: Any, held: Any) -> list[tuple[str, CreditRun]]:
     demands[2, 3] = 0.0
     behaviour = np.random.default_rng(7).uniform(0.2, 1, (8, 4, 2))
     behaviour[:, 0] = [1.0, 0.8]
-    run = fb.cbdrf(demands, [500, 5000], released=behaviour, credit_cap=1.2, held=held, grant=grant)
+    run = fb.cbdrf(demands, capacities=[500, 5000], released=behaviour, credit_cap=1.2, held=held, grant=grant)
     assert run.violations() == []
     found = [
         ("swap", replace(run, tasks=run.tasks[:, [1, 0, 2, 3]])),
@@ -469,7 +477,7 @@ def test_certificate_notices_tampering(grant: str, held: str) -> None:
 @pytest.mark.parametrize("grant", GRANTS)
 def test_certificate_notices_what_agrees_with_all_the_rest(grant: Any) -> None:
     demands = np.tile(random_demands(11, 1, 4), (3, 1, 1))
-    run = fb.cbdrf(demands, [500, 5000], released=[1.0, 1.0, 0.5, 0.6], grant=grant)
+    run = fb.cbdrf(demands, capacities=[500, 5000], released=[1.0, 1.0, 0.5, 0.6], grant=grant)
     later = {
         name: getattr(run, name)[1:]
         for name in (
@@ -502,7 +510,7 @@ def test_certificate_notices_what_agrees_with_all_the_rest(grant: Any) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_a_pool_that_is_all_held_is_empty_exactly(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    run = fb.cbdrf(rng.random((6, 7, 3)), rng.random(3), released=0.0, step_down=0.0, held="stays")
+    run = fb.cbdrf(rng.random((6, 7, 3)), capacities=rng.random(3), released=0.0, step_down=0.0, held="stays")
     for t in (0, 2, 4):
         scarce = np.unique(run.bottlenecks[t])
         assert (run.pool[t + 1, scarce] == 0).all()
@@ -513,7 +521,7 @@ def test_a_pool_that_is_all_held_is_empty_exactly(seed: int) -> None:
 
 
 def test_the_scaling_of_units_is_judged_by_resource() -> None:
-    run = fb.cbdrf(random_demands(8, 5, 2), [500, 5e10], released=[0.5, 1.0], held="stays")
+    run = fb.cbdrf(random_demands(8, 5, 2), capacities=[500, 5e10], released=[0.5, 1.0], held="stays")
     pool = run.pool.copy()
     pool[2, 0] *= 0.999  # beside 5e10 of the other resource this is nothing
     assert any("pool" in text for text in replace(run, pool=pool).violations())
@@ -524,11 +532,13 @@ def test_the_scaling_of_units_is_judged_by_resource() -> None:
 
 THREE = [[[1.0, 4.0], [3.0, 1.0], [0.0, 0.0]]] * 3
 RUNS: dict[str, CreditRun] = {
-    **{grant: fb.cbdrf(THREE, [9, 18], released=[1.0, 0.5, 1.0], grant=grant) for grant in GRANTS},
+    **{grant: fb.cbdrf(THREE, capacities=[9, 18], released=[1.0, 0.5, 1.0], grant=grant) for grant in GRANTS},
     "more": fb.cbdrf([[[1, 0], [1, 0.5], [0, 1]]] * 2, released=[0.0, 1.0, 1.0], grant="capped"),  # with zero demands
-    "away": fb.cbdrf([[[1], [1]], [[1], [0]]], None, released=[1.0, 0.0]),  # the punished one has left for this phase
-    "empty": fb.cbdrf(np.ones((2, 1, 2)), [1, 2], released=0.0, held="stays"),
-    "second": fb.cbdrf([[[1, 0], [0, 1]]] * 2, [1, 9], released=[0.0, 1.0], held="stays"),
+    "away": fb.cbdrf(
+        [[[1], [1]], [[1], [0]]], capacities=None, released=[1.0, 0.0]
+    ),  # the punished one has left for this phase
+    "empty": fb.cbdrf(np.ones((2, 1, 2)), capacities=[1, 2], released=0.0, held="stays"),
+    "second": fb.cbdrf([[[1, 0], [0, 1]]] * 2, capacities=[1, 9], released=[0.0, 1.0], held="stays"),
 }
 
 
@@ -581,7 +591,7 @@ def test_explain(run: str, user: int, phase: int | None, said: str) -> None:
 def test_explain_names_the_resource_that_is_gone() -> None:
     needs = [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.5, 0.0, 0.5]]
     demands = [pd.DataFrame(needs, list("abc"), ["cpu", "gpu", "ram"])] * 2
-    run = fb.cbdrf(demands, [1, 1, 9], released=0.0, held="stays")
+    run = fb.cbdrf(demands, capacities=[1, 1, 9], released=0.0, held="stays")
     assert run.pool[1, :2].tolist() == [0, 0] < [run.pool[1, 2]]
     assert run.bottlenecks[1].tolist() == [1, 0, 0]
     assert [run.explain(user, 1).split("needs ")[1][:3] for user in "abc"] == ["gpu", "cpu", "cpu"]
@@ -614,7 +624,7 @@ def test_names_one_phase_at_a_time() -> None:
 
 def test_a_run_does_not_follow_what_the_caller_does_later() -> None:
     arrays = [random_demands(0, 4, 3), np.array(POOL), np.random.default_rng(0).random((4, 3)), np.full(3, 0.5)]
-    run = fb.cbdrf(*arrays[:2], released=arrays[2], rho=arrays[3])
+    run = fb.cbdrf(arrays[0], capacities=arrays[1], released=arrays[2], rho=arrays[3])
     for array in arrays:
         array *= 0.5
     assert run.violations() == []

@@ -73,7 +73,11 @@ MORE, LESS = changed("tasks", times(3)), changed("tasks", times(1 - 1e-6))
 OTHERS, OWN = changed("tasks", swapped(1.0, 3.0)), changed("bottlenecks", lambda stops: stops * 0 - 1)
 OF_VMS = vms(plus(9)), vms(plus(-1)), vms(lambda held: held + (held == held.min()) * 1 - (held == held.max()) * 1)
 PERIODS = {"tasks": [[3, 2], [4, 1]], "machines": [[9, 18]], "contributions": [0.5, 0.5]}
-MIXED = [fb.drf(D, None, POOL), fb.drf(D, [1, 3], POOL), fb.drf(D, None, POOL, [1, np.inf])]
+MIXED = [
+    fb.drf(D, weights=None, capacities=POOL),
+    fb.drf(D, weights=[1, 3], capacities=POOL),
+    fb.drf(D, weights=None, capacities=POOL, max_tasks=[1, np.inf]),
+]
 FLUID = [fb.drfh(D, [[9, 4], [4, 9]], weights=w, method="fluid") for w in ([1, 1], [1, 3])]
 
 
@@ -93,23 +97,26 @@ PLANTED: dict[str, tuple[list[Any], list[Fault | None]]] = {
         [changed("tasks", times(1.5)), LESS, OTHERS, OWN],
     ),
     "`drf_by_task`, `sequential_minmax`": (
-        [rule([[1, 4], [3, 1]], None, POOL) for rule in (fb.drf_by_task, fb.sequential_minmax)],
+        [rule([[1, 4], [3, 1]], capacities=POOL) for rule in (fb.drf_by_task, fb.sequential_minmax)],
         [changed("tasks", plus(4)), changed("tasks", plus(-2)), alone(fb.drf_by_task, capacities=POOL), OWN],
     ),
     "`dmfa_srq` and its kin, all arrivals": (
-        [rule([*D, *D], [1, 2, 1, 2]) for rule in (fb.dmfa_srq, fb.static_optimum)],
+        [rule([*D, *D], weights=[1, 2, 1, 2]) for rule in (fb.dmfa_srq, fb.static_optimum)],
         [changed("levels", times(1.5)), changed("levels", times(1 - 1e-6)), None, changed("binding", other)],
     ),
     "`cbdrf`": (
-        [fb.cbdrf(PHASES, POOL, released=[1.0, 0.2], grant=grant) for grant in ("scaled", "weighted", "capped")],
+        [
+            fb.cbdrf(PHASES, capacities=POOL, released=[1.0, 0.2], grant=grant)
+            for grant in ("scaled", "weighted", "capped")
+        ],
         [MORE, LESS, OTHERS, changed("credit", times(1.01))],
     ),
     "`grant_tasks`": (
-        [fb.grant_tasks(D, [1, 0.5], POOL, grant=grant) for grant in ("scaled", "weighted", "capped")],
+        [fb.grant_tasks(D, [1, 0.5], capacities=POOL, grant=grant) for grant in ("scaled", "weighted", "capped")],
         [MORE, LESS, OTHERS, changed("credit_factor", times(0.9))],
     ),
     "`karma`": (
-        [fb.karma(PHASES, POOL, alpha=alpha) for alpha in (0, 0.5)],
+        [fb.karma(PHASES, capacities=POOL, alpha=alpha) for alpha in (0, 0.5)],
         [MORE, LESS, OTHERS, changed("credit", times(1.01))],
     ),
     "`tv_drf`, fluid": (

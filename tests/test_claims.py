@@ -328,6 +328,6 @@ def test_the_ledger_refuses(options: dict[str, Any]) -> None:
 def test_what_is_attacked_are_the_allocations_of_the_engine() -> None:
     rng = np.random.default_rng(3)
     demands, weights = rng.random((9, 3)) + 0.01, rng.random(9) + 0.01
-    one, other = attacks._arrival_by_arrival(demands, weights), fb.dmfa_srq(demands, weights)
+    one, other = attacks._arrival_by_arrival(demands, weights), fb.dmfa_srq(demands, weights=weights)
     for k in range(1, 10):
         assert one.tasks_at(k) == pytest.approx(other.tasks_at(k), rel=1e-12)

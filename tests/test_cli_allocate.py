@@ -310,14 +310,14 @@ def test_arrivals_share_the_pool_that_capacity_describes(tmp_path: Path) -> None
     given = POOL.given(tmp_path, users="user,cpu,memory,weight\na,1,4,2\nb,3,1,4\nc,1,1,2\n")[:2]
     arguments = [*given, "--mechanism", "dmfa_srq", "--capacity", "cpu=90", "memory=180"]
     demands = np.array([[1, 4], [3, 1], [1, 1]])
-    expected = fb.dmfa_srq(demands / [90, 180], [1 / 4, 1 / 2, 1 / 4])
+    expected = fb.dmfa_srq(demands / [90, 180], weights=[1 / 4, 1 / 2, 1 / 4])
     np.testing.assert_allclose(POOL.told(*arguments)["tasks"], expected.tasks)
     told = POOL.told(*arguments, "--after", "2")
     np.testing.assert_allclose(told[["use_cpu", "use_memory"]], expected.tasks_at(2)[:, None] * demands[:2])
     assert told["raised_at"].to_list() == [2, 2]
     assert ["cpu", "67.5"] in [line.split()[:2] for line in run(*arguments, "--after", "2")[1].splitlines()]
     own = POOL.told(*given, "--mechanism", "dmfa_srq")["tasks"]  # each brings its weight of everything
-    np.testing.assert_allclose(own, fb.dmfa_srq(demands, [2, 4, 2]).tasks)
+    np.testing.assert_allclose(own, fb.dmfa_srq(demands, weights=[2, 4, 2]).tasks)
 
 
 @pytest.mark.parametrize("rule", ["drfh", "per_server_drf"])
@@ -491,14 +491,14 @@ MORE: list[tuple[Case, list[str], Any, str, Callable[[], Any]]] = [
         ["--mechanism", "dmfa_srq"],
         "ann",
         "With one more cpu (10 instead of 9)",
-        lambda: fb.dmfa_srq(np.array([[1, 4], [3, 1]]) / [10, 18], [0.5, 0.5]).tasks[0],
+        lambda: fb.dmfa_srq(np.array([[1, 4], [3, 1]]) / [10, 18], weights=[0.5, 0.5]).tasks[0],
     ),
     (
         PHASES,
         ["--mechanism", "karma"],
         (3, "bob"),
         "With one more cpu (10 instead of 9)",
-        lambda: fb.karma(PHASED, [10, 18]).tasks[2, 1],
+        lambda: fb.karma(PHASED, capacities=[10, 18]).tasks[2, 1],
     ),
     (
         PERIODS,

@@ -330,7 +330,9 @@ def test_the_cluster_as_it_is(tmp_path: Path) -> None:
     pool = np.array([0.4 + 31.4 * 2 + 47.5 + 0.4, 126 * 2 + 503, 8])
     asked = {"etl": (8, 4, 24, 0), "train": (4, 6, 64, 2), "vision": (3, 4, 32, 2), "web": (12, 1.1, 1.125, 0)}
     runs = {"etl": 8, "train": 3, "vision": 1, "web": 12}
-    expected = fb.drf([row[1:] for row in asked.values()], None, pool, max_tasks=[row[0] for row in asked.values()])
+    expected = fb.drf(
+        [row[1:] for row in asked.values()], weights=None, capacities=pool, max_tasks=[row[0] for row in asked.values()]
+    )
     assert [one["tasks"] for one in told["users"]] == pytest.approx(expected.tasks.tolist(), rel=1e-12)
     for one, fair in zip(told["comparison"], expected.dominant_shares, strict=True):
         now = max(runs[one["user"]] * np.array(asked[one["user"]][1:]) / pool)

@@ -164,7 +164,7 @@ def test_the_rule_in_fractions_is_the_library_s() -> None:
         patterns = [releases(settings[f"pattern-{node}"], settings[f"from-{node}"]) for node in "ab"]
         run = fb.cbdrf(
             np.array([demands for _ in phases]),
-            [10.0, 10.0],
+            capacities=[10.0, 10.0],
             released=np.array([[float(pattern(phase)) for pattern in patterns] for phase in phases]),
             step_up=float(settings["up"]),
             step_down=float(settings["down"]),

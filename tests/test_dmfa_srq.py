@@ -35,20 +35,20 @@ def relative_error(found: NDArray[np.float64], exact: list[Any]) -> float:
 def test_agrees_with_60_digits_at_500_arrivals_and_weights_far_apart(seed: int, zeros: float) -> None:
     demands, weights = random_arrivals(np.random.default_rng(seed), 500, 2, decades=6, zeros=zeros)
     exact = oracle.decimal_levels(demands, weights)
-    assert relative_error(fb.dmfa_srq(demands, weights).levels, exact) < 1e-11
+    assert relative_error(fb.dmfa_srq(demands, weights=weights).levels, exact) < 1e-11
 
 
 @pytest.mark.parametrize("m", [1, 8, 9])
 def test_agrees_with_algorithm_1_for_any_number_of_resources(m: int) -> None:
     # 8 is the last number of resources whose state is held in registers
     demands, weights = random_arrivals(np.random.default_rng(m), 300, m, decades=1, zeros=0.2)
-    found, repaired = fb.dmfa_srq(demands, weights), algorithm_1(demands, weights)
+    found, repaired = fb.dmfa_srq(demands, weights=weights), algorithm_1(demands, weights)
     assert close(found.levels, repaired.levels, rtol=1e-9)
     assert close(found.tasks, repaired.tasks, rtol=1e-9)
 
 
 def test_figure_1() -> None:
-    result = fb.dmfa_srq(*FIGURE_1)
+    result = fb.dmfa_srq(FIGURE_1[0], weights=FIGURE_1[1])
     assert [result.tasks_at(k).tolist() for k in (1, 2)] == [[0.25], [1 / 3, 1 / 3]]
     assert close(result.tasks, [1 / 3, 1 / 3, 1 / 2])
     assert close(result.levels, [1, 4 / 3, 1])
@@ -58,7 +58,7 @@ def test_figure_1() -> None:
 
 
 def test_equal_demands_give_everyone_what_it_brought() -> None:
-    result = fb.dmfa_srq(np.tile([0.3, 0.7, 0.0], (200, 1)), 10.0 ** np.linspace(-3, 3, 200))
+    result = fb.dmfa_srq(np.tile([0.3, 0.7, 0.0], (200, 1)), weights=10.0 ** np.linspace(-3, 3, 200))
     assert close(result.levels, np.ones(200))
     assert (result.binding == 1).all()
 
@@ -79,7 +79,7 @@ def test_algorithm_1_counts_its_work() -> None:
 
 def test_a_million_arrivals_keep_every_constraint() -> None:
     demands, weights = random_arrivals(np.random.default_rng(0), 1_000_000, 2, decades=2)
-    result = fb.dmfa_srq(demands, weights)
+    result = fb.dmfa_srq(demands, weights=weights)
     assert (result.levels >= 1 - 1e-12).all()  # sharing incentive
     for k in (1, 2, 3, 1000, 123_456, 654_321, 999_999, 1_000_000):
         assert result.violations_at(k, rtol=1e-9) == []
@@ -101,13 +101,13 @@ def test_weights_far_apart(weights_of: Any) -> None:
     rng = np.random.default_rng(0)
     demands, _ = random_arrivals(rng, 200_000, 2)
     weights = weights_of(rng, 200_000)
-    result = fb.dmfa_srq(demands, weights)
+    result = fb.dmfa_srq(demands, weights=weights)
     assert (result.levels >= 1 - 1e-12).all()
     for k in (10, 1000, 50_000, 199_999, 200_000):
         assert result.violations_at(k) == []
     short = weights_of(rng, 250)
     exact = oracle.decimal_levels(demands[:250], short)
-    assert relative_error(fb.dmfa_srq(demands[:250], short).levels, exact) < 1e-9
+    assert relative_error(fb.dmfa_srq(demands[:250], weights=short).levels, exact) < 1e-9
 
 
 def deep_stack(n: int, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -126,7 +126,7 @@ def deep_stack(n: int, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64
 def test_deep_stacks(powers: int) -> None:
     n = 20_000
     demands, weights = deep_stack(n, np.geomspace(1, 10.0**-powers, n))
-    result = fb.dmfa_srq(demands, weights)
+    result = fb.dmfa_srq(demands, weights=weights)
     waiting = result.levels[1 : n + 2]
     assert (np.diff(waiting) < 0).all()  # not one merge: the stack is n + 1 deep
     assert close(waiting[1:], 1 / demands[2 : n + 2, 0], rtol=1e-9)
@@ -141,7 +141,7 @@ def test_deep_stack_that_falls_together_at_once() -> None:
     balance = np.array([[1.0, 1e-9], [1e-9, 1.0]])  # two more giants, who need different things, lift everyone
     demands = np.concatenate([demands[:-1], balance])
     weights = np.concatenate([weights[:-1], 1e4 * weights[:2]])
-    result = fb.dmfa_srq(demands, weights)
+    result = fb.dmfa_srq(demands, weights=weights)
     assert len(np.unique(result.levels_at(n + 2))) == n + 1
     assert len(np.unique(result.levels)) < len(result.levels)
     assert len(np.unique(result.levels_at())) == 1
@@ -158,7 +158,7 @@ def test_light_users_beside_heavy_ones(case: Instance, decades: int, seed: int) 
     rng = np.random.default_rng(seed)
     weights = rng.integers(1, 4, n) * 10.0 ** rng.choice([-decades, 0, decades], n)
     weights = weights.clip(1e-75, 1e75)
-    result = fb.dmfa_srq(demands, weights)
+    result = fb.dmfa_srq(demands, weights=weights)
     assert relative_error(result.levels, oracle.exact_levels(demands.tolist(), weights.tolist())) < 1e-10
     for k in range(1, n + 1):
         assert result.violations_at(k) == []
@@ -170,14 +170,14 @@ def test_light_users_beside_heavy_ones(case: Instance, decades: int, seed: int) 
 @pytest.mark.parametrize("heavy", [1e8, 1e12, 1e15, 1e75])
 def test_two_resources_that_end_together_leave_nothing(heavy: float) -> None:
     for last in ([1, 0], [1, 0.5]):
-        assert close(fb.dmfa_srq([[2, 3], [3, 2], last], [heavy, heavy, 1]).levels, [1, 1.2, 1])
+        assert close(fb.dmfa_srq([[2, 3], [3, 2], last], weights=[heavy, heavy, 1]).levels, [1, 1.2, 1])
 
 
 def test_input_at_the_ends_of_the_range() -> None:
     ends = np.array([[1e-75, 1e75], [1e75, 1e-75], [1e-75, 1e-75], [0, 1e75], [1e75, 1e75]])
     for weights in (np.array([1e-75, 1e75, 1, 1e-75, 1e75]), np.full(5, 1e75), np.full(5, 1e-75)):
         exact = oracle.decimal_levels(ends, weights, digits=400)
-        assert relative_error(fb.dmfa_srq(ends, weights).levels, exact) < 1e-9
+        assert relative_error(fb.dmfa_srq(ends, weights=weights).levels, exact) < 1e-9
         assert relative_error(algorithm_1(ends, weights).levels, exact) < 1e-9
 
 
@@ -188,12 +188,12 @@ def test_input_at_the_ends_of_the_range() -> None:
 @given(instances(zeros=False))
 def test_static_optimum_shares_out_anew_at_each_arrival(case: Instance) -> None:
     demands, weights, _, _ = case.floats
-    static = fb.static_optimum(demands, weights)
+    static = fb.static_optimum(demands, weights=weights)
     for k in range(1, len(weights) + 1):
         assert static.violations_at(k) == []
         assert static.raised_at(k).tolist() == [k] * k
         assert close(static.levels_at(k), np.full(k, static.levels[k - 1]))
-    assert (static.levels >= fb.dmfa_srq(demands, weights).levels * (1 - RTOL)).all()
+    assert (static.levels >= fb.dmfa_srq(demands, weights=weights).levels * (1 - RTOL)).all()
 
 
 # ------------------------------------------------------------------------- what a result says, against plain loops
@@ -203,7 +203,7 @@ def test_static_optimum_shares_out_anew_at_each_arrival(case: Instance) -> None:
 @given(instances())
 def test_allocations_equal_a_plain_recomputation(case: Instance) -> None:
     demands, weights, _, _ = case.floats
-    result = fb.dmfa_srq(demands, weights)
+    result = fb.dmfa_srq(demands, weights=weights)
     level: list[float] = []
     raised: list[int] = []
     for k, lowest in enumerate(result.levels.tolist(), start=1):
@@ -228,7 +228,7 @@ def test_allocations_equal_a_plain_recomputation(case: Instance) -> None:
 
 def test_names_are_carried() -> None:
     frame = pd.DataFrame(FIGURE_1[0], ["ann", "bob", "cyd"], ["cpu", "memory"])
-    result = fb.dmfa_srq(frame, FIGURE_1[1])
+    result = fb.dmfa_srq(frame, weights=FIGURE_1[1])
     table = result.to_frame()
     assert table[["bottleneck", "raised_at"]].to_numpy().tolist() == [["cpu", 2], ["cpu", 2], ["memory", 3]]
     assert close(table["tasks"], [1 / 3, 1 / 3, 1 / 2])

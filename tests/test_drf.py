@@ -66,16 +66,16 @@ def test_bounds_are_kept_to_the_last_digit() -> None:
     for _ in range(5000):
         n, m = rng.integers(2, 5), rng.integers(1, 3)
         demands, weights = rng.integers(1, 5, (n, m)) / rng.integers(1, 8, (n, m)), rng.integers(1, 8, n).astype(float)
-        near = fb.drf(demands, weights).tasks * (1 + rng.choice([0, 2.3e-16, -1.2e-16], n))
+        near = fb.drf(demands, weights=weights).tasks * (1 + rng.choice([0, 2.3e-16, -1.2e-16], n))
         bounds = np.where(rng.random(n) < 0.5, near, np.inf)
-        assert (fb.drf(demands, weights, max_tasks=bounds).tasks <= bounds).all()
+        assert (fb.drf(demands, weights=weights, max_tasks=bounds).tasks <= bounds).all()
 
 
 def test_weights_per_resource() -> None:
     # section 4.3: with weights of its own on each resource, a user's level is max_j share_ij / w_ij
     demands = np.array([[1.0, 0.5], [0.5, 1.0]])
     weights = np.array([[3.0, 1.0], [1.0, 1.0]])
-    allocation = fb.drf(demands, weights)
+    allocation = fb.drf(demands, weights=weights)
     scaled = weights / weights.sum(axis=0)
     assert close(allocation.weights, scaled)
     rate = 1 / (demands / scaled).max(axis=1)
@@ -91,9 +91,12 @@ def test_weights_per_resource_that_agree_are_weights(case: Instance, seed: int) 
     demands, weights, capacities, bounds = case.floats
     wide = np.repeat(weights[:, None], demands.shape[1], axis=1)
     wide *= np.random.default_rng(seed).uniform(0.5, 2, demands.shape[1])  # columns are scaled by themselves
-    assert close(fb.drf(demands, wide, capacities, bounds).tasks, fb.drf(demands, weights, capacities, bounds).tasks)
+    assert close(
+        fb.drf(demands, weights=wide, capacities=capacities, max_tasks=bounds).tasks,
+        fb.drf(demands, weights=weights, capacities=capacities, max_tasks=bounds).tasks,
+    )
     different = wide * np.random.default_rng(seed).uniform(0.5, 2, wide.shape)
-    assert fb.drf(demands, different, capacities, bounds).violations() == []
+    assert fb.drf(demands, weights=different, capacities=capacities, max_tasks=bounds).violations() == []
 
 
 # ------------------------------------------------------------------------------------- where others break
@@ -111,7 +114,7 @@ def test_many_users_and_weights_far_apart(seed: int, bounded: bool) -> None:
     rng = np.random.default_rng(seed)
     demands, weights = random_arrivals(rng, 500, 3, decades=6, zeros=0.4)
     bounds = np.where(rng.random(500) < 0.5, 10.0 ** rng.uniform(-6, 0, 500), np.inf) if bounded else None
-    allocation = fb.drf(demands, weights, capacities=[1, 5, 0.3], max_tasks=bounds)
+    allocation = fb.drf(demands, weights=weights, capacities=[1, 5, 0.3], max_tasks=bounds)
     assert allocation.violations() == []
     assert len(set(allocation.bottlenecks.tolist())) > 1
 
@@ -121,7 +124,7 @@ def test_many_users_equal_exact_fractions() -> None:
     demands, weights = random_arrivals(rng, 60, 3, decades=6, zeros=0.4)
     bounds = np.where(rng.random(60) < 0.5, rng.uniform(0, 0.02, 60), np.inf)
     exact = exact_tasks(demands.tolist(), weights.tolist(), None, [None if b == np.inf else b for b in bounds.tolist()])
-    assert close(fb.drf(demands, weights, max_tasks=bounds).tasks, exact, rtol=1e-11)
+    assert close(fb.drf(demands, weights=weights, max_tasks=bounds).tasks, exact, rtol=1e-11)
 
 
 W = 1e12
@@ -149,7 +152,7 @@ def test_light_users_beside_heavy_ones(case: Any) -> None:
     """Each user's tasks are right to 1e-9, and the certificate sees what is not, also of the lightest."""
     exact = exact_tasks(*case)
     bounds = case[3] and [np.inf if bound is None else bound for bound in case[3]]
-    allocation = fb.drf(*case[:3], bounds)
+    allocation = fb.drf(case[0], weights=case[1], capacities=case[2], max_tasks=bounds)
     assert close(allocation.tasks, exact)
     assert allocation.violations() == []
     for i in range(len(exact))[-6:]:
@@ -166,7 +169,7 @@ def test_certificate_sees_every_user(case: Instance, decades: int, seed: int) ->
     rng = np.random.default_rng(seed)
     weights = rng.integers(1, 4, len(demands)) * 10.0 ** rng.integers(-decades, decades, len(demands), endpoint=True)
     weights = weights.clip(1e-75, 1e75)
-    allocation = fb.drf(demands, weights, capacities, bounds)
+    allocation = fb.drf(demands, weights=weights, capacities=capacities, max_tasks=bounds)
     most = [None if bound == np.inf else bound for bound in bounds.tolist()]
     assert close(allocation.tasks, exact_tasks(demands.tolist(), weights.tolist(), capacities.tolist(), most), 1e-10)
     assert allocation.violations() == []
@@ -199,11 +202,11 @@ def test_user_who_stands_higher_elsewhere_is_no_bottleneck() -> None:
 def test_weights_per_resource_are_matched_by_name() -> None:
     demands = pd.DataFrame([[1.0, 4.0], [3.0, 1.0], [2.0, 2.0]], ["ann", "bob", "cyd"], ["cpu", "memory"])
     weights = pd.DataFrame([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]], demands.index, demands.columns)
-    plain = fb.drf(demands, weights)
-    assert (fb.drf(demands, weights.iloc[::-1, ::-1]).tasks == plain.tasks).all()
-    assert (fb.drf(demands, weights.to_numpy()).tasks == plain.tasks).all()
+    plain = fb.drf(demands, weights=weights)
+    assert (fb.drf(demands, weights=weights.iloc[::-1, ::-1]).tasks == plain.tasks).all()
+    assert (fb.drf(demands, weights=weights.to_numpy()).tasks == plain.tasks).all()
     with pytest.raises(fb.InvalidInput, match=r"weights.index must name the same users"):
-        fb.drf(demands, weights.set_axis(["ann", "bob", "zoe"]))
+        fb.drf(demands, weights=weights.set_axis(["ann", "bob", "zoe"]))
 
 
 # --------------------------------------------------------------------------------------------- whole tasks
@@ -215,7 +218,7 @@ def test_by_task_with_weights_and_small_tasks_is_close_to_drf(case: Instance) ->
     demands, weights, _, _ = case.floats
     weights = np.clip(weights, 0.5, 2)
     demands = demands / demands.max() / 400
-    whole, divisible = fb.drf_by_task(demands, weights, stuck="stop"), fb.drf(demands, weights)
+    whole, divisible = fb.drf_by_task(demands, weights=weights, stuck="stop"), fb.drf(demands, weights=weights)
     # until the first task that does not fit all levels are within one task of each other
     one_task = demands.max(axis=1) / (weights / weights.sum())
     assert np.ptp(whole.levels) <= one_task.max() * (1 + 1e-9)
@@ -234,7 +237,9 @@ def test_by_task_jumps_to_where_the_loop_comes(stuck: Any) -> None:
         exact = [[[Fraction(int(one)) for one in row] for row in table] for table in (demands, [pool])]
         told = naive_by_task(Instance(exact[0], [Fraction(1)] * n, exact[1][0], bounds), stuck)
         most = [np.inf if bound is None else bound for bound in bounds]
-        assert fb.drf_by_task(demands, None, pool, most, stuck=stuck).tasks.tolist() == told
+        assert (
+            fb.drf_by_task(demands, weights=None, capacities=pool, max_tasks=most, stuck=stuck).tasks.tolist() == told
+        )
 
 
 def test_by_task_costs_no_step_for_each_task() -> None:

@@ -130,10 +130,10 @@ def test_equal_credits_and_no_bounds_are_drf_whatever_alpha(case: Instance, alph
     exact = exact_phase(case.demands, [F(2)] * n, case.capacities, None, alpha)
     assert exact.tasks == exact_tasks(case.demands, None, case.capacities)
     demands, _, capacities, _ = case.floats
-    allocation = karma_phase(demands, 2, capacities, alpha=float(alpha))
+    allocation = karma_phase(demands, 2, capacities=capacities, alpha=float(alpha))
     drf = fb.drf(demands, capacities=capacities)
     assert close(allocation.tasks, drf.tasks)
-    run = karma(np.repeat(demands[None], 3, axis=0), capacities, alpha=float(alpha))
+    run = karma(np.repeat(demands[None], 3, axis=0), capacities=capacities, alpha=float(alpha))
     assert close(run.tasks, np.repeat(drf.tasks[None], 3, axis=0))
     if (demands > 0).all():
         assert np.ptp(run.final_credit) < 1e-9
@@ -177,7 +177,7 @@ def test_many_users_are_certified(seed: int, spread: float) -> None:
     demands *= 10.0 ** rng.uniform(-3, 3, (300, 1))
     bounds = np.where(rng.random(300) < 0.6, rng.exponential(0.01, 300) / demands.max(axis=1), np.inf)
     credit = rng.random(300) ** 3 * spread
-    allocation = karma_phase(demands, credit, [1, 5, 0.3], max_tasks=bounds, alpha=0.6)
+    allocation = karma_phase(demands, credit, capacities=[1, 5, 0.3], max_tasks=bounds, alpha=0.6)
     assert allocation.violations() == []
     assert pareto_optimality(allocation)
     assert feasibility(allocation).margin >= -1e-12
@@ -190,7 +190,7 @@ def test_many_phases_are_certified() -> None:
     demands[rng.random(demands.shape) < 0.3] = 0
     bounds = rng.exponential(2 / 40, (200, 40)) / np.maximum(demands.max(axis=2), 0.01)
     for initial in (0.0, 0.02, None):
-        run = karma(demands, [3, 0.5], max_tasks=bounds * 4, alpha=0.5, initial_credit=initial)
+        run = karma(demands, capacities=[3, 0.5], max_tasks=bounds * 4, alpha=0.5, initial_credit=initial)
         assert run.violations() == []
         assert (run.utilisation <= 1 + 1e-12).all()
         assert (run.credit >= -1e-12).all()
@@ -256,12 +256,14 @@ def test_no_lie_gains_tasks_nor_credits_at_the_same_tasks(case: dict[str, Any], 
 def test_one_at_a_time_is_the_same_digit_for_digit() -> None:
     rng = np.random.default_rng(2)
     demands, bounds = rng.uniform(0.1, 1, (20, 6, 2)), rng.uniform(0, 0.5, (20, 6))
-    run = karma(demands, [1, 2], max_tasks=bounds, alpha=0.3, initial_credit=1.5)
+    run = karma(demands, capacities=[1, 2], max_tasks=bounds, alpha=0.3, initial_credit=1.5)
     pool = Karma(6, [1, 2], alpha=0.3, initial_credit=1.5)
     for t in range(20):
         assert (pool.credit == run.credit[t]).all()
         allocation = pool.phase(demands[t], max_tasks=bounds[t])
-        again = karma_phase(demands[t], run.credit[t] + run.free_credit, [1, 2], max_tasks=bounds[t], alpha=0.3)
+        again = karma_phase(
+            demands[t], run.credit[t] + run.free_credit, capacities=[1, 2], max_tasks=bounds[t], alpha=0.3
+        )
         for one in (allocation, again):
             assert (one.tasks == run.tasks[t]).all()
             assert (one.max_tasks == run.at(t).max_tasks).all()

@@ -29,15 +29,15 @@ def demands(rng: Rng, *shape: int) -> np.ndarray:
 
 def drf(rng: Rng, n: int, m: int) -> list[Any]:
     asked, weights = demands(rng, n, m), 10 ** rng.uniform(-9, 9, n)
-    whole = fb.drf_by_task(np.where(asked > 0, np.clip(asked, 1e-4, 0.5), 0.0), weights)
-    return [fb.drf(asked, weights), fb.drf(asked, weights, max_tasks=rng.random(n)), whole]
+    whole = fb.drf_by_task(np.where(asked > 0, np.clip(asked, 1e-4, 0.5), 0.0), weights=weights)
+    return [fb.drf(asked, weights=weights), fb.drf(asked, weights=weights, max_tasks=rng.random(n)), whole]
 
 
 def dmfa_srq(rng: Rng, n: int, m: int) -> list[Any]:
     asked, pool = demands(rng, n, 4 * m), fb.DmfaSrq(4 * m)  # up to 8 resources in tuples, beyond in arrays
     levels = [pool.arrive(i, row, 1.0 + i % 3) for i, row in enumerate(asked)]
     pool.depart(0, "stays")
-    return [fb.dmfa_srq(asked, 10 ** rng.uniform(-6, 6, n)), *levels, pool]
+    return [fb.dmfa_srq(asked, weights=10 ** rng.uniform(-6, 6, n)), *levels, pool]
 
 
 def cbdrf(rng: Rng, n: int, m: int) -> list[Any]:

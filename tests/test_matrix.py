@@ -138,13 +138,14 @@ ENGINES: dict[str, Engine] = {
     # one phase with any credits
     **{
         f"cbdrf, grants {grant}": Engine(
-            lambda d, w, c, b, grant=grant: fb.grant_tasks(d, w, c, grant=grant), prepare=recorded
+            lambda d, w, c, b, grant=grant: fb.grant_tasks(d, w, capacities=c, grant=grant), prepare=recorded
         )
         for grant in GRANTS
     },
     **{
         f"karma, {alpha}": Engine(
-            lambda d, w, c, b, alpha=float(alpha): fb.karma_phase(d, w, c, max_tasks=b, alpha=alpha), prepare=credited
+            lambda d, w, c, b, alpha=float(alpha): fb.karma_phase(d, w, capacities=c, max_tasks=b, alpha=alpha),
+            prepare=credited,
         )
         for alpha in ALPHAS
     },

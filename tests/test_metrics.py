@@ -15,7 +15,7 @@ RNG = np.random.default_rng(20160701)
 
 @pytest.fixture
 def run():
-    return fb.dmfa_srq(RNG.uniform(0.05, 1, (7, 3)), 10 ** RNG.uniform(-3, 3, 7))
+    return fb.dmfa_srq(RNG.uniform(0.05, 1, (7, 3)), weights=10 ** RNG.uniform(-3, 3, 7))
 
 
 def test_dominant_shares_and_utilisation_of_the_drf_example():
@@ -273,9 +273,9 @@ def test_placement_fairness_entry_by_entry():
         (lambda: metrics.relative_utilisation([[0, 0]], [[0, 0]]), "capacities[0]"),
         (lambda: metrics.placement_fairness([0.5, 1], [1, 1, 1]), "shares_placed, w, k"),
         (lambda: metrics.placement_fairness(0.5, 1, np.inf), "k"),
-        (lambda: metrics.check_steps(fb.dmfa_srq([[1]], [1]), [0]), "steps"),
-        (lambda: metrics.check_steps(fb.dmfa_srq([[1]], [1]), [2]), "steps"),
-        (lambda: metrics.check_steps(fb.dmfa_srq([[1]], [1]), []), "steps"),
+        (lambda: metrics.check_steps(fb.dmfa_srq([[1]], weights=[1]), [0]), "steps"),
+        (lambda: metrics.check_steps(fb.dmfa_srq([[1]], weights=[1]), [2]), "steps"),
+        (lambda: metrics.check_steps(fb.dmfa_srq([[1]], weights=[1]), []), "steps"),
     ],
 )
 def test_bad_input_is_named(call, argument):

@@ -28,7 +28,7 @@ def test_other_arguments() -> None:
             printed.algorithm_1_printed(DEMANDS, WEIGHTS, repairs=wrong)  # type: ignore[arg-type]
     with pytest.raises(fb.InvalidInput, match=r"^line_6 "):
         printed.algorithm_1_printed(DEMANDS, WEIGHTS, line_6="mine")  # type: ignore[arg-type]
-    result = fb.dmfa_srq(DEMANDS, WEIGHTS)
+    result = fb.dmfa_srq(DEMANDS, weights=WEIGHTS)
     for k in (0, 3):
         for method in (result.tasks_at, result.to_frame, result.violations_at, result.at):
             with pytest.raises(fb.InvalidInput, match=r"^k "):
@@ -59,8 +59,8 @@ def test_other_arguments() -> None:
 )
 def test_nothing_but_an_answer_or_a_refusal(demands: Any, weights: Any) -> None:
     for call in (
-        lambda: fb.dmfa_srq(demands, weights),
-        lambda: fb.drf(demands, weights, None, weights),
+        lambda: fb.dmfa_srq(demands, weights=weights),
+        lambda: fb.drf(demands, weights=weights, capacities=None, max_tasks=weights),
         lambda: engine.exact_levels(demands, weights),
     ):
         with contextlib.suppress(fb.InvalidInput):
@@ -69,12 +69,12 @@ def test_nothing_but_an_answer_or_a_refusal(demands: Any, weights: Any) -> None:
 
 def test_message_has_argument_rule_and_value() -> None:
     with pytest.raises(fb.InvalidInput) as caught:
-        fb.dmfa_srq([[1, 1], [1, -2]], [1, 1])
+        fb.dmfa_srq([[1, 1], [1, -2]], weights=[1, 1])
     refusal = caught.value
     assert (refusal.where, refusal.rule, refusal.value) == ("demands[1, 1]", "must not be negative", -2)
     assert str(refusal) == "demands[1, 1] must not be negative, got -2.0"
     with pytest.raises(fb.InvalidInput, match=r"^weights\[499999\] must be positive, got 0.0$"):
-        fb.dmfa_srq(np.ones((500_000, 1)), np.arange(500_000)[::-1])
+        fb.dmfa_srq(np.ones((500_000, 1)), weights=np.arange(500_000)[::-1])
     assert len(str(fb.InvalidInput("weights", "must be short", "x" * 10_000))) < 200
     with pytest.raises(fb.FairbookError):
         fb.drf([])

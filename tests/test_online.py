@@ -45,7 +45,7 @@ def check(pool: fb.DmfaSrq, rtol: float = 1e-9) -> None:
 @given(instances())
 def test_equals_the_batch_digit_for_digit(case: Instance) -> None:
     demands, weights, _, _ = case.floats
-    batch = fb.dmfa_srq(demands, weights)
+    batch = fb.dmfa_srq(demands, weights=weights)
     pool = fb.DmfaSrq(demands.shape[1])
     for k, (row, weight) in enumerate(zip(demands, weights, strict=True), start=1):
         assert pool.arrive(k, row, weight) == batch.levels[k - 1]
@@ -59,7 +59,7 @@ def test_equals_the_batch_as_it_grows(m: int) -> None:
     demands, weights = random_arrivals(np.random.default_rng(m), 300, m, decades=6, zeros=0.3)
     pool = fb.DmfaSrq(m)
     levels = [pool.arrive(k, demands[k], weights[k]) for k in range(len(weights))]
-    assert levels == fb.dmfa_srq(demands, weights).levels.tolist()
+    assert levels == fb.dmfa_srq(demands, weights=weights).levels.tolist()
     assert len(pool) == 300
     assert repr(pool).startswith("DmfaSrq(300 users")
 

@@ -183,7 +183,7 @@ def test_fluid_levels_with_weights_far_apart() -> None:
     demands, machines = [[1, 0, 1], [0, 1, 1], [1, 1, 0]], [[4, 3, 2]]
     for weights in ([1, 1e5, 1e6], [1, 8e6, 1], [1e6, 3, 2]):
         fluid = fb.drfh(demands, machines, weights=weights, method="fluid")
-        assert fluid.tasks == pytest.approx(fb.drf(demands, weights, machines[0]).tasks, rel=1e-5)
+        assert fluid.tasks == pytest.approx(fb.drf(demands, weights=weights, capacities=machines[0]).tasks, rel=1e-5)
         assert fluid.violations() == []
     for weights in ([1, 1, 1e8], [1, 1, 1e10], [1e12, 1, 1e12]):
         with pytest.raises(fb.InvalidInput, match=r"^weights\[\d\] must be at least 1e-07 of their sum where fluid"):

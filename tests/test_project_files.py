@@ -268,7 +268,8 @@ def test_the_picture_in_the_readme_is_what_the_code_draws() -> None:
     from book.common.runs import stream
     from book.dmfa_srq import figures, studies
 
-    run = fb.dmfa_srq(*studies.instance(stream(studies.SEED, 30, 0), 30))
+    demands, weights = studies.instance(stream(studies.SEED, 30, 0), 30)
+    run = fb.dmfa_srq(demands, weights=weights)
     drawn = figures.levels(run)._repr_svg_()
     assert (ROOT / "book/assets/levels.svg").read_text("utf8") == drawn
     assert "book/assets/levels.svg" in (ROOT / "README.md").read_text("utf8")

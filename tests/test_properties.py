@@ -126,7 +126,7 @@ def test_drf_passes(check):
     for instance in instances(40, seed=2, zeros=True):
         if check is p.sharing_incentive and (instance.demands == 0).any():
             continue
-        finding = check(fb.drf(instance.demands, instance.weights))
+        finding = check(fb.drf(instance.demands, weights=instance.weights))
         assert finding, str(finding)
 
 
@@ -181,14 +181,17 @@ def test_each_static_mutant_breaks_what_it_says(name):
     def at_once(demands, weights):
         """Share out a pool of ones among all as the mutant does when the last one has come."""
         shared = srq.MUTANTS[name](demands, weights, irrevocable=False).tasks_at(len(weights))
-        return replace(fb.drf(demands, weights), tasks=shared / np.sum(weights))
+        return replace(fb.drf(demands, weights=weights), tasks=shared / np.sum(weights))
 
     assert found_broken(at_once, STATIC, seed=4) == set(STATIC_BREAKS[name].split())
 
 
 def test_the_mutants_code_without_a_defect_is_dmfa_srq():
     for instance in instances(30, seed=5, zeros=True):
-        ours, theirs = reference(instance.demands, instance.weights), fb.dmfa_srq(instance.demands, instance.weights)
+        ours, theirs = (
+            reference(instance.demands, instance.weights),
+            fb.dmfa_srq(instance.demands, weights=instance.weights),
+        )
         assert ours.levels == pytest.approx(theirs.levels, rel=1e-9)
     exact = reference(*FIGURE_1)
     assert [list(exact.tasks_at(k)) for k in (1, 2, 3)] == [[F(1, 4)], [F(1, 3), F(1, 3)], [F(1, 3), F(1, 3), F(1, 2)]]
@@ -196,7 +199,7 @@ def test_the_mutants_code_without_a_defect_is_dmfa_srq():
 
 
 def test_static_optimum_loses_irrevocability_only_as_a_sequence():
-    run = fb.static_optimum(*[np.array(v, dtype=float) for v in FIGURE_1])
+    run = fb.static_optimum(np.array(FIGURE_1[0], dtype=float), weights=np.array(FIGURE_1[1], dtype=float))
     assert p.dynamic_sharing_incentive(run)
     assert p.dynamic_pareto_optimality(run)
     finding = p.irrevocability(run)
@@ -243,7 +246,7 @@ def test_pareto_optimality_by_hand_and_by_linear_program(seed):
     instance = p.sampler(users=(1, 6), zeros=True)(rng)
     n = len(instance.weights)
     bounds = np.where(rng.random(n) < 0.4, rng.uniform(0, 0.5, n) / instance.demands.max(axis=1), np.inf)
-    best = fb.drf(instance.demands, instance.weights, max_tasks=bounds)
+    best = fb.drf(instance.demands, weights=instance.weights, max_tasks=bounds)
     assert p.pareto_optimality(best)
     assert slack_by_program(best) < 1e-7
     stops = p.pareto_optimality(best).certificate["stopped_by"]
@@ -282,7 +285,7 @@ def test_bounds_limit_entitlement_and_envy():
 
 def test_weights_by_resource():
     weights = np.array([[0.9, 0.5], [0.1, 0.5]])
-    a = fb.drf([[1, 0.5], [0.5, 1]], weights)
+    a = fb.drf([[1, 0.5], [0.5, 1]], weights=weights)
     share = np.array([[1, 0.5], [0.5, 1]])
     alone = [min(weights[i] / share[i]) for i in range(2)]
     assert p.sharing_incentive(a).certificate["alone"] == pytest.approx(alone)
@@ -309,7 +312,7 @@ def test_finding_of_a_known_violation_can_be_checked_by_hand():
 
 
 def test_names_are_carried_into_witnesses():
-    run = fb.dmfa_srq([[1, 0.5], [0.5, 1]], [1, 1])
+    run = fb.dmfa_srq([[1, 0.5], [0.5, 1]], weights=[1, 1])
     bad = p.Trajectory.of_levels([[1.0], [1.0, 0.5]], run.demands, run.weights, users=("ann", "bob"))
     finding = p.dynamic_sharing_incentive(bad)
     assert finding.witness["user"] == "bob"
@@ -319,7 +322,7 @@ def test_names_are_carried_into_witnesses():
 def test_steps_can_be_sampled():
     instance = instances(1, seed=6, users=(8, 8), corners=["uniform"])[0]
     for name, mechanism in {"dmfa_srq": fb.dmfa_srq, **srq.MUTANTS}.items():
-        run = mechanism(instance.demands, instance.weights)
+        run = mechanism(instance.demands, weights=instance.weights)
         for check in DYNAMIC:
             whole = check(run)
             for steps in ([3], [2, 3, 4], [8, 1, 5]):
@@ -329,7 +332,7 @@ def test_steps_can_be_sampled():
 
 def test_trajectory_agrees_with_the_allocation_it_copies():
     for instance in instances(8, seed=8, users=(2, 6)):
-        run = fb.dmfa_srq(instance.demands, instance.weights)
+        run = fb.dmfa_srq(instance.demands, weights=instance.weights)
         n = len(run)
         copy = p.Trajectory.of_levels([run.levels_at(k) for k in range(1, n + 1)], run.demands, run.weights)
         assert copy.levels == pytest.approx(run.levels)
@@ -353,12 +356,12 @@ def test_lemma_4_in_the_sense_of_its_proof():
 @pytest.mark.parametrize(
     ("call", "argument"),
     [
-        (lambda: p.sharing_incentive(fb.dmfa_srq([[1]], [1])), "allocation"),
+        (lambda: p.sharing_incentive(fb.dmfa_srq([[1]], weights=[1])), "allocation"),
         (lambda: p.dynamic_sharing_incentive(fb.drf([[1]])), "run"),
         (lambda: srq.lemma_1([[1.0]]), "run"),
-        (lambda: srq.lemma_2(fb.dmfa_srq([[1]], [1]), [2]), "steps"),
-        (lambda: srq.lemma_3(fb.dmfa_srq([[1]], [1]), rtol=-1), "rtol"),
-        (lambda: srq.lemma_4(fb.dmfa_srq([[1]], [1]), fb.dmfa_srq([[1]], [1]), 1), "user"),
+        (lambda: srq.lemma_2(fb.dmfa_srq([[1]], weights=[1]), [2]), "steps"),
+        (lambda: srq.lemma_3(fb.dmfa_srq([[1]], weights=[1]), rtol=-1), "rtol"),
+        (lambda: srq.lemma_4(fb.dmfa_srq([[1]], weights=[1]), fb.dmfa_srq([[1]], weights=[1]), 1), "user"),
         (lambda: p.Trajectory.of_levels([[1], [1]], [[1], [1]], [1, 1]), "steps"),
         (lambda: p.Trajectory.of_levels([[1]], [1], [1]), "demands"),
         (lambda: p.sampler(users=(0, 2)), "users"),

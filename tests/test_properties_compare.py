@@ -310,7 +310,10 @@ def drf(case: Shared) -> np.ndarray:
 def favoured(case: Shared) -> np.ndarray:
     weights = np.where(np.arange(case.demands.shape[1]) == 0, 3.0, 1.0)
     return np.array(
-        [fb.drf(d, weights, capacities=case.total, max_tasks=most).tasks for d, most in zip(case.demands, case.tasks)]
+        [
+            fb.drf(d, weights=weights, capacities=case.total, max_tasks=most).tasks
+            for d, most in zip(case.demands, case.tasks)
+        ]
     )
 
 

@@ -160,7 +160,7 @@ def test_counts_are_limits():
 
     def counted(demands, weights):
         calls.append(1)
-        return fb.dmfa_srq(demands, weights)
+        return fb.dmfa_srq(demands, weights=weights)
 
     found = p.search_instance(counted, evaluations=500, restarts=5)
     assert found.evaluations <= 500
@@ -183,7 +183,7 @@ def test_samples_and_moves_stay_valid(zeros):
         instance = p.Instance(instance.demands, instance.weights, lies)
         for _ in range(20):
             instance = move(rng, instance, 2.0, zeros=zeros)
-            fb.dmfa_srq(instance.claimed, instance.weights)  # refuses what is not valid
+            fb.dmfa_srq(instance.claimed, weights=instance.weights)  # refuses what is not valid
             assert len(instance.lies) == len(lies)
             assert instance.weights.max() / instance.weights.min() < APART * 1.01
             assert all(0 <= i < len(instance.weights) for i in instance.lies)

@@ -32,19 +32,19 @@ def exact(x: float) -> Fraction:
 
 def test_instances_of_dmfa_srq_told_on_its_pages() -> None:
     """What no row of the ledger and no cell computes: the numbers of the story, and of the remarks of the theory."""
-    more = fb.dmfa_srq([[1, 1 / 2], [1 / 2, 1], [1, 1]], [4, 4, 5])  # more brought, more received
+    more = fb.dmfa_srq([[1, 1 / 2], [1 / 2, 1], [1, 1]], weights=[4, 4, 5])  # more brought, more received
     assert [exact(x) for x in more.tasks] == [Fraction(16, 3), Fraction(16, 3), 5]
     truth, lie = ([[1, 1], [1 / 2, 1], [1, 1 / 2]], [[1, 1 / 2], [1 / 2, 1], [1, 1 / 2]])  # Lemma 4
-    honest, lying = fb.dmfa_srq(truth, [1, 1, 1]), fb.dmfa_srq(lie, [1, 1, 1])
+    honest, lying = fb.dmfa_srq(truth, weights=[1, 1, 1]), fb.dmfa_srq(lie, weights=[1, 1, 1])
     assert [exact(x) for x in honest.tasks] == [Fraction(6, 5)] * 3
     assert [exact(x) for x in lying.tasks] == [Fraction(4, 3), Fraction(4, 3), 1]
     assert lying.use_at(2).tolist() == pytest.approx([2, 2])  # inequality (7): no more memory than under the truth
-    four = fb.dmfa_srq([[1, 1 / 2], [1 / 2, 1], [1 / 2, 1], [1, 1 / 2]], [1 / 4, 1 / 4, 1 / 2, 1 / 4])  # (9)
+    four = fb.dmfa_srq([[1, 1 / 2], [1 / 2, 1], [1 / 2, 1], [1, 1 / 2]], weights=[1 / 4, 1 / 4, 1 / 2, 1 / 4])  # (9)
     before, after = four.tasks_at(3), four.tasks_at(4)
     assert [exact(x) for x in before] == [Fraction(1, 3), Fraction(1, 3), Fraction(1, 2)]
     assert after[:2].tolist() == before[:2].tolist()
     assert after[2] > before[2]
-    hand = fb.dmfa_srq([[1, 1 / 2], [1 / 2, 1], [1 / 2, 1], [1, 1 / 2]], [3, 3, 6, 6])  # the exercise
+    hand = fb.dmfa_srq([[1, 1 / 2], [1 / 2, 1], [1 / 2, 1], [1, 1 / 2]], weights=[3, 3, 6, 6])  # the exercise
     assert [exact(x) for x in hand.levels_at(4)] == [Fraction(4, 3)] * 4
     for name, told in (
         ("story", "have $\\tfrac{16}3$ each"),

@@ -20,7 +20,11 @@ def test_the_engine_is_the_paper_s_rule_in_whole_tasks_whatever_the_unit(scale: 
         case = checks.drawn(rng, weighted=at % 2 == 1)
         most = rng.integers(0, 6, len(case.demands)) + 0.5 if at % 3 == 0 else None
         given = fb.sequential_minmax(
-            np.multiply(case.demands, scale), case.weights, np.multiply(case.capacities, scale), most, ties=ties
+            np.multiply(case.demands, scale),
+            weights=case.weights,
+            capacities=np.multiply(case.capacities, scale),
+            max_tasks=most,
+            ties=ties,
         )
         assert given.tasks.tolist() == oracle.served_in_turn(case, ties, None if most is None else [*most]), case
         assert given.violations() == []

@@ -79,7 +79,7 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "CbDrf, granted": (lambda: credits(2, True, held="stays", grant="capped", rho=[0.5, 0.6, 0.7]), more_credits),
     "CbDrf, new": (lambda: fb.CbDrf(3, [9.0, 18.0]), more_credits),
     "Karma": (karma, lambda pool: pool.phase(DEMANDS).tasks.tolist()),
-    "Karma, numbered": (lambda: karma(3, [9.0, 18.0]), lambda pool: pool.phase(DEMANDS).tasks.tolist()),
+    "Karma, numbered": (lambda: karma(3, capacities=[9.0, 18.0]), lambda pool: pool.phase(DEMANDS).tasks.tolist()),
     "VirtualClusterPool": (clusters, more_clusters),
     "VirtualClusterPool, printed": (lambda: clusters(give="tolerance", take="printed", pick="free"), more_clusters),
     "VirtualClusterPool, empty": (lambda: fb.VirtualClusterPool([8], take="reshare"), more_clusters),

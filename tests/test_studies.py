@@ -457,7 +457,7 @@ def test_a_difference_is_taken_run_by_run() -> None:
     values = []
     for r in range(4):
         demands, weights = study.instance(stream(11, 30, r), 30)
-        moving, fixed = dmfa_srq(demands, weights), static_optimum(demands, weights)
+        moving, fixed = dmfa_srq(demands, weights=weights), static_optimum(demands, weights=weights)
         values.append(
             [moving.levels_at(30).min() - fixed.levels_at(30).min(), float(moving.use_at(30)[1] - fixed.use_at(30)[1])]
         )
@@ -498,7 +498,7 @@ def test_shares_by_weight_averages_runs() -> None:
     for r in range(2):
         demands, weights = study.instance(stream(4, 30, r), 30)
         order = np.argsort(weights)[both["rank"] - 1]
-        singles.append((weights[order], dmfa_srq(demands, weights).shares_at()[order]))
+        singles.append((weights[order], dmfa_srq(demands, weights=weights).shares_at()[order]))
     np.testing.assert_allclose(both["weight"], (singles[0][0] + singles[1][0]) / 2, rtol=1e-14)
     np.testing.assert_allclose(both["share"], (singles[0][1] + singles[1][1]) / 2, rtol=1e-14)
     falls = sum((np.diff(shares) < 0).astype(float) for _, shares in singles) / 2

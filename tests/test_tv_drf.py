@@ -205,7 +205,7 @@ def test_one_period_with_bounds_is_drf_with_bounds(case: Periods) -> None:
     demands, tasks, parts = case.floats
     run = fluid(case, "bundles", "expires")
     some = (demands[0] > 0).any(axis=1)
-    expected = fb.drf(demands[0][some], parts[some], np.ones(case.m), tasks[0][some])
+    expected = fb.drf(demands[0][some], weights=parts[some], capacities=np.ones(case.m), max_tasks=tasks[0][some])
     exact = exact_tasks(case.demands[0], case.parts, None, case.tasks[0])
     assert np.allclose(run.tasks[0], floats(exact), rtol=1e-9, atol=1e-10)
     assert np.allclose(run.tasks[0][some], expected.tasks, rtol=1e-9, atol=1e-10)

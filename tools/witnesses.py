@@ -122,17 +122,17 @@ def calls(known: dict[str, Nested], claim: str, fluid: str) -> Iterator[tuple[st
             call = f'fb.tv_drf(demands, tasks, machines, parts, method="{method}"{waits}).tasks'
             yield call, "Tasks run|Tasks by period:"
     elif "capacities" in known:
-        weights = "weights" if "weights" in known else "None"
-        yield f"fb.sequential_minmax(demands, {weights}, capacities).tasks", "Given for [^:]*:"
+        weights = "weights=weights, " if "weights" in known else ""
+        yield f"fb.sequential_minmax(demands, {weights}capacities=capacities).tasks", "Given for [^:]*:"
     elif "machines" in known:
         for match in ("same", "nearest") if "printed" in claim else ("nearest",):
             yield f'fb.gdrf(demands, machines, match="{match}").tasks', "VMs"
     elif "weights" in known:
-        yield "[fb.dmfa_srq(demands, weights).levels_at(k) for k in range(1, len(weights) + 1)]", "levels"
+        yield "[fb.dmfa_srq(demands, weights=weights).levels_at(k) for k in range(1, len(weights) + 1)]", "levels"
     elif "psi" in known:
         pool = ", ".join("1" for _ in known["demands"][0])
         for grant in ways(readings.Grant, claim):
-            yield f'fb.grant_tasks(demands, psi, [{pool}], grant="{grant}").tasks', "tasks"
+            yield f'fb.grant_tasks(demands, psi, capacities=[{pool}], grant="{grant}").tasks', "tasks"
     elif "wishes" in known:
         for method in ways(Method, claim):
             call = f'fb.virtual_cluster(wishes, tolerance, clusters, method="{method}"{fluid}).vms'

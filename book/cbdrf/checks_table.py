@@ -240,7 +240,7 @@ _ONES = np.ones((2, 2, 1))
 _second_phase: dict[str, Callable[[float], float]] = {
     "drf": lambda ratio: float(drf(_ONES[1]).tasks[0]),
     "karma": lambda ratio: float(karma(_ONES).tasks[1, 0]),
-    "scaled": lambda ratio: float(cbdrf(_ONES, None, released=[ratio, 1.0]).tasks[1, 0]),
+    "scaled": lambda ratio: float(cbdrf(_ONES, capacities=None, released=[ratio, 1.0]).tasks[1, 0]),
 }
 for _column in ("scaled", "weighted", "capped"):
     _credit_cell("punitive_allocation", _column, f"A node with psi < 1 {_PUNITIVE}",

@@ -213,7 +213,7 @@ def _unweighted(allocation: Allocation, name: str, times: float = 1.0) -> Alloca
 
 def inverse(demands: Any, factor: Any) -> Allocation:
     """Weigh nodes by 1 / psi: the worse the record, the more. Breaks every property that credit is to serve."""
-    return _unweighted(drf(demands, 1.0 / np.maximum(factor, 1e-6)), "inverse")
+    return _unweighted(drf(demands, weights=1.0 / np.maximum(factor, 1e-6)), "inverse")
 
 
 def wasted(demands: Any, factor: Any) -> Allocation:
@@ -235,7 +235,7 @@ def by_sum(demands: Any, factor: Any) -> Allocation:
     incentive in good standing and justified envy-freeness.
     """
     values = np.asarray(demands, dtype=np.float64)
-    found = drf(demands, values.max(axis=1) / values.sum(axis=1))
+    found = drf(demands, weights=values.max(axis=1) / values.sum(axis=1))
     return _unweighted(replace(found, tasks=found.tasks * np.asarray(factor)), "by_sum")
 
 

@@ -66,7 +66,7 @@ def _own_grants(rule: CreditRule, demands: Any) -> Callable[[float], float]:
     def tasks(psi: float) -> float:
         factor = np.ones(len(rows))
         factor[0] = psi
-        return float(grant_tasks(rows, factor, None, grant=rule.grant).tasks[0])
+        return float(grant_tasks(rows, factor, capacities=None, grant=rule.grant).tasks[0])
 
     full = tasks(1.0)
     return lambda psi: tasks(psi) / full

@@ -110,7 +110,7 @@ def fig1() -> pd.DataFrame:
     [[10.0, 1.0, 10.0, 0.9], [5.0, 0.9, 4.5, 1.0]]
     """
     demands = np.array([[[25, 500], [50, 500]], [[50, 400], [25, 600]]], dtype=float)
-    run = cbdrf(demands, POOL, released=[[0.5, 1.0], [1.0, 1.0]], rho=RHO)
+    run = cbdrf(demands, capacities=POOL, released=[[0.5, 1.0], [1.0, 1.0]], rho=RHO)
     after = np.append(run.credit[1:, 0], run.final_credit[0])
     return pd.DataFrame(
         {
@@ -132,7 +132,7 @@ def fig1() -> pd.DataFrame:
 def _one_run(rng: np.random.Generator, released: FloatArray, **rule: Any) -> FloatArray:
     """Give granted and DRF amounts, shape (2, T, n, m)."""
     T, n = released.shape
-    run = cbdrf(instance(rng, n, T), POOL, released=released, rho=RHO, **rule)
+    run = cbdrf(instance(rng, n, T), capacities=POOL, released=released, rho=RHO, **rule)
     return np.stack([run.tasks, run.drf_tasks])[..., None] * run.demands
 
 

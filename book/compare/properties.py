@@ -173,16 +173,16 @@ def _each_pool(rule: Callable[..., Any]) -> Callable[[Shared], Outcome]:
 def _dmfa_srq(case: Shared) -> Outcome:
     # users have no bounds there: what one cannot use is lost
     n = case.demands.shape[1]
-    run = [dmfa_srq.dmfa_srq(rows / case.total, np.full(n, 1 / n)).tasks_at(n) for rows in case.demands]
+    run = [dmfa_srq.dmfa_srq(rows / case.total, weights=np.full(n, 1 / n)).tasks_at(n) for rows in case.demands]
     return Outcome(np.minimum(np.stack(run), case.tasks))
 
 
 def _cbdrf(case: Shared) -> Outcome:
-    return Outcome(np.minimum(cbdrf.cbdrf(case.demands, case.total).tasks, case.tasks))
+    return Outcome(np.minimum(cbdrf.cbdrf(case.demands, capacities=case.total).tasks, case.tasks))
 
 
 def _karma(case: Shared) -> Outcome:
-    return Outcome(karma.karma(case.demands, case.total, max_tasks=case.tasks).tasks)
+    return Outcome(karma.karma(case.demands, capacities=case.total, max_tasks=case.tasks).tasks)
 
 
 def _parts(case: Shared) -> FloatArray:

@@ -81,7 +81,7 @@ def attacked(check: Callable[[Any], Any], effort: Effort, subject: Mechanism) ->
     run = _arrival_by_arrival if subject.run is dmfa_srq else subject.run
     return searched(
         minimise_margin(
-            lambda i: check(run(i.demands, i.weights)),
+            lambda i: check(run(i.demands, weights=i.weights)),
             seed=effort.seed,
             zeros=subject.zeros,
             evaluations=effort.evaluations,
@@ -109,12 +109,12 @@ def lied_to_others(effort: Effort, subject: Mechanism) -> Part:
 
     def margin(instance: Instance) -> float:
         demands, weights = instance.demands[:-1], instance.weights[:-1]
-        honest = subject.run(demands, weights)
+        honest = subject.run(demands, weights=weights)
         margins = []
         for i in range(len(demands)):
             claimed = demands.copy()
             claimed[i] = instance.demands[-1]
-            margins.append(lemma_4(honest, subject.run(claimed, weights), i).margin)
+            margins.append(lemma_4(honest, subject.run(claimed, weights=weights), i).margin)
         return float(min(margins))
 
     return searched(
@@ -140,7 +140,7 @@ def deceived(effort: Effort, subject: Mechanism, liars: int, late: bool = False,
     def margins(instance: Instance) -> FloatArray:
         n = len(instance.demands) - liars
         truth, weights = instance.demands[:n], instance.weights[:n]
-        honest = subject.run(truth, weights)
+        honest = subject.run(truth, weights=weights)
         found = []
         for users in map(list, combinations(range(n), liars)):
             claimed, brought = truth.copy(), weights.copy()
@@ -150,7 +150,7 @@ def deceived(effort: Effort, subject: Mechanism, liars: int, late: bool = False,
                 order = list(range(n))
                 order.insert(place, order.pop(users[0]))
                 for stated in (claimed, truth) if late else (claimed,):
-                    lying = subject.run(stated[order], brought[order])
+                    lying = subject.run(stated[order], weights=brought[order])
                     after = [true_tasks(claimed_tasks(lying, order.index(u)), truth[u], stated[u]) for u in users]
                     span = min(len(row) for row in after)
                     gains = [
@@ -199,15 +199,18 @@ def instances(effort: Effort) -> Iterator[tuple[Any, Any]]:
         yield from islice(some, effort.evaluations)
 
 
-def floats(demands: Any, weights: Any) -> tuple[FloatArray, FloatArray]:
+def floats(demands: Any, weights: Any) -> dict[str, FloatArray]:
     """Give an instance in fractions as arrays."""
-    return np.array([[float(x) for x in row] for row in demands]), np.array([float(w) for w in weights])
+    return {
+        "demands": np.array([[float(x) for x in row] for row in demands]),
+        "weights": np.array([float(w) for w in weights]),
+    }
 
 
 def computes_the_mechanism(effort: Effort, subject: Mechanism, decades: int = 0) -> Evidence:
     """Compare M^1, ..., M^n with exact oracles until they differ; large contributions spread over some decades."""
     for count, (demands, weights) in enumerate(instances(effort), 1):
-        run = subject.run(*floats(demands, weights))
+        run = subject.run(**floats(demands, weights))
         exact = oracle.exact_levels(demands, weights)
         off = np.abs(run.levels / np.array([float(x) for x in exact]) - 1)
         if off.max() > 1e-9:
@@ -222,7 +225,7 @@ def computes_the_mechanism(effort: Effort, subject: Mechanism, decades: int = 0)
         demands = rng.random((200, 3)) + 1e-3
         weights = 10.0 ** rng.uniform(-decades, 0, 200) * (rng.random(200) + 0.1)
         exact_levels = np.array([float(x) for x in oracle.decimal_levels(demands, weights)])
-        return float(np.abs(subject.run(demands, weights).levels / exact_levels - 1).max())
+        return float(np.abs(subject.run(demands, weights=weights).levels / exact_levels - 1).max())
 
     large = sampled(
         off_by, effort, subject, key=1, share=2000, least=2, grade="search", right=lambda found: max(found) < 1e-9,

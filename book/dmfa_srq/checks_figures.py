@@ -30,7 +30,7 @@ from fairbook.properties.search import minimise_margin
     statement="Three users get 1/4; then 1/3, 1/3; then 1/3, 1/3, 1/2.",
 )
 def _figure_1(effort: Effort, subject: Mechanism) -> Evidence:
-    run = subject.run(*floats(*FIGURE_1))
+    run = subject.run(**floats(*FIGURE_1))
     printed = ([1 / 4], [1 / 3, 1 / 3], [1 / 3, 1 / 3, 1 / 2])
     shares = [run.tasks_at(k) * run.demands[:k].max(axis=1) for k in (1, 2, 3)]
     same = all(np.allclose(a, b, rtol=1e-12) for a, b in zip(shares, printed, strict=True))
@@ -92,6 +92,10 @@ def _rises(frame_of: int) -> Callable[[Effort, Mechanism], Evidence]:
     return check
 
 
+def _alike(demands: FloatArray, weights: FloatArray) -> DynamicAllocation:
+    return dmfa_srq(demands, weights=np.full(len(weights), weights.mean()))
+
+
 for _figure, _n in ((3, 100), (4, 500)):
     claim(
         id=f"dmfa_srq.figure_{_figure}",
@@ -100,7 +104,7 @@ for _figure, _n in ((3, 100), (4, 500)):
         statement=f"Among {_n} users the share does not fall as the contribution rises (single runs, and on average).",
         mechanism=DMFA_SRQ,
         # everyone is treated as bringing the mean
-        mutant=Mechanism("contributions_ignored", lambda d, w: dmfa_srq(d, np.full(len(w), w.mean()))),
+        mutant=Mechanism("contributions_ignored", _alike),
     )(_rises(_n))
 
 
@@ -123,17 +127,17 @@ claim(
     statement="Who brings more gets more.",
     proof="ex-dmfa_srq-contribution",
     mechanism=DMFA_SRQ,
-    mutant=Mechanism("inverse_weights", lambda demands, weights: dmfa_srq(demands, 1 / weights)),
+    mutant=Mechanism("inverse_weights", lambda demands, weights: dmfa_srq(demands, weights=1 / weights)),
 )
 def _contribution_own(effort: Effort, subject: Mechanism) -> Evidence:
     def smallest_change(instance: Instance) -> float:
-        before = subject.run(instance.demands, instance.weights).tasks_at(len(instance.weights))
+        before = subject.run(instance.demands, weights=instance.weights).tasks_at(len(instance.weights))
         changes = []
         for i in range(len(before)):
             for factor in (1.01, 3.0):
                 more = instance.weights.copy()
                 more[i] *= factor
-                changes.append(subject.run(instance.demands, more).tasks_at(len(more))[i] / before[i] - 1)
+                changes.append(subject.run(instance.demands, weights=more).tasks_at(len(more))[i] / before[i] - 1)
         return float(min(changes)) if min(changes) > 1e-9 else -1.0  # no more is not enough
 
     return Evidence.of(
@@ -163,9 +167,9 @@ def _figure_5(effort: Effort, subject: Mechanism) -> Evidence:
     ends = study.end_points(rows)
     gap = ends[ends["mechanism"] == "difference"]
     lowest = min(
-        float(subject.run(*study.instance(stream(effort.seed, n, r), n)).levels.min())
+        float(subject.run(demands, weights=weights).levels.min())
         for n in study.SIZES
-        for r in range(effort.runs)
+        for demands, weights in (study.instance(stream(effort.seed, n, r), n) for r in range(effort.runs))
     )
     return Evidence.of(
         Part(
@@ -188,7 +192,7 @@ def _figure_5(effort: Effort, subject: Mechanism) -> Evidence:
 
 def _no_sharing(demands: FloatArray, weights: FloatArray) -> DynamicAllocation:
     """Everyone keeps what it brought."""
-    run = dmfa_srq(demands, weights)
+    run = dmfa_srq(demands, weights=weights)
     return replace(run, levels=np.ones(len(run)))
 
 
@@ -285,7 +289,7 @@ def _utilisation_average(effort: Effort, subject: Mechanism) -> Evidence:
 )
 def _utilisation_always(effort: Effort, subject: Mechanism) -> Evidence:
     for count, (demands, weights) in enumerate(instances(effort), 1):
-        run, static = subject.run(*floats(demands, weights)), static_optimum(*floats(demands, weights))
+        run, static = (rule(**floats(demands, weights)) for rule in (subject.run, static_optimum))
         lost = (static.use_at() - run.use_at()) / static.weights.sum()
         if lost.max() > 1e-9:
             j = int(lost.argmax())

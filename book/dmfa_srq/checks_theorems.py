@@ -205,8 +205,8 @@ def _equation_5(effort: Effort, subject: Mechanism) -> Evidence:
         demands, weights = rng.random((n, m)) + 1e-3, 10.0 ** rng.uniform(-3, 0, n)
         pool = np.full(m, weights.sum())
         # drf measures shares of the pool and scales weights to 1, which cancels
-        levels = drf(demands, weights, pool).levels
-        return float(np.abs(judged.run(demands, weights).levels_at(n) / levels - 1).max())
+        levels = drf(demands, weights=weights, capacities=pool).levels
+        return float(np.abs(judged.run(demands, weights=weights).levels_at(n) / levels - 1).max())
 
     said = "Equal to the exact progressive filling on {count} random instances (1e-9)."
     return Evidence.of(
@@ -223,7 +223,7 @@ def _equation_5(effort: Effort, subject: Mechanism) -> Evidence:
     statement="With equal contributions weighted DRF is DRF.",
     proof="prop-dmfa_srq-static",
     mechanism=Mechanism("drf", drf),
-    mutant=Mechanism("unequal", lambda demands, weights: drf(demands, np.arange(1, len(weights) + 1))),
+    mutant=Mechanism("unequal", lambda demands, weights: drf(demands, weights=np.arange(1, len(weights) + 1))),
 )
 def _equal_contributions(effort: Effort, subject: Mechanism) -> Evidence:
     def off(rng: np.random.Generator, judged: Mechanism, at: int) -> float:
@@ -232,7 +232,7 @@ def _equal_contributions(effort: Effort, subject: Mechanism) -> Evidence:
         shares = [list(map(Fraction, row.tolist())) for row in demands]
         # raise all dominant shares together: no weights anywhere
         share = 1 / max(sum(row[j] / max(row) for row in shares) for j in range(m))
-        tasks = judged.run(demands, np.full(n, 10.0 ** rng.uniform(-2, 2))).tasks
+        tasks = judged.run(demands, weights=np.full(n, 10.0 ** rng.uniform(-2, 2))).tasks
         return float(np.abs(tasks * demands.max(axis=1) / float(share) - 1).max())
 
     said = "In {count} random instances all dominant shares are the one that fits, as DRF has it (1e-9)."
@@ -389,10 +389,12 @@ def _coalition_sometime(effort: Effort, subject: Mechanism) -> Evidence:
     lies = {1: ["1", "1/2", "1/10"], 3: ["3/4", "1/10", "1"]}
     needed, claimed = ([[Fraction(x) for x in (chosen or row)] for row, chosen in zip(truth, some, strict=True)]
                        for some in ([None] * 5, [lies.get(i) for i in range(5)]))  # fmt: skip
-    honest, lying = (subject.run(*floats(rows, [1] * 5)) for rows in (needed, claimed))
+    honest, lying = (subject.run(**floats(rows, [1] * 5)) for rows in (needed, claimed))
     gains, told = [], []
     for user in lies:
-        true = true_tasks(claimed_tasks(lying, user), *(floats(rows, [1])[0][user] for rows in (needed, claimed)))
+        true = true_tasks(
+            claimed_tasks(lying, user), *(floats(rows, [1])["demands"][user] for rows in (needed, claimed))
+        )
         more = true - claimed_tasks(honest, user)
         gains.append(more.max() > 1e-9)
         had, has = (

@@ -135,7 +135,7 @@ def _measures(run: DynamicAllocation, k: int) -> tuple[float, float, float, floa
 
 def _one_run(rng: np.random.Generator, n: int, grid: Sequence[int], mechanism: Mechanism, **how: Any) -> np.ndarray:
     demands, weights = instance(rng, n, **how)
-    both = (mechanism(demands, weights), static_optimum(demands, weights))
+    both = (mechanism(demands, weights=weights), static_optimum(demands, weights=weights))
     return np.array([[_measures(run, int(k)) for k in grid] for run in both])
 
 
@@ -259,7 +259,7 @@ def fig2(seed: int = SEED, *, unit: UserUnit = "task", scale: Scale = "machine")
 def _ranked(rng: np.random.Generator, n: int, picked: np.ndarray, mechanism: Mechanism, **how: Any) -> np.ndarray:
     demands, weights = instance(rng, n, **how)
     order = np.argsort(weights, kind="stable")[picked]
-    return np.stack([weights[order], mechanism(demands, weights).shares_at()[order]])
+    return np.stack([weights[order], mechanism(demands, weights=weights).shares_at()[order]])
 
 
 def shares_by_weight(
@@ -360,7 +360,7 @@ def algorithm_repairs(instances: int = 500, seed: int = SEED, *, progress: bool 
                 for demands, weights in draws:
                     reading = {} if line_6 == "repaired" else {"line_6": line_6}
                     run = algorithm_1_printed(demands, weights, repairs=repairs, **reading)  # type: ignore[arg-type]
-                    wrong += not np.allclose(run.levels, dmfa_srq(demands, weights).levels, rtol=1e-9)
+                    wrong += not np.allclose(run.levels, dmfa_srq(demands, weights=weights).levels, rtol=1e-9)
                     overdrawn += bool((run.use_at() > weights.sum() * (1 + 1e-9)).any())
                 rows.append(
                     {

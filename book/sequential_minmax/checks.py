@@ -33,7 +33,10 @@ TWO_UNITS = (2,)
 
 def _whole(rule: Callable[..., Any], **options: Any) -> Callable[..., Tasks]:
     def run(case: Case, **ties: Any) -> Tasks:
-        return tuple(int(x) for x in rule(case.demands, case.weights, case.capacities, **options, **ties).tasks)
+        return tuple(
+            int(x)
+            for x in rule(case.demands, weights=case.weights, capacities=case.capacities, **options, **ties).tasks
+        )
 
     return run
 

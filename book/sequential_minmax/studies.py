@@ -132,7 +132,7 @@ def _run(rng: np.random.Generator, users: int, machines: tuple[int, ...]) -> lis
         pool = np.maximum(whole[:count].sum(axis=0), 1)  # a machine may have no GPU, and a pool has some of each
         case = Case(tuple(map(tuple, pods.tolist())), tuple(pool.tolist()), (1,) * users)
         for rule in RULES.values():
-            given = rule(case.demands, None, case.capacities)
+            given = rule(case.demands, capacities=case.capacities)
             tasks = [int(x) for x in given.tasks]
             found.append(
                 [*(float(margin(case, tasks) < 0) for margin in PROPERTIES.values()), float(given.utilisation.mean())]

@@ -235,7 +235,7 @@ def drf_in_each_period(w: Workload, outcome: Outcome) -> Any:
         if outcome.exact:
             fair = np.array(exact_tasks(demands.tolist(), w.weights.tolist(), w.capacities.tolist(), tasks.tolist()))
         else:
-            fair = drf(demands, w.weights, w.capacities, tasks).tasks
+            fair = drf(demands, weights=w.weights, capacities=w.capacities, max_tasks=tasks).tasks
         alone = np.minimum((w.weights[:, None] * w.capacities / demands).min(axis=1), tasks)
         found += [-np.abs(ran / fair - 1).max(), (ran / alone - 1).min()]
         once = replace(outcome, tasks=ran[None], amounts=outcome.amounts[[t]], shares=outcome.shares[[t]])

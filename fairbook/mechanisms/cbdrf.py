@@ -141,7 +141,7 @@ def _capped(
     return np.where(psi < 1, cap * per_share, tasks), np.where(psi < 1, OWN, stops)
 
 
-def grant_tasks(demands: Any, credit_factor: Any, capacities: Any = None, *, grant: Grant = "scaled") -> Allocation:
+def grant_tasks(demands: Any, credit_factor: Any, *, capacities: Any = None, grant: Grant = "scaled") -> Allocation:
     """Share out one phase, given the credit factors.
 
     Parameters
@@ -178,7 +178,7 @@ def grant_tasks(demands: Any, credit_factor: Any, capacities: Any = None, *, gra
     The example of the DRF paper, with the second node at half its credit.
 
     >>> for grant in ("scaled", "weighted", "capped"):
-    ...     print(grant, grant_tasks([[1, 4], [3, 1]], [1, 1/2], [9, 18], grant=grant).tasks.round(3))
+    ...     print(grant, grant_tasks([[1, 4], [3, 1]], [1, 1/2], capacities=[9, 18], grant=grant).tasks.round(3))
     scaled [3. 1.]
     weighted [4.154 1.385]
     capped [4.312 0.75 ]
@@ -277,8 +277,8 @@ def _behaviour(released: Any, T: int, n: int, m: int, users: Names | None) -> tu
 @takes_instance
 def cbdrf(
     demands: Any,
-    capacities: Any = None,
     *,
+    capacities: Any = None,
     released: Any = 1.0,
     rho: Any = 0.75,
     step_up: float = 0.1,
@@ -333,7 +333,7 @@ def cbdrf(
     The paper's Figure 5: one node complies, one never releases enough.
 
     >>> demands = [[[20, 1000], [100, 300]]] * 10
-    >>> r = cbdrf(demands, [500, 50_000], released=[1.0, 0.5])
+    >>> r = cbdrf(demands, capacities=[500, 50_000], released=[1.0, 0.5])
     >>> r.credit_factor[[0, 1, 9]].round(3)
     array([[1. , 1. ],
            [1. , 0.9],

@@ -176,7 +176,7 @@ def checked_arrivals(demands: Any, weights: Any) -> tuple[Named, FloatArray]:
 
 
 @takes_instance
-def dmfa_srq(demands: Any, weights: Any) -> DynamicAllocation:
+def dmfa_srq(demands: Any, *, weights: Any) -> DynamicAllocation:
     """Allocate at each arrival by DMFA-SRQ, model (4) of Zhang et al. 2016, with the group stack.
 
     Parameters
@@ -295,7 +295,7 @@ def _anew(demands: Any, weights: Any, levels: Any, binding: Any) -> None:
 
 
 @takes_instance
-def static_optimum(demands: Any, weights: Any) -> DynamicAllocation:
+def static_optimum(demands: Any, *, weights: Any) -> DynamicAllocation:
     """Share out everything anew at each arrival: the static optimum, equation (5) of Zhang et al. 2016.
 
     M^k = W_k / max_j sum_{i<=k} w_i d_ij is the level of all of the first k users, and the allocation is
@@ -322,7 +322,7 @@ def static_optimum(demands: Any, weights: Any) -> DynamicAllocation:
 
     Examples
     --------
-    >>> static_optimum([[1, 1/2], [1/2, 1], [1/2, 1]], [1/4, 1/4, 1/2]).levels.round(4)
+    >>> static_optimum([[1, 1/2], [1/2, 1], [1/2, 1]], weights=[1/4, 1/4, 1/2]).levels.round(4)
     array([1.    , 1.3333, 1.1429])
     """
     named, amounts = checked_arrivals(demands, weights)

@@ -271,7 +271,7 @@ def fill(
 
 
 @takes_instance
-def drf(demands: Any, weights: Any = None, capacities: Any = None, max_tasks: Any = None) -> Allocation:
+def drf(demands: Any, *, weights: Any = None, capacities: Any = None, max_tasks: Any = None) -> Allocation:
     """Allocate by weighted dominant resource fairness, divisible tasks (Ghodsi et al. 2011).
 
     Parameters
@@ -509,7 +509,7 @@ def _by_task(
 
 @takes_instance
 def drf_by_task(
-    demands: Any, weights: Any = None, capacities: Any = None, max_tasks: Any = None, *, stuck: Stuck = "skip"
+    demands: Any, *, weights: Any = None, capacities: Any = None, max_tasks: Any = None, stuck: Stuck = "skip"
 ) -> Allocation:
     """Allocate whole tasks one at a time to the user with the lowest level (Ghodsi et al. 2011, Algorithm 1).
 

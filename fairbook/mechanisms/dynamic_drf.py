@@ -43,7 +43,7 @@ def dynamic_drf(demands: Any) -> DynamicAllocation:
     """
     named = demand_matrix(demands)
     n = len(named.values)
-    run = dmfa_srq(named.values, filled(n, 1.0 / n))
+    run = dmfa_srq(named.values, weights=filled(n, 1.0 / n))
     return DynamicAllocation(
         run.levels, run.binding, run.demands, run.weights, named.users, named.resources, mechanism="dynamic_drf"
     )

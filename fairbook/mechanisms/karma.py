@@ -266,7 +266,7 @@ def _as_bounds(max_tasks: Any, demands: FloatArray, users: Names | None) -> Floa
 
 
 def karma_phase(
-    demands: Any, credit: Any, capacities: Any = None, *, max_tasks: Any = None, alpha: float = 0.5
+    demands: Any, credit: Any, *, capacities: Any = None, max_tasks: Any = None, alpha: float = 0.5
 ) -> Allocation:
     """Allocate one phase by Karma in dominant shares, the credits given (after Vuppalapati et al. 2023).
 
@@ -516,7 +516,7 @@ class KarmaRun(PhasedRun):
 
 @takes_instance
 def karma(
-    demands: Any, capacities: Any = None, *, max_tasks: Any = None, alpha: float = 0.5, initial_credit: Any = None
+    demands: Any, *, capacities: Any = None, max_tasks: Any = None, alpha: float = 0.5, initial_credit: Any = None
 ) -> KarmaRun:
     """Run Karma in dominant shares over phases, divisible tasks (after Vuppalapati et al. 2023).
 

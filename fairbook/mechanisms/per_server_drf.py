@@ -66,7 +66,7 @@ def per_server_drf(
         while count and able.size:
             one = np.zeros(n, np.int64)
             one[able] = drf_by_task(
-                cell.demands[np.ix_(able, has)], scaled[able], capacity[has], max_tasks=left[able]
+                cell.demands[np.ix_(able, has)], weights=scaled[able], capacities=capacity[has], max_tasks=left[able]
             ).tasks
             if not one.any():
                 break

@@ -49,6 +49,14 @@ class Mechanism(NamedTuple):
         return found
 
     @property
+    def rule(self) -> Callable[..., Any]:
+        """The rule itself, plain: loops over floats or fractions."""
+        found: Callable[..., Any] = getattr(
+            importlib.import_module(f"fairbook.mechanisms.{self.module}"), f"{self.name}_rule"
+        )
+        return found
+
+    @property
     def takes(self) -> tuple[str, ...]:
         """Names of all arguments, the data first."""
         return tuple(inspect.signature(self.function).parameters)

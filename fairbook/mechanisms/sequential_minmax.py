@@ -71,7 +71,7 @@ def _serve(
 
 @takes_instance
 def sequential_minmax(
-    demands: Any, weights: Any = None, capacities: Any = None, max_tasks: Any = None, *, ties: Ties = "first"
+    demands: Any, *, weights: Any = None, capacities: Any = None, max_tasks: Any = None, ties: Ties = "first"
 ) -> Allocation:
     """Give the next whole task where the largest level after it is smallest (Parkes et al. 2015, section 5).
 

@@ -70,10 +70,16 @@ class Instance:
 def takes_instance(mechanism: Callable[P, R]) -> Callable[P, R]:
     """Let an :class:`Instance` stand for the data of a mechanism, its first argument."""
     # tasks that are submitted, period by period, are bounds as well
-    called = {"max_tasks" if name == "tasks" else name: name for name in inspect.signature(mechanism).parameters}
+    parameters = inspect.signature(mechanism).parameters
+    called = {"max_tasks" if name == "tasks" else name: name for name in parameters}
+    by_place = [name for name, one in parameters.items() if one.kind is not one.KEYWORD_ONLY]
+    by_name = ", ".join(f"{name}=" for name in Instance.__dataclass_fields__ if name in {*called} - {*by_place})
 
     @functools.wraps(mechanism)
     def run(demands: Any, *data: Any, **options: Any) -> Any:
+        if len(data) >= len(by_place):
+            rule = f"of {mechanism.__name__} beyond {', '.join(by_place)} must be given by name"
+            raise InvalidInput("arguments", f"{rule}, as {by_name}" if by_name else rule, data[len(by_place) - 1])
         if not isinstance(demands, Instance):
             return mechanism(demands, *data, **options)
         if data or any(name in options for name in Instance.__dataclass_fields__):

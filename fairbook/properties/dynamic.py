@@ -183,7 +183,7 @@ def dynamic_sharing_incentive(run: Run, steps: Steps = None, rtol: float | None 
     Examples
     --------
     >>> import fairbook as fb
-    >>> r = fb.dmfa_srq([[1, 1/2], [1/2, 1], [1/2, 1]], [1/4, 1/4, 1/2])
+    >>> r = fb.dmfa_srq([[1, 1/2], [1/2, 1], [1/2, 1]], weights=[1/4, 1/4, 1/2])
     >>> print(dynamic_sharing_incentive(r))
     dynamic sharing incentive: holds in 6 cases, smallest margin 0
     """
@@ -256,9 +256,9 @@ def dynamic_pareto_optimality(run: Run, steps: Steps = None, rtol: float | None 
     With zero demands the theorem fails: user 0 could have more once user 1 has stopped at resource 1.
 
     >>> import fairbook as fb
-    >>> print(dynamic_pareto_optimality(fb.dmfa_srq([[1, 0], [0, 1]], [1, 1])))
+    >>> print(dynamic_pareto_optimality(fb.dmfa_srq([[1, 0], [0, 1]], weights=[1, 1])))
     dynamic Pareto optimality: holds in 3 cases, smallest margin 0
-    >>> bool(dynamic_pareto_optimality(fb.dmfa_srq([[1, 0], [1, 1], [0, 1], [0, 1]], [1, 1, 1, 1])))
+    >>> bool(dynamic_pareto_optimality(fb.dmfa_srq([[1, 0], [1, 1], [0, 1], [0, 1]], weights=[1, 1, 1, 1])))
     False
     """
     used_up: list[Array] = []
@@ -360,7 +360,7 @@ def dynamic_envy_freeness(run: Run, steps: Steps = None, rtol: float | None = No
     Examples
     --------
     >>> import fairbook as fb
-    >>> r = fb.dmfa_srq([[1, 1/2], [1/2, 1], [1/2, 1]], [1/4, 1/4, 1/2])
+    >>> r = fb.dmfa_srq([[1, 1/2], [1/2, 1], [1/2, 1]], weights=[1/4, 1/4, 1/2])
     >>> print(dynamic_envy_freeness(r))
     dynamic envy-freeness: holds in 8 cases, smallest margin 0
     """

@@ -80,8 +80,8 @@ class Lie:
     Parameters
     ----------
     mechanism : callable
-        (demands, weights) -> Allocation, DynamicAllocation or an object with ``tasks_of``. On fractions the gain is
-        exact. Of a coalition all must gain at the same moment: the gain is the smallest of theirs.
+        (demands, weights=weights) -> Allocation, DynamicAllocation or an object with ``tasks_of``. On fractions the
+        gain is exact. Of a coalition all must gain at the same moment: the gain is the smallest of theirs.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Lie:
         """Give the honest run, from the last call if demands and weights are the same objects."""
         demands, weights, result = self._honest
         if demands is not instance.demands or weights is not instance.weights:
-            result = self.mechanism(instance.demands, instance.weights)
+            result = self.mechanism(instance.demands, weights=instance.weights)
             self.evaluations += 1
             self._honest = (instance.demands, instance.weights, result)
         return result
@@ -106,7 +106,7 @@ class Lie:
     def gains(self, instance: Instance) -> Array:
         """Give true tasks with the lie / honest ones - 1 at each entry of the history, shape (entries,)."""
         honest = self.honest(instance)
-        lying = self.mechanism(instance.claimed, instance.weights)
+        lying = self.mechanism(instance.claimed, weights=instance.weights)
         self.evaluations += 1
         rows = []
         for user, claim in instance.lies.items():
@@ -131,7 +131,7 @@ class Lie:
         """Give where the gain is largest, and the tasks there."""
         gains = self.gains(instance)
         step = int(gains.argmax())
-        lying = self.mechanism(instance.claimed, instance.weights)
+        lying = self.mechanism(instance.claimed, weights=instance.weights)
         users, honest, lied = list(instance.lies), [], []
         for user, claim in instance.lies.items():
             before = claimed_tasks(self.honest(instance), user)
@@ -150,7 +150,7 @@ def lie_gain(mechanism: Mechanism, instance: Instance) -> Any:
     Where a weight is what a user asks for, who claims twice what it needs gains a fifth.
 
     >>> import fairbook as fb
-    >>> by_need = lambda demands, weights: fb.drf(demands, np.sum(demands, axis=1))
+    >>> by_need = lambda demands, weights: fb.drf(demands, weights=np.sum(demands, axis=1))
     >>> truth, weights = np.array([[1, 1/2], [1/2, 1]]), np.array([1, 1])
     >>> print(round(lie_gain(by_need, Instance(truth, weights, {0: np.array([2, 1])})), 4))
     0.2
@@ -243,7 +243,7 @@ def search_lie(
     Parameters
     ----------
     mechanism : callable
-        (demands, weights) -> Allocation, DynamicAllocation or an object with ``tasks_of(user)``.
+        (demands, weights=weights) -> Allocation, DynamicAllocation or an object with ``tasks_of(user)``.
     demands : array_like or DataFrame, shape (n, m)
         The truth.
     weights : array_like or Series, shape (n,)
@@ -269,7 +269,7 @@ def search_lie(
     >>> demands, weights = [[1, 1/2], [1/2, 1], [1/2, 1]], [1/4, 1/4, 1/2]
     >>> search_lie(fb.dmfa_srq, demands, weights, user=0).found
     False
-    >>> by_need = lambda demands, weights: fb.drf(demands, np.sum(demands, axis=1))
+    >>> by_need = lambda demands, weights: fb.drf(demands, weights=np.sum(demands, axis=1))
     >>> search_lie(by_need, demands, weights, user=0).found
     True
     """
@@ -384,7 +384,7 @@ def strategy_proofness(
     Parameters
     ----------
     mechanism : callable
-        (demands, weights) -> Allocation, DynamicAllocation or an object with ``tasks_of(user)``.
+        (demands, weights=weights) -> Allocation, DynamicAllocation or an object with ``tasks_of(user)``.
     demands : array_like or DataFrame, shape (n, m)
     weights : array_like or Series, shape (n,)
     users : sequence of int, optional
@@ -435,7 +435,7 @@ def search_instance(
     Parameters
     ----------
     mechanism : callable
-        (demands, weights) -> Allocation, DynamicAllocation or an object with ``tasks_of(user)``.
+        (demands, weights=weights) -> Allocation, DynamicAllocation or an object with ``tasks_of(user)``.
     sample : callable, optional
         numpy Generator -> Instance; default :func:`~fairbook.properties.sampler` from two users and two resources up:
         with one resource there is nothing to lie about, and alone a user has all it can use.
@@ -459,7 +459,7 @@ def search_instance(
     Examples
     --------
     >>> import fairbook as fb
-    >>> by_need = lambda demands, weights: fb.drf(demands, np.sum(demands, axis=1))
+    >>> by_need = lambda demands, weights: fb.drf(demands, weights=np.sum(demands, axis=1))
     >>> search_instance(by_need, evaluations=500).found
     True
     """
