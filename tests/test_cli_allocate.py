@@ -77,11 +77,11 @@ RUNS: list[tuple[Case, dict[str, str], str, tuple[Any, ...], dict[str, Any], dic
        {column: _COLUMNS[column] for column in _COLUMNS if column in rule.takes}, terms)
       for name, rule in registry.items() if rule.kind in ("pool", "arrivals")
       for terms in [{}, *({key: value} for key, (values, _) in rule.readings.items() for value in values)]),
-    *((PHASES, {}, "cbdrf", (PHASED, [9, 18]), RELEASED, terms) for terms in (
+    *((PHASES, {}, "cbdrf", (PHASED,), {"capacities": [9, 18], **RELEASED}, terms) for terms in (
         {}, {"held": "stays"}, {"grant": "capped", "credit_cap": None},
         {"grant": "weighted", "held": "stays", "penalty": "graded"},
         {"rho": 0.5, "step_up": 0.2, "step_down": 0.3, "initial_credit": 2.0, "credit_cap": 2.5, "credit_floor": 1.0})),
-    *((PHASES, {"phases": BOUNDED}, "karma", (PHASED, [9, 18]), BOUNDS, terms)
+    *((PHASES, {"phases": BOUNDED}, "karma", (PHASED,), {"capacities": [9, 18], **BOUNDS}, terms)
       for terms in ({}, {"alpha": 0.2, "initial_credit": 0.25})),
     *((PERIODS, {}, "tv_drf", PERIODIC, {}, dict(zip(READINGS["tv_drf"], values)) | memory)
       for values in product(*(reading.values for reading in READINGS["tv_drf"].values()))

@@ -61,7 +61,7 @@ UserUnit = Literal["task", "job", "user"]
 Contribution = Literal["uniform", "simplex", "equal"]
 Order = Literal["random", "big_first", "small_first"]
 Scale = Literal["machine", "pool"]
-Mechanism = Callable[[FloatArray, FloatArray], DynamicAllocation]
+Mechanism = Callable[..., DynamicAllocation]
 
 
 @lru_cache(maxsize=1)

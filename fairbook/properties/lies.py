@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 Array = NDArray[Any]
-Mechanism = Callable[[Any, Any], Any]
+Mechanism = Callable[..., Any]
 
 
 def claimed_tasks(result: Any, user: int) -> Array:
