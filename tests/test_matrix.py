@@ -217,6 +217,8 @@ class Rule(NamedTuple):
         """Compare task by task; where fractions tie and floats cannot, the judge follows the engine."""
         weights = given_.pop("weights", None)
         placed = self.place(instance(cell, weights), **given_, **self.options)
+        plain = self.place(instance(cell, weights), **given_, **self.options, engine="plain")
+        assert (plain.violations(), plain.mechanism, plain.full) == ([], placed.mechanism, placed.full)
         found = list(zip(placed.placed_user.tolist(), placed.placed_machine.tolist()))
         rows = [np.floor(one).tolist() if k == 3 else np.asarray(one).tolist() for k, one in enumerate(cell)]
         if self.judge is exact_per_server:  # the order of placing is open

@@ -172,3 +172,24 @@ def sign_of_product(powers: Iterable[tuple[Fraction, Fraction]]) -> int:
             return 1 if total_log > 0 else -1
         digits *= 2
     return 0
+
+
+class Power:
+    """A product of powers, to compare with others exactly: what the rules choose a machine by."""
+
+    def __init__(self, powers: Iterable[tuple[Fraction, Fraction]]) -> None:
+        self.powers = list(powers)
+
+    def _against(self, other: "Power") -> int:
+        return sign_of_product([*self.powers, *((x, -e) for x, e in other.powers)])
+
+    def __lt__(self, other: "Power") -> bool:
+        return self._against(other) < 0
+
+    def __gt__(self, other: "Power") -> bool:
+        return self._against(other) > 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Power) and self._against(other) == 0
+
+    __hash__ = None  # type: ignore[assignment]

@@ -1,7 +1,7 @@
-"""GDRF and its opponents judged: the rules machine by machine in exact fractions, and bounds by linear programs.
+"""GDRF and its opponents judged: the rules in exact fractions, and bounds by linear programs.
 
-The functions ``exact_*`` look at every machine anew before every task. All numbers are fractions. The placement
-fairness f = T^w is compared by logarithms of whole numbers, and where these are close by coprime factors of the numbers
+The functions ``exact_*`` run the rules of the library on fractions. What a fraction cannot hold, the placement fairness
+f = T^w, is compared by logarithms of whole numbers, and where these are close by coprime factors of the numbers
 themselves, so that a tie is a tie and nothing else is.
 
 :func:`most_tasks` and :func:`same_mix` bound what any placement can reach. Their programs have one block a machine
@@ -10,20 +10,24 @@ machine the N_k-th part; the other way round, add up). Floats enter only the sea
 returned follows from these prices in fractions, by weak duality, so it holds whatever the solver did.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from book.common.oracle_drf import solved
-from book.gdrf.exact_cell import ZERO, ExactCell, exact_cell, sign_of_product
+from book.gdrf.exact_cell import ZERO, ExactCell, Power, exact_cell
 from fairbook.errors import FairbookError
+from fairbook.mechanisms.drfh import drfh_rule
+from fairbook.mechanisms.gdrf import gdrf_rule
+from fairbook.mechanisms.mdrf import mdrf_rule
+from fairbook.mechanisms.per_server_drf import per_server_drf_rule
 from fairbook.model.exact import as_fractions
 from fairbook.model.inputs import FloatArray, as_whole
 
-# ------------------------------------------------------------------------------------ machine by machine scan
+# ------------------------------------------------------------------------------------------- the rules, exactly
 
 
 class ExactPlacement(NamedTuple):
@@ -33,372 +37,69 @@ class ExactPlacement(NamedTuple):
     placed: list[tuple[int, int]]
 
 
-class _Scan:
-    """Machines as they stand."""
+def _exactly(rule: Callable[..., Any], *data: Any, seed: int | None = None, **how: Any) -> ExactPlacement:
+    """Run a rule of the library on demands, machines, counts, bounds and weights in fractions.
 
-    def __init__(self, cell: ExactCell) -> None:
-        self.cell = cell
-        self.classes = cell.classes
-        self.size = [cell.machines[k] for k in self.classes]
-        self.used = [[ZERO] * cell.m for _ in self.size]
-        self.runs = [[0] * cell.n for _ in self.size]  # tasks of each user on each machine
-
-    def free(self, j: int) -> list[Fraction]:
-        return [c - o for c, o in zip(self.size[j], self.used[j], strict=True)]
-
-    def fits(self, i: int, j: int) -> bool:
-        return all(d <= c for d, c in zip(self.cell.demands[i], self.free(j), strict=True))
-
-    def place(self, i: int, j: int) -> None:
-        self.used[j] = [o + d for o, d in zip(self.used[j], self.cell.demands[i], strict=True)]
-        self.runs[j][i] += 1
-
-    def best(self, i: int, among: Iterable[int], compare: Callable[[int, int], int]) -> list[int]:
-        """Give the best machines with room; of those alike in class and contents the one with the lowest number.
-
-        ``compare(a, b)`` is positive where a is better, 0 at a tie.
-        """
-        found: dict[Any, int] = {}
-        for j in among:
-            if self.fits(i, j):
-                found.setdefault((self.classes[j], *self.runs[j]), j)
-        best: list[int] = []
-        for j in found.values():
-            sign = compare(j, best[0]) if best else 1
-            best = [j] if sign > 0 else [*best, j] if sign == 0 else best
-        return best
-
-    def fairness(self, i: int | None, j: int) -> tuple[Fraction, Fraction]:
-        """Base and exponent of f on machine j, with one more task of user i (or none)."""
-        base = sum((v * mu for v, mu in zip(self.runs[j], self.cell.dominant, strict=True)), ZERO)
-        load = sum(self.used[j], ZERO)
-        if i is not None:
-            base, load = base + self.cell.dominant[i], load + sum(self.cell.demands[i], ZERO)
-        return base, load / sum(self.size[j], ZERO)
-
-
-def _run(
-    cell: ExactCell,
-    amounts: Sequence[Fraction],
-    rank: Sequence[Any],
-    per_round: int,
-    choose: Callable[[_Scan, int], list[int]],
-    prefer: Sequence[tuple[int, int]] = (),
-) -> ExactPlacement:
-    """Hand out slots to whoever has least, then place them in rank order; whoever fits nowhere leaves for good.
-
-    ``choose`` gives the best machines, tied ones in order of their numbers.
+    A seed is that of the lots: ``default_rng(seed)`` permutes the users, then the resources. ``prefer`` is a placement
+    to follow where machines that are not alike are exactly tied: to judge floats, which may see such ties otherwise.
     """
-    scan, n = _Scan(cell), cell.n
-    inside = set(range(n))
-    slots, tasks = [0] * n, [0] * n
-    placed: list[tuple[int, int]] = []
-    while True:
-        this_round = [0] * n
-        for _ in range(per_round):
-            waiting = [i for i in inside if (limit := cell.limits[i]) is None or slots[i] < limit]
-            if waiting:
-                i = min(waiting, key=lambda h: (slots[h] * amounts[h], rank[h]))
-                slots[i] += 1
-                this_round[i] += 1
-        if not any(this_round):
-            return ExactPlacement(tasks, placed)
-        for i in sorted(range(n), key=lambda h: rank[h]):
-            for _ in range(this_round[i]):
-                best = choose(scan, i)
-                if not best:
-                    inside.discard(i)
-                    break
-                wish = prefer[len(placed)][1] if len(placed) < len(prefer) else -1
-                j = wish if wish in best else best[0]
-                scan.place(i, j)
-                tasks[i] += 1
-                placed.append((i, j))
-
-
-def _lots(cell: ExactCell, seed: Any) -> tuple[list[int], list[int]]:
-    rng = np.random.default_rng(as_whole(seed, "seed", 0))
-    users = rng.permutation(cell.n).tolist()
-    return users, rng.permutation(cell.m).tolist()
-
-
-def _wanted_types(cell: ExactCell, lot: list[int]) -> list[list[int]]:
-    """Resources of each user from the dominant one down: larger share, larger amount, lot. All m of them."""
-    return [
-        sorted(range(cell.m), key=lambda r: (-mu[r], -d[r], lot[r]))
-        for mu, d in zip(cell.shares, cell.demands, strict=True)
-    ]
-
-
-def _types(cell: ExactCell, machine_type: str) -> list[set[int]]:
-    """Give the types of each class: where C_jr / S_r, or C_jr, is largest."""
-    found = []
-    for row in cell.machines:
-        value = row if machine_type == "amount" else [c / s if c else ZERO for c, s in zip(row, cell.pool, strict=True)]
-        found.append({r for r in range(cell.m) if value[r] == max(value)})
-    return found
-
-
-def _compare_f(a: tuple[Fraction, Fraction], b: tuple[Fraction, Fraction], empty: int) -> int:
-    """Give the sign of a^a' - b^b'; an empty machine, base 0 and exponent 0, counts as ``empty``."""
-    if empty == 0 and 0 in (a[0], b[0]):
-        return (a[0] > 0) - (b[0] > 0)
-    return sign_of_product([(base, e) for base, e in (a, (b[0], -b[1])) if base > 0])
+    cell = exact_cell(*data)
+    if seed is not None:
+        rng = np.random.default_rng(as_whole(seed, "seed", 0))
+        how["lots"] = rng.permutation(cell.n).tolist(), rng.permutation(cell.m).tolist()
+    bounds = [np.inf if limit is None else limit for limit in cell.limits]
+    placed = rule(cell.demands, cell.machines, machine_counts=cell.counts, max_tasks=bounds, **how)
+    users = [user for user, _ in placed]
+    return ExactPlacement([users.count(i) for i in range(cell.n)], placed)
 
 
 def exact_gdrf(
-    demands: Any,
-    machines: Any,
-    machine_counts: Any = None,
-    max_tasks: Any = None,
-    seed: int = 0,
-    *,
-    match: Literal["nearest", "same", "any"] = "nearest",
-    least: Literal["amount", "dominant_share", "shares"] = "amount",
-    machine_type: Literal["share", "amount"] = "share",
-    choice: Literal["fairness", "fairness_empty_last", "fairness_after", "first"] = "fairness",
-    queue: Literal["rounds", "one_by_one"] = "rounds",
-    prefer: Sequence[tuple[int, int]] = (),
+    demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, seed: int = 0, **how: Any
 ) -> ExactPlacement:
-    """Run GDRF (Algorithms 1-3) in exact fractions, every machine looked at before every VM.
+    """Run the rule of GDRF in fractions, T^w compared exactly; ``how``: readings as for ``fairbook.gdrf``, ``prefer``.
 
-    Parameters
-    ----------
-    demands : nested sequences, shape (n, m)
-        Resource per VM; anything ``fractions.Fraction`` takes, floats at face value.
-    machines : nested sequences, shape (K, m), or (m,) for one class
-        Capacities of each class: not negative, some positive entry a row, each demanded resource somewhere.
-    machine_counts : sequence of int, shape (K,), optional
-        At least 1; None means one machine of each class.
-    max_tasks : sequence, shape (n,), optional
-        VMs that each user wants; None or ``inf`` as an entry means no bound; rounded down.
-    seed : int
-        Of the lots: ``default_rng(seed)`` permutes the users, then the resources; the smaller entry comes first.
-    match, least, machine_type, choice, queue
-        Readings, as for ``fairbook.gdrf``. "nearest" goes through all m resources, those not needed last.
-    prefer : sequence of (user, machine)
-        A placement to follow where machines that are not alike are exactly tied, and only there: to judge floats, which
-        may see such ties otherwise. Without it the lowest number wins.
-
-    Returns
-    -------
-    ExactPlacement
-
-    Raises
-    ------
-    InvalidInput
-
-    Notes
-    -----
-    VMs fit exactly or not at all. Cost O(P N (m + n)) operations on fractions for P VMs and N machines, and as many
-    comparisons of logarithms as machines have room.
-
-    Examples
-    --------
-    The user of the first resource takes the machine of its type first, then the other one.
+    Floats count at face value; VMs fit exactly or not at all. The user of the first resource takes the machine of its
+    type first, then the other one.
 
     >>> exact_gdrf([[2, 1], [1, 2]], [[4, 2], [2, 4]], max_tasks=[3, 1])
     ExactPlacement(tasks=[2, 1], placed=[(0, 0), (1, 1), (0, 0)])
     """
-    cell = exact_cell(demands, machines, machine_counts, max_tasks)
-    lot_users, lot_resources = _lots(cell, seed)
-    rank = [(-top, -omega, lot) for top, omega, lot in zip(cell.dominant, cell.gdrw, lot_users, strict=True)]
-    amounts = {
-        "amount": [sum(row, ZERO) for row in cell.demands],
-        "dominant_share": cell.dominant,
-        "shares": [sum(row, ZERO) for row in cell.shares],
-    }[least]
-    wanted, types, classes = _wanted_types(cell, lot_resources), _types(cell, machine_type), cell.classes
-
-    after_too, empty = choice == "fairness_after", 0 if choice == "fairness_empty_last" else 1
-
-    def choose(scan: _Scan, i: int) -> list[int]:
-        def compare(a: int, b: int) -> int:
-            if choice == "first":
-                return -1
-            task = i if after_too else None
-            return _compare_f(scan.fairness(task, a), scan.fairness(task, b), empty)
-
-        steps: list[int | None] = [None] if match == "any" else [*wanted[i]] if match == "nearest" else [wanted[i][0]]
-        for r in steps:
-            if best := scan.best(i, (j for j, k in enumerate(classes) if r is None or r in types[k]), compare):
-                return best
-        return []
-
-    return _run(cell, amounts, rank, cell.n if queue == "rounds" else 1, choose, prefer)
+    return _exactly(gdrf_rule, demands, machines, machine_counts, max_tasks, seed=seed, power=Power, **how)
 
 
 def exact_drfh(
-    demands: Any,
-    machines: Any,
-    machine_counts: Any = None,
-    max_tasks: Any = None,
-    weights: Any = None,
-    *,
-    method: Literal["best_fit", "first_fit"] = "best_fit",
-    prefer: Sequence[tuple[int, int]] = (),
+    demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, weights: Any = None, **how: Any
 ) -> ExactPlacement:
-    """Run DRFH task by task in exact fractions: lowest dominant share per weight first, then Best-Fit or First-Fit.
+    """Run the rule of DRFH in fractions; ``how``: ``method``, ``prefer``.
 
-    Parameters
-    ----------
-    demands, machines, machine_counts, max_tasks
-        As for :func:`exact_gdrf`.
-    weights : sequence, shape (n,), optional
-        Positive; None means equal ones.
-    method : {"best_fit", "first_fit"}
-        Best-Fit takes the machine of the smallest sum over r of abs(d_r / d_1 - c_r / c_1), d what a task needs and c
-        what is free there, both as parts of the pool, and 1 the first resource that the user needs. Ties: the lowest
-        number, of users as of machines.
-    prefer : sequence of (user, machine)
-        As for :func:`exact_gdrf`.
-
-    Returns
-    -------
-    ExactPlacement
-
-    Raises
-    ------
-    InvalidInput
-
-    Notes
-    -----
-    Cost O(P N m) operations on fractions for P tasks and N machines.
-
-    Examples
-    --------
     >>> exact_drfh([[1, 2], [2, 1]], [[4, 2], [2, 4]]).placed
     [(0, 1), (1, 0), (0, 1), (1, 0)]
     """
-    cell = exact_cell(demands, machines, machine_counts, max_tasks, weights)
-
-    def choose(scan: _Scan, i: int) -> list[int]:
-        need = cell.shares[i]
-        one = next(r for r in range(cell.m) if need[r])
-
-        def distance(j: int) -> Fraction:
-            free = [c / s if c else ZERO for c, s in zip(scan.free(j), cell.pool, strict=True)]
-            return sum((abs(d / need[one] - c / free[one]) for d, c in zip(need, free, strict=True)), ZERO)
-
-        def compare(a: int, b: int) -> int:
-            return -1 if method == "first_fit" else (distance(a) < distance(b)) - (distance(a) > distance(b))
-
-        return scan.best(i, range(len(scan.size)), compare)
-
-    levels = [top / w for top, w in zip(cell.dominant, cell.weights, strict=True)]
-    return _run(cell, levels, range(cell.n), 1, choose, prefer)
+    shares = exact_cell(demands, machines, machine_counts, max_tasks, weights).weights
+    return _exactly(drfh_rule, demands, machines, machine_counts, max_tasks, weights=shares, **how)
 
 
 def exact_per_server(
     demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, weights: Any = None
 ) -> ExactPlacement:
-    """Run task-by-task DRF on each machine by itself in exact fractions, bounds used up machine after machine.
+    """Run the rule of DRF machine by machine in fractions.
 
-    Parameters
-    ----------
-    demands, machines, machine_counts, max_tasks, weights
-        As for :func:`exact_drfh`.
-
-    Returns
-    -------
-    ExactPlacement
-        In order of the machines.
-
-    Raises
-    ------
-    InvalidInput
-
-    Notes
-    -----
-    Dominant shares are parts of the machine. Cost O(P n m) operations on fractions for P tasks.
-
-    Examples
-    --------
     >>> exact_per_server([["1/5", 1], [1, "1/5"]], [[2, 12], [12, 2]]).tasks
     [6, 6]
     """
-    cell = exact_cell(demands, machines, machine_counts, max_tasks, weights)
-    tasks, placed = [0] * cell.n, []
-    for j, k in enumerate(cell.classes):
-        users = [i for i in range(cell.n) if cell.able[k][i]]
-        if users:
-            one = ExactCell(
-                [cell.demands[i] for i in users],
-                [cell.machines[k]],
-                [1],
-                [None if (b := cell.max_tasks[i]) is None else b - tasks[i] for i in users],
-                [cell.weights[i] for i in users],
-            )
-            levels = [top / w for top, w in zip(one.dominant, one.weights, strict=True)]
-            run = _run(one, levels, range(one.n), 1, lambda scan, i: [0] if scan.fits(i, 0) else [])
-            for i, _ in run.placed:
-                tasks[users[i]] += 1
-                placed.append((users[i], j))
-    return ExactPlacement(tasks, placed)
+    shares = exact_cell(demands, machines, machine_counts, max_tasks, weights).weights
+    return _exactly(per_server_drf_rule, demands, machines, machine_counts, max_tasks, weights=shares)
 
 
 def exact_mdrf(
-    demands: Any,
-    machines: Any,
-    machine_counts: Any = None,
-    max_tasks: Any = None,
-    *,
-    reading: Literal["entropy", "type"] = "entropy",
-    seed: int = 0,
-    prefer: Sequence[tuple[int, int]] = (),
+    demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, *, seed: int = 0, **how: Any
 ) -> ExactPlacement:
-    """Run the stand-in for MDRF in exact fractions: lowest dominant share first, then larger GDRW, then lot.
+    """Run the rule of the stand-in for MDRF in fractions, entropies compared exactly; ``how``: ``reading``, ``prefer``.
 
-    Parameters
-    ----------
-    demands, machines, machine_counts, max_tasks, seed, prefer
-        As for :func:`exact_gdrf`.
-    reading : {"entropy", "type"}
-        "entropy": the machine of the smallest sum over r of p_r log(p_r / q_r), p the mix of the shares that the VM
-        needs and q the mix of the shares free on the machine. "type": the lowest number among the machines of the
-        nearest type (by C_jr / S_r). Ties: the lowest number.
-
-    Returns
-    -------
-    ExactPlacement
-
-    Raises
-    ------
-    InvalidInput
-
-    Notes
-    -----
-    Relative entropies are compared by the sign of a sum of logarithms of fractions, exactly. Cost as for
-    :func:`exact_gdrf`.
-
-    Examples
-    --------
     >>> exact_mdrf([[1, 2]], [[4, 2], [2, 4]]).placed
     [(0, 1), (0, 1), (0, 0)]
     """
-    cell = exact_cell(demands, machines, machine_counts, max_tasks)
-    lot_users, lot_resources = _lots(cell, seed)
-    rank = [(-omega, lot) for omega, lot in zip(cell.gdrw, lot_users, strict=True)]
-    wanted, types, classes = _wanted_types(cell, lot_resources), _types(cell, "share"), cell.classes
-
-    def choose(scan: _Scan, i: int) -> list[int]:
-        def compare(a: int, b: int) -> int:
-            if reading == "type":
-                return -1
-            powers = []  # the larger sum of p log q is better
-            for j, sign in ((a, 1), (b, -1)):
-                free = [c / s if c else ZERO for c, s in zip(scan.free(j), cell.pool, strict=True)]
-                powers += [(q / sum(free, ZERO), sign * mu) for q, mu in zip(free, cell.shares[i], strict=True) if mu]
-            return sign_of_product(powers)
-
-        if reading == "entropy":
-            return scan.best(i, range(len(classes)), compare)
-        for r in wanted[i]:
-            if best := scan.best(i, (j for j, k in enumerate(classes) if r in types[k]), compare):
-                return best
-        return []
-
-    return _run(cell, cell.dominant, rank, 1, choose, prefer)
+    return _exactly(mdrf_rule, demands, machines, machine_counts, max_tasks, seed=seed, power=Power, **how)
 
 
 # --------------------------------------------------------------------------------------------- linear programs

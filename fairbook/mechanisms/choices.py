@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from fairbook.errors import InvalidInput
+
+#: What works a mechanism out: the engine on doubles, or the rule at the head of its module, on fractions of them.
+Engine = Literal["fast", "plain"]
 
 
 def check_choice(value: Any, argument: str, kind: Any) -> None:

@@ -8,6 +8,8 @@ resources have the shape of the task, First-Fit the first with room.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -16,14 +18,60 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from fairbook.errors import FairbookError
-from fairbook.mechanisms.choices import check_choice
+from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.engines.filling import fill
+from fairbook.mechanisms.machines import Machines, as_placement, in_fractions, wants_more
 from fairbook.mechanisms.readings import DrfhMethod
 from fairbook.model.inputs import FloatArray, as_weights, check_switch, raise_at_first
 from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Cell, FluidPlacement, Placement, as_cell
 
-__all__ = ["drfh"]
+__all__ = ["drfh", "drfh_rule"]
+
+
+def drfh_rule(
+    demands: Any,
+    machines: Any,
+    *,
+    machine_counts: Any = None,
+    max_tasks: Any = None,
+    weights: Any = None,
+    method: Literal["best_fit", "first_fit"] = "best_fit",
+    prefer: Sequence[tuple[int, int]] = (),
+    near: Any = 0,
+) -> list[tuple[int, int]]:
+    """Progressive filling in whole tasks: (user, machine) of each task, in order; numbers of any kind.
+
+    The user with the lowest level is next, and leaves where its task fits nowhere. The programme for fractions of
+    tasks is a linear one and needs a solver. The example of the DRFH paper, ten times as large a task:
+
+    >>> from fractions import Fraction as F
+    >>> drfh_rule([[F(2), F(10)], [F(10), F(2)]], [[F(2 * 10), F(12 * 10)], [F(12 * 10), F(2 * 10)]])[:3]
+    [(0, 0), (1, 1), (0, 0)]
+    """
+    n = len(demands)
+    stand = Machines(demands, machines, machine_counts, near, prefer)
+    level = [max(share) / w for share, w in zip(stand.shares, weights or [1] * n, strict=True)]  # of one task
+
+    def suits(i: int, j: int) -> Any:
+        """Minus the sum of abs(d_r / d_1 - c_r / c_1), parts of the pool, 1 the first resource that the task needs."""
+        if method == "first_fit":
+            return -j
+        need = stand.shares[i]
+        free = [c / s if c else c for c, s in zip(stand.free(j), stand.pool, strict=True)]
+        one = next(r for r, d in enumerate(need) if d)
+        return -sum(abs(d / need[one] - c / free[one]) for d, c in zip(need, free, strict=True))
+
+    tasks, inside = [0] * n, set(range(n))
+    while waiting := [i for i in sorted(inside) if wants_more(max_tasks, tasks, i)]:
+        i = min(waiting, key=lambda i: tasks[i] * level[i])
+        if room := stand.room(i):
+            stand.place(i, room, suits)
+            tasks[i] += 1
+        else:
+            inside.remove(i)
+    return stand.placed
+
 
 _NEAR = 1e-9  # levels and prices this close count as equal
 _LEAST = 1e-7  # part of all weights that a weight may be where there is a programme, whose solver drops what is less
@@ -40,6 +88,7 @@ def drfh(
     max_tasks: Any = None,
     weights: Any = None,
     method: Literal["best_fit", "first_fit"] = "best_fit",
+    engine: Engine = "fast",
     progress: bool = False,
 ) -> Placement: ...
 @overload
@@ -51,6 +100,7 @@ def drfh(
     max_tasks: Any = None,
     weights: Any = None,
     method: Literal["fluid"],
+    engine: Engine = "fast",
     progress: bool = False,
 ) -> FluidPlacement: ...
 @takes_instance
@@ -62,6 +112,7 @@ def drfh(
     max_tasks: Any = None,
     weights: Any = None,
     method: DrfhMethod = "best_fit",
+    engine: Engine = "fast",
     progress: bool = False,
 ) -> Placement | FluidPlacement:
     """Place tasks by dominant resource fairness over all machines (DRFH, Wang et al. 2015).
@@ -81,6 +132,8 @@ def drfh(
         Positive, scaled to sum to 1; fluid: none below 1e-7 of their sum. Default: equal.
     method : {"best_fit", "first_fit", "fluid"}
         Whole tasks with one of the two heuristics, or the optimum in fractions of tasks.
+    engine : {"fast", "plain"}
+        ``"plain"`` runs :func:`drfh_rule` on fractions made of the doubles: slow and exact. Fluid has one engine.
     progress : bool
         Show a progress bar on stderr (heuristics).
 
@@ -122,6 +175,7 @@ def drfh(
     """
     check_choice(method, "method", DrfhMethod)
     check_switch(progress, "progress")
+    check_choice(engine, "engine", Engine)
     cell = as_cell(demands, machines, machine_counts, max_tasks)
     n = len(cell.demands)
     given = as_weights(weights, n, cell.named_users, contributed=True)  # not scaled: equal levels stay equal
@@ -132,6 +186,9 @@ def drfh(
         tiny = (highest > 0) & (highest < _LEAST)
         raise_at_first(tiny, "max_tasks", f"must be 0 or allow a level of {_LEAST:g} where fluid", cell.max_tasks)
         return FluidPlacement(cell, *_fluid(cell, scaled), scaled, "drfh_fluid")
+    if engine == "plain":
+        exact = {**in_fractions(cell), "weights": [Fraction(w) for w in given.tolist()]}
+        return as_placement(cell, drfh_rule(**exact, method=method), f"drfh_{method}")
     dominant = cell.shares.argmax(axis=1)
     return fill(
         cell,

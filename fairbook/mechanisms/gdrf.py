@@ -13,19 +13,111 @@ happens if none of the user's type has room; whether f counts the task at hand, 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbook.mechanisms.choices import check_choice
+from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.engines.filling import fill
+from fairbook.mechanisms.machines import Machines, as_placement, in_fractions, logarithm, wants_more
 from fairbook.mechanisms.readings import GdrfChoice, Least, MachineType, Match, Queue
 from fairbook.model.inputs import FloatArray, as_whole
 from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Cell, Placement, as_cell
 
-__all__ = ["gdrf"]
+__all__ = ["gdrf", "gdrf_rule"]
+
+
+def order_of_users(shares: Any, lot: Any, *, by_share: bool = True) -> list[Any]:
+    """Order users by GDRS (if asked for) and GDRW (6), largest first, then lot: numbers to sort by."""
+    return [(-max(row) * by_share, -sum(row) / max(row), at) for row, at in zip(shares, lot, strict=True)]
+
+
+def types_in_order(stand: Machines, lot: Any) -> list[list[int]]:
+    """Order the resources of each user: larger share, then larger amount, then lot. The first is the dominant one."""
+    return [
+        sorted(range(len(need)), key=lambda r: (-share[r], -need[r], lot[r]))
+        for share, need in zip(stand.shares, stand.demands, strict=True)
+    ]
+
+
+def machine_types(stand: Machines, machine_type: MachineType = "share") -> list[set[int]]:
+    """Give the types of each machine: the resources of which it has most, as a part of the whole cell or by amount."""
+    found = []
+    for size in stand.size:
+        have = size if machine_type == "amount" else [c / s if c else c for c, s in zip(size, stand.pool, strict=True)]
+        found.append({r for r, c in enumerate(have) if c == max(have)})
+    return found
+
+
+def of_type(room: list[int], types: list[set[int]], wanted: list[int]) -> list[int]:
+    """Give those of the machines whose type is the first wanted one that any of them has."""
+    return next((found for r in wanted if (found := [j for j in room if r in types[j]])), [])
+
+
+def gdrf_rule(
+    demands: Any,
+    machines: Any,
+    *,
+    machine_counts: Any = None,
+    max_tasks: Any = None,
+    lots: Any = None,
+    match: Match = "nearest",
+    least: Least = "amount",
+    machine_type: MachineType = "share",
+    choice: GdrfChoice = "fairness",
+    queue: Queue = "rounds",
+    power: Callable[[Any], Any] = logarithm,
+    prefer: Sequence[tuple[int, int]] = (),
+    near: Any = 0,
+) -> list[tuple[int, int]]:
+    """Algorithms 1 to 3 of the GDRF paper: (user, machine) of each task, in order; numbers of any kind.
+
+    ``lots`` are the lots of users and of resources that settle ties, ``power`` makes of a pair (T, w) something to
+    compare T^w by. The other arguments are those of :func:`gdrf`, lists in place of arrays. Two machines of (4, 2) and
+    (2, 4): each user's first task goes to the machine of its type, with T = 1/3 and w = 1/2 on each afterwards.
+
+    >>> from fractions import Fraction as F
+    >>> gdrf_rule([[F(2), F(1)], [F(1), F(2)]], [[F(4), F(2)], [F(2), F(4)]], max_tasks=[2, 1])
+    [(0, 0), (1, 1), (0, 0)]
+    """
+    n, m = len(demands), len(demands[0])
+    stand = Machines(demands, machines, machine_counts, near, prefer)
+    lot_users, lot_resources = lots or (range(n), range(m))
+    # Algorithm 1: dominant resources, GDRS and GDRW
+    rank, wanted = order_of_users(stand.shares, lot_users), types_in_order(stand, lot_resources)
+    types, dominant = machine_types(stand, machine_type), [max(row) for row in stand.shares]
+    slot = {"amount": [*map(sum, demands)], "dominant_share": dominant, "shares": [*map(sum, stand.shares)]}[least]
+
+    def fairness(i: int, j: int) -> Any:
+        """Equation (8) on machine j: f = T^w; an empty machine comes first with 0^0 = 1, last with 0^0 = 0."""
+        if choice == "first":
+            return -j
+        runs = [has + (h == i and choice == "fairness_after") for h, has in enumerate(stand.runs[j])]
+        T = sum(has * share for has, share in zip(runs, dominant, strict=True))
+        w = sum(has * sum(need) for has, need in zip(runs, demands, strict=True)) / sum(stand.size[j])
+        return (T > 0 or choice != "fairness_empty_last", power([(T, w)] if T else []))
+
+    slots, gone = [0] * n, set()
+    while True:
+        turns: list[int] = []  # Algorithm 2: each slot of a round goes to who has least
+        for _ in range(n if queue == "rounds" else 1):
+            if waiting := [i for i in range(n) if i not in gone and wants_more(max_tasks, slots, i)]:
+                turns.append(min(waiting, key=lambda i: (slots[i] * slot[i], rank[i])))
+                slots[turns[-1]] += 1
+        if not turns:
+            return stand.placed
+        for i in sorted(turns, key=rank.__getitem__):  # Algorithm 3: a machine of the user's type, of the largest f
+            room = [] if i in gone else stand.room(i)
+            suited = (
+                room if match == "any" else of_type(room, types, wanted[i] if match == "nearest" else wanted[i][:1])
+            )
+            if suited:
+                stand.place(i, suited, fairness)
+            else:  # machines only fill up: it leaves for good
+                gone.add(i)
 
 
 def lots(cell: Cell, seed: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -92,6 +184,7 @@ def gdrf(
     machine_type: MachineType = "share",
     choice: GdrfChoice = "fairness",
     queue: Queue = "rounds",
+    engine: Engine = "fast",
     progress: bool = False,
 ) -> Placement:
     """Place whole tasks by global dominant resource fairness (GDRF, 2016, Algorithms 1 to 3).
@@ -125,6 +218,8 @@ def gdrf(
     queue : {"rounds", "one_by_one"}
         Rounds of as many slots as users, each served in order of GDRS and GDRW; or one slot at a time, which is
         progressive filling.
+    engine : {"fast", "plain"}
+        ``"plain"`` runs :func:`gdrf_rule` on fractions made of the doubles: slow, and exact but for the logarithms.
     progress : bool
         Show a progress bar on stderr.
 
@@ -165,9 +260,20 @@ def gdrf(
     check_choice(least, "least", Least)
     check_choice(choice, "choice", GdrfChoice)
     check_choice(queue, "queue", Queue)
+    check_choice(engine, "engine", Engine)
     cell = as_cell(demands, machines, machine_counts, max_tasks)
     n, m = cell.demands.shape
     lot_users, lot_resources = lots(cell, seed)
+    if engine == "plain":
+        readings: dict[str, Any] = {
+            "match": match,
+            "least": least,
+            "machine_type": machine_type,
+            "choice": choice,
+            "queue": queue,
+        }
+        placed = gdrf_rule(**in_fractions(cell), lots=(lot_users, lot_resources), **readings)
+        return as_placement(cell, placed, "gdrf", match != "same")
     preference = preferences(cell, lot_resources)
     dominant = preference[:, 0]
     unit, per = measure(cell, least, dominant)

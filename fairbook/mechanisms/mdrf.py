@@ -9,18 +9,79 @@ ties by the larger weight (6); its task goes to the best suited machine of all, 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from fairbook.mechanisms.choices import check_choice
+from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.engines.filling import fill
-from fairbook.mechanisms.gdrf import groups, levels_of, lots, measure, preferences, ranks
+from fairbook.mechanisms.gdrf import (
+    groups,
+    levels_of,
+    lots,
+    machine_types,
+    measure,
+    of_type,
+    order_of_users,
+    preferences,
+    ranks,
+    types_in_order,
+)
+from fairbook.mechanisms.machines import Machines, as_placement, in_fractions, logarithm, wants_more
 from fairbook.mechanisms.readings import MdrfReading
 from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Placement, as_cell
 
-__all__ = ["mdrf"]
+__all__ = ["mdrf", "mdrf_rule"]
+
+
+def mdrf_rule(
+    demands: Any,
+    machines: Any,
+    *,
+    machine_counts: Any = None,
+    max_tasks: Any = None,
+    lots: Any = None,
+    reading: MdrfReading = "entropy",
+    power: Callable[[Any], Any] = logarithm,
+    prefer: Sequence[tuple[int, int]] = (),
+    near: Any = 0,
+) -> list[tuple[int, int]]:
+    """The stand-in for MDRF: (user, machine) of each task, in order; numbers of any kind.
+
+    ``lots`` and ``power`` are as for :func:`fairbook.mechanisms.gdrf.gdrf_rule`. By entropy the product of q_r^p_r is
+    as large as can be; by type the lowest number among the machines of the nearest type is taken.
+
+    >>> from fractions import Fraction as F
+    >>> mdrf_rule([[F(1), F(2)]], [[F(4), F(2)], [F(2), F(4)]])
+    [(0, 1), (0, 1), (0, 0)]
+    """
+    n, m = len(demands), len(demands[0])
+    stand = Machines(demands, machines, machine_counts, near, prefer)
+    lot_users, lot_resources = lots or (range(n), range(m))
+    rank = order_of_users(stand.shares, lot_users, by_share=False)
+    wanted, types = types_in_order(stand, lot_resources), machine_types(stand)
+
+    def likeness(i: int, j: int) -> Any:
+        """Minus the relative entropy of the mix of the task to the mix of what is free, up to a constant."""
+        if reading == "type":
+            return -j
+        free = [c / s if c else c for c, s in zip(stand.free(j), stand.pool, strict=True)]
+        need = stand.shares[i]
+        return power([(q / sum(free), p / sum(need)) for q, p in zip(free, need, strict=True) if p])
+
+    tasks, inside = [0] * n, set(range(n))
+    while waiting := [i for i in inside if wants_more(max_tasks, tasks, i)]:
+        i = min(waiting, key=lambda i: (tasks[i] * max(stand.shares[i]), rank[i]))
+        room = stand.room(i)
+        if not room:
+            inside.remove(i)
+            continue
+        suited = room if reading == "entropy" else of_type(room, types, wanted[i])
+        stand.place(i, suited, likeness)
+        tasks[i] += 1
+    return stand.placed
 
 
 @takes_instance
@@ -32,13 +93,14 @@ def mdrf(
     max_tasks: Any = None,
     seed: int = 0,
     reading: MdrfReading = "entropy",
+    engine: Engine = "fast",
     progress: bool = False,
 ) -> Placement:
     """Place whole tasks by a stand-in for MDRF (after the abstract of Wang Jinhai et al. 2015).
 
     Parameters
     ----------
-    demands, machines, machine_counts, max_tasks, seed, progress
+    demands, machines, machine_counts, max_tasks, seed, engine, progress
         As for :func:`fairbook.gdrf`.
     reading : {"entropy", "type"}
         What suits. ``"entropy"``: the least relative entropy, sum over r of p_r log(p_r / q_r), where p is the mix of
@@ -71,9 +133,13 @@ def mdrf(
     array([2, 2])
     """
     check_choice(reading, "reading", MdrfReading)
+    check_choice(engine, "engine", Engine)
     cell = as_cell(demands, machines, machine_counts, max_tasks)
     n, m = cell.demands.shape
     lot_users, lot_resources = lots(cell, seed)
+    if engine == "plain":
+        placed = mdrf_rule(**in_fractions(cell), lots=(lot_users, lot_resources), reading=reading)
+        return as_placement(cell, placed, f"mdrf_{reading}")
     preference = preferences(cell, lot_resources)
     unit, per = measure(cell, "dominant_share", preference[:, 0])
     group, types = groups(cell, "share")

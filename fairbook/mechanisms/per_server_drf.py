@@ -2,28 +2,75 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.drf import drf_by_task
 from fairbook.mechanisms.engines.filling import refuse_too_many
+from fairbook.mechanisms.machines import as_placement, in_fractions, wants_more
 from fairbook.model.inputs import as_weights
 from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Placement, as_cell
 
-__all__ = ["per_server_drf"]
+__all__ = ["per_server_drf", "per_server_drf_rule"]
+
+
+def per_server_drf_rule(
+    demands: Any,
+    machines: Any,
+    *,
+    machine_counts: Any = None,
+    max_tasks: Any = None,
+    weights: Any = None,
+    near: Any = 0,
+) -> list[tuple[int, int]]:
+    """DRF in whole tasks on one machine after the other: (user, machine) of each task; numbers of any kind.
+
+    Shares are parts of the machine; bounds are used up on the way. A machine of (9, 18) holds three tasks of (1, 4) and
+    two of (3, 1):
+
+    >>> from fractions import Fraction as F
+    >>> per_server_drf_rule([[F(1), F(4)], [F(3), F(1)]], [[F(9), F(18)]])
+    [(0, 0), (0, 0), (0, 0), (1, 0), (1, 0)]
+    """
+    users, placed = range(len(demands)), []
+    has, weights = [0 for _ in users], weights or [1 for _ in users]
+    each = [size for size, count in zip(machines, machine_counts or [1] * len(machines)) for _ in range(count)]
+    for j, size in enumerate(each):
+        free, runs = [c * (1 + near) for c in size], [0 for _ in users]
+        inside = [i for i in users if all(c > 0 for d, c in zip(demands[i], size, strict=True) if d)]
+        step = {i: max(d / c for d, c in zip(demands[i], size, strict=True) if d) / weights[i] for i in inside}
+        while inside:
+            lowest = min(runs[i] * step[i] for i in inside)
+            i = next(i for i in inside if runs[i] * step[i] <= lowest * (1 + near))
+            if wants_more(max_tasks, has, i) and all(d <= c for d, c in zip(demands[i], free, strict=True)):
+                free = [c - d for c, d in zip(free, demands[i], strict=True)]
+                runs[i] += 1
+                has[i] += 1
+            else:
+                inside.remove(i)
+        placed += [(i, j) for i in users for _ in range(runs[i])]
+    return placed
 
 
 @takes_instance
 def per_server_drf(
-    demands: Any, machines: Any = None, machine_counts: Any = None, *, max_tasks: Any = None, weights: Any = None
+    demands: Any,
+    machines: Any = None,
+    machine_counts: Any = None,
+    *,
+    max_tasks: Any = None,
+    weights: Any = None,
+    engine: Engine = "fast",
 ) -> Placement:
     """Place whole tasks by DRF on each machine by itself (the baseline of Wang et al. 2015).
 
     Parameters
     ----------
-    demands, machines, machine_counts, max_tasks, weights
+    demands, machines, machine_counts, max_tasks, weights, engine
         As for :func:`fairbook.drfh`. Bounds are used up machine after machine, in order of their numbers.
 
     Returns
@@ -52,10 +99,14 @@ def per_server_drf(
     >>> per_server_drf([[0.2, 1], [1, 0.2]], machines=[[2, 12], [12, 2]]).tasks
     array([6, 6])
     """
+    check_choice(engine, "engine", Engine)
     cell = as_cell(demands, machines, machine_counts, max_tasks)
     refuse_too_many(cell)
     n = len(cell.demands)
     scaled = as_weights(weights, n, cell.named_users)
+    if engine == "plain":
+        exact = {**in_fractions(cell), "weights": [Fraction(w) for w in scaled.tolist()]}
+        return as_placement(cell, per_server_drf_rule(**exact), "per_server_drf")
     left = cell.max_tasks.copy()
     users: list[Any] = [np.empty(0, np.int32)]
     numbers: list[Any] = [np.empty(0, np.int32)]

@@ -1,0 +1,87 @@
+"""Machines as the rules see them: one by one, each with what it holds; and the way from a cell to a rule and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from math import inf, log
+from typing import Any
+
+import numpy as np
+
+from fairbook.model.placement import FITS, Cell, Placement
+
+
+class Machines:
+    """Machines and the tasks on them, for numbers of any kind.
+
+    Tasks may overdraw a machine by the part ``near`` of it. ``prefer`` is a placement to follow where machines that
+    differ are exactly tied, and only there.
+    """
+
+    def __init__(
+        self, demands: Any, machines: Any, machine_counts: Any, near: Any = 0, prefer: Sequence[Any] = ()
+    ) -> None:
+        counts = machine_counts or [1] * len(machines)
+        self.demands, self.near, self.prefer = demands, near, prefer
+        self.size = [row for row, count in zip(machines, counts, strict=True) for _ in range(count)]
+        self.pool = [sum(count * c for count, c in zip(counts, column, strict=True)) for column in zip(*machines)]
+        self.shares = [[d / s if d else d for d, s in zip(row, self.pool, strict=True)] for row in demands]
+        self.used = [[0 * c for c in row] for row in self.size]
+        self.runs = [[0] * len(demands) for _ in self.size]  # tasks of each user on each machine
+        self.placed: list[tuple[int, int]] = []
+
+    def free(self, j: int) -> list[Any]:
+        """What is free on a machine; nothing counts as the least that could still be overdrawn."""
+        return [max(c - u, self.near * c) for c, u in zip(self.size[j], self.used[j], strict=True)]
+
+    def room(self, i: int) -> list[int]:
+        """List the machines with room for a task of user i; of those alike in size and tasks only the first."""
+        found: dict[Any, int] = {}
+        for j, (size, used) in enumerate(zip(self.size, self.used, strict=True)):
+            if all(d <= c * (1 + self.near) - u for d, c, u in zip(self.demands[i], size, used, strict=True)):
+                found.setdefault((*size, *self.runs[j]), j)
+        return list(found.values())
+
+    def place(self, i: int, among: Iterable[int], value: Callable[[int, int], Any]) -> None:
+        """Place a task of user i on the machine j of the largest ``value(i, j)``, ties: the lowest number."""
+        worth = {j: value(i, j) for j in among}
+        largest = max(worth.values())
+        best = [j for j in worth if worth[j] == largest]
+        at = len(self.placed)
+        wish = self.prefer[at][1] if at < len(self.prefer) else -1
+        j = wish if wish in best else best[0]
+        self.used[j] = [u + d for u, d in zip(self.used[j], self.demands[i], strict=True)]
+        self.runs[j][i] += 1
+        self.placed.append((i, j))
+
+
+def wants_more(max_tasks: Any, held: Sequence[int], i: int) -> bool:
+    """Tell whether a user asks for another whole task."""
+    return bool(max_tasks is None or held[i] + 1 <= max_tasks[i])
+
+
+def logarithm(powers: Iterable[tuple[Any, Any]]) -> float:
+    """Logarithm of the product of x^e over pairs (x, e): roots have no value in fractions, so they are compared so."""
+    return sum((float(e) * (log(x) if x else -inf) for x, e in powers), 0.0)
+
+
+def in_fractions(cell: Cell) -> dict[str, Any]:
+    """Give the doubles of a cell as fractions, as arguments of a rule."""
+
+    def rows(values: Any) -> Any:
+        return [[Fraction(x) for x in row] for row in values.tolist()]
+
+    return {
+        "demands": rows(cell.demands),
+        "machines": rows(cell.machines),
+        "machine_counts": cell.machine_counts.tolist(),
+        "max_tasks": cell.max_tasks.tolist(),
+        "near": Fraction(FITS),
+    }
+
+
+def as_placement(cell: Cell, placed: Sequence[tuple[int, int]], mechanism: str, full: bool = True) -> Placement:
+    """Give what a rule has placed as a result."""
+    users, machines = np.array(placed, np.int32).reshape(-1, 2).T
+    return Placement(cell, users.copy(), machines.copy(), mechanism, full)
