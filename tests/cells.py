@@ -67,20 +67,21 @@ def scanned(placed: Placement, *, entropy: bool = False) -> list[int]:
     used, found = np.zeros_like(size), []
     for i in placed.placed_user.tolist():
         need = cell.demands[i]
-        first = int((need > 0).argmax())
-        fits = (size * (1 + 1e-12) - used >= need).all(axis=1)
-        free = np.maximum(size - used, need)
-        key = np.zeros(len(size))
-        parts = [free[:, r] / free[:, first] for r in range(len(need))]
+        room, free = size * (1 + 1e-12) - used, np.maximum(size - used, 0)
+        fits, some = (room >= need).all(axis=1), np.where(free > 0, free, room)  # to divide by
+        lead = (some > 0).argmax(axis=1) if entropy else np.full(len(size), (need > 0).argmax())
+        first = 0 if entropy else lead[0]
+        key, ahead = np.zeros(len(size)), some[np.arange(len(size)), lead]
+        ahead[ahead <= 0] = 1  # it does not fit there
         unit = [totals[first] / total if total else 0.0 for total in totals]
         if entropy:
-            whole = sum((part * one for part, one in zip(parts, unit)), key)
+            whole = sum((free[:, r] / ahead * one for r, one in enumerate(unit)), key)
             for r in np.flatnonzero(need):
-                mix = parts[r] * unit[r] / whole
+                mix = np.maximum(some[:, r] / ahead * unit[r], 0) / np.where(whole > 0, whole, 1)
                 key = key - (shares[i] / shares[i].sum())[r] * np.array([math.log(q) if q else -math.inf for q in mix])
         else:
-            for r, part in enumerate(parts):
-                key = key + abs(need[r] / need[first] - part) * unit[r]
+            for r, one in enumerate(unit):
+                key = key + abs(need[r] / need[first] - free[:, r] / ahead) * one
         found.append(int(np.where(fits, key, np.inf).argmin()))
         used[found[-1]] += need
     return found

@@ -25,7 +25,7 @@ from book.sequential_minmax.oracle import served_in_turn
 from book.sequential_minmax.properties import Case
 from fairbook.mechanisms import registry
 from fairbook.mechanisms.dmfa_srq import exact_levels
-from fairbook.mechanisms.engines import filling
+from fairbook.mechanisms.engines import placing, tournament
 from tests.cells import cells, instance, random_cell, same
 from tests.strategies import FEW, REPEATABLE, Instance, instances, naive_by_task
 
@@ -385,8 +385,8 @@ def test_more_users_than_kinds(n: int, choice: str, match: str) -> None:
 def test_few_kinds_give_the_same(monkeypatch: pytest.MonkeyPatch, kinds: int) -> None:
     """Where memory is short users share what the tree knows about room."""
     cell = random_cell(np.random.default_rng(kinds), "whole", 8, 2, 5)
-    monkeypatch.setattr(filling, "_MOST_SHARED", 4 * int(cell[2].sum()) * kinds)
-    monkeypatch.setattr(filling, "PATIENCE", 0)  # sorts anew whenever a user has left
+    monkeypatch.setattr(tournament, "MOST_SHARED", 4 * int(cell[2].sum()) * kinds)
+    monkeypatch.setattr(tournament, "PATIENCE", 0)  # sorts anew whenever a user has left
     RULES["gdrf"][0].agrees(cell)
 
 
@@ -408,7 +408,10 @@ def test_neither_units_nor_classes_nor_blocks_matter(name: str) -> None:
         assert same(call(demands * times, machines * times, counts, bounds), expected)
         assert same(call(demands, np.repeat(machines, counts, axis=0), None, bounds), expected)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(filling, "_BLOCK", 3)
+            patch.setattr(placing, "_BLOCK", 3)
+            assert same(call(*cell), expected)
+            patch.setattr(placing, "FEW", 0)  # the ways for many machines
+            patch.setattr(placing, "_FAR", 0)
             assert same(call(*cell), expected)
 
     agree()

@@ -19,7 +19,7 @@ from scipy.optimize import linprog
 
 from fairbook.errors import FairbookError
 from fairbook.mechanisms.choices import Engine, check_choice
-from fairbook.mechanisms.engines.filling import fill
+from fairbook.mechanisms.engines.placing import fill
 from fairbook.mechanisms.machines import Machines, as_placement, in_fractions, wants_more
 from fairbook.mechanisms.readings import DrfhMethod
 from fairbook.model.inputs import FloatArray, as_weights, check_switch, raise_at_first
@@ -58,7 +58,7 @@ def drfh_rule(
         if method == "first_fit":
             return -j
         need = stand.shares[i]
-        free = [c / s if c else c for c, s in zip(stand.free(j), stand.pool, strict=True)]
+        free = [c / s if c else c for c, s in zip(stand.free(i, j), stand.pool, strict=True)]
         one = next(r for r, d in enumerate(need) if d)
         return -sum(abs(d / need[one] - c / free[one]) for d, c in zip(need, free, strict=True))
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.mechanisms.choices import Engine, check_choice
-from fairbook.mechanisms.engines.filling import fill
+from fairbook.mechanisms.engines.placing import fill
 from fairbook.mechanisms.machines import Machines, as_placement, in_fractions, logarithm, wants_more
 from fairbook.mechanisms.readings import GdrfChoice, Least, MachineType, Match, Queue
 from fairbook.model.inputs import FloatArray, as_whole

@@ -31,9 +31,10 @@ class Machines:
         self.runs = [[0] * len(demands) for _ in self.size]  # tasks of each user on each machine
         self.placed: list[tuple[int, int]] = []
 
-    def free(self, j: int) -> list[Any]:
-        """What is free on a machine; nothing counts as the least that could still be overdrawn."""
-        return [max(c - u, self.near * c) for c, u in zip(self.size[j], self.used[j], strict=True)]
+    def free(self, i: int, j: int) -> list[Any]:
+        """What is free on a machine; of what user i needs and is used up, what could still be overdrawn."""
+        rows = zip(self.demands[i], self.size[j], self.used[j], strict=True)
+        return [c - u if c > u else c * (1 + self.near) - u if d else 0 * c for d, c, u in rows]
 
     def room(self, i: int) -> list[int]:
         """List the machines with room for a task of user i; of those alike in size and tasks only the first."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fairbook.mechanisms.choices import Engine, check_choice
-from fairbook.mechanisms.engines.filling import fill
+from fairbook.mechanisms.engines.placing import fill
 from fairbook.mechanisms.gdrf import (
     groups,
     levels_of,
@@ -67,7 +67,7 @@ def mdrf_rule(
         """Minus the relative entropy of the mix of the task to the mix of what is free, up to a constant."""
         if reading == "type":
             return -j
-        free = [c / s if c else c for c, s in zip(stand.free(j), stand.pool, strict=True)]
+        free = [c / s if c else c for c, s in zip(stand.free(i, j), stand.pool, strict=True)]
         need = stand.shares[i]
         return power([(q / sum(free), p / sum(need)) for q, p in zip(free, need, strict=True) if p])
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.drf import drf_by_task
-from fairbook.mechanisms.engines.filling import refuse_too_many
+from fairbook.mechanisms.engines.placing import tasks_at_most
 from fairbook.mechanisms.machines import as_placement, in_fractions, wants_more
 from fairbook.model.inputs import as_weights
 from fairbook.model.instance import takes_instance
@@ -101,7 +101,7 @@ def per_server_drf(
     """
     check_choice(engine, "engine", Engine)
     cell = as_cell(demands, machines, machine_counts, max_tasks)
-    refuse_too_many(cell)
+    tasks_at_most(cell)
     n = len(cell.demands)
     scaled = as_weights(weights, n, cell.named_users)
     if engine == "plain":

@@ -654,7 +654,7 @@ def tv_drf(
         leads = np.unique((some > 0).argmax(axis=1))
         scale = 1.0 / total
         unit = scale / scale[leads][:, None]
-        at = as_machines(pool.copy(), pool.copy(), np.empty((m, 0)), some.min(axis=0), leads, unit, DISTANCE)
+        at = as_machines(pool.copy(), pool.copy(), some.min(axis=0), leads, unit, DISTANCE)
         results = ran, amounts, machine_use, beta, cumulative, left, stops, placed
         steps = heuristic(values, bounds, pool, weight, own, waits, memory, *results, at)
     else:
