@@ -1,7 +1,6 @@
 """Cells and placements: what is computed from the list of tasks, the rules by hand, and every violation provoked."""
 
 import itertools
-import sys
 from dataclasses import replace
 from typing import Any
 
@@ -339,9 +338,8 @@ def test_fluid_begins_with_some_pairs_and_misses_none(alike: bool, monkeypatch: 
 
 
 def test_a_program_that_is_not_solved_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    # by its path: the function hides the module of the same name
     unsolved = OptimizeResult(status=4, message="numbers")
-    monkeypatch.setattr(sys.modules["fairbook.mechanisms.drfh"], "linprog", lambda *_, **__: unsolved)
+    monkeypatch.setattr("scipy.optimize.linprog", lambda *_, **__: unsolved)
     with pytest.raises(fb.FairbookError, match="not solved: numbers"):
         fb.drfh([[1, 1]], [[2, 2]], method="fluid")
 

@@ -14,8 +14,6 @@ from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.optimize import linprog
 
 from fairbook.errors import FairbookError
 from fairbook.mechanisms.choices import Engine, check_choice
@@ -153,9 +151,9 @@ def drfh(
     are parts of the cell's totals and 1 stands for the first resource that the task needs. Ties: lowest number of
     user and machine, among sums that are equal as computed. A user whose task fits nowhere leaves, the others go on.
 
-    Cost for P tasks on N machines: First-Fit as :func:`fairbook.gdrf`; Best-Fit O(N (m + log N) + P (log n + m
-    log N)) where what is free is spread evenly, at worst O(P N m), and O(N m + n m + P) memory (measured: 1 to 2.5
-    microseconds a task on 5 000 to 100 000 machines); fluid a linear programme with K n variables per level at which
+    Cost for P tasks on N machines: First-Fit O(P (m + log n) + n N m), or as :func:`fairbook.gdrf` where that is less;
+    Best-Fit O(N (m + log N) + P (log n + m log N)) where what is free is spread evenly, at worst O(P N m), and O(N m +
+    n m + P) memory (measured: 1 to 2.5 microseconds a task on 5 000 to 100 000 machines); fluid a linear programme with K n variables per level at which
     users stop, at most n of them; with many classes only of those that may be positive, a few K (measured: twice the
     classes, twice the time). Fluid levels are right to 1e-6, where weights lie 10^7 apart to some 1e-5.
 
@@ -225,6 +223,9 @@ def _fluid(cell: Cell, weights: FloatArray) -> tuple[FloatArray, NDArray[np.int6
     With the turn in which each user stops, and what all that a class has of a resource costs in each.
     Identical machines are one large machine here: what the large one holds can be dealt out in equal parts.
     """
+    from scipy import sparse  # a fifth of a second, for those who ask
+    from scipy.optimize import linprog
+
     n, m = cell.demands.shape
     K = len(cell.machines)
     capacity = cell.class_capacities / np.where(cell.totals > 0, cell.totals, 1)

@@ -238,7 +238,7 @@ def gdrf(
     Cost O(N (m + b) + P (log n + b m + (b + m) log N)) for P tasks placed on N machines, b the number of different
     demands (16 at most, in the end 32); with more of them some machines are looked at in vain near the end: measured, a
     task of 300 users costs twice what one of 20 does with two resources, nine times with eight. ``"fairness_after"``
-    costs O(n N m + P n (m + log N)) and O(n N) memory.
+    looks at all machines for each task, O(P N m).
 
     A task fits if it overdraws no resource by more than 1e-12 of the machine. Ties between machines go to the lowest
     number; f ties where it is equal as computed (equal amounts and equal shares on machines of equal size do; powers

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from fairbook.kernels import kernel
 from fairbook.mechanisms.choices import Engine, check_choice
-from fairbook.mechanisms.drf import drf_by_task
+from fairbook.mechanisms.drf import _by_task
 from fairbook.mechanisms.engines.placing import tasks_at_most
 from fairbook.mechanisms.machines import as_placement, in_fractions, wants_more
-from fairbook.model.inputs import as_weights
+from fairbook.model.inputs import FloatArray, as_weights
 from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Placement, as_cell
 
@@ -54,6 +55,61 @@ def per_server_drf_rule(
                 inside.remove(i)
         placed += [(i, j) for i in users for _ in range(runs[i])]
     return placed
+
+
+_CLASS, _DONE, _FIRST, _PLACED = 0, 1, 2, 3  # class, machines of it that are done, number of the next, tasks placed
+
+
+def _steps(demands: FloatArray, machines: FloatArray, *_: Any) -> float:
+    """Steps of handing out one machine of each class."""
+    return 30.0 * demands.size * len(machines)
+
+
+@kernel(_steps)
+def _fill(
+    demands: FloatArray,
+    machines: FloatArray,
+    counts: Any,
+    weights: FloatArray,
+    left: FloatArray,
+    at: Any,
+    users: Any,
+    numbers: Any,
+) -> bool:
+    """Hand out class after class of machines; False where the tasks placed need more room than there is for them.
+
+    Machines of a class do the same as long as nobody comes near a bound that could have mattered.
+    """
+    n, m = demands.shape
+    while at[_CLASS] < len(machines):
+        size, count = machines[at[_CLASS]], counts[at[_CLASS]] - at[_DONE]
+        has, able = size > 0.0, np.ones(n, np.bool_)
+        for i in range(n):
+            for r in range(m):
+                able[i] &= has[r] or demands[i, r] == 0.0
+        one, some = np.zeros(n), np.zeros(able.sum())
+        if len(some) > 0:
+            rest, why = np.empty(has.sum()), np.empty(len(some), np.int64)
+            _by_task(demands[able][:, has], size[has], weights[able], left[able], False, some, rest, why)
+            one[able] = some
+        total, again = int(one.sum()), np.inf
+        for i in range(n):
+            again = min(again, np.floor(left[i] / one[i])) if one[i] > 0.0 else again
+        times = int(min(count, max(again - 1.0, 1.0)))
+        if at[_PLACED] + times * total > len(users):
+            return False
+        for _ in range(times if total > 0 else 0):
+            for i in range(n):
+                for _ in range(int(one[i])):
+                    users[at[_PLACED]], numbers[at[_PLACED]] = i, at[_FIRST]
+                    at[_PLACED] += 1
+            at[_FIRST] += 1
+        left -= times * one
+        at[_DONE] += times
+        if total == 0 or times == count:
+            at[_FIRST] += count if total == 0 else 0
+            at[_CLASS], at[_DONE] = at[_CLASS] + 1, 0
+    return True
 
 
 @takes_instance
@@ -107,28 +163,8 @@ def per_server_drf(
     if engine == "plain":
         exact = {**in_fractions(cell), "weights": [Fraction(w) for w in scaled.tolist()]}
         return as_placement(cell, per_server_drf_rule(**exact), "per_server_drf")
-    left = cell.max_tasks.copy()
-    users: list[Any] = [np.empty(0, np.int32)]
-    numbers: list[Any] = [np.empty(0, np.int32)]
-    first = 0
-    for capacity, count in zip(cell.machines, cell.machine_counts.tolist(), strict=True):
-        has = capacity > 0
-        able = np.flatnonzero((cell.demands[:, ~has] == 0).all(axis=1))
-        while count and able.size:
-            one = np.zeros(n, np.int64)
-            one[able] = drf_by_task(
-                cell.demands[np.ix_(able, has)], weights=scaled[able], capacities=capacity[has], max_tasks=left[able]
-            ).tasks
-            if not one.any():
-                break
-            # the same again as long as nobody comes near a bound that could have mattered
-            again = np.floor(left / np.maximum(one, 1))[one > 0].min()
-            times = int(min(count, max(again - 1, 1)))
-            users.append(np.tile(np.repeat(np.arange(n), one), times))
-            numbers.append(np.repeat(np.arange(first, first + times), one.sum()))
-            left = left - times * one
-            first, count = first + times, count - times
-        first += count
-    return Placement(
-        cell, np.concatenate(users).astype(np.int32), np.concatenate(numbers).astype(np.int32), "per_server_drf"
-    )
+    at, users, machines = np.zeros(4, np.int64), *np.empty((2, 1 << 12), np.int32)
+    bounds, sizes = cell.max_tasks.copy(), np.ascontiguousarray(cell.machines)
+    while not _fill(cell.demands, sizes, cell.machine_counts, scaled, bounds, at, users, machines):
+        users, machines = np.tile(users, 2), np.tile(machines, 2)
+    return Placement(cell, users[: at[_PLACED]].copy(), machines[: at[_PLACED]].copy(), "per_server_drf")

@@ -311,12 +311,6 @@ class Placement(_Placed):
         return np.stack(columns, axis=1)
 
     @property
-    def class_use(self) -> FloatArray:
-        """Resource in use on all machines of each class together, shape (K, m)."""
-        k, K = self.cell.machine_class, len(self.cell.machines)
-        return np.stack([np.bincount(k, used, minlength=K) for used in self.machine_use.T], axis=1)
-
-    @property
     def machine_utilisation(self) -> FloatArray:
         """Use divided by capacity, machine by machine, shape (N, m); nan where a machine lacks the resource."""
         with np.errstate(invalid="ignore"):
@@ -334,24 +328,16 @@ class Placement(_Placed):
         """Machines grouped by class and contents, first machine first. Time O(P log P + N), memory O(P + N)."""
         from scipy import sparse  # a fifth of a second, for those who ask
 
-        n, N = len(self.cell.demands), len(self.cell.machine_class)
-        what, count = np.unique(self.placed_machine.astype(np.int64) * n + self.placed_user, return_counts=True)
-        owner, user = np.divmod(what, n)
-        cuts = np.searchsorted(owner, np.arange(N + 1))
-        found: dict[tuple[int, bytes, bytes], int] = {}
-        first: list[int] = []
-        machines: list[int] = []
-        for j, k in enumerate(self.cell.machine_class.tolist()):
-            part = slice(cuts[j], cuts[j + 1])
-            place = found.setdefault((k, user[part].tobytes(), count[part].tobytes()), len(found))
-            if place == len(first):
-                first.append(j)
-                machines.append(0)
-            machines[place] += 1
-        kept = np.isin(owner, first)
-        ends = np.concatenate([[0], np.cumsum(np.diff(cuts)[first])])
-        tasks = sparse.csr_array((count[kept], user[kept], ends), shape=(len(first), n))
-        return States(self.cell.machine_class[first], np.array(machines, dtype=np.int64), tasks)
+        kinds, ones = self.cell.machine_class, np.ones(len(self), np.int64)
+        shape = len(kinds), len(self.cell.demands)
+        tasks = sparse.csr_array((ones, (self.placed_machine, self.placed_user)), shape=shape)
+        tasks.sum_duplicates()  # in order of the users
+        found: dict[Any, list[int]] = {}
+        for j, k in enumerate(kinds.tolist()):
+            part = slice(tasks.indptr[j], tasks.indptr[j + 1])
+            found.setdefault((k, tasks.indices[part].tobytes(), tasks.data[part].tobytes()), []).append(j)
+        first = [alike[0] for alike in found.values()]
+        return States(kinds[first], np.array([len(alike) for alike in found.values()]), tasks[first])
 
     def room(self, user: Hashable) -> IntArray:
         """Give the numbers of the machines with room for one more task of this user. Cost O(N m + P m)."""
