@@ -153,9 +153,10 @@ def drfh(
 
     Cost for P tasks on N machines: First-Fit O(P (m + log n) + n N m), or as :func:`fairbook.gdrf` where that is less;
     Best-Fit O(N (m + log N) + P (log n + m log N)) where what is free is spread evenly, at worst O(P N m), and O(N m +
-    n m + P) memory (measured: 1 to 2.5 microseconds a task on 5 000 to 100 000 machines); fluid a linear programme with K n variables per level at which
-    users stop, at most n of them; with many classes only of those that may be positive, a few K (measured: twice the
-    classes, twice the time). Fluid levels are right to 1e-6, where weights lie 10^7 apart to some 1e-5.
+    n m + P) memory (measured: 1 to 2.5 microseconds a task on 5 000 to 100 000 machines); fluid a linear programme with
+    K n variables per level at which users stop, at most n of them; with many classes only of those that may be
+    positive, a few K (measured: twice the classes, twice the time). Fluid levels are right to 1e-6, where weights lie
+    10^7 apart to some 1e-5.
 
     References
     ----------

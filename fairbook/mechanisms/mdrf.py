@@ -119,8 +119,9 @@ def mdrf(
 
     Notes
     -----
-    Cost for P tasks on N machines: ``"entropy"`` as Best-Fit of :func:`fairbook.drfh` (measured: 3 to 7
-    microseconds a task), ``"type"`` as First-Fit there. Ties between machines go to the lowest number, among entropies that are equal as computed.
+    Cost for P tasks on N machines: ``"entropy"`` as Best-Fit of :func:`fairbook.drfh` (measured: 3 to 7 microseconds a
+    task), ``"type"`` as First-Fit there. Ties between machines go to the lowest number, among entropies that are equal
+    as computed.
 
     References
     ----------
