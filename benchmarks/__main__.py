@@ -263,7 +263,7 @@ def _tv_drf(rng: np.random.Generator, scale: int) -> Iterator[Row | str]:
 
     def trace(extra: int = 1200) -> tuple[np.ndarray, np.ndarray]:
         """All jobs, and empty periods behind them in which the queues run dry."""
-        dealt = alibaba2017.load_digest().deal(rng, users, 300.0)
+        dealt = alibaba2017.load_digest().deal(users, rng, 300.0)
         rest = np.broadcast_to(dealt.demands[-1], (extra, users, 2))
         return np.concatenate([dealt.demands, rest]), np.concatenate([dealt.tasks, np.zeros((extra, users))])
 
@@ -429,11 +429,10 @@ def _digest(rng: np.random.Generator, scale: int) -> Iterator[Row | str]:
     parts = sorted(map(str, (Path(folder) / "google2011").glob("task_events-*.gz"))) or sorted(
         map(str, (Path(folder) / "google2011").glob("task_events*.gz"))
     )
-    machines = sorted(map(str, (Path(folder) / "google2011").glob("machine_events*.gz")))
     with tempfile.TemporaryDirectory() as output:
         code = (
-            f"from fairbook.traces.raw.google2011 import digest; digest({parts!r} + "
-            f"{machines!r}, {output!r}, progress=False)"
+            "from fairbook.traces.raw.google2011 import digest; "
+            f"digest({str(Path(folder) / 'google2011')!r}, {output!r}, progress=False)"
         )
 
         ours, gzip = partial(_run, sys.executable, "-c", code), partial(_run, "gzip", "-dc", *parts)

@@ -5,18 +5,12 @@ import gzip
 import io
 import json
 import os
-import warnings
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
 
-import fairbook as fb
 from book import __main__ as laboratory
 from fairbook import cli
-from fairbook.traces.raw import google2011
-from tests.trace_files import exact
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -36,13 +30,6 @@ TRACE_FILES = {
     "openb_pod_list_default": _POD
     + "".join(f"p{k},{1000 * k + 1},2048,{k % 2},{1000 * (k % 2)},,LS,Running,{k},90{k},{k}\n" for k in range(5)),
     "openb_node_list_all_node": "sn,cpu_milli,memory_mib,gpu,model\nn0,32000,262144,0,\nn1,96000,393216,8,V100M32\n",
-}
-
-#: Each reader with the tables it takes; the first one must be there.
-READERS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
-    "google2011": (partial(exact, "google2011", progress=False), ("task_events", "machine_events")),
-    "alibaba2017": (partial(exact, "alibaba2017"), ("batch_task", "server_event")),
-    "alibaba_gpu2023": (partial(exact, "alibaba_gpu2023"), ("openb_pod_list_default", "openb_node_list_all_node")),
 }
 
 #: Files of each command, by the place where they go.
@@ -158,33 +145,6 @@ def scratched(rng: Random, data: bytes) -> bytes:
         else:
             held[at:at] = held[: rng.randrange(40)]
     return bytes(held)
-
-
-# ------------------------------------------------------------------------------------------------ readers
-
-
-def try_reader(name: str, rng: Random, folder: Path) -> str:
-    """Read damaged files of a trace; give the outcome, or raise AssertionError."""
-    read, names = READERS[name]
-    files = {}
-    for table in names:
-        data = damaged(rng, TRACE_FILES[table]) if rng.random() < 0.9 else TRACE_FILES[table].encode()
-        files[folder / f"{table}{rng.choice(('.csv', '.csv', '.csv.gz')) if data[:2] != GZIP else '.csv.gz'}"] = data
-    for path, data in files.items():
-        path.write_bytes(data)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.simplefilter("ignore", google2011.MissingPartsWarning)
-        try:
-            read(folder if rng.random() < 0.5 else sorted(files))
-            outcome = "read"
-        except (fb.TraceError, fb.InvalidInput) as error:
-            text = str(error)
-            assert any(path.name in text for path in files) or str(folder) in text or "source" in text, text
-            assert len(text) < 2000, text
-            outcome = "refused"
-    assert {path: path.read_bytes() for path in sorted(folder.iterdir())} == files
-    return outcome
 
 
 GZIP = b"\x1f\x8b"
@@ -424,7 +384,6 @@ def try_record(name: str, rng: Random, folder: Path) -> str:
 
 
 TARGETS: dict[str, tuple[Callable[[str, Random, Path], str], tuple[str, ...]]] = {
-    "readers": (try_reader, tuple(READERS)),
     "commands": (try_command, tuple(COMMANDS)),
     "records": (try_record, ("google2011", "alibaba2017", "alibaba_gpu2023")),
 }

@@ -39,7 +39,7 @@ LINES = {
     "claims --mutants --output ledger.json": "--mutants",
     "traces": "ACTION",
     "traces digest folder": "--output",
-    "traces digest none --output out": "no such file",
+    "traces digest none --output out": "no task_events file",
     "traces digest . --output out": "no task_events file",
     "traces verify .": "no task_events file",
     "traces show --digest .": "cannot be read",

@@ -1,4 +1,4 @@
-"""Damaged files and odd arguments at random for every reader, command and record; instances for every engine.
+"""Damaged files and odd arguments at random for every command and record; instances for every engine.
 
 A few dozen of each by default; ``FAIRBOOK_FUZZ=20000`` says how many to try of each, ``FAIRBOOK_FUZZ_ENGINES=10000``
 how many instances of each dear engine; of each cheap one ten times as many. ``make fuzz`` sets both.
@@ -23,7 +23,7 @@ from tests import fuzz, fuzz_engines
 
 EXAMPLES = int(os.environ.get("FAIRBOOK_FUZZ", "0"))
 ENGINE_EXAMPLES = int(os.environ.get("FAIRBOOK_FUZZ_ENGINES", "0"))
-USUAL = {"readers": 15, "commands": 20, "records": 4}
+USUAL = {"commands": 20, "records": 4}
 
 
 @pytest.mark.parametrize(("group", "name"), list(fuzz.targets()))
@@ -45,8 +45,6 @@ def test_nothing_ends_badly(group: str, name: str) -> None:
     check()
     if EXAMPLES:
         print(group, name, dict(seen), file=sys.stderr)
-    if EXAMPLES >= 100 and group == "readers":
-        assert len(seen) == 2, seen  # some are refused, and some are not
 
 
 def test_the_checks_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ def write(folder: Path, text: str | bytes, name: str) -> Path:
 
 
 def exact(name: str, source: Any, **options: Any) -> Any:
-    """Digest files of a trace, without rounding unless options say so, and load what comes out."""
+    """Digest a folder of a trace, without rounding unless options say so, and load what comes out."""
     with tempfile.TemporaryDirectory() as folder:
         importlib.import_module(f"fairbook.traces.raw.{name}").digest(source, folder, **options)
         return importlib.import_module(f"fairbook.traces.{name}").load_digest(folder)

@@ -9,38 +9,26 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fairbook.errors import InvalidInput, TraceError
-from fairbook.traces.raw.digests import DigestReport
-from fairbook.traces.raw.files import Source, find_parts
-from fairbook.traces.raw.tables import Column, Table
+from fairbook.errors import InvalidInput
+from fairbook.traces.raw.digests import DigestReport, described, read, require
 from fairbook.traces.stored import open_digest
 
 TABLE = "batch_log_requests.csv"
-COLUMNS = (
-    Column("second", "count"),
-    Column("owner", "name"),
-    Column("tasks", "positive"),
-    Column("cpu", "decimal"),
-    Column("memory", "decimal"),
-)
+COLUMNS = {"second": "int64", "owner": "str", "tasks": "int64", "cpu": "float64", "memory": "float64"}
 
 
-def read_log(source: Source) -> pd.DataFrame:
-    """Read the log as published, a row for each job; every field of every line is checked."""
-    return _frame(Table(find_parts(source, "batch_log"), COLUMNS))
+def read_log(path: Path) -> pd.DataFrame:
+    """Read the log as published, a row for each job."""
+    jobs, _ = read(path, COLUMNS)
+    require(path, jobs["tasks"] > 0, "a job must have tasks")
+    require(path, (jobs["cpu"] >= 0) & (jobs["memory"] >= 0), "CPU and memory must be numbers from 0")
+    require(path, jobs["cpu"] + jobs["memory"] > 0, "the job asks for nothing")
+    return jobs
 
 
-def _frame(table: Table) -> pd.DataFrame:
-    nothing = table.frame["cpu"] + table.frame["memory"] == 0
-    if nothing.any():
-        raise TraceError(f"{table.where(int(nothing.argmax()))}: the job asks for nothing")
-    return table.frame
-
-
-def digest(source: Source, folder: Path) -> Path:
+def digest(path: Path, folder: Path) -> Path:
     """Count the tasks of each distinct request, and record what that was made of."""
-    table = Table(find_parts(source, "batch_log"), COLUMNS)
-    jobs = _frame(table)
+    jobs = read_log(path)
     counts = jobs.groupby(["cpu", "memory"], as_index=False)["tasks"].sum()
     facts = {
         "trace": "batch log of the page on extending fairbook",
@@ -48,7 +36,7 @@ def digest(source: Source, folder: Path) -> Path:
         "attribution": "The fairbook developers",
         "changes": "tasks counted per request; times, owners, and which tasks belong to one job, are lost",
         "command": "batch_log.digest(FILE, FOLDER)",
-        "inputs": {"batch_log": table.described()},
+        "inputs": {"batch_log": [described(path, len(jobs))]},
         "counts": {"jobs": len(jobs), "tasks": int(jobs["tasks"].sum())},
     }
     lines = counts.to_csv(index=False, lineterminator="\n").splitlines()
@@ -62,7 +50,7 @@ def load_digest(folder: Path) -> pd.DataFrame:
     return pd.read_csv(paths[TABLE])
 
 
-def sample_users(rng: np.random.Generator, n: int, counts: pd.DataFrame) -> pd.DataFrame:
+def sample_users(n: int, rng: np.random.Generator, counts: pd.DataFrame) -> pd.DataFrame:
     """Draw n tasks at random as users, with replacement: demands, shape (n, 2), one row a user."""
     if not isinstance(n, int) or n < 1:
         raise InvalidInput("n", "must be a whole number of at least 1", n)

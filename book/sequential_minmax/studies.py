@@ -125,8 +125,8 @@ def bounds(resources: Any = (2, 3, 5), users: Any = (1, 10, 100, 1000)) -> pd.Da
 
 def _run(rng: np.random.Generator, users: int, machines: tuple[int, ...]) -> list[list[float]]:
     """Give for each pool and rule: what is broken, property by property, and the mean use of the pool."""
-    pods = np.rint(1000 * alibaba_gpu2023.sample_users(rng, users, unit="request")).astype(int)
-    whole = np.rint(1000 * alibaba_gpu2023.sample_machines(rng, max(machines))).astype(int)
+    pods = np.rint(1000 * alibaba_gpu2023.sample_users(users, rng, unit="request")).astype(int)
+    whole = np.rint(1000 * alibaba_gpu2023.sample_machines(max(machines), rng)).astype(int)
     found = []
     for count in machines:
         pool = np.maximum(whole[:count].sum(axis=0), 1)  # a machine may have no GPU, and a pool has some of each

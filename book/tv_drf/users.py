@@ -162,7 +162,7 @@ def instance(
         if least < periods:
             raise InvalidInput("min_load", "cannot be asked for where min_groups is below the periods", min_load)
         held = _busy(held, periods, _kind(machines, n), unit, min_load)
-    drawn = held.sample(rng, n, periods=periods, min_groups=least, after="cycle", memory_unit=unit)
+    drawn = held.sample(n, rng, periods=periods, min_groups=least, after="cycle", memory_unit=unit)
     return _assembled(drawn.demands, drawn.tasks, n, machines, memory_gb)
 
 
@@ -201,9 +201,9 @@ def dealt_instance(
         A user's groups that fall into one period are joined, with the mean of their requests; many periods have none.
     """
     n, held, unit = as_whole(n, "n", 1), digest() if jobs is None else jobs, as_positive(memory_gb, "memory_gb")
-    T = len(held.deal(np.random.default_rng(0), 1, seconds).tasks)
+    T = len(held.deal(1, np.random.default_rng(0), seconds).tasks)
     users = _dealt_to(held, n, T, machines, unit)
-    dealt = held.deal(rng, users, seconds, memory_unit=unit)
+    dealt = held.deal(users, rng, seconds, memory_unit=unit)
     some = rng.choice(users, n, replace=False)
     return _assembled(np.ascontiguousarray(dealt.demands[:, some]), dealt.tasks[:, some], n, machines, memory_gb)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import warnings
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
@@ -42,7 +41,6 @@ def _traces_digest(options: argparse.Namespace) -> int:
     if trace.rounded:
         keywords = dict.fromkeys(trace.rounded, None if options.exact else module.SHIPPED_DIGITS)
     if trace.in_parts:
-        warnings.simplefilter("always", module.MissingPartsWarning)  # main() restores the filters
         keywords["progress"] = progress(options)
     report = module.digest(options.folder, options.output, **keywords)
     print(f"{report}\nwritten to {report.folder}")

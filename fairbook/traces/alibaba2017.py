@@ -172,10 +172,10 @@ class Jobs:
     Examples
     --------
     >>> jobs = load_digest()
-    >>> draw = jobs.sample(np.random.default_rng(1), 5, periods=8, min_groups=4)
+    >>> draw = jobs.sample(5, np.random.default_rng(1), periods=8, min_groups=4)
     >>> draw.demands.shape, draw.tasks.shape, bool((draw.tasks[:4] > 0).all())
     ((8, 5, 2), (8, 5), True)
-    >>> deal = jobs.deal(np.random.default_rng(1), 100, 300.0)
+    >>> deal = jobs.deal(100, np.random.default_rng(1), 300.0)
     >>> deal.demands.shape, deal.start, int(deal.tasks.sum())
     ((205, 100, 2), -1200.0, 11057692)
     """
@@ -266,8 +266,8 @@ class Jobs:
 
     def sample(
         self,
-        rng: np.random.Generator,
         n: int,
+        rng: np.random.Generator,
         *,
         periods: int | None = None,
         min_groups: int = 1,
@@ -278,10 +278,10 @@ class Jobs:
 
         Parameters
         ----------
-        rng : numpy.random.Generator
-            Source of randomness; the same state gives the same draw.
         n : int
             Number of users, positive.
+        rng : numpy.random.Generator
+            Source of randomness; the same state gives the same draw.
         periods : int, optional
             Number T of periods; by default that of the drawn job with the most groups. Later groups are cut off.
         min_groups : int
@@ -329,8 +329,8 @@ class Jobs:
 
     def deal(
         self,
-        rng: np.random.Generator,
         n: int,
+        rng: np.random.Generator,
         period: float,
         *,
         merge: Merge = "mean",
@@ -340,10 +340,10 @@ class Jobs:
 
         Parameters
         ----------
-        rng : numpy.random.Generator
-            Source of randomness; the same state gives the same deal.
         n : int
             Number of users, positive, at most the number of jobs. Users' numbers of jobs differ by one at most.
+        rng : numpy.random.Generator
+            Source of randomness; the same state gives the same deal.
         period : float
             Length of a period in seconds, at least 1. Period 0 begins at the last multiple of it that is not after the
             first creation; a group belongs to the period it was created in.

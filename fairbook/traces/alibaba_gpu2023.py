@@ -151,8 +151,8 @@ def _held(pods: Pods | None) -> Pods:
 
 
 def sample_users(
-    rng: np.random.Generator,
     n: int,
+    rng: np.random.Generator,
     *,
     unit: Unit = "pod",
     zeros: Zeros = "keep",
@@ -162,10 +162,10 @@ def sample_users(
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Source of randomness; the same state gives the same draw.
     n : int
         Number of users, positive.
+    rng : numpy.random.Generator
+        Source of randomness; the same state gives the same draw.
     unit : {"pod", "request"}
         What a user is: a pod, all equally likely, or a request, all distinct ones equally likely. Half the pods share
         the 8 most frequent requests, so that users drawn as pods are often alike.
@@ -191,7 +191,7 @@ def sample_users(
 
     Examples
     --------
-    >>> demands = sample_users(np.random.default_rng(1), 1000)
+    >>> demands = sample_users(1000, np.random.default_rng(1))
     >>> demands.shape, bool((demands[:, 2] == 0).any())
     ((1000, 3), True)
     """
@@ -204,19 +204,19 @@ def sample_users(
     if not len(rows):
         raise InvalidInput("zeros", "leaves no pod to draw from", zeros)
     weight = held.pods[rows] if unit == "pod" else np.ones(len(rows), np.int64)
-    drawn: NDArray[np.float64] = held.requests[rows[_draw(rng, n, weight)]]
+    drawn: NDArray[np.float64] = held.requests[rows[_draw(n, rng, weight)]]
     return drawn
 
 
-def sample_machines(rng: np.random.Generator, m: int, *, pods: Pods | None = None) -> NDArray[np.float64]:
+def sample_machines(m: int, rng: np.random.Generator, *, pods: Pods | None = None) -> NDArray[np.float64]:
     """Draw m machines, independently and with replacement, each machine of the cluster equally likely.
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Source of randomness; the same state gives the same draw.
     m : int
         Number of machines, positive.
+    rng : numpy.random.Generator
+        Source of randomness; the same state gives the same draw.
     pods : Pods, optional
         By default :func:`load_digest`.
 
@@ -233,17 +233,17 @@ def sample_machines(rng: np.random.Generator, m: int, *, pods: Pods | None = Non
 
     Examples
     --------
-    >>> sample_machines(np.random.default_rng(1), 100).shape
+    >>> sample_machines(100, np.random.default_rng(1)).shape
     (100, 3)
     """
     check_rng(rng)
     m = check_whole(m, "m")
     held = _held(pods)
-    drawn: NDArray[np.float64] = held.capacities[_draw(rng, m, held.counts)]
+    drawn: NDArray[np.float64] = held.capacities[_draw(m, rng, held.counts)]
     return drawn
 
 
-def _draw(rng: np.random.Generator, n: int, weight: NDArray[np.int64]) -> NDArray[np.intp]:
+def _draw(n: int, rng: np.random.Generator, weight: NDArray[np.int64]) -> NDArray[np.intp]:
     """Draw n places, each with probability proportional to its whole weight."""
     cumulative = np.cumsum(weight)
     return np.searchsorted(cumulative, rng.integers(cumulative[-1], size=n), side="right")

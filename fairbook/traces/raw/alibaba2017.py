@@ -1,4 +1,4 @@
-"""Alibaba cluster-trace-v2017 as published: readers, and the digest of batch jobs.
+"""Alibaba cluster-trace-v2017 as published: the reader, and the digest of batch jobs.
 
 The trace is headerless CSV: one line of `batch_task` for each task group of a job. ``plan_cpu`` is in 1/100 core (50 is
 half a core; machines have 64), ``plan_mem`` a fraction of the largest machine's memory, times are seconds since the
@@ -6,8 +6,7 @@ start of the trace; a few are negative, before it.
 
 What is left out: a group whose line carries no ``plan_cpu`` or no ``plan_mem`` is counted and left out, and so is a job
 that has no other. (Both are mandatory by the schema, and yet absent from 9 017 lines, nearly all of them still
-Waiting.) Nothing else is: groups of every status are kept. A line that is not in the published format is an error that
-names file and line.
+Waiting.) Nothing else is: groups of every status are kept.
 
 References
 ----------
@@ -18,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,20 +24,9 @@ import numpy as np
 import pandas as pd
 
 from fairbook.errors import TraceError
-from fairbook.traces.alibaba2017 import (
-    JOB_HEADER,
-    JOBS,
-    MACHINE_HEADER,
-    MACHINES,
-    NAME,
-    REQUEST_HEADER,
-    REQUESTS,
-    Job,
-    Jobs,
-)
-from fairbook.traces.raw.digests import DigestReport, check_folder, number
-from fairbook.traces.raw.files import Part, Source, find_tables, refuse_missing
-from fairbook.traces.raw.tables import Column, Table
+from fairbook.traces import alibaba2017 as trace
+from fairbook.traces.alibaba2017 import JOBS, MACHINES, NAME, REQUESTS, Jobs
+from fairbook.traces.raw.digests import DigestReport, described, find_files, number, read, require, require_amounts
 from fairbook.traces.stored import open_digest
 
 __all__ = ["SHIPPED_DIGITS", "digest", "verify_digest"]
@@ -50,26 +37,13 @@ SHIPPED_DIGITS: Final = 3
 _MEMORY_DECIMALS: Final = 9
 _STATUS: Final = ("Ready", "Waiting", "Running", "Terminated", "Failed", "Cancelled")
 _EVENTS: Final = ("add", "softerror", "harderror")
-_TASK_COLUMNS: Final = (
-    Column("create_timestamp", "time"),
-    Column("modify_timestamp", "time"),
-    Column("job_id", "count"),
-    Column("task_id", "count"),
-    Column("instance_num", "positive"),
-    Column("status", words=_STATUS),
-    Column("plan_cpu", "count", optional=True),
-    Column("plan_mem", "decimal", optional=True),
-)
-_SERVER_COLUMNS: Final = (
-    Column("timestamp", "time"),
-    Column("machine_id", "count"),
-    Column("event_type", words=_EVENTS),
-    Column("event_detail", "word", optional=True),
-    Column("cpu", "count", optional=True),
-    Column("memory", "decimal", optional=True),
-    Column("disk", "decimal", optional=True),
-)
-# Copies of the trace are about that begin with the schema's own wording; anything else on line 1 is an error.
+_INTEGERS: Final = {"created": "int64", "modified": "int64", "job": "int64", "task": "int64", "instances": "int64"}
+_TASK_COLUMNS: Final = _INTEGERS | {"status": "str", "cpu": "float64", "memory": "float64"}
+_SERVER_COLUMNS: Final = {
+    "time": "int64", "machine": "int64", "event": "str", "detail": "str",
+    "cpu": "float64", "memory": "float64", "disk": "float64",
+}  # fmt: skip
+# Copies of the trace are about that begin with the schema's own wording.
 _TASK_TITLES: Final = (
     "task_create_time",
     "task_end_time",
@@ -82,59 +56,44 @@ _TASK_TITLES: Final = (
 )
 
 
-def _task_table(parts: Sequence[Part]) -> Table:
-    refuse_missing(parts, "batch_task")
-    return Table(parts, _TASK_COLUMNS, titles=_TASK_TITLES, unique=("job_id", "task_id"))
+def _read_tasks(path: Path) -> tuple[pd.DataFrame, bool]:
+    tasks, header = read(path, _TASK_COLUMNS, titles=_TASK_TITLES)
+    require(path, tasks["status"].isin(_STATUS), f"the status must be one of {', '.join(_STATUS)}")
+    require(path, tasks["instances"] > 0, "the number of instances must be positive")
+    require(path, ~tasks.duplicated(["job", "task"]), "this task of this job is there already")
+    require_amounts(path, tasks, ["cpu", "memory"])
+    return tasks, header
 
 
-def _machine_mix(events: Table) -> pd.DataFrame:
-    """Count machines by cores and memory (fraction of the largest), each as its last ``add`` event says, sorted.
+def _gather(known: pd.DataFrame) -> list[trace.Job]:
+    """Gather the groups that carry a request into jobs."""
+    ordered = known.sort_values(["job", "created", "task"])
+    groups_of: dict[int, list[trace.Group]] = {}
+    rows = zip(*(ordered[name].tolist() for name in ("job", "created", "instances", "cpu", "memory")), strict=True)
+    for job, created, instances, cpu, memory in rows:
+        groups_of.setdefault(job, []).append((created, instances, int(cpu), round(memory, _MEMORY_DECIMALS)))
+    return [(g[0][0], tuple((t - g[0][0], n, cpu, memory) for t, n, cpu, memory in g)) for g in groups_of.values()]
 
-    Errors are passed over: by the trace's documentation what runs on such a machine goes on running.
-    """
-    frame = events.frame.sort_values("timestamp", kind="stable")  # file order among equal times
-    known = frame[frame["event_type"] == "add"].dropna(subset=["cpu", "memory"])
-    last = known.drop_duplicates("machine_id", keep="last").astype({"cpu": "int64"})
-    return last.groupby(["cpu", "memory"]).size().rename("machines").reset_index()
 
-
-def _gather(table: Table) -> tuple[list[Job], dict[str, int]]:
-    """Gather the groups that carry a request into jobs, and count all."""
-    frame = table.frame
-    lacking = frame[["plan_cpu", "plan_mem"]].isna().sum(axis=1)
-    known = frame[lacking == 0].sort_values(["job_id", "create_timestamp", "task_id"])
-    if known.empty:
-        raise TraceError(f"{table.files[0].part.path}: no row carries a request of CPU and memory")
-    groups_of: dict[int, list[tuple[int, int, int, float]]] = {}
-    columns = ("job_id", "create_timestamp", "instance_num", "plan_cpu", "plan_mem")
-    for job, created, instances, cpu, memory in zip(*(known[name].tolist() for name in columns), strict=True):
-        groups_of.setdefault(job, []).append((created, instances, cpu, round(memory, _MEMORY_DECIMALS)))
-    listed: list[Job] = [
-        (groups[0][0], tuple((created - groups[0][0], k, cpu, memory) for created, k, cpu, memory in groups))
-        for groups in groups_of.values()
-    ]
-    instances_of = frame["instance_num"]
-    return listed, {
-        "rows": len(frame),
-        "jobs_in_trace": frame["job_id"].nunique(),
-        "instances_in_trace": _total(instances_of),
-        "rows_without_request": len(frame) - len(known),
+def _counted(tasks: pd.DataFrame, known: pd.DataFrame, listed: list[trace.Job]) -> dict[str, int]:
+    lacking = tasks[["cpu", "memory"]].isna().sum(axis=1)
+    return {
+        "rows": len(tasks),
+        "jobs_in_trace": tasks["job"].nunique(),
+        "instances_in_trace": int(tasks["instances"].sum()),
+        "rows_without_request": len(tasks) - len(known),
         "rows_with_half_a_request": int((lacking == 1).sum()),
-        "instances_without_request": _total(instances_of[lacking > 0]),
-        "jobs_without_request": frame["job_id"].nunique() - len(listed),
+        "instances_without_request": int(tasks["instances"][lacking > 0].sum()),
+        "jobs_without_request": tasks["job"].nunique() - len(listed),
         "jobs": len(listed),
         "groups": len(known),
-        "instances": _total(known["instance_num"]),
-        "groups_zero_cpu": int((known["plan_cpu"] == 0).sum()),
+        "instances": int(known["instances"].sum()),
+        "groups_zero_cpu": int((known["cpu"] == 0).sum()),
         "groups_zero_memory": sum(group[3] == 0 for _, groups in listed for group in groups),
         "jobs_before_trace": sum(time < 0 for time, _ in listed),
         "jobs_within_a_second": sum(groups[-1][0] <= 1 for _, groups in listed),
-        **{f"rows_{name.lower()}": int((frame["status"] == name).sum()) for name in _STATUS},
+        **{f"rows_{name.lower()}": int((tasks["status"] == name).sum()) for name in _STATUS},
     }
-
-
-def _total(counts: pd.Series) -> int:
-    return sum(counts.tolist())  # 64 bits might not hold it
 
 
 def _encode(jobs: Jobs) -> dict[str, list[str]]:
@@ -163,40 +122,43 @@ def _encode(jobs: Jobs) -> dict[str, list[str]]:
         times_of.setdefault(shape, []).append(time)
     rows = sorted((times, shape) for shape, times in times_of.items())
     shapes = [f"{' '.join(map(str, times))},{shape}" for times, shape in rows]
-    return {REQUESTS: [REQUEST_HEADER, *requests], JOBS: [JOB_HEADER, *shapes]}
+    return {REQUESTS: [trace.REQUEST_HEADER, *requests], JOBS: [trace.JOB_HEADER, *shapes]}
 
 
-def _compute(source: Source, memory_digits: int | None, instance_digits: int | None) -> DigestReport:
+def _compute(source: str | Path, memory_digits: int | None, instance_digits: int | None) -> DigestReport:
     """Read everything; write nothing."""
-    task_parts, machine_parts = find_tables(source, "batch_task", "server_event")
-    tasks = _task_table(task_parts)
-    server = Table(machine_parts, _SERVER_COLUMNS) if machine_parts else None
-    listed, counts = _gather(tasks)
+    path, server = find_files(source, "batch_task")[0], find_files(source, "server_event")[0]
+    (tasks, header), (events, _) = _read_tasks(path), read(server, _SERVER_COLUMNS)
+    require(server, events["event"].isin(_EVENTS), f"the event must be one of {', '.join(_EVENTS)}")
+    require_amounts(server, events, ["cpu", "memory"])
+    known = tasks.dropna(subset=["cpu", "memory"])
+    if known.empty:
+        raise TraceError(f"{path}: no row carries a request of CPU and memory")
+    listed = _gather(known)
     options = {"memory_digits": memory_digits, "instance_digits": instance_digits}
     kept = Jobs.of(listed, np.empty((0, 3))).quantised(**options)
     tables = _encode(kept)
-    counts |= {
+    counts = _counted(tasks, known, listed) | {
         "instances_stored": int(kept.instances.sum()),
         "distinct_requests": len(tables[REQUESTS]) - 1,
         "distinct_shapes": len(tables[JOBS]) - 1,
     }
+    # each machine as its last event says; what runs on one with an error goes on running, by the documentation
+    added = events[events["event"] == "add"].sort_values("time", kind="stable").dropna(subset=["cpu", "memory"])
+    last = added.drop_duplicates("machine", keep="last").astype({"cpu": "int64"})
+    mix = last.groupby(["cpu", "memory"]).size().rename("machines").reset_index()
+    classes = (f"{cpu},{number(x)},{k}" for cpu, x, k in mix.itertuples(index=False, name=None))
+    tables[MACHINES] = [trace.MACHINE_HEADER, *classes]
+    machines = {
+        "events": len(events),
+        **{f"{name}_events": int((events["event"] == name).sum()) for name in _EVENTS},
+        "machines": int(mix["machines"].sum()),
+        "cpu": int((mix["cpu"] * mix["machines"]).sum()),
+        "memory": round(math.fsum(mix["memory"] * mix["machines"]), 9),
+    }
     rounded = {"memory": memory_digits, "instance counts": instance_digits}
     parts = [f"{name} to {digits}" for name, digits in rounded.items() if digits is not None]
     rounding = f"{' and '.join(parts)} significant digits" if parts else ""
-    machines: dict[str, Any] | None = None
-    if server is not None:
-        mix = _machine_mix(server)
-        tables[MACHINES] = [
-            MACHINE_HEADER,
-            *(f"{cpu},{number(x)},{k}" for cpu, x, k in mix.itertuples(index=False, name=None)),
-        ]
-        machines = {
-            "events": len(server.frame),
-            **{f"{name}_events": int((server.frame["event_type"] == name).sum()) for name in _EVENTS},
-            "machines": int(mix["machines"].sum()),
-            "cpu": int((mix["cpu"] * mix["machines"]).sum()),
-            "memory": round(math.fsum(mix["memory"] * mix["machines"]), 9),
-        }
     given = "".join(f", {name}={value}" for name, value in options.items() if value is not None)
     facts: dict[str, Any] = {
         "trace": "Alibaba cluster-trace-v2017",
@@ -221,7 +183,10 @@ def _compute(source: Source, memory_digits: int | None, instance_digits: int | N
         **options,
         "counts": counts,
         "machines": machines,
-        "inputs": {"batch_task": tasks.described(), "server_event": server.described() if server else []},
+        "inputs": {
+            "batch_task": [described(path, len(tasks), header=header)],
+            "server_event": [described(server, len(events), header=False)],
+        },
     }
     said = [
         f"{counts['rows']} task groups of {counts['jobs_in_trace']} jobs, {counts['instances_in_trace']} instances",
@@ -235,20 +200,19 @@ def _compute(source: Source, memory_digits: int | None, instance_digits: int | N
 
 
 def digest(
-    source: Source,
+    source: str | Path,
     output_folder: str | Path,
     *,
     memory_digits: int | None = None,
     instance_digits: int | None = None,
 ) -> DigestReport:
-    """Digest batch_task (and server_event, if there) into requests, distinct job shapes with times, and machines.
+    """Digest batch_task and server_event into requests, distinct job shapes with times, and machines.
 
     Parameters
     ----------
-    source : path or sequence of paths
-        The folder of the trace (``batch_task*.csv`` or ``.csv.gz`` in it), or its files, in any order; a table may be
-        cut into parts. A first line that holds the schema's titles, as in some copies, is skipped. Files of
-        ``server_event`` are recognised by their own or their folder's name.
+    source : path
+        The folder of the trace, with ``batch_task*.csv`` and ``server_event*.csv`` in it, or ``.csv.gz``. A first line
+        that holds the schema's titles, as in some copies, is skipped.
     output_folder : path
         Receives ``alibaba2017_requests.csv``, ``alibaba2017_jobs.csv``, ``alibaba2017_machines.csv`` and
         ``alibaba2017.json``; made if absent.
@@ -268,26 +232,25 @@ def digest(
     ------
     TraceError
         If a file is missing, damaged or not in the published format, a task of a job is there twice, or the output
-        cannot be written; the message names file and line.
+        cannot be written.
     InvalidInput
         If an argument is none of the above.
 
     Notes
     -----
-    Every field of every line is checked. About a second for the trace, linear in its lines, which are held. The same
-    input gives the same bytes, in whatever order its lines are. Nothing is written before all is read; each file is
-    written under a temporary name and renamed, the record last.
+    About a second for the trace, linear in its lines, which are held: 110 MB for the whole process.
+    The same input gives the same bytes, in whatever order its lines are. Nothing is written before all is read; each
+    file is written under a temporary name and renamed, the record last.
     """
-    target = check_folder(output_folder)
-    return _compute(source, memory_digits, instance_digits).write(target)
+    return _compute(source, memory_digits, instance_digits).write(output_folder)
 
 
-def verify_digest(source: Source, committed: str | Path | None = None) -> DigestReport:
+def verify_digest(source: str | Path, committed: str | Path | None = None) -> DigestReport:
     """Compute a digest again from the raw files and hold it equal to a recorded one, byte by byte.
 
     Parameters
     ----------
-    source : path or sequence of paths
+    source : path
         As for :func:`digest`. The files need not be the very ones of the record (copies differ in header, line ends and
         decimals of memory); what they say must be the same.
     committed : path, optional
@@ -301,7 +264,7 @@ def verify_digest(source: Source, committed: str | Path | None = None) -> Digest
     Raises
     ------
     TraceError
-        If a file is missing or the digests differ; the message names the first difference.
+        If a file is missing or the digests differ; the message names the table.
 
     Notes
     -----

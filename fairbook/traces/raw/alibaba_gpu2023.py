@@ -1,12 +1,11 @@
-"""Alibaba cluster-trace-gpu-v2023 as published: readers, and the digest of pods' requests and of machines.
+"""Alibaba cluster-trace-gpu-v2023 as published: the reader, and the digest of pods' requests and of machines.
 
 The trace is published as CSV with a header: one line of a pod list for each **pod**, which asks for CPU, memory and
 GPU, and one line of the node list for each machine. CPU is in 1/1000 core, memory in MiB, GPU in 1/1000 GPU.
 
 The GPU request of a pod is ``num_gpu * gpu_milli``. The two columns say one thing: without a GPU both are 0; a pod with
 one GPU may share it, and ``gpu_milli`` is the part it asks for, up to 1000; a pod with more has them whole, and
-``gpu_milli`` is 1000. That holds on every line of the trace, and a line on which it does not is an error, as is every
-line that is not in the published format; the message names file and line.
+``gpu_milli`` is 1000. That holds on every line of the trace, and a line on which it does not is an error.
 
 What is left out: a pod that asks for nothing at all (there is none in the trace). Nothing else is: pods without a GPU
 are users of the pool like the others, and pods of every phase are kept. The published pod lists named ``gpuspec`` also
@@ -21,7 +20,7 @@ Fragmentation Gradient Descent*. USENIX Annual Technical Conference, 2023.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,9 +38,7 @@ from fairbook.traces.alibaba_gpu2023 import (
     Pods,
     joined,
 )
-from fairbook.traces.raw.digests import DigestReport, check_folder, number
-from fairbook.traces.raw.files import Part, Source, find_tables, refuse_missing
-from fairbook.traces.raw.tables import Column, Table
+from fairbook.traces.raw.digests import DigestReport, described, find_files, number, read, require, require_amounts
 from fairbook.traces.stored import open_digest
 
 __all__ = ["SHIPPED_DIGITS", "digest", "verify_digest"]
@@ -49,69 +46,40 @@ __all__ = ["SHIPPED_DIGITS", "digest", "verify_digest"]
 SHIPPED_DIGITS: Final = 3
 """Significant digits of CPU and memory in the digest that ships."""
 
-_POD_FILE: Final = "openb_pod_list_default"
-_NODE_FILE: Final = "openb_node_list_all_node"
-_NODE_PREFIX: Final = "openb_node_list"
 # Thousandths of a core, MiB, thousandths of a GPU.
 _PUBLISHED: Final = np.array((1000.0, 1024.0, 1000.0))
 _AMOUNTS: Final = ["cpu_milli", "memory_mib", "gpu"]
-
 _QOS: Final = ("LS", "BE", "Burstable", "Guaranteed")
 _PHASES: Final = ("Running", "Failed", "Pending", "Succeeded")
-_POD_COLUMNS: Final = (
-    Column("name", "name"),
-    Column("cpu_milli", "count"),
-    Column("memory_mib", "count"),
-    Column("num_gpu", "count"),
-    Column("gpu_milli", "count"),
-    Column("gpu_spec", "words", optional=True),
-    Column("qos", words=_QOS),
-    Column("pod_phase", words=_PHASES),
-    Column("creation_time", "time"),
-    Column("deletion_time", "time"),
-    Column("scheduled_time", "time", optional=True),
-)
-_NODE_COLUMNS: Final = (
-    Column("sn", "name"),
-    Column("cpu_milli", "positive"),
-    Column("memory_mib", "positive"),
-    Column("gpu", "count"),
-    Column("model", "word", optional=True),
-)
+_POD_COLUMNS: Final = {
+    "name": "str", "cpu_milli": "int64", "memory_mib": "int64", "num_gpu": "int64", "gpu_milli": "int64",
+    "gpu_spec": "str", "qos": "str", "pod_phase": "str",
+    "creation_time": "int64", "deletion_time": "int64", "scheduled_time": "float64",
+}  # fmt: skip
+_NODE_COLUMNS: Final = {"sn": "str", "cpu_milli": "int64", "memory_mib": "int64", "gpu": "int64", "model": "str"}
 
 
-def _table(parts: Sequence[Part], columns: tuple[Column, ...], what: str) -> Table:
-    refuse_missing(parts, what)
-    return Table(parts, columns, titles=tuple(column.name for column in columns), unique=(columns[0].name,))
+def _read(path: Path, columns: dict[str, str], amounts: list[str]) -> pd.DataFrame:
+    frame, header = read(path, columns, titles=tuple(columns))
+    if not header:
+        raise TraceError(f"{path}: the first line must be {','.join(columns)}")
+    require(path, ~frame.duplicated(next(iter(columns))), "this name is there already")
+    require_amounts(path, frame, amounts)
+    return frame
 
 
-def _pod_table(parts: Sequence[Part]) -> Table:
+def _read_pods(path: Path) -> pd.DataFrame:
     """Read a pod list whole; hold the two columns of GPUs against each other."""
-    table = _table(parts, _POD_COLUMNS, _POD_FILE)
-    gpus, milli = (table.frame[name].to_numpy() for name in ("num_gpu", "gpu_milli"))
-    right = np.where(gpus == 1, (milli >= 1) & (milli <= 1000), milli == np.where(gpus == 0, 0, 1000))
-    if not right.all():
-        row = int(right.argmin())
-        raise TraceError(
-            f"{table.where(row)}: column 5 (gpu_milli) must be 0 without a GPU, 1 to 1000 with one and 1000 "
-            f"with more: {milli[row]} with {gpus[row]}"
-        )
-    return table
+    pods = _read(path, _POD_COLUMNS, ["cpu_milli", "memory_mib"])
+    gpus, milli = pods["num_gpu"], pods["gpu_milli"]
+    right = ((gpus == 0) & (milli == 0)) | ((gpus == 1) & milli.between(1, 1000)) | ((gpus > 1) & (milli == 1000))
+    require(path, right, "gpu_milli must be 0 without a GPU, 1 to 1000 with one and 1000 with more")
+    return pods.assign(gpu=gpus * milli)
 
 
-def _requests(pods: Table) -> pd.DataFrame:
-    """Return the requests of the pods that ask for anything, as published, with gpu in thousandths."""
-    gpu = pods.frame["num_gpu"].astype(object) * pods.frame["gpu_milli"]  # 64 bits might not hold it
-    asked = pods.frame.assign(gpu=gpu)[_AMOUNTS]
-    asked = asked[(asked > 0).any(axis=1)]
-    if asked.empty:
-        raise TraceError(f"{pods.files[0].part.path}: no pod asks for anything")
-    return asked
-
-
-def _pods_of(requests: pd.DataFrame, nodes: Table) -> Pods:
+def _pods_of(requests: pd.DataFrame, nodes: pd.DataFrame) -> Pods:
     """Lay out requests and machines as arrays, in cores, GiB and GPUs."""
-    machines = nodes.frame.groupby([*_AMOUNTS, "model"]).size().reset_index(name="machines")
+    machines = nodes.groupby([*_AMOUNTS, "model"]).size().reset_index(name="machines")
     asked, count = joined(requests.to_numpy(np.float64) / _PUBLISHED, np.ones(len(requests), np.int64))
     return Pods(
         asked,
@@ -140,13 +108,14 @@ def _plain(values: Iterable[float]) -> dict[str, float]:
     return {name: int(x) if x == int(x) else x for name, x in zip(RESOURCES, values, strict=True)}
 
 
-def _compute(source: Source, digits: int | None) -> DigestReport:
+def _compute(source: str | Path, digits: int | None) -> DigestReport:
     """Read everything; write nothing."""
-    pod_parts, node_parts = find_tables(source, _POD_FILE, _NODE_FILE, prefix=_NODE_PREFIX)
-    if not node_parts:
-        raise TraceError(f"{source}: no {_NODE_FILE} file (.csv or .csv.gz) beside the pod list")
-    pods, nodes = _pod_table(pod_parts), _table(node_parts, _NODE_COLUMNS, _NODE_FILE)
-    requests, frame = _requests(pods), pods.frame
+    pod_list = find_files(source, "openb_pod_list_default")[0]
+    node_list = find_files(source, "openb_node_list_all_node")[0]
+    frame, nodes = _read_pods(pod_list), _read(node_list, _NODE_COLUMNS, _AMOUNTS)
+    requests = frame[_AMOUNTS][(frame[_AMOUNTS] > 0).any(axis=1)]
+    if requests.empty:
+        raise TraceError(f"{pod_list}: no pod asks for anything")
     exact = _pods_of(requests, nodes)
     kept = exact.quantised(digits)
     counted = {
@@ -198,7 +167,10 @@ def _compute(source: Source, digits: int | None) -> DigestReport:
         "counts": counts,
         "requested_in_trace": dict(zip(("cpu_milli", "memory_mib", "gpu_milli"), published, strict=True)),
         "machines": machines,
-        "inputs": {"pods": pods.described(), "nodes": nodes.described()},
+        "inputs": {
+            "pods": [described(pod_list, len(frame), header=True)],
+            "nodes": [described(node_list, len(nodes), header=True)],
+        },
     }
     said = [
         f"{counts['rows']} pods, {counts['pods_without_gpu']} without a GPU,"
@@ -213,14 +185,13 @@ def _compute(source: Source, digits: int | None) -> DigestReport:
     return DigestReport.of(NAME, facts, _encode(kept), said)
 
 
-def digest(source: Source, output_folder: str | Path, *, digits: int | None = None) -> DigestReport:
+def digest(source: str | Path, output_folder: str | Path, *, digits: int | None = None) -> DigestReport:
     """Digest a pod list and the node list into distinct requests and distinct machines, with their numbers.
 
     Parameters
     ----------
-    source : path or sequence of paths
-        The folder of the lists (of the pod lists, ``openb_pod_list_default.csv`` is read), or the files of a pod list
-        and of a node list (``openb_node_list*``), each ``.csv`` or ``.csv.gz``.
+    source : path
+        The folder of the lists: ``openb_pod_list_default`` and ``openb_node_list_all_node``, ``.csv`` or ``.csv.gz``.
     output_folder : path
         Receives ``alibaba_gpu2023_requests.csv``, ``alibaba_gpu2023_machines.csv`` and ``alibaba_gpu2023.json``; made
         if absent.
@@ -239,29 +210,27 @@ def digest(source: Source, output_folder: str | Path, *, digits: int | None = No
     ------
     TraceError
         If a list is missing, a file is damaged or not in the published format, ``num_gpu`` and ``gpu_milli``
-        contradict each other, a pod is there twice or none asks for anything, or the output cannot be written; the
-        message names file and line.
+        contradict each other, a pod is there twice or none asks for anything, or the output cannot be written.
     InvalidInput
         If an argument is none of the above.
 
     Notes
     -----
-    Every field of every line is checked. A fifth of a second for the trace, linear in its lines. The same input gives
-    the same bytes, in whatever order its lines are. Nothing is written before all is read; each file is written under
+    A fifth of a second for the trace, linear in its lines, which are held. The same input gives the same bytes, in
+    whatever order its lines are. Nothing is written before all is read; each file is written under
     a temporary name and renamed, the record last.
     """
-    target = check_folder(output_folder)
-    return _compute(source, digits).write(target)
+    return _compute(source, digits).write(output_folder)
 
 
-def verify_digest(source: Source, committed: str | Path | None = None) -> DigestReport:
+def verify_digest(source: str | Path, committed: str | Path | None = None) -> DigestReport:
     """Compute a digest again from the raw files and hold it equal to a recorded one, byte by byte.
 
     Parameters
     ----------
-    source : path or sequence of paths
-        Folder of the lists, or the files; as for :func:`digest`. They need not be the very files of the record (they
-        may be compressed, in another order, or a ``gpuspec`` list); what they say must be the same.
+    source : path
+        As for :func:`digest`. The lists need not be the very files of the record (they may be compressed, or in another
+        order); what they say must be the same.
     committed : path, optional
         Folder of the digest; by default the one that ships with the package.
 
@@ -273,7 +242,7 @@ def verify_digest(source: Source, committed: str | Path | None = None) -> Digest
     Raises
     ------
     TraceError
-        If a file is missing or the digests differ; the message names the first difference.
+        If a file is missing or the digests differ; the message names the table.
 
     Notes
     -----

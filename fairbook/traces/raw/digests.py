@@ -1,23 +1,30 @@
-"""Making, writing and verifying a digest: the same for every trace."""
+"""Finding and reading the files of a trace; making, writing and verifying a digest: the same for every trace."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+import pandas as pd
 
 import fairbook
 from fairbook.errors import InvalidInput, TraceError
 from fairbook.files import write_whole
 from fairbook.traces.stored import open_digest
 
-__all__ = ["DigestReport", "check_folder", "number"]
+__all__ = ["DigestReport", "described", "find_files", "number", "read", "require", "require_amounts"]
 
 #: What of the record must come out again; the rest says how, where and of which copies a digest was made.
-_COMPARED = ("counts", "machines", "requested_in_trace", "last_time_us", "missing_parts")
+_COMPARED: Final = ("counts", "machines", "requested_in_trace", "last_time_us", "missing_parts")
+# Decimals are to come out as float() reads them; pandas from 3.1 does so by itself, and warns if asked.
+_NEW: Final = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
+_EXACT: Final[dict[str, Any]] = {} if _NEW else {"float_precision": "round_trip"}
 
 
 def number(x: float) -> str:
@@ -25,13 +32,87 @@ def number(x: float) -> str:
     return str(int(x)) if x == int(x) and x < 1e15 else repr(float(x))
 
 
-def check_folder(output_folder: str | Path) -> Path:
-    """Return the folder that a digest is to be written to; it need not exist."""
-    if not isinstance(output_folder, str | Path):
-        raise InvalidInput("output_folder", "must be a path", output_folder)
-    if Path(output_folder).exists() and not Path(output_folder).is_dir():
-        raise TraceError(f"{output_folder}: is not a folder")
-    return Path(output_folder)
+def find_files(folder: str | Path, table: str) -> list[Path]:
+    """List the files of a table, as ``<table>*`` in the folder or ``part-*`` in ``<table>/`` below it, in part order.
+
+    Raises
+    ------
+    TraceError
+        If there is none.
+    """
+    if not isinstance(folder, str | Path):
+        raise InvalidInput("folder", "must be a path", folder)
+    names = (f"{start}*{end}" for start in (table, f"{table}/part-") for end in (".csv", ".csv.gz"))
+    found = sorted(path for name in names for path in Path(folder).glob(name))
+    if not found:
+        raise TraceError(f"{folder}: no {table} file (.csv or .csv.gz) in this folder")
+    return found
+
+
+def part_of(path: Path) -> tuple[int | None, int | None]:
+    """Give the number of a part and the number of parts that its name carries."""
+    found = re.search(r"part-(\d+)-of-(\d+)\.csv", path.name)
+    return (int(found[1]), int(found[2])) if found else (None, None)
+
+
+def read(path: Path, columns: Mapping[str, str], *, titles: Sequence[str] = ()) -> tuple[pd.DataFrame, bool]:
+    """Read a file whole.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        Comma-separated, plain or packed by gzip.
+    columns : mapping of str to str
+        Name and dtype of each: ``int64``, ``float64`` (NaN where nothing stands) or ``str``.
+    titles : sequence of str
+        What the first line may hold instead of a row.
+
+    Returns
+    -------
+    frame, header
+        The rows in file order, and whether titles stand above them.
+
+    Raises
+    ------
+    TraceError
+        If the file cannot be read, or does not have these columns; the message names it and says what is wrong.
+    """
+    try:
+        first = [str(name).strip() for name in pd.read_csv(path, nrows=0).columns]
+        if len(first) != len(columns):
+            raise ValueError(f"{len(columns)} columns expected, {len(first)} found")
+        frame = pd.read_csv(
+            path,
+            header=None,
+            skiprows=int(first == list(titles)),
+            names=list(columns),
+            dtype=dict(columns),
+            keep_default_na=False,
+            na_values={name: [""] for name, kind in columns.items() if kind == "float64"},
+            **_EXACT,
+        )
+    except (OSError, EOFError, zlib.error, ValueError, OverflowError) as error:
+        raise TraceError(f"{path}: is not a table of this trace as published ({error})") from error
+    return frame, first == list(titles)
+
+
+def require(path: Path, right: pd.Series, rule: str) -> None:
+    """Raise TraceError at the first row that is not right."""
+    if not right.all():
+        raise TraceError(f"{path}, row {int(right.to_numpy().argmin()) + 1}: {rule}")
+
+
+def require_amounts(path: Path, frame: pd.DataFrame, names: Sequence[str]) -> None:
+    """Raise TraceError at the first row with an amount that is negative or endless; there may be none."""
+    right = frame[list(names)].isna() | ((frame[list(names)] >= 0) & (frame[list(names)] < 1e300))
+    require(path, right.all(axis=1), f"{' and '.join(names)} must be numbers from 0, or missing")
+
+
+def described(path: Path, rows: int, **more: Any) -> dict[str, Any]:
+    """Describe a file for the record of a digest."""
+    with path.open("rb") as content:
+        checksum = hashlib.file_digest(content, "sha256").hexdigest()
+    return {"file": path.name, "part": part_of(path)[0], "rows": rows, **more, "sha256": checksum}
 
 
 @dataclass(frozen=True)
@@ -78,56 +159,43 @@ class DigestReport:
         """What was counted, by name."""
         return dict(self.provenance["counts"])
 
-    @property
-    def outputs(self) -> dict[str, str]:
-        """SHA-256 of each table, by name."""
-        return {table: output["sha256"] for table, output in self.provenance["outputs"].items()}
-
     def __str__(self) -> str:
-        return "\n".join([*self.said, *(f"{table}  sha256 {value}" for table, value in self.outputs.items())])
+        outputs = self.provenance["outputs"].items()
+        return "\n".join([*self.said, *(f"{table}  sha256 {output['sha256']}" for table, output in outputs)])
 
-    def write(self, folder: Path) -> DigestReport:
+    def write(self, folder: str | Path) -> DigestReport:
         """Write the files, each whole or not at all, the record last; the folder is made if absent.
 
         Raises
         ------
         TraceError
-            If that cannot be done, or the folder holds a table of another digest of this trace that this one lacks.
+            If that cannot be done.
         """
-        stray = next((path for path in folder.glob(f"{self.name}_*.csv") if path.name not in self.files), None)
-        if stray is not None:
-            raise TraceError(f"{stray}: is of another digest, and these inputs give none")
+        if not isinstance(folder, str | Path):
+            raise InvalidInput("output_folder", "must be a path", folder)
+        target = Path(folder)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            target.mkdir(parents=True, exist_ok=True)
             # to be shared, whatever the umask
-            write_whole({folder / name: content for name, content in self.files.items()}, mode=0o644)
+            write_whole({target / name: content for name, content in self.files.items()}, mode=0o644)
         except OSError as error:
-            raise TraceError(f"{folder}: cannot write the digest ({error.strerror or error})") from error
-        return replace(self, folder=folder)
+            raise TraceError(f"{target}: cannot write the digest ({error.strerror or error})") from error
+        return replace(self, folder=target)
 
     def held_against(self, committed: str | Path | None) -> DigestReport:
-        """Compare with a digest on disk, by default the one that ships, byte by byte; the files may be other copies.
+        """Compare with a digest on disk, by default the one that ships, byte by byte.
 
         Raises
         ------
         TraceError
-            At the first difference, with the input files that the other was not made of.
+            At the first difference.
         """
         record, paths = open_digest(self.name, committed)
-        known = json.dumps(record.get("inputs"))
-        inputs = [file for files in self.provenance["inputs"].values() for file in files]
-        others = [file["file"] for file in inputs if file["sha256"] not in known]
-        copies = f" (not the file it was made of: {', '.join(others)})" if others else ""
         for table, path in paths.items():
-            if table not in self.files:
-                raise TraceError(f"{path}: what it was made of is missing")
-            old, new = path.read_bytes().split(b"\n"), self.files[table].split(b"\n")
-            if old != new:
-                pairs = enumerate(zip(old, new, strict=False), start=1)
-                line = next((k for k, (a, b) in pairs if a != b), min(len(old), len(new)))
-                raise TraceError(f"{path}, line {line}: differs from the digest computed now{copies}")
+            if path.read_bytes() != self.files.get(table):
+                raise TraceError(f"{path}: differs from the digest computed now")
         for key in _COMPARED:
             if record.get(key) != self.provenance.get(key):
                 now = self.provenance.get(key)
-                raise TraceError(f"{key} of the committed digest differ: {record.get(key)} and now {now}{copies}")
+                raise TraceError(f"{key} of the committed digest differ: {record.get(key)} and now {now}")
         return self
