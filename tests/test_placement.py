@@ -70,15 +70,6 @@ def test_states_are_the_machines_grouped(cell: Any) -> None:
     assert (machines @ tasks).tolist() == placed.tasks.tolist()
 
 
-def test_room_is_where_one_more_task_would_fit() -> None:
-    placed = fb.gdrf([[2, 1], [1, 3]], [[4, 4], [5, 2]], [2, 2], max_tasks=[2, 1], match="same")
-    demands, left = placed.cell.demands, placed.cell.machines[placed.cell.machine_class] - placed.machine_use
-    for i in range(2):
-        assert placed.room(i).tolist() == [j for j in range(4) if (left[j] >= demands[i]).all()]
-    with pytest.raises(fb.InvalidInput, match="user must be one of the users"):
-        placed.room("nobody")
-
-
 def named() -> fb.Placement:
     demands = pd.DataFrame({"cpu": [1.0, 4.0], "memory": [3.0, 1.0]}, ["ann", "bob"])
     machines = pd.DataFrame({"cpu": [8.0, 4.0], "memory": [8.0, 16.0]}, ["large", "fat"])
@@ -214,44 +205,6 @@ def test_cells() -> None:
 # ---------------------------------------------------------------------------------------------- rules by hand
 
 
-def test_a_round_is_served_in_order_of_shares() -> None:
-    """Slots go to who has least; the larger share is served first."""
-    placed = fb.gdrf([[1, 1], [4, 4]], [[20, 20]], max_tasks=[5, 2])
-    # amounts 2 and 8. Round 1: one slot each, user 1 is served first. Round 2: both to user 0, who then has 6.
-    # Round 3: one to user 0, then 8 = 8, and user 1 ranks first. Round 4: what user 0 still asks for.
-    assert placed.placed_user.tolist() == [1, 0, 0, 0, 1, 0, 0]
-    queue = fb.gdrf([[1, 1], [4, 4]], [[20, 20]], max_tasks=[5, 2], queue="one_by_one")
-    assert queue.placed_user.tolist() == [1, 0, 0, 0, 0, 1, 0]
-
-
-@pytest.mark.parametrize(
-    ("demands", "machines", "options", "placed"),
-    [
-        ([[2, 1]], [[4, 2], [2, 4]], {}, [0, 0, 1]),
-        ([[2, 1]], [[4, 2], [2, 4]], {"match": "same"}, [0, 0]),
-        # by amount machine 0 has more memory; as a part of all there is it has more CPU
-        ([[3, 1]], [[3, 4], [1, 9]], {"match": "same"}, [0]),
-        ([[3, 1]], [[3, 4], [1, 9]], {"match": "same", "machine_type": "amount"}, []),
-        # f with the task: (1/12)^(1/4) on an empty machine is more than (2/12)^(2/4)
-        *(
-            ([[1, 1]], [[4, 4]], {"machine_counts": [3], "max_tasks": [3], "choice": choice}, machines)
-            for choice, machines in (
-                ("fairness", [0, 1, 2]),
-                ("fairness_empty_last", [0, 0, 0]),
-                ("first", [0, 0, 0]),
-                ("fairness_after", [0, 1, 2]),
-            )
-        ),
-    ],
-)
-def test_types_of_machines_and_empty_ones_first_or_last(
-    demands: Any, machines: Any, options: dict[str, Any], placed: list[int]
-) -> None:
-    found = fb.gdrf(demands, machines, **options)
-    assert found.placed_machine.tolist() == placed
-    assert found.full == (options.get("match") != "same")
-
-
 def test_weights_that_are_equal_come_out_equal() -> None:
     """Proportional and mirrored demands have one GDRW, to the last digit: the lot decides."""
     cell = as_cell([[1, 1], [3, 3], [7, 7]], [[5, 4], [4, 4]], [1, 3])
@@ -271,25 +224,6 @@ def test_the_lot_settles_what_is_left() -> None:
     assert orders == set(itertools.permutations(range(3)))
     first, again = (fb.gdrf([[1, 1]] * 9, [[3, 3]], seed=7) for _ in range(2))
     assert first.placed_user.tolist() == again.placed_user.tolist()
-
-
-@pytest.mark.parametrize(
-    ("place", "demands", "machines", "pairs"),
-    [
-        (fb.drfh, [[0.2, 1], [1, 0.2]], [[2, 12], [12, 2]], {(0, 0): 10, (1, 1): 10}),
-        (fb.mdrf, [[2, 1], [1, 3]], [[8, 4], [4, 12]], {(0, 0): 4, (1, 1): 4}),
-        (
-            fb.per_server_drf,
-            [[1, 1], [1, 0]],
-            [[4, 0], [2, 2]],
-            {(1, 0): 4, (0, 1): 1, (1, 1): 1},
-        ),  # it lacks a resource
-    ],
-)
-def test_the_machine_that_suits(place: Any, demands: Any, machines: Any, pairs: Any) -> None:
-    placed = place(demands, machines)
-    found = list(zip(placed.placed_user.tolist(), placed.placed_machine.tolist()))
-    assert {pair: found.count(pair) for pair in found} == pairs
 
 
 def test_a_machine_that_is_all_but_full_counts_as_free_for_what_fits() -> None:

@@ -138,19 +138,6 @@ def test_other_cells() -> None:
     assert {total for total, *_ in counts} == {60}
 
 
-def test_users_are_as_the_text_says() -> None:
-    totals = pd.Series([c + m for c, m in study.USERS]).value_counts().sort_index()
-    assert totals.tolist() == [1, 2, 4, 6, 4, 2, 1]  # a bell, 20 in all
-    _, counts = np.unique(
-        np.concatenate([study.instance(stream(1, r), 60).demands for r in range(200)]), axis=0, return_counts=True
-    )
-    assert len(counts) == 16
-    assert (np.abs(counts / 250 - 1) < 0.3).all()
-    cover, paper = (study.instance(stream(3), 60, users=users).demands for users in ("covering", "paper"))
-    assert len(np.unique(cover, axis=0)) == len(np.unique(paper, axis=0)) == 16
-    assert paper.tolist() == [list(user) for user in study.USERS]
-
-
 # ------------------------------------------------------------------------------------------------ what is measured
 
 
@@ -318,15 +305,6 @@ def test_bounds_hold_and_are_met_where_they_can_be() -> None:
 # --------------------------------------------------------------------------------------------------- the whole cell
 
 
-def test_users_of_the_trace_are_those_with_most_tasks() -> None:
-    frame = load_digest().frame.query("cpu > 0 and memory > 0")
-    tasks = frame.groupby("user")["tasks"].sum()
-    for row, user in zip(whole_cell._trace_users(6), tasks.sort_values(ascending=False).index[:6], strict=True):
-        own = frame[frame["user"] == user]
-        near(row, [np.average(own[name], weights=own["tasks"]) for name in ("cpu", "memory")])
-    assert tasks.nlargest(whole_cell.TRACE_USERS).sum() / tasks.sum() > 0.85
-
-
 def test_the_whole_cell_adds_up() -> None:
     how: dict[str, Any] = {"mechanisms": ("drfh_first_fit", "per_server_drf"), "trace_users": 6}
     frame, machines = study.cell(**how), study.cell_machines(**how)
@@ -366,21 +344,3 @@ def test_lies_by_hand() -> None:
     found = dict(zip(lies, tasks.tolist(), strict=True))
     assert (found[1.0, 1.0], found[2.0, 2.0], found[2.0, 1.0], found[3.0, 3.0], found[1.5, 1.5]) == (4, 4, 2, 3, 2)
     assert [bool(x) for x in single] == [min(lie) < 2 for lie in lies]
-
-
-def test_lies_against_honest_runs() -> None:
-    frame = study.lies(1, number=12).set_index(["mix", "reading"])
-    assert set(frame.index) == set(product(("paper", "random"), study.LIED_TO))
-    assert (frame["gain"] >= frame["gain_single"]).all()
-    assert set(frame["users"]) == {20}
-    case, lot = cells.drawn(stream(study.SEED, 0), 12)
-    for reading, how in study.LIED_TO.items():
-        honest, gains = gdrf(*case, seed=lot, **how).tasks, []  # type: ignore[arg-type]
-        for user, factors in product(range(20), product(study.FACTORS, study.FACTORS)):
-            lied = case.demands.copy()
-            lied[user] *= factors
-            runs = gdrf(lied, case.machines, case.counts, seed=lot, **how).tasks[user]  # type: ignore[arg-type]
-            gains.append(int(runs) * int(min(factors)) - int(honest[user]))
-        row = frame.loc[("random", reading)]
-        assert row["most"] == max(gains)
-        near(row["paying"], np.sum(np.array(gains) > 0) / 20 / (len(study.FACTORS) ** 2 - 1), atol=1e-8)

@@ -151,7 +151,7 @@ def drfh(
     are parts of the cell's totals and 1 stands for the first resource that the task needs. Ties: lowest number of
     user and machine, among sums that are equal as computed. A user whose task fits nowhere leaves, the others go on.
 
-    Cost for P tasks on N machines: First-Fit O(P (m + log n) + n N m), or as :func:`fairbook.gdrf` where that is less;
+    Cost for P tasks on N machines: First-Fit O(P (m + log n) + n N m);
     Best-Fit O(N (m + log N) + P (log n + m log N)) where what is free is spread evenly, at worst O(P N m), and O(N m +
     n m + P) memory (measured: 1 to 2.5 microseconds a task on 5 000 to 100 000 machines); fluid a linear programme with
     K n variables per level at which users stop, at most n of them; with many classes only of those that may be

@@ -7,7 +7,7 @@ users, and in the key by which a machine is chosen among those with room, ties b
 * the distance of best fit and relative entropy compare what is free with the task:
   :mod:`~fairbook.mechanisms.engines.nearest`;
 * the lowest number alone: each user keeps for each group of machines the first that may have room for it, and never
-  goes back, for machines only fill up. With very many users and machines the tournament is faster;
+  goes back, for machines only fill up;
 * f with the task counted in is another for each user: all machines are looked at.
 """
 
@@ -42,7 +42,6 @@ Key = Literal["first", "fairness", "fairness_empty_last", "fairness_after", "bes
 
 _BLOCK = 1 << 17  # placements between two looks at the keyboard, about a tenth of a second
 _SIDE = 64  # machines whose largest room is kept for First-Fit
-_FAR = 20  # machines that pointers of First-Fit may pass for each task, lest the tournament is faster
 
 
 class Pointers(NamedTuple):
@@ -270,14 +269,14 @@ def fill(
         *np.empty((2, _BLOCK), np.int32),
     )  # fmt: skip  # users who hold nothing yet are a heap in order of rank
     types = Types(group, level, levels)
-    keyed, empty = key != "first", LAST if key == "fairness_empty_last" else 0.0
-    fair = Fairness(dominant, cell.totals, capacity.sum(axis=1), np.zeros_like(capacity), empty, keyed)
+    empty = LAST if key == "fairness_empty_last" else 0.0
+    fair = Fairness(dominant, cell.totals, capacity.sum(axis=1), np.zeros_like(capacity), empty)
     sort = False
     if key in ("best_fit", "entropy"):
         step, what = _by_likeness, _likeness(cell, turns, capacity, DISTANCE if key == "best_fit" else ENTROPY)
     elif key == "fairness_after":
         step, what = _by_scan, (types, fair, np.empty((2, len(cell.totals))))
-    elif key == "first" and n * N <= _FAR * expected:
+    elif key == "first":
         members = np.argsort(group, kind="stable")
         starts = np.searchsorted(group[members], np.arange(level.shape[1] + 1))
         most = np.full((N // _SIDE + 1, len(cell.totals)), np.inf)

@@ -50,8 +50,6 @@ class Fairness(NamedTuple):
     # ^ Of each resource what is held by users whose dominant one it is, shape (N, m).
     empty: float
     # ^ Key of an empty machine.
-    keyed: bool
-    # ^ Whether there are keys; else the lowest number is best.
 
 
 class Tree(NamedTuple):
@@ -162,9 +160,8 @@ def by_tournament(turns: Any, types: Any, fair: Any, at: Any) -> bool:
                 return False
             continue
         put(turns, i, machine)
-        if fair.keyed:
-            stakes[machine, fair.dominant[i]] += demands[i, fair.dominant[i]]
-            at.keys[machine] = log_fairness(fair, used[machine], stakes[machine], fair.size[machine])
+        stakes[machine, fair.dominant[i]] += demands[i, fair.dominant[i]]
+        at.keys[machine] = log_fairness(fair, used[machine], stakes[machine], fair.size[machine])
         base = at.bases[types.group[machine]]
         _renew(at, base, at.leaf[machine], at.keys[machine], turns.limit[machine], used[machine])
 
