@@ -119,7 +119,7 @@ def tasks_one_by_one(draw: Draw) -> Case:
     }
 
 
-def exact_by_task(max_tasks: Any, stuck: str, **case: Any) -> Any:
+def exact_by_task(max_tasks: Any, stuck: Any, **case: Any) -> Any:
     exact = [as_fractions(case[name], name) for name in ("demands", "weights", "capacities")]
     return naive_by_task(Instance(*exact, [None if b == np.inf else Fraction(b) for b in max_tasks]), stuck)
 

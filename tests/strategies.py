@@ -7,6 +7,9 @@ import numpy as np
 from hypothesis import settings, strategies as st
 from numpy.typing import NDArray
 
+from fairbook.mechanisms.drf import drf_by_task_rule
+from fairbook.mechanisms.readings import Stuck
+
 #: The same examples on every machine, and no limit in seconds: the first call compiles.
 REPEATABLE = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 FEW = settings(REPEATABLE, max_examples=20)
@@ -105,21 +108,8 @@ def periods(draw: st.DrawFn, max_n: int = 4, max_T: int = 3, zeros: bool = True,
     )
 
 
-def naive_by_task(case: Instance, stuck: str) -> list[int]:
-    """Algorithm 1 of the DRF paper in fractions: scan everyone before every task."""
-    demands, weights, capacities, bounds = case
-    n, m = len(demands), len(capacities)
-    dominant = [max(d / c for d, c in zip(row, capacities, strict=True)) for row in demands]
-    tasks, left, active = [0] * n, list(capacities), set(range(n))
-    while active:
-        i = min(active, key=lambda i: (tasks[i] * dominant[i] / weights[i], i))
-        if bounds[i] is not None and tasks[i] + 1 > bounds[i]:
-            active.remove(i)
-        elif any(demands[i][j] > left[j] for j in range(m)):
-            if stuck == "stop":
-                break
-            active.remove(i)
-        else:
-            tasks[i] += 1
-            left = [have - need for have, need in zip(left, demands[i], strict=True)]
-    return tasks
+def naive_by_task(case: Instance, stuck: Stuck) -> list[int]:
+    """Algorithm 1 of the DRF paper in fractions: the rule itself."""
+    return drf_by_task_rule(
+        case.demands, weights=case.weights, capacities=case.capacities, max_tasks=case.max_tasks, stuck=stuck
+    )[0]

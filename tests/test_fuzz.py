@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
-from fairbook import decimals
-from fairbook.mechanisms import dmfa_srq
+from fairbook.mechanisms import dmfa_srq, drf
 from tests import fuzz, fuzz_engines
 
 EXAMPLES = int(os.environ.get("FAIRBOOK_FUZZ", "0"))
@@ -97,6 +96,6 @@ def test_engines_agree_with_their_judges(name: str) -> None:
 def test_engines_that_lose_digits_are_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     engine, case = fuzz_engines.ENGINES[name], fuzz_engines.LOST_DIGITS[name]
     assert fuzz_engines.difference(engine, case) <= engine.rtol
-    monkeypatch.setattr(decimals, "DOUBTFUL", math.inf)
+    monkeypatch.setattr(drf, "FAR_APART", math.inf)
     monkeypatch.setattr(dmfa_srq, "MOST", 0)
     assert fuzz_engines.difference(engine, case) > engine.rtol

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from fairbook.errors import FairbookError
+from fairbook.mechanisms.drf import drf_rule
 from fairbook.model.exact import exact_instance
 from fairbook.model.inputs import FloatArray, as_capacities, as_demands, as_max_tasks, as_weights
 
@@ -98,7 +99,7 @@ def exact_tasks(
     capacities: Sequence[Any] | None = None,
     max_tasks: Sequence[Any] | None = None,
 ) -> list[Fraction]:
-    """Give the tasks of the lexicographic max-min optimum in exact fractions, round by round.
+    """Give the tasks of the lexicographic max-min optimum in exact fractions, by the rule itself.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ def exact_tasks(
 
     Notes
     -----
-    Cost O(n^2 m) operations on fractions.
+    Cost O(n m^2) operations on fractions.
 
     Examples
     --------
@@ -117,22 +118,4 @@ def exact_tasks(
     ['3', '2']
     """
     rows, amount, size, bounds = exact_instance(demands, weights, capacities, max_tasks)
-    n, m = len(rows), len(size)
-    share = [[d / size[j] for j, d in enumerate(row)] for row in rows]
-    rate = [amount[i] / max(share[i]) for i in range(n)]
-    cap = [None if bound is None else bound / rate[i] for i, bound in enumerate(bounds)]
-    level: list[Fraction | None] = [None] * n
-    while None in level:
-        free = [i for i in range(n) if level[i] is None]
-        taken = [
-            sum((x * rate[i] * share[i][j] for i, x in enumerate(level) if x is not None), Fraction(0))
-            for j in range(m)
-        ]
-        growth = [sum((rate[i] * share[i][j] for i in free), Fraction(0)) for j in range(m)]
-        ends = [(1 - taken[j]) / growth[j] if growth[j] > 0 else None for j in range(m)]
-        candidates = [e for e in ends if e is not None] + [c for i in free if (c := cap[i]) is not None]
-        best = min(candidates)
-        for i in free:
-            if cap[i] == best or any(ends[j] == best and share[i][j] > 0 for j in range(m)):
-                level[i] = best
-    return [x * rate[i] for i, x in enumerate(level) if x is not None]
+    return drf_rule(rows, weights=amount, capacities=size, max_tasks=bounds)[0]

@@ -18,11 +18,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairbook import decimals
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.cbdrf_run import IDLE, OWN, UNSTOPPED, CreditRule, CreditRun, Grants, one_ratio
 from fairbook.mechanisms.choices import check_choice
-from fairbook.mechanisms.drf import fill, fill_bounded
+from fairbook.mechanisms.drf import EXACT, FAR_APART, exact_fill, fill, fill_bounded
 from fairbook.mechanisms.pools import CreditPool
 from fairbook.mechanisms.readings import Grant, Held, Penalty, Ratio
 from fairbook.mechanisms.saved import names_for_json
@@ -133,10 +132,10 @@ def _capped(
 ) -> tuple[FloatArray, NDArray[np.int64]]:
     cap = np.where(psi < 1, psi * equal, np.inf)
     levels, stops = np.empty(len(psi)), np.empty(len(psi), dtype=np.int64)
-    doubt = fill_bounded(rows, per_share, left, cap, np.argsort(cap, kind="stable"), levels, stops)
+    far = fill_bounded(rows, per_share, left, cap, np.argsort(cap, kind="stable"), levels, stops) > FAR_APART
     tasks = levels * per_share
-    if not doubt <= decimals.DOUBTFUL and len(psi) <= decimals.MOST:
-        tasks, stops = decimals.fill(rows, np.ones(len(psi)), left, cap * per_share)
+    if far and len(psi) <= EXACT:
+        tasks, stops = exact_fill(rows, np.ones(len(psi)), left, cap * per_share)
     # a cap never lies above what DRF gives, so that rounding alone could let a resource stop a punished node first
     return np.where(psi < 1, cap * per_share, tasks), np.where(psi < 1, OWN, stops)
 

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairbook import decimals
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.choices import check_choice
+from fairbook.mechanisms.drf import exact_fill
 from fairbook.mechanisms.readings import Grant, Held, Penalty, Ratio
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import (
@@ -270,11 +270,11 @@ class CreditRun(PhasedRun):
         Looks at the release ratios, at the credits (each follows from the one before), at the pools, and at the DRF
         amounts and the grants: each node has a resource that is used up, that it needs, and that no node who needs it
         has at a higher level, or else the amount that its credit alone sets. Uses nothing but the numbers stored here
-        and the rule. Amounts are compared with what they are in decimals for up to 50 nodes.
+        and the rule. Amounts are compared with the rule in fractions for up to 50 nodes.
 
         Notes
         -----
-        Cost O(T n m), with decimals O(T n m^2) and about a microsecond each.
+        Cost O(T n m), in fractions O(T n m^2) and some microseconds each.
         """
         rtol = as_tolerance(rtol)
         found: list[str] = []
@@ -346,7 +346,7 @@ class Grants(Allocation):
 def _is_max_min(tasks: FloatArray, demands: FloatArray, pool: FloatArray, weights: FloatArray, rtol: float) -> bool:
     """Tell whether tasks are the lexicographic max-min optimum, by each node's resource; weight inf: not looked at.
 
-    For up to 50 nodes also by working it out anew in decimals: what a node with little credit has too much or too
+    For up to 50 nodes also by the rule in fractions: what a node with little credit has too much or too
     little is no more than rounding beside what others hold.
     """
     if not np.isfinite(tasks).all():
@@ -354,7 +354,7 @@ def _is_max_min(tasks: FloatArray, demands: FloatArray, pool: FloatArray, weight
     share = demands / pool
     free = np.isinf(weights)
     if len(tasks) <= 50:  # a run has many phases
-        exact, _ = decimals.fill(demands, np.where(free, 1.0, weights), pool, np.where(free, tasks, np.inf))
+        exact, _ = exact_fill(demands, np.where(free, 1.0, weights), pool, np.where(free, tasks, np.inf))
         if not (np.abs(tasks - exact) <= rtol * exact).all():
             return False
     use = tasks @ share

@@ -12,16 +12,18 @@ and their successors do.
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_left
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbook import decimals
-from fairbook.decimals import UNIT
 from fairbook.errors import InvalidInput
 from fairbook.kernels import INSIDE, kernel
-from fairbook.mechanisms.choices import check_choice
+from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.readings import Stuck
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import (
@@ -42,13 +44,122 @@ from fairbook.model.inputs import (
 )
 from fairbook.model.instance import takes_instance
 
-__all__ = ["drf", "drf_by_task"]
+__all__ = ["drf", "drf_by_task", "drf_by_task_rule", "drf_rule"]
 
-_UNSET = -2  # marks a user who is still rising
+_UNSET = -2  # marks a user whom nothing has stopped yet
+
+
+def used_up_at(need: Sequence[Any], cap: Sequence[Any], room: Any) -> Any:
+    """Give the level at which a resource is used up, None if it never is.
+
+    Users are in order of the levels ``cap`` at which their bounds stop them, None for none; ``need`` is per level.
+    """
+    growth = [*accumulate(reversed(need), initial=0 * room)][::-1]  # of all from a place on
+    bounds = [x * top for x, top in zip(need, cap, strict=True) if top is not None]
+    held = [*accumulate(bounds, initial=0 * room)]  # by all before a place
+    at = bisect_left(range(len(bounds)), True, key=lambda place: held[place] + growth[place] * cap[place] > room)
+    return (room - held[at]) / growth[at] if growth[at] > 0 else None
+
+
+def drf_rule(
+    demands: Any, *, weights: Any = None, capacities: Any = None, max_tasks: Any = None, near: Any = 0
+) -> tuple[list[Any], list[int]]:
+    """Progressive filling (Ghodsi et al. 2011, section 4): tasks, and what stops each user; numbers of any kind.
+
+    All levels rise together. A resource that is used up stops everyone who needs it, a user's own bound stops that
+    user (-1; None is no bound); the others go on. Levels within ``near`` of each other, relatively, are one.
+
+    By hand: 9 CPUs, 18 GB. At level 2/3 three tasks of (1, 4) and two of (3, 1) use up the CPUs.
+
+    >>> from fractions import Fraction as F
+    >>> drf_rule([[F(1), F(4)], [F(3), F(1)]], capacities=[F(9), F(18)])
+    ([Fraction(3, 1), Fraction(2, 1)], [0, 0])
+    """
+    n, m = len(demands), len(demands[0])
+    one = 1 + 0 * demands[0][0]
+    left, tasks, stops = [*(capacities or [one] * m)], [*(max_tasks or [None] * n)], [-1] * n
+    weights = weights or [one] * n
+    if isinstance(weights[0], list):  # of its own for each resource: parts of what all have there
+        total = [sum(column) for column in zip(*weights, strict=True)]
+        weights = [[w / t for w, t in zip(row, total, strict=True)] for row in weights]
+    else:
+        weights = [[w] * m for w in weights]
+    # tasks for each unit of level, and what they need
+    rate = [
+        1 / max(d / c / w for d, c, w in zip(row, left, own, strict=True))
+        for row, own in zip(demands, weights, strict=True)
+    ]
+    need = [[x * d for d in row] for x, row in zip(rate, demands, strict=True)]
+    cap = [None if most is None else most / x for most, x in zip(tasks, rate, strict=True)]
+    rising = sorted(range(n), key=lambda i: (cap[i] is None, cap[i] or 0))
+    while rising:
+        ends = [used_up_at([need[i][j] for i in rising], [cap[i] for i in rising], left[j]) for j in range(m)]
+        level = min((end for end in ends if end is not None), default=None)
+        if level is None:  # all reach their bounds
+            break
+        empty = [j for j in range(m) if ends[j] is not None and ends[j] <= level * (1 + near)]
+        bounded = [i for i in rising if cap[i] is not None and cap[i] <= level * (1 + near)]
+        stopped = {i: j for i in set(rising).difference(bounded) for j in reversed(empty) if need[i][j] > 0}
+        for i, j in stopped.items():
+            tasks[i], stops[i] = rate[i] * level, j
+        for j in range(m):
+            left[j] -= sum(need[i][j] * cap[i] for i in bounded) + level * sum(need[i][j] for i in stopped)
+        rising = [i for i in rising if i not in stopped and i not in bounded]
+    return tasks, stops
+
+
+def drf_by_task_rule(
+    demands: Any,
+    *,
+    weights: Any = None,
+    capacities: Any = None,
+    max_tasks: Any = None,
+    stuck: Stuck = "skip",
+    near: Any = 0,
+) -> tuple[list[int], list[int]]:
+    """Algorithm 1 of Ghodsi et al. 2011: whole tasks, one at a time to who has the lowest level; and what stops each.
+
+    Levels within ``near`` of each other, relatively, are one, and a task may overdraw that part of a resource. By hand:
+    the first user is served at levels 0, 2/9 and 4/9, the second at 0 and 1/3; then the CPUs are used up.
+
+    >>> from fractions import Fraction as F
+    >>> drf_by_task_rule([[F(1), F(4)], [F(3), F(1)]], capacities=[F(9), F(18)])
+    ([3, 2], [0, 0])
+    """
+    n, m = len(demands), len(demands[0])
+    size = capacities or [1] * m
+    share = [[d / c for d, c in zip(row, size, strict=True)] for row in demands]
+    per_task = [max(row) / w for row, w in zip(share, weights or [1] * n, strict=True)]
+    left, tasks, stops, waits = [1 + 0 * per_task[0]] * m, [0] * n, [_UNSET] * n, set(range(n))
+
+    def stop(i: int) -> int:
+        if max_tasks and max_tasks[i] is not None and tasks[i] + 1 > max_tasks[i]:
+            return -1
+        return next((j for j in range(m) if share[i][j] > left[j] + near), _UNSET)
+
+    while waits:
+        lowest = min(tasks[i] * per_task[i] for i in waits)
+        i = min(i for i in waits if tasks[i] * per_task[i] <= lowest * (1 + near))
+        stops[i] = stop(i)
+        if stops[i] == _UNSET:
+            tasks[i] += 1
+            left = [amount - x for amount, x in zip(left, share[i], strict=True)]
+        elif stuck == "stop" and stops[i] >= 0:
+            break
+        else:
+            waits.remove(i)
+    return tasks, [stop(i) if i in waits else stops[i] for i in range(n)]
+
+
+#: Users whose parts of a resource, at one level, are further apart are told apart by the rule, in fractions.
+FAR_APART = 1e8
+#: Up to so many users the rule is worked out in fractions: seconds.
+EXACT = 1000
 _FITS = 1e-12  # part of a resource by which a whole task may overdraw it
 #: Levels of whole tasks closer than this, relatively, are a tie: three tenths and the double 0.3 are.
 TIED = 1e-12
 _MOST_TASKS = 1e11  # of one user: smaller tasks could not be told from what a task may overdraw
+_UNIT = 1e-15  # what a few roundings change, in parts of a number
 _FEW_TASKS = 4  # for each user, that are handed out one by one rather than looking for a level up to which all fit
 
 
@@ -77,87 +188,6 @@ def _rates(
     return True
 
 
-@kernel(INSIDE)
-def _unit(n: int) -> float:
-    """Give what rounding changes in a sum over n users, in parts of it: all n roundings may go one way."""
-    return UNIT * (1.0 + n / 50.0)
-
-
-@kernel(INSIDE)
-def _smallest(
-    demands: FloatArray,
-    rate: FloatArray,
-    bottlenecks: NDArray[np.int64],
-    growth: FloatArray,
-    slack: FloatArray,
-    errors: FloatArray,
-) -> float:
-    """Give the least that a user who still rises takes of a resource that is nearly used up, by that resource's error.
-
-    Where two resources end together rounding decides which of them does, and who needs one alone may rise on what
-    rounding has left of it.
-    """
-    worst = 0.0
-    for j in range(len(slack)):
-        if growth[j] > 0.0 and slack[j] <= errors[j]:
-            for i in range(len(rate)):
-                if bottlenecks[i] == _UNSET and demands[i, j] > 0.0:
-                    worst = max(worst, errors[j] / (rate[i] * demands[i, j]))
-    return worst
-
-
-@kernel(_rounds)
-def _fill(
-    demands: FloatArray, rate: FloatArray, capacities: FloatArray, levels: FloatArray, bottlenecks: NDArray[np.int64]
-) -> float:
-    """Progressive filling without bounds: at most m rounds of O(n m) each. Returns the doubt, relative, in a level."""
-    n, m = demands.shape
-    slack = capacities.copy()
-    growth = np.zeros(m)
-    errors = np.zeros(m)  # bounds on that of the slack
-    doubt, unit = 0.0, _unit(n)
-    for i in range(n):
-        bottlenecks[i] = _UNSET
-        for j in range(m):
-            growth[j] += rate[i] * demands[i, j]
-    level = 0.0
-    rising = n
-    while rising > 0:
-        step = np.inf
-        stop = 0
-        for j in range(m):
-            if growth[j] > 0.0 and slack[j] / growth[j] < step:
-                step = slack[j] / growth[j]
-                stop = j
-        level += step
-        error = errors[stop] / growth[stop]
-        ending = 0
-        for j in range(m):
-            if growth[j] > 0.0:
-                errors[j] += unit * (slack[j] + abs(growth[j] * step)) + growth[j] * error
-                # the resource that sets the step is empty by definition, not up to rounding
-                slack[j] = 0.0 if slack[j] / growth[j] <= step else slack[j] - growth[j] * step
-                if slack[j] <= errors[j]:
-                    ending += 1
-        if ending > 1:
-            error = max(error, _smallest(demands, rate, bottlenecks, growth, slack, errors))
-        doubt = max(doubt, error / level)
-        for j in range(m):
-            growth[j] = 0.0
-        for i in range(n):  # freeze who needs an empty resource, and add up anew who still rises
-            if bottlenecks[i] == _UNSET:
-                for j in range(m):
-                    if demands[i, j] > 0.0 and slack[j] == 0.0:
-                        bottlenecks[i] = j
-                        levels[i] = level
-                        rising -= 1
-                        break
-                else:
-                    for j in range(m):
-                        growth[j] += rate[i] * demands[i, j]
-    return doubt
-
-
 @kernel(_rounds)
 def fill_bounded(
     demands: FloatArray,
@@ -168,25 +198,27 @@ def fill_bounded(
     levels: FloatArray,
     bottlenecks: NDArray[np.int64],
 ) -> float:
-    """Progressive filling where user i stops at level ``cap[i]``; ``order`` sorts ``cap``. Returns the doubt as above.
+    """Progressive filling where user i stops at level ``cap[i]``; ``order`` sorts ``cap``.
 
     Between two moments at which a resource runs out, the use of resource j at level L is
     a constant + sum of min(L, cap) * rate * demand, linear between sorted caps. Its slope is a sum over a suffix
     of the order, added up from the far end rather than by subtraction: users with large weights that
-    have already stopped leave no rounding error behind.
+    have already stopped leave no rounding error behind. Returns how far apart users are who share a resource.
     """
     n, m = demands.shape
     slope = np.zeros((n + 1, m))
     slack = capacities.copy()
-    doubt, unit = 0.0, _unit(n)
-    errors = capacities * unit  # of all that is taken off below, up to where a resource ends
-    for i in range(n):
-        bottlenecks[i] = _UNSET
+    apart = 1.0
+    for j in range(m):
+        least, most = np.inf, 0.0
+        for i in range(n):
+            bottlenecks[i] = _UNSET
+            if demands[i, j] > 0.0:
+                least, most = min(least, rate[i] * demands[i, j]), max(most, rate[i] * demands[i, j])
+        apart = max(apart, most / least)
     level = 0.0
     first = 0  # users before this place in the order have stopped
     while first < n:
-        for j in range(m):
-            slope[n, j] = 0.0
         for place in range(n - 1, first - 1, -1):
             i = order[place]
             rises = bottlenecks[i] == _UNSET
@@ -205,33 +237,19 @@ def fill_bounded(
             if not empty:  # nobody's resource runs out before user i reaches its bound
                 for j in range(m):
                     slack[j] -= slope[first, j] * step
-                    if slope[first, j] > 0.0 and slack[j] <= errors[j]:  # or it does, just before
-                        doubt = max(doubt, errors[j] / slope[first, j] / cap[i])
-                level = cap[i]
-                levels[i] = level
+                level = levels[i] = cap[i]
                 bottlenecks[i] = -1
                 first += 1
         if not empty:
-            return doubt
+            break
         step = np.inf
-        stop = 0
-        for j in range(m):
-            if slope[first, j] > 0.0 and slack[j] / slope[first, j] < step:
-                step = slack[j] / slope[first, j]
-                stop = j
-        level += step
-        error = errors[stop] / slope[first, stop]
-        ending = 0
         for j in range(m):
             if slope[first, j] > 0.0:
-                errors[j] += unit * (slack[j] + abs(slope[first, j] * step)) + slope[first, j] * error
+                step = min(step, slack[j] / slope[first, j])
+        level += step
+        for j in range(m):
+            if slope[first, j] > 0.0:  # the resource that sets the step is empty by definition, not up to rounding
                 slack[j] = 0.0 if slack[j] / slope[first, j] <= step else slack[j] - slope[first, j] * step
-                if slack[j] <= errors[j]:
-                    ending += 1
-        if ending > 1 or (cap[order[first]] - level) * slope[first, stop] <= errors[stop]:
-            error = max(error, _smallest(demands, rate, bottlenecks, slope[first], slack, errors))
-        if error > 0.0:
-            doubt = max(doubt, error / level)
         for place in range(first, n):
             i = order[place]
             if bottlenecks[i] == _UNSET:
@@ -240,7 +258,7 @@ def fill_bounded(
                         bottlenecks[i] = j
                         levels[i] = level
                         break
-    return doubt
+    return apart
 
 
 def fill(
@@ -250,28 +268,60 @@ def fill(
     weights: FloatArray,
     max_tasks: FloatArray | None = None,
 ) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Fill progressively, in doubles and, where these leave a level in doubt, in decimals; give tasks and bottlenecks.
+    """Fill progressively, in doubles or, where users are too far apart for these, by the rule; give tasks and stops.
 
     ``rate`` (n,) are tasks per unit of level, and ``weights`` (n,) or (n, m) what they come from, unscaled.
     """
     n = len(rate)
     levels, bottlenecks = np.empty(n), np.empty(n, dtype=np.int64)
+    cap = np.full(n, np.inf) if max_tasks is None else max_tasks / rate
+    order = np.arange(n) if max_tasks is None else np.argsort(cap, kind="stable")
+    apart = fill_bounded(demands, rate, capacities, cap, order, levels, bottlenecks)
+    if apart > FAR_APART:
+        if n > EXACT:
+            rule = (
+                f"must give users of one resource parts of it within {FAR_APART:g} of each other beyond {EXACT} users"
+            )
+            raise InvalidInput("weights and demands", rule, f"{apart:.3g}")
+        return exact_fill(demands, weights, capacities, max_tasks)
     if max_tasks is None:
-        doubt = _fill(demands, rate, capacities, levels, bottlenecks)
-        tasks = levels * rate
-    else:
-        cap = max_tasks / rate
-        doubt = fill_bounded(demands, rate, capacities, cap, np.argsort(cap, kind="stable"), levels, bottlenecks)
-        tasks = np.where(bottlenecks == -1, max_tasks, np.minimum(levels * rate, max_tasks))
-    if not doubt <= decimals.DOUBTFUL:
-        exact = decimals.fill(demands, weights, capacities, np.full(n, np.inf) if max_tasks is None else max_tasks)
-        if not np.allclose(tasks, exact[0], rtol=1e-12, atol=0):
-            return exact
-    return tasks, bottlenecks
+        return levels * rate, bottlenecks
+    return np.where(bottlenecks == -1, max_tasks, np.minimum(levels * rate, max_tasks)), bottlenecks
+
+
+def in_fractions(values: Any) -> Any:
+    """Give an array of doubles as lists of fractions; inf is None."""
+    if isinstance(values, list):
+        return [in_fractions(one) for one in values]
+    return in_fractions(values.tolist()) if isinstance(values, np.ndarray) else to_fraction(values)
+
+
+def to_fraction(value: float) -> Fraction | None:
+    return None if value == np.inf else Fraction(value)
+
+
+def exact_fill(
+    demands: FloatArray, weights: FloatArray, capacities: FloatArray, max_tasks: FloatArray | None = None
+) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Work out :func:`drf_rule` in fractions of the doubles; give tasks, rounded once, and what stops each user."""
+    tasks, stops = drf_rule(
+        in_fractions(demands),
+        weights=in_fractions(weights),
+        capacities=in_fractions(capacities),
+        max_tasks=None if max_tasks is None else in_fractions(max_tasks),
+    )
+    return np.array([float(x) for x in tasks]), np.array(stops, dtype=np.int64)
 
 
 @takes_instance
-def drf(demands: Any, *, weights: Any = None, capacities: Any = None, max_tasks: Any = None) -> Allocation:
+def drf(
+    demands: Any,
+    *,
+    weights: Any = None,
+    capacities: Any = None,
+    max_tasks: Any = None,
+    engine: Engine = "fast",
+) -> Allocation:
     """Allocate by weighted dominant resource fairness, divisible tasks (Ghodsi et al. 2011).
 
     Parameters
@@ -285,6 +335,8 @@ def drf(demands: Any, *, weights: Any = None, capacities: Any = None, max_tasks:
         Positive. Default: ones, so that demands are shares of the pool.
     max_tasks : array_like or Series, shape (n,), optional
         Bound on each user's tasks, ``inf`` for none. Default: no bounds.
+    engine : {"fast", "plain"}
+        ``"plain"`` works :func:`drf_rule` out in fractions.
 
     Returns
     -------
@@ -302,9 +354,9 @@ def drf(demands: Any, *, weights: Any = None, capacities: Any = None, max_tasks:
     Cost O(n m) per resource that runs out, so at most O(n m^2); with bounds O(n log n + n m^2).
     Ties: a user whose bound and resource end at the same level is stopped by the bound; of two resources
     that end together, the one with the smaller index is named, or the other where rounding puts it first.
-    What heavy users leave of a resource is a difference of large numbers, and a light user may live on it. Where that
-    leaves a level in doubt by 1e-10 of it, all is worked out in decimals, a thousand times slower (10^5 users: some
-    seconds): each user's tasks are right to 1e-9, however far apart weights and demands lie.
+    What heavy users leave of a resource is a difference of large numbers, and a light user may live on it: doubles keep
+    1e-8 of each user's tasks within 10^6 between weights or demands. Where users of a resource take parts of it more
+    than 10^8 apart, the rule is worked out in fractions, for up to 1000 users (seconds); more are refused.
 
     References
     ----------
@@ -322,6 +374,7 @@ def drf(demands: Any, *, weights: Any = None, capacities: Any = None, max_tasks:
     >>> a.bottlenecks
     array([0, 0])
     """
+    check_choice(engine, "engine", Engine)
     named = demand_matrix(demands)
     values = named.values
     n, m = values.shape
@@ -343,8 +396,10 @@ def drf(demands: Any, *, weights: Any = None, capacities: Any = None, max_tasks:
     elif not _rates(values, raw, pool, scaled, rate):
         refuse(values, raw)
     bounds = as_max_tasks(max_tasks, n, named.users)
-    tasks, bottlenecks = fill(values, rate, pool, raw, None if max_tasks is None else bounds)
-    return Allocation(tasks, values, scaled, pool, bounds, bottlenecks, named.users, named.resources, given_weights=raw)
+    most = None if max_tasks is None else bounds
+    tasks, stops = exact_fill(values, raw, pool, most) if engine == "plain" else fill(values, rate, pool, raw, most)
+    names = named.users, named.resources
+    return Allocation(tasks, values, scaled, pool, bounds, stops, *names, given_weights=raw, exact=exact_fill)
 
 
 @kernel(INSIDE)
@@ -483,7 +538,7 @@ def _by_task(
                 stopped = -1
             else:
                 short = (share[i] - left).max()
-                if short > _FITS and short <= _FITS + taken * UNIT:  # subtractions drift: look again from scratch
+                if short > _FITS and short <= _FITS + taken * _UNIT:  # subtractions drift: look again from scratch
                     _rest(tasks, share, left)
                 for j in range(m - 1, -1, -1):
                     if share[i, j] > left[j] + _FITS:
@@ -509,7 +564,13 @@ def _by_task(
 
 @takes_instance
 def drf_by_task(
-    demands: Any, *, weights: Any = None, capacities: Any = None, max_tasks: Any = None, stuck: Stuck = "skip"
+    demands: Any,
+    *,
+    weights: Any = None,
+    capacities: Any = None,
+    max_tasks: Any = None,
+    stuck: Stuck = "skip",
+    engine: Engine = "fast",
 ) -> Allocation:
     """Allocate whole tasks one at a time to the user with the lowest level (Ghodsi et al. 2011, Algorithm 1).
 
@@ -521,6 +582,8 @@ def drf_by_task(
         What happens when the next task of the user with the lowest level does not fit. ``"skip"``: that user
         is done and the others go on, as production schedulers do. ``"stop"``: the allocation ends, as the
         pseudo-code of the paper reads.
+    engine : {"fast", "plain"}
+        ``"plain"`` works :func:`drf_by_task_rule` out in fractions.
 
     Returns
     -------
@@ -552,6 +615,7 @@ def drf_by_task(
     array([3., 2.])
     """
     check_choice(stuck, "stuck", Stuck)
+    check_choice(engine, "engine", Engine)
     named = as_demands(demands)
     values = named.values
     n, m = values.shape
@@ -559,14 +623,20 @@ def drf_by_task(
     scaled = as_weights(weights, n, named.users)
     bounds = np.floor(as_max_tasks(max_tasks, n, named.users))
     tasks, left, bottlenecks = np.zeros(n), np.empty(m), np.empty(n, dtype=np.int64)
-    possible = _by_task(values, pool, scaled, bounds, stuck == "stop", tasks, left, bottlenecks)
+    if engine == "plain":
+        exact = {"weights": scaled, "capacities": pool, "max_tasks": bounds}
+        found = {name: in_fractions(one) for name, one in exact.items()}
+        given, stops = drf_by_task_rule(in_fractions(values), **found, stuck=stuck, near=Fraction(TIED))
+        tasks, bottlenecks, possible = np.array(given, dtype=np.float64), np.array(stops), 0.0
+    else:
+        possible = _by_task(values, pool, scaled, bounds, stuck == "stop", tasks, left, bottlenecks)
     if possible > _MOST_TASKS:
         raise InvalidInput(
             "demands",
             f"must be large enough that at most {_MOST_TASKS:g} whole tasks of one user fit the pool",
             f"about {possible:.3g} tasks of one user",
         )
-    if stuck == "stop":  # say for the others, too, what would stop them
+    if stuck == "stop" and engine == "fast":  # say for the others, too, what would stop them
         over = values / pool > left + _FITS
         told = np.where(tasks >= bounds, -1, np.where(over.any(axis=1), over.argmax(axis=1), _UNSET))
         bottlenecks = np.where(bottlenecks == _UNSET, told, bottlenecks)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairbook import decimals
 from fairbook.model.inputs import FloatArray, Names, as_tolerance
 from fairbook.model.result import Result, labelled, position, use_columns
 
@@ -44,6 +43,8 @@ class Allocation(Result):
         same, but that credit may hold a user back, or a user may not be there.
     given_weights : ndarray or None
         The weights before they were scaled, where they were: scaling rounds.
+    exact : callable or None
+        The rule in fractions, where :meth:`violations` is to compare with it.
     """
 
     tasks: FloatArray
@@ -57,6 +58,7 @@ class Allocation(Result):
     mechanism: str = "drf"
     rule: Literal["max_min", "whole_tasks", "full", "credit"] = "max_min"
     given_weights: FloatArray | None = None
+    exact: Callable[..., Any] | None = None
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -148,13 +150,12 @@ class Allocation(Result):
         resource that is used up, that it needs, and that no user needing it has at a higher level. For the other
         rules the certificate says that nobody can be given more as things stand, not that the levels are fair.
         What a light user has too much or too little is no more than rounding beside what others hold of a resource.
-        So tasks said to be max-min fair, in which nothing else is wrong, are also worked out anew in decimals, for up
-        to 1000 users, and compared. That is the code which ``drf`` itself turns to where doubles lose too much; there
-        the oracles are the judges.
+        So tasks said to be max-min fair, in which nothing else is wrong, are also compared with the rule in fractions,
+        for up to 1000 users. ``drf`` itself turns to it where users are far apart; there the oracles are the judges.
 
         Notes
         -----
-        Cost O(n m), the decimals O(n m^2) and about a microsecond each.
+        Cost O(n m); the rule O(n m^2) operations on fractions, some 0.1 s for 1000 users.
         """
         rtol = as_tolerance(rtol)
         found: list[str] = []
@@ -185,9 +186,9 @@ class Allocation(Result):
                 self.rule == "max_min" and not levels[i] >= highest[j] * (1 - rtol)
             ):
                 found.append(f"{self.resources[j]} does not stop {self.users[i]}")
-        if not found and self.rule == "max_min" and len(self.tasks) <= decimals.MOST:
+        if not found and self.exact is not None and len(self.tasks) <= 1000:
             weights = self.weights if self.given_weights is None else self.given_weights
-            exact, _ = decimals.fill(self.demands, weights, self.capacities, self.max_tasks)
+            exact, _ = self.exact(self.demands, weights, self.capacities, self.max_tasks)
             for i in np.flatnonzero(~(np.abs(self.tasks - exact) <= rtol * exact)).tolist():
                 found.append(f"{self.users[i]} has {self.tasks[i]:.12g} tasks where {exact[i]:.12g} are fair")
         return found

@@ -69,7 +69,7 @@ def _stored(result: Any) -> dict[str, Any]:
         value = getattr(result, one.name)
         if is_dataclass(value):
             told |= _stored(value)
-        elif not one.name.startswith("named_"):
+        elif not one.name.startswith("named_") and not callable(value):
             told[one.name] = plain(value)
     return told
 
