@@ -92,13 +92,13 @@ execute: $(READY)  ## execute every notebook again, or one: make execute PAGE=dm
 	$(PY) tools/execute.py $(PAGE)
 
 results: $(READY)  ## recompute the stored full-effort results, going on where it stopped: make results WORKERS=4
-	$(PY) -m book results --full --checkpoint .sweeps $(if $(filter-out auto,$(WORKERS)),--workers $(WORKERS))
+	$(PY) -m book results --full $(if $(filter-out auto,$(WORKERS)),--workers $(WORKERS))
 
 compare: $(READY)  ## say how the stored results differ from those of a revision: make compare OLD=HEAD~3
 	$(PY) tools/compare_results.py $(OLD)
 
 lock: $(READY)  ## resolve requirements.txt again from pyproject.toml
-	$(PY) -m uv pip compile pyproject.toml -q --universal --python-version 3.11 --fork-strategy fewest --extra proofs --extra sweeps --extra cluster --extra book --extra lab --extra test --upgrade --generate-hashes \
+	$(PY) -m uv pip compile pyproject.toml -q --universal --python-version 3.11 --fork-strategy fewest --extra proofs --extra sweeps --extra book --extra lab --extra test --upgrade --generate-hashes \
 	  --no-emit-index-url --custom-compile-command "make lock" -o requirements.txt
 
 lint: $(READY)  ## ruff and mypy

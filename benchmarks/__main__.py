@@ -50,7 +50,6 @@ from book.tv_drf.oracle import lexicographic_run
 from fairbook import kernels
 from fairbook.mechanisms.rows import Mechanism, registry
 from fairbook.mechanisms.virtual_cluster import METHODS
-from fairbook.sweeps import checkpoint, sweep
 from fairbook.traces import alibaba2017
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
@@ -394,33 +393,6 @@ def _processes(rng: np.random.Generator, scale: int) -> Iterator[Row]:
             yield compare(f"{what}, whole processes, {name}", pairs, 2, at_least=False, clock=clock)
 
 
-def _a_millisecond(job: int) -> np.ndarray:
-    rng = np.random.default_rng(job)
-    return np.sort(rng.random((200, 1000)), axis=1)[:20, ::200].ravel()
-
-
-def _sweeps(rng: np.random.Generator, scale: int) -> Iterator[Row]:
-    jobs = range(300)
-
-    def each(resumed: bool) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
-        def plain() -> None:
-            sweep(_a_millisecond, jobs)
-
-        def kept() -> None:
-            with checkpoint(folder):
-                sweep(_a_millisecond, jobs)
-
-        for _ in range(5 * scale):
-            with tempfile.TemporaryDirectory() as folder:
-                if resumed:
-                    kept()
-                yield (plain, kept) if resumed else (kept, plain)
-
-    kind = f"`sweep` of {len(jobs)} runs of some 1 ms"
-    yield compare(f"{kind} with a checkpoint against without", each(False), 1.2, at_least=False)
-    yield compare(f"{kind}: computed against read from the journal", each(True), 10, at_least=True)
-
-
 def _digest(rng: np.random.Generator, scale: int) -> Iterator[Row | str]:
     folder = os.environ.get("FAIRBOOK_TRACES")
     if not folder or not (Path(folder) / "google2011").is_dir():
@@ -543,7 +515,6 @@ _SECTIONS: dict[str, Callable[[np.random.Generator, int], Iterator[Row | str]]] 
     "gdrf": gdrf,
     "nearest": nearest,
     "virtual_cluster": virtual_cluster,
-    "sweeps": _sweeps,
     "processes": _processes,
     "growth": _growth,
     "all mechanisms": _all_mechanisms,

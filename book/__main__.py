@@ -6,8 +6,8 @@ import inspect
 import io
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pandas as pd
 from joblib import parallel_config
 
 from book.common.stored import stored_results
-from fairbook import checkout, results, sweeps
+from fairbook import checkout, results
 from fairbook.cli.common import (
     Parser,
     Refused,
@@ -33,36 +33,17 @@ from fairbook.files import write_whole
 
 
 def _add_runs(parser: argparse.ArgumentParser) -> None:
-    """Declare where repeated runs are computed, and where they are kept."""
+    """Declare where repeated runs are computed."""
     parser.add_argument(
         "--workers", type=whole(1), metavar="N", help="processes that share the repeated runs (default: this one alone)"
     )
-    parser.add_argument(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="send the runs to the workers of a Dask scheduler: its address, or the file it wrote; only one you trust",
-    )
-    parser.add_argument(
-        "--checkpoint",
-        metavar="DIR",
-        help="keep every finished run in this folder, and take from there what an interrupted call had computed",
-    )
 
 
-@contextmanager
-def _running(options: argparse.Namespace) -> Iterator[sweeps.Checkpoint | None]:
-    """Let the runs of a block be computed where the options say; give the checkpoint if there is one."""
-    if options.workers and options.scheduler is not None:
-        raise Refused("--workers and --scheduler exclude each other")
-    with ExitStack() as stack:
-        kept = None
-        if options.checkpoint is not None:
-            kept = stack.enter_context(sweeps.checkpoint(options.checkpoint))
-        if options.scheduler is not None:
-            stack.enter_context(sweeps.cluster(options.scheduler))
-        elif options.workers:
-            stack.enter_context(parallel_config("loky", n_jobs=options.workers, inner_max_num_threads=1))
-        yield kept
+def _running(options: argparse.Namespace) -> AbstractContextManager[Any]:
+    """Let the runs of a block be computed where the options say."""
+    if options.workers:
+        return parallel_config("loky", n_jobs=options.workers, inner_max_num_threads=1)
+    return nullcontext()
 
 
 def _figure_names(paper: str) -> list[str]:
@@ -144,7 +125,7 @@ def _state(name: str) -> str:
 
 
 def _results(options: argparse.Namespace) -> int:
-    for flag in ("force", "workers", "scheduler", "checkpoint"):
+    for flag in ("force", "workers"):
         if getattr(options, flag) not in (None, False) and not options.full:
             raise Refused(f"--{flag} goes with --full")
     known = stored_results(progress=progress(options))
@@ -152,16 +133,12 @@ def _results(options: argparse.Namespace) -> int:
         if name not in known:
             raise Refused(f"--only {shown(name)} is none of the stored results {', '.join(known)}")
     chosen = {name: compute for name, compute in known.items() if not options.only or name in options.only}
-    with _running(options) as kept:
+    with _running(options):
         wanted = {n: (n, one) for n, one in chosen.items() if options.full and (options.force or _state(n) != "fresh")}
         for name, compute in counted(wanted, "results", options):
             compute()
             print(f"{name}: computed", flush=True)
-            if kept:
-                kept.forget()  # the table holds them now
-        states = {name: _state(name) for name in chosen}
-        if kept and set(states) == set(known) and set(states.values()) == {"fresh"}:
-            kept.prune()  # of sources that are gone; what a figure has left there stays
+    states = {name: _state(name) for name in chosen}
     for name, state in states.items():
         print(f"{name}: {state}")
     return 1 if (options.check or options.full) and set(states.values()) - {"fresh"} else 0
@@ -206,14 +183,14 @@ def _add_results(commands: Any) -> None:
         _results,
         "list or refresh the stored results of full effort",
         " A result is stale where the sources or data that made it have changed.",
-        "python -m book results\npython -m book results --full --workers 4 --checkpoint unfinished\n"
+        "python -m book results\npython -m book results --full --workers 4\n"
         "python -m book results --full --force --only dmfa_srq/fig5",
     )
     parser.add_argument("--check", action="store_true", help="exit code 1 unless all are fresh")
     parser.add_argument(
         "--full",
         action="store_true",
-        help="compute what is missing or stale; go on after an interruption by calling it again (see --checkpoint)",
+        help="compute what is missing or stale; go on after an interruption by calling it again",
     )
     parser.add_argument("--only", nargs="+", action="extend", metavar="NAME", help="only these results")
     parser.add_argument("--force", action="store_true", help="with --full: compute also what is fresh")

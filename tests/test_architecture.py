@@ -21,7 +21,7 @@ MAY: dict[str, set[str]] = {
     "properties": {"errors", "mechanisms", "metrics", "model"},
     "traces": {"errors", "files", "progress"},
     "results": {"checkout", "errors", "files", "traces"},
-    "sweeps": {"errors", "progress", "results", "traces"},
+    "sweeps": {"errors", "progress"},
     "claims": {"checkout", "errors", "progress", "results"},
     "cli": {"claims", "errors", "files", "mechanisms", "model", "progress", "results", "sweeps", "traces"},
     "__main__": {"cli"},

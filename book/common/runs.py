@@ -114,15 +114,12 @@ def repeat(
 
     Notes
     -----
-    Where and in which order runs are computed, and whether some were computed before an interruption, is up to
-    :func:`fairbook.sweeps.sweep`; what they give is not.
+    Where and in which order runs are computed is up to :func:`fairbook.sweeps.sweep`; what they give is not.
     """
     as_whole(runs, "runs", 1)
-    about = {"run": run, "seed": seed, "key": tuple(key), "arguments": arguments}
     return sweep(
         partial(_one, run, seed, tuple(key), arguments),
         range(runs),
-        about=about,
         workers=workers,
         progress=progress,
         label=label,

@@ -549,7 +549,6 @@ def matrix(tries: int = 1000, seed: int = SEED, *, progress: bool = False) -> pd
     found = sweep(
         partial(_looked, tries, seed),
         asked,
-        about={"run": _looked, "tries": tries, "seed": seed},
         progress=progress,
         label="cells of the matrix",
     )
