@@ -1,0 +1,418 @@
+(* Dominant resource fairness: any number of users and resources, real numbers, zero demands, bounds and weights. *)
+From Coq Require Import Reals Lra Lia Arith List.
+From proofs Require Import sums.
+Import ListNotations.
+Local Open Scope R_scope.
+
+(* {model} *)
+Record pool := Pool {
+  n : nat; m : nat;           (* users and resources, numbered from 0 *)
+  a : nat -> nat -> R;        (* share of resource j that user i holds per unit of its level *)
+  w : nat -> R;               (* weight *)
+  b : nat -> option R         (* bound on the level; None: no bound *)
+}.
+
+Definition within x (u : option R) := match u with Some v => x <= v | None => True end.
+
+Record model (P : pool) : Prop := {
+  weight_gt0 : forall i, (i < n P)%nat -> 0 < w P i;
+  weight_sum : Σ i < n P, w P i = 1;
+  rate_ge0 : forall i j, 0 <= a P i j;
+  rate_le : forall i j, (i < n P)%nat -> a P i j <= w P i;
+  dominant : forall i, (i < n P)%nat -> exists k, (k < m P)%nat /\ a P i k = w P i;
+  bound_ge0 : forall i, (i < n P)%nat -> within 0 (b P i)
+}.
+
+Definition use P (y : nat -> R) j := Σ i < n P, a P i j * y i.
+
+(* y lies in the set P of the page *)
+Definition feasible P (y : nat -> R) :=
+  (forall i, (i < n P)%nat -> 0 <= y i) /\ (forall i, (i < n P)%nat -> within (y i) (b P i)) /\
+  (forall j, (j < m P)%nat -> use P y j <= 1).
+
+Definition fair P y := forall y', feasible P y' -> forall i, (i < n P)%nat -> y i < y' i ->
+  exists h, (h < n P)%nat /\ y' h < y h /\ y h <= y i.
+
+Definition bottleneck P y i j := (j < m P)%nat /\ use P y j = 1 /\ 0 < a P i j /\
+  forall h, (h < n P)%nat -> 0 < a P h j -> y h <= y i.
+
+(* 1 of the certificate *)
+Definition certified P y := forall i, (i < n P)%nat -> b P i = Some (y i) \/ exists j, bottleneck P y i j.
+
+Fixpoint insert x (s : list R) := match s with [] => [x] | z :: t => if Rle_dec x z then x :: s else z :: insert x t end.
+Definition sort (k : nat) (y : nat -> R) := fold_right insert [] (map y (seq 0 k)).
+Fixpoint lexicographically_less (s t : list R) := match s, t with
+  | x :: s, z :: t => x < z \/ (x = z /\ lexicographically_less s t) | _, _ => False end.
+Definition leximin P y := forall y', feasible P y' -> ~ lexicographically_less (sort (n P) y) (sort (n P) y').
+(* {end} *)
+
+(* ------------------------------------------------------------------ sorted vectors by how many entries lie below *)
+Fixpoint below z (s : list R) := match s with [] => O | x :: t => (if Rle_dec x z then 1 else 0) + below z t end%nat.
+Definition inc (s : list R) := forall p q x z, (p < q)%nat -> nth_error s p = Some x -> nth_error s q = Some z -> x <= z.
+
+Lemma inc_cons x s : inc (x :: s) -> inc s /\ forall z, In z s -> x <= z.
+Proof.
+intros I; split; [intros p q u v L Hp Hq; apply (I (S p) (S q)); auto; lia|].
+intros z Z; apply In_nth_error in Z as [q Hq]. apply (I O (S q)); auto; lia.
+Qed.
+
+Lemma insert_below z x s : below z (insert x s) = below z (x :: s).
+Proof. induction s as [|u t IH]; [reflexivity|]. simpl insert; destruct (Rle_dec x u); [reflexivity|]. cbn [below] in *; rewrite IH; lia. Qed.
+
+Lemma insert_In x z s : In z (insert x s) -> z = x \/ In z s.
+Proof. induction s as [|u t IH]; simpl; [intuition|]. destruct (Rle_dec x u); simpl; intuition. Qed.
+
+Lemma insert_inc x s : inc s -> inc (insert x s).
+Proof.
+induction s as [|u t IH]; intros I; simpl.
+- intros [|[|p]] [|[|q]]; simpl; intros; try lia; try discriminate.
+- destruct (inc_cons _ _ I) as [It Lt]. destruct (Rle_dec x u) as [L|G].
+  + intros [|p] [|q] y z Lpq; simpl; intros Hp Hq; try lia.
+    * injection Hp as <-. destruct q; simpl in Hq; [injection Hq as <-; auto|].
+      apply nth_error_In in Hq. apply Rle_trans with u; auto.
+    * apply (I p q); auto; lia.
+  + intros [|p] [|q] y z Lpq; simpl; intros Hp Hq; try lia.
+    * injection Hp as <-. apply nth_error_In, insert_In in Hq as [->|]; [lra|auto].
+    * apply (IH It p q); auto; lia.
+Qed.
+
+Lemma insert_length x s : length (insert x s) = S (length s).
+Proof. induction s as [|u t IH]; simpl; [auto|]. destruct (Rle_dec x u); simpl; auto. Qed.
+
+Lemma sort_facts k y : inc (sort k y) /\ length (sort k y) = k /\
+  forall z, below z (sort k y) = below z (map y (seq 0 k)).
+Proof.
+assert (H : forall s, let r := fold_right insert [] s in
+  inc r /\ length r = length s /\ forall z, below z r = below z s).
+{ induction s as [|x s [I [L B]]]; simpl.
+  - repeat split; auto. intros [|p] q; simpl; discriminate.
+  - split; [apply insert_inc; auto|split; [rewrite insert_length; auto|]].
+    intros z; rewrite insert_below; simpl; rewrite B; reflexivity. }
+destruct (H (map y (seq 0 k))) as [I [L B]]; repeat split; auto.
+unfold sort; rewrite L, map_length, seq_length; auto.
+Qed.
+
+Lemma below_none z s : (forall x, In x s -> z < x) -> below z s = O.
+Proof. induction s as [|x t IH]; simpl; intros H; [auto|]. destruct (Rle_dec x z); [specialize (H x); lra|apply IH; auto]. Qed.
+
+(* Where both have as many entries at or below each level less than z, and s more at or below z, s is the smaller. *)
+Lemma lex_by_counts z s t : inc s -> inc t -> length s = length t ->
+  (forall x, x < z -> below x s = below x t) -> (below z t < below z s)%nat -> lexicographically_less s t.
+Proof.
+revert t; induction s as [|x s IH]; intros [|u t] Is It L E M; simpl in *; try lia; try discriminate.
+destruct (inc_cons _ _ Is) as [Is' Ls], (inc_cons _ _ It) as [It' Lt].
+destruct (Rtotal_order x u) as [lt|[<-|gt]]; [left; auto| |exfalso].
+- right; split; auto. apply IH; auto.
+  + intros v V; specialize (E v V); destruct (Rle_dec x v); lia.
+  + destruct (Rle_dec x z); lia.
+- assert (none : forall v, v < x -> ((if Rle_dec x v then 1 else 0) + below v s = 0)%nat).
+  { intros v V; destruct (Rle_dec x v); [lra|]. apply below_none; intros y Y; specialize (Ls y Y); lra. }
+  destruct (Rlt_le_dec u z) as [lz|gz].
+  + specialize (E u lz); rewrite none in E by lra. destruct (Rle_dec u u); [lia|lra].
+  + rewrite none in M by lra; lia.
+Qed.
+
+(* ------------------------------------------------------------------------------------------------ certificate *)
+(* {thm-foundations-certificate} 1 implies 2 *)
+Theorem certified_fair P y : model P -> feasible P y -> certified P y -> fair P y.
+Proof.
+intros M _ Cy y' [_ [B' F']] i I G. destruct (Cy i I) as [E|[j [J [U [A H]]]]].
+- specialize (B' i I); rewrite E in B'; simpl in B'; lra.
+- destruct (exchange (n P) (fun h => a P h j * y' h) (fun h => a P h j * y h) i) as [h [K [_ L]]]; auto.
+  + change (use P y' j <= use P y j). rewrite U; auto.
+  + simpl; nra.
+  + apply factor in L; [|apply rate_ge0; auto]. exists h; split; [auto|split; [apply L|apply H; [auto|apply L]]].
+Qed.
+
+Lemma below_map z k y : below z (map y (seq 0 k)) = length (filter (fun i => if Rle_dec (y i) z then true else false) (seq 0 k)).
+Proof. induction (seq 0 k) as [|i s IH]; simpl; [auto|]. destruct (Rle_dec (y i) z); simpl; rewrite IH; auto. Qed.
+
+Lemma filter_le (p q : nat -> bool) s : (forall i, In i s -> p i = true -> q i = true) ->
+  (length (filter p s) <= length (filter q s))%nat.
+Proof.
+induction s as [|i s IH]; simpl; intros H; [auto|]. specialize (IH (fun k K => H k (or_intror K))).
+specialize (H i (or_introl eq_refl)). destruct (p i); [rewrite H by auto; simpl; lia|destruct (q i); simpl; lia].
+Qed.
+
+Lemma filter_lt (p q : nat -> bool) s k : (forall i, In i s -> p i = true -> q i = true) ->
+  In k s -> p k = false -> q k = true -> (length (filter p s) < length (filter q s))%nat.
+Proof.
+induction s as [|i s IH]; simpl; intros H K Pk Qk; [tauto|]. assert (H' := fun k K => H k (or_intror K)).
+pose proof (filter_le p q s H'). specialize (H i (or_introl eq_refl)). destruct K as [->|K].
+- rewrite Pk, Qk; simpl; lia.
+- specialize (IH H' K Pk Qk). destruct (p i); [rewrite H by auto; simpl; lia|destruct (q i); simpl; lia].
+Qed.
+
+(* {thm-foundations-certificate} 2 implies 3, and only y is so *)
+Theorem fair_leximin P y y' i : fair P y -> feasible P y' -> (i < n P)%nat -> y i <> y' i ->
+  lexicographically_less (sort (n P) y') (sort (n P) y).
+Proof.
+intros C F' I D.
+destruct (least (n P) (fun h => y h <> y' h) (fun h => Rmin (y h) (y' h))) as [h [K [Dh L]]].
+{ intros h; destruct (Req_dec (y h) (y' h)); [right; auto|left; auto]. }
+{ exists i; auto. }
+set (z := Rmin (y h) (y' h)) in *.
+assert (above : forall g, (g < n P)%nat -> y g <> y' g -> z < y g /\ z <= y' g).
+{ intros g G Dg. pose proof (L g G Dg) as Lg; simpl in Lg. pose proof (Rmin_l (y g) (y' g)); pose proof (Rmin_r (y g) (y' g)).
+  split; [|lra]. destruct (Rtotal_order (y g) (y' g)) as [lt|[|gt]]; [|tauto|lra].
+  destruct (C y' F' g G lt) as [f [Fn [Lf Le]]]. pose proof (L f Fn ltac:(simpl; lra)) as Q; simpl in Q.
+  pose proof (Rmin_r (y f) (y' f)); lra. }
+assert (E' : y' h = z). { destruct (above h K Dh). unfold z, Rmin in *. destruct (Rle_dec (y h) (y' h)); lra. }
+destruct (sort_facts (n P) y) as [Iy [Ly By]], (sort_facts (n P) y') as [Iy' [Ly' By']].
+apply (lex_by_counts z); auto; [lia| |].
+- intros x X; rewrite By, By', !below_map. apply Nat.le_antisymm; apply filter_le; intros g G.
+  all: apply in_seq in G; destruct (Req_dec (y g) (y' g)) as [Eg|Dg]; [rewrite Eg; auto|].
+  all: destruct (above g ltac:(lia) Dg); destruct (Rle_dec _ x); [lra|discriminate].
+- rewrite By, By', !below_map. apply filter_lt with h.
+  + intros g G; apply in_seq in G; destruct (Req_dec (y g) (y' g)) as [Eg|Dg]; [rewrite Eg; auto|].
+    destruct (above g ltac:(lia) Dg); destruct (Rle_dec (y g) z); [lra|discriminate].
+  + apply in_seq; lia.
+  + destruct (above h K Dh); destruct (Rle_dec (y h) z); [lra|auto].
+  + destruct (Rle_dec (y' h) z); [auto|lra].
+Qed.
+
+Lemma lexicographically_less_asym s t : lexicographically_less s t -> ~ lexicographically_less t s.
+Proof. revert t; induction s as [|x s IH]; intros [|z t]; simpl; try tauto. intros [L|[-> L]] [L'|[E L']]; try lra. exact (IH t L L'). Qed.
+
+Theorem fair_is_leximin P y : feasible P y -> fair P y -> leximin P y.
+Proof.
+intros F C y' F' L.
+destruct (some_or_none (n P) y y') as [[i [I D]]|A]; [|destruct (some_or_none (n P) y' y) as [[i [I D]]|B]].
+1, 2: apply (lexicographically_less_asym _ _ L), (fair_leximin P y y' i); auto; lra.
+assert (E : map y (seq 0 (n P)) = map y' (seq 0 (n P))).
+{ apply map_ext_in; intros i I; apply in_seq in I. specialize (A i ltac:(lia)); specialize (B i ltac:(lia)); lra. }
+unfold sort in L; rewrite E in L. exact (lexicographically_less_asym _ _ L L).
+Qed.
+
+Theorem unique P y y' : feasible P y -> feasible P y' -> fair P y -> leximin P y' -> forall i, (i < n P)%nat -> y i = y' i.
+Proof.
+intros Fy Fy' C C' i I. destruct (Req_dec (y i) (y' i)) as [|D]; [auto|exfalso].
+apply (C' y Fy), (fair_leximin P y y' i); auto.
+Qed.
+
+(* ------------------------------------------------------------------------------------------------ existence *)
+(* Of finitely many lines that do not fall and lie at or below 1 at x, one that rises reaches 1 first. *)
+Lemma first_to_end K (c g : nat -> R) x : (forall k, (k < K)%nat -> 0 <= g k /\ c k + g k * x <= 1) ->
+  (exists k, (k < K)%nat /\ 0 < g k) ->
+  exists z, x <= z /\ (forall k, (k < K)%nat -> c k + g k * z <= 1) /\ exists k, (k < K)%nat /\ 0 < g k /\ c k + g k * z = 1.
+Proof.
+intros H S. destruct (least K (fun k => 0 < g k) (fun k => (1 - c k) / g k)) as [k [Kk [G L]]]; auto.
+{ intros k; destruct (Rlt_le_dec 0 (g k)); [left; auto|right; lra]. }
+exists ((1 - c k) / g k). assert (E : c k + g k * ((1 - c k) / g k) = 1) by (field; lra).
+destruct (H k Kk) as [_ Hk]. split; [|split; [|exists k; auto]].
+- apply Rmult_le_reg_l with (g k); lra.
+- intros q Q; destruct (H q Q) as [[Gq|Z] Hq]; [|rewrite <- Z in *; lra].
+  specialize (L q Q Gq); simpl in L. assert (c q + g q * ((1 - c q) / g q) = 1) by (field; lra).
+  apply Rmult_le_compat_l with (r := g q) in L; lra.
+Qed.
+
+Definition pick {p} (d : dec p) (i : nat) (x z : R) := if d i then x else z.
+
+(* Who has stopped keeps s, who rises is at x. *)
+Lemma pour P : model P -> forall fuel (p : nat -> Prop) (d : dec p) s x,
+  (length (filter (fun i => if d i then false else true) (seq 0 (n P))) <= fuel)%nat ->
+  0 <= x -> feasible P (fun i => pick d i (s i) x) -> (forall i, (i < n P)%nat -> p i -> s i <= x) ->
+  (forall i, (i < n P)%nat -> p i -> b P i = Some (s i) \/ exists j, (j < m P)%nat /\ 0 < a P i j /\
+     use P (fun h => pick d h (s h) x) j = 1 /\ forall h, (h < n P)%nat -> 0 < a P h j -> p h /\ s h <= s i) ->
+  exists y, feasible P y /\ certified P y.
+Proof.
+intros M; induction fuel as [|fuel IH]; intros p d s x Few X F Low Why.
+all: set (y := fun i => pick d i (s i) x) in *.
+all: destruct (Nat.eq_dec (length (filter (fun i => if d i then false else true) (seq 0 (n P)))) 0) as [Z|NZ]; [|try lia].
+1, 2: exists y; split; [auto|]; intros i I.
+1, 2: assert (all : forall h, (h < n P)%nat -> p h) by (intros h H; destruct (d h) as [|N] eqn:E; [auto|exfalso];
+  apply length_zero_iff_nil in Z; assert (Q : In h (filter (fun i => if d i then false else true) (seq 0 (n P))))
+  by (apply filter_In; split; [apply in_seq; lia|rewrite E; auto]); rewrite Z in Q; destruct Q).
+1, 2: assert (ys : forall h, (h < n P)%nat -> y h = s h) by (intros h H; unfold y, pick; destruct (d h); [auto|specialize (all h H); tauto]).
+1, 2: rewrite ys by auto; destruct (Why i I (all i I)) as [E|[j [J [A [U H]]]]]; [left; auto|right; exists j; repeat split; auto].
+1, 2: intros h Hh Ah; rewrite !ys by auto; apply H; auto.
+(* the next thing that ends: a resource, or somebody's bound *)
+set (r := fun i => pick d i 0 1).
+set (c := fun k => if lt_dec k (m P) then Σ i < n P, a P i k * pick d i (s i) 0
+  else match b P (k - m P) with Some u => if d (k - m P)%nat then 0 else 1 - u | None => 0 end).
+set (g := fun k => if lt_dec k (m P) then Σ i < n P, a P i k * r i
+  else match b P (k - m P) with Some u => if d (k - m P)%nat then 0 else 1 | None => 0 end).
+assert (split_use : forall z j, use P (fun i => pick d i (s i) z) j = (Σ i < n P, a P i j * pick d i (s i) 0) + (Σ i < n P, a P i j * r i) * z).
+{ intros z j; unfold use; rewrite <- sum_mul, <- sum_plus; apply sum_ext; intros i _; unfold r, pick; destruct (d i); lra. }
+assert (some : exists i, (i < n P)%nat /\ ~ p i).
+{ destruct (filter (fun i => if d i then false else true) (seq 0 (n P))) as [|i t] eqn:E; [simpl in NZ; lia|].
+  assert (Q : In i (filter (fun i => if d i then false else true) (seq 0 (n P)))) by (rewrite E; left; auto).
+  apply filter_In in Q as [Q D]; apply in_seq in Q; exists i; split; [lia|]. destruct (d i); [discriminate|auto]. }
+destruct F as [F0 [Fb Fu]].
+assert (r0 : forall i, 0 <= r i) by (intros i; unfold r, pick; destruct (d i); lra).
+destruct (first_to_end (m P + n P) c g x) as [z [Xz [Hz [k [Kk [Gk Ek]]]]]].
+{ intros k Kk; unfold c, g; destruct (lt_dec k (m P)) as [L|L].
+  - split; [apply sum_ge0; intros; apply Rmult_le_pos; [apply rate_ge0; auto|auto]|rewrite <- split_use; apply Fu; auto].
+  - destruct (b P (k - m P)) as [u|] eqn:E; [|lra]. specialize (Fb (k - m P)%nat ltac:(lia)); rewrite E in Fb; unfold y, pick in Fb.
+    simpl in Fb; destruct (d (k - m P)%nat); lra. }
+{ destruct some as [i [I N]]; destruct (dominant P M i I) as [j [J D]]; exists j; split; [lia|]. unfold g.
+  destruct (lt_dec j (m P)); [|lia]. apply sum_gt0 with i; auto.
+  - intros; apply Rmult_le_pos; [apply rate_ge0; auto|auto].
+  - rewrite D; unfold r, pick; destruct (d i); [tauto|]. pose proof (weight_gt0 P M i I); lra. }
+set (t := fun i => pick d i (s i) z).
+set (done := fun i => p i \/ b P i = Some z \/ exists j, (j < m P)%nat /\ 0 < a P i j /\ use P t j = 1).
+assert (D' : dec done).
+{ intros i; unfold done. destruct (d i) as [|N]; [left; auto|].
+  assert (B : {b P i = Some z} + {b P i <> Some z}).
+  { destruct (b P i) as [u|]; [|right; discriminate]. destruct (Req_EM_T u z) as [->|Q]; [left; auto|right; congruence]. }
+  destruct B as [B|B]; [left; auto|].
+  assert (S : {exists j, (j < m P)%nat /\ 0 < a P i j /\ use P t j = 1} + {~ exists j, (j < m P)%nat /\ 0 < a P i j /\ use P t j = 1}).
+  { apply (dec_ex (m P) (fun j => 0 < a P i j /\ use P t j = 1)). intros j.
+    destruct (Rlt_dec 0 (a P i j)), (Req_EM_T (use P t j) 1); [left; auto|right..]; tauto. }
+  destruct S as [S|S]; [left; auto|right; intros [|[|]]; auto]. }
+assert (same : forall i, pick D' i (t i) z = t i).
+{ intros i; unfold t, pick. destruct (D' i) as [|N]; [auto|]. destruct (d i); [exfalso; apply N; left; auto|auto]. }
+assert (useS : forall j, use P (fun h => pick D' h (t h) z) j = use P t j) by (intros j; unfold use; apply sum_ext; intros; rewrite same; auto).
+apply (IH done D' t z).
+- (* one more has stopped *)
+  assert (new : exists i, (i < n P)%nat /\ ~ p i /\ done i).
+  { unfold c, g in *; destruct (lt_dec k (m P)) as [L|L].
+    - rewrite <- split_use in Ek. apply sum_gt0_inv in Gk as [i [I G]].
+      exists i; split; [auto|]. unfold r, pick in G; destruct (d i) as [|N]; [lra|]. split; [auto|]. right; right; exists k; repeat split; auto; lra.
+    - destruct (b P (k - m P)) as [u|] eqn:E; [|lra]. destruct (d (k - m P)%nat) as [|N]; [lra|].
+      exists (k - m P)%nat; repeat split; [lia|auto|]. right; left; rewrite E; f_equal; lra. }
+  destruct new as [i [I [N Di]]].
+  assert (Lt : (length (filter (fun i => if D' i then false else true) (seq 0 (n P))) < length (filter (fun i => if d i then false else true) (seq 0 (n P))))%nat).
+  { apply filter_lt with i; [| apply in_seq; lia| destruct (D' i); tauto | destruct (d i); tauto].
+    intros h _; destruct (D' h) as [|Nh]; [discriminate|]. destruct (d h); [exfalso; apply Nh; left; auto|auto]. }
+  lia.
+- lra.
+- split; [|split]; intros i I; [| |rewrite useS].
+  1, 2: rewrite same; unfold t, pick; specialize (F0 i I); specialize (Fb i I); unfold y, pick in F0, Fb; destruct (d i); auto; try lra.
+  + destruct (b P i) as [u|] eqn:E; simpl; auto. specialize (Hz (m P + i)%nat ltac:(lia)). unfold c, g in Hz.
+    destruct (lt_dec (m P + i) (m P)); [lia|]. replace (m P + i - m P)%nat with i in Hz by lia. rewrite E in Hz. destruct (d i); [tauto|lra].
+  + unfold t; rewrite split_use. specialize (Hz i ltac:(lia)). unfold c, g in Hz; destruct (lt_dec i (m P)); [auto|lia].
+- intros i I _; unfold t, pick; destruct (d i) as [Pi|]; [specialize (Low i I Pi); lra|lra].
+- intros i I Di. assert (ti : t i <= z) by (unfold t, pick; destruct (d i) as [Pi|]; [specialize (Low i I Pi); lra|lra]).
+  destruct (d i) as [Pi|N].
+  + assert (Ti : t i = s i) by (unfold t, pick; destruct (d i); tauto). rewrite Ti.
+    destruct (Why i I Pi) as [E|[j [J [A [U H]]]]]; [left; auto|right; exists j; repeat split; auto].
+    * rewrite useS, <- U. unfold use; apply sum_ext; intros h Hh. destruct (Req_dec (a P h j) 0) as [->|Ah]; [lra|].
+      pose proof (rate_ge0 P M h j). destruct (H h Hh ltac:(lra)) as [Ph _]. unfold t, y, pick; destruct (d h); tauto.
+    * left; apply H; auto.
+    * destruct (H h H0 H1) as [Ph L]. unfold t, pick; destruct (d h); [auto|tauto].
+  + assert (Ti : t i = z) by (unfold t, pick; destruct (d i); tauto).
+    destruct Di as [|[B|[j [J [A U]]]]]; [tauto|left; rewrite Ti; auto|right; exists j; repeat split; auto].
+    * rewrite useS; auto.
+    * right; right; exists j; auto.
+    * rewrite Ti. unfold t, pick; destruct (d h) as [Ph|]; [specialize (Low h H Ph); lra|lra].
+Qed.
+
+(* {thm-foundations-filling} there is a vector that progressive filling ends with: feasible, with a reason for everybody *)
+Theorem filling P : model P -> exists y, feasible P y /\ certified P y.
+Proof.
+intros M. apply (pour P M (n P) (fun _ => False) (fun _ => right (fun f : False => f)) (fun _ => 0) 0).
+- rewrite <- (seq_length (n P) 0) at 2. induction (seq 0 (n P)); simpl; lia.
+- lra.
+- split; [intros; unfold pick; lra|split; [intros; apply bound_ge0; auto|]].
+  intros j J; unfold use, pick. replace (Σ i < n P, a P i j * 0) with (Σ i < n P, 0 * a P i j) by (apply sum_ext; intros; lra).
+  rewrite sum_zero by (intros; lra). lra.
+- tauto.
+- tauto.
+Qed.
+
+(* {thm-foundations-certificate} 3 implies 1 *)
+Theorem leximin_certified P y : model P -> feasible P y -> leximin P y -> certified P y.
+Proof.
+intros M F L. destruct (filling P M) as [y' [F' C']].
+assert (E : forall i, (i < n P)%nat -> y' i = y i) by (apply unique; auto; apply certified_fair; auto).
+intros i I. destruct (C' i I) as [B|[j [J [U [A H]]]]]; [left; rewrite <- E; auto|right; exists j; repeat split; auto].
+- rewrite <- U; unfold use; apply sum_ext; intros; rewrite E; auto.
+- intros h K Ah; rewrite <- !E by auto; auto.
+Qed.
+
+(* ------------------------------------------------------------------------------------------- four properties *)
+(* {thm-foundations-si} *)
+Theorem sharing_incentive P y i z : model P -> feasible P y -> certified P y -> (i < n P)%nat ->
+  within z (b P i) -> z <= 1 -> z <= y i.
+Proof.
+intros M [Y0 [_ F]] Cy I Bz Z. destruct (Cy i I) as [E|[j [J [U [A H]]]]]; [rewrite E in Bz; exact Bz|].
+destruct (Rle_lt_dec z (y i)) as [|L]; [auto|exfalso].
+assert (T : use P y j <= Σ h < n P, w P h * y i).
+{ apply sum_le; intros h K. pose proof (rate_ge0 P M h j). pose proof (rate_le P M h j K). pose proof (Y0 h K). pose proof (Y0 i I).
+  destruct (Req_dec (a P h j) 0) as [->|]; [pose proof (weight_gt0 P M h K); nra|].
+  assert (y h <= y i) by (apply H; auto; lra). nra. }
+rewrite (sum_mul (n P) (fun h => w P h)), (weight_sum P M), U in T; lra.
+Qed.
+
+(* {thm-foundations-ef} On the bundle of h, scaled by weight, user i reaches no higher level. *)
+Theorem envy_freeness P y i h z : model P -> feasible P y -> certified P y -> (i < n P)%nat -> (h < n P)%nat ->
+  within z (b P i) -> (forall k, (k < m P)%nat -> a P i k * z <= w P i / w P h * (a P h k * y h)) -> z <= y i.
+Proof.
+intros M [Y0 [_ F]] Cy I K Bz S. destruct (Cy i I) as [E|[j [J [U [A H]]]]]; [rewrite E in Bz; exact Bz|].
+pose proof (Y0 i I); pose proof (Y0 h K); pose proof (weight_gt0 P M i I) as W; pose proof (weight_gt0 P M h K) as Wh.
+assert (Q : forall k, (k < m P)%nat -> a P i k * z * w P h <= w P i * (a P h k * y h)).
+{ intros k Kk; specialize (S k Kk). apply Rmult_le_compat_r with (r := w P h) in S; [|lra].
+  replace (w P i / w P h * (a P h k * y h) * w P h) with (w P i * (a P h k * y h)) in S by (field; lra). lra. }
+destruct (Req_dec (a P h j) 0) as [Z|Z].
+- specialize (Q j J); rewrite Z in Q. assert (0 < a P i j * w P h) by nra. nra.
+- destruct (dominant P M i I) as [k [Kk D]]. specialize (Q k Kk); rewrite D in Q.
+  pose proof (rate_le P M h k K); pose proof (rate_ge0 P M h j).
+  assert (y h <= y i) by (apply H; auto; lra).
+  assert (z * w P h <= a P h k * y h) by nra. assert (a P h k * y h <= w P h * y h) by nra. nra.
+Qed.
+
+(* {thm-foundations-po} What a bundle x i j is worth to i is a level z i that it has room for, up to the bound. *)
+Theorem pareto_optimality P y x z i : model P -> feasible P y -> certified P y ->
+  (forall j, (j < m P)%nat -> Σ h < n P, x h j <= 1) -> (forall h j, (h < n P)%nat -> (j < m P)%nat -> 0 <= x h j) ->
+  (forall h, (h < n P)%nat -> within (z h) (b P h) /\ forall j, (j < m P)%nat -> a P h j * z h <= x h j) ->
+  (forall h, (h < n P)%nat -> y h <= z h) -> (i < n P)%nat -> z i <= y i.
+Proof.
+intros M F Cy X X0 Z up I. destruct (Rle_lt_dec (z i) (y i)) as [|G]; [auto|exfalso].
+destruct (Cy i I) as [E|[j [J [U [A H]]]]]; [destruct (Z i I) as [B _]; rewrite E in B; simpl in B; lra|].
+assert (L : use P y j < Σ h < n P, x h j).
+{ apply sum_lt with i; auto; [intros h K|]; destruct (Z _ ltac:(eassumption)) as [_ R]; specialize (R j J);
+  [specialize (up h K); pose proof (rate_ge0 P M h j); nra|nra]. }
+specialize (X j J); lra.
+Qed.
+
+(* {thm-foundations-sp} Q is P but for what user i says; with the shares a Q i j * y' i it reaches the true level z. *)
+Theorem strategy_proofness P Q i y y' z : model P -> model Q -> n Q = n P -> m Q = m P ->
+  (forall h, w Q h = w P h) -> (forall h, h <> i -> (forall j, a Q h j = a P h j) /\ b Q h = b P h) ->
+  feasible P y -> certified P y -> feasible Q y' -> certified Q y' -> (i < n P)%nat ->
+  within z (b P i) -> (forall j, (j < m P)%nat -> a P i j * z <= a Q i j * y' i) -> z <= y i.
+Proof.
+intros MP MQ en em ew ea [Y0 [Bd F]] Cy [Y0' [Bd' F']] Cy' I Bz lie.
+rewrite en in *; rewrite em in *.
+destruct (Rle_lt_dec z (y i)) as [|gain]; [auto|exfalso].
+assert (up : z <= y' i).
+{ destruct (dominant P MP i I) as [k [K D]]. specialize (lie k K); rewrite D in lie.
+  assert (a Q i k <= w P i) by (rewrite <- ew; apply (rate_le Q MQ); lia). pose proof (weight_gt0 P MP i I). pose proof (Y0' i I). nra. }
+(* Somebody loses; h is the loser whose level is the least with the lie. *)
+assert (some : exists h, (h < n P)%nat /\ (h <> i /\ y' h < y h) /\ y' h < y i).
+{ destruct (Cy i I) as [E|[j [J [U [A H]]]]]; [rewrite E in Bz; simpl in Bz; lra|].
+  destruct (exchange (n P) (fun h => a Q h j * y' h) (fun h => a P h j * y h) i) as [h [K [N L]]]; auto.
+  - fold (use P y j); rewrite U. specialize (F' j); unfold use in F'; rewrite en in F'; apply F'; lia.
+  - simpl. specialize (lie j J). nra.
+  - simpl in L. rewrite (proj1 (ea h N)) in L. apply factor in L; [|apply rate_ge0; auto].
+    exists h; repeat split; auto; [apply L|]. assert (y h <= y i) by (apply H; auto; apply L). lra. }
+destruct some as [h1 [H1 [L1 low1]]].
+destruct (least (n P) (fun h => h <> i /\ y' h < y h) y') as [h [K [[N lose] worst]]].
+{ intros g; destruct (Nat.eq_dec g i); [right; tauto|]. destruct (Rlt_le_dec (y' g) (y g)); [left; auto|right; lra]. }
+{ exists h1; auto. }
+assert (low : y' h < y' i) by (specialize (worst h1 H1 L1); lra).
+(* The loser's bottleneck: somebody gains. *)
+destruct (Cy' h ltac:(lia)) as [E|[k [J [U [A H]]]]].
+{ rewrite (proj2 (ea h N)) in E. specialize (Bd h K); rewrite E in Bd; simpl in Bd; lra. }
+rewrite em in J.
+assert (aik : a Q i k = 0).
+{ pose proof (rate_ge0 Q MQ i k). destruct (Req_dec (a Q i k) 0); [auto|]. assert (y' i <= y' h) by (apply H; [lia|lra]). lra. }
+assert (pik : a P i k = 0).
+{ pose proof (rate_ge0 P MP i k). specialize (lie k J). rewrite aik in lie. pose proof (Y0 i I). nra. }
+destruct (exchange (n P) (fun h => a P h k * y h) (fun h => a Q h k * y' h) h) as [g [G [_ L]]]; auto.
+{ unfold use in U; rewrite en in U; rewrite U; apply F; auto. }
+{ simpl. rewrite (proj1 (ea h N)) in *. nra. }
+simpl in L. destruct (Nat.eq_dec g i) as [->|Ng]; [rewrite aik, pik in L; lra|].
+rewrite (proj1 (ea g Ng)) in L. apply factor in L; [|apply rate_ge0; auto]. destruct L as [Ag rise].
+assert (y' g <= y' h) by (apply H; [lia|rewrite (proj1 (ea g Ng)); auto]).
+(* The gainer's bottleneck: somebody loses more. *)
+destruct (Cy g G) as [E|[l [Jl [Ul [Al Hl]]]]].
+{ rewrite <- (proj2 (ea g Ng)) in E. specialize (Bd' g ltac:(lia)); rewrite E in Bd'; simpl in Bd'; lra. }
+destruct (exchange (n P) (fun h => a Q h l * y' h) (fun h => a P h l * y h) g) as [f [Ff [_ L]]]; auto.
+{ fold (use P y l); rewrite Ul. specialize (F' l); unfold use in F'; rewrite en in F'; apply F'; lia. }
+{ simpl. rewrite (proj1 (ea g Ng)). nra. }
+simpl in L. destruct (Nat.eq_dec f i) as [->|Nf].
+{ specialize (lie l Jl). pose proof (rate_ge0 P MP i l). nra. }
+rewrite (proj1 (ea f Nf)) in L. apply factor in L; [|apply rate_ge0; auto]. destruct L as [Af down].
+assert (y' h <= y' f) by (apply worst; auto). assert (y f <= y g) by (apply Hl; auto). lra.
+Qed.

@@ -1,0 +1,92 @@
+(* Finite sums and least elements over the reals; the standard library only. *)
+From Coq Require Import Reals Lra Lia Arith.
+Local Open Scope R_scope.
+
+Fixpoint sum (n : nat) (f : nat -> R) : R := match n with O => 0 | S k => sum k f + f k end.
+Notation "'Σ' i '<' n , F" := (sum n (fun i => F)) (at level 41, i name, n at level 30, F at level 41).
+
+Lemma sum_le n f g : (forall i, (i < n)%nat -> f i <= g i) -> sum n f <= sum n g.
+Proof. induction n; simpl; intros H; [lra|]. assert (f n <= g n) by auto with arith. assert (sum n f <= sum n g) by auto with arith. lra. Qed.
+
+Lemma sum_lt n f g i : (forall i, (i < n)%nat -> f i <= g i) -> (i < n)%nat -> f i < g i -> sum n f < sum n g.
+Proof.
+induction n; simpl; intros H I L; [lia|].
+assert (sum n f <= sum n g) by (apply sum_le; auto with arith).
+assert (f n <= g n) by auto with arith.
+destruct (Nat.eq_dec i n) as [->|N]; [lra|]. assert (sum n f < sum n g) by (apply IHn; auto with arith; lia). lra.
+Qed.
+
+Lemma sum_mul n f c : Σ i < n, f i * c = sum n f * c.
+Proof. induction n; simpl; [lra|]. rewrite IHn; lra. Qed.
+
+Lemma some_or_none n (f g : nat -> R) : (exists h, (h < n)%nat /\ f h < g h) \/ forall h, (h < n)%nat -> g h <= f h.
+Proof.
+induction n; [right; lia|]. destruct IHn as [[h [I L]]|N]; [left; exists h; split; [lia|lra]|].
+destruct (Rlt_le_dec (f n) (g n)); [left; exists n; split; [lia|lra]|].
+right; intros h I. destruct (Nat.eq_dec h n) as [->|]; [lra|apply N; lia].
+Qed.
+
+Lemma exchange n f g i : sum n f <= sum n g -> (i < n)%nat -> g i < f i -> exists h, (h < n)%nat /\ h <> i /\ f h < g h.
+Proof.
+intros L I G. destruct (some_or_none n f g) as [[h [J K]]|N].
+- exists h; repeat split; auto. intros ->; lra.
+- pose proof (sum_lt n g f i N I G); lra.
+Qed.
+
+Lemma least n (p : nat -> Prop) (f : nat -> R) : (forall i, p i \/ ~ p i) -> (exists i, (i < n)%nat /\ p i) ->
+  exists h, (h < n)%nat /\ p h /\ forall g, (g < n)%nat -> p g -> f h <= f g.
+Proof.
+intros D; induction n; intros [i [I P]]; [lia|].
+destruct (some_or_none 0 f f) as [|_]; [firstorder lia|].
+assert (E : (exists i, (i < n)%nat /\ p i) \/ forall i, (i < n)%nat -> ~ p i).
+{ clear - D; induction n; [right; lia|]. destruct IHn as [[h []]|N]; [left; exists h; split; [lia|auto]|].
+  destruct (D n); [left; exists n; split; [lia|auto]|right; intros i I]. destruct (Nat.eq_dec i n) as [->|]; [auto|apply N; lia]. }
+destruct E as [E|N].
+- destruct (IHn E) as [h [H [Q M]]]. destruct (D n) as [Pn|Pn].
+  + destruct (Rle_lt_dec (f h) (f n)).
+    * exists h; repeat split; auto with arith. intros g G Pg; destruct (Nat.eq_dec g n) as [->|]; [lra|apply M; [lia|auto]].
+    * exists n; repeat split; auto with arith. intros g G Pg; destruct (Nat.eq_dec g n) as [->|]; [lra|]. assert (f h <= f g) by (apply M; [lia|auto]). lra.
+  + exists h; repeat split; auto with arith. intros g G Pg; destruct (Nat.eq_dec g n) as [->|]; [tauto|apply M; [lia|auto]].
+- assert (i = n) as -> by (destruct (Nat.eq_dec i n); [auto|exfalso; apply (N i); [lia|auto]]).
+  exists n; repeat split; auto with arith. intros g G Pg; destruct (Nat.eq_dec g n) as [->|]; [lra|exfalso; apply (N g); [lia|auto]].
+Qed.
+
+Lemma factor c x y : 0 <= c -> c * x < c * y -> 0 < c /\ x < y.
+Proof. intros C L. destruct (Req_dec c 0) as [->|]; [lra|]. split; [lra|nra]. Qed.
+
+Lemma sum_ext n f g : (forall i, (i < n)%nat -> f i = g i) -> sum n f = sum n g.
+Proof. intros H; apply Rle_antisym; apply sum_le; intros i I; rewrite (H i I); lra. Qed.
+
+Lemma sum_plus n f g : Σ i < n, (f i + g i) = sum n f + sum n g.
+Proof. induction n; simpl; [lra|]. rewrite IHn; lra. Qed.
+
+Lemma sum_zero n f : (forall i, (i < n)%nat -> f i = 0) -> sum n f = 0.
+Proof. induction n; simpl; intros H; [lra|]. rewrite IHn, H by auto with arith; lra. Qed.
+
+Lemma sum_ge0 n f : (forall i, (i < n)%nat -> 0 <= f i) -> 0 <= sum n f.
+Proof. intros H; apply Rle_trans with (sum n (fun _ => 0)); [rewrite sum_zero by auto; lra|apply sum_le; auto]. Qed.
+
+Lemma sum_gt0 n f i : (forall i, (i < n)%nat -> 0 <= f i) -> (i < n)%nat -> 0 < f i -> 0 < sum n f.
+Proof. intros H I G; apply Rle_lt_trans with (sum n (fun _ => 0)); [rewrite sum_zero by auto; lra|apply sum_lt with i; auto]. Qed.
+
+Lemma sum_gt0_inv n f : 0 < sum n f -> exists i, (i < n)%nat /\ 0 < f i.
+Proof.
+intros G; destruct (some_or_none n (fun _ => 0) f) as [[i [I L]]|N]; [exists i; auto|].
+pose proof (sum_le n f (fun _ => 0) N) as L. rewrite (sum_zero n (fun _ => 0)) in L by auto; lra.
+Qed.
+
+Lemma sum_term n f i : (forall h, (h < n)%nat -> 0 <= f h) -> (i < n)%nat -> f i <= sum n f.
+Proof.
+induction n as [|n IH]; simpl; intros H I; [lia|]. assert (0 <= sum n f) by (apply sum_ge0; auto).
+destruct (Nat.eq_dec i n) as [->|N]; [lra|]. specialize (H n ltac:(lia)) as Hn. assert (f i <= sum n f) by (apply IH; auto; lia). lra.
+Qed.
+
+Definition dec (p : nat -> Prop) := forall i, {p i} + {~ p i}.
+
+Lemma dec_ex k p : dec p -> {exists j, (j < k)%nat /\ p j} + {~ exists j, (j < k)%nat /\ p j}.
+Proof.
+intros D; induction k as [|k IH]; [right; intros [j []]; lia|].
+destruct IH as [Y|N]; [left; destruct Y as [j []]; exists j; split; [lia|auto]|].
+destruct (D k); [left; exists k; auto|right; intros [j [J Pj]]].
+destruct (Nat.eq_dec j k) as [->|]; [auto|apply N; exists j; split; [lia|auto]].
+Qed.
