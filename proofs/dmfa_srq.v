@@ -30,7 +30,7 @@ Fixpoint level P (M : nat -> R) e i := Rmax 0 (match e with
 Definition before P M e i := match e with O => 0 | S f => level P M f i end.
 Definition units P M e i := w P i * level P M e i.
 
-(* (3.6): the use of resource j if the lowest level is x *)
+(* the use of resource j if the lowest level is x *)
 Definition use P M e j x := Σ i < n P, if hereb P e i then w P i * d P i j * Rmax x (before P M e i) else 0.
 Definition fits P M e x := forall j, (j < m P)%nat -> use P M e j x <= pool P e.
 
@@ -147,16 +147,6 @@ Proof.
 intros Mo F; split.
 - intros i [I _]. pose proof (brings P Mo i I). pose proof (Rmax_l x (before P M e i)); pose proof (Rmax_r x (before P M e i)). nra.
 - intros j J. apply Rle_trans with (2 := F j J). apply Req_le. unfold use; apply sum_ext; intros i I. destruct (hereb P e i); ring.
-Qed.
-
-Lemma small_step k (ok : nat -> R -> Prop) : (forall i, (i < k)%nat -> exists s, 0 < s /\ ok i s) ->
-  (forall i s t, ok i s -> 0 < t <= s -> ok i t) -> exists s, 0 < s /\ forall i, (i < k)%nat -> ok i s.
-Proof.
-intros H D; induction k as [|k IH]; [exists 1; split; [lra|intros; lia]|].
-destruct IH as [s [S O]]; [auto with arith|]. destruct (H k) as [t [T Ok]]; auto.
-exists (Rmin s t); split; [apply Rmin_glb_lt; auto|]. intros i I.
-pose proof (Rmin_l s t); pose proof (Rmin_r s t). pose proof (Rmin_glb_lt s t 0 S T).
-destruct (Nat.eq_dec i k) as [->|N]; [apply D with t; auto; lra|apply D with s; [apply O; lia|lra]].
 Qed.
 
 (* {lem-dmfa_srq-use} at the optimum a resource is used up that somebody at the lowest level needs *)

@@ -15,8 +15,8 @@ Record pool := Pool {
 Definition within x (u : option R) := match u with Some v => x <= v | None => True end.
 
 Record model (P : pool) : Prop := {
-  weight_gt0 : forall i, (i < n P)%nat -> 0 < w P i;
-  weight_sum : Σ i < n P, w P i = 1;
+  weight_ge0 : forall i, (i < n P)%nat -> 0 <= w P i;
+  weightless : forall i, (i < n P)%nat -> w P i = 0 -> b P i = Some 0;   (* who is absent gets nothing *)
   rate_ge0 : forall i j, 0 <= a P i j;
   rate_le : forall i j, (i < n P)%nat -> a P i j <= w P i;
   dominant : forall i, (i < n P)%nat -> exists k, (k < m P)%nat /\ a P i k = w P i;
@@ -245,10 +245,13 @@ destruct (first_to_end (m P + n P) c g x) as [z [Xz [Hz [k [Kk [Gk Ek]]]]]].
   - split; [apply sum_ge0; intros; apply Rmult_le_pos; [apply rate_ge0; auto|auto]|rewrite <- split_use; apply Fu; auto].
   - destruct (b P (k - m P)) as [u|] eqn:E; [|lra]. specialize (Fb (k - m P)%nat ltac:(lia)); rewrite E in Fb; unfold y, pick in Fb.
     simpl in Fb; destruct (d (k - m P)%nat); lra. }
-{ destruct some as [i [I N]]; destruct (dominant P M i I) as [j [J D]]; exists j; split; [lia|]. unfold g.
-  destruct (lt_dec j (m P)); [|lia]. apply sum_gt0 with i; auto.
-  - intros; apply Rmult_le_pos; [apply rate_ge0; auto|auto].
-  - rewrite D; unfold r, pick; destruct (d i); [tauto|]. pose proof (weight_gt0 P M i I); lra. }
+{ destruct some as [i [I N]]. destruct (Rle_lt_or_eq_dec _ _ (weight_ge0 P M i I)) as [W|W].
+  - destruct (dominant P M i I) as [j [J D]]; exists j; split; [lia|]. unfold g.
+    destruct (lt_dec j (m P)); [|lia]. apply sum_gt0 with i; auto.
+    + intros; apply Rmult_le_pos; [apply rate_ge0; auto|auto].
+    + rewrite D; unfold r, pick; destruct (d i); [tauto|lra].
+  - exists (m P + i)%nat; split; [lia|]. unfold g. destruct (lt_dec (m P + i) (m P)); [lia|].
+    replace (m P + i - m P)%nat with i by lia. rewrite (weightless P M i I) by auto. destruct (d i); [tauto|lra]. }
 set (t := fun i => pick d i (s i) z).
 set (done := fun i => p i \/ b P i = Some z \/ exists j, (j < m P)%nat /\ 0 < a P i j /\ use P t j = 1).
 assert (D' : dec done).
@@ -322,25 +325,27 @@ intros i I. destruct (C' i I) as [B|[j [J [U [A H]]]]]; [left; rewrite <- E; aut
 Qed.
 
 (* ------------------------------------------------------------------------------------------- four properties *)
-(* {thm-foundations-si} *)
+(* {thm-foundations-si} With weights that sum to 1, z = 1 is what a user could have alone with its weight of everything. *)
 Theorem sharing_incentive P y i z : model P -> feasible P y -> certified P y -> (i < n P)%nat ->
-  within z (b P i) -> z <= 1 -> z <= y i.
+  within z (b P i) -> z * (Σ h < n P, w P h) <= 1 -> z <= y i.
 Proof.
 intros M [Y0 [_ F]] Cy I Bz Z. destruct (Cy i I) as [E|[j [J [U [A H]]]]]; [rewrite E in Bz; exact Bz|].
 destruct (Rle_lt_dec z (y i)) as [|L]; [auto|exfalso].
 assert (T : use P y j <= Σ h < n P, w P h * y i).
 { apply sum_le; intros h K. pose proof (rate_ge0 P M h j). pose proof (rate_le P M h j K). pose proof (Y0 h K). pose proof (Y0 i I).
-  destruct (Req_dec (a P h j) 0) as [->|]; [pose proof (weight_gt0 P M h K); nra|].
+  destruct (Req_dec (a P h j) 0) as [->|]; [pose proof (weight_ge0 P M h K); nra|].
   assert (y h <= y i) by (apply H; auto; lra). nra. }
-rewrite (sum_mul (n P) (fun h => w P h)), (weight_sum P M), U in T; lra.
+rewrite sum_mul, U in T. pose proof (Y0 i I).
+assert (W : 0 < Σ h < n P, w P h) by (apply sum_gt0 with i; auto; [apply weight_ge0; auto|pose proof (rate_le P M i j I); lra]).
+pose proof (Rmult_lt_compat_l _ _ _ W L). rewrite Rmult_comm in Z. set (all := sum (n P) (fun h => w P h)) in *. lra.
 Qed.
 
 (* {thm-foundations-ef} On the bundle of h, scaled by weight, user i reaches no higher level. *)
 Theorem envy_freeness P y i h z : model P -> feasible P y -> certified P y -> (i < n P)%nat -> (h < n P)%nat ->
-  within z (b P i) -> (forall k, (k < m P)%nat -> a P i k * z <= w P i / w P h * (a P h k * y h)) -> z <= y i.
+  0 < w P h -> within z (b P i) -> (forall k, (k < m P)%nat -> a P i k * z <= w P i / w P h * (a P h k * y h)) -> z <= y i.
 Proof.
-intros M [Y0 [_ F]] Cy I K Bz S. destruct (Cy i I) as [E|[j [J [U [A H]]]]]; [rewrite E in Bz; exact Bz|].
-pose proof (Y0 i I); pose proof (Y0 h K); pose proof (weight_gt0 P M i I) as W; pose proof (weight_gt0 P M h K) as Wh.
+intros M [Y0 [_ F]] Cy I K Wh Bz S. destruct (Cy i I) as [E|[j [J [U [A H]]]]]; [rewrite E in Bz; exact Bz|].
+pose proof (Y0 i I); pose proof (Y0 h K). assert (W : 0 < w P i) by (pose proof (rate_le P M i j I); lra).
 assert (Q : forall k, (k < m P)%nat -> a P i k * z * w P h <= w P i * (a P h k * y h)).
 { intros k Kk; specialize (S k Kk). apply Rmult_le_compat_r with (r := w P h) in S; [|lra].
   replace (w P i / w P h * (a P h k * y h) * w P h) with (w P i * (a P h k * y h)) in S by (field; lra). lra. }
@@ -354,11 +359,11 @@ Qed.
 
 (* {thm-foundations-po} What a bundle x i j is worth to i is a level z i that it has room for, up to the bound. *)
 Theorem pareto_optimality P y x z i : model P -> feasible P y -> certified P y ->
-  (forall j, (j < m P)%nat -> Σ h < n P, x h j <= 1) -> (forall h j, (h < n P)%nat -> (j < m P)%nat -> 0 <= x h j) ->
+  (forall j, (j < m P)%nat -> (Σ h < n P, x h j) <= 1) ->
   (forall h, (h < n P)%nat -> within (z h) (b P h) /\ forall j, (j < m P)%nat -> a P h j * z h <= x h j) ->
   (forall h, (h < n P)%nat -> y h <= z h) -> (i < n P)%nat -> z i <= y i.
 Proof.
-intros M F Cy X X0 Z up I. destruct (Rle_lt_dec (z i) (y i)) as [|G]; [auto|exfalso].
+intros M F Cy X Z up I. destruct (Rle_lt_dec (z i) (y i)) as [|G]; [auto|exfalso].
 destruct (Cy i I) as [E|[j [J [U [A H]]]]]; [destruct (Z i I) as [B _]; rewrite E in B; simpl in B; lra|].
 assert (L : use P y j < Σ h < n P, x h j).
 { apply sum_lt with i; auto; [intros h K|]; destruct (Z _ ltac:(eassumption)) as [_ R]; specialize (R j J);
@@ -375,9 +380,12 @@ Proof.
 intros MP MQ en em ew ea [Y0 [Bd F]] Cy [Y0' [Bd' F']] Cy' I Bz lie.
 rewrite en in *; rewrite em in *.
 destruct (Rle_lt_dec z (y i)) as [|gain]; [auto|exfalso].
+assert (W : 0 < w P i).
+{ destruct (Rle_lt_or_eq_dec _ _ (weight_ge0 P MP i I)) as [|Z]; [auto|]. rewrite (weightless P MP i I) in Bz by auto. simpl in Bz.
+  pose proof (Y0 i I). lra. }
 assert (up : z <= y' i).
 { destruct (dominant P MP i I) as [k [K D]]. specialize (lie k K); rewrite D in lie.
-  assert (a Q i k <= w P i) by (rewrite <- ew; apply (rate_le Q MQ); lia). pose proof (weight_gt0 P MP i I). pose proof (Y0' i I). nra. }
+  assert (a Q i k <= w P i) by (rewrite <- ew; apply (rate_le Q MQ); lia). pose proof (Y0' i I). nra. }
 (* Somebody loses; h is the loser whose level is the least with the lie. *)
 assert (some : exists h, (h < n P)%nat /\ (h <> i /\ y' h < y h) /\ y' h < y i).
 { destruct (Cy i I) as [E|[j [J [U [A H]]]]]; [rewrite E in Bz; simpl in Bz; lra|].

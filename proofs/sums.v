@@ -90,3 +90,20 @@ destruct IH as [Y|N]; [left; destruct Y as [j []]; exists j; split; [lia|auto]|]
 destruct (D k); [left; exists k; auto|right; intros [j [J Pj]]].
 destruct (Nat.eq_dec j k) as [->|]; [auto|apply N; exists j; split; [lia|auto]].
 Qed.
+
+Lemma small_step k (ok : nat -> R -> Prop) : (forall i, (i < k)%nat -> exists s, 0 < s /\ ok i s) ->
+  (forall i s t, ok i s -> 0 < t <= s -> ok i t) -> exists s, 0 < s /\ forall i, (i < k)%nat -> ok i s.
+Proof.
+intros H D; induction k as [|k IH]; [exists 1; split; [lra|intros; lia]|].
+destruct IH as [s [S O]]; [auto with arith|]. destruct (H k) as [t [T Ok]]; auto.
+exists (Rmin s t); split; [apply Rmin_glb_lt; auto|]. intros i I.
+pose proof (Rmin_l s t); pose proof (Rmin_r s t). pose proof (Rmin_glb_lt s t 0 S T).
+destruct (Nat.eq_dec i k) as [->|N]; [apply D with t; auto; lra|apply D with s; [apply O; lia|lra]].
+Qed.
+
+Lemma sum_one n i : (Σ h < n, if Nat.eqb h i then 1 else 0) <= 1.
+Proof.
+assert (H : forall k, (k <= i)%nat -> (Σ h < k, if Nat.eqb h i then 1 else 0) = 0).
+{ intros k K; apply sum_zero; intros h Hh; destruct (Nat.eqb_spec h i); [lia|auto]. }
+induction n as [|n IH]; [simpl; lra|]. simpl. destruct (Nat.eqb_spec n i) as [->|]; [rewrite H by auto; lra|lra].
+Qed.

@@ -1,0 +1,659 @@
+(* cbDRF: one phase under records, and the record itself. *)
+From Coq Require Import Reals Lra Lia Arith.
+From proofs Require Import sums foundations.
+Local Open Scope R_scope.
+
+(* {model} *)
+Record phase := Phase {
+  n : nat; m : nat;             (* nodes and resources, numbered from 0 *)
+  present : nat -> bool;        (* who needs something in this phase *)
+  d : nat -> nat -> R;          (* what node i takes of resource j per unit of its dominant share *)
+  psi : nat -> R                (* credit factor *)
+}.
+
+Record model (P : phase) : Prop := {
+  demand_ge0 : forall i j, 0 <= d P i j;
+  demand_le1 : forall i j, d P i j <= 1;
+  dominant : forall i, (i < n P)%nat -> present P i = true -> exists k, (k < m P)%nat /\ d P i k = 1;
+  some_resource : (0 < m P)%nat;
+  factor : forall i, 0 <= psi P i <= 1
+}.
+
+Inductive rule := Drf | Scaled | Weighted | Capped.
+
+(* number of the nodes that are present; alone, each would have the dominant share 1 / number *)
+Definition number P := Σ i < n P, if present P i then 1 else 0.
+
+Definition weight (r : rule) P i := if present P i then match r with Weighted => psi P i | _ => 1 end else 0.
+Definition cap (r : rule) P i : option R := if present P i then match r with
+  | Weighted => if Req_EM_T (psi P i) 0 then Some 0 else None
+  | Capped => if Req_EM_T (psi P i) 1 then None else Some (psi P i / number P)
+  | _ => None end else Some 0.
+Definition as_pool (r : rule) P := Pool (n P) (m P) (fun i j => weight r P i * d P i j) (weight r P) (cap r P).
+
+(* y are the levels of DRF in the pool of the rule; s are the dominant shares that it grants *)
+Definition levels r P y := feasible (as_pool r P) y /\ certified (as_pool r P) y.
+Definition share (r : rule) P (y : nat -> R) i := match r with Scaled => psi P i * (if present P i then y i else 0)
+  | _ => weight r P i * y i end.
+
+(* what node i can do with a bundle: every dominant share v that there is room for *)
+Definition room P i (bundle : nat -> R) v := forall j, (j < m P)%nat -> d P i j * v <= bundle j.
+(* {end} *)
+
+Lemma weight_ge0 r P i : model P -> 0 <= weight r P i.
+Proof. intros M; unfold weight; destruct (present P i); [|lra]. pose proof (factor P M i). destruct r; lra. Qed.
+
+Lemma number_ge0 P : 0 <= number P.
+Proof. apply sum_ge0; intros i _; destruct (present P i); lra. Qed.
+
+Lemma number_ge1 P i : (i < n P)%nat -> present P i = true -> 1 <= number P.
+Proof.
+intros I H. replace 1 with (if present P i then 1 else 0) by (rewrite H; auto).
+apply (sum_term (n P) (fun h => if present P h then 1 else 0)); auto. intros h _; destruct (present P h); lra.
+Qed.
+
+Lemma pool_model r P : model P -> foundations.model (as_pool r P).
+Proof.
+intros M; split; simpl.
+- intros; apply weight_ge0; auto.
+- intros i I; unfold weight, cap. destruct (present P i); [|auto].
+  destruct r; intros W; try lra. destruct (Req_EM_T (psi P i) 0); [auto|lra].
+- intros i j; apply Rmult_le_pos; [apply weight_ge0; auto|apply demand_ge0; auto].
+- intros i j _. pose proof (weight_ge0 r P i M); pose proof (demand_le1 P M i j); pose proof (demand_ge0 P M i j). nra.
+- intros i I. destruct (present P i) eqn:H.
+  + destruct (dominant P M i I H) as [k [K D]]; exists k; split; [auto|rewrite D; lra].
+  + exists O; split; [apply some_resource; auto|]. unfold weight; rewrite H; lra.
+- intros i I; unfold within, cap. destruct (present P i) eqn:H; [|lra].
+  destruct r; auto; [destruct (Req_EM_T (psi P i) 0); auto; lra|]. destruct (Req_EM_T (psi P i) 1); auto.
+  pose proof (factor P M i); pose proof (number_ge1 P i I H). apply Rmult_le_pos; [lra|apply Rlt_le, Rinv_0_lt_compat; lra].
+Qed.
+
+(* {lem-cbdrf-grants} each rule grants something, and what DRF grants is at least the equal split *)
+Theorem grants_exist r P : model P -> exists y, levels r P y.
+Proof. intros M; apply filling, pool_model; auto. Qed.
+
+Lemma level_ge0 r P y i : levels r P y -> (i < n P)%nat -> 0 <= y i.
+Proof. intros [[Y _] _] I; apply Y; auto. Qed.
+
+Lemma total r P : (r = Drf \/ r = Scaled \/ r = Capped) -> (Σ i < n P, weight r P i) = number P.
+Proof. intros R; unfold number, weight; apply sum_ext; intros i _; destruct (present P i); [|auto]; intuition subst; auto. Qed.
+
+Lemma split_ok P i : (i < n P)%nat -> present P i = true -> 1 / number P * number P <= 1 /\ 0 < 1 / number P.
+Proof.
+intros I H; pose proof (number_ge1 P i I H). split; [apply Req_le; field; lra|].
+unfold Rdiv; rewrite Rmult_1_l; apply Rinv_0_lt_compat; lra.
+Qed.
+
+Theorem equal_split P y i : model P -> levels Drf P y -> (i < n P)%nat -> present P i = true -> 1 / number P <= y i.
+Proof.
+intros M [F C] I H. apply (sharing_incentive (as_pool Drf P) y i); auto; [apply pool_model; auto|simpl|].
+- unfold cap; rewrite H; simpl; auto.
+- change (1 / number P * (Σ h < n P, weight Drf P h) <= 1). rewrite total by auto. apply (split_ok P i I H).
+Qed.
+
+(* {lem-cbdrf-grants} capped, any demands: a punished node gets exactly psi / number, one in good standing at least 1 / number *)
+Theorem capped_punished P y i : model P -> levels Capped P y -> (i < n P)%nat -> present P i = true -> psi P i < 1 ->
+  share Capped P y i = psi P i / number P.
+Proof.
+intros M [F C] I H L. unfold share, weight; rewrite H. rewrite Rmult_1_l.
+assert (E : b (as_pool Capped P) i = Some (psi P i / number P)).
+{ simpl; unfold cap; rewrite H; destruct (Req_EM_T (psi P i) 1); [lra|auto]. }
+apply Rle_antisym; [destruct F as [_ [B _]]; specialize (B i I); rewrite E in B; exact B|].
+apply (sharing_incentive (as_pool Capped P) y i); auto; [apply pool_model; auto|rewrite E; simpl; lra|].
+change (psi P i / number P * (Σ h < n P, weight Capped P h) <= 1). rewrite total by auto.
+pose proof (number_ge1 P i I H). unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. lra.
+Qed.
+
+Theorem capped_good P y i : model P -> levels Capped P y -> (i < n P)%nat -> present P i = true -> psi P i = 1 ->
+  1 / number P <= share Capped P y i.
+Proof.
+intros M [F C] I H L. unfold share, weight; rewrite H, Rmult_1_l.
+apply (sharing_incentive (as_pool Capped P) y i); auto; [apply pool_model; auto| |].
+- simpl; unfold cap; rewrite H, L; destruct (Req_EM_T 1 1); [exact Logic.I|lra].
+- change (1 / number P * (Σ h < n P, weight Capped P h) <= 1). rewrite total by auto. apply (split_ok P i I H).
+Qed.
+
+(* The levels of the scaled rule are those of DRF. *)
+Lemma scaled_is_drf P y : levels Scaled P y <-> levels Drf P y.
+Proof. tauto. Qed.
+
+Lemma absent r P y i : levels r P y -> (i < n P)%nat -> present P i = false -> y i = 0.
+Proof.
+intros [[Y [B _]] _] I H. specialize (Y i I); specialize (B i I); simpl in B; unfold cap in B; rewrite H in B; simpl in B; lra.
+Qed.
+
+(* {prop-cbdrf-scaled-si} sharing incentive up to the record *)
+Theorem scaled_by_record P y i : model P -> levels Scaled P y -> (i < n P)%nat -> present P i = true ->
+  psi P i * (1 / number P) <= share Scaled P y i /\ (psi P i = 1 -> share Scaled P y i = share Drf P y i).
+Proof.
+intros M L I H. apply scaled_is_drf in L. pose proof (equal_split P y i M L I H). pose proof (factor P M i).
+unfold share, weight; rewrite H. split; [nra|intros ->; lra].
+Qed.
+
+(* {thm-cbdrf-3} parts 1 and 2 *)
+Theorem punished_gets_less P y z i : model P -> (i < n P)%nat -> present P i = true -> psi P i < 1 -> levels Drf P y ->
+  share Scaled P y i < share Drf P y i /\ (levels Capped P z -> share Capped P z i < share Drf P y i).
+Proof.
+intros M I H L Ly. pose proof (equal_split P y i M Ly I H) as E. destruct (split_ok P i I H) as [_ S]. pose proof (factor P M i).
+split; [unfold share, weight; rewrite H; nra|]. intros Lz. rewrite (capped_punished P z i) by auto.
+unfold share, weight; rewrite H. unfold Rdiv in *. nra.
+Qed.
+
+(* The same phase with another record of node i *)
+Definition with_record P i c := Phase (n P) (m P) (present P) (d P) (fun h => if Nat.eqb h i then c else psi P h).
+
+Lemma with_record_model P i c : model P -> 0 <= c <= 1 -> model (with_record P i c).
+Proof. intros [D0 D1 Do S F] C; split; simpl; auto. intros h; destruct (Nat.eqb h i); auto. Qed.
+
+Theorem less_than_with_a_clean_record P y z z' i : model P -> (i < n P)%nat -> present P i = true -> psi P i < 1 ->
+  levels Scaled P y -> share Scaled P y i < share Scaled (with_record P i 1) y i /\
+  (levels Capped P z -> levels Capped (with_record P i 1) z' -> share Capped P z i < share Capped (with_record P i 1) z' i).
+Proof.
+intros M I H L Ly. apply scaled_is_drf in Ly. pose proof (equal_split P y i M Ly I H) as E. destruct (split_ok P i I H) as [_ S].
+pose proof (factor P M i). split; [unfold share; simpl; rewrite H, Nat.eqb_refl; nra|].
+intros Lz Lz'. rewrite (capped_punished P z i) by auto. assert (M' : model (with_record P i 1)) by (apply with_record_model; auto; lra).
+pose proof (capped_good (with_record P i 1) z' i M' Lz' I H) as G. simpl in G; rewrite Nat.eqb_refl in G. specialize (G eq_refl).
+apply Rlt_le_trans with (2 := G). unfold number in *; simpl. unfold Rdiv in *; nra.
+Qed.
+
+(* {thm-cbdrf-4} nobody envies a node whose record is no better; v is what i could do with the bundle of h *)
+Theorem no_envy r P y i h v : model P -> levels r P y -> (i < n P)%nat -> (h < n P)%nat -> present P i = true -> present P h = true ->
+  psi P h <= psi P i -> room P i (fun j => share r P y h * d P h j) v -> v <= share r P y i.
+Proof.
+intros M L I K Hi Hh Rec Rm. pose proof (pool_model r P M) as PM. destruct L as [F C].
+pose proof (factor P M i); pose proof (factor P M h). assert (Yh := proj1 F h K); assert (Yi := proj1 F i I).
+destruct (dominant P M i I Hi) as [k [K1 Dk]].
+(* what holds for the levels alone: envy-freeness between i and h in the pool of the rule *)
+assert (EF : forall z, 0 < weight r P h -> within z (b (as_pool r P) i) ->
+  (forall j, (j < m P)%nat -> weight r P i * d P i j * z <= weight r P i / weight r P h * (weight r P h * d P h j * y h)) -> z <= y i).
+{ intros z W B Q. apply (envy_freeness (as_pool r P) y i h z); auto. }
+assert (Vk : v <= share r P y h * d P h k) by (specialize (Rm k K1); rewrite Dk in Rm; lra).
+pose proof (demand_le1 P M h k) as D1; pose proof (demand_ge0 P M h k) as D0.
+destruct r; unfold share, weight in *; simpl in EF; unfold cap in EF; rewrite ?Hi, ?Hh in *.
+- (* DRF *) rewrite Rmult_1_l; apply EF; [lra|exact Logic.I|]. intros j J; specialize (Rm j J). replace (1 / 1) with 1 by field. lra.
+- (* scaled *) destruct (Rle_lt_or_eq_dec 0 (psi P h) ltac:(lra)) as [G|Z]; [|rewrite <- Z in *; nra].
+  assert (v / psi P h <= y i).
+  { apply EF; [lra|exact Logic.I|]. intros j J; specialize (Rm j J). replace (1 / 1) with 1 by field.
+    apply Rmult_le_reg_r with (psi P h); auto. replace (1 * d P i j * (v / psi P h) * psi P h) with (d P i j * v) by (field; lra). lra. }
+  assert (v = v / psi P h * psi P h) by (field; lra). nra.
+- (* weighted *) destruct (Rle_lt_or_eq_dec 0 (psi P h) ltac:(lra)) as [G|Z]; [|rewrite <- Z in *; nra].
+  assert (v / psi P i <= y i).
+  { apply EF; [auto| |].
+    - destruct (Req_EM_T (psi P i) 0); [lra|exact Logic.I].
+    - intros j J; specialize (Rm j J). replace (psi P i * d P i j * (v / psi P i)) with (d P i j * v) by (field; lra).
+      replace (psi P i / psi P h * (psi P h * d P h j * y h)) with (psi P i * (d P h j * y h)) by (field; lra).
+      apply Rle_trans with (1 := Rm). pose proof (demand_ge0 P M h j). assert (0 <= d P h j * y h) by nra. nra. }
+  assert (v = v / psi P i * psi P i) by (field; lra). nra.
+- (* capped *) rewrite Rmult_1_l in *. destruct (Req_EM_T (psi P i) 1) as [E|NE].
+  + apply EF; [lra|exact Logic.I|]. intros j J; specialize (Rm j J). replace (1 / 1) with 1 by field. lra.
+  + assert (Si := capped_punished P y i M (conj F C) I Hi ltac:(lra)). assert (Sh := capped_punished P y h M (conj F C) K Hh ltac:(lra)).
+    unfold share, weight in Si, Sh; rewrite Hi, Rmult_1_l in Si; rewrite Hh, Rmult_1_l in Sh. rewrite Si; rewrite Sh in *.
+    pose proof (number_ge1 P i I Hi). assert (0 < / number P) by (apply Rinv_0_lt_compat; lra). unfold Rdiv in *.
+    assert (0 <= psi P h * / number P) by nra. nra.
+Qed.
+
+(* ------------------------------------------------------------------------------------------- lies within a phase *)
+Lemma share_room r P y i h v : model P -> levels r P y -> (i < n P)%nat -> (h < n P)%nat -> present P i = true -> present P h = false ->
+  room P i (fun j => share r P y h * d P h j) v -> v <= 0.
+Proof.
+intros M L I K Hi Hh Rm. destruct (dominant P M i I Hi) as [k [K1 D]]. specialize (Rm k K1); rewrite D in Rm.
+unfold share, weight in Rm; rewrite Hh in Rm. destruct r; lra.
+Qed.
+
+(* {thm-cbdrf-5} within a phase: Q is P but for what node i claims *)
+Theorem no_lie_pays r P Q y y' i v : model P -> model Q -> n Q = n P -> m Q = m P -> (forall h, psi Q h = psi P h) ->
+  (forall h, h <> i -> present Q h = present P h /\ forall j, d Q h j = d P h j) ->
+  levels r P y -> levels r Q y' -> (i < n P)%nat -> present P i = true ->
+  room P i (fun j => share r Q y' i * d Q i j) v -> v <= share r P y i.
+Proof.
+intros M MQ en em ep eo L L' I Hi Rm. assert (S0 : 0 <= share r P y i).
+{ unfold share, weight; rewrite Hi. pose proof (level_ge0 r P y i L I). pose proof (factor P M i). destruct r; nra. }
+destruct (dominant P M i I Hi) as [k [K Dk]].
+destruct (present Q i) eqn:Hq.
+2: { pose proof (Rm k K) as R0; rewrite Dk in R0; unfold share, weight in R0; rewrite Hq in R0. destruct r; lra. }
+assert (pr : forall h, present Q h = present P h) by (intros h; destruct (Nat.eq_dec h i) as [->|N]; [congruence|apply eo; auto]).
+assert (num : number Q = number P) by (unfold number; rewrite en; apply sum_ext; intros; rewrite pr; auto).
+assert (we : forall h, weight r Q h = weight r P h) by (intros h; unfold weight; rewrite pr, ep; auto).
+assert (ce : forall h, cap r Q h = cap r P h) by (intros h; unfold cap; rewrite pr, ep, num; auto).
+destruct L as [F C], L' as [F' C'].
+assert (SP : forall z, within z (cap r P i) -> (forall j, (j < m P)%nat -> weight r P i * d P i j * z <= weight r Q i * d Q i j * y' i) -> z <= y i).
+{ intros z B Q0. apply (strategy_proofness (as_pool r P) (as_pool r Q) i y y' z); simpl; auto; try (apply pool_model; auto).
+  intros h N; destruct (eo h N) as [_ De]; split; [intros j; rewrite we, De; auto|auto]. }
+pose proof (factor P M i). assert (Vk : v <= share r Q y' i) .
+{ pose proof (Rm k K) as R0; rewrite Dk in R0. pose proof (demand_le1 Q MQ i k); pose proof (demand_ge0 Q MQ i k).
+  assert (0 <= share r Q y' i); [|nra]. unfold share, weight; rewrite Hq, ep.
+  assert (0 <= y' i) by (apply (proj1 F'); simpl; lia). destruct r; nra. }
+unfold share, weight in *; unfold cap in SP; rewrite Hi in *; rewrite Hq, ?ep in *; destruct r; rewrite ?Rmult_1_l in *.
+- apply SP; [exact Logic.I|]. intros j J; specialize (Rm j J). lra.
+- destruct (Rle_lt_or_eq_dec 0 (psi P i) ltac:(lra)) as [G|Z]; [|rewrite <- Z in *; lra].
+  assert (v / psi P i <= y i).
+  { apply SP; [exact Logic.I|]. intros j J; specialize (Rm j J).
+    apply Rmult_le_reg_r with (psi P i); auto. replace (1 * d P i j * (v / psi P i) * psi P i) with (d P i j * v) by (field; lra). lra. }
+  assert (v = v / psi P i * psi P i) by (field; lra). nra.
+- destruct (Req_EM_T (psi P i) 0) as [Z|NZ]; [rewrite Z in *; lra|].
+  assert (v / psi P i <= y i).
+  { apply SP; [exact Logic.I|]. intros j J; specialize (Rm j J).
+    replace (psi P i * d P i j * (v / psi P i)) with (d P i j * v) by (field; lra). lra. }
+  assert (v = v / psi P i * psi P i) by (field; lra). nra.
+- destruct (Req_EM_T (psi P i) 1) as [E|NE].
+  + apply SP; [exact Logic.I|]. intros j J; specialize (Rm j J). lra.
+  + assert (S1 := capped_punished P y i M (conj F C) I Hi ltac:(lra)).
+    assert (S2 := capped_punished Q y' i MQ (conj F' C') ltac:(lia) Hq ltac:(rewrite ep; lra)).
+    unfold share, weight in S1, S2; rewrite Hi in S1; rewrite Hq, ep, num in S2. lra.
+Qed.
+
+(* ------------------------------------------------------------------------------------------- efficiency *)
+(* No bundles x that fit into the pool give some node more and none less. *)
+Definition pareto P (limit : nat -> R -> Prop) (s : nat -> R) := forall x v,
+  (forall j, (j < m P)%nat -> (Σ h < n P, if present P h then x h j else 0) <= 1) ->
+  (forall h, (h < n P)%nat -> present P h = true -> room P h (x h) (v h) /\ limit h (v h) /\ s h <= v h) ->
+  forall i, (i < n P)%nat -> present P i = true -> v i <= s i.
+Definition no_limit (_ : nat) (_ : R) := True.
+Definition within_caps P h v := psi P h < 1 -> v <= psi P h / number P.
+
+(* Where a resource that everybody present needs is used up, nobody can have more. *)
+Lemma full_is_pareto P s j : model P -> (j < m P)%nat -> (forall h, (h < n P)%nat -> present P h = true -> 0 < d P h j) ->
+  1 <= (Σ h < n P, if present P h then s h * d P h j else 0) -> pareto P no_limit s.
+Proof.
+intros M J D U x v X V i I Hi. destruct (Rle_lt_dec (v i) (s i)) as [|G]; [auto|exfalso].
+specialize (X j J). assert ((Σ h < n P, if present P h then s h * d P h j else 0) < Σ h < n P, if present P h then x h j else 0); [|lra].
+apply sum_lt with i; auto; [|rewrite Hi; destruct (V i I Hi) as [R0 _]; specialize (R0 j J); specialize (D i I Hi); nra].
+intros h K; destruct (present P h) eqn:Hh; [|lra]. destruct (V h K Hh) as [R0 [_ U0]]. specialize (R0 j J); specialize (D h K Hh); nra.
+Qed.
+
+Lemma pool_pareto r P y : model P -> levels r P y -> (forall h, (h < n P)%nat -> present P h = true -> 0 < weight r P h) ->
+  pareto P (fun h v => within (v / weight r P h) (cap r P h)) (fun h => weight r P h * y h).
+Proof.
+intros M [F C] W x v X V i I Hi.
+set (z := fun h => if present P h then v h / weight r P h else 0).
+assert (z i <= y i).
+{ apply (pareto_optimality (as_pool r P) y (fun h j => if present P h then x h j else 0) z i); auto; [apply pool_model; auto| |].
+  - intros h K; simpl; unfold z. destruct (present P h) eqn:Hh.
+    + destruct (V h K Hh) as [R0 [B _]]; split; [exact B|]. intros j J; specialize (R0 j J); specialize (W h K Hh).
+      replace (weight r P h * d P h j * (v h / weight r P h)) with (d P h j * v h) by (field; lra). exact R0.
+    + unfold cap; rewrite Hh; split; [simpl; lra|]. intros j J; unfold weight; rewrite Hh; lra.
+  - intros h K; unfold z. destruct (present P h) eqn:Hh.
+    + destruct (V h K Hh) as [_ [_ U0]]; specialize (W h K Hh). apply Rmult_le_reg_l with (weight r P h); auto.
+      replace (weight r P h * (v h / weight r P h)) with (v h) by (field; lra). exact U0.
+    + rewrite (absent r P y h) by (try split; auto). lra. }
+unfold z in H; rewrite Hi in H. specialize (W i I Hi). replace (v i) with (weight r P i * (v i / weight r P i)) by (field; lra). nra.
+Qed.
+
+Lemma drf_pareto P y : model P -> levels Drf P y -> pareto P no_limit (share Drf P y).
+Proof.
+intros M L x v X V i I Hi. apply (pool_pareto Drf P y M L) with x; auto.
+- intros h _ Hh; unfold weight; rewrite Hh; lra.
+- intros h K Hh; destruct (V h K Hh) as [R0 [_ U]]; repeat split; auto. unfold cap; rewrite Hh; exact Logic.I.
+Qed.
+
+Lemma drf_fits P y j : levels Drf P y -> (j < m P)%nat -> (Σ h < n P, if present P h then y h * d P h j else 0) <= 1.
+Proof.
+intros [F _] J. destruct F as [_ [_ F]]. apply Rle_trans with (2 := F j J). unfold use; simpl. apply sum_le; intros h _.
+unfold weight; destruct (present P h); lra.
+Qed.
+
+(* {thm-cbdrf-6} the printed rule is efficient exactly where all are in good standing *)
+Theorem scaled_efficient P y : model P -> levels Scaled P y ->
+  (pareto P no_limit (share Scaled P y) <-> forall i, (i < n P)%nat -> present P i = true -> psi P i = 1).
+Proof.
+intros M L. apply scaled_is_drf in L. split.
+- intros Pa i I Hi. pose proof (factor P M i) as Fi. destruct (Rle_lt_or_eq_dec _ _ (proj2 Fi)) as [lt|]; [exfalso|auto].
+  assert (y i <= share Scaled P y i).
+  { apply (Pa (fun h j => y h * d P h j) y); auto; [intros; apply drf_fits; auto|]. intros h K Hh; repeat split.
+    - intros j _; lra.
+    - unfold share; rewrite Hh. pose proof (factor P M h); pose proof (level_ge0 Drf P y h L K). nra. }
+  unfold share in H; rewrite Hi in H. pose proof (equal_split P y i M L I Hi). destruct (split_ok P i I Hi). nra.
+- intros All x v X V i I Hi. unfold share. rewrite Hi, (All i I Hi).
+  replace (1 * y i) with (share Drf P y i) by (unfold share, weight; rewrite Hi; auto).
+  apply (drf_pareto P y M L x v X); auto. intros h K Hh; destruct (V h K Hh) as [R0 [N U]]; repeat split; auto.
+  unfold share in *; unfold weight; rewrite Hh in *; rewrite (All h K Hh) in U; exact U.
+Qed.
+
+(* {prop-cbdrf-use} the scaled rule uses no more than DRF, and less of what a punished node needs *)
+Theorem scaled_uses_less P y j : model P -> levels Scaled P y -> (j < m P)%nat ->
+  (Σ h < n P, share Scaled P y h * d P h j) <= (Σ h < n P, share Drf P y h * d P h j) /\
+  forall i, (i < n P)%nat -> present P i = true -> psi P i < 1 -> 0 < d P i j ->
+  (Σ h < n P, share Scaled P y h * d P h j) < (Σ h < n P, share Drf P y h * d P h j).
+Proof.
+intros M L J. apply scaled_is_drf in L.
+assert (Le : forall h, (h < n P)%nat -> share Scaled P y h * d P h j <= share Drf P y h * d P h j).
+{ intros h K; apply Rmult_le_compat_r; [apply demand_ge0; auto|]. unfold share, weight. pose proof (factor P M h).
+  pose proof (level_ge0 Drf P y h L K). destruct (present P h); nra. }
+split; [apply sum_le; auto|]. intros i I Hi G D. apply sum_lt with i; auto. unfold share, weight; rewrite Hi.
+pose proof (equal_split P y i M L I Hi). destruct (split_ok P i I Hi). pose proof (factor P M i). apply Rmult_lt_compat_r; auto. nra.
+Qed.
+
+(* ------------------------------------------------------------------------------------------- the weighted rule *)
+Definition sum_of_factors P := Σ h < n P, weight Weighted P h.
+
+Lemma factors_le P : model P -> sum_of_factors P <= number P.
+Proof. intros M; apply sum_le; intros h _; unfold weight; destruct (present P h); [apply factor; auto|lra]. Qed.
+
+(* {prop-cbdrf-weighted-si} *)
+Theorem weighted_by_record P y i : model P -> levels Weighted P y -> (i < n P)%nat -> present P i = true -> 0 < sum_of_factors P ->
+  psi P i / sum_of_factors P <= share Weighted P y i /\ psi P i / number P <= psi P i / sum_of_factors P.
+Proof.
+intros M [F C] I Hi S. pose proof (factor P M i) as Fi. pose proof (factors_le P M) as Le. split.
+- destruct (Rle_lt_or_eq_dec 0 (psi P i) (proj1 Fi)) as [G|Z].
+  2: { unfold share, weight; rewrite Hi, <- Z. unfold Rdiv; lra. }
+  assert (1 / sum_of_factors P <= y i).
+  { apply (sharing_incentive (as_pool Weighted P) y i); auto; [apply pool_model; auto|simpl|].
+    - unfold cap; rewrite Hi; destruct (Req_EM_T (psi P i) 0); [lra|exact Logic.I].
+    - change (1 / sum_of_factors P * sum_of_factors P <= 1). apply Req_le; field; lra. }
+  unfold share, weight; rewrite Hi. unfold Rdiv in *. nra.
+- unfold Rdiv; apply Rmult_le_compat_l; [apply Fi|]. apply Rinv_le_contravar; auto.
+Qed.
+
+(* {prop-cbdrf-weighted-pe} all factors positive *)
+Theorem weighted_efficient P y : model P -> levels Weighted P y ->
+  (forall h, (h < n P)%nat -> present P h = true -> 0 < psi P h) -> pareto P no_limit (share Weighted P y).
+Proof.
+intros M L Pos x v X V i I Hi. apply (pool_pareto Weighted P y M L) with x; auto.
+- intros h K Hh; unfold weight; rewrite Hh; auto.
+- intros h K Hh; destruct (V h K Hh) as [R0 [_ U]]; repeat split; auto. unfold cap; rewrite Hh. specialize (Pos h K Hh).
+  destruct (Req_EM_T (psi P h) 0); [lra|exact Logic.I].
+Qed.
+
+(* {prop-cbdrf-weighted-pe} all demands positive and one factor is *)
+Theorem weighted_efficient_positive P y i : model P -> levels Weighted P y -> (forall h j, 0 < d P h j) ->
+  (i < n P)%nat -> present P i = true -> 0 < psi P i -> pareto P no_limit (share Weighted P y).
+Proof.
+intros M [F C] D I Hi G. destruct (C i I) as [E|[j [J [U _]]]].
+- simpl in E; unfold cap in E; rewrite Hi in E. destruct (Req_EM_T (psi P i) 0); [lra|discriminate].
+- apply (full_is_pareto P _ j); auto. rewrite <- U. unfold use; simpl. apply sum_le; intros h _.
+  unfold share, weight; destruct (present P h); lra.
+Qed.
+
+(* ------------------------------------------------------------------------------------------- the capped rule *)
+(* {thm-cbdrf-capped} 3 *)
+Theorem capped_efficient_within_caps P y : model P -> levels Capped P y -> pareto P (within_caps P) (share Capped P y).
+Proof.
+intros M L x v X V i I Hi. apply (pool_pareto Capped P y M L) with x; auto.
+- intros h _ Hh; unfold weight; rewrite Hh; lra.
+- intros h K Hh; destruct (V h K Hh) as [R0 [B U]]; repeat split; auto. unfold cap, weight; rewrite Hh.
+  destruct (Req_EM_T (psi P h) 1); [exact Logic.I|]. simpl. pose proof (factor P M h). unfold within_caps in B.
+  replace (v h / 1) with (v h) by field. apply B; lra.
+Qed.
+
+(* {thm-cbdrf-capped} 4 *)
+Theorem capped_clean P y : model P -> (forall i, (i < n P)%nat -> present P i = true -> psi P i = 1) ->
+  (levels Capped P y <-> levels Drf P y).
+Proof.
+intros M All. assert (E : forall i, (i < n P)%nat -> cap Capped P i = cap Drf P i).
+{ intros i I; unfold cap; destruct (present P i) eqn:H; [|auto]. rewrite (All i I H). destruct (Req_EM_T 1 1); [auto|lra]. }
+unfold levels, feasible, certified, bottleneck, use; simpl. split; intros [[F [B U]] C].
+all: split; [split; [auto|split; [intros i I|auto]]|intros i I; destruct (C i I) as [Q|Q]; [left|right; auto]].
+all: try (rewrite <- E by auto; auto; fail); try (rewrite E by auto; auto; fail).
+Qed.
+
+(* With positive demands everybody present has the same level under DRF, and a resource is used up. *)
+Lemma one_level P y i h : model P -> levels Drf P y -> (forall k j, 0 < d P k j) -> (i < n P)%nat -> present P i = true ->
+  (h < n P)%nat -> present P h = true -> y h <= y i.
+Proof.
+intros M [F C] D I Hi K Hh. destruct (C i I) as [E|[j [J [_ [_ B]]]]].
+- simpl in E; unfold cap in E; rewrite Hi in E; discriminate.
+- apply B; auto. simpl; unfold weight; rewrite Hh. specialize (D h j); lra.
+Qed.
+
+(* {thm-cbdrf-capped} 5 *)
+Theorem capped_good_at_least_drf P y z i : model P -> levels Drf P y -> levels Capped P z -> (forall k j, 0 < d P k j) ->
+  (i < n P)%nat -> present P i = true -> psi P i = 1 ->
+  share Drf P y i <= share Capped P z i /\
+  forall h, (h < n P)%nat -> present P h = true -> psi P h < 1 -> share Drf P y i < share Capped P z i.
+Proof.
+intros M L [F C] D I Hi G. destruct (C i I) as [E|[j [J [U [_ B]]]]].
+{ simpl in E; unfold cap in E; rewrite Hi, G in E; destruct (Req_EM_T 1 1); [discriminate|lra]. }
+pose proof (drf_fits P y j L J) as Fit. unfold use in U; simpl in U.
+assert (low : forall h, (h < n P)%nat -> present P h = true -> z h <= z i).
+{ intros h K Hh; apply B; auto. simpl; unfold weight; rewrite Hh. specialize (D h j); lra. }
+assert (term : forall h, (h < n P)%nat -> z i <= y i -> weight Capped P h * d P h j * z h <= if present P h then y h * d P h j else 0).
+{ intros h K Z; unfold weight; destruct (present P h) eqn:Hh; [|lra]. specialize (low h K Hh).
+  pose proof (one_level P y h i M L D K Hh I Hi). specialize (D h j). nra. }
+unfold share, weight; rewrite Hi, !Rmult_1_l. split.
+- destruct (Rle_lt_dec (y i) (z i)) as [|lt]; [auto|exfalso].
+  apply (Rlt_not_le _ _ (sum_lt (n P) _ _ i (fun h K => term h K ltac:(lra)) I ltac:(simpl; unfold weight; rewrite Hi; specialize (D i j); nra))).
+  rewrite U; exact Fit.
+- intros h K Hh Bad. destruct (Rlt_le_dec (y i) (z i)) as [|le]; [auto|exfalso].
+  apply (Rlt_not_le _ _ (sum_lt (n P) _ _ h (fun g Kg => term g Kg le) K ltac:(
+    simpl; unfold weight; rewrite Hh; pose proof (capped_punished P z h M (conj F C) K Hh Bad) as S; unfold share, weight in S; rewrite Hh in S;
+    pose proof (equal_split P y h M L K Hh); destruct (split_ok P h K Hh); pose proof (factor P M h); specialize (D h j); unfold Rdiv in *;
+    assert (z h < y h) by nra; nra))).
+  rewrite U; exact Fit.
+Qed.
+
+(* {thm-cbdrf-capped} 6 *)
+Theorem capped_efficient P y : model P -> levels Capped P y -> (forall h j, 0 < d P h j) -> (exists i, (i < n P)%nat /\ present P i = true) ->
+  (pareto P no_limit (share Capped P y) <-> exists i, (i < n P)%nat /\ present P i = true /\ psi P i = 1).
+Proof.
+intros M [F C] D [g [G Hg]]. split.
+- intros Pa. destruct (dec_ex (n P) (fun i => present P i = true /\ psi P i = 1)) as [[i [I Q]]|no]; [|exists i; tauto|].
+  { intros i; destruct (present P i), (Req_EM_T (psi P i) 1); [left; auto|right..]; intuition discriminate. }
+  exfalso. assert (Bad : forall h, (h < n P)%nat -> present P h = true -> psi P h < 1).
+  { intros h K Hh; pose proof (factor P M h). destruct (Rle_lt_or_eq_dec (psi P h) 1); [lra|auto|]. exfalso; apply no; exists h; auto. }
+  set (used := fun j => Σ h < n P, if present P h then share Capped P y h * d P h j else 0).
+  assert (slack : forall j, used j < 1).
+  { intros j; unfold used. apply Rlt_le_trans with (Σ h < n P, if present P h then 1 * / number P else 0).
+    - apply sum_lt with g; auto; [intros h K|]; [destruct (present P h) eqn:Hh; [|lra]|rewrite Hg].
+      all: rewrite (capped_punished P y) by (auto; split; auto); unfold Rdiv.
+      + pose proof (Bad h K Hh); pose proof (factor P M h); pose proof (number_ge1 P h K Hh).
+        assert (0 < / number P) by (apply Rinv_0_lt_compat; lra). pose proof (demand_le1 P M h j); pose proof (demand_ge0 P M h j).
+        assert (0 <= psi P h * / number P) by nra. assert (psi P h * / number P <= 1 * / number P) by nra. nra.
+      + pose proof (Bad g G Hg); pose proof (factor P M g); pose proof (number_ge1 P g G Hg).
+        assert (0 < / number P) by (apply Rinv_0_lt_compat; lra). pose proof (demand_le1 P M g j); pose proof (demand_ge0 P M g j).
+        assert (0 <= psi P g * / number P) by nra. assert (psi P g * / number P < 1 * / number P) by nra. nra.
+    - apply Req_le. transitivity (Σ h < n P, (if present P h then 1 else 0) * / number P);
+        [apply sum_ext; intros; destruct (present P i); lra|]. rewrite sum_mul. fold (number P). pose proof (number_ge1 P g G Hg). field; lra. }
+  destruct (small_step (m P) (fun j e => used j + e <= 1)) as [e [E Ok]].
+  { intros j _; exists (1 - used j); specialize (slack j); split; lra. } { intros; lra. }
+  set (v := fun h => share Capped P y h + if Nat.eqb h g then e else 0).
+  assert (v g <= share Capped P y g); [|unfold v in H; rewrite Nat.eqb_refl in H; lra].
+  apply (Pa (fun h j => d P h j * v h) v); auto.
+  + intros j J. apply Rle_trans with (2 := Ok j J).
+    apply Rle_trans with (used j + Σ h < n P, (if Nat.eqb h g then 1 else 0) * e).
+    * unfold used; rewrite <- sum_plus; apply sum_le; intros h K; unfold v. pose proof (demand_le1 P M h j); pose proof (demand_ge0 P M h j).
+      destruct (present P h), (Nat.eqb h g); nra.
+    * apply Rplus_le_compat_l. rewrite sum_mul. assert ((Σ h < n P, if Nat.eqb h g then 1 else 0) <= 1); [apply sum_one|nra].
+  + intros h K Hh; repeat split; [intros j _; lra|]. unfold v; destruct (Nat.eqb h g); lra.
+- intros [i [I [Hi E]]]. destruct (C i I) as [Q|[j [J [U _]]]].
+  + simpl in Q; unfold cap in Q; rewrite Hi, E in Q. destruct (Req_EM_T 1 1); [discriminate|lra].
+  + apply (full_is_pareto P _ j); auto. rewrite <- U. unfold use; simpl. apply sum_le; intros h _.
+    unfold share, weight; destruct (present P h); lra.
+Qed.
+
+(* ------------------------------------------------------------------------------------------- a better record *)
+(* {lem-cbdrf-weight} Q is P with the weight of i times c: its rates grow, the bound on its level shrinks. *)
+Theorem more_weight (P Q : pool) i c y y' : (forall h j, 0 <= a P h j) -> 1 <= c -> foundations.n Q = foundations.n P ->
+  foundations.m Q = foundations.m P ->
+  (forall h j, h <> i -> a Q h j = a P h j) -> (forall j, a Q i j = c * a P i j) ->
+  (forall h, h <> i -> b Q h = b P h) -> b Q i = option_map (fun u => u / c) (b P i) ->
+  feasible P y -> certified P y -> feasible Q y' -> certified Q y' -> (i < foundations.n P)%nat -> y i <= c * y' i.
+Proof.
+intros A0 C1 en em ea ai eb bi [Y0 [Bd F]] Cy [Y0' [Bd' F']] Cy' I.
+destruct (Rle_lt_dec (y i) (c * y' i)) as [|less]; [auto|exfalso].
+pose proof (Y0' i ltac:(lia)) as Yi. assert (less' : y' i < y i) by nra.
+assert (U' : forall j, (j < foundations.m P)%nat -> (Σ h < foundations.n P, a Q h j * y' h) <= 1).
+{ intros j J; specialize (F' j ltac:(lia)); unfold use in F'; rewrite en in F'; exact F'. }
+(* Somebody rises; let g be the riser whose old level is the least. *)
+assert (some : exists g, (g < foundations.n P)%nat /\ (g <> i /\ y g < y' g) /\ y g < y' i).
+{ destruct (Cy' i ltac:(lia)) as [E|[j [J [U [A H]]]]].
+  - rewrite bi in E; destruct (b P i) as [u|] eqn:Eb; [|discriminate]. injection E as E.
+    specialize (Bd i I); rewrite Eb in Bd; simpl in Bd. assert (u = c * y' i) by (rewrite <- E; field; lra). lra.
+  - unfold use in U; rewrite en, em in *. rewrite ai in A.
+    destruct (exchange (foundations.n P) (fun h => a P h j * y h) (fun h => a Q h j * y' h) i) as [g [G [N L]]]; auto.
+    + rewrite U; apply F; auto.
+    + simpl; rewrite ai; nra.
+    + simpl in L; rewrite ea in L by auto. apply sums.factor in L as [Ag rise]; [|auto].
+      exists g; repeat split; auto. assert (y' g <= y' i) by (apply H; [lia|rewrite ea; auto]). lra. }
+destruct some as [g1 [G1 [R1 low1]]].
+destruct (least (foundations.n P) (fun g => g <> i /\ y g < y' g) y) as [g [G [[N rise] worst]]].
+{ intros h; destruct (Nat.eq_dec h i); [right; tauto|]. destruct (Rlt_le_dec (y h) (y' h)); [left; auto|right; lra]. }
+{ exists g1; auto. }
+assert (low : y g < y' i) by (specialize (worst g1 G1 R1); lra).
+(* The riser's old bottleneck: somebody falls. *)
+destruct (Cy g G) as [E|[k [J [U [A H]]]]].
+{ specialize (Bd' g ltac:(lia)); rewrite eb, E in Bd' by auto; simpl in Bd'; lra. }
+assert (aik : a P i k = 0).
+{ pose proof (A0 i k). destruct (Req_dec (a P i k) 0); [auto|]. assert (y i <= y g) by (apply H; auto; lra). lra. }
+destruct (exchange (foundations.n P) (fun h => a Q h k * y' h) (fun h => a P h k * y h) g) as [f [Ff [_ L]]]; auto.
+{ fold (use P y k); rewrite U; auto. }
+{ simpl; rewrite ea by auto; nra. }
+simpl in L; destruct (Nat.eq_dec f i) as [->|Nf]; [rewrite ai, aik in L; lra|].
+rewrite ea in L by auto; apply sums.factor in L as [Af fall]; [|auto]. assert (y f <= y g) by (apply H; auto).
+(* The new bottleneck of the one who falls: somebody rises from below. *)
+destruct (Cy' f ltac:(lia)) as [E|[l [Jl [Ul [Al Hl]]]]].
+{ specialize (Bd f Ff); rewrite <- eb, E in Bd by auto; simpl in Bd; lra. }
+unfold use in Ul; rewrite en, em in *. rewrite ea in Al by auto.
+assert (ail : a P i l = 0).
+{ pose proof (A0 i l). destruct (Req_dec (a P i l) 0); [auto|]. assert (y' i <= y' f) by (apply Hl; [lia|rewrite ai; nra]). lra. }
+destruct (exchange (foundations.n P) (fun h => a P h l * y h) (fun h => a Q h l * y' h) f) as [h [Hh [_ L]]]; auto.
+{ rewrite Ul; apply F; auto. }
+{ simpl; rewrite ea by auto; nra. }
+simpl in L; destruct (Nat.eq_dec h i) as [->|Nh]; [rewrite ai, ail in L; lra|].
+rewrite ea in L by auto; apply sums.factor in L as [Ah up]; [|auto].
+assert (y' h <= y' f) by (apply Hl; [lia|rewrite ea; auto]). assert (y g <= y h) by (apply worst; auto). lra.
+Qed.
+
+Lemma same_levels r P y z i : model P -> levels r P y -> levels r P z -> (i < n P)%nat -> y i = z i.
+Proof.
+intros M [F C] [F' C'] I. pose proof (pool_model r P M) as PM.
+apply (unique (as_pool r P)); auto; [apply certified_fair; auto|apply fair_is_leximin; auto; apply certified_fair; auto].
+Qed.
+
+(* {prop-cbdrf-monotone} the grant does not fall in the factor *)
+Theorem more_record r P y y' i c c' : model P -> (i < n P)%nat -> present P i = true -> 0 <= c <= c' -> c' <= 1 ->
+  levels r (with_record P i c) y -> levels r (with_record P i c') y' ->
+  share r (with_record P i c) y i <= share r (with_record P i c') y' i.
+Proof.
+intros M I Hi C C1 L L'. assert (M1 : model (with_record P i c)) by (apply with_record_model; auto; lra).
+assert (M2 : model (with_record P i c')) by (apply with_record_model; auto; lra).
+assert (Drf_same : forall r, (r = Drf \/ r = Scaled) -> levels r (with_record P i c) y -> levels r (with_record P i c') y' -> y i = y' i).
+{ intros r0 R0 La Lb. assert (Lc : levels r0 (with_record P i c) y').
+  { destruct R0; subst r0; exact Lb. }
+  apply (same_levels r0 (with_record P i c)); auto. }
+destruct r.
+- unfold share, weight; simpl; rewrite Hi. rewrite (Drf_same Drf) by auto; lra.
+- unfold share; simpl; rewrite Hi, !Nat.eqb_refl. rewrite (Drf_same Scaled) by auto.
+  pose proof (level_ge0 Scaled _ y' i L' I). nra.
+- unfold share, weight; simpl; rewrite Hi, !Nat.eqb_refl.
+  destruct (Rle_lt_or_eq_dec 0 c ltac:(lra)) as [G|Z].
+  2: { rewrite <- Z. pose proof (level_ge0 Weighted _ y' i L' I). nra. }
+  destruct L as [F Ce], L' as [F' Ce'].
+  assert (H : y i <= c' / c * y' i).
+  { apply (more_weight (as_pool Weighted (with_record P i c)) (as_pool Weighted (with_record P i c')) i); auto.
+    - intros h j; apply Rmult_le_pos; [apply weight_ge0; auto|apply demand_ge0; auto].
+    - apply Rmult_le_reg_r with c; auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra.
+    - intros h j N; simpl; unfold weight; simpl. apply Nat.eqb_neq in N; rewrite N; auto.
+    - intros j; simpl; unfold weight; simpl. rewrite Hi, !Nat.eqb_refl. field; lra.
+    - intros h N; simpl; unfold cap; simpl. apply Nat.eqb_neq in N; rewrite N; auto.
+    - simpl; unfold cap; simpl. rewrite Hi, !Nat.eqb_refl. destruct (Req_EM_T c' 0), (Req_EM_T c 0); try lra; auto. }
+  replace (c' * y' i) with (c * (c' / c * y' i)) by (field; lra). nra.
+- assert (num : forall z, number (with_record P i z) = number P) by auto.
+  assert (at_ : forall z, psi (with_record P i z) i = z) by (intros z; simpl; rewrite Nat.eqb_refl; auto).
+  pose proof (number_ge1 P i I Hi). assert (0 < / number P) by (apply Rinv_0_lt_compat; lra).
+  assert (low : c < 1 -> share Capped (with_record P i c) y i = c / number P).
+  { intros B. rewrite capped_punished by (auto; rewrite at_; auto). rewrite at_, num; auto. }
+  assert (low' : c' < 1 -> share Capped (with_record P i c') y' i = c' / number P).
+  { intros B. rewrite capped_punished by (auto; rewrite at_; auto). rewrite at_, num; auto. }
+  destruct (Rle_lt_or_eq_dec c' 1 C1) as [B|E].
+  + rewrite low, low' by lra. unfold Rdiv; nra.
+  + destruct (Rle_lt_or_eq_dec c 1 ltac:(lra)) as [B|E0].
+    * rewrite low by auto. apply Rle_trans with (1 / number P); [unfold Rdiv; nra|].
+      rewrite <- (num c'). apply capped_good; auto. rewrite at_; auto.
+    * assert (cc : c' = c) by lra. rewrite cc in *. unfold share, weight; simpl; rewrite Hi, !Rmult_1_l.
+      apply Req_le, (same_levels Capped (with_record P i c)); auto.
+Qed.
+
+(* ------------------------------------------------------------------------------------------- the record *)
+Section record.
+(* credit: where it starts, its cap and floor, the steps *)
+Variables (start top floor up down : R).
+Hypotheses (S0 : 0 < start) (Top : start <= top) (Fl : 0 <= floor < start) (Up : 0 < up) (Down : 0 < down).
+
+Definition next (ok : bool) c := if ok then Rmin top (c + up) else Rmax floor (c - down).
+Definition credit_factor c := Rmin 1 (c / start).
+Fixpoint credit (ok : nat -> bool) t := match t with O => start | S k => next (ok k) (credit ok k) end.
+
+Lemma next_range ok c : floor <= c <= top -> floor <= next ok c <= top.
+Proof. intros C; unfold next, Rmin, Rmax; destruct ok; [destruct (Rle_dec _ _)|destruct (Rle_dec _ _)]; lra. Qed.
+
+Lemma credit_range ok t : floor <= credit ok t <= top.
+Proof. induction t; simpl; [lra|apply next_range; auto]. Qed.
+
+(* {prop-cbdrf-monotone} who complies whenever it did has no less credit *)
+Theorem compliance_keeps_credit ok ok' t : (forall k, (k < t)%nat -> ok k = true -> ok' k = true) -> credit ok t <= credit ok' t.
+Proof.
+induction t as [|t IH]; intros H; simpl; [lra|]. assert (L : credit ok t <= credit ok' t) by (apply IH; auto).
+pose proof (credit_range ok t); pose proof (credit_range ok' t). specialize (H t (Nat.lt_succ_diag_r t)). unfold next, Rmin, Rmax.
+destruct (ok t); [rewrite H by auto|destruct (ok' t)]; repeat destruct (Rle_dec _ _); lra.
+Qed.
+
+Lemma factor_mono c c' : c <= c' -> credit_factor c <= credit_factor c'.
+Proof.
+intros L; unfold credit_factor. apply Rle_min_compat_l. unfold Rdiv; apply Rmult_le_compat_r; auto. apply Rlt_le, Rinv_0_lt_compat; auto.
+Qed.
+
+Lemma factor_range c : floor <= c -> 0 <= credit_factor c <= 1.
+Proof.
+intros L; unfold credit_factor; split; [|apply Rmin_l]. apply Rmin_glb; [lra|]. apply Rmult_le_pos; [lra|apply Rlt_le, Rinv_0_lt_compat; auto].
+Qed.
+
+(* {thm-cbdrf-2} with the cap at the start: one phase, and runs of them, in parts of the start *)
+Hypothesis Cap : top = start.
+
+Lemma factor_is c : c <= start -> credit_factor c = c / start.
+Proof. intros L; unfold credit_factor; apply Rmin_right. apply Rmult_le_reg_r with start; auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra. Qed.
+
+Lemma div_lt x z : x < z -> x / start < z / start.
+Proof. intros L; unfold Rdiv; apply Rmult_lt_compat_r; auto. apply Rinv_0_lt_compat; auto. Qed.
+
+Theorem factor_moves c : floor <= c <= start ->
+  (floor < c -> credit_factor (next false c) < credit_factor c) /\ (credit_factor c < 1 -> credit_factor c < credit_factor (next true c)).
+Proof.
+intros [L U]. assert (R1 : floor <= next false c <= top) by (apply next_range; lra). assert (R2 : floor <= next true c <= top) by (apply next_range; lra).
+rewrite !factor_is by lra. split; intros H.
+- apply div_lt. unfold next, Rmax; destruct (Rle_dec _ _); lra.
+- apply div_lt. unfold next, Rmin; destruct (Rle_dec _ _); [|lra]. apply Rnot_le_lt; intros N.
+  assert (E : c = start) by lra. rewrite E in H. unfold Rdiv in H; rewrite Rinv_r in H; lra.
+Qed.
+
+Theorem after_failures ok t p : (forall k, (t <= k < t + p)%nat -> ok k = false) ->
+  credit ok (t + p) = Rmax floor (credit ok t - INR p * down).
+Proof.
+pose proof (credit_range ok t) as B. induction p as [|p IH]; intros H.
+- rewrite Nat.add_0_r; simpl. unfold Rmax; destruct (Rle_dec _ _); lra.
+- rewrite Nat.add_succ_r; cbn [credit]. rewrite H by lia. rewrite IH by (intros; apply H; lia). rewrite S_INR. unfold next, Rmax.
+  repeat destruct (Rle_dec _ _); lra.
+Qed.
+
+Theorem after_compliance ok t p : (forall k, (t <= k < t + p)%nat -> ok k = true) ->
+  credit ok (t + p) = Rmin start (credit ok t + INR p * up).
+Proof.
+pose proof (credit_range ok t) as B. induction p as [|p IH]; intros H.
+- rewrite Nat.add_0_r; simpl. unfold Rmin; destruct (Rle_dec _ _); lra.
+- rewrite Nat.add_succ_r; cbn [credit]. rewrite H by lia. rewrite IH by (intros; apply H; lia). rewrite S_INR. unfold next; rewrite Cap; unfold Rmin.
+  repeat destruct (Rle_dec _ _); lra.
+Qed.
+
+(* {prop-cbdrf-monotone} one phase more of compliance gives a larger factor in the next *)
+Theorem complying_raises c : floor <= c <= start -> credit_factor (next false c) < credit_factor (next true c).
+Proof.
+intros C. destruct (factor_moves c C) as [A B]. assert (R1 : floor <= next false c <= top) by (apply next_range; lra).
+assert (R2 : floor <= next true c <= top) by (apply next_range; lra).
+rewrite !factor_is in * by lra. apply div_lt. unfold next, Rmin, Rmax; repeat destruct (Rle_dec _ _); lra.
+Qed.
+
+(* {prop-cbdrf-graded} the step in proportion to what is kept: of two nodes that fail, who keeps more has the smaller factor *)
+Definition graded c eta := Rmax floor (c - down * (1 - eta)).
+Theorem keeping_more_costs_more c eta eta' : floor <= c <= start -> eta < eta' -> eta' <= 1 ->
+  credit_factor (graded c eta) < credit_factor (graded c eta') \/ (graded c eta = floor /\ graded c eta' = floor).
+Proof.
+intros C E E1. assert (0 <= 1 - eta') by lra. assert (0 <= 1 - eta) by lra.
+assert (graded c eta <= start) by (unfold graded, Rmax; destruct (Rle_dec _ _); nra).
+assert (graded c eta' <= start) by (unfold graded, Rmax; destruct (Rle_dec _ _); nra).
+rewrite !factor_is by auto. unfold graded, Rmax in *; destruct (Rle_dec floor (c - down * (1 - eta'))), (Rle_dec floor (c - down * (1 - eta))).
+- left; apply div_lt; nra.
+- destruct (Req_dec floor (c - down * (1 - eta'))); [right; lra|left; apply div_lt; lra].
+- exfalso; nra.
+- right; auto.
+Qed.
+End record.
