@@ -657,3 +657,131 @@ rewrite !factor_is by auto. unfold graded, Rmax in *; destruct (Rle_dec floor (c
 - right; auto.
 Qed.
 End record.
+
+(* ------------------------------------------------------------------------------------------- many phases *)
+(* {model} *)
+Record course := Course {
+  nodes : nat; resources : nat;
+  comes : nat -> nat -> bool;         (* who needs something in phase t *)
+  need : nat -> nat -> nat -> R;      (* per unit of dominant share: phase, node, resource *)
+  releases : nat -> nat -> R          (* the part eta of its grant that a node would release *)
+}.
+(* What is held returns. The terms of the record: start, top, floor, step up, step down, threshold. *)
+Record terms := Terms { start : R; top : R; floor : R; up : R; down : R; rho : R }.
+Definition proper T := 0 < start T /\ start T <= top T /\ 0 <= floor T < start T /\ 0 < up T /\ 0 < down T.
+
+(* A node that is granted nothing, because it needs nothing or its factor is 0, complies. *)
+Fixpoint credit_of C T t i := match t with O => start T | S k =>
+  next (top T) (floor T) (up T) (down T)
+    (if comes C k i then if Rlt_dec 0 (credit_factor (start T) (credit_of C T k i))
+       then if Rle_dec (rho T) (releases C k i) then true else false else true else true) (credit_of C T k i) end.
+Definition phase_at C T t := Phase (nodes C) (resources C) (comes C t) (need C t) (fun i => credit_factor (start T) (credit_of C T t i)).
+(* {end} *)
+
+Definition proper_course C := (0 < resources C)%nat /\ forall t i, (forall j, 0 <= need C t i j <= 1) /\
+  ((i < nodes C)%nat -> comes C t i = true -> exists k, (k < resources C)%nat /\ need C t i k = 1).
+
+Lemma credit_of_range C T t i : proper T -> floor T <= credit_of C T t i <= top T.
+Proof. intros [S0 [Tp [Fl [Up Dn]]]]; induction t; simpl; [lra|]. apply (next_range (start T)); auto. Qed.
+
+Lemma phase_model C T t : proper T -> proper_course C -> model (phase_at C T t).
+Proof.
+intros PT [R0 PC]; split; simpl; auto; intros i.
+- intros j; apply PC. - intros j; apply PC. - apply PC.
+- pose proof (credit_of_range C T t i PT). destruct PT as [S0 [Tp [Fl _]]]. apply (factor_range (start T) (floor T)); lra.
+Qed.
+
+(* A positive factor means a grant, and a factor of 0 none: "granted nothing" is as the credit counts it. *)
+Theorem granted_something r P y i : model P -> levels r P y -> (r = Scaled \/ r = Weighted \/ r = Capped) -> (i < n P)%nat -> present P i = true ->
+  (0 < share r P y i <-> 0 < psi P i).
+Proof.
+intros M L Rr I Hi. pose proof (factor P M i). pose proof (level_ge0 r P y i L I). pose proof (number_ge1 P i I Hi) as N1.
+assert (inv : 0 < / number P) by (apply Rinv_0_lt_compat; lra). destruct Rr as [->|[->| ->]].
+- apply scaled_is_drf in L; pose proof (equal_split P y i M L I Hi). unfold share; rewrite Hi. unfold Rdiv in *. split; intros; nra.
+- unfold share, weight; rewrite Hi. split; [nra|intros G]. apply Rmult_lt_0_compat; auto.
+  assert (S : 0 < sum_of_factors P) by (apply sum_gt0 with i; auto; [intros; apply weight_ge0; auto|unfold weight; rewrite Hi; auto]).
+  destruct (weighted_by_record P y i M L I Hi S) as [B _]. unfold share, weight in B; rewrite Hi in B.
+  assert (0 < psi P i / sum_of_factors P) by (unfold Rdiv; apply Rmult_lt_0_compat; auto; apply Rinv_0_lt_compat; auto). nra.
+- destruct (Rle_lt_or_eq_dec _ _ (proj2 H)) as [B|E].
+  + rewrite capped_punished by auto. unfold Rdiv; split; intros; nra.
+  + pose proof (capped_good P y i M L I Hi E). unfold Rdiv in *. split; intros; lra.
+Qed.
+
+(* {prop-cbdrf-scaled-si} who always complies keeps the equal split in every phase, whatever the others do *)
+Theorem always_complying C T t i y : proper T -> proper_course C -> (i < nodes C)%nat -> (forall k, rho T <= releases C k i) ->
+  comes C t i = true -> levels Scaled (phase_at C T t) y -> 1 / number (phase_at C T t) <= share Scaled (phase_at C T t) y i.
+Proof.
+intros PT PC I Rel Ct L. assert (G : forall k, start T <= credit_of C T k i).
+{ intros k; induction k as [|k IH]; simpl; [lra|]. pose proof (credit_of_range C T k i PT). destruct PT as [S0 [Tp [Fl [Up Dn]]]].
+  unfold next. destruct (comes C k i), (Rlt_dec 0 (credit_factor (start T) (credit_of C T k i))), (Rle_dec (rho T) (releases C k i));
+    try (exfalso; apply n0; auto; fail); unfold Rmin; destruct (Rle_dec _ _); lra. }
+destruct (scaled_by_record (phase_at C T t) y i (phase_model C T t PT PC) L I Ct) as [B _].
+assert (E : psi (phase_at C T t) i = 1).
+{ simpl; unfold credit_factor. apply Rmin_left. destruct PT as [S0 _]. apply Rmult_le_reg_r with (start T); auto.
+  unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. specialize (G t); lra. }
+rewrite E in B; lra.
+Qed.
+
+(* Two courses that differ in what node i claims *)
+Definition claims_of C C' i := nodes C' = nodes C /\ resources C' = resources C /\ (forall t h, releases C' t h = releases C t h) /\
+  forall t h, h <> i -> comes C' t h = comes C t h /\ forall j, need C' t h j = need C t h j.
+
+Lemma others_records C C' T i t h : claims_of C C' i -> h <> i -> credit_of C' T t h = credit_of C T t h.
+Proof. intros [_ [_ [Re Ot]]] N; induction t as [|t IH]; simpl; [auto|]. rewrite IH, Re. destruct (Ot t h N) as [-> _]; auto. Qed.
+
+(* {thm-cbdrf-5} over phases, 1: who claims something in exactly the phases in which it needs something *)
+Theorem no_claims_pay_1 r C C' T i t y y' v : proper T -> proper_course C -> proper_course C' -> claims_of C C' i ->
+  (forall k, comes C' k i = comes C k i) -> (i < nodes C)%nat -> comes C t i = true ->
+  levels r (phase_at C T t) y -> levels r (phase_at C' T t) y' ->
+  room (phase_at C T t) i (fun j => share r (phase_at C' T t) y' i * need C' t i j) v -> v <= share r (phase_at C T t) y i.
+Proof.
+intros PT PC PC' Cl Same I Ct L L' Rm. assert (Cl' := Cl); destruct Cl' as [en [er [Re Ot]]].
+assert (own : forall k, credit_of C' T k i = credit_of C T k i) by (induction k as [|k IH]; simpl; [auto|rewrite IH, Re, Same; auto]).
+apply (no_lie_pays r (phase_at C T t) (phase_at C' T t) y y' i v); auto; try (apply phase_model; auto).
+- intros h; simpl. destruct (Nat.eq_dec h i) as [->|N]; [rewrite own; auto|rewrite (others_records C C' T i t h Cl N); auto].
+- intros h N; simpl; apply (Ot t h N).
+Qed.
+
+(* {thm-cbdrf-5} over phases, 2: with a floor above 0, who claims something at least where it needs something *)
+Theorem no_claims_pay_2 r C C' T i t y y' v : proper T -> 0 < floor T -> proper_course C -> proper_course C' -> claims_of C C' i ->
+  (forall k, comes C k i = true -> comes C' k i = true) -> (i < nodes C)%nat -> comes C t i = true ->
+  levels r (phase_at C T t) y -> levels r (phase_at C' T t) y' ->
+  room (phase_at C T t) i (fun j => share r (phase_at C' T t) y' i * need C' t i j) v -> v <= share r (phase_at C T t) y i.
+Proof.
+intros PT Fp PC PC' Cl More I Ct L L' Rm. assert (Cl' := Cl); destruct Cl' as [en [er [Re Ot]]].
+pose proof PT as [S0 [Tp [Fl [Up Dn]]]].
+assert (pos : forall D k, 0 < credit_factor (start T) (credit_of D T k i)).
+{ intros D k; pose proof (credit_of_range D T k i PT). unfold credit_factor; apply Rmin_glb_lt; [lra|]. apply Rdiv_lt_0_compat; lra. }
+assert (lower : forall k, credit_of C' T k i <= credit_of C T k i).
+{ induction k as [|k IH]; simpl; [lra|]. pose proof (credit_of_range C T k i PT); pose proof (credit_of_range C' T k i PT). rewrite Re. pose proof (More k).
+  destruct (Rlt_dec 0 (credit_factor (start T) (credit_of C' T k i))) as [_|Z]; [|exfalso; apply Z, pos].
+  destruct (Rlt_dec 0 (credit_factor (start T) (credit_of C T k i))) as [_|Z]; [|exfalso; apply Z, pos].
+  destruct (comes C k i); [rewrite H1 by auto|destruct (comes C' k i)]; destruct (Rle_dec (rho T) (releases C k i));
+    unfold next, Rmin, Rmax; repeat destruct (Rle_dec _ _); lra. }
+set (c := credit_factor (start T) (credit_of C T t i)). set (c' := credit_factor (start T) (credit_of C' T t i)).
+assert (cc : c' <= c) by (apply factor_mono; auto; apply lower).
+assert (M : model (phase_at C T t)) by (apply phase_model; auto). assert (M' : model (phase_at C' T t)) by (apply phase_model; auto).
+assert (c1 : c <= 1) by apply Rmin_l. assert (c0 : 0 < c') by apply pos.
+(* the truth with the record that the lie has *)
+assert (Mc : model (with_record (phase_at C T t) i c')) by (apply with_record_model; auto; lra).
+destruct (grants_exist r _ Mc) as [z Lz].
+apply Rle_trans with (share r (with_record (phase_at C T t) i c') z i).
+- apply (no_lie_pays r (with_record (phase_at C T t) i c') (phase_at C' T t) z y' i v); auto.
+  + intros h; simpl. destruct (Nat.eqb_spec h i) as [->|N]; [auto|rewrite (others_records C C' T i t h Cl N); auto].
+  + intros h N; simpl; apply (Ot t h N).
+- assert (same : forall h, psi (with_record (phase_at C T t) i c) h = psi (phase_at C T t) h).
+  { intros h; simpl. destruct (Nat.eqb_spec h i) as [->|]; auto. }
+  assert (Ly : levels r (with_record (phase_at C T t) i c) y).
+  { destruct L as [F Ce]. assert (we : forall h, weight r (with_record (phase_at C T t) i c) h = weight r (phase_at C T t) h).
+    { intros h; unfold weight; rewrite same; auto. }
+    assert (ce : forall h, cap r (with_record (phase_at C T t) i c) h = cap r (phase_at C T t) h) by (intros h; unfold cap; rewrite same; auto).
+    destruct F as [F0 [Fb Fu]]; split; [split; [exact F0|split; [intros h H; simpl; rewrite ce; apply (Fb h H)|]]|].
+    - intros j J; unfold use; simpl. apply Rle_trans with (2 := Fu j J); apply Req_le; unfold use; simpl; apply sum_ext; intros; rewrite we; auto.
+    - intros h H; simpl; rewrite ce. destruct (Ce h H) as [B|[j [J [U [A B]]]]]; [left; exact B|right; exists j; repeat split; auto].
+      + rewrite <- U; unfold use; simpl; apply sum_ext; intros; rewrite we; auto.
+      + simpl; rewrite we; exact A.
+      + intros g G Ag; apply B; auto. simpl in *; rewrite we in Ag; exact Ag. }
+  assert (E : share r (phase_at C T t) y i = share r (with_record (phase_at C T t) i c) y i).
+  { unfold share, weight; rewrite same; auto. }
+  rewrite E. apply (more_record r (phase_at C T t) z y i c' c); auto; lra.
+Qed.
