@@ -35,7 +35,7 @@ Definition use P M e j x := Σ i < n P, if hereb P e i then w P i * d P i j * Rm
 Definition fits P M e x := forall j, (j < m P)%nat -> use P M e j x <= pool P e.
 
 (* M is what the mechanism computes: at each event at which somebody is there, the largest level that fits *)
-Definition runs P M := forall e, (exists i, here P e i) -> 0 < M e /\ fits P M e (M e) /\ forall x, fits P M e x -> x <= M e.
+Definition runs P M := forall e, (exists i, here P e i) -> fits P M e (M e) /\ forall x, fits P M e x -> x <= M e.
 
 (* Program (4) of the paper at event e, for a lowest level x and units u *)
 Definition program P M e x (u : nat -> R) := (forall i, here P e i -> x * w P i <= u i /\ w P i * before P M e i <= u i) /\
@@ -149,11 +149,48 @@ intros Mo F; split.
 - intros j J. apply Rle_trans with (2 := F j J). apply Req_le. unfold use; apply sum_ext; intros i I. destruct (hereb P e i); ring.
 Qed.
 
+Lemma pool_grows P e : pool P e + (Σ i < n P, if Nat.eqb (came P i) (S e) then w P i else 0) = pool P (S e).
+Proof.
+unfold pool; rewrite <- sum_plus; apply sum_ext; intros i I.
+destruct (came P i <=? e)%nat eqn:A, (Nat.eqb (came P i) (S e)) eqn:B, (came P i <=? S e)%nat eqn:C; try lra; exfalso.
+all: try apply Nat.leb_le in A; try apply Nat.leb_gt in A; try apply Nat.eqb_eq in B; try apply Nat.eqb_neq in B;
+  try apply Nat.leb_le in C; try apply Nat.leb_gt in C; lia.
+Qed.
+
+(* {thm-dmfa_srq-2} sharing incentive: nobody falls below what it brought *)
+Theorem sharing_incentive P M : model P -> runs P M -> forall e, (exists i, here P e i) -> 1 <= M e.
+Proof.
+intros Mo R; induction e as [|e IH]; intros Sm; destruct (R _ Sm) as [_ L]; apply L; intros j J.
+- unfold use, pool; apply sum_le; intros i I; simpl before. rewrite Rmax_left by lra. unfold hereb.
+  pose proof (brings P Mo i I); pose proof (demand_le1 P Mo i j); pose proof (demand_ge0 P Mo i j).
+  destruct (came P i <=? 0)%nat; simpl; [destruct (0 <? gone P i)%nat; nra|lra].
+- assert (Now : (Σ i < n P, needs P e i j * level P M e i) <= pool P e).
+  { destruct (dec_ex (n P) (fun i => hereb P e i = true)) as [[i [I H]]|no]; [intros i; destruct (hereb P e i); auto| |].
+    - rewrite use_now. apply hereb_here in H; auto. destruct (R e (ex_intro _ i H)) as [F _]; apply F; auto.
+    - rewrite sum_zero; [apply sum_ge0; intros i I; destruct (came P i <=? e)%nat; [apply Rlt_le, brings; auto|lra]|].
+      intros i I; unfold needs; destruct (hereb P e i) eqn:H; [exfalso; apply no; exists i; auto|lra]. }
+  rewrite <- (pool_grows P e).
+  apply Rle_trans with ((Σ i < n P, needs P e i j * level P M e i) + Σ i < n P, if Nat.eqb (came P i) (S e) then w P i else 0); [|lra].
+  rewrite <- sum_plus; unfold use; apply sum_le; intros i I. simpl before.
+  pose proof (brings P Mo i I); pose proof (demand_le1 P Mo i j); pose proof (demand_ge0 P Mo i j).
+  pose proof (needs_ge0 P e i j Mo I). pose proof (level_ge0 P M e i).
+  destruct (hereb P (S e) i) eqn:Hb; [|destruct (Nat.eqb (came P i) (S e)); nra].
+  apply hereb_here in Hb as [_ Hb]; auto. destruct (Nat.eqb (came P i) (S e)) eqn:C.
+  + apply Nat.eqb_eq in C. rewrite level_before_came by lia. rewrite Rmax_left by lra. nra.
+  + apply Nat.eqb_neq in C. assert (He : here P e i) by (split; [auto|lia]).
+    assert (1 <= level P M e i) by (apply Rle_trans with (M e); [apply IH; exists i; auto|apply level_lowest; lia]).
+    rewrite Rmax_right by lra. unfold needs. apply hereb_here in He; auto; rewrite He. nra.
+Qed.
+
+(* {lem-dmfa_srq-use} the lowest level is positive *)
+Theorem positive P M e : model P -> runs P M -> (exists i, here P e i) -> 0 < M e.
+Proof. intros Mo R S; pose proof (sharing_incentive P M Mo R e S); lra. Qed.
+
 (* {lem-dmfa_srq-use} at the optimum a resource is used up that somebody at the lowest level needs *)
 Theorem binding P M e : model P -> runs P M -> (exists i, here P e i) ->
   exists j i, (j < m P)%nat /\ here P e i /\ 0 < d P i j /\ before P M e i <= M e /\ use P M e j (M e) = pool P e.
 Proof.
-intros Mo R S. destruct (R e S) as [Pos [F L]].
+intros Mo R S. destruct (R e S) as [F L].
 destruct (dec_ex (m P) (fun j => use P M e j (M e) = pool P e /\ exists i, (i < n P)%nat /\ 0 < needs P e i j /\ before P M e i <= M e)) as [[j [J [U [i [I [N B]]]]]]|no].
 { intros j. destruct (Req_EM_T (use P M e j (M e)) (pool P e)) as [U|]; [|right; tauto].
   destruct (dec_ex (n P) (fun i => 0 < needs P e i j /\ before P M e i <= M e)) as [Y|N]; [|left; auto|right; tauto].
@@ -224,38 +261,6 @@ destruct (completeness (fun x => fits P M e x)) as [x [Up Least]].
 Qed.
 
 (* ------------------------------------------------------------------------------------------- the four theorems *)
-Lemma pool_grows P e : model P -> pool P e + (Σ i < n P, if Nat.eqb (came P i) (S e) then w P i else 0) = pool P (S e).
-Proof.
-intros Mo; unfold pool; rewrite <- sum_plus; apply sum_ext; intros i I.
-destruct (came P i <=? e)%nat eqn:A, (Nat.eqb (came P i) (S e)) eqn:B, (came P i <=? S e)%nat eqn:C; try lra; exfalso.
-all: try apply Nat.leb_le in A; try apply Nat.leb_gt in A; try apply Nat.eqb_eq in B; try apply Nat.eqb_neq in B;
-  try apply Nat.leb_le in C; try apply Nat.leb_gt in C; lia.
-Qed.
-
-(* {thm-dmfa_srq-2} sharing incentive: nobody falls below what it brought *)
-Theorem sharing_incentive P M : model P -> runs P M -> forall e, (exists i, here P e i) ->
-  (forall t, (t <= e)%nat -> exists i, here P t i) -> 1 <= M e.
-Proof.
-intros Mo R; induction e as [e IH] using lt_wf_ind; intros Sm All.
-destruct (R e Sm) as [_ [_ L]]. apply L; intros j J. destruct e as [|e].
-- unfold use, pool; apply sum_le; intros i I; simpl before. rewrite Rmax_left by lra. unfold hereb.
-  pose proof (brings P Mo i I); pose proof (demand_le1 P Mo i j); pose proof (demand_ge0 P Mo i j).
-  destruct (came P i <=? 0)%nat; simpl; [destruct (0 <? gone P i)%nat; nra|lra].
-- assert (Se : exists i, here P e i) by (apply All; lia).
-  assert (Low : forall t, (t <= e)%nat -> 1 <= M t) by (intros t T; apply IH; [lia|apply All; lia|intros; apply All; lia]).
-  destruct (R e Se) as [_ [F _]]. specialize (F j J). rewrite <- (pool_grows P e Mo).
-  apply Rle_trans with (use P M e j (M e) + Σ i < n P, if Nat.eqb (came P i) (S e) then w P i else 0); [|lra].
-  rewrite <- use_now, <- sum_plus; unfold use; apply sum_le; intros i I. simpl before.
-  pose proof (brings P Mo i I); pose proof (demand_le1 P Mo i j); pose proof (demand_ge0 P Mo i j).
-  pose proof (needs_ge0 P e i j Mo I). pose proof (level_ge0 P M e i).
-  destruct (hereb P (S e) i) eqn:Hb; [|destruct (Nat.eqb (came P i) (S e)); nra].
-  apply hereb_here in Hb as [_ Hb]; auto. destruct (Nat.eqb (came P i) (S e)) eqn:C.
-  + apply Nat.eqb_eq in C. rewrite level_before_came by lia. rewrite Rmax_left by lra. nra.
-  + apply Nat.eqb_neq in C. assert (1 <= level P M e i) by (apply Rle_trans with (M e); [apply Low; lia|apply level_lowest; lia]).
-    rewrite Rmax_right by lra. unfold needs. replace (hereb P e i) with true; [nra|].
-    symmetry; apply hereb_here; [auto|split; [auto|lia]].
-Qed.
-
 (* {thm-dmfa_srq-1} Pareto optimality, all demands positive: bundles x that are worth u to each *)
 Theorem pareto_optimality P M e x u i : model P -> runs P M -> (forall h j, 0 < d P h j) ->
   (forall j, (j < m P)%nat -> (Σ h < n P, if hereb P e h then x h j else 0) <= pool P e) ->
@@ -298,7 +303,7 @@ Proof.
 intros Mo Mq R R' en em same W S Less More.
 destruct (binding P M e Mo R S) as [j [i [J [I [D [B E]]]]]].
 assert (Si : exists h, here Q e h) by (exists i; apply same; auto).
-destruct (R' e Si) as [_ [F _]]. specialize (F j ltac:(lia)). rewrite <- use_now in F. rewrite <- use_now in E.
+destruct (R' e Si) as [F _]. specialize (F j ltac:(lia)). rewrite <- use_now in F. rewrite <- use_now in E.
 assert (L : (Σ h < n P, needs P e h j * level P M e h) < Σ h < n P, needs Q e h j * level Q M' e h).
 { assert (eq : forall h, (h < n P)%nat -> hereb Q e h = hereb P e h).
   { intros h H. apply Bool.eq_true_iff_eq. rewrite (hereb_here Q) by lia; rewrite (hereb_here P) by auto. symmetry; apply same. }
@@ -340,7 +345,7 @@ destruct (A e Ep) as [Wq Ah]. destruct (Ah i (proj1 I)) as [Hb [Ci _]].
 assert (Iq : here Q e i).
 { apply hereb_here; [rewrite en; apply I|]. rewrite Hb; apply hereb_here; [apply I|auto]. }
 rewrite !level_step by (apply I || apply Iq). rewrite Bf by auto. f_equal.
-destruct (R e (ex_intro _ i I)) as [_ [F L]], (R' e (ex_intro _ i Iq)) as [_ [F' L']].
+destruct (R e (ex_intro _ i I)) as [F L], (R' e (ex_intro _ i Iq)) as [F' L'].
 apply Rle_antisym; [apply L|apply L']; intros j J; [rewrite <- U, <- Wq by auto; apply F'; lia|].
 rewrite em in J. rewrite U, Wq by auto; apply F; auto.
 Qed.
@@ -379,14 +384,14 @@ assert (Uq : u <= units Q M' e i).
 (* the share rose at e *)
 assert (Rose : level Q M' e i = M' e).
 { rewrite level_step by apply Iq. unfold Rmax; destruct (Rle_dec (M' e) (before Q M' e i)) as [L|]; [exfalso|auto].
-  destruct e as [|e]; [simpl in L; destruct (R' O (ex_intro _ i Iq)) as [Pos _]; lra|]. simpl in L.
-  destruct (le_lt_dec (came Q i) e) as [C|C]; [|rewrite level_before_came in L by auto; destruct (R' (S e) (ex_intro _ i Iq)) as [Pos _]; lra].
+  destruct e as [|e]; [simpl in L; pose proof (positive Q M' O Mq R' (ex_intro _ i Iq)); lra|]. simpl in L.
+  destruct (le_lt_dec (came Q i) e) as [C|C]; [|rewrite level_before_came in L by auto; pose proof (positive Q M' (S e) Mq R' (ex_intro _ i Iq)); lra].
   assert (Same : level Q M' (S e) i = level Q M' e i) by (rewrite level_step by lia; simpl; apply Rmax_right; auto).
   assert (u <= units P M e i).
   { apply IH; [lia|destruct Iq as [Q1 Q2]; split; [auto|lia]|]. intros j J; specialize (Rm j J); unfold bundle, units in *; rewrite <- Same; auto. }
   pose proof (level_mono P M e (S e) i ltac:(lia)). unfold units in *. nra. }
 assert (High : M' e > level P M e i).
-{ unfold units in *; rewrite Rose in *. apply Rnot_le_gt; intros L. destruct (R' e (ex_intro _ i Iq)) as [Pos _]. nra. }
+{ unfold units in *; rewrite Rose in *. apply Rnot_le_gt; intros L. pose proof (positive Q M' e Mq R' (ex_intro _ i Iq)). nra. }
 apply (nobody_less P Q M M' e Mo Mq R R' en em same W (ex_intro _ i I)).
 all: intros h j H J; assert (Hq : here Q e h) by (apply same; auto); destruct (Nat.eq_dec h i) as [->|N].
 1, 3: specialize (Rm j J); pose proof (demand_ge0 P Mo i j); unfold bundle at 1; first [nra|intros _ Dj; nra].
@@ -428,14 +433,14 @@ Lemma moment : exists t, (t <= e)%nat /\ here P t l /\ level Q M' e l = M' t /\ 
 Proof.
 destruct (present l first) as [Ln [Lc Lg]].
 destruct (level_is_largest Q M' e l) as [_ [t [T E]]]; [rewrite same_came; auto| |].
-{ intros t T; rewrite same_came in T. apply (R2 t). exists l; apply here_same; split; [auto|lia]. }
+{ intros t T; rewrite same_came in T. apply (positive Q M' t Mq R2). exists l; apply here_same; split; [auto|lia]. }
 rewrite same_came in T. assert (Ht : here P t l) by (split; [auto|lia]).
 assert (Et : level Q M' t l = M' t).
 { apply Rle_antisym; [rewrite <- E; apply level_mono; lia|apply level_lowest; rewrite same_came; lia]. }
 exists t; split; [lia|split; [auto|split; [auto|split]]].
 - destruct (worth l first) as [Rm _]. pose proof (room_units e l (u l) (present l first) Rm) as U. unfold units in *; rewrite E in U.
   pose proof (brings P Mo l Ln); pose proof (brought l Ln). pose proof (level_mono P M t e l ltac:(lia)).
-  destruct (R2 t) as [Pos _]; [exists l; apply here_same; auto|]. nra.
+  assert (0 < M' t) by (apply (positive Q M' t Mq R2); exists l; apply here_same; auto). nra.
 - intros i Im Hi j; unfold bundle, units. f_equal; f_equal. apply Rle_antisym; [|apply level_mono; lia].
   apply Rle_trans with (level Q M' e l); [apply sorted_by_arrival; rewrite !same_came; auto|].
   rewrite E; apply level_lowest; rewrite same_came; apply Hi.
@@ -489,3 +494,6 @@ apply (somebody_less P Q M M' t Mo Mq R1 R2 en em (here_same t) (pool_less t) (e
 - intros _ _; exists l; split; [auto|]. apply (nobody_has_less t Hl T High Still l j Hl J); auto.
 Qed.
 End coalition.
+
+(* {whole} cor-dmfa_srq-max lem-dmfa_srq-1 lem-dmfa_srq-2 lem-dmfa_srq-3 lem-dmfa_srq-count
+   thm-dmfa_srq-1 thm-dmfa_srq-2 thm-dmfa_srq-3 thm-dmfa_srq-4 thm-dmfa_srq-late thm-dmfa_srq-coalition prop-dmfa_srq-stays *)

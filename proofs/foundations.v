@@ -424,3 +424,5 @@ simpl in L. destruct (Nat.eq_dec f i) as [->|Nf].
 rewrite (proj1 (ea f Nf)) in L. apply factor in L; [|apply rate_ge0; auto]. destruct L as [Af down].
 assert (y' h <= y' f) by (apply worst; auto). assert (y f <= y g) by (apply Hl; auto). lra.
 Qed.
+
+(* {whole} thm-foundations-si thm-foundations-ef thm-foundations-po thm-foundations-sp *)
