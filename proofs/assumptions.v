@@ -28,8 +28,10 @@ Print Assumptions dmfa_srq.lie_or_come_late.
 Print Assumptions dmfa_srq.first_gains_alone.
 Print Assumptions cbdrf.grants_exist.
 Print Assumptions cbdrf.capped_punished.
+Print Assumptions cbdrf.capped_good.
 Print Assumptions cbdrf.scaled_by_record.
 Print Assumptions cbdrf.punished_gets_less.
+Print Assumptions cbdrf.less_than_with_a_clean_record.
 Print Assumptions cbdrf.no_envy.
 Print Assumptions cbdrf.no_lie_pays.
 Print Assumptions cbdrf.scaled_efficient.
@@ -44,7 +46,14 @@ Print Assumptions cbdrf.capped_efficient.
 Print Assumptions cbdrf.more_weight.
 Print Assumptions cbdrf.more_record.
 Print Assumptions cbdrf.compliance_keeps_credit.
+Print Assumptions cbdrf.factor_moves.
+Print Assumptions cbdrf.factor_after.
 Print Assumptions cbdrf.complying_raises.
+Print Assumptions cbdrf.part_falls.
+Print Assumptions cbdrf.banked.
+Print Assumptions cbdrf.weighted_strict.
+Print Assumptions cbdrf.equal_factors.
+Print Assumptions cbdrf.more_record_strict.
 Print Assumptions cbdrf.always_complying.
 Print Assumptions cbdrf.no_claims_pay_1.
 Print Assumptions cbdrf.no_claims_pay_2.

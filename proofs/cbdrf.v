@@ -91,7 +91,7 @@ intros M [F C] I H. apply (sharing_incentive (as_pool Drf P) y i); auto; [apply 
 - change (1 / number P * (Σ h < n P, weight Drf P h) <= 1). rewrite total by auto. apply (split_ok P i I H).
 Qed.
 
-(* {lem-cbdrf-grants} capped, any demands: a punished node gets exactly psi / number, one in good standing at least 1 / number *)
+(* {lem-cbdrf-grants} {thm-cbdrf-capped} 1; any demands: a punished node gets exactly psi / number, a node in good standing at least 1 / number *)
 Theorem capped_punished P y i : model P -> levels Capped P y -> (i < n P)%nat -> present P i = true -> psi P i < 1 ->
   share Capped P y i = psi P i / number P.
 Proof.
@@ -104,6 +104,7 @@ change (psi P i / number P * (Σ h < n P, weight Capped P h) <= 1). rewrite tota
 pose proof (number_ge1 P i I H). unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. lra.
 Qed.
 
+(* {lem-cbdrf-grants} {thm-cbdrf-capped} 1; a node in good standing *)
 Theorem capped_good P y i : model P -> levels Capped P y -> (i < n P)%nat -> present P i = true -> psi P i = 1 ->
   1 / number P <= share Capped P y i.
 Proof.
@@ -130,7 +131,7 @@ intros M L I H. apply scaled_is_drf in L. pose proof (equal_split P y i M L I H)
 unfold share, weight; rewrite H. split; [nra|intros ->; lra].
 Qed.
 
-(* {thm-cbdrf-3} parts 1 and 2 *)
+(* {thm-cbdrf-3} 1, {thm-cbdrf-capped} 1 *)
 Theorem punished_gets_less P y z i : model P -> (i < n P)%nat -> present P i = true -> psi P i < 1 -> levels Drf P y ->
   share Scaled P y i < share Drf P y i /\ (levels Capped P z -> share Capped P z i < share Drf P y i).
 Proof.
@@ -145,6 +146,7 @@ Definition with_record P i c := Phase (n P) (m P) (present P) (d P) (fun h => if
 Lemma with_record_model P i c : model P -> 0 <= c <= 1 -> model (with_record P i c).
 Proof. intros [D0 D1 Do S F] C; split; simpl; auto. intros h; destruct (Nat.eqb h i); auto. Qed.
 
+(* {thm-cbdrf-3} 2 *)
 Theorem less_than_with_a_clean_record P y z z' i : model P -> (i < n P)%nat -> present P i = true -> psi P i < 1 ->
   levels Scaled P y -> share Scaled P y i < share Scaled (with_record P i 1) y i /\
   (levels Capped P z -> levels Capped (with_record P i 1) z' -> share Capped P z i < share Capped (with_record P i 1) z' i).
@@ -156,7 +158,7 @@ pose proof (capped_good (with_record P i 1) z' i M' Lz' I H) as G. simpl in G; r
 apply Rlt_le_trans with (2 := G). unfold number in *; simpl. unfold Rdiv in *; nra.
 Qed.
 
-(* {thm-cbdrf-4} nobody envies a node whose record is no better; v is what i could do with the bundle of h *)
+(* {thm-cbdrf-4} {thm-cbdrf-capped} 2; nobody envies a node whose record is no better; v is what i could do with the bundle of h *)
 Theorem no_envy r P y i h v : model P -> levels r P y -> (i < n P)%nat -> (h < n P)%nat -> present P i = true -> present P h = true ->
   psi P h <= psi P i -> room P i (fun j => share r P y h * d P h j) v -> v <= share r P y i.
 Proof.
@@ -200,7 +202,7 @@ intros M L I K Hi Hh Rm. destruct (dominant P M i I Hi) as [k [K1 D]]. specializ
 unfold share, weight in Rm; rewrite Hh in Rm. destruct r; lra.
 Qed.
 
-(* {thm-cbdrf-5} within a phase: Q is P but for what node i claims *)
+(* {thm-cbdrf-5} {thm-cbdrf-capped} 2; within a phase: Q is P but for what node i claims *)
 Theorem no_lie_pays r P Q y y' i v : model P -> model Q -> n Q = n P -> m Q = m P -> (forall h, psi Q h = psi P h) ->
   (forall h, h <> i -> present Q h = present P h /\ forall j, d Q h j = d P h j) ->
   levels r P y -> levels r Q y' -> (i < n P)%nat -> present P i = true ->
@@ -597,7 +599,6 @@ Proof.
 intros L; unfold credit_factor; split; [|apply Rmin_l]. apply Rmin_glb; [lra|]. apply Rmult_le_pos; [lra|apply Rlt_le, Rinv_0_lt_compat; auto].
 Qed.
 
-(* {thm-cbdrf-2} with the cap at the start: one phase, and runs of them, in parts of the start *)
 Hypothesis Cap : top = start.
 
 Lemma factor_is c : c <= start -> credit_factor c = c / start.
@@ -606,6 +607,7 @@ Proof. intros L; unfold credit_factor; apply Rmin_right. apply Rmult_le_reg_r wi
 Lemma div_lt x z : x < z -> x / start < z / start.
 Proof. intros L; unfold Rdiv; apply Rmult_lt_compat_r; auto. apply Rinv_0_lt_compat; auto. Qed.
 
+(* {thm-cbdrf-2} 1, with the cap at the start *)
 Theorem factor_moves c : floor <= c <= start ->
   (floor < c -> credit_factor (next false c) < credit_factor c) /\ (credit_factor c < 1 -> credit_factor c < credit_factor (next true c)).
 Proof.
@@ -634,6 +636,20 @@ pose proof (credit_range ok t) as B. induction p as [|p IH]; intros H.
   repeat destruct (Rle_dec _ _); lra.
 Qed.
 
+(* {thm-cbdrf-2} 2, in parts of the start *)
+Theorem factor_after ok t p :
+  ((forall k, (t <= k < t + p)%nat -> ok k = false) ->
+    credit_factor (credit ok (t + p)) = Rmax (floor / start) (credit_factor (credit ok t) - INR p * (down / start))) /\
+  ((forall k, (t <= k < t + p)%nat -> ok k = true) ->
+    credit_factor (credit ok (t + p)) = Rmin 1 (credit_factor (credit ok t) + INR p * (up / start))).
+Proof.
+pose proof (credit_range ok t). pose proof (credit_range ok (t + p)). assert (0 < / start) by (apply Rinv_0_lt_compat; auto).
+split; intros All; rewrite !factor_is by lra.
+- rewrite after_failures by auto. unfold Rmax; destruct (Rle_dec floor (credit ok t - INR p * down)), (Rle_dec _ (credit ok t / start - _)); unfold Rdiv in *; nra.
+- rewrite after_compliance by auto. replace 1 with (start / start) by (field; lra).
+  unfold Rmin; destruct (Rle_dec start (credit ok t + INR p * up)), (Rle_dec _ (credit ok t / start + _)); unfold Rdiv in *; nra.
+Qed.
+
 (* {prop-cbdrf-monotone} one phase more of compliance gives a larger factor in the next *)
 Theorem complying_raises c : floor <= c <= start -> credit_factor (next false c) < credit_factor (next true c).
 Proof.
@@ -657,6 +673,126 @@ rewrite !factor_is by auto. unfold graded, Rmax in *; destruct (Rle_dec floor (c
 - right; auto.
 Qed.
 End record.
+
+(* {thm-cbdrf-3} 3; the part of the DRF amount that is granted is the factor, and falls with each failure above the floor *)
+Theorem part_falls P y P' y' i c start floor up down : model P -> model P' -> levels Scaled P y -> levels Scaled P' y' ->
+  (i < n P)%nat -> (i < n P')%nat -> present P i = true -> present P' i = true -> 0 < start -> 0 <= floor < start -> 0 < up -> 0 < down ->
+  floor < c <= start -> psi P i = credit_factor start c -> psi P' i = credit_factor start (next start floor up down false c) ->
+  share Scaled P' y' i / share Drf P' y' i < share Scaled P y i / share Drf P y i.
+Proof.
+intros M M' L L' I I' H H' S0 Fl Up Dn C E E'. apply scaled_is_drf in L; apply scaled_is_drf in L'.
+pose proof (equal_split P y i M L I H); pose proof (equal_split P' y' i M' L' I' H'). destruct (split_ok P i I H), (split_ok P' i I' H').
+unfold share, weight; rewrite H, H', E, E'.
+replace (credit_factor start c * y i / (1 * y i)) with (credit_factor start c) by (field; lra).
+replace (credit_factor start (next start floor up down false c) * y' i / (1 * y' i)) with (credit_factor start (next start floor up down false c)) by (field; lra).
+apply (factor_moves start start floor up down); auto; lra.
+Qed.
+
+(* {prop-cbdrf-bank} without a cap: as long as the steps up outweigh the steps down, the credit is no less than at the start *)
+Fixpoint open_credit (start floor up down : R) (ok : nat -> bool) t := match t with O => start | S k =>
+  if ok k then open_credit start floor up down ok k + up else Rmax floor (open_credit start floor up down ok k - down) end.
+Fixpoint count (ok : nat -> bool) (which : bool) t := match t with O => 0 | S k =>
+  count ok which k + if Bool.eqb (ok k) which then 1 else 0 end.
+(* {prop-cbdrf-bank} in every phase in good standing *)
+Theorem banked start floor up down ok t : floor < start -> (forall k, (k <= t)%nat -> down * count ok false k <= up * count ok true k) ->
+  open_credit start floor up down ok t = start + up * count ok true t - down * count ok false t /\ start <= open_credit start floor up down ok t.
+Proof.
+intros Fl; induction t as [|t IH]; intros H; simpl; [lra|]. destruct IH as [E L]; [intros; apply H; lia|].
+specialize (H (S t) (le_n _)); simpl in H. rewrite E in *. destruct (ok t); simpl in *; [lra|]. rewrite Rmax_right by lra. lra.
+Qed.
+
+(* ------------------------------------------------------------------------------------------- strictly more *)
+(* With positive demands, everybody present with a factor above 0 has one level under the weighted rule. *)
+Lemma one_weighted_level P y i h : model P -> levels Weighted P y -> (forall k j, 0 < d P k j) -> (i < n P)%nat -> present P i = true ->
+  0 < psi P i -> (h < n P)%nat -> present P h = true -> 0 < psi P h -> y h <= y i.
+Proof.
+intros M [F C] D I Hi Gi K Hh Gh. destruct (C i I) as [E|[j [J [_ [_ B]]]]].
+- simpl in E; unfold cap in E; rewrite Hi in E. destruct (Req_EM_T (psi P i) 0); [lra|discriminate].
+- apply B; auto. simpl; unfold weight; rewrite Hh. specialize (D h j); nra.
+Qed.
+
+Lemma weighted_at_0 P y h : levels Weighted P y -> (h < n P)%nat -> (present P h = false \/ psi P h = 0) -> y h = 0.
+Proof.
+intros [[Y [B _]] _] K Q. specialize (Y h K); specialize (B h K); simpl in B; unfold cap in B.
+destruct (present P h); [|simpl in B; lra]. destruct Q as [Q|Q]; [discriminate|]. rewrite Q in B. destruct (Req_EM_T 0 0); simpl in B; lra.
+Qed.
+
+(* {prop-cbdrf-weighted-punitive} {prop-cbdrf-monotone} positive demands, and another node has a positive factor *)
+Theorem weighted_strict P y y' i g c c' : model P -> (forall k j, 0 < d P k j) -> (i < n P)%nat -> present P i = true ->
+  (g < n P)%nat -> g <> i -> present P g = true -> 0 < psi P g -> 0 <= c < c' -> c' <= 1 ->
+  levels Weighted (with_record P i c) y -> levels Weighted (with_record P i c') y' ->
+  share Weighted (with_record P i c) y i < share Weighted (with_record P i c') y' i.
+Proof.
+intros M D I Hi G N Hg Pg C C1 L L'. assert (M1 : model (with_record P i c)) by (apply with_record_model; auto; lra).
+assert (M2 : model (with_record P i c')) by (apply with_record_model; auto; lra).
+assert (at_ : forall z, psi (with_record P i z) i = z) by (intros z; simpl; rewrite Nat.eqb_refl; auto).
+assert (oth : forall z h, h <> i -> psi (with_record P i z) h = psi P h) by (intros z h Nh; simpl; apply Nat.eqb_neq in Nh; rewrite Nh; auto).
+destruct L' as [F' C'']; destruct (C'' i I) as [E|[j [J [U [_ _]]]]].
+{ simpl in E; unfold cap in E. rewrite at_ in E. simpl in E; rewrite Hi in E. destruct (Req_EM_T c' 0); [lra|discriminate]. }
+assert (L' : levels Weighted (with_record P i c') y') by (split; auto).
+assert (Y' : 0 < y' i).
+{ assert (S : 0 < sum_of_factors (with_record P i c')).
+  { apply sum_gt0 with i; auto; [intros; apply weight_ge0; auto|]. unfold weight; rewrite at_. simpl; rewrite Hi; lra. }
+  destruct (weighted_by_record _ y' i M2 L' I Hi S) as [B _]. unfold share, weight in B; rewrite at_ in B. simpl in B; rewrite Hi in B.
+  assert (0 < c' / sum_of_factors (with_record P i c')) by (unfold Rdiv; apply Rmult_lt_0_compat; [lra|apply Rinv_0_lt_compat; auto]). nra. }
+unfold share, weight; rewrite !at_. simpl; rewrite Hi.
+destruct (Rlt_le_dec (c * y i) (c' * y' i)) as [|le]; [auto|exfalso].
+assert (Cp : 0 < c) by (destruct (Rle_lt_or_eq_dec 0 c); [lra|auto|subst c; pose proof (level_ge0 _ _ y i L I); nra]).
+assert (up : y' i < y i) by nra.
+destruct L as [F Ce]. assert (L : levels Weighted (with_record P i c) y) by (split; auto).
+destruct F as [_ [_ Fu]]. specialize (Fu j J). unfold use in Fu, U; simpl in Fu, U.
+assert (lt : (Σ h < n P, weight Weighted (with_record P i c') h * d P h j * y' h) < Σ h < n P, weight Weighted (with_record P i c) h * d P h j * y h); [|lra].
+assert (lev : forall h, (h < n P)%nat -> h <> i -> present P h = true -> 0 < psi P h -> y' h < y h).
+{ intros h K Nh Hh Ph. apply Rle_lt_trans with (y' i); [apply (one_weighted_level (with_record P i c') y' i h); auto; rewrite ?at_, ?oth; auto; lra|].
+  apply Rlt_le_trans with (y i); auto. apply (one_weighted_level (with_record P i c) y h i); auto; rewrite ?at_, ?oth; auto. }
+apply sum_lt with g; auto.
+- intros h K. destruct (Nat.eq_dec h i) as [->|Nh]; [unfold weight; rewrite !at_; simpl; rewrite Hi; specialize (D i j); nra|].
+  unfold weight; rewrite !oth by auto; simpl. destruct (present P h) eqn:Hh; [|lra].
+  destruct (Rle_lt_or_eq_dec 0 (psi P h)) as [Ph|Z]; [apply factor; auto| |rewrite <- Z; lra].
+  specialize (lev h K Nh Hh Ph); specialize (D h j). assert (0 < psi P h * d P h j) by nra. nra.
+- unfold weight; rewrite !oth by auto; simpl. rewrite Hg. specialize (lev g G N Hg Pg); specialize (D g j).
+  assert (0 < psi P g * d P g j) by nra. nra.
+Qed.
+
+(* {prop-cbdrf-weighted-punitive} equal positive factors: the rule is DRF *)
+Theorem equal_factors P y c : model P -> 0 < c -> (forall i, (i < n P)%nat -> present P i = true -> psi P i = c) ->
+  levels Weighted P y -> levels Drf P (fun i => c * y i) /\ forall i, (i < n P)%nat -> share Weighted P y i = share Drf P (fun i => c * y i) i.
+Proof.
+intros M Cp All L. assert (we : forall i, (i < n P)%nat -> weight Weighted P i = c * weight Drf P i).
+{ intros i I; unfold weight; destruct (present P i) eqn:H; [rewrite All by auto|]; lra. }
+assert (us : forall j, use (as_pool Drf P) (fun i => c * y i) j = use (as_pool Weighted P) y j).
+{ intros j; unfold use; simpl; apply sum_ext; intros i I; rewrite we by auto; lra. }
+split; [|intros i I; unfold share; rewrite we by auto; lra].
+destruct L as [[F0 [Fb Fu]] C]. split; [split; [|split]|].
+- intros i I; specialize (F0 i I); nra.
+- intros i I; simpl; unfold cap. destruct (present P i) eqn:H; [exact Logic.I|]. simpl.
+  rewrite (absent Weighted P y i) by (try split; auto; split; auto). lra.
+- intros j J; rewrite us; apply Fu; auto.
+- intros i I; destruct (C i I) as [E|[j [J [U [A B]]]]].
+  + left; simpl in *; unfold cap in *. destruct (present P i) eqn:H; [rewrite All in E by auto; destruct (Req_EM_T c 0); [lra|discriminate]|].
+    injection E as E; rewrite <- E; f_equal; lra.
+  + right; exists j; repeat split; auto; [rewrite us; auto|simpl in *; rewrite we in A by auto; nra|].
+    intros h K Ah; apply Rmult_le_compat_l; [lra|]. apply B; auto. simpl in *; rewrite we by auto. nra.
+Qed.
+
+(* {prop-cbdrf-monotone} strictly more: scaled and capped, any demands *)
+Theorem more_record_strict r P y y' i c c' : model P -> (r = Scaled \/ r = Capped) -> (i < n P)%nat -> present P i = true ->
+  0 <= c < c' -> c' <= 1 -> levels r (with_record P i c) y -> levels r (with_record P i c') y' ->
+  share r (with_record P i c) y i < share r (with_record P i c') y' i.
+Proof.
+intros M Rr I Hi C C1 L L'. assert (M1 : model (with_record P i c)) by (apply with_record_model; auto; lra).
+assert (M2 : model (with_record P i c')) by (apply with_record_model; auto; lra).
+assert (at_ : forall z, psi (with_record P i z) i = z) by (intros z; simpl; rewrite Nat.eqb_refl; auto).
+pose proof (number_ge1 P i I Hi) as N1. assert (inv : 0 < / number P) by (apply Rinv_0_lt_compat; lra). destruct Rr as [->| ->].
+- assert (E : y i = y' i) by (apply (same_levels Scaled (with_record P i c)); auto).
+  apply scaled_is_drf in L. pose proof (equal_split _ y i M1 L I Hi) as S. change (number (with_record P i c)) with (number P) in S.
+  unfold share; rewrite !at_; simpl; rewrite Hi, <- E. unfold Rdiv in S. nra.
+- rewrite capped_punished by (auto; rewrite at_; lra). rewrite at_. change (number (with_record P i c)) with (number P).
+  destruct (Rle_lt_or_eq_dec c' 1 C1) as [B|E].
+  + rewrite capped_punished by (auto; rewrite at_; lra). rewrite at_. change (number (with_record P i c')) with (number P). unfold Rdiv; nra.
+  + assert (G : 1 / number P <= share Capped (with_record P i c') y' i) by (apply (capped_good (with_record P i c')); auto; rewrite at_; auto).
+    unfold Rdiv in *; nra.
+Qed.
 
 (* ------------------------------------------------------------------------------------------- many phases *)
 (* {model} *)
@@ -785,3 +921,7 @@ apply Rle_trans with (share r (with_record (phase_at C T t) i c') z i).
   { unfold share, weight; rewrite same; auto. }
   rewrite E. apply (more_record r (phase_at C T t) z y i c' c); auto; lra.
 Qed.
+
+(* {whole} thm-cbdrf-2 thm-cbdrf-3 thm-cbdrf-4 thm-cbdrf-5 thm-cbdrf-6 thm-cbdrf-capped lem-cbdrf-weight prop-cbdrf-bank
+   prop-cbdrf-graded prop-cbdrf-monotone prop-cbdrf-scaled-si prop-cbdrf-use prop-cbdrf-weighted-pe
+   prop-cbdrf-weighted-punitive prop-cbdrf-weighted-si *)
