@@ -4,7 +4,8 @@ From proofs Require dmfa_srq.
 From proofs Require cbdrf.
 From proofs Require inhabited.
 Print Assumptions foundations.certified_fair.
-Print Assumptions foundations.fair_leximin.
+Print Assumptions foundations.fair_is_leximin.
+Print Assumptions foundations.unique.
 Print Assumptions foundations.filling.
 Print Assumptions foundations.leximin_certified.
 Print Assumptions foundations.sharing_incentive.
@@ -15,6 +16,7 @@ Print Assumptions dmfa_srq.level_is_largest.
 Print Assumptions dmfa_srq.sorted_by_arrival.
 Print Assumptions dmfa_srq.nothing_gained_since.
 Print Assumptions dmfa_srq.program_fits.
+Print Assumptions dmfa_srq.fits_program.
 Print Assumptions dmfa_srq.sharing_incentive.
 Print Assumptions dmfa_srq.positive.
 Print Assumptions dmfa_srq.binding.
@@ -23,8 +25,10 @@ Print Assumptions dmfa_srq.largest_exists.
 Print Assumptions dmfa_srq.pareto_optimality.
 Print Assumptions dmfa_srq.envy.
 Print Assumptions dmfa_srq.nobody_less.
-Print Assumptions dmfa_srq.others_have_no_less.
+Print Assumptions dmfa_srq.nobody_loses.
+Print Assumptions dmfa_srq.first_has_risen.
 Print Assumptions dmfa_srq.lie_or_come_late.
+Print Assumptions dmfa_srq.not_all_gain.
 Print Assumptions dmfa_srq.first_gains_alone.
 Print Assumptions cbdrf.grants_exist.
 Print Assumptions cbdrf.capped_punished.
@@ -49,6 +53,7 @@ Print Assumptions cbdrf.compliance_keeps_credit.
 Print Assumptions cbdrf.factor_moves.
 Print Assumptions cbdrf.factor_after.
 Print Assumptions cbdrf.complying_raises.
+Print Assumptions cbdrf.keeping_more_costs_more.
 Print Assumptions cbdrf.part_falls.
 Print Assumptions cbdrf.banked.
 Print Assumptions cbdrf.weighted_strict.

@@ -567,6 +567,7 @@ Qed.
 
 (* ------------------------------------------------------------------------------------------- the record *)
 Section record.
+(* {model} *)
 (* credit: where it starts, its cap and floor, the steps *)
 Variables (start top floor up down : R).
 Hypotheses (S0 : 0 < start) (Top : start <= top) (Fl : 0 <= floor < start) (Up : 0 < up) (Down : 0 < down).
@@ -574,6 +575,7 @@ Hypotheses (S0 : 0 < start) (Top : start <= top) (Fl : 0 <= floor < start) (Up :
 Definition next (ok : bool) c := if ok then Rmin top (c + up) else Rmax floor (c - down).
 Definition credit_factor c := Rmin 1 (c / start).
 Fixpoint credit (ok : nat -> bool) t := match t with O => start | S k => next (ok k) (credit ok k) end.
+(* {end} *)
 
 Lemma next_range ok c : floor <= c <= top -> floor <= next ok c <= top.
 Proof. intros C; unfold next, Rmin, Rmax; destruct ok; [destruct (Rle_dec _ _)|destruct (Rle_dec _ _)]; lra. Qed.
@@ -658,8 +660,8 @@ assert (R2 : floor <= next true c <= top) by (apply next_range; lra).
 rewrite !factor_is in * by lra. apply div_lt. unfold next, Rmin, Rmax; repeat destruct (Rle_dec _ _); lra.
 Qed.
 
-(* {prop-cbdrf-graded} the step in proportion to what is kept: of two nodes that fail, who keeps more has the smaller factor *)
 Definition graded c eta := Rmax floor (c - down * (1 - eta)).
+(* {prop-cbdrf-graded} the step in proportion to what is kept: of two nodes that fail, who keeps more has the smaller factor *)
 Theorem keeping_more_costs_more c eta eta' : floor <= c <= start -> eta < eta' -> eta' <= 1 ->
   credit_factor (graded c eta) < credit_factor (graded c eta') \/ (graded c eta = floor /\ graded c eta' = floor).
 Proof.
@@ -688,12 +690,11 @@ replace (credit_factor start (next start floor up down false c) * y' i / (1 * y'
 apply (factor_moves start start floor up down); auto; lra.
 Qed.
 
-(* {prop-cbdrf-bank} without a cap: as long as the steps up outweigh the steps down, the credit is no less than at the start *)
 Fixpoint open_credit (start floor up down : R) (ok : nat -> bool) t := match t with O => start | S k =>
   if ok k then open_credit start floor up down ok k + up else Rmax floor (open_credit start floor up down ok k - down) end.
 Fixpoint count (ok : nat -> bool) (which : bool) t := match t with O => 0 | S k =>
   count ok which k + if Bool.eqb (ok k) which then 1 else 0 end.
-(* {prop-cbdrf-bank} in every phase in good standing *)
+(* {prop-cbdrf-bank} without a cap: where the steps up outweigh the steps down, the credit is no less than at the start *)
 Theorem banked start floor up down ok t : floor < start -> (forall k, (k <= t)%nat -> down * count ok false k <= up * count ok true k) ->
   open_credit start floor up down ok t = start + up * count ok true t - down * count ok false t /\ start <= open_credit start floor up down ok t.
 Proof.

@@ -108,6 +108,8 @@ def main() -> None:
         if not set(one["axioms"]) <= AXIOMS:
             sys.exit(f"{one['file']}.{one['name']} rests on {', '.join(one['axioms'])}")
     labels = sorted({label for one in theorems for label in one["labels"]})
+    if stray := {label for name in FILES for label in whole(name)} - {*labels}:
+        sys.exit(f"no theorem here stands for {', '.join(sorted(stray))}")
     record = {
         "coq": subprocess.run(["coqc", "--print-version"], capture_output=True, text=True).stdout.split()[0],
         "files": {name: digest(plain(name)) for name in FILES},

@@ -142,6 +142,7 @@ destruct (hereb P e i) eqn:E; [|lra]. apply hereb_here in E; auto. destruct (U i
 pose proof (demand_ge0 P Mo i j). unfold Rmax; destruct (Rle_dec x (before P M e i)); nra.
 Qed.
 
+(* {lem-dmfa_srq-use} and back *)
 Theorem fits_program P M e x : model P -> fits P M e x -> program P M e x (fun i => w P i * Rmax x (before P M e i)).
 Proof.
 intros Mo F; split.
@@ -157,7 +158,7 @@ all: try apply Nat.leb_le in A; try apply Nat.leb_gt in A; try apply Nat.eqb_eq 
   try apply Nat.leb_le in C; try apply Nat.leb_gt in C; lia.
 Qed.
 
-(* {thm-dmfa_srq-2} sharing incentive: nobody falls below what it brought *)
+(* {thm-dmfa_srq-2} {prop-dmfa_srq-stays} sharing incentive: nobody falls below what it brought *)
 Theorem sharing_incentive P M : model P -> runs P M -> forall e, (exists i, here P e i) -> 1 <= M e.
 Proof.
 intros Mo R; induction e as [|e IH]; intros Sm; destruct (R _ Sm) as [_ L]; apply L; intros j J.
@@ -261,7 +262,7 @@ destruct (completeness (fun x => fits P M e x)) as [x [Up Least]].
 Qed.
 
 (* ------------------------------------------------------------------------------------------- the four theorems *)
-(* {thm-dmfa_srq-1} Pareto optimality, all demands positive: bundles x that are worth u to each *)
+(* {thm-dmfa_srq-1} {prop-dmfa_srq-stays} Pareto optimality, all demands positive: bundles x that are worth u to each *)
 Theorem pareto_optimality P M e x u i : model P -> runs P M -> (forall h j, 0 < d P h j) ->
   (forall j, (j < m P)%nat -> (Σ h < n P, if hereb P e h then x h j else 0) <= pool P e) ->
   (forall h, here P e h -> units P M e h <= u h /\ forall j, (j < m P)%nat -> d P h j * u h <= x h j) ->
@@ -280,7 +281,7 @@ Qed.
 Definition room P i (bundle : nat -> R) u := forall j, (j < m P)%nat -> d P i j * u <= bundle j.
 Definition bundle P M e i j := units P M e i * d P i j.
 
-(* {thm-dmfa_srq-3} whoever is envied came earlier and has gained nothing since *)
+(* {thm-dmfa_srq-3} {prop-dmfa_srq-stays} whoever is envied came earlier and has gained nothing since *)
 Theorem envy P M e i h u : model P -> here P e i -> here P e h -> room P i (bundle P M e h) u ->
   units P M e i / w P i < u / w P h ->
   (came P h < came P i)%nat /\ level P M e h = before P M (came P i) h.
@@ -350,8 +351,7 @@ apply Rle_antisym; [apply L|apply L']; intros j J; [rewrite <- U, <- Wq by auto;
 rewrite em in J. rewrite U, Wq by auto; apply F; auto.
 Qed.
 
-(* {lem-dmfa_srq-4}, with an earlier arrival p under the truth (for Theorem 4, p is the arrival of i in both runs) *)
-Theorem others_have_no_less P Q M M' e i p h : runs P M -> runs Q M' -> alike P Q p -> came P i = p ->
+Lemma others_have_no_less P Q M M' e i p h : runs P M -> runs Q M' -> alike P Q p -> came P i = p ->
   here P e i -> here P e h -> (came Q h <= e)%nat -> ((came P h < p)%nat -> (came Q h < p)%nat) ->
   M' e > level P M e i -> level P M e h <= level Q M' e h /\ (level P M e h = M e -> level P M e h < level Q M' e h).
 Proof.
@@ -365,7 +365,32 @@ rewrite <- (same_past P Q M M' (S p) R R' A p (Nat.lt_succ_diag_r p) h).
 - destruct H as [Hn [Hc Hg]]; split; [auto|]. split; [lia|]. destruct I as [_ [I _]]; lia.
 Qed.
 
-(* {thm-dmfa_srq-4} {thm-dmfa_srq-late} Coming at event p' >= p, stating any demand, bringing no more: no more true tasks. *)
+(* {lem-dmfa_srq-4} A lie about the demand alone: where the share of the liar is larger and has just risen, nobody has less. *)
+Theorem nobody_loses P Q M M' e i h : model P -> model Q -> runs P M -> runs Q M' -> alike P Q (came P i) ->
+  here P e i -> here P e h -> (forall k, came Q k = came P k) -> (forall k, w Q k = w P k) ->
+  units P M e i < units Q M' e i -> units Q M' e i <> w Q i * before Q M' e i -> units P M e h <= units Q M' e h.
+Proof.
+intros Mo Mq R R' A I H C W G Rose. pose proof (brings P Mo i (proj1 I)); pose proof (brings P Mo h (proj1 H)).
+assert (Low : level Q M' e i = M' e).
+{ unfold units in Rose. rewrite level_step in * by (rewrite C; apply I). unfold Rmax in *. destruct (Rle_dec _ _); [tauto|auto]. }
+unfold units in *. rewrite W, Low in G.
+destruct (others_have_no_less P Q M M' e i (came P i) h R R' A eq_refl I H) as [Le _]; try (rewrite C; auto; apply H); [nra|rewrite W; nra].
+Qed.
+
+(* {lem-dmfa_srq-4} in particular at the first event at which the share is larger *)
+Theorem first_has_risen P Q M M' e i : model P -> model Q -> runs P M -> runs Q M' -> here P e i -> here Q e i ->
+  came Q i = came P i -> (forall f, (came P i <= f < e)%nat -> units Q M' f i <= units P M f i) -> units P M e i < units Q M' e i ->
+  units Q M' e i <> w Q i * before Q M' e i.
+Proof.
+intros Mo Mq R R' I Iq C Bef G E. pose proof (brings P Mo i (proj1 I)); pose proof (brings Q Mq i (proj1 Iq)).
+destruct (Nat.eq_dec (came P i) e) as [Ce|N].
+- assert (Z : before Q M' e i = 0) by (destruct e; [auto|apply level_before_came; lia]). rewrite Z in E.
+  unfold units in *. pose proof (level_ge0 P M e i). nra.
+- destruct e as [|e]; [destruct I as [_ [I _]]; lia|]. simpl before in E. specialize (Bef e ltac:(destruct I as [_ [I _]]; lia)).
+  pose proof (level_mono P M e (S e) i (Nat.le_succ_diag_r e)). unfold units in *. nra.
+Qed.
+
+(* {thm-dmfa_srq-4} {thm-dmfa_srq-late} {prop-dmfa_srq-stays} Coming at event p' >= p, stating any demand, bringing no more: no more true tasks. *)
 Theorem lie_or_come_late P Q M M' i : model P -> model Q -> runs P M -> runs Q M' ->
   (i < n P)%nat -> (came P i <= came Q i)%nat -> alike P Q (came P i) -> w Q i <= w P i ->
   (forall e, (came Q i <= e < gone Q i)%nat -> pool Q e <= pool P e /\ forall h, here P e h <-> here Q e h) ->
@@ -402,8 +427,9 @@ all: destruct (Others h N) as [Wh Dh]; unfold bundle, units; rewrite Wh, Dh; pos
 Qed.
 
 (* ------------------------------------------------------------------------------------------- coalitions *)
-(* {thm-dmfa_srq-coalition} The members state any demands and bring no more; l is the first of them to arrive. *)
 Section coalition.
+(* {model} *)
+(* A coalition: its members state any demands and bring no more; l is the first of them to arrive. *)
 Variables (P Q : course) (M M' : nat -> R) (member : nat -> bool) (l e : nat) (u : nat -> R).
 Hypotheses (Mo : model P) (Mq : model Q) (R1 : runs P M) (R2 : runs Q M') (en : n Q = n P) (em : m Q = m P)
   (same_came : forall i, came Q i = came P i) (same_gone : forall i, gone Q i = gone P i)
@@ -413,6 +439,7 @@ Hypotheses (Mo : model P) (Mq : model Q) (R1 : runs P M) (R2 : runs Q M') (en : 
   (present : forall i, member i = true -> here P e i)
   (worth : forall i, member i = true -> room P i (bundle Q M' e i) (u i) /\ units P M e i <= u i)
   (gains : units P M e l < u l).
+(* {end} *)
 
 Lemma hereb_same t i : hereb Q t i = hereb P t i.
 Proof. unfold hereb; rewrite same_came, same_gone; auto. Qed.
@@ -477,6 +504,7 @@ destruct (member i) eqn:B.
   + intros _ E D; specialize (Lt E); apply Rmult_lt_compat_r; auto; apply Rmult_lt_compat_l; lra.
 Qed.
 
+(* {thm-dmfa_srq-coalition} {prop-dmfa_srq-stays} they do not all gain *)
 Theorem not_all_gain : (forall i, member i = true -> units P M e i < u i) -> False.
 Proof.
 intros All; destruct moment as [t [T [Hl [_ [High Still]]]]].
@@ -485,7 +513,7 @@ apply (nobody_less P Q M M' t Mo Mq R1 R2 en em (here_same t) (pool_less t) (ex_
 - intros E D. destruct (nobody_has_less t Hl T High Still i j Hi J) as [_ [Out In]]. destruct (member i) eqn:B; [apply In|apply Out]; auto.
 Qed.
 
-(* {thm-dmfa_srq-coalition} with positive demands, where the first gains, another loses *)
+(* {thm-dmfa_srq-coalition} {prop-dmfa_srq-stays} with positive demands, where the first gains, another loses *)
 Theorem first_gains_alone : (forall i j, 0 < d P i j) -> False.
 Proof.
 intros D; destruct moment as [t [T [Hl [_ [High Still]]]]].
@@ -495,5 +523,5 @@ apply (somebody_less P Q M M' t Mo Mq R1 R2 en em (here_same t) (pool_less t) (e
 Qed.
 End coalition.
 
-(* {whole} cor-dmfa_srq-max lem-dmfa_srq-1 lem-dmfa_srq-2 lem-dmfa_srq-3 lem-dmfa_srq-count
+(* {whole} cor-dmfa_srq-max lem-dmfa_srq-1 lem-dmfa_srq-2 lem-dmfa_srq-3 lem-dmfa_srq-4 lem-dmfa_srq-count lem-dmfa_srq-use
    thm-dmfa_srq-1 thm-dmfa_srq-2 thm-dmfa_srq-3 thm-dmfa_srq-4 thm-dmfa_srq-late thm-dmfa_srq-coalition prop-dmfa_srq-stays *)

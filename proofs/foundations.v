@@ -143,7 +143,6 @@ pose proof (filter_le p q s H'). specialize (H i (or_introl eq_refl)). destruct 
 - specialize (IH H' K Pk Qk). destruct (p i); [rewrite H by auto; simpl; lia|destruct (q i); simpl; lia].
 Qed.
 
-(* {thm-foundations-certificate} 2 implies 3, and only y is so *)
 Theorem fair_leximin P y y' i : fair P y -> feasible P y' -> (i < n P)%nat -> y i <> y' i ->
   lexicographically_less (sort (n P) y') (sort (n P) y).
 Proof.
@@ -174,6 +173,7 @@ Qed.
 Lemma lexicographically_less_asym s t : lexicographically_less s t -> ~ lexicographically_less t s.
 Proof. revert t; induction s as [|x s IH]; intros [|z t]; simpl; try tauto. intros [L|[-> L]] [L'|[E L']]; try lra. exact (IH t L L'). Qed.
 
+(* {thm-foundations-certificate} 2 implies 3 *)
 Theorem fair_is_leximin P y : feasible P y -> fair P y -> leximin P y.
 Proof.
 intros F C y' F' L.
@@ -184,6 +184,7 @@ assert (E : map y (seq 0 (n P)) = map y' (seq 0 (n P))).
 unfold sort in L; rewrite E in L. exact (lexicographically_less_asym _ _ L L).
 Qed.
 
+(* {thm-foundations-certificate} at most one *)
 Theorem unique P y y' : feasible P y -> feasible P y' -> fair P y -> leximin P y' -> forall i, (i < n P)%nat -> y i = y' i.
 Proof.
 intros Fy Fy' C C' i I. destruct (Req_dec (y i) (y' i)) as [|D]; [auto|exfalso].
@@ -425,4 +426,4 @@ rewrite (proj1 (ea f Nf)) in L. apply factor in L; [|apply rate_ge0; auto]. dest
 assert (y' h <= y' f) by (apply worst; auto). assert (y f <= y g) by (apply Hl; auto). lra.
 Qed.
 
-(* {whole} thm-foundations-si thm-foundations-ef thm-foundations-po thm-foundations-sp *)
+(* {whole} thm-foundations-certificate thm-foundations-si thm-foundations-ef thm-foundations-po thm-foundations-sp *)
