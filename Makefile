@@ -30,7 +30,7 @@ PIP := $(PY) -m pip install -q --disable-pip-version-check
 LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 
-.PHONY: help setup book page lab pdf test fresh fuzz bench execute results compare lock lint package bump clean
+.PHONY: help setup book page lab pdf test proofs fresh fuzz bench execute results compare lock lint package bump clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -100,6 +100,10 @@ compare: $(READY)  ## say how the stored results differ from those of a revision
 lock: $(READY)  ## resolve requirements.txt again from pyproject.toml
 	$(PY) -m uv pip compile pyproject.toml -q --universal --python-version 3.11 --fork-strategy fewest --extra proofs --extra sweeps --extra book --extra lab --extra test --upgrade --generate-hashes \
 	  --no-emit-index-url --custom-compile-command "make lock" -o requirements.txt
+
+proofs:  ## let Coq check the proofs (needs coqc: Debian and Ubuntu, apt-get install coq)
+	@command -v coqc >/dev/null || { echo "the proofs need coqc: on Debian and Ubuntu, apt-get install coq"; exit 1; }
+	python3 proofs/check.py
 
 lint: $(READY)  ## ruff and mypy
 	$(PY) -m ruff check .

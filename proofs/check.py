@@ -1,8 +1,8 @@
 """Let Coq check all files here, and say for each label of the book what was checked: ``python proofs/check.py``.
 
 A theorem of a file stands for a label of the book if the comment right before it names the label in braces; what lies
-between ``(* {model} *)`` and ``(* {end} *)`` are its definitions. The last comment of a file, ``(* {whole} ... *)``, names
-the labels of which all parts are there. ``checked.json`` keeps, for each label, the statements as they stand in the
+between ``(* {model} *)`` and ``(* {end} *)`` are its definitions. The last comment of a file, ``(* {whole} ... *)``,
+names the labels of which all parts are there. ``checked.json`` keeps, for each label, the statements as they stand in the
 file, the axioms that ``Print Assumptions`` names, and a hash of the block of the book that it stands for: a block that
 has changed is to be looked at before this is run again.
 """
@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ BOOK = HERE.parent / "book"
 RECORD = HERE / "checked.json"
 FILES = ("sums", "foundations", "dmfa_srq", "cbdrf", "inhabited")
 FORBIDDEN = re.compile(
-    r"\b(Admitted|admit|give_up|Axiom|Axioms|Parameter|Parameters|Conjecture|bypass_check|Guard Checking|Universe Checking)\b"
+    r"\b(Admitted|admit|give_up|Axioms?|Parameters?|Conjecture|bypass_check|Guard Checking|Universe Checking)\b"
 )
 #: Of the real numbers of Coq's standard library; what follows from them alone.
 AXIOMS = {
@@ -29,7 +30,9 @@ AXIOMS = {
     "ClassicalDedekindReals.sig_not_dec",
     "FunctionalExtensionality.functional_extensionality_dep",
 }
-_THEOREM = re.compile(r"\(\*((?:(?!\*\)).)*\{(?:thm|lem|prop|cor)-(?:(?!\*\)).)*)\*\)\n(?:Theorem|Lemma) (\w+)(.*?)\.\nProof\.", re.S)
+_THEOREM = re.compile(
+    r"\(\*((?:(?!\*\)).)*\{(?:thm|lem|prop|cor)-(?:(?!\*\)).)*)\*\)\n(?:Theorem|Lemma) (\w+)(.*?)\.\nProof\.", re.S
+)
 _MODEL = re.compile(r"\(\* \{model\} \*\)\n(.*?)\(\* \{end\} \*\)", re.S)
 
 
@@ -43,12 +46,17 @@ def plain(name: str) -> str:
     return re.sub(r"\(\*.*?\*\)", "", text(name), flags=re.S)
 
 
+def capital(note: str) -> str:
+    """Let a remark begin with a capital."""
+    return note[:1].upper() + note[1:]
+
+
 def stated(name: str) -> list[dict[str, Any]]:
     """Give the theorems of a file that stand for labels."""
     return [
         {
             "labels": re.findall(r"\{([\w-]+)\}", note),
-            "note": re.sub(r"\s*\{[\w-]+\}\s*", " ", note).strip(),
+            "note": capital(re.sub(r"\s*\{[\w-]+\}[,;]?\s*", " ", note).strip()),
             "file": name,
             "name": theorem,
             "statement": f"Theorem {theorem}{rest}.",
@@ -70,10 +78,23 @@ def whole(name: str) -> list[str]:
 def prose(label: str) -> str:
     """Give the block of the book that has a label."""
     for page in sorted(BOOK.rglob("*.md")):
-        found = re.search(rf"(:{{3,}})\{{prf:\w+\}}[^\n]*\n:label: {re.escape(label)}\n.*?\n\1", page.read_text("utf8"), re.S)
+        block = rf"(:{{3,}})\{{prf:\w+\}}[^\n]*\n:label: {re.escape(label)}\n.*?\n\1"
+        found = re.search(block, page.read_text("utf8"), re.S)
         if found:
             return found.group(0)
     raise LookupError(f"no block of the book has the label {label}")
+
+
+@cache
+def record() -> dict[str, Any]:
+    """Read what was checked."""
+    found: dict[str, Any] = json.loads(RECORD.read_text("utf8"))
+    return found
+
+
+def anchor(label: str) -> str:
+    """Give the name under which a label stands on the page of the proofs."""
+    return f"checked-{label.replace('_', '-')}"
 
 
 def digest(said: str) -> str:
@@ -110,17 +131,17 @@ def main() -> None:
     labels = sorted({label for one in theorems for label in one["labels"]})
     if stray := {label for name in FILES for label in whole(name)} - {*labels}:
         sys.exit(f"no theorem here stands for {', '.join(sorted(stray))}")
-    record = {
+    found = {
         "coq": subprocess.run(["coqc", "--print-version"], capture_output=True, text=True).stdout.split()[0],
         "files": {name: digest(plain(name)) for name in FILES},
         "whole": sorted(label for name in FILES for label in whole(name)),
         "prose": {label: digest(prose(label)) for label in labels},
         "theorems": theorems,
     }
-    RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf8")
+    RECORD.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf8")
     lines = sum(len(text(name).splitlines()) for name in FILES)
     print(
-        f"{len(theorems)} theorems for {len(labels)} labels, {len(record['whole'])} of them in all their parts; "
+        f"{len(theorems)} theorems for {len(labels)} labels, {len(found['whole'])} of them in all their parts; "
         f"{lines} lines, {time.perf_counter() - began:.0f} s"
     )
 

@@ -27,6 +27,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from fairbook.checkout import ROOT
 from fairbook.claims import claims, stored
 from fairbook.claims.stored import anchor, papers
+from proofs import check
 from tools import witnesses
 from tools.book_tables import table as numbered
 from tools.formulas import typeset
@@ -306,7 +307,7 @@ class Ledger(Page):
         )
         calls = "" if called.startswith(page.partition("#")[0]) else f' and <a href="{called}">what it calls</a>'
         role = "ref" if row["proof"].startswith("ex-") else "prf:ref"
-        proof = f"Proof: {{{role}}}`{row['proof']}`. " if row["proof"] else ""
+        proof = f"Proof: {{{role}}}`{row['proof']}`{checked(row['proof'])}. " if row["proof"] else ""
         head = row["variant"].replace("as stated", "In our words") if row["place"] else told(row)
         whose = (
             f"Reading: {WHOSE[row['reading']]}{row['ours'] and ': ' + typeset(row['ours'])}. " if row["place"] else ""
@@ -321,6 +322,11 @@ class Ledger(Page):
             f'<a class="claim-id" href="#{anchor(row["id"])}">{row["id"]}</a>\n'
             f"{counterexample(row)}"
         )
+
+
+def checked(label: str) -> str:
+    """Lead to what a machine has checked of a proof, if it is all of it."""
+    return f" ({{ref}}`machine-checked <{check.anchor(label)}>`)" if label in check.record()["whole"] else ""
 
 
 class Places(SphinxRole):

@@ -1,0 +1,30 @@
+"""What is said to be checked by machine is what stands in the files, and stands for what is in the book."""
+
+import pytest
+
+from proofs import check
+
+RECORD = check.record()
+
+
+def test_the_record_is_of_the_files_as_they_are() -> None:
+    assert {name: check.digest(check.plain(name)) for name in check.FILES} == RECORD["files"], "`make proofs`"
+    stated = [one for name in check.FILES for one in check.stated(name)]
+    assert [{key: one[key] for key in one if key != "axioms"} for one in RECORD["theorems"]] == stated
+    assert RECORD["whole"] == sorted(label for name in check.FILES for label in check.whole(name))
+
+
+def test_nothing_is_taken_for_granted_but_the_real_numbers() -> None:
+    assert not any(check.FORBIDDEN.search(check.plain(name)) for name in check.FILES)
+    assert all(set(one["axioms"]) <= check.AXIOMS for one in RECORD["theorems"])
+    assert {one for theorem in RECORD["theorems"] for one in theorem["labels"]} >= {*RECORD["whole"]}
+
+
+@pytest.mark.parametrize("label", RECORD["prose"])
+def test_the_prose_is_what_the_statement_was_held_against(label: str) -> None:
+    assert check.digest(check.prose(label)) == RECORD["prose"][label], "compare with proofs/, then `make proofs`"
+
+
+def test_a_changed_statement_is_noticed() -> None:
+    said = check.text("foundations").replace("0 < w P h ->", "", 1)
+    assert check.digest(said) != check.digest(check.text("foundations"))
