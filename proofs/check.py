@@ -2,8 +2,8 @@
 
 A theorem of a file stands for a label of the book if the comment right before it names the label in braces; what lies
 between ``(* {model} *)`` and ``(* {end} *)`` are its definitions. The last comment of a file, ``(* {whole} ... *)``,
-names the labels of which all parts are there. ``checked.json`` keeps, for each label, the statements as they stand in the
-file, the axioms that ``Print Assumptions`` names, and a hash of the block of the book that it stands for: a block that
+names the labels of which all parts are there. ``checked.json`` keeps, for each label, the statements as they stand in
+the file, the axioms that ``Print Assumptions`` names, and a hash of the block of the book that it stands for: one that
 has changed is to be looked at before this is run again.
 """
 
