@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from fairbook.kernels import kernel
 from fairbook.mechanisms.choices import Engine, check_choice
-from fairbook.mechanisms.drf import _by_task
+from fairbook.mechanisms.drf import _by_task, drf_by_task_rule
 from fairbook.mechanisms.engines.placing import tasks_at_most
-from fairbook.mechanisms.machines import as_placement, in_fractions, wants_more
+from fairbook.mechanisms.machines import as_placement, in_fractions
 from fairbook.model.inputs import FloatArray, as_weights
 from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Placement, as_cell
@@ -38,22 +39,22 @@ def per_server_drf_rule(
     [(0, 0), (0, 0), (0, 0), (1, 0), (1, 0)]
     """
     users, placed = range(len(demands)), []
-    has, weights = [0 for _ in users], weights or [1 for _ in users]
+    weights, left = weights or [1 for _ in users], list(max_tasks or [inf for _ in users])
     each = [size for size, count in zip(machines, machine_counts or [1] * len(machines)) for _ in range(count)]
     for j, size in enumerate(each):
-        free, runs = [c * (1 + near) for c in size], [0 for _ in users]
-        inside = [i for i in users if all(c > 0 for d, c in zip(demands[i], size, strict=True) if d)]
-        step = {i: max(d / c for d, c in zip(demands[i], size, strict=True) if d) / weights[i] for i in inside}
-        while inside:
-            lowest = min(runs[i] * step[i] for i in inside)
-            i = next(i for i in inside if runs[i] * step[i] <= lowest * (1 + near))
-            if wants_more(max_tasks, has, i) and all(d <= c for d, c in zip(demands[i], free, strict=True)):
-                free = [c - d for c, d in zip(free, demands[i], strict=True)]
-                runs[i] += 1
-                has[i] += 1
-            else:
-                inside.remove(i)
-        placed += [(i, j) for i in users for _ in range(runs[i])]
+        has = [r for r, c in enumerate(size) if c > 0]
+        able = [i for i in users if all(c > 0 for d, c in zip(demands[i], size, strict=True) if d)]
+        if able:
+            tasks, _ = drf_by_task_rule(
+                [[demands[i][r] for r in has] for i in able],
+                weights=[weights[i] for i in able],
+                capacities=[size[r] for r in has],
+                max_tasks=[left[i] for i in able],
+                near=near,
+            )
+            for i, runs in zip(able, tasks, strict=True):
+                left[i] -= runs
+                placed += [(i, j)] * runs
     return placed
 
 
