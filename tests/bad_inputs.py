@@ -594,13 +594,8 @@ EXEMPT = {
     ("VirtualClusterPool", "capacities", "zero inside"): "a cluster may be down",
     ("VirtualClusterPool.arrive", "max_vms", "a whole float"): "virtual_cluster takes floats that are whole",
     ("grant_tasks", "demands", "a row of zeros"): "a node may sit out",
-    ("metrics.dominant_shares", "tasks", "a huge float inside"): "a share that fits",
     ("metrics.dominant_shares", "capacities", "zero inside"): "who uses what is not there is to blame",
     ("metrics.utilisation", "capacities", "zero inside"): "who uses what is not there is to blame",
-    ("metrics.jain_index", "values", "a huge float inside"): "scaled first, so that nothing overflows",
-    ("metrics.lan_fairness", "values", "a huge float inside"): "computed in logarithms",
-    ("metrics.joe_wong_fairness", "dominant_shares", "a huge float inside"): "computed in logarithms",
-    ("metrics.placement_fairness", "*", "a huge float inside"): "a power that fits",
     **{
         (f"judge {name} in fractions", "*", kind): "a text such as 1/3 is a number, and labels are left alone"
         for name in ("dmfa_srq", "oracle of dmfa_srq", "drf")
@@ -608,7 +603,6 @@ EXEMPT = {
             "text inside",
             "texts",
             "texts in pandas",
-            "categories",
             "names twice",
             "a name missing",
             "a huge whole number inside",

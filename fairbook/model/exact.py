@@ -33,10 +33,6 @@ def as_fractions(values: Any, argument: str, index: tuple[int, ...] = ()) -> lis
     """
     if isinstance(values, (str, bytes)) or not 0 < number_of_dimensions(values) < 64:
         raise InvalidInput(argument, "must be a sequence of numbers", values, index)
-    if np.ma.is_masked(values):
-        raise InvalidInput(argument, "must not be masked anywhere", values, index)
-    if isinstance(values, np.matrix):  # of which each row is a matrix again
-        values = np.asarray(values)
     rows = values.to_numpy().tolist() if isinstance(values, (pd.DataFrame, pd.Series)) else list(values)
     if not rows:
         raise InvalidInput(argument, "must not be empty", values, index)

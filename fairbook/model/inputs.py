@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any, NamedTuple, NoReturn
@@ -27,8 +27,6 @@ __all__ = ["LARGEST", "SMALLEST", "as_capacities", "as_demands", "as_max_tasks",
 SMALLEST, LARGEST = 1e-75, 1e75
 #: Where an engine works in doubles alone the demands of a task may be so many times apart, as parts of the pool.
 APART = 1e9
-RANGE_RULE = f"must be zero or between {SMALLEST:g} and {LARGEST:g}"
-POSITIVE_RULE = f"must be between {SMALLEST:g} and {LARGEST:g}"
 
 _MOST = 10**7  # users or resources that are only counted, not named
 
@@ -47,82 +45,39 @@ class Named(NamedTuple):
 # ---------------------------------------------------------------------------------------------- raw arrays
 
 
-def _converted(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: str) -> FloatArray:
-    """Copy into a C-contiguous float array without ever reading a string as a number."""
+def number_of_dimensions(values: Any) -> int:
+    """Give ``np.ndim``, of lists without converting them: ragged rows count as their first one does."""
+    depth = 0
+    while isinstance(values, (list, tuple)) and values and depth < 64:  # a list may hold itself
+        depth, values = depth + 1, values[0]
+    return depth + int(np.ndim(values))
+
+
+def as_floats(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: str) -> FloatArray:
+    """Give the numbers in a C-contiguous array of the callee's own, for results keep it. No text is a number."""
+    if type(values) is np.ndarray and values.dtype == np.float64 and values.ndim in ndim:
+        return values.copy()  # the common case costs half a microsecond
     rule = shape_rule if ndim == (0,) else f"must hold numbers, {shape_rule}"
-    if isinstance(values, (str, bytes)):
+    if isinstance(values, (str, bytes, np.ma.MaskedArray)):  # numpy would look through a mask
         raise InvalidInput(argument, rule, values)
-    if isinstance(values, (pd.DataFrame, pd.Series)):
-        kinds = values.dtypes if isinstance(values, pd.DataFrame) else [values.dtype]
-        if any(isinstance(kind, (pd.CategoricalDtype, pd.BooleanDtype)) or kind == np.dtype(bool) for kind in kinds):
-            raise InvalidInput(argument, "must hold numbers, neither categories nor truth values", values)
-        array = values.to_numpy()
-    elif isinstance(values, np.ma.MaskedArray):
-        if np.ma.is_masked(values):
-            raise InvalidInput(argument, "must not be masked anywhere", values)
-        array = values.data
-    elif number_of_dimensions(values) == 0 and not isinstance(values, (numbers.Real, Decimal, np.ndarray)):
-        raise InvalidInput(argument, rule, values)
-    else:
-        if isinstance(values, (list, tuple)):  # numpy would read True as 1 and look through a mask
-            _refuse_hidden(values, argument)
-        array = np.asarray(values)
+    try:
+        array = values.to_numpy() if isinstance(values, (pd.DataFrame, pd.Series)) else np.asarray(values)
+    except (ValueError, TypeError, RecursionError):  # ragged rows, or a list that holds itself
+        raise InvalidInput(argument, f"{shape_rule}, without ragged rows", values) from None
     if array.dtype.kind == "O":
         for index, entry in np.ndenumerate(array):
             if entry is pd.NA or entry is None:
                 raise InvalidInput(argument, "must not be missing", entry, index)
             if not isinstance(entry, (numbers.Real, Decimal)) or isinstance(entry, bool):
                 raise InvalidInput(argument, "must be a number", entry, index)
-        try:
-            array = array.astype(np.float64)
-        except (OverflowError, TypeError, ValueError):
-            raise InvalidInput(argument, "must hold numbers that fit a double", values) from None
     elif array.dtype.kind not in "iuf":
-        raise InvalidInput(argument, "must hold real numbers", values)
+        raise InvalidInput(argument, rule, values)
     if array.ndim not in ndim:
         raise InvalidInput(argument, shape_rule, f"an array of shape {array.shape}")
-    with np.errstate(over="ignore"):  # a long double beyond the range becomes infinite, which is refused later
-        return np.array(array, np.float64, order="C")
-
-
-def _refuse_hidden(values: Sequence[Any], argument: str, index: tuple[int, ...] = ()) -> None:
-    """Refuse what numpy would turn into numbers without a word: truth values and masked entries inside of lists."""
-    for i, entry in enumerate(values):
-        if type(entry) is float or type(entry) is int:
-            continue
-        if isinstance(entry, (bool, np.bool_)):
-            raise InvalidInput(argument, "must be a number", entry, (*index, i))
-        if np.ma.is_masked(entry):
-            raise InvalidInput(argument, "must not be masked", entry, (*index, i))
-        if isinstance(entry, (list, tuple)):
-            _refuse_hidden(entry, argument, (*index, i))
-        elif isinstance(entry, (np.ndarray, pd.Series)) and entry.dtype == bool:
-            raise InvalidInput(argument, "must hold numbers", entry, (*index, i))
-
-
-def number_of_dimensions(values: Any) -> int:
-    """Give ``np.ndim``, of lists without converting them: ragged rows count as their first one does."""
-    depth = 0
-    while isinstance(values, (list, tuple)):
-        depth += 1
-        if not values or depth == 64:  # a list may hold itself
-            return depth
-        values = values[0]
-    return depth + int(np.ndim(values))
-
-
-def as_floats(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: str) -> FloatArray:
-    """Give the numbers in a C-contiguous array of the callee's own, for results keep it."""
-    if type(values) is float:
-        values = np.array(values)
-    if type(values) is np.ndarray and values.dtype == np.float64 and values.ndim in ndim:
-        return values.copy()  # the common case costs half a microsecond
     try:
-        return _converted(values, argument, ndim, shape_rule)
-    except InvalidInput:
-        raise
-    except (ValueError, TypeError, RecursionError):  # numpy on ragged rows, or on a list that holds itself
-        raise InvalidInput(argument, f"{shape_rule}, without ragged rows", values) from None
+        return np.array(array, np.float64, order="C")
+    except (OverflowError, TypeError, ValueError):
+        raise InvalidInput(argument, "must hold numbers that fit a double", values) from None
 
 
 @kernel()
@@ -142,8 +97,7 @@ def _lie_within(rows: FloatArray, low: float, high: float, zeros: int) -> bool:
 
 def within(values: FloatArray, low: float, high: float, zeros: int = 0) -> bool:
     """Say whether all entries lie between two numbers, but for ``zeros`` zeros a row: in one pass, without a copy."""
-    valid: bool = _lie_within(values.reshape(-1, values.shape[-1] if zeros else 1), low, high, zeros)
-    return valid
+    return bool(_lie_within(values.reshape(-1, values.shape[-1] if zeros else 1), low, high, zeros))
 
 
 def check_fractions(values: FloatArray, argument: str) -> None:
@@ -166,12 +120,10 @@ def raise_at_first(bad: NDArray[np.bool_], argument: str, rule: str, values: Flo
 
 
 def labels_of(index: pd.Index, argument: str) -> Names:
+    """Give the labels of an axis, none missing and none repeated."""
     try:
-        if isinstance(index, pd.MultiIndex):
-            missing = any((code == -1).any() for code in index.codes)
-        else:
-            missing = index.hasnans
-        if missing or index.has_duplicates:
+        hash(tuple(index))
+        if index.has_duplicates or pd.isna(np.asarray(index, dtype=object)).any():
             repeated = index[index.duplicated()].unique().tolist()
             raise InvalidInput(argument, "must be unique and not missing", repeated or list(index))
     except TypeError:  # labels that cannot be compared
@@ -208,11 +160,6 @@ def as_names(names: Any, argument: str) -> Names:
     """Check a list of at least one name, none missing and none repeated."""
     if not isinstance(names, (list, tuple, pd.Index)) or not len(names):
         raise InvalidInput(argument, "must be a list of at least one name", names)
-    try:
-        for name in names:
-            hash(name)  # isinstance(name, Hashable) believes a tuple that holds a list
-    except TypeError:
-        raise InvalidInput(argument, "must be hashable", list(names)) from None
     return labels_of(pd.Index(list(names), dtype=object, tupleize_cols=False), argument)
 
 
@@ -264,24 +211,23 @@ def demand_matrix(demands: Any, argument: str = "demands") -> Named:
     return Named(values, users, resources)
 
 
+def _along(values: Any, size: int, names: Names | None, argument: str, one: str) -> FloatArray:
+    if isinstance(values, pd.Series):
+        values = reordered(values, names, argument, f"{one}s")
+    array = as_floats(values, argument, (1,), f"must have shape ({size},), one entry a {one}")
+    if array.shape[0] != size:
+        raise InvalidInput(argument, f"must have one entry for each of the {size} {one}s", f"{array.shape[0]} entries")
+    return array
+
+
 def per_user(values: Any, n: int, users: Names | None, argument: str) -> FloatArray:
     """Give one number a user as a float array of shape (n,), matched by name where both sides have names."""
-    if isinstance(values, pd.Series):
-        values = reordered(values, users, argument, "users")
-    array = as_floats(values, argument, (1,), f"must have shape ({n},), one entry a user")
-    if array.shape[0] != n:
-        raise InvalidInput(argument, f"must have one entry for each of the {n} users", f"{array.shape[0]} entries")
-    return array
+    return _along(values, n, users, argument, "user")
 
 
 def per_resource(values: Any, m: int, resources: Names | None, argument: str) -> FloatArray:
     """Give one number a resource as a float array of shape (m,), matched by name where both sides have names."""
-    if isinstance(values, pd.Series):
-        values = reordered(values, resources, argument, "resources")
-    array = as_floats(values, argument, (1,), f"must have shape ({m},), one entry a resource")
-    if array.shape[0] != m:
-        raise InvalidInput(argument, f"must have one entry for each of the {m} resources", array.tolist())
-    return array
+    return _along(values, m, resources, argument, "resource")
 
 
 # -------------------------------------------------------------------------------------------- checked input
@@ -331,13 +277,15 @@ def phased_demands(demands: Any) -> Named:
     return Named(values, users, resources)
 
 
-def check_amounts(values: FloatArray, argument: str) -> None:
-    """Raise InvalidInput at the first entry that is not zero or a positive number in range."""
-    if within(values, SMALLEST, LARGEST, values.shape[-1]):
+def check_amounts(values: FloatArray, argument: str, *, zero: bool = True) -> None:
+    """Raise InvalidInput at the first entry that is not a positive number in range, or zero where that may be."""
+    if within(values, SMALLEST, LARGEST, values.shape[-1] if zero else 0):
         return
     raise_at_first(~np.isfinite(values), argument, "must be finite", values)
-    raise_at_first(values < 0, argument, "must not be negative", values)
-    raise_at_first((values > LARGEST) | ((values > 0) & (values < SMALLEST)), argument, RANGE_RULE, values)
+    negative = "must not be negative" if zero else "must be positive"
+    raise_at_first(values < 0 if zero else values <= 0, argument, negative, values)
+    rule = f"must be {'zero or ' if zero else ''}between {SMALLEST:g} and {LARGEST:g}"
+    raise_at_first((values > LARGEST) | ((values > 0) & (values < SMALLEST)), argument, rule, values)
 
 
 def check_apart(shares: FloatArray) -> None:
@@ -382,11 +330,7 @@ def as_tolerance(rtol: Any) -> float:
 
 def check_positive(values: FloatArray, argument: str) -> None:
     """Raise InvalidInput at the first entry that is not a positive number in range."""
-    if within(values, SMALLEST, LARGEST):
-        return
-    raise_at_first(~np.isfinite(values), argument, "must be finite", values)
-    raise_at_first(~(values > 0), argument, "must be positive", values)
-    raise_at_first((values > LARGEST) | (values < SMALLEST), argument, POSITIVE_RULE, values)
+    check_amounts(values, argument, zero=False)
 
 
 def refuse(demands: FloatArray, weights: FloatArray | None = None) -> NoReturn:
@@ -457,11 +401,11 @@ def as_weights(
         return filled(n, 1.0 if contributed else 1.0 / n)
     if m is not None and number_of_dimensions(weights) == 2:
         if isinstance(weights, pd.DataFrame):
-            rows = reordered(pd.Series(range(len(weights)), weights.index), users, argument, "users")
-            columns = reordered(
-                pd.Series(range(weights.shape[1]), weights.columns), resources, f"{argument}.columns", "resources"
-            )
-            weights = weights.iloc[rows.to_list(), columns.to_list()]
+            rows = order_of(labels_of(weights.index, f"{argument}.index"), users, f"{argument}.index", "users")
+            weights = weights if rows is None else weights.iloc[rows]
+            columns = f"{argument}.columns"
+            order = order_of(labels_of(weights.columns, columns), resources, columns, "resources")
+            weights = weights if order is None else weights.iloc[:, order]
         values = demand_matrix(weights, argument).values
         if values.shape != (n, m):
             raise InvalidInput(argument, f"must have shape ({n},) or ({n}, {m})", values.shape)
@@ -502,5 +446,6 @@ def check_bounds(values: FloatArray, argument: str = "max_tasks") -> None:
         return
     raise_at_first(np.isnan(values), argument, "must be a number", values)
     raise_at_first(values < 0, argument, "must not be negative", values)
-    too_large = np.isfinite(values) & (values > LARGEST)
-    raise_at_first(too_large, argument, f"must be at most {LARGEST:g} or infinite", values)
+    raise_at_first(
+        np.isfinite(values) & (values > LARGEST), argument, f"must be at most {LARGEST:g} or infinite", values
+    )
