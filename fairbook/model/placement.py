@@ -311,10 +311,19 @@ class Placement(_Placed):
         return np.stack(columns, axis=1)
 
     @property
+    def _sizes(self) -> FloatArray:
+        return self.cell.machines[self.cell.machine_class]
+
+    @property
+    def _free(self) -> FloatArray:
+        """The largest task that fits each machine, (N, m), rounded as in the engine."""
+        return self._sizes * (1 + FITS) - self.machine_use
+
+    @property
     def machine_utilisation(self) -> FloatArray:
         """Use divided by capacity, machine by machine, shape (N, m); nan where a machine lacks the resource."""
         with np.errstate(invalid="ignore"):
-            return self.machine_use / self.cell.machines[self.cell.machine_class]
+            return self.machine_use / self._sizes
 
     @property
     def mean_utilisation(self) -> FloatArray:
@@ -341,10 +350,7 @@ class Placement(_Placed):
 
     def room(self, user: Hashable) -> IntArray:
         """Give the numbers of the machines with room for one more task of this user. Cost O(N m + P m)."""
-        need = self.cell.demands[position(user, self.users)]
-        capacities = self.cell.machines[self.cell.machine_class]
-        free = capacities * (1 + FITS) - self.machine_use  # rounded as in the engine
-        return np.flatnonzero((free >= need).all(axis=1))
+        return np.flatnonzero((self._free >= self.cell.demands[position(user, self.users)]).all(axis=1))
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row a user: tasks, use of each resource, the dominant one and its share, what stops the user,
@@ -373,45 +379,31 @@ class Placement(_Placed):
         has = f"{user} runs {self.tasks[i]} tasks ({self.dominant_shares[i]:.2%} of its dominant resource)"
         if self.tasks[i] >= self.cell.max_tasks[i]:
             return f"{has}: all that it asked for."
-        open_ones = self.room(user)
-        if len(open_ones):
-            return (
-                f"{has}: {len(open_ones)} machines would have room for another, but {self.mechanism} does not use them."
-            )
-        capacities = self.cell.machines[self.cell.machine_class]
-        free = capacities * (1 + FITS) - self.machine_use
-        if not (capacities * (1 + FITS) >= self.cell.demands[i]).all(axis=1).any():
-            return f"{has}: none of the {len(free)} machines would be large enough for a task even if it were empty."
-        short = free < self.cell.demands[i]
-        alone = short.sum(axis=1) == 1
-        blamed = ", ".join(
-            f"{int((short[:, j] & alone).sum())} for want of {name} alone"
-            for j, name in enumerate(self.resources)
-            if (short[:, j] & alone).any()
-        )
-        return f"{has}: none of the {len(free)} machines has room for another" + (f" ({blamed})." if blamed else ".")
+        short = self._free < self.cell.demands[i]
+        room = int((~short).all(axis=1).sum())
+        if room:
+            return f"{has}: {room} machines would have room for another, but {self.mechanism} does not use them."
+        if (self._sizes * (1 + FITS) < self.cell.demands[i]).any(axis=1).all():
+            return f"{has}: none of the {len(short)} machines would be large enough for a task even if it were empty."
+        alone = (short & (short.sum(axis=1) == 1)[:, None]).sum(axis=0)
+        blamed = ", ".join(f"{k} for want of {name} alone" for k, name in zip(alone, self.resources, strict=True) if k)
+        return f"{has}: none of the {len(short)} machines has room for another" + (f" ({blamed})." if blamed else ".")
 
     def violations(self, rtol: float = 1e-9) -> list[str]:
         """List every way in which this placement breaks what it promises; empty means that it keeps its promises.
 
         Uses the demands, the machines and the list of tasks only. Cost O(P m + n N m).
         """
-        found: list[str] = []
-        capacities = self.cell.machines[self.cell.machine_class]
-        over = self.machine_use > capacities * (1 + as_tolerance(rtol))
-        for j, r in np.argwhere(over).tolist():
-            found.append(
-                f"machine {j} holds {self.machine_use[j, r]:.12g} of {self.resources[r]}, "
-                f"more than its {capacities[j, r]:.12g}"
-            )
-        for i in np.flatnonzero(self.tasks > self.cell.max_tasks).tolist():
-            found.append(f"{self.users[i]} has {self.tasks[i]} tasks, more than its bound")
-        if self.full:
-            for i in np.flatnonzero(self.tasks < self.cell.max_tasks).tolist():
-                open_ones = self.room(self.users[i])
-                if len(open_ones):
-                    found.append(f"machine {open_ones[0]} has room for another task of {self.users[i]}")
-        return found
+        most, tasks, users = self.cell.max_tasks, self.tasks, self.users
+        over = np.argwhere(self.machine_use > self._sizes * (1 + as_tolerance(rtol)))
+        found = [
+            f"machine {j} holds {self.machine_use[j, r]:.12g} of {self.resources[r]}, "
+            f"more than its {self._sizes[j, r]:.12g}"
+            for j, r in over.tolist()
+        ]
+        found += [f"{users[i]} has {tasks[i]} tasks, more than its bound" for i in np.flatnonzero(tasks > most)]
+        rooms = ((users[i], self.room(users[i])) for i in np.flatnonzero(self.full & (tasks < most)))
+        return found + [f"machine {room[0]} has room for another task of {user}" for user, room in rooms if len(room)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -490,24 +482,20 @@ class FluidPlacement(_Placed):
         what a user with little weight has too little is found where it is more than ``rtol`` of a turn's resources.
         """
         rtol = as_tolerance(rtol)
-        found: list[str] = []
-        for k, r in np.argwhere(self.class_use > self.cell.class_capacities * (1 + rtol)).tolist():
-            found.append(f"{self.resources[r]} of class {self.classes[k]} is overdrawn")
-        if (self.by_class < 0).any():
-            found.append("some tasks are negative")
-        for i in np.flatnonzero(self.tasks > self.cell.max_tasks * (1 + rtol)).tolist():
-            found.append(f"{self.users[i]} has more tasks than its bound")
+        over = np.argwhere(self.class_use > self.cell.class_capacities * (1 + rtol)).tolist()
+        found = [f"{self.resources[r]} of class {self.classes[k]} is overdrawn" for k, r in over]
+        found += ["some tasks are negative"] * bool((self.by_class < 0).any())
+        most = np.flatnonzero(self.tasks > self.cell.max_tasks * (1 + rtol))
+        found += [f"{self.users[i]} has more tasks than its bound" for i in most]
         return found + self._unfair(rtol)
 
     def _unfair(self, rtol: float) -> list[str]:
         """List where the prices do not prove that levels are max-min fair."""
-        found: list[str] = []
         need, capacity, tasks, levels = self.cell.demands, self.cell.class_capacities, self.tasks, self.levels
         able = ((need == 0) | (capacity[:, None] > 0)).all(axis=2)
         some = able.any(axis=0)
         rises = some & (tasks < self.cell.max_tasks * (1 - rtol))
-        for i in np.flatnonzero(rises & ~np.isin(self.turn, np.arange(len(self.prices)))).tolist():
-            found.append(f"nothing stops {self.users[i]}")
+        free, found = rises & ~np.isin(self.turn, np.arange(len(self.prices))), list[str]()
         for t, price in enumerate(self.prices):
             stop = rises & (self.turn == t)
             if not stop.any():
@@ -519,6 +507,5 @@ class FluidPlacement(_Placed):
                 found.append(f"tasks do not cost what all resources do where users stop at level {level:.6g}")
             for i in np.flatnonzero((paid > rtol * price.sum()) & (levels > level * (1 + 10 * rtol))).tolist():
                 found.append(f"{self.users[i]} stands at level {levels[i]:.6g}, at the cost of others at {level:.6g}")
-            for i in np.flatnonzero(stop & ~((cost > 0) & (levels >= level * (1 - 10 * rtol)))).tolist():
-                found.append(f"nothing stops {self.users[i]}")
-        return found
+            free |= stop & ~((cost > 0) & (levels >= level * (1 - 10 * rtol)))
+        return found + [f"nothing stops {self.users[i]}" for i in np.flatnonzero(free)]
