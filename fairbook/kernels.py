@@ -44,31 +44,10 @@ def entries(*arguments: Any) -> float:
     return sum(one.size for one in arguments if isinstance(one, np.ndarray))
 
 
-def put(values: Any, j: int, value: Any) -> Any:
-    """Give ``values`` with entry j replaced: a new tuple for a tuple, the same array for an array."""
-    if isinstance(values, tuple):
-        return (*values[:j], value, *values[j + 1 :])
-    values[j] = value
-    return values
-
-
 @functools.cache
 def _numba() -> Any:
-    """Load numba, and tell it how to compile :func:`put`."""
+    """Load numba."""
     import numba
-    from numba.cpython.unsafe.tuple import tuple_setitem
-    from numba.extending import overload
-
-    @overload(put, inline="always")
-    def compiled_put(values, j, value):  # type: ignore[no-untyped-def]  # numba compares the signatures
-        if isinstance(values, numba.types.BaseTuple):
-            return lambda values, j, value: tuple_setitem(values, j, value)
-
-        def put_in_place(values, j, value):  # type: ignore[no-untyped-def]
-            values[j] = value
-            return values
-
-        return put_in_place
 
     return numba
 
@@ -109,7 +88,7 @@ class _Kept:
         return getattr(self._kept, name)
 
     def _stamp(self) -> None:
-        state = [np.__version__, *_made_of(self._kernel, {}, set()), *_made_of(_numba.__wrapped__, {}, set())]
+        state = [np.__version__, *_made_of(self._kernel, {}, set())]
         self._file._source_stamp = hashlib.sha256(repr(state).encode()).digest()
 
     def _say(self, what: str, error: Exception) -> None:

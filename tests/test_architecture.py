@@ -10,13 +10,12 @@ from fairbook.checkout import ROOT, module_file
 #: Each room of the library (a module or a folder of it) with the other rooms that it may import.
 MAY: dict[str, set[str]] = {
     "errors": set(),
-    "decimals": set(),
     "files": set(),
     "kernels": set(),
     "progress": {"errors"},
     "checkout": {"errors"},
-    "model": {"decimals", "errors", "kernels"},
-    "mechanisms": {"decimals", "errors", "files", "kernels", "model", "progress"},
+    "model": {"errors", "kernels"},
+    "mechanisms": {"errors", "files", "kernels", "model", "progress"},
     "metrics": {"errors", "model"},
     "properties": {"errors", "mechanisms", "metrics", "model"},
     "traces": {"errors", "files", "progress"},

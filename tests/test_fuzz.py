@@ -97,5 +97,5 @@ def test_engines_that_lose_digits_are_found(name: str, monkeypatch: pytest.Monke
     engine, case = fuzz_engines.ENGINES[name], fuzz_engines.LOST_DIGITS[name]
     assert fuzz_engines.difference(engine, case) <= engine.rtol
     monkeypatch.setattr(drf, "FAR_APART", math.inf)
-    monkeypatch.setattr(dmfa_srq, "MOST", 0)
+    monkeypatch.setattr(dmfa_srq, "FAR_APART", math.inf)
     assert fuzz_engines.difference(engine, case) > engine.rtol

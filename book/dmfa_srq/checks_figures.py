@@ -288,8 +288,9 @@ def _utilisation_average(effort: Effort, subject: Mechanism) -> Evidence:
     mutant=replace(STATIC, smt=None),
 )
 def _utilisation_always(effort: Effort, subject: Mechanism) -> Evidence:
+    rules: tuple[Any, ...] = (subject.run, static_optimum)
     for count, (demands, weights) in enumerate(instances(effort), 1):
-        run, static = (rule(**floats(demands, weights)) for rule in (subject.run, static_optimum))
+        run, static = (rule(**floats(demands, weights)) for rule in rules)
         lost = (static.use_at() - run.use_at()) / static.weights.sum()
         if lost.max() > 1e-9:
             j = int(lost.argmax())

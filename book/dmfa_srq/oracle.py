@@ -9,6 +9,7 @@ import numpy as np
 
 from book.common.arrivals import raised
 from book.common.oracle_drf import solved
+from fairbook.mechanisms.dmfa_srq import dmfa_srq_rule
 from fairbook.model.exact import exact_instance
 from fairbook.model.inputs import FloatArray, as_demands, as_weights
 
@@ -103,7 +104,7 @@ def exact_departures(
     weights: Sequence[Any],
     contribution: Literal["stays", "leaves"],
 ) -> list[list[Fraction]]:
-    """Give the tasks of every user after every event in exact fractions: DMFA-SRQ where users also leave.
+    """Give the tasks of every user after every event by the rule, in exact fractions: users also leave.
 
     After each event the highest levels are lowered to the largest common level that fits, if need be, and then the
     lowest are raised to the largest common level that fits.
@@ -133,37 +134,6 @@ def exact_departures(
     """
     rows = [[Fraction(d) for d in row] for row in demands]
     amounts = [Fraction(w) for w in weights]
-    rates = [[w * d / max(row) for d in row] for row, w in zip(rows, amounts, strict=True)]
-    levels: dict[int, Fraction] = {}
-    pool = Fraction(0)
-    table = []
-
-    def common(raise_lowest: bool) -> Fraction:
-        """Largest L at which max(L, y), or min(L, y), fits; the use is linear between the levels present."""
-        shape = max if raise_lowest else min
-
-        def use(height: Fraction, j: int) -> Fraction:
-            return sum((rates[i][j] * shape(height, y) for i, y in levels.items()), Fraction(0))
-
-        m = len(rows[0])
-        fitting = [y for y in {*levels.values(), Fraction(0)} if all(use(y, j) <= pool for j in range(m))]
-        low = max(fitting)
-        moving = [i for i, y in levels.items() if (y <= low if raise_lowest else y > low)]
-        slopes = [sum((rates[i][j] for i in moving), Fraction(0)) for j in range(m)]
-        return min(low + (pool - use(low, j)) / slope for j, slope in enumerate(slopes) if slope > 0)
-
-    for user in events:
-        if user in levels:
-            del levels[user]
-            pool -= amounts[user] if contribution == "leaves" else 0
-        else:
-            levels[user] = Fraction(0)
-            pool += amounts[user]
-        if any(sum(rates[i][j] * y for i, y in levels.items()) > pool for j in range(len(rows[0]))):
-            cap = common(raise_lowest=False)
-            levels = {i: min(y, cap) for i, y in levels.items()}
-        if levels:
-            lowest = common(raise_lowest=True)
-            levels = {i: max(y, lowest) for i, y in levels.items()}
-        table.append([levels.get(i, Fraction(0)) * amounts[i] / max(rows[i]) for i in range(len(rows))])
-    return table
+    run = dmfa_srq_rule(rows, weights=amounts, events=events, contribution=contribution)
+    size = [w / max(row) for row, w in zip(rows, amounts, strict=True)]
+    return [[levels.get(i, Fraction(0)) * x for i, x in enumerate(size)] for _, _, levels in run]

@@ -132,7 +132,7 @@ def _capped(
 ) -> tuple[FloatArray, NDArray[np.int64]]:
     cap = np.where(psi < 1, psi * equal, np.inf)
     levels, stops = np.empty(len(psi)), np.empty(len(psi), dtype=np.int64)
-    far = fill_bounded(rows, per_share, left, cap, np.argsort(cap, kind="stable"), levels, stops) > FAR_APART
+    far = fill_bounded(rows, per_share, left, cap, np.argsort(cap, kind="stable"), levels, stops) >= FAR_APART
     tasks = levels * per_share
     if far and len(psi) <= EXACT:
         tasks, stops = exact_fill(rows, np.ones(len(psi)), left, cap * per_share)

@@ -277,7 +277,7 @@ def fill(
     cap = np.full(n, np.inf) if max_tasks is None else max_tasks / rate
     order = np.arange(n) if max_tasks is None else np.argsort(cap, kind="stable")
     apart = fill_bounded(demands, rate, capacities, cap, order, levels, bottlenecks)
-    if apart > FAR_APART:
+    if apart >= FAR_APART:
         if n > EXACT:
             rule = (
                 f"must give users of one resource parts of it within {FAR_APART:g} of each other beyond {EXACT} users"

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from fairbook.mechanisms.dmfa_srq import dmfa_srq
+from fairbook.mechanisms.choices import Engine
+from fairbook.mechanisms.dmfa_srq import dmfa_srq, dmfa_srq_rule
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.inputs import demand_matrix, filled
 from fairbook.model.instance import takes_instance
 
-__all__ = ["dynamic_drf"]
+__all__ = ["dynamic_drf", "dynamic_drf_rule"]
+
+
+def dynamic_drf_rule(demands: Any) -> list[tuple[Any, int, dict[int, Any]]]:
+    """DYNAMIC-DRF: DMFA-SRQ where each of n agents brings 1/n, and what that rule gives after each arrival.
+
+    >>> from fractions import Fraction as F
+    >>> [str(M) for M, *_ in dynamic_drf_rule([[F(1), F(1, 2)], [F(1, 2), F(1)]])]
+    ['1', '4/3']
+    """
+    n = len(demands)
+    return dmfa_srq_rule(demands, weights=[(1 + 0 * demands[0][0]) / n] * n)
 
 
 @takes_instance
-def dynamic_drf(demands: Any) -> DynamicAllocation:
+def dynamic_drf(demands: Any, *, engine: Engine = "fast") -> DynamicAllocation:
     """Allocate by dynamic DRF: n agents, each entitled to 1/n, k/n of the pool open after k arrivals.
 
     It is the case of equal weights of DMFA-SRQ, and solved by the same engine.
@@ -22,6 +35,8 @@ def dynamic_drf(demands: Any) -> DynamicAllocation:
     ----------
     demands : array_like or DataFrame, shape (n, m)
         Resource per task as a share of the whole pool, agents in order of arrival.
+    engine : {"fast", "plain"}
+        ``"plain"`` works the rule out in fractions.
 
     Returns
     -------
@@ -43,7 +58,5 @@ def dynamic_drf(demands: Any) -> DynamicAllocation:
     """
     named = demand_matrix(demands)
     n = len(named.values)
-    run = dmfa_srq(named.values, weights=filled(n, 1.0 / n))
-    return DynamicAllocation(
-        run.levels, run.binding, run.demands, run.weights, named.users, named.resources, mechanism="dynamic_drf"
-    )
+    run = dmfa_srq(named.values, weights=filled(n, 1.0 / n), engine=engine)
+    return replace(run, named_users=named.users, named_resources=named.resources, mechanism="dynamic_drf")

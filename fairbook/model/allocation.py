@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -58,7 +58,7 @@ class Allocation(Result):
     mechanism: str = "drf"
     rule: Literal["max_min", "whole_tasks", "full", "credit"] = "max_min"
     given_weights: FloatArray | None = None
-    exact: Callable[..., Any] | None = None
+    exact: Callable[..., Any] | None = field(default=None, kw_only=True)
 
     @property
     def _shape(self) -> tuple[int, int]:

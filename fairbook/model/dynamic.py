@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairbook import decimals
 from fairbook.kernels import kernel
 from fairbook.model.allocation import Allocation, used_up
 from fairbook.model.inputs import FloatArray, Names, as_tolerance, as_whole
@@ -71,6 +70,8 @@ class DynamicAllocation(Result):
     users, resources : tuple
         Labels.
     mechanism : str
+    exact : callable or None
+        The rule in fractions, where :meth:`violations` is to compare with it.
     """
 
     levels: FloatArray
@@ -81,6 +82,7 @@ class DynamicAllocation(Result):
     named_resources: Names | None = None
     irrevocable: bool = True
     mechanism: str = "dmfa_srq"
+    exact: Callable[..., Any] | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.levels)
@@ -170,8 +172,8 @@ class DynamicAllocation(Result):
         )
 
     @cached_property
-    def _exact_levels(self) -> FloatArray:
-        return decimals.lowest_levels(self.demands, self.weights, self.irrevocable)
+    def _exact_levels(self) -> Any:
+        return self.exact(self.demands, self.weights)[0] if self.exact and len(self) <= 100 else None
 
     def raised_at(self, k: int | None = None) -> NDArray[np.int64]:
         """Arrival (from 1) at which each of the first k users last gained, shape (k,). Cost O(k)."""
@@ -245,11 +247,11 @@ class DynamicAllocation(Result):
         at the lowest level, so that M^k cannot rise. Then each step is right, and nobody lost anything. Uses only the
         numbers stored here, not the code that made them.
         What a light user has too much or too little is no more than rounding beside what others hold of a resource.
-        So, for up to 1000 arrivals, all M^k are also worked out anew in decimals, and compared.
+        So, for up to 100 arrivals, all M^k are also compared with the rule in fractions.
 
         Notes
         -----
-        Cost O(n m), the decimals about a microsecond each.
+        Cost O(n m); the rule O(n^2 m) operations on fractions, once.
         """
         k = self._step(k)
         rtol = as_tolerance(rtol)
@@ -270,7 +272,7 @@ class DynamicAllocation(Result):
             found.append((t, f"{self.resources[binding[t]]} is said to bind but is not used up"))
         for t in np.flatnonzero(there & ~needed[steps, at]).tolist():
             found.append((t, f"nobody at the lowest level needs {self.resources[binding[t]]}"))
-        if len(self) <= decimals.MOST:
+        if self._exact_levels is not None:
             exact = self._exact_levels[:k]
             for t in np.flatnonzero(~(np.abs(levels - exact) <= rtol * exact)).tolist():
                 found.append((t, f"the lowest level is {levels[t]:.12g} where {exact[t]:.12g} is the highest possible"))
