@@ -161,6 +161,7 @@ def test_every_mechanism_and_option_is_offered() -> None:
         "progress",
         "placement",
         "ratio",
+        "engine",
     }
     for name, rule in registry.items():
         assert f" {name} {rule.about}" in text
