@@ -220,7 +220,10 @@ class Rule(NamedTuple):
         plain = self.place(instance(cell, weights), **given_, **self.options, engine="plain")
         assert (plain.violations(), plain.mechanism, plain.full) == ([], placed.mechanism, placed.full)
         found = list(zip(placed.placed_user.tolist(), placed.placed_machine.tolist()))
-        rows = [np.floor(one).tolist() if k == 3 else np.asarray(one).tolist() for k, one in enumerate(cell)]
+        rows = [
+            None if one is None else np.floor(one).tolist() if k == 3 else np.asarray(one).tolist()
+            for k, one in enumerate(cell)
+        ]
         if self.judge is exact_per_server:  # the order of placing is open
             assert sorted(found) == sorted(self.judge(*rows, weights=weights).placed)
         else:
@@ -379,6 +382,13 @@ def test_more_users_than_kinds(n: int, choice: str, match: str) -> None:
     demands[rng.random((n, 2)) < 0.2] = 0.01
     cell = demands, machines, np.full(15, 3), rng.integers(0, 5, n)
     Rule(fb.gdrf, exact_gdrf, {"match": match, "choice": choice}).agrees(cell, seed=1)
+
+
+def test_first_fit_passes_full_machines_by_the_side() -> None:
+    rng = np.random.default_rng(64)
+    cell = rng.integers(3, 10, (9, 2)), rng.integers(5, 20, (7, 2)), np.full(7, 40), None
+    RULES["drfh"][1].agrees(cell)
+    RULES["gdrf"][7].agrees(cell)
 
 
 @pytest.mark.parametrize("kinds", [1, 2, 5])
