@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 import fairbook as fb
 from book.common.oracle_drf import exact_tasks
+from fairbook.mechanisms.dmfa_srq import exact_levels
 from tests.strategies import FEW, REPEATABLE, Instance, instances, naive_by_task, random_arrivals
 
 TINY = 1e-12  # relative, for what is computed in a few dozen float operations
@@ -125,6 +126,28 @@ def test_many_users_equal_exact_fractions() -> None:
     bounds = np.where(rng.random(60) < 0.5, rng.uniform(0, 0.02, 60), np.inf)
     exact = exact_tasks(demands.tolist(), weights.tolist(), None, [None if b == np.inf else b for b in bounds.tolist()])
     assert close(fb.drf(demands, weights=weights, max_tasks=bounds).tasks, exact, rtol=1e-11)
+
+
+def test_doubles_keep_eight_digits_within_a_million(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairbook.mechanisms.drf.FAR_APART", np.inf)
+    rng = np.random.default_rng(8)
+    for _ in range(400):
+        n, m = int(rng.integers(2, 7)), int(rng.integers(1, 4))
+        demands = rng.integers(0, 4, (n, m)) * 10.0 ** rng.choice([0, rng.integers(0, 7)], (n, 1))
+        demands[~demands.any(axis=1), 0] = 1
+        demands[-1] = demands[0, ::-1]  # two that often end resources together
+        weights = rng.integers(1, 4, n) * 10.0 ** rng.choice([-3, 0, 3], n)
+        weights = weights.clip(1e-3, 1e3)
+        assert close(fb.drf(demands, weights=weights).tasks, exact_tasks(demands.tolist(), weights.tolist()), 1e-8)
+        levels = [float(M) for M in exact_levels(demands.tolist(), weights.tolist())]
+        assert close(fb.dmfa_srq(demands, weights=weights).levels, levels, 1e-8)
+
+
+def test_many_users_too_far_apart_are_refused() -> None:
+    weights = np.where(np.arange(1500) % 2, 1e-9, 1.0)
+    with pytest.raises(fb.InvalidInput, match=r"within 1e.08 of each other beyond 1000 users"):
+        fb.drf(np.ones((1500, 2)), weights=weights)
+    assert fb.drf(np.ones((900, 2)), weights=weights[:900]).violations() == []
 
 
 W = 1e12

@@ -67,7 +67,7 @@ def credited(case: Instance) -> Instance:
     return case._replace(weights=[weight * (weight > Fraction(1, 100)) for weight in case.weights])
 
 
-def in_turn(case: Instance, ties: str) -> list[int]:
+def in_turn(case: Instance, ties: Any) -> list[int]:
     """SequentialMinMax in fractions."""
     demands, weights, capacities, bounds = (tuple(one) for one in case)
     return served_in_turn(Case(tuple(map(tuple, demands)), capacities, weights), ties, bounds)
@@ -258,6 +258,20 @@ def test_engine_and_judge_agree(name: str, by: str) -> None:
     def agree(case: Instance) -> None:
         result = engine.call(*case.floats)
         assert near(getattr(result, engine.numbers), judge.judge(case), judge.rtol, judge.atol)
+
+    agree()
+
+
+@pytest.mark.parametrize("name", [name for name, row in registry.items() if row.kind in ("pool", "arrivals")])
+def test_the_plain_engine_gives_the_same_as_the_fast_one(name: str) -> None:
+    fast, plain_ = ENGINES[name], registered(name, engine="plain")
+
+    @FEW
+    @given(data(name))
+    def agree(case: Any) -> None:
+        first, second = fast.call(*case), plain_.call(*case)
+        assert near(getattr(first, fast.numbers), getattr(second, fast.numbers))
+        assert second.violations() == []
 
     agree()
 

@@ -7,6 +7,8 @@ from math import inf
 from typing import NamedTuple
 
 from book.sequential_minmax.properties import Case, Tasks, fit, pareto
+from fairbook.mechanisms.readings import Ties
+from fairbook.mechanisms.sequential_minmax import sequential_minmax_rule
 
 
 def shares(case: Case) -> list[Fraction]:
@@ -46,10 +48,11 @@ def course(case: Case, ties: str = "first", most: Sequence[float | None] | None 
         left = [amount - need for amount, need in zip(left, case.demands[i], strict=True)]
 
 
-def served_in_turn(case: Case, ties: str = "first", most: Sequence[float | None] | None = None) -> list[int]:
-    """Count the tasks of each user at the end of its :func:`course`."""
-    served = [step.served for step in course(case, ties, most)]
-    return [served.count(i) for i in range(len(case.demands))]
+def served_in_turn(case: Case, ties: Ties = "first", most: Sequence[float | None] | None = None) -> list[int]:
+    """Count the tasks of each user by the rule, in fractions; arguments as of :func:`course`."""
+    exact = {"weights": [*map(Fraction, case.weights)], "capacities": [*map(Fraction, case.capacities)]}
+    rows = [[*map(Fraction, row)] for row in case.demands]
+    return sequential_minmax_rule(rows, **exact, max_tasks=most, ties=ties)[0]
 
 
 def maximal(case: Case) -> Iterator[Tasks]:

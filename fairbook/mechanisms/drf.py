@@ -155,11 +155,11 @@ def drf_by_task_rule(
 FAR_APART = 1e8
 #: Up to so many users the rule is worked out in fractions: seconds.
 EXACT = 1000
-_FITS = 1e-12  # part of a resource by which a whole task may overdraw it
+FITS = 1e-12  # part of a resource by which a whole task may overdraw it
 #: Levels of whole tasks closer than this, relatively, are a tie: three tenths and the double 0.3 are.
 TIED = 1e-12
 _MOST_TASKS = 1e11  # of one user: smaller tasks could not be told from what a task may overdraw
-_UNIT = 1e-15  # what a few roundings change, in parts of a number
+UNIT = 1e-15  # what a few roundings change, in parts of a number
 _FEW_TASKS = 4  # for each user, that are handed out one by one rather than looking for a level up to which all fit
 
 
@@ -403,7 +403,7 @@ def drf(
 
 
 @kernel(INSIDE)
-def _rest(tasks: FloatArray, share: FloatArray, left: FloatArray) -> None:
+def left_over(tasks: FloatArray, share: FloatArray, left: FloatArray) -> None:
     """Work out what is left of each resource. Cost O(n m)."""
     left[:] = 1.0
     for i in range(len(tasks)):
@@ -437,7 +437,7 @@ def _up_to(
                     number -= 1.0
         then[i] = number
         count += number
-    _rest(then, share, left)
+    left_over(then, share, left)
     return count
 
 
@@ -461,7 +461,7 @@ def _jump(
         if waits[i]:
             few += _FEW_TASKS
             highest = max(highest, most[i] * per_task[i])
-    _rest(tasks, share, left)
+    left_over(tasks, share, left)
     for j in range(m):
         growth = 0.0
         for i in range(n):
@@ -482,7 +482,7 @@ def _jump(
             step *= 2.0
         else:
             high, above = middle, count
-    _rest(tasks, share, left)
+    left_over(tasks, share, left)
 
 
 def _jumps(share: FloatArray, *_: Any) -> float:
@@ -538,10 +538,10 @@ def _by_task(
                 stopped = -1
             else:
                 short = (share[i] - left).max()
-                if short > _FITS and short <= _FITS + taken * _UNIT:  # subtractions drift: look again from scratch
-                    _rest(tasks, share, left)
+                if short > FITS and short <= FITS + taken * UNIT:  # subtractions drift: look again from scratch
+                    left_over(tasks, share, left)
                 for j in range(m - 1, -1, -1):
-                    if share[i, j] > left[j] + _FITS:
+                    if share[i, j] > left[j] + FITS:
                         stopped = j
             if stopped == _UNSET:
                 for j in range(m):
@@ -637,7 +637,7 @@ def drf_by_task(
             f"about {possible:.3g} tasks of one user",
         )
     if stuck == "stop" and engine == "fast":  # say for the others, too, what would stop them
-        over = values / pool > left + _FITS
+        over = values / pool > left + FITS
         told = np.where(tasks >= bounds, -1, np.where(over.any(axis=1), over.argmax(axis=1), _UNSET))
         bottlenecks = np.where(bottlenecks == _UNSET, told, bottlenecks)
     return Allocation(

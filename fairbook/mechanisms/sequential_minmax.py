@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,55 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.kernels import kernel
-from fairbook.mechanisms.choices import check_choice
-from fairbook.mechanisms.drf import TIED
+from fairbook.mechanisms.choices import Engine, check_choice
+from fairbook.mechanisms.drf import FITS, TIED, UNIT, in_fractions, left_over
 from fairbook.mechanisms.readings import Ties
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import FloatArray, as_capacities, as_demands, as_max_tasks, as_weights
 from fairbook.model.instance import takes_instance
 
-__all__ = ["sequential_minmax"]
+__all__ = ["sequential_minmax", "sequential_minmax_rule"]
+
+
+def sequential_minmax_rule(
+    demands: Any,
+    *,
+    weights: Any = None,
+    capacities: Any = None,
+    max_tasks: Any = None,
+    ties: Ties = "first",
+    near: Any = 0,
+) -> tuple[list[int], list[int]]:
+    """SequentialMinMax (Parkes et al. 2015, section 5): whole tasks, and what stops each user; numbers of any kind.
+
+    Of those whose next task fits one is served so that the largest level of all after it is smallest. Levels within
+    ``near`` of each other, relatively, are one, and a task may overdraw that part of a resource. By hand: the first
+    user is served up to the levels 1/4 and 1/2; now a task of the second would lead to 12/20, but 10 of 20 are left.
+
+    >>> from fractions import Fraction as F
+    >>> sequential_minmax_rule([[F(5)], [F(12)]], capacities=[F(20)])
+    ([4, 0], [0, 0])
+    """
+    n, m = len(demands), len(demands[0])
+    share = [[d / c for d, c in zip(row, capacities or [1] * m, strict=True)] for row in demands]
+    per_task = [max(row) / w for row, w in zip(share, weights or [1] * n, strict=True)]
+    left, highest = [1 + 0 * per_task[0]] * m, 0 * per_task[0]
+    tasks, stops, able = [0] * n, [-2] * n, list(range(n))
+    while able:
+        for i in able:
+            if max_tasks and max_tasks[i] is not None and tasks[i] + 1 > max_tasks[i]:
+                stops[i] = -1
+            else:
+                stops[i] = next((j for j in range(m) if share[i][j] > left[j] + near), -2)
+        able = [i for i in able if stops[i] == -2]
+        if able:
+            after = {i: max(highest, (tasks[i] + 1) * per_task[i]) for i in able}
+            tied = [i for i in able if after[i] <= min(after.values()) * (1 + near)]
+            i = tied[0 if ties == "first" else -1]
+            highest = after[i]
+            tasks[i] += 1
+            left = [amount - x for amount, x in zip(left, share[i], strict=True)]
+    return tasks, stops
 
 
 def _asked(share: FloatArray, per_task: FloatArray, most: FloatArray, *_: Any) -> float:
@@ -34,9 +76,12 @@ def _serve(
     tasks: FloatArray,
     bottlenecks: NDArray[np.int64],
 ) -> None:
-    """Give tasks, in order of the level after them, to all who have room; ``sign`` orders those of equal level."""
+    """Give tasks, in order of the level after them, to all who have room; ``sign`` orders those of equal level.
+
+    The largest level never falls, so it is the user's own level after the task that counts.
+    """
     n, m = share.shape
-    left = np.ones(m)
+    left, given = np.ones(m), 0
     queue = [(per_task[i], sign * i) for i in range(n)]
     heapq.heapify(queue)
     while len(queue) > 0:
@@ -49,16 +94,12 @@ def _serve(
             i = abs(at)
             if tasks[i] >= most[i]:
                 continue
-            for j in range(m):
-                if share[i, j] > left[j] + 1e-12:  # a million subtractions drift: look again from scratch
-                    left[:] = 1.0
-                    for k in range(n):
-                        for r in range(m):
-                            left[r] -= tasks[k] * share[k, r]
-                    break
+            short = (share[i] - left).max()
+            if short > FITS and short <= FITS + given * UNIT:  # subtractions drift: look again from scratch
+                left_over(tasks, share, left)
             stopped = -1
             for j in range(m - 1, -1, -1):
-                if share[i, j] > left[j] + 1e-12:
+                if share[i, j] > left[j] + FITS:
                     stopped = j
             if stopped >= 0:
                 bottlenecks[i] = stopped
@@ -66,12 +107,19 @@ def _serve(
             for j in range(m):
                 left[j] -= share[i, j]
             tasks[i] += 1.0
+            given += 1
             heapq.heappush(queue, ((tasks[i] + 1.0) * per_task[i], at))
 
 
 @takes_instance
 def sequential_minmax(
-    demands: Any, *, weights: Any = None, capacities: Any = None, max_tasks: Any = None, ties: Ties = "first"
+    demands: Any,
+    *,
+    weights: Any = None,
+    capacities: Any = None,
+    max_tasks: Any = None,
+    ties: Ties = "first",
+    engine: Engine = "fast",
 ) -> Allocation:
     """Give the next whole task where the largest level after it is smallest (Parkes et al. 2015, section 5).
 
@@ -87,6 +135,8 @@ def sequential_minmax(
         Bounds, rounded down. Default: none, as in the paper.
     ties : {"first", "last"}
         Which of several users with the same level after the task is served: the first or the last of them.
+    engine : {"fast", "plain"}
+        ``"plain"`` works :func:`sequential_minmax_rule` out in fractions.
 
     Returns
     -------
@@ -114,6 +164,7 @@ def sequential_minmax(
     array([4., 0.])
     """
     check_choice(ties, "ties", Ties)
+    check_choice(engine, "engine", Engine)
     named = as_demands(demands)
     n, m = named.values.shape
     pool = as_capacities(capacities, m, named.resources)
@@ -131,14 +182,14 @@ def sequential_minmax(
             f"up to {most:.3g} tasks",
         )
     tasks, bottlenecks = np.zeros(n), np.full(n, -1, dtype=np.int64)
-    _serve(
-        share,
-        largest / scaled,
-        np.minimum(bounds, possible + 2),
-        1 if ties == "first" else -1,
-        tasks,
-        bottlenecks,
-    )
+    if engine == "plain":
+        exact = {"weights": scaled, "capacities": pool, "max_tasks": bounds}
+        found = {name: in_fractions(one) for name, one in exact.items()}
+        rule = sequential_minmax_rule(in_fractions(named.values), **found, ties=ties, near=Fraction(TIED))
+        tasks, bottlenecks = np.array(rule[0], dtype=np.float64), np.array(rule[1])
+    else:
+        sign = 1 if ties == "first" else -1
+        _serve(share, largest / scaled, np.minimum(bounds, possible + 2), sign, tasks, bottlenecks)
     return Allocation(
         tasks,
         named.values,
