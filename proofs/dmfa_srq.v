@@ -1,6 +1,7 @@
 (* DMFA-SRQ: users come one after another and leave again, and what they brought stays in the pool. *)
 From Coq Require Import Reals Lra Lia Arith.
 From proofs Require Import sums.
+From proofs Require foundations.
 Local Open Scope R_scope.
 
 (* {model} *)
@@ -523,5 +524,63 @@ apply (somebody_less P Q M M' t Mo Mq R1 R2 en em (here_same t) (pool_less t) (e
 Qed.
 End coalition.
 
-(* {whole} cor-dmfa_srq-max lem-dmfa_srq-1 lem-dmfa_srq-2 lem-dmfa_srq-3 lem-dmfa_srq-4 lem-dmfa_srq-count lem-dmfa_srq-use
+(* ------------------------------------------------------------------------------------------- the static optimum *)
+(* Without the second constraint, nobody has had anything before: all start at 0. *)
+Definition static_fits P e x := forall j, (j < m P)%nat -> (Σ i < n P, needs P e i j * x) <= pool P e.
+Definition static_largest P e x := static_fits P e x /\ forall z, static_fits P e z -> z <= x.
+
+(* {prop-dmfa_srq-static} the formula: W over the largest sum of needs *)
+Theorem static_formula P e x : 0 < pool P e -> (forall j, (j < m P)%nat -> (Σ i < n P, needs P e i j) * x <= pool P e) ->
+  (exists j, (j < m P)%nat /\ 0 < (Σ i < n P, needs P e i j) /\ (Σ i < n P, needs P e i j) * x = pool P e) -> static_largest P e x.
+Proof.
+intros W F [j [J [S E]]]. split; [intros k K; rewrite sum_mul; auto|]. intros z Z. specialize (Z j J). rewrite sum_mul, <- E in Z.
+apply Rmult_le_reg_l with (2 := Z); auto.
+Qed.
+
+(* {prop-dmfa_srq-static} with the second constraint the lowest level is no higher *)
+Theorem static_is_a_bound P M e x : model P -> runs P M -> (exists i, here P e i) -> static_largest P e x -> M e <= x.
+Proof.
+intros Mo R S [_ L]. apply L; intros j J. destruct (R e S) as [F _]. apply Rle_trans with (2 := F j J). rewrite use_needs.
+apply sum_le; intros i I. apply Rmult_le_compat_l; [apply needs_ge0; auto|apply Rmax_l].
+Qed.
+
+(* Weighted DRF on a pool of W of each resource: shares and weights are parts of W; who is not there has the weight 0. *)
+Definition drf_pool P e := foundations.Pool (n P) (m P) (fun i j => needs P e i j / pool P e)
+  (fun i => (if hereb P e i then w P i else 0) / pool P e) (fun i => if hereb P e i then None else Some 0).
+
+(* {prop-dmfa_srq-static} with positive demands it is weighted DRF on that pool: all levels are x *)
+Theorem static_is_drf P e x : model P -> (forall i j, 0 < d P i j) -> (exists i, here P e i) -> 0 < pool P e -> 0 <= x -> static_largest P e x ->
+  let y := fun i => if hereb P e i then x else 0 in foundations.feasible (drf_pool P e) y /\ foundations.certified (drf_pool P e) y.
+Proof.
+intros Mo D [g [G Hg]] W X [F L] y.
+assert (Uy : forall j, foundations.use (drf_pool P e) y j = (Σ i < n P, needs P e i j * x) / pool P e).
+{ intros j; unfold foundations.use, y, Rdiv; simpl. rewrite <- sum_mul. apply sum_ext; intros i I. unfold needs, Rdiv; destruct (hereb P e i); lra. }
+split; [split; [|split]|].
+- intros i _; unfold y; destruct (hereb P e i); lra.
+- intros i _; unfold y; simpl; destruct (hereb P e i); simpl; [auto|lra].
+- intros j J; rewrite Uy. apply Rmult_le_reg_r with (pool P e); auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. specialize (F j J); lra.
+- assert (full : exists j, (j < m P)%nat /\ (Σ i < n P, needs P e i j * x) = pool P e).
+  { destruct (dec_ex (m P) (fun j => (Σ i < n P, needs P e i j * x) = pool P e)) as [|no]; [intros j; apply Req_EM_T|auto|exfalso].
+    destruct (small_step (m P) (fun j s => (Σ i < n P, needs P e i j * (x + s)) <= pool P e)) as [s [S Ok]].
+    - intros j J. destruct (Rle_lt_or_eq_dec _ _ (F j J)) as [lt|E]; [|exfalso; apply no; exists j; auto].
+      rewrite sum_mul in lt. set (A := Σ i < n P, needs P e i j) in *. assert (A0 : 0 <= A) by (apply sum_ge0; intros; apply needs_ge0; auto).
+      exists ((pool P e - A * x) / (A + 1)). assert (S1 : 0 < (pool P e - A * x) / (A + 1)) by (apply Rdiv_lt_0_compat; lra).
+      split; [auto|]. rewrite sum_mul; fold A. assert ((A + 1) * ((pool P e - A * x) / (A + 1)) = pool P e - A * x) by (field; lra). nra.
+    - intros j s t O T. rewrite sum_mul in *. assert (0 <= Σ i < n P, needs P e i j) by (apply sum_ge0; intros; apply needs_ge0; auto). nra.
+    - specialize (L (x + s) Ok); lra. }
+  destruct full as [j [J E]]. intros i I. unfold y; simpl. destruct (hereb P e i) eqn:H; [right|left; auto]. exists j. split; [auto|split; [|split]].
+  + change (foundations.use (drf_pool P e) y j = 1). rewrite Uy, E; field; lra.
+  + simpl; unfold needs; rewrite H. specialize (D i j). pose proof (brings P Mo i I). unfold Rdiv; apply Rmult_lt_0_compat; [nra|apply Rinv_0_lt_compat; auto].
+  + intros h _ _; unfold y; rewrite H; destruct (hereb P e h); lra.
+Qed.
+
+(* {prop-dmfa_srq-static} equal contributions divide all dominant shares by one number, and change no order *)
+Theorem equal_contributions (s : nat -> R) c i h : 0 < c -> (s i / c <= s h / c <-> s i <= s h).
+Proof.
+intros C. assert (0 < / c) by (apply Rinv_0_lt_compat; auto). unfold Rdiv; split; intros L.
+- apply Rmult_le_reg_r with (/ c); auto.
+- apply Rmult_le_compat_r; lra.
+Qed.
+
+(* {whole} prop-dmfa_srq-static cor-dmfa_srq-max lem-dmfa_srq-1 lem-dmfa_srq-2 lem-dmfa_srq-3 lem-dmfa_srq-4 lem-dmfa_srq-count lem-dmfa_srq-use
    thm-dmfa_srq-1 thm-dmfa_srq-2 thm-dmfa_srq-3 thm-dmfa_srq-4 thm-dmfa_srq-late thm-dmfa_srq-coalition prop-dmfa_srq-stays *)

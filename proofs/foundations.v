@@ -191,6 +191,26 @@ intros Fy Fy' C C' i I. destruct (Req_dec (y i) (y' i)) as [|D]; [auto|exfalso].
 apply (C' y Fy), (fair_leximin P y y' i); auto.
 Qed.
 
+(* Who has no entry smaller and one larger has the larger sorted vector. *)
+Lemma more_is_larger k y y' i : (forall h, (h < k)%nat -> y h <= y' h) -> (i < k)%nat -> y i < y' i ->
+  lexicographically_less (sort k y) (sort k y').
+Proof.
+intros Le I Lt. destruct (least k (fun h => y h < y' h) y) as [h [K [D L]]].
+{ intros g; destruct (Rlt_dec (y g) (y' g)); [left|right]; auto. } { exists i; auto. }
+destruct (sort_facts k y) as [Iy [Ly By]], (sort_facts k y') as [Iy' [Ly' By']].
+assert (same : forall g, (g < k)%nat -> y g < y h -> y' g = y g).
+{ intros g G B. destruct (Rle_lt_or_eq_dec _ _ (Le g G)) as [lt|]; [|auto]. specialize (L g G lt); lra. }
+apply (lex_by_counts (y h)); auto; [lia| |].
+- intros x X; rewrite By, By', !below_map. apply Nat.le_antisymm; apply filter_le; intros g G Hg; apply in_seq in G.
+  + destruct (Rle_dec (y g) x); [|discriminate]. rewrite same by (lia || lra). destruct (Rle_dec (y g) x); [auto|lra].
+  + destruct (Rle_dec (y' g) x) as [a0|]; [|discriminate]. specialize (Le g ltac:(lia)). destruct (Rle_dec (y g) x); [auto|lra].
+- rewrite By, By', !below_map. apply filter_lt with h.
+  + intros g G Hg; apply in_seq in G. destruct (Rle_dec (y' g) (y h)); [|discriminate]. specialize (Le g ltac:(lia)). destruct (Rle_dec (y g) (y h)); [auto|lra].
+  + apply in_seq; lia.
+  + destruct (Rle_dec (y' h) (y h)); [lra|auto].
+  + destruct (Rle_dec (y h) (y h)); [auto|lra].
+Qed.
+
 (* ------------------------------------------------------------------------------------------------ existence *)
 (* Of finitely many lines that do not fall and lie at or below 1 at x, one that rises reaches 1 first. *)
 Lemma first_to_end K (c g : nat -> R) x : (forall k, (k < K)%nat -> 0 <= g k /\ c k + g k * x <= 1) ->
