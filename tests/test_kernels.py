@@ -150,6 +150,7 @@ def test_compiled_code_is_that_of_the_present_sources_and_a_bad_cache_costs_time
     shutil.copytree(Path(fb.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
     (copy / "caller.py").write_text(CALLER, "utf8")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA", "PYTHON"))}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"  # which would be taken for that of an edit in the same second
     code = "from fairbook.caller import outer; print(outer(3), sum(outer.compiled.stats.cache_hits.values()))"
 
     def run(text: str) -> tuple[str, str]:
