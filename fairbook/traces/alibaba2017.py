@@ -49,7 +49,6 @@ Group = tuple[int, int, int, float]
 Job = tuple[int, tuple[Group, ...]]
 """Second at which the first group was created, and the groups in order."""
 
-_MOST_CELLS: Final = 2**27
 #: How groups of one job with different requests are merged: into their mean, or queued one after the other.
 Merge = Literal["mean", "queue"]
 #: What a user does once its job has ended: nothing, or the job again.
@@ -64,12 +63,6 @@ def _check_number(value: Any, argument: str, least: float, rule: str) -> float:
     if not number or not (value > 0 and least <= value < 1e300):
         raise InvalidInput(argument, rule, value)
     return float(value)
-
-
-def _check_cells(periods: int, n: int, argument: str, value: object) -> None:
-    if periods * n > _MOST_CELLS:
-        rule = f"must leave at most {_MOST_CELLS} pairs of period and user (here {periods} x {n})"
-        raise InvalidInput(argument, rule, value)
 
 
 class SampledJobs(NamedTuple):
@@ -152,7 +145,7 @@ class Jobs:
     memory : (G,) float array
         Fraction of the largest machine's memory per instance, to 9 decimals or as the digest was rounded.
     machine_classes : (c, 3) float array
-        Cores, memory (fraction of the largest), number of machines; no rows if the digest was made without them.
+        Cores, memory (fraction of the largest), number of machines.
     provenance : dict
         Contents of ``alibaba2017.json``; empty after :meth:`quantised`.
 
@@ -318,7 +311,6 @@ class Jobs:
             raise InvalidInput("n", f"must be at most {len(able)}, the jobs with {least} or more task groups", n)
         drawn = rng.choice(able, n, replace=False)
         T = int(groups[drawn].max()) if periods is None else periods
-        _check_cells(T, n, "n" if periods is None else "periods", n if periods is None else periods)
         s = np.arange(T)[:, None]
         has = s < groups[drawn]
         place = np.minimum(s, groups[drawn] - 1) if after == "idle" else s % groups[drawn]
@@ -364,7 +356,7 @@ class Jobs:
         Raises
         ------
         InvalidInput
-            If an argument is none of the above, or T n would pass 2**27.
+            If an argument is none of the above.
 
         Notes
         -----
@@ -385,7 +377,6 @@ class Jobs:
         if merge == "queue":
             when = _queue(when, owner, np.lexsort((np.arange(len(owner)), self.created, owner)))
         T = int(when.max()) + 1
-        _check_cells(T, n, "period", period)
         cell = when * n + owner
         order = np.argsort(cell, kind="stable")
         cells, starts = np.unique(cell[order], return_index=True)
@@ -422,7 +413,7 @@ def _build(tables: dict[str, stored.Rows], record: dict[str, Any]) -> Jobs:
         listed += [(time, tuple(groups)) for time in times]
     if not listed or not np.array_equal(found, requests[:, 3:]):
         raise ValueError(f"the groups and instances of {JOBS} do not add up to those of {REQUESTS}")
-    return Jobs.of(listed, np.array(tables.get(MACHINES, []), np.float64).reshape(-1, 3), record)
+    return Jobs.of(listed, np.array(tables[MACHINES], np.float64).reshape(-1, 3), record)
 
 
 def load_digest(folder: str | Path | None = None) -> Jobs:

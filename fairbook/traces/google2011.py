@@ -51,7 +51,7 @@ class Digest:
     tasks, jobs : (r,) int array, positive
         Distinct tasks with this user and request, and distinct jobs among them.
     machine_classes : (c, 5) float array
-        Platform code, CPU, memory, machines at time 0, machines as last known; no rows without machine_events.
+        Platform code, CPU, memory, machines at time 0, machines as last known.
     provenance : dict
         Contents of ``google2011.json``.
     """
@@ -102,7 +102,7 @@ class Digest:
         Raises
         ------
         InvalidInput
-            If `when` is something else, or the digest was made without machine_events.
+            If `when` is something else.
 
         Examples
         --------
@@ -110,8 +110,6 @@ class Digest:
         [6603.25, 5862.75]
         """
         check_choice(when, "when", ("at_start", "last_known"))
-        if not len(self.machine_classes):
-            raise InvalidInput("when", "needs a digest made with machine_events", when)
         of_each = self.machine_classes[:, 3 if when == "at_start" else 4]
         return np.array([math.fsum(self.machine_classes[:, k] * of_each) for k in (1, 2)])
 
@@ -205,7 +203,7 @@ class Digest:
 def _build(tables: dict[str, stored.Rows], record: dict[str, Any]) -> Digest:
     # as floats: counts are far below 2**53
     user, cpu, memory, tasks, jobs = np.array(tables[REQUESTS], np.float64).reshape(-1, 5).T.copy()
-    machines = np.array(tables.get(MACHINES, []), np.float64).reshape(-1, 5)
+    machines = np.array(tables[MACHINES], np.float64).reshape(-1, 5)
     return Digest(user.astype(np.int64), cpu, memory, tasks.astype(np.int64), jobs.astype(np.int64), machines, record)
 
 
