@@ -490,48 +490,47 @@ def _jumps(share: FloatArray, *_: Any) -> float:
     return 40.0 * share.size
 
 
-@kernel(_jumps)
-def _by_task(
-    demands: FloatArray,
-    capacities: FloatArray,
-    weights: FloatArray,
-    bounds: FloatArray,
+def _served(share: FloatArray, per_task: FloatArray, most: FloatArray, ahead: float, *_: Any) -> float:
+    """Steps of handing them out where there may be no jumps."""
+    return float(most.sum()) * share.shape[1] if ahead else _jumps(share)
+
+
+@kernel(_served)
+def serve(
+    share: FloatArray,
+    per_task: FloatArray,
+    most: FloatArray,
+    ahead: float,
+    sign: int,
     stop: bool,
     tasks: FloatArray,
     left: FloatArray,
     bottlenecks: NDArray[np.int64],
-) -> float:
-    """Hand out one task at a time to who has the lowest level, then the lowest number; jump where many are to come.
+) -> None:
+    """Hand out one task at a time to who has the lowest level, which counts ``ahead`` tasks that it does not have yet.
 
-    Return the most tasks that one user could run by itself; where that is too many nothing is handed out.
+    ``sign`` orders users of equal level. Where none is ahead, jump where many are to come.
     """
-    n, m = demands.shape
-    share = demands / capacities
-    largest = np.array([share[i].max() for i in range(n)])
-    possible = np.minimum(bounds, 1.0 / largest)
-    if possible.max() > _MOST_TASKS:
-        return possible.max()
-    per_task, most = largest / weights, np.minimum(bounds, possible + 2.0)
+    n, m = share.shape
+    waits = np.ones(n, np.bool_)
+    left[:] = 1.0
     bottlenecks[:] = _UNSET
-    waits, tied = np.ones(n, np.bool_), np.empty(n, np.int64)
-    queue = [(0.0, i) for i in range(n)]  # sorted already, hence a heap
+    queue = [(ahead * per_task[i], sign * i) for i in range(n)]
+    heapq.heapify(queue)
     taken, due, going = 0, 0, True
     while going and len(queue) > 0:
-        if taken >= due:
+        if ahead == 0.0 and taken >= due:
             _jump(queue[0][0], share, per_task, most, waits, tasks, left)
-            queue = [(tasks[i] * per_task[i], i) for i in range(n) if waits[i]]
+            queue = [(tasks[i] * per_task[i], sign * i) for i in range(n) if waits[i]]
             heapq.heapify(queue)
             taken, due = 0, _FEW_TASKS * len(queue)
-        highest, count = queue[0][0] * (1.0 + TIED), 1
-        tied[0] = queue[0][1]
-        while len(queue) > 1 and (queue[1][0] <= highest or (len(queue) > 2 and queue[2][0] <= highest)):
-            heapq.heappop(queue)
-            tied[count] = queue[0][1]
-            count += 1
-        if count > 1:
-            tied[:count].sort()
-        for place in range(count):
-            i = tied[place]
+        highest = queue[0][0] * (1.0 + TIED)
+        tied = [heapq.heappop(queue)[1]]
+        while len(queue) > 0 and queue[0][0] <= highest:
+            tied.append(heapq.heappop(queue)[1])
+        tied.sort()
+        for at in tied:
+            i = abs(at)
             taken += 1
             stopped = _UNSET
             if tasks[i] >= most[i]:
@@ -547,18 +546,36 @@ def _by_task(
                 for j in range(m):
                     left[j] -= share[i, j]
                 tasks[i] += 1.0
-                if place == 0:  # one of those who are tied is still in the queue
-                    heapq.heapreplace(queue, (tasks[i] * per_task[i], i))
-                else:
-                    heapq.heappush(queue, (tasks[i] * per_task[i], i))
+                heapq.heappush(queue, ((tasks[i] + ahead) * per_task[i], at))
             else:
                 bottlenecks[i] = stopped
                 waits[i] = False
-                if place == 0:
-                    heapq.heappop(queue)
                 if stop and stopped >= 0:
                     going = False
                     break
+
+
+@kernel(_jumps)
+def _by_task(
+    demands: FloatArray,
+    capacities: FloatArray,
+    weights: FloatArray,
+    bounds: FloatArray,
+    stop: bool,
+    tasks: FloatArray,
+    left: FloatArray,
+    bottlenecks: NDArray[np.int64],
+) -> float:
+    """Hand out one task at a time to who has the lowest level, then the lowest number.
+
+    Return the most tasks that one user could run by itself; where that is too many nothing is handed out.
+    """
+    share = demands / capacities
+    largest = np.array([share[i].max() for i in range(len(share))])
+    possible = np.minimum(bounds, 1.0 / largest)
+    if possible.max() <= _MOST_TASKS:
+        most = np.minimum(bounds, possible + 2.0)
+        serve(share, largest / weights, most, 0.0, 1, stop, tasks, left, bottlenecks)
     return possible.max()
 
 

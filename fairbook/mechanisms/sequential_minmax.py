@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import heapq
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.kernels import kernel
 from fairbook.mechanisms.choices import Engine, check_choice
-from fairbook.mechanisms.drf import FITS, TIED, UNIT, in_fractions, left_over
+from fairbook.mechanisms.drf import TIED, in_fractions, serve
 from fairbook.mechanisms.readings import Ties
 from fairbook.model.allocation import Allocation
-from fairbook.model.inputs import FloatArray, as_capacities, as_demands, as_max_tasks, as_weights
+from fairbook.model.inputs import as_capacities, as_demands, as_max_tasks, as_weights
 from fairbook.model.instance import takes_instance
 
 __all__ = ["sequential_minmax", "sequential_minmax_rule"]
@@ -60,55 +57,6 @@ def sequential_minmax_rule(
             tasks[i] += 1
             left = [amount - x for amount, x in zip(left, share[i], strict=True)]
     return tasks, stops
-
-
-def _asked(share: FloatArray, per_task: FloatArray, most: FloatArray, *_: Any) -> float:
-    """Steps of handing out one task after the other."""
-    return float(most.sum()) * share.shape[1]
-
-
-@kernel(_asked)
-def _serve(
-    share: FloatArray,
-    per_task: FloatArray,
-    most: FloatArray,
-    sign: int,
-    tasks: FloatArray,
-    bottlenecks: NDArray[np.int64],
-) -> None:
-    """Give tasks, in order of the level after them, to all who have room; ``sign`` orders those of equal level.
-
-    The largest level never falls, so it is the user's own level after the task that counts.
-    """
-    n, m = share.shape
-    left, given = np.ones(m), 0
-    queue = [(per_task[i], sign * i) for i in range(n)]
-    heapq.heapify(queue)
-    while len(queue) > 0:
-        highest = queue[0][0] * (1 + TIED)
-        tied = [heapq.heappop(queue)[1]]
-        while len(queue) > 0 and queue[0][0] <= highest:
-            tied.append(heapq.heappop(queue)[1])
-        tied.sort()
-        for at in tied:
-            i = abs(at)
-            if tasks[i] >= most[i]:
-                continue
-            short = (share[i] - left).max()
-            if short > FITS and short <= FITS + given * UNIT:  # subtractions drift: look again from scratch
-                left_over(tasks, share, left)
-            stopped = -1
-            for j in range(m - 1, -1, -1):
-                if share[i, j] > left[j] + FITS:
-                    stopped = j
-            if stopped >= 0:
-                bottlenecks[i] = stopped
-                continue
-            for j in range(m):
-                left[j] -= share[i, j]
-            tasks[i] += 1.0
-            given += 1
-            heapq.heappush(queue, ((tasks[i] + 1.0) * per_task[i], at))
 
 
 @takes_instance
@@ -188,8 +136,9 @@ def sequential_minmax(
         rule = sequential_minmax_rule(in_fractions(named.values), **found, ties=ties, near=Fraction(TIED))
         tasks, bottlenecks = np.array(rule[0], dtype=np.float64), np.array(rule[1])
     else:
-        sign = 1 if ties == "first" else -1
-        _serve(share, largest / scaled, np.minimum(bounds, possible + 2), sign, tasks, bottlenecks)
+        sign, per_task = 1 if ties == "first" else -1, largest / scaled
+        # the largest level never falls, so it is the user's own level after the task that counts
+        serve(share, per_task, np.minimum(bounds, possible + 2), 1.0, sign, False, tasks, np.empty(m), bottlenecks)
     return Allocation(
         tasks,
         named.values,
