@@ -9,7 +9,8 @@ import numpy as np
 
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.choices import Engine, check_choice
-from fairbook.mechanisms.drf import TIED, in_fractions, serve
+from fairbook.mechanisms.drf import in_fractions
+from fairbook.mechanisms.engines.whole_tasks import TIED, serve
 from fairbook.mechanisms.readings import Ties
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import as_capacities, as_demands, as_max_tasks, as_weights
