@@ -21,7 +21,7 @@ from tests.conftest import ROOT, Book
 from tools import errata, verdicts
 from tools.verdicts import ledger
 
-ROWS = ledger().loc[list(claims())]
+ROWS = ledger()[lambda rows: rows.index.isin(claims())]
 SCHEMA = json.loads(Path(stored.__file__).with_name("ledger.schema.json").read_text("utf8"))
 
 
@@ -141,7 +141,7 @@ def test_the_ledger_to_cite() -> None:
     found: dict[str, Any] = json.loads(text)
     assert [error.message for error in schema.iter_errors(found)] == []
     assert stored.document(ROWS.copy()) == text
-    assert [row["id"] for row in found["rows"]] == list(claims())
+    assert sorted(row["id"] for row in found["rows"]) == sorted(claims())
     assert {row["paper"] for row in found["rows"]} == {paper["key"] for paper in found["papers"]}
     for row in found["rows"]:
         assert row["id"].split(".")[0] == row["paper"]

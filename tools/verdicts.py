@@ -345,7 +345,7 @@ def backlinks(app: Any, doctree: nodes.document, docname: str) -> None:
 
 
 class Map(Page):
-    """A tile for each statement of each paper; those that are counted apart are hatched."""
+    """A tile for each statement of each paper; those that are counted apart have a dashed frame."""
 
     def tile(self, one: dict[str, Any]) -> str:
         """Give one tile: colour and icon are seen, all of it is heard, and shown where a pointer rests."""

@@ -20,7 +20,8 @@ def _kept(demands: Any, tasks: Any, block: Any, slot: Any, extra: Any = None) ->
 
 
 #: Instances that other, longer searches came across or that were made by hand, by the property that one of the
-#: mechanisms lacks there: TV-DRF in whole tasks, TV-DRF in fractions, SequentialMinMax, and one cluster of slots twice.
+#: mechanisms lacks there: TV-DRF in whole tasks, TV-DRF in fractions, SequentialMinMax, DRF task by task,
+#: and one cluster of slots twice.
 KEPT: dict[str, tuple[Shared, ...]] = {
     "sharing_periods": (
         _kept(
@@ -35,7 +36,10 @@ KEPT: dict[str, tuple[Shared, ...]] = {
             [[[4, 4]] * 3, [[1, 4]] * 3, [[4, 1], [4, 1], [4, 2]]], [[0, 0, 2], [3, 0, 1], [0, 3, 1]], [[4, 4]], [4, 4]
         ),
     ),
-    "lies_periods": (_kept([[[1, 5], [2, 1]], [[1, 1], [1, 1]]], [[99, 99], [0, 0]], [[16, 12]], [2, 5]),),
+    "lies_periods": (
+        _kept([[[1, 5], [2, 1]], [[1, 1], [1, 1]]], [[99, 99], [0, 0]], [[16, 12]], [2, 5]),
+        _kept([[[3], [7]], [[1], [1]]], [[119, 51], [0, 0]], [[102], [30]], [7]),
+    ),
     "more": (_kept([[[3], [3], [4]]], [[10, 10, 7]], [[4], [4]], [1], [[3]]),),
     "order": (_kept([[[1], [2]]], [[25, 13]], [[3]] * 4, [1]),),
 }
