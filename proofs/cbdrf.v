@@ -397,7 +397,7 @@ intros M [F C] D I Hi K Hh. destruct (C i I) as [E|[j [J [_ [_ B]]]]].
 - apply B; auto. simpl; unfold weight; rewrite Hh. specialize (D h j); lra.
 Qed.
 
-(* {thm-cbdrf-capped} 5 *)
+(* {thm-cbdrf-capped} 5, {lem-cbdrf-grants} *)
 Theorem capped_good_at_least_drf P y z i : model P -> levels Drf P y -> levels Capped P z -> (forall k j, 0 < d P k j) ->
   (i < n P)%nat -> present P i = true -> psi P i = 1 ->
   share Drf P y i <= share Capped P z i /\
@@ -795,6 +795,92 @@ pose proof (number_ge1 P i I Hi) as N1. assert (inv : 0 < / number P) by (apply 
     unfold Rdiv in *; nra.
 Qed.
 
+(* ------------------------------------------------------------------------------------------- closed forms *)
+(* x is 1 over the largest sum: all sums times x are at most 1, and one of them is 1. *)
+Definition one_over_largest m (f : nat -> R) x := (forall j, (j < m)%nat -> f j * x <= 1) /\ exists j, (j < m)%nat /\ f j * x = 1.
+Definition of_all P j := Σ i < n P, if present P i then d P i j else 0.
+Definition by_factor P j := Σ i < n P, if present P i then psi P i * d P i j else 0.
+
+(* {lem-cbdrf-grants} positive demands: DRF and the scaled rule *)
+Theorem drf_in_closed_form P y g : model P -> levels Drf P y -> (forall i j, 0 < d P i j) -> (g < n P)%nat -> present P g = true ->
+  exists L, one_over_largest (m P) (of_all P) L /\ 1 / number P <= L /\
+  forall i, (i < n P)%nat -> present P i = true -> share Drf P y i = L /\ share Scaled P y i = psi P i * L.
+Proof.
+intros M Lv D G Hg. exists (y g). assert (same : forall i, (i < n P)%nat -> present P i = true -> y i = y g).
+{ intros i I Hi; apply Rle_antisym; apply (one_level P y); auto. }
+assert (E : forall j, use (as_pool Drf P) y j = of_all P j * y g).
+{ intros j; unfold use, of_all; simpl. rewrite <- sum_mul; apply sum_ext; intros i I; unfold weight.
+  destruct (present P i) eqn:Hi; [rewrite (same i I Hi)|]; lra. }
+split; [split|split].
+- intros j J; rewrite <- E. apply (proj1 Lv); auto.
+- destruct Lv as [F C]. destruct (C g G) as [B|[j [J [U _]]]]; [simpl in B; unfold cap in B; rewrite Hg in B; discriminate|].
+  exists j; split; [auto|rewrite <- E; auto].
+- apply (equal_split P y g); auto.
+- intros i I Hi; unfold share, weight; rewrite Hi, (same i I Hi). lra.
+Qed.
+
+(* {thm-cbdrf-1} given the demand, all shares follow from the dominant one, with one L for all *)
+Theorem shares_follow P y g : model P -> levels Scaled P y -> (forall i j, 0 < d P i j) -> (g < n P)%nat -> present P g = true ->
+  exists L, one_over_largest (m P) (of_all P) L /\
+  forall i j, (i < n P)%nat -> present P i = true -> share Scaled P y i * d P i j = psi P i * L * d P i j.
+Proof.
+intros M Lv D G Hg. apply scaled_is_drf in Lv. destruct (drf_in_closed_form P y g M Lv D G Hg) as [L [O [_ S]]].
+exists L; split; auto. intros i j I Hi. destruct (S i I Hi) as [_ ->]; lra.
+Qed.
+
+(* {lem-cbdrf-grants} positive demands: the weighted rule, if some factor is positive *)
+Theorem weighted_in_closed_form P y z g : model P -> levels Weighted P y -> levels Drf P z -> (forall i j, 0 < d P i j) -> (g < n P)%nat ->
+  present P g = true -> 0 < psi P g -> exists lambda, one_over_largest (m P) (by_factor P) lambda /\ share Drf P z g <= lambda /\
+  forall i, (i < n P)%nat -> present P i = true -> share Weighted P y i = psi P i * lambda.
+Proof.
+intros M Lv Lz D G Hg Pg. exists (y g).
+assert (same : forall i, (i < n P)%nat -> present P i = true -> 0 < psi P i -> y i = y g).
+{ intros i I Hi Pi; apply Rle_antisym; apply (one_weighted_level P y); auto. }
+assert (sh : forall i, (i < n P)%nat -> present P i = true -> share Weighted P y i = psi P i * y g).
+{ intros i I Hi; unfold share, weight; rewrite Hi. destruct (Rle_lt_or_eq_dec 0 (psi P i)) as [Pi|Z]; [apply factor; auto| |rewrite <- Z; lra].
+  rewrite (same i I Hi Pi); auto. }
+assert (E : forall j, use (as_pool Weighted P) y j = by_factor P j * y g).
+{ intros j; unfold use, by_factor; simpl. rewrite <- sum_mul; apply sum_ext; intros i I. specialize (sh i I).
+  unfold share, weight in *. destruct (present P i); [rewrite Rmult_assoc, (Rmult_comm (d P i j)), <- Rmult_assoc, sh by auto|]; lra. }
+destruct Lv as [F C]. destruct (C g G) as [B|[j [J [U _]]]].
+{ simpl in B; unfold cap in B; rewrite Hg in B. destruct (Req_EM_T (psi P g) 0); [lra|discriminate]. }
+split; [split|split; [|auto]].
+- intros k K; rewrite <- E. apply F; auto.
+- exists j; split; [auto|rewrite <- E; auto].
+- destruct (drf_in_closed_form P z g M Lz D G Hg) as [L [[O _] [_ S]]]. destruct (S g G Hg) as [-> _].
+  specialize (O j J). rewrite E in U. assert (Le : by_factor P j <= of_all P j).
+  { apply sum_le; intros i I; destruct (present P i); [|lra]. pose proof (factor P M i); specialize (D i j); nra. }
+  assert (By : 0 < by_factor P j).
+  { apply sum_gt0 with g; auto; [|rewrite Hg; specialize (D g j); nra]. intros i I; destruct (present P i); [|lra].
+    pose proof (factor P M i); specialize (D i j); nra. }
+  apply Rnot_lt_le; intros lt. assert (0 < y g) by nra. pose proof (Rmult_lt_compat_l _ _ _ By lt) as Up.
+  assert (by_factor P j * L <= of_all P j * L) by (apply Rmult_le_compat_r; lra). lra.
+Qed.
+
+(* {lem-cbdrf-grants} positive demands: the capped rule; all in good standing have one share, which a resource ends *)
+Theorem capped_in_closed_form P y g : model P -> levels Capped P y -> (forall i j, 0 < d P i j) -> (g < n P)%nat -> present P g = true ->
+  psi P g = 1 -> exists Lc, (forall i, (i < n P)%nat -> present P i = true -> psi P i = 1 -> share Capped P y i = Lc) /\
+  let used j := Σ i < n P, if present P i then (if Req_EM_T (psi P i) 1 then Lc else psi P i / number P) * d P i j else 0 in
+  (forall j, (j < m P)%nat -> used j <= 1) /\ exists j, (j < m P)%nat /\ used j = 1.
+Proof.
+intros M Lv D G Hg Pg. exists (y g). assert (Lv' := Lv); destruct Lv' as [F C].
+assert (free : forall i, present P i = true -> psi P i = 1 -> b (as_pool Capped P) i = None).
+{ intros i Hi Pi; simpl; unfold cap; rewrite Hi, Pi; destruct (Req_EM_T 1 1); [auto|lra]. }
+assert (le : forall i h, (i < n P)%nat -> present P i = true -> psi P i = 1 -> (h < n P)%nat -> present P h = true -> y h <= y i).
+{ intros i h I Hi Pi K Hh. destruct (C i I) as [B|[j [J [_ [_ B]]]]]; [rewrite free in B by auto; discriminate|].
+  apply B; auto. simpl; unfold weight; rewrite Hh. specialize (D h j); lra. }
+assert (same : forall i, (i < n P)%nat -> present P i = true -> psi P i = 1 -> y i = y g) by (intros; apply Rle_antisym; apply le; auto).
+split; [intros i I Hi Pi; unfold share, weight; rewrite Hi, (same i I Hi Pi); lra|].
+assert (E : forall j, use (as_pool Capped P) y j =
+  Σ i < n P, if present P i then (if Req_EM_T (psi P i) 1 then y g else psi P i / number P) * d P i j else 0).
+{ intros j; unfold use; simpl; apply sum_ext; intros i I; unfold weight. destruct (present P i) eqn:Hi; [|lra].
+  destruct (Req_EM_T (psi P i) 1) as [Pi|N]; [rewrite (same i I Hi Pi); lra|]. pose proof (factor P M i).
+  assert (S := capped_punished P y i M Lv I Hi ltac:(lra)). unfold share, weight in S; rewrite Hi in S. rewrite <- S; lra. }
+intros used; split.
+- intros j J; unfold used; rewrite <- E. apply F; auto.
+- destruct (C g G) as [B|[j [J [U _]]]]; [rewrite free in B by auto; discriminate|]. exists j; split; [auto|unfold used; rewrite <- E; auto].
+Qed.
+
 (* ------------------------------------------------------------------------------------------- many phases *)
 (* {model} *)
 Record course := Course {
@@ -923,6 +1009,6 @@ apply Rle_trans with (share r (with_record (phase_at C T t) i c') z i).
   rewrite E. apply (more_record r (phase_at C T t) z y i c' c); auto; lra.
 Qed.
 
-(* {whole} thm-cbdrf-2 thm-cbdrf-3 thm-cbdrf-4 thm-cbdrf-5 thm-cbdrf-6 thm-cbdrf-capped lem-cbdrf-weight prop-cbdrf-bank
+(* {whole} lem-cbdrf-grants thm-cbdrf-1 thm-cbdrf-2 thm-cbdrf-3 thm-cbdrf-4 thm-cbdrf-5 thm-cbdrf-6 thm-cbdrf-capped lem-cbdrf-weight prop-cbdrf-bank
    prop-cbdrf-graded prop-cbdrf-monotone prop-cbdrf-scaled-si prop-cbdrf-use prop-cbdrf-weighted-pe
    prop-cbdrf-weighted-punitive prop-cbdrf-weighted-si *)

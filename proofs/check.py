@@ -20,7 +20,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 BOOK = HERE.parent / "book"
 RECORD = HERE / "checked.json"
-FILES = ("sums", "foundations", "dmfa_srq", "cbdrf", "tv_drf", "inhabited")
+FILES = ("sums", "foundations", "dmfa_srq", "cbdrf", "tv_drf", "gdrf", "inhabited")
 FORBIDDEN = re.compile(
     r"\b(Admitted|admit|give_up|Axioms?|Parameters?|Conjecture|bypass_check|Guard Checking|Universe Checking)\b"
 )
