@@ -1,5 +1,6 @@
 """The ledger: every claim gets its verdict again, every check can fail, and a verdict follows from what was found."""
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -57,12 +58,12 @@ def test_columns_and_vocabulary() -> None:
     assert list(frame.columns) == [*COLUMNS, *stored.PLACED]
     assert COLUMNS == [
         "id", "paper", "locator", "kind", "variant", "statement", "verdict", "grade", "effort", "evidence", "proof",
-        "seconds",
+        "witness", "seconds",
     ]  # fmt: skip
     assert frame["seconds"].dtype.kind == "f"
     assert (frame["seconds"] >= 0).all()
     for _, row in frame.iterrows():
-        assert all(isinstance(row[column], str) and row[column].strip() for column in COLUMNS[:-2])
+        assert all(isinstance(row[column], str) and row[column].strip() for column in COLUMNS[:-3])
         assert row["verdict"] in (FIGURES if row["kind"] in ("figure", "number") else STATEMENTS)
         grades = row["grade"].split(", ")
         assert set(grades) <= GRADES
@@ -284,6 +285,7 @@ def test_a_row_of_the_ledger_is_computed(registered: dict[str, Claim]) -> None:
         "effort": "quick",
         "evidence": f"looked at {QUICK.runs} | 3 things all",
         "proof": "lem-toy-1",
+        "witness": "",
     }
     without = registry.compute(replace(registered["toy.one"], proof=None))
     assert (without["verdict"], without["grade"]) == ("undetermined", "search, smt")
@@ -296,6 +298,13 @@ def test_a_row_begins_with_the_reverse_where_it_prevails(reverse: Any, first: st
     found = Evidence(tuple(Part(False, "numbers", "found", 1, one) for one in reverse))
     one = Claim("toy.one", "toy", "Figure 9", "figure", "", "", lambda effort, subject: found, GOOD, BAD)
     assert registry.compute(one)["evidence"] == " ".join([*filter(None, [first]), *["found"] * len(reverse)])
+
+
+def test_a_row_keeps_the_first_witness_as_data() -> None:
+    data = {"arguments": {"demands": [["1/2"]]}, "call": "fb.drf(demands).tasks", "gives": ["2"]}
+    parts = (Part(True, "numbers", "found", 1), Part(False, "witness", "found", 1, witness=data))
+    one = Claim("toy.one", "toy", "Lemma 9", "lemma", "", "", lambda effort, subject: Evidence(parts), GOOD, BAD)
+    assert json.loads(registry.compute(one)["witness"]) == data
 
 
 def test_the_ledger_is_recomputed_on_request(registered: dict[str, Claim], capfd: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ places in the book where its badge stands, the source of its check and the comma
 
 import ast
 import html
+import json
 import re
 from functools import cache
 from math import ceil
@@ -28,7 +29,6 @@ from fairbook.checkout import ROOT
 from fairbook.claims import claims, stored
 from fairbook.claims.stored import anchor, papers
 from proofs import check
-from tools import witnesses
 from tools.book_tables import table as numbered
 from tools.formulas import typeset
 
@@ -259,15 +259,57 @@ class Claims(Page):
         return self.parse("::::{div} verdicts\n" + "\n".join(lines) + "::::")
 
 
+def written(value: Any) -> str:
+    """Write nested lists of numbers, which are text, as Python.
+
+    Examples
+    --------
+    >>> written([["1/2", "1"], ["3"]])
+    '[[1/2, 1], [3]]'
+    """
+    return value if isinstance(value, str) else f"[{', '.join(map(written, value))}]"
+
+
+#: Arguments that all users share: they are no column of a table.
+SHARED = {"machines", "capacities", "clusters"}
+
+
+def table(arguments: dict[str, Any]) -> list[list[str]]:
+    """Give the arguments of a mechanism as a table: a row for each user."""
+    columns = {name: value for name, value in arguments.items() if name not in SHARED}
+    if "parts" in arguments:  # users by period
+        for name in ("demands", "tasks"):
+            columns |= {f"{name}, period {t}": one for t, one in enumerate(columns.pop(name), start=1)}
+    users = zip(*columns.values(), strict=True)
+    shown = [[str(i), *(written(one).strip("[]") for one in user)] for i, user in enumerate(users, start=1)]
+    return [["user", *columns], *shown]
+
+
+def python(witness: dict[str, Any]) -> str:
+    """Give a witness as Python to paste, with what its call gives."""
+    lines = ["import fairbook as fb", "", *(f"{k} = {written(v)}" for k, v in witness["arguments"].items())]
+    if witness["call"]:
+        lines += [witness["call"], f"# {written(witness['gives'])}"]
+    return "\n".join(lines)
+
+
 def counterexample(row: Any) -> str:
     """Give the witness of a claim as a table and as Python, folded; nothing where it is told in words alone."""
-    users = witnesses.rows(row["evidence"]) if "witness" in row["grade"] else []
-    if not users:
+    if not row.get("witness"):
         return ""
-    lines = ["|" + "|".join(cells) + "|" for cells in (users[0], ["---"] * len(users[0]), *users[1:])]
-    code = witnesses.python(row["evidence"], row["id"])
-    what = "The witness" if "\n# " in code else "The input of the witness"
-    folded = [f":::{{dropdown}} {what}, as a table and as Python", *lines, "", "```python", code, "```", ":::"]
+    witness = json.loads(row["witness"])
+    head, *users = table(witness["arguments"])
+    lines = ["|" + "|".join(cells) + "|" for cells in (head, ["---"] * len(head), *users)]
+    what = "The witness" if witness["call"] else "The input of the witness"
+    folded = [
+        f":::{{dropdown}} {what}, as a table and as Python",
+        *lines,
+        "",
+        "```python",
+        python(witness),
+        "```",
+        ":::",
+    ]
     return "\n" + indent("\n".join(folded), "  ") + "\n"
 
 

@@ -7,15 +7,16 @@ node's credit over C_0, and *records* turn weights into credit factors.
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from book.cbdrf.properties import EXACT_PHASES, PHASE_MUTANTS, PHASES
 from book.cbdrf.smt import GRANTS, settle
-from book.common.evidence import EXACT, in_words, margin_in_words, sampled, searched, settled
+from book.common.evidence import EXACT, as_data, in_words, margin_in_words, sampled, searched, settled
 from fairbook.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
 from fairbook.mechanisms.drf import drf
+from fairbook.mechanisms.readings import Grant
 from fairbook.model.allocation import Allocation
 from fairbook.properties.finding import RTOL, Finding
 from fairbook.properties.instances import Instance, Sampler, sampler
@@ -132,15 +133,30 @@ def attacked(
         tasks = exact(i.demands, records(i.weights)).tasks.tolist()
         return f"tasks {in_words(tasks)}" + ("" if strict else f", margin {margin_of(i)}")
 
-    return _witness(found.instance, margin_of, records, told if explain is None else explain)
+    def shown(i: Instance) -> dict[str, Any] | None:
+        psi, pool = records(i.weights), in_words([1] * i.demands.shape[1]).translate(str.maketrans("()", "[]"))
+        call = f'fb.grant_tasks(demands, psi, capacities={pool}, grant="{subject.name}").tasks'
+        if max(psi.tolist()) > 1:
+            return None
+        if subject.name not in get_args(Grant):
+            return as_data(demands=i.demands, psi=psi)
+        return as_data(call, exact(i.demands, psi).tasks, demands=i.demands, psi=psi)
+
+    return _witness(found.instance, margin_of, records, told if explain is None else explain, shown)
 
 
-def _witness(instance: Instance, margin: Any, records: Records, told: Callable[[Instance], str]) -> Part:
-    """Make a violation small; ``told`` gives what comes of the small instance, in words."""
+def _witness(
+    instance: Instance,
+    margin: Any,
+    records: Records,
+    told: Callable[[Instance], str],
+    shown: Callable[[Instance], dict[str, Any] | None] = lambda instance: None,
+) -> Part:
+    """Make a violation small; ``told`` gives what comes of the small instance in words, ``shown`` as data."""
     small = shrink(instance, margin)
     if small is None:
         return Part(None, "search", "What the search found does not survive exact arithmetic.")
-    return Part(False, "witness", f"{EXACT}{_in_numbers(small, records)}; {told(small)}.")
+    return Part(False, "witness", f"{EXACT}{_in_numbers(small, records)}; {told(small)}.", witness=shown(small))
 
 
 def lied_to(effort: Effort, subject: Mechanism, records: Records) -> Part:

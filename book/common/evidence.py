@@ -27,21 +27,44 @@ def in_words(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+def _as_text(value: Any) -> Any:
+    """Write the numbers in nested lists as text."""
+    value = value.tolist() if isinstance(value, np.ndarray) else value
+    return [_as_text(one) for one in value] if isinstance(value, (tuple, list)) else in_words(value)
+
+
+def as_data(call: str = "", gives: Any = (), **arguments: Any) -> dict[str, Any]:
+    """Give an instance as data, for a table and for Python to paste; see :class:`fairbook.claims.Part`.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> as_data("fb.drf(demands).tasks", (1,), demands=((Fraction(1, 2), 1),))
+    {'arguments': {'demands': [['1/2', '1']]}, 'call': 'fb.drf(demands).tasks', 'gives': ['1']}
+    """
+    return {"arguments": {k: _as_text(v) for k, v in arguments.items()}, "call": call, "gives": _as_text(gives)}
+
+
 def margin_in_words(value: float) -> str:
     """Write a margin: the last digits differ from processor to processor."""
     return "0 up to rounding" if abs(value) < 1e-9 else f"{value:.3g}"
 
 
-def settled(asked: Iterable[Settled], says: Callable[[Any], str] = lambda witness: "") -> Part:
+def settled(
+    asked: Iterable[Settled],
+    says: Callable[[Any], str] = lambda witness: "",
+    shows: Callable[[Any], dict[str, Any] | None] = lambda witness: None,
+) -> Part:
     """Read what the solver says about all sizes asked for, smallest first; a counterexample ends the asking.
 
-    ``says`` adds in words what is wrong in a counterexample.
+    ``says`` adds in words what is wrong in a counterexample, ``shows`` gives it as data.
     """
     answers = []
     for answer in asked:
         answers.append(answer)
         if answer.witness is not None:
-            return Part(False, "witness", f"{EXACT}{in_words(answer.witness)}.{says(answer.witness)}", answer.cases)
+            found = f"{EXACT}{in_words(answer.witness)}.{says(answer.witness)}"
+            return Part(False, "witness", found, answer.cases, witness=shows(answer.witness))
     last = answers[-1]
     if all(answer.status == "holds" and answer.premises_satisfiable for answer in answers):
         vacuous = sum(answer.vacuous for answer in answers)
@@ -77,9 +100,9 @@ def searched(found: Search) -> Part:
     )
 
 
-def computed(holds: Any, found: str, size: int) -> Part:
+def computed(holds: Any, found: str, size: int, witness: dict[str, Any] | None = None) -> Part:
     """Decide by a computation about one instance, or a few: where it fails, it is the witness."""
-    return Part(bool(holds), "numbers" if holds else "witness", found, size)
+    return Part(bool(holds), "numbers" if holds else "witness", found, size, witness=None if holds else witness)
 
 
 def witnessed(
@@ -87,13 +110,16 @@ def witnessed(
     witness: Any,
     check: Callable[[Any, Any], Any],
     told: Callable[[Any, Any, Any], str],
+    shows: Callable[[Any, Any], dict[str, Any]],
 ) -> Evidence | None:
     """Decide a statement on one instance in exact fractions; None where it holds there or there is no instance."""
     if witness is None:
         return None
     outcome = judged.run(witness, True)
     margin = check(witness, outcome)
-    return Evidence.of(Part(False, "witness", told(witness, outcome, margin), 1)) if margin < 0 else None
+    if margin >= 0:
+        return None
+    return Evidence.of(Part(False, "witness", told(witness, outcome, margin), 1, witness=shows(witness, outcome)))
 
 
 #: What a check looks at: (random stream, mechanism to judge, number of the instance) -> see :func:`sampled`.

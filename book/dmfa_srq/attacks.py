@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from book.common.evidence import in_words, sampled, searched, settled
+from book.common.evidence import as_data, in_words, sampled, searched, settled
 from book.dmfa_srq import oracle
 from book.dmfa_srq.properties import MUTANTS, lemma_4
 from book.dmfa_srq.smt import settle
@@ -55,11 +55,18 @@ def _says(statement: str, witness: dict[str, Any]) -> str:
     return f" Under the lie, after arrival {witness['t']}, {', '.join(less)}." if less else ""
 
 
+def shown(witness: dict[str, Any]) -> dict[str, Any]:
+    """Give a witness as data; it has levels where it is a run of the mechanism."""
+    call = "[fb.dmfa_srq(demands, weights=weights).levels_at(k) for k in range(1, len(weights) + 1)]"
+    arguments = {name: witness[name] for name in ("weights", "demands")}
+    return as_data(call, witness["levels"], **arguments) if "levels" in witness else as_data(**arguments)
+
+
 def settled_for(statement: str, effort: Effort, subject: Mechanism) -> Part:
     """Ask the solver for all real instances of the sizes of this effort."""
     domain = "nonnegative" if subject.zeros else "positive"
     asked = (settle(statement, n, m, demands=domain, mechanism=str(subject.smt)) for n, m in effort.sizes)
-    return settled(asked, partial(_says, statement))
+    return settled(asked, partial(_says, statement), shown)
 
 
 def _arrival_by_arrival(demands: Any, weights: Any) -> Trajectory:
@@ -219,7 +226,7 @@ def computes_the_mechanism(effort: Effort, subject: Mechanism, decades: int = 0)
             use = [Fraction(float(u)).limit_denominator(1000) for u in run.use_at(k)]
             text = (f"Users {in_words(demands)} with contributions {in_words(weights)}: M^{k} = {found} instead of "
                     f"{exact[k - 1]}; in use {in_words(use)} of {sum(weights[:k])}.")  # fmt: skip
-            return Evidence.of(Part(False, "witness", text, count))
+            return Evidence.of(Part(False, "witness", text, count, witness=as_data(demands=demands, weights=weights)))
 
     def off_by(rng: np.random.Generator, subject: Mechanism, at: int) -> float:
         demands = rng.random((200, 3)) + 1e-3

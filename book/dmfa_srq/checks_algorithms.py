@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from book.common.evidence import in_words
+from book.common.evidence import as_data, in_words
 from book.common.runs import stream
 from book.dmfa_srq import oracle, studies as study
 from book.dmfa_srq.attacks import DMFA_SRQ, FIGURE_1, broken, computes_the_mechanism, instances
@@ -54,7 +54,8 @@ def _threshold(effort: Effort, subject: Mechanism) -> Evidence:
             if keep and rise and min(keep) <= max(rise):
                 text = (f"Users {in_words(demands)} with contributions {in_words(weights)}: at arrival {k} a user with "
                         f"{min(keep)} keeps it, a user with {max(rise)} rises.")  # fmt: skip
-                return Evidence.of(Part(False, "witness", text, count))
+                shown = as_data(demands=demands, weights=weights)
+                return Evidence.of(Part(False, "witness", text, count, witness=shown))
     return Evidence.of(Part(True, "search", f"There is one at each arrival of {count} small instances.", count))
 
 

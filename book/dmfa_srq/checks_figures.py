@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from book.common.evidence import in_words, searched
+from book.common.evidence import as_data, in_words, searched
 from book.common.runs import stream
 from book.dmfa_srq import studies as study
 from book.dmfa_srq.attacks import DMFA_SRQ, FIGURE_1, STATIC, broken, floats, instances, settled_for
@@ -303,6 +303,7 @@ def _utilisation_always(effort: Effort, subject: Mechanism) -> Evidence:
                     f"Users {in_words(demands)} with contributions {in_words(weights)}: resource "
                     f"{j + 1} is used to {both[0]}, statically to {both[1]}.",
                     count,
+                    witness=as_data(demands=demands, weights=weights),
                 )
             )
     return Evidence.of(Part(True, "search", f"{count} small instances.", count))

@@ -23,6 +23,7 @@ from book.dmfa_srq.attacks import (
     lied_to_others,
     refuted_claim,
     settled_for,
+    shown,
 )
 from book.dmfa_srq.properties import lemma_1, lemma_2, lemma_3, schedule, theorems_after, with_departures
 from book.dmfa_srq.smt import is_violated
@@ -370,6 +371,7 @@ def _harmless_lie(effort: Effort, subject: Mechanism) -> Evidence:
             "witness",
             f"{in_words(witness)}: user 2 keeps its true tasks, user 4 gains at the expense of user 3.",
             1,
+            witness=shown(witness),
         )
     )
 

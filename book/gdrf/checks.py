@@ -385,6 +385,7 @@ def _about_balance(name: str, variant: str, case: Case, mutant: str, proof: str 
                 memory * case.pool[0] > cpu * case.pool[1],
                 f"{case}: VMs {in_words(tasks)}, in use {cpu} of {case.pool[0]} and {memory} of {case.pool[1]}.",
                 1,
+                case.as_data(judged.name, tasks),
             )
         )
 

@@ -345,7 +345,7 @@ def _about_outcomes(
         mutant=rule_named(mutant),
     )
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
-        if against := witnessed(judged, witness, check, told):
+        if against := witnessed(judged, witness, check, told, lambda c, found: c.as_data(judged.name, found.tasks)):
             return against
         margin, where, done, _ = search_case(
             lambda c: check(c, judged.run(c, False)),
@@ -481,6 +481,7 @@ def _about_lies(name: str, variant: str, rule: str) -> None:
                     f"{_course(lied)}, each of its own holding {Fraction(runs, lied.tasks[0])} of its true tasks: "
                     f"{runs} instead of {honest.tasks[0]}, and the part {use} of what it pays for is in use.",
                     1,
+                    witness=case.as_data(judged.name, honest.tasks),
                 )
             )
         best, where, lie, done = search_lie_in(
@@ -639,6 +640,7 @@ def _stuck(effort: Effort, judged: Mechanism) -> Evidence:
             f"{case}, the printed loop run line by line: {found} of {len(case.demands)} VMs of the first round "
             "get a machine.",
             1,
+            witness=case.as_data(),
         )
     )
 

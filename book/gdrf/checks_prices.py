@@ -138,6 +138,7 @@ def _fluid_sharing(effort: Effort, judged: Mechanism) -> Evidence:
             f"{Fraction(runs).limit_denominator(1000)}, and alone on half "
             f"of each machine {alone}; at the level that prices allow at most it runs {at_most}.",
             1,
+            witness=Case(demands, machines).as_data(),
         )
     )
 

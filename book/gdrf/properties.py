@@ -18,7 +18,7 @@ from numpy.random import Generator
 from scipy import sparse
 
 from book.common.cases import Lowest, lowest_margin
-from book.common.evidence import in_words
+from book.common.evidence import as_data, in_words
 from book.common.packing import packs
 from book.gdrf.exact_cell import exact_cell
 from book.gdrf.oracle import Fluid, exact_drfh, exact_gdrf, exact_mdrf
@@ -54,6 +54,12 @@ class Case:
             f"users {' '.join(map(in_words, self.demands))}{bounds} on machines "
             f"{' '.join(map(in_words, self.machines))}"
         )
+
+    def as_data(self, rule: str = "", tasks: Any = ()) -> dict[str, Any]:
+        """Give the case as data, and the tasks that GDRF places where that is the rule."""
+        match = {"gdrf": "nearest", "gdrf_same": "same"}.get(rule)
+        given = (f'fb.gdrf(demands, machines, match="{match}").tasks', tasks) if match and not self.max_tasks else ()
+        return as_data(*given, demands=self.demands, machines=self.machines)
 
     @cached_property
     def pool(self) -> Vector:

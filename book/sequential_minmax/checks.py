@@ -159,7 +159,7 @@ def _other_task(effort: Effort, judged: Mechanism) -> Evidence:
     every = list(oracle.maximal(EIGHT))
     good = [x for x in every if sharing(EIGHT, x) >= 0 and envy_other_task(EIGHT, x) >= 0]
     return Evidence.of(
-        computed(envy_other_task(EIGHT, tasks) >= 0, f"Given for {EIGHT}: {list(tasks)}.", 1),
+        computed(envy_other_task(EIGHT, tasks) >= 0, f"Given for {EIGHT}: {list(tasks)}.", 1, EIGHT.as_data(tasks)),
         computed(
             good,
             f"Of its {len(every)} Pareto optimal allocations, {list(map(list, every))}, none keeps this and "
@@ -200,6 +200,7 @@ def _weights(effort: Effort, judged: Mechanism) -> Evidence:
             envy_own_task(HEAVY, tasks) >= 0,
             f"Given for {HEAVY}: {list(tasks)}. Twice what user 2 holds are two tasks of user 1.",
             1,
+            HEAVY.as_data(tasks),
         )
     )
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from book.common.evidence import as_data
 
 Tasks = Sequence[int]
 
@@ -22,6 +24,14 @@ class Case(NamedTuple):
     demands: tuple[tuple[int, ...], ...]
     capacities: tuple[int, ...]
     weights: tuple[int, ...]
+
+    def as_data(self, tasks: Tasks) -> dict[str, Any]:
+        """Give the case and what SequentialMinMax gives as data."""
+        if len(set(self.weights)) == 1:
+            call = "fb.sequential_minmax(demands, capacities=capacities).tasks"
+            return as_data(call, tasks, demands=self.demands, capacities=self.capacities)
+        call = "fb.sequential_minmax(demands, weights=weights, capacities=capacities).tasks"
+        return as_data(call, tasks, **self._asdict())
 
     def __str__(self) -> str:
         text = f"tasks of {list(map(list, self.demands))} in a pool of {list(self.capacities)}"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from book.common.evidence import in_words, sampled_claim
+from book.common.evidence import computed, in_words, sampled_claim
 from book.tv_drf.judging import EARLY, GOES_ON, HALF, POSITIVE, SPLIT, ZEROS, about_runs, rule_named
 from book.tv_drf.oracle import lexicographic_run
 from book.tv_drf.properties import (
@@ -440,7 +440,7 @@ def _trade(name: str) -> None:
             f"{w}. In total {in_words(before.tolist())} tasks; the tasks {in_words(tasks.tolist())} fit and give "
             f"{in_words(after.tolist())}."
         )
-        return Evidence.of(Part(not better, "witness" if better else "numbers", text, 1))
+        return Evidence.of(computed(not better, text, 1, w.as_data(judged.name, ours.tasks)))
 
 
 for _name in TRADES:

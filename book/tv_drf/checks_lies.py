@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from book.common.evidence import in_words, sampled_claim
+from book.common.evidence import computed, in_words, sampled_claim
 from book.common.oracle_drf import solved
 from book.common.packing import packs
 from book.tv_drf.judging import CHEAP, HALF, POSITIVE, SPLIT, about_lies, rule_named
@@ -330,11 +330,11 @@ def _heuristic_optimal(effort: Effort, judged: Mechanism) -> Evidence:
     ours, best = tuple(sorted(outcome.shares[0])), max(all_whole(SPLIT))
     optimal = ours >= best
     return Evidence.of(
-        Part(
+        computed(
             optimal,
-            "numbers" if optimal else "witness",
             f"{SPLIT}. Algorithm 1 runs {in_words(outcome.tasks[0].tolist())} tasks, G in order "
             f"{in_words(ours)}; the best in order is {in_words(best)}.",
             1,
+            SPLIT.as_data(judged.name, outcome.tasks),
         )
     )

@@ -110,7 +110,13 @@ def about_runs(
         mutant=rule_named(mutant),
     )
     def _check(effort: Effort, judged: Mechanism, zeros: bool = statement.endswith(ZEROS)) -> Evidence:
-        if against := witnessed(judged, witness, check, lambda w, outcome, margin: _told(w, outcome, what, margin)):
+        if against := witnessed(
+            judged,
+            witness,
+            check,
+            lambda w, outcome, margin: _told(w, outcome, what, margin),
+            lambda w, outcome: w.as_data(judged.name, outcome.tasks),
+        ):
             return against
         whole = rule.startswith("whole")
         return Evidence(tuple(_searched(check, effort, judged, periods=periods, whole=whole, zeros=zeros)))
@@ -130,7 +136,7 @@ def _told_lie(w: Workload, lie: Lie, judged: Mechanism) -> Evidence | None:
         f"it runs {honest + gain} true tasks instead of {honest}. Tasks by period: {in_words(run.tolist())}, and as "
         f"claimed {in_words(judged.run(as_claimed(w, user, *said), True).tasks.tolist())}."
     )
-    return Evidence.of(Part(False, "witness", words, 1))
+    return Evidence.of(Part(False, "witness", words, 1, witness=w.as_data(judged.name, run)))
 
 
 def about_lies(

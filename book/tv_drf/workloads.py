@@ -9,11 +9,23 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from book.common.evidence import in_words
+from book.common.evidence import as_data, in_words
 from fairbook.mechanisms.tv_drf import TvDrfRun
 from fairbook.model.exact import as_fractions
 
 Array = NDArray[Any]
+
+
+#: The rules that the library has, and the options of :func:`fairbook.tv_drf` for them.
+CALLS = {
+    f"{name}, {fate}": f'method="{method}"{alone}{waits}'
+    for name, method in (("fluid", "lexicographic"), ("whole", "heuristic"))
+    for fate, alone, waits in (
+        ("expires", "", ""),
+        ("waits", "", ', unserved="waits"'),
+        ("resources", ', alone="resources"', ""),
+    )
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +88,14 @@ class Workload:
             return self
         demands, tasks, machines, parts = map(in_fractions, self._arrays())
         return Workload(demands, tasks, machines, parts / parts.sum(axis=0))
+
+    def as_data(self, rule: str, run: Array) -> dict[str, Any]:
+        """Give the workload and what a rule runs of it as data; a rule of the book's own has no call."""
+        names = ("demands", "tasks", "machines", "parts")
+        arguments: dict[str, Any] = dict(zip(names, self._arrays(), strict=True))
+        if rule not in CALLS:
+            return as_data(**arguments)
+        return as_data(f"fb.tv_drf(demands, tasks, machines, parts, {CALLS[rule]}).tasks", run, **arguments)
 
     def __str__(self) -> str:
         demands, tasks, machines, parts = (in_words(a.tolist()) for a in self._arrays())

@@ -18,6 +18,7 @@ from book.virtual_cluster.judging import (
     handed_out,
     opening,
     search_claim,
+    shown,
     small_case,
     witness,
 )
@@ -74,6 +75,7 @@ def _cost_sum(effort: Effort, judged: Mechanism) -> Evidence:
         opening(_TWO) + f": what users pay is what the provider earns, from {paid[0]} to {paid[-1]} "
         f"over the {len(rows)} allocations that serve both.",
         len(rows),
+        shown(_TWO),
     )
 
 
@@ -362,6 +364,7 @@ def _better_mean(
             opening(case)
             + f": {in_words(vms)} has mean {measure(case, vms)}, {in_words(best)} has {measure(case, best)}.",
             len(every),
+            shown(case),
         )
 
 
@@ -410,6 +413,7 @@ def _about_rule_c(name: str, variant: str, rule: Mechanism, case: Case, vms: tup
             spare[i] > 0 or not any(spare),
             f"{opening(case)}: given are {in_words(vms)}, so they can spare {in_words(spare)}. The rule names user "
             f"{i + 1}, who can spare {spare[i]}.",
+            shown=shown(case, "exact", vms),
         )
 
 

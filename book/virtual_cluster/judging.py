@@ -4,17 +4,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from book.common.cases import lowest_margin
-from book.common.evidence import in_words, margin_in_words
+from book.common.evidence import as_data, in_words, margin_in_words
 from book.common.runs import stream
 from book.virtual_cluster.properties import BROKEN, RULES, Case, Outcome, cases, moved
 from book.virtual_cluster.settings import Instance
 from fairbook.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Part, claim
-from fairbook.mechanisms.virtual_cluster import virtual_cluster
+from fairbook.mechanisms.virtual_cluster import Method, virtual_cluster
 from fairbook.model.clusters import VirtualClusters
 
 Number = Any
@@ -59,9 +59,18 @@ def handed_out(outcome: Outcome) -> str:
     )
 
 
-def witness(holds: Any, found: str, size: int = 1) -> Evidence:
+def shown(case: Case, rule: str = "", vms: Any = ()) -> dict[str, Any]:
+    """Give a case as data, and what a rule of the library gives to each user."""
+    method = "exact" if rule == "pool" and len(case.capacities) == 1 else rule
+    options = ("" if case.whole else ", whole=False") + (", small=0" if method == "mixed_knapsack" else "")
+    call = f'fb.virtual_cluster(wishes, tolerance, clusters, method="{method}"{options}).vms'
+    given = (call, vms) if method in get_args(Method) else ()
+    return as_data(*given, wishes=case.max_vms, tolerance=case.tolerance, clusters=case.capacities)
+
+
+def witness(holds: Any, found: str, size: int = 1, shown: dict[str, Any] | None = None) -> Evidence:
     """Decide by one instance, or by all there is of one."""
-    return Evidence.of(Part(bool(holds), "witness", found, size))
+    return Evidence.of(Part(bool(holds), "witness", found, size, witness=shown))
 
 
 def search_claim(
@@ -136,4 +145,5 @@ def about_a_case(
     )
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
         outcome = judged.run(case)
-        return witness(right(case, outcome), opening(case) + ": " + says(case, outcome))
+        data = shown(case, judged.name, outcome.vms) if isinstance(outcome, Outcome) else shown(case)
+        return witness(right(case, outcome), opening(case) + ": " + says(case, outcome), shown=data)

@@ -24,6 +24,7 @@ check must get another answer. :func:`check_mutant` runs it.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import time
 import traceback
@@ -66,6 +67,7 @@ COLUMNS = [
     "effort",
     "evidence",
     "proof",
+    "witness",
     "seconds",
 ]
 FIGURE_KINDS = {"figure", "number"}
@@ -139,6 +141,9 @@ class Part:
         Instances, cases or runs looked at.
     reverse : bool or None
         Of two that are compared, whether more readings show the reverse than show what is printed.
+    witness : dict, optional
+        The instance in question: ``arguments`` of a mechanism by name, a ``call`` that takes them, and what it
+        ``gives``, all numbers as text in nested lists; a call of "" where no function of the library is judged.
     """
 
     holds: bool | None
@@ -146,6 +151,7 @@ class Part:
     found: str
     size: int = 0
     reverse: bool | None = None
+    witness: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -290,6 +296,7 @@ def compute(one: Claim, effort: Effort = QUICK) -> dict[str, Any]:
         "effort": effort.name,
         "evidence": " ".join([*lead, *(part.found for part in evidence.parts)]),
         "proof": one.proof or "",
+        "witness": next((json.dumps(part.witness) for part in evidence.parts if part.witness), ""),
         "seconds": round(time.perf_counter() - started, 1),
     }
 

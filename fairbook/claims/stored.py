@@ -99,8 +99,8 @@ def ledger(
     Returns
     -------
     DataFrame
-        Columns ``id, paper, locator, kind, variant, statement, verdict, grade, effort, evidence, proof, seconds``, and
-        of rows on a place of a paper ``place, says, reading, ours``; see :func:`placed`.
+        Columns ``id, paper, locator, kind, variant, statement, verdict, grade, effort, evidence, proof, witness,
+        seconds``, and of rows on a place of a paper ``place, says, reading, ours``; see :func:`placed`.
 
     Raises
     ------
