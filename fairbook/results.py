@@ -107,7 +107,7 @@ def _closure(modules: Iterable[str]) -> dict[str, Path]:
             found[name] = path
             waiting.extend(_imports(name, path))
     # these dispatch, store, compare, render and complain; they do not compute
-    names = ("checkout", "files", "claims.stored", "errors", "progress", "results", "sweeps")
+    names = ("checkout", "files", "claims.stored", "errors", "model.plots", "progress", "results", "sweeps")
     return {name: found[name] for name in sorted(found.keys() - {f"fairbook.{apart}" for apart in names})}
 
 

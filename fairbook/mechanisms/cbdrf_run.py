@@ -137,7 +137,7 @@ class CreditRule:
         return after, complied
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CreditRun(PhasedRun):
     """What happened in each of T phases to each of n nodes.
 

@@ -362,7 +362,7 @@ def _phase(
 # ------------------------------------------------------------------------------------------------- many phases
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class KarmaRun(PhasedRun):
     """Phases of Karma with the credits between them.
 

@@ -97,7 +97,7 @@ class _Period(Allocation):
         return super().explain(user)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TvDrfRun(PhasedRun):
     """What happened in each of T periods to each of n users.
 
@@ -142,6 +142,7 @@ class TvDrfRun(PhasedRun):
     """
 
     step = "period"
+    drawn = "cumulative_shares"
     names = ("users", "resources", "machine_names")
 
     tasks: FloatArray

@@ -16,7 +16,7 @@ from fairbook.model.result import Result, labelled, position, use_columns
 __all__ = ["Allocation", "used_up"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Allocation(Result):
     """Tasks of n users in one pool, with the reason why nobody has more.
 

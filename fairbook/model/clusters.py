@@ -297,7 +297,7 @@ def share_out(least: NDArray[Any], most: NDArray[Any], capacity: Any) -> NDArray
 # ------------------------------------------------------------------------------------------------------ the result
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class VirtualClusters(Result):
     """VMs of n users on H clusters.
 

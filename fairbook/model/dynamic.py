@@ -47,7 +47,7 @@ def _follow(levels: Any, demands: Any, weights: Any, irrevocable: bool, use: Any
             needed[k, j] = rate[top, j] > 0.0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DynamicAllocation(Result):
     """Allocations after each of n arrivals, kept in O(n) numbers.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any, NamedTuple, NoReturn
@@ -212,6 +212,8 @@ def demand_matrix(demands: Any, argument: str = "demands") -> Named:
 
 
 def _along(values: Any, size: int, names: Names | None, argument: str, one: str) -> FloatArray:
+    if isinstance(values, Mapping):
+        values = pd.Series(values)
     if isinstance(values, pd.Series):
         values = reordered(values, names, argument, f"{one}s")
     array = as_floats(values, argument, (1,), f"must have shape ({size},), one entry a {one}")

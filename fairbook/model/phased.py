@@ -19,6 +19,8 @@ class PhasedRun(Result):
 
     #: What a step of time is called.
     step: ClassVar[str] = "phase"
+    #: The account that ``plot()`` draws, an array of shape (T, n).
+    drawn: ClassVar[str] = "credit"
 
     if TYPE_CHECKING:
         tasks: FloatArray

@@ -253,7 +253,7 @@ class _Placed(Result):
         }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Placement(_Placed):
     """Whole tasks of n users on N machines, in the order in which they were placed.
 
@@ -406,7 +406,7 @@ class Placement(_Placed):
         return found + [f"machine {room[0]} has room for another task of {user}" for user, room in rooms if len(room)]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FluidPlacement(_Placed):
     """Fractions of tasks on classes of machines.
 

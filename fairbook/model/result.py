@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import fields, is_dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,9 @@ import pandas as pd
 
 from fairbook.errors import InvalidInput
 from fairbook.model.inputs import FloatArray, Names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Result", "plain", "use_columns"]
 
@@ -36,6 +40,26 @@ class Result:
 
         @property
         def slack(self) -> Any: ...
+
+        def to_frame(self) -> pd.DataFrame: ...
+
+    def __repr__(self) -> str:
+        """Give one line that says what it is, and the first and last rows of ``to_frame()``: at most 12 lines."""
+        return f"{self._title()}\n{self.to_frame().to_string(max_rows=8, max_cols=7, float_format='{:.6g}'.format)}"
+
+    def _repr_html_(self) -> str:
+        """Show it in a notebook as a table."""
+        table = self.to_frame().to_html(max_rows=20, float_format="{:.6g}".format, border=0)
+        return f"<p>{escape(self._title())}</p>\n{table}"
+
+    def _title(self) -> str:
+        return f"{type(self).__name__}: " + ", ".join(f"{len(getattr(self, name))} {name}" for name in self.names[:2])
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw it; needs matplotlib. See :func:`fairbook.model.plots.plot`."""
+        from fairbook.model.plots import plot
+
+        return plot(self, ax)
 
     @property
     def _shape(self) -> tuple[int, int]:
