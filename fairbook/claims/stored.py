@@ -116,7 +116,7 @@ def ledger(
     ['id', 'paper', 'locator']
     """
     known = list(papers())
-    if paper not in (None, *known):
+    if paper is not None and (not isinstance(paper, str) or paper not in known):
         raise InvalidInput("paper", f"must be one of {', '.join(known)}", paper)
     if effort not in ("quick", "full"):
         raise InvalidInput("effort", "must be 'quick' or 'full'", effort)

@@ -50,7 +50,7 @@ def number_of_dimensions(values: Any) -> int:
     depth = 0
     while isinstance(values, (list, tuple)) and values and depth < 64:  # a list may hold itself
         depth, values = depth + 1, values[0]
-    return depth + int(np.ndim(values))
+    return depth if depth == 64 else depth + int(np.ndim(values))
 
 
 def as_floats(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: str) -> FloatArray:

@@ -126,8 +126,9 @@ def labelled(names: Sequence[Hashable], title: str) -> pd.Index:
 def position(user: Hashable, users: Sequence[Hashable]) -> int:
     """Give the row of a user, or raise InvalidInput."""
     try:
+        hash(user)  # no list, array or matrix is a name
         return list(users).index(user)
-    except (TypeError, ValueError):  # what cannot be compared is none of them
+    except (TypeError, ValueError):
         raise InvalidInput("user", "must be one of the users", user) from None
 
 

@@ -275,13 +275,14 @@ def search_lie(
     """
     values, names, _ = as_demands(demands)
     amounts = as_weights(weights, len(values), names, contributed=True)
-    users = (user,) if isinstance(user, (int, np.integer)) else tuple(user)
-    if not users or len(set(users)) != len(users) or not all(0 <= u < len(values) for u in users):
-        raise InvalidInput("user", f"must be positions from 0 to {len(values) - 1}, none twice", user)
+    together = user if isinstance(user, (list, tuple, range, np.ndarray)) else [user]
+    users = tuple(as_whole(u, "user", 0, len(values) - 1) for u in together)
+    if not users or len(set(users)) != len(users):
+        raise InvalidInput("user", "must be one position or several, none twice", user)
     score = Lie(mechanism)
     instance = Instance(values, amounts)
     rng = np.random.default_rng(seed)
-    best, value = _best_lie(score, instance, tuple(int(u) for u in users), rng, evaluations, starts)
+    best, value = _best_lie(score, instance, users, rng, evaluations, starts)
     name = "strategy-proofness" if len(users) == 1 else "coalition-proofness"
     return Search(name, -value, best, score.evaluations, starts, seed, score.details(best))
 
