@@ -7,7 +7,7 @@ as mechanisms do it. A ruler takes what a mechanism refuses: users that need not
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -49,9 +49,6 @@ __all__ = [
     "relative_utilisation",
     "utilisation",
 ]
-
-_NEAR_ZERO = 0.1  # below this |beta| the sum of powers is near 1, and its logarithm is taken of the difference to 1
-_AS_ZERO = 1e-30  # below this |beta| the logarithm of Lan's measure is its limit at 0 to all digits of a double
 
 
 @runtime_checkable
@@ -256,51 +253,6 @@ def envy_matrix(tasks: Any, demands: Any, weights: Any = None) -> FloatArray:
 # -------------------------------------------------------------------------------------------- families of measures
 
 
-class _Logarithm(NamedTuple):
-    """A measure as sign and logarithm, with the values it is of."""
-
-    values: FloatArray
-    sign: float
-    log: float
-
-
-def _log_lan(values: Any, beta: Any, argument: str) -> _Logarithm:
-    """Check the values and beta, and compute Lan's measure."""
-    array = _vector(values, argument)
-    b = float(as_floats(beta, "beta", (0,), "must be one number").item())
-    if np.isnan(b):
-        raise InvalidInput("beta", "must be a number or infinite", b)
-    used = array[array > 0] if array.any() else np.ones_like(array)
-    if b == 1:
-        raise InvalidInput("beta", "must not be 1, where the measure jumps", b)
-    if b > 1 and used.size < array.size:
-        return _Logarithm(array, -1.0, np.inf)
-    largest = used.max()
-    scaled = used / largest
-    # A quotient that is subnormal has lost digits; the difference of the logarithms has not.
-    logs = np.where(scaled > 1e-290, np.log(np.maximum(scaled, 1e-290)), np.log(used) - np.log(largest))
-    total = scaled.sum()
-    logs -= np.log(total)
-    shares = scaled / total
-    if np.isinf(b):
-        log = -logs.max() if b < 0 else -logs.min()
-    elif abs(b) < _AS_ZERO:
-        log = -(shares @ logs)
-    elif abs(b) < _NEAR_ZERO:  # sum p^(1-b) = 1 + sum p (exp(-b log p) - 1), since the shares sum to 1
-        log = np.log1p(shares @ np.expm1(-b * logs)) / b
-    else:
-        top = logs.max() if b < 1 else logs.min()
-        with np.errstate(over="ignore", under="ignore"):  # a power that is far below the largest one counts as 0
-            log = (1 - b) / b * top + np.log(np.exp((1 - b) * (logs - top)).sum()) / b
-    return _Logarithm(array, -1.0 if b > 1 else 1.0, float(log))
-
-
-def _measure(found: _Logarithm, log_factor: float = 0.0) -> float:
-    """Leave the logarithms."""
-    with np.errstate(over="ignore", under="ignore"):
-        return found.sign * float(np.exp(found.log + log_factor))
-
-
 def lan_fairness(values: Any, beta: float) -> float:
     """Give the fairness measure of Lan et al., sgn(1 - beta) (sum_i p_i^(1 - beta))^(1 / beta) with p_i = x_i / sum x.
 
@@ -347,7 +299,29 @@ def lan_fairness(values: Any, beta: float) -> float:
         ...
     fairbook.errors.InvalidInput: beta must not be 1, where the measure jumps, got 1.0
     """
-    return _measure(_log_lan(values, beta, "values"))
+    return _lan(_vector(values, "values"), beta)
+
+
+def _lan(values: FloatArray, beta: Any) -> float:
+    b = float(as_floats(beta, "beta", (0,), "must be one number").item())
+    if np.isnan(b):
+        raise InvalidInput("beta", "must be a number or infinite", b)
+    if b == 1:
+        raise InvalidInput("beta", "must not be 1, where the measure jumps", b)
+    used = values[values > 0] if values.any() else np.ones_like(values)
+    if b > 1 and used.size < values.size:
+        return -np.inf
+    logs = np.log(used)  # of the shares p, once their sum is taken away
+    logs -= logs.max()
+    logs -= np.log(np.exp(logs).sum())
+    if np.isinf(b):
+        log = -logs.max() if b < 0 else -logs.min()
+    elif abs(b) < 0.1:  # sum p^(1-b) = 1 + sum p (exp(-b log p) - 1), since the shares sum to 1
+        log = np.log1p(np.exp(logs) @ np.expm1(-b * logs)) / b if abs(b) > 1e-30 else -np.exp(logs) @ logs
+    else:
+        top = logs.max() if b < 1 else logs.min()
+        log = (1 - b) / b * top + np.log(np.exp((1 - b) * (logs - top)).sum()) / b
+    return float(np.copysign(np.exp(log), 1 - b))
 
 
 def joe_wong_fairness(dominant_shares: Any, beta: float, lam: float) -> float:
@@ -392,14 +366,9 @@ def joe_wong_fairness(dominant_shares: Any, beta: float, lam: float) -> float:
     (-3.6515, -3.6515)
     """
     power = as_number(lam, "lam", -LARGEST, LARGEST)
-    found = _log_lan(dominant_shares, beta, "dominant_shares")
-    if not power:
-        return _measure(found)
-    largest = found.values.max()
-    if not largest:
-        return _measure(found, -np.inf if power > 0 else np.inf)
-    log_sum = np.log(largest) + np.log((found.values / largest).sum())  # the sum itself may be beyond a double
-    return _measure(found, float(power * log_sum))
+    shares = _vector(dominant_shares, "dominant_shares")
+    with np.errstate(divide="ignore", over="ignore"):
+        return float(_lan(shares, beta) * shares.sum() ** power)
 
 
 # ------------------------------------------------------------------------------------------------- over machines
