@@ -9,7 +9,6 @@ import pytest
 import yaml
 from check_jsonschema.builtin_schemas import get_builtin_schema
 from jsonschema import Draft7Validator
-from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 
 from tests.conftest import LOCK, PROJECT, ROOT, locked
@@ -17,54 +16,6 @@ from tests.conftest import LOCK, PROJECT, ROOT, locked
 CONDA = (ROOT / "environment.yml").read_text("utf8")
 VERSIONS = ("3.11", "3.12", "3.13")
 NEWEST = "3.14"  # for the library; the tools of the book are not tried on it
-
-
-def lock_faults(text: str) -> list[str]:
-    """Say what is wrong with a lock: anything but exact pins with hashes, a host, a path."""
-    found: list[str] = []
-    if re.search(r"https?://|^--(?:index|extra|find|trusted)|file:", text):
-        found.append("the lock names a host or a place")
-    bare = re.findall(r"^[a-z].*(?<!\\)$", text, flags=re.MULTILINE)
-    found += [f"{line} has no hash" for line in bare]
-    try:
-        pinned = locked(text)
-    except InvalidRequirement as error:
-        return [*found, f"the lock has a line that is no pin: {error}"]
-    found += [] if pinned else ["the lock is empty"]
-    for name, pins in pinned.items():
-        if any([s.operator for s in pin.specifier] != ["=="] or "*" in str(pin.specifier) for pin in pins):
-            found.append(f"{name} is not pinned exactly")
-    return found
-
-
-def direct_requirements() -> list[Requirement]:
-    """Return what pyproject.toml asks for, with all extras but those that set-up leaves to who wants them."""
-    lines = list(PROJECT["dependencies"])
-    for name, extra in PROJECT["optional-dependencies"].items():
-        lines += extra if name not in ("workloads", "bench") else []
-    return [Requirement(line) for line in lines]
-
-
-def unmet(requirements: list[Requirement], text: str) -> list[str]:
-    """Return the requirements that a lock does not meet on some Python that the project supports."""
-    pins, found = locked(text), []
-    for need in requirements:
-        candidates = pins.get(re.sub(r"[-_.]+", "-", need.name).lower(), [])
-        for python in VERSIONS:
-            environment = {"python_version": python, "python_full_version": f"{python}.9"}
-            fit = [pin for pin in candidates if pin.marker is None or pin.marker.evaluate(environment)]
-            version = str(fit[0].specifier).removeprefix("==") if len(fit) == 1 else None
-            if version is None or not need.specifier.contains(version, prereleases=True):
-                found.append(f"{need} on Python {python}: {[str(pin) for pin in fit]}")
-    return found
-
-
-def test_lock_has_exact_pins_and_no_hosts() -> None:
-    assert lock_faults(LOCK) == []
-
-
-def test_lock_meets_what_the_project_asks_for() -> None:
-    assert unmet(direct_requirements(), LOCK) == []
 
 
 def test_one_version_of_everything_on_every_python() -> None:
@@ -139,17 +90,3 @@ def test_binder_finds_one_environment_and_a_kernel_for_every_notebook() -> None:
     notebooks = sorted((ROOT / "book").rglob("*.ipynb"))
     assert len(notebooks) > 5
     assert {json.loads(path.read_text("utf8"))["metadata"]["kernelspec"]["name"] for path in notebooks} == {"python3"}
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["numpy==2.0", "numpy>=2", "numpy", "--index-url https://example.org/simple", "numpy==2.*", "./b", "a @ file:///b"],
-)
-def test_a_loose_lock_is_noticed(line: str) -> None:
-    assert lock_faults(line + "\n")
-
-
-def test_an_unmet_requirement_is_noticed() -> None:
-    assert unmet([Requirement("numpy>=99")], LOCK)
-    assert unmet([Requirement("no-such-package")], LOCK)
-    assert unmet([Requirement("numpy")], "numpy==2.0 ; python_version < '3.13'\n")

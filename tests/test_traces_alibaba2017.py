@@ -1,20 +1,10 @@
-"""The Alibaba 2017 reader, digest and samplings, each number reached a second way.
+"""The Alibaba 2017 digest, on small traces done by hand, and the samplings by their law and by a loop."""
 
-The reference here shares no code with the package: it reads whole files with pandas and the csv module, and groups,
-sorts and counts with pandas or plain loops.
-"""
-
-import csv
-import gzip
-import io
 from collections import Counter
-from collections.abc import Sequence
-from decimal import ROUND_HALF_EVEN, Context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
@@ -23,14 +13,12 @@ from fairbook.traces import paths
 from fairbook.traces.alibaba2017 import Jobs, load_digest
 from fairbook.traces.raw.alibaba2017 import digest
 from tests import trace_files
-from tests.trace_files import exact, follows, raw_folder, told_in_the_readme, worst_error
+from tests.trace_files import exact, follows
 
-NAMES = ["created", "modified", "job", "task", "instances", "status", "plan_cpu", "memory"]
 HEADER = (
     "task_create_time, task_end_time, job_id, task_id,number_of_instances, status, "
     "number_of_cpus_requested_per_instance_in_the_task,normalized_memory_requested_per_instance_in_the_task\r\n"
 )
-fuzzed = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def line(
@@ -52,6 +40,9 @@ EVENTS = "0,1,add,,64,0.69,1\n0,2,add,,64,1,1\n9,2,softerror,disk_full,0,0,0\n"
 def write(folder: Path, text: str, name: str = "batch_task.csv", events: str = EVENTS) -> Path:
     trace_files.write(folder, events, "server_event.csv")
     return trace_files.write(folder, text, name).parent
+
+
+fuzzed = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def random_trace(seed: int, jobs: int = 40) -> list[str]:
@@ -77,29 +68,10 @@ def random_trace(seed: int, jobs: int = 40) -> list[str]:
     return [lines[k] for k in rng.permutation(len(lines))]
 
 
-def reference(texts: Sequence[str]) -> list[tuple[tuple[int, int, int, float], ...]]:
-    """Gather lines into jobs by the csv module and loops: each job its groups (created, instances, cpu, memory)."""
-    jobs: dict[int, list[tuple[int, int, int, int, float]]] = {}
-    for text in texts:
-        for row in csv.reader(io.StringIO(text)):
-            if row[6] and row[7]:
-                group = (int(row[0]), int(row[3]), int(row[4]), int(row[6]), float(f"{float(row[7]):.9f}"))
-                jobs.setdefault(int(row[2]), []).append(group)
-    return sorted(tuple((g[0], *g[2:]) for g in sorted(groups)) for groups in jobs.values())
-
-
 def listed(jobs: Jobs) -> list[tuple[tuple[int, int, int, float], ...]]:
     """Take Jobs apart into what `reference` gives."""
     rows = list(zip(*(a.tolist() for a in (jobs.created, jobs.instances, jobs.plan_cpu, jobs.memory)), strict=True))
     return sorted(tuple(rows[a:b]) for a, b in zip(jobs.first[:-1], jobs.first[1:], strict=True))
-
-
-def rounded_to(
-    jobs: Sequence[tuple[tuple[int, int, int, float], ...]], digits: int
-) -> list[tuple[tuple[int, int, int, float], ...]]:
-    """Round what `reference` gives: instances and memory by the decimal module, from their exact values."""
-    near = Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal_from_float
-    return sorted(tuple((t, int(near(k)), cpu, float(near(m))) for t, k, cpu, m in groups) for groups in jobs)
 
 
 def assert_same(a: Jobs, b: Jobs) -> None:
@@ -109,47 +81,6 @@ def assert_same(a: Jobs, b: Jobs) -> None:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # What the digest holds
-
-
-@pytest.mark.parametrize("name", ["batch_task.csv", "batch_task.csv.gz"])
-@pytest.mark.parametrize("seed", range(4))
-def test_digest_equals_the_reference(tmp_path: Path, seed: int, name: str) -> None:
-    texts = random_trace(seed)
-    write(tmp_path / "in", "".join(texts), name)
-    report = digest(tmp_path / "in", tmp_path / "out")
-    held, expected = load_digest(tmp_path / "out"), reference(texts)
-    assert listed(held) == expected
-    assert [groups[0][0] for groups in expected] == held.created[held.first[:-1]].tolist()
-
-    frame = pd.read_csv(io.StringIO("".join(texts)), header=None, names=NAMES)
-    lacking = frame[["plan_cpu", "memory"]].isna()
-    known = frame[~lacking.any(axis=1)]
-    span = known.groupby("job")["created"].agg(lambda times: times.max() - times.min())
-    assert report.counts == {
-        "rows": len(frame),
-        "jobs_in_trace": frame["job"].nunique(),
-        "instances_in_trace": frame["instances"].sum(),
-        "rows_without_request": lacking.any(axis=1).sum(),
-        "rows_with_half_a_request": (lacking.sum(axis=1) == 1).sum(),
-        "instances_without_request": frame["instances"].sum() - known["instances"].sum(),
-        "jobs_without_request": frame["job"].nunique() - known["job"].nunique(),
-        "jobs": known["job"].nunique(),
-        "groups": len(known),
-        "instances": known["instances"].sum(),
-        "groups_zero_cpu": (known["plan_cpu"] == 0).sum(),
-        "groups_zero_memory": (known["memory"] == 0).sum(),
-        "jobs_before_trace": (known.groupby("job")["created"].min() < 0).sum(),
-        "jobs_within_a_second": (span <= 1).sum(),
-        **{
-            f"rows_{s}": (frame["status"].str.lower() == s).sum()
-            for s in ("ready", "waiting", "running", "terminated", "failed", "cancelled")
-        },
-        "instances_stored": known["instances"].sum(),
-        "distinct_requests": len(known.assign(memory=known["memory"].round(9)).drop_duplicates(NAMES[-2:])),
-        "distinct_shapes": len({tuple((g[0] - job[0][0], *g[1:]) for g in job) for job in expected}),
-    }
-    assert min(report.counts[k] for k in ("rows_with_half_a_request", "groups_zero_cpu", "jobs_before_trace")) > 0
-    assert report.counts["distinct_shapes"] < report.counts["jobs"]
 
 
 def test_the_tables_of_a_trace_done_by_hand(tmp_path: Path) -> None:
@@ -324,54 +255,3 @@ def test_dealt_jobs_against_a_loop(
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The genuine trace
-
-
-@pytest.mark.traces
-def test_what_rounding_does_to_the_genuine_trace(tmp_path: Path) -> None:
-    raw, held = exact("alibaba2017", raw_folder("alibaba2017")), load_digest()
-    assert_same(held, raw.quantised(memory_digits=3, instance_digits=3))
-    small = raw.instances < 1000
-    np.testing.assert_array_equal(held.instances[small], raw.instances[small])
-    assert int((held.instances != raw.instances).sum()) == 1_717
-    assert (held.memory != raw.memory).mean() > 0.99
-    # Half a unit of the third digit: at most 1 part in 200, of the least mantissa.
-    assert (np.abs(held.memory - raw.memory) <= raw.memory / 200).all()
-    assert (np.abs(held.instances - raw.instances) <= raw.instances / 200).all()
-
-    two = raw.quantised(memory_digits=2, instance_digits=2)
-    n = raw.instances
-    errors = {
-        "instances in all": lambda q: q.instances.sum() / n.sum() - 1,
-        "CPU in all": lambda q: (q.instances @ raw.cores) / (n @ raw.cores) - 1,
-        "memory in all": lambda q: (q.instances @ q.memory) / (n @ raw.memory) - 1,
-        "group's instances": lambda q: worst_error(n, q.instances),
-        "group's memory": lambda q: worst_error(raw.memory, q.memory),
-    }
-    assert "1 717 of the" in paths.data_path("README.md").read_text(encoding="utf-8")
-    reports = [
-        digest(raw_folder("alibaba2017"), tmp_path / str(digits), memory_digits=digits, instance_digits=digits)
-        for digits in (None, 3, 2)
-    ]
-    tables = ("alibaba2017_requests.csv", "alibaba2017_jobs.csv")
-    told_in_the_readme(
-        "Alibaba cluster-trace-v2017",
-        {name: (error(held), error(two)) for name, error in errors.items()},
-        {
-            "distinct requests": tuple(report.counts["distinct_requests"] for report in reports),
-            "distinct shapes of jobs": tuple(report.counts["distinct_shapes"] for report in reports),
-            "bytes of both tables": tuple(sum(len(report.files[name]) for name in tables) for report in reports),
-        },
-    )
-
-
-@pytest.mark.traces
-def test_the_shipped_digest_equals_the_reference_on_the_raw_files() -> None:
-    folder = raw_folder("alibaba2017")
-    path = next(p for p in sorted(folder.iterdir()) if p.name.startswith("batch_task"))
-    text = (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()).decode()
-    if text.startswith("task_create_time"):
-        text = text.split("\n", 1)[1]
-    held = load_digest()
-    jobs = reference([text])
-    assert listed(exact("alibaba2017", folder)) == jobs
-    assert listed(held) == rounded_to(jobs, 3)

@@ -5,12 +5,10 @@ import hashlib
 import importlib
 import json
 import math
-import os
 import re
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -122,14 +120,6 @@ def test_other_files_are_refused(kit: Kit, tmp_path: Path) -> None:
             kit.raw.digest(folder, tmp_path / "out")
     with pytest.raises(InvalidInput, match=r"^folder "):
         kit.raw.digest(7, tmp_path / "out")
-
-
-@each
-def test_a_digest_that_cannot_be_written_leaves_nothing(kit: Kit, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(os, "replace", Mock(side_effect=OSError(28, "No space left")))
-    with pytest.raises(TraceError, match="No space left"):
-        kit.raw.digest(kit.lay(tmp_path / "in"), tmp_path / "out")
-    assert contents(tmp_path / "out") == {}
 
 
 def forge(folder: Path, kit: Kit, change: Any) -> None:
@@ -315,15 +305,3 @@ def test_the_shipped_digest_is_that_of_the_raw_files(kit: Kit) -> None:
     }
     for name in held["outputs"]:
         assert report.files[name] == paths.data_path(name).read_bytes()
-
-
-def test_data_path_in_a_wheel_and_in_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / "site" / "fairbook"
-    for folder in (package / "_data", package.parent / "data"):
-        write(folder, "", "x.csv")
-    monkeypatch.setattr(paths, "_PACKAGE", package)
-    assert paths.data_path("x.csv") == package / "_data" / "x.csv"
-    (package / "_data" / "x.csv").unlink()
-    assert paths.data_path("x.csv") == package.parent / "data" / "x.csv"
-    with pytest.raises(TraceError, match=r"y\.csv is missing from this installation"):
-        paths.data_path("y.csv")

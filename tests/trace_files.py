@@ -4,15 +4,12 @@ import gzip
 import importlib
 import math
 import os
-import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from fairbook.traces import paths
 
 
 def raw_folder(name: str) -> Path:
@@ -38,28 +35,9 @@ def exact(name: str, source: Any, **options: Any) -> Any:
         return importlib.import_module(f"fairbook.traces.{name}").load_digest(folder)
 
 
-def worst_error(before: Any, after: Any) -> float:
-    """Give the largest relative error of what is not zero."""
-    return float(max(abs(after[before > 0] / before[before > 0] - 1)))
-
-
 def follows(drawn: Mapping[Any, int], weights: Mapping[Any, float]) -> None:
     """Hold numbers of draws against a law, up to five standard deviations."""
     assert set(drawn) == set(weights)
     n, total = sum(drawn.values()), sum(weights.values())
     for key, p in ((key, weight / total) for key, weight in weights.items()):
         assert abs(drawn[key] - n * p) < 5 * math.sqrt(n * p * (1 - p)), key
-
-
-def told_in_the_readme(
-    heading: str, errors: Mapping[str, tuple[float, ...]], sizes: Mapping[str, tuple[int, int, int]]
-) -> None:
-    """Look up what rounding does: errors of two roundings in percent, and sizes of the trace and of two roundings."""
-    text = paths.data_path("README.md").read_text(encoding="utf-8")
-    section = text.split(f"## {heading}", 1)[1].split("\n## ", 1)[0]
-    for label, (a, b) in errors.items():
-        row = rf"^\| [^|]*{label}[^|]* \| {100 * a:.2f} % \| {100 * b:.2f} % \|$"
-        assert re.search(row, section, re.MULTILINE), label
-    for label, numbers in sizes.items():
-        whole, a, b = (f"{number:,}".replace(",", " ") for number in numbers)
-        assert re.search(rf"^\| {label}, {whole} [^|]*\| {a} \| {b} \|$", section, re.MULTILINE), label
