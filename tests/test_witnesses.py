@@ -34,7 +34,7 @@ def test_most_witnesses_come_with_a_call_that_gives_what_the_ledger_says() -> No
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_a_table_has_a_row_for_each_user(name: str) -> None:
-    head, *users = verdicts.table(SHOWN[name]["arguments"])
+    head, *users = verdicts.table(SHOWN[name])
     assert head[0] == "user"
     assert [user[0] for user in users] == [str(i + 1) for i in range(len(users))]
     assert {len(user) for user in users} == {len(head)}

@@ -7,23 +7,21 @@ lists what stood there before and was taken back, ``{misses}`` the figures and n
 ``{hypotheses}`` is the table of what each theorem that carries rows needs, with what fails without it.
 """
 
-import re
 import tomllib
+from collections import Counter
 from typing import Any
 
 import pandas as pd
 from docutils import nodes
 
-from book.common.evidence import EXACT
 from fairbook.checkout import ROOT
 from fairbook.claims import claims
 from fairbook.claims.registry import FIGURE_KINDS, REVERSED
 from fairbook.claims.stored import JUDGES, anchor, papers, places
 from tools.book_tables import table as numbered
 from tools.formulas import typeset
-from tools.verdicts import Page, classes, ledger, original, statements
+from tools.verdicts import Page, classes, ledger, original, shown_witness, statements
 
-_LONG = 300  # of evidence: about two lines
 _DEPENDS = "depends on the reading"
 _OTHERWISE = ("partly", "not reproduced", _DEPENDS)
 
@@ -59,17 +57,6 @@ def link(one: str, text: str = "") -> str:
     return f'<a href="{one.split(".")[0]}/ledger.html#{anchor(one)}">{text or one}</a>'
 
 
-def short(evidence: str) -> str:
-    """Keep one counterexample, and of what is said of it the first sentences."""
-    evidence = evidence.removeprefix(EXACT).split(f" {EXACT}")[0]
-    kept, *rest = re.split(r"(?<=\.) (?=[A-Z])", evidence)
-    for sentence in rest:
-        if len(kept) + len(sentence) > _LONG:
-            return f"{kept} ..."
-        kept += f" {sentence}"
-    return kept
-
-
 def badge(one: str, text: str = "") -> str:
     """Lead to the row of a claim, in the colour of its verdict."""
     verdict = ledger().loc[one, "verdict"]
@@ -78,23 +65,37 @@ def badge(one: str, text: str = "") -> str:
 
 
 def entry(name: str) -> str:
-    """Give the entry of a place: what stands there, each reading with its verdict, what is true, and a witness."""
+    """Give the card of a place: what stands there, what is true instead, a witness, and folded each reading."""
     place = places()[name]
     rows = [(one, ledger().loc[one["id"]]) for one in place["rows"] if one["reading"] in JUDGES]
     rows.sort(key=lambda pair: pair[1]["verdict"] not in ("holds", "reproduced"))
     readings = [
-        f"{badge(one['id'])} {typeset(row['variant'].replace('as stated', row['statement'].rstrip('.')))}"
+        f"* {badge(one['id'])} {typeset(row['variant'].replace('as stated', row['statement'].rstrip('.')))}"
         + (f" (ours: {typeset(one['ours'])})" if one.get("ours") else "")
         for one, row in rows
     ]
+    counts = Counter(row["verdict"] for _, row in rows)
+    told = ", ".join(f"{verdict} in {count}" for verdict, count in counts.items())
     shown = next(row for _, row in rows if row["verdict"] in ("refuted", "partly"))
-    reply = f" *An author answers:* {place['reply']}" if "reply" in place else ""
-    return (
-        f"[**{typeset(place['where'])}.**]{{#{anchor(name).replace('claim', 'erratum', 1)}}} "
-        f"{typeset(place['says'])}{original(place)}\n"
-        f": {'; '.join(readings)}. *Instead:* {typeset(place['instead'])} {where(place['see'])}. "
-        f"*Witness:* {typeset(short(shown['evidence']))} {link(shown['id'])}{reply}\n"
-    )
+    reply = f"*An author answers:* {place['reply']}" if "reply" in place else ""
+    return f""":::{{div}} claim
+[**{typeset(place["where"])}.**]{{#{anchor(name).replace("claim", "erratum", 1)}}} {typeset(place["says"])}{
+        original(place)
+    }
+
+**Instead:** {typeset(place["instead"])} {where(place["see"])}.
+
+{shown_witness(shown, badge(shown["id"], "Counterexample") + " ")}
+
+{reply}
+
+<details class="claim-more"><summary>{"Reading" if len(rows) == 1 else "Readings"}: {told}</summary>
+
+{chr(10).join(readings)}
+
+</details>
+:::
+"""
 
 
 class Errata(Page):
@@ -109,7 +110,7 @@ class Errata(Page):
         text = ""
         for head, its in zip(("", "**Depends on the reading:**"), lists, strict=True):
             if len(its):
-                text += f"{head}\n\n:::{{div}} verdicts\n" + "\n".join(map(entry, its["place"])) + ":::\n\n"
+                text += f"{head}\n\n::::{{div}} verdicts\n" + "\n".join(map(entry, its["place"])) + "::::\n\n"
         return self.parse(text or "Nothing.")
 
 

@@ -14,7 +14,6 @@ import json
 import re
 from functools import cache
 from math import ceil
-from textwrap import indent
 from typing import Any
 
 import pandas as pd
@@ -25,6 +24,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
+from book.common.evidence import EXACT
 from fairbook.checkout import ROOT
 from fairbook.claims import claims, stored
 from fairbook.claims.stored import anchor, papers
@@ -32,6 +32,7 @@ from proofs import check
 from tools.book_tables import table as numbered
 from tools.formulas import typeset
 
+_LONG = 300  # of evidence: about two lines
 GOOD, BAD = {"holds", "reproduced"}, {"refuted", "not reproduced"}
 #: The verdicts on a statement, in the order of the tables; the fourth is of several readings that differ.
 VERDICTS = ("holds", "reproduced", "partly", "depends on the reading", "refuted", "not reproduced", "undetermined",
@@ -139,10 +140,9 @@ def shown(module: str) -> str:
 #: At the head of each ledger.
 HEAD = (
     "What the paper says, place by place, with the decisive words of the original, and below it each reading that was "
-    "judged: the statement tested, the verdict, whose reading it is, and what the verdict rests on. "
-    "{ref}`The words <reading-claims>` are explained elsewhere; the paper's wrong statements, with what is true "
-    "instead, are in {doc}`../errata`. A row ends with the seconds that its check took and the command that runs it "
-    "again, in a checkout after `make setup`; without `--effort full` it is quicker, and looks less hard."
+    "judged. A card has the statement tested, the verdict and the reason. Open it for the reading, the search, the "
+    "source and the command that runs the check again (in a checkout, after `make setup`). "
+    "{ref}`The words <reading-claims>` are explained elsewhere; {doc}`../errata` says what is true instead."
 )
 
 
@@ -274,12 +274,23 @@ def written(value: Any) -> str:
 SHARED = {"machines", "capacities", "clusters"}
 
 
-def table(arguments: dict[str, Any]) -> list[list[str]]:
-    """Give the arguments of a mechanism as a table: a row for each user."""
-    columns = {name: value for name, value in arguments.items() if name not in SHARED}
-    if "parts" in arguments:  # users by period
+def by_user(name: str, value: Any, users: int) -> dict[str, Any]:
+    """Give what a call gives as columns, one for each step where there are several; nothing if it is of no user."""
+    if isinstance(value, list) and len(value) == users and not any(isinstance(one, list) for one in value):
+        return {name: value}
+    if isinstance(value, list) and value and all(isinstance(one, list) and len(one) <= users for one in value):
+        return {f"{name}, step {t}": [*one, *[""] * (users - len(one))] for t, one in enumerate(value, start=1)}
+    return {}
+
+
+def table(witness: dict[str, Any]) -> list[list[str]]:
+    """Give the arguments of a mechanism, and what it gives, as a table: a row for each user."""
+    columns = {name: value for name, value in witness["arguments"].items() if name not in SHARED}
+    if "parts" in columns:  # users by period
         for name in ("demands", "tasks"):
             columns |= {f"{name}, period {t}": one for t, one in enumerate(columns.pop(name), start=1)}
+    count = len(next(iter(columns.values())))
+    columns |= by_user(f"gets: {witness['call'].rpartition('.')[2].partition('_')[0]}", witness["gives"], count)
     users = zip(*columns.values(), strict=True)
     shown = [[str(i), *(written(one).strip("[]") for one in user)] for i, user in enumerate(users, start=1)]
     return [["user", *columns], *shown]
@@ -293,24 +304,43 @@ def python(witness: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def counterexample(row: Any) -> str:
-    """Give the witness of a claim as a table and as Python, folded; nothing where it is told in words alone."""
+def counterexample(row: Any) -> tuple[str, str]:
+    """Give the witness of a claim as a table and as Python; nothing where it is told in words alone."""
     if not row.get("witness"):
-        return ""
+        return "", ""
     witness = json.loads(row["witness"])
-    head, *users = table(witness["arguments"])
-    lines = ["|" + "|".join(cells) + "|" for cells in (head, ["---"] * len(head), *users)]
-    what = "The witness" if witness["call"] else "The input of the witness"
-    folded = [
-        f":::{{dropdown}} {what}, as a table and as Python",
-        *lines,
-        "",
-        "```python",
-        python(witness),
-        "```",
-        ":::",
-    ]
-    return "\n" + indent("\n".join(folded), "  ") + "\n"
+    head, *users = table(witness)
+    lines = ["|" + "|".join(cells) + "|" for cells in (head, ["---:"] * len(head), *users)]
+    shared = [f"{name} {written(value)}" for name, value in witness["arguments"].items() if name in SHARED]
+    said = [f"With {', '.join(shared)}:", ""] if shared else []
+    return "\n".join([*said, *lines, ""]), f"```python\n{python(witness)}\n```"
+
+
+def first(evidence: str) -> str:
+    """Keep one counterexample, and of what is said of it the first sentences."""
+    evidence = evidence.removeprefix(EXACT).split(f" {EXACT}")[0]
+    kept, *rest = re.split(r"(?<=\.) (?=[A-Z])", evidence)
+    for sentence in rest:
+        if len(kept) + len(sentence) > _LONG:
+            return f"{kept} ..."
+        kept += f" {sentence}"
+    return kept
+
+
+def shown_witness(row: Any, lead: str = "") -> str:
+    """Give the first witness for the eye: a table and what is said of it, or a sentence where there is no table."""
+    drawn, said = counterexample(row)[0], first(row["evidence"])
+    if drawn:  # the sentence begins with the numbers of the table
+        said = after[1] if (after := re.search(r"\)[^().]*?[:.] (.+)", said)) else ""
+    return f"{lead}{typeset(said)}\n\n{drawn}"
+
+
+def why(row: dict[str, Any]) -> str:
+    """Give the reason of a verdict: the proof, the witness, or the numbers."""
+    if row["proof"]:
+        role = "ref" if row["proof"].startswith("ex-") else "prf:ref"
+        return f"Proof: {{{role}}}`{row['proof']}`{checked(row['proof'])}."
+    return shown_witness(row)
 
 
 class Back(nodes.General, nodes.Element):
@@ -329,41 +359,54 @@ class Ledger(Page):
         if rows.empty:
             raise self.error(f"no paper is called {paper}")
         said, beyond = statements(), rows[rows["place"] == ""]
-        lines = [
-            self.group(place(one), ledger().loc[one["ids"]]) for one in said[said["paper"] == paper].to_dict("records")
-        ]
+        box = nodes.container(classes=["verdicts"])
+        for one in said[said["paper"] == paper].to_dict("records"):
+            box += self.group(place(one), ledger().loc[one["ids"]])
         if len(beyond):
-            lines.append(self.group("**Beyond the paper**", beyond))
-        return self.parse(
-            f"{HEAD}\n\n:::::{{div}} verdicts claims-of-{paper.replace('_', '-')}\n" + "\n".join(lines) + ":::::"
-        )
+            box += self.group("**Beyond the paper**", beyond)
+        return [*self.parse(HEAD), box]
 
-    def group(self, head: str, rows: pd.DataFrame) -> str:
-        """Give what stands at a place, and the rows on it."""
-        return "\n".join([f"::::{{div}} place\n{head}\n", *map(self.row, rows.to_dict("records")), "::::\n"])
+    def group(self, head: str, rows: pd.DataFrame) -> nodes.Node:
+        """Give what stands at a place, and the cards on it."""
+        box = nodes.container(classes=["place"])
+        box.extend([*self.parse(head), *map(self.card, rows.to_dict("records"))])
+        return box
 
-    def row(self, row: dict[str, Any]) -> str:
-        """Give one row, with the ways to its proof, its source and its command."""
+    def card(self, row: dict[str, Any]) -> nodes.Node:
+        """Give one claim: what is tested, the verdict and why; folded, the search, the source and the command."""
         page, called = (
             self.address(shown(module), f"L-{line}") for module, line in (source(row["id"]), shared(row["id"]))
         )
         calls = "" if called.startswith(page.partition("#")[0]) else f' and <a href="{called}">what it calls</a>'
-        role = "ref" if row["proof"].startswith("ex-") else "prf:ref"
-        proof = f"Proof: {{{role}}}`{row['proof']}`{checked(row['proof'])}. " if row["proof"] else ""
         head = row["variant"].replace("as stated", "In our words") if row["place"] else told(row)
         whose = (
             f"Reading: {WHOSE[row['reading']]}{row['ours'] and ': ' + typeset(row['ours'])}. " if row["place"] else ""
         )
-        return (
-            f"[**{typeset(head)}**]{{#{anchor(row['id'])}}} {typeset(row['statement'])}\n"
-            f": [{row['verdict']}]{{.{' .'.join(classes(row['verdict']).split())} .claim-verdict}} "
-            f"([{row['kind']}]{{.claim-kind}}; [{row['grade']}]{{.claim-grade}}). {whose}{row['evidence']} "
-            f"{proof}{{claim-places}}`{row['id']}` "
-            f'<a href="{page}">Source of the check</a>{calls}; again ({ceil(float(row["seconds"])) or 1} s): '
-            f"`.venv/bin/fairbook claims --recompute --effort full --id {row['id']}` "
-            f'<a class="claim-id" href="#{anchor(row["id"])}">{row["id"]}</a>\n'
-            f"{counterexample(row)}"
-        )
+        rest = "" if not row["proof"] and row["evidence"] == first(row["evidence"]) else row["evidence"]
+        text = f"""
+[{row["verdict"]}]{{.{" .".join(classes(row["verdict"]).split())} .claim-verdict}} **{typeset(head)}.** {
+            typeset(row["statement"])
+        }
+
+{why(row)}
+
+<details class="claim-more"><summary><span class="claim-kind">{row["kind"]}</span>:
+<span class="claim-grade">{row["grade"]}</span></summary>
+
+{whose}{rest} {{claim-places}}`{row["id"]}` <a href="{page}">Source of the check</a>{calls}.
+<a class="claim-id" href="#{anchor(row["id"])}">{row["id"]}</a>
+
+{counterexample(row)[1]}
+
+Again, in {ceil(float(row["seconds"])) or 1} s:
+
+```sh
+.venv/bin/fairbook claims --recompute --effort full --id {row["id"]}
+```
+
+</details>
+"""
+        return nodes.container("", *self.parse(text), classes=["claim"], ids=[anchor(row["id"])])
 
 
 def checked(label: str) -> str:

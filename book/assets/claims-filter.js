@@ -6,13 +6,13 @@
 
   function start() {
     const claims = [...document.querySelectorAll(".verdicts .claim-id")].map((id) => {
-      const said = id.closest("dd"), claim = said.previousElementSibling;
+      const card = id.closest(".claim");
       return {
-        rows: [claim, said],
-        words: `${squeezed(said.closest(".place").querySelector("p"))} ${squeezed(claim)} ${squeezed(said)}`.toLowerCase(),
-        verdict: [squeezed(said.querySelector(".claim-verdict"))],
-        kind: [squeezed(said.querySelector(".claim-kind"))],
-        grade: squeezed(said.querySelector(".claim-grade")).split(", "),
+        card,
+        words: `${squeezed(card.closest(".place").querySelector("p"))} ${squeezed(card)}`.toLowerCase(),
+        verdict: [squeezed(card.querySelector(".claim-verdict"))],
+        kind: [squeezed(card.querySelector(".claim-kind"))],
+        grade: squeezed(card.querySelector(".claim-grade")).split(", "),
       };
     });
     if (!claims.length) return;
@@ -37,7 +37,7 @@
       '<label class="claims-filter-words">Words, or a "phrase" <input type="search" name="q" spellcheck="false"></label>' +
       '<button type="reset">Show all</button><output name="found" aria-live="polite"></output>');
     const words = form.elements.q, found = form.elements.found;
-    claims[0].rows[0].closest(".verdicts").before(form);
+    claims[0].card.closest(".verdicts").before(form);
 
     const fits = (claim, chosen, besides) =>
       chosen.q.every((word) => claim.words.includes(word)) &&
@@ -50,7 +50,7 @@
       for (const claim of claims) {
         const fit = fits(claim, chosen);
         count += fit;
-        for (const row of claim.rows) row.classList.toggle("claims-out", !fit);
+        claim.card.classList.toggle("claims-out", !fit);
       }
       // Each choice says how many claims it would leave, all other choices as they are.
       for (const name in selects) {
