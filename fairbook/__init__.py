@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fairbook.mechanisms.per_server_drf import per_server_drf
     from fairbook.mechanisms.sequential_minmax import sequential_minmax
     from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
-    from fairbook.mechanisms.virtual_cluster import scarcity_rounds, virtual_cluster
+    from fairbook.mechanisms.virtual_cluster import virtual_cluster
     from fairbook.mechanisms.virtual_cluster_pool import VirtualClusterPool
     from fairbook.model.allocation import Allocation
     from fairbook.model.clusters import VirtualClusters
@@ -75,7 +75,6 @@ __all__ = [
     "per_server_drf",
     "properties",
     "results",
-    "scarcity_rounds",
     "sequential_minmax",
     "static_optimum",
     "sweeps",
@@ -115,7 +114,6 @@ _HOMES = {
     "sequential_minmax": "mechanisms.sequential_minmax",
     "VirtualClusterPool": "mechanisms.virtual_cluster_pool",
     "VirtualClusters": "model.clusters",
-    "scarcity_rounds": "mechanisms.virtual_cluster",
     "virtual_cluster": "mechanisms.virtual_cluster",
     "FluidPlacement": "model.placement",
     "Placement": "model.placement",

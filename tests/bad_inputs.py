@@ -340,6 +340,7 @@ ENTRIES = [
             "general": "greedy",
             "small": 8,
             "top_up": False,
+            "engine": "fast",
         },
         {
             "max_vms": "positive",
@@ -350,14 +351,8 @@ ENTRIES = [
             "seed": "a count",
             "small": "a count",
             "top_up": "a flag",
-            **dict.fromkeys(("method", "load", "fit", "general"), "a choice"),
+            **dict.fromkeys(("method", "load", "fit", "general", "engine"), "a choice"),
         },
-    ),
-    Entry(
-        "scarcity_rounds",
-        fb.scarcity_rounds,
-        {"max_vms": [40.0, 30.0, 25.0], "tolerance": [0.5, 0.1, 0.6], "capacity": 60.0},
-        {"max_vms": "positive", "tolerance": "amounts", "capacity": "a bounded number"},
     ),
     Entry(
         "VirtualClusterPool",
@@ -588,8 +583,6 @@ EXEMPT = {
     ("virtual_cluster", "small", "a huge whole number"): "all users are few then",
     ("virtual_cluster", "max_vms", "one entry too many"): "whichever is shorter is to blame",
     ("virtual_cluster", "max_vms", "one entry too few"): "whichever is shorter is to blame",
-    ("scarcity_rounds", "max_vms", "one entry too many"): "whichever is shorter is to blame",
-    ("scarcity_rounds", "max_vms", "one entry too few"): "whichever is shorter is to blame",
     ("virtual_cluster", "capacities", "zero inside"): "a cluster may be down",
     ("VirtualClusterPool", "capacities", "zero inside"): "a cluster may be down",
     ("VirtualClusterPool.arrive", "max_vms", "a whole float"): "virtual_cluster takes floats that are whole",
@@ -620,7 +613,6 @@ EXEMPT = {
     ("CbDrf.release", "*", "one dimension less"): "the same for all",
     ("karma_phase", "credit", "one dimension less"): "the same for all",
     ("virtual_cluster", "tolerance", "one dimension less"): "the same for all",
-    ("scarcity_rounds", "tolerance", "one dimension less"): "the same for all",
     **{
         ("metrics.placement_fairness", "*", f"one dimension {kind}"): "entry by entry"
         for kind in ("less", "more", "more inside")

@@ -5,6 +5,7 @@ Zeros, ties and bounds are common, weights and credit factors up to 10^12 apart.
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -391,11 +392,6 @@ def run_lists(**case: Any) -> list[Any]:
     return flat(np.maximum(found.cluster, -1), found.vms)
 
 
-def judge_lists(method: str, **case: Any) -> list[Any]:
-    found = getattr(virtual_cluster, method)(**case)
-    return flat(found.cluster, found.vms)
-
-
 def vms_of(tolerance: Any, **case: Any) -> fb.VirtualClusters:
     return fb.virtual_cluster(tolerance=[float(k) for k in tolerance], **case)
 
@@ -436,7 +432,7 @@ ENGINES = {
     ),
     # shares of the pool, and credits that are as exact as the largest of them
     "karma": Engine(False, karma_cases(), run_karma, judge_karma, least=1.0),
-    "virtual cluster lists": Engine(False, LISTS, run_lists, judge_lists),
+    "virtual cluster lists": Engine(False, LISTS, run_lists, partial(run_lists, engine="plain")),
     "virtual cluster exact": Engine(True, VM_CASES, run_exact, judge_exact),
     # bins take 1e-12 of a cluster more than they hold
     "virtual cluster apart": Engine(

@@ -1,4 +1,4 @@
-"""Every registered mechanism of pools, arrivals, phases and machines: against its judges, and what all of them have.
+"""Every registered mechanism but of periods: against its judges, and what all of them have.
 
 A mechanism is in the matrix once it is registered, with every value of every option that its paper leaves open; what
 has no judge here fails.
@@ -26,8 +26,10 @@ from book.sequential_minmax.properties import Case
 from fairbook.mechanisms import registry
 from fairbook.mechanisms.dmfa_srq import exact_levels
 from fairbook.mechanisms.engines import placing, tournament
+from fairbook.mechanisms.virtual_cluster import METHODS
 from tests.cells import cells, instance, random_cell, same
 from tests.strategies import FEW, REPEATABLE, Instance, instances, naive_by_task
+from tests.vm_cases import QUARTERS, TENTHS, random_asked
 
 GRANTS = ("scaled", "weighted", "capped")
 ALPHAS = (Fraction(0), Fraction(1, 4), Fraction(2, 3), Fraction(1))
@@ -446,6 +448,30 @@ def test_nothing_fits_nothing_is_asked_and_ten_tenths_fill_a_machine(name: str) 
     assert call([[3, 3], [9, 1]], [[2, 2], [2, 1]], None, None).tasks.tolist() == [0, 0]
     assert call([[1, 1]], [[2, 2]], None, [0.9]).tasks.tolist() == [0]
     assert call([[0.1, 0.1]], [[1, 1]], None, None).tasks.tolist() == [10]
+
+
+# --------------------------------------------------------------------------------------------------- clusters
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_for_clusters_against_its_rule(method: Any, whole: bool) -> None:
+    """Several allocations reach the optimum; where VMs are not whole a rounding says which list is best."""
+    for seed, options in zip(range(180), itertools.cycle(crossed("virtual_cluster"))):
+        rng = np.random.default_rng([whole, seed])
+        one = random_asked(rng, TENTHS if whole else QUARTERS, max_H=3)
+        options |= {"method": method, "whole": whole, "small": seed // 18 % 4, "top_up": bool(rng.integers(2))}
+        fast, plain_ = (fb.virtual_cluster(*one.floats, **options, engine=engine) for engine in ("fast", "plain"))
+        assert fast.violations() == plain_.violations() == []
+        assert fast.served.sum() == plain_.served.sum()
+        assert near(fast.min_fraction, plain_.min_fraction, 1e-9), (seed, options)
+        lists = "metagreedy" in (method, options["general"]) or method == "vector_packing"
+        settled = method != "exact" and (whole or not lists)
+        assert not settled or (near(fast.vms, plain_.vms, 1e-9) and same_homes(fast, plain_)), (seed, options)
+
+
+def same_homes(one: fb.VirtualClusters, other: fb.VirtualClusters) -> bool:
+    return bool((one.cluster == other.cluster).all()) and near(one.by_cluster, other.by_cluster, 1e-9, 1e-12)
 
 
 def test_every_mechanism_has_a_judge() -> None:

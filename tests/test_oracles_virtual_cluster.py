@@ -13,11 +13,8 @@ from book.virtual_cluster import oracle
 from book.virtual_cluster.oracle import (
     as_case,
     exact_optimum,
-    greedy,
     lp_bound,
-    mixed_knapsack,
     most_served,
-    relaxation,
     share,
 )
 from tests.strategies import REPEATABLE
@@ -144,65 +141,6 @@ def test_most_served_tries_everything(sizes: list[int], room: list[int]) -> None
 
     everywhere = product(range(-1, len(room)), repeat=len(sizes))
     assert most_served(sizes, room) == max(sum(j >= 0 for j in where) for where in everywhere if holds(where))
-
-
-# ------------------------------------------------------------------------------------- algorithms by hand
-
-
-MIXED = ([10, 10, 10, 10], ["1/10", "2/5", "9/10", "9/10"], [12, 12])
-#: Method, what is asked for, options, clusters, VMs.
-BY_HAND: list[tuple[Any, Any, dict[str, Any], list[int] | None, list[int] | None]] = [
-    # minima 5, 5, 3, 1 on 20 and 10. Relative: 0 0 -> first; .25 0 -> second; .25 .5 -> first; .4 .5 -> first.
-    (relaxation, ([10, 10, 6, 2], "1/2", [20, 10]), {}, [0, 1, 0, 0], [10, 10, 6, 2]),
-    # free: 20 10 -> first; 15 10 -> first; 10 10 -> first, a tie; 7 10 -> second.
-    (relaxation, ([10, 10, 6, 2], "1/2", [20, 10]), {"load": "free"}, [0, 0, 0, 1], None),
-    # 16 + 2 on 8 and 10: 4 and 4 go first and second, 8 nowhere; what is left goes where a VM is missing most.
-    (relaxation, ([8, 8, 16, 8], ["1/2", "1/2", "1/2", 1], [8, 10]), {}, [0, 1, -1, 1], [8, 5, 0, 5]),
-    (relaxation, ([4], 0, [0, 3]), {}, [-1], None),
-    # a cluster without VMs comes last
-    (relaxation, ([4, 4], 1, [0, 2, 3]), {}, [1, 1], [1, 1]),
-    (greedy, ([4, 4], 1, [0, 2, 3]), {}, [2, 1], None),
-    (greedy, ([4, 4], 1, [0, 2, 3]), {"fit": "first_fit"}, [2, 1], None),
-    (mixed_knapsack, ([4, 4], 1, [0, 2, 3]), {}, [2, 1], None),
-    # wanted parts with the newcomer: 4/10 4/12 -> second; 6/10 10/12 -> first; 14/10 12/12 -> second.
-    (greedy, ([4, 6, 8], "1/2", [10, 12]), {}, [1, 0, 1], None),
-    # best fit: 4 into the tighter; then 6 fits there to the brim; 8 into the other.
-    (greedy, ([4, 6, 8], "1/2", [10, 12]), {"fit": "best_fit"}, [0, 0, 1], None),
-    (greedy, ([4, 6, 8], "1/2", [10, 12]), {"fit": "first_fit"}, [0, 0, 1], None),
-    (greedy, ([4, 7, 6], "1/2", [12, 10]), {"fit": "first_fit"}, [0, 0, 1], None),
-    (greedy, ([4, 7, 6], "1/2", [12, 10]), {"fit": "best_fit"}, [1, 0, 1], None),
-    # nobody has room for 8 more: 18/10 against 12/8 -> second, where 4 and 8 then share 8
-    (greedy, ([10, 4, 8], "1/2", [10, 8]), {"fit": "best_fit"}, [0, 1, 1], [10, 3, 5]),
-    # tau = 24/40: A = {k <= .4} is the first two, at 9 and 6: 9 into the first (a tie), 6 into the second, as the
-    # first has 3 left. B: 3 and 6 left, 20 wanted, tau = 9/20: A = {k <= .55} is nobody. Greedy: 10/3 against 10/6 ->
-    # second; 10/3 against 20/6, a tie -> the first.
-    (mixed_knapsack, MIXED, {"small": 0}, [0, 1, 1, 0], [9, 6, 6, 3]),
-    # shared anew, the second cluster gives 6 and 6, the first 9 and 3: the same
-    (mixed_knapsack, MIXED, {"small": 0, "top_up": True}, [0, 1, 1, 0], [9, 6, 6, 3]),
-    # tau = 18/20: A = {k <= 1/10}: nobody, though one of them has k = 1/5
-    (mixed_knapsack, ([10, 10], ["1/5", 1], [18]), {"small": 0}, None, [9, 9]),
-    # best fit: 5 goes first and into 10; 4 into 4, where nothing is left, not beside the 5
-    (mixed_knapsack, ([4, 5, 20], [0, 0, 1], [10, 4]), {"small": 0}, [1, 0, 0], None),
-    # what queue A does not get: tau = 9/14, A = {1/4}: 3, B: 6; tau = 8/6: A empty
-    (mixed_knapsack, ([4, 10], ["1/4", "3/4"], [9]), {"small": 0}, None, [3, 6]),
-    (mixed_knapsack, ([4, 2], ["1/2", "3/4"], [6, 2]), {"small": 0}, None, [4, 2]),
-    # tau = 9/12: A = {k <= 1/4}: user 0 at 6 into the first. B: 1 and 2 left, 4 wanted: 2 on the second.
-    (mixed_knapsack, ([8, 4], ["1/4", "1/2"], [7, 2]), {"small": 0}, None, [6, 2]),
-    (mixed_knapsack, ([8, 4], ["1/4", "1/2"], [7, 2]), {"small": 0, "top_up": True}, None, [7, 2]),
-]
-
-
-@pytest.mark.parametrize(("method", "given_", "options", "cluster", "vms"), BY_HAND)
-def test_by_hand(method: Any, given_: Any, options: dict[str, Any], cluster: Any, vms: Any) -> None:
-    placed = method(*given_, **options)
-    assert cluster in (None, placed.cluster)
-    assert vms in (None, ints(placed.vms))
-
-
-def test_few_users_are_placed_by_the_general_method() -> None:
-    assert mixed_knapsack(*MIXED, small=4) == greedy(*MIXED)
-    assert mixed_knapsack(*MIXED, small=4, general="relaxation") == relaxation(*MIXED)
-    assert mixed_knapsack([2, 2], 0, [9], small=0) == greedy([2, 2], 0, [9])  # more than enough: A is empty
 
 
 # ------------------------------------------------------------------------------------------------- input

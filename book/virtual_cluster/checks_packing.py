@@ -26,7 +26,7 @@ from book.virtual_cluster.judging import (
 from book.virtual_cluster.oracle import exact_optimum, lp_bound, rounds, share
 from book.virtual_cluster.properties import BROKEN, RULES, Case, Outcome, Rule, allocations, arguments, cases, pour
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
-from fairbook.mechanisms.virtual_cluster import scarcity_rounds, virtual_cluster
+from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.model.clusters import VirtualClusters
 
 # --------------------------------------------------------------------------------------------------- the model, 1.3
@@ -574,9 +574,9 @@ def _rounds(rng: np.random.Generator, judged: Mechanism, at: int) -> tuple[bool,
     tau = judged.run(case)
     steps = rounds(case.max_vms, case.tolerance, sum(case.capacities))
     wanted, tolerance, capacities = arguments(case)
-    engine = scarcity_rounds(wanted, tolerance, float(sum(capacities)))
+    engine = virtual_cluster(wanted, tolerance, [sum(capacities)], method="spanning", whole=False)
     level = [v == max(m, min(tau * a, a)) for v, m, a in zip(poured.vms, case.minimum, case.max_vms, strict=True)]
-    agrees = all(level) and abs(float(steps[-1][0]) - engine[-1][0]) < 1e-9 and len(steps) <= len(case.max_vms)
+    agrees = all(level) and np.allclose(engine.vms, np.array(poured.vms, float), 1e-9, 0) and len(steps) <= len(wanted)
     return agrees and all(a[0] >= b[0] for a, b in pairwise(steps)), len(steps) > 2
 
 

@@ -1,9 +1,8 @@
-"""Virtual clusters judged: the optimum by all subsets, and the paper's algorithms in fractions.
+"""Virtual clusters judged: the optimum by all subsets, and a bound by linear programming.
 
 All numbers are fractions; a float counts as the decimal number it prints, so 0.7 is 7/10, and a VM is whole or it is
-not. Nothing is searched cleverly: :func:`exact_optimum` looks at every set of users on every cluster, VMs are handed
-out one at a time, and :func:`relaxation`, :func:`greedy` and :func:`mixed_knapsack` look at everybody anew before each
-step. Up to some 10 users on 4 clusters. What is asked is not checked: that is the engine's part.
+not. Nothing is searched cleverly: :func:`exact_optimum` looks at every set of users on every cluster. Up to some 10
+users on 4 clusters. What is asked is not checked: that is the engine's part.
 
 In :func:`lp_bound`, the linear relaxation of the paper's program, floats enter only the search for prices. The bound
 that is returned follows from these prices in fractions, by weak duality, so it holds whatever the solver did.
@@ -13,11 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
+
+from fairbook.mechanisms import virtual_cluster as rule
 
 ZERO, ONE = Fraction(0), Fraction(1)
 NOWHERE = -1
@@ -60,7 +61,7 @@ class Case:
     def share(self, users: Sequence[int], capacity: Fraction) -> list[Fraction] | None:
         """Share one cluster among these users; None where their minima do not fit."""
         least = [self.minimum[i] for i in users]
-        return _share(least, [self.wanted[i] for i in users], capacity, self.whole) if sum(least) <= capacity else None
+        return share(least, [self.wanted[i] for i in users], capacity, self.whole) if sum(least) <= capacity else None
 
     def level(self, vms: Sequence[Fraction]) -> Fraction:
         return min(v / alpha for v, alpha in zip(vms, self.wanted, strict=True))
@@ -77,36 +78,6 @@ def as_case(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True) -
 
 
 # ------------------------------------------------------------------------------------------------- one cluster
-
-
-def _share(least: Sequence[Fraction], most: Sequence[Fraction], capacity: Fraction, whole: bool) -> list[Fraction]:
-    if whole:
-        vms, wanted = [int(x) for x in least], [int(x) for x in most]
-        for _ in range(int(capacity) - sum(vms)):
-            poorest = None
-            for i in range(len(vms)):
-                if vms[i] < wanted[i]:
-                    ahead = -1 if poorest is None else vms[i] * wanted[poorest] - vms[poorest] * wanted[i]
-                    if poorest is None or ahead < 0 or (ahead == 0 and wanted[i] < wanted[poorest]):
-                        poorest = i
-            if poorest is None:
-                break
-            vms[poorest] += 1
-        return [Fraction(v) for v in vms]
-
-    def at(level: Fraction) -> list[Fraction]:
-        return [max(a, level * b) for a, b in zip(least, most, strict=True)]
-
-    # what is handed out grows with the level, along a straight line between two of the points where somebody joins
-    points = sorted({ONE, *(a / b for a, b in zip(least, most, strict=True))})
-    low = points[0]
-    for high in points:
-        before, after = sum(at(low), ZERO), sum(at(high), ZERO)
-        if after > capacity:
-            # below the first point all stand at their minima, so before <= capacity
-            return at(low + (high - low) * (capacity - before) / (after - before))
-        low = high
-    return list(most)
 
 
 def share(least: Any, most: Any, capacity: Any, whole: bool = True) -> list[Fraction]:
@@ -129,7 +100,8 @@ def share(least: Any, most: Any, capacity: Any, whole: bool = True) -> list[Frac
 
     Notes
     -----
-    Cost O(n) a VM, or O(n^2) where VMs are not whole.
+    This is :func:`fairbook.mechanisms.virtual_cluster.share`, in fractions. Cost O(n) a VM, or O(n^2) where VMs are not
+    whole.
 
     Examples
     --------
@@ -139,7 +111,7 @@ def share(least: Any, most: Any, capacity: Any, whole: bool = True) -> list[Frac
     ['3', '6', '6']
     """
     (room,) = _decimals([capacity])
-    return _share(_decimals(least), _decimals(most), room, whole)
+    return [Fraction(v) for v in rule.share(_decimals(least), _decimals(most), room, whole)]
 
 
 # ------------------------------------------------------------------------------------------------- the optimum
@@ -229,7 +201,12 @@ def exact_optimum(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = T
         for i in sets[choices[j][s]]:
             cluster[i] = j
         s ^= choices[j][s]
-    total = _given(case, dict(enumerate(cluster)), case.capacities)
+    here = [[i for i in range(n) if cluster[i] == j] for j in range(case.H)]
+    total = {
+        i: v
+        for users, C in zip(here, case.capacities, strict=True)
+        for i, v in zip(users, case.share(users, C) or [], strict=True)
+    }
     found = Optimum(values[best[-1]], cluster, [total[i] for i in range(n)])
     assert case.level(found.vms) == found.level, "the sets do not give the level that was found"
     return found
@@ -350,168 +327,7 @@ def lp_bound(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True) 
     return LinearBound(_highest(case, prices), -float(result.fun), prices)
 
 
-# ------------------------------------------------------------------------------------- the paper's algorithms
-
-
-class Placed(NamedTuple):
-    """Cluster of each user, -1 where it was turned away, and its VMs."""
-
-    cluster: list[int]
-    vms: list[Fraction]
-
-
-def _part(amount: Fraction, capacity: Fraction) -> tuple[bool, Fraction]:
-    """Give a part of a cluster; of a cluster without VMs everything is more than of any other."""
-    return (False, amount / capacity) if capacity else (True, ZERO)
-
-
-def _place(case: Case, users: Sequence[int], room: Sequence[Fraction], rule: str) -> dict[int, int]:
-    """Give user after user a cluster by one rule; only those that have one are in the answer."""
-    lives: list[list[int]] = [[] for _ in room]
-    for i in users:
-        options: list[tuple[Any, int]] = []
-        for j, C in enumerate(room):
-            minima = sum((case.minimum[h] for h in lives[j]), ZERO)
-            everything = sum((case.wanted[h] for h in lives[j]), ZERO)
-            if minima + case.minimum[i] > C:
-                continue
-            nobody_gives_back = everything + case.wanted[i] <= C
-            mark: Any
-            if rule == "relative":
-                mark = _part(minima, C)
-            elif rule == "free":
-                mark = minima - C
-            elif rule == "knapsack":
-                mark = C - minima - case.minimum[i]
-            elif rule == "least_wanted" or not nobody_gives_back:
-                mark = (rule != "least_wanted", _part(everything + case.wanted[i], C))
-            else:
-                mark = (False, (False, C - everything if rule == "best_fit" else Fraction(j)))
-            options.append((mark, j))
-        if options:
-            lives[min(options)[1]].append(i)
-    return {i: j for j, here in enumerate(lives) for i in here}
-
-
-def _given(case: Case, where: dict[int, int], room: Sequence[Fraction]) -> dict[int, Fraction]:
-    found: dict[int, Fraction] = {}
-    for j, C in enumerate(room):
-        here = sorted(i for i in where if where[i] == j)
-        vms = case.share(here, C)
-        assert vms is not None
-        found.update(zip(here, vms, strict=True))
-    return found
-
-
-def _placed(case: Case, where: dict[int, int], vms: dict[int, Fraction]) -> Placed:
-    return Placed([where.get(i, NOWHERE) for i in range(case.n)], [vms.get(i, ZERO) for i in range(case.n)])
-
-
-def _listed(case: Case, rule: str) -> Placed:
-    where = _place(case, range(case.n), case.capacities, rule)
-    return _placed(case, where, _given(case, where, case.capacities))
-
-
-def relaxation(
-    max_vms: Any, tolerance: Any, capacities: Any, whole: bool = True, load: Literal["relative", "free"] = "relative"
-) -> Placed:
-    """Run the relaxation of section 2.1: minima on the least loaded cluster, then the rest to the least fraction.
-
-    Parameters
-    ----------
-    max_vms, tolerance, capacities, whole
-        As for :func:`exact_optimum`, any number of users, served in the order given.
-    load : {"relative", "free"}
-        Least loaded: the smallest part of the cluster taken by minima (a cluster without VMs comes last), or the most
-        VMs free. The first cluster at ties.
-
-    Examples
-    --------
-    >>> relaxation([4, 4, 4], "1/2", [6, 5]).cluster
-    [0, 1, 0]
-    """
-    return _listed(as_case(max_vms, tolerance, capacities, whole), load)
-
-
-def greedy(
-    max_vms: Any,
-    tolerance: Any,
-    capacities: Any,
-    whole: bool = True,
-    fit: Literal["least_wanted", "best_fit", "first_fit"] = "least_wanted",
-) -> Placed:
-    """Run the greedy algorithm of section 2.1: all that is wanted, and give back where a newcomer does not fit.
-
-    Parameters
-    ----------
-    max_vms, tolerance, capacities, whole
-        As for :func:`relaxation`.
-    fit : {"least_wanted", "best_fit", "first_fit"}
-        Among the clusters that hold all minima with the newcomer's. ``"least_wanted"``: where all that is wanted, with
-        the newcomer, is the smallest part of the cluster. ``"best_fit"``, ``"first_fit"``: where nobody has to give
-        back, the fullest or the first of these; otherwise as before. The first cluster at ties.
-
-    Examples
-    --------
-    >>> greedy([4, 4, 4], "1/2", [6, 5]).cluster, greedy([2, 3, 4], "1/2", [6, 5], fit="best_fit").cluster
-    ([0, 1, 0], [1, 1, 0])
-    """
-    return _listed(as_case(max_vms, tolerance, capacities, whole), fit)
-
-
-def mixed_knapsack(
-    max_vms: Any,
-    tolerance: Any,
-    capacities: Any,
-    whole: bool = True,
-    general: Literal["greedy", "relaxation"] = "greedy",
-    small: int = 8,
-    top_up: bool = False,
-    fit: Literal["least_wanted", "best_fit", "first_fit"] = "least_wanted",
-    load: Literal["relative", "free"] = "relative",
-) -> Placed:
-    """Run Figure 1: queue A = {k <= 1 - tau} at its minimum as a knapsack, queue B anew on what is left.
-
-    Parameters
-    ----------
-    max_vms, tolerance, capacities, whole
-        As for :func:`relaxation`.
-    general, small : {"greedy", "relaxation"}, int
-        Algorithm for at most so many users, or where A is empty.
-    top_up : bool
-        Whether all clusters are shared anew in the end, A included.
-    fit, load
-        Of the general algorithm.
-
-    Notes
-    -----
-    The knapsack: largest minimum first (the first user at ties), each into the cluster that has least left afterwards
-    (the first at ties). Who does not fit is turned away.
-
-    Examples
-    --------
-    >>> placed = mixed_knapsack([10, 10, 10], ["1/10", "1/2", "9/10"], [9, 6], small=0)
-    >>> placed.cluster, [int(v) for v in placed.vms]
-    ([0, 1, 1], [9, 5, 1])
-    """
-    case = as_case(max_vms, tolerance, capacities, whole)
-    where: dict[int, int] = {}
-    vms: dict[int, Fraction] = {}
-    room, left = list(case.capacities), list(range(case.n))
-    while left:
-        tau = sum(room, ZERO) / sum(case.wanted[i] for i in left)
-        queue = [i for i in left if case.tolerance[i] <= 1 - tau]
-        if not queue or len(left) <= small:
-            found = _place(case, left, room, fit if general == "greedy" else load)
-            vms.update(_given(case, found, room))
-            where.update(found)
-            break
-        queue.sort(key=lambda i: -case.minimum[i])
-        for i, j in _place(case, queue, room, "knapsack").items():
-            where[i], vms[i] = j, case.minimum[i]
-            room[j] -= case.minimum[i]
-        left = [i for i in left if i not in queue]
-    return _placed(case, where, _given(case, where, case.capacities) if top_up else vms)
+# ------------------------------------------------------------------------------------------------- the rounds
 
 
 def rounds(max_vms: Any, tolerance: Any, capacity: Any) -> list[tuple[Fraction, list[int]]]:

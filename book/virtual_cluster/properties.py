@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from numpy.random import Generator
 
 from book.common.evidence import in_words
-from book.virtual_cluster.oracle import exact_optimum, greedy, mixed_knapsack, relaxation, share
-from fairbook.mechanisms.virtual_cluster import virtual_cluster
+from book.virtual_cluster.oracle import exact_optimum, share
+from fairbook.mechanisms.virtual_cluster import Method, virtual_cluster_rule
 from fairbook.model.clusters import TURNED_AWAY
 
 Number = Any  # whole numbers or fractions
@@ -107,25 +107,27 @@ def _best(case: Case) -> Outcome:
     return _nobody(case) if best is None else Outcome(tuple(best.cluster or ()), tuple(best.vms))
 
 
-def _by(judge: Callable[..., Any], **reading: Any) -> Rule:
-    return lambda case: Outcome(
-        *map(tuple, judge(case.max_vms, case.tolerance, case.capacities, case.whole, **reading))
-    )
+def _by(method: Method, **reading: Any) -> Rule:
+    """Run one of the rules in fractions."""
 
+    def run(case: Case) -> Outcome:
+        wanted, room = ([Fraction(x) for x in numbers] for numbers in (case.max_vms, case.capacities))
+        pieces = virtual_cluster_rule(wanted, case.tolerance, room, method=method, whole=case.whole, **reading)
+        cluster, vms = ({i: piece[at] for i, *piece in pieces} for at in (0, 1))
+        users = range(len(wanted))
+        return Outcome(tuple(cluster.get(i, TURNED_AWAY) for i in users), tuple(vms.get(i, 0) for i in users))
 
-def _metagreedy(case: Case) -> Outcome:
-    found = virtual_cluster(*arguments(case), method="metagreedy", whole=case.whole)
-    return Outcome(tuple(found.cluster.tolist()), tuple(found.vms.tolist()))
+    return run
 
 
 #: The rules of the chapter, by name.
 RULES: dict[str, Rule] = {
     "pool": pour,
     "exact": _best,
-    "relaxation": _by(relaxation),
-    "greedy": _by(greedy),
-    "mixed_knapsack": _by(mixed_knapsack, small=0),
-    "metagreedy": _metagreedy,  # no judge: for cases in whole numbers
+    "relaxation": _by("relaxation"),
+    "greedy": _by("greedy"),
+    "mixed_knapsack": _by("mixed_knapsack", small=0),
+    "metagreedy": _by("metagreedy"),
 }
 
 

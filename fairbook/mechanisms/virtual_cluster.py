@@ -1,426 +1,411 @@
 """Virtual clusters with a bounded slowdown (Liu, Dong, Tian, 2011): users on clusters, fractions max-min fair.
 
-Once it is settled who lives where, each cluster is shared by :func:`fairbook.model.clusters.share_out`, and nothing
-else is better. So the methods differ in one thing, the choice of the cluster:
+Once it is settled who lives where, each cluster is shared by :func:`share`, and nothing else is better. So the methods
+differ in one thing, the choice of the cluster:
 
 * ``"relaxation"`` and ``"greedy"`` (section 2.1) and ``"mixed_knapsack"`` (Figure 1) are the paper's.
 * ``"metagreedy"`` and ``"vector_packing"`` are the field's (Stillwell et al. 2010, 2012), in one dimension.
 * ``"exact"`` searches for the largest fraction at which all sizes pack, and proves it where it can.
 * ``"spanning"`` lets a virtual cluster live on several physical ones: condition (4) is dropped.
+
+:func:`virtual_cluster_rule` has a plain rule for each, :func:`virtual_cluster` their engines: the lists below, and what
+searches for :func:`~fairbook.mechanisms.engines.largest_fraction.largest_fraction`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import inf
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.kernels import kernel
-from fairbook.mechanisms.choices import check_choice
-from fairbook.mechanisms.engines.packing import FITS, Packing, pack
+from fairbook.mechanisms.choices import Engine, check_choice
+from fairbook.mechanisms.engines.largest_fraction import Found, Packer, largest_fraction, placed, rank
+from fairbook.mechanisms.engines.on_clusters import NAMES, cut, in_turn as fill_in_turn
+from fairbook.mechanisms.engines.packing import FITS
 from fairbook.mechanisms.readings import Fit, General, Load
 from fairbook.model.clusters import (
     RTOL,
     SPANS,
     TURNED_AWAY,
-    WHOLE,
     IntArray,
     Requests,
     VirtualClusters,
     as_requests,
-    share_each,
     share_out,
 )
-from fairbook.model.inputs import LARGEST, SMALLEST, as_number, as_whole, check_switch
+from fairbook.model.inputs import as_whole, check_switch
 
-__all__ = ["METHODS", "scarcity_rounds", "virtual_cluster"]
+__all__ = ["METHODS", "share", "virtual_cluster", "virtual_cluster_rule"]
 
 Method = Literal["relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packing", "exact", "spanning"]
 #: Ways to choose a cluster for each user.
 METHODS: tuple[str, ...] = get_args(Method)
 
-_EXACTLY, _ROUGHLY = 1e-10, 1e-5  # parts of the bound to which a fraction is found, and if searches give up
 _ROUNDING = 1e-13  # part of a cluster or of a user that is nothing, where VMs are not whole
 _FEW_PAIRS = 100_000  # of users and clusters; where there are more, packing has come out ahead of the lists each time
-_QUESTIONS = 16  # whether sizes pack, that may each be as hard as they like within the limit
-_MANY = 2_000_000  # fractions that whole VMs can have, more of which are not listed
+_PLACEMENTS = 100_000  # of users on clusters, more of which the plain rule does not try
+
+
+# ------------------------------------------------------------------------------------------------------- the rules
+
+
+class Asked(NamedTuple):
+    """What users ask of clusters, in numbers of any kind: alpha, k, (1 - k) alpha (rounded up where whole), C."""
+
+    wanted: Sequence[Any]
+    tolerance: Sequence[Any]
+    minimum: Sequence[Any]
+    room: Sequence[Any]
+    whole: bool
+
+
+#: Where users live: the cluster of each that has one.
+Homes = dict[int, int]
+
+
+def share(least: Sequence[Any], most: Sequence[Any], capacity: Any, whole: bool = True) -> list[Any]:
+    """Share one cluster max-min fairly: least <= vms <= most, and fractions vms / most as equal as can be.
+
+    Whole VMs go one at a time to the least fraction (ties: who wants fewest, then the first). Else all rise to one
+    level, but for those whose minimum is above it. The minima must fit.
+
+    >>> share([1, 6, 0], [10, 10, 20], 15)
+    [3, 6, 6]
+    """
+    vms, users = list(least), range(len(most))
+    if whole:
+        for _ in range(int(capacity - sum(vms))):
+            if waiting := [i for i in users if vms[i] < most[i]]:
+                vms[min(waiting, key=lambda i: (vms[i] / most[i], most[i]))] += 1
+        return vms
+    rising, room = list(users), capacity
+    while rising:
+        level = min(room / sum(most[i] for i in rising), 1)
+        above = [i for i in rising if least[i] > level * most[i]]
+        if not above:
+            return [level * most[i] if i in rising else vms[i] for i in users]
+        room -= sum(least[i] for i in above)
+        rising = [i for i in rising if i not in above]
+    return vms
+
+
+def shared(asked: Asked, homes: Homes, room: Sequence[Any]) -> dict[int, Any]:
+    """Share each cluster among those who live there."""
+    vms: dict[int, Any] = {}
+    for j, capacity in enumerate(room):
+        here = sorted(i for i in homes if homes[i] == j)
+        least, most = [asked.minimum[i] for i in here], [asked.wanted[i] for i in here]
+        vms |= zip(here, share(least, most, capacity, asked.whole), strict=True)
+    return vms
+
+
+def part(amount: Any, capacity: Any) -> Any:
+    """Give a part of what a cluster has; of nothing anything is more than of any other."""
+    return amount / capacity if capacity else inf
+
+
+def in_turn(asked: Asked, users: Iterable[int], room: Sequence[Any], mark: Callable[..., Any]) -> Homes:
+    """Give user after user the cluster of the least mark among those that can hold its minimum, the first at ties."""
+    homes: Homes = {}
+    held, wishes = [0 * C for C in room], [0 * C for C in room]
+    for i in users:
+        able = [j for j, C in enumerate(room) if held[j] + asked.minimum[i] <= C]
+        if able:
+            homes[i] = min(able, key=lambda j: mark(room[j], held[j], wishes[j], asked.minimum[i], asked.wanted[i]))
+            held[homes[i]] += asked.minimum[i]
+            wishes[homes[i]] += asked.wanted[i]
+    return homes
+
+
+#: Marks of a cluster that holds C VMs, by minima and by all that is wanted there, for a newcomer's minimum and wish.
+MARKS: dict[str, Callable[..., Any]] = {
+    "relative": lambda C, minima, wishes, least, most: part(minima, C),
+    "free": lambda C, minima, wishes, least, most: minima - C,
+    "least_wanted": lambda C, minima, wishes, least, most: part(wishes + most, C),
+    # where nobody has to give back: the fullest, or the first; else where least is wanted
+    "best_fit": lambda C, minima, wishes, least, most: (
+        (0, C - wishes) if wishes + most <= C else (1, part(wishes + most, C))
+    ),
+    "first_fit": lambda C, minima, wishes, least, most: (0, 0) if wishes + most <= C else (1, part(wishes + most, C)),
+    "tightest": lambda C, minima, wishes, least, most: C - minima,
+    # elastic VMs wanted, a VM that is left for them
+    "least_fluid": lambda C, minima, wishes, least, most: (
+        part(wishes - minima + most - least, C - minima - least) if wishes - minima + most > least else 0
+    ),
+    "first": lambda C, minima, wishes, least, most: 0,
+}
+
+
+def mixed_knapsack(asked: Asked, general: str, small: int, top_up: bool) -> tuple[Homes, dict[int, Any]]:
+    """Figure 1; where queue A is empty, step 7b would not get smaller, and the general algorithm takes over."""
+    homes: Homes = {}
+    vms: dict[int, Any] = {}
+    room, left = list(asked.room), list(range(len(asked.wanted)))  # step 1
+    while left:
+        tau = sum(room) / sum(asked.wanted[i] for i in left)  # 2
+        queue = [i for i in left if asked.tolerance[i] <= 1 - tau]  # 3: queue A, and queue B without it
+        if not queue or len(left) <= small:  # 7a
+            found = in_turn(asked, left, room, MARKS[general]) if general in MARKS else metagreedy(asked, left, room)
+            vms |= shared(asked, found, room)
+            homes |= found
+            break
+        for i, j in in_turn(asked, sorted(queue, key=lambda i: -asked.minimum[i]), room, MARKS["tightest"]).items():
+            homes[i], vms[i] = j, asked.minimum[i]  # 4
+            room[j] -= asked.minimum[i]  # 5
+        left = [i for i in left if i not in queue]  # 6, 7b
+    return homes, shared(asked, homes, asked.room) if top_up else vms  # 8
+
+
+def metagreedy(asked: Asked, users: Sequence[int], room: Sequence[Any]) -> Homes:
+    """The best of four orders of the users (S1 to S7 in one dimension) with four marks (P1 to P7)."""
+
+    def worth(homes: Homes) -> tuple[int, Any, Any]:
+        vms = shared(asked, homes, room)
+        return len(vms), min((v / asked.wanted[i] for i, v in vms.items()), default=0), sum(vms.values())
+
+    least, most = asked.minimum, asked.wanted
+    keys = (
+        [0 for _ in most],
+        [a - b for a, b in zip(least, most, strict=True)],
+        [-a for a in least],
+        [-b for b in most],
+    )
+    orders = [sorted(users, key=key.__getitem__) for key in keys]
+    marks = [MARKS[name] for name in ("free", "least_fluid", "tightest", "first")]
+    return max((in_turn(asked, order, room, mark) for order in orders for mark in marks), key=worth)
+
+
+def tries(fit: str, items: Sequence[int], bins: Sequence[int], free: Sequence[Any]) -> Iterator[tuple[int, int]]:
+    """Say in which order a list tries items and bins: item by item the first or the fullest bin, or bin by bin."""
+    if fit == "fill":
+        yield from ((i, b) for b in bins for i in items)
+    for i in items if fit != "fill" else ():
+        yield from ((i, b) for b in (bins if fit == "first" else sorted(bins, key=free.__getitem__)))
+
+
+def by_a_list(sizes: Sequence[Any], room: Sequence[Any]) -> Homes | None:
+    """Pack by the first of 21 lists that holds all; items fall, come as given, or rise, and bins rise or so."""
+    items, bins = range(len(sizes)), range(len(room))
+    falling, rising = sorted(items, key=lambda i: -sizes[i]), sorted(bins, key=room.__getitem__)
+    for order, boxes in product((falling, items, falling[::-1]), (rising, bins, rising[::-1])):
+        for fit in ("first", "best", "fill") if boxes is rising else ("first", "fill"):
+            free, homes = list(room), {}
+            for i, b in tries(fit, order, boxes, free):
+                if i not in homes and sizes[i] <= free[b]:
+                    homes[i], free[b] = b, free[b] - sizes[i]
+            if len(homes) == len(sizes):
+                return homes
+    return None
+
+
+def raised(asked: Asked, homes: Homes) -> Homes:
+    """Raise the least fraction by bisection as far as a list packs, from where the minima are packed."""
+
+    def level(vms: Iterable[Any]) -> Any:
+        return min(v / a for v, a in zip(vms, asked.wanted, strict=True))
+
+    def reached(homes: Homes) -> Any:
+        return level(v for _, v in sorted(shared(asked, homes, asked.room).items()))
+
+    pool = share(asked.minimum, asked.wanted, sum(asked.room), asked.whole)
+    bound = min(level(pool), level(min(a, max(asked.room)) for a in asked.wanted))
+    listed = sorted({p / a for a in asked.wanted for p in range(1, int(a) + 1)}) if asked.whole else []
+    high, fine = bound, Fraction(1, 10**10)
+    while high - reached(homes) > fine * bound:
+        low = reached(homes)
+        values = [v for v in listed if low < v <= high] if asked.whole else [(low + high) / 2]
+        at = (len(values) - 1) // 2
+        sizes = [max(m, up(values[at] * a, asked.whole)) for m, a in zip(asked.minimum, asked.wanted, strict=True)]
+        found = by_a_list(sizes, asked.room)
+        if found is not None and reached(found) > low:
+            homes = found
+        else:
+            high = ([low, *values[:at]] if asked.whole else values)[-1]
+        if found is None and sum(sizes) <= sum(asked.room) and max(sizes) <= max(asked.room):
+            fine = Fraction(1, 10**5)  # nothing is proved
+    return homes
+
+
+def vector_packing(asked: Asked) -> Homes:
+    """Bisect the fraction, and before it the number of the smallest minima, if no list packs all."""
+    homes, order = by_a_list(asked.minimum, asked.room), smallest_first(asked)
+    if homes is not None:
+        return raised(asked, homes)
+    below, above = 0, len(order) + 1
+    while above - below > 1:
+        middle = (below + above) // 2
+        fits = by_a_list([asked.minimum[i] for i in order[:middle]], asked.room) is not None
+        below, above = (middle, above) if fits else (below, middle)
+    users = sorted(order[:below])
+    wanted, tolerance, minimum = ([row[i] for i in users] for row in asked[:3])
+    some = Asked(wanted, tolerance, minimum, asked.room, asked.whole)
+    homes = by_a_list(minimum, asked.room) or {}
+    return {users[i]: j for i, j in raised(some, homes).items()} if users else {}
+
+
+def exact(asked: Asked) -> Homes:
+    """Try all ways to place as many of the smallest minima as can be, and take the largest least fraction."""
+    order, clusters = smallest_first(asked), range(len(asked.room))
+
+    @cache
+    def level(users: tuple[int, ...], j: int) -> Any:
+        """The least fraction of these on cluster j, below zero where it cannot hold their minima."""
+        if sum(asked.minimum[i] for i in users) > asked.room[j]:
+            return -1
+        vms = shared(asked, dict.fromkeys(users, j), asked.room)
+        return min((v / asked.wanted[i] for i, v in vms.items()), default=1)
+
+    def least(ways: tuple[tuple[int, int], ...]) -> Any:
+        return min(level(tuple(i for i, on in ways if on == j), j) for j in clusters)
+
+    for count in range(len(order), 0, -1):
+        users = sorted(order[:count])
+        best = max((tuple(zip(users, on, strict=True)) for on in product(clusters, repeat=count)), key=least)
+        if least(best) >= 0:
+            return dict(best)
+    return {}
+
+
+def spanning(asked: Asked) -> list[tuple[int, int, Any]]:
+    """Share all clusters as one, among as many of the smallest minima as fit; cut it user by user."""
+    order, total = smallest_first(asked), sum(asked.room)
+    most = max(m for m in range(len(order) + 1) if sum(asked.minimum[i] for i in order[:m]) <= total)
+    users, free, j = sorted(order[:most]), list(asked.room), 0
+    least, wanted = [asked.minimum[i] for i in users], [asked.wanted[i] for i in users]
+    pieces = []
+    for i, vms in zip(users, share(least, wanted, total, asked.whole), strict=True):
+        pieces += [] if vms else [(i, 0, vms)]
+        while vms > 0:
+            if free[j]:
+                pieces.append((i, j, min(vms, free[j])))
+                vms, free[j] = vms - pieces[-1][2], free[j] - pieces[-1][2]
+            else:
+                j += 1
+    return pieces
+
+
+def smallest_first(asked: Asked) -> list[int]:
+    """Order users by their minima: if m users can be served at all, then the m with the smallest can."""
+    return sorted(range(len(asked.minimum)), key=lambda i: asked.minimum[i])
+
+
+def up(vms: Any, whole: bool) -> Any:
+    """Round up to whole VMs, where they are."""
+    return -(-vms // 1) if whole else vms
+
+
+def virtual_cluster_rule(
+    max_vms: Any,
+    tolerance: Any,
+    capacities: Any,
+    *,
+    method: Method = "exact",
+    whole: bool = True,
+    load: Load = "relative",
+    fit: Fit = "least_wanted",
+    general: General = "greedy",
+    small: int = 8,
+    top_up: bool = False,
+) -> list[tuple[int, int, Any]]:
+    """Liu et al., sections 2.1 and 2.2, and the field's: (user, cluster, VMs) of each piece; numbers of any kind.
+
+    Who is turned away has none. The arguments are those of :func:`virtual_cluster`, lists in place of arrays. On one
+    cluster three users at half of 8, 6 and 4 leave 2 VMs, which go one by one to the least fraction, at a tie to who
+    wants fewest:
+
+    >>> from fractions import Fraction as F
+    >>> virtual_cluster_rule([F(8), F(6), F(4)], [F(1, 2)] * 3, [F(11)], method="relaxation")
+    [(0, 0, 4), (1, 0, 4), (2, 0, 3)]
+    """
+    minimum = [up((1 - k) * a, whole) for k, a in zip(tolerance, max_vms, strict=True)]
+    asked, everybody = Asked(max_vms, tolerance, minimum, capacities, whole), range(len(max_vms))
+    if method == "spanning":
+        return spanning(asked)
+    marks = {"relaxation": load, "greedy": fit}
+    if method == "mixed_knapsack":
+        homes, vms = mixed_knapsack(asked, marks.get(general, general), small, top_up)
+    else:
+        homes = (
+            in_turn(asked, everybody, capacities, MARKS[marks[method]])
+            if method in marks
+            else metagreedy(asked, everybody, capacities)
+            if method == "metagreedy"
+            else {"vector_packing": vector_packing, "exact": exact}[method](asked)
+        )
+        vms = shared(asked, homes, capacities)
+    return [(i, homes[i], vms[i]) for i in sorted(homes)]
 
 
 # ------------------------------------------------------------------------------------------------ one user at a time
 
-#: Rules by which a user gets its cluster, among those that can hold its minimum. The last two prefer those that can
-#: hold all that is wanted there, with the newcomer: the fullest, or the first, of these; else they are _LEAST_WANTED.
-(
-    _LEAST_LOADED,
-    _MOST_FREE,
-    _LEAST_WANTED,
-    _TIGHTEST,
-    _LEAST_FLUID,
-    _FIRST,
-    _FULLEST_THAT_HOLDS_ALL,
-    _FIRST_THAT_HOLDS_ALL,
-) = range(8)
 
-
-def _pairs(order: Any, least: Any, most: Any, capacities: Any, *_: Any) -> float:
-    """Steps of a list rule: each user looks at each cluster."""
-    return float(order.size * capacities.size)
-
-
-@kernel(_pairs)
-def _one_by_one(order: Any, least: Any, most: Any, capacities: Any, slack: Any, rule: int, where: Any) -> None:
-    """Give the users in this order their clusters by one rule, the first cluster at ties. Cost O(n H)."""
-    H = len(capacities)
-    room, wanted, guaranteed = capacities.copy(), np.zeros_like(capacities), np.zeros_like(capacities)
-    for i in order:
-        chosen, best, full = -1, 0.0, False
-        for j in range(H):
-            if not least[i] <= room[j] + slack[j]:
-                continue
-            fits = False
-            if rule == _LEAST_LOADED:  # minima as a part of the cluster; one without VMs is the fullest of all
-                value = guaranteed[j] / capacities[j] if capacities[j] > 0 else np.inf
-            elif rule == _MOST_FREE:
-                value = -room[j] * 1.0
-            elif rule == _TIGHTEST:  # least free after placing
-                value = room[j] * 1.0
-            elif rule == _LEAST_FLUID:  # elastic VMs wanted, newcomer included, a VM left for them
-                left = room[j] - least[i]
-                above = wanted[j] - guaranteed[j] + most[i] - least[i]
-                value = above / left if left > 0 else (np.inf if above > 0 else 0.0)
-            elif rule == _FIRST:
-                value = 1.0 * j
-            else:
-                # all that is wanted on this cluster, with the newcomer, fits: nobody has to give anything back
-                fits = rule != _LEAST_WANTED and wanted[j] + most[i] <= capacities[j] + slack[j]
-                if not fits:  # what is wanted as a part of the cluster
-                    value = (wanted[j] + most[i]) / capacities[j] if capacities[j] > 0 else np.inf
-                elif rule == _FULLEST_THAT_HOLDS_ALL:
-                    value = (capacities[j] - wanted[j]) * 1.0
-                else:
-                    value = 1.0 * j
-            if chosen < 0 or (fits and not full) or (fits == full and value < best):
-                chosen, best, full = j, value, fits
-        if chosen >= 0:
-            where[i] = chosen
-            room[chosen] -= least[i]
-            guaranteed[chosen] += least[i]
-            wanted[chosen] += most[i]
-
-
-_LOADS = {"relative": _LEAST_LOADED, "free": _MOST_FREE}
-_FITS = {"least_wanted": _LEAST_WANTED, "best_fit": _FULLEST_THAT_HOLDS_ALL, "first_fit": _FIRST_THAT_HOLDS_ALL}
-_PICKS = (_MOST_FREE, _LEAST_FLUID, _TIGHTEST, _FIRST)  # P1 = P5 = P6, P2, P3 = P4, P7
-
-
-def _list_users(asked: Requests, room: NDArray[Any], rule: int, order: IntArray | None = None) -> IntArray:
-    """Choose clusters by one rule, user by user; -1 where the minimum fits nowhere."""
+def _listed(asked: Requests, mark: str, order: IntArray | None = None) -> IntArray:
+    """Choose clusters by one of :data:`MARKS`, user by user; -1 where the minimum fits nowhere."""
     where = np.full(len(asked), TURNED_AWAY, np.int64)
+    room = asked.capacities
     slack = np.zeros_like(room) if asked.whole else room * FITS
     users = np.arange(len(asked)) if order is None else order
-    _one_by_one(users, asked.minimum, asked.max_vms, room, slack, rule, where)
+    fill_in_turn(users, asked.minimum, asked.max_vms, room, slack, NAMES.index(mark), where)
     return where
 
 
-def _shared(asked: Requests, where: IntArray, room: NDArray[Any] | None = None) -> NDArray[Any]:
-    """Share every cluster among the users that live there, shape (n,)."""
-    vms = np.zeros_like(asked.max_vms)
-    capacities = asked.capacities if room is None else room
-    order = np.argsort(where, kind="stable")
-    cuts = np.searchsorted(where[order], np.arange(len(capacities) + 1))
-    if asked.whole:
-        share_each(asked.minimum, asked.max_vms, capacities, order, cuts, vms)
-        return vms
-    for j in np.flatnonzero(np.diff(cuts)).tolist():
-        here = order[cuts[j] : cuts[j + 1]]
-        vms[here] = share_out(asked.minimum[here], asked.max_vms[here], capacities[j])
-    return vms
-
-
-class _Found(NamedTuple):
-    where: IntArray
-    vms: NDArray[Any]
-    bound: float
-
-
-def _rank(asked: Requests, where: IntArray, vms: NDArray[Any]) -> tuple[int, float, float]:
-    """Order allocations: users served, least fraction among them, VMs handed out."""
-    served = where >= 0
-    least = float((vms[served] / asked.max_vms[served]).min()) if served.any() else 0.0
-    return int(served.sum()), least, float(vms.sum())
-
-
-# --------------------------------------------------------------------------------------------------- the paper's three
-
-
-def _listed(asked: Requests, rule: int) -> _Found:
-    where = _list_users(asked, asked.capacities, rule)
-    return _Found(where, _shared(asked, where), asked.bound)
-
-
-def _mixed_knapsack(asked: Requests, small: int, general: str, fit: str, load: str, top_up: bool) -> _Found:
-    """Figure 1; where queue A is empty, its step 7b would not get smaller, and the general algorithm takes over."""
+def _mixed_knapsack(asked: Requests, small: int, general: str, top_up: bool) -> Found:
+    """Run :func:`mixed_knapsack`."""
     where, vms = np.full(len(asked), TURNED_AWAY, np.int64), np.zeros_like(asked.max_vms)
     room, left = asked.capacities.copy(), np.arange(len(asked))
     while len(left):
         part = asked.only(left, room)
         in_a = part.tolerance <= 1.0 - part.scarcity + RTOL
         if not in_a.any() or len(left) <= small:
-            found = (
-                _metagreedy(part).where
-                if general == "metagreedy"
-                else _list_users(part, room, _FITS[fit] if general == "greedy" else _LOADS[load])
-            )
-            where[left] = found
-            vms[left] = _shared(part, found)
+            found = placed(part, _listed(part, general)) if general in MARKS else _metagreedy(part)
+            where[left], vms[left] = found.where, found.vms
             break
         queue = left[in_a][np.argsort(-asked.minimum[left[in_a]], kind="stable")]
-        found = _list_users(asked.only(queue), room, _TIGHTEST)
-        where[queue] = found
-        vms[queue] = np.where(found >= 0, asked.minimum[queue], 0)
-        on = found >= 0
-        taken = np.bincount(found[on], asked.minimum[queue[on]], minlength=len(room)).astype(room.dtype)
+        homes = _listed(asked.only(queue, room), "tightest")
+        where[queue] = homes
+        vms[queue] = np.where(homes >= 0, asked.minimum[queue], 0)
+        on = homes >= 0
+        taken = np.bincount(homes[on], asked.minimum[queue[on]], minlength=len(room)).astype(room.dtype)
         room = np.maximum(room - taken, 0)
         left = left[~in_a]
-    if top_up:
-        vms = _shared(asked, where)
-    return _Found(where, vms, asked.bound)
+    return placed(asked, where) if top_up else Found(where, vms, asked.bound)
 
 
-def scarcity_rounds(max_vms: Any, tolerance: Any, capacity: float) -> list[tuple[float, NDArray[np.bool_]]]:
-    """Run steps 2 to 7 of Figure 1 on one cluster, VMs not whole: tau and queue A of each round, till A is empty.
-
-    On one cluster the recursion is a way to find the level of max-min fairness: the last tau, or 1 if that is larger
-    (the chapter proves it). Cost O(n) a round, at most n rounds.
-
-    Parameters
-    ----------
-    max_vms : array_like or Series, shape (n,)
-        VMs that each user wants, positive: alpha.
-    tolerance : array_like or Series, shape (n,), or one number
-        Part of them that may be missing, from 0 to 1: k.
-    capacity : float
-        VMs that the cluster holds, positive.
-
-    Returns
-    -------
-    list of (float, ndarray of bool, shape (n,))
-        tau of the round, and who is in queue A.
-
-    Raises
-    ------
-    InvalidInput
-        Naming argument, rule and value.
-
-    Examples
-    --------
-    >>> [round(tau, 4) for tau, _ in scarcity_rounds([10, 10, 10], [0.1, 0.5, 0.9], 15)]
-    [0.5, 0.1]
-    """
-    asked = as_requests(max_vms, tolerance, [as_number(capacity, "capacity", SMALLEST, LARGEST)], whole=False)
-    left, room = np.ones(len(asked), bool), float(asked.capacities[0])
-    rounds = []
-    while left.any():
-        tau = room / float(asked.max_vms[left].sum())
-        queue = left & (asked.tolerance <= 1.0 - tau + RTOL)
-        rounds.append((tau, queue))
-        if not queue.any():
-            break
-        room -= float(asked.minimum[queue].sum())
-        left = left & ~queue
-    return rounds
-
-
-# -------------------------------------------------------------------------------------------------- the field's two
-
-
-def _metagreedy(asked: Requests) -> _Found:
-    """The best of all sort orders S1 to S7 with all picks P1 to P7 that differ in one dimension."""
-    keys = (np.zeros(len(asked)), asked.max_vms - asked.minimum, asked.minimum, asked.max_vms)  # S1, S2-3, S4-5, S6-7
+def _metagreedy(asked: Requests) -> Found:
+    """Run :func:`metagreedy`."""
+    keys = (np.zeros(len(asked)), asked.max_vms - asked.minimum, asked.minimum, asked.max_vms)
     orders = [np.argsort(-key, kind="stable") for key in keys]
-    lists = [_list_users(asked, asked.capacities, rule, order) for order in orders for rule in _PICKS]
+    lists = [_listed(asked, mark, order) for order in orders for mark in ("free", "least_fluid", "tightest", "first")]
     distinct = {where.tobytes(): where for where in lists}.values()
-    found = [_Found(where, _shared(asked, where), asked.bound) for where in distinct]
-    return max(found, key=lambda one: _rank(asked, one.where, one.vms))
+    return max((placed(asked, where) for where in distinct), key=lambda found: rank(asked, found))
 
 
-def _fractions_between(asked: Requests, low: float, high: float) -> NDArray[np.float64] | None:
-    """All values p / alpha in (low, high], the only least fractions that whole VMs can have; None if they are many."""
-    alpha = np.unique(asked.max_vms)
-    first = np.floor(low * alpha + WHOLE).astype(np.int64) + 1
-    last = np.floor(high * alpha + WHOLE).astype(np.int64)
-    if np.maximum(last - first + 1, 0).sum() > _MANY:
-        return None
-    values = [np.arange(a, b + 1) / c for a, b, c in zip(first, last, alpha, strict=True) if b >= a]
-    return np.unique(np.concatenate(values)) if values else np.zeros(0)
-
-
-class _Packer:
-    """Packs, question after question, till the limit is used up; from then on, or with a limit of 0, by lists alone."""
-
-    def __init__(self, node_limit: int, seed: int) -> None:
-        self.each, self.left, self.seed, self.nodes = node_limit // _QUESTIONS, node_limit, seed, 0
-
-    def pack(self, sizes: NDArray[Any], capacities: NDArray[Any]) -> Packing:
-        packing = pack(sizes, capacities, min(self.each, self.left), self.seed)
-        self.left -= packing.nodes
-        self.nodes += packing.nodes
-        return packing
-
-
-class _Search:
-    """Asks whether sizes pack, and keeps the best allocation and what was proved."""
-
-    def __init__(self, asked: Requests, start: _Found, packer: _Packer) -> None:
-        self.asked, self.packer = asked, packer
-        self.where, self.vms = start.where, start.vms
-        self.bound, self.out, self.complete = asked.bound, np.inf, True
-
-    @property
-    def reached(self) -> float:
-        return float((self.vms / self.asked.max_vms).min())
-
-    def ask(self, fraction: float) -> bool:
-        """Whether a packing was found; if it was proved that there is none, ``out`` falls.
-
-        With it ``reached`` grows to the fraction; where VMs are not whole maybe not, as bins are a hair too large.
-        """
-        packing = self.packer.pack(self.asked.sizes(fraction), self.asked.capacities)
-        if packing.bins is not None:
-            vms = _shared(self.asked, packing.bins)
-            if (vms / self.asked.max_vms).min() > self.reached:
-                self.where, self.vms = packing.bins, vms
-        elif packing.settled:
-            self.out = min(self.out, fraction)
-            self.bound = min(self.bound, fraction)
-        else:
-            self.complete = False
-        return packing.bins is not None
-
-    def among(self, values: NDArray[np.float64], high: float) -> None:
-        """Bisect the values that the least fraction can take, up to ``high``."""
-        below, above = -1, len(values)
-        while above - below > 1:
-            middle = (below + above) // 2
-            if self.ask(float(values[middle])):
-                below = max(middle, int(np.searchsorted(values, self.reached, side="right")) - 1)
-            else:
-                above = middle
-        first_out = int(np.searchsorted(values, self.out))
-        if first_out < len(values) or (not len(values) and high == self.bound):
-            self.bound = float(values[first_out - 1]) if first_out else self.reached
-
-    def halve(self) -> None:
-        """Bisect the interval up to the bound, until it is tiny or holds few values that whole VMs can have."""
-        high, halve, tried = self.bound, True, -1.0
-        while high - self.reached > (_EXACTLY if self.complete else _ROUGHLY) * self.asked.bound:
-            if self.asked.whole:
-                values = _fractions_between(self.asked, self.reached, high)
-                if values is not None:
-                    self.among(values, high)
-                    return
-            low = self.reached
-            just_above = not halve and tried != low  # often the last question: is there anything above what is reached?
-            middle = low * (1 + 0.5 * _EXACTLY) if just_above else 0.5 * (low + high)
-            halve, tried = not halve, low if just_above else tried
-            self.ask(middle)
-            if self.out == middle or (self.reached < middle and not just_above):
-                high = middle
-
-
-def _search(asked: Requests, start: _Found | None, packer: _Packer) -> _Found:
-    """Find a large fraction at which the sizes pack, from an allocation or, without one, from packed minima.
-
-    No users are placed where not even the minima were packed; the bound is 0 then if that was proved.
-    """
-    if start is None:
-        packing = packer.pack(asked.minimum, asked.capacities)
-        if packing.bins is None:
-            return _Found(np.zeros(0, np.int64), np.zeros(0), 0.0 if packing.settled else asked.bound)
-        start = _Found(packing.bins, _shared(asked, packing.bins), asked.bound)
-    search = _Search(asked, start, packer)
-    search.halve()
-    return _Found(search.where, search.vms, max(search.bound, search.reached))
-
-
-def _most_minima(asked: Requests, packer: _Packer) -> tuple[IntArray, bool]:
-    """Give the largest set of smallest minima that packs, and whether a larger set was proved out of reach.
-
-    If m users can be served at all, then the m with the smallest minima can: they fit where others were.
-    """
-    order = np.argsort(asked.minimum, kind="stable")
-    below, above, proved = 0, len(asked) + 1, True
-    while above - below > 1:
-        middle = (below + above) // 2
-        packing = packer.pack(asked.minimum[order[:middle]], asked.capacities)
-        if packing.bins is None:
-            above, proved = middle, packing.settled
-        else:
-            below = middle
-    return np.sort(order[:below]), proved
-
-
-def _packed(asked: Requests, packer: _Packer) -> _Found:
-    """Search all users together; where the minima do not pack, serve as many as can be, the smallest minima."""
-    start = None
-    if packer.left:  # the best of the cheap ones saves most of the search
-        cheap = [_packed(asked, _Packer(0, packer.seed))]
-        if len(asked) * len(asked.capacities) <= _FEW_PAIRS or (cheap[0].where < 0).any():
-            cheap = [_listed(asked, _LEAST_WANTED), _metagreedy(asked), *cheap]
-        for found in cheap:
-            if (found.where >= 0).all() and (start is None or _rank(asked, *found[:2]) > _rank(asked, *start[:2])):
-                start = found
-        if start is not None and float((start.vms / asked.max_vms).min()) >= asked.bound * (1 - RTOL):
-            return start
-    found_all = _search(asked, start, packer)
-    if len(found_all.where):
-        return found_all
-    served, _ = _most_minima(asked, packer)
-    where, vms = np.full(len(asked), TURNED_AWAY, np.int64), np.zeros_like(asked.max_vms)
-    if len(served):
-        part = _search(asked.only(served), None, packer)
-        where[served], vms[served] = part.where, part.vms
-    return _Found(where, vms, found_all.bound)
+def _packed(asked: Requests, packer: Packer) -> Found:
+    """Search from the best of the cheap ones, which saves most of it."""
+    cheap = [largest_fraction(asked, Packer(0, packer.seed))]
+    if packer.left == 0:
+        return cheap[0]
+    if len(asked) * len(asked.capacities) <= _FEW_PAIRS or (cheap[0].where < 0).any():
+        cheap = [placed(asked, _listed(asked, "least_wanted")), _metagreedy(asked), *cheap]
+    start = max(
+        (found for found in cheap if (found.where >= 0).all()), key=lambda found: rank(asked, found), default=None
+    )
+    if start is not None and float((start.vms / asked.max_vms).min()) >= asked.bound * (1 - RTOL):
+        return start
+    return largest_fraction(asked, packer, None if start is None else start.where)
 
 
 # --------------------------------------------------------------------------------------------------------- the wish
 
 
-@kernel()
-def _cut(vms: Any, capacities: Any, rounding: float) -> Any:
-    """Put user after user into cluster after cluster; give user, cluster and VMs of each piece. Cost O(n + H).
-
-    What is less than ``rounding`` of a cluster or of a user is nothing. What is left over in the end, since the sums of
-    VMs and of capacities differ by a rounding, goes to the largest cluster, where it is least.
-    """
-    n, H = len(vms), len(capacities)
-    user, cluster, amount = np.empty(n + H, np.int64), np.empty(n + H, np.int64), np.empty(n + H, vms.dtype)
-    largest, count, j, left = int(np.argmax(capacities)), 0, 0, capacities[0]
-    for i in range(n):
-        need = vms[i]
-        while need > rounding * vms[i]:
-            while j < H and left <= rounding * capacities[j]:
-                j += 1
-                if j < H:
-                    left = capacities[j]
-            here, part = largest, need
-            if j < H:
-                here = j
-                if need > left + rounding * capacities[j]:
-                    part = left
-                left -= part
-            need -= part
-            if count and user[count - 1] == i and cluster[count - 1] == here:
-                amount[count - 1] += part
-            else:
-                user[count], cluster[count], amount[count] = i, here, part
-                count += 1
-    return user[:count], cluster[:count], amount[:count]
-
-
-def _spanning(asked: Requests) -> tuple[_Found, NDArray[Any]]:
+def _spanning(asked: Requests) -> tuple[Found, NDArray[Any]]:
     """Share the pool as one cluster and cut it: user after user into cluster after cluster, at most H - 1 cuts."""
     vms = asked.pooled.copy()
     served = np.ones(len(asked), bool)
@@ -431,14 +416,33 @@ def _spanning(asked: Requests) -> tuple[_Found, NDArray[Any]]:
         served[order[fits]] = True
         if served.any():
             vms[served] = share_out(asked.minimum[served], asked.max_vms[served], asked.capacities.sum())
-    pieces = np.stack(_cut(vms, asked.capacities, 0.0 if asked.whole else _ROUNDING), axis=1)
+    pieces = np.stack(cut(vms, asked.capacities, 0.0 if asked.whole else _ROUNDING), axis=1)
     where = np.where(served, 0, TURNED_AWAY)
     count = np.bincount(pieces[:, 0].astype(np.int64), minlength=len(asked))
     single = pieces[count[pieces[:, 0].astype(np.int64)] == 1]
     where[single[:, 0].astype(np.int64)] = single[:, 1].astype(np.int64)
     where[count > 1] = SPANS
     bound = float((vms / asked.max_vms).min()) if served.all() else 0.0
-    return _Found(where, vms, bound), pieces
+    return Found(where, vms, bound), pieces
+
+
+def _plain(asked: Requests, method: Method, **options: Any) -> tuple[Found, NDArray[Any] | None]:
+    """Run the rule on fractions; tolerances to nine digits, so that 0.7 is 7/10 and a third is a third."""
+    n, H = len(asked), len(asked.capacities)
+    if method == "exact" and H**n > _PLACEMENTS:
+        raise InvalidInput("engine", f"must be fast where there are more than {_PLACEMENTS} placements", "plain")
+    wanted, room = ([Fraction(x) for x in numbers.tolist()] for numbers in (asked.max_vms, asked.capacities))
+    tolerance = [Fraction(k).limit_denominator(10**9) for k in asked.tolerance.tolist()]
+    pieces = virtual_cluster_rule(wanted, tolerance, room, method=method, whole=asked.whole, **options)
+    where, vms = np.full(n, TURNED_AWAY, np.int64), np.zeros_like(asked.max_vms)
+    for i, j, some in pieces:
+        where[i] = j if where[i] == TURNED_AWAY else SPANS
+        vms[i] += asked.max_vms.dtype.type(some)
+    least = float((vms / asked.max_vms).min())
+    if method != "spanning":
+        return Found(where, vms, least if method == "exact" else asked.bound), None
+    cut = [(i, j, float(some)) for i, j, some in pieces if some]
+    return Found(where, vms, least), np.array(cut).reshape(-1, 3).astype(vms.dtype)
 
 
 def virtual_cluster(
@@ -455,6 +459,7 @@ def virtual_cluster(
     general: General = "greedy",
     small: int = 8,
     top_up: bool = False,
+    engine: Engine = "fast",
 ) -> VirtualClusters:
     """Give n users virtual clusters on H physical ones so that the least fraction is large (equations 1 to 5).
 
@@ -492,6 +497,9 @@ def virtual_cluster(
         Its ``load`` or ``fit`` is as above. Lists take the users in the order given: sort them to try another order.
     top_up : bool
         For ``"mixed_knapsack"``: whether queue A, too, gets what is left in the end. As printed it does not.
+    engine : {"fast", "plain"}
+        ``"plain"`` works :func:`virtual_cluster_rule` out in fractions; tolerances to nine digits. ``"exact"`` then
+        tries H^n placements, at most 100 000.
 
     Returns
     -------
@@ -534,6 +542,7 @@ def virtual_cluster(
     check_choice(load, "load", Load)
     check_choice(fit, "fit", Fit)
     check_choice(general, "general", General)
+    check_choice(engine, "engine", Engine)
     small = as_whole(small, "small", 0)
     node_limit = as_whole(node_limit, "node_limit", 1)
     seed = as_whole(seed, "seed", 0, 2**32 - 1)
@@ -544,18 +553,18 @@ def virtual_cluster(
         asked = max_vms
     else:
         raise InvalidInput("max_vms", "must come alone where they are Requests", max_vms)
-    pieces, nodes = None, 0
-    if method == "spanning":
+    marks, pieces, nodes = {"relaxation": load, "greedy": fit}, None, 0
+    if engine == "plain":
+        found, pieces = _plain(asked, method, load=load, fit=fit, general=general, small=small, top_up=top_up)
+    elif method == "spanning":
         found, pieces = _spanning(asked)
-    elif method == "relaxation":
-        found = _listed(asked, _LOADS[load])
-    elif method == "greedy":
-        found = _listed(asked, _FITS[fit])
+    elif method in marks:
+        found = placed(asked, _listed(asked, marks[method]))
     elif method == "mixed_knapsack":
-        found = _mixed_knapsack(asked, small, general, fit, load, top_up)
+        found = _mixed_knapsack(asked, small, marks.get(general, general), top_up)
     elif method == "metagreedy":
         found = _metagreedy(asked)
     else:
-        found = _packed(asked, packer := _Packer(node_limit if method == "exact" else 0, seed))
+        found = _packed(asked, packer := Packer(node_limit if method == "exact" else 0, seed))
         nodes = packer.nodes
     return VirtualClusters(asked, found.vms, found.where, method, found.bound, nodes, pieces)
