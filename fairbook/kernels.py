@@ -2,7 +2,8 @@
 
 numba takes a second to load and more to compile, and a small input is done before that. So a kernel runs as it stands
 until all it was given has grown to :data:`MOST` entries; then it is compiled, once and for good. What is compiled is
-kept on disk where that can be written to, and taken from there by the code that it was made of (:class:`_Kept`).
+kept on disk where that can be written to, and taken from there by the code that it was made of (:class:`_Kept`). Arrays
+of fractions are always left to Python.
 
 Both ways give the same bits, for a kernel does one operation after the other: + - * / and comparisons, in the order in
 which they stand there. One that sums, sorts or takes logarithms through numpy, which numba does in ways of its own, is
@@ -155,6 +156,8 @@ class Kernel:
         return self.compiled._numba_type_
 
     def __call__(self, *arguments: Any) -> Any:
+        if any(isinstance(one, np.ndarray) and one.dtype == object for one in arguments):  # fractions
+            return self.py_func(*arguments)
         if self._taken <= MOST:
             self._taken += self._steps(*arguments)
             if self._taken <= MOST:

@@ -12,12 +12,13 @@ import numpy as np
 from hypothesis import strategies as st
 
 import fairbook as fb
-from book.cbdrf import oracle as cbdrf, oracle_karma as karma
+from book.cbdrf import oracle as cbdrf
 from book.common import oracle_drf as drf
 from book.dmfa_srq import oracle as dmfa_srq
 from book.gdrf import oracle as gdrf
 from book.tv_drf import oracle as tv_drf
 from book.virtual_cluster import oracle as virtual_cluster
+from fairbook.mechanisms.karma import karma_rule
 from fairbook.model.exact import as_fractions
 from tests.cells import random_cell, scanned
 from tests.strategies import Instance, naive_by_task, periods
@@ -196,14 +197,9 @@ def run_karma(max_tasks: Any, **case: Any) -> list[Any]:
     return flat(*(getattr(run, name) for name in KARMA_PARTS), run.credit, run.final_credit)
 
 
-def judge_karma(demands: Any, initial_credit: Any, capacities: Any, max_tasks: Any, alpha: Any) -> list[Any]:
-    credit, phases = [[Fraction(have) for have in initial_credit]], []
-    free = (1 - Fraction(alpha)) / len(initial_credit)
-    for rows_now, most in zip(demands, max_tasks, strict=True):
-        spend = [have + free for have in credit[-1]]
-        phases.append(one := karma.exact_phase(rows_now, spend, capacities, most, alpha))
-        credit.append([have - paid + got for have, paid, got in zip(spend, one.borrowed, one.earned, strict=True)])
-    return flat(*([getattr(one, name) for one in phases] for name in KARMA_PARTS), credit)
+def judge_karma(**case: Any) -> list[Any]:
+    run = karma_rule(**case)
+    return flat(*(getattr(run, name) for name in KARMA_PARTS), run.credit)
 
 
 # -------------------------------------------------------------------------------------------------- over periods

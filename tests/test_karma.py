@@ -1,6 +1,5 @@
 """Karma: fluid phases against exact fractions, against Algorithm 1 in whole slices, certified, and in special cases."""
 
-import math
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -9,56 +8,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
-from numpy.typing import NDArray
 
 import fairbook as fb
-from book.cbdrf.oracle_karma import exact_phase
 from book.common.oracle_drf import exact_tasks
-from fairbook.mechanisms.karma import Karma, KarmaRun, _settle, karma, karma_phase
+from fairbook.mechanisms.karma import EXACT, Karma, KarmaRun, karma, karma_phase, karma_rule
 from fairbook.properties import feasibility, pareto_optimality
 from tests.fuzz_engines import karma_cases
 from tests.strategies import FEW, REPEATABLE, Instance, floats, instances, random_arrivals, ratios
 
 F = Fraction
 ALPHAS = st.sampled_from([F(0), F(1, 4), F(1, 2), F(2, 3), F(1)])
-CREDITS = st.one_of(st.just(F(0)), ratios(4), st.builds(lambda r: r / 16, ratios(4)), st.just(F(1000)))
-
-
-@st.composite
-def phases(draw: st.DrawFn) -> tuple[Instance, list[Fraction], Fraction]:
-    """One phase: an instance (its weights unused), credits, alpha."""
-    case = draw(instances(max_n=6, max_m=3))
-    n = len(case.demands)
-    return case, draw(st.lists(CREDITS, min_size=n, max_size=n)), draw(ALPHAS)
 
 
 def close(a: Any, b: Any, scale: float = 1.0) -> bool:
     return np.allclose(floats(a), floats(b), rtol=1e-12, atol=1e-13 * scale)
-
-
-# -------------------------------------------------------------------------------------------- against fractions
-
-
-def in_fractions(values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-    array = np.empty(shape, dtype=object)
-    array[...] = values
-    return array
-
-
-@REPEATABLE
-@given(phases())
-def test_engine_on_fractions_equals_the_oracle_exactly(case: tuple[Instance, list[Fraction], Fraction]) -> None:
-    instance, credit, alpha = case
-    n, m = len(instance.demands), len(instance.capacities)
-    share = [[d / c for d, c in zip(row, instance.capacities, strict=True)] for row in instance.demands]
-    need = in_fractions([[s / max(row) for s in row] for row in share], (n, m))
-    claimed = [math.inf if b is None else b * max(row) for b, row in zip(instance.max_tasks, share, strict=True)]
-    settled = _settle(need, in_fractions(claimed, (n,)), in_fractions(credit, (n,)), alpha)
-    exact = exact_phase(instance.demands, credit, instance.capacities, instance.max_tasks, alpha)
-    assert settled.guaranteed.tolist() == exact.guaranteed
-    assert settled.borrowed.tolist() == exact.borrowed
-    assert settled.donated.tolist() == exact.donated
-    assert settled.earned.tolist() == exact.earned
 
 
 def test_several_hand_numbers() -> None:
@@ -127,8 +90,8 @@ def test_fine_slices_come_close_to_the_fluid(n: int, T: int, guaranteed: int, se
 @given(instances(max_n=5, max_m=3), ALPHAS)
 def test_equal_credits_and_no_bounds_are_drf_whatever_alpha(case: Instance, alpha: Fraction) -> None:
     n = len(case.demands)
-    exact = exact_phase(case.demands, [F(2)] * n, case.capacities, None, alpha)
-    assert exact.tasks == exact_tasks(case.demands, None, case.capacities)
+    exact = karma_rule([case.demands], initial_credit=[2] * n, capacities=case.capacities, alpha=alpha)
+    assert exact.tasks[0].tolist() == exact_tasks(case.demands, None, case.capacities)
     demands, _, capacities, _ = case.floats
     allocation = karma_phase(demands, 2, capacities=capacities, alpha=float(alpha))
     drf = fb.drf(demands, capacities=capacities)
@@ -239,14 +202,13 @@ def test_no_lie_gains_tasks_nor_credits_at_the_same_tasks(case: dict[str, Any], 
         ),
     )
     bound = data.draw(st.one_of(st.none(), st.just(bounds[0]), ratios(4)))
-    spend = [have + (1 - F(alpha)) / len(credit) for have in credit]
-    honest = exact_phase(demands, spend, None, bounds, alpha)
-    lying = exact_phase([claim, *demands[1:]], spend, None, [bound, *bounds[1:]], alpha)
-    before, after = honest.tasks[0], lying.tasks[0]
+    honest = karma_rule([demands], initial_credit=credit, max_tasks=[bounds], alpha=alpha)
+    lying = karma_rule([[claim, *demands[1:]]], initial_credit=credit, max_tasks=[[bound, *bounds[1:]]], alpha=alpha)
+    before, after = honest.tasks[0, 0], lying.tasks[0, 0]
     runs_now = after * min(F(c) / d for c, d in zip(claim, truth, strict=True) if d > 0)
     runs_now = runs_now if bounds[0] is None else min(runs_now, F(bounds[0]))
     assert runs_now <= before
-    kept = [phase.earned[0] - phase.borrowed[0] for phase in (lying, honest)]
+    kept = [phase.credit[1, 0] for phase in (lying, honest)]
     assert runs_now < before or kept[0] <= kept[1]
 
 
@@ -311,6 +273,34 @@ def test_credits_far_apart() -> None:
     apart = karma_phase(np.ones((4, 1)), [2e9, 1e9, 1e9, 0], max_tasks=[0.3, 0.2, np.inf, 1])
     assert close(apart.tasks, [0.3, 0.2, 0.375, 0.125])
     assert apart.violations() == []
+
+
+@pytest.mark.parametrize(
+    ("demands", "credit", "bounds"),
+    [
+        ([[1.0], [1.0]], [9.0, 1.0], [1 - 1e-13, np.inf]),  # the second lives on what the first leaves
+        ([[1.0, 0.5], [3e-13, 1.0], [1.0, 1e-10]], [9.0, 8.0, 1.0], [0.5, np.inf, np.inf]),
+    ],
+)
+def test_what_lies_far_apart_is_worked_out_in_fractions(demands: Any, credit: Any, bounds: Any) -> None:
+    apart = karma_phase(demands, credit, max_tasks=bounds, alpha=0.0)
+    exact = karma_rule(
+        [demands],
+        initial_credit=credit,
+        max_tasks=[[None if b == np.inf else b for b in bounds]],
+        alpha=0,
+        free=0,
+    )
+    assert np.allclose(apart.tasks, exact.tasks[0].astype(float), rtol=1e-15, atol=0)
+    assert apart.violations() == []
+    many = EXACT + 1
+    with pytest.raises(fb.InvalidInput, match=r"^demands must, as parts of the pool"):
+        karma(
+            [[*demands, *[[1.0] * len(demands[0])] * many]],
+            initial_credit=[*credit, *[0.0] * many],
+            alpha=0.0,
+            max_tasks=[*bounds, *[0.0] * many],
+        )
 
 
 WAITED = fb.karma([[[1.0], [1.0]]] * 2, max_tasks=[[1.0, 0.0], [1.0, 1.0]])

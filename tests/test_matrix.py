@@ -16,7 +16,6 @@ from hypothesis import given, settings, strategies as st
 
 import fairbook as fb
 from book.cbdrf.oracle import exact_grant
-from book.cbdrf.oracle_karma import exact_phase
 from book.common.oracle_drf import exact_tasks, leximin_tasks
 from book.dmfa_srq import oracle as srq
 from book.dmfa_srq.printed import REPAIRS, algorithm_1, algorithm_1_printed
@@ -26,6 +25,7 @@ from book.sequential_minmax.properties import Case
 from fairbook.mechanisms import registry
 from fairbook.mechanisms.dmfa_srq import exact_levels
 from fairbook.mechanisms.engines import placing, tournament
+from fairbook.mechanisms.karma import karma_rule
 from fairbook.mechanisms.virtual_cluster import METHODS
 from tests.cells import cells, instance, random_cell, same
 from tests.strategies import FEW, REPEATABLE, Instance, instances, naive_by_task
@@ -198,8 +198,15 @@ JUDGES: dict[tuple[str, str], Judge] = {
         for grant in GRANTS
     },
     **{
-        (f"karma, {alpha}", "fractions"): Judge(
-            lambda c, alpha=alpha: exact_phase(c.demands, c.weights, c.capacities, c.max_tasks, alpha).tasks,
+        (f"karma, {alpha}", "the rule"): Judge(
+            lambda c, alpha=alpha: karma_rule(
+                [c.demands],
+                initial_credit=c.weights,
+                capacities=c.capacities,
+                max_tasks=[c.max_tasks],
+                alpha=alpha,
+                free=0,
+            ).tasks[0],
             1e-12,
             1e-13,
         )

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from book.cbdrf.oracle import exact_grant
-from book.cbdrf.oracle_karma import exact_phase
 from book.common.oracle_drf import exact_tasks
 from fairbook.mechanisms.cbdrf import grant_tasks
 from fairbook.mechanisms.drf import drf
-from fairbook.mechanisms.karma import karma_phase
+from fairbook.mechanisms.karma import karma_phase, karma_rule
 from fairbook.mechanisms.readings import READINGS
 from fairbook.model.allocation import Allocation
 from fairbook.properties.finding import Finding, default_tolerance, numbers, ratio, show
@@ -179,7 +178,7 @@ def _exact(name: str) -> Phase:
         psi = numbers(factor).tolist()
         tasks: Any
         if name == "karma":
-            tasks = exact_phase(rows, [1 + p for p in psi], alpha="1/2").tasks
+            tasks = karma_rule([rows], initial_credit=[1 + p for p in psi], alpha="1/2", free=0).tasks[0].tolist()
         elif name == "capped_at_drf":
             whole = exact_tasks(rows)
             tasks = exact_tasks(rows, max_tasks=[p * x if p < 1 else None for p, x in zip(psi, whole, strict=True)])

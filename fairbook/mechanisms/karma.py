@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +27,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.kernels import kernel
-from fairbook.mechanisms.pools import CreditPool
+from fairbook.kernels import INSIDE, kernel
+from fairbook.mechanisms.choices import Engine, check_choice
+from fairbook.mechanisms.drf import in_fractions
+from fairbook.mechanisms.pools import CreditPool, as_array
 from fairbook.mechanisms.saved import names_for_json
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import (
@@ -39,7 +42,6 @@ from fairbook.model.inputs import (
     as_number,
     as_tolerance,
     check_amounts,
-    check_apart,
     check_bounds,
     demand_matrix,
     number_of_dimensions,
@@ -49,191 +51,219 @@ from fairbook.model.inputs import (
     raise_at_first,
 )
 from fairbook.model.instance import takes_instance
-from fairbook.model.phased import PhasedRun
+from fairbook.model.phased import PhasedRun, phase_allocation
 
-__all__ = ["Karma", "KarmaRun", "karma", "karma_phase"]
+__all__ = ["Karma", "KarmaRun", "karma", "karma_phase", "karma_rule"]
 
-_UNSET = -2  # marks a user whom nothing has stopped yet
 _OWN = -1  # marks a user whom its own bound or the end of its credit stops
 
-# -------------------------------------------------------------------------------------------------- the engine
+#: Where needs of a task are further apart than this, or the pool and what a user has of it, fractions tell more.
+FAR_APART = 1e8
+#: Up to so many users a phase is worked out in fractions: seconds.
+EXACT = 100
+
+# ---------------------------------------------------------------------------------------------------- the rule
 
 
-@kernel()
-def _fill_late(
-    need: Any, begin: Any, room: Any, rising: Any, ending: Any, slack: Any, tree: Any, gained: Any, stops: Any
-) -> None:
-    """Progressive filling in which each user sets out at a moment of its own, exactly and from event to event.
+@kernel(INSIDE)
+def moments_of(height: Any) -> Any:
+    """Say when a level that falls from the top reaches each height; waits of more than 2 are cut to that.
 
-    From the moment ``begin[i]`` on user i gains 1 per unit of time, and with it takes ``need[i, j]`` of resource j,
-    until it has gained ``room[i]`` or a resource that it needs is used up. ``rising`` and ``ending`` list those with
-    room, sorted by the moment at which they set out and by that at which they would be done. Where nobody rises, time
-    runs on. ``gained``, ``stops`` (all _UNSET before) and ``slack`` receive the result.
-
-    ``tree`` (zeros, shape (2 n, m)) adds up the needs of those who rise in pairs, pairs of pairs and so on, user i at
-    n + i and the sum at 1: a user who stops is not subtracted but left out, and no rounding error stays behind.
-    Written with + - * / and comparisons only, so that it also runs on fractions. Cost O(n m (log n + m)).
+    Nobody rises for longer than 1, as a dominant share is at most 1, so that all is over before. Credits may be far
+    apart, and moments are not.
     """
+    order = np.argsort(-height, kind="mergesort")
+    begin = 0 * height
+    for k in range(1, len(order)):
+        begin[order[k]] = begin[order[k - 1]] + min(height[order[k - 1]] - height[order[k]], 2)
+    return begin
+
+
+@kernel(INSIDE)
+def gained_by(moment: Any, begin: Any, room: Any) -> Any:
+    """What who sets out at ``begin`` and gains 1 per unit of time has gained by a moment, at most ``room``."""
+    return room if begin + room <= moment else max(moment - begin, 0 * room)
+
+
+@kernel(INSIDE)
+def used_by(moment: Any, need: Any, begin: Any, room: Any) -> Any:
+    """What all together use of a resource by a moment."""
+    used = 0 * need[0]
+    for i in range(len(need)):
+        used += need[i] * gained_by(moment, begin[i], room[i])
+    return used
+
+
+@kernel(INSIDE)
+def used_up_at(need: Any, begin: Any, room: Any, moments: Any, left: Any) -> Any:
+    """Give the moment at which a resource is used up, inf if it never is: use is linear between ``moments``."""
+    first, last = 0, len(moments)
+    while first < last:
+        middle = (first + last) // 2
+        if used_by(moments[middle], need, begin, room) > left:
+            last = middle
+        else:
+            first = middle + 1
+    if first == len(moments):
+        return np.inf
+    moment, growth = moments[max(first - 1, 0)], 0 * need[0]
+    for i in range(len(need)):
+        if begin[i] <= moment and begin[i] + room[i] > moment:
+            growth += need[i]
+    return moment + max(left - used_by(moment, need, begin, room), 0 * left) / growth
+
+
+@kernel(INSIDE)
+def fill_late(need: Any, begin: Any, room: Any, left: Any, gained: Any, stops: Any) -> None:
+    """Progressive filling in which each user sets out at a moment of its own, until its room or a resource ends."""
     n, m = need.shape
-    clock = begin[rising[0]]
-    up = 0
-    down = 0
-    while down < len(ending):
-        i = ending[down]
-        if stops[i] != _UNSET:
-            down += 1
-            continue
-        target = begin[i] + room[i]
-        starts = up < len(rising) and begin[rising[up]] <= target
-        if starts:
-            i = rising[up]
-            if stops[i] != _UNSET:
-                up += 1
-                continue
-            target = begin[i]
-        step = target - clock
-        short = False
+    moments = np.sort(np.concatenate((begin, begin + room)))
+    rising = room > 0
+    gained[:], stops[:] = room, _OWN
+    while True:
+        end, stop = np.inf, 0
         for j in range(m):
-            if tree[1, j] * step > slack[j]:
-                short = True
-        if not short:  # nothing runs out before this user sets out or is done
-            for j in range(m):
-                slack[j] -= tree[1, j] * step
-            clock = target
-            place = n + i
-            for j in range(m):
-                tree[place, j] = need[i, j] if starts else need[i, j] * 0
-            while place > 1:
-                place //= 2
+            at = used_up_at(need[:, j] * rising, begin, room, moments, left[j])
+            if at < end:
+                end, stop = at, j
+        if end == np.inf:
+            break
+        left[stop] = np.inf  # it stops whom it can now, and nobody later
+        for i in range(n):
+            if rising[i] and need[i, stop] > 0 and begin[i] + room[i] > end:
+                rising[i], stops[i], gained[i] = False, stop, gained_by(end, begin[i], room[i])
                 for j in range(m):
-                    tree[place, j] = tree[2 * place, j] + tree[2 * place + 1, j]
-            if starts:
-                up += 1
-            else:
-                down += 1
-                gained[i] = room[i]
-                stops[i] = _OWN
-            continue
-        step = np.inf
-        for j in range(m):
-            if tree[1, j] > 0:
-                left = slack[j] / tree[1, j]
-                if left < step:
-                    step = left
-        clock += step
-        for j in range(m):
-            if tree[1, j] > 0:
-                # the resource that sets the step is empty by definition, not up to rounding
-                left = slack[j] - tree[1, j] * step
-                slack[j] = left if slack[j] / tree[1, j] > step and left > 0 else slack[j] * 0
-        for place in range(down, len(ending)):  # who needs an empty resource stops, or does not even set out
-            i = ending[place]
-            if stops[i] == _UNSET:
-                for j in range(m):
-                    if need[i, j] > 0 and slack[j] == 0:
-                        stops[i] = j
-                        if clock > begin[i]:
-                            gained[i] = min(clock - begin[i], room[i])
-                        for k in range(m):
-                            tree[n + i, k] = need[i, k] * 0
-                        break
-        for place in range(n - 1, 0, -1):
+                    left[j] -= need[i, j] * gained[i]
+
+
+def _steps(need: FloatArray, *_: Any) -> float:
+    """Each resource is looked for in each round among all users, some ten times."""
+    return 10 * need.size * need.shape[2]
+
+
+@kernel(INSIDE)
+def far_apart(need: Any, share: Any, stops: Any) -> bool:
+    """Tell whether needs of a task, or the pool and what somebody has of it, are too far apart for doubles."""
+    apart = 1.0
+    for i in range(len(need)):
+        if stops[i] >= 0 and share[i] > 0:
+            apart = max(apart, 1 / share[i])
+        for d in need[i]:
+            if d > 0:
+                apart = max(apart, 1 / d)
+    return apart > FAR_APART
+
+
+@kernel(_steps)
+def settle_phases(
+    need: Any, claimed: Any, alpha: Any, free: Any, credit: Any, kept: Any, stops: Any, first: int, exact: bool
+) -> int:
+    """Phase after phase, from ``first`` on; give the number of one that doubles cannot tell, or of all.
+
+    Demands (T, n, m) are per unit of dominant share; what is claimed is a bound on that, (T, n). Credits, (T + 1, n),
+    follow from those before; ``kept`` (4, T, n) receives what is guaranteed, borrowed, donated and earned.
+    """
+    guaranteed, borrowed, donated, earned = kept[0], kept[1], kept[2], kept[3]
+    T, n, m = need.shape
+    left = need[0, 0] * 0
+    for t in range(first, T):
+        spend = credit[t] + free
+        guaranteed[t] = np.minimum(claimed[t], alpha / n)
+        donated[t] = alpha / n - guaranteed[t]
+        room = np.minimum(claimed[t] - guaranteed[t], spend)
+        left[:] = 0 * alpha
+        for i in range(n):  # added up from parts that are not negative: 1 minus the use would keep rounding errors
             for j in range(m):
-                tree[place, j] = tree[2 * place, j] + tree[2 * place + 1, j]
+                left[j] += (alpha - min(claimed[t, i] * n, alpha) * need[t, i, j] + (1 - alpha)) / n
+        fill_late(need[t], moments_of(spend), room, left, borrowed[t], stops[t])  # the richest first
+        supply, sold = 0 * alpha, 0 * alpha
+        for i in range(n):
+            supply += donated[t, i]
+            sold += borrowed[t, i]
+        earned[t] = donated[t]
+        if sold < supply:  # the poorest first
+            left[0] = sold
+            fill_late(need[t, :, :1] * 0 + 1, moments_of(-spend), donated[t], left[:1], earned[t], stops[t] * 0)
+        if not exact and far_apart(need[t], guaranteed[t] + borrowed[t], stops[t]):
+            return t
+        credit[t + 1] = spend - borrowed[t] + earned[t]
+    return T
 
 
-def _moments(heights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Say when a level that falls from the top reaches each height, and in which order; long waits are cut short.
+class Settled(NamedTuple):
+    """Phases of Karma in doubles or fractions: arrays of shape (T, n), ``credit`` of (T + 1, n)."""
 
-    Nobody rises for longer than 1, as a dominant share is at most 1. So where no height lies within 2 below
-    another, all is over before the level gets to the next, and the wait may be any length of at least 2. Cutting it to
-    2 keeps the digits: credits may be 10^9 apart, shares are not. Within a group heights are subtracted directly.
-    """
-    order = np.argsort(-heights, kind="stable")
-    falling = heights[order]
-    if falling[0] - falling[-1] <= 2:
-        return falling[0] - heights, order
-    far = falling[:-1] - falling[1:] > 2
-    group = np.concatenate(([0], np.cumsum(far)))
-    first = np.concatenate(([0], np.flatnonzero(far) + 1))
-    last = np.append(first[1:], len(falling)) - 1
-    waits = np.cumsum(falling[first] - falling[last] + 2)
-    offset = np.concatenate((waits[:1] * 0, waits[:-1]))
-    begin = np.empty_like(heights)
-    begin[order] = falling[first][group] - falling + offset[group]
-    return begin, order
-
-
-def _fill_from_top(
-    need: NDArray[Any], heights: NDArray[Any], room: NDArray[Any], slack: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Let a level fall from the largest height; give what each gains (below its height) and what stops it.
-
-    Works on floats and, slowly, on fractions (arrays of objects). ``slack`` is overwritten.
-    """
-    gained = room * 0
-    stops = np.full(len(room), _OWN, dtype=np.int64)
-    some = np.flatnonzero(room > 0)
-    if not len(some):
-        return gained, stops
-    fill = _fill_late if need.dtype != object else _fill_late.py_func
-    begin, rising = _moments(heights[some])
-    width = room[some]
-    part, ends = gained[some], np.full(len(some), _UNSET, dtype=np.int64)
-    tree = np.zeros((2 * len(some), need.shape[1]), dtype=need.dtype)
-    fill(need[some], begin, width, rising, np.argsort(begin + width, kind="stable"), slack, tree, part, ends)
-    gained[some], stops[some] = part, ends
-    return gained, stops
-
-
-class _Settled(NamedTuple):
-    """What one phase comes to, in dominant shares; each of shape (n,)."""
-
+    tasks: NDArray[Any]
     guaranteed: NDArray[Any]
     borrowed: NDArray[Any]
     donated: NDArray[Any]
     earned: NDArray[Any]
-    stops: NDArray[np.int64]
+    bottlenecks: NDArray[np.int64]
+    credit: NDArray[Any]
+    bounds: NDArray[Any]  # on tasks: what is claimed, and what guarantee and credit pay for
+
+    def rounded(self) -> Settled:
+        """The same in doubles."""
+        return Settled._make(one.astype(np.float64) if one.dtype == object else one for one in self)
 
 
-def _settle(need: NDArray[Any], claimed: NDArray[Any], credit: NDArray[Any], alpha: Any) -> _Settled:
-    """Run one phase on normalised demands (n, m), claims in dominant share, credits; cost O(n m (log n + m))."""
-    n = len(need)
-    entitled = alpha / n
-    guaranteed = np.minimum(claimed, entitled)
-    # what is left of a resource, added up from parts that are not negative: 1 minus the use would keep rounding errors
-    kept = alpha - np.minimum(claimed * n, alpha)[:, None] * need
-    slack = (kept + (1 - alpha)).sum(axis=0) / n
-    over = claimed > entitled
-    borrowed, stops = _fill_from_top(
-        need, credit, np.where(over, np.minimum(claimed - guaranteed, credit), 0 * credit), slack
-    )
-    donated = entitled - guaranteed
-    supply, sold = donated.sum(), borrowed.sum()
-    if sold >= supply:
-        earned = donated
-    else:
-        earned, _ = _fill_from_top(np.ones_like(donated)[:, None], -credit, donated, np.array([sold]))
-    return _Settled(guaranteed, borrowed, donated, earned, stops)
+def karma_rule(
+    demands: Any, *, initial_credit: Any, alpha: Any, capacities: Any = None, max_tasks: Any = None, free: Any = None
+) -> Settled:
+    """Karma in dominant shares: arrays of doubles by the code above compiled, all else by the same code in fractions.
+
+    Demands (T, n, m), credits (n,), capacities (m,), bounds (T, n) with None for none, 0 for who demands nothing. Each
+    gets ``free`` credits before a phase, (1 - alpha) / n where nothing is said. The arrays of the result have the shape
+    (T, n), but for ``credit``, (T + 1, n).
+
+    By hand: of one resource half is guaranteed, a quarter each. The second user sits out; the first borrows 3/4.
+
+    >>> run = karma_rule([[[1], [1]]], initial_credit=[2, 2], max_tasks=[[1, 0]], alpha="1/2")
+    >>> [str(c) for c in run.credit[1]]
+    ['3/2', '5/2']
+    """
+    values, start = as_array(demands), as_array(initial_credit)
+    T, n, m = values.shape
+    pool = as_array([1] * m if capacities is None else capacities)
+    claims = as_array([[None] * n] * T if max_tasks is None else max_tasks)
+    exact = values.dtype == object
+    part = Fraction(alpha) if exact else alpha
+    free = (1 - part) / n if free is None else free
+    need, largest = _normalised(values, pool)
+    claimed = claims * largest
+    credit, kept = np.zeros((T + 1, n), need.dtype), np.zeros((4, T, n), need.dtype)
+    stops, t = np.zeros((T, n), np.int64), 0
+    credit[0] = start
+    while (t := settle_phases(need, claimed, part, free, credit, kept, stops, t, exact)) < T:
+        if n > EXACT:
+            rule = f"must, as parts of the pool and of what is left of it, be within {FAR_APART:g} beyond {EXACT} users"
+            raise InvalidInput("demands", rule, f"phase {t}")
+        phase = karma_rule(
+            in_fractions(values[t : t + 1]),
+            capacities=in_fractions(pool),
+            initial_credit=in_fractions(credit[t]),
+            max_tasks=in_fractions(claims[t : t + 1]),
+            alpha=part,
+            free=Fraction(free),
+        )
+        kept[:, t], stops[t], credit[t + 1] = [row[0] for row in phase[1:5]], phase.bottlenecks[0], phase.credit[1]
+        t += 1
+    bounds = _affordable(claims, largest, credit[:-1] + free, part)
+    tasks = np.where(stops == _OWN, bounds, np.minimum((kept[0] + kept[1]) / largest, bounds))
+    return Settled(tasks, kept[0], kept[1], kept[2], kept[3], stops, credit, bounds)
 
 
-def _normalised(demands: FloatArray, capacities: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _normalised(demands: NDArray[Any], capacities: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Give demands per unit of dominant share, and the dominant share of one task (1 for who demands nothing)."""
     share = demands / capacities
     largest = share.max(axis=-1)
-    largest = np.where(largest > 0, largest, 1.0)
+    largest = np.where(largest > 0, largest, 1)
     return share / largest[..., None], largest
 
 
-def _affordable(max_tasks: FloatArray, largest: FloatArray, credit: FloatArray, alpha: float) -> FloatArray:
+def _affordable(max_tasks: NDArray[Any], largest: NDArray[Any], credit: NDArray[Any], alpha: Any) -> NDArray[Any]:
     """Bounds on tasks: what the user claims, and what its guaranteed share and its credit pay for."""
-    paid: FloatArray = (alpha / credit.shape[-1] + credit) / largest
-    return np.minimum(max_tasks, paid)
-
-
-def _tasks(settled: _Settled, bounds: FloatArray, largest: FloatArray) -> FloatArray:
-    tasks = np.minimum((settled.guaranteed + settled.borrowed) / largest, bounds)
-    return np.where(settled.stops == _OWN, bounds, tasks)
+    return np.minimum(max_tasks, (alpha / credit.shape[-1] + credit) / largest)
 
 
 # --------------------------------------------------------------------------------------------- the input, and one phase
@@ -327,36 +357,25 @@ def karma_phase(
     pool = as_capacities(capacities, m, resources)
     spend = as_credit(credit, n, users, "credit")
     bounds = as_max_tasks(max_tasks, n, users)
-    return _phase(values, pool, bounds, spend, as_number(alpha, "alpha", 0.0, 1.0), users, resources)[0]
+    part = as_number(alpha, "alpha", 0.0, 1.0)
+    return _phase(values, pool, bounds, spend, part, users, resources, 0.0)[0]
 
 
 def _phase(
     demands: FloatArray,
     pool: FloatArray,
     max_tasks: FloatArray,
-    spend: FloatArray,
+    credit: FloatArray,
     alpha: float,
     users: Names | None,
     resources: Names | None,
-) -> tuple[Allocation, _Settled]:
-    n = len(demands)
-    check_apart(demands / pool)
-    need, largest = _normalised(demands, pool)
-    max_tasks = np.where((demands > 0).any(axis=1), max_tasks, 0.0)
-    settled = _settle(need, max_tasks * largest, spend, alpha)
-    bounds = _affordable(max_tasks, largest, spend, alpha)
-    return Allocation(
-        _tasks(settled, bounds, largest),
-        demands,
-        np.full(n, 1.0 / n),
-        pool,
-        bounds,
-        settled.stops,
-        users,
-        resources,
-        mechanism="karma",
-        rule="full",
-    ), settled
+    free: float | None = None,
+) -> tuple[Allocation, FloatArray]:
+    """Give one phase, and the credits after it."""
+    claims = np.where((demands > 0).any(axis=1), max_tasks, 0.0)[None]
+    found = karma_rule(demands[None], capacities=pool, initial_credit=credit, max_tasks=claims, alpha=alpha, free=free)
+    numbers = found.tasks[0], demands, pool, found.bounds[0], found.bottlenecks[0]
+    return phase_allocation(*numbers, users, resources, "karma", "full"), found.credit[1]
 
 
 # ------------------------------------------------------------------------------------------------- many phases
@@ -416,26 +435,14 @@ class KarmaRun(PhasedRun):
 
     @property
     def _bounds(self) -> FloatArray:
-        _, largest = _normalised(self.demands, self.capacities)
+        largest = _normalised(self.demands, self.capacities)[1]
         return _affordable(self.max_tasks, largest, self.credit + self.free_credit, self.alpha)
 
     def at(self, phase: int) -> Allocation:
         """Give one phase (from 0) as :func:`karma_phase` does, with what credit pays for among the bounds."""
-        t, n = self._step(phase), self.tasks.shape[1]
-        _, largest = _normalised(self.demands[t], self.capacities)
-        bounds = _affordable(self.max_tasks[t], largest, self.credit[t] + self.free_credit, self.alpha)
-        return Allocation(
-            self.tasks[t],
-            self.demands[t],
-            np.full(n, 1.0 / n),
-            self.capacities,
-            bounds,
-            self.bottlenecks[t],
-            self.named_users,
-            self.named_resources,
-            mechanism="karma",
-            rule="full",
-        )
+        t = self._step(phase)
+        numbers = self.tasks[t], self.demands[t], self.capacities, self._bounds[t], self.bottlenecks[t]
+        return phase_allocation(*numbers, self.named_users, self.named_resources, "karma", "full")
 
     def explain(self, user: Hashable, phase: int | None = None) -> str:
         """Say in a few sentences why this user has this amount in this phase (from 0; default: the last)."""
@@ -516,7 +523,13 @@ class KarmaRun(PhasedRun):
 
 @takes_instance
 def karma(
-    demands: Any, *, capacities: Any = None, max_tasks: Any = None, alpha: float = 0.5, initial_credit: Any = None
+    demands: Any,
+    *,
+    capacities: Any = None,
+    max_tasks: Any = None,
+    alpha: float = 0.5,
+    initial_credit: Any = None,
+    engine: Engine = "fast",
 ) -> KarmaRun:
     """Run Karma in dominant shares over phases, divisible tasks (after Vuppalapati et al. 2023).
 
@@ -574,23 +587,18 @@ def karma(
     pool = as_capacities(capacities, m, resources)
     part = as_number(alpha, "alpha", 0.0, 1.0)
     credit = as_credit(float(count) if initial_credit is None else initial_credit, n, users, "initial_credit")
-    check_apart(values / pool)
-    need, largest = _normalised(values, pool)
-    claimed = claims * largest
-    kept = {name: np.empty((count, n)) for name in ("tasks", "credit", "guaranteed", "borrowed", "donated", "earned")}
-    stops = np.empty((count, n), dtype=np.int64)
-    for t in range(count):
-        kept["credit"][t] = credit
-        spend = credit + (1.0 - part) / n
-        settled = _settle(need[t], claimed[t], spend, part)
-        kept["tasks"][t] = _tasks(settled, _affordable(claims[t], largest[t], spend, part), largest[t])
-        kept["guaranteed"][t], kept["borrowed"][t] = settled.guaranteed, settled.borrowed
-        kept["donated"][t], kept["earned"][t], stops[t] = settled.donated, settled.earned, settled.stops
-        credit = spend - settled.borrowed + settled.earned
+    check_choice(engine, "engine", Engine)
+    given = {"capacities": pool, "initial_credit": credit, "max_tasks": claims}
+    if engine == "plain":
+        given, values_ = {name: in_fractions(one) for name, one in given.items()}, in_fractions(values)
+        found = karma_rule(values_, **given, alpha=part).rounded()
+    else:
+        found = karma_rule(values, **given, alpha=part)
     return KarmaRun(
-        **kept,
-        final_credit=credit,
-        bottlenecks=stops,
+        found.tasks,
+        found.credit[:-1],
+        found.credit[-1],
+        *found[1:6],
         demands=values,
         max_tasks=claims,
         capacities=pool,
@@ -676,9 +684,7 @@ class Karma(CreditPool):
         """
         values, users, resources = self._matched(demands, "demands")
         bounds = as_max_tasks(max_tasks, len(self), users)
-        spend = self._credit + self.free_credit
-        allocation, settled = _phase(values, self.capacities, bounds, spend, self._alpha, users, resources)
-        self._credit = spend - settled.borrowed + settled.earned
+        allocation, self._credit = _phase(values, self.capacities, bounds, self._credit, self._alpha, users, resources)
         self.phases += 1
         return allocation
 

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.saved import Stateful
+from fairbook.model.exact import as_fractions
 from fairbook.model.inputs import (
     FloatArray,
     Named,
@@ -23,6 +25,15 @@ from fairbook.model.inputs import (
     order_of,
 )
 from fairbook.model.result import labels_or_positions
+
+
+def as_array(values: Any) -> NDArray[Any]:
+    """Give an array of doubles as it is, and all else as one of fractions, with inf for None."""
+    if isinstance(values, np.ndarray) and values.dtype == np.float64:
+        return values
+    found = np.array(as_fractions(values, "values"), dtype=object)
+    found[np.equal(found, None)] = np.inf  # type: ignore[call-overload]
+    return found
 
 
 class CreditPool(Stateful):
