@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from packaging.specifiers import SpecifierSet
 
 from tests.conftest import LOCK, PROJECT, locked
@@ -44,32 +43,6 @@ def test_every_page_has_its_entry() -> None:
 
 def test_the_record_is_stored_as_it_would_be_written_again() -> None:
     assert execute.RECORD.read_text("utf8") == json.dumps(dict(sorted(RECORD.items())), indent=1) + "\n"
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "words"),
-    [
-        (("sha256",), "0", "other bytes"),
-        (("processor_seconds",), 0, "times or cells"),
-        (("cells",), 0, "times or cells"),
-        (("python",), "3.9.1", "Python 3.9.1"),
-        (("packages", "numpy"), "1.0", "numpy 1.0 is not the locked one"),
-        (("packages",), {}, "the packages recorded"),
-    ],
-    ids=str,
-)
-def test_a_wrong_entry_is_noticed(path: tuple[str, ...], value: object, words: str) -> None:
-    record = copy.deepcopy(RECORD)
-    inner = record["scale"]
-    for key in path[:-1]:
-        inner = inner[key]
-    inner[path[-1]] = value
-    assert [one for one in faults(record, PAGES) if words in one and one.startswith("scale")]
-
-
-def test_missing_and_surplus_entries_are_noticed() -> None:
-    some = {name: one for name, one in RECORD.items() if name != "scale"} | {"nowhere": RECORD["scale"]}
-    assert set(faults(some, PAGES)) == {"scale: no entry", "nowhere: no such page"}
 
 
 def test_an_entry_stays_while_bytes_and_packages_are_the_same() -> None:

@@ -14,7 +14,6 @@ from book.cbdrf.properties import EXACT_PHASES
 from book.dmfa_srq import properties as srq
 from book.dmfa_srq.properties import reference
 from fairbook import properties as p
-from fairbook.mechanisms.dmfa_srq import exact_levels
 
 F = Fraction
 STATIC = [p.sharing_incentive, p.envy_freeness, p.pareto_optimality, p.feasibility]
@@ -112,12 +111,6 @@ def test_exact_findings_equal_the_definitions(name):
         assert any(not held for _, held in seen)
 
 
-def test_margin_of_lemma_2_is_of_all_pairs_not_of_neighbours() -> None:
-    sequence = [[F(1)], [F(1), F(2)], [F(1), F(2), F(3)]]
-    run = p.Trajectory.of_levels(sequence, np.array([[F(1)]] * 3), np.array([F(1)] * 3))
-    assert srq.lemma_2(run).margins.tolist() == [np.inf, F(-1, 2), F(-2, 3)]
-
-
 # -------------------------------------------------------------------------------------------- what holds, what breaks
 
 
@@ -184,18 +177,6 @@ def test_each_static_mutant_breaks_what_it_says(name):
         return replace(fb.drf(demands, weights=weights), tasks=shared / np.sum(weights))
 
     assert found_broken(at_once, STATIC, seed=4) == set(STATIC_BREAKS[name].split())
-
-
-def test_the_mutants_code_without_a_defect_is_dmfa_srq():
-    for instance in instances(30, seed=5, zeros=True):
-        ours, theirs = (
-            reference(instance.demands, instance.weights),
-            fb.dmfa_srq(instance.demands, weights=instance.weights),
-        )
-        assert ours.levels == pytest.approx(theirs.levels, rel=1e-9)
-    exact = reference(*FIGURE_1)
-    assert [list(exact.tasks_at(k)) for k in (1, 2, 3)] == [[F(1, 4)], [F(1, 3), F(1, 3)], [F(1, 3), F(1, 3), F(1, 2)]]
-    assert list(exact.levels) == exact_levels(*FIGURE_1)
 
 
 def test_static_optimum_loses_irrevocability_only_as_a_sequence():
@@ -283,18 +264,6 @@ def test_bounds_limit_entitlement_and_envy():
     assert not p.envy_freeness(type(a)(**{**vars(a), "max_tasks": np.array([0.2, np.inf])}))
 
 
-def test_weights_by_resource():
-    weights = np.array([[0.9, 0.5], [0.1, 0.5]])
-    a = fb.drf([[1, 0.5], [0.5, 1]], weights=weights)
-    share = np.array([[1, 0.5], [0.5, 1]])
-    alone = [min(weights[i] / share[i]) for i in range(2)]
-    assert p.sharing_incentive(a).certificate["alone"] == pytest.approx(alone)
-    assert p.sharing_incentive(a)
-    assert p.envy_freeness(a)
-    swapped = type(a)(**{**vars(a), "tasks": a.tasks[::-1].copy()})
-    assert not p.sharing_incentive(swapped)
-
-
 # ------------------------------------------------------------------------------------------------------- findings
 
 
@@ -309,14 +278,6 @@ def test_finding_of_a_known_violation_can_be_checked_by_hand():
     use = [sum(x * d[j] / max(d) for x, d in zip(shares, w["demands"], strict=True)) for j in range(2)]
     assert max(use) == sum(w["weights"]) == 1
     assert "user 2 has 4/5 of what it brought" in str(finding)
-
-
-def test_names_are_carried_into_witnesses():
-    run = fb.dmfa_srq([[1, 0.5], [0.5, 1]], weights=[1, 1])
-    bad = p.Trajectory.of_levels([[1.0], [1.0, 0.5]], run.demands, run.weights, users=("ann", "bob"))
-    finding = p.dynamic_sharing_incentive(bad)
-    assert finding.witness["user"] == "bob"
-    assert finding.witness["users"] == ["ann", "bob"]
 
 
 def test_steps_can_be_sampled():

@@ -13,8 +13,7 @@ import pytest
 import fairbook as fb
 from book.compare import findings, properties as props
 from book.compare.properties import ENTRANTS, PROPERTIES, Entrant, Outcome, Shared
-from book.compare.studies import SEED, instance
-from fairbook.mechanisms import registry
+from book.compare.studies import instance
 
 LOOSE = 1e-9
 
@@ -99,17 +98,6 @@ def test_every_entrant_is_here() -> None:
     assert {*DIRECT, "slots", "slots_racks"} == set(ENTRANTS)
 
 
-def test_each_entrant_can_be_typed() -> None:
-    """The name of a mechanism, and options that it takes, with words that they know."""
-    for one in ENTRANTS.values():
-        mechanism, *how = one.typed.split(" --")
-        for name, word in (option.split(" ") for option in how):
-            assert word in registry[mechanism].readings[name].values, one
-        assert getattr(fb, mechanism) is registry[mechanism].function
-        assert one.function.startswith(f"fb.{mechanism}(...")
-    assert ENTRANTS["drfh_first_fit"].function == "fb.drfh(..., method='first_fit')"
-
-
 @pytest.mark.parametrize("name", ENTRANTS)
 def test_what_is_given_exists_fits_and_is_wanted(name: str) -> None:
     entrant = ENTRANTS[name]
@@ -127,30 +115,6 @@ def test_what_is_given_exists_fits_and_is_wanted(name: str) -> None:
             assert (given.placed @ case.demands <= case.machines * (1 + LOOSE) + LOOSE).all()
         if entrant.whole:
             assert (given.tasks == np.round(given.tasks)).all()
-
-
-@pytest.mark.parametrize("name", ENTRANTS)
-def test_one_user_none_who_asks_and_zero_demands(name: str) -> None:
-    entrant, one = ENTRANTS[name], PAIR.among(1)
-    assert entrant.call(one).tasks == pytest.approx(props.alone(one, whole=entrant.whole, places=entrant.places))
-    assert (entrant.call(replace(PAIR, tasks=np.zeros_like(PAIR.tasks))).tasks == 0).all()
-    given = entrant.call(shared([[1, 0], [0, 1]], [[4, 6]])).tasks[0]
-    # by slots of (1, 1) each has half of what it needs; all others give everybody the whole of it
-    assert given == pytest.approx([4, 4] if name.startswith("slots") else [8, 12])
-
-
-def test_gdrf_does_not_hear_in_which_units_we_count() -> None:
-    for case in drawn(5):
-        scale = np.array([1.0, 1024.0])[: case.demands.shape[2]]
-        same = replace(
-            case,
-            demands=case.demands * scale,
-            block=case.block * scale,
-            extra=case.extra * scale,
-            slot=case.slot * scale,
-        )
-        for name in ENTRANTS:
-            assert ENTRANTS[name].call(same).tasks == pytest.approx(ENTRANTS[name].call(case).tasks), name
 
 
 def test_the_example_by_hand() -> None:
@@ -221,28 +185,6 @@ def test_what_one_could_run_on_what_another_holds(name: str) -> None:
             assert props.usable(case, given, True, 0, i, h, but=1) == min(min(runs), most)
             whole = sum(fill(c * case.demands[0, h], case.demands[0, i]) for c in held[:, h])
             assert props.usable(case, given, True, 0, i, h) == min(whole, most)
-
-
-def test_worth_is_the_dominant_share_over_periods() -> None:
-    for case in drawn(5, 2):
-        tasks = ENTRANTS["drfh"].call(case).tasks
-        unit = [
-            [max(Fraction(d) / Fraction(c) for d, c in zip(need, case.total)) for need in rows] for rows in case.demands
-        ]
-        by_hand = [sum(Fraction(tasks[t, i]) * unit[t][i] for t in range(2)) for i in range(tasks.shape[1])]
-        assert props.worth(case, tasks) == pytest.approx([float(x) for x in by_hand])
-
-
-def test_lies_are_all_but_the_truth() -> None:
-    assert [len(props.lies(m)) for m in (2, 3)] == [8, 26]
-    assert not any((claim == 1).all() for claim in props.lies(2))
-
-
-def test_a_lie_must_fit_on_one_machine() -> None:
-    case = shared([[2, 2]], [[4, 2], [2, 4]])
-    assert props.believable(case, 0, np.array([2.0, 1.0]))
-    assert props.believable(case, 0, np.array([1.0, 2.0]))
-    assert not props.believable(case, 0, np.array([2.0, 2.0]))  # each part fits on some machine, both on none
 
 
 def test_a_liar_runs_true_tasks_on_what_it_was_given() -> None:
@@ -363,10 +305,6 @@ def test_a_broken_mechanism_is_caught(name: str, caught: str) -> None:
     assert PROPERTIES[caught].check(found.case, MUTANTS[name][0]) == found.what
 
 
-def test_every_property_has_a_mutant() -> None:
-    assert set.union(*(hits for _, hits in MUTANTS.values())) == set(PROPERTIES)
-
-
 #: A mechanism that has the property, on all that is looked at.
 HAS = {
     name: ENTRANTS[one]
@@ -387,21 +325,6 @@ HAS = {
 HAS["more"] = broken(lambda case: props.alone(case, whole=False, places=False))  # nobody shares, nobody's is left
 
 
-@pytest.mark.parametrize("name", PROPERTIES)
-def test_a_mechanism_that_has_it_is_not_accused(name: str) -> None:
-    assert findings.look(HAS[name], name, 60) == (None, 60 * PROPERTIES[name].effort + len(findings.KEPT.get(name, ())))
-
-
-def test_a_pool_promises_what_machines_cannot_run_and_an_overdrawn_one_is_named() -> None:
-    assert "3 and 4 whole tasks are given out" in str(PROPERTIES["places"].check(PAIR, ENTRANTS["drf_by_task"]))
-    assert findings.look(ENTRANTS["drf"], "places", 36)[0] is not None
-    assert PROPERTIES["places"].check(PAIR, ENTRANTS["drfh"]) is None
-    table = np.zeros((1, 2, 2))
-    table[0, 1] = [2, 2]  # 6 of 5 CPU
-    over = Entrant("over", "over", True, True, lambda case: Outcome(table.sum(axis=1), table))
-    assert PROPERTIES["places"].check(PAIR, over) == "machine 1 is overdrawn"
-
-
 def test_whole_tasks_may_miss_by_one() -> None:
     """Two alike, room for three tasks: one has one less, and nobody is blamed; two less are too many."""
     case = shared([[1], [1]], [[1.5]])
@@ -413,51 +336,6 @@ def test_whole_tasks_may_miss_by_one() -> None:
     assert "in reverse order" in str(PROPERTIES["order"].check(case, worse))
     assert props.slack(case, uneven) == pytest.approx(1 / 3)
     assert props.slack(case, ENTRANTS["drf"]) == 0
-
-
-def test_looking_is_repeatable_and_starts_small() -> None:
-    (first, tried), (second, again), (other, _) = (
-        findings.look(ENTRANTS["per_server_drf"], "envy", 200, seed=seed) for seed in (1, 1, 2)
-    )
-    assert (first.what, str(first.case), tried) == (second.what, str(second.case), again)
-    assert str(other.case) != str(first.case)
-
-
-def test_cases_are_written_out() -> None:
-    assert str(shared([[2, 1], [1, 3]], [[5, 8]], [[4, 6]], [[1, 0]])) == (
-        "users 4 x (2, 1) 6 x (1, 3); each brings (5, 8), nobody's (1, 0)"
-    )
-
-
-def test_in_larger_machines_a_task_is_worth_less() -> None:
-    """Found only where one task of anybody does not forgive everything."""
-    found, _ = findings.look(ENTRANTS["drf_by_task"], "keeps", 200)
-    assert found is not None
-    assert found.case.unit.max() < 0.05
-    rng = np.random.default_rng
-    small, large = findings.random_shared(rng(1), 3), findings.random_shared(rng(1), 3, grain=4)
-    assert (large.block == 4 * small.block).all()
-    assert (large.demands == small.demands).all()
-
-
-def test_random_cases_are_what_they_say() -> None:
-    cases, less_in_a_slot = drawn(40, 2, 6), 0
-    for case in cases:
-        (T, n, m), largest = case.demands.shape, case.demands.max(axis=(0, 1))
-        assert (T, n in (2, 3, 4), m in (1, 2)) == (2, True, True)
-        assert case.demands.any(axis=2).all()
-        assert (case.block.sum(axis=0) > 0).all()
-        assert len(case.machines) == n * len(case.block) + 1
-        assert (case.tasks == np.round(case.tasks)).all()
-        assert (np.minimum(largest, 1) <= case.slot).all()
-        assert (case.slot <= largest).all()
-        less_in_a_slot += (case.slot < largest).any()
-    assert less_in_a_slot > 0
-    many = drawn(40, 3, 7)
-    assert {x for case in many for x in case.demands.ravel().tolist()} == {0, 1, 2, 4, 8}
-    assert max(case.demands.shape[1] for case in many) == 4
-    sizes = [(*case.demands.shape[1:], len(case.block)) for case in drawn(40, 2, 7)]
-    assert np.max(sizes, axis=0).tolist() == [6, 3, 4]
 
 
 def test_tv_drf_in_whole_tasks_may_leave_a_user_below_its_own_machines_over_two_periods() -> None:
@@ -500,12 +378,3 @@ def test_tasks_of_several_slots_leave_gaps() -> None:
         assert PROPERTIES[name].check(case, slots) is not None
         whole = replace(case, slot=case.demands.max(axis=(0, 1)))  # every task takes one slot: no gaps
         assert PROPERTIES[name].check(whole, slots) is None
-
-
-@pytest.mark.parametrize(
-    ("name", "property_name"), [("tv_drf_fluid", "sharing_three"), ("slots", "order"), ("slots", "more")]
-)
-def test_drawn_instances_break_what_the_kept_ones_break(name: str, property_name: str) -> None:
-    found, _ = findings.look(ENTRANTS[name], property_name, 1000, SEED)
-    assert found is not None
-    assert all(found.case is not kept for kept in findings.KEPT[property_name])

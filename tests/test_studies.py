@@ -1,10 +1,8 @@
 """The experiments: what those of all papers must do, refuse and hold; then those on dynamic max-min fairness."""
 
 import inspect
-import os
 import re
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,8 +18,6 @@ from fairbook.errors import InvalidInput
 from fairbook.mechanisms.dmfa_srq import dmfa_srq, static_optimum
 from fairbook.traces.google2011 import load_digest
 
-KEYS = ["n", "k", "mechanism", "measure"]
-
 
 def draw(rng: np.random.Generator, scale: float = 1.0) -> float:
     return scale * rng.random()
@@ -36,12 +32,6 @@ def test_every_run_has_a_stream_of_its_own_which_repeat_takes() -> None:
     assert repeat(draw, 5, seed=7, key=(20,), scale=2.0) == [2 * stream(7, 20, r).random() for r in range(5)]
     with pytest.raises(InvalidInput, match="workers"):  # what more of them give is asked of sweeps
         repeat(draw, 1, seed=1, workers=0)
-
-
-def test_intervals_are_those_of_scipy() -> None:
-    values = np.random.default_rng(1).normal(size=(12, 3))
-    low, high = stats.ttest_1samp(values, 0).confidence_interval(0.95)
-    np.testing.assert_allclose(interval(values).T, [values.mean(axis=0), low, high], rtol=1e-12)
 
 
 # --------------------------------------------------------------------------------------------- what all studies do
@@ -374,16 +364,6 @@ def test_readings_of_an_instance(contribution: Any, order: Any, scale: Any) -> N
     np.testing.assert_allclose(demands * pool, as_published, rtol=1e-13)
 
 
-@pytest.mark.parametrize("contribution", ["uniform", "simplex"])
-def test_the_order_sorts_the_same_contributions(contribution: Any) -> None:
-    drawn = {
-        order: study.instance(stream(3), 40, contribution=contribution, order=order)[1]
-        for order in study.READINGS["order"]
-    }
-    for order in ("big_first", "small_first"):
-        np.testing.assert_allclose(np.sort(drawn[order]), np.sort(drawn["random"]), rtol=1e-12)
-
-
 def test_contributions_follow_their_laws() -> None:
     # w_1 times n: for uniform ones about U / (1/2); on the simplex a Beta(1, n - 1)
     uniform = [study.instance(stream(5, r), 200)[1] for r in range(40)]
@@ -468,44 +448,6 @@ def test_a_difference_is_taken_run_by_run() -> None:
     np.testing.assert_allclose(wide["difference"], wide["dynamic"] - wide["static"], atol=1e-11)
 
 
-def test_end_points_are_the_rows_after_the_last_arrival() -> None:
-    frame = study.curves(2, 1, sizes=(5, 60), points=10)
-    ends = study.end_points(frame)
-    assert (ends["k"] == ends["n"]).all()
-    assert len(ends) == 2 * len(study.MEASURES) * 3
-    pd.testing.assert_frame_equal(study.end_points(ends), ends)
-    # one point a curve is the last one
-    one = study.curves(2, 1, sizes=(5, 60), points=1)
-    pd.testing.assert_frame_equal(one.sort_values(KEYS, ignore_index=True), ends.sort_values(KEYS, ignore_index=True))
-
-
-def test_curves_judge_the_mechanism_they_are_given() -> None:
-    frame = study.curves(3, 1, sizes=(20,), mechanism=static_optimum)
-    assert (frame.loc[frame["mechanism"] == "difference", ["mean", "low", "high"]] == 0).all(axis=None)
-    assert (study.curves(3, 1, sizes=(20,)).query("mechanism == 'difference'")["mean"] != 0).any()
-
-
-def test_figure_2_is_the_first_run() -> None:
-    frame = study.fig2()
-    for n in (100, 500):
-        part = frame.loc[frame["n"] == n, ["cpu", "memory"]].to_numpy()
-        np.testing.assert_array_equal(part, study.instance(stream(study.SEED, n, 0), n)[0])
-
-
-def test_shares_by_weight_averages_runs() -> None:
-    both = study.shares_by_weight(30, 2, 4)
-    singles = []
-    for r in range(2):
-        demands, weights = study.instance(stream(4, 30, r), 30)
-        order = np.argsort(weights)[both["rank"] - 1]
-        singles.append((weights[order], dmfa_srq(demands, weights=weights).shares_at()[order]))
-    np.testing.assert_allclose(both["weight"], (singles[0][0] + singles[1][0]) / 2, rtol=1e-14)
-    np.testing.assert_allclose(both["share"], (singles[0][1] + singles[1][1]) / 2, rtol=1e-14)
-    falls = sum((np.diff(shares) < 0).astype(float) for _, shares in singles) / 2
-    np.testing.assert_array_equal(both["falls"][1:], falls)
-    pd.testing.assert_series_equal(both["first_share"], study.shares_by_weight(30, 1, 4)["first_share"])
-
-
 def test_readings_cover_all_combinations_and_contain_the_curves() -> None:
     frame = study.readings(2, n=10)
     names = list(study.READINGS)
@@ -519,98 +461,7 @@ def test_readings_cover_all_combinations_and_contain_the_curves() -> None:
         assert rows.loc[measure, "dynamic"] == direct.loc[("dynamic", measure), "mean"]
 
 
-def test_reading_effects_average_over_all_else() -> None:
-    rng = np.random.default_rng(1)
-    rows: list[dict[str, Any]] = [
-        dict(zip(study.READINGS, values, strict=True)) | {"measure": measure}
-        for values in product(*study.READINGS.values())
-        for measure in study.MEASURES
-    ]
-    frame = pd.DataFrame(rows).assign(dynamic=rng.random(len(rows)))
-    effects = study.reading_effects(frame)
-    assert list(zip(effects["open point"], effects["reading"], strict=True)) == [
-        (point, value) for point, values in study.READINGS.items() for value in values
-    ]
-    for _, effect in effects.iterrows():
-        for measure in study.MEASURES:
-            chosen = [
-                mean
-                for at, of, mean in zip(frame[effect["open point"]], frame["measure"], frame["dynamic"], strict=True)
-                if at == effect["reading"] and of == measure
-            ]
-            assert effect[measure.replace("_", " ")] == pytest.approx(sum(chosen) / len(chosen))
-
-
-def test_algorithm_repairs_need_all_three() -> None:
-    frame = study.algorithm_repairs(40)
-    assert len(frame) == 4 * 3 + 4
-    complete = frame[frame["repairs"].str.count(",") == 2]
-    assert len(complete) == 1
-    assert complete["wrong"].item() == complete["overdrawn"].item() == 0
-    assert (frame.drop(complete.index)["wrong"] > 0).all()
-    assert (frame["overdrawn"] <= frame["instances"]).all()
-
-
 # ------------------------------------------------------------------------------------------------- stored tables
 
 
-def test_stored_readings_contain_those_of_the_figures() -> None:
-    # 200 runs of all 54 combinations take half a minute; the one of the figures and a far one are computed again
-    stored = results.load("dmfa_srq/readings")
-    facts = results.load_facts("dmfa_srq/readings")["facts"]
-    names = list(study.READINGS)
-    for pick in (0, -1):
-        how: dict[str, Any] = {name: values[pick] for name, values in study.READINGS.items()}
-        again = study.curves(facts["runs"], facts["seed"], sizes=(100,), points=1, **how)
-        wide = again.pivot(index="measure", columns="mechanism", values="mean")
-        rows = stored[(stored[names] == pd.Series(how)).all(axis=1)].set_index("measure")
-        assert len(rows) == len(study.MEASURES)
-        np.testing.assert_allclose(rows.loc[wide.index, "dynamic"], wide["dynamic"], rtol=1e-8, atol=1e-8)
-
-
-def test_stored_end_points_gather_the_figures() -> None:
-    frame = study.stored_end_points()
-    assert (frame["k"] == frame["n"]).all()
-    assert len(frame) == len(study.SIZES) * len(study.MEASURES) * 3
-    for figure, measure in zip(("fig5", "fig6", "fig7", "fig8"), study.MEASURES, strict=True):
-        part = frame[frame["measure"] == measure].drop(columns="measure").reset_index(drop=True)
-        pd.testing.assert_frame_equal(part, study.end_points(results.load(f"dmfa_srq/{figure}")))
-
-
 # ---------------------------------------------------------------------------------------------------- raw traces
-
-
-class RawTasks:
-    """Draws tasks from the raw trace, each of its distinct tasks with positive requests being equally likely."""
-
-    def __init__(self, folder: Path) -> None:
-        names = {0: "time", 2: "job", 3: "task", 5: "event", 9: "cpu", 10: "memory"}
-        files = sorted(folder.glob("task_events_part-*.csv.gz"))
-        frames = (pd.read_csv(path, header=None, usecols=list(names)).rename(columns=names) for path in files)
-        events = pd.concat(frame[frame["event"] == 0] for frame in frames).dropna(subset=["cpu", "memory"])
-        tasks = events.sort_values("time", kind="stable").drop_duplicates(["job", "task"])
-        self.requests = tasks.loc[(tasks["cpu"] > 0) & (tasks["memory"] > 0), ["cpu", "memory"]].to_numpy()
-
-    def sample(self, n: int, rng: np.random.Generator, **how: object) -> np.ndarray:
-        assert how == {"unit": "task", "zeros": "drop", "scale": "machine"}
-        return self.requests[rng.integers(len(self.requests), size=n)]
-
-
-@pytest.mark.traces
-@pytest.mark.slow
-def test_figures_from_raw_tasks_agree_with_those_from_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
-    root = os.environ.get("FAIRBOOK_TRACES")
-    if not root or not (Path(root) / "google2011").is_dir():
-        pytest.skip("FAIRBOOK_TRACES names no folder with google2011: figures from raw tasks were NOT compared")
-    raw = RawTasks(Path(root) / "google2011")
-    drawn = study.trace_requests()
-    assert len(raw.requests) == drawn["tasks"].sum()
-    counts = pd.DataFrame(raw.requests, columns=["cpu", "memory"]).value_counts().sort_index()
-    pd.testing.assert_series_equal(counts, drawn.groupby(["cpu", "memory"])["tasks"].sum(), check_names=False)
-    digest = study.end_points(study.curves(400, 1, sizes=(20, 100), points=1)).set_index(KEYS)
-    monkeypatch.setattr(study, "_digest", lambda: raw)
-    other = study.end_points(study.curves(400, 2, sizes=(20, 100), points=1)).set_index(KEYS)
-    # two independent samples: the difference of their means has the variances added; 4 standard errors, 24 means
-    error = np.hypot(digest["high"] - digest["mean"], other["high"] - other["mean"]) / stats.t.ppf(0.975, 399)
-    assert ((digest["mean"] - other["mean"]).abs() <= 4 * error + 1e-9).all()
-    assert (error < 0.02).all(), "too few runs to tell anything"

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 import fairbook as fb
-from book.common.runs import stream
 from book.compare import explorable, studies as study
 from book.compare.findings import KEPT, look
 from book.compare.properties import ENTRANTS, PROPERTIES, STAND_INS, Entrant, Outcome, Shared
@@ -50,27 +49,6 @@ def test_every_mechanism_and_measure_has_a_row(name: str, measures: tuple[str, .
     assert (some["mean"] >= 0).all()
     of_one = ["utilisation", "envious", "losers", "loss", "placed", "taken", "done", "paying"]
     assert (some.loc[some["measure"].isin(of_one), "mean"] <= 1 + 1e-9).all()
-
-
-def test_measures_of_one_moment_by_another_way() -> None:
-    """Compute the first run again, by the classes of the chapters and plain sums."""
-    table = study.moment(1, traces=ONE)
-    case = study.instance(stream(study.SEED, 0, study.TRACES.index(ONE), 0), ONE)
-    pool = fb.drf(case.demands[0], capacities=case.total)
-    assert value(table, "drf", "min_share") == pytest.approx(pool.dominant_shares.min())
-    assert value(table, "drf", "sum_share") == pytest.approx(pool.dominant_shares.sum())
-    assert value(table, "drf", "utilisation") == pytest.approx(pool.utilisation.mean())
-    kinds, counts = np.unique(case.machines, axis=0, return_counts=True)
-    placed = fb.drfh(case.demands[0], kinds, counts)
-    for measure in ("min_share", "min_placed"):
-        assert value(table, "drfh", measure) == pytest.approx(placed.dominant_shares.min())
-    rounded = fb.drfh(case.demands[0], kinds, counts, max_tasks=np.floor(pool.tasks))
-    assert value(table, "drf", "placed") == pytest.approx(rounded.dominant_shares.sum() / pool.dominant_shares.sum())
-    assert value(table, "drf", "min_placed") == pytest.approx(rounded.dominant_shares.min())
-    growing = fb.dynamic_drf(case.demands[0] / case.total)
-    assert value(table, "dmfa_srq", "sum_share") == pytest.approx(
-        (growing.tasks_at(12) * (case.demands[0] / case.total).max(axis=1)).sum()
-    )
 
 
 def test_what_must_be_so_is_so() -> None:
@@ -117,43 +95,6 @@ def test_what_is_placed_by_hand() -> None:
     narrow = Shared(np.array([[[3.0], [3.0]]]), case.tasks, case.block, case.slot, case.extra)
     share, _ = study._placed(narrow, Outcome(np.array([[1.0, 5 / 3]])), ENTRANTS["drf"])
     assert share == pytest.approx(2 / (1 + 5 / 3))  # one of 3 on each machine of 4
-
-
-def test_what_is_taken_by_hand() -> None:
-    def halves(case: Shared) -> Outcome:
-        n = case.demands.shape[1]
-        return Outcome(np.full((1, n), 6.0 / n) / case.demands[:, :, 0])
-
-    entrant = replace(ENTRANTS["drf"], call=halves)
-    case = case_of_two()
-    assert study._taken(case, entrant, halves(case)) == pytest.approx(0.5)
-
-
-def test_readings_hold_the_comparison_and_its_alternatives() -> None:
-    table = study.readings(3, traces="alibaba_gpu2023")
-    assert set(zip(table["mechanism"], table["reading"])) == {(one[0], one[1]) for one in study.READINGS}
-    now = table[table["measure"] == "min_share"].set_index("reading")["mean"]
-    assert now["amounts in mean machines"] != now["amounts in the trace's units"]
-    assert now.filter(like="a slot").nunique() > 1
-
-
-@pytest.mark.parametrize("trace", study.TRACES)
-def test_instances_are_of_the_trace(trace: str) -> None:
-    case = study.instance(np.random.default_rng(2), trace, users=3, block=2, periods=2, load=1.0)
-    assert case.demands.shape == (2, 3, 3 if trace == "alibaba_gpu2023" else 2)
-    fits = (case.demands[:, :, None] <= case.block * (1 + 1e-9)).all(axis=3).any(axis=2)
-    assert fits.all()
-    assert (case.machines[:2] == case.machines[2:4]).all()
-    full = study.instance(np.random.default_rng(2), trace, users=3, block=2)
-    assert (full.tasks[0, :, None] * full.demands[0] > full.total).any(axis=1).all()  # more than fits
-
-
-def test_the_load_is_what_is_asked_for() -> None:
-    asked = [
-        float((case.tasks * case.unit).sum(axis=1).mean())
-        for case in (study.instance(np.random.default_rng(k), ONE, periods=20, load=0.5) for k in range(8))
-    ]
-    assert np.mean(asked) == pytest.approx(0.5, rel=0.15)
 
 
 # --------------------------------------------------------------------------------------------------------- matrix
@@ -341,36 +282,6 @@ def test_the_guide_follows_the_numbers() -> None:
     assert guided(broken, gdrf__min_share=0.506).loc[row, "best"] == "gdrf"
     # a witness counts for more than a number
     assert guided(broken | {("gdrf", "sharing")}, gdrf__min_share=0.6).loc[row, "best"] == "tv_drf"
-
-
-def test_the_guide_takes_the_least_where_little_is_wanted_and_nothing_that_is_not_little() -> None:
-    row = next(k for k, need in enumerate(study.NEEDS) if need.measure == "gain")
-    few = guided(set(), drfh__gain=0.02, gdrf__gain=0.021, mdrf__gain=0.0)
-    assert few.loc[row, ["best", "value"]].tolist() == ["drfh, gdrf", pytest.approx(0.02)]
-    assert guided(set()).loc[row, ["best", "value"]].tolist() == ["", pytest.approx(0.5)]
-
-
-def test_a_gain_counts_however_little_it_is() -> None:
-    """Lies that pay by more than one task of anybody are few, and most of what lies bring lies below that."""
-    table = frame("lying")
-    assert any(
-        value(table, name, "gain") > 0 == value(table, name, "paying")
-        for name in study.MECHANISMS
-        if ENTRANTS[name].whole
-    )
-
-
-def test_the_guide_says_when_nothing_is_left() -> None:
-    none = guided({(name, "places") for name in study.MECHANISMS})
-    rows = [k for k, need in enumerate(study.NEEDS) if "places" in need.must]
-    assert (none.loc[rows, "left"] == 0).all()
-    assert (none.loc[rows, "best"] == "").all()
-    memory = next(k for k, need in enumerate(study.NEEDS) if need.must == ("remembers",))
-    assert guided(set()).loc[memory, "left"] == 0
-    assert guided({("karma", "remembers")}).loc[memory, "best"] == "karma"
-    honest = next(k for k, need in enumerate(study.NEEDS) if "lies_periods" in need.must)
-    assert guided({("karma", "remembers")}).loc[honest, "best"] == "karma"
-    assert guided({("karma", "remembers"), ("karma", "lies_periods")}).loc[honest, "left"] == 0
 
 
 def test_the_guide_under_the_hand_has_an_answer_that_can_be_typed_or_says_none() -> None:
