@@ -372,7 +372,33 @@ def test_explanations_are_true(parts: tuple[int, ...]) -> None:
     assert seen == {"turned away", "all that", "several", "its minimum", "used up"}
 
 
+def test_what_a_search_left_open_is_said() -> None:
+    found = fb.virtual_cluster([11, 11, 15, 19, 3], 0.9, [9, 17], node_limit=1)
+    said = "the search gave up after 0 nodes: at most 0.4 may be possible"
+    assert (found.optimal, found.open_question, found.resources) == (False, said, (0, 1))
+    assert [said in found.explain(i) for i in range(5)] == [False, False, False, True, False]
+    assert said in repr(found)
+    assert fb.virtual_cluster([11, 11, 15, 19, 3], 0.9, [9, 17]).open_question == ""
+
+
 # ------------------------------------------------------------------------------------------------- violations
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_bound_must_hold(whole: bool) -> None:
+    """A bound below the optimum is found, the optimum is passed, also where not all are served."""
+    below = 0
+    for seed in range(150):
+        one = random_asked(np.random.default_rng(seed), QUARTERS)
+        for method in ("exact", "greedy", "spanning"):
+            found = fb.virtual_cluster(*one.floats, method=method, whole=whole)  # type: ignore[arg-type]
+            best = fb.virtual_cluster(*one.floats, method="spanning" if method == "spanning" else "exact", whole=whole)
+            assert replace(found, bound=best.min_fraction).violations() == []
+            if best.min_fraction > 0 and (found.min_fraction < best.min_fraction or method == "spanning"):
+                wrong = replace(found, bound=found.min_fraction * (1 if method == "greedy" else 0.99))
+                assert wrong.violations() != []
+                below += method == "greedy"
+    assert below > 5
 
 
 @pytest.mark.parametrize("whole", [True, False])

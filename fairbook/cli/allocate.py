@@ -264,6 +264,7 @@ def _report(given: Given, result: Any, reason: str, steps: dict[str, int], optio
             f"least fraction {result.min_fraction:.6g}, at most {result.bound:.6g} can be had"
             f"{': as good as can be' if result.optimal else ''}; {(~result.served).sum()} turned away"
         )
+        report.lines += [result.open_question] if result.open_question else []
         for name, size in given.pool.items():
             if given.terms.get("whole", True) and size - math.floor(size) > 1e-9:
                 note(f"cluster {name!r} holds {math.floor(size)} whole VMs, not {size:g}; --fractions uses all")

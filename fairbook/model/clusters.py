@@ -8,7 +8,7 @@ turned away: it has no cluster and no VM.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -297,6 +297,11 @@ def share_out(least: NDArray[Any], most: NDArray[Any], capacity: Any) -> NDArray
 # ------------------------------------------------------------------------------------------------------ the result
 
 
+def unproved(sizes: NDArray[Any], capacities: NDArray[Any]) -> bool | None:
+    """Leave it open whether sizes pack."""
+    return None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class VirtualClusters(Result):
     """VMs of n users on H clusters.
@@ -316,6 +321,8 @@ class VirtualClusters(Result):
         Places tried by the searches of the exact method.
     pieces : ndarray of shape (p, 3), or None
         User, cluster and VMs of each piece, where users may be on several clusters.
+    packs : callable
+        Says whether sizes pack into clusters, None where that stays open: what judges the bound.
 
     Examples
     --------
@@ -332,6 +339,7 @@ class VirtualClusters(Result):
     bound: float
     nodes: int = 0
     pieces: NDArray[Any] | None = None
+    packs: Callable[[NDArray[Any], NDArray[Any]], bool | None] = unproved
 
     names = ("users", "clusters")
 
@@ -342,6 +350,11 @@ class VirtualClusters(Result):
     @property
     def clusters(self) -> Names:
         return self.requests.clusters
+
+    @property
+    def resources(self) -> Names:
+        """The clusters: ``use`` and ``slack`` are of them."""
+        return self.clusters
 
     @property
     def served(self) -> NDArray[np.bool_]:
@@ -367,6 +380,16 @@ class VirtualClusters(Result):
     def optimal(self) -> bool:
         """Whether no allocation under the same rules has a larger least fraction, as far as was proved."""
         return self.min_fraction >= self.bound * (1 - RTOL)
+
+    @property
+    def open_question(self) -> str:
+        """What the exact search left open when it gave up; empty where it did not."""
+        if self.optimal or self.method != "exact":
+            return ""
+        return f"the search gave up after {self.nodes} nodes: at most {self.bound:.6g} may be possible"
+
+    def _title(self) -> str:
+        return "; ".join([super()._title(), *filter(None, [self.open_question])])
 
     @property
     def gap(self) -> float:
@@ -448,7 +471,7 @@ class VirtualClusters(Result):
         )
 
     def explain(self, user: Hashable) -> str:
-        """Say in a sentence why this user has no more VMs.
+        """Say in a sentence why this user has no more VMs; of who has least, also what the search left open.
 
         Raises
         ------
@@ -456,61 +479,84 @@ class VirtualClusters(Result):
             Where no user has that name.
         """
         i = position(user, self.users)
+        rest = self.open_question if self.fraction[i] == self.min_fraction else ""
+        return f"{user} {self._why(i)}." + (f" No fraction is smaller; {rest}." if rest else "")
+
+    def _why(self, i: int) -> str:
         wanted, minimum, j = self.requests.max_vms[i], self.requests.minimum[i], int(self.cluster[i])
-        if j == TURNED_AWAY and self.pieces is not None:
-            return (
-                f"{user} was turned away: it needs at least {minimum:g} VMs, and all clusters together have fewer "
-                f"to give, after the minima of the users that were served."
-            )
         if j == TURNED_AWAY:
+            where = "all clusters together have fewer" if self.pieces is not None else "no cluster has as many"
+            on = "" if self.pieces is not None else " on one cluster"
             return (
-                f"{user} was turned away: it needs at least {minimum:g} VMs on one cluster, "
-                f"and no cluster has as many to give, after the minima of the users that were served."
+                f"was turned away: it needs at least {minimum:g} VMs{on}, and {where} to give, "
+                "after the minima of the users that were served"
             )
-        has = f"{user} has {self.vms[i]:g} of {wanted:g} VMs ({self.fraction[i]:.1%})"
+        has = f"has {self.vms[i]:g} of {wanted:g} VMs ({self.fraction[i]:.1%})"
         if self.vms[i] >= wanted:
-            return f"{has}: all that it asked for."
+            return f"{has}: all that it asked for"
         if j == SPANS:
-            return f"{has} on several clusters, which are used up."
+            return f"{has} on several clusters, which are used up"
         name, free = self.clusters[j], self.slack[j]
         if free > (0 if self.requests.whole else RTOL * self.requests.capacities[j]):
-            return f"{has} on {name}, where {free:g} VMs are free that {self.method} does not hand out."
-        others = np.flatnonzero((self.cluster == j) & (np.arange(len(self.vms)) != i))
-        if self.vms[i] <= minimum * (1 + RTOL) and len(others) and (self.fraction[others] < self.fraction[i]).any():
-            return f"{has} on {name}, its minimum: others there have a smaller fraction, and {name} is used up."
-        return f"{has} on {name}, which is used up."
+            return f"{has} on {name}, where {free:g} VMs are free that {self.method} does not hand out"
+        if self.vms[i] <= minimum * (1 + RTOL) and (self.fraction[self.cluster == j] < self.fraction[i]).any():
+            return f"{has} on {name}, its minimum: others there have a smaller fraction, and {name} is used up"
+        return f"{has} on {name}, which is used up"
 
     def violations(self, rtol: float = RTOL) -> list[str]:
         """List every way in which this breaks (1) to (4), where users that were turned away have nothing.
 
         Who lives on one cluster must share it max-min fairly, but for ``"mixed_knapsack"``, which does not promise it.
-        Whether another choice of clusters would be better is not looked at: ``bound`` is the word of the method. Cost
-        O(n + H), and that of :func:`share_out` for each cluster.
+        The ``bound`` must hold: nothing larger may pack within a million nodes of search. Where that is neither found
+        nor excluded, the bound is unproved, and no violation. Cost O(n + H), that of :func:`share_out` for each
+        cluster, and of the search where the bound is not that of one pool.
         """
         rtol = as_tolerance(rtol)
-        found: list[str] = []
-        asked, whole = self.requests, self.requests.whole
-        slack = 0.0 if whole else rtol
-        for j in np.flatnonzero(~(self.use <= asked.capacities * (1 + slack))).tolist():
-            found.append(f"cluster {self.clusters[j]} holds {self.use[j]:g} of {asked.capacities[j]:g} VMs")
-        for i in np.flatnonzero(~(self.vms <= asked.max_vms * (1 + slack))).tolist():
-            found.append(f"{self.users[i]} has {self.vms[i]:g} VMs, more than the {asked.max_vms[i]:g} it wants")
-        for i in np.flatnonzero(self.served & ~(self.vms >= asked.minimum * (1 - slack))).tolist():
-            found.append(f"{self.users[i]} has {self.vms[i]:g} VMs, fewer than its minimum {asked.minimum[i]:g}")
-        for i in np.flatnonzero(~self.served & (self.vms != 0)).tolist():
-            found.append(f"{self.users[i]} was turned away and has {self.vms[i]:g} VMs")
-        if self.pieces is not None:
-            total = np.bincount(self.pieces[:, 0].astype(np.int64), self.pieces[:, 2], minlength=len(self.vms))
-            apart = np.abs(total - self.vms)
-            for i in np.flatnonzero(~(apart <= slack * asked.max_vms)).tolist():
-                found.append(f"the pieces of {self.users[i]} do not add up to its {self.vms[i]:g} VMs")
-        if not found and self.bound < self.min_fraction * (1 - max(slack, RTOL)):
-            found.append(f"the least fraction is {self.min_fraction:.12g}, and cannot be more than {self.bound:.12g}")
-        for j in range(len(asked.capacities)) if self.method in _SHARING and not found else ():
+        asked, users, clusters = self.requests, self.users, self.clusters
+        slack = 0.0 if asked.whole else rtol
+        found = [
+            f"cluster {clusters[j]} holds {self.use[j]:g} of {asked.capacities[j]:g} VMs"
+            for j in np.flatnonzero(~(self.use <= asked.capacities * (1 + slack))).tolist()
+        ]
+        total = np.bincount(self._placed[0], self._placed[2], minlength=len(self.vms))
+        for wrong, text in (
+            (self.vms > asked.max_vms * (1 + slack), "{0} has {1:g} VMs, more than the {2:g} it wants"),
+            (
+                self.served & ~(self.vms >= asked.minimum * (1 - slack)),
+                "{0} has {1:g} VMs, fewer than its minimum {3:g}",
+            ),
+            (~self.served & (self.vms != 0), "{0} was turned away and has {1:g} VMs"),
+            (
+                (self.pieces is not None) & ~(np.abs(total - self.vms) <= slack * asked.max_vms),
+                "the pieces of {0} do not add up to its {1:g} VMs",
+            ),
+        ):
+            found += [
+                text.format(users[i], self.vms[i], asked.max_vms[i], asked.minimum[i])
+                for i in np.flatnonzero(wrong).tolist()
+            ]
+        return found or [*self._unfair(slack), *self._above_the_bound(max(rtol, RTOL))]
+
+    def _unfair(self, slack: float) -> Iterator[str]:
+        """Say who has another part of its cluster than max-min fairness gives."""
+        asked = self.requests
+        for j in range(len(asked.capacities)) if self.method in _SHARING else ():
             here = np.flatnonzero(self.cluster == j)
             fair = share_out(asked.minimum[here], asked.max_vms[here], asked.capacities[j])
             for i in here[np.abs(self.vms[here] - fair) > slack * asked.max_vms[here]].tolist():
-                found.append(
-                    f"{self.users[i]} has {self.vms[i]:g} VMs, which is not its fair part of {self.clusters[j]}"
-                )
-        return found
+                yield f"{self.users[i]} has {self.vms[i]:g} VMs, which is not its fair part of {self.clusters[j]}"
+
+    def _above_the_bound(self, rtol: float) -> Iterator[str]:
+        """Say what is above the bound: what is reached, or what could be."""
+        asked, bound = self.requests, self.bound
+        pool = float((asked.pooled / asked.max_vms).min())
+        if bound < self.min_fraction * (1 - rtol):
+            yield f"the least fraction is {self.min_fraction:.12g}, and cannot be more than {bound:.12g}"
+        elif self.method == "spanning":
+            if bound < pool * (1 - rtol):
+                yield f"{pool:.12g} can be had, and not only {bound:.12g}"
+        elif bound < asked.bound * (1 - rtol):  # what holds for all needs no search
+            more = np.floor(bound * asked.max_vms + WHOLE).astype(np.int64) + 1  # the least that is above
+            sizes = np.maximum(asked.minimum, more) if asked.whole else asked.sizes(bound + rtol * asked.bound)
+            if self.packs(sizes, asked.capacities):
+                yield f"more than {bound:.12g} can be had: the VMs for it pack"
