@@ -18,7 +18,7 @@ from hypothesis import given, strategies as st
 import fairbook as fb
 from book.common.oracle_drf import exact_tasks
 from book.tv_drf.oracle import ExactTvRun, exact_whole_run, lexicographic_run
-from fairbook.mechanisms.engines.nearest import FEW as FEW_MACHINES
+from fairbook.mechanisms.engines.nearest import S as BLOCK
 from fairbook.mechanisms.engines.tv_drf_kernels import alone_by_tasks, coefficients
 from fairbook.mechanisms.readings import READINGS
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
@@ -140,13 +140,13 @@ def test_ample_small_tasks_come_close_to_the_fluid() -> None:
 
 
 @pytest.mark.parametrize(("m", "unserved"), [(1, "waits"), (2, "expires"), (3, "waits")])
-def test_many_machines_stand_in_a_tree_and_nothing_changes(m: int, unserved: Any) -> None:
-    # more machines than are looked at one by one; powers of two; tasks that do not need the first resource, too
+def test_many_machines_stand_in_blocks_and_nothing_changes(m: int, unserved: Any) -> None:
+    # more machines than a block holds; powers of two; tasks that do not need the first resource, too
     rng = np.random.default_rng(m)
     demands = rng.choice([0.25, 0.5, 1.0, 2.0], (2, 4, m)) * (rng.random((2, 4, m)) < 0.8)
     demands[..., -1] = np.where((demands > 0).any(axis=2), demands[..., -1], 1.0)
     machines = np.array([rng.permutation([0.5] * 192 + [2.5] * 96) for _ in range(m)]).T
-    assert len(machines) > FEW_MACHINES
+    assert len(machines) > BLOCK
     agrees(tv_drf(demands, rng.integers(40, 80, (2, 4)), machines, [0.25] * 4, unserved=unserved, placement=True))
 
 

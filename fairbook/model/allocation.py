@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.model.inputs import FloatArray, Names, as_tolerance
-from fairbook.model.result import Result, labelled, position, use_columns
+from fairbook.model.result import Result, labelled, use_columns
 
 __all__ = ["Allocation", "used_up"]
 
@@ -64,7 +65,7 @@ class Allocation(Result):
     def _shape(self) -> tuple[int, int]:
         return len(self.tasks), len(self.capacities)
 
-    @property
+    @cached_property
     def use(self) -> FloatArray:
         """Resource in use, shape (m,), in the unit of the capacities."""
         return self.tasks @ self.demands
@@ -79,16 +80,27 @@ class Allocation(Result):
         """Use divided by capacity, shape (m,)."""
         return self.use / self.capacities
 
-    @property
+    @cached_property
     def dominant_shares(self) -> FloatArray:
         """Largest share of each user over the resources, shape (n,), without weights."""
         return self.tasks * (self.demands / self.capacities).max(axis=1)
 
-    @property
+    @cached_property
     def levels(self) -> FloatArray:
         """Share divided by weight, its largest value over the resources, shape (n,)."""
         weights = self.weights if self.weights.ndim == 2 else self.weights[:, None]
         return self.tasks * (self.demands / self.capacities / weights).max(axis=1)
+
+    @cached_property
+    def _needing(self) -> NDArray[np.int64]:
+        """Users who need each resource, shape (m,)."""
+        return (self.demands > 0).sum(axis=0)
+
+    @cached_property
+    def _highest(self) -> FloatArray:
+        """The highest level of those who need each resource, shape (m,)."""
+        found: FloatArray = np.where(self.demands > 0, self.levels[:, None], 0.0).max(axis=0)
+        return found
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row a user: tasks, use of each resource, the dominant one and its share, level, bottleneck."""
@@ -113,7 +125,7 @@ class Allocation(Result):
         InvalidInput
             Where no user has that name.
         """
-        i = position(user, self.users)
+        i = self._row(user)
         tasks, level, j = self.tasks[i], self.levels[i], int(self.bottlenecks[i])
         if j == -3:
             return f"{user} is not present."
@@ -135,11 +147,10 @@ class Allocation(Result):
                 f"{user} runs {tasks:.6g} tasks at level {level:.6g}: {self.utilisation[j]:.2%} of "
                 f"{self.resources[j]} is in use, and what others hold is not taken back."
             )
-        needs = self.demands[:, j] > 0
         return (
             f"{user} runs {tasks:.6g} tasks at level {level:.6g}: {self.resources[j]} stops it. "
-            f"{self.utilisation[j]:.2%} of it is in use, {user} needs it, and none of the {int(needs.sum())} users "
-            f"who need it stands at a higher level (the highest: {self.levels[needs].max():.6g})."
+            f"{self.utilisation[j]:.2%} of it is in use, {user} needs it, and none of the {self._needing[j]} users "
+            f"who need it stands at a higher level (the highest: {self._highest[j]:.6g})."
         )
 
     def violations(self, rtol: float = 1e-9) -> list[str]:
@@ -161,16 +172,16 @@ class Allocation(Result):
         found: list[str] = []
         share = self.demands / self.capacities
         levels = self.levels
-        for j in np.flatnonzero(self.tasks @ share > 1 + rtol).tolist():
-            found.append(f"{self.resources[j]} is used {(self.tasks @ share)[j]:.12g} times its capacity")
+        used = self.tasks @ share
+        for j in np.flatnonzero(used > 1 + rtol).tolist():
+            found.append(f"{self.resources[j]} is used {used[j]:.12g} times its capacity")
         for i in np.flatnonzero((self.tasks < 0) | (self.tasks > self.max_tasks * (1 + rtol))).tolist():
             found.append(f"{self.users[i]} has {self.tasks[i]:.12g} tasks, outside 0 and its bound")
-        full = self.tasks @ share >= 1 - rtol
-        over = self.tasks @ share + share > 1 + 1e-12  # one more task
+        full = used >= 1 - rtol
+        over = used + share > 1 + 1e-12  # one more task
         whole = self.rule == "whole_tasks"
         if whole and (self.tasks != np.floor(self.tasks)).any():
             found.append("some tasks are not whole")
-        highest = np.where(self.demands > 0, levels[:, None], 0.0).max(axis=0)
         for i, j in enumerate(self.bottlenecks.tolist()):
             if not -2 - (self.rule == "credit") <= j < len(self.capacities):
                 found.append(f"there is no resource {j} that could stop {self.users[i]}")
@@ -183,7 +194,7 @@ class Allocation(Result):
                 if not self.tasks[i] >= self.max_tasks[i] * (1 - rtol):
                     found.append(f"{self.users[i]} is below its own bound")
             elif not (over[i, j] if whole else full[j] and self.demands[i, j] > 0) or (
-                self.rule == "max_min" and not levels[i] >= highest[j] * (1 - rtol)
+                self.rule == "max_min" and not levels[i] >= self._highest[j] * (1 - rtol)
             ):
                 found.append(f"{self.resources[j]} does not stop {self.users[i]}")
         if not found and self.exact is not None and len(self.tasks) <= 1000:

@@ -32,7 +32,7 @@ from fairbook.model.inputs import (
     per_user,
     raise_at_first,
 )
-from fairbook.model.result import Result, labelled, labels_or_positions, position, use_columns
+from fairbook.model.result import Result, labelled, labels_or_positions, use_columns
 
 __all__ = ["Cell", "FluidPlacement", "Placement", "States", "as_cell", "machine_matrix"]
 
@@ -92,7 +92,7 @@ class Cell:
         # not a product of matrices: its last digits depend on the processor, and may decide ties
         return self.class_capacities.sum(axis=0)
 
-    @property
+    @cached_property
     def class_capacities(self) -> FloatArray:
         """Capacity of all machines of each class together, shape (K, m)."""
         return self.machine_counts[:, None] * self.machines
@@ -232,12 +232,12 @@ class _Placed(Result):
         with np.errstate(invalid="ignore"):
             return self.use / self.cell.totals
 
-    @property
+    @cached_property
     def dominant_shares(self) -> FloatArray:
         """Largest part of the totals that each user holds, shape (n,)."""
         return self.tasks * self.cell.shares.max(axis=1)
 
-    @property
+    @cached_property
     def class_use(self) -> FloatArray:
         """Resource in use on all machines of each class together, shape (K, m)."""
         total: FloatArray = self.by_class @ self.cell.demands
@@ -310,11 +310,11 @@ class Placement(_Placed):
         ]
         return np.stack(columns, axis=1)
 
-    @property
+    @cached_property
     def _sizes(self) -> FloatArray:
         return self.cell.machines[self.cell.machine_class]
 
-    @property
+    @cached_property
     def _free(self) -> FloatArray:
         """The largest task that fits each machine, (N, m), rounded as in the engine."""
         return self._sizes * (1 + FITS) - self.machine_use
@@ -350,7 +350,7 @@ class Placement(_Placed):
 
     def room(self, user: Hashable) -> IntArray:
         """Give the numbers of the machines with room for one more task of this user. Cost O(N m + P m)."""
-        return np.flatnonzero((self._free >= self.cell.demands[position(user, self.users)]).all(axis=1))
+        return np.flatnonzero((self._free >= self.cell.demands[self._row(user)]).all(axis=1))
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row a user: tasks, use of each resource, the dominant one and its share, what stops the user,
@@ -375,7 +375,7 @@ class Placement(_Placed):
         InvalidInput
             Where no user has that name.
         """
-        i = position(user, self.users)
+        i = self._row(user)
         has = f"{user} runs {self.tasks[i]} tasks ({self.dominant_shares[i]:.2%} of its dominant resource)"
         if self.tasks[i] >= self.cell.max_tasks[i]:
             return f"{has}: all that it asked for."
@@ -383,7 +383,7 @@ class Placement(_Placed):
         room = int((~short).all(axis=1).sum())
         if room:
             return f"{has}: {room} machines would have room for another, but {self.mechanism} does not use them."
-        if (self._sizes * (1 + FITS) < self.cell.demands[i]).any(axis=1).all():
+        if (self.cell.machines * (1 + FITS) < self.cell.demands[i]).any(axis=1).all():
             return f"{has}: none of the {len(short)} machines would be large enough for a task even if it were empty."
         alone = (short & (short.sum(axis=1) == 1)[:, None]).sum(axis=0)
         blamed = ", ".join(f"{k} for want of {name} alone" for k, name in zip(alone, self.resources, strict=True) if k)
@@ -431,12 +431,12 @@ class FluidPlacement(_Placed):
     weights: FloatArray
     mechanism: str
 
-    @property
+    @cached_property
     def tasks(self) -> FloatArray:
         """Tasks of each user, shape (n,)."""
         return self.by_class.sum(axis=0)
 
-    @property
+    @cached_property
     def levels(self) -> FloatArray:
         """Dominant share divided by weight, shape (n,)."""
         return self.dominant_shares / self.weights
@@ -458,7 +458,7 @@ class FluidPlacement(_Placed):
         InvalidInput
             Where no user has that name.
         """
-        i = position(user, self.users)
+        i = self._row(user)
         need, capacity = self.cell.demands[i] > 0, self.cell.class_capacities
         able = np.asarray((capacity[:, need] > 0).all(axis=1))
         full = need & able[:, None] & np.asarray(self.class_use >= capacity * (1 - FLUID_RTOL))

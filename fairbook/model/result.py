@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import fields, is_dataclass
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -75,6 +76,18 @@ class Result:
     def resources(self) -> Names:
         """Names of the resources, or their positions."""
         return labels_or_positions(self.named_resources, self._shape[1])
+
+    @cached_property
+    def _rows(self) -> dict[Hashable, int]:
+        """Row of each user."""
+        return {name: i for i, name in enumerate(self.users)}
+
+    def _row(self, user: Hashable) -> int:
+        """Give the row of a user, or raise InvalidInput."""
+        try:
+            return self._rows[user]
+        except (KeyError, TypeError):
+            raise InvalidInput("user", "must be one of the users", user) from None
 
     def to_dict(self) -> dict[str, Any]:
         """Give all numbers under their names, ready for JSON: arrays become lists, what is not finite None."""

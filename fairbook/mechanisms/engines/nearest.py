@@ -1,13 +1,13 @@
 """Find the machine that suits a task best without looking at each of them.
 
 How well a machine suits depends on what is free on it: best fit adds up how far the ratios of what is free are from
-those of the task, relative entropy compares mixes. Machines stand in the leaves of a tree, split by one such number
-after the other (a k-d tree); a node knows the largest room of each resource and the span of each number below it. No
-machine there suits better than the spans allow, as computed, for rounding is monotone: a branch whose bound is worse
-than the best machine found holds no better one. Ties go to the lowest number. So the machine found is that of a scan.
+those of the task, relative entropy compares mixes. Machines stand in blocks, sorted by such numbers; of a block the
+largest room and the span of each number are known. No machine in it suits better than the spans allow, as computed, for
+rounding is monotone: a block whose bound is worse than the best machine found holds no better one. Ties go to the
+lowest number. So the machine found is that of a scan.
 
-A task placed changes the row of one machine and what is above it; the machine keeps its leaf. Once searches have looked
-at so many nodes in vain that it costs as much, the tree is built anew, full machines aside.
+A task placed widens the spans of its block, which are measured anew where a look into the block was in vain. Once there
+were so many of these that it costs as much, the machines are sorted anew, full ones aside.
 
 Kernels with ``_nrt=False`` make no arrays, so numba need not count who refers to those that they are given; counting
 took three quarters of the time.
@@ -26,13 +26,14 @@ from fairbook.model.inputs import FloatArray
 
 DISTANCE, ENTROPY = 0, 1
 
-PATIENCE = 8
+#: Looks into a block in vain, for each machine and the square of the resources, until these are sorted anew.
+PATIENCE = 0.25
 
-FEW = 256  # machines that it is cheaper to look at than to keep in a tree
+S = 64  # machines of a block
 
 
 class Machines(NamedTuple):
-    """N machines with what is free on them, m resources, in B leaves; L resources lead. Comments follow."""
+    """N machines with what is free on them, m resources, in B blocks of S; L resources lead. Comments follow."""
 
     free: FloatArray
     # ^ What is free, shape (N, m).
@@ -46,32 +47,36 @@ class Machines(NamedTuple):
     # ^ Factors that make ratios comparable, shape (L, m).
     kind: int
     # ^ DISTANCE or ENTROPY.
-    splits: NDArray[np.int64]
-    # ^ Columns by which the machines are split, in turn.
-    tree: FloatArray
-    # ^ A row for each node (1 the root, B the first leaf), then one for each machine in order of the leaves, (2 B + N,
-    #   C): room; minus the least and the largest of each ratio (DISTANCE) or the logarithm of each part of the mix
-    #   (ENTROPY); minus the number of the machine. The row of a node holds the largest of each column below it.
+    splits: int
+    # ^ Numbers by which machines are sorted.
+    seen: FloatArray
+    # ^ A column for each machine, in order of their places, shape (m + W, N): room, then the ratios by each lead
+    #   (DISTANCE) or the logarithms of the parts of the mix (ENTROPY).
+    low: FloatArray
+    high: FloatArray
+    # ^ The least and the largest of these in each block, shape (m + W, B).
+    number: NDArray[np.int64]
     place: NDArray[np.int64]
-    # ^ Place of each machine in that order, shape (N,).
+    # ^ The machine at each place, ascending within a block, and the place of each machine, shape (N,).
     work: NDArray[np.int64]
-    # ^ Nodes looked at in vain since the tree was built, shape (1,).
-    order: NDArray[np.int64]
-    spare: FloatArray
-    nodes: NDArray[np.int64]
+    # ^ Looks in vain since all was sorted, and machines in blocks, shape (2,).
+    stale: NDArray[np.bool_]
+    # ^ Whether the spans of a block may be narrower than known, shape (B,).
     bounds: FloatArray
-    # ^ To work in: (N,), (N, C), twice (2 log B + 2,).
+    far: FloatArray
+    # ^ To work in: (B,), (S,).
 
 
 def as_machines(
     free: FloatArray, room: FloatArray, least: FloatArray, leads: Any, unit: FloatArray, kind: int
 ) -> Machines:
-    """Make room for machines in a tree, which :func:`build` has to fill: it starts with no patience left."""
+    """Make room for machines in blocks, which :func:`build` has to fill."""
     N, m = free.shape
-    B = 1 << max((N - 1) // 16, 0).bit_length()
-    width = m if kind == ENTROPY else 2 * m * len(leads)
-    splits = [m + r for r in range(m)] if kind == ENTROPY else [m + 2 * r for r in range(m) if r != leads[0] or m == 1]
-    deep = 2 * B.bit_length()
+    C, B = m + (m if kind == ENTROPY else m * len(leads)), -(-N // S)
+    numbers, places = np.zeros((2, N), np.int64)
+    seen, low, high = (np.empty((C, width)) for width in (N, B, B))
+    work = np.array([1 << 62, 0])
+    stale, splits = np.zeros(B, np.bool_), m if kind == ENTROPY else max(m - 1, 1)
     return Machines(
         free,
         room,
@@ -79,14 +84,16 @@ def as_machines(
         leads,
         unit,
         kind,
-        np.array(splits),
-        np.full((2 * B + N, m + width + 1), -np.inf),
-        np.empty(N, np.int64),
-        np.full(1, np.iinfo(np.int64).max),
-        np.empty(N, np.int64),
-        np.empty((N, m + width + 1)),
-        np.empty(deep, np.int64),
-        np.empty(deep),
+        splits,
+        seen,
+        low,
+        high,
+        numbers,
+        places,
+        work,
+        stale,
+        np.empty(B),
+        np.empty(S),
     )
 
 
@@ -97,23 +104,22 @@ def _ahead(free: Any, room: Any, j: int, r: int) -> float:
 
 
 @kernel(INSIDE, _nrt=False, forceinline=True)
-def _measure(at: Any, j: int, row: Any) -> None:
-    """Write what is known of machine j to a row."""
-    free, room, leads, unit, m = at.free, at.room, at.leads, at.unit, len(at.least)
-    row[:] = -np.inf
-    row[-1] = -j
+def _measure(at: Any, j: int, p: int) -> bool:
+    """Write what is known of machine j to a place; False where it is full."""
+    free, room, leads, unit, seen, m = at.free, at.room, at.leads, at.unit, at.seen, len(at.least)
+    fits = True
     for r in range(m):
-        if room[j, r] < at.least[r]:
-            return  # full
-    for r in range(m):
-        row[r] = room[j, r]
+        fits &= room[j, r] >= at.least[r]
+        seen[r, p] = room[j, r]
+    if not fits:
+        seen[0, p] = -np.inf
+        return False
     if at.kind == DISTANCE:
         for k in range(len(leads)):
-            ahead, base = _ahead(free, room, j, leads[k]), m + 2 * m * k
-            for r in range(m if ahead > 0.0 else 0):
-                ratio = free[j, r] / ahead
-                row[base + 2 * r], row[base + 2 * r + 1] = -ratio, ratio
-        return
+            ahead = _ahead(free, room, j, leads[k])
+            for r in range(m):
+                seen[m + k * m + r, p] = free[j, r] / ahead if ahead > 0.0 else np.inf
+        return True
     lead, whole = 0, 0.0
     while _ahead(free, room, j, lead) <= 0.0:
         lead += 1
@@ -122,159 +128,126 @@ def _measure(at: Any, j: int, row: Any) -> None:
         whole += free[j, r] / ahead * unit[0, r]
     for r in range(m):
         part = _ahead(free, room, j, r) / ahead * unit[0, r]
-        row[m + r] = math.log(part / whole) if part > 0.0 else -np.inf
+        seen[m + r, p] = math.log(part / whole) if part > 0.0 else -np.inf
+    return True
 
 
 @kernel(INSIDE, _nrt=False)
-def _split(rows: Any, c: int, order: Any, begin: int, end: int, middle: int) -> None:
-    """Put the least of a column (ties: numbers) of a part of the order before its middle."""
-    end -= 1
-    while begin < end:
-        pivot = order[(begin + end) // 2]
-        value, number = rows[pivot, c], rows[pivot, -1]
-        i, j = begin, end
-        while i <= j:
-            while rows[order[i], c] < value or (rows[order[i], c] == value and rows[order[i], -1] > number):
-                i += 1
-            while rows[order[j], c] > value or (rows[order[j], c] == value and rows[order[j], -1] < number):
-                j -= 1
-            if i <= j:
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            end = j
-        elif middle >= i:
-            begin = i
-        else:
-            break
+def _gather(at: Any, b: int) -> None:
+    """Measure the spans of a block."""
+    at.stale[b] = False
+    for c in range(len(at.seen)):
+        low, high = np.inf, -np.inf
+        for p in range(b * S, min((b + 1) * S, at.work[1])):
+            low, high = min(low, at.seen[c, p]), max(high, at.seen[c, p])
+        at.low[c, b], at.high[c, b] = low, high
 
 
-@kernel(INSIDE, _nrt=False)
-def _gather(tree: Any, node: int, begin: int, end: int) -> bool:
-    """Give a node the largest of each column of some rows; tell whether that changes it."""
-    changed = False
-    for c in range(tree.shape[1]):
-        largest = -np.inf
-        for p in range(begin, end):
-            largest = max(largest, tree[p, c])
-        changed |= largest != tree[node, c]
-        tree[node, c] = largest
-    return changed
-
-
-@kernel(INSIDE, _nrt=False)
+@kernel(INSIDE)
 def build(at: Any) -> None:
-    """Deal out all machines to the leaves anew. Cost O(N (m + log N))."""
-    N, tree, order, spare = len(at.place), at.tree, at.order, at.spare
-    B = (len(tree) - N) // 2
+    """Sort all machines that are not full into blocks. Cost O(N (m + log N))."""
+    seen, number, N, m = at.seen, at.number, len(at.place), len(at.least)
+    M = 0
     for j in range(N):
-        order[j] = j
-        _measure(at, j, spare[j])
-    parts, turn = 1, 0
-    while parts < B:
-        for q in range(parts):
-            ends = q * N // parts, (q + 1) * N // parts
-            _split(spare, at.splits[turn % len(at.splits)], order, ends[0], ends[1], (2 * q + 1) * N // (2 * parts))
-        parts, turn = 2 * parts, turn + 1
-    for p in range(N):
-        at.place[order[p]] = p
-        for c in range(tree.shape[1]):
-            tree[2 * B + p, c] = spare[order[p], c]
-    for b in range(B):
-        _gather(tree, B + b, 2 * B + b * N // B, 2 * B + (b + 1) * N // B)
-    for node in range(B - 1, 0, -1):
-        _gather(tree, node, 2 * node, 2 * node + 2)
-    at.work[0] = 0
+        if _measure(at, j, M):
+            number[M] = j
+            M += 1
+    order, slab = np.arange(M), M
+    for r in range(m if M > 0 else 0):  # by one number after the other; the ratio of what leads is one
+        if at.kind == DISTANCE and m > 1 and r == at.leads[0]:
+            continue
+        for first in range(0, M, slab):
+            part = order[first : first + slab]
+            order[first : first + slab] = part[np.argsort(seen[m + r, :M][part], kind="mergesort")]
+        slab = max(int(slab / (M / S) ** (1.0 / at.splits)), S)
+    for first in range(0, M, S):
+        order[first : first + S] = np.sort(order[first : first + S])
+    number[:M] = number[:M][order]
+    for c in range(len(seen)):
+        seen[c, :M] = seen[c, :M][order]
+    for p in range(M):
+        at.place[number[p]] = p
+    at.work[0], at.work[1] = 0, M
+    for b in range(0, M, S):
+        _gather(at, b // S)
 
 
 @kernel(INSIDE, _nrt=False, forceinline=True)
 def move(at: Any, j: int) -> None:
-    """Bring the tree up to date with what is free on machine j. Cost O(m log N)."""
-    N, tree, p = len(at.place), at.tree, at.place[j]
-    B = (len(tree) - N) // 2
-    _measure(at, j, tree[2 * B + p])
-    b = ((p + 1) * B - 1) // N
-    node = B + b
-    changed = _gather(tree, node, 2 * B + b * N // B, 2 * B + (b + 1) * N // B)
-    while changed and node > 1:
-        node >>= 1
-        changed = _gather(tree, node, 2 * node, 2 * node + 2)
+    """Write down what is free on machine j now. Cost O(m)."""
+    seen, low, high, p = at.seen, at.low, at.high, at.place[j]
+    b = p // S
+    at.stale[b] = True
+    if _measure(at, j, p):
+        for c in range(len(seen)):
+            low[c, b], high[c, b] = min(low[c, b], seen[c, p]), max(high[c, b], seen[c, p])
 
 
 @kernel(INSIDE, _nrt=False, forceinline=True)
-def _bound(tree: Any, p: int, unit: Any, kind: int, needs: Any, forms: Any, i: int, k: int) -> float:
-    """Give the least distance of a task of user i from what stands in a row; infinite where it does not fit."""
+def _distances(
+    at: Any, low: Any, high: Any, begin: int, out: Any, size: int, i: int, k: int, needs: Any, forms: Any
+) -> None:
+    """Give the least distance of a task of user i (lead k) from what lies in some spans; infinite where none fits.
+
+    In plain loops, of which a compiler makes vectors.
+    """
     m = needs.shape[1]
-    base, fits, far = m + 2 * m * k, True, 0.0
-    for r in range(m):  # to the end, even where it does not fit: a loop without a way out is faster
-        form = forms[i, r]
-        fits &= needs[i, r] <= tree[p, r]
-        if kind == DISTANCE:
-            far += max(-tree[p, base + 2 * r] - form, form - tree[p, base + 2 * r + 1], 0.0) * unit[k, r]
+    for q in range(size):
+        out[q] = 0.0
+    for r in range(m):
+        form, scale = forms[i, r], at.unit[k, r]
+        if at.kind == DISTANCE:
+            if r == at.leads[k]:
+                continue
+            least, most = low[m + k * m + r], high[m + k * m + r]
+            for q in range(size):
+                below, above = form - most[begin + q], least[begin + q] - form
+                apart = max(below, above)
+                out[q] += (apart if apart > 0.0 else 0.0) * scale
         elif form > 0.0:
-            far -= form * tree[p, m + r]
-    return far if fits else np.inf
-
-
-@kernel(INSIDE, _nrt=False)
-def renew_few(columns: Any, free: Any, room: Any, leads: Any, j: int) -> None:
-    """Write down what is free on machine j where machines are few: room, ratios; sizes do not count."""
-    m = free.shape[1]
+            most = high[m + r]
+            for q in range(size):
+                out[q] -= form * most[begin + q]
     for r in range(m):
-        columns[r, j] = room[j, r]
-    for k in range(len(leads)):
-        ahead = _ahead(free, room, j, leads[k])
-        for r in range(m):
-            columns[m + k * m + r, j] = free[j, r] / ahead if ahead > 0.0 else np.inf
+        need, most = needs[i, r], high[r]
+        for q in range(size):
+            out[q] = out[q] if need <= most[begin + q] else np.inf
 
 
-@kernel(INSIDE, _nrt=False)
-def nearest_of_few(columns: Any, unit: Any, lead: int, needs: Any, forms: Any, i: int, k: int, far: Any) -> int:
-    """Look at each machine that :func:`renew_few` wrote down, in plain loops for a compiler to make vectors of."""
-    m, size = needs.shape[1], len(far)
-    far[:] = 0.0
-    for r in range(m):
-        form, scale, ratios = forms[i, r], unit[k, r], columns[m + k * m + r]
-        if r != lead:
-            for p in range(size):
-                far[p] = far[p] + abs(ratios[p] - form) * scale
-    for r in range(m):
-        most, need = columns[r], needs[i, r]
-        for p in range(size):
-            far[p] = far[p] if need <= most[p] else np.inf
+@kernel(INSIDE, _nrt=False, forceinline=True)
+def _least(values: Any, size: int) -> int:
+    """Give the place of the least value, of several the first."""
     best = 0
-    for p in range(1, size):
-        if far[p] < far[best]:
-            best = p
-    return best if far[best] < np.inf else -1
+    for q in range(1, size):
+        if values[q] < values[best]:
+            best = q
+    return best
+
+
+@kernel(INSIDE, _nrt=False, forceinline=True)
+def tired(at: Any) -> bool:
+    """Tell whether so many looks were in vain that :func:`build` costs less."""
+    return bool(at.work[0] > PATIENCE * len(at.place) * len(at.least) ** 2)
 
 
 @kernel(INSIDE, _nrt=False, forceinline=True)
 def nearest(at: Any, needs: Any, forms: Any, i: int, k: int) -> int:
     """Give the nearest machine with room for a task of user i (lead k), ties by the lowest number; or -1."""
-    N, tree, nodes, bounds, unit, kind = len(at.place), at.tree, at.nodes, at.bounds, at.unit, at.kind
-    B = (len(tree) - N) // 2
-    best, number, looked, top = np.inf, -np.inf, 0, 1
-    nodes[0], bounds[0] = 1, _bound(tree, 1, unit, kind, needs, forms, i, k)
-    while top:
-        top -= 1
-        node, bound = nodes[top], bounds[top]
-        if bound > best or bound == np.inf or (bound == best and tree[node, -1] <= number):
+    bounds, far, number, M = at.bounds, at.far, at.number, at.work[1]
+    B, best, found = (M + S - 1) // S, np.inf, -1
+    _distances(at, at.low, at.high, 0, bounds, B, i, k, needs, forms)
+    promising = _least(bounds, B) if B > 0 else 0
+    for turn in range(B):
+        b = promising if turn == 0 else turn - (turn <= promising)
+        if bounds[b] > best or bounds[b] == np.inf or (bounds[b] == best and number[b * S] > found):
             continue
-        looked += 1
-        if node < B:
-            a, b = 2 * node, 2 * node + 1
-            one = _bound(tree, a, unit, kind, needs, forms, i, k)
-            other = _bound(tree, b, unit, kind, needs, forms, i, k)
-            if other < one or (other == one and tree[b, -1] > tree[a, -1]):
-                a, b, one, other = b, a, other, one
-            nodes[top], bounds[top], nodes[top + 1], bounds[top + 1] = b, other, a, one
-            top += 2
-            continue
-        for p in range(2 * B + (node - B) * N // B, 2 * B + (node - B + 1) * N // B):
-            some = _bound(tree, p, unit, kind, needs, forms, i, k)
-            if some < best or (some == best and some < np.inf and tree[p, -1] > number):
-                best, number = some, tree[p, -1]
-    at.work[0] += max(looked - len(nodes), 0)
-    return int(-number) if best < np.inf else -1
+        size = min(S, M - b * S)
+        _distances(at, at.seen, at.seen, b * S, far, size, i, k, needs, forms)
+        q = _least(far, size)
+        if far[q] < best or (far[q] == best and far[q] < np.inf and number[b * S + q] < found):
+            best, found = far[q], number[b * S + q]
+        else:
+            at.work[0] += 1
+            if at.stale[b]:
+                _gather(at, b)
+    return found

@@ -20,18 +20,7 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.kernels import INSIDE, kernel
-from fairbook.mechanisms.engines.nearest import (
-    DISTANCE,
-    ENTROPY,
-    FEW,
-    PATIENCE,
-    as_machines,
-    build,
-    move,
-    nearest,
-    nearest_of_few,
-    renew_few,
-)
+from fairbook.mechanisms.engines.nearest import DISTANCE, ENTROPY, as_machines, build, move, nearest, tired
 from fairbook.mechanisms.engines.tournament import KINDS, LAST, Fairness, Types, as_tree, by_tournament, log_fairness
 from fairbook.mechanisms.engines.turns import NOBODY, PLACED, STOP, Turns, fits, put, tasks_to_come, turn
 from fairbook.model.inputs import FloatArray
@@ -129,43 +118,40 @@ def _by_scan(turns: Any, types: Any, fair: Any, spare: Any) -> bool:
             fair.stakes[machine, lead] += need[lead]
 
 
-def _looks(turns: Turns, capacity: FloatArray, at: Any, few: bool, *_: Any) -> float:
+def _looks(turns: Turns, capacity: FloatArray, *_: Any) -> float:
     """Steps of finding the nearest machines."""
-    return tasks_to_come(turns) * (100 + capacity.size * 2 if few else 500) + 30 * capacity.size
+    return tasks_to_come(turns) * (100 + 20 * len(capacity) ** 0.5) + 10 * capacity.size
 
 
 @kernel(_looks, _nrt=False)
-def _by_likeness(turns: Any, capacity: Any, at: Any, few: bool, forms: Any, lead: Any, columns: Any, far: Any) -> bool:
+def _by_likeness(turns: Any, capacity: Any, at: Any, forms: Any, lead: Any) -> bool:
     """Place tasks on the machines that suit best, until a break is due (False) or nobody can have more (True)."""
-    demands, limit, used, free, room = turns.demands, turns.limit, turns.used, at.free, at.room
-    n, m = demands.shape
-    for j in range(len(far)):
-        renew_few(columns, free, room, at.leads, j)
+    limit, used, free, room = turns.limit, turns.used, at.free, at.room
     while True:
+        if tired(at):
+            return False
         i = turn(turns)
         if i < 0:
             return i == NOBODY
-        if few:
-            machine = nearest_of_few(columns, at.unit, at.leads[lead[i]], demands, forms, i, lead[i], far)
-        else:
-            if at.work[0] > PATIENCE * len(used):
-                at.least[:] = np.inf
-                for k in range(n):
-                    for r in range(m):
-                        at.least[r] = at.least[r] if turns.gone[k] else min(at.least[r], demands[k, r])
-                build(at)
-            machine = nearest(at, demands, forms, i, lead[i])
+        machine = nearest(at, turns.demands, forms, i, lead[i])
         if machine < 0:
             turns.gone[i] = True
             continue
         put(turns, i, machine)
-        for r in range(m):
+        for r in range(used.shape[1]):
             free[machine, r] = max(capacity[machine, r] - used[machine, r], 0.0)
             room[machine, r] = limit[machine, r] - used[machine, r]
-        if few:
-            renew_few(columns, free, room, at.leads, machine)
-        else:
-            move(at, machine)
+        move(at, machine)
+
+
+@kernel(lambda turns, *_: 10 * turns.used.size)
+def _sort(turns: Any, at: Any) -> None:
+    """Sort the machines anew, for the users who are left."""
+    at.least[:] = np.inf
+    for i in range(len(turns.gone)):
+        for r in range(len(at.least)):
+            at.least[r] = at.least[r] if turns.gone[i] else min(at.least[r], turns.demands[i, r])
+    build(at)
 
 
 # ------------------------------------------------------------------------------------------------- the whole run
@@ -205,9 +191,7 @@ def _likeness(cell: Cell, turns: Turns, capacity: FloatArray, kind: int) -> tupl
     leads, lead = np.unique(first, return_inverse=True)
     unit = np.divide(totals[leads][:, None], totals, out=np.zeros((len(leads), len(totals))), where=totals > 0)
     at = as_machines(capacity.copy(), turns.limit.copy(), demands.min(axis=0), leads, unit, kind)
-    few = kind == DISTANCE and len(capacity) <= FEW
-    columns = np.empty(((1 + len(leads)) * len(totals), len(capacity) if few else 0))
-    return capacity, at, few, forms, lead, columns, np.empty(columns.shape[1])
+    return capacity, at, forms, lead
 
 
 def fill(
@@ -292,6 +276,8 @@ def fill(
             turns.numbers[STOP] = placed + min(_BLOCK, int(expected) + 1)
             if turns.numbers[STOP] > len(turns.users):
                 turns = turns._replace(users=np.tile(turns.users, 2), machines=np.tile(turns.machines, 2))
+            if key in ("best_fit", "entropy") and tired(what[1]):
+                _sort(turns, what[1])
             done = step(turns, *what, tree) if sort else step(turns, *what)
             placing.update(int(turns.numbers[PLACED]) - placing.n)
             if done:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.kernels import INSIDE, kernel
-from fairbook.mechanisms.engines.nearest import FEW, PATIENCE, build, move, nearest, nearest_of_few, renew_few
+from fairbook.mechanisms.engines.nearest import build, move, nearest, tired
 from fairbook.model.inputs import FloatArray
 
 #: What stops a user in place of a resource: nothing yet, no tasks at all, no machine with room, all tasks are run.
@@ -244,15 +244,11 @@ def heuristic(
     lead = np.zeros(n, dtype=np.int64)
     weight = np.zeros(n)  # what one task of the head group adds to G
     now, held = np.empty(m), np.zeros(n)
-    vacant, room, unit, leads = at.free, at.room, at.unit, at.leads
+    vacant, room, leads = at.free, at.room, at.leads
     placed = 0
-    few, columns, far = K <= FEW, np.empty((m + m * len(leads), K)), np.empty(K)
     for t in range(T):
         left[:], low[:], vacant[:], room[:] = machines, 0.0, machines, machines + allow
-        for k in range(K if few else 0):
-            renew_few(columns, vacant, room, leads, k)
-        if not few:
-            build(at)
+        build(at)
         stamp, known = 0, -1
         for i in range(n):
             stops[t, i] = UNSET
@@ -311,10 +307,7 @@ def heuristic(
                             lead[i] = g
                     weight[i] = dominant / weights[i]
                     ready[i] = True
-                if few:
-                    k = nearest_of_few(columns, unit, leads[lead[i]], need, shape, i, lead[i], far)
-                else:
-                    k = nearest(at, need, shape, i, lead[i])
+                k = nearest(at, need, shape, i, lead[i])
                 if k < 0:
                     if known != stamp:
                         for j in range(m):
@@ -338,12 +331,9 @@ def heuristic(
                     left[k, j] = difference
                     vacant[k, j] = left[k, j] + low[k, j]
                     room[k, j] = vacant[k, j] + allow[k, j]
-                if few:
-                    renew_few(columns, vacant, room, leads, k)
-                else:
-                    move(at, k)
-                    if at.work[0] > PATIENCE * K:
-                        build(at)
+                move(at, k)
+                if tired(at):
+                    build(at)
                 if placement.shape[0] > 0:
                     placement[t, i, k] += 1
                 placed += 1
