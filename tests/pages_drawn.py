@@ -49,13 +49,16 @@ def two() -> fb.Allocation:
     return fb.drf(demands, capacities=[9, 18])
 
 
-@cache
-def periods(n: int | None = None, name: str | None = None) -> Frame:
-    """Give the curves of TV-DRF for one number of users, or for those of Figures 4 to 7."""
-    if name is None:
-        name = f"curves_{n}" if n else "curves_20"
-    frame = stored(f"tv_drf/{name}")
-    return frame[frame["n"] == n] if n else pd.concat([frame, stored("tv_drf/curves_100")], ignore_index=True)
+def leading() -> dict[str, Frame]:
+    """Give the panels of the leads as the page does."""
+    chosen = {5: "curves_5", 20: "curves_20", 100: "curves_100"}
+
+    def one(measure: str, n: int, name: str = "") -> Frame:
+        frame = stored(f"tv_drf/{name or chosen[n]}")
+        return frame[(frame["n"] == n) & (frame["measure"] == measure) & (frame["unserved"] == "waits")]
+
+    least = {"5 users": one("min_share", 5), "5 busy users": one("min_share", 5, "curves_busy")}
+    return least | {f"{m}, {n} users": one(m, n) for m in ("cpu", "memory") for n in (20, 100)}
 
 
 def ends() -> Frame:
@@ -77,6 +80,7 @@ TAKEN: dict[str, Callable[[], Any]] = {
     **{f"compare/{name}": lambda: stored("compare/moment") for name in ("shares", "use", "envy", "arrivals")},
     "dmfa_srq/fig1": dmfa_study.fig1,
     "dmfa_srq/fig2": dmfa_study.fig2,
+    "dmfa_srq/fig3": lambda: pd.concat([stored("dmfa_srq/fig3"), stored("dmfa_srq/fig4")]),
     "dmfa_srq/gap": ends,
     "dmfa_srq/levels": thirty,
     "dmfa_srq/water": three,
@@ -86,18 +90,12 @@ TAKEN: dict[str, Callable[[], Any]] = {
     **{f"gdrf/{name}": lambda: stored("gdrf/curves") for name in ("fig1", "fig2", "fig3", "fig4")},
     "gdrf/example": gdrf_study.example,
     **{f"tv_drf/{name}": getattr(tv_study, name) for name in ("fig1", "fig2", "example", "memory_course")},
-    "tv_drf/fig3": lambda: periods(5),
-    "tv_drf/fig4": lambda: periods(20),
-    "tv_drf/fig5": lambda: periods(20),
-    "tv_drf/fig6": lambda: periods(100),
-    "tv_drf/fig7": lambda: periods(100),
+    "tv_drf/leads": leading,
     "tv_drf/losses": lambda: stored("tv_drf/losses_busy"),
     "tv_drf/gaps": lambda: stored("tv_drf/gaps_busy"),
     "tv_drf/comparison": lambda: stored("tv_drf/curves_busy").query("unserved == 'waits'"),
-    "virtual_cluster/fig2": lambda: clusters("small"),
-    "virtual_cluster/fig3": lambda: clusters("small"),
-    "virtual_cluster/fig4": lambda: clusters("large"),
-    "virtual_cluster/fig5": lambda: clusters("large"),
+    "virtual_cluster/of_bound": lambda: stored("virtual_cluster/curves"),
+    "virtual_cluster/free": lambda: stored("virtual_cluster/curves"),
     "virtual_cluster/gains": lambda: stored("virtual_cluster/curves"),
     "virtual_cluster/packing": lambda: vc_study.packing(methods=("relaxation", "exact")),
 }

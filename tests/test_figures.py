@@ -16,7 +16,6 @@ from book.common.style import LOOKS
 from book.compare import figures as compare
 from book.dmfa_srq import figures as dmfa
 from book.gdrf import figures as gdrf, studies as gdrf_study
-from book.tv_drf import figures as tv
 from book.virtual_cluster import figures as vc, studies as vc_study
 from fairbook.errors import InvalidInput
 from tests.drawings import (
@@ -31,7 +30,7 @@ from tests.drawings import (
     visible,
     words_fit,
 )
-from tests.pages_drawn import Frame, clusters, draw, each, figure, parts, periods, picture, stored, taken
+from tests.pages_drawn import Frame, clusters, draw, each, figure, parts, picture, stored, taken
 
 # ------------------------------------------------------------------------------------------------ fit to be printed
 
@@ -78,7 +77,6 @@ ODD = {
         "cbdrf/operator",
         "compare/day",
         "dmfa_srq/fig3",
-        "dmfa_srq/fig6",
         "dmfa_srq/gap",
         "dmfa_srq/water",
         "foundations/pools",
@@ -86,10 +84,10 @@ ODD = {
         "gdrf/example",
         "gdrf/mixes",
         "tv_drf/fig1",
-        "tv_drf/fig3",
+        "tv_drf/leads",
         "tv_drf/comparison",
         "tv_drf/losses",
-        "virtual_cluster/fig3",
+        "virtual_cluster/free",
         "virtual_cluster/packing",
         "virtual_cluster/tariffs",
     ],
@@ -113,7 +111,7 @@ LEGENDS: dict[str, list[str]] = {
     **same(("cbdrf/fig4", "cbdrf/fig5"), ["DRF", "cbDRF, granted", "withheld"]),
     "cbdrf/nodes": ["node A", "node B"],
     "cbdrf/comparison": ["DRF", "cbDRF", "cbDRF, weighted", "cbDRF, capped"],
-    "cbdrf/hoarding": ["DRF", "cbDRF", "cbDRF, weighted", "cbDRF, capped", "Karma"],
+    "cbdrf/hoarding": ["hold, returns", "hold, stays", "release all"],
     "cbdrf/operator": [
         *(f"$\\varepsilon$\N{PRIME}$\\,/\\,\\varepsilon={k}$" for k in (1, 2, 5, 10)),
         "cbDRF",
@@ -122,12 +120,8 @@ LEGENDS: dict[str, list[str]] = {
     ],
     **same([f"compare/{name}" for name in compare.__all__], []),
     "dmfa_srq/fig1": ["user 1", "user 2", "user 3"],
-    **same(
-        ("dmfa_srq/fig3", "dmfa_srq/fig4"),
-        ["DMFA-SRQ, mean of 1000 runs", "DMFA-SRQ, first run alone", "contribution, $x = w$"],
-    ),
+    "dmfa_srq/fig3": ["mean of 1000 runs", "first run", "what was brought"],
     "dmfa_srq/fig5": ["DMFA-SRQ", "static weighted DRF", "what was brought"],
-    **same([f"dmfa_srq/fig{k}" for k in (6, 7, 8)], ["DMFA-SRQ", "static weighted DRF"]),
     **same(("dmfa_srq/levels", "dmfa_srq/water"), ["lowest level $M^k$"]),
     **same([f"gdrf/fig{k}" for k in (1, 2, 3, 4)], PLACED),
     "gdrf/example": ["user A", "user B", "user C"],
@@ -146,13 +140,13 @@ LEGENDS: dict[str, list[str]] = {
         "printed in the paper",
     ],
     "tv_drf/fig1": ["100 tasks", "1 000 tasks"],
-    **same([f"tv_drf/{name}" for name in ("fig3", "fig7", "utilisation", "comparison")], FOUR),
+    **same([f"tv_drf/{name}" for name in ("utilisation", "comparison")], FOUR),
     "tv_drf/example": ["CPU", "memory", "what it would have had alone", "sharing coefficient, the lesser ratio"],
     "tv_drf/memory_course": [f"{rule}, user {user}" for rule in ("TV-DRF", "DRF per period") for user in "AB"],
     "tv_drf/losses": QUEUES,
     "tv_drf/gaps": QUEUES,
     "tv_drf/readings": ["5 users", "20 users"],
-    **same([f"virtual_cluster/fig{k}" for k in (2, 3, 4, 5)], []),  # names stand at the ends of the curves
+    **same(("virtual_cluster/of_bound", "virtual_cluster/free"), []),  # names stand at the ends of the curves
     "virtual_cluster/gains": ["printed in the paper", *SIX[1:]],
     "virtual_cluster/spread": SIX[:3],
     "virtual_cluster/tariffs": ["all tell the truth", "equilibrium", "all say 0.9"],
@@ -161,31 +155,22 @@ NOTES: dict[str, list[str]] = {
     "cbdrf/fig4": [f"node {k} never complies" for k in (1, 1, 2, 2)],
     "cbdrf/fig5": ["node 1 complies"] * 2 + ["node 2 never complies"] * 2,
     "cbdrf/comparison": ["what is held returns", "what is held stays"],
-    "cbdrf/hoarding": ["what hoarders hold returns", "what hoarders hold stays", "hoarders release all"],
     "cbdrf/operator": ["time of recovery", "grant"],
     **same([f"compare/{name}" for name in compare.__all__], []),
-    **same([f"dmfa_srq/fig{k}" for k in (5, 6, 7, 8)], [f"$n = {n}$" for n in (20, 100, 500)]),
+    **same(["dmfa_srq/fig5"], [f"$n = {n}$" for n in (20, 100, 500)]),
     **same([f"gdrf/fig{k}" for k in (1, 2, 3, 4)], ["one mix", "mean over random mixes"]),
-    "tv_drf/fig3": [note for queue in QUEUES for note in (queue, "TV-DRF minus no sharing")],
-    "tv_drf/fig4": [note for queue in QUEUES for note in (queue, "TV-DRF minus no sharing")],
     "tv_drf/comparison": [f"{n} users, tasks wait" for n in (5, 20)],
     "tv_drf/example": ["user A", "user B"],
     "tv_drf/memory_course": ["TV-DRF", "DRF per period"],
-    **same(("virtual_cluster/gains", "virtual_cluster/spread"), ["5 clusters, 320 VMs", "8 clusters, 1000 VMs"]),
+    **same(
+        ("virtual_cluster/gains", "virtual_cluster/spread", "virtual_cluster/of_bound"),
+        ["5 clusters, 320 VMs", "8 clusters, 1000 VMs"],
+    ),
     "virtual_cluster/gaps": [f"{5 if size == 'small' else 8} clusters, {n} users" for size, n in vc_study.CASES],
 }
 
 
 # ------------------------------------------------------------------------------------- curves are those of the frame
-
-
-def hoards(frame: Frame) -> list[Frame]:
-    cases = frame[["conduct", "held"]].drop_duplicates().itertuples(index=False, name=None)
-    return [
-        part
-        for conduct, held in cases
-        for part in parts(frame, conduct=[conduct], held=[held], measure=("honest", "switch"))
-    ]
 
 
 def each_machine(frame: Frame) -> list[Frame]:
@@ -194,15 +179,6 @@ def each_machine(frame: Frame) -> list[Frame]:
     return parts(vms, mix=("paper", "random")) + parts(
         vms.assign(**vms[values].div(vms["machines"], axis=0)), mix=("paper", "random")
     )
-
-
-def leads(measure: str) -> Callable[[Frame], list[Frame]]:
-    """Two panels for each way with unserved tasks: the mechanisms, and the difference."""
-    return lambda frame: [
-        part[(part["mechanism"] == "difference") == last]
-        for part in parts(frame, measure=[measure], unserved=dict.fromkeys(frame["unserved"]))
-        for last in (False, True)
-    ]
 
 
 def grid(*measures: str) -> Callable[[Frame], list[Frame]]:
@@ -224,13 +200,15 @@ def enough(frame: Frame, most: int | None = None) -> Frame:
     )
 
 
-def settings(*measures: str) -> Callable[[Frame], list[Frame]]:
+def both_sizes(measure: str) -> Callable[[Frame], list[Frame]]:
     return lambda frame: parts(
-        enough(frame)[enough(frame)["method"].isin(vc._SHOWN)], measure=measures, variance=["variance"]
+        enough(frame)[enough(frame)["method"].isin(vc._SHOWN)],
+        measure=[measure],
+        variance=["variance"],
+        size=("small", "large"),
     )
 
 
-MEANS = ("fig5", "fig6", "fig7", "fig8")
 #: Horizontal axis, column that tells curves apart, and the part of the frame in each panel.
 CURVES: dict[str, tuple[str, str, Callable[[Frame], list[Frame]]]] = {
     "cbdrf/comparison": (
@@ -238,15 +216,11 @@ CURVES: dict[str, tuple[str, str, Callable[[Frame], list[Frame]]]] = {
         "mechanism",
         lambda frame: parts(frame, measure=("utilisation", "complying", "defecting"), held=("returns", "stays")),
     ),
-    "cbdrf/hoarding": ("hoarders", "mechanism", hoards),
-    **{
-        f"dmfa_srq/{name}": (
-            "k",
-            "mechanism",
-            lambda frame: parts(frame[frame["mechanism"] != "difference"], n=(20, 100, 500)),
-        )
-        for name in MEANS
-    },
+    "dmfa_srq/fig5": (
+        "k",
+        "mechanism",
+        lambda frame: parts(frame[frame["mechanism"] != "difference"], n=(20, 100, 500)),
+    ),
     "gdrf/fig1": ("machines", "mechanism", each_machine),
     **{
         f"gdrf/{name}": (
@@ -260,21 +234,14 @@ CURVES: dict[str, tuple[str, str, Callable[[Frame], list[Frame]]]] = {
             "fig4": ("fairness", "fairness_whole"),
         }.items()
     },
-    **{
-        f"tv_drf/{name}": ("period", "mechanism", leads(measure))
-        for name, measure in {
-            "fig3": "min_share",
-            "fig4": "cpu",
-            "fig5": "memory",
-            "fig6": "cpu",
-            "fig7": "memory",
-        }.items()
-    },
-    "tv_drf/comparison": ("period", "mechanism", grid("min_share", "behind", "memory")),
-    **same(("virtual_cluster/fig2", "virtual_cluster/fig4"), ("load", "method", settings("y", "everybody", "ratio"))),
-    **same(
-        ("virtual_cluster/fig3", "virtual_cluster/fig5"), ("load", "method", settings("remaining", "remaining_common"))
+    "tv_drf/leads": (
+        "period",
+        "mechanism",
+        lambda panels: [part[part["mechanism"] == "difference"] for part in panels.values()],
     ),
+    "tv_drf/comparison": ("period", "mechanism", grid("min_share", "behind", "memory")),
+    "virtual_cluster/of_bound": ("load", "method", both_sizes("ratio")),
+    "virtual_cluster/free": ("load", "method", both_sizes("remaining")),
     "virtual_cluster/gains": (
         "load",
         "method",
@@ -303,7 +270,7 @@ CURVES: dict[str, tuple[str, str, Callable[[Frame], list[Frame]]]] = {
         lambda frame: parts(enough(frame), measure=("revenue", "min_fraction", "hurt")),
     ),
 }
-OWN = {"virtual_cluster/tariffs": vc._STATED, **same([f"dmfa_srq/{name}" for name in MEANS], dmfa._LOOK)}
+OWN = {"virtual_cluster/tariffs": vc._STATED, "dmfa_srq/fig5": dmfa._LOOK}
 
 
 @pytest.mark.parametrize("name", CURVES)
@@ -325,10 +292,8 @@ def test_curves_are_those_of_the_frame(name: str) -> None:
         ),
         (lambda: gdrf.fig2(stored("gdrf/curves").query("measure == 'tasks'")), "measure cpu"),
         (lambda: gdrf.cell_machines(stored("gdrf/cell_machines"), "floats"), "case"),
-        (lambda: tv.fig4(periods()), "one number of users"),
-        (lambda: tv.fig4(periods(20).query("measure == 'memory'")), "measure cpu"),
-        (lambda: vc.fig2(clusters("small").query("measure == 'y'")), "measure everybody"),
-        (lambda: vc.fig2(clusters("small"), "both"), "variance"),
+        (lambda: vc.of_bound(clusters("small").query("measure == 'y'")), "measure ratio"),
+        (lambda: vc.free(clusters("small"), "both"), "variance"),
         (lambda: vc.gains(stored("virtual_cluster/curves"), "both"), "variance"),
         (lambda: vc.spread(stored("virtual_cluster/spread"), "both"), "variance"),
     ],

@@ -19,10 +19,12 @@ from book.common.style import (
     band,
     drawing,
     legend_below,
+    name_rows,
     note,
     number,
     percent,
     tint,
+    whiskers,
 )
 
 __all__ = ["comparison", "fig1", "fig2", "fig3", "fig4", "fig5", "hoarding", "nodes", "operator"]
@@ -345,29 +347,40 @@ def comparison(frame: pd.DataFrame) -> Svg:
 
 
 @drawing
-def hoarding(frame: pd.DataFrame) -> Svg:
-    """Draw what honest nodes get, and the temptation to hoard (frame of ``hoarding``)."""
-    names = {
-        ("holds", "returns"): "what hoarders hold returns",
-        ("holds", "stays"): "what hoarders hold stays",
-        ("releases", "returns"): "hoarders release all",
+def hoarding(frame: pd.DataFrame, hoarders: int = 3) -> Svg:
+    """Draw what honest nodes lose to some hoarders, and what the last of these gains (frame of ``hoarding``)."""
+    cases = {
+        ("holds", "returns"): ("hold, returns", "o", "blue"),
+        ("holds", "stays"): ("hold, stays", "s", "vermilion"),
+        ("releases", "returns"): ("release all", "D", "green"),
     }
-    measures = {"honest": "honest node\n(DRF = 1)", "switch": "hoarding gains\n(percent)"}
-    cells = [
-        (names[case] if measure == "honest" else "", part[part["measure"] == measure], label)
-        for (case, part), (measure, label) in product(frame.groupby(["conduct", "held"], sort=False), measures.items())
-    ]
-    shown = _mechanisms(cells, "hoarders", height=6.6)
-    for place, panel in enumerate(shown.figure.axes):
-        if place % 2:
-            panel.axhline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
-            panel.set_ylim(-0.75, 0.75)
-            panel.yaxis.set_major_formatter(percent)
-        else:
-            panel.set_ylim(0, 1.55)
-    for panel, height in zip(shown.figure.axes[-2:], (0.22, 0.57), strict=True):
-        panel.annotate("all but Karma", (0.06, height), xycoords="axes fraction", color=COLOURS["grey"])
-    return shown
+    measures = {
+        "honest": ("honest node\n(change, percent)", 1.0),
+        "switch": ("hoarder by hoarding\n(change, percent)", 0.0),
+    }
+    names = list(dict.fromkeys(frame["mechanism"]))
+    figure, panels = axes(1, 2, width=5.2, height=3.6)
+    for panel, (measure, (label, base)) in zip(panels, measures.items(), strict=True):
+        part = frame[(frame["measure"] == measure) & (frame["hoarders"] == hoarders)]
+        for k, ((conduct, held), (name, marker, colour)) in enumerate(cases.items()):
+            rows = part[(part["conduct"] == conduct) & (part["held"] == held)].set_index("mechanism").loc[names]
+            panel.errorbar(
+                rows["mean"] - base,
+                np.arange(len(names)) + 0.22 * (k - 1),
+                xerr=whiskers(rows),
+                color=COLOURS[colour],
+                marker=marker,
+                linestyle="",
+                markersize=5.5,
+                elinewidth=1.4,
+                label=name,
+            )
+        panel.axvline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
+        name_rows(panel, [LOOKS[name].label for name in names], panel is panels[0])
+        panel.set_xlabel(label)
+        panel.xaxis.set_major_formatter(percent)
+    legend_below(figure, panels[:1], 3, top_first=False)
+    return Svg(figure)
 
 
 # ----------------------------------------------------------------------------------------------- what an operator sets

@@ -255,6 +255,10 @@ def legend_below(
     figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=columns, **spacing)
 
 
+#: The face of the pages, for the browser; what is laid out for the wider face of matplotlib has room for it.
+_FACE = "system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans'"
+
+
 class Svg:
     """Wrap a figure so that a notebook shows it as SVG with the same bytes on every machine and run.
 
@@ -272,7 +276,7 @@ class Svg:
             self.figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
         # Each layout starts from the one before and would move things by some 0.001 points.
         self.figure.set_layout_engine("none")
-        return text.getvalue()
+        return text.getvalue().replace("'DejaVu Sans', 'Bitstream Vera Sans'", _FACE)
 
     def __repr__(self) -> str:
         return "<figure>"

@@ -27,9 +27,11 @@ class _Column(NamedTuple):
 
 
 def _written(value: float) -> str:
-    """Write a part of one in percent, with a digit after the point below twenty."""
+    """Write a part of one in percent, with a digit after the point below twenty; nothing for what rounds to zero."""
     if pd.isna(value):
         return "-"
+    if abs(value) < 0.0005:
+        return ""
     return f"{100 * value:z.1f}" if abs(value) < 0.1995 else f"{100 * value:.0f}"
 
 

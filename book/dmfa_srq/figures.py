@@ -1,7 +1,6 @@
 """Drawings for the DMFA-SRQ chapter: each takes a frame of :mod:`book.dmfa_srq.studies` or an allocation."""
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -9,7 +8,7 @@ import pandas as pd
 from book.common.style import COLOURS, LOOKS, Svg, axes, band, drawing, legend_below, note, whiskers
 from fairbook.model.dynamic import DynamicAllocation
 
-__all__ = ["fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8", "gap", "levels", "water"]
+__all__ = ["fig1", "fig2", "fig3", "fig5", "gap", "levels", "water"]
 
 _LOOK = {"dynamic": LOOKS["dmfa_srq"], "static": LOOKS["static"]}
 _USERS = (COLOURS["blue"], COLOURS["orange"], COLOURS["green"])
@@ -54,65 +53,41 @@ def fig2(frame: pd.DataFrame) -> Svg:
 
 @drawing
 def fig3(frame: pd.DataFrame) -> Svg:
-    """Draw Figures 3 and 4: shares against contributions, 20 of 100 or of 500 users."""
-    figure, (panel,) = axes(width=5.0, height=3.8)
+    """Draw Figures 3 and 4 as levels, share by contribution, in the order of contributions: 20 of 100 or 500 users."""
+    sizes = list(dict.fromkeys(frame["n"]))
+    figure, panels = axes(1, len(sizes), width=5.2, height=3.2, share_y=True)
     look = LOOKS["dmfa_srq"]
-    band(
-        panel,
-        frame,
-        "weight",
-        look,
-        y="share",
-        alpha=0.25,
-        label=f"{look.label}, mean of {int(frame['runs'].iloc[0])} runs",
-    )
-    panel.plot(
-        frame["first_weight"],
-        frame["first_share"],
-        color=COLOURS["orange"],
-        marker="^",
-        linestyle=":",
-        label=f"{look.label}, first run alone",
-    )
-    top = float(frame[["weight", "first_weight"]].to_numpy().max())
-    panel.plot([0, top], [0, top], color=COLOURS["grey"], linewidth=1, label="contribution, $x = w$")
-    panel.set(
-        xlabel="contribution $w_i$ (part of the pool)",
-        ylabel="dominant-share units $x_i$",
-        xlim=(0, None),
-        ylim=(0, None),
-    )
-    panel.locator_params(nbins=6)
-    legend_below(figure, [panel], 1, top_first=False)
+    for panel, n in zip(panels, sizes, strict=True):
+        part = frame[frame["n"] == n]
+        level = part[["rank"]].assign(**{c: part[c] / part["weight"] for c in ("share", "low", "high")})
+        mean = f"mean of {int(part['runs'].iloc[0])} runs"
+        band(panel, level, "rank", look, y="share", alpha=0.25, label=mean)
+        panel.plot(
+            part["rank"], part["first_share"] / part["first_weight"], "^", color=COLOURS["orange"], label="first run"
+        )
+        panel.axhline(1, color=COLOURS["grey"], linewidth=1, label="what was brought")
+        panel.set(xlabel="rank by contribution $w_i$", ylim=(0.9, None))
+        note(panel, f"$n = {n}$")
+    panels[0].set_ylabel("level $x_i/w_i$")
+    legend_below(figure, panels[:1], 3, top_first=False)
     return Svg(figure)
 
 
-fig4 = fig3
-
-
 @drawing
-def _curves(frame: pd.DataFrame, label: str, one: float | None = None) -> Svg:
+def fig5(frame: pd.DataFrame) -> Svg:
+    """Draw Figure 5: the lowest level; the line at 1 is what each user brought."""
     sizes = sorted(frame["n"].unique())
     figure, panels = axes(len(sizes), width=5.0, height=5.4, share_y=True)
     for panel, n in zip(panels, sizes, strict=True):
         part = frame[frame["n"] == n]
         for mechanism, look in _LOOK.items():
             band(panel, part[part["mechanism"] == mechanism], "k", look, alpha=0.22, markersize=3)
-        if one is not None:
-            panel.axhline(one, color=COLOURS["grey"], linewidth=1, label="what was brought")
+        panel.axhline(1, color=COLOURS["grey"], linewidth=1, label="what was brought")
         note(panel, f"$n = {n}$")
     panels[-1].set_xlabel("users present $k$")
-    panels[len(sizes) // 2].set_ylabel(label)
+    panels[len(sizes) // 2].set_ylabel("minimum of $x_i^k/w_i$")
     legend_below(figure, panels[:1], 2, top_first=False)  # covers no curve
     return Svg(figure)
-
-
-#: The minimum dominant share (Figure 5; the line at 1 is what each user brought), the sum of dominant-share units
-#: (Figure 6), CPU and memory utilisation (Figures 7 and 8).
-fig5 = partial(_curves, label="minimum of $x_i^k/w_i$", one=1.0)
-fig6 = partial(_curves, label="sum of $x_i^k$")
-fig7 = partial(_curves, label="CPU in use / $W_k$")
-fig8 = partial(_curves, label="memory in use / $W_k$")
 
 
 @drawing
@@ -175,6 +150,16 @@ def levels(run: DynamicAllocation) -> Svg:
         linestyle="",
         label="lowest level $M^k$",
     )
+    ends = run.levels_at(n)
+    starts = [i for i in range(n) if i == 0 or ends[i] < ends[i - 1] * (1 - 1e-9)]  # those at one level in the end
+    for first, last in ((starts[0], [*starts, n][1]), (starts[-1], n)):
+        panel.annotate(
+            f"users {first + 1} to {last}",
+            (n + 0.4, ends[first]),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+        )
     panel.set(xlabel="arrival $k$", ylabel="level $x_i^k/w_i$")
     legend_below(figure, [panel], 1)
     return Svg(figure)

@@ -2,16 +2,12 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
-from numpy.typing import NDArray
 
 from book.common.style import (
     COLOURS,
@@ -297,25 +293,15 @@ _TYPES = {
 
 @drawing
 def readings(frame: pd.DataFrame) -> Svg:
-    """Draw the spread of GDRF's mean gains over readings: least, median and largest for each treatment of types."""
+    """Draw GDRF's mean gain in every reading as a dot, in a row for each treatment of types."""
     measures = {"tasks": ("VMs (gain, percent)", 0.12), "fairness": (r"$\Sigma_j f_j$ (gain, percent)", 0.15)}
     names = list(dict.fromkeys(frame["against"]))
     figure, panels = axes(1, 2, width=_WIDTH, height=5.4)
     for k, (panel, (measure, (label, printed))) in enumerate(zip(panels, measures.items(), strict=True)):
         for place, ((match, machine_type), (kind, marker, colour)) in enumerate(_TYPES.items()):
             part = frame[(frame["match"] == match) & (frame["machine_type"] == machine_type)]
-            gains = part.groupby("against", sort=False)[measure].agg(["min", "median", "max"]).loc[names]
-            panel.errorbar(
-                gains["median"],
-                np.arange(len(names)) + 0.16 * (place - 2),
-                label=kind,
-                xerr=whiskers(gains, "median", "min", "max"),
-                color=COLOURS[colour],
-                marker=marker,
-                markersize=5,
-                linestyle="",
-                elinewidth=1.4,
-            )
+            places = part["against"].map(names.index) + 0.16 * (place - 2)
+            panel.plot(part[measure], places, marker, label=kind, color=COLOURS[colour], markersize=3.5)
         name_rows(panel, [f"over {NAMES[name]}" for name in names], k == 0)
         for row in range(1, len(names)):
             panel.axhline(row - 0.5, color=COLOURS["grey"], linewidth=0.6)
@@ -423,47 +409,13 @@ def bounds(frame: pd.DataFrame) -> Svg:
     return Svg(figure)
 
 
-# ------------------------------------------------------------------------------------------------- the cell as tiles
-
-#: Corners of the map of colours: nothing idle, CPU idle, memory idle, both idle.
-_CORNERS = np.array([[to_rgb("#12233F"), to_rgb("#2F8FE0")], [to_rgb("#F08A00"), to_rgb("#F4F1EA")]])
-#: Beyond so much idle a resource counts as idle: what matters lies below.
-_IDLE = 0.5
-_WIDE = 120
-_GAP = 4
-
-
-def _tint(cpu: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.uint8]:
-    """Give the colours of machines by what of their CPU and memory is in use."""
-    a = (np.clip((1 - np.asarray(cpu)) / _IDLE, 0, 1) ** 0.7)[..., None]
-    b = (np.clip((1 - np.asarray(memory)) / _IDLE, 0, 1) ** 0.7)[..., None]
-    mixed = (1 - a) * ((1 - b) * _CORNERS[0, 0] + b * _CORNERS[0, 1]) + a * (
-        (1 - b) * _CORNERS[1, 0] + b * _CORNERS[1, 1]
-    )
-    tints: NDArray[np.uint8] = np.rint(255 * mixed).astype(np.uint8)
-    return tints
-
-
-def _tiles(blocks: Sequence[tuple[NDArray[Any], NDArray[Any]]]) -> tuple[NDArray[np.uint8], list[float]]:
-    """Lay machines out in rows, block under block with a gap; give the picture and the middle of each block."""
-    pictures, middles, at = [], [], 0
-    for cpu, memory in blocks:
-        high = -(-len(cpu) // _WIDE)
-        tiles = np.full((high * _WIDE, 3), 255, dtype=np.uint8)
-        tiles[: len(cpu)] = _tint(cpu, memory)
-        pictures += [tiles.reshape(high, _WIDE, 3), np.full((_GAP, _WIDE, 3), 255, dtype=np.uint8)]
-        middles.append(at + high / 2 - 0.5)
-        at += high + _GAP
-    return np.concatenate(pictures[:-1]), middles
-
-
 def _share(value: float) -> str:
     return {0.25: "\u00bc", 0.5: "\u00bd", 0.75: "\u00be", 1.0: "1"}.get(round(4 * value) / 4, f"{value:.2g}")
 
 
 @drawing
 def cell_machines(frame: pd.DataFrame, case: str = "trace") -> Svg:
-    """Draw every machine of the cell as a tile, before and after: what it has in use of CPU and memory is its colour.
+    """Draw what is stranded in the full cell, shape by shape: idle CPU to the left, idle memory to the right.
 
     Parameters
     ----------
@@ -475,77 +427,27 @@ def cell_machines(frame: pd.DataFrame, case: str = "trace") -> Svg:
     part = frame[frame["case"] == case]
     if not len(part):
         raise InvalidInput("case", f"must be one of {', '.join(dict.fromkeys(frame['case']))}", case)
-    first = part[part["mechanism"] == part["mechanism"].iloc[0]]
-    sizes = (
-        first.groupby(["cpu_capacity", "memory_capacity"])["machines"].sum().sort_values(ascending=False, kind="stable")
-    )
+    rules = list(dict.fromkeys(part["mechanism"]))
+    shape = part[["cpu_capacity", "memory_capacity"]].apply(tuple, axis=1)
+    sizes = part[part["mechanism"] == rules[0]].groupby(shape)["machines"].sum().sort_values(ascending=False)
     large = list(sizes.index[:4])
-    shown: dict[str, pd.DataFrame] = {"before: all idle": first.assign(cpu=0.0, memory=0.0)}
-    shown |= {LOOKS[name].label: rows for name, rows in part.groupby("mechanism", sort=False)}
-    figure = axes(1, 1, width=_WIDTH, height=6.6)[0]
-    figure.clear()
-    panels = figure.subplots(-(-len(shown) // 2), 2, squeeze=False).ravel()
-    for place, (panel, (name, rows)) in enumerate(zip(panels, shown.items(), strict=False)):
-        kind = pd.Series(list(zip(rows["cpu_capacity"], rows["memory_capacity"], strict=True)), index=rows.index)
-        blocks = []
-        for chosen in (*(kind == one for one in large), ~kind.isin(large)):
-            block = rows[chosen].assign(lean=rows["memory"] - rows["cpu"], full=-rows["memory"] - rows["cpu"])
-            block = block.sort_values(["lean", "full"], kind="stable")  # from idle memory to idle CPU
-            blocks.append(
-                (
-                    np.repeat(block["cpu"].to_numpy(), block["machines"]),
-                    np.repeat(block["memory"].to_numpy(), block["machines"]),
-                )
-            )
-        picture, middles = _tiles(blocks)
-        panel.imshow(picture, interpolation="none", aspect="equal")
-        panel.set_xticks([])
-        panel.set_yticks(
-            middles,
-            [f"{_share(c)} CPU, {_share(m)} mem." for c, m in large] + ["others"]
-            if place % 2 == 0
-            else [""] * len(middles),
-        )
-        panel.tick_params(length=0)
-        panel.grid(visible=False)
-        for side in panel.spines.values():
-            side.set_visible(False)
-        if place == 0:  # idle machines are nearly white: they need an outline
-            at = 0.0
-            for cpu, _ in blocks:
-                high = -(-len(cpu) // _WIDE)
-                panel.add_patch(
-                    Rectangle(
-                        (-0.5, at - 0.5),
-                        _WIDE if high > 1 else len(cpu),
-                        high,
-                        fill=False,
-                        edgecolor=COLOURS["grey"],
-                        linewidth=0.5,
-                    )
-                )
-                at += high + _GAP
-        note(panel, name)
-    for panel in panels[len(shown) :]:
-        panel.set_visible(False)
-    _legend(figure)
+    shape = shape.where(shape.isin(large), "others")
+    figure, (panel,) = axes(width=_WIDTH, height=4.2)
+    for k, rule in enumerate(rules):
+        rows = part[part["mechanism"] == rule]
+        for row, one in enumerate([*large, "others"]):
+            here = rows[shape[rows.index] == one]
+            look, at = LOOKS[rule], row + 0.26 * (k - (len(rules) - 1) / 2)
+            for resource, side in (("cpu", -1), ("memory", 1)):
+                idle = 1 - np.average(here[resource], weights=here["machines"])
+                label = look.label if row == 0 and side > 0 else None
+                panel.barh(at, side * idle, 0.24, color=look.colour, label=label)
+    panel.axvline(0, color=COLOURS["black"], linewidth=1)
+    shapes = [f"{_share(c)} CPU, {_share(m)} mem.\n({sizes[c, m]} machines)" for c, m in large]
+    name_rows(panel, [*shapes, f"others\n({sizes.iloc[4:].sum()} machines)"], True)
+    most = max(abs(bar.get_width()) for bar in panel.patches)
+    panel.set(xlim=(-1.08 * most, 1.08 * most), xlabel="idle CPU (percent)   |   idle memory (percent)")
+    panel.xaxis.set_major_formatter(lambda value, at: percent(abs(value), at))
+    panel.grid(axis="y", visible=False)
+    legend_below(figure, [panel], 3, top_first=False)
     return Svg(figure)
-
-
-def _legend(figure: Figure) -> None:
-    """Put the map of colours below the panels, idle CPU to the right and idle memory upwards."""
-    steps = np.linspace(1, 1 - _IDLE, 26)
-    panel = figure.add_axes((0.47, 0.07, 0.14, 0.11))
-    panel.set_in_layout(False)
-    cpu, memory = np.meshgrid(steps, steps)
-    end = 100 * _IDLE
-    panel.imshow(_tint(cpu, memory), origin="lower", interpolation="none", extent=(0, end, 0, end))
-    panel.set_xticks([0, end], ["0", f"{end:.0f}+"])
-    panel.set_yticks([0, end], ["0", f"{end:.0f}+"])
-    panel.tick_params(length=2)
-    panel.grid(visible=False)
-    panel.set_xlabel("idle CPU (percent)", labelpad=1)
-    panel.set_ylabel("idle memory\n(percent)", rotation=0, ha="right", va="center", labelpad=8)
-    for side in ("top", "right"):
-        panel.spines[side].set_visible(True)
-    figure.get_layout_engine().set(rect=(0, 0.21, 1, 0.79))  # type: ignore[union-attr, call-arg]

@@ -3,8 +3,7 @@
 All are as wide as a phone can show without scrolling: panels stand below each other, two at most side by side.
 """
 
-from functools import partial
-from itertools import pairwise, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -27,19 +26,14 @@ from book.common.style import (
     of_measure,
     percent,
 )
-from fairbook.errors import InvalidInput
 
 __all__ = [
     "comparison",
     "example",
     "fig1",
     "fig2",
-    "fig3",
-    "fig4",
-    "fig5",
-    "fig6",
-    "fig7",
     "gaps",
+    "leads",
     "losses",
     "memory_course",
     "readings",
@@ -116,40 +110,26 @@ def _courses(panel: Axes, part: pd.DataFrame, measure: str) -> None:
         panel.yaxis.set_major_formatter(percent)
 
 
-def _lead(panel: Axes, part: pd.DataFrame, measure: str) -> None:
-    panel.axhline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
-    band(panel, part[part["mechanism"] == "difference"], "period", LOOKS["difference"], markersize=3.5, label=None)
-    _periods(panel, int(part["period"].max()))
-    panel.set_ylabel("lead in $G_i$" if measure == "min_share" else "lead (percentage points)")
-    if measure in _PERCENT:
-        panel.yaxis.set_major_formatter(percent)
-
-
 @drawing
-def _with_lead(frame: pd.DataFrame, measure: str) -> Svg:
-    """Draw for each way with unserved tasks all mechanisms, and below them the lead of sharing with its interval."""
-    part = of_measure(frame, measure)
-    if part["n"].nunique() > 1:
-        raise InvalidInput("frame", "must hold one number of users", sorted(set(part["n"])))
-    queues = list(dict.fromkeys(part["unserved"]))
-    figure, panels = axes(2 * len(queues), 1, width=_WIDTH, height=0.8 + 3.7 * len(queues), share_x=True)
-    for row, queue in enumerate(queues):
-        rows = part[part["unserved"] == queue]
-        upper, lower = panels[2 * row : 2 * row + 2]
-        _courses(upper, rows, measure)
-        _lead(lower, rows, measure)
-        note(upper, _QUEUE[queue])
-        note(lower, f"{_TV_DRF.label} minus {LOOKS['alone'].label}")
-    for panel in panels[:-1]:
-        panel.set_xlabel("")
-    legend_below(figure, panels, 2, columnspacing=1.3, handlelength=3.2)
+def leads(panels: dict[str, pd.DataFrame]) -> Svg:
+    """Draw how far TV-DRF is ahead of no sharing in the same runs (Figures 3 to 7), two panels in a row.
+
+    Parameters
+    ----------
+    panels : dict
+        What stands above each panel, and its rows of ``curves``: of one measure and one number of users.
+    """
+    figure, places = axes(-(-len(panels) // 2), 2, width=_WIDTH, height=0.6 + len(panels))
+    for place, (panel, (name, part)) in enumerate(zip(places, panels.items(), strict=True)):
+        panel.axhline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
+        band(panel, part[part["mechanism"] == "difference"], "period", LOOKS["difference"], markersize=3)
+        _periods(panel, int(part["period"].max()))
+        in_percent = part["measure"].iloc[0] in _PERCENT
+        panel.yaxis.set_major_formatter(percent if in_percent else number)
+        panel.set_ylabel("" if place % 2 else "lead (percentage points)" if in_percent else "lead in least $G_i$")
+        panel.set_xlabel(panel.get_xlabel() if place >= len(panels) - 2 else "")
+        note(panel, name)
     return Svg(figure)
-
-
-#: The least cumulative dominant share of 5 users (Figure 3), CPU and memory with 20 or 100 (Figures 4 to 7), and how
-#: far sharing is ahead in the same runs.
-fig3, fig4, fig5 = (partial(_with_lead, measure=measure) for measure in ("min_share", "cpu", "memory"))
-fig6, fig7 = fig4, fig5
 
 
 @drawing
@@ -377,36 +357,24 @@ def gaps(frame: pd.DataFrame) -> Svg:
     return Svg(figure)
 
 
-_GAINS = {
-    "cpu": "CPU in use\n(gain, percent)",
-    "memory": "memory in use\n(gain, percent)",
-    "min_share": "least $G_i$, at the end (gain, percent)",
-}
-
-
 @drawing
 def readings(frame: pd.DataFrame) -> Svg:
     """Draw what sharing gains over no sharing in each reading, with 95 % intervals (frame of ``readings``).
 
-    The reading of the figures stands once, on top. The last panel has the readings in which the least share surely
-    moves.
+    The reading of the figures is on top, with a line through it; the others follow, the farthest from it first.
     """
-    first = frame.loc[frame["figures"], ["point", "value"]].iloc[0]
-    names = {
-        (point, value): f"{point}: {value}"
-        for point, value in frame.loc[~frame["figures"], ["point", "value"]].itertuples(index=False, name=None)
-    }
-    names = {tuple(first): "as in the figures", **names}
-    sure = frame[(frame["measure"] == "min_share") & ((frame["low"] > 0) | (frame["high"] < 0))]
-    moved = [case for case in names if case in set(sure[["point", "value"]].itertuples(index=False, name=None))]
-    figure, _ = axes(width=_WIDTH, height=2.2 + 0.23 * (len(names) + len(moved)))
-    figure.clear()
-    grid = figure.add_gridspec(2, 2, height_ratios=[len(names), len(moved)])
-    panels = [figure.add_subplot(part) for part in (grid[0, 0], grid[0, 1], grid[1, :])]
-    for panel, (measure, label) in zip(panels, _GAINS.items(), strict=True):
-        cases = moved if measure == "min_share" else list(names)
+    gains = {name: f"{name} in use\n(gain, percent)" for name in ("CPU", "memory")}
+    chosen = frame[frame["measure"].isin([name.lower() for name in gains])]
+    first = frame.loc[frame["figures"], ["point", "value"]].iloc[0].tolist()
+    table = chosen.pivot(index=["point", "value"], columns=["measure", "n"], values="gain")
+    far = (table - table.loc[tuple(first)]).abs().max(axis=1)
+    changed = frame.loc[~frame["figures"], ["point", "value"]].drop_duplicates().apply(tuple, axis=1)
+    cases = [tuple(first), *far[changed].sort_values(ascending=False, kind="stable").index]
+    figure, panels = axes(1, 2, width=_WIDTH, height=1.4 + 0.23 * len(cases))
+    for panel, (name, label) in zip(panels, gains.items(), strict=True):
         for k, n in enumerate(dict.fromkeys(frame["n"])):
-            part = frame[(frame["n"] == n) & (frame["measure"] == measure)].set_index(["point", "value"]).loc[cases]
+            part = frame[(frame["n"] == n) & (frame["measure"] == name.lower())]
+            part = part.set_index(["point", "value"]).loc[cases]
             gain = part["gain"].to_numpy()
             low, high = (part[side].to_numpy() / part["alone"].to_numpy() for side in ("low", "high"))
             panel.errorbar(
@@ -421,12 +389,10 @@ def readings(frame: pd.DataFrame) -> Svg:
                 elinewidth=1.2,
                 label=f"{n} users",
             )
-        for place, (above, under) in enumerate(pairwise(cases)):
-            if above[0] != under[0]:
-                panel.axhline(place + 0.5, color=COLOURS["grey"], linewidth=0.6)
+            panel.axvline(gain[0], color=COLOURS["grey"], linewidth=0.8, linestyle="--" if k else ":", zorder=1)
         panel.axvline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
-        name_rows(panel, [names[case] for case in cases], panel is not panels[1])
-        panel.grid(axis="y", visible=False)
+        names = ["as in the figures", *(f"{point}: {value}" for point, value in cases[1:])]
+        name_rows(panel, names, panel is panels[0])
         panel.set_xlabel(label)
         panel.xaxis.set_major_formatter(percent)
     legend_below(figure, panels[:1], 2, top_first=False)

@@ -27,10 +27,8 @@ from book.common.style import (
 from fairbook.errors import InvalidInput
 
 __all__ = [
-    "fig2",
-    "fig3",
-    "fig4",
-    "fig5",
+    "free",
+    "of_bound",
     "gains",
     "gaps",
     "packing",
@@ -96,49 +94,38 @@ _SHOWN = ("relaxation", "greedy", "mixed_knapsack", "metagreedy", "exact")
 
 
 @drawing
-def _rows(frame: pd.DataFrame, variance: str = "variance", *, rows: dict[str, str], parts: tuple[str, ...] = ()) -> Svg:
-    """Draw a panel for each measure, one below the other, each curve with its name at its end.
+def _sizes(frame: pd.DataFrame, variance: str = "variance", *, measure: str, label: str, part_of_one: bool) -> Svg:
+    """Draw one measure on five and on eight clusters, each curve with its name at its end.
 
     Parameters
     ----------
     frame : DataFrame
-        Of ``curves``, for 5 or 8 clusters.
+        Of ``curves``.
     variance : {"variance", "deviation"}
         What "variance 10" is read as.
-    rows : dict
-        Label of each measure.
-    parts : tuple of str
-        Measures that are parts of 1.
+    measure, label : str
+    part_of_one : bool
     """
     frame = _asked(frame[frame["variance"] == variance], frame, "variance", variance)
-    figure, panels = axes(len(rows), 1, width=5.2, height=0.4 + 2.0 * len(rows), share_x=True)
+    sizes = [size for size in _CLUSTERS if size in set(frame["size"])]
+    figure, panels = axes(len(sizes), 1, width=5.2, height=0.6 + 2.2 * len(sizes), share_x=True)
     figure.set_layout_engine("constrained", rect=(0, 0, 0.985, 1))  # the longest name would pass the edge by a point
-    for panel, (measure, label) in zip(panels, rows.items(), strict=True):
-        part = _of_few(of_measure(frame, measure), frame["runs"])
+    for panel, size in zip(panels, sizes, strict=True):
+        part = _of_few(of_measure(frame[frame["size"] == size], measure), frame["runs"])
         part = part[part["method"].isin(_SHOWN) & part["mean"].notna()]
-        if measure == "everybody":
-            part = part.assign(low=part["low"].clip(0, 1), high=part["high"].clip(0, 1))
-        if measure in parts:
+        if part_of_one:
             panel.yaxis.set_major_formatter(percent)
-            panel.set_ylim(0, 1.05)
         _lines(panel, part)
         last = part[part["load"] == part["load"].max()]
         _name_ends(panel, {row["method"]: (row["load"], row["mean"]) for row in last.to_dict("records")})
         panel.set(ylabel=label, xlabel=_LOAD if panel is panels[-1] else "")
+        note(panel, _CLUSTERS[size])
     return Svg(figure)
 
 
-_Y_ROWS = {
-    "y": "$Y$ (percent;\n0: turned away)",
-    "everybody": "all are served\n(percent of runs)",
-    "ratio": "$Y$ (percent of the\nbest bound)",
-}
-#: The least fraction by load, how often everybody is served, and what the optimum has (Figures 2 and 4).
-fig2 = fig4 = partial(_rows, rows=_Y_ROWS, parts=tuple(_Y_ROWS))
-#: VMs left free by load (Figures 3 and 5).
-fig3 = fig5 = partial(
-    _rows, rows={"remaining": "free (VMs)", "remaining_common": "free (VMs), runs in\nwhich all serve all"}
-)
+#: What each method reaches of the best bound (Figures 2 and 4), and the VMs that it leaves free (Figures 3 and 5).
+of_bound = partial(_sizes, measure="ratio", label="$Y$ (percent of the\nbest bound)", part_of_one=True)
+free = partial(_sizes, measure="remaining", label="free (VMs)", part_of_one=False)
 
 
 _PRINTED = {"small": (0.2, 0.4), "large": (0.2, 0.5)}
