@@ -15,6 +15,7 @@ from fairbook.errors import FairbookError, InvalidInput, MissingDependency, Stal
 
 if TYPE_CHECKING:
     from fairbook import claims, mechanisms, metrics, properties, results, sweeps, traces
+    from fairbook.exports import read_export
     from fairbook.mechanisms.cbdrf import CbDrf, CreditRule, CreditRun, NodeView, cbdrf, grant_tasks
     from fairbook.mechanisms.dmfa_srq import DmfaSrq, dmfa_srq, static_optimum
     from fairbook.mechanisms.drf import drf, drf_by_task
@@ -74,6 +75,7 @@ __all__ = [
     "metrics",
     "per_server_drf",
     "properties",
+    "read_export",
     "results",
     "sequential_minmax",
     "static_optimum",
@@ -87,6 +89,7 @@ _ROOMS = ("claims", "mechanisms", "metrics", "properties", "results", "sweeps", 
 
 
 _HOMES = {
+    "read_export": "exports",
     "Allocation": "model.allocation",
     "DynamicAllocation": "model.dynamic",
     "Instance": "model.instance",

@@ -145,7 +145,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], dict[str, tuple[str, ...] | None]]] =
         | {
             "--mechanism": ("drf", "drf", "drf_by_task", "dmfa_srq", "dynamic_drf", "static_optimum", "x"),
             "--capacity": _CAPACITY,
-            "--stuck": ("skip", "stop", "x"),
+            "--set": ("stuck=skip", "stuck=stop", "stuck=x", "stuck", "x=1"),
             "--after": _WHOLE,
         },
     ),
@@ -155,16 +155,10 @@ COMMANDS: dict[str, tuple[tuple[str, ...], dict[str, tuple[str, ...] | None]]] =
         | {
             "--mechanism": ("cbdrf", "karma", "x"),
             "--capacity": _CAPACITY,
-            "--rho": _NUMBERS,
-            "--step-up": _NUMBERS,
-            "--step-down": _NUMBERS,
-            "--initial-credit": _NUMBERS,
-            "--credit-cap": (*_NUMBERS, "none"),
-            "--credit-floor": _NUMBERS,
-            "--alpha": _NUMBERS,
-            "--held": ("returns", "stays"),
-            "--grant": ("scaled", "weighted", "capped"),
-            "--penalty": ("step", "graded"),
+            "--set": (
+                *(f"{name}={text}" for name in ("rho", "step_up", "alpha", "initial_credit") for text in _NUMBERS),
+                *("credit_cap=none", "credit_floor=1", "held=stays", "grant=capped", "penalty=graded", "grant=x"),
+            ),
         },
     ),
     "allocate periods": (
@@ -173,9 +167,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], dict[str, tuple[str, ...] | None]]] =
         | {
             "--method": ("heuristic", "lexicographic"),
             "--mechanism": ("karma", "drf"),
-            "--unserved": ("expires", "waits"),
-            "--alone": ("bundles", "whole_bundles", "resources"),
-            "--no-memory": None,
+            "--set": ("unserved=waits", "alone=whole_bundles", "alone=resources", "memory=false", "memory=x"),
         },
     ),
     "allocate machines": (
@@ -183,14 +175,10 @@ COMMANDS: dict[str, tuple[tuple[str, ...], dict[str, tuple[str, ...] | None]]] =
         _ANY
         | {
             "--mechanism": ("gdrf", "drfh", "mdrf", "per_server_drf", "drf"),
-            "--match": ("nearest", "same", "any"),
-            "--least": ("amount", "dominant_share", "shares"),
-            "--machine-type": ("share", "amount"),
-            "--choice": ("fairness", "fairness_empty_last", "fairness_after", "first"),
-            "--queue": ("rounds", "one_by_one"),
-            "--method": ("best_fit", "first_fit", "fluid"),
-            "--reading": ("entropy", "type"),
-            "--seed": _WHOLE,
+            "--set": (
+                *("match=same", "match=any", "least=shares", "machine_type=amount", "choice=first", "queue=one_by_one"),
+                *("method=first_fit", "method=fluid", "reading=type", "seed=x", "seed=3"),
+            ),
         },
     ),
     "allocate clusters": (
@@ -198,15 +186,11 @@ COMMANDS: dict[str, tuple[tuple[str, ...], dict[str, tuple[str, ...] | None]]] =
         _ANY
         | {
             "--capacity": _CAPACITY,
-            "--fractions": None,
-            "--node-limit": ("1", "100", "x"),
-            "--seed": _WHOLE,
             "--method": ("exact", "spanning", "relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packing"),
-            "--load": ("relative", "free"),
-            "--fit": ("least_wanted", "best_fit", "first_fit"),
-            "--general": ("greedy", "relaxation", "metagreedy"),
-            "--small": _WHOLE,
-            "--top-up": None,
+            "--set": (
+                *("whole=false", "node_limit=1", "node_limit=x", "seed=3", "load=free", "fit=best_fit", "small=0"),
+                *("general=metagreedy", "top_up=true", "top_up=x"),
+            ),
         },
     ),
     "traces digest": ((), {"--exact": None}),

@@ -10,6 +10,7 @@ from fairbook.checkout import ROOT, module_file
 #: Each room of the library (a module or a folder of it) with the other rooms that it may import.
 MAY: dict[str, set[str]] = {
     "errors": set(),
+    "exports": {"errors"},
     "files": set(),
     "kernels": set(),
     "progress": {"errors"},
@@ -22,7 +23,7 @@ MAY: dict[str, set[str]] = {
     "results": {"checkout", "errors", "files", "traces"},
     "sweeps": {"errors", "progress"},
     "claims": {"checkout", "errors", "progress", "results"},
-    "cli": {"claims", "errors", "files", "mechanisms", "model", "progress", "results", "sweeps", "traces"},
+    "cli": {"claims", "errors", "exports", "files", "mechanisms", "model", "progress", "results", "sweeps", "traces"},
     "__main__": {"cli"},
 }
 #: What may look modules up by name at run time, which no table can follow.

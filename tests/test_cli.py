@@ -48,23 +48,50 @@ def parsers() -> dict[str, argparse.ArgumentParser]:
 def test_version_and_help_of_every_command() -> None:
     assert run("--version") == (0, f"fairbook {fb.__version__}\n", "")
     overview = run("--help")[1]
-    assert len(parsers()) == 7
+    assert len(parsers()) == 8
+    assert run() == run("--help")
+    assert run("traces") == run("traces", "--help")
     for words in parsers():
         code, text, err = run(*words.split(), "--help")
         assert (code, err) == (0, "")
         assert words in ("traces", "traces show") or "examples:" in text
         assert words.partition(" ")[0] in overview
-        assert ("--progress" in text) == (words not in {"", "traces", "traces show"})
+        assert ("--progress" in text) == (words not in {"", "traces", "traces show", "completion"})
 
 
 def test_examples_of_the_help_are_understood() -> None:
     texts = [parser.epilog or "" for parser in parsers().values()]
     examples = [
-        line for text in texts for line in re.findall(r"fairbook [^|>\n]+", text) if not line.startswith("fairbook:")
+        line
+        for text in texts
+        for line in re.findall(r"(?<!\()fairbook [^|>)#\n]+", text)
+        if not line.startswith("fairbook:")
     ]
     assert len(examples) >= 15
     for line in examples:
         assert callable(parsers()[""].parse_args(shlex.split(line)[1:]).run)
+
+
+def completed(*words: str) -> list[str]:
+    """Give what bash offers for the last of these words."""
+    lines = [
+        run("completion", "bash")[1],
+        f"COMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}",
+        "_fairbook",
+    ]
+    script = "\n".join([*lines, 'printf "%s\\n" "${COMPREPLY[@]}"'])
+    return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_shells_complete_commands_options_and_choices() -> None:
+    assert completed("fairbook", "c") == ["claims", "completion"]
+    assert completed("fairbook", "allocate", "u.csv", "--mech") == ["--mechanism"]
+    assert "tv_drf" in completed("fairbook", "allocate", "--mechanism", "")
+    assert completed("fairbook", "traces", "verify", "--trace", "g") == ["google2011"]
+    assert completed("fairbook", "completion", "z") == ["zsh"]
+    zsh, fish = (run("completion", shell)[1] for shell in ("zsh", "fish"))
+    assert zsh.startswith("autoload -U +X bashcompinit")
+    assert "'__fish_seen_subcommand_from allocate' -l mechanism -x -a 'drf " in fish
 
 
 def test_the_command_line_itself_loads_nothing_heavy() -> None:

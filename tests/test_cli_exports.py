@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import fairbook as fb
-from fairbook.cli.tables import read_machines, read_users
 from tests.commands import ROOT, refused, run
 
 CLUSTER, JOBS, NODES = (ROOT / "data" / f"example_{name}.json" for name in ("kubernetes", "squeue", "sinfo"))
@@ -96,10 +95,10 @@ RESERVED: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
 @pytest.mark.parametrize("name", RESERVED)
 def test_what_a_pod_reserves(name: str, tmp_path: Path) -> None:
     one, expected = RESERVED[name]
-    users = read_users(written(tmp_path, kubernetes(node(gpu="4"), one, one)), None)
-    assert (users.names, users.resources) == (["a"], list(expected))
-    assert users.demands()[0].tolist() == list(expected.values())
-    assert users.held.tolist() == [[2 * amount for amount in expected.values()]]
+    users, machines = fb.read_export(written(tmp_path, kubernetes(node(gpu="4"), one, one)))
+    assert (list(users.index), list(machines)) == (["a"], list(expected))
+    held = {f"held_{name}": 2 * amount for name, amount in expected.items()}
+    assert users.loc["a"].to_dict() == {**expected, "max_tasks": 2, **held}
 
 
 def test_pods_that_count_and_those_that_do_not(tmp_path: Path) -> None:
@@ -112,21 +111,20 @@ def test_pods_that_count_and_those_that_do_not(tmp_path: Path) -> None:
         pod(container(), of="d"), {"kind": "Service", "metadata": {"name": "s"}},
     )  # fmt: skip
     source = written(tmp_path, document)
-    users = read_users(source, None)
-    assert (users.names, users.table.columns["max_tasks"]) == (["a", "b"], ["2", "1"])
-    assert users.demands().tolist() == [[2, 1], [3, 1]]  # the mean pod
-    assert users.held.tolist() == [[1, 1], [0, 0]]
-    machines = read_machines(None, users, 9)
-    assert (machines.names, machines.capacities.tolist()) == (["n", "m"], [[8, 32], [4, 32]])
-    assert read_users(source, "team").names == ["a", "B"]  # without the label: the namespace
+    users, machines = fb.read_export(source)
+    assert list(users) == ["cpu", "memory", "max_tasks", "held_cpu", "held_memory"]
+    assert users.T.to_dict("list") == {"a": [2, 1, 2, 1, 1], "b": [3, 1, 1, 0, 0]}  # the mean pod
+    assert machines.T.to_dict("list") == {"n": [8, 32], "m": [4, 32]}
+    assert list(fb.read_export(source, user="team")[0].index) == ["a", "B"]  # without the label: the namespace
     assert "3 of 6 pods have no label 'team'" in run("allocate", source, "--user-column", "team")[2]
-    assert "no pod has the label 'nope'" in refused(run("allocate", source, "--user-column", "nope"))
-    err = run("allocate", source)[2]
-    assert [line.removeprefix(f"fairbook: {source}: ") for line in err.splitlines()] == [
+    said = refused(run("allocate", source, "--user-column", "nope"))
+    assert "--user-column must be a label that some pod has, got 'nope'" in said
+    assert users.attrs["notes"] == [
         "node 'm' is cordoned, and counted", "node 'gone' is not ready, and left out",
         "no machine has any 'example.com/tape'; 1 that ask for it are left out",
         "2 that request nothing do not count; of c, d nothing does",
     ]  # fmt: skip
+    assert run("allocate", source)[2].splitlines() == [f"fairbook: {source}: {text}" for text in users.attrs["notes"]]
 
 
 def test_pods_on_a_node_that_is_left_out_wait_and_tainted_nodes_are_told(tmp_path: Path) -> None:
@@ -136,11 +134,10 @@ def test_pods_on_a_node_that_is_left_out_wait_and_tainted_nodes_are_told(tmp_pat
         node("cp", taint="NoSchedule"), node("m", cordoned=True, taint="NoSchedule"), node("x", taint="NoExecute"),
     )  # fmt: skip
     source = written(tmp_path, document)
-    users = read_users(source, None)
-    assert (users.table.columns["max_tasks"], users.held.tolist()) == (["2"], [[1, 1]])
-    assert read_machines(None, users, 9).names == ["n", "cp", "m", "x"]
-    err = run("allocate", source)[2]
-    assert [line.removeprefix(f"fairbook: {source}: ") for line in err.splitlines()] == [
+    users, machines = fb.read_export(source)
+    assert users.loc["a", ["max_tasks", "held_cpu", "held_memory"]].tolist() == [2, 1, 1]
+    assert list(machines.index) == ["n", "cp", "m", "x"]
+    assert users.attrs["notes"] == [
         "node 'gone' is not ready, and left out", "node 'm' is cordoned, and counted",
         "2 with a taint that keeps pods away are counted: cp, x",
         "1 on nodes that are left out count as waiting",
@@ -194,12 +191,10 @@ def test_what_a_job_asks_for(name: str, tmp_path: Path) -> None:
     done = [
         job(state, tres_req_str="cpu=99,mem=99G") for state in ("COMPLETED", ["FAILED"], ["TIMEOUT"], ["CANCELLED"])
     ]
-    users = read_users(written(tmp_path, {"jobs": [one, *done]}), None)
-    assert (users.names, users.resources) == (["a"], ["cpu", "memory", "gpu"][: len(amounts)])
-    assert users.table.columns["max_tasks"] == [str(times)]
-    assert users.demands()[0].tolist() == amounts
+    users, machines = fb.read_export(written(tmp_path, {"jobs": [one, *done]}))
+    assert (list(users.index), list(machines), len(machines)) == (["a"], ["cpu", "memory", "gpu"][: len(amounts)], 0)
     holds = "PENDING" not in one["job_state"]
-    assert users.held.tolist() == [[amount * holds for amount in amounts]]
+    assert users.loc["a"].tolist() == [*amounts, times, *(amount * holds for amount in amounts)]
 
 
 def row(names: list[str], state: Any = "IDLE", cpus: Any = 64, memory: Any = 2048, gres: str = "") -> dict[str, Any]:
@@ -247,14 +242,13 @@ MACHINES: dict[str, tuple[dict[str, Any], dict[str, list[float]]]] = {
 @pytest.mark.parametrize("name", MACHINES)
 def test_machines_of_slurm(name: str, tmp_path: Path) -> None:
     document, expected = MACHINES[name]
-    table = written(tmp_path, "user,cpu,memory,gpu\nann,1,1,0\n", "users.csv")
-    users = read_users(table, None)
-    if not any(gpus for *_, gpus in expected.values()):
-        users = users._replace(resources=["cpu", "memory"])
-    machines = read_machines(written(tmp_path, document), users, 9)
-    assert dict(zip(machines.names, machines.capacities.tolist(), strict=True)) == {
-        one: amounts[: len(users.resources)] for one, amounts in expected.items()
-    }
+    jobs = written(tmp_path, {"jobs": [job(tres_req_str="cpu=1,mem=1G")]}, "jobs.json")
+    machines = fb.read_export(jobs, written(tmp_path, document))[1]
+    assert machines.T.to_dict("list") == {name: amounts[:2] for name, amounts in expected.items()}
+    gpus = job(tres_req_str="cpu=1,gres/gpu=1")
+    if any(amounts[2] for amounts in expected.values()):
+        machines = fb.read_export(written(tmp_path, {"jobs": [gpus]}, "jobs.json"), tmp_path / "export.json")[1]
+        assert machines["gpu"].to_dict() == {name: amounts[2] for name, amounts in expected.items()}
 
 
 # -------------------------------------------------------------------------------------------------- what is refused
@@ -265,24 +259,24 @@ BAD: list[tuple[Any, str]] = [
     ('{"items": [\n{"kind": "Pod",}]}', "export.json, line 2, column 16: is not JSON"),
     ('{"jobs": ' + "[" * 100_000, "is not JSON"),
     ('{"jobs": [{"cpus": 1' + "0" * 5000 + "}]}", "is not JSON"),
-    ({}, "is not what"),
-    ({"rows": []}, "but has 'rows'"),
+    ({}, "must be what"),
+    ({"rows": []}, "got ['rows']"),
     ({"items": []}, "holds no user that counts"),
-    ({"items": {}}, "export.json, items: must be a list, got '{}'"),
-    ({"items": [3]}, "export.json, items[0]: must be an object, got '3'"),
+    ({"items": {}}, "export.json, items: must be a list, got {}"),
+    ({"items": [3]}, "export.json, items[0]: must be an object, got 3"),
     (kubernetes(GOOD, pod(container(cpu="4 cores"))), "items[1].spec.containers[0].resources.requests.cpu: must be a"),
-    (kubernetes(GOOD, pod(container(cpu="-1"))), "must be a quantity such as 500m, 2 or 16Gi, got '\"-1\"'"),
+    (kubernetes(GOOD, pod(container(cpu="-1"))), "must be a quantity such as 500m, 2 or 16Gi, got '-1'"),
     (kubernetes(GOOD, pod(container(memory="1GiB"))), "requests.memory: must be a quantity"),
     (kubernetes(node(cpu="many"), pod()), "items[0].status.allocatable.cpu: must be a quantity"),
     (kubernetes(GOOD, pod(of="")), "items[1].metadata.namespace: must be a name"),
-    (kubernetes(GOOD, pod(container(), initContainers=3)), "items[1].spec.initContainers: must be a list, got '3'"),
+    (kubernetes(GOOD, pod(container(), initContainers=3)), "items[1].spec.initContainers: must be a list, got 3"),
     ({"jobs": [job(tres_alloc_str="cpu=four")]}, "jobs[0].tres_alloc_str: must be resources such as cpu=4,mem"),
-    ({"jobs": [job(tres_alloc_str=4)]}, "jobs[0].tres_alloc_str: must be a text, got '4'"),
-    ({"jobs": [job(cpus=-4)]}, "jobs[0].cpus: must be a number that is not negative, got '-4'"),
+    ({"jobs": [job(tres_alloc_str=4)]}, "jobs[0].tres_alloc_str: must be a text, got 4"),
+    ({"jobs": [job(cpus=-4)]}, "jobs[0].cpus: must be a number that is not negative, got -4"),
     ({"jobs": [job(cpus=True)]}, "jobs[0].cpus: must be a number"),
     ({"jobs": [job(cpus=new(float("nan")))]}, "jobs[0].cpus.number: must be a number"),
     ({"jobs": [job("PENDING", array_task_string="1-9,...")]}, "jobs[0].array_task_string: must be numbers of tasks"),
-    ({"jobs": [job(of="") | {"user_name": None}]}, "jobs[0].user_name: must be a name (--user-column takes another"),
+    ({"jobs": [job(of="") | {"user_name": None}]}, "jobs[0].user_name: must be a name (user=, on the command line"),
     (kubernetes({**GOOD, "status": {"conditions": [{"type": ["x"]}]}}), "conditions[0].type: must be a text, got"),
     (kubernetes({**GOOD, "status": {"conditions": [{"type": {"a": 1}}]}}), "conditions[0].type: must be a text, got"),
     ({"jobs": [job(tres_req_str="cpu=1,mem=1G")]}, "--machines FILE; no machine in this export counts"),
@@ -298,7 +292,7 @@ BAD_MACHINES: list[tuple[Any, str]] = [
     ({"nodes": [{"name": "x", "state": "DOWN"}]}, "holds no machine that counts"),
     ({"jobs": []}, "holds no machine that counts"),
     ({"jobs": [job(tres_req_str="cpu=1")]}, "holds no machine that counts, only users, which TABLE takes"),
-    ({"sinfo": [row([1])]}, "sinfo[0].nodes.nodes[0]: must be a text, got '1'"),  # type: ignore[list-item]
+    ({"sinfo": [row([1])]}, "sinfo[0].nodes.nodes[0]: must be a text, got 1"),  # type: ignore[list-item]
 ]
 
 
@@ -388,12 +382,12 @@ def test_what_is_held_from_a_csv(tmp_path: Path) -> None:
     (("example_users.csv", "--capacity", "cpu=1", "memory=1", "gpu=1"), "dynamic_drf"),
     (("example_users.csv", "--capacity", "cpu=1", "memory=1", "gpu=1", "--whole"), "dmfa_srq"),
     (("example_tasks.csv", "--machines", "example_machines.csv"), "gdrf"),
-    (("example_periods.csv", "--machines", "example_machines.csv", "--unserved", "waits"), "karma"),
+    (("example_periods.csv", "--machines", "example_machines.csv", "--set", "unserved=waits"), "karma"),
 ])  # fmt: skip
 def test_another_mechanism_on_the_same_table(arguments: tuple[str, ...], other: str, tmp_path: Path) -> None:
     arguments = tuple(str(ROOT / "data" / text) if text.endswith(".csv") else text for text in arguments)
     told = everything(tmp_path, *arguments, "--against", other)
-    plain = tuple(text for text in arguments if text not in ("--unserved", "waits"))
+    plain = tuple(text for text in arguments if text not in ("--set", "unserved=waits"))
     theirs = everything(tmp_path, *plain, "--mechanism", other)
     for one in told["comparison"]:
         ours, others = (

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from fairbook.cli import allocate
+from fairbook.cli import given as given_module
 from fairbook.mechanisms import registry
 from tests.commands import CLUSTERS, EVERY, MACHINES, PERIODS, PHASES, POOL, Case, refused, run, survives
 
@@ -14,17 +14,12 @@ from tests.commands import CLUSTERS, EVERY, MACHINES, PERIODS, PHASES, POOL, Cas
 
 #: Whole calls, refused before any file is read or because there is none.
 LINES = {
-    "": "COMMAND",
     "alocate": "invalid choice",
     "allocate": "TABLE",
     "allocate u.csv --mechanism best": "invalid choice",
     "allocate u.csv --after 0": "at least 1",
     "allocate u.csv --after 1.5": "at least 1",
     f"allocate u.csv --after {'9' * 30}": "at least 1",
-    "allocate u.csv --seed -1": "whole number",
-    "allocate u.csv --rho x": "argument --rho: must be a number, got 'x'",
-    "allocate u.csv --rho nan": "must be a number",
-    "allocate u.csv --step-up 1e": "must be a number",
     "allocate u.csv --verif": "unrecognized",
     "allocate u.csv --capacity": "--capacity",
     "allocate u.csv --capacity cpu=9 --machines m.csv": "not allowed with",
@@ -37,7 +32,6 @@ LINES = {
     "claims --effort full": "--recompute",
     "claims --output ledger.csv": "a .json file",
     "claims --mutants --output ledger.json": "--mutants",
-    "traces": "ACTION",
     "traces digest folder": "--output",
     "traces digest none --output out": "no task_events file",
     "traces digest . --output out": "no task_events file",
@@ -71,40 +65,36 @@ OPTIONS: list[tuple[Case, str, str]] = [
         "--against drfh": "needs a table without periods, and --machines", "--against then": "invalid choice",
         "--against now": "users.csv: --against now needs a mechanism for one moment",
         "--after 1": "--after belongs to dmfa_srq, dynamic_drf, static_optimum, not to drf",
-        "--stuck skip": "--stuck belongs to drf_by_task, not to drf",
+        "--set stuck=skip": "--set 'stuck=skip': drf can be set nothing",
         "--placement": "fills one pool",
         "--user-column team": "--user-column 'team' is none of the columns 'user', 'cpu', 'memory'",
         "--explain zoe": "users.csv (ann, bob)", "--explain ann:1": "--explain 'ann:1' is no user",
-        "--mechanism drf_by_task --stuck wait": "--stuck must be one of skip, stop, got 'wait'",
+        "--mechanism drf_by_task --set stuck=wait": "--set stuck must be one of skip, stop, got 'wait'",
         "--mechanism dmfa_srq --after 3": "--after must be a whole number from 1 to 2",
         "--mechanism dmfa_srq --after 1 --explain bob": "users.csv (ann)",
     }.items()),
     *((PHASES, f"--capacity cpu=9 memory=18 {line}", said) for line, said in {
-        "--mechanism karma --rho 0.5": "--rho belongs to cbdrf, not to karma",
-        "--alpha 0.5": "--alpha belongs to karma, not to cbdrf", "--rho 1.5": "--rho must be between 0 and 1, got 1.5",
-        "--rho=-1": "--rho must be between 0 and 1", "--step-up=-0.1": "--step-up must be between",
-        "--step-down 1e99": "--step-down must be between", "--initial-credit 0": "--initial-credit must be positive",
-        "--credit-cap 0.5": "--credit-cap must be", "--credit-cap no": "--credit-cap: must be a number, or `none`",
-        "--credit-floor 2": "--credit-floor must be between 0 and 1",
-        "--held goes": "--held must be one of returns, stays", "--grant best": "--grant must be one of",
-        "--penalty none": "--penalty must be one of", "--mechanism karma --alpha 2": "--alpha must be between 0 and 1",
-        "--mechanism karma --initial-credit=-1": "--initial-credit",
+        "--mechanism karma --set rho=0.5": "--set 'rho=0.5': karma can be set alpha, initial_credit, each once",
+        "--set rho": "cbdrf can be set rho, step_up", "--set rho=1 --set rho=1": "each once",
+        "--set rho=1.5": "--set rho must be between 0 and 1, got 1.5", "--set rho=x": "--set rho must hold numbers",
+        "--set step_up=nan": "--set step_up must be", "--set step_down=1e99": "--set step_down must be between",
+        "--set credit_cap=0.5": "--set credit_cap must be", "--set credit_cap=no": "credit_cap must be one number",
+        "--set held=goes": "--set held must be one of returns, stays", "--set grant=": "--set grant must be one of",
+        "--mechanism karma --set alpha=2": "--set alpha must be between 0 and 1",
         "--mechanism drf": "drf needs a table without periods",
         "--mechanism tv_drf": "tv_drf needs a column of periods (period, day, date, ...), and --machines",
         "--explain dan": "--explain 'dan' is no user of", "--explain ann:4": "nor USER:PHASE of one",
         "--explain :1": "--explain ':1'", "--mechanism cbdrf --placement": "fills one pool",
     }.items()),
     *((PERIODS, line, said) for line, said in {
-        "--method lp": "--method must be one of heuristic, lexicographic", "--alone none": "--alone must be one of",
-        "--unserved stays": "--unserved must be one of", "--mechanism drfh": "drfh needs a table without periods",
-        "--no-memory --rho 1": "--rho belongs to cbdrf",
+        "--method lp": "--set method must be one of heuristic, lexicographic",
+        "--set memory=1": "--set memory must be", "--mechanism drfh": "drfh needs a table without periods",
         "--placement --method lexicographic": "fills one pool",
     }.items()),
     *((MACHINES, line, said) for line, said in {
-        "--mechanism gdrf --match best": "--match must be one of",
-        "--match any": "--match belongs to gdrf, not to drfh",
-        "--mechanism gdrf --method fluid": "--method belongs to tv_drf, drfh, virtual_cluster, not to gdrf",
-        "--seed 1": "--seed belongs to gdrf, mdrf, virtual_cluster, not to drfh",
+        "--mechanism gdrf --set match=best": "--set match must be one of",
+        "--set match=any": "drfh can be set method=best_fit|first_fit|fluid, each once",
+        "--mechanism gdrf --method fluid": "--set 'method=fluid': gdrf can be set seed, match=nearest|same|any",
         "--mechanism tv_drf": "tv_drf needs a column of periods", "--mechanism drf --placement": "fills one pool",
     }.items()),
     *((REQUESTS, line, said) for line, said in {
@@ -117,11 +107,9 @@ OPTIONS: list[tuple[Case, str, str]] = [
         "--capacity a=0 b=0": "must hold at least one VM somewhere",
     }.items()),
     *((CLUSTERS, line, said) for line, said in {
-        "--method knapsack": "--method must be one of", "--method relaxation --load least": "--load must be one of",
-        f"--seed {2**40}": "--seed must be a whole number from 0",
-        "--load free": "--load belongs to --method relaxation,",
-        "--method greedy --node-limit 9": "--node-limit belongs to --method exact",
-        "--top-up": "--top-up belongs to --method mixed_knapsack",
+        "--method knapsack": "--set method must be one of", "--set load=x": "--set load must be one of",
+        f"--set seed={2**40}": "--set seed must be a whole number from 0",
+        f"--set seed={'9' * 30}": "--set seed must be a whole number", "--set seed=-1": "--set seed must be",
         "--mechanism drf": "for what is given there are virtual",
         "--against virtual_cluster": "--method has others",
     }.items()),
@@ -290,7 +278,7 @@ BAD: list[tuple[Case, str, str, str]] = [
         ("user,max_vms\nann,1\n", "requests.csv: has no column of demands (numbers), only 'user', 'max_vms'"),
         ("user,max_vms,tolerance\na,1,0\na,1,0\n", "line 3, column 'user': 'a' is on line 2"),
         ("max_vms,tolerance\n2,0\n0,0\n", "line 3, column 'max_vms': must be positive, got 0.0"),
-        ("max_vms,tolerance\n2.5,0\n", "line 2, column 'max_vms': must be whole unless --fractions is given, got 2.5"),
+        ("max_vms,tolerance\n2.5,0\n", "line 2, column 'max_vms': must be whole unless --set whole=false is given"),
         ("max_vms,tolerance\n1e10,0\n", "line 2, column 'max_vms': must be at most 1e+09"),
         ("max_vms,tolerance\n4 VMs,0\n", "column 'max_vms': '4 VMs' is not a number"),
         ("max_vms,tolerance\n4,0\n4,50\n", "line 3, column 'tolerance': must be between 0 and 1, got 50.0"),
@@ -318,7 +306,7 @@ def test_bad_tables(case: Case, file: str, content: str, said: str, tmp_path: Pa
 
 def test_what_does_not_go_together_in_good_tables(tmp_path: Path) -> None:
     demands = "period,user,cpu,memory\n1,ann,1,1\n1,bob,1,1\n"
-    said = refused(run(*PERIODS.given(tmp_path, demands=demands), "--unserved", "waits"))
+    said = refused(run(*PERIODS.given(tmp_path, demands=demands), "--set", "unserved=waits"))
     assert "must be finite where unserved tasks wait" in said
     shapes = "user,cpu,memory\nann,2,1\nbob,1,2\n"
     assert "one shape" in refused(run(*PERIODS.given(tmp_path, machines=shapes), "--method", "lexicographic"))
@@ -342,8 +330,8 @@ def test_damage_to_any_table(case: Case, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("case", "module", "limit", "least", "said"), [
-    (PERIODS, allocate, "MOST_CELLS", 12, "3 periods of 2 users on 2 machines are too many"),
-    (PHASES, allocate, "MOST_CELLS", 18, "3 periods of 3 users on 0 machines are too many"),
+    (PERIODS, given_module, "MOST_CELLS", 12, "3 periods of 2 users on 2 machines are too many"),
+    (PHASES, given_module, "MOST_CELLS", 18, "3 periods of 3 users on 0 machines are too many"),
 ])  # fmt: skip
 def test_what_is_too_large_is_refused_before_it_is_made(
     case: Case,
@@ -385,15 +373,18 @@ def test_good_tables_are_certified(tmp_path: Path, data: st.DataObject) -> None:
         st.sampled_from(
             [
                 (["--mechanism", "karma"], False),
-                (["--held", choice("returns", "stays"), "--grant", choice("scaled", "weighted", "capped")], False),
                 (
                     [
-                        "--unserved",
-                        choice("expires", "waits"),
-                        "--method",
-                        choice("heuristic", "lexicographic"),
-                        "--alone",
-                        choice("bundles", "whole_bundles", "resources"),
+                        f"--set=held={choice('returns', 'stays')}",
+                        f"--set=grant={choice('scaled', 'weighted', 'capped')}",
+                    ],
+                    False,
+                ),
+                (
+                    [
+                        f"--set=unserved={choice('expires', 'waits')}",
+                        f"--method={choice('heuristic', 'lexicographic')}",
+                        f"--set=alone={choice('bundles', 'whole_bundles', 'resources')}",
                     ],
                     True,
                 ),

@@ -1,4 +1,4 @@
-"""The command line: ``fairbook allocate | claims | traces``.
+"""The command line: ``fairbook allocate | claims | traces | completion``.
 
 Every command reads its arguments, calls the library and prints. What a user can get wrong ends in one line
 ``fairbook: error: ...`` on stderr. The exit code is 0 where all went well, 1 where a check that was asked for came out
@@ -14,9 +14,16 @@ from collections.abc import Sequence
 
 import fairbook
 from fairbook.cli.claims import add_claims
-from fairbook.cli.common import Parser, serve
+from fairbook.cli.common import Parser, help_of, serve
+from fairbook.cli.completion import add_completion
 from fairbook.cli.options import add_allocate
 from fairbook.cli.traces import add_traces
+
+
+def _allocate(options: argparse.Namespace) -> int:
+    from fairbook.cli.allocate import allocate  # with numpy and pandas, which the help does without
+
+    return allocate(options)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -32,9 +39,12 @@ def make_parser() -> argparse.ArgumentParser:
 exit codes: 0 fine; 1 a check came out negative; 2 error, in one line on stderr; 130 Ctrl-C""",
     )
     parser.add_argument("--version", action="version", version=f"fairbook {fairbook.__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
-    for add in (add_allocate, add_claims, add_traces):
-        add(commands)
+    parser.set_defaults(run=help_of(parser))
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    add_allocate(commands, _allocate)
+    add_claims(commands)
+    add_traces(commands)
+    add_completion(commands, make_parser)
     return parser
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairbook.cli.common import Refused, note
+from fairbook.cli.common import Refused, note, short
 from fairbook.cli.reports import Report
 from fairbook.cli.tables import Users
 
@@ -69,6 +69,8 @@ def against_other(report: Report, name: str, other: str, theirs: Any, blind: lis
     with np.errstate(divide="ignore", invalid="ignore"):
         frame["gain in %"] = np.where(frame["gain"] == 0, 0.0, 100 * frame["gain"] / ours)
     report.comparisons.append(frame)
-    told = [f"{user} would run {abs(d):.6g} {'more' if d > 0 else 'fewer'}" for user, d in frame["gain"].items() if d]
+    told = [
+        f"{user} would run {short(abs(d))} {'more' if d > 0 else 'fewer'}" for user, d in frame["gain"].items() if d
+    ]
     ignored = "".join(f"; {one} does not look at how many tasks there are" for one in blind)
     report.lines.append(f"by {other} instead, in tasks: {', '.join(told) or 'nobody would run more or fewer'}{ignored}")

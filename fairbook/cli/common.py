@@ -52,8 +52,9 @@ def written(text: str) -> str:
     return f"; numbers are plain, all of a column in one unit: {found['number']} where that is {found['unit']}"
 
 
-def six(value: float) -> str:
-    return f"{value:.6g}"
+def short(value: float) -> str:
+    """Write a number for people: four digits, and all that stand before the point."""
+    return f"{value:.0f}" if 1000 <= abs(value) < 1e12 else f"{value:.4g}"
 
 
 def left_aligned(frame: pd.DataFrame) -> str:
@@ -108,11 +109,18 @@ def counted(items: dict[str, Any], label: str, options: argparse.Namespace) -> I
         yield value
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Help with room for the longest option beside its words."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=32)
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that complains in one line."""
 
     def __init__(self, **arguments: Any) -> None:
-        arguments |= {"allow_abbrev": False, "formatter_class": argparse.RawDescriptionHelpFormatter}
+        arguments |= {"allow_abbrev": False, "formatter_class": _Help}
         super().__init__(**arguments)
 
     def error(self, message: str) -> NoReturn:
@@ -126,12 +134,6 @@ def whole(least: int) -> Callable[[str], int]:
         return int(text)
 
     return read
-
-
-def number(text: str) -> float:
-    if not NUMBER.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"must be a number, got {shown(text)}")
-    return float(text)
 
 
 def add_command(
@@ -149,11 +151,19 @@ def add_command(
         name, help=about, description=f"{about[0].upper()}{about[1:]}.{details}", epilog=epilog
     )
     if bars:  # else it draws none
-        parser.add_argument(
-            "--progress", action="store_true", help="draw progress bars on stderr even where it is no terminal"
-        )
+        parser.add_argument("--progress", action="store_true", help="draw bars even where stderr is no terminal")
     parser.set_defaults(run=run)
     return parser
+
+
+def help_of(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], int]:
+    """Give what a command does that is named alone: it prints its help."""
+
+    def run(options: argparse.Namespace) -> int:
+        parser.print_help()
+        return 0
+
+    return run
 
 
 def check_paper(paper: str | None, known: set[str]) -> None:

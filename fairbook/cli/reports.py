@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 import fairbook
-from fairbook.cli.common import Refused, csv_of, note, shown, six
+from fairbook.cli.common import Refused, csv_of, few, note, short, shown
 from fairbook.files import write_whole
 
 _MOST_ROWS = 2000  # of periods times users that are printed
@@ -103,17 +103,10 @@ def _print(report: Report) -> None:
     say(f"{report.head['mechanism']}: {report.head['reason']}")
     tables = [_shown(report.rows), report.amounts]
     if report.placement is not None:
-        tables.append(
-            report.placement.assign(
-                tasks=[
-                    ", ".join(f"{tasks:.6g} {name}" for name, tasks in held.items())
-                    for held in report.placement["tasks"]
-                ]
-            ).set_index(report.placement.columns[0])
-        )
+        tables.append(_alike(report.placement))
     for frame in report.comparisons:
         how: dict[str, Any] = dict.fromkeys(("share now", "fair share", "difference"), "{:.1%}".format) | {
-            "gain in %": lambda part: six(part) if math.isfinite(part) else "from nothing"
+            "gain in %": lambda part: short(part) if math.isfinite(part) else "from nothing"
         }
         tables.append(
             frame.assign(**{name: frame[name].map(to_text) for name, to_text in how.items() if name in frame})
@@ -121,10 +114,7 @@ def _print(report: Report) -> None:
     for table in tables:
         if table is not None:
             print()
-            most, table = _MOST_ROWS if table.index.nlevels > 1 else None, table.rename(columns=_HEADS)
-            print(table.to_string(float_format=six, max_rows=most, sparsify=False, line_width=width))
-            if most is not None and len(table) > most:
-                print(f"({len(table)} rows; --output writes all)")
+            _print_table(table.rename(columns=_HEADS), width)
     print()
     if "dominant" in report.rows:
         say("* the user's dominant resource: it holds the largest part of it, its share")
@@ -132,20 +122,49 @@ def _print(report: Report) -> None:
         say(text)
 
 
+def _print_table(table: pd.DataFrame, width: int) -> None:
+    """Print a table no wider than the terminal: amounts of the last resources give way, and are told of."""
+    most, columns = _MOST_ROWS if table.index.nlevels > 1 else None, list(table.columns)
+    while True:
+        text = table[columns].to_string(float_format=short, max_rows=most, sparsify=False)
+        amounts = [name for name in columns if table.attrs.get("amounts", ()) and name in table.attrs["amounts"]]
+        if len(text.partition("\n")[0]) <= width or not amounts:
+            break
+        columns.remove(amounts[-1])
+    print(text)
+    left_out = [str(name) for name in table if name not in columns]
+    if left_out:
+        print(f"({len(left_out)} resources do not fit; --output writes all)")
+    if most is not None and len(table) > most:
+        print(f"({len(table)} rows; --output writes all)")
+
+
+def _alike(placement: pd.DataFrame) -> pd.DataFrame:
+    """Put machines on which the same tasks are on one line, and write tasks as text."""
+    tasks = [", ".join(f"{short(n)} {name}" for name, n in held.items()) for held in placement["tasks"]]
+    frame = placement.assign(tasks=tasks)
+    keys = [name for name in frame if name not in ("machine", "machines")]
+    if "machines" in frame:
+        names = {"machine": lambda some: few(list(dict.fromkeys(some))), "machines": "sum"}
+        frame = frame.groupby(keys, sort=False).agg(names).reset_index()[list(placement)]
+    return frame.set_index(frame.columns[0])
+
+
 def _shown(rows: pd.DataFrame) -> pd.DataFrame:
     """Give the columns that are printed, with what is in use of the dominant resource marked."""
-    frame = rows[[]].copy()
+    frame, amounts = rows[[]].copy(), []
     use = [name for name in rows.columns if name.startswith("use_")]
     for name in dict.fromkeys(["tasks", *use, "dominant_share", *rows.columns] if use else rows.columns):
         if name in use:
             resource = name.removeprefix("use_")
-            taken = {*rows.columns, *_HEADS.values()}  # of another column
-            frame[name if resource in taken else resource] = [
-                f"{six(value)}{'*' if resource == dominant else ' '}"
+            amounts.append(name if resource in {*rows.columns, *_HEADS.values()} else resource)
+            frame[amounts[-1]] = [
+                f"{short(value)}{'*' if resource == dominant else ' '}"
                 for value, dominant in zip(rows[name], rows["dominant"], strict=True)
             ]
         elif name not in _DETAILS:
             frame[name] = rows[name] if name != "dominant_share" else [f"{value:.1%}" for value in rows[name]]
+    frame.attrs["amounts"] = amounts
     return frame
 
 

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairbook.cli.common import NUMBER, Refused, few, note, shown, written
-from fairbook.cli.exports import read_export
+from fairbook.errors import InvalidInput
+from fairbook.exports import frames, read
 
 _LONGEST_LINE = 1 << 20  # characters; a longer line is no table of users
 _LONGEST_NAME = 200
@@ -131,18 +132,30 @@ def read_table(source: str, of: str = "user", by: str | None = None) -> Table:
 
 def _exported(content: bytes, name: str, of: str, by: str | None) -> Table:
     """Give the users, or the machines, of an export."""
-    found = read_export(content, name, by)
-    columns, others, taken = (
-        (found.users, found.machines, "machines, which --machines takes")
+    try:
+        users, machines = frames(read(content, name, by))
+    except InvalidInput as error:
+        if error.argument != "user":
+            raise
+        raise Refused(f"{name}: --user-column {error.complaint}") from None
+    for text in users.attrs["notes"]:
+        note(f"{name}: {text}")
+    found, other, taken = (
+        (users, machines, "machines, which --machines takes")
         if of == "user"
-        else (found.machines, found.users, "users, which TABLE takes")
+        else (machines, users, "users, which TABLE takes")
     )
-    rows, other = (len(next(iter(each.values()))) for each in (columns, others))
-    if not rows:
-        raise Refused(f"{name}: holds no {of} that counts{f', only {taken}' if other else ''}")
-    return Table(
-        name, columns, list(range(1, rows + 1)), found.held, found.machines if found.machines["machine"] else None
-    )
+    if found.empty:
+        raise Refused(f"{name}: holds no {of} that counts{'' if other.empty else f', only {taken}'}")
+    held = {one.removeprefix("held_"): users[one].tolist() for one in users if one.startswith("held_")}
+    lines = list(range(1, len(found) + 1))
+    return Table(name, _texts(found), lines, held, None if machines.empty else _texts(machines))
+
+
+def _texts(frame: Any) -> dict[str, list[str]]:
+    """Give a frame of an export as a file would hold it."""
+    columns = {name: list(map(repr, frame[name].tolist())) for name in frame if not name.startswith("held_")}
+    return {frame.index.name: list(frame.index), **columns}
 
 
 def _check_header(header: list[str], name: str, of: str) -> None:

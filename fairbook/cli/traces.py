@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from fairbook.cli.common import Parser, add_command, one_line, progress
+from fairbook.cli.common import Parser, add_command, help_of, one_line, progress
 from fairbook.errors import InvalidInput
 
 
@@ -75,7 +75,8 @@ def add_traces(commands: Any) -> None:
     about = "digest public traces and check the digests"
     titles = ", ".join(trace.title for trace in _TRACES.values())
     traces = commands.add_parser("traces", help=about, description=f"{about[0].upper()}{about[1:]} ({titles}).")
-    actions = traces.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=Parser)
+    traces.set_defaults(run=help_of(traces))
+    actions = traces.add_subparsers(dest="action", metavar="ACTION", parser_class=Parser)
     digest = add_command(
         actions,
         "digest",

@@ -1,4 +1,4 @@
-"""What schedulers export as JSON, read into the tables of users and machines that a CSV file would give.
+"""What schedulers export as JSON, read into frames of users and machines that mechanisms take.
 
 ``kubectl get nodes,pods -A -o json``, Slurm's ``squeue --json`` and ``sinfo --json`` (or ``scontrol show nodes
 --json``). A user is a namespace, or an account. Its task is the mean of what its pods or jobs ask for, and it has as
@@ -11,9 +11,15 @@ import json
 import math
 import re
 from collections import Counter
+from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from fairbook.cli.common import Refused, few, note, shown
+import pandas as pd
+
+from fairbook.errors import InvalidInput
+
+__all__ = ["read_export"]
 
 _KNOWN = "`kubectl get nodes,pods -A -o json`, `squeue --json` or `sinfo --json`"
 _GIB = 2**30
@@ -36,6 +42,10 @@ _OUT = {"DOWN", "FUTURE", "NOT_RESPONDING", "POWERED_DOWN"}
 _ORDINARY = {"ALLOCATED", "CLOUD", "COMPLETING", "IDLE", "MIXED", "PLANNED"}
 
 
+def _few(names: list[str]) -> str:
+    return ", ".join(names if len(names) < 10 else [*names[:9], "..."])
+
+
 class Asked(NamedTuple):
     """What pods or jobs that are alike ask for, each."""
 
@@ -45,12 +55,12 @@ class Asked(NamedTuple):
     amounts: Any  # by resource
 
 
-class Exported(NamedTuple):
-    """The users of an export, and its machines, as columns of text by heading."""
+class Export(NamedTuple):
+    """What an export tells, before it is made into frames."""
 
-    users: dict[str, list[str]]
-    held: dict[str, list[float]]  # by resource, what each user holds now
-    machines: dict[str, list[str]]
+    asked: list[Asked]
+    machines: dict[str, Any]  # amounts by resource, by name
+    notes: list[str]
 
 
 class Place(NamedTuple):
@@ -61,7 +71,7 @@ class Place(NamedTuple):
     value: Any
 
     def refuse(self, rule: str) -> NoReturn:
-        raise Refused(f"{self.source}, {self.path or 'top'}: must be {rule}, got {shown(json.dumps(self.value))}")
+        raise InvalidInput(f"{self.source}, {self.path or 'top'}:", f"must be {rule}", self.value)
 
     def get(self, *names: str) -> Place:
         """Go down to a field; where there is none the value is None."""
@@ -100,47 +110,118 @@ class Place(NamedTuple):
         return float(self.value or 0)
 
 
-def read_export(content: bytes, source: str, by: str | None) -> Exported:
-    """Read an export; ``by`` is the label of the pods, or the field of the jobs, that names the user."""
+def read_export(
+    path: str | PathLike[str], machines: str | PathLike[str] | None = None, *, user: str | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read what Kubernetes or Slurm exports as JSON into a frame of users and a frame of machines.
+
+    Parameters
+    ----------
+    path : path
+        What ``kubectl get nodes,pods -A -o json`` or ``squeue --json`` wrote.
+    machines : path, optional
+        What ``sinfo --json`` or ``kubectl get nodes -o json`` wrote, where ``path`` tells no machines.
+    user : str, optional
+        The label of the pods, or the field of the jobs, that names the user. Default: the namespace, or the account
+        (the user name of jobs without one).
+
+    Returns
+    -------
+    users : DataFrame
+        One row a user, with a column for each resource: what a task asks for, the mean of the user's pods or jobs, in
+        cores (``cpu``), GiB (``memory`` and all that is counted in bytes) or pieces. Then ``max_tasks``, how many there
+        are, and ``held_<resource>``, what those that run hold together. ``users.attrs["notes"]`` lists what does not
+        count, and what counts though it might not be expected to.
+    machines : DataFrame
+        One row a machine that is in service, with those resources in that order; no rows where none is told.
+
+    Raises
+    ------
+    InvalidInput
+        Where a file is no such export, or a field of it is not what it should be; the message gives file and field.
+    OSError
+        Where a file cannot be read.
+
+    Notes
+    -----
+    Cost linear in the size of the files. Resources that nobody asks for are left out, and so are pods and jobs that
+    ask for what no machine has.
+
+    Examples
+    --------
+    >>> import fairbook as fb
+    >>> from fairbook.traces.paths import data_path
+    >>> users, machines = fb.read_export(data_path("example_kubernetes.json"))
+    >>> users[["cpu", "memory", "nvidia.com/gpu", "max_tasks"]]
+           cpu  memory  nvidia.com/gpu  max_tasks
+    user
+    etl     4.0  24.000             0.0          8
+    train   6.0  64.000             2.0          4
+    vision  4.0  32.000             2.0          3
+    web     1.1   1.125             0.0         12
+    >>> p = fb.drfh(users[machines.columns], machines=machines, max_tasks=users["max_tasks"])
+    >>> dict(zip(p.users, p.tasks.tolist()))
+    {'etl': 8, 'train': 2, 'vision': 2, 'web': 12}
+    """
+    found = read(Path(path).read_bytes(), str(path), user)
+    if machines is not None:
+        more = read(Path(machines).read_bytes(), str(machines), user)
+        found = Export(found.asked, found.machines | more.machines, found.notes + more.notes)
+    if not found.asked:
+        raise InvalidInput(f"{path}:", "must tell pods or jobs that have not finished", None)
+    return frames(found)
+
+
+def read(content: bytes, source: str, by: str | None) -> Export:
+    """Read the text of one file."""
     try:
         document = Place(source, "", json.loads(content))
     except json.JSONDecodeError as error:
-        raise Refused(f"{source}, line {error.lineno}, column {error.colno}: is not JSON ({error.msg})") from None
+        place = f"{source}, line {error.lineno}, column {error.colno}:"
+        raise InvalidInput(place, f"is not JSON ({error.msg})", error.doc[error.pos : error.pos + 9]) from None
     except (RecursionError, ValueError):  # an integer of too many digits
-        raise Refused(f"{source}: is not JSON that anybody exported") from None
+        raise InvalidInput(f"{source}:", "is not JSON that anybody exported", content[:20]) from None
     readers = {"items": _kubernetes, "jobs": _squeue, "sinfo": _sinfo, "nodes": _nodes}
     reader = next((read for name, read in readers.items() if name in document.checked(dict)), None)
     if reader is None:
-        raise Refused(
-            f"{source}: is not what {_KNOWN} writes, but has {', '.join(map(shown, document.value)) or 'nothing'}"
-        )
-    asked, machines = reader(document, by)
-    everyone = dict.fromkeys(one.owner for one in asked)
-    of_machines = {name for amounts in machines.values() for name in amounts}
-    for name in sorted({name for one in asked for name in one.amounts} - of_machines) if machines else ():
+        raise InvalidInput(f"{source}:", f"must be what {_KNOWN} writes", list(document.value or ()))
+    found = Export([], {}, [])
+    reader(document, by, found)
+    return found
+
+
+def frames(export: Export) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Sum up what each user asks for; leave out what asks for nothing, or for what no machine has."""
+    asked, machines, notes = export.asked, export.machines, list(export.notes)
+    there = {name for amounts in machines.values() for name in amounts}
+    for name in sorted({name for one in asked for name in one.amounts} - there) if machines else ():
         count = sum(one.times for one in asked if name in one.amounts)
-        note(f"{source}: no machine has any {name!r}; {count} that ask for it are left out")
+        notes.append(f"no machine has any {name!r}; {count} that ask for it are left out")
         asked = [one for one in asked if name not in one.amounts]
+    everyone = dict.fromkeys(one.owner for one in export.asked)
     idle = sum(one.times for one in asked if not one.amounts)
     asked = [one for one in asked if one.amounts]
-    wanted = {name for one in asked for name in one.amounts}
+    names = list(dict.fromkeys(one.owner for one in asked))
+    if idle or len(names) < len(everyone):
+        gone = ", ".join(name for name in everyone if name not in names)
+        notes.append(f"{idle} that request nothing do not count" + (f"; of {gone} nothing does" if gone else ""))
+    wanted = {name for one in asked for name in one.amounts} if export.asked else there
     resources = sorted(wanted, key=lambda name: (name not in ("cpu", "memory"), name))
-    owners = list(dict.fromkeys(one.owner for one in asked))
-    if idle or len(owners) < len(everyone):
-        gone = ", ".join(owner for owner in everyone if owner not in owners)
-        note(f"{source}: {idle} that request nothing do not count" + (f"; of {gone} nothing does" if gone else ""))
-    counts, total, held = Amounts(), Amounts(), Amounts()
+    total = {name: Amounts() for name in names}
     for one in asked:
-        counts[one.owner] += one.times
+        mine = total[one.owner]
+        mine["max_tasks"] += one.times
         for name, amount in one.amounts.items():
-            total[one.owner, name] += one.times * amount
-            held[one.owner, name] += one.times * amount * one.holds
-    users = {"user": owners, "max_tasks": [str(counts[owner]) for owner in owners]}
-    users |= {name: [repr(float(total[owner, name] / counts[owner])) for owner in owners] for name in resources}
-    table = {"machine": list(machines)}
-    for name in resources + sorted(of_machines - wanted):
-        table[name] = [repr(float(amounts.get(name, 0))) for amounts in machines.values()]
-    return Exported(users, {name: [float(held[owner, name]) for owner in owners] for name in resources}, table)
+            mine[name] += one.times * amount
+            mine[f"held_{name}"] += one.times * amount * one.holds
+    columns = [*resources, "max_tasks", *(f"held_{name}" for name in resources)]
+    rows = [[float(mine[name]) for name in columns] for mine in total.values()]
+    users = pd.DataFrame(rows, pd.Index(names, name="user"), columns, dtype=float)
+    users[resources] = users[resources].div(users["max_tasks"], axis=0)
+    users["max_tasks"] = users["max_tasks"].astype(int)
+    users.attrs["notes"] = notes
+    rows = [[float(amounts[name]) for name in resources] for amounts in machines.values()]
+    return users, pd.DataFrame(rows, pd.Index(list(machines), name="machine"), resources, dtype=float)
 
 
 # ------------------------------------------------------------------------------------------------------- Kubernetes
@@ -182,18 +263,7 @@ def _effective(spec: Place) -> Any:
     return Amounts({**(start | running), **_requests(spec.get("resources"))}) + _amounts(spec.get("overhead"))
 
 
-def _ready(name: str, node: Place) -> bool:
-    states = {one.get("type").checked(str): one.get("status").value for one in node.get("status", "conditions").items()}
-    ready = states.get("Ready", "True") == "True"
-    if node.get("spec", "unschedulable").value:
-        note(f"{node.source}: node {name!r} is cordoned, and counted")
-    if not ready:
-        note(f"{node.source}: node {name!r} is not ready, and left out")
-    return ready
-
-
-def _kubernetes(document: Place, by: str | None) -> tuple[list[Asked], dict[str, Any]]:
-    source = document.source
+def _kubernetes(document: Place, by: str | None, into: Export) -> None:
     kinds: dict[str, list[Place]] = {"Node": [], "Pod": []}
     of_all = document.get("kind").checked(str).removesuffix("List")  # of a PodList no item tells its own
     for item in document.get("items").items():
@@ -201,35 +271,40 @@ def _kubernetes(document: Place, by: str | None) -> tuple[list[Asked], dict[str,
         if not kind:
             item.get("kind").refuse("Pod or Node, which `kubectl get nodes,pods -A -o json` says of each item")
         kinds.setdefault(kind, []).append(item)
-    nodes = {node.get("metadata", "name").name(): node for node in kinds["Node"]}
-    machines = {
-        name: +_amounts(node.get("status", "allocatable")) for name, node in nodes.items() if _ready(name, node)
-    }
-    tainted = [
-        name
-        for name in machines
-        if not nodes[name].get("spec", "unschedulable").value  # which taints it as well
-        and any(one.get("effect").checked(str) in _TAINTS for one in nodes[name].get("spec", "taints").items())
-    ]
+    lost, tainted = set(), []
+    for node in kinds["Node"]:
+        name = node.get("metadata", "name").name()
+        conditions = node.get("status", "conditions").items()
+        states = {one.get("type").checked(str): one.get("status").value for one in conditions}
+        taints = {one.get("effect").checked(str) for one in node.get("spec", "taints").items()}
+        if states.get("Ready", "True") != "True":
+            lost.add(name)
+            into.notes.append(f"node {name!r} is not ready, and left out")
+            continue
+        if node.get("spec", "unschedulable").value:  # which taints it as well
+            into.notes.append(f"node {name!r} is cordoned, and counted")
+        elif taints & _TAINTS:
+            tainted.append(name)
+        into.machines[name] = +_amounts(node.get("status", "allocatable"))
     if tainted:
-        note(f"{source}: {len(tainted)} with a taint that keeps pods away are counted: {few(tainted)}")
-    asked, without, lost = [], 0, 0
-    for pod in (one for one in kinds["Pod"] if one.get("status", "phase").value not in ("Succeeded", "Failed")):
-        meta = pod.get("metadata")
+        into.notes.append(f"{len(tainted)} with a taint that keeps pods away are counted: {_few(tainted)}")
+    waits, without = 0, 0
+    for pod in kinds["Pod"]:
+        if pod.get("status", "phase").value in ("Succeeded", "Failed"):
+            continue
+        meta, place = pod.get("metadata"), pod.get("spec", "nodeName").checked(str)
         label = meta.get("labels", by) if by else meta.get("namespace")
         owner = label if label.value else meta.get("namespace")
         without += not label.value
-        place = pod.get("spec", "nodeName").checked(str)
-        lost += place in nodes.keys() - machines.keys()
-        holds = bool(place) and place not in nodes.keys() - machines.keys()
-        asked.append(Asked(owner.name(), 1, holds, _effective(pod.get("spec"))))
-    if lost:
-        note(f"{source}: {lost} on nodes that are left out count as waiting")
-    if without and without == len(asked):
-        raise Refused(f"{source}: no pod has the label {shown(str(by))} that --user-column names")
+        waits += place in lost
+        holds = bool(place) and place not in lost
+        into.asked.append(Asked(owner.name(), 1, holds, _effective(pod.get("spec"))))
+    if waits:
+        into.notes.append(f"{waits} on nodes that are left out count as waiting")
+    if without and without == len(into.asked):
+        raise InvalidInput("user", "must be a label that some pod has", by)
     if without:
-        note(f"{source}: {without} of {len(asked)} pods have no label {by!r}; they count under their namespace")
-    return asked, machines
+        into.notes.append(f"{without} of {len(into.asked)} pods have no label {by!r}; they count under their namespace")
 
 
 # ------------------------------------------------------------------------------------------------------------ Slurm
@@ -251,15 +326,14 @@ def _tres(place: Place) -> Any:
     return found | typed
 
 
-def _squeue(document: Place, by: str | None) -> tuple[list[Asked], dict[str, Any]]:
-    asked, without = [], 0
+def _squeue(document: Place, by: str | None, into: Export) -> None:
+    without = 0
     for job in document.get("jobs").items():
         states = job.get("job_state").words()
         if not states & (_HOLDING | _WAITING):
             continue
         holds = bool(states & _HOLDING)
-        amounts = _tres(job.get("tres_alloc_str")) if holds else None
-        amounts = amounts or _tres(job.get("tres_req_str"))
+        amounts = (_tres(job.get("tres_alloc_str")) if holds else None) or _tres(job.get("tres_req_str"))
         if not amounts:
             cpus, nodes = job.get("cpus").number(), max(1.0, job.get("node_count").number())
             memory = job.get("memory_per_node").number() * nodes or job.get("memory_per_cpu").number() * cpus
@@ -267,11 +341,10 @@ def _squeue(document: Place, by: str | None) -> tuple[list[Asked], dict[str, Any
         owner = job.get(by or "account")
         if not by and not owner.value:  # Slurm keeps no accounts
             owner, without = job.get("user_name"), without + 1
-        name = owner.name("a name (--user-column takes another field of the jobs)")
-        asked.append(Asked(name, _array(job.get("array_task_string")), holds, amounts))
+        name = owner.name("a name (user=, on the command line --user-column, takes another field of the jobs)")
+        into.asked.append(Asked(name, _array(job.get("array_task_string")), holds, amounts))
     if without:
-        note(f"{document.source}: {without} of {len(asked)} jobs have no account; they count under their user_name")
-    return asked, {}
+        into.notes.append(f"{without} of {len(into.asked)} jobs have no account; they count under their user_name")
 
 
 def _array(place: Place) -> int:
@@ -300,29 +373,26 @@ def _gres(place: Place) -> Any:
     return found
 
 
-def _machine(states: Place, cpus: float, memory: float, gres: Place, name: str) -> dict[str, Any]:
-    """Give a machine by name, or nothing if it is out of service, or drained and so idle."""
+def _add_machine(into: Export, name: str, states: Place, cpus: float, memory: float, gres: Place) -> None:
+    """Add a machine, unless it is out of service, or drained and so idle."""
     words = states.words()
-    if words & _OUT or words >= {"IDLE", "DRAIN"} or "DRAINED" in words:
-        note(f"{states.source}: node {name!r} is {'+'.join(sorted(words)).lower()}, and left out")
-        return {}
-    if words - _ORDINARY:
-        note(f"{states.source}: node {name!r} is {'+'.join(sorted(words)).lower()}, and counted")
-    return {name: Amounts({"cpu": cpus, "memory": memory / 1024}) + _gres(gres)}
+    out = words & _OUT or words >= {"IDLE", "DRAIN"} or "DRAINED" in words
+    if out or words - _ORDINARY:
+        state = "+".join(sorted(words)).lower()
+        into.notes.append(f"node {name!r} is {state}, and {'left out' if out else 'counted'}")
+    if not out:
+        into.machines[name] = Amounts({"cpu": cpus, "memory": memory / 1024}) + _gres(gres)
 
 
-def _nodes(document: Place, by: str | None) -> tuple[list[Asked], dict[str, Any]]:
-    machines: dict[str, Any] = {}
+def _nodes(document: Place, by: str | None, into: Export) -> None:
     for node in document.get("nodes").items():
         cpus = node.get("effective_cpus").number() or node.get("cpus").number()  # some may be kept for the system
         memory = node.get("real_memory").number()
-        machines |= _machine(node.get("state"), cpus, memory, node.get("gres"), node.get("name").name())
-    return [], machines
+        _add_machine(into, node.get("name").name(), node.get("state"), cpus, memory, node.get("gres"))
 
 
-def _sinfo(document: Place, by: str | None) -> tuple[list[Asked], dict[str, Any]]:
+def _sinfo(document: Place, by: str | None, into: Export) -> None:
     """Read rows of alike machines; one that is in several partitions is in several rows."""
-    machines: dict[str, Any] = {}
     rows = {
         one.name(): (row, len(row.get("nodes", "nodes").value))
         for row in document.get("sinfo").items()
@@ -330,5 +400,4 @@ def _sinfo(document: Place, by: str | None) -> tuple[list[Asked], dict[str, Any]
     }
     for name, (row, alike) in rows.items():
         cpus, memory = row.get("cpus", "total").number() / alike, row.get("memory", "minimum").number()
-        machines |= _machine(row.get("node", "state"), cpus, memory, row.get("gres", "total"), name)
-    return [], machines
+        _add_machine(into, name, row.get("node", "state"), cpus, memory, row.get("gres", "total"))
