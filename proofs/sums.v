@@ -107,3 +107,26 @@ assert (H : forall k, (k <= i)%nat -> (Σ h < k, if Nat.eqb h i then 1 else 0) =
 { intros k K; apply sum_zero; intros h Hh; destruct (Nat.eqb_spec h i); [lia|auto]. }
 induction n as [|n IH]; [simpl; lra|]. simpl. destruct (Nat.eqb_spec n i) as [->|]; [rewrite H by auto; lra|lra].
 Qed.
+
+Lemma choose {A} k (p : nat -> A -> Prop) (x : A) : (forall i, (i < k)%nat -> exists y, p i y) -> exists f, forall i, (i < k)%nat -> p i (f i).
+Proof.
+induction k as [|k IH]; intros H; [exists (fun _ => x); intros; lia|].
+destruct IH as [f F]; [intros; apply H; lia|]. destruct (H k (Nat.lt_succ_diag_r k)) as [y Y].
+exists (fun i => if Nat.eqb i k then y else f i). intros i I; destruct (Nat.eqb_spec i k) as [->|]; [auto|apply F; lia].
+Qed.
+
+Lemma sum_gap n f g i e : (forall h, (h < n)%nat -> f h <= g h) -> (i < n)%nat -> f i <= g i - e -> sum n f <= sum n g - e.
+Proof.
+induction n as [|n IH]; simpl; intros H I G; [lia|]. assert (f n <= g n) by auto with arith.
+destruct (Nat.eq_dec i n) as [->|N]; [assert (sum n f <= sum n g) by (apply sum_le; auto with arith); lra|].
+assert (sum n f <= sum n g - e) by (apply IH; auto with arith; lia). lra.
+Qed.
+
+Lemma sum_only n i f : (i < n)%nat -> (Σ h < n, if Nat.eqb h i then f h else 0) = f i.
+Proof.
+induction n as [|n IH]; intros I; [lia|]. simpl. destruct (Nat.eqb_spec n i) as [->|N]; [|rewrite IH by lia; lra].
+rewrite sum_zero; [lra|]. intros h H; destruct (Nat.eqb_spec h i); [lia|auto].
+Qed.
+
+Lemma sum_add a b f : sum (a + b) f = sum a f + Σ k < b, f (a + k)%nat.
+Proof. induction b as [|b IH]; [rewrite Nat.add_0_r; simpl; lra|]. rewrite Nat.add_succ_r; simpl; rewrite IH; lra. Qed.

@@ -24,10 +24,13 @@ class Checked(Page):
         file = self.arguments[0]
         code = "```coq\n{}\n```\n".format
         text = "\n".join(map(code, check.definitions(file)))
-        theorems = [one for one in check.record()["theorems"] if one["file"] == file]
+        everything = check.record()["theorems"]
+        theorems = [one for one in everything if one["file"] == file]
         for label in dict.fromkeys(label for one in theorems for label in one["labels"]):
             part = "" if label in check.record()["whole"] else ", in part"
-            text += f"\n({check.anchor(label)})=\n**{{prf:ref}}`{label}`**{part}\n\n"
+            first = next(one["file"] for one in everything if label in one["labels"])
+            target = f"({check.anchor(label)})=\n" if file == first else ""
+            text += f"\n{target}**{{prf:ref}}`{label}`**{part}\n\n"
             for one in theorems:
                 if label in one["labels"]:
                     text += f"{one['note']}\n\n" + code(one["statement"])

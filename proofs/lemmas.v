@@ -1,0 +1,189 @@
+(* Lemmas that more than one chapter rests on, of any set of vectors. *)
+From Coq Require Import Reals Lra Lia Arith List.
+From proofs Require Import sums.
+Import ListNotations.
+Local Open Scope R_scope.
+
+(* {model} *)
+(* Of n entries: no entry is larger in another vector of the set S unless one that is no larger gets smaller. *)
+Definition max_min n (S : (nat -> R) -> Prop) y := forall y', S y' -> forall i, (i < n)%nat -> y i < y' i ->
+  exists h, (h < n)%nat /\ y' h < y h /\ y h <= y i.
+
+Fixpoint insert x (s : list R) := match s with [] => [x] | z :: t => if Rle_dec x z then x :: s else z :: insert x t end.
+Definition sort (k : nat) (y : nat -> R) := fold_right insert [] (map y (seq 0 k)).
+Fixpoint lexicographically_less (s t : list R) := match s, t with
+  | x :: s, z :: t => x < z \/ (x = z /\ lexicographically_less s t) | _, _ => False end.
+
+(* The sorted vector is the largest in S. *)
+Definition lexicographically_max_min n (S : (nat -> R) -> Prop) y := forall y', S y' -> ~ lexicographically_less (sort n y) (sort n y').
+(* {end} *)
+
+(* ------------------------------------------------------------------ sorted vectors by how many entries lie below *)
+Fixpoint below z (s : list R) := match s with [] => O | x :: t => (if Rle_dec x z then 1 else 0) + below z t end%nat.
+Definition inc (s : list R) := forall p q x z, (p < q)%nat -> nth_error s p = Some x -> nth_error s q = Some z -> x <= z.
+
+Lemma inc_cons x s : inc (x :: s) -> inc s /\ forall z, In z s -> x <= z.
+Proof.
+intros I; split; [intros p q u v L Hp Hq; apply (I (S p) (S q)); auto; lia|].
+intros z Z; apply In_nth_error in Z as [q Hq]. apply (I O (S q)); auto; lia.
+Qed.
+
+Lemma insert_below z x s : below z (insert x s) = below z (x :: s).
+Proof. induction s as [|u t IH]; [reflexivity|]. simpl insert; destruct (Rle_dec x u); [reflexivity|]. cbn [below] in *; rewrite IH; lia. Qed.
+
+Lemma insert_In x z s : In z (insert x s) -> z = x \/ In z s.
+Proof. induction s as [|u t IH]; simpl; [intuition|]. destruct (Rle_dec x u); simpl; intuition. Qed.
+
+Lemma insert_inc x s : inc s -> inc (insert x s).
+Proof.
+induction s as [|u t IH]; intros I; simpl.
+- intros [|[|p]] [|[|q]]; simpl; intros; try lia; try discriminate.
+- destruct (inc_cons _ _ I) as [It Lt]. destruct (Rle_dec x u) as [L|G].
+  + intros [|p] [|q] y z Lpq; simpl; intros Hp Hq; try lia.
+    * injection Hp as <-. destruct q; simpl in Hq; [injection Hq as <-; auto|].
+      apply nth_error_In in Hq. apply Rle_trans with u; auto.
+    * apply (I p q); auto; lia.
+  + intros [|p] [|q] y z Lpq; simpl; intros Hp Hq; try lia.
+    * injection Hp as <-. apply nth_error_In, insert_In in Hq as [->|]; [lra|auto].
+    * apply (IH It p q); auto; lia.
+Qed.
+
+Lemma insert_length x s : length (insert x s) = S (length s).
+Proof. induction s as [|u t IH]; simpl; [auto|]. destruct (Rle_dec x u); simpl; auto. Qed.
+
+Lemma sort_facts k y : inc (sort k y) /\ length (sort k y) = k /\
+  forall z, below z (sort k y) = below z (map y (seq 0 k)).
+Proof.
+assert (H : forall s, let r := fold_right insert [] s in
+  inc r /\ length r = length s /\ forall z, below z r = below z s).
+{ induction s as [|x s [I [L B]]]; simpl.
+  - repeat split; auto. intros [|p] q; simpl; discriminate.
+  - split; [apply insert_inc; auto|split; [rewrite insert_length; auto|]].
+    intros z; rewrite insert_below; simpl; rewrite B; reflexivity. }
+destruct (H (map y (seq 0 k))) as [I [L B]]; repeat split; auto.
+unfold sort; rewrite L, map_length, seq_length; auto.
+Qed.
+
+Lemma below_none z s : (forall x, In x s -> z < x) -> below z s = O.
+Proof. induction s as [|x t IH]; simpl; intros H; [auto|]. destruct (Rle_dec x z); [specialize (H x); lra|apply IH; auto]. Qed.
+
+(* Where both have as many entries at or below each level less than z, and s more at or below z, s is the smaller. *)
+Lemma lex_by_counts z s t : inc s -> inc t -> length s = length t ->
+  (forall x, x < z -> below x s = below x t) -> (below z t < below z s)%nat -> lexicographically_less s t.
+Proof.
+revert t; induction s as [|x s IH]; intros [|u t] Is It L E M; simpl in *; try lia; try discriminate.
+destruct (inc_cons _ _ Is) as [Is' Ls], (inc_cons _ _ It) as [It' Lt].
+destruct (Rtotal_order x u) as [lt|[<-|gt]]; [left; auto| |exfalso].
+- right; split; auto. apply IH; auto.
+  + intros v V; specialize (E v V); destruct (Rle_dec x v); lia.
+  + destruct (Rle_dec x z); lia.
+- assert (none : forall v, v < x -> ((if Rle_dec x v then 1 else 0) + below v s = 0)%nat).
+  { intros v V; destruct (Rle_dec x v); [lra|]. apply below_none; intros y Y; specialize (Ls y Y); lra. }
+  destruct (Rlt_le_dec u z) as [lz|gz].
+  + specialize (E u lz); rewrite none in E by lra. destruct (Rle_dec u u); [lia|lra].
+  + rewrite none in M by lra; lia.
+Qed.
+
+Lemma below_map z k y : below z (map y (seq 0 k)) = length (filter (fun i => if Rle_dec (y i) z then true else false) (seq 0 k)).
+Proof. induction (seq 0 k) as [|i s IH]; simpl; [auto|]. destruct (Rle_dec (y i) z); simpl; rewrite IH; auto. Qed.
+
+Lemma filter_le (p q : nat -> bool) s : (forall i, In i s -> p i = true -> q i = true) ->
+  (length (filter p s) <= length (filter q s))%nat.
+Proof.
+induction s as [|i s IH]; simpl; intros H; [auto|]. specialize (IH (fun k K => H k (or_intror K))).
+specialize (H i (or_introl eq_refl)). destruct (p i); [rewrite H by auto; simpl; lia|destruct (q i); simpl; lia].
+Qed.
+
+Lemma filter_lt (p q : nat -> bool) s k : (forall i, In i s -> p i = true -> q i = true) ->
+  In k s -> p k = false -> q k = true -> (length (filter p s) < length (filter q s))%nat.
+Proof.
+induction s as [|i s IH]; simpl; intros H K Pk Qk; [tauto|]. assert (H' := fun k K => H k (or_intror K)).
+pose proof (filter_le p q s H'). specialize (H i (or_introl eq_refl)). destruct K as [->|K].
+- rewrite Pk, Qk; simpl; lia.
+- specialize (IH H' K Pk Qk). destruct (p i); [rewrite H by auto; simpl; lia|destruct (q i); simpl; lia].
+Qed.
+
+Theorem max_min_is_larger n (S : (nat -> R) -> Prop) y y' i : max_min n S y -> S y' -> (i < n)%nat -> y i <> y' i ->
+  lexicographically_less (sort n y') (sort n y).
+Proof.
+intros C F' I D.
+destruct (least n (fun h => y h <> y' h) (fun h => Rmin (y h) (y' h))) as [h [K [Dh L]]].
+{ intros h; destruct (Req_dec (y h) (y' h)); [right; auto|left; auto]. }
+{ exists i; auto. }
+set (z := Rmin (y h) (y' h)) in *.
+assert (above : forall g, (g < n)%nat -> y g <> y' g -> z < y g /\ z <= y' g).
+{ intros g G Dg. pose proof (L g G Dg) as Lg; simpl in Lg. pose proof (Rmin_l (y g) (y' g)); pose proof (Rmin_r (y g) (y' g)).
+  split; [|lra]. destruct (Rtotal_order (y g) (y' g)) as [lt|[|gt]]; [|tauto|lra].
+  destruct (C y' F' g G lt) as [f [Fn [Lf Le]]]. pose proof (L f Fn ltac:(simpl; lra)) as Q; simpl in Q.
+  pose proof (Rmin_r (y f) (y' f)); lra. }
+assert (E' : y' h = z). { destruct (above h K Dh). unfold z, Rmin in *. destruct (Rle_dec (y h) (y' h)); lra. }
+destruct (sort_facts n y) as [Iy [Ly By]], (sort_facts n y') as [Iy' [Ly' By']].
+apply (lex_by_counts z); auto; [lia| |].
+- intros x X; rewrite By, By', !below_map. apply Nat.le_antisymm; apply filter_le; intros g G.
+  all: apply in_seq in G; destruct (Req_dec (y g) (y' g)) as [Eg|Dg]; [rewrite Eg; auto|].
+  all: destruct (above g ltac:(lia) Dg); destruct (Rle_dec _ x); [lra|discriminate].
+- rewrite By, By', !below_map. apply filter_lt with h.
+  + intros g G; apply in_seq in G; destruct (Req_dec (y g) (y' g)) as [Eg|Dg]; [rewrite Eg; auto|].
+    destruct (above g ltac:(lia) Dg); destruct (Rle_dec (y g) z); [lra|discriminate].
+  + apply in_seq; lia.
+  + destruct (above h K Dh); destruct (Rle_dec (y h) z); [lra|auto].
+  + destruct (Rle_dec (y' h) z); [auto|lra].
+Qed.
+
+Lemma lexicographically_less_asym s t : lexicographically_less s t -> ~ lexicographically_less t s.
+Proof. revert t; induction s as [|x s IH]; intros [|z t]; simpl; try tauto. intros [L|[-> L]] [L'|[E L']]; try lra. exact (IH t L L'). Qed.
+
+Theorem max_min_is_leximin n (S : (nat -> R) -> Prop) y : S y -> max_min n S y -> lexicographically_max_min n S y.
+Proof.
+intros F C y' F' L.
+destruct (some_or_none n y y') as [[i [I D]]|A]; [|destruct (some_or_none n y' y) as [[i [I D]]|B]].
+1, 2: apply (lexicographically_less_asym _ _ L), (max_min_is_larger n S y y' i); auto; lra.
+assert (E : map y (seq 0 n) = map y' (seq 0 n)).
+{ apply map_ext_in; intros i I; apply in_seq in I. specialize (A i ltac:(lia)); specialize (B i ltac:(lia)); lra. }
+unfold sort in L; rewrite E in L. exact (lexicographically_less_asym _ _ L L).
+Qed.
+
+Theorem only_one n (S : (nat -> R) -> Prop) y y' : S y -> S y' -> max_min n S y -> lexicographically_max_min n S y' ->
+  forall i, (i < n)%nat -> y i = y' i.
+Proof.
+intros Fy Fy' C C' i I. destruct (Req_dec (y i) (y' i)) as [|D]; [auto|exfalso].
+apply (C' y Fy), (max_min_is_larger n S y y' i); auto.
+Qed.
+
+(* Who has no entry smaller and one larger has the larger sorted vector. *)
+Lemma more_is_larger k y y' i : (forall h, (h < k)%nat -> y h <= y' h) -> (i < k)%nat -> y i < y' i ->
+  lexicographically_less (sort k y) (sort k y').
+Proof.
+intros Le I Lt. destruct (least k (fun h => y h < y' h) y) as [h [K [D L]]].
+{ intros g; destruct (Rlt_dec (y g) (y' g)); [left|right]; auto. } { exists i; auto. }
+destruct (sort_facts k y) as [Iy [Ly By]], (sort_facts k y') as [Iy' [Ly' By']].
+assert (same : forall g, (g < k)%nat -> y g < y h -> y' g = y g).
+{ intros g G B. destruct (Rle_lt_or_eq_dec _ _ (Le g G)) as [lt|]; [|auto]. specialize (L g G lt); lra. }
+apply (lex_by_counts (y h)); auto; [lia| |].
+- intros x X; rewrite By, By', !below_map. apply Nat.le_antisymm; apply filter_le; intros g G Hg; apply in_seq in G.
+  + destruct (Rle_dec (y g) x); [|discriminate]. rewrite same by (lia || lra). destruct (Rle_dec (y g) x); [auto|lra].
+  + destruct (Rle_dec (y' g) x) as [a0|]; [|discriminate]. specialize (Le g ltac:(lia)). destruct (Rle_dec (y g) x); [auto|lra].
+- rewrite By, By', !below_map. apply filter_lt with h.
+  + intros g G Hg; apply in_seq in G. destruct (Rle_dec (y' g) (y h)); [|discriminate]. specialize (Le g ltac:(lia)). destruct (Rle_dec (y g) (y h)); [auto|lra].
+  + apply in_seq; lia.
+  + destruct (Rle_dec (y' h) (y h)); [lra|auto].
+  + destruct (Rle_dec (y h) (y h)); [auto|lra].
+Qed.
+
+
+(* One entry falls and a smaller one rises, and both end above where the smaller one was. *)
+Lemma swap_is_larger n y y' h i : (forall g, g <> h -> g <> i -> y' g = y g) -> (h < n)%nat -> (i < n)%nat -> y i < y h -> y i < y' h -> y i < y' i ->
+  lexicographically_less (sort n y) (sort n y').
+Proof.
+intros Same H I L Lh Li. destruct (sort_facts n y) as [Iy [Ly By]], (sort_facts n y') as [Iy' [Ly' By']].
+assert (other : forall g, y' g = y g \/ (y i <= y g /\ y i < y' g)).
+{ intros g; destruct (Nat.eq_dec g h) as [->|]; [right; lra|]. destruct (Nat.eq_dec g i) as [->|]; [right; lra|left; auto]. }
+apply (lex_by_counts (y i)); auto; [lia| |].
+- intros x X; rewrite By, By', !below_map. apply Nat.le_antisymm; apply filter_le; intros g _ Hg.
+  all: destruct (other g) as [E|B]; [rewrite ?E in *; auto|]; destruct (Rle_dec (y g) x), (Rle_dec (y' g) x); auto; lra.
+- rewrite By, By', !below_map. apply filter_lt with i.
+  + intros g _ Hg. destruct (other g) as [E|B]; [rewrite ?E in *; auto|]. destruct (Rle_dec (y' g) (y i)); [lra|discriminate].
+  + apply in_seq; lia.
+  + destruct (Rle_dec (y' i) (y i)); [lra|auto].
+  + destruct (Rle_dec (y i) (y i)); [auto|lra].
+Qed.
