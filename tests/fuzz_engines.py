@@ -343,7 +343,9 @@ def levels_or_refused(demands: Any, weights: Any, capacities: Any, max_tasks: An
     try:
         fluid = fb.drfh(demands, [capacities], weights=weights, max_tasks=bounds, method="fluid")
     except fb.InvalidInput:
-        assert min(weights) < 1e-7 * sum(weights)
+        need = np.array(demands, float) / capacities
+        load = need / need.max(axis=1, keepdims=True) * np.array(weights)[:, None] / sum(weights)
+        assert min(weights) < 1e-7 * sum(weights) or load[load > 0].min() < 1.1e-9
         return drf.exact_tasks(demands, weights, capacities, max_tasks) + [0]
     return [*fluid.tasks, len(fluid.violations())]
 

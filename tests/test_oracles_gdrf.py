@@ -356,3 +356,16 @@ def test_whatever_prices_the_solver_gives_the_bound_is_true(monkeypatch: pytest.
         found = [bound().upper for _ in range(10)]
         assert min(found) >= least
         assert max(found) > least
+
+
+@pytest.mark.parametrize("apart", [1e2, 1e4, 1e6])
+def test_fluid_levels_of_light_users_are_right(apart: float) -> None:
+    """What a heavy user may lose to rounding is much to a light one."""
+    demands, weights = [[1, 1], [1, 1], [0, 1], [0, 1], [1, 0]], [apart, apart, 1, 1, 1]
+    fluid = fb.drfh(demands, [[1, 1]], weights=weights, method="fluid")
+    np.testing.assert_allclose(fluid.levels, fb.drf(demands, weights=weights, capacities=[1, 1]).levels, rtol=1e-6)
+
+
+def test_what_the_solver_would_drop_is_refused() -> None:
+    with pytest.raises(fb.InvalidInput, match=r"demands\[0, 0\] times the user's part of the weights"):
+        fb.drfh([[1, 1000], [1, 0]], [[1, 1]], weights=[1, 1e6], method="fluid")

@@ -72,6 +72,8 @@ def drfh_rule(
 
 
 _NEAR = 1e-9  # levels and prices this close count as equal
+_SLACK = 1e-13  # what a user that has stopped may lose to rounding, so that the next programme has a solution
+_DROPPED = 1.1e-9  # coefficients up to 1e-9 are nothing to the solver
 _LEAST = 1e-7  # part of all weights that a weight may be where there is a programme, whose solver drops what is less
 _FEW = 5000  # pairs of a class and a user that go into one programme as they are, as do few classes
 _GROUPS = 24  # of similar classes, whose programme says which pairs to begin with where there are more
@@ -181,6 +183,10 @@ def drfh(
     if method == "fluid":
         scaled = given / given.sum()
         raise_at_first(scaled < _LEAST, "weights", f"must be at least {_LEAST:g} of their sum where fluid", given)
+        load = cell.shares * (scaled / cell.shares.max(axis=1))[:, None]
+        dropped = (load > 0) & (load < _DROPPED)
+        rule = f"times the user's part of the weights must be 0 or {_DROPPED:g} of its largest where fluid"
+        raise_at_first(dropped, "demands", rule, cell.demands)
         highest = cell.max_tasks * (cell.shares.max(axis=1) / scaled)
         tiny = (highest > 0) & (highest < _LEAST)
         raise_at_first(tiny, "max_tasks", f"must be 0 or allow a level of {_LEAST:g} where fluid", cell.max_tasks)
@@ -258,7 +264,7 @@ def _fluid(cell: Cell, weights: FloatArray) -> tuple[FloatArray, NDArray[np.int6
             ],
             format="csc",
         )
-        b = np.concatenate([has.ravel().astype(float), -np.nan_to_num(frozen) * (1 - _NEAR)])
+        b = np.concatenate([has.ravel().astype(float), -np.nan_to_num(frozen) * (1 - _SLACK)])
         least = bounds[rising].min()
         limits = np.column_stack([np.zeros(K * n + 1), np.append(highest, least)])
         missing = wanted
