@@ -477,12 +477,6 @@ ENTRIES = [
         {"high": 2.0, "low": 1.0},
         {"high": "a bounded number", "low": "a bounded number"},
     ),
-    Entry(
-        "VirtualClusters.revenue",
-        lambda high, low: fb.virtual_cluster(**VMS).revenue(high, low),
-        {"high": 2.0, "low": 1.0},
-        {"high": "a bounded number", "low": "a bounded number"},
-    ),
     Entry("KarmaRun.at", lambda phase: fb.karma(**PHASED).at(phase), {"phase": 1}, {"phase": "a count"}),
     Entry(
         "KarmaRun.explain",

@@ -17,6 +17,7 @@ from book.virtual_cluster.oracle import (
     most_served,
     share,
 )
+from fairbook.mechanisms.virtual_cluster import virtual_cluster_rule
 from tests.strategies import REPEATABLE
 from tests.vm_cases import Asked, asked, pooled, random_asked
 
@@ -66,22 +67,14 @@ def test_all_subsets_find_what_trying_every_home_finds(whole: bool) -> None:
     for seed in range(80):
         one = random_asked(np.random.default_rng(seed), max_n=5, max_H=3)
         found, case = exact_optimum(*one, whole), as_case(*one, whole)
-        levels = []
-        for homes in product(range(case.H), repeat=case.n):
-            lists = [[i for i in range(case.n) if homes[i] == j] for j in range(case.H)]
-            shared = [case.share(users, C) for users, C in zip(lists, case.capacities, strict=True)]
-            if None not in shared:
-                levels.append(min(v / case.wanted[i] for users, vms in zip(lists, shared, strict=True)
-                                  for i, v in zip(users, vms, strict=True)))  # fmt: skip
-        assert (found is None) == (not levels), seed
-        if found is None:
-            continue
-        assert found.level == max(levels)
-        for j, C in enumerate(case.capacities):
-            assert sum(v for v, home in zip(found.vms, found.cluster, strict=True) if home == j) <= C
-        assert all(low <= v <= high for low, v, high in zip(case.minimum, found.vms, case.wanted, strict=True))
-        assert found.level == min(v / a for v, a in zip(found.vms, case.wanted, strict=True))
-        feasible += 1
+        tried = virtual_cluster_rule(case.wanted, case.tolerance, case.capacities, whole=whole)
+        assert (found is None) == (len(tried) < case.n), seed
+        if found is not None:
+            feasible += 1
+            assert found.level == min(v / case.wanted[i] for i, _, v in tried) == case.level(found.vms)
+            use = [sum(v for v, on in zip(found.vms, found.cluster, strict=True) if on == j) for j in range(case.H)]
+            assert all(u <= C for u, C in zip(use, case.capacities, strict=True))
+            assert all(low <= v <= high for low, v, high in zip(case.minimum, found.vms, case.wanted, strict=True))
     assert 15 < feasible < 75
 
 

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 import fairbook as fb
+from book.common.packing import packs as try_all
 from fairbook.mechanisms.engines import packing
 from fairbook.mechanisms.engines.packing import LISTS, Packing, list_pack, pack
+from fairbook.mechanisms.virtual_cluster import tries
 from tests.strategies import REPEATABLE
 
 
@@ -22,10 +24,7 @@ def holds(bins: Any, sizes: Any, capacities: Any) -> bool:
 
 def packs(sizes: list[float], room: list[float]) -> bool:
     """Try all assignments."""
-    return not sizes or any(
-        sizes[0] <= free and packs(sizes[1:], [*room[:j], free - sizes[0], *room[j + 1 :]])
-        for j, free in enumerate(room)
-    )
+    return try_all(tuple((free,) for free in room), tuple((size,) for size in sizes), (1,) * len(sizes))
 
 
 def judged(found: Packing, sizes: Any, room: Any) -> bool:
@@ -127,31 +126,17 @@ def test_there_are_21_lists() -> None:
 
 
 def by_list(sizes: list[int], room: list[int], heuristic: tuple[str, str, str]) -> list[int] | None:
-    """One list plainly: who is next, and where it goes."""
+    """One list by the rule: items and bins in order, tried one by one."""
     item, bin_, fit = heuristic
-
-    def in_order(values: list[int], how: str) -> list[int]:
-        return {
-            "given": list(range(len(values))),
-            "up": sorted(range(len(values)), key=lambda i: (values[i], -i)),
-            "down": sorted(range(len(values)), key=lambda i: (-values[i], i)),
-        }[how]
-
-    rising = sorted(range(len(room)), key=lambda b: (room[b], b))
+    falling, rising = (
+        sorted(range(len(x)), key=lambda i, x=x, sign=sign: sign * x[i]) for x, sign in ((sizes, -1), (room, 1))
+    )
+    items = {"given": list(range(len(sizes))), "up": falling[::-1], "down": falling}[item]
     bins = {"given": list(range(len(room))), "up": rising, "down": rising[::-1]}[bin_]
     free, where = list(room), [-1] * len(sizes)
-    items = in_order(sizes, item)
-    if fit == "fill":
-        for b in bins:
-            for i in items:
-                if where[i] < 0 and sizes[i] <= free[b]:
-                    where[i], free[b] = b, free[b] - sizes[i]
-    else:
-        for i in items:
-            options = [b for b in bins if sizes[i] <= free[b]]
-            if options:
-                b = options[0] if fit == "first" else min(options, key=lambda b: free[b])
-                where[i], free[b] = b, free[b] - sizes[i]
+    for i, b in tries(fit, items, bins, free):
+        if where[i] < 0 and sizes[i] <= free[b]:
+            where[i], free[b] = b, free[b] - sizes[i]
     return where if -1 not in where else None
 
 

@@ -435,10 +435,6 @@ class VirtualClusters(Result):
         guaranteed = np.minimum((1.0 - self.requests.tolerance) * self.requests.max_vms, self.vms)
         return high * guaranteed + low * (self.vms - guaranteed)
 
-    def revenue(self, high: float = 2.0, low: float = 1.0) -> float:
-        """What all users pay a unit of time; see :meth:`cost`."""
-        return float(self.cost(high, low).sum())
-
     def to_frame(self) -> pd.DataFrame:
         """Give one row a user: VMs wanted, minimum, VMs, fraction, cluster (by name; empty where turned away)."""
         names = {TURNED_AWAY: "", SPANS: "several", **dict(enumerate(self.clusters))}
