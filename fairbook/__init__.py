@@ -16,7 +16,8 @@ from fairbook.errors import FairbookError, InvalidInput, MissingDependency, Stal
 if TYPE_CHECKING:
     from fairbook import claims, mechanisms, metrics, properties, results, sweeps, traces
     from fairbook.exports import read_export
-    from fairbook.mechanisms.cbdrf import CbDrf, CreditRule, CreditRun, NodeView, cbdrf, grant_tasks
+    from fairbook.mechanisms.cbdrf import CreditRule, CreditRun, NodeView, cbdrf, grant_tasks
+    from fairbook.mechanisms.cbdrf_pool import CbDrf
     from fairbook.mechanisms.dmfa_srq import DmfaSrq, dmfa_srq, static_optimum
     from fairbook.mechanisms.drf import drf, drf_by_task
     from fairbook.mechanisms.drfh import drfh
@@ -93,7 +94,7 @@ _HOMES = {
     "Allocation": "model.allocation",
     "DynamicAllocation": "model.dynamic",
     "Instance": "model.instance",
-    "CbDrf": "mechanisms.cbdrf",
+    "CbDrf": "mechanisms.cbdrf_pool",
     "CreditRule": "mechanisms.cbdrf",
     "CreditRun": "mechanisms.cbdrf",
     "NodeView": "mechanisms.cbdrf",

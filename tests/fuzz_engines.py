@@ -12,12 +12,12 @@ import numpy as np
 from hypothesis import strategies as st
 
 import fairbook as fb
-from book.cbdrf import oracle as cbdrf
 from book.common import oracle_drf as drf
 from book.dmfa_srq import oracle as dmfa_srq
 from book.gdrf import oracle as gdrf
 from book.tv_drf import oracle as tv_drf
 from book.virtual_cluster import oracle as virtual_cluster
+from fairbook.mechanisms.cbdrf import cbdrf_rule, grant_tasks_rule
 from fairbook.mechanisms.karma import karma_rule
 from fairbook.model.exact import as_fractions
 from tests.cells import random_cell, scanned
@@ -169,7 +169,8 @@ def credit_runs(draw: Draw) -> Case:
 
 
 def credit_numbers(run: Any) -> list[Any]:
-    return flat(run.tasks, run.credit, run.final_credit)
+    credits_ = [run.credit, [run.final_credit]] if isinstance(run, fb.CreditRun) else [run.credit]
+    return flat(run.tasks, *credits_)
 
 
 @st.composite
@@ -421,12 +422,12 @@ ENGINES = {
         lambda **case: gdrf.exact_per_server(**case).tasks,
     ),
     "dmfa_srq": Engine(False, arrivals(), lambda **case: fb.dmfa_srq(**case).levels, dmfa_srq.exact_levels),
-    "grant_tasks": Engine(False, grants(), lambda **case: fb.grant_tasks(**case).tasks, cbdrf.exact_grant),
+    "grant_tasks": Engine(False, grants(), lambda **case: fb.grant_tasks(**case).tasks, grant_tasks_rule),
     "cbdrf": Engine(
         False,
         credit_runs(),
         lambda **case: credit_numbers(fb.cbdrf(**case)),
-        lambda **case: credit_numbers(cbdrf.exact_run(**case)),
+        lambda **case: credit_numbers(cbdrf_rule(**case)),
     ),
     # shares of the pool, and credits that are as exact as the largest of them
     "karma": Engine(False, karma_cases(), run_karma, judge_karma, least=1.0),

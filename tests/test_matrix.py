@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import fairbook as fb
-from book.cbdrf.oracle import exact_grant
 from book.common.oracle_drf import exact_tasks, leximin_tasks
 from book.dmfa_srq import oracle as srq
 from book.dmfa_srq.printed import REPAIRS, algorithm_1, algorithm_1_printed
@@ -23,6 +22,7 @@ from book.gdrf.oracle import exact_drfh, exact_gdrf, exact_mdrf, exact_per_serve
 from book.sequential_minmax.oracle import served_in_turn
 from book.sequential_minmax.properties import Case
 from fairbook.mechanisms import registry
+from fairbook.mechanisms.cbdrf import grant_tasks_rule
 from fairbook.mechanisms.dmfa_srq import exact_levels
 from fairbook.mechanisms.engines import placing, tournament
 from fairbook.mechanisms.karma import karma_rule
@@ -192,8 +192,8 @@ JUDGES: dict[tuple[str, str], Judge] = {
     ("dynamic_drf", "fractions"): Judge(lambda c: srq.exact_levels(c.demands, [1] * len(c.weights))),
     ("static_optimum", "DRF of each prefix"): Judge(static_levels, zeros=False),
     **{
-        (f"cbdrf, grants {grant}", "fractions"): Judge(
-            lambda c, grant=grant: exact_grant(c.demands, c.weights, c.capacities, grant), 1e-11
+        (f"cbdrf, grants {grant}", "the rule"): Judge(
+            lambda c, grant=grant: grant_tasks_rule(c.demands, c.weights, capacities=c.capacities, grant=grant), 1e-11
         )
         for grant in GRANTS
     },
@@ -271,7 +271,7 @@ def test_engine_and_judge_agree(name: str, by: str) -> None:
     agree()
 
 
-@pytest.mark.parametrize("name", [name for name, row in registry.items() if row.kind in ("pool", "arrivals")])
+@pytest.mark.parametrize("name", [name for name, row in registry.items() if row.kind in ("pool", "arrivals", "phases")])
 def test_the_plain_engine_gives_the_same_as_the_fast_one(name: str) -> None:
     fast, plain_ = ENGINES[name], registered(name, engine="plain")
 

@@ -11,10 +11,10 @@ from fairbook.errors import InvalidInput
 z3 = pytest.importorskip("z3")
 
 from book.cbdrf import smt as cbdrf  # noqa: E402
-from book.cbdrf.oracle import exact_grant  # noqa: E402
 from book.cbdrf.smt import GRANTS, MECHANISMS, STATEMENTS, settle  # noqa: E402
 from book.common import smt  # noqa: E402
 from book.common.oracle_drf import exact_tasks  # noqa: E402
+from fairbook.mechanisms.cbdrf import grant_tasks_rule  # noqa: E402
 
 F = Fraction
 
@@ -55,7 +55,7 @@ def exact(demands, credit, grant):
         return tuple(drf)
     if grant == "capped_at_drf":
         return tuple(exact_tasks(demands, max_tasks=[None if p == 1 else p * x for p, x in zip(credit, drf)]))
-    return tuple(exact_grant(demands, credit, None, grant))
+    return tuple(grant_tasks_rule(demands, credit, grant=grant))
 
 
 def check_witness(witness, grant):

@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 
 from book.cbdrf import studies as study
-from book.cbdrf.oracle import exact_grant, exact_run
 from book.common.runs import interval, stream
 from fairbook import results
-from fairbook.mechanisms.cbdrf import cbdrf
+from fairbook.mechanisms.cbdrf import cbdrf, cbdrf_rule, grant_tasks_rule
 from fairbook.mechanisms.karma import Karma
 
 POOL = np.array([500.0, 50_000.0])
@@ -34,7 +33,7 @@ def test_courses_of_other_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     ratios = []
     for r in range(4):
         demands = study.instance(stream(7, 6, 3, r), 3, 6).tolist()
-        run = exact_run(demands, [500, 50_000], released.tolist(), held="stays", grant="capped")
+        run = cbdrf_rule(demands, capacities=[500, 50_000], released=released.tolist(), held="stays", grant="capped")
         ratios.append(
             [[float(a / b) for a, b in zip(*pair, strict=True)] for pair in zip(run.tasks, run.drf_tasks, strict=True)]
         )
@@ -189,8 +188,8 @@ def test_repaired_grants_are_solved_by_the_programme_alone() -> None:
         lost = 1 - (1 - float(step)) * float(alone)
         p = 0.99 * lost
         assert row["capped"] == pytest.approx(p / (0.75 - 0.25 * p), rel=1e-9)
-        weighted = exact_grant(study.MIXED, [1 - Fraction(str(step))] + [1] * 9, None, "weighted")[0]
-        p = 0.99 * (1 - float(weighted / exact_grant(study.MIXED, [1] * 10, None, "weighted")[0]))
+        weighted = grant_tasks_rule(study.MIXED, [1 - Fraction(str(step))] + [1] * 9, grant="weighted")[0]
+        p = 0.99 * (1 - float(weighted / grant_tasks_rule(study.MIXED, [1] * 10, grant="weighted")[0]))
         assert row["weighted"] == pytest.approx(p / (0.75 - 0.25 * p), rel=1e-9)
 
 

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from book.cbdrf.oracle import exact_run
 from book.common.evidence import in_words, sampled
 from book.common.runs import stream
 from fairbook.claims.registry import Effort, Evidence, Mechanism, Part
-from fairbook.mechanisms.cbdrf import CreditRun, cbdrf
+from fairbook.mechanisms.cbdrf import CreditRun, cbdrf, cbdrf_rule
 
 #: (mechanism, demands, release ratios) -> what is wrong with the history, or None.
 Test = Callable[[Mechanism, Any, Any], str | None]
@@ -90,7 +89,7 @@ def exactly(subject: Mechanism, demands: Any, released: Any) -> Any:
     """The same run in exact fractions; steps of a tenth are tenths."""
     terms = {key: Fraction(str(v)) if isinstance(v, float) else v for key, v in terms_of(subject).items()}
     rule: dict[str, Any] = {**TENTHS, **terms}
-    return exact_run(demands, [Fraction(1)] * len(demands[0][0]), released, **rule)
+    return cbdrf_rule(demands, released=released, **rule)
 
 
 def lying_pays(rng: np.random.Generator, needless: bool, subject: Mechanism, demands: Any, released: Any) -> str | None:

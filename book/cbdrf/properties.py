@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from book.cbdrf.oracle import exact_grant
 from book.common.oracle_drf import exact_tasks
-from fairbook.mechanisms.cbdrf import grant_tasks
+from fairbook.mechanisms.cbdrf import grant_tasks, grant_tasks_rule
 from fairbook.mechanisms.drf import drf
 from fairbook.mechanisms.karma import karma_phase, karma_rule
 from fairbook.mechanisms.readings import READINGS
@@ -183,9 +182,9 @@ def _exact(name: str) -> Phase:
             whole = exact_tasks(rows)
             tasks = exact_tasks(rows, max_tasks=[p * x if p < 1 else None for p, x in zip(psi, whole, strict=True)])
         elif name == "drf":
-            tasks = exact_grant(rows, [1] * len(rows), grant="scaled")
+            tasks = exact_tasks(rows)
         else:
-            tasks = exact_grant(rows, psi, grant=name)
+            tasks = grant_tasks_rule(rows, psi, grant=name)  # type: ignore[arg-type]
         return _exact_allocation(tasks, rows, name)
 
     return rule

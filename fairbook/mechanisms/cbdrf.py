@@ -4,140 +4,340 @@ Nodes run a chain of phases. In each phase the pool is shared by DRF, and a node
 its DRF amount, where C is its credit. At the end of the phase it should release all that it was granted. Who releases
 at least the part rho gains credit, who does not loses some.
 
-:func:`cbdrf` runs many phases, :class:`CbDrf` one at a time, and :func:`grant_tasks` is what happens inside of one. Two
-repairs that keep the punishment and mend what it breaks stand beside the paper's rule, under ``grant``.
+:func:`cbdrf_rule` is the rule in fractions. :func:`cbdrf` runs the same loops compiled, :class:`fairbook.CbDrf` takes
+one phase at a time, and :func:`grant_tasks` is what happens inside of one. Two repairs that keep the punishment and
+mend what it breaks stand beside the paper's rule, under ``grant``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import asdict, replace
+from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.cbdrf_run import IDLE, OWN, UNSTOPPED, CreditRule, CreditRun, Grants, one_ratio
-from fairbook.mechanisms.choices import check_choice
-from fairbook.mechanisms.drf import EXACT, FAR_APART, exact_fill, fill, fill_bounded
-from fairbook.mechanisms.pools import CreditPool
+from fairbook.kernels import INSIDE, kernel
+from fairbook.mechanisms.cbdrf_run import IDLE, OWN, SNAP, UNSTOPPED, CreditRule, CreditRun, Grants
+from fairbook.mechanisms.cbdrf_strategies import NodeView, Strategy, answer, behaviour, by_name
+from fairbook.mechanisms.choices import Engine, check_choice
+from fairbook.mechanisms.drf import EXACT, FAR_APART, fill_bounded, in_fractions
+from fairbook.mechanisms.pools import as_array, fractions
 from fairbook.mechanisms.readings import Grant, Held, Penalty, Ratio
-from fairbook.mechanisms.saved import names_for_json
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import (
     SMALLEST,
     FloatArray,
-    Named,
     Names,
     as_capacities,
-    as_floats,
     check_amounts,
     check_fractions,
     demand_matrix,
-    labels_of,
-    number_of_dimensions,
-    order_of,
     per_user,
     phased_demands,
-    reordered,
 )
 from fairbook.model.instance import takes_instance
 from fairbook.model.result import labels_or_positions
 
-__all__ = ["CbDrf", "CreditRule", "CreditRun", "NodeView", "cbdrf", "grant_tasks"]
+__all__ = ["CreditRule", "CreditRun", "NodeView", "cbdrf", "cbdrf_rule", "grant_tasks"]
+
+# ----------------------------------------------------------------------------------------------------- the rule
 
 
-class NodeView(NamedTuple):
-    """What a strategy sees of its node at the end of a phase.
+class Terms(NamedTuple):
+    """A :class:`CreditRule` in numbers of one kind; what is ``near`` a mark of credit, or ``within`` of 1, is there."""
 
-    Attributes
-    ----------
-    phase : int
-        From 0.
-    node : int
-        Position.
-    user : hashable
-        Name, or position where there are no names.
-    credit, credit_factor : float
-        In force in this phase.
-    tasks, drf_tasks : float
-        Granted, and what DRF would have granted.
-    demand, pool : ndarray, shape (m,)
-        Resource per task, and the pool of this phase.
-    """
-
-    phase: int
-    node: int
-    user: Hashable
-    credit: float
-    credit_factor: float
-    tasks: float
-    drf_tasks: float
-    demand: FloatArray
-    pool: FloatArray
+    step_up: Any
+    step_down: Any
+    initial_credit: Any
+    credit_cap: Any
+    credit_floor: Any
+    near: Any
+    within: Any
+    held: str
+    grant: str
+    penalty: str
+    ratio: str
 
 
-Strategy = Callable[[NodeView], Any]
+@kernel(INSIDE)
+def open_phase(credit: Any, missing: Any, capacities: Any, terms: Any, factor: Any, pool: Any) -> None:
+    """Begin a phase: psi = min(1, C / C_0), and what there is to share."""
+    for i in range(len(credit)):
+        factor[i] = min(credit[i], terms.initial_credit) / terms.initial_credit
+    for j in range(len(pool)):
+        left = capacities[j] - missing[j] if terms.held == "stays" else capacities[j]
+        pool[j] = left if left > terms.within * capacities[j] else 0
 
 
-# ------------------------------------------------------------------------------------------------------ one phase
+@kernel(INSIDE)
+def fill(demands: Any, rate: Any, pool: Any, cap: Any, tasks: Any, stops: Any) -> float:
+    """DRF for ``rate`` tasks per unit of level, each up to the level ``cap``; say how far apart the nodes are."""
+    levels = 0 * rate
+    apart = fill_bounded(demands, rate, pool, cap, np.argsort(cap, kind="mergesort"), levels, stops)
+    tasks[:] = levels * rate
+    return apart
 
 
-class _Granted(NamedTuple):
-    tasks: FloatArray
-    drf_tasks: FloatArray
+@kernel(INSIDE)
+def largest_shares(demands: Any, pool: Any, stops: Any) -> Any:
+    """Largest part of the pool that a task takes; who is not present, or needs what is not there, is told."""
+    n, m = demands.shape
+    share = 0 * demands[:, 0]
+    for i in range(n):
+        stops[i] = IDLE
+        for j in range(m - 1, -1, -1):
+            if demands[i, j] > 0 and pool[j] == 0:
+                stops[i] = j
+            elif demands[i, j] > 0:
+                share[i] = max(share[i], demands[i, j] / pool[j])
+                stops[i] = UNSTOPPED if stops[i] == IDLE else stops[i]
+    return share
+
+
+@kernel()
+def grant_phase(
+    demands: Any, factor: Any, pool: Any, terms: Any, tasks: Any, drf_tasks: Any, bottlenecks: Any
+) -> float:
+    """Share out a phase by equation (7) of Lu et al. 2014, or one of the two repairs; say how far apart nodes are."""
+    share = largest_shares(demands, pool, bottlenecks)
+    tasks[:], drf_tasks[:] = 0 * factor, 0 * factor
+    served, present = np.flatnonzero(bottlenecks == UNSTOPPED), np.sum(bottlenecks != IDLE)
+    if len(served) == 0:
+        return 1.0
+    rows, psi = demands[served], factor[served]
+    one, unbounded = 0 * psi[0] + 1, 0 * psi + np.inf
+    alone = one / share[served]  # tasks with the whole pool
+    drf, found, stops = 0 * psi, 0 * psi, 0 * served
+    apart = fill(rows, one / len(served) / share[served], pool, unbounded, drf, stops)
+    if terms.grant == "scaled":
+        found = psi * drf
+        for j in range(len(pool)):  # what is withheld lies idle, and then nothing stops anybody
+            used = 0 * pool[j]
+            for i in range(len(found)):
+                used += found[i] * rows[i, j]
+            if used < pool[j] * (1 - terms.within):
+                stops = np.where(stops == j, UNSTOPPED, stops)
+        stops = np.where(psi > 0, stops, UNSTOPPED)
+    elif terms.grant == "weighted" and psi.max() > 0:
+        stops[:] = UNSTOPPED
+        some = np.flatnonzero(psi / psi.max() >= SMALLEST)  # with less, nothing that a double can tell
+        part, ends = 0 * psi[some], 0 * some
+        apart = max(apart, fill(rows[some], (psi / psi.max() * alone)[some], pool, unbounded[some], part, ends))
+        found[some], stops[some] = part, ends
+    elif terms.grant == "weighted":
+        stops[:] = UNSTOPPED
+    else:
+        cap = np.where(psi < 1, psi * (one / present), np.inf)
+        apart = max(apart, fill(rows, alone, pool, cap, found, stops))
+        found, stops = np.where(psi < 1, cap * alone, found), np.where(psi < 1, OWN, stops)
+    tasks[served], drf_tasks[served], bottlenecks[served] = found, drf, stops
+    return apart
+
+
+@kernel(INSIDE)
+def one_ratio_of(released: Any, demand: Any, capacities: Any, ratio: str) -> Any:
+    """Make one release ratio of those of the resources that a node needs."""
+    least, total, number, first = 0 * capacities[0] + 1, 0 * capacities[0], 0, 0
+    for j in range(len(demand)):
+        if demand[j] > 0:
+            least = min(least, released[j])
+            total += released[j]
+            number += 1
+            if demand[j] / capacities[j] > demand[first] / capacities[first]:
+                first = j
+    if ratio == "dominant":
+        return released[first]
+    return total / number if ratio == "mean" else least
+
+
+@kernel()
+def settle_phase(
+    demands: Any,
+    capacities: Any,
+    tasks: Any,
+    released: Any,
+    rho: Any,
+    credit: Any,
+    terms: Any,
+    eta: Any,
+    complied: Any,
+    after: Any,
+    missing: Any,
+) -> None:
+    """End a phase: what is not released is held, and credit rises or falls."""
+    each, graded = released.shape[1] > 1, terms.penalty == "graded"
+    missing[:] = 0 * capacities
+    for i in range(len(tasks)):
+        eta[i] = 0 * capacities[0] + 1  # who was granted nothing holds nothing
+        if tasks[i] > 0:
+            eta[i] = one_ratio_of(released[i], demands[i], capacities, terms.ratio) if each else released[i, 0]
+            for j in range(len(capacities)):
+                missing[j] += tasks[i] * demands[i, j] * (1 - released[i, j * each])
+        complied[i] = eta[i] >= rho[i] - terms.within
+        if complied[i]:
+            now = credit[i] + terms.step_up
+        else:
+            lost = terms.step_down * (1 - eta[i]) if graded else terms.step_down
+            now = max(credit[i] - lost, terms.credit_floor)
+        now = min(now, terms.credit_cap)
+        for mark in (terms.initial_credit, terms.credit_floor, terms.credit_cap):
+            if abs(now - mark) <= terms.near:
+                now = mark
+        after[i] = now
+
+
+class Phases(NamedTuple):
+    """T phases in doubles or fractions: arrays of shape (T, n) or (T, m); of credit and what is held T + 1 rows."""
+
+    credit: NDArray[Any]
+    credit_factor: NDArray[Any]
+    tasks: NDArray[Any]
+    drf_tasks: NDArray[Any]
+    released: NDArray[Any]
+    complied: NDArray[np.bool_]
+    pool: NDArray[Any]
+    held: NDArray[Any]
     bottlenecks: NDArray[np.int64]
 
 
-def _share_out(demands: FloatArray, factor: FloatArray, pool: FloatArray, grant: str) -> _Granted:
-    """Grant one phase; input is checked already, up to empty rows and empty resources."""
-    n = len(demands)
-    tasks, drf_tasks = np.zeros(n), np.zeros(n)
-    bottlenecks = np.full(n, IDLE, dtype=np.int64)
-    some = pool > 0
-    needs_empty = (demands[:, ~some] > 0).any(axis=1) if not some.all() else np.zeros(n, dtype=bool)
-    present = (demands > 0).any(axis=1)
-    if needs_empty.any():
-        bottlenecks[needs_empty] = ((demands[needs_empty] > 0) & ~some).argmax(axis=1)
-    active = np.flatnonzero(present & ~needs_empty)
-    if active.size == 0:
-        return _Granted(tasks, drf_tasks, bottlenecks)
-    rows = np.ascontiguousarray(demands[active][:, some])
-    left, psi = pool[some], factor[active]
-    kept = np.flatnonzero(some)
-    largest = (rows / left).max(axis=1)
-    per_share = 1.0 / largest  # tasks per unit of dominant share
-    drf, stops = fill(rows, 1.0 / len(rows) / largest, left, np.ones(len(rows)))  # the digits of fairbook.drf
-    if grant == "scaled":
-        found = psi * drf
-        used_up = (found @ rows) >= left * (1 - 1e-12)
-        stops = np.where(used_up[stops] & (psi > 0), stops, UNSTOPPED)
-    elif grant == "weighted":
-        found, stops = np.zeros(len(psi)), np.full(len(psi), UNSTOPPED, dtype=np.int64)
-        weights = psi / psi.max() if psi.max() > 0 else psi
-        weighed = np.flatnonzero(weights >= SMALLEST)  # with less than that beside 1, nothing that a double can tell
-        if weighed.size:
-            found[weighed], stops[weighed] = fill(rows[weighed], (weights * per_share)[weighed], left, psi[weighed])
-    else:
-        found, stops = _capped(rows, psi, left, per_share, 1.0 / present.sum())
-    tasks[active], drf_tasks[active] = found, drf
-    bottlenecks[active] = np.where(stops >= 0, kept[np.maximum(stops, 0)], stops)
-    return _Granted(tasks, drf_tasks, bottlenecks)
+def _steps(demands: FloatArray, *_: Any) -> float:
+    """Two fillings, and the accounts."""
+    return 5 * demands.size * demands.shape[2]
 
 
-def _capped(
-    rows: FloatArray, psi: FloatArray, left: FloatArray, per_share: FloatArray, equal: float
-) -> tuple[FloatArray, NDArray[np.int64]]:
-    cap = np.where(psi < 1, psi * equal, np.inf)
-    levels, stops = np.empty(len(psi)), np.empty(len(psi), dtype=np.int64)
-    far = fill_bounded(rows, per_share, left, cap, np.argsort(cap, kind="stable"), levels, stops) >= FAR_APART
-    tasks = levels * per_share
-    if far and len(psi) <= EXACT:
-        tasks, stops = exact_fill(rows, np.ones(len(psi)), left, cap * per_share)
-    # a cap never lies above what DRF gives, so that rounding alone could let a resource stop a punished node first
-    return np.where(psi < 1, cap * per_share, tasks), np.where(psi < 1, OWN, stops)
+@kernel(_steps)
+def run_phases(demands: Any, capacities: Any, released: Any, rho: Any, terms: Any, now: Any, first: int) -> int:
+    """Phase after phase, from ``first`` on; give the number of one whose nodes are too far apart for doubles, or T."""
+    for t in range(first, len(demands)):
+        open_phase(now.credit[t], now.held[t], capacities, terms, now.credit_factor[t], now.pool[t])
+        granted = now.tasks[t], now.drf_tasks[t], now.bottlenecks[t]
+        apart = grant_phase(demands[t], now.credit_factor[t], now.pool[t], terms, *granted)
+        if apart >= FAR_APART:
+            return t
+        ended = now.released[t], now.complied[t], now.credit[t + 1], now.held[t + 1]
+        settle_phase(demands[t], capacities, now.tasks[t], released[t], rho[t], now.credit[t], terms, *ended)
+    return len(demands)
+
+
+def cbdrf_rule(
+    demands: Any,
+    *,
+    capacities: Any = None,
+    released: Any = 1,
+    rho: Any = "3/4",
+    step_up: Any = "1/10",
+    step_down: Any = "1/10",
+    initial_credit: Any = 1,
+    credit_cap: Any = "initial",
+    credit_floor: Any = 0,
+    held: Held = "returns",
+    grant: Grant = "scaled",
+    penalty: Penalty = "step",
+    ratio: Ratio = "least",
+) -> Phases:
+    """Credit-based DRF over T phases (Lu et al. 2014) in fractions, by the code above; doubles count at face value.
+
+    Takes what :func:`cbdrf` does, but no names and no strategies: ``released`` and ``rho`` are one number, or (T, n),
+    ``released`` also (T, n, m). With ``held="stays"`` the fractions grow with every phase: for some ten phases.
+
+    The paper's Figure 2: who never releases falls from 100 % to 10 %.
+
+    >>> [str(psi) for (psi,) in cbdrf_rule([[[20, 300]]] * 10, capacities=[500, 50_000], released=0).credit_factor][::3]
+    ['1', '7/10', '2/5', '1/10']
+    """
+    need = fractions(demands)
+    T, n, m = need.shape
+    start = Fraction(initial_credit)
+    cap = np.inf if credit_cap is None else start if credit_cap == "initial" else Fraction(credit_cap)
+    steps = Fraction(step_up), Fraction(step_down), start, cap, Fraction(credit_floor)
+    kept = fractions(released)
+    kept = kept if kept.ndim == 3 else np.broadcast_to(kept, (T, n))[..., None]
+    terms = Terms(*steps, Fraction(0), Fraction(0), held, grant, penalty, ratio)
+    pool = fractions([1] * m if capacities is None else capacities)
+    return run(need, pool, kept, np.broadcast_to(fractions(rho), (T, n)), terms)
+
+
+def grant_tasks_rule(demands: Any, credit_factor: Any, *, capacities: Any = None, grant: Grant = "scaled") -> list[Any]:
+    """Share out one phase of :func:`cbdrf_rule`, given the credit factors: tasks in fractions.
+
+    >>> for grant in ("scaled", "weighted", "capped"):
+    ...     print(grant, *grant_tasks_rule([[1, 4], [3, 1]], [1, "1/2"], capacities=[9, 18], grant=grant))
+    scaled 3 1
+    weighted 54/13 18/13
+    capped 69/16 3/4
+    """
+    need = fractions(demands)
+    pool = fractions([1] * need.shape[1] if capacities is None else capacities)
+    return granted(need, fractions(credit_factor), pool, terms_of(CreditRule(grant=grant), exact=True))[0].tolist()
+
+
+# ------------------------------------------------------------------------------------------------- around the rule
+
+
+def terms_of(rule: CreditRule, exact: bool = False) -> Terms:
+    """Give the rule as the loops take it."""
+    steps = [step for step in (rule.step_up, rule.step_down) if step > 0]
+    near = min([SNAP * rule.initial_credit, *(1e-3 * step for step in steps)])
+    cap = np.inf if rule.credit_cap is None else rule.credit_cap
+    numbers = rule.step_up, rule.step_down, rule.initial_credit, cap, rule.credit_floor, near, 1e-12
+    if exact:
+        numbers = tuple(x if x == np.inf else Fraction(x) for x in numbers)  # type: ignore[assignment]
+    return Terms(*numbers, rule.held, rule.grant, rule.penalty, rule.ratio)
+
+
+def granted(
+    demands: NDArray[Any], factor: NDArray[Any], pool: NDArray[Any], terms: Terms
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+    """Share out one phase, in fractions where doubles do not do: tasks, DRF tasks, what stops each."""
+    tasks, drf_tasks, stops = np.zeros_like(factor), np.zeros_like(factor), np.zeros(len(factor), np.int64)
+    apart = grant_phase(demands, factor, pool, terms, tasks, drf_tasks, stops)
+    if apart >= FAR_APART and demands.dtype != object:
+        if len(factor) > EXACT:
+            rule = f"must give nodes parts of a resource within {FAR_APART:g} of each other beyond {EXACT} nodes"
+            raise InvalidInput("demands", rule, f"{apart:.3g}")
+        asked, psi, left = (as_array(in_fractions(one)) for one in (demands, factor, pool))
+        tasks, drf_tasks, stops = granted(asked, psi, left, terms)
+        return tasks.astype(np.float64), drf_tasks.astype(np.float64), stops
+    return tasks, drf_tasks, stops
+
+
+def run(
+    demands: NDArray[Any],
+    capacities: NDArray[Any],
+    released: NDArray[Any],
+    rho: NDArray[Any],
+    terms: Terms,
+    strategies: dict[int, Strategy] | None = None,
+    users: Names = (),
+) -> Phases:
+    """Run all phases; ``released`` is overwritten where a strategy decides."""
+    (T, n, m), kind = demands.shape, demands.dtype
+    credit, held = np.zeros((T + 1, n), kind), np.zeros((T + 1, m), kind)
+    factor, tasks, drf_tasks, ones = (np.zeros((T, n), kind) for _ in range(4))
+    complied, stops = np.zeros((T, n), bool), np.zeros((T, n), np.int64)
+    now = Phases(credit, factor, tasks, drf_tasks, ones, complied, np.zeros((T, m), kind), held, stops)
+    credit[0] = terms.initial_credit
+    t = 0
+    while t < T:
+        if not strategies:
+            t = run_phases(demands, capacities, released, rho, terms, now, t)
+            if t == T:
+                break
+        open_phase(credit[t], held[t], capacities, terms, factor[t], now.pool[t])
+        tasks[t], drf_tasks[t], stops[t] = granted(demands[t], factor[t], now.pool[t], terms)
+        if strategies:
+            answers = released[t].astype(np.float64)
+            for i, strategy in strategies.items():
+                has, psi, mine, drf = (float(one[t, i]) for one in (credit, factor, tasks, drf_tasks))
+                row, pool = demands[t, i].astype(np.float64), now.pool[t].astype(np.float64)
+                answers[i] = answer(strategy, NodeView(t, i, users[i], has, psi, mine, drf, row, pool))
+            released[t] = as_array(in_fractions(answers)) if released.dtype == object else answers
+        ended = ones[t], complied[t], credit[t + 1], held[t + 1]
+        settle_phase(demands[t], capacities, tasks[t], released[t], rho[t], credit[t], terms, *ended)
+        t += 1
+    return now
 
 
 def grant_tasks(demands: Any, credit_factor: Any, *, capacities: Any = None, grant: Grant = "scaled") -> Allocation:
@@ -182,95 +382,29 @@ def grant_tasks(demands: Any, credit_factor: Any, *, capacities: Any = None, gra
     weighted [4.154 1.385]
     capped [4.312 0.75 ]
     """
-    check_choice(grant, "grant", Grant)
+    rule = CreditRule(grant=grant)
     named = demand_matrix(demands)
     check_amounts(named.values, "demands")
     n, m = named.values.shape
     factor = per_user(credit_factor, n, named.users, "credit_factor")
     check_fractions(factor, "credit_factor")
-    return _allocation(named, as_capacities(capacities, m, named.resources), factor, grant)
-
-
-def _allocation(named: Named, pool: FloatArray, factor: FloatArray, grant: Grant) -> Allocation:
-    granted = _share_out(named.values, factor, pool, grant)
-    n = len(factor)
+    pool = as_capacities(capacities, m, named.resources)
+    tasks, drf_tasks, stops = granted(named.values, factor, pool, terms_of(rule))
     return Grants(
-        granted.tasks,
+        tasks,
         named.values,
         np.full(n, 1.0 / n),
         pool,
         np.full(n, np.inf),
-        granted.bottlenecks,
+        stops,
         named.users,
         named.resources,
         mechanism=f"cbdrf, {grant}",
         rule="credit",
-        drf_tasks=granted.drf_tasks,
+        drf_tasks=drf_tasks,
         credit_factor=factor,
         grant=grant,
     )
-
-
-# ----------------------------------------------------------------------------------------------------- many phases
-
-
-def _ratios(values: Any, shape: tuple[int, ...], argument: str) -> FloatArray:
-    ratios = as_floats(values, argument, (0, 1, 2), f"must be one number or have shape {shape}")
-    check_fractions(ratios, argument)
-    return ratios
-
-
-def _by_name(values: Any, users: Names | None, argument: str) -> Any:
-    """Put the nodes of a Series, or of the columns of a DataFrame, in the order of the demands."""
-    if isinstance(values, pd.Series) and users is not None:
-        return reordered(values, users, argument, "users")
-    if isinstance(values, pd.DataFrame):
-        order = order_of(labels_of(values.columns, f"{argument}.columns"), users, f"{argument}.columns", "users")
-        return values if order is None else values.iloc[:, order]
-    return values
-
-
-def _behaviour(released: Any, T: int, n: int, m: int, users: Names | None) -> tuple[FloatArray, dict[int, Strategy]]:
-    """Give release ratios of shape (T, n, m) or (T, n, 1), NaN where a strategy decides, and the strategies."""
-    if isinstance(released, Mapping):
-        names = labels_or_positions(users, n)
-        if unknown := [name for name in released if name not in names]:
-            raise InvalidInput("released", "must name nodes", unknown)
-        released = [released.get(name, 1.0) for name in names]
-    elif callable(released):
-        released = [released] * n
-    released = _by_name(released, users, "released")
-    if isinstance(released, (list, tuple)) and (
-        any(map(callable, released)) or len(set(map(number_of_dimensions, released))) > 1
-    ):
-        if len(released) != n:
-            raise InvalidInput("released", f"must have one strategy for each of the {n} nodes", len(released))
-        fixed = np.full((T, n, 1), np.nan)
-        strategies = {}
-        for i, one in enumerate(released):
-            if callable(one):
-                strategies[i] = one
-            else:
-                ratios = _ratios(one, (T,), f"released[{i}]")
-                if ratios.ndim > 1 or ratios.shape not in ((), (T,)):
-                    raise InvalidInput("released", f"must be a strategy, one ratio, or {T} of them", one, (i,))
-                fixed[:, i, 0] = ratios
-        return fixed, strategies
-    ratios = as_floats(
-        released,
-        "released",
-        (0, 1, 2, 3),
-        f"must be one ratio, or have shape ({n},), ({T}, {n}) or ({T}, {n}, {m}), or be a list of {n} strategies",
-    )
-    check_fractions(ratios, "released")
-    if ratios.shape not in ((), (n,), (T, n), (T, n, m)):
-        raise InvalidInput(
-            "released",
-            f"must be one ratio, or have shape ({n},), ({T}, {n}) or ({T}, {n}, {m})",
-            f"shape {ratios.shape}",
-        )
-    ratios = ratios if ratios.ndim == 3 else ratios[..., None]
-    return np.broadcast_to(ratios, (T, n, ratios.shape[-1])), {}
 
 
 @takes_instance
@@ -289,6 +423,7 @@ def cbdrf(
     grant: Grant = "scaled",
     penalty: Penalty = "step",
     ratio: Ratio = "least",
+    engine: Engine = "fast",
 ) -> CreditRun:
     """Run credit-based DRF over T phases (Lu et al. 2014), or a repaired form of it.
 
@@ -307,6 +442,8 @@ def cbdrf(
     rho, step_up, step_down, initial_credit, credit_cap, credit_floor, held, grant, penalty, ratio
         See :class:`CreditRule`. The paper gives rho = 0.75; the steps follow from its Figure 2; the floor is a blank,
         and its bracket on the cap has two readings: ``"initial"``, never above C_0, and ``None``, no cap.
+    engine : {"fast", "plain"}
+        ``"plain"`` works the same code (:func:`cbdrf_rule`) out in fractions.
 
     Returns
     -------
@@ -343,7 +480,7 @@ def cbdrf(
     named = phased_demands(demands)
     T, n, m = named.values.shape
     rule = CreditRule(
-        _by_name(rho, named.users, "rho"),
+        by_name(rho, named.users, "rho"),
         step_up,
         step_down,
         initial_credit,
@@ -355,239 +492,31 @@ def cbdrf(
         ratio,
     )
     pool = as_capacities(capacities, m, named.resources)
-    given, strategies = _behaviour(released, T, n, m, named.users)
+    given, strategies = behaviour(released, T, n, m, named.users)
     try:
         thresholds = np.broadcast_to(rule.rho, (T, n))
     except ValueError:
         raise InvalidInput("rho", f"must broadcast to ({T}, {n})", np.shape(rule.rho)) from None
-    state = CbDrf(named.users or n, pool, rule=replace(rule, rho=0.0))
-    credit, factor = np.empty((T, n)), np.empty((T, n))
-    tasks, drf_tasks, ones = np.empty((T, n)), np.empty((T, n)), np.empty((T, n))
-    each = np.empty((T, n, m)) if strategies else given
-    complied = np.empty((T, n), dtype=bool)
-    pools, held_back = np.empty((T, m)), np.empty((T, m))
-    bottlenecks = np.empty((T, n), dtype=np.int64)
-    for t in range(T):
-        credit[t], factor[t], pools[t] = state.credit, state.credit_factor, state.pool
-        granted = state._grant(named.values[t])
-        tasks[t], drf_tasks[t], bottlenecks[t] = granted
-        if strategies:
-            each[t] = _decided(strategies, given[t], state, granted, t)
-        ones[t], complied[t] = state._settle(each[t], thresholds[t])
-        held_back[t] = state._held
-    return CreditRun(
-        credit,
-        factor,
-        tasks,
-        drf_tasks,
-        ones,
-        complied,
-        pools,
-        named.values,
-        pool,
-        state.credit,
-        rule,
-        each,
-        held_back,
-        bottlenecks,
-        named.users,
-        named.resources,
+    check_choice(engine, "engine", Engine)
+    exact = engine == "plain"
+    each = np.array(np.broadcast_to(given, (T, n, m)) if strategies else given)
+    arrays = named.values, pool, each, np.array(thresholds)
+    data = [as_array(in_fractions(one)) if exact else one for one in arrays]
+    found = run(
+        data[0], data[1], data[2], data[3], terms_of(rule, exact), strategies, labels_or_positions(named.users, n)
     )
-
-
-def _decided(strategies: dict[int, Strategy], given: Any, state: CbDrf, granted: _Granted, t: int) -> FloatArray:
-    """Ask the strategies for their ratios of phase t."""
-    n, m = state._demands.shape
-    ratios = np.broadcast_to(given, (n, m)).copy()
-    users = state.users
-    for i, strategy in strategies.items():
-        view = NodeView(
-            t,
-            i,
-            users[i],
-            float(state._credit[i]),
-            float(state.credit_factor[i]),
-            float(granted.tasks[i]),
-            float(granted.drf_tasks[i]),
-            state._demands[i].copy(),
-            state.pool,
-        )
-        answer = _ratios(strategy(view), (m,), f"released[{i}] in phase {t}")
-        if answer.shape not in ((), (m,)):
-            raise InvalidInput(f"released[{i}] in phase {t}", f"must be one ratio or {m} of them", answer.tolist())
-        ratios[i] = answer
-    return ratios
-
-
-class CbDrf(CreditPool):
-    """cbDRF one phase at a time: share it out, then tell it what was released; saved and restored.
-
-    Parameters
-    ----------
-    users : int or sequence of hashable
-        The nodes: their number or their names. All may be present from the start; who is not has a row of zeros.
-    capacities : array_like or Series, shape (m,)
-        Positive. A Series names the resources.
-    rule : CreditRule, optional
-        Or its fields by keyword.
-
-    Notes
-    -----
-    Each phase costs what :func:`grant_tasks` costs.
-
-    Examples
-    --------
-    >>> pool = CbDrf(["ann", "bob"], [9, 18])
-    >>> pool.phase([[1, 4], [3, 1]]).tasks
-    array([3., 2.])
-    >>> pool.release([1.0, 0.2])
-    >>> pool.phase([[1, 4], [3, 1]]).tasks.round(3)
-    array([3. , 1.8])
-    >>> copy = CbDrf.from_dict(pool.to_dict())
-    >>> copy.release(1.0); copy.credit_factor
-    array([1., 1.])
-    """
-
-    def __init__(
-        self, users: int | Sequence[Hashable], capacities: Any, *, rule: CreditRule | None = None, **terms: Any
-    ) -> None:
-        if rule is not None and (terms or not isinstance(rule, CreditRule)):
-            raise InvalidInput("rule", "must be a CreditRule, and not be given together with its fields", rule)
-        unknown = set(terms) - set(CreditRule.__dataclass_fields__)
-        if unknown:
-            raise InvalidInput(", ".join(sorted(unknown)), "must be a field of CreditRule", "an unknown keyword")
-        super().__init__(users, capacities)
-        n, m = len(self), len(self._capacities)
-        if "rho" in terms:
-            terms["rho"] = _by_name(terms["rho"], self._users, "rho")
-        self._rule = rule or CreditRule(**terms)
-        if np.shape(self._rule.rho) not in ((), (n,)):
-            raise InvalidInput("rho", f"must be one number or have shape ({n},)", np.shape(self._rule.rho))
-        self._credit += self._rule.initial_credit
-        self._held = np.zeros(m)
-        self._demands = np.zeros((n, m))
-        self._tasks = np.zeros(n)
-        self._granted = False
-
-    def __repr__(self) -> str:
-        good = int((self.credit_factor == 1).sum())
-        return f"CbDrf({len(self)} nodes, {good} in good standing, phase {self.phases})"
-
-    @property
-    def rule(self) -> CreditRule:
-        return self._rule
-
-    @property
-    def credit_factor(self) -> FloatArray:
-        """Factor psi of each node, shape (n,)."""
-        return self._rule.factor(self._credit)
-
-    @property
-    def pool(self) -> FloatArray:
-        """What this phase has to share, shape (m,): less than 1e-12 of a capacity counts as nothing."""
-        if self._rule.held == "returns":
-            return self._capacities.copy()
-        left = self._capacities - self._held
-        return np.where(left > 1e-12 * self._capacities, left, 0.0)
-
-    def _grant(self, demands: FloatArray) -> _Granted:
-        granted = _share_out(demands, self.credit_factor, self.pool, self._rule.grant)
-        self._demands, self._tasks, self._granted = demands, granted.tasks, True
-        return granted
-
-    def _settle(self, ratios: Any, rho: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
-        full = np.where((self._tasks > 0)[:, None], ratios, 1.0)
-        one = one_ratio(full, self._demands, self._capacities, self._rule.ratio)
-        self._held = (self._tasks[:, None] * self._demands * (1.0 - full)).sum(axis=0)
-        self._credit, complied = self._rule.settle(self._credit, one, rho)
-        self._granted = False
-        self.phases += 1
-        return one, complied
-
-    def phase(self, demands: Any) -> Allocation:
-        """Share out this phase.
-
-        Parameters
-        ----------
-        demands : array_like or DataFrame, shape (n, m)
-            Resource per task; a row of zeros for a node that is not present. A DataFrame is matched by name with the
-            nodes and resources, where these have names.
-
-        Raises
-        ------
-        InvalidInput
-            Before anything changes; also where the phase has been shared out already.
-        """
-        if self._granted:
-            raise InvalidInput("demands", "must wait: tell release() first how the phase ended", f"phase {self.phases}")
-        values = self._matched(demands, "demands").values
-        pool = self.pool
-        granted = self._grant(values)
-        n = len(self)
-        return Allocation(
-            granted.tasks.copy(),
-            values.copy(),
-            np.full(n, 1.0 / n),
-            pool,
-            np.full(n, np.inf),
-            granted.bottlenecks,
-            self._users,
-            self._resources,
-            mechanism=f"cbdrf, {self._rule.grant}",
-            rule="credit",
-        )
-
-    def release(self, ratios: Any, *, rho: Any = None) -> None:
-        """End the phase: say which part of its grant each node released, and settle the credits.
-
-        Parameters
-        ----------
-        ratios : float, array_like, Series or DataFrame, shape (n,) or (n, m)
-            One for all, one a node, or one a node and resource. A Series and a DataFrame are matched by name.
-        rho : float or array_like, shape (n,), optional
-            Threshold of this phase alone.
-
-        Raises
-        ------
-        InvalidInput
-            Before anything changes; also where the phase has not been shared out yet.
-        """
-        n, m = self._demands.shape
-        if not self._granted:
-            raise InvalidInput("ratios", "must wait: nothing has been shared out in this phase", f"phase {self.phases}")
-        if isinstance(ratios, pd.Series):
-            ratios = per_user(ratios, n, self._users, "ratios")
-        elif isinstance(ratios, pd.DataFrame):
-            ratios = self._matched(ratios, "ratios").values
-        given = _ratios(ratios, (n,), "ratios")
-        if given.shape not in ((), (n,), (n, m)):
-            raise InvalidInput("ratios", f"must be one number or have shape ({n},) or ({n}, {m})", given.shape)
-        threshold = self._rule.rho if rho is None else _ratios(_by_name(rho, self._users, "rho"), (n,), "rho")
-        if np.shape(threshold) not in ((), (n,)):
-            raise InvalidInput("rho", f"must be one number or have shape ({n},)", np.shape(threshold))
-        self._settle(
-            np.broadcast_to(given if given.ndim == 2 else given[..., None], (n, m if given.ndim == 2 else 1)), threshold
-        )
-
-    def _state(self) -> dict[str, Any]:
-        return {
-            "users": names_for_json(self._users, "users") or len(self),
-            "resources": names_for_json(self._resources, "resources"),
-            "capacities": self._capacities.tolist(),
-            "rule": {**asdict(self._rule), "rho": np.asarray(self._rule.rho).tolist()},
-            "credit": self._credit.tolist(),
-            "held": self._held.tolist(),
-            "demands": self._demands.tolist(),
-            "tasks": self._tasks.tolist(),
-            "granted": self._granted,
-            "phases": self.phases,
-        }
-
-    @classmethod
-    def _restored(cls, state: dict[str, Any]) -> CbDrf:
-        self = cls(state["users"], state["capacities"], **state["rule"])
-        self._resources = state["resources"] and tuple(state["resources"])
-        for name in ("credit", "held", "demands", "tasks"):
-            setattr(self, f"_{name}", np.array(state[name], dtype=np.float64))
-        self._granted, self.phases = state["granted"], state["phases"]
-        return self
+    if exact:
+        found = Phases._make(one.astype(np.float64) if one.dtype == object else one for one in found)
+    return CreditRun(
+        found.credit[:-1],
+        *found[1:7],
+        demands=named.values,
+        capacities=pool,
+        final_credit=found.credit[-1],
+        rule=rule,
+        ratios=data[2].astype(np.float64),
+        held_back=found.held[1:],
+        bottlenecks=found.bottlenecks,
+        named_users=named.users,
+        named_resources=named.resources,
+    )

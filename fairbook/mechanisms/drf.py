@@ -200,7 +200,7 @@ def fill_bounded(
     have already stopped leave no rounding error behind. Returns how far apart users are who share a resource.
     """
     n, m = demands.shape
-    slope = np.zeros((n + 1, m))
+    slope = np.zeros((n + 1, m), demands.dtype)
     slack = capacities.copy()
     apart = 1.0
     for j in range(m):
@@ -210,14 +210,14 @@ def fill_bounded(
             if demands[i, j] > 0.0:
                 least, most = min(least, rate[i] * demands[i, j]), max(most, rate[i] * demands[i, j])
         apart = max(apart, most / least)
-    level = 0.0
+    level = 0 * rate[0]
     first = 0  # users before this place in the order have stopped
     while first < n:
         for place in range(n - 1, first - 1, -1):
             i = order[place]
             rises = bottlenecks[i] == _UNSET
             for j in range(m):
-                slope[place, j] = slope[place + 1, j] + (rate[i] * demands[i, j] if rises else 0.0)
+                slope[place, j] = slope[place + 1, j] + (rate[i] * demands[i, j] if rises else 0)
         empty = False
         while first < n and not empty:
             i = order[first]
@@ -243,7 +243,7 @@ def fill_bounded(
         level += step
         for j in range(m):
             if slope[first, j] > 0.0:  # the resource that sets the step is empty by definition, not up to rounding
-                slack[j] = 0.0 if slack[j] / slope[first, j] <= step else slack[j] - slope[first, j] * step
+                slack[j] = 0 if slack[j] / slope[first, j] <= step else slack[j] - slope[first, j] * step
         for place in range(first, n):
             i = order[place]
             if bottlenecks[i] == _UNSET:

@@ -27,13 +27,16 @@ from fairbook.model.inputs import (
 from fairbook.model.result import labels_or_positions
 
 
-def as_array(values: Any) -> NDArray[Any]:
-    """Give an array of doubles as it is, and all else as one of fractions, with inf for None."""
-    if isinstance(values, np.ndarray) and values.dtype == np.float64:
-        return values
-    found = np.array(as_fractions(values, "values"), dtype=object)
+def fractions(values: Any) -> NDArray[Any]:
+    """Give an array of fractions, with inf for None; doubles count at face value, a number has no dimension."""
+    found = np.array(as_fractions([values], "values")[0], dtype=object)
     found[np.equal(found, None)] = np.inf  # type: ignore[call-overload]
     return found
+
+
+def as_array(values: Any) -> NDArray[Any]:
+    """Give an array of doubles as it is, and all else as one of fractions."""
+    return values if isinstance(values, np.ndarray) and values.dtype == np.float64 else fractions(values)
 
 
 class CreditPool(Stateful):
