@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import re
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -77,8 +79,7 @@ def settings(rule: Mechanism, given: list[str]) -> dict[str, Any]:
 
 def _brief(about: str) -> str:
     """Give the beginning of what is said of a mechanism, as much of it as a line of help has room for."""
-    head = about.partition(";")[0].partition(":")[0]
-    return head if len(head) <= 60 else head.rpartition(", and ")[0] or f"{head[:57]}..."
+    return textwrap.shorten(re.split("[;:(]", about)[0], 58, placeholder="...")
 
 
 def add_allocate(commands: Any, run: Callable[[argparse.Namespace], int]) -> None:
