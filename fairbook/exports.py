@@ -11,9 +11,11 @@ import json
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -42,17 +44,14 @@ _OUT = {"DOWN", "FUTURE", "NOT_RESPONDING", "POWERED_DOWN"}
 _ORDINARY = {"ALLOCATED", "CLOUD", "COMPLETING", "IDLE", "MIXED", "PLANNED"}
 
 
-def _few(names: list[str]) -> str:
-    return ", ".join(names if len(names) < 10 else [*names[:9], "..."])
-
-
 class Asked(NamedTuple):
     """What pods or jobs that are alike ask for, each."""
 
     owner: str
     times: int
-    holds: bool  # they run, or have their place already
+    place: str  # where they run, or have their place already
     amounts: Any  # by resource
+    fallen_back: Any  # whether the owner is another than the one asked for
 
 
 class Export(NamedTuple):
@@ -61,53 +60,47 @@ class Export(NamedTuple):
     asked: list[Asked]
     machines: dict[str, Any]  # amounts by resource, by name
     notes: list[str]
+    lost: set[str]  # nodes that are not ready
+    tainted: list[str]
 
 
-class Place(NamedTuple):
-    """A value of a document, and where it stands there."""
+@contextmanager
+def _in(source: str, items: Any, k: int) -> Iterator[None]:
+    """Say of a field that is not what it should be where it stands; of anything else that nobody exported it so."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise InvalidInput(f"{source}, {items}[{k}], {error.argument}:", error.rule, error.value) from None
+    except (AttributeError, TypeError, ValueError):
+        raise InvalidInput(f"{source}, {items}[{k}]:", f"must be what {_KNOWN} writes", "something else") from None
 
-    source: str
-    path: str
-    value: Any
 
-    def refuse(self, rule: str) -> NoReturn:
-        raise InvalidInput(f"{self.source}, {self.path or 'top'}:", f"must be {rule}", self.value)
+def _get(value: Any, *names: str) -> Any:
+    """Go down to a field; where there is none the value is None."""
+    for name in names:
+        value = None if value is None else value.get(name)
+    return value
 
-    def get(self, *names: str) -> Place:
-        """Go down to a field; where there is none the value is None."""
-        found = self
-        for name in names:
-            path = f"{found.path}.{name}" if found.path else name
-            found = Place(self.source, path, found.checked(dict).get(name))
-        return found
 
-    def checked(self, kind: type) -> Any:
-        """Give an object, a list or a text; None counts as an empty one."""
-        if self.value is not None and not isinstance(self.value, kind):
-            self.refuse("an object" if kind is dict else "a list" if kind is list else "a text")
-        return kind() if self.value is None else self.value
+def _words(value: Any) -> set[str]:
+    """Give a state, or a list of them, as older and newer versions of Slurm write it."""
+    given = value if isinstance(value, list) else [value or ""]
+    return {word for one in given for word in one.upper().rstrip("*$~#!%@^-").split("+")}
 
-    def items(self) -> list[Place]:
-        return [Place(self.source, f"{self.path}[{k}]", one) for k, one in enumerate(self.checked(list))]
 
-    def words(self) -> set[str]:
-        """Give a state, or a list of them, as older and newer versions of Slurm write it."""
-        given = self.items() if isinstance(self.value, list) else [self]
-        return {word for one in given for word in one.checked(str).upper().rstrip("*$~#!%@^-").split("+")}
+def _name(value: Any, field: str) -> str:
+    if not isinstance(value, str) or not value.isprintable() or not value:
+        raise InvalidInput(field, "must be a name", value)
+    return value
 
-    def name(self, rule: str = "a name") -> str:
-        if not self.checked(str).isprintable() or not self.value:
-            self.refuse(rule)
-        return str(self.value)
 
-    def number(self) -> float:
-        """Give a plain number, or Slurm's newer form, an object with set, infinite and number; not set is 0."""
-        if isinstance(self.value, dict):
-            return self.get("number").number() if self.value.get("set") and not self.value.get("infinite") else 0.0
-        known = isinstance(self.value, (int, float)) and not isinstance(self.value, bool)
-        if self.value is not None and not (known and 0 <= self.value < math.inf):
-            self.refuse("a number that is not negative")
-        return float(self.value or 0)
+def _number(value: Any, field: str) -> float:
+    """Give a plain number, or Slurm's newer form, an object with set, infinite and number; not set is 0."""
+    if isinstance(value, dict):
+        value = value.get("number") if value.get("set") and not value.get("infinite") else 0
+    if not isinstance(value or 0, (int, float)) or value is True or not 0 <= (value or 0) < math.inf:
+        raise InvalidInput(field, "must be a number that is not negative", value)
+    return float(value or 0)
 
 
 def read_export(
@@ -166,7 +159,7 @@ def read_export(
     found = read(Path(path).read_bytes(), str(path), user)
     if machines is not None:
         more = read(Path(machines).read_bytes(), str(machines), user)
-        found = Export(found.asked, found.machines | more.machines, found.notes + more.notes)
+        found = found._replace(machines=found.machines | more.machines, notes=found.notes + more.notes)
     if not found.asked:
         raise InvalidInput(f"{path}:", "must tell pods or jobs that have not finished", None)
     return frames(found)
@@ -175,24 +168,38 @@ def read_export(
 def read(content: bytes, source: str, by: str | None) -> Export:
     """Read the text of one file."""
     try:
-        document = Place(source, "", json.loads(content))
+        document = json.loads(content)
     except json.JSONDecodeError as error:
         place = f"{source}, line {error.lineno}, column {error.colno}:"
         raise InvalidInput(place, f"is not JSON ({error.msg})", error.doc[error.pos : error.pos + 9]) from None
     except (RecursionError, ValueError):  # an integer of too many digits
         raise InvalidInput(f"{source}:", "is not JSON that anybody exported", content[:20]) from None
-    readers = {"items": _kubernetes, "jobs": _squeue, "sinfo": _sinfo, "nodes": _nodes}
-    reader = next((read for name, read in readers.items() if name in document.checked(dict)), None)
-    if reader is None:
-        raise InvalidInput(f"{source}:", f"must be what {_KNOWN} writes", list(document.value or ()))
-    found = Export([], {}, [])
-    reader(document, by, found)
+    readers = {"items": _kubernetes, "jobs": _job, "sinfo": _row, "nodes": _node}
+    known = [name for name in readers if isinstance(document, dict) and isinstance(document.get(name), list)]
+    if not known:
+        raise InvalidInput(f"{source}:", f"must be what {_KNOWN} writes", list(document))
+    found = Export([], {}, [], set(), [])
+    of_all = str(document.get("kind")).removesuffix("List")  # of a PodList no item tells its own
+    for k, item in enumerate(document[known[0]]):
+        with _in(source, known[0], k):
+            readers[known[0]](item, by, of_all, found)
+    if by and found.asked and all(one.fallen_back for one in found.asked):
+        raise InvalidInput("user", "must be a label that some pod has", by)
     return found
 
 
 def frames(export: Export) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Sum up what each user asks for; leave out what asks for nothing, or for what no machine has."""
     asked, machines, notes = export.asked, export.machines, list(export.notes)
+    if export.tainted:
+        many = ", ".join([*export.tainted[:9], "..."][: len(export.tainted)])
+        notes.append(f"{len(export.tainted)} with a taint that keeps pods away are counted: {many}")
+    if waits := sum(one.place in export.lost for one in asked):
+        notes.append(f"{waits} on nodes that are left out count as waiting")
+    if without := sum(bool(one.fallen_back) for one in asked):
+        notes.append(
+            f"{without} of {len(asked)} have no such label or account; they count under namespace or user_name"
+        )
     there = {name for amounts in machines.values() for name in amounts}
     for name in sorted({name for one in asked for name in one.amounts} - there) if machines else ():
         count = sum(one.times for one in asked if name in one.amounts)
@@ -213,7 +220,7 @@ def frames(export: Export) -> tuple[pd.DataFrame, pd.DataFrame]:
         mine["max_tasks"] += one.times
         for name, amount in one.amounts.items():
             mine[name] += one.times * amount
-            mine[f"held_{name}"] += one.times * amount * one.holds
+            mine[f"held_{name}"] += one.times * amount * (one.place != "" and one.place not in export.lost)
     columns = [*resources, "max_tasks", *(f"held_{name}" for name in resources)]
     rows = [[float(mine[name]) for name in columns] for mine in total.values()]
     users = pd.DataFrame(rows, pd.Index(names, name="user"), columns, dtype=float)
@@ -227,25 +234,24 @@ def frames(export: Export) -> tuple[pd.DataFrame, pd.DataFrame]:
 # ------------------------------------------------------------------------------------------------------- Kubernetes
 
 
-def _amounts(place: Place) -> Any:
+def _amounts(given: Any) -> Any:
     """Read quantities by resource, in cores, GiB and pieces."""
     found = Amounts()
-    for name in place.checked(dict):
-        one = place.get(name)
-        matched = _QUANTITY.fullmatch(str(one.value))
+    for name, text in (given or {}).items():
+        matched = _QUANTITY.fullmatch(str(text))
         if matched is None:
-            one.refuse("a quantity such as 500m, 2 or 16Gi")
+            raise InvalidInput(name, "must be a quantity such as 500m, 2 or 16Gi", text)
         amount = float(matched[1] + (matched[2] or "")) * _SCALES[matched[3]]
         found[name] = amount / _GIB if _BYTES.fullmatch(name) else amount
     return found
 
 
-def _requests(resources: Place) -> Any:
+def _requests(resources: Any) -> Any:
     """Give what a container requests; where it sets a limit alone, that is its request."""
-    return Amounts({**_amounts(resources.get("limits")), **_amounts(resources.get("requests"))})
+    return Amounts({**_amounts(_get(resources, "limits")), **_amounts(_get(resources, "requests"))})
 
 
-def _effective(spec: Place) -> Any:
+def _effective(spec: Any) -> Any:
     """Give what a pod reserves.
 
     Containers for the start run one by one, beside the sidecars (those that always restart) listed before them; then
@@ -253,151 +259,122 @@ def _effective(spec: Place) -> Any:
     stands in place of that, and its overhead is added.
     """
     running, start = Amounts(), Amounts()
-    for one in spec.get("initContainers").items():
+    for one in _get(spec, "initContainers") or ():
         asks = _requests(one.get("resources"))
         start |= running + asks
-        if one.get("restartPolicy").value == "Always":
+        if one.get("restartPolicy") == "Always":
             running += asks
-    for one in spec.get("containers").items():
+    for one in _get(spec, "containers") or ():
         running += _requests(one.get("resources"))
-    return Amounts({**(start | running), **_requests(spec.get("resources"))}) + _amounts(spec.get("overhead"))
+    return Amounts({**(start | running), **_requests(_get(spec, "resources"))}) + _amounts(_get(spec, "overhead"))
 
 
-def _kubernetes(document: Place, by: str | None, into: Export) -> None:
-    kinds: dict[str, list[Place]] = {"Node": [], "Pod": []}
-    of_all = document.get("kind").checked(str).removesuffix("List")  # of a PodList no item tells its own
-    for item in document.get("items").items():
-        kind = item.get("kind").checked(str) or of_all
-        if not kind:
-            item.get("kind").refuse("Pod or Node, which `kubectl get nodes,pods -A -o json` says of each item")
-        kinds.setdefault(kind, []).append(item)
-    lost, tainted = set(), []
-    for node in kinds["Node"]:
-        name = node.get("metadata", "name").name()
-        conditions = node.get("status", "conditions").items()
-        states = {one.get("type").checked(str): one.get("status").value for one in conditions}
-        taints = {one.get("effect").checked(str) for one in node.get("spec", "taints").items()}
-        if states.get("Ready", "True") != "True":
-            lost.add(name)
+def _kubernetes(item: Any, by: str | None, of_all: str, into: Export) -> None:
+    """Read a pod or a node."""
+    kind, meta, spec, status = item.get("kind") or of_all, item.get("metadata"), item.get("spec"), item.get("status")
+    if kind == "Node":
+        name = _name(_get(meta, "name"), "name")
+        ready = [one.get("status") for one in _get(status, "conditions") or () if one.get("type") == "Ready"]
+        taints = {one.get("effect") for one in _get(spec, "taints") or ()}
+        if ready and ready != ["True"]:
             into.notes.append(f"node {name!r} is not ready, and left out")
-            continue
-        if node.get("spec", "unschedulable").value:  # which taints it as well
+            into.lost.add(name)
+            return
+        if _get(spec, "unschedulable"):  # which taints it as well
             into.notes.append(f"node {name!r} is cordoned, and counted")
         elif taints & _TAINTS:
-            tainted.append(name)
-        into.machines[name] = +_amounts(node.get("status", "allocatable"))
-    if tainted:
-        into.notes.append(f"{len(tainted)} with a taint that keeps pods away are counted: {_few(tainted)}")
-    waits, without = 0, 0
-    for pod in kinds["Pod"]:
-        if pod.get("status", "phase").value in ("Succeeded", "Failed"):
-            continue
-        meta, place = pod.get("metadata"), pod.get("spec", "nodeName").checked(str)
-        label = meta.get("labels", by) if by else meta.get("namespace")
-        owner = label if label.value else meta.get("namespace")
-        without += not label.value
-        waits += place in lost
-        holds = bool(place) and place not in lost
-        into.asked.append(Asked(owner.name(), 1, holds, _effective(pod.get("spec"))))
-    if waits:
-        into.notes.append(f"{waits} on nodes that are left out count as waiting")
-    if without and without == len(into.asked):
-        raise InvalidInput("user", "must be a label that some pod has", by)
-    if without:
-        into.notes.append(f"{without} of {len(into.asked)} pods have no label {by!r}; they count under their namespace")
+            into.tainted.append(name)
+        into.machines[name] = +_amounts(_get(status, "allocatable"))
+    elif kind == "Pod" and _get(status, "phase") not in ("Succeeded", "Failed"):
+        space, place = _get(meta, "namespace"), _get(spec, "nodeName") or ""
+        owner = _get(meta, "labels", by) if by else space
+        into.asked.append(Asked(_name(owner or space, "namespace"), 1, place, _effective(spec), by and not owner))
+    elif kind in ("", "None"):
+        raise InvalidInput("kind", "must be Pod or Node, which `kubectl get nodes,pods -A -o json` says", None)
 
 
 # ------------------------------------------------------------------------------------------------------------ Slurm
 
 
-def _tres(place: Place) -> Any:
+def _tres(text: str | None) -> Any:
     """Read trackable resources such as ``cpu=4,mem=16G,gres/gpu=1``; a type after a colon repeats the sum before it."""
     found, typed = Amounts(), Amounts()
-    for part in filter(None, place.checked(str).split(",")):
-        name, _, text = part.partition("=")
+    for part in filter(None, (text or "").split(",")):
+        name, _, number = part.partition("=")
         name, colon, _ = name.removeprefix("gres/").partition(":")
-        if name not in ("cpu", "mem") and not part.startswith("gres/"):
-            continue
-        matched = _TRES.fullmatch(text)
-        if matched is None:
-            place.refuse("resources such as cpu=4,mem=16G,gres/gpu=1")
-        amount = float(matched[1]) * (_MIB[matched[2]] / _GIB if name == "mem" else _PIECES[matched[2]])
-        (typed if colon else found)["memory" if name == "mem" else name] += amount
+        if name in ("cpu", "mem") or part.startswith("gres/"):
+            matched = _TRES.fullmatch(number)
+            if matched is None:
+                raise InvalidInput("resources", "must be such as cpu=4,mem=16G,gres/gpu=1", text)
+            amount = float(matched[1]) * (_MIB[matched[2]] / _GIB if name == "mem" else _PIECES[matched[2]])
+            (typed if colon else found)["memory" if name == "mem" else name] += amount
     return found | typed
 
 
-def _squeue(document: Place, by: str | None, into: Export) -> None:
-    without = 0
-    for job in document.get("jobs").items():
-        states = job.get("job_state").words()
-        if not states & (_HOLDING | _WAITING):
-            continue
-        holds = bool(states & _HOLDING)
-        amounts = (_tres(job.get("tres_alloc_str")) if holds else None) or _tres(job.get("tres_req_str"))
-        if not amounts:
-            cpus, nodes = job.get("cpus").number(), max(1.0, job.get("node_count").number())
-            memory = job.get("memory_per_node").number() * nodes or job.get("memory_per_cpu").number() * cpus
-            amounts = +Amounts({"cpu": cpus, "memory": memory / 1024})
-        owner = job.get(by or "account")
-        if not by and not owner.value:  # Slurm keeps no accounts
-            owner, without = job.get("user_name"), without + 1
-        name = owner.name("a name (user=, on the command line --user-column, takes another field of the jobs)")
-        into.asked.append(Asked(name, _array(job.get("array_task_string")), holds, amounts))
-    if without:
-        into.notes.append(f"{without} of {len(into.asked)} jobs have no account; they count under their user_name")
+def _job(job: Any, by: str | None, of_all: str, into: Export) -> None:
+    states = _words(job.get("job_state"))
+    holds = bool(states & _HOLDING)
+    if not (holds or states & _WAITING):
+        return
+    amounts = (_tres(job.get("tres_alloc_str")) if holds else None) or _tres(job.get("tres_req_str"))
+    if not amounts:
+        fields = ("cpus", "node_count", "memory_per_node", "memory_per_cpu")
+        cpus, nodes, a_node, a_cpu = (_number(job.get(field), field) for field in fields)
+        amounts = +Amounts({"cpu": cpus, "memory": (a_node * max(1.0, nodes) or a_cpu * cpus) / 1024})
+    owner = job.get(by or "account")
+    lacks = not by and not owner  # Slurm keeps no accounts
+    name = _name(job.get("user_name") if lacks else owner, "user_name" if lacks else by or "account")
+    into.asked.append(Asked(name, _array(job.get("array_task_string")), "somewhere" if holds else "", amounts, lacks))
 
 
-def _array(place: Place) -> int:
+def _array(text: str | None) -> int:
     """Count the tasks of an array that waits, such as ``2-9``, ``1-9:2,12`` or ``0-99%5``; what is no array is one."""
     count = 0
-    for part in filter(None, place.checked(str).partition("%")[0].split(",")):
+    for part in filter(None, (text or "").partition("%")[0].split(",")):
         matched = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", part, re.ASCII)
         if matched is None:
-            place.refuse("numbers of tasks such as 2-9,12 (SLURM_BITSTR_LEN=0 writes them all)")
+            rule = "must be numbers of tasks such as 2-9,12 (SLURM_BITSTR_LEN=0 writes them all)"
+            raise InvalidInput("array_task_string", rule, text)
         first, last, step = matched.groups()
         count += len(range(int(first), int(last or first) + 1, int(step or 1) or 1))
     return max(1, count)
 
 
-def _gres(place: Place) -> Any:
+def _gres(text: str | None) -> Any:
     """Read generic resources of a machine such as ``gpu:a100:4(S:0-1),gpu:v100:2``, as far as jobs use them up."""
     found = Amounts()
-    for part in filter(None, re.sub(r"\([^)]*\)", "", place.checked(str)).split(",")):
-        name, *kinds, text = part.split(":") if ":" in part else (part, "1")
-        matched = re.fullmatch(r"(\d{1,9})([KMGTP]?)", text, re.ASCII)
-        if "no_consume" in (*kinds, text):  # as many jobs as like may use it
+    for part in filter(None, re.sub(r"\([^)]*\)", "", text or "").split(",")):
+        name, *kinds, number = part.split(":") if ":" in part else (part, "1")
+        matched = re.fullmatch(r"(\d{1,9})([KMGTP]?)", number, re.ASCII)
+        if "no_consume" in (*kinds, number):  # as many jobs as like may use it
             continue
         if matched is None:
-            place.refuse("resources such as gpu:a100:4")
+            raise InvalidInput("gres", "must be resources such as gpu:a100:4", text)
         found[name] += int(matched[1]) * _PIECES[matched[2]]
     return found
 
 
-def _add_machine(into: Export, name: str, states: Place, cpus: float, memory: float, gres: Place) -> None:
+def _add_machine(into: Export, name: Any, states: Any, cpus: float, memory: float, gres: Any) -> None:
     """Add a machine, unless it is out of service, or drained and so idle."""
-    words = states.words()
+    words, name = _words(states), _name(name, "name")
     out = words & _OUT or words >= {"IDLE", "DRAIN"} or "DRAINED" in words
-    if out or words - _ORDINARY:
-        state = "+".join(sorted(words)).lower()
-        into.notes.append(f"node {name!r} is {state}, and {'left out' if out else 'counted'}")
+    told = f"node {name!r} is {'+'.join(sorted(words)).lower()}, and {'left out' if out else 'counted'}"
+    if (out or words - _ORDINARY - {""}) and told not in into.notes:
+        into.notes.append(told)
     if not out:
         into.machines[name] = Amounts({"cpu": cpus, "memory": memory / 1024}) + _gres(gres)
 
 
-def _nodes(document: Place, by: str | None, into: Export) -> None:
-    for node in document.get("nodes").items():
-        cpus = node.get("effective_cpus").number() or node.get("cpus").number()  # some may be kept for the system
-        memory = node.get("real_memory").number()
-        _add_machine(into, node.get("name").name(), node.get("state"), cpus, memory, node.get("gres"))
+def _node(node: Any, by: str | None, of_all: str, into: Export) -> None:
+    cpus = _number(node.get("effective_cpus"), "effective_cpus") or _number(node.get("cpus"), "cpus")
+    memory = _number(node.get("real_memory"), "real_memory")
+    _add_machine(into, node.get("name"), node.get("state"), cpus, memory, node.get("gres"))
 
 
-def _sinfo(document: Place, by: str | None, into: Export) -> None:
-    """Read rows of alike machines; one that is in several partitions is in several rows."""
-    rows = {
-        one.name(): (row, len(row.get("nodes", "nodes").value))
-        for row in document.get("sinfo").items()
-        for one in row.get("nodes", "nodes").items()
-    }
-    for name, (row, alike) in rows.items():
-        cpus, memory = row.get("cpus", "total").number() / alike, row.get("memory", "minimum").number()
-        _add_machine(into, name, row.get("node", "state"), cpus, memory, row.get("gres", "total"))
+def _row(row: Any, by: str | None, of_all: str, into: Export) -> None:
+    """Read a row of alike machines of ``sinfo``; one that is in several partitions is in several rows."""
+    names = row["nodes"]["nodes"]
+    cpus, memory = _number(_get(row, "cpus", "total"), "cpus"), _number(_get(row, "memory", "minimum"), "memory")
+    for name in names:
+        state, gres = _get(row, "node", "state"), _get(row, "gres", "total")
+        _add_machine(into, name, state, cpus / len(names), memory, gres)

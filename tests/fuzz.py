@@ -146,7 +146,6 @@ COMMANDS: dict[str, tuple[tuple[str, ...], dict[str, tuple[str, ...] | None]]] =
             "--mechanism": ("drf", "drf", "drf_by_task", "dmfa_srq", "dynamic_drf", "static_optimum", "x"),
             "--capacity": _CAPACITY,
             "--set": ("stuck=skip", "stuck=stop", "stuck=x", "stuck", "x=1"),
-            "--after": _WHOLE,
         },
     ),
     "allocate phases": (

@@ -116,7 +116,7 @@ def test_pods_that_count_and_those_that_do_not(tmp_path: Path) -> None:
     assert users.T.to_dict("list") == {"a": [2, 1, 2, 1, 1], "b": [3, 1, 1, 0, 0]}  # the mean pod
     assert machines.T.to_dict("list") == {"n": [8, 32], "m": [4, 32]}
     assert list(fb.read_export(source, user="team")[0].index) == ["a", "B"]  # without the label: the namespace
-    assert "3 of 6 pods have no label 'team'" in run("allocate", source, "--user-column", "team")[2]
+    assert "3 of 6 have no such label" in run("allocate", source, "--user-column", "team")[2]
     said = refused(run("allocate", source, "--user-column", "nope"))
     assert "--user-column must be a label that some pod has, got 'nope'" in said
     assert users.attrs["notes"] == [
@@ -153,7 +153,7 @@ def test_lists_of_the_api_whose_items_tell_no_kind(tmp_path: Path) -> None:
     pods, nodes = bare("PodList", pod(container(cpu="1"))), bare("NodeList", node(cpu="6"))
     (told,) = everything(tmp_path, pods, "--machines", nodes)["resources"]
     assert (told["capacity"], told["use"]) == (6, 1)
-    assert "items[0].kind: must be Pod or Node, which `kubectl" in refused(run("allocate", bare("", pod())))
+    assert "items[0], kind: must be Pod or Node, which `kubectl" in refused(run("allocate", bare("", pod())))
 
 
 # ------------------------------------------------------------------------------------------------------------ Slurm
@@ -262,23 +262,21 @@ BAD: list[tuple[Any, str]] = [
     ({}, "must be what"),
     ({"rows": []}, "got ['rows']"),
     ({"items": []}, "holds no user that counts"),
-    ({"items": {}}, "export.json, items: must be a list, got {}"),
-    ({"items": [3]}, "export.json, items[0]: must be an object, got 3"),
-    (kubernetes(GOOD, pod(container(cpu="4 cores"))), "items[1].spec.containers[0].resources.requests.cpu: must be a"),
+    ({"items": {}}, "must be what"),
+    ({"items": [3]}, "export.json, items[0]: must be what `kubectl"),
+    (kubernetes(GOOD, pod(container(cpu="4 cores"))), "items[1], cpu: must be a quantity"),
     (kubernetes(GOOD, pod(container(cpu="-1"))), "must be a quantity such as 500m, 2 or 16Gi, got '-1'"),
-    (kubernetes(GOOD, pod(container(memory="1GiB"))), "requests.memory: must be a quantity"),
-    (kubernetes(node(cpu="many"), pod()), "items[0].status.allocatable.cpu: must be a quantity"),
-    (kubernetes(GOOD, pod(of="")), "items[1].metadata.namespace: must be a name"),
-    (kubernetes(GOOD, pod(container(), initContainers=3)), "items[1].spec.initContainers: must be a list, got 3"),
-    ({"jobs": [job(tres_alloc_str="cpu=four")]}, "jobs[0].tres_alloc_str: must be resources such as cpu=4,mem"),
-    ({"jobs": [job(tres_alloc_str=4)]}, "jobs[0].tres_alloc_str: must be a text, got 4"),
-    ({"jobs": [job(cpus=-4)]}, "jobs[0].cpus: must be a number that is not negative, got -4"),
-    ({"jobs": [job(cpus=True)]}, "jobs[0].cpus: must be a number"),
-    ({"jobs": [job(cpus=new(float("nan")))]}, "jobs[0].cpus.number: must be a number"),
-    ({"jobs": [job("PENDING", array_task_string="1-9,...")]}, "jobs[0].array_task_string: must be numbers of tasks"),
-    ({"jobs": [job(of="") | {"user_name": None}]}, "jobs[0].user_name: must be a name (user=, on the command line"),
-    (kubernetes({**GOOD, "status": {"conditions": [{"type": ["x"]}]}}), "conditions[0].type: must be a text, got"),
-    (kubernetes({**GOOD, "status": {"conditions": [{"type": {"a": 1}}]}}), "conditions[0].type: must be a text, got"),
+    (kubernetes(GOOD, pod(container(memory="1GiB"))), "items[1], memory: must be a quantity"),
+    (kubernetes(node(cpu="many"), pod()), "items[0], cpu: must be a quantity"),
+    (kubernetes(GOOD, pod(of="")), "items[1], namespace: must be a name"),
+    (kubernetes(GOOD, pod(container(), initContainers=3)), "items[1]: must be what"),
+    ({"jobs": [job(tres_alloc_str="cpu=four")]}, "jobs[0], resources: must be such as cpu=4,mem"),
+    ({"jobs": [job(tres_alloc_str=4)]}, "jobs[0]: must be what"),
+    ({"jobs": [job(cpus=-4)]}, "jobs[0], cpus: must be a number that is not negative, got -4"),
+    ({"jobs": [job(cpus=True)]}, "jobs[0], cpus: must be a number"),
+    ({"jobs": [job(cpus=new(float("nan")))]}, "jobs[0], cpus: must be a number"),
+    ({"jobs": [job("PENDING", array_task_string="1-9,...")]}, "jobs[0], array_task_string: must be numbers of tasks"),
+    ({"jobs": [job(of="") | {"user_name": None}]}, "jobs[0], user_name: must be a name"),
     ({"jobs": [job(tres_req_str="cpu=1,mem=1G")]}, "--machines FILE; no machine in this export counts"),
     ({"nodes": [{"name": "x", **OLD}]}, "holds no user that counts, only machines, which --machines takes"),
     (kubernetes(GOOD, pod(container(cpu="1e99"))), "export.json, user 'a', column 'cpu': must be zero or between"),
@@ -287,12 +285,15 @@ BAD: list[tuple[Any, str]] = [
 
 
 BAD_MACHINES: list[tuple[Any, str]] = [
-    ({"nodes": [{"name": "x", **OLD, "gres": "gpu:a100:many"}]}, "nodes[0].gres: must be resources such as gpu:a100:4"),
-    ({"nodes": [{"name": "", **OLD}]}, "nodes[0].name: must be a name"),
+    (
+        {"nodes": [{"name": "x", **OLD, "gres": "gpu:a100:many"}]},
+        "nodes[0], gres: must be resources such as gpu:a100:4",
+    ),
+    ({"nodes": [{"name": "", **OLD}]}, "nodes[0], name: must be a name"),
     ({"nodes": [{"name": "x", "state": "DOWN"}]}, "holds no machine that counts"),
     ({"jobs": []}, "holds no machine that counts"),
     ({"jobs": [job(tres_req_str="cpu=1")]}, "holds no machine that counts, only users, which TABLE takes"),
-    ({"sinfo": [row([1])]}, "sinfo[0].nodes.nodes[0]: must be a text, got 1"),  # type: ignore[list-item]
+    ({"sinfo": [row([1])]}, "sinfo[0], name: must be a name, got 1"),  # type: ignore[list-item]
 ]
 
 

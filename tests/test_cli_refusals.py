@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from fairbook.cli import given as given_module
 from fairbook.mechanisms import registry
 from tests.commands import CLUSTERS, EVERY, MACHINES, PERIODS, PHASES, POOL, Case, refused, run, survives
 
@@ -17,9 +16,6 @@ LINES = {
     "alocate": "invalid choice",
     "allocate": "TABLE",
     "allocate u.csv --mechanism best": "invalid choice",
-    "allocate u.csv --after 0": "at least 1",
-    "allocate u.csv --after 1.5": "at least 1",
-    f"allocate u.csv --after {'9' * 30}": "at least 1",
     "allocate u.csv --verif": "unrecognized",
     "allocate u.csv --capacity": "--capacity",
     "allocate u.csv --capacity cpu=9 --machines m.csv": "not allowed with",
@@ -64,14 +60,11 @@ OPTIONS: list[tuple[Case, str, str]] = [
     *((POOL, f"--capacity cpu=9 memory=18 {line}", said) for line, said in {
         "--against drfh": "needs a table without periods, and --machines", "--against then": "invalid choice",
         "--against now": "users.csv: --against now needs a mechanism for one moment",
-        "--after 1": "--after belongs to dmfa_srq, dynamic_drf, static_optimum, not to drf",
         "--set stuck=skip": "--set 'stuck=skip': drf can be set nothing",
         "--placement": "fills one pool",
         "--user-column team": "--user-column 'team' is none of the columns 'user', 'cpu', 'memory'",
         "--explain zoe": "users.csv (ann, bob)", "--explain ann:1": "--explain 'ann:1' is no user",
         "--mechanism drf_by_task --set stuck=wait": "--set stuck must be one of skip, stop, got 'wait'",
-        "--mechanism dmfa_srq --after 3": "--after must be a whole number from 1 to 2",
-        "--mechanism dmfa_srq --after 1 --explain bob": "users.csv (ann)",
     }.items()),
     *((PHASES, f"--capacity cpu=9 memory=18 {line}", said) for line, said in {
         "--mechanism karma --set rho=0.5": "--set 'rho=0.5': karma can be set alpha, initial_credit, each once",
@@ -167,13 +160,10 @@ ANY: dict[str, tuple[str | bytes, str]] = {
     "open quote": ('{head}\n"{line}\n', "is not CSV"),
     "text after a quote": ('{head}\n"a"b,{line}\n', "line 2: is not CSV"),
     "huge field": ("{head}\n" + "a" * 200_000, "line 2: is not CSV (field larger"),
-    "huge line": ("{head}\n" + "1," * 600_000, "line 2: the line is longer than"),
-    "huge header": ("x" * 2_000_000, "line 1: the line is longer than"),
-    "a small file that unpacks to a large one": (gzip.compress(bytes(1 << 22)), "line 1: the line is longer than"),
     "null bytes": ("{head}\n{line}\0\n", "line 2"),
     "latin 1": ("{head}\n{line}\xe9\n".encode("latin1"), "line 2: is not UTF-8"),
     "utf 16": ("user,cpu\n".encode("utf-16"), "line 1: is not UTF-8"),
-    "binary": (bytes(range(256)) * 8, "line 1"),
+    "binary": (bytes(range(256)) * 8, "is not UTF-8"),
 }
 
 #: Bad tables: what is given, the file that is bad, its content, and what is said of it.
@@ -327,26 +317,6 @@ def test_damage_to_any_table(case: Case, tmp_path: Path) -> None:
             assert part in said, (file, name)
             assert f"{file}.csv" in said, (file, name)
             assert len(said) < 600, (file, name)
-
-
-@pytest.mark.parametrize(("case", "module", "limit", "least", "said"), [
-    (PERIODS, given_module, "MOST_CELLS", 12, "3 periods of 2 users on 2 machines are too many"),
-    (PHASES, given_module, "MOST_CELLS", 18, "3 periods of 3 users on 0 machines are too many"),
-])  # fmt: skip
-def test_what_is_too_large_is_refused_before_it_is_made(
-    case: Case,
-    module: object,
-    limit: str,
-    least: int,
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    arguments = case.given(tmp_path)
-    monkeypatch.setattr(module, limit, least - 1)
-    assert said in refused(run(*arguments))
-    monkeypatch.setattr(module, limit, least)
-    assert run(*arguments)[0] == 0
 
 
 # ------------------------------------------------------------------------------------------------ any table at all

@@ -20,7 +20,7 @@ def against_now(report: Report, users: Users, pool: pd.Series) -> None:
     A user envies another where it could run more of its tasks on what the other holds, scaled by their weights. Tasks
     that it does not have are of no use to it.
     """
-    if users.held is None or "dominant_share" not in report.rows or len(report.rows) != len(users.names):
+    if users.held is None or "dominant_share" not in report.rows or users.period:
         raise Refused(
             f"{users.table.source}: --against now needs a mechanism for one moment, and an export of a scheduler or a "
             "column 'running'"

@@ -34,12 +34,12 @@ def allocate(options: argparse.Namespace) -> int:
         report = _report(given, result, rows.copy(), options)
         if options.explain is not None:
             report.sentences = sentences(given, rows, options.explain)
-        if options.against == "now" or (users.table.held is not None and not options.after):
+        if options.against == "now" or users.table.held is not None:
             against_now(report, users, given.pool)
         if options.against not in (None, "now"):
             _against(report, given, options)
-        if options.verify:  # of arrivals every one up to that shown
-            report.violations = list((result.violations_at if given.steps else result.violations)(**given.steps))
+        if options.verify:
+            report.violations = result.violations()
     except InvalidInput as error:
         raise given.in_the_files(error) from None
     if report.violations and users.period:
@@ -52,7 +52,7 @@ def _against(report: Report, given: Given, options: argparse.Namespace) -> None:
     """Compare with another mechanism, with its usual settings, on the same tables."""
     if not given.users.resources:
         raise Refused("--against compares mechanisms, and there is one for virtual clusters; --method has others")
-    changed = {"mechanism": options.against, "placement": False, "after": None}
+    changed = {"mechanism": options.against, "placement": False}
     other = inputs.make(argparse.Namespace(**{**vars(options), **changed}), given.users, given.machines)
     result, rows = other.run()
     tasks = _report(other, result, rows, options).rows["tasks"].to_numpy(dtype=float)
@@ -66,7 +66,7 @@ def _against(report: Report, given: Given, options: argparse.Namespace) -> None:
 
 def _report(given: Given, result: Any, rows: pd.DataFrame, options: argparse.Namespace) -> Report:
     users, pool = given.users, given.pool
-    head = {"mechanism": given.rule.name, "reason": given.reason, "terms": given.terms, **given.steps}
+    head = {"mechanism": given.rule.name, "reason": given.reason, "terms": given.terms}
     report = Report(rows, head)
     if options.placement:
         report.placement = _placement(given, result)
@@ -87,8 +87,7 @@ def _report(given: Given, result: Any, rows: pd.DataFrame, options: argparse.Nam
     ):
         raise Refused("the numbers lie too far apart: a result does not fit a double")
     _round(report, given.use, options.whole_tasks)
-    present = result.weights[: given.steps["k"]].sum() if given.steps else 1.0
-    report.amounts = pd.DataFrame({"capacity": pool * present}).rename_axis("resource")
+    report.amounts = pd.DataFrame({"capacity": pool}).rename_axis("resource")
     report.amounts["mean_use" if users.period else "use"] = rows[given.use].to_numpy().sum(axis=0) / len(users.periods)
     report.amounts["utilisation"] = report.amounts.iloc[:, 1] / report.amounts["capacity"]
     if users.period:

@@ -48,10 +48,8 @@ class _Seen:
         self.full = np.zeros((n, 0), dtype=bool)
         if given.users.resources:
             demands = given.users.demands()
-            demands, part = (demands[t] if given.users.period else demands[:n]), 1.0
-            if given.steps and "weight" in rows:  # what those brought who are there
-                part = rows["weight"].sum()
-            left = pool.to_numpy() * part - self.rows[given.use].to_numpy(dtype=float).sum(axis=0)
+            demands = demands[t] if given.users.period else demands
+            left = pool.to_numpy() - self.rows[given.use].to_numpy(dtype=float).sum(axis=0)
             self.full = (demands > 0) & (left <= 1e-9 * pool.to_numpy())
         else:
             self.left = pool.sub(self.rows.groupby("cluster")["vms"].sum(), fill_value=0)
@@ -74,8 +72,8 @@ def sentences(given: Given, rows: pd.DataFrame, wanted: list[str]) -> dict[Any, 
     seen: dict[int, _Seen] = {}
     runs: dict[Any, pd.DataFrame | None] = {}
     kept: dict[Any, Any] = {}
-    weights = None if given.steps else given.arguments.get("weights")
-    for t, i in _asked(given, wanted, len(rows) // len(given.users.periods)):
+    weights = None if given.arrive else given.arguments.get("weights")
+    for t, i in _asked(given, wanted):
         now = seen.get(t) or seen.setdefault(t, _Seen(given, rows, t, given.pool))
         label = now.rows.index[i]
         text = _why(given, now, i)
@@ -96,12 +94,12 @@ def sentences(given: Given, rows: pd.DataFrame, wanted: list[str]) -> dict[Any, 
     return told
 
 
-def _asked(given: Given, wanted: list[str], n: int) -> Iterator[tuple[int, int]]:
+def _asked(given: Given, wanted: list[str]) -> Iterator[tuple[int, int]]:
     """Read USER:PERIOD, or USER for all its periods; none of them: everyone in the last period."""
     users = given.users
-    at = {name: i for i, name in enumerate(users.names[:n])}
+    at = {name: i for i, name in enumerate(users.names)}
     if not wanted:
-        yield from ((len(users.periods) - 1, i) for i in range(n))
+        yield from ((len(users.periods) - 1, i) for i in range(len(at)))
     for text in wanted:
         name, colon, period = text.rpartition(":")
         if text in at:

@@ -17,10 +17,6 @@ from fairbook.cli.tables import Machines, Users, read_machines, read_parts
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms import Mechanism
 from fairbook.model.inputs import as_capacities, as_demands, check_positive
-from fairbook.model.placement import MOST_MACHINES
-
-MOST_CELLS = 10_000_000
-_MOST_SINGLY = 100_000  # machines that are looked at one by one in every period
 
 
 class Given(NamedTuple):
@@ -33,13 +29,17 @@ class Given(NamedTuple):
     arguments: dict[str, Any]
     terms: dict[str, Any]
     pool: pd.Series  # how much there is, in the unit of the table, by resource or by cluster
-    steps: dict[str, int]  # up to which arrival
+
+    @property
+    def arrive(self) -> bool:
+        """Whether users arrive and bring what there is; demands are then divided by the pool."""
+        return self.rule.kind == "arrivals"
 
     def run(self, **changes: Any) -> tuple[Any, pd.DataFrame]:
         """Run the mechanism, with some arguments changed; give its result, and a row for each user and period."""
         arguments = {**self.arguments, **self.terms, **changes}
-        pool: Any = arguments["capacities"] if self.steps else None
-        if self.steps:  # what is refused is what the file says, so it is checked before division
+        pool: Any = arguments["capacities"] if self.arrive else None
+        if self.arrive:  # what is refused is what the file says, so it is checked before division
             demands = arguments["demands"]
             as_capacities(arguments.pop("capacities"), len(pool))
             as_demands(demands)
@@ -51,8 +51,8 @@ class Given(NamedTuple):
         result = getattr(fairbook, self.rule.name)(**arguments)
         if self.users.period:
             result = replace(result, named_users=tuple(self.users.names), named_resources=tuple(self.users.resources))
-        rows = result.to_frame(**self.steps)
-        if self.steps:
+        rows = result.to_frame()
+        if self.arrive:
             rows[self.use] *= pool.to_numpy()
         if self.users.period:
             index = [self.users.periods, self.users.names]
@@ -68,8 +68,8 @@ class Given(NamedTuple):
         """Say where an entry stands that the library refused, or which option it is."""
         argument, index, machines = error.argument, error.index, self.machines
         place = self.users.place("max_tasks" if argument == "tasks" else argument, index)
-        if argument in {*self.terms, "placement", "k"}:
-            place = {"k": "--after", "placement": "--placement"}.get(argument, f"--set {argument}")
+        if argument in {*self.terms, "placement"}:
+            place = "--placement" if argument == "placement" else f"--set {argument}"
         elif argument in ("machines", "capacities") and index and machines is not None:
             lines = np.arange(len(machines.counts))
             line = (lines if self.rule.kind == "machines" else lines.repeat(machines.counts))[index[0]]
@@ -99,14 +99,8 @@ def make(options: argparse.Namespace, users: Users, known: Machines | None = Non
     rule, reason = choose(options, kind_of(users, options))
     takes, machines = set(rule.takes), known
     if known is None and (options.machines is not None or (users.table.machines and not options.capacity)):
-        machines = read_machines(options.machines, users, MOST_MACHINES if rule.kind == "machines" else _MOST_SINGLY)
+        machines = read_machines(options.machines, users)
     pool = _pool(rule, users, machines, options.capacity)
-    singly = sum(machines.counts) if machines is not None and rule.kind == "periods" else 0
-    if len(users.periods) * max(len(users.names), singly) * len(users.resources) > MOST_CELLS:
-        raise Refused(
-            f"{len(users.periods)} periods of {len(users.names)} users on {singly} machines are too many: "
-            f"periods times users, or machines, times resources must not pass {MOST_CELLS}"
-        )
     offered: dict[str, Any] = {"progress": progress(options), "placement": options.placement, "capacities": pool}
     names = pd.Index(users.names, dtype=object)
     for argument, column in users.columns.items():
@@ -136,11 +130,10 @@ def make(options: argparse.Namespace, users: Users, known: Machines | None = Non
             note(f"{machines.table.source}: no task needs column {', '.join(map(repr, machines.others))}; left out")
     elif machines is not None and users.resources and not users.period and users.table.held is None:
         note(f"{rule.name} takes the machines as one pool; what it gives may not fit on them")
-    steps = {"k": options.after or len(users.names)} if rule.kind == "arrivals" else {}
-    wanted = takes | {"capacities"} if steps else takes  # which demands are divided by
+    wanted = takes | {"capacities"} if rule.kind == "arrivals" else takes
     arguments = {name: value for name, value in offered.items() if name in wanted}
     terms = settings(rule, options.set) if known is None else {}
-    return Given(rule, reason, users, machines, arguments, terms, pool, steps)
+    return Given(rule, reason, users, machines, arguments, terms, pool)
 
 
 def _too_large(users: Users, demands: Any, machines: Machines) -> list[str]:

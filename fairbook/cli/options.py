@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from fairbook.cli.common import NUMBER, Refused, add_command, shown, whole
+from fairbook.cli.common import NUMBER, Refused, add_command, shown
 from fairbook.mechanisms import Mechanism, registry
 
 #: What is taken where no mechanism is named, by what is given, and why: the guide of the book's comparison.
@@ -53,9 +53,6 @@ def choose(options: argparse.Namespace, given: str) -> tuple[Mechanism, str]:
     if rule.kind not in _READS[given]:
         there = ", ".join(row.name for row in registry.values() if row.kind in _READS[given])
         raise Refused(f"{rule.name} needs {_NEEDS[rule.kind]}; for what is given there are {there}")
-    if options.after is not None and rule.kind != "arrivals":
-        others = ", ".join(row.name for row in registry.values() if row.kind == "arrivals")
-        raise Refused(f"--after belongs to {others}, not to {rule.name}")
     reason = "as asked" if options.mechanism else reason
     if options.whole_tasks and rule.name == "drf":
         return registry["drf_by_task"], f"{reason}; the same in whole tasks"
@@ -151,7 +148,6 @@ squeue --json | fairbook allocate - --machines nodes.json  # sinfo --json""",
     )
     add("--whole", action="store_true", dest="whole_tasks", help="whole tasks, by the rule or else rounded down")
     add("--user-column", metavar="NAME", help="column, label of pods, or field of jobs")
-    add("--after", type=whole(1), metavar="K", help="arrivals: as it stands after arrival K")
     add("--placement", action="store_true", help="show whose tasks are on which machine")
     add("--explain", nargs="*", metavar="USER", help="what stops them (USER:PERIOD), and what more would do")
     add("--against", choices=["now", *registry], metavar="WHAT", help="compare with a mechanism, or with `now`")

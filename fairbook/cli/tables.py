@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import gzip
 import io
@@ -10,9 +9,10 @@ import math
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +20,8 @@ import numpy as np
 from fairbook.cli.common import NUMBER, Refused, few, note, shown, written
 from fairbook.errors import InvalidInput
 from fairbook.exports import frames, read
+from fairbook.model.placement import MOST_MACHINES
 
-_LONGEST_LINE = 1 << 20  # characters; a longer line is no table of users
 _LONGEST_NAME = 200
 _BEFORE_TEXT = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"  # blanks, and the marks that Windows writes before UTF-8 and UTF-16
 _MISSING = {"", "na", "n/a", "nan", "+nan", "-nan", "null", "none"}
@@ -72,62 +72,34 @@ class Table(NamedTuple):
         return bool(filled) and not any(re.match(r"[+-]?\.?\d|[+-]?inf", text, re.ASCII | re.I) for text in filled)
 
 
-@contextmanager
-def _bytes_of(source: str) -> Iterator[io.BufferedIOBase]:
-    """Open a file, or stdin for ``-``, and unpack it where it begins like gzip."""
-    if source == "-" and sys.stdin is None:
-        raise Refused("stdin is closed")
-    raw: Any = sys.stdin.buffer if source == "-" else open(source, "rb")  # noqa: SIM115
-    try:
-        buffered = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
-        yield gzip.GzipFile(fileobj=buffered) if buffered.peek(2)[:2] == b"\x1f\x8b" else buffered
-    finally:
-        if source != "-":
-            raw.close()
-
-
-def _text_lines(stream: io.BufferedIOBase, name: str) -> Iterator[str]:
-    """Yield decoded lines, refusing what is no text before it fills the memory."""
-    decode = codecs.getincrementaldecoder("utf-8-sig")().decode
-    number = 0
-    while line := stream.readline(_LONGEST_LINE + 1):
-        number += 1
-        if len(line) > _LONGEST_LINE:
-            raise Refused(f"{name}, line {number}: the line is longer than {_LONGEST_LINE} bytes")
-        try:
-            text = decode(line)
-        except UnicodeDecodeError:
-            raise Refused(f"{name}, line {number}: is not UTF-8 text") from None
-        yield text
-
-
 def read_table(source: str, of: str = "user", by: str | None = None) -> Table:
     """Read a CSV file of users, or of something else: a header, then a line for each; or an export (JSON)."""
     name = "stdin" if source == "-" else source
+    content = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+    if content[:2] == b"\x1f\x8b":
+        try:
+            content = gzip.decompress(content)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise Refused(f"{name}: the gzip stream is damaged ({error})") from None
+    if content[:99].lstrip(_BEFORE_TEXT)[:1] == b"{":
+        return _exported(content, name, of, by)
     try:
-        with _bytes_of(source) as stream:
-            if stream.peek(1).lstrip(_BEFORE_TEXT)[:1] == b"{":  # type: ignore[attr-defined]
-                return _exported(stream.read(), name, of, by)
-            reader = csv.reader(_text_lines(stream, name), strict=True)
-            header = [cell.strip() for cell in next(reader, [])]
-            _check_header(header, name, of)
-            rows, lines = [], []
-            for row in reader:
-                if not any(cell.strip() for cell in row):
-                    continue  # a blank line
-                if len(row) != len(header):
-                    raise Refused(
-                        f"{name}, line {reader.line_num}: {len(row)} columns where the header has {len(header)}"
-                    )
-                rows.append([cell.strip() for cell in row])
-                lines.append(reader.line_num)
+        reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+        header = [cell.strip() for cell in next(reader, [])]
+        _check_header(header, name, of)
+        found = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise Refused(f"{name}, line {line}: is not UTF-8 text") from None
     except csv.Error as error:
         raise Refused(f"{name}, line {reader.line_num}: is not CSV ({error})") from None
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise Refused(f"{name}: the gzip stream is damaged ({error})") from None
-    if not rows:
+    for line, row in found:
+        if len(row) != len(header):
+            raise Refused(f"{name}, line {line}: {len(row)} columns where the header has {len(header)}")
+    if not found:
         raise Refused(f"{name}: holds no {of}, only a header")
-    return Table(name, {column: [row[j] for row in rows] for j, column in enumerate(header)}, lines)
+    columns = {column: [row[j].strip() for _, row in found] for j, column in enumerate(header)}
+    return Table(name, columns, [line for line, _ in found])
 
 
 def _exported(content: bytes, name: str, of: str, by: str | None) -> Table:
@@ -373,8 +345,8 @@ class Machines(NamedTuple):
         return f"{self.table.at(line, self.resources[column[0]])}:"
 
 
-def read_machines(source: str | None, users: Users, most: int) -> Machines:
-    """Read a table of machines that have the resources of the users; at most so many machines.
+def read_machines(source: str | None, users: Users) -> Machines:
+    """Read a table of machines that have the resources of the users.
 
     Without a file they are those that the export of the users names.
     """
@@ -396,8 +368,8 @@ def read_machines(source: str | None, users: Users, most: int) -> Machines:
         if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or int(text) == 0:
             raise Refused(f"{table.at(row, str(count))}: {shown(text)} is not a number of machines")
         counts.append(int(text))
-        if sum(counts) > most:
-            raise Refused(f"{table.at(row, str(count))}: more than {most} machines")
+        if sum(counts) > MOST_MACHINES:
+            raise Refused(f"{table.at(row, str(count))}: more than {MOST_MACHINES} machines")
     capacities = np.array([table.numbers(name) for name in resources]).T
     for column, values in zip(resources, capacities.T, strict=True):
         if column in users.resources and users.spread(column, 0.0).any() and not values.any():
