@@ -370,6 +370,15 @@ def far_apart_vms(draw: Draw) -> Case:
 VM_CASES = st.booleans().flatmap(
     lambda whole: asked(6, 4, 12, TENTHS if whole else QUARTERS).map(lambda case: case._asdict() | {"whole": whole})
 )
+
+
+@st.composite
+def sizes_far_apart(draw: Draw) -> Case:
+    """Draw users and clusters 10^4 apart, VMs not whole."""
+    case = draw(asked(5, 3, 12, QUARTERS))._asdict() | {"whole": False}
+    return case | {name: [x * 10 ** draw(st.integers(0, 4)) for x in case[name]] for name in ("max_vms", "capacities")}
+
+
 LOAD, FIT = one_of("relative", "free"), one_of("least_wanted", "best_fit", "first_fit")
 LISTS = (
     and_then(VM_CASES, method=st.just("relaxation"), load=LOAD)
@@ -432,7 +441,7 @@ ENGINES = {
     # shares of the pool, and credits that are as exact as the largest of them
     "karma": Engine(False, karma_cases(), run_karma, judge_karma, least=1.0),
     "virtual cluster lists": Engine(False, LISTS, run_lists, partial(run_lists, engine="plain")),
-    "virtual cluster exact": Engine(True, VM_CASES, run_exact, judge_exact),
+    "virtual cluster exact": Engine(True, VM_CASES | sizes_far_apart(), run_exact, judge_exact),
     # bins take 1e-12 of a cluster more than they hold
     "virtual cluster apart": Engine(
         True,

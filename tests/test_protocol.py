@@ -59,6 +59,7 @@ def test_results_have_one_core(name: str) -> None:
     result = row.function(**data(name))
     assert result.users == tuple(USERS)
     assert np.shape(result.use) == np.shape(result.slack)
+    assert np.shape(result.use)[-1] == len(result.resources)
     assert (np.asarray(result.slack) >= -1e-9).all()
     index = result.to_frame().index  # a row a user, or a step and a user
     assert list(index) == (USERS if index.nlevels == 1 else [(step, user) for step in range(2) for user in USERS])

@@ -282,7 +282,7 @@ def spanning(asked: Asked) -> list[tuple[int, int, Any]]:
     pieces = []
     for i, vms in zip(users, share(least, wanted, total, asked.whole), strict=True):
         pieces += [] if vms else [(i, 0, vms)]
-        while vms > 0:
+        while vms > 0 and j < len(free):  # doubles may leave a rounding
             if free[j]:
                 pieces.append((i, j, min(vms, free[j])))
                 vms, free[j] = vms - pieces[-1][2], free[j] - pieces[-1][2]
