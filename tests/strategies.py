@@ -1,6 +1,7 @@
 """Instances that several test modules draw: small and exact with many ties, or in floats with weights far apart."""
 
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,8 @@ from numpy.typing import NDArray
 
 from fairbook.mechanisms.drf import drf_by_task_rule
 from fairbook.mechanisms.readings import Stuck
+from fairbook.mechanisms.tv_drf import tv_drf_rule
+from fairbook.model.exact import as_fractions
 
 #: The same examples on every machine, and no limit in seconds: the first call compiles.
 REPEATABLE = settings(deadline=None, derandomize=True, database=None, max_examples=60)
@@ -113,3 +116,30 @@ def naive_by_task(case: Instance, stuck: Stuck) -> list[int]:
     return drf_by_task_rule(
         case.demands, weights=case.weights, capacities=case.capacities, max_tasks=case.max_tasks, stuck=stuck
     )[0]
+
+
+def over_periods(
+    demands: Any, tasks: Any, machines: Any, contributions: Any, placement: Any = None, **options: Any
+) -> SimpleNamespace:
+    """Run the rule of TV-DRF in fractions, following a placement (T, n, K) where exactly tied; fields as in a run."""
+    data = [as_fractions(one, "what is given") for one in (demands, tasks, machines, contributions)]
+    if placement is not None:
+        pairs = [np.argwhere(one).repeat(one[one > 0], axis=0) for one in np.asarray(placement)]
+        options["prefer"] = [[(int(i), int(k)) for i, k in one] for one in pairs]
+    run = tv_drf_rule(*data, **options)
+    found = {
+        name: [[value(user) for user in period.users] for period in run]
+        for name, value in {
+            "tasks": lambda user: user.tasks,
+            "cumulative_shares": lambda user: user.past + user.share,
+            "sharing_coefficients": lambda user: user.beta,
+            "amounts": lambda user: user.amounts,
+            "alone": lambda user: user.alone,
+        }.items()
+    }
+    placed = np.zeros((len(run), len(data[3]), len(data[2])), dtype=int)
+    for t, period in enumerate(run):
+        for pair in period.placed:
+            placed[t][pair] += 1
+    below = [any(beta < 1 for beta in row) for row in found["sharing_coefficients"]]
+    return SimpleNamespace(**found, placement=placed, below_one=below, order=[[i for i, _ in p.placed] for p in run])

@@ -1,4 +1,4 @@
-"""Every registered mechanism but of periods: against its judges, and what all of them have.
+"""Every registered mechanism: against its judges, and what all of them have.
 
 A mechanism is in the matrix once it is registered, with every value of every option that its paper leaves open; what
 has no judge here fails.
@@ -28,7 +28,7 @@ from fairbook.mechanisms.engines import placing, tournament
 from fairbook.mechanisms.karma import karma_rule
 from fairbook.mechanisms.virtual_cluster import METHODS
 from tests.cells import cells, instance, random_cell, same
-from tests.strategies import FEW, REPEATABLE, Instance, instances, naive_by_task
+from tests.strategies import FEW, REPEATABLE, Instance, Periods, instances, naive_by_task, over_periods, periods
 from tests.vm_cases import QUARTERS, TENTHS, random_asked
 
 GRANTS = ("scaled", "weighted", "capped")
@@ -481,6 +481,33 @@ def same_homes(one: fb.VirtualClusters, other: fb.VirtualClusters) -> bool:
     return bool((one.cluster == other.cluster).all()) and near(one.by_cluster, other.by_cluster, 1e-9, 1e-12)
 
 
+# ---------------------------------------------------------------------------------------------------- periods
+
+
+@pytest.mark.parametrize("options", crossed("tv_drf"), ids=lambda options: ", ".join(options.values()))
+def test_over_periods_the_engine_follows_the_rule(options: dict[str, str]) -> None:
+    """Task by task, where fractions tie and doubles cannot with the choice of the engine; fluid to 1e-9 of the pool."""
+    whole = options["method"] == "heuristic"
+
+    @FEW
+    @given(periods(whole=whole), st.booleans())
+    def agree(case: Periods, memory: bool) -> None:
+        demands, tasks, parts = case.floats
+        given_: Any = {"machines": np.ones((1, case.m)), "contributions": parts, "memory": memory, **options}
+        run = fb.tv_drf(demands, tasks, **given_, placement=whole)
+        plain = fb.tv_drf(demands, tasks, **given_, engine="plain")
+        rows = [[part] for part in case.parts]
+        rule = over_periods(case.demands, case.tasks, [[1] * case.m], rows, run.placement, memory=memory, **options)
+        for name in ("amounts", "alone", "cumulative_shares"):
+            assert near(getattr(run, name), getattr(rule, name), 1e-9, 1e-9), name
+        if not memory and not whole:  # a run tells beta of all periods, and decides by each
+            assert run.below_one.tolist() == rule.below_one
+        assert (run.violations(), plain.violations()) == ([], [])
+
+    agree()
+
+
 def test_every_mechanism_has_a_judge() -> None:
     assert {name.split(",")[0] for name, _ in JUDGES} | set(RULES) == IN_THE_MATRIX
+    assert {row.kind for row in registry.values()} == {"pool", "arrivals", "phases", "machines", "periods", "clusters"}
     assert {name for name, _ in JUDGES} <= set(ENGINES)

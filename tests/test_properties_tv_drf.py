@@ -11,9 +11,9 @@ import pytest
 from book.common.cases import lowest_margin
 from book.common.runs import stream
 from book.tv_drf import checks_lies, judging, properties as judge
-from book.tv_drf.oracle import exact_whole_run
 from book.tv_drf.properties import RULES, Outcome, Workload
 from fairbook.errors import InvalidInput
+from tests.strategies import over_periods
 
 F = Fraction
 objects = partial(np.array, dtype=object)
@@ -140,7 +140,7 @@ def test_a_search_starts_from_where_the_statement_speaks_and_keeps_what_is_no_wo
 
 
 def test_the_order_in_which_tasks_are_given() -> None:
-    run = exact_whole_run([[[2], [1]]], [[2, 2]], [[4]], [["3/4"], ["1/4"]], "whole_bundles")
+    run = over_periods([[[2], [1]]], [[2, 2]], [[4]], [["3/4"], ["1/4"]], alone="whole_bundles")
     assert run.order == [[0, 1, 1]]
 
 

@@ -17,20 +17,16 @@ from hypothesis import given, strategies as st
 
 import fairbook as fb
 from book.common.oracle_drf import exact_tasks
-from book.tv_drf.oracle import ExactTvRun, exact_whole_run, lexicographic_run
+from book.tv_drf.oracle import lexicographic_run
 from fairbook.mechanisms.engines.nearest import S as BLOCK
 from fairbook.mechanisms.engines.tv_drf_kernels import alone_by_tasks, coefficients
 from fairbook.mechanisms.readings import READINGS
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
-from tests.strategies import FEW, REPEATABLE, Periods, floats, periods
+from tests.strategies import FEW, REPEATABLE, Periods, floats, over_periods, periods
 
 F = Fraction
 METHODS, FATES, ALONE = (READINGS["tv_drf"][name].values for name in ("method", "unserved", "alone"))
 ACCOUNTS, FATE = st.sampled_from(["bundles", "resources"]), st.sampled_from(FATES)
-
-
-def betas(exact: ExactTvRun) -> list[list[float]]:
-    return [[math.inf if b is None else float(b) for b in row] for row in exact.sharing_coefficients]
 
 
 def fluid(case: Periods, alone: Any, unserved: Any) -> TvDrfRun:
@@ -101,19 +97,20 @@ def test_machines_of_one_shape_are_one_pool() -> None:
 
 
 def agrees(run: TvDrfRun) -> None:
-    """Compare a run of the heuristic with Algorithm 1 in fractions, which looks at everyone before every task."""
-    exact = exact_whole_run(
+    """Compare a run of the heuristic with the rule in fractions, which looks at everyone before every task."""
+    exact = over_periods(
         run.demands.tolist(),
         run.max_tasks.tolist(),
         run.machines.tolist(),
         run.contributions.tolist(),
-        run.reading,
-        "waits" if run.waits else "expires",
+        run.placement,
+        alone=run.reading,
+        unserved="waits" if run.waits else "expires",
     )
-    assert run.placement.tolist() == exact.placement
+    assert run.placement.tolist() == exact.placement.tolist()
     assert np.allclose(run.alone, floats(exact.alone), rtol=1e-12, atol=1e-12)
     assert run.below_one.tolist() == exact.below_one
-    assert np.allclose(run.sharing_coefficients, betas(exact))
+    assert np.allclose(run.sharing_coefficients, floats(exact.sharing_coefficients))
     assert run.violations() == []
 
 
@@ -182,7 +179,7 @@ def test_alone_on_several_machines_equals_fractions(alone: Any) -> None:
         tasks = rng.integers(0, 3, (T, n)) * demands.any(axis=2)
         brought, unserved = rng.integers(1, 4, n).tolist(), rng.choice(["waits", "waits", "expires"])
         parts = [[F(b, sum(brought))] * 3 for b in brought]
-        exact = exact_whole_run(demands.tolist(), tasks.tolist(), machines.tolist(), parts, alone, unserved)
+        exact = over_periods(demands.tolist(), tasks.tolist(), machines.tolist(), parts, alone=alone, unserved=unserved)
         run = tv_drf(demands, tasks, machines, floats(parts), method="heuristic", alone=alone, unserved=unserved)
         assert np.allclose(run.alone, floats(exact.alone), rtol=0, atol=1e-10)
         assert run.violations() == []
@@ -621,7 +618,6 @@ def test_floors_of_a_backlog_that_never_ends(alone: Any, unserved: Any) -> None:
 
 
 @pytest.mark.parametrize("run", [
-    lambda d: tv_drf([d], [[0.3, 0.3, 0.4, 9]], [[1, 1]], [0.25] * 4, method="lexicographic"),
     lambda d: fb.karma([d], max_tasks=[[0.3, 0.3, 0.4, 9]]),
     lambda d: fb.karma_phase(d, 1),
     lambda d: fb.Karma(4, [1, 1]).phase(d),
@@ -632,6 +628,18 @@ def test_demands_too_far_apart_for_doubles(run: Any) -> None:
         fb.InvalidInput, match=r"^demands\[(0, )?3\] must, as parts of the pool, be at most 1e\+09 times"
     ):
         run([[0, 1]] * 3 + [[1, 0.9e-9]])
+
+
+def test_what_is_too_far_apart_for_doubles_is_worked_out_in_fractions_or_refused() -> None:
+    """Three users leave 7 10^-14 of the second resource, of which a task of the fourth takes 10^-13."""
+    demands, tasks = [[[0, 1]] * 3 + [[1, 1e-13]]], [[0.3, 0.3, 0.4 - 0.7e-13, 9]]
+    run = tv_drf(demands, tasks, [[1, 1]], [0.25] * 4, method="lexicographic")
+    exact = exact_tasks(demands[0], [1] * 4, [1, 1], tasks[0])
+    assert np.allclose(run.tasks[0], floats(exact), rtol=1e-12)
+    assert run.tasks[0, 3] == pytest.approx(0.7, abs=1e-3)
+    assert run.violations() == []
+    with pytest.raises(fb.InvalidInput, match=r"^weights and demands must give users of one resource parts"):
+        tv_drf(demands * 40, tasks * 40, [[1, 1]], [0.25] * 4, method="lexicographic")
 
 
 #: Each would run for minutes.

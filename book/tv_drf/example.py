@@ -1,14 +1,15 @@
 """The worked example of the TV-DRF paper in exact fractions: what it prints, and for which of the lost counts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from book.tv_drf.oracle import ExactTvRun, exact_whole_run
 from book.tv_drf.users import Alone
+from fairbook.mechanisms.tv_drf import Period, sharing_coefficient, tv_drf_rule
+from fairbook.model.exact import as_fractions
 
 
 class Example(NamedTuple):
@@ -33,46 +34,58 @@ EXAMPLE = Example(((50, 50), (50, 50)), (((2, 1), (1, 1)), ((5, 5), (20, 10))), 
 
 
 @lru_cache(maxsize=2000)
-def example_run(alone: str, counts: tuple[int, int], size: int = 50) -> ExactTvRun:
+def example_run(alone: str, counts: tuple[int, int], size: int = 50) -> list[Period]:
     """Run the example in fractions on machines of ``size``.
 
     ``counts`` are the tasks that A and B submit in the second period, which the text has lost.
     """
-    return exact_whole_run(EXAMPLE.demands, [EXAMPLE.first, counts], [[size] * 2] * 2, [[1, 0], [0, 1]], alone)
+    data = EXAMPLE.demands, [EXAMPLE.first, counts], [[size] * 2] * 2, [[1, 0], [0, 1]]
+    return tv_drf_rule(*(as_fractions(one, "the example") for one in data), alone=alone)  # type: ignore[arg-type]
 
 
 def _sum(rows: Any) -> list[Fraction]:
     return [sum(column) for column in zip(*rows, strict=True)]
 
 
-def _used(run: ExactTvRun, user: int, tasks: int) -> list[Fraction]:
+def _used(run: list[Period], user: int, tasks: int) -> list[Fraction]:
     """Give all that a user has used once it has run so many tasks of period 2, (m,)."""
-    return _sum([run.amounts[0][user], [tasks * d for d in EXAMPLE.demands[1][user]]])
+    return _sum([run[0].users[user].amounts, [tasks * d for d in EXAMPLE.demands[1][user]]])
 
 
-def _owned(run: ExactTvRun, user: int) -> list[Fraction]:
+def _owned(run: list[Period], user: int) -> list[Fraction]:
     """Give what a user would have had alone in both periods, (m,)."""
-    return _sum(period[user] for period in run.alone)
+    return _sum(period.users[user].alone for period in run)
 
 
-def _least(used: Sequence[Fraction], owned: Sequence[Fraction]) -> Fraction:
-    return min(u / o for u, o in zip(used, owned, strict=True))
-
-
-def _betas(run: ExactTvRun, tasks: tuple[int, int]) -> tuple[Fraction, ...]:
+def _betas(run: list[Period], tasks: tuple[int, int]) -> tuple[Fraction, ...]:
     """Give the coefficients once so many tasks of period 2 have run."""
-    return tuple(_least(_used(run, i, tasks[i]), _owned(run, i)) for i in (0, 1))
+    return tuple(sharing_coefficient(_used(run, i, tasks[i]), _owned(run, i)) for i in (0, 1))
 
 
-def _first_of_a(run: ExactTvRun) -> int:
+def _ran(run: list[Period], t: int) -> list[Fraction]:
+    """Give the tasks that A and B have run in a period."""
+    return [user.tasks for user in run[t].users]
+
+
+def _order(run: list[Period]) -> list[int]:
+    """List whose turn it was in the second period."""
+    return [user for user, _ in run[1].placed]
+
+
+def _end(run: list[Period], t: int) -> list[Any]:
+    """Give both coefficients at the end of a period."""
+    return [user.beta for user in run[t].users]
+
+
+def _first_of_a(run: list[Period]) -> int:
     """What A is given in the second period before B is given anything, of each resource: five times the tasks."""
-    order = run.order[1]
+    order = _order(run)
     return 5 * (order.index(1) if 1 in order else len(order))
 
 
-def _after_first(run: ExactTvRun) -> tuple[Any, ...]:
+def _after_first(run: list[Period]) -> tuple[Any, ...]:
     """Tasks of the first period, and what is left of each resource."""
-    return (*run.tasks[0], *(100 - used for used in _sum(run.amounts[0])))
+    return (*_ran(run, 0), *_sum(run[0].free))
 
 
 class Printed(NamedTuple):
@@ -93,13 +106,13 @@ PRINTED: dict[str, Printed] = {
         "in the first period A runs 15 tasks and B 70, and then the resources are used up",
         "tasks of A and of B, CPU and memory left: {}",
         _after_first,
-        lambda run: run.tasks[0] == [15, 70] and 0 in _after_first(run)[2:],
+        lambda run: _ran(run, 0) == [15, 70] and 0 in _after_first(run)[2:],
     ),
     "t1": Printed(
         "after the first period beta_A = 1 and beta_B = 1.4",
         "beta (A, B) is {}",
-        lambda run: run.sharing_coefficients[0],
-        lambda run: run.sharing_coefficients[0] == [1, Fraction(7, 5)],
+        lambda run: _end(run, 0),
+        lambda run: _end(run, 0) == [1, Fraction(7, 5)],
     ),
     "start": Printed(
         "at the start of the second period beta_A = 0.23 and beta_B = 0.7",
@@ -119,15 +132,15 @@ PRINTED: dict[str, Printed] = {
         lambda run: _betas(run, _MIDDLE),
         # whether the second period passes that state
         lambda run: (
-            any((run.order[1][:k].count(0), run.order[1][:k].count(1)) == _MIDDLE for k in range(13))
+            any((_order(run)[:k].count(0), _order(run)[:k].count(1)) == _MIDDLE for k in range(13))
             and _betas(run, _MIDDLE) == (1, 1)
         ),
     ),
     "final": Printed(
         "in the end beta_A = 1.125 and beta_B = 1",
         "beta (A, B) is {}",
-        lambda run: run.sharing_coefficients[1],
-        lambda run: run.sharing_coefficients[1] == [Fraction(9, 8), 1],
+        lambda run: _end(run, 1),
+        lambda run: _end(run, 1) == [Fraction(9, 8), 1],
     ),
 }
 
@@ -155,7 +168,7 @@ def example(counts: tuple[int, int] = (12, 4), alone: Alone = "resources") -> pd
     ['1', '7/5', '3/13', '7/10', '1', '1', '9/8', '1']
     """
     run = example_run(alone, counts)
-    ran = (int(run.tasks[1][0]), int(run.tasks[1][1]))
+    ran = (int(_ran(run, 1)[0]), int(_ran(run, 1)[1]))
     rows: list[dict[str, Any]] = []
     for moment, tasks in (
         ("after period 1", EXAMPLE.first),
@@ -165,10 +178,10 @@ def example(counts: tuple[int, int] = (12, 4), alone: Alone = "resources") -> pd
     ):
         for i, user in enumerate("AB"):
             if moment == "after period 1":
-                used, owned = run.amounts[0][i], run.alone[0][i]
+                used, owned = run[0].users[i].amounts, run[0].users[i].alone
             else:
                 used, owned = _used(run, i, tasks[i]), _owned(run, i)
-            beta = _least(used, owned)
+            beta = sharing_coefficient(used, owned)
             rows.append(
                 {
                     "moment": moment,

@@ -12,65 +12,53 @@ from typing import Any
 
 import numpy as np
 
-from book.tv_drf.oracle import ExactTvRun, exact_run, exact_whole_run
 from book.tv_drf.workloads import Array, Outcome, Workload, in_order, serve
-from fairbook.mechanisms.tv_drf import tv_drf
+from fairbook.mechanisms.tv_drf import sharing_coefficient, tv_drf, tv_drf_rule
 
 Rule = Callable[[Workload, bool], Outcome]
 
 
-def _from_exact(run: ExactTvRun, waits: bool) -> Outcome:
-    parts = run.tasks, run.cumulative_shares, run.amounts, run.alone, run.placement
-    tasks, shares, amounts, alone, placement = (np.array(part, dtype=object) for part in parts)
-    return Outcome(tasks, shares, amounts, alone, waits, placement if len(placement) else None)
-
-
-def _fluid(w: Workload, exact: bool, *, unserved: Any, alone: Any = "bundles", memory: bool = True) -> Outcome:
-    total = w.capacities
-    if not exact:
-        return Outcome.of_run(
-            tv_drf(
-                w.demands,
-                w.tasks,
-                total[None],
-                w.weights,
-                method="lexicographic",
-                alone=alone,
-                unserved=unserved,
-                memory=memory,
-            )
+def _in_fractions(w: Workload, unserved: str, **how: Any) -> Outcome:
+    """Run the rule itself on a workload in fractions."""
+    data = [values.tolist() for values in (w.demands, w.tasks, w.machines, w.contributions)]
+    run = tv_drf_rule(*data, unserved=unserved, **how)  # type: ignore[arg-type]
+    tasks, shares, amounts, alone = (
+        np.array([[value(user) for user in period.users] for period in run], dtype=object)
+        for value in (
+            lambda user: user.tasks,
+            lambda user: user.past + user.share,
+            lambda user: user.amounts,
+            lambda user: user.alone,
         )
-    demands, tasks = w.demands.tolist(), w.tasks.tolist()
-    # without memory each period is a run by itself
-    stretches = [(demands, tasks)] if memory else [([d], [b]) for d, b in zip(demands, tasks, strict=True)]
-    found = [exact_run(d, b, total.tolist(), w.weights.tolist(), alone, unserved) for d, b in stretches]
-    run = ExactTvRun(*([row for one in found for row in getattr(one, field)] for field in ExactTvRun._fields))
-    outcome = _from_exact(run, unserved == "waits")
-    return outcome if memory else replace(outcome, shares=np.cumsum(outcome.shares, axis=0))
+    )
+    placement = np.zeros((*tasks.shape, len(w.machines)), dtype=object)
+    for t, period in enumerate(run):
+        for i, k in period.placed:
+            placement[t, i, k] += 1
+    fluid = how.get("method") == "lexicographic"
+    return Outcome(tasks, shares, amounts, alone, unserved == "waits", None if fluid else placement)
+
+
+def _fluid(w: Workload, exact: bool, *, unserved: Any, **how: Any) -> Outcome:
+    w = replace(w, machines=w.capacities[None], contributions=w.weights[:, None])
+    how |= {"unserved": unserved, "method": "lexicographic"}
+    if exact:
+        return _in_fractions(w, **how)
+    return Outcome.of_run(tv_drf(w.demands, w.tasks, w.machines, w.contributions, **how))
 
 
 def _without_constraint(w: Workload, exact: bool, *, unserved: Any) -> Outcome:
     """The same without beta >= 1: a further user, who submits nothing, has brought everything."""
-    demands, tasks = np.insert(w.demands, 0, w.demands[:, 0], axis=1), np.insert(w.tasks, 0, 0, axis=1)
-    parts, weights = [1] + [0] * len(w.weights), [1, *w.weights]
+    free = np.insert(w.weights * 0, 0, 1)[:, None]
+    more = Workload(
+        np.insert(w.demands, 0, w.demands[:, 0], axis=1), np.insert(w.tasks, 0, 0, axis=1), w.capacities[None], free
+    )
+    weights = np.insert(w.weights, 0, 1) / 2
     if exact:
-        found = _from_exact(
-            exact_run(demands.tolist(), tasks.tolist(), w.capacities.tolist(), parts, "bundles", unserved, weights),
-            unserved == "waits",
-        )
+        found = _in_fractions(more, unserved, method="lexicographic", weights=weights.tolist())
     else:
-        found = Outcome.of_run(
-            tv_drf(
-                demands,
-                tasks,
-                w.capacities[None],
-                parts,
-                method="lexicographic",
-                alone="bundles",
-                unserved=unserved,
-                weights=weights,
-            )
-        )
+        data = more.demands, more.tasks, more.machines, more.contributions
+        found = Outcome.of_run(tv_drf(*data, method="lexicographic", unserved=unserved, weights=weights))
     return Outcome(
         found.tasks[:, 1:],
         found.shares[:, 1:] / 2,
@@ -92,29 +80,15 @@ def _whole(
     if one_machine:
         w = replace(w, machines=w.capacities[None], contributions=w.weights[:, None])
     if exact or from_zero:
-        w = w.in_fractions()
-        run = exact_whole_run(
-            w.demands.tolist(),
-            w.tasks.tolist(),
-            w.machines.tolist(),
-            w.contributions.tolist(),
-            alone,
-            unserved,
-            from_zero=from_zero,
-        )
-        return _from_exact(run, unserved == "waits")
-    return Outcome.of_run(
-        tv_drf(
-            w.demands,
-            w.tasks,
-            w.machines,
-            w.contributions,
-            method="heuristic",
-            alone=alone,
-            unserved=unserved,
-            placement=True,
-        )
-    )
+        how = {"coefficient": _from_zero} if from_zero else {}
+        return _in_fractions(w.in_fractions(), unserved, alone=alone, **how)
+    data = w.demands, w.tasks, w.machines, w.contributions
+    return Outcome.of_run(tv_drf(*data, alone=alone, unserved=unserved, placement=True))
+
+
+def _from_zero(used: list[Any], owned: list[Any]) -> Any:
+    """Give beta as Algorithm 1 sets it at first: 0, also where a user owns nothing and has used nothing."""
+    return sharing_coefficient(used, owned) if any(used) else 0
 
 
 def _made(w: Workload, tasks: Array, alone: Array, placement: Array | None = None) -> Outcome:

@@ -30,16 +30,16 @@ Readings, since most formulas of the paper are lost:
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from fractions import Fraction
+from math import inf
+from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
-from fairbook.errors import InvalidInput
-from fairbook.mechanisms.choices import check_choice
+from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.engines.nearest import DISTANCE, as_machines
 from fairbook.mechanisms.engines.tv_drf_fluid import NEAR, State, as_queues, enough, flow
 from fairbook.mechanisms.engines.tv_drf_kernels import (
@@ -47,450 +47,239 @@ from fairbook.mechanisms.engines.tv_drf_kernels import (
     FITS,
     IDLE,
     SPLIT,
-    add_parts,
     alone_by_resources,
     alone_by_tasks,
     coefficients,
-    heuristic,
+    heuristic as hand_out,
 )
 from fairbook.mechanisms.readings import Alone, TvMethod, Unserved
-from fairbook.mechanisms.tv_drf_replay import refused, replay, replay_alone
-from fairbook.model.allocation import Allocation
-from fairbook.model.inputs import (
-    LARGEST,
-    FloatArray,
-    Named,
-    Names,
-    as_tolerance,
-    as_weights,
-    check_amounts,
-    check_apart,
-    check_switch,
-    demand_matrix,
-    in_words,
-    number_of_dimensions,
-    order_of,
-    per_user,
-    phased_demands,
-    raise_at_first,
-)
+from fairbook.mechanisms.tv_drf_case import Case, as_case, check_one_shape, check_size, too_far_apart
+from fairbook.mechanisms.tv_drf_run import TvDrfRun, alike, never_below
+from fairbook.model.inputs import LARGEST, FloatArray, check_switch
 from fairbook.model.instance import takes_instance
-from fairbook.model.phased import PhasedRun
-from fairbook.model.placement import machine_matrix
-from fairbook.model.result import labels_or_positions, position
 
-__all__ = ["TvDrfRun", "tv_drf"]
+__all__ = ["TvDrfRun", "tv_drf", "tv_drf_rule"]
 
-#: The heuristic hands out no more whole tasks than about this, and keeps no more numbers on their machines.
-MOST = 1e9
+Queue = list[tuple[list[Any], Any]]
 
-# ------------------------------------------------------------------------------------------------------ results
+# ------------------------------------------------------------------------------------------------------ the rule
 
 
-class _Period(Allocation):
-    """One period of a run; what nothing stops here is stopped by its next task."""
-
-    def explain(self, user: Hashable) -> str:
-        i = position(user, self.users)
-        if self.bottlenecks[i] == SPLIT:
-            return f"{user} runs {self.tasks[i]:.6g} tasks: there is no room for its next task."
-        return super().explain(user)
+def sharing_coefficient(used: Sequence[Any], owned: Sequence[Any]) -> Any:
+    """Equation (8), beta: the least ratio over the resources that the user would have had some of."""
+    return min((u / o for u, o in zip(used, owned, strict=True) if o > 0), default=inf if any(used) else 1)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class TvDrfRun(PhasedRun):
-    """What happened in each of T periods to each of n users.
+def plus(amounts: Sequence[Any], task: Sequence[Any], times: Any) -> list[Any]:
+    """Add a task so many times."""
+    return [x + times * d for x, d in zip(amounts, task, strict=True)]
 
-    Attributes
-    ----------
-    tasks : ndarray, shape (T, n)
-        Tasks run in each period; with ``unserved="waits"`` those of older periods among them.
-    sharing_coefficients : ndarray, shape (T, n)
-        beta after each period.
-    cumulative_shares : ndarray, shape (T, n)
-        G after each period.
-    amounts : ndarray, shape (T, n, m)
-        Resource in use by each user in each period.
-    alone : ndarray, shape (T, n, m)
-        What each would have had in use in each period without sharing, in the reading ``reading``.
-    unserved : ndarray, shape (T, n)
-        Tasks left over at the end of each period: expired in it, or in the queue.
-    bottlenecks : ndarray of int, shape (T, n)
-        The resource that stops the user. Fluid: it is used up. Whole tasks: the pool as a whole has less left of it
-        than the next task needs. -1 where all its tasks are run; -2 where its next task fits on no machine though the
-        pool has room for it; -3 where it has no tasks.
-    below_one : ndarray of bool, shape (T,)
-        The periods at whose end some beta is below 1; fluid: in which beta >= 1 was out of reach.
-    machine_use : ndarray, shape (T, K, m), or None
-        Resource in use on each machine; None for the fluid mechanism.
-    placement : ndarray of int, shape (T, n, K), or None
-        Tasks on each machine, where asked for.
-    demands : ndarray, shape (T, n, m)
-    max_tasks : ndarray, shape (T, n)
-    machines : ndarray, shape (K, m)
-    contributions : ndarray, shape (n, K)
-    weights : ndarray, shape (n,)
-        w, summing to 1.
-    method : {"heuristic", "lexicographic"}
-    reading : {"bundles", "whole_bundles", "resources"}
-        ``alone`` as given.
-    waits : bool
-        Whether ``unserved`` was given as ``"waits"``.
-    memory : bool
-    named_users, named_resources, named_machines : tuple or None
-        Labels, where some were given.
+
+def on_own_parts(queue: Queue, parts: Any, whole: bool, near: Any) -> tuple[list[Any], Queue]:
+    """Equations (1) and (2): what a queue uses on own parts of machines, group after group, and what is left of it.
+
+    A group is spread over the parts in proportion to what each could run of it.
     """
+    use, room = [0 * c for c in parts[0]], parts
+    for at, (task, count) in enumerate(queue):
+        fit = [
+            min((c + near * part) / d for c, part, d in zip(left, own, task, strict=True) if d > 0)
+            for left, own in zip(room, parts, strict=True)
+        ]
+        some = min(sum(fit), count) // 1 if whole else min(sum(fit), count)
+        use = plus(use, task, some)
+        if some < (1 - near) * count:
+            return use, [(task, count - some), *queue[at + 1 :]]
+        room = [plus(left, task, -some * one / sum(fit)) for left, one in zip(room, fit, strict=True)]
+    return use, []
 
-    step = "period"
-    drawn = "cumulative_shares"
-    names = ("users", "resources", "machine_names")
 
-    tasks: FloatArray
-    sharing_coefficients: FloatArray
-    cumulative_shares: FloatArray
-    amounts: FloatArray
-    alone: FloatArray
-    unserved: FloatArray
-    bottlenecks: NDArray[np.int64]
-    below_one: NDArray[np.bool_]
-    machine_use: FloatArray | None
-    placement: NDArray[np.int32] | None
-    demands: FloatArray
-    max_tasks: FloatArray
-    machines: FloatArray
-    contributions: FloatArray
-    weights: FloatArray
-    method: str
-    reading: str
-    waits: bool
-    memory: bool = True
-    named_users: Names | None = None
-    named_resources: Names | None = None
-    named_machines: Names | None = None
+class User:
+    """The accounts of one user: what it used, what it would have had alone (owned), and G, all so far; its queues."""
+
+    def __init__(self, parts: Any, pool: Any, weight: Any, coefficient: Callable[..., Any], near: Any) -> None:
+        self.parts, self.pool, self.weight, self.coefficient, self.near = parts, pool, weight, coefficient, near
+        self.used = self.owned = self.lacking = self.nothing = [0 * c for c in pool]
+        self.share = self.past = 0 * weight
+        self.queue: Queue = []  # groups of tasks alike, (task, count), in order
+        self.home: Queue = []  # and those that it would have left alone
 
     @property
-    def capacities(self) -> FloatArray:
-        """Capacity of the whole pool, shape (m,)."""
-        total: FloatArray = self.machines.sum(axis=0)
-        return total
+    def beta(self) -> Any:
+        """The sharing coefficient so far."""
+        return self.coefficient(self.used, self.owned)
 
-    @property
-    def use(self) -> FloatArray:
-        """Resource in use in each period, shape (T, m), in the unit of the capacities."""
-        if self.machine_use is not None:
-            return self.machine_use.sum(axis=1)
-        return self.amounts.sum(axis=1)
-
-    @property
-    def utilisation_alone(self) -> FloatArray:
-        """The same where nobody shares, shape (T, m)."""
-        return self.alone.sum(axis=1) / self.capacities
-
-    def at(self, period: int) -> Allocation:
-        """Give one period (from 0) as an Allocation of the merged pool.
-
-        Where tasks wait, its demands are those of the mean task that a user ran, and its bounds what a user could
-        have run, queue included. The bottleneck of whoever has tasks left is -2 unless a resource is used up to the
-        last bit: whole tasks leave something of it over. ``explain`` then says that there is no room for the next task.
-        """
-        t = self._step(period)
-        demands, bounds, stops = self.demands[t], self.tasks[t] + self.unserved[t], self.bottlenecks[t]
-        if self.waits:
-            ran = self.tasks[t] > 0
-            demands = np.where(ran[:, None], self.amounts[t] / np.where(ran, self.tasks[t], 1.0)[:, None], demands)
-        needs = demands[np.arange(len(stops)), np.maximum(stops, 0)] > 0
-        stops = np.where((stops == IDLE) & (demands > 0).any(axis=1), DONE, stops)
-        full = (self.use[t] >= self.capacities * (1 - FITS))[np.maximum(stops, 0)]
-        stops = np.where((stops >= 0) & ~(needs & full), SPLIT, stops)  # in whole tasks nothing need be full
-        return _Period(
-            self.tasks[t],
-            demands,
-            self.weights,
-            self.capacities,
-            bounds,
-            stops,
-            self.named_users,
-            self.named_resources,
-            mechanism=f"tv_drf, {self.method}",
-            rule="credit",
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """Give one row a period and user: tasks, G, beta, tasks left over, what stops the user."""
-        names = np.empty(len(self.resources) + 3, dtype=object)
-        names[:-3] = self.resources
-        names[-3:] = ["no tasks", "no machine", "own bound"]
-        return self._frame(
-            {
-                "tasks": self.tasks,
-                "cumulative_share": self.cumulative_shares,
-                "sharing_coefficient": self.sharing_coefficients,
-                "unserved": self.unserved,
-                "bottleneck": names[self.bottlenecks],
-            }
-        )
-
-    @property
-    def machine_names(self) -> Names:
-        """Names of the machines, or their positions."""
-        return labels_or_positions(self.named_machines, len(self.machines))
-
-    def placement_frame(self) -> pd.DataFrame:
-        """Give one row a period, user and machine with tasks of that user on it: how many.
-
-        Raises
-        ------
-        InvalidInput
-            Where the run was made without ``placement=True``.
-        """
-        if self.placement is None:
-            raise InvalidInput("placement", "must be True where the run is made (method='heuristic')", None)
-        where = np.argwhere(self.placement > 0)
-        users, machines = ([names[k] for k in where[:, c]] for c, names in ((1, self.users), (2, self.machine_names)))
-        index = pd.MultiIndex.from_arrays([where[:, 0], users, machines], names=["period", "user", "machine"])
-        return pd.DataFrame({"tasks": self.placement[tuple(where.T)]}, index=index)
-
-    def _resource(self, j: int) -> str:
-        return f"resource {j}" if self.named_resources is None else str(self.named_resources[j])
-
-    def explain(self, user: Hashable, period: int | None = None) -> str:
-        """Say in a few words why this user has what it has after a period (from 0; default: the last)."""
-        t, i = self._place(user, period)
-        stop = int(self.bottlenecks[t, i])
-        if stop == IDLE:
-            return f"{user} has no tasks in period {t}."
-        if stop == DONE:
-            why = "it has no more"
-        elif stop == SPLIT:
-            why = "the next fits on no machine, though the pool as a whole has room"
-        elif self.machine_use is None:
-            why = f"{self._resource(stop)} is used up"
+    def begin(self, task: Any, count: Any, alone: Alone, waits: bool, memory: bool) -> None:
+        """Begin a period: submit tasks, and add what the user would have had in it alone."""
+        new = [(task, count)] if count > 0 else []
+        self.queue, self.home = (self.queue + new, self.home + new) if waits else (new, new)
+        self.tasks, self.amounts, self.held = 0 * self.weight, self.nothing, bool(self.queue)
+        if not memory:
+            self.used, self.owned, self.past, self.share = self.nothing, self.nothing, self.past + self.share, 0
+        if alone == "resources":
+            asked = plus(self.lacking if waits else self.nothing, task, count)
+            self.alone = [min(x, sum(own)) for x, own in zip(asked, zip(*self.parts, strict=True), strict=True)]
+            self.lacking = plus(asked, self.alone, -1)
         else:
-            why = f"the next needs more {self._resource(stop)} than is left"
-        return (
-            f"{user} runs {self.tasks[t, i]:.6g} tasks in period {t}: {why}. So far it has "
-            f"{self.sharing_coefficients[t, i]:.6g} times what it would have had alone (its scarcest resource), "
-            f"and stands at G = {self.cumulative_shares[t, i]:.6g}."
-        )
+            self.alone, self.home = on_own_parts(self.home, self.parts, alone == "whole_bundles", self.near)
+        self.owned = plus(self.owned, self.alone, 1)
 
-    def violations(self, rtol: float = 1e-9) -> list[str]:
-        """List every way in which the stored numbers contradict the model; empty means that they do not.
+    def run(self, some: Any) -> None:
+        """Run so many of the next tasks, all alike."""
+        (task, count), *others = self.queue
+        self.queue = [(task, count - some), *others] if count - some > self.near * count else others
+        self.used, self.amounts = plus(self.used, task, some), plus(self.amounts, task, some)
+        self.tasks, self.share = self.tasks + some, self.share + some * self.height(task)
 
-        Capacity of each machine (of the pool, where fluid), bounds, queues, whole tasks, amounts and G from the tasks
-        in the order of submission, beta from the amounts, parts and weights that sum to 1, and what stops a user:
-        fluid, a resource that is used up; whole tasks, a next task that fits on no machine and needs more than is left
-        of the resource named. Of ``alone`` that it is made of tasks in that order, that they fit on the own parts, and
-        that the next one does not. Not whether the choice was fair.
-
-        Notes
-        -----
-        Cost O(T n K m).
-        """
-        rtol = as_tolerance(rtol)
-        found: list[str] = []
-
-        def check(right: NDArray[np.bool_], text: str) -> None:
-            """Comparisons say what is right, so that NaN is wrong."""
-            found.extend(f"{text} in period {t}" for t in np.flatnonzero(~right.reshape(len(self), -1).all(axis=1)))
-
-        def near(a: FloatArray, b: FloatArray, slop: Any = 0.0) -> NDArray[np.bool_]:
-            with np.errstate(invalid="ignore"):  # infinite less infinite
-                close: NDArray[np.bool_] = np.isfinite(b) & (np.abs(a - b) <= rtol * (1 + np.abs(b)) + slop)
-            return close | (a == b)
-
-        if not (near(self.weights.sum(), np.array(1.0)) and (self.weights > 0).all()):
-            found.append("weights are not positive or do not sum to 1")
-        if not (near(self.contributions.sum(axis=0), np.array(1.0), 1e-9).all() and (self.contributions >= 0).all()):
-            found.append("contributions are negative or do not sum to 1")
-        if not ((self.machines >= 0) & np.isfinite(self.machines)).all():
-            found.append("machines are not numbers")
-        total, whole = self.capacities, self.machine_use is not None
-        share, rate = self.amounts / total, self.demands / total
-        if self.machine_use is not None:
-            check(self.machine_use <= self.machines * (1 + rtol), "a machine is overdrawn")
-            check(self.tasks == np.floor(self.tasks), "some tasks are not whole")
-            check(near(self.machine_use.sum(axis=1) / total, share.sum(axis=1)), "machines and users do not add up")
-        if self.placement is not None:
-            check(self.placement.sum(axis=2) == self.tasks, "placements and tasks do not add up")
-            if self.machine_use is not None and not self.waits:
-                placed = np.einsum("tik,tij->tkj", self.placement.astype(float), rate)
-                check(near(placed, self.machine_use / total), "placements and machines do not add up")
-        check(share.sum(axis=1) <= 1 + rtol, "the pool is overdrawn")
-        waited = np.zeros_like(self.tasks)
-        if self.waits:
-            waited[1:] = self.unserved[:-1]
-        finite = np.isfinite(self.max_tasks)
-        most = np.where(finite, self.max_tasks, 0.0) + waited
-        slight = rtol * (1 + most)
-        check((self.tasks >= 0) & (self.unserved >= -slight), "tasks or tasks left over are negative")
-        check(self.max_tasks >= 0, "bounds are not numbers")
-        check((self.demands >= 0) & np.isfinite(self.demands), "demands are not numbers")
-        left = np.where(finite, self.unserved, np.inf)
-        check(
-            np.where(
-                finite,
-                np.abs(self.tasks + self.unserved - most) <= slight,
-                np.isfinite(self.tasks) & (self.unserved == np.inf),
-            ),
-            "tasks do not add up",
-        )
-        amounts, gained, slop, following = replay(
-            rate, self.max_tasks, self.tasks, self.weights, self.waits, 0.0 if whole else NEAR
-        )
-        check(near(share, amounts, slop), "amounts do not follow from the tasks")
-        slop = np.cumsum(slop.max(axis=2) / self.weights, axis=0)
-        check(near(self.cumulative_shares, np.cumsum(gained, axis=0), slop), "G does not follow from the tasks")
-        check(self.alone >= 0, "amounts alone are not numbers")
-        check(self._alone_stands(rtol), "amounts alone do not follow from the queue and the own parts")
-        check(near(self.sharing_coefficients, coefficients(self.amounts, self.alone)), "beta is wrong")
-        beta = self.sharing_coefficients
-        if not whole and not self.memory:  # what was decided on: each period by itself
-            beta = coefficients(self.amounts, self.alone, False)
-        check(self.below_one == (beta < 1 - FITS).any(axis=1), "below_one is wrong")
-        if not whole and never_below(self.reading, self.waits, self.memory):
-            check(beta >= 1 - rtol, "someone has less than it would have had alone")
-        stops = self.bottlenecks
-        check((stops >= IDLE) & (stops < len(total)), "some bottleneck does not exist")
-        check((stops == IDLE) == (finite & (most <= 0)), "someone is wrongly said to have no tasks, or to have some")
-        check((stops != DONE) | (left <= slight), "someone has tasks left after all")
-        if self.machine_use is None:
-            full = share.sum(axis=1) >= 1 - rtol
-            for j in range(len(total)):
-                check(
-                    (stops != j) | full[:, j, None], f"{self._resource(j)} is said to stop someone and is not used up"
-                )
-            check(stops != SPLIT, "no machine is said to have room, and there is one pool")
-            after = rate[following, np.arange(len(self.weights))]  # of whoever has tasks left: the next one
-            needed = np.take_along_axis(after, np.clip(stops, 0, len(total) - 1)[:, :, None], axis=2)[:, :, 0] > 0
-            check((stops < 0) | needed, "a resource is said to stop someone whose next task does not need it")
-        else:
-            check((stops == IDLE) | (stops == DONE) | (left > 0), "someone is stopped without tasks left")
-            free = (total - self.use) / total
-            held, room = refused(
-                rate, following, stops, free, (self.machines - self.machine_use) / total, self.machines / total, rtol
-            )
-            check(held, "a resource is said to stop someone and suffices")
-            check(room, "someone's next task fits on a machine")
-        return found
-
-    def _alone_stands(self, rtol: float) -> NDArray[np.bool_]:
-        """Whether ``alone`` is right, shape (T, n), from the stored amounts themselves."""
-        total = self.capacities
-        if self.reading != "resources":
-            own = _alike(self.machines / total, self.contributions)
-            return replay_alone(
-                self.demands / total,
-                self.max_tasks,
-                *own,
-                self.alone / total,
-                self.waits,
-                self.reading == "whole_bundles",
-                rtol,
-            )
-        with np.errstate(invalid="ignore"):  # infinitely many tasks of nothing, and infinite less infinite
-            asked = np.where(self.demands > 0, self.demands * self.max_tasks[:, :, None], 0.0)
-            if self.waits:
-                asked[1:] += np.cumsum(asked - self.alone, axis=0)[:-1]
-            right = np.minimum(asked, self.contributions @ self.machines)
-            return np.asarray((np.abs(self.alone - right) <= rtol * total).all(axis=2))
+    def height(self, task: Any) -> Any:
+        """Equations (4) and (5): what one task adds to G."""
+        return max(d / c for d, c in zip(task, self.pool, strict=True)) / self.weight
 
 
-def never_below(alone: str, waits: bool, memory: bool) -> bool:
-    """Whether beta >= 1 can always be had: all run what they could run alone, and alone are in no other queue."""
-    return alone != "resources" and (memory or not waits)
+def distance(task: Any, free: Any, machine: Any, pool: Any, near: Any) -> Any:
+    """Equation (17); where all of the first resource is used up, what may be overdrawn counts."""
+    lead = next(j for j, d in enumerate(task) if d > 0)
+    ahead = free[lead] if free[lead] > 0 else near * machine[lead] + free[lead]
+    return sum(abs(d / task[lead] - c / ahead) * pool[lead] / s for d, c, s in zip(task, free, pool, strict=True))
 
 
-# ---------------------------------------------------------------------------------------------------- the input
+def heuristic(
+    users: list[User], machines: Any, free: Any, near: Any, prefer: Iterable[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Algorithm 1 in one period: (user, machine) of each whole task, in order; ``free`` is what is left on machines."""
+    placed: list[tuple[int, int]] = []
+    active, wish = {i for i, user in enumerate(users) if user.queue}, Counter(prefer)
+    while active := {i for i in active if users[i].queue}:
+        behind = {i: users[i].beta for i in active if users[i].beta < 1 - near}
+        value = behind or {i: users[i].share for i in active}
+        tied = sorted(i for i in value if value[i] == min(value.values()))
+        i = next((i for i in tied if any(h == i for h, _ in wish.elements())), tied[0])
+        task = users[i].queue[0][0]
+        far = {
+            k: distance(task, free[k], machine, users[i].pool, near)
+            for k, machine in enumerate(machines)
+            if all(d <= c + near * size for d, c, size in zip(task, free[k], machine, strict=True))
+        }
+        if not far:  # it no longer takes part in this period
+            active.remove(i)
+            continue
+        best = [k for k in far if far[k] == min(far.values())]
+        k = next((k for k in best if wish[i, k] > 0), best[0])
+        free[k] = plus(free[k], task, -1)
+        users[i].run(1)
+        placed.append((i, k))
+        wish[i, k] -= 1
+    return placed
 
 
-def _matrix(values: Any, argument: str, rows: str, columns: str) -> Named:
-    """Read a matrix of two kinds of things."""
-    with in_words(
-        ("n users, m resources", f"{rows}, {columns}"),
-        ("one user and one resource", f"one {rows[2:-1]} and one {columns[2:-1]}"),
-    ):
-        return demand_matrix(values, argument)
+def pace(user: User, value: str) -> tuple[Any, list[Any]]:
+    """By how much the next task raises beta or G, and how far beta rises until another resource is the scarcest."""
+    low, task = user.beta, user.queue[0][0]
+    if value == "share":
+        return user.height(task), []
+    lines = [(u / o, d / o) for u, o, d in zip(user.used, user.owned, task, strict=True) if o > 0]
+    slope = min(g for x, g in lines if x <= low + user.near)
+    return slope, [(x - low) / (1 - g / slope) for x, g in lines if g < slope and x > low + user.near]
 
 
-def _as_contributions(
-    contributions: Any, n: int, K: int, users: Names | None, machines: Names | None
-) -> tuple[FloatArray, Names | None]:
-    """Give the parts, (n, K), and names of machines."""
-    if number_of_dimensions(contributions) == 1:
-        values = np.broadcast_to(per_user(contributions, n, users, "contributions")[:, None], (n, K))  # one column
-    else:
-        named = _matrix(contributions, "contributions", "n users", "K machines")
-        values = named.values
-        if values.shape != (n, K):
-            raise InvalidInput("contributions", f"must have shape ({n} users, {K} machines) or ({n},)", values.shape)
-        rows = order_of(named.users, users, "contributions.index", "users")
-        if machines == tuple(range(K)) and named.resources is not None and set(named.resources) != set(machines):
-            machines = None  # mere positions, not names
-        columns = order_of(named.resources, machines, "contributions.columns", "machines")
-        machines = machines if machines is not None else named.resources
-        if rows is not None:
-            values = np.ascontiguousarray(values[rows])
-        if columns is not None:
-            values = np.ascontiguousarray(values[:, columns])
-    check_amounts(values, "contributions")
-    sums = values.sum(axis=0)
-    for k in np.flatnonzero(~(np.abs(sums - 1) <= 1e-9))[:1].tolist():
-        raise InvalidInput(
-            "contributions", f"must sum to 1 over the users for each machine (machine {k})", float(sums[k])
-        )
-    return values, machines
+def beyond_level(user: User) -> User:
+    """Give the user after the next tasks that do not raise beta; its queue is empty where none does."""
+    after = copy(user)
+    while after.queue and not pace(after, "beta")[0] > 0:
+        after.run(after.queue[0][1])
+    return after
 
 
-def _as_tasks(tasks: Any, demands: FloatArray, users: Names | None, whole: bool, waits: bool) -> FloatArray:
-    T, n, _ = demands.shape
-    named = _matrix(tasks, "tasks", "T periods", "n users")
-    if named.values.shape != (T, n):
-        raise InvalidInput("tasks", f"must have shape ({T} periods, {n} users)", named.values.shape)
-    columns = order_of(named.resources, users, "tasks.columns", "users")
-    values = named.values if columns is None else np.ascontiguousarray(named.values[:, columns])
-    finite = np.isfinite(values)
-    for bad, rule in (
-        (np.isnan(values), "must be a number"),
-        (values < 0, "must not be negative"),
-        (finite & (values > LARGEST), f"must be at most {LARGEST:g} or infinite"),
-        (~finite & waits, "must be finite where unserved tasks wait"),
-        (whole & finite & (values != np.floor(values)), "must be whole for method='heuristic'"),
-        (~(demands > 0).any(axis=2) & (values != 0), "must be 0 where the demand vector is zero"),
-    ):
-        raise_at_first(bad, "tasks", rule, values)
-    return values
+def fill(users: list[User], left: list[Any], value: str, top: Any, near: Any) -> None:
+    """Raise the lowest values (beta or G) together, up to ``top``; who needs next what is used up stays."""
+    rising = set(range(len(users)))
+    while True:
+        at = {i: getattr(users[i], value) for i in rising if users[i].queue}
+        rising = {i for i in at if at[i] < top - near and _has_room(users[i], left)}
+        if not rising:
+            return
+        low = min(at[i] for i in rising)
+        paces = {i: pace(users[i], value) for i in sorted(rising) if at[i] <= low + near}
+        growth = [sum(users[i].queue[0][0][j] / x for i, (x, _) in paces.items() if x > 0) for j in range(len(left))]
+        level = [i for i, (x, _) in paces.items() if not x > 0]
+        if level:  # the first whose next tasks do not raise beta: all of these at once, or none
+            after = beyond_level(users[level[0]])
+            rest = plus(left, plus(after.amounts, users[level[0]].amounts, -1), -1)
+            if min(rest) >= 0 and _has_room(after, rest) and all(x > 0 or not g for x, g in zip(rest, growth)):
+                users[level[0]], left[:] = after, rest
+            else:
+                rising.remove(level[0])
+            continue
+        ends = [at[i] - low for i in rising if i not in paces] + [top - low]
+        for i, (x, kinks) in paces.items():
+            ends += [users[i].queue[0][1] * x, *kinks]
+        step = min(ends + [x / g for x, g in zip(left, growth, strict=True) if g > 0])
+        for i, (x, _) in paces.items():
+            users[i].run(step / x)
+        left[:] = [max(x, 0 * x) for x in plus(left, growth, -step)]
 
 
-def _most_handed_out(demands: FloatArray, bounds: FloatArray, total: FloatArray, waits: bool) -> float:
-    """Bound the number of whole tasks from above: the smallest ones first, by their mean share, until the pool is full.
+def _has_room(user: User, left: Sequence[Any]) -> bool:
+    """Whether nothing that its next task needs is used up."""
+    return bool(user.queue) and all(x > 0 or not d for d, x in zip(user.queue[0][0], left, strict=True))
 
-    Cost O(T n (m + log n)).
+
+class Period(NamedTuple):
+    """Users at the end of a period, what is left on machines (fluid: of the pool), user and machine of each task."""
+
+    users: list[User]
+    free: list[Any]
+    placed: list[tuple[int, int]]
+
+
+def tv_drf_rule(
+    demands: Any,
+    tasks: Any,
+    machines: Any,
+    contributions: Any,
+    *,
+    method: TvMethod = "heuristic",
+    alone: Alone = "bundles",
+    unserved: Unserved = "expires",
+    weights: Any = None,
+    memory: bool = True,
+    coefficient: Callable[..., Any] = sharing_coefficient,
+    prefer: Sequence[Iterable[tuple[int, int]]] = (),
+    near: Any = 0,
+) -> list[Period]:
+    """TV-DRF period by period: Algorithm 1 in whole tasks, or the optimum of (9) in one pool; numbers of any kind.
+
+    Arguments are those of :func:`tv_drf`, lists in place of arrays; weights sum to 1. ``prefer`` is a placement to
+    follow, period by period, where users or machines are exactly tied: there rounding decides in an engine. The part
+    ``near`` of a machine may be overdrawn, and of a group be left over.
+
+    The second period of the example by hand: both first reach beta = 1, then the lower G takes what is left.
+
+    >>> from fractions import Fraction as F
+    >>> demands = [[[F(2), F(1)], [F(1), F(1)]], [[F(5), F(5)], [F(20), F(10)]]]
+    >>> run = tv_drf_rule(demands, [[15, 70], [12, 4]], [[F(50), F(50)]] * 2, [[1, 0], [0, 1]], alone="resources")
+    >>> [(str(user.tasks), str(user.beta)) for user in run[1].users]
+    [('12', '9/8'), ('2', '1')]
     """
-    size = (demands / total).mean(axis=2)
-    periods = 1.0
-    if waits:  # any period from then on may serve them
-        size, bounds, periods = size.reshape(1, -1), bounds.reshape(1, -1), float(len(bounds))
-    some = bounds > 0
-    size = np.where(some, size, 1.0)
-    count = np.where(some, np.minimum(bounds, periods / size), 0.0)
-    order = np.argsort(size, axis=1)
-    size, count = np.take_along_axis(size, order, axis=1), np.take_along_axis(count, order, axis=1)
-    before = np.cumsum(count * size, axis=1) - count * size
-    return float(np.minimum(count, np.maximum(periods - before, 0.0) / size).sum())
-
-
-def _alike(pool: FloatArray, parts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Capacities and parts where machines of one size and one ownership count as one."""
-    m = pool.shape[1]
-    if len(pool) == 1:  # sorting takes numpy 30 us, a third of all that a small input costs
-        return pool + 0.0, parts.copy()
-    if not parts.strides[1]:  # the same part of every machine
-        kinds, alike = np.unique(pool + 0.0, axis=0, return_counts=True)
-        parts = parts[:, :1]
-    else:
-        kinds, alike = np.unique(np.hstack([pool, parts.T]) + 0.0, axis=0, return_counts=True)
-        parts = kinds[:, m:].T
-    return kinds[:, :m] * alike[:, None], np.broadcast_to(parts, (len(parts), len(kinds))).copy()
+    pool, whole = [sum(column) for column in zip(*machines, strict=True)], method == "heuristic"
+    users = []
+    for i, row in enumerate(contributions):
+        parts = [[part * c for c in size] for part, size in zip(row, machines, strict=True)]
+        brought = [sum(column) for column in zip(*parts, strict=True)]
+        weight = weights[i] if weights else sum(b / c for b, c in zip(brought, pool, strict=True)) / len(pool)
+        users.append(User(parts if whole else [brought], pool, weight, coefficient, near))
+    run = []
+    for t, submitted in enumerate(zip(demands, tasks, strict=True)):
+        for user, task, count in zip(users, *submitted, strict=True):
+            user.begin(task, count, alone, unserved == "waits", memory)
+        free, placed = list(machines) if whole else list(pool), []
+        if whole:
+            placed = heuristic(users, machines, free, near, prefer[t] if prefer else ())
+        else:
+            fill(users, free, "beta", 1, near)
+            fill(users, free, "share", inf, near)
+        run.append(Period([copy(user) for user in users], free, placed))
+    return run
 
 
 @takes_instance
@@ -506,6 +295,7 @@ def tv_drf(
     weights: Any = None,
     memory: bool = True,
     placement: bool = False,
+    engine: Engine = "fast",
 ) -> TvDrfRun:
     """Allocate over periods by TV-DRF (Li et al. 2019).
 
@@ -538,6 +328,8 @@ def tv_drf(
         alone; the run still reports beta and G over all periods.
     placement : bool
         Whether to keep how many tasks of each user are on each machine: T n K numbers of 4 bytes, at most 1e9 of them.
+    engine : {"fast", "plain"}
+        ``"plain"`` runs :func:`tv_drf_rule` on fractions made of the doubles: slow, and exact.
 
     Returns
     -------
@@ -564,7 +356,9 @@ def tv_drf(
 
     What rounding leaves over holds up no queue: up to 1e-12 of a group of tasks or of an own part (alone), and up to
     1e-13 of a resource of the pool (fluid), count as nothing. Whoever lives on what is left of a resource and needs r
-    times more of another may have a share off by r times as much; the fluid refuses r above 1e9.
+    times more of another may have a share off by r times as much. Where users of a resource need parts of it, for a
+    unit of G, that are more than 1e8 times apart, the fluid is worked out by the rule in fractions; more than 60
+    periods times users are refused then.
 
     Cost of the heuristic, per task handed out on K machines: O(log n + m K) where they are at most 256, looked at one
     by one; more stand in a tree, O(log n + m log K) where what is free on them is spread evenly, at worst O(m K).
@@ -602,97 +396,148 @@ def tv_drf(
     check_choice(method, "method", TvMethod)
     check_choice(alone, "alone", Alone)
     check_choice(unserved, "unserved", Unserved)
+    check_choice(engine, "engine", Engine)
     check_switch(placement, "placement")
     check_switch(memory, "memory")
-    with in_words(("phase", "period")):
-        values, users, resources = phased_demands(demands)
-    T, n, m = values.shape
-    waits, whole = unserved == "waits", method == "heuristic"
-    bounds = _as_tasks(tasks, values, users, whole, waits)
-    pool, names, resources = machine_matrix(machines, m, resources)
-    for j in np.flatnonzero(~(pool > 0).any(axis=0))[:1].tolist():
-        raise InvalidInput("machines", f"must have some of resource {j}", pool[:, j].tolist())
-    K, total = len(pool), pool.sum(axis=0)
-    parts, names = _as_contributions(contributions, n, K, users, names)
-    brought = np.zeros((n, m))
-    add_parts(parts, pool, brought)  # the digits of a matrix product depend on the processor
-    if weights is None:
-        weight = (brought / total).mean(axis=1)
-        for i in np.flatnonzero(~(weight > 0))[:1].tolist():
-            raise InvalidInput(
-                "contributions", "must be positive somewhere unless weights are given", parts[i].tolist(), (i,)
-            )
-    else:
-        weight = as_weights(weights, n, users)
-    if not whole and K > 1 and not (np.abs(pool / total / (pool / total).max(axis=1, keepdims=True) - 1) <= 1e-9).all():
-        raise InvalidInput(
-            "machines", "must have one shape for method='lexicographic', so that they are one pool", pool.tolist()
-        )
-    if not whole:
-        check_apart(values / total)
-    if whole and bounds.sum() > MOST and (count := _most_handed_out(values, bounds, total, waits)) > MOST:
-        raise InvalidInput(
-            "tasks",
-            "must be fewer for method='heuristic', which hands out whole tasks one by one; use "
-            "larger tasks or method='lexicographic'",
-            f"room for about {count:.2g}",
-        )
-    if whole and placement and T * n * K > MOST:
-        raise InvalidInput("placement", f"must be False where it would hold more than {MOST:.0g} numbers", T * n * K)
-    most = bounds if whole else np.minimum(bounds, enough(values, total) * (T if waits else 1))
-    heads, rests = np.zeros((T, n), dtype=np.int64), np.zeros((T, n))
-    if alone == "resources":  # as good as infinite, and times zero it is zero
-        own = alone_by_resources(values, np.minimum(bounds, LARGEST**2), brought, waits)
-    else:
-        own = np.zeros_like(values)
-        alone_by_tasks(values, most, *_alike(pool, parts), waits, alone == "whole_bundles", FITS, own, heads, rests)
-    ran, cumulative, left, beta = (np.zeros((T, n)) for _ in range(4))
-    amounts, stops = np.zeros_like(values), np.full((T, n), IDLE)
-    machine_use = placed = None
+    case = as_case(demands, tasks, machines, contributions, weights, method, alone, unserved, memory)
+    whole = method == "heuristic"
     if whole:
-        machine_use, placed = np.zeros((T, K, m)), np.zeros((T, n, K) if placement else (0, 0, 0), dtype=np.int32)
-        some = values[(values > 0).any(axis=2)] if values.any() else total[None]
-        leads = np.unique((some > 0).argmax(axis=1))
-        scale = 1.0 / total
-        unit = scale / scale[leads][:, None]
-        at = as_machines(pool.copy(), pool.copy(), some.min(axis=0), leads, unit, DISTANCE)
-        results = ran, amounts, machine_use, beta, cumulative, left, stops, placed
-        steps = heuristic(values, bounds, pool, weight, own, waits, memory, *results, at)
+        check_size(case, placement)
     else:
-        sure = never_below(alone, waits, memory)
-        known = as_queues(most), total, own, weight, waits, memory, sure, (heads, rests), NEAR
-        state = State(*np.zeros((2, n, m)), *np.zeros((2, n)))
-        steps = flow(values, *known, state, (ran, amounts, cumulative, left, stops))
-    with np.errstate(all="ignore"):
-        for _ in steps:  # between two of them an interrupt is seen
-            pass
-    if not whole:
-        left = left + np.cumsum(bounds - most, axis=0) if waits else bounds - ran
-    if not (whole and memory):
-        beta = coefficients(amounts, own)
-    decided = beta if whole or memory else coefficients(amounts, own, False)
-    below = np.asarray((decided < 1 - FITS).any(axis=1))
+        check_one_shape(case.machines)
+    if engine == "plain" or (not whole and too_far_apart(case)):
+        found = by_rule(case, method)
+    else:
+        found = by_task(case, placement) if whole else by_flow(case)
+    beta = coefficients(found["amounts"], found["alone"])
+    # what the fluid decides on is each period by itself where the past does not count
+    decided = beta if whole or memory else coefficients(found["amounts"], found["alone"], False)
     return TvDrfRun(
-        ran,
-        beta,
-        cumulative,
-        amounts,
-        own,
-        left,
-        stops,
-        below,
-        machine_use,
-        placed if placement else None,
-        values,
-        bounds,
-        pool,
-        parts,
-        weight,
-        method,
-        alone,
-        waits,
-        memory,
-        users,
-        resources,
-        names,
+        **found | ({} if placement and whole else {"placement": None}),
+        sharing_coefficients=beta,
+        below_one=np.asarray((decided < 1 - FITS).any(axis=1)),
+        demands=case.demands,
+        max_tasks=case.bounds,
+        machines=case.machines,
+        contributions=case.parts,
+        weights=case.weights,
+        method=method,
+        reading=alone,
+        waits=case.waits,
+        memory=memory,
+        named_users=case.users,
+        named_resources=case.resources,
+        named_machines=case.names,
     )
+
+
+# ------------------------------------------------------------------------------------------- worked out in one way
+
+
+def by_rule(case: Case, method: TvMethod) -> dict[str, Any]:
+    """Work out :func:`tv_drf_rule` in fractions of the doubles, what users brought adding up to all there is."""
+    whole, total = method == "heuristic", case.machines.sum(axis=0)
+    demands, tasks, machines, parts, weights = (
+        np.array([Fraction(x) for x in values.ravel().tolist()], dtype=object).reshape(values.shape)
+        for values in (case.demands, np.minimum(case.bounds, LARGEST**2), case.machines, case.parts, case.weights)
+    )
+    run = tv_drf_rule(
+        demands.tolist(),
+        tasks.tolist(),
+        machines.tolist(),
+        (parts / parts.sum(axis=0)).tolist(),
+        method=method,
+        alone=case.alone,
+        unserved="waits" if case.waits else "expires",
+        weights=weights.tolist(),
+        memory=case.memory,
+        near=Fraction(FITS if whole else NEAR),
+    )
+    found = _nothing(case) | {"alone": np.zeros_like(case.demands), "machine_use": None}
+    if whole:
+        found["machine_use"] = np.array([machines - np.array(free) for _, free, _ in run], dtype=float)
+    found["placement"] = np.zeros((*case.bounds.shape, len(machines)), dtype=np.int32)
+    for t, (users, free, placed) in enumerate(run):
+        left = np.array(free).reshape(-1, len(total)).sum(axis=0)
+        for i, user in enumerate(users):
+            found["tasks"][t, i], found["cumulative_shares"][t, i] = user.tasks, user.past + user.share
+            found["amounts"][t, i], found["alone"][t, i] = user.amounts, user.alone
+            found["unserved"][t, i] = sum(count for _, count in user.queue) if case.bounds[t, i] < np.inf else np.inf
+            if user.queue:
+                short = (
+                    (left < user.queue[0][0] - FITS * total)
+                    if whole
+                    else (left <= 0) & (np.array(user.queue[0][0]) > 0)
+                )
+                found["bottlenecks"][t, i] = short.argmax() if short.any() else SPLIT
+            elif user.held:
+                found["bottlenecks"][t, i] = DONE
+        for i, k in placed:
+            found["placement"][t, i, k] += 1
+    return found
+
+
+def by_task(case: Case, placement: bool) -> dict[str, Any]:
+    """Hand out whole tasks one by one."""
+    (T, n, m), (K, _) = case.demands.shape, case.machines.shape
+    total, waits = case.machines.sum(axis=0), case.waits
+    own, _ = _own(case, case.bounds)
+    found = _nothing(case)
+    found |= {
+        "alone": own,
+        "machine_use": np.zeros((T, K, m)),
+        "placement": np.zeros((T, n, K) if placement else (0, 0, 0), dtype=np.int32),
+    }
+    some = case.demands[(case.demands > 0).any(axis=2)] if case.demands.any() else total[None]
+    leads = np.unique((some > 0).argmax(axis=1))
+    scale = 1.0 / total
+    unit = scale / scale[leads][:, None]
+    at = as_machines(case.machines.copy(), case.machines.copy(), some.min(axis=0), leads, unit, DISTANCE)
+    results = (
+        found["tasks"], found["amounts"], found["machine_use"], np.zeros((T, n)), found["cumulative_shares"],
+        found["unserved"], found["bottlenecks"], found["placement"],
+    )  # fmt: skip
+    _go(hand_out(case.demands, case.bounds, case.machines, case.weights, own, waits, case.memory, *results, at))
+    return found
+
+
+def by_flow(case: Case) -> dict[str, Any]:
+    """Fill one pool progressively; bounds that nobody could reach are none."""
+    (T, n, m), total = case.demands.shape, case.machines.sum(axis=0)
+    most = np.minimum(case.bounds, enough(case.demands, total) * (T if case.waits else 1))
+    own, alone = _own(case, most)
+    found = _nothing(case) | {"alone": own, "machine_use": None}
+    sure = never_below(case.alone, case.waits, case.memory)
+    results = tuple(found[name] for name in ("tasks", "amounts", "cumulative_shares", "unserved", "bottlenecks"))
+    known = as_queues(most), total, own, case.weights, case.waits, case.memory, sure, alone, NEAR
+    _go(flow(case.demands, *known, State(*np.zeros((2, n, m)), *np.zeros((2, n))), results))
+    if case.waits:
+        found["unserved"] += np.cumsum(case.bounds - most, axis=0)
+    else:
+        found["unserved"] = case.bounds - found["tasks"]
+    return found
+
+
+def _nothing(case: Case) -> dict[str, Any]:
+    """Make room for what the engines find."""
+    names = "tasks", "cumulative_shares", "unserved"
+    found: dict[str, Any] = {name: np.zeros(case.bounds.shape) for name in names}
+    return found | {"amounts": np.zeros_like(case.demands), "bottlenecks": np.full(case.bounds.shape, IDLE)}
+
+
+def _own(case: Case, most: FloatArray) -> tuple[FloatArray, Any]:
+    """Give what each would have had alone, and how far its queue would have come (group, what is left of it)."""
+    heads, rests = np.zeros(most.shape, dtype=np.int64), np.zeros(most.shape)
+    if case.alone == "resources":  # as good as infinite, and times zero it is zero
+        bounds = np.minimum(case.bounds, LARGEST**2)
+        return alone_by_resources(case.demands, bounds, case.brought, case.waits), (heads, rests)
+    own, parts = np.zeros_like(case.demands), alike(case.machines, case.parts)
+    alone_by_tasks(case.demands, most, *parts, case.waits, case.alone == "whole_bundles", FITS, own, heads, rests)
+    return own, (heads, rests)
+
+
+def _go(steps: Iterable[None]) -> None:
+    """Let an engine run; between two of its steps an interrupt is seen."""
+    with np.errstate(all="ignore"):
+        for _ in steps:
+            pass

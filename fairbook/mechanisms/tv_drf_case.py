@@ -1,0 +1,197 @@
+"""What TV-DRF is given: demands, tasks, machines and contributions, read, matched by name and checked."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairbook.errors import InvalidInput
+from fairbook.mechanisms.drf import FAR_APART
+from fairbook.mechanisms.engines.tv_drf_kernels import add_parts
+from fairbook.mechanisms.readings import Alone, TvMethod, Unserved
+from fairbook.model.inputs import (
+    LARGEST,
+    FloatArray,
+    Named,
+    Names,
+    as_weights,
+    check_amounts,
+    demand_matrix,
+    in_words,
+    number_of_dimensions,
+    order_of,
+    per_user,
+    phased_demands,
+    raise_at_first,
+)
+from fairbook.model.placement import machine_matrix
+
+#: The heuristic hands out no more whole tasks than about this, and keeps no more numbers on their machines.
+MOST = 1e9
+#: Up to so many periods times users are worked out in fractions where they lie too far apart for doubles: seconds.
+EXACT = 60
+
+
+class Case(NamedTuple):
+    """Checked input; ``brought`` (n, m) is what the parts come to, ``waits`` whether unserved tasks wait."""
+
+    demands: FloatArray
+    bounds: FloatArray
+    machines: FloatArray
+    parts: FloatArray
+    brought: FloatArray
+    weights: FloatArray
+    alone: Alone
+    waits: bool
+    memory: bool
+    users: Names | None
+    resources: Names | None
+    names: Names | None
+
+
+def as_case(
+    demands: Any,
+    tasks: Any,
+    machines: Any,
+    contributions: Any,
+    weights: Any,
+    method: TvMethod,
+    alone: Alone,
+    unserved: Unserved,
+    memory: bool,
+) -> Case:
+    """Read the arguments of :func:`fairbook.mechanisms.tv_drf.tv_drf`."""
+    with in_words(("phase", "period")):
+        values, users, resources = phased_demands(demands)
+    _, n, m = values.shape
+    waits = unserved == "waits"
+    bounds = _as_tasks(tasks, values, users, method == "heuristic", waits)
+    pool, names, resources = machine_matrix(machines, m, resources)
+    for j in np.flatnonzero(~(pool > 0).any(axis=0))[:1].tolist():
+        raise InvalidInput("machines", f"must have some of resource {j}", pool[:, j].tolist())
+    parts, names = _as_contributions(contributions, n, len(pool), users, names)
+    brought = np.zeros((n, m))
+    add_parts(parts, pool, brought)  # the digits of a matrix product depend on the processor
+    if weights is None:
+        weight = (brought / pool.sum(axis=0)).mean(axis=1)
+        for i in np.flatnonzero(~(weight > 0))[:1].tolist():
+            raise InvalidInput(
+                "contributions", "must be positive somewhere unless weights are given", parts[i].tolist(), (i,)
+            )
+    else:
+        weight = as_weights(weights, n, users)
+    return Case(values, bounds, pool, parts, brought, weight, alone, waits, memory, users, resources, names)
+
+
+def check_size(case: Case, placement: bool) -> None:
+    """Refuse more whole tasks, or numbers on their machines, than can be handed out and kept."""
+    total, numbers = case.machines.sum(axis=0), case.bounds.size * len(case.machines)
+    count = 0.0
+    if case.bounds.sum() > MOST:
+        count = _most_handed_out(case.demands, case.bounds, total, case.waits)
+    if count > MOST:
+        rule = "must be fewer for method='heuristic', which hands out whole tasks one by one; use larger tasks or "
+        raise InvalidInput("tasks", rule + "method='lexicographic'", f"room for about {count:.2g}")
+    if placement and numbers > MOST:
+        raise InvalidInput("placement", f"must be False where it would hold more than {MOST:.0g} numbers", numbers)
+
+
+def check_one_shape(machines: FloatArray) -> None:
+    """Raise InvalidInput unless machines are one pool."""
+    shapes = machines / machines.sum(axis=0)
+    if not (np.abs(shapes / shapes.max(axis=1, keepdims=True) - 1) <= 1e-9).all():
+        rule = "must have one shape for method='lexicographic', so that they are one pool"
+        raise InvalidInput("machines", rule, machines.tolist())
+
+
+def too_far_apart(case: Case) -> bool:
+    """Tell whether doubles do not suffice for the fluid and fractions do; raise InvalidInput where neither does."""
+    share = case.demands / case.machines.sum(axis=0)
+    largest = share.max(axis=2, keepdims=True)
+    need = share / np.where(largest > 0, largest, 1.0) * case.weights[:, None]  # for a unit of G
+    least = np.where(need > 0, need, np.inf).min(axis=(0, 1))
+    apart = float((need.max(axis=(0, 1)) / least).max())
+    if apart > FAR_APART and case.bounds.size > EXACT:
+        rule = (
+            f"must give users of one resource parts of it within {FAR_APART:g} of each other beyond {EXACT} periods "
+            "times users"
+        )
+        raise InvalidInput("weights and demands", rule, f"{apart:.3g}")
+    return apart > FAR_APART
+
+
+def _matrix(values: Any, argument: str, rows: str, columns: str) -> Named:
+    """Read a matrix of two kinds of things."""
+    with in_words(
+        ("n users, m resources", f"{rows}, {columns}"),
+        ("one user and one resource", f"one {rows[2:-1]} and one {columns[2:-1]}"),
+    ):
+        return demand_matrix(values, argument)
+
+
+def _as_contributions(
+    contributions: Any, n: int, K: int, users: Names | None, machines: Names | None
+) -> tuple[FloatArray, Names | None]:
+    """Give the parts, (n, K), and names of machines."""
+    if number_of_dimensions(contributions) == 1:
+        values = np.broadcast_to(per_user(contributions, n, users, "contributions")[:, None], (n, K))  # one column
+    else:
+        named = _matrix(contributions, "contributions", "n users", "K machines")
+        values = named.values
+        if values.shape != (n, K):
+            raise InvalidInput("contributions", f"must have shape ({n} users, {K} machines) or ({n},)", values.shape)
+        rows = order_of(named.users, users, "contributions.index", "users")
+        if machines == tuple(range(K)) and named.resources is not None and set(named.resources) != set(machines):
+            machines = None  # mere positions, not names
+        columns = order_of(named.resources, machines, "contributions.columns", "machines")
+        machines = machines if machines is not None else named.resources
+        if rows is not None:
+            values = np.ascontiguousarray(values[rows])
+        if columns is not None:
+            values = np.ascontiguousarray(values[:, columns])
+    check_amounts(values, "contributions")
+    sums = values.sum(axis=0)
+    for k in np.flatnonzero(~(np.abs(sums - 1) <= 1e-9))[:1].tolist():
+        raise InvalidInput(
+            "contributions", f"must sum to 1 over the users for each machine (machine {k})", float(sums[k])
+        )
+    return values, machines
+
+
+def _as_tasks(tasks: Any, demands: FloatArray, users: Names | None, whole: bool, waits: bool) -> FloatArray:
+    T, n, _ = demands.shape
+    named = _matrix(tasks, "tasks", "T periods", "n users")
+    if named.values.shape != (T, n):
+        raise InvalidInput("tasks", f"must have shape ({T} periods, {n} users)", named.values.shape)
+    columns = order_of(named.resources, users, "tasks.columns", "users")
+    values = named.values if columns is None else np.ascontiguousarray(named.values[:, columns])
+    finite = np.isfinite(values)
+    for bad, rule in (
+        (np.isnan(values), "must be a number"),
+        (values < 0, "must not be negative"),
+        (finite & (values > LARGEST), f"must be at most {LARGEST:g} or infinite"),
+        (~finite & waits, "must be finite where unserved tasks wait"),
+        (whole & finite & (values != np.floor(values)), "must be whole for method='heuristic'"),
+        (~(demands > 0).any(axis=2) & (values != 0), "must be 0 where the demand vector is zero"),
+    ):
+        raise_at_first(bad, "tasks", rule, values)
+    return values
+
+
+def _most_handed_out(demands: FloatArray, bounds: FloatArray, total: FloatArray, waits: bool) -> float:
+    """Bound the number of whole tasks from above: the smallest ones first, by their mean share, until the pool is full.
+
+    Cost O(T n (m + log n)).
+    """
+    size = (demands / total).mean(axis=2)
+    periods = 1.0
+    if waits:  # any period from then on may serve them
+        size, bounds, periods = size.reshape(1, -1), bounds.reshape(1, -1), float(len(bounds))
+    some = bounds > 0
+    size = np.where(some, size, 1.0)
+    count = np.where(some, np.minimum(bounds, periods / size), 0.0)
+    order = np.argsort(size, axis=1)
+    size, count = np.take_along_axis(size, order, axis=1), np.take_along_axis(count, order, axis=1)
+    before = np.cumsum(count * size, axis=1) - count * size
+    return float(np.minimum(count, np.maximum(periods - before, 0.0) / size).sum())
