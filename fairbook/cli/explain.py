@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -42,55 +43,56 @@ class _Seen:
     """Rows of a run at one time, and what is used up there; asked for many users, so worked out once."""
 
     def __init__(self, given: Given, rows: pd.DataFrame, t: int, pool: pd.Series) -> None:
-        n = len(rows) // len(given.users.periods)
-        self.rows = rows.iloc[t * n : (t + 1) * n]
-        self.tasks = self.rows["tasks" if "tasks" in rows else "vms"].to_numpy(dtype=float)
-        self.full = np.zeros((n, 0), dtype=bool)
-        if given.users.resources:
-            demands = given.users.demands()
-            demands = demands[t] if given.users.period else demands
-            left = pool.to_numpy() - self.rows[given.use].to_numpy(dtype=float).sum(axis=0)
-            self.full = (demands > 0) & (left <= 1e-9 * pool.to_numpy())
+        n, users = len(given.users.names), given.users
+        rows = rows.iloc[t * n : (t + 1) * n]
+        self.labels, self.rows = rows.index.tolist(), rows.to_dict("records")
+        self.tasks = rows["tasks" if users.resources else "vms"].to_numpy(dtype=float)
+        self.demands = users.demands()[t] if users.period else users.demands() if users.resources else np.zeros((n, 0))
+        if users.resources:
+            left = pool.to_numpy() - rows[given.use].to_numpy(dtype=float).sum(axis=0)
+            stops = np.stack([rows.get("bottleneck", rows["tasks"]) == name for name in users.resources], axis=1)
+            self.full = stops | ((self.demands > 0) & (left <= 1e-9 * pool.to_numpy()))
         else:
-            self.left = pool.sub(self.rows.groupby("cluster")["vms"].sum(), fill_value=0)
-        stops = self.rows.get("bottleneck")
-        for j, name in enumerate(given.users.resources if stops is not None else ()):
-            self.full[:, j] |= (stops == name).to_numpy()
+            self.left = pool.sub(rows.groupby("cluster")["vms"].sum(), fill_value=0)
 
-    def gains(self, now: _Seen) -> tuple[Any, list[str]]:
+    def short_of(self, given: Given, i: int) -> list[str]:
+        """Give the resources of which a user needs more than is left."""
+        return [given.users.resources[j] for j in self.full[i].nonzero()[0]] if given.users.resources else []
+
+    def gains(self, now: _Seen) -> tuple[Any, list[int]]:
         """Give what everyone has more than now, and who has most more."""
         more = self.tasks - now.tasks
         more = np.where(np.abs(more) > 1e-9 * np.maximum(self.tasks, now.tasks), more, 0.0)
         most = np.argsort(-more, kind="stable")[:_MOST_NAMED]
-        names = self.rows.index.get_level_values("user")
-        return more, [names[i] for i in most if more[i] > 0]
+        return more, [i for i in most.tolist() if more[i] > 0]
 
 
 def sentences(given: Given, rows: pd.DataFrame, wanted: list[str]) -> dict[Any, str]:
     """Give the text about each user that is asked for, or each user and period; about all where nobody is named."""
     told: dict[Any, str] = {}
     seen: dict[int, _Seen] = {}
-    runs: dict[Any, pd.DataFrame | None] = {}
+    runs: dict[Any, Any] = {}
     kept: dict[Any, Any] = {}
     weights = None if given.arrive else given.arguments.get("weights")
+    parts = (
+        [f" Its weight is {short(one)} of {short(weights.sum())}." for one in weights] if weights is not None else []
+    )
     for t, i in _asked(given, wanted):
         now = seen.get(t) or seen.setdefault(t, _Seen(given, rows, t, given.pool))
-        label = now.rows.index[i]
-        text = _why(given, now, i)
-        if weights is not None:
-            text += f" Its weight is {short(weights.iloc[i])} of {short(weights.sum())}."
-        for key, more, changes in _more(given, now, i):
+        text = _why(given, now, i) + (parts[i] if parts else "")
+        for key in _keys(given, now, i):
             if key not in runs:
+                more, changes = _more(given, key)
                 runs[key] = None
                 with suppress(InvalidInput):  # what is added may be more than the mechanism takes
-                    runs[key] = given.run(**changes)[1]
-            frame = runs[key]
-            if frame is not None:
+                    runs[key] = more, given.run(**changes)[1], changes.get("capacities", given.pool)
+            if runs[key] is not None:
+                more, frame, pool = runs[key]
                 if (key, t) not in kept:
-                    then = _Seen(given, frame, t, changes.get("capacities", given.pool))
+                    then = _Seen(given, frame, t, pool)
                     kept[key, t] = then, *then.gains(now)
                 text += f" With {more} {_would(given, kept[key, t], i)}."
-        told[label] = text
+        told[now.labels[i]] = text
     return told
 
 
@@ -113,23 +115,24 @@ def _asked(given: Given, wanted: list[str]) -> Iterator[tuple[int, int]]:
 
 def _why(given: Given, now: _Seen, i: int) -> str:
     """Say what a user has, and what stops it."""
-    row, name, names = now.rows.iloc[i].to_dict(), now.rows.index[i], given.users.resources
+    row, name, names = now.rows[i], now.labels[i], given.users.resources
     if not names:
         return _virtual(name, row, now)
     name = f"{name[0]}: {name[1]}" if given.users.period else name
-    stop = row.get("bottleneck", row.get("stopped_by"))
-    full = [names[j] for j in now.full[i].nonzero()[0]]
-    text = f"{name} runs {short(row['tasks'])} tasks, {row['dominant_share']:.1%} of all {row['dominant']}"
+    stop, lacks = row.get("bottleneck", row.get("stopped_by")), now.short_of(given, i)
+    text = f"{name} runs no tasks"
+    if row["tasks"]:
+        text = f"{name} runs {short(row['tasks'])} tasks, {row['dominant_share']:.1%} of all {row['dominant']}"
     if stop in _STOPS and stop not in names:
         text += f": {_STOPS[stop]}"
-    elif full:
-        text += f": it needs more {' and '.join(full)} than is left"
+    elif lacks:
+        text += f": it needs more {' and '.join(lacks)} than is left"
     numbers = {key: short(value) if isinstance(value, float) else value for key, value in row.items()}
     facts = [fact.format(**numbers) for column, fact in _FACTS.items() if column in row]
     return " ".join([f"{text}.", *facts])
 
 
-def _virtual(name: str, row: dict[str, Any], now: _Seen) -> str:
+def _virtual(name: str, row: dict[Any, Any], now: _Seen) -> str:
     has, cluster = f"{name} has {row['vms']:g} of {row['max_vms']:g} VMs ({row['fraction']:.1%})", row["cluster"]
     if not cluster:
         return f"{name} was turned away: it needs at least {row['minimum']:g} VMs, and so many are free nowhere."
@@ -139,61 +142,55 @@ def _virtual(name: str, row: dict[str, Any], now: _Seen) -> str:
     return f"{has} on {cluster}, " + (f"where {left:g} VMs are free." if left > 1e-9 else "used up.")
 
 
-def _would(given: Given, more: tuple[_Seen, Any, list[str]], i: int) -> str:
+def _would(given: Given, more: tuple[_Seen, Any, list[int]], i: int) -> str:
     """Say what a user would have in a run with a little more; where that is no more, who has it and what stops it."""
-    then, gains, names = more
+    then, gains, most = more
     said = f"it would run {short(then.tasks[i])}" if gains[i] else "nothing would change for it"
     if gains[i] > 0:
         return said
-    why = [f"{', '.join(names)} would run more"] if names else []
-    full = [given.users.resources[j] for j in then.full[i].nonzero()[0]]
-    if "stopped_by" in then.rows:
-        bound = then.rows["stopped_by"].iloc[i] == "own bound"
-        why.append("its own bound would stop it" if bound else "no machine would have room for another")
-    elif full:
-        why.append(f"{' and '.join(full)} would stop it")
+    why = [f"{', '.join(given.users.names[j] for j in most)} would run more"] if most else []
+    stop, lacks = then.rows[i].get("stopped_by"), then.short_of(given, i)
+    if stop:
+        why.append("its own bound would stop it" if stop == "own bound" else "no machine would have room for another")
+    elif lacks:
+        why.append(f"{' and '.join(lacks)} would stop it")
     return said + (", fewer than now" if gains[i] else "") + (": " if why else "") + ", and ".join(why)
 
 
-def _more(given: Given, now: _Seen, i: int) -> Iterator[tuple[Any, str, dict[str, Any]]]:
-    """Give what a little more could be of what stops a user: a key, words, and arguments that change."""
-    row, arguments, machines = now.rows.iloc[i], given.arguments, given.machines
-    stop = row.get("bottleneck", row.get("stopped_by"))
-    if stop in ("own bound", "credit", "no tasks"):
-        return
+def _keys(given: Given, now: _Seen, i: int) -> list[Any]:
+    """Give of what there could be a little more: clusters, machines, or resources that stop a user, by name."""
+    row, takes = now.rows[i], given.arguments
+    if row.get("bottleneck", row.get("stopped_by")) in ("own bound", "credit", "no tasks"):
+        return []
     if not given.users.resources:
-        if row["vms"] < row["max_vms"]:
-            sizes = arguments["capacities"].copy()
-            name = row["cluster"] if row["cluster"] in sizes.index else sizes.idxmax()
-            sizes[name] += 1
-            yield name, f"one more VM on {name}", {"capacities": sizes}
-    elif machines is not None and "machine_counts" in arguments:
-        need = given.users.demands()[i]
-        shapes = dict.fromkeys(map(tuple, machines.capacities.tolist()))  # those that are alike are tried once
-        large = [shape for shape in shapes if (np.array(shape) >= need).all()]
-        for shape in large[:_MOST_SHAPES]:
-            line, counts = machines.capacities.tolist().index(list(shape)), list(arguments["machine_counts"])
-            counts[line] += 1
-            yield line, f"one more machine {machines.names[line]}", {"machine_counts": counts}
-    elif "machines" in arguments:
-        if row["bottleneck"] in given.users.resources:
-            yield row["bottleneck"], *_larger(given, row["bottleneck"])
-    else:
-        for j in now.full[i].nonzero()[0]:
-            pool, name = given.pool.copy(), given.users.resources[j]
-            pool[name] += 1
-            more = f"one more {name} ({short(pool[name])} instead of {short(given.pool[name])})"
-            yield name, more, {"capacities": pool}
+        return [row["cluster"]] if row["vms"] < row["max_vms"] else []
+    if "machine_counts" in takes:  # those that are alike are tried once
+        large = (shape for shape in given.shapes if all(a >= b for a, b in zip(shape, now.demands[i], strict=True)))
+        return list(islice(large, _MOST_SHAPES))
+    stop = row.get("bottleneck")
+    return now.short_of(given, i) if "machines" not in takes else [stop] if stop in given.users.resources else []
 
 
-def _larger(given: Given, name: str) -> tuple[str, dict[str, Any]]:
-    """Give the largest machine one more of a resource; where they must be of one shape, all of them as one."""
-    machines, parts = given.arguments["machines"].copy(), given.arguments["contributions"]
-    if given.terms.get("method") == "lexicographic":
-        brought = parts @ machines[name].to_numpy() / machines[name].sum()
+def _more(given: Given, key: Any) -> tuple[str, dict[str, Any]]:
+    """Say what a little more of it is, and give the arguments that change."""
+    takes = given.arguments
+    if "machine_counts" in takes:
+        line, counts = given.shapes[key], list(takes["machine_counts"])
+        counts[line] += 1
+        return f"one more machine {takes['machines'].index[line]}", {"machine_counts": counts}
+    if "machines" not in takes:
+        pool = given.pool.copy()
+        name = key if key in pool.index else pool.idxmax()
+        pool[name] += 1
+        if not given.users.resources:
+            return f"one more VM on {name}", {"capacities": pool}
+        return f"one more {name} ({short(pool[name])} instead of {short(given.pool[name])})", {"capacities": pool}
+    machines = takes["machines"].copy()
+    if given.terms.get("method") == "lexicographic":  # they must be of one shape: all of them as one
+        parts = takes["contributions"] @ machines[key].to_numpy() / machines[key].sum()
         machines = machines.sum().to_frame("all").T
-        machines[name] += 1
-        return f"one more {name}", {"machines": machines, "contributions": brought}
-    largest = machines[name].to_numpy().argmax()
-    machines.iloc[largest, machines.columns.get_loc(name)] += 1
-    return f"one more {name} on machine {machines.index[largest]}", {"machines": machines}
+        machines[key] += 1
+        return f"one more {key}", {"machines": machines, "contributions": parts}
+    largest = machines[key].to_numpy().argmax()
+    machines.iloc[largest, machines.columns.get_loc(key)] += 1
+    return f"one more {key} on machine {machines.index[largest]}", {"machines": machines}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import math
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,8 @@ from fairbook.mechanisms import Mechanism
 from fairbook.model.inputs import as_capacities, as_demands, check_positive
 
 
-class Given(NamedTuple):
+@dataclass(frozen=True)
+class Given:
     """A mechanism and all that it takes."""
 
     rule: Mechanism
@@ -63,6 +65,14 @@ class Given(NamedTuple):
     def use(self) -> list[str]:
         """Columns of the rows that say what is in use."""
         return [f"use_{name}" for name in self.users.resources]
+
+    @cached_property
+    def shapes(self) -> dict[tuple[float, ...], int]:
+        """Shapes of machines, and the first line of each."""
+        found: dict[tuple[float, ...], int] = {}
+        for line, shape in enumerate(map(tuple, self.arguments["machines"].to_numpy().tolist())):
+            found.setdefault(shape, line)
+        return found
 
     def in_the_files(self, error: InvalidInput) -> Refused:
         """Say where an entry stands that the library refused, or which option it is."""
