@@ -192,14 +192,17 @@ def karma_cases(draw: Draw) -> Case:
 KARMA_PARTS = ("guaranteed", "borrowed", "donated", "earned")
 
 
-def run_karma(max_tasks: Any, **case: Any) -> list[Any]:
-    run = fb.karma(**case, max_tasks=[[np.inf if most is None else most for most in row] for row in max_tasks])
+def karma_numbers(run: Any) -> list[Any]:
     return flat(*(getattr(run, name) for name in KARMA_PARTS), run.credit, run.final_credit)
 
 
+def run_karma(max_tasks: Any, **case: Any) -> list[Any]:
+    run = fb.karma(**case, max_tasks=[[np.inf if most is None else most for most in row] for row in max_tasks])
+    return karma_numbers(run)
+
+
 def judge_karma(**case: Any) -> list[Any]:
-    run = karma_rule(**case)
-    return flat(*(getattr(run, name) for name in KARMA_PARTS), run.credit)
+    return karma_numbers(karma_rule(**case))
 
 
 # -------------------------------------------------------------------------------------------------- over periods

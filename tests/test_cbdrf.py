@@ -600,6 +600,16 @@ def test_explain_names_the_resource_that_is_gone() -> None:
 # ------------------------------------------------------------------------------------------------ one phase at a time
 
 
+def test_the_mean_of_one_ratio_is_that_ratio() -> None:
+    """Three tenths, added up, are more than three times a tenth."""
+    terms: dict[str, Any] = {"ratio": "mean", "penalty": "graded"}
+    run, pool = fb.cbdrf(np.ones((1, 1, 3)), released=0.1, **terms), fb.CbDrf(1, [1.0] * 3, **terms)
+    pool.phase([[1.0] * 3])
+    pool.release([0.1])
+    assert (run.final_credit == pool.credit).all()
+    assert run.released[0, 0] == 0.1
+
+
 def test_names_one_phase_at_a_time() -> None:
     pool = fb.CbDrf(["ann", "bob", "cyd"], pd.Series(POOL, ["cpu", "memory"]))
     *before, last = random_demands(9, 4, 3)

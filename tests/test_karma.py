@@ -208,7 +208,7 @@ def test_no_lie_gains_tasks_nor_credits_at_the_same_tasks(case: dict[str, Any], 
     runs_now = after * min(F(c) / d for c, d in zip(claim, truth, strict=True) if d > 0)
     runs_now = runs_now if bounds[0] is None else min(runs_now, F(bounds[0]))
     assert runs_now <= before
-    kept = [phase.credit[1, 0] for phase in (lying, honest)]
+    kept = [phase.final_credit[0] for phase in (lying, honest)]
     assert runs_now < before or kept[0] <= kept[1]
 
 

@@ -505,8 +505,6 @@ def cbdrf(
     found = run(
         data[0], data[1], data[2], data[3], terms_of(rule, exact), strategies, labels_or_positions(named.users, n)
     )
-    if exact:
-        found = Phases._make(one.astype(np.float64) if one.dtype == object else one for one in found)
     return CreditRun(
         found.credit[:-1],
         *found[1:7],
@@ -514,9 +512,9 @@ def cbdrf(
         capacities=pool,
         final_credit=found.credit[-1],
         rule=rule,
-        ratios=data[2].astype(np.float64),
+        ratios=data[2],
         held_back=found.held[1:],
         bottlenecks=found.bottlenecks,
         named_users=named.users,
         named_resources=named.resources,
-    )
+    ).rounded()

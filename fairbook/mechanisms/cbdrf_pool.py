@@ -146,7 +146,7 @@ class CbDrf(CreditPool):
         threshold = self._rule.rho if rho is None else as_ratios(by_name(rho, self._users, "rho"), (n,), "rho")
         if np.shape(threshold) not in ((), (n,)):
             raise InvalidInput("rho", f"must be one number or have shape ({n},)", np.shape(threshold))
-        each = np.array(np.broadcast_to(given if given.ndim == 2 else given[..., None], (n, m)))
+        each = given if given.ndim == 2 else np.array(np.broadcast_to(given[..., None], (n, 1)))
         after, missing, ones, complied = np.empty(n), np.empty(m), np.empty(n), np.empty(n, dtype=bool)
         settled = np.array(np.broadcast_to(threshold, n)), self._credit, terms_of(self._rule), ones, complied
         settle_phase(self._demands, self._capacities, self._tasks, each, *settled, after, missing)

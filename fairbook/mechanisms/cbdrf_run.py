@@ -37,13 +37,17 @@ SNAP = 1e-9
 IDLE, UNSTOPPED, OWN = -3, -2, -1
 
 
-@dataclass(frozen=True, eq=False)
+def _tuples(values: Any) -> Any:
+    return tuple(map(_tuples, values)) if isinstance(values, list) else values
+
+
+@dataclass(frozen=True)
 class CreditRule:
     """How credit moves and what it does; checked on construction, equal and hashed by value.
 
     Attributes
     ----------
-    rho : float or ndarray (read-only)
+    rho : float or tuple
         Part of its grant, in [0, 1], that a node must release to comply: one number, one a node (shape (n,)), or for
         whole runs anything that broadcasts to (T, n), such as one threshold a phase and priority.
     step_up, step_down : float
@@ -77,12 +81,9 @@ class CreditRule:
     ratio: Ratio = "least"
 
     def __post_init__(self) -> None:
-        rho = np.asarray(as_floats(self.rho, "rho", (0, 1, 2), "must be one number, one a node, or (T, n) of them"))
+        rho = as_floats(self.rho, "rho", (0, 1, 2), "must be one number, one a node, or (T, n) of them")
         check_fractions(rho, "rho")
-        if rho.ndim:
-            rho = rho.copy()
-            rho.flags.writeable = False
-        object.__setattr__(self, "rho", rho if rho.ndim else float(rho))
+        object.__setattr__(self, "rho", _tuples(rho.tolist()))
         for name in ("step_up", "step_down"):
             object.__setattr__(self, name, as_number(getattr(self, name), name, 0.0, LARGEST))
         start = as_positive(self.initial_credit, "initial_credit")
@@ -99,20 +100,6 @@ class CreditRule:
         object.__setattr__(self, "credit_cap", cap)
         for name, kind in (("held", Held), ("grant", Grant), ("penalty", Penalty), ("ratio", Ratio)):
             check_choice(getattr(self, name), name, kind)
-
-    def _key(self) -> tuple[Any, ...]:
-        rho = np.asarray(self.rho)
-        return (
-            rho.shape,
-            (rho + 0.0).tobytes(),  # minus zero becomes zero
-            *(getattr(self, name) for name in self.__dataclass_fields__ if name != "rho"),
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return self._key() == other._key() if isinstance(other, CreditRule) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._key())
 
     def factor(self, credit: FloatArray) -> FloatArray:
         """Give psi = min(1, C / C_0)."""

@@ -1,9 +1,9 @@
 """Karma (Vuppalapati et al., OSDI 2023), as published for one resource and generalised to dominant shares.
 
 Credits carry fairness over time: who takes less than its guaranteed share earns them, who takes more pays them, and
-the richest borrows first. :func:`karma_phase` is one phase of the generalisation, with the credits given: divisible
-tasks, several resources. :func:`karma` runs phases and keeps the credits; :class:`Karma` takes one phase at a time and
-can be saved.
+the richest borrows first. :func:`karma_rule` is the rule, generalised to divisible tasks and several resources, and
+:func:`karma` runs it; :func:`karma_phase` is one phase with the credits given, and :class:`Karma` takes one phase at a
+time and can be saved.
 
 The generalisation counts dominant shares: one credit buys a dominant share of 1. Of n users each is guaranteed
 g = alpha / n and gets (1 - alpha) / n credits before each phase. What a user claims, b, is its bound on tasks in
@@ -18,9 +18,9 @@ resources do not add up, so more may be borrowed than is donated and shared; the
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -190,36 +190,18 @@ def settle_phases(
     return T
 
 
-class Settled(NamedTuple):
-    """Phases of Karma in doubles or fractions: arrays of shape (T, n), ``credit`` of (T + 1, n)."""
-
-    tasks: NDArray[Any]
-    guaranteed: NDArray[Any]
-    borrowed: NDArray[Any]
-    donated: NDArray[Any]
-    earned: NDArray[Any]
-    bottlenecks: NDArray[np.int64]
-    credit: NDArray[Any]
-    bounds: NDArray[Any]  # on tasks: what is claimed, and what guarantee and credit pay for
-
-    def rounded(self) -> Settled:
-        """The same in doubles."""
-        return Settled._make(one.astype(np.float64) if one.dtype == object else one for one in self)
-
-
 def karma_rule(
     demands: Any, *, initial_credit: Any, alpha: Any, capacities: Any = None, max_tasks: Any = None, free: Any = None
-) -> Settled:
+) -> KarmaRun:
     """Karma in dominant shares: arrays of doubles by the code above compiled, all else by the same code in fractions.
 
     Demands (T, n, m), credits (n,), capacities (m,), bounds (T, n) with None for none, 0 for who demands nothing. Each
-    gets ``free`` credits before a phase, (1 - alpha) / n where nothing is said. The arrays of the result have the shape
-    (T, n), but for ``credit``, (T + 1, n).
+    gets ``free`` credits before a phase, (1 - alpha) / n where nothing is said.
 
     By hand: of one resource half is guaranteed, a quarter each. The second user sits out; the first borrows 3/4.
 
     >>> run = karma_rule([[[1], [1]]], initial_credit=[2, 2], max_tasks=[[1, 0]], alpha="1/2")
-    >>> [str(c) for c in run.credit[1]]
+    >>> [str(c) for c in run.final_credit]
     ['3/2', '5/2']
     """
     values, start = as_array(demands), as_array(initial_credit)
@@ -227,7 +209,7 @@ def karma_rule(
     pool = as_array([1] * m if capacities is None else capacities)
     claims = as_array([[None] * n] * T if max_tasks is None else max_tasks)
     exact = values.dtype == object
-    part = Fraction(alpha) if exact else alpha
+    part: Any = Fraction(alpha) if exact else alpha
     free = (1 - part) / n if free is None else free
     need, largest = _normalised(values, pool)
     claimed = claims * largest
@@ -246,11 +228,15 @@ def karma_rule(
             alpha=part,
             free=Fraction(free),
         )
-        kept[:, t], stops[t], credit[t + 1] = [row[0] for row in phase[1:5]], phase.bottlenecks[0], phase.credit[1]
+        for one, name in zip(kept, ("guaranteed", "borrowed", "donated", "earned"), strict=True):
+            one[t] = getattr(phase, name)[0]
+        stops[t], credit[t + 1] = phase.bottlenecks[0], phase.final_credit
         t += 1
     bounds = _affordable(claims, largest, credit[:-1] + free, part)
     tasks = np.where(stops == _OWN, bounds, np.minimum((kept[0] + kept[1]) / largest, bounds))
-    return Settled(tasks, kept[0], kept[1], kept[2], kept[3], stops, credit, bounds)
+    return KarmaRun(
+        tasks, credit[:-1], credit[-1], kept[0], kept[1], kept[2], kept[3], stops, values, claims, pool, part, free
+    )
 
 
 def _normalised(demands: NDArray[Any], capacities: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -334,7 +320,7 @@ def karma_phase(
     resource had at least so much left, and it is gone. So donors earn less than they donate only where nothing is
     scarce.
     Ties: a user whose bound and resource end at the same level is stopped by the bound; of two resources that end
-    together, the one with the smaller index is named. Cost O(n m (log n + m)).
+    together, the one with the smaller index is named. Cost O(n m^2 log n).
 
     References
     ----------
@@ -358,24 +344,9 @@ def karma_phase(
     spend = as_credit(credit, n, users, "credit")
     bounds = as_max_tasks(max_tasks, n, users)
     part = as_number(alpha, "alpha", 0.0, 1.0)
-    return _phase(values, pool, bounds, spend, part, users, resources, 0.0)[0]
-
-
-def _phase(
-    demands: FloatArray,
-    pool: FloatArray,
-    max_tasks: FloatArray,
-    credit: FloatArray,
-    alpha: float,
-    users: Names | None,
-    resources: Names | None,
-    free: float | None = None,
-) -> tuple[Allocation, FloatArray]:
-    """Give one phase, and the credits after it."""
-    claims = np.where((demands > 0).any(axis=1), max_tasks, 0.0)[None]
-    found = karma_rule(demands[None], capacities=pool, initial_credit=credit, max_tasks=claims, alpha=alpha, free=free)
-    numbers = found.tasks[0], demands, pool, found.bounds[0], found.bottlenecks[0]
-    return phase_allocation(*numbers, users, resources, "karma", "full"), found.credit[1]
+    claims = np.where((values > 0).any(axis=1), bounds, 0.0)[None]
+    found = karma_rule(values[None], initial_credit=spend, alpha=part, capacities=pool, max_tasks=claims, free=0.0)
+    return replace(found, named_users=users, named_resources=resources).at(0)
 
 
 # ------------------------------------------------------------------------------------------------- many phases
@@ -405,6 +376,8 @@ class KarmaRun(PhasedRun):
         As claimed; 0 for who demands nothing.
     capacities : ndarray, shape (m,)
     alpha : float
+    free_credit : float
+        Credits that each user gets before each phase, (1 - alpha) / n.
     named_users, named_resources : tuple or None
     """
 
@@ -420,13 +393,9 @@ class KarmaRun(PhasedRun):
     max_tasks: FloatArray
     capacities: FloatArray
     alpha: float
+    free_credit: float
     named_users: Names | None = None
     named_resources: Names | None = None
-
-    @property
-    def free_credit(self) -> float:
-        """Credits that each user gets before each phase, (1 - alpha) / n."""
-        return (1.0 - self.alpha) / self.tasks.shape[1]
 
     @property
     def dominant_shares(self) -> FloatArray:
@@ -547,6 +516,8 @@ def karma(
     initial_credit : float or array_like or Series, shape (n,), optional
         One credit buys a dominant share of 1. Default: T each, which nobody can exhaust, since a phase costs at
         most 1; any larger amount gives the same allocations.
+    engine : {"fast", "plain"}
+        ``"plain"`` works the same code (:func:`karma_rule`) out in fractions.
 
     Returns
     -------
@@ -560,9 +531,11 @@ def karma(
 
     Notes
     -----
-    Cost O(T n m (log n + m)); 1000 phases of 500 users and 2 resources take a fraction of a second. Credits are kept in
+    Cost O(T n m^2 log n); 1000 phases of 500 users and 2 resources take a fraction of a second. Credits are kept in
     doubles, to 1e-16 of the largest; what is left of a resource, to some 1e-16 of the pool. Whoever lives on that and
-    needs r times more of another may have a share off by r times as much: r above 1e9 is refused.
+    needs r times more of another has its share to r times as much. A phase in which needs of a task are more than 1e8
+    apart, or a resource leaves somebody less than 1e-8 of the pool, is worked out in fractions for up to 100 users
+    (seconds), and refused for more.
 
     References
     ----------
@@ -588,30 +561,17 @@ def karma(
     part = as_number(alpha, "alpha", 0.0, 1.0)
     credit = as_credit(float(count) if initial_credit is None else initial_credit, n, users, "initial_credit")
     check_choice(engine, "engine", Engine)
-    given = {"capacities": pool, "initial_credit": credit, "max_tasks": claims}
+    given = {"demands": values, "capacities": pool, "initial_credit": credit, "max_tasks": claims}
     if engine == "plain":
-        given, values_ = {name: in_fractions(one) for name, one in given.items()}, in_fractions(values)
-        found = karma_rule(values_, **given, alpha=part).rounded()
-    else:
-        found = karma_rule(values, **given, alpha=part)
-    return KarmaRun(
-        found.tasks,
-        found.credit[:-1],
-        found.credit[-1],
-        *found[1:6],
-        demands=values,
-        max_tasks=claims,
-        capacities=pool,
-        alpha=part,
-        named_users=users,
-        named_resources=resources,
-    )
+        given = {name: in_fractions(one) for name, one in given.items()}
+    found = karma_rule(**given, alpha=part).rounded()
+    return replace(found, demands=values, named_users=users, named_resources=resources)
 
 
 class Karma(CreditPool):
     """Karma in dominant shares one phase at a time, saved and restored.
 
-    :meth:`phase` costs O(n m (log n + m)) and gives digit for digit what :func:`karma` does.
+    :meth:`phase` costs O(n m^2 log n) and gives digit for digit what :func:`karma` does.
 
     Parameters
     ----------
@@ -684,9 +644,13 @@ class Karma(CreditPool):
         """
         values, users, resources = self._matched(demands, "demands")
         bounds = as_max_tasks(max_tasks, len(self), users)
-        allocation, self._credit = _phase(values, self.capacities, bounds, self._credit, self._alpha, users, resources)
+        claims = np.where((values > 0).any(axis=1), bounds, 0.0)[None]
+        found = karma_rule(
+            values[None], initial_credit=self._credit, alpha=self._alpha, capacities=self.capacities, max_tasks=claims
+        )
+        self._credit = found.final_credit
         self.phases += 1
-        return allocation
+        return replace(found, named_users=users, named_resources=resources).at(0)
 
     def _state(self) -> dict[str, Any]:
         return {

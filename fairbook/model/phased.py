@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -52,6 +54,16 @@ class PhasedRun(Result):
     def utilisation(self) -> FloatArray:
         """Use divided by capacity, shape (T, m)."""
         return self.use / self.capacities
+
+    def rounded(self) -> Self:
+        """The same in doubles, where its numbers are fractions."""
+        numbers: dict[str, Any] = {}
+        for name, one in vars(self).items():
+            if isinstance(one, Fraction):
+                numbers[name] = float(one)
+            elif isinstance(one, np.ndarray) and one.dtype == object:
+                numbers[name] = one.astype(np.float64)
+        return replace(self, **numbers)  # type: ignore[type-var]
 
     def _step(self, given: Any) -> int:
         """Check the number of a step, from 0."""
