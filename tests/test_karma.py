@@ -269,6 +269,21 @@ def test_a_row_of_zeros_is_a_bound_of_zero() -> None:
     assert absent.at(0).bottlenecks.tolist() == [0, -1]
 
 
+def test_who_is_done_when_a_resource_ends_is_stopped_by_its_bound() -> None:
+    """Both resources end with the poorer user, long after the richer one is at its bound: no rounding stops it."""
+    run = karma_phase([[0.75, 0.375], [0.5, 1.0]], [3.4, 1001.0], capacities=[3, 3], max_tasks=[np.inf, 2], alpha=0.25)
+    assert run.bottlenecks.tolist() == [0, -1]
+    assert run.tasks == pytest.approx([8 / 3, 2])
+    whole = karma(
+        [[[0.75, 0.375], [0.5, 1.0]]],
+        max_tasks=[[np.inf, 2.0]],
+        initial_credit=[3.050982, 1000.949018],
+        capacities=[3, 3],
+        alpha=0.25,
+    )
+    assert whole.violations() == []
+
+
 def test_credits_far_apart() -> None:
     apart = karma_phase(np.ones((4, 1)), [2e9, 1e9, 1e9, 0], max_tasks=[0.3, 0.2, np.inf, 1])
     assert close(apart.tasks, [0.3, 0.2, 0.375, 0.125])

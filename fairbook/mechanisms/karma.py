@@ -120,10 +120,11 @@ def fill_late(need: Any, begin: Any, room: Any, left: Any, gained: Any, stops: A
     moments = np.sort(np.concatenate((begin, begin + room)))
     rising = room > 0
     gained[:], stops[:] = room, _OWN
+    end = 0 * begin[0]
     while True:
-        end, stop = np.inf, 0
-        for j in range(m):
-            at = used_up_at(need[:, j] * rising, begin, room, moments, left[j])
+        now, end, stop = end, np.inf, 0
+        for j in range(m):  # time does not go back, not even by a rounding error: who is done by now is done
+            at = max(used_up_at(need[:, j] * rising, begin, room, moments, left[j]), now)
             if at < end:
                 end, stop = at, j
         if end == np.inf:
