@@ -6,7 +6,6 @@ Every page is read again, since a page that warned in the last build would be sk
 
 import argparse
 import functools
-import os
 from pathlib import Path
 
 import jupyter_book.sphinx
@@ -15,8 +14,6 @@ from sphinx.builders.html import StandaloneHTMLBuilder
 
 ROOT = Path(__file__).resolve().parents[1]
 OPTIONS = ["-W", "-n", "--keep-going", "--path-output"]
-# The witnesses that are called while pages are written are small: to compile for them takes 5 s, to run them does not.
-os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 
 
 def build(source: Path, output: Path) -> None:
