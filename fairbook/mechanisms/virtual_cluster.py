@@ -9,7 +9,7 @@ differ in one thing, the choice of the cluster:
 * ``"spanning"`` lets a virtual cluster live on several physical ones: condition (4) is dropped.
 
 :func:`virtual_cluster_rule` has a plain rule for each, :func:`virtual_cluster` their engines: the lists below, and what
-searches for :func:`~fairbook.mechanisms.engines.largest_fraction.largest_fraction`.
+searches for the largest fraction (``engines/largest_fraction.py``).
 """
 
 from __future__ import annotations
