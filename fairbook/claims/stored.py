@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from fairbook import __released__, __version__, results
+import fairbook as fb
+from fairbook import results
 from fairbook.claims.registry import COLUMNS, FULL, QUICK, Claim, Effort, claims, compute
 from fairbook.errors import InvalidInput
 from fairbook.progress import bar
@@ -195,8 +196,8 @@ def document(frame: pd.DataFrame) -> str:
     whose = ("short", "title", "authors", "year", "doi")
     found = {
         "title": "The ledger of fairbook: every claim of the papers on fair allocation, with its verdict",
-        "version": __version__,
-        "date": __released__,
+        "version": fb.__version__,
+        "date": fb.__released__,
         "licence": "CC-BY-4.0",
         "papers": [
             {"key": key} | {name: one[name] for name in whose if name in one}
