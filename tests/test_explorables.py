@@ -24,9 +24,9 @@ SET = """((values) => {
   const names = [...new Set([...form.elements].map(e => e.name).filter(Boolean))];
   values.forEach((value, i) => { form.elements[names[i]].value = String(value); });
   form.dispatchEvent(new Event("input"));
-  const parts = [...form.querySelectorAll("figure")].map(one => [one.querySelector("figcaption").textContent,
-    [...one.querySelectorAll("rect")].map(
-      r => [r.dataset.who, Number(r.dataset.size), Number(r.getAttribute("height"))])]);
+  const parts = [...form.querySelectorAll("figure.panel")].map(one => [one.querySelector("figcaption").textContent,
+    [...one.querySelectorAll("rect")].map(r => [r.dataset.who, Number(r.dataset.size),
+      Number(r.getAttribute(one.querySelector("text[y='20']") ? "width" : "height"))])]);
   return { parts, said: form.querySelector(".explore-said").textContent };
 })"""
 
@@ -50,8 +50,9 @@ def test_every_setting_shows_its_state(name: str, chromium: Chromium, tmp_path: 
             assert title == panel.title
             drawn = [part for column in panel.columns for part in column.parts]
             assert [(who, size) for who, size, _ in parts] == [(who, pytest.approx(size)) for who, size in drawn]
-            heights = [size / panel.top * (150 - 12) for _, size in drawn]
-            assert [height for *_, height in parts] == pytest.approx(heights, abs=0.02)
+            heights = [height for *_, height in parts]
+            scale = max(heights, default=0) / (max((size for _, size in drawn), default=0) or 1)
+            assert heights == pytest.approx([size * scale for _, size in drawn], abs=0.03)
 
 
 @pytest.mark.browser

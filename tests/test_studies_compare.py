@@ -286,10 +286,14 @@ def test_the_guide_follows_the_numbers() -> None:
 
 def test_the_guide_under_the_hand_has_an_answer_that_can_be_typed_or_says_none() -> None:
     """With stored numbers; a mechanism whose past counts can be lied to, whatever else is asked."""
-    said = [state.said for state in explorable.guide().states]
+    states = explorable.guide().states
+    said = [state.said for state in states]
     assert len(said) == 32
-    for text in said:
-        assert "None" in text or "--mechanism " in text
+    for text, state in zip(said, states, strict=True):
+        assert "None" in text or state.answers
+        for _, command, _, page in state.answers:
+            assert command.split()[1] in fb.mechanisms.registry
+            assert (BOOK / "compare" / page).resolve().parent == BOOK / "api"
         assert not any(ENTRANTS[name].label in text for name in STAND_INS)
     asked = list(product((False, True), (False, True), (False, True), range(4)))
     lies = [text for (_, _, memory, aim), text in zip(asked, said) if memory and aim == 3]

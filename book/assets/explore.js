@@ -1,66 +1,172 @@
 /* An experiment under the reader's hand: sliders and choices select one of the states that the page's cell has computed
    with the library. The states lie as JSON in each element of class explore; what that element shows without JavaScript,
-   one state as a table, is replaced. Nothing is computed, fetched or put into the global scope. */
+   one state as a table, is replaced. What was chosen is in the address: #try-1=3.0. Nothing is computed or fetched. */
 (function () {
   "use strict";
-  const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B07D00", "#882255"];
-  const escape = (words) => words.replace(/[&<>"]/g, (one) => `&#${one.charCodeAt(0)};`);
+  const escape = (words) => String(words).replace(/[&<>"]/g, (one) => `&#${one.charCodeAt(0)};`);
+  const colour = (users, who) => `var(--hand-${users.indexOf(who) + 1})`;
+  const text = (x, y, anchor, words, more = "") => `<text x="${x}" y="${y}" text-anchor="${anchor}" ${more}>${escape(words)}</text>`;
+  const round = (value) => String(Number(value.toPrecision(3)));
 
-  /* One panel: columns of stacked parts; a line across a column marks a bound, a level or what was brought. */
-  function panel({ title, top, columns }, users) {
-    const wide = 58, noted = columns.some(({ note }) => note), from = 12, to = 150,
-      height = to + (noted ? 40 : 24), width = Math.max(120, wide * columns.length + 12);
-    const y = (value) => (to - (value / top) * (to - from)).toFixed(2);
-    const parts = columns.flatMap(({ name, note, parts, line }, k) => {
-      const x = 6 + k * wide, drawn = [];
-      let sum = 0;
-      for (const [who, size] of parts) {
-        drawn.push(`<rect x="${x + 6}" y="${y(sum + size)}" width="${wide - 12}" height="${(y(sum) - y(sum + size)).toFixed(2)}" ` +
-          `fill="${COLOURS[users.indexOf(who)]}" class="part" data-who="${escape(who)}" data-size="${size}"><title>${escape(who)}</title></rect>`);
-        sum += size;
-      }
-      if (line !== null) drawn.push(`<path d="M${x} ${y(line)}h${wide}" stroke="currentColor" stroke-width="1.6" stroke-dasharray="4 3"/>`);
-      for (const [words, down] of [[name, 16], [note, 31]])
-        drawn.push(`<text x="${x + wide / 2}" y="${to + down}" text-anchor="middle">${escape(words)}</text>`);
-      return drawn;
-    });
-    return `<figure style="width:${Math.max(144, width)}px"><svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escape(title)}">` +
-      `${parts.join("")}<path d="M2 ${from}V${to}H${width - 2}" fill="none" stroke="currentColor"/></svg><figcaption>${escape(title)}</figcaption></figure>`;
+  /* Round numbers from low to high, about four of them. */
+  function ticks(low, high) {
+    const rough = (high - low) / 4 || 1, power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 2.5, 5, 10].map((k) => k * power).find((one) => one >= rough - 1e-12);
+    const found = [];
+    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) found.push(k * step);
+    return found;
   }
 
-  function build(home, number) {
-    const { controls, users, states } = JSON.parse(home.querySelector("script").textContent);
-    const form = document.createElement("form");
-    form.className = "explore-form";
+  const svg = (width, height, title, parts, more = "") =>
+    `<svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escape(title)}" ${more}>${parts.join("")}</svg>`;
+
+  /* Columns of stacked parts; a line across a column marks a bound, a level or what was brought. */
+  function standing({ title, top, unit, columns }, users, width) {
+    const noted = columns.some(({ note }) => note), left = 44, from = 10, to = 190, height = to + (noted ? 40 : 24);
+    const slot = (width - left - 4) / columns.length, wide = Math.min(72, 0.66 * slot);
+    const y = (value) => (to - (value / top) * (to - from)).toFixed(2);
+    const parts = ticks(0, top).flatMap((value) => [
+      `<path d="M${left} ${y(value)}H${width - 4}" class="h-grid"/>`, text(left - 6, Number(y(value)) + 4, "end", round(value))]);
+    if (unit) parts.push(text(11, (from + to) / 2, "middle", unit, `transform="rotate(-90 11 ${(from + to) / 2})"`));
+    columns.forEach(({ name, note, parts: stacked, line }, k) => {
+      const x = left + (k + 0.5) * slot;
+      let sum = 0;
+      for (const [who, size] of stacked) {
+        parts.push(`<rect x="${x - wide / 2}" y="${y(sum + size)}" width="${wide}" height="${(y(sum) - y(sum + size)).toFixed(2)}" ` +
+          `fill="${colour(users, who)}" class="part" data-who="${escape(who)}" data-size="${size}"><title>${escape(who)}: ${round(size)}</title></rect>`);
+        sum += size;
+      }
+      if (line !== null) parts.push(`<path d="M${x - slot / 2 + 2} ${y(line)}h${slot - 4}" class="h-mark"/>`);
+      parts.push(text(x, to + 16, "middle", name), text(x, to + 31, "middle", note));
+    });
+    return svg(width, height, title, [...parts, `<path d="M${left} ${from}V${to}H${width - 4}" class="h-axis"/>`]);
+  }
+
+  /* A row for each column, where names are long. */
+  function lying({ title, top, columns }, users, width) {
+    const left = Math.min(180, 0.4 * width), right = 96, high = 30, x = (value) => ((value / top) * (width - left - right)).toFixed(2);
+    const parts = columns.flatMap(({ name, note, parts: stacked }, k) => [
+      text(left - 8, k * high + 20, "end", name), text(left + Number(x(stacked[0][1])) + 6, k * high + 20, "start", note),
+      `<rect x="${left}" y="${k * high + 4}" width="${x(stacked[0][1])}" height="${high - 8}" fill="${colour(users, stacked[0][0])}" ` +
+        `class="part" data-who="${escape(stacked[0][0])}" data-size="${stacked[0][1]}"/>`]);
+    return svg(width, columns.length * high + 4, title, [...parts, `<path d="M${left} 0V${columns.length * high + 4}" class="h-axis"/>`]);
+  }
+
+  /* Lines over the values of the last control, and a point on each where it stands. */
+  function curve({ title, unit, lines }, users, width, at, names) {
+    const all = lines.flatMap(([, line]) => line), low = Math.min(0, ...all), high = Math.max(...all, low + 1e-9);
+    const left = 52, from = 12, to = 190, last = names.length - 1, x = (k) => left + 8 + (k / last) * (width - left - 20);
+    const y = (value) => (to - ((value - low) / (high - low)) * (to - from)).toFixed(2);
+    const parts = ticks(low, high).flatMap((value) => [
+      `<path d="M${left} ${y(value)}H${width - 4}" class="h-grid"/>`, text(left - 6, Number(y(value)) + 4, "end", round(value))]);
+    for (let k = 0; k <= last; k += Math.max(1, Math.ceil((last * 44) / (width - left)))) parts.push(text(x(k), to + 18, "middle", names[k]));
+    parts.push(text(11, (from + to) / 2, "middle", unit, `transform="rotate(-90 11 ${(from + to) / 2})"`));
+    parts.push(`<path d="M${x(at)} ${from}V${to}" class="h-mark"/>`);
+    lines.forEach(([who, line], i) => {
+      const points = line.map((value, k) => `${x(k).toFixed(1)},${y(value)}`).join(" ");
+      parts.push(`<polyline points="${points}" fill="none" stroke="${colour(users, who)}" stroke-width="2.5" ${i ? 'stroke-dasharray="7 4"' : ""}/>`,
+        `<circle cx="${x(at)}" cy="${y(line[at])}" r="7" fill="${colour(users, who)}" class="part"/>`);
+    });
+    return svg(width, to + 26, title, [...parts, `<path d="M${left} ${from}V${to}H${width - 4}" class="h-axis"/>`], `class="curve" data-from="${x(0)}" data-to="${x(last)}"`);
+  }
+
+  function build(home, index) {
+    const { controls, users, states, curves } = JSON.parse(home.querySelector("script").textContent);
+    const number = index + 1, name = (i) => `explore-${number}-${i}`, form = document.createElement("form");
+    home.id = `try-${number}`;
+    form.className = "explore-form hand";
     form.autocomplete = "off";
-    form.innerHTML = controls.map(({ label, values, at }, i) => {
-      const name = `explore-${number}-${i}`;
+    form.innerHTML = '<p class="explore-said" aria-live="polite"></p><ul class="explore-answers"></ul>' + controls.map(({ label, values, at }, i) => {
       if (values.length > 4)
-        return `<label><span>${escape(label)}: <b></b></span><input type="range" name="${name}" min="0" max="${values.length - 1}" value="${at}"></label>`;
+        return `<div class="explore-steps"><label><span>${escape(label)}: <b></b></span><input type="range" name="${name(i)}" min="0" max="${values.length - 1}" value="${at}"></label>` +
+          ["previous", "next", "play"].map((what) => `<button type="button" name="${what}" value="${i}" aria-label="${what}: ${escape(label)}">${{ previous: "◀", next: "▶", play: "play" }[what]}</button>`).join("") + "</div>";
       const options = values.map((value, k) =>
-        `<label><input type="radio" name="${name}" value="${k}"${k === at ? " checked" : ""}> ${escape(value)}</label>`);
+        `<label><input type="radio" name="${name(i)}" value="${k}"${k === at ? " checked" : ""}> ${escape(value)}</label>`);
       return `<fieldset><legend>${escape(label)}</legend>${options.join("")}</fieldset>`;
     }).join("") +
-      `<p class="explore-users">${users.map((who, i) => `<span><i style="background:${COLOURS[i]}"></i>${escape(who)}</span>`).join("")}</p>` +
-      '<div class="explore-panels"></div><p class="explore-said" aria-live="polite"></p>';
+      `<p class="explore-users">${users.length > 1 ? users.map((who) => `<span><i style="background:${colour(users, who)}"></i>${escape(who)}</span>`).join("") : ""}</p>` +
+      '<div class="explore-panels"></div>';
     home.replaceChildren(form);
-    const panels = form.querySelector(".explore-panels"), said = form.querySelector(".explore-said");
+    const find = (what) => form.querySelector(`.explore-${what}`), panels = find("panels"), fields = form.elements;
+    const still = matchMedia("(prefers-reduced-motion: reduce)");
+    let timer = 0, drawn = 0;
+
     function show() {
-      let index = 0;
+      const chosen = controls.map((_, i) => Number(fields[name(i)].value));
+      const state = states[chosen.reduce((sum, one, i) => sum * controls[i].values.length + one, 0)];
       controls.forEach(({ values }, i) => {
-        const field = form.elements[`explore-${number}-${i}`];
-        index = index * values.length + Number(field.value);
-        if (field.type === "range") {
-          field.previousElementSibling.lastChild.textContent = values[field.value];
-          field.setAttribute("aria-valuetext", values[field.value]);
-        }
+        const field = fields[name(i)];
+        if (field.type !== "range") return;
+        field.previousElementSibling.lastChild.textContent = values[field.value];
+        field.setAttribute("aria-valuetext", values[field.value]);
       });
-      panels.innerHTML = states[index].panels.map((one) => panel(one, users)).join("");
-      said.textContent = states[index].said;
+      drawn = panels.clientWidth;
+      const room = Math.max(260, drawn || 720);
+      const said = (title) => `<figcaption>${escape(title)}</figcaption>`;
+      const line = curves[chosen.slice(0, -1).reduce((sum, one, i) => sum * controls[i].values.length + one, 0)];
+      const first = line ? `<figure style="width:${room}px">${said(line.title)}${curve(line, users, room, chosen.at(-1), controls.at(-1).values)}</figure>` : "";
+      const need = state.panels.map((one) => (one.rows ? room : 52 + 64 * one.columns.length)), per = Math.max(1, Math.min(
+        state.panels.length % 3 === 0 ? 3 : 2, state.panels.length, Math.floor((room + 20) / (Math.max(...need, 1) + 20))));
+      panels.innerHTML = first + state.panels.map((one) => {
+        const width = Math.floor((room - 20 * (per - 1)) / per);
+        return `<figure class="panel" style="width:${width}px">${said(one.title)}${(one.rows ? lying : standing)(one, users, width)}</figure>`;
+      }).join("");
+      find("said").textContent = state.said;
+      find("answers").innerHTML = state.answers.map(([label, command, call, page]) =>
+        `<li><a href="${escape(page)}">${escape(label)}</a> <code>${escape(command)}</code> <code>${escape(call)}</code></li>`).join("");
+    }
+    const keep = () => history.replaceState(null, "", `#try-${number}=${controls.map((_, i) => fields[name(i)].value).join(".")}`);
+    function stop() { clearInterval(timer); timer = 0; form.querySelectorAll("[name=play]").forEach((one) => { one.textContent = "play"; }); }
+    function set(i, value) {
+      const field = fields[name(i)];
+      field.value = String(Math.max(0, Math.min(controls[i].values.length - 1, value)));
+      show();
+      keep();
+    }
+    function play(button) {
+      const i = Number(button.value), last = controls[i].values.length - 1, at = () => Number(fields[name(i)].value);
+      if (still.matches) return set(i, last);
+      if (at() === last) set(i, 0);
+      button.textContent = "stop";
+      timer = setInterval(() => { set(i, at() + 1); if (at() === last) stop(); }, 700);
+    }
+    function follow() {
+      const asked = location.hash.match(new RegExp(`^#try-${number}=([\\d.]+)$`));
+      if (!asked) return;
+      asked[1].split(".").slice(0, controls.length).forEach((value, i) => {
+        if (Number(value) < controls[i].values.length) fields[name(i)].value = value;
+      });
+      show();
+      home.scrollIntoView();
     }
     form.addEventListener("submit", (event) => event.preventDefault());
-    form.addEventListener("input", show);
+    form.addEventListener("input", () => { stop(); show(); keep(); });
+    form.addEventListener("click", (event) => {
+      const { name: what, value } = event.target, playing = timer;
+      if (!["previous", "next", "play"].includes(what)) return;
+      stop();
+      if (what !== "play") set(Number(value), Number(fields[name(value)].value) + (what === "next" ? 1 : -1));
+      else if (!playing) play(event.target);
+    });
+    function drag(event) {
+      const line = event.target.closest("svg.curve") ?? (event.type === "pointermove" && panels.querySelector("svg.curve"));
+      if (!line || !(event.buttons & 1)) return;
+      const box = line.getBoundingClientRect(), { from, to } = line.dataset, scale = box.width / line.viewBox.baseVal.width;
+      stop();
+      set(controls.length - 1, Math.round(((event.clientX - box.left) / scale - from) / (to - from) * (controls.at(-1).values.length - 1)));
+    }
+    let held = false;
+    panels.addEventListener("pointerdown", (event) => {
+      held = Boolean(event.target.closest("svg.curve"));
+      if (held) panels.setPointerCapture(event.pointerId);
+      drag(event);
+    });
+    panels.addEventListener("pointermove", (event) => { if (held) drag(event); });
+    for (const end of ["pointerup", "pointercancel"]) panels.addEventListener(end, () => { held = false; });
+    addEventListener("hashchange", follow);
     show();
+    follow();
+    new ResizeObserver(() => requestAnimationFrame(() => { if (panels.clientWidth !== drawn) show(); })).observe(panels);
   }
 
   const start = () => document.querySelectorAll(".explore").forEach(build);

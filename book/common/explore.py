@@ -52,19 +52,46 @@ class Column:
 
 @dataclass(frozen=True)
 class Panel:
-    """Columns side by side, all measured on one axis from 0 to ``top``."""
+    """Columns side by side, all measured on one axis from 0 to ``top``, or rows where names are long."""
 
     title: str
     columns: Sequence[Column]
     top: float
+    unit: str = ""
+    rows: bool = False
 
 
 @dataclass(frozen=True)
 class State:
-    """What is seen at one setting of the controls, and what it says in a sentence."""
+    """What is seen at one setting of the controls, and what it says in a sentence.
+
+    Attributes
+    ----------
+    panels : sequence of Panel
+    said : str
+    answers : sequence of (str, str, str, str)
+        Mechanisms to take: name, what to type after ``--mechanism``, the call, and where that is described.
+    """
 
     panels: Sequence[Panel]
     said: str
+    answers: Sequence[tuple[str, str, str, str]] = ()
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Lines over all values of the last control; where it stands is a point that can be drawn along them.
+
+    Attributes
+    ----------
+    title, unit : str
+    lines : dict
+        Of each user, a number for each value of the last control.
+    """
+
+    title: str
+    unit: str
+    lines: dict[str, Sequence[float]]
 
 
 class Explorable:
@@ -77,6 +104,8 @@ class Explorable:
     controls : sequence of Control
     states : sequence of State
         One for each setting; the last control changes fastest.
+    curves : sequence of Curve, optional
+        One for each setting of all controls but the last.
 
     Raises
     ------
@@ -84,11 +113,13 @@ class Explorable:
         Where a setting has no state.
     """
 
-    def __init__(self, users: Sequence[str], controls: Sequence[Control], states: Sequence[State]) -> None:
+    def __init__(
+        self, users: Sequence[str], controls: Sequence[Control], states: Sequence[State], curves: Sequence[Curve] = ()
+    ) -> None:
         wanted = math.prod(len(control.values) for control in controls)
         if len(states) != wanted:
             raise InvalidInput("states", f"must be {wanted}, one for each setting", len(states))
-        self.users, self.controls, self.states = list(users), list(controls), list(states)
+        self.users, self.controls, self.states, self.curves = list(users), list(controls), list(states), list(curves)
 
     @property
     def first(self) -> State:
@@ -111,12 +142,27 @@ class Explorable:
             "states": [
                 {
                     "panels": [
-                        {"title": p.title, "top": p.top, "columns": [column(one) for one in p.columns]}
+                        {
+                            "title": p.title,
+                            "top": p.top,
+                            "unit": p.unit,
+                            "rows": p.rows,
+                            "columns": [column(one) for one in p.columns],
+                        }
                         for p in state.panels
                     ],
                     "said": state.said,
+                    "answers": list(state.answers),
                 }
                 for state in self.states
+            ],
+            "curves": [
+                {
+                    "title": c.title,
+                    "unit": c.unit,
+                    "lines": [[who, [round(float(y), 9) for y in line]] for who, line in c.lines.items()],
+                }
+                for c in self.curves
             ],
         }
 

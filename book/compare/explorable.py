@@ -4,6 +4,7 @@ import itertools
 
 import pandas as pd
 
+import fairbook as fb
 import fairbook.claims as ledgers
 from book.common.explore import Column, Control, Explorable, Panel, State
 from book.compare import studies as study
@@ -22,10 +23,14 @@ _AIMS = {
 _SHOWN = 6
 
 
-def _named(name: str) -> str:
-    """Name a mechanism as it is shown, and as it is typed."""
-    one = ENTRANTS[name]
-    return f"{one.label}: {one.function}, or --mechanism {one.typed}"
+def _answers(names: list[str]) -> list[tuple[str, str, str, str]]:
+    """Name mechanisms as they are shown and as they are typed, and lead to where they are described."""
+    found = []
+    for one in map(ENTRANTS.__getitem__, names):
+        called = one.typed.partition(" ")[0]
+        page = f"../api/{getattr(fb, called).__module__}.html#fairbook.{called}"
+        found.append((one.label, f"--mechanism {one.typed}", one.function, page))
+    return found
 
 
 def _answer(left: list[str], count: int, best: list[str], ranked: pd.DataFrame, said: str, lies: bool) -> str:
@@ -37,8 +42,9 @@ def _answer(left: list[str], count: int, best: list[str], ranked: pd.DataFrame, 
     value = f"{100 * ranked['mean'].iloc[0]:.1f} % ({said})"
     if not best:
         return f"{words}None is good enough: {ENTRANTS[str(ranked.index[0])].label} comes nearest, with {value}."
-    tied = " (the intervals of these meet)" if len(best) > 1 else ""
-    return f"{words}Best{tied}, with {value}: {'; '.join(map(_named, best))}."
+    names = "; ".join(ENTRANTS[name].label for name in best)
+    tied = ", tied: their intervals meet" if len(best) > 1 else ""
+    return f"Best: {names}, with {value}{tied}. {words.strip()}"
 
 
 def guide() -> Explorable:
@@ -64,13 +70,17 @@ def guide() -> Explorable:
         ranked = means.reindex(left).dropna().sort_values("mean", ascending=least, kind="stable")
         best = [str(name) for name in study.leaders(ranked, least).index]
         columns = [
-            Column(str(place), [("mean over three traces", float(value))], f"{100 * value:.1f} %")
-            for place, value in enumerate(ranked["mean"].iloc[:_SHOWN], start=1)
+            Column(
+                ENTRANTS[str(name)].label,
+                [("mean over three traces", float(value))],
+                f"{100 * value:.1f} %" + (", best" if name in best else ""),
+            )
+            for name, value in ranked["mean"].iloc[:_SHOWN].items()
         ]
-        names = "; ".join(f"{place} {ENTRANTS[str(name)].label}" for place, name in enumerate(ranked.index[:_SHOWN], 1))
         top = max(float(ranked["mean"].iloc[:_SHOWN].max()) if len(ranked) else 0.0, 1e-9)
         words = _answer(left, len(fit), best, ranked, said, lies and not left)
-        states.append(State([Panel(f"{said}: {names}", columns, top)] if columns else [], words))
+        panels = [Panel(said, columns, top, rows=True)] if columns else []
+        states.append(State(panels, words, _answers(best)))
     return Explorable(
         ["mean over three traces"],
         [

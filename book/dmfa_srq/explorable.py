@@ -39,7 +39,10 @@ def arrivals() -> Explorable:
                 f"{'reach' if ' ' in lowest else 'reaches'} level {now.levels.min():.3g}; then {full}."
             )
             states.append(
-                State([Panel("level of each user", levels, 1.5), Panel("in use of what was brought", pool, 1)], said)
+                State(
+                    [Panel("level of each user", levels, 1.5), Panel("in use; the line is what was brought", pool, 1)],
+                    said,
+                )
             )
     return Explorable(
         "ABC", [Control("order", list(_ORDERS)), Control("arrived", ["one user", "two", "all three"], 2)], states

@@ -13,36 +13,31 @@ _DEMANDS, _MACHINES, _COUNTS = (np.array(part) for part in EXAMPLE[1:])
 
 
 def placing() -> Explorable:
-    """Place the virtual machines of the worked example one by one, under either rule."""
-    runs = {"GDRF": gdrf(_DEMANDS, _MACHINES, _COUNTS), "DRFH, Best-Fit": drfh(_DEMANDS, _MACHINES, _COUNTS)}
+    """Place the virtual machines of the worked example one by one, under both rules beside each other."""
+    runs = {"GDRF": gdrf(_DEMANDS, _MACHINES, _COUNTS), "Best-Fit": drfh(_DEMANDS, _MACHINES, _COUNTS)}
     room = np.repeat(_MACHINES, _COUNTS, axis=0)
     most = max(len(run.placed_user) for run in runs.values())
     states = []
-    for run in runs.values():
-        order = list(zip(run.placed_user.tolist(), run.placed_machine.tolist(), strict=True))
-        for k in range(most + 1):
-            panels = [
-                Panel(
-                    f"machine {j}",
-                    [
-                        Column(
-                            name,
-                            [("ABC"[i], float(_DEMANDS[i, r])) for i, place in order[:k] if place == j],
-                            line=float(room[j, r]),
-                        )
-                        for r, name in enumerate(("CPU", "memory"))
-                    ],
-                    8,
-                )
-                for j in range(len(room))
-            ]
+    for k in range(most + 1):
+        panels, said = [], []
+        for rule, run in runs.items():
+            order = list(zip(run.placed_user.tolist(), run.placed_machine.tolist(), strict=True))
+            for j in range(len(room)):
+                columns = [
+                    Column(
+                        name,
+                        [("ABC"[i], float(_DEMANDS[i, r])) for i, place in order[:k] if place == j],
+                        line=float(room[j, r]),
+                    )
+                    for r, name in enumerate(("CPU", "memory"))
+                ]
+                panels.append(Panel(f"{rule}: machine {j}", columns, 8, "units"))
             counts = [sum(i == user for i, _ in order[:k]) for user in range(3)]
-            have = ", ".join(f"{who} has {count}" for who, count in zip("ABC", counts, strict=True))
+            have = ", ".join(f"{who} {count}" for who, count in zip("ABC", counts, strict=True))
             if k > len(order) or k == most:
-                last = f"Nothing fits any more after {len(order)}"
+                last = f"nothing fits any more after {len(order)}"
             else:
-                last = f"{'ABC'[order[k - 1][0]]} goes to machine {order[k - 1][1]}" if k else "Nothing is placed"
-            states.append(State(panels, f"{last}: {have}."))
-    return Explorable(
-        "ABC", [Control("rule", list(runs)), Control("step", [str(k) for k in range(most + 1)], most)], states
-    )
+                last = f"{'ABC'[order[k - 1][0]]} goes to machine {order[k - 1][1]}" if k else "nothing is placed"
+            said.append(f"{rule}: {last} ({have}).")
+        states.append(State(panels, " ".join(said)))
+    return Explorable("ABC", [Control("step", [str(k) for k in range(most + 1)], most)], states)

@@ -44,7 +44,7 @@ def homes() -> Explorable:
             states.append(
                 State(
                     [
-                        Panel("who lives where; the line is the cluster's size", clusters, 13),
+                        Panel("who lives where; the line is the cluster's size", clusters, 13, "VMs"),
                         Panel("part of the wish; the line is the minimum", parts, 1),
                     ],
                     said,
