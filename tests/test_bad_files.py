@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 from fairbook import files
 from fairbook.files import write_whole
-from tests.commands import refused, run
+from tests.commands import run
 
 USERS = "user,cpu\nann,1\nbob,2\n"
 CPU = "--capacity=cpu=9"
@@ -22,27 +21,6 @@ def _kept(folder: Path) -> list[str]:
 
 
 # ---------------------------------------------------------------------------------------------------- writing
-
-
-#: What may stand where a file is to be written: how it is made.
-NO_FILES: dict[str, Callable[[Path], Any]] = {
-    "folder": Path.mkdir,
-    "read-only": lambda target: target.write_bytes(b"old"),
-}
-
-
-@pytest.mark.parametrize("kind", NO_FILES)
-def test_what_is_no_file_is_not_replaced(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    target = tmp_path / "out.csv"
-    NO_FILES[kind](target)
-    if kind == "read-only":
-        monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)  # nothing is read-only to root
-    before, mode = _kept(tmp_path), os.lstat(target).st_mode
-    with pytest.raises(OSError, match=r"out\.csv"):
-        write_whole({tmp_path / "first.csv": b"new", target: b"new"})
-    assert _kept(tmp_path) == before  # not the first one either
-    assert os.lstat(target).st_mode == mode
-    assert kind != "read-only" or target.read_bytes() == b"old"
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
@@ -71,22 +49,6 @@ def test_a_write_that_fails_leaves_whole_files_and_nothing_else(
 
 
 # ---------------------------------------------------------------------------------------------------- reading
-
-
-@pytest.mark.parametrize("place", ["missing.csv", "a" * 5000, "folder", "users.csv/x"])
-def test_a_place_without_a_file_is_an_error(place: str, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("folder").mkdir()
-    Path("users.csv").write_text(USERS)
-    refused(run("allocate", CPU, place))
-    for command in ("digest", "verify"):
-        extra = ["--output", "out"] if command == "digest" else []
-        if place not in ("folder", "users.csv"):
-            refused(run("traces", command, place, *extra))
-    before = _kept(tmp_path)
-    if place != "missing.csv":
-        refused(run("allocate", CPU, "users.csv", "--output", place if place.endswith(".csv") else f"{place}/no/x.csv"))
-    assert _kept(tmp_path) == before
 
 
 def test_no_cell_is_a_formula_to_a_spreadsheet(tmp_path: Path) -> None:

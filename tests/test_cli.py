@@ -3,13 +3,10 @@
 import argparse
 import io
 import json
-import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +15,7 @@ import pytest
 
 import fairbook as fb
 from fairbook import cli, results
-from fairbook.claims import ledger, registry, stored
+from fairbook.claims import registry, stored
 from fairbook.claims.registry import COLUMNS, Claim, Evidence, Mechanism, Part
 from fairbook.cli import traces
 from tests.commands import ROOT, refused, run
@@ -106,40 +103,6 @@ print(sorted({{"numpy", "pandas", "numba", "scipy", "matplotlib", "tqdm"}} & set
 """
     out, err = child("-c", script).communicate(timeout=60)
     assert out.decode().splitlines()[-1] == "[]", err.decode()
-
-
-def shown_into(stdout: int, module: str) -> tuple[int, bytes]:
-    """Run the program with a stdout of its own; give its code and what it says."""
-    words = [sys.executable, "-m", module, "traces", "show"]
-    done = subprocess.run(words, cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, timeout=60, check=False)
-    os.close(stdout)
-    return done.returncode, done.stderr
-
-
-def test_module_is_a_program_and_a_closed_pipe_is_no_error() -> None:
-    reader, writer = os.pipe()
-    os.close(reader)
-    assert shown_into(writer, "fairbook") == (141, b"")
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
-def test_a_full_disk_is_one_line() -> None:
-    code, said = shown_into(os.open("/dev/full", os.O_WRONLY), "fairbook")
-    assert code == 2
-    assert said.startswith(b"fairbook: error: ")
-    assert said.count(b"\n") == 1
-
-
-def test_interruption_by_signal(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "users.csv")  # the program waits for somebody to write
-    heard = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # a job in the background ignores it
-    program = child("-m", "fairbook", "allocate", str(tmp_path / "users.csv"), **heard)
-    writer = os.open(tmp_path / "users.csv", os.O_WRONLY)  # returns once the program has opened its end
-    time.sleep(0.1)
-    program.send_signal(signal.SIGINT)
-    out, err = program.communicate(timeout=60)
-    os.close(writer)
-    assert (program.returncode, out, err) == (130, b"", b"fairbook: interrupted\n")
 
 
 @pytest.mark.parametrize(
@@ -230,15 +193,6 @@ def test_stored_ledger(registered: dict[str, Claim]) -> None:
     _, out, _ = run("claims", "--id", "one.first")
     assert "evidence of one.first" in out
     assert "one.second" not in out
-
-
-def test_the_ledger_as_a_file(registered: dict[str, Claim], tmp_path: Path) -> None:
-    keep_ledgers(registered)
-    file = str(tmp_path / "ledger.json")
-    assert run("claims", "--output", file)[1] == run("claims")[1]
-    assert Path(file).read_text("utf8") == stored.document(ledger())
-    run("claims", "--verdict", "holds", "--output", file)
-    assert [row["id"] for row in json.loads(Path(file).read_text("utf8"))["rows"]] == ["one.first", "one.second.b"]
 
 
 def test_recomputed_claims(registered: dict[str, Claim]) -> None:

@@ -3,7 +3,6 @@
 import gzip
 import io
 import json
-import os
 import re
 import sys
 from collections.abc import Callable
@@ -18,7 +17,6 @@ import pytest
 
 import fairbook as fb
 from book.compare import studies
-from fairbook import cli
 from fairbook.cli import options as cli_options
 from fairbook.mechanisms import registry
 from fairbook.mechanisms.readings import READINGS
@@ -231,24 +229,6 @@ def test_forms_of_the_same_tables(case: Case, tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
-    ("table", "options", "users"),
-    [
-        ("team,cpu\nweb,1\netl,2\n", [], ["web", "etl"]),
-        ("cpu,who,note\n1,web,x\n2,etl,y\n", [], ["web", "etl"]),
-        ("note,who,cpu\nx,web,1\ny,etl,2\n", ["--user-column", "who"], ["web", "etl"]),
-        ("cpu\n1\n2\n", [], ["1", "2"]),
-        ("id,cpu\n7,1\n8,2\n", ["--user-column", "id"], ["7", "8"]),
-        ("user,cpu\n7,1\n8,2\n", [], ["7", "8"]),
-    ],
-)
-def test_users_by_any_name(table: str, options: list[str], users: list[str], tmp_path: Path) -> None:
-    arguments = [*POOL.given(tmp_path, users=table)[:2], "--capacity", "cpu=6", *options]
-    told = POOL.told(*arguments)
-    assert told.index.astype(str).to_list() == users
-    assert told["tasks"].to_list() == [3, 1.5]
-
-
-@pytest.mark.parametrize(
     ("texts", "order", "said"),
     [
         (["10", "9", "08"], ["08", "9", "10"], "by number: 08 to 10"),
@@ -275,16 +255,6 @@ def test_periods_are_numbers_dates_or_names(texts: list[str], order: list[str], 
     assert len(run(*given, "bob")[1].split("bob runs")) == 4
 
 
-def test_machines_give_a_pool_what_they_have(tmp_path: Path) -> None:
-    given = MACHINES.given(tmp_path)
-    for rule in ("drf", "dmfa_srq"):
-        machines = run(*given, "--mechanism", rule, "--output", "-")
-        pool = run(*given[:2], "--capacity", "cpu=48", "memory=128", "--mechanism", rule, "--output", "-")
-        assert machines[:2] == pool[:2]
-        assert "takes the machines as one pool" in machines[2]
-        assert pool[2] in machines[2]
-
-
 def test_arrivals_share_the_pool_that_capacity_describes(tmp_path: Path) -> None:
     given = POOL.given(tmp_path, users="user,cpu,memory,weight\na,1,4,2\nb,3,1,4\nc,1,1,2\n")[:2]
     arguments = [*given, "--mechanism", "dmfa_srq", "--capacity", "cpu=90", "memory=180"]
@@ -293,20 +263,6 @@ def test_arrivals_share_the_pool_that_capacity_describes(tmp_path: Path) -> None
     np.testing.assert_allclose(POOL.told(*arguments)["tasks"], expected.tasks)
     own = POOL.told(*given, "--mechanism", "dmfa_srq")["tasks"]  # each brings its weight of everything
     np.testing.assert_allclose(own, fb.dmfa_srq(demands, weights=[2, 4, 2]).tasks)
-
-
-@pytest.mark.parametrize("rule", ["drfh", "per_server_drf"])
-def test_weights_on_machines(rule: str, tmp_path: Path) -> None:
-    users = "user,cpu,memory,weight\nann,1,1,3\nbob,1,1,1\n"
-    given = MACHINES.given(tmp_path, users=users, machines="cpu,memory\n8,8\n")
-    assert MACHINES.told(*given, "--mechanism", rule)["tasks"].to_list() == [6, 2]
-    assert "gdrf does not use column 'weight'" in run(*given, "--mechanism", "gdrf")[2]
-
-
-def test_tasks_that_fit_no_machine(tmp_path: Path) -> None:
-    apart, later = "cpu,memory\n2,8\n8,0.5\n", "user,cpu,memory\nann,4,4\nbob,19,19\n"  # all that bob needs, not on one
-    for case, machines in ((MACHINES, apart), (PERIODS, later)):
-        assert "no machine is large enough for a task of bob\n" in run(*case.given(tmp_path, machines=machines))[2]
 
 
 #: Ways to say that Ann brought a quarter of the left machine, and Bob the rest.
@@ -337,13 +293,6 @@ def test_who_brought_which_machine(
     assert PERIODS.rows(out)["cumulative_share"].to_list() == expected["cumulative_share"].to_list()
 
 
-def test_tasks_without_bound_are_null_in_json(tmp_path: Path) -> None:
-    given = PERIODS.given(tmp_path, demands="period,user,cpu\n1,a,1\n1,b,1\n", machines="user,cpu\na,3\nb,1\n")
-    assert run(*given, "--output", tmp_path / "out.json")[0] == 0
-    written = json.loads((tmp_path / "out.json").read_text())["users"]
-    assert [(row["tasks"], row["unserved"]) for row in written] == [(3, None), (1, None)]
-
-
 def test_clusters_on_the_command_line(tmp_path: Path) -> None:
     given = CLUSTERS.given(tmp_path)
     expected = run(*given, "--output", "-")
@@ -367,16 +316,6 @@ def test_use_is_shown_and_the_dominant_resource_marked(tmp_path: Path) -> None:
     assert ["bob", "2", "6*", "2", "66.7%", "cpu"] in lines
     assert ["cpu", "9", "9", "1"] in lines
     assert ["memory", "18", "14", "0.7778"] in lines
-
-
-def test_no_resource_vanishes_behind_another_column(tmp_path: Path) -> None:
-    names = ["bottleneck", "dominant_share", "cpu"]
-    path = tmp_path / "users.csv"
-    path.write_text(f"user,{','.join(names)}\nann,11,12,16\n")
-    code, out, _ = run("allocate", path, "--capacity", *(f"{name}=100" for name in names))
-    assert code == 0
-    (row,) = (line for line in out.splitlines() if line.startswith("ann ") and "%" in line)
-    assert [float(cell.rstrip("*")) for cell in row.split()[2:5]] == [68.75, 75, 100]
 
 
 def test_eighty_columns_are_enough_for_what_is_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -534,14 +473,6 @@ def test_what_one_more_would_change_is_what_a_rerun_gives(rule: str, tmp_path: P
     assert fewer
 
 
-def test_explanations_tell_the_period_of_the_file(tmp_path: Path) -> None:
-    given = PHASES.given(tmp_path, phases="phase,user,cpu,memory\n7,a:7,1,1\n7,x in phase 0 of 3,1,1\n8,a,1,1\n")
-    text = run(*given, "--explain", "a:7:7", "x in phase 0 of 3:7", "a:8")[1]
-    for said in ("7: a:7 runs 4.5 tasks", "7: x in phase 0 of 3 runs 4.5 tasks", "8: a runs 9 tasks"):
-        assert f"\n{said}" in text
-    assert run(*given, "--explain", "a:7")[1].count("a:7 ") == 4  # the user of that name: two rows, two sentences
-
-
 @EVERY
 def test_output_as_csv_and_json(case: Case, tmp_path: Path) -> None:
     arguments = [*case.given(tmp_path), "--explain"]
@@ -568,60 +499,30 @@ def test_output_as_csv_and_json(case: Case, tmp_path: Path) -> None:
         assert use is None or [row["use"] for row in amounts.values()] == pytest.approx(use.tolist())
 
 
-def test_long_tables_are_shortened_on_the_terminal_only(tmp_path: Path) -> None:
-    lines = "".join(f"{t},u{i},1\n" for t in range(50) for i in range(50))
-    given = [*PHASES.given(tmp_path, phases="phase,user,cpu\n" + lines)[:2], "--capacity", "cpu=1"]
-    out = run(*given)[1]
-    assert "(2500 rows; --output writes all)" in out
-    assert len(out.splitlines()) < 2100
-    assert len(PHASES.told(*given)) == 2500
-
-
-def test_progress_goes_to_stderr(tmp_path: Path) -> None:
-    quiet, loud = (run(*MACHINES.given(tmp_path), "--output", "-", *more) for more in ([], ["--progress"]))
-    assert (quiet[:2], quiet[2]) == (loud[:2], "")
-    assert "tasks" in loud[2]
-
-
 # ------------------------------------------------------------------------------------------------------- files
 
 
-@EVERY
-def test_inputs_are_never_overwritten(case: Case, tmp_path: Path) -> None:
-    arguments = case.given(tmp_path)
-    for file, text in case.files.items():
-        path = tmp_path / f"{file}.csv"
-        (tmp_path / f"link-{file}.csv").symlink_to(path)
-        os.link(path, tmp_path / f"hard-{file}.csv")
-        for name in (file, f"link-{file}", f"hard-{file}", f"./{file}"):
-            line = refused(run(*arguments, "--output", f"{tmp_path}/{name}.csv"))
-            assert "--output would overwrite the input" in line
-        assert path.read_text() == text
-
-
-def test_links_and_permissions_survive(tmp_path: Path) -> None:
-    given, new, link, old = POOL.given(tmp_path), tmp_path / "new.csv", tmp_path / "link.csv", os.umask(0o027)
-    try:
-        run(*given, "--output", new)
-    finally:
-        os.umask(old)
-    assert new.stat().st_mode & 0o777 == 0o640
-    new.chmod(0o604)
-    new.write_text("old")
-    link.symlink_to("new.csv")
-    run(*given, "--output", link)
-    assert link.is_symlink()
-    assert new.read_text().startswith("user,tasks")
-    assert new.stat().st_mode & 0o777 == 0o604
-    assert "none/out.csv: No such file or directory" in refused(run(*given, "--output", tmp_path / "none/out.csv"))
-
-
-def test_names_that_the_terminal_cannot_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = io.BytesIO()
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(terminal, "ascii"))
-    given = POOL.given(tmp_path, users="user,cpu,memory\n\u0105\u4e2d,1,1\n")
-    assert cli.main(list(map(str, given))) == 0
-    assert rb"\u0105\u4e2d" in terminal.getvalue()
+@pytest.mark.parametrize(
+    ("table", "options", "users", "said"),
+    [
+        ("team,cpu\nweb,1\netl,2\n", ["--capacity", "cpu=6"], ["web", "etl"], ""),
+        ("note,who,cpu\nx,web,1\ny,etl,2\n", ["--capacity", "cpu=6", "--user-column", "who"], ["web", "etl"], "'note'"),
+        ("bottleneck\n1\n2\n", ["--capacity", "bottleneck=6"], ["1", "2"], ""),  # a resource; users are numbered
+        ("user,cpu,memory\n7,1,1\n8,2,2\n", ["--machines", "m.csv", "--mechanism", "drf"], ["7", "8"], "as one pool"),
+    ],
+)
+def test_users_by_any_name(
+    table: str, options: list[str], users: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.csv").write_text("count,cpu,memory\n3,2,9\n")
+    (tmp_path / "t.csv").write_text(table)
+    code, out, err = run("allocate", "t.csv", *options, "--output", "-")
+    told = POOL.rows(out)
+    assert (code, told.index.astype(str).to_list(), told["tasks"].to_list()) == (0, users, [3, 1.5])
+    assert said in err
+    line = refused(run("allocate", "t.csv", *options, "--output", "../" + tmp_path.name + "/t.csv"))
+    assert "--output would overwrite the input" in line
 
 
 # ------------------------------------------------------------------------------------------------ certificates
@@ -639,22 +540,3 @@ def test_a_failed_certificate_is_told(case: Case, tmp_path: Path, monkeypatch: p
     assert "ann" in out
     assert json.loads((tmp_path / "out.json").read_text())["violations"] == [said]
     assert run(*arguments)[0] == 0
-
-
-def test_a_broken_mechanism_does_not_pass_the_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest, arrivals, given = fb.drf, fb.dmfa_srq, _EXAMPLE.given(tmp_path)
-
-    def half(*arguments: Any, **named: Any) -> Any:
-        whole = honest(*arguments, **named)
-        return replace(whole, tasks=whole.tasks / 2)
-
-    def third_step_wrong(*arguments: Any, **named: Any) -> Any:
-        whole = arrivals(*arguments, **named)
-        return replace(whole, levels=np.where(np.arange(len(whole)) == 2, whole.levels / 2, whole.levels))
-
-    monkeypatch.setattr(fb, "drf", half)
-    monkeypatch.setattr(fb, "dmfa_srq", third_step_wrong)
-    code, _, err = run(*given, "--verify")
-    assert (code, "fairbook: violated: gpu does not stop team-c" in err) == (1, True)
-    code, _, err = run(*given, "--mechanism", "dmfa_srq", "--verify")
-    assert (code, "violated: after arrival 3: " in err) == (1, True)

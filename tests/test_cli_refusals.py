@@ -126,15 +126,6 @@ def test_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert sorted(tmp_path.iterdir()) == before
 
 
-def test_many_resources_are_named_on_a_line_that_can_be_read(tmp_path: Path) -> None:
-    names = [f"r{j}" for j in range(300)]
-    (tmp_path / "users.csv").write_text(f"user,{','.join(names)}\nann{',1' * 300}\n")
-    for line in ([], ["--capacity", "disk=1"]):
-        said = refused(run("allocate", tmp_path / "users.csv", *line))
-        assert "r7, r8, ..." in said
-        assert len(said) < 600
-
-
 # ------------------------------------------------------------------------------------------------------------- tables
 
 _PACKED = gzip.compress(b"user,cpu\nann,1\n", mtime=0)
