@@ -199,7 +199,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], dict[str, tuple[str, ...] | None]]] =
             "--paper": ("dmfa_srq", "x", ""),
             "--id": ("dmfa_srq.figure_1", "x"),
             "--verdict": ("holds", "x"),
-            "--format": ("table", "csv", "json"),
+            "--format": ("table", "csv"),
         },
     ),
     "results": ((), {"--check": None, "--force": None, "--only": ("dmfa_srq/fig5", "x", "../x")}),

@@ -70,8 +70,6 @@ def _print_claims(frame: pd.DataFrame, options: argparse.Namespace) -> None:
 
     if options.format == "csv":
         print(frame.to_csv(index=False, lineterminator="\n"), end="")
-    elif options.format == "json":
-        print(frame.to_json(orient="records", indent=1, force_ascii=False))
     elif frame.empty:
         print("no claim with this verdict")
     elif options.id:
@@ -155,7 +153,7 @@ fairbook claims --mutants""",
         action="store_true",
         help="run each check on a mechanism broken on purpose; exit code 1 if one passes",
     )
-    parser.add_argument("--format", choices=("table", "csv", "json"), default="table", help="default: %(default)s")
+    parser.add_argument("--format", choices=("table", "csv"), default="table", help="default: %(default)s")
     parser.add_argument(
         "--output", metavar="FILE", help="also write them to a .json file to cite, with version, licence and papers"
     )

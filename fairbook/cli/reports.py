@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 import textwrap
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -68,12 +69,9 @@ def check_output(sources: list[str], output: str | None) -> None:
     if not output.endswith((".csv", ".json")):
         raise Refused(f"--output must end in .csv or .json, or be -, got {shown(output)}")
     for source in sources:
-        try:
-            same = source != "-" and os.path.samefile(source, output)
-        except (OSError, ValueError):  # one of them is not there
-            same = False
-        if same:
-            raise Refused(f"--output would overwrite the input {source}")
+        with suppress(OSError, ValueError):  # one of them is not there
+            if source != "-" and os.path.samefile(source, output):
+                raise Refused(f"--output would overwrite the input {source}")
 
 
 def deliver(report: Report, output: str | None) -> None:

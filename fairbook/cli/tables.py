@@ -53,12 +53,11 @@ class Table(NamedTuple):
         for row, text in enumerate(self.columns[column]):
             if unbounded and (not text or text.lower() in _INFINITE):
                 found.append(math.inf)
-            elif text.lower() in _MISSING:
-                raise Refused(f"{self.at(row, column)}: the number is missing, got {text!r}")
-            elif not NUMBER.fullmatch(text):
-                raise Refused(f"{self.at(row, column)}: {shown(text)} is not a number{written(text)}")
-            elif math.isinf(float(text)):
-                raise Refused(f"{self.at(row, column)}: must be finite, got {shown(text)}")
+            elif not NUMBER.fullmatch(text) or math.isinf(float(text)):
+                why = f"{shown(text)} is not a number{written(text)}"
+                if text.lower() in _MISSING:
+                    why = f"the number is missing, got {text!r}"
+                raise Refused(f"{self.at(row, column)}: {why}")
             else:
                 found.append(float(text))
         return found
@@ -169,23 +168,22 @@ def _named(table: Table, columns: list[str], named: str | None) -> tuple[str | N
     return named, [column for column in columns if column not in (named, *left_out)]
 
 
-def _name(table: Table, row: int, column: str) -> str:
-    name = table.columns[column][row]
-    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise Refused(f"{table.at(row, column)}: {shown(name)} is not a name")
-    return name
-
-
-def _row_names(table: Table, column: str | None) -> list[str]:
-    """Read the name of each row, no two alike; without such a column rows are numbered from 1."""
+def _names(table: Table, column: str | None) -> list[str]:
+    """Read the name in each row; without such a column rows are numbered from 1."""
     if column is None:
         return [str(row + 1) for row in range(len(table.lines))]
-    first: dict[str, int] = {}
-    for row, line in enumerate(table.lines):
-        name = _name(table, row, column)
-        if first.setdefault(name, line) != line:
-            raise Refused(f"{table.at(row, column)}: {name!r} is on line {first[name]} already")
-    return list(first)
+    for row, name in enumerate(table.columns[column]):
+        if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+            raise Refused(f"{table.at(row, column)}: {shown(name)} is not a name")
+    return table.columns[column]
+
+
+def _no_two(table: Table, column: str | None, keys: list[Any], said: list[str]) -> None:
+    """Refuse a row that is there twice."""
+    first: dict[Any, int] = {}
+    for row, (key, line) in enumerate(zip(keys, table.lines, strict=True)):
+        if first.setdefault(key, line) != line:
+            raise Refused(f"{table.at(row, str(column))}: {said[row]} on line {first[key]} already")
 
 
 # ------------------------------------------------------------------------------------------------------------ users
@@ -282,27 +280,19 @@ def read_users(source: str, user: str | None) -> Users:
                     f"{table.at(row, columns['running'])}: must be from 0 to the number of tasks, {most[row]:g}, "
                     f"got {now:g}"
                 )
-    if period is None:
-        names = _row_names(table, user)
-        return Users(table, user, None, columns, resources, names, [""], "", [(0, i) for i in range(len(names))])
-    lines = [_name(table, row, str(user)) for row in range(len(table.lines))]
+    lines = _names(table, user)
     names = list(dict.fromkeys(lines))
     at_user = {name: i for i, name in enumerate(names)}
-    periods, sorting, at_line = _sorted_periods(table, period)
-    first: dict[tuple[int, int], int] = {}
-    for row, cell in enumerate(zip(at_line, map(at_user.__getitem__, lines), strict=True)):
-        if cell in first:
-            raise Refused(
-                f"{table.at(row, str(user))}: {lines[row]!r} has {period} {periods[cell[0]]} on line "
-                f"{first[cell]} already"
-            )
-        first[cell] = table.lines[row]
-    return Users(table, user, period, columns, resources, names, periods, sorting, list(first))
+    periods, sorting, at_line = _sorted_periods(table, period) if period else ([""], "", [0] * len(lines))
+    cells = list(zip(at_line, map(at_user.__getitem__, lines), strict=True))
+    has = [f"has {period} {periods[t]}" if period else "is" for t in at_line]
+    _no_two(table, user, cells, [f"{name!r} {word}" for name, word in zip(lines, has, strict=True)])
+    return Users(table, user, period, columns, resources, names, periods, sorting, cells)
 
 
 def _sorted_periods(table: Table, column: str) -> tuple[list[str], str, list[int]]:
     """Give the periods, by what they are sorted, and the period of each line: numbers, dates, or else names."""
-    texts = [_name(table, row, column) for row in range(len(table.lines))]
+    texts = _names(table, column)
     keys: list[Any] = texts
     sorting = "in the order of the file"
     if all(NUMBER.fullmatch(text) for text in texts):
@@ -375,7 +365,9 @@ def read_machines(source: str | None, users: Users) -> Machines:
         if column in users.resources and users.spread(column, 0.0).any() and not values.any():
             raise Refused(f"{table.source}, column {column!r}: no machine has any")
     others = others if table.held is None else []  # an export names resources that nobody asks for
-    return Machines(table, _row_names(table, named), counts, resources, capacities, owner, others)
+    names = _names(table, named)
+    _no_two(table, named, names, [f"{name!r} is" for name in names])
+    return Machines(table, names, counts, resources, capacities, owner, others)
 
 
 def read_parts(users: Users, machines: Machines) -> Any:
