@@ -60,13 +60,16 @@ def differences(old: dict[str, bytes], new: dict[str, bytes]) -> Iterator[str]:
             )
         elif kind == "csv":
             before, after = _cells(old[path]), _cells(new[path])
-            if list(before.columns) != list(after.columns) or (before.index.name is None and len(before) != len(after)):
-                yield f"{name}: {len(before)} rows of {list(before.columns)} -> {len(after)} of {list(after.columns)}"
+            yield from (f"{name}, {column}: column removed" for column in before.columns.difference(after.columns))
+            yield from (f"{name}, {column}: column added" for column in after.columns.difference(before.columns))
+            if before.index.name is None and len(before) != len(after):
+                yield f"{name}: {len(before)} rows -> {len(after)}"
                 continue
             yield from (f"{name} {key}: removed" for key in before.index.difference(after.index, sort=False))
             yield from (f"{name} {key}: added" for key in after.index.difference(before.index, sort=False))
             both = before.index.intersection(after.index, sort=False)
-            for key, column in ((key, column) for key in both for column in before.columns):
+            columns = before.columns.intersection(after.columns, sort=False)
+            for key, column in ((key, column) for key in both for column in columns):
                 if before.at[key, column] != after.at[key, column]:
                     yield f"{name} {key}, {column}: {_cut(before.at[key, column])} -> {_cut(after.at[key, column])}"
 
