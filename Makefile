@@ -52,10 +52,12 @@ $(LOCKED): requirements.txt | $(PY)
 	  || $(PIP) --no-deps --require-hashes -r requirements.txt
 	@touch $@
 
-# No build isolation: hatchling comes from the lock as well. A first call leaves bytecode, so that nobody waits for it.
+# No build isolation: hatchling comes from the lock as well. A first call and 5 s of compiling leave bytecode, for which
+# the first call that loads numba would wait 2 s.
 $(READY): $(LOCKED) pyproject.toml
 	@$(PIP) --no-build-isolation --no-deps -e .
 	@$(VENV)/bin/fairbook allocate data/example_users.csv --capacity cpu=1 memory=1 gpu=1 >/dev/null
+	@$(PY) -m compileall -q -j 0 $$($(PY) -c "import numba, llvmlite, scipy; print(*numba.__path__, *llvmlite.__path__, *scipy.__path__)") || true
 	@touch $@
 
 book: $(READY)  ## build the HTML book: _build/html/index.html

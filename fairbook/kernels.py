@@ -1,13 +1,14 @@
 """Loops over arrays: plain Python while there is little to do, compiled by numba from then on.
 
-numba takes a second to load and more to compile, and a small input is done before that. So a kernel runs as it stands
-until all it was given has grown to :data:`MOST` entries; then it is compiled, once and for good. What is compiled is
-kept on disk where that can be written to, and taken from there by the code that it was made of (:class:`_Kept`). Arrays
-of fractions are always left to Python.
+numba takes a third of a second to load and more to compile, and a small input is done before that. So kernels run as
+they stand until all of them together have taken :data:`MOST` steps. Then numba is loaded, and what it has compiled
+before is used at once; a kernel that it has not compiled yet goes on until it has taken as many steps by itself. What
+is compiled is kept on disk where that can be written to, and taken from there by the code that it was made of
+(:class:`_Kept`). Where there is no numba all runs as it stands, and arrays of fractions do everywhere.
 
-Both ways give the same bits, for a kernel does one operation after the other: + - * / and comparisons, in the order in
-which they stand there. One that sums, sorts or takes logarithms through numpy, which numba does in ways of its own, is
-always compiled (``steps=ALWAYS``). ``tests/test_kernels.py`` holds the two ways equal.
+Both ways give the same bits, for a kernel does one operation after the other: + - * /, comparisons and ``math.log``, in
+the order in which they stand there. One that sums, sorts or takes logarithms through numpy, which numba does in ways of
+its own, is always compiled (``steps=ALWAYS``). ``tests/test_kernels.py`` holds the two ways equal.
 """
 
 from __future__ import annotations
@@ -20,14 +21,15 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-#: Steps of plain Python that a kernel may take in all, of about a microsecond each.
-MOST = 100_000
+#: Steps of plain Python that kernels may take together, and then each by itself, of about 0.2 microseconds each.
+MOST = 2_000_000
 
 
 def ALWAYS(*_: Any) -> float:
@@ -47,10 +49,17 @@ def entries(*arguments: Any) -> float:
 
 @functools.cache
 def _numba() -> Any:
-    """Load numba."""
-    import numba
-
+    """Load numba; None where it does not exist."""
+    try:
+        import numba
+    except ImportError:
+        return None
     return numba
+
+
+def compiles() -> bool:
+    """Tell whether kernels can be compiled here."""
+    return find_spec("numba") is not None
 
 
 def _made_of(one: Any, around: dict[str, Any], met: set[Any]) -> Iterator[object]:
@@ -98,6 +107,13 @@ class _Kept:
             why = str(error) or type(error).__name__
             warnings.warn(f"{what} {self._kept.cache_path} ({why}): this costs time, and nothing else", stacklevel=2)
 
+    def __bool__(self) -> bool:
+        """Tell whether something is kept that was made of the present code."""
+        self._stamp()
+        with suppress(Exception):  # what is damaged is told once it is loaded
+            return bool(self._file._load_index())
+        return False
+
     def load_overload(self, *what: Any) -> Any:
         """Give what was compiled; None where there is nothing, or what is there is damaged."""
         self._stamp()
@@ -129,6 +145,8 @@ class _Kept:
 class Kernel:
     """A function of numbers and arrays; see the head of this module."""
 
+    together = 0.0  # steps of all kernels
+
     def __init__(self, function: Callable[..., Any], steps: Callable[..., float], options: dict[str, Any]) -> None:
         functools.update_wrapper(self, function)
         self.py_func, self._steps, self._options = function, steps, options
@@ -155,17 +173,23 @@ class Kernel:
         """By this a kernel that is being compiled finds those that it calls."""
         return self.compiled._numba_type_
 
+    @functools.cached_property
+    def _kept(self) -> bool:
+        """Whether a compiled form is on disk."""
+        return _numba() is not None and bool(getattr(self.compiled, "_cache", None))
+
     def __call__(self, *arguments: Any) -> Any:
-        if any(isinstance(one, np.ndarray) and one.dtype == object for one in arguments):  # fractions
+        if self._steps is INSIDE or any(isinstance(a, np.ndarray) and a.dtype == object for a in arguments):
             return self.py_func(*arguments)
         if self._taken <= MOST:
-            self._taken += self._steps(*arguments)
-            if self._taken <= MOST:
-                if self._steps is INSIDE:
-                    return self.py_func(*arguments)
-                with np.errstate(all="ignore"):  # compiled code is silent
-                    return self.py_func(*arguments)
-        return self.compiled(*arguments)
+            steps = self._steps(*arguments)
+            self._taken += steps
+            Kernel.together += steps
+        enough = self._taken > MOST or (Kernel.together > MOST and self._kept)
+        if enough and _numba() is not None:
+            return self.compiled(*arguments)
+        with np.errstate(all="ignore"):  # compiled code is silent
+            return self.py_func(*arguments)
 
 
 def kernel(steps: Callable[..., float] = entries, **options: Any) -> Any:

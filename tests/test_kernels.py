@@ -85,13 +85,18 @@ def test_plain_and_compiled_give_the_same_bits(
 
 
 def test_a_kernel_is_compiled_once_it_has_had_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled: list[str] = []
-    one = kernels.kernel()(np.sum)
-    monkeypatch.setattr(type(one), "compiled", property(lambda self: lambda *_: compiled.append("here")))
+    """Once kernels had enough together what is on disk is used; what is not is made once a kernel had enough itself."""
+    one, other = (kernels.kernel()(np.sum) for _ in range(2))
+    for kept, kernel in ((False, one), (True, other)):
+        monkeypatch.setitem(kernel.__dict__, "_kept", kept)
+        monkeypatch.setitem(kernel.__dict__, "compiled", lambda *_: "compiled")
     monkeypatch.setattr(kernels, "MOST", 10)
-    assert [one(np.ones(4)) for _ in range(4)] == [4, 4, None, None]
-    assert compiled == ["here", "here"]
-    assert kernels.kernel(kernels.ALWAYS)(lambda: 0)() is None
+    monkeypatch.setattr(kernels.Kernel, "together", 0.0)
+    ran = [(kernel(np.ones(4))) for kernel in (one, one, other, other, one, one)]
+    assert ran == [4, 4, "compiled", "compiled", "compiled", "compiled"]
+    assert kernels.kernel(kernels.ALWAYS)(lambda: 0)() == 0
+    monkeypatch.setattr(kernels, "_numba", lambda: None)  # as in a browser
+    assert one(np.ones(4)) == other(np.ones(4)) == kernels.kernel(kernels.ALWAYS)(lambda: 4)()
 
 
 NOWHERE = "/dev/null/nothing"
