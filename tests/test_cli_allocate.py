@@ -390,6 +390,28 @@ def test_explanations_differ_and_say_what_one_more_would_change(tmp_path: Path) 
     )
 
 
+def test_the_reasons_of_many_users_take_no_more_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest, calls = fb.drf, list[int]()
+    monkeypatch.setattr(fb, "drf", lambda *given, **named: calls.append(1) or honest(*given, **named))
+    for n in (5, 50):
+        lines = "".join(f"u{i},{1 + i % 3},{1 + i % 5},{i % 4 or ''}\n" for i in range(n))
+        given = POOL.given(tmp_path, users=f"user,cpu,memory,max_tasks\n{lines}")
+        assert POOL.told(*given, "--explain")["explanation"].str.contains("runs").all()
+    assert len(calls) <= 2 * (1 + 2)  # one, and one for each resource
+
+
+def test_a_table_of_many_resources_fits_the_terminal(tmp_path: Path) -> None:
+    names = [f"resource_{j}" for j in range(300)]
+    path = tmp_path / "users.csv"
+    path.write_text(f"user,{','.join(names)}\nann{',1' * 300}\n")
+    said = refused(run("allocate", path))
+    assert "resource_8, ..." in said
+    assert len(said) < 700
+    out = run("allocate", path, "--capacity", *(f"{name}=9" for name in names))[1]
+    assert max(map(len, out.splitlines())) <= 80
+    assert "resources do not fit; --output writes all" in out
+
+
 #: What is asked, what is said of it, and the same with a little more.
 MORE: list[tuple[Case, list[str], Any, str, Callable[[], Any]]] = [
     (

@@ -122,18 +122,18 @@ def _print(report: Report) -> None:
 
 def _print_table(table: pd.DataFrame, width: int) -> None:
     """Print a table no wider than the terminal: amounts of the last resources give way, and are told of."""
-    most, columns = _MOST_ROWS if table.index.nlevels > 1 else None, list(table.columns)
-    while True:
-        text = table[columns].to_string(float_format=short, max_rows=most, sparsify=False)
-        amounts = [name for name in columns if table.attrs.get("amounts", ()) and name in table.attrs["amounts"]]
-        if len(text.partition("\n")[0]) <= width or not amounts:
-            break
-        columns.remove(amounts[-1])
-    print(text)
+    how: dict[str, Any] = {"float_format": short, "max_rows": _MOST_ROWS if table.index.nlevels > 1 else None}
+    columns, amounts = list(table.columns), list(table.attrs.get("amounts", ()))
+    wide = len(table[columns].to_string(**how).partition("\n")[0])
+    while amounts and wide > width:
+        name = amounts.pop()
+        columns.remove(name)
+        wide -= 1 + max(len(str(name)), *map(len, table[name]))
+    print(table[columns].to_string(**how, sparsify=False))
     left_out = [str(name) for name in table if name not in columns]
     if left_out:
         print(f"({len(left_out)} resources do not fit; --output writes all)")
-    if most is not None and len(table) > most:
+    if len(table) > _MOST_ROWS and table.index.nlevels > 1:
         print(f"({len(table)} rows; --output writes all)")
 
 
