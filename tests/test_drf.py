@@ -278,3 +278,26 @@ def test_what_nothing_stops_is_told() -> None:
     assert big.to_frame()["bottleneck"].tolist() == [0, 0, "nothing"]
     assert "gave it no more" in big.explain(2)
     assert big.violations() == ["nothing stops 2"]
+
+
+def test_what_runs_already_counts_and_stays() -> None:
+    """The engine, which jumps, against the rule in fractions."""
+    rng = np.random.default_rng(30)
+    for case in range(300):
+        n, m = int(rng.integers(1, 7)), int(rng.integers(1, 4))
+        demands, pool = (
+            rng.integers(0, 5, (n, m)) + np.eye(n, m, dtype=int)[rng.permutation(n)],
+            rng.integers(9, 900, m),
+        )
+        demands[demands.max(axis=1) == 0, 0] = 1
+        how: dict[str, Any] = {"weights": rng.integers(1, 5, n), "max_tasks": rng.choice([5.0, 60.0, np.inf], n)}
+        most = fb.drf_by_task(demands, capacities=pool, weights=rng.random(n) + 0.1, max_tasks=how["max_tasks"]).tasks
+        how |= {"capacities": pool, "running": np.floor(most * rng.random(n)), "stuck": ("skip", "stop")[case % 2]}
+        fast, plain = (fb.drf_by_task(demands, **how, engine=engine) for engine in ("fast", "plain"))
+        assert fast.tasks.tolist() == plain.tasks.tolist()
+        assert fast.bottlenecks.tolist() == plain.bottlenecks.tolist()
+        assert (fast.tasks >= how["running"]).all()
+        assert fast.violations() == [] or how["stuck"] == "stop"
+    for wrong, rule in (([0.5, 0], "whole number"), ([-1, 0], "whole number"), ([9, 1], "fit the pool")):
+        with pytest.raises(fb.InvalidInput, match=rf"^running.* must .*{rule}"):
+            fb.drf_by_task([[1, 4], [3, 1]], capacities=[9, 18], running=wrong)

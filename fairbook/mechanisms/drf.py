@@ -39,6 +39,7 @@ from fairbook.model.inputs import (
     filled,
     number_of_dimensions,
     per_user,
+    raise_at_first,
     refuse,
     within,
 )
@@ -114,13 +115,15 @@ def drf_by_task_rule(
     weights: Any = None,
     capacities: Any = None,
     max_tasks: Any = None,
+    running: Any = None,
     stuck: Stuck = "skip",
     near: Any = 0,
 ) -> tuple[list[int], list[int]]:
     """Algorithm 1 of Ghodsi et al. 2011: whole tasks, one at a time to who has the lowest level; and what stops each.
 
-    Levels within ``near`` of each other, relatively, are one, and a task may overdraw that part of a resource. By hand:
-    the first user is served at levels 0, 2/9 and 4/9, the second at 0 and 1/3; then the CPUs are used up.
+    Tasks ``running`` already are held from the start. Levels within ``near`` of each other, relatively, are one, and a
+    task may overdraw that part of a resource. By hand: the first user is served at levels 0, 2/9 and 4/9, the second at
+    0 and 1/3; then the CPUs are used up.
 
     >>> from fractions import Fraction as F
     >>> drf_by_task_rule([[F(1), F(4)], [F(3), F(1)]], capacities=[F(9), F(18)])
@@ -130,7 +133,8 @@ def drf_by_task_rule(
     size = capacities or [1] * m
     share = [[d / c for d, c in zip(row, size, strict=True)] for row in demands]
     per_task = [max(row) / w for row, w in zip(share, weights or [1] * n, strict=True)]
-    left, tasks, stops, waits = [1 + 0 * per_task[0]] * m, [0] * n, [_UNSET] * n, set(range(n))
+    tasks, stops, waits = [*(running or [0] * n)], [_UNSET] * n, set(range(n))
+    left = [1 - sum(x * row[j] for x, row in zip(tasks, share, strict=True)) for j in range(m)]
 
     def stop(i: int) -> int:
         if max_tasks and max_tasks[i] is not None and tasks[i] + 1 > max_tasks[i]:
@@ -396,6 +400,19 @@ def drf(
     return Allocation(tasks, values, scaled, pool, bounds, stops, *names, given_weights=raw, exact=exact_fill)
 
 
+def as_running(running: Any, share: FloatArray, users: Any) -> FloatArray:
+    """Check the tasks that run already, shape (n,): whole, and together within the pool."""
+    if running is None:
+        return np.zeros(len(share))
+    tasks = per_user(running, len(share), users, "running").copy()
+    whole = (tasks >= 0) & (tasks == np.floor(tasks)) & (tasks < np.inf)
+    raise_at_first(~whole, "running", "must be a whole number of at least 0", tasks)
+    if (tasks @ share > 1 + FITS).any():
+        most = float((tasks @ share).max())
+        raise InvalidInput("running", "must fit the pool", f"{most:.6g} times as much of a resource")
+    return tasks
+
+
 @takes_instance
 def drf_by_task(
     demands: Any,
@@ -403,6 +420,7 @@ def drf_by_task(
     weights: Any = None,
     capacities: Any = None,
     max_tasks: Any = None,
+    running: Any = None,
     stuck: Stuck = "skip",
     engine: Engine = "fast",
 ) -> Allocation:
@@ -412,6 +430,8 @@ def drf_by_task(
     ----------
     demands, weights, capacities, max_tasks
         As for :func:`drf`; weights of shape (n,); bounds are rounded down.
+    running : array_like or Series, shape (n,), optional
+        Whole tasks that each user runs already; together they fit the pool. They count, and stay. Default: none.
     stuck : {"skip", "stop"}
         What happens when the next task of the user with the lowest level does not fit. ``"skip"``: that user
         is done and the others go on, as production schedulers do. ``"stop"``: the allocation ends, as the
@@ -422,9 +442,9 @@ def drf_by_task(
     Returns
     -------
     Allocation
-        ``tasks`` are whole numbers. ``bottlenecks`` names a resource that the user's next task would overdraw,
-        -1 where the bound is reached, -2 where the user could have had another task but the allocation
-        stopped (only with ``"stop"``); ``violations()`` names such a user, for no resource stops it.
+        ``tasks`` are whole numbers, what ran already included. ``bottlenecks`` names a resource that the user's next
+        task would overdraw, -1 where the bound is reached, -2 where the user could have had another task but the
+        allocation stopped (only with ``"stop"``); ``violations()`` names such a user, for no resource stops it.
 
     Raises
     ------
@@ -447,6 +467,10 @@ def drf_by_task(
     --------
     >>> drf_by_task([[1, 4], [3, 1]], capacities=[9, 18]).tasks
     array([3., 2.])
+    >>> drf_by_task([[1, 4], [3, 1]], capacities=[9, 18], running=[0, 2]).tasks
+    array([3., 2.])
+    >>> drf_by_task([[1, 4], [3, 1]], capacities=[9, 18], running=[4, 0]).tasks
+    array([4., 1.])
     """
     check_choice(stuck, "stuck", Stuck)
     check_choice(engine, "engine", Engine)
@@ -456,9 +480,9 @@ def drf_by_task(
     pool = as_capacities(capacities, m, named.resources)
     scaled = as_weights(weights, n, named.users)
     bounds = np.floor(as_max_tasks(max_tasks, n, named.users))
-    tasks, left, bottlenecks = np.zeros(n), np.empty(m), np.empty(n, dtype=np.int64)
+    tasks, left, bottlenecks = as_running(running, values / pool, named.users), np.empty(m), np.empty(n, dtype=np.int64)
     if engine == "plain":
-        exact = {"weights": scaled, "capacities": pool, "max_tasks": bounds}
+        exact = {"weights": scaled, "capacities": pool, "max_tasks": bounds, "running": tasks}
         found = {name: in_fractions(one) for name, one in exact.items()}
         given, stops = drf_by_task_rule(in_fractions(values), **found, stuck=stuck, near=Fraction(TIED))
         tasks, bottlenecks, possible = np.array(given, dtype=np.float64), np.array(stops), 0.0

@@ -53,8 +53,8 @@ def _up_to(
                     number += 1.0
                 while number > 0.0 and (number - 1.0) * per_task[i] >= level:
                     number -= 1.0
-        then[i] = number
-        count += number
+        then[i] = max(number, tasks[i])  # nobody loses what runs already
+        count += then[i]
     left_over(then, share, left)
     return count
 
@@ -127,13 +127,14 @@ def serve(
 ) -> None:
     """Hand out one task at a time to who has the lowest level, which counts ``ahead`` tasks that it does not have yet.
 
-    ``sign`` orders users of equal level. Where none is ahead, jump where many are to come.
+    ``tasks`` are those that run already. ``sign`` orders users of equal level. Where none is ahead, jump where many
+    are to come.
     """
     n, m = share.shape
     waits = np.ones(n, np.bool_)
-    left[:] = 1.0
+    left_over(tasks, share, left)
     bottlenecks[:] = _UNSET
-    queue = [(ahead * per_task[i], sign * i) for i in range(n)]
+    queue = [((tasks[i] + ahead) * per_task[i], sign * i) for i in range(n)]
     heapq.heapify(queue)
     taken, due, going = 0, 0, True
     while going and len(queue) > 0:
