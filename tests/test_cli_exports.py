@@ -374,6 +374,15 @@ def test_what_is_held_from_a_csv(tmp_path: Path) -> None:
     notes = [run("allocate", *tight[:-1], memory, "--against", "now")[2] for memory in ("memory=4", "memory=3.9")]
     assert (notes[0], "exceeds the capacity of memory: " in notes[1]) == ("", True)
     assert re.search(r"static_optimum\s+does not", run("allocate", *arguments, "--against", "static_optimum")[1])
+    by_task = (
+        "--mechanism",
+        "drf_by_task",
+        "--set",
+        "stuck=stop",
+        "--against",
+        "drf",
+    )  # settings are of the first alone
+    assert "by drf instead" in run("allocate", *arguments, *by_task)[1]
     small = written(tmp_path, "user,cpu\nann,9\nbob,1\ncat,0.5\n", "u.csv")
     told = run("allocate", small, "--capacity", "cpu=8", "--mechanism", "drf_by_task", "--against", "drf")[1]
     assert re.search(r"^ann +0 +0.296\d+ +0.296\d+ +from nothing$", told, re.MULTILINE)

@@ -52,7 +52,7 @@ def _against(report: Report, given: Given, options: argparse.Namespace) -> None:
     """Compare with another mechanism, with its usual settings, on the same tables."""
     if not given.users.resources:
         raise Refused("--against compares mechanisms, and there is one for virtual clusters; --method has others")
-    changed = {"mechanism": options.against, "placement": False}
+    changed = {"mechanism": options.against, "placement": False, "set": []}
     other = inputs.make(argparse.Namespace(**{**vars(options), **changed}), given.users, given.machines)
     result, rows = other.run()
     tasks = _report(other, result, rows, options).rows["tasks"].to_numpy(dtype=float)

@@ -116,10 +116,8 @@ def make(options: argparse.Namespace, users: Users, known: Machines | None = Non
     for argument, column in users.columns.items():
         if argument == "running":
             continue
-        if argument not in takes and not (argument == "max_tasks" and "tasks" in takes):
-            note(f"{rule.name} does not use column {column!r}")
-            continue
-        if argument == "weights" and users.period:
+        used = argument in takes or (argument == "max_tasks" and "tasks" in takes)
+        if not used or (argument == "weights" and users.period):
             note(f"{rule.name} does not use column {column!r}")
             continue
         values = users.spread(column, 1.0 if argument == "released" else 0.0, unbounded=argument == "max_tasks")
@@ -142,8 +140,7 @@ def make(options: argparse.Namespace, users: Users, known: Machines | None = Non
         note(f"{rule.name} takes the machines as one pool; what it gives may not fit on them")
     wanted = takes | {"capacities"} if rule.kind == "arrivals" else takes
     arguments = {name: value for name, value in offered.items() if name in wanted}
-    terms = settings(rule, options.set) if known is None else {}
-    return Given(rule, reason, users, machines, arguments, terms, pool)
+    return Given(rule, reason, users, machines, arguments, settings(rule, options.set), pool)
 
 
 def _too_large(users: Users, demands: Any, machines: Machines) -> list[str]:

@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import inspect
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from fairbook.cli.common import Parser, add_command, help_of, one_line, progress
 from fairbook.errors import InvalidInput
 
-
-class _Trace(NamedTuple):
-    """What sets the commands on one trace apart."""
-
-    title: str
-    tables: str
-    rounded: tuple[str, ...] = ()
-    """Arguments of ``digest`` that say to how many digits; none if the digest is never rounded."""
-    in_parts: bool = False
-    """Comes in many parts, of which some may be missing, and takes long enough to show how far it is."""
-
-
+#: Titles, and the tables that a trace consists of.
 _TRACES: Final = {
-    "google2011": _Trace("Google ClusterData2011_2", "task_events, machine_events", in_parts=True),
-    "alibaba2017": _Trace("Alibaba v2017", "batch_task, server_event", ("memory_digits", "instance_digits")),
-    "alibaba_gpu2023": _Trace("Alibaba gpu-v2023", "openb_pod_list_default, openb_node_list_all_node", ("digits",)),
+    "google2011": ("Google ClusterData2011_2", "task_events, machine_events"),
+    "alibaba2017": ("Alibaba v2017", "batch_task, server_event"),
+    "alibaba_gpu2023": ("Alibaba gpu-v2023", "openb_pod_list_default, openb_node_list_all_node"),
 }
 
 
@@ -33,23 +23,26 @@ def _trace_module(options: argparse.Namespace, *, raw: bool = True) -> Any:
     return importlib.import_module(f"fairbook.traces.{'raw.' if raw else ''}{options.trace}")
 
 
+def _keywords(run: Any, options: argparse.Namespace) -> dict[str, Any]:
+    """Give a bar to what takes long enough to show how far it is."""
+    return {"progress": progress(options)} if "progress" in inspect.signature(run).parameters else {}
+
+
 def _traces_digest(options: argparse.Namespace) -> int:
-    trace, module = _TRACES[options.trace], _trace_module(options)
-    if options.exact and not trace.rounded:
+    module = _trace_module(options)
+    digits = [name for name in inspect.signature(module.digest).parameters if name.endswith("digits")]
+    if options.exact and not digits:
         raise InvalidInput("--exact", "must not be given with a trace whose digest is never rounded", options.trace)
-    keywords: dict[str, Any] = {}
-    if trace.rounded:
-        keywords = dict.fromkeys(trace.rounded, None if options.exact else module.SHIPPED_DIGITS)
-    if trace.in_parts:
-        keywords["progress"] = progress(options)
+    shipped = None if options.exact else getattr(module, "SHIPPED_DIGITS", None)
+    keywords = _keywords(module.digest, options) | dict.fromkeys(digits, shipped)
     report = module.digest(options.folder, options.output, **keywords)
     print(f"{report}\nwritten to {report.folder}")
     return 0
 
 
 def _traces_verify(options: argparse.Namespace) -> int:
-    keywords = {"progress": progress(options)} if _TRACES[options.trace].in_parts else {}
-    report = _trace_module(options).verify_digest(options.folder, options.digest, **keywords)
+    verify = _trace_module(options).verify_digest
+    report = verify(options.folder, options.digest, **_keywords(verify, options))
     print(f"{report}\nequal to the digest {'of this release' if options.digest is None else 'in ' + options.digest}")
     return 0
 
@@ -73,7 +66,7 @@ def _rows(name: str, fact: Any) -> Iterator[tuple[str, Any]]:
 
 def add_traces(commands: Any) -> None:
     about = "digest public traces and check the digests"
-    titles = ", ".join(trace.title for trace in _TRACES.values())
+    titles = ", ".join(title for title, _ in _TRACES.values())
     traces = commands.add_parser("traces", help=about, description=f"{about[0].upper()}{about[1:]} ({titles}).")
     traces.set_defaults(run=help_of(traces))
     actions = traces.add_subparsers(dest="action", metavar="ACTION", parser_class=Parser)
@@ -90,7 +83,7 @@ def add_traces(commands: Any) -> None:
         "folder",
         metavar="FOLDER",
         help="folder of the trace as published: "
-        + "; ".join(f"{trace.tables} ({name})" for name, trace in _TRACES.items()),
+        + "; ".join(f"{tables} ({name})" for name, (_, tables) in _TRACES.items()),
     )
     digest.add_argument("--output", required=True, metavar="DIR", help="folder, made if absent")
     digest.add_argument(
