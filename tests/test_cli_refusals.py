@@ -60,15 +60,15 @@ OPTIONS: list[tuple[Case, str, str]] = [
     *((POOL, f"--capacity cpu=9 memory=18 {line}", said) for line, said in {
         "--against drfh": "needs a table without periods, and --machines", "--against then": "invalid choice",
         "--against now": "users.csv: --against now needs a mechanism for one moment",
-        "--set stuck=skip": "--set 'stuck=skip': drf can be set nothing",
+        "--set stuck=skip": "--set 'stuck=skip': drf has nothing to set",
         "--placement": "fills one pool",
         "--user-column team": "--user-column 'team' is none of the columns 'user', 'cpu', 'memory'",
         "--explain zoe": "users.csv (ann, bob)", "--explain ann:1": "--explain 'ann:1' is no user",
         "--mechanism drf_by_task --set stuck=wait": "--set stuck must be one of skip, stop, got 'wait'",
     }.items()),
     *((PHASES, f"--capacity cpu=9 memory=18 {line}", said) for line, said in {
-        "--mechanism karma --set rho=0.5": "--set 'rho=0.5': karma can be set alpha, initial_credit, each once",
-        "--set rho": "cbdrf can be set rho, step_up", "--set rho=1 --set rho=1": "each once",
+        "--mechanism karma --set rho=0.5": "--set 'rho=0.5': karma has alpha, initial_credit to set, each once",
+        "--set rho": "cbdrf has rho, step_up", "--set rho=1 --set rho=1": "each once",
         "--set rho=1.5": "--set rho must be between 0 and 1, got 1.5", "--set rho=x": "--set rho must hold numbers",
         "--set step_up=nan": "--set step_up must be", "--set step_down=1e99": "--set step_down must be between",
         "--set credit_cap=0.5": "--set credit_cap must be", "--set credit_cap=no": "credit_cap must be one number",
@@ -86,8 +86,8 @@ OPTIONS: list[tuple[Case, str, str]] = [
     }.items()),
     *((MACHINES, line, said) for line, said in {
         "--mechanism gdrf --set match=best": "--set match must be one of",
-        "--set match=any": "drfh can be set method=best_fit|first_fit|fluid, each once",
-        "--mechanism gdrf --method fluid": "--set 'method=fluid': gdrf can be set seed, match=nearest|same|any",
+        "--set match=any": "drfh has method=best_fit|first_fit|fluid to set, each once",
+        "--mechanism gdrf --method fluid": "--set 'method=fluid': gdrf has seed, match=nearest|same|any",
         "--mechanism tv_drf": "tv_drf needs a column of periods", "--mechanism drf --placement": "fills one pool",
     }.items()),
     *((REQUESTS, line, said) for line, said in {

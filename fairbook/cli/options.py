@@ -67,7 +67,7 @@ def settings(rule: Mechanism, given: list[str]) -> dict[str, Any]:
         name, sign, text = pair.partition("=")
         if not sign or name not in known or name in found:
             words = [f"{key}={'|'.join(rule.readings[key].values)}" if key in rule.readings else key for key in known]
-            raise Refused(f"--set {shown(pair)}: {rule.name} can be set {', '.join(words) or 'nothing'}, each once")
+            raise Refused(f"--set {shown(pair)}: {rule.name} has {', '.join(words) or 'nothing'} to set, each once")
         constants: dict[str, Any] = {"none": None, "true": True, "false": False}
         number = (int if text.isdecimal() and len(text) < 19 else float) if NUMBER.fullmatch(text) else None
         found[name] = number(text) if number else constants.get(text, text)

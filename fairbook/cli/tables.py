@@ -74,6 +74,8 @@ class Table(NamedTuple):
 def read_table(source: str, of: str = "user", by: str | None = None) -> Table:
     """Read a CSV file of users, or of something else: a header, then a line for each; or an export (JSON)."""
     name = "stdin" if source == "-" else source
+    if source == "-" and sys.stdin is None:
+        raise Refused("stdin is closed")
     content = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
     if content[:2] == b"\x1f\x8b":
         try:
