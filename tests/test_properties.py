@@ -239,7 +239,7 @@ def test_pareto_optimality_by_hand_and_by_linear_program(seed):
             assert best.tasks[i] == pytest.approx(bounds[i])
     i = int(rng.integers(n))
     if best.tasks[i] * instance.demands[i].max() > 1e-3:
-        worse = type(best)(**{**vars(best), "tasks": np.where(np.arange(n) == i, best.tasks * 0.9, best.tasks)})
+        worse = replace(best, tasks=np.where(np.arange(n) == i, best.tasks * 0.9, best.tasks))
         assert not p.pareto_optimality(worse)
         assert slack_by_program(worse) > 1e-5
 
