@@ -12,7 +12,9 @@ the lowest level (dominant share / weight) is raised as far as the pool allows, 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Hashable, Sequence
+from copy import deepcopy
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -136,15 +138,12 @@ def static_optimum_rule(demands: Any, *, weights: Any) -> list[tuple[Any, int]]:
     return table
 
 
-# -------------------------------------------------------------------------------------------------- the engine
-
-
 @kernel(INSIDE)
 def _rise(top: int, level: Any, rate: Any, slack: Any) -> tuple[int, int]:
     """Raise the group on top of a stack until a resource ends, merging it with each group that it reaches.
 
     The stack holds groups of users with equal level, the highest at the bottom (Lemma 2). ``level[g]`` is the
-    level of group g, ``rate[g, j]`` what it takes of resource j per unit of level, ``slack[j]`` what is left.
+    level of group g, ``rate[g][j]`` what it takes of resource j per unit of level, ``slack[j]`` what is left.
     Returns the new top and the resource that stopped the rise.
 
     The slack is the state, never "capacity minus use": with weights 10^6 apart that difference loses nine digits.
@@ -154,21 +153,21 @@ def _rise(top: int, level: Any, rate: Any, slack: Any) -> tuple[int, int]:
         step = level[top - 1] - level[top]
         reaches = True
         for j in range(m):
-            if rate[top, j] * step > slack[j]:
+            if rate[top][j] * step > slack[j]:
                 reaches = False
         if not reaches:
             break
         for j in range(m):
-            slack[j] -= rate[top, j] * step
-            rate[top - 1, j] += rate[top, j]
+            slack[j] -= rate[top][j] * step
+            rate[top - 1][j] += rate[top][j]
         top -= 1
     step, stop = np.inf, 0
     for j in range(m):
-        if rate[top, j] > 0.0 and slack[j] / rate[top, j] < step:
-            step = slack[j] / rate[top, j]
+        if rate[top][j] > 0.0 and slack[j] / rate[top][j] < step:
+            step = slack[j] / rate[top][j]
             stop = j
     for j in range(m):
-        slack[j] = max(slack[j] - rate[top, j] * step, 0.0)
+        slack[j] = max(slack[j] - rate[top][j] * step, 0.0)
     slack[stop] = 0.0  # used up by definition, not up to rounding
     level[top] += step
     return top, stop
@@ -379,7 +378,8 @@ def static_optimum(demands: Any, *, weights: Any, engine: Engine = "fast") -> Dy
     )
 
 
-# ------------------------------------------------------------------------------------------------- online use
+#: What a saved pool holds, beside names: lists.
+_KEPT = ("demands", "weights", "start", "level", "rate", "slack")
 
 
 class DmfaSrq(Stateful):
@@ -414,25 +414,22 @@ class DmfaSrq(Stateful):
 
     def __init__(self, resources: int | Sequence[str]) -> None:
         number, given = names_or_number(resources, "resources")
-        names = labels_or_positions(given, number)
-        self.resources: tuple[Hashable, ...] = names
-        m = len(names)
+        self.resources: tuple[Hashable, ...] = labels_or_positions(given, number)
         self._users: list[Hashable] = []  # in order of arrival
         self._present: set[Hashable] = set()  # the same, to look up
-        self._demands = np.empty((8, m))
-        self._weights = np.empty(8)
-        self._start = np.zeros(8, dtype=np.int64)  # first user of each group on the stack
-        self._level = np.zeros(8)
-        self._rate = np.zeros((8, m))
-        self._slack = np.zeros(m)
+        self._demands: list[list[float]] = []
+        self._weights: list[float] = []
+        self._start: list[int] = []  # first user of each group on the stack
+        self._level: list[float] = []
+        self._rate: list[list[float]] = []
+        self._slack = [0.0] * number
         self._left_behind = 0.0  # brought by users who have gone
-        self._top = -1
 
     def __len__(self) -> int:
         return len(self._users)
 
     def __repr__(self) -> str:
-        return f"DmfaSrq({len(self)} users, {self._top + 1} levels, capacity {self.capacity:.6g})"
+        return f"DmfaSrq({len(self)} users, {len(self._level)} levels, capacity {self.capacity:.6g})"
 
     @property
     def users(self) -> tuple[Hashable, ...]:
@@ -442,33 +439,31 @@ class DmfaSrq(Stateful):
     @property
     def capacity(self) -> float:
         """Amount of every resource in the pool. Cost O(n)."""
-        return math.fsum(self._weights[: len(self)]) + self._left_behind
+        return math.fsum(self._weights) + self._left_behind
 
     @property
     def level(self) -> float:
         """The lowest level, M^k."""
-        if self._top < 0:
+        if not self._level:
             raise InvalidInput("level", "needs at least one user in the pool", 0)
-        return float(self._level[self._top])
+        return self._level[-1]
 
     @property
     def levels(self) -> FloatArray:
         """Level of each user present, shape (n,)."""
-        sizes = np.diff(np.append(self._start[: self._top + 1], len(self)))
-        return np.repeat(self._level[: self._top + 1], sizes)
+        return np.repeat(self._level, np.diff([*self._start, len(self)]))
 
     @property
     def tasks(self) -> FloatArray:
         """Tasks of each user present, shape (n,)."""
-        n = len(self)
-        if n == 0:
+        if not self._users:
             return np.zeros(0)
-        return self.levels * self._weights[:n] / self._demands[:n].max(axis=1)
+        return self.levels * self._weights / np.array(self._demands).max(axis=1)
 
     @property
     def slack(self) -> FloatArray:
         """Amount of each resource that is left, shape (m,)."""
-        return self._slack.copy()
+        return np.array(self._slack)
 
     def arrive(self, user: Hashable, demand: Any, weight: float) -> float:
         """Let a user in and allocate; returns the new lowest level M^k.
@@ -489,19 +484,21 @@ class DmfaSrq(Stateful):
         """
         m = len(self.resources)
         row = per_resource(demand, m, None if self.resources == tuple(range(m)) else self.resources, "demand")
-        check_demands(row, "demand")
-        amount = as_positive(weight, "weight")
+        need = row.tolist()
+        if not all(d == 0.0 or SMALLEST <= d <= LARGEST for d in need) or not any(need):
+            check_demands(row, "demand")
+        sure = isinstance(weight, float) and SMALLEST <= weight <= LARGEST
+        amount = float(weight) if sure else as_positive(weight, "weight")
         check_newcomer(user, self._present)
-        n = len(self)
-        if n == len(self._weights):
-            self._grow()
-        self._demands[n], self._weights[n] = row, amount
+        scale = amount / max(need)
+        self._start.append(len(self))
         self._users.append(user)
         self._present.add(user)
-        self._slack += amount
-        self._top += 1
-        self._start[self._top], self._level[self._top] = n, 0.0
-        self._rate[self._top] = row * (amount / row.max())
+        self._demands.append(need)
+        self._weights.append(amount)
+        self._slack = [x + amount for x in self._slack]
+        self._level.append(0.0)
+        self._rate.append([d * scale for d in need])
         return self._raise_lowest()
 
     def depart(self, user: Hashable, contribution: Literal["leaves", "stays"] = "leaves") -> None:
@@ -524,98 +521,69 @@ class DmfaSrq(Stateful):
             raise InvalidInput("contribution", "must be 'leaves' or 'stays'", contribution)
         i = position(user, self._users)
         user = self._users[i]
-        n = len(self)
-        group = int(np.searchsorted(self._start[: self._top + 1], i, side="right")) - 1
+        group = bisect_right(self._start, i) - 1
         if contribution == "stays":
-            self._left_behind += float(self._weights[i])
-        self._demands[i : n - 1] = self._demands[i + 1 : n].copy()
-        self._weights[i : n - 1] = self._weights[i + 1 : n].copy()
-        del self._users[i]
+            self._left_behind += self._weights[i]
+        del self._users[i], self._demands[i], self._weights[i]
         self._present.remove(user)
-        self._start[group + 1 : self._top + 1] -= 1
-        first, last = int(self._start[group]), self._end(group)
+        self._start[group + 1 :] = [first - 1 for first in self._start[group + 1 :]]
+        first, last = self._start[group], [*self._start, len(self)][group + 1]
         if first == last:
-            for array in (self._start, self._level, self._rate):
-                array[group : self._top] = array[group + 1 : self._top + 1].copy()
-            self._top -= 1
+            del self._start[group], self._level[group], self._rate[group]
         else:  # add up anew: subtraction would leave the rounding error of the larger sum
-            self._rate[group] = self._own_rates(first, last).sum(axis=0)
+            rows = np.array(self._demands[first:last])
+            self._rate[group] = (rows * (self._weights[first:last] / rows.max(axis=1))[:, None]).sum(axis=0).tolist()
         capacity = self.capacity
-        self._slack = capacity - self.tasks @ self._demands[: n - 1]  # anew, for the same reason
-        if self._top < 0:
+        if not self._users:
+            self._slack = [capacity] * len(self._slack)
             return
-        self._slack[np.abs(self._slack) < 1e-14 * capacity] = 0.0
+        slack = capacity - self.tasks @ np.array(self._demands)  # anew, for the same reason
+        slack[np.abs(slack) < 1e-14 * capacity] = 0.0
         if contribution == "stays":  # then only rounding can be below zero, and nobody is to lose for that
-            np.maximum(self._slack, 0.0, out=self._slack)
-        self._lower_highest()
+            np.maximum(slack, 0.0, out=slack)
+        self._slack = self._lower_highest(slack).tolist()
         self._raise_lowest()
 
-    def _end(self, group: int) -> int:
-        return int(self._start[group + 1]) if group < self._top else len(self._users)
-
-    def _own_rates(self, first: int, last: int) -> FloatArray:
-        rows = self._demands[first:last]
-        return rows * (self._weights[first:last] / rows.max(axis=1))[:, None]
-
     def _raise_lowest(self) -> float:
-        self._top, _ = _rise(self._top, self._level, self._rate, self._slack)
-        return float(self._level[self._top])
+        top, _ = _rise.py_func(len(self._level) - 1, self._level, self._rate, self._slack)
+        del self._start[top + 1 :], self._level[top + 1 :], self._rate[top + 1 :]
+        return self._level[-1]
 
-    def _lower_highest(self) -> None:
-        """Lower the highest group, merging it with each group it comes down to, until nothing is overdrawn."""
-        while (self._slack < 0).any():
-            rate = self._rate[0]
+    def _lower_highest(self, slack: FloatArray) -> FloatArray:
+        """Lower the highest group, merging it with each it comes down to, until nothing is overdrawn; what is left."""
+        while (slack < 0).any():
+            rate = np.array(self._rate[0])
             with np.errstate(divide="ignore", invalid="ignore"):
-                drop = np.where(self._slack < 0, -self._slack / rate, 0.0).max()
-            floor = self._level[1] if self._top > 0 else 0.0
+                drop = float(np.where(slack < 0, -slack / rate, 0.0).max())
+            floor = self._level[1] if len(self._level) > 1 else 0.0
             if self._level[0] - drop >= floor:
-                self._slack = np.where(
-                    self._slack < 0, np.maximum(self._slack + rate * drop, 0.0), self._slack + rate * drop
-                )
                 self._level[0] -= drop
-                break
-            self._slack += rate * (self._level[0] - floor)
-            self._level[0] = floor
-            self._rate[0] += self._rate[1]
-            for array in (self._level, self._rate, self._start):
-                array[1 : self._top] = array[2 : self._top + 1].copy()
-            self._start[0] = 0
-            self._top -= 1
-
-    def _grow(self) -> None:
-        for name in ("_demands", "_weights", "_start", "_level", "_rate"):
-            old = getattr(self, name)
-            new = np.zeros((2 * len(old), *old.shape[1:]), dtype=old.dtype)
-            new[: len(old)] = old
-            setattr(self, name, new)
+                return np.where(slack < 0, np.maximum(slack + rate * drop, 0.0), slack + rate * drop)
+            slack = slack + rate * (self._level[0] - floor)
+            self._rate[1] = (rate + self._rate[1]).tolist()
+            del self._start[1], self._level[0], self._rate[0]
+        return slack
 
     def allocation(self) -> Allocation:
         """Give the present allocation; a user's bottleneck is the scarcest resource that it needs."""
-        n = len(self)
-        if n == 0:
+        if not self._users:
             raise InvalidInput("allocation", "needs at least one user in the pool", 0)
         return used_up(
             self.tasks,
-            self._demands[:n].copy(),
-            self._weights[:n],
+            np.array(self._demands),
+            np.array(self._weights),
             self.capacity,
-            self._slack,
+            self.slack,
             self.users,
             self.resources,
             "dmfa_srq",
         )
 
     def _state(self) -> dict[str, Any]:
-        n, g = len(self), self._top + 1
         return {
             "resources": names_for_json(self.resources, "resources"),
             "users": names_for_json(self._users, "users"),
-            "demands": self._demands[:n].tolist(),
-            "weights": self._weights[:n].tolist(),
-            "start": self._start[:g].tolist(),
-            "level": self._level[:g].tolist(),
-            "rate": self._rate[:g].tolist(),
-            "slack": self._slack.tolist(),
+            **{name: deepcopy(getattr(self, f"_{name}")) for name in _KEPT},
             "left_behind": self._left_behind,
         }
 
@@ -623,11 +591,7 @@ class DmfaSrq(Stateful):
     def _restored(cls, state: dict[str, Any]) -> DmfaSrq:
         self = cls(state["resources"])
         self._users, self._present = list(state["users"]), set(state["users"])
-        self._slack, self._left_behind = np.array(state["slack"], dtype=np.float64), float(state["left_behind"])
-        self._top = len(state["start"]) - 1
-        while len(self._weights) < len(self):
-            self._grow()
-        for name in ("demands", "weights", "start", "level", "rate"):
-            if state[name]:
-                getattr(self, f"_{name}")[: len(state[name])] = state[name]
+        self._left_behind = float(state["left_behind"])
+        for name in _KEPT:
+            setattr(self, f"_{name}", deepcopy(state[name]))
         return self
