@@ -19,7 +19,7 @@ import fairbook as fb
 from book.common.oracle_drf import exact_tasks
 from book.tv_drf.oracle import lexicographic_run
 from fairbook.mechanisms.engines.nearest import S as BLOCK
-from fairbook.mechanisms.engines.tv_drf_kernels import alone_by_tasks, coefficients
+from fairbook.mechanisms.engines.tv_drf_alone import alone_by_tasks, coefficients
 from fairbook.mechanisms.readings import READINGS
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
 from tests.strategies import FEW, REPEATABLE, Periods, floats, over_periods, periods
@@ -155,7 +155,7 @@ def test_machines_alike_count_as_one() -> None:
     run = tv_drf(demands, tasks, few[pick], some[:, pick], method="heuristic")
     own, left = np.zeros_like(demands), np.zeros((2, 3, 3))
     given_ = demands, tasks.astype(float), few[pick], np.ascontiguousarray(some[:, pick])
-    alone_by_tasks(*given_, False, False, 0.0, own, *left)
+    alone_by_tasks(*given_, False, False, own, *left)
     assert np.allclose(run.alone, own, rtol=1e-12)
 
 
@@ -615,19 +615,6 @@ def test_floors_of_a_backlog_that_never_ends(alone: Any, unserved: Any) -> None:
     run = tv_drf(demands, [[1e70, 1e70]] * 3, [[4, 4]], HALVES, **given_)
     assert np.allclose(run.sharing_coefficients, 1)
     assert run.violations() == []
-
-
-@pytest.mark.parametrize("run", [
-    lambda d: fb.karma([d], max_tasks=[[0.3, 0.3, 0.4, 9]]),
-    lambda d: fb.karma_phase(d, 1),
-    lambda d: fb.Karma(4, [1, 1]).phase(d),
-])  # fmt: skip
-def test_demands_too_far_apart_for_doubles(run: Any) -> None:
-    assert run([[0, 1]] * 3 + [[1, 1e-9]]).violations() == []
-    with pytest.raises(
-        fb.InvalidInput, match=r"^demands\[(0, )?3\] must, as parts of the pool, be at most 1e\+09 times"
-    ):
-        run([[0, 1]] * 3 + [[1, 0.9e-9]])
 
 
 def test_what_is_too_far_apart_for_doubles_is_worked_out_in_fractions_or_refused() -> None:

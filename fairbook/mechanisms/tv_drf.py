@@ -41,8 +41,7 @@ import numpy as np
 
 from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.engines.nearest import DISTANCE, as_machines
-from fairbook.mechanisms.engines.tv_drf_fluid import NEAR, State, as_queues, enough, flow
-from fairbook.mechanisms.engines.tv_drf_kernels import (
+from fairbook.mechanisms.engines.tv_drf_alone import (
     DONE,
     FITS,
     IDLE,
@@ -50,8 +49,9 @@ from fairbook.mechanisms.engines.tv_drf_kernels import (
     alone_by_resources,
     alone_by_tasks,
     coefficients,
-    heuristic as hand_out,
 )
+from fairbook.mechanisms.engines.tv_drf_fluid import NEAR, State, as_queues, enough, flow
+from fairbook.mechanisms.engines.tv_drf_whole import as_stock, as_users, hand_out
 from fairbook.mechanisms.readings import Alone, TvMethod, Unserved
 from fairbook.mechanisms.tv_drf_case import Case, as_case, check_one_shape, check_size, too_far_apart
 from fairbook.mechanisms.tv_drf_run import TvDrfRun, alike, never_below
@@ -493,11 +493,9 @@ def by_task(case: Case, placement: bool) -> dict[str, Any]:
     scale = 1.0 / total
     unit = scale / scale[leads][:, None]
     at = as_machines(case.machines.copy(), case.machines.copy(), some.min(axis=0), leads, unit, DISTANCE)
-    results = (
-        found["tasks"], found["amounts"], found["machine_use"], np.zeros((T, n)), found["cumulative_shares"],
-        found["unserved"], found["bottlenecks"], found["placement"],
-    )  # fmt: skip
-    _go(hand_out(case.demands, case.bounds, case.machines, case.weights, own, waits, case.memory, *results, at))
+    fields = "tasks", "amounts", "machine_use", "cumulative_shares", "unserved", "bottlenecks", "placement"
+    state = as_users(n, m), as_stock(case.machines), at, tuple(found[name] for name in fields)
+    _go(hand_out(case.demands, case.bounds, case.machines, case.weights, own, waits, case.memory, *state))
     return found
 
 
@@ -532,7 +530,7 @@ def _own(case: Case, most: FloatArray) -> tuple[FloatArray, Any]:
         bounds = np.minimum(case.bounds, LARGEST**2)
         return alone_by_resources(case.demands, bounds, case.brought, case.waits), (heads, rests)
     own, parts = np.zeros_like(case.demands), alike(case.machines, case.parts)
-    alone_by_tasks(case.demands, most, *parts, case.waits, case.alone == "whole_bundles", FITS, own, heads, rests)
+    alone_by_tasks(case.demands, most, *parts, case.waits, case.alone == "whole_bundles", own, heads, rests)
     return own, (heads, rests)
 
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.kernels import ALWAYS, kernel
+from fairbook.mechanisms.engines.tv_drf_alone import DONE, FITS, IDLE, SPLIT, coefficients
 from fairbook.mechanisms.engines.tv_drf_fluid import NEAR
-from fairbook.mechanisms.engines.tv_drf_kernels import DONE, FITS, IDLE, SPLIT, coefficients
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import FloatArray, Names, as_tolerance
 from fairbook.model.phased import PhasedRun

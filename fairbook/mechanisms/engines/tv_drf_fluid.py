@@ -1,7 +1,8 @@
-"""Compiled loops of fluid TV-DRF: progressive filling along paths, and with it the lexicographic optimum in one pool.
+"""Fluid TV-DRF in one pool, compiled: the lexicographic optimum of each period, from event to event.
 
-:mod:`fairbook.mechanisms.tv_drf` checks the input and says what the numbers mean. T periods, n users and m resources
-everywhere.
+What a user runs as its value rises, beta to 1 and then G, is a path: pieces on which it takes a fixed amount per unit
+of the value. The value is a clock, the same for all, so the lowest rise together and whom they reach joins them, as the
+rule says. Between two events (a piece begins or ends, a resource is used up) all is linear, and is taken in one step.
 """
 
 from __future__ import annotations
@@ -13,117 +14,128 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.kernels import INSIDE, kernel
-from fairbook.mechanisms.engines.tv_drf_kernels import DONE, UNSET
+from fairbook.mechanisms.engines.tv_drf_alone import DONE, UNSET
 from fairbook.model.inputs import FloatArray
 
 #: Fluid: a coefficient above 1 minus this is 1; what is left of a resource of the pool is none up to this part of it.
 NEAR = 1e-13
 
 
-@kernel()
-def rise(
-    need: Any,
-    toll: Any,
-    begin: Any,
-    end: Any,
-    owner: Any,
-    rising: Any,
-    ending: Any,
-    slack: Any,
-    tree: Any,
-    gained: Any,
-    whole: Any,
-    stops: Any,
-    near: Any,
-) -> None:
-    """Progressive filling along paths: exactly, from event to event.
+class Paths(NamedTuple):
+    """Chains of pieces, each of one owner without a gap; m resources. Comments follow."""
 
-    A path is a chain of pieces. While the clock runs from ``begin[p]`` to ``end[p]`` the owner of piece p takes
-    ``need[p, j]`` of resource j per unit of the clock, unless a resource that it needs is used up: that stops the owner
-    for good. Pieces of one owner follow each other without a gap. Before a piece its owner pays ``toll[p]``, at once or
-    not at all: it stops unless that leaves some of what it needs next, and of what those need who rise already.
-    ``rising`` and ``ending`` sort the pieces by begin and end (stable, an owner's pieces in their order). ``gained``
-    (clock units, -1 before; it stays so where a piece does not begin), ``whole`` (pieces gone through), ``stops`` (by
-    owner, UNSET before) and ``slack`` receive the result. ``tree`` (zeros, (2 p, m)) adds up needs in pairs, so that
-    who stops is left out rather than subtracted. A piece that ends as a resource is used up has ended, and its owner
-    goes on to the next one; in doubles the two may come apart, so a resource is used up where at most ``near`` of the
-    pool is left of it, and may be overdrawn by that. Also runs on fractions, with ``near`` 0.
+    need: FloatArray
+    # ^ What the owner takes of each resource per unit of the clock while the piece lasts, (p, m).
+    toll: FloatArray
+    # ^ What it pays before the piece, at once or not at all, (p, m).
+    begin: FloatArray
+    end: FloatArray
+    # ^ By the clock, (p,).
+    owner: NDArray[np.int64]
+    gained: FloatArray
+    # ^ Clock units run; -1 where the piece does not begin.
+    whole: NDArray[np.bool_]
+    # ^ Whether it was gone through.
+    tree: FloatArray
+    # ^ Needs of the pieces that run, added up in pairs so that who stops is left out, not subtracted, (2 p, m).
+    slack: FloatArray
+    stops: NDArray[np.int64]
+    # ^ What stops each owner, UNSET before.
+
+
+@kernel(INSIDE, _nrt=False, forceinline=True)
+def _put(paths: Any, p: int, runs: bool) -> None:
+    """Add a piece to what runs, or leave it out."""
+    tree, m = paths.tree, len(paths.slack)
+    place = len(paths.begin) + p
+    for j in range(m):
+        tree[place, j] = paths.need[p, j] if runs else 0.0
+    while place > 1:
+        place //= 2
+        for j in range(m):
+            tree[place, j] = tree[2 * place, j] + tree[2 * place + 1, j]
+
+
+@kernel(INSIDE, _nrt=False)
+def _begin(paths: Any, p: int, near: float) -> None:
+    """Begin a piece, unless its toll leaves nothing of what its owner needs next or those who rise already need."""
+    running, slack, toll, owner = paths.tree[1], paths.slack, paths.toll, paths.owner[p]
+    for j in range(len(slack)):
+        wanted = paths.need[p, j] > 0.0 or (toll[p, j] > 0.0 and running[j] > 0.0)
+        left = slack[j] - toll[p, j]
+        if (left < -near or (wanted and left <= near)) and paths.stops[owner] == UNSET:
+            paths.stops[owner] = j
+    if paths.stops[owner] == UNSET:
+        paths.gained[p] = 0.0
+        for j in range(len(slack)):
+            if toll[p, j] > 0.0:
+                slack[j] = max(slack[j] - toll[p, j], 0.0)
+        _put(paths, p, True)
+
+
+@kernel(INSIDE, _nrt=False)
+def _use_up(paths: Any, clock: float, begun: Any, near: float) -> float:
+    """Let the clock run until a resource is used up, and stop who needs it; give the clock."""
+    running, slack, step = paths.tree[1], paths.slack, np.inf
+    for j in range(len(slack)):
+        if running[j] > 0.0:
+            step = min(step, max(slack[j], 0.0) / running[j])
+    for j in range(len(slack)):
+        if running[j] > 0.0:  # the resource that sets the step is empty by definition, not up to rounding
+            slack[j] = max(slack[j] - running[j] * step, 0.0) if slack[j] / running[j] > step else 0.0
+    for p in begun:
+        i = paths.owner[p]
+        for j in range(len(slack)):
+            runs = not paths.whole[p] and paths.stops[i] == UNSET
+            if runs and paths.need[p, j] > 0.0 and slack[j] <= near:
+                paths.stops[i] = j
+                paths.gained[p] = min(clock + step - paths.begin[p], paths.end[p] - paths.begin[p])
+                paths.tree[len(paths.begin) + p] = 0.0
+    for place in range(len(paths.begin) - 1, 0, -1):
+        for j in range(len(slack)):
+            paths.tree[place, j] = paths.tree[2 * place, j] + paths.tree[2 * place + 1, j]
+    return clock + step
+
+
+@kernel(INSIDE)
+def _rise(paths: Any, rising: NDArray[np.int64], ending: NDArray[np.int64], near: float) -> None:
+    """Fill progressively along paths: exactly, from event to event; ``rising`` and ``ending`` sort the pieces.
+
+    A resource that a piece needs stops its owner for good once it is used up. A piece that ends as a resource is used
+    up has ended, and its owner goes on to the next one; in doubles the two may come apart, so a resource is used up
+    where at most ``near`` of the pool is left of it, and may be overdrawn by that.
     Cost O(p m log p + n m^2 + p m^2) for p pieces.
     """
-    count, m = need.shape
-    up = 0
-    down = 0
-    clock = begin[rising[0]]
+    count, m = paths.need.shape
+    up, down, clock = 0, 0, paths.begin[rising[0]]
     while down < count:
         p = ending[down]
-        if whole[p] or stops[owner[p]] != UNSET:
+        if paths.whole[p] or paths.stops[paths.owner[p]] != UNSET:
             down += 1
             continue
-        starts = up < count and begin[rising[up]] < end[p]  # where both happen at once, ends come first
+        starts = up < count and paths.begin[rising[up]] < paths.end[p]  # where both are at once, ends come first
         if starts:
             p = rising[up]
-            if whole[p] or stops[owner[p]] != UNSET:
+            if paths.whole[p] or paths.stops[paths.owner[p]] != UNSET:
                 up += 1
                 continue
-        target = begin[p] if starts else end[p]
-        step = target - clock
-        short = False
+        target = paths.begin[p] if starts else paths.end[p]
+        fits = True
         for j in range(m):
-            if tree[1, j] * step > slack[j] + near:
-                short = True
-        if not short:
-            for j in range(m):
-                slack[j] -= tree[1, j] * step
-            clock = target
-            if starts:
-                up += 1
-                for j in range(m):
-                    wanted = need[p, j] > 0 or (toll[p, j] > 0 and tree[1, j] > 0)
-                    left = slack[j] - toll[p, j]
-                    if (left < -near or (wanted and left <= near)) and stops[owner[p]] == UNSET:
-                        stops[owner[p]] = j
-                starts = stops[owner[p]] == UNSET
-                for j in range(m if starts else 0):
-                    gained[p] = slack[j] * 0
-                    if toll[p, j] > 0:
-                        slack[j] = slack[j] - toll[p, j] if slack[j] > toll[p, j] else slack[j] * 0
-            else:
-                down += 1
-                gained[p] = end[p] - begin[p]
-                whole[p] = True
-            place = count + p
-            for j in range(m):
-                tree[place, j] = need[p, j] if starts else need[p, j] * 0
-            while place > 1:
-                place //= 2
-                for j in range(m):
-                    tree[place, j] = tree[2 * place, j] + tree[2 * place + 1, j]
+            fits &= paths.tree[1, j] * (target - clock) <= paths.slack[j] + near
+        if not fits:
+            clock = _use_up(paths, clock, rising[:up], near)
             continue
-        step = np.inf
         for j in range(m):
-            if tree[1, j] > 0:
-                left = slack[j] / tree[1, j] if slack[j] > 0 else slack[j] * 0
-                if left < step:
-                    step = left
-        clock += step
-        for j in range(m):
-            if tree[1, j] > 0:
-                # the resource that sets the step is empty by definition, not up to rounding
-                left = slack[j] - tree[1, j] * step
-                slack[j] = left if slack[j] / tree[1, j] > step and left > 0 else slack[j] * 0
-        for q in range(up):  # who is taking an empty resource stops
-            p = rising[q]
-            if not whole[p] and stops[owner[p]] == UNSET:
-                for j in range(m):
-                    if need[p, j] > 0 and slack[j] <= near:
-                        stops[owner[p]] = j
-                        gained[p] = min(clock - begin[p], end[p] - begin[p])
-                        for k in range(m):
-                            tree[count + p, k] = need[p, k] * 0
-                        break
-        for place in range(count - 1, 0, -1):
-            for j in range(m):
-                tree[place, j] = tree[2 * place, j] + tree[2 * place + 1, j]
+            paths.slack[j] -= paths.tree[1, j] * (target - clock)
+        clock = target
+        if starts:
+            up += 1
+            _begin(paths, p, near)
+        else:
+            down += 1
+            paths.gained[p], paths.whole[p] = paths.end[p] - paths.begin[p], True
+            _put(paths, p, False)
 
 
 class Queues(NamedTuple):
@@ -282,30 +294,38 @@ def _run(
         for j in range(m):
             slack[j] = max(slack[j] - asked[j], 0.0)
         return
-    begin, end, owner = np.empty(count), np.empty(count), np.empty(count, dtype=np.int64)
-    need, toll, tree = np.empty((count, m)), np.zeros((count, m)), np.zeros((2 * count, m))
-    gained, whole = np.full(count, -1.0), np.zeros(count, dtype=np.bool_)
+    paths = Paths(
+        np.empty((count, m)),
+        np.zeros((count, m)),
+        np.empty(count),
+        np.empty(count),
+        np.empty(count, dtype=np.int64),
+        np.full(count, -1.0),
+        np.zeros(count, dtype=np.bool_),
+        np.zeros((2 * count, m)),
+        slack,
+        stopped,
+    )
     p = 0
     for start, stop, rate, some, i, s, _ in pieces:
         for j in range(m):
             if rate > 0.0:
-                need[p, j] = share[s, i, j] / rate
+                paths.need[p, j] = share[s, i, j] / rate
             else:
-                toll[p, j] += some * share[s, i, j]
+                paths.toll[p, j] += some * share[s, i, j]
         if rate > 0.0:
-            begin[p], end[p], owner[p] = start, stop, i
+            paths.begin[p], paths.end[p], paths.owner[p] = start, stop, i
             p += 1
-    rising = np.argsort(begin, kind="mergesort")
+    rising = np.argsort(paths.begin, kind="mergesort")
     if count < len(pieces):  # of those who begin together, who pays comes last
-        free = np.argsort(toll.sum(axis=1) > 0.0, kind="mergesort")
-        rising = free[np.argsort(begin[free], kind="mergesort")]
-    ending = np.argsort(end, kind="mergesort")
-    rise(need, toll, begin, end, owner, rising, ending, slack, tree, gained, whole, stopped, near)
+        free = np.argsort(paths.toll.sum(axis=1) > 0.0, kind="mergesort")
+        rising = free[np.argsort(paths.begin[free], kind="mergesort")]
+    _rise(paths, rising, np.argsort(paths.end, kind="mergesort"), near)
     p = 0
     for _, _, rate, some, i, s, ends in pieces:
-        if gained[p] >= 0.0:
-            full = whole[p] or not rate > 0.0
-            _advance(queue, i, s, some if full else min(gained[p] / rate, some), full and ends)
+        if paths.gained[p] >= 0.0:
+            full = paths.whole[p] or not rate > 0.0
+            _advance(queue, i, s, some if full else min(paths.gained[p] / rate, some), full and ends)
         p += rate > 0.0
 
 
