@@ -39,6 +39,7 @@ from benchmarks.plain import (
     highs_drf,
     plain_by_task,
     plain_cbdrf,
+    plain_stack,
     plain_tv_drf,
 )
 from benchmarks.timing import Row, against, compare, grown, per_task, timed_once
@@ -99,6 +100,18 @@ def _dmfa_srq(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         1.5,
         runs=7 * scale,
     )
+
+    def online(demands: list[list[float]], weights: list[float]) -> list[float]:
+        pool = fb.DmfaSrq(2)
+        return [pool.arrive(k, row, weights[k]) for k, row in enumerate(demands)]
+
+    def lists() -> tuple[list[list[float]], list[float]]:
+        demands, weights = _users(rng, 10**4)
+        return demands.tolist(), weights.tolist()
+
+    same = lambda found, *one: bool(np.allclose(found, plain_stack(*one), rtol=1e-9))  # noqa: E731
+    what = "`DmfaSrq.arrive`, 10^4 arrivals, against the stack in plain Python, which checks nothing"
+    yield against(what, lists, online, plain_stack, 3, runs=7 * scale, at_least=False, same=same)
 
     for n, slow, name, limit, runs in (
         (500, algorithm_1, "Algorithm 1 in numpy", 1000, 15),

@@ -33,7 +33,9 @@ def drfh_fluid(rng: np.random.Generator, scale: int) -> Iterator[Row]:
 
     fluid(*cell(20, 5))  # loads and compiles
     for n, limit in ((20, 6), (60, 10)):
-        what = f"the whole programme of DRFH by HiGHS against fluid `drfh`, 640 classes, {n} users"
+        what = (
+            f"the whole programme of DRFH by the interior points of HiGHS against fluid `drfh`, 640 classes, {n} users"
+        )
         row = against(what, partial(cell, 640, n), highs_drfh, fluid, limit, runs=1 + 2 * scale, same=same)
         yield replace(row, promised=10)
 

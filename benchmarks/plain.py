@@ -27,6 +27,25 @@ def plain_by_task(demands: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.array(tasks)
 
 
+def plain_stack(demands: list[list[float]], weights: list[float]) -> list[float]:
+    """DMFA-SRQ by the stack of groups in plain Python, one arrival at a time; the levels."""
+    level: list[float] = []
+    rate: list[list[float]] = []
+    left, found = [0.0] * len(demands[0]), []
+    for need, weight in zip(demands, weights, strict=True):
+        left = [x + weight for x in left]
+        own, height = [d * (weight / max(need)) for d in need], 0.0
+        while level and all(r * (level[-1] - height) <= x for r, x in zip(own, left, strict=True)):
+            left = [x - r * (level[-1] - height) for r, x in zip(own, left, strict=True)]
+            own, height = [r + s for r, s in zip(own, rate.pop(), strict=True)], level.pop()
+        step = min(x / r for r, x in zip(own, left, strict=True) if r)
+        left = [max(x - r * step, 0.0) for r, x in zip(own, left, strict=True)]
+        level.append(height + step)
+        rate.append(own)
+        found.append(height + step)
+    return found
+
+
 def plain_cbdrf(demands: np.ndarray, released: np.ndarray) -> np.ndarray:
     """The paper's rule as one would write it in numpy, where all demands are positive, unchecked; the tasks."""
     credit = np.full(demands.shape[1], 10)  # in tenths; who has none holds nothing, and so complies
@@ -50,13 +69,13 @@ def highs_drf(demands: np.ndarray) -> np.ndarray:
 
 
 def highs_drfh(demands: np.ndarray, machines: np.ndarray) -> float:
-    """The programme of DRFH as one writes it down: the largest level that all users can have."""
+    """The programme of DRFH as one writes it down, by interior points: the largest level that all users can have."""
     K, n, total = len(machines), len(demands), machines.sum(axis=0)
     load = demands / total / (demands / total).max(axis=1, keepdims=True)
     held = hstack([kron(np.ones((1, K)), eye_array(n)), csr_array(-np.ones((n, 1)))])
     used = hstack([kron(eye_array(K), load.T), csr_array((K * len(total), 1))])
     room = np.append(machines / total, np.zeros(n))
-    return -linprog(-np.eye(K * n + 1)[K * n], vstack([used, -held]), room).fun
+    return -linprog(-np.eye(K * n + 1)[K * n], vstack([used, -held]), room, method="highs-ipm").fun
 
 
 def plain_tv_drf(demands: np.ndarray, tasks: np.ndarray, machines: np.ndarray, own: np.ndarray) -> np.ndarray:
