@@ -295,6 +295,7 @@ def test_credits_far_apart() -> None:
     [
         ([[1.0], [1.0]], [9.0, 1.0], [1 - 1e-13, np.inf]),  # the second lives on what the first leaves
         ([[1.0, 0.5], [3e-13, 1.0], [1.0, 1e-10]], [9.0, 8.0, 1.0], [0.5, np.inf, np.inf]),
+        ([[0.0, 1.0]] * 3 + [[1.0, 1e-13]], [1.0] * 4, [0.3, 0.3, 0.4 - 0.7e-13, 9.0]),
     ],
 )
 def test_what_lies_far_apart_is_worked_out_in_fractions(demands: Any, credit: Any, bounds: Any) -> None:

@@ -132,7 +132,7 @@ registry: dict[str, Mechanism] = {
             "Karma",
             "phases",
             "who takes less than its guarantee earns credit, and borrows with it later",
-            "progressive filling from event to event, compiled",
+            "progressive filling, resource by resource, compiled; in fractions where needs are far apart",
             "karma",
             "Karma",
         ),
