@@ -103,9 +103,9 @@ lock: $(READY)  ## resolve requirements.txt again from pyproject.toml
 	$(PY) -m uv pip compile pyproject.toml -q --universal --python-version 3.11 --fork-strategy fewest --extra proofs --extra sweeps --extra book --extra lab --extra test --upgrade --generate-hashes \
 	  --no-emit-index-url --custom-compile-command "make lock" -o requirements.txt
 
-proofs:  ## let Coq check the proofs (needs coqc: Debian and Ubuntu, apt-get install coq)
+proofs: $(READY)  ## let Coq check the proofs (needs coqc: Debian and Ubuntu, apt-get install coq)
 	@command -v coqc >/dev/null || { echo "the proofs need coqc: on Debian and Ubuntu, apt-get install coq"; exit 1; }
-	python3 proofs/check.py
+	$(PY) -m proofs.check
 
 lint: $(READY)  ## ruff and mypy
 	$(PY) -m ruff check .

@@ -43,9 +43,6 @@ Definition room P i (bundle : nat -> R) v := forall j, (j < m P)%nat -> d P i j 
 Lemma weight_ge0 r P i : model P -> 0 <= weight r P i.
 Proof. intros M; unfold weight; destruct (present P i); [|lra]. pose proof (factor P M i). destruct r; lra. Qed.
 
-Lemma number_ge0 P : 0 <= number P.
-Proof. apply sum_ge0; intros i _; destruct (present P i); lra. Qed.
-
 Lemma number_ge1 P i : (i < n P)%nat -> present P i = true -> 1 <= number P.
 Proof.
 intros I H. replace 1 with (if present P i then 1 else 0) by (rewrite H; auto).
@@ -194,14 +191,6 @@ destruct r; unfold share, weight in *; simpl in EF; unfold cap in EF; rewrite ?H
     assert (0 <= psi P h * / number P) by nra. nra.
 Qed.
 
-(* ------------------------------------------------------------------------------------------- lies within a phase *)
-Lemma share_room r P y i h v : model P -> levels r P y -> (i < n P)%nat -> (h < n P)%nat -> present P i = true -> present P h = false ->
-  room P i (fun j => share r P y h * d P h j) v -> v <= 0.
-Proof.
-intros M L I K Hi Hh Rm. destruct (dominant P M i I Hi) as [k [K1 D]]. specialize (Rm k K1); rewrite D in Rm.
-unfold share, weight in Rm; rewrite Hh in Rm. destruct r; lra.
-Qed.
-
 (* {thm-cbdrf-5} {thm-cbdrf-capped} 2; within a phase: Q is P but for what node i claims *)
 Theorem no_lie_pays r P Q y y' i v : model P -> model Q -> n Q = n P -> m Q = m P -> (forall h, psi Q h = psi P h) ->
   (forall h, h <> i -> present Q h = present P h /\ forall j, d Q h j = d P h j) ->
@@ -312,12 +301,12 @@ intros M L. apply scaled_is_drf in L. split.
 Qed.
 
 (* {prop-cbdrf-use} the scaled rule uses no more than DRF, and less of what a punished node needs *)
-Theorem scaled_uses_less P y j : model P -> levels Scaled P y -> (j < m P)%nat ->
+Theorem scaled_uses_less P y j : model P -> levels Scaled P y ->
   (Σ h < n P, share Scaled P y h * d P h j) <= (Σ h < n P, share Drf P y h * d P h j) /\
   forall i, (i < n P)%nat -> present P i = true -> psi P i < 1 -> 0 < d P i j ->
   (Σ h < n P, share Scaled P y h * d P h j) < (Σ h < n P, share Drf P y h * d P h j).
 Proof.
-intros M L J. apply scaled_is_drf in L.
+intros M L. apply scaled_is_drf in L.
 assert (Le : forall h, (h < n P)%nat -> share Scaled P y h * d P h j <= share Drf P y h * d P h j).
 { intros h K; apply Rmult_le_compat_r; [apply demand_ge0; auto|]. unfold share, weight. pose proof (factor P M h).
   pose proof (level_ge0 Drf P y h L K). destruct (present P h); nra. }
@@ -378,10 +367,10 @@ intros M L x v X V i I Hi. apply (pool_pareto Capped P y M L) with x; auto.
 Qed.
 
 (* {thm-cbdrf-capped} 4 *)
-Theorem capped_clean P y : model P -> (forall i, (i < n P)%nat -> present P i = true -> psi P i = 1) ->
+Theorem capped_clean P y : (forall i, (i < n P)%nat -> present P i = true -> psi P i = 1) ->
   (levels Capped P y <-> levels Drf P y).
 Proof.
-intros M All. assert (E : forall i, (i < n P)%nat -> cap Capped P i = cap Drf P i).
+intros All. assert (E : forall i, (i < n P)%nat -> cap Capped P i = cap Drf P i).
 { intros i I; unfold cap; destruct (present P i) eqn:H; [|auto]. rewrite (All i I H). destruct (Req_EM_T 1 1); [auto|lra]. }
 unfold levels, feasible, certified, bottleneck, use; simpl. split; intros [[F [B U]] C].
 all: split; [split; [auto|split; [intros i I|auto]]|intros i I; destruct (C i I) as [Q|Q]; [left|right; auto]].
@@ -712,12 +701,6 @@ intros M [F C] D I Hi Gi K Hh Gh. destruct (C i I) as [E|[j [J [_ [_ B]]]]].
 - apply B; auto. simpl; unfold weight; rewrite Hh. specialize (D h j); nra.
 Qed.
 
-Lemma weighted_at_0 P y h : levels Weighted P y -> (h < n P)%nat -> (present P h = false \/ psi P h = 0) -> y h = 0.
-Proof.
-intros [[Y [B _]] _] K Q. specialize (Y h K); specialize (B h K); simpl in B; unfold cap in B.
-destruct (present P h); [|simpl in B; lra]. destruct Q as [Q|Q]; [discriminate|]. rewrite Q in B. destruct (Req_EM_T 0 0); simpl in B; lra.
-Qed.
-
 (* {prop-cbdrf-weighted-punitive} {prop-cbdrf-monotone} positive demands, and another node has a positive factor *)
 Theorem weighted_strict P y y' i g c c' : model P -> (forall k j, 0 < d P k j) -> (i < n P)%nat -> present P i = true ->
   (g < n P)%nat -> g <> i -> present P g = true -> 0 < psi P g -> 0 <= c < c' -> c' <= 1 ->
@@ -756,10 +739,10 @@ apply sum_lt with g; auto.
 Qed.
 
 (* {prop-cbdrf-weighted-punitive} equal positive factors: the rule is DRF *)
-Theorem equal_factors P y c : model P -> 0 < c -> (forall i, (i < n P)%nat -> present P i = true -> psi P i = c) ->
+Theorem equal_factors P y c : 0 < c -> (forall i, (i < n P)%nat -> present P i = true -> psi P i = c) ->
   levels Weighted P y -> levels Drf P (fun i => c * y i) /\ forall i, (i < n P)%nat -> share Weighted P y i = share Drf P (fun i => c * y i) i.
 Proof.
-intros M Cp All L. assert (we : forall i, (i < n P)%nat -> weight Weighted P i = c * weight Drf P i).
+intros Cp All L. assert (we : forall i, (i < n P)%nat -> weight Weighted P i = c * weight Drf P i).
 { intros i I; unfold weight; destruct (present P i) eqn:H; [rewrite All by auto|]; lra. }
 assert (us : forall j, use (as_pool Drf P) (fun i => c * y i) j = use (as_pool Weighted P) y j).
 { intros j; unfold use; simpl; apply sum_ext; intros i I; rewrite we by auto; lra. }
@@ -914,7 +897,7 @@ intros PT [R0 PC]; split; simpl; auto; intros i.
 - pose proof (credit_of_range C T t i PT). destruct PT as [S0 [Tp [Fl _]]]. apply (factor_range (start T) (floor T)); lra.
 Qed.
 
-(* A positive factor means a grant, and a factor of 0 none: "granted nothing" is as the credit counts it. *)
+(* {thm-cbdrf-5} over phases; a positive factor means a grant, and a factor of 0 none: "granted nothing" is as the credit counts it. *)
 Theorem granted_something r P y i : model P -> levels r P y -> (r = Scaled \/ r = Weighted \/ r = Capped) -> (i < n P)%nat -> present P i = true ->
   (0 < share r P y i <-> 0 < psi P i).
 Proof.

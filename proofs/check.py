@@ -3,8 +3,9 @@
 A theorem of a file stands for a label of the book if the comment right before it names the label in braces; what lies
 between ``(* {model} *)`` and ``(* {end} *)`` are its definitions. The last comment of a file, ``(* {whole} ... *)``,
 names the labels of which all parts are there. ``checked.json`` keeps, for each label, the statements as they stand in
-the file, the axioms that ``Print Assumptions`` names, and a hash of the block of the book that it stands for: one that
-has changed is to be looked at before this is run again.
+the file and a hash of the block of the book that it stands for: one that has changed is to be looked at before this is
+run again. It also keeps the axioms that ``Print Assumptions`` names for each file. A hypothesis that no proof needs is
+an error. Last, Coq checks what the rules in plain Python give: ``outputs.py``.
 """
 
 import hashlib
@@ -15,12 +16,13 @@ import sys
 import time
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 BOOK = HERE.parent / "book"
 RECORD = HERE / "checked.json"
-FILES = ("sums", "lemmas", "foundations", "dmfa_srq", "cbdrf", "tv_drf", "tv_drf_whole", "gdrf", "inhabited")
+FILES = ("sums", "lemmas", "foundations", "dmfa_srq", "cbdrf", "tv_drf", "tv_drf_whole", "gdrf", "code", "inhabited")
 FORBIDDEN = re.compile(
     r"\b(Admitted|admit|give_up|Axioms?|Parameters?|Conjecture|bypass_check|Guard Checking|Universe Checking)\b"
 )
@@ -30,8 +32,16 @@ AXIOMS = {
     "ClassicalDedekindReals.sig_not_dec",
     "FunctionalExtensionality.functional_extensionality_dep",
 }
+#: Prints each hypothesis that does not occur in a proof. ``pf`` is the proof, applied to what has been introduced.
+UNUSED = """
+Ltac unused name t := try (match goal with [H : ?A |- _] => (match type of A with Prop => idtac end);
+  lazymatch t with context [H] => fail | _ => idtac name ":" A; fail end end).
+Ltac used_in name pf := lazymatch goal with
+  | |- forall _, _ => let x := fresh "x" in intro x; used_in name constr:(pf x)
+  | _ => let t := eval cbv beta iota delta [name] in pf in unused name t; exact pf end.
+"""
 _THEOREM = re.compile(
-    r"\(\*((?:(?!\*\)).)*\{(?:thm|lem|prop|cor)-(?:(?!\*\)).)*)\*\)\n(?:Theorem|Lemma) (\w+)(.*?)\.\nProof\.", re.S
+    r"\(\*((?:(?!\*\)).)*\{(?:thm|lem|prop|cor|alg)-(?:(?!\*\)).)*)\*\)\n(?:Theorem|Lemma) (\w+)(.*?)\.\nProof\.", re.S
 )
 _MODEL = re.compile(r"\(\* \{model\} \*\)\n(.*?)\(\* \{end\} \*\)", re.S)
 
@@ -102,32 +112,66 @@ def digest(said: str) -> str:
     return hashlib.sha256(" ".join(said.split()).encode()).hexdigest()[:16]
 
 
-def compiled(name: str) -> str:
+def compiled(name: str, folder: Path = HERE) -> str:
     """Let Coq check a file; give what it printed."""
     command = ["coqc", "-q", "-w", "none", "-Q", ".", "proofs", f"{name}.v"]
-    done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
     if done.returncode:
         sys.exit(f"{name}.v is not accepted:\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
-def main() -> None:
-    """Check everything, and write the record."""
-    began, theorems = time.perf_counter(), []
-    for name in FILES:
-        if taken := FORBIDDEN.search(plain(name)):
-            sys.exit(f"{name}.v says {taken.group(0)}: nothing may be taken for granted")
-        compiled(name)
-        theorems += stated(name)
+def axioms(theorems: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """Let Coq say for each file what its theorems take for granted."""
+    of = {name: [f"{name}.{one['name']}" for one in theorems if one["file"] == name] for name in FILES}
+    asked = {name: together for name, together in of.items() if together}
     (HERE / "assumptions.v").write_text(
-        "".join(f"From proofs Require {name}.\n" for name in FILES)
-        + "".join(f"Print Assumptions {one['file']}.{one['name']}.\n" for one in theorems)
+        "".join(f"From proofs Require {name}.\n" for name in asked)
+        + "".join(
+            f"Definition of_{name} := ({', '.join(together)}).\nPrint Assumptions of_{name}.\n"
+            for name, together in asked.items()
+        )
     )
     told = re.split(r"(?m)^(?=Closed under the global context|Axioms:)", compiled("assumptions"))[1:]
-    for one, block in zip(theorems, told, strict=True):
-        one["axioms"] = sorted(re.findall(r"(?m)^([\w.]+)(?= :|$)", block.partition("Axioms:")[2]))
-        if not set(one["axioms"]) <= AXIOMS:
-            sys.exit(f"{one['file']}.{one['name']} rests on {', '.join(one['axioms'])}")
+    return {
+        name: sorted(re.findall(r"(?m)^([\w.]+)(?= :|$)", block.partition("Axioms:")[2]))
+        for name, block in zip(asked, told, strict=True)
+    }
+
+
+def idle(theorems: list[dict[str, Any]]) -> str:
+    """Let Coq name each hypothesis that a proof does not use: the theorem would hold without it."""
+    names = [f"{one['file']}.{one['name']}" for one in theorems]
+    with TemporaryDirectory() as folder:
+        for name in FILES:  # a proof that ends with Qed cannot be looked into
+            (Path(folder) / f"{name}.v").write_text(text(name).replace("Qed.", "Defined."))
+            compiled(name, Path(folder))
+        lines = "".join(f"From proofs Require {name}.\n" for name in FILES) + UNUSED
+        for name in names:
+            goal = f"ltac:(let T := type of {name} in exact T)"
+            lines += f"Goal True.\nassert (H : {goal}); [used_in {name} {name}|exact I].\nQed.\n"
+        (Path(folder) / "idle.v").write_text(lines)
+        return compiled("idle", Path(folder)).strip()
+
+
+def main() -> None:
+    """Check everything, and write the record."""
+    from proofs import outputs  # which needs the library
+
+    began, theorems = time.perf_counter(), []
+    for name in FILES:
+        if word := FORBIDDEN.search(plain(name)):
+            sys.exit(f"{name}.v says {word.group(0)}: nothing may be taken for granted")
+        compiled(name)
+        theorems += stated(name)
+    taken = axioms(theorems)
+    if strange := {axiom for some in taken.values() for axiom in some} - AXIOMS:
+        sys.exit(f"the theorems rest on {', '.join(sorted(strange))}")
+    if unused := idle(theorems):
+        sys.exit(f"there are hypotheses that nothing needs:\n{unused}")
+    given, compared = outputs.written()
+    (HERE / "outputs.v").write_text(given)
+    compiled("outputs")
     labels = sorted({label for one in theorems for label in one["labels"]})
     if stray := {label for name in FILES for label in whole(name)} - {*labels}:
         sys.exit(f"no theorem here stands for {', '.join(sorted(stray))}")
@@ -136,13 +180,15 @@ def main() -> None:
         "files": {name: digest(plain(name)) for name in FILES},
         "whole": sorted(label for name in FILES for label in whole(name)),
         "prose": {label: digest(prose(label)) for label in labels},
+        "axioms": taken,
+        "outputs": compared,
         "theorems": theorems,
     }
     RECORD.write_text(json.dumps(checked, indent=1, ensure_ascii=False) + "\n", encoding="utf8")
     lines = sum(len(text(name).splitlines()) for name in FILES)
     print(
         f"{len(theorems)} theorems for {len(labels)} labels, {len(checked['whole'])} of them in all their parts; "
-        f"{lines} lines, {time.perf_counter() - began:.0f} s"
+        f"{2 * compared['instances']} outputs; {lines} lines, {time.perf_counter() - began:.0f} s"
     )
 
 

@@ -219,6 +219,17 @@ exfalso. destruct (small_step (m P) (fun j s => use P M e j (M e + s) <= pool P 
 - specialize (L (M e + s) Ok). lra.
 Qed.
 
+(* {lem-dmfa_srq-use} and where one is, nothing larger fits *)
+Theorem nothing_larger_fits P M e j i : model P -> (j < m P)%nat -> here P e i -> 0 < d P i j -> before P M e i <= M e -> use P M e j (M e) = pool P e ->
+  forall x, fits P M e x -> x <= M e.
+Proof.
+intros Mo J I D B E x F. destruct (Rle_lt_dec x (M e)) as [|G]; [auto|exfalso]. specialize (F j J). rewrite <- E, !use_needs in F. revert F.
+apply Rlt_not_le, sum_lt with i; [|apply I|].
+- intros h H; apply Rmult_le_compat_l; [apply needs_ge0; auto|apply Rle_max_compat_r; lra].
+- unfold needs. replace (hereb P e i) with true by (symmetry; apply hereb_here; [apply I|auto]). pose proof (brings P Mo i (proj1 I)).
+  rewrite !Rmax_left by lra. apply Rmult_lt_compat_l; auto. nra.
+Qed.
+
 (* {lem-dmfa_srq-1} with positive demands the optimal solution is the only one *)
 Theorem one_solution P M e u : model P -> runs P M -> (exists i, here P e i) -> (forall i j, 0 < d P i j) ->
   program P M e (M e) u -> forall i, here P e i -> u i = units P M e i.
@@ -367,11 +378,11 @@ rewrite <- (same_past P Q M M' (S p) R R' A p (Nat.lt_succ_diag_r p) h).
 Qed.
 
 (* {lem-dmfa_srq-4} A lie about the demand alone: where the share of the liar is larger and has just risen, nobody has less. *)
-Theorem nobody_loses P Q M M' e i h : model P -> model Q -> runs P M -> runs Q M' -> alike P Q (came P i) ->
+Theorem nobody_loses P Q M M' e i h : model P -> runs P M -> runs Q M' -> alike P Q (came P i) ->
   here P e i -> here P e h -> (forall k, came Q k = came P k) -> (forall k, w Q k = w P k) ->
   units P M e i < units Q M' e i -> units Q M' e i <> w Q i * before Q M' e i -> units P M e h <= units Q M' e h.
 Proof.
-intros Mo Mq R R' A I H C W G Rose. pose proof (brings P Mo i (proj1 I)); pose proof (brings P Mo h (proj1 H)).
+intros Mo R R' A I H C W G Rose. pose proof (brings P Mo i (proj1 I)); pose proof (brings P Mo h (proj1 H)).
 assert (Low : level Q M' e i = M' e).
 { unfold units in Rose. rewrite level_step in * by (rewrite C; apply I). unfold Rmax in *. destruct (Rle_dec _ _); [tauto|auto]. }
 unfold units in *. rewrite W, Low in G.
@@ -379,11 +390,11 @@ destruct (others_have_no_less P Q M M' e i (came P i) h R R' A eq_refl I H) as [
 Qed.
 
 (* {lem-dmfa_srq-4} in particular at the first event at which the share is larger *)
-Theorem first_has_risen P Q M M' e i : model P -> model Q -> runs P M -> runs Q M' -> here P e i -> here Q e i ->
+Theorem first_has_risen P Q M M' e i : model P -> model Q -> here P e i -> here Q e i ->
   came Q i = came P i -> (forall f, (came P i <= f < e)%nat -> units Q M' f i <= units P M f i) -> units P M e i < units Q M' e i ->
   units Q M' e i <> w Q i * before Q M' e i.
 Proof.
-intros Mo Mq R R' I Iq C Bef G E. pose proof (brings P Mo i (proj1 I)); pose proof (brings Q Mq i (proj1 Iq)).
+intros Mo Mq I Iq C Bef G E. pose proof (brings P Mo i (proj1 I)); pose proof (brings Q Mq i (proj1 Iq)).
 destruct (Nat.eq_dec (came P i) e) as [Ce|N].
 - assert (Z : before Q M' e i = 0) by (destruct e; [auto|apply level_before_came; lia]). rewrite Z in E.
   unfold units in *. pose proof (level_ge0 P M e i). nra.
@@ -530,10 +541,10 @@ Definition static_fits P e x := forall j, (j < m P)%nat -> (Σ i < n P, needs P 
 Definition static_largest P e x := static_fits P e x /\ forall z, static_fits P e z -> z <= x.
 
 (* {prop-dmfa_srq-static} the formula: W over the largest sum of needs *)
-Theorem static_formula P e x : 0 < pool P e -> (forall j, (j < m P)%nat -> (Σ i < n P, needs P e i j) * x <= pool P e) ->
+Theorem static_formula P e x : (forall j, (j < m P)%nat -> (Σ i < n P, needs P e i j) * x <= pool P e) ->
   (exists j, (j < m P)%nat /\ 0 < (Σ i < n P, needs P e i j) /\ (Σ i < n P, needs P e i j) * x = pool P e) -> static_largest P e x.
 Proof.
-intros W F [j [J [S E]]]. split; [intros k K; rewrite sum_mul; auto|]. intros z Z. specialize (Z j J). rewrite sum_mul, <- E in Z.
+intros F [j [J [S E]]]. split; [intros k K; rewrite sum_mul; auto|]. intros z Z. specialize (Z j J). rewrite sum_mul, <- E in Z.
 apply Rmult_le_reg_l with (2 := Z); auto.
 Qed.
 

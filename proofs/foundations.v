@@ -43,9 +43,9 @@ Definition leximin P y := lexicographically_max_min (n P) (feasible P) y.
 
 (* ------------------------------------------------------------------------------------------------ certificate *)
 (* {thm-foundations-certificate} 1 implies 2 *)
-Theorem certified_fair P y : model P -> feasible P y -> certified P y -> fair P y.
+Theorem certified_fair P y : model P -> certified P y -> fair P y.
 Proof.
-intros M _ Cy y' [_ [B' F']] i I G. destruct (Cy i I) as [E|[j [J [U [A H]]]]].
+intros M Cy y' [_ [B' F']] i I G. destruct (Cy i I) as [E|[j [J [U [A H]]]]].
 - specialize (B' i I); rewrite E in B'; simpl in B'; lra.
 - destruct (exchange (n P) (fun h => a P h j * y' h) (fun h => a P h j * y h) i) as [h [K [_ L]]]; auto.
   + change (use P y' j <= use P y j). rewrite U; auto.
@@ -229,12 +229,12 @@ destruct (Req_dec (a P h j) 0) as [Z|Z].
 Qed.
 
 (* {thm-foundations-po} What a bundle x i j is worth to i is a level z i that it has room for, up to the bound. *)
-Theorem pareto_optimality P y x z i : model P -> feasible P y -> certified P y ->
+Theorem pareto_optimality P y x z i : model P -> certified P y ->
   (forall j, (j < m P)%nat -> (Σ h < n P, x h j) <= 1) ->
   (forall h, (h < n P)%nat -> within (z h) (b P h) /\ forall j, (j < m P)%nat -> a P h j * z h <= x h j) ->
   (forall h, (h < n P)%nat -> y h <= z h) -> (i < n P)%nat -> z i <= y i.
 Proof.
-intros M F Cy X Z up I. destruct (Rle_lt_dec (z i) (y i)) as [|G]; [auto|exfalso].
+intros M Cy X Z up I. destruct (Rle_lt_dec (z i) (y i)) as [|G]; [auto|exfalso].
 destruct (Cy i I) as [E|[j [J [U [A H]]]]]; [destruct (Z i I) as [B _]; rewrite E in B; simpl in B; lra|].
 assert (L : use P y j < Σ h < n P, x h j).
 { apply sum_lt with i; auto; [intros h K|]; destruct (Z _ ltac:(eassumption)) as [_ R]; specialize (R j J);

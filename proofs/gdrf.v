@@ -79,10 +79,10 @@ split; intros L; [apply Rmult_lt_reg_r with (/ top)|apply Rmult_lt_compat_r]; au
 Qed.
 
 (* {lem-gdrf-measure} z VMs of i, divided if need be, run on one VM of h: it counts for at least as much *)
-Theorem one_vm_in_another how m S d d' x x' z : (forall r, (r < m)%nat -> 0 < S r) -> (forall r, (r < m)%nat -> 0 <= d r) ->
-  counts how m S d x -> counts how m S d' x' -> 0 < x -> 0 <= z -> (forall r, (r < m)%nat -> z * d r <= d' r) -> z <= x' / x.
+Theorem one_vm_in_another how m S d d' x x' z : (forall r, (r < m)%nat -> 0 < S r) ->
+  counts how m S d x -> counts how m S d' x' -> 0 < x -> (forall r, (r < m)%nat -> z * d r <= d' r) -> z <= x' / x.
 Proof.
-intros Sp D C C' X Z F. assert (H : z * x <= x').
+intros Sp C C' X F. assert (H : z * x <= x').
 { destruct how; simpl in *.
   - rewrite C, C'. unfold amount. rewrite Rmult_comm, <- sum_mul. apply sum_le; intros r R; specialize (F r R); lra.
   - destruct C as [[k [K E]] _], C' as [_ L]. rewrite <- E. apply Rle_trans with (2 := L k K).

@@ -1,6 +1,7 @@
 (* The hypotheses are not contradictory: each record of them has an instance, with zeros, bounds and absent users. *)
 From Coq Require Import Reals Lra Lia Arith.
 From proofs Require Import sums foundations dmfa_srq cbdrf.
+From proofs Require lemmas tv_drf tv_drf_whole.
 Local Open Scope R_scope.
 
 (* Two users and two resources: the first needs one of them and has a bound, the second needs both; a third is absent. *)
@@ -33,3 +34,51 @@ Example phase_is_a_model : cbdrf.model phase_3.
 Proof. split; simpl; intros; try lra; try lia; [exists O; split; auto|destruct i; lra]. Qed.
 Example terms_are_proper : proper (Terms 1 1 (1/10) (1/10) (1/10) (3/4)).
 Proof. unfold proper; simpl; lra. Qed.
+
+(* Two users own one machine in halves and have more than fits; the first may claim another number of tasks. *)
+Definition shared s := tv_drf.Course 2 1 1 (fun _ _ => 1) (fun _ _ => 1/2) (fun _ => 1/2) (fun i _ => match i with O => s | _ => 2 end) (fun _ _ _ => 1/2).
+Definition day s := tv_drf.Period (shared s) 0 (fun _ => 0) (fun _ => 0) (fun _ => 1).
+Example shared_is_a_model : forall s, 0 <= s -> tv_drf.proper (day s) /\ tv_drf.positive (shared s).
+Proof.
+intros s S; split; [split; [split|]|]; unfold tv_drf.positive; simpl; intros; try lra; [destruct i; lra|exists O; split; [lia|lra]].
+Qed.
+Lemma part_of s i x : 2 <= s -> 0 <= x <= match i with O => s | _ => 2 end -> tv_drf.part (shared s) i 0 x = x.
+Proof. intros S X; unfold tv_drf.part, tv_drf.submitted, Rmax, Rmin; destruct i; simpl in *; repeat destruct (Rle_dec _ _); lra. Qed.
+Example a_chosen_one : forall s, 2 <= s -> tv_drf.chosen (day s) (fun _ => 1).
+Proof.
+intros s S. assert (Al : tv_drf.allowed (day s) (fun _ => 1)).
+{ split; [|intros; simpl; lra]. split; [intros i _; unfold tv_drf.position, tv_drf.submitted; destruct i; simpl; lra|].
+  exists (fun _ _ _ => 1); split; [intros; lra|split; [|intros; simpl; lra]].
+  intros i r I R. assert (r = O) as -> by (simpl in R; lia). unfold tv_drf.position; cbn [tv_drf.start tv_drf.past day tv_drf.C].
+  rewrite !part_of by (auto; destruct i; lra). simpl; lra. }
+split; [auto|]. apply lemmas.max_min_is_leximin; [auto|]. intros z [[B [q [_ [Qs Qc]]]] Lo] i I G; exfalso. unfold tv_drf.users, tv_drf.position in *; simpl in *.
+pose proof (Lo O ltac:(lia)); pose proof (Lo 1%nat ltac:(lia)). destruct (B O ltac:(lia)) as [B0 C0], (B 1%nat ltac:(lia)) as [B1 C1]. unfold tv_drf.submitted in C0, C1; simpl in C0, C1.
+pose proof (Qs O O ltac:(lia) ltac:(lia)) as Q0; pose proof (Qs 1%nat O ltac:(lia) ltac:(lia)) as Q1. rewrite !part_of in Q0, Q1 by (auto; lra).
+specialize (Qc O O ltac:(lia) ltac:(lia)). simpl in *. destruct i as [|[|i]]; try lia; lra.
+Qed.
+Example a_lie : tv_drf.lies (day 2) (day 3) 0 /\ tv_drf.floors (day 2) (day 3) 0.
+Proof.
+split; [repeat split; auto; intros; simpl in *; destruct h; try reflexivity; destruct H; [tauto|lia]|right].
+assert (M : forall s, 2 <= s -> tv_drf.most (day s) 0 (fun _ _ => 1/2) 1).
+{ intros s S; split; [split; [simpl; lra|exists (fun _ => 1); repeat split; simpl; intros; lra]|].
+  intros z [_ [y [_ [Ys Yc]]]]. specialize (Yc O O ltac:(simpl; lia) ltac:(simpl; lia)). simpl in *. lra. }
+exists (fun _ _ => 1/2), 1, 1. repeat split; try apply M; try lra; unfold tv_drf.position, tv_drf.old, tv_drf.submitted; simpl; lra.
+Qed.
+Example an_account : tv_drf.grows (tv_drf.Account 1 (fun _ => True) (fun _ x => x) (fun _ x => x)).
+Proof. intros i x z; simpl; lra. Qed.
+
+(* One user with one task, which runs alone as well; it takes part, and its task runs. *)
+Definition round := tv_drf_whole.Period 1 1 1 (fun _ _ => 1) (fun _ => 1%nat) (fun _ _ _ => 1) (fun _ _ => 0) (fun _ _ => 1) (fun _ x => Some (INR x)) (fun _ x => INR x).
+Example round_is_a_model : tv_drf_whole.model round.
+Proof.
+assert (ones : forall k, (Σ y < k, 1) = INR k) by (induction k; [auto|rewrite S_INR, <- IHk; auto]).
+split; unfold tv_drf_whole.load; simpl; intros; try lra; [|destruct x; simpl; lra].
+left; split; [exists O; split; [lia|split; [lra|]]|intros j _ _]; rewrite ones; unfold Rdiv; lra.
+Qed.
+Example it_ends : tv_drf_whole.ends round (tv_drf_whole.one_more round tv_drf_whole.begin 0 0).
+Proof.
+split; [|intros i [I [L _]]; simpl in *; destruct i; simpl in L; lia]. apply (tv_drf_whole.after round tv_drf_whole.begin); [constructor|].
+apply tv_drf_whole.put; [|split; [simpl; lia|intros; simpl; lra]].
+assert (T : tv_drf_whole.takes_part round tv_drf_whole.begin 0) by (repeat split; simpl; lia).
+split; [auto|split; intros _ h [H _]; assert (h = O) as -> by (simpl in H; lia); simpl; lra].
+Qed.

@@ -714,7 +714,7 @@ Qed.
 Theorem each_period_is_drf C t y : model C -> (Σ h < n C, w C h) <= 1 -> memoryless C t y -> exists z, drf C t z /\ forall i, (i < n C)%nat -> y i = z i.
 Proof.
 intros M W [Al Ch]. pose proof (as_pool_model C t M) as PM. destruct (foundations.filling (as_pool C t) PM) as [z Z]. exists z; split; [auto|].
-pose proof (foundations.certified_fair _ z PM (proj1 Z) (proj2 Z)) as Fa.
+pose proof (foundations.certified_fair _ z PM (proj2 Z)) as Fa.
 assert (Az : with_constraint C t z) by (split; [apply Z|intros; apply drf_alone; auto]).
 assert (Mz : max_min (n C) (with_constraint C t) z) by (intros y' [F' _]; apply Fa; auto).
 intros i I; symmetry. apply (only_one (n C) (with_constraint C t)); auto.
