@@ -190,24 +190,6 @@ def test_searches_that_give_up_prove_nothing(many: int, part: float, monkeypatch
     assert 20 < settled < 240
 
 
-def test_a_small_limit_is_kept_and_told() -> None:
-    rng = np.random.default_rng(0)
-    open_ones, nodes = 0, np.zeros(2)
-    for _ in range(6):
-        alpha, k, C = rng.integers(20, 41, 13), rng.uniform(0, 0.9, 13), rng.integers(50, 80, 5)
-        low, high = (fb.virtual_cluster(alpha, k, C, node_limit=limit, whole=False) for limit in (1, 100_000))
-        field = fb.virtual_cluster(alpha, k, C, method="vector_packing", whole=False)
-        assert high.optimal
-        assert low.violations() == high.violations() == []
-        assert field.min_fraction <= low.min_fraction <= high.bound
-        assert high.min_fraction <= low.bound
-        nodes += [low.nodes, high.nodes]
-        open_ones += not low.optimal
-        assert (low.gap > 0) == (not low.optimal)
-    assert open_ones > 3
-    assert nodes[0] < nodes[1]
-
-
 def test_every_search_ends_within_its_limit() -> None:
     # what a cluster is packed too full is more than a small user's part: a packing that gives nobody more
     found = fb.virtual_cluster([99.5, 1, 1], [0, 1, 1], [100, 0.9], whole=False)
@@ -221,6 +203,7 @@ def test_every_search_ends_within_its_limit() -> None:
         found = fb.virtual_cluster(alpha, rng.choice([0.5, 1.0], n), C, node_limit=limit, whole=False)
         assert found.nodes <= limit
         assert found.violations() == []
+        assert (found.open_question == "") == found.optimal
 
 
 def test_requests_of_a_billion() -> None:
@@ -293,14 +276,6 @@ def test_edges(method: Any, whole: bool) -> None:
     assert run([5, 5], [0, 1], [5, 0]).served.all()
     many = run(np.full(500, 7), 0.5, np.full(60, 50))
     assert many.served.all()
-
-
-def test_runs_repeat() -> None:
-    rng = np.random.default_rng(0)
-    alpha, k, C = rng.integers(20, 41, 30), rng.uniform(0, 0.9, 30), rng.integers(95, 140, 7)
-    first, again = (fb.virtual_cluster(alpha, k, C, seed=5, node_limit=5000) for _ in range(2))
-    assert first.vms.tolist() == again.vms.tolist()
-    assert (first.nodes, first.bound) == (again.nodes, again.bound)
 
 
 def test_requests_come_alone() -> None:
