@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
+from fairbook.kernels import compiles
 from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.engines.largest_fraction import Found, Packer, largest_fraction, placed, rank
 from fairbook.mechanisms.engines.on_clusters import NAMES, cut, in_turn as fill_in_turn
@@ -451,6 +452,10 @@ def _plain(asked: Requests, method: Method, **options: Any) -> tuple[Found, NDAr
     return Found(where, vms, least), np.array(cut).reshape(-1, 3).astype(vms.dtype)
 
 
+#: Places that exact searches try in all; fewer where nothing compiles them.
+_NODES = 10_000_000 if compiles() else 100_000
+
+
 def virtual_cluster(
     max_vms: Any,
     tolerance: Any = None,
@@ -458,7 +463,7 @@ def virtual_cluster(
     *,
     method: Method = "exact",
     whole: bool = True,
-    node_limit: int = 10_000_000,
+    node_limit: int = _NODES,
     seed: int = 0,
     load: Load = "relative",
     fit: Fit = "least_wanted",
@@ -488,6 +493,7 @@ def virtual_cluster(
         Whether VMs are whole.
     node_limit : int
         For ``"exact"``: places that its searches try in all, at least 1; a sixteenth of them for one fraction at most.
+        Default: 10^7, and 10^5 where numba does not exist, as in a browser.
         What runs into it keeps what was proved, and ``explain`` says so. An interruption (Ctrl-C) waits for the search
         that runs: less than half a second at the default with 10 000 users on 200 clusters, and longer in proportion to
         the limit.
