@@ -7,6 +7,7 @@ The page that says how to cite gets the version of the package, and each page wi
 page of claims lies the ledger as a file.
 """
 
+import html
 import json
 import re
 import shutil
@@ -162,11 +163,41 @@ def commit() -> str:
 def sign(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Say at the foot of each page what it is a page of, and how to cite it."""
     built = f" ({app.fairbook_commit})" if app.fairbook_commit else ""
-    cite = context["pathto"]("book/cite")
+    title = re.sub(r"<[^>]+>", "", context.get("title") or "fairbook")
+    commit, _, date = app.fairbook_commit.partition(", ")
+    fields = {
+        "author": "{The fairbook developers}",
+        "title": f"{{{html.unescape(title)}}}",
+        "booktitle": "fairbook: fair allocation of several resources, five papers as an executable book",
+        "year": date[:4] or str(app.config.copyright),
+        "note": f"Version {version('fairbook')}" + (f", commit {commit} of {date}" if commit else ""),
+    }
+    key = re.sub(r"\W+", "_", page.removeprefix("book/"))
+    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
+    entry = f'@incollection{{fairbook_{key},\n{html.escape(lines)}<span class="here"></span>}}'
     context["theme_extra_footer"] = (
-        f'fairbook {version("fairbook")}{built}. <a href="{cite}">Cite this page</a>. '
+        f'<details class="cite-page"><summary>Cite this page</summary><pre>{entry}</pre></details>'
+        f'fairbook {version("fairbook")}{built}. <a href="{context["pathto"]("book/cite")}">How to cite</a>. '
         + app.config.html_theme_options["extra_footer"]
     )
+    describe(app, page, context, title, doctree)
+
+
+def describe(app: Any, page: str, context: dict[str, Any], title: str, doctree: Any) -> None:
+    """Say in the head of a page what a link to it shows: title, description and picture."""
+    texts = [] if doctree is None else [one.astext() for one in doctree.findall(nodes.paragraph)]
+    said = next((" ".join(text.split()) for text in texts if len(text) > 60), "Fair allocation of several resources.")
+    if len(said) > 240:
+        said = said[:240].rpartition(" ")[0] + " ..."
+    picture = context["pathto"]("_static/preview.png", resource=True)
+    base = app.config.html_baseurl  # a picture's address should be whole, once there is a host
+    tags = {"og:type": "article", "og:site_name": "fairbook", "og:title": html.unescape(title), "og:description": said,
+            "og:image": f"{base}_static/preview.png" if base else picture}  # fmt: skip
+    described = f'<meta name="description" content="{html.escape(said)}">'
+    found = [f'<meta property="{name}" content="{html.escape(value)}">' for name, value in tags.items()]
+    context["metatags"] = context.get("metatags", "") + "\n".join([described, *found])
+    if page == "book/intro":
+        context["docstitle"] = "fair allocation of several resources"
 
 
 #: Under each page with code; JupyterLab needs the set-up that `make lab` brings, and so does any other reader's kernel.

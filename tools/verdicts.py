@@ -6,6 +6,7 @@ claim that it judges. ``{claims} tv_drf.theorem_1 ...`` lists claims with all th
 places in the book where its badge stands, the source of its check and the command that runs it again.
 ``{verdict-map}`` is one tile for each statement of each paper, ``{verdict-counts}`` their table, and
 ``{verdict-total}`` a number in the text. All are read from the stored ledger when the book is built.
+``{puzzle} tv_drf`` is a counterexample of a paper to play with.
 """
 
 import ast
@@ -13,6 +14,7 @@ import html
 import json
 import re
 from functools import cache
+from importlib import import_module
 from math import ceil
 from typing import Any
 
@@ -462,6 +464,17 @@ class Map(Page):
         return [nodes.raw("", text, format="html")]
 
 
+class Puzzle(Page):
+    """A counterexample of a paper under the reader's hand."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the experiment."""
+        made = import_module(f"book.{self.arguments[0]}.explorable").puzzle()
+        return [nodes.raw("", made._repr_html_(), format="html")]
+
+
 class Counts(Page):
     """The verdicts on the statements of each paper, each count a link to the claims."""
 
@@ -513,6 +526,7 @@ def setup(app: Any) -> dict[str, Any]:
     app.add_directive("ledger", Ledger)
     app.add_directive("verdict-map", Map)
     app.add_directive("verdict-counts", Counts)
+    app.add_directive("puzzle", Puzzle)
     app.add_node(Back)
     app.connect("env-purge-doc", forget)
     app.connect("doctree-resolved", backlinks)

@@ -1,6 +1,6 @@
 /* Links into folds, printing, formulas and boxes that scroll. Pages can be read without any of it. */
 (function () {
-  /* A link into a folded proof or solution opens it; printing opens them all. */
+  /* A link into a folded proof or solution opens it. */
   function reveal() {
     let id = location.hash.slice(1);
     try { id = decodeURIComponent(id); } catch { /* a stray percent sign: take it as it stands */ }
@@ -80,11 +80,40 @@
     if (document.readyState === "loading") addEventListener("DOMContentLoaded", action);
     else action();
   };
+  /* Each entry to cite gets the address of its page. */
+  function cite() {
+    for (const here of document.querySelectorAll(".cite-page .here")) here.textContent = `  url = {${location.href.split("#")[0]}}\n`;
+  }
+
+  /* A statement has an address; a mark in its title leads there. */
+  function permalinks() {
+    for (const box of document.querySelectorAll("div.proof[id], div.exercise[id]")) {
+      const title = box.querySelector(".admonition-title");
+      if (!title || title.querySelector(".headerlink")) continue;
+      const link = document.createElement("a");
+      link.className = "headerlink";
+      link.href = `#${box.id}`;
+      link.textContent = "#";
+      link.setAttribute("aria-label", `Link to ${squeezed(title)}`);
+      title.append(" ", link);
+    }
+  }
+
+  ready(cite);
+  ready(permalinks);
   ready(hold);
   ready(wrap);
   ready(reveal);
   addEventListener("hashchange", reveal);
-  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((fold) => { fold.open = true; }));
+  /* Printing opens proofs and solutions, not code or sources, and folds them again afterwards. */
+  const opened = [];
+  addEventListener("beforeprint", () => {
+    for (const fold of document.querySelectorAll("details:not([open]):not(.above-input, .below-input, .claim-more, .run-page, .cite-page)")) {
+      fold.open = true;
+      opened.push(fold);
+    }
+  });
+  addEventListener("afterprint", () => { for (const fold of opened.splice(0)) fold.open = false; });
   addEventListener("load", () => {
     solutions();
     reach();

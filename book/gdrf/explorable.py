@@ -7,7 +7,7 @@ from book.gdrf.studies import EXAMPLE
 from fairbook.mechanisms.drfh import drfh
 from fairbook.mechanisms.gdrf import gdrf
 
-__all__ = ["placing"]
+__all__ = ["placing", "puzzle"]
 
 _DEMANDS, _MACHINES, _COUNTS = (np.array(part) for part in EXAMPLE[1:])
 
@@ -41,3 +41,17 @@ def placing() -> Explorable:
             said.append(f"{rule}: {last} ({have}).")
         states.append(State(panels, " ".join(said)))
     return Explorable("ABC", [Control("step", [str(k) for k in range(most + 1)], most)], states)
+
+
+def puzzle() -> Explorable:
+    """Let A, which needs 5 GB, claim more for its virtual machine; there is one machine, and B needs 6."""
+    states, claims = [], [5.0, 5.5, 6.5, 7.0]
+    for claim in claims:
+        first, _ = gdrf([[claim], [6.0]], [[7.0]]).tasks
+        held = [("A", claim)] if first else [("B", 6.0)]
+        said = f"A claims {claim:g} GB. The larger request comes first: {'A' if first else 'B'} gets the machine."
+        said += " A uses 5 GB of it." if first else ""
+        states.append(
+            State([Panel("the machine; the line is its size", [Column("memory", held, "", 7.0)], 8, "GB")], said)
+        )
+    return Explorable("AB", [Control("A claims, in GB", [f"{claim:g}" for claim in claims])], states)

@@ -6,7 +6,7 @@ from book.common.explore import Column, Control, Curve, Explorable, Panel, State
 from book.tv_drf.studies import memory_course
 from fairbook.mechanisms.tv_drf import tv_drf
 
-__all__ = ["accounts", "lie"]
+__all__ = ["accounts", "lie", "puzzle"]
 
 
 def accounts(quiet: int = 8, periods: int = 20) -> Explorable:
@@ -65,3 +65,28 @@ def lie(steps: int = 16) -> Explorable:
         )
     curve = Curve("A's gain by the tasks that it claims today", "gain (percent)", {"A": gains})
     return Explorable("AB", [Control("tasks that A claims today", list(map(str, claims)), steps)], states, [curve])
+
+
+def puzzle() -> Explorable:
+    """Let two users that own a quarter and three quarters of a machine run two periods."""
+    tasks: list[list[float]] = [[1, 1 / 4], [1, 2]]
+    run = tv_drf([[[1], [1]]] * 2, tasks, [[1]], [[1 / 4], [3 / 4]], method="lexicographic")
+    states = []
+    for t, shares in enumerate(run.cumulative_shares):
+        ran = [
+            Column(f"user {who}", [(who, float(x))], f"{x:.3g} of {asked:g}", asked)
+            for who, x, asked in zip("AB", run.tasks[t], tasks[t], strict=True)
+        ]
+        had = [Column(f"user {who}", [(who, float(g))], f"{g:.3g} times") for who, g in zip("AB", shares, strict=True)]
+        waiting = [who for who, x, asked in zip("AB", run.tasks[t], tasks[t], strict=True) if x < asked - 1e-9]
+        states.append(
+            State(
+                [
+                    Panel("tasks in this period; the line is what was asked for", ran, 2.1),
+                    Panel("received so far, in parts of its own", had, 3.2),
+                ],
+                f"So far A has received {shares[0]:.3g} times its part, B {shares[1]:.3g} times. "
+                f"{' and '.join(waiting)} could use more.",
+            )
+        )
+    return Explorable("AB", [Control("period", ["1", "2"], 1)], states)

@@ -3,7 +3,7 @@
 from book.common.explore import Column, Control, Explorable, Panel, State
 from fairbook.mechanisms.virtual_cluster import Method, virtual_cluster
 
-__all__ = ["homes"]
+__all__ = ["homes", "puzzle"]
 
 _USERS = "ABCDEF"
 _WISHES = [4, 6, 8, 4, 4, 12]
@@ -53,3 +53,23 @@ def homes() -> Explorable:
     return Explorable(
         _USERS, [Control("method", list(_METHODS)), Control("F wishes for", wishes, wishes.index("12"))], states
     )
+
+
+def puzzle() -> Explorable:
+    """Let A want one VM and accept no less, and B want two and accept fewer and fewer, of two in all."""
+    states, least = [], [1.0, 0.75, 0.5, 0.25]
+    for minimum in least:
+        run = virtual_cluster([1, 2], [0, 1 - minimum / 2], [2], method="exact", whole=False)
+        parts = [
+            Column(f"user {who}", [(who, float(n) / wish)], f"{n:.3g} of {wish}", bound)
+            for who, n, wish, bound in zip("AB", run.vms, (1, 2), (1.0, minimum / 2), strict=True)
+        ]
+        more = run.vms[1] > minimum + 1e-9
+        states.append(
+            State(
+                [Panel("part of the wish; the line is the minimum", parts, 1.1)],
+                f"B gets {run.vms[1]:.3g}, {'more than' if more else 'exactly'} its minimum of {minimum:g}. "
+                "The pool could give everybody two thirds.",
+            )
+        )
+    return Explorable("AB", [Control("B accepts", [f"{minimum:g}" for minimum in least])], states)
