@@ -114,18 +114,6 @@ def agrees(run: TvDrfRun) -> None:
     assert run.violations() == []
 
 
-@REPEATABLE
-@given(periods(max_n=5, whole=True, zeros=False), ACCOUNTS, FATE, st.integers(1, 4))
-def test_heuristic_keeps_machines_queues_and_amounts(case: Periods, alone: Any, unserved: Any, K: int) -> None:
-    demands, tasks, parts = case.floats
-    machines = np.linspace(0.5, 1, K)[:, None] * np.ones((1, case.m))
-    run = tv_drf(demands, tasks, machines, parts, method="heuristic", alone=alone, unserved=unserved, placement=True)
-    assert run.violations() == []
-    again = tv_drf(demands, tasks, machines, parts, method="heuristic", alone=alone, unserved=unserved)
-    assert (again.tasks == run.tasks).all()
-    assert again.placement is None
-
-
 def test_ample_small_tasks_come_close_to_the_fluid() -> None:
     rng = np.random.default_rng(5)
     demands, tasks = rng.uniform(0.5, 1, (4, 6, 2)), rng.uniform(0, 1, (4, 6))

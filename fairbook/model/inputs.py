@@ -25,8 +25,6 @@ __all__ = ["LARGEST", "SMALLEST", "as_capacities", "as_demands", "as_max_tasks",
 #: Positive inputs lie between these two, so that no product or quotient of four of them (weight over the sum of
 #: weights, demand over capacity) leaves the range of a double: no rate is rounded to zero or infinity.
 SMALLEST, LARGEST = 1e-75, 1e75
-#: Where an engine works in doubles alone the demands of a task may be so many times apart, as parts of the pool.
-APART = 1e9
 
 _MOST = 10**7  # users or resources that are only counted, not named
 
@@ -288,13 +286,6 @@ def check_amounts(values: FloatArray, argument: str, *, zero: bool = True) -> No
     raise_at_first(values < 0 if zero else values <= 0, argument, negative, values)
     rule = f"must be {'zero or ' if zero else ''}between {SMALLEST:g} and {LARGEST:g}"
     raise_at_first((values > LARGEST) | ((values > 0) & (values < SMALLEST)), argument, rule, values)
-
-
-def check_apart(shares: FloatArray) -> None:
-    """Raise InvalidInput at the first task whose demands, as parts of the pool, are more than APART times apart."""
-    largest, least = shares.max(axis=-1), np.where(shares > 0, shares, np.inf).min(axis=-1)
-    rule = f"must, as parts of the pool, be at most {APART:g} times apart within a task, zeros left out"
-    raise_at_first(largest > APART * least, "demands", rule, largest / np.where(largest > 0, least, 1.0))
 
 
 def as_number(value: Any, argument: str, low: float = 0.0, high: float = np.inf) -> float:
