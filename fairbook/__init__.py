@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from fairbook.mechanisms.drfh import drfh
     from fairbook.mechanisms.dynamic_drf import dynamic_drf
     from fairbook.mechanisms.gdrf import gdrf
-    from fairbook.mechanisms.karma import Karma, karma, karma_phase
+    from fairbook.mechanisms.karma import karma, karma_phase
+    from fairbook.mechanisms.karma_pool import Karma
     from fairbook.mechanisms.mdrf import mdrf
     from fairbook.mechanisms.per_server_drf import per_server_drf
     from fairbook.mechanisms.sequential_minmax import sequential_minmax
@@ -100,7 +101,7 @@ _HOMES = {
     "NodeView": "mechanisms.cbdrf",
     "cbdrf": "mechanisms.cbdrf",
     "grant_tasks": "mechanisms.cbdrf",
-    "Karma": "mechanisms.karma",
+    "Karma": "mechanisms.karma_pool",
     "karma": "mechanisms.karma",
     "karma_phase": "mechanisms.karma",
     "TvDrfRun": "mechanisms.tv_drf",

@@ -11,7 +11,8 @@ from hypothesis import given, strategies as st
 
 import fairbook as fb
 from book.common.oracle_drf import exact_tasks
-from fairbook.mechanisms.karma import EXACT, Karma, KarmaRun, karma, karma_phase, karma_rule
+from fairbook.mechanisms.karma import EXACT, KarmaRun, karma, karma_phase, karma_rule
+from fairbook.mechanisms.karma_pool import Karma
 from fairbook.properties import feasibility, pareto_optimality
 from tests.fuzz_engines import karma_cases
 from tests.strategies import FEW, REPEATABLE, Instance, floats, instances, random_arrivals, ratios

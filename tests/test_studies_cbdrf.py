@@ -12,7 +12,7 @@ from book.cbdrf import studies as study
 from book.common.runs import interval, stream
 from fairbook import results
 from fairbook.mechanisms.cbdrf import cbdrf, cbdrf_rule, grant_tasks_rule
-from fairbook.mechanisms.karma import Karma
+from fairbook.mechanisms.karma_pool import Karma
 
 POOL = np.array([500.0, 50_000.0])
 
