@@ -10,7 +10,7 @@ import pytest
 
 import fairbook as fb
 from tests.conftest import ROOT
-from tests.visits import press
+from tests.visits import SETTLED, press
 from tools.chromium import Chromium
 
 pytestmark = pytest.mark.browser
@@ -75,6 +75,20 @@ def test_examples_sliders_and_pouring_work_by_keyboard(pool: Chromium) -> None:
     assert "still rise" in pool.evaluate(f"{form}.querySelector('.water-filling-outcome').textContent")
     pool.evaluate(f"{form}.elements.pour.click()")
     assert "still rise" not in pool.evaluate(f"{form}.querySelector('.water-filling-outcome').textContent")
+    address = pool.evaluate("location.hash")
+    assert address == "#water-1=1,4,1;3,1,1;2,2,1@99"
+    pool.evaluate(f"{form}.querySelector('[value=\"Two teams\"]').click()")
+    pool.evaluate(f"location.hash = {address!r}; {SETTLED}")
+    assert pool.evaluate(f"{form}.querySelector('[aria-pressed=true]').value") == "Three teams"
     nameless = f"[...{form}.querySelectorAll('input')].filter(i => !i.labels.length).length"
     assert pool.evaluate(nameless) == 0
     assert pool.evaluate("document.querySelector('.water-filling').textContent").strip().endswith("A caption.")
+
+
+def test_where_one_needs_only_what_is_left_it_goes_on_when_the_others_have_stopped(pool: Chromium) -> None:
+    """What the caption in Foundations says of the last example."""
+    form = "document.querySelector('.water-filling-form')"
+    pool.evaluate(f"{form}.querySelector('[value=\"C needs no memory\"]').click()")
+    said = pool.evaluate(f"{form}.querySelector('.water-filling-outcome').textContent")
+    assert "memory is full and stops A and B" in said
+    assert "CPU is full and stops C" in said

@@ -163,7 +163,7 @@ def commit() -> str:
 def sign(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Say at the foot of each page what it is a page of, and how to cite it."""
     built = f" ({app.fairbook_commit})" if app.fairbook_commit else ""
-    title = re.sub(r"<[^>]+>", "", context.get("title") or "fairbook")
+    title = re.sub(r"<[^>]+>|^[\d.]+ ", "", context.get("title") or "fairbook")
     commit, _, date = app.fairbook_commit.partition(", ")
     fields = {
         "author": "{The fairbook developers}",

@@ -5,13 +5,14 @@
 (function () {
   "use strict";
   const NEAR = 1e-9; // steps add up with rounding errors; a credit this near to C_0 or the floor is meant to be there
-  const disc = (x, y, r) => `<circle cx="${x}" cy="${y}" r="${r}" fill="#0072B2"/>`;
+  const BLUE = "var(--hand-1, #0072b2)", RED = "var(--hand-2, #d55e00)";
+  const disc = (x, y, r) => `<circle cx="${x}" cy="${y}" r="${r}" fill="${BLUE}"/>`;
   const square = (x, y, r) =>
     `<rect x="${x - 1.5 * r}" y="${y - 1.5 * r}" width="${3 * r}" height="${3 * r}" ` +
-    'fill="#fff" stroke="#D55E00" stroke-width="1.6"/>';
+    `fill="var(--hand-ground, #fff)" stroke="${RED}" stroke-width="1.6"/>`;
   const NODES = [
-    { name: "A", colour: "#0072B2", dash: "", marker: disc },
-    { name: "B", colour: "#D55E00", dash: "7 4", marker: square },
+    { name: "A", colour: BLUE, dash: "", marker: disc },
+    { name: "B", colour: RED, dash: "7 4", marker: square },
   ];
   const PATTERNS = {
     always: { label: "always releases", says: () => "always releases", releases: () => true },
@@ -30,6 +31,11 @@
       label: "every second phase (2, 4, ...)",
       says: () => "releases in every second phase",
       releases: (phase) => phase % 2 === 0,
+    },
+    own: {
+      label: "as clicked below the chart",
+      says: () => "releases as clicked below the chart",
+      releases: (phase, k, kept) => !kept.has(phase),
     },
   };
   const PAPER = { down: 0.1, up: 0.1, floor: 0, phases: 10 };
@@ -87,7 +93,7 @@
     const text = (px, py, anchor, words, more = "") =>
       `<text x="${px}" y="${py}" text-anchor="${anchor}" ${more}>${words}</text>`;
     const line = (x1, y1, x2, y2, more) => `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" ${more}/>`;
-    const grid = 'stroke="#ddd" stroke-width="0.8"', axis = 'stroke="#000" stroke-width="0.8"';
+    const grid = 'class="h-grid"', axis = 'class="h-axis"';
     const parts = [];
     for (const level of [0, 20, 40, 60, 80, 100]) {
       parts.push(line(left, y(level / 100), right, y(level / 100), grid));
@@ -102,7 +108,7 @@
       }
     }
     parts.push(line(left, top - 6, left, bottom + 46, axis), line(left, bottom + 46, right, bottom + 46, axis));
-    parts.push(line(left, bottom + 8, right, bottom + 8, 'stroke="#999" stroke-width="0.8"'));
+    parts.push(line(left, bottom + 8, right, bottom + 8, grid));
     parts.push(text((left + right) / 2, height - 6, "middle", "phase"));
     const middle = (top + bottom) / 2;
     parts.push(text(14, middle, "middle", "granted / DRF amount (%)", `transform="rotate(-90 14 ${middle})"`));
@@ -129,7 +135,12 @@
         }
       }
     }
-    return `<svg viewBox="0 0 ${width} ${height}" role="img" focusable="false">${parts.join("")}</svg>`;
+    NODES.forEach((node, i) => { // what a click, or the space bar, turns round; the arrows go from phase to phase
+      for (const { phase, complied } of runs[i])
+        parts.push(`<rect class="credit-lab-phase" x="${Number(x(phase)) - gap / 2}" y="${rows[i] - 9}" width="${gap}" height="18" fill="transparent" ` +
+          `tabindex="${phase === 1 ? 0 : -1}" role="checkbox" aria-checked="${!complied}" aria-label="node ${node.name} keeps in phase ${phase}" data-node="${i}" data-phase="${phase}"/>`);
+    });
+    return `<svg viewBox="0 0 ${width} ${height}" role="group" focusable="false">${parts.join("")}</svg>`;
   }
 
   /* Every number behind the chart; <data> keeps the unrounded value. */
@@ -166,7 +177,8 @@
     '<div class="credit-lab-presets" role="group" aria-label="Settings">' +
     "<span>Settings of the paper, and one without a cap:</span> " +
     Object.keys(PRESETS).map((name) => `<button type="button" value="${name}">${name}</button>`).join(" ") +
-    '</div><div class="credit-lab-plot"></div><p class="credit-lab-outcome" aria-live="polite"></p>' +
+    '</div><p class="credit-lab-outcome" aria-live="polite"></p><div class="credit-lab-plot"></div>' +
+    "<p>Click a phase in the rows <em>A keeps</em> and <em>B keeps</em> to write any history.</p>" +
     '<p class="credit-lab-settings"></p><div class="credit-lab-controls">' +
     '<fieldset class="credit-lab-rule"><legend>Rule</legend>' +
     slider("down", "Step down &epsilon;&prime;", "0.5", "0.01") +
@@ -187,7 +199,7 @@
       ? [...figure.children].filter((child) => child.localName !== "figcaption")
       : [...place.querySelectorAll("img, svg, object")];
     const form = document.createElement("form");
-    form.className = "credit-lab-form";
+    form.className = "credit-lab-form hand";
     form.autocomplete = "off";
     form.setAttribute("aria-label", "Credit of two nodes over phases");
     form.innerHTML = LAB;
@@ -198,6 +210,7 @@
 
     const fields = form.elements;
     const find = (name) => form.querySelector(`.credit-lab-${name}`);
+    const kept = NODES.map(() => new Set()); // of each node, the phases after which it keeps what it has
     let runs = [], drawn = 0;
 
     function draw() {
@@ -217,7 +230,7 @@
         from.disabled = !counts(pattern);
         return { pattern, k: Number(from.value) };
       });
-      runs = nodes.map(({ pattern, k }) => run(rule, (phase) => PATTERNS[pattern].releases(phase, k)));
+      runs = nodes.map(({ pattern, k }, i) => run(rule, (phase) => PATTERNS[pattern].releases(phase, k, kept[i])));
 
       form.querySelectorAll("input[type=range]").forEach((input) => {
         const words = input.step === "1" ? input.value : `${Number(input.value).toFixed(2)} C\u2080`;
@@ -251,13 +264,66 @@
       update();
     }
 
+    /* The state in the address: all settings by name, and the phases that were clicked. */
+    function keep() {
+      const state = new URLSearchParams();
+      for (const field of fields)
+        if (field.name) state.set(field.name, field.type === "checkbox" ? Number(field.checked) : field.value);
+      kept.forEach((phases, i) => state.set(`kept-${i}`, [...phases].sort((a, b) => a - b).join(" ")));
+      history.replaceState(null, "", `#credit=${encodeURIComponent(state)}`);
+    }
+    function follow() {
+      if (!location.hash.startsWith("#credit=")) return;
+      let asked = "";
+      try { asked = decodeURIComponent(location.hash.slice(8)); } catch { return; }
+      const state = new URLSearchParams(asked);
+      fields.phases.value = state.get("phases") ?? "10";
+      update(); // a slider cannot be moved past the number of phases
+      for (const field of fields) {
+        if (!state.has(field.name)) continue;
+        if (field.type === "checkbox") field.checked = state.get(field.name) === "1";
+        else field.value = state.get(field.name);
+      }
+      kept.forEach((phases, i) => {
+        phases.clear();
+        for (const one of (state.get(`kept-${i}`) ?? "").split(" ").map(Number)) if (one > 0) phases.add(one);
+      });
+      update();
+      form.scrollIntoView();
+    }
+    function turn(cell) {
+      const i = Number(cell.dataset.node), phase = Number(cell.dataset.phase), pattern = fields[`pattern-${"ab"[i]}`];
+      if (pattern.value !== "own") { // the history so far is the one to change
+        kept[i].clear();
+        for (const row of runs[i]) if (!row.complied) kept[i].add(row.phase);
+        pattern.value = "own";
+      }
+      if (!kept[i].delete(phase)) kept[i].add(phase);
+      update();
+      keep();
+      point(i, phase);
+    }
+    const point = (i, phase) => find("plot").querySelector(`[data-node="${i}"][data-phase="${phase}"]`)?.focus();
+
     form.addEventListener("submit", (event) => event.preventDefault());
-    form.addEventListener("input", update);
+    form.addEventListener("input", () => { update(); keep(); });
+    form.addEventListener("keydown", (event) => {
+      const cell = event.target.closest?.(".credit-lab-phase"), step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!cell || !(step || [" ", "Enter"].includes(event.key))) return;
+      event.preventDefault();
+      if (step) point(cell.dataset.node, Number(cell.dataset.phase) + step);
+      else turn(cell);
+    });
     form.addEventListener("click", (event) => {
-      const button = event.target.closest("button");
-      if (button) preset(button.value);
+      const button = event.target.closest("button"), cell = event.target.closest(".credit-lab-phase");
+      if (cell) turn(cell);
+      if (!button) return;
+      preset(button.value);
+      keep();
     });
     preset(FIRST);
+    addEventListener("hashchange", follow);
+    follow();
     new ResizeObserver(() => requestAnimationFrame(() => {
       if (find("plot").clientWidth !== drawn) draw();
     })).observe(find("plot"));

@@ -3,7 +3,7 @@
    what fairbook.drf computes; a test holds it. Nothing is fetched, nothing is put into the global scope. */
 (function () {
   "use strict";
-  const TEAMS = [{ name: "A", colour: "#0072B2" }, { name: "B", colour: "#D55E00" }, { name: "C", colour: "#009E73" }];
+  const TEAMS = [{ name: "A", colour: "var(--hand-1, #0072b2)" }, { name: "B", colour: "var(--hand-2, #d55e00)" }, { name: "C", colour: "var(--hand-3, #009e73)" }];
   const POOL = [{ name: "CPU", unit: "cores", all: 9 }, { name: "memory", unit: "GB", all: 18 }];
   const PRESETS = {
     "Two teams": [[1, 4, 1], [3, 1, 1], [0, 0, 1]],
@@ -57,8 +57,8 @@
 
   /* Two tanks, filled by the teams, and one column for each team that asks for something, under the common level. */
   function chart(teams, found, width) {
-    const height = 262, top = 26, bottom = 206, y = (part) => round(bottom - part * (bottom - top), 2);
-    const asking = teams.filter(asks), slot = width / 5, wide = Math.min(64, 0.62 * slot), text = (x, py, words, more = "") =>
+    const height = 302, top = 26, bottom = 246, left = 44, y = (part) => round(bottom - part * (bottom - top), 2);
+    const asking = teams.filter(asks), slot = (width - left) / 5, wide = Math.min(84, 0.66 * slot), text = (x, py, words, more = "") =>
       `<text x="${round(x, 1)}" y="${py}" text-anchor="middle" ${more}>${words}</text>`;
     const bar = (x, from, to, colour) =>
       `<rect x="${round(x - wide / 2, 1)}" y="${y(to)}" width="${round(wide, 1)}" height="${round(y(from) - y(to), 2)}" fill="${colour}"/>`;
@@ -66,9 +66,11 @@
       `<path d="M${round(x - wide / 2, 1)} ${top}V${bottom}h${round(wide, 1)}V${top}" fill="none" stroke="currentColor" stroke-width="1.5"/>`;
     const small = (x, ...lines) => // side by side where there is room
       (slot > 105 ? [lines.join(" ")] : lines).map((line, k) => text(x, bottom + 34 + 14 * k, line, 'class="small"')).join("");
-    const parts = [];
+    const parts = [0, 0.25, 0.5, 0.75, 1].flatMap((part) => [
+      `<path d="M${left} ${y(part)}H${width}" class="h-grid"/>`,
+      `<text x="${left - 6}" y="${Number(y(part)) + 4}" text-anchor="end" class="small">${100 * part} %</text>`]);
     POOL.forEach((pool, r) => {
-      const x = (r + 0.5) * slot;
+      const x = left + (r + 0.5) * slot;
       let from = 0;
       teams.forEach((team, i) => {
         const to = from + (found.tasks[i] * team[r]) / pool.all;
@@ -81,14 +83,14 @@
     const most = Math.max(...teams.map((team) => team[2]));
     teams.forEach((team, i) => {
       if (!asks(team)) return;
-      const x = (asking.indexOf(team) + 2.5) * slot;
+      const x = left + (asking.indexOf(team) + 2.5) * slot;
       parts.push(bar(x, 0, found.share[i], TEAMS[i].colour), text(x, bottom + 18, `team ${TEAMS[i].name}`),
         small(x, `${round(100 * found.share[i], 0)} % of`, dominant(team)));
       const level = Math.min(1, Math.max(...found.level) * team[2]);
       parts.push(`<path d="M${round(x - 0.48 * slot, 1)} ${y(level)}H${round(x + 0.48 * slot, 1)}" stroke="currentColor" stroke-width="1.5" stroke-dasharray="5 3"/>`);
     });
-    parts.push(`<path d="M${2 * slot} ${bottom}H${width}" stroke="currentColor"/>`);
-    parts.push(text((2 * slot + width) / 2, top - 8, most > 1 ? "dominant shares; the level, times the weight" : "dominant shares, under one level", 'class="small"'));
+    parts.push(`<path d="M${left + 2 * slot} ${bottom}H${width}" stroke="currentColor"/>`);
+    parts.push(text((left + 2 * slot + width) / 2, top - 8, most > 1 ? "dominant shares; the level, times the weight" : "dominant shares, under one level", 'class="small"'));
     return `<svg viewBox="0 0 ${width} ${height}" role="img" focusable="false">${parts.join("")}</svg>`;
   }
 
@@ -99,13 +101,14 @@
       return `<fieldset class="team-${name}"><legend>Team ${name}</legend>${inputs.join("")}</fieldset>`;
     });
     const form = document.createElement("form");
-    form.className = "water-filling-form";
+    home.id ||= `water-${number + 1}`;
+    form.className = "water-filling-form hand";
     form.autocomplete = "off";
     form.innerHTML =
       `<div class="water-filling-presets" role="group" aria-label="Examples">${Object.keys(PRESETS).map((name) => `<button type="button" value="${name}">${name}</button>`).join("")}</div>` +
-      '<div class="water-filling-plot"></div>' +
+      '<p class="water-filling-outcome" aria-live="polite"></p><div class="water-filling-plot"></div>' +
       '<div class="water-filling-pour"><button type="button" name="pour">Pour</button><label><span>How far</span><input type="range" name="level" min="0" max="100" step="1" value="100"></label></div>' +
-      `<p class="water-filling-outcome" aria-live="polite"></p><details><summary>Change the teams</summary><div class="water-filling-teams">${rows.join("")}</div></details>`;
+      `<details><summary>Change the teams</summary><div class="water-filling-teams">${rows.join("")}</div></details>`;
     home.replaceChildren(form, ...[...home.querySelectorAll("figcaption")].map((caption) => Object.assign(document.createElement("p"), { innerHTML: caption.innerHTML })));
     const fields = form.elements, plot = form.querySelector(".water-filling-plot"), said = form.querySelector(".water-filling-outcome");
     const still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -123,27 +126,48 @@
       for (const button of form.querySelectorAll(".water-filling-presets button"))
         button.setAttribute("aria-pressed", String(JSON.stringify(PRESETS[button.value]) === JSON.stringify(teams)));
     }
+    const teams = () => TEAMS.map((_, i) => FIELDS.map(([key]) => fields[key + i].value).join(",")).join(";");
+    const keep = () => history.replaceState(null, "", `#water-${number + 1}=${teams()}@${fields.level.value}`);
+    function put(values, level) {
+      values.forEach((team, i) => FIELDS.forEach(([key], j) => { fields[key + i].value = team[j]; }));
+      fields.level.value = level;
+      show();
+    }
+    function follow() {
+      const asked = location.hash.match(new RegExp(`^#water-${number + 1}=([\\d,;]+)@(\\d+)$`));
+      if (!asked) return false;
+      put(asked[1].split(";").slice(0, TEAMS.length).map((team) => team.split(",")), asked[2]);
+      home.scrollIntoView();
+      return true;
+    }
     function move(started, time) {
       fields.level.value = Math.min(100, (time - started) / 25);
       show();
       timer = fields.level.value < 100 ? requestAnimationFrame((later) => move(started, later)) : 0;
     }
     form.addEventListener("submit", (event) => event.preventDefault());
-    form.addEventListener("input", () => { cancelAnimationFrame(timer); show(); });
+    form.addEventListener("input", () => { cancelAnimationFrame(timer); show(); keep(); });
     form.addEventListener("click", (event) => {
       const { name, value } = event.target;
       cancelAnimationFrame(timer);
       if (PRESETS[value]) {
-        PRESETS[value].forEach((team, i) => FIELDS.forEach(([key], j) => { fields[key + i].value = team[j]; }));
-        fields.level.value = 100;
-        show();
+        put(PRESETS[value], 100);
+        keep();
       } else if (name === "pour") {
         if (still.matches) { fields.level.value = 100; show(); }
         else timer = requestAnimationFrame((now) => move(now, now));
       }
     });
+    put(Object.values(PRESETS)[0], 100);
     new ResizeObserver(show).observe(plot);
-    form.querySelector(".water-filling-presets button").click();
+    addEventListener("hashchange", follow);
+    if (follow() || still.matches || !home.classList.contains("pours")) return;
+    const seen = new IntersectionObserver((entries) => { // pours once by itself
+      if (!entries.some((one) => one.isIntersecting)) return;
+      seen.disconnect();
+      timer = requestAnimationFrame((now) => move(now, now));
+    });
+    seen.observe(plot);
   }
 
   const start = () => document.querySelectorAll(".water-filling").forEach(build);
