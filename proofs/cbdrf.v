@@ -38,6 +38,21 @@ Definition share (r : rule) P (y : nat -> R) i := match r with Scaled => psi P i
 
 (* what node i can do with a bundle: every dominant share v that there is room for *)
 Definition room P i (bundle : nat -> R) v := forall j, (j < m P)%nat -> d P i j * v <= bundle j.
+
+(* The same phase with another record of node i *)
+Definition with_record P i c := Phase (n P) (m P) (present P) (d P) (fun h => if Nat.eqb h i then c else psi P h).
+(* No bundles x that fit into the pool give some node more and none less. *)
+Definition pareto P (limit : nat -> R -> Prop) (s : nat -> R) := forall x v,
+  (forall j, (j < m P)%nat -> (Σ h < n P, if present P h then x h j else 0) <= 1) ->
+  (forall h, (h < n P)%nat -> present P h = true -> room P h (x h) (v h) /\ limit h (v h) /\ s h <= v h) ->
+  forall i, (i < n P)%nat -> present P i = true -> v i <= s i.
+Definition no_limit (_ : nat) (_ : R) := True.
+Definition within_caps P h v := psi P h < 1 -> v <= psi P h / number P.
+Definition sum_of_factors P := Σ h < n P, weight Weighted P h.
+(* x is 1 over the largest sum: all sums times x are at most 1, and one of them is 1. *)
+Definition one_over_largest m (f : nat -> R) x := (forall j, (j < m)%nat -> f j * x <= 1) /\ exists j, (j < m)%nat /\ f j * x = 1.
+Definition of_all P j := Σ i < n P, if present P i then d P i j else 0.
+Definition by_factor P j := Σ i < n P, if present P i then psi P i * d P i j else 0.
 (* {end} *)
 
 Lemma weight_ge0 r P i : model P -> 0 <= weight r P i.
@@ -88,7 +103,7 @@ intros M [F C] I H. apply (sharing_incentive (as_pool Drf P) y i); auto; [apply 
 - change (1 / number P * (Σ h < n P, weight Drf P h) <= 1). rewrite total by auto. apply (split_ok P i I H).
 Qed.
 
-(* {lem-cbdrf-grants} {thm-cbdrf-capped} 1; any demands: a punished node gets exactly psi / number, a node in good standing at least 1 / number *)
+(* {lem-cbdrf-grants} {thm-cbdrf-capped} any demands: a punished node gets exactly psi / number (part 1 of the theorem) *)
 Theorem capped_punished P y i : model P -> levels Capped P y -> (i < n P)%nat -> present P i = true -> psi P i < 1 ->
   share Capped P y i = psi P i / number P.
 Proof.
@@ -101,7 +116,7 @@ change (psi P i / number P * (Σ h < n P, weight Capped P h) <= 1). rewrite tota
 pose proof (number_ge1 P i I H). unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. lra.
 Qed.
 
-(* {lem-cbdrf-grants} {thm-cbdrf-capped} 1; a node in good standing *)
+(* {lem-cbdrf-grants} {thm-cbdrf-capped} and a node in good standing at least 1 / number *)
 Theorem capped_good P y i : model P -> levels Capped P y -> (i < n P)%nat -> present P i = true -> psi P i = 1 ->
   1 / number P <= share Capped P y i.
 Proof.
@@ -128,7 +143,7 @@ intros M L I H. apply scaled_is_drf in L. pose proof (equal_split P y i M L I H)
 unfold share, weight; rewrite H. split; [nra|intros ->; lra].
 Qed.
 
-(* {thm-cbdrf-3} 1, {thm-cbdrf-capped} 1 *)
+(* {thm-cbdrf-3} {thm-cbdrf-capped} part 1: less than DRF would give *)
 Theorem punished_gets_less P y z i : model P -> (i < n P)%nat -> present P i = true -> psi P i < 1 -> levels Drf P y ->
   share Scaled P y i < share Drf P y i /\ (levels Capped P z -> share Capped P z i < share Drf P y i).
 Proof.
@@ -137,13 +152,10 @@ split; [unfold share, weight; rewrite H; nra|]. intros Lz. rewrite (capped_punis
 unfold share, weight; rewrite H. unfold Rdiv in *. nra.
 Qed.
 
-(* The same phase with another record of node i *)
-Definition with_record P i c := Phase (n P) (m P) (present P) (d P) (fun h => if Nat.eqb h i then c else psi P h).
-
 Lemma with_record_model P i c : model P -> 0 <= c <= 1 -> model (with_record P i c).
 Proof. intros [D0 D1 Do S F] C; split; simpl; auto. intros h; destruct (Nat.eqb h i); auto. Qed.
 
-(* {thm-cbdrf-3} 2 *)
+(* {thm-cbdrf-3} part 2: less than with a clean record *)
 Theorem less_than_with_a_clean_record P y z z' i : model P -> (i < n P)%nat -> present P i = true -> psi P i < 1 ->
   levels Scaled P y -> share Scaled P y i < share Scaled (with_record P i 1) y i /\
   (levels Capped P z -> levels Capped (with_record P i 1) z' -> share Capped P z i < share Capped (with_record P i 1) z' i).
@@ -155,7 +167,7 @@ pose proof (capped_good (with_record P i 1) z' i M' Lz' I H) as G. simpl in G; r
 apply Rlt_le_trans with (2 := G). unfold number in *; simpl. unfold Rdiv in *; nra.
 Qed.
 
-(* {thm-cbdrf-4} {thm-cbdrf-capped} 2; nobody envies a node whose record is no better; v is what i could do with the bundle of h *)
+(* {thm-cbdrf-4} {thm-cbdrf-capped} nobody envies a node whose record is no better; v is what i could do with the bundle of h *)
 Theorem no_envy r P y i h v : model P -> levels r P y -> (i < n P)%nat -> (h < n P)%nat -> present P i = true -> present P h = true ->
   psi P h <= psi P i -> room P i (fun j => share r P y h * d P h j) v -> v <= share r P y i.
 Proof.
@@ -191,7 +203,7 @@ destruct r; unfold share, weight in *; simpl in EF; unfold cap in EF; rewrite ?H
     assert (0 <= psi P h * / number P) by nra. nra.
 Qed.
 
-(* {thm-cbdrf-5} {thm-cbdrf-capped} 2; within a phase: Q is P but for what node i claims *)
+(* {thm-cbdrf-5} {thm-cbdrf-capped} within a phase: Q is P but for what node i claims *)
 Theorem no_lie_pays r P Q y y' i v : model P -> model Q -> n Q = n P -> m Q = m P -> (forall h, psi Q h = psi P h) ->
   (forall h, h <> i -> present Q h = present P h /\ forall j, d Q h j = d P h j) ->
   levels r P y -> levels r Q y' -> (i < n P)%nat -> present P i = true ->
@@ -234,14 +246,6 @@ unfold share, weight in *; unfold cap in SP; rewrite Hi in *; rewrite Hq, ?ep in
 Qed.
 
 (* ------------------------------------------------------------------------------------------- efficiency *)
-(* No bundles x that fit into the pool give some node more and none less. *)
-Definition pareto P (limit : nat -> R -> Prop) (s : nat -> R) := forall x v,
-  (forall j, (j < m P)%nat -> (Σ h < n P, if present P h then x h j else 0) <= 1) ->
-  (forall h, (h < n P)%nat -> present P h = true -> room P h (x h) (v h) /\ limit h (v h) /\ s h <= v h) ->
-  forall i, (i < n P)%nat -> present P i = true -> v i <= s i.
-Definition no_limit (_ : nat) (_ : R) := True.
-Definition within_caps P h v := psi P h < 1 -> v <= psi P h / number P.
-
 (* Where a resource that everybody present needs is used up, nobody can have more. *)
 Lemma full_is_pareto P s j : model P -> (j < m P)%nat -> (forall h, (h < n P)%nat -> present P h = true -> 0 < d P h j) ->
   1 <= (Σ h < n P, if present P h then s h * d P h j else 0) -> pareto P no_limit s.
@@ -315,8 +319,6 @@ pose proof (equal_split P y i M L I Hi). destruct (split_ok P i I Hi). pose proo
 Qed.
 
 (* ------------------------------------------------------------------------------------------- the weighted rule *)
-Definition sum_of_factors P := Σ h < n P, weight Weighted P h.
-
 Lemma factors_le P : model P -> sum_of_factors P <= number P.
 Proof. intros M; apply sum_le; intros h _; unfold weight; destruct (present P h); [apply factor; auto|lra]. Qed.
 
@@ -356,7 +358,7 @@ intros M [F C] D I Hi G. destruct (C i I) as [E|[j [J [U _]]]].
 Qed.
 
 (* ------------------------------------------------------------------------------------------- the capped rule *)
-(* {thm-cbdrf-capped} 3 *)
+(* {thm-cbdrf-capped} part 3 *)
 Theorem capped_efficient_within_caps P y : model P -> levels Capped P y -> pareto P (within_caps P) (share Capped P y).
 Proof.
 intros M L x v X V i I Hi. apply (pool_pareto Capped P y M L) with x; auto.
@@ -366,7 +368,7 @@ intros M L x v X V i I Hi. apply (pool_pareto Capped P y M L) with x; auto.
   replace (v h / 1) with (v h) by field. apply B; lra.
 Qed.
 
-(* {thm-cbdrf-capped} 4 *)
+(* {thm-cbdrf-capped} part 4 *)
 Theorem capped_clean P y : (forall i, (i < n P)%nat -> present P i = true -> psi P i = 1) ->
   (levels Capped P y <-> levels Drf P y).
 Proof.
@@ -386,7 +388,7 @@ intros M [F C] D I Hi K Hh. destruct (C i I) as [E|[j [J [_ [_ B]]]]].
 - apply B; auto. simpl; unfold weight; rewrite Hh. specialize (D h j); lra.
 Qed.
 
-(* {thm-cbdrf-capped} 5, {lem-cbdrf-grants} *)
+(* {thm-cbdrf-capped} {lem-cbdrf-grants} positive demands: in good standing at least what DRF gives, and more if anybody is punished *)
 Theorem capped_good_at_least_drf P y z i : model P -> levels Drf P y -> levels Capped P z -> (forall k j, 0 < d P k j) ->
   (i < n P)%nat -> present P i = true -> psi P i = 1 ->
   share Drf P y i <= share Capped P z i /\
@@ -412,7 +414,7 @@ unfold share, weight; rewrite Hi, !Rmult_1_l. split.
   rewrite U; exact Fit.
 Qed.
 
-(* {thm-cbdrf-capped} 6 *)
+(* {thm-cbdrf-capped} part 6 *)
 Theorem capped_efficient P y : model P -> levels Capped P y -> (forall h j, 0 < d P h j) -> (exists i, (i < n P)%nat /\ present P i = true) ->
   (pareto P no_limit (share Capped P y) <-> exists i, (i < n P)%nat /\ present P i = true /\ psi P i = 1).
 Proof.
@@ -443,7 +445,7 @@ intros M [F C] D [g [G Hg]]. split.
     apply Rle_trans with (used j + Σ h < n P, (if Nat.eqb h g then 1 else 0) * e).
     * unfold used; rewrite <- sum_plus; apply sum_le; intros h K; unfold v. pose proof (demand_le1 P M h j); pose proof (demand_ge0 P M h j).
       destruct (present P h), (Nat.eqb h g); nra.
-    * apply Rplus_le_compat_l. rewrite sum_mul. assert ((Σ h < n P, if Nat.eqb h g then 1 else 0) <= 1); [apply sum_one|nra].
+    * apply Rplus_le_compat_l. rewrite sum_mul. rewrite (sum_only (n P) g (fun _ => 1)) by auto; lra.
   + intros h K Hh; repeat split; [intros j _; lra|]. unfold v; destruct (Nat.eqb h g); lra.
 - intros [i [I [Hi E]]]. destruct (C i I) as [Q|[j [J [U _]]]].
   + simpl in Q; unfold cap in Q; rewrite Hi, E in Q. destruct (Req_EM_T 1 1); [discriminate|lra].
@@ -564,6 +566,9 @@ Hypotheses (S0 : 0 < start) (Top : start <= top) (Fl : 0 <= floor < start) (Up :
 Definition next (ok : bool) c := if ok then Rmin top (c + up) else Rmax floor (c - down).
 Definition credit_factor c := Rmin 1 (c / start).
 Fixpoint credit (ok : nat -> bool) t := match t with O => start | S k => next (ok k) (credit ok k) end.
+
+(* a failure costs a step in proportion to what is kept *)
+Definition graded c eta := Rmax floor (c - down * (1 - eta)).
 (* {end} *)
 
 Lemma next_range ok c : floor <= c <= top -> floor <= next ok c <= top.
@@ -580,6 +585,7 @@ pose proof (credit_range ok t); pose proof (credit_range ok' t). specialize (H t
 destruct (ok t); [rewrite H by auto|destruct (ok' t)]; repeat destruct (Rle_dec _ _); lra.
 Qed.
 
+(* {prop-cbdrf-monotone} nor a smaller factor *)
 Lemma factor_mono c c' : c <= c' -> credit_factor c <= credit_factor c'.
 Proof.
 intros L; unfold credit_factor. apply Rle_min_compat_l. unfold Rdiv; apply Rmult_le_compat_r; auto. apply Rlt_le, Rinv_0_lt_compat; auto.
@@ -598,7 +604,7 @@ Proof. intros L; unfold credit_factor; apply Rmin_right. apply Rmult_le_reg_r wi
 Lemma div_lt x z : x < z -> x / start < z / start.
 Proof. intros L; unfold Rdiv; apply Rmult_lt_compat_r; auto. apply Rinv_0_lt_compat; auto. Qed.
 
-(* {thm-cbdrf-2} 1, with the cap at the start *)
+(* {thm-cbdrf-2} part 1, with the cap at the start *)
 Theorem factor_moves c : floor <= c <= start ->
   (floor < c -> credit_factor (next false c) < credit_factor c) /\ (credit_factor c < 1 -> credit_factor c < credit_factor (next true c)).
 Proof.
@@ -627,7 +633,7 @@ pose proof (credit_range ok t) as B. induction p as [|p IH]; intros H.
   repeat destruct (Rle_dec _ _); lra.
 Qed.
 
-(* {thm-cbdrf-2} 2, in parts of the start *)
+(* {thm-cbdrf-2} part 2, in parts of the start *)
 Theorem factor_after ok t p :
   ((forall k, (t <= k < t + p)%nat -> ok k = false) ->
     credit_factor (credit ok (t + p)) = Rmax (floor / start) (credit_factor (credit ok t) - INR p * (down / start))) /\
@@ -649,7 +655,6 @@ assert (R2 : floor <= next true c <= top) by (apply next_range; lra).
 rewrite !factor_is in * by lra. apply div_lt. unfold next, Rmin, Rmax; repeat destruct (Rle_dec _ _); lra.
 Qed.
 
-Definition graded c eta := Rmax floor (c - down * (1 - eta)).
 (* {prop-cbdrf-graded} the step in proportion to what is kept: of two nodes that fail, who keeps more has the smaller factor *)
 Theorem keeping_more_costs_more c eta eta' : floor <= c <= start -> eta < eta' -> eta' <= 1 ->
   credit_factor (graded c eta) < credit_factor (graded c eta') \/ (graded c eta = floor /\ graded c eta' = floor).
@@ -665,7 +670,7 @@ rewrite !factor_is by auto. unfold graded, Rmax in *; destruct (Rle_dec floor (c
 Qed.
 End record.
 
-(* {thm-cbdrf-3} 3; the part of the DRF amount that is granted is the factor, and falls with each failure above the floor *)
+(* {thm-cbdrf-3} part 3: the part of the DRF amount that is granted is the factor, and falls with each failure above the floor *)
 Theorem part_falls P y P' y' i c start floor up down : model P -> model P' -> levels Scaled P y -> levels Scaled P' y' ->
   (i < n P)%nat -> (i < n P')%nat -> present P i = true -> present P' i = true -> 0 < start -> 0 <= floor < start -> 0 < up -> 0 < down ->
   floor < c <= start -> psi P i = credit_factor start c -> psi P' i = credit_factor start (next start floor up down false c) ->
@@ -679,10 +684,14 @@ replace (credit_factor start (next start floor up down false c) * y' i / (1 * y'
 apply (factor_moves start start floor up down); auto; lra.
 Qed.
 
+(* {model} *)
+(* the credit without a cap; how often the node complied (true) or failed (false) *)
 Fixpoint open_credit (start floor up down : R) (ok : nat -> bool) t := match t with O => start | S k =>
   if ok k then open_credit start floor up down ok k + up else Rmax floor (open_credit start floor up down ok k - down) end.
 Fixpoint count (ok : nat -> bool) (which : bool) t := match t with O => 0 | S k =>
   count ok which k + if Bool.eqb (ok k) which then 1 else 0 end.
+(* {end} *)
+
 (* {prop-cbdrf-bank} without a cap: where the steps up outweigh the steps down, the credit is no less than at the start *)
 Theorem banked start floor up down ok t : floor < start -> (forall k, (k <= t)%nat -> down * count ok false k <= up * count ok true k) ->
   open_credit start floor up down ok t = start + up * count ok true t - down * count ok false t /\ start <= open_credit start floor up down ok t.
@@ -779,11 +788,6 @@ pose proof (number_ge1 P i I Hi) as N1. assert (inv : 0 < / number P) by (apply 
 Qed.
 
 (* ------------------------------------------------------------------------------------------- closed forms *)
-(* x is 1 over the largest sum: all sums times x are at most 1, and one of them is 1. *)
-Definition one_over_largest m (f : nat -> R) x := (forall j, (j < m)%nat -> f j * x <= 1) /\ exists j, (j < m)%nat /\ f j * x = 1.
-Definition of_all P j := Σ i < n P, if present P i then d P i j else 0.
-Definition by_factor P j := Σ i < n P, if present P i then psi P i * d P i j else 0.
-
 (* {lem-cbdrf-grants} positive demands: DRF and the scaled rule *)
 Theorem drf_in_closed_form P y g : model P -> levels Drf P y -> (forall i j, 0 < d P i j) -> (g < n P)%nat -> present P g = true ->
   exists L, one_over_largest (m P) (of_all P) L /\ 1 / number P <= L /\
@@ -882,10 +886,13 @@ Fixpoint credit_of C T t i := match t with O => start T | S k =>
     (if comes C k i then if Rlt_dec 0 (credit_factor (start T) (credit_of C T k i))
        then if Rle_dec (rho T) (releases C k i) then true else false else true else true) (credit_of C T k i) end.
 Definition phase_at C T t := Phase (nodes C) (resources C) (comes C t) (need C t) (fun i => credit_factor (start T) (credit_of C T t i)).
-(* {end} *)
 
 Definition proper_course C := (0 < resources C)%nat /\ forall t i, (forall j, 0 <= need C t i j <= 1) /\
   ((i < nodes C)%nat -> comes C t i = true -> exists k, (k < resources C)%nat /\ need C t i k = 1).
+(* Two courses that differ in what node i claims *)
+Definition claims_of C C' i := nodes C' = nodes C /\ resources C' = resources C /\ (forall t h, releases C' t h = releases C t h) /\
+  forall t h, h <> i -> comes C' t h = comes C t h /\ forall j, need C' t h j = need C t h j.
+(* {end} *)
 
 Lemma credit_of_range C T t i : proper T -> floor T <= credit_of C T t i <= top T.
 Proof. intros [S0 [Tp [Fl [Up Dn]]]]; induction t; simpl; [lra|]. apply (next_range (start T)); auto. Qed.
@@ -927,10 +934,6 @@ assert (E : psi (phase_at C T t) i = 1).
   unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. specialize (G t); lra. }
 rewrite E in B; lra.
 Qed.
-
-(* Two courses that differ in what node i claims *)
-Definition claims_of C C' i := nodes C' = nodes C /\ resources C' = resources C /\ (forall t h, releases C' t h = releases C t h) /\
-  forall t h, h <> i -> comes C' t h = comes C t h /\ forall j, need C' t h j = need C t h j.
 
 Lemma others_records C C' T i t h : claims_of C C' i -> h <> i -> credit_of C' T t h = credit_of C T t h.
 Proof. intros [_ [_ [Re Ot]]] N; induction t as [|t IH]; simpl; [auto|]. rewrite IH, Re. destruct (Ot t h N) as [-> _]; auto. Qed.

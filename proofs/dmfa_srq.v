@@ -41,6 +41,21 @@ Definition runs P M := forall e, (exists i, here P e i) -> fits P M e (M e) /\ f
 (* Program (4) of the paper at event e, for a lowest level x and units u *)
 Definition program P M e x (u : nat -> R) := (forall i, here P e i -> x * w P i <= u i /\ w P i * before P M e i <= u i) /\
   forall j, (j < m P)%nat -> (Σ i < n P, if hereb P e i then u i * d P i j else 0) <= pool P e.
+
+(* What a bundle is worth to i, in its units: every u that there is room for *)
+Definition room P i (bundle : nat -> R) u := forall j, (j < m P)%nat -> d P i j * u <= bundle j.
+Definition bundle P M e i j := units P M e i * d P i j.
+(* Two runs that are alike up to event p. *)
+Definition alike P Q p := n Q = n P /\ m Q = m P /\ forall e, (e < p)%nat -> pool Q e = pool P e /\
+  forall i, (i < n P)%nat -> hereb Q e i = hereb P e i /\ ((came Q i <= e)%nat <-> (came P i <= e)%nat) /\
+  (here P e i -> w Q i = w P i /\ forall j, (j < m P)%nat -> d Q i j = d P i j).
+Definition needs P e i j := if hereb P e i then w P i * d P i j else 0.
+(* Without the second constraint, nobody has had anything before: all start at 0. *)
+Definition static_fits P e x := forall j, (j < m P)%nat -> (Σ i < n P, needs P e i j * x) <= pool P e.
+Definition static_largest P e x := static_fits P e x /\ forall z, static_fits P e z -> z <= x.
+(* Weighted DRF on a pool of W of each resource: shares and weights are parts of W; who is not there has the weight 0. *)
+Definition drf_pool P e := foundations.Pool (n P) (m P) (fun i j => needs P e i j / pool P e)
+  (fun i => (if hereb P e i then w P i else 0) / pool P e) (fun i => if hereb P e i then None else Some 0).
 (* {end} *)
 
 Lemma hereb_here P e i : (i < n P)%nat -> hereb P e i = true <-> here P e i.
@@ -115,8 +130,6 @@ split; [auto|]. induction e as [|e IH].
 Qed.
 
 (* ------------------------------------------------------------------------------------------- the use of a resource *)
-Definition needs P e i j := if hereb P e i then w P i * d P i j else 0.
-
 Lemma use_needs P M e j x : use P M e j x = Σ i < n P, needs P e i j * Rmax x (before P M e i).
 Proof. unfold use, needs; apply sum_ext; intros; destruct (hereb P e i); lra. Qed.
 
@@ -159,7 +172,7 @@ all: try apply Nat.leb_le in A; try apply Nat.leb_gt in A; try apply Nat.eqb_eq 
   try apply Nat.leb_le in C; try apply Nat.leb_gt in C; lia.
 Qed.
 
-(* {thm-dmfa_srq-2} {prop-dmfa_srq-stays} sharing incentive: nobody falls below what it brought *)
+(* {thm-dmfa_srq-2} {prop-dmfa_srq-stays} sharing incentive: no lowest level is below 1 *)
 Theorem sharing_incentive P M : model P -> runs P M -> forall e, (exists i, here P e i) -> 1 <= M e.
 Proof.
 intros Mo R; induction e as [|e IH]; intros Sm; destruct (R _ Sm) as [_ L]; apply L; intros j J.
@@ -187,6 +200,13 @@ Qed.
 (* {lem-dmfa_srq-use} the lowest level is positive *)
 Theorem positive P M e : model P -> runs P M -> (exists i, here P e i) -> 0 < M e.
 Proof. intros Mo R S; pose proof (sharing_incentive P M Mo R e S); lra. Qed.
+
+(* {thm-dmfa_srq-2} {prop-dmfa_srq-stays} so nobody has less than it brought *)
+Theorem no_less_than_brought P M e i : model P -> runs P M -> here P e i -> w P i <= units P M e i.
+Proof.
+intros Mo R H; pose proof (sharing_incentive P M Mo R e (ex_intro _ i H)). pose proof (level_lowest P M e i (proj1 (proj2 H))).
+pose proof (brings P Mo i (proj1 H)). unfold units; nra.
+Qed.
 
 (* {lem-dmfa_srq-use} at the optimum a resource is used up that somebody at the lowest level needs *)
 Theorem binding P M e : model P -> runs P M -> (exists i, here P e i) ->
@@ -289,10 +309,6 @@ rewrite <- E, <- use_now in X. revert X; apply Rlt_not_le, sum_lt with i; [|appl
   destruct (H i I) as [_ V]. specialize (V j J); specialize (D i j). unfold units in G. nra.
 Qed.
 
-(* What a bundle is worth to i, in its units: every u that there is room for *)
-Definition room P i (bundle : nat -> R) u := forall j, (j < m P)%nat -> d P i j * u <= bundle j.
-Definition bundle P M e i j := units P M e i * d P i j.
-
 (* {thm-dmfa_srq-3} {prop-dmfa_srq-stays} whoever is envied came earlier and has gained nothing since *)
 Theorem envy P M e i h u : model P -> here P e i -> here P e h -> room P i (bundle P M e h) u ->
   units P M e i / w P i < u / w P h ->
@@ -335,11 +351,6 @@ Theorem nobody_less P Q M M' e : model P -> model Q -> runs P M -> runs Q M' -> 
   (forall i j, here P e i -> (j < m P)%nat -> bundle P M e i j <= bundle Q M' e i j) ->
   (forall i j, here P e i -> (j < m P)%nat -> level P M e i = M e -> 0 < d P i j -> bundle P M e i j < bundle Q M' e i j) -> False.
 Proof. intros Mo Mq R R' en em same W S Less More. apply (somebody_less P Q M M' e); auto. intros i j I J L D; exists i; auto. Qed.
-
-(* Two runs that are alike up to event p have the same levels there. *)
-Definition alike P Q p := n Q = n P /\ m Q = m P /\ forall e, (e < p)%nat -> pool Q e = pool P e /\
-  forall i, (i < n P)%nat -> hereb Q e i = hereb P e i /\ ((came Q i <= e)%nat <-> (came P i <= e)%nat) /\
-  (here P e i -> w Q i = w P i /\ forall j, (j < m P)%nat -> d Q i j = d P i j).
 
 Lemma same_past P Q M M' p : runs P M -> runs Q M' -> alike P Q p ->
   forall e, (e < p)%nat -> forall i, here P e i -> level Q M' e i = level P M e i.
@@ -536,10 +547,6 @@ Qed.
 End coalition.
 
 (* ------------------------------------------------------------------------------------------- the static optimum *)
-(* Without the second constraint, nobody has had anything before: all start at 0. *)
-Definition static_fits P e x := forall j, (j < m P)%nat -> (Σ i < n P, needs P e i j * x) <= pool P e.
-Definition static_largest P e x := static_fits P e x /\ forall z, static_fits P e z -> z <= x.
-
 (* {prop-dmfa_srq-static} the formula: W over the largest sum of needs *)
 Theorem static_formula P e x : (forall j, (j < m P)%nat -> (Σ i < n P, needs P e i j) * x <= pool P e) ->
   (exists j, (j < m P)%nat /\ 0 < (Σ i < n P, needs P e i j) /\ (Σ i < n P, needs P e i j) * x = pool P e) -> static_largest P e x.
@@ -554,10 +561,6 @@ Proof.
 intros Mo R S [_ L]. apply L; intros j J. destruct (R e S) as [F _]. apply Rle_trans with (2 := F j J). rewrite use_needs.
 apply sum_le; intros i I. apply Rmult_le_compat_l; [apply needs_ge0; auto|apply Rmax_l].
 Qed.
-
-(* Weighted DRF on a pool of W of each resource: shares and weights are parts of W; who is not there has the weight 0. *)
-Definition drf_pool P e := foundations.Pool (n P) (m P) (fun i j => needs P e i j / pool P e)
-  (fun i => (if hereb P e i then w P i else 0) / pool P e) (fun i => if hereb P e i then None else Some 0).
 
 (* {prop-dmfa_srq-static} with positive demands it is weighted DRF on that pool: all levels are x *)
 Theorem static_is_drf P e x : model P -> (forall i j, 0 < d P i j) -> (exists i, here P e i) -> 0 < pool P e -> 0 <= x -> static_largest P e x ->
@@ -585,12 +588,21 @@ split; [split; [|split]|].
   + intros h _ _; unfold y; rewrite H; destruct (hereb P e h); lra.
 Qed.
 
-(* {prop-dmfa_srq-static} equal contributions divide all dominant shares by one number, and change no order *)
-Theorem equal_contributions (s : nat -> R) c i h : 0 < c -> (s i / c <= s h / c <-> s i <= s h).
+(* {prop-dmfa_srq-static} equal contributions: where all weights of a pool are c, its weighted DRF is DRF, with levels c times as large *)
+Theorem equal_contributions (P Q : foundations.pool) c y : 0 < c -> foundations.n Q = foundations.n P -> foundations.m Q = foundations.m P ->
+  (forall i j, foundations.a Q i j = c * foundations.a P i j) -> (forall i, foundations.b Q i = option_map (fun u => u / c) (foundations.b P i)) ->
+  foundations.feasible Q y -> foundations.certified Q y -> foundations.feasible P (fun i => c * y i) /\ foundations.certified P (fun i => c * y i).
 Proof.
-intros C. assert (0 < / c) by (apply Rinv_0_lt_compat; auto). unfold Rdiv; split; intros L.
-- apply Rmult_le_reg_r with (/ c); auto.
-- apply Rmult_le_compat_r; lra.
+intros Cp en em ea eb [F0 [Fb Fu]] Ce. assert (us : forall j, foundations.use P (fun i => c * y i) j = foundations.use Q y j).
+{ intros j; unfold foundations.use; rewrite en; apply sum_ext; intros; rewrite ea; lra. }
+split; [split; [|split]|]; intros i I.
+- specialize (F0 i ltac:(lia)); nra.
+- specialize (Fb i ltac:(lia)); rewrite eb in Fb. destruct (foundations.b P i) as [u|]; simpl in *; [|auto]. apply Rmult_le_compat_l with (r := c) in Fb; [|lra].
+  replace (c * (u / c)) with u in Fb by (field; lra). lra.
+- rewrite us; apply Fu; lia.
+- destruct (Ce i ltac:(lia)) as [E|[j [J [U [A B]]]]]; [left|right; exists j].
+  + rewrite eb in E. destruct (foundations.b P i) as [u|]; [|discriminate]. injection E as E. f_equal. rewrite <- E; field; lra.
+  + rewrite ea in A. split; [lia|split; [rewrite us; auto|split; [nra|]]]. intros h H Ah. apply Rmult_le_compat_l; [lra|]. apply B; [lia|rewrite ea; nra].
 Qed.
 
 (* {whole} prop-dmfa_srq-static cor-dmfa_srq-max lem-dmfa_srq-1 lem-dmfa_srq-2 lem-dmfa_srq-3 lem-dmfa_srq-4 lem-dmfa_srq-count lem-dmfa_srq-use

@@ -64,8 +64,6 @@ assert (M : forall s, 2 <= s -> tv_drf.most (day s) 0 (fun _ _ => 1/2) 1).
   intros z [_ [y [_ [Ys Yc]]]]. specialize (Yc O O ltac:(simpl; lia) ltac:(simpl; lia)). simpl in *. lra. }
 exists (fun _ _ => 1/2), 1, 1. repeat split; try apply M; try lra; unfold tv_drf.position, tv_drf.old, tv_drf.submitted; simpl; lra.
 Qed.
-Example an_account : tv_drf.grows (tv_drf.Account 1 (fun _ => True) (fun _ x => x) (fun _ x => x)).
-Proof. intros i x z; simpl; lra. Qed.
 
 (* One user with one task, which runs alone as well; it takes part, and its task runs. *)
 Definition round := tv_drf_whole.Period 1 1 1 (fun _ _ => 1) (fun _ => 1%nat) (fun _ _ _ => 1) (fun _ _ => 0) (fun _ _ => 1) (fun _ x => Some (INR x)) (fun _ x => INR x).

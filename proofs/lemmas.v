@@ -151,39 +151,15 @@ apply (C' y Fy), (max_min_is_larger n S y y' i); auto.
 Qed.
 
 (* Who has no entry smaller and one larger has the larger sorted vector. *)
-Lemma more_is_larger k y y' i : (forall h, (h < k)%nat -> y h <= y' h) -> (i < k)%nat -> y i < y' i ->
-  lexicographically_less (sort k y) (sort k y').
+Lemma more_is_larger n y y' i : (forall h, (h < n)%nat -> y h <= y' h) -> (i < n)%nat -> y i < y' i -> lexicographically_less (sort n y) (sort n y').
 Proof.
-intros Le I Lt. destruct (least k (fun h => y h < y' h) y) as [h [K [D L]]].
-{ intros g; destruct (Rlt_dec (y g) (y' g)); [left|right]; auto. } { exists i; auto. }
-destruct (sort_facts k y) as [Iy [Ly By]], (sort_facts k y') as [Iy' [Ly' By']].
-assert (same : forall g, (g < k)%nat -> y g < y h -> y' g = y g).
-{ intros g G B. destruct (Rle_lt_or_eq_dec _ _ (Le g G)) as [lt|]; [|auto]. specialize (L g G lt); lra. }
-apply (lex_by_counts (y h)); auto; [lia| |].
-- intros x X; rewrite By, By', !below_map. apply Nat.le_antisymm; apply filter_le; intros g G Hg; apply in_seq in G.
-  + destruct (Rle_dec (y g) x); [|discriminate]. rewrite same by (lia || lra). destruct (Rle_dec (y g) x); [auto|lra].
-  + destruct (Rle_dec (y' g) x) as [a0|]; [|discriminate]. specialize (Le g ltac:(lia)). destruct (Rle_dec (y g) x); [auto|lra].
-- rewrite By, By', !below_map. apply filter_lt with h.
-  + intros g G Hg; apply in_seq in G. destruct (Rle_dec (y' g) (y h)); [|discriminate]. specialize (Le g ltac:(lia)). destruct (Rle_dec (y g) (y h)); [auto|lra].
-  + apply in_seq; lia.
-  + destruct (Rle_dec (y' h) (y h)); [lra|auto].
-  + destruct (Rle_dec (y h) (y h)); [auto|lra].
+intros Le I Lt. apply (max_min_is_larger n (fun v => v = y) y' y i); auto; [|lra]. intros v -> h H G. specialize (Le h H); lra.
 Qed.
 
-
-(* One entry falls and a smaller one rises, and both end above where the smaller one was. *)
-Lemma swap_is_larger n y y' h i : (forall g, g <> h -> g <> i -> y' g = y g) -> (h < n)%nat -> (i < n)%nat -> y i < y h -> y i < y' h -> y i < y' i ->
+(* One entry falls and a smaller one rises, up to it at most. *)
+Lemma swap_is_larger n y y' h i : (forall g, g <> h -> g <> i -> y' g = y g) -> (i < n)%nat -> y i < y' i <= y' h ->
   lexicographically_less (sort n y) (sort n y').
 Proof.
-intros Same H I L Lh Li. destruct (sort_facts n y) as [Iy [Ly By]], (sort_facts n y') as [Iy' [Ly' By']].
-assert (other : forall g, y' g = y g \/ (y i <= y g /\ y i < y' g)).
-{ intros g; destruct (Nat.eq_dec g h) as [->|]; [right; lra|]. destruct (Nat.eq_dec g i) as [->|]; [right; lra|left; auto]. }
-apply (lex_by_counts (y i)); auto; [lia| |].
-- intros x X; rewrite By, By', !below_map. apply Nat.le_antisymm; apply filter_le; intros g _ Hg.
-  all: destruct (other g) as [E|B]; [rewrite ?E in *; auto|]; destruct (Rle_dec (y g) x), (Rle_dec (y' g) x); auto; lra.
-- rewrite By, By', !below_map. apply filter_lt with i.
-  + intros g _ Hg. destruct (other g) as [E|B]; [rewrite ?E in *; auto|]. destruct (Rle_dec (y' g) (y i)); [lra|discriminate].
-  + apply in_seq; lia.
-  + destruct (Rle_dec (y' i) (y i)); [lra|auto].
-  + destruct (Rle_dec (y i) (y i)); [auto|lra].
+intros Same I L. apply (max_min_is_larger n (fun v => v = y) y' y i); auto; [|lra]. intros v -> g G Lt. exists i. split; [auto|].
+destruct (Nat.eq_dec g h) as [->|Nh]; [lra|]. destruct (Nat.eq_dec g i) as [->|Ni]; [|rewrite (Same g Nh Ni) in Lt]; lra.
 Qed.

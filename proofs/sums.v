@@ -101,13 +101,6 @@ pose proof (Rmin_l s t); pose proof (Rmin_r s t). pose proof (Rmin_glb_lt s t 0 
 destruct (Nat.eq_dec i k) as [->|N]; [apply D with t; auto; lra|apply D with s; [apply O; lia|lra]].
 Qed.
 
-Lemma sum_one n i : (Σ h < n, if Nat.eqb h i then 1 else 0) <= 1.
-Proof.
-assert (H : forall k, (k <= i)%nat -> (Σ h < k, if Nat.eqb h i then 1 else 0) = 0).
-{ intros k K; apply sum_zero; intros h Hh; destruct (Nat.eqb_spec h i); [lia|auto]. }
-induction n as [|n IH]; [simpl; lra|]. simpl. destruct (Nat.eqb_spec n i) as [->|]; [rewrite H by auto; lra|lra].
-Qed.
-
 Lemma choose {A} k (p : nat -> A -> Prop) (x : A) : (forall i, (i < k)%nat -> exists y, p i y) -> exists f, forall i, (i < k)%nat -> p i (f i).
 Proof.
 induction k as [|k IH]; intros H; [exists (fun _ => x); intros; lia|].

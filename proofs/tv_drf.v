@@ -332,9 +332,9 @@ assert (yo : forall k, k <> h -> y k = g k) by (intros k N; unfold y; destruct (
 destruct (room_for_all (C P) (t P) (start P) (position P g) (position P y) h M Po (proj1 Al)) as [e [E Room]]; auto.
 { intros k Kk. pose proof (allowed_limits P g k Al Kk). pose proof (Low k). unfold position. destruct (Nat.eq_dec k h) as [->|N]; [|rewrite (yo k N)]; lra. }
 { unfold position; lra. }
-set (v := fun k => if Nat.eqb k i then g i + Rmin e (upper P i - g i) else y k).
-assert (vi : g i < v i <= g i + e /\ v i <= upper P i).
-{ unfold v; rewrite Nat.eqb_refl. unfold Rmin; destruct (Rle_dec _ _); lra. }
+set (v := fun k => if Nat.eqb k i then g i + Rmin e (Rmin (upper P i - g i) (y h - g i)) else y k).
+assert (vi : g i < v i <= g i + e /\ v i <= upper P i /\ v i <= y h).
+{ unfold v; rewrite Nat.eqb_refl. unfold Rmin; repeat destruct (Rle_dec _ _); lra. }
 assert (vo : forall k, k <> i -> v k = y k) by (intros k N; unfold v; destruct (Nat.eqb_spec k i); [tauto|auto]).
 assert (Nih : h <> i) by (intros ->; lra).
 assert (bounds : forall k, (k < users P)%nat -> lower P k <= v k <= y k + e /\ v k <= upper P k).
@@ -342,16 +342,35 @@ assert (bounds : forall k, (k < users P)%nat -> lower P k <= v k <= y k + e /\ v
   destruct (Nat.eq_dec k h) as [->|Nh]; [lra|rewrite (yo k Nh); lra]. }
 apply (Ch v).
 - split; [|intros k Kk; apply bounds; auto]. apply Room. intros k Kk. specialize (bounds k Kk). pose proof (Low k). unfold position, upper in *. lra.
-- apply (swap_is_larger (users P) g v h i); auto; [|rewrite (vo h Nih); lra|lra].
-  intros k Nh Ni; rewrite (vo k Ni); auto.
+- apply (swap_is_larger (users P) g v h i); auto; [|rewrite (vo h Nih); lra]. intros k Nh Ni; rewrite (vo k Ni); auto.
 Qed.
 
-(* {thm-tv_drf-2} on the machines of the page: nothing that fits is better for some user and worse for none *)
+(* {thm-tv_drf-2} nothing that fits gives some user more and nobody less; the lower limits are those of any reading, and zeros are included *)
 Theorem nothing_better P g z i : chosen P g -> possible P z -> (forall h, (h < users P)%nat -> g h <= z h) -> (i < users P)%nat -> z i <= g i.
 Proof.
 intros [Al Ch] F L I. destruct (Rle_lt_dec (z i) (g i)) as [|G]; [auto|exfalso]. apply (Ch z).
 - split; auto. intros h H; pose proof (allowed_limits P g h Al H); specialize (L h H); lra.
 - apply (more_is_larger (users P) g z i); auto.
+Qed.
+
+(* {model} *)
+(* By resources beta = 1 can be out of reach: first the beta up to 1 are made max-min, then G. beta i x: of user i at level x *)
+Definition up_to_1 (beta : nat -> R -> R) (g : nat -> R) i := Rmin 1 (beta i (g i)).
+Definition chosen_by_resources P beta g := possible P g /\
+  (forall z, possible P z -> ~ lexicographically_less (sort (users P) (up_to_1 beta g)) (sort (users P) (up_to_1 beta z))) /\
+  (forall z, possible P z -> (forall i, (i < users P)%nat -> up_to_1 beta z i = up_to_1 beta g i) ->
+    ~ lexicographically_less (sort (users P) g) (sort (users P) z)).
+(* {end} *)
+
+(* {thm-tv_drf-2} the same by resources *)
+Theorem nothing_better_by_resources P beta g z i : (forall h x x', x <= x' -> beta h x <= beta h x') -> chosen_by_resources P beta g -> possible P z ->
+  (forall h, (h < users P)%nat -> g h <= z h) -> (i < users P)%nat -> z i <= g i.
+Proof.
+intros Mono [F [C1 C2]] Fz Le I. destruct (Rle_lt_dec (z i) (g i)) as [|lt]; [auto|exfalso].
+assert (up : forall h, (h < users P)%nat -> up_to_1 beta g h <= up_to_1 beta z h) by (intros h H; apply Rle_min_compat_l, Mono; auto).
+destruct (some_or_none (users P) (up_to_1 beta g) (up_to_1 beta z)) as [[h [H L]]|same].
+- apply (C1 z Fz), (more_is_larger (users P) (up_to_1 beta g) (up_to_1 beta z) h); auto.
+- apply (C2 z Fz); [intros h H; apply Rle_antisym; auto|]. apply (more_is_larger (users P) g z i); auto.
 Qed.
 
 Lemma level_mono P L L' i : L <= L' -> level P L i <= level P L' i.
@@ -757,51 +776,6 @@ Proof.
 intros M Mq en em ew ot [F Ce] [F' Ce'] I B Rm.
 apply (foundations.strategy_proofness (as_pool C t) (as_pool Q t) i y y' z); auto; try (apply as_pool_model; auto).
 intros h N; simpl. destruct (ot h t N) as [-> A]; auto.
-Qed.
-
-(* ---------------------------------------------------------------------------------------------- any reading *)
-(* {model} *)
-(* A period in any reading of what a user owns: how many tasks x each user runs, G and beta after x tasks. *)
-Record account := Account { who : nat; can : (nat -> R) -> Prop; G : nat -> R -> R; beta : nat -> R -> R }.
-(* Each task needs something, so G grows; beta does not fall. *)
-Definition grows P := forall i x z, x < z -> G P i x < G P i z /\ beta P i x <= beta P i z.
-Definition shares P x i := G P i (x i).
-Definition keeps P x := can P x /\ forall i, (i < who P)%nat -> 1 <= beta P i (x i).
-Definition ruled P x := keeps P x /\ forall z, keeps P z -> ~ lexicographically_less (sort (who P) (shares P x)) (sort (who P) (shares P z)).
-
-(* By resources beta = 1 can be out of reach: first the beta up to 1 are made max-min, then the shares. *)
-Definition up_to_1 P x i := Rmin 1 (beta P i (x i)).
-Definition ruled_by_resources P x := can P x /\
-  (forall z, can P z -> ~ lexicographically_less (sort (who P) (up_to_1 P x)) (sort (who P) (up_to_1 P z))) /\
-  (forall z, can P z -> (forall i, (i < who P)%nat -> up_to_1 P z i = up_to_1 P x i) ->
-    ~ lexicographically_less (sort (who P) (shares P x)) (sort (who P) (shares P z))).
-(* {end} *)
-
-Lemma no_less P x z i : grows P -> x i <= z i -> G P i (x i) <= G P i (z i) /\ beta P i (x i) <= beta P i (z i).
-Proof. intros Gr [L|E]; [destruct (Gr i _ _ L); split; lra|rewrite E; split; lra]. Qed.
-
-(* {thm-tv_drf-2} nothing that fits gives some user more tasks and nobody fewer *)
-Theorem efficient P x z i : grows P -> ruled P x -> can P z -> (forall h, (h < who P)%nat -> x h <= z h) -> (i < who P)%nat -> z i <= x i.
-Proof.
-intros Gr [[F B] Ch] Fz Le I. destruct (Rle_lt_dec (z i) (x i)) as [|lt]; [auto|exfalso]. apply (Ch z).
-- split; auto. intros h H. apply Rle_trans with (1 := B h H). apply (no_less P x z h Gr (Le h H)).
-- apply (more_is_larger (who P) (shares P x) (shares P z) i); auto; [|apply Gr; auto].
-  intros h H; apply (no_less P x z h Gr (Le h H)).
-Qed.
-
-(* {thm-tv_drf-2} the same by resources *)
-Theorem efficient_by_resources P x z i : grows P -> ruled_by_resources P x -> can P z -> (forall h, (h < who P)%nat -> x h <= z h) ->
-  (i < who P)%nat -> z i <= x i.
-Proof.
-intros Gr [F [C1 C2]] Fz Le I. destruct (Rle_lt_dec (z i) (x i)) as [|lt]; [auto|exfalso].
-assert (up : forall h, (h < who P)%nat -> up_to_1 P x h <= up_to_1 P z h).
-{ intros h H; unfold up_to_1. apply Rle_min_compat_l. apply (no_less P x z h Gr (Le h H)). }
-destruct (some_or_none (who P) (up_to_1 P x) (up_to_1 P z)) as [[h [H L]]|same].
-- apply (C1 z Fz), (more_is_larger (who P) (up_to_1 P x) (up_to_1 P z) h); auto.
-- apply (C2 z Fz).
-  + intros h H; apply Rle_antisym; auto.
-  + apply (more_is_larger (who P) (shares P x) (shares P z) i); auto; [|apply Gr; auto].
-    intros h H; apply (no_less P x z h Gr (Le h H)).
 Qed.
 
 (* {whole} thm-tv_drf-1 thm-tv_drf-2 thm-tv_drf-3 thm-tv_drf-4 lem-tv_drf-1 lem-tv_drf-2 prop-tv_drf-tasks prop-tv_drf-no-floor prop-tv_drf-memoryless *)

@@ -45,6 +45,9 @@ Inductive step P s : state -> Prop :=
 Inductive reaches P : state -> Prop := at_begin : reaches P begin | after s s' : reaches P s -> step P s s' -> reaches P s'.
 Definition ends P s := reaches P s /\ forall i, ~ takes_part P s i.
 Definition kept P s := forall i j, (i < n P)%nat -> (j < m P)%nat -> owned P i j <= used P i j + load P i (x s i) j.
+
+(* what z tasks of each user need of resource j *)
+Definition total P (z : nat -> nat) j := Σ i < n P, load P i (z i) j.
 (* {end} *)
 
 Lemma load_mono P i y z j : model P -> (y <= z)%nat -> load P i y j <= load P i z j.
@@ -99,8 +102,6 @@ Theorem next_task_fits_nowhere P s i k : model P -> ends P s -> (i < n P)%nat ->
 Proof.
 intros M [R E] I U. apply refused_stays; auto. destruct (refused s i) eqn:Rf; [auto|]. exfalso; apply (E i). split; auto.
 Qed.
-
-Definition total P (z : nat -> nat) j := Σ i < n P, load P i (z i) j.
 
 Lemma held_on_one P s j : reaches P s -> K P = 1%nat -> held s 0 j = total P (x s) j.
 Proof.

@@ -1,5 +1,7 @@
 """What is said to be checked by machine is what stands in the files, and stands for what is in the book."""
 
+import re
+
 import pytest
 
 from proofs import check
@@ -29,3 +31,12 @@ def test_the_prose_is_what_the_statement_was_held_against(label: str) -> None:
 def test_a_changed_statement_is_noticed() -> None:
     said = check.text("foundations").replace("0 < w P h ->", "", 1)
     assert check.digest(said) != check.digest(check.text("foundations"))
+
+
+def test_whatever_a_statement_is_made_of_stands_on_the_page() -> None:
+    kinds = r"(?m)^(?:Definition|Fixpoint|Inductive|Record) (\w+)"
+    for name in check.FILES:
+        shown = "\n".join(check.definitions(name))
+        said = shown + "".join(one["statement"] for one in check.stated(name))
+        defined = {*re.findall(kinds, check.plain(name))} - {*re.findall(kinds, shown)}
+        assert not {one for one in defined if re.search(rf"(?<![\w.]){one}\b", said)}, name
